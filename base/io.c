@@ -1,0 +1,268 @@
+/* io.c - files. Every call that durability hangs on goes through `io`, so that a test can lose or tear what
+ * was not yet synced. Reading and deleting trees go straight to the system. */
+#include "base/io.h"
+
+#include "base/fault.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static int system_open(const char *path, int flags, mode_t mode)
+{
+    return open(path, flags | O_CLOEXEC, mode);
+}
+
+const struct io_ops io_system = { system_open, pwrite, fsync, close, rename, unlink, mkdir };
+const struct io_ops *io = &io_system;
+
+int io_write_all(int fd, const void *p, size_t n, off_t at, struct err *err)
+{
+    const char *bytes = p;
+
+    while (n) {
+        ssize_t put = 0;
+
+        if (FAULT("io.write")) {
+            errno = ENOSPC;
+            put = -1;
+        } else {
+            put = io->pwrite(fd, bytes, n, at);
+        }
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0) {
+            errno = put < 0 ? errno : EIO;
+            return err_errno(err, "write");
+        }
+        bytes += put;
+        n -= (size_t)put;
+        at += put;
+    }
+    return 0;
+}
+
+static int sync_fd(int fd)
+{
+    if (FAULT("io.fsync")) {
+        errno = EIO;
+        return -1;
+    }
+    return io->fsync(fd);
+}
+
+int io_fsync_dir(const char *dir, struct err *err)
+{
+    int fd = io->open(dir, O_RDONLY | O_DIRECTORY, 0), rc = 0;
+
+    if (fd < 0)
+        return err_errno(err, "open %s", dir);
+    rc = sync_fd(fd);
+    if (rc < 0)
+        err_errno(err, "fsync %s", dir);
+    io->close(fd);
+    return rc < 0 ? -1 : 0;
+}
+
+/* The folder that holds path, "." when it names none; heap. */
+static char *dir_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = NULL;
+
+    if (!slash)
+        return mem_strdup(".");
+    dir = mem_strdup(path);
+    dir[slash == path ? 1 : slash - path] = '\0';
+    return dir;
+}
+
+int io_replace(const char *path, const void *p, size_t n, mode_t mode, struct err *err)
+{
+    size_t size = strlen(path) + 32;
+    char *dir = dir_of(path), *tmp = mem_alloc(size);
+    int fd = -1, rc = -1;
+
+    snprintf(tmp, size, "%s.tmp-%ld", path, (long)getpid());
+    fd = FAULT("io.open") ? (errno = EMFILE, -1) : io->open(tmp, O_WRONLY | O_CREAT | O_TRUNC, mode);
+    if (fd < 0) {
+        err_errno(err, "create %s", tmp);
+        goto out;
+    }
+    if (io_write_all(fd, p, n, 0, err) < 0) {
+        err_wrap(err, "%s", path);
+        goto undo;
+    }
+    if (sync_fd(fd) < 0) {
+        err_errno(err, "fsync %s", path);
+        goto undo;
+    }
+    rc = io->close(fd);
+    fd = -1;
+    if (rc < 0 || (rc = FAULT("io.rename") ? (errno = EIO, -1) : io->rename(tmp, path)) < 0) {
+        err_errno(err, "rename to %s", path);
+        goto undo;
+    }
+    rc = io_fsync_dir(dir, err);
+    goto out;
+undo:
+    rc = -1;
+    if (fd >= 0)
+        io->close(fd);
+    io->unlink(tmp);
+out:
+    mem_free(tmp);
+    mem_free(dir);
+    return rc;
+}
+
+/* Appends all that fd still holds. */
+static int read_rest(int fd, size_t max, struct buf *out, struct err *err)
+{
+    char *chunk = mem_alloc(65536);
+    int rc = -1;
+
+    for (;;) {
+        ssize_t got = FAULT("io.read") ? (errno = EIO, -1) : read(fd, chunk, 65536);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            err_errno(err, "read");
+            break;
+        }
+        if (got == 0) {
+            rc = 0;
+            break;
+        }
+        if ((size_t)got > max - out->len) {
+            err_set(err, ERR_TOOBIG, "larger than %zu bytes", max);
+            break;
+        }
+        if (buf_add(out, chunk, (size_t)got, err) < 0)
+            break;
+    }
+    mem_free(chunk);
+    return rc;
+}
+
+int io_read_file(const char *path, size_t max, struct buf *out, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+
+    buf_init(out, max);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return err_set(err, ERR_NOTFOUND, "%s: no such file", path);
+    if (fd < 0)
+        return err_errno(err, "open %s", path);
+    rc = read_rest(fd, max, out, err);
+    if (rc == 0)
+        rc = buf_add(out, "", 0, err); /* data is a string, for an empty file too */
+    close(fd);
+    if (rc < 0) {
+        buf_fini(out);
+        err_wrap(err, "%s", path);
+    }
+    return rc;
+}
+
+static int make_dir(const char *path, mode_t mode, struct err *err)
+{
+    struct stat st;
+    int saved = 0;
+
+    if (io->mkdir(path, mode) == 0)
+        return 0;
+    saved = errno;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    errno = saved;
+    return err_errno(err, "make folder %s", path);
+}
+
+int io_mkdirs(const char *path, mode_t mode, struct err *err)
+{
+    char *copy = mem_strdup(path);
+    int rc = 0;
+
+    for (char *p = copy + 1; copy[0] && *p && rc == 0; p++) {
+        if (*p == '/' && p[-1] != '/') {
+            *p = '\0';
+            rc = make_dir(copy, mode, err);
+            *p = '/';
+        }
+    }
+    if (rc == 0)
+        rc = make_dir(copy, mode, err);
+    mem_free(copy);
+    return rc;
+}
+
+/* Empties the folder that fd is, and closes it. */
+static int empty_dir(int fd, const char *shown, struct err *err) // NOLINT(misc-no-recursion)
+{
+    DIR *dir = fdopendir(fd);
+    int rc = 0;
+
+    if (!dir) {
+        err_errno(err, "open %s", shown);
+        close(fd);
+        return -1;
+    }
+    for (struct dirent *e = NULL; rc == 0 && (e = readdir(dir));) {
+        int sub = -1;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (unlinkat(fd, e->d_name, 0) == 0 || errno == ENOENT)
+            continue;
+        if (errno == EISDIR || errno == EPERM)
+            sub = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub < 0)
+            rc = err_errno(err, "remove %s/%s", shown, e->d_name);
+        else if (empty_dir(sub, e->d_name, err) < 0)
+            rc = err_wrap(err, "in %s", shown);
+        else if (unlinkat(fd, e->d_name, AT_REMOVEDIR) < 0)
+            rc = err_errno(err, "remove %s/%s", shown, e->d_name);
+    }
+    closedir(dir);
+    return rc;
+}
+
+int io_remove_tree(const char *path, struct err *err)
+{
+    int fd = -1;
+
+    if (unlink(path) == 0 || errno == ENOENT)
+        return 0;
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, "remove %s", path);
+    if (empty_dir(fd, path, err) < 0)
+        return -1;
+    return rmdir(path) < 0 ? err_errno(err, "remove %s", path) : 0;
+}
+
+int64_t io_file_bytes(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
+}
+
+int io_free_bytes(const char *dir, int64_t *out, struct err *err)
+{
+    struct statvfs vfs;
+
+    if (statvfs(dir, &vfs) < 0)
+        return err_errno(err, "free space of %s", dir);
+    *out = (int64_t)vfs.f_bavail * (int64_t)vfs.f_frsize;
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* io.h - files, with every write that durability hangs on going through one replaceable table, so that a
+ * test can drop or tear what was not yet synced (a simulated power cut). */
+#ifndef BASE_IO_H
+#define BASE_IO_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct io_ops {
+    int (*open)(const char *path, int flags, mode_t mode); /* as open(2) */
+    ssize_t (*pwrite)(int fd, const void *p, size_t n, off_t at);
+    int (*fsync)(int fd);
+    int (*close)(int fd);
+    int (*rename)(const char *from, const char *to);
+    int (*unlink)(const char *path);
+    int (*mkdir)(const char *path, mode_t mode);
+};
+extern const struct io_ops io_system;
+extern const struct io_ops *io; /* &io_system unless a test says otherwise */
+
+int io_write_all(int fd, const void *p, size_t n, off_t at, struct err *err);
+int io_fsync_dir(const char *dir, struct err *err);
+/* path + ".tmp-<pid>", written, fsynced, renamed over path, folder fsynced: all or nothing. */
+int io_replace(const char *path, const void *p, size_t n, mode_t mode, struct err *err);
+int io_read_file(const char *path, size_t max, struct buf *out, struct err *err); /* ERR_NOTFOUND, ERR_TOOBIG; out is initialised here */
+int io_mkdirs(const char *path, mode_t mode, struct err *err);
+int io_remove_tree(const char *path, struct err *err); /* never follows links */
+int64_t io_file_bytes(const char *path);               /* -1 when absent */
+int io_free_bytes(const char *dir, int64_t *out, struct err *err);
+
+#endif

@@ -1,0 +1,76 @@
+/* mem.c - see mem.h. Only this file calls malloc, so that running out of memory has one answer. */
+#include "base/mem.h"
+
+#include "base/fault.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *must(void *p, size_t n)
+{
+    if (!p) {
+        fprintf(stderr, "out of memory: %zu bytes\n", n);
+        abort();
+    }
+    return p;
+}
+
+void *mem_alloc(size_t n)
+{
+    return must(malloc(n ? n : 1), n);
+}
+
+void *mem_zalloc(size_t n)
+{
+    return must(calloc(1, n ? n : 1), n);
+}
+
+void *mem_array(size_t count, size_t size)
+{
+    return must(calloc(count ? count : 1, size ? size : 1), count);
+}
+
+void *mem_resize(void *p, size_t n)
+{
+    return must(realloc(p, n ? n : 1), n);
+}
+
+char *mem_strdup(const char *s)
+{
+    return s ? mem_dup(s, strlen(s) + 1) : NULL;
+}
+
+void *mem_dup(const void *p, size_t n)
+{
+    void *q = mem_alloc(n);
+
+    if (n)
+        memcpy(q, p, n);
+    return q;
+}
+
+void mem_free(void *p)
+{
+    free(p);
+}
+
+void *mem_try_alloc(size_t n)
+{
+    if (n > SIZE_MAX - 64 || FAULT("mem.try_alloc"))
+        return NULL;
+    return aligned_alloc(64, n ? (n + 63) / 64 * 64 : 64);
+}
+
+void *mem_try_zalloc(size_t n)
+{
+    void *p = mem_try_alloc(n);
+
+    return p ? memset(p, 0, n) : NULL;
+}
+
+void mem_try_free(void *p)
+{
+    free(p);
+}

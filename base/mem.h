@@ -1,0 +1,27 @@
+/* mem.h - heap allocation. mem_alloc and friends never return NULL: a small control-plane allocation
+ * that fails ends the process (its state is on disk). mem_try_* are for data and may return NULL. */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void *mem_alloc(size_t n);              /* uninitialised; n may be 0 */
+void *mem_zalloc(size_t n);             /* zeroed */
+void *mem_array(size_t count, size_t size); /* zeroed, overflow-checked */
+void *mem_resize(void *p, size_t n);    /* realloc that cannot fail */
+char *mem_strdup(const char *s);        /* NULL gives NULL */
+void *mem_dup(const void *p, size_t n);
+void mem_free(void *p);                 /* = free; NULL is legal */
+
+void *mem_try_alloc(size_t n);          /* 64-byte aligned, uninitialised, NULL when there is none */
+void *mem_try_zalloc(size_t n);         /* 64-byte aligned, zeroed */
+void mem_try_free(void *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

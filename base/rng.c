@@ -1,0 +1,163 @@
+/* rng.c - Philox4x32-10 and what is made of it. Bit for bit the same on every machine: integers, and
+ * doubles with only + - * / sqrt in a fixed order (built with -ffp-contract=off). */
+#include "base/rng.h"
+
+#include "base/base.h"
+
+#include <math.h>
+#include <string.h>
+
+static void philox_round(const uint32_t k[2], uint32_t c[4])
+{
+    uint64_t p0 = (uint64_t)0xD2511F53u * c[0], p1 = (uint64_t)0xCD9E8D57u * c[2];
+
+    c[0] = (uint32_t)(p1 >> 32) ^ c[1] ^ k[0];
+    c[1] = (uint32_t)p1;
+    c[2] = (uint32_t)(p0 >> 32) ^ c[3] ^ k[1];
+    c[3] = (uint32_t)p0;
+}
+
+void rng_philox(const uint32_t key[2], const uint32_t ctr[4], uint32_t out[4])
+{
+    uint32_t k[2] = { key[0], key[1] }, c[4] = { ctr[0], ctr[1], ctr[2], ctr[3] };
+
+    for (int i = 0; i < 10; i++) {
+        philox_round(k, c);
+        k[0] += 0x9E3779B9u;
+        k[1] += 0xBB67AE85u;
+    }
+    memcpy(out, c, sizeof c);
+}
+
+void rng_at(uint64_t seed, uint32_t a, uint32_t b, uint64_t c, uint32_t out[4])
+{
+    uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    uint32_t ctr[4] = { (uint32_t)c, (uint32_t)(c >> 32), a, b };
+
+    rng_philox(key, ctr, out);
+}
+
+/* Keyed apart from rng_at and the streams of the same seed by flipping the key. */
+uint64_t rng_mix(uint64_t seed, uint64_t tag)
+{
+    uint32_t out[4];
+
+    rng_at(~seed, 0x6D697864u, 0, tag, out);
+    return (uint64_t)out[1] << 32 | out[0];
+}
+
+void rng_init(struct rng *r, uint64_t seed, uint64_t stream)
+{
+    memset(r, 0, sizeof *r);
+    r->seed = seed;
+    r->stream = stream;
+}
+
+uint32_t rng_u32(struct rng *r)
+{
+    if (r->left == 0) {
+        rng_at(r->seed, (uint32_t)r->stream, (uint32_t)(r->stream >> 32), r->pos++, r->out);
+        r->left = 4;
+    }
+    return r->out[4 - r->left--];
+}
+
+uint64_t rng_u64(struct rng *r)
+{
+    uint64_t lo = rng_u32(r);
+
+    return (uint64_t)rng_u32(r) << 32 | lo;
+}
+
+double rng_unit(struct rng *r)
+{
+    return (double)(rng_u64(r) >> 11) * 0x1p-53;
+}
+
+/* Lemire, "Fast random integer generation in an interval", 2019. */
+uint32_t rng_below(struct rng *r, uint32_t n)
+{
+    uint64_t m = 0;
+    uint32_t reject = 0;
+
+    CHECK(n >= 1);
+    reject = (0u - n) % n;
+    do
+        m = (uint64_t)rng_u32(r) * n;
+    while ((uint32_t)m < reject);
+    return (uint32_t)(m >> 32);
+}
+
+static double poly(const double *c, int n, double x)
+{
+    double y = c[n - 1];
+
+    for (int i = n - 2; i >= 0; i--)
+        y = y * x + c[i];
+    return y;
+}
+
+/* ln of a normal positive double, to about 1e-16: libm's log differs between machines, this does not. */
+static double own_log(double x)
+{
+    static const double c[] = { 2.0,      2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11,
+                                2.0 / 13, 2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23 };
+    uint64_t bits = 0;
+    int e = 0;
+    double m = 0, f = 0;
+
+    memcpy(&bits, &x, sizeof bits);
+    e = (int)(bits >> 52) - 1023;
+    bits = (bits & 0xFFFFFFFFFFFFFull) | 0x3FF0000000000000ull;
+    memcpy(&m, &bits, sizeof m);
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        e++;
+    }
+    f = (m - 1) / (m + 1);
+    return e * 0.69314718055994530942 + f * poly(c, ARRAY_LEN(c), f * f);
+}
+
+/* Wichura's AS 241 (PPND16), relative error about 1e-16; 0 < p < 1. */
+static double normal_quantile(double p)
+{
+    static const double a[] = { 3.3871328727963666080e0, 1.3314166789178437745e+2,
+                                1.9715909503065514427e+3, 1.3731693765509461125e+4,
+                                4.5921953931549871457e+4, 6.7265770927008700853e+4,
+                                3.3430575583588128105e+4, 2.5090809287301226727e+3 };
+    static const double b[] = { 1.0, 4.2313330701600911252e+1,
+                                6.8718700749205790830e+2, 5.3941960214247511077e+3,
+                                2.1213794301586595867e+4, 3.9307895800092710610e+4,
+                                2.8729085735721942674e+4, 5.2264952788528545610e+3 };
+    static const double c[] = { 1.42343711074968357734e0, 4.63033784615654529590e0,
+                                5.76949722146069140550e0, 3.64784832476320460504e0,
+                                1.27045825245236838258e0, 2.41780725177450611770e-1,
+                                2.27238449892691845833e-2, 7.74545014278341407640e-4 };
+    static const double d[] = { 1.0, 2.05319162663775882187e0,
+                                1.67638483018380384940e0, 6.89767334985100004550e-1,
+                                1.48103976427480074590e-1, 1.51986665636164571966e-2,
+                                5.47593808499534494600e-4, 1.05075007164441684324e-9 };
+    static const double e[] = { 6.65790464350110377720e0, 5.46378491116411436990e0,
+                                1.78482653991729133580e0, 2.96560571828504891230e-1,
+                                2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                                2.71155556874348757815e-5, 2.01033439929228813265e-7 };
+    static const double f[] = { 1.0, 5.99832206555887937690e-1,
+                                1.36929880922735805310e-1, 1.48753612908506148525e-2,
+                                7.86869131145613259100e-4, 1.84631831751005468180e-5,
+                                1.42151175831644588870e-7, 2.04426310338993978564e-15 };
+    double q = p - 0.5, r = 0, z = 0;
+
+    if (q <= 0.425 && q >= -0.425) {
+        r = 0.180625 - q * q;
+        return q * poly(a, 8, r) / poly(b, 8, r);
+    }
+    r = sqrt(-own_log(q < 0 ? p : 1 - p));
+    z = r <= 5 ? poly(c, 8, r - 1.6) / poly(d, 8, r - 1.6) : poly(e, 8, r - 5) / poly(f, 8, r - 5);
+    return q < 0 ? -z : z;
+}
+
+double rng_normal(struct rng *r)
+{
+    /* The middle of one of 2^52 cells: exact, and never 0 or 1. */
+    return normal_quantile(((double)(rng_u64(r) >> 12) + 0.5) * 0x1p-52);
+}
