@@ -1,0 +1,58 @@
+/* artifact.h - the model file: one self-contained file, versioned and checksummed, safe to open from a stranger.
+ * Layout (little-endian): magic "ASSAYMDL", u32 format, u32 minimum reader, u32 sections, table of {name[8], offset,
+ * length, sha256}, sections: "schema" (inputs, target, task, classes, metrics: JSON text), "prep", "model" (family,
+ * n fold models, bytes of each). Holds no time, host, path or duration. */
+#ifndef ML_ARTIFACT_H
+#define ML_ARTIFACT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "ml/frame.h"
+#include "ml/metric.h"
+#include "ml/prep.h"
+
+#include <stdint.h>
+
+#define ARTIFACT_FORMAT 1
+enum { ARTIFACT_MAX_BYTES = 1 << 30 };
+
+struct artifact_info {
+    enum ml_task task;
+    const char *target;
+    int n_classes;
+    const char *const *classes; /* binary: {negative, positive} */
+    const char *family;
+    const char *metric;
+    double score, score_se;     /* validation; NaN = none */
+    const char *schema_json;    /* everything, for people */
+    int n_models;
+};
+
+struct artifact_parts { /* for writing */
+    enum ml_task task;
+    const char *target;
+    int n_classes;
+    const char *const *classes;
+    const char *family;
+    const char *params_json;
+    const char *metric;
+    double score, score_se;
+    const struct prep *prep;
+    int n_models;
+    const struct buf *models;   /* model_ops->save bytes */
+};
+int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *err);
+
+struct artifact; /* loaded */
+struct artifact *artifact_load(const void *bytes, size_t n, struct err *err); /* every length and checksum checked */
+struct artifact *artifact_open(const char *path, struct err *err);
+void artifact_close(struct artifact *a);
+const struct artifact_info *artifact_info(const struct artifact *a);
+/* Predictions of rows [from, from+n): 1 float a row (binary: of the positive class; regression) or n_classes; the mean of
+ * the bag. Columns matched by name; a missing one is an error naming it. */
+struct artifact_view;
+struct artifact_view *artifact_view_new(const struct artifact *a, const struct frame *f, struct err *err);
+void artifact_view_free(struct artifact_view *v);
+int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out, struct err *err);
+
+#endif

@@ -1,0 +1,51 @@
+/* data.h - a learning problem: a frame, its target and its split, plus what all trials on it share (prepared matrices,
+ * bins), built once per process under a lock and kept while the data is open. Models read only this. */
+#ifndef ML_DATA_H
+#define ML_DATA_H
+
+#include "base/err.h"
+#include "ml/frame.h"
+#include "ml/metric.h"
+#include "ml/prep.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ml_data_spec {
+    const struct frame *frame;      /* borrowed while the data lives */
+    const struct frame *test_frame; /* or NULL: its rows are scored through the artifact's own column matching */
+    const char *target;
+    const char *positive;           /* "" = the rarer class */
+    enum ml_task task;
+    enum metric_id metric;
+    double test_fraction;
+    int folds;
+    uint64_t split_seed;
+};
+
+struct ml_data {
+    struct ml_data_spec spec;
+    int64_t rows;            /* of the frame */
+    int64_t n_train;         /* rows that are not test rows */
+    int k_folds;             /* effective */
+    int n_classes;           /* 2 for binary, 0 for regression */
+    int n_outputs;           /* scores per row a model gives: 1 or n_classes */
+    char **classes;          /* in the artifact's order: binary {negative, positive}, multiclass sorted by text (numeric text by value) */
+    double *y;               /* [rows] class index or target value */
+    uint8_t *fold;           /* [rows] */
+    struct prep *prep;       /* fitted on all non-test rows */
+    struct ml_shared *shared; /* private: matrices made on demand */
+};
+
+struct ml_data *ml_data_open(const struct ml_data_spec *spec, struct err *err);
+void ml_data_close(struct ml_data *d);
+/* What auto means for a target column: two distinct values = binary, categorical or few whole numbers = multiclass,
+ * else regression. One class only is an error naming the column. */
+int ml_task_infer(const struct frame *f, const char *target, enum ml_task *out, struct err *err);
+
+/* Shared forms, made at the first call (thread-safe), borrowed, NULL + err on no memory: */
+const struct prep_bins *ml_data_bins(struct ml_data *d, int max_bins, struct err *err); /* for trees */
+const struct prep_dense *ml_data_dense(struct ml_data *d, struct err *err);             /* standardised, one-hot */
+int64_t ml_data_shared_bytes(const struct ml_data *d);
+
+#endif

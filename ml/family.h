@@ -1,0 +1,63 @@
+/* family.h - what everybody may know of a model family without linking a kernel: its parameters, its ladder of
+ * levels, its cost and memory formulas. libc-only data, made from ml/family.def; the controller includes it. */
+#ifndef ML_FAMILY_H
+#define ML_FAMILY_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum family_kind { FP_FLOAT, FP_INT, FP_CHOICE };
+enum family_axis { FA_COSTLY, FA_FREE, FA_PATH, FA_SHAPE };
+enum family_task { FT_BINARY = 1, FT_MULTICLASS = 2, FT_REGRESSION = 4, FT_ANY = 7 };
+enum { FAMILY_MAX_PARAMS = 32 };
+
+struct family_param {
+    const char *name;        /* "learning_rate" */
+    enum family_kind kind;
+    enum family_axis axis;
+    bool is_log;
+    double lo, hi, step, def; /* search range and default; FP_CHOICE: def = index */
+    double hard_lo, hard_hi;  /* what a user's own space may ask for */
+    const char *choices;      /* FP_CHOICE: "none|balanced" */
+    const char *help;
+};
+
+struct family_shape {        /* what the cost of a fit depends on */
+    int64_t rows;            /* training rows of the whole table, test rows excluded */
+    int columns;             /* prepared: numeric + categorical inputs */
+    int encoded;             /* width after one-hot */
+    int outputs;             /* 1 for binary and regression, else classes */
+    int folds;               /* fitted: k, or 1 for holdout */
+};
+
+struct family {
+    const char *name;        /* "boost" */
+    const char *help;
+    int tasks;               /* FT_ mask */
+    const struct family_param *params;
+    int n_params;
+    int levels;              /* R of the ladder, >= 1 */
+    const char *const *level_help; /* what each level means */
+    /* Integer cost units of running from level `from` to `to` (pure; one unit is about a microsecond of one 2026 core).
+     * Drives virtual time, so it must never depend on a clock. */
+    int64_t (*cost)(const struct family_shape *s, const double *params, int from, int to);
+    int64_t (*host_bytes)(const struct family_shape *s, const double *params); /* of one trial with all its folds, shared data excluded */
+    /* Configurations tried first, one double per parameter, in order; NULL-terminated list of rows of n_params. */
+    const double *(*portfolio)(int i); /* NULL past the end; row 0 = the defaults */
+};
+
+const struct family *family_find(const char *name); /* NULL = unknown */
+const struct family *family_at(int i);              /* NULL past the end; order of the registry */
+int family_param_find(const struct family *f, const char *name);
+int family_params_check(const struct family *f, const double *params, struct err *err); /* err->where = parameter */
+void family_defaults(const struct family *f, double *params);
+int family_choice_count(const struct family_param *p);
+int family_choice_find(const struct family_param *p, const char *name);       /* -1 */
+void family_choice_name(const struct family_param *p, int i, char *out, size_t size);
+/* Two configurations of one shape key can train in one launch: family name + its FA_SHAPE values, as text. */
+void family_shape_key(const struct family *f, const double *params, char *out, size_t size);
+
+#endif

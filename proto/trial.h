@@ -1,0 +1,58 @@
+/* trial.h - the states of trials and studies, the events between them, and the one pure transition table of
+ * each (CONTRACTS: QUEUED, RUNNING under a lease, PAUSED at a rung, then exactly one of four ends).
+ * No I/O and no clock, so that replaying the journal uses the very same code. */
+#ifndef PROTO_TRIAL_H
+#define PROTO_TRIAL_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum trial_state { TS_NONE, TS_QUEUED, TS_RUNNING, TS_PAUSED, TS_COMPLETED, TS_PRUNED, TS_FAILED, TS_CANCELLED, TS_STATES };
+enum trial_event { TE_CREATE, TE_LEASE, TE_REJOIN, TE_PAUSE, TE_PROMOTE, TE_COMPLETE, TE_PRUNE, TE_FAIL, TE_CANCEL, TE_LOST, TE_EVENTS };
+
+/* queued -> running <-> paused -> finishing -> completed | stopped | failed. SS_QUEUED waits for its dataset
+ * or its first lease. */
+enum study_state { SS_NONE, SS_QUEUED, SS_RUNNING, SS_PAUSED, SS_FINISHING, SS_COMPLETED, SS_STOPPED, SS_FAILED, SS_STATES };
+enum study_event { SE_CREATE, SE_START, SE_PAUSE, SE_RESUME, SE_FINISH, SE_COMPLETE, SE_STOP, SE_FAIL, SE_EVENTS };
+
+/* Why a trial ended or was requeued; stored as text. Configuration reasons end the trial as failed,
+ * machine reasons requeue it and cost it nothing. */
+enum trial_reason {
+    TR_NONE,
+    TR_DIVERGED,      /* configuration: loss not finite */
+    TR_MEMORY,        /* configuration: over its own limit */
+    TR_TIME,          /* configuration: over trial_time before any result */
+    TR_CRASHED_ALONE, /* configuration: its worker died twice while it ran alone */
+    TR_INVALID,       /* configuration: the family refuses it on this data */
+    TR_WORKER_DIED,   /* machine */
+    TR_RUNNER_LOST,   /* machine: lease expired */
+    TR_DEVICE,        /* machine: sticky device error, ECC */
+    TR_DRAINED,       /* machine: runner leaves */
+    TR_BUDGET,        /* cancelled: the study's budget ended first */
+    TR_USER,          /* cancelled by a user */
+    TR_STOPPED,       /* pruned: the scheduler stopped it */
+    TR_REASONS
+};
+
+extern const char *const trial_state_name[TS_STATES];
+extern const char *const trial_event_name[TE_EVENTS];
+extern const char *const study_state_name[SS_STATES];
+extern const char *const study_event_name[SE_EVENTS];
+extern const char *const trial_reason_name[TR_REASONS];
+
+int trial_state_parse(const char *name, enum trial_state *out, struct err *err);
+int trial_event_parse(const char *name, enum trial_event *out, struct err *err);
+int study_state_parse(const char *name, enum study_state *out, struct err *err);
+int study_event_parse(const char *name, enum study_event *out, struct err *err);
+int trial_reason_parse(const char *name, enum trial_reason *out, struct err *err);
+bool trial_reason_is_machine(enum trial_reason r);
+bool trial_is_final(enum trial_state s);
+bool study_is_final(enum study_state s);
+
+/* The next state, or -1 with ERR_CONFLICT ("trial 7 is completed: cannot lease"); *state untouched then. */
+int trial_next(enum trial_state *state, enum trial_event ev, int64_t trial, struct err *err);
+int study_next(enum study_state *state, enum study_event ev, int64_t study, struct err *err);
+
+#endif
