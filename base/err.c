@@ -6,12 +6,14 @@
 #include <string.h>
 
 static const char *const code_names[ERR_CODES] = {
-    [ERR_NONE] = "none",       [ERR_ARG] = "bad_request",  [ERR_AUTH] = "unauthorized",
-    [ERR_DENIED] = "denied",   [ERR_NOTFOUND] = "not_found", [ERR_CONFLICT] = "conflict",
-    [ERR_STALE] = "stale",     [ERR_TOOBIG] = "too_big",   [ERR_VERSION] = "version",
-    [ERR_BUSY] = "busy",       [ERR_FULL] = "full",        [ERR_IO] = "io",
-    [ERR_NOMEM] = "no_memory", [ERR_DEVICE] = "device",    [ERR_TIMEOUT] = "timeout",
-    [ERR_UNREACHABLE] = "unreachable",
+    [ERR_NONE] = "none",          [ERR_ARG] = "bad_request",
+    [ERR_AUTH] = "unauthorized",  [ERR_DENIED] = "denied",
+    [ERR_NOTFOUND] = "not_found", [ERR_CONFLICT] = "conflict",
+    [ERR_STALE] = "stale",        [ERR_TOOBIG] = "too_big",
+    [ERR_VERSION] = "version",    [ERR_BUSY] = "busy",
+    [ERR_FULL] = "full",          [ERR_IO] = "io",
+    [ERR_NOMEM] = "no_memory",    [ERR_DEVICE] = "device",
+    [ERR_TIMEOUT] = "timeout",    [ERR_UNREACHABLE] = "unreachable",
 };
 
 /* A text cut by the buffer's end may end inside a UTF-8 sequence: drop the torn bytes. */

@@ -91,7 +91,8 @@ int io_replace(const char *path, const void *p, size_t n, mode_t mode, struct er
     int fd = -1, rc = -1;
 
     snprintf(tmp, size, "%s.tmp-%ld", path, (long)getpid());
-    fd = FAULT("io.open") ? (errno = EMFILE, -1) : io->open(tmp, O_WRONLY | O_CREAT | O_TRUNC, mode);
+    fd =
+        FAULT("io.open") ? (errno = EMFILE, -1) : io->open(tmp, O_WRONLY | O_CREAT | O_TRUNC, mode);
     if (fd < 0) {
         err_errno(err, "create %s", tmp);
         goto out;

@@ -44,7 +44,8 @@ int str_i64(const char *s, int64_t min, int64_t max, int64_t *out, struct err *e
         return err_set(err, ERR_ARG, QUOTED " is out of range", s);
     v = neg ? (int64_t)(0 - mag) : (int64_t)mag;
     if (v < min || v > max)
-        return err_set(err, ERR_ARG, "%" PRId64 " is not from %" PRId64 " to %" PRId64, v, min, max);
+        return err_set(err, ERR_ARG, "%" PRId64 " is not from %" PRId64 " to %" PRId64, v, min,
+                       max);
     *out = v;
     return 0;
 }
@@ -157,9 +158,17 @@ int str_duration_ms(const char *s, int64_t *out, struct err *err)
 int str_bytes(const char *s, int64_t *out, struct err *err)
 {
     static const struct unit units[] = {
-        { "", 1 },     { "B", 1 },      { "kB", 1e3 },       { "KB", 1e3 },
-        { "MB", 1e6 }, { "GB", 1e9 },   { "TB", 1e12 },      { "KiB", 1024 },
-        { "MiB", 1048576 }, { "GiB", 1073741824 }, { "TiB", 1099511627776 },
+        { "", 1 },
+        { "B", 1 },
+        { "kB", 1e3 },
+        { "KB", 1e3 },
+        { "MB", 1e6 },
+        { "GB", 1e9 },
+        { "TB", 1e12 },
+        { "KiB", 1024 },
+        { "MiB", 1048576 },
+        { "GiB", 1073741824 },
+        { "TiB", 1099511627776 },
     };
     int64_t v = 0;
 

@@ -1,0 +1,343 @@
+/* proc.c - child processes. Between fork and exec the child calls only async-signal-safe functions; a
+ * failed exec comes back through a close-on-exec pipe, so that the parent can say why. */
+#include "base/proc.h"
+
+#include "base/fault.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { FDS_MAX = 16, FD_HIGH = 400 };
+
+int proc_pipe(int *read_fd, int *write_fd, struct err *err)
+{
+    int fds[2] = { -1, -1 };
+
+    if (FAULT("proc.pipe") || pipe2(fds, O_CLOEXEC) < 0)
+        return err_errno(err, "pipe");
+    *read_fd = fds[0];
+    *write_fd = fds[1];
+    return 0;
+}
+
+/* The inherited environment with env_add over it. The array is heap, its strings are borrowed. */
+static char **env_new(const char *const *add)
+{
+    size_t n = 0, n_add = 0, used = 0;
+    char **env = NULL;
+
+    while (environ[n])
+        n++;
+    while (add && add[n_add])
+        n_add++;
+    env = mem_array(n + n_add + 1, sizeof *env);
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strcspn(environ[i], "="), k = 0;
+
+        while (k < n_add && (strncmp(add[k], environ[i], len) != 0 || add[k][len] != '='))
+            k++;
+        if (k == n_add)
+            env[used++] = environ[i];
+    }
+    for (size_t k = 0; k < n_add; k++)
+        env[used++] = (char *)add[k];
+    return env;
+}
+
+/* ---- in the child, after fork ---- */
+
+static void close_all_on_exec(void)
+{
+    if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) == 0)
+        return;
+    for (int fd = 3; fd < 65536; fd++) { /* a kernel before 5.11 */
+        int flags = fcntl(fd, F_GETFD);
+
+        if (flags >= 0)
+            fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+    }
+}
+
+/* First out of the way of each other's numbers, then into place. Returns the report pipe's new number. */
+static int place_fds(const struct proc_spec *spec, int report)
+{
+    int high[FDS_MAX];
+
+    report = fcntl(report, F_DUPFD, FD_HIGH);
+    if (report < 0)
+        return -1;
+    for (int i = 0; i < spec->n_fds; i++) {
+        high[i] = fcntl(spec->fds[i].parent_fd, F_DUPFD, FD_HIGH);
+        if (high[i] < 0)
+            return -1;
+    }
+    close_all_on_exec();
+    for (int i = 0; i < spec->n_fds; i++) {
+        if (dup2(high[i], spec->fds[i].child_fd) < 0)
+            return -1;
+    }
+    return report;
+}
+
+static void plain_signals(void)
+{
+    sigset_t none;
+
+    for (int signo = 1; signo < 32; signo++) {
+        if (signo != SIGKILL && signo != SIGSTOP)
+            signal(signo, SIG_DFL);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void child_run(const struct proc_spec *spec, char **env, int report, pid_t parent) NO_RETURN;
+static void child_run(const struct proc_spec *spec, char **env, int report, pid_t parent)
+{
+    const char *path = spec->path ? spec->path : "/proc/self/exe";
+    int fd = report, why = 0;
+
+    plain_signals();
+    if (spec->new_session)
+        setsid();
+    if (spec->die_with_parent) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) /* it died before the prctl */
+            _exit(127);
+    }
+    fd = place_fds(spec, report);
+    if (fd >= 0)
+        execvpe(path, (char *const *)spec->argv, env);
+    why = errno;
+    (void)!write(fd >= 0 ? fd : report, &why, sizeof why);
+    _exit(127);
+}
+
+/* ---- in the parent ---- */
+
+/* 0 when the pipe closed without a word: exec worked. Else the errno. */
+static int read_report(int fd)
+{
+    int why = 0;
+    ssize_t got = 0;
+
+    do
+        got = read(fd, &why, sizeof why);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof why ? why : 0;
+}
+
+int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct err *err)
+{
+    int rd = -1, wr = -1, why = 0, status = 0;
+    pid_t parent = getpid(), child = -1;
+    char **env = NULL;
+
+    CHECK(spec->n_fds <= FDS_MAX);
+    if (proc_pipe(&rd, &wr, err) < 0)
+        return -1;
+    env = env_new(spec->env_add);
+    child = FAULT("proc.fork") ? (errno = EAGAIN, -1) : fork();
+    if (child == 0)
+        child_run(spec, env, wr, parent);
+    why = errno;
+    mem_free(env);
+    close(wr);
+    if (child > 0)
+        why = read_report(rd);
+    close(rd);
+    if (child > 0 && why == 0) {
+        *pid = child;
+        return 0;
+    }
+    if (child > 0)
+        waitpid(child, &status, 0);
+    errno = why;
+    return err_errno(err, "start %s", spec->path ? spec->path : spec->argv[0]);
+}
+
+int proc_poll(pid_t pid, int *status, struct err *err)
+{
+    pid_t rc = 0;
+
+    do
+        rc = waitpid(pid, status, WNOHANG);
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0)
+        return err_errno(err, "wait for process %ld", (long)pid);
+    return rc == pid;
+}
+
+static int64_t mono_ms(void)
+{
+    struct timespec ts = { 0 };
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int proc_wait_ms(pid_t pid, int64_t limit_ms, int *status, struct err *err)
+{
+    int64_t end = mono_ms() + limit_ms;
+    struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+    int rc = 0;
+
+    for (;;) {
+        int64_t left = 0;
+
+        rc = proc_poll(pid, status, err);
+        left = end - mono_ms();
+        if (rc != 0 || left <= 0)
+            break;
+        /* Without a pidfd (an old kernel) look every few milliseconds. */
+        poll(&p, p.fd >= 0 ? 1 : 0, p.fd >= 0 ? (int)MIN(left, 60000) : (int)MIN(left, 5));
+    }
+    if (p.fd >= 0)
+        close(p.fd);
+    return rc;
+}
+
+void proc_kill(pid_t pid, int signo)
+{
+    if (pid > 0)
+        kill(pid, signo);
+}
+
+void proc_describe(int status, char *out, size_t size)
+{
+    if (WIFEXITED(status)) {
+        snprintf(out, size, "exit %d", WEXITSTATUS(status));
+    } else if (WIFSIGNALED(status)) {
+        const char *name = sigdescr_np(WTERMSIG(status));
+
+        snprintf(out, size, "killed by signal %d (%s)", WTERMSIG(status), name ? name : "unknown");
+    } else {
+        snprintf(out, size, "status 0x%x", (unsigned)status);
+    }
+}
+
+/* Reads a small text file of the kernel's; false when there is none. */
+static bool small_file(const char *path, char *out, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, out, size - 1);
+
+    if (fd >= 0)
+        close(fd);
+    out[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+int64_t proc_rss_bytes(pid_t pid)
+{
+    char path[64], text[256];
+    const char *space = NULL;
+
+    snprintf(path, sizeof path, "/proc/%ld/statm", (long)pid);
+    if (!small_file(path, text, sizeof text) || !(space = strchr(text, ' ')))
+        return -1;
+    return strtoll(space + 1, NULL, 10) * sysconf(_SC_PAGESIZE);
+}
+
+int proc_self_path(char *out, size_t size, struct err *err)
+{
+    ssize_t n = readlink("/proc/self/exe", out, size);
+
+    if (n < 0)
+        return err_errno(err, "own path");
+    if ((size_t)n >= size)
+        return err_set(err, ERR_TOOBIG, "own path is longer than %zu bytes", size - 1);
+    out[n] = '\0';
+    return 0;
+}
+
+/* True when cpu is the lowest of its core's hardware threads that we may run on. */
+static bool is_first_of_core(int cpu, const cpu_set_t *mine)
+{
+    char path[96], text[256];
+    char *p = text;
+
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    if (!small_file(path, text, sizeof text))
+        return true;
+    while (*p) { /* "0,4" or "0-1" */
+        long lo = strtol(p, &p, 10), hi = lo;
+
+        if (*p == '-')
+            hi = strtol(p + 1, &p, 10);
+        for (long i = lo; i <= hi && i < cpu; i++) {
+            if (i >= 0 && i < CPU_SETSIZE && CPU_ISSET((int)i, mine))
+                return false;
+        }
+        if (*p != ',')
+            break;
+        p++;
+    }
+    return true;
+}
+
+int proc_physical_cores(void)
+{
+    cpu_set_t mine;
+    int n = 0;
+
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof mine, &mine) < 0)
+        return (int)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &mine) && is_first_of_core(cpu, &mine))
+            n++;
+    }
+    return MAX(n, 1);
+}
+
+/* The smallest limit from our cgroup (version 2) up to the root; INT64_MAX when there is none. */
+static int64_t cgroup_limit(void)
+{
+    char line[512], path[700], text[64], *slash = NULL;
+    int64_t least = INT64_MAX, v = 0;
+
+    if (!small_file("/proc/self/cgroup", line, sizeof line) || !str_starts(line, "0::/"))
+        str_copy(line, sizeof line, "0::/");
+    line[strcspn(line, "\n")] = '\0';
+    for (;;) {
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", line + 3);
+        if (small_file(path, text, sizeof text)) {
+            text[strcspn(text, "\n")] = '\0';
+            if (str_i64(text, 1, INT64_MAX, &v, NULL) == 0)
+                least = MIN(least, v);
+        }
+        slash = strrchr(line + 3, '/');
+        if (!slash)
+            break;
+        *slash = '\0';
+    }
+    if (small_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", text, sizeof text)) {
+        text[strcspn(text, "\n")] = '\0';
+        if (str_i64(text, 1, INT64_MAX, &v, NULL) == 0)
+            least = MIN(least, v);
+    }
+    return least;
+}
+
+int64_t proc_memory_bytes(void)
+{
+    int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+
+    return MIN(machine, cgroup_limit());
+}
