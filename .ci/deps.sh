@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs the Debian packages that are missing, and asks apt only when some are. `deps.sh` = to build, test and
+# run; `deps.sh dev` = also to lint, fuzz, measure coverage and drive the page in a browser.
+set -eu
+
+want="gcc make pkg-config libsqlite3-dev libevent-dev libjansson-dev libcurl4-openssl-dev libyaml-dev \
+zlib1g-dev libssl-dev libcmocka-dev sqlite3 curl ca-certificates"
+if [ "${1:-}" = dev ]; then
+    want="$want clang clang-format clang-tidy llvm libclang-rt-14-dev lcov shellcheck git"
+    command -v chromium >/dev/null 2>&1 || want="$want chromium"
+    command -v node >/dev/null 2>&1 || want="$want nodejs npm"
+fi
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "deps: not a Debian system; please see that these are there: $want"
+    exit 0
+fi
+have=$(dpkg-query -W -f='${db:Status-Abbrev} ${binary:Package}\n' 2>/dev/null | sed -n 's/^ii  *//p' | sed 's/:.*//')
+missing=
+for p in $want; do
+    printf '%s\n' "$have" | grep -qxF "$p" || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    as_root=
+elif command -v sudo >/dev/null 2>&1; then
+    as_root=sudo
+else
+    echo "deps: missing:$missing; please install them as root: apt-get install$missing" >&2
+    exit 1
+fi
+echo "deps: installing$missing"
+apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=900"
+# shellcheck disable=SC2086 # lists of words
+$apt install --no-install-recommends $missing >/dev/null 2>&1 || {
+    $apt update
+    $apt install --no-install-recommends $missing
+}

@@ -1,0 +1,258 @@
+# Assay's one Makefile. `make` builds build/assay, `make run` shows it at work, `make test` tests it,
+# `make check` is what a change must pass. Objects go to build/<combination>/, one folder per compiler and
+# sanitizer. A folder may bring its own rules in <folder>/rules.mk (generated files, extra objects).
+#
+#   CC=clang          another compiler           SAN=address,undefined | SAN=thread
+#   WERROR=1          warnings are errors        CUDA=0   leave the GPU half out though nvcc is there
+#   T=name            only tests whose path holds the name       SECONDS=60   time per fuzz target
+#   DESTDIR= PREFIX=/usr/local                   for install
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+comma := ,
+SAN ?=
+COV ?=
+WERROR ?=
+T ?=
+F ?=
+PREFIX ?= /usr/local
+FUZZ_SECONDS = $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
+
+NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA ?= $(if $(SAN)$(COV),0,$(if $(NVCC),1,0))
+NVCC_ARCHS ?= 75 80 90
+
+B := build/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(COV),-cov)
+
+# ---- what is built from what ----
+
+# _GNU_SOURCE everywhere: pipe2, execvpe and strerror_r's GNU form are used, and one setting is simpler
+# to reason about than one per file. Always PIC, so that the CUDA half can take objects from here.
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
+        -Wundef -Wvla $(if $(WERROR),-Werror)
+OPT ?= -O2 -g
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined))
+COV_FLAGS := $(if $(COV),-fprofile-instr-generate -fcoverage-mapping)
+
+# Order matters for static linking only. Left: pkg-config's name; right: Debian's package.
+PKGS := sqlite3:libsqlite3-dev libevent:libevent-dev libevent_pthreads:libevent-dev \
+        libevent_openssl:libevent-dev openssl:libssl-dev jansson:libjansson-dev \
+        libcurl:libcurl4-openssl-dev yaml-0.1:libyaml-dev zlib:zlib1g-dev
+pkg_names := $(foreach p,$(PKGS),$(firstword $(subst :, ,$p)))
+need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check lint run test check dev,$(or $(MAKECMDGOALS),all)),1))
+ifdef need_pkgs
+PKG_CFLAGS := $(shell pkg-config --cflags $(pkg_names) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(pkg_names) 2>/dev/null)
+PKG_MISSING := $(if $(PKG_LIBS),,$(shell for p in $(PKGS); do \
+    pkg-config --exists $${p%%:*} 2>/dev/null || echo $$p; done))
+endif
+
+CFLAGS_ALL = -std=c17 -D_GNU_SOURCE $(WARN) $(OPT) -ffp-contract=off -fPIC -pthread -I. -MMD -MP \
+             $(SAN_FLAGS) $(COV_FLAGS) $(PKG_CFLAGS) $(CFLAGS)
+LDFLAGS_ALL = $(SAN_FLAGS) $(COV_FLAGS) -pthread $(LDFLAGS)
+LIBS_ALL = $(PKG_LIBS) -ldl -lm $(LIBS)
+
+FOLDERS := base proto search store ml ml/cpu controller trial-runner web cli
+SRCS := $(filter-out cli/main.c,$(wildcard $(addsuffix /*.c,$(FOLDERS))))
+ASMS := $(wildcard $(addsuffix /*.S,$(FOLDERS)))
+TEST_SRCS := $(shell find tests -name 'test_*.c' 2>/dev/null | sort)
+RIG_SRCS := $(filter-out tests/fuzz/% tests/bench/%,$(shell find tests -name '*.c' ! -name 'test_*' 2>/dev/null | sort))
+SCRIPT_TESTS := $(shell find tests -mindepth 2 -name 'test_*.sh' -o -mindepth 2 -name 'test_*.mjs' 2>/dev/null | sort)
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
+# What ml/ and search/ may use of base/: libc only. Also what the CUDA half links.
+LIBC_BASE := base err mem arena buf str log clk rng fault sha256 io
+ML_SRCS := $(LIBC_BASE:%=base/%.c) $(wildcard ml/*.c ml/cpu/*.c)
+CUDA_SRCS := $(filter-out ml/cuda/check%,$(wildcard ml/cuda/*.c ml/cuda/*.cu))
+CUDA_CHECKS := $(wildcard ml/cuda/check*.c)
+
+picked = $(if $(T),$(foreach t,$1,$(if $(findstring $(T),$t),$t)),$1)
+TESTS := $(patsubst %.c,$B/%,$(call picked,$(TEST_SRCS)))
+SCRIPTS := $(call picked,$(SCRIPT_TESTS))
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ_SRCS))
+CUDA_SO := $(if $(filter 1,$(CUDA)),$(if $(CUDA_SRCS),$B/libassay-cuda.so))
+PROGRAM := $(if $(wildcard cli/main.c),$B/assay)
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench fuzz build-fuzz \
+        fuzz-cover install clean gpu-check cuda need-packages
+
+-include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda))
+
+OBJS = $(SRCS:%=$B/%.o) $(ASMS:%=$B/%.o) $(EXTRA_OBJS)
+
+all: $(PROGRAM) $(B)/libassay.a cuda
+ifneq ($(PROGRAM),)
+	@mkdir -p build && for n in assay assayd assay-runner; do ln -sfn $(notdir $B)/$$n build/$$n; done
+else
+	@echo "no cli/main.c yet: only the library was built"
+endif
+
+lib: $B/libassay.a
+
+ifneq ($(PKG_MISSING),)
+need-packages:
+	@$(foreach p,$(PKG_MISSING),echo "missing: $(firstword $(subst :, ,$p)) (Debian package $(lastword $(subst :, ,$p))); run: make deps" >&2;) exit 1
+$(OBJS) $B/cli/main.c.o: | need-packages
+endif
+
+$B/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -c $< -o $@
+
+$B/%.S.o: %.S
+	@mkdir -p $(@D)
+	$(CC) -I. $(ASMFLAGS) -c $< -o $@
+
+# .incbin leaves no dependency file: whatever may be embedded rebuilds it.
+$B/web/%.S.o: $(shell find web/static -type f 2>/dev/null)
+$B/store/%.S.o: $(wildcard store/migrations/*.sql store/*.def)
+
+# A list of the objects, so that a removed source file also renews the archive.
+$B/objects: FORCE
+	@mkdir -p $(@D) && printf '%s\n' $(OBJS) | cmp -s - $@ || printf '%s\n' $(OBJS) > $@
+FORCE:
+
+$B/libassay.a: $(OBJS) $B/objects
+	@rm -f $@
+	@$(AR) rcs $@ $(OBJS)
+
+$B/librig.a: $(RIG_SRCS:%=$B/%.o)
+	@mkdir -p $(@D) && rm -f $@
+	@$(AR) rcs $@ $^
+
+$B/libassay-ml.a: $(ML_SRCS:%=$B/%.o)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+$B/assay: $B/cli/main.c.o $B/libassay.a
+	$(CC) $(LDFLAGS_ALL) $^ $(LIBS_ALL) -o $@
+	@ln -sfn assay $B/assayd && ln -sfn assay $B/assay-runner
+
+# ---- the CUDA half: found, not demanded ----
+
+# Beside PTX of the last architecture, so that newer devices work too. Never -lcuda: see ml/cuda.
+GENCODE = $(foreach a,$(NVCC_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
+          -gencode arch=compute_$(lastword $(NVCC_ARCHS)),code=compute_$(lastword $(NVCC_ARCHS))
+NVCC_FLAGS = -std=c++17 -O2 -lineinfo --fmad=false -I. $(GENCODE) -Xcompiler -fPIC,-Wall,-ffp-contract=off
+CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+CUDA_LIBS ?= -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lcudart_static -ldl -lrt -lpthread -lstdc++ -lm
+
+cuda: $(CUDA_SO)
+ifeq ($(NVCC),)
+	@echo "CUDA: nvcc not found, GPU half skipped"
+endif
+ifneq ($(CUDA_SO),)
+	@mkdir -p build && ln -sfn $(notdir $B)/libassay-cuda.so build/libassay-cuda.so
+endif
+
+$B/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$B/ml/cuda/%.c.o: CFLAGS += -isystem $(CUDA_HOME)/include
+
+$B/libassay-cuda.so: $(CUDA_SRCS:%=$B/%.o) $B/libassay-ml.a
+	$(CC) -shared -Wl,-Bsymbolic,-z,defs $(LDFLAGS_ALL) $^ $(CUDA_LIBS) -o $@
+
+# Needs only gcc and nvcc: plain programs ml/cuda/check*.c, each says what agreed and exits non-zero if not.
+gpu-check:
+ifeq ($(NVCC),)
+	@echo "gpu-check: nvcc not found, skipped"
+else
+	@$(MAKE) --no-print-directory NO_PKGS=1 CUDA=1 $(CUDA_CHECKS:%.c=$B/%) $B/libassay-cuda.so
+	@set -e; for c in $(CUDA_CHECKS:%.c=$B/%); do ASSAY_CUDA=$B/libassay-cuda.so $$c; done
+endif
+
+$B/ml/cuda/check%: $B/ml/cuda/check%.c.o $B/libassay-ml.a
+	$(CC) $(LDFLAGS_ALL) $^ -ldl -lm -lpthread -o $@
+
+# ---- packages ----
+
+deps:
+	@.ci/deps.sh
+
+deps-dev:
+	@.ci/deps.sh dev
+
+# ---- run, test ----
+
+run: deps
+	@+$(MAKE) --no-print-directory all
+	@cli/first-run.sh
+
+dev: deps
+	@+$(MAKE) --no-print-directory all
+	@tests/dev.sh
+
+test: deps
+	@+$(MAKE) --no-print-directory run-tests
+
+$B/tests/%: $B/tests/%.c.o $B/librig.a $B/libassay.a
+	$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -lcmocka -o $@
+
+build-tests: $(TESTS) $(if $(SCRIPTS),all)
+
+run-tests: build-tests
+	@B=$B T='$(T)' SAN='$(SAN)' tests/run.sh $(TESTS) $(SCRIPTS)
+
+$B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
+	$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -o $@
+
+bench: all $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS)))
+	@set -e; for b in $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS))); do echo "== $$b"; $$b; done
+
+# ---- fuzz: clang's libFuzzer over tests/fuzz/fuzz_*.c, corpus kept in tests/fuzz/corpus/<name>/ ----
+
+FUZZ_MAKE = $(MAKE) --no-print-directory CC=clang SAN=fuzzer-no-link,address,undefined CUDA=0
+FUZZ_PICKED = $(if $(F),$(F),$(FUZZERS))
+
+ifneq ($(findstring fuzzer-no-link,$(SAN)),)
+$B/tests/fuzz/fuzz_%: $B/tests/fuzz/fuzz_%.c.o $B/libassay.a
+	$(CC) -fsanitize=fuzzer,address,undefined -pthread $< $B/libassay.a $(LIBS_ALL) -o $@
+else
+$B/tests/fuzz/fuzz_%: $B/tests/fuzz/fuzz_%.c.o $B/libassay.a
+	$(CC) -fsanitize=fuzzer $(COV_FLAGS) -pthread $< $B/libassay.a $(LIBS_ALL) -o $@
+endif
+
+build-fuzz: $(FUZZ_PICKED:%=$B/tests/fuzz/fuzz_%)
+
+fuzz:
+	@+$(FUZZ_MAKE) build-fuzz
+	@tests/fuzz/run.sh fuzz build/clang-fuzzer-no-link-address-undefined $(FUZZ_SECONDS) $(FUZZ_PICKED)
+
+# How much of the file named in the harness's "covers:" line the kept corpus reaches.
+fuzz-cover:
+	@+$(MAKE) --no-print-directory CC=clang COV=1 CUDA=0 build-fuzz
+	@tests/fuzz/run.sh cover build/clang-cov 0 $(FUZZ_PICKED)
+
+# ---- what a change must pass ----
+
+lint:
+	@tests/lint.sh $(LINT)
+
+check: deps-dev
+	@.ci/check.sh
+
+# ---- install, clean ----
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/assay
+	install -m 755 $B/assay $(DESTDIR)$(PREFIX)/bin/assay
+	ln -sfn assay $(DESTDIR)$(PREFIX)/bin/assayd
+	ln -sfn assay $(DESTDIR)$(PREFIX)/bin/assay-runner
+	$(if $(CUDA_SO),install -m 755 $(CUDA_SO) $(DESTDIR)$(PREFIX)/lib/assay/)
+	for s in 1 8; do for m in docs/*.$$s; do [ ! -f "$$m" ] || \
+	    install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/share/man/man$$s/$${m##*/}"; done; done
+	if [ -d configs ]; then mkdir -p $(DESTDIR)$(PREFIX)/share/assay && \
+	    cp -R configs $(DESTDIR)$(PREFIX)/share/assay/; fi
+
+clean:
+	rm -rf build
+
+-include $(shell find $B -name '*.d' 2>/dev/null)
