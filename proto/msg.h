@@ -40,19 +40,19 @@ struct msg_hello {
     struct msg_device devices[MSG_MAX_DEVICES];
 };
 struct msg_welcome {
-    int64_t runner;       /* id; a known session gets its old one */
-    int64_t lease_ms;     /* be heard within this, or lose the lanes */
+    int64_t runner;   /* id; a known session gets its old one */
+    int64_t lease_ms; /* be heard within this, or lose the lanes */
 };
 
 struct msg_ask {
     char session[33];
-    int64_t n;            /* call number per session and device, from 1; a repeat gets the same grant */
+    int64_t n; /* call number per session and device, from 1; a repeat gets the same grant */
     char device[32];
     int max_lanes;
     int64_t host_bytes, device_bytes; /* free */
     int n_cached;
     char cached[MSG_MAX_CACHED][SHA256_HEX]; /* frames on this machine's disk */
-    int64_t wait_s;       /* long poll, 0..60 */
+    int64_t wait_s;                          /* long poll, 0..60 */
 };
 
 /* What a task reads. Frame = the columnar file ml/frame.h maps. */
@@ -60,46 +60,46 @@ struct msg_data {
     char frame[SHA256_HEX];      /* of the training table */
     char test_frame[SHA256_HEX]; /* "" = none or by fraction */
     char target[256], positive[256];
-    char task[16];               /* binary | multiclass | regression */
+    char task[16]; /* binary | multiclass | regression */
     char metric[32];
-    double test_fraction;        /* rows of `frame` set apart by a hash of (split_seed, row) */
-    int folds;                   /* k; holdout = fold 0 of k where 1/k is nearest to the fraction */
-    bool holdout;                /* only fold 0 is fitted; refit at the end */
+    double test_fraction; /* rows of `frame` set apart by a hash of (split_seed, row) */
+    int folds;            /* k; holdout = fold 0 of k where 1/k is nearest to the fraction */
+    bool holdout;         /* only fold 0 is fitted; refit at the end */
     uint64_t split_seed;
-    int64_t rows, columns;       /* for estimates and logs */
+    int64_t rows, columns; /* for estimates and logs */
 };
 
 enum msg_kind { MSG_FIT, MSG_INGEST, MSG_REFIT };
 struct msg_lane {
     int64_t trial, fence;
-    char *config;                /* JSON object text: {"family":"boost",...}; heap */
+    char *config; /* JSON object text: {"family":"boost",...}; heap */
     uint64_t seed;
     int from, to;                /* levels of the family's ladder: 0 = nothing done yet */
     char checkpoint[SHA256_HEX]; /* "" = none */
 };
 struct msg_grant {
     enum msg_kind kind;
-    int64_t group;               /* id for logs; 0 for a task */
+    int64_t group; /* id for logs; 0 for a task */
     int64_t study;
-    int64_t deadline_ms;         /* from now: no slice may end after it; 0 = none */
+    int64_t deadline_ms;                       /* from now: no slice may end after it; 0 = none */
     int64_t trial_time_ms, trial_memory_bytes; /* per lane; 0 = none */
     struct msg_data data;
-    int n_lanes;                 /* MSG_FIT: 1..MSG_MAX_LANES lanes of one group key */
-    struct msg_lane *lanes;      /* heap */
+    int n_lanes;            /* MSG_FIT: 1..MSG_MAX_LANES lanes of one group key */
+    struct msg_lane *lanes; /* heap */
     /* MSG_INGEST and MSG_REFIT are a task with a fence of its own */
     int64_t task, fence;
-    char *config;                /* REFIT: configuration; INGEST: {"columns":{...}}; heap or NULL */
-    char source[SHA256_HEX];     /* INGEST: the uploaded file */
-    char source_name[128];       /* INGEST: for error texts */
+    char *config;            /* REFIT: configuration; INGEST: {"columns":{...}}; heap or NULL */
+    char source[SHA256_HEX]; /* INGEST: the uploaded file */
+    char source_name[128];   /* INGEST: for error texts */
     uint64_t seed;
-    int rounds_hint;             /* REFIT: free-axis value (boosting rounds) chosen by validation, already scaled to all rows */
-    char free_json[256];         /* REFIT: all chosen free-axis values as JSON text */
+    int rounds_hint; /* REFIT: free-axis value (boosting rounds) chosen by validation, already scaled to all rows */
+    char free_json[256]; /* REFIT: all chosen free-axis values as JSON text */
 };
 
 enum msg_type {
-    MSG_PROGRESS,   /* at most once a second; state of a running lane, nothing stored durably */
-    MSG_RUNG,       /* reached level < its `to` of the ladder: answer run_to | pause | stop */
-    MSG_FINAL,      /* reached the top (or cut by time: `cut`): answer keep | drop; drop = it is completed now */
+    MSG_PROGRESS, /* at most once a second; state of a running lane, nothing stored durably */
+    MSG_RUNG,     /* reached level < its `to` of the ladder: answer run_to | pause | stop */
+    MSG_FINAL, /* reached the top (or cut by time: `cut`): answer keep | drop; drop = it is completed now */
     MSG_COMPLETE,   /* after keep: the artifact is uploaded; ends the trial */
     MSG_PAUSED,     /* after pause: the checkpoint is uploaded */
     MSG_CHECKPOINT, /* uploaded, level as far as it got; changes no state */
@@ -110,45 +110,64 @@ enum msg_type {
 };
 struct msg_event {
     enum msg_type type;
-    int64_t trial;               /* or task id for MSG_TASK_* */
+    int64_t trial; /* or task id for MSG_TASK_* */
     int64_t fence, seq;
     int level;
-    double progress;             /* 0..1 within the run to `to`; MSG_PROGRESS */
-    double value, se;            /* score by the study's metric and its standard error; NaN = none */
-    double select_value;         /* pooled selection value along free axes; NaN = none */
-    double test_value, test_se;  /* NaN = none */
+    double progress;            /* 0..1 within the run to `to`; MSG_PROGRESS */
+    double value, se;           /* score by the study's metric and its standard error; NaN = none */
+    double select_value;        /* pooled selection value along free axes; NaN = none */
+    double test_value, test_se; /* NaN = none */
     int64_t fit_us, predict_ns_row, model_bytes, work_units, peak_bytes;
-    bool cut;                    /* ended by the deadline, best so far */
-    char blob[SHA256_HEX];       /* checkpoint or artifact; "" = none */
+    bool cut;              /* ended by the deadline, best so far */
+    char blob[SHA256_HEX]; /* checkpoint or artifact; "" = none */
     enum trial_reason reason;
-    char *detail;                /* heap: text of a failure; JSON of a result: free-axis values, curve */
+    char *detail; /* heap: text of a failure; JSON of a result: free-axis values, curve */
 };
-struct msg_held { int64_t trial, fence; };
+struct msg_held {
+    int64_t trial, fence;
+};
+/* The last lease call of a device whose answer has arrived: only lanes of grants up to it are requeued for not being
+ * listed, so that a report that crosses a grant on the way takes nothing back. */
+struct msg_asked {
+    char device[32];
+    int64_t n;
+};
 struct msg_report {
     char session[33];
-    char device[32];             /* "" = the whole runner (renewal only) */
+    char device[32]; /* "" = the whole runner (renewal only) */
     int n_events, n_held, n_tasks;
-    struct msg_event *events;    /* heap */
-    struct msg_held *held;       /* heap: every lane this session still holds, all devices */
-    struct msg_held *tasks;      /* heap: (task, fence) held */
+    struct msg_event *events; /* heap */
+    struct msg_held *held;    /* heap: every lane this session still holds, all devices */
+    struct msg_held *tasks;   /* heap: (task, fence) held */
+    int n_asked;
+    struct msg_asked *asked; /* heap: at most one a device */
 };
 
-enum msg_action { MSG_OK, MSG_RUN_TO, MSG_PAUSE, MSG_STOP, MSG_KEEP, MSG_DROP, MSG_STALE, MSG_ACTIONS };
+enum msg_action {
+    MSG_OK,
+    MSG_RUN_TO,
+    MSG_PAUSE,
+    MSG_STOP,
+    MSG_KEEP,
+    MSG_DROP,
+    MSG_STALE,
+    MSG_ACTIONS
+};
 struct msg_reply {
-    int64_t trial, fence, seq;   /* as in the event answered; task events likewise */
+    int64_t trial, fence, seq; /* as in the event answered; task events likewise */
     enum msg_action action;
-    int to;                      /* MSG_RUN_TO */
-    int64_t deadline_ms;         /* from now, as in the grant; 0 = none */
+    int to;              /* MSG_RUN_TO */
+    int64_t deadline_ms; /* from now, as in the grant; 0 = none */
 };
 struct msg_answer {
     int n_replies;
-    struct msg_reply *replies;   /* heap; one per event, in order */
+    struct msg_reply *replies; /* heap; one per event, in order */
     int n_stop;
-    struct msg_held *stop;       /* heap: lanes to drop at once (cancelled, stale) */
+    struct msg_held *stop; /* heap: lanes to drop at once (cancelled, stale) */
     int n_stop_tasks;
     struct msg_held *stop_tasks;
     int64_t lease_ms;
-    bool drain;                  /* finish or checkpoint what runs, ask for no more */
+    bool drain; /* finish or checkpoint what runs, ask for no more */
 };
 
 extern const char *const msg_type_name[MSG_TYPES];
@@ -161,7 +180,8 @@ int msg_welcome_parse(struct msg_welcome *m, const json_t *j, struct err *err);
 json_t *msg_ask_json_new(const struct msg_ask *m);
 int msg_ask_parse(struct msg_ask *m, const json_t *j, struct err *err);
 json_t *msg_grant_json_new(const struct msg_grant *m); /* NULL m = {"grant":null} */
-int msg_grant_parse(struct msg_grant *m, const json_t *j, struct err *err); /* 1 grant, 0 none, -1 error */
+int msg_grant_parse(struct msg_grant *m, const json_t *j,
+                    struct err *err); /* 1 grant, 0 none, -1 error */
 void msg_grant_fini(struct msg_grant *m);
 json_t *msg_report_json_new(const struct msg_report *m);
 int msg_report_parse(struct msg_report *m, const json_t *j, struct err *err);

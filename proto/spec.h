@@ -16,39 +16,46 @@ enum spec_validation { VAL_AUTO, VAL_KFOLD, VAL_HOLDOUT };
 enum spec_tri { TRI_AUTO, TRI_ON, TRI_OFF };
 
 struct spec {
-    char name[128];            /* [A-Za-z0-9._-]; default: made from the dataset's name */
-    char dataset[128];         /* registered name or sha256 hash */
+    char name[128];    /* [A-Za-z0-9._-]; default: made from the dataset's name */
+    char dataset[128]; /* registered name or sha256 hash */
     char target[256];
-    json_t *columns;           /* {name: numeric|categorical|ignore|...} or NULL; owned */
-    char positive[256];        /* class that auc and f1 speak of; "" = the rarer */
+    json_t *columns;    /* {name: numeric|categorical|ignore|...} or NULL; owned */
+    char positive[256]; /* class that auc and f1 speak of; "" = the rarer */
     enum spec_task task;
-    char metric[32];           /* "" = auto: auc | logloss | rmse by task */
+    char metric[32]; /* "" = auto: auc | logloss | rmse by task */
     enum spec_validation validation;
-    int folds;                 /* kfold: 2..20, default 5 */
-    double holdout_fraction;   /* default 0.2 */
-    char test_dataset[128];    /* "" = none */
-    double test_fraction;      /* 0 = none; at most one of the two */
-    int64_t budget_time_ms;    /* 0 = none */
-    int64_t budget_trials;     /* 0 = none; at least one of time and trials */
-    int64_t trial_time_ms;     /* 0 = none */
-    int64_t trial_memory_bytes;/* 0 = none */
+    int folds;                  /* kfold: 2..20, default 5 */
+    double holdout_fraction;    /* default 0.2 */
+    char test_dataset[128];     /* "" = none */
+    double test_fraction;       /* 0 = none; at most one of the two */
+    int64_t budget_time_ms;     /* 0 = none */
+    int64_t budget_trials;      /* 0 = none; a spec that sets neither gets time 10m */
+    int64_t trial_time_ms;      /* 0 = none */
+    int64_t trial_memory_bytes; /* 0 = none */
     bool has_stop_score;
     double stop_score;
     int64_t stop_no_gain_trials; /* 0 = none */
     int priority;
-    char sampler[32];          /* "random" */
+    char sampler[32]; /* "random" */
+    json_t *
+        sampler_options; /* {name: number} of `sampler: {kind: ..., ...}`, or NULL; owned, names checked by the controller */
     char scheduler[32];        /* "none" */
+    json_t *scheduler_options; /* likewise */
     uint64_t seed;             /* <= 2^53 so that JSON keeps it */
-    enum spec_tri deterministic; /* auto = on when there is no limit in seconds; on + seconds is an error */
-    int parallel;              /* 0 = auto */
-    json_t *space;             /* list of {family, parameters} or NULL = auto; owned, checked by the controller */
-    json_t *enqueue;           /* list of configurations to try first, or NULL; owned */
+    enum spec_tri
+        deterministic; /* auto = on when there is no limit in seconds; on + seconds is an error */
+    int parallel;      /* 0 = auto */
+    json_t
+        *space; /* list of {family, parameters} or NULL = auto; owned, checked by the controller */
+    json_t *enqueue; /* list of configurations to try first, or NULL; owned */
 };
 
-void spec_init(struct spec *s);   /* defaults */
+void spec_init(struct spec *s); /* defaults */
 void spec_fini(struct spec *s);
-int spec_parse(struct spec *s, const json_t *json, struct err *err); /* s is initialised here; on error nothing to free */
+int spec_parse(struct spec *s, const json_t *json,
+               struct err *err); /* s is initialised here; on error nothing to free */
 json_t *spec_json_new(const struct spec *s);
-bool spec_is_deterministic(const struct spec *s);
+bool spec_is_deterministic(const struct spec *s); /* auto resolved */
+extern const char *const spec_task_name[];        /* by enum spec_task: "auto", "binary", ... */
 
 #endif

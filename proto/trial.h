@@ -9,13 +9,55 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum trial_state { TS_NONE, TS_QUEUED, TS_RUNNING, TS_PAUSED, TS_COMPLETED, TS_PRUNED, TS_FAILED, TS_CANCELLED, TS_STATES };
-enum trial_event { TE_CREATE, TE_LEASE, TE_REJOIN, TE_PAUSE, TE_PROMOTE, TE_COMPLETE, TE_PRUNE, TE_FAIL, TE_CANCEL, TE_LOST, TE_EVENTS };
+enum trial_state {
+    TS_NONE,
+    TS_QUEUED,
+    TS_RUNNING,
+    TS_PAUSED,
+    TS_COMPLETED,
+    TS_PRUNED,
+    TS_FAILED,
+    TS_CANCELLED,
+    TS_STATES
+};
+enum trial_event {
+    TE_CREATE,
+    TE_LEASE,
+    TE_REJOIN,
+    TE_PAUSE,
+    TE_PROMOTE,
+    TE_COMPLETE,
+    TE_PRUNE,
+    TE_FAIL,
+    TE_CANCEL,
+    TE_LOST,
+    TE_EVENTS
+};
 
 /* queued -> running <-> paused -> finishing -> completed | stopped | failed. SS_QUEUED waits for its dataset
  * or its first lease. */
-enum study_state { SS_NONE, SS_QUEUED, SS_RUNNING, SS_PAUSED, SS_FINISHING, SS_COMPLETED, SS_STOPPED, SS_FAILED, SS_STATES };
-enum study_event { SE_CREATE, SE_START, SE_PAUSE, SE_RESUME, SE_FINISH, SE_COMPLETE, SE_STOP, SE_FAIL, SE_EVENTS };
+enum study_state {
+    SS_NONE,
+    SS_QUEUED,
+    SS_RUNNING,
+    SS_PAUSED,
+    SS_FINISHING,
+    SS_COMPLETED,
+    SS_STOPPED,
+    SS_FAILED,
+    SS_STATES
+};
+enum study_event {
+    SE_CREATE,
+    SE_START,
+    SE_PAUSE,
+    SE_RESUME,
+    SE_FINISH,
+    SE_COMPLETE,
+    SE_STOP,
+    SE_FAIL,
+    SE_EVENTS
+};
 
 /* Why a trial ended or was requeued; stored as text. Configuration reasons end the trial as failed,
  * machine reasons requeue it and cost it nothing. */

@@ -1,9 +1,13 @@
 /* scheduler.h - who decides how far each trial runs. Pure, as sampler.h says. Levels are those of the trial's family
- * ladder: 1..max. A family with one level (max = 1) runs to it and never competes in lower rungs. */
+ * ladder: 1..max. A family with one level (max = 1) runs to it and never competes in lower rungs.
+ *
+ * The caller, whenever a slot is free: resume() first, then start() of a new trial; retire() after each report. A
+ * trial that ends in any way (failed, cancelled) is reported with that state, or its rung may wait for it for ever. */
 #ifndef SEARCH_SCHEDULER_H
 #define SEARCH_SCHEDULER_H
 
 #include "base/buf.h"
+#include "search/option.h"
 #include "search/sampler.h"
 
 enum sched_action { SCHED_RUN_TO, SCHED_PAUSE, SCHED_STOP, SCHED_DONE };
@@ -21,19 +25,24 @@ struct scheduler_ops {
     const char *name;
     const char *help;
     bool is_test_only;
-    struct scheduler *(*open)(uint64_t seed, struct err *err);
+    const struct search_option *options;
+    int n_options;
+    struct scheduler *(*open)(const struct search_setup *setup, struct err *err);
     void (*close)(struct scheduler *s);
-    /* A new trial with its ladder: to which level it runs first (1..max_level). */
+    /* A new trial with its ladder: to which level it runs first (1..max_level), or -1. */
     int (*start)(struct scheduler *s, int64_t trial, int max_level, struct err *err);
     /* It reported `value` (larger is better, NaN = failed) at a level < max_level: what now. At max_level or at an end
-     * the answer is SCHED_DONE. */
-    int (*report)(struct scheduler *s, const struct observation *o, struct sched_decision *out, struct err *err);
+     * (state other than OBS_RUNNING) the answer is SCHED_DONE. A level reported before changes nothing, and the answer is
+     * what the trial is to do now. */
+    int (*report)(struct scheduler *s, const struct observation *o, struct sched_decision *out,
+                  struct err *err);
     /* Paused trials that shall go on, at most n, each given once; returns how many. `idle`: nothing else could run. */
     int (*resume)(struct scheduler *s, int n, bool idle, struct sched_resume *out, struct err *err);
-    /* No more trials will be started: paused trials that never will be resumed, at most n, each given once. */
-    int (*finish)(struct scheduler *s, int n, struct sched_resume *out, struct err *err);
+    /* Paused trials that never will be resumed and should be pruned now, at most n, each given once; returns how many.
+     * `closing`: no more trials will be started; once nothing runs and resume gives none, this hands out all the rest. */
+    int (*retire)(struct scheduler *s, int n, bool closing, int64_t *trials, struct err *err);
     int (*save)(const struct scheduler *s, struct buf *out, struct err *err);
-    int (*load)(struct scheduler *s, struct view *in, struct err *err);
+    int (*load)(struct scheduler *s, struct view *in, struct err *err); /* as a sampler's */
 };
 struct scheduler {
     const struct scheduler_ops *ops;
@@ -42,5 +51,6 @@ struct scheduler {
 
 const struct scheduler_ops *scheduler_find(const char *name);
 const struct scheduler_ops *scheduler_at(int i);
+void scheduler_close(struct scheduler *s); /* NULL is legal */
 
 #endif

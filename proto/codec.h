@@ -1,0 +1,121 @@
+/* codec.h - structs to JSON and back by table; private to proto/. A struct is described by a table of fields, and two
+ * functions walk it. Decoding ignores keys that are not in the table, refuses wrong types and bounds every number,
+ * string and list; the caller has zeroed the struct (or set its defaults), and an absent optional field keeps that.
+ * Encoding leaves out optional fields that are zero, empty or NaN.
+ *
+ * The order of a table is the order of the checks, nothing else. */
+#ifndef PROTO_CODEC_H
+#define PROTO_CODEC_H
+
+#include "base/err.h"
+#include "base/jsonx.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum codec_type {
+    CODEC_BOOL,
+    CODEC_INT,  /* int, min..max */
+    CODEC_I64,  /* int64_t, min..max */
+    CODEC_U64,  /* uint64_t as 16 hex digits, since JSON numbers of many programs end at 2^53 */
+    CODEC_F64,  /* double; NaN and infinities travel as null and arrive as NaN */
+    CODEC_STR,  /* char[size] */
+    CODEC_SHA,  /* char[SHA256_HEX], "" or 64 lower-case hex digits */
+    CODEC_ENUM, /* enum (int-sized) named by names[0..max] */
+    CODEC_TEXT, /* char * on the heap, at most max bytes; NULL = absent */
+    CODEC_JSON, /* char * on the heap: text of a JSON object, nested on the wire, canonical on arrival */
+    CODEC_OBJ,   /* a struct inside, by sub */
+    CODEC_ARRAY, /* sub structs inside, at most max of them, count at count_off */
+    CODEC_LIST,  /* the same in a heap array */
+    CODEC_SHAS   /* char[max][SHA256_HEX] inside, count at count_off */
+};
+
+struct codec_table;
+struct codec_field {
+    const char *name;
+    enum codec_type type;
+    enum jsonx_need need;
+    size_t off, size; /* size: of the member; of one element in arrays and lists */
+    int64_t min, max;
+    const char *const *names;
+    const struct codec_table *sub;
+    size_t count_off;
+};
+struct codec_table {
+    const struct codec_field *fields;
+    size_t n;
+    void (*init)(void *element); /* defaults of a list element other than zero; may be NULL */
+};
+
+/* The new object. Strings that are not UTF-8 have the offending bytes replaced. */
+json_t *codec_json_new(const struct codec_table *t, const void *src);
+/* Fills dst; on error dst holds whatever was decoded and must still be given to codec_fini. */
+int codec_parse(const struct codec_table *t, void *dst, const json_t *j, const char *path,
+                struct err *err);
+/* Frees heap members, lists and what is in them, and zeroes their pointers and counts. */
+void codec_fini(const struct codec_table *t, void *dst);
+
+/* Rows of a table; S is the struct, m its member (and the JSON name unless given). */
+#define CODEC_AT(S, m) offsetof(struct S, m), sizeof(((struct S *)0)->m)
+#define F_BOOL(S, m)                                                  \
+    {                                                                 \
+#m, CODEC_BOOL, JSONX_OPTIONAL, CODEC_AT(S, m), 0, 1, 0, 0, 0 \
+    }
+#define F_INT(S, m, need, lo, hi)                            \
+    {                                                        \
+#m, CODEC_INT, need, CODEC_AT(S, m), lo, hi, 0, 0, 0 \
+    }
+#define F_I64(S, m, need, lo, hi)                            \
+    {                                                        \
+#m, CODEC_I64, need, CODEC_AT(S, m), lo, hi, 0, 0, 0 \
+    }
+#define F_U64(S, m, need)                                  \
+    {                                                      \
+#m, CODEC_U64, need, CODEC_AT(S, m), 0, 0, 0, 0, 0 \
+    }
+#define F_F64(S, m)                                                  \
+    {                                                                \
+#m, CODEC_F64, JSONX_OPTIONAL, CODEC_AT(S, m), 0, 0, 0, 0, 0 \
+    }
+#define F_STR(S, m, need)                                  \
+    {                                                      \
+#m, CODEC_STR, need, CODEC_AT(S, m), 0, 0, 0, 0, 0 \
+    }
+#define F_SHA(S, m, need)                                  \
+    {                                                      \
+#m, CODEC_SHA, need, CODEC_AT(S, m), 0, 0, 0, 0, 0 \
+    }
+#define F_ENUM(S, m, need, table, n)                                \
+    {                                                               \
+#m, CODEC_ENUM, need, CODEC_AT(S, m), 0, (n)-1, table, 0, 0 \
+    }
+#define F_TEXT(S, m, hi)                                               \
+    {                                                                  \
+#m, CODEC_TEXT, JSONX_OPTIONAL, CODEC_AT(S, m), 0, hi, 0, 0, 0 \
+    }
+#define F_JSON(S, m, need, hi)                               \
+    {                                                        \
+#m, CODEC_JSON, need, CODEC_AT(S, m), 0, hi, 0, 0, 0 \
+    }
+#define F_OBJ(S, m, need, t)                               \
+    {                                                      \
+#m, CODEC_OBJ, need, CODEC_AT(S, m), 0, 0, 0, t, 0 \
+    }
+#define F_ARRAY(S, m, n_m, need, hi, t)                                                           \
+    {                                                                                             \
+#m, CODEC_ARRAY, need, offsetof(struct S, m), sizeof(((struct S *)0)->m[0]), 0, hi, 0, t, \
+            offsetof(struct S, n_m)                                                               \
+    }
+#define F_LIST(S, m, n_m, need, hi, t)                                                           \
+    {                                                                                            \
+#m, CODEC_LIST, need, offsetof(struct S, m), sizeof(((struct S *)0)->m[0]), 0, hi, 0, t, \
+            offsetof(struct S, n_m)                                                              \
+    }
+#define F_SHAS(S, m, n_m, hi)                                                                    \
+    {                                                                                            \
+#m, CODEC_SHAS, JSONX_OPTIONAL, offsetof(struct S, m), sizeof(((struct S *)0)->m[0]), 0, \
+            hi, 0, 0, offsetof(struct S, n_m)                                                    \
+    }
+
+#endif

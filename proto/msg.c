@@ -1,0 +1,386 @@
+/* msg.c - the runner protocol's JSON forms: one field table per message (docs/PROTOCOL.md names each field), and the
+ * checks that a table cannot say: versions, unique devices, what each kind of grant must carry.
+ *
+ * Decoders give back a whole message or nothing: on error everything half-made has been freed and the struct is as
+ * init left it. Unknown fields are ignored, so that a newer peer may add some (CONTRACTS section 6). */
+#include "proto/msg.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "proto/codec.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    CONFIG_MAX = 64 << 10,
+    DETAIL_MAX = 4 << 20,
+    MAX_EVENTS = 4096,
+    MAX_HELD = MSG_MAX_DEVICES * MSG_MAX_LANES,
+    MAX_TASKS = 256,
+    LEVEL_MAX = 1 << 20
+};
+#define REQ JSONX_REQUIRED
+#define OPT JSONX_OPTIONAL
+#define TABLE(fields, init)             \
+    {                                   \
+        fields, ARRAY_LEN(fields), init \
+    }
+
+const char *const msg_type_name[MSG_TYPES] = {
+    [MSG_PROGRESS] = "progress", [MSG_RUNG] = "rung",           [MSG_FINAL] = "final",
+    [MSG_COMPLETE] = "complete", [MSG_PAUSED] = "paused",       [MSG_CHECKPOINT] = "checkpoint",
+    [MSG_FAILED] = "failed",     [MSG_TASK_DONE] = "task_done", [MSG_TASK_FAILED] = "task_failed",
+};
+const char *const msg_action_name[MSG_ACTIONS] = {
+    [MSG_OK] = "ok",     [MSG_RUN_TO] = "run_to", [MSG_PAUSE] = "pause", [MSG_STOP] = "stop",
+    [MSG_KEEP] = "keep", [MSG_DROP] = "drop",     [MSG_STALE] = "stale",
+};
+static const char *const kind_name[] = {
+    [MSG_FIT] = "fit",
+    [MSG_INGEST] = "ingest",
+    [MSG_REFIT] = "refit",
+};
+
+void msg_event_init(struct msg_event *e)
+{
+    *e = (struct msg_event){
+        .value = NAN, .se = NAN, .select_value = NAN, .test_value = NAN, .test_se = NAN
+    };
+}
+
+static void event_init(void *e)
+{
+    msg_event_init(e);
+}
+
+/* ---- hello, welcome, ask ---- */
+
+static const struct codec_field device_fields[] = {
+    F_STR(msg_device, id, REQ),
+    F_STR(msg_device, kind, REQ),
+    F_STR(msg_device, name, OPT),
+    F_I64(msg_device, memory_bytes, OPT, 0, INT64_MAX),
+    F_INT(msg_device, max_lanes, REQ, 1, MSG_MAX_LANES),
+};
+static const struct codec_table device_table = TABLE(device_fields, NULL);
+
+static const struct codec_field hello_fields[] = {
+    F_INT(msg_hello, protocol, REQ, 1, 1 << 20),
+    F_STR(msg_hello, name, REQ),
+    F_STR(msg_hello, session, REQ),
+    F_STR(msg_hello, numeric_sig, REQ),
+    F_STR(msg_hello, labels, OPT),
+    F_ARRAY(msg_hello, devices, n_devices, REQ, MSG_MAX_DEVICES, &device_table),
+};
+static const struct codec_table hello_table = TABLE(hello_fields, NULL);
+
+static const struct codec_field welcome_fields[] = {
+    F_I64(msg_welcome, runner, REQ, 1, INT64_MAX),
+    F_I64(msg_welcome, lease_ms, REQ, 1, INT64_MAX),
+};
+static const struct codec_table welcome_table = TABLE(welcome_fields, NULL);
+
+static const struct codec_field ask_fields[] = {
+    F_STR(msg_ask, session, REQ),
+    F_I64(msg_ask, n, REQ, 1, INT64_MAX),
+    F_STR(msg_ask, device, REQ),
+    F_INT(msg_ask, max_lanes, REQ, 1, MSG_MAX_LANES),
+    F_I64(msg_ask, host_bytes, OPT, 0, INT64_MAX),
+    F_I64(msg_ask, device_bytes, OPT, 0, INT64_MAX),
+    F_SHAS(msg_ask, cached, n_cached, MSG_MAX_CACHED),
+    F_I64(msg_ask, wait_s, OPT, 0, 60),
+};
+static const struct codec_table ask_table = TABLE(ask_fields, NULL);
+
+/* ---- grant ---- */
+
+static const struct codec_field data_fields[] = {
+    F_SHA(msg_data, frame, OPT),
+    F_SHA(msg_data, test_frame, OPT),
+    F_STR(msg_data, target, OPT),
+    F_STR(msg_data, positive, OPT),
+    F_STR(msg_data, task, OPT),
+    F_STR(msg_data, metric, OPT),
+    F_F64(msg_data, test_fraction),
+    F_INT(msg_data, folds, OPT, 0, 1000),
+    F_BOOL(msg_data, holdout),
+    F_U64(msg_data, split_seed, OPT),
+    F_I64(msg_data, rows, OPT, 0, INT64_MAX),
+    F_I64(msg_data, columns, OPT, 0, INT64_MAX),
+};
+static const struct codec_table data_table = TABLE(data_fields, NULL);
+
+static const struct codec_field lane_fields[] = {
+    F_I64(msg_lane, trial, REQ, 1, INT64_MAX), F_I64(msg_lane, fence, REQ, 1, INT64_MAX),
+    F_JSON(msg_lane, config, REQ, CONFIG_MAX), F_U64(msg_lane, seed, REQ),
+    F_INT(msg_lane, from, OPT, 0, LEVEL_MAX),  F_INT(msg_lane, to, REQ, 1, LEVEL_MAX),
+    F_SHA(msg_lane, checkpoint, OPT),
+};
+static const struct codec_table lane_table = TABLE(lane_fields, NULL);
+
+static const struct codec_field grant_fields[] = {
+    F_ENUM(msg_grant, kind, REQ, kind_name, (int)ARRAY_LEN(kind_name)),
+    F_I64(msg_grant, group, OPT, 0, INT64_MAX),
+    F_I64(msg_grant, study, OPT, 0, INT64_MAX),
+    F_I64(msg_grant, deadline_ms, OPT, 0, INT64_MAX),
+    F_I64(msg_grant, trial_time_ms, OPT, 0, INT64_MAX),
+    F_I64(msg_grant, trial_memory_bytes, OPT, 0, INT64_MAX),
+    F_OBJ(msg_grant, data, OPT, &data_table),
+    F_LIST(msg_grant, lanes, n_lanes, OPT, MSG_MAX_LANES, &lane_table),
+    F_I64(msg_grant, task, OPT, 0, INT64_MAX),
+    F_I64(msg_grant, fence, OPT, 0, INT64_MAX),
+    F_JSON(msg_grant, config, OPT, DETAIL_MAX),
+    F_SHA(msg_grant, source, OPT),
+    F_STR(msg_grant, source_name, OPT),
+    F_U64(msg_grant, seed, OPT),
+    F_INT(msg_grant, rounds_hint, OPT, 0, INT32_MAX),
+    F_STR(msg_grant, free_json, OPT),
+};
+static const struct codec_table grant_table = TABLE(grant_fields, NULL);
+
+/* ---- report and answer ---- */
+
+static const struct codec_field event_fields[] = {
+    F_ENUM(msg_event, type, REQ, msg_type_name, MSG_TYPES),
+    F_I64(msg_event, trial, REQ, 1, INT64_MAX),
+    F_I64(msg_event, fence, REQ, 1, INT64_MAX),
+    F_I64(msg_event, seq, REQ, 1, INT64_MAX),
+    F_INT(msg_event, level, OPT, 0, LEVEL_MAX),
+    F_F64(msg_event, progress),
+    F_F64(msg_event, value),
+    F_F64(msg_event, se),
+    F_F64(msg_event, select_value),
+    F_F64(msg_event, test_value),
+    F_F64(msg_event, test_se),
+    F_I64(msg_event, fit_us, OPT, 0, INT64_MAX),
+    F_I64(msg_event, predict_ns_row, OPT, 0, INT64_MAX),
+    F_I64(msg_event, model_bytes, OPT, 0, INT64_MAX),
+    F_I64(msg_event, work_units, OPT, 0, INT64_MAX),
+    F_I64(msg_event, peak_bytes, OPT, 0, INT64_MAX),
+    F_BOOL(msg_event, cut),
+    F_SHA(msg_event, blob, OPT),
+    F_ENUM(msg_event, reason, OPT, trial_reason_name, TR_REASONS),
+    F_TEXT(msg_event, detail, DETAIL_MAX),
+};
+static const struct codec_table event_table = TABLE(event_fields, event_init);
+
+static const struct codec_field held_fields[] = {
+    F_I64(msg_held, trial, REQ, 1, INT64_MAX),
+    F_I64(msg_held, fence, REQ, 1, INT64_MAX),
+};
+static const struct codec_table held_table = TABLE(held_fields, NULL);
+
+static const struct codec_field asked_fields[] = {
+    F_STR(msg_asked, device, REQ),
+    F_I64(msg_asked, n, REQ, 0, INT64_MAX),
+};
+static const struct codec_table asked_table = TABLE(asked_fields, NULL);
+
+static const struct codec_field report_fields[] = {
+    F_STR(msg_report, session, REQ),
+    F_STR(msg_report, device, OPT),
+    F_LIST(msg_report, events, n_events, OPT, MAX_EVENTS, &event_table),
+    F_LIST(msg_report, held, n_held, OPT, MAX_HELD, &held_table),
+    F_LIST(msg_report, tasks, n_tasks, OPT, MAX_TASKS, &held_table),
+    F_LIST(msg_report, asked, n_asked, OPT, MSG_MAX_DEVICES, &asked_table),
+};
+static const struct codec_table report_table = TABLE(report_fields, NULL);
+
+static const struct codec_field reply_fields[] = {
+    F_I64(msg_reply, trial, REQ, 1, INT64_MAX),
+    F_I64(msg_reply, fence, REQ, 1, INT64_MAX),
+    F_I64(msg_reply, seq, REQ, 1, INT64_MAX),
+    F_ENUM(msg_reply, action, REQ, msg_action_name, MSG_ACTIONS),
+    F_INT(msg_reply, to, OPT, 0, LEVEL_MAX),
+    F_I64(msg_reply, deadline_ms, OPT, 0, INT64_MAX),
+};
+static const struct codec_table reply_table = TABLE(reply_fields, NULL);
+
+static const struct codec_field answer_fields[] = {
+    F_LIST(msg_answer, replies, n_replies, OPT, MAX_EVENTS, &reply_table),
+    F_LIST(msg_answer, stop, n_stop, OPT, MAX_HELD, &held_table),
+    F_LIST(msg_answer, stop_tasks, n_stop_tasks, OPT, MAX_TASKS, &held_table),
+    F_I64(msg_answer, lease_ms, REQ, 1, INT64_MAX),
+    F_BOOL(msg_answer, drain),
+};
+static const struct codec_table answer_table = TABLE(answer_fields, NULL);
+
+/* ---- the public functions ---- */
+
+static int session_check(const char *session, struct err *err)
+{
+    return str_name_ok(session) ? 0 : err_at(err, "session", "must be 1 to 32 letters or digits");
+}
+
+static bool protocol_spoken(int64_t n)
+{
+    return n == MSG_PROTOCOL || (n == MSG_PROTOCOL - 1 && n >= 1);
+}
+
+static int hello_check(const struct msg_hello *m, struct err *err)
+{
+    char where[64];
+
+    if (session_check(m->session, err) < 0)
+        return -1;
+    if (m->n_devices < 1)
+        return err_at(err, "devices", "must name at least one device");
+    for (int i = 0; i < m->n_devices; i++) {
+        jsonx_path_at(where, sizeof where, "devices", (size_t)i);
+        if (!str_name_ok(m->devices[i].id))
+            return err_at(err, where, "\"%s\" is no device id", m->devices[i].id);
+        for (int k = 0; k < i; k++) {
+            if (str_eq(m->devices[k].id, m->devices[i].id))
+                return err_at(err, where, "device %s is named twice", m->devices[i].id);
+        }
+    }
+    return 0;
+}
+
+json_t *msg_hello_json_new(const struct msg_hello *m)
+{
+    return codec_json_new(&hello_table, m);
+}
+
+int msg_hello_parse(struct msg_hello *m, const json_t *j, struct err *err)
+{
+    int64_t n = 0;
+
+    memset(m, 0, sizeof *m);
+    /* The version comes before everything else: another one may have other fields. */
+    if (jsonx_i64(j, NULL, "protocol", REQ, 0, INT32_MAX, &n, err) < 0)
+        return -1;
+    if (!protocol_spoken(n))
+        return err_set(err, ERR_VERSION,
+                       "the runner speaks protocol %" PRId64 ", this controller %s%d", n,
+                       MSG_PROTOCOL > 1 ? "the one before and " : "", MSG_PROTOCOL);
+    if (codec_parse(&hello_table, m, j, NULL, err) < 0)
+        return -1;
+    return hello_check(m, err);
+}
+
+json_t *msg_welcome_json_new(const struct msg_welcome *m)
+{
+    return codec_json_new(&welcome_table, m);
+}
+
+int msg_welcome_parse(struct msg_welcome *m, const json_t *j, struct err *err)
+{
+    memset(m, 0, sizeof *m);
+    return codec_parse(&welcome_table, m, j, NULL, err);
+}
+
+json_t *msg_ask_json_new(const struct msg_ask *m)
+{
+    return codec_json_new(&ask_table, m);
+}
+
+int msg_ask_parse(struct msg_ask *m, const json_t *j, struct err *err)
+{
+    memset(m, 0, sizeof *m);
+    if (codec_parse(&ask_table, m, j, NULL, err) < 0)
+        return -1;
+    return session_check(m->session, err);
+}
+
+static int lanes_check(const struct msg_grant *m, struct err *err)
+{
+    char where[64];
+
+    if (m->n_lanes < 1)
+        return err_at(err, "grant.lanes", "a fit needs at least one lane");
+    for (int i = 0; i < m->n_lanes; i++) {
+        jsonx_path_at(where, sizeof where, "grant.lanes", (size_t)i);
+        if (m->lanes[i].from >= m->lanes[i].to)
+            return err_at(err, where, "runs from level %d to %d", m->lanes[i].from, m->lanes[i].to);
+    }
+    return 0;
+}
+
+static int grant_check(const struct msg_grant *m, struct err *err)
+{
+    if (m->kind != MSG_INGEST && !m->data.frame[0])
+        return err_at(err, "grant.data.frame", "is required");
+    if (!(m->data.test_fraction >= 0 && m->data.test_fraction < 1))
+        return err_at(err, "grant.data.test_fraction", "must be from 0 to below 1");
+    if (m->kind == MSG_FIT)
+        return lanes_check(m, err);
+    if (m->task < 1 || m->fence < 1)
+        return err_at(err, "grant", "a task needs its id and fence");
+    if (m->kind == MSG_INGEST && !m->source[0])
+        return err_at(err, "grant.source", "is required");
+    if (m->kind == MSG_REFIT && !m->config)
+        return err_at(err, "grant.config", "is required");
+    return 0;
+}
+
+json_t *msg_grant_json_new(const struct msg_grant *m)
+{
+    json_t *o = json_object();
+
+    CHECK(json_object_set_new(o, "grant", m ? codec_json_new(&grant_table, m) : json_null()) == 0);
+    return o;
+}
+
+int msg_grant_parse(struct msg_grant *m, const json_t *j, struct err *err)
+{
+    const json_t *grant = json_object_get(j, "grant");
+
+    memset(m, 0, sizeof *m);
+    if (!grant)
+        return err_at(err, "grant", "is required");
+    if (json_is_null(grant))
+        return 0;
+    if (codec_parse(&grant_table, m, grant, "grant", err) < 0 || grant_check(m, err) < 0) {
+        msg_grant_fini(m);
+        return -1;
+    }
+    return 1;
+}
+
+void msg_grant_fini(struct msg_grant *m)
+{
+    codec_fini(&grant_table, m);
+}
+
+json_t *msg_report_json_new(const struct msg_report *m)
+{
+    return codec_json_new(&report_table, m);
+}
+
+int msg_report_parse(struct msg_report *m, const json_t *j, struct err *err)
+{
+    memset(m, 0, sizeof *m);
+    if (codec_parse(&report_table, m, j, NULL, err) < 0 || session_check(m->session, err) < 0) {
+        msg_report_fini(m);
+        return -1;
+    }
+    return 0;
+}
+
+void msg_report_fini(struct msg_report *m)
+{
+    codec_fini(&report_table, m);
+}
+
+json_t *msg_answer_json_new(const struct msg_answer *m)
+{
+    return codec_json_new(&answer_table, m);
+}
+
+int msg_answer_parse(struct msg_answer *m, const json_t *j, struct err *err)
+{
+    memset(m, 0, sizeof *m);
+    if (codec_parse(&answer_table, m, j, NULL, err) < 0) {
+        msg_answer_fini(m);
+        return -1;
+    }
+    return 0;
+}
+
+void msg_answer_fini(struct msg_answer *m)
+{
+    codec_fini(&answer_table, m);
+}
