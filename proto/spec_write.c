@@ -1,0 +1,138 @@
+/* spec_write.c - the normalised JSON of a spec: what the database stores, the API shows and a replay starts from. Every
+ * key that decides something is written out with its value, defaults included, so that a later change of a default
+ * cannot change an old study; spec_parse of it gives the same struct. Keys that mean "none" are left out. */
+#include "proto/spec.h"
+
+#include "base/jsonx.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void set(json_t *o, const char *key, json_t *v)
+{
+    CHECK(json_object_set_new(o, key, v) == 0);
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    if (*text)
+        set(o, key, json_string(text));
+}
+
+static void set_copy(json_t *o, const char *key, const json_t *v)
+{
+    if (v)
+        set(o, key, json_deep_copy(v));
+}
+
+static void set_i64(json_t *o, const char *key, int64_t v)
+{
+    if (v)
+        set(o, key, json_integer(v));
+}
+
+static void set_ms(json_t *o, const char *key, int64_t ms)
+{
+    char text[40];
+
+    if (ms == 0)
+        return;
+    if (ms % 1000 == 0)
+        (void)snprintf(text, sizeof text, "%" PRId64 "s", ms / 1000);
+    else
+        (void)snprintf(text, sizeof text, "%" PRId64 "ms", ms);
+    set(o, key, json_string(text));
+}
+
+static json_t *validation_new(const struct spec *s)
+{
+    json_t *v = json_object();
+
+    if (s->validation == VAL_KFOLD) {
+        set(v, "kind", json_string("kfold"));
+        set(v, "folds", json_integer(s->folds));
+    } else if (s->validation == VAL_HOLDOUT) {
+        set(v, "kind", json_string("holdout"));
+        set(v, "fraction", json_real(s->holdout_fraction));
+    } else {
+        set(v, "kind", json_string("auto"));
+    }
+    return v;
+}
+
+static json_t *budget_new(const struct spec *s)
+{
+    json_t *b = json_object();
+
+    set_ms(b, "time", s->budget_time_ms);
+    set_i64(b, "trials", s->budget_trials);
+    set_ms(b, "trial_time", s->trial_time_ms);
+    set_i64(b, "trial_memory", s->trial_memory_bytes);
+    return b;
+}
+
+static void set_test(json_t *o, const struct spec *s)
+{
+    json_t *t = json_object();
+
+    set_text(t, "dataset", s->test_dataset);
+    if (s->test_fraction > 0)
+        set(t, "fraction", json_real(s->test_fraction));
+    if (json_object_size(t) > 0)
+        set(o, "test", t);
+    else
+        json_decref(t);
+}
+
+static void set_stop(json_t *o, const struct spec *s)
+{
+    json_t *t = json_object();
+
+    if (s->has_stop_score)
+        set(t, "score", json_real(s->stop_score));
+    set_i64(t, "no_gain_trials", s->stop_no_gain_trials);
+    if (json_object_size(t) > 0)
+        set(o, "stop", t);
+    else
+        json_decref(t);
+}
+
+static json_t *searcher_new(const char *kind, const json_t *options)
+{
+    json_t *o = options ? json_deep_copy(options) : json_object();
+
+    set(o, "kind", json_string(kind));
+    return o;
+}
+
+json_t *spec_json_new(const struct spec *s)
+{
+    json_t *o = json_object();
+
+    set_text(o, "name", s->name);
+    set_text(o, "dataset", s->dataset);
+    set_text(o, "target", s->target);
+    set_copy(o, "columns", s->columns);
+    set_text(o, "positive", s->positive);
+    set(o, "task", json_string(spec_task_name[s->task]));
+    set(o, "metric", json_string(s->metric[0] ? s->metric : "auto"));
+    set(o, "validation", validation_new(s));
+    set_test(o, s);
+    set(o, "budget", budget_new(s));
+    set_stop(o, s);
+    set(o, "priority", json_integer(s->priority));
+    set(o, "sampler", searcher_new(s->sampler, s->sampler_options));
+    set(o, "scheduler", searcher_new(s->scheduler, s->scheduler_options));
+    set(o, "seed", json_integer((json_int_t)s->seed));
+    set(o, "deterministic",
+        s->deterministic == TRI_AUTO ? json_string("auto")
+                                     : json_boolean(s->deterministic == TRI_ON));
+    set(o, "parallel", s->parallel ? json_integer(s->parallel) : json_string("auto"));
+    if (s->space)
+        set_copy(o, "space", s->space);
+    else
+        set(o, "space", json_string("auto"));
+    set_copy(o, "enqueue", s->enqueue);
+    return o;
+}

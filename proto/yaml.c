@@ -1,0 +1,293 @@
+/* yaml.c - libyaml's events to a JSON value (yaml.h says which YAML is taken). A value is built while events come; what
+ * cannot be JSON, or could cost more than its bytes (aliases), is refused at the event with its line and column.
+ *
+ * One struct reader per load; recursion is as deep as the document, at most YAMLX_MAX_DEPTH. */
+#include "proto/yaml.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <yaml.h>
+
+struct reader {
+    yaml_parser_t parser;
+    yaml_event_t event; /* the present one */
+    bool has_event;
+    const char *what;
+    int depth;
+    struct err *err;
+};
+
+static const char REFUSED[] = "anchors, aliases and tags are not allowed";
+
+static json_t *value_read(struct reader *r);
+
+static int fail_at(struct reader *r, yaml_mark_t at, const char *problem, const char *detail)
+{
+    return err_set(r->err, ERR_ARG, "%s: line %zu, column %zu: %s%.80s", r->what, at.line + 1,
+                   at.column + 1, problem, detail);
+}
+
+static int fail(struct reader *r, const char *problem)
+{
+    return fail_at(r, r->event.start_mark, problem, "");
+}
+
+static void event_drop(struct reader *r)
+{
+    if (r->has_event)
+        yaml_event_delete(&r->event);
+    r->has_event = false;
+}
+
+static int event_next(struct reader *r)
+{
+    event_drop(r);
+    if (yaml_parser_parse(&r->parser, &r->event)) {
+        r->has_event = true;
+        return 0;
+    }
+    yaml_mark_t at = r->parser.problem_mark;
+    const char *problem = r->parser.problem ? r->parser.problem : "not YAML";
+    if (r->parser.error == YAML_READER_ERROR) /* it has no mark, only an offset */
+        return err_set(r->err, ERR_ARG, "%s: byte %zu: %s", r->what, r->parser.problem_offset + 1,
+                       problem);
+    return fail_at(r, at, problem, "");
+}
+
+/* ---- scalars ---- */
+
+static size_t digits(const char *s)
+{
+    size_t n = 0;
+
+    while (s[n] >= '0' && s[n] <= '9')
+        n++;
+    return n;
+}
+
+/* 0 no number, 1 integer, 2 real: exactly JSON's grammar. */
+static int number_kind(const char *s)
+{
+    int kind = 1;
+    size_t n = 0;
+
+    s += *s == '-';
+    n = digits(s);
+    if (n == 0 || (n > 1 && *s == '0'))
+        return 0;
+    s += n;
+    if (*s == '.') {
+        n = digits(s + 1);
+        if (n == 0)
+            return 0;
+        s += 1 + n;
+        kind = 2;
+    }
+    if (*s == 'e' || *s == 'E') {
+        s += 1 + (s[1] == '+' || s[1] == '-');
+        n = digits(s);
+        if (n == 0)
+            return 0;
+        s += n;
+        kind = 2;
+    }
+    return *s ? 0 : kind;
+}
+
+static json_t *number_read(struct reader *r, const char *text, int kind)
+{
+    struct err why = { 0 };
+    int64_t i = 0;
+    double d = 0;
+
+    if (kind == 1 && str_i64(text, INT64_MIN, INT64_MAX, &i, &why) == 0)
+        return json_integer(i);
+    if (kind == 2 && str_f64(text, &d, &why) == 0)
+        return json_real(d);
+    fail_at(r, r->event.start_mark, "number out of range: ", text);
+    return NULL;
+}
+
+static json_t *scalar_read(struct reader *r)
+{
+    const char *text = (const char *)r->event.data.scalar.value;
+    size_t n = r->event.data.scalar.length;
+    json_t *v = NULL;
+
+    if (memchr(text, 0, n)) {
+        fail(r, "NUL byte in text");
+        return NULL;
+    }
+    if (r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
+        if (n == 0 || str_eq(text, "~") || str_eq(text, "null"))
+            return json_null();
+        if (str_eq(text, "true") || str_eq(text, "false"))
+            return json_boolean(text[0] == 't');
+        int kind = number_kind(text);
+        if (kind > 0)
+            return number_read(r, text, kind);
+    }
+    v = json_stringn(text, n);
+    if (!v)
+        fail(r, "text is not UTF-8");
+    return v;
+}
+
+/* ---- collections ---- */
+
+static bool is_decorated(const yaml_event_t *e)
+{
+    switch (e->type) {
+    case YAML_SCALAR_EVENT:
+        return e->data.scalar.anchor || e->data.scalar.tag;
+    case YAML_SEQUENCE_START_EVENT:
+        return e->data.sequence_start.anchor || e->data.sequence_start.tag;
+    case YAML_MAPPING_START_EVENT:
+        return e->data.mapping_start.anchor || e->data.mapping_start.tag;
+    default:
+        return false;
+    }
+}
+
+static json_t *list_read(struct reader *r)
+{
+    json_t *list = json_array();
+
+    for (;;) {
+        if (event_next(r) < 0)
+            goto fail;
+        if (r->event.type == YAML_SEQUENCE_END_EVENT)
+            return list;
+        json_t *v = value_read(r);
+        if (!v)
+            goto fail;
+        CHECK(json_array_append_new(list, v) == 0);
+    }
+fail:
+    json_decref(list);
+    return NULL;
+}
+
+/* The text of a key as written, on the heap; NULL on error. */
+static char *key_read(struct reader *r, const json_t *object)
+{
+    if (r->event.type != YAML_SCALAR_EVENT) {
+        fail(r, "a key must be plain text");
+        return NULL;
+    }
+    const char *key = (const char *)r->event.data.scalar.value;
+    const char *problem = NULL;
+    if (is_decorated(&r->event))
+        problem = REFUSED;
+    else if (memchr(key, 0, r->event.data.scalar.length))
+        problem = "NUL byte in a key";
+    else if (!str_utf8_ok(key, strlen(key)))
+        problem = "a key is not UTF-8";
+    else if (json_object_get(object, key))
+        problem = "duplicate key ";
+    if (!problem)
+        return mem_strdup(key);
+    fail_at(r, r->event.start_mark, problem, json_object_get(object, key) ? key : "");
+    return NULL;
+}
+
+static json_t *object_read(struct reader *r)
+{
+    json_t *object = json_object();
+    char *key = NULL;
+
+    for (;;) {
+        if (event_next(r) < 0)
+            goto fail;
+        if (r->event.type == YAML_MAPPING_END_EVENT)
+            return object;
+        key = key_read(r, object);
+        if (!key || event_next(r) < 0)
+            goto fail;
+        json_t *v = value_read(r);
+        if (!v)
+            goto fail;
+        CHECK(json_object_set_new(object, key, v) == 0);
+        mem_free(key);
+        key = NULL;
+    }
+fail:
+    mem_free(key);
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *value_read(struct reader *r)
+{
+    json_t *v = NULL;
+
+    if (r->event.type == YAML_ALIAS_EVENT || is_decorated(&r->event)) {
+        fail(r, REFUSED);
+        return NULL;
+    }
+    if (r->event.type == YAML_SCALAR_EVENT)
+        return scalar_read(r);
+    if (r->depth == YAMLX_MAX_DEPTH) {
+        fail(r, "nested too deep");
+        return NULL;
+    }
+    r->depth++;
+    if (r->event.type == YAML_SEQUENCE_START_EVENT)
+        v = list_read(r);
+    else if (r->event.type == YAML_MAPPING_START_EVENT)
+        v = object_read(r);
+    else
+        fail(r, "a value was expected");
+    r->depth--;
+    return v;
+}
+
+/* ---- the document ---- */
+
+static json_t *document_read(struct reader *r)
+{
+    json_t *v = NULL;
+
+    if (event_next(r) < 0 || event_next(r) < 0) /* stream start, document start */
+        return NULL;
+    if (r->event.type != YAML_DOCUMENT_START_EVENT) {
+        err_set(r->err, ERR_ARG, "%s: is empty", r->what);
+        return NULL;
+    }
+    if (event_next(r) < 0)
+        return NULL;
+    v = value_read(r);
+    if (!v)
+        return NULL;
+    if (event_next(r) < 0 || event_next(r) < 0) /* document end, then stream end */
+        goto fail;
+    if (r->event.type != YAML_STREAM_END_EVENT) {
+        fail(r, "only one document is allowed");
+        goto fail;
+    }
+    return v;
+fail:
+    json_decref(v);
+    return NULL;
+}
+
+json_t *yamlx_load(const char *bytes, size_t n, const char *what, struct err *err)
+{
+    struct reader r = { .what = what, .err = err };
+    json_t *v = NULL;
+
+    if (n > YAMLX_MAX_BYTES) {
+        err_set(err, ERR_TOOBIG, "%s: is larger than %d bytes", what, YAMLX_MAX_BYTES);
+        return NULL;
+    }
+    CHECK(yaml_parser_initialize(&r.parser)); /* fails only without memory */
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)bytes, n);
+    yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+    v = document_read(&r);
+    event_drop(&r);
+    yaml_parser_delete(&r.parser);
+    return v;
+}
