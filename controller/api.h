@@ -61,6 +61,15 @@ int ctl_trial_artifact(struct ctl *ctl, int64_t id, char sha256[SHA256_HEX], str
 /* Data. */
 int ctl_blob_add(struct ctl *ctl, const char *sha256, int64_t bytes, const char *kind, struct err *err);
 int ctl_blob_has(struct ctl *ctl, const char *sha256, int64_t *bytes, struct err *err); /* 1/0/-1 */
+int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size, struct err *err); /* ERR_NOTFOUND without a file */
+/* Uploads (controller/upload.c over store/blob.h). id: 32 hex digits; a bad one is ERR_ARG. Parts are written at once.
+ * commit hashes and fsyncs on the loop's pool; on_done is called exactly once, maybe before the call returns (no pool),
+ * and only when the call returned 0; adding the blob's row is the caller's next step. */
+int ctl_upload_new(struct ctl *ctl, char id[33], struct err *err);
+int ctl_upload_size(struct ctl *ctl, const char *id, int64_t *size, struct err *err);
+int ctl_upload_write(struct ctl *ctl, const char *id, int64_t offset, const void *p, size_t n, struct err *err);
+int ctl_upload_commit(struct ctl *ctl, const char *id, const char *sha256, void (*on_done)(void *arg, int64_t bytes, const struct err *err), void *arg, struct err *err);
+int ctl_upload_drop(struct ctl *ctl, const char *id, struct err *err);
 int ctl_dataset_create(struct ctl *ctl, const json_t *body, json_t **out, struct err *err); /* {name, blob, file_name, columns}: starts the ingest task; same identity = the one there is */
 int ctl_datasets(struct ctl *ctl, json_t **out, struct err *err);
 int ctl_dataset_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err);
