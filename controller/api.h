@@ -1,6 +1,29 @@
 /* api.h - what web/ may call: the controller as a set of verbs. All calls are on the loop's thread. A call that changes
  * something runs inside the turn's transaction as a savepoint; its answer must not leave before the turn committed:
- * ctl_after_commit tells. JSON answers are new references that the caller owns. Arguments are borrowed. */
+ * ctl_after_commit tells. JSON answers are new references that the caller owns. Arguments are borrowed.
+ *
+ * Shapes of the answers (ids are numbers, times integer wall ms, durations ms, NaN = null, absent text = null):
+ *   study       {id, name, owner, state, reason, why, priority, seed, archived, dataset, dataset_name, target, task, metric,
+ *               larger_is_better, validation: kfold|holdout|undecided, folds, deterministic, sampler, scheduler, numeric_sig,
+ *               budget: {time_ms, trials}, used_ms, progress: 0..1, trials: {total, queued, running, paused, completed, pruned,
+ *               failed, cancelled}, best: {trial, number, family, score, se, test_score, test_se} | null, artifact: sha256 | null,
+ *               result: {trial, number, family, metric, score, se, test_score, test_se, refit} | null, created_at, started_at,
+ *               ended_at}; ctl_study_get adds spec and data; `why` says why a waiting study waits
+ *   studies     {studies: [study], next: id | null}
+ *   leaderboard {study, name, metric, larger_is_better, total, rows: [{rank, trial, number, family, config, score, se, test_score,
+ *               test_se, level, max_level, fit_us, predict_ns_row, model_bytes, state, cut, artifact: bool}]}
+ *   trial       {id, study, number, state, reason, detail, family, config, seed, level, max_level, run_to, score, se, select,
+ *               test_score, test_se, artifact: sha256 | null, checkpoint: bool, retry_of, source, info, created_at, started_at,
+ *               ended_at}; ctl_trial_get adds reports: [{level, value, se}] and attempts: [{fence, runner, session, device, from,
+ *               to, end_reason, started_at, ended_at}]
+ *   trials      {trials: [trial], next: number | null}
+ *   dataset     {id, name, state: ingesting|ready|failed, error, blob, identity, frame, file_name, columns, rows, cols, bytes,
+ *               created_at}; ctl_dataset_get and _create add schema;  datasets {datasets: [dataset]}
+ *   runners     {runners: [{id, name, session, state, reason, numeric_sig, labels, alive, last_seen, lanes, devices: [{id, kind,
+ *               name, memory_bytes, max_lanes, running, failures, quarantined}]}]}
+ *   tokens      {tokens: [{id, name, role, created_at}]}; ctl_token_new {id, name, role, token}
+ *   logs        {events: [{seq, at, study, trial, event, data}]};  backup {path, bytes}
+ *   health      {status: ok|busy|stopping, version, protocol, studies: {live, running}, runners, devices, lanes, uptime_ms} */
 #ifndef CONTROLLER_API_H
 #define CONTROLLER_API_H
 
