@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "ml/frame.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* > 0 bytes, 0 end, -1 error: base/gz.h's gz_source fits. */
@@ -24,6 +25,7 @@ struct csv_opts {
     enum csv_header header;      /* without one columns are called c1, c2 ... */
     const struct csv_override *overrides;
     int n_overrides;             /* a name that is no column is an error that lists the nearest */
+    bool overrides_optional;     /* ... unless this is set: then it is ignored */
     const char *name;            /* for error texts: "train.csv" */
     int64_t max_bytes;           /* of memory; 0 = no limit */
 };
