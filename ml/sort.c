@@ -1,0 +1,98 @@
+/* sort.c - least-significant-digit radix sort, 11 bits a pass. All digit counts are taken in one reading, and a pass
+ * whose digit is the same everywhere is skipped, so that short keys in wide words (class and hash, floats widened to
+ * doubles) cost what they hold. Callers: metric.c, split.c, prep_bins.c. No shared state. */
+#include "ml/sort.h"
+
+#include "base/mem.h"
+
+enum { SORT_BITS = 11, SORT_SIZE = 1 << SORT_BITS, SORT_PASSES = 6 };
+
+static void sort_count(const uint64_t *key, size_t n, uint32_t (*count)[SORT_SIZE])
+{
+    memset(count, 0, sizeof(uint32_t) * SORT_PASSES * SORT_SIZE);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t k = key[i];
+        for (int p = 0; p < SORT_PASSES; p++, k >>= SORT_BITS)
+            count[p][k & (SORT_SIZE - 1)]++;
+    }
+}
+
+struct sort_side {
+    uint64_t *key;
+    uint32_t *row;
+};
+
+static void sort_pass(struct sort_side from, struct sort_side to, size_t n, int shift,
+                      uint32_t *count)
+{
+    uint32_t at = 0;
+
+    for (int d = 0; d < SORT_SIZE; d++) {
+        uint32_t c = count[d];
+        count[d] = at;
+        at += c;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t dst = count[(from.key[i] >> shift) & (SORT_SIZE - 1)]++;
+        to.key[dst] = from.key[i];
+        if (from.row)
+            to.row[dst] = from.row[i];
+    }
+}
+
+static void sort_small(uint64_t *key, uint32_t *row, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        uint64_t k = key[i];
+        uint32_t r = row ? row[i] : 0;
+        size_t j = i;
+        for (; j > 0 && key[j - 1] > k; j--) {
+            key[j] = key[j - 1];
+            if (row)
+                row[j] = row[j - 1];
+        }
+        key[j] = k;
+        if (row)
+            row[j] = r;
+    }
+}
+
+int ml_sort_u64(uint64_t *key, uint32_t *row, size_t n, struct err *err)
+{
+    uint32_t(*count)[SORT_SIZE] = NULL;
+    struct sort_side a = { key, row }, b = { NULL, NULL };
+    int rc = -1;
+
+    CHECK(n < UINT32_MAX);
+    if (n <= 64) {
+        sort_small(key, row, n);
+        return 0;
+    }
+    count = mem_try_alloc(sizeof(*count) * SORT_PASSES);
+    b.key = mem_try_alloc(n * sizeof(*key));
+    b.row = row ? mem_try_alloc(n * sizeof(*row)) : NULL;
+    if (!count || !b.key || (row && !b.row)) {
+        err_set(err, ERR_NOMEM, "no memory to sort %zu rows", n);
+        goto out;
+    }
+    sort_count(key, n, count);
+    for (int p = 0; p < SORT_PASSES; p++) {
+        if (count[p][(key[0] >> (p * SORT_BITS)) & (SORT_SIZE - 1)] == n)
+            continue; /* one digit everywhere */
+        sort_pass(a, b, n, p * SORT_BITS, count[p]);
+        struct sort_side t = a;
+        a = b, b = t;
+    }
+    if (a.key != key) {
+        memcpy(key, a.key, n * sizeof(*key));
+        if (row)
+            memcpy(row, a.row, n * sizeof(*row));
+        b = a;
+    }
+    rc = 0;
+out:
+    mem_try_free(count);
+    mem_try_free(b.key);
+    mem_try_free(b.row);
+    return rc;
+}
