@@ -1,0 +1,109 @@
+/* args.c - the command line of one command: options from its table (base/conf.h), operands in any order.
+ * "--" ends the options. A wrong option is a usage error that names the nearest right one; nothing is guessed. */
+#include "cli/cmd.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_help(const struct cmd *cmd, const struct conf_opt *opts, size_t n)
+{
+    printf("usage: assay %s %s\n\n%s\n", cmd->name, cmd->operands, cmd->summary);
+    if (cmd->details)
+        printf("\n%s\n", cmd->details);
+    printf("\noptions:\n");
+    conf_help(stdout, opts, n);
+}
+
+static int usage_error(const struct cmd *cmd, const char *text)
+{
+    fprintf(stderr, "assay %s: %s\nusage: assay %s %s\n('assay %s --help' tells more)\n", cmd->name,
+            text, cmd->name, cmd->operands, cmd->name);
+    return CLI_USAGE;
+}
+
+/* -o FILE and -h are the only short options; they become their long forms. */
+static char **expand_short(int argc, char **argv)
+{
+    char **out = mem_array((size_t)argc + 1, sizeof(*out));
+
+    for (int i = 0; i < argc; i++)
+        out[i] = strcmp(argv[i], "-o") == 0 ? (char *)"--output" : argv[i];
+    return out;
+}
+
+static int one_option(const struct conf_opt *opts, size_t n, void *target, int argc, char **argv,
+                      int *i, struct err *err)
+{
+    /* conf_args parses a run of options; operands between two runs are ours. */
+    return conf_args(target, opts, n, argc, argv, i, err);
+}
+
+int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void *target, int argc,
+             char **argv, const char **operands, int min_operands, int max_operands,
+             int *n_operands)
+{
+    struct err err = { 0 };
+    char **args = expand_short(argc, argv);
+    bool only_operands = false;
+    int count = 0, rc = -1;
+
+    if (conf_defaults(target, opts, n, &err) < 0) {
+        rc = cli_fail(&err);
+        goto out;
+    }
+    for (int i = 1; i < argc;) {
+        if (!only_operands && (strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0)) {
+            print_help(cmd, opts, n);
+            rc = CLI_OK;
+            goto out;
+        }
+        if (!only_operands && strcmp(args[i], "--") == 0) {
+            only_operands = true;
+            i++;
+        } else if (!only_operands && args[i][0] == '-' && args[i][1] != '\0') {
+            /* An option's own word first, so that --help after others still works. */
+            int before = i;
+            if (one_option(opts, n, target, argc, args, &i, &err) < 0 || i == before) {
+                rc = usage_error(cmd, err.text[0] ? err.text : args[before]);
+                goto out;
+            }
+        } else if (count >= max_operands) {
+            char text[200];
+            snprintf(text, sizeof(text), "unexpected argument \"%.100s\"", args[i]);
+            rc = usage_error(cmd, text);
+            goto out;
+        } else {
+            operands[count++] = args[i++];
+        }
+    }
+    if (count < min_operands)
+        rc = usage_error(cmd, "an argument is missing");
+out:
+    *n_operands = count;
+    mem_free(args);
+    return rc;
+}
+
+int cli_exit_code(const struct err *err)
+{
+    switch (err->code) {
+    case ERR_NOTFOUND:
+        return CLI_NOTFOUND;
+    case ERR_UNREACHABLE:
+        return CLI_UNREACHABLE;
+    default:
+        return CLI_FAILED;
+    }
+}
+
+int cli_fail(const struct err *err)
+{
+    if (err->where[0])
+        fprintf(stderr, "assay: %s: %s\n", err->where, err->text);
+    else
+        fprintf(stderr, "assay: %s\n", err->text);
+    return cli_exit_code(err);
+}

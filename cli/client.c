@@ -1,0 +1,377 @@
+/* client.c - requests, problem answers, downloads. Upload of files stands in client_upload.c.
+ * A refused connection is ERR_UNREACHABLE (exit 4) and says where it was tried. */
+#include "cli/client.h"
+#include "cli/client_priv.h"
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048 };
+
+/* ~/.config/assay/config.yaml holds "server: ..." and "token: ..."; absent is fine. */
+struct client_file {
+    char *server, *token;
+};
+static const struct conf_opt file_opts[] = {
+    { "server", CONF_STR, offsetof(struct client_file, server), NULL, 0, 0, "controller to ask" },
+    { "token", CONF_STR, offsetof(struct client_file, token), NULL, 0, 0, "access token" },
+};
+
+static int read_config(struct client_file *cf, struct err *err)
+{
+    char path[512];
+    const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
+
+    if (xdg && xdg[0])
+        snprintf(path, sizeof(path), "%s/assay/config.yaml", xdg);
+    else
+        snprintf(path, sizeof(path), "%s/.config/assay/config.yaml", home ? home : "");
+    if (io_file_bytes(path) < 0)
+        return 0;
+    return conf_file(cf, file_opts, ARRAY_LEN(file_opts), path, err);
+}
+
+static int pick_server(struct client *c, const char *server, struct err *err)
+{
+    char fallback[512];
+
+    if (!server) {
+        client_default_socket(fallback, sizeof(fallback));
+        server = fallback;
+    }
+    c->server = mem_strdup(server);
+    if (str_starts(server, "unix:")) {
+        c->socket = mem_strdup(server + 5);
+        c->base = mem_strdup("http://localhost");
+        return 0;
+    }
+    if (!str_starts(server, "http://") && !str_starts(server, "https://"))
+        return err_at(err, "server", "\"%s\" is neither unix:PATH nor http(s)://host:port", server);
+    c->base = mem_strdup(server);
+    for (size_t n = strlen(c->base); n > 0 && c->base[n - 1] == '/'; n--)
+        c->base[n - 1] = '\0';
+    return 0;
+}
+
+void client_default_socket(char *out, size_t size)
+{
+    const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+
+    if (xdg && xdg[0])
+        snprintf(out, size, "unix:%s/assay/sock", xdg);
+    else
+        snprintf(out, size, "unix:%s/.local/share/assay/sock", home ? home : "");
+}
+
+struct client *client_new(const char *server, const char *token, struct err *err)
+{
+    struct client *c = mem_zalloc(sizeof(*c));
+    struct client_file cf = { 0 };
+
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (!server)
+        server = getenv("ASSAY_URL");
+    if (!token)
+        token = getenv("ASSAY_TOKEN");
+    if ((!server || !token) && read_config(&cf, err) < 0)
+        goto fail;
+    if (!server)
+        server = cf.server;
+    if (!token)
+        token = cf.token;
+    if (pick_server(c, server, err) < 0)
+        goto fail;
+    c->token = mem_strdup(token);
+    c->curl = curl_easy_init();
+    CHECK(c->curl);
+    conf_fini(&cf, file_opts, ARRAY_LEN(file_opts));
+    return c;
+fail:
+    conf_fini(&cf, file_opts, ARRAY_LEN(file_opts));
+    client_free(c);
+    return NULL;
+}
+
+struct client *client_of(const struct cli_common *common, struct err *err)
+{
+    return client_new(common->server, common->token, err);
+}
+
+void client_free(struct client *c)
+{
+    if (!c)
+        return;
+    if (c->curl)
+        curl_easy_cleanup(c->curl);
+    mem_free(c->server);
+    mem_free(c->socket);
+    mem_free(c->base);
+    mem_free(c->token);
+    mem_free(c);
+}
+
+const char *client_server(const struct client *c)
+{
+    return c->server;
+}
+
+void client_timeout_ms(struct client *c, int64_t ms)
+{
+    c->timeout_ms = ms;
+}
+
+void client_quote(const char *text, char *out, size_t size)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    size_t n = 0;
+
+    for (; *text && n + 4 < size; text++) {
+        if (strchr(plain, *text))
+            out[n++] = *text;
+        else
+            n += (size_t)snprintf(out + n, size - n, "%%%02X", (unsigned char)*text);
+    }
+    out[n] = '\0';
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *arg)
+{
+    return buf_add(arg, p, size * n, NULL) < 0 ? 0 : size * n;
+}
+
+static enum err_code status_code(long status)
+{
+    switch (status) {
+    case 401:
+        return ERR_AUTH;
+    case 403:
+        return ERR_DENIED;
+    case 404:
+        return ERR_NOTFOUND;
+    case 409:
+        return ERR_CONFLICT;
+    case 413:
+        return ERR_TOOBIG;
+    case 426:
+        return ERR_VERSION;
+    case 503:
+        return ERR_BUSY;
+    case 507:
+        return ERR_FULL;
+    default:
+        return status >= 400 && status < 500 ? ERR_ARG : ERR_IO;
+    }
+}
+
+int client_problem(long status, const char *body, size_t n, struct err *err)
+{
+    struct err ignored = { 0 };
+    json_t *j = n ? jsonx_load(body, n, "answer", &ignored) : NULL;
+    const char *detail = j ? json_string_value(json_object_get(j, "detail")) : NULL;
+    const char *title = j ? json_string_value(json_object_get(j, "title")) : NULL;
+    const char *where = j ? json_string_value(json_object_get(j, "where")) : NULL;
+
+    if (status == 401)
+        err_set(err, ERR_AUTH, "the server wants a token: set ASSAY_TOKEN or --token%s%s",
+                detail ? " " : "", detail ? detail : "");
+    else if (detail || title)
+        err_set(err, status_code(status), "%s", detail ? detail : title);
+    else
+        err_set(err, status_code(status), "the server answered %ld", status);
+    if (where && err)
+        str_copy(err->where, sizeof(err->where), where);
+    json_decref(j);
+    return -1;
+}
+
+int client_curl_error(const struct client *c, CURLcode rc, struct err *err)
+{
+    if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST)
+        return err_set(err, ERR_UNREACHABLE,
+                       "no controller answers at %s (start one with 'assay serve')", c->server);
+    if (rc == CURLE_OPERATION_TIMEDOUT)
+        return err_set(err, ERR_UNREACHABLE, "%s did not answer in time", c->server);
+    return err_set(err, ERR_UNREACHABLE, "%s: %s", c->server, curl_easy_strerror(rc));
+}
+
+struct curl_slist *client_prepare(struct client *c, const char *method, const char *path)
+{
+    char url[CLIENT_URL_MAX], line[600];
+    struct curl_slist *headers = NULL;
+
+    curl_easy_reset(c->curl);
+    snprintf(url, sizeof(url), "%s%s%s", c->base,
+             path[0] == '/' && str_starts(path, "/health") ? "" : "/api/v1", path);
+    curl_easy_setopt(c->curl, CURLOPT_URL, url);
+    curl_easy_setopt(c->curl, CURLOPT_CUSTOMREQUEST, method);
+    curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT_MS, 5000L);
+    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT_MS,
+                     (long)(c->timeout_ms > 0 ? c->timeout_ms : 60000));
+    if (c->socket)
+        curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->socket);
+    else
+        curl_easy_setopt(c->curl, CURLOPT_PROXY, "");
+    if (c->token) {
+        snprintf(line, sizeof(line), "Authorization: Bearer %s", c->token);
+        headers = curl_slist_append(headers, line);
+    }
+    return curl_slist_append(headers, "Expect:");
+}
+
+int client_call(struct client *c, const char *method, const char *path, const json_t *body,
+                json_t **out, struct err *err)
+{
+    struct curl_slist *headers = client_prepare(c, method, path);
+    char *text = body ? jsonx_dump(body) : NULL;
+    struct buf answer;
+    long status = 0;
+    int rc = -1;
+
+    buf_init(&answer, CLIENT_MAX_ANSWER);
+    if (out)
+        *out = NULL;
+    if (text) {
+        headers = curl_slist_append(headers, "Content-Type: application/json");
+        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, text);
+        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
+    } else if (strcmp(method, "GET") != 0) {
+        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, "");
+    }
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &answer);
+    CURLcode code = curl_easy_perform(c->curl);
+    if (code != CURLE_OK) {
+        client_curl_error(c, code, err);
+        goto out;
+    }
+    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 400) {
+        client_problem(status, answer.data, answer.len, err);
+        goto out;
+    }
+    if (out && answer.len > 0 && !(*out = jsonx_load(answer.data, answer.len, "answer", err)))
+        goto out;
+    rc = 0;
+out:
+    curl_slist_free_all(headers);
+    mem_free(text);
+    buf_fini(&answer);
+    return rc;
+}
+
+int client_get(struct client *c, json_t **out, struct err *err, const char *path_fmt, ...)
+{
+    char path[CLIENT_URL_MAX];
+    va_list ap;
+
+    va_start(ap, path_fmt);
+    vsnprintf(path, sizeof(path), path_fmt, ap);
+    va_end(ap);
+    return client_call(c, "GET", path, NULL, out, err);
+}
+
+int client_post(struct client *c, const json_t *body, json_t **out, struct err *err,
+                const char *path_fmt, ...)
+{
+    char path[CLIENT_URL_MAX];
+    va_list ap;
+
+    va_start(ap, path_fmt);
+    vsnprintf(path, sizeof(path), path_fmt, ap);
+    va_end(ap);
+    return client_call(c, "POST", path, body, out, err);
+}
+
+struct sink {
+    struct client *client;
+    int fd;
+    off_t at;
+    struct buf problem; /* the body of an error answer, told apart by status at the first bytes */
+    struct err err;
+};
+
+static size_t on_file(char *p, size_t size, size_t n, void *arg)
+{
+    struct sink *s = arg;
+    long status = 0;
+
+    curl_easy_getinfo(s->client->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 400)
+        return buf_add(&s->problem, p, size * n, NULL) < 0 ? 0 : size * n;
+    for (size_t done = 0; done < size * n;) {
+        ssize_t w = write(s->fd, p + done, size * n - done);
+        if (w < 0) {
+            err_errno(&s->err, "write");
+            return 0;
+        }
+        done += (size_t)w;
+    }
+    s->at += (off_t)(size * n);
+    return size * n;
+}
+
+static int fetch_into(struct client *c, const char *api_path, struct sink *s, struct err *err)
+{
+    struct curl_slist *headers = client_prepare(c, "GET", api_path);
+    long status = 0;
+
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_file);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, s);
+    CURLcode code = curl_easy_perform(c->curl);
+    curl_slist_free_all(headers);
+    if (s->err.code != ERR_NONE) {
+        if (err)
+            *err = s->err;
+        return -1;
+    }
+    if (code != CURLE_OK)
+        return client_curl_error(c, code, err);
+    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 400)
+        return client_problem(status, s->problem.data, s->problem.len, err);
+    return 0;
+}
+
+int client_download(struct client *c, const char *api_path, const char *file, struct err *err)
+{
+    char tmp[1200];
+    struct sink s = { .client = c, .fd = 1 };
+    bool to_stdout = strcmp(file, "-") == 0;
+    int rc = -1;
+
+    buf_init(&s.problem, 1 << 20);
+    snprintf(tmp, sizeof(tmp), "%s.part-%ld", file, (long)getpid());
+    if (!to_stdout && (s.fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) < 0) {
+        err_errno(err, "%s", file);
+        goto out;
+    }
+    if (fetch_into(c, api_path, &s, err) < 0)
+        goto out;
+    if (!to_stdout && (fsync(s.fd) < 0 || rename(tmp, file) < 0)) {
+        err_errno(err, "%s", file);
+        goto out;
+    }
+    rc = 0;
+out:
+    if (!to_stdout && s.fd >= 0) {
+        close(s.fd);
+        if (rc < 0)
+            unlink(tmp);
+    }
+    buf_fini(&s.problem);
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* client.h - the REST API from a program's side: libcurl easy handles over a Unix socket or TCP, one connection kept
+ * open. Problem answers become err with their code, text and field. Not thread-safe. */
+#ifndef CLI_CLIENT_H
+#define CLI_CLIENT_H
+
+#include "base/err.h"
+#include "base/sha256.h"
+#include "cli/cmd.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct client;
+
+/* server/token: NULL = environment ASSAY_URL / ASSAY_TOKEN, then ~/.config/assay/config.yaml, then the default socket. */
+struct client *client_new(const char *server, const char *token, struct err *err);
+struct client *client_of(const struct cli_common *common, struct err *err);
+void client_free(struct client *c);
+const char *client_server(const struct client *c);
+
+/* body is borrowed and may be NULL; *out may be NULL when the answer does not matter. Path without /api/v1. */
+int client_call(struct client *c, const char *method, const char *path, const json_t *body,
+                json_t **out, struct err *err);
+int client_get(struct client *c, json_t **out, struct err *err, const char *path_fmt, ...)
+    PRINTF_LIKE(4, 5);
+int client_post(struct client *c, const json_t *body, json_t **out, struct err *err,
+                const char *path_fmt, ...) PRINTF_LIKE(5, 6);
+/* To a file, complete or not at all (written aside and renamed). path NULL-terminated, "-" = standard output. */
+int client_download(struct client *c, const char *api_path, const char *file, struct err *err);
+/* Sends a file as a blob in parts, skipping what the server has. */
+int client_upload(struct client *c, const char *file, char sha256[SHA256_HEX], struct err *err);
+void client_timeout_ms(struct client *c, int64_t ms); /* per call from now on; 0 = 60 s */
+void client_quote(const char *text, char *out,
+                  size_t size); /* percent-encoding of one path segment */
+
+#endif

@@ -1,0 +1,23 @@
+/* client_priv.h - what client.c and client_upload.c share; nobody else includes it. */
+#ifndef CLI_CLIENT_PRIV_H
+#define CLI_CLIENT_PRIV_H
+
+#include "cli/client.h"
+
+#include <curl/curl.h>
+
+struct client {
+    CURL *curl;
+    char *server; /* as given, for texts */
+    char *socket; /* path, or NULL for TCP */
+    char *base;   /* http://host:port */
+    char *token;
+    int64_t timeout_ms;
+};
+
+void client_default_socket(char *out, size_t size);
+struct curl_slist *client_prepare(struct client *c, const char *method, const char *path);
+int client_problem(long status, const char *body, size_t n, struct err *err);
+int client_curl_error(const struct client *c, CURLcode rc, struct err *err);
+
+#endif

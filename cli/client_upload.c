@@ -1,0 +1,157 @@
+/* client_upload.c - a file becomes a blob: hash it, ask whether the server has it, else send it in parts of at most 4 MiB
+ * and commit by hash. The file is read twice; one that changes in between fails the commit, which says so. */
+#include "cli/client.h"
+#include "cli/client_priv.h"
+
+#include "base/buf.h"
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PART_BYTES = 4 << 20 };
+
+static int hash_file(int fd, const char *file, char sha256[SHA256_HEX], struct err *err)
+{
+    struct sha256 h;
+    char *part = mem_alloc(PART_BYTES);
+    ssize_t n;
+
+    sha256_init(&h);
+    while ((n = read(fd, part, PART_BYTES)) > 0)
+        sha256_add(&h, part, (size_t)n);
+    mem_free(part);
+    if (n < 0)
+        return err_errno(err, "%s", file);
+    sha256_end_hex(&h, sha256);
+    return 0;
+}
+
+static size_t on_nothing(char *p, size_t size, size_t n, void *arg)
+{
+    return buf_add(arg, p, size * n, NULL) < 0 ? 0 : size * n;
+}
+
+static int put_part(struct client *c, const char *id, int64_t offset, const char *part, size_t n,
+                    struct err *err)
+{
+    char path[160];
+    struct buf answer;
+    long status = 0;
+    int rc = 0;
+
+    snprintf(path, sizeof(path), "/uploads/%s?offset=%" PRId64, id, offset);
+    struct curl_slist *headers = client_prepare(c, "PUT", path);
+    headers = curl_slist_append(headers, "Content-Type: application/octet-stream");
+    buf_init(&answer, 1 << 20);
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, part);
+    curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_nothing);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &answer);
+    CURLcode code = curl_easy_perform(c->curl);
+    curl_slist_free_all(headers);
+    if (code != CURLE_OK) {
+        rc = client_curl_error(c, code, err);
+    } else {
+        curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+        if (status >= 400)
+            rc = client_problem(status, answer.data, answer.len, err);
+    }
+    buf_fini(&answer);
+    return rc;
+}
+
+static int send_parts(struct client *c, int fd, const char *file, const char *id, struct err *err)
+{
+    char *part = mem_alloc(PART_BYTES);
+    int64_t at = 0;
+    ssize_t n;
+    int rc = 0;
+
+    while (rc == 0 && (n = pread(fd, part, PART_BYTES, at)) != 0) {
+        rc = n < 0 ? err_errno(err, "%s", file) : put_part(c, id, at, part, (size_t)n, err);
+        at += n;
+    }
+    mem_free(part);
+    return rc;
+}
+
+static int server_has(struct client *c, const char *sha256, struct err *err)
+{
+    struct err why = { 0 };
+    char path[120];
+
+    snprintf(path, sizeof(path), "/blobs/%s", sha256);
+    struct curl_slist *headers = client_prepare(c, "HEAD", path);
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_NOBODY, 1L);
+    CURLcode code = curl_easy_perform(c->curl);
+    curl_slist_free_all(headers);
+    if (code != CURLE_OK)
+        return client_curl_error(c, code, err);
+    long status = 0;
+    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status == 404)
+        return 0;
+    if (status >= 400) {
+        client_problem(status, NULL, 0, &why);
+        if (err)
+            *err = why;
+        return -1;
+    }
+    return 1;
+}
+
+int client_upload(struct client *c, const char *file, char sha256[SHA256_HEX], struct err *err)
+{
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    json_t *answer = NULL, *body = NULL;
+    int rc = -1, has;
+
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        if (errno == ENOENT)
+            err_set(err, ERR_NOTFOUND, "%s: no such file", file);
+        else
+            err_errno(err, "%s", file);
+        goto out;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        err_set(err, ERR_ARG, "%s: not a regular file", file);
+        goto out;
+    }
+    if (hash_file(fd, file, sha256, err) < 0 || (has = server_has(c, sha256, err)) < 0)
+        goto out;
+    if (has) {
+        rc = 0;
+        goto out;
+    }
+    if (client_post(c, NULL, &answer, err, "/uploads") < 0)
+        goto out;
+    const char *id = json_string_value(json_object_get(answer, "id"));
+    if (!id) {
+        err_set(err, ERR_IO, "the server gave no upload id");
+        goto out;
+    }
+    body = json_pack("{s:s}", "sha256", sha256);
+    if (send_parts(c, fd, file, id, err) < 0 ||
+        client_post(c, body, NULL, err, "/uploads/%s/commit", id) < 0) {
+        err_wrap(err, "upload of %s", file);
+        goto out;
+    }
+    rc = 0;
+out:
+    json_decref(answer);
+    json_decref(body);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}

@@ -1,0 +1,79 @@
+/* cmd.h - a command of `assay` is one row of the table in main.c: name, usage, help, function. A command reads its own
+ * options with cli_args (options and operands may be mixed), talks through client.h, prints through print.h and returns
+ * an exit code: 0 ok, 1 failed, 2 usage, 3 not found, 4 not reachable. */
+#ifndef CLI_CMD_H
+#define CLI_CMD_H
+
+#include "base/conf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NOTFOUND = 3, CLI_UNREACHABLE = 4 };
+enum { CLI_MAX_OPERANDS = 16 };
+
+struct cmd {
+    const char *name;
+    const char *operands; /* "STUDY [-o FILE]", for the usage line */
+    const char *summary;  /* one line of `assay --help` */
+    const char *details;  /* paragraphs and an example of `assay NAME --help` */
+    int (*run)(const struct cmd *cmd, int argc, char **argv); /* argv[0] = the command's name */
+};
+
+/* Options every command that asks a server has; first member of such an options struct. */
+struct cli_common {
+    char *server; /* unix:PATH or http(s)://host:port */
+    char *token;
+    bool json;
+};
+#define CLI_COMMON(type)                                                            \
+    { "server",                                                                     \
+      CONF_STR,                                                                     \
+      offsetof(type, common.server),                                                \
+      NULL,                                                                         \
+      0,                                                                            \
+      0,                                                                            \
+      "controller to ask: unix:PATH or http://host:port" },                         \
+        { "token",                                                                  \
+          CONF_STR,                                                                 \
+          offsetof(type, common.token),                                             \
+          NULL,                                                                     \
+          0,                                                                        \
+          0,                                                                        \
+          "access token; better in ASSAY_TOKEN or the config file" },               \
+    {                                                                               \
+        "json", CONF_BOOL, offsetof(type, common.json), "false", 0, 0, "print JSON" \
+    }
+
+/* Fills `target` from argv by the table (long options; -o VALUE for the one named "output"; -h). Returns -1 to go on, or
+ * the exit code when help was printed or the usage was wrong (already said on stderr). operands must lie in
+ * [min_operands, max_operands]. Free with conf_fini. */
+int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void *target, int argc,
+             char **argv, const char **operands, int min_operands, int max_operands,
+             int *n_operands);
+int cli_exit_code(const struct err *err); /* of a failed call */
+int cli_fail(const struct err *err);      /* prints "assay: ..." and returns the code */
+
+/* One function per row of the table. */
+int cmd_fit(const struct cmd *cmd, int argc, char **argv);
+int cmd_run(const struct cmd *cmd, int argc, char **argv);
+int cmd_submit(const struct cmd *cmd, int argc, char **argv);
+int cmd_ls(const struct cmd *cmd, int argc, char **argv);
+int cmd_show(const struct cmd *cmd, int argc, char **argv);
+int cmd_leaderboard(const struct cmd *cmd, int argc, char **argv);
+int cmd_trials(const struct cmd *cmd, int argc, char **argv);
+int cmd_trial(const struct cmd *cmd, int argc, char **argv);
+int cmd_logs(const struct cmd *cmd, int argc, char **argv);
+int cmd_study_verb(const struct cmd *cmd, int argc,
+                   char **argv); /* pause resume stop kill archive */
+int cmd_rm(const struct cmd *cmd, int argc, char **argv);
+int cmd_export(const struct cmd *cmd, int argc, char **argv);
+int cmd_predict(const struct cmd *cmd, int argc, char **argv);
+int cmd_data(const struct cmd *cmd, int argc, char **argv);
+int cmd_runner(const struct cmd *cmd, int argc, char **argv);
+int cmd_token(const struct cmd *cmd, int argc, char **argv);
+int cmd_doctor(const struct cmd *cmd, int argc, char **argv);
+int cmd_debug(const struct cmd *cmd, int argc, char **argv);
+
+#endif

@@ -1,0 +1,240 @@
+/* cmd_fit.c - `assay fit`: a table in, a model out; no server, no spec. The clock of --time starts with the process; the
+ * study gets what is left after reading the table, less the moment that saving takes. */
+#include "cli/cmd.h"
+#include "cli/local.h"
+#include "cli/print.h"
+#include "cli/session.h"
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct fit_opts {
+    char *target, *metric, *test, *output, *positive, *task, *columns, *sampler, *scheduler,
+        *families, *validation;
+    int64_t time_ms, trials, seed, runners, folds, parallel;
+    bool json, keep_all;
+};
+
+#define AT(f) offsetof(struct fit_opts, f)
+static const struct conf_opt opts[] = {
+    { "target", CONF_STR, AT(target), NULL, 0, 0, "column to predict (required)" },
+    { "metric", CONF_STR, AT(metric), NULL, 0, 0,
+      "auc logloss accuracy balanced_accuracy f1 rmse mae r2; default by task: auc, logloss, rmse" },
+    { "time", CONF_DURATION_MS, AT(time_ms), "0", 0, INT64_C(31536000000),
+      "hard limit for everything, e.g. 60s or 10m; 60s when --trials is not given either" },
+    { "trials", CONF_I64, AT(trials), "0", 0, 1000000,
+      "number of trials; without --time the result is deterministic" },
+    { "seed", CONF_I64, AT(seed), "1", 0, INT64_C(9007199254740992), "seed of everything random" },
+    { "test", CONF_STR, AT(test), NULL, 0, 0,
+      "table with rows the search never sees; scored beside validation" },
+    { "output", CONF_STR, AT(output), "best.assay", 0, 0, "where to save the model (-o)" },
+    { "positive", CONF_STR, AT(positive), NULL, 0, 0,
+      "class that auc and f1 speak of; default: the rarer" },
+    { "task", CONF_STR, AT(task), "auto", 0, 0, "auto, binary, multiclass or regression" },
+    { "columns", CONF_STR, AT(columns), NULL, 0, 0,
+      "types where inference is wrong: zip=categorical,id=ignore" },
+    { "families", CONF_STR, AT(families), NULL, 0, 0,
+      "only these model families, comma-separated" },
+    { "sampler", CONF_STR, AT(sampler), NULL, 0, 0, "how configurations are proposed" },
+    { "scheduler", CONF_STR, AT(scheduler), NULL, 0, 0, "how far each trial runs" },
+    { "validation", CONF_STR, AT(validation), "auto", 0, 0, "auto, kfold or holdout" },
+    { "folds", CONF_I64, AT(folds), "0", 0, 20, "number of folds; 0 = default" },
+    { "parallel", CONF_I64, AT(parallel), "0", 0, 4096, "trials in flight; 0 = auto" },
+    { "runners", CONF_I64, AT(runners), "1", 1, 64, "runner processes to start" },
+    { "json", CONF_BOOL, AT(json), "false", 0, 0, "print one JSON document at the end" },
+};
+
+static json_t *columns_new(const char *text, struct err *err)
+{
+    json_t *out = json_object();
+    char *copy = mem_strdup(text), *save = NULL;
+
+    for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+        char *eq = strrchr(p, '=');
+        if (!eq || eq == p) {
+            err_at(err, "--columns", "\"%s\" is not NAME=TYPE", p);
+            json_decref(out);
+            out = NULL;
+            break;
+        }
+        *eq = '\0';
+        json_object_set_new(out, p, json_string(eq + 1));
+    }
+    mem_free(copy);
+    return out;
+}
+
+static void set_str(json_t *o, const char *key, const char *value)
+{
+    if (value && value[0])
+        json_object_set_new(o, key, json_string(value));
+}
+
+static json_t *families_new(const char *list)
+{
+    json_t *space = json_array();
+    char *copy = mem_strdup(list), *save = NULL;
+
+    for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save))
+        json_array_append_new(space, json_pack("{s:s}", "family", p));
+    mem_free(copy);
+    return space;
+}
+
+static json_t *spec_new(const struct fit_opts *o, const json_t *train, const json_t *test,
+                        int64_t time_ms)
+{
+    json_t *spec = json_pack("{s:s, s:s, s:I}", "dataset", print_text(train, "name"), "target",
+                             o->target, "seed", (json_int_t)o->seed);
+    json_t *budget = json_object(), *validation = json_object();
+
+    set_str(spec, "metric", o->metric);
+    set_str(spec, "positive", o->positive);
+    set_str(spec, "task", o->task);
+    if (o->sampler)
+        json_object_set_new(spec, "sampler", json_pack("{s:s}", "kind", o->sampler));
+    if (o->scheduler)
+        json_object_set_new(spec, "scheduler", json_pack("{s:s}", "kind", o->scheduler));
+    if (o->families)
+        json_object_set_new(spec, "space", families_new(o->families));
+    if (test)
+        json_object_set_new(spec, "test", json_pack("{s:s}", "dataset", print_text(test, "name")));
+    if (o->parallel > 0)
+        json_object_set_new(spec, "parallel", json_integer(o->parallel));
+    if (time_ms > 0)
+        json_object_set_new(budget, "time", json_sprintf("%" PRId64 "ms", time_ms));
+    if (o->trials > 0)
+        json_object_set_new(budget, "trials", json_integer(o->trials));
+    json_object_set_new(spec, "budget", budget);
+    if (strcmp(o->validation, "auto") != 0 || o->folds > 0) {
+        set_str(validation, "kind", strcmp(o->validation, "auto") == 0 ? "kfold" : o->validation);
+        if (o->folds > 0)
+            json_object_set_new(validation, "folds", json_integer(o->folds));
+        json_object_set_new(spec, "validation", validation);
+    } else {
+        json_decref(validation);
+    }
+    return spec;
+}
+
+/* Everything that can be wrong is said before anything is started. */
+static int check_inputs(const struct fit_opts *o, const char *train, struct err *err)
+{
+    if (!o->target)
+        return err_at(err, "--target", "name the column to predict: assay fit %s --target COLUMN",
+                      train);
+    if (io_file_bytes(train) < 0)
+        return err_set(err, ERR_NOTFOUND, "%s: no such file", train);
+    if (o->test && io_file_bytes(o->test) < 0)
+        return err_set(err, ERR_NOTFOUND, "%s: no such file", o->test);
+    if (o->time_ms > 0 && o->time_ms < 1000)
+        return err_at(err, "--time", "at least 1s");
+    return 0;
+}
+
+static int submit(struct session *s, const struct fit_opts *o, const char *file, int64_t *study,
+                  struct err *err)
+{
+    json_t *columns = NULL, *like = NULL, *train = NULL, *test = NULL, *spec = NULL, *answer = NULL;
+    int64_t left = 0;
+    int rc = -1;
+
+    if ((o->columns && !(columns = columns_new(o->columns, err))) ||
+        session_dataset(s, file, "train", columns, &train, err) < 0)
+        goto out;
+    if (o->test) {
+        like = session_columns_like_new(train, o->test);
+        if (session_dataset(s, o->test, "test", like, &test, err) < 0)
+            goto out;
+    }
+    if (s->end_ms) {
+        left = s->end_ms - clk_now_ms(&s->clk) - 200;
+        left = MAX(left, 100);
+    }
+    spec = spec_new(o, train, test, left);
+    if (client_post(s->client, spec, &answer, err, "/studies") < 0)
+        goto out;
+    *study = json_integer_value(json_object_get(answer, "id"));
+    rc = 0;
+out:
+    json_decref(columns);
+    json_decref(like);
+    json_decref(train);
+    json_decref(test);
+    json_decref(spec);
+    json_decref(answer);
+    return rc;
+}
+
+static int finish(struct session *s, const struct fit_opts *o, int64_t study, const json_t *last,
+                  struct err *err)
+{
+    if (last && strcmp(print_text(last, "state"), "failed") == 0)
+        return err_set(err, ERR_IO, "the search failed: %s", print_text(last, "reason"));
+    if (session_results(s, study, o->output, 10, err) < 0)
+        return -1;
+    if (o->json) {
+        json_t *board = NULL;
+        if (client_get(s->client, &board, err, "/studies/%" PRId64 "/leaderboard?limit=1000",
+                       study) < 0)
+            return -1;
+        json_t *doc =
+            json_pack("{s:O, s:O, s:s}", "study", last, "leaderboard", board, "model", o->output);
+        print_json(doc);
+        json_decref(doc);
+        json_decref(board);
+        return 0;
+    }
+    char took[40];
+    str_fmt_ms(clk_now_ms(&s->clk) - s->start_ms, took, sizeof(took));
+    printf("\nsaved %s after %s; use it: assay predict %s data.csv -o predictions.csv\n", o->output,
+           took, o->output);
+    return 0;
+}
+
+int cmd_fit(const struct cmd *cmd, int argc, char **argv)
+{
+    struct fit_opts o = { 0 };
+    struct session s;
+    struct local local = { 0 };
+    struct err err = { 0 };
+    const char *operands[CLI_MAX_OPERANDS];
+    int n = 0, rc;
+    int64_t study = 0;
+    json_t *last = NULL;
+
+    session_init(&s, NULL, &local); /* first: the clock starts with the process */
+    if ((rc = cli_args(cmd, opts, ARRAY_LEN(opts), &o, argc, argv, operands, 1, 1, &n)) >= 0)
+        goto out;
+    rc = CLI_FAILED;
+    s.quiet = o.json;
+    if (check_inputs(&o, operands[0], &err) < 0) {
+        rc = cli_fail(&err);
+        if (err.code == ERR_ARG)
+            rc = CLI_USAGE;
+        goto out;
+    }
+    if (o.time_ms == 0 && o.trials == 0)
+        o.time_ms = 60000;
+    s.end_ms = o.time_ms ? s.start_ms + o.time_ms : 0;
+    if (local_start(&local, NULL, (int)o.runners, NULL, &err) < 0) {
+        rc = cli_fail(&err);
+        goto out;
+    }
+    s.client = local.client;
+    if (submit(&s, &o, operands[0], &study, &err) < 0 ||
+        session_follow(&s, study, &last, &err) < 0 || finish(&s, &o, study, last, &err) < 0)
+        rc = cli_fail(&err);
+    else
+        rc = CLI_OK;
+out:
+    local_stop(&local, 300);
+    json_decref(last);
+    conf_fini(&o, opts, ARRAY_LEN(opts));
+    return rc;
+}

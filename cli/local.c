@@ -1,0 +1,217 @@
+/* local.c - start, watch and stop the controller and the runners of `fit` and `run`. The socket's path must stay under 108
+ * bytes, so the folder with the socket is always a short one of our own; only the data may lie elsewhere. */
+#include "cli/local.h"
+
+#include "base/buf.h"
+#include "base/clk.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/proc.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CHILD_FD = 9, START_LIMIT_MS = 10000, LOG_TAIL = 600 };
+
+static int make_folder(struct local *l, const char *data_dir, struct err *err)
+{
+    const char *base = getenv("TMPDIR");
+
+    if (!base || strlen(base) > 60)
+        base = "/tmp";
+    snprintf(l->dir, sizeof(l->dir), "%s/assay-XXXXXX", base);
+    if (!mkdtemp(l->dir)) /* 0700 by definition */
+        return err_errno(err, "folder in %s", base);
+    l->is_temporary = true;
+    if (data_dir)
+        snprintf(l->data_dir, sizeof(l->data_dir), "%s", data_dir);
+    else
+        snprintf(l->data_dir, sizeof(l->data_dir), "%s/data", l->dir);
+    return io_mkdirs(l->data_dir, 0700, err);
+}
+
+static int open_log(const struct local *l, const char *name, struct err *err)
+{
+    char path[400];
+
+    snprintf(path, sizeof(path), "%s/%s.log", l->dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return fd < 0 ? err_errno(err, "%s", path) : fd;
+}
+
+static int spawn(const struct local *l, const char *const *argv, const char *log, int pipe_fd,
+                 pid_t *pid, struct err *err)
+{
+    int log_fd = open_log(l, log, err), null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), rc = -1;
+
+    if (log_fd >= 0 && null_fd >= 0) {
+        const struct proc_fd fds[] = {
+            { null_fd, 0 }, { log_fd, 1 }, { log_fd, 2 }, { pipe_fd, CHILD_FD }
+        };
+        const struct proc_spec spec = {
+            .argv = argv, .fds = fds, .n_fds = ARRAY_LEN(fds), .new_session = true
+        };
+        rc = proc_spawn(&spec, pid, err);
+    }
+    if (log_fd >= 0)
+        close(log_fd);
+    if (null_fd >= 0)
+        close(null_fd);
+    return rc;
+}
+
+static int spawn_all(struct local *l, const char *listen, int pipe_fd, struct err *err)
+{
+    char socket_arg[104], url[120], blobs[600], cache[300], fd[16], name[32], log[32];
+
+    snprintf(socket_arg, sizeof(socket_arg), "%s/sock", l->dir);
+    snprintf(url, sizeof(url), "unix:%s/sock", l->dir);
+    snprintf(blobs, sizeof(blobs), "%s/blobs", l->data_dir);
+    snprintf(fd, sizeof(fd), "%d", CHILD_FD);
+    const char *controller[] = { "assayd",   "--data-dir", l->data_dir,          "--socket",
+                                 socket_arg, "--listen",   listen ? listen : "", "--parent-fd",
+                                 fd,         NULL };
+    if (spawn(l, controller, "assayd", pipe_fd, &l->controller, err) < 0)
+        return err_wrap(err, "starting the controller");
+    for (int i = 0; i < l->n_runners; i++) {
+        snprintf(name, sizeof(name), "local%d", i + 1);
+        snprintf(log, sizeof(log), "runner%d", i + 1);
+        snprintf(cache, sizeof(cache), "%s/cache%d", l->dir, i + 1);
+        const char *runner[] = { "assay-runner", "--controller", url,   "--name",
+                                 name,           "--cache-dir",  cache, "--blob-dir",
+                                 blobs,          "--parent-fd",  fd,    NULL };
+        if (spawn(l, runner, log, pipe_fd, &l->runners[i], err) < 0)
+            return err_wrap(err, "starting a runner");
+    }
+    return 0;
+}
+
+static void log_tail(const struct local *l, struct err *err)
+{
+    char path[400];
+    struct buf text;
+    struct err ignored = { 0 };
+
+    snprintf(path, sizeof(path), "%s/assayd.log", l->dir);
+    if (io_read_file(path, 1 << 20, &text, &ignored) < 0)
+        return;
+    char *from = text.len > LOG_TAIL ? text.data + text.len - LOG_TAIL : text.data;
+    if (text.len)
+        fprintf(stderr, "last lines of the controller's log:\n%s", from);
+    buf_fini(&text);
+    (void)err;
+}
+
+bool local_is_alive(struct local *l, struct err *err)
+{
+    int status = 0;
+    char how[80];
+
+    if (l->controller <= 0 || proc_poll(l->controller, &status, err) == 0)
+        return l->controller > 0;
+    l->controller = 0;
+    proc_describe(status, how, sizeof(how));
+    log_tail(l, err);
+    err_set(err, ERR_IO, "the controller ended unexpectedly: %s", how);
+    return false;
+}
+
+static bool socket_accepts(const char *path)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+    bool ok = fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static int wait_ready(struct local *l, struct err *err)
+{
+    struct clk clk;
+    char path[104];
+    const struct timespec pause = { .tv_nsec = 2000000 };
+
+    clk_init_system(&clk);
+    snprintf(path, sizeof(path), "%s/sock", l->dir);
+    for (int64_t end = clk_now_ms(&clk) + START_LIMIT_MS; clk_now_ms(&clk) < end;) {
+        if (socket_accepts(path))
+            return 0;
+        if (!local_is_alive(l, err))
+            return -1;
+        nanosleep(&pause, NULL);
+    }
+    return err_set(err, ERR_TIMEOUT, "the controller did not answer within %d s",
+                   START_LIMIT_MS / 1000);
+}
+
+int local_start(struct local *l, const char *data_dir, int n_runners, const char *listen,
+                struct err *err)
+{
+    char server[120];
+    int read_fd = -1;
+
+    memset(l, 0, sizeof(*l));
+    l->parent_fd = -1;
+    l->n_runners = n_runners;
+    l->runners = mem_array((size_t)n_runners, sizeof(*l->runners));
+    if (make_folder(l, data_dir, err) < 0 || proc_pipe(&read_fd, &l->parent_fd, err) < 0 ||
+        spawn_all(l, listen, read_fd, err) < 0 || wait_ready(l, err) < 0)
+        goto fail;
+    snprintf(server, sizeof(server), "unix:%s/sock", l->dir);
+    if (!(l->client = client_new(server, NULL, err)))
+        goto fail;
+    close(read_fd);
+    return 0;
+fail:
+    if (read_fd >= 0)
+        close(read_fd);
+    local_stop(l, 500);
+    return -1;
+}
+
+static void end_child(pid_t *pid, int64_t patience_ms)
+{
+    int status = 0;
+
+    if (*pid <= 0)
+        return;
+    if (proc_wait_ms(*pid, patience_ms, &status, NULL) == 0) {
+        proc_kill(*pid, SIGKILL);
+        proc_wait_ms(*pid, 5000, &status, NULL);
+    }
+    *pid = 0;
+}
+
+void local_stop(struct local *l, int64_t patience_ms)
+{
+    client_free(l->client);
+    l->client = NULL;
+    for (int i = 0; i < l->n_runners; i++)
+        if (l->runners[i] > 0)
+            proc_kill(l->runners[i], SIGTERM);
+    if (l->controller > 0)
+        proc_kill(l->controller, SIGTERM);
+    if (l->parent_fd >= 0)
+        close(l->parent_fd);
+    l->parent_fd = -1;
+    for (int i = 0; i < l->n_runners; i++)
+        end_child(&l->runners[i], patience_ms);
+    end_child(&l->controller, patience_ms);
+    mem_free(l->runners);
+    l->runners = NULL;
+    l->n_runners = 0;
+    if (l->is_temporary && !getenv("ASSAY_KEEP_TEMP"))
+        io_remove_tree(l->dir, NULL);
+    l->is_temporary = false;
+}

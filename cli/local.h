@@ -1,0 +1,33 @@
+/* local.h - a service of one's own for one study: a private folder (0700) with a controller and a runner that speak over
+ * its Unix socket and end when this process does, however it does: they hold the far end of a pipe of ours. */
+#ifndef CLI_LOCAL_H
+#define CLI_LOCAL_H
+
+#include "base/err.h"
+#include "cli/client.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct local {
+    char dir[90]; /* holds sock, logs, and data/ unless that lies elsewhere */
+    char data_dir[512];
+    bool is_temporary; /* removed by local_stop */
+    pid_t controller;
+    pid_t *runners;
+    int n_runners;
+    int parent_fd; /* our end of the pipe */
+    struct client *client;
+};
+
+/* data_dir NULL = inside a fresh temporary folder. Returns when the controller answers (some milliseconds); the runners
+ * register by themselves. On failure everything is undone and the last lines of the log are in the error. */
+int local_start(struct local *l, const char *data_dir, int n_runners, const char *listen,
+                struct err *err);
+void local_stop(struct local *l,
+                int64_t patience_ms); /* SIGTERM, then SIGKILL; removes the folder; idempotent */
+bool local_is_alive(struct local *l,
+                    struct err *err); /* false + reason when the controller ended */
+
+#endif

@@ -1,0 +1,139 @@
+/* main.c - `assay`, and its other two names. One executable: called as assayd it is the controller, as assay-runner a
+ * runner, otherwise the command line. Adding a command is one function (cmd.h) and one row here. */
+#include "cli/cmd.h"
+
+#include "base/log.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int controller_main(int argc, char **argv); /* controller/main.c */
+int runner_main(int argc, char **argv);     /* trial-runner/main.c */
+
+#ifndef ASSAY_VERSION
+#define ASSAY_VERSION "0.1.0"
+#endif
+
+static int cmd_serve(const struct cmd *cmd, int argc, char **argv)
+{
+    (void)cmd;
+    return controller_main(argc, argv);
+}
+
+static int cmd_agent(const struct cmd *cmd, int argc, char **argv)
+{
+    (void)cmd;
+    return runner_main(argc, argv);
+}
+
+static const struct cmd commands[] = {
+    { "fit", "TRAIN.csv --target COLUMN [--time 60s] [-o best.assay]",
+      "search for the best model of a table, here and now",
+      "Needs no server and no spec. Reads CSV (also gzipped), starts what it needs in a folder of\n"
+      "its own, shows progress, prints the leaderboard, saves the model and stops what it started.\n"
+      "Ctrl-C ends the search with the best model so far.\n\n"
+      "  assay fit adult.csv.gz --target income --metric auc --time 2m -o income.assay",
+      cmd_fit },
+    { "run", "SPEC.yaml [--dir DIR] [-o MODEL]", "run a search spec here, keeping its database",
+      "  assay run configs/studies/quick.yaml --dir ./assay-data", cmd_run },
+    { "serve", "[--data-dir DIR] [--listen HOST:PORT]",
+      "the controller daemon (= assayd): REST API and web page", NULL, cmd_serve },
+    { "agent", "--controller URL [--name NAME]", "a trial-runner (= assay-runner) on this machine",
+      NULL, cmd_agent },
+    { "submit", "SPEC.yaml [--follow]", "send a search spec to a running controller",
+      "Tables named by path are uploaded.\n\n  assay submit spec.yaml --follow -o best.assay",
+      cmd_submit },
+    { "ls", "[--state STATE]", "list studies", "  assay ls --state running", cmd_ls },
+    { "show", "STUDY", "one study: state, budget, best", "  assay show adult", cmd_show },
+    { "leaderboard", "STUDY [--limit N]", "trials of a study, best first",
+      "  assay leaderboard adult --limit 20", cmd_leaderboard },
+    { "trials", "STUDY [--state STATE]", "trials of a study by number",
+      "  assay trials adult --state failed", cmd_trials },
+    { "trial", "[show|kill|retry] TRIAL", "one trial: configuration, reports, leases",
+      "  assay trial retry 17", cmd_trial },
+    { "logs", "TRIAL", "what happened to a trial, from its journal", "  assay logs 17", cmd_logs },
+    { "pause", "STUDY", "pause a study; its clock stands still", "  assay pause adult",
+      cmd_study_verb },
+    { "resume", "STUDY", "go on with a paused study", "  assay resume adult", cmd_study_verb },
+    { "stop", "STUDY", "end a study now, with a model", "  assay stop adult", cmd_study_verb },
+    { "kill", "STUDY", "end a study now, without a model", "  assay kill adult", cmd_study_verb },
+    { "archive", "STUDY", "hide an ended study from lists", "  assay archive adult",
+      cmd_study_verb },
+    { "rm", "STUDY", "remove an ended study and all that came of it", "  assay rm adult", cmd_rm },
+    { "export", "STUDY [-o FILE] [--trial ID]", "save the best model (or a trial's) as a file",
+      "  assay export adult -o income.assay", cmd_export },
+    { "predict", "MODEL DATA.csv [-o OUT.csv]", "predict the rows of a table with a saved model",
+      "Columns are matched by name; the target need not be there. Writes a header\n"
+      "`prediction` (regression) or `prediction,p_<class>,...`, one row per input row, in order.\n\n"
+      "  assay predict best.assay new.csv -o predictions.csv",
+      cmd_predict },
+    { "data", "add FILE | ls | show NAME | rm NAME | make PROBLEM",
+      "datasets, and benchmark problems made here",
+      "  assay data make waveform -o waveform.csv --test-output waveform-test.csv\n  assay data make   (lists the problems)",
+      cmd_data },
+    { "runner", "ls | drain ID | enable ID", "runners of a controller", "  assay runner ls",
+      cmd_runner },
+    { "token", "ls | add NAME ROLE | rm ID", "access tokens (roles: admin user viewer runner)",
+      "  assay token add ci user", cmd_token },
+    { "doctor", "", "what works on this machine, what is missing, what mends it", "  assay doctor",
+      cmd_doctor },
+    { "debug", "VERB [ARGUMENT...]",
+      "ask a controller about its inside (trial, state, digest, replay, sql ...)",
+      "  assay debug digest", cmd_debug },
+};
+
+static void print_help(FILE *out)
+{
+    fprintf(
+        out,
+        "usage: assay COMMAND [options]\n\n"
+        "Assay finds the best model for a table: it searches pipelines and hyperparameters over\n"
+        "your CPUs and GPUs and hands you the winner as a file.\n\n");
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
+    fprintf(
+        out,
+        "\n'assay COMMAND --help' tells more. Start with: assay fit your.csv --target COLUMN\n");
+}
+
+static int unknown(const char *name)
+{
+    const char *names[ARRAY_LEN(commands)];
+
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        names[i] = commands[i].name;
+    const char *near = str_nearest(name, names, ARRAY_LEN(names));
+    fprintf(stderr, "assay: no command \"%s\"%s%s; 'assay --help' lists them\n", name,
+            near ? "; did you mean " : "", near ? near : "");
+    return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    const char *program = argc > 0 ? argv[0] : "assay";
+    const char *base = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
+
+    if (strcmp(base, "assayd") == 0)
+        return controller_main(argc, argv);
+    if (strcmp(base, "assay-runner") == 0)
+        return runner_main(argc, argv);
+    log_init("assay", LOG_WARN);
+    if (argc < 2) {
+        print_help(stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return CLI_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("assay " ASSAY_VERSION);
+        return CLI_OK;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(&commands[i], argc - 1, argv + 1);
+    return unknown(argv[1]);
+}

@@ -1,0 +1,277 @@
+/* session.c - follows one study for a person at a terminal. Asks often over a Unix socket (an answer costs about 0.1 ms),
+ * once a second over a network. */
+#include "cli/session.h"
+#include "cli/print.h"
+
+#include "base/gz.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SAVE_RESERVE_MS = 150 }; /* kept at the hard end for downloading the model */
+
+static volatile sig_atomic_t interrupts;
+
+static void on_interrupt(int signo)
+{
+    (void)signo;
+    if (interrupts < 100)
+        interrupts = interrupts + 1;
+}
+
+int session_interrupts(void)
+{
+    return (int)interrupts;
+}
+
+void session_init(struct session *s, struct client *client, struct local *local)
+{
+    struct sigaction sa = { .sa_handler = on_interrupt };
+
+    memset(s, 0, sizeof(*s));
+    s->client = client;
+    s->local = local;
+    clk_init_system(&s->clk);
+    s->start_ms = clk_now_ms(&s->clk);
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void pause_ms(int64_t ms)
+{
+    const struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+    nanosleep(&t, NULL); /* a signal ends it early, which is what we want */
+}
+
+static int64_t poll_ms(const struct session *s)
+{
+    return str_starts(client_server(s->client), "unix:") ? 20 : 1000;
+}
+
+static int check_going_on(struct session *s, struct err *err)
+{
+    if (interrupts > 0)
+        return err_set(err, ERR_IO, "interrupted");
+    if (s->end_ms && clk_now_ms(&s->clk) >= s->end_ms)
+        return err_set(err, ERR_TIMEOUT, "the time limit came before the table was read");
+    return s->local && !local_is_alive(s->local, err) ? -1 : 0;
+}
+
+int session_dataset(struct session *s, const char *file, const char *name, const json_t *columns,
+                    json_t **out, struct err *err)
+{
+    char sha256[SHA256_HEX];
+    const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    json_t *body = NULL, *row = NULL;
+    int rc = -1;
+
+    *out = NULL;
+    if (client_upload(s->client, file, sha256, err) < 0)
+        return -1;
+    body = json_pack("{s:s, s:s, s:s}", "name", name, "blob", sha256, "file_name", base);
+    if (!body) {
+        err_set(err, ERR_ARG, "%s: the file's name is not UTF-8", file);
+        goto out;
+    }
+    if (columns)
+        json_object_set(body, "columns", (json_t *)columns);
+    if (client_post(s->client, body, &row, err, "/datasets") < 0)
+        goto out;
+    int64_t id = json_integer_value(json_object_get(row, "id"));
+    while (strcmp(print_text(row, "state"), "ingesting") == 0) {
+        if (check_going_on(s, err) < 0)
+            goto out;
+        pause_ms(poll_ms(s) / 4 + 1);
+        json_decref(row);
+        row = NULL;
+        if (client_get(s->client, &row, err, "/datasets/%" PRId64, id) < 0)
+            goto out;
+    }
+    if (strcmp(print_text(row, "state"), "ready") != 0) {
+        err_set(err, ERR_ARG, "%s", print_text(row, "error"));
+        goto out;
+    }
+    *out = row;
+    row = NULL;
+    rc = 0;
+out:
+    json_decref(body);
+    json_decref(row);
+    return rc;
+}
+
+/* The header line of a table as text, to know which columns it has. */
+static char *header_line_new(const char *file)
+{
+    enum { HEAD_MAX = 1 << 20 };
+    char *text = mem_zalloc(HEAD_MAX + 1);
+    struct gz *g = gz_open(file, NULL);
+    long n, len = 0;
+
+    while (g && len < HEAD_MAX &&
+           (n = gz_read(g, text + len, (size_t)(HEAD_MAX - len), NULL)) > 0) {
+        len += n;
+        if (memchr(text, '\n', (size_t)len))
+            break;
+    }
+    gz_close(g);
+    text[strcspn(text, "\r\n")] = '\0';
+    return text;
+}
+
+static bool header_has(const char *header, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *p = header; (p = strstr(p, name)) != NULL; p++) {
+        char before = p == header ? ',' : p[-1], after = p[n];
+        if (strchr(",;\t|\"", before) && (after == '\0' || strchr(",;\t|\"", after)))
+            return true;
+    }
+    return false;
+}
+
+json_t *session_columns_like_new(const json_t *dataset, const char *file)
+{
+    json_t *out = json_object();
+    char *header = header_line_new(file);
+    size_t i;
+    json_t *col;
+
+    json_array_foreach(json_object_get(json_object_get(dataset, "schema"), "columns"), i, col)
+    {
+        const char *name = json_string_value(json_object_get(col, "name"));
+        const char *type = json_string_value(json_object_get(col, "type"));
+        if (name && type && header_has(header, name))
+            json_object_set_new(out, name, json_string(type));
+    }
+    mem_free(header);
+    return out;
+}
+
+static double share_done(const struct session *s, const json_t *study)
+{
+    const json_t *budget = json_object_get(study, "budget");
+    double trials = json_number_value(json_object_get(budget, "trials"));
+    double ended = (double)print_ended_trials(study);
+    double by_trials = trials > 0 ? ended / trials : 0, by_time = 0;
+
+    if (s->end_ms > s->start_ms)
+        by_time = (double)(clk_now_ms(&s->clk) - s->start_ms) / (double)(s->end_ms - s->start_ms);
+    else if (json_number_value(json_object_get(budget, "time_ms")) > 0)
+        by_time = json_number_value(json_object_get(study, "used_ms")) /
+                  json_number_value(json_object_get(budget, "time_ms"));
+    return by_trials > by_time ? by_trials : by_time;
+}
+
+static void draw(const struct session *s, struct progress *p, const json_t *study)
+{
+    const json_t *best = json_object_get(study, "best");
+    char score[80], left[40] = "";
+
+    if (s->quiet)
+        return;
+    print_score(json_object_get(best, "score"), NULL, score, sizeof(score));
+    if (s->end_ms)
+        str_fmt_ms(s->end_ms > clk_now_ms(&s->clk) ? s->end_ms - clk_now_ms(&s->clk) : 0, left,
+                   sizeof(left));
+    progress_draw(p, share_done(s, study), clk_now_ms(&s->clk),
+                  "%s: %" JSON_INTEGER_FORMAT " trials, best %s %s (%s)%s%s",
+                  print_text(study, "state"), (json_int_t)print_ended_trials(study),
+                  print_text(study, "metric"), score, print_text(best, "family"),
+                  left[0] ? ", left " : "", left);
+}
+
+static bool study_ended(const json_t *study)
+{
+    const char *state = print_text(study, "state");
+
+    return strcmp(state, "completed") == 0 || strcmp(state, "stopped") == 0 ||
+           strcmp(state, "failed") == 0;
+}
+
+/* First Ctrl-C: stop with a model. Returns -1 when it is time to leave at once. */
+static int obey_interrupts(struct session *s, int64_t study, int *obeyed)
+{
+    if (interrupts >= 2)
+        return -1;
+    if (interrupts == 1 && *obeyed == 0) {
+        *obeyed = 1;
+        if (!s->quiet)
+            fprintf(stderr, "\nstopping with the best model so far (again to leave at once)\n");
+        client_post(s->client, NULL, NULL, NULL, "/studies/%" PRId64 "/stop", study);
+    }
+    return 0;
+}
+
+int session_follow(struct session *s, int64_t study, json_t **out, struct err *err)
+{
+    struct progress p;
+    int obeyed = 0, rc = -1;
+
+    *out = NULL;
+    progress_init(&p);
+    for (;;) {
+        json_t *now = NULL;
+        struct err why = { 0 };
+        if (obey_interrupts(s, study, &obeyed) < 0) {
+            err_set(err, ERR_IO, "interrupted");
+            break;
+        }
+        if (client_get(s->client, &now, &why, "/studies/%" PRId64, study) == 0) {
+            json_decref(*out);
+            *out = now;
+            draw(s, &p, now);
+            if (study_ended(now)) {
+                rc = 0;
+                break;
+            }
+        } else if (why.code != ERR_UNREACHABLE && why.code != ERR_BUSY) {
+            if (err)
+                *err = why;
+            break;
+        }
+        if (s->local && !local_is_alive(s->local, err))
+            break;
+        if (s->end_ms && clk_now_ms(&s->clk) >= s->end_ms - SAVE_RESERVE_MS) {
+            rc = 0; /* the best so far is what we save */
+            break;
+        }
+        pause_ms(poll_ms(s));
+    }
+    progress_end(&p);
+    return rc;
+}
+
+int session_results(struct session *s, int64_t study, const char *output, int rows, struct err *err)
+{
+    json_t *board = NULL;
+    char path[120];
+    int rc = -1;
+
+    if (client_get(s->client, &board, err, "/studies/%" PRId64 "/leaderboard?limit=%d", study,
+                   rows) < 0)
+        return -1;
+    if (json_array_size(json_object_get(board, "rows")) == 0) {
+        err_set(err, ERR_NOTFOUND, "no trial has finished: there is no model");
+        goto out;
+    }
+    if (!s->quiet)
+        print_leaderboard(board, rows, stdout);
+    snprintf(path, sizeof(path), "/studies/%" PRId64 "/best/artifact", study);
+    if (output && client_download(s->client, path, output, err) < 0)
+        goto out;
+    rc = 0;
+out:
+    json_decref(board);
+    return rc;
+}

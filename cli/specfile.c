@@ -1,0 +1,132 @@
+/* specfile.c - load, check, upload. The check here is the controller's own parser, so a wrong key is told before a table of
+ * gigabytes travels. */
+#include "cli/specfile.h"
+#include "cli/print.h"
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "proto/spec.h"
+#include "proto/yaml.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int read_stdin(struct buf *out, struct err *err)
+{
+    char part[4096];
+    size_t n;
+
+    buf_init(out, YAMLX_MAX_BYTES);
+    while ((n = fread(part, 1, sizeof(part), stdin)) > 0)
+        if (buf_add(out, part, n, err) < 0) {
+            buf_fini(out);
+            return -1;
+        }
+    return 0;
+}
+
+/* A path is no legal dataset name, so the parser sees a stand-in for it. */
+static int check(const json_t *spec, const char *path, struct err *err)
+{
+    struct spec parsed;
+    json_t *copy = json_deep_copy(spec), *test = json_object_get(copy, "test");
+    const char *dataset = json_string_value(json_object_get(copy, "dataset"));
+    const char *test_set = json_string_value(json_object_get(test, "dataset"));
+
+    if (dataset && !str_name_ok(dataset))
+        json_object_set_new(copy, "dataset", json_string("file"));
+    if (test_set && !str_name_ok(test_set))
+        json_object_set_new(test, "dataset", json_string("file"));
+    int rc = spec_parse(&parsed, copy, err);
+    if (rc == 0)
+        spec_fini(&parsed);
+    else
+        err_wrap(err, "%s", path);
+    json_decref(copy);
+    return rc;
+}
+
+json_t *specfile_load(const char *path, struct err *err)
+{
+    struct buf text;
+    json_t *spec;
+    int rc = strcmp(path, "-") == 0 ? read_stdin(&text, err)
+                                    : io_read_file(path, YAMLX_MAX_BYTES, &text, err);
+
+    if (rc < 0)
+        return NULL;
+    spec = yamlx_load(text.data ? text.data : "", text.len, path, err);
+    buf_fini(&text);
+    if (spec && check(spec, path, err) < 0) {
+        json_decref(spec);
+        spec = NULL;
+    }
+    return spec;
+}
+
+/* The file that `name` means, or 0 when it is none: as given, or relative to the spec's folder. */
+static int find_file(const char *name, const char *spec_path, char *out, size_t size)
+{
+    const char *slash = strrchr(spec_path, '/');
+
+    snprintf(out, size, "%s", name);
+    if (io_file_bytes(out) >= 0)
+        return 1;
+    if (name[0] == '/' || !slash)
+        return 0;
+    snprintf(out, size, "%.*s/%s", (int)(slash - spec_path), spec_path, name);
+    return io_file_bytes(out) >= 0;
+}
+
+static void dataset_name(const char *file, char *out, size_t size)
+{
+    const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    size_t n = 0;
+
+    for (; *base && *base != '.' && n + 1 < MIN(size, 100); base++)
+        out[n++] = strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", *base)
+                       ? *base
+                       : '-';
+    out[n] = '\0';
+    if (n == 0 || out[0] == '-')
+        str_copy(out, size, "table");
+}
+
+static int resolve(struct session *s, json_t *holder, const char *spec_path, const json_t *columns,
+                   const json_t *like, json_t **row, struct err *err)
+{
+    const char *name = json_string_value(json_object_get(holder, "dataset"));
+    char file[1024], as[128];
+    json_t *same = NULL;
+
+    if (!name || !find_file(name, spec_path, file, sizeof(file))) {
+        if (name && (strchr(name, '/') || str_ends(name, ".csv") || str_ends(name, ".gz")))
+            return err_set(err, ERR_NOTFOUND, "dataset: %s: no such file", name);
+        return 0; /* a registered name: the controller knows */
+    }
+    dataset_name(file, as, sizeof(as));
+    if (like)
+        columns = same = session_columns_like_new(like, file);
+    int rc = session_dataset(s, file, as, columns, row, err);
+    json_decref(same);
+    if (rc == 0)
+        json_object_set_new(holder, "dataset", json_string(print_text(*row, "identity")));
+    return rc;
+}
+
+int specfile_resolve(struct session *s, json_t *spec, const char *spec_path, struct err *err)
+{
+    json_t *train = NULL, *test_row = NULL, *test = json_object_get(spec, "test");
+    int rc = resolve(s, spec, spec_path, json_object_get(spec, "columns"), NULL, &train, err);
+
+    if (rc == 0 && json_is_object(test) && json_object_get(test, "dataset"))
+        rc = resolve(s, test, spec_path, NULL, train, &test_row, err);
+    if (rc == 0 && train && !json_object_get(spec, "name"))
+        json_object_set_new(spec, "name", json_string(print_text(train, "name")));
+    json_decref(train);
+    json_decref(test_row);
+    return rc;
+}

@@ -1,0 +1,16 @@
+/* specfile.h - a search spec from a YAML or JSON file, and the tables it names by path: a `dataset` or `test.dataset` that
+ * is a file (relative to the spec's folder) is uploaded and replaced by the name of the dataset that it becomes. */
+#ifndef CLI_SPECFILE_H
+#define CLI_SPECFILE_H
+
+#include "base/err.h"
+#include "cli/session.h"
+
+#include <jansson.h>
+
+/* Reads and checks the whole spec (proto/spec.h) before anything else happens. "-" = standard input. */
+json_t *specfile_load(const char *path, struct err *err);
+/* Uploads what is named by path; the spec is changed in place. */
+int specfile_resolve(struct session *s, json_t *spec, const char *spec_path, struct err *err);
+
+#endif
