@@ -24,9 +24,7 @@ export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 
 counts_of_cmocka() { # log exit-status
     local p f s
-    p=$(grep -c '^\[       OK \] ' "$1")
-    s=$(grep -c '^\[  SKIPPED \] .* *$' "$1")
-    f=$(grep -c '^\[  FAILED  \] ' "$1")
+    p=$(grep -ac '^\[       OK \] ' "$1")
     # Each skipped and failed case is named once as it runs and once, with a heading, in the summary.
     s=$(grep -a '^\[  SKIPPED \] ' "$1" | grep -av 'test(s), listed below' | sort -u | grep -c .)
     f=$(grep -a '^\[  FAILED  \] ' "$1" | grep -av 'test(s), listed below' | sort -u | grep -c .)

@@ -1,0 +1,32 @@
+/* unit.h - what every test program includes first: cmocka with what it needs, the seed of this run, and a
+ * folder that nobody else uses. TMPDIR and ASSAY_TEST_SEED come from tests/run.sh. */
+#ifndef TESTS_UNIT_H
+#define TESTS_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static inline uint64_t test_seed(void)
+{
+    const char *s = getenv("ASSAY_TEST_SEED");
+
+    return s ? strtoull(s, NULL, 10) : 1;
+}
+
+/* A path in the test's own folder; the buffer is the caller's. */
+static inline const char *test_path(char *out, size_t size, const char *name)
+{
+    const char *dir = getenv("TMPDIR");
+
+    assert_true(snprintf(out, size, "%s/%s", dir ? dir : "/tmp", name) < (int)size);
+    return out;
+}
+
+#endif
