@@ -13,9 +13,9 @@ struct arena {
 };
 
 void arena_init(struct arena *a);
-void arena_fini(struct arena *a);                       /* frees everything; the arena may be used again */
-void *arena_alloc(struct arena *a, size_t n);           /* 16-byte aligned, zeroed; never NULL */
-char *arena_strdup(struct arena *a, const char *s);     /* NULL gives NULL */
+void arena_fini(struct arena *a);             /* frees everything; the arena may be used again */
+void *arena_alloc(struct arena *a, size_t n); /* 16-byte aligned, zeroed; never NULL */
+char *arena_strdup(struct arena *a, const char *s); /* NULL gives NULL */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

@@ -7,12 +7,12 @@ extern "C" {
 #endif
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MIN(a, b)    ((a) < (b) ? (a) : (b))
+#define MAX(a, b)    ((a) > (b) ? (a) : (b))
 
 #if defined(__GNUC__)
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
-#define NO_RETURN __attribute__((noreturn))
+#define NO_RETURN              __attribute__((noreturn))
 #else
 #define PRINTF_LIKE(fmt, args)
 #define NO_RETURN

@@ -23,7 +23,8 @@ void buf_clear(struct buf *b); /* keeps the memory */
 int buf_add(struct buf *b, const void *p, size_t n, struct err *err);
 int buf_adds(struct buf *b, const char *s, struct err *err);
 int buf_addf(struct buf *b, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);
-char *buf_take(struct buf *b, size_t *len); /* caller frees with mem_free; the buffer becomes empty */
+char *buf_take(struct buf *b,
+               size_t *len); /* caller frees with mem_free; the buffer becomes empty */
 
 /* Little-endian binary fields, the way of every file format of ours. */
 int buf_put_u8(struct buf *b, uint8_t v, struct err *err);
@@ -44,7 +45,8 @@ int view_u64(struct view *v, uint64_t *out, struct err *err);
 int view_f32(struct view *v, float *out, struct err *err);
 int view_f64(struct view *v, double *out, struct err *err);
 int view_bytes(struct view *v, const void **out, size_t n, struct err *err); /* borrowed */
-int view_str(struct view *v, char **out, size_t max, struct err *err);      /* heap, NUL-terminated; embedded NUL is an error */
+int view_str(struct view *v, char **out, size_t max,
+             struct err *err); /* heap, NUL-terminated; embedded NUL is an error */
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,8 @@
 
 struct clk {
     int is_manual;
-    int64_t mono_ms, wall_ms; /* of a manual clock; of a system clock: mono_ms is an offset added (debug clock +60s) */
+    int64_t mono_ms,
+        wall_ms; /* of a manual clock; of a system clock: mono_ms is an offset added (debug clock +60s) */
 };
 
 void clk_init_system(struct clk *c);

@@ -29,13 +29,17 @@ struct conf_opt {
 
 /* `who` is "assayd" and so on, for error texts. Fields must be zeroed before; on error call conf_fini all the same. */
 int conf_defaults(void *target, const struct conf_opt *opts, size_t n, struct err *err);
-int conf_file(void *target, const struct conf_opt *opts, size_t n, const char *path, struct err *err); /* names line and nearest key */
+int conf_file(void *target, const struct conf_opt *opts, size_t n, const char *path,
+              struct err *err); /* names line and nearest key */
 int conf_env(void *target, const struct conf_opt *opts, size_t n, struct err *err);
 /* Consumes "--name value", "--name=value", "--flag"; stops at the first non-option; *argi is left there. */
-int conf_args(void *target, const struct conf_opt *opts, size_t n, int argc, char **argv, int *argi, struct err *err);
-int conf_set(void *target, const struct conf_opt *opt, const char *value, const char *source, struct err *err);
+int conf_args(void *target, const struct conf_opt *opts, size_t n, int argc, char **argv, int *argi,
+              struct err *err);
+int conf_set(void *target, const struct conf_opt *opt, const char *value, const char *source,
+             struct err *err);
 void conf_fini(void *target, const struct conf_opt *opts, size_t n); /* frees the strings */
 void conf_help(FILE *out, const struct conf_opt *opts, size_t n);
-json_t *conf_json_new(const void *target, const struct conf_opt *opts, size_t n); /* for /config; values of names ending in _token are hidden */
+json_t *conf_json_new(const void *target, const struct conf_opt *opts,
+                      size_t n); /* for /config; values of names ending in _token are hidden */
 
 #endif

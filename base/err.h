@@ -15,20 +15,20 @@ extern "C" {
 
 enum err_code {
     ERR_NONE,
-    ERR_ARG,       /* bad input: 400, exit 2 from a flag, else 1 */
-    ERR_AUTH,      /* no or wrong token: 401 */
-    ERR_DENIED,    /* wrong Host, Origin or role: 403 */
-    ERR_NOTFOUND,  /* 404, exit 3 */
-    ERR_CONFLICT,  /* not in this state: 409 */
-    ERR_STALE,     /* wrong fence or sequence: 409 with type "stale" */
-    ERR_TOOBIG,    /* over a stated limit: 413 */
-    ERR_VERSION,   /* other protocol or format: 426 */
-    ERR_BUSY,      /* try again later: 503 + Retry-After */
-    ERR_FULL,      /* disk or quota full: 507 */
-    ERR_IO,        /* 500 */
-    ERR_NOMEM,     /* 500 */
-    ERR_DEVICE,    /* an accelerator failed: 500 */
-    ERR_TIMEOUT,   /* a limit in time passed */
+    ERR_ARG,         /* bad input: 400, exit 2 from a flag, else 1 */
+    ERR_AUTH,        /* no or wrong token: 401 */
+    ERR_DENIED,      /* wrong Host, Origin or role: 403 */
+    ERR_NOTFOUND,    /* 404, exit 3 */
+    ERR_CONFLICT,    /* not in this state: 409 */
+    ERR_STALE,       /* wrong fence or sequence: 409 with type "stale" */
+    ERR_TOOBIG,      /* over a stated limit: 413 */
+    ERR_VERSION,     /* other protocol or format: 426 */
+    ERR_BUSY,        /* try again later: 503 + Retry-After */
+    ERR_FULL,        /* disk or quota full: 507 */
+    ERR_IO,          /* 500 */
+    ERR_NOMEM,       /* 500 */
+    ERR_DEVICE,      /* an accelerator failed: 500 */
+    ERR_TIMEOUT,     /* a limit in time passed */
     ERR_UNREACHABLE, /* the controller cannot be reached: exit 4 */
     ERR_CODES
 };
@@ -39,10 +39,14 @@ struct err {
     char where[120];
 };
 
-int err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4); /* returns -1 */
-int err_at(struct err *err, const char *where, const char *fmt, ...) PRINTF_LIKE(3, 4); /* ERR_ARG naming a field; returns -1 */
-int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3); /* "lease for r1: disk full"; returns -1 */
-int err_errno(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3); /* ERR_IO (ERR_FULL on ENOSPC/EDQUOT) + strerror(errno); returns -1 */
+int err_set(struct err *err, enum err_code code, const char *fmt, ...)
+    PRINTF_LIKE(3, 4); /* returns -1 */
+int err_at(struct err *err, const char *where, const char *fmt, ...)
+    PRINTF_LIKE(3, 4); /* ERR_ARG; text becomes "where: ..."; returns -1 */
+int err_wrap(struct err *err, const char *fmt, ...)
+    PRINTF_LIKE(2, 3); /* "lease for r1: disk full"; returns -1 */
+int err_errno(struct err *err, const char *fmt, ...)
+    PRINTF_LIKE(2, 3); /* ERR_IO (ERR_FULL on ENOSPC/EDQUOT) + strerror(errno); returns -1 */
 void err_clear(struct err *err);
 const char *err_code_name(enum err_code code);
 

@@ -15,10 +15,10 @@ extern int fault_armed; /* private to the macro */
 #define FAULT(name) (__atomic_load_n(&fault_armed, __ATOMIC_RELAXED) && fault_hit(name))
 
 bool fault_hit(const char *name);
-void fault_arm(int nth);                            /* the nth point passed, any name, fails once; 1-based */
+void fault_arm(int nth); /* the nth point passed, any name, fails once; 1-based */
 void fault_arm_name(const char *name, int nth, bool kill_process);
-int fault_disarm(void);                             /* 1 when the armed point had fired */
-int fault_arm_env(void);                            /* reads ASSAY_FAULT; 1 when something was armed */
+int fault_disarm(void);  /* 1 when the armed point had fired */
+int fault_arm_env(void); /* reads ASSAY_FAULT; 1 when something was armed */
 
 #ifdef __cplusplus
 }

@@ -26,7 +26,8 @@ int io_write_all(int fd, const void *p, size_t n, off_t at, struct err *err);
 int io_fsync_dir(const char *dir, struct err *err);
 /* path + ".tmp-<pid>", written, fsynced, renamed over path, folder fsynced: all or nothing. */
 int io_replace(const char *path, const void *p, size_t n, mode_t mode, struct err *err);
-int io_read_file(const char *path, size_t max, struct buf *out, struct err *err); /* ERR_NOTFOUND, ERR_TOOBIG; out is initialised here */
+int io_read_file(const char *path, size_t max, struct buf *out,
+                 struct err *err); /* ERR_NOTFOUND, ERR_TOOBIG; out is initialised here */
 int io_mkdirs(const char *path, mode_t mode, struct err *err);
 int io_remove_tree(const char *path, struct err *err); /* never follows links */
 int64_t io_file_bytes(const char *path);               /* -1 when absent */

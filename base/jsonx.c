@@ -41,6 +41,10 @@ json_t *jsonx_load(const char *bytes, size_t n, const char *what, struct err *er
     json_error_t why;
     json_t *v = NULL;
 
+    if (n && memchr(bytes, 0, n)) { /* jansson would take it for the end */
+        err_set(err, ERR_ARG, "%s: holds a NUL byte", what);
+        return NULL;
+    }
     if (depth_check(bytes, n, what, err) < 0)
         return NULL;
     v = json_loadb(n ? bytes : "", n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);

@@ -9,16 +9,16 @@
 extern "C" {
 #endif
 
-void *mem_alloc(size_t n);              /* uninitialised; n may be 0 */
-void *mem_zalloc(size_t n);             /* zeroed */
+void *mem_alloc(size_t n);                  /* uninitialised; n may be 0 */
+void *mem_zalloc(size_t n);                 /* zeroed */
 void *mem_array(size_t count, size_t size); /* zeroed, overflow-checked */
-void *mem_resize(void *p, size_t n);    /* realloc that cannot fail */
-char *mem_strdup(const char *s);        /* NULL gives NULL */
+void *mem_resize(void *p, size_t n);        /* realloc that cannot fail */
+char *mem_strdup(const char *s);            /* NULL gives NULL */
 void *mem_dup(const void *p, size_t n);
-void mem_free(void *p);                 /* = free; NULL is legal */
+void mem_free(void *p); /* = free; NULL is legal */
 
-void *mem_try_alloc(size_t n);          /* 64-byte aligned, uninitialised, NULL when there is none */
-void *mem_try_zalloc(size_t n);         /* 64-byte aligned, zeroed */
+void *mem_try_alloc(size_t n);  /* 64-byte aligned, uninitialised, NULL when there is none */
+void *mem_try_zalloc(size_t n); /* 64-byte aligned, zeroed */
 void mem_try_free(void *p);
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define SHA256_BYTES 32
-#define SHA256_HEX 65 /* with NUL */
+#define SHA256_HEX   65 /* with NUL */
 
 struct sha256 {
     uint32_t h[8];
