@@ -1,0 +1,23 @@
+/* draw.h - a random point that was not proposed before: what the random sampler is made of and what others start with.
+ * A point is a pure function of (seed, trial number, set of points seen): never of the batch it is drawn in. Free axes
+ * stay at their default and do not tell points apart. */
+#ifndef SEARCH_DRAW_H
+#define SEARCH_DRAW_H
+
+#include "search/seen.h"
+#include "search/space.h"
+
+struct draw {
+    const struct space *space; /* borrowed */
+    double size;               /* space_search_size */
+    struct seen seen;
+};
+
+void draw_init(struct draw *d, const struct space *space);
+void draw_fini(struct draw *d);
+/* 1 and the point, which counts as seen from now on; 0 when the space has no unseen point left. */
+int draw_unseen(struct draw *d, uint64_t seed, int64_t trial, double *point);
+/* Marks a point of someone else's; true when it was new. */
+bool draw_mark(struct draw *d, const double *point);
+
+#endif

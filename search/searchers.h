@@ -1,0 +1,13 @@
+/* searchers.h - every sampler and scheduler by symbol, for the two registries only; everybody else asks them by name. */
+#ifndef SEARCH_SEARCHERS_H
+#define SEARCH_SEARCHERS_H
+
+#include "search/sampler.h"
+#include "search/scheduler.h"
+
+extern const struct sampler_ops search_random;               /* random.c */
+extern const struct sampler_ops search_testhash_sampler;     /* testhash.c */
+extern const struct scheduler_ops search_none;               /* none.c */
+extern const struct scheduler_ops search_testhash_scheduler; /* testhash_sched.c */
+
+#endif
