@@ -13,12 +13,12 @@
 enum frame_type { FRAME_NUMERIC, FRAME_CATEGORICAL, FRAME_IGNORED };
 
 struct frame_col {
-    const char *name;         /* UTF-8; borrowed from the frame */
+    const char *name; /* UTF-8; borrowed from the frame */
     enum frame_type type;
-    int64_t missing;          /* rows without a value */
-    double min, max, mean;    /* numeric, of present values; NaN when none */
-    int64_t distinct;         /* exact for categoricals; for numerics capped at 65,536 */
-    int n_levels;             /* categorical; levels are sorted by count (most first), then by text */
+    int64_t missing;       /* rows without a value */
+    double min, max, mean; /* numeric, of present values; NaN when none */
+    int64_t distinct;      /* exact for categoricals; for numerics capped at 65,536 */
+    int n_levels;          /* categorical; levels are sorted by count (most first), then by text */
     const char *const *levels;
 };
 
@@ -39,16 +39,20 @@ int frame_find(const struct frame *f, const char *name); /* -1 */
 void frame_numbers(const struct frame *f, int col, int64_t from, int64_t n, double *out);
 void frame_codes(const struct frame *f, int col, int64_t from, int64_t n, int32_t *out);
 /* One JSON text describing columns and statistics, for people and for the controller: {"rows":..,"columns":[{"name",
- * "type","missing","distinct","levels":[first 100],"min","max","mean"}]}. Heap, mem_free. */
+ * "type","missing","distinct","levels":[first 100],"min","max","mean"}]}. Heap, mem_free; NULL = no memory. */
 char *frame_schema_json(const struct frame *f);
 
 /* Builder: columns are added whole or by chunks by the CSV reader; see csv.h. */
 struct frame_writer;
-struct frame_writer *frame_writer_new(const char *path, struct err *err); /* writes aside; the path appears at the end */
+struct frame_writer *frame_writer_new(
+    const char *path, struct err *err); /* writes aside; the path appears at the end */
 /* A numeric column from doubles, a categorical one from codes and levels. All columns must have equal length. */
-int frame_writer_numeric(struct frame_writer *w, const char *name, const double *v, int64_t n, struct err *err);
-int frame_writer_categorical(struct frame_writer *w, const char *name, const int32_t *codes, int64_t n, const char *const *levels, int n_levels, struct err *err);
-int frame_writer_end(struct frame_writer *w, char hash[SHA256_HEX], struct err *err); /* frees w in any case */
+int frame_writer_numeric(struct frame_writer *w, const char *name, const double *v, int64_t n,
+                         struct err *err);
+int frame_writer_categorical(struct frame_writer *w, const char *name, const int32_t *codes,
+                             int64_t n, const char *const *levels, int n_levels, struct err *err);
+int frame_writer_end(struct frame_writer *w, char hash[SHA256_HEX],
+                     struct err *err); /* frees w in any case */
 void frame_writer_abort(struct frame_writer *w);
 
 #endif
