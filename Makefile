@@ -5,6 +5,7 @@
 #   CC=clang          another compiler           SAN=address,undefined | SAN=thread
 #   WERROR=1          warnings are errors        CUDA=0   leave the GPU half out though nvcc is there
 #   T=name            only tests whose path holds the name       SECONDS=60   time per fuzz target
+#   UNIT=1            no test scripts, only test programs
 #   DESTDIR= PREFIX=/usr/local                   for install
 
 ifeq ($(origin CC),default)
@@ -16,6 +17,7 @@ COV ?=
 WERROR ?=
 T ?=
 F ?=
+UNIT ?=
 PREFIX ?= /usr/local
 FUZZ_SECONDS = $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
 
@@ -69,7 +71,7 @@ CUDA_CHECKS := $(wildcard ml/cuda/check*.c)
 
 picked = $(if $(T),$(foreach t,$1,$(if $(findstring $(T),$t),$t)),$1)
 TESTS := $(patsubst %.c,$B/%,$(call picked,$(TEST_SRCS)))
-SCRIPTS := $(call picked,$(SCRIPT_TESTS))
+SCRIPTS := $(if $(UNIT),,$(call picked,$(SCRIPT_TESTS)))
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ_SRCS))
 CUDA_SO := $(if $(filter 1,$(CUDA)),$(if $(CUDA_SRCS),$B/libassay-cuda.so))
 PROGRAM := $(if $(wildcard cli/main.c),$B/assay)

@@ -30,6 +30,8 @@ static void trim_utf8(char *s, size_t size)
 }
 
 static void fill(struct err *err, enum err_code code, const char *fmt, va_list ap)
+    PRINTF_LIKE(3, 0);
+static void fill(struct err *err, enum err_code code, const char *fmt, va_list ap)
 {
     char text[sizeof err->text];
 
@@ -42,7 +44,7 @@ static void fill(struct err *err, enum err_code code, const char *fmt, va_list a
     err->where[0] = '\0';
 }
 
-int err_set(struct err *err, enum err_code code, const char *fmt, ...)
+int(err_set)(struct err *err, enum err_code code, const char *fmt, ...)
 {
     va_list ap;
 
@@ -54,7 +56,7 @@ int err_set(struct err *err, enum err_code code, const char *fmt, ...)
     return -1;
 }
 
-int err_at(struct err *err, const char *where, const char *fmt, ...)
+int(err_at)(struct err *err, const char *where, const char *fmt, ...)
 {
     char place[sizeof err->where] = "";
     va_list ap;
@@ -73,7 +75,7 @@ int err_at(struct err *err, const char *where, const char *fmt, ...)
     return -1;
 }
 
-int err_wrap(struct err *err, const char *fmt, ...)
+int(err_wrap)(struct err *err, const char *fmt, ...)
 {
     char old[sizeof err->text];
     size_t n = 0;
@@ -96,7 +98,7 @@ int err_wrap(struct err *err, const char *fmt, ...)
     return -1;
 }
 
-int err_errno(struct err *err, const char *fmt, ...)
+int(err_errno)(struct err *err, const char *fmt, ...)
 {
     int saved = errno;
     char why[100] = "", text[sizeof err->text];

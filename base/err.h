@@ -47,6 +47,17 @@ int err_wrap(struct err *err, const char *fmt, ...)
     PRINTF_LIKE(2, 3); /* "lease for r1: disk full"; returns -1 */
 int err_errno(struct err *err, const char *fmt, ...)
     PRINTF_LIKE(2, 3); /* ERR_IO (ERR_FULL on ENOSPC/EDQUOT) + strerror(errno); returns -1 */
+/* They return -1 whatever happens; said here in the open so that compilers and analyzers know it as well. */
+static inline int err_failed(int rc)
+{
+    (void)rc;
+    return -1;
+}
+#define err_set(...)   err_failed(err_set(__VA_ARGS__))
+#define err_at(...)    err_failed(err_at(__VA_ARGS__))
+#define err_wrap(...)  err_failed(err_wrap(__VA_ARGS__))
+#define err_errno(...) err_failed(err_errno(__VA_ARGS__))
+
 void err_clear(struct err *err);
 const char *err_code_name(enum err_code code);
 

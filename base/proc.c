@@ -20,8 +20,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { FDS_MAX = 16, FD_HIGH = 400 };
 
 int proc_pipe(int *read_fd, int *write_fd, struct err *err)
