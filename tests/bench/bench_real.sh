@@ -7,17 +7,10 @@ B=${B:-build/gcc}
 [ -d "$DATA" ] || { echo "no ../shared/datasets here"; exit 77; }
 SEEDS=${SEEDS:-1 2 3}
 
-split() {
-    local cat=cat
-    case $1 in *.gz) cat=zcat ;; esac
-    $cat "$1" | awk 'NR == 1 { print > "train.csv"; print > "test.csv"; next }
-        { i = NR - 2; h = (i * 2654435761) % 4294967296; print > (h < 1073741824 ? "test.csv" : "train.csv") }'
-}
-
 table() { # name file target metric bar time
     local scores="" got took start
     case " ${WANT:-$1} " in *" $1 "*) ;; *) return ;; esac
-    split "$DATA/$2"
+    split_table "$DATA/$2"
     for seed in $SEEDS; do
         start=$(now_ms)
         "$ASSAY" fit train.csv --target "$3" --metric "$4" --time "$6" --seed "$seed" --test test.csv --json -o m.assay >fit.json 2>err || cat err
@@ -27,7 +20,7 @@ table() { # name file target metric bar time
         echo "  seed $seed: $4 $got, $(jq '.leaderboard.rows | length' fit.json) trials, $(jq -r '.leaderboard.rows[0].family' fit.json), ${took} ms"
         scores="$scores $got"
     done
-    echo "$1: median $(printf '%s\n' $scores | sort -g | sed -n "$(((($(echo $scores | wc -w)) + 1) / 2))p"), bar $5 ($4, $6)"
+    echo "$1: median $(tr ' ' '\n' <<<"${scores# }" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'), bar $5 ($4, $6)"
 }
 WANT="$*"
 [ -n "$WANT" ] || unset WANT

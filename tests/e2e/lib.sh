@@ -1,5 +1,5 @@
 # lib.sh - what the end-to-end scripts share: cases that count themselves, a folder, processes that are stopped again.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Sourced with B set (build folder). `ok NAME CONDITION...` runs a command and counts; end with `finish`.
 set -u
 ASSAY=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/${B:-build/gcc}/assay
@@ -38,6 +38,14 @@ skip() { # name why
 finish() {
     echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
     [ "$FAILED" -eq 0 ]
+}
+
+# Writes train.csv and test.csv by the datasets' split rule: row i is test if i * 2654435761 mod 2^32 is below 2^30.
+split_table() { # file
+    local reader="cat"
+    case $1 in *.gz) reader="zcat" ;; esac
+    $reader "$1" | awk 'NR == 1 { print > "train.csv"; print > "test.csv"; next }
+        { i = NR - 2; h = (i * 2654435761) % 4294967296; print > (h < 1073741824 ? "test.csv" : "train.csv") }'
 }
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }

@@ -5,15 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 [ -d "$DATA" ] || { echo "no ../shared/datasets here"; exit 77; }
 
-split() { # file: train.csv and test.csv by the rule
-    local cat=cat
-    case $1 in *.gz) cat=zcat ;; esac
-    $cat "$1" | awk 'NR == 1 { print > "train.csv"; print > "test.csv"; next }
-        { i = NR - 2; h = (i * 2654435761) % 4294967296; print > (h < 1073741824 ? "test.csv" : "train.csv") }'
-}
-
 beats() { # file target metric bar time: the leaderboard's test score reaches the bar
-    split "$DATA/$1"
+    split_table "$DATA/$1"
     "$ASSAY" fit train.csv --target "$2" --metric "$3" --time "$5" --test test.csv --json -o m.assay >fit.json || return 1
     local got
     got=$(jq '.leaderboard.rows[0].test_score' fit.json)
