@@ -15,7 +15,8 @@ int blob_upload_new(const char *dir, char id[33], struct err *err);
 int blob_upload_size(const char *dir, const char *id, int64_t *size, struct err *err);        /* ERR_NOTFOUND */
 /* offset must be <= the size there is (a repeated part is rewritten in place), else ERR_CONFLICT naming the size. */
 int blob_upload_write(const char *dir, const char *id, int64_t offset, const void *p, size_t n, struct err *err);
-/* Checks the hash, makes it durable under its name. The same blob twice is one file. ERR_ARG on another hash: the upload stays. */
+/* Checks the hash, makes it durable under its name. The same blob twice is one file; a commit asked again is answered again.
+ * ERR_ARG on another hash: the upload stays. */
 int blob_upload_commit(const char *dir, const char *id, const char *sha256, int64_t *bytes, struct err *err);
 int blob_upload_drop(const char *dir, const char *id, struct err *err);
 
@@ -25,7 +26,8 @@ int blob_verify(const char *dir, const char *sha256, struct err *err);          
 
 int store_blob_add(struct store *s, const char *sha256, int64_t bytes, const char *kind, struct err *err); /* idempotent */
 int store_blob_has(struct store *s, const char *sha256, int64_t *bytes, struct err *err);         /* 1/0/-1 */
-/* Removes rows nothing refers to and lists their files; then files without rows. Returns how many bytes went. */
+/* Removes files that are older than min_age_ms and have no row in the committed state (uploads: a day), then rows that old
+ * that nothing refers to; their files go at the next call after the commit. bytes: of the files that went. */
 int store_blob_collect(struct store *s, const char *dir, int64_t min_age_ms, int64_t *bytes, struct err *err);
 int store_blob_total(struct store *s, int64_t *count, int64_t *bytes, struct err *err);
 

@@ -24,7 +24,7 @@ struct store;
 struct store *store_open(const char *dir, const char *vfs, struct clk *clk, struct err *err);
 struct store *store_open_readonly(const char *dir, struct err *err); /* for debug commands while assayd runs */
 void store_close(struct store *s);
-int store_backup(struct store *s, const char *path, struct err *err); /* online; path must not exist; fsynced */
+int store_backup(struct store *s, const char *path, struct err *err); /* online; path must not exist (ERR_CONFLICT); fsynced; a pool thread may call it */
 int store_integrity(struct store *s, struct err *err);                /* quick_check + foreign keys */
 /* Runs one read-only statement and prints rows as JSON lines through `on_row`; for `debug sql`. */
 int store_sql_readonly(struct store *s, const char *sql, int (*on_row)(void *arg, const char *json), void *arg, struct err *err);
@@ -39,7 +39,7 @@ struct savepoint {
     int depth;
 };
 int savepoint_open(struct savepoint *sp, struct store *s, struct err *err);
-int savepoint_keep(struct savepoint *sp, struct err *err);
+int savepoint_keep(struct savepoint *sp, struct err *err); /* when it fails the savepoint is undone; closed either way */
 void savepoint_undo(struct savepoint *sp);
 
 /* WAL checkpoint off the loop: callable from a pool thread with its own connection. */

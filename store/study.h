@@ -25,8 +25,10 @@ struct study_row {
 };
 void study_row_fini(struct study_row *r);
 
-/* Insert (id set) with its journal row "create", or update with `event` journaled when it is not SE_NONE. data_json:
- * journal data, may be NULL. ERR_CONFLICT when the name is taken. */
+/* Insert (id set, state queued) with its journal row "study.create". ERR_CONFLICT when the name is taken. An event: r->state
+ * is the state after it (study_next was taken); the stored state must allow it, else ERR_CONFLICT; journaled as
+ * "study.<event>" with data_json, which may be NULL. artifact and dataset must be stored (ERR_CONFLICT). A row callback
+ * returns 0 to go on, > 0 to stop, -1 to fail; it may call every store function but the one that called it. */
 int store_study_insert(struct store *s, struct study_row *r, struct err *err);
 int store_study_event(struct store *s, const struct study_row *r, enum study_event ev, const char *data_json, struct err *err);
 int store_study_update(struct store *s, const struct study_row *r, struct err *err); /* facts that are no state change */

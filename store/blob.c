@@ -1,0 +1,287 @@
+/* blob.c - the files of blobs: uploads, commit, reading back. (Rows and collection: blob_row.c.)
+ *
+ * A file becomes a blob in one order only: bytes written under uploads/, hashed, fsynced, renamed to
+ * blobs/ab/<sha256>, folder fsynced. So a name under blobs/ always stands for the bytes it promises, and a row written
+ * after that can rely on it through any crash. No connection is used here; every function may run on a pool thread. Names
+ * that come from outside (ids, hashes) are checked to be plain hexadecimal before they become part of a path. */
+#include "store/blob.h"
+
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "store/blob_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 18, ID_BYTES = 16 };
+
+pthread_mutex_t blob_dir_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int upload_path(const char *dir, const char *id, char *out, size_t size, struct err *err)
+{
+    uint8_t bytes[ID_BYTES];
+
+    if (!id || strlen(id) != 2 * ID_BYTES || str_unhex(id, bytes, ID_BYTES, NULL) < 0)
+        return err_set(err, ERR_ARG, "an upload's id is %d hexadecimal digits", 2 * ID_BYTES);
+    if (snprintf(out, size, "%s/uploads/%s", dir, id) >= (int)size)
+        return err_set(err, ERR_TOOBIG, "the folder's path is too long");
+    return 0;
+}
+
+/* The folder and the file of a blob. */
+static int blob_paths(const char *dir, const char *sha256, char *folder, char *file,
+                      struct err *err)
+{
+    if (!sha256 || !str_sha256_ok(sha256))
+        return err_set(err, ERR_ARG, "a hash is 64 lower-case hexadecimal digits");
+    if (snprintf(folder, PATH_MAX, "%s/blobs/%.2s", dir, sha256) >= PATH_MAX ||
+        snprintf(file, PATH_MAX, "%s/blobs/%.2s/%s", dir, sha256, sha256) >= PATH_MAX)
+        return err_set(err, ERR_TOOBIG, "the folder's path is too long");
+    return 0;
+}
+
+/* Opens the upload; ERR_NOTFOUND when there is none. */
+static int upload_open(const char *path, int flags, struct err *err)
+{
+    int fd = FAULT("blob.open") ? (errno = EMFILE, -1) : io->open(path, flags | O_NOFOLLOW, 0600);
+
+    if (fd < 0 && errno == ENOENT)
+        return err_set(err, ERR_NOTFOUND, "no such upload");
+    return fd < 0 ? err_errno(err, "open upload") : fd;
+}
+
+static int fd_size(int fd, int64_t *size, struct err *err)
+{
+    struct stat st;
+
+    if (FAULT("blob.stat") || fstat(fd, &st) < 0)
+        return err_errno(err, "stat");
+    *size = (int64_t)st.st_size;
+    return 0;
+}
+
+int blob_upload_new(const char *dir, char id[33], struct err *err)
+{
+    uint8_t bytes[ID_BYTES];
+    char path[PATH_MAX];
+    int fd = -1;
+
+    CHECK(getrandom(bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes);
+    str_hex(bytes, sizeof bytes, id);
+    if (upload_path(dir, id, path, sizeof path, err) < 0)
+        return -1;
+    fd = upload_open(path, O_WRONLY | O_CREAT | O_EXCL, err);
+    if (fd < 0)
+        return -1;
+    io->close(fd);
+    return 0;
+}
+
+int blob_upload_size(const char *dir, const char *id, int64_t *size, struct err *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    if (upload_path(dir, id, path, sizeof path, err) < 0)
+        return -1;
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT ? err_set(err, ERR_NOTFOUND, "no such upload")
+                               : err_errno(err, "stat upload");
+    *size = (int64_t)st.st_size;
+    return 0;
+}
+
+int blob_upload_write(const char *dir, const char *id, int64_t offset, const void *p, size_t n,
+                      struct err *err)
+{
+    char path[PATH_MAX];
+    int64_t size = 0;
+    int fd = -1, rc = -1;
+
+    if (n > BLOB_PART_MAX)
+        return err_set(err, ERR_TOOBIG, "a part holds at most %d bytes", (int)BLOB_PART_MAX);
+    if (offset < 0)
+        return err_set(err, ERR_ARG, "the offset is negative");
+    if (offset > BLOB_MAX_BYTES - (int64_t)n)
+        return err_set(err, ERR_TOOBIG, "a blob holds at most %" PRId64 " bytes", BLOB_MAX_BYTES);
+    if (upload_path(dir, id, path, sizeof path, err) < 0)
+        return -1;
+    fd = upload_open(path, O_WRONLY, err);
+    if (fd < 0)
+        return -1;
+    if (fd_size(fd, &size, err) < 0)
+        goto out;
+    if (offset > size) /* the text names the size, so that the client can go on from there */
+        err_set(err, ERR_CONFLICT, "the upload has %" PRId64 " bytes, the part begins at %" PRId64,
+                size, offset);
+    else
+        rc = io_write_all(fd, p, n, (off_t)offset, err);
+out:
+    io->close(fd);
+    return rc < 0 ? err_wrap(err, "upload") : 0;
+}
+
+/* SHA-256 and length of what the file holds. */
+static int fd_hash(int fd, char out[SHA256_HEX], int64_t *bytes, struct err *err)
+{
+    char *chunk = mem_alloc(CHUNK);
+    struct sha256 h;
+    ssize_t got = 0;
+    int64_t at = 0;
+
+    sha256_init(&h);
+    while ((got = FAULT("blob.read") ? (errno = EIO, -1) : pread(fd, chunk, CHUNK, (off_t)at)) !=
+           0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            break;
+        sha256_add(&h, chunk, (size_t)got);
+        at += got;
+    }
+    mem_free(chunk);
+    if (got < 0)
+        return err_errno(err, "read");
+    sha256_end_hex(&h, out);
+    *bytes = at;
+    return 0;
+}
+
+/* The file at `from`, whose bytes hash to sha256, becomes the blob. fd is open on it. */
+static int place(const char *dir, const char *from, int fd, const char *sha256, struct err *err)
+{
+    char folder[PATH_MAX], file[PATH_MAX], blobs[PATH_MAX];
+    struct stat st;
+    int rc = 0;
+
+    if (blob_paths(dir, sha256, folder, file, err) < 0)
+        return -1;
+    if (FAULT("blob.fsync") ? (errno = EIO, -1) : io->fsync(fd))
+        return err_errno(err, "fsync blob");
+    futimens(
+        fd,
+        NULL); /* young from now on: collection waits for a row to name it; failing, it only looks older */
+    if (stat(folder, &st) < 0) {
+        snprintf(blobs, sizeof blobs, "%s/blobs", dir);
+        /* Somebody else may be making the folder and not have synced its name yet: everyone who missed it syncs. */
+        if (io_mkdirs(folder, 0700, err) < 0 || io_fsync_dir(blobs, err) < 0)
+            return -1;
+    }
+    /* Over an equal blob, too: the new file is known to be whole, the old one is not. */
+    pthread_mutex_lock(&blob_dir_lock);
+    rc = FAULT("blob.rename") ? (errno = EIO, -1) : io->rename(from, file);
+    pthread_mutex_unlock(&blob_dir_lock);
+    if (rc < 0)
+        return err_errno(err, "rename blob");
+    return io_fsync_dir(folder, err);
+}
+
+/* A commit whose answer was lost is asked again: the upload is gone and the blob is there. */
+static int committed_already(const char *dir, const char *sha256, int64_t *bytes, struct err *err)
+{
+    char path[PATH_MAX];
+
+    if (blob_path(dir, sha256, path, sizeof path, NULL) < 0)
+        return err_set(err, ERR_NOTFOUND, "no such upload");
+    utimensat(AT_FDCWD, path, NULL, 0);
+    *bytes = io_file_bytes(path);
+    return *bytes < 0 ? err_set(err, ERR_NOTFOUND, "no such upload")
+                      : blob_verify(dir, sha256, err);
+}
+
+int blob_upload_commit(const char *dir, const char *id, const char *sha256, int64_t *bytes,
+                       struct err *err)
+{
+    char path[PATH_MAX], folder[PATH_MAX], file[PATH_MAX], got[SHA256_HEX];
+    struct stat st;
+    int fd = -1, rc = -1;
+
+    if (upload_path(dir, id, path, sizeof path, err) < 0 ||
+        blob_paths(dir, sha256, folder, file, err) < 0)
+        return -1;
+    if (lstat(path, &st) < 0 && errno == ENOENT)
+        return committed_already(dir, sha256, bytes, err);
+    fd = upload_open(path, O_RDWR, err);
+    if (fd < 0)
+        return -1;
+    if (fd_hash(fd, got, bytes, err) == 0) {
+        if (strcmp(got, sha256) != 0)
+            err_set(err, ERR_ARG, "the %" PRId64 " bytes received hash to %s, not %s", *bytes, got,
+                    sha256);
+        else
+            rc = place(dir, path, fd, sha256, err);
+    }
+    io->close(fd);
+    return rc < 0 ? err_wrap(err, "commit of the upload") : 0;
+}
+
+int blob_upload_drop(const char *dir, const char *id, struct err *err)
+{
+    char path[PATH_MAX];
+
+    if (upload_path(dir, id, path, sizeof path, err) < 0)
+        return -1;
+    if (io->unlink(path) == 0)
+        return 0;
+    return errno == ENOENT ? err_set(err, ERR_NOTFOUND, "no such upload")
+                           : err_errno(err, "drop upload");
+}
+
+int blob_put(const char *dir, const void *p, size_t n, char sha256[SHA256_HEX], struct err *err)
+{
+    char id[33], path[PATH_MAX];
+    int fd = -1, rc = -1;
+
+    sha256_hex(p, n, sha256);
+    if (blob_upload_new(dir, id, err) < 0 || upload_path(dir, id, path, sizeof path, err) < 0)
+        return err_wrap(err, "blob");
+    fd = upload_open(path, O_RDWR, err);
+    if (fd >= 0 && io_write_all(fd, p, n, 0, err) == 0)
+        rc = place(dir, path, fd, sha256, err);
+    if (fd >= 0)
+        io->close(fd);
+    if (rc < 0)
+        io->unlink(path);
+    return rc < 0 ? err_wrap(err, "blob") : 0;
+}
+
+int blob_path(const char *dir, const char *sha256, char *out, size_t size, struct err *err)
+{
+    char folder[PATH_MAX], file[PATH_MAX];
+
+    if (blob_paths(dir, sha256, folder, file, err) < 0)
+        return -1;
+    if (io_file_bytes(file) < 0)
+        return err_set(err, ERR_NOTFOUND, "no blob %s", sha256);
+    if (str_copy(out, size, file) >= size)
+        return err_set(err, ERR_TOOBIG, "the folder's path is too long");
+    return 0;
+}
+
+int blob_verify(const char *dir, const char *sha256, struct err *err)
+{
+    char path[PATH_MAX], got[SHA256_HEX];
+    int64_t bytes = 0;
+    int fd = -1, rc = -1;
+
+    if (blob_path(dir, sha256, path, sizeof path, err) < 0)
+        return -1;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return err_errno(err, "open blob");
+    rc = fd_hash(fd, got, &bytes, err);
+    close(fd);
+    if (rc == 0 && strcmp(got, sha256) != 0)
+        rc = err_set(err, ERR_IO, "blob %s is damaged", sha256);
+    return rc;
+}

@@ -1,0 +1,105 @@
+/* journal.c - appends to the journal and reads it back.
+ *
+ * The sequence is kept in memory and stepped back by turn.c with whatever is undone, so it has no holes but those that
+ * deleted studies leave, and a number is never used twice. */
+#include "store/journal.h"
+
+#include "base/mem.h"
+#include "store/query.h"
+
+int journal_load_last(struct store *s, struct err *err)
+{
+    struct query q = query_open(s, SQL_JOURNAL_LAST);
+    int rc = query_step(&q, err);
+
+    CHECK(rc != 0); /* an aggregate has a row */
+    if (rc == 1)
+        s->journal_last = query_col_i64(&q, 0);
+    query_close(&q);
+    return rc < 0 ? -1 : 0;
+}
+
+int64_t journal_last(const struct store *s)
+{
+    return s->journal_last;
+}
+
+int journal_add(struct store *s, int64_t study, int64_t trial, const char *event,
+                const char *data_json, struct err *err)
+{
+    struct query q;
+
+    if (turn_begin(s, err) < 0) /* before the sequence moves */
+        return -1;
+    q = query_open(s, SQL_JOURNAL_ADD);
+    query_i64(&q, ":seq", s->journal_last + 1);
+    query_i64(&q, ":at", clk_wall_ms(s->clk));
+    query_ref(&q, ":study", study);
+    query_ref(&q, ":trial", trial);
+    query_text(&q, ":event", event);
+    query_text(&q, ":data", data_json);
+    if (query_run(&q, err) < 0)
+        return err_wrap(err, "journal");
+    s->journal_last++;
+    return 0;
+}
+
+int journal_add_new(struct store *s, int64_t study, int64_t trial, const char *event, json_t *data,
+                    struct err *err)
+{
+    char *text = NULL;
+    int rc = 0;
+
+    CHECK(data); /* json_pack fails for text that is not UTF-8, which was refused at the door */
+    text = jsonx_dump(data);
+    rc = journal_add(s, study, trial, event, text, err);
+    mem_free(text);
+    json_decref(data);
+    return rc;
+}
+
+/* Steps `q` to its end or until on_row says stop, and closes it. */
+static int each(struct query *q, int (*on_row)(void *arg, const struct journal_row *row), void *arg,
+                struct err *err)
+{
+    int rc = 0, stop = 0;
+
+    while (!stop && (rc = query_step(q, err)) == 1) {
+        struct journal_row row = {
+            .seq = query_col_i64(q, 0),
+            .at = query_col_i64(q, 1),
+            .study = query_col_i64(q, 2),
+            .trial = query_col_i64(q, 3),
+            .event = query_col_text(q, 4),
+            .data = query_col_text(q, 5),
+        };
+
+        stop = on_row(arg, &row);
+    }
+    query_close(q);
+    return rc < 0 || stop < 0 ? -1 : 0;
+}
+
+int store_journal_each(struct store *s, int64_t study, int64_t after, int limit,
+                       int (*on_row)(void *arg, const struct journal_row *row), void *arg,
+                       struct err *err)
+{
+    struct query q = query_open(s, study ? SQL_JOURNAL_STUDY : SQL_JOURNAL_EACH);
+
+    if (study)
+        query_i64(&q, ":study", study);
+    query_i64(&q, ":after", after);
+    query_i64(&q, ":limit", limit);
+    return each(&q, on_row, arg, err);
+}
+
+int store_journal_trial(struct store *s, int64_t trial, int limit,
+                        int (*on_row)(void *arg, const struct journal_row *row), void *arg,
+                        struct err *err)
+{
+    struct query q = query_open(s, SQL_JOURNAL_TRIAL);
+
+    query_i64(&q, ":trial", trial);
+    query_i64(&q, ":limit", limit);
+    return each(&q, on_row, arg, err);
+}

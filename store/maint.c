@@ -1,0 +1,270 @@
+/* maint.c - what looks at a whole database: backup, checks, the digest, the read-only shell.
+ *
+ * The backup and the log's checkpoint open connections of their own and touch nothing of the store that changes, so a
+ * pool thread may run them while the loop writes. */
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "store/query.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* All pages of a consistent moment, into a file that nobody else looks at yet. */
+static int pages_copy(const struct store *s, const char *to_path, struct err *err)
+{
+    sqlite3 *from = db_open(s->db_path, s->vfs, SQLITE_OPEN_READONLY, err), *to = NULL;
+    sqlite3_backup *b = NULL;
+    int rc = SQLITE_ERROR;
+
+    if (!from)
+        return -1;
+    to = db_open(to_path, NULL, SQLITE_OPEN_READWRITE, err);
+    if (to && db_setup(to, SETUP_SET_JOURNAL_OFF, err) == 0) {
+        b = sqlite3_backup_init(to, "main", from, "main");
+        rc = b && !FAULT("backup.step") ? sqlite3_backup_step(b, -1) : SQLITE_IOERR;
+        sqlite3_backup_finish(b);
+        if (rc != SQLITE_DONE)
+            store_db_fail(to, rc, err);
+    }
+    sqlite3_close(to);
+    sqlite3_close(from);
+    return rc == SQLITE_DONE ? 0 : -1;
+}
+
+static int file_sync(const char *path, struct err *err)
+{
+    int fd = io->open(path, O_RDWR, 0), rc = -1;
+
+    if (fd < 0)
+        return err_errno(err, "open");
+    if (FAULT("backup.fsync") || io->fsync(fd) < 0)
+        err_errno(err, "fsync");
+    else
+        rc = 0;
+    io->close(fd);
+    return rc;
+}
+
+int store_backup(struct store *s, const char *path, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? mem_strdup(path) : mem_strdup(".");
+    size_t size = strlen(path) + 32;
+    char *tmp = mem_alloc(size);
+    int fd = -1, rc = -1;
+
+    if (slash)
+        dir[slash == path ? 1 : slash - path] = '\0';
+    snprintf(tmp, size, "%s.tmp-%ld", path, (long)getpid());
+    /* The name is taken first, so that two backups cannot both believe that it was free. */
+    if (FAULT("backup.open") || (fd = io->open(path, O_WRONLY | O_CREAT | O_EXCL, 0600)) < 0) {
+        rc = errno == EEXIST ? err_set(err, ERR_CONFLICT, "the file exists")
+                             : err_errno(err, "create");
+        goto out;
+    }
+    io->close(fd);
+    fd = io->open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0) {
+        err_errno(err, "create");
+        goto undo;
+    }
+    io->close(fd);
+    if (pages_copy(s, tmp, err) < 0 || file_sync(tmp, err) < 0)
+        goto undo;
+    if (FAULT("backup.rename") || io->rename(tmp, path) < 0) {
+        err_errno(err, "rename");
+        goto undo;
+    }
+    rc = io_fsync_dir(dir, err);
+    goto out;
+undo:
+    io->unlink(tmp);
+    io->unlink(path);
+out:
+    mem_free(tmp);
+    mem_free(dir);
+    return rc < 0 ? err_wrap(err, "backup to %s", path) : 0;
+}
+
+int store_wal_checkpoint(const char *dir, struct err *err)
+{
+    size_t size = strlen(dir) + 16;
+    char *path = mem_alloc(size);
+    sqlite3 *db = NULL;
+    int rc = -1;
+
+    snprintf(path, size, "%s/assay.db", dir);
+    db = db_open(path, NULL, SQLITE_OPEN_READWRITE, err);
+    if (db) {
+        /* PASSIVE waits for nobody; what a reader still needs stays for the next time. */
+        int step = FAULT("store.checkpoint")
+                       ? SQLITE_IOERR
+                       : sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+
+        rc = step == SQLITE_OK ? 0 : store_db_fail(db, step, err);
+        sqlite3_close(db);
+    }
+    mem_free(path);
+    return rc < 0 ? err_wrap(err, "checkpoint") : 0;
+}
+
+/* Steps a statement of SETUP; a row is a finding unless its text is `fine`. */
+static int findings_none(struct store *s, enum setup_id id, const char *fine, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = FAULT("store.check") ? SQLITE_IOERR
+                                  : sqlite3_prepare_v2(s->db, setup_text[id], -1, &stmt, NULL);
+    int found = 0;
+
+    while (rc == SQLITE_OK && !found && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+
+        rc = SQLITE_OK;
+        if (!fine || !text || strcmp(text, fine) != 0)
+            found = err_set(err, ERR_IO, "integrity: %s: %s",
+                            fine ? "damaged" : "broken reference in", text ? text : "?");
+    }
+    if (!found && rc != SQLITE_OK && rc != SQLITE_DONE)
+        found = store_db_fail(s->db, rc, err);
+    sqlite3_finalize(stmt);
+    return found;
+}
+
+int store_integrity(struct store *s, struct err *err)
+{
+    if (findings_none(s, SETUP_QUICK_CHECK, "ok", err) < 0)
+        return -1;
+    return findings_none(s, SETUP_FOREIGN_KEY_CHECK, NULL, err);
+}
+
+/* Type, length and bytes of one value, so that no two different rows hash alike. */
+static void digest_value(struct sha256 *h, sqlite3_stmt *stmt, int i)
+{
+    int type = sqlite3_column_type(stmt, i);
+    unsigned char tag[9] = { (unsigned char)type };
+    const void *p = NULL;
+    uint64_t n = 0;
+
+    if (type == SQLITE_INTEGER) {
+        n = (uint64_t)sqlite3_column_int64(stmt, i);
+    } else if (type == SQLITE_FLOAT) {
+        double v = sqlite3_column_double(stmt, i);
+
+        memcpy(&n, &v, sizeof n);
+    } else if (type != SQLITE_NULL) {
+        p = sqlite3_column_blob(stmt, i);
+        n = (uint64_t)sqlite3_column_bytes(stmt, i);
+    }
+    for (int b = 0; b < 8; b++)
+        tag[1 + b] = (unsigned char)(n >> (8 * b));
+    sha256_add(h, tag, sizeof tag);
+    if (p)
+        sha256_add(h, p, (size_t)n);
+}
+
+int store_digest(struct store *s, char out[SHA256_HEX], struct err *err)
+{
+    struct sha256 h;
+
+    sha256_init(&h);
+    for (int id = SQL_DIGEST_FIRST; id <= SQL_DIGEST_LAST; id++) {
+        struct query q = query_open(s, (enum sql_id)id);
+        int rc = 0, n = sqlite3_column_count(q.stmt);
+
+        sha256_add(&h, &id, sizeof id);
+        while ((rc = query_step(&q, err)) == 1) {
+            for (int i = 0; i < n; i++)
+                digest_value(&h, q.stmt, i);
+        }
+        query_close(&q);
+        if (rc < 0)
+            return -1;
+    }
+    sha256_end_hex(&h, out);
+    return 0;
+}
+
+/* While a text of the user's is compiled, only reading is allowed: no PRAGMA, ATTACH, transaction or write. */
+static int on_authorize(void *arg, int action, const char *a, const char *b, const char *c,
+                        const char *d)
+{
+    (void)arg, (void)a, (void)b, (void)c, (void)d;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_FUNCTION:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static json_t *cell_new(sqlite3_stmt *stmt, int i)
+{
+    const char *text = NULL;
+    json_t *v = NULL;
+
+    switch (sqlite3_column_type(stmt, i)) {
+    case SQLITE_INTEGER:
+        return json_integer(sqlite3_column_int64(stmt, i));
+    case SQLITE_FLOAT:
+        return jsonx_real(sqlite3_column_double(stmt, i));
+    case SQLITE_TEXT:
+        text = (const char *)sqlite3_column_text(stmt, i);
+        v = json_stringn(text, (size_t)sqlite3_column_bytes(stmt, i));
+        return v ? v : json_string("(not UTF-8)");
+    case SQLITE_BLOB:
+        return json_pack("{s:i}", "bytes", sqlite3_column_bytes(stmt, i));
+    default:
+        return json_null();
+    }
+}
+
+static int row_tell(sqlite3_stmt *stmt, int (*on_row)(void *arg, const char *json), void *arg)
+{
+    json_t *row = json_object();
+    char *text = NULL;
+    int stop = 0;
+
+    for (int i = 0; i < sqlite3_column_count(stmt); i++)
+        json_object_set_new(row, sqlite3_column_name(stmt, i), cell_new(stmt, i));
+    text = jsonx_dump(row);
+    stop = on_row(arg, text);
+    mem_free(text);
+    json_decref(row);
+    return stop;
+}
+
+int store_sql_readonly(struct store *s, const char *sql, int (*on_row)(void *arg, const char *json),
+                       void *arg, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    const char *tail = "";
+    int rc = SQLITE_OK, stop = 0;
+
+    sqlite3_set_authorizer(s->db, on_authorize, NULL);
+    rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, &tail);
+    sqlite3_set_authorizer(s->db, NULL, NULL);
+    if (rc == SQLITE_AUTH)
+        return err_set(err, ERR_DENIED, "only one SELECT may be run here");
+    if (rc != SQLITE_OK)
+        return err_set(err, ERR_ARG, "%s", sqlite3_errmsg(s->db));
+    if (!stmt || tail[strspn(tail, " \t\r\n;")] != '\0') {
+        sqlite3_finalize(stmt);
+        return err_set(err, ERR_ARG, "one statement is expected");
+    }
+    CHECK(sqlite3_stmt_readonly(stmt));
+    while (!stop && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        stop = row_tell(stmt, on_row, arg);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        stop = store_fail(s, rc, err);
+    sqlite3_finalize(stmt);
+    return stop < 0 ? -1 : 0;
+}

@@ -1,0 +1,10 @@
+/* migrations.S - the text of every schema step, embedded so that the program needs no file beside it.
+ * One .incbin per step, NUL-terminated, in the order of store/migrate.c's table. */
+#if defined(__linux__) && defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+#endif
+    .section .rodata
+    .globl store_migration_001
+store_migration_001:
+    .incbin "store/migrations/001_start.sql"
+    .byte 0

@@ -1,0 +1,344 @@
+/* query.c - prepared statements, binds, columns, and rows as tables of columns.
+ *
+ * All text is in sql.def; all of it is prepared when the store opens. A bind name that the statement does not have,
+ * a parameter left unbound, a statement opened twice: bugs, found by CHECK at the first test that comes by.
+ * Callers are the other files of store/, all on the thread that owns the store. */
+#include "store/query.h"
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+const char *const sql_text[SQL_COUNT] = {
+#define SQL(name, text) [SQL_##name] = (text),
+#define SETUP(name, text)
+#include "store/sql.def"
+#undef SQL
+#undef SETUP
+};
+const char *const setup_text[SETUP_COUNT] = {
+#define SQL(name, text)
+#define SETUP(name, text) [SETUP_##name] = (text),
+#include "store/sql.def"
+#undef SQL
+#undef SETUP
+};
+
+int store_db_fail(sqlite3 *db, int rc, struct err *err)
+{
+    const char *text = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
+    bool disk_full = db && (rc & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC;
+
+    if (disk_full)
+        return err_set(err, ERR_FULL, "database: no space left on device");
+    switch (rc & 0xff) {
+    case SQLITE_FULL:
+        return err_set(err, ERR_FULL, "database: %s", text);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return err_set(err, ERR_BUSY, "database: %s", text);
+    case SQLITE_NOMEM:
+        return err_set(err, ERR_NOMEM, "database: %s", text);
+    case SQLITE_CONSTRAINT:
+        if (rc == SQLITE_CONSTRAINT_FOREIGNKEY)
+            return err_set(err, ERR_CONFLICT, "it names something that is not stored");
+        if (rc == SQLITE_CONSTRAINT_UNIQUE || rc == SQLITE_CONSTRAINT_PRIMARYKEY)
+            return err_set(err, ERR_CONFLICT, "there is one already (%s)", text);
+        return err_set(err, ERR_ARG, "not storable: %s", text);
+    case SQLITE_NOTADB:
+        return err_set(err, ERR_IO, "the file is not a database");
+    default:
+        return err_set(err, ERR_IO, "database: %s", text);
+    }
+}
+
+int store_fail(struct store *s, int rc, struct err *err)
+{
+    if (s->turn_is_open && sqlite3_get_autocommit(s->db))
+        s->turn_is_broken = true;
+    return store_db_fail(s->db, rc, err);
+}
+
+int query_prepare_all(struct store *s, struct err *err)
+{
+    for (int i = 0; i < SQL_COUNT; i++) {
+        int rc = FAULT("store.prepare")
+                     ? SQLITE_NOMEM
+                     : sqlite3_prepare_v3(s->db, sql_text[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                          &s->stmt[i], NULL);
+
+        if (rc != SQLITE_OK) {
+            store_db_fail(s->db, rc, err);
+            return err_wrap(err, "prepare \"%.60s\"", sql_text[i]);
+        }
+    }
+    return 0;
+}
+
+void query_finalize_all(struct store *s)
+{
+    for (int i = 0; i < SQL_COUNT; i++) {
+        CHECK(!s->is_busy[i]);
+        sqlite3_finalize(s->stmt[i]);
+        s->stmt[i] = NULL;
+    }
+}
+
+struct query query_open(struct store *s, enum sql_id id)
+{
+    struct query q = { .store = s, .stmt = s->stmt[id], .id = id };
+
+    CHECK(id < SQL_COUNT);
+    CHECK(!s->is_busy[id]); /* somebody left it running, or a row callback came back in */
+    s->is_busy[id] = true;
+    return q;
+}
+
+void query_close(struct query *q)
+{
+    CHECK(q->store->is_busy[q->id]);
+    q->store->is_busy[q->id] = false;
+#ifdef STORE_WARN_SCANS
+    if (sqlite3_stmt_status(q->stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1) > 1000)
+        log_warn("store.scan sql=\"%s\"", sql_text[q->id]);
+#endif
+    sqlite3_reset(q->stmt); /* repeats the error of the last step, which was told */
+    sqlite3_clear_bindings(q->stmt);
+}
+
+/* The parameter's index; a name that is not there is a bug. */
+static int bind_index(struct query *q, const char *bind)
+{
+    int i = sqlite3_bind_parameter_index(q->stmt, bind);
+
+    CHECK(i > 0);
+    q->bound++;
+    return i;
+}
+
+/* A bind fails only for a wrong index or without memory: a bug or the end of the process, as everywhere. */
+void query_i64(struct query *q, const char *bind, int64_t v)
+{
+    CHECK(sqlite3_bind_int64(q->stmt, bind_index(q, bind), v) == SQLITE_OK);
+}
+
+void query_ref(struct query *q, const char *bind, int64_t v)
+{
+    int i = bind_index(q, bind);
+
+    CHECK((v ? sqlite3_bind_int64(q->stmt, i, v) : sqlite3_bind_null(q->stmt, i)) == SQLITE_OK);
+}
+
+void query_f64(struct query *q, const char *bind, double v)
+{
+    int i = bind_index(q, bind);
+
+    CHECK((isnan(v) ? sqlite3_bind_null(q->stmt, i) : sqlite3_bind_double(q->stmt, i, v)) ==
+          SQLITE_OK);
+}
+
+void query_text(struct query *q, const char *bind, const char *v)
+{
+    CHECK(sqlite3_bind_text(q->stmt, bind_index(q, bind), v, -1, SQLITE_STATIC) == SQLITE_OK);
+}
+
+void query_blob(struct query *q, const char *bind, const void *p, size_t n)
+{
+    CHECK(sqlite3_bind_blob64(q->stmt, bind_index(q, bind), n ? p : "", n, SQLITE_STATIC) ==
+          SQLITE_OK);
+}
+
+static const char *enum_name(const struct column *c, int v)
+{
+    CHECK(v >= 0 && (size_t)v < c->size);
+    return v ? c->names[v] : NULL;
+}
+
+static void bind_field(struct query *q, const struct column *c, const void *row)
+{
+    const char *at = (const char *)row + c->at;
+
+    switch (c->kind) {
+    case COL_I64:
+        query_i64(q, c->bind, *(const int64_t *)(const void *)at);
+        break;
+    case COL_REF:
+        query_ref(q, c->bind, *(const int64_t *)(const void *)at);
+        break;
+    case COL_INT:
+        query_i64(q, c->bind, *(const int *)(const void *)at);
+        break;
+    case COL_U64:
+        query_i64(q, c->bind, (int64_t) * (const uint64_t *)(const void *)at);
+        break;
+    case COL_F64:
+        query_f64(q, c->bind, *(const double *)(const void *)at);
+        break;
+    case COL_BOOL:
+        query_i64(q, c->bind, *(const bool *)at);
+        break;
+    case COL_TEXT:
+        query_text(q, c->bind, *(char *const *)(const void *)at);
+        break;
+    case COL_STR:
+        query_text(q, c->bind,
+                   *(char *const *)(const void *)at ? *(char *const *)(const void *)at : "");
+        break;
+    case COL_CHARS:
+        query_text(q, c->bind, at[0] ? at : NULL);
+        break;
+    case COL_ENUM:
+        query_text(q, c->bind, enum_name(c, *(const int *)(const void *)at));
+        break;
+    }
+}
+
+void query_row(struct query *q, const struct columns *cols, const void *row)
+{
+    for (size_t i = 0; i < cols->n; i++) {
+        if (sqlite3_bind_parameter_index(q->stmt, cols->v[i].bind))
+            bind_field(q, &cols->v[i], row);
+    }
+}
+
+int query_step(struct query *q, struct err *err)
+{
+    struct store *s = q->store;
+    int rc = 0;
+
+    CHECK(q->bound == sqlite3_bind_parameter_count(q->stmt));
+    if (!sqlite3_stmt_readonly(q->stmt) && turn_begin(s, err) < 0)
+        return -1;
+    if (FAULT("store.step"))
+        return err_set(err, ERR_IO, "database: injected fault");
+    rc = sqlite3_step(q->stmt);
+    if (rc == SQLITE_ROW) {
+        q->rows++;
+        return 1;
+    }
+    return rc == SQLITE_DONE ? 0 : store_fail(s, rc, err);
+}
+
+int64_t query_col_i64(const struct query *q, int i)
+{
+    return sqlite3_column_int64(q->stmt, i);
+}
+
+double query_col_f64(const struct query *q, int i)
+{
+    return sqlite3_column_type(q->stmt, i) == SQLITE_NULL ? NAN : sqlite3_column_double(q->stmt, i);
+}
+
+const char *query_col_text(const struct query *q, int i)
+{
+    return (const char *)sqlite3_column_text(q->stmt, i);
+}
+
+static int enum_value(const struct column *c, const char *name)
+{
+    if (!name)
+        return 0;
+    for (size_t i = 1; i < c->size; i++) {
+        if (strcmp(c->names[i], name) == 0)
+            return (int)i;
+    }
+    CHECK(
+        !"a name that this version does not know"); /* the schema's CHECKs and user_version exclude it */
+    return 0;
+}
+
+static void load_field(const struct query *q, int i, const struct column *c, void *row)
+{
+    char *at = (char *)row + c->at;
+
+    switch (c->kind) {
+    case COL_I64:
+    case COL_REF:
+    case COL_U64:
+        *(int64_t *)(void *)at = query_col_i64(q, i);
+        break;
+    case COL_INT:
+        *(int *)(void *)at = (int)query_col_i64(q, i);
+        break;
+    case COL_F64:
+        *(double *)(void *)at = query_col_f64(q, i);
+        break;
+    case COL_BOOL:
+        *(bool *)at = query_col_i64(q, i) != 0;
+        break;
+    case COL_TEXT:
+    case COL_STR:
+        *(char **)(void *)at = mem_strdup(query_col_text(q, i));
+        break;
+    case COL_CHARS:
+        str_copy(at, c->size, query_col_text(q, i) ? query_col_text(q, i) : "");
+        break;
+    case COL_ENUM:
+        *(int *)(void *)at = enum_value(c, query_col_text(q, i));
+        break;
+    }
+}
+
+void query_load(struct query *q, const struct columns *cols, void *row)
+{
+    CHECK((size_t)sqlite3_column_count(q->stmt) == cols->n);
+    for (size_t i = 0; i < cols->n; i++) {
+        if (q->rows == 1) /* once per query: the statement's columns are those of the table */
+            CHECK(strcmp(sqlite3_column_name(q->stmt, (int)i), cols->v[i].bind + 1) == 0);
+        load_field(q, (int)i, &cols->v[i], row);
+    }
+}
+
+void row_fini(const struct columns *cols, void *row)
+{
+    for (size_t i = 0; i < cols->n; i++) {
+        const struct column *c = &cols->v[i];
+        char *at = (char *)row + c->at;
+
+        if (c->kind == COL_TEXT || c->kind == COL_STR) {
+            mem_free(*(char **)(void *)at);
+            *(char **)(void *)at = NULL;
+        } else if (c->kind == COL_CHARS) {
+            at[0] = '\0';
+        }
+    }
+}
+
+int query_run(struct query *q, struct err *err)
+{
+    int rc = query_step(q, err);
+
+    CHECK(rc != 1);
+    query_close(q);
+    return rc < 0 ? -1 : sqlite3_changes(q->store->db);
+}
+
+int query_get(struct query *q, const struct columns *cols, void *row, struct err *err)
+{
+    int rc = query_step(q, err);
+
+    if (rc == 1)
+        query_load(q, cols, row);
+    query_close(q);
+    return rc;
+}
+
+int query_put(struct query *q, const char *what, int64_t id, struct err *err)
+{
+    int n = query_run(q, err);
+
+    CHECK(n <= 1);
+    if (n == 0)
+        return err_set(err, ERR_NOTFOUND, "no %s %lld", what, (long long)id);
+    return n < 0 ? -1 : 0;
+}
+
+int64_t query_insert(struct query *q, struct err *err)
+{
+    return query_run(q, err) < 0 ? -1 : sqlite3_last_insert_rowid(q->store->db);
+}

@@ -1,0 +1,257 @@
+/* store.c - opens and closes the data folder: lock, database file, pragmas, schema, statements.
+ *
+ * The order matters. The lock comes first, so that two controllers never look at one folder. The version is read from
+ * the file's own header before SQLite opens it, so that a database of a newer Assay is refused with not one byte
+ * touched. After that everything that store_open made durable has its folder entry synced too. */
+#include "store/store.h"
+
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "store/query.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { APPLICATION_ID = 0x41737361, BUSY_MS = 5000 };
+
+static char *path_join(const char *dir, const char *name)
+{
+    size_t size = strlen(dir) + strlen(name) + 2;
+    char *path = mem_alloc(size);
+
+    snprintf(path, size, "%s/%s", dir, name);
+    return path;
+}
+
+int db_setup(sqlite3 *db, enum setup_id id, struct err *err)
+{
+    int rc =
+        FAULT("store.setup") ? SQLITE_IOERR : sqlite3_exec(db, setup_text[id], NULL, NULL, NULL);
+
+    return rc == SQLITE_OK ? 0 : store_db_fail(db, rc, err);
+}
+
+int db_setup_i64(sqlite3 *db, enum setup_id id, int64_t *out, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = FAULT("store.setup") ? SQLITE_IOERR
+                                  : sqlite3_prepare_v2(db, setup_text[id], -1, &stmt, NULL);
+
+    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        *out = sqlite3_column_int64(stmt, 0);
+        rc = SQLITE_OK;
+    }
+    if (rc != SQLITE_OK)
+        store_db_fail(db, rc, err);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_OK ? 0 : -1;
+}
+
+sqlite3 *db_open(const char *path, const char *vfs, int flags, struct err *err)
+{
+    sqlite3 *db = NULL;
+    int rc = FAULT("store.open") ? SQLITE_CANTOPEN
+                                 : sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, vfs);
+
+    if (rc != SQLITE_OK) {
+        store_db_fail(db, rc, err);
+        err_wrap(err, "open %s", path);
+        sqlite3_close(db);
+        return NULL;
+    }
+    sqlite3_extended_result_codes(db, 1);
+    sqlite3_busy_timeout(db, BUSY_MS);
+    return db;
+}
+
+/* Only one controller per folder; flock, because it also tells two stores in one process apart and dies with us. */
+static int lock_take(struct store *s, struct err *err)
+{
+    char *path = path_join(s->dir, "lock");
+    int rc = 0;
+
+    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->lock_fd < 0)
+        rc = err_errno(err, "open %s", path);
+    else if (FAULT("store.lock") || flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0)
+        rc = err_set(err, ERR_BUSY, "%s: another assayd uses this folder", s->dir);
+    mem_free(path);
+    return rc;
+}
+
+static int version_check(int64_t version, int64_t application, struct err *err)
+{
+    if (application != APPLICATION_ID && (application != 0 || version != 0))
+        return err_set(err, ERR_ARG, "the database is not one of Assay's");
+    if (version > store_version_newest())
+        return err_set(err, ERR_VERSION,
+                       "the database has schema %" PRId64
+                       ", this program knows up to %d: use a newer one",
+                       version, store_version_newest());
+    return 0;
+}
+
+/* Bytes 60..63 and 68..71 of a database file are user_version and application_id, big-endian (SQLite's file format). */
+static int header_check(const char *path, struct err *err)
+{
+    uint8_t h[72];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = 0;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : err_errno(err, "open %s", path);
+    got = pread(fd, h, sizeof h, 0);
+    close(fd);
+    if (got < 0)
+        return err_errno(err, "read %s", path);
+    if (got < (ssize_t)sizeof h)
+        return 0; /* new, or its first transaction is still in the log: SQLite decides */
+    if (memcmp(h, "SQLite format 3", 16) != 0)
+        return 0; /* likewise: it says so in its own words */
+    return version_check((int64_t)h[60] << 24 | h[61] << 16 | h[62] << 8 | h[63],
+                         (int64_t)h[68] << 24 | h[69] << 16 | h[70] << 8 | h[71], err);
+}
+
+/* What SQLite sees, its log included. */
+static int log_check(sqlite3 *db, struct err *err)
+{
+    int64_t version = 0, application = 0;
+
+    if (db_setup_i64(db, SETUP_READ_VERSION, &version, err) < 0 ||
+        db_setup_i64(db, SETUP_READ_APPLICATION, &application, err) < 0)
+        return -1;
+    return version_check(version, application, err);
+}
+
+static int schema_open(struct store *s, struct err *err)
+{
+    static const enum setup_id pragmas[] = { SETUP_SET_WAL,          SETUP_SET_SYNCHRONOUS,
+                                             SETUP_SET_FOREIGN_KEYS, SETUP_SET_AUTOCHECKPOINT,
+                                             SETUP_SET_SIZE_LIMIT,   SETUP_SET_TRUSTED_SCHEMA,
+                                             SETUP_SET_TEMP_STORE,   SETUP_SET_SECURE_DELETE };
+    int64_t application = 0;
+
+    /* Until the version is known to be ours, closing must not tidy the log into the file. */
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (log_check(s->db, err) < 0)
+        return -1;
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(pragmas); i++) {
+        if (db_setup(s->db, pragmas[i], err) < 0)
+            return -1;
+    }
+    if (db_setup_i64(s->db, SETUP_READ_APPLICATION, &application, err) < 0 ||
+        (application == 0 && db_setup(s->db, SETUP_SET_APPLICATION, err) < 0) ||
+        store_migrate(s->db, err) < 0)
+        return -1;
+    return 0;
+}
+
+static int folders_make(const struct store *s, struct err *err)
+{
+    char *blobs = path_join(s->dir, "blobs"), *uploads = path_join(s->dir, "uploads");
+    int rc = io_mkdirs(s->dir, 0700, err);
+
+    if (rc == 0)
+        rc = io_mkdirs(blobs, 0700, err);
+    if (rc == 0)
+        rc = io_mkdirs(uploads, 0700, err);
+    mem_free(blobs);
+    mem_free(uploads);
+    return rc;
+}
+
+static struct store *store_new(const char *dir, const char *vfs, const struct clk *clk)
+{
+    struct store *s = mem_zalloc(sizeof *s);
+
+    s->dir = mem_strdup(dir);
+    s->db_path = path_join(dir, "assay.db");
+    s->vfs = mem_strdup(vfs);
+    s->clk = clk;
+    s->lock_fd = -1;
+    return s;
+}
+
+struct store *store_open(const char *dir, const char *vfs, struct clk *clk, struct err *err)
+{
+    struct store *s = store_new(dir, vfs, clk);
+
+    if (folders_make(s, err) < 0 || lock_take(s, err) < 0 || header_check(s->db_path, err) < 0)
+        goto fail;
+    s->db = db_open(s->db_path, vfs, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+    if (!s->db || schema_open(s, err) < 0 || query_prepare_all(s, err) < 0 ||
+        journal_load_last(s, err) < 0)
+        goto fail;
+    if (io_fsync_dir(s->dir, err) < 0)
+        goto fail;
+    return s;
+fail:
+    err_wrap(err, "%s", dir);
+    store_close(s);
+    return NULL;
+}
+
+struct store *store_open_readonly(const char *dir, struct err *err)
+{
+    struct store *s = store_new(dir, NULL, NULL);
+    int64_t version = 0;
+
+    s->is_readonly = true;
+    if (io_file_bytes(s->db_path) < 0) {
+        err_set(err, ERR_NOTFOUND, "no database here");
+        goto fail;
+    }
+    if (header_check(s->db_path, err) < 0)
+        goto fail;
+    s->db = db_open(s->db_path, NULL, SQLITE_OPEN_READONLY, err);
+    if (!s->db || log_check(s->db, err) < 0 ||
+        db_setup_i64(s->db, SETUP_READ_VERSION, &version, err) < 0)
+        goto fail;
+    if (version < store_version_newest()) {
+        err_set(err, ERR_VERSION,
+                "the database has schema %" PRId64 ", older than this program's: start assayd once",
+                version);
+        goto fail;
+    }
+    if (db_setup(s->db, SETUP_SET_QUERY_ONLY, err) < 0 || query_prepare_all(s, err) < 0 ||
+        journal_load_last(s, err) < 0)
+        goto fail;
+    return s;
+fail:
+    err_wrap(err, "%s", dir);
+    store_close(s);
+    return NULL;
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    if (s->db) {
+        store_turn_rollback(s); /* what was not committed was not acknowledged */
+        query_finalize_all(s);
+        CHECK(sqlite3_close(s->db) == SQLITE_OK);
+    }
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
+    mem_free(s->dir);
+    mem_free(s->db_path);
+    mem_free(s->vfs);
+    mem_free(s);
+}
+
+int64_t store_db_bytes(const struct store *s)
+{
+    char *wal = path_join(s->dir, "assay.db-wal");
+    int64_t db = io_file_bytes(s->db_path), log = io_file_bytes(wal);
+
+    mem_free(wal);
+    return MAX(db, 0) + MAX(log, 0);
+}

@@ -1,0 +1,283 @@
+/* trial.c - rows of trials, their rung reports and their attempts.
+ *
+ * As with studies: a state changes only by store_trial_event, through proto/trial.h's table, with its journal row. What
+ * a trial is (its configuration, seed, family) is written once, by the insert. */
+#include "store/trial.h"
+
+#include "store/journal.h"
+#include "store/query.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const struct column trial_column[] = {
+    COLUMN(COL_I64, trial_row, id),
+    COLUMN(COL_I64, trial_row, study),
+    COLUMN(COL_I64, trial_row, number),
+    COLUMN(COL_TEXT, trial_row, config),
+    COLUMN(COL_CHARS, trial_row, config_hash),
+    COLUMN(COL_TEXT, trial_row, family),
+    COLUMN(COL_TEXT, trial_row, shape_key),
+    COLUMN(COL_U64, trial_row, seed),
+    COLUMN_ENUM(trial_row, state, trial_state_name),
+    COLUMN_ENUM(trial_row, reason, trial_reason_name),
+    COLUMN(COL_TEXT, trial_row, detail),
+    COLUMN(COL_I64, trial_row, fence),
+    COLUMN(COL_I64, trial_row, msg_seq),
+    COLUMN(COL_TEXT, trial_row, msg_answer),
+    COLUMN(COL_INT, trial_row, level),
+    COLUMN(COL_INT, trial_row, max_level),
+    COLUMN(COL_INT, trial_row, run_to),
+    COLUMN(COL_F64, trial_row, score),
+    COLUMN(COL_F64, trial_row, score_se),
+    COLUMN(COL_F64, trial_row, select_value),
+    COLUMN(COL_F64, trial_row, test_score),
+    COLUMN(COL_F64, trial_row, test_se),
+    COLUMN(COL_CHARS, trial_row, checkpoint),
+    COLUMN(COL_INT, trial_row, checkpoint_level),
+    COLUMN(COL_CHARS, trial_row, artifact),
+    COLUMN(COL_TEXT, trial_row, info),
+    COLUMN(COL_I64, trial_row, crashes_alone),
+    COLUMN(COL_REF, trial_row, retry_of),
+    COLUMN(COL_I64, trial_row, vstart),
+    COLUMN(COL_I64, trial_row, vcost),
+    COLUMN(COL_I64, trial_row, created_at),
+    COLUMN(COL_I64, trial_row, started_at),
+    COLUMN(COL_I64, trial_row, ended_at),
+};
+static const struct columns trial_columns = { trial_column, ARRAY_LEN(trial_column) };
+
+static const struct column attempt_column[] = {
+    COLUMN(COL_I64, attempt_row, trial),      COLUMN(COL_I64, attempt_row, fence),
+    COLUMN(COL_I64, attempt_row, runner),     COLUMN(COL_CHARS, attempt_row, session),
+    COLUMN(COL_CHARS, attempt_row, device),   COLUMN(COL_INT, attempt_row, from_level),
+    COLUMN(COL_INT, attempt_row, to_level),   COLUMN(COL_TEXT, attempt_row, end_reason),
+    COLUMN(COL_I64, attempt_row, started_at), COLUMN(COL_I64, attempt_row, ended_at),
+};
+static const struct columns attempt_columns = { attempt_column, ARRAY_LEN(attempt_column) };
+
+void trial_row_fini(struct trial_row *r)
+{
+    row_fini(&trial_columns, r);
+}
+
+/* {"number":3,"config":{...}}; a config that is no JSON is a bug of the caller. */
+static int journal_created(struct store *s, const struct trial_row *r, struct err *err)
+{
+    struct buf data;
+    int rc = -1;
+
+    buf_init(&data, 1 << 24);
+    if (buf_addf(&data, err, "{\"number\":%lld,\"config\":%s}", (long long)r->number, r->config) ==
+        0)
+        rc = journal_add(s, r->study, r->id, "trial.create", data.data, err);
+    buf_fini(&data);
+    return rc;
+}
+
+int store_trial_insert(struct store *s, struct trial_row *r, struct err *err)
+{
+    struct savepoint sp;
+    struct query q;
+
+    CHECK(r->id == 0 && r->study > 0 && r->config &&
+          (r->state == TS_NONE || r->state == TS_QUEUED));
+    if (savepoint_open(&sp, s, err) < 0)
+        return -1;
+    r->state = TS_QUEUED;
+    if (!r->created_at)
+        r->created_at = clk_wall_ms(s->clk);
+    q = query_open(s, SQL_TRIAL_INSERT);
+    query_row(&q, &trial_columns, r);
+    r->id = query_insert(&q, err);
+    if (r->id < 0 || journal_created(s, r, err) < 0)
+        goto rollback;
+    if (savepoint_keep(&sp, err) == 0)
+        return 0;
+rollback:
+    savepoint_undo(&sp);
+    r->id = 0;
+    return err_wrap(err, "trial %lld of study %lld", (long long)r->number, (long long)r->study);
+}
+
+static int state_get(struct store *s, int64_t id, enum trial_state *out, int64_t *study,
+                     struct err *err)
+{
+    struct query q = query_open(s, SQL_TRIAL_STATE);
+    int rc = 0;
+
+    query_i64(&q, ":id", id);
+    rc = query_step(&q, err);
+    if (rc == 1) {
+        CHECK(trial_state_parse(query_col_text(&q, 0), out, NULL) == 0);
+        *study = query_col_i64(&q, 1);
+    }
+    query_close(&q);
+    return rc == 0 ? err_set(err, ERR_NOTFOUND, "no trial %lld", (long long)id) : rc;
+}
+
+static int row_put(struct store *s, const struct trial_row *r, struct err *err)
+{
+    struct query q = query_open(s, SQL_TRIAL_UPDATE);
+
+    query_row(&q, &trial_columns, r);
+    return query_put(&q, "trial", r->id, err);
+}
+
+int store_trial_event(struct store *s, const struct trial_row *r, enum trial_event ev,
+                      const char *data_json, struct err *err)
+{
+    enum trial_state state = TS_NONE;
+    struct savepoint sp;
+    int64_t study = 0;
+    char event[40];
+
+    CHECK(ev != TE_CREATE);
+    if (state_get(s, r->id, &state, &study, err) < 0 || trial_next(&state, ev, r->id, err) < 0)
+        return -1;
+    CHECK(state == r->state &&
+          study == r->study); /* the caller stepped another state than the stored one */
+    snprintf(event, sizeof event, "trial.%s", trial_event_name[ev]);
+    if (savepoint_open(&sp, s, err) < 0)
+        return -1;
+    if (row_put(s, r, err) < 0 || journal_add(s, study, r->id, event, data_json, err) < 0)
+        goto rollback;
+    if (savepoint_keep(&sp, err) == 0)
+        return 0;
+rollback:
+    savepoint_undo(&sp);
+    return err_wrap(err, "trial %lld: %s", (long long)r->id, trial_event_name[ev]);
+}
+
+int store_trial_update(struct store *s, const struct trial_row *r, struct err *err)
+{
+    enum trial_state state = TS_NONE;
+    int64_t study = 0;
+
+    if (state_get(s, r->id, &state, &study, err) < 0)
+        return -1;
+    CHECK(state == r->state); /* a state change has its event */
+    return row_put(s, r, err);
+}
+
+int store_trial_get(struct store *s, int64_t id, struct trial_row *out, struct err *err)
+{
+    struct query q = query_open(s, SQL_TRIAL_GET);
+
+    query_i64(&q, ":id", id);
+    return query_get(&q, &trial_columns, out, err);
+}
+
+int store_trial_each(struct store *s, int64_t study,
+                     int (*on_row)(void *arg, struct trial_row *row), void *arg, struct err *err)
+{
+    struct query q = query_open(s, SQL_TRIAL_EACH);
+    int rc = 0, stop = 0;
+
+    query_i64(&q, ":study", study);
+    while (!stop && (rc = query_step(&q, err)) == 1) {
+        struct trial_row row = { 0 };
+
+        query_load(&q, &trial_columns, &row);
+        stop = on_row(arg, &row);
+        trial_row_fini(&row);
+    }
+    query_close(&q);
+    return rc < 0 || stop < 0 ? -1 : 0;
+}
+
+static int journal_report(struct store *s, int64_t study, int64_t trial, int level, double value,
+                          double se, struct err *err)
+{
+    json_t *data = json_pack("{s:i, s:o, s:o}", "level", level, "value", jsonx_real(value), "se",
+                             jsonx_real(se));
+
+    return journal_add_new(s, study, trial, "report", data, err);
+}
+
+int store_report_add(struct store *s, int64_t trial, int level, double value, double se,
+                     struct err *err)
+{
+    enum trial_state state = TS_NONE;
+    struct savepoint sp;
+    struct query q;
+    int64_t study = 0;
+
+    value = isfinite(value) ? value : NAN; /* JSON and SQL have one word for both: null */
+    se = isfinite(se) ? se : NAN;
+    if (state_get(s, trial, &state, &study, err) < 0 || savepoint_open(&sp, s, err) < 0)
+        return -1;
+    q = query_open(s, SQL_REPORT_ADD);
+    query_i64(&q, ":trial", trial);
+    query_i64(&q, ":level", level);
+    query_f64(&q, ":value", value);
+    query_f64(&q, ":se", se);
+    if (query_run(&q, err) < 0 || journal_report(s, study, trial, level, value, se, err) < 0)
+        goto rollback;
+    if (savepoint_keep(&sp, err) == 0)
+        return 0;
+rollback:
+    savepoint_undo(&sp);
+    return err_wrap(err, "report of trial %lld at level %d", (long long)trial, level);
+}
+
+int store_report_each(struct store *s, int64_t trial,
+                      int (*on_row)(void *arg, int level, double value, double se), void *arg,
+                      struct err *err)
+{
+    struct query q = query_open(s, SQL_REPORT_EACH);
+    int rc = 0, stop = 0;
+
+    query_i64(&q, ":trial", trial);
+    while (!stop && (rc = query_step(&q, err)) == 1)
+        stop = on_row(arg, (int)query_col_i64(&q, 0), query_col_f64(&q, 1), query_col_f64(&q, 2));
+    query_close(&q);
+    return rc < 0 || stop < 0 ? -1 : 0;
+}
+
+int store_attempt_open(struct store *s, const struct attempt_row *a, struct err *err)
+{
+    struct query q = query_open(s, SQL_ATTEMPT_OPEN);
+
+    query_row(&q, &attempt_columns, a);
+    if (query_run(&q, err) < 0)
+        return err_wrap(err, "attempt %lld of trial %lld", (long long)a->fence,
+                        (long long)a->trial);
+    return 0;
+}
+
+int store_attempt_close(struct store *s, int64_t trial, int64_t fence, const char *end_reason,
+                        struct err *err)
+{
+    struct query q = query_open(s, SQL_ATTEMPT_CLOSE);
+    int n = 0;
+
+    query_i64(&q, ":trial", trial);
+    query_i64(&q, ":fence", fence);
+    query_text(&q, ":end_reason", end_reason);
+    query_i64(&q, ":at", clk_wall_ms(s->clk));
+    n = query_run(&q, err);
+    if (n == 0)
+        err_set(err, ERR_NOTFOUND, "no open attempt %lld of trial %lld", (long long)fence,
+                (long long)trial);
+    return n == 1 ? 0 : -1;
+}
+
+int store_attempt_each(struct store *s, int64_t trial,
+                       int (*on_row)(void *arg, const struct attempt_row *row), void *arg,
+                       struct err *err)
+{
+    struct query q = query_open(s, SQL_ATTEMPT_EACH);
+    int rc = 0, stop = 0;
+
+    query_i64(&q, ":trial", trial);
+    while (!stop && (rc = query_step(&q, err)) == 1) {
+        struct attempt_row row = { 0 };
+
+        query_load(&q, &attempt_columns, &row);
+        stop = on_row(arg, &row);
+        row_fini(&attempt_columns, &row);
+    }
+    query_close(&q);
+    return rc < 0 || stop < 0 ? -1 : 0;
+}
