@@ -5,6 +5,7 @@
 #   CC=clang          another compiler           SAN=address,undefined | SAN=thread
 #   WERROR=1          warnings are errors        CUDA=0   leave the GPU half out though nvcc is there
 #   T=name            only tests whose path holds the name       SECONDS=60   time per fuzz target
+#   V=1               show whole commands
 #   UNIT=1            no test scripts, only test programs
 #   DESTDIR= PREFIX=/usr/local                   for install
 
@@ -15,6 +16,7 @@ comma := ,
 SAN ?=
 COV ?=
 WERROR ?=
+V ?=
 T ?=
 F ?=
 UNIT ?=
@@ -76,6 +78,11 @@ FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ_SRCS))
 CUDA_SO := $(if $(filter 1,$(CUDA)),$(if $(CUDA_SRCS),$B/libassay-cuda.so))
 PROGRAM := $(if $(wildcard cli/main.c),$B/assay)
 
+# Short lines unless V=1; a recursive make uses every core unless told otherwise.
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@echo "$1 $2")
+AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -105,11 +112,13 @@ endif
 
 $B/%.c.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -c $< -o $@
+	$(call say,cc  ,$<)
+	$Q$(CC) $(CFLAGS_ALL) -c $< -o $@
 
 $B/%.S.o: %.S
 	@mkdir -p $(@D)
-	$(CC) -I. $(ASMFLAGS) -c $< -o $@
+	$(call say,as  ,$<)
+	$Q$(CC) -I. $(ASMFLAGS) -c $< -o $@
 
 # .incbin leaves no dependency file: whatever may be embedded rebuilds it.
 $B/web/%.S.o: $(shell find web/static -type f 2>/dev/null)
@@ -133,7 +142,8 @@ $B/libassay-ml.a: $(ML_SRCS:%=$B/%.o)
 	@$(AR) rcs $@ $^
 
 $B/assay: $B/cli/main.c.o $B/libassay.a
-	$(CC) $(LDFLAGS_ALL) $^ $(LIBS_ALL) -o $@
+	$(call say,link,$@)
+	$Q$(CC) $(LDFLAGS_ALL) $^ $(LIBS_ALL) -o $@
 	@ln -sfn assay $B/assayd && ln -sfn assay $B/assay-runner
 
 # ---- the CUDA half: found, not demanded ----
@@ -155,12 +165,14 @@ endif
 
 $B/%.cu.o: %.cu
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(call say,nvcc,$<)
+	$Q$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 $B/ml/cuda/%.c.o: CFLAGS += -isystem $(CUDA_HOME)/include
 
 $B/libassay-cuda.so: $(CUDA_SRCS:%=$B/%.o) $B/libassay-ml.a
-	$(CC) -shared -Wl,-Bsymbolic,-z,defs $(LDFLAGS_ALL) $^ $(CUDA_LIBS) -o $@
+	$(call say,link,$@)
+	$Q$(CC) -shared -Wl,-Bsymbolic,-z,defs $(LDFLAGS_ALL) $^ $(CUDA_LIBS) -o $@
 
 # Needs only gcc and nvcc: plain programs ml/cuda/check*.c, each says what agreed and exits non-zero if not.
 gpu-check:
@@ -172,7 +184,8 @@ else
 endif
 
 $B/ml/cuda/check%: $B/ml/cuda/check%.c.o $B/libassay-ml.a
-	$(CC) $(LDFLAGS_ALL) $^ -ldl -lm -lpthread -o $@
+	$(call say,link,$@)
+	$Q$(CC) $(LDFLAGS_ALL) $^ -ldl -lm -lpthread -o $@
 
 # ---- packages ----
 
@@ -185,18 +198,19 @@ deps-dev:
 # ---- run, test ----
 
 run: deps
-	@+$(MAKE) --no-print-directory all
+	@+$(AGAIN) all
 	@cli/first-run.sh
 
 dev: deps
-	@+$(MAKE) --no-print-directory all
+	@+$(AGAIN) all
 	@tests/dev.sh
 
 test: deps
-	@+$(MAKE) --no-print-directory run-tests
+	@+$(AGAIN) run-tests
 
 $B/tests/%: $B/tests/%.c.o $B/librig.a $B/libassay.a
-	$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -lcmocka -o $@
+	$(call say,link,$@)
+	$Q$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -lcmocka -o $@
 
 build-tests: $(TESTS) $(if $(SCRIPTS),all)
 
@@ -204,22 +218,25 @@ run-tests: build-tests
 	@B=$B T='$(T)' SAN='$(SAN)' tests/run.sh $(TESTS) $(SCRIPTS)
 
 $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
-	$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -o $@
+	$(call say,link,$@)
+	$Q$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -o $@
 
 bench: all $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS)))
 	@set -e; for b in $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS))); do echo "== $$b"; $$b; done
 
 # ---- fuzz: clang's libFuzzer over tests/fuzz/fuzz_*.c, corpus kept in tests/fuzz/corpus/<name>/ ----
 
-FUZZ_MAKE = $(MAKE) --no-print-directory CC=clang SAN=fuzzer-no-link,address,undefined CUDA=0
+FUZZ_MAKE = $(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined CUDA=0
 FUZZ_PICKED = $(if $(F),$(F),$(FUZZERS))
 
 ifneq ($(findstring fuzzer-no-link,$(SAN)),)
 $B/tests/fuzz/fuzz_%: $B/tests/fuzz/fuzz_%.c.o $B/libassay.a
-	$(CC) -fsanitize=fuzzer,address,undefined -pthread $< $B/libassay.a $(LIBS_ALL) -o $@
+	$(call say,link,$@)
+	$Q$(CC) -fsanitize=fuzzer,address,undefined -pthread $< $B/libassay.a $(LIBS_ALL) -o $@
 else
 $B/tests/fuzz/fuzz_%: $B/tests/fuzz/fuzz_%.c.o $B/libassay.a
-	$(CC) -fsanitize=fuzzer $(COV_FLAGS) -pthread $< $B/libassay.a $(LIBS_ALL) -o $@
+	$(call say,link,$@)
+	$Q$(CC) -fsanitize=fuzzer $(COV_FLAGS) -pthread $< $B/libassay.a $(LIBS_ALL) -o $@
 endif
 
 build-fuzz: $(FUZZ_PICKED:%=$B/tests/fuzz/fuzz_%)
@@ -230,7 +247,7 @@ fuzz:
 
 # How much of the file named in the harness's "covers:" line the kept corpus reaches.
 fuzz-cover:
-	@+$(MAKE) --no-print-directory CC=clang COV=1 CUDA=0 build-fuzz
+	@+$(AGAIN) CC=clang COV=1 CUDA=0 build-fuzz
 	@tests/fuzz/run.sh cover build/clang-cov 0 $(FUZZ_PICKED)
 
 # ---- what a change must pass ----

@@ -96,7 +96,7 @@ static void plain_signals(void)
 {
     sigset_t none;
 
-    for (int signo = 1; signo < 32; signo++) {
+    for (int signo = 1; signo < NSIG; signo++) {
         if (signo != SIGKILL && signo != SIGSTOP)
             signal(signo, SIG_DFL);
     }

@@ -9,6 +9,7 @@
 # "skipped", the reason on its last line; it may print "N passed, N failed[, N skipped]" to count its cases.
 # History: build/test-history.db, tables run and result; see the query at the end of this file.
 set -u
+unset MAKEFLAGS MFLAGS MAKELEVEL # a test may run make itself
 
 B=${B:-build/gcc}
 T=${T:-}

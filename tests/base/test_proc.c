@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,6 +101,7 @@ static void signals_are_back_to_normal_in_the_child(void **state)
     struct proc_spec spec = { .fds = none };
     char out[400];
     sigset_t block, old;
+    uint64_t blocked = 1, ignored = 1;
 
     (void)state;
     signal(SIGPIPE, SIG_IGN);
@@ -110,7 +112,10 @@ static void signals_are_back_to_normal_in_the_child(void **state)
               sizeof out);
     sigprocmask(SIG_SETMASK, &old, NULL);
     signal(SIGPIPE, SIG_DFL);
-    assert_string_equal(out, "SigBlk: 0000000000000000 SigIgn: 0000000000000000 ");
+    assert_int_equal(sscanf(out, "SigBlk: %" SCNx64 " SigIgn: %" SCNx64, &blocked, &ignored), 2);
+    /* 32 and 33 are the C library's own; whoever started us may have left them ignored. */
+    assert_int_equal(blocked & ~0x180000000u, 0);
+    assert_int_equal(ignored & ~0x180000000u, 0);
 }
 
 static void a_failed_exec_is_an_error_here_not_exit_127(void **state)
