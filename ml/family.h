@@ -33,6 +33,16 @@ struct family_shape {        /* what the cost of a fit depends on */
     int folds;               /* fitted: k, or 1 for holdout */
 };
 
+/* How the engine trains a level of the ladder (fit.h). Steps are the family's free axis: rounds, points of a path. */
+struct family_plan {
+    int folds;               /* 1 = fold 0 only, 0 = all */
+    double key;              /* levels of equal key continue each other's lanes; another key starts anew */
+    int64_t check_every;     /* steps between two points of the curve; the last step is always one */
+    int64_t patience;        /* steps without a better point before it stops */
+    int64_t cap;             /* steps at most */
+    bool scales_with_rows;   /* more rows want more steps (refit on all rows) */
+};
+
 struct family {
     const char *name;        /* "boost" */
     const char *help;
@@ -45,6 +55,9 @@ struct family {
      * Drives virtual time, so it must never depend on a clock. */
     int64_t (*cost)(const struct family_shape *s, const double *params, int from, int to);
     int64_t (*host_bytes)(const struct family_shape *s, const double *params); /* of one trial with all its folds, shared data excluded */
+    void (*plan)(const double *params, int level, struct family_plan *out);
+    /* Writes what the fit chose along its free axes, and what the level ran with in place of the wish, into params. */
+    void (*choose)(double *params, int level, int64_t steps);
     /* Configurations tried first, one double per parameter, in order; NULL-terminated list of rows of n_params. */
     const double *(*portfolio)(int i); /* NULL past the end; row 0 = the defaults */
 };

@@ -38,6 +38,8 @@ struct prep_bins {
     uint8_t *bins;        /* [rows][stride] */
     const int *n_bins;    /* [cols] */
     const uint8_t *is_categorical; /* [cols] */
+    /* [cols][256]: the last of the finest bins inside each bin, where neighbours were merged; NULL = these are the finest. */
+    const uint8_t *last;
 };
 int prep_bins_make(const struct prep_view *v, int64_t from, int64_t n, struct prep_bins *out, struct err *err); /* fini below */
 void prep_bins_fini(struct prep_bins *b);

@@ -1,0 +1,279 @@
+/* family_tables.c - one row per family: parameters (from family.def), ladder, cost and memory formulas, first
+ * configurations. Formulas are whole-number arithmetic on purpose-rounded doubles, never a clock: they drive virtual time.
+ * Constants were fitted to bench_fit on one core of a 2026 server (docs of each below); memory is what the family's
+ * bytes() reports. To add a family: PARAM rows in family.def, a struct here, a line in family_at(). */
+#include "ml/family_tables.h"
+
+#include "base/base.h"
+#include "ml/family_params.h"
+
+#include <math.h>
+
+static int64_t at_least_one(double units)
+{
+    return units < 1.0 ? 1 : units > 9e15 ? (int64_t)9e15 : (int64_t)units;
+}
+
+static double clamped(double v, double lo, double hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* Training rows of all fitted folds together, as folds: a holdout still trains on 4 of 5 rows. */
+static double fold_rows(const struct family_shape *s)
+{
+    return s->folds > 1 ? (double)s->rows * (s->folds - 1) / s->folds : (double)s->rows * 0.8;
+}
+
+/* ---- baseline ---- */
+
+static int64_t baseline_cost(const struct family_shape *s, const double *params, int from, int to)
+{
+    (void)params, (void)from, (void)to;
+    return at_least_one(20.0 + 0.02 * (double)s->rows * s->outputs);
+}
+
+static int64_t baseline_bytes(const struct family_shape *s, const double *params)
+{
+    (void)params;
+    return s->folds * (int64_t)(64 + 8 * s->outputs);
+}
+
+static void baseline_plan(const double *params, int level, struct family_plan *out)
+{
+    (void)params, (void)level;
+    *out = (struct family_plan){ .folds = 0, .key = 0, .check_every = 1, .patience = 1, .cap = 1 };
+}
+
+static void nothing_to_choose(double *params, int level, int64_t steps)
+{
+    (void)params, (void)level, (void)steps;
+}
+
+static const double *baseline_portfolio(int i)
+{
+    static const double none[1] = { 0 };
+
+    return i == 0 ? none : NULL;
+}
+
+static const char *const baseline_levels[] = { "one fit" };
+
+const struct family family_baseline = {
+    .name = "baseline",
+    .help = "class shares, mean or median: what every model must beat",
+    .tasks = FT_ANY,
+    .levels = 1,
+    .level_help = baseline_levels,
+    .cost = baseline_cost,
+    .host_bytes = baseline_bytes,
+    .plan = baseline_plan,
+    .choose = nothing_to_choose,
+    .portfolio = baseline_portfolio,
+};
+
+/* ---- linear ---- */
+
+#define LINEAR(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help)                            \
+    { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
+static const struct family_param linear_params[] = {
+#include "ml/family.def"
+};
+
+double linear_path_c(int step)
+{
+    static const double c[LINEAR_PATH_POINTS] = { 1e-4, 3.1622776601683795e-4, 1e-3, 3.1622776601683795e-3, 1e-2,
+                                                  3.1622776601683795e-2, 1e-1, 3.1622776601683795e-1, 1e0,
+                                                  3.1622776601683795e0, 1e1, 3.1622776601683795e1, 1e2,
+                                                  3.1622776601683795e2, 1e3, 3.1622776601683795e3, 1e4 };
+
+    CHECK(step >= 1 && step <= LINEAR_PATH_POINTS);
+    return c[step - 1];
+}
+
+int linear_path_steps(double largest_c)
+{
+    int n = 1;
+
+    while (n < LINEAR_PATH_POINTS && linear_path_c(n + 1) <= largest_c * (1 + 1e-9))
+        n++;
+    return n;
+}
+
+/* About 12 passes of 2 products for each of about 11 path points before patience ends it. */
+static int64_t linear_cost(const struct family_shape *s, const double *params, int from, int to)
+{
+    double points = linear_path_steps(params[LINEAR_C]);
+
+    (void)from, (void)to;
+    double pass = fold_rows(s) * (s->encoded + 8.0) * s->outputs * 0.0006;
+    return at_least_one(100.0 + s->folds * clamped(points, 1, 12) * 12.0 * pass);
+}
+
+static int64_t linear_bytes(const struct family_shape *s, const double *params)
+{
+    double wide = (s->encoded + 16.0) * ((s->outputs + 7) / 8 * 8);
+
+    (void)params;
+    return (int64_t)(s->folds * 8.0 * wide * (LINEAR_PATH_POINTS + 22.0)) + s->folds * 9 * s->rows;
+}
+
+static void linear_plan(const double *params, int level, struct family_plan *out)
+{
+    (void)level;
+    *out = (struct family_plan){
+        .folds = 0, .key = 0, .check_every = 1, .patience = 3, .cap = linear_path_steps(params[LINEAR_C])
+    };
+}
+
+static void linear_choose(double *params, int level, int64_t steps)
+{
+    (void)level;
+    params[LINEAR_C] = linear_path_c((int)steps);
+}
+
+static const double *linear_portfolio(int i)
+{
+    static const double first[LINEAR_PARAMS] = { [LINEAR_C] = 1e4 };
+
+    return i == 0 ? first : NULL;
+}
+
+static const char *const linear_levels[] = { "the whole penalty path on all folds" };
+
+const struct family family_linear = {
+    .name = "linear",
+    .help = "logistic, softmax or ridge regression with an L2 penalty",
+    .tasks = FT_ANY,
+    .params = linear_params,
+    .n_params = LINEAR_PARAMS,
+    .levels = 1,
+    .level_help = linear_levels,
+    .cost = linear_cost,
+    .host_bytes = linear_bytes,
+    .plan = linear_plan,
+    .choose = linear_choose,
+    .portfolio = linear_portfolio,
+};
+
+/* ---- boost ---- */
+
+#define BOOST(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help)                             \
+    { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
+static const struct family_param boost_params[] = {
+#include "ml/family.def"
+};
+
+double boost_rate_at(const double *params, int level)
+{
+    double rate = params[BOOST_LEARNING_RATE];
+
+    return level < 3 && rate < 0.1 ? 0.1 : rate;
+}
+
+static void boost_plan(const double *params, int level, struct family_plan *out)
+{
+    double rate = boost_rate_at(params, level);
+
+    *out = (struct family_plan){
+        .folds = level == 1 ? 1 : 0,
+        .key = rate,
+        .check_every = (int64_t)clamped(floor(0.5 / rate + 0.5), 1, 50),
+        .patience = (int64_t)clamped(floor(3.0 / rate + 0.5), 20, 300),
+        .cap = (int64_t)params[BOOST_ROUNDS],
+        .scales_with_rows = true,
+    };
+}
+
+static void boost_choose(double *params, int level, int64_t steps)
+{
+    params[BOOST_ROUNDS] = (double)steps;
+    params[BOOST_LEARNING_RATE] = boost_rate_at(params, level);
+}
+
+static double boost_leaves(const double *params)
+{
+    double full = pow(2.0, clamped(params[BOOST_DEPTH], 1, 12));
+
+    return params[BOOST_GROW] > 0 ? full : fmin(params[BOOST_LEAVES], full);
+}
+
+/* Microseconds of one tree: histograms, scans, and passes over rows. */
+static double boost_tree_cost(const struct family_shape *s, const double *params)
+{
+    double rows = fold_rows(s), leaves = fmin(boost_leaves(params), fmax(2.0, rows / fmax(params[BOOST_MIN_LEAF], 1)));
+    double cols = fmax(1.0, s->columns * fmax(params[BOOST_COL_SAMPLE], 0.05)), bins = 63 << (int)params[BOOST_BINS];
+    double updates = rows * params[BOOST_ROW_SAMPLE] * cols * (1.0 + 0.4 * log2(leaves));
+
+    return updates * 0.0006 + leaves * 2 * cols * fmin(bins, rows) * 0.002 + rows * 0.012 + leaves * 1.0 + 5.0;
+}
+
+/* Rounds until patience ends it: about 18 / rate, fewer for larger trees; what is skipped costs nothing. */
+static int64_t boost_cost(const struct family_shape *s, const double *params, int from, int to)
+{
+    double units = 0, key = -1;
+
+    for (int level = from + 1; level <= to; level++) {
+        struct family_plan plan;
+        if (from == 0 && to == 3 && level < 3)
+            continue; /* straight to the top */
+        boost_plan(params, level, &plan);
+        double folds = plan.folds ? fmin(plan.folds, s->folds) : s->folds;
+        double rounds = fmin((double)plan.cap, (double)plan.patience + 18.0 / plan.key * sqrt(31.0 / fmax(4.0, boost_leaves(params))));
+        if (level > 1 && plan.key == key) /* continues: only what is new */
+            folds = level == 2 ? s->folds - fmin(1, s->folds) : 0;
+        units += folds * rounds * s->outputs * boost_tree_cost(s, params);
+        key = plan.key;
+    }
+    return at_least_one(units);
+}
+
+static int64_t boost_bytes(const struct family_shape *s, const double *params)
+{
+    double leaves = boost_leaves(params), rows = (double)s->rows, k = s->outputs;
+    double rounds = fmin(params[BOOST_ROUNDS], 18.0 / fmax(params[BOOST_LEARNING_RATE], 0.005));
+    double lanes = s->folds * (rows * (4 * k + 12.0) + rounds * k * (40 + 40 * fmin(leaves, rows)));
+    double slot = s->columns * 264.0 * 8, pool = fmin(96e6, slot * (leaves + 1));
+
+    if (slot * 3 > 96e6)
+        pool = 0;
+    return (int64_t)(lanes + rows * (4 * k + 20) + pool + 135168.0 + leaves * 2 * 130);
+}
+
+static const char *const boost_levels[] = {
+    "learning rate at least 0.1, early stopping on fold 0",
+    "the same on all folds",
+    "the learning rate itself on all folds",
+};
+
+/* clang-format off */
+static const double boost_first[][BOOST_PARAMS] = {
+/*    rate  rounds leaves depth leaf  rows  cols level  l1    l2   bins grow random smooth onehot */
+    { 0.1,   4000,  31,   16,  20,  1.0,  1.0, 1.0, 1e-4, 1.0,   2,   0,   0,   10,    4 },
+    { 0.1,   4000, 127,   16,  10,  1.0,  0.8, 1.0, 1e-4, 1.0,   2,   0,   0,   10,    4 },
+    { 0.05,  4000,  16,   16,  10,  0.8,  0.6, 1.0, 1e-4, 1.0,   2,   0,   0,   10,    4 },
+    { 0.05,  4000,  64,   16,   5,  0.9,  0.5, 1.0, 0.9,  1.9,   2,   0,   1,   10,    4 },
+    { 0.03,  4000, 128,   16,   3,  1.0,  0.9, 1.0, 1e-4, 1.0,   2,   0,   0,   10,    4 },
+    { 0.08,  4000,  31,    5,  10,  0.9,  0.7, 1.0, 1e-4, 1.0,   2,   0,   0,   10,    4 },
+};
+/* clang-format on */
+
+static const double *boost_portfolio(int i)
+{
+    return i >= 0 && i < (int)ARRAY_LEN(boost_first) ? boost_first[i] : NULL;
+}
+
+const struct family family_boost = {
+    .name = "boost",
+    .help = "gradient boosting over histograms",
+    .tasks = FT_ANY,
+    .params = boost_params,
+    .n_params = BOOST_PARAMS,
+    .levels = 3,
+    .level_help = boost_levels,
+    .cost = boost_cost,
+    .host_bytes = boost_bytes,
+    .plan = boost_plan,
+    .choose = boost_choose,
+    .portfolio = boost_portfolio,
+};
