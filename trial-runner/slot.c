@@ -15,6 +15,7 @@
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/event.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,0 +1,31 @@
+/* agent.h - the supervisor's talk with the controller: registers, asks for work by one long poll a device, renews and
+ * reports in one call, stops lanes when the lease has run out, drains. It reconnects for ever. main.c owns it. */
+#ifndef RUNNER_AGENT_H
+#define RUNNER_AGENT_H
+
+#include "base/loop.h"
+#include "proto/msg.h"
+#include "trial-runner/cache.h"
+#include "trial-runner/conf.h"
+#include "trial-runner/http.h"
+#include "trial-runner/work.h"
+
+struct agent;
+
+struct agent_conf {
+    struct loop *loop;
+    const struct runner_conf *conf;
+    struct http *http;
+    struct cache *cache;
+    const struct msg_device *devices; /* borrowed while it lives */
+    int n_devices;
+    const char *name;
+    uint64_t seed;                    /* of back-off and session */
+};
+/* Workers start at once; registration as soon as the loop runs. */
+struct agent *agent_new(const struct agent_conf *conf, struct err *err);
+void agent_free(struct agent *a); /* kills the workers; says nothing to the controller */
+/* Hands everything back and stops the loop when it is acknowledged or conf->drain_ms have passed. */
+void agent_drain(struct agent *a);
+
+#endif

@@ -1,0 +1,186 @@
+/* dataset.c - a worker's open learning problems, keyed by everything that decides their bytes. */
+#include "trial-runner/dataset.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KEPT_MAX = 4, KEY_BYTES = 900 };
+
+struct dataset {
+    char key[KEY_BYTES];
+    struct frame *frame, *test_frame;
+    struct ml_data *data;
+    char *target, *positive; /* ml_data borrows its spec's texts */
+    int refs;
+    int64_t used;
+};
+
+struct datasets {
+    int n;
+    int64_t clock, memory_bytes;
+    struct dataset *open[KEPT_MAX * 4];
+};
+
+static void dataset_close(struct dataset *d)
+{
+    ml_data_close(d->data);
+    frame_close(d->frame);
+    frame_close(d->test_frame);
+    mem_free(d->target);
+    mem_free(d->positive);
+    mem_free(d);
+}
+
+static void key_of(const struct msg_data *m, char out[KEY_BYTES])
+{
+    int n = snprintf(out, KEY_BYTES, "%s/%s/%s/%s/%s/%s/%.17g/%d/%" PRIu64, m->frame, m->test_frame,
+                     m->task, m->metric, m->target, m->positive, m->test_fraction, m->folds, m->split_seed);
+
+    CHECK(n > 0 && n < KEY_BYTES);
+}
+
+static int64_t bytes_of(const struct dataset *d)
+{
+    return ml_data_shared_bytes(d->data);
+}
+
+int64_t datasets_shared_bytes(const struct datasets *s)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < s->n; i++)
+        sum += bytes_of(s->open[i]);
+    return sum;
+}
+
+/* Makes room for one more, as far as unused ones allow. */
+static void shed(struct datasets *s)
+{
+    for (;;) {
+        bool is_tight = s->memory_bytes > 0 && datasets_shared_bytes(s) > s->memory_bytes / 2;
+        int oldest = -1;
+
+        for (int i = 0; i < s->n; i++) {
+            if (s->open[i]->refs == 0 && (oldest < 0 || s->open[i]->used < s->open[oldest]->used))
+                oldest = i;
+        }
+        if (oldest < 0 || (s->n < KEPT_MAX && !is_tight))
+            return;
+        dataset_close(s->open[oldest]);
+        s->open[oldest] = s->open[--s->n];
+    }
+}
+
+static int task_of(const char *name, enum ml_task *out, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum ml_task task;
+    } tasks[] = { { "binary", ML_BINARY }, { "multiclass", ML_MULTICLASS }, { "regression", ML_REGRESSION } };
+
+    for (size_t i = 0; i < ARRAY_LEN(tasks); i++) {
+        if (str_eq(name, tasks[i].name)) {
+            *out = tasks[i].task;
+            return 0;
+        }
+    }
+    return err_at(err, "data.task", "'%.16s' is not binary, multiclass or regression", name);
+}
+
+static struct dataset *dataset_open(const struct msg_data *m, const char *path, const char *test_path, struct err *err)
+{
+    struct dataset *d = mem_zalloc(sizeof *d);
+    struct ml_data_spec spec = { .test_fraction = m->test_fraction,
+                                 .folds = m->folds,
+                                 .split_seed = m->split_seed };
+
+    key_of(m, d->key);
+    d->target = mem_strdup(m->target);
+    d->positive = mem_strdup(m->positive);
+    spec.target = d->target;
+    spec.positive = d->positive;
+    if (task_of(m->task, &spec.task, err) < 0 || metric_parse(m->metric, &spec.metric, err) < 0)
+        goto fail;
+    d->frame = frame_open(path, err);
+    if (!d->frame)
+        goto fail;
+    spec.frame = d->frame;
+    if (test_path) {
+        d->test_frame = frame_open(test_path, err);
+        if (!d->test_frame)
+            goto fail;
+        spec.test_frame = d->test_frame;
+    }
+    d->data = ml_data_open(&spec, err);
+    if (d->data)
+        return d;
+fail:
+    dataset_close(d);
+    return NULL;
+}
+
+struct ml_data *dataset_get(struct datasets *s, const struct msg_data *spec, const char *path,
+                            const char *test_path, struct err *err)
+{
+    char key[KEY_BYTES];
+    struct dataset *d = NULL;
+
+    key_of(spec, key);
+    for (int i = 0; i < s->n && !d; i++) {
+        if (strcmp(s->open[i]->key, key) == 0)
+            d = s->open[i];
+    }
+    if (!d) {
+        if (!path) {
+            err_set(err, ERR_NOTFOUND, "the table is not here");
+            return NULL;
+        }
+        shed(s);
+        if (s->n == (int)ARRAY_LEN(s->open)) {
+            err_set(err, ERR_BUSY, "%d tables are in use", s->n);
+            return NULL;
+        }
+        d = dataset_open(spec, path, test_path, err);
+        if (!d)
+            return NULL;
+        s->open[s->n++] = d;
+    }
+    d->refs++;
+    d->used = ++s->clock;
+    return d->data;
+}
+
+void dataset_put(struct datasets *s, const struct ml_data *data)
+{
+    for (int i = 0; data && i < s->n; i++) {
+        if (s->open[i]->data == data) {
+            CHECK(s->open[i]->refs > 0);
+            s->open[i]->refs--;
+            return;
+        }
+    }
+    CHECK(!data);
+}
+
+struct datasets *datasets_new(int64_t memory_bytes)
+{
+    struct datasets *s = mem_zalloc(sizeof *s);
+
+    s->memory_bytes = memory_bytes;
+    return s;
+}
+
+void datasets_free(struct datasets *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->n; i++) {
+        CHECK(s->open[i]->refs == 0);
+        dataset_close(s->open[i]);
+    }
+    mem_free(s);
+}

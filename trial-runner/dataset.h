@@ -1,0 +1,20 @@
+/* dataset.h - the learning problems a worker keeps open: frame, split, and the matrices made from them once for all
+ * trials. A few are kept; the least recently used that no trial uses goes first. Worker only, one thread. */
+#ifndef RUNNER_DATASET_H
+#define RUNNER_DATASET_H
+
+#include "base/err.h"
+#include "ml/data.h"
+#include "proto/msg.h"
+
+struct datasets;
+
+struct datasets *datasets_new(int64_t memory_bytes);
+void datasets_free(struct datasets *s); /* CHECKs that none is in use */
+/* Opens or finds it; in use until dataset_put. test_path may be NULL. */
+struct ml_data *dataset_get(struct datasets *s, const struct msg_data *spec, const char *path,
+                            const char *test_path, struct err *err);
+void dataset_put(struct datasets *s, const struct ml_data *d); /* NULL is legal */
+int64_t datasets_shared_bytes(const struct datasets *s);
+
+#endif
