@@ -45,9 +45,8 @@ static const char *const kind_name[] = {
 
 void msg_event_init(struct msg_event *e)
 {
-    *e = (struct msg_event){
-        .value = NAN, .se = NAN, .select_value = NAN, .test_value = NAN, .test_se = NAN
-    };
+    memset(e, 0, sizeof *e);
+    e->value = e->se = e->select_value = e->test_value = e->test_se = NAN;
 }
 
 static void event_init(void *e)

@@ -2,7 +2,10 @@
  * ladder: 1..max. A family with one level (max = 1) runs to it and never competes in lower rungs.
  *
  * The caller, whenever a slot is free: resume() first, then start() of a new trial; retire() after each report. A
- * trial that ends in any way (failed, cancelled) is reported with that state, or its rung may wait for it for ever. */
+ * trial that ends in any way (failed, cancelled) is reported with that state, or its rung may wait for it for ever.
+ * resume() may name a trial whose PAUSE was decided but whose checkpoint is still on its way: the caller holds it back
+ * until it really is paused. A decision is a pure function of the calls so far, so deterministic studies make their calls
+ * in the order of virtual time. */
 #ifndef SEARCH_SCHEDULER_H
 #define SEARCH_SCHEDULER_H
 

@@ -1,0 +1,428 @@
+/* test_spec.c - the search spec: every key lands in its field, what is written reads back the same, and each of a table of
+ * bad specs gets one error with the path of the key. */
+#include "tests/unit.h"
+
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "proto/spec.h"
+#include "proto/yaml.h"
+
+#include <math.h>
+
+static int parse(struct spec *s, const char *yaml, struct err *err)
+{
+    json_t *j = yamlx_load(yaml, strlen(yaml), "spec", err);
+
+    if (!j)
+        fail_msg("%s", err->text);
+    int rc = spec_parse(s, j, err);
+    json_decref(j);
+    return rc;
+}
+
+static const char MINIMAL[] = "dataset: adult\ntarget: income\n";
+
+static void two_keys_are_enough(void **state)
+{
+    struct err err = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse(&s, MINIMAL, &err), 0);
+    assert_string_equal(s.name, "adult");
+    assert_string_equal(s.dataset, "adult");
+    assert_string_equal(s.target, "income");
+    assert_int_equal(s.task, TASK_AUTO);
+    assert_string_equal(s.metric, "");
+    assert_int_equal(s.validation, VAL_AUTO);
+    assert_int_equal(s.folds, 5);
+    assert_true(s.holdout_fraction == 0.2);
+    assert_int_equal(s.budget_time_ms, 600000);
+    assert_int_equal(s.budget_trials, 0);
+    assert_string_equal(s.sampler, "random");
+    assert_string_equal(s.scheduler, "none");
+    assert_int_equal(s.parallel, 0);
+    assert_int_equal(s.seed, 0);
+    assert_null(s.space);
+    assert_null(s.columns);
+    assert_false(spec_is_deterministic(&s));
+    spec_fini(&s);
+}
+
+static void every_key_lands_in_its_field(void **state)
+{
+    struct err err = { 0 };
+    struct spec s;
+    int rc = parse(&s,
+                   "name: my-study\ndataset: adult\ntarget: income\n"
+                   "columns: {zip: categorical, id: ignore, age: numeric}\n"
+                   "positive: '>50K'\ntask: binary\nmetric: logloss\n"
+                   "validation: {kind: holdout, fraction: 0.3}\ntest: {fraction: 0.25}\n"
+                   "budget: {time: 90s, trials: 500, trial_time: 1500ms, trial_memory: 8GiB}\n"
+                   "stop: {score: 0.95, no_gain_trials: 100}\npriority: -3\n"
+                   "sampler: {kind: tpe, startup: 20}\nscheduler: {kind: hyperband, eta: 3}\n"
+                   "seed: 9007199254740992\ndeterministic: false\nparallel: 8\n"
+                   "space:\n  - {family: boost, rounds: 2000}\n  - {family: linear}\n"
+                   "enqueue:\n  - {family: boost, leaves: 31}\n",
+                   &err);
+
+    (void)state;
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(s.name, "my-study");
+    assert_int_equal(json_object_size(s.columns), 3);
+    assert_string_equal(s.positive, ">50K");
+    assert_int_equal(s.task, TASK_BINARY);
+    assert_string_equal(s.metric, "logloss");
+    assert_int_equal(s.validation, VAL_HOLDOUT);
+    assert_true(s.holdout_fraction == 0.3);
+    assert_true(s.test_fraction == 0.25);
+    assert_int_equal(s.budget_time_ms, 90000);
+    assert_int_equal(s.budget_trials, 500);
+    assert_int_equal(s.trial_time_ms, 1500);
+    assert_int_equal(s.trial_memory_bytes, INT64_C(8) << 30);
+    assert_true(s.has_stop_score && s.stop_score == 0.95);
+    assert_int_equal(s.stop_no_gain_trials, 100);
+    assert_int_equal(s.priority, -3);
+    assert_string_equal(s.sampler, "tpe");
+    assert_int_equal(json_integer_value(json_object_get(s.sampler_options, "startup")), 20);
+    assert_string_equal(s.scheduler, "hyperband");
+    assert_int_equal(json_object_size(s.scheduler_options), 1);
+    assert_int_equal(s.seed, INT64_C(1) << 53);
+    assert_int_equal(s.deterministic, TRI_OFF);
+    assert_int_equal(s.parallel, 8);
+    assert_int_equal(json_array_size(s.space), 2);
+    assert_int_equal(json_array_size(s.enqueue), 1);
+    spec_fini(&s);
+    spec_fini(&s); /* twice is legal */
+}
+
+static void words_and_objects_mean_the_same(void **state)
+{
+    static const struct {
+        const char *a, *b;
+    } pairs[] = {
+        { "validation: kfold", "validation: {kind: kfold, folds: 5}" },
+        { "validation: holdout", "validation: {kind: holdout, fraction: 0.2}" },
+        { "validation: auto", "validation: {kind: auto}" },
+        { "validation: auto", "validation: {}" },
+        { "validation: auto", "validation: null" },
+        { "test: none", "test: null" },
+        { "sampler: tpe", "sampler: {kind: tpe}" },
+        { "budget: {time: 10m}", "budget: {time: 600}" },
+        { "budget: {time: 0.5}", "budget: {time: 500ms}" },
+        { "budget: {trials: 3, time: 0}", "budget: {trials: 3}" },
+        { "budget: {trials: 3, trial_memory: 1024}", "budget: {trials: 3, trial_memory: 1KiB}" },
+        { "budget: {}", "budget: {time: 10m}" },
+        { "space: auto", "space: null" },
+        { "parallel: auto", "" },
+        { "deterministic: auto", "" },
+        { "metric: auto", "" },
+        { "task: auto", "" },
+        { "columns: {}", "" },
+        { "stop: {}", "" },
+    };
+    char text[300];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+        struct spec a, b;
+        struct err err = { 0 };
+        (void)snprintf(text, sizeof text, "%s%s", MINIMAL, pairs[i].a);
+        if (parse(&a, text, &err) < 0)
+            fail_msg("%s: %s", pairs[i].a, err.text);
+        (void)snprintf(text, sizeof text, "%s%s", MINIMAL, pairs[i].b);
+        if (parse(&b, text, &err) < 0)
+            fail_msg("%s: %s", pairs[i].b, err.text);
+        json_t *x = spec_json_new(&a), *y = spec_json_new(&b);
+        if (!json_equal(x, y))
+            fail_msg("%s is not %s", pairs[i].a, pairs[i].b);
+        json_decref(x);
+        json_decref(y);
+        spec_fini(&a);
+        spec_fini(&b);
+    }
+}
+
+static void determinism_follows_the_budget(void **state)
+{
+    static const struct {
+        const char *extra;
+        bool want;
+    } cases[] = {
+        { "budget: {trials: 10}", true },
+        { "budget: {time: 10s}", false },
+        { "budget: {trials: 10, time: 10s}", false },
+        { "budget: {trials: 10, trial_time: 5s}", false },
+        { "budget: {trials: 10}\ndeterministic: false", false },
+        { "budget: {trials: 10}\ndeterministic: true", true },
+    };
+    char text[300];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = { 0 };
+        struct spec s;
+        (void)snprintf(text, sizeof text, "%s%s", MINIMAL, cases[i].extra);
+        assert_int_equal(parse(&s, text, &err), 0);
+        assert_int_equal(spec_is_deterministic(&s), cases[i].want);
+        spec_fini(&s);
+    }
+}
+
+/* ---- there and back ---- */
+
+static void random_searcher(struct rng *r, char *kind, json_t **options)
+{
+    str_copy(kind, 32, rng_below(r, 2) ? "tpe" : "random");
+    if (rng_below(r, 2))
+        *options = json_pack("{s:i,s:f}", "a", (int)rng_below(r, 9), "b", rng_unit(r));
+}
+
+static void random_limits(struct rng *r, struct spec *s)
+{
+    s->budget_trials = 1 + rng_below(r, 1000);
+    s->budget_time_ms = rng_below(r, 2) ? 0 : 1 + rng_below(r, 1u << 30);
+    s->trial_time_ms = rng_below(r, 2) ? 0 : 1 + rng_below(r, 1u << 30);
+    s->trial_memory_bytes = rng_below(r, 2) ? 0 : (int64_t)(rng_u64(r) >> 1);
+    s->has_stop_score = rng_below(r, 2);
+    s->stop_score = s->has_stop_score ? rng_normal(r) : 0;
+    s->stop_no_gain_trials = rng_below(r, 3);
+    s->deterministic = (enum spec_tri)rng_below(r, 3);
+    if (s->deterministic == TRI_ON)
+        s->budget_time_ms = s->trial_time_ms = 0;
+}
+
+static void random_spec(struct rng *r, struct spec *s)
+{
+    spec_init(s);
+    str_copy(s->name, sizeof s->name, "n-1");
+    str_copy(s->dataset, sizeof s->dataset, "data.v2");
+    str_copy(s->target, sizeof s->target, "the \"target\" ü");
+    if (rng_below(r, 2))
+        s->columns = json_pack("{s:s,s:s}", "a", "ignore", "b.c", "numeric");
+    s->task = (enum spec_task)rng_below(r, 4);
+    if (s->task != TASK_REGRESSION && rng_below(r, 2))
+        str_copy(s->positive, sizeof s->positive, "yes");
+    if (rng_below(r, 2))
+        str_copy(s->metric, sizeof s->metric, s->task == TASK_REGRESSION ? "mae" : "f1");
+    s->validation = (enum spec_validation)rng_below(r, 3);
+    if (s->validation == VAL_KFOLD)
+        s->folds = 2 + (int)rng_below(r, 19);
+    if (s->validation == VAL_HOLDOUT)
+        s->holdout_fraction = 0.01 + rng_unit(r) * 0.49;
+    uint32_t test = rng_below(r, 3);
+    if (test == 1)
+        str_copy(s->test_dataset, sizeof s->test_dataset, "held");
+    if (test == 2)
+        s->test_fraction = 0.01 + rng_unit(r) * 0.8;
+    random_limits(r, s);
+    s->priority = (int)rng_below(r, 2001) - 1000;
+    random_searcher(r, s->sampler, &s->sampler_options);
+    random_searcher(r, s->scheduler, &s->scheduler_options);
+    s->seed = rng_u64(r) >> 11;
+    s->parallel = (int)rng_below(r, 4097);
+    if (rng_below(r, 2))
+        s->space = json_pack("[{s:s,s:{s:[f,f]}}]", "family", "boost", "lr", "log", 0.1, 0.5);
+    if (rng_below(r, 2))
+        s->enqueue = json_pack("[{s:s}]", "family", "linear");
+}
+
+static void what_is_written_reads_back_the_same(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 7);
+    for (int round = 0; round < 500; round++) {
+        struct err err = { 0 };
+        struct spec a, b;
+        random_spec(&r, &a);
+        json_t *x = spec_json_new(&a);
+        char *text = jsonx_dump(x);
+        json_t *wire = jsonx_load(text, strlen(text), "wire", &err);
+        if (spec_parse(&b, wire, &err) < 0)
+            fail_msg("%s: %s", text, err.text);
+        json_t *y = spec_json_new(&b);
+        assert_true(json_equal(x, y));
+        assert_int_equal(a.seed, b.seed);
+        assert_int_equal(a.budget_time_ms, b.budget_time_ms);
+        assert_int_equal(a.trial_memory_bytes, b.trial_memory_bytes);
+        assert_true(a.holdout_fraction == b.holdout_fraction && a.test_fraction == b.test_fraction);
+        assert_true(a.stop_score == b.stop_score && a.has_stop_score == b.has_stop_score);
+        assert_int_equal(spec_is_deterministic(&a), spec_is_deterministic(&b));
+        json_decref(x);
+        json_decref(y);
+        json_decref(wire);
+        mem_free(text);
+        spec_fini(&a);
+        spec_fini(&b);
+    }
+}
+
+static void a_dataset_given_by_hash_names_the_study_by_its_start(void **state)
+{
+    struct err err = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(
+        parse(&s,
+              "dataset: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"
+              "target: y\n",
+              &err),
+        0);
+    assert_string_equal(s.name, "study-0123456789ab");
+    spec_fini(&s);
+}
+
+/* ---- bad ones ---- */
+
+static void bad_specs_get_one_error_with_the_path(void **state)
+{
+    static const struct {
+        const char *extra, *where, *text; /* added to MINIMAL; text: a part of the message */
+    } cases[] = {
+        { "nme: x", "nme", "did you mean name" },
+        { "budget: {tiem: 10m}", "budget.tiem", "did you mean time" },
+        { "validation: {kind: kfold, fold: 3}", "validation.fold", "folds" },
+        { "test: {fractoin: 0.2}", "test.fractoin", "fraction" },
+        { "stop: {scor: 1}", "stop.scor", "score" },
+        { "zebra: 1", "zebra", "unknown key" },
+        { "name: '../x'", "name", "no name" },
+        { "name: ''", "name", "no name" },
+        { "name: 7", "name", "text" },
+        { "positive: [a]", "positive", "text" },
+        { "positive: yes\ntask: regression", "positive", "regression" },
+        { "columns: [a]", "columns", "object" },
+        { "columns: {a: number}", "columns.a", "numeric" },
+        { "columns: {a: null}", "columns.a", "numeric" },
+        { "columns: {a: 1}", "columns.a", "text" },
+        { "columns: {income: ignore}", "columns", "target" },
+        { "task: clasification", "task", "multiclass" },
+        { "task: [binary]", "task", "text" },
+        { "metric: acuracy", "metric", "accuracy" },
+        { "metric: 7", "metric", "text" },
+        { "metric: auc\ntask: regression", "metric", "regression" },
+        { "metric: rmse\ntask: binary", "metric", "binary" },
+        { "validation: cv", "validation", "kfold" },
+        { "validation: 5", "validation", "text" },
+        { "validation: {kind: kfold, folds: 1}", "validation.folds", "2" },
+        { "validation: {kind: kfold, folds: 21}", "validation.folds", "20" },
+        { "validation: {kind: kfold, folds: 2.5}", "validation.folds", "whole" },
+        { "validation: {folds: 5}", "validation.folds", "kfold" },
+        { "validation: {kind: kfold, fraction: 0.2}", "validation.fraction", "holdout" },
+        { "validation: {kind: holdout, fraction: 0}", "validation.fraction", "0.01" },
+        { "validation: {kind: holdout, fraction: 0.6}", "validation.fraction", "0.5" },
+        { "validation: {kind: holdout, fraction: x}", "validation.fraction", "number" },
+        { "validation: {kind: 7}", "validation.kind", "text" },
+        { "test: some", "test", "none" },
+        { "test: 0.25", "test", "text" },
+        { "test: {}", "test", "needs" },
+        { "test: {fraction: 1}", "test.fraction", "0.9" },
+        { "test: {fraction: -0.1}", "test.fraction", "0.01" },
+        { "test: {dataset: a b}", "test.dataset", "no name" },
+        { "test: {dataset: d, fraction: 0.2}", "test", "not both" },
+        { "budget: 10m", "budget", "object" },
+        { "budget: {time: ten}", "budget.time", "duration" },
+        { "budget: {time: -1}", "budget.time", "year" },
+        { "budget: {time: 1e12}", "budget.time", "year" },
+        { "budget: {time: 9999999d}", "budget.time", "" },
+        { "budget: {time: [1]}", "budget.time", "duration" },
+        { "budget: {trials: -1}", "budget.trials", "0" },
+        { "budget: {trials: 1.5}", "budget.trials", "whole" },
+        { "budget: {trials: '5'}", "budget.trials", "whole" },
+        { "budget: {trial_memory: 8 elephants}", "budget.trial_memory", "size" },
+        { "budget: {trial_memory: -1}", "budget.trial_memory", "0" },
+        { "budget: {trial_memory: true}", "budget.trial_memory", "whole" },
+        { "stop: {score: high}", "stop.score", "number" },
+        { "stop: {no_gain_trials: -1}", "stop.no_gain_trials", "0" },
+        { "stop: 3", "stop", "object" },
+        { "priority: 1001", "priority", "1000" },
+        { "sampler: 7", "sampler", "text" },
+        { "sampler: {startup: 3}", "sampler.kind", "required" },
+        { "sampler: {kind: tpe, startup: many}", "sampler.startup", "number" },
+        { "scheduler: {kind: [a]}", "scheduler.kind", "text" },
+        { "scheduler: {kind: a, b: {c: 1}}", "scheduler.b", "number" },
+        { "seed: -1", "seed", "0" },
+        { "seed: 9007199254740993", "seed", "9007199254740992" },
+        { "seed: abc", "seed", "whole" },
+        { "deterministic: maybe", "deterministic", "auto" },
+        { "deterministic: 1", "deterministic", "auto" },
+        { "deterministic: true\nbudget: {time: 10s}", "deterministic", "seconds" },
+        { "deterministic: true\nbudget: {trials: 5, trial_time: 1s}", "deterministic", "seconds" },
+        { "deterministic: true", "deterministic", "budget.trials" },
+        { "parallel: 0", "parallel", "1" },
+        { "parallel: 5000", "parallel", "4096" },
+        { "parallel: many", "parallel", "whole" },
+        { "space: all", "space", "list" },
+        { "space: {}", "space", "list" },
+        { "space: []", "space", "empty" },
+        { "space: [boost]", "space[0]", "object" },
+        { "space: [{family: boost}, {rounds: 7}]", "space[1].family", "required" },
+        { "space: [{family: 7}]", "space[0].family", "text" },
+        { "enqueue: [7]", "enqueue[0]", "object" },
+        { "enqueue: []", "enqueue", "empty" },
+        { "enqueue: yes", "enqueue", "list" },
+    };
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = { 0 };
+        struct spec s;
+        (void)snprintf(text, sizeof text, "%s%s", MINIMAL, cases[i].extra);
+        if (parse(&s, text, &err) == 0)
+            fail_msg("accepted: %s", cases[i].extra);
+        assert_int_equal(err.code, ERR_ARG);
+        if (!str_eq(err.where, cases[i].where))
+            fail_msg("%s: at \"%s\"", cases[i].extra, err.where);
+        if (!strstr(err.text, cases[i].text))
+            fail_msg("%s: says \"%s\"", cases[i].extra, err.text);
+    }
+}
+
+static void a_spec_needs_dataset_and_target(void **state)
+{
+    static const struct {
+        const char *text, *where;
+    } cases[] = {
+        { "[]", "" },
+        { "7", "" },
+        { "null", "" },
+        { "{}", "dataset" },
+        { "target: y", "dataset" },
+        { "dataset: d", "target" },
+        { "dataset: d\ntarget: ''", "target" },
+        { "dataset: a/b.csv\ntarget: y", "dataset" },
+        { "dataset: null\ntarget: y", "dataset" },
+        { "dataset: d\ntarget: 7", "target" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = { 0 };
+        struct spec s;
+        if (parse(&s, cases[i].text, &err) == 0)
+            fail_msg("accepted: %s", cases[i].text);
+        if (!str_eq(err.where, cases[i].where))
+            fail_msg("%s: at \"%s\"", cases[i].text, err.where);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_keys_are_enough),
+        cmocka_unit_test(every_key_lands_in_its_field),
+        cmocka_unit_test(words_and_objects_mean_the_same),
+        cmocka_unit_test(determinism_follows_the_budget),
+        cmocka_unit_test(what_is_written_reads_back_the_same),
+        cmocka_unit_test(a_dataset_given_by_hash_names_the_study_by_its_start),
+        cmocka_unit_test(bad_specs_get_one_error_with_the_path),
+        cmocka_unit_test(a_spec_needs_dataset_and_target),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
