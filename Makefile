@@ -21,7 +21,7 @@ T ?=
 F ?=
 UNIT ?=
 PREFIX ?= /usr/local
-FUZZ_SECONDS = $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
+fuzz_seconds = $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
 
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA ?= $(if $(SAN)$(COV),0,$(if $(NVCC),1,0))
@@ -177,9 +177,11 @@ $B/libassay-cuda.so: $(CUDA_SRCS:%=$B/%.o) $B/libassay-ml.a
 # Needs only gcc and nvcc: plain programs ml/cuda/check*.c, each says what agreed and exits non-zero if not.
 gpu-check:
 ifeq ($(NVCC),)
-	@echo "gpu-check: nvcc not found, skipped"
+	@echo "gpu-check: nvcc not found, skipped"; echo "0 passed, 0 failed, 1 skipped"
+else ifeq ($(CUDA_SRCS),)
+	@echo "gpu-check: ml/cuda/ holds no sources yet, skipped"; echo "0 passed, 0 failed, 1 skipped"
 else
-	@$(MAKE) --no-print-directory NO_PKGS=1 CUDA=1 $(CUDA_CHECKS:%.c=$B/%) $B/libassay-cuda.so
+	@+$(AGAIN) NO_PKGS=1 CUDA=1 $(CUDA_CHECKS:%.c=$B/%) $B/libassay-cuda.so
 	@set -e; for c in $(CUDA_CHECKS:%.c=$B/%); do ASSAY_CUDA=$B/libassay-cuda.so $$c; done
 endif
 
@@ -243,7 +245,7 @@ build-fuzz: $(FUZZ_PICKED:%=$B/tests/fuzz/fuzz_%)
 
 fuzz:
 	@+$(FUZZ_MAKE) build-fuzz
-	@tests/fuzz/run.sh fuzz build/clang-fuzzer-no-link-address-undefined $(FUZZ_SECONDS) $(FUZZ_PICKED)
+	@tests/fuzz/run.sh fuzz build/clang-fuzzer-no-link-address-undefined $(fuzz_seconds) $(FUZZ_PICKED)
 
 # How much of the file named in the harness's "covers:" line the kept corpus reaches.
 fuzz-cover:

@@ -3,7 +3,7 @@
 # under the sanitizers, a short fuzz of every harness over its kept corpus. Every step runs even when one
 # before it failed; ends with "N passed, N failed, N skipped" over test cases and the other steps.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 mkdir -p build
 passed=0 failed=0 skipped=0
 jobs=${JOBS:-$(nproc)}
@@ -47,6 +47,7 @@ step gcc make -j"$jobs" WERROR=1 all build-tests
 step tests make -s -j"$jobs" WERROR=1 run-tests
 step address address_tests
 step thread thread_tests
+export KEEP=0 # a check leaves the tree as it was
 step fuzz make -s -j"$jobs" WERROR=1 SECONDS="${FUZZ_SECONDS:-15}" fuzz
 step gpu make -s gpu-check
 

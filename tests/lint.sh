@@ -2,7 +2,7 @@
 # Format, analysis and house rules. `tests/lint.sh` looks at the files that differ from the main branch (or at
 # all, when there is no such branch or nothing differs); `tests/lint.sh all` at all. Prints what is wrong.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 
 sources() { git ls-files '*.c' '*.h' '*.cu' '*.cuh'; }
 changed() {

@@ -2,7 +2,7 @@
 # Runs the fuzz harnesses that `make fuzz` built, or reports what their corpora cover.
 #   run.sh fuzz BUILD SECONDS NAME...    new finds that reach more code stay in tests/fuzz/corpus/NAME/
 #   run.sh cover BUILD 0 NAME...         lines of the file named by "covers:" in fuzz_NAME.c that the corpus reaches
-# A crash is kept as build/fuzz-NAME-*; ends with "N passed, N failed, N skipped" of harnesses.
+# KEEP=0 leaves the corpora as they are. A crash is kept as build/fuzz-NAME-*; ends with "N passed, N failed, N skipped" of harnesses.
 set -u
 mode=$1 build=$2 seconds=$3
 shift 3
@@ -18,7 +18,7 @@ fuzz_one() { # name
     # Finds go to a scratch folder first; only those that add coverage are merged into the kept corpus.
     if "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -max_len=16384 \
         -print_final_stats=1 -artifact_prefix="build/fuzz-$1-" "${dict[@]}" "$scratch" "$corpus" >"$log" 2>&1; then
-        "$build/tests/fuzz/fuzz_$1" -merge=1 -max_len=4096 "$corpus" "$scratch" >>"$log" 2>&1
+        [ "${KEEP:-1}" = 0 ] || "$build/tests/fuzz/fuzz_$1" -merge=1 -max_len=4096 "$corpus" "$scratch" >>"$log" 2>&1
         printf 'ok    fuzz_%-12s %s runs, %s inputs in the corpus\n' "$1" \
             "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$(find "$corpus" -type f | wc -l)"
         passed=$((passed + 1))
