@@ -61,7 +61,7 @@ FOLDERS := base proto search store ml ml/cpu controller trial-runner web cli
 SRCS := $(filter-out cli/main.c,$(wildcard $(addsuffix /*.c,$(FOLDERS))))
 ASMS := $(wildcard $(addsuffix /*.S,$(FOLDERS)))
 TEST_SRCS := $(shell find tests -name 'test_*.c' 2>/dev/null | sort)
-RIG_SRCS := $(filter-out tests/fuzz/% tests/bench/%,$(shell find tests -name '*.c' ! -name 'test_*' 2>/dev/null | sort))
+RIG_SRCS := $(filter-out tests/fuzz/% tests/bench/% tests/cuda/%,$(shell find tests -name '*.c' ! -name 'test_*' 2>/dev/null | sort))
 SCRIPT_TESTS := $(shell find tests -mindepth 2 -name 'test_*.sh' -o -mindepth 2 -name 'test_*.mjs' 2>/dev/null | sort)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
@@ -91,13 +91,13 @@ MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench fuzz build-fuzz \
         fuzz-cover install clean gpu-check cuda need-packages
 
--include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda))
+-include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
 
 OBJS = $(SRCS:%=$B/%.o) $(ASMS:%=$B/%.o) $(EXTRA_OBJS)
 
 all: $(PROGRAM) $(B)/libassay.a cuda
 ifneq ($(PROGRAM),)
-	@mkdir -p build && for n in assay assayd assay-runner; do ln -sfn $(notdir $B)/$$n build/$$n; done
+	@$(if $(SAN)$(COV),,for n in assay assayd assay-runner; do ln -sfn $(notdir $B)/$$n build/$$n; done)
 else
 	@echo "no cli/main.c yet: only the library was built"
 endif
@@ -224,7 +224,8 @@ $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 	$Q$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -o $@
 
 bench: all $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS)))
-	@set -e; for b in $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS))); do echo "== $$b"; $$b; done
+	@set -e; for b in $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS) $(wildcard tests/bench/bench_*.sh))); do \
+	    echo "== $$b"; B=$B $$b; done
 
 # ---- fuzz: clang's libFuzzer over tests/fuzz/fuzz_*.c, corpus kept in tests/fuzz/corpus/<name>/ ----
 
