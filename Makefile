@@ -201,7 +201,7 @@ deps-dev:
 
 run: deps
 	@+$(AGAIN) all
-	@cli/first-run.sh
+	@cli/first-run.sh $B/assay
 
 dev: deps
 	@+$(AGAIN) all
@@ -218,6 +218,9 @@ build-tests: $(TESTS) $(if $(SCRIPTS),all)
 
 run-tests: build-tests
 	@B=$B T='$(T)' SAN='$(SAN)' tests/run.sh $(TESTS) $(SCRIPTS)
+
+bench-%:
+	@+$(AGAIN) bench T=bench_$*
 
 $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 	$(call say,link,$@)

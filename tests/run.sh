@@ -2,7 +2,7 @@
 # Runs test programs (cmocka) and test scripts (.sh, .mjs), one line each, and ends with the plain line
 # "N passed, N failed, N skipped" of test cases. Called by `make test`; also: B=build/gcc tests/run.sh PROGRAM...
 #
-#   B           folder of the build              TEST_LIMIT   seconds a program may take (default 120)
+#   B           folder of the build              TEST_LIMIT   seconds a program may take (default 120; 300 for a script)
 #   JOBS        programs at once                 ASSAY_TEST_SEED   seed of the randomised tests
 #
 # Every program gets a folder of its own in TMPDIR, which is kept when it fails. A script exits 0, or 77 for
@@ -15,6 +15,7 @@ B=${B:-build/gcc}
 T=${T:-}
 SAN=${SAN:-}
 limit=${TEST_LIMIT:-120}
+script_limit=${TEST_LIMIT:-300}
 [ -n "$SAN" ] && limit=$((limit * 4))
 export ASSAY_TEST_SEED=${ASSAY_TEST_SEED:-$((RANDOM * 32768 + RANDOM))}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=0:allocator_may_return_null=1}
@@ -76,6 +77,7 @@ report() { # name status counts ms dir
 run_one() { # program number
     local name=$1 dir=$WORK/$2 start end status counts
     local -a cmd=("$1")
+    case $1 in *.sh | *.mjs) limit=$script_limit ;; esac
     mkdir -p "$dir/tmp"
     case $1 in
     *.sh) cmd=(bash "$1") ;;
