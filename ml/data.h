@@ -26,14 +26,14 @@ struct ml_data_spec {
 struct ml_data {
     struct ml_data_spec spec;
     int64_t rows;            /* of the frame */
-    int64_t n_train;         /* rows that are not test rows */
+    int64_t n_train;         /* rows to train on: neither test rows nor without a target */
     int k_folds;             /* effective */
     int n_classes;           /* 2 for binary, 0 for regression */
     int n_outputs;           /* scores per row a model gives: 1 or n_classes */
     char **classes;          /* in the artifact's order: binary {negative, positive}, multiclass sorted by text (numeric text by value) */
-    double *y;               /* [rows] class index or target value */
-    uint8_t *fold;           /* [rows] */
-    struct prep *prep;       /* fitted on all non-test rows */
+    double *y;               /* [rows] class index or target value; NaN where it is missing */
+    uint8_t *fold;           /* [rows] 0..k-1, SPLIT_TEST, SPLIT_NONE (no target) */
+    struct prep *prep;       /* fitted on the training rows */
     struct ml_shared *shared; /* private: matrices made on demand */
 };
 
