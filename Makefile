@@ -23,6 +23,7 @@ UNIT ?=
 PREFIX ?= /usr/local
 fuzz_seconds = $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
 
+CXX := $(if $(filter clang,$(notdir $(CC))),clang++,g++)
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA ?= $(if $(SAN)$(COV),0,$(if $(NVCC),1,0))
 NVCC_ARCHS ?= 75 80 90
@@ -60,7 +61,7 @@ LIBS_ALL = $(PKG_LIBS) -ldl -lm $(LIBS)
 FOLDERS := base proto search store ml ml/cpu controller trial-runner web cli
 SRCS := $(filter-out cli/main.c,$(wildcard $(addsuffix /*.c,$(FOLDERS))))
 ASMS := $(wildcard $(addsuffix /*.S,$(FOLDERS)))
-TEST_SRCS := $(shell find tests -name 'test_*.c' 2>/dev/null | sort)
+TEST_SRCS := $(shell find tests $(if $(SAN),-path tests/cuda -prune -o) -name 'test_*.c' -print 2>/dev/null | sort)
 RIG_SRCS := $(filter-out tests/fuzz/% tests/bench/% tests/cuda/%,$(shell find tests -name '*.c' ! -name 'test_*' 2>/dev/null | sort))
 SCRIPT_TESTS := $(shell find tests -mindepth 2 -name 'test_*.sh' -o -mindepth 2 -name 'test_*.mjs' 2>/dev/null | sort)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
@@ -173,6 +174,29 @@ $B/ml/cuda/%.c.o: CFLAGS += -isystem $(CUDA_HOME)/include
 $B/libassay-cuda.so: $(CUDA_SRCS:%=$B/%.o) $B/libassay-ml.a
 	$(call say,link,$@)
 	$Q$(CC) -shared -Wl,-Bsymbolic,-z,defs $(LDFLAGS_ALL) $^ $(CUDA_LIBS) -o $@
+
+# The kernels for tests on a machine without a GPU: the same .cu files as C++ over tests/cuda/emu.h. Without sanitizers:
+# fibers switch stacks, which they do not follow.
+EMU_OBJS := $(CUDA_SRCS:%=$B/emu/%.o) $B/emu/tests/cuda/emu.cpp.o
+EMU_FLAGS = -O2 -g -ffp-contract=off -fPIC -pthread -I. -MMD -MP -DASSAY_EMULATE
+
+$B/emu/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(call say,emu,$<)
+	$Q$(CXX) -std=c++17 $(EMU_FLAGS) -x c++ -c $< -o $@
+$B/emu/%.cpp.o: %.cpp
+	@mkdir -p $(@D)
+	$(call say,c++,$<)
+	$Q$(CXX) -std=c++17 -Wall -Wextra $(EMU_FLAGS) -c $< -o $@
+$B/emu/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(call say,cc,$<)
+	$Q$(CC) -std=c17 -D_GNU_SOURCE $(WARN) $(EMU_FLAGS) -c $< -o $@
+
+$B/tests/cuda/%: $B/emu/tests/cuda/%.c.o $(EMU_OBJS) $B/libassay-ml.a
+	@mkdir -p $(@D)
+	$(call say,link,$@)
+	$Q$(CXX) $(LDFLAGS_ALL) $^ -ldl -lm -lcmocka -o $@
 
 # Needs only gcc and nvcc: plain programs ml/cuda/check*.c, each says what agreed and exits non-zero if not.
 gpu-check:

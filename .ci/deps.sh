@@ -3,8 +3,8 @@
 # run; `deps.sh dev` = also to lint, fuzz, measure coverage and drive the page in a browser.
 set -eu
 
-want="gcc make pkg-config libsqlite3-dev libevent-dev libjansson-dev libcurl4-openssl-dev libyaml-dev \
-zlib1g-dev libssl-dev libcmocka-dev sqlite3 curl ca-certificates"
+want="gcc g++ make pkg-config libsqlite3-dev libevent-dev libjansson-dev libcurl4-openssl-dev libyaml-dev \
+zlib1g-dev libssl-dev libcmocka-dev sqlite3 curl jq procps ca-certificates"
 if [ "${1:-}" = dev ]; then
     want="$want clang clang-format clang-tidy llvm libclang-rt-14-dev lcov shellcheck git"
     command -v chromium >/dev/null 2>&1 || want="$want chromium"

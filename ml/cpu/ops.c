@@ -1,0 +1,126 @@
+/* ops.c - the CPU's table of operations (ml/ops.h). The families call the kernels of this folder directly, with more
+ * context (tiles, masks); this table is what parity is measured on and what small callers use. */
+#include "ml/ops.h"
+
+#include "base/mem.h"
+#include "ml/fmath.h"
+
+#include <string.h>
+
+struct ml_ctx {
+    int index;
+};
+
+static int cpu_count(int *n, struct err *err)
+{
+    (void)err;
+    *n = 1;
+    return 0;
+}
+
+static int cpu_get_device(int index, struct ml_device *out, struct err *err)
+{
+    if (index != 0)
+        return err_set(err, ERR_NOTFOUND, "no CPU device %d", index);
+    memset(out, 0, sizeof(*out));
+    memcpy(out->name, "CPU", 4);
+    memcpy(out->numeric_class, "cpu", 4);
+    return 0;
+}
+
+static struct ml_ctx *cpu_open(int index, struct err *err)
+{
+    (void)err;
+    struct ml_ctx *c = mem_zalloc(sizeof(*c));
+    c->index = index;
+    return c;
+}
+
+static void cpu_close(struct ml_ctx *c)
+{
+    mem_free(c);
+}
+
+static int cpu_alloc(struct ml_ctx *c, size_t bytes, void **out, struct err *err)
+{
+    (void)c;
+    *out = mem_try_alloc(bytes);
+    return *out ? 0 : err_set(err, ERR_NOMEM, "%zu bytes", bytes);
+}
+
+static void cpu_release(struct ml_ctx *c, void *p)
+{
+    (void)c;
+    mem_try_free(p);
+}
+
+static int cpu_put(struct ml_ctx *c, void *device, const void *host, size_t bytes, struct err *err)
+{
+    (void)c, (void)err;
+    if (bytes > 0)
+        memcpy(device, host, bytes);
+    return 0;
+}
+
+static int cpu_get(struct ml_ctx *c, void *host, const void *device, size_t bytes, struct err *err)
+{
+    return cpu_put(c, host, device, bytes, err);
+}
+
+static int cpu_wait(struct ml_ctx *c, struct err *err)
+{
+    (void)c, (void)err;
+    return 0;
+}
+
+static int cpu_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
+                            struct err *err)
+{
+    (void)c, (void)err;
+    for (int64_t i = 0; i < n; i++, z += k, p += k) {
+        float top = z[0], sum = 0;
+        for (int j = 1; j < k; j++)
+            top = z[j] > top ? z[j] : top;
+        for (int j = 0; j < k; j++) {
+            p[j] = fm_exp(z[j] - top);
+            sum += p[j];
+        }
+        for (int j = 0; j < k; j++)
+            p[j] /= sum;
+    }
+    return 0;
+}
+
+static int cpu_hist_nodes(struct ml_ctx *c, const uint8_t *bins, int64_t stride, int cols,
+                          const int32_t *rows, const int64_t *from, int n_nodes, int64_t max_rows,
+                          const uint32_t *q, int64_t *hist, struct err *err)
+{
+    (void)c, (void)err, (void)max_rows;
+    memset(hist, 0, (size_t)n_nodes * (size_t)cols * 256 * sizeof(*hist));
+    for (int m = 0; m < n_nodes; m++, hist += (size_t)cols * 256) {
+        for (int64_t i = from[m]; i < from[m + 1]; i++) {
+            const uint8_t *b = bins + rows[i] * stride;
+            uint32_t w = q[rows[i]];
+            int64_t word = (int64_t)(int32_t)(w & 0xffff0000u) * 65536 + (int64_t)(w & 0xffffu);
+            for (int j = 0; j < cols; j++)
+                hist[(size_t)j * 256 + b[j]] += word;
+        }
+    }
+    return 0;
+}
+
+const struct ml_ops ml_cpu_ops = {
+    .abi = ML_OPS_ABI,
+    .backend = "cpu",
+    .device_count = cpu_count,
+    .device_get = cpu_get_device,
+    .open = cpu_open,
+    .close = cpu_close,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .put = cpu_put,
+    .get = cpu_get,
+    .wait = cpu_wait,
+    .softmax_rows = cpu_softmax_rows,
+    .hist_nodes = cpu_hist_nodes,
+};

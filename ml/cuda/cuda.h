@@ -1,0 +1,37 @@
+/* cuda.h - private to the CUDA half: the context, the error idiom, the launchers that device.c puts into the table. */
+#ifndef ML_CUDA_CUDA_H
+#define ML_CUDA_CUDA_H
+
+#include "ml/ops.h"
+
+#ifdef ASSAY_EMULATE
+#include "tests/cuda/emu.h"
+#else
+#include <cuda_runtime_api.h>
+#endif
+
+struct ml_ctx {
+    int index;
+    cudaStream_t stream;
+    int multiprocessors;
+    size_t shared_bytes; /* per block, opt-in */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 0, or -1 with the call, its place and CUDA's own words. */
+int cuda_check(cudaError_t rc, const char *what, const char *file, int line, struct err *err);
+#define cuda_try(call, err) cuda_check((call), #call, __FILE__, __LINE__, (err))
+
+int cuda_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
+                      struct err *err);
+int cuda_hist_nodes(struct ml_ctx *c, const uint8_t *bins, int64_t stride, int cols,
+                    const int32_t *rows, const int64_t *from, int n_nodes, int64_t max_rows,
+                    const uint32_t *q, int64_t *hist, struct err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,128 @@
+/* device.c - devices, memory and copies of the CUDA half, and the table it exports. Plain C: no kernel here. A missing or too
+ * old driver, or no device, means zero devices; every other failure is an error with CUDA's words. */
+#include "ml/cuda/cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cuda_check(cudaError_t rc, const char *what, const char *file, int line, struct err *err)
+{
+    if (rc == cudaSuccess)
+        return 0;
+    return err_set(err, rc == cudaErrorMemoryAllocation ? ERR_NOMEM : ERR_DEVICE, "%s (%s:%d): %s",
+                   what, file, line, cudaGetErrorString(rc));
+}
+
+static int cuda_count(int *n, struct err *err)
+{
+    cudaError_t rc = cudaGetDeviceCount(n);
+
+    if (rc == cudaErrorInsufficientDriver || rc == cudaErrorNoDevice ||
+        rc == cudaErrorStubLibrary) {
+        *n = 0;
+        return 0;
+    }
+    return cuda_try(rc, err);
+}
+
+static int cuda_get_device(int index, struct ml_device *out, struct err *err)
+{
+    struct cudaDeviceProp prop;
+    size_t free_bytes = 0, total_bytes = 0;
+
+    if (cuda_try(cudaSetDevice(index), err) < 0 ||
+        cuda_try(cudaGetDeviceProperties(&prop, index), err) < 0 ||
+        cuda_try(cudaMemGetInfo(&free_bytes, &total_bytes), err) < 0)
+        return -1;
+    memset(out, 0, sizeof(*out));
+    out->index = index;
+    snprintf(out->name, sizeof(out->name), "%.63s", prop.name);
+    snprintf(out->numeric_class, sizeof(out->numeric_class), "cuda-sm%d%d", prop.major, prop.minor);
+    out->memory_bytes = (int64_t)total_bytes;
+    out->free_bytes = (int64_t)free_bytes;
+    return 0;
+}
+
+static void cuda_close(struct ml_ctx *c)
+{
+    if (!c)
+        return;
+    if (c->stream)
+        cudaStreamDestroy(c->stream);
+    free(c);
+}
+
+static struct ml_ctx *cuda_open(int index, struct err *err)
+{
+    struct ml_ctx *c = calloc(1, sizeof(*c));
+    int shared = 0;
+
+    if (!c) {
+        err_set(err, ERR_NOMEM, "context");
+        return NULL;
+    }
+    c->index = index;
+    if (cuda_try(cudaSetDevice(index), err) < 0 ||
+        cuda_try(cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, index),
+                 err) < 0 ||
+        cuda_try(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, index),
+                 err) < 0 ||
+        cuda_try(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), err) < 0) {
+        cuda_close(c);
+        return NULL;
+    }
+    c->shared_bytes = (size_t)shared;
+    return c;
+}
+
+static int cuda_alloc(struct ml_ctx *c, size_t bytes, void **out, struct err *err)
+{
+    (void)c;
+    return cuda_try(cudaMalloc(out, bytes ? bytes : 1), err);
+}
+
+static void cuda_release(struct ml_ctx *c, void *p)
+{
+    (void)c;
+    cudaFree(p);
+}
+
+static int cuda_put(struct ml_ctx *c, void *device, const void *host, size_t bytes, struct err *err)
+{
+    return cuda_try(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, c->stream), err);
+}
+
+static int cuda_wait(struct ml_ctx *c, struct err *err)
+{
+    return cuda_try(cudaStreamSynchronize(c->stream), err);
+}
+
+static int cuda_get(struct ml_ctx *c, void *host, const void *device, size_t bytes, struct err *err)
+{
+    if (cuda_try(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, c->stream), err) < 0)
+        return -1;
+    return cuda_wait(c, err);
+}
+
+static const struct ml_ops ops = {
+    .abi = ML_OPS_ABI,
+    .backend = "cuda",
+    .device_count = cuda_count,
+    .device_get = cuda_get_device,
+    .open = cuda_open,
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .put = cuda_put,
+    .get = cuda_get,
+    .wait = cuda_wait,
+    .softmax_rows = cuda_softmax_rows,
+    .hist_nodes = cuda_hist_nodes,
+};
+
+const struct ml_ops *assay_cuda_ops(void);
+const struct ml_ops *assay_cuda_ops(void)
+{
+    return &ops;
+}

@@ -1,0 +1,20 @@
+/* gpu.h - what a kernel file includes: the CUDA runtime under nvcc, the emulation of tests/cuda when built for tests on a
+ * machine without a GPU (ASSAY_EMULATE). Rules that keep one source good for both: kernels are C plus LAUNCH; no early
+ * return before a barrier; no collective in divergent code; atomics on int, unsigned, unsigned long long and float only. */
+#ifndef ML_CUDA_GPU_H
+#define ML_CUDA_GPU_H
+
+#ifdef ASSAY_EMULATE
+#include "tests/cuda/emu.h"
+#else
+#include <cuda_runtime.h>
+#define LAUNCH(kernel, grid, block, smem, stream, ...) \
+    kernel<<<(grid), (block), (smem), (stream)>>>(__VA_ARGS__)
+#define DYN_SHARED(type, name)                                    \
+    extern __shared__ __align__(16) unsigned char gpu_dyn_smem[]; \
+    type *name = (type *)gpu_dyn_smem
+#endif
+
+#include "ml/cuda/cuda.h"
+
+#endif

@@ -1,0 +1,61 @@
+/* hist.cu - hist_nodes (contract in ml/ops.h): histograms of all nodes of all lanes in one launch.
+ * Grid = (column groups, row tiles, nodes). A block keeps its columns' 256 bins in shared memory as two 32-bit sums, g and
+ * h, adds its rows with integer atomics (any order, equal bits) and adds what is not zero to global memory: the packed
+ * 64-bit word, again a whole number. A tile has so few rows that no 32-bit sum can overflow: |g|, h < 2^16, 2^15 rows. */
+#include "ml/cuda/gpu.h"
+
+enum { HIST_BINS = 256, HIST_GROUP = 16, HIST_TILE_ROWS = 16384, HIST_THREADS = 256 };
+
+__global__ void hist_nodes_kernel(const uint8_t *bins, int64_t stride, int cols,
+                                  const int32_t *rows, const int64_t *from, const uint32_t *q,
+                                  unsigned long long *hist)
+{
+    DYN_SHARED(int, sums); /* [2][group][256] */
+    int first = (int)blockIdx.x * HIST_GROUP, node = (int)blockIdx.z;
+    int width = cols - first < HIST_GROUP ? cols - first : HIST_GROUP;
+    int cells = width * HIST_BINS;
+    int64_t begin = from[node] + (int64_t)blockIdx.y * HIST_TILE_ROWS, end = from[node + 1];
+
+    if (end > begin + HIST_TILE_ROWS)
+        end = begin + HIST_TILE_ROWS;
+    for (int i = (int)threadIdx.x; i < 2 * cells; i += (int)blockDim.x)
+        sums[i] = 0;
+    __syncthreads();
+    for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+        int32_t row = rows[i];
+        const uint8_t *b = bins + row * stride + first;
+        uint32_t word = q[row];
+        int g = (int)(int16_t)(word >> 16), h = (int)(word & 0xffffu);
+        for (int j = 0; j < width; j++) {
+            atomicAdd(&sums[j * HIST_BINS + b[j]], g);
+            atomicAdd(&sums[cells + j * HIST_BINS + b[j]], h);
+        }
+    }
+    __syncthreads();
+    unsigned long long *out = hist + ((size_t)node * (size_t)cols + (size_t)first) * HIST_BINS;
+    for (int i = (int)threadIdx.x; i < cells; i += (int)blockDim.x) {
+        long long g = sums[i], h = sums[cells + i];
+        if (g != 0 || h != 0)
+            atomicAdd(&out[i], (unsigned long long)(g * 4294967296LL + h));
+    }
+}
+
+extern "C" int cuda_hist_nodes(struct ml_ctx *c, const uint8_t *bins, int64_t stride, int cols,
+                               const int32_t *rows, const int64_t *from, int n_nodes,
+                               int64_t max_rows, const uint32_t *q, int64_t *hist, struct err *err)
+{
+    size_t bytes = (size_t)n_nodes * (size_t)cols * HIST_BINS * sizeof(*hist);
+    unsigned groups = (unsigned)((cols + HIST_GROUP - 1) / HIST_GROUP);
+    unsigned tiles = (unsigned)((max_rows + HIST_TILE_ROWS - 1) / HIST_TILE_ROWS);
+
+    if (n_nodes == 0 || cols == 0)
+        return 0;
+    if (cuda_try(cudaMemsetAsync(hist, 0, bytes, c->stream), err) < 0)
+        return -1;
+    if (tiles == 0)
+        return 0;
+    LAUNCH(hist_nodes_kernel, dim3(groups, tiles, (unsigned)n_nodes), HIST_THREADS,
+           2 * HIST_GROUP * HIST_BINS * sizeof(int), c->stream, bins, stride, cols, rows, from, q,
+           (unsigned long long *)hist);
+    return cuda_try(cudaGetLastError(), err);
+}

@@ -1,0 +1,35 @@
+/* softmax.cu - softmax_rows (contract in ml/ops.h). One thread per row: classes are few, and the ascending sum of the
+ * contract leaves no parallelism inside a row; rows are plenty. */
+#include "ml/cuda/gpu.h"
+#include "ml/fmath.h"
+
+__global__ void softmax_rows_kernel(const float *z, float *p, int64_t n, int k)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        const float *a = z + i * k;
+        float *b = p + i * k;
+        float top = a[0], sum = 0;
+        for (int j = 1; j < k; j++)
+            top = a[j] > top ? a[j] : top;
+        for (int j = 0; j < k; j++) {
+            b[j] = fm_exp(a[j] - top);
+            sum += b[j];
+        }
+        for (int j = 0; j < k; j++)
+            b[j] /= sum;
+    }
+}
+
+extern "C" int cuda_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
+                                 struct err *err)
+{
+    int64_t blocks = (n + 255) / 256, most = 8LL * c->multiprocessors;
+
+    if (n == 0)
+        return 0;
+    LAUNCH(softmax_rows_kernel, (unsigned)(blocks < most ? blocks : most), 256, 0, c->stream, z, p,
+           n, k);
+    return cuda_try(cudaGetLastError(), err);
+}

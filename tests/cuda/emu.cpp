@@ -1,0 +1,369 @@
+/* emu.cpp - the scheduler of emu.h: a block's threads are fibers with stacks of their own, switched by a few instructions on
+ * x86-64 and by swapcontext elsewhere. Memory of the "device" is one arena that is unreadable outside copies and launches. */
+#include "tests/cuda/emu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+emu_fiber *emu_self;
+emu_block *emu_here;
+
+static enum emu_order order = EMU_FORWARD;
+static uint64_t order_seed = 1;
+
+enum { STACK_BYTES = 64 << 10, MAX_THREADS = 1024, MAX_DYNAMIC = 227 << 10 };
+static const size_t ARENA_BYTES = (size_t)1 << 30;
+
+extern "C" void emu_order_set(enum emu_order o, uint64_t seed)
+{
+    order = o;
+    order_seed = seed ? seed : 1;
+}
+
+/* ---- fibers ---- */
+
+#if defined(__x86_64__)
+extern "C" void emu_switch(void **save, void *to);
+__asm__(".text\n"
+        ".globl emu_switch\n"
+        "emu_switch:\n"
+        "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+        "  movq %rsp, (%rdi)\n"
+        "  movq %rsi, %rsp\n"
+        "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+        "  ret\n");
+
+static void *fiber_stack_new(unsigned char *stack, void (*entry)(void))
+{
+    void **sp = (void **)((uintptr_t)(stack + STACK_BYTES) & ~(uintptr_t)15);
+    *--sp = NULL;
+    *--sp = (void *)entry;
+    for (int i = 0; i < 6; i++)
+        *--sp = NULL;
+    return sp;
+}
+#else
+#include <ucontext.h>
+static ucontext_t contexts[MAX_THREADS + 1];
+static size_t contexts_used;
+static void emu_switch(void **save, void *to)
+{
+    ucontext_t here;
+    *save = &here;
+    swapcontext(&here, (ucontext_t *)to);
+}
+static void *fiber_stack_new(unsigned char *stack, void (*entry)(void))
+{
+    ucontext_t *c = &contexts[contexts_used++ % MAX_THREADS];
+    getcontext(c);
+    c->uc_stack.ss_sp = stack;
+    c->uc_stack.ss_size = STACK_BYTES;
+    c->uc_link = NULL;
+    makecontext(c, entry, 0);
+    return c;
+}
+#endif
+
+static void yield_to_scheduler(void)
+{
+    emu_switch(&emu_self->stack_pointer, emu_here->scheduler);
+}
+
+static void fiber_entry(void)
+{
+    emu_here->body(emu_here->arg);
+    emu_self->state = EMU_DONE;
+    emu_here->live--;
+    emu_here->warps[emu_self->linear / 32].exited |= 1u << (emu_self->linear % 32);
+    yield_to_scheduler();
+    abort(); /* a finished fiber never runs again */
+}
+
+static void die(const char *what)
+{
+    const emu_block *b = emu_here;
+    int shown = 0;
+
+    fprintf(stderr, "emulation: kernel %s, block (%u,%u,%u): %s\n", b->kernel, b->index.x,
+            b->index.y, b->index.z, what);
+    for (unsigned i = 0; i < b->threads && shown < 4; i++) {
+        const emu_fiber *f = &b->fibers[i];
+        if (f->state == EMU_AT_BARRIER || f->state == EMU_AT_WARP) {
+            fprintf(stderr, "  thread %u waits at line %d (%s)\n", i, f->line,
+                    f->state == EMU_AT_BARRIER ? "block" : "warp");
+            shown++;
+        }
+    }
+    exit(3);
+}
+
+void emu_barrier(int site, int line)
+{
+    emu_block *b = emu_here;
+
+    emu_self->site = site;
+    emu_self->line = line;
+    emu_self->state = EMU_AT_BARRIER;
+    if (b->arrived == 0)
+        b->barrier_site = site;
+    else if (b->barrier_site != site)
+        die("threads of one block wait at different barriers");
+    b->arrived++;
+    yield_to_scheduler();
+}
+
+void emu_warp_wait(uint32_t mask, int line)
+{
+    unsigned lane = emu_self->linear % 32, lanes = emu_here->threads - (emu_self->linear - lane);
+    emu_warp *w = &emu_here->warps[emu_self->linear / 32];
+    uint32_t there = lanes >= 32 ? 0xffffffffu : (1u << lanes) - 1,
+             need = mask & there & ~w->exited;
+
+    emu_self->line = line;
+    w->arrived |= 1u << lane;
+    if ((w->arrived & need) ==
+        need) { /* the last one in goes on; the others see the generation move */
+        w->arrived &= ~need;
+        w->generation++;
+        return;
+    }
+    emu_self->state = EMU_AT_WARP;
+    emu_self->warp_generation = w->generation;
+    yield_to_scheduler();
+}
+
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (uint32_t)(*state >> 33);
+}
+
+static void put_in_order(unsigned *turn, unsigned n, uint64_t *random)
+{
+    if (order != EMU_RANDOM)
+        return;
+    for (unsigned i = n - 1; i > 0; i--) {
+        unsigned j = next_random(random) % (i + 1), t = turn[i];
+        turn[i] = turn[j];
+        turn[j] = t;
+    }
+}
+
+/* Lets every ready fiber run once; returns how many did. */
+static unsigned run_ready(emu_block *b, const unsigned *turn)
+{
+    unsigned ran = 0;
+
+    for (unsigned k = 0; k < b->threads; k++) {
+        emu_fiber *f = &b->fibers[turn[k]];
+        if (f->state == EMU_AT_WARP && b->warps[f->linear / 32].generation != f->warp_generation)
+            f->state = EMU_READY;
+        if (f->state == EMU_READY) {
+            emu_self = f;
+            ran++;
+            emu_switch(&b->scheduler, f->stack_pointer);
+        }
+    }
+    return ran;
+}
+
+static unsigned open_barrier(emu_block *b)
+{
+    if (b->live == 0 || b->arrived != b->live)
+        return 0;
+    b->arrived = 0;
+    for (unsigned i = 0; i < b->threads; i++)
+        if (b->fibers[i].state == EMU_AT_BARRIER)
+            b->fibers[i].state = EMU_READY;
+    return 1;
+}
+
+static void run_block(emu_block *b, unsigned char *stacks)
+{
+    unsigned turn[MAX_THREADS];
+    uint64_t random =
+        order_seed + b->index.x * 7919u + b->index.y * 104729u + b->index.z * 1299709u;
+
+    emu_here = b;
+    b->live = b->threads;
+    b->arrived = 0;
+    memset(b->warps, 0, sizeof(*b->warps) * ((b->threads + 31) / 32));
+    for (unsigned i = 0; i < b->threads; i++) {
+        emu_fiber *f = &b->fibers[i];
+        memset(f, 0, sizeof(*f));
+        f->linear = i;
+        f->thread.x = i % b->size.x;
+        f->thread.y = i / b->size.x % b->size.y;
+        f->thread.z = i / (b->size.x * b->size.y);
+        f->stack_pointer = fiber_stack_new(stacks + (size_t)STACK_BYTES * i, fiber_entry);
+        turn[i] = order == EMU_BACKWARD ? b->threads - 1 - i : i;
+    }
+    while (b->live > 0) {
+        put_in_order(turn, b->threads, &random);
+        unsigned ran = run_ready(b, turn);
+        if (open_barrier(b) + ran == 0 && b->live > 0)
+            die("no thread can go on: a divergent barrier or a partial warp mask");
+    }
+}
+
+/* ---- device memory ---- */
+
+static unsigned char *arena;
+static size_t arena_used;
+static int open_count, live_allocations;
+
+static void arena_open(bool on)
+{
+    if (!arena) {
+        arena = (unsigned char *)mmap(NULL, ARENA_BYTES, PROT_NONE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (arena == MAP_FAILED)
+            abort();
+    }
+    bool change = on ? open_count++ == 0 : --open_count == 0;
+    if (change && arena_used > 0)
+        mprotect(arena, (arena_used + 4095) & ~(size_t)4095,
+                 on ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
+                void (*body)(void *), void *arg)
+{
+    static emu_fiber fibers[MAX_THREADS];
+    static emu_warp warps[MAX_THREADS / 32];
+    static unsigned char *stacks;
+    emu_block b = {};
+
+    b.threads = block.x * block.y * block.z;
+    if (b.threads == 0 || b.threads > MAX_THREADS || dynamic_bytes > MAX_DYNAMIC ||
+        grid.y > 65535 || grid.z > 65535) {
+        fprintf(stderr,
+                "emulation: %s cannot be launched with %u threads, %zu bytes, grid %u x %u x %u\n",
+                kernel, b.threads, dynamic_bytes, grid.x, grid.y, grid.z);
+        exit(3);
+    }
+    if (!stacks)
+        stacks =
+            (unsigned char *)mmap(NULL, (size_t)MAX_THREADS * STACK_BYTES, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    b.kernel = kernel;
+    b.grid = grid;
+    b.size = block;
+    b.fibers = fibers;
+    b.warps = warps;
+    b.body = body;
+    b.arg = arg;
+    b.dynamic = (unsigned char *)aligned_alloc(64, (dynamic_bytes + 127) & ~(size_t)63);
+    arena_open(true);
+    for (b.index.z = 0; b.index.z < grid.z; b.index.z++)
+        for (b.index.y = 0; b.index.y < grid.y; b.index.y++)
+            for (b.index.x = 0; b.index.x < grid.x; b.index.x++) {
+                memset(b.dynamic, 0xff, dynamic_bytes);
+                run_block(&b, stacks);
+            }
+    arena_open(false);
+    free(b.dynamic);
+}
+
+extern "C" cudaError_t cudaMalloc(void **out, size_t n)
+{
+    size_t at = (arena_used + 4095) & ~(size_t)4095;
+
+    if (at + n > ARENA_BYTES)
+        return cudaErrorMemoryAllocation;
+    arena_open(true);
+    arena_open(false);
+    *out = arena + at;
+    arena_used = at + n;
+    live_allocations++;
+    arena_open(true);
+    memset(*out, 0xff, n);
+    arena_open(false);
+    return cudaSuccess;
+}
+
+extern "C" cudaError_t cudaFree(void *p)
+{
+    if (p && --live_allocations == 0)
+        arena_used = 0; /* a test frees all it took; then the arena starts anew */
+    return cudaSuccess;
+}
+
+extern "C" int emu_device_bytes_live(void)
+{
+    return live_allocations;
+}
+
+extern "C" cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, int kind,
+                                       cudaStream_t stream)
+{
+    (void)kind, (void)stream;
+    arena_open(true);
+    memcpy(to, from, n);
+    arena_open(false);
+    return cudaSuccess;
+}
+
+extern "C" cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t stream)
+{
+    (void)stream;
+    arena_open(true);
+    memset(p, value, n);
+    arena_open(false);
+    return cudaSuccess;
+}
+
+/* ---- the rest of the runtime ---- */
+
+extern "C" cudaError_t cudaGetDeviceCount(int *n)
+{
+    *n = 1;
+    return cudaSuccess;
+}
+extern "C" cudaError_t cudaSetDevice(int index)
+{
+    return index == 0 ? cudaSuccess : cudaErrorNoDevice;
+}
+extern "C" cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int index)
+{
+    memset(out, 0, sizeof(*out));
+    snprintf(out->name, sizeof(out->name), "emulation");
+    return cudaSetDevice(index);
+}
+extern "C" cudaError_t cudaDeviceGetAttribute(int *out, int attribute, int index)
+{
+    *out = attribute == cudaDevAttrMultiProcessorCount ? 2 : MAX_DYNAMIC;
+    return cudaSetDevice(index);
+}
+extern "C" cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    *total_bytes = ARENA_BYTES;
+    *free_bytes = ARENA_BYTES - arena_used;
+    return cudaSuccess;
+}
+extern "C" cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
+{
+    (void)flags;
+    *out = NULL;
+    return cudaSuccess;
+}
+extern "C" cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    (void)stream;
+    return cudaSuccess;
+}
+extern "C" cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    (void)stream;
+    return cudaSuccess;
+}
+extern "C" cudaError_t cudaGetLastError(void)
+{
+    return cudaSuccess;
+}
+extern "C" const char *cudaGetErrorString(cudaError_t rc)
+{
+    return rc == cudaErrorMemoryAllocation ? "out of memory" : "emulated error";
+}

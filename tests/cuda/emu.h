@@ -1,0 +1,165 @@
+/* emu.h - CUDA on a CPU, for tests: the kernels of ml/cuda run unchanged, every CUDA thread a fiber, blocks one after another.
+ * It checks what a GPU does not: threads of a block that wait at different barriers, partial-mask collectives that would
+ * hang, host code that touches device memory (it is unreadable outside copies and launches), reads of fresh memory (it is
+ * filled with 0xff). Fibers run forward, backward or in a seeded random order (emu_order): results must not depend on it.
+ *
+ * The runtime calls below are the subset that ml/cuda/device.c uses; streams run at once. Included through ml/cuda/gpu.h
+ * (C++) or ml/cuda/cuda.h (C) when ASSAY_EMULATE is defined. One OS thread. */
+#ifndef TESTS_CUDA_EMU_H
+#define TESTS_CUDA_EMU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int cudaError_t;
+typedef void *cudaStream_t;
+enum {
+    cudaSuccess = 0,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorStubLibrary = 34,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorNoDevice = 100
+};
+enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum { cudaStreamNonBlocking = 1 };
+enum { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+struct cudaDeviceProp {
+    char name[256];
+    int major, minor;
+};
+
+cudaError_t cudaGetDeviceCount(int *n);
+cudaError_t cudaSetDevice(int index);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int index);
+cudaError_t cudaDeviceGetAttribute(int *out, int attribute, int index);
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
+cudaError_t cudaMalloc(void **out, size_t n);
+cudaError_t cudaFree(void *p);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, int kind, cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaGetLastError(void);
+const char *cudaGetErrorString(cudaError_t rc);
+
+/* For tests. */
+enum emu_order { EMU_FORWARD, EMU_BACKWARD, EMU_RANDOM };
+void emu_order_set(enum emu_order order, uint64_t seed);
+int emu_device_bytes_live(void); /* allocations not yet freed */
+
+#ifdef __cplusplus
+}
+
+/* ---- what a kernel sees ---- */
+
+#define __global__ static
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __restrict__ __restrict
+#define __shared__ static thread_local
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c)
+    {
+    }
+};
+struct emu_uint3 {
+    unsigned x, y, z;
+};
+
+struct emu_warp {
+    uint32_t arrived, exited, generation;
+    uint64_t slot[32];
+};
+enum emu_state { EMU_READY, EMU_AT_BARRIER, EMU_AT_WARP, EMU_DONE };
+struct emu_fiber {
+    void *stack_pointer;
+    emu_uint3 thread;
+    unsigned linear;
+    emu_state state;
+    uint32_t warp_generation;
+    int site, line;
+};
+struct emu_block {
+    const char *kernel;
+    emu_uint3 index;
+    dim3 grid, size;
+    unsigned threads, live, arrived;
+    int barrier_site;
+    emu_fiber *fibers;
+    emu_warp *warps;
+    unsigned char *dynamic;
+    void *scheduler; /* saved stack pointer */
+    void (*body)(void *);
+    void *arg;
+};
+extern emu_fiber *emu_self;
+extern emu_block *emu_here;
+
+#define threadIdx (emu_self->thread)
+#define blockIdx  (emu_here->index)
+#define blockDim  (emu_here->size)
+#define gridDim   (emu_here->grid)
+
+/* A barrier is known by its site, not its line: two on one line are two. */
+void emu_barrier(int site, int line);
+void emu_warp_wait(uint32_t mask, int line);
+#define __syncthreads()        emu_barrier(__COUNTER__, __LINE__)
+#define __syncwarp(mask)       emu_warp_wait((mask), __LINE__)
+#define DYN_SHARED(type, name) type *name = (type *)emu_here->dynamic
+
+void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
+                void (*body)(void *), void *arg);
+template <class F>
+void emu_run(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes, F f)
+{
+    emu_launch(
+        kernel, grid, block, dynamic_bytes, [](void *p) { (*(F *)p)(); }, &f);
+}
+#define LAUNCH(kernel, grid, block, smem, stream, ...) \
+    ((void)(stream), emu_run(#kernel, (grid), (block), (smem), [=] { kernel(__VA_ARGS__); }))
+
+/* Warp collectives: publish, wait for the mask, read, wait again. */
+template <class T>
+T emu_exchange(uint32_t mask, T value, int source, int line)
+{
+    static_assert(sizeof(T) <= 8, "collectives move at most 64 bits");
+    emu_warp *w = &emu_here->warps[emu_self->linear / 32];
+    uint64_t word = 0;
+    __builtin_memcpy(&word, &value, sizeof(value));
+    w->slot[emu_self->linear % 32] = word;
+    emu_warp_wait(mask, line);
+    T out = value;
+    if (source >= 0 && source < 32 && ((mask >> source) & 1))
+        __builtin_memcpy(&out, &w->slot[source], sizeof(out));
+    emu_warp_wait(mask, line);
+    return out;
+}
+#define __shfl_sync(m, v, s) emu_exchange((m), (v), (int)((s)&31), __LINE__)
+#define __shfl_down_sync(m, v, d) \
+    emu_exchange((m), (v), (int)(emu_self->linear & 31) + (int)(d), __LINE__)
+#define __shfl_xor_sync(m, v, d) \
+    emu_exchange((m), (v), (int)((emu_self->linear & 31) ^ (unsigned)(d)), __LINE__)
+
+inline int atomicAdd(int *p, int v)
+{
+    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
+inline unsigned atomicAdd(unsigned *p, unsigned v)
+{
+    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
+inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long v)
+{
+    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
+#endif
+#endif
