@@ -1,0 +1,575 @@
+/* fake_ctl.h - controller/api.h in memory, so that web/ is tested alone: what it calls, when it answers, what
+ * it does when a commit fails or a client leaves. Included by one file of a test program, instead of
+ * linking controller/. A study named err-N makes the call fail with err code N. */
+#ifndef TESTS_WEB_FAKE_CTL_H
+#define TESTS_WEB_FAKE_CTL_H
+
+#include "base/base.h"
+#include "base/io.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/api.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FAKE_MAX = 4096 };
+
+struct fake_after {
+    void (*on_done)(void *arg, bool ok, const struct err *err);
+    void *arg;
+};
+struct fake_event {
+    int64_t seq, study;
+    char event[24], json[200];
+};
+struct ctl_wait {
+    void (*on_grant)(void *arg, json_t *grant_new, const struct err *err);
+    void *arg;
+    struct ctl *ctl;
+};
+struct ctl_sub {
+    int64_t study;
+    void (*on_event)(void *arg, int64_t seq, const char *event, const char *json);
+    void *arg;
+    struct ctl_sub *next;
+};
+struct ctl {
+    struct loop *loop;
+    char dir[200];
+    bool is_busy, commit_fails, grants_at_once, end_fails;
+    int begins, keeps, undos, commits, cancels, calls;
+    int open; /* savepoints; at most 1 */
+    struct fake_after after[FAKE_MAX];
+    int n_after;
+    struct ctl_wait *wait;
+    struct ctl_sub *subs;
+    struct fake_event *events;
+    int n_events;
+    void (*hashed)(void *arg, int64_t bytes, const struct err *err);
+    void *hashed_arg;
+    bool hash_waits; /* the test calls fake_hash_done */
+    int links;
+    int rows;       /* of the leaderboard */
+    char last[400]; /* the last call and its arguments */
+};
+
+#define SAY(ctl, ...) ((ctl)->calls++, (void)!snprintf((ctl)->last, sizeof(ctl)->last, __VA_ARGS__))
+
+static void fake_turn(void *arg)
+{
+    struct ctl *ctl = arg;
+    struct err err = { 0 };
+    int n = ctl->n_after;
+    struct fake_after *list = mem_dup(ctl->after, sizeof ctl->after);
+
+    ctl->n_after = 0;
+    ctl->commits++;
+    err_set(&err, ERR_IO, "disk said no");
+    for (int i = 0; i < n; i++)
+        list[i].on_done(list[i].arg, !ctl->commit_fails, ctl->commit_fails ? &err : NULL);
+    mem_free(list);
+}
+
+static struct ctl *fake_ctl_new(struct loop *loop, const char *dir)
+{
+    struct ctl *ctl = mem_zalloc(sizeof *ctl);
+    char path[300];
+
+    ctl->loop = loop;
+    str_copy(ctl->dir, sizeof ctl->dir, dir);
+    ctl->events = mem_array(30000, sizeof *ctl->events);
+    ctl->rows = 3;
+    (void)!snprintf(path, sizeof path, "%s/blobs", dir);
+    CHECK(io_mkdirs(path, 0700, NULL) == 0);
+    loop_turn_hook(loop, fake_turn, ctl);
+    return ctl;
+}
+
+static void fake_ctl_free(struct ctl *ctl)
+{
+    CHECK(!ctl->subs && !ctl->wait && ctl->open == 0);
+    mem_free(ctl->events);
+    mem_free(ctl);
+}
+
+static void __attribute__((unused))
+fake_emit(struct ctl *ctl, int64_t study, const char *event, const char *json)
+{
+    struct fake_event *e = &ctl->events[ctl->n_events];
+
+    e->seq = ++ctl->n_events;
+    e->study = study;
+    str_copy(e->event, sizeof e->event, event);
+    str_copy(e->json, sizeof e->json, json);
+    for (struct ctl_sub *s = ctl->subs, *next; s; s = next) {
+        next = s->next;
+        if (s->study == 0 || s->study == study)
+            s->on_event(s->arg, e->seq, event, e->json);
+    }
+}
+
+static void __attribute__((unused)) fake_grant(struct ctl *ctl, json_t *grant)
+{
+    struct ctl_wait *w = ctl->wait;
+
+    CHECK(w);
+    ctl->wait = NULL;
+    w->on_grant(w->arg, grant, NULL);
+    mem_free(w);
+}
+
+static void __attribute__((unused)) fake_hash_done(struct ctl *ctl)
+{
+    CHECK(ctl->hashed);
+    ctl->hashed(ctl->hashed_arg, 5, NULL);
+    ctl->hashed = NULL;
+}
+
+static int fake_fails(const char *ref, struct err *err)
+{
+    int64_t code = 0;
+
+    if (!str_starts(ref, "err-"))
+        return 0;
+    CHECK(str_i64(ref + 4, 1, ERR_CODES - 1, &code, NULL) == 0);
+    if (code == ERR_ARG)
+        return err_at(err, "budget.time", "not a duration");
+    return err_set(err, (enum err_code)code, "failed as asked");
+}
+
+static json_t *fake_study(const char *name)
+{
+    return json_pack("{s:i, s:s, s:s}", "id", 7, "name", name, "state", "running");
+}
+
+/* ---- api.h ---- */
+
+void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *, bool, const struct err *), void *arg)
+{
+    CHECK(ctl->n_after < FAKE_MAX);
+    ctl->after[ctl->n_after++] = (struct fake_after){ on_done, arg };
+    loop_turn_mark(ctl->loop);
+}
+int ctl_request_begin(struct ctl *ctl, struct err *err)
+{
+    (void)err;
+    CHECK(ctl->open == 0);
+    ctl->open++;
+    ctl->begins++;
+    return 0;
+}
+int ctl_request_end(struct ctl *ctl, bool keep, struct err *err)
+{
+    CHECK(ctl->open == 1);
+    ctl->open--;
+    if (keep && ctl->end_fails)
+        return err_set(err, ERR_FULL, "disk full");
+    *(keep ? &ctl->keeps : &ctl->undos) += 1;
+    return 0;
+}
+struct loop *ctl_loop(struct ctl *ctl)
+{
+    return ctl->loop;
+}
+const char *ctl_data_dir(const struct ctl *ctl)
+{
+    return ctl->dir;
+}
+bool ctl_admits(const struct ctl *ctl)
+{
+    return !ctl->is_busy;
+}
+int ctl_token_role(struct ctl *ctl, const char *token, enum ctl_role *role, char *name, size_t size,
+                   struct err *err)
+{
+    static const char *const tokens[] = { "-", "viewer-token", "runner-token", "user-token",
+                                          "admin-token" };
+
+    (void)ctl, (void)err;
+    *role = CTL_NOBODY;
+    for (int i = 1; i <= CTL_ADMIN; i++) {
+        if (strcmp(tokens[i], token) == 0)
+            *role = (enum ctl_role)i;
+    }
+    str_copy(name, size, token);
+    return 0;
+}
+int ctl_token_new(struct ctl *ctl, const char *name, const char *role, json_t **out,
+                  struct err *err)
+{
+    (void)err;
+    SAY(ctl, "token_new %s %s", name, role);
+    *out = json_pack("{s:i, s:s}", "id", 1, "token", "secret");
+    return 0;
+}
+int ctl_tokens(struct ctl *ctl, json_t **out, struct err *err)
+{
+    (void)ctl, (void)err;
+    *out = json_pack("{s:[]}", "tokens");
+    return 0;
+}
+int ctl_token_revoke(struct ctl *ctl, int64_t id, struct err *err)
+{
+    SAY(ctl, "token_revoke %d", (int)id);
+    return id == 1 ? 0 : err_set(err, ERR_NOTFOUND, "no token %d", (int)id);
+}
+int ctl_link_new(struct ctl *ctl, char code[33], struct err *err)
+{
+    (void)err;
+    ctl->links++;
+    str_copy(code, 33, "0123456789abcdef0123456789abcdef");
+    return 0;
+}
+int ctl_link_use(struct ctl *ctl, const char *code, char cookie[65], struct err *err)
+{
+    if (ctl->links <= 0 || strcmp(code, "0123456789abcdef0123456789abcdef") != 0)
+        return err_set(err, ERR_AUTH, "this link was used or is too old");
+    ctl->links--;
+    memset(cookie, 'c', 64);
+    cookie[64] = '\0';
+    return 0;
+}
+int ctl_cookie_role(struct ctl *ctl, const char *cookie, enum ctl_role *role, struct err *err)
+{
+    (void)ctl, (void)err;
+    *role = strspn(cookie, "c") == 64 && cookie[64] == '\0' ? CTL_ADMIN : CTL_NOBODY;
+    return 0;
+}
+int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, bool load_if_exists,
+                     json_t **out, struct err *err)
+{
+    const char *name = json_string_value(json_object_get(spec, "name"));
+
+    SAY(ctl, "study_create %s by %s%s", name ? name : "-", owner, load_if_exists ? " load" : "");
+    if (fake_fails(name ? name : "-", err) < 0)
+        return -1;
+    *out = fake_study(name ? name : "-");
+    return 0;
+}
+int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
+                json_t **out, struct err *err)
+{
+    (void)err;
+    SAY(ctl, "studies %s %d %d %d", state ? state : "-", with_archived, (int)after, limit);
+    *out = json_pack("{s:[o]}", "studies", fake_study("adult"));
+    return 0;
+}
+int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err)
+{
+    SAY(ctl, "study_get %s", ref);
+    if (fake_fails(ref, err) < 0)
+        return -1;
+    if (strcmp(ref, "adult") != 0 && strcmp(ref, "7") != 0)
+        return err_set(err, ERR_NOTFOUND, "no study %s", ref);
+    *out = fake_study("adult");
+    return 0;
+}
+int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, json_t **out,
+                  struct err *err)
+{
+    SAY(ctl, "study_act %s %d", ref, verb);
+    if (fake_fails(ref, err) < 0)
+        return -1;
+    *out = fake_study(ref);
+    return 0;
+}
+int ctl_study_patch(struct ctl *ctl, const char *ref, const json_t *patch, json_t **out,
+                    struct err *err)
+{
+    (void)err;
+    SAY(ctl, "study_patch %s %zu", ref, json_object_size(patch));
+    *out = fake_study(ref);
+    return 0;
+}
+int ctl_study_delete(struct ctl *ctl, const char *ref, struct err *err)
+{
+    SAY(ctl, "study_delete %s", ref);
+    return fake_fails(ref, err);
+}
+int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out,
+                    struct err *err)
+{
+    json_t *rows = json_array();
+
+    SAY(ctl, "leaderboard %s %d %d", ref, (int)offset, limit);
+    if (fake_fails(ref, err) < 0) {
+        json_decref(rows);
+        return -1;
+    }
+    for (int i = (int)offset; i < ctl->rows && i < (int)offset + limit; i++)
+        json_array_append_new(rows, json_pack("{s:i,s:i,s:i,s:s,s:f,s:f,s:n,s:s,s:b}", "rank",
+                                              i + 1, "trial", i + 100, "number", i + 1, "family",
+                                              i % 2 ? "boost" : "linear", "score", 0.9 - i * 1e-4,
+                                              "se", 0.002, "test_score", "state", "completed",
+                                              "artifact", i < 2));
+    *out = json_pack("{s:o, s:i}", "rows", rows, "total", ctl->rows);
+    return 0;
+}
+int ctl_best_artifact(struct ctl *ctl, const char *ref, char sha256[SHA256_HEX], char *file_name,
+                      size_t size, struct err *err)
+{
+    (void)ctl;
+    if (fake_fails(ref, err) < 0)
+        return -1;
+    sha256_hex("model", 5, sha256);
+    str_copy(file_name, size, "adult-best.assay");
+    return 0;
+}
+int ctl_trials(struct ctl *ctl, const char *ref, const char *state, const char *sort, int64_t after,
+               int limit, json_t **out, struct err *err)
+{
+    (void)err;
+    SAY(ctl, "trials %s %s %s %d %d", ref, state ? state : "-", sort ? sort : "-", (int)after,
+        limit);
+    *out = json_pack("{s:[]}", "trials");
+    return 0;
+}
+static int fake_trial(struct ctl *ctl, const char *what, int64_t id, json_t **out, struct err *err)
+{
+    SAY(ctl, "%s %d", what, (int)id);
+    if (id == 404)
+        return err_set(err, ERR_NOTFOUND, "no trial 404");
+    *out = json_pack("{s:I, s:i, s:s}", "id", (json_int_t)id, "number", 1, "state", "running");
+    return 0;
+}
+int ctl_trial_get(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    return fake_trial(ctl, "trial_get", id, out, err);
+}
+int ctl_trial_kill(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    return fake_trial(ctl, "trial_kill", id, out, err);
+}
+int ctl_trial_retry(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    return fake_trial(ctl, "trial_retry", id, out, err);
+}
+int ctl_trial_logs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    return fake_trial(ctl, "trial_logs", id, out, err);
+}
+int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, json_t **out,
+                      struct err *err)
+{
+    (void)study, (void)config;
+    return fake_trial(ctl, "trial_enqueue", 9, out, err);
+}
+int ctl_trial_artifact(struct ctl *ctl, int64_t id, char sha256[SHA256_HEX], struct err *err)
+{
+    (void)ctl;
+    if (id != 100)
+        return err_set(err, ERR_NOTFOUND, "no model is kept of trial %d", (int)id);
+    sha256_hex("model", 5, sha256);
+    return 0;
+}
+int ctl_blob_add(struct ctl *ctl, const char *sha256, int64_t bytes, const char *kind,
+                 struct err *err)
+{
+    (void)err;
+    CHECK(ctl->open == 1);
+    SAY(ctl, "blob_add %.8s %d %s", sha256, (int)bytes, kind);
+    return 0;
+}
+int ctl_blob_has(struct ctl *ctl, const char *sha256, int64_t *bytes, struct err *err)
+{
+    (void)ctl, (void)sha256, (void)bytes, (void)err;
+    return 0;
+}
+int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size, struct err *err)
+{
+    (void)!snprintf(out, size, "%s/blobs/%s", ctl->dir, sha256);
+    return io_file_bytes(out) >= 0 ? 0 : err_set(err, ERR_NOTFOUND, "no blob %.8s", sha256);
+}
+int ctl_upload_new(struct ctl *ctl, char id[33], struct err *err)
+{
+    (void)ctl, (void)err;
+    str_copy(id, 33, "00000000000000000000000000000001");
+    return 0;
+}
+int ctl_upload_size(struct ctl *ctl, const char *id, int64_t *size, struct err *err)
+{
+    (void)ctl;
+    *size = 5;
+    return strlen(id) == 32 ? 0 : err_set(err, ERR_NOTFOUND, "no upload %s", id);
+}
+int ctl_upload_write(struct ctl *ctl, const char *id, int64_t offset, const void *p, size_t n,
+                     struct err *err)
+{
+    (void)p;
+    SAY(ctl, "upload_write %.4s %d %zu", id, (int)offset, n);
+    return offset > 5 ? err_set(err, ERR_CONFLICT, "the upload has 5 bytes") : 0;
+}
+int ctl_upload_drop(struct ctl *ctl, const char *id, struct err *err)
+{
+    (void)err;
+    SAY(ctl, "upload_drop %.4s", id);
+    return 0;
+}
+int ctl_upload_commit(struct ctl *ctl, const char *id, const char *sha256,
+                      void (*on_done)(void *, int64_t, const struct err *), void *arg,
+                      struct err *err)
+{
+    (void)id, (void)sha256, (void)err;
+    ctl->hashed = on_done;
+    ctl->hashed_arg = arg;
+    if (!ctl->hash_waits)
+        fake_hash_done(ctl);
+    return 0;
+}
+int ctl_dataset_create(struct ctl *ctl, const json_t *body, json_t **out, struct err *err)
+{
+    (void)body, (void)err;
+    SAY(ctl, "dataset_create");
+    *out = json_pack("{s:i, s:s, s:s}", "id", 1, "name", "adult", "state", "ingesting");
+    return 0;
+}
+int ctl_datasets(struct ctl *ctl, json_t **out, struct err *err)
+{
+    (void)ctl, (void)err;
+    *out = json_pack("{s:[]}", "datasets");
+    return 0;
+}
+int ctl_dataset_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err)
+{
+    (void)ctl, (void)ref;
+    *out = NULL;
+    return err_set(err, ERR_NOTFOUND, "no dataset %s", ref);
+}
+int ctl_dataset_delete(struct ctl *ctl, const char *ref, struct err *err)
+{
+    (void)err;
+    SAY(ctl, "dataset_delete %s", ref);
+    return 0;
+}
+int ctl_runner_hello(struct ctl *ctl, const json_t *body, json_t **out, struct err *err)
+{
+    (void)ctl, (void)body, (void)err;
+    *out = json_pack("{s:i, s:i}", "runner", 3, "lease_ms", 30000);
+    return 0;
+}
+int ctl_runner_lease(struct ctl *ctl, int64_t runner, const json_t *body,
+                     void (*on_grant)(void *, json_t *, const struct err *), void *arg,
+                     struct ctl_wait **wait, struct err *err)
+{
+    struct ctl_wait *w = NULL;
+
+    (void)body;
+    SAY(ctl, "runner_lease %d", (int)runner);
+    if (runner != 3)
+        return err_set(err, ERR_STALE, "runner %d is not known", (int)runner);
+    w = mem_zalloc(sizeof *w);
+    w->on_grant = on_grant;
+    w->arg = arg;
+    w->ctl = ctl;
+    ctl->wait = *wait = w;
+    if (ctl->grants_at_once)
+        fake_grant(ctl, json_pack("{s:n}", "grant"));
+    return 0;
+}
+void ctl_runner_lease_cancel(struct ctl *ctl, struct ctl_wait *wait)
+{
+    CHECK(ctl->wait == wait);
+    ctl->wait = NULL;
+    ctl->cancels++;
+    mem_free(wait);
+}
+int ctl_runner_report(struct ctl *ctl, int64_t runner, const json_t *body, json_t **out,
+                      struct err *err)
+{
+    (void)body, (void)err;
+    SAY(ctl, "runner_report %d", (int)runner);
+    *out = json_pack("{s:[]}", "replies");
+    return 0;
+}
+int ctl_runners(struct ctl *ctl, json_t **out, struct err *err)
+{
+    (void)ctl, (void)err;
+    *out = json_pack("{s:[]}", "runners");
+    return 0;
+}
+int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **out, struct err *err)
+{
+    (void)err;
+    SAY(ctl, "runner_act %d %s", (int)runner, verb);
+    *out = json_pack("{s:I}", "id", (json_int_t)runner);
+    return 0;
+}
+struct ctl_sub *ctl_subscribe(struct ctl *ctl, int64_t study,
+                              void (*on_event)(void *, int64_t, const char *, const char *),
+                              void *arg)
+{
+    struct ctl_sub *s = mem_zalloc(sizeof *s);
+
+    *s = (struct ctl_sub){ study, on_event, arg, ctl->subs };
+    return ctl->subs = s;
+}
+void ctl_unsubscribe(struct ctl *ctl, struct ctl_sub *sub)
+{
+    struct ctl_sub **link = &ctl->subs;
+
+    while (*link != sub)
+        link = &(*link)->next;
+    *link = sub->next;
+    mem_free(sub);
+}
+int ctl_events_since(struct ctl *ctl, int64_t study, int64_t seq, int limit,
+                     void (*on_event)(void *, int64_t, const char *, const char *), void *arg,
+                     bool *more, struct err *err)
+{
+    int n = 0;
+
+    (void)err;
+    *more = false;
+    for (int i = (int)seq; i < ctl->n_events; i++) {
+        const struct fake_event *e = &ctl->events[i];
+
+        if (study && e->study != study)
+            continue;
+        if (n++ == limit) {
+            *more = true;
+            return 0;
+        }
+        on_event(arg, e->seq, e->event, e->json);
+    }
+    return 0;
+}
+int64_t ctl_events_last(struct ctl *ctl)
+{
+    return ctl->n_events;
+}
+int ctl_health(struct ctl *ctl, json_t **out, struct err *err)
+{
+    (void)ctl, (void)err;
+    *out = json_pack("{s:s}", "status", "ok");
+    return 0;
+}
+int ctl_metrics(struct ctl *ctl, struct buf *out, struct err *err)
+{
+    (void)ctl;
+    return buf_adds(out, "assay_studies 1\n", err);
+}
+int ctl_config(struct ctl *ctl, json_t **out, struct err *err)
+{
+    (void)ctl, (void)err;
+    *out = json_object();
+    return 0;
+}
+int ctl_backup(struct ctl *ctl, const char *path, json_t **out, struct err *err)
+{
+    (void)err;
+    SAY(ctl, "backup %s", path + strlen(ctl->dir));
+    *out = json_object();
+    return 0;
+}
+int ctl_debug(struct ctl *ctl, const char *verb, const json_t *args, json_t **out, struct err *err)
+{
+    (void)args, (void)err;
+    SAY(ctl, "debug %s", verb);
+    *out = json_object();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* api_study.c - studies: submit, list, show, change, steer, delete; their leaderboard and best model. Every
+ * handler decodes, calls one function of the controller and answers with its JSON as it is. */
+#include "web/route.h"
+
+static int study_create(struct web_req *r, struct err *err)
+{
+    bool load_if_exists = false;
+    json_t *out = NULL;
+
+    if (web_arg_bool(r, "load_if_exists", &load_if_exists, err) < 0 ||
+        ctl_study_create(r->ctl, r->json, r->who, load_if_exists, &out, err) < 0)
+        return -1;
+    return web_json(r, 201, out);
+}
+
+static int study_list(struct web_req *r, struct err *err)
+{
+    int64_t after = 0, limit = 100;
+    bool with_archived = false;
+    json_t *out = NULL;
+
+    if (web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0 ||
+        web_arg_bool(r, "archived", &with_archived, err) < 0 ||
+        ctl_studies(r->ctl, web_arg(r, "state"), with_archived, after, (int)limit, &out, err) < 0)
+        return -1;
+    return web_json(r, 200, out);
+}
+
+static int study_show(struct web_req *r, struct err *err)
+{
+    json_t *out = NULL;
+
+    return ctl_study_get(r->ctl, r->vars[0], &out, err) < 0 ? -1 : web_json(r, 200, out);
+}
+
+static int study_patch(struct web_req *r, struct err *err)
+{
+    json_t *out = NULL;
+
+    if (ctl_study_patch(r->ctl, r->vars[0], r->json, &out, err) < 0)
+        return -1;
+    return web_json(r, 200, out);
+}
+
+static int study_delete(struct web_req *r, struct err *err)
+{
+    if (ctl_study_delete(r->ctl, r->vars[0], err) < 0)
+        return -1;
+    return web_fixed(r, 204, NULL, "", 0);
+}
+
+static int act(struct web_req *r, enum ctl_study_verb verb, struct err *err)
+{
+    json_t *out = NULL;
+
+    return ctl_study_act(r->ctl, r->vars[0], verb, &out, err) < 0 ? -1 : web_json(r, 200, out);
+}
+
+static int study_pause(struct web_req *r, struct err *err)
+{
+    return act(r, CTL_PAUSE, err);
+}
+
+static int study_resume(struct web_req *r, struct err *err)
+{
+    return act(r, CTL_RESUME, err);
+}
+
+static int study_stop(struct web_req *r, struct err *err)
+{
+    return act(r, CTL_STOP, err);
+}
+
+static int study_kill(struct web_req *r, struct err *err)
+{
+    return act(r, CTL_KILL, err);
+}
+
+static int study_archive(struct web_req *r, struct err *err)
+{
+    return act(r, CTL_ARCHIVE, err);
+}
+
+static int study_unarchive(struct web_req *r, struct err *err)
+{
+    return act(r, CTL_UNARCHIVE, err);
+}
+
+static int study_leaderboard(struct web_req *r, struct err *err)
+{
+    int64_t offset = 0, limit = 100;
+    json_t *out = NULL;
+
+    if (web_arg_i64(r, "offset", 0, INT32_MAX, &offset, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 10000, &limit, err) < 0 ||
+        ctl_leaderboard(r->ctl, r->vars[0], offset, (int)limit, &out, err) < 0)
+        return -1;
+    return web_json(r, 200, out);
+}
+
+int web_artifact(struct web_req *r, const char *sha256, const char *file_name, struct err *err)
+{
+    char path[1024], disposition[512];
+
+    if (ctl_blob_path(r->ctl, sha256, path, sizeof path, err) < 0)
+        return -1;
+    args_disposition(file_name, disposition, sizeof disposition);
+    web_header_add(r, "Content-Disposition", disposition);
+    web_header_add(r, "X-Assay-SHA256", sha256);
+    web_header_add(r, "Cache-Control", "private, no-cache"); /* tomorrow's best may be another */
+    return web_file(r, "application/octet-stream", path, sha256, err);
+}
+
+static int study_artifact(struct web_req *r, struct err *err)
+{
+    char sha256[SHA256_HEX] = "", file_name[256] = "";
+
+    if (ctl_best_artifact(r->ctl, r->vars[0], sha256, file_name, sizeof file_name, err) < 0)
+        return -1;
+    return web_artifact(r, sha256, file_name[0] ? file_name : "best.assay", err);
+}
+
+static const struct web_route routes[] = {
+    { WEB_POST, "/api/v1/studies", study_create, WEB_USERS, WEB_WRITE | WEB_JSON | WEB_ADMIT,
+      "load_if_exists", "Submit a study, or find the one of that name", "Spec", "Study" },
+    { WEB_GET, "/api/v1/studies", study_list, WEB_VIEWERS, 0, "state,archived,after,limit",
+      "List studies", NULL, "StudyList" },
+    { WEB_GET, "/api/v1/studies/{study}", study_show, WEB_VIEWERS, 0, NULL, "One study", NULL,
+      "Study" },
+    { WEB_PATCH, "/api/v1/studies/{study}", study_patch, WEB_USERS, WEB_WRITE | WEB_JSON, NULL,
+      "Change the priority or raise the budget of a study", "StudyPatch", "Study" },
+    { WEB_DELETE, "/api/v1/studies/{study}", study_delete, WEB_USERS, WEB_WRITE, NULL,
+      "Delete an ended study with its trials", NULL, NULL },
+    { WEB_POST, "/api/v1/studies/{study}/pause", study_pause, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
+      NULL, "Pause: running lanes stop at their next rung", NULL, "Study" },
+    { WEB_POST, "/api/v1/studies/{study}/resume", study_resume, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
+      NULL, "Resume a paused study", NULL, "Study" },
+    { WEB_POST, "/api/v1/studies/{study}/stop", study_stop, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
+      NULL, "End the study now, with its best model", NULL, "Study" },
+    { WEB_POST, "/api/v1/studies/{study}/kill", study_kill, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
+      NULL, "End the study now, without a model", NULL, "Study" },
+    { WEB_POST, "/api/v1/studies/{study}/archive", study_archive, WEB_USERS,
+      WEB_WRITE | WEB_JSON_MAY, NULL, "Hide the study from lists", NULL, "Study" },
+    { WEB_POST, "/api/v1/studies/{study}/unarchive", study_unarchive, WEB_USERS,
+      WEB_WRITE | WEB_JSON_MAY, NULL, "Show the study in lists again", NULL, "Study" },
+    { WEB_GET, "/api/v1/studies/{study}/leaderboard", study_leaderboard, WEB_VIEWERS, 0,
+      "offset,limit", "Trials, best first", NULL, "Leaderboard" },
+    { WEB_GET, "/api/v1/studies/{study}/best/artifact", study_artifact, WEB_VIEWERS, 0, NULL,
+      "Download the best model", NULL, "Bytes" },
+};
+const struct web_table web_study_table = { routes, ARRAY_LEN(routes) };

@@ -1,0 +1,127 @@
+/* listen.c - the Unix socket is as private as its file: made under umask 0177, in a folder that only we can
+ * write to. A left-over socket file nobody answers on is removed, a living one is an error. TCP listeners
+ * carry TCP_NODELAY, which accepted sockets inherit: without it a keep-alive reply over TLS waits 40 ms. */
+#include "web/listen.h"
+
+#include "web/args.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 512 };
+
+static int folder_check(const char *path, struct err *err)
+{
+    char dir[sizeof(((struct sockaddr_un *)0)->sun_path)] = ".";
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+
+    if (slash)
+        (void)!snprintf(dir, sizeof dir, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    if (stat(dir, &st) < 0)
+        return err_errno(err, "the socket's folder %s", dir);
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        return err_set(err, ERR_ARG,
+                       "the socket's folder %s may be written by others: use one of mode 0700",
+                       dir);
+    return 0;
+}
+
+/* 0 = the path is free now. */
+static int left_over_remove(const struct sockaddr_un *sa, struct err *err)
+{
+    struct stat st;
+    int fd = -1, rc = 0;
+
+    if (lstat(sa->sun_path, &st) < 0)
+        return 0;
+    if (!S_ISSOCK(st.st_mode))
+        return err_set(err, ERR_CONFLICT, "%s exists and is no socket", sa->sun_path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    rc = connect(fd, (const struct sockaddr *)sa, sizeof *sa);
+    close(fd);
+    if (rc == 0)
+        return err_set(err, ERR_CONFLICT, "another controller is listening on %s", sa->sun_path);
+    if (unlink(sa->sun_path) < 0)
+        return err_errno(err, "removing the old socket %s", sa->sun_path);
+    return 0;
+}
+
+int listen_unix(const char *path, struct err *err)
+{
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+    mode_t old = 0;
+    int fd = -1, rc = 0;
+
+    if (strlen(path) >= sizeof sa.sun_path)
+        return err_set(err, ERR_ARG, "the socket's path is longer than %zu bytes: %s",
+                       sizeof sa.sun_path - 1, path);
+    memcpy(sa.sun_path, path, strlen(path) + 1);
+    if (folder_check(path, err) < 0 || left_over_remove(&sa, err) < 0)
+        return -1;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_errno(err, "socket");
+    old = umask(0177);
+    rc = bind(fd, (struct sockaddr *)&sa, sizeof sa);
+    umask(old);
+    if (rc < 0 || listen(fd, BACKLOG) < 0) {
+        err_errno(err, "listening on %s", path);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int address_of(int fd, char *address, size_t size, int *port, struct err *err)
+{
+    struct sockaddr_storage ss = { 0 };
+    socklen_t len = sizeof ss;
+    char text[INET6_ADDRSTRLEN] = "";
+
+    if (getsockname(fd, (struct sockaddr *)&ss, &len) < 0)
+        return err_errno(err, "getsockname");
+    if (ss.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&ss;
+
+        *port = ntohs(v6->sin6_port);
+        inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+        (void)!snprintf(address, size, "http://[%s]:%d", text, *port);
+    } else {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&ss;
+
+        *port = ntohs(v4->sin_port);
+        inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
+        (void)!snprintf(address, size, "http://%s:%d", text, *port);
+    }
+    return 0;
+}
+
+int listen_tcp(const char *text, char *address, size_t size, int *port, struct err *err)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = 0;
+    int fd = -1, one = 1;
+
+    if (args_listen_parse(text, &ss, &len, err) < 0)
+        return -1;
+    fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_errno(err, "socket");
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (bind(fd, (struct sockaddr *)&ss, len) < 0 || listen(fd, BACKLOG) < 0 ||
+        address_of(fd, address, size, port, err) < 0) {
+        err_errno(err, "listening on %s", text);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}

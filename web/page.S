@@ -1,0 +1,25 @@
+/* page.S - the files of web/static, as they are, inside the program. page.c lists them. */
+    .macro file name, path
+    .globl web_file_\name
+    .globl web_file_\name\()_end
+web_file_\name:
+    .incbin "\path"
+web_file_\name\()_end:
+    .byte 0
+    .endm
+
+    .section .rodata
+    file index_html, "web/static/index.html"
+    file style_css, "web/static/style.css"
+    file icon_svg, "web/static/icon.svg"
+    file app_js, "web/static/app.js"
+    file api_js, "web/static/api.js"
+    file dom_js, "web/static/dom.js"
+    file format_js, "web/static/format.js"
+    file studies_js, "web/static/studies.js"
+    file study_js, "web/static/study.js"
+    file board_js, "web/static/board.js"
+    file chart_js, "web/static/chart.js"
+    file tables_js, "web/static/tables.js"
+
+    .section .note.GNU-stack, "", %progbits

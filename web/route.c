@@ -1,0 +1,222 @@
+/* route.c - from a request line to a handler and from its result to an answer. The order of checks is one
+ * for all routes: address, Host and Origin, route, token and role, query keys, body; only then does the
+ * handler run, inside a savepoint when it writes. An err becomes a status in one place (req.c). */
+#include "web/route.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "web/server.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct web_table *const tables[] = {
+    &web_study_table,  &web_trial_table,   &web_data_table,  &web_runner_table,
+    &web_events_table, &web_service_table, &web_debug_table, &web_page_table,
+};
+
+const struct web_route *web_route_at(size_t i)
+{
+    for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
+        if (i < tables[t]->n)
+            return &tables[t]->routes[i];
+        i -= tables[t]->n;
+    }
+    return NULL;
+}
+
+/* ---- matching ---- */
+
+static bool pattern_fits(const char *pattern, const struct args_path *path,
+                         const char *vars[WEB_VARS_MAX])
+{
+    int n_vars = 0, seg = 0;
+
+    for (const char *p = pattern + 1; *p; seg++) {
+        size_t n = strcspn(p, "/");
+
+        if (seg == path->n)
+            return false;
+        if (*p == '{') {
+            CHECK(n_vars < WEB_VARS_MAX);
+            vars[n_vars++] = path->segments[seg];
+        } else if (strlen(path->segments[seg]) != n || memcmp(path->segments[seg], p, n) != 0) {
+            return false;
+        }
+        p += n + (p[n] == '/');
+    }
+    return seg == path->n;
+}
+
+int web_route_find(enum web_method method, const struct args_path *path,
+                   const struct web_route **out, const char *vars[WEB_VARS_MAX], unsigned *others)
+{
+    const struct web_route *route = NULL;
+
+    *others = 0;
+    for (size_t i = 0; (route = web_route_at(i)); i++) {
+        if (!pattern_fits(route->pattern, path, vars))
+            continue;
+        *others |= 1U << route->method;
+        if (route->method == method || (route->method == WEB_GET && method == WEB_HEAD)) {
+            *out = route;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void allow_add(struct web_req *r, unsigned methods)
+{
+    char text[80] = "";
+    size_t n = 0;
+
+    if (methods & 1U << WEB_GET)
+        methods |= 1U << WEB_HEAD;
+    for (int m = 0; m < WEB_OTHER; m++) {
+        if (methods >> m & 1) {
+            n += str_copy(text + n, sizeof text - n, n ? ", " : "");
+            n += str_copy(text + n, sizeof text - n, web_method_name[m]);
+        }
+    }
+    web_header_add(r, "Allow", text);
+}
+
+static int no_route(struct web_req *r, unsigned others, struct err *err)
+{
+    r->route = NULL;
+    if (!others)
+        return err_set(err, ERR_NOTFOUND, "there is nothing at this address");
+    err_set(err, ERR_ARG, "this address does not take %s", web_method_name[r->method]);
+    r->answer.status = 405;
+    web_problem(r, err);
+    allow_add(r, others);
+    return -1;
+}
+
+/* ---- checks ---- */
+
+static bool listed(const char *list, const char *key)
+{
+    size_t len = strlen(key);
+
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+
+        if (n == len && memcmp(list, key, n) == 0)
+            return true;
+        list += n + (list[n] == ',');
+    }
+    return false;
+}
+
+static int query_check(struct web_req *r, const char *text, struct err *err)
+{
+    const char *list = r->route->query;
+
+    if (args_query_parse(&r->arena, text, &r->query, err) < 0)
+        return -1;
+    for (int i = 0; i < r->query.n; i++) {
+        const char *key = r->query.pairs[i].key;
+
+        if (!listed(list, key))
+            return err_at(err, key, "unknown query argument \"%s\"; this address takes %s", key,
+                          list ? list : "none");
+    }
+    return 0;
+}
+
+static int body_check(struct web_req *r, struct err *err)
+{
+    unsigned flags = r->route->flags;
+
+    if (flags & WEB_RAW)
+        return 0;
+    if (!(flags & (WEB_JSON | WEB_JSON_MAY)))
+        return r->body_len == 0 ? 0 : err_set(err, ERR_ARG, "this address takes no body");
+    if (r->body_len == 0)
+        return flags & WEB_JSON_MAY ? 0 : err_set(err, ERR_ARG, "a JSON object is needed as body");
+    r->json = jsonx_load(r->body, r->body_len, "the body", err);
+    if (!r->json)
+        return -1;
+    if (!json_is_object(r->json))
+        return err_set(err, ERR_ARG, "the body must be a JSON object");
+    return 0;
+}
+
+static int prepare(struct web_req *r, const char *uri, struct err *err)
+{
+    size_t path_len = strcspn(uri, "?");
+    unsigned others = 0;
+
+    if (web_auth_origin(r, err) < 0 || args_path_parse(&r->arena, uri, path_len, &r->path, err) < 0)
+        return -1;
+    if (web_route_find(r->method, &r->path, &r->route, r->vars, &others) == 0 ||
+        (r->route->flags & WEB_DEV && !web_conf_get(r->web)->dev))
+        return no_route(r, r->route ? 0 : others, err);
+    if (web_auth_check(r, err) < 0 ||
+        query_check(r, uri[path_len] ? uri + path_len + 1 : NULL, err) < 0 ||
+        body_check(r, err) < 0)
+        return -1;
+    if (r->route->flags & WEB_ADMIT && !ctl_admits(r->ctl))
+        return err_set(err, ERR_BUSY, "the controller is busy: try again in a second");
+    return 0;
+}
+
+/* ---- running ---- */
+
+static void refuse(struct web_req *r, const struct err *err)
+{
+    if (r->route && r->route->flags & WEB_HTML)
+        web_page_error(r, err);
+    else if (r->answer.status != 405)
+        web_problem(r, err);
+    if (r->answer.status >= 500 && r->answer.status != 503)
+        log_error("web.failed path=\"%s\" err=\"%s\"", r->route ? r->route->pattern : "?",
+                  err->text);
+    web_send(r);
+}
+
+/* A handler that failed had its savepoint undone, so its answer waits for nothing. */
+static void run(struct web_req *r)
+{
+    bool writes = r->route->flags & WEB_WRITE;
+    struct err err = { 0 }, end_err = { 0 };
+    int rc = 0;
+
+    if (writes && ctl_request_begin(r->ctl, &err) < 0) {
+        refuse(r, &err);
+        return;
+    }
+    rc = r->route->run(r, &err);
+    if (writes && ctl_request_end(r->ctl, rc == 0, &end_err) < 0 && rc == 0) {
+        rc = -1;
+        err = end_err;
+    }
+    r->body = NULL;
+    if (rc == 0 && r->is_deferred)
+        return;
+    if (rc < 0) {
+        if (r->on_gone)
+            r->on_gone(r); /* what was to answer later has nothing left to say */
+        r->on_gone = NULL;
+        refuse(r, &err);
+        return;
+    }
+    CHECK(r->answer.status);
+    web_finish(r, writes);
+}
+
+void web_dispatch(struct web_req *r, const char *uri)
+{
+    struct err err = { 0 };
+
+    web_hold(r);
+    if (prepare(r, uri, &err) < 0)
+        refuse(r, &err);
+    else
+        run(r);
+    web_release(r);
+}
