@@ -1,0 +1,239 @@
+/* main.c - assay-runner: reads the options, wires supervisor and event loop together, and is also the entry of its own
+ * children. --worker: the worker of one device, spoken to over the descriptor named in ASSAY_WORKER_FD. --probe: looks
+ * for GPUs. Ends on SIGTERM or SIGINT by draining (a second one ends at once) and at once when the parent's pipe closes. */
+#include "trial-runner/runner.h"
+
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "trial-runner/agent.h"
+#include "trial-runner/conf.h"
+#include "trial-runner/gpu.h"
+#include "trial-runner/worker.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct runner {
+    struct runner_conf conf;
+    struct clk clk;
+    struct loop *loop;
+    struct http *http;
+    struct cache *cache;
+    struct agent *agent;
+    struct gpu_probe *probe;
+    struct loop_watch *parent, *probe_watch;
+    int n_devices;
+    struct msg_device devices[MSG_MAX_DEVICES];
+    char name[64], *token;
+    bool was_told;
+};
+
+static int help(void)
+{
+    printf("usage: assay-runner [--controller ADDRESS] [option]...\n\n"
+           "Offers this machine's devices to an assay controller and runs what it is given.\n\n"
+           "  --config FILE          options as \"name: value\" lines\n");
+    conf_help(stdout, runner_opts, runner_opts_n);
+    printf("\nexample: assay-runner --controller https://assay.example:7517 --token-file ~/.assay-token\n");
+    return 0;
+}
+
+/* ---- ends ---- */
+
+static void on_signal(int signo, void *arg)
+{
+    struct runner *r = arg;
+
+    log_info("runner.signal signo=%d", signo);
+    if (r->was_told)
+        loop_stop(r->loop);
+    r->was_told = true;
+    agent_drain(r->agent);
+}
+
+static void on_parent(int fd, void *arg)
+{
+    struct runner *r = arg;
+    char part[64];
+    ssize_t n = read(fd, part, sizeof part);
+
+    if (n > 0)
+        return;
+    log_info("runner.parent_gone");
+    loop_stop(r->loop);
+}
+
+static void on_probe(int fd, void *arg)
+{
+    struct runner *r = arg;
+
+    (void)fd;
+    if (!gpu_probe_step(r->probe))
+        return;
+    loop_watch_free(r->probe_watch);
+    r->probe_watch = NULL;
+    gpu_probe_free(r->probe);
+    r->probe = NULL;
+}
+
+/* ---- start ---- */
+
+static int read_token(struct runner *r, struct err *err)
+{
+    struct buf text;
+    int rc = 0;
+
+    if (!r->conf.token_file)
+        return 0;
+    rc = io_read_file(r->conf.token_file, 4096, &text, err);
+    if (rc == 0) {
+        r->token = mem_strdup(text.data ? text.data : "");
+        r->token[strcspn(r->token, " \t\r\n")] = '\0';
+        if (!r->token[0])
+            rc = err_set(err, ERR_ARG, "the file is empty");
+    }
+    buf_fini(&text);
+    return rc < 0 ? err_wrap(err, "token file %s", r->conf.token_file) : 0;
+}
+
+static int open_cache(struct runner *r, struct err *err)
+{
+    const char *home = getenv("HOME"), *xdg = getenv("XDG_CACHE_HOME");
+    char dir[4000];
+    int n = 0;
+
+    if (r->conf.cache_dir)
+        n = snprintf(dir, sizeof dir, "%s", r->conf.cache_dir);
+    else if (xdg && xdg[0] == '/')
+        n = snprintf(dir, sizeof dir, "%s/assay/runner", xdg);
+    else
+        n = snprintf(dir, sizeof dir, "%s/.cache/assay/runner", home && home[0] ? home : "/tmp");
+    if (n < 0 || (size_t)n >= sizeof dir)
+        return err_at(err, "cache_dir", "the path is too long");
+    r->cache = cache_open(dir, r->conf.blob_dir, r->conf.cache_limit_bytes, err);
+    return r->cache ? 0 : -1;
+}
+
+static void pick_name(struct runner *r)
+{
+    char host[sizeof r->name] = "";
+
+    if (gethostname(host, sizeof host - 1) < 0 || !str_name_ok(host))
+        str_copy(host, sizeof host, "runner");
+    str_copy(r->name, sizeof r->name, r->conf.name ? r->conf.name : host);
+}
+
+static int start_agent(struct runner *r, struct err *err)
+{
+    struct http_conf hc = { .controller = r->conf.controller,
+                            .token = r->token,
+                            .delay_ms = r->conf.dev_delay_ms,
+                            .delay_seed = (uint64_t)r->conf.dev_delay_seed };
+    struct agent_conf ac = { .loop = r->loop, .conf = &r->conf, .name = r->name };
+
+    r->n_devices = gpu_devices(r->conf.devices, r->conf.memory_bytes, r->devices, err);
+    if (r->n_devices < 0)
+        return -1;
+    r->http = http_new(r->loop, &hc, err);
+    if (!r->http)
+        return -1;
+    ac.http = r->http;
+    ac.cache = r->cache;
+    ac.devices = r->devices;
+    ac.n_devices = r->n_devices;
+    ac.seed = (uint64_t)getpid() + (uint64_t)clk_wall_ms(&r->clk);
+    r->agent = agent_new(&ac, err);
+    return r->agent ? 0 : -1;
+}
+
+static void watch_all(struct runner *r)
+{
+    struct err err = { 0 };
+
+    if (r->conf.parent_fd >= 0)
+        r->parent = loop_watch_new(r->loop, (int)r->conf.parent_fd, on_parent, r);
+    if (!str_eq(r->conf.devices, "auto"))
+        return;
+    r->probe = gpu_probe_start(&err);
+    if (r->probe)
+        r->probe_watch = loop_watch_new(r->loop, gpu_probe_fd(r->probe), on_probe, r);
+    else
+        log_warn("gpu.probe err=\"%s\"", err.text);
+}
+
+static int run(struct runner *r, struct err *err)
+{
+    clk_init_system(&r->clk);
+    log_level_set((enum log_level)log_level_parse(r->conf.log_level));
+    if (r->conf.dev)
+        fault_arm_env();
+    pick_name(r);
+    r->loop = loop_new(&r->clk, err);
+    if (!r->loop || read_token(r, err) < 0 || open_cache(r, err) < 0 || start_agent(r, err) < 0)
+        return -1;
+    if (loop_signal(r->loop, SIGTERM, on_signal, r, err) < 0 || loop_signal(r->loop, SIGINT, on_signal, r, err) < 0)
+        return -1;
+    watch_all(r);
+    log_info("runner.start name=%s devices=%d controller=%s", r->name, r->n_devices, r->conf.controller);
+    return loop_run(r->loop, err);
+}
+
+static void stop(struct runner *r)
+{
+    loop_watch_free(r->parent);
+    loop_watch_free(r->probe_watch);
+    gpu_probe_free(r->probe);
+    agent_free(r->agent);
+    http_free(r->http);
+    cache_close(r->cache);
+    loop_free(r->loop);
+    mem_free(r->token);
+    runner_conf_fini(&r->conf);
+}
+
+static int supervise(int argc, char **argv)
+{
+    struct runner *r = mem_zalloc(sizeof *r);
+    struct err err = { 0 };
+    bool wants_help = false;
+    int rc = 0;
+
+    if (runner_conf_load(&r->conf, argc, argv, &wants_help, &err) < 0) {
+        fprintf(stderr, "assay-runner: %s%s%s\n", err.where, err.where[0] ? ": " : "", err.text);
+        rc = 2;
+    } else if (wants_help) {
+        rc = help();
+    } else if (run(r, &err) < 0) {
+        fprintf(stderr, "assay-runner: %s%s%s\n", err.where, err.where[0] ? ": " : "", err.text);
+        rc = 1;
+    }
+    stop(r);
+    mem_free(r);
+    return rc;
+}
+
+int runner_main(int argc, char **argv)
+{
+    const char *fd = getenv("ASSAY_WORKER_FD");
+    int64_t number = -1;
+
+    log_init("assay-runner", LOG_INFO);
+    if (argc > 1 && str_eq(argv[1], "--probe"))
+        return gpu_probe_main();
+    if (argc > 1 && str_eq(argv[1], "--worker")) {
+        if (!fd || str_i64(fd, 3, 1 << 20, &number, NULL) < 0) {
+            fprintf(stderr, "assay-runner: --worker is for its supervisor only\n");
+            return 2;
+        }
+        return worker_main((int)number);
+    }
+    return supervise(argc, argv);
+}
