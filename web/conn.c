@@ -52,8 +52,10 @@ static void shed(struct conn *c, const char *answer, const char *why)
 {
     int fd = (int)bufferevent_getfd(c->bev);
 
-    c->is_shed = true;
+    c->is_shed = true; /* from now on its bytes are nobody's */
+    c->set->inflight -= c->bytes;
     log_warn("web.shed why=\"%s\" bytes=%lld", why, (long long)c->bytes);
+    c->bytes = 0;
     if (fd < 0)
         return;
     (void)!send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -76,24 +78,7 @@ static void fd_note(struct conn *c)
         set->by_fd[c->fd] = c;
 }
 
-static void on_input(struct evbuffer *buf, const struct evbuffer_cb_info *info, void *arg)
-{
-    static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
-                               "Content-Length: 0\r\nConnection: close\r\n\r\n";
-    struct conn *c = arg;
-
-    (void)buf;
-    if (info->n_added == 0)
-        return;
-    if (c->fd < 0)
-        fd_note(c);
-    if (c->since_ms == 0)
-        c->since_ms = clk_now_ms(loop_clk(c->set->loop)) + 1;
-    c->bytes += (int64_t)info->n_added;
-    c->set->inflight += (int64_t)info->n_added;
-    if (c->set->inflight > c->set->limits.max_inflight_bytes && !c->is_shed)
-        shed(c, busy, "bodies in flight");
-}
+static void on_input(struct evbuffer *buf, const struct evbuffer_cb_info *info, void *arg);
 
 static void conn_drop(struct conn *c)
 {
@@ -124,6 +109,27 @@ static void sweep(struct conn_set *set)
             shed(c, late, "request never ended");
         link = &c->next;
     }
+}
+
+static void on_input(struct evbuffer *buf, const struct evbuffer_cb_info *info, void *arg)
+{
+    static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
+                               "Content-Length: 0\r\nConnection: close\r\n\r\n";
+    struct conn *c = arg;
+
+    (void)buf;
+    if (info->n_added == 0 || c->is_shed)
+        return;
+    if (c->fd < 0)
+        fd_note(c);
+    if (c->since_ms == 0)
+        c->since_ms = clk_now_ms(loop_clk(c->set->loop)) + 1;
+    c->bytes += (int64_t)info->n_added;
+    c->set->inflight += (int64_t)info->n_added;
+    if (c->set->inflight > c->set->limits.max_inflight_bytes)
+        sweep(c->set); /* some may have gone since the last tick */
+    if (c->set->inflight > c->set->limits.max_inflight_bytes)
+        shed(c, busy, "bodies in flight");
 }
 
 static void full_set(struct conn_set *set)

@@ -21,6 +21,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { DOORS = 2, METHODS = 0xffff };
@@ -90,12 +91,30 @@ static void on_conn_closed(struct evhttp_connection *conn, void *arg)
     web_release(r);
 }
 
+static void on_peer_closed(evutil_socket_t fd, short what, void *arg);
+
+static void watch_add(struct web_req *r, short what)
+{
+    struct bufferevent *bev = evhttp_connection_get_bufferevent(r->wire->conn);
+
+    if (r->wire->closed)
+        event_free(r->wire->closed);
+    r->wire->closed =
+        event_new(loop_base(r->web->loop), bufferevent_getfd(bev), what, on_peer_closed, r);
+    CHECK(r->wire->closed && event_add(r->wire->closed, NULL) == 0);
+}
+
+/* A reset comes as EV_READ, not as EV_CLOSED; so may a pipelined request, which evhttp reads later. */
 static void on_peer_closed(evutil_socket_t fd, short what, void *arg)
 {
     struct web_req *r = arg;
     struct err err = { 0 };
+    char byte = 0;
 
-    (void)fd, (void)what;
+    if (!(what & EV_CLOSED) && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+        watch_add(r, EV_CLOSED);
+        return;
+    }
     web_hold(r);
     gone_tell(r);
     if (r->wire && r->wire->is_stream) {
@@ -111,12 +130,8 @@ static void on_peer_closed(evutil_socket_t fd, short what, void *arg)
 
 void web_watch(struct web_req *r)
 {
-    struct bufferevent *bev = evhttp_connection_get_bufferevent(r->wire->conn);
-
     CHECK(r->on_gone && !r->wire->closed);
-    r->wire->closed =
-        event_new(loop_base(r->web->loop), bufferevent_getfd(bev), EV_CLOSED, on_peer_closed, r);
-    CHECK(r->wire->closed && event_add(r->wire->closed, NULL) == 0);
+    watch_add(r, EV_READ | EV_CLOSED);
 }
 
 /* ---- answers ---- */
