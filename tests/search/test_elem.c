@@ -1,0 +1,65 @@
+/* test_elem.c - our log and exp against libm's, over the whole range, and each undoing the other. */
+#include "tests/unit.h"
+
+#include "base/rng.h"
+#include "search/elem.h"
+
+#include <math.h>
+
+static double gap(double a, double b)
+{
+    return fabs(a - b) / fmax(fabs(b), 1e-300);
+}
+
+static void log_agrees_with_libm(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 1);
+    for (int i = 0; i < 200000; i++) {
+        double x = ldexp(0.5 + rng_unit(&r) / 2, (int)rng_below(&r, 2000) - 1000);
+        assert_true(gap(search_log(x), log(x)) < 1e-15);
+        double near = 1 + (rng_unit(&r) - 0.5) * 1e-6;
+        assert_true(fabs(search_log(near) - log(near)) < 1e-21 + 4e-16 * fabs(log(near)));
+    }
+    assert_true(search_log(1) == 0);
+}
+
+static void exp_agrees_with_libm(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 2);
+    for (int i = 0; i < 200000; i++) {
+        double x = (rng_unit(&r) * 2 - 1) * 700;
+        assert_true(gap(search_exp(x), exp(x)) < 1e-15);
+        assert_true(gap(search_exp(x / 1000), exp(x / 1000)) < 1e-15);
+    }
+    assert_true(search_exp(0) == 1);
+    assert_true(search_exp(-1e9) == 0);
+    assert_true(isinf(search_exp(1e9)));
+}
+
+static void exp_is_monotone_on_a_fine_grid(void **state)
+{
+    double last = 0;
+
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        double y = search_exp(-3 + i * 3e-5);
+        assert_true(y > last);
+        last = y;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(log_agrees_with_libm),
+        cmocka_unit_test(exp_agrees_with_libm),
+        cmocka_unit_test(exp_is_monotone_on_a_fine_grid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
