@@ -49,6 +49,8 @@ struct model_ops {
     /* Scores of the held-out rows in ascending row order after the steps done so far: link scale converted to
      * probabilities or target units; out: n_held x n_outputs floats. Incremental inside the family. */
     int (*predict_held)(struct ml_data *d, const struct lane *l, float *out, struct err *err);
+    /* The same after the first `steps` of the steps done: slower, equal bits. */
+    int (*predict_held_at)(struct ml_data *d, const struct lane *l, int64_t steps, float *out, struct err *err);
     /* The fitted lane cut to its first `steps` steps, as bytes: a checkpoint (steps = all; bins routed) and the model section
      * of an artifact are this one form. */
     int (*save)(const struct lane *l, int64_t steps, struct buf *out, struct err *err);

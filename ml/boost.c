@@ -1,0 +1,419 @@
+/* boost.c - the boost family behind the lane interface (model.h): opens lanes on the shared bins, runs rounds, gives
+ * predictions of held-out rows from scores kept up to date, saves and loads forests, and predicts from saved bytes. The
+ * scores of a row are always base + values of trees in order, one float addition each: training, loading and inference
+ * give equal bits. One thread per lane. */
+#include "ml/boost.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/cpu/grad.h"
+#include "ml/family_params.h"
+#include "ml/family_tables.h"
+#include "ml/fmath.h"
+#include "ml/models.h"
+#include "ml/split.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { BOOST_FORMAT = 1, FINEST_BINS = 255, CHUNK = 2048 };
+
+/* ---- lanes ---- */
+
+static void params_read(const double *v, int level, struct boost_params *p)
+{
+    static const int bins[] = { 63, 127, FINEST_BINS };
+
+    *p = (struct boost_params){
+        .learning_rate = boost_rate_at(v, level),
+        .leaves = (int)v[BOOST_LEAVES],
+        .depth = (int)v[BOOST_DEPTH],
+        .min_leaf = (int)v[BOOST_MIN_LEAF],
+        .row_sample = v[BOOST_ROW_SAMPLE],
+        .col_sample = v[BOOST_COL_SAMPLE],
+        .col_level = v[BOOST_COL_LEVEL],
+        .l1 = v[BOOST_L1] > 1e-4 ? v[BOOST_L1] : 0.0,
+        .l2 = v[BOOST_L2],
+        .max_bins = bins[(int)v[BOOST_BINS]],
+        .is_depth_wise = v[BOOST_GROW] > 0,
+        .is_random = v[BOOST_RANDOM] > 0,
+        .cat_smooth = v[BOOST_CAT_SMOOTH],
+        .max_onehot = (int)v[BOOST_MAX_ONEHOT],
+    };
+}
+
+static void lane_free(struct boost_lane *l)
+{
+    if (!l)
+        return;
+    mem_try_free(l->f);
+    mem_try_free(l->y);
+    mem_try_free(l->w);
+    fold_rows_fini(&l->r);
+    mem_free(l->base);
+    forest_fini(&l->forest);
+    boost_work_free(l->work);
+    mem_free(l);
+}
+
+static void standardise(const struct ml_data *d, struct boost_lane *l)
+{
+    target_scale(d, &l->r, &l->y_mean, &l->y_scale);
+    for (int64_t i = 0; i < l->r.n_train; i++) {
+        int64_t row = l->r.train[i];
+        l->y[row] = (float)(d->y[row] / l->y_scale - l->y_mean / l->y_scale);
+    }
+}
+
+/* Classes: smoothed shares of the training rows on the link scale. */
+static void base_scores(struct boost_lane *l)
+{
+    int k = MAX(2, l->outputs);
+    double *count = mem_array((size_t)k, sizeof *count);
+
+    for (int64_t i = 0; i < l->r.n_train; i++)
+        count[(int)l->y[l->r.train[i]]] += 1.0;
+    for (int c = 0; c < k; c++)
+        count[c] = (count[c] + 0.5) / ((double)l->r.n_train + 0.5 * k);
+    if (l->outputs == 1)
+        l->base[0] = fm_log_d(count[1] / count[0]);
+    else
+        memcpy(l->base, count, (size_t)k * sizeof *count);
+    for (int c = 0; c < k && l->outputs > 1; c++)
+        l->base[c] = fm_log_d(count[c]);
+    mem_free(count);
+}
+
+static void scores_reset(struct boost_lane *l)
+{
+    for (int k = 0; k < l->outputs; k++) {
+        for (int64_t i = 0; i < l->rows; i++)
+            l->f[k * l->rows + i] = (float)l->base[k];
+    }
+}
+
+static int boost_open(struct ml_data *d, struct lane *lane, struct err *err)
+{
+    struct boost_lane *l = mem_zalloc(sizeof *l);
+    size_t rows = (size_t)d->rows;
+
+    params_read(lane->params, lane->level, &l->p);
+    l->task = d->spec.task;
+    l->seed = rng_mix(rng_mix(lane->seed, 0x626f6f7374ull), (uint64_t)(lane->fold + 1));
+    l->rows = d->rows;
+    l->outputs = l->forest.outputs = d->n_outputs;
+    l->fine = ml_data_bins(d, FINEST_BINS, err);
+    l->base = mem_array((size_t)l->outputs, sizeof *l->base);
+    l->f = mem_try_alloc(rows * (size_t)l->outputs * sizeof *l->f);
+    l->y = mem_try_alloc(rows * sizeof *l->y);
+    l->w = mem_try_alloc(rows * sizeof *l->w);
+    if (!l->fine || fold_rows_init(&l->r, d, lane->fold, err) < 0) {
+        lane_free(l);
+        return -1;
+    }
+    if (!l->f || !l->y || !l->w) {
+        lane_free(l);
+        return err_set(err, ERR_NOMEM, "boost: no memory for the scores of %" PRId64 " rows", d->rows);
+    }
+    memset(l->w, 0, rows * sizeof *l->w); /* rows that are not for training have weight 0 and no target */
+    memset(l->y, 0, rows * sizeof *l->y);
+    for (int64_t i = 0; i < l->r.n_train; i++)
+        l->w[l->r.train[i]] = 1.0f;
+    if (l->task == ML_REGRESSION) {
+        standardise(d, l);
+    } else {
+        for (int64_t i = 0; i < l->r.n_train; i++)
+            l->y[l->r.train[i]] = (float)d->y[l->r.train[i]];
+        base_scores(l);
+    }
+    scores_reset(l);
+    lane->state = l;
+    return 0;
+}
+
+static void boost_close(struct lane *lane)
+{
+    lane_free(lane->state);
+    lane->state = NULL;
+}
+
+static int64_t boost_held_bytes(const struct lane *lane)
+{
+    const struct boost_lane *l = lane->state;
+
+    return (int64_t)sizeof *l + l->rows * (4 * l->outputs + 12) + l->r.n_held * 4 + l->forest.bytes +
+           (l->work ? l->work->bytes : 0);
+}
+
+/* ---- training ---- */
+
+/* The workspace of the trial: whoever has one lends it; the first lane makes it. */
+static struct boost_work *work_of(struct ml_data *d, struct lane *lanes, int n, struct err *err)
+{
+    struct boost_lane *first = NULL;
+
+    for (int i = 0; i < n; i++) {
+        struct boost_lane *l = lanes[i].state;
+        if (l && l->work)
+            return l->work;
+        first = first || !l || lanes[i].failed ? first : l;
+    }
+    if (!first)
+        return NULL;
+    const struct prep_bins *b = first->p.max_bins == FINEST_BINS ? first->fine : ml_data_bins(d, first->p.max_bins, err);
+    if (b)
+        first->work = boost_work_new(first, b, err);
+    return first->work;
+}
+
+static int lane_advance(struct boost_work *wk, struct lane *lane, int64_t target, const struct ml_stop *stop)
+{
+    struct boost_lane *l = lane->state;
+
+    while (lane->steps_done < target) {
+        if (ml_stop_now(stop))
+            return 0;
+        int rc = boost_round(wk, l, lane->steps_done, stop);
+        if (rc == 0)
+            return 0;
+        if (rc < 0) {
+            lane->failed = true;
+            err_set(&lane->why, ERR_NOMEM, "boost: no memory for more trees");
+            return 1;
+        }
+        lane->steps_done++;
+    }
+    lane->is_done = lane->max_steps && lane->steps_done >= lane->max_steps;
+    return 1;
+}
+
+static int boost_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps, const struct ml_stop *stop,
+                         struct err *err)
+{
+    struct boost_work *wk = work_of(d, lanes, n, err);
+
+    if (!wk)
+        return -1;
+    int first = 0; /* a round left half done owns the workspace: its lane goes on first */
+    for (int i = 0; i < n; i++)
+        first = wk->busy && wk->busy == lanes[i].state ? i : first;
+    for (int i = 0; i < n; i++) {
+        struct lane *lane = &lanes[i == 0 ? first : i <= first ? i - 1 : i];
+        int64_t target = lane->steps_done + steps;
+        if (lane->failed || lane->is_done)
+            continue;
+        if (lane->max_steps && target > lane->max_steps)
+            target = lane->max_steps;
+        if (!lane_advance(wk, lane, target, stop))
+            return 0;
+    }
+    return 0;
+}
+
+/* ---- predictions ---- */
+
+/* Link scale, class-major with `stride`, to what the engine wants: row-major probabilities or target units. In place use
+ * of f is fine. */
+static void scores_to_predictions(enum ml_task task, int outputs, double mean, double scale, float *f, int64_t stride,
+                                  int64_t n, float *out)
+{
+    if (task == ML_REGRESSION) {
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)(mean + scale * (double)f[i]);
+    } else if (task == ML_BINARY) {
+        grad_sigmoid(f, n, out);
+    } else {
+        grad_softmax(f, stride, n, outputs, f);
+        for (int64_t i = 0; i < n; i++) {
+            for (int k = 0; k < outputs; k++)
+                out[i * outputs + k] = f[k * stride + i];
+        }
+    }
+}
+
+static int boost_predict_held(struct ml_data *d, const struct lane *lane, float *out, struct err *err)
+{
+    const struct boost_lane *l = lane->state;
+    float *f = mem_try_alloc((size_t)(CHUNK * l->outputs) * sizeof *f);
+
+    (void)d;
+    if (!f)
+        return err_set(err, ERR_NOMEM, "boost: no memory for predictions");
+    for (int64_t from = 0; from < l->r.n_held; from += CHUNK) {
+        int64_t n = MIN(CHUNK, l->r.n_held - from);
+        for (int k = 0; k < l->outputs; k++) {
+            for (int64_t i = 0; i < n; i++)
+                f[k * CHUNK + i] = l->f[k * l->rows + l->r.held[from + i]];
+        }
+        scores_to_predictions(l->task, l->outputs, l->y_mean, l->y_scale, f, CHUNK, n, out + from * l->outputs);
+    }
+    mem_try_free(f);
+    return 0;
+}
+
+static int boost_predict_held_at(struct ml_data *d, const struct lane *lane, int64_t steps, float *out, struct err *err)
+{
+    const struct boost_lane *l = lane->state;
+    float *f = mem_try_alloc((size_t)l->rows * sizeof *f * (size_t)l->outputs);
+
+    (void)d;
+    CHECK(steps <= lane->steps_done);
+    if (!f)
+        return err_set(err, ERR_NOMEM, "boost: no memory for predictions");
+    for (int k = 0; k < l->outputs; k++) {
+        for (int64_t i = 0; i < l->r.n_held; i++)
+            f[k * l->rows + l->r.held[i]] = (float)l->base[k];
+    }
+    for (int t = 0; t < steps * l->outputs; t++)
+        tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, l->r.held, l->r.n_held, f + (t % l->outputs) * l->rows);
+    for (int k = 0; k < l->outputs; k++) { /* held is ascending: packing to the front never overwrites what is to come */
+        for (int64_t i = 0; i < l->r.n_held; i++)
+            f[k * l->rows + i] = f[k * l->rows + l->r.held[i]];
+    }
+    for (int64_t from = 0; from < l->r.n_held; from += CHUNK)
+        scores_to_predictions(l->task, l->outputs, l->y_mean, l->y_scale, f + from, l->rows, MIN(CHUNK, l->r.n_held - from),
+                              out + from * l->outputs);
+    mem_try_free(f);
+    return 0;
+}
+
+/* ---- bytes ---- */
+
+static int boost_save(const struct lane *lane, int64_t steps, struct buf *out, struct err *err)
+{
+    const struct boost_lane *l = lane->state;
+
+    CHECK(steps <= lane->steps_done);
+    if (buf_put_u32(out, BOOST_FORMAT, err) < 0 || buf_put_u32(out, (uint32_t)l->outputs, err) < 0 ||
+        buf_put_u32(out, (uint32_t)l->fine->cols, err) < 0 || buf_put_f64(out, l->y_mean, err) < 0 ||
+        buf_put_f64(out, l->y_scale, err) < 0)
+        return -1;
+    for (int k = 0; k < l->outputs; k++) {
+        if (buf_put_f64(out, l->base[k], err) < 0)
+            return -1;
+    }
+    return forest_save(&l->forest, (int)steps * l->outputs, l->fine->cols, out, err);
+}
+
+/* What both readers share; base gets `outputs` doubles. */
+static int head_load(struct view *in, int outputs, int cols, double *mean, double *scale, double *base, struct err *err)
+{
+    uint32_t format = 0, k = 0, c = 0;
+
+    if (view_u32(in, &format, err) < 0)
+        return -1;
+    if (format != BOOST_FORMAT)
+        return err_set(err, ERR_VERSION, "boost: format %u, this program reads %d", format, BOOST_FORMAT);
+    if (view_u32(in, &k, err) < 0 || view_u32(in, &c, err) < 0 || view_f64(in, mean, err) < 0 ||
+        view_f64(in, scale, err) < 0)
+        return -1;
+    if (k != (uint32_t)outputs || c != (uint32_t)cols)
+        return err_set(err, ERR_ARG, "boost: a model of %u outputs and %u columns, expected %d and %d", k, c, outputs, cols);
+    for (int i = 0; i < outputs; i++) {
+        if (view_f64(in, &base[i], err) < 0)
+            return -1;
+        if (!isfinite(base[i]))
+            return err_set(err, ERR_ARG, "boost: a base score is not a number");
+    }
+    if (!isfinite(*mean) || !isfinite(*scale))
+        return err_set(err, ERR_ARG, "boost: target scale is not a number");
+    return 0;
+}
+
+static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, struct err *err)
+{
+    struct boost_lane *l = lane->state;
+
+    (void)d;
+    forest_fini(&l->forest);
+    l->forest.outputs = l->outputs;
+    if (l->work && l->work->busy == l)
+        l->work->busy = NULL;
+    if (head_load(in, l->outputs, l->fine->cols, &l->y_mean, &l->y_scale, l->base, err) < 0 ||
+        forest_load(&l->forest, l->outputs, l->fine->cols, in, err) < 0)
+        return -1;
+    scores_reset(l);
+    for (int t = 0; t < l->forest.n_trees; t++)
+        tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, NULL, l->rows, l->f + (t % l->outputs) * l->rows);
+    lane->steps_done = l->forest.n_trees / l->outputs;
+    lane->is_done = false;
+    return 0;
+}
+
+/* ---- inference ---- */
+
+struct predictor {
+    enum ml_task task;
+    int outputs;
+    double mean, scale, *base;
+    struct boost_forest forest;
+};
+
+static void predictor_free(struct predictor *p)
+{
+    if (!p)
+        return;
+    mem_free(p->base);
+    forest_fini(&p->forest);
+    mem_free(p);
+}
+
+static struct predictor *predictor_load(const struct prep *prep, int n_outputs, enum ml_task task, struct view *in,
+                                        struct err *err)
+{
+    struct predictor *p = mem_zalloc(sizeof *p);
+    int cols = prep_inputs(prep);
+
+    p->task = task;
+    p->outputs = n_outputs;
+    p->base = mem_array((size_t)n_outputs, sizeof *p->base);
+    if (head_load(in, n_outputs, cols, &p->mean, &p->scale, p->base, err) < 0 ||
+        forest_load(&p->forest, n_outputs, cols, in, err) < 0) {
+        predictor_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+static int predict(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n, float *out,
+                   struct err *err)
+{
+    float *f = mem_try_alloc((size_t)(CHUNK * p->outputs) * sizeof *f);
+    int rc = f ? 0 : err_set(err, ERR_NOMEM, "boost: no memory for predictions");
+
+    for (int64_t at = 0; at < n && rc == 0; at += CHUNK) {
+        int64_t m = MIN(CHUNK, n - at);
+        struct prep_bins b = { 0 };
+        if (prep_bins_make(v, from + at, m, &b, err) < 0) {
+            rc = -1;
+            break;
+        }
+        for (int k = 0; k < p->outputs; k++) {
+            for (int64_t i = 0; i < m; i++)
+                f[k * CHUNK + i] = (float)p->base[k];
+        }
+        for (int t = 0; t < p->forest.n_trees; t++)
+            tree_add(&p->forest.trees[t], b.bins, b.stride, NULL, m, f + (t % p->outputs) * CHUNK);
+        scores_to_predictions(p->task, p->outputs, p->mean, p->scale, f, CHUNK, m, out + at * p->outputs);
+        prep_bins_fini(&b);
+    }
+    mem_try_free(f);
+    return rc;
+}
+
+const struct model_ops model_boost = {
+    .family = &family_boost,
+    .open = boost_open,
+    .close = boost_close,
+    .advance = boost_advance,
+    .predict_held = boost_predict_held,
+    .predict_held_at = boost_predict_held_at,
+    .save = boost_save,
+    .load = boost_load,
+    .bytes = boost_held_bytes,
+    .predictor_load = predictor_load,
+    .predictor_free = predictor_free,
+    .predict = predict,
+};

@@ -1,0 +1,197 @@
+/* boost_round.c - one boosting round of a lane: gradients of all rows, one tree per output, scores of the rows that the
+ * trees did not see. May stop between two splits; what is half done stays in the workspace until the lane goes on.
+ * Also the workspace itself. Called by boost.c. */
+#include "ml/boost.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/cpu/grad.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { POOL_BYTES = 96 << 20, MAX_SLOTS = 4097, TILE_WORDS = 64 * HIST_PITCH };
+
+void boost_work_free(struct boost_work *wk)
+{
+    if (!wk)
+        return;
+    void *big[] = { wk->p, wk->g, wk->h, wk->q, wk->rows, wk->spare, wk->out, wk->picked, wk->pool, wk->tile };
+    for (size_t i = 0; i < ARRAY_LEN(big); i++)
+        mem_try_free(big[i]);
+    mem_free(wk->cols);
+    mem_free(wk->n_bins);
+    mem_free(wk->is_used);
+    mem_free(wk->free_slots);
+    mem_free(wk->nodes);
+    mem_free(wk->heap);
+    mem_free(wk->links);
+    mem_free(wk);
+}
+
+static void *work_take(struct boost_work *wk, int64_t n, size_t size, bool *ok)
+{
+    void *p = mem_try_alloc((size_t)MAX(n, 1) * size);
+
+    wk->bytes += n * (int64_t)size;
+    *ok = *ok && p;
+    return p;
+}
+
+/* Enough histograms for the largest trees of the lane, within POOL_BYTES; fewer than three slots would be of no use. */
+static void pool_take(struct boost_work *wk, const struct boost_lane *l, bool *ok)
+{
+    int64_t per_slot = (int64_t)wk->bins->cols * HIST_PITCH, slots = POOL_BYTES / 8 / MAX(per_slot, 1);
+    int64_t want = l->p.is_depth_wise ? 1ll << MIN(l->p.depth, 12) : l->p.leaves;
+
+    slots = MIN(slots, MIN(want + 1, (int64_t)MAX_SLOTS));
+    wk->pool_words = slots < 3 ? 0 : slots * per_slot;
+    wk->slots_cap = wk->pool_words ? MAX_SLOTS : 0;
+    if (wk->pool_words)
+        wk->pool = work_take(wk, wk->pool_words, sizeof *wk->pool, ok);
+    wk->tile = work_take(wk, TILE_WORDS, sizeof *wk->tile, ok);
+}
+
+struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b, struct err *err)
+{
+    struct boost_work *wk = mem_zalloc(sizeof *wk);
+    bool ok = true;
+
+    wk->bins = b;
+    wk->p = work_take(wk, l->rows * l->outputs, sizeof *wk->p, &ok);
+    wk->g = work_take(wk, l->rows, sizeof *wk->g, &ok);
+    wk->h = work_take(wk, l->rows, sizeof *wk->h, &ok);
+    wk->q = work_take(wk, l->rows, sizeof *wk->q, &ok);
+    wk->rows = work_take(wk, l->rows, sizeof *wk->rows, &ok);
+    wk->spare = work_take(wk, l->rows, sizeof *wk->spare, &ok);
+    if (l->p.row_sample < 1.0) {
+        wk->picked = work_take(wk, l->rows, sizeof *wk->picked, &ok);
+        wk->out = work_take(wk, l->rows, sizeof *wk->out, &ok);
+    }
+    pool_take(wk, l, &ok);
+    wk->cols = mem_array((size_t)b->cols + 1, sizeof *wk->cols);
+    wk->n_bins = mem_array((size_t)b->cols + 1, sizeof *wk->n_bins);
+    wk->is_used = mem_array((size_t)b->cols + 1, 2);
+    wk->free_slots = mem_array(MAX_SLOTS, sizeof *wk->free_slots);
+    wk->bytes += (int64_t)b->cols * 10 + MAX_SLOTS * 4;
+    if (!ok) {
+        boost_work_free(wk);
+        err_set(err, ERR_NOMEM, "boost: no memory for %" PRId64 " rows", l->rows);
+        return NULL;
+    }
+    return wk;
+}
+
+/* A row of the round stays with probability row_sample: 32 random bits of (lane, round, row). The same rows for every
+ * tree of the round; where fewer than two would stay, all do. */
+static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64_t round)
+{
+    uint32_t u[4] = { 0 }, limit = (uint32_t)(l->p.row_sample * 4294967295.0);
+    int64_t at = -1, n = 0;
+
+    wk->n_out = 0;
+    for (int64_t i = 0; i < l->r.n_train; i++) {
+        int32_t row = l->r.train[i];
+        if (row >> 2 != at) {
+            at = row >> 2;
+            rng_at(l->seed, (uint32_t)round, 0x726f7773u, (uint64_t)at, u);
+        }
+        bool is_in = u[row & 3] <= limit;
+        wk->picked[n] = row;
+        wk->out[wk->n_out] = row;
+        n += is_in;
+        wk->n_out += !is_in;
+    }
+    wk->n_picked = n;
+    if (n < 2) {
+        memcpy(wk->picked, l->r.train, (size_t)l->r.n_train * sizeof *wk->picked);
+        wk->n_picked = l->r.n_train;
+        wk->n_out = 0;
+    }
+}
+
+/* Once per round: its rows, and the probabilities of all rows. */
+static void round_start(struct boost_work *wk, const struct boost_lane *l, int64_t round, enum ml_task task)
+{
+    wk->n_out = 0;
+    wk->n_picked = l->r.n_train;
+    if (l->p.row_sample < 1.0)
+        sample_rows(wk, l, round);
+    if (task == ML_BINARY)
+        grad_sigmoid(l->f, l->rows, wk->p);
+    else if (task == ML_MULTICLASS)
+        grad_softmax(l->f, l->rows, l->rows, l->outputs, wk->p);
+}
+
+/* The largest power of two that keeps n terms of at most `largest` (of sum `sum`) inside 31 bits, and one inside 15. */
+static float scale_for(double largest, double sum, int64_t n)
+{
+    double scale = 1.0;
+
+    if (!(largest > 0.0))
+        return 1.0f;
+    while (scale * largest < 16000.0 && scale < 0x1p100)
+        scale *= 2.0;
+    while (scale * largest > 32000.0 || scale * sum + (double)n > 2147000000.0)
+        scale *= 0.5;
+    return (float)scale;
+}
+
+static void tree_gradients(struct boost_work *wk, const struct boost_lane *l, enum ml_task task, int output,
+                           uint64_t tree_seed)
+{
+    struct grad_out o = { .g = wk->g, .h = wk->h, .q = wk->q, .key = (uint32_t)tree_seed };
+
+    if (task == ML_REGRESSION) {
+        double largest, sum;
+        grad_square(l->f, l->y, l->w, l->rows, wk->g);
+        memcpy(wk->h, l->w, (size_t)l->rows * sizeof *wk->h);
+        grad_size(wk->g, l->rows, &largest, &sum);
+        o.g_scale = scale_for(largest, sum, l->r.n_train);
+        o.h_scale = 1.0f; /* h = 1 counts rows */
+        grad_quantise(l->rows, &o);
+    } else {
+        float factor = task == ML_BINARY ? 1.0f : (float)l->outputs / (float)(l->outputs - 1);
+        o.g_scale = o.h_scale = scale_for(1.0, (double)l->r.n_train, l->r.n_train);
+        grad_class(wk->p + output * l->rows, l->y, l->w, l->rows, task == ML_BINARY ? 1.0f : (float)output, factor, &o);
+    }
+    wk->g_scale = (double)o.g_scale;
+    wk->h_scale = (double)o.h_scale;
+}
+
+int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round, const struct ml_stop *stop)
+{
+    if (wk->busy != l) {
+        wk->busy = l;
+        wk->busy_output = 0;
+        wk->busy_tree = false;
+        round_start(wk, l, round, l->task);
+    }
+    for (; wk->busy_output < l->outputs; wk->busy_output++) {
+        int k = wk->busy_output;
+        uint64_t seed = rng_mix(l->seed, (uint64_t)(round * l->outputs + k));
+        float *f = l->f + k * l->rows;
+        struct tree t;
+        if (!wk->busy_tree) {
+            if (ml_stop_now(stop))
+                return 0;
+            tree_gradients(wk, l, l->task, k, seed);
+            wk->n_rows = wk->n_picked;
+            memcpy(wk->rows, l->p.row_sample < 1.0 ? wk->picked : l->r.train, (size_t)wk->n_rows * sizeof *wk->rows);
+            boost_grow_start(wk, l, seed);
+            wk->busy_tree = true;
+        }
+        if (!boost_grow_run(wk, l, seed, stop))
+            return 0;
+        if (boost_grow_tree(wk, l, f, &t) < 0)
+            break;
+        wk->busy_tree = false;
+        tree_add(&t, l->fine->bins, l->fine->stride, wk->out, wk->n_out, f);
+        tree_add(&t, l->fine->bins, l->fine->stride, l->r.held, l->r.n_held, f);
+        if (forest_add(&l->forest, &t) < 0)
+            break;
+    }
+    wk->busy = NULL;
+    return wk->busy_output == l->outputs ? 1 : -1;
+}

@@ -1,0 +1,234 @@
+/* boost_tree.c - trees in memory and as bytes. A tree is written in preorder, one tag per node: a leaf and its value, or a
+ * split, its column, and its bin or the 32 bytes of its set; reading it back gives the same node numbers. Bytes may come
+ * from a stranger: every count, column and link is checked. Called by boost.c and boost_round.c. */
+#include "ml/boost.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+enum { TAG_LEAF = 0, TAG_NUMERIC = 1, TAG_SET = 2, TAG_ADD = 4, MAX_TREES = 4000000, MAX_NODES = 1 << 16 };
+
+void tree_fini(struct tree *t)
+{
+    mem_try_free(t->nodes);
+    mem_try_free(t->values);
+    mem_try_free(t->sets);
+    memset(t, 0, sizeof *t);
+}
+
+int64_t tree_bytes(const struct tree *t)
+{
+    return (int64_t)sizeof *t + t->n_nodes * (int64_t)(sizeof *t->nodes + sizeof *t->values) +
+           t->n_sets * (int64_t)sizeof *t->sets;
+}
+
+int forest_add(struct boost_forest *fo, struct tree *t)
+{
+    if (fo->n_trees == fo->cap) {
+        int cap = fo->cap ? fo->cap * 2 : 64;
+        struct tree *grown = mem_try_alloc((size_t)cap * sizeof *grown);
+        if (!grown) {
+            tree_fini(t);
+            return -1;
+        }
+        if (fo->n_trees)
+            memcpy(grown, fo->trees, (size_t)fo->n_trees * sizeof *grown);
+        mem_try_free(fo->trees);
+        fo->trees = grown;
+        fo->cap = cap;
+    }
+    fo->trees[fo->n_trees++] = *t;
+    fo->bytes += tree_bytes(t);
+    memset(t, 0, sizeof *t);
+    return 0;
+}
+
+void forest_cut(struct boost_forest *fo, int n_trees)
+{
+    while (fo->n_trees > n_trees) {
+        fo->bytes -= tree_bytes(&fo->trees[--fo->n_trees]);
+        tree_fini(&fo->trees[fo->n_trees]);
+    }
+}
+
+void forest_fini(struct boost_forest *fo)
+{
+    forest_cut(fo, 0);
+    mem_try_free(fo->trees);
+    memset(fo, 0, sizeof *fo);
+}
+
+static int put_col(struct buf *out, int col, int cols, struct err *err)
+{
+    if (cols <= 256)
+        return buf_put_u8(out, (uint8_t)col, err);
+    return buf_put_u32(out, (uint32_t)col, err);
+}
+
+static int node_save(const struct tree *t, int at, int cols, struct buf *out, struct err *err)
+{
+    const struct tree_node *nd = &t->nodes[at];
+
+    if (nd->kid[0] == at)
+        return buf_put_u8(out, TAG_LEAF, err) < 0 ? -1 : buf_put_f32(out, t->values[at], err);
+    if (buf_put_u8(out, nd->set >= 0 ? TAG_SET : (uint8_t)(TAG_NUMERIC | (nd->add ? TAG_ADD : 0)), err) < 0 ||
+        put_col(out, nd->col, cols, err) < 0)
+        return -1;
+    if (nd->set < 0)
+        return buf_put_u8(out, nd->bin, err);
+    for (int i = 0; i < 4; i++) {
+        if (buf_put_u64(out, t->sets[nd->set][i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int forest_save(const struct boost_forest *fo, int n_trees, int cols, struct buf *out, struct err *err)
+{
+    CHECK(n_trees <= fo->n_trees);
+    if (buf_put_u32(out, (uint32_t)n_trees, err) < 0)
+        return -1;
+    for (int i = 0; i < n_trees; i++) {
+        const struct tree *t = &fo->trees[i];
+        if (buf_put_u32(out, (uint32_t)t->n_nodes, err) < 0 || buf_put_u32(out, (uint32_t)t->n_sets, err) < 0)
+            return -1;
+        for (int at = 0; at < t->n_nodes; at++) {
+            if (node_save(t, at, cols, out, err) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+struct reading {
+    struct view *in;
+    struct tree t;
+    int cols, made, made_sets;
+    int *stack, top; /* links waiting for their node: parent * 2 + side */
+    int *depth;      /* by node */
+};
+
+static int read_split(struct reading *r, int at, uint8_t tag, struct err *err)
+{
+    struct tree_node *nd = &r->t.nodes[at];
+    uint32_t col = 0;
+    uint8_t small = 0;
+
+    if (r->cols <= 256) {
+        if (view_u8(r->in, &small, err) < 0)
+            return -1;
+        col = small;
+    } else if (view_u32(r->in, &col, err) < 0) {
+        return -1;
+    }
+    if (col >= (uint32_t)r->cols)
+        return err_set(err, ERR_ARG, "model: a tree names column %u of %d", col, r->cols);
+    nd->col = (int32_t)col;
+    nd->set = -1;
+    nd->add = (tag & TAG_ADD) != 0;
+    if (tag & TAG_NUMERIC)
+        return view_u8(r->in, &nd->bin, err);
+    if (r->made_sets == r->t.n_sets)
+        return err_set(err, ERR_ARG, "model: a tree has more sets than it says");
+    nd->set = (int16_t)r->made_sets;
+    for (int i = 0; i < 4; i++) {
+        if (view_u64(r->in, &r->t.sets[r->made_sets][i], err) < 0)
+            return -1;
+    }
+    r->made_sets++;
+    return 0;
+}
+
+static int read_node(struct reading *r, struct err *err)
+{
+    int at = r->made++, link = r->stack[--r->top];
+    uint8_t tag = 0;
+
+    if (link >= 0) {
+        r->t.nodes[link >> 1].kid[link & 1] = at;
+        r->depth[at] = r->depth[link >> 1] + 1;
+        r->t.depth = MAX(r->t.depth, r->depth[at]);
+    }
+    if (view_u8(r->in, &tag, err) < 0)
+        return -1;
+    if (tag == TAG_LEAF) {
+        r->t.nodes[at] = (struct tree_node){ .kid = { at, at }, .bin = 255, .set = -1 };
+        if (view_f32(r->in, &r->t.values[at], err) < 0)
+            return -1;
+        if (!(r->t.values[at] >= -3e38f && r->t.values[at] <= 3e38f))
+            return err_set(err, ERR_ARG, "model: a leaf is not a number");
+        return 0;
+    }
+    if (tag != TAG_SET && tag != TAG_NUMERIC && tag != (TAG_NUMERIC | TAG_ADD))
+        return err_set(err, ERR_ARG, "model: unknown node %u", tag);
+    if (r->top + 2 > r->t.n_nodes - r->made)
+        return err_set(err, ERR_ARG, "model: a tree has more nodes than it says");
+    if (read_split(r, at, tag, err) < 0)
+        return -1;
+    r->stack[r->top++] = at * 2 + 1;
+    r->stack[r->top++] = at * 2;
+    return 0;
+}
+
+static int read_tree(struct reading *r, struct err *err)
+{
+    uint32_t n = 0, n_sets = 0;
+
+    if (view_u32(r->in, &n, err) < 0 || view_u32(r->in, &n_sets, err) < 0)
+        return -1;
+    if (n < 1 || n > MAX_NODES || n_sets > n / 2 || n > r->in->len - r->in->pos)
+        return err_set(err, ERR_ARG, "model: a tree of %u nodes and %u sets", n, n_sets);
+    r->t = (struct tree){ .n_nodes = (int)n, .n_sets = (int)n_sets };
+    r->t.nodes = mem_try_zalloc(n * sizeof *r->t.nodes);
+    r->t.values = mem_try_zalloc(n * sizeof *r->t.values);
+    r->t.sets = n_sets ? mem_try_zalloc(n_sets * sizeof *r->t.sets) : NULL;
+    if (!r->t.nodes || !r->t.values || (n_sets && !r->t.sets))
+        return err_set(err, ERR_NOMEM, "model: no memory for a tree of %u nodes", n);
+    r->made = r->made_sets = 0;
+    r->top = 1;
+    r->stack[0] = -1;
+    r->depth[0] = 0;
+    while (r->top > 0) {
+        if (read_node(r, err) < 0)
+            return -1;
+    }
+    if (r->made != (int)n || r->made_sets != (int)n_sets)
+        return err_set(err, ERR_ARG, "model: a tree has fewer nodes than it says");
+    return 0;
+}
+
+int forest_load(struct boost_forest *fo, int outputs, int cols, struct view *in, struct err *err)
+{
+    struct reading r = { .in = in, .cols = cols };
+    uint32_t n = 0;
+    int rc = -1;
+
+    memset(fo, 0, sizeof *fo);
+    fo->outputs = outputs;
+    r.stack = mem_array(MAX_NODES + 2, sizeof *r.stack);
+    r.depth = mem_array(MAX_NODES + 2, sizeof *r.depth);
+    if (view_u32(in, &n, err) < 0)
+        goto out;
+    if (n > MAX_TREES || n % (uint32_t)outputs) {
+        err_set(err, ERR_ARG, "model: %u trees for %d outputs", n, outputs);
+        goto out;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (read_tree(&r, err) < 0)
+            goto out;
+        if (forest_add(fo, &r.t) < 0) {
+            err_set(err, ERR_NOMEM, "model: no memory for %u trees", n);
+            goto out;
+        }
+    }
+    rc = 0;
+out:
+    mem_free(r.stack);
+    mem_free(r.depth);
+    tree_fini(&r.t);
+    if (rc < 0)
+        forest_fini(fo);
+    return rc;
+}

@@ -1,0 +1,232 @@
+/* glm.c - see glm.h. Blocks of four rows share each load of the weights; loops have eight fixed lanes so that they become
+ * vector code. Called by ml/linear*.c. */
+#include "ml/cpu/glm.h"
+
+#include "ml/cpu/simd.h"
+#include "ml/fmath.h"
+
+#include <string.h>
+
+enum { ROWS = 4, LANES = 8 };
+
+typedef double eight __attribute__((vector_size(64))); /* lowered to the registers there are */
+
+SIMD_BODY const float *row_at(const struct glm_rows *r, int64_t i)
+{
+    return r->x + (r->rows ? r->rows[i] : i) * r->stride;
+}
+
+/* ---- one output ---- */
+
+SIMD_BODY void scores_one(const struct glm_rows *r, const double *w, double *z)
+{
+    int whole = r->cols / LANES * LANES;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        const float *x = row_at(r, i);
+        double acc[LANES] = { 0 };
+        for (int j = 0; j < whole; j += LANES) {
+            for (int k = 0; k < LANES; k++)
+                acc[k] += (double)x[j + k] * w[j + k];
+        }
+        for (int j = whole; j < r->cols; j++)
+            acc[j - whole] += (double)x[j] * w[j];
+        z[i] = w[r->cols] + (((acc[0] + acc[1]) + (acc[2] + acc[3])) + ((acc[4] + acc[5]) + (acc[6] + acc[7])));
+    }
+}
+
+SIMD_BODY void gradient_one(const struct glm_rows *r, const double *dz, double *grad)
+{
+    int64_t i = 0;
+
+    for (; i + ROWS <= r->n; i += ROWS) {
+        const float *a = row_at(r, i), *b = row_at(r, i + 1), *c = row_at(r, i + 2), *d = row_at(r, i + 3);
+        double da = dz[i], db = dz[i + 1], dc = dz[i + 2], dd = dz[i + 3];
+        for (int j = 0; j < r->cols; j++)
+            grad[j] += ((double)a[j] * da + (double)b[j] * db) + ((double)c[j] * dc + (double)d[j] * dd);
+        grad[r->cols] += (da + db) + (dc + dd);
+    }
+    for (; i < r->n; i++) {
+        const float *a = row_at(r, i);
+        for (int j = 0; j < r->cols; j++)
+            grad[j] += (double)a[j] * dz[i];
+        grad[r->cols] += dz[i];
+    }
+}
+
+/* ---- several outputs: eight lanes at a time ---- */
+
+SIMD_BODY void scores_eight(const struct glm_rows *r, int64_t i, int n, const double *w, double *z)
+{
+    const float *x[ROWS];
+    eight acc[ROWS], wj;
+
+    memcpy(&wj, w + (int64_t)r->cols * r->lanes, sizeof wj);
+    for (int a = 0; a < ROWS; a++) {
+        x[a] = row_at(r, a < n ? i + a : i);
+        acc[a] = wj;
+    }
+    for (int j = 0; j < r->cols; j++, w += r->lanes) {
+        memcpy(&wj, w, sizeof wj);
+        for (int a = 0; a < ROWS; a++)
+            acc[a] += (double)x[a][j] * wj;
+    }
+    for (int a = 0; a < n; a++)
+        memcpy(z + (i + a) * r->lanes, &acc[a], sizeof acc[a]);
+}
+
+/* Four rows at a time, added in order. */
+SIMD_BODY void gradient_eight(const struct glm_rows *r, const double *dz, double *grad)
+{
+    for (int64_t i = 0; i < r->n; i += ROWS) {
+        const float *x[ROWS];
+        eight d[ROWS], g;
+        for (int a = 0; a < ROWS; a++) {
+            int is_row = i + a < r->n;
+            x[a] = row_at(r, is_row ? i + a : i);
+            memcpy(&d[a], dz + (is_row ? i + a : i) * r->lanes, sizeof d[a]);
+            d[a] = d[a] * (is_row ? 1.0 : 0.0);
+        }
+        double *to = grad;
+        for (int j = 0; j < r->cols; j++, to += r->lanes) {
+            memcpy(&g, to, sizeof g);
+            g += ((double)x[0][j] * d[0] + (double)x[1][j] * d[1]) + ((double)x[2][j] * d[2] + (double)x[3][j] * d[3]);
+            memcpy(to, &g, sizeof g);
+        }
+        memcpy(&g, to, sizeof g);
+        g += (d[0] + d[1]) + (d[2] + d[3]);
+        memcpy(to, &g, sizeof g);
+    }
+}
+
+SIMD_BODY void glm_scores_body(const struct glm_rows *r, const double *w, double *z)
+{
+    if (r->lanes == 1) {
+        scores_one(r, w, z);
+        return;
+    }
+    for (int64_t i = 0; i < r->n; i += ROWS) {
+        for (int k = 0; k < r->lanes; k += LANES)
+            scores_eight(r, i, r->n - i < ROWS ? (int)(r->n - i) : ROWS, w + k, z + k);
+    }
+}
+SIMD_KERNEL(glm_scores, (const struct glm_rows *r, const double *w, double *z), (r, w, z))
+
+SIMD_BODY void glm_gradient_body(const struct glm_rows *r, const double *dz, double *grad)
+{
+    if (r->lanes == 1) {
+        gradient_one(r, dz, grad);
+        return;
+    }
+    for (int k = 0; k < r->lanes; k += LANES)
+        gradient_eight(r, dz + k, grad + k);
+}
+SIMD_KERNEL(glm_gradient, (const struct glm_rows *r, const double *dz, double *grad), (r, dz, grad))
+
+/* ---- link and loss ---- */
+
+SIMD_BODY void glm_probabilities_body(double *z, int64_t n, int outputs, int lanes)
+{
+    if (outputs == 1) {
+        for (int64_t i = 0; i < n; i++)
+            z[i] = fm_sigmoid_d(z[i]);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double *p = z + i * lanes, top = p[0], sum = 0;
+        for (int k = 1; k < outputs; k++)
+            top = p[k] > top ? p[k] : top;
+        for (int k = 0; k < lanes; k++)
+            p[k] = fm_exp_d(p[k] - top);
+        for (int k = 0; k < outputs; k++)
+            sum += p[k];
+        for (int k = 0; k < outputs; k++)
+            p[k] /= sum;
+        for (int k = outputs; k < lanes; k++)
+            p[k] = 0;
+    }
+}
+SIMD_KERNEL(glm_probabilities, (double *z, int64_t n, int outputs, int lanes), (z, n, outputs, lanes))
+
+SIMD_BODY void log_loss_body(double *z, const int32_t *y, int64_t n, int outputs, int lanes, double *loss)
+{
+    double sum = 0;
+
+    if (outputs == 1) {
+        double own[GLM_TILE];
+        for (int64_t i = 0; i < n; i++) {
+            double t = y[i] ? -z[i] : z[i]; /* loss = log(1 + e^t) */
+            double e = fm_exp_d(t > 0 ? -t : t);
+            own[i] = (t > 0 ? t : 0) + fm_log_d(1.0 + e);
+            double p = (t > 0 ? 1.0 : e) / (1.0 + e); /* of the wrong class */
+            z[i] = y[i] ? -p : p;
+        }
+        for (int64_t i = 0; i < n; i++)
+            sum += own[i];
+        *loss = sum;
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double *p = z + i * lanes, top = p[0], all = 0, mine = p[y[i]];
+        for (int k = 1; k < outputs; k++)
+            top = p[k] > top ? p[k] : top;
+        for (int k = 0; k < lanes; k++)
+            p[k] = fm_exp_d(p[k] - top);
+        for (int k = 0; k < outputs; k++)
+            all += p[k];
+        for (int k = 0; k < outputs; k++)
+            p[k] /= all;
+        for (int k = outputs; k < lanes; k++)
+            p[k] = 0;
+        p[y[i]] -= 1.0;
+        sum += fm_log_d(all) + top - mine;
+    }
+    *loss = sum;
+}
+SIMD_KERNEL_STATIC(log_loss, (double *z, const int32_t *y, int64_t n, int outputs, int lanes, double *loss),
+                   (z, y, n, outputs, lanes, loss))
+
+double glm_log_loss(double *z, const int32_t *y, int64_t n, int outputs, int lanes)
+{
+    double loss;
+
+    log_loss(z, y, n, outputs, lanes, &loss);
+    return loss;
+}
+
+/* ---- Gram ---- */
+
+int64_t glm_gram_width(int cols)
+{
+    return ((int64_t)cols + 2 + 7) / 8 * 8;
+}
+
+/* The tile is turned to doubles once; then each pair (column, block of eight columns) is one chain over its rows. */
+SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, double *tile, double *gram)
+{
+    int64_t wide = ((int64_t)r->cols + 2 + 7) / 8 * 8;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        const float *x = row_at(r, i);
+        double *t = tile + i * wide;
+        for (int j = 0; j < r->cols; j++)
+            t[j] = (double)x[j];
+        t[r->cols] = y[i];
+        t[r->cols + 1] = 1.0;
+        for (int64_t j = r->cols + 2; j < wide; j++)
+            t[j] = 0;
+    }
+    for (int j = 0; j < r->cols + 2; j++) {
+        for (int64_t k = j / LANES * LANES; k < wide; k += LANES) {
+            eight acc = { 0 }, t;
+            for (int64_t i = 0; i < r->n; i++) {
+                memcpy(&t, tile + i * wide + k, sizeof t);
+                acc += tile[i * wide + j] * t;
+            }
+            memcpy(&t, gram + j * wide + k, sizeof t);
+            t += acc;
+            memcpy(gram + j * wide + k, &t, sizeof t);
+        }
+    }
+}
+SIMD_KERNEL(glm_gram, (const struct glm_rows *r, const double *y, double *tile, double *gram), (r, y, tile, gram))

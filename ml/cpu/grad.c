@@ -1,0 +1,140 @@
+/* grad.c - the gradient pass of boosting: loops that the compiler turns into vectors, elementary functions from
+ * ml/fmath.h, so that all instruction sets and machines give equal bits. Called by ml/boost_round.c. */
+#include "ml/cpu/grad.h"
+
+#include "ml/cpu/simd.h"
+#include "ml/fmath.h"
+
+enum { BLOCK = 256 };
+
+SIMD_BODY void grad_sigmoid_body(const float *restrict f, int64_t n, float *restrict p)
+{
+    for (int64_t i = 0; i < n; i++)
+        p[i] = fm_sigmoid(f[i]);
+}
+SIMD_KERNEL(grad_sigmoid, (const float *f, int64_t n, float *p), (f, n, p))
+
+SIMD_BODY void grad_softmax_body(const float *f, int64_t stride, int64_t n, int classes, float *p)
+{
+    float top[BLOCK], sum[BLOCK];
+
+    for (int64_t from = 0; from < n; from += BLOCK) {
+        int m = n - from < BLOCK ? (int)(n - from) : BLOCK;
+        for (int i = 0; i < m; i++) {
+            top[i] = f[from + i];
+            sum[i] = 0.0f;
+        }
+        for (int c = 1; c < classes; c++) {
+            const float *fc = f + c * stride + from;
+            for (int i = 0; i < m; i++)
+                top[i] = fc[i] > top[i] ? fc[i] : top[i];
+        }
+        for (int c = 0; c < classes; c++) {
+            const float *fc = f + c * stride + from;
+            float *pc = p + c * stride + from;
+            for (int i = 0; i < m; i++)
+                pc[i] = fm_exp(fc[i] - top[i]);
+            for (int i = 0; i < m; i++)
+                sum[i] += pc[i];
+        }
+        for (int i = 0; i < m; i++)
+            sum[i] = 1.0f / sum[i];
+        for (int c = 0; c < classes; c++) {
+            float *pc = p + c * stride + from;
+            for (int i = 0; i < m; i++)
+                pc[i] *= sum[i];
+        }
+    }
+}
+SIMD_KERNEL(grad_softmax, (const float *f, int64_t stride, int64_t n, int classes, float *p), (f, stride, n, classes, p))
+
+/* Mixes (key, row) to 32 random bits: an odd multiplier apart per row, then a full avalanche. */
+SIMD_BODY uint32_t noise(uint32_t key, uint32_t row)
+{
+    uint32_t x = key ^ (row * 0x9e3779b1u);
+    x ^= x >> 16;
+    x *= 0x7feb352du;
+    x ^= x >> 15;
+    x *= 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+/* floor(v + u / 65536) without a call. */
+SIMD_BODY int32_t rounded(float v, uint32_t u)
+{
+    float x = v + (float)(int32_t)u * 0x1p-16f;
+    int32_t t = (int32_t)x;
+    return t - (x < (float)t);
+}
+
+SIMD_BODY uint32_t packed(float g, float h, const struct grad_out *o, uint32_t row)
+{
+    uint32_t r = noise(o->key, row);
+    int32_t qg = rounded(g * o->g_scale, r & 0xffffu), qh = rounded(h * o->h_scale, r >> 16);
+    return (uint32_t)qg << 16 | (uint32_t)qh;
+}
+
+SIMD_BODY void grad_class_body(const float *restrict p, const float *restrict y, const float *restrict w, int64_t n, float c,
+                               float h_factor, const struct grad_out *out)
+{
+    struct grad_out o = *out;
+    float *restrict g = o.g, *restrict h = o.h;
+    uint32_t *restrict q = o.q;
+
+    for (int64_t i = 0; i < n; i++) {
+        float d = p[i] - (y[i] == c ? 1.0f : 0.0f), v = p[i] * (1.0f - p[i]);
+        g[i] = w[i] * d;
+        h[i] = w[i] * ((v > 1e-6f ? v : 1e-6f) * h_factor);
+        q[i] = packed(g[i], h[i], &o, (uint32_t)i);
+    }
+}
+SIMD_KERNEL(grad_class,
+            (const float *p, const float *y, const float *w, int64_t n, float c, float h_factor, const struct grad_out *out),
+            (p, y, w, n, c, h_factor, out))
+
+SIMD_BODY void grad_square_body(const float *restrict f, const float *restrict y, const float *restrict w, int64_t n,
+                                float *restrict g)
+{
+    for (int64_t i = 0; i < n; i++)
+        g[i] = w[i] * (f[i] - y[i]);
+}
+SIMD_KERNEL(grad_square, (const float *f, const float *y, const float *w, int64_t n, float *g), (f, y, w, n, g))
+
+SIMD_BODY void grad_quantise_body(int64_t n, const struct grad_out *out)
+{
+    struct grad_out o = *out;
+    const float *restrict g = o.g, *restrict h = o.h;
+    uint32_t *restrict q = o.q;
+
+    for (int64_t i = 0; i < n; i++)
+        q[i] = packed(g[i], h[i], &o, (uint32_t)i);
+}
+SIMD_KERNEL(grad_quantise, (int64_t n, const struct grad_out *out), (n, out))
+
+/* Eight running sums, added up at the end: the same order for every instruction set. */
+SIMD_BODY void grad_size_body(const float *g, int64_t n, double *largest, double *sum)
+{
+    double s[8] = { 0 };
+    float top[8] = { 0 };
+    int64_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        for (int k = 0; k < 8; k++) {
+            float a = g[i + k] < 0.0f ? -g[i + k] : g[i + k];
+            s[k] += (double)a;
+            top[k] = a > top[k] ? a : top[k];
+        }
+    }
+    for (int k = 0; i < n; i++, k++) {
+        float a = g[i] < 0.0f ? -g[i] : g[i];
+        s[k] += (double)a;
+        top[k] = a > top[k] ? a : top[k];
+    }
+    *sum = 0.0;
+    *largest = 0.0;
+    for (int k = 0; k < 8; k++) {
+        *sum += s[k];
+        *largest = (double)top[k] > *largest ? (double)top[k] : *largest;
+    }
+}
+SIMD_KERNEL(grad_size, (const float *g, int64_t n, double *largest, double *sum), (g, n, largest, sum))

@@ -1,0 +1,160 @@
+/* hist.c - the hot loop of boosting: one bin byte read and one 64-bit add per (row, column). Eight bins come with one
+ * 8-byte load; a tile of 16 columns keeps its histograms (33 KiB) in the first-level cache; rows and gradients are
+ * prefetched because nodes other than the root jump through memory. Called by ml/boost_grow.c. */
+#include "ml/cpu/hist.h"
+
+#include "ml/cpu/simd.h"
+
+#include <string.h>
+
+enum { AHEAD = 16 };
+
+static inline __attribute__((always_inline)) uint64_t load8(const uint8_t *p)
+{
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+static inline __attribute__((always_inline)) void add8(int64_t *h, uint64_t x, int64_t v)
+{
+    h[0 * HIST_PITCH + (x & 255)] += v;
+    h[1 * HIST_PITCH + (x >> 8 & 255)] += v;
+    h[2 * HIST_PITCH + (x >> 16 & 255)] += v;
+    h[3 * HIST_PITCH + (x >> 24 & 255)] += v;
+    h[4 * HIST_PITCH + (x >> 32 & 255)] += v;
+    h[5 * HIST_PITCH + (x >> 40 & 255)] += v;
+    h[6 * HIST_PITCH + (x >> 48 & 255)] += v;
+    h[7 * HIST_PITCH + (x >> 56)] += v;
+}
+
+static inline __attribute__((always_inline)) void add_few(int64_t *h, uint64_t x, int64_t v, int n)
+{
+    for (int j = 0; j < n; j++, x >>= 8)
+        h[j * HIST_PITCH + (x & 255)] += v;
+}
+
+/* One tile: eights full groups of 8 columns and `few` more; both are constants where it matters, so that this unrolls. */
+static inline __attribute__((always_inline)) void add_tile(const struct hist_rows *r, int col, int eights, int few,
+                                                           int64_t *hist)
+{
+    const uint8_t *base = r->bins + col;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        int64_t row = r->rows[i], next = r->rows[i + AHEAD < r->n ? i + AHEAD : r->n - 1];
+        const uint8_t *p = base + row * r->stride;
+        int64_t v = hist_word(r->q[row]);
+
+        __builtin_prefetch(base + next * r->stride);
+        __builtin_prefetch(r->q + next);
+        for (int e = 0; e < eights; e++)
+            add8(hist + e * 8 * HIST_PITCH, load8(p + e * 8), v);
+        if (few)
+            add_few(hist + eights * 8 * HIST_PITCH, load8(p + eights * 8), v, few);
+    }
+}
+
+static __attribute__((noinline)) void add_tile16(const struct hist_rows *r, int col, int64_t *hist)
+{
+    add_tile(r, col, 2, 0, hist);
+}
+
+#define FEW_CASE(n)                                                                                \
+    case n:                                                                                        \
+        add_tile(r, col, eights, n, hist);                                                         \
+        break;
+
+static inline __attribute__((always_inline)) void add_rest(const struct hist_rows *r, int col, int eights, int few,
+                                                           int64_t *hist)
+{
+    switch (few) {
+        FEW_CASE(0)
+        FEW_CASE(1)
+        FEW_CASE(2)
+        FEW_CASE(3)
+        FEW_CASE(4)
+        FEW_CASE(5)
+        FEW_CASE(6)
+        FEW_CASE(7)
+    }
+}
+
+static void add_dense(const struct hist_rows *r, int col, int n_cols, int64_t *hist)
+{
+    int j = 0;
+
+    for (; j + 16 <= n_cols; j += 16)
+        add_tile16(r, col + j, hist + (int64_t)j * HIST_PITCH);
+    if (n_cols - j >= 8)
+        add_rest(r, col + j, 1, n_cols - j - 8, hist + (int64_t)j * HIST_PITCH);
+    else if (n_cols > j)
+        add_rest(r, col + j, 0, n_cols - j, hist + (int64_t)j * HIST_PITCH);
+}
+
+/* Sampled columns: their list is read once per row and tile. */
+static void add_listed(const struct hist_rows *r, const int32_t *cols, int n_cols, int64_t *hist)
+{
+    for (int64_t i = 0; i < r->n; i++) {
+        int64_t row = r->rows[i], next = r->rows[i + AHEAD < r->n ? i + AHEAD : r->n - 1];
+        const uint8_t *p = r->bins + row * r->stride;
+        int64_t v = hist_word(r->q[row]);
+        int64_t *h = hist;
+        int j = 0;
+
+        __builtin_prefetch(r->bins + next * r->stride + cols[0]);
+        __builtin_prefetch(r->q + next);
+        for (; j + 4 <= n_cols; j += 4, h += 4 * HIST_PITCH) {
+            h[p[cols[j]]] += v;
+            h[HIST_PITCH + p[cols[j + 1]]] += v;
+            h[2 * HIST_PITCH + p[cols[j + 2]]] += v;
+            h[3 * HIST_PITCH + p[cols[j + 3]]] += v;
+        }
+        for (; j < n_cols; j++, h += HIST_PITCH)
+            h[p[cols[j]]] += v;
+    }
+}
+
+void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is_dense, int64_t *hist)
+{
+    if (n_cols == 0 || r->n == 0)
+        return;
+    if (is_dense) {
+        add_dense(r, cols[0], n_cols, hist);
+        return;
+    }
+    for (int j = 0; j < n_cols; j += HIST_TILE)
+        add_listed(r, cols + j, n_cols - j < HIST_TILE ? n_cols - j : HIST_TILE, hist + (int64_t)j * HIST_PITCH);
+}
+
+void hist_clear(int64_t *hist, const int *n_bins, int n_cols)
+{
+    for (int j = 0; j < n_cols; j++, hist += HIST_PITCH) {
+        memset(hist, 0, (size_t)n_bins[j] * sizeof *hist);
+        hist[HIST_MISSING] = 0;
+    }
+}
+
+SIMD_BODY void hist_subtract_body(int64_t *from, const int64_t *what, const int *n_bins, int n_cols)
+{
+    for (int j = 0; j < n_cols; j++, from += HIST_PITCH, what += HIST_PITCH) {
+        for (int b = 0; b < n_bins[j]; b++)
+            from[b] -= what[b];
+        if (n_bins[j] <= HIST_MISSING)
+            from[HIST_MISSING] -= what[HIST_MISSING];
+    }
+}
+SIMD_KERNEL(hist_subtract, (int64_t * from, const int64_t *what, const int *n_bins, int n_cols),
+            (from, what, n_bins, n_cols))
+
+int64_t hist_total(const uint32_t *q, const int32_t *rows, int64_t n)
+{
+    int64_t a = 0, b = 0, i = 0;
+
+    for (; i + 2 <= n; i += 2) {
+        a += hist_word(q[rows[i]]);
+        b += hist_word(q[rows[i + 1]]);
+    }
+    if (i < n)
+        a += hist_word(q[rows[i]]);
+    return a + b;
+}

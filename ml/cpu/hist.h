@@ -1,0 +1,43 @@
+/* hist.h - gradient histograms of tree nodes, exact. A row's quantised gradient is one 32-bit word: g signed in the upper
+ * 16 bits, h >= 0 in the lower. A bin holds a packed 64-bit sum: g in the upper 32 bits, h in the lower; the scale is
+ * chosen so that sums of all rows fit (|sum g| < 2^31, sum h < 2^31). Integer sums do not depend on order, so that a
+ * histogram built, and one got by subtraction, are equal bit for bit on every machine.
+ * Layout: one column after another at HIST_PITCH words, bin b at word b, missing at 255; only the first n_bins words and
+ * word 255 of a column are kept clean. The pitch is 256 + 8 so that columns do not fall on the same cache sets. */
+#ifndef ML_CPU_HIST_H
+#define ML_CPU_HIST_H
+
+#include <stdint.h>
+
+enum { HIST_PITCH = 264, HIST_MISSING = 255, HIST_TILE = 16 };
+
+static inline int64_t hist_word(uint32_t q)
+{
+    return (int64_t)(int32_t)(q & 0xffff0000u) * 65536 + (int64_t)(q & 0xffffu);
+}
+static inline int32_t hist_g(int64_t word)
+{
+    return (int32_t)(word >> 32);
+}
+static inline uint32_t hist_h(int64_t word)
+{
+    return (uint32_t)word;
+}
+
+/* Adds rows to columns cols[0..n_cols): hist[j * HIST_PITCH + bin of cols[j]] += word. bins: row-major, stride a multiple
+ * of 8, readable to a multiple of 8 columns. is_dense: cols are n_cols consecutive ones from a multiple of 8. */
+struct hist_rows {
+    const uint8_t *bins;
+    int64_t stride;
+    const int32_t *rows; /* ascending */
+    int64_t n;
+    const uint32_t *q;   /* by row */
+};
+void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is_dense, int64_t *hist);
+/* n_bins: by j; clears bins and the missing word. */
+void hist_clear(int64_t *hist, const int *n_bins, int n_cols);
+void hist_subtract(int64_t *from, const int64_t *what, const int *n_bins, int n_cols); /* from -= what */
+/* Packed sum over rows. */
+int64_t hist_total(const uint32_t *q, const int32_t *rows, int64_t n);
+
+#endif

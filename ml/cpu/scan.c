@@ -1,0 +1,202 @@
+/* scan.c - scans of a column's histogram for the best threshold or set of levels. The numeric scan sums up the packed
+ * words (both halves at once) and then scores many thresholds at a time; each score is a fixed expression of whole
+ * numbers, so all instruction sets give equal bits. Called by ml/boost_grow.c once per (node, column). */
+#include "ml/cpu/scan.h"
+
+#include "ml/cpu/hist.h"
+#include "ml/cpu/simd.h"
+
+#include <string.h>
+
+static inline double shrunk(double g, double l1)
+{
+    if (g > l1)
+        return g - l1;
+    return g < -l1 ? g + l1 : 0.0;
+}
+
+double scan_own(const struct scan_node *nd)
+{
+    double g = shrunk(hist_g(nd->total), nd->l1);
+
+    return g * g / (hist_h(nd->total) + nd->l2);
+}
+
+double scan_score(const struct scan_node *nd, int64_t left, double l2)
+{
+    int64_t right = nd->total - left;
+    double hl = hist_h(left), hr = hist_h(right);
+
+    if (hl < nd->min_h || hr < nd->min_h)
+        return -1.0;
+    double gl = shrunk(hist_g(left), nd->l1), gr = shrunk(hist_g(right), nd->l1);
+    double a = hl + l2, b = hr + l2;
+    return (gl * gl * b + gr * gr * a) / (a * b);
+}
+
+/* Scores of n running sums as the bits of doubles: every score is >= 0 or -1, so that their order as whole numbers is
+ * their order, and the maximum can be taken eight at a time. Returns through *top. */
+SIMD_BODY void scan_scores_body(const struct scan_node *nd, const int64_t *sums, int n, int64_t *bits, int64_t *top)
+{
+    double gt = hist_g(nd->total), ht = (double)(int32_t)hist_h(nd->total);
+    double l1 = nd->l1, l2 = nd->l2, min_h = nd->min_h;
+    int64_t best = INT64_MIN;
+
+    for (int i = 0; i < n; i++) {
+        double gl = (double)(int32_t)(sums[i] >> 32), hl = (double)(int32_t)(sums[i] & 0x7fffffff);
+        double gr = gt - gl, hr = ht - hl;
+        double tl = (gl > l1 ? gl - l1 : 0.0) + (gl < -l1 ? gl + l1 : 0.0);
+        double tr = (gr > l1 ? gr - l1 : 0.0) + (gr < -l1 ? gr + l1 : 0.0);
+        double a = hl + l2, b = hr + l2, s = (tl * tl * b + tr * tr * a) / (a * b);
+        s = (hl >= min_h) & (hr >= min_h) ? s : -1.0;
+        memcpy(bits + i, &s, sizeof s);
+    }
+    for (int i = 0; i < n; i++)
+        best = bits[i] > best ? bits[i] : best;
+    *top = best;
+}
+SIMD_KERNEL_STATIC(scan_scores, (const struct scan_node *nd, const int64_t *sums, int n, int64_t *bits, int64_t *top),
+                   (nd, sums, n, bits, top))
+
+static int take_numeric(struct scan_best *best, double score, int bin, int add, int64_t left)
+{
+    if (!(score > best->score))
+        return 0;
+    best->score = score;
+    best->bin = bin;
+    best->add = add;
+    best->is_categorical = 0;
+    best->left = left;
+    return 1;
+}
+
+/* Where missing values go when the node has none: with the heavier child. */
+static int is_left_heavy(const struct scan_node *nd, int64_t left)
+{
+    return hist_h(left) >= hist_h(nd->total - left);
+}
+
+/* The first place of the best score, which beats *best. */
+static int scan_sums(const struct scan_node *nd, const int64_t *sums, int n, int add, struct scan_best *best)
+{
+    int64_t bits[256], top;
+    double score;
+    int at = 0;
+
+    scan_scores(nd, sums, n, bits, &top);
+    memcpy(&score, &top, sizeof score);
+    if (!(score > best->score))
+        return 0;
+    while (bits[at] != top)
+        at++;
+    return take_numeric(best, score, at, add, sums[at]);
+}
+
+int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins, struct scan_best *best)
+{
+    int64_t sums[256], missing = hist[HIST_MISSING], sum = 0;
+    int better, n = missing ? n_bins : n_bins - 1;
+
+    if (n <= 0)
+        return 0;
+    for (int b = 0; b < n; b++)
+        sums[b] = sum += hist[b];
+    better = scan_sums(nd, sums, n, 0, best);
+    if (better && !missing)
+        best->add = is_left_heavy(nd, best->left);
+    if (missing) {
+        for (int b = 0; b < n; b++)
+            sums[b] += missing;
+        better |= scan_sums(nd, sums, n, 1, best);
+    }
+    return better;
+}
+
+int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u, struct scan_best *best)
+{
+    int64_t missing = hist[HIST_MISSING], sum = 0;
+    int lo = 0, hi = n_bins - 1, better = 0;
+
+    while (lo < n_bins && hist[lo] == 0)
+        lo++;
+    while (hi > lo && hist[hi] == 0)
+        hi--;
+    if (lo >= hi)
+        return missing && lo < n_bins ? take_numeric(best, scan_score(nd, nd->total - missing, nd->l2), lo, 0, nd->total - missing) : 0;
+    int cut = lo + (int)((uint64_t)u * (uint64_t)(hi - lo) >> 32);
+    for (int b = lo; b <= cut; b++)
+        sum += hist[b];
+    better |= take_numeric(best, scan_score(nd, sum, nd->l2), cut, !missing && is_left_heavy(nd, sum), sum);
+    if (missing)
+        better |= take_numeric(best, scan_score(nd, sum + missing, nd->l2), cut, 1, sum + missing);
+    return better;
+}
+
+struct level {
+    double ratio;
+    int64_t word;
+    int bin;
+};
+
+/* Levels present, missing among them, by g / (h + smooth); equal ratios stay in order of the bin. */
+static int levels_sorted(const struct scan_node *nd, const int64_t *hist, int n_bins, struct level *lv)
+{
+    int n = 0;
+
+    for (int i = 0; i <= n_bins; i++) {
+        int b = i < n_bins ? i : HIST_MISSING;
+        if (hist[b] == 0)
+            continue;
+        struct level x = { hist_g(hist[b]) / (hist_h(hist[b]) + nd->cat_smooth), hist[b], b };
+        int at = n++;
+        for (; at > 0 && lv[at - 1].ratio > x.ratio; at--)
+            lv[at] = lv[at - 1];
+        lv[at] = x;
+    }
+    return n;
+}
+
+/* Levels absent from the node follow the heavier child. */
+static void take_set(struct scan_best *best, double score, const struct scan_node *nd, const struct level *lv, int from,
+                     int to, int n, int64_t left)
+{
+    uint64_t in[4] = { 0 }, out[4] = { 0 };
+
+    for (int i = 0; i < n; i++) {
+        uint64_t *set = i >= from && i < to ? in : out;
+        set[lv[i].bin >> 6] |= 1ull << (lv[i].bin & 63);
+    }
+    best->score = score;
+    best->is_categorical = 1;
+    best->bin = best->add = 0;
+    best->left = left;
+    for (int i = 0; i < 4; i++)
+        best->left_set[i] = is_left_heavy(nd, left) ? ~out[i] : in[i];
+}
+
+int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins, struct scan_best *best)
+{
+    struct level lv[256];
+    int n = levels_sorted(nd, hist, n_bins, lv), from = -1, to = -1;
+    int64_t sum = 0, left = 0;
+    double top = best->score;
+
+    if (n < 2)
+        return 0;
+    int one = n <= nd->max_onehot;
+    double l2 = one ? nd->l2 : nd->l2 + nd->cat_l2;
+    for (int i = 0; i + 1 < n || (one && i < n); i++) {
+        sum = one ? lv[i].word : sum + lv[i].word;
+        double s = scan_score(nd, sum, l2);
+        if (s > top) {
+            top = s;
+            from = one ? i : 0;
+            to = i + 1;
+            left = sum;
+        }
+    }
+    if (from < 0)
+        return 0;
+    take_set(best, top, nd, lv, from, to, n, left);
+    return 1;
+}
