@@ -43,12 +43,8 @@ static int read_config(struct client_file *cf, struct err *err)
 
 static int pick_server(struct client *c, const char *server, struct err *err)
 {
-    char fallback[512];
-
-    if (!server) {
-        client_default_socket(fallback, sizeof(fallback));
-        server = fallback;
-    }
+    if (!server)
+        server = "unix:assay-data/sock"; /* what `assay serve` listens on in this folder */
     c->server = mem_strdup(server);
     if (str_starts(server, "unix:")) {
         c->socket = mem_strdup(server + 5);
@@ -61,16 +57,6 @@ static int pick_server(struct client *c, const char *server, struct err *err)
     for (size_t n = strlen(c->base); n > 0 && c->base[n - 1] == '/'; n--)
         c->base[n - 1] = '\0';
     return 0;
-}
-
-void client_default_socket(char *out, size_t size)
-{
-    const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-
-    if (xdg && xdg[0])
-        snprintf(out, size, "unix:%s/assay/sock", xdg);
-    else
-        snprintf(out, size, "unix:%s/.local/share/assay/sock", home ? home : "");
 }
 
 struct client *client_new(const char *server, const char *token, struct err *err)

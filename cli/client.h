@@ -12,7 +12,8 @@
 
 struct client;
 
-/* server/token: NULL = environment ASSAY_URL / ASSAY_TOKEN, then ~/.config/assay/config.yaml, then the default socket. */
+/* server/token: NULL = environment ASSAY_URL / ASSAY_TOKEN, then ~/.config/assay/config.yaml, then
+ * the socket of `assay serve` in this folder (assay-data/sock). */
 struct client *client_new(const char *server, const char *token, struct err *err);
 struct client *client_of(const struct cli_common *common, struct err *err);
 void client_free(struct client *c);

@@ -15,7 +15,6 @@ struct client {
     int64_t timeout_ms;
 };
 
-void client_default_socket(char *out, size_t size);
 struct curl_slist *client_prepare(struct client *c, const char *method, const char *path);
 int client_problem(long status, const char *body, size_t n, struct err *err);
 int client_curl_error(const struct client *c, CURLcode rc, struct err *err);

@@ -10,7 +10,7 @@
 
 #define AT(field) offsetof(struct runner_conf, field)
 const struct conf_opt runner_opts[] = {
-    { "controller", CONF_STR, AT(controller), "http://127.0.0.1:7517", 0, 0,
+    { "controller", CONF_STR, AT(controller), "unix:assay-data/sock", 0, 0,
       "where the controller listens: unix:PATH or http(s)://HOST:PORT" },
     { "token_file", CONF_STR, AT(token_file), NULL, 0, 0, "file holding the token for a TCP controller" },
     { "name", CONF_STR, AT(name), NULL, 0, 0, "name shown on the runners page (default: the host's)" },
