@@ -330,7 +330,10 @@ static void on_grant(void *arg, const struct http_reply *r)
     } else {
         if (r->status != 0)
             log_warn("ask.refused device=%s err=\"%s\"", s->device->id, r->err.text);
-        pause_ask(s, r->retry_after_ms);
+        if (a->draining)
+            s->is_open = false; /* whatever it granted comes back when its lease ends */
+        else
+            pause_ask(s, r->retry_after_ms);
     }
     pump_soon(a);
 }

@@ -42,7 +42,7 @@ static int help(void)
            "Offers this machine's devices to an assay controller and runs what it is given.\n\n"
            "  --config FILE          options as \"name: value\" lines\n");
     conf_help(stdout, runner_opts, runner_opts_n);
-    printf("\nexample: assay-runner --controller https://assay.example:7517 --token-file ~/.assay-token\n");
+    printf("\nexample: assay-runner --controller https://assay.example:7878 --token-file ~/.assay-token\n");
     return 0;
 }
 
