@@ -1,6 +1,8 @@
 /* err.c - filling and wrapping the error struct. Every function tolerates err == NULL and returns -1. */
 #include "base/err.h"
 
+#include "base/str.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +31,22 @@ static void trim_utf8(char *s, size_t size)
         s[n - 1 - back] = '\0';
 }
 
+/* Error texts quote input and cut it with %.40s, but end up in JSON: what is not UTF-8 becomes '?'. */
+static void clean_utf8(char *s, size_t size)
+{
+    size_t step = 0;
+
+    trim_utf8(s, size);
+    for (size_t n = strlen(s); n > 0; s += step, n -= step) {
+        for (step = 1; step <= MIN(n, 4) && !str_utf8_ok(s, step); step++)
+            continue;
+        if (step > MIN(n, 4)) {
+            *s = '?';
+            step = 1;
+        }
+    }
+}
+
 static void fill(struct err *err, enum err_code code, const char *fmt, va_list ap)
     PRINTF_LIKE(3, 0);
 static void fill(struct err *err, enum err_code code, const char *fmt, va_list ap)
@@ -38,7 +56,7 @@ static void fill(struct err *err, enum err_code code, const char *fmt, va_list a
     /* Through a copy, so that an argument may point into err->text. */
     if (vsnprintf(text, sizeof text, fmt, ap) < 0)
         text[0] = '\0';
-    trim_utf8(text, sizeof text);
+    clean_utf8(text, sizeof text);
     memcpy(err->text, text, sizeof text);
     err->code = code;
     err->where[0] = '\0';
@@ -65,7 +83,7 @@ int(err_at)(struct err *err, const char *where, const char *fmt, ...)
         return -1;
     if (where && snprintf(place, sizeof place, "%s", where) < 0)
         place[0] = '\0';
-    trim_utf8(place, sizeof place);
+    clean_utf8(place, sizeof place);
     va_start(ap, fmt);
     fill(err, ERR_ARG, fmt, ap);
     va_end(ap);
@@ -94,7 +112,7 @@ int(err_wrap)(struct err *err, const char *fmt, ...)
         n = MIN(n, sizeof err->text / 3);
     rc = snprintf(err->text + n, sizeof err->text - n, "%s%s", n ? ": " : "", old);
     (void)rc;
-    trim_utf8(err->text, sizeof err->text);
+    clean_utf8(err->text, sizeof err->text);
     return -1;
 }
 

@@ -4,6 +4,7 @@
  * One struct reader per load; recursion is as deep as the document, at most YAMLX_MAX_DEPTH. */
 #include "proto/yaml.h"
 
+#include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -274,6 +275,16 @@ fail:
     return NULL;
 }
 
+/* JSON is nearly YAML, but not where texts hold U+0085 or keys are long: what reads as JSON is taken as that. */
+static bool looks_like_json(const char *bytes, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && (bytes[i] == ' ' || bytes[i] == '\t' || bytes[i] == '\n' || bytes[i] == '\r'))
+        i++;
+    return i < n && (bytes[i] == '{' || bytes[i] == '[' || bytes[i] == '"');
+}
+
 json_t *yamlx_load(const char *bytes, size_t n, const char *what, struct err *err)
 {
     struct reader r = { .what = what, .err = err };
@@ -282,6 +293,11 @@ json_t *yamlx_load(const char *bytes, size_t n, const char *what, struct err *er
     if (n > YAMLX_MAX_BYTES) {
         err_set(err, ERR_TOOBIG, "%s: is larger than %d bytes", what, YAMLX_MAX_BYTES);
         return NULL;
+    }
+    if (looks_like_json(bytes, n)) {
+        v = jsonx_load(bytes, n, what, NULL);
+        if (v)
+            return v;
     }
     CHECK(yaml_parser_initialize(&r.parser)); /* fails only without memory */
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)bytes, n);

@@ -77,6 +77,35 @@ static void a_cut_text_stays_valid_utf8(void **state)
     }
 }
 
+static void quoted_bytes_that_are_not_utf8_become_question_marks(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        { "a\xff"
+          "b",
+          "a?b" },
+        { "caf\xc3", "caf?" },
+        { "\xe2\x82", "??" },
+        { "\xed\xa0\x80", "???" },
+        { "\xc3\xbc \xf0\x9f\x98\x80", "\xc3\xbc \xf0\x9f\x98\x80" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = { 0 };
+        err_at(&err, cases[i].in, "x");
+        assert_string_equal(err.where, cases[i].out);
+        err_set(&err, ERR_ARG, "\"%s\"", cases[i].in);
+        err_wrap(&err, "%s", cases[i].in);
+        assert_true(str_utf8_ok(err.text, strlen(err.text)));
+        assert_true(strstr(err.text, cases[i].out) == err.text);
+    }
+    struct err err = { 0 };
+    err_set(&err, ERR_ARG, "%.2s!", "a\xc3\xbc"); /* a precision cuts between bytes too */
+    assert_string_equal(err.text, "a?!");
+}
+
 static void arguments_may_point_into_the_error_itself(void **state)
 {
     struct err err = { 0 };
@@ -122,6 +151,7 @@ int main(void)
         cmocka_unit_test(wrap_puts_context_in_front_and_keeps_code_and_where),
         cmocka_unit_test(wrapping_a_long_text_keeps_the_first_cause),
         cmocka_unit_test(a_cut_text_stays_valid_utf8),
+        cmocka_unit_test(quoted_bytes_that_are_not_utf8_become_question_marks),
         cmocka_unit_test(arguments_may_point_into_the_error_itself),
         cmocka_unit_test(errno_becomes_text_and_full_disk_its_own_code),
         cmocka_unit_test(every_code_has_its_own_name),
