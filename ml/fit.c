@@ -1,0 +1,436 @@
+/* fit.c - the engine. A level is trained check point by check point: every fitted fold is brought to the next one, its
+ * held-out rows are scored, and the pooled curve says whether to go on. The lanes of a run go in one call to the family.
+ * Levels of one key continue the same run; another key starts a new one and keeps the finished one until the new level is
+ * reached, so that a cut always has the better of both. Called by the worker; one thread per trial. */
+#include "ml/fit_private.h"
+
+#include "base/base.h"
+#include "base/clk.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- runs ---- */
+
+struct fit_run *fit_run_new(const struct fit_trial *t, int level)
+{
+    struct fit_run *r = mem_zalloc(sizeof *r);
+
+    t->f->plan(t->params, level, &r->plan);
+    r->level = level;
+    return r;
+}
+
+void fit_run_free(struct fit_trial *t, struct fit_run *r)
+{
+    if (!r)
+        return;
+    for (int f = 0; f < r->n_lanes; f++) {
+        t->ops->close(&r->lanes[f]);
+        mem_try_free(r->now[f]);
+        mem_try_free(r->best[f]);
+        t->own_bytes -= 2 * t->rows[f].n_held * t->d->n_outputs * (int64_t)sizeof(float);
+    }
+    mem_free(r->values);
+    mem_free(r);
+}
+
+int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds, struct err *err)
+{
+    while (r->n_lanes < folds) {
+        int f = r->n_lanes;
+        struct lane *l = &r->lanes[f];
+        size_t bytes = (size_t)(t->rows[f].n_held * t->d->n_outputs + 1) * sizeof(float);
+        memset(l, 0, sizeof *l);
+        l->fold = f;
+        l->seed = t->seed;
+        l->level = r->level;
+        memcpy(l->params, t->params, sizeof l->params);
+        if (t->ops->open(t->d, l, err) < 0)
+            return -1;
+        r->n_lanes++;
+        r->now[f] = mem_try_alloc(bytes);
+        r->best[f] = mem_try_alloc(bytes);
+        t->own_bytes += 2 * t->rows[f].n_held * t->d->n_outputs * (int64_t)sizeof(float);
+        if (!r->now[f] || !r->best[f])
+            return err_set(err, ERR_NOMEM, "no memory for out-of-fold predictions");
+    }
+    return 0;
+}
+
+/* ---- open, close ---- */
+
+static int rows_take(struct fit_trial *t, int fold, struct err *err)
+{
+    struct fold_rows *r = &t->rows[fold];
+
+    if (fold_rows_init(r, t->d, fold, err) < 0)
+        return -1;
+    mem_try_free(r->train);
+    r->train = NULL;
+    t->y[fold] = mem_try_alloc((size_t)(r->n_held + 1) * sizeof(double));
+    if (!t->y[fold])
+        return err_set(err, ERR_NOMEM, "no memory for %lld targets", (long long)r->n_held);
+    for (int64_t i = 0; i < r->n_held; i++)
+        t->y[fold][i] = t->d->y[r->held[i]];
+    t->own_bytes += r->n_held * 12;
+    return 0;
+}
+
+/* AUC needs both classes in every fold to be compared along an axis. */
+static enum metric_id select_metric(const struct fit_trial *t)
+{
+    enum metric_id id = t->d->spec.metric;
+
+    if (t->d->spec.task == ML_REGRESSION)
+        return id == METRIC_R2 ? METRIC_RMSE : id;
+    if (!metric_info(id)->is_smooth)
+        return METRIC_LOGLOSS;
+    for (int f = 0; f < t->folds && id == METRIC_AUC; f++) {
+        bool differs = false;
+        for (int64_t i = 1; i < t->rows[f].n_held && !differs; i++)
+            differs = t->y[f][i] != t->y[f][0];
+        if (!differs)
+            return METRIC_LOGLOSS;
+    }
+    return id;
+}
+
+struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, const double *params, uint64_t seed,
+                                 bool holdout, struct err *err)
+{
+    struct fit_trial *t;
+    int task = d->spec.task == ML_BINARY ? FT_BINARY : d->spec.task == ML_MULTICLASS ? FT_MULTICLASS : FT_REGRESSION;
+
+    if (!model_find(f->name)) {
+        err_set(err, ERR_NOTFOUND, "this build has no model called \"%s\"", f->name);
+        return NULL;
+    }
+    if (!(f->tasks & task)) {
+        err_set(err, ERR_ARG, "%s does not fit this task", f->name);
+        return NULL;
+    }
+    if (family_params_check(f, params, err) < 0)
+        return NULL;
+    t = mem_zalloc(sizeof *t);
+    t->d = d;
+    t->f = f;
+    t->ops = model_find(f->name);
+    memcpy(t->params, params, (size_t)f->n_params * sizeof *params);
+    t->seed = seed;
+    t->is_holdout = holdout;
+    t->folds = holdout ? 1 : d->k_folds;
+    t->test_score = t->test_se = (double)NAN;
+    for (int k = 0; k < t->folds; k++) {
+        if (rows_take(t, k, err) < 0) {
+            fit_trial_close(t);
+            return NULL;
+        }
+    }
+    t->select = select_metric(t);
+    return t;
+}
+
+void fit_trial_close(struct fit_trial *t)
+{
+    if (!t)
+        return;
+    fit_run_free(t, t->run);
+    fit_run_free(t, t->before);
+    for (int f = 0; f < t->folds; f++) {
+        fold_rows_fini(&t->rows[f]);
+        mem_try_free(t->y[f]);
+    }
+    mem_free(t);
+}
+
+static int folds_of(const struct fit_trial *t, const struct family_plan *plan)
+{
+    return plan->folds > 0 ? MIN(plan->folds, t->folds) : t->folds;
+}
+
+int64_t fit_trial_bytes(const struct fit_trial *t)
+{
+    const struct fit_run *runs[] = { t->run, t->before };
+    int64_t bytes = (int64_t)sizeof *t + t->own_bytes;
+
+    for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+        const struct fit_run *r = runs[i];
+        for (int f = 0; r && f < r->n_lanes; f++)
+            bytes += t->ops->bytes(&r->lanes[f]);
+        bytes += r ? (int64_t)sizeof *r + (int64_t)r->cap * SPLIT_MAX_FOLDS * (int64_t)sizeof *r->values : 0;
+    }
+    return bytes;
+}
+
+/* ---- advance ---- */
+
+/* Brings every lane below `step` to it. 1 all there, 0 stopped, -1 failed. */
+static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int64_t step, const struct ml_stop *stop,
+                         struct err *err)
+{
+    bool is_behind = false;
+
+    for (int f = 0; f < folds; f++) {
+        r->lanes[f].max_steps = step;
+        r->lanes[f].is_done = r->lanes[f].steps_done >= step;
+        is_behind = is_behind || !r->lanes[f].is_done;
+    }
+    if (!is_behind)
+        return 1;
+    if (t->ops->advance(t->d, r->lanes, folds, step, stop, err) < 0)
+        return -1;
+    is_behind = false;
+    for (int f = 0; f < folds; f++) {
+        const struct lane *l = &r->lanes[f];
+        if (l->failed) {
+            if (err)
+                *err = l->why;
+            return -1;
+        }
+        is_behind = is_behind || l->steps_done < step;
+    }
+    return is_behind ? 0 : 1;
+}
+
+/* Records the point for folds that have reached it; keeps the predictions when it is the best so far. */
+static int point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err)
+{
+    int64_t step = fit_point_step(r, point);
+
+    for (int f = 0; f < folds; f++) {
+        if (r->n_values[f] != point || r->lanes[f].steps_done != step)
+            continue;
+        if (t->ops->predict_held(t->d, &r->lanes[f], r->now[f], err) < 0)
+            return -1;
+        r->now_step[f] = step;
+        if (fit_point_record(t, r, f, err) < 0)
+            return -1;
+    }
+    struct fit_choice c = fit_choose(t, r, folds);
+    if (c.best != point)
+        return 0;
+    for (int f = 0; f < folds; f++) {
+        float *swap = r->best[f];
+        if (r->now_step[f] != step)
+            continue;
+        r->best[f] = r->now[f];
+        r->now[f] = swap;
+        r->best_step[f] = step;
+        r->now_step[f] = 0;
+    }
+    return 0;
+}
+
+static int run_advance(struct fit_trial *t, struct fit_run *r, int folds, const struct ml_stop *stop, struct err *err)
+{
+    if (fit_run_open(t, r, folds, err) < 0)
+        return -1;
+    for (;;) {
+        struct fit_choice c = fit_choose(t, r, folds);
+        if (c.is_final)
+            return 1;
+        int rc = lanes_to_step(t, r, folds, fit_point_step(r, c.points), stop, err);
+        if (rc <= 0)
+            return rc;
+        if (point_take(t, r, folds, c.points, err) < 0)
+            return -1;
+    }
+}
+
+int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop, struct err *err)
+{
+    struct family_plan plan;
+    struct clk clk;
+
+    CHECK(level >= 1 && level <= t->f->levels && !t->is_cut);
+    if (level <= t->level)
+        return 1;
+    clk_init_system(&clk);
+    int64_t before = clk_now_us(&clk);
+    t->target = level;
+    t->f->plan(t->params, level, &plan);
+    if (t->run && t->run->plan.key != plan.key) {
+        if (t->level > 0 && !t->before) {
+            t->before = t->run; /* a finished level */
+            t->run = NULL;
+        } else {
+            fit_run_free(t, t->run);
+            t->run = NULL;
+        }
+    }
+    if (!t->run)
+        t->run = fit_run_new(t, level);
+    int rc = run_advance(t, t->run, folds_of(t, &plan), stop, err);
+    t->fit_us += clk_now_us(&clk) - before;
+    t->peak_bytes = MAX(t->peak_bytes, fit_trial_bytes(t));
+    if (rc > 0) {
+        struct family_shape shape = { t->d->n_train, prep_inputs(t->d->prep), prep_width(t->d->prep), t->d->n_outputs,
+                                      t->folds };
+        t->work_units += t->f->cost(&shape, t->params, t->level, level);
+        t->level = level;
+        fit_run_free(t, t->before);
+        t->before = NULL;
+    }
+    return rc;
+}
+
+/* ---- cut ---- */
+
+/* Before the first check point: a point at the step that all folds have. */
+static int odd_point(struct fit_trial *t, struct fit_run *r, int folds, struct err *err)
+{
+    int64_t step = r->n_lanes >= folds ? r->lanes[0].steps_done : 0;
+
+    for (int f = 1; f < folds; f++)
+        step = MIN(step, r->n_lanes >= folds ? r->lanes[f].steps_done : 0);
+    if (step < 1)
+        return 0;
+    r->odd_step = step;
+    for (int f = 0; f < folds; f++) {
+        if (t->ops->predict_held_at(t->d, &r->lanes[f], step, r->now[f], err) < 0)
+            return -1;
+        r->now_step[f] = step;
+        r->n_values[f] = 0;
+        if (fit_point_record(t, r, f, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void speak(struct fit_trial *t, struct fit_run *r, int folds, double *select)
+{
+    struct fit_choice c = fit_choose(t, r, folds);
+
+    if (c.best < 0 || (t->chosen && !fit_is_better(t, c.select, *select)))
+        return;
+    t->chosen = r;
+    t->chosen_folds = folds;
+    *select = c.select;
+}
+
+int fit_trial_cut(struct fit_trial *t, struct err *err)
+{
+    struct family_plan plan;
+    double select = (double)NAN;
+
+    if (t->is_cut)
+        return 0;
+    int target = MAX(t->target, t->level);
+    t->f->plan(t->params, MAX(target, 1), &plan);
+    int folds = folds_of(t, &plan);
+    if (t->run && t->level == 0 && fit_choose(t, t->run, folds).best < 0 && odd_point(t, t->run, folds, err) < 0)
+        return -1;
+    if (t->run)
+        speak(t, t->run, folds, &select);
+    if (t->before)
+        speak(t, t->before, t->before->n_lanes, &select);
+    if (t->run && !t->chosen) /* fewer folds of the same run, from a lower level */
+        speak(t, t->run, 1, &select);
+    if (!t->chosen)
+        return err_set(err, ERR_TIMEOUT, "%s: the deadline came before the first usable step", t->f->name);
+    t->is_cut = true;
+    return 0;
+}
+
+/* ---- results ---- */
+
+int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choice *c)
+{
+    struct family_plan plan;
+
+    if (t->is_cut) {
+        *run = t->chosen;
+        *c = fit_choose(t, *run, t->chosen_folds);
+        return 0;
+    }
+    if (t->level == 0 || !(t->before || t->run))
+        return -1;
+    *run = t->before ? t->before : t->run; /* before: the last level that was finished */
+    t->f->plan(t->params, t->level, &plan);
+    *c = fit_choose(t, *run, folds_of(t, &plan));
+    return c->best < 0 ? -1 : 0;
+}
+
+static void curve_copy(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
+                       struct fit_result *out)
+{
+    int every = (c->points + 255) / 256;
+
+    for (int p = 0; p < c->points; p++) {
+        bool is_last = p + 1 == c->points;
+        if (p % every != every - 1 && !is_last)
+            continue;
+        int at = MIN(out->curve_points, 255);
+        out->curve_step[at] = fit_point_step(r, p);
+        out->curve_value[at] = fit_fold_mean(t, r, p, c->folds, -1);
+        out->curve_points = at + 1;
+    }
+}
+
+int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *err)
+{
+    struct fit_run *r;
+    struct fit_choice c;
+
+    memset(out, 0, sizeof *out);
+    if (fit_speaker(t, &r, &c) < 0)
+        return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
+    out->level = t->level;
+    out->cut = t->is_cut;
+    fit_cross_score(t, r, &c, &out->score, &out->se);
+    out->select = c.select;
+    out->steps = fit_point_step(r, c.best);
+    memcpy(out->free_params, t->params, sizeof out->free_params);
+    t->f->choose(out->free_params, r->level, out->steps);
+    out->test_score = t->test_score;
+    out->test_se = t->test_se;
+    out->fit_us = t->fit_us;
+    out->predict_ns_row = t->predict_ns_row;
+    out->work_units = t->work_units;
+    out->peak_bytes = t->peak_bytes;
+    curve_copy(t, r, &c, out);
+    return 0;
+}
+
+double fit_trial_progress(const struct fit_trial *t)
+{
+    struct family_plan plan;
+    int64_t done = INT64_MAX;
+
+    if (!t->run || t->target <= t->level)
+        return t->level > 0 ? 1.0 : 0.0;
+    t->f->plan(t->params, t->target, &plan);
+    int folds = folds_of(t, &plan);
+    for (int f = 0; f < folds; f++)
+        done = MIN(done, f < t->run->n_lanes ? t->run->lanes[f].steps_done : 0);
+    struct fit_choice c = fit_choose(t, t->run, folds);
+    int64_t best = c.best >= 0 ? fit_point_step(t->run, c.best) : done;
+    int64_t end = MIN(plan.cap, best + plan.patience);
+    double p = end > 0 ? (double)done / (double)end : 0.0;
+    return p > 0.99 ? 0.99 : p;
+}
+
+int fit_trial_oof(struct fit_trial *t, float *out, struct err *err)
+{
+    struct fit_run *r;
+    struct fit_choice c;
+    int k = t->d->n_outputs;
+
+    if (fit_speaker(t, &r, &c) < 0)
+        return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
+    for (int64_t i = 0; i < t->d->rows * k; i++)
+        out[i] = NAN;
+    int64_t step = fit_point_step(r, c.best);
+    for (int f = 0; f < c.folds; f++) {
+        if (r->best_step[f] != step) {
+            if (t->ops->predict_held_at(t->d, &r->lanes[f], step, r->best[f], err) < 0)
+                return -1;
+            r->best_step[f] = step;
+        }
+        for (int64_t i = 0; i < t->rows[f].n_held; i++)
+            memcpy(out + t->rows[f].held[i] * k, r->best[f] + i * k, (size_t)k * sizeof *out);
+    }
+    return 0;
+}

@@ -1,0 +1,308 @@
+/* fit_ship.c - what leaves a trial: the artifact (the bag of fold models cut at the chosen step), its score on test rows
+ * through nothing but the artifact's own bytes, and the refit on all rows. Called by fit.h's callers. */
+#include "ml/fit_private.h"
+
+#include "base/base.h"
+#include "base/clk.h"
+#include "base/mem.h"
+#include "ml/artifact.h"
+#include "ml/json_text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 4096 };
+
+/* ---- artifact ---- */
+
+static int params_json(const struct family *f, const double *params, struct buf *out, struct err *err)
+{
+    if (buf_adds(out, "{", err) < 0)
+        return -1;
+    for (int i = 0; i < f->n_params; i++) {
+        const struct family_param *p = &f->params[i];
+        char choice[64];
+        if (i && buf_adds(out, ",", err) < 0)
+            return -1;
+        if (json_text_str(out, p->name, err) < 0 || buf_adds(out, ":", err) < 0)
+            return -1;
+        if (p->kind == FP_CHOICE) {
+            family_choice_name(p, (int)params[i], choice, sizeof choice);
+            if (json_text_str(out, choice, err) < 0)
+                return -1;
+        } else if (json_text_num(out, params[i], err) < 0) {
+            return -1;
+        }
+    }
+    return buf_adds(out, "}", err);
+}
+
+static int artifact_make(const struct ml_data *d, const struct family *f, const double *params, double score, double se,
+                         int n_models, const struct buf *models, struct buf *out, struct err *err)
+{
+    struct artifact_parts p = {
+        .task = d->spec.task,
+        .target = d->spec.target,
+        .n_classes = d->n_classes,
+        .classes = (const char *const *)d->classes,
+        .family = f->name,
+        .metric = metric_info(d->spec.metric)->name,
+        .score = score,
+        .score_se = se,
+        .prep = d->prep,
+        .n_models = n_models,
+        .models = models,
+    };
+    struct buf json;
+    int rc = -1;
+
+    buf_init(&json, 1 << 16);
+    if (params_json(f, params, &json, err) == 0) {
+        p.params_json = json.data;
+        rc = artifact_write(&p, out, err);
+    }
+    buf_fini(&json);
+    return rc;
+}
+
+int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
+{
+    struct buf models[SPLIT_MAX_FOLDS];
+    struct fit_run *r;
+    struct fit_choice c;
+    double score, se, params[FAMILY_MAX_PARAMS];
+    int rc = 0;
+
+    if (fit_speaker(t, &r, &c) < 0)
+        return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
+    for (int f = 0; f < c.folds; f++) {
+        buf_init(&models[f], ARTIFACT_MAX_BYTES);
+        if (rc == 0)
+            rc = t->ops->save(&r->lanes[f], fit_point_step(r, c.best), &models[f], err);
+    }
+    fit_cross_score(t, r, &c, &score, &se);
+    memcpy(params, t->params, sizeof params);
+    t->f->choose(params, r->level, fit_point_step(r, c.best));
+    if (rc == 0)
+        rc = artifact_make(t->d, t->f, params, score, se, c.folds, models, out, err);
+    for (int f = 0; f < c.folds; f++)
+        buf_fini(&models[f]);
+    return rc;
+}
+
+/* ---- test rows ---- */
+
+static int class_of_text(const struct ml_data *d, const char *text)
+{
+    char *end = NULL, *end2 = NULL;
+    double v = strtod(text, &end);
+
+    for (int c = 0; c < d->n_classes; c++) {
+        if (strcmp(d->classes[c], text) == 0)
+            return c;
+    }
+    for (int c = 0; c < d->n_classes && end != text && !*end; c++) {
+        double w = strtod(d->classes[c], &end2);
+        if (end2 != d->classes[c] && !*end2 && v == w)
+            return c;
+    }
+    return -1;
+}
+
+static int class_of_number(const struct ml_data *d, double v)
+{
+    for (int c = 0; c < d->n_classes; c++) {
+        char *end = NULL;
+        double w = strtod(d->classes[c], &end);
+        if (end != d->classes[c] && !*end && w == v)
+            return c;
+    }
+    return -1;
+}
+
+/* The target of another table in the classes of this one; NaN = missing, or a class that training never saw. */
+static int targets_of(const struct ml_data *d, const struct frame *f, double *y, struct err *err)
+{
+    int at = frame_find(f, d->spec.target), *to = NULL;
+    int32_t code[256];
+
+    if (at < 0)
+        return err_at(err, "test", "the test table has no column called \"%.100s\"", d->spec.target);
+    const struct frame_col *c = &f->cols[at];
+    if (c->type == FRAME_NUMERIC) {
+        frame_numbers(f, at, 0, f->rows, y);
+        for (int64_t i = 0; i < f->rows && d->spec.task != ML_REGRESSION; i++) {
+            int k = isnan(y[i]) ? -1 : class_of_number(d, y[i]);
+            y[i] = k < 0 ? (double)NAN : k;
+        }
+        return 0;
+    }
+    if (d->spec.task == ML_REGRESSION || c->type == FRAME_IGNORED)
+        return err_at(err, "test", "the test table's column \"%.100s\" holds no numbers", d->spec.target);
+    to = mem_array((size_t)c->n_levels + 1, sizeof *to);
+    for (int i = 0; i < c->n_levels; i++)
+        to[i] = class_of_text(d, c->levels[i]);
+    for (int64_t from = 0; from < f->rows; from += 256) {
+        int64_t n = MIN(256, f->rows - from);
+        frame_codes(f, at, from, n, code);
+        for (int64_t i = 0; i < n; i++)
+            y[from + i] = code[i] < 0 || to[code[i]] < 0 ? (double)NAN : to[code[i]];
+    }
+    mem_free(to);
+    return 0;
+}
+
+/* Predictions of the rows of f that have a target (own = only this data's test rows), packed to the front of y and pred. */
+static int64_t predict_all(const struct ml_data *d, const struct artifact *a, const struct frame *f, bool is_own, double *y,
+                           float *pred, struct err *err)
+{
+    struct artifact_view *v = artifact_view_new(a, f, err);
+    int k = d->n_outputs;
+    int64_t n = 0;
+
+    if (!v)
+        return -1;
+    float *chunk = mem_try_alloc((size_t)(CHUNK * k) * sizeof *chunk);
+    if (!chunk)
+        err_set(err, ERR_NOMEM, "no memory for predictions");
+    for (int64_t from = 0; from < f->rows && chunk; from += CHUNK) {
+        int64_t m = MIN(CHUNK, f->rows - from);
+        if (artifact_predict(v, from, m, chunk, err) < 0) {
+            n = -1;
+            break;
+        }
+        for (int64_t i = 0; i < m; i++) {
+            if (isnan(y[from + i]) || (is_own && d->fold[from + i] != SPLIT_TEST))
+                continue;
+            y[n] = y[from + i];
+            memcpy(pred + n * k, chunk + i * k, (size_t)k * sizeof *pred);
+            n++;
+        }
+    }
+    n = chunk ? n : -1;
+    mem_try_free(chunk);
+    artifact_view_free(v);
+    return n;
+}
+
+/* Score of artifact bytes on the test rows; NaN when there are none. */
+static int test_score(const struct ml_data *d, const struct buf *bytes, double *score, double *se, int64_t *ns_row,
+                      struct err *err)
+{
+    const struct frame *f = d->spec.test_frame ? d->spec.test_frame : d->spec.frame;
+    struct artifact *a = NULL;
+    struct clk clk;
+    int rc = -1;
+
+    *score = *se = (double)NAN;
+    *ns_row = 0;
+    if (!d->spec.test_frame && d->spec.test_fraction <= 0)
+        return 0;
+    double *y = mem_try_alloc((size_t)f->rows * sizeof *y);
+    float *pred = mem_try_alloc((size_t)(f->rows * d->n_outputs) * sizeof *pred);
+    if (!y || !pred) {
+        err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)f->rows);
+        goto out;
+    }
+    if (d->spec.test_frame) {
+        if (targets_of(d, f, y, err) < 0)
+            goto out;
+    } else {
+        memcpy(y, d->y, (size_t)f->rows * sizeof *y);
+    }
+    a = artifact_load(bytes->data, bytes->len, err);
+    if (!a)
+        goto out;
+    clk_init_system(&clk);
+    int64_t before = clk_now_us(&clk);
+    int64_t n = predict_all(d, a, f, !d->spec.test_frame, y, pred, err);
+    if (n < 0)
+        goto out;
+    *ns_row = (clk_now_us(&clk) - before) * 1000 / MAX(f->rows, 1);
+    rc = 0; /* a metric that is undefined on these rows stays NaN */
+    if (n > 0 && metric_score(d->spec.metric, d->spec.task, pred, y, n, MAX(d->n_classes, 1), score, se, NULL) < 0)
+        *score = *se = (double)NAN;
+out:
+    artifact_close(a);
+    mem_try_free(y);
+    mem_try_free(pred);
+    return rc;
+}
+
+int fit_trial_test(struct fit_trial *t, struct err *err)
+{
+    struct buf bytes;
+    int rc = -1;
+
+    buf_init(&bytes, ARTIFACT_MAX_BYTES);
+    if (fit_trial_artifact(t, &bytes, err) == 0)
+        rc = test_score(t->d, &bytes, &t->test_score, &t->test_se, &t->predict_ns_row, err);
+    buf_fini(&bytes);
+    return rc;
+}
+
+/* ---- refit ---- */
+
+/* One lane on all rows to its last step. */
+static int refit_lane(struct ml_data *d, const struct family *f, struct lane *l, int64_t steps, const struct ml_stop *stop,
+                      struct err *err)
+{
+    const struct model_ops *ops = model_find(f->name);
+
+    l->max_steps = steps;
+    while (l->steps_done < steps && !l->is_done) {
+        int64_t before = l->steps_done;
+        if (ops->advance(d, l, 1, steps - before, stop, err) < 0)
+            return -1;
+        if (l->failed) {
+            if (err)
+                *err = l->why;
+            return -1;
+        }
+        if (l->steps_done < steps && !l->is_done && ml_stop_now(stop))
+            return err_set(err, ERR_TIMEOUT, "%s: the deadline came at step %lld of %lld of the refit", f->name,
+                           (long long)l->steps_done, (long long)steps);
+    }
+    return 0;
+}
+
+int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params, uint64_t seed, int64_t steps,
+                       const struct ml_stop *stop, struct buf *out, double *test, double *test_se, struct err *err)
+{
+    const struct model_ops *ops = model_find(f->name);
+    struct lane l = { .fold = FOLD_ALL, .seed = seed, .level = f->levels };
+    struct family_plan plan;
+    struct buf model;
+    double chosen[FAMILY_MAX_PARAMS] = { 0 };
+    int64_t ns, held = 0;
+    int rc = -1;
+
+    if (!ops)
+        return err_set(err, ERR_NOTFOUND, "this build has no model called \"%s\"", f->name);
+    if (family_params_check(f, params, err) < 0)
+        return -1;
+    buf_init(&model, ARTIFACT_MAX_BYTES);
+    memcpy(l.params, params, (size_t)f->n_params * sizeof *params);
+    memcpy(chosen, params, (size_t)f->n_params * sizeof *params);
+    f->plan(params, f->levels, &plan);
+    for (int64_t i = 0; i < d->rows; i++)
+        held += d->fold[i] == 0;
+    if (plan.scales_with_rows && d->n_train > held) /* the steps were chosen on the rows outside fold 0 */
+        steps = (steps * d->n_train + (d->n_train - held) / 2) / (d->n_train - held);
+    steps = MAX(1, steps);
+    if (ops->open(d, &l, err) < 0)
+        goto out;
+    if (refit_lane(d, f, &l, steps, stop, err) < 0 || ops->save(&l, l.steps_done, &model, err) < 0)
+        goto out;
+    f->choose(chosen, f->levels, l.steps_done);
+    if (artifact_make(d, f, chosen, (double)NAN, (double)NAN, 1, &model, out, err) < 0 ||
+        test_score(d, out, test, test_se, &ns, err) < 0)
+        goto out;
+    rc = 0;
+out:
+    if (l.state)
+        ops->close(&l);
+    buf_fini(&model);
+    return rc;
+}
