@@ -1,0 +1,16 @@
+/* csv_dialect.h - private to the CSV reader: the delimiter and the header, judged from the start of the text. */
+#ifndef ML_CSV_DIALECT_H
+#define ML_CSV_DIALECT_H
+
+#include "base/err.h"
+#include "ml/csv.h"
+#include "ml/csv_table.h"
+
+/* The delimiter among , ; tab | under which the rows of the sample have equally many fields, the most; ',' when none does.
+ * ends: room for n places. CSV_SCAN_STEP readable bytes past the end. */
+char csv_delimiter_guess(const char *text, size_t n, uint32_t *ends);
+/* Names of the columns from the first row (n_cols fields); *is_header: whether that row is one. Heap array of heap texts. */
+char **csv_names(const struct csv_rows *first, int n_cols, enum csv_header header, bool *is_header,
+                 struct err *err);
+
+#endif
