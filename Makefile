@@ -238,6 +238,9 @@ $B/tests/%: $B/tests/%.c.o $B/librig.a $B/libassay.a
 	$(call say,link,$@)
 	$Q$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -lcmocka -o $@
 
+# End-to-end programs start the real thing.
+$(filter $B/tests/e2e/%,$(TESTS)): | $(PROGRAM)
+
 build-tests: $(TESTS) $(if $(SCRIPTS),all)
 
 run-tests: build-tests
