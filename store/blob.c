@@ -157,46 +157,53 @@ static int fd_hash(int fd, char out[SHA256_HEX], int64_t *bytes, struct err *err
     return 0;
 }
 
+/* The names of blobs/ and of its folder. Synced every time, whoever made them: he may have been killed before that. When
+ * there is nothing to write it costs nothing. */
+static int names_sync(const char *dir, const char *sha256, struct err *err)
+{
+    char folder[PATH_MAX], file[PATH_MAX], blobs[PATH_MAX];
+
+    if (blob_paths(dir, sha256, folder, file, err) < 0)
+        return -1;
+    if (snprintf(blobs, sizeof blobs, "%s/blobs", dir) >= (int)sizeof blobs)
+        return err_set(err, ERR_TOOBIG, "the folder's path is too long");
+    return io_fsync_dir(folder, err) < 0 ? -1 : io_fsync_dir(blobs, err);
+}
+
 /* The file at `from`, whose bytes hash to sha256, becomes the blob. fd is open on it. */
 static int place(const char *dir, const char *from, int fd, const char *sha256, struct err *err)
 {
-    char folder[PATH_MAX], file[PATH_MAX], blobs[PATH_MAX];
-    struct stat st;
+    char folder[PATH_MAX], file[PATH_MAX];
     int rc = 0;
 
     if (blob_paths(dir, sha256, folder, file, err) < 0)
         return -1;
     if (FAULT("blob.fsync") ? (errno = EIO, -1) : io->fsync(fd))
         return err_errno(err, "fsync blob");
-    futimens(
-        fd,
-        NULL); /* young from now on: collection waits for a row to name it; failing, it only looks older */
-    if (stat(folder, &st) < 0) {
-        snprintf(blobs, sizeof blobs, "%s/blobs", dir);
-        /* Somebody else may be making the folder and not have synced its name yet: everyone who missed it syncs. */
-        if (io_mkdirs(folder, 0700, err) < 0 || io_fsync_dir(blobs, err) < 0)
-            return -1;
-    }
+    /* Young from now on, since collection waits for a row to name it. */
+    if (futimens(fd, NULL) < 0)
+        return err_errno(err, "touch blob");
+    if ((FAULT("blob.mkdir") ? (errno = EIO, -1) : io->mkdir(folder, 0700)) < 0 && errno != EEXIST)
+        return err_errno(err, "make folder of the blob");
     /* Over an equal blob, too: the new file is known to be whole, the old one is not. */
     pthread_mutex_lock(&blob_dir_lock);
     rc = FAULT("blob.rename") ? (errno = EIO, -1) : io->rename(from, file);
     pthread_mutex_unlock(&blob_dir_lock);
     if (rc < 0)
         return err_errno(err, "rename blob");
-    return io_fsync_dir(folder, err);
+    return names_sync(dir, sha256, err);
 }
 
-/* A commit whose answer was lost is asked again: the upload is gone and the blob is there. */
+/* A commit whose answer was lost is asked again: the upload is gone and the blob is there, maybe not yet durably. */
 static int committed_already(const char *dir, const char *sha256, int64_t *bytes, struct err *err)
 {
     char path[PATH_MAX];
 
     if (blob_path(dir, sha256, path, sizeof path, NULL) < 0)
         return err_set(err, ERR_NOTFOUND, "no such upload");
-    utimensat(AT_FDCWD, path, NULL, 0);
-    *bytes = io_file_bytes(path);
-    return *bytes < 0 ? err_set(err, ERR_NOTFOUND, "no such upload")
-                      : blob_verify(dir, sha256, err);
+    if (utimensat(AT_FDCWD, path, NULL, 0) < 0 || (*bytes = io_file_bytes(path)) < 0)
+        return err_errno(err, "touch blob");
+    return blob_verify(dir, sha256, err) < 0 ? -1 : names_sync(dir, sha256, err);
 }
 
 int blob_upload_commit(const char *dir, const char *id, const char *sha256, int64_t *bytes,

@@ -150,13 +150,27 @@ static int schema_open(struct store *s, struct err *err)
         (application == 0 && db_setup(s->db, SETUP_SET_APPLICATION, err) < 0) ||
         store_migrate(s->db, err) < 0)
         return -1;
-    return 0;
+    /* A process killed in the middle of a commit may leave it in the page cache, whole but not synced. We would go on
+     * from it, tell clients of it, and a later power cut would take it back; a checkpoint syncs the log first. */
+    return db_setup(s->db, SETUP_CHECKPOINT, err);
 }
 
+/* The folder that the data folder is in. One that we may not read (a system folder) was not made by us just now. */
+static int parent_sync(const char *dir, struct err *err)
+{
+    char *parent = path_join(dir, "..");
+    int rc = access(parent, R_OK) == 0 ? io_fsync_dir(parent, err) : 0;
+
+    mem_free(parent);
+    return rc;
+}
+
+/* Every name is synced at every start, whether it was there or not: it may stem from a start that was killed before it
+ * came to that, and would then be lost in a later power cut with all that was acknowledged since. */
 static int folders_make(const struct store *s, struct err *err)
 {
     char *blobs = path_join(s->dir, "blobs"), *uploads = path_join(s->dir, "uploads");
-    int rc = io_mkdirs(s->dir, 0700, err);
+    int rc = parent_sync(s->dir, err);
 
     if (rc == 0)
         rc = io_mkdirs(blobs, 0700, err);
@@ -183,7 +197,8 @@ struct store *store_open(const char *dir, const char *vfs, struct clk *clk, stru
 {
     struct store *s = store_new(dir, vfs, clk);
 
-    if (folders_make(s, err) < 0 || lock_take(s, err) < 0 || header_check(s->db_path, err) < 0)
+    if (io_mkdirs(s->dir, 0700, err) < 0 || lock_take(s, err) < 0 ||
+        header_check(s->db_path, err) < 0 || folders_make(s, err) < 0)
         goto fail;
     s->db = db_open(s->db_path, vfs, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
     if (!s->db || schema_open(s, err) < 0 || query_prepare_all(s, err) < 0 ||

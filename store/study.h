@@ -5,21 +5,22 @@
 #include "store/store.h"
 
 struct study_row {
-    int64_t id;               /* 0 before insert */
-    char *name;               /* unique */
+    int64_t id; /* 0 before insert */
+    char *name; /* unique */
     char *owner;
-    char *spec;               /* normalised JSON */
-    char *data;               /* JSON of what the spec resolved to: frame, rows, columns, task, metric, folds ...; NULL until ready */
+    char *spec; /* normalised JSON */
+    char *
+        data; /* JSON of what the spec resolved to: frame, rows, columns, task, metric, folds ...; NULL until ready */
     enum study_state state;
-    char *reason;             /* why it ended or waits; NULL */
+    char *reason; /* why it ended or waits; NULL */
     int64_t seed;
-    char *numeric_sig;        /* "" until the first lease fixes it */
+    char *numeric_sig; /* "" until the first lease fixes it */
     int64_t priority;
-    int64_t used_ms;          /* of its time budget, pauses not counted */
-    int64_t dataset;          /* id */
-    int64_t best_trial;       /* id or 0 */
-    char artifact[SHA256_HEX];/* what ships; "" = none yet */
-    char *result;             /* JSON of the ended study: scores of the shipped model; NULL */
+    int64_t used_ms;           /* of its time budget, pauses not counted */
+    int64_t dataset;           /* id */
+    int64_t best_trial;        /* id or 0 */
+    char artifact[SHA256_HEX]; /* what ships; "" = none yet */
+    char *result;              /* JSON of the ended study: scores of the shipped model; NULL */
     bool is_archived;
     int64_t created_at, started_at, ended_at; /* wall ms, 0 = not yet */
 };
@@ -30,16 +31,26 @@ void study_row_fini(struct study_row *r);
  * "study.<event>" with data_json, which may be NULL. artifact and dataset must be stored (ERR_CONFLICT). A row callback
  * returns 0 to go on, > 0 to stop, -1 to fail; it may call every store function but the one that called it. */
 int store_study_insert(struct store *s, struct study_row *r, struct err *err);
-int store_study_event(struct store *s, const struct study_row *r, enum study_event ev, const char *data_json, struct err *err);
-int store_study_update(struct store *s, const struct study_row *r, struct err *err); /* facts that are no state change */
-int store_study_get(struct store *s, int64_t id, struct study_row *out, struct err *err);          /* 1/0/-1 */
-int store_study_find(struct store *s, const char *name, struct study_row *out, struct err *err);   /* 1/0/-1 */
+int store_study_event(struct store *s, const struct study_row *r, enum study_event ev,
+                      const char *data_json, struct err *err);
+int store_study_update(struct store *s, const struct study_row *r,
+                       struct err *err); /* facts that are no state change */
+int store_study_get(struct store *s, int64_t id, struct study_row *out,
+                    struct err *err); /* 1/0/-1 */
+int store_study_find(struct store *s, const char *name, struct study_row *out,
+                     struct err *err); /* 1/0/-1 */
 /* Newest first; states_mask bit per enum study_state, 0 = all; after = id below which to go on, 0 = from the top. */
-int store_study_each(struct store *s, uint32_t states_mask, bool with_archived, int64_t after, int limit, int (*on_row)(void *arg, struct study_row *row), void *arg, struct err *err);
-int store_study_delete(struct store *s, int64_t id, struct err *err); /* with its trials, reports, attempts; journal keeps one row "delete" */
+int store_study_each(struct store *s, uint32_t states_mask, bool with_archived, int64_t after,
+                     int limit, int (*on_row)(void *arg, struct study_row *row), void *arg,
+                     struct err *err);
+int store_study_delete(
+    struct store *s, int64_t id,
+    struct err *err); /* with its trials, reports, attempts; journal keeps one row "delete" */
 
 /* Sampler, scheduler and planner state as one blob of bytes with the journal sequence it includes. */
-int store_search_put(struct store *s, int64_t study, int64_t seq, const void *bytes, size_t n, struct err *err);
-int store_search_get(struct store *s, int64_t study, int64_t *seq, struct buf *out, struct err *err); /* 1/0/-1 */
+int store_search_put(struct store *s, int64_t study, int64_t seq, const void *bytes, size_t n,
+                     struct err *err);
+int store_search_get(struct store *s, int64_t study, int64_t *seq, struct buf *out,
+                     struct err *err); /* 1/0/-1 */
 
 #endif

@@ -65,7 +65,9 @@ void store_rig_commit(struct store_rig *r)
 
 int64_t store_rig_study(struct store_rig *r, const char *name)
 {
-    struct study_row row = { .name = mem_strdup(name), .owner = mem_strdup("me"), .spec = mem_strdup("{}") };
+    struct study_row row = { .name = mem_strdup(name),
+                             .owner = mem_strdup("me"),
+                             .spec = mem_strdup("{}") };
     struct err err = { 0 };
     int64_t id = 0;
 
@@ -163,7 +165,8 @@ int64_t store_rig_count(struct store_rig *r, const char *sql)
     return n;
 }
 
-void store_rig_blob(struct store_rig *r, unsigned seed, size_t n, const char *kind, char sha256[SHA256_HEX])
+void store_rig_blob(struct store_rig *r, unsigned seed, size_t n, const char *kind,
+                    char sha256[SHA256_HEX])
 {
     unsigned char *bytes = mem_alloc(n);
     struct err err = { 0 };

@@ -11,7 +11,7 @@
 #include "store/trial.h"
 
 struct store_rig {
-    char dir[200];  /* made by mkdtemp; the data folder is dir/data */
+    char dir[200]; /* made by mkdtemp; the data folder is dir/data */
     char data[220];
     struct clk clk; /* the system's: advance it to make things old */
     struct store *store;
@@ -30,7 +30,8 @@ int store_rig_step(struct store *s, int64_t trial, enum trial_event ev, struct e
 int store_rig_study_step(struct store *s, int64_t study, enum study_event ev, struct err *err);
 int64_t store_rig_count(struct store_rig *r, const char *sql); /* first column of the one row */
 /* Blob of n bytes made from seed: file and, when kind is not NULL, row. */
-void store_rig_blob(struct store_rig *r, unsigned seed, size_t n, const char *kind, char sha256[SHA256_HEX]);
+void store_rig_blob(struct store_rig *r, unsigned seed, size_t n, const char *kind,
+                    char sha256[SHA256_HEX]);
 void store_rig_age(const char *path, int64_t ms); /* the file was last changed that long ago */
 /* Digest and replay: the journal must rebuild what the rows say. */
 void store_rig_check_replay(struct store_rig *r);
