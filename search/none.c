@@ -55,14 +55,14 @@ static int none_retire(struct scheduler *s, int n, bool closing, int64_t *trials
 
 static int none_save(const struct scheduler *s, struct buf *out, struct err *err)
 {
-    struct state_head head = { s->ops->name, VERSION, 0, s->seed };
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
 
     return state_put(out, &head, err);
 }
 
 static int none_load(struct scheduler *s, struct view *in, struct err *err)
 {
-    struct state_head head = { s->ops->name, VERSION, 0, s->seed };
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
 
     return state_check(in, &head, err) < 0 ? -1 : state_end(in, err);
 }

@@ -185,7 +185,7 @@ static int testhash_retire(struct scheduler *s, int n, bool closing, int64_t *tr
 static int testhash_save(const struct scheduler *s, struct buf *out, struct err *err)
 {
     const struct testhash *t = (const struct testhash *)s;
-    struct state_head head = { s->ops->name, VERSION, 0, s->seed };
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
 
     if (state_put(out, &head, err) < 0 || chain_save(&t->chain, out, err) < 0 ||
         buf_put_u64(out, t->n, err) < 0)
@@ -221,7 +221,7 @@ static int entry_load(struct entry *e, struct view *in, struct err *err)
 
 static int testhash_load(struct scheduler *s, struct view *in, struct err *err)
 {
-    struct state_head head = { s->ops->name, VERSION, 0, s->seed };
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
     struct testhash *t = of(s);
     struct entry e = { 0 };
     uint64_t n = 0;
