@@ -21,6 +21,7 @@
     X(studies_js, "studies.js", "text/javascript; charset=utf-8") \
     X(study_js, "study.js", "text/javascript; charset=utf-8")     \
     X(board_js, "board.js", "text/javascript; charset=utf-8")     \
+    X(filter_js, "filter.js", "text/javascript; charset=utf-8")   \
     X(chart_js, "chart.js", "text/javascript; charset=utf-8")     \
     X(tables_js, "tables.js", "text/javascript; charset=utf-8")
 

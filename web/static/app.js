@@ -1,1 +1,69 @@
+// app.js - the frame of the page: which view the address names, one event stream, errors shown to people.
+// A view is a function (root, params) => { refresh?(), onEvent?(name, data), stop?() }.
 
+import * as api from './api.js';
+import { h, replace, setText } from './dom.js';
+import { studiesView } from './studies.js';
+import { studyView } from './study.js';
+import { datasetsView, runnersView } from './tables.js';
+
+const routes = [
+  [/^#?\/?$/, 'studies', studiesView],
+  [/^#\/studies\/([^/]+)$/, 'studies', studyView],
+  [/^#\/datasets$/, 'datasets', datasetsView],
+  [/^#\/runners$/, 'runners', runnersView],
+];
+
+const main = document.getElementById('main');
+let view = null, stopEvents = null;
+
+function linkState(state) {
+  const texts = { on: 'live', off: 'reconnecting', refused: 'signed out' };
+  document.getElementById('link-state').dataset.state = state;
+  setText(document.getElementById('link-text'), texts[state]);
+  if (state === 'on') view?.refresh?.();
+}
+
+export function showError(err) {
+  const old = document.querySelector('.toast');
+  if (old) old.remove();
+  const box = h('div', { class: 'toast', role: 'alert' }, h('p', {}, err.message),
+    h('button', { type: 'button', class: 'plain', 'aria-label': 'Dismiss', onclick: () => box.remove() }, '×'));
+  document.body.append(box);
+}
+
+function refused(err) {
+  replace(main, h('section', { class: 'empty' }, h('h1', {}, 'Signed out'),
+    h('p', {}, err.message), h('p', {}, 'Open the page by the one-time link that ', h('code', {}, 'assay serve'), ' prints.')));
+}
+
+function open() {
+  const hash = location.hash || '#/';
+  const found = routes.map(([re, nav, make]) => [re.exec(hash), nav, make]).find(([m]) => m);
+  view?.stop?.();
+  stopEvents?.();
+  view = null;
+  for (const a of document.querySelectorAll('[data-nav]')) {
+    if (found && a.dataset.nav === found[1]) a.setAttribute('aria-current', 'page');
+    else a.removeAttribute('aria-current');
+  }
+  if (!found) {
+    replace(main, h('section', { class: 'empty' }, h('h1', {}, 'Nothing here'),
+      h('p', {}, h('a', { href: '#/' }, 'All studies'))));
+    return;
+  }
+  const params = found[0].slice(1).map(decodeURIComponent);
+  replace(main);
+  main.dataset.view = found[1];
+  view = found[2](main, params, showError);
+  stopEvents = api.follow(view.study || null, (name, data) => view?.onEvent?.(name, data), linkState);
+}
+
+try {
+  await api.start();
+  window.addEventListener('hashchange', () => { open(); window.scrollTo(0, 0); main.focus({ preventScroll: true }); });
+  open();
+} catch (err) {
+  linkState('refused');
+  refused(err);
+}

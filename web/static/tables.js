@@ -1,1 +1,106 @@
+// tables.js - the two quiet views: datasets with their columns, runners with their devices.
 
+import * as api from './api.js';
+import { h, replace, setText } from './dom.js';
+import { NONE, ago, bytes, count, when } from './format.js';
+import { pill } from './studies.js';
+
+function listView(root, { title, path, key, heads, row, empty, showError }) {
+  const body = h('tbody'), total = h('span', { class: 'quiet' });
+  const table = h('table', { class: 'list' }, h('caption', { class: 'unseen' }, title),
+    h('thead', {}, h('tr', {}, heads.map(([name, num]) => h('th', { scope: 'col', class: num ? 'num' : null }, name)))), body);
+  const holder = h('div', { class: 'card flush' }, table);
+  let last = '';
+
+  async function load() {
+    try {
+      const items = (await api.get(path))[key];
+      const text = JSON.stringify(items);
+      if (text === last) return;
+      last = text;
+      const openIds = new Set([...body.querySelectorAll('details[open]')].map((d) => d.dataset.id));
+      setText(total, items.length ? count(items.length) : '');
+      if (!items.length) replace(holder, empty());
+      else {
+        replace(body, items.map(row));
+        if (table.parentNode !== holder) replace(holder, table);
+        for (const d of body.querySelectorAll('details')) d.open = openIds.has(d.dataset.id);
+      }
+    } catch (err) {
+      showError(err);
+    }
+  }
+
+  const refresh = api.throttled(500, load);
+  const tick = setInterval(refresh, 5000);
+  document.title = `${title} · Assay`;
+  root.append(h('div', { class: 'bar' }, h('h1', {}, title), total), holder);
+  load();
+  return { refresh, onEvent: refresh, load, stop: () => { clearInterval(tick); refresh.stop(); } };
+}
+
+function columnsOf(d) {
+  const columns = d.schema?.columns || [];
+  if (!columns.length) return null;
+  return h('details', { 'data-id': d.id }, h('summary', {}, 'columns'),
+    h('ul', { class: 'chips' }, columns.map((c) => h('li', {}, c.name, ' ', h('span', { class: 'quiet' }, c.type)))));
+}
+
+export function datasetsView(root, params, showError) {
+  return listView(root, {
+    title: 'Datasets', path: '/datasets', key: 'datasets', showError,
+    heads: [['Dataset'], ['State'], ['Rows', true], ['Columns', true], ['Size', true], ['Added', true]],
+    row: (d) => h('tr', {},
+      h('th', { scope: 'row' }, d.name, d.file_name && d.file_name !== d.name ? h('span', { class: 'sub' }, d.file_name) : null,
+        d.error ? h('span', { class: 'sub bad' }, d.error) : columnsOf(d)),
+      h('td', {}, pill(d.state)),
+      h('td', { class: 'num' }, d.state === 'ready' ? count(d.rows) : NONE),
+      h('td', { class: 'num' }, d.state === 'ready' ? count(d.cols ?? d.columns ?? d.schema?.columns?.length) : NONE),
+      h('td', { class: 'num' }, bytes(d.bytes)),
+      h('td', { class: 'num quiet', title: when(d.created_at) }, ago(d.created_at))),
+    empty: () => h('section', { class: 'empty' }, h('h2', {}, 'No datasets yet'),
+      h('pre', {}, h('code', {}, 'assay data add train.csv --name mytable'))),
+  });
+}
+
+function deviceRow(d) {
+  const busy = d.running || 0;
+  return h('li', {}, h('strong', {}, d.id), ' ', h('span', { class: 'quiet' }, [d.name || d.kind, d.memory_bytes ? bytes(d.memory_bytes) : ''].filter(Boolean).join(', ')),
+    ' ', h('span', {}, `${count(busy)} of ${count(d.max_lanes)} lanes`),
+    d.failures ? h('span', { class: 'bad' }, ` ${count(d.failures)} ${d.failures === 1 ? 'failure' : 'failures'}`) : null,
+    d.quarantined ? h('span', { class: 'bad' }, ' quarantined') : null);
+}
+
+export function runnersView(root, params, showError) {
+  let view = null;
+
+  async function act(runner, verb) {
+    try {
+      await api.send('POST', `/runners/${runner.id}/${verb}`);
+      view.load();
+    } catch (err) {
+      showError(err);
+    }
+  }
+
+  function button(r) {
+    if (!api.mayWrite()) return null;
+    const verb = r.state === 'draining' || r.state === 'quarantined' ? 'enable' : 'drain';
+    return h('button', { type: 'button', onclick: () => act(r, verb), 'aria-label': `${verb} ${r.name}` }, verb === 'drain' ? 'Drain' : 'Enable');
+  }
+
+  view = listView(root, {
+    title: 'Runners', path: '/runners', key: 'runners', showError,
+    heads: [['Runner'], ['State'], ['Devices'], ['Lanes', true], ['Heard', true], ['']],
+    row: (r) => h('tr', {},
+      h('th', { scope: 'row' }, r.name, h('span', { class: 'sub' }, [`#${r.id}`, r.numeric_sig, r.labels].filter(Boolean).join(' · '))),
+      h('td', {}, pill(r.alive === false ? 'lost' : r.state || 'active'), r.reason ? h('span', { class: 'sub bad' }, r.reason) : null),
+      h('td', {}, h('ul', { class: 'plain-list' }, (r.devices || []).map(deviceRow))),
+      h('td', { class: 'num' }, count(r.lanes)),
+      h('td', { class: 'num quiet', title: when(r.last_seen) }, ago(r.last_seen)),
+      h('td', { class: 'act' }, button(r))),
+    empty: () => h('section', { class: 'empty' }, h('h2', {}, 'No runner is connected'),
+      h('p', {}, 'Studies wait until one is. On any machine:'), h('pre', {}, h('code', {}, 'assay-runner --controller URL --token-file FILE'))),
+  });
+  return view;
+}
