@@ -1,7 +1,8 @@
 /* artifact.h - the model file: one self-contained file, versioned and checksummed, safe to open from a stranger.
  * Layout (little-endian): magic "ASSAYMDL", u32 format, u32 minimum reader, u32 sections, table of {name[8], offset,
- * length, sha256}, sections: "schema" (inputs, target, task, classes, metrics: JSON text), "prep", "model" (family,
- * n fold models, bytes of each). Holds no time, host, path or duration. */
+ * length, sha256}, then the sections one after the other, nothing between or after them: "info" (task, target, classes,
+ * family, metric, score), "schema" (the same and the inputs as JSON text, for people), "prep", "model" (n fold models,
+ * length and bytes of each). Holds no time, host, path or duration. */
 #ifndef ML_ARTIFACT_H
 #define ML_ARTIFACT_H
 
@@ -48,6 +49,7 @@ struct artifact *artifact_load(const void *bytes, size_t n, struct err *err); /*
 struct artifact *artifact_open(const char *path, struct err *err);
 void artifact_close(struct artifact *a);
 const struct artifact_info *artifact_info(const struct artifact *a);
+const struct prep *artifact_prep(const struct artifact *a); /* its inputs: what a table to predict must have */
 const struct prep *artifact_prep(const struct artifact *a); /* borrowed: names and types of the inputs */
 /* Predictions of rows [from, from+n): 1 float a row (binary: of the positive class; regression) or n_classes; the mean of
  * the bag. Columns matched by name; a missing one is an error naming it. */

@@ -110,14 +110,27 @@ static int buffer_fill(struct reader *r, struct err *err)
     return 0;
 }
 
+static void buffer_drop(struct reader *r, size_t n)
+{
+    memmove(r->text, r->text + n, r->n - n);
+    r->n -= n;
+}
+
+static int64_t feeds_in(const char *p, size_t n)
+{
+    const char *end = p + n;
+    int64_t feeds = 0;
+
+    while ((p = memchr(p, '\n', (size_t)(end - p))) != NULL)
+        p++, feeds++;
+    return feeds;
+}
+
 /* Drops what was taken: the text moves to the front. */
 static void buffer_take(struct reader *r, size_t n)
 {
-    for (const char *p = r->text, *end = r->text + n;
-         (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
-        r->line++;
-    memmove(r->text, r->text + n, r->n - n);
-    r->n -= n;
+    r->line += feeds_in(r->text, n);
+    buffer_drop(r, n);
 }
 
 static void scan_text(struct reader *r)
@@ -221,7 +234,8 @@ static int rows_take(struct reader *r, size_t n_ends, size_t bytes, struct err *
     } else if (rows_uneven(r, n_ends, err) < 0) {
         return -1;
     }
-    buffer_take(r, bytes);
+    r->line += (int64_t)r->scan.n_feeds - feeds_in(r->text + bytes, r->n - bytes);
+    buffer_drop(r, bytes);
     return memory_check(r, err);
 }
 

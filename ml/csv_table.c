@@ -7,40 +7,59 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { SLAB_CELLS = 2 << 20 };
 
-static int cols_override(struct csv_table *t, const struct csv_opts *opts, struct err *err)
+static int by_name(const void *va, const void *vb)
+{
+    const struct csv_col *const *a = va, *const *b = vb;
+
+    return strcmp((*a)->name, (*b)->name);
+}
+
+static int fail_unknown(const struct csv_table *t, const char *name, struct err *err)
 {
     const char **names = mem_array((size_t)t->n_cols, sizeof(*names));
-    int rc = 0;
 
     for (int c = 0; c < t->n_cols; c++)
         names[c] = t->cols[c].name;
-    for (int i = 0; i < opts->n_overrides && rc == 0; i++) {
-        const struct csv_override *o = &opts->overrides[i];
-        int c = 0;
-        while (c < t->n_cols && strcmp(names[c], o->name) != 0)
-            c++;
-        if (c == t->n_cols) {
-            const char *near = str_nearest(o->name, names, (size_t)t->n_cols);
-            rc = err_set(err, ERR_ARG, "no column is called \"%.60s\"%s%.60s%s", o->name,
-                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-            break;
-        }
-        struct csv_col *col = &t->cols[c];
-        col->must_be_number = o->type == FRAME_NUMERIC;
-        col->mode = o->type == FRAME_NUMERIC   ? COL_INT
-                    : o->type == FRAME_IGNORED ? COL_IGNORED
-                                               : COL_TEXT;
-        if (col->mode == COL_TEXT && !col->dict) {
-            col->dict = mem_alloc(sizeof(*col->dict));
-            csv_dict_init(col->dict);
-        }
-    }
+    const char *near = str_nearest(name, names, (size_t)t->n_cols);
     mem_free(names);
+    return err_set(err, ERR_ARG, "no column is called \"%.60s\"%s%.60s%s", name,
+                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+static void col_override(struct csv_col *col, enum frame_type type)
+{
+    col->must_be_number = type == FRAME_NUMERIC;
+    col->mode = type == FRAME_NUMERIC ? COL_INT : type == FRAME_IGNORED ? COL_IGNORED : COL_TEXT;
+    if (col->mode != COL_TEXT || col->dict)
+        return;
+    col->dict = mem_alloc(sizeof(*col->dict));
+    csv_dict_init(col->dict);
+}
+
+static int cols_override(struct csv_table *t, const struct csv_opts *opts, struct err *err)
+{
+    struct csv_col **sorted = mem_array((size_t)t->n_cols, sizeof(*sorted));
+    int rc = 0;
+
+    for (int c = 0; c < t->n_cols; c++)
+        sorted[c] = &t->cols[c];
+    qsort(sorted, (size_t)t->n_cols, sizeof(*sorted), by_name);
+    for (int i = 0; i < opts->n_overrides && rc == 0; i++) {
+        struct csv_col wanted = { .name = (char *)(uintptr_t)opts->overrides[i].name },
+                       *key = &wanted;
+        struct csv_col **hit = bsearch(&key, sorted, (size_t)t->n_cols, sizeof(*sorted), by_name);
+        if (hit)
+            col_override(*hit, opts->overrides[i].type);
+        else if (!opts->overrides_optional)
+            rc = fail_unknown(t, opts->overrides[i].name, err);
+    }
+    mem_free(sorted);
     return rc;
 }
 

@@ -102,7 +102,7 @@ static int too_many(const struct ml_data *d, int64_t n, struct err *err)
 {
     return err_at(err, "target",
                   "the target column \"%.100s\" has %s%lld classes; at most %d are supported",
-                  d->spec.target, n >= 65536 ? "at least " : "", (long long)n, DATA_MAX_CLASSES);
+                  d->spec.target, n >= 4096 ? "at least " : "", (long long)n, DATA_MAX_CLASSES);
 }
 
 static int by_number(const void *va, const void *vb)

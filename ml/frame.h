@@ -17,7 +17,7 @@ struct frame_col {
     enum frame_type type;
     int64_t missing;       /* rows without a value */
     double min, max, mean; /* numeric, of present values; NaN when none */
-    int64_t distinct;      /* exact for categoricals; for numerics capped at 65,536 */
+    int64_t distinct;      /* exact for categoricals; for numerics capped at 4,096 */
     int n_levels;          /* categorical; levels are sorted by count (most first), then by text */
     const char *const *levels;
 };

@@ -1,6 +1,6 @@
 /* frame_stats.c - missing, least, largest, mean and number of distinct values of a column, gathered chunk by chunk while
  * it is written. Distinct values are counted exactly up to FRAME_DISTINCT_CAP in a small open-addressing set that is
- * dropped when the cap is reached; small whole numbers are first gathered in a bitmap, so that the set sees each once a
+ * dropped when the cap is reached; small whole numbers are first marked in a table, so that the set sees each once a
  * chunk. Infinities count as values but not towards min, max and mean. Called by frame_write.c and the CSV reader. */
 #include "ml/frame_file.h"
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STATS_SPAN = 1 << 16 }; /* whole numbers in a range this wide go through the bitmap */
+enum { STATS_SPAN = 1 << 16 }; /* whole numbers in a range this wide go through the table */
 
 void frame_stats_init(struct frame_stats *s)
 {
@@ -90,19 +90,27 @@ void frame_stats_numbers(struct frame_stats *s, const double *v, int64_t n)
     }
 }
 
-/* Every value of the chunk lies in [lo, lo + STATS_SPAN): mark, then add the marked ones. */
-static void distinct_span(struct frame_stats *s, const int32_t *v, int64_t n, int32_t lo)
+/* Every value of the chunk lies in lo..hi, at most STATS_SPAN apart: mark, then add the marked ones. Bytes, not bits: a
+ * store does not wait for the one before it. */
+static void distinct_span(struct frame_stats *s, const int32_t *v, int64_t n, int32_t lo,
+                          int32_t hi)
 {
-    uint64_t mark[STATS_SPAN / 64 + 1]; /* the last word takes the missing ones */
+    uint8_t mark[STATS_SPAN + 16];
+    size_t span =
+        (size_t)((int64_t)hi - lo) + 1; /* the place after the last takes the missing ones */
 
-    memset(mark, 0, sizeof(mark));
+    memset(mark, 0, (span + 15) / 8 * 8);
     for (int64_t i = 0; i < n; i++) {
-        uint32_t d = v[i] == FRAME_INT_MISSING ? STATS_SPAN : (uint32_t)v[i] - (uint32_t)lo;
-        mark[d >> 6] |= 1ull << (d & 63);
+        uint32_t d = (uint32_t)v[i] - (uint32_t)lo;
+        mark[d < span ? d : span] = 1;
     }
-    for (int w = 0; w < STATS_SPAN / 64; w++) {
-        for (uint64_t m = mark[w]; m; m &= m - 1)
-            distinct_add(s, (double)lo + w * 64 + __builtin_ctzll(m));
+    for (size_t at = 0; at < span; at += 8) {
+        uint64_t w;
+        memcpy(&w, mark + at, sizeof(w));
+        for (size_t j = at; w != 0 && j < at + 8 && j < span; j++) {
+            if (mark[j])
+                distinct_add(s, (double)((int64_t)lo + (int64_t)j));
+        }
     }
 }
 
@@ -129,7 +137,7 @@ void frame_stats_ints(struct frame_stats *s, const int32_t *v, int64_t n)
     if (s->distinct >= FRAME_DISTINCT_CAP)
         return;
     if ((int64_t)hi - lo < STATS_SPAN) {
-        distinct_span(s, v, n, lo);
+        distinct_span(s, v, n, lo, hi);
         return;
     }
     for (int64_t i = 0; i < n; i++) {

@@ -62,6 +62,13 @@ enum frame_type prep_input_type(const struct prep *p, int i)
     return p->cols[i].type;
 }
 
+int prep_input_levels(const struct prep *p, int i, const char *const **levels)
+{
+    CHECK(i >= 0 && i < p->n_cols);
+    *levels = (const char *const *)p->cols[i].levels;
+    return p->cols[i].n_levels;
+}
+
 float prep_bins_cut(const struct prep *p, int input, int b)
 {
     CHECK(input >= 0 && input < p->n_cols && p->cols[input].type == FRAME_NUMERIC);

@@ -1,0 +1,282 @@
+/* artifact.c - the model file read back from anyone. Order of trust: size, magic and version; the section table, whose
+ * sections must be exactly ours and lie one after the other to the last byte; their checksums; then each section by its
+ * own parser, which must use up all its bytes. Memory stays within a small multiple of the file. Nothing refers to the
+ * bytes after loading. A loaded artifact is immutable; a view binds it to a frame. Called by the CLI, the worker, fit.c. */
+#include "ml/artifact.h"
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "ml/artifact_file.h"
+#include "ml/model.h"
+
+#include <string.h>
+
+struct artifact {
+    struct artifact_info info;
+    char *target, *family, *metric, *schema;
+    char **classes;
+    int n_classes;
+    struct prep *prep;
+    const struct model_ops *ops;
+    struct predictor **models;
+    int n_models;
+    int n_outputs;
+};
+
+static int broken(struct err *err, const char *what)
+{
+    return err_set(err, ERR_ARG, "damaged model file: %s", what);
+}
+
+static int read_head(struct view *in, struct err *err)
+{
+    const void *magic = NULL;
+    uint32_t format = 0, reader = 0, sections = 0;
+
+    if (in->len > ARTIFACT_MAX_BYTES)
+        return err_set(err, ERR_TOOBIG, "a model file of %zu bytes is over the limit of 1 GiB",
+                       in->len);
+    if (view_bytes(in, &magic, 8, NULL) < 0 || memcmp(magic, ARTIFACT_MAGIC, 8) != 0)
+        return err_set(err, ERR_ARG, "not a model file");
+    if (view_u32(in, &format, err) < 0 || view_u32(in, &reader, err) < 0 ||
+        view_u32(in, &sections, err) < 0)
+        return -1;
+    if (format < 1 || reader < 1 || reader > ARTIFACT_FORMAT)
+        return err_set(
+            err, ERR_VERSION,
+            "model file of format %u for readers of format %u and later; this program reads "
+            "up to format %d",
+            format, reader, ARTIFACT_FORMAT);
+    return sections == SECTIONS ? 0 : broken(err, "wrong number of sections");
+}
+
+static int read_table(struct view *in, struct view *sections, struct err *err)
+{
+    uint64_t next = in->pos + SECTIONS * ARTIFACT_ENTRY_BYTES;
+
+    for (int i = 0; i < SECTIONS; i++) {
+        const void *name = NULL, *digest = NULL;
+        uint64_t at = 0, n = 0;
+        if (view_bytes(in, &name, ARTIFACT_NAME_BYTES, err) < 0 || view_u64(in, &at, err) < 0 ||
+            view_u64(in, &n, err) < 0 || view_bytes(in, &digest, SHA256_BYTES, err) < 0)
+            return -1;
+        if (memcmp(name, artifact_section_names[i], ARTIFACT_NAME_BYTES) != 0)
+            return broken(err, "an unknown section");
+        if (at != next || at > in->len || n > in->len - at)
+            return broken(err, "a section lies outside");
+        struct sha256 h;
+        uint8_t is[SHA256_BYTES];
+        sha256_init(&h);
+        sha256_add(&h, in->data + at, n);
+        sha256_end(&h, is);
+        if (memcmp(is, digest, sizeof(is)) != 0)
+            return broken(err, "the checksum of a section does not match");
+        sections[i] = (struct view){ in->data + at, n, 0 };
+        next = at + n;
+    }
+    return next == in->len ? 0 : broken(err, "bytes after the last section");
+}
+
+static int read_text(struct view *in, char **out, struct err *err)
+{
+    if (view_str(in, out, ARTIFACT_MAX_TEXT, err) < 0)
+        return -1;
+    return str_utf8_ok(*out, strlen(*out)) ? 0 : broken(err, "a text is not UTF-8");
+}
+
+static int read_info(struct artifact *a, struct view *in, struct err *err)
+{
+    uint32_t n = 0;
+    uint8_t task = 0;
+
+    if (view_u8(in, &task, err) < 0 || read_text(in, &a->target, err) < 0 ||
+        read_text(in, &a->family, err) < 0 || read_text(in, &a->metric, err) < 0 ||
+        view_f64(in, &a->info.score, err) < 0 || view_f64(in, &a->info.score_se, err) < 0 ||
+        view_u32(in, &n, err) < 0)
+        return -1;
+    bool fits = task == ML_BINARY       ? n == 2
+                : task == ML_MULTICLASS ? n >= 2
+                                        : task == ML_REGRESSION && n == 0;
+    if (!fits || n > ARTIFACT_MAX_CLASSES)
+        return broken(err, "its task and classes do not fit");
+    a->classes = mem_array(n + 1, sizeof(*a->classes));
+    a->n_classes = (int)n;
+    for (uint32_t i = 0; i < n; i++) {
+        if (read_text(in, &a->classes[i], err) < 0)
+            return -1;
+    }
+    a->n_outputs = task == ML_MULTICLASS ? (int)n : 1;
+    a->info.task = (enum ml_task)task;
+    return in->pos == in->len ? 0 : broken(err, "bytes after its description");
+}
+
+static int read_schema(struct artifact *a, const struct view *in, struct err *err)
+{
+    if (memchr(in->data, 0, in->len) || !str_utf8_ok((const char *)in->data, in->len))
+        return broken(err, "its schema is no text");
+    a->schema = mem_try_alloc(in->len + 1);
+    if (!a->schema)
+        return err_set(err, ERR_NOMEM, "no memory for the schema");
+    memcpy(a->schema, in->data, in->len);
+    a->schema[in->len] = '\0';
+    return 0;
+}
+
+static int read_models(struct artifact *a, struct view *in, struct err *err)
+{
+    uint32_t n = 0;
+
+    a->ops = model_find(a->family);
+    if (!a->ops)
+        return err_set(err, ERR_VERSION,
+                       "the model is of the family \"%.40s\", which this program does not have",
+                       a->family);
+    if (view_u32(in, &n, err) < 0)
+        return -1;
+    if (n < 1 || n > ARTIFACT_MAX_MODELS || n > (in->len - in->pos) / 8)
+        return broken(err, "impossible number of models");
+    a->models = mem_array(n, sizeof(struct predictor *));
+    for (; a->n_models < (int)n; a->n_models++) {
+        const void *bytes = NULL;
+        uint64_t len = 0;
+        if (view_u64(in, &len, err) < 0 || view_bytes(in, &bytes, len, err) < 0)
+            return -1;
+        struct view one = { bytes, len, 0 };
+        struct predictor *p =
+            a->ops->predictor_load(a->prep, a->n_outputs, a->info.task, &one, err);
+        if (!p)
+            return -1;
+        a->models[a->n_models] = p;
+        if (one.pos != one.len) {
+            a->n_models++;
+            return broken(err, "bytes after a model");
+        }
+    }
+    return in->pos == in->len ? 0 : broken(err, "bytes after the models");
+}
+
+struct artifact *artifact_load(const void *bytes, size_t n, struct err *err)
+{
+    struct artifact *a = mem_zalloc(sizeof(*a));
+    struct view in = { bytes, n, 0 }, sections[SECTIONS] = { 0 };
+
+    if (read_head(&in, err) < 0 || read_table(&in, sections, err) < 0 ||
+        read_info(a, &sections[SECTION_INFO], err) < 0 ||
+        read_schema(a, &sections[SECTION_SCHEMA], err) < 0)
+        goto fail;
+    a->prep = prep_load(&sections[SECTION_PREP], err);
+    if (!a->prep)
+        goto fail;
+    if (sections[SECTION_PREP].pos != sections[SECTION_PREP].len) {
+        broken(err, "bytes after its preparation");
+        goto fail;
+    }
+    if (read_models(a, &sections[SECTION_MODEL], err) < 0)
+        goto fail;
+    a->info.target = a->target;
+    a->info.family = a->family;
+    a->info.metric = a->metric;
+    a->info.n_classes = a->n_classes;
+    a->info.classes = (const char *const *)a->classes;
+    a->info.schema_json = a->schema;
+    a->info.n_models = a->n_models;
+    return a;
+fail:
+    artifact_close(a);
+    return NULL;
+}
+
+struct artifact *artifact_open(const char *path, struct err *err)
+{
+    struct artifact *a = NULL;
+    struct buf bytes;
+
+    if (io_read_file(path, ARTIFACT_MAX_BYTES, &bytes, err) < 0)
+        return NULL;
+    a = artifact_load(bytes.data, bytes.len, err);
+    buf_fini(&bytes);
+    if (!a)
+        err_wrap(err, "%s", path);
+    return a;
+}
+
+void artifact_close(struct artifact *a)
+{
+    if (!a)
+        return;
+    for (int i = 0; i < a->n_models; i++)
+        a->ops->predictor_free(a->models[i]);
+    for (int i = 0; i < a->n_classes; i++)
+        mem_free(a->classes[i]);
+    mem_free(a->models);
+    mem_free(a->classes);
+    mem_free(a->target);
+    mem_free(a->family);
+    mem_free(a->metric);
+    mem_try_free(a->schema);
+    prep_free(a->prep);
+    mem_free(a);
+}
+
+const struct artifact_info *artifact_info(const struct artifact *a)
+{
+    return &a->info;
+}
+
+const struct prep *artifact_prep(const struct artifact *a)
+{
+    return a->prep;
+}
+
+/* ---- predicting ---- */
+
+struct artifact_view {
+    const struct artifact *artifact;
+    struct prep_view *rows;
+};
+
+struct artifact_view *artifact_view_new(const struct artifact *a, const struct frame *f,
+                                        struct err *err)
+{
+    struct prep_view *rows = prep_view_new(a->prep, f, err);
+
+    if (!rows)
+        return NULL;
+    struct artifact_view *v = mem_alloc(sizeof(*v));
+    *v = (struct artifact_view){ a, rows };
+    return v;
+}
+
+void artifact_view_free(struct artifact_view *v)
+{
+    if (!v)
+        return;
+    prep_view_free(v->rows);
+    mem_free(v);
+}
+
+int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
+                     struct err *err)
+{
+    const struct artifact *a = v->artifact;
+    size_t width = (size_t)n * (size_t)a->n_outputs;
+    double *sum = mem_try_zalloc((width + 1) * sizeof(*sum));
+    float *one = mem_try_alloc((width + 1) * sizeof(*one));
+    int rc = 0;
+
+    if (!sum || !one)
+        rc = err_set(err, ERR_NOMEM, "no memory to predict %lld rows", (long long)n);
+    for (int m = 0; m < a->n_models && rc == 0;
+         m++) { /* in the order of the folds: a fixed order of sums */
+        rc = a->ops->predict(a->models[m], v->rows, from, n, one, err);
+        for (size_t i = 0; i < width && rc == 0; i++)
+            sum[i] += (double)one[i];
+    }
+    for (size_t i = 0; i < width && rc == 0; i++)
+        out[i] = (float)(sum[i] / a->n_models);
+    mem_try_free(sum);
+    mem_try_free(one);
+    return rc;
+}
