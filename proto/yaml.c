@@ -58,6 +58,15 @@ static int event_next(struct reader *r)
     return fail_at(r, at, problem, "");
 }
 
+static int events_next(struct reader *r, int n)
+{
+    int rc = 0;
+
+    while (n-- > 0 && rc == 0)
+        rc = event_next(r);
+    return rc;
+}
+
 /* ---- scalars ---- */
 
 static size_t digits(const char *s)
@@ -252,7 +261,7 @@ static json_t *document_read(struct reader *r)
 {
     json_t *v = NULL;
 
-    if (event_next(r) < 0 || event_next(r) < 0) /* stream start, document start */
+    if (events_next(r, 2) < 0) /* stream start, document start */
         return NULL;
     if (r->event.type != YAML_DOCUMENT_START_EVENT) {
         err_set(r->err, ERR_ARG, "%s: is empty", r->what);
@@ -263,7 +272,7 @@ static json_t *document_read(struct reader *r)
     v = value_read(r);
     if (!v)
         return NULL;
-    if (event_next(r) < 0 || event_next(r) < 0) /* document end, then stream end */
+    if (events_next(r, 2) < 0) /* document end, then stream end */
         goto fail;
     if (r->event.type != YAML_STREAM_END_EVENT) {
         fail(r, "only one document is allowed");

@@ -179,7 +179,7 @@ uint64_t space_fingerprint(const struct space *s)
         h = rng_mix(h, (uint64_t)p->kind << 8 | (uint64_t)p->axis << 4 | p->is_log);
         h = rng_mix(rng_mix(h, bits_of(p->lo)), bits_of(p->hi));
         h = rng_mix(rng_mix(h, bits_of(p->step)), bits_of(p->def));
-        h = rng_mix(rng_mix(h, (uint64_t)(p->parent + 1)), p->parent_mask);
+        h = rng_mix(rng_mix(h, (uint64_t)p->parent + 1), p->parent_mask);
         h = rng_mix(h, (uint64_t)p->n_choices);
         for (int c = 0; c < p->n_choices; c++)
             h = hash_text(h, p->choices[c]);

@@ -478,115 +478,110 @@ static void unknown_fields_are_ignored(void **state)
     }
 }
 
+static const struct {
+    int what;
+    const char *text, *where;
+} hostile[] = {
+    { HELLO, "[]", "" },
+    { HELLO, "7", "" },
+    { HELLO, "{}", "protocol" },
+    { HELLO, "{\"protocol\":\"1\"}", "protocol" },
+    { HELLO, "{\"protocol\":1}", "name" },
+    { HELLO, HELLO_OF("[]"), "devices" },
+    { HELLO, HELLO_OF("{}"), "devices" },
+    { HELLO, HELLO_OF("[7]"), "devices[0]" },
+    { HELLO, HELLO_OF("[" DEVICE "," DEVICE "]"), "devices[1]" },
+    { HELLO, HELLO_OF("[{\"id\":\"../x\",\"kind\":\"cpu\",\"max_lanes\":1}]"), "devices[0]" },
+    { HELLO, HELLO_OF("[{\"id\":\"cpu0\",\"kind\":\"cpu\",\"max_lanes\":0}]"),
+      "devices[0].max_lanes" },
+    { HELLO, HELLO_OF("[{\"id\":\"cpu0\",\"kind\":\"cpu\",\"max_lanes\":257}]"),
+      "devices[0].max_lanes" },
+    { HELLO, HELLO_OF("[{\"id\":\"cpu0\",\"kind\":\"cpu\",\"max_lanes\":1,\"memory_bytes\":-1}]"),
+      "devices[0].memory_bytes" },
+    { HELLO,
+      "{\"protocol\":1,\"name\":\"n\",\"session\":\"\",\"numeric_sig\":\"x\",\"devices\":[" DEVICE
+      "]}",
+      "session" },
+    { HELLO,
+      "{\"protocol\":1,\"name\":\"n\",\"session\":\"0123456789012345678901234567890123\","
+      "\"numeric_sig\":\"x\",\"devices\":[" DEVICE "]}",
+      "session" },
+    { WELCOME, "{\"runner\":0,\"lease_ms\":1}", "runner" },
+    { WELCOME, "{\"runner\":1}", "lease_ms" },
+    { WELCOME, "{\"runner\":1.5,\"lease_ms\":1}", "runner" },
+    { ASK, "{\"session\":\"s\",\"n\":0,\"device\":\"d\",\"max_lanes\":1}", "n" },
+    { ASK, "{\"session\":\"a b\",\"n\":1,\"device\":\"d\",\"max_lanes\":1}", "session" },
+    { ASK, "{\"session\":\"s\",\"n\":1,\"device\":\"d\",\"max_lanes\":1,\"wait_s\":61}", "wait_s" },
+    { ASK,
+      "{\"session\":\"s\",\"n\":1,\"device\":\"d\",\"max_lanes\":1,\"cached\":[\"" SHA_A
+      "\",\"x\"]}",
+      "cached[1]" },
+    { ASK, "{\"session\":\"s\",\"n\":1,\"device\":\"d\",\"max_lanes\":1,\"cached\":[null]}",
+      "cached[0]" },
+    { ASK, "{\"session\":\"s\",\"n\":9223372036854775807,\"device\":1,\"max_lanes\":1}", "device" },
+    { GRANT, "{}", "grant" },
+    { GRANT, "[]", "grant" },
+    { GRANT, "{\"grant\":[]}", "grant" },
+    { GRANT, "{\"grant\":{}}", "grant.kind" },
+    { GRANT, "{\"grant\":{\"kind\":\"dance\"}}", "grant.kind" },
+    { GRANT, "{\"grant\":{\"kind\":\"fit\"}}", "grant.data.frame" },
+    { GRANT, "{\"grant\":{\"kind\":\"fit\",\"data\":{\"frame\":\"AB\"}}}", "grant.data.frame" },
+    { GRANT,
+      "{\"grant\":{\"kind\":\"fit\",\"data\":{\"frame\":\"" SHA_A "\",\"test_fraction\":1}}}",
+      "grant.data.test_fraction" },
+    { GRANT, FIT("[]"), "grant.lanes" },
+    { GRANT, FIT("[{}]"), "grant.lanes[0].trial" },
+    { GRANT, FIT("[" LANE("\"config\":\"{}\",\"to\":1") "]"), "grant.lanes[0].config" },
+    { GRANT, FIT("[" LANE("\"config\":{},\"to\":0") "]"), "grant.lanes[0].to" },
+    { GRANT, FIT("[" LANE("\"config\":{},\"from\":2,\"to\":2") "]"), "grant.lanes[0]" },
+    { GRANT, FIT("[" LANE("\"config\":{},\"to\":1") ",{\"trial\":2}]"), "grant.lanes[1].fence" },
+    { GRANT, FIT("[{\"trial\":1,\"fence\":1,\"seed\":255,\"config\":{},\"to\":1}]"),
+      "grant.lanes[0].seed" },
+    { GRANT, FIT("[{\"trial\":1,\"fence\":1,\"seed\":\"ff\",\"config\":{},\"to\":1}]"),
+      "grant.lanes[0].seed" },
+    { GRANT,
+      FIT("[{\"trial\":1,\"fence\":1,\"seed\":\"00000000000000fg\",\"config\":{},\"to\":1}]"),
+      "grant.lanes[0].seed" },
+    { GRANT, "{\"grant\":{\"kind\":\"ingest\"}}", "grant" },
+    { GRANT, "{\"grant\":{\"kind\":\"ingest\",\"task\":1,\"fence\":1}}", "grant.source" },
+    { GRANT,
+      "{\"grant\":{\"kind\":\"refit\",\"task\":1,\"fence\":1,\"data\":{\"frame\":\"" SHA_A "\"}}}",
+      "grant.config" },
+    { REPORT, "{}", "session" },
+    { REPORT, "{\"session\":\"s\",\"events\":{}}", "events" },
+    { REPORT, "{\"session\":\"s\",\"events\":[[]]}", "events[0]" },
+    { REPORT, "{\"session\":\"s\",\"events\":[{\"type\":\"rung\"}]}", "events[0].trial" },
+    { REPORT, EVENT(",\"value\":\"0.5\""), "events[0].value" },
+    { REPORT, EVENT(",\"blob\":\"x\""), "events[0].blob" },
+    { REPORT, EVENT(",\"reason\":\"bored\""), "events[0].reason" },
+    { REPORT, EVENT(",\"level\":-1"), "events[0].level" },
+    { REPORT, EVENT(",\"cut\":1"), "events[0].cut" },
+    { REPORT, EVENT(",\"detail\":{\"a\":1}"), "events[0].detail" },
+    { REPORT,
+      "{\"session\":\"s\",\"events\":[{\"type\":\"rung\",\"trial\":1,\"fence\":1,\"seq\":0}]}",
+      "events[0].seq" },
+    { REPORT, "{\"session\":\"s\",\"held\":[{\"trial\":1}]}", "held[0].fence" },
+    { REPORT, "{\"session\":\"s\",\"tasks\":[{\"trial\":-5,\"fence\":1}]}", "tasks[0].trial" },
+    { ANSWER, "{}", "lease_ms" },
+    { ANSWER,
+      "{\"lease_ms\":1,\"replies\":[{\"trial\":1,\"fence\":1,\"seq\":1,\"action\":\"hop\"}]}",
+      "replies[0].action" },
+    { ANSWER, "{\"lease_ms\":1,\"drain\":\"no\"}", "drain" },
+    { ANSWER, "{\"lease_ms\":1,\"stop\":[{\"trial\":1,\"fence\":1},{\"trial\":\"1\"}]}",
+      "stop[1].trial" },
+};
+
 static void hostile_messages_get_one_error_that_names_the_field(void **state)
 {
-    static const struct {
-        int what;
-        const char *text, *where;
-    } cases[] = {
-        { HELLO, "[]", "" },
-        { HELLO, "7", "" },
-        { HELLO, "{}", "protocol" },
-        { HELLO, "{\"protocol\":\"1\"}", "protocol" },
-        { HELLO, "{\"protocol\":1}", "name" },
-        { HELLO, HELLO_OF("[]"), "devices" },
-        { HELLO, HELLO_OF("{}"), "devices" },
-        { HELLO, HELLO_OF("[7]"), "devices[0]" },
-        { HELLO, HELLO_OF("[" DEVICE "," DEVICE "]"), "devices[1]" },
-        { HELLO, HELLO_OF("[{\"id\":\"../x\",\"kind\":\"cpu\",\"max_lanes\":1}]"), "devices[0]" },
-        { HELLO, HELLO_OF("[{\"id\":\"cpu0\",\"kind\":\"cpu\",\"max_lanes\":0}]"),
-          "devices[0].max_lanes" },
-        { HELLO, HELLO_OF("[{\"id\":\"cpu0\",\"kind\":\"cpu\",\"max_lanes\":257}]"),
-          "devices[0].max_lanes" },
-        { HELLO,
-          HELLO_OF("[{\"id\":\"cpu0\",\"kind\":\"cpu\",\"max_lanes\":1,\"memory_bytes\":-1}]"),
-          "devices[0].memory_bytes" },
-        { HELLO,
-          "{\"protocol\":1,\"name\":\"n\",\"session\":\"\",\"numeric_sig\":\"x\",\"devices\":[" DEVICE
-          "]}",
-          "session" },
-        { HELLO,
-          "{\"protocol\":1,\"name\":\"n\",\"session\":\"0123456789012345678901234567890123\","
-          "\"numeric_sig\":\"x\",\"devices\":[" DEVICE "]}",
-          "session" },
-        { WELCOME, "{\"runner\":0,\"lease_ms\":1}", "runner" },
-        { WELCOME, "{\"runner\":1}", "lease_ms" },
-        { WELCOME, "{\"runner\":1.5,\"lease_ms\":1}", "runner" },
-        { ASK, "{\"session\":\"s\",\"n\":0,\"device\":\"d\",\"max_lanes\":1}", "n" },
-        { ASK, "{\"session\":\"a b\",\"n\":1,\"device\":\"d\",\"max_lanes\":1}", "session" },
-        { ASK, "{\"session\":\"s\",\"n\":1,\"device\":\"d\",\"max_lanes\":1,\"wait_s\":61}",
-          "wait_s" },
-        { ASK,
-          "{\"session\":\"s\",\"n\":1,\"device\":\"d\",\"max_lanes\":1,\"cached\":[\"" SHA_A
-          "\",\"x\"]}",
-          "cached[1]" },
-        { ASK, "{\"session\":\"s\",\"n\":1,\"device\":\"d\",\"max_lanes\":1,\"cached\":[null]}",
-          "cached[0]" },
-        { ASK, "{\"session\":\"s\",\"n\":9223372036854775807,\"device\":1,\"max_lanes\":1}",
-          "device" },
-        { GRANT, "{}", "grant" },
-        { GRANT, "[]", "grant" },
-        { GRANT, "{\"grant\":[]}", "grant" },
-        { GRANT, "{\"grant\":{}}", "grant.kind" },
-        { GRANT, "{\"grant\":{\"kind\":\"dance\"}}", "grant.kind" },
-        { GRANT, "{\"grant\":{\"kind\":\"fit\"}}", "grant.data.frame" },
-        { GRANT, "{\"grant\":{\"kind\":\"fit\",\"data\":{\"frame\":\"AB\"}}}", "grant.data.frame" },
-        { GRANT,
-          "{\"grant\":{\"kind\":\"fit\",\"data\":{\"frame\":\"" SHA_A "\",\"test_fraction\":1}}}",
-          "grant.data.test_fraction" },
-        { GRANT, FIT("[]"), "grant.lanes" },
-        { GRANT, FIT("[{}]"), "grant.lanes[0].trial" },
-        { GRANT, FIT("[" LANE("\"config\":\"{}\",\"to\":1") "]"), "grant.lanes[0].config" },
-        { GRANT, FIT("[" LANE("\"config\":{},\"to\":0") "]"), "grant.lanes[0].to" },
-        { GRANT, FIT("[" LANE("\"config\":{},\"from\":2,\"to\":2") "]"), "grant.lanes[0]" },
-        { GRANT, FIT("[" LANE("\"config\":{},\"to\":1") ",{\"trial\":2}]"),
-          "grant.lanes[1].fence" },
-        { GRANT, FIT("[{\"trial\":1,\"fence\":1,\"seed\":255,\"config\":{},\"to\":1}]"),
-          "grant.lanes[0].seed" },
-        { GRANT, FIT("[{\"trial\":1,\"fence\":1,\"seed\":\"ff\",\"config\":{},\"to\":1}]"),
-          "grant.lanes[0].seed" },
-        { GRANT,
-          FIT("[{\"trial\":1,\"fence\":1,\"seed\":\"00000000000000fg\",\"config\":{},\"to\":1}]"),
-          "grant.lanes[0].seed" },
-        { GRANT, "{\"grant\":{\"kind\":\"ingest\"}}", "grant" },
-        { GRANT, "{\"grant\":{\"kind\":\"ingest\",\"task\":1,\"fence\":1}}", "grant.source" },
-        { GRANT,
-          "{\"grant\":{\"kind\":\"refit\",\"task\":1,\"fence\":1,\"data\":{\"frame\":\"" SHA_A
-          "\"}}}",
-          "grant.config" },
-        { REPORT, "{}", "session" },
-        { REPORT, "{\"session\":\"s\",\"events\":{}}", "events" },
-        { REPORT, "{\"session\":\"s\",\"events\":[[]]}", "events[0]" },
-        { REPORT, "{\"session\":\"s\",\"events\":[{\"type\":\"rung\"}]}", "events[0].trial" },
-        { REPORT, EVENT(",\"value\":\"0.5\""), "events[0].value" },
-        { REPORT, EVENT(",\"blob\":\"x\""), "events[0].blob" },
-        { REPORT, EVENT(",\"reason\":\"bored\""), "events[0].reason" },
-        { REPORT, EVENT(",\"level\":-1"), "events[0].level" },
-        { REPORT, EVENT(",\"cut\":1"), "events[0].cut" },
-        { REPORT, EVENT(",\"detail\":{\"a\":1}"), "events[0].detail" },
-        { REPORT,
-          "{\"session\":\"s\",\"events\":[{\"type\":\"rung\",\"trial\":1,\"fence\":1,\"seq\":0}]}",
-          "events[0].seq" },
-        { REPORT, "{\"session\":\"s\",\"held\":[{\"trial\":1}]}", "held[0].fence" },
-        { REPORT, "{\"session\":\"s\",\"tasks\":[{\"trial\":-5,\"fence\":1}]}", "tasks[0].trial" },
-        { ANSWER, "{}", "lease_ms" },
-        { ANSWER,
-          "{\"lease_ms\":1,\"replies\":[{\"trial\":1,\"fence\":1,\"seq\":1,\"action\":\"hop\"}]}",
-          "replies[0].action" },
-        { ANSWER, "{\"lease_ms\":1,\"drain\":\"no\"}", "drain" },
-        { ANSWER, "{\"lease_ms\":1,\"stop\":[{\"trial\":1,\"fence\":1},{\"trial\":\"1\"}]}",
-          "stop[1].trial" },
-    };
-
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
         struct err err = { 0 };
-        if (parse_as(cases[i].what, cases[i].text, &err) >= 0)
-            fail_msg("accepted: %s", cases[i].text);
+        if (parse_as(hostile[i].what, hostile[i].text, &err) >= 0)
+            fail_msg("accepted: %s", hostile[i].text);
         assert_int_equal(err.code, ERR_ARG);
         assert_true(err.text[0] != '\0');
-        if (!str_eq(err.where, cases[i].where))
-            fail_msg("%s: at \"%s\", not \"%s\"", cases[i].text, err.where, cases[i].where);
+        if (!str_eq(err.where, hostile[i].where))
+            fail_msg("%s: at \"%s\", not \"%s\"", hostile[i].text, err.where, hostile[i].where);
     }
 }
 

@@ -74,39 +74,43 @@ static void registry_rows_are_complete(void **state)
     sampler_close(NULL);
 }
 
+/* Asks until there is nothing left, with results in between; every point new, all of them there. */
+static void use_up(const struct sampler_ops *ops, const struct space *s, struct rng *r)
+{
+    double points[MAX_P * 16];
+    struct sampler *sampler = open_one(ops, s, rng_u64(r));
+    struct seen seen;
+    int64_t next = 1;
+    int n = 0, got = 0;
+
+    seen_init(&seen);
+    while (got == n) {
+        n = 1 + (int)rng_below(r, 16);
+        got = ops->suggest(sampler, next, n, points, NULL);
+        for (int k = 0; k < got; k++) {
+            assert_int_equal(space_check(s, points + k * s->n, NULL), 0);
+            assert_true(seen_add(&seen, space_hash(s, points + k * s->n)));
+        }
+        next += got;
+        struct observation o = random_observation(r, next);
+        assert_int_equal(ops->observe(sampler, &o, NULL), 0);
+    }
+    assert_true((double)seen.n == space_search_size(s));
+    assert_int_equal(ops->suggest(sampler, next, 4, points, NULL), 0);
+    seen_fini(&seen);
+    sampler_close(sampler);
+}
+
 static void a_finite_space_is_used_up_without_a_repeat(void **state)
 {
     struct rng r;
-    double points[MAX_P * 16];
 
     (void)state;
     rng_init(&r, test_seed(), 1);
     for (int round = 0; round < ROUNDS; round++) {
         struct space *s = spaces_random(&r, 6, true);
-        double size = space_search_size(s);
-        for (int i = 0; size <= 2000 && sampler_at(i); i++) {
-            struct sampler *sampler = open_one(sampler_at(i), s, rng_u64(&r));
-            struct seen seen;
-            int64_t next = 1;
-            seen_init(&seen);
-            for (;;) {
-                int n = 1 + (int)rng_below(&r, 16);
-                int got = sampler->ops->suggest(sampler, next, n, points, NULL);
-                for (int k = 0; k < got; k++) {
-                    assert_int_equal(space_check(s, points + k * s->n, NULL), 0);
-                    assert_true(seen_add(&seen, space_hash(s, points + k * s->n)));
-                }
-                next += got;
-                if (got < n)
-                    break;
-                struct observation o = random_observation(&r, next);
-                assert_int_equal(sampler->ops->observe(sampler, &o, NULL), 0);
-            }
-            assert_true((double)seen.n == size);
-            assert_int_equal(sampler->ops->suggest(sampler, next, 4, points, NULL), 0);
-            seen_fini(&seen);
-            sampler_close(sampler);
-        }
+        for (int i = 0; space_search_size(s) <= 2000 && sampler_at(i); i++)
+            use_up(sampler_at(i), s, &r);
         space_free(s);
     }
 }
@@ -187,41 +191,53 @@ static void random_call(struct sampler *s, struct rng *r, int64_t *next, double 
     }
 }
 
-static void replay_and_restore_give_the_same_study(void **state)
+/* The sampler as it would be after a restart. */
+static struct sampler *reborn(struct sampler *old)
+{
+    struct buf saved = state_of(old);
+    struct view in = { (const uint8_t *)saved.data, saved.len, 0 };
+    struct sampler *s = open_one(old->ops, old->space, old->seed);
+
+    assert_int_equal(s->ops->load(s, &in, NULL), 0);
+    sampler_close(old);
+    buf_fini(&saved);
+    return s;
+}
+
+/* The same calls on two samplers, of which one dies and comes back now and then. */
+static void live_twice(const struct sampler_ops *ops, const struct space *s, struct rng *deaths)
 {
     double a[MAX_P] = { 0 }, b[MAX_P] = { 0 };
-    struct rng seed_rng;
+    uint64_t seed = rng_u64(deaths);
+    struct sampler *x = open_one(ops, s, seed), *y = open_one(ops, s, seed);
+    int64_t next_a = 1, next_b = 1;
+    struct rng ra, rb;
+
+    rng_init(&ra, seed, 0);
+    rng_init(&rb, seed, 0);
+    for (int call = 0; call < 60; call++) {
+        random_call(x, &ra, &next_a, a);
+        random_call(y, &rb, &next_b, b);
+        assert_int_equal(next_a, next_b);
+        assert_memory_equal(a, b, sizeof a);
+        if (rng_below(deaths, 10) == 0)
+            y = reborn(y);
+    }
+    same_state(x, y);
+    sampler_close(x);
+    sampler_close(y);
+}
+
+static void replay_and_restore_give_the_same_study(void **state)
+{
+    struct rng r;
 
     (void)state;
-    rng_init(&seed_rng, test_seed(), 3);
+    rng_init(&r, test_seed(), 3);
     for (int round = 0; round < ROUNDS; round++) {
-        struct space *s = spaces_random(&seed_rng, MAX_P, rng_below(&seed_rng, 2));
-        for (int i = 0; sampler_at(i); i++) {
-            struct rng ra, rb;
-            int64_t next_a = 1, next_b = 1;
-            uint64_t seed = rng_u64(&seed_rng);
-            struct sampler *x = open_one(sampler_at(i), s, seed);
-            struct sampler *y = open_one(sampler_at(i), s, seed);
-            rng_init(&ra, seed, 0);
-            rng_init(&rb, seed, 0);
-            for (int call = 0; call < 60; call++) {
-                random_call(x, &ra, &next_a, a);
-                random_call(y, &rb, &next_b, b);
-                assert_int_equal(next_a, next_b);
-                assert_memory_equal(a, b, sizeof a);
-                if (rng_below(&seed_rng, 10) == 0) { /* y dies and comes back */
-                    struct buf saved = state_of(y);
-                    struct view in = { (const uint8_t *)saved.data, saved.len, 0 };
-                    sampler_close(y);
-                    y = open_one(sampler_at(i), s, seed);
-                    assert_int_equal(y->ops->load(y, &in, NULL), 0);
-                    buf_fini(&saved);
-                }
-            }
-            same_state(x, y);
-            sampler_close(x);
-            sampler_close(y);
-        }
+        struct space *s = spaces_random(&r, MAX_P, rng_below(&r, 2));
+        for (int i = 0; sampler_at(i); i++)
+            live_twice(sampler_at(i), s, &r);
         space_free(s);
     }
 }

@@ -10,9 +10,10 @@
 /* Every value of a discrete parameter, or a sample of a large one. */
 static void units_round_trip(const struct param *p)
 {
-    double size = param_size(p), stride = fmax(1, floor(size / 2000));
+    int64_t size = (int64_t)param_size(p), stride = MAX(1, size / 2000);
 
-    for (double cell = 0; cell < size; cell += stride) {
+    for (int64_t at = 0; at < size; at += stride) {
+        double cell = (double)at;
         double v = param_value(p, cell), u = param_to_unit(p, v);
         assert_true(u >= 0 && u < 1);
         assert_true(param_is_legal(p, v));
