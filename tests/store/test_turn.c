@@ -1,0 +1,147 @@
+/* test_turn.c - the turn's transaction and its savepoints: what is undone, what a failed commit leaves, what happens when
+ * SQLite ends a transaction by itself. */
+#include "tests/store/store_rig.h"
+
+#include "base/fault.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void a_turn_begins_with_the_first_write(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    struct study_row row = { 0 };
+
+    assert_false(store_turn_is_open(r->store));
+    assert_int_equal(store_study_get(r->store, 1, &row, NULL), 0);
+    assert_false(store_turn_is_open(r->store));
+    assert_int_equal(store_turn_commit(r->store, NULL), 0); /* nothing to commit is no error */
+    store_rig_study(r, "one");
+    assert_true(store_turn_is_open(r->store));
+    store_rig_commit(r);
+    assert_false(store_turn_is_open(r->store));
+    store_rig_free(r);
+    (void)state;
+}
+
+static void rollback_takes_everything_back_and_the_sequence_too(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    int64_t study = store_rig_study(r, "one");
+
+    store_rig_commit(r);
+    store_rig_trial(r, study, 1);
+    assert_int_equal(journal_last(r->store), 2);
+    store_turn_rollback(r->store);
+    store_turn_rollback(r->store); /* twice is legal */
+    assert_int_equal(journal_last(r->store), 1);
+    assert_int_equal(store_rig_count(r, "SELECT count(*) FROM trial"), 0);
+    store_rig_trial(r, study, 1);
+    store_rig_commit(r);
+    assert_int_equal(store_rig_count(r, "SELECT max(seq) FROM journal"), 2);
+    store_rig_free(r);
+    (void)state;
+}
+
+static void one_request_undone_leaves_the_others_of_the_turn(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    struct savepoint first, second, inner;
+
+    assert_int_equal(savepoint_open(&first, r->store, NULL), 0);
+    store_rig_study(r, "kept");
+    assert_int_equal(savepoint_keep(&first, NULL), 0);
+    assert_int_equal(savepoint_open(&second, r->store, NULL), 0);
+    store_rig_study(r, "undone");
+    assert_int_equal(savepoint_open(&inner, r->store, NULL), 0);
+    store_rig_study(r, "inner");
+    assert_int_equal(savepoint_keep(&inner, NULL), 0);
+    assert_int_equal(journal_last(r->store), 3);
+    savepoint_undo(&second);
+    assert_int_equal(journal_last(r->store), 1);
+    store_rig_study(r, "after");
+    store_rig_commit(r);
+    store_rig_restart(r);
+    assert_int_equal(store_rig_count(r, "SELECT count(*) FROM study"), 2);
+    assert_int_equal(
+        store_rig_count(r, "SELECT count(*) FROM study WHERE name = 'undone' OR name = 'inner'"),
+        0);
+    store_rig_check_replay(r);
+    store_rig_free(r);
+    (void)state;
+}
+
+static void a_failed_commit_leaves_the_database_as_before_the_turn(void **state)
+{
+    static const char *const points[] = { "turn.commit", "store.step" };
+
+    for (size_t i = 0; i < ARRAY_LEN(points); i++) {
+        struct store_rig *r = store_rig_new();
+        struct err err = { 0 };
+
+        store_rig_study(r, "one");
+        fault_arm_name(points[i], 1, false);
+        assert_int_equal(store_turn_commit(r->store, &err), -1);
+        assert_int_equal(fault_disarm(), 1);
+        assert_int_equal(err.code, ERR_IO);
+        assert_false(store_turn_is_open(r->store));
+        assert_int_equal(journal_last(r->store), 0);
+        assert_int_equal(store_rig_count(r, "SELECT count(*) FROM study"), 0);
+        store_rig_study(r, "two"); /* and the store goes on */
+        store_rig_commit(r);
+        store_rig_restart(r);
+        assert_int_equal(store_rig_count(r, "SELECT count(*) FROM study WHERE name = 'two'"), 1);
+        store_rig_free(r);
+    }
+    (void)state;
+}
+
+static void a_savepoint_that_cannot_be_kept_is_undone(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    struct savepoint sp;
+
+    assert_int_equal(savepoint_open(&sp, r->store, NULL), 0);
+    store_rig_study(r, "one");
+    fault_arm_name("store.step", 1, false);
+    assert_int_equal(savepoint_keep(&sp, NULL), -1);
+    assert_int_equal(fault_disarm(), 1);
+    savepoint_undo(&sp); /* legal after any end of it */
+    assert_int_equal(store_turn_commit(r->store, NULL), 0);
+    assert_int_equal(store_rig_count(r, "SELECT count(*) FROM study"), 0);
+    store_rig_free(r);
+    (void)state;
+}
+
+static void a_turn_that_cannot_begin_is_not_open(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    struct savepoint sp;
+
+    fault_arm_name("store.step", 1, false);
+    assert_int_equal(savepoint_open(&sp, r->store, NULL), -1);
+    assert_int_equal(fault_disarm(), 1);
+    assert_false(store_turn_is_open(r->store));
+    savepoint_undo(&sp);
+    store_rig_study(r, "one");
+    store_rig_commit(r);
+    store_rig_free(r);
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_turn_begins_with_the_first_write),
+        cmocka_unit_test(rollback_takes_everything_back_and_the_sequence_too),
+        cmocka_unit_test(one_request_undone_leaves_the_others_of_the_turn),
+        cmocka_unit_test(a_failed_commit_leaves_the_database_as_before_the_turn),
+        cmocka_unit_test(a_savepoint_that_cannot_be_kept_is_undone),
+        cmocka_unit_test(a_turn_that_cannot_begin_is_not_open),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
