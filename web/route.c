@@ -50,14 +50,14 @@ static bool pattern_fits(const char *pattern, const struct args_path *path,
     return seg == path->n;
 }
 
-int web_route_find(enum web_method method, const struct args_path *path,
+int web_route_find(enum web_method method, const struct args_path *path, bool is_dev,
                    const struct web_route **out, const char *vars[WEB_VARS_MAX], unsigned *others)
 {
     const struct web_route *route = NULL;
 
     *others = 0;
     for (size_t i = 0; (route = web_route_at(i)); i++) {
-        if (!pattern_fits(route->pattern, path, vars))
+        if ((route->flags & WEB_DEV && !is_dev) || !pattern_fits(route->pattern, path, vars))
             continue;
         *others |= 1U << route->method;
         if (route->method == method || (route->method == WEB_GET && method == WEB_HEAD)) {
@@ -86,7 +86,6 @@ static void allow_add(struct web_req *r, unsigned methods)
 
 static int no_route(struct web_req *r, unsigned others, struct err *err)
 {
-    r->route = NULL;
     if (!others)
         return err_set(err, ERR_NOTFOUND, "there is nothing at this address");
     err_set(err, ERR_ARG, "this address does not take %s", web_method_name[r->method]);
@@ -153,9 +152,9 @@ static int prepare(struct web_req *r, const char *uri, struct err *err)
 
     if (web_auth_origin(r, err) < 0 || args_path_parse(&r->arena, uri, path_len, &r->path, err) < 0)
         return -1;
-    if (web_route_find(r->method, &r->path, &r->route, r->vars, &others) == 0 ||
-        (r->route->flags & WEB_DEV && !web_conf_get(r->web)->dev))
-        return no_route(r, r->route ? 0 : others, err);
+    if (web_route_find(r->method, &r->path, web_conf_get(r->web)->dev, &r->route, r->vars,
+                       &others) == 0)
+        return no_route(r, others, err);
     if (web_auth_check(r, err) < 0 ||
         query_check(r, uri[path_len] ? uri + path_len + 1 : NULL, err) < 0 ||
         body_check(r, err) < 0)

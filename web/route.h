@@ -44,7 +44,7 @@ extern const struct web_table web_study_table, web_trial_table, web_data_table, 
 
 const struct web_route *web_route_at(size_t i); /* all of them, in order; NULL past the end */
 /* Fills vars. 1 found; 0 none: then *others tells which methods this path has (1 << method). */
-int web_route_find(enum web_method method, const struct args_path *path, const struct web_route **out, const char *vars[WEB_VARS_MAX], unsigned *others);
+int web_route_find(enum web_method method, const struct args_path *path, bool is_dev, const struct web_route **out, const char *vars[WEB_VARS_MAX], unsigned *others);
 /* Checks everything, runs the handler, answers. uri: as on the request line. The request is released. */
 void web_dispatch(struct web_req *r, const char *uri);
 

@@ -117,7 +117,8 @@ static void pipelined_requests_are_answered_in_order(void **state)
 static void write_is_answered_only_after_its_commit(void **state)
 {
     struct web_rig *rig = rig_with(NULL);
-    struct web_reply r = web_rig_call(rig, true, "POST", "/api/v1/studies", NULL, "{\"name\":\"a\"}");
+    struct web_reply r =
+        web_rig_call(rig, true, "POST", "/api/v1/studies", NULL, "{\"name\":\"a\"}");
 
     (void)state;
     expect(r, 201, "\"name\":\"a\"");
@@ -172,8 +173,9 @@ static void client_that_leaves_early_harms_nobody(void **state)
 
 static void lease_waits_and_is_granted_later(void **state)
 {
-    static const char text[] = "POST /api/v1/runners/3/lease HTTP/1.1\r\nHost: x\r\nContent-Length: "
-                               "2\r\n\r\n{}";
+    static const char text[] =
+        "POST /api/v1/runners/3/lease HTTP/1.1\r\nHost: x\r\nContent-Length: "
+        "2\r\n\r\n{}";
     struct web_rig *rig = rig_with(NULL);
     int fd = web_rig_connect(rig, true);
     struct web_reply r;
@@ -195,8 +197,9 @@ static void lease_waits_and_is_granted_later(void **state)
 
 static void lease_of_a_client_that_left_is_cancelled(void **state)
 {
-    static const char text[] = "POST /api/v1/runners/3/lease HTTP/1.1\r\nHost: x\r\nContent-Length: "
-                               "2\r\n\r\n{}";
+    static const char text[] =
+        "POST /api/v1/runners/3/lease HTTP/1.1\r\nHost: x\r\nContent-Length: "
+        "2\r\n\r\n{}";
     struct web_rig *rig = rig_with(NULL);
 
     (void)state;
@@ -230,8 +233,9 @@ static void lease_of_a_client_that_left_is_cancelled(void **state)
 
 static void waiting_lease_survives_the_end_of_the_server(void **state)
 {
-    static const char text[] = "POST /api/v1/runners/3/lease HTTP/1.1\r\nHost: x\r\nContent-Length: "
-                               "2\r\n\r\n{}";
+    static const char text[] =
+        "POST /api/v1/runners/3/lease HTTP/1.1\r\nHost: x\r\nContent-Length: "
+        "2\r\n\r\n{}";
     struct web_rig *rig = rig_with(NULL);
     int fd = web_rig_connect(rig, true);
 
@@ -287,9 +291,10 @@ static void headers_and_bodies_have_limits(void **state)
     assert_true(r.status == 400 || r.status == 413 || r.status == 0);
     web_reply_free(&r);
     fd = web_rig_connect(rig, true);
-    (void)!snprintf(text, sizeof text,
-                    "PUT /api/v1/uploads/x?offset=0 HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n",
-                    WEB_BODY_MAX + 1);
+    (void)!snprintf(
+        text, sizeof text,
+        "PUT /api/v1/uploads/x?offset=0 HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n",
+        WEB_BODY_MAX + 1);
     web_rig_write(rig, fd, text, strlen(text));
     web_rig_read(rig, fd, false, &r);
     assert_int_equal(r.status, 413);
