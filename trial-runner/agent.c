@@ -17,7 +17,13 @@
 #include <sys/random.h>
 
 #define NUMERIC_SIG "assay-1/cpu"
-enum { FIRST_PAUSE_MS = 20, ASK_MARGIN_MS = 10000, CALL_MIN_MS = 2000, EVENTS_MAX = 512, EMPTY_QUICK_MS = 20 };
+enum {
+    FIRST_PAUSE_MS = 20,
+    ASK_MARGIN_MS = 10000,
+    CALL_MIN_MS = 2000,
+    EVENTS_MAX = 512,
+    EMPTY_QUICK_MS = 20
+};
 
 /* One device's asking. */
 struct seat {
@@ -25,9 +31,9 @@ struct seat {
     const struct msg_device *device;
     struct work *work;
     struct http_call *ask;
-    int64_t n;            /* of the last call sent; the same again until answered */
-    bool is_open;         /* n has no answer yet */
-    int64_t answered;     /* the last answered n */
+    int64_t n;        /* of the last call sent; the same again until answered */
+    bool is_open;     /* n has no answer yet */
+    int64_t answered; /* the last answered n */
     int64_t sent_ms;
     struct backoff backoff;
     struct loop_timer *again;
@@ -39,14 +45,15 @@ struct agent {
     struct fetch *fetch;
     struct book *book;
     struct seat *seats;
-    int64_t runner;       /* 0 = not registered */
-    int64_t lease_ms, renewed_ms, reported_ms;
+    int64_t runner; /* 0 = not registered */
+    int64_t lease_ms, renewed_ms;
     struct http_call *hello, *report;
     struct backoff backoff;
     struct loop_timer *again, *pump, *renew, *expire, *drain_end;
-    int max_events;       /* 1 while looking for the message that the controller refuses */
+    int max_events; /* 1 while looking for the message that the controller refuses */
+    bool renew_due;
     bool draining, paused; /* paused: the controller said drain */
-    bool is_away;         /* for one log line at each change */
+    bool is_away;          /* for one log line at each change */
 };
 
 static void pump_soon(void *arg);
@@ -56,8 +63,9 @@ static int64_t now_ms(const struct agent *a)
     return clk_now_ms(loop_clk(a->c.loop));
 }
 
-static void send_json(struct agent *a, struct http_call **call, const char *path, json_t *body_steal,
-                      int64_t limit_ms, void (*on_done)(void *arg, const struct http_reply *r), void *arg)
+static void send_json(struct agent *a, struct http_call **call, const char *path,
+                      json_t *body_steal, int64_t limit_ms,
+                      void (*on_done)(void *arg, const struct http_reply *r), void *arg)
 {
     char *text = jsonx_dump(body_steal);
 
@@ -150,7 +158,9 @@ static void on_welcome(void *arg, const struct http_reply *r)
         j = jsonx_load(r->body, r->len, "welcome", &bad.err);
         if (j && msg_welcome_parse(&m, j, &bad.err) == 0) {
             a->runner = m.runner;
-            log_info("runner.registered runner=%" PRId64 " lease_ms=%" PRId64, m.runner, m.lease_ms);
+            a->renew_due = true; /* at once: it may be another controller than the one we knew */
+            log_info("runner.registered runner=%" PRId64 " lease_ms=%" PRId64, m.runner,
+                     m.lease_ms);
             heard(a, r->sent_ms, m.lease_ms);
             pump_soon(a);
             json_decref(j);
@@ -172,7 +182,8 @@ static void send_hello(struct agent *a)
     str_copy(m->labels, sizeof m->labels, a->c.conf->labels);
     m->n_devices = a->c.n_devices;
     memcpy(m->devices, a->c.devices, (size_t)a->c.n_devices * sizeof *m->devices);
-    send_json(a, &a->hello, "/api/v1/runners", msg_hello_json_new(m), CALL_MIN_MS * 5, on_welcome, a);
+    send_json(a, &a->hello, "/api/v1/runners", msg_hello_json_new(m), CALL_MIN_MS * 5, on_welcome,
+              a);
     mem_free(m);
 }
 
@@ -208,7 +219,8 @@ static int apply_answer(struct agent *a, const struct msg_answer *m, struct err 
     struct held *h = NULL;
 
     if (m->n_replies != book_report_events(a->book))
-        return err_set(err, ERR_IO, "%d replies to %d messages", m->n_replies, book_report_events(a->book));
+        return err_set(err, ERR_IO, "%d replies to %d messages", m->n_replies,
+                       book_report_events(a->book));
     for (int i = 0; i < m->n_replies; i++) {
         if (!book_answer(a->book, i, &m->replies[i], &h, &type))
             return err_set(err, ERR_IO, "reply %d is to another message", i);
@@ -269,7 +281,7 @@ static void send_report(struct agent *a)
         asked[n].n = a->seats[i].answered;
         str_copy(asked[n++].device, sizeof asked[0].device, a->seats[i].device->id);
     }
-    a->reported_ms = now_ms(a);
+    a->renew_due = false;
     snprintf(path, sizeof path, "/api/v1/runners/%" PRId64 "/report", a->runner);
     send_json(a, &a->report, path, book_report_new(a->book, a->session, asked, n, a->max_events),
               MAX(a->lease_ms / 3, CALL_MIN_MS), on_reported, a);
@@ -290,8 +302,8 @@ static void on_ask_again(void *arg)
 static void pause_ask(struct seat *s, int64_t at_least_ms)
 {
     if (!s->again)
-        s->again = loop_timer_new(s->agent->c.loop, MAX(backoff_next_ms(&s->backoff), at_least_ms), 0,
-                                  on_ask_again, s);
+        s->again = loop_timer_new(s->agent->c.loop, MAX(backoff_next_ms(&s->backoff), at_least_ms),
+                                  0, on_ask_again, s);
 }
 
 static void take_grant(struct seat *s, const struct http_reply *r)
@@ -387,7 +399,6 @@ static bool is_over(const struct agent *a)
 static void on_pump(void *arg)
 {
     struct agent *a = arg;
-    bool due = now_ms(a) - a->reported_ms >= a->lease_ms / 3;
 
     loop_timer_free(a->pump);
     a->pump = NULL;
@@ -400,7 +411,7 @@ static void on_pump(void *arg)
             send_hello(a);
         return;
     }
-    if (!a->report && !a->again && (due || book_has_sendable(a->book)))
+    if (!a->report && !a->again && (a->renew_due || book_has_sendable(a->book)))
         send_report(a);
     for (int i = 0; i < a->c.n_devices; i++) {
         if (may_ask(&a->seats[i]))
@@ -414,6 +425,14 @@ static void pump_soon(void *arg)
 
     if (!a->pump)
         a->pump = loop_timer_new(a->c.loop, 0, 0, on_pump, a);
+}
+
+static void on_renew(void *arg)
+{
+    struct agent *a = arg;
+
+    a->renew_due = true;
+    pump_soon(a);
 }
 
 static void on_drain_end(void *arg)
@@ -473,7 +492,8 @@ static int seat_init(struct agent *a, int i, struct err *err)
 
     s->agent = a;
     s->device = &a->c.devices[i];
-    backoff_init(&s->backoff, FIRST_PAUSE_MS, a->c.conf->backoff_max_ms, rng_mix(a->c.seed, (uint64_t)i + 1));
+    backoff_init(&s->backoff, FIRST_PAUSE_MS, a->c.conf->backoff_max_ms,
+                 rng_mix(a->c.seed, (uint64_t)i + 1));
     s->work = work_new(&wc, err);
     return s->work ? 0 : -1;
 }
@@ -495,7 +515,7 @@ struct agent *agent_new(const struct agent_conf *conf, struct err *err)
                                             .backoff_max_ms = conf->conf->backoff_max_ms,
                                             .on_sendable = pump_soon,
                                             .arg = a });
-    a->renew = loop_timer_new(l, INT32_MAX, 0, pump_soon, a);
+    a->renew = loop_timer_new(l, INT32_MAX, 0, on_renew, a);
     a->expire = loop_timer_new(l, INT32_MAX, 0, on_expire, a);
     a->seats = mem_array((size_t)conf->n_devices, sizeof *a->seats);
     for (int i = 0; i < conf->n_devices; i++) {

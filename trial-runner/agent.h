@@ -20,7 +20,7 @@ struct agent_conf {
     const struct msg_device *devices; /* borrowed while it lives */
     int n_devices;
     const char *name;
-    uint64_t seed;                    /* of back-off and session */
+    uint64_t seed; /* of back-off and session */
 };
 /* Workers start at once; registration as soon as the loop runs. */
 struct agent *agent_new(const struct agent_conf *conf, struct err *err);

@@ -13,7 +13,9 @@ struct backoff {
 };
 
 void backoff_init(struct backoff *b, int64_t first_ms, int64_t max_ms, uint64_t seed);
-void backoff_reset(struct backoff *b);     /* it worked */
-int64_t backoff_next_ms(struct backoff *b); /* between half of the present pause and all of it; the next is twice as long */
+void backoff_reset(struct backoff *b); /* it worked */
+int64_t backoff_next_ms(
+    struct backoff
+        *b); /* between half of the present pause and all of it; the next is twice as long */
 
 #endif

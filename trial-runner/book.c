@@ -18,7 +18,7 @@ struct out {
     struct book *book;
     struct held *held;
     struct msg_event ev;
-    char *file;             /* still to be uploaded, or NULL */
+    char *file; /* still to be uploaded, or NULL */
     struct upload *upload;
     bool sent;
 };
@@ -39,8 +39,9 @@ struct book {
 
 static void file_done(struct book *b, const struct out *o, bool is_blob)
 {
-    bool keep = is_blob && b->conf.keeps_blobs &&
-                (o->ev.type == MSG_CHECKPOINT || o->ev.type == MSG_PAUSED || o->ev.type == MSG_TASK_DONE);
+    bool keep =
+        is_blob && b->conf.keeps_blobs &&
+        (o->ev.type == MSG_CHECKPOINT || o->ev.type == MSG_PAUSED || o->ev.type == MSG_TASK_DONE);
 
     if (!keep || cache_adopt(b->conf.cache, o->ev.blob, o->file, NULL) < 0)
         unlink(o->file);
@@ -94,8 +95,8 @@ static void on_uploaded(void *arg, const struct err *err)
 
 static void upload_begin(struct book *b, struct out *o)
 {
-    o->upload = upload_start(b->conf.loop, b->conf.http, o->file, o->ev.blob, b->conf.backoff_max_ms,
-                             on_uploaded, o);
+    o->upload = upload_start(b->conf.loop, b->conf.http, o->file, o->ev.blob,
+                             b->conf.backoff_max_ms, on_uploaded, o);
 }
 
 /* Would `o`, still unsent, only say what the newer message makes moot? */
@@ -175,7 +176,8 @@ void book_discard_unsent(struct book *b, struct held *h)
 
 /* ---- lanes ---- */
 
-struct held *book_add(struct book *b, int64_t trial, int64_t fence, bool is_task, struct group *group)
+struct held *book_add(struct book *b, int64_t trial, int64_t fence, bool is_task,
+                      struct group *group)
 {
     struct held *h = mem_zalloc(sizeof *h), **link = &b->held;
 
@@ -230,8 +232,9 @@ bool book_has_sendable(const struct book *b)
 
 static void flight_add(struct book *b, const struct held *h, const struct msg_event *ev)
 {
-    b->flight[b->n_flight++] =
-        (struct flight){ .trial = h->trial, .fence = h->fence, .seq = ev->seq, .is_task = h->is_task };
+    b->flight[b->n_flight++] = (struct flight){
+        .trial = h->trial, .fence = h->fence, .seq = ev->seq, .is_task = h->is_task
+    };
 }
 
 /* The sendable front of a lane's queue, as far as the report has room. Events are borrowed. */
@@ -300,7 +303,8 @@ struct held *book_report_held(struct book *b, int i)
     return book_find(b, f->trial, f->fence, f->is_task);
 }
 
-int book_answer(struct book *b, int i, const struct msg_reply *r, struct held **h, enum msg_type *type)
+int book_answer(struct book *b, int i, const struct msg_reply *r, struct held **h,
+                enum msg_type *type)
 {
     const struct flight *f = i < b->n_flight ? &b->flight[i] : NULL;
     struct out **link = NULL;

@@ -31,8 +31,8 @@ struct held {
     bool is_task;
     enum held_state state;
     struct group *group;
-    int64_t seq;          /* of the last message sent */
-    struct out *outs;     /* oldest first */
+    int64_t seq;      /* of the last message sent */
+    struct out *outs; /* oldest first */
 };
 
 struct book_conf {
@@ -47,7 +47,8 @@ struct book_conf {
 struct book *book_new(const struct book_conf *conf);
 void book_free(struct book *b);
 
-struct held *book_add(struct book *b, int64_t trial, int64_t fence, bool is_task, struct group *group);
+struct held *book_add(struct book *b, int64_t trial, int64_t fence, bool is_task,
+                      struct group *group);
 struct held *book_find(struct book *b, int64_t trial, int64_t fence, bool is_task);
 struct held *book_first(struct book *b); /* then ->next */
 /* Forgets it with all it had to say: uploads end, files go. */
@@ -57,19 +58,22 @@ void book_drop(struct book *b, struct held *h);
  * replaces an unsent one; a checkpoint is dropped when something newer comes before it could be sent. An upload that
  * is refused for good becomes a failure of the lane. */
 void book_push(struct book *b, struct held *h, struct msg_event *ev, const char *file);
-void book_push_failure(struct book *b, struct held *h, enum trial_reason reason, const char *detail);
+void book_push_failure(struct book *b, struct held *h, enum trial_reason reason,
+                       const char *detail);
 /* Unsent messages that make no sense any more, because the worker that spoke them is gone. */
 void book_discard_unsent(struct book *b, struct held *h);
 
 bool book_has_sendable(const struct book *b);
 /* The report of all sendable messages (bounded), numbered, and of everything held; what it carries is remembered. */
-json_t *book_report_new(struct book *b, const char *session, const struct msg_asked *asked, int n_asked,
-                        int max_events);
+json_t *book_report_new(struct book *b, const char *session, const struct msg_asked *asked,
+                        int n_asked, int max_events);
 void book_report_lost(struct book *b); /* no answer came */
 /* Of each reply in order: the lane it speaks of (NULL: dropped meanwhile) and the answered message's type, which is gone
  * from the queue now. 0 when reply i does not fit message i of the report. */
-int book_answer(struct book *b, int i, const struct msg_reply *r, struct held **h, enum msg_type *type);
+int book_answer(struct book *b, int i, const struct msg_reply *r, struct held **h,
+                enum msg_type *type);
 int book_report_events(const struct book *b); /* messages in the report under way */
-struct held *book_report_held(struct book *b, int i); /* of message i there; NULL when dropped meanwhile */
+struct held *book_report_held(struct book *b,
+                              int i); /* of message i there; NULL when dropped meanwhile */
 
 #endif

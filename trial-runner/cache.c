@@ -62,7 +62,8 @@ static struct entry *add(struct cache *c, const char *sha256, int64_t bytes)
     return e;
 }
 
-static void path_of(const struct cache *c, const char *kind, const char *name, char *out, size_t size)
+static void path_of(const struct cache *c, const char *kind, const char *name, char *out,
+                    size_t size)
 {
     int n = snprintf(out, size, "%s/%s/%s", c->dir, kind, name);
 
@@ -127,8 +128,8 @@ static int scan(struct cache *c, struct err *err)
     if (!dir)
         return err_errno(err, "%s", path);
     while ((d = readdir(dir))) {
-        if (!str_sha256_ok(d->d_name) || fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(st.st_mode))
+        if (!str_sha256_ok(d->d_name) ||
+            fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
             continue;
         add(c, d->d_name, st.st_size)->used =
             (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
@@ -147,7 +148,8 @@ static int take_folder(struct cache *c, const char *dir, struct err *err)
     char path[PATH_BYTES - 80], lock[PATH_BYTES];
 
     for (int i = 1; i <= FOLDERS_MAX; i++) {
-        int n = i == 1 ? snprintf(path, sizeof path, "%s", dir) : snprintf(path, sizeof path, "%s-%d", dir, i);
+        int n = i == 1 ? snprintf(path, sizeof path, "%s", dir)
+                       : snprintf(path, sizeof path, "%s-%d", dir, i);
 
         if (n < 0 || (size_t)n >= sizeof path)
             return err_set(err, ERR_ARG, "cache folder: the path is too long");
@@ -164,10 +166,12 @@ static int take_folder(struct cache *c, const char *dir, struct err *err)
         close(c->lock_fd);
         c->lock_fd = -1;
     }
-    return err_set(err, ERR_BUSY, "%s: %d runners use cache folders of this name", dir, FOLDERS_MAX);
+    return err_set(err, ERR_BUSY, "%s: %d runners use cache folders of this name", dir,
+                   FOLDERS_MAX);
 }
 
-struct cache *cache_open(const char *dir, const char *blob_dir, int64_t limit_bytes, struct err *err)
+struct cache *cache_open(const char *dir, const char *blob_dir, int64_t limit_bytes,
+                         struct err *err)
 {
     static const char *const kinds[] = { "blobs", "part", "scratch" };
     struct cache *c = mem_zalloc(sizeof *c);
@@ -250,7 +254,8 @@ int cache_find(struct cache *c, const char *sha256, char *out, size_t size)
     return 1;
 }
 
-int cache_part(struct cache *c, const char *sha256, char *out, size_t size, int64_t *have, struct err *err)
+int cache_part(struct cache *c, const char *sha256, char *out, size_t size, int64_t *have,
+               struct err *err)
 {
     struct stat st;
 
@@ -291,7 +296,8 @@ int cache_commit(struct cache *c, const char *sha256, struct err *err)
         return -1;
     if (strcmp(got, sha256) != 0) {
         unlink(part);
-        return err_set(err, ERR_IO, "blob %.12s came damaged: its bytes hash to %.12s", sha256, got);
+        return err_set(err, ERR_IO, "blob %.12s came damaged: its bytes hash to %.12s", sha256,
+                       got);
     }
     return take_in(c, sha256, part, err);
 }

@@ -14,14 +14,17 @@
 struct cache;
 
 /* blob_dir: NULL, or the blobs folder (ab/<sha256>) of a controller on this machine, read only and not counted. */
-struct cache *cache_open(const char *dir, const char *blob_dir, int64_t limit_bytes, struct err *err);
+struct cache *cache_open(const char *dir, const char *blob_dir, int64_t limit_bytes,
+                         struct err *err);
 void cache_close(struct cache *c);
-const char *cache_scratch(const struct cache *c); /* <dir>/scratch: empty at open, for files of running work */
+const char *cache_scratch(
+    const struct cache *c); /* <dir>/scratch: empty at open, for files of running work */
 
 /* 1 = out is the path of a good file, now the most recently used; 0 = not here (a damaged one is removed). */
 int cache_find(struct cache *c, const char *sha256, char *out, size_t size);
 /* Where a download of it is written, and how much is there from an earlier try (0 = nothing). */
-int cache_part(struct cache *c, const char *sha256, char *out, size_t size, int64_t *have, struct err *err);
+int cache_part(struct cache *c, const char *sha256, char *out, size_t size, int64_t *have,
+               struct err *err);
 /* Hashes the part and gives it its name; another hash: the part is removed, ERR_IO. */
 int cache_commit(struct cache *c, const char *sha256, struct err *err);
 /* Moves a file of known hash (written by our own worker) in; failing is harmless. */

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int checkpoint_file(const char *path, const struct buf *bytes, char sha256[SHA256_HEX], struct err *err)
+int checkpoint_file(const char *path, const struct buf *bytes, char sha256[SHA256_HEX],
+                    struct err *err)
 {
     char aside[4200];
     int fd = -1, rc = -1;

@@ -13,8 +13,10 @@
 #define CHECKPOINT_MAX_BYTES (INT64_C(1) << 30)
 
 /* The bytes under a name that appears only when they are all there. Not synced: the blob will be. */
-int checkpoint_file(const char *path, const struct buf *bytes, char sha256[SHA256_HEX], struct err *err);
-int checkpoint_save(struct fit_trial *t, const char *path, char sha256[SHA256_HEX], struct err *err);
+int checkpoint_file(const char *path, const struct buf *bytes, char sha256[SHA256_HEX],
+                    struct err *err);
+int checkpoint_save(struct fit_trial *t, const char *path, char sha256[SHA256_HEX],
+                    struct err *err);
 /* Into a freshly opened trial. On error the trial may be half loaded: close it and open another. */
 int checkpoint_load(struct fit_trial *t, const char *path, struct err *err);
 

@@ -12,8 +12,10 @@
 const struct conf_opt runner_opts[] = {
     { "controller", CONF_STR, AT(controller), "unix:assay-data/sock", 0, 0,
       "where the controller listens: unix:PATH or http(s)://HOST:PORT" },
-    { "token_file", CONF_STR, AT(token_file), NULL, 0, 0, "file holding the token for a TCP controller" },
-    { "name", CONF_STR, AT(name), NULL, 0, 0, "name shown on the runners page (default: the host's)" },
+    { "token_file", CONF_STR, AT(token_file), NULL, 0, 0,
+      "file holding the token for a TCP controller" },
+    { "name", CONF_STR, AT(name), NULL, 0, 0,
+      "name shown on the runners page (default: the host's)" },
     { "labels", CONF_STR, AT(labels), "", 0, 0, "key=value,... that studies may ask for" },
     { "cache_dir", CONF_STR, AT(cache_dir), NULL, 0, 0,
       "folder for downloaded tables and scratch files (default: ~/.cache/assay/runner)" },
@@ -24,21 +26,26 @@ const struct conf_opt runner_opts[] = {
     { "devices", CONF_STR, AT(devices), "auto", 0, 0, "auto | cpu | cpu:N (N worker processes)" },
     { "memory", CONF_BYTES, AT(memory_bytes), "0", 0, INT64_MAX,
       "host memory for all workers together; 0 = three quarters of the machine's" },
-    { "parent_fd", CONF_I64, AT(parent_fd), "-1", -1, 1 << 20, "end at once when this descriptor closes" },
+    { "parent_fd", CONF_I64, AT(parent_fd), "-1", -1, 1 << 20,
+      "end at once when this descriptor closes" },
     { "lease_wait", CONF_DURATION_MS, AT(lease_wait_ms), "30s", 0, 60000,
       "how long one request for work waits at the controller" },
-    { "slice", CONF_DURATION_MS, AT(slice_ms), "500ms", 1, 500, "work between two looks at limits and messages" },
+    { "slice", CONF_DURATION_MS, AT(slice_ms), "500ms", 1, 500,
+      "work between two looks at limits and messages" },
     { "slice_grace", CONF_DURATION_MS, AT(slice_grace_ms), "10s", 10, 3600000,
       "a worker silent for this long beyond its word is killed" },
-    { "checkpoint", CONF_DURATION_MS, AT(checkpoint_ms), "30s", 10, 3600000, "work a crash may cost a trial" },
-    { "drain", CONF_DURATION_MS, AT(drain_ms), "20s", 0, 3600000, "time to save and say goodbye after SIGTERM" },
+    { "checkpoint", CONF_DURATION_MS, AT(checkpoint_ms), "30s", 10, 3600000,
+      "work a crash may cost a trial" },
+    { "drain", CONF_DURATION_MS, AT(drain_ms), "20s", 0, 3600000,
+      "time to save and say goodbye after SIGTERM" },
     { "backoff_max", CONF_DURATION_MS, AT(backoff_max_ms), "5s", 10, 600000,
       "longest pause between two tries to reach the controller" },
     { "log_level", CONF_STR, AT(log_level), "info", 0, 0, "error | warn | info | debug" },
     { "dev", CONF_BOOL, AT(dev), "false", 0, 0, "allow fault points (ASSAY_FAULT)" },
     { "dev_delay_ms", CONF_I64, AT(dev_delay_ms), "0", 0, 60000,
       "tests: delay each message by a random time up to this" },
-    { "dev_delay_seed", CONF_I64, AT(dev_delay_seed), "1", 0, INT64_MAX, "tests: seed of those delays" },
+    { "dev_delay_seed", CONF_I64, AT(dev_delay_seed), "1", 0, INT64_MAX,
+      "tests: seed of those delays" },
 };
 const size_t runner_opts_n = ARRAY_LEN(runner_opts);
 
@@ -46,9 +53,9 @@ static int check(const struct runner_conf *c, struct err *err)
 {
     if (log_level_parse(c->log_level) < 0)
         return err_at(err, "log_level", "'%.40s' is not error, warn, info or debug", c->log_level);
-    if (str_starts(c->controller, "unix:") ? c->controller[5] == '\0'
-                                           : !str_starts(c->controller, "http://") &&
-                                                 !str_starts(c->controller, "https://"))
+    if (str_starts(c->controller, "unix:")
+            ? c->controller[5] == '\0'
+            : !str_starts(c->controller, "http://") && !str_starts(c->controller, "https://"))
         return err_at(err, "controller", "'%.100s' is neither unix:PATH nor an http address",
                       c->controller);
     if (c->name && (!str_name_ok(c->name) || strlen(c->name) > 63))

@@ -10,16 +10,16 @@
 #include <stdint.h>
 
 struct runner_conf {
-    char *controller;  /* unix:PATH or http(s)://host:port */
+    char *controller; /* unix:PATH or http(s)://host:port */
     char *token_file;
     char *name;
     char *labels;
     char *cache_dir;
     int64_t cache_limit_bytes;
-    char *blob_dir;    /* of a controller on this machine: blobs are mapped from there */
-    char *devices;     /* auto | cpu | cpu:N */
+    char *blob_dir;       /* of a controller on this machine: blobs are mapped from there */
+    char *devices;        /* auto | cpu | cpu:N */
     int64_t memory_bytes; /* of all devices together; 0 = three quarters of the machine */
-    int64_t parent_fd; /* -1 = none */
+    int64_t parent_fd;    /* -1 = none */
     int64_t lease_wait_ms;
     int64_t slice_ms, slice_grace_ms, checkpoint_ms;
     int64_t drain_ms, backoff_max_ms;

@@ -38,7 +38,8 @@ static void dataset_close(struct dataset *d)
 static void key_of(const struct msg_data *m, char out[KEY_BYTES])
 {
     int n = snprintf(out, KEY_BYTES, "%s/%s/%s/%s/%s/%s/%.17g/%d/%" PRIu64, m->frame, m->test_frame,
-                     m->task, m->metric, m->target, m->positive, m->test_fraction, m->folds, m->split_seed);
+                     m->task, m->metric, m->target, m->positive, m->test_fraction, m->folds,
+                     m->split_seed);
 
     CHECK(n > 0 && n < KEY_BYTES);
 }
@@ -80,7 +81,9 @@ static int task_of(const char *name, enum ml_task *out, struct err *err)
     static const struct {
         const char *name;
         enum ml_task task;
-    } tasks[] = { { "binary", ML_BINARY }, { "multiclass", ML_MULTICLASS }, { "regression", ML_REGRESSION } };
+    } tasks[] = { { "binary", ML_BINARY },
+                  { "multiclass", ML_MULTICLASS },
+                  { "regression", ML_REGRESSION } };
 
     for (size_t i = 0; i < ARRAY_LEN(tasks); i++) {
         if (str_eq(name, tasks[i].name)) {
@@ -91,7 +94,8 @@ static int task_of(const char *name, enum ml_task *out, struct err *err)
     return err_at(err, "data.task", "'%.16s' is not binary, multiclass or regression", name);
 }
 
-static struct dataset *dataset_open(const struct msg_data *m, const char *path, const char *test_path, struct err *err)
+static struct dataset *dataset_open(const struct msg_data *m, const char *path,
+                                    const char *test_path, struct err *err)
 {
     struct dataset *d = mem_zalloc(sizeof *d);
     struct ml_data_spec spec = { .test_fraction = m->test_fraction,

@@ -257,7 +257,8 @@ void fetch_cancel(struct fetch *f, const void *arg)
     }
 }
 
-struct fetch *fetch_new(struct loop *loop, struct http *http, struct cache *cache, int64_t backoff_max_ms)
+struct fetch *fetch_new(struct loop *loop, struct http *http, struct cache *cache,
+                        int64_t backoff_max_ms)
 {
     struct fetch *f = mem_zalloc(sizeof *f);
 

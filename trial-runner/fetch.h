@@ -11,7 +11,8 @@
 
 struct fetch;
 
-struct fetch *fetch_new(struct loop *loop, struct http *http, struct cache *cache, int64_t backoff_max_ms);
+struct fetch *fetch_new(struct loop *loop, struct http *http, struct cache *cache,
+                        int64_t backoff_max_ms);
 void fetch_free(struct fetch *f);
 /* Calls on_ready(arg, path, NULL) or (arg, NULL, err) exactly once: before it returns when the blob is here already. The
  * path stays good while the caller pins the hash in the cache; pin it in the callback. */

@@ -93,7 +93,8 @@ static int nvml_load(struct nvml *n)
 
         if (!sym)
             return -1;
-        memcpy(syms[i].slot, &sym, sizeof sym); /* ISO C has no cast from object to function pointer */
+        memcpy(syms[i].slot, &sym,
+               sizeof sym); /* ISO C has no cast from object to function pointer */
     }
     return lib ? 0 : -1;
 }
@@ -112,7 +113,8 @@ int gpu_probe_main(void)
         json_t *j = NULL;
         char *text = NULL;
 
-        if (n.handle(i, &device) != 0 || n.name(device, name, sizeof name) != 0 || n.memory(device, &memory) != 0)
+        if (n.handle(i, &device) != 0 || n.name(device, name, sizeof name) != 0 ||
+            n.memory(device, &memory) != 0)
             continue;
         j = json_pack("{s:i, s:s, s:I, s:I}", "index", (int)i, "name", name, "total_bytes",
                       (json_int_t)memory.total, "free_bytes", (json_int_t)memory.free);
@@ -138,7 +140,9 @@ struct gpu_probe *gpu_probe_start(struct err *err)
     const char *const argv[] = { "assay-runner", "--probe", NULL };
     struct gpu_probe *p = mem_zalloc(sizeof *p);
     struct proc_fd out = { -1, 1 };
-    struct proc_spec spec = { .argv = argv, .fds = &out, .n_fds = 1, .new_session = true, .die_with_parent = true };
+    struct proc_spec spec = {
+        .argv = argv, .fds = &out, .n_fds = 1, .new_session = true, .die_with_parent = true
+    };
 
     buf_init(&p->said, ANSWER_MAX);
     p->fd = -1;
@@ -167,8 +171,9 @@ static void tell(const char *line, size_t n)
 
     str_fmt_bytes(total, bytes, sizeof bytes);
     if (name)
-        log_info("gpu.found name=\"%s\" memory=\"%s\" used=no why=\"this build trains on the CPU only\"", name,
-                 bytes);
+        log_info(
+            "gpu.found name=\"%s\" memory=\"%s\" used=no why=\"this build trains on the CPU only\"",
+            name, bytes);
     json_decref(j);
 }
 

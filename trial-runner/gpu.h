@@ -17,10 +17,11 @@ int gpu_devices(const char *choice, int64_t memory_bytes, struct msg_device *out
 /* Starts the probe and logs what it finds; must be called again (a timer does) until it returns 1. */
 struct gpu_probe;
 struct gpu_probe *gpu_probe_start(struct err *err);
-int gpu_probe_fd(const struct gpu_probe *p);   /* readable when it has something to say or has ended */
-int gpu_probe_step(struct gpu_probe *p);       /* 1 = ended, 0 = more to come */
-void gpu_probe_free(struct gpu_probe *p);      /* kills it when it runs */
+int gpu_probe_fd(
+    const struct gpu_probe *p);           /* readable when it has something to say or has ended */
+int gpu_probe_step(struct gpu_probe *p);  /* 1 = ended, 0 = more to come */
+void gpu_probe_free(struct gpu_probe *p); /* kills it when it runs */
 
-int gpu_probe_main(void);                      /* in the child: one JSON line a GPU on stdout */
+int gpu_probe_main(void); /* in the child: one JSON line a GPU on stdout */
 
 #endif

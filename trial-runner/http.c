@@ -62,9 +62,9 @@ static const struct {
     int status;
     enum err_code code;
 } codes[] = {
-    { 401, ERR_AUTH },    { 403, ERR_DENIED },  { 404, ERR_NOTFOUND }, { 408, ERR_TIMEOUT },
+    { 401, ERR_AUTH },     { 403, ERR_DENIED }, { 404, ERR_NOTFOUND }, { 408, ERR_TIMEOUT },
     { 409, ERR_CONFLICT }, { 413, ERR_TOOBIG }, { 426, ERR_VERSION },  { 429, ERR_BUSY },
-    { 503, ERR_BUSY },    { 507, ERR_FULL },
+    { 503, ERR_BUSY },     { 507, ERR_FULL },
 };
 
 static enum err_code code_of(int status)
@@ -100,13 +100,18 @@ static void no_answer(struct http_call *c, CURLcode code, struct err *err)
     if (c->is_broken_off)
         err_set(err, ERR_IO, "%s: broken off", c->req.path);
     else
-        err_set(err, slow ? ERR_TIMEOUT : unreachable ? ERR_UNREACHABLE : ERR_IO, "%s: %s",
-                c->req.path, c->why[0] ? c->why : curl_easy_strerror(code));
+        err_set(err,
+                slow          ? ERR_TIMEOUT
+                : unreachable ? ERR_UNREACHABLE
+                              : ERR_IO,
+                "%s: %s", c->req.path, c->why[0] ? c->why : curl_easy_strerror(code));
 }
 
 static void call_end(struct http_call *c, CURLcode code)
 {
-    struct http_reply r = { .sent_ms = c->sent_ms, .retry_after_ms = c->retry_after_ms, .bytes = -1 };
+    struct http_reply r = { .sent_ms = c->sent_ms,
+                            .retry_after_ms = c->retry_after_ms,
+                            .bytes = -1 };
     void (*on_done)(void *arg, const struct http_reply *r) = c->req.on_done;
     void *arg = c->req.arg;
     struct buf answer = { 0 };
@@ -189,7 +194,8 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *s
 {
     struct http *h = arg;
     struct event *ev = socket;
-    short kind = EV_PERSIST | (what & CURL_POLL_IN ? EV_READ : 0) | (what & CURL_POLL_OUT ? EV_WRITE : 0);
+    short kind =
+        EV_PERSIST | (what & CURL_POLL_IN ? EV_READ : 0) | (what & CURL_POLL_OUT ? EV_WRITE : 0);
 
     (void)easy;
     if (ev)
@@ -342,7 +348,8 @@ struct http_call *http_send(struct http *h, const struct http_request *req)
     set_body(c);
     set_headers(c);
     if (h->delay_ms > 0)
-        c->delay = loop_timer_new(h->loop, rng_below(&h->rng, (uint32_t)h->delay_ms + 1), 0, on_delay, c);
+        c->delay =
+            loop_timer_new(h->loop, rng_below(&h->rng, (uint32_t)h->delay_ms + 1), 0, on_delay, c);
     else
         call_start(c);
     return c;

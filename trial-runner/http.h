@@ -30,18 +30,18 @@ struct http_reply {
     int64_t bytes;          /* Content-Length, -1 = not said */
     const char *body;       /* NUL-terminated; "" when streamed */
     size_t len;
-    int64_t sent_ms;        /* loop clock when the call left */
+    int64_t sent_ms; /* loop clock when the call left */
 };
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT };
 struct http_request {
     enum http_method method;
-    const char *path;       /* "/api/v1/..." */
-    char *body;             /* heap (mem_), taken; may be NULL */
+    const char *path; /* "/api/v1/..." */
+    char *body;       /* heap (mem_), taken; may be NULL */
     size_t body_len;
     bool is_json;
-    int64_t range_from;     /* > 0: ask for the bytes from here on */
-    int64_t limit_ms;       /* of the whole call; 0 = only a stall of 30 s ends it */
+    int64_t range_from; /* > 0: ask for the bytes from here on */
+    int64_t limit_ms;   /* of the whole call; 0 = only a stall of 30 s ends it */
     /* Streams the body of a 200 (from the start) or 206 (from range_from); -1 breaks the call off;
      * it may not send or cancel anything. NULL: collected, at most 8 MiB. */
     int (*on_data)(void *arg, int status, const void *p, size_t n);

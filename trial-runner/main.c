@@ -42,7 +42,8 @@ static int help(void)
            "Offers this machine's devices to an assay controller and runs what it is given.\n\n"
            "  --config FILE          options as \"name: value\" lines\n");
     conf_help(stdout, runner_opts, runner_opts_n);
-    printf("\nexample: assay-runner --controller https://assay.example:7878 --token-file ~/.assay-token\n");
+    printf(
+        "\nexample: assay-runner --controller https://assay.example:7878 --token-file ~/.assay-token\n");
     return 0;
 }
 
@@ -179,10 +180,12 @@ static int run(struct runner *r, struct err *err)
     r->loop = loop_new(&r->clk, err);
     if (!r->loop || read_token(r, err) < 0 || open_cache(r, err) < 0 || start_agent(r, err) < 0)
         return -1;
-    if (loop_signal(r->loop, SIGTERM, on_signal, r, err) < 0 || loop_signal(r->loop, SIGINT, on_signal, r, err) < 0)
+    if (loop_signal(r->loop, SIGTERM, on_signal, r, err) < 0 ||
+        loop_signal(r->loop, SIGINT, on_signal, r, err) < 0)
         return -1;
     watch_all(r);
-    log_info("runner.start name=%s devices=%d controller=%s", r->name, r->n_devices, r->conf.controller);
+    log_info("runner.start name=%s devices=%d controller=%s", r->name, r->n_devices,
+             r->conf.controller);
     return loop_run(r->loop, err);
 }
 

@@ -212,8 +212,13 @@ static int worker_spawn(struct slot *s, int child_fd, struct err *err)
 {
     char device[64], numbered[80];
     const char *const argv[] = { "assay-runner", "--worker", NULL };
-    const char *const env[] = { device, "OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1",
-                                "OPENBLAS_MAIN_FREE=1", numbered, NULL };
+    const char *const env[] = { device,
+                                "OPENBLAS_NUM_THREADS=1",
+                                "OMP_NUM_THREADS=1",
+                                "MKL_NUM_THREADS=1",
+                                "OPENBLAS_MAIN_FREE=1",
+                                numbered,
+                                NULL };
     struct proc_fd fds[] = { { child_fd, WORKER_FD } };
     struct proc_spec spec = { .argv = argv,
                               .env_add = env,
@@ -254,8 +259,9 @@ static int worker_start(struct slot *s, struct err *err)
     return 0;
 }
 
-struct slot *slot_new(struct loop *loop, const struct runner_conf *conf, const struct msg_device *device,
-                      const char *scratch, const struct slot_ops *ops, void *arg, struct err *err)
+struct slot *slot_new(struct loop *loop, const struct runner_conf *conf,
+                      const struct msg_device *device, const char *scratch,
+                      const struct slot_ops *ops, void *arg, struct err *err)
 {
     struct slot *s = mem_zalloc(sizeof *s);
     size_t size = strlen(scratch) + sizeof device->id + 2;

@@ -15,7 +15,7 @@
 struct slot;
 
 struct slot_ops {
-    void (*on_ready)(void *arg);                     /* a worker, the first or a new one, waits for work */
+    void (*on_ready)(void *arg); /* a worker, the first or a new one, waits for work */
     void (*on_message)(void *arg, const char *op, const json_t *msg);
     /* Its worker has ended. reason: TR_MEMORY when it was killed for its memory, else TR_WORKER_DIED. why: "killed by
      * signal 9 (Killed)", "silent for 12 s: killed". A new worker comes by itself. */
@@ -23,8 +23,9 @@ struct slot_ops {
 };
 
 /* conf and device are borrowed; scratch is the folder for the worker's files. The first worker starts at once. */
-struct slot *slot_new(struct loop *loop, const struct runner_conf *conf, const struct msg_device *device,
-                      const char *scratch, const struct slot_ops *ops, void *arg, struct err *err);
+struct slot *slot_new(struct loop *loop, const struct runner_conf *conf,
+                      const struct msg_device *device, const char *scratch,
+                      const struct slot_ops *ops, void *arg, struct err *err);
 void slot_free(struct slot *s); /* kills the worker and waits for it */
 bool slot_is_ready(const struct slot *s);
 /* To the worker; dropped when there is none (its death has been told). */

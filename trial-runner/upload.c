@@ -67,8 +67,8 @@ static void retry(struct upload *u, int64_t after_ms, const struct err *why)
 {
     int64_t ms = MAX(backoff_next_ms(&u->backoff), after_ms);
 
-    log_warn("upload.retry blob=%.12s at=%" PRId64 " in_ms=%" PRId64 " err=\"%s\"", u->sha256, u->at,
-             ms, why->text);
+    log_warn("upload.retry blob=%.12s at=%" PRId64 " in_ms=%" PRId64 " err=\"%s\"", u->sha256,
+             u->at, ms, why->text);
     u->again = loop_timer_new(u->loop, ms, 0, on_again, u);
 }
 
@@ -167,7 +167,8 @@ static int part_read(struct upload *u, char **body, struct err *err)
     return 0;
 }
 
-static void send(struct upload *u, enum http_method method, const char *path, char *body, size_t n, bool is_json)
+static void send(struct upload *u, enum http_method method, const char *path, char *body, size_t n,
+                 bool is_json)
 {
     u->call = http_send(u->http, &(struct http_request){ .method = method,
                                                          .path = path,

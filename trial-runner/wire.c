@@ -93,7 +93,8 @@ int wire_send(struct wire *w, json_t *j_steal, struct err *err)
     int rc = 0;
 
     buf_clear(&w->out);
-    rc = FAULT("wire.send") ? err_set(err, ERR_IO, "pipe: injected") : wire_put(&w->out, j_steal, err);
+    rc = FAULT("wire.send") ? err_set(err, ERR_IO, "pipe: injected")
+                            : wire_put(&w->out, j_steal, err);
     json_decref(j_steal);
     while (rc == 0 && at < w->out.len) {
         ssize_t n = write(w->fd, w->out.data + at, w->out.len - at);

@@ -36,7 +36,8 @@ struct wire {
 void wire_init(struct wire *w, int fd);
 void wire_fini(struct wire *w); /* does not close */
 int wire_send(struct wire *w, json_t *j_steal, struct err *err);
-int wire_recv(struct wire *w, int64_t wait_ms, json_t **j, struct err *err); /* 1/0/-1; -1 ms = for ever; the end is an error */
+int wire_recv(struct wire *w, int64_t wait_ms, json_t **j,
+              struct err *err);      /* 1/0/-1; -1 ms = for ever; the end is an error */
 bool wire_has_input(struct wire *w); /* a whole or part frame is there, or the end; never blocks */
 
 #endif

@@ -18,15 +18,15 @@ enum { GROUPS_MAX = 2, VAIN_DEATHS_MAX = 3 };
 struct need {
     struct group *group;
     char sha256[SHA256_HEX];
-    char *path;            /* NULL until it is here */
-    int64_t trial;         /* of whose checkpoint it is; 0 = a file of the whole group */
+    char *path;    /* NULL until it is here */
+    int64_t trial; /* of whose checkpoint it is; 0 = a file of the whole group */
     bool is_pending, is_pinned;
 };
 
 struct group {
     struct group *next;
     struct work *work;
-    int64_t run;           /* its number in this process */
+    int64_t run; /* its number in this process */
     struct msg_grant grant;
     int64_t deadline_at_ms;
     struct need *needs;
@@ -37,9 +37,9 @@ struct group {
 struct work {
     struct work_conf c;
     struct slot *slot;
-    struct group *groups;  /* in order of arrival */
+    struct group *groups; /* in order of arrival */
     int64_t runs;
-    int vain_deaths;       /* in a row, without one lane begun */
+    int vain_deaths; /* in a row, without one lane begun */
     bool soon, draining;
 };
 
@@ -305,7 +305,8 @@ void work_drop(struct held *h)
 
 static bool is_end(enum msg_type t)
 {
-    return t == MSG_COMPLETE || t == MSG_FAILED || t == MSG_PAUSED || t == MSG_TASK_DONE || t == MSG_TASK_FAILED;
+    return t == MSG_COMPLETE || t == MSG_FAILED || t == MSG_PAUSED || t == MSG_TASK_DONE ||
+           t == MSG_TASK_FAILED;
 }
 
 void work_reply(struct held *h, enum msg_type type, const struct msg_reply *r)
@@ -367,7 +368,8 @@ static void take_event(struct work *w, const json_t *msg)
         return;
     }
     ev = &r.events[0];
-    h = book_find(w->c.book, ev->trial, ev->fence, ev->type == MSG_TASK_DONE || ev->type == MSG_TASK_FAILED);
+    h = book_find(w->c.book, ev->trial, ev->fence,
+                  ev->type == MSG_TASK_DONE || ev->type == MSG_TASK_FAILED);
     if (h && h->state != HELD_OUT) {
         if (ev->type == MSG_RUNG || ev->type == MSG_FINAL)
             h->state = HELD_PARKED;
@@ -445,7 +447,8 @@ static void on_dead(void *arg, enum trial_reason reason, const char *why)
     for (struct held *h = book_first(w->c.book); h; h = h->next) {
         if (h->group->work != w || !h->group->sent)
             continue;
-        if (h->state == HELD_RUNNING || h->state == HELD_PARKED || (is_vain && h->state == HELD_WAITING))
+        if (h->state == HELD_RUNNING || h->state == HELD_PARKED ||
+            (is_vain && h->state == HELD_WAITING))
             fail_dead(w, h, reason, why);
     }
     for (struct group *g = w->groups; g; g = g->next) {
@@ -487,7 +490,8 @@ struct work *work_new(const struct work_conf *conf, struct err *err)
     struct work *w = mem_zalloc(sizeof *w);
 
     w->c = *conf;
-    w->slot = slot_new(conf->loop, conf->conf, conf->device, cache_scratch(conf->cache), &ops, w, err);
+    w->slot =
+        slot_new(conf->loop, conf->conf, conf->device, cache_scratch(conf->cache), &ops, w, err);
     if (!w->slot) {
         mem_free(w);
         return NULL;

@@ -30,8 +30,10 @@ void work_take(struct work *w, struct msg_grant *grant);
 bool work_wants(const struct work *w); /* idle, or about to be, with a worker that can take more */
 /* The controller's reply to a message of this lane. May drop the lane. */
 void work_reply(struct held *h, enum msg_type type, const struct msg_reply *r);
-void work_drop(struct held *h);        /* at once: worker, messages, files */
-void work_drain(struct work *w);       /* checkpoint and hand back what runs; what comes later is handed back unbegun */
+void work_drop(struct held *h); /* at once: worker, messages, files */
+void work_drain(
+    struct work
+        *w); /* checkpoint and hand back what runs; what comes later is handed back unbegun */
 struct slot *work_slot(struct work *w);
 
 #endif

@@ -60,8 +60,8 @@ void worker_fail(struct worker *w, struct job *j, enum trial_reason reason, cons
 {
     struct msg_event ev;
 
-    log_info("job.failed trial=%" PRId64 " reason=%s err=\"%s\"", j->trial, trial_reason_name[reason],
-             text);
+    log_info("job.failed trial=%" PRId64 " reason=%s err=\"%s\"", j->trial,
+             trial_reason_name[reason], text);
     msg_event_init(&ev);
     ev.type = j->lane ? MSG_FAILED : MSG_TASK_FAILED;
     ev.reason = reason;
@@ -105,10 +105,11 @@ void worker_soon(struct worker *w)
     worker_send(w, json_pack("{s:s}", "op", "soon"));
 }
 
-void worker_path(struct worker *w, const struct job *j, const char *kind, char out[WORKER_PATH_BYTES])
+void worker_path(struct worker *w, const struct job *j, const char *kind,
+                 char out[WORKER_PATH_BYTES])
 {
-    int n = snprintf(out, WORKER_PATH_BYTES, "%s/%s-%" PRId64 "-%" PRId64 "-%ld-%" PRId64, w->scratch, kind,
-                     j->trial, j->fence, (long)getpid(), ++w->files);
+    int n = snprintf(out, WORKER_PATH_BYTES, "%s/%s-%" PRId64 "-%" PRId64 "-%ld-%" PRId64,
+                     w->scratch, kind, j->trial, j->fence, (long)getpid(), ++w->files);
 
     CHECK(n > 0 && n < WORKER_PATH_BYTES);
 }
@@ -150,7 +151,8 @@ static void take_run(struct worker *w, json_t *msg)
     int64_t deadline_ms = 0;
 
     if (jsonx_i64(msg, NULL, "run", JSONX_REQUIRED, 1, INT64_MAX, &r->id, &err) < 0 ||
-        jsonx_i64(msg, NULL, "deadline_at_ms", JSONX_OPTIONAL, 0, INT64_MAX, &deadline_ms, &err) < 0 ||
+        jsonx_i64(msg, NULL, "deadline_at_ms", JSONX_OPTIONAL, 0, INT64_MAX, &deadline_ms, &err) <
+            0 ||
         msg_grant_parse(&r->grant, json_object_get(msg, "grant"), &err) != 1) {
         log_error("worker.run err=\"%s\"", err.text);
         leave(1); /* supervisor and worker are one build: a bug, told by dying */
@@ -179,7 +181,8 @@ static struct job *job_of(struct worker *w, const json_t *msg)
         for (int i = 0; i < r->n_jobs; i++) {
             struct job *j = &r->jobs[i];
 
-            if (j->trial == trial && j->fence == fence && !j->lane == is_task && j->state != JOB_DONE)
+            if (j->trial == trial && j->fence == fence && !j->lane == is_task &&
+                j->state != JOB_DONE)
                 return j;
         }
     }
@@ -226,8 +229,10 @@ static void take_config(struct worker *w, const json_t *msg)
     str_copy(w->scratch, sizeof w->scratch, scratch ? scratch : ".");
     str_copy(w->device, sizeof w->device, device ? device : "cpu");
     (void)jsonx_i64(msg, NULL, "slice_ms", JSONX_OPTIONAL, 1, 500, &w->slice_ms, NULL);
-    (void)jsonx_i64(msg, NULL, "checkpoint_ms", JSONX_OPTIONAL, 1, INT64_MAX / 2000, &w->checkpoint_ms, NULL);
-    (void)jsonx_i64(msg, NULL, "memory_bytes", JSONX_OPTIONAL, 0, INT64_MAX, &w->memory_bytes, NULL);
+    (void)jsonx_i64(msg, NULL, "checkpoint_ms", JSONX_OPTIONAL, 1, INT64_MAX / 2000,
+                    &w->checkpoint_ms, NULL);
+    (void)jsonx_i64(msg, NULL, "memory_bytes", JSONX_OPTIONAL, 0, INT64_MAX, &w->memory_bytes,
+                    NULL);
     set_level(msg);
     if (json_is_true(json_object_get(msg, "dev")))
         fault_arm_env();

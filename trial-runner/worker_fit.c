@@ -61,7 +61,8 @@ static void fail(struct worker *w, struct job *j, const struct err *err)
 
 static int open_fresh(struct job *j, struct err *err)
 {
-    j->fit = fit_trial_open(j->data, j->family, j->params, j->lane->seed, j->run->grant.data.holdout, err);
+    j->fit = fit_trial_open(j->data, j->family, j->params, j->lane->seed,
+                            j->run->grant.data.holdout, err);
     return j->fit ? 0 : -1;
 }
 
@@ -88,7 +89,8 @@ static int fit_open(struct worker *w, struct job *j, struct err *err)
 
     if (params_parse(j->lane->config, &j->family, j->params, err) < 0)
         return -1;
-    j->data = dataset_get(w->datasets, &g->data, worker_input(j, "frame"), worker_input(j, "test_frame"), err);
+    j->data = dataset_get(w->datasets, &g->data, worker_input(j, "frame"),
+                          worker_input(j, "test_frame"), err);
     if (!j->data)
         return -1;
     rss = g->trial_memory_bytes > 0 ? proc_rss_bytes(getpid()) : 0;
@@ -145,7 +147,8 @@ static void ask(struct worker *w, struct job *j)
 
     worker_beat(w, LONG_MS);
     worker_soon(w);
-    if ((is_final && (d->test_frame[0] || d->test_fraction > 0) && fit_trial_test(j->fit, &err) < 0) ||
+    if ((is_final && (d->test_frame[0] || d->test_fraction > 0) &&
+         fit_trial_test(j->fit, &err) < 0) ||
         fit_trial_result(j->fit, r, &err) < 0) {
         fail(w, j, &err);
     } else if (!isfinite(r->score)) {
@@ -269,7 +272,9 @@ static int64_t slice_end(const struct worker *w, const struct job *j, int64_t no
 static int slice(struct worker *w, struct job *j, struct err *err)
 {
     int64_t before = worker_now_us(w);
-    struct ml_stop stop = { .now_us = worker_stop_clock, .ctx = w, .deadline_us = slice_end(w, j, before) };
+    struct ml_stop stop = { .now_us = worker_stop_clock,
+                            .ctx = w,
+                            .deadline_us = slice_end(w, j, before) };
     int rc = 0;
 
     /* The first slice also builds what all trials on this data share, which has no steps to stop between. */
@@ -359,7 +364,8 @@ static void make_artifact(struct worker *w, struct job *j)
     buf_init(&out, ARTIFACT_BUF_MAX);
     worker_path(w, j, "artifact", path);
     worker_beat(w, LONG_MS);
-    if (fit_trial_artifact(j->fit, &out, &err) < 0 || checkpoint_file(path, &out, ev.blob, &err) < 0) {
+    if (fit_trial_artifact(j->fit, &out, &err) < 0 ||
+        checkpoint_file(path, &out, ev.blob, &err) < 0) {
         worker_fail(w, j, reason_of(&err), err.text);
     } else {
         ev.model_bytes = (int64_t)out.len;

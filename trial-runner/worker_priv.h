@@ -28,16 +28,17 @@ struct job {
     const struct msg_lane *lane; /* NULL for a task */
     int64_t trial, fence;
     enum job_state state;
-    bool stop;                   /* dropped by the supervisor: not a word more */
+    bool stop; /* dropped by the supervisor: not a word more */
     enum msg_action answer;
-    int to;                      /* level to reach */
-    int64_t deadline_ms;         /* 0 = none; on the monotonic clock */
+    int to;              /* level to reach */
+    int64_t deadline_ms; /* 0 = none; on the monotonic clock */
     const struct family *family;
     double params[FAMILY_MAX_PARAMS];
     struct ml_data *data;
     struct fit_trial *fit;
-    int64_t work_us, saved_us, progress_us; /* work so far; at the last checkpoint; time of the last progress message */
-    int64_t alone_bytes;         /* memory of the process without this trial and without shared data */
+    int64_t work_us, saved_us,
+        progress_us; /* work so far; at the last checkpoint; time of the last progress message */
+    int64_t alone_bytes; /* memory of the process without this trial and without shared data */
     bool cut;
 };
 
@@ -46,10 +47,10 @@ struct run {
     struct run *next;
     int64_t id;
     struct msg_grant grant;
-    json_t *msg;                 /* for its paths */
+    json_t *msg; /* for its paths */
     struct job *jobs;
     int n_jobs;
-    bool ended;                  /* `end` has been said */
+    bool ended; /* `end` has been said */
 };
 
 struct worker {
@@ -59,30 +60,35 @@ struct worker {
     int64_t slice_ms, checkpoint_ms, memory_bytes;
     struct datasets *datasets;
     struct run *runs;
-    struct job *now;             /* being computed */
+    struct job *now; /* being computed */
     bool draining;
-    bool interrupt;              /* something came that the slice under way should end for */
+    bool interrupt; /* something came that the slice under way should end for */
     int64_t polled_us, beat_us, files;
-    bool said_soon, was_short;   /* the last trial took less than a message's way */
+    bool said_soon, was_short; /* the last trial took less than a message's way */
 };
 
 /* worker.c */
 int64_t worker_now_us(const struct worker *w);
-void worker_poll(struct worker *w, int64_t wait_ms); /* takes all messages there are; exits when the supervisor is gone */
+void worker_poll(
+    struct worker *w,
+    int64_t wait_ms); /* takes all messages there are; exits when the supervisor is gone */
 void worker_send(struct worker *w, json_t *msg_steal);
-void worker_event(struct worker *w, const struct job *j, struct msg_event *ev, const char *file); /* ev is consumed */
+void worker_event(struct worker *w, const struct job *j, struct msg_event *ev,
+                  const char *file); /* ev is consumed */
 void worker_fail(struct worker *w, struct job *j, enum trial_reason reason, const char *text);
 void worker_beat(struct worker *w, int64_t within_ms);
 void worker_begin(struct worker *w, struct job *j); /* says `lane` and makes it the present one */
 void worker_soon(struct worker *w);
-void worker_path(struct worker *w, const struct job *j, const char *kind, char out[WORKER_PATH_BYTES]);
-const char *worker_input(const struct job *j, const char *key); /* a path of the run's message; NULL = none */
+void worker_path(struct worker *w, const struct job *j, const char *kind,
+                 char out[WORKER_PATH_BYTES]);
+const char *worker_input(const struct job *j,
+                         const char *key); /* a path of the run's message; NULL = none */
 /* The engine's clock: looks at the pipe and gives signs of life on the way, and runs out when the job is to be interrupted. */
 int64_t worker_stop_clock(void *worker);
 
 /* worker_fit.c */
-void worker_fit(struct worker *w, struct job *j);    /* until it asks, ends or is interrupted */
-void worker_serve(struct worker *w);                 /* what parked jobs were answered */
+void worker_fit(struct worker *w, struct job *j); /* until it asks, ends or is interrupted */
+void worker_serve(struct worker *w);              /* what parked jobs were answered */
 void worker_fit_close(struct worker *w, struct job *j);
 
 /* worker_task.c */

@@ -63,7 +63,8 @@ static int type_of(const char *column, const char *type, enum frame_type *out, s
             return 0;
         }
     }
-    return err_set(err, ERR_ARG, "column \"%s\": the type must be numeric, categorical or ignore", column);
+    return err_set(err, ERR_ARG, "column \"%s\": the type must be numeric, categorical or ignore",
+                   column);
 }
 
 /* {"columns":{name: type}}; names are borrowed from the JSON. */
@@ -83,13 +84,15 @@ static int overrides_of(const json_t *config, struct csv_override **out, int *n,
     return 0;
 }
 
-static int parse_file(struct worker *w, struct job *j, const char *frame, char sha256[SHA256_HEX], struct err *err)
+static int parse_file(struct worker *w, struct job *j, const char *frame, char sha256[SHA256_HEX],
+                      struct err *err)
 {
     const struct msg_grant *g = &j->run->grant;
     const char *path = worker_input(j, "source");
     struct source source = { .w = w, .job = j };
     struct csv_override *overrides = NULL;
-    struct csv_opts opts = { .name = g->source_name[0] ? g->source_name : "the file", .max_bytes = w->memory_bytes };
+    struct csv_opts opts = { .name = g->source_name[0] ? g->source_name : "the file",
+                             .max_bytes = w->memory_bytes };
     json_t *config = g->config ? jsonx_load(g->config, strlen(g->config), "columns", err) : NULL;
     int rc = g->config && !config ? -1 : overrides_of(config, &overrides, &opts.n_overrides, err);
 
@@ -135,8 +138,9 @@ static char *ingest_detail(const char *path, const char *sha256, struct err *err
     char *text = NULL;
 
     if (schema) {
-        o = json_pack("{s:s, s:I, s:I, s:i, s:o}", "frame", sha256, "bytes", (json_int_t)io_file_bytes(path),
-                      "rows", (json_int_t)f->rows, "cols", f->n_cols, "schema", schema);
+        o = json_pack("{s:s, s:I, s:I, s:i, s:o}", "frame", sha256, "bytes",
+                      (json_int_t)io_file_bytes(path), "rows", (json_int_t)f->rows, "cols",
+                      f->n_cols, "schema", schema);
         CHECK(o);
         text = jsonx_dump(o);
         json_decref(o);
@@ -164,7 +168,8 @@ void worker_ingest(struct worker *w, struct job *j)
         unlink(path);
     } else if (!ev.detail) {
         unlink(path);
-        worker_fail(w, j, err.code == ERR_IO || err.code == ERR_FULL ? TR_DEVICE : TR_INVALID, err.text);
+        worker_fail(w, j, err.code == ERR_IO || err.code == ERR_FULL ? TR_DEVICE : TR_INVALID,
+                    err.text);
     } else {
         worker_event(w, j, &ev, path);
         j->state = JOB_DONE;
@@ -173,7 +178,8 @@ void worker_ingest(struct worker *w, struct job *j)
 
 /* ---- refit ---- */
 
-static int refit(struct worker *w, struct job *j, struct buf *out, struct msg_event *ev, struct err *err)
+static int refit(struct worker *w, struct job *j, struct buf *out, struct msg_event *ev,
+                 struct err *err)
 {
     const struct msg_grant *g = &j->run->grant;
     struct ml_stop stop = { .now_us = worker_stop_clock, .ctx = w, .deadline_us = INT64_MAX };
@@ -183,7 +189,8 @@ static int refit(struct worker *w, struct job *j, struct buf *out, struct msg_ev
     if (params_parse(g->config, &j->family, j->params, err) < 0 ||
         params_merge(j->family, j->params, g->free_json, err) < 0)
         return -1;
-    j->data = dataset_get(w->datasets, &g->data, worker_input(j, "frame"), worker_input(j, "test_frame"), err);
+    j->data = dataset_get(w->datasets, &g->data, worker_input(j, "frame"),
+                          worker_input(j, "test_frame"), err);
     if (!j->data)
         return -1;
     return fit_refit_artifact(j->data, j->family, j->params, g->seed, g->rounds_hint, &stop, out,
@@ -192,8 +199,9 @@ static int refit(struct worker *w, struct job *j, struct buf *out, struct msg_ev
 
 static char *refit_detail(const struct msg_event *ev)
 {
-    json_t *o = json_pack("{s:s, s:I, s:o, s:o}", "artifact", ev->blob, "bytes", (json_int_t)ev->model_bytes,
-                          "test_score", jsonx_real(ev->test_value), "test_se", jsonx_real(ev->test_se));
+    json_t *o = json_pack("{s:s, s:I, s:o, s:o}", "artifact", ev->blob, "bytes",
+                          (json_int_t)ev->model_bytes, "test_score", jsonx_real(ev->test_value),
+                          "test_se", jsonx_real(ev->test_se));
     char *text = NULL;
 
     CHECK(o);

@@ -220,7 +220,8 @@ static struct lane *lane_of(struct fake *f, const struct msg_event *e, bool is_t
             return l;
     }
     assert_true(f->n_lanes < LANES_MAX);
-    f->lanes[f->n_lanes] = (struct lane){ .trial = e->trial, .fence = e->fence, .is_task = is_task };
+    f->lanes[f->n_lanes] =
+        (struct lane){ .trial = e->trial, .fence = e->fence, .is_task = is_task };
     return &f->lanes[f->n_lanes++];
 }
 
@@ -253,8 +254,14 @@ static struct msg_reply take_event(struct fake *f, const struct msg_event *e)
     assert_true(!e->blob[0] || fake_has_blob(f, e->blob, NULL, NULL));
     assert_true(f->n_events < FAKE_EVENTS_MAX);
     l->seq = e->seq;
-    *ev = (struct fake_event){ .type = e->type, .trial = e->trial, .fence = e->fence, .seq = e->seq,
-                               .level = e->level, .value = e->value, .cut = e->cut, .reason = e->reason };
+    *ev = (struct fake_event){ .type = e->type,
+                               .trial = e->trial,
+                               .fence = e->fence,
+                               .seq = e->seq,
+                               .level = e->level,
+                               .value = e->value,
+                               .cut = e->cut,
+                               .reason = e->reason };
     str_copy(ev->blob, sizeof ev->blob, e->blob);
     str_copy(ev->detail, sizeof ev->detail, e->detail ? e->detail : "");
     f->n_events++;
@@ -389,6 +396,11 @@ int fake_hellos(const struct fake *f)
 const struct msg_hello *fake_hello(const struct fake *f)
 {
     return &f->hello;
+}
+
+int fake_n_held(const struct fake *f)
+{
+    return f->n_held;
 }
 
 bool fake_is_held(const struct fake *f, int64_t trial)

@@ -35,8 +35,9 @@ struct fake_rules {
 struct fake *fake_new(struct loop *loop, const char *socket, const struct fake_rules *rules);
 void fake_free(struct fake *f);
 struct server *fake_server(struct fake *f);
-void fake_forget_runners(struct fake *f);      /* as a controller with a new database */
-void fake_grant(struct fake *f, const struct msg_grant *g); /* copied; handed to whoever asks first */
+void fake_forget_runners(struct fake *f); /* as a controller with a new database */
+void fake_grant(struct fake *f,
+                const struct msg_grant *g); /* copied; handed to whoever asks first */
 int fake_asks_waiting_grants(const struct fake *f);
 void fake_blob(struct fake *f, const void *p, size_t n, char sha256[SHA256_HEX]);
 bool fake_has_blob(const struct fake *f, const char *sha256, const char **bytes, size_t *n);
@@ -44,11 +45,13 @@ int fake_blob_gets(const struct fake *f);
 
 int fake_n_events(const struct fake *f);
 const struct fake_event *fake_event(const struct fake *f, int i);
-const struct fake_event *fake_find(const struct fake *f, enum msg_type type, int64_t trial); /* the last such; NULL */
+const struct fake_event *fake_find(const struct fake *f, enum msg_type type,
+                                   int64_t trial); /* the last such; NULL */
 int fake_count(const struct fake *f, enum msg_type type);
-int fake_repeats(const struct fake *f);        /* messages that came again */
+int fake_repeats(const struct fake *f); /* messages that came again */
 int fake_hellos(const struct fake *f);
 const struct msg_hello *fake_hello(const struct fake *f);
+int fake_n_held(const struct fake *f);                  /* in the last report */
 bool fake_is_held(const struct fake *f, int64_t trial); /* in the last report */
 
 #endif

@@ -101,7 +101,9 @@ static void serve(struct conn *c, const char *head, const char *body, size_t len
 {
     char method[8] = "", path[600] = "", auth[200] = "";
     const char *range = header(head, "range"), *token = header(head, "authorization");
-    struct server_request r = { .method = method, .path = path, .auth = auth, .body = body, .len = len };
+    struct server_request r = {
+        .method = method, .path = path, .auth = auth, .body = body, .len = len
+    };
 
     (void)sscanf(head, "%7s %599s", method, path);
     if (token)
@@ -170,7 +172,8 @@ static void on_end(struct bufferevent *io, short what, void *arg)
     conn_free(arg);
 }
 
-static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a, int n, void *arg)
+static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a, int n,
+                      void *arg)
 {
     struct server *s = arg;
     struct conn *c = mem_zalloc(sizeof *c);
@@ -193,8 +196,8 @@ void server_back(struct server *s)
     CHECK(!s->listener);
     unlink(s->path);
     memcpy(a.sun_path, s->path, sizeof s->path);
-    s->listener = evconnlistener_new_bind(loop_base(s->loop), on_accept, s, LEV_OPT_CLOSE_ON_FREE, 64,
-                                          (struct sockaddr *)&a, sizeof a);
+    s->listener = evconnlistener_new_bind(loop_base(s->loop), on_accept, s, LEV_OPT_CLOSE_ON_FREE,
+                                          64, (struct sockaddr *)&a, sizeof a);
     CHECK(s->listener);
 }
 

@@ -15,17 +15,17 @@ struct server_request {
     const char *method, *path, *auth; /* auth: "" when there is none */
     const char *body;                 /* NUL-terminated */
     size_t len;
-    int64_t range_from;               /* -1 = no Range */
+    int64_t range_from; /* -1 = no Range */
 };
 struct server_answer {
     int status;
-    char *body;          /* heap (mem_), taken */
+    char *body; /* heap (mem_), taken */
     size_t len;
     const char *headers; /* whole lines with CRLF, or NULL */
     int64_t tear_after;  /* -1 = send all; else close after so many bytes of the body */
     int64_t delay_ms;
-    bool withhold;       /* never answer; the connection stays */
-    bool close;          /* close without a word */
+    bool withhold; /* never answer; the connection stays */
+    bool close;    /* close without a word */
 };
 typedef void server_handler(void *arg, const struct server_request *r, struct server_answer *a);
 

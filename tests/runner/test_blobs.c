@@ -211,7 +211,8 @@ static void one_who_went_away_is_not_called(void **state)
 
 static void a_disk_that_refuses_only_delays(void **state)
 {
-    static const char *const points[] = { "fetch.write", "cache.part", "cache.rename", "http.answer" };
+    static const char *const points[] = { "fetch.write", "cache.part", "cache.rename",
+                                          "http.answer" };
     struct rig *g = *state;
 
     for (size_t i = 0; i < ARRAY_LEN(points); i++) {

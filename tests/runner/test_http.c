@@ -17,7 +17,7 @@ struct rig {
     struct server_answer next; /* what the server says */
     char path[100], seen_method[8], seen_path[200], seen_auth[100], seen_body[200];
     int64_t seen_from;
-    int done, wanted, status;  /* of the last reply */
+    int done, wanted, status; /* of the last reply */
     struct err err;
     int64_t retry_after_ms, bytes;
     char body[5000];
@@ -114,7 +114,11 @@ static void a_request_arrives_whole_and_its_answer_too(void **state)
     struct rig *g = *state;
 
     say(g, 200, "{\"id\":1}");
-    ask(g, &(struct http_request){ .method = HTTP_POST, .path = "/api/v1/runners", .body = mem_strdup("{\"a\":1}"), .body_len = 7, .is_json = true });
+    ask(g, &(struct http_request){ .method = HTTP_POST,
+                                   .path = "/api/v1/runners",
+                                   .body = mem_strdup("{\"a\":1}"),
+                                   .body_len = 7,
+                                   .is_json = true });
     assert_int_equal(g->status, 200);
     assert_string_equal(g->body, "{\"id\":1}");
     assert_string_equal(g->seen_method, "POST");
@@ -139,8 +143,10 @@ static void an_error_carries_its_problem(void **state)
         const char *body, *text;
         enum err_code code;
     } cases[] = {
-        { 409, "{\"type\":\"stale\",\"detail\":\"fence 3 is over\"}", "fence 3 is over (status 409)", ERR_STALE },
-        { 409, "{\"type\":\"about:blank\",\"detail\":\"is done\"}", "is done (status 409)", ERR_CONFLICT },
+        { 409, "{\"type\":\"stale\",\"detail\":\"fence 3 is over\"}",
+          "fence 3 is over (status 409)", ERR_STALE },
+        { 409, "{\"type\":\"about:blank\",\"detail\":\"is done\"}", "is done (status 409)",
+          ERR_CONFLICT },
         { 404, "", "the controller refused (status 404)", ERR_NOTFOUND },
         { 400, "not json", "the controller refused (status 400)", ERR_ARG },
         { 401, "{}", "the controller refused (status 401)", ERR_AUTH },
@@ -220,7 +226,8 @@ static void a_body_streams_with_its_range(void **state)
     struct rig *g = *state;
 
     say(g, 206, "0123456789");
-    ask(g, &(struct http_request){ .method = HTTP_GET, .path = "/x", .range_from = 33, .on_data = on_data });
+    ask(g, &(struct http_request){
+               .method = HTTP_GET, .path = "/x", .range_from = 33, .on_data = on_data });
     assert_int_equal(g->seen_from, 33);
     assert_int_equal(g->streamed, 10);
     assert_string_equal(g->body, "");
@@ -250,12 +257,15 @@ static void a_cancelled_call_says_nothing(void **state)
     struct rig *g = *state;
 
     g->next.withhold = true;
-    http_cancel(http_send(g->http, &(struct http_request){ .method = HTTP_GET, .path = "/a", .on_done = on_done, .arg = g }));
+    http_cancel(http_send(
+        g->http,
+        &(struct http_request){ .method = HTTP_GET, .path = "/a", .on_done = on_done, .arg = g }));
     g->next.withhold = false;
     ask(g, &(struct http_request){ .method = HTTP_GET, .path = "/b" });
     assert_int_equal(g->done, 1);
     assert_string_equal(g->seen_path, "/b");
-    http_send(g->http, &(struct http_request){ .method = HTTP_GET, .path = "/left", .on_done = on_done, .arg = g });
+    http_send(g->http, &(struct http_request){
+                           .method = HTTP_GET, .path = "/left", .on_done = on_done, .arg = g });
 }
 
 static void only_what_may_change_is_retried(void **state)
@@ -263,12 +273,14 @@ static void only_what_may_change_is_retried(void **state)
     static const struct {
         int status;
         bool retry;
-    } cases[] = { { 0, true },    { 400, false }, { 401, true },  { 403, true },  { 404, false }, { 408, true },
-                  { 409, false }, { 413, false }, { 429, true },  { 500, true },  { 503, true },  { 507, true } };
+    } cases[] = { { 0, true },    { 400, false }, { 401, true },  { 403, true },
+                  { 404, false }, { 408, true },  { 409, false }, { 413, false },
+                  { 429, true },  { 500, true },  { 503, true },  { 507, true } };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        assert_int_equal(http_may_retry(&(struct http_reply){ .status = cases[i].status }), cases[i].retry);
+        assert_int_equal(http_may_retry(&(struct http_reply){ .status = cases[i].status }),
+                         cases[i].retry);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -42,9 +42,9 @@ static void every_cut_of_a_frame_asks_for_more(void **state)
 static void hostile_frames_are_refused(void **state)
 {
     static const char *const frames[] = {
-        "ffffffff {}\n",  "00800001 {}\n", "00000000 \n",      "00000001 1\n", "0000000g {}\n", "-0000002 {}\n",
-        "0000000c{\"op\"", "00000002 {}x",  "00000002 []\n",    "00000002 {x\n", "GET / HTTP/1", "00000002\t{}\n",
-        "00000003 {}}\n", "          {}\n",
+        "ffffffff {}\n", "00800001 {}\n",   "00000000 \n",    "00000001 1\n",   "0000000g {}\n",
+        "-0000002 {}\n", "0000000c{\"op\"", "00000002 {}x",   "00000002 []\n",  "00000002 {x\n",
+        "GET / HTTP/1",  "00000002\t{}\n",  "00000003 {}}\n", "          {}\n",
     };
 
     (void)state;
