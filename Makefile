@@ -239,7 +239,7 @@ $B/tests/%: $B/tests/%.c.o $B/librig.a $B/libassay.a
 	$Q$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -lcmocka -o $@
 
 # End-to-end programs start the real thing.
-$(filter $B/tests/e2e/%,$(TESTS)): | $(PROGRAM)
+$(filter $B/tests/e2e/% $B/tests/issues/%,$(TESTS)): | $(PROGRAM)
 
 build-tests: $(TESTS) $(if $(SCRIPTS),all)
 

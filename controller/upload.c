@@ -1,11 +1,11 @@
 /* upload.c - the blob files behind web/: parts of an upload, their commit, the path of a blob. The file
  * work is store/blob.h's and needs no connection, so a commit (hash of every byte, fsync) runs on the
- * loop's pool and the loop never waits for a disk. Rows are not touched here: the caller names a blob by
+ * loop's pool and the loop never waits for a disk. Rows are not written here: the caller names a blob by
  * ctl_blob_add only after its file is durable. Called by web/api_data.c. */
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/api.h"
+#include "controller/ctl.h"
 #include "store/blob.h"
 
 #include <string.h>
@@ -39,9 +39,14 @@ static int sha_check(const char *sha256, struct err *err)
 
 int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size, struct err *err)
 {
-    if (sha_check(sha256, err) < 0)
-        return -1;
-    return blob_path(ctl_data_dir(ctl), sha256, out, size, err);
+    int64_t bytes = 0;
+    int rc = sha_check(sha256, err) < 0 ? -1 : store_blob_has(ctl->store, sha256, &bytes, err);
+
+    /* A file without a row (the process ended between the two) is no blob: who asks must upload it again, or nothing
+     * that names it would be accepted. */
+    if (rc == 0)
+        return err_set(err, ERR_NOTFOUND, "no blob %s", sha256);
+    return rc < 0 ? -1 : blob_path(ctl_data_dir(ctl), sha256, out, size, err);
 }
 
 int ctl_upload_new(struct ctl *ctl, char id[33], struct err *err)
