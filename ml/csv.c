@@ -311,10 +311,28 @@ static void skip_empty_lines(struct reader *r)
         buffer_take(r, n);
 }
 
+/* Fields of the first row, once the buffer holds all of it; 0 = error. What is wrong behind it comes later, when the
+ * columns have names. */
+static size_t first_row(struct reader *r, struct err *err)
+{
+    size_t n_ends = 0, bytes = 0;
+
+    scan_text(r);
+    for (;;) {
+        size_t sound = r->scan.fault == CSV_SCAN_OK ? r->n : r->scan.fault_at;
+        for (size_t i = 0; i < r->scan.n_ends && r->scan.ends[i] < sound; i++) {
+            if (r->text[r->scan.ends[i]] == '\n')
+                return i + 1;
+        }
+        if (rows_next(r, &n_ends, &bytes, err) <= 0)
+            return 0;
+    }
+}
+
 /* Delimiter, names and table from the first row, which is taken when it is a header. */
 static int reader_begin(struct reader *r, struct err *err)
 {
-    size_t n_ends = 0, bytes = 0, n = 0;
+    size_t n = 0;
     bool is_header = false;
 
     if (buffer_fill(r, err) < 0)
@@ -327,11 +345,10 @@ static int reader_begin(struct reader *r, struct err *err)
     r->delimiter = r->opts->delimiter;
     if (!r->delimiter)
         r->delimiter = csv_delimiter_guess(r->text, r->n, r->scan.ends);
-    if (rows_next(r, &n_ends, &bytes, err) <= 0)
+    n = first_row(r, err);
+    if (n == 0)
         return -1;
-    while (r->text[r->scan.ends[n]] != '\n')
-        n++;
-    if (++n > CSV_MAX_COLUMNS)
+    if (n > CSV_MAX_COLUMNS)
         return fail_at(r, 0, false, ERR_TOOBIG, "more than 100000 columns", err);
     size_t row_bytes = r->scan.ends[n - 1] + 1,
            bad = csv_utf8_fault((const uint8_t *)r->text, row_bytes);
@@ -340,9 +357,10 @@ static int reader_begin(struct reader *r, struct err *err)
     struct csv_rows first = {
         r->text, 0, r->scan.ends, 1, r->scan.has_quotes, r->scan.has_escapes
     };
-    char **names = csv_names(&first, (int)n, r->opts->header, &is_header, err);
+    struct err why = { 0 };
+    char **names = csv_names(&first, (int)n, r->opts->header, &is_header, &why);
     if (!names)
-        return fail(r, err);
+        return fail_at(r, 0, false, why.code, why.text, err);
     r->has_table = true;
     int rc = csv_table_init(&r->table, r->path, names, (int)n, r->opts, err);
     mem_free(names);

@@ -124,7 +124,7 @@ ALWAYS_INLINE int64_t loop_ints(struct csv_col *col, const struct csv_rows *r, i
 
     for (; k < n; k++) {
         size_t len = field_raw(r, at + k * step, quotes, last, &s);
-        if (signed_int(s, len, &v))
+        if (signed_int(s, len, &v) || csv_quick_long(s, len, &v))
             col->ints[place + k] = v;
         else if (len == 0)
             col->ints[place + k] = FRAME_INT_MISSING;

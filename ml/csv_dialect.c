@@ -63,15 +63,15 @@ static int names_check(char **names, int n, struct err *err)
 
     for (int i = 0; i < n && rc == 0; i++) {
         if (!*names[i])
-            rc = err_set(err, ERR_ARG, "line 1: column %d has no name", i + 1);
+            rc = err_set(err, ERR_ARG, "column %d has no name", i + 1);
         else if (strlen(names[i]) > NAME_MAX_BYTES)
-            rc = err_set(err, ERR_ARG, "line 1: the name of column %d is over %d bytes", i + 1,
+            rc = err_set(err, ERR_ARG, "the name of column %d is over %d bytes", i + 1,
                          NAME_MAX_BYTES);
     }
     qsort(sorted, (size_t)n, sizeof(*sorted), by_name);
     for (int i = 1; i < n && rc == 0; i++) {
         if (strcmp(sorted[i - 1], sorted[i]) == 0)
-            rc = err_set(err, ERR_ARG, "line 1: two columns are called \"%.100s\"", sorted[i]);
+            rc = err_set(err, ERR_ARG, "two columns are called \"%.100s\"", sorted[i]);
     }
     mem_free(sorted);
     return rc;

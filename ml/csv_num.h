@@ -60,6 +60,18 @@ static inline bool csv_quick_int(const char *s, size_t n, int32_t *out)
     return !csv_not_digits(x) && ((w & 0xff) != '0' || n == 1);
 }
 
+/* 9 or 10 digits that fit an int32, without a leading zero. Needs 8 readable bytes. */
+static inline bool csv_quick_long(const char *s, size_t n, int32_t *out)
+{
+    if (n != 9 && n != 10)
+        return false;
+    uint64_t x = csv_load8(s + n - 8) ^ 0x3030303030303030ull;
+    uint64_t high = (csv_load8(s) ^ 0x3030303030303030ull) << (64 - 8 * (n - 8));
+    uint64_t v = (uint64_t)csv_eight_digits(high) * 100000000 + csv_eight_digits(x);
+    *out = (int32_t)v;
+    return !(csv_not_digits(x) | csv_not_digits(high)) && *s != '0' && v <= INT32_MAX;
+}
+
 /* [-]digits.digits with 1..7 before and 1..8 after the point. Needs 16 readable bytes. */
 static inline bool csv_quick_decimal(const char *s, size_t n, double *out, bool *is_plain)
 {

@@ -237,8 +237,10 @@ static int out_publish(struct frame_out *o, struct err *err)
         err_errno(err, "sync %s", o->temp);
     else if (FAULT("frame.rename") || io->rename(o->temp, o->path) < 0)
         err_errno(err, "rename to %s", o->path);
+    else if (io_fsync_dir(slash ? dir : ".", err) < 0)
+        io->unlink(o->path); /* it may not be there after a crash: then it shall not be there now */
     else
-        rc = io_fsync_dir(slash ? dir : ".", err);
+        rc = 0;
     mem_free(dir);
     return rc;
 }
