@@ -27,9 +27,9 @@ static const struct conf_opt opts[] = {
       "make: where to write (-o; default NAME.csv, - = standard output)" },
     { "rows", CONF_I64, AT(rows), "0", 0, 100000000,
       "make: how many rows; 0 = the problem's own number" },
-    { "test-output", CONF_STR, AT(test_output), NULL, 0, 0,
+    { "test_output", CONF_STR, AT(test_output), NULL, 0, 0,
       "make: also write a second, independent table" },
-    { "test-rows", CONF_I64, AT(test_rows), "0", 0, 100000000, "make: its rows; 0 = as many" },
+    { "test_rows", CONF_I64, AT(test_rows), "0", 0, 100000000, "make: its rows; 0 = as many" },
     { "seed", CONF_I64, AT(seed), "1", 0, INT64_C(9007199254740992), "make: seed" },
     { "list", CONF_BOOL, AT(list), "false", 0, 0, "make: list the problems" },
 };

@@ -28,7 +28,7 @@ struct predict_opts {
 #define AT(f) offsetof(struct predict_opts, f)
 static const struct conf_opt predict_table[] = {
     { "output", CONF_STR, AT(output), "-", 0, 0, "where to write (-o); - = standard output" },
-    { "no-header", CONF_BOOL, AT(no_header), "false", 0, 0, "the table's first line is data" },
+    { "no_header", CONF_BOOL, AT(no_header), "false", 0, 0, "the table's first line is data" },
     { "json", CONF_BOOL, AT(json), "false", 0, 0, "print what the model is (no table needed)" },
 };
 #undef AT

@@ -118,7 +118,7 @@ static const struct conf_opt submit_table[] = {
     { "follow", CONF_BOOL, AT(follow), "false", 0, 0,
       "stay until the study ended and show its leaderboard" },
     { "output", CONF_STR, AT(output), NULL, 0, 0, "with --follow: save the best model here (-o)" },
-    { "load-if-exists", CONF_BOOL, AT(load_if_exists), "false", 0, 0,
+    { "load_if_exists", CONF_BOOL, AT(load_if_exists), "false", 0, 0,
       "a study of that name is not an error but the answer" },
 };
 #undef AT
