@@ -40,7 +40,8 @@ struct loop;
 
 /* Runs on_done(arg, ok) once this turn's transaction has been committed (ok) or has failed (not ok: answer 503, nothing
  * of the turn happened). Read-only requests need not wait. */
-void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *arg, bool ok, const struct err *err), void *arg);
+void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *arg, bool ok, const struct err *err),
+                      void *arg);
 /* One request = one savepoint: begin before the handler, end after it (keep on success, undo on failure). */
 int ctl_request_begin(struct ctl *ctl, struct err *err);
 int ctl_request_end(struct ctl *ctl, bool keep, struct err *err);
@@ -52,8 +53,10 @@ bool ctl_admits(const struct ctl *ctl);
 
 /* Who: role of a bearer token. */
 enum ctl_role { CTL_NOBODY, CTL_VIEWER, CTL_RUNNER, CTL_USER, CTL_ADMIN };
-int ctl_token_role(struct ctl *ctl, const char *token, enum ctl_role *role, char *name, size_t name_size, struct err *err);
-int ctl_token_new(struct ctl *ctl, const char *name, const char *role, json_t **out, struct err *err); /* the text is shown once */
+int ctl_token_role(struct ctl *ctl, const char *token, enum ctl_role *role, char *name,
+                   size_t name_size, struct err *err);
+int ctl_token_new(struct ctl *ctl, const char *name, const char *role, json_t **out,
+                  struct err *err); /* the text is shown once */
 int ctl_tokens(struct ctl *ctl, json_t **out, struct err *err);
 int ctl_token_revoke(struct ctl *ctl, int64_t id, struct err *err);
 /* One-time page links: made by serve and run, exchanged for a session cookie, once, within 10 minutes. */
@@ -62,38 +65,56 @@ int ctl_link_use(struct ctl *ctl, const char *code, char cookie[65], struct err 
 int ctl_cookie_role(struct ctl *ctl, const char *cookie, enum ctl_role *role, struct err *err);
 
 /* Studies. `ref` is an id in digits or a name. */
-int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, bool load_if_exists, json_t **out, struct err *err);
-int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit, json_t **out, struct err *err);
+int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, bool load_if_exists,
+                     json_t **out, struct err *err);
+int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
+                json_t **out, struct err *err);
 int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err);
 enum ctl_study_verb { CTL_PAUSE, CTL_RESUME, CTL_STOP, CTL_KILL, CTL_ARCHIVE, CTL_UNARCHIVE };
-int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, json_t **out, struct err *err);
-int ctl_study_patch(struct ctl *ctl, const char *ref, const json_t *patch, json_t **out, struct err *err); /* priority, raised budget */
-int ctl_study_delete(struct ctl *ctl, const char *ref, struct err *err); /* ERR_CONFLICT unless ended */
-int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out, struct err *err);
-int ctl_best_artifact(struct ctl *ctl, const char *ref, char sha256[SHA256_HEX], char *file_name, size_t size, struct err *err);
+int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, json_t **out,
+                  struct err *err);
+int ctl_study_patch(struct ctl *ctl, const char *ref, const json_t *patch, json_t **out,
+                    struct err *err); /* priority, raised budget */
+int ctl_study_delete(struct ctl *ctl, const char *ref,
+                     struct err *err); /* ERR_CONFLICT unless ended */
+int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out,
+                    struct err *err);
+int ctl_best_artifact(struct ctl *ctl, const char *ref, char sha256[SHA256_HEX], char *file_name,
+                      size_t size, struct err *err);
 
 /* Trials. */
-int ctl_trials(struct ctl *ctl, const char *ref, const char *state, const char *sort, int64_t after, int limit, json_t **out, struct err *err);
-int ctl_trial_get(struct ctl *ctl, int64_t id, json_t **out, struct err *err); /* config, reports, attempts, curve, info */
+int ctl_trials(struct ctl *ctl, const char *ref, const char *state, const char *sort, int64_t after,
+               int limit, json_t **out, struct err *err);
+int ctl_trial_get(struct ctl *ctl, int64_t id, json_t **out,
+                  struct err *err); /* config, reports, attempts, curve, info */
 int ctl_trial_kill(struct ctl *ctl, int64_t id, json_t **out, struct err *err);
 int ctl_trial_retry(struct ctl *ctl, int64_t id, json_t **out, struct err *err);
-int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, json_t **out, struct err *err);
+int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, json_t **out,
+                      struct err *err);
 int ctl_trial_logs(struct ctl *ctl, int64_t id, json_t **out, struct err *err); /* its journal */
 int ctl_trial_artifact(struct ctl *ctl, int64_t id, char sha256[SHA256_HEX], struct err *err);
 
 /* Data. */
-int ctl_blob_add(struct ctl *ctl, const char *sha256, int64_t bytes, const char *kind, struct err *err);
+int ctl_blob_add(struct ctl *ctl, const char *sha256, int64_t bytes, const char *kind,
+                 struct err *err);
 int ctl_blob_has(struct ctl *ctl, const char *sha256, int64_t *bytes, struct err *err); /* 1/0/-1 */
-int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size, struct err *err); /* ERR_NOTFOUND without a file */
+int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size,
+                  struct err *err); /* ERR_NOTFOUND without a file */
 /* Uploads (controller/upload.c over store/blob.h). id: 32 hex digits; a bad one is ERR_ARG. Parts are written at once.
  * commit hashes and fsyncs on the loop's pool; on_done is called exactly once, maybe before the call returns (no pool),
  * and only when the call returned 0; adding the blob's row is the caller's next step. */
 int ctl_upload_new(struct ctl *ctl, char id[33], struct err *err);
 int ctl_upload_size(struct ctl *ctl, const char *id, int64_t *size, struct err *err);
-int ctl_upload_write(struct ctl *ctl, const char *id, int64_t offset, const void *p, size_t n, struct err *err);
-int ctl_upload_commit(struct ctl *ctl, const char *id, const char *sha256, void (*on_done)(void *arg, int64_t bytes, const struct err *err), void *arg, struct err *err);
+int ctl_upload_write(struct ctl *ctl, const char *id, int64_t offset, const void *p, size_t n,
+                     struct err *err);
+int ctl_upload_commit(struct ctl *ctl, const char *id, const char *sha256,
+                      void (*on_done)(void *arg, int64_t bytes, const struct err *err), void *arg,
+                      struct err *err);
 int ctl_upload_drop(struct ctl *ctl, const char *id, struct err *err);
-int ctl_dataset_create(struct ctl *ctl, const json_t *body, json_t **out, struct err *err); /* {name, blob, file_name, columns}: starts the ingest task; same identity = the one there is */
+int ctl_dataset_create(
+    struct ctl *ctl, const json_t *body, json_t **out,
+    struct err *
+        err); /* {name, blob, file_name, columns}: starts the ingest task; same identity = the one there is */
 int ctl_datasets(struct ctl *ctl, json_t **out, struct err *err);
 int ctl_dataset_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err);
 int ctl_dataset_delete(struct ctl *ctl, const char *ref, struct err *err);
@@ -103,18 +124,27 @@ int ctl_dataset_delete(struct ctl *ctl, const char *ref, struct err *err);
  * goes away. A grant whose answer could not be sent is found again by (session, n) or requeued by the next renewal. */
 struct ctl_wait;
 int ctl_runner_hello(struct ctl *ctl, const json_t *body, json_t **out, struct err *err);
-int ctl_runner_lease(struct ctl *ctl, int64_t runner, const json_t *body, void (*on_grant)(void *arg, json_t *grant_new, const struct err *err), void *arg, struct ctl_wait **wait, struct err *err);
+int ctl_runner_lease(struct ctl *ctl, int64_t runner, const json_t *body,
+                     void (*on_grant)(void *arg, json_t *grant_new, const struct err *err),
+                     void *arg, struct ctl_wait **wait, struct err *err);
 void ctl_runner_lease_cancel(struct ctl *ctl, struct ctl_wait *wait);
-int ctl_runner_report(struct ctl *ctl, int64_t runner, const json_t *body, json_t **out, struct err *err);
+int ctl_runner_report(struct ctl *ctl, int64_t runner, const json_t *body, json_t **out,
+                      struct err *err);
 int ctl_runners(struct ctl *ctl, json_t **out, struct err *err);
-int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **out, struct err *err); /* drain | enable */
+int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **out,
+                   struct err *err); /* drain | enable */
 
 /* Events: journal rows as JSON {seq, at, study, trial, event, data}, and transient ones (progress) without seq. */
 struct ctl_sub;
-struct ctl_sub *ctl_subscribe(struct ctl *ctl, int64_t study, void (*on_event)(void *arg, int64_t seq, const char *event, const char *json), void *arg);
+struct ctl_sub *ctl_subscribe(struct ctl *ctl, int64_t study,
+                              void (*on_event)(void *arg, int64_t seq, const char *event,
+                                               const char *json),
+                              void *arg);
 void ctl_unsubscribe(struct ctl *ctl, struct ctl_sub *sub);
 /* Replays journal rows after `seq` (at most `limit`); more = there are more. */
-int ctl_events_since(struct ctl *ctl, int64_t study, int64_t seq, int limit, void (*on_event)(void *arg, int64_t seq, const char *event, const char *json), void *arg, bool *more, struct err *err);
+int ctl_events_since(struct ctl *ctl, int64_t study, int64_t seq, int limit,
+                     void (*on_event)(void *arg, int64_t seq, const char *event, const char *json),
+                     void *arg, bool *more, struct err *err);
 int64_t ctl_events_last(struct ctl *ctl);
 
 /* Service. */

@@ -263,6 +263,20 @@ int store_attempt_close(struct store *s, int64_t trial, int64_t fence, const cha
     return n == 1 ? 0 : -1;
 }
 
+int store_attempt_reopen(struct store *s, int64_t trial, int64_t fence, struct err *err)
+{
+    struct query q = query_open(s, SQL_ATTEMPT_REOPEN);
+    int n = 0;
+
+    query_i64(&q, ":trial", trial);
+    query_i64(&q, ":fence", fence);
+    n = query_run(&q, err);
+    if (n == 0)
+        err_set(err, ERR_NOTFOUND, "no attempt %lld of trial %lld", (long long)fence,
+                (long long)trial);
+    return n == 1 ? 0 : -1;
+}
+
 int store_attempt_each(struct store *s, int64_t trial,
                        int (*on_row)(void *arg, const struct attempt_row *row), void *arg,
                        struct err *err)

@@ -60,6 +60,8 @@ struct attempt_row {
 int store_attempt_open(struct store *s, const struct attempt_row *a, struct err *err);
 int store_attempt_close(struct store *s, int64_t trial, int64_t fence, const char *end_reason,
                         struct err *err);
+/* A lost trial was taken up again under the same fence (REJOIN): its attempt goes on. */
+int store_attempt_reopen(struct store *s, int64_t trial, int64_t fence, struct err *err);
 int store_attempt_each(struct store *s, int64_t trial,
                        int (*on_row)(void *arg, const struct attempt_row *row), void *arg,
                        struct err *err);

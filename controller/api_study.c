@@ -1,0 +1,427 @@
+/* api_study.c - the verbs on studies that web/ calls: create, list, show, act, patch, delete, leaderboard, best model.
+ * Each checks its input whole before it changes anything, changes rows, and lets study_settle draw the consequences. */
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/board.h"
+#include "controller/budget.h"
+#include "controller/dataset.h"
+#include "controller/finish.h"
+#include "controller/propose.h"
+#include "controller/show.h"
+#include "controller/trial_act.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PAGE_MAX = 1000, OWNER_MAX = 60, PRIORITY_MAX = 1000 };
+
+/* ---- create ---- */
+
+/* What can be said of space and enqueue before the task is known: families and parameters exist, values are legal. */
+static int space_check_early(const struct spec *spec, struct err *err)
+{
+    static const int tasks[] = { [TASK_AUTO] = FT_ANY,
+                                 [TASK_BINARY] = FT_BINARY,
+                                 [TASK_MULTICLASS] = FT_MULTICLASS,
+                                 [TASK_REGRESSION] = FT_REGRESSION };
+    struct study_space space;
+    struct config c;
+    char path[40];
+    json_t *v = NULL;
+    size_t i = 0;
+
+    if (study_space_build(&space, spec->space, tasks[spec->task], err) < 0)
+        return -1;
+    study_space_fini(&space);
+    json_array_foreach(spec->enqueue, i, v)
+    {
+        jsonx_path_at(path, sizeof path, "enqueue", i);
+        if (config_parse(&c, v, path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int name_make(struct ctl *ctl, struct spec *spec, const char *dataset, struct err *err)
+{
+    struct study_row old = { 0 };
+
+    for (int i = 1; !spec->name[0] && i < 100000; i++) {
+        char name[128];
+        int rc = 0;
+
+        (void)snprintf(name, sizeof name, "%.100s-%d", dataset, i);
+        rc = store_study_find(ctl->store, name, &old, err);
+        study_row_fini(&old);
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            str_copy(spec->name, sizeof spec->name, name);
+    }
+    return 0;
+}
+
+/* The study there is under this name: 1 = loaded and shown, 0 = none, -1. */
+static int load_existing(struct ctl *ctl, const struct spec *spec, bool load, json_t **out,
+                         struct err *err)
+{
+    struct study_row row = { 0 };
+    int rc = spec->name[0] ? store_study_find(ctl->store, spec->name, &row, err) : 0;
+
+    if (rc == 1 && !load)
+        rc = err_set(err, ERR_CONFLICT, "there is a study called %s already", spec->name);
+    if (rc == 1) {
+        struct study *st = study_by_id(ctl, row.id, err);
+        *out = st ? show_study(st, true, err) : NULL;
+        rc = *out ? 1 : -1;
+    }
+    study_row_fini(&row);
+    return rc;
+}
+
+static int insert(struct ctl *ctl, const struct spec *spec, const char *owner, int64_t dataset,
+                  int64_t *id, struct err *err)
+{
+    struct study_row row = { .seed = (int64_t)spec->seed,
+                             .priority = spec->priority,
+                             .dataset = dataset,
+                             .created_at = ctl_wall(ctl) };
+    json_t *json = spec_json_new(spec);
+    int rc = 0;
+
+    row.name = mem_strdup(spec->name);
+    row.owner = mem_strdup(owner ? owner : "");
+    row.spec = jsonx_dump(json);
+    row.numeric_sig = mem_strdup("");
+    json_decref(json);
+    rc = store_study_insert(ctl->store, &row, err);
+    *id = row.id;
+    study_row_fini(&row);
+    return rc;
+}
+
+static int datasets_of(struct ctl *ctl, struct spec *spec, int64_t *id, struct err *err)
+{
+    struct dataset_row train = { 0 }, test = { 0 };
+    int rc = dataset_for_spec(ctl, spec->dataset, spec->columns, "dataset", &train, err);
+
+    *id = train.id;
+    if (rc == 0 && spec->test_dataset[0]) {
+        rc = dataset_for_spec(ctl, spec->test_dataset, spec->columns, "test.dataset", &test, err);
+        if (rc == 0)
+            str_copy(spec->test_dataset, sizeof spec->test_dataset, test.name);
+    }
+    if (rc == 0)
+        rc = name_make(ctl, spec, train.name, err);
+    dataset_row_fini(&train);
+    dataset_row_fini(&test);
+    return rc;
+}
+
+/* A dataset that is ready tells at once whether the spec fits it: then a misfit is an error, not a failed study. */
+static int settle_new(struct study *st, struct err *err)
+{
+    ctl_touch(st->ctl, st);
+    if (study_settle(st, err) < 0)
+        return -1;
+    if (st->row.state == SS_FAILED)
+        return err_set(err, ERR_ARG, "%s",
+                       st->row.reason ? st->row.reason : "the study cannot run");
+    return 0;
+}
+
+int ctl_study_create(struct ctl *ctl, const json_t *json, const char *owner, bool load_if_exists,
+                     json_t **out, struct err *err)
+{
+    struct spec spec;
+    struct study *st = NULL;
+    int64_t dataset = 0, id = 0;
+    int rc = -1;
+
+    if (spec_parse(&spec, json, err) < 0)
+        return -1;
+    rc = load_existing(ctl, &spec, load_if_exists, out, err);
+    if (rc != 0) {
+        spec_fini(&spec);
+        return rc < 0 ? -1 : 0;
+    }
+    rc = -1;
+    if (propose_check_searchers(&spec, ctl->conf.dev, err) < 0 ||
+        space_check_early(&spec, err) < 0 || datasets_of(ctl, &spec, &dataset, err) < 0 ||
+        insert(ctl, &spec, owner, dataset, &id, err) < 0)
+        goto out;
+    st = study_load(ctl, id, err);
+    if (!st || settle_new(st, err) < 0)
+        goto out;
+    log_info("study.create study=%" PRId64 " name=%s dataset=%" PRId64 " deterministic=%d", id,
+             st->row.name, dataset, st->is_deterministic);
+    *out = show_study(st, true, err);
+    rc = *out ? 0 : -1;
+out:
+    spec_fini(&spec);
+    return rc;
+}
+
+/* ---- list, show ---- */
+
+struct list {
+    struct ctl *ctl;
+    json_t *out;
+    int64_t ids[PAGE_MAX + 1];
+    int n, limit;
+};
+
+static int on_study(void *arg, struct study_row *row)
+{
+    struct list *l = arg;
+
+    l->ids[l->n++] = row->id;
+    return 0;
+}
+
+int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
+                json_t **out, struct err *err)
+{
+    struct list *l = mem_zalloc(sizeof *l);
+    enum study_state only = SS_NONE;
+    int rc = -1;
+
+    l->limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
+    l->out = json_array();
+    if (state && state[0] && study_state_parse(state, &only, err) < 0)
+        goto out;
+    if (store_study_each(ctl->store, only ? 1u << only : 0, with_archived, after, l->limit + 1,
+                         on_study, l, err) < 0)
+        goto out;
+    for (int i = 0; i < MIN(l->n, l->limit); i++) {
+        struct study *st = study_by_id(ctl, l->ids[i], err);
+        json_t *o = st ? show_study(st, false, err) : NULL;
+        if (!o)
+            goto out;
+        json_array_append_new(l->out, o);
+        study_trim(ctl);
+    }
+    *out =
+        json_pack("{s:O, s:o}", "studies", l->out, "next",
+                  l->n > l->limit ? json_integer((json_int_t)l->ids[l->limit - 1]) : json_null());
+    rc = 0;
+out:
+    json_decref(l->out);
+    mem_free(l);
+    return rc;
+}
+
+int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err)
+{
+    struct study *st = study_by_ref(ctl, ref, err);
+
+    *out = st ? show_study(st, true, err) : NULL;
+    return *out ? 0 : -1;
+}
+
+/* ---- verbs ---- */
+
+static int act_pause(struct study *st, struct err *err)
+{
+    budget_clock_stop(st);
+    return study_move(st, SE_PAUSE, "paused by a user", NULL, err);
+}
+
+static int act_resume(struct study *st, struct err *err)
+{
+    if (st->row.state != SS_PAUSED)
+        return err_set(err, ERR_CONFLICT, "study %s is %s: cannot resume", st->row.name,
+                       study_state_name[st->row.state]);
+    if (st->row.started_at)
+        budget_clock_start(st);
+    return study_move(st, SE_RESUME, NULL, NULL, err);
+}
+
+static int act_stop(struct study *st, struct err *err)
+{
+    if (st->row.state == SS_FINISHING)
+        return 0; /* it is on its way */
+    if (st->row.state == SS_QUEUED || !st->problem.is_ready)
+        return finish_kill(st, err); /* there is nothing to make a model of */
+    return finish_begin(st, FINISH_BY_USER, true, err);
+}
+
+static int act_archive(struct study *st, bool on, struct err *err)
+{
+    if (!study_is_final(st->row.state))
+        return err_set(err, ERR_CONFLICT, "study %s is %s: only ended studies are archived",
+                       st->row.name, study_state_name[st->row.state]);
+    st->row.is_archived = on;
+    ctl_touch(st->ctl, st);
+    return store_study_update(st->ctl->store, &st->row, err);
+}
+
+int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, json_t **out,
+                  struct err *err)
+{
+    struct study *st = study_by_ref(ctl, ref, err);
+    int rc = -1;
+
+    if (!st)
+        return -1;
+    switch (verb) {
+    case CTL_PAUSE:
+        rc = act_pause(st, err);
+        break;
+    case CTL_RESUME:
+        rc = act_resume(st, err);
+        break;
+    case CTL_STOP:
+        rc = act_stop(st, err);
+        break;
+    case CTL_KILL:
+        rc = finish_kill(st, err);
+        break;
+    case CTL_ARCHIVE:
+    case CTL_UNARCHIVE:
+        rc = act_archive(st, verb == CTL_ARCHIVE, err);
+        break;
+    }
+    if (rc < 0 || study_settle(st, err) < 0)
+        return -1;
+    *out = show_study(st, true, err);
+    return *out ? 0 : -1;
+}
+
+/* ---- patch ---- */
+
+static int patch_budget(struct study *st, const json_t *budget, struct spec *to, struct err *err)
+{
+    static const char *const keys[] = { "time_ms", "trials" };
+
+    if (!budget)
+        return 0;
+    if (jsonx_only(budget, "budget", keys, ARRAY_LEN(keys), err) < 0 ||
+        jsonx_i64(budget, "budget", "time_ms", JSONX_OPTIONAL, 1, INT64_C(31622400000),
+                  &to->budget_time_ms, err) < 0 ||
+        jsonx_i64(budget, "budget", "trials", JSONX_OPTIONAL, 1, 1000000000, &to->budget_trials,
+                  err) < 0)
+        return -1;
+    if (st->is_deterministic != !to->budget_time_ms && st->is_deterministic)
+        return err_at(err, "budget.time_ms", "a deterministic study has no limit in time");
+    if (!st->spec.budget_time_ms != !to->budget_time_ms)
+        return err_at(err, "budget.time_ms", "the study has no limit in time");
+    if (!st->spec.budget_trials != !to->budget_trials)
+        return err_at(err, "budget.trials", "the study has no limit in trials");
+    if (to->budget_time_ms < st->spec.budget_time_ms || to->budget_trials < st->spec.budget_trials)
+        return err_at(err, "budget", "a budget can be raised, not lowered");
+    return 0;
+}
+
+int ctl_study_patch(struct ctl *ctl, const char *ref, const json_t *patch, json_t **out,
+                    struct err *err)
+{
+    static const char *const keys[] = { "priority", "budget" };
+    struct study *st = study_by_ref(ctl, ref, err);
+    int64_t priority = st ? st->row.priority : 0;
+    json_t *budget = NULL, *json = NULL;
+
+    if (!st || jsonx_only(patch, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
+        jsonx_i64(patch, NULL, "priority", JSONX_OPTIONAL, -PRIORITY_MAX, PRIORITY_MAX, &priority,
+                  err) < 0 ||
+        jsonx_obj(patch, NULL, "budget", JSONX_OPTIONAL, &budget, err) < 0)
+        return -1;
+    if (!study_is_open(st))
+        return err_set(err, ERR_CONFLICT, "study %s is %s: nothing can be changed", st->row.name,
+                       study_state_name[st->row.state]);
+    struct spec to = st->spec;
+    if (patch_budget(st, budget, &to, err) < 0)
+        return -1;
+    ctl_touch(ctl, st);
+    to.priority = (int)priority;
+    st->spec = to;
+    st->row.priority = priority;
+    json = spec_json_new(&st->spec);
+    mem_free(st->row.spec);
+    st->row.spec = jsonx_dump(json);
+    json_decref(json);
+    st->plan.is_filled = false; /* there may be room for more trials */
+    if (study_save(st, err) < 0 || study_settle(st, err) < 0)
+        return -1;
+    *out = show_study(st, true, err);
+    return *out ? 0 : -1;
+}
+
+int ctl_study_delete(struct ctl *ctl, const char *ref, struct err *err)
+{
+    struct study *st = study_by_ref(ctl, ref, err);
+
+    if (!st)
+        return -1;
+    if (!study_is_final(st->row.state))
+        return err_set(err, ERR_CONFLICT, "study %s is %s: stop or kill it first", st->row.name,
+                       study_state_name[st->row.state]);
+    int64_t id = st->row.id;
+    if (store_study_delete(ctl->store, id, err) < 0)
+        return -1;
+    log_info("study.delete study=%" PRId64 " name=%s", id, st->row.name);
+    study_drop(ctl, st); /* if the commit fails it is loaded again when somebody asks */
+    return 0;
+}
+
+/* ---- results ---- */
+
+int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out,
+                    struct err *err)
+{
+    struct study *st = study_by_ref(ctl, ref, err);
+    json_t *rows = NULL;
+
+    if (!st)
+        return -1;
+    if (offset < 0)
+        return err_at(err, "offset", "must not be below 0");
+    limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
+    rows = json_array();
+    for (int64_t i = offset; i < MIN(offset + limit, st->n_board); i++) {
+        struct trial_row row = { 0 };
+        int rc = trial_load(st, st->board[i], &row, err);
+
+        if (rc == 0)
+            json_array_append_new(rows, show_board_row(&row, i + 1));
+        trial_row_fini(&row);
+        if (rc < 0) {
+            json_decref(rows);
+            return -1;
+        }
+    }
+    bool ready = st->problem.is_ready;
+    *out = json_pack(
+        "{s:I, s:s, s:o, s:b, s:i, s:o}", "study", (json_int_t)st->row.id, "name", st->row.name,
+        "metric", ready ? json_string(st->problem.data.metric) : json_null(), "larger_is_better",
+        !ready || st->problem.metric->larger_is_better, "total", st->n_board, "rows", rows);
+    return 0;
+}
+
+int ctl_best_artifact(struct ctl *ctl, const char *ref, char sha256[SHA256_HEX], char *file_name,
+                      size_t size, struct err *err)
+{
+    struct study *st = study_by_ref(ctl, ref, err);
+    struct trial_row row = { 0 };
+    int64_t best = 0;
+
+    if (!st)
+        return -1;
+    (void)snprintf(file_name, size, "%s.assay", st->row.name);
+    if (st->row.artifact[0]) {
+        str_copy(sha256, SHA256_HEX, st->row.artifact);
+        return 0;
+    }
+    best = board_best_artifact(st);
+    if (!best)
+        return err_set(err, ERR_NOTFOUND, "study %s has no model yet", st->row.name);
+    int rc = trial_load(st, best, &row, err);
+    if (rc == 0)
+        str_copy(sha256, SHA256_HEX, row.artifact);
+    trial_row_fini(&row);
+    return rc;
+}

@@ -1,0 +1,119 @@
+/* board.c - the sorted board. The order is total (score in the metric's direction, then number), so it does not depend on
+ * the order in which trials ended; nor does the set of kept artifacts once all have ended, because a trial that belongs
+ * to the final best is among the best of every subset it was compared with. */
+#include "controller/board.h"
+
+#include "base/mem.h"
+#include "controller/trial_act.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool better(const struct study *st, double score_a, int64_t a, double score_b, int64_t b)
+{
+    double ga = study_gain(st, score_a), gb = study_gain(st, score_b);
+
+    return ga != gb ? ga > gb : a < b;
+}
+
+/* Where a trial stands or would stand. */
+static int place_of(const struct study *st, int64_t number, double score)
+{
+    int lo = 0, hi = st->n_board;
+
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        int64_t other = st->board[mid];
+        if (better(st, st->trials[other - 1].score, other, score, number))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+void board_add(struct study *st, int64_t number)
+{
+    const struct trial_mem *t = &st->trials[number - 1];
+
+    CHECK(t->state == TS_COMPLETED);
+    if (isnan(t->score))
+        return;
+    int at = place_of(st, number, t->score);
+    if (at < st->n_board && st->board[at] == number)
+        return;
+    CTL_GROW(st->board, st->n_board, st->cap_board);
+    memmove(st->board + at + 1, st->board + at, (size_t)(st->n_board - at) * sizeof *st->board);
+    st->board[at] = (int32_t)number;
+    st->n_board++;
+}
+
+void board_remove(struct study *st, int64_t number)
+{
+    int at = place_of(st, number, st->trials[number - 1].score);
+
+    if (at >= st->n_board || st->board[at] != number)
+        return;
+    st->n_board--;
+    memmove(st->board + at, st->board + at + 1, (size_t)(st->n_board - at) * sizeof *st->board);
+}
+
+/* How many kept trials of the family are better. The best three of a family always are among the kept: a trial is let go
+ * only when three better ones of its family are kept, and those stay until three better ones come. */
+static int better_in_family(const struct study *st, int64_t number, int family, double score)
+{
+    int n = 0;
+
+    for (int i = 0; i < st->n_kept; i++) {
+        const struct trial_mem *t = &st->trials[st->kept[i] - 1];
+        n += t->family == family && st->kept[i] != number &&
+             better(st, t->score, st->kept[i], score, number);
+    }
+    return n;
+}
+
+bool board_keeps(const struct study *st, int64_t number, int family, double score)
+{
+    return !isnan(score) && (place_of(st, number, score) < CTL_KEEP_BEST ||
+                             better_in_family(st, number, family, score) < CTL_KEEP_FAMILY);
+}
+
+int64_t board_best(const struct study *st)
+{
+    return st->n_board > 0 ? st->board[0] : 0;
+}
+
+int64_t board_best_artifact(const struct study *st)
+{
+    int64_t best = 0;
+
+    for (int i = 0; i < st->n_kept; i++) {
+        int64_t number = st->kept[i];
+        if (!best ||
+            better(st, st->trials[number - 1].score, number, st->trials[best - 1].score, best))
+            best = number;
+    }
+    return best;
+}
+
+int board_evict(struct study *st, struct err *err)
+{
+    for (int i = st->n_kept - 1; i >= 0; i--) {
+        int64_t number = st->kept[i];
+        struct trial_mem *t = &st->trials[number - 1];
+        struct trial_row row = { 0 };
+        int rc = 0;
+
+        if (board_keeps(st, number, t->family, t->score))
+            continue;
+        rc = trial_load(st, number, &row, err);
+        if (rc == 0) {
+            row.artifact[0] = '\0';
+            rc = trial_save(st, &row, err); /* takes it off the list */
+        }
+        trial_row_fini(&row);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}

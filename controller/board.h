@@ -1,0 +1,18 @@
+/* board.h - the leaderboard of a study: numbers of completed trials with a score, best first, ties by number. Kept sorted
+ * as trials end, so that a page of a board of 100,000 costs what a page of a small one does. */
+#ifndef CONTROLLER_BOARD_H
+#define CONTROLLER_BOARD_H
+
+#include "controller/study.h"
+
+void board_add(struct study *st, int64_t number);
+void board_remove(struct study *st, int64_t number);
+/* Would a trial of this number, family and score be among those whose artifacts are kept: the best 10 of the study or the
+ * best 3 of its family, among the completed ones? */
+bool board_keeps(const struct study *st, int64_t number, int family, double score);
+int64_t board_best(const struct study *st);          /* number or 0 */
+int64_t board_best_artifact(const struct study *st); /* the best one whose artifact is here, or 0 */
+/* Lets go of artifacts that fell out of what is kept. */
+int board_evict(struct study *st, struct err *err);
+
+#endif

@@ -1,0 +1,153 @@
+/* budget.c - time and trials of studies. Times are the controller's monotonic clock; what is stored is used_ms, every second
+ * of a study with a limit in time, so that a crash forgets at most a second of use. Time while the controller is down is
+ * not charged.
+ *
+ * reserve = max(1 s, 3%, 1.5 x what finishing costs), for budgets under 10 s max(300 ms, 10%), at most 40%. What finishing
+ * costs is measured: the longest time an artifact took to arrive, and after a holdout the refit, estimated from the best
+ * trial's own time. hard = the end less a fifth of the reserve (100 ms at least): what is not done by then is left out. */
+#include "controller/budget.h"
+
+#include "base/log.h"
+#include "controller/board.h"
+#include "controller/finish.h"
+#include "controller/probe.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { SAVE_MS = 1000, SHORT_BUDGET_MS = 10000 };
+
+void budget_clock_start(struct study *st)
+{
+    if (st->clock_from < 0)
+        st->clock_from = ctl_now(st->ctl);
+}
+
+void budget_clock_stop(struct study *st)
+{
+    st->used_base = budget_used(st);
+    st->clock_from = -1;
+    st->row.used_ms = st->used_base;
+}
+
+int64_t budget_used(const struct study *st)
+{
+    return st->used_base + (st->clock_from >= 0 ? ctl_now(st->ctl) - st->clock_from : 0);
+}
+
+int64_t budget_left(const struct study *st)
+{
+    return st->spec.budget_time_ms ? MAX(st->spec.budget_time_ms - budget_used(st), 0) : INT64_MAX;
+}
+
+int64_t budget_refit_ms(const struct study *st)
+{
+    const struct msg_data *d = &st->problem.data;
+    int64_t best = board_best(st);
+
+    if (!st->problem.is_ready || !d->holdout || st->problem.is_undecided || !best)
+        return 0;
+    return st->trials[best - 1].fit_us * d->folds / MAX(d->folds - 1, 1) / 1000;
+}
+
+int64_t budget_reserve(const struct study *st)
+{
+    int64_t budget = st->spec.budget_time_ms;
+    int64_t cost = (st->keep_ms + budget_refit_ms(st)) * 3 / 2;
+    int64_t floor_ms =
+        budget < SHORT_BUDGET_MS ? MAX(300, budget / 10) : MAX(1000, budget * 3 / 100);
+
+    return MIN(MAX(floor_ms, cost), budget * 2 / 5);
+}
+
+/* Monotonic time at which the budget is used up. */
+static int64_t end_ms(const struct study *st)
+{
+    if (!st->spec.budget_time_ms || st->clock_from < 0)
+        return INT64_MAX;
+    return st->clock_from + st->spec.budget_time_ms - st->used_base;
+}
+
+int64_t budget_cut_ms(const struct study *st)
+{
+    int64_t end = end_ms(st);
+
+    return end == INT64_MAX ? end : end - budget_reserve(st);
+}
+
+int64_t budget_hard_ms(const struct study *st)
+{
+    int64_t end = end_ms(st);
+
+    return end == INT64_MAX ? end : end - MAX(100, budget_reserve(st) / 5);
+}
+
+bool budget_allows_trial(const struct study *st)
+{
+    int64_t made = st->is_deterministic ? st->plan.next_number - 1 : st->n_trials;
+
+    return !st->spec.budget_trials || made < st->spec.budget_trials;
+}
+
+void budget_note_end(struct study *st, double score)
+{
+    const struct spec *s = &st->spec;
+
+    st->since_gain++;
+    if (!isnan(score) &&
+        (isnan(st->best_score) || study_gain(st, score) > study_gain(st, st->best_score))) {
+        st->best_score = score;
+        st->since_gain = 0;
+    }
+    if (s->has_stop_score && !isnan(st->best_score) &&
+        study_gain(st, st->best_score) >= study_gain(st, s->stop_score))
+        st->closing = "the score was reached";
+    if (s->stop_no_gain_trials && st->since_gain >= s->stop_no_gain_trials)
+        st->closing = "no gain in many trials";
+}
+
+/* ---- by the clock ---- */
+
+static int tick_one(struct study *st, int64_t now, struct err *err)
+{
+    struct ctl *ctl = st->ctl;
+
+    if (st->row.state == SS_RUNNING && now >= budget_cut_ms(st)) {
+        log_info("study.time_used study=%" PRId64 " used_ms=%" PRId64, st->row.id, budget_used(st));
+        if (finish_begin(st, "the time was used", false, err) < 0)
+            return -1;
+    }
+    if (st->row.state == SS_FINISHING || (st->row.state == SS_RUNNING && st->probe))
+        st->needs_settling = true;
+    if (st->spec.budget_time_ms && st->clock_from >= 0 && now - st->used_saved_ms >= SAVE_MS) {
+        ctl_touch(ctl, st);
+        return study_save(st, err);
+    }
+    return 0;
+}
+
+int budget_tick(struct ctl *ctl, struct err *err)
+{
+    int64_t now = ctl_now(ctl);
+
+    for (int i = 0; i < ctl->n_studies; i++) {
+        if (tick_one(ctl->studies[i], now, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int64_t budget_due(const struct ctl *ctl)
+{
+    int64_t due = INT64_MAX;
+
+    for (int i = 0; i < ctl->n_studies; i++) {
+        const struct study *st = ctl->studies[i];
+
+        if (st->row.state == SS_RUNNING)
+            due = MIN(due, MIN(budget_cut_ms(st), probe_due(st)));
+        else if (st->row.state == SS_FINISHING)
+            due = MIN(due, finish_due(st));
+    }
+    return due;
+}

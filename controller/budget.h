@@ -1,0 +1,26 @@
+/* budget.h - what a study may spend: time on its own clock (from the first lease, pauses left out), trials, and the rules
+ * that stop it early. The reserve at the end keeps room for finishing, so that the study ends inside its time. */
+#ifndef CONTROLLER_BUDGET_H
+#define CONTROLLER_BUDGET_H
+
+#include "controller/study.h"
+
+void budget_clock_start(struct study *st);
+void budget_clock_stop(struct study *st);
+int64_t budget_used(const struct study *st);    /* ms */
+int64_t budget_left(const struct study *st);    /* ms; INT64_MAX without a limit */
+int64_t budget_reserve(const struct study *st); /* ms kept for finishing */
+/* Monotonic times: no slice of a lane may end after cut; the study ends at hard whatever happens. INT64_MAX = none. */
+int64_t budget_cut_ms(const struct study *st);
+int64_t budget_hard_ms(const struct study *st);
+int64_t budget_refit_ms(
+    const struct study *st); /* estimate of refitting the best trial; 0 = nothing to refit */
+bool budget_allows_trial(const struct study *st); /* one more may be created */
+
+/* A trial ended with this score (NaN = none), in plan or arrival order: gain, stop score, no_gain_trials. */
+void budget_note_end(struct study *st, double score);
+
+int budget_tick(struct ctl *ctl, struct err *err);
+int64_t budget_due(const struct ctl *ctl);
+
+#endif

@@ -1,0 +1,28 @@
+/* conf.c - the table of assayd's options. A new option is one field in conf.h and one row here; everything else (file,
+ * environment, flags, --help, /config) follows from the row. main.c fills the struct, --dev and -n are flags like any. */
+#include "controller/conf.h"
+
+#define AT(field) offsetof(struct ctl_conf, field)
+
+/* clang-format off */
+const struct conf_opt ctl_opts[] = {
+    /* name          type              field             default           min   max        help */
+    { "data_dir",    CONF_STR,         AT(data_dir),     "assay-data",     0,    0,         "folder of the database and the blobs; made 0700" },
+    { "socket",      CONF_STR,         AT(socket),       NULL,             0,    0,         "Unix socket for local programs (default: sock in the data folder)" },
+    { "listen",      CONF_STR,         AT(listen),       "127.0.0.1:7878", 0,    0,         "TCP address; port 0 = any free; empty = none" },
+    { "no_tcp",      CONF_BOOL,        AT(no_tcp),       "false",          0,    0,         "no TCP listener" },
+    { "host_names",  CONF_STR,         AT(host_names),   NULL,             0,    0,         "further names that the Host header may hold, separated by commas" },
+    { "parent_fd",   CONF_I64,         AT(parent_fd),    "-1",             -1,   1 << 20,   "end when this inherited pipe closes" },
+    { "lease_ms",    CONF_I64,         AT(lease_ms),     "30000",          200,  600000,    "how long a runner may be silent before its trials are queued again" },
+    { "max_wait_ms", CONF_I64,         AT(max_wait_ms),  "60000",          0,    600000,    "longest long poll of a lease call" },
+    { "collect_ms",  CONF_DURATION_MS, AT(collect_ms),   "10m",            1000, 86400000,  "how often unused blobs are removed" },
+    { "checkpoint_ms", CONF_DURATION_MS, AT(checkpoint_ms), "60s",         1000, 86400000,  "how often the write-ahead log is folded into the database" },
+    { "blob_age_ms", CONF_DURATION_MS, AT(blob_age_ms),  "1h",             0,    864000000, "unused blobs younger than this stay" },
+    { "max_trials",  CONF_I64,         AT(max_trials),   "1000000",        1,    10000000,  "most trials of one study" },
+    { "max_connections", CONF_I64,     AT(max_connections), "4096",        8,    65536,     "further connections wait in the listener's queue" },
+    { "max_inflight", CONF_BYTES,      AT(max_inflight), "64MiB",          1 << 20, INT64_C(1) << 40, "bodies that are being read, all connections together" },
+    { "log_level",   CONF_STR,         AT(log_level),    "info",           0,    0,         "error, warn, info or debug; SIGUSR1 raises it by one" },
+    { "dev",         CONF_BOOL,        AT(dev),          "false",          0,    0,         "debug commands, test searchers and fault points" },
+};
+/* clang-format on */
+const size_t ctl_n_opts = ARRAY_LEN(ctl_opts);

@@ -1,0 +1,29 @@
+/* config.h - a configuration in its three forms: JSON text of a trial ({"family":"boost","learning_rate":0.1,...}, every
+ * parameter that is no free axis), one double per parameter of its family (ml/family.h), and a point of the study's space
+ * (search/space.h). */
+#ifndef CONTROLLER_CONFIG_H
+#define CONTROLLER_CONFIG_H
+
+#include "ml/family.h"
+#include "search/space.h"
+
+#include <jansson.h>
+
+struct config {
+    const struct family *family;
+    double params[FAMILY_MAX_PARAMS];
+};
+
+/* JSON to numbers: unknown family or parameter, wrong type, value outside what the family can do are errors with the path
+ * of the key below `path`. Parameters left out get the family's default; a free axis may not be given. */
+int config_parse(struct config *c, const json_t *json, const char *path, struct err *err);
+int config_parse_text(struct config *c, const char *text, struct err *err);
+char *config_text_new(
+    const struct config *c); /* sorted keys: equal configurations, equal text; mem_free */
+void config_hash(const char *text, char out[17]);
+
+/* Point to configuration (the point is legal) and back (-1: outside this space). */
+void config_from_point(struct config *c, const struct space *s, const double *point);
+int config_to_point(const struct config *c, const struct space *s, double *point, struct err *err);
+
+#endif

@@ -1,0 +1,301 @@
+/* ctl.c - the frame of everything: requests, turns, commits, what runs after them, and the timer of deadlines.
+ *
+ * A request (ctl_request_begin/_end) is a savepoint. When it is undone, or when the commit at the end of the turn fails,
+ * memory is made equal to the rows again by loading the touched studies, tasks and runners from the store: there is one
+ * way to build memory, and it is the one that a restart takes. Answers leave through ctl_after_commit only.
+ *
+ * The end of a turn, in this order: waiting lease calls are served (each in a request of its own), the transaction is
+ * committed, callbacks run, subscribers get the new journal rows, the timer is set to the next deadline. */
+#include "controller/ctl.h"
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/auth.h"
+#include "controller/budget.h"
+#include "controller/events.h"
+#include "controller/lease.h"
+#include "controller/recover.h"
+#include "controller/runner.h"
+#include "controller/study.h"
+#include "controller/task.h"
+#include "controller/wait.h"
+
+#include <inttypes.h>
+
+enum { BUSY_TURN_US = 20000, COMMIT_PATIENCE_MS = 1000, IDLE_TICK_MS = 1000, MIN_TICK_MS = 2 };
+
+int64_t ctl_now(const struct ctl *ctl)
+{
+    return clk_now_ms(ctl->clk);
+}
+
+int64_t ctl_wall(const struct ctl *ctl)
+{
+    return clk_wall_ms(ctl->clk);
+}
+
+struct loop *ctl_loop(struct ctl *ctl)
+{
+    return ctl->loop;
+}
+
+const char *ctl_data_dir(const struct ctl *ctl)
+{
+    return ctl->conf.data_dir;
+}
+
+bool ctl_admits(const struct ctl *ctl)
+{
+    bool commits = ctl->commit_failed_ms == INT64_MIN ||
+                   ctl_now(ctl) - ctl->commit_failed_ms >= COMMIT_PATIENCE_MS;
+
+    return commits && ctl->turn_avg_us <= BUSY_TURN_US && !ctl->is_stopping;
+}
+
+/* ---- requests ---- */
+
+void ctl_touch(struct ctl *ctl, struct study *st)
+{
+    CHECK(ctl->in_request);
+    st->touched_turn = ctl->turn_no;
+    st->touched_request = ctl->request_no;
+    st->needs_settling = true;
+    ctl->has_news = true;
+}
+
+void ctl_touch_tasks(struct ctl *ctl)
+{
+    CHECK(ctl->in_request);
+    ctl->tasks_turn = ctl->turn_no;
+    ctl->tasks_request = ctl->request_no;
+    ctl->has_news = true;
+}
+
+void ctl_touch_runners(struct ctl *ctl)
+{
+    CHECK(ctl->in_request);
+    ctl->runners_turn = ctl->turn_no;
+    ctl->runners_request = ctl->request_no;
+    ctl->has_news = true;
+}
+
+int ctl_request_begin(struct ctl *ctl, struct err *err)
+{
+    CHECK(!ctl->in_request);
+    if (!ctl->turn_start_us)
+        ctl->turn_start_us = clk_now_us(ctl->clk);
+    if (ctl->loop)
+        loop_turn_mark(ctl->loop);
+    if (FAULT("ctl.request"))
+        return err_set(err, ERR_IO, "fault: ctl.request");
+    if (savepoint_open(&ctl->request_sp, ctl->store, err) < 0)
+        return -1;
+    ctl->in_request = true;
+    ctl->request_no++;
+    ctl->stats.requests++;
+    return 0;
+}
+
+/* Memory becomes what the rows say. `by_turn`: everything this turn touched, else what this request touched. A study that
+ * cannot even be read is dropped from memory: the next call for it tries again. */
+static void reload_touched(struct ctl *ctl, bool by_turn)
+{
+    struct err err = { 0 };
+
+    for (int i = ctl->n_studies - 1; i >= 0; i--) {
+        struct study *st = ctl->studies[i];
+
+        if (by_turn ? st->touched_turn != ctl->turn_no : st->touched_request != ctl->request_no)
+            continue;
+        ctl->stats.reloads++;
+        if (study_reload(ctl, st, &err) < 0) {
+            log_error("study.reload study=%" PRId64 " err=\"%s\"", st->row.id, err.text);
+            study_drop(ctl, st);
+        }
+    }
+    if (by_turn ? ctl->tasks_turn == ctl->turn_no : ctl->tasks_request == ctl->request_no) {
+        if (task_load_all(ctl, &err) < 0)
+            log_error("task.reload err=\"%s\"", err.text);
+    }
+    if (by_turn ? ctl->runners_turn == ctl->turn_no : ctl->runners_request == ctl->request_no) {
+        if (runner_reload(ctl, &err) < 0)
+            log_error("runner.reload err=\"%s\"", err.text);
+    }
+    runner_forget_grants(ctl, by_turn);
+    ctl->has_news = true;
+}
+
+int ctl_request_end(struct ctl *ctl, bool keep, struct err *err)
+{
+    CHECK(ctl->in_request);
+    ctl->in_request = false;
+    if (keep && savepoint_keep(&ctl->request_sp, err) == 0)
+        return 0;
+    savepoint_undo(&ctl->request_sp);
+    ctl->stats.requests_undone++;
+    reload_touched(ctl, false);
+    return keep ? -1 : 0;
+}
+
+/* ---- turns ---- */
+
+void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *arg, bool ok, const struct err *err),
+                      void *arg)
+{
+    CTL_GROW(ctl->after, ctl->n_after, ctl->cap_after);
+    ctl->after[ctl->n_after++] = (struct after_commit){ on_done, arg };
+    if (ctl->loop)
+        loop_turn_mark(ctl->loop);
+}
+
+static bool commit(struct ctl *ctl, struct err *err)
+{
+    int rc = FAULT("ctl.commit") ? err_set(err, ERR_IO, "fault: ctl.commit")
+                                 : store_turn_commit(ctl->store, err);
+
+    if (rc == 0) {
+        ctl->stats.commits++;
+        return true;
+    }
+    log_error("ctl.commit err=\"%s\"", err->text);
+    store_turn_rollback(ctl->store);
+    ctl->commit_failed_ms = ctl_now(ctl);
+    ctl->stats.commit_failures++;
+    reload_touched(ctl, true);
+    return false;
+}
+
+static void run_after(struct ctl *ctl, bool ok, const struct err *err)
+{
+    struct after_commit *list = ctl->after;
+    int n = ctl->n_after;
+
+    /* What a callback adds belongs to the next turn. */
+    ctl->after = NULL;
+    ctl->n_after = ctl->cap_after = 0;
+    for (int i = 0; i < n; i++)
+        list[i].on_done(list[i].arg, ok, ok ? NULL : err);
+    mem_free(list);
+}
+
+static void arm_timer(struct ctl *ctl)
+{
+    int64_t now = ctl_now(ctl), due = now + IDLE_TICK_MS;
+
+    if (!ctl->timer)
+        return;
+    due = MIN(due, lease_due(ctl));
+    due = MIN(due, wait_due(ctl));
+    due = MIN(due, budget_due(ctl));
+    if (ctl->commit_failed_ms != INT64_MIN)
+        due = MAX(due, MIN(ctl->commit_failed_ms + COMMIT_PATIENCE_MS, now + COMMIT_PATIENCE_MS));
+    loop_timer_again(ctl->timer, MAX(due - now, MIN_TICK_MS));
+}
+
+void ctl_turn_end(struct ctl *ctl)
+{
+    struct err err = { 0 };
+    int64_t worked = 0;
+
+    CHECK(!ctl->in_request);
+    wait_serve(ctl);
+    if (ctl->turn_start_us) {
+        worked = clk_now_us(ctl->clk) - ctl->turn_start_us;
+        ctl->turn_avg_us += (worked - ctl->turn_avg_us) / 8;
+    }
+    bool ok = commit(ctl, &err);
+    ctl->turn_no++;
+    ctl->turn_start_us = 0;
+    run_after(ctl, ok, &err);
+    events_flush(ctl);
+    study_trim(ctl);
+    arm_timer(ctl);
+}
+
+void ctl_tick(struct ctl *ctl)
+{
+    struct err err = { 0 };
+
+    if (ctl_request_begin(ctl, &err) < 0) {
+        log_error("ctl.tick err=\"%s\"", err.text);
+        return;
+    }
+    bool ok = lease_expire(ctl, &err) == 0 && budget_tick(ctl, &err) == 0 &&
+              runner_tick(ctl, &err) == 0 && study_settle_all(ctl, &err) == 0;
+    if (!ok)
+        log_error("ctl.tick err=\"%s\"", err.text);
+    if (ctl_request_end(ctl, ok, &err) < 0)
+        log_error("ctl.tick err=\"%s\"", err.text);
+    wait_tick(ctl);
+}
+
+static void on_tick(void *arg)
+{
+    ctl_tick(arg);
+}
+
+static void on_turn_end(void *arg)
+{
+    ctl_turn_end(arg);
+}
+
+/* ---- life ---- */
+
+struct ctl *ctl_new(const struct ctl_conf *conf, struct clk *clk, struct loop *loop,
+                    struct err *err)
+{
+    struct ctl *ctl = mem_zalloc(sizeof *ctl);
+
+    ctl->conf = *conf;
+    ctl->clk = clk;
+    ctl->loop = loop;
+    ctl->turn_no = 1;
+    ctl->commit_failed_ms = INT64_MIN;
+    ctl->started_ms = clk_now_ms(clk);
+    ctl->auth = auth_new();
+    ctl->store = store_open(conf->data_dir, NULL, clk, err);
+    if (!ctl->store || recover_all(ctl, err) < 0)
+        goto fail;
+    if (loop) {
+        loop_turn_hook(loop, on_turn_end, ctl);
+        ctl->timer = loop_timer_new(loop, 1, 0, on_tick, ctl);
+    }
+    return ctl;
+fail:
+    ctl_free(ctl);
+    return NULL;
+}
+
+void ctl_stop(struct ctl *ctl)
+{
+    ctl->is_stopping = true;
+    wait_end_all(ctl);
+}
+
+void ctl_free(struct ctl *ctl)
+{
+    if (!ctl)
+        return;
+    wait_free_all(ctl);
+    events_free_all(ctl);
+    while (ctl->n_studies > 0)
+        study_drop(ctl, ctl->studies[0]);
+    task_free_all(ctl);
+    runner_free_all(ctl);
+    if (ctl->timer)
+        loop_timer_free(ctl->timer);
+    if (ctl->loop)
+        loop_turn_hook(ctl->loop, NULL, NULL);
+    auth_free(ctl->auth);
+    if (ctl->store) {
+        store_turn_rollback(ctl->store);
+        store_close(ctl->store);
+    }
+    mem_free(ctl->studies);
+    mem_free(ctl->runners);
+    mem_free(ctl->tasks);
+    mem_free(ctl->leases);
+    mem_free(ctl->after);
+    mem_free(ctl);
+}

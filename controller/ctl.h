@@ -1,0 +1,96 @@
+/* ctl.h - the controller itself, private to controller/: one struct with everything that lives as long as the process, and
+ * the frame of requests and turns around it.
+ *
+ * A request is a savepoint; a turn of the loop commits once. Memory follows the rows: a study that a request touched is
+ * loaded again from its rows when that request is undone or when the turn's commit fails (ctl_touch says which). No file
+ * but ctl.c begins, commits or rolls back. One thread, the loop's. */
+#ifndef CONTROLLER_CTL_H
+#define CONTROLLER_CTL_H
+
+#include "base/clk.h"
+#include "base/loop.h"
+#include "controller/api.h"
+#include "controller/conf.h"
+#include "proto/msg.h"
+#include "store/store.h"
+
+struct study;
+struct runner;
+struct task;
+struct lease;
+
+struct after_commit {
+    void (*on_done)(void *arg, bool ok, const struct err *err);
+    void *arg;
+};
+
+/* Counters since the start, for /metrics; names in stats.c. */
+struct ctl_stats {
+    int64_t requests, requests_undone, commits, commit_failures, grants, grant_lanes, reports,
+        events, stale, rejoined, lost, expired, quarantined, waits_served, waits_timed_out,
+        completed, failed, pruned, cancelled, reloads;
+};
+
+struct ctl {
+    struct store *store;  /* owned */
+    struct loop *loop;    /* borrowed */
+    struct clk *clk;      /* borrowed */
+    struct ctl_conf conf; /* its strings are borrowed */
+
+    struct study *
+        *studies; /* every unfinished one, and a few ended ones that were asked for; owned */
+    int n_studies, cap_studies;
+    struct runner **runners; /* owned */
+    int n_runners, cap_runners;
+    struct task **tasks; /* open ones, by id; owned */
+    int n_tasks, cap_tasks;
+    struct lease *leases; /* of lanes and of tasks, in no order */
+    int n_leases, cap_leases;
+    struct ctl_wait *waits; /* long polls, oldest first */
+    struct ctl_sub *subs;
+    struct after_commit *after; /* of this turn */
+    int n_after, cap_after;
+
+    struct savepoint request_sp; /* of the request that runs; requests do not nest */
+    int64_t turn_no, request_no, group_no;
+    int64_t tasks_turn, tasks_request, runners_turn, runners_request; /* who changed them last */
+    bool in_request, is_stopping, has_news; /* has_news: a waiting lease call may find work now */
+    int64_t events_sent;                    /* journal sequence delivered to subscribers */
+    int64_t turn_start_us;                  /* 0 = the turn has done nothing yet */
+    int64_t turn_avg_us;                    /* moving average of a turn's work without its commit */
+    int64_t commit_failed_ms;               /* when the last commit failed; INT64_MIN = never */
+    int64_t started_ms;
+    struct loop_timer *
+        timer; /* armed to the next deadline at the end of each turn; NULL in tests without a loop */
+    struct auth *auth;
+    struct ctl_stats stats;
+};
+
+/* Opens the data folder and loads what is unfinished (recover.c). conf's strings must outlive the controller. */
+struct ctl *ctl_new(const struct ctl_conf *conf, struct clk *clk, struct loop *loop,
+                    struct err *err);
+void ctl_free(struct ctl *ctl); /* commits nothing: the turn's end did */
+/* Graceful stop: grants no more, waiting lease calls are answered "none"; reports still pass. */
+void ctl_stop(struct ctl *ctl);
+
+/* Everything that is due by the clock: expired leases, ends of budgets, long polls that waited long enough. One request. */
+void ctl_tick(struct ctl *ctl);
+/* The end of a turn: waiting leases are served, the turn is committed, the answers go out. */
+void ctl_turn_end(struct ctl *ctl);
+
+/* Memory of this study no longer equals its committed rows. Call before the first change of a request. */
+void ctl_touch(struct ctl *ctl, struct study *st);
+void ctl_touch_tasks(struct ctl *ctl);   /* the same for all open tasks */
+void ctl_touch_runners(struct ctl *ctl); /* and for what is stored of runners */
+int64_t ctl_now(const struct ctl *ctl);  /* monotonic ms */
+int64_t ctl_wall(const struct ctl *ctl); /* wall ms */
+
+#define CTL_GROW(array, n, cap)                                             \
+    do {                                                                    \
+        if ((n) == (cap)) {                                                 \
+            (cap) = (cap) ? (cap)*2 : 8;                                    \
+            (array) = mem_resize((array), (size_t)(cap) * sizeof *(array)); \
+        }                                                                   \
+    } while (0)
+
+#endif

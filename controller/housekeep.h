@@ -1,0 +1,12 @@
+/* housekeep.h - what must be done now and then, called by main.c's timers. */
+#ifndef CONTROLLER_HOUSEKEEP_H
+#define CONTROLLER_HOUSEKEEP_H
+
+#include "controller/ctl.h"
+
+void housekeep_collect(
+    struct ctl *ctl); /* unused blobs, old idempotency keys; a request of its own */
+void housekeep_checkpoint(
+    struct ctl *ctl); /* folds the write-ahead log into the database, on the pool */
+
+#endif

@@ -1,0 +1,368 @@
+/* lane.c - rung, final, complete, paused, checkpoint, failed: one function each.
+ *
+ * At a rung a deterministic study answers `pause` unless its plan has decided already; others ask the scheduler now. At the
+ * top the answer is `keep` for trials among the best, whose artifact the worker then uploads, and `drop` for the others,
+ * which are completed by that very answer. A group that crashed is told apart from a lane that crashed alone: its lanes go
+ * out again in halves, and only a lane that crashed alone twice has failed by its configuration. */
+#include "controller/lane.h"
+
+#include "base/fault.h"
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/board.h"
+#include "controller/lease.h"
+#include "controller/live.h"
+#include "controller/plan.h"
+#include "controller/probe.h"
+#include "controller/runner.h"
+#include "controller/trial_act.h"
+#include "store/blob.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DETAIL_KEPT = 64 << 10, FAILURE_TEXT = 1000, CRASHES_ALONE_MAX = 2 };
+
+/* ---- refusing ---- */
+
+/* The trial goes back to the queue: 0, or -1. */
+static int requeue(struct study *st, struct trial_row *row, enum trial_reason reason,
+                   const char *end_reason, struct err *err)
+{
+    row->reason = reason;
+    json_t *data = json_pack("{s:s}", "reason", end_reason);
+    return trial_move(st, row, TE_LOST, data, end_reason, err) < 0 ? -1 : 0;
+}
+
+static int refuse(struct study *st, struct trial_row *row, const struct msg_event *e,
+                  const char *why, struct msg_reply *reply, struct err *err)
+{
+    const struct lease *l = lease_find(st->ctl, false, row->id);
+
+    log_warn("lane.refused trial=%" PRId64 " fence=%" PRId64 " type=%s why=\"%s\"", row->id,
+             row->fence, msg_type_name[e->type], why);
+    reply->action = MSG_STALE;
+    mem_free(row->msg_answer);
+    row->msg_answer = mem_strdup("{\"action\":\"stale\",\"to\":0}"); /* for a repeat */
+    if (l && runner_failed(st->ctl, l->runner, l->device, row->id, err) < 0)
+        return -1;
+    return requeue(st, row, TR_DEVICE, "refused", err);
+}
+
+/* 1, 0 = nobody uploaded it, -1. */
+static int has_blob(struct study *st, const char *sha256, struct err *err)
+{
+    int64_t bytes = 0;
+
+    return sha256[0] ? store_blob_has(st->ctl->store, sha256, &bytes, err) : 0;
+}
+
+/* ---- rungs ---- */
+
+static int report_add(struct study *st, struct trial_row *row, const struct msg_event *e,
+                      struct err *err)
+{
+    if (store_report_add(st->ctl->store, row->id, e->level, e->value, e->se, err) < 0)
+        return -1;
+    row->level = e->level;
+    row->score = e->value;
+    row->score_se = e->se;
+    return trial_save(st, row, err);
+}
+
+/* What the trial is to do now, after its report at this level. */
+static int rung_decide(struct study *st, struct trial_row *row, const struct msg_event *e,
+                       bool is_new, struct sched_decision *d, struct err *err)
+{
+    *d = (struct sched_decision){ SCHED_PAUSE, 0 };
+    if (!study_is_open(st)) {
+        d->action = SCHED_STOP;
+        return 0;
+    }
+    if (st->is_deterministic) {
+        int rc = plan_decision(st, row->number, e->level, d, err);
+
+        if (rc == 0)
+            d->action = SCHED_PAUSE; /* the plan is not there yet */
+        return rc < 0 ? -1 : 0;
+    }
+    return is_new ? live_rung(st, row->number, e->level, e->value, d, err) : 0;
+}
+
+static int on_rung(struct study *st, struct trial_row *row, const struct msg_event *e,
+                   struct msg_reply *reply, struct err *err)
+{
+    struct sched_decision d = { SCHED_PAUSE, 0 };
+    bool is_new = e->level > row->level;
+    int64_t seq = row->msg_seq, number = row->number;
+
+    if (e->level < 1 || e->level >= row->max_level || e->level > row->run_to)
+        return refuse(st, row, e, "a rung beyond its leave", reply, err);
+    if (is_new && report_add(st, row, e, err) < 0)
+        return -1;
+    if (e->level < row->run_to) { /* decided before it was lost */
+        reply->action = MSG_RUN_TO;
+        reply->to = row->run_to;
+        return 1;
+    }
+    if (rung_decide(st, row, e, is_new, &d, err) < 0)
+        return -1;
+    /* The decision may have changed the row: pruned, or leave to go on. */
+    trial_row_fini(row);
+    if (trial_load(st, number, row, err) < 0)
+        return -1;
+    row->msg_seq = seq;
+    if (d.action == SCHED_RUN_TO) {
+        row->run_to = MAX(row->run_to, d.to);
+        reply->action = MSG_RUN_TO;
+        reply->to = row->run_to;
+    } else if (d.action == SCHED_PAUSE) {
+        reply->action = MSG_PAUSE;
+    } else {
+        reply->action = MSG_STOP;
+        row->reason = TR_STOPPED;
+        if (row->state == TS_RUNNING && trial_move(st, row, TE_PRUNE, NULL, "stopped", err) < 0)
+            return -1;
+    }
+    return 1;
+}
+
+static int on_paused(struct study *st, struct trial_row *row, const struct msg_event *e,
+                     struct msg_reply *reply, struct err *err)
+{
+    int rc = has_blob(st, e->blob, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || e->level < 1 || e->level > row->level)
+        return refuse(st, row, e, "a pause without its checkpoint", reply, err);
+    str_copy(row->checkpoint, sizeof row->checkpoint, e->blob);
+    row->checkpoint_level = e->level;
+    reply->action = MSG_OK;
+    if (trial_move(st, row, TE_PAUSE, json_pack("{s:i}", "level", e->level), NULL, err) < 0)
+        return -1;
+    if (row->run_to <= row->level)
+        return 1;
+    /* Somebody decided to go on while it was on its way. */
+    row->reason = TR_NONE;
+    json_t *data = json_pack("{s:i}", "to", row->run_to);
+    return trial_move(st, row, TE_PROMOTE, data, NULL, err) < 0 ? -1 : 1;
+}
+
+static int on_checkpoint(struct study *st, struct trial_row *row, const struct msg_event *e,
+                         struct msg_reply *reply, struct err *err)
+{
+    int rc = has_blob(st, e->blob, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || e->level < 0 || e->level > row->run_to)
+        return refuse(st, row, e, "a checkpoint nobody uploaded", reply, err);
+    str_copy(row->checkpoint, sizeof row->checkpoint, e->blob);
+    row->checkpoint_level = e->level;
+    reply->action = MSG_OK;
+    return 1;
+}
+
+/* ---- the end ---- */
+
+static void info_add_detail(json_t *info, const char *detail)
+{
+    static const char *const keys[] = { "free", "steps", "curve", "engine" };
+    json_t *o = NULL;
+
+    if (!detail || strlen(detail) > DETAIL_KEPT)
+        return;
+    o = jsonx_load(detail, strlen(detail), "detail", NULL);
+    for (size_t i = 0; json_is_object(o) && i < ARRAY_LEN(keys); i++) {
+        json_t *v = json_object_get(o, keys[i]);
+        if (v)
+            json_object_set(info, keys[i], v);
+    }
+    json_decref(o);
+}
+
+static void take_final(struct study *st, struct trial_row *row, const struct msg_event *e)
+{
+    const struct lease *l = lease_find(st->ctl, false, row->id);
+    json_t *info = trial_info(row);
+
+    row->level = MAX(row->level, e->level);
+    row->score = e->value;
+    row->score_se = e->se;
+    row->select_value = e->select_value;
+    row->test_score = e->test_value;
+    row->test_se = e->test_se;
+    json_object_set_new(info, "fit_us", json_integer((json_int_t)e->fit_us));
+    json_object_set_new(info, "predict_ns_row", json_integer((json_int_t)e->predict_ns_row));
+    json_object_set_new(info, "model_bytes", json_integer((json_int_t)e->model_bytes));
+    json_object_set_new(info, "work_units", json_integer((json_int_t)e->work_units));
+    json_object_set_new(info, "peak_bytes", json_integer((json_int_t)e->peak_bytes));
+    json_object_set_new(info, "cut", json_boolean(e->cut));
+    if (l) {
+        json_object_set_new(info, "runner", json_integer((json_int_t)l->runner));
+        json_object_set_new(info, "device", json_string(l->device));
+    }
+    info_add_detail(info, e->detail);
+    trial_info_set(row, info);
+}
+
+static json_t *final_data(const struct trial_row *row)
+{
+    return json_pack("{s:o, s:o, s:s}", "score", jsonx_real(row->score), "se",
+                     jsonx_real(row->score_se), "family", row->family);
+}
+
+static int fail_with(struct study *st, struct trial_row *row, enum trial_event ev,
+                     enum trial_reason reason, const char *detail, struct err *err)
+{
+    char text[FAILURE_TEXT];
+
+    row->reason = reason;
+    mem_free(row->detail);
+    row->detail = NULL;
+    if (detail && detail[0]) {
+        str_copy(text, sizeof text, detail);
+        row->detail = mem_strdup(text);
+    }
+    json_t *data =
+        json_pack("{s:s, s:s?}", "reason", trial_reason_name[reason], "detail", row->detail);
+    return trial_move(st, row, ev, data, trial_reason_name[reason], err) < 0 ? -1 : 1;
+}
+
+/* The probe has answered: 1 = an ordinary final of a holdout study, 0 = back to the queue, -1. */
+static int probe_final(struct study *st, struct trial_row *row, const struct msg_event *e,
+                       struct msg_reply *reply, struct err *err)
+{
+    if (st->problem.is_undecided && probe_decide(st, e->cut ? 0 : e->fit_us, err) < 0)
+        return -1;
+    if (st->problem.data.holdout && !e->cut)
+        return 1;
+    reply->action = MSG_STOP;
+    return requeue(st, row, TR_NONE, "probe", err);
+}
+
+static int on_final(struct study *st, struct trial_row *row, const struct msg_event *e,
+                    struct msg_reply *reply, struct err *err)
+{
+    struct lease *l = lease_find(st->ctl, false, row->id);
+
+    if (e->level < 0 || e->level > row->max_level || (!e->cut && e->level > row->run_to))
+        return refuse(st, row, e, "a level beyond its leave", reply, err);
+    if (l)
+        runner_worked(st->ctl, l->runner, l->device);
+    if (l && l->is_probe) {
+        int rc = probe_final(st, row, e, reply, err);
+        if (rc <= 0)
+            return rc < 0 ? -1 : 1;
+    }
+    if (!isfinite(e->value)) {
+        reply->action = MSG_DROP;
+        return fail_with(st, row, TE_FAIL, TR_INVALID,
+                         e->detail && e->detail[0] ? e->detail : "it has no score", err);
+    }
+    take_final(st, row, e);
+    if (board_keeps(st, row->number, trial_mem(st, row->number)->family, row->score)) {
+        reply->action = MSG_KEEP;
+        if (l)
+            l->kept_ms = ctl_now(st->ctl);
+        return 1;
+    }
+    reply->action = MSG_DROP;
+    return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
+}
+
+static int on_complete(struct study *st, struct trial_row *row, const struct msg_event *e,
+                       struct msg_reply *reply, struct err *err)
+{
+    const struct lease *l = lease_find(st->ctl, false, row->id);
+    int rc = has_blob(st, e->blob, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || !row->msg_answer || !strstr(row->msg_answer, "\"keep\""))
+        return refuse(st, row, e, "a completion that nobody asked for", reply, err);
+    if (l && l->kept_ms)
+        st->keep_ms = MAX(st->keep_ms, ctl_now(st->ctl) - l->kept_ms);
+    str_copy(row->artifact, sizeof row->artifact, e->blob);
+    reply->action = MSG_OK;
+    return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
+}
+
+/* A worker died with this lane in it. */
+static int on_crash(struct study *st, struct trial_row *row, const struct lease *l,
+                    const char *detail, struct err *err)
+{
+    if (l->group_size > 1) {
+        int half = (l->group_size + 1) / 2;
+
+        if (requeue(st, row, TR_WORKER_DIED, "worker_died", err) < 0)
+            return -1;
+        trial_mem(st, row->number)->max_group = (int16_t)half;
+        return 1;
+    }
+    row->crashes_alone++;
+    if (row->crashes_alone >= CRASHES_ALONE_MAX)
+        return fail_with(st, row, TE_FAIL, TR_CRASHED_ALONE, detail, err);
+    if (requeue(st, row, TR_WORKER_DIED, "worker_died", err) < 0)
+        return -1;
+    trial_mem(st, row->number)->max_group = 1;
+    return 1;
+}
+
+static int on_failed(struct study *st, struct trial_row *row, const struct msg_event *e,
+                     struct msg_reply *reply, struct err *err)
+{
+    struct lease *found = lease_find(st->ctl, false, row->id), l = { .group_size = 1 };
+
+    if (found)
+        l = *found;
+    reply->action = MSG_OK;
+    if (l.is_probe) {
+        if (st->problem.is_undecided && probe_decide(st, 0, err) < 0)
+            return -1;
+        if (e->reason == TR_BUDGET || e->reason == TR_TIME)
+            return requeue(st, row, TR_NONE, "probe", err) < 0 ? -1 : 1;
+    }
+    if (trial_reason_is_machine(e->reason)) {
+        if (e->reason != TR_DRAINED && runner_failed(st->ctl, l.runner, l.device, row->id, err) < 0)
+            return -1;
+        if (e->reason == TR_WORKER_DIED)
+            return on_crash(st, row, &l, e->detail, err);
+        return requeue(st, row, e->reason, trial_reason_name[e->reason], err) < 0 ? -1 : 1;
+    }
+    if (e->reason == TR_BUDGET || e->reason == TR_USER || e->reason == TR_STOPPED)
+        return fail_with(st, row, TE_CANCEL, e->reason, e->detail, err);
+    if (l.runner)
+        runner_worked(st->ctl, l.runner, l.device);
+    return fail_with(st, row, TE_FAIL, e->reason == TR_NONE ? TR_INVALID : e->reason, e->detail,
+                     err);
+}
+
+int lane_event(struct study *st, struct trial_row *row, const struct msg_event *e,
+               struct msg_reply *reply, struct err *err)
+{
+    CHECK(row->state == TS_RUNNING && row->msg_seq == e->seq && row->fence == e->fence);
+    if (FAULT("lane.event"))
+        return err_set(err, ERR_IO, "fault: lane.event");
+    switch (e->type) {
+    case MSG_RUNG:
+        return on_rung(st, row, e, reply, err);
+    case MSG_FINAL:
+        return on_final(st, row, e, reply, err);
+    case MSG_COMPLETE:
+        return on_complete(st, row, e, reply, err);
+    case MSG_PAUSED:
+        return on_paused(st, row, e, reply, err);
+    case MSG_CHECKPOINT:
+        return on_checkpoint(st, row, e, reply, err);
+    case MSG_FAILED:
+        return on_failed(st, row, e, reply, err);
+    default:
+        return refuse(st, row, e, "no message of a lane", reply, err);
+    }
+}

@@ -1,0 +1,310 @@
+/* main.c - assayd: reads its options, wires loop, controller and web server, and ends gracefully.
+ *
+ * SIGTERM, SIGINT, or the end of the parent's pipe (--parent-fd): no new connections, waiting lease calls are answered, what
+ * was done is committed, then everything closes. SIGUSR1 raises the log level by one (and after debug starts over at warn);
+ * SIGHUP reads the configuration again and takes over what may change while running. -n only checks the configuration. */
+#include "base/clk.h"
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/auth.h"
+#include "controller/ctl.h"
+#include "controller/housekeep.h"
+#include "web/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int controller_main(int argc, char **argv);
+
+enum { LINGER_MS = 200, POOL_THREADS = 2, EXIT_OK_ = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct daemon {
+    struct ctl_conf conf;
+    const char *conf_path; /* NULL = none */
+    int argc;
+    char **argv; /* flags only */
+    bool check_only;
+    struct clk clk;
+    struct loop *loop;
+    struct ctl *ctl;
+    struct web *web;
+    struct loop_watch *parent;
+    struct loop_timer *collect, *checkpoint, *linger;
+};
+
+/* ---- options ---- */
+
+static void usage(FILE *out)
+{
+    fprintf(out, "usage: assayd [options]\n\n"
+                 "The controller: studies, runners, the REST API and the page.\n\n"
+                 "  --config FILE            options as lines `name: value`\n"
+                 "  -n                       check the configuration and end\n"
+                 "  --help                   this text\n");
+    conf_help(out, ctl_opts, ctl_n_opts);
+    fprintf(out, "\nExample: assayd --data-dir /var/lib/assay --listen 127.0.0.1:7878\n");
+}
+
+/* Takes -n, --help and --config out of the arguments: 1 = help was asked for, 0, -1. */
+static int args_split(struct daemon *d, int argc, char **argv, struct err *err)
+{
+    d->argv = mem_array((size_t)argc + 1, sizeof *d->argv);
+    d->argv[d->argc++] = argv[0];
+    for (int i = 1; i < argc; i++) {
+        if (str_eq(argv[i], "--help") || str_eq(argv[i], "-h"))
+            return 1;
+        if (str_eq(argv[i], "-n"))
+            d->check_only = true;
+        else if (str_eq(argv[i], "--config") && i + 1 < argc)
+            d->conf_path = argv[++i];
+        else if (str_starts(argv[i], "--config="))
+            d->conf_path = argv[i] + strlen("--config=");
+        else if (str_eq(argv[i], "--config"))
+            return err_at(err, "config", "--config needs a value");
+        else if (argv[i][0] != '-' && d->argc == 1)
+            continue; /* `assay serve`: the command's own name */
+        else
+            d->argv[d->argc++] = argv[i];
+    }
+    return 0;
+}
+
+static int conf_read(const struct daemon *d, struct ctl_conf *conf, struct err *err)
+{
+    int at = 1;
+
+    *conf = (struct ctl_conf){ 0 };
+    if (conf_defaults(conf, ctl_opts, ctl_n_opts, err) < 0 ||
+        (d->conf_path && conf_file(conf, ctl_opts, ctl_n_opts, d->conf_path, err) < 0) ||
+        conf_env(conf, ctl_opts, ctl_n_opts, err) < 0 ||
+        conf_args(conf, ctl_opts, ctl_n_opts, d->argc, d->argv, &at, err) < 0)
+        return -1;
+    if (at < d->argc)
+        return err_set(err, ERR_ARG, "\"%.60s\" is no option; see assayd --help", d->argv[at]);
+    if (log_level_parse(conf->log_level) < 0)
+        return err_at(err, "log_level", "\"%.20s\" is not error, warn, info or debug",
+                      conf->log_level);
+    if (conf->no_tcp || (conf->listen && !conf->listen[0])) {
+        mem_free(conf->listen);
+        conf->listen = NULL;
+    }
+    return 0;
+}
+
+static int conf_socket(struct ctl_conf *conf, struct err *err)
+{
+    size_t n = strlen(conf->data_dir) + 8;
+
+    if (conf->socket)
+        return 0;
+    conf->socket = mem_alloc(n);
+    (void)snprintf(conf->socket, n, "%s/sock", conf->data_dir);
+    if (strlen(conf->socket) > 100)
+        return err_at(err, "socket", "%.60s... is too long for a Unix socket: give --socket",
+                      conf->socket);
+    return 0;
+}
+
+/* ---- signals, end ---- */
+
+static void on_linger_end(void *arg)
+{
+    struct daemon *d = arg;
+
+    loop_stop(d->loop);
+}
+
+static void stop(struct daemon *d, const char *why)
+{
+    if (d->linger)
+        return;
+    log_info("assayd.stopping why=\"%s\"", why);
+    web_close_doors(d->web);
+    ctl_stop(d->ctl);
+    ctl_turn_end(d->ctl);
+    d->linger = loop_timer_new(d->loop, LINGER_MS, 0, on_linger_end, d); /* answers get out */
+}
+
+static void on_stop_signal(int signo, void *arg)
+{
+    stop(arg, signo == SIGINT ? "SIGINT" : "SIGTERM");
+}
+
+static void on_parent(int fd, void *arg)
+{
+    struct daemon *d = arg;
+    char byte;
+
+    if (read(fd, &byte, 1) > 0)
+        return;
+    loop_watch_free(d->parent);
+    d->parent = NULL;
+    stop(d, "the parent ended");
+}
+
+static void on_usr1(int signo, void *arg)
+{
+    int level = log_level_get() + 1;
+
+    (void)signo, (void)arg;
+    log_level_set(level > LOG_DEBUG ? LOG_WARN : (enum log_level)level);
+    log_warn("log.level level=%d", (int)log_level_get());
+}
+
+static void on_hup(int signo, void *arg)
+{
+    struct daemon *d = arg;
+    struct ctl_conf now;
+    struct err err = { 0 };
+
+    (void)signo;
+    if (conf_read(d, &now, &err) < 0) {
+        log_error("conf.reload where=%s err=\"%s\"", err.where, err.text);
+    } else {
+        log_level_set((enum log_level)log_level_parse(now.log_level));
+        d->ctl->conf.lease_ms = now.lease_ms;
+        d->ctl->conf.max_wait_ms = now.max_wait_ms;
+        d->ctl->conf.blob_age_ms = now.blob_age_ms;
+        d->ctl->conf.max_trials = now.max_trials;
+        log_info("conf.reloaded note=\"other options change at the next start\"");
+    }
+    conf_fini(&now, ctl_opts, ctl_n_opts);
+}
+
+static int signals(struct daemon *d, struct err *err)
+{
+    if (loop_signal(d->loop, SIGTERM, on_stop_signal, d, err) < 0 ||
+        loop_signal(d->loop, SIGINT, on_stop_signal, d, err) < 0 ||
+        loop_signal(d->loop, SIGUSR1, on_usr1, d, err) < 0 ||
+        loop_signal(d->loop, SIGHUP, on_hup, d, err) < 0)
+        return -1;
+    if (d->conf.parent_fd >= 0)
+        d->parent = loop_watch_new(d->loop, (int)d->conf.parent_fd, on_parent, d);
+    return 0;
+}
+
+static void on_collect(void *arg)
+{
+    housekeep_collect(((struct daemon *)arg)->ctl);
+}
+
+static void on_checkpoint(void *arg)
+{
+    housekeep_checkpoint(((struct daemon *)arg)->ctl);
+}
+
+/* ---- start ---- */
+
+/* The first start with a TCP door makes the administrator's token, and every start a link to the page. */
+static int open_door(struct daemon *d, struct err *err)
+{
+    char code[33];
+
+    if (!web_address(d->web)[0])
+        return 0;
+    if (ctl_request_begin(d->ctl, err) < 0)
+        return -1;
+    int rc = auth_first_token(d->ctl, err);
+    if (ctl_request_end(d->ctl, rc == 0, rc == 0 ? err : NULL) < 0)
+        rc = -1;
+    if (rc < 0 || store_turn_commit(d->ctl->store, err) < 0 || ctl_link_new(d->ctl, code, err) < 0)
+        return -1;
+    printf("assayd: %s  page: %s/open?code=%s  token: %s/admin-token\n", web_address(d->web),
+           web_address(d->web), code, d->conf.data_dir);
+    fflush(stdout);
+    return 0;
+}
+
+static int start(struct daemon *d, struct err *err)
+{
+    struct web_conf web = { .socket_path = d->conf.socket,
+                            .listen = d->conf.listen,
+                            .host_names = d->conf.host_names,
+                            .dev = d->conf.dev,
+                            .max_connections = d->conf.max_connections,
+                            .max_inflight_bytes = d->conf.max_inflight };
+
+    d->loop = loop_new(&d->clk, err);
+    if (!d->loop || io_mkdirs(d->conf.data_dir, 0700, err) < 0)
+        return -1;
+    d->ctl = ctl_new(&d->conf, &d->clk, d->loop, err);
+    if (!d->ctl)
+        return -1;
+    loop_pool_start(d->loop, POOL_THREADS);
+    d->web = web_new(d->ctl, d->loop, &web, err);
+    if (!d->web || signals(d, err) < 0 || open_door(d, err) < 0)
+        return -1;
+    d->collect = loop_timer_new(d->loop, d->conf.collect_ms, d->conf.collect_ms, on_collect, d);
+    d->checkpoint =
+        loop_timer_new(d->loop, d->conf.checkpoint_ms, d->conf.checkpoint_ms, on_checkpoint, d);
+    log_info("assayd.started data_dir=%s socket=%s address=%s", d->conf.data_dir, d->conf.socket,
+             web_address(d->web));
+    return 0;
+}
+
+static void finish(struct daemon *d)
+{
+    loop_watch_free(d->parent);
+    loop_timer_free(d->collect);
+    loop_timer_free(d->checkpoint);
+    loop_timer_free(d->linger);
+    web_free(d->web);
+    if (d->ctl)
+        ctl_turn_end(d->ctl);
+    ctl_free(d->ctl);
+    loop_free(d->loop);
+}
+
+static int run(struct daemon *d)
+{
+    struct err err = { 0 };
+    int rc = start(d, &err);
+
+    if (rc == 0)
+        rc = loop_run(d->loop, &err);
+    if (rc < 0) {
+        log_error("assayd.failed err=\"%s\"", err.text);
+        fprintf(stderr, "assayd: %s\n", err.text);
+    } else {
+        log_info("assayd.stopped");
+    }
+    finish(d);
+    return rc < 0 ? EXIT_FAILED : EXIT_OK_;
+}
+
+int controller_main(int argc, char **argv)
+{
+    struct daemon d = { 0 };
+    struct err err = { 0 };
+    int rc = args_split(&d, argc, argv, &err);
+
+    log_init("assayd", LOG_INFO);
+    clk_init_system(&d.clk);
+    if (rc == 1) {
+        usage(stdout);
+        rc = EXIT_OK_;
+        goto out;
+    }
+    if (rc < 0 || conf_read(&d, &d.conf, &err) < 0 || conf_socket(&d.conf, &err) < 0) {
+        fprintf(stderr, "assayd: %s%s%s\n", err.where, err.where[0] ? ": " : "", err.text);
+        rc = EXIT_USAGE;
+        goto out;
+    }
+    log_level_set((enum log_level)log_level_parse(d.conf.log_level));
+    if (d.conf.dev)
+        fault_arm_env();
+    if (d.check_only)
+        printf("the configuration is valid\n");
+    rc = d.check_only ? EXIT_OK_ : run(&d);
+out:
+    conf_fini(&d.conf, ctl_opts, ctl_n_opts);
+    mem_free(d.argv);
+    return rc;
+}

@@ -1,0 +1,40 @@
+/* metric.c - the controller's table of metrics: which way is better, and for which tasks. Scores themselves are computed
+ * by workers only; this table decides the order of leaderboards and what samplers are told. */
+#include "controller/metric.h"
+
+#include "base/str.h"
+#include "ml/family.h"
+
+#include <stddef.h>
+
+static const struct metric metrics[] = {
+    { "auc", true, FT_BINARY | FT_MULTICLASS },
+    { "logloss", false, FT_BINARY | FT_MULTICLASS },
+    { "accuracy", true, FT_BINARY | FT_MULTICLASS },
+    { "balanced_accuracy", true, FT_BINARY | FT_MULTICLASS },
+    { "f1", true, FT_BINARY | FT_MULTICLASS },
+    { "rmse", false, FT_REGRESSION },
+    { "mae", false, FT_REGRESSION },
+    { "r2", true, FT_REGRESSION },
+};
+
+const struct metric *metric_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++) {
+        if (str_eq(metrics[i].name, name))
+            return &metrics[i];
+    }
+    return NULL;
+}
+
+const struct metric *metric_at(int i)
+{
+    return i >= 0 && i < (int)ARRAY_LEN(metrics) ? &metrics[i] : NULL;
+}
+
+const char *metric_for_task(int task)
+{
+    if (task == FT_REGRESSION)
+        return "rmse";
+    return task == FT_BINARY ? "auc" : "logloss";
+}

@@ -1,0 +1,314 @@
+/* problem.c - from a spec and the schema of its table to a learning problem. The rules for `task: auto` are those of
+ * ml_task_infer (ml/data.h), read from the schema's statistics: two distinct values = binary; categorical, or at most 20
+ * distinct whole numbers = multiclass; else regression. One distinct value is an error. What only the rows can tell (a
+ * class that is in no training row) is left to the workers. */
+#include "controller/problem.h"
+
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MULTICLASS_MAX = 20, ENCODED_MAX_LEVELS = 100, PROBLEM_VERSION = 1 };
+#define SEED_MASK ((UINT64_C(1) << 53) - 1)
+
+static const char *const task_name[] = {
+    [FT_BINARY] = "binary", [FT_MULTICLASS] = "multiclass", [FT_REGRESSION] = "regression"
+};
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "";
+}
+
+static double number_of(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static int64_t int_of(const json_t *o, const char *key)
+{
+    double v = number_of(o, key);
+
+    return isnan(v) ? 0 : (int64_t)v;
+}
+
+static const json_t *column_find(const json_t *schema, const char *name, struct err *err)
+{
+    const json_t *columns = json_object_get(schema, "columns");
+    const char *names[1024];
+    json_t *c = NULL;
+    size_t i = 0, n = 0;
+
+    json_array_foreach((json_t *)columns, i, c)
+    {
+        if (str_eq(text_of(c, "name"), name))
+            return c;
+        if (n < ARRAY_LEN(names))
+            names[n++] = text_of(c, "name");
+    }
+    const char *near = str_nearest(name, names, n);
+    err_at(err, "target", "the dataset has no column \"%.80s\"%s%s%s", name,
+           near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return NULL;
+}
+
+static bool is_categorical(const json_t *column)
+{
+    return str_eq(text_of(column, "type"), "categorical");
+}
+
+static bool is_whole(double v)
+{
+    return !isnan(v) && v == floor(v);
+}
+
+static bool looks_whole(const json_t *column)
+{
+    const json_t *told = json_object_get(column, "whole");
+
+    return told ? json_is_true(told)
+                : is_whole(number_of(column, "min")) && is_whole(number_of(column, "max"));
+}
+
+static int task_infer(const json_t *column, const char *target, int *task, struct err *err)
+{
+    int64_t distinct = int_of(column, "distinct");
+
+    if (str_eq(text_of(column, "type"), "ignored") || str_eq(text_of(column, "type"), "ignore"))
+        return err_at(err, "target", "column \"%.80s\" is ignored, so it cannot be predicted",
+                      target);
+    if (distinct < 2)
+        return err_at(err, "target", "column \"%.80s\" has %s: there is nothing to predict", target,
+                      distinct == 0 ? "no values" : "one value only");
+    if (distinct == 2)
+        *task = FT_BINARY;
+    else if (is_categorical(column) || (distinct <= MULTICLASS_MAX && looks_whole(column)))
+        *task = FT_MULTICLASS;
+    else
+        *task = FT_REGRESSION;
+    return 0;
+}
+
+static int task_choose(struct problem *p, const struct spec *spec, const json_t *column,
+                       struct err *err)
+{
+    static const int tasks[] = { [TASK_AUTO] = 0,
+                                 [TASK_BINARY] = FT_BINARY,
+                                 [TASK_MULTICLASS] = FT_MULTICLASS,
+                                 [TASK_REGRESSION] = FT_REGRESSION };
+    int64_t distinct = int_of(column, "distinct");
+
+    if (task_infer(column, spec->target, &p->task, err) < 0)
+        return -1;
+    if (spec->task != TASK_AUTO)
+        p->task = tasks[spec->task];
+    if (p->task == FT_REGRESSION && is_categorical(column))
+        return err_at(err, "task", "column \"%.80s\" holds words: regression needs numbers",
+                      spec->target);
+    if (p->task == FT_BINARY && distinct != 2)
+        return err_at(err, "task", "binary needs two values; column \"%.80s\" has %" PRId64,
+                      spec->target, distinct);
+    str_copy(p->data.task, sizeof p->data.task, task_name[p->task]);
+    return 0;
+}
+
+static int metric_choose(struct problem *p, const struct spec *spec, struct err *err)
+{
+    const char *name = spec->metric[0] ? spec->metric : metric_for_task(p->task);
+
+    p->metric = metric_find(name);
+    if (!p->metric)
+        return err_at(err, "metric", "\"%.40s\" is no metric", name);
+    if (!(p->metric->tasks & p->task))
+        return err_at(err, "metric", "%s does not suit the task %s", name, p->data.task);
+    str_copy(p->data.metric, sizeof p->data.metric, name);
+    return 0;
+}
+
+static int positive_check(struct problem *p, const struct spec *spec, const json_t *column,
+                          struct err *err)
+{
+    json_t *levels = json_object_get(column, "levels"), *v = NULL;
+    size_t i = 0;
+
+    if (!spec->positive[0])
+        return 0;
+    if (p->task != FT_BINARY)
+        return err_at(err, "positive", "only a binary task has a positive class");
+    str_copy(p->data.positive, sizeof p->data.positive, spec->positive);
+    if (!is_categorical(column) || json_array_size(levels) == 0)
+        return 0; /* a number: the workers compare it as one */
+    json_array_foreach(levels, i, v)
+    {
+        if (str_eq(json_string_value(v), spec->positive))
+            return 0;
+    }
+    return err_at(err, "positive", "column \"%.80s\" has no value \"%.80s\"", spec->target,
+                  spec->positive);
+}
+
+static void validation_choose(struct problem *p, const struct spec *spec)
+{
+    p->kfolds = spec->folds;
+    p->data.folds = spec->folds;
+    p->data.holdout = spec->validation == VAL_HOLDOUT;
+    if (p->data.holdout)
+        p->data.folds = MAX(2, (int)floor(1 / spec->holdout_fraction + 0.5));
+    p->is_undecided = spec->validation == VAL_AUTO && spec->budget_time_ms > 0;
+    if (p->is_undecided)
+        p->data.holdout = true; /* what the probe runs; probe.c may turn it to kfold */
+}
+
+static void shape_make(struct problem *p, const json_t *schema, const json_t *target)
+{
+    struct family_shape *s = &p->shape;
+    json_t *c = NULL;
+    size_t i = 0;
+
+    s->rows = p->data.rows;
+    if (p->data.test_fraction > 0)
+        s->rows = (int64_t)((double)s->rows * (1 - p->data.test_fraction));
+    json_array_foreach(json_object_get(schema, "columns"), i, c)
+    {
+        if (c == target)
+            continue;
+        if (is_categorical(c))
+            s->encoded += (int)MIN(MAX(int_of(c, "distinct"), 1), ENCODED_MAX_LEVELS);
+        else if (str_eq(text_of(c, "type"), "numeric"))
+            s->encoded++;
+        else
+            continue;
+        s->columns++;
+    }
+    s->columns = MAX(s->columns, 1);
+    s->encoded = MAX(s->encoded, 1);
+    s->outputs =
+        p->task == FT_MULTICLASS ? (int)MIN(MAX(int_of(target, "distinct"), 2), 100000) : 1;
+    s->folds = p->data.holdout ? 1 : p->data.folds;
+}
+
+/* Splits are a function of the study's seed only, so that equal specs see equal folds. */
+static uint64_t split_seed(uint64_t seed)
+{
+    return rng_mix(seed, 0x73706c6974) & SEED_MASK;
+}
+
+int problem_resolve(struct problem *p, const struct spec *spec, const struct dataset_row *train,
+                    const struct dataset_row *test, struct err *err)
+{
+    json_t *schema = NULL;
+    int rc = -1;
+
+    *p = (struct problem){ 0 };
+    CHECK(train->schema && train->frame[0]);
+    schema = jsonx_load(train->schema, strlen(train->schema), "schema", err);
+    const json_t *column = schema ? column_find(schema, spec->target, err) : NULL;
+    if (!column)
+        goto out;
+    str_copy(p->data.frame, sizeof p->data.frame, train->frame);
+    str_copy(p->data.target, sizeof p->data.target, spec->target);
+    p->data.rows = train->rows;
+    p->data.columns = train->cols;
+    p->data.test_fraction = spec->test_fraction;
+    p->data.split_seed = split_seed(spec->seed);
+    if (test)
+        str_copy(p->data.test_frame, sizeof p->data.test_frame, test->frame);
+    if (train->cols < 2) {
+        err_at(err, "dataset", "the table has one column only: nothing is left to predict from");
+        goto out;
+    }
+    if (task_choose(p, spec, column, err) < 0 || metric_choose(p, spec, err) < 0 ||
+        positive_check(p, spec, column, err) < 0)
+        goto out;
+    validation_choose(p, spec);
+    if (p->data.rows < p->data.folds * 2) {
+        err_at(err, "dataset", "%" PRId64 " rows are too few for %d folds", p->data.rows,
+               p->data.folds);
+        goto out;
+    }
+    shape_make(p, schema, column);
+    p->is_ready = true;
+    rc = 0;
+out:
+    json_decref(schema);
+    return rc;
+}
+
+void problem_decide(struct problem *p, bool kfold)
+{
+    p->is_undecided = false;
+    p->data.holdout = !kfold;
+    if (kfold)
+        p->data.folds = p->kfolds;
+    p->shape.folds = kfold ? p->data.folds : 1;
+}
+
+/* ---- stored form ---- */
+
+json_t *problem_json_new(const struct problem *p)
+{
+    const struct msg_data *d = &p->data;
+    const struct family_shape *s = &p->shape;
+
+    return json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i,"
+        " s:{s:I, s:i, s:i, s:i, s:i}}",
+        "version", PROBLEM_VERSION, "frame", d->frame, "test_frame", d->test_frame, "target",
+        d->target, "positive", d->positive, "task", d->task, "metric", d->metric, "test_fraction",
+        d->test_fraction, "folds", d->folds, "holdout", d->holdout, "split_seed",
+        (json_int_t)d->split_seed, "rows", (json_int_t)d->rows, "columns", (json_int_t)d->columns,
+        "undecided", p->is_undecided, "kfolds", p->kfolds, "shape", "rows", (json_int_t)s->rows,
+        "columns", s->columns, "encoded", s->encoded, "outputs", s->outputs, "folds", s->folds);
+}
+
+static void data_load(struct msg_data *d, const json_t *o)
+{
+    str_copy(d->frame, sizeof d->frame, text_of(o, "frame"));
+    str_copy(d->test_frame, sizeof d->test_frame, text_of(o, "test_frame"));
+    str_copy(d->target, sizeof d->target, text_of(o, "target"));
+    str_copy(d->positive, sizeof d->positive, text_of(o, "positive"));
+    str_copy(d->task, sizeof d->task, text_of(o, "task"));
+    str_copy(d->metric, sizeof d->metric, text_of(o, "metric"));
+    d->test_fraction = json_number_value(json_object_get(o, "test_fraction"));
+    d->folds = (int)int_of(o, "folds");
+    d->holdout = json_is_true(json_object_get(o, "holdout"));
+    d->split_seed = (uint64_t)json_integer_value(json_object_get(o, "split_seed"));
+    d->rows = int_of(o, "rows");
+    d->columns = int_of(o, "columns");
+}
+
+int problem_load(struct problem *p, const char *text, struct err *err)
+{
+    json_t *o = jsonx_load(text, strlen(text), "study data", err);
+
+    *p = (struct problem){ 0 };
+    if (!o)
+        return -1;
+    data_load(&p->data, o);
+    for (int t = FT_BINARY; t <= FT_REGRESSION; t *= 2) {
+        if (str_eq(task_name[t], p->data.task))
+            p->task = t;
+    }
+    p->metric = metric_find(p->data.metric);
+    p->is_undecided = json_is_true(json_object_get(o, "undecided"));
+    p->kfolds = (int)int_of(o, "kfolds");
+    const json_t *s = json_object_get(o, "shape");
+    p->shape = (struct family_shape){ .rows = int_of(s, "rows"),
+                                      .columns = (int)int_of(s, "columns"),
+                                      .encoded = (int)int_of(s, "encoded"),
+                                      .outputs = (int)int_of(s, "outputs"),
+                                      .folds = (int)int_of(s, "folds") };
+    p->is_ready = p->task && p->metric;
+    json_decref(o);
+    return p->is_ready ? 0 : err_set(err, ERR_IO, "the study's data is damaged");
+}

@@ -1,0 +1,30 @@
+/* problem.h - what a spec resolves to once its dataset is known: task, metric, folds, test rows, and the shape from which
+ * costs are estimated. Stored in the study's row as JSON, so that it never changes again but for the choice of the
+ * validation (probe.c). */
+#ifndef CONTROLLER_PROBLEM_H
+#define CONTROLLER_PROBLEM_H
+
+#include "controller/metric.h"
+#include "ml/family.h"
+#include "proto/msg.h"
+#include "proto/spec.h"
+#include "store/runner.h"
+
+struct problem {
+    bool is_ready;
+    struct msg_data data;
+    int task; /* FT_* */
+    const struct metric *metric;
+    bool is_undecided; /* validation auto and a limit in time: a probe decides */
+    int kfolds;        /* what kfold would mean */
+    struct family_shape shape;
+};
+
+/* From the dataset's schema; errors name what is wrong with target, positive, metric or test. test: NULL or the test table. */
+int problem_resolve(struct problem *p, const struct spec *spec, const struct dataset_row *train,
+                    const struct dataset_row *test, struct err *err);
+json_t *problem_json_new(const struct problem *p);
+int problem_load(struct problem *p, const char *text, struct err *err);
+void problem_decide(struct problem *p, bool kfold); /* ends is_undecided */
+
+#endif

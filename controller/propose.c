@@ -1,0 +1,335 @@
+/* propose.c - the script and the sampler. In a deterministic study the sampler sees exactly the sequence of suggest, adopt and
+ * observe calls that the plan makes, so a restart that replays the plan rebuilds it; in others the journal is replayed. A
+ * configuration of the script that lies in the space is adopted by the sampler, so that it is not proposed twice. */
+#include "controller/propose.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "controller/trial_act.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { SCRIPT_MAX = 20000, SAMPLER_TAG = 0x73616d70, SCHEDULER_TAG = 0x73636865 };
+
+/* ---- the script ---- */
+
+struct script {
+    struct config *list;
+    int n, cap;
+    json_t *seen; /* texts, so that nothing is tried twice */
+};
+
+static void script_add(struct script *s, const struct config *c)
+{
+    char *text = config_text_new(c);
+
+    if (s->n < SCRIPT_MAX && !json_object_get(s->seen, text)) {
+        json_object_set_new(s->seen, text, json_true());
+        CTL_GROW(s->list, s->n, s->cap);
+        s->list[s->n++] = *c;
+    }
+    mem_free(text);
+}
+
+static int script_add_enqueued(struct script *s, const struct study *st, struct err *err)
+{
+    char path[40];
+    json_t *v = NULL;
+    size_t i = 0;
+
+    json_array_foreach(st->spec.enqueue, i, v)
+    {
+        struct config c;
+
+        jsonx_path_at(path, sizeof path, "enqueue", i);
+        if (config_parse(&c, v, path, err) < 0)
+            return -1;
+        if (!(c.family->tasks & st->problem.task))
+            return err_at(err, path, "%s does not do the task %s", c.family->name,
+                          st->problem.data.task);
+        script_add(s, &c);
+    }
+    return 0;
+}
+
+static void script_add_portfolios(struct script *s, const struct study *st)
+{
+    bool more = st->space.is_auto;
+
+    for (int row = 1; more; row++) {
+        more = false;
+        for (int i = 0; i < st->space.n_families; i++) {
+            struct config c = { .family = st->space.first[i].family };
+            const double *params = c.family->portfolio ? c.family->portfolio(row) : NULL;
+
+            if (!params)
+                continue;
+            memcpy(c.params, params, (size_t)c.family->n_params * sizeof *params);
+            script_add(s, &c);
+            more = true;
+        }
+    }
+}
+
+static int script_make(struct study *st, struct err *err)
+{
+    struct script s = { .seen = json_object() };
+    struct config base = { .family = st->families[0] };
+    int rc = -1;
+
+    family_defaults(base.family, base.params);
+    script_add(&s, &base);
+    if (script_add_enqueued(&s, st, err) < 0)
+        goto out;
+    for (int i = 0; i < st->space.n_families; i++)
+        script_add(&s, &st->space.first[i]);
+    script_add_portfolios(&s, st);
+    rc = 0;
+out:
+    json_decref(s.seen);
+    st->script = s.list;
+    st->n_script = s.n;
+    st->script_pos = 0;
+    return rc;
+}
+
+/* ---- searchers ---- */
+
+static int options_parse(const json_t *given, const struct search_option *options, int n,
+                         const char *path, double *out, struct err *err)
+{
+    const char *key = NULL;
+    json_t *v = NULL;
+    char where[120];
+
+    CHECK(n <= SEARCH_MAX_OPTIONS);
+    search_options_default(options, n, out);
+    json_object_foreach((json_t *)given, key, v)
+    {
+        struct err why = { 0 };
+
+        if (search_option_set(options, n, key, json_number_value(v), out, &why) == 0)
+            continue;
+        jsonx_path(where, sizeof where, path, key);
+        return err_at(err, where, "%s", why.text);
+    }
+    return 0;
+}
+
+static const struct sampler_ops *sampler_of(const char *name, bool dev, struct err *err)
+{
+    const struct sampler_ops *ops = sampler_find(name);
+    const char *names[32];
+    size_t n = 0;
+
+    if (ops && (dev || !ops->is_test_only))
+        return ops;
+    for (int i = 0; sampler_at(i) && n < ARRAY_LEN(names); i++) {
+        if (dev || !sampler_at(i)->is_test_only)
+            names[n++] = sampler_at(i)->name;
+    }
+    const char *near = str_nearest(name, names, n);
+    err_at(err, "sampler", "\"%.40s\" is no sampler%s%s", name, near ? "; did you mean " : "",
+           near ? near : "");
+    return NULL;
+}
+
+static const struct scheduler_ops *scheduler_of(const char *name, bool dev, struct err *err)
+{
+    const struct scheduler_ops *ops = scheduler_find(name);
+    const char *names[32];
+    size_t n = 0;
+
+    if (ops && (dev || !ops->is_test_only))
+        return ops;
+    for (int i = 0; scheduler_at(i) && n < ARRAY_LEN(names); i++) {
+        if (dev || !scheduler_at(i)->is_test_only)
+            names[n++] = scheduler_at(i)->name;
+    }
+    const char *near = str_nearest(name, names, n);
+    err_at(err, "scheduler", "\"%.40s\" is no scheduler%s%s", name, near ? "; did you mean " : "",
+           near ? near : "");
+    return NULL;
+}
+
+int propose_check_searchers(const struct spec *spec, bool dev, struct err *err)
+{
+    const struct sampler_ops *sampler = sampler_of(spec->sampler, dev, err);
+    const struct scheduler_ops *scheduler =
+        sampler ? scheduler_of(spec->scheduler, dev, err) : NULL;
+    double options[SEARCH_MAX_OPTIONS];
+
+    if (!scheduler || options_parse(spec->sampler_options, sampler->options, sampler->n_options,
+                                    "sampler", options, err) < 0)
+        return -1;
+    return options_parse(spec->scheduler_options, scheduler->options, scheduler->n_options,
+                         "scheduler", options, err);
+}
+
+static int searchers_open(struct study *st, struct err *err)
+{
+    const struct sampler_ops *sampler = sampler_of(st->spec.sampler, true, err);
+    const struct scheduler_ops *scheduler = scheduler_of(st->spec.scheduler, true, err);
+    double options[SEARCH_MAX_OPTIONS];
+    struct search_setup setup = { .options = options,
+                                  .budget_trials = st->spec.budget_trials,
+                                  .parallel = st->spec.parallel,
+                                  .n_objectives = 1 };
+
+    if (!sampler || !scheduler)
+        return -1;
+    setup.seed = rng_mix(st->spec.seed, SAMPLER_TAG);
+    if (options_parse(st->spec.sampler_options, sampler->options, sampler->n_options, "sampler",
+                      options, err) < 0)
+        return -1;
+    st->sampler = sampler->open(st->space.space, &setup, err);
+    if (!st->sampler)
+        return -1;
+    setup.seed = rng_mix(st->spec.seed, SCHEDULER_TAG);
+    if (options_parse(st->spec.scheduler_options, scheduler->options, scheduler->n_options,
+                      "scheduler", options, err) < 0)
+        return -1;
+    st->scheduler = scheduler->open(&setup, err);
+    return st->scheduler ? 0 : -1;
+}
+
+int propose_open(struct study *st, struct err *err)
+{
+    CHECK(!st->sampler && !st->scheduler && !st->script);
+    if (script_make(st, err) < 0 || searchers_open(st, err) < 0) {
+        propose_close(st);
+        return -1;
+    }
+    return 0;
+}
+
+void propose_close(struct study *st)
+{
+    sampler_close(st->sampler);
+    scheduler_close(st->scheduler);
+    st->sampler = NULL;
+    st->scheduler = NULL;
+    mem_free(st->script);
+    st->script = NULL;
+    st->n_script = st->script_pos = 0;
+}
+
+/* ---- proposals ---- */
+
+static int adopt(struct study *st, int64_t number, const struct config *c, struct err *err)
+{
+    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    struct err outside = { 0 };
+    int rc = 0;
+
+    /* The baseline, and what a user asks for outside the space, are no concern of the sampler. */
+    if (config_to_point(c, st->space.space, point, &outside) == 0)
+        rc = st->sampler->ops->adopt(st->sampler, number, point, err);
+    mem_free(point);
+    return rc;
+}
+
+static int suggest(struct study *st, int64_t number, struct config *c, struct err *err)
+{
+    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    int rc = st->sampler->ops->suggest(st->sampler, number, 1, point, err);
+
+    if (rc == 1)
+        config_from_point(c, st->space.space, point);
+    mem_free(point);
+    return rc;
+}
+
+int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
+                 struct err *err)
+{
+    if (st->script_pos < st->n_script) {
+        *c = st->script[st->script_pos++];
+        *source = SRC_SCRIPT;
+        return adopt(st, number, c, err) < 0 ? -1 : 1;
+    }
+    *source = SRC_SAMPLER;
+    return suggest(st, number, c, err);
+}
+
+int propose_again(struct study *st, int64_t number, enum trial_source source, const char *config,
+                  struct err *err)
+{
+    struct config c, proposed;
+
+    if (config_parse_text(&c, config, err) < 0)
+        return -1;
+    if (source == SRC_SCRIPT)
+        st->script_pos++;
+    if (source != SRC_SAMPLER)
+        return adopt(st, number, &c, err);
+    int rc = suggest(st, number, &proposed, err);
+    if (rc < 0)
+        return -1;
+    char *text = rc == 1 ? config_text_new(&proposed) : NULL;
+    bool is_same = str_eq(text, config);
+    mem_free(text);
+    if (is_same)
+        return 0;
+    /* Another version of the sampler made it: what was tried is the truth. */
+    log_warn("study.replay_differs study=%" PRId64 " number=%" PRId64, st->row.id, number);
+    return adopt(st, number, &c, err);
+}
+
+/* ---- results ---- */
+
+int64_t propose_cost(const struct study *st, const char *config, int from, int to)
+{
+    struct config c;
+
+    if (from >= to || config_parse_text(&c, config, NULL) < 0)
+        return 1;
+    return MAX(c.family->cost(&st->problem.shape, c.params, from, to), 1);
+}
+
+enum obs_state propose_obs_of(enum trial_state s)
+{
+    switch (s) {
+    case TS_COMPLETED:
+        return OBS_COMPLETED;
+    case TS_PRUNED:
+        return OBS_PRUNED;
+    case TS_FAILED:
+        return OBS_FAILED;
+    default:
+        return OBS_CANCELLED;
+    }
+}
+
+static struct observation observation_of(struct study *st, int64_t number, enum obs_state state,
+                                         int level, double score)
+{
+    const struct trial_mem *t = trial_mem(st, number);
+
+    return (struct observation){ .trial = number,
+                                 .state = state,
+                                 .resource = level,
+                                 .max_resource = t->max_level,
+                                 .value = isnan(score) ? NAN : study_gain(st, score) };
+}
+
+int propose_observe(struct study *st, int64_t number, enum obs_state state, int level, double score,
+                    struct err *err)
+{
+    struct observation o = observation_of(st, number, state, level, score);
+
+    return st->sampler->ops->observe(st->sampler, &o, err);
+}
+
+int propose_report(struct study *st, int64_t number, enum obs_state state, int level, double score,
+                   struct sched_decision *out, struct err *err)
+{
+    struct observation o = observation_of(st, number, state, level, score);
+
+    return st->scheduler->ops->report(st->scheduler, &o, out, err);
+}

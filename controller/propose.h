@@ -1,0 +1,31 @@
+/* propose.h - which configuration is tried next: first the script (the baseline, what the user enqueued in the spec, the first
+ * configuration of every family, then the portfolios interleaved), then what the sampler suggests. And the other direction:
+ * telling sampler and scheduler what came of it. Shared by plan.c (virtual order) and live.c (order of arrival). */
+#ifndef CONTROLLER_PROPOSE_H
+#define CONTROLLER_PROPOSE_H
+
+#include "controller/study.h"
+
+int propose_open(struct study *st,
+                 struct err *err); /* makes the script, opens sampler and scheduler */
+void propose_close(struct study *st);
+
+/* The next configuration for this trial number: 1, 0 = the space is exhausted, -1. */
+int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
+                 struct err *err);
+/* A trial that exists already (a restart, or a user made it): the sampler goes through what it went through then. */
+int propose_again(struct study *st, int64_t number, enum trial_source source, const char *config,
+                  struct err *err);
+
+/* An observation for the sampler; score in the metric's own direction, NaN = none. cost: units spent up to `level`. */
+int propose_observe(struct study *st, int64_t number, enum obs_state state, int level, double score,
+                    struct err *err);
+/* A report for the scheduler. */
+int propose_report(struct study *st, int64_t number, enum obs_state state, int level, double score,
+                   struct sched_decision *out, struct err *err);
+enum obs_state propose_obs_of(enum trial_state s); /* of a final state */
+int64_t propose_cost(const struct study *st, const char *config, int from, int to);
+int propose_check_searchers(const struct spec *spec, bool dev,
+                            struct err *err); /* names and options of a spec */
+
+#endif

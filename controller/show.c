@@ -1,0 +1,203 @@
+/* show.c - what the API answers about studies and trials, in one place, so that lists, single answers and pages agree.
+ * Nothing here changes anything. */
+#include "controller/show.h"
+
+#include "base/jsonx.h"
+#include "base/str.h"
+#include "controller/board.h"
+#include "controller/budget.h"
+#include "controller/dispatch.h"
+#include "controller/lease.h"
+#include "controller/trial_act.h"
+
+#include <math.h>
+#include <string.h>
+
+json_t *show_id(const char *sha256)
+{
+    return sha256[0] ? json_string(sha256) : json_null();
+}
+
+static json_t *show_text(const char *s)
+{
+    return s && s[0] ? json_string(s) : json_null();
+}
+
+static json_t *stored(const char *text)
+{
+    json_t *v = text ? jsonx_load(text, strlen(text), "stored", NULL) : NULL;
+
+    return v ? v : json_null();
+}
+
+/* ---- studies ---- */
+
+static int64_t ended_trials(const struct study *st)
+{
+    return st->count[TS_COMPLETED] + st->count[TS_PRUNED] + st->count[TS_FAILED] +
+           st->count[TS_CANCELLED];
+}
+
+static double progress_of(const struct study *st)
+{
+    double by_trials = 0, by_time = 0;
+
+    if (study_is_final(st->row.state))
+        return 1;
+    if (st->spec.budget_trials)
+        by_trials = (double)ended_trials(st) / (double)st->spec.budget_trials;
+    if (st->spec.budget_time_ms)
+        by_time = (double)budget_used(st) / (double)st->spec.budget_time_ms;
+    return fmin(fmax(by_trials, by_time), 1);
+}
+
+static json_t *trials_json(const struct study *st)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "total", json_integer(st->n_trials));
+    for (int s = TS_QUEUED; s < TS_STATES; s++)
+        json_object_set_new(o, trial_state_name[s], json_integer((json_int_t)st->count[s]));
+    return o;
+}
+
+static json_t *best_json(struct study *st, struct err *err)
+{
+    int64_t best = board_best(st);
+    struct trial_row row = { 0 };
+    json_t *o = NULL;
+
+    if (!best)
+        return json_null();
+    if (trial_load(st, best, &row, err) == 0)
+        o = json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "trial", (json_int_t)row.id, "number",
+                      (json_int_t)row.number, "family", row.family, "score", jsonx_real(row.score),
+                      "se", jsonx_real(row.score_se), "test_score", jsonx_real(row.test_score),
+                      "test_se", jsonx_real(row.test_se));
+    trial_row_fini(&row);
+    return o;
+}
+
+static json_t *dataset_name(const struct study *st)
+{
+    struct dataset_row row = { 0 };
+    int rc = store_dataset_get(st->ctl->store, st->row.dataset, &row, NULL);
+    json_t *name = rc == 1 ? json_string(row.name) : json_string(st->spec.dataset);
+
+    dataset_row_fini(&row);
+    return name;
+}
+
+static const char *validation_of(const struct study *st)
+{
+    if (!st->problem.is_ready || st->problem.is_undecided)
+        return "undecided";
+    return st->problem.data.holdout ? "holdout" : "kfold";
+}
+
+static void add_problem(json_t *o, const struct study *st)
+{
+    const struct msg_data *d = &st->problem.data;
+    bool ready = st->problem.is_ready;
+
+    json_object_set_new(o, "target", json_string(st->spec.target));
+    json_object_set_new(o, "task", ready ? json_string(d->task) : json_null());
+    json_object_set_new(o, "metric", ready ? json_string(d->metric) : show_text(st->spec.metric));
+    json_object_set_new(o, "larger_is_better",
+                        ready ? json_boolean(st->problem.metric->larger_is_better) : json_null());
+    json_object_set_new(o, "validation", json_string(validation_of(st)));
+    json_object_set_new(o, "folds", ready ? json_integer(d->folds) : json_null());
+    json_object_set_new(o, "rows", ready ? json_integer((json_int_t)d->rows) : json_null());
+}
+
+static void add_times(json_t *o, const struct study *st)
+{
+    json_object_set_new(o, "budget",
+                        json_pack("{s:I, s:I}", "time_ms", (json_int_t)st->spec.budget_time_ms,
+                                  "trials", (json_int_t)st->spec.budget_trials));
+    json_object_set_new(o, "used_ms", json_integer((json_int_t)budget_used(st)));
+    json_object_set_new(o, "progress", json_real(progress_of(st)));
+    json_object_set_new(o, "created_at", json_integer((json_int_t)st->row.created_at));
+    json_object_set_new(o, "started_at", json_integer((json_int_t)st->row.started_at));
+    json_object_set_new(o, "ended_at", json_integer((json_int_t)st->row.ended_at));
+}
+
+json_t *show_study(struct study *st, bool whole, struct err *err)
+{
+    json_t *best = best_json(st, err), *o = NULL;
+    char why[200];
+
+    if (!best)
+        return NULL;
+    dispatch_why(st, why, sizeof why);
+    o = json_pack(
+        "{s:I, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:b, s:I, s:o, s:b, s:s, s:s, s:o}", "id",
+        (json_int_t)st->row.id, "name", st->row.name, "owner", st->row.owner ? st->row.owner : "",
+        "state", study_state_name[st->row.state], "reason", show_text(st->row.reason), "why",
+        show_text(why), "priority", (json_int_t)st->row.priority, "seed", (json_int_t)st->row.seed,
+        "archived", st->row.is_archived, "dataset", (json_int_t)st->row.dataset, "dataset_name",
+        dataset_name(st), "deterministic", st->is_deterministic, "sampler", st->spec.sampler,
+        "scheduler", st->spec.scheduler, "numeric_sig", show_text(st->row.numeric_sig));
+    CHECK(o);
+    add_problem(o, st);
+    add_times(o, st);
+    json_object_set_new(o, "trials", trials_json(st));
+    json_object_set_new(o, "ended_trials", json_integer((json_int_t)ended_trials(st)));
+    json_object_set_new(o, "best", best);
+    json_object_set_new(o, "artifact", show_id(st->row.artifact));
+    json_object_set_new(o, "result",
+                        study_is_final(st->row.state) ? stored(st->row.result) : json_null());
+    if (whole) {
+        json_object_set_new(o, "spec", stored(st->row.spec));
+        json_object_set_new(o, "data", stored(st->row.data));
+    }
+    return o;
+}
+
+/* ---- trials ---- */
+
+json_t *show_trial(const struct trial_row *row)
+{
+    json_t *o = json_pack(
+        "{s:I, s:I, s:I, s:s, s:s, s:o, s:s, s:o, s:I, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o,"
+        " s:b, s:I, s:s, s:o, s:I, s:I, s:I}",
+        "id", (json_int_t)row->id, "study", (json_int_t)row->study, "number",
+        (json_int_t)row->number, "state", trial_state_name[row->state], "reason",
+        trial_reason_name[row->reason], "detail", show_text(row->detail), "family", row->family,
+        "config", stored(row->config), "seed", (json_int_t)row->seed, "level", row->level,
+        "max_level", row->max_level, "run_to", row->run_to, "score", jsonx_real(row->score), "se",
+        jsonx_real(row->score_se), "select", jsonx_real(row->select_value), "test_score",
+        jsonx_real(row->test_score), "test_se", jsonx_real(row->test_se), "artifact",
+        show_id(row->artifact), "checkpoint", row->checkpoint[0] != '\0', "retry_of",
+        (json_int_t)row->retry_of, "source", trial_source_name[trial_source_of(row)], "info",
+        trial_info(row), "created_at", (json_int_t)row->created_at, "started_at",
+        (json_int_t)row->started_at, "ended_at", (json_int_t)row->ended_at);
+
+    CHECK(o);
+    return o;
+}
+
+static json_t *info_get(const json_t *info, const char *key)
+{
+    json_t *v = json_object_get(info, key);
+
+    return v ? json_incref(v) : json_null();
+}
+
+json_t *show_board_row(const struct trial_row *row, int64_t rank)
+{
+    json_t *info = trial_info(row);
+    json_t *o = json_pack(
+        "{s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:s, s:b, s:b}",
+        "rank", (json_int_t)rank, "trial", (json_int_t)row->id, "number", (json_int_t)row->number,
+        "family", row->family, "config", stored(row->config), "score", jsonx_real(row->score), "se",
+        jsonx_real(row->score_se), "test_score", jsonx_real(row->test_score), "test_se",
+        jsonx_real(row->test_se), "level", row->level, "max_level", row->max_level, "fit_us",
+        info_get(info, "fit_us"), "predict_ns_row", info_get(info, "predict_ns_row"), "model_bytes",
+        info_get(info, "model_bytes"), "state", trial_state_name[row->state], "cut",
+        json_is_true(json_object_get(info, "cut")), "artifact", row->artifact[0] != '\0');
+
+    CHECK(o);
+    json_decref(info);
+    return o;
+}

@@ -1,0 +1,12 @@
+/* show.h - studies and trials as the JSON that api.h describes. */
+#ifndef CONTROLLER_SHOW_H
+#define CONTROLLER_SHOW_H
+
+#include "controller/study.h"
+
+json_t *show_study(struct study *st, bool whole, struct err *err); /* whole: with spec and data */
+json_t *show_trial(const struct trial_row *row);
+json_t *show_board_row(const struct trial_row *row, int64_t rank);
+json_t *show_id(const char *sha256); /* null when empty */
+
+#endif

@@ -1,0 +1,363 @@
+/* space.c - builds the space of a study. Automatic: all parameters of all families that suit the task, free axes left out
+ * (one fit answers for all their values). By the user: a list of {family, parameter: domain}, where a domain is
+ *
+ *   value                 fixed                       [lo, hi], {uniform: [lo, hi]}   any number (whole for a whole parameter)
+ *   {log: [lo, hi]}       on a log scale              {int: [lo, hi]}, {int_log: [lo, hi]}
+ *   {choice: [a, b, ...]} one of these
+ *
+ * A parameter that is not named keeps the family's own range. Every domain must lie inside the family's hard limits. */
+#include "controller/space.h"
+
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_CHOICES = 256 };
+
+struct domain {
+    struct param p;
+    char *words[MAX_CHOICES]; /* owned */
+};
+
+static void domain_fini(struct domain *d)
+{
+    for (int i = 0; i < d->p.n_choices; i++)
+        mem_free(d->words[i]);
+    d->p.n_choices = 0;
+}
+
+static enum param_axis axis_of(const struct family_param *fp)
+{
+    static const enum param_axis axes[] = { [FA_COSTLY] = AXIS_COSTLY,
+                                            [FA_FREE] = AXIS_FREE,
+                                            [FA_PATH] = AXIS_PATH,
+                                            [FA_SHAPE] = AXIS_SHAPE };
+    return axes[fp->axis];
+}
+
+static void domain_default(struct domain *d, const struct family_param *fp)
+{
+    char word[64];
+
+    if (fp->kind == FP_CHOICE) {
+        d->p.kind = PARAM_CATEGORICAL;
+        d->p.n_choices = family_choice_count(fp);
+        CHECK(d->p.n_choices <= MAX_CHOICES);
+        for (int i = 0; i < d->p.n_choices; i++) {
+            family_choice_name(fp, i, word, sizeof word);
+            d->words[i] = mem_strdup(word);
+        }
+        d->p.def = fp->def;
+        return;
+    }
+    d->p.kind = fp->kind == FP_INT ? PARAM_INT : PARAM_FLOAT;
+    d->p.lo = fp->lo;
+    d->p.hi = fp->hi;
+    d->p.step = fp->step;
+    d->p.is_log = fp->is_log;
+    d->p.def = fp->def;
+}
+
+/* ---- what a user may write for a parameter ---- */
+
+static int number_check(const struct family_param *fp, const json_t *v, const char *where,
+                        double *out, struct err *err)
+{
+    if (!json_is_number(v))
+        return err_at(err, where, "must be a number");
+    *out = json_number_value(v);
+    if (fp->kind == FP_INT && *out != floor(*out))
+        return err_at(err, where, "must be a whole number, not %g", *out);
+    if (!(*out >= fp->hard_lo && *out <= fp->hard_hi))
+        return err_at(err, where, "must be from %g to %g, not %g", fp->hard_lo, fp->hard_hi, *out);
+    return 0;
+}
+
+static int domain_range(struct domain *d, const struct family_param *fp, const json_t *pair,
+                        bool is_log, bool is_int, const char *where, struct err *err)
+{
+    if (fp->kind == FP_CHOICE)
+        return err_at(err, where, "takes one of %s", fp->choices);
+    if (!json_is_array(pair) || json_array_size(pair) != 2)
+        return err_at(err, where, "must be [lowest, highest]");
+    if (number_check(fp, json_array_get(pair, 0), where, &d->p.lo, err) < 0 ||
+        number_check(fp, json_array_get(pair, 1), where, &d->p.hi, err) < 0)
+        return -1;
+    if (!(d->p.lo < d->p.hi))
+        return err_at(err, where, "has an empty range: %g is not below %g", d->p.lo, d->p.hi);
+    if (is_log && !(d->p.lo > 0))
+        return err_at(err, where, "is log, so its range must be above 0");
+    if (is_int && (d->p.lo != floor(d->p.lo) || d->p.hi != floor(d->p.hi)))
+        return err_at(err, where, "must have whole limits");
+    d->p.kind = is_int || fp->kind == FP_INT ? PARAM_INT : PARAM_FLOAT;
+    d->p.is_log = is_log;
+    d->p.def = MIN(MAX(fp->def, d->p.lo), d->p.hi);
+    if (d->p.kind == PARAM_INT)
+        d->p.def = MIN(MAX(floor(d->p.def + 0.5), d->p.lo), d->p.hi);
+    return 0;
+}
+
+static int domain_word(struct domain *d, const struct family_param *fp, const json_t *v,
+                       const char *where, struct err *err)
+{
+    char word[64];
+    double x = 0;
+
+    if (fp->kind == FP_CHOICE) {
+        if (!json_is_string(v) || family_choice_find(fp, json_string_value(v)) < 0)
+            return err_at(err, where, "must be one of %s", fp->choices);
+        str_copy(word, sizeof word, json_string_value(v));
+    } else {
+        if (number_check(fp, v, where, &x, err) < 0)
+            return -1;
+        (void)snprintf(word, sizeof word, "%.17g", x);
+    }
+    for (int i = 0; i < d->p.n_choices; i++) {
+        if (str_eq(d->words[i], word))
+            return err_at(err, where, "names %s twice", word);
+    }
+    d->words[d->p.n_choices++] = mem_strdup(word);
+    return 0;
+}
+
+static int domain_choice(struct domain *d, const struct family_param *fp, const json_t *list,
+                         const char *where, struct err *err)
+{
+    char at[140], def[64];
+    json_t *v = NULL;
+    size_t i = 0;
+
+    if (!json_is_array(list) || json_array_size(list) == 0 || json_array_size(list) > MAX_CHOICES)
+        return err_at(err, where, "must be a list of 1 to %d values", MAX_CHOICES);
+    d->p.kind = fp->kind == FP_CHOICE ? PARAM_CATEGORICAL : PARAM_ORDINAL;
+    json_array_foreach((json_t *)list, i, v)
+    {
+        jsonx_path_at(at, sizeof at, where, i);
+        if (domain_word(d, fp, v, at, err) < 0)
+            return -1;
+    }
+    if (fp->kind == FP_CHOICE)
+        family_choice_name(fp, (int)fp->def, def, sizeof def);
+    else
+        (void)snprintf(def, sizeof def, "%.17g", fp->def);
+    for (int k = 0; k < d->p.n_choices; k++) {
+        if (str_eq(d->words[k], def))
+            d->p.def = k;
+    }
+    return 0;
+}
+
+static int domain_object(struct domain *d, const struct family_param *fp, const json_t *v,
+                         const char *where, struct err *err)
+{
+    static const char *const kinds[] = { "uniform", "log", "int", "int_log", "choice" };
+    void *it = json_object_iter((json_t *)v);
+    char at[140];
+
+    if (jsonx_only(v, where, kinds, ARRAY_LEN(kinds), err) < 0)
+        return -1;
+    if (json_object_size(v) != 1)
+        return err_at(err, where, "must have exactly one of uniform, log, int, int_log, choice");
+    const char *kind = json_object_iter_key(it);
+    const json_t *arg = json_object_iter_value(it);
+    jsonx_path(at, sizeof at, where, kind);
+    if (str_eq(kind, "choice"))
+        return domain_choice(d, fp, arg, at, err);
+    return domain_range(d, fp, arg, str_eq(kind, "log") || str_eq(kind, "int_log"),
+                        str_starts(kind, "int"), at, err);
+}
+
+static int domain_parse(struct domain *d, const struct family_param *fp, const json_t *v,
+                        const char *where, struct err *err)
+{
+    if (json_is_object(v))
+        return domain_object(d, fp, v, where, err);
+    if (json_is_array(v))
+        return domain_range(d, fp, v, false, false, where, err);
+    if (fp->kind == FP_CHOICE) {
+        d->p.kind = PARAM_CATEGORICAL;
+        return domain_word(d, fp, v, where, err);
+    }
+    d->p.kind = PARAM_CONSTANT;
+    if (number_check(fp, v, where, &d->p.lo, err) < 0)
+        return -1;
+    d->p.hi = d->p.def = d->p.lo;
+    return 0;
+}
+
+/* ---- families ---- */
+
+static int family_add_param(struct study_space *out, const struct family *f, int which, int k,
+                            const json_t *v, const char *where, struct err *err)
+{
+    struct domain d = { .p = { .parent = 0, .parent_mask = UINT64_C(1) << which } };
+    const struct family_param *fp = &f->params[k];
+    char name[120];
+    int rc = -1;
+
+    (void)snprintf(name, sizeof name, "%s.%s", f->name, fp->name);
+    d.p.name = name;
+    d.p.axis = axis_of(fp);
+    d.p.choices = d.words;
+    if (!v)
+        domain_default(&d, fp);
+    else if (domain_parse(&d, fp, v, where, err) < 0)
+        goto out;
+    if (space_add(out->space, &d.p, err) < 0) {
+        if (err)
+            str_copy(err->where, sizeof err->where, where);
+        goto out;
+    }
+    rc = 0;
+out:
+    domain_fini(&d);
+    return rc;
+}
+
+/* entry: NULL or the user's object. */
+static int family_add(struct study_space *out, const struct family *f, int which,
+                      const json_t *entry, const char *path, struct err *err)
+{
+    struct config ignored;
+    char where[120];
+    const char *key = NULL;
+    json_t *v = NULL;
+
+    for (int k = 0; k < f->n_params; k++) {
+        v = entry ? json_object_get(entry, f->params[k].name) : NULL;
+        jsonx_path(where, sizeof where, path, f->params[k].name);
+        if (v && f->params[k].axis == FA_FREE)
+            return err_at(err, where, "is chosen by validation inside each fit; leave it out");
+        if (f->params[k].axis != FA_FREE && family_add_param(out, f, which, k, v, where, err) < 0)
+            return -1;
+    }
+    if (!entry)
+        return 0;
+    json_object_foreach((json_t *)entry, key, v)
+    {
+        /* Known names were parsed above; config_parse words the error for the others. */
+        if (str_eq(key, "family") || family_param_find(f, key) >= 0)
+            continue;
+        json_t *probe = json_pack("{s:s, s:i}", "family", f->name, key, 0);
+        int rc = probe ? config_parse(&ignored, probe, path, err) : 0;
+        json_decref(probe);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int family_of_entry(const json_t *entry, const char *path, int task,
+                           const struct family **out, struct err *err)
+{
+    const char *name = NULL;
+    char where[120];
+
+    if (!json_is_object(entry))
+        return err_at(err, path, "must be an object {family: ..., parameters}");
+    if (jsonx_str(entry, path, "family", JSONX_REQUIRED, 64, &name, err) < 0)
+        return -1;
+    jsonx_path(where, sizeof where, path, "family");
+    *out = family_find(name);
+    if (!*out) {
+        const char *names[STUDY_MAX_FAMILIES];
+        int n = 0;
+        for (; n < STUDY_MAX_FAMILIES && family_at(n); n++)
+            names[n] = family_at(n)->name;
+        const char *near = str_nearest(name, names, (size_t)n);
+        return err_at(err, where, "\"%.60s\" is no family of models%s%s", name,
+                      near ? "; did you mean " : "", near ? near : "");
+    }
+    if (str_eq(name, "baseline"))
+        return err_at(err, where, "the baseline is always tried; leave it out");
+    if (!((*out)->tasks & task))
+        return err_at(err, where, "%s does not do this task", name);
+    return 0;
+}
+
+/* Families of the study in order, and the user's entries beside them. */
+static int families_list(const json_t *list, int task, const struct family **families,
+                         const json_t **entries, struct err *err)
+{
+    char path[40];
+    int n = 0;
+
+    if (!list) {
+        for (int i = 0; family_at(i) && n < STUDY_MAX_FAMILIES; i++) {
+            entries[n] = NULL;
+            if ((family_at(i)->tasks & task) && !str_eq(family_at(i)->name, "baseline"))
+                families[n++] = family_at(i);
+        }
+        return n > 0 ? n : err_at(err, "space", "no family of models does this task");
+    }
+    if (!json_is_array(list) || json_array_size(list) == 0 ||
+        json_array_size(list) > STUDY_MAX_FAMILIES)
+        return err_at(err, "space", "must be auto or a list of 1 to %d families",
+                      STUDY_MAX_FAMILIES);
+    for (; n < (int)json_array_size(list); n++) {
+        jsonx_path_at(path, sizeof path, "space", (size_t)n);
+        entries[n] = json_array_get(list, (size_t)n);
+        if (family_of_entry(entries[n], path, task, &families[n], err) < 0)
+            return -1;
+        for (int k = 0; k < n; k++) {
+            if (families[k] == families[n])
+                return err_at(err, path, "names %s twice", families[n]->name);
+        }
+    }
+    return n;
+}
+
+static void first_configs(struct study_space *out)
+{
+    double *point = mem_array((size_t)out->space->n, sizeof *point);
+
+    for (int i = 0; i < out->n_families; i++) {
+        /* Defaults of the whole tree depend on the family chosen at its root. */
+        out->space->params[0].def = i;
+        space_defaults(out->space, point);
+        config_from_point(&out->first[i], out->space, point);
+    }
+    out->space->params[0].def = 0;
+    mem_free(point);
+}
+
+int study_space_build(struct study_space *out, const json_t *list, int task, struct err *err)
+{
+    const struct family *families[STUDY_MAX_FAMILIES];
+    const json_t *entries[STUDY_MAX_FAMILIES];
+    char *names[STUDY_MAX_FAMILIES], path[40];
+    struct param root = { .name = "family", .kind = PARAM_CATEGORICAL, .parent = -1 };
+    int n = families_list(list, task, families, entries, err);
+
+    *out = (struct study_space){ .n_families = n, .is_auto = !list };
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n; i++)
+        names[i] = (char *)families[i]->name;
+    root.n_choices = n;
+    root.choices = names;
+    out->space = space_new();
+    if (space_add(out->space, &root, err) < 0)
+        goto fail;
+    for (int i = 0; i < n; i++) {
+        jsonx_path_at(path, sizeof path, "space", (size_t)i);
+        if (family_add(out, families[i], i, entries[i], path, err) < 0)
+            goto fail;
+    }
+    first_configs(out);
+    return 0;
+fail:
+    study_space_fini(out);
+    return -1;
+}
+
+void study_space_fini(struct study_space *s)
+{
+    space_free(s->space);
+    s->space = NULL;
+    s->n_families = 0;
+}

@@ -1,0 +1,376 @@
+/* study.c - a study in memory, from its rows. Loading is one function for the start of the process, for an ended study that
+ * somebody asks about, and for undoing a request: the row, the spec, the resolved data, the space, one short record per
+ * trial, then the search decisions so far (plan.c runs again, live.c replays the journal). Ended studies have no searchers.
+ *
+ * study_settle is the one place that draws consequences: handlers change rows, then settle moves the study on. */
+#include "controller/study.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/board.h"
+#include "controller/budget.h"
+#include "controller/dataset.h"
+#include "controller/finish.h"
+#include "controller/lease.h"
+#include "controller/live.h"
+#include "controller/plan.h"
+#include "controller/probe.h"
+#include "controller/propose.h"
+#include "controller/trial_act.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { ENDED_KEPT = 8, SETTLE_MAX = 10000 };
+
+/* ---- memory ---- */
+
+static struct study *study_new(struct ctl *ctl)
+{
+    struct study *st = mem_zalloc(sizeof *st);
+
+    st->ctl = ctl;
+    st->clock_from = -1;
+    st->best_score = NAN;
+    st->asked_ms = ctl_now(ctl);
+    return st;
+}
+
+/* Everything but the struct itself, which stays where it is. */
+static void study_clear(struct study *st)
+{
+    propose_close(st);
+    plan_fini(st);
+    study_space_fini(&st->space);
+    spec_fini(&st->spec);
+    study_row_fini(&st->row);
+    mem_free(st->trials);
+    mem_free(st->queue);
+    mem_free(st->paused);
+    mem_free(st->board);
+    mem_free(st->kept);
+}
+
+void study_drop(struct ctl *ctl, struct study *st)
+{
+    for (int i = 0; i < ctl->n_studies; i++) {
+        if (ctl->studies[i] == st)
+            ctl->studies[i] = ctl->studies[--ctl->n_studies];
+    }
+    for (int i = ctl->n_leases - 1; i >= 0; i--) {
+        if (!ctl->leases[i].is_task && ctl->leases[i].study == st->row.id)
+            ctl->leases[i] = ctl->leases[--ctl->n_leases];
+    }
+    study_clear(st);
+    mem_free(st);
+}
+
+void study_trim(struct ctl *ctl)
+{
+    int ended = 0;
+
+    for (int i = 0; i < ctl->n_studies; i++)
+        ended += study_is_final(ctl->studies[i]->row.state);
+    while (ended-- > ENDED_KEPT) {
+        struct study *oldest = NULL;
+
+        for (int i = 0; i < ctl->n_studies; i++) {
+            struct study *st = ctl->studies[i];
+            if (study_is_final(st->row.state) && (!oldest || st->asked_ms < oldest->asked_ms))
+                oldest = st;
+        }
+        study_drop(ctl, oldest);
+    }
+}
+
+struct study *study_loaded(struct ctl *ctl, int64_t id)
+{
+    for (int i = 0; i < ctl->n_studies; i++) {
+        if (ctl->studies[i]->row.id == id)
+            return ctl->studies[i];
+    }
+    return NULL;
+}
+
+/* ---- facts ---- */
+
+double study_gain(const struct study *st, double score)
+{
+    return st->problem.metric && !st->problem.metric->larger_is_better ? -score : score;
+}
+
+bool study_is_open(const struct study *st)
+{
+    return st->row.state == SS_QUEUED || st->row.state == SS_RUNNING || st->row.state == SS_PAUSED;
+}
+
+bool study_has_open_trials(const struct study *st)
+{
+    return st->count[TS_QUEUED] + st->count[TS_RUNNING] + st->count[TS_PAUSED] > 0;
+}
+
+/* ---- loading ---- */
+
+static int spec_load(struct study *st, struct err *err)
+{
+    json_t *json = jsonx_load(st->row.spec, strlen(st->row.spec), "spec", err);
+    int rc = json ? spec_parse(&st->spec, json, err) : -1;
+
+    json_decref(json);
+    if (rc < 0)
+        return -1;
+    st->is_deterministic = spec_is_deterministic(&st->spec);
+    return 0;
+}
+
+static int space_load(struct study *st, struct err *err)
+{
+    if (study_space_build(&st->space, st->spec.space, st->problem.task, err) < 0)
+        return -1;
+    st->families[0] = family_find("baseline");
+    if (!st->families[0])
+        return err_set(err, ERR_IO, "there is no family called baseline");
+    st->n_families = 1;
+    for (int i = 0; i < st->space.n_families; i++)
+        st->families[st->n_families++] = st->space.first[i].family;
+    return 0;
+}
+
+static int on_trial(void *arg, struct trial_row *row)
+{
+    trial_note(arg, row);
+    return 0;
+}
+
+static int search_load(struct study *st, struct err *err)
+{
+    if (study_is_final(st->row.state) || st->row.state == SS_FINISHING)
+        return 0;
+    if (propose_open(st, err) < 0)
+        return -1;
+    if (!st->is_deterministic)
+        return live_replay(st, err);
+    plan_init(st);
+    return 0;
+}
+
+static void clock_load(struct study *st)
+{
+    st->used_base = st->row.used_ms;
+    st->clock_from = -1;
+    if (st->row.state == SS_RUNNING || st->row.state == SS_FINISHING)
+        budget_clock_start(st);
+}
+
+/* Only one trial can be running while the validation is undecided. */
+static void probe_load(struct study *st)
+{
+    for (int64_t k = 1; st->problem.is_undecided && k <= st->n_trials; k++) {
+        if (st->trials[k - 1].state == TS_RUNNING)
+            st->probe = k;
+    }
+}
+
+static void refit_load(struct study *st)
+{
+    json_t *o = NULL;
+
+    if (st->row.state != SS_FINISHING || !st->row.result)
+        return;
+    o = jsonx_load(st->row.result, strlen(st->row.result), "result", NULL);
+    int64_t task = json_integer_value(json_object_get(o, "refit_task"));
+    st->refit = task_find(st->ctl, task) ? task : 0;
+    json_decref(o);
+}
+
+/* Fills an empty study from its rows: 1, 0 = there is no such row, -1. */
+static int fill(struct study *st, int64_t id, struct err *err)
+{
+    int rc = store_study_get(st->ctl->store, id, &st->row, err);
+
+    if (rc <= 0)
+        return rc;
+    if (spec_load(st, err) < 0)
+        return -1;
+    if (st->row.data &&
+        (problem_load(&st->problem, st->row.data, err) < 0 || space_load(st, err) < 0))
+        return -1;
+    if (store_trial_each(st->ctl->store, id, on_trial, st, err) < 0)
+        return -1;
+    clock_load(st);
+    probe_load(st);
+    refit_load(st);
+    if (st->problem.is_ready && search_load(st, err) < 0)
+        return -1;
+    st->needs_settling = !study_is_final(st->row.state);
+    return lease_restore(st->ctl, st, err) < 0 ? -1 : 1;
+}
+
+struct study *study_load(struct ctl *ctl, int64_t id, struct err *err)
+{
+    struct study *st = study_new(ctl);
+    int rc = fill(st, id, err);
+
+    if (rc == 1) {
+        CTL_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
+        ctl->studies[ctl->n_studies++] = st;
+        return st;
+    }
+    study_clear(st);
+    mem_free(st);
+    if (rc == 0)
+        err_set(err, ERR_NOTFOUND, "no study %" PRId64, id);
+    else
+        err_wrap(err, "study %" PRId64, id);
+    return NULL;
+}
+
+int study_reload(struct ctl *ctl, struct study *st, struct err *err)
+{
+    int64_t id = st->row.id, asked = st->asked_ms, used = budget_used(st), keep = st->keep_ms;
+    bool ran = st->clock_from >= 0;
+
+    study_clear(st);
+    *st = (struct study){ .ctl = ctl, .clock_from = -1, .best_score = NAN, .asked_ms = asked };
+    int rc = fill(st, id, err);
+    if (rc <= 0) {
+        st->row.id = id;
+        study_drop(ctl, st); /* it was made by what is undone */
+        return rc < 0 ? -1 : 0;
+    }
+    st->keep_ms = keep;
+    if (ran && st->clock_from >= 0)
+        st->used_base = MAX(used, st->used_base);
+    return 0;
+}
+
+struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err)
+{
+    struct study *st = study_loaded(ctl, id);
+
+    if (!st)
+        st = study_load(ctl, id, err);
+    if (st)
+        st->asked_ms = ctl_now(ctl);
+    return st;
+}
+
+struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err)
+{
+    struct study_row row = { 0 };
+    int64_t id = 0;
+    int rc = 0;
+
+    if (str_i64(ref, 1, INT64_MAX, &id, NULL) == 0)
+        return study_by_id(ctl, id, err);
+    for (int i = 0; i < ctl->n_studies; i++) {
+        if (str_eq(ctl->studies[i]->row.name, ref))
+            return study_by_id(ctl, ctl->studies[i]->row.id, err);
+    }
+    rc = store_study_find(ctl->store, ref, &row, err);
+    id = row.id;
+    study_row_fini(&row);
+    if (rc == 0)
+        err_set(err, ERR_NOTFOUND, "no study \"%.80s\"", ref);
+    return rc == 1 ? study_by_id(ctl, id, err) : NULL;
+}
+
+int study_open_search(struct study *st, struct err *err)
+{
+    CHECK(st->problem.is_ready && !st->sampler && st->n_trials == 0);
+    if (space_load(st, err) < 0 || propose_open(st, err) < 0)
+        return -1;
+    if (st->is_deterministic)
+        plan_init(st);
+    return 0;
+}
+
+/* ---- changes of the row ---- */
+
+int study_move(struct study *st, enum study_event ev, const char *reason, json_t *data,
+               struct err *err)
+{
+    char *text = data ? jsonx_dump(data) : NULL, *copy = mem_strdup(reason);
+    int rc = -1;
+
+    json_decref(data);
+    ctl_touch(st->ctl, st);
+    st->row.used_ms = budget_used(st);
+    if (study_next(&st->row.state, ev, st->row.id, err) < 0)
+        goto out;
+    mem_free(st->row.reason);
+    st->row.reason = mem_strdup(copy);
+    if (store_study_event(st->ctl->store, &st->row, ev, text, err) < 0)
+        goto out;
+    log_info("study.%s study=%" PRId64 " name=%s%s%s%s", study_event_name[ev], st->row.id,
+             st->row.name, copy ? " reason=\"" : "", copy ? copy : "", copy ? "\"" : "");
+    rc = 0;
+out:
+    mem_free(copy);
+    mem_free(text);
+    return rc;
+}
+
+int study_save(struct study *st, struct err *err)
+{
+    ctl_touch(st->ctl, st);
+    if (st->problem.is_ready) {
+        json_t *data = problem_json_new(&st->problem);
+        CHECK(data);
+        mem_free(st->row.data);
+        st->row.data = jsonx_dump(data);
+        json_decref(data);
+    }
+    st->row.used_ms = budget_used(st);
+    st->used_saved_ms = ctl_now(st->ctl);
+    return store_study_update(st->ctl->store, &st->row, err);
+}
+
+int study_fail(struct study *st, const char *reason, struct err *err)
+{
+    budget_clock_stop(st);
+    st->row.ended_at = ctl_wall(st->ctl);
+    return study_move(st, SE_FAIL, reason, NULL, err);
+}
+
+/* ---- consequences ---- */
+
+static int settle_once(struct study *st, struct err *err)
+{
+    if (!st->problem.is_ready && study_is_open(st) && dataset_resolve_study(st, err) < 0)
+        return -1;
+    if (!st->problem.is_ready || study_is_final(st->row.state))
+        return 0;
+    if (st->probe && probe_step(st, err) < 0)
+        return -1;
+    if (study_is_open(st) && st->is_deterministic && plan_advance(st, err) < 0)
+        return -1;
+    if (study_is_open(st) && !st->is_deterministic && live_settle(st, err) < 0)
+        return -1;
+    if (st->row.state == SS_FINISHING && finish_step(st, err) < 0)
+        return -1;
+    return st->n_kept > 0 ? board_evict(st, err) : 0;
+}
+
+int study_settle(struct study *st, struct err *err)
+{
+    for (int i = 0; st->needs_settling; i++) {
+        CHECK(i < SETTLE_MAX); /* every round moves the study towards its end */
+        st->needs_settling = false;
+        if (settle_once(st, err) < 0)
+            return err_wrap(err, "study %s", st->row.name);
+    }
+    return 0;
+}
+
+int study_settle_all(struct ctl *ctl, struct err *err)
+{
+    for (int i = 0; i < ctl->n_studies; i++) {
+        if (study_settle(ctl->studies[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,118 @@
+/* study.h - a study in memory: its row, its spec, what the spec resolved to, and one short record per trial (columns, never
+ * configurations: those are read from their rows when needed). Everything here can be rebuilt from rows and journal by
+ * study_load, which is also how a failed request is undone. Private to controller/. */
+#ifndef CONTROLLER_STUDY_H
+#define CONTROLLER_STUDY_H
+
+#include "controller/ctl.h"
+#include "controller/problem.h"
+#include "controller/space.h"
+#include "proto/spec.h"
+#include "search/sampler.h"
+#include "search/scheduler.h"
+#include "store/study.h"
+#include "store/trial.h"
+
+enum { CTL_KEEP_BEST = 10, CTL_KEEP_FAMILY = 3 };
+
+/* Where a trial came from; the word is kept in its row's info as "source". */
+enum trial_source { SRC_SCRIPT, SRC_SAMPLER, SRC_USER, SRC_RETRY, SRC_SOURCES };
+extern const char *const trial_source_name[SRC_SOURCES];
+
+struct trial_mem { /* trial number = index + 1 */
+    int64_t id;
+    double score; /* NaN = none */
+    int64_t fit_us;
+    int64_t ended_at;
+    uint8_t state, reason, source;
+    int8_t family; /* of study.families, 0 = the baseline */
+    int16_t level, max_level, run_to, checkpoint_level;
+    int16_t plan_level; /* reached in the plan's order */
+    bool has_artifact, is_cut;
+    int16_t max_group; /* after a crash in a group: at most so many lanes with it; 0 = any */
+};
+
+/* One run of a trial on a virtual worker of a deterministic study. */
+struct plan_run {
+    int64_t number, end;
+    int from, to;
+};
+struct plan {
+    int64_t now;
+    int64_t next_number; /* the trial that is started next */
+    struct plan_run *runs;
+    int n_runs, workers;
+    bool
+        is_filled; /* free workers were filled after the last event: asking again would not be the same study */
+};
+
+struct study {
+    struct ctl *ctl;
+    struct study_row row;
+    struct spec spec;
+    bool is_deterministic;
+    struct problem problem; /* resolved data; problem.is_ready */
+    struct study_space space;
+    const struct family *families[STUDY_MAX_FAMILIES + 1]; /* [0] = the baseline */
+    int n_families;
+    struct sampler *sampler; /* NULL until the data is ready */
+    struct scheduler *scheduler;
+    struct config *script; /* what is tried before the sampler, in order; owned */
+    int n_script, script_pos;
+    struct plan plan;    /* deterministic studies */
+    bool is_exhausted;   /* the space has no more points */
+    const char *closing; /* why no more trials are made, NULL = they are; static text */
+
+    struct trial_mem *trials;
+    int n_trials, cap_trials;
+    int64_t count[TS_STATES];
+    int32_t *queue; /* numbers of queued trials, ascending */
+    int n_queue, cap_queue;
+    int32_t *paused; /* numbers of paused trials, in no order */
+    int n_paused, cap_paused;
+    int32_t *board; /* numbers of completed trials with a score, best first, ties by number */
+    int n_board, cap_board;
+    int32_t *kept; /* numbers of completed trials whose artifact is kept, in no order */
+    int n_kept, cap_kept;
+    int64_t since_gain; /* trials that ended since the best score was reached */
+    double best_score;  /* in plan or arrival order, for the stop rules; NaN = none */
+
+    int64_t used_base;     /* ms of budget used when the clock was last started or stopped */
+    int64_t clock_from;    /* monotonic ms when the clock was started; -1 = it stands */
+    int64_t used_saved_ms; /* monotonic time of the last store of used_ms */
+    int64_t keep_ms;       /* longest time from `keep` to the artifact's arrival */
+    int64_t probe;         /* number of the trial that decides the validation; 0 = none */
+    int64_t refit;         /* open refit task, 0 = none */
+
+    int64_t touched_turn, touched_request, asked_ms;
+    bool needs_settling, is_settling;
+};
+
+/* Loads or reloads from rows. study_get also finds ended ones; `ref` is an id in digits or a name. */
+struct study *study_load(struct ctl *ctl, int64_t id, struct err *err);
+int study_reload(struct ctl *ctl, struct study *st,
+                 struct err *err); /* drops it when the row is gone */
+void study_drop(struct ctl *ctl, struct study *st);
+void study_trim(struct ctl *ctl); /* forgets ended studies nobody asked for lately */
+struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err);
+struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err);
+struct study *study_loaded(struct ctl *ctl, int64_t id); /* NULL when it is not in memory */
+
+/* The data became ready: space, script, sampler and scheduler are made, search decisions so far are replayed. */
+int study_open_search(struct study *st, struct err *err);
+
+/* A change of state with its journal row. data is stolen, may be NULL. */
+int study_move(struct study *st, enum study_event ev, const char *reason, json_t *data,
+               struct err *err);
+int study_save(struct study *st, struct err *err);
+int study_fail(struct study *st, const char *reason, struct err *err);
+
+/* Takes all consequences of what changed: plans, retires, ends. Called at the end of each request that touched it. */
+int study_settle(struct study *st, struct err *err);
+int study_settle_all(struct ctl *ctl, struct err *err);
+
+bool study_is_open(const struct study *st); /* more trials may be created */
+bool study_has_open_trials(const struct study *st);
+double study_gain(const struct study *st, double score); /* larger is better */
+
+#endif

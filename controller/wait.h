@@ -1,0 +1,14 @@
+/* wait.h - lease calls: answered at once, or kept waiting (long poll) until there is work, the time is over, or the client
+ * goes away. */
+#ifndef CONTROLLER_WAIT_H
+#define CONTROLLER_WAIT_H
+
+#include "controller/ctl.h"
+
+void wait_serve(struct ctl *ctl);    /* at the end of a turn: whoever can have work gets it */
+void wait_tick(struct ctl *ctl);     /* answers "none" to those who waited long enough */
+void wait_end_all(struct ctl *ctl);  /* answers "none" to all */
+void wait_free_all(struct ctl *ctl); /* answers nobody */
+int64_t wait_due(const struct ctl *ctl);
+
+#endif

@@ -1,0 +1,475 @@
+/* rig.c - see rig.h. Failures are cmocka's: a call that must work asserts. */
+#include "tests/rig.h"
+
+#include "base/io.h"
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "ml/family.h"
+#include "store/blob.h"
+#include "store/journal.h"
+
+#include <math.h>
+#include <unistd.h>
+
+struct err rig_err;
+
+/* ---- the controller ---- */
+
+static void open_ctl(struct rig *r)
+{
+    struct err err = { 0 };
+
+    r->ctl = ctl_new(&r->conf, &r->clk, NULL, &err);
+    if (!r->ctl)
+        fail_msg("controller: %s", err.text);
+}
+
+void rig_open(struct rig *r)
+{
+    const char *base = getenv("TMPDIR");
+
+    *r = (struct rig){ 0 };
+    snprintf(r->dir, sizeof r->dir, "%s/rig-XXXXXX", base ? base : "/tmp");
+    assert_non_null(mkdtemp(r->dir));
+    log_level_set(getenv("RIG_LOG") ? LOG_DEBUG : LOG_ERROR);
+    clk_init_manual(&r->clk, 1000000, INT64_C(1700000000000));
+    r->conf = (struct ctl_conf){ .data_dir = r->dir,
+                                 .dev = true,
+                                 .lease_ms = RIG_LEASE_MS,
+                                 .max_wait_ms = 60000,
+                                 .max_trials = 1000000 };
+    open_ctl(r);
+}
+
+static void on_diff(void *arg, const char *line)
+{
+    (void)arg;
+    fail_msg("the journal does not rebuild the state: %s", line);
+}
+
+void rig_close(struct rig *r)
+{
+    struct err err = { 0 };
+
+    if (store_replay(r->ctl->store, on_diff, NULL, &err) < 0)
+        fail_msg("replay: %s", err.text);
+    ctl_free(r->ctl);
+    if (io_remove_tree(r->dir, &err) < 0)
+        fail_msg("remove: %s", err.text);
+}
+
+void rig_restart(struct rig *r)
+{
+    ctl_free(r->ctl);
+    open_ctl(r);
+}
+
+void rig_turn(struct rig *r)
+{
+    ctl_turn_end(r->ctl);
+}
+
+void rig_pass(struct rig *r, int64_t ms)
+{
+    clk_advance(&r->clk, ms);
+    ctl_tick(r->ctl);
+    ctl_turn_end(r->ctl);
+}
+
+void rig_begin(struct rig *r)
+{
+    rig_err = (struct err){ 0 };
+    if (ctl_request_begin(r->ctl, &rig_err) < 0)
+        fail_msg("begin: %s", rig_err.text);
+}
+
+int rig_end(struct rig *r, int rc)
+{
+    struct err err = { 0 };
+
+    if (ctl_request_end(r->ctl, rc >= 0, &err) < 0) {
+        rig_err = err;
+        rc = -1;
+    }
+    ctl_turn_end(r->ctl);
+    return rc;
+}
+
+/* ---- things ---- */
+
+json_t *rig_json(const char *text)
+{
+    struct err err = { 0 };
+    char *copy = mem_strdup(text);
+    json_t *v = NULL;
+
+    for (char *p = copy; *p; p++) {
+        if (*p == '\'')
+            *p = '"';
+    }
+    v = jsonx_load(copy, strlen(copy), "test", &err);
+    if (!v)
+        fail_msg("%s: %s", copy, err.text);
+    mem_free(copy);
+    return v;
+}
+
+const char *rig_blob(struct rig *r, const char *tag, char out[SHA256_HEX])
+{
+    sha256_hex(tag, strlen(tag), out);
+    if (RIG_CALL(r, ctl_blob_add(r->ctl, out, (int64_t)strlen(tag) + 1, "test", &rig_err)) < 0)
+        fail_msg("blob: %s", rig_err.text);
+    return out;
+}
+
+static const char schema_text[] =
+    "{'rows':1000,'columns':["
+    "{'name':'x1','type':'numeric','missing':0,'distinct':900,'min':0,'max':9.5,'mean':4},"
+    "{'name':'x2','type':'numeric','missing':0,'distinct':900,'min':0,'max':9.5,'mean':4},"
+    "{'name':'x3','type':'numeric','missing':7,'distinct':900,'min':0,'max':9.5,'mean':4},"
+    "{'name':'x4','type':'numeric','missing':0,'distinct':15,'min':0,'max':14,'mean':4},"
+    "{'name':'x5','type':'numeric','missing':0,'distinct':1,'min':1,'max':1,'mean':1},"
+    "{'name':'c','type':'categorical','missing':0,'distinct':4,'levels':['a','b','c','d']},"
+    "{'name':'y','type':'categorical','missing':0,'distinct':2,'levels':['no','yes']}]}";
+
+static void ingest(struct fake *f, const struct msg_grant *g)
+{
+    char frame[SHA256_HEX], *text = NULL;
+    struct msg_event e;
+    struct msg_answer a;
+    json_t *detail = NULL;
+
+    rig_blob(f->rig, g->source, frame);
+    detail = json_pack("{s:s, s:i, s:i, s:i, s:o}", "frame", frame, "bytes", 100, "rows", 1000,
+                       "cols", 7, "schema", rig_json(schema_text));
+    text = jsonx_dump(detail);
+    json_decref(detail);
+    msg_event_init(&e);
+    e.type = MSG_TASK_DONE;
+    e.trial = g->task;
+    e.fence = g->fence;
+    e.seq = 1;
+    e.detail = text;
+    assert_int_equal(fake_report(f, &e, 1, &a), 0);
+    assert_int_equal(a.replies[0].action, MSG_OK);
+    msg_answer_fini(&a);
+    mem_free(text);
+}
+
+static void refit(struct fake *f, const struct msg_grant *g)
+{
+    struct msg_event e;
+    struct msg_answer a;
+    char tag[100];
+
+    snprintf(tag, sizeof tag, "refit of %s", g->config);
+    msg_event_init(&e);
+    e.type = MSG_TASK_DONE;
+    e.trial = g->task;
+    e.fence = g->fence;
+    e.seq = 1;
+    rig_blob(f->rig, tag, e.blob);
+    assert_int_equal(fake_report(f, &e, 1, &a), 0);
+    assert_int_equal(a.replies[0].action, MSG_OK);
+    msg_answer_fini(&a);
+}
+
+void rig_dataset(struct rig *r, const char *name)
+{
+    char sha[SHA256_HEX];
+    struct fake f;
+    json_t *body = json_pack("{s:s, s:s, s:s}", "name", name, "blob", rig_blob(r, name, sha),
+                             "file_name", "t.csv"),
+           *out = NULL;
+
+    if (RIG_CALL(r, ctl_dataset_create(r->ctl, body, &out, &rig_err)) < 0)
+        fail_msg("dataset: %s", rig_err.text);
+    json_decref(body);
+    json_decref(out);
+    fake_open(&f, r, "ingester", 1);
+    assert_int_equal(fake_ask(&f), 0);
+    assert_int_equal(RIG_CALL(r, ctl_dataset_get(r->ctl, name, &out, &rig_err)), 0);
+    assert_string_equal(json_string_value(json_object_get(out, "state")), "ready");
+    json_decref(out);
+    assert_int_equal(RIG_CALL(r, ctl_runner_act(r->ctl, f.id, "drain", &out, &rig_err)), 0);
+    json_decref(out);
+}
+
+int64_t rig_study(struct rig *r, const char *spec)
+{
+    json_t *json = rig_json(spec), *out = NULL;
+    int64_t id = 0;
+
+    if (RIG_CALL(r, ctl_study_create(r->ctl, json, "tester", false, &out, &rig_err)) < 0)
+        fail_msg("study: %s: %s", rig_err.where, rig_err.text);
+    id = json_integer_value(json_object_get(out, "id"));
+    json_decref(json);
+    json_decref(out);
+    return id;
+}
+
+struct study *rig_get(struct rig *r, int64_t study)
+{
+    struct study *st = study_by_id(r->ctl, study, &rig_err);
+
+    assert_non_null(st);
+    return st;
+}
+
+int64_t rig_count(struct rig *r, int64_t study, enum trial_state s)
+{
+    return rig_get(r, study)->count[s];
+}
+
+char *rig_board(struct rig *r, int64_t study)
+{
+    char ref[32];
+    json_t *board = NULL, *st = NULL, *row = NULL, *all = NULL;
+    size_t i = 0;
+
+    snprintf(ref, sizeof ref, "%lld", (long long)study);
+    assert_int_equal(RIG_CALL(r, ctl_leaderboard(r->ctl, ref, 0, 1000, &board, &rig_err)), 0);
+    assert_int_equal(RIG_CALL(r, ctl_study_get(r->ctl, ref, &st, &rig_err)), 0);
+    json_array_foreach(json_object_get(board, "rows"), i, row)
+    {
+        json_object_del(row, "fit_us");
+        json_object_del(row, "predict_ns_row");
+    }
+    all = json_pack("{s:o, s:O, s:O, s:O, s:O, s:O}", "board", board, "result",
+                    json_object_get(st, "result"), "artifact", json_object_get(st, "artifact"),
+                    "state", json_object_get(st, "state"), "trials", json_object_get(st, "trials"),
+                    "reason", json_object_get(st, "reason"));
+    char *text = jsonx_dump(all);
+    json_decref(all);
+    json_decref(st);
+    return text;
+}
+
+/* ---- fake runners ---- */
+
+double fake_score(const char *config, int level)
+{
+    uint64_t h = 1469598103934665603u;
+
+    for (const char *p = config; *p; p++)
+        h = (h ^ (unsigned char)*p) * 1099511628211u;
+    return 0.5 + 0.4 * (double)(rng_mix(h, 1) >> 11) / 9007199254740992.0 +
+           0.01 * (double)(rng_mix(h, (uint64_t)level + 2) >> 11) / 9007199254740992.0;
+}
+
+void fake_open(struct fake *f, struct rig *r, const char *session, int max_lanes)
+{
+    struct msg_hello m = { .protocol = MSG_PROTOCOL, .n_devices = 1 };
+    struct msg_welcome w;
+    json_t *out = NULL, *body = NULL;
+
+    *f = (struct fake){ .rig = r, .max_lanes = max_lanes, .score = fake_score };
+    str_copy(f->session, sizeof f->session, session);
+    str_copy(m.name, sizeof m.name, session);
+    str_copy(m.session, sizeof m.session, session);
+    str_copy(m.numeric_sig, sizeof m.numeric_sig, "assay-1/cpu");
+    str_copy(m.devices[0].id, sizeof m.devices[0].id, "cpu0");
+    str_copy(m.devices[0].kind, sizeof m.devices[0].kind, "cpu");
+    m.devices[0].max_lanes = max_lanes;
+    body = msg_hello_json_new(&m);
+    if (RIG_CALL(r, ctl_runner_hello(r->ctl, body, &out, &rig_err)) < 0)
+        fail_msg("hello: %s", rig_err.text);
+    assert_int_equal(msg_welcome_parse(&w, out, &rig_err), 0);
+    f->id = w.runner;
+    json_decref(body);
+    json_decref(out);
+}
+
+static void on_grant(void *arg, json_t *grant, const struct err *err)
+{
+    if (err)
+        fail_msg("grant: %s", err->text);
+    *(json_t **)arg = grant;
+}
+
+json_t *fake_ask_raw(struct fake *f, int64_t n, int max_lanes)
+{
+    struct msg_ask ask = { .n = n, .max_lanes = max_lanes };
+    json_t *body = NULL, *grant = NULL;
+
+    str_copy(ask.session, sizeof ask.session, f->session);
+    str_copy(ask.device, sizeof ask.device, "cpu0");
+    body = msg_ask_json_new(&ask);
+    if (RIG_CALL(f->rig,
+                 ctl_runner_lease(f->rig->ctl, f->id, body, on_grant, &grant, NULL, &rig_err)) < 0)
+        fail_msg("lease: %s", rig_err.text);
+    json_decref(body);
+    assert_non_null(grant);
+    return grant;
+}
+
+static void take_lane(struct fake *f, const struct msg_lane *l)
+{
+    struct fake_lane *lane = &f->lanes[f->n_lanes++];
+    json_t *config = jsonx_load(l->config, strlen(l->config), "config", NULL);
+    const struct family *family = family_find(json_string_value(json_object_get(config, "family")));
+
+    assert_non_null(family);
+    *lane =
+        (struct fake_lane){ .trial = l->trial, .fence = l->fence, .from = l->from, .to = l->to };
+    lane->max = family->levels > 1 ? family->levels : 1;
+    lane->next = lane->to < lane->max ? MSG_RUNG : MSG_FINAL;
+    str_copy(lane->config, sizeof lane->config, l->config);
+    assert_true(l->from == 0 || l->checkpoint[0]);
+    json_decref(config);
+}
+
+int fake_ask(struct fake *f)
+{
+    json_t *json = fake_ask_raw(f, ++f->n, f->max_lanes - f->n_lanes);
+    struct msg_grant g = { 0 };
+    int rc = msg_grant_parse(&g, json, &rig_err), lanes = 0;
+
+    json_decref(json);
+    f->asked = f->n;
+    assert_true(rc >= 0);
+    if (rc == 1 && g.kind == MSG_FIT) {
+        lanes = g.n_lanes;
+        for (int i = 0; i < lanes; i++)
+            take_lane(f, &g.lanes[i]);
+    } else if (rc == 1 && g.kind == MSG_INGEST) {
+        ingest(f, &g);
+    } else if (rc == 1) {
+        refit(f, &g);
+    }
+    msg_grant_fini(&g);
+    return lanes;
+}
+
+int fake_report(struct fake *f, const struct msg_event *events, int n, struct msg_answer *out)
+{
+    struct msg_held held[MSG_MAX_LANES];
+    struct msg_asked asked = { .n = f->asked };
+    struct msg_report m = { .n_events = n, .events = (struct msg_event *)events, .held = held };
+    json_t *body = NULL, *answer = NULL;
+    int rc = 0;
+
+    str_copy(m.session, sizeof m.session, f->session);
+    str_copy(asked.device, sizeof asked.device, "cpu0");
+    for (int i = 0; i < f->n_lanes; i++)
+        held[m.n_held++] = (struct msg_held){ f->lanes[i].trial, f->lanes[i].fence };
+    if (f->asked > 0) {
+        m.n_asked = 1;
+        m.asked = &asked;
+    }
+    body = msg_report_json_new(&m);
+    rc = RIG_CALL(f->rig, ctl_runner_report(f->rig->ctl, f->id, body, &answer, &rig_err));
+    json_decref(body);
+    *out = (struct msg_answer){ 0 };
+    if (rc == 0)
+        assert_int_equal(msg_answer_parse(out, answer, &rig_err), 0);
+    json_decref(answer);
+    return rc;
+}
+
+void fake_drop(struct fake *f, int i)
+{
+    f->lanes[i] = f->lanes[--f->n_lanes];
+}
+
+void fake_event(const struct fake *f, int i, struct msg_event *e)
+{
+    const struct fake_lane *l = &f->lanes[i];
+    char tag[1200];
+
+    msg_event_init(e);
+    e->type = l->next;
+    e->trial = l->trial;
+    e->fence = l->fence;
+    e->seq = l->seq + 1;
+    e->level = l->to;
+    if (l->next == MSG_RUNG || l->next == MSG_FINAL) {
+        e->value = f->score(l->config, l->to);
+        e->se = 0.01;
+        e->fit_us = 1000;
+        e->model_bytes = 77;
+        return;
+    }
+    snprintf(tag, sizeof tag, "%d of %s at %d", (int)l->next, l->config, l->to);
+    rig_blob(f->rig, tag, e->blob);
+}
+
+enum msg_action fake_step(struct fake *f, int i)
+{
+    struct fake_lane *l = &f->lanes[i];
+    struct msg_answer a;
+    struct msg_event e;
+    enum msg_action action = MSG_STALE;
+
+    fake_event(f, i, &e);
+    if (fake_report(f, &e, 1, &a) < 0)
+        fail_msg("report: %s", rig_err.text);
+    assert_int_equal(a.n_replies, 1);
+    action = a.replies[0].action;
+    l->seq = e.seq;
+    if (action == MSG_RUN_TO) {
+        l->to = a.replies[0].to;
+        l->next = l->to < l->max ? MSG_RUNG : MSG_FINAL;
+    } else if (action == MSG_PAUSE) {
+        l->next = MSG_PAUSED;
+    } else if (action == MSG_KEEP) {
+        l->next = MSG_COMPLETE;
+    } else {
+        fake_drop(f, i);
+    }
+    for (int k = 0; k < a.n_stop; k++) {
+        for (int j = f->n_lanes - 1; j >= 0; j--) {
+            if (f->lanes[j].trial == a.stop[k].trial && f->lanes[j].fence == a.stop[k].fence)
+                fake_drop(f, j);
+        }
+    }
+    msg_answer_fini(&a);
+    return action;
+}
+
+/* ---- a whole study ---- */
+
+enum { RUNNERS_MAX = 8, STEPS_MAX = 200000 };
+
+static void random_step(struct rig *r, struct fake *f, struct rng *rng, int die_every,
+                        int *sessions)
+{
+    char session[32];
+
+    if (die_every && rng_below(rng, (uint32_t)die_every) == 0) {
+        snprintf(session, sizeof session, "s%d", ++*sessions);
+        fake_open(f, r, session, f->max_lanes);
+    }
+    if (f->n_lanes > 0 && rng_below(rng, 3) > 0)
+        fake_step(f, (int)rng_below(rng, (uint32_t)f->n_lanes));
+    else if (f->n_lanes < f->max_lanes)
+        fake_ask(f);
+}
+
+void rig_run(struct rig *r, int64_t study, int runners, uint64_t seed, int restart_every,
+             int die_every)
+{
+    struct fake fakes[RUNNERS_MAX];
+    struct rng rng;
+    int sessions = 0, steps = 0;
+    char session[32];
+
+    assert_true(runners <= RUNNERS_MAX);
+    rng_init(&rng, seed, 7);
+    for (int i = 0; i < runners; i++) {
+        snprintf(session, sizeof session, "s%d", ++sessions);
+        fake_open(&fakes[i], r, session, 1 + i);
+    }
+    while (!study_is_final(rig_get(r, study)->row.state)) {
+        random_step(r, &fakes[rng_below(&rng, (uint32_t)runners)], &rng, die_every, &sessions);
+        if (restart_every && rng_below(&rng, (uint32_t)restart_every) == 0)
+            rig_restart(r);
+        rig_pass(r, rng_below(&rng, 40));
+        if (++steps > STEPS_MAX)
+            fail_msg("the study does not end: %d trials, %d running", rig_get(r, study)->n_trials,
+                     (int)rig_count(r, study, TS_RUNNING));
+    }
+}

@@ -1,0 +1,85 @@
+/* rig.h - a controller without a network for tests: a temporary data folder, a manual clock, and fake runners that speak
+ * proto/msg.h to the api directly. Every call is a request in a turn of its own, as one HTTP request would be. Fake scores
+ * are a function of (configuration, level) only, so a study's result may depend on nothing else. */
+#ifndef TESTS_RIG_H
+#define TESTS_RIG_H
+
+#include "tests/unit.h"
+
+#include "base/clk.h"
+#include "controller/ctl.h"
+#include "controller/study.h"
+#include "proto/msg.h"
+
+#include <jansson.h>
+
+struct rig {
+    char dir[300];
+    struct ctl_conf conf;
+    struct clk clk;
+    struct ctl *ctl;
+};
+
+enum { RIG_LEASE_MS = 1000 };
+
+void rig_open(struct rig *r);
+void rig_close(struct rig *r); /* checks that the journal rebuilds the state, removes the folder */
+void rig_restart(struct rig *r);          /* as after kill -9: what was not committed is gone */
+void rig_turn(struct rig *r);             /* the end of a turn */
+void rig_pass(struct rig *r, int64_t ms); /* time passes, the timer fires */
+
+/* One request: 0 with *out (owned by the caller), or -1 with err. */
+#define RIG_CALL(r, call) (rig_begin(r), rig_end(r, (call)))
+void rig_begin(struct rig *r);
+int rig_end(struct rig *r, int rc);
+extern struct err rig_err; /* of the last call */
+
+json_t *rig_json(const char *text); /* ' stands for " */
+const char *rig_blob(struct rig *r, const char *tag,
+                     char out[SHA256_HEX]); /* a blob's row, named by a tag */
+/* A table with columns x1..x5, c, y (binary, 1000 rows), ready after a fake ingest. */
+void rig_dataset(struct rig *r, const char *name);
+int64_t rig_study(struct rig *r, const char *spec); /* ' stands for "; its id */
+struct study *rig_get(struct rig *r, int64_t study);
+char *rig_board(
+    struct rig *r,
+    int64_t study); /* leaderboard and result as text without times, for comparing; free() */
+int64_t rig_count(struct rig *r, int64_t study, enum trial_state s);
+
+/* ---- fake runners ---- */
+
+struct fake_lane {
+    int64_t trial, fence, seq;
+    int from, to, max;
+    char config[1024];
+    enum msg_type next; /* what it sends next: RUNG, FINAL, COMPLETE, PAUSED */
+};
+struct fake {
+    struct rig *rig;
+    int64_t id;
+    char session[33];
+    int64_t n;
+    int64_t asked; /* the last call whose answer arrived */
+    struct fake_lane lanes[MSG_MAX_LANES];
+    int n_lanes, max_lanes;
+    double (*score)(const char *config, int level);
+};
+
+void fake_open(struct fake *f, struct rig *r, const char *session, int max_lanes);
+/* One lease call; takes the lanes. Returns how many came; tasks are worked off at once (then 0 lanes come). */
+int fake_ask(struct fake *f);
+json_t *fake_ask_raw(struct fake *f, int64_t n, int max_lanes); /* the grant as it came, owned */
+/* Sends what lane i has to say and does what is answered; a lane that is over leaves the list. */
+enum msg_action fake_step(struct fake *f, int i);
+void fake_event(const struct fake *f, int i, struct msg_event *e); /* what lane i would send now */
+/* A report with these events, listing all lanes held; the answer (msg_answer_fini by the caller). */
+int fake_report(struct fake *f, const struct msg_event *events, int n, struct msg_answer *out);
+void fake_drop(struct fake *f, int i); /* forgets the lane without a word */
+double fake_score(const char *config, int level);
+
+/* Runners ask and answer in random order with random delays until the study ended. restart_every: a controller killed about
+ * every so many steps, 0 = never; die_every: likewise a runner. */
+void rig_run(struct rig *r, int64_t study, int runners, uint64_t seed, int restart_every,
+             int die_every);
+
+#endif
