@@ -139,6 +139,10 @@ static int numbered_event(struct study *st, struct trial_row *row, const struct 
     char *text = NULL;
     int rc = 0;
 
+    if (e->seq < 1) {
+        reply->action = MSG_STALE;
+        return 0;
+    }
     if (e->seq <= row->msg_seq) {
         if (e->seq == row->msg_seq)
             answer_load(row->msg_answer, reply);

@@ -145,7 +145,7 @@ static const struct codec_field event_fields[] = {
     F_ENUM(msg_event, type, REQ, msg_type_name, MSG_TYPES),
     F_I64(msg_event, trial, REQ, 1, INT64_MAX),
     F_I64(msg_event, fence, REQ, 1, INT64_MAX),
-    F_I64(msg_event, seq, REQ, 1, INT64_MAX),
+    F_I64(msg_event, seq, REQ, 0, INT64_MAX),
     F_INT(msg_event, level, OPT, 0, LEVEL_MAX),
     F_F64(msg_event, progress),
     F_F64(msg_event, value),
@@ -190,7 +190,7 @@ static const struct codec_table report_table = TABLE(report_fields, NULL);
 static const struct codec_field reply_fields[] = {
     F_I64(msg_reply, trial, REQ, 1, INT64_MAX),
     F_I64(msg_reply, fence, REQ, 1, INT64_MAX),
-    F_I64(msg_reply, seq, REQ, 1, INT64_MAX),
+    F_I64(msg_reply, seq, REQ, 0, INT64_MAX),
     F_ENUM(msg_reply, action, REQ, msg_action_name, MSG_ACTIONS),
     F_INT(msg_reply, to, OPT, 0, LEVEL_MAX),
     F_I64(msg_reply, deadline_ms, OPT, 0, INT64_MAX),

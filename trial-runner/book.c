@@ -246,8 +246,8 @@ static void collect(struct book *b, struct held *h, struct msg_event *events, si
         if (b->n_flight > 0 && *detail + n > REPORT_DETAIL_MAX)
             return;
         *detail += n;
-        if (!o->sent)
-            o->ev.seq = ++h->seq;
+        if (!o->sent) /* progress changes nothing and may be lost: it takes no number */
+            o->ev.seq = o->ev.type == MSG_PROGRESS ? 0 : ++h->seq;
         o->sent = true;
         events[b->n_flight] = o->ev;
         flight_add(b, h, &o->ev);
