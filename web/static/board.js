@@ -3,7 +3,7 @@
 // Rows are kept by trial id; sorting and filtering make an order over them.
 
 import { h, replace, s, setText } from './dom.js';
-import { NONE, bytes, clamp, columnDecimals, count, fixed, micros, nanos, smallerIsBetter, value } from './format.js';
+import { NONE, bytes, clamp, columnDecimals, count, fixed, micros, nanos, value } from './format.js';
 import { compile } from './filter.js';
 
 const ROW = 38, MORE = 8;
@@ -45,7 +45,7 @@ function whisker(score, se, scale) {
 
 export function makeBoard({ caption, onOpen }) {
   const rows = new Map();
-  let order = [], metric = '', sortKey = 'rank', sortDir = 1, filterText = '', test = () => true, filterError = '';
+  let order = [], isLower = false, sortKey = 'rank', sortDir = 1, filterText = '', test = () => true, filterError = '';
   let opened = null, openedHeight = 0, decimals = { score: 4, test_score: 4 }, scale = { lo: 0, hi: 1 };
   let drawn = '', fresh = new Map();
 
@@ -63,7 +63,7 @@ export function makeBoard({ caption, onOpen }) {
   const shown = h('span', { class: 'quiet num', id: 'board-count' });
 
   function sortBy(column) {
-    const first = column.dir || (smallerIsBetter(metric) ? 1 : -1);
+    const first = column.dir || (isLower ? 1 : -1);
     sortDir = sortKey === column.key ? -sortDir : first;
     sortKey = column.key;
     arrange();
@@ -76,7 +76,7 @@ export function makeBoard({ caption, onOpen }) {
 
   /** Ranks are the place by score, whatever the table is sorted by; ties go to the earlier trial. */
   function rank() {
-    const sign = smallerIsBetter(metric) ? 1 : -1;
+    const sign = isLower ? 1 : -1;
     const all = [...rows.values()].sort((a, b) => {
       const none = !Number.isFinite(a.score) - !Number.isFinite(b.score);
       return none || sign * (a.score - b.score) || a.number - b.number;
@@ -124,7 +124,7 @@ export function makeBoard({ caption, onOpen }) {
     h('td', { class: 'num' }, r.max_level ? `${r.level ?? 0}/${r.max_level}` : NONE),
     h('td', { class: 'num' }, micros(r.fit_us)),
     h('td', { class: 'num' }, nanos(r.predict_ns_row)),
-    h('td', { class: 'num' }, bytes(r.model_bytes)),
+    h('td', { class: 'num' }, bytes(r.model_bytes || null)),
     h('td', {}, h('span', { class: 'state', 'data-state': r.state }, r.state, r.cut ? h('abbr', { title: 'Ended by the time limit with its best point so far' }, ' cut') : null)),
     h('td', { class: 'act' }, downloadLink(r)));
   }
@@ -191,9 +191,9 @@ export function makeBoard({ caption, onOpen }) {
     shown,
     rows,
     /** Takes what the server says of some trials; whole = of all of them. */
-    update(list, whole, theMetric) {
+    update(list, whole, lower) {
       const had = rows.size, now = performance.now();
-      metric = theMetric || metric;
+      isLower = lower;
       if (whole) {
         const there = new Set(list.map((r) => r.trial));
         for (const id of rows.keys()) if (!there.has(id)) rows.delete(id);

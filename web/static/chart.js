@@ -3,7 +3,7 @@
 // see it is kept beside it. Scores far below the good ones sit at the lower edge instead of flattening all.
 
 import { h, setText } from './dom.js';
-import { clamp, count, decimalsFor, fixed, smallerIsBetter } from './format.js';
+import { clamp, count, decimalsFor, fixed } from './format.js';
 
 const HEIGHT = 168, LEFT = 58, RIGHT = 14, TOP = 12, BOTTOM = 26;
 const FAMILIES = 8;
@@ -24,7 +24,7 @@ export function makeChart() {
   const tip = h('div', { class: 'tip', hidden: true });
   const legend = h('p', { class: 'legend' });
   const box = h('div', { class: 'chart' }, canvas, tip);
-  let points = [], metric = '', hover = null, families = [], map = null;
+  let points = [], isLower = false, hover = null, families = [], map = null;
 
   function colours() {
     const style = getComputedStyle(document.documentElement);
@@ -35,7 +35,7 @@ export function makeChart() {
 
   /** The scale spans the best score and the better nine tenths. */
   function spanY() {
-    const lower = smallerIsBetter(metric);
+    const lower = isLower;
     const by = points.map((p) => p.score).sort((a, b) => (lower ? a - b : b - a));
     const best = by[0];
     let edge = by[Math.max(0, Math.ceil(by.length * 0.9) - 1)];
@@ -73,7 +73,7 @@ export function makeChart() {
   }
 
   function bestLine(g, c, m) {
-    const lower = smallerIsBetter(metric);
+    const lower = isLower;
     let best = null;
     g.strokeStyle = c.accent;
     g.lineWidth = 2;
@@ -156,8 +156,8 @@ export function makeChart() {
   return {
     box,
     legend,
-    update(rows, theMetric) {
-      metric = theMetric;
+    update(rows, lowerIsBetter) {
+      isLower = lowerIsBetter;
       points = rows.filter((r) => Number.isFinite(r.score)).sort((a, b) => a.number - b.number);
       const names = [...new Set(points.map((p) => p.family))].sort();
       if (names.join() !== families.join()) {
@@ -167,7 +167,7 @@ export function makeChart() {
           return h('span', {}, dot, f);
         }));
       }
-      const lower = smallerIsBetter(metric), best = points.reduce((b, p) => (b === null || (lower ? p.score < b.score : p.score > b.score) ? p : b), null);
+      const lower = isLower, best = points.reduce((b, p) => (b === null || (lower ? p.score < b.score : p.score > b.score) ? p : b), null);
       canvas.setAttribute('aria-label', best ? `Score by trial number for ${count(points.length)} trials; the best is ${fixed(best.score, decimalsFor(best.score, best.se))} by trial ${best.number}, ${best.family}` : 'No scores yet');
       draw();
     },

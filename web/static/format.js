@@ -90,9 +90,3 @@ export function value(v) {
   if (typeof v === 'number' && !Number.isInteger(v)) return String(Number(v.toPrecision(5)));
   return typeof v === 'object' && v !== null ? JSON.stringify(v) : String(v);
 }
-
-const smaller = new Set(['logloss', 'rmse', 'mae', 'rmsle', 'mse']);
-
-export function smallerIsBetter(metric) {
-  return smaller.has(metric);
-}

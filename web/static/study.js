@@ -16,6 +16,12 @@ function fact(name) {
   return { box: h('div', {}, h('dt', {}, name), dd, sub), dd, sub };
 }
 
+function validationOf(study) {
+  const data = study.data;
+  if (!data || data.undecided) return null;
+  return data.holdout ? 'validated on a holdout' : `validated on ${data.folds} folds`;
+}
+
 function csvOf(rows) {
   const keys = ['rank', 'trial', 'number', 'family', 'score', 'se', 'test_score', 'test_se', 'level', 'max_level', 'fit_us', 'predict_ns_row', 'model_bytes', 'state'];
   const config = [...new Set(rows.flatMap((r) => Object.keys(r.config || {})))].filter((k) => k !== 'family').sort();
@@ -108,7 +114,7 @@ export function studyView(root, [ref], showError) {
     setText(title, study.name);
     if (state.dataset.state !== study.state) replace(state, pill(study.state));
     state.dataset.state = study.state;
-    setText(about, [study.dataset_name || study.dataset, study.target && `predicts ${study.target}`, study.task, study.validation && `validated by ${typeof study.validation === 'object' ? study.validation.kind : study.validation}`,
+    setText(about, [study.dataset_name || study.dataset, study.target && `predicts ${study.target}`, study.task, validationOf(study),
       study.created_at && `created ${when(study.created_at)}`].filter(Boolean).join(' · '));
     const why = study.state === 'failed' || study.state === 'queued' || study.waits ? study.reason || study.waits : '';
     note.hidden = !why;
@@ -144,8 +150,8 @@ export function studyView(root, [ref], showError) {
       if (isStopped) return;
       if (whole) wholeAt = now;
       needsWhole = false;
-      board.update(rows, whole, study.metric);
-      chart.update([...board.rows.values()], study.metric);
+      board.update(rows, whole, study.larger_is_better === false);
+      chart.update([...board.rows.values()], study.larger_is_better === false);
       drawStudy();
     } catch (err) {
       if (err.status === 404 && study === null) replace(root, h('section', { class: 'empty' }, h('h1', {}, 'No such study'), h('p', {}, err.message), h('p', {}, h('a', { href: '#/' }, 'All studies'))));

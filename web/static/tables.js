@@ -39,11 +39,16 @@ function listView(root, { title, path, key, heads, row, empty, showError }) {
   return { refresh, onEvent: refresh, load, stop: () => { clearInterval(tick); refresh.stop(); } };
 }
 
+/** The schema is fetched when it is asked for: a table may have thousands of columns. */
 function columnsOf(d) {
-  const columns = d.schema?.columns || [];
-  if (!columns.length) return null;
-  return h('details', { 'data-id': d.id }, h('summary', {}, 'columns'),
-    h('ul', { class: 'chips' }, columns.map((c) => h('li', {}, c.name, ' ', h('span', { class: 'quiet' }, c.type)))));
+  if (d.state !== 'ready') return null;
+  const list = h('ul', { class: 'chips' });
+  return h('details', { 'data-id': d.id, ontoggle: async (e) => {
+    if (!e.target.open || list.childElementCount) return;
+    const columns = (await api.get(`/datasets/${d.id}`)).schema?.columns || [];
+    replace(list, columns.slice(0, 300).map((c) => h('li', {}, c.name, ' ', h('span', { class: 'quiet' }, c.type))),
+      columns.length > 300 ? h('li', { class: 'quiet' }, `and ${count(columns.length - 300)} more`) : null);
+  } }, h('summary', {}, 'columns'), list);
 }
 
 export function datasetsView(root, params, showError) {
@@ -55,7 +60,7 @@ export function datasetsView(root, params, showError) {
         d.error ? h('span', { class: 'sub bad' }, d.error) : columnsOf(d)),
       h('td', {}, pill(d.state)),
       h('td', { class: 'num' }, d.state === 'ready' ? count(d.rows) : NONE),
-      h('td', { class: 'num' }, d.state === 'ready' ? count(d.cols ?? d.columns ?? d.schema?.columns?.length) : NONE),
+      h('td', { class: 'num' }, d.state === 'ready' ? count(d.cols) : NONE),
       h('td', { class: 'num' }, bytes(d.bytes)),
       h('td', { class: 'num quiet', title: when(d.created_at) }, ago(d.created_at))),
     empty: () => h('section', { class: 'empty' }, h('h2', {}, 'No datasets yet'),
@@ -64,9 +69,8 @@ export function datasetsView(root, params, showError) {
 }
 
 function deviceRow(d) {
-  const busy = d.running || 0;
   return h('li', {}, h('strong', {}, d.id), ' ', h('span', { class: 'quiet' }, [d.name || d.kind, d.memory_bytes ? bytes(d.memory_bytes) : ''].filter(Boolean).join(', ')),
-    ' ', h('span', {}, `${count(busy)} of ${count(d.max_lanes)} lanes`),
+    d.running ? h('span', {}, ` ${count(d.running)} running`) : h('span', { class: 'quiet' }, ' idle'),
     d.failures ? h('span', { class: 'bad' }, ` ${count(d.failures)} ${d.failures === 1 ? 'failure' : 'failures'}`) : null,
     d.quarantined ? h('span', { class: 'bad' }, ' quarantined') : null);
 }
@@ -84,8 +88,8 @@ export function runnersView(root, params, showError) {
   }
 
   function button(r) {
-    if (!api.mayWrite()) return null;
-    const verb = r.state === 'draining' || r.state === 'quarantined' ? 'enable' : 'drain';
+    if (!api.mayWrite() || r.state === 'gone') return null;
+    const verb = r.state === 'enabled' ? 'drain' : 'enable';
     return h('button', { type: 'button', onclick: () => act(r, verb), 'aria-label': `${verb} ${r.name}` }, verb === 'drain' ? 'Drain' : 'Enable');
   }
 
@@ -94,7 +98,7 @@ export function runnersView(root, params, showError) {
     heads: [['Runner'], ['State'], ['Devices'], ['Lanes', true], ['Heard', true], ['']],
     row: (r) => h('tr', {},
       h('th', { scope: 'row' }, r.name, h('span', { class: 'sub' }, [`#${r.id}`, r.numeric_sig, r.labels].filter(Boolean).join(' · '))),
-      h('td', {}, pill(r.alive === false ? 'lost' : r.state || 'active'), r.reason ? h('span', { class: 'sub bad' }, r.reason) : null),
+      h('td', {}, pill(r.alive === false && r.state !== 'gone' ? 'lost' : r.state), r.reason ? h('span', { class: 'sub bad' }, r.reason) : null),
       h('td', {}, h('ul', { class: 'plain-list' }, (r.devices || []).map(deviceRow))),
       h('td', { class: 'num' }, count(r.lanes)),
       h('td', { class: 'num quiet', title: when(r.last_seen) }, ago(r.last_seen)),

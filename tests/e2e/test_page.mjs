@@ -1,0 +1,157 @@
+// test_page.mjs - the page in a real browser, against a real controller and runner: the one-time link signs in,
+// the leaderboard fills live while a study runs, sorts by mouse and keyboard, filters, opens a configuration,
+// downloads the best model, which predicts. Leaves a picture in build/leaderboard.png. Run by tests/run.sh.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromiumPath, open } from './cdp.mjs';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const assay = join(root, process.env.B || 'build/gcc', 'assay');
+const picture = process.env.ASSAY_PICTURE || join(root, 'build', 'leaderboard.png');
+const trials = Number(process.env.ASSAY_TRIALS || 24);
+if (!chromiumPath()) {
+  console.log('skipped: no Chromium here (package chromium)');
+  process.exit(77);
+}
+
+let passed = 0, failed = 0;
+const children = [];
+const work = mkdtempSync(join(tmpdir(), 'assay-page-'));
+const data = join(work, 'data'), downloads = join(work, 'downloads');
+
+function ok(name, is, told = '') {
+  if (is) passed++;
+  else failed++;
+  console.log(`${is ? 'ok' : 'FAILED'} ${name}${is ? '' : ` (${told})`}`);
+}
+
+function run(...args) {
+  return execFileSync(assay, args, { cwd: work, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HOME: work } });
+}
+
+function start(args) {
+  const child = spawn(assay, args, { cwd: work, stdio: ['ignore', 'pipe', 'ignore'], env: { ...process.env, HOME: work } });
+  children.push(child);
+  return child;
+}
+
+function firstLine(child) {
+  return new Promise((done, failedTo) => {
+    let text = '';
+    child.stdout.on('data', (part) => {
+      text += part;
+      if (text.includes('\n')) done(text.split('\n')[0]);
+    });
+    child.on('exit', () => failedTo(new Error('the controller ended at once')));
+  });
+}
+
+async function waitFor(what, f, ms = 30000) {
+  for (const end = Date.now() + ms; Date.now() < end; await new Promise((r) => { setTimeout(r, 50); })) {
+    const value = await f();
+    if (value) return value;
+  }
+  throw new Error(`waited ${ms} ms for ${what}`);
+}
+
+const numbers = (column) => `[...document.querySelectorAll('.board tbody tr[aria-rowindex] td:nth-child(${column})')].map((td) => td.textContent)`;
+const shownRows = "document.querySelectorAll('.board tbody tr[aria-rowindex]').length";
+
+function isSorted(list, sign) {
+  return list.length > 3 && list.every((x, i) => i === 0 || sign * (x - list[i - 1]) >= 0);
+}
+
+async function story(page, link, address, study) {
+  ok('without a session the page asks for the link', (await fetch(`${address}/`)).status === 401);
+  ok('without a session no file of the page is served', (await fetch(`${address}/static/app.js`)).status === 401);
+  await page.go(link);
+  await page.until("document.querySelector('.list tbody a')");
+  ok('the one-time link signs in and shows the study', await page.eval("document.querySelector('.list tbody a').textContent === 'waveform'"));
+  await page.eval("document.querySelector('.list tbody a').click()");
+  await page.until("document.querySelector('#board-head')");
+  await page.eval('window.sameDocument = true');
+  const few = await page.until(shownRows, 60000);
+  await page.until(`${shownRows} > ${few} + 2`, 60000);
+  ok('the leaderboard fills live, without a reload', await page.eval('window.sameDocument === true && location.hash') === `#/studies/${study}`);
+  ok('ranks are in order of the score', isSorted((await page.eval(numbers(4))).map(parseFloat), 1), await page.eval(numbers(4)));
+  ok('the best score stands above', await page.eval("parseFloat(document.querySelector('.lead dd').textContent) === parseFloat(document.querySelector('.best .score').textContent)"));
+
+  await page.until("document.querySelector('.head .pill').dataset.state === 'completed'", 120000);
+  ok('the study ends while the page is open', true);
+  ok('all trials are listed', await page.eval("Number(document.querySelector('#board-count').textContent)") === trials);
+
+  const head = (n) => `document.querySelectorAll('.board thead th')[${n}]`;
+  await page.eval(`${head(1)}.querySelector('button').click()`);
+  ok('a click sorts by trial', isSorted((await page.eval(numbers(2))).map((t) => Number(t.slice(1))), 1) && await page.eval(`${head(1)}.getAttribute('aria-sort')`) === 'ascending');
+  await page.eval(`${head(1)}.querySelector('button').focus()`);
+  await page.key('Enter');
+  ok('Enter on the head turns it round', isSorted((await page.eval(numbers(2))).map((t) => Number(t.slice(1))), -1) && await page.eval(`${head(1)}.getAttribute('aria-sort')`) === 'descending');
+  await page.eval(`${head(0)}.querySelector('button').click()`);
+
+  await page.eval("document.querySelector('#filter').focus()");
+  await page.send('Input.insertText', { text: 'family = linear' });
+  ok('the filter leaves one family', (await page.eval(numbers(3))).every((f) => f === 'linear') && await page.eval(shownRows) > 0);
+  await page.eval("(() => { const f = document.querySelector('#filter'); f.value = ''; f.dispatchEvent(new Event('input')); })()");
+
+  await page.eval("document.querySelector('.board tbody .expand').focus()");
+  await page.key('Enter');
+  ok('a row opens its configuration by keyboard', await page.eval("document.querySelector('.board .detail') && document.querySelector('.expand[aria-expanded=true]') === document.activeElement"));
+  await page.key('Enter');
+
+  await page.call('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: downloads, eventsEnabled: false });
+  await page.eval("document.querySelector('.bar .primary').click()");
+  const file = await waitFor('the download', () => readdirSync(downloads).find((f) => f.endsWith('.assay')));
+  await waitFor('its bytes', () => statSync(join(downloads, file)).size > 0);
+  run('predict', join(downloads, file), 'train.csv', '-o', 'out.csv');
+  ok('the best model comes by one click, with a good name, and predicts', existsSync(join(work, 'out.csv')) && file.includes('waveform'), file);
+
+  await page.screenshot(picture);
+  ok('tables have captions, heads a scope, the graph words', await page.eval("[...document.querySelectorAll('table')].every((t) => t.caption) && [...document.querySelectorAll('thead th')].every((t) => t.scope === 'col') && document.querySelector('canvas').getAttribute('aria-label').includes('best')"));
+  await page.eval("document.querySelector('[data-nav=datasets]').click()");
+  await page.until("document.querySelector('.list tbody th')?.textContent.includes('train')");
+  await page.eval("document.querySelector('details').open = true");
+  await page.until("document.querySelectorAll('.chips li').length === 22");
+  ok('datasets show their columns', true);
+  await page.eval("document.querySelector('[data-nav=runners]').click()");
+  await page.until("document.querySelector('.list tbody li strong')?.textContent === 'cpu0'");
+  ok('runners show their devices', true);
+  ok('nothing came from elsewhere', page.requests.every((u) => u.startsWith(address) || u.startsWith('data:') || u.startsWith('blob:')), page.requests.join());
+  ok('the browser had nothing to complain of', page.problems.length === 0, page.problems.join('; '));
+}
+
+async function main() {
+  mkdirSync(data, { mode: 0o700 });
+  mkdirSync(downloads);
+  mkdirSync(dirname(picture), { recursive: true });
+  run('data', 'make', 'waveform', '--rows', '1500', '--seed', '3', '-o', 'train.csv');
+  const line = await firstLine(start(['serve', '--data-dir', data, '--listen', '127.0.0.1:0']));
+  const address = /http:\/\/[^ ]+/.exec(line)[0], link = /page: ([^ ]+)/.exec(line)[1];
+  const page = await open({ height: 980 });
+  try {
+    await import('node:fs/promises').then((fs) => fs.writeFile(join(work, 'spec.yaml'),
+      `name: waveform\ndataset: train.csv\ntarget: class\nmetric: accuracy\ntest: {fraction: 0.25}\nbudget: {trials: ${trials}}\nseed: 3\n`));
+    start(['agent', '--controller', `unix:${data}/sock`, '--devices', 'cpu:1']);
+    const study = /\d+/.exec(run('submit', 'spec.yaml', '--server', `unix:${data}/sock`))[0];
+    await story(page, link, address, study);
+  } finally {
+    await page.close();
+  }
+}
+
+try {
+  await main();
+} catch (err) {
+  ok('the story goes to its end', false, err.stack);
+}
+for (const child of children.reverse()) {
+  const ended = new Promise((r) => { child.on('exit', r); });
+  if (child.exitCode === null && child.kill('SIGTERM')) await ended;
+}
+if (failed === 0) rmSync(work, { recursive: true, force: true });
+else console.log(`kept: ${work}`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
