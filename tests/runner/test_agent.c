@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tests/runner/fake.h"
+#include "tests/runner/stage.h"
 #include "trial-runner/agent.h"
 #include "trial-runner/wire.h"
 
@@ -197,7 +197,7 @@ static void fw_run(struct fw *w, const json_t *msg)
     msg_grant_fini(&g);
 }
 
-NO_RETURN static void fake_worker(void)
+NO_RETURN static void scripted_worker(void)
 {
     static struct fw w;
     json_t *msg = NULL;
@@ -217,175 +217,10 @@ NO_RETURN static void fake_worker(void)
     }
 }
 
-/* ---- the rig ---- */
-
-struct rig {
-    struct clk clk;
-    struct loop *loop;
-    struct fake *fake;
-    struct fake_rules rules;
-    struct runner_conf conf;
-    struct http *http;
-    struct cache *cache;
-    struct agent *agent;
-    struct msg_device devices[2];
-    int n_devices;
-    char socket[200], dir[200];
-    bool (*until)(struct rig *g);
-    bool in_time, stop_told, drain_told;
-    int64_t stop_trial;
-    enum msg_action final_action, rung_action;
-    int tear_every, requests; /* every nth request goes unanswered */
-    bool no_uploads;
-    int seen_before;
-};
-
-static struct msg_reply on_event(void *arg, const struct fake_event *ev)
-{
-    struct rig *g = arg;
-    struct msg_reply r = { .action = MSG_OK };
-
-    if (ev->type == MSG_FINAL)
-        r.action = g->final_action;
-    if (ev->type == MSG_RUNG)
-        r.action = g->rung_action;
-    r.to = r.action == MSG_RUN_TO ? 3 : 0;
-    return r;
-}
-
-static bool on_request(void *arg, const struct server_request *r, struct server_answer *a)
-{
-    struct rig *g = arg;
-
-    if (g->no_uploads && str_starts(r->path, "/api/v1/uploads")) {
-        a->status = 503;
-        return true;
-    }
-    if (g->tear_every == 0 || ++g->requests % g->tear_every != 0)
-        return false;
-    a->close = true;
-    return true;
-}
-
-static void on_answer(void *arg, const struct msg_report *r, struct msg_answer *m)
-{
-    struct rig *g = arg;
-
-    m->drain = g->drain_told;
-    for (int i = 0; i < r->n_held && !g->stop_told; i++) {
-        if (r->held[i].trial != g->stop_trial)
-            continue;
-        m->stop = mem_dup(&r->held[i], sizeof r->held[i]);
-        m->n_stop = 1;
-        g->stop_told = true;
-    }
-}
-
-static int setup(void **state)
-{
-    static int count;
-    struct rig *g = mem_zalloc(sizeof *g);
-    char name[60];
-
-    count++;
-    log_level_set(LOG_ERROR);
-    clk_init_system(&g->clk);
-    g->loop = loop_new(&g->clk, NULL);
-    snprintf(name, sizeof name, "agent-%ld-%d.sock", (long)getpid(), count);
-    test_path(g->socket, sizeof g->socket, name);
-    snprintf(name, sizeof name, "agent-%ld-%d", (long)getpid(), count);
-    test_path(g->dir, sizeof g->dir, name);
-    g->rules = (struct fake_rules){ .lease_ms = 3000,
-                                    .empty_ms = 50,
-                                    .on_event = on_event,
-                                    .on_request = on_request,
-                                    .on_answer = on_answer,
-                                    .arg = g };
-    g->final_action = MSG_DROP;
-    g->rung_action = MSG_RUN_TO;
-    g->fake = fake_new(g->loop, g->socket, &g->rules);
-    g->n_devices = 1;
-    *state = g;
-    return 0;
-}
-
-static void start(struct rig *g)
-{
-    char url[220], blobs[220];
-    const char *argv[] = { "assay-runner", "--lease-wait",  "1s",   "--slice-grace",
-                           "300ms",        "--backoff-max", "40ms", "--drain",
-                           "5s",           "--log-level",   "error" };
-    struct http_conf hc = { .controller = url };
-    struct agent_conf ac = { .loop = g->loop, .conf = &g->conf, .name = "test", .seed = 1 };
-    bool help = false;
-
-    assert_int_equal(runner_conf_load(&g->conf, ARRAY_LEN(argv), (char **)argv, &help, NULL), 0);
-    snprintf(url, sizeof url, "unix:%s", g->socket);
-    snprintf(blobs, sizeof blobs, "%s-blobs", g->dir);
-    for (int i = 0; i < g->n_devices; i++) {
-        g->devices[i] = (struct msg_device){ .kind = "cpu", .name = "test", .max_lanes = 4 };
-        snprintf(g->devices[i].id, sizeof g->devices[i].id, "cpu%d", i);
-    }
-    g->http = http_new(g->loop, &hc, NULL);
-    g->cache = cache_open(g->dir, NULL, 1 << 30, NULL);
-    ac.http = g->http;
-    ac.cache = g->cache;
-    ac.devices = g->devices;
-    ac.n_devices = g->n_devices;
-    g->agent = agent_new(&ac, NULL);
-    assert_non_null(g->agent);
-}
-
-static int teardown(void **state)
-{
-    struct rig *g = *state;
-
-    agent_free(g->agent);
-    http_free(g->http);
-    fake_free(g->fake);
-    cache_close(g->cache);
-    runner_conf_fini(&g->conf);
-    loop_free(g->loop);
-    mem_free(g);
-    return 0;
-}
-
-static void on_look(void *arg)
-{
-    struct rig *g = arg;
-
-    if (!g->until(g))
-        return;
-    g->in_time = true;
-    loop_stop(g->loop);
-}
-
-/* Turns the loop until it is so; 20 s are for ever. */
-static void run_until(struct rig *g, bool (*is_so)(struct rig *g))
-{
-    struct loop_timer *look = loop_timer_new(g->loop, 1, 2, on_look, g);
-    struct loop_timer *end =
-        loop_timer_new(g->loop, 20000, 0, (void (*)(void *))loop_stop, g->loop);
-
-    g->until = is_so;
-    g->in_time = false;
-    loop_run(g->loop, NULL);
-    loop_timer_free(look);
-    loop_timer_free(end);
-    if (!g->in_time)
-        fail_msg("it does not come about; %d messages so far", fake_n_events(g->fake));
-}
-
-static void run_for(struct rig *g, int64_t ms)
-{
-    struct loop_timer *end = loop_timer_new(g->loop, ms, 0, (void (*)(void *))loop_stop, g->loop);
-
-    loop_run(g->loop, NULL);
-    loop_timer_free(end);
-}
+/* ---- grants ---- */
 
 /* Grants a group of lanes trial, trial + 1, ... with one act each. */
-static void grant(struct rig *g, int64_t trial, int64_t fence, int n, const char *const *acts)
+static void grant(struct stage *g, int64_t trial, int64_t fence, int n, const char *const *acts)
 {
     struct msg_grant m = { .kind = MSG_FIT, .group = trial, .study = 1, .n_lanes = n };
     char config[8][80];
@@ -401,108 +236,108 @@ static void grant(struct rig *g, int64_t trial, int64_t fence, int n, const char
         m.lanes[i] =
             (struct msg_lane){ .trial = trial + i, .fence = fence, .config = config[i], .to = 3 };
     }
-    if (!fake_has_blob(g->fake, m.data.frame, NULL, NULL))
-        fake_blob(g->fake, "frame", 5, m.data.frame);
-    fake_grant(g->fake, &m);
+    if (!mock_has_blob(g->mock, m.data.frame, NULL, NULL))
+        mock_blob(g->mock, "frame", 5, m.data.frame);
+    mock_grant(g->mock, &m);
     mem_free(m.lanes);
 }
 
-static void grant_one(struct rig *g, int64_t trial, const char *act)
+static void grant_one(struct stage *g, int64_t trial, const char *act)
 {
     grant(g, trial, 1, 1, &act);
 }
 
-static bool has_registered(struct rig *g)
+static bool has_registered(struct stage *g)
 {
-    return fake_hellos(g->fake) > 0;
+    return mock_hellos(g->mock) > 0;
 }
-static bool is_waiting_1(struct rig *g)
+static bool is_waiting_1(struct stage *g)
 {
-    return fake_is_held(g->fake, 1);
+    return mock_is_held(g->mock, 1);
 }
-static bool has_final_2(struct rig *g)
+static bool has_final_2(struct stage *g)
 {
-    return fake_find(g->fake, MSG_FINAL, 2) != NULL;
+    return mock_find(g->mock, MSG_FINAL, 2) != NULL;
 }
-static bool has_final_1(struct rig *g)
+static bool has_final_1(struct stage *g)
 {
-    return fake_find(g->fake, MSG_FINAL, 1) != NULL;
+    return mock_find(g->mock, MSG_FINAL, 1) != NULL;
 }
-static bool is_complete_1(struct rig *g)
+static bool is_complete_1(struct stage *g)
 {
-    return fake_find(g->fake, MSG_COMPLETE, 1) != NULL;
+    return mock_find(g->mock, MSG_COMPLETE, 1) != NULL;
 }
-static bool is_failed_1(struct rig *g)
+static bool is_failed_1(struct stage *g)
 {
-    return fake_find(g->fake, MSG_FAILED, 1) != NULL;
+    return mock_find(g->mock, MSG_FAILED, 1) != NULL;
 }
 
 /* Something new was said, and then a renewal that holds nothing. */
-static bool is_idle(struct rig *g)
+static bool is_idle(struct stage *g)
 {
-    return fake_n_events(g->fake) > g->seen_before && fake_n_held(g->fake) == 0;
+    return mock_n_events(g->mock) > g->seen_before && mock_n_held(g->mock) == 0;
 }
 
 /* ---- the tests ---- */
 
 static void it_registers_with_its_devices(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     g->n_devices = 2;
-    start(g);
-    run_until(g, has_registered);
-    assert_string_equal(fake_hello(g->fake)->name, "test");
-    assert_string_equal(fake_hello(g->fake)->numeric_sig, "assay-1/cpu");
-    assert_int_equal(fake_hello(g->fake)->n_devices, 2);
-    assert_string_equal(fake_hello(g->fake)->devices[1].id, "cpu1");
+    stage_start(g);
+    stage_run_until(g, has_registered);
+    assert_string_equal(mock_hello(g->mock)->name, "test");
+    assert_string_equal(mock_hello(g->mock)->numeric_sig, "assay-1/cpu");
+    assert_int_equal(mock_hello(g->mock)->n_devices, 2);
+    assert_string_equal(mock_hello(g->mock)->devices[1].id, "cpu1");
 }
 
 static void a_kept_trial_is_completed_with_its_artifact(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     g->final_action = MSG_KEEP;
     grant_one(g, 1, "final");
-    start(g);
-    run_until(g, is_complete_1);
-    assert_int_equal(fake_event(g->fake, 0)->type, MSG_FINAL);
-    assert_true(fake_has_blob(g->fake, fake_find(g->fake, MSG_COMPLETE, 1)->blob, NULL, NULL));
-    assert_int_equal(fake_n_events(g->fake), 2);
-    run_for(g, 1200);
-    assert_false(fake_is_held(g->fake, 1)); /* and is held no more */
+    stage_start(g);
+    stage_run_until(g, is_complete_1);
+    assert_int_equal(mock_event(g->mock, 0)->type, MSG_FINAL);
+    assert_true(mock_has_blob(g->mock, mock_find(g->mock, MSG_COMPLETE, 1)->blob, NULL, NULL));
+    assert_int_equal(mock_n_events(g->mock), 2);
+    stage_run_for(g, 1200);
+    assert_false(mock_is_held(g->mock, 1)); /* and is held no more */
 }
 
 static void work_goes_on_trial_after_trial(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     g->n_devices = 2;
     for (int i = 1; i <= 10; i++)
         grant_one(g, i == 10 ? 2 : i + 10, "final");
-    start(g);
-    run_until(g, has_final_2);
-    run_for(g, 50);
-    assert_int_equal(fake_count(g->fake, MSG_FINAL), 10);
-    assert_int_equal(fake_hellos(g->fake), 1);
+    stage_start(g);
+    stage_run_until(g, has_final_2);
+    stage_run_for(g, 50);
+    assert_int_equal(mock_count(g->mock, MSG_FINAL), 10);
+    assert_int_equal(mock_hellos(g->mock), 1);
 }
 
-static bool has_task(struct rig *g)
+static bool has_task(struct stage *g)
 {
-    return fake_count(g->fake, MSG_TASK_DONE) > 0;
+    return mock_count(g->mock, MSG_TASK_DONE) > 0;
 }
 
 static void an_ingest_task_gets_its_file_and_gives_a_blob(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
     struct msg_grant m = { .kind = MSG_INGEST, .task = 1, .fence = 4 };
 
-    fake_blob(g->fake, "a,b\n1,2\n", 8, m.source);
-    fake_grant(g->fake, &m);
-    start(g);
-    run_until(g, has_task);
-    assert_int_equal(fake_event(g->fake, 0)->fence, 4);
-    assert_string_equal(fake_event(g->fake, 0)->detail, "{\"rows\":3}");
+    mock_blob(g->mock, "a,b\n1,2\n", 8, m.source);
+    mock_grant(g->mock, &m);
+    stage_start(g);
+    stage_run_until(g, has_task);
+    assert_int_equal(mock_event(g->mock, 0)->fence, 4);
+    assert_string_equal(mock_event(g->mock, 0)->detail, "{\"rows\":3}");
 }
 
 static void a_rung_obeys_the_answer(void **state)
@@ -514,77 +349,77 @@ static void a_rung_obeys_the_answer(void **state)
                   { MSG_PAUSE, MSG_PAUSED },
                   { MSG_STOP, MSG_RUNG },
                   { MSG_STALE, MSG_RUNG } };
-    struct rig *g = *state;
+    struct stage *g = *state;
 
-    start(g);
+    stage_start(g);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        int before = fake_n_events(g->fake);
+        int before = mock_n_events(g->mock);
 
         g->rung_action = cases[i].action;
         grant_one(g, 100 + (int64_t)i, "rung");
         g->seen_before = before;
-        run_until(g, is_idle);
-        assert_non_null(fake_find(g->fake, cases[i].last, 100 + (int64_t)i));
-        assert_null(cases[i].last == MSG_RUNG ? fake_find(g->fake, MSG_FINAL, 100 + (int64_t)i)
+        stage_run_until(g, is_idle);
+        assert_non_null(mock_find(g->mock, cases[i].last, 100 + (int64_t)i));
+        assert_null(cases[i].last == MSG_RUNG ? mock_find(g->mock, MSG_FINAL, 100 + (int64_t)i)
                                               : NULL);
-        assert_false(fake_is_held(g->fake, 100 + (int64_t)i));
+        assert_false(mock_is_held(g->mock, 100 + (int64_t)i));
     }
 }
 
 static void messages_are_sent_again_until_answered(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     g->final_action = MSG_KEEP;
     g->tear_every = 3; /* before and after registration, uploads too */
     for (int i = 1; i <= 6; i++)
         grant_one(g, i == 6 ? 1 : i + 10, "final");
-    start(g);
-    run_until(g, is_complete_1);
-    for (int i = 0; i < fake_n_events(g->fake); i++)
-        assert_true(fake_event(g->fake, i)->seq <= 2);
-    assert_int_equal(fake_count(g->fake, MSG_COMPLETE), 6);
+    stage_start(g);
+    stage_run_until(g, is_complete_1);
+    for (int i = 0; i < mock_n_events(g->mock); i++)
+        assert_true(mock_event(g->mock, i)->seq <= 2);
+    assert_int_equal(mock_count(g->mock, MSG_COMPLETE), 6);
 }
 
-static bool has_four(struct rig *g)
+static bool has_four(struct stage *g)
 {
-    return fake_count(g->fake, MSG_COMPLETE) >= 4;
+    return mock_count(g->mock, MSG_COMPLETE) >= 4;
 }
 
 static void a_controller_that_restarts_hears_everything(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     g->final_action = MSG_KEEP;
     for (int i = 1; i <= 4; i++)
         grant_one(g, i, "final");
-    start(g);
+    stage_start(g);
     for (int i = 0; i < 12; i++) {
-        run_for(g, 15);
-        server_away(fake_server(g->fake));
-        run_for(g, 15);
-        server_back(fake_server(g->fake));
+        stage_run_for(g, 15);
+        server_away(mock_server(g->mock));
+        stage_run_for(g, 15);
+        server_back(mock_server(g->mock));
         if (i == 6)
-            fake_forget_runners(g->fake); /* not even our number is known */
+            mock_forget_runners(g->mock); /* not even our number is known */
     }
-    run_until(g, has_four);
-    assert_int_equal(fake_count(g->fake, MSG_FINAL), 4);
-    assert_int_equal(fake_count(g->fake, MSG_FAILED), 0);
+    stage_run_until(g, has_four);
+    assert_int_equal(mock_count(g->mock, MSG_FINAL), 4);
+    assert_int_equal(mock_count(g->mock, MSG_FAILED), 0);
 }
 
 static void a_stopped_lane_is_dropped(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     grant_one(g, 1, "wait");
     grant_one(g, 2, "final");
     g->stop_trial = 1;
-    start(g);
-    run_until(g, has_final_2);
+    stage_start(g);
+    stage_run_until(g, has_final_2);
     assert_true(g->stop_told);
-    assert_null(fake_find(g->fake, MSG_FAILED, 1));
-    run_for(g, 1200);
-    assert_false(fake_is_held(g->fake, 1));
+    assert_null(mock_find(g->mock, MSG_FAILED, 1));
+    stage_run_for(g, 1200);
+    assert_false(mock_is_held(g->mock, 1));
 }
 
 static void a_worker_that_dies_is_told_and_replaced(void **state)
@@ -598,16 +433,16 @@ static void a_worker_that_dies_is_told_and_replaced(void **state)
         { "babble", "broken pipe frame", TR_WORKER_DIED },
         { "eat", "of memory, limit", TR_MEMORY },
     };
-    struct rig *g = *state;
+    struct stage *g = *state;
 
-    start(g);
+    stage_start(g);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const struct fake_event *ev = NULL;
+        const struct mock_event *ev = NULL;
 
         grant(g, 1, (int64_t)i + 1, 1, &cases[i].act);
         for (int turns = 0; turns < 500 && (!ev || ev->fence != (int64_t)i + 1); turns++) {
-            run_for(g, 10);
-            ev = fake_find(g->fake, MSG_FAILED, 1);
+            stage_run_for(g, 10);
+            ev = mock_find(g->mock, MSG_FAILED, 1);
         }
         assert_non_null(ev);
         assert_int_equal(ev->fence, i + 1);
@@ -615,133 +450,130 @@ static void a_worker_that_dies_is_told_and_replaced(void **state)
             fail_msg("%s: %s: %s", cases[i].act, trial_reason_name[ev->reason], ev->detail);
     }
     grant_one(g, 2, "final");
-    run_until(g, has_final_2);
+    stage_run_until(g, has_final_2);
 }
 
 static void lanes_not_begun_go_to_the_next_worker(void **state)
 {
     static const char *const acts[] = { "final", "crash", "final" };
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     grant(g, 10, 1, 3, acts);
     grant_one(g, 2, "die_early");
-    start(g);
-    run_until(g, has_final_2);
-    assert_non_null(fake_find(g->fake, MSG_FINAL, 10));
-    assert_non_null(fake_find(g->fake, MSG_FAILED, 11));
-    assert_non_null(fake_find(g->fake, MSG_FINAL, 12));
-    assert_int_equal(fake_count(g->fake, MSG_FAILED), 1);
+    stage_start(g);
+    stage_run_until(g, has_final_2);
+    assert_non_null(mock_find(g->mock, MSG_FINAL, 10));
+    assert_non_null(mock_find(g->mock, MSG_FAILED, 11));
+    assert_non_null(mock_find(g->mock, MSG_FINAL, 12));
+    assert_int_equal(mock_count(g->mock, MSG_FAILED), 1);
 }
 
 static void lanes_stop_when_the_lease_runs_out(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     g->rules.lease_ms = 400;
-    fake_free(g->fake);
-    g->fake = fake_new(g->loop, g->socket, &g->rules);
+    mock_free(g->mock);
+    g->mock = mock_new(g->loop, g->socket, &g->rules);
     grant_one(g, 1, "wait");
-    start(g);
-    run_until(g, is_waiting_1);
-    server_away(fake_server(g->fake));
-    run_for(g, 900);
-    server_back(fake_server(g->fake));
+    stage_start(g);
+    stage_run_until(g, is_waiting_1);
+    server_away(mock_server(g->mock));
+    stage_run_for(g, 900);
+    server_back(mock_server(g->mock));
     grant_one(g, 2, "final");
-    run_until(g, has_final_2);
-    assert_false(fake_is_held(g->fake, 1));
-    assert_null(fake_find(g->fake, MSG_FAILED, 1));
+    stage_run_until(g, has_final_2);
+    assert_false(mock_is_held(g->mock, 1));
+    assert_null(mock_find(g->mock, MSG_FAILED, 1));
 }
 
 static void a_finished_trial_outlives_its_lease(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     g->rules.lease_ms = 300;
-    fake_free(g->fake);
-    g->fake = fake_new(g->loop, g->socket, &g->rules);
+    mock_free(g->mock);
+    g->mock = mock_new(g->loop, g->socket, &g->rules);
     g->final_action = MSG_KEEP;
     grant_one(g, 1, "final");
-    start(g);
-    while (fake_asks_waiting_grants(g->fake) > 0)
-        run_for(g, 1);
-    run_for(g, 2);
-    server_away(fake_server(g->fake));
-    run_for(g, 700);
-    server_back(fake_server(g->fake));
-    run_until(g, fake_is_held(g->fake, 1) || fake_n_events(g->fake) > 0 ? is_complete_1
-                                                                        : has_registered);
+    stage_start(g);
+    while (mock_asks_waiting_grants(g->mock) > 0)
+        stage_run_for(g, 1);
+    stage_run_for(g, 2);
+    server_away(mock_server(g->mock));
+    stage_run_for(g, 700);
+    server_back(mock_server(g->mock));
+    stage_run_until(g, mock_is_held(g->mock, 1) || mock_n_events(g->mock) > 0 ? is_complete_1
+                                                                              : has_registered);
 }
 
 static void draining_hands_back_what_runs(void **state)
 {
     static const char *const acts[] = { "wait" };
-    struct rig *g = *state;
+    struct stage *g = *state;
     int64_t before = 0;
 
     grant(g, 1, 1, 1, acts);
-    start(g);
-    run_until(g, is_waiting_1);
+    stage_start(g);
+    stage_run_until(g, is_waiting_1);
     before = clk_now_ms(&g->clk);
     agent_drain(g->agent);
     assert_int_equal(loop_run(g->loop, NULL), 0); /* it ends by itself */
     assert_true(clk_now_ms(&g->clk) - before < 4000);
-    assert_non_null(fake_find(g->fake, MSG_CHECKPOINT, 1));
-    assert_int_equal(fake_find(g->fake, MSG_FAILED, 1)->reason, TR_DRAINED);
-    assert_true(fake_find(g->fake, MSG_FAILED, 1)->seq >
-                fake_find(g->fake, MSG_CHECKPOINT, 1)->seq);
+    assert_non_null(mock_find(g->mock, MSG_CHECKPOINT, 1));
+    assert_int_equal(mock_find(g->mock, MSG_FAILED, 1)->reason, TR_DRAINED);
+    assert_true(mock_find(g->mock, MSG_FAILED, 1)->seq >
+                mock_find(g->mock, MSG_CHECKPOINT, 1)->seq);
 }
 
 static void draining_ends_also_without_a_controller(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
-    start(g);
+    stage_start(g);
     agent_drain(g->agent);
     assert_int_equal(loop_run(g->loop, NULL), 0);
-    agent_free(g->agent);
-    http_free(g->http);
-    cache_close(g->cache);
-    runner_conf_fini(&g->conf);
-    start(g);
-    run_until(g, has_registered);
-    run_for(g, 100);
-    server_away(fake_server(g->fake));
+    stage_stop(g);
+    stage_start(g);
+    stage_run_until(g, has_registered);
+    stage_run_for(g, 100);
+    server_away(mock_server(g->mock));
     agent_drain(g->agent);
     assert_int_equal(loop_run(g->loop, NULL), 0);
 }
 
 static void a_controller_that_says_drain_gives_no_more_work(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     g->drain_told = true;
-    start(g);
-    run_until(g, has_registered);
-    run_for(g, 150);
+    stage_start(g);
+    stage_run_until(g, has_registered);
+    stage_run_for(g, 150);
     grant_one(g, 2, "final");
-    run_for(g, 300);
-    assert_int_equal(fake_asks_waiting_grants(g->fake), 1);
+    stage_run_for(g, 300);
+    assert_int_equal(mock_asks_waiting_grants(g->mock), 1);
     g->drain_told = false;
-    run_until(g, has_final_2);
+    stage_run_until(g, has_final_2);
 }
 
 static void only_the_last_checkpoint_need_travel(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
 
     g->final_action = MSG_KEEP;
     g->no_uploads = true;
     grant_one(g, 1, "checkpoints");
-    start(g);
-    run_until(g, has_final_1);
+    stage_start(g);
+    stage_run_until(g, has_final_1);
     g->no_uploads = false;
-    run_until(g, is_complete_1);
-    assert_int_equal(fake_count(g->fake, MSG_CHECKPOINT), 0);
+    stage_run_until(g, is_complete_1);
+    assert_int_equal(mock_count(g->mock, MSG_CHECKPOINT), 0);
 }
 
 static void a_table_that_does_not_exist_fails_its_lanes(void **state)
 {
-    struct rig *g = *state;
+    struct stage *g = *state;
     struct msg_grant m = { .kind = MSG_FIT, .group = 1, .study = 1, .n_lanes = 1 };
     struct msg_lane lane = {
         .trial = 1, .fence = 1, .config = (char *)"{\"act\":\"final\"}", .to = 3
@@ -753,13 +585,13 @@ static void a_table_that_does_not_exist_fails_its_lanes(void **state)
     str_copy(m.data.metric, sizeof m.data.metric, "auc");
     m.data.folds = 5;
     m.lanes = &lane;
-    fake_grant(g->fake, &m);
-    start(g);
-    run_until(g, is_failed_1);
-    assert_int_equal(fake_find(g->fake, MSG_FAILED, 1)->reason, TR_DEVICE);
+    mock_grant(g->mock, &m);
+    stage_start(g);
+    stage_run_until(g, is_failed_1);
+    assert_int_equal(mock_find(g->mock, MSG_FAILED, 1)->reason, TR_DEVICE);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, stage_setup, stage_teardown)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -783,6 +615,6 @@ int main(int argc, char **argv)
     };
 
     if (argc > 1 && str_eq(argv[1], "--worker"))
-        fake_worker();
+        scripted_worker();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

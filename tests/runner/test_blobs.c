@@ -5,7 +5,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tests/runner/fake.h"
+#include "tests/runner/mock.h"
 #include "trial-runner/fetch.h"
 #include "trial-runner/upload.h"
 
@@ -14,7 +14,7 @@
 struct rig {
     struct clk clk;
     struct loop *loop;
-    struct fake *fake;
+    struct mock *mock;
     struct http *http;
     struct cache *cache;
     struct fetch *fetch;
@@ -50,7 +50,7 @@ static int setup(void **state)
     struct rig *g = mem_zalloc(sizeof *g);
     char name[60], path[200], url[220];
     struct http_conf conf = { .controller = url };
-    struct fake_rules rules = { .lease_ms = 1000, .on_request = misbehave, .arg = g };
+    struct mock_rules rules = { .lease_ms = 1000, .on_request = misbehave, .arg = g };
 
     count++;
     clk_init_system(&g->clk);
@@ -58,7 +58,7 @@ static int setup(void **state)
     g->bad_request = -1;
     snprintf(name, sizeof name, "blobs-%ld-%d.sock", (long)getpid(), count);
     snprintf(url, sizeof url, "unix:%s", test_path(path, sizeof path, name));
-    g->fake = fake_new(g->loop, path, &rules);
+    g->mock = mock_new(g->loop, path, &rules);
     g->http = http_new(g->loop, &conf, NULL);
     snprintf(name, sizeof name, "blobs-%ld-%d", (long)getpid(), count);
     g->cache = cache_open(test_path(path, sizeof path, name), NULL, 1 << 30, NULL);
@@ -74,7 +74,7 @@ static int teardown(void **state)
 
     fetch_free(g->fetch);
     http_free(g->http);
-    fake_free(g->fake);
+    mock_free(g->mock);
     cache_close(g->cache);
     loop_free(g->loop);
     mem_free(g);
@@ -129,14 +129,14 @@ static void a_blob_is_downloaded_once_for_all_who_wait(void **state)
     struct rig *g = *state;
     char sha[SHA256_HEX], *bytes = noise(300000, sha);
 
-    fake_blob(g->fake, bytes, 300000, sha);
+    mock_blob(g->mock, bytes, 300000, sha);
     g->wanted = 3;
     for (int i = 0; i < 3; i++)
         fetch_get(g->fetch, sha, on_ready, g);
     loop_run(g->loop, NULL);
     expect_file(g->path, bytes, 300000);
     get(g, sha);
-    assert_int_equal(fake_blob_gets(g->fake), 1);
+    assert_int_equal(mock_blob_gets(g->mock), 1);
     mem_free(bytes);
 }
 
@@ -149,7 +149,7 @@ static void a_torn_download_goes_on_where_it_stopped(void **state)
     /* What an earlier try left behind. */
     assert_int_equal(cache_part(g->cache, sha, part, sizeof part, &have, NULL), 0);
     assert_int_equal(io_replace(part, bytes, 60000, 0600, NULL), 0);
-    fake_blob(g->fake, bytes, 100000, sha);
+    mock_blob(g->mock, bytes, 100000, sha);
     get(g, sha);
     expect_file(g->path, bytes, 100000);
     mem_free(bytes);
@@ -163,7 +163,7 @@ static void a_part_that_is_already_whole_is_taken(void **state)
 
     assert_int_equal(cache_part(g->cache, sha, part, sizeof part, &have, NULL), 0);
     assert_int_equal(io_replace(part, bytes, 1000, 0600, NULL), 0);
-    fake_blob(g->fake, bytes, 1000, sha);
+    mock_blob(g->mock, bytes, 1000, sha);
     get(g, sha);
     expect_file(g->path, bytes, 1000);
     mem_free(bytes);
@@ -177,10 +177,10 @@ static void a_damaged_part_is_thrown_away_and_fetched_again(void **state)
 
     assert_int_equal(cache_part(g->cache, sha, part, sizeof part, &have, NULL), 0);
     assert_int_equal(io_replace(part, "rubbish", 7, 0600, NULL), 0);
-    fake_blob(g->fake, bytes, 1000, sha);
+    mock_blob(g->mock, bytes, 1000, sha);
     get(g, sha);
     expect_file(g->path, bytes, 1000);
-    assert_int_equal(fake_blob_gets(g->fake), 2);
+    assert_int_equal(mock_blob_gets(g->mock), 2);
     mem_free(bytes);
 }
 
@@ -201,7 +201,7 @@ static void one_who_went_away_is_not_called(void **state)
     char sha[SHA256_HEX], *bytes = noise(1000, sha);
     int other = 0;
 
-    fake_blob(g->fake, bytes, 1000, sha);
+    mock_blob(g->mock, bytes, 1000, sha);
     fetch_get(g->fetch, sha, on_ready, &other);
     fetch_cancel(g->fetch, &other);
     get(g, sha);
@@ -219,7 +219,7 @@ static void a_disk_that_refuses_only_delays(void **state)
         size_t n = 1000 + i;
         char sha[SHA256_HEX], *bytes = noise(n, sha);
 
-        fake_blob(g->fake, bytes, n, sha);
+        mock_blob(g->mock, bytes, n, sha);
         fault_arm_name(points[i], 1, false);
         get(g, sha);
         assert_int_equal(fault_disarm(), 1);
@@ -243,7 +243,7 @@ static void put(struct rig *g, size_t n, int bad, int count, int status)
     upload_start(g->loop, g->http, g->file, sha, 20, on_uploaded, g);
     loop_run(g->loop, NULL);
     assert_int_equal(g->err.code, ERR_NONE);
-    assert_true(fake_has_blob(g->fake, sha, &got, &got_n));
+    assert_true(mock_has_blob(g->mock, sha, &got, &got_n));
     assert_int_equal(got_n, n);
     assert_memory_equal(got, bytes, n);
     mem_free(bytes);
@@ -308,7 +308,7 @@ static void uploads_and_downloads_wait_for_a_controller_that_is_away(void **stat
     char sha[SHA256_HEX], *bytes = noise(1000, sha);
 
     assert_int_equal(io_replace(g->file, bytes, 1000, 0600, NULL), 0);
-    server_away(fake_server(g->fake));
+    server_away(mock_server(g->mock));
     upload_start(g->loop, g->http, g->file, sha, 20, on_uploaded, g);
     g->wanted = -1;
     for (int64_t end = clk_now_ms(&g->clk) + 100; clk_now_ms(&g->clk) < end;) {
@@ -318,10 +318,10 @@ static void uploads_and_downloads_wait_for_a_controller_that_is_away(void **stat
         loop_timer_free(t);
     }
     assert_int_equal(g->done, 0);
-    server_back(fake_server(g->fake));
+    server_back(mock_server(g->mock));
     g->wanted = 1;
     loop_run(g->loop, NULL);
-    assert_true(fake_has_blob(g->fake, sha, NULL, NULL));
+    assert_true(mock_has_blob(g->mock, sha, NULL, NULL));
     mem_free(bytes);
 }
 

@@ -1,5 +1,5 @@
-/* fake.c - see fake.h. Everything in arrays; asserts are cmocka's, since only tests run it. */
-#include "tests/runner/fake.h"
+/* mock.c - see mock.h. Everything in arrays; asserts are cmocka's, since only tests run it. */
+#include "tests/runner/mock.h"
 
 #include "tests/unit.h"
 
@@ -27,16 +27,16 @@ struct asked {
     char *answer;
 };
 
-struct fake {
+struct mock {
     struct loop *loop;
     struct server *server;
-    struct fake_rules rules;
+    struct mock_rules rules;
     struct blob blobs[BLOBS_MAX];
     int n_blobs, n_grants, n_lanes, n_events, n_asked, repeats, hellos, gets, epoch;
     char *grants[GRANTS_MAX];
     struct lane lanes[LANES_MAX];
     struct asked asked[DEVICES_MAX];
-    struct fake_event events[FAKE_EVENTS_MAX];
+    struct mock_event events[MOCK_EVENTS_MAX];
     struct msg_hello hello;
     struct msg_held held[LANES_MAX];
     int n_held;
@@ -59,7 +59,7 @@ static void say(struct server_answer *a, int status, json_t *j_steal)
 
 /* ---- blobs ---- */
 
-static struct blob *blob_at(struct fake *f, const char *id)
+static struct blob *blob_at(struct mock *f, const char *id)
 {
     for (int i = 0; i < f->n_blobs; i++) {
         if (strcmp(f->blobs[i].id, id) == 0)
@@ -68,7 +68,7 @@ static struct blob *blob_at(struct fake *f, const char *id)
     return NULL;
 }
 
-bool fake_has_blob(const struct fake *f, const char *sha256, const char **bytes, size_t *n)
+bool mock_has_blob(const struct mock *f, const char *sha256, const char **bytes, size_t *n)
 {
     for (int i = 0; i < f->n_blobs; i++) {
         if (strcmp(f->blobs[i].sha256, sha256) != 0)
@@ -82,7 +82,7 @@ bool fake_has_blob(const struct fake *f, const char *sha256, const char **bytes,
     return false;
 }
 
-static struct blob *blob_add(struct fake *f)
+static struct blob *blob_add(struct mock *f)
 {
     struct blob *b = &f->blobs[f->n_blobs++];
 
@@ -91,7 +91,7 @@ static struct blob *blob_add(struct fake *f)
     return b;
 }
 
-void fake_blob(struct fake *f, const void *p, size_t n, char sha256[SHA256_HEX])
+void mock_blob(struct mock *f, const void *p, size_t n, char sha256[SHA256_HEX])
 {
     struct blob *b = blob_add(f);
 
@@ -101,7 +101,7 @@ void fake_blob(struct fake *f, const void *p, size_t n, char sha256[SHA256_HEX])
     memcpy(sha256, b->sha256, SHA256_HEX);
 }
 
-static void upload_part(struct fake *f, const struct server_request *r, struct server_answer *a)
+static void upload_part(struct mock *f, const struct server_request *r, struct server_answer *a)
 {
     char id[33] = "";
     long long offset = -1;
@@ -124,7 +124,7 @@ static void upload_part(struct fake *f, const struct server_request *r, struct s
     say_text(a, 200, "{}");
 }
 
-static void upload_commit(struct fake *f, const struct server_request *r, struct server_answer *a)
+static void upload_commit(struct mock *f, const struct server_request *r, struct server_answer *a)
 {
     json_t *j = jsonx_load(r->body, r->len, "commit", NULL);
     const char *want = json_string_value(json_object_get(j, "sha256"));
@@ -144,12 +144,12 @@ static void upload_commit(struct fake *f, const struct server_request *r, struct
     json_decref(j);
 }
 
-static void blob_get(struct fake *f, const struct server_request *r, struct server_answer *a)
+static void blob_get(struct mock *f, const struct server_request *r, struct server_answer *a)
 {
     const char *sha = r->path + strlen("/api/v1/blobs/"), *bytes = NULL;
     size_t n = 0, from = r->range_from > 0 ? (size_t)r->range_from : 0;
 
-    if (!fake_has_blob(f, sha, &bytes, &n)) {
+    if (!mock_has_blob(f, sha, &bytes, &n)) {
         say_text(a, 404, "{\"detail\":\"no such blob\"}");
         return;
     }
@@ -165,18 +165,26 @@ static void blob_get(struct fake *f, const struct server_request *r, struct serv
 
 /* ---- runners ---- */
 
-static void hello(struct fake *f, const struct server_request *r, struct server_answer *a)
+static void hello(struct mock *f, const struct server_request *r, struct server_answer *a)
 {
     json_t *j = jsonx_load(r->body, r->len, "hello", NULL);
     struct msg_welcome w = { .runner = 1 + f->epoch, .lease_ms = f->rules.lease_ms };
 
+    char session[33];
+
+    str_copy(session, sizeof session, f->hello.session);
     assert_int_equal(msg_hello_parse(&f->hello, j, NULL), 0);
+    if (!str_eq(session, f->hello.session)) { /* another process: it counts its asks anew */
+        for (int i = 0; i < f->n_asked; i++)
+            mem_free(f->asked[i].answer);
+        f->n_asked = 0;
+    }
     f->hellos++;
     json_decref(j);
     say(a, 200, msg_welcome_json_new(&w));
 }
 
-static struct asked *asked_of(struct fake *f, const char *device)
+static struct asked *asked_of(struct mock *f, const char *device)
 {
     for (int i = 0; i < f->n_asked; i++) {
         if (strcmp(f->asked[i].device, device) == 0)
@@ -187,7 +195,7 @@ static struct asked *asked_of(struct fake *f, const char *device)
     return &f->asked[f->n_asked++];
 }
 
-static void lease(struct fake *f, const struct server_request *r, struct server_answer *a)
+static void lease(struct mock *f, const struct server_request *r, struct server_answer *a)
 {
     json_t *j = jsonx_load(r->body, r->len, "ask", NULL);
     struct msg_ask m = { 0 };
@@ -211,7 +219,7 @@ static void lease(struct fake *f, const struct server_request *r, struct server_
         a->delay_ms = f->rules.empty_ms;
 }
 
-static struct lane *lane_of(struct fake *f, const struct msg_event *e, bool is_task)
+static struct lane *lane_of(struct mock *f, const struct msg_event *e, bool is_task)
 {
     for (int i = 0; i < f->n_lanes; i++) {
         struct lane *l = &f->lanes[i];
@@ -225,7 +233,7 @@ static struct lane *lane_of(struct fake *f, const struct msg_event *e, bool is_t
     return &f->lanes[f->n_lanes++];
 }
 
-static struct msg_reply by_default(const struct fake_event *ev)
+static struct msg_reply by_default(const struct mock_event *ev)
 {
     struct msg_reply r = { .action = MSG_OK };
 
@@ -238,10 +246,10 @@ static struct msg_reply by_default(const struct fake_event *ev)
     return r;
 }
 
-static struct msg_reply take_event(struct fake *f, const struct msg_event *e)
+static struct msg_reply take_event(struct mock *f, const struct msg_event *e)
 {
     struct lane *l = lane_of(f, e, e->type == MSG_TASK_DONE || e->type == MSG_TASK_FAILED);
-    struct fake_event *ev = &f->events[f->n_events];
+    struct mock_event *ev = &f->events[f->n_events];
 
     if (e->seq <= l->seq) {
         f->repeats++;
@@ -251,10 +259,10 @@ static struct msg_reply take_event(struct fake *f, const struct msg_event *e)
         return l->last;
     }
     assert_int_equal(e->seq, l->seq + 1);
-    assert_true(!e->blob[0] || fake_has_blob(f, e->blob, NULL, NULL));
-    assert_true(f->n_events < FAKE_EVENTS_MAX);
+    assert_true(!e->blob[0] || mock_has_blob(f, e->blob, NULL, NULL));
+    assert_true(f->n_events < MOCK_EVENTS_MAX);
     l->seq = e->seq;
-    *ev = (struct fake_event){ .type = e->type,
+    *ev = (struct mock_event){ .type = e->type,
                                .trial = e->trial,
                                .fence = e->fence,
                                .seq = e->seq,
@@ -272,7 +280,7 @@ static struct msg_reply take_event(struct fake *f, const struct msg_event *e)
     return l->last;
 }
 
-static void report(struct fake *f, const struct server_request *r, struct server_answer *a)
+static void report(struct mock *f, const struct server_request *r, struct server_answer *a)
 {
     json_t *j = jsonx_load(r->body, r->len, "report", NULL);
     struct msg_report m = { 0 };
@@ -298,7 +306,7 @@ static void report(struct fake *f, const struct server_request *r, struct server
 
 static void handle(void *arg, const struct server_request *r, struct server_answer *a)
 {
-    struct fake *f = arg;
+    struct mock *f = arg;
     char lease_path[64], report_path[64];
 
     if (f->rules.on_request && f->rules.on_request(f->rules.arg, r, a))
@@ -325,7 +333,7 @@ static void handle(void *arg, const struct server_request *r, struct server_answ
 
 /* ---- for tests ---- */
 
-void fake_grant(struct fake *f, const struct msg_grant *g)
+void mock_grant(struct mock *f, const struct msg_grant *g)
 {
     json_t *j = msg_grant_json_new(g);
 
@@ -334,38 +342,38 @@ void fake_grant(struct fake *f, const struct msg_grant *g)
     json_decref(j);
 }
 
-int fake_asks_waiting_grants(const struct fake *f)
+int mock_asks_waiting_grants(const struct mock *f)
 {
     return f->n_grants;
 }
 
-void fake_forget_runners(struct fake *f)
+void mock_forget_runners(struct mock *f)
 {
     f->epoch++;
     f->hellos = 0;
 }
 
-struct server *fake_server(struct fake *f)
+struct server *mock_server(struct mock *f)
 {
     return f->server;
 }
 
-int fake_blob_gets(const struct fake *f)
+int mock_blob_gets(const struct mock *f)
 {
     return f->gets;
 }
 
-int fake_n_events(const struct fake *f)
+int mock_n_events(const struct mock *f)
 {
     return f->n_events;
 }
 
-const struct fake_event *fake_event(const struct fake *f, int i)
+const struct mock_event *mock_event(const struct mock *f, int i)
 {
     return &f->events[i];
 }
 
-const struct fake_event *fake_find(const struct fake *f, enum msg_type type, int64_t trial)
+const struct mock_event *mock_find(const struct mock *f, enum msg_type type, int64_t trial)
 {
     for (int i = f->n_events - 1; i >= 0; i--) {
         if (f->events[i].type == type && f->events[i].trial == trial)
@@ -374,7 +382,7 @@ const struct fake_event *fake_find(const struct fake *f, enum msg_type type, int
     return NULL;
 }
 
-int fake_count(const struct fake *f, enum msg_type type)
+int mock_count(const struct mock *f, enum msg_type type)
 {
     int n = 0;
 
@@ -383,27 +391,27 @@ int fake_count(const struct fake *f, enum msg_type type)
     return n;
 }
 
-int fake_repeats(const struct fake *f)
+int mock_repeats(const struct mock *f)
 {
     return f->repeats;
 }
 
-int fake_hellos(const struct fake *f)
+int mock_hellos(const struct mock *f)
 {
     return f->hellos;
 }
 
-const struct msg_hello *fake_hello(const struct fake *f)
+const struct msg_hello *mock_hello(const struct mock *f)
 {
     return &f->hello;
 }
 
-int fake_n_held(const struct fake *f)
+int mock_n_held(const struct mock *f)
 {
     return f->n_held;
 }
 
-bool fake_is_held(const struct fake *f, int64_t trial)
+bool mock_is_held(const struct mock *f, int64_t trial)
 {
     for (int i = 0; i < f->n_held; i++) {
         if (f->held[i].trial == trial)
@@ -412,9 +420,9 @@ bool fake_is_held(const struct fake *f, int64_t trial)
     return false;
 }
 
-struct fake *fake_new(struct loop *loop, const char *socket, const struct fake_rules *rules)
+struct mock *mock_new(struct loop *loop, const char *socket, const struct mock_rules *rules)
 {
-    struct fake *f = mem_zalloc(sizeof *f);
+    struct mock *f = mem_zalloc(sizeof *f);
 
     f->loop = loop;
     f->rules = *rules;
@@ -422,7 +430,7 @@ struct fake *fake_new(struct loop *loop, const char *socket, const struct fake_r
     return f;
 }
 
-void fake_free(struct fake *f)
+void mock_free(struct mock *f)
 {
     if (!f)
         return;
