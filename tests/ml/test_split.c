@@ -1,0 +1,149 @@
+/* test_split.c - folds are balanced in size and in class, test rows keep their fraction and never move when rows are
+ * added, rows without a target are in neither, and equal seeds give equal splits. */
+#include "tests/unit.h"
+
+#include "base/base.h"
+#include "base/rng.h"
+#include "ml/split.h"
+
+#include <math.h>
+
+enum { N = 5000 };
+static double y[N];
+static uint8_t fold[N], again[N];
+
+static void targets(enum ml_task task, int classes)
+{
+    struct rng r;
+
+    rng_init(&r, 9, 0);
+    for (int i = 0; i < N; i++)
+        y[i] = task == ML_REGRESSION ? rng_normal(&r) : floor(pow(rng_unit(&r), 3) * classes);
+}
+
+static int make(enum ml_task task, int64_t n, int classes, double fraction, int k, uint64_t seed,
+                uint8_t *out)
+{
+    struct err err = { 0 };
+
+    if (split_make(task, y, n, classes, fraction, &k, seed, out, &err) < 0)
+        fail_msg("%s", err.text);
+    return k;
+}
+
+static void folds_are_stratified(void **state)
+{
+    (void)state;
+    targets(ML_MULTICLASS, 7);
+    assert_int_equal(make(ML_MULTICLASS, N, 7, 0.25, 5, 1, fold), 5);
+    int64_t size[256] = { 0 }, of_class[7][256] = { { 0 } };
+    for (int i = 0; i < N; i++) {
+        size[fold[i]]++;
+        of_class[(int)y[i]][fold[i]]++;
+    }
+    assert_true(size[SPLIT_TEST] > N / 5 && size[SPLIT_TEST] < N * 3 / 10);
+    for (int f = 1; f < 5; f++) {
+        assert_true(llabs(size[f] - size[0]) <= 1);
+        for (int c = 0; c < 7; c++)
+            assert_true(llabs(of_class[c][f] - of_class[c][0]) <= 1);
+    }
+}
+
+static void regression_folds_share_the_range(void **state)
+{
+    double sum[5] = { 0 }, n[5] = { 0 };
+
+    (void)state;
+    targets(ML_REGRESSION, 0);
+    make(ML_REGRESSION, N, 0, 0, 5, 1, fold);
+    for (int i = 0; i < N; i++)
+        sum[fold[i]] += y[i], n[fold[i]]++;
+    for (int f = 0; f < 5; f++) {
+        assert_true(n[f] == N / 5);
+        assert_true(fabs(sum[f] / n[f] - sum[0] / n[0]) <
+                    0.01); /* random folds would differ by about 0.05 */
+    }
+}
+
+static void the_seed_decides_and_nothing_else(void **state)
+{
+    int moved = 0;
+
+    (void)state;
+    targets(ML_BINARY, 2);
+    make(ML_BINARY, N, 2, 0.2, 5, 3, fold);
+    make(ML_BINARY, N, 2, 0.2, 5, 3, again);
+    assert_memory_equal(fold, again, N);
+    make(ML_BINARY, N / 2, 2, 0.2, 5, 3, again); /* added rows move no test row */
+    for (int i = 0; i < N / 2; i++)
+        assert_int_equal(fold[i] == SPLIT_TEST, again[i] == SPLIT_TEST);
+    make(ML_BINARY, N, 2, 0.2, 5, 4, again);
+    for (int i = 0; i < N; i++)
+        moved += fold[i] != again[i];
+    assert_true(moved > N / 2);
+}
+
+static void rows_without_a_target_are_in_no_part(void **state)
+{
+    (void)state;
+    targets(ML_REGRESSION, 0);
+    for (int i = 0; i < N; i += 3)
+        y[i] = NAN;
+    make(ML_REGRESSION, N, 0, 0.5, 3, 1, fold);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(fold[i] == SPLIT_NONE, i % 3 == 0);
+}
+
+static void small_tables_get_what_they_can(void **state)
+{
+    struct err err = { 0 };
+    int k = 5;
+
+    (void)state;
+    targets(ML_BINARY, 2);
+    for (int i = 0; i < 10; i++)
+        y[i] = i % 2;
+    assert_int_equal(make(ML_BINARY, 3, 2, 0, 5, 1, fold), 3);
+    assert_int_equal(split_make(ML_BINARY, y, 1, 2, 0, &k, 1, fold, &err), -1);
+    for (uint64_t seed = 0; seed < 50;
+         seed++) { /* a wanted test split has a row however small the fraction */
+        int test = 0;
+        make(ML_BINARY, 10, 2, 0.001, 2, seed, fold);
+        for (int i = 0; i < 10; i++)
+            test += fold[i] == SPLIT_TEST;
+        assert_true(test >= 1);
+    }
+    k = 1;
+    assert_int_equal(split_make(ML_BINARY, y, 10, 2, 0, &k, 1, fold, &err), -1);
+    k = 3;
+    assert_int_equal(split_make(ML_BINARY, y, 10, 2, 1.0, &k, 1, fold, &err), -1);
+    assert_int_equal(split_make(ML_BINARY, y, 10, 2, NAN, &k, 1, fold, &err), -1);
+}
+
+static void rare_classes_are_spread_as_far_as_they_go(void **state)
+{
+    int seen[5] = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        y[i] = i % 33 == 0; /* four rows of the rare class */
+    make(ML_BINARY, 100, 2, 0, 5, 1, fold);
+    for (int i = 0; i < 100; i += 33)
+        seen[fold[i]]++;
+    for (int f = 0; f < 5; f++)
+        assert_true(seen[f] <= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folds_are_stratified),
+        cmocka_unit_test(regression_folds_share_the_range),
+        cmocka_unit_test(the_seed_decides_and_nothing_else),
+        cmocka_unit_test(rows_without_a_target_are_in_no_part),
+        cmocka_unit_test(small_tables_get_what_they_can),
+        cmocka_unit_test(rare_classes_are_spread_as_far_as_they_go),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
