@@ -3,7 +3,7 @@
 // downloads the best model, which predicts. Leaves a picture in build/leaderboard.png. Run by tests/run.sh.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { chromiumPath, open } from './cdp.mjs';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const assay = join(root, process.env.B || 'build/gcc', 'assay');
 const picture = process.env.ASSAY_PICTURE || join(root, 'build', 'leaderboard.png');
-const trials = Number(process.env.ASSAY_TRIALS || 24);
+const trials = Number(process.env.ASSAY_TRIALS || 14);
 if (!chromiumPath()) {
   console.log('skipped: no Chromium here (package chromium)');
   process.exit(77);
@@ -34,7 +34,7 @@ function run(...args) {
 }
 
 function start(args) {
-  const child = spawn(assay, args, { cwd: work, stdio: ['ignore', 'pipe', 'ignore'], env: { ...process.env, HOME: work } });
+  const child = spawn(assay, args, { cwd: work, stdio: ['ignore', 'pipe', openSync(join(work, `${args[0]}.log`), 'w')], env: { ...process.env, HOME: work } });
   children.push(child);
   return child;
 }
@@ -77,7 +77,7 @@ async function story(page, link, address, study) {
   const few = await page.until(shownRows, 60000);
   await page.until(`${shownRows} > ${few} + 2`, 60000);
   ok('the leaderboard fills live, without a reload', await page.eval('window.sameDocument === true && location.hash') === `#/studies/${study}`);
-  ok('ranks are in order of the score', isSorted((await page.eval(numbers(4))).map(parseFloat), 1), await page.eval(numbers(4)));
+  ok('ranks are in order of the score', isSorted((await page.eval(numbers(4))).map(parseFloat), -1), await page.eval(numbers(4)));
   ok('the best score stands above', await page.eval("parseFloat(document.querySelector('.lead dd').textContent) === parseFloat(document.querySelector('.best .score').textContent)"));
 
   await page.until("document.querySelector('.head .pill').dataset.state === 'completed'", 120000);
@@ -127,13 +127,12 @@ async function main() {
   mkdirSync(data, { mode: 0o700 });
   mkdirSync(downloads);
   mkdirSync(dirname(picture), { recursive: true });
-  run('data', 'make', 'waveform', '--rows', '1500', '--seed', '3', '-o', 'train.csv');
+  run('data', 'make', 'waveform', '--rows', process.env.ASSAY_ROWS || '800', '--seed', '3', '-o', 'train.csv');
   const line = await firstLine(start(['serve', '--data-dir', data, '--listen', '127.0.0.1:0']));
   const address = /http:\/\/[^ ]+/.exec(line)[0], link = /page: ([^ ]+)/.exec(line)[1];
   const page = await open({ height: 980 });
   try {
-    await import('node:fs/promises').then((fs) => fs.writeFile(join(work, 'spec.yaml'),
-      `name: waveform\ndataset: train.csv\ntarget: class\nmetric: accuracy\ntest: {fraction: 0.25}\nbudget: {trials: ${trials}}\nseed: 3\n`));
+    writeFileSync(join(work, 'spec.yaml'), `name: waveform\ndataset: train.csv\ntarget: class\nmetric: accuracy\ntest: {fraction: 0.25}\nbudget: {trials: ${trials}}\nseed: 3\n`);
     start(['agent', '--controller', `unix:${data}/sock`, '--devices', 'cpu:1']);
     const study = /\d+/.exec(run('submit', 'spec.yaml', '--server', `unix:${data}/sock`))[0];
     await story(page, link, address, study);
