@@ -1,0 +1,439 @@
+/* test_prep.c - preparation by known answers: cuts, ranks, imputed and standardised values; what a view does with missing
+ * columns, other types and unknown levels; saved bytes that load to the same and never to harm. */
+#include "tests/ml/csv_rig.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/prep.h"
+#include "ml/prep_state.h"
+
+#include <math.h>
+
+static struct prep *fitted(const struct frame *f, const char *skip, const uint8_t *use)
+{
+    struct err err = { 0 };
+    struct prep *p = prep_fit(f, skip, use, &err);
+
+    if (!p)
+        fail_msg("%s", err.text);
+    return p;
+}
+
+static struct prep_view *viewed(const struct prep *p, const struct frame *f)
+{
+    struct err err = { 0 };
+    struct prep_view *v = prep_view_new(p, f, &err);
+
+    if (!v)
+        fail_msg("%s", err.text);
+    return v;
+}
+
+static void columns_that_tell_nothing_are_left_out(void **state)
+{
+    struct frame *f = csv_frame(
+        "y,const,empty,id,same,half,num\n1,5,,a,x,,1\n0,5,,b,x,u,2\n1,5,,c,x,u,3\n", NULL);
+    const uint8_t first_two[] = { 1, 1, 0 };
+    struct prep *p = fitted(f, "y", NULL);
+
+    (void)state;
+    assert_int_equal(prep_inputs(p), 2);
+    assert_string_equal(prep_input_name(p, 0), "half");
+    assert_string_equal(prep_input_name(p, 1), "num");
+    prep_free(p);
+    p = fitted(f, "num", first_two); /* a level seen once tells nothing; y = 1, 0 does */
+    assert_int_equal(prep_inputs(p), 1);
+    assert_string_equal(prep_input_name(p, 0), "y");
+    prep_free(p);
+    frame_close(f);
+    struct err err = { 0 };
+    f = csv_frame("a,y\n1,2\n1,3\n", NULL);
+    assert_null(prep_fit(f, "y", NULL, &err));
+    assert_non_null(strstr(err.text, "no column holds anything to learn from"));
+    frame_close(f);
+}
+
+static void few_values_get_a_bin_each(void **state)
+{
+    struct frame *f = csv_frame("x,z\n3,1\n1,2\n,3\n2,4\n10,5\n3,6\n", NULL),
+                 *g = csv_frame("x,z\n1.4,0\n1.6,0\n6.4,0\n6.6,0\n-9,0\n99,0\nNA,0\n2.5,1\n", NULL);
+    struct prep *p = fitted(f, NULL, NULL);
+    struct prep_view *v = viewed(p, g);
+    struct prep_bins b;
+    const uint8_t want[] = { 0, 1, 2, 3, 0, 3, 255, 1 };
+
+    (void)state;
+    assert_int_equal(prep_bins_make(v, 0, 8, &b, NULL), 0);
+    assert_int_equal(b.n_bins[0], 4);
+    assert_int_equal(b.stride % 16, 0);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(b.bins[i * b.stride], want[i]);
+    assert_true(prep_bins_cut(p, 0, 0) == 1.5f && prep_bins_cut(p, 0, 2) == 6.5f);
+    prep_bins_fini(&b);
+    prep_view_free(v);
+    prep_free(p);
+    frame_close(f);
+    frame_close(g);
+}
+
+static struct frame *numbers_frame(const double *x, const double *y, int64_t n)
+{
+    char path[300], hash[SHA256_HEX];
+    struct err err = { 0 };
+    struct frame_writer *w = frame_writer_new(test_path(path, sizeof(path), "numbers"), &err);
+
+    assert_int_equal(frame_writer_numeric(w, "x", x, n, &err), 0);
+    assert_int_equal(frame_writer_numeric(w, "y", y, n, &err), 0);
+    assert_int_equal(frame_writer_end(w, hash, &err), 0);
+    struct frame *f = frame_open(path, &err);
+    assert_non_null(f);
+    return f;
+}
+
+static void many_values_share_bins_of_equal_weight(void **state)
+{
+    enum { N = 300000 }; /* more than the sample */
+    double *x = mem_array(N, sizeof(*x)), *y = mem_array(N, sizeof(*y));
+    int64_t count[256] = { 0 };
+    struct prep_bins b, coarse;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, 1, 0);
+    for (int i = 0; i < N; i++) {
+        x[i] = i % 10 == 0 ? 0 : i % 97 == 0 ? NAN : rng_normal(&r); /* one heavy value */
+        y[i] = i % 2;
+    }
+    struct frame *f = numbers_frame(x, y, N);
+    struct prep *p = fitted(f, "y", NULL);
+    struct prep_view *v = viewed(p, f);
+    assert_int_equal(prep_bins_make(v, 0, N, &b, NULL), 0);
+    assert_true(b.n_bins[0] >= 250 && b.n_bins[0] <= 255);
+    for (int i = 0; i < N; i++) {
+        uint8_t bin = b.bins[(int64_t)i * b.stride];
+        count[bin]++;
+        if (isnan(x[i])) {
+            assert_int_equal(bin, 255);
+            continue;
+        }
+        assert_true(bin == b.n_bins[0] - 1 || (float)x[i] <= prep_bins_cut(p, 0, bin));
+        assert_true(bin == 0 || (float)x[i] > prep_bins_cut(p, 0, bin - 1));
+    }
+    int heavy = 0;
+    for (int i = 0; i < b.n_bins[0]; i++) {
+        heavy += count[i] > N / 20;
+        assert_true(count[i] > N / 255 / 4 && (count[i] < N / 255 * 2 || count[i] > N / 20));
+    }
+    assert_int_equal(heavy, 1);
+    assert_int_equal(prep_bins_coarse(&b, 16, NULL, &coarse, NULL), 0);
+    assert_true(coarse.n_bins[0] > 8 && coarse.n_bins[0] <= 16);
+    for (int i = 0; i < N; i++) {
+        uint8_t fine = b.bins[(int64_t)i * b.stride], c = coarse.bins[(int64_t)i * coarse.stride];
+        assert_int_equal(fine == 255, c == 255);
+        if (c != 255)
+            assert_true(fine <= coarse.last[c] && (c == 0 || fine > coarse.last[c - 1]));
+    }
+    prep_bins_fini(&coarse);
+    prep_bins_fini(&b);
+    prep_view_free(v);
+    prep_free(p);
+    frame_close(f);
+    mem_free(x);
+    mem_free(y);
+}
+
+static void cuts_split_counts_as_told(void **state)
+{
+    const int64_t even[] = { 1, 1, 1, 1, 1, 1, 1, 1 }, heavy[] = { 1, 1, 100, 1, 1, 1, 1, 1 };
+    int64_t last[255];
+
+    (void)state;
+    assert_int_equal(prep_cut(even, 8, 4, last), 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(last[i], 2 * i + 1);
+    assert_int_equal(prep_cut(heavy, 8, 3, last), 3);
+    assert_true(last[0] == 1 && last[1] == 2 && last[2] == 7);
+    assert_int_equal(prep_cut(even, 8, 8, last), 8);
+    assert_int_equal(prep_cut(even, 0, 8, last), 0);
+    struct rng r;
+    rng_init(&r, test_seed(), 0);
+    for (int rep = 0; rep < 3000;
+         rep++) { /* always at least one bin, never too many, ending at the last value */
+        int64_t count[600], n = 1 + rng_below(&r, 600);
+        int most = 2 + (int)rng_below(&r, 254);
+        for (int i = 0; i < n; i++)
+            count[i] = 1 + (int64_t)floor(pow(rng_unit(&r), 8) * 10000);
+        int bins = prep_cut(count, n, most, last);
+        assert_true(bins >= 1 && bins <= most && last[bins - 1] == n - 1);
+        for (int b = 1; b < bins; b++)
+            assert_true(last[b] > last[b - 1]);
+    }
+}
+
+static void levels_are_ranks_and_unknown_ones_missing(void **state)
+{
+    struct frame *f = csv_frame("c,z\nb,1\na,2\nb,3\n,4\na,5\nb,6\nc,7\n", NULL);
+    struct frame *g = csv_frame("z,c\n1,a\n1,new\n1,\n1,c\n1,b\n", NULL);
+    struct prep *p = fitted(f, "z", NULL);
+    struct prep_view *v = viewed(p, g);
+    struct prep_bins b;
+    const uint8_t want[] = { 1, 255, 255, 2, 0 };
+
+    (void)state;
+    assert_int_equal(prep_bins_make(v, 0, 5, &b, NULL), 0);
+    assert_true(b.is_categorical[0] && b.n_bins[0] == 3);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(b.bins[i * b.stride], want[i]);
+    prep_bins_fini(&b);
+    prep_view_free(v);
+    prep_free(p);
+    frame_close(f);
+    frame_close(g);
+}
+
+static void levels_past_254_share_a_bin(void **state)
+{
+    struct buf text;
+    struct prep_bins b, coarse;
+    char hash[SHA256_HEX];
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    assert_int_equal(buf_adds(&text, "c,z\n", NULL), 0);
+    for (int i = 0; i < 300; i++)
+        for (int k = 0; k < 302 - i; k += 1 + i / 4) /* level 0 most often; ties by text */
+            assert_int_equal(buf_addf(&text, NULL, "l%03d,%d\n", i, k), 0);
+    struct frame *f = csv_frame_n(text.data, text.len, 0, NULL, hash);
+    struct prep *p = fitted(f, "z", NULL);
+    struct prep_view *v = viewed(p, f);
+    assert_int_equal(prep_bins_make(v, 0, f->rows, &b, NULL), 0);
+    assert_int_equal(b.n_bins[0], 255);
+    assert_int_equal(prep_bins_coarse(&b, 63, NULL, &coarse, NULL), 0);
+    assert_int_equal(coarse.n_bins[0], 63);
+    for (int64_t i = 0; i < f->rows; i++) {
+        int fine = b.bins[i * b.stride];
+        assert_true(fine <= 254);
+        assert_int_equal(coarse.bins[i * coarse.stride], fine < 62 ? fine : 62);
+    }
+    prep_bins_fini(&coarse);
+    prep_bins_fini(&b);
+    prep_view_free(v);
+    prep_free(p);
+    frame_close(f);
+    buf_fini(&text);
+}
+
+static void dense_rows_are_imputed_and_standardised(void **state)
+{
+    struct buf text;
+    struct prep_dense d;
+    char hash[SHA256_HEX];
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    assert_int_equal(buf_adds(&text, "x,c,z\n", NULL), 0);
+    for (int i = 0; i < 400; i++) { /* c: A 240, B 120, rare 5 x 4, missing 20 */
+        const char *c = i % 20 == 0   ? ""
+                        : i % 20 == 1 ? (i < 80    ? "r1"
+                                         : i < 160 ? "r2"
+                                         : i < 240 ? "r3"
+                                                   : "r4")
+                        : i % 3       ? "A"
+                                      : "B";
+        assert_int_equal(i % 10 ? buf_addf(&text, NULL, "%d,%s,%d\n", i % 7, c, i)
+                                : buf_addf(&text, NULL, ",%s,%d\n", c, i),
+                         0);
+    }
+    struct frame *f = csv_frame_n(text.data, text.len, 0, NULL, hash);
+    struct prep *p = fitted(f, "z", NULL);
+    struct prep_view *v = viewed(p, f);
+    assert_int_equal(prep_width(p), 2 + 4); /* x, x missing; A, B, other, missing */
+    assert_int_equal(prep_dense_make(v, 0, 400, &d, NULL), 0);
+    assert_int_equal(d.cols, 6);
+    assert_int_equal(d.stride % 16, 0);
+    for (int c = 0; c < d.cols; c++) {
+        double sum = 0, square = 0;
+        for (int i = 0; i < 400; i++) {
+            double x = (double)d.x[i * d.stride + c];
+            sum += x, square += x * x;
+        }
+        assert_true(fabs(sum / 400) < 1e-5 && fabs(square / 400 - 1) < 1e-4);
+    }
+    assert_true(d.x[0] == d.x[3 * d.stride]); /* missing = the median, 3 */
+    assert_true(d.x[1] > 1 && d.x[1] != d.x[d.stride + 1]);
+    for (int c = d.cols; c < d.stride; c++)
+        assert_true(d.x[c] == 0);
+    prep_dense_fini(&d);
+    prep_view_free(v);
+    prep_free(p);
+    frame_close(f);
+    buf_fini(&text);
+}
+
+static void wild_values_stay_finite(void **state)
+{
+    struct frame *f = csv_frame("x,z\n1,1\n2,2\n3,3\n", NULL),
+                 *g = csv_frame("x\n1e300\n-1e300\ninf\n-inf\nNA\n", NULL);
+    struct prep *p = fitted(f, "z", NULL);
+    struct prep_view *v = viewed(p, g);
+    struct prep_dense d;
+    struct prep_bins b;
+    const uint8_t want[] = { 2, 0, 2, 0, 255 };
+
+    (void)state;
+    assert_int_equal(prep_dense_make(v, 0, 5, &d, NULL), 0);
+    assert_int_equal(prep_bins_make(v, 0, 5, &b, NULL), 0);
+    for (int i = 0; i < 5; i++) {
+        assert_true(isfinite(d.x[i * d.stride]));
+        assert_int_equal(b.bins[i * b.stride], want[i]);
+    }
+    prep_dense_fini(&d);
+    prep_bins_fini(&b);
+    prep_view_free(v);
+    prep_free(p);
+    frame_close(f);
+    frame_close(g);
+}
+
+static void views_name_what_does_not_fit(void **state)
+{
+    struct frame *f = csv_frame("num,cat\n1,7\n2,7.0\n3,b\n4,b\n5,7\n", NULL), *g;
+    struct prep *p = fitted(f, NULL, NULL);
+    struct err err = { 0 };
+    struct prep_bins b;
+
+    (void)state;
+    g = csv_frame("num,other\n1,2\n", NULL);
+    assert_null(prep_view_new(p, g, &err));
+    assert_string_equal(err.text, "column \"cat\" is missing");
+    frame_close(g);
+    g = csv_frame("num,cat\nabc,2\n", NULL);
+    assert_null(prep_view_new(p, g, &err));
+    assert_string_equal(err.text, "column \"num\" must hold numbers; found \"abc\"");
+    frame_close(g);
+    g = csv_frame("num,cat\n1,7\n1,8\n1,\n",
+                  NULL); /* numbers where there were levels: by value, the more frequent spelling */
+    struct prep_view *v = viewed(p, g);
+    assert_int_equal(prep_bins_make(v, 0, 3, &b, NULL), 0);
+    assert_true(b.bins[1] < 2 && b.bins[b.stride + 1] == 255 && b.bins[2 * b.stride + 1] == 255);
+    prep_bins_fini(&b);
+    prep_view_free(v);
+    frame_close(g);
+    prep_free(p);
+    frame_close(f);
+}
+
+static void slices_equal_the_whole(void **state)
+{
+    struct buf text;
+    struct prep_bins all, part;
+    struct prep_dense dense, piece;
+    char hash[SHA256_HEX];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, 3, 0);
+    buf_init(&text, 8 << 20);
+    assert_int_equal(buf_adds(&text, "x,c,z\n", NULL), 0);
+    for (int i = 0; i < 9000; i++)
+        assert_int_equal(
+            buf_addf(&text, NULL, "%.3f,k%u,%d\n", rng_normal(&r), rng_below(&r, 40), i), 0);
+    struct frame *f = csv_frame_n(text.data, text.len, 0, NULL, hash);
+    struct prep *p = fitted(f, "z", NULL);
+    struct prep_view *v = viewed(p, f);
+    assert_int_equal(prep_bins_make(v, 0, 9000, &all, NULL), 0);
+    assert_int_equal(prep_dense_make(v, 0, 9000, &dense, NULL), 0);
+    for (int64_t from = 0, n; from < 9000; from += n) {
+        n = 1 + rng_below(&r, 2500);
+        n = from + n > 9000 ? 9000 - from : n;
+        assert_int_equal(prep_bins_make(v, from, n, &part, NULL), 0);
+        assert_int_equal(prep_dense_make(v, from, n, &piece, NULL), 0);
+        assert_memory_equal(part.bins, all.bins + from * all.stride, (size_t)(n * all.stride));
+        assert_memory_equal(piece.x, dense.x + from * dense.stride,
+                            (size_t)(n * dense.stride) * sizeof(float));
+        prep_bins_fini(&part);
+        prep_dense_fini(&piece);
+    }
+    prep_bins_fini(&all);
+    prep_dense_fini(&dense);
+    prep_view_free(v);
+    prep_free(p);
+    frame_close(f);
+    buf_fini(&text);
+}
+
+static struct buf saved(const struct prep *p)
+{
+    struct buf b;
+
+    buf_init(&b, 1 << 24);
+    assert_int_equal(prep_save(p, &b, NULL), 0);
+    return b;
+}
+
+static void saved_bytes_load_to_the_same_and_never_to_harm(void **state)
+{
+    struct frame *f = csv_frame("x,c,m,z\n1,a,1,1\n2,b,,2\n3,a,3,3\n4,b,4,4\n5,,5,5\n", NULL);
+    struct prep *p = fitted(f, "z", NULL), *q;
+    struct buf b = saved(p), again;
+    struct rng r;
+
+    (void)state;
+    struct view in = { (const uint8_t *)b.data, b.len, 0 };
+    q = prep_load(&in, NULL);
+    assert_non_null(q);
+    assert_int_equal(in.pos, in.len);
+    again = saved(q);
+    assert_int_equal(b.len, again.len);
+    assert_memory_equal(b.data, again.data, b.len);
+    prep_free(q);
+    buf_fini(&again);
+    for (size_t cut = 0; cut < b.len; cut++) {
+        struct err err = { 0 };
+        in = (struct view){ (const uint8_t *)b.data, cut, 0 };
+        assert_null(prep_load(&in, &err));
+        assert_true(err.code != ERR_NONE);
+    }
+    rng_init(&r, test_seed(), 0);
+    for (int i = 0; i < 20000; i++) {
+        uint8_t *bytes = mem_dup(b.data, b.len);
+        bytes[rng_below(&r, (uint32_t)b.len)] = (uint8_t)rng_u32(&r);
+        in = (struct view){ bytes, b.len, 0 };
+        q = prep_load(&in, NULL);
+        struct prep_view *v = q ? prep_view_new(q, f, NULL) : NULL;
+        struct prep_dense d;
+        struct prep_bins bins;
+        if (v) {
+            assert_int_equal(prep_dense_make(v, 0, 5, &d, NULL), 0);
+            assert_int_equal(prep_bins_make(v, 0, 5, &bins, NULL), 0);
+            prep_dense_fini(&d);
+            prep_bins_fini(&bins);
+        }
+        prep_view_free(v);
+        prep_free(q);
+        mem_free(bytes);
+    }
+    prep_free(p);
+    buf_fini(&b);
+    frame_close(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_that_tell_nothing_are_left_out),
+        cmocka_unit_test(few_values_get_a_bin_each),
+        cmocka_unit_test(many_values_share_bins_of_equal_weight),
+        cmocka_unit_test(cuts_split_counts_as_told),
+        cmocka_unit_test(levels_are_ranks_and_unknown_ones_missing),
+        cmocka_unit_test(levels_past_254_share_a_bin),
+        cmocka_unit_test(dense_rows_are_imputed_and_standardised),
+        cmocka_unit_test(wild_values_stay_finite),
+        cmocka_unit_test(views_name_what_does_not_fit),
+        cmocka_unit_test(slices_equal_the_whole),
+        cmocka_unit_test(saved_bytes_load_to_the_same_and_never_to_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
