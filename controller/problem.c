@@ -160,7 +160,9 @@ static int positive_check(struct problem *p, const struct spec *spec, const json
 static void validation_choose(struct problem *p, const struct spec *spec)
 {
     p->kfolds = spec->folds;
-    p->data.folds = spec->folds;
+    if (spec->validation == VAL_AUTO) /* a tiny table gets fewer folds than usual */
+        p->kfolds = MAX(2, (int)MIN(spec->folds, p->data.rows / 2));
+    p->data.folds = p->kfolds;
     p->data.holdout = spec->validation == VAL_HOLDOUT;
     if (p->data.holdout)
         p->data.folds = MAX(2, (int)floor(1 / spec->holdout_fraction + 0.5));
