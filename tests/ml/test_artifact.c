@@ -1,0 +1,321 @@
+/* test_artifact.c - the model file: equal parts give equal bytes, what is read back predicts what was trained, columns are
+ * matched by name, and no cut, flip or forged table does more than be refused. */
+#include "tests/ml/csv_rig.h"
+#include "tests/ml/fit_rig.h"
+
+#include "base/base.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "ml/artifact.h"
+#include "ml/artifact_file.h"
+
+#include <math.h>
+
+/* A table whose first columns decide y; the same for all tests. */
+static struct frame *train_table(void)
+{
+    char hash[SHA256_HEX];
+    struct buf b;
+    struct rng r;
+
+    rng_init(&r, 11, 0);
+    buf_init(&b, 1 << 20);
+    assert_int_equal(buf_adds(&b, "a,kind,b,y\n", NULL), 0);
+    for (int i = 0; i < 300; i++) {
+        double a = rng_normal(&r), c = rng_normal(&r);
+        const char *kind = a > 0.3 ? "high" : rng_below(&r, 2) ? "low" : "mid";
+        int rc = i % 17
+                     ? buf_addf(&b, NULL, "%.3f,%s,%.3f,%s\n", a, kind, c, a + c > 0 ? "yes" : "no")
+                     : buf_addf(&b, NULL, ",%s,%.3f,%s\n", kind, c, a + c > 0 ? "yes" : "no");
+        assert_int_equal(rc, 0);
+    }
+    struct frame *f = csv_frame_n(b.data, b.len, 0, NULL, hash);
+    buf_fini(&b);
+    return f;
+}
+
+static struct ml_data *problem(const struct frame *f)
+{
+    struct err err = { 0 };
+    struct ml_data_spec spec = { .frame = f,
+                                 .target = "y",
+                                 .positive = "yes",
+                                 .task = ML_BINARY,
+                                 .metric = METRIC_AUC,
+                                 .folds = 3,
+                                 .split_seed = 1 };
+    struct ml_data *d = ml_data_open(&spec, &err);
+
+    if (!d)
+        fail_msg("%s", err.text);
+    return d;
+}
+
+/* Two fold models of a family in one artifact. */
+static struct buf ship(struct ml_data *d, const char *family, double score)
+{
+    const struct model_ops *ops = model_find(family);
+    struct artifact_parts parts = { .task = ML_BINARY,
+                                    .target = "y",
+                                    .n_classes = 2,
+                                    .classes = (const char *const *)d->classes,
+                                    .family = family,
+                                    .params_json = "{\"learning_rate\":0.1}",
+                                    .metric = "auc",
+                                    .score = score,
+                                    .score_se = NAN,
+                                    .prep = d->prep,
+                                    .n_models = 2 };
+    struct buf models[2], out;
+    struct err err = { 0 };
+
+    buf_init(&out, ARTIFACT_MAX_BYTES);
+    for (int i = 0; i < 2; i++) {
+        struct lane l = { .fold = i, .seed = 5, .level = 1, .max_steps = 20 };
+        buf_init(&models[i], ARTIFACT_MAX_BYTES);
+        family_defaults(ops->family, l.params);
+        if (ops->open(d, &l, &err) < 0 || ops->advance(d, &l, 1, 20, NULL, &err) < 0 ||
+            ops->save(&l, l.steps_done, &models[i], &err) < 0)
+            fail_msg("%s", err.text);
+        ops->close(&l);
+    }
+    parts.models = models;
+    if (artifact_write(&parts, &out, &err) < 0)
+        fail_msg("%s", err.text);
+    buf_fini(&models[0]);
+    buf_fini(&models[1]);
+    return out;
+}
+
+static struct artifact *loaded(const struct buf *b)
+{
+    struct err err = { 0 };
+    struct artifact *a = artifact_load(b->data, b->len, &err);
+
+    if (!a)
+        fail_msg("%s", err.text);
+    return a;
+}
+
+static void predict_all(const struct artifact *a, const struct frame *f, float *out)
+{
+    struct err err = { 0 };
+    struct artifact_view *v = artifact_view_new(a, f, &err);
+
+    if (!v || artifact_predict(v, 0, f->rows, out, &err) < 0)
+        fail_msg("%s", err.text);
+    artifact_view_free(v);
+}
+
+static void what_is_told_comes_back(void **state)
+{
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    struct buf b = ship(d, "boost", 0.875);
+    struct artifact *a = loaded(&b);
+    const struct artifact_info *i = artifact_info(a);
+
+    (void)state;
+    assert_int_equal(i->task, ML_BINARY);
+    assert_string_equal(i->target, "y");
+    assert_true(i->n_classes == 2 && i->n_models == 2 && i->score == 0.875 && isnan(i->score_se));
+    assert_string_equal(i->classes[0], "no");
+    assert_string_equal(i->classes[1], "yes");
+    assert_string_equal(i->family, "boost");
+    assert_string_equal(i->metric, "auc");
+    assert_string_equal(
+        i->schema_json,
+        "{\"format\":1,\"task\":\"binary\",\"target\":\"y\",\"classes\":[\"no\",\"yes\"],\"family\":"
+        "\"boost\",\"params\":{\"learning_rate\":0.1},\"models\":2,\"metric\":\"auc\",\"score\":0.875,"
+        "\"score_se\":null,\"inputs\":[{\"name\":\"a\",\"type\":\"numeric\"},{\"name\":\"kind\","
+        "\"type\":\"categorical\",\"levels\":[\"high\",\"mid\",\"low\"]},{\"name\":\"b\",\"type\":"
+        "\"numeric\"}]}");
+    assert_int_equal(prep_inputs(artifact_prep(a)), 3);
+    artifact_close(a);
+    buf_fini(&b);
+    ml_data_close(d);
+    frame_close(f);
+}
+
+static void predictions_are_the_mean_of_the_bag(void **state)
+{
+    static const char *const families[] = { "baseline", "linear", "boost" };
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    float bag[300], slice[300];
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(families); k++) {
+        struct buf b = ship(d, families[k], NAN), again = ship(d, families[k], NAN);
+        assert_int_equal(b.len, again.len); /* equal parts, equal bytes */
+        assert_memory_equal(b.data, again.data, b.len);
+        struct artifact *a = loaded(&b);
+        predict_all(a, f, bag);
+        struct artifact_view *v = artifact_view_new(a, f, NULL);
+        for (int64_t from = 0; from < 300; from += 77) {
+            int64_t n = from + 77 > 300 ? 300 - from : 77;
+            assert_int_equal(artifact_predict(v, from, n, slice + from, NULL), 0);
+        }
+        assert_memory_equal(bag, slice, sizeof(bag));
+        artifact_view_free(v);
+        int right = 0;
+        for (int i = 0; i < 300; i++) {
+            assert_true(bag[i] > 0 && bag[i] < 1);
+            right += (bag[i] > 0.5f) == (d->y[i] == 1);
+        }
+        assert_true(right > (k == 0 ? 100 : 240));
+        artifact_close(a);
+        buf_fini(&b);
+        buf_fini(&again);
+    }
+    ml_data_close(d);
+    frame_close(f);
+}
+
+static void columns_are_matched_by_name(void **state)
+{
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    struct buf b = ship(d, "boost", NAN);
+    struct artifact *a = loaded(&b);
+    struct err err = { 0 };
+    float one[2], two[2];
+
+    (void)state;
+    struct frame *g = csv_frame("a,kind,b\n0.5,high,-1\n,new level,2\n", NULL);
+    struct frame *h = csv_frame("extra,b,a,kind\nq,-1,0.5,high\nr,2,,\n", NULL);
+    predict_all(a, g, one);
+    predict_all(a, h, two); /* an unknown level counts as missing */
+    assert_memory_equal(one, two, sizeof(one));
+    frame_close(g);
+    frame_close(h);
+    g = csv_frame("a,b\n1,2\n", NULL);
+    assert_null(artifact_view_new(a, g, &err));
+    assert_string_equal(err.text, "column \"kind\" is missing");
+    frame_close(g);
+    artifact_close(a);
+    buf_fini(&b);
+    ml_data_close(d);
+    frame_close(f);
+}
+
+/* Loads and, where that works, predicts: a sanitizer sees what the bytes can reach. */
+static bool survives(const void *bytes, size_t n, const struct frame *f)
+{
+    struct err err = { 0 };
+    float out[300 * 3];
+    struct artifact *a = artifact_load(bytes, n, &err);
+
+    if (!a) {
+        assert_true(err.code != ERR_NONE && err.text[0]);
+        return false;
+    }
+    struct artifact_view *v = artifact_view_new(a, f, NULL);
+    if (v && artifact_info(a)->n_classes <= 3)
+        (void)artifact_predict(v, 0, f->rows, out, NULL);
+    artifact_view_free(v);
+    artifact_close(a);
+    return true;
+}
+
+/* Makes the checksums right again, so that damage reaches the parsers behind them. */
+static void resign(uint8_t *bytes, size_t n)
+{
+    for (int i = 0; i < SECTIONS; i++) {
+        uint8_t *entry = bytes + 20 + i * ARTIFACT_ENTRY_BYTES;
+        uint64_t at = 0, len = 0;
+        struct sha256 h;
+        memcpy(&at, entry + 8, 8);
+        memcpy(&len, entry + 16, 8);
+        if (at > n || len > n - at)
+            return;
+        sha256_init(&h);
+        sha256_add(&h, bytes + at, len);
+        sha256_end(&h, entry + 24);
+    }
+}
+
+static void damage_is_refused(void **state)
+{
+    static const char *const families[] = { "baseline", "linear", "boost" };
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 0);
+    for (size_t k = 0; k < ARRAY_LEN(families); k++) {
+        struct buf b = ship(d, families[k], 0.5);
+        uint8_t *bytes = mem_alloc(b.len + 1);
+        for (size_t cut = 0; cut < b.len; cut += 1 + cut / 50)
+            assert_false(survives(b.data, cut, f));
+        for (int i = 0; i < 400; i++) { /* one wrong bit anywhere in a section is seen */
+            memcpy(bytes, b.data, b.len);
+            bytes[20 + rng_below(&r, (uint32_t)b.len - 20)] ^= (uint8_t)(1u << rng_below(&r, 8));
+            assert_false(survives(bytes, b.len, f));
+        }
+        for (int i = 0; i < 3000; i++) { /* forged: checksums made right */
+            memcpy(bytes, b.data, b.len);
+            size_t head = 20 + SECTIONS * ARTIFACT_ENTRY_BYTES,
+                   at = head + rng_below(&r, (uint32_t)(b.len - head));
+            for (uint32_t hits = 1 + rng_below(&r, 4); hits > 0; hits--)
+                bytes[MIN(at + rng_below(&r, 16), b.len - 1)] =
+                    rng_below(&r, 2) ? 0xff : (uint8_t)rng_u32(&r);
+            resign(bytes, b.len);
+            (void)survives(bytes, b.len, f);
+        }
+        memcpy(bytes, b.data, b.len);
+        bytes[b.len] = 0;
+        assert_false(survives(bytes, b.len + 1, f));
+        mem_free(bytes);
+        buf_fini(&b);
+    }
+    ml_data_close(d);
+    frame_close(f);
+}
+
+static void versions_and_strangers_are_told_apart(void **state)
+{
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    struct buf b = ship(d, "baseline", NAN);
+    struct err err = { 0 };
+    char path[300];
+
+    (void)state;
+    b.data[12] = 9; /* minimum reader */
+    assert_null(artifact_load(b.data, b.len, &err));
+    assert_int_equal(err.code, ERR_VERSION);
+    b.data[12] = 1;
+    b.data[8] = 7; /* a later format that readers of format 1 may read */
+    struct artifact *a = artifact_load(b.data, b.len, &err);
+    assert_non_null(a);
+    artifact_close(a);
+    assert_int_equal(
+        io_replace(test_path(path, sizeof(path), "m.assay"), b.data, b.len, 0600, NULL), 0);
+    a = artifact_open(path, &err);
+    assert_non_null(a);
+    artifact_close(a);
+    assert_int_equal(io_replace(path, "x,y\n1,2\n", 8, 0600, NULL), 0);
+    assert_null(artifact_open(path, &err));
+    assert_non_null(strstr(err.text, "m.assay: not a model file"));
+    assert_null(artifact_open(test_path(path, sizeof(path), "none"), &err));
+    assert_int_equal(err.code, ERR_NOTFOUND);
+    buf_fini(&b);
+    ml_data_close(d);
+    frame_close(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_told_comes_back),
+        cmocka_unit_test(predictions_are_the_mean_of_the_bag),
+        cmocka_unit_test(columns_are_matched_by_name),
+        cmocka_unit_test(damage_is_refused),
+        cmocka_unit_test(versions_and_strangers_are_told_apart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
