@@ -106,7 +106,7 @@ printf 'a,b\n1,2\n' >one.csv
 printf 'a,b,y\n1,2,x\n3,4\n' >ragged.csv
 : >empty.csv
 ok "no target is a usage error" refuses 2 target fit train.csv
-ok "a file that is not there" refuses 1 "no such file" fit nowhere.csv --target y || true
+ok "a file that is not there" refuses 3 "no such file" fit nowhere.csv --target y
 ok "an unknown target names the nearest" refuses 1 class fit train.csv --target clas --time 3s
 ok "an unknown metric names the nearest" refuses 1 accuracy fit train.csv --target class --metric acuracy --time 3s
 ok "a ragged row names line and file" refuses 1 "line 3" fit ragged.csv --target y --time 3s
