@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PART_BYTES = 4 << 20, FIRST_PAUSE_MS = 50, ANEW_MAX = 5 };
+enum { PART_BYTES = 4 << 20, PART_MIN = 32 << 10, FIRST_PAUSE_MS = 50, ANEW_MAX = 5 };
 enum step { STEP_ASK, STEP_BEGIN, STEP_PARTS, STEP_COMMIT };
 
 struct upload {
@@ -26,6 +26,8 @@ struct upload {
     enum step step;
     int fd, anew;
     int64_t bytes, at, part; /* part: bytes under way */
+    int64_t
+        part_max; /* halved when a part gets no answer: on a bad line only short ones arrive whole */
     struct backoff backoff;
     struct http_call *call;
     struct loop_timer *again;
@@ -117,6 +119,7 @@ static void step_next(struct upload *u, const struct http_reply *r)
         break;
     case STEP_PARTS:
         u->at += u->part;
+        u->part_max = MIN(u->part_max * 2, PART_BYTES);
         if (u->at >= u->bytes)
             u->step = STEP_COMMIT;
         break;
@@ -140,6 +143,8 @@ static void on_done(void *arg, const struct http_reply *r)
         u->step = STEP_BEGIN;
         step_send(u);
     } else if (http_may_retry(r)) {
+        if (u->step == STEP_PARTS && r->status == 0)
+            u->part_max = MAX(u->part_max / 2, PART_MIN);
         retry(u, r->retry_after_ms, &r->err);
     } else if (u->step >= STEP_PARTS && (r->status == 404 || r->status == 409)) {
         begin_anew(u, &r->err);
@@ -150,7 +155,7 @@ static void on_done(void *arg, const struct http_reply *r)
 
 static int part_read(struct upload *u, char **body, struct err *err)
 {
-    int64_t n = MIN(u->bytes - u->at, PART_BYTES), got = 0;
+    int64_t n = MIN(u->bytes - u->at, u->part_max), got = 0;
 
     *body = mem_alloc((size_t)n);
     while (got < n) {
@@ -238,6 +243,7 @@ struct upload *upload_start(struct loop *loop, struct http *http, const char *pa
     u->http = http;
     u->path = mem_strdup(path);
     u->fd = -1;
+    u->part_max = PART_BYTES;
     u->on_done = on_end;
     u->arg = arg;
     str_copy(u->sha256, sizeof u->sha256, sha256);

@@ -21,6 +21,7 @@ struct rig {
     int requests, bad_request, bad_count, done, wanted;
     int tear_after; /* of the bad request's answer; -2: closed without a word; > 0 also a status */
     int status;
+    size_t body_max; /* > 0: a longer body never arrives whole */
     char path[4096], file[200];
     struct err err;
 };
@@ -30,7 +31,10 @@ static bool misbehave(void *arg, const struct server_request *r, struct server_a
     struct rig *g = arg;
     int at = g->requests++;
 
-    (void)r;
+    if (g->body_max > 0 && r->len > g->body_max) {
+        a->close = true;
+        return true;
+    }
     if (at < g->bad_request || at >= g->bad_request + g->bad_count)
         return false;
     if (g->status) {
@@ -273,6 +277,14 @@ static void an_upload_survives_a_failure_at_every_step(void **state)
     }
 }
 
+static void parts_shrink_until_they_get_through_a_bad_line(void **state)
+{
+    struct rig *g = *state;
+
+    g->body_max = 100000;
+    put(g, 1 << 20, 0, 0, 0);
+}
+
 static void an_upload_the_controller_forgot_begins_again(void **state)
 {
     struct rig *g = *state;
@@ -338,6 +350,7 @@ int main(void)
         T(a_disk_that_refuses_only_delays),
         T(a_file_goes_up_in_parts),
         T(an_upload_survives_a_failure_at_every_step),
+        T(parts_shrink_until_they_get_through_a_bad_line),
         T(an_upload_the_controller_forgot_begins_again),
         T(a_refusal_that_cannot_change_ends_the_upload),
         T(uploads_and_downloads_wait_for_a_controller_that_is_away),
