@@ -32,9 +32,11 @@ struct args_host {
 };
 
 /* %XX decoded; the result must be UTF-8 without control bytes. plus: '+' is a space. */
-int args_decode(struct arena *a, const char *s, size_t n, bool plus, const char **out, struct err *err);
+int args_decode(struct arena *a, const char *s, size_t n, bool plus, const char **out,
+                struct err *err);
 /* "/api/v1/studies/7": "/" has no segments; a trailing or double slash is ERR_NOTFOUND, bad text ERR_ARG. */
-int args_path_parse(struct arena *a, const char *s, size_t n, struct args_path *out, struct err *err);
+int args_path_parse(struct arena *a, const char *s, size_t n, struct args_path *out,
+                    struct err *err);
 /* "a=1&b=x%20y", NULL or "" = none; a key without '=', given twice, or too many are ERR_ARG. */
 int args_query_parse(struct arena *a, const char *s, struct args_query *out, struct err *err);
 const char *args_query_get(const struct args_query *q, const char *key); /* NULL = absent */
@@ -52,10 +54,12 @@ int args_host_parse(const char *header, struct args_host *out); /* 0/-1 */
 bool args_host_ok(const char *header, const char *names);
 bool args_origin_ok(const char *origin, const char *host); /* same origin; no origin is well */
 bool args_gzip_ok(const char *accept_encoding);
-bool args_etag_ok(const char *if_none_match, const char *etag); /* true = the client has it; etag with its quotes */
+bool args_etag_ok(const char *if_none_match,
+                  const char *etag); /* true = the client has it; etag with its quotes */
 /* attachment; filename="..." of safe ASCII plus filename*= for the rest. */
 void args_disposition(const char *file_name, char *out, size_t size);
 /* "127.0.0.1:7878", "[::1]:0", "localhost:80": an address to listen on. */
-int args_listen_parse(const char *text, struct sockaddr_storage *out, socklen_t *len, struct err *err);
+int args_listen_parse(const char *text, struct sockaddr_storage *out, socklen_t *len,
+                      struct err *err);
 
 #endif

@@ -70,7 +70,7 @@ static void fd_note(struct conn *c)
     if (c->fd >= set->n_by_fd) {
         int n = MAX(c->fd + 1, 2 * set->n_by_fd);
 
-        set->by_fd = mem_resize(set->by_fd, (size_t)n * sizeof *set->by_fd);
+        set->by_fd = mem_resize(set->by_fd, (size_t)n * sizeof(struct conn *));
         while (set->n_by_fd < n)
             set->by_fd[set->n_by_fd++] = NULL;
     }

@@ -24,7 +24,8 @@ void conn_set_free(struct conn_set *set); /* after every bufferevent of it was f
 struct bufferevent *conn_new(struct event_base *base, void *arg);
 /* The request being read on this connection is whole and is being handled. */
 void conn_request_whole(struct conn_set *set, struct bufferevent *bev);
-void conn_retry(struct conn_set *set); /* accepting failed and was stopped: resume at the next tick */
+void conn_retry(
+    struct conn_set *set); /* accepting failed and was stopped: resume at the next tick */
 int64_t conn_count(const struct conn_set *set);
 int64_t conn_inflight(const struct conn_set *set);
 

@@ -45,6 +45,8 @@ static int left_over_remove(const struct sockaddr_un *sa, struct err *err)
     if (!S_ISSOCK(st.st_mode))
         return err_set(err, ERR_CONFLICT, "%s exists and is no socket", sa->sun_path);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_errno(err, "socket");
     rc = connect(fd, (const struct sockaddr *)sa, sizeof *sa);
     close(fd);
     if (rc == 0)
@@ -82,10 +84,11 @@ int listen_unix(const char *path, struct err *err)
 
 static int address_of(int fd, char *address, size_t size, int *port, struct err *err)
 {
-    struct sockaddr_storage ss = { 0 };
+    struct sockaddr_storage ss;
     socklen_t len = sizeof ss;
     char text[INET6_ADDRSTRLEN] = "";
 
+    memset(&ss, 0, sizeof ss);
     if (getsockname(fd, (struct sockaddr *)&ss, &len) < 0)
         return err_errno(err, "getsockname");
     if (ss.ss_family == AF_INET6) {

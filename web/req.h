@@ -19,48 +19,57 @@ struct web;
 struct web_route;
 struct web_wire;
 
-enum web_method { WEB_GET, WEB_HEAD, WEB_POST, WEB_PUT, WEB_PATCH, WEB_DELETE, WEB_OTHER, WEB_METHODS };
+enum web_method {
+    WEB_GET,
+    WEB_HEAD,
+    WEB_POST,
+    WEB_PUT,
+    WEB_PATCH,
+    WEB_DELETE,
+    WEB_OTHER,
+    WEB_METHODS
+};
 extern const char *const web_method_name[WEB_METHODS];
 
 enum { WEB_VARS_MAX = 2, WEB_HEADERS_MAX = 12, WEB_COOKIE_SIZE = 65 };
 
 struct web_answer {
-    int status;         /* 0 = none yet */
-    const char *type;   /* lives for ever */
-    void *bytes;        /* heap when is_owned */
+    int status;       /* 0 = none yet */
+    const char *type; /* lives for ever */
+    void *bytes;      /* heap when is_owned */
     size_t len;
     bool is_owned;
-    int fd;             /* >= 0: `len` bytes of this file from `offset` instead; closed when sent */
+    int fd; /* >= 0: `len` bytes of this file from `offset` instead; closed when sent */
     int64_t offset;
     int n_headers;
     struct args_pair headers[WEB_HEADERS_MAX]; /* in the arena, or living for ever */
 };
 
 struct web_req {
-    struct web *web;    /* NULL once the server is gone */
+    struct web *web; /* NULL once the server is gone */
     struct ctl *ctl;
     struct arena arena;
     struct web_wire *wire; /* server.c's half; NULL once answered or the client is gone */
     const struct web_route *route;
     enum web_method method;
-    bool is_local;      /* came by the Unix socket: an administrator */
-    bool by_cookie;     /* came with the page's session */
+    bool is_local;  /* came by the Unix socket: an administrator */
+    bool by_cookie; /* came with the page's session */
     struct args_path path;
     struct args_query query;
     const char *vars[WEB_VARS_MAX]; /* what {x} of the route's pattern stand for, in order */
     enum ctl_role role;
     char who[128];
     char cookie[WEB_COOKIE_SIZE];
-    const char *body;   /* borrowed from the wire until the handler returns */
+    const char *body; /* borrowed from the wire until the handler returns */
     size_t body_len;
-    json_t *json;       /* the body, for WEB_JSON routes; owned */
+    json_t *json; /* the body, for WEB_JSON routes; owned */
     struct web_answer answer;
     int holds;
-    bool is_sent;       /* answered, or nobody is left to answer */
-    bool is_deferred;   /* the handler answers later, by web_finish */
-    void *state;        /* a handler's own, of a deferred answer */
+    bool is_sent;                       /* answered, or nobody is left to answer */
+    bool is_deferred;                   /* the handler answers later, by web_finish */
+    void *state;                        /* a handler's own, of a deferred answer */
     void (*on_gone)(struct web_req *r); /* the client left: cancel what would have answered */
-    struct web_req *next, **link; /* all that are alive */
+    struct web_req *next, **link;       /* all that are alive */
 };
 
 struct web_req *web_req_new(struct web *web, struct ctl *ctl, struct web_req **list);
@@ -69,18 +78,23 @@ void web_release(struct web_req *r); /* frees at the last one */
 
 /* Arguments. A missing one leaves *out as it was. */
 int web_var_i64(const struct web_req *r, int var, int64_t *out, struct err *err);
-int web_arg_i64(const struct web_req *r, const char *key, int64_t min, int64_t max, int64_t *out, struct err *err);
+int web_arg_i64(const struct web_req *r, const char *key, int64_t min, int64_t max, int64_t *out,
+                struct err *err);
 int web_arg_bool(const struct web_req *r, const char *key, bool *out, struct err *err);
 const char *web_arg(const struct web_req *r, const char *key); /* NULL = absent */
 
 /* Answers; each replaces the one before. web_json takes the value. */
 int web_json(struct web_req *r, int status, json_t *value);
-int web_bytes(struct web_req *r, int status, const char *type, const void *p, size_t n); /* copied */
-int web_fixed(struct web_req *r, int status, const char *type, const void *p, size_t n); /* lives for ever */
+int web_bytes(struct web_req *r, int status, const char *type, const void *p,
+              size_t n); /* copied */
+int web_fixed(struct web_req *r, int status, const char *type, const void *p,
+              size_t n); /* lives for ever */
 /* A file that never changes; honours Range, and If-None-Match against etag. */
-int web_file(struct web_req *r, const char *type, const char *path, const char *etag, struct err *err);
+int web_file(struct web_req *r, const char *type, const char *path, const char *etag,
+             struct err *err);
 void web_problem(struct web_req *r, const struct err *err);
-void web_header_add(struct web_req *r, const char *name, const char *value); /* copied to the arena */
+void web_header_add(struct web_req *r, const char *name,
+                    const char *value); /* copied to the arena */
 int web_status_of(enum err_code code);
 
 /* Sends what was set: at once, or after this turn's commit (a failed commit answers 503 instead). */
@@ -88,8 +102,9 @@ void web_finish(struct web_req *r, bool after_commit);
 void web_fail(struct web_req *r, const struct err *err); /* web_problem, sent at once */
 
 /* ---- server.c ---- */
-const char *web_header(const struct web_req *r, const char *name); /* of the request; NULL when absent */
-void web_send(struct web_req *r); /* the answer goes out, the request is released */
+const char *web_header(const struct web_req *r,
+                       const char *name); /* of the request; NULL when absent */
+void web_send(struct web_req *r);         /* the answer goes out, the request is released */
 /* Watches for the client's leaving while an answer is deferred; on_gone must be set. */
 void web_watch(struct web_req *r);
 /* An answer without an end: returns -1 when the client is gone. */
@@ -100,6 +115,7 @@ void web_stream_end(struct web_req *r);
 struct loop *web_loop(const struct web *web);
 const struct web_conf *web_conf_get(const struct web *web);
 int web_port(const struct web *web);
-int64_t web_count(const struct web *web, int status_class); /* answers 1xx..5xx; 0 = open connections */
+int64_t web_count(const struct web *web,
+                  int status_class); /* answers 1xx..5xx; 0 = open connections */
 
 #endif

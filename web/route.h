@@ -6,32 +6,32 @@
 #include "web/req.h"
 
 enum web_allow { /* roles that may call */
-    WEB_VIEWERS = 1 << CTL_VIEWER | 1 << CTL_USER | 1 << CTL_ADMIN,
-    WEB_USERS = 1 << CTL_USER | 1 << CTL_ADMIN,
-    WEB_RUNNERS = 1 << CTL_RUNNER | 1 << CTL_ADMIN,
-    WEB_UPLOADERS = WEB_USERS | WEB_RUNNERS,
-    WEB_ANYONE = WEB_VIEWERS | WEB_RUNNERS, /* anyone with a token */
-    WEB_ADMINS = 1 << CTL_ADMIN,
+                 WEB_VIEWERS = 1 << CTL_VIEWER | 1 << CTL_USER | 1 << CTL_ADMIN,
+                 WEB_USERS = 1 << CTL_USER | 1 << CTL_ADMIN,
+                 WEB_RUNNERS = 1 << CTL_RUNNER | 1 << CTL_ADMIN,
+                 WEB_UPLOADERS = WEB_USERS | WEB_RUNNERS,
+                 WEB_ANYONE = WEB_VIEWERS | WEB_RUNNERS, /* anyone with a token */
+                 WEB_ADMINS = 1 << CTL_ADMIN,
 };
 
 enum web_flags {
-    WEB_WRITE = 1,      /* a savepoint; answered after the turn's commit */
-    WEB_JSON = 2,       /* needs a JSON object as its body */
-    WEB_JSON_MAY = 4,   /* may have one */
-    WEB_RAW = 8,        /* takes bytes */
-    WEB_ADMIT = 16,     /* refused under back-pressure */
-    WEB_OPEN = 32,      /* needs no token */
-    WEB_DEV = 64,       /* only with --dev */
-    WEB_HTML = 128,     /* for a person in a browser: errors are pages */
+    WEB_WRITE = 1,    /* a savepoint; answered after the turn's commit */
+    WEB_JSON = 2,     /* needs a JSON object as its body */
+    WEB_JSON_MAY = 4, /* may have one */
+    WEB_RAW = 8,      /* takes bytes */
+    WEB_ADMIT = 16,   /* refused under back-pressure */
+    WEB_OPEN = 32,    /* needs no token */
+    WEB_DEV = 64,     /* only with --dev */
+    WEB_HTML = 128,   /* for a person in a browser: errors are pages */
 };
 
 struct web_route {
-    enum web_method method;  /* WEB_GET also answers HEAD */
-    const char *pattern;     /* "/api/v1/studies/{ref}/pause" */
+    enum web_method method; /* WEB_GET also answers HEAD */
+    const char *pattern;    /* "/api/v1/studies/{ref}/pause" */
     int (*run)(struct web_req *r, struct err *err);
     unsigned allow, flags;
-    const char *query;       /* "state,after,limit": any other key is an error; NULL = none */
-    const char *summary;     /* one line, for people */
+    const char *query;         /* "state,after,limit": any other key is an error; NULL = none */
+    const char *summary;       /* one line, for people */
     const char *takes, *gives; /* names of schemas in openapi.c; NULL = none */
 };
 
@@ -44,7 +44,8 @@ extern const struct web_table web_study_table, web_trial_table, web_data_table, 
 
 const struct web_route *web_route_at(size_t i); /* all of them, in order; NULL past the end */
 /* Fills vars. 1 found; 0 none: then *others tells which methods this path has (1 << method). */
-int web_route_find(enum web_method method, const struct args_path *path, bool is_dev, const struct web_route **out, const char *vars[WEB_VARS_MAX], unsigned *others);
+int web_route_find(enum web_method method, const struct args_path *path, bool is_dev,
+                   const struct web_route **out, const char *vars[WEB_VARS_MAX], unsigned *others);
 /* Checks everything, runs the handler, answers. uri: as on the request line. The request is released. */
 void web_dispatch(struct web_req *r, const char *uri);
 
@@ -55,7 +56,8 @@ int web_auth_origin(const struct web_req *r, struct err *err);
 void web_auth_csrf(const char *cookie, char out[SHA256_HEX]);
 void web_auth_cookie_name(const struct web_req *r, char *out, size_t size);
 
-void web_page_error(struct web_req *r, const struct err *err); /* web/page.c: for people, not programs */
+void web_page_error(struct web_req *r,
+                    const struct err *err); /* web/page.c: for people, not programs */
 
 /* web/api_study.c: a model file under a name that a person keeps */
 int web_artifact(struct web_req *r, const char *sha256, const char *file_name, struct err *err);

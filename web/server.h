@@ -15,25 +15,31 @@ struct loop;
 struct web;
 
 struct web_conf {
-    const char *socket_path; /* Unix socket, made 0600; its folder must not be open to others; NULL = none */
-    const char *listen;      /* "127.0.0.1:7878", "[::1]:0", "0.0.0.0:7878"; port 0 = any free; NULL = none */
-    const char *host_names;  /* further names the Host header may hold, "assay.lan,assay"; NULL = none */
-    bool dev;                /* opens /api/v1/debug */
+    const char *
+        socket_path; /* Unix socket, made 0600; its folder must not be open to others; NULL = none */
+    const char
+        *listen; /* "127.0.0.1:7878", "[::1]:0", "0.0.0.0:7878"; port 0 = any free; NULL = none */
+    const char
+        *host_names; /* further names the Host header may hold, "assay.lan,assay"; NULL = none */
+    bool dev;        /* opens /api/v1/debug */
     int64_t max_connections; /* 0 = 4096; further ones wait in the listener's queue */
-    int64_t max_inflight_bytes; /* bodies still being read, all connections; 0 = 64 MiB; over it: 503 */
-    int64_t idle_ms;         /* silence after which a connection is closed; 0 = 60000 */
-    int64_t request_ms;      /* a request must have arrived whole after this; 0 = 120000 */
-    int64_t heartbeat_ms;    /* of event streams; 0 = 15000 */
+    int64_t
+        max_inflight_bytes; /* bodies still being read, all connections; 0 = 64 MiB; over it: 503 */
+    int64_t idle_ms;        /* silence after which a connection is closed; 0 = 60000 */
+    int64_t request_ms;     /* a request must have arrived whole after this; 0 = 120000 */
+    int64_t heartbeat_ms;   /* of event streams; 0 = 15000 */
 };
 
 enum { WEB_HEADER_MAX = 16 << 10, WEB_BODY_MAX = 8 << 20, WEB_STREAM_MAX = 256 << 10 };
 
 /* Borrows ctl and loop until web_free; conf's strings are copied. */
-struct web *web_new(struct ctl *ctl, struct loop *loop, const struct web_conf *conf, struct err *err);
+struct web *web_new(struct ctl *ctl, struct loop *loop, const struct web_conf *conf,
+                    struct err *err);
 /* Closes every connection and waiting answer; the socket file goes. NULL is legal. */
 void web_free(struct web *web);
 /* No new connection from now on (graceful stop); what is being answered goes on. */
 void web_close_doors(struct web *web);
-const char *web_address(const struct web *web); /* "http://127.0.0.1:7878", "" without a TCP listener; borrowed */
+const char *web_address(
+    const struct web *web); /* "http://127.0.0.1:7878", "" without a TCP listener; borrowed */
 
 #endif

@@ -1,7 +1,7 @@
 /* web_rig.h - a web server on a loop of the test's own, and a raw HTTP client that takes turns with it: no
  * threads, no sleeps; waiting means running the loop. The controller is whatever the test links. */
-#ifndef TESTS_WEB_RIG_H
-#define TESTS_WEB_RIG_H
+#ifndef TESTS_WEB_WEB_RIG_H
+#define TESTS_WEB_WEB_RIG_H
 
 #include "base/clk.h"
 #include "base/loop.h"
