@@ -280,6 +280,7 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
                        struct msg_reply *reply, struct err *err)
 {
     const struct lease *l = lease_find(st->ctl, false, row->id);
+    json_t *info = NULL;
     int rc = has_blob(st, e->blob, err);
 
     if (rc < 0)
@@ -289,6 +290,9 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
     if (l && l->kept_ms)
         st->keep_ms = MAX(st->keep_ms, ctl_now(st->ctl) - l->kept_ms);
     str_copy(row->artifact, sizeof row->artifact, e->blob);
+    info = trial_info(row);
+    json_object_set_new(info, "model_bytes", json_integer((json_int_t)e->model_bytes));
+    trial_info_set(row, info);
     reply->action = MSG_OK;
     return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
 }
