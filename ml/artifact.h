@@ -50,7 +50,6 @@ struct artifact *artifact_open(const char *path, struct err *err);
 void artifact_close(struct artifact *a);
 const struct artifact_info *artifact_info(const struct artifact *a);
 const struct prep *artifact_prep(const struct artifact *a); /* its inputs: what a table to predict must have */
-const struct prep *artifact_prep(const struct artifact *a); /* borrowed: names and types of the inputs */
 /* Predictions of rows [from, from+n): 1 float a row (binary: of the positive class; regression) or n_classes; the mean of
  * the bag. Columns matched by name; a missing one is an error naming it. */
 struct artifact_view;

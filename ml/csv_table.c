@@ -70,6 +70,9 @@ int csv_table_init(struct csv_table *t, const char *path, char **names, int n,
     t->chunk_rows = FRAME_CHUNK_ROWS;
     while (t->chunk_rows > FRAME_MIN_CHUNK_ROWS && t->chunk_rows * n > SLAB_CELLS)
         t->chunk_rows /= 2;
+    if (opts->chunk_rows)
+        t->chunk_rows = opts->chunk_rows;
+    CHECK(t->chunk_rows >= FRAME_MIN_CHUNK_ROWS && t->chunk_rows <= FRAME_CHUNK_ROWS);
     t->cols = mem_array((size_t)n, sizeof(*t->cols));
     t->slab = FAULT("csv.slab") ? NULL : mem_try_alloc((size_t)t->chunk_rows * (size_t)n * 8);
     t->pack = mem_alloc((size_t)t->chunk_rows * 8);

@@ -1,0 +1,74 @@
+/* fuzz_artifact.c - any bytes as a model file. The checksums are made right first (unless the first byte says no), so that
+ * the fuzzer reaches the parsers behind them; what loads must predict without harm on a table made to fit it.
+ * covers: ml/artifact.c ml/prep_save.c */
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "ml/artifact.h"
+#include "ml/artifact_file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void resign(uint8_t *bytes, size_t n)
+{
+    for (int i = 0; i < SECTIONS; i++) {
+        uint8_t *entry = bytes + 20 + i * ARTIFACT_ENTRY_BYTES;
+        uint64_t at = 0, len = 0;
+        struct sha256 h;
+        memcpy(&at, entry + 8, 8);
+        memcpy(&len, entry + 16, 8);
+        if (at > n || len > n - at)
+            return;
+        sha256_init(&h);
+        sha256_add(&h, bytes + at, len);
+        sha256_end(&h, entry + 24);
+    }
+}
+
+/* Three rows for the inputs a, kind, b of the seed corpus; other inputs make the view an error. */
+static struct frame *table(void)
+{
+    static const double a[] = { 0.5, -3, 1e30 }, b[] = { 1, 0, -1e300 };
+    static const char *const levels[] = { "high", "low", "other" };
+    static const int32_t code[] = { 0, 1, -1 };
+    char path[80], hash[SHA256_HEX];
+
+    (void)snprintf(path, sizeof(path), "/tmp/assay-fuzz-artifact-%ld", (long)getpid());
+    struct frame_writer *w = frame_writer_new(path, NULL);
+    CHECK(w && frame_writer_numeric(w, "a", a, 3, NULL) == 0 &&
+          frame_writer_numeric(w, "b", b, 3, NULL) == 0);
+    CHECK(frame_writer_categorical(w, "kind", code, 3, levels, 3, NULL) == 0 &&
+          frame_writer_end(w, hash, NULL) == 0);
+    struct frame *f = frame_open(path, NULL);
+    unlink(path);
+    return f;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct frame *f;
+    static float out[3 * ARTIFACT_MAX_CLASSES];
+    struct err err = { 0 };
+
+    f = f ? f : table();
+    if (size < 21 + SECTIONS * ARTIFACT_ENTRY_BYTES)
+        return 0;
+    uint8_t *bytes = mem_dup(data + 1, size - 1);
+    if (data[0] != 'x')
+        resign(bytes, size - 1);
+    struct artifact *a = artifact_load(bytes, size - 1, &err);
+    mem_free(bytes);
+    if (!a) {
+        CHECK(err.code != ERR_NONE && err.text[0]);
+        return 0;
+    }
+    struct artifact_view *v = artifact_view_new(a, f, &err);
+    if (v)
+        (void)artifact_predict(v, 0, 3, out, &err);
+    artifact_view_free(v);
+    artifact_close(a);
+    return 0;
+}

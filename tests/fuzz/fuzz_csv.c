@@ -1,0 +1,141 @@
+/* fuzz_csv.c - any bytes as CSV: one clear error and no file, or a frame that passes its own check, whose hash and cells do
+ * not depend on how the bytes arrived. The first three bytes choose options and read size.
+ * covers: ml/csv.c ml/csv_scan.c ml/csv_num.c ml/csv_col.c ml/csv_table.c ml/csv_retype.c ml/csv_dict.c ml/csv_dialect.c */
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "ml/csv.h"
+#include "ml/frame.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct io_ops quick; /* nothing needs to last here */
+static char path[80];
+
+static int no_sync(int fd)
+{
+    (void)fd;
+    return 0;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    quick = io_system;
+    quick.fsync = no_sync;
+    io = &quick;
+    (void)snprintf(path, sizeof(path), "%s/assay-fuzz-csv-%ld",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+    return 0;
+}
+
+struct source {
+    const uint8_t *data;
+    size_t n, at, step;
+};
+
+static long source_read(void *ctx, void *out, size_t n, struct err *err)
+{
+    struct source *s = ctx;
+    size_t part = s->n - s->at;
+
+    (void)err;
+    part = part > n ? n : part;
+    part = part > s->step ? s->step : part;
+    memcpy(out, s->data + s->at, part);
+    s->at += part;
+    return (long)part;
+}
+
+static void check_col(const struct frame *f, int c, double *x, int32_t *code)
+{
+    const struct frame_col *col = &f->cols[c];
+    int64_t missing = 0;
+
+    CHECK(str_utf8_ok(col->name, strlen(col->name)));
+    if (col->type == FRAME_IGNORED)
+        return;
+    if (col->type == FRAME_NUMERIC)
+        frame_numbers(f, c, 0, f->rows, x);
+    else
+        frame_codes(f, c, 0, f->rows, code);
+    for (int64_t i = 0; i < f->rows; i++) {
+        if (col->type == FRAME_NUMERIC) {
+            missing += isnan(x[i]);
+            CHECK(isnan(x[i]) || isinf(x[i]) || (x[i] >= col->min && x[i] <= col->max));
+        } else {
+            missing += code[i] < 0;
+            CHECK(code[i] >= -1 && code[i] < col->n_levels);
+        }
+    }
+    CHECK(missing == col->missing);
+    for (int l = 0; l < col->n_levels; l++)
+        CHECK(str_utf8_ok(col->levels[l], strlen(col->levels[l])));
+}
+
+static void check_frame(void)
+{
+    struct err err = { 0 };
+    struct frame *f = frame_open(path, &err);
+
+    CHECK(f && f->rows >= 1 && f->n_cols >= 1);
+    double *x = mem_array((size_t)f->rows, sizeof(*x));
+    int32_t *code = mem_array((size_t)f->rows, sizeof(*code));
+    for (int c = 0; c < f->n_cols; c++) {
+        CHECK(frame_find(f, f->cols[c].name) == c);
+        check_col(f, c, x, code);
+    }
+    mem_free(frame_schema_json(f));
+    mem_free(x);
+    mem_free(code);
+    frame_close(f);
+}
+
+static int convert(const uint8_t *data, size_t size, size_t step, const struct csv_opts *opts,
+                   char hash[SHA256_HEX])
+{
+    struct source s = { data, size, 0, step };
+    struct err err = { 0 };
+    int rc = csv_to_frame(source_read, &s, opts, path, hash, &err);
+
+    if (rc < 0) {
+        CHECK(err.code != ERR_NONE && err.text[0] && str_utf8_ok(err.text, strlen(err.text)));
+        CHECK(access(path, F_OK) < 0);
+    }
+    return rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char delimiters[] = { 0, 0, ',', ';', '\t', '|' };
+    static const struct csv_override over[] = { { "a", FRAME_CATEGORICAL },
+                                                { "b", FRAME_NUMERIC },
+                                                { "c", FRAME_IGNORED } };
+    char one[SHA256_HEX] = "", two[SHA256_HEX] = "";
+
+    if (size < 3)
+        return 0;
+    struct csv_opts opts = { .name = "fuzz.csv", .overrides = over };
+    opts.delimiter = delimiters[(data[0] & 15) % sizeof(delimiters)];
+    opts.header = (enum csv_header)((data[0] >> 4) % 3);
+    opts.n_overrides = data[1] & 3;
+    opts.overrides_optional = (data[1] & 4) != 0;
+    opts.max_bytes = data[1] & 8 ? 2 << 20 : 0;
+    opts.chunk_rows = data[1] & 16 ? 0 : 32;
+    size_t step = data[2] ? data[2] : size;
+    int rc = convert(data + 3, size - 3, size, &opts, one);
+    if (rc == 0)
+        check_frame();
+    unlink(path);
+    CHECK(convert(data + 3, size - 3, step, &opts, two) == rc);
+    CHECK(strcmp(one, two) == 0);
+    unlink(path);
+    return 0;
+}
