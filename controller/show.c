@@ -194,8 +194,10 @@ json_t *show_board_row(const struct trial_row *row, int64_t rank)
         jsonx_real(row->score_se), "test_score", jsonx_real(row->test_score), "test_se",
         jsonx_real(row->test_se), "level", row->level, "max_level", row->max_level, "fit_us",
         info_get(info, "fit_us"), "predict_ns_row", info_get(info, "predict_ns_row"), "model_bytes",
-        info_get(info, "model_bytes"), "state", trial_state_name[row->state], "cut",
-        json_is_true(json_object_get(info, "cut")), "artifact", row->artifact[0] != '\0');
+        /* Only of a model that is here: which others once were kept depends on the order of arrival. */
+        row->artifact[0] ? info_get(info, "model_bytes") : json_null(), "state",
+        trial_state_name[row->state], "cut", json_is_true(json_object_get(info, "cut")), "artifact",
+        row->artifact[0] != '\0');
 
     CHECK(o);
     json_decref(info);

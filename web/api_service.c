@@ -112,7 +112,7 @@ static int link_open(struct web_req *r, struct err *err)
 {
     static const char page[] =
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Assay</title>"
-        "<meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">Open Assay</a>";
+        "<link rel=\"icon\" href=\"data:,\"><meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">Open Assay</a>";
     const char *code = web_arg(r, "code");
     char cookie[WEB_COOKIE_SIZE] = "", name[32], text[200];
 

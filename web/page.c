@@ -127,11 +127,12 @@ void web_page_error(struct web_req *r, const struct err *err)
 
     html_escape(err->text, detail, sizeof detail);
     r->answer.n_headers = 0;
-    (void)!snprintf(text, sizeof text,
-                    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Assay</title>"
-                    "<h1>Assay</h1><p>%s.</p><p>A fresh one-time link is printed by <code>assay "
-                    "serve</code> when it starts.</p>",
-                    detail);
+    (void)!snprintf(
+        text, sizeof text,
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Assay</title>"
+        "<link rel=\"icon\" href=\"data:,\"><h1>Assay</h1><p>%s.</p><p>A fresh one-time link is printed by <code>assay "
+        "serve</code> when it starts.</p>",
+        detail);
     web_bytes(r, web_status_of(err->code), "text/html; charset=utf-8", text, strlen(text));
     page_headers(r);
 }
