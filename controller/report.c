@@ -150,10 +150,8 @@ static int numbered_event(struct study *st, struct trial_row *row, const struct 
             reply->action = MSG_OK;
         return 0;
     }
-    if (e->seq != row->msg_seq + 1) {
-        reply->action = MSG_STALE;
+    if (e->seq != row->msg_seq + 1)
         return 0;
-    }
     if (row->state != TS_RUNNING) {
         reply->action = MSG_STOP; /* it was ended meanwhile */
         return 0;

@@ -462,7 +462,7 @@ int task_event(struct ctl *ctl, int64_t runner, const char *session, const struc
         task_row_fini(&old);
         return rc < 0 ? -1 : 0;
     }
-    if (t->row.fence != e->fence || (l && !str_eq(l->session, session)))
+    if (e->seq < 1 || t->row.fence != e->fence || (l && !str_eq(l->session, session)))
         return 0;
     if (e->seq <= t->row.msg_seq) {
         reply->action = MSG_OK;

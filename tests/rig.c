@@ -23,13 +23,16 @@ static void open_ctl(struct rig *r)
     struct err err = { 0 };
 
     r->ctl = ctl_new(&r->conf, &r->clk, NULL, &err);
+    if (!r->ctl) /* a start that a fault struck is tried again, as systemd would */
+        r->ctl = ctl_new(&r->conf, &r->clk, NULL, &err);
     if (!r->ctl)
         fail_msg("controller: %s", err.text);
 }
 
 void rig_open(struct rig *r)
 {
-    const char *base = getenv("TMPDIR");
+    /* Thousands of small commits: in memory where that is possible. */
+    const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
 
     *r = (struct rig){ 0 };
     snprintf(r->dir, sizeof r->dir, "%s/rig-XXXXXX", base ? base : "/tmp");
@@ -79,11 +82,22 @@ void rig_pass(struct rig *r, int64_t ms)
     ctl_turn_end(r->ctl);
 }
 
-void rig_begin(struct rig *r)
+int rig_begin(struct rig *r)
 {
     rig_err = (struct err){ 0 };
-    if (ctl_request_begin(r->ctl, &rig_err) < 0)
-        fail_msg("begin: %s", rig_err.text);
+    if (ctl_request_begin(r->ctl, &rig_err) == 0)
+        return 0;
+    ctl_turn_end(r->ctl);
+    return -1;
+}
+
+static void on_committed(void *arg, bool ok, const struct err *err)
+{
+    struct rig *r = arg;
+
+    r->committed = ok;
+    if (!ok)
+        rig_err = *err;
 }
 
 int rig_end(struct rig *r, int rc)
@@ -94,9 +108,21 @@ int rig_end(struct rig *r, int rc)
         rig_err = err;
         rc = -1;
     }
+    r->committed = false;
+    ctl_after_commit(r->ctl, on_committed, r);
     ctl_turn_end(r->ctl);
-    return rc;
+    return r->committed ? rc : -1;
 }
+
+/* Calls of fake runners are repeated like a network client's: a fault that strikes once does not stop them. */
+#define RETRY(rc, out, r, call)                            \
+    do {                                                   \
+        for (int try_ = 0; try_ < 3 && (rc) < 0; try_++) { \
+            json_decref(out);                              \
+            (out) = NULL;                                  \
+            (rc) = RIG_CALL(r, call);                      \
+        }                                                  \
+    } while (0)
 
 /* ---- things ---- */
 
@@ -119,8 +145,12 @@ json_t *rig_json(const char *text)
 
 const char *rig_blob(struct rig *r, const char *tag, char out[SHA256_HEX])
 {
+    json_t *none = NULL;
+    int rc = -1;
+
     sha256_hex(tag, strlen(tag), out);
-    if (RIG_CALL(r, ctl_blob_add(r->ctl, out, (int64_t)strlen(tag) + 1, "test", &rig_err)) < 0)
+    RETRY(rc, none, r, ctl_blob_add(r->ctl, out, (int64_t)strlen(tag) + 1, "test", &rig_err));
+    if (rc < 0)
         fail_msg("blob: %s", rig_err.text);
     return out;
 }
@@ -181,11 +211,13 @@ void rig_dataset(struct rig *r, const char *name)
 {
     char sha[SHA256_HEX];
     struct fake f;
+    int rc = -1;
     json_t *body = json_pack("{s:s, s:s, s:s}", "name", name, "blob", rig_blob(r, name, sha),
                              "file_name", "t.csv"),
            *out = NULL;
 
-    if (RIG_CALL(r, ctl_dataset_create(r->ctl, body, &out, &rig_err)) < 0)
+    RETRY(rc, out, r, ctl_dataset_create(r->ctl, body, &out, &rig_err));
+    if (rc < 0)
         fail_msg("dataset: %s", rig_err.text);
     json_decref(body);
     json_decref(out);
@@ -202,8 +234,10 @@ int64_t rig_study(struct rig *r, const char *spec)
 {
     json_t *json = rig_json(spec), *out = NULL;
     int64_t id = 0;
+    int rc = -1;
 
-    if (RIG_CALL(r, ctl_study_create(r->ctl, json, "tester", false, &out, &rig_err)) < 0)
+    RETRY(rc, out, r, ctl_study_create(r->ctl, json, "tester", false, &out, &rig_err));
+    if (rc < 0)
         fail_msg("study: %s: %s", rig_err.where, rig_err.text);
     id = json_integer_value(json_object_get(out, "id"));
     json_decref(json);
@@ -265,6 +299,7 @@ void fake_open(struct fake *f, struct rig *r, const char *session, int max_lanes
     struct msg_hello m = { .protocol = MSG_PROTOCOL, .n_devices = 1 };
     struct msg_welcome w;
     json_t *out = NULL, *body = NULL;
+    int rc = -1;
 
     *f = (struct fake){ .rig = r, .max_lanes = max_lanes, .score = fake_score };
     str_copy(f->session, sizeof f->session, session);
@@ -275,7 +310,8 @@ void fake_open(struct fake *f, struct rig *r, const char *session, int max_lanes
     str_copy(m.devices[0].kind, sizeof m.devices[0].kind, "cpu");
     m.devices[0].max_lanes = max_lanes;
     body = msg_hello_json_new(&m);
-    if (RIG_CALL(r, ctl_runner_hello(r->ctl, body, &out, &rig_err)) < 0)
+    RETRY(rc, out, r, ctl_runner_hello(r->ctl, body, &out, &rig_err));
+    if (rc < 0)
         fail_msg("hello: %s", rig_err.text);
     assert_int_equal(msg_welcome_parse(&w, out, &rig_err), 0);
     f->id = w.runner;
@@ -294,12 +330,14 @@ json_t *fake_ask_raw(struct fake *f, int64_t n, int max_lanes)
 {
     struct msg_ask ask = { .n = n, .max_lanes = max_lanes };
     json_t *body = NULL, *grant = NULL;
+    int rc = -1;
 
     str_copy(ask.session, sizeof ask.session, f->session);
     str_copy(ask.device, sizeof ask.device, "cpu0");
     body = msg_ask_json_new(&ask);
-    if (RIG_CALL(f->rig,
-                 ctl_runner_lease(f->rig->ctl, f->id, body, on_grant, &grant, NULL, &rig_err)) < 0)
+    RETRY(rc, grant, f->rig,
+          ctl_runner_lease(f->rig->ctl, f->id, body, on_grant, &grant, NULL, &rig_err));
+    if (rc < 0)
         fail_msg("lease: %s", rig_err.text);
     json_decref(body);
     assert_non_null(grant);
@@ -350,7 +388,7 @@ int fake_report(struct fake *f, const struct msg_event *events, int n, struct ms
     struct msg_asked asked = { .n = f->asked };
     struct msg_report m = { .n_events = n, .events = (struct msg_event *)events, .held = held };
     json_t *body = NULL, *answer = NULL;
-    int rc = 0;
+    int rc = -1;
 
     str_copy(m.session, sizeof m.session, f->session);
     str_copy(asked.device, sizeof asked.device, "cpu0");
@@ -361,7 +399,7 @@ int fake_report(struct fake *f, const struct msg_event *events, int n, struct ms
         m.asked = &asked;
     }
     body = msg_report_json_new(&m);
-    rc = RIG_CALL(f->rig, ctl_runner_report(f->rig->ctl, f->id, body, &answer, &rig_err));
+    RETRY(rc, answer, f->rig, ctl_runner_report(f->rig->ctl, f->id, body, &answer, &rig_err));
     json_decref(body);
     *out = (struct msg_answer){ 0 };
     if (rc == 0)

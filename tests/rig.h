@@ -18,6 +18,7 @@ struct rig {
     struct ctl_conf conf;
     struct clk clk;
     struct ctl *ctl;
+    bool committed; /* of the last call */
 };
 
 enum { RIG_LEASE_MS = 1000 };
@@ -28,9 +29,9 @@ void rig_restart(struct rig *r);          /* as after kill -9: what was not comm
 void rig_turn(struct rig *r);             /* the end of a turn */
 void rig_pass(struct rig *r, int64_t ms); /* time passes, the timer fires */
 
-/* One request: 0 with *out (owned by the caller), or -1 with err. */
-#define RIG_CALL(r, call) (rig_begin(r), rig_end(r, (call)))
-void rig_begin(struct rig *r);
+/* One request in a turn of its own: 0 only after its commit, or -1 with rig_err. */
+#define RIG_CALL(r, call) (rig_begin(r) < 0 ? -1 : rig_end(r, (call)))
+int rig_begin(struct rig *r);
 int rig_end(struct rig *r, int rc);
 extern struct err rig_err; /* of the last call */
 

@@ -1,0 +1,114 @@
+/* test_plan.c - same seed, same study: whoever answers first, whoever dies, whenever the controller is killed. Shown with
+ * random search and with the test searchers, whose next decision hashes the exact sequence of what they were told. */
+#include "tests/rig.h"
+
+#include "base/log.h"
+#include "controller/plan.h"
+
+#define SPEC(sampler, scheduler, more)                                                           \
+    "{'name':'s','dataset':'d','target':'y','budget':{'trials':40},'seed':7,'sampler':'" sampler \
+    "','scheduler':'" scheduler "'" more "}"
+
+/* The board of one life; freed by the caller. */
+static char *board_of(const char *spec, int runners, uint64_t seed, int restart_every,
+                      int die_every)
+{
+    struct rig r;
+    char *board = NULL;
+    int64_t id = 0;
+
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    id = rig_study(&r, spec);
+    rig_run(&r, id, runners, seed, restart_every, die_every);
+    board = rig_board(&r, id);
+    rig_close(&r);
+    return board;
+}
+
+static const struct {
+    const char *what, *spec;
+} studies[] = {
+    { "random", SPEC("random", "none", "") },
+    { "testhash sampler", SPEC("testhash", "none", "") },
+    { "testhash both", SPEC("testhash", "testhash", "") },
+    { "testhash both, 3 workers", SPEC("testhash", "testhash", ",'parallel':3") },
+    { "testhash both, 1 worker", SPEC("testhash", "testhash", ",'parallel':1") },
+    { "testhash both, stops early", SPEC("testhash", "testhash", ",'stop':{'no_gain_trials':9}") },
+    { "holdout with a refit", SPEC("testhash", "testhash", ",'validation':'holdout'") },
+};
+
+static void compare(const char *what, const char *want, char *got)
+{
+    if (strcmp(want, got) != 0)
+        fail_msg("%s:\n%s\n%s", what, want, got);
+    free(got);
+}
+
+static void same_seed_same_board_with_any_runners(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(studies); i++) {
+        const char *spec = studies[i].spec;
+        char *one = board_of(spec, 1, 1, 0, 0);
+
+        compare(studies[i].what, one, board_of(spec, 3, test_seed() + i, 0, 0));
+        compare(studies[i].what, one, board_of(spec, 5, test_seed() + i + 100, 0, 0));
+        free(one);
+    }
+}
+
+static void same_seed_same_board_across_restarts_and_deaths(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(studies); i++) {
+        const char *spec = studies[i].spec;
+        char *one = board_of(spec, 1, 1, 0, 0);
+
+        compare(studies[i].what, one, board_of(spec, 3, test_seed() + i, 20, 0));
+        compare(studies[i].what, one, board_of(spec, 2, test_seed() + i, 0, 30));
+        compare(studies[i].what, one, board_of(spec, 3, test_seed() + i, 25, 25));
+        free(one);
+    }
+}
+
+static void another_seed_is_another_study(void **state)
+{
+    char *a = board_of(SPEC("random", "none", ""), 1, 1, 0, 0);
+    char *b = board_of("{'name':'s','dataset':'d','target':'y','budget':{'trials':40},'seed':8}", 1,
+                       1, 0, 0);
+
+    (void)state;
+    assert_string_not_equal(a, b);
+    free(a);
+    free(b);
+}
+
+static void the_test_searchers_pause_and_prune(void **state)
+{
+    struct rig r;
+    int64_t id = 0;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    id = rig_study(&r, SPEC("testhash", "testhash", ""));
+    rig_run(&r, id, 3, 5, 0, 0);
+    assert_int_equal(rig_get(&r, id)->n_trials, 40);
+    assert_true(rig_count(&r, id, TS_PRUNED) > 0);
+    assert_int_equal(rig_count(&r, id, TS_PAUSED), 0);
+    assert_int_equal(rig_count(&r, id, TS_QUEUED), 0);
+    rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_seed_same_board_with_any_runners),
+        cmocka_unit_test(same_seed_same_board_across_restarts_and_deaths),
+        cmocka_unit_test(another_seed_is_another_study),
+        cmocka_unit_test(the_test_searchers_pause_and_prune),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
