@@ -108,6 +108,7 @@ int blob_upload_write(const char *dir, const char *id, int64_t offset, const voi
     int64_t size = 0;
     int fd = -1, rc = -1;
 
+    CHECK(p || n == 0);
     if (n > BLOB_PART_MAX)
         return err_set(err, ERR_TOOBIG, "a part holds at most %d bytes", (int)BLOB_PART_MAX);
     if (offset < 0)
@@ -249,6 +250,7 @@ int blob_put(const char *dir, const void *p, size_t n, char sha256[SHA256_HEX], 
     char id[33], path[PATH_MAX];
     int fd = -1, rc = -1;
 
+    CHECK(p || n == 0);
     sha256_hex(p, n, sha256);
     if (blob_upload_new(dir, id, err) < 0 || upload_path(dir, id, path, sizeof path, err) < 0)
         return err_wrap(err, "blob");

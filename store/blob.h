@@ -12,8 +12,8 @@ enum { BLOB_PART_MAX = 4 << 20 };
 
 /* Uploads: parts in order, resumable at the size the file has. id: 32 hex digits. */
 int blob_upload_new(const char *dir, char id[33], struct err *err);
-int blob_upload_size(const char *dir, const char *id, int64_t *size,
-                     struct err *err); /* ERR_NOTFOUND */
+/* ERR_NOTFOUND. */
+int blob_upload_size(const char *dir, const char *id, int64_t *size, struct err *err);
 /* offset must be <= the size there is (a repeated part is rewritten in place), else ERR_CONFLICT naming the size. */
 int blob_upload_write(const char *dir, const char *id, int64_t offset, const void *p, size_t n,
                       struct err *err);
@@ -23,16 +23,17 @@ int blob_upload_commit(const char *dir, const char *id, const char *sha256, int6
                        struct err *err);
 int blob_upload_drop(const char *dir, const char *id, struct err *err);
 
-int blob_put(const char *dir, const void *p, size_t n, char sha256[SHA256_HEX],
-             struct err *err); /* whole, durable */
-int blob_path(const char *dir, const char *sha256, char *out, size_t size,
-              struct err *err); /* ERR_NOTFOUND when no file */
+/* Whole, durable. */
+int blob_put(const char *dir, const void *p, size_t n, char sha256[SHA256_HEX], struct err *err);
+/* ERR_NOTFOUND when no file. */
+int blob_path(const char *dir, const char *sha256, char *out, size_t size, struct err *err);
 int blob_verify(const char *dir, const char *sha256, struct err *err); /* rehash */
 
+/* Idempotent. */
 int store_blob_add(struct store *s, const char *sha256, int64_t bytes, const char *kind,
-                   struct err *err); /* idempotent */
-int store_blob_has(struct store *s, const char *sha256, int64_t *bytes,
-                   struct err *err); /* 1/0/-1 */
+                   struct err *err);
+/* 1/0/-1. */
+int store_blob_has(struct store *s, const char *sha256, int64_t *bytes, struct err *err);
 /* Removes files that are older than min_age_ms and have no row in the committed state (uploads: a day), then rows that old
  * that nothing refers to; their files go at the next call after the commit. bytes: of the files that went. */
 int store_blob_collect(struct store *s, const char *dir, int64_t min_age_ms, int64_t *bytes,

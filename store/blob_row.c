@@ -25,6 +25,7 @@ int store_blob_add(struct store *s, const char *sha256, int64_t bytes, const cha
 {
     struct query q;
 
+    CHECK(bytes >= 0 && kind);
     if (!sha256 || !str_sha256_ok(sha256))
         return err_set(err, ERR_ARG, "a hash is 64 lower-case hexadecimal digits");
     q = query_open(s, SQL_BLOB_ADD);
@@ -135,6 +136,7 @@ int store_blob_collect(struct store *s, const char *dir, int64_t min_age_ms, int
     struct query q;
     int n = 0;
 
+    CHECK(min_age_ms >= 0);
     *bytes = 0;
     /* What this turn has dropped may still come back, so its files are left alone until it is committed. */
     if (!s->blob_rows_dropped && files_collect(s, dir, min_age_ms, bytes, err) < 0)

@@ -29,6 +29,7 @@ int journal_add(struct store *s, int64_t study, int64_t trial, const char *event
 {
     struct query q;
 
+    CHECK(event && event[0] && study >= 0 && trial >= 0);
     if (turn_begin(s, err) < 0) /* before the sequence moves */
         return -1;
     q = query_open(s, SQL_JOURNAL_ADD);

@@ -14,12 +14,14 @@ struct journal_row {
 int journal_add(struct store *s, int64_t study, int64_t trial, const char *event,
                 const char *data_json, struct err *err);
 int64_t journal_last(const struct store *s); /* highest sequence written, this turn included */
+/* Study 0 = all. */
 int store_journal_each(struct store *s, int64_t study, int64_t after, int limit,
                        int (*on_row)(void *arg, const struct journal_row *row), void *arg,
-                       struct err *err); /* study 0 = all */
+                       struct err *err);
+/* Oldest first. */
 int store_journal_trial(struct store *s, int64_t trial, int limit,
                         int (*on_row)(void *arg, const struct journal_row *row), void *arg,
-                        struct err *err); /* oldest first */
+                        struct err *err);
 /* Rebuilds trial and study states from the journal through proto/trial.h's tables and compares with the rows; every
  * difference goes to on_diff as one line. 0 = identical, 1 = differences, -1 = error. */
 int store_replay(struct store *s, void (*on_diff)(void *arg, const char *line), void *arg,

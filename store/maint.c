@@ -59,6 +59,7 @@ int store_backup(struct store *s, const char *path, struct err *err)
     char *tmp = mem_alloc(size);
     int fd = -1, rc = -1;
 
+    CHECK(path[0]);
     if (slash)
         dir[slash == path ? 1 : slash - path] = '\0';
     snprintf(tmp, size, "%s.tmp-%ld", path, (long)getpid());

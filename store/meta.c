@@ -24,6 +24,7 @@ int store_meta_put(struct store *s, const char *name, const char *value, struct 
 {
     struct query q = query_open(s, SQL_META_PUT);
 
+    CHECK(name && value);
     query_text(&q, ":name", name);
     query_text(&q, ":value", value);
     return query_run(&q, err) < 0 ? err_wrap(err, "meta %s", name) : 0;
@@ -41,6 +42,7 @@ int store_idem_put(struct store *s, const char *key, const char *answer, struct 
 {
     struct query q = query_open(s, SQL_IDEM_PUT);
 
+    CHECK(key && answer);
     query_text(&q, ":key", key);
     query_text(&q, ":answer", answer);
     query_i64(&q, ":at", clk_wall_ms(s->clk));

@@ -86,6 +86,8 @@ void query_finalize_all(struct store *s)
         CHECK(!s->is_busy[i]);
         sqlite3_finalize(s->stmt[i]);
         s->stmt[i] = NULL;
+        mem_free(s->param[i]);
+        s->param[i] = NULL;
     }
 }
 
@@ -117,40 +119,59 @@ static int bind_index(struct query *q, const char *bind)
     int i = sqlite3_bind_parameter_index(q->stmt, bind);
 
     CHECK(i > 0);
-    q->bound++;
     return i;
 }
 
 /* A bind fails only for a wrong index or without memory: a bug or the end of the process, as everywhere. */
+static void bind_done(struct query *q, int rc)
+{
+    CHECK(rc == SQLITE_OK);
+    q->bound++;
+}
+
+static void bind_i64(struct query *q, int i, int64_t v)
+{
+    bind_done(q, sqlite3_bind_int64(q->stmt, i, v));
+}
+
+static void bind_ref(struct query *q, int i, int64_t v)
+{
+    bind_done(q, v ? sqlite3_bind_int64(q->stmt, i, v) : sqlite3_bind_null(q->stmt, i));
+}
+
+static void bind_f64(struct query *q, int i, double v)
+{
+    bind_done(q, isnan(v) ? sqlite3_bind_null(q->stmt, i) : sqlite3_bind_double(q->stmt, i, v));
+}
+
+static void bind_text(struct query *q, int i, const char *v)
+{
+    bind_done(q, sqlite3_bind_text(q->stmt, i, v, -1, SQLITE_STATIC));
+}
+
 void query_i64(struct query *q, const char *bind, int64_t v)
 {
-    CHECK(sqlite3_bind_int64(q->stmt, bind_index(q, bind), v) == SQLITE_OK);
+    bind_i64(q, bind_index(q, bind), v);
 }
 
 void query_ref(struct query *q, const char *bind, int64_t v)
 {
-    int i = bind_index(q, bind);
-
-    CHECK((v ? sqlite3_bind_int64(q->stmt, i, v) : sqlite3_bind_null(q->stmt, i)) == SQLITE_OK);
+    bind_ref(q, bind_index(q, bind), v);
 }
 
 void query_f64(struct query *q, const char *bind, double v)
 {
-    int i = bind_index(q, bind);
-
-    CHECK((isnan(v) ? sqlite3_bind_null(q->stmt, i) : sqlite3_bind_double(q->stmt, i, v)) ==
-          SQLITE_OK);
+    bind_f64(q, bind_index(q, bind), v);
 }
 
 void query_text(struct query *q, const char *bind, const char *v)
 {
-    CHECK(sqlite3_bind_text(q->stmt, bind_index(q, bind), v, -1, SQLITE_STATIC) == SQLITE_OK);
+    bind_text(q, bind_index(q, bind), v);
 }
 
 void query_blob(struct query *q, const char *bind, const void *p, size_t n)
 {
-    CHECK(sqlite3_bind_blob64(q->stmt, bind_index(q, bind), n ? p : "", n, SQLITE_STATIC) ==
-          SQLITE_OK);
+    bind_done(q, sqlite3_bind_blob64(q->stmt, bind_index(q, bind), n ? p : "", n, SQLITE_STATIC));
 }
 
 static const char *enum_name(const struct column *c, int v)
@@ -159,50 +180,68 @@ static const char *enum_name(const struct column *c, int v)
     return v ? c->names[v] : NULL;
 }
 
-static void bind_field(struct query *q, const struct column *c, const void *row)
+static void bind_field(struct query *q, int i, const struct column *c, const void *row)
 {
-    const char *at = (const char *)row + c->at;
+    const void *at = (const char *)row + c->at;
+    const char *text = NULL;
 
     switch (c->kind) {
     case COL_I64:
-        query_i64(q, c->bind, *(const int64_t *)(const void *)at);
+        bind_i64(q, i, *(const int64_t *)at);
         break;
     case COL_REF:
-        query_ref(q, c->bind, *(const int64_t *)(const void *)at);
+        bind_ref(q, i, *(const int64_t *)at);
         break;
     case COL_INT:
-        query_i64(q, c->bind, *(const int *)(const void *)at);
+        bind_i64(q, i, *(const int *)at);
         break;
     case COL_U64:
-        query_i64(q, c->bind, (int64_t) * (const uint64_t *)(const void *)at);
+        bind_i64(q, i, (int64_t) * (const uint64_t *)at);
         break;
     case COL_F64:
-        query_f64(q, c->bind, *(const double *)(const void *)at);
+        bind_f64(q, i, *(const double *)at);
         break;
     case COL_BOOL:
-        query_i64(q, c->bind, *(const bool *)at);
+        bind_i64(q, i, *(const bool *)at);
         break;
     case COL_TEXT:
-        query_text(q, c->bind, *(char *const *)(const void *)at);
+        bind_text(q, i, *(char *const *)at);
         break;
     case COL_STR:
-        query_text(q, c->bind,
-                   *(char *const *)(const void *)at ? *(char *const *)(const void *)at : "");
+        text = *(char *const *)at;
+        bind_text(q, i, text ? text : "");
         break;
     case COL_CHARS:
-        query_text(q, c->bind, at[0] ? at : NULL);
+        text = at;
+        bind_text(q, i, text[0] ? text : NULL);
         break;
     case COL_ENUM:
-        query_text(q, c->bind, enum_name(c, *(const int *)(const void *)at));
+        bind_text(q, i, enum_name(c, *(const int *)at));
         break;
     }
 }
 
+/* Names are looked up once per statement; each statement writes rows of one table. */
+static const int *row_params(struct query *q, const struct columns *cols)
+{
+    int *param = q->store->param[q->id];
+
+    if (param)
+        return param;
+    param = mem_array(cols->n, sizeof *param);
+    for (size_t i = 0; i < cols->n; i++)
+        param[i] = sqlite3_bind_parameter_index(q->stmt, cols->v[i].bind);
+    q->store->param[q->id] = param;
+    return param;
+}
+
 void query_row(struct query *q, const struct columns *cols, const void *row)
 {
+    const int *param = row_params(q, cols);
+
     for (size_t i = 0; i < cols->n; i++) {
-        if (sqlite3_bind_parameter_index(q->stmt, cols->v[i].bind))
-            bind_field(q, &cols->v[i], row);
+        if (param[i])
+            bind_field(q, param[i], &cols->v[i], row);
     }
 }
 
@@ -211,6 +250,7 @@ int query_step(struct query *q, struct err *err)
     struct store *s = q->store;
     int rc = 0;
 
+    CHECK(q->stmt && s->is_busy[q->id]);
     CHECK(q->bound == sqlite3_bind_parameter_count(q->stmt));
     if (!sqlite3_stmt_readonly(q->stmt) && turn_begin(s, err) < 0)
         return -1;
@@ -286,7 +326,7 @@ static void load_field(const struct query *q, int i, const struct column *c, voi
 
 void query_load(struct query *q, const struct columns *cols, void *row)
 {
-    CHECK((size_t)sqlite3_column_count(q->stmt) == cols->n);
+    CHECK(q->rows > 0 && (size_t)sqlite3_column_count(q->stmt) == cols->n);
     for (size_t i = 0; i < cols->n; i++) {
         if (q->rows == 1) /* once per query: the statement's columns are those of the table */
             CHECK(strcmp(sqlite3_column_name(q->stmt, (int)i), cols->v[i].bind + 1) == 0);

@@ -1,4 +1,4 @@
-/* query.h - private to store/: the open store, its prepared statements, and rows as tables of columns.
+/* query.h - private to store/: prepared statements, binds, and rows as tables of columns.
  *
  * A query borrows one prepared statement: open, bind by name, step, read, close. Opening a statement that is still in
  * use is a bug (CHECK), and so is a wrong bind name or a parameter left unbound. A statement that writes begins the
@@ -6,48 +6,7 @@
 #ifndef STORE_QUERY_H
 #define STORE_QUERY_H
 
-#include "base/jsonx.h"
-#include "store/store.h"
-
-#include <sqlite3.h>
-
-enum sql_id {
-#define SQL(name, text) SQL_##name,
-#define SETUP(name, text)
-#include "store/sql.def"
-#undef SQL
-#undef SETUP
-    SQL_COUNT
-};
-enum setup_id {
-#define SQL(name, text)
-#define SETUP(name, text) SETUP_##name,
-#include "store/sql.def"
-#undef SQL
-#undef SETUP
-    SETUP_COUNT
-};
-extern const char *const sql_text[SQL_COUNT];
-extern const char *const setup_text[SETUP_COUNT];
-
-enum { SAVEPOINT_MAX = 16 };
-
-struct store {
-    sqlite3 *db;
-    char *dir, *db_path, *vfs; /* vfs NULL = the system's */
-    const struct clk *clk;
-    int lock_fd; /* -1 when opened to read */
-    bool is_readonly;
-    bool turn_is_open;
-    bool turn_is_broken;    /* SQLite rolled it back by itself: nothing more may be written in it */
-    bool blob_rows_dropped; /* in this turn; their files stay until it is committed */
-    int depth;              /* of open savepoints */
-    int64_t journal_last;
-    int64_t journal_was[SAVEPOINT_MAX +
-                        1]; /* [0] when the turn began, [d] when savepoint d was opened */
-    sqlite3_stmt *stmt[SQL_COUNT];
-    bool is_busy[SQL_COUNT];
-};
+#include "store/impl.h"
 
 struct query {
     struct store *store;
@@ -96,11 +55,11 @@ struct query query_open(struct store *s, enum sql_id id);
 void query_i64(struct query *q, const char *bind, int64_t v);
 void query_ref(struct query *q, const char *bind, int64_t v); /* 0 = NULL */
 void query_f64(struct query *q, const char *bind, double v);  /* NaN = NULL */
-void query_text(struct query *q, const char *bind,
-                const char *v); /* NULL = NULL; borrowed until close */
+/* NULL = NULL; borrowed until close. */
+void query_text(struct query *q, const char *bind, const char *v);
 void query_blob(struct query *q, const char *bind, const void *p, size_t n);
-void query_row(struct query *q, const struct columns *cols,
-               const void *row); /* every field the statement has a parameter for */
+/* Every field the statement has a parameter for. */
+void query_row(struct query *q, const struct columns *cols, const void *row);
 int query_step(struct query *q, struct err *err); /* 1 row, 0 none, -1 error */
 int64_t query_col_i64(const struct query *q, int i);
 double query_col_f64(const struct query *q, int i);       /* NULL = NaN */
@@ -109,29 +68,13 @@ const char *query_col_text(const struct query *q, int i); /* until the next step
 void query_load(struct query *q, const struct columns *cols, void *row);
 void query_close(struct query *q);
 
-int query_run(
-    struct query *q,
-    struct err *err); /* to the end of a statement without rows, and closes; -1 or rows changed */
-int query_get(struct query *q, const struct columns *cols, void *row,
-              struct err *err); /* first row, and closes: 1/0/-1 */
-int query_put(struct query *q, const char *what, int64_t id,
-              struct err *err); /* an UPDATE of one row by id: none is ERR_NOTFOUND */
+/* To the end of a statement without rows, and closes; -1 or rows changed. */
+int query_run(struct query *q, struct err *err);
+/* First row, and closes: 1/0/-1. */
+int query_get(struct query *q, const struct columns *cols, void *row, struct err *err);
+/* An UPDATE of one row by id: none is ERR_NOTFOUND. */
+int query_put(struct query *q, const char *what, int64_t id, struct err *err);
 int64_t query_insert(struct query *q, struct err *err); /* the new row's id, or -1 */
 void row_fini(const struct columns *cols, void *row);   /* frees strings and zeroes */
-
-/* Fills err from the connection's last error; returns -1. Notices when SQLite ended the transaction by itself. */
-int store_fail(struct store *s, int rc, struct err *err);
-int store_db_fail(sqlite3 *db, int rc, struct err *err);
-int turn_begin(struct store *s, struct err *err); /* no-op when it is open */
-/* journal_add with data as a value, which it takes. */
-int journal_add_new(struct store *s, int64_t study, int64_t trial, const char *event, json_t *data,
-                    struct err *err);
-int journal_load_last(struct store *s, struct err *err);
-/* Opens the database file with what every connection needs. NULL on error. */
-sqlite3 *db_open(const char *path, const char *vfs, int flags, struct err *err);
-int db_setup(sqlite3 *db, enum setup_id id, struct err *err);
-int db_setup_i64(sqlite3 *db, enum setup_id id, int64_t *out, struct err *err);
-int store_migrate(sqlite3 *db, struct err *err); /* migrate.c */
-int store_version_newest(void);
 
 #endif

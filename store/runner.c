@@ -117,6 +117,7 @@ int store_token_put(struct store *s, struct token_row *r, struct err *err)
     struct query q;
     int64_t id = 0;
 
+    CHECK(r->role && r->hash[0]);
     if (!r->created_at)
         r->created_at = clk_wall_ms(s->clk);
     q = query_open(s, is_new ? SQL_TOKEN_INSERT : SQL_TOKEN_UPDATE);

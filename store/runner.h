@@ -12,12 +12,11 @@ struct runner_row {
     int64_t first_seen, last_seen;
 };
 void runner_row_fini(struct runner_row *r);
-int store_runner_put(
-    struct store *s, struct runner_row *r,
-    struct err
-        *err); /* insert when id = 0; journal "runner" when new or when state or reason changed */
+/* Insert when id = 0; journal "runner" when new or when state or reason changed. */
+int store_runner_put(struct store *s, struct runner_row *r, struct err *err);
+/* 1/0/-1. */
 int store_runner_find(struct store *s, const char *session, struct runner_row *out,
-                      struct err *err); /* 1/0/-1 */
+                      struct err *err);
 int store_runner_each(struct store *s, int (*on_row)(void *arg, struct runner_row *row), void *arg,
                       struct err *err);
 
@@ -31,10 +30,8 @@ struct task_row {
     int64_t created_at, ended_at;
 };
 void task_row_fini(struct task_row *r);
-int store_task_put(
-    struct store *s, struct task_row *r,
-    struct err
-        *err); /* insert when id = 0; journal "task.<state>" when new or when the state changed */
+/* Insert when id = 0; journal "task.<state>" when new or when the state changed. */
+int store_task_put(struct store *s, struct task_row *r, struct err *err);
 int store_task_get(struct store *s, int64_t id, struct task_row *out, struct err *err);
 int store_task_each(struct store *s, bool only_open, int (*on_row)(void *arg, struct task_row *row),
                     void *arg, struct err *err);
@@ -53,17 +50,17 @@ struct dataset_row {
     int64_t rows, cols, bytes, created_at;
 };
 void dataset_row_fini(struct dataset_row *r);
-int store_dataset_put(struct store *s, struct dataset_row *r,
-                      struct err *err); /* journal "dataset" */
+/* Journal "dataset". */
+int store_dataset_put(struct store *s, struct dataset_row *r, struct err *err);
 int store_dataset_get(struct store *s, int64_t id, struct dataset_row *out, struct err *err);
+/* Name, identity, blob or frame. */
 int store_dataset_find(struct store *s, const char *name_or_hash, struct dataset_row *out,
-                       struct err *err); /* name, identity, blob or frame */
+                       struct err *err);
 int store_dataset_each(struct store *s, int (*on_row)(void *arg, struct dataset_row *row),
                        void *arg, struct err *err);
-int store_dataset_delete(
-    struct store *s, int64_t id,
-    struct err *
-        err); /* ERR_CONFLICT while an unfinished study uses it; its open tasks are the caller's to cancel. Ended studies keep naming the id, but it is gone for get, find and each */
+/* ERR_CONFLICT while an unfinished study uses it; its open tasks are the caller's to cancel. Ended studies keep naming the
+ * id, but it is gone for get, find and each. */
+int store_dataset_delete(struct store *s, int64_t id, struct err *err);
 
 struct token_row {
     int64_t id;
@@ -73,8 +70,8 @@ struct token_row {
 };
 void token_row_fini(struct token_row *r);
 int store_token_put(struct store *s, struct token_row *r, struct err *err);
-int store_token_find(struct store *s, const char *hash, struct token_row *out,
-                     struct err *err); /* 1/0/-1 */
+/* 1/0/-1. */
+int store_token_find(struct store *s, const char *hash, struct token_row *out, struct err *err);
 int store_token_each(struct store *s, int (*on_row)(void *arg, struct token_row *row), void *arg,
                      struct err *err);
 int store_token_delete(struct store *s, int64_t id, struct err *err);

@@ -197,6 +197,7 @@ struct store *store_open(const char *dir, const char *vfs, struct clk *clk, stru
 {
     struct store *s = store_new(dir, vfs, clk);
 
+    CHECK(clk); /* journal rows carry its time */
     if (io_mkdirs(s->dir, 0700, err) < 0 || lock_take(s, err) < 0 ||
         header_check(s->db_path, err) < 0 || folders_make(s, err) < 0)
         goto fail;

@@ -22,13 +22,11 @@ struct store;
 /* Opens or creates `dir` (0700), takes its lock (ERR_BUSY: another assayd has it), migrates, prepares every statement.
  * A newer user_version is ERR_VERSION and nothing is touched. vfs: NULL or the name of a test VFS. */
 struct store *store_open(const char *dir, const char *vfs, struct clk *clk, struct err *err);
-struct store *store_open_readonly(const char *dir,
-                                  struct err *err); /* for debug commands while assayd runs */
+/* For debug commands while assayd runs. */
+struct store *store_open_readonly(const char *dir, struct err *err);
 void store_close(struct store *s);
-int store_backup(
-    struct store *s, const char *path,
-    struct err
-        *err); /* online; path must not exist (ERR_CONFLICT); fsynced; a pool thread may call it */
+/* Online; path must not exist (ERR_CONFLICT); fsynced; a pool thread may call it. */
+int store_backup(struct store *s, const char *path, struct err *err);
 int store_integrity(struct store *s, struct err *err); /* quick_check + foreign keys */
 /* Runs one read-only statement and prints rows as JSON lines through `on_row`; for `debug sql`. */
 int store_sql_readonly(struct store *s, const char *sql, int (*on_row)(void *arg, const char *json),
@@ -44,8 +42,8 @@ struct savepoint {
     int depth;
 };
 int savepoint_open(struct savepoint *sp, struct store *s, struct err *err);
-int savepoint_keep(struct savepoint *sp,
-                   struct err *err); /* when it fails the savepoint is undone; closed either way */
+/* When it fails the savepoint is undone; closed either way. */
+int savepoint_keep(struct savepoint *sp, struct err *err);
 void savepoint_undo(struct savepoint *sp);
 
 /* WAL checkpoint off the loop: callable from a pool thread with its own connection. */
@@ -56,8 +54,8 @@ int64_t store_db_bytes(const struct store *s);
 int store_digest(struct store *s, char out[SHA256_HEX], struct err *err);
 
 /* Small values by name: schema_time, token file hash, id counters. */
-int store_meta_get(struct store *s, const char *name, struct buf *out,
-                   struct err *err); /* 1/0/-1 */
+/* 1/0/-1. */
+int store_meta_get(struct store *s, const char *name, struct buf *out, struct err *err);
 int store_meta_put(struct store *s, const char *name, const char *value, struct err *err);
 /* Idempotency keys of clients: an answer kept for a day. */
 int store_idem_get(struct store *s, const char *key, struct buf *out, struct err *err); /* 1/0/-1 */

@@ -131,6 +131,7 @@ int store_study_each(struct store *s, uint32_t states_mask, bool with_archived, 
     struct query q = query_open(s, SQL_STUDY_EACH);
     int rc = 0, stop = 0;
 
+    CHECK(limit >= 0 && after >= 0);
     query_i64(&q, ":states", states_mask);
     query_i64(&q, ":archived", with_archived);
     query_i64(&q, ":after", after);
@@ -179,6 +180,7 @@ int store_search_put(struct store *s, int64_t study, int64_t seq, const void *by
 {
     struct query q = query_open(s, SQL_SEARCH_PUT);
 
+    CHECK(seq >= 0 && (bytes || n == 0));
     query_i64(&q, ":study", study);
     query_i64(&q, ":seq", seq);
     query_blob(&q, ":bytes", bytes, n);

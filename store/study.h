@@ -9,8 +9,8 @@ struct study_row {
     char *name; /* unique */
     char *owner;
     char *spec; /* normalised JSON */
-    char *
-        data; /* JSON of what the spec resolved to: frame, rows, columns, task, metric, folds ...; NULL until ready */
+    /* JSON of what the spec resolved to: frame, rows, columns, task, metric, folds ...; NULL until ready */
+    char *data;
     enum study_state state;
     char *reason; /* why it ended or waits; NULL */
     int64_t seed;
@@ -33,24 +33,24 @@ void study_row_fini(struct study_row *r);
 int store_study_insert(struct store *s, struct study_row *r, struct err *err);
 int store_study_event(struct store *s, const struct study_row *r, enum study_event ev,
                       const char *data_json, struct err *err);
-int store_study_update(struct store *s, const struct study_row *r,
-                       struct err *err); /* facts that are no state change */
-int store_study_get(struct store *s, int64_t id, struct study_row *out,
-                    struct err *err); /* 1/0/-1 */
-int store_study_find(struct store *s, const char *name, struct study_row *out,
-                     struct err *err); /* 1/0/-1 */
+/* Facts that are no state change. */
+int store_study_update(struct store *s, const struct study_row *r, struct err *err);
+/* 1/0/-1. */
+int store_study_get(struct store *s, int64_t id, struct study_row *out, struct err *err);
+/* 1/0/-1. */
+int store_study_find(struct store *s, const char *name, struct study_row *out, struct err *err);
 /* Newest first; states_mask bit per enum study_state, 0 = all; after = id below which to go on, 0 = from the top. */
 int store_study_each(struct store *s, uint32_t states_mask, bool with_archived, int64_t after,
                      int limit, int (*on_row)(void *arg, struct study_row *row), void *arg,
                      struct err *err);
-int store_study_delete(
-    struct store *s, int64_t id,
-    struct err *err); /* with its trials, reports, attempts; journal keeps one row "delete" */
+/* With its trials, reports, attempts; journal keeps one row "delete". */
+int store_study_delete(struct store *s, int64_t id, struct err *err);
 
 /* Sampler, scheduler and planner state as one blob of bytes with the journal sequence it includes. */
 int store_search_put(struct store *s, int64_t study, int64_t seq, const void *bytes, size_t n,
                      struct err *err);
+/* 1/0/-1. */
 int store_search_get(struct store *s, int64_t study, int64_t *seq, struct buf *out,
-                     struct err *err); /* 1/0/-1 */
+                     struct err *err);
 
 #endif

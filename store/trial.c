@@ -203,6 +203,7 @@ int store_report_add(struct store *s, int64_t trial, int level, double value, do
     struct query q;
     int64_t study = 0;
 
+    CHECK(level >= 0);
     value = isfinite(value) ? value : NAN; /* JSON and SQL have one word for both: null */
     se = isfinite(se) ? se : NAN;
     if (state_get(s, trial, &state, &study, err) < 0 || savepoint_open(&sp, s, err) < 0)
@@ -239,6 +240,7 @@ int store_attempt_open(struct store *s, const struct attempt_row *a, struct err 
 {
     struct query q = query_open(s, SQL_ATTEMPT_OPEN);
 
+    CHECK(a->trial > 0 && a->fence > 0 && a->runner > 0);
     query_row(&q, &attempt_columns, a);
     if (query_run(&q, err) < 0)
         return err_wrap(err, "attempt %lld of trial %lld", (long long)a->fence,
@@ -252,6 +254,7 @@ int store_attempt_close(struct store *s, int64_t trial, int64_t fence, const cha
     struct query q = query_open(s, SQL_ATTEMPT_CLOSE);
     int n = 0;
 
+    CHECK(end_reason); /* NULL is an attempt that runs */
     query_i64(&q, ":trial", trial);
     query_i64(&q, ":fence", fence);
     query_text(&q, ":end_reason", end_reason);

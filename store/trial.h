@@ -28,24 +28,24 @@ struct trial_row {
 };
 void trial_row_fini(struct trial_row *r);
 
-int store_trial_insert(struct store *s, struct trial_row *r,
-                       struct err *err); /* journal "create" with the config */
+/* Journal "create" with the config. */
+int store_trial_insert(struct store *s, struct trial_row *r, struct err *err);
 /* Writes every mutable column (not study, number, config, hash, family, shape, seed) and journals "trial.<ev>" with
  * data_json in one step. r->state is the state after ev; the stored one must allow it, else ERR_CONFLICT. checkpoint and
  * artifact must have their rows in blob (ERR_CONFLICT). */
 int store_trial_event(struct store *s, const struct trial_row *r, enum trial_event ev,
                       const char *data_json, struct err *err);
-int store_trial_update(struct store *s, const struct trial_row *r,
-                       struct err *err); /* no state change */
-int store_trial_get(struct store *s, int64_t id, struct trial_row *out,
-                    struct err *err); /* 1/0/-1 */
+/* No state change. */
+int store_trial_update(struct store *s, const struct trial_row *r, struct err *err);
+/* 1/0/-1. */
+int store_trial_get(struct store *s, int64_t id, struct trial_row *out, struct err *err);
+/* By number. */
 int store_trial_each(struct store *s, int64_t study,
-                     int (*on_row)(void *arg, struct trial_row *row), void *arg,
-                     struct err *err); /* by number */
+                     int (*on_row)(void *arg, struct trial_row *row), void *arg, struct err *err);
 
-int store_report_add(
-    struct store *s, int64_t trial, int level, double value, double se,
-    struct err *err); /* journals "report"; same (trial, level) again: ERR_CONFLICT */
+/* Journals "report"; same (trial, level) again: ERR_CONFLICT. */
+int store_report_add(struct store *s, int64_t trial, int level, double value, double se,
+                     struct err *err);
 int store_report_each(struct store *s, int64_t trial,
                       int (*on_row)(void *arg, int level, double value, double se), void *arg,
                       struct err *err);

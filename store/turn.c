@@ -16,12 +16,14 @@ int turn_begin(struct store *s, struct err *err)
         return 0;
     if (s->is_readonly)
         return err_set(err, ERR_DENIED, "the store is opened to read");
+    CHECK(s->depth == 0 && sqlite3_get_autocommit(s->db));
     s->turn_is_open = true; /* before the step, which would begin a turn for BEGIN itself */
     q = query_open(s, SQL_BEGIN);
     if (query_run(&q, err) < 0) {
         s->turn_is_open = s->turn_is_broken = false;
         return -1;
     }
+    CHECK(!sqlite3_get_autocommit(s->db));
     s->journal_was[0] = s->journal_last;
     return 0;
 }
@@ -119,6 +121,7 @@ void savepoint_undo(struct savepoint *sp)
         sqlite3_reset(s->stmt[SQL_ROLLBACK_TO]);
         sqlite3_reset(s->stmt[SQL_RELEASE]);
     }
+    CHECK(s->depth > 0 && s->journal_was[s->depth] <= s->journal_last);
     s->journal_last = s->journal_was[s->depth];
     s->depth--;
     sp->store = NULL;

@@ -173,6 +173,7 @@ static struct node *parent_of(const char *path, const char **name)
     if (!disk.is_on || strncmp(path, disk.root, disk.root_len) != 0 || path[disk.root_len] != '/')
         return NULL;
     path += disk.root_len + 1;
+    CHECK(dir);
     for (const char *slash = NULL; (slash = strchr(path, '/')); path = slash + 1) {
         struct entry *e = NULL;
 

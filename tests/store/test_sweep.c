@@ -137,6 +137,22 @@ static int attempt_close(struct store_rig *r, struct err *err)
     return store_attempt_close(r->store, 1, 1, "completed", err);
 }
 
+static int attempt_reopen(struct store_rig *r, struct err *err)
+{
+    struct savepoint sp;
+    int rc = -1;
+
+    if (savepoint_open(&sp, r->store, err) < 0)
+        return -1;
+    if (store_attempt_close(r->store, 1, 1, "lost", err) == 0 &&
+        store_attempt_reopen(r->store, 1, 1, err) == 0 &&
+        store_attempt_close(r->store, 1, 1, "completed", err) == 0)
+        rc = savepoint_keep(&sp, err);
+    else
+        savepoint_undo(&sp);
+    return rc;
+}
+
 static int runner_insert(struct store_rig *r, struct err *err)
 {
     struct runner_row row = { .session = mem_strdup("s2"), .state = mem_strdup("enabled") };
@@ -257,29 +273,18 @@ static const struct {
     const char *name;
     int (*act)(struct store_rig *r, struct err *err);
 } acts[] = {
-    { "study insert", study_insert },
-    { "study event", study_event },
-    { "study update", study_update },
-    { "study delete", study_delete },
-    { "search put", search_put },
-    { "trial insert", trial_insert },
-    { "trial event", trial_event },
-    { "trial update", trial_update },
-    { "report add", report_add },
-    { "attempt open", attempt_open },
-    { "attempt close", attempt_close },
-    { "runner insert", runner_insert },
-    { "runner update", runner_update },
-    { "task insert", task_insert },
-    { "task update", task_update },
-    { "dataset insert", dataset_insert },
-    { "dataset update", dataset_update },
-    { "dataset delete", dataset_delete },
-    { "token insert", token_insert },
-    { "token delete", token_delete },
-    { "blob add", blob_add },
-    { "blob collect", blob_collect },
-    { "journal row", journal_row },
+    { "study insert", study_insert },     { "study event", study_event },
+    { "study update", study_update },     { "study delete", study_delete },
+    { "search put", search_put },         { "trial insert", trial_insert },
+    { "trial event", trial_event },       { "trial update", trial_update },
+    { "report add", report_add },         { "attempt open", attempt_open },
+    { "attempt close", attempt_close },   { "attempt reopen", attempt_reopen },
+    { "runner insert", runner_insert },   { "runner update", runner_update },
+    { "task insert", task_insert },       { "task update", task_update },
+    { "dataset insert", dataset_insert }, { "dataset update", dataset_update },
+    { "dataset delete", dataset_delete }, { "token insert", token_insert },
+    { "token delete", token_delete },     { "blob add", blob_add },
+    { "blob collect", blob_collect },     { "journal row", journal_row },
 };
 
 /* One act with the nth fault; 1 when the fault was reached. */

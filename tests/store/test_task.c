@@ -31,6 +31,7 @@ static void set_state(struct store_rig *r, int64_t id, const char *state, int64_
     mem_free(row.state);
     row.state = mem_strdup(state);
     row.msg_seq = seq;
+    mem_free(row.error);
     row.error = mem_strdup("line 3: \"x\"");
     assert_int_equal(store_task_put(r->store, &row, NULL), 0);
     task_row_fini(&row);

@@ -246,6 +246,11 @@ static void an_attempt_is_one_lease_and_is_closed_once(void **state)
     assert_int_equal(store_attempt_open(r->store, &a, NULL), 0);
     assert_int_equal(store_attempt_each(r->store, id, on_attempt, text, NULL), 0);
     assert_string_equal(text, "1 s1 cpu0 0-2 lost; 2 s1 cpu0 1-2 runs; ");
+    assert_int_equal(store_attempt_reopen(r->store, id, 1, NULL),
+                     0); /* REJOIN: the same lease goes on */
+    assert_int_equal(store_attempt_close(r->store, id, 1, "completed", NULL), 0);
+    assert_int_equal(store_attempt_reopen(r->store, id, 7, &err), -1);
+    assert_int_equal(err.code, ERR_NOTFOUND);
     a.fence = 3;
     a.runner = 99;
     assert_int_equal(store_attempt_open(r->store, &a, &err), -1);

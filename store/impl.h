@@ -1,0 +1,64 @@
+/* impl.h - private to store/: the open store itself, its list of statements, and what its files call of each other. The
+ * fields are turn.c's (turn_*, depth, journal_*), query.c's (stmt, is_busy, param) and store.c's (the rest). */
+#ifndef STORE_IMPL_H
+#define STORE_IMPL_H
+
+#include "base/jsonx.h"
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+enum sql_id {
+#define SQL(name, text) SQL_##name,
+#define SETUP(name, text)
+#include "store/sql.def"
+#undef SQL
+#undef SETUP
+    SQL_COUNT
+};
+enum setup_id {
+#define SQL(name, text)
+#define SETUP(name, text) SETUP_##name,
+#include "store/sql.def"
+#undef SQL
+#undef SETUP
+    SETUP_COUNT
+};
+extern const char *const sql_text[SQL_COUNT];
+extern const char *const setup_text[SETUP_COUNT];
+
+enum { SAVEPOINT_MAX = 16 };
+
+struct store {
+    sqlite3 *db;
+    char *dir, *db_path, *vfs; /* vfs NULL = the system's */
+    const struct clk *clk;
+    int lock_fd; /* -1 when opened to read */
+    bool is_readonly;
+    bool turn_is_open;
+    bool turn_is_broken;    /* SQLite rolled it back by itself: nothing more may be written in it */
+    bool blob_rows_dropped; /* in this turn; their files stay until it is committed */
+    int depth;              /* of open savepoints */
+    int64_t journal_last;
+    int64_t journal_was[SAVEPOINT_MAX + 1]; /* [0]: when the turn began; [d]: savepoint d */
+    sqlite3_stmt *stmt[SQL_COUNT];
+    bool is_busy[SQL_COUNT];
+    int *param[SQL_COUNT]; /* index of each column's parameter, 0 = none; made when first used */
+};
+
+/* Fills err from the connection's last error; returns -1. Notices when SQLite ended the transaction by itself. */
+int store_fail(struct store *s, int rc, struct err *err);
+int store_db_fail(sqlite3 *db, int rc, struct err *err);
+int turn_begin(struct store *s, struct err *err); /* no-op when it is open */
+/* journal_add with data as a value, which it takes. */
+int journal_add_new(struct store *s, int64_t study, int64_t trial, const char *event, json_t *data,
+                    struct err *err);
+int journal_load_last(struct store *s, struct err *err);
+/* Opens the database file with what every connection needs. NULL on error. */
+sqlite3 *db_open(const char *path, const char *vfs, int flags, struct err *err);
+int db_setup(sqlite3 *db, enum setup_id id, struct err *err);
+int db_setup_i64(sqlite3 *db, enum setup_id id, int64_t *out, struct err *err);
+int store_migrate(sqlite3 *db, struct err *err); /* migrate.c */
+int store_version_newest(void);
+
+#endif
