@@ -63,7 +63,8 @@ struct boost_work {
     double g_scale, h_scale;
     int32_t *rows, *spare; /* of the tree being grown, in order of the leaves */
     int32_t *picked, *out; /* training rows of this round, and those left out; picked NULL = all */
-    int64_t n_rows, n_picked, n_out;
+    int64_t n_rows, n_picked, n_left_out, n_out; /* n_left_out: by row_sample; n_out: by thinning too */
+    bool is_thinned;       /* multiclass: rows of small gradient stand for each other (grad_thin) */
     int32_t *cols;         /* columns of this tree */
     int *n_bins;           /* of them */
     uint8_t *is_used;      /* scanned at all; false = only there to keep the columns dense */
@@ -93,6 +94,7 @@ void boost_work_free(struct boost_work *wk);
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round, const struct ml_stop *stop); /* 1 done, 0 stopped, -1 no memory */
 
 /* boost_tree.c */
+int tree_init(struct tree *t, int n_nodes, int n_sets); /* zeroed, set_of all -1; -1 no memory */
 void tree_fini(struct tree *t);
 int64_t tree_bytes(const struct tree *t);
 int forest_add(struct boost_forest *fo, struct tree *t); /* takes it; -1 no memory */

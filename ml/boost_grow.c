@@ -378,14 +378,14 @@ static void emit_split(const struct boost_work *wk, const struct scan_best *b, s
 {
     const uint8_t *last = wk->bins->last ? wk->bins->last + (int64_t)b->col * 256 : NULL;
 
-    nd->col = b->col;
-    nd->set = -1;
+    nd->col = (uint32_t)b->col;
     if (!b->is_categorical) {
         nd->bin = (uint8_t)((last ? last[b->bin] : b->bin) + b->add);
         nd->add = (uint8_t)b->add;
         return;
     }
-    nd->set = (int16_t)t->n_sets;
+    nd->bin = 255;
+    t->set_of[nd - t->nodes] = (int16_t)t->n_sets;
     for (int fine = 0, bin = 0; fine < 256; fine++) {
         if (last && fine < 255 && bin < 254 && fine > last[bin])
             bin++;
@@ -395,40 +395,43 @@ static void emit_split(const struct boost_work *wk, const struct scan_best *b, s
     t->n_sets++;
 }
 
-/* Writes the tree in preorder, adds its leaf values to the scores of its rows. */
-int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f, struct tree *out)
+static int tree_alloc(const struct boost_work *wk, struct tree *t)
 {
-    struct tree t = { .n_nodes = wk->n_nodes };
-    int n_sets = 0, top = 0, made = 0;
+    int n_sets = 0;
 
     for (int i = 0; i < wk->n_nodes; i++)
         n_sets += wk->nodes[i].kid[0] >= 0 && wk->nodes[i].best.is_categorical;
-    t.nodes = mem_try_zalloc((size_t)t.n_nodes * sizeof *t.nodes);
-    t.values = mem_try_zalloc((size_t)t.n_nodes * sizeof *t.values);
-    t.sets = n_sets ? mem_try_zalloc((size_t)n_sets * sizeof *t.sets) : NULL;
-    if (!t.nodes || !t.values || (n_sets && !t.sets)) {
-        tree_fini(&t);
+    if (tree_init(t, wk->n_nodes, n_sets) < 0)
         return -1;
-    }
-    int *stack = wk->heap; /* free by now: grow nodes to visit, with the slot of their parent's link beside them */
-    int *link = wk->links;
-    stack[top] = 0;
-    link[top++] = -1;
+    t->n_sets = 0; /* counted again as they are written */
+    return 0;
+}
+
+/* Writes the tree, adds its leaf values to the scores of its rows. Node numbers are given out in preorder, kids in pairs:
+ * reading a saved tree gives the same. */
+int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f, struct tree *out)
+{
+    struct tree t;
+    int *stack = wk->heap, *number = wk->links, top = 0, made = 1; /* the heap is empty by now */
+
+    if (tree_alloc(wk, &t) < 0)
+        return -1;
+    stack[top++] = 0;
+    number[0] = 0;
     while (top > 0) {
-        const struct grow_node *nd = &wk->nodes[stack[--top]];
-        int at = made++;
-        if (link[top] >= 0)
-            t.nodes[link[top] >> 1].kid[link[top] & 1] = at;
+        int from = stack[--top], at = number[from];
+        const struct grow_node *nd = &wk->nodes[from];
         t.depth = MAX(t.depth, nd->depth);
         if (nd->kid[0] >= 0) {
             emit_split(wk, &nd->best, &t, &t.nodes[at]);
-            stack[top] = nd->kid[1];
-            link[top++] = at * 2 + 1;
-            stack[top] = nd->kid[0];
-            link[top++] = at * 2;
+            t.nodes[at].left = (uint16_t)made;
+            number[nd->kid[0]] = made++;
+            number[nd->kid[1]] = made++;
+            stack[top++] = nd->kid[1];
+            stack[top++] = nd->kid[0];
             continue;
         }
-        t.nodes[at] = (struct tree_node){ .kid = { at, at }, .bin = 255, .set = -1 };
+        t.nodes[at] = (struct tree_node){ .bin = 255, .left = (uint16_t)at };
         t.values[at] = leaf_value(wk, l, nd);
         for (int32_t i = 0; i < nd->n; i++)
             f[wk->rows[nd->from + i]] += t.values[at];

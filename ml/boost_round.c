@@ -11,7 +11,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { POOL_BYTES = 96 << 20, MAX_SLOTS = 4097, TILE_WORDS = 64 * HIST_PITCH };
+/* Below this |gradient| rows of a multiclass tree are thinned: late rounds are sure of most rows, and 2% of the largest
+ * possible gradient loses nothing that could be measured on letter, satimage and covertype. */
+#define THIN 0.02f
+enum { POOL_BYTES = 96 << 20, MAX_SLOTS = 4097, TILE_WORDS = 64 * HIST_PITCH, THIN_ROWS = 1000 };
 
 void boost_work_free(struct boost_work *wk)
 {
@@ -65,10 +68,11 @@ struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_
     wk->q = work_take(wk, l->rows, sizeof *wk->q, &ok);
     wk->rows = work_take(wk, l->rows, sizeof *wk->rows, &ok);
     wk->spare = work_take(wk, l->rows, sizeof *wk->spare, &ok);
-    if (l->p.row_sample < 1.0) {
+    wk->is_thinned = l->task == ML_MULTICLASS && l->r.n_train >= THIN_ROWS;
+    if (l->p.row_sample < 1.0)
         wk->picked = work_take(wk, l->rows, sizeof *wk->picked, &ok);
+    if (l->p.row_sample < 1.0 || wk->is_thinned)
         wk->out = work_take(wk, l->rows, sizeof *wk->out, &ok);
-    }
     pool_take(wk, l, &ok);
     wk->cols = mem_array((size_t)b->cols + 1, sizeof *wk->cols);
     wk->n_bins = mem_array((size_t)b->cols + 1, sizeof *wk->n_bins);
@@ -90,7 +94,7 @@ static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64
     uint32_t u[4] = { 0 }, limit = (uint32_t)(l->p.row_sample * 4294967295.0);
     int64_t at = -1, n = 0;
 
-    wk->n_out = 0;
+    wk->n_left_out = 0;
     for (int64_t i = 0; i < l->r.n_train; i++) {
         int32_t row = l->r.train[i];
         if (row >> 2 != at) {
@@ -99,22 +103,22 @@ static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64
         }
         bool is_in = u[row & 3] <= limit;
         wk->picked[n] = row;
-        wk->out[wk->n_out] = row;
+        wk->out[wk->n_left_out] = row;
         n += is_in;
-        wk->n_out += !is_in;
+        wk->n_left_out += !is_in;
     }
     wk->n_picked = n;
     if (n < 2) {
         memcpy(wk->picked, l->r.train, (size_t)l->r.n_train * sizeof *wk->picked);
         wk->n_picked = l->r.n_train;
-        wk->n_out = 0;
+        wk->n_left_out = 0;
     }
 }
 
 /* Once per round: its rows, and the probabilities of all rows. */
 static void round_start(struct boost_work *wk, const struct boost_lane *l, int64_t round, enum ml_task task)
 {
-    wk->n_out = 0;
+    wk->n_left_out = 0;
     wk->n_picked = l->r.n_train;
     if (l->p.row_sample < 1.0)
         sample_rows(wk, l, round);
@@ -155,9 +159,35 @@ static void tree_gradients(struct boost_work *wk, const struct boost_lane *l, en
         float factor = task == ML_BINARY ? 1.0f : (float)l->outputs / (float)(l->outputs - 1);
         o.g_scale = o.h_scale = scale_for(1.0, (double)l->r.n_train, l->r.n_train);
         grad_class(wk->p + output * l->rows, l->y, l->w, l->rows, task == ML_BINARY ? 1.0f : (float)output, factor, &o);
+        if (wk->is_thinned)
+            grad_thin(l->rows, THIN, &o);
     }
     wk->g_scale = (double)o.g_scale;
     wk->h_scale = (double)o.h_scale;
+}
+
+/* The rows that the tree grows on: those of the round, without the thinned ones, which join the left-out rows. */
+static void tree_rows(struct boost_work *wk, const struct boost_lane *l)
+{
+    const int32_t *from = l->p.row_sample < 1.0 ? wk->picked : l->r.train;
+    int64_t n = 0, out = wk->n_left_out;
+
+    if (!wk->is_thinned) {
+        memcpy(wk->rows, from, (size_t)wk->n_picked * sizeof *wk->rows);
+        wk->n_rows = wk->n_picked;
+        wk->n_out = out;
+        return;
+    }
+    for (int64_t i = 0; i < wk->n_picked; i++) {
+        int32_t row = from[i];
+        int is_in = wk->q[row] != 0;
+        wk->rows[n] = row;
+        wk->out[out] = row;
+        n += is_in;
+        out += !is_in;
+    }
+    wk->n_rows = n;
+    wk->n_out = out;
 }
 
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round, const struct ml_stop *stop)
@@ -177,8 +207,7 @@ int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round, cons
             if (ml_stop_now(stop))
                 return 0;
             tree_gradients(wk, l, l->task, k, seed);
-            wk->n_rows = wk->n_picked;
-            memcpy(wk->rows, l->p.row_sample < 1.0 ? wk->picked : l->r.train, (size_t)wk->n_rows * sizeof *wk->rows);
+            tree_rows(wk, l);
             boost_grow_start(wk, l, seed);
             wk->busy_tree = true;
         }

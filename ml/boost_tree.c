@@ -10,10 +10,29 @@
 
 enum { TAG_LEAF = 0, TAG_NUMERIC = 1, TAG_SET = 2, TAG_ADD = 4, MAX_TREES = 4000000, MAX_NODES = 1 << 16 };
 
+int tree_init(struct tree *t, int n_nodes, int n_sets)
+{
+    *t = (struct tree){ .n_nodes = n_nodes, .n_sets = n_sets };
+    t->nodes = mem_try_zalloc((size_t)n_nodes * sizeof *t->nodes);
+    t->values = mem_try_zalloc((size_t)n_nodes * sizeof *t->values);
+    if (n_sets) {
+        t->sets = mem_try_zalloc((size_t)n_sets * sizeof *t->sets);
+        t->set_of = mem_try_alloc((size_t)n_nodes * sizeof *t->set_of);
+    }
+    if (!t->nodes || !t->values || (n_sets && (!t->sets || !t->set_of))) {
+        tree_fini(t);
+        return -1;
+    }
+    if (n_sets)
+        memset(t->set_of, 0xff, (size_t)n_nodes * sizeof *t->set_of);
+    return 0;
+}
+
 void tree_fini(struct tree *t)
 {
     mem_try_free(t->nodes);
     mem_try_free(t->values);
+    mem_try_free(t->set_of);
     mem_try_free(t->sets);
     memset(t, 0, sizeof *t);
 }
@@ -21,7 +40,7 @@ void tree_fini(struct tree *t)
 int64_t tree_bytes(const struct tree *t)
 {
     return (int64_t)sizeof *t + t->n_nodes * (int64_t)(sizeof *t->nodes + sizeof *t->values) +
-           t->n_sets * (int64_t)sizeof *t->sets;
+           (t->n_sets ? t->n_sets * (int64_t)sizeof *t->sets + t->n_nodes * (int64_t)sizeof *t->set_of : 0);
 }
 
 int forest_add(struct boost_forest *fo, struct tree *t)
@@ -60,79 +79,99 @@ void forest_fini(struct boost_forest *fo)
     memset(fo, 0, sizeof *fo);
 }
 
-static int put_col(struct buf *out, int col, int cols, struct err *err)
+/* ---- writing ---- */
+
+static int put_col(struct buf *out, uint32_t col, int cols, struct err *err)
 {
-    if (cols <= 256)
-        return buf_put_u8(out, (uint8_t)col, err);
-    return buf_put_u32(out, (uint32_t)col, err);
+    return cols <= 256 ? buf_put_u8(out, (uint8_t)col, err) : buf_put_u32(out, col, err);
+}
+
+static bool is_leaf(const struct tree *t, int at)
+{
+    return t->nodes[at].left == at;
 }
 
 static int node_save(const struct tree *t, int at, int cols, struct buf *out, struct err *err)
 {
     const struct tree_node *nd = &t->nodes[at];
+    int set = t->n_sets ? t->set_of[at] : -1;
 
-    if (nd->kid[0] == at)
+    if (is_leaf(t, at))
         return buf_put_u8(out, TAG_LEAF, err) < 0 ? -1 : buf_put_f32(out, t->values[at], err);
-    if (buf_put_u8(out, nd->set >= 0 ? TAG_SET : (uint8_t)(TAG_NUMERIC | (nd->add ? TAG_ADD : 0)), err) < 0 ||
+    if (buf_put_u8(out, set >= 0 ? TAG_SET : (uint8_t)(TAG_NUMERIC | (nd->add ? TAG_ADD : 0)), err) < 0 ||
         put_col(out, nd->col, cols, err) < 0)
         return -1;
-    if (nd->set < 0)
+    if (set < 0)
         return buf_put_u8(out, nd->bin, err);
     for (int i = 0; i < 4; i++) {
-        if (buf_put_u64(out, t->sets[nd->set][i], err) < 0)
+        if (buf_put_u64(out, t->sets[set][i], err) < 0)
             return -1;
+    }
+    return 0;
+}
+
+static int tree_save(const struct tree *t, int cols, int *stack, struct buf *out, struct err *err)
+{
+    int top = 0;
+
+    if (buf_put_u32(out, (uint32_t)t->n_nodes, err) < 0 || buf_put_u32(out, (uint32_t)t->n_sets, err) < 0)
+        return -1;
+    stack[top++] = 0;
+    while (top > 0) {
+        int at = stack[--top];
+        if (node_save(t, at, cols, out, err) < 0)
+            return -1;
+        if (!is_leaf(t, at)) {
+            stack[top++] = t->nodes[at].left + 1;
+            stack[top++] = t->nodes[at].left;
+        }
     }
     return 0;
 }
 
 int forest_save(const struct boost_forest *fo, int n_trees, int cols, struct buf *out, struct err *err)
 {
+    int *stack = mem_array(MAX_NODES, sizeof *stack), rc = 0;
+
     CHECK(n_trees <= fo->n_trees);
-    if (buf_put_u32(out, (uint32_t)n_trees, err) < 0)
-        return -1;
-    for (int i = 0; i < n_trees; i++) {
-        const struct tree *t = &fo->trees[i];
-        if (buf_put_u32(out, (uint32_t)t->n_nodes, err) < 0 || buf_put_u32(out, (uint32_t)t->n_sets, err) < 0)
-            return -1;
-        for (int at = 0; at < t->n_nodes; at++) {
-            if (node_save(t, at, cols, out, err) < 0)
-                return -1;
-        }
-    }
-    return 0;
+    rc = buf_put_u32(out, (uint32_t)n_trees, err);
+    for (int i = 0; i < n_trees && rc == 0; i++)
+        rc = tree_save(&fo->trees[i], cols, stack, out, err);
+    mem_free(stack);
+    return rc;
 }
+
+/* ---- reading ---- */
 
 struct reading {
     struct view *in;
     struct tree t;
     int cols, made, made_sets;
-    int *stack, top; /* links waiting for their node: parent * 2 + side */
+    int *stack, top; /* numbers of nodes still to come */
     int *depth;      /* by node */
 };
 
 static int read_split(struct reading *r, int at, uint8_t tag, struct err *err)
 {
     struct tree_node *nd = &r->t.nodes[at];
-    uint32_t col = 0;
     uint8_t small = 0;
 
     if (r->cols <= 256) {
         if (view_u8(r->in, &small, err) < 0)
             return -1;
-        col = small;
-    } else if (view_u32(r->in, &col, err) < 0) {
+        nd->col = small;
+    } else if (view_u32(r->in, &nd->col, err) < 0) {
         return -1;
     }
-    if (col >= (uint32_t)r->cols)
-        return err_set(err, ERR_ARG, "model: a tree names column %u of %d", col, r->cols);
-    nd->col = (int32_t)col;
-    nd->set = -1;
+    if (nd->col >= (uint32_t)r->cols)
+        return err_set(err, ERR_ARG, "model: a tree names column %u of %d", nd->col, r->cols);
     nd->add = (tag & TAG_ADD) != 0;
     if (tag & TAG_NUMERIC)
         return view_u8(r->in, &nd->bin, err);
     if (r->made_sets == r->t.n_sets)
         return err_set(err, ERR_ARG, "model: a tree has more sets than it says");
-    nd->set = (int16_t)r->made_sets;
+    nd->bin = 255;
+    r->t.set_of[at] = (int16_t)r->made_sets;
     for (int i = 0; i < 4; i++) {
         if (view_u64(r->in, &r->t.sets[r->made_sets][i], err) < 0)
             return -1;
@@ -141,34 +180,38 @@ static int read_split(struct reading *r, int at, uint8_t tag, struct err *err)
     return 0;
 }
 
+static int read_leaf(struct reading *r, int at, struct err *err)
+{
+    r->t.nodes[at] = (struct tree_node){ .bin = 255, .left = (uint16_t)at };
+    if (view_f32(r->in, &r->t.values[at], err) < 0)
+        return -1;
+    if (!(r->t.values[at] >= -3e38f && r->t.values[at] <= 3e38f))
+        return err_set(err, ERR_ARG, "model: a leaf is not a number");
+    return 0;
+}
+
 static int read_node(struct reading *r, struct err *err)
 {
-    int at = r->made++, link = r->stack[--r->top];
+    int at = r->stack[--r->top];
     uint8_t tag = 0;
 
-    if (link >= 0) {
-        r->t.nodes[link >> 1].kid[link & 1] = at;
-        r->depth[at] = r->depth[link >> 1] + 1;
-        r->t.depth = MAX(r->t.depth, r->depth[at]);
-    }
+    r->t.depth = MAX(r->t.depth, r->depth[at]);
     if (view_u8(r->in, &tag, err) < 0)
         return -1;
-    if (tag == TAG_LEAF) {
-        r->t.nodes[at] = (struct tree_node){ .kid = { at, at }, .bin = 255, .set = -1 };
-        if (view_f32(r->in, &r->t.values[at], err) < 0)
-            return -1;
-        if (!(r->t.values[at] >= -3e38f && r->t.values[at] <= 3e38f))
-            return err_set(err, ERR_ARG, "model: a leaf is not a number");
-        return 0;
-    }
+    if (tag == TAG_LEAF)
+        return read_leaf(r, at, err);
     if (tag != TAG_SET && tag != TAG_NUMERIC && tag != (TAG_NUMERIC | TAG_ADD))
         return err_set(err, ERR_ARG, "model: unknown node %u", tag);
-    if (r->top + 2 > r->t.n_nodes - r->made)
+    if (r->made + 2 > r->t.n_nodes)
         return err_set(err, ERR_ARG, "model: a tree has more nodes than it says");
     if (read_split(r, at, tag, err) < 0)
         return -1;
-    r->stack[r->top++] = at * 2 + 1;
-    r->stack[r->top++] = at * 2;
+    r->t.nodes[at].left = (uint16_t)r->made;
+    for (int side = 1; side >= 0; side--) {
+        r->depth[r->made + side] = r->depth[at] + 1;
+        r->stack[r->top++] = r->made + side;
+    }
+    r->made += 2;
     return 0;
 }
 
@@ -178,18 +221,13 @@ static int read_tree(struct reading *r, struct err *err)
 
     if (view_u32(r->in, &n, err) < 0 || view_u32(r->in, &n_sets, err) < 0)
         return -1;
-    if (n < 1 || n > MAX_NODES || n_sets > n / 2 || n > r->in->len - r->in->pos)
+    if (n < 1 || n >= MAX_NODES || n_sets > n / 2 || n > r->in->len - r->in->pos)
         return err_set(err, ERR_ARG, "model: a tree of %u nodes and %u sets", n, n_sets);
-    r->t = (struct tree){ .n_nodes = (int)n, .n_sets = (int)n_sets };
-    r->t.nodes = mem_try_zalloc(n * sizeof *r->t.nodes);
-    r->t.values = mem_try_zalloc(n * sizeof *r->t.values);
-    r->t.sets = n_sets ? mem_try_zalloc(n_sets * sizeof *r->t.sets) : NULL;
-    if (!r->t.nodes || !r->t.values || (n_sets && !r->t.sets))
+    if (tree_init(&r->t, (int)n, (int)n_sets) < 0)
         return err_set(err, ERR_NOMEM, "model: no memory for a tree of %u nodes", n);
-    r->made = r->made_sets = 0;
-    r->top = 1;
-    r->stack[0] = -1;
-    r->depth[0] = 0;
+    r->made_sets = 0;
+    r->made = r->top = 1;
+    r->stack[0] = r->depth[0] = 0;
     while (r->top > 0) {
         if (read_node(r, err) < 0)
             return -1;
@@ -207,8 +245,8 @@ int forest_load(struct boost_forest *fo, int outputs, int cols, struct view *in,
 
     memset(fo, 0, sizeof *fo);
     fo->outputs = outputs;
-    r.stack = mem_array(MAX_NODES + 2, sizeof *r.stack);
-    r.depth = mem_array(MAX_NODES + 2, sizeof *r.depth);
+    r.stack = mem_array(MAX_NODES, sizeof *r.stack);
+    r.depth = mem_array(MAX_NODES, sizeof *r.depth);
     if (view_u32(in, &n, err) < 0)
         goto out;
     if (n > MAX_TREES || n % (uint32_t)outputs) {

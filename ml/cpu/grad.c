@@ -92,6 +92,24 @@ SIMD_KERNEL(grad_class,
             (const float *p, const float *y, const float *w, int64_t n, float c, float h_factor, const struct grad_out *out),
             (p, y, w, n, c, h_factor, out))
 
+SIMD_BODY void grad_thin_body(int64_t n, float floor, const struct grad_out *out)
+{
+    struct grad_out o = *out;
+    float *restrict g = o.g, *restrict h = o.h;
+    uint32_t *restrict q = o.q;
+
+    for (int64_t i = 0; i < n; i++) {
+        float a = g[i] < 0.0f ? -g[i] : g[i];
+        float u = (float)(int32_t)(noise(o.key ^ 0x5bd1e995u, (uint32_t)i) >> 8) * 0x1p-24f;
+        float grow = a >= floor ? 1.0f : u * floor < a ? floor / a : 0.0f;
+        g[i] *= grow;
+        h[i] *= grow;
+        uint32_t kept = packed(g[i], h[i], &o, (uint32_t)i);
+        q[i] = grow > 0.0f ? kept : 0;
+    }
+}
+SIMD_KERNEL(grad_thin, (int64_t n, float floor, const struct grad_out *out), (n, floor, out))
+
 SIMD_BODY void grad_square_body(const float *restrict f, const float *restrict y, const float *restrict w, int64_t n,
                                 float *restrict g)
 {

@@ -20,6 +20,9 @@ struct grad_out {
 };
 void grad_class(const float *p, const float *y, const float *w, int64_t n, float c, float h_factor,
                 const struct grad_out *out);
+/* Of `g` and `h` below `floor`: a row is kept with probability |g| / floor, then with g and h times floor / |g|, else both
+ * become 0 (and q with them). Unbiased; q is made anew. */
+void grad_thin(int64_t n, float floor, const struct grad_out *out);
 /* Squared error: g = w (f - y), h = w. The scale depends on g: first this, then grad_quantise. */
 void grad_square(const float *f, const float *y, const float *w, int64_t n, float *g);
 void grad_quantise(int64_t n, const struct grad_out *out); /* from out->g and out->h */

@@ -524,7 +524,7 @@ static void the_signal_is_found(void **state)
         else if (task == 1)
             assert_true(value < 0.85);
         else
-            assert_true(value < 11.5);
+            assert_true(value < 13);
         free(p), free(y);
         rig_lane_close("boost", &l);
         rig_free(r);

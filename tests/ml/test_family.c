@@ -1,0 +1,208 @@
+/* test_family.c - the registry says nothing that a family could not keep: defaults and first configurations are legal,
+ * names lead back to what they name, formulas are positive and grow with the work. */
+#include "tests/unit.h"
+
+#include "base/base.h"
+#include "ml/family.h"
+#include "ml/family_params.h"
+
+#include <math.h>
+
+static void every_family_is_found_by_its_name(void **state)
+{
+    const struct family *f;
+    int n = 0;
+
+    (void)state;
+    for (; (f = family_at(n)); n++) {
+        assert_ptr_equal(family_find(f->name), f);
+        assert_true(f->levels >= 1 && f->tasks && f->help[0]);
+        for (int i = 0; i < f->levels; i++)
+            assert_non_null(f->level_help[i]);
+    }
+    assert_true(n >= 3);
+    assert_null(family_find("nothing"));
+    assert_null(family_at(-1));
+}
+
+static void parameters_are_found_and_their_ranges_hold_together(void **state)
+{
+    const struct family *f;
+
+    (void)state;
+    for (int n = 0; (f = family_at(n)); n++) {
+        assert_true(f->n_params <= FAMILY_MAX_PARAMS);
+        for (int i = 0; i < f->n_params; i++) {
+            const struct family_param *p = &f->params[i];
+            assert_int_equal(family_param_find(f, p->name), i);
+            assert_true(p->hard_lo <= p->lo && p->lo <= p->hi && p->hi <= p->hard_hi);
+            assert_true(p->lo <= p->def && p->def <= p->hi);
+            assert_true(!p->is_log || p->lo > 0);
+            if (p->kind == FP_CHOICE)
+                assert_true(p->hi == family_choice_count(p) - 1);
+        }
+        assert_int_equal(family_param_find(f, "nothing"), -1);
+    }
+}
+
+static void first_configurations_are_legal_and_start_with_the_defaults(void **state)
+{
+    const struct family *f;
+
+    (void)state;
+    for (int n = 0; (f = family_at(n)); n++) {
+        double params[FAMILY_MAX_PARAMS];
+        struct err err = { 0 };
+        const double *row;
+        family_defaults(f, params);
+        assert_non_null(f->portfolio(0));
+        assert_memory_equal(f->portfolio(0), params, (size_t)f->n_params * sizeof *params);
+        for (int i = 0; (row = f->portfolio(i)); i++)
+            assert_int_equal(family_params_check(f, row, &err), 0);
+    }
+}
+
+static void illegal_values_are_refused_by_name(void **state)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } bad[] = {
+        { "learning_rate", 0 },    { "learning_rate", 1.5 },      { "learning_rate", (double)NAN },
+        { "rounds", 0 },           { "rounds", 1.5 },             { "leaves", 1 },
+        { "leaves", (double)INFINITY }, { "depth", 0 },           { "min_leaf", 0.5 },
+        { "row_sample", 0 },       { "col_sample", 1.01 },        { "l2", -1 },
+        { "bins", 3 },             { "grow", 0.5 },
+    };
+    const struct family *f = family_find("boost");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        double params[FAMILY_MAX_PARAMS];
+        struct err err = { 0 };
+        family_defaults(f, params);
+        params[family_param_find(f, bad[i].name)] = bad[i].value;
+        assert_int_equal(family_params_check(f, params, &err), -1);
+        assert_string_equal(err.where, bad[i].name);
+        assert_int_equal(err.code, ERR_ARG);
+    }
+}
+
+static void choices_have_names_both_ways(void **state)
+{
+    const struct family *f = family_find("boost");
+    const struct family_param *p = &f->params[BOOST_BINS];
+    char name[32];
+
+    (void)state;
+    assert_int_equal(family_choice_count(p), 3);
+    for (int i = 0; i < 3; i++) {
+        family_choice_name(p, i, name, sizeof name);
+        assert_int_equal(family_choice_find(p, name), i);
+    }
+    assert_int_equal(family_choice_find(p, "25"), -1);
+    assert_int_equal(family_choice_find(p, "2555"), -1);
+    assert_int_equal(family_choice_find(p, ""), -1);
+    assert_int_equal(family_choice_find(&f->params[BOOST_LEAVES], "63"), -1);
+}
+
+static void shape_key_holds_shape_values_only(void **state)
+{
+    const struct family *f = family_find("boost");
+    double a[FAMILY_MAX_PARAMS], b[FAMILY_MAX_PARAMS];
+    char ka[200], kb[200];
+
+    (void)state;
+    family_defaults(f, a);
+    family_defaults(f, b);
+    b[BOOST_LEAVES] = 5;
+    family_shape_key(f, a, ka, sizeof ka);
+    family_shape_key(f, b, kb, sizeof kb);
+    assert_string_equal(ka, kb);
+    b[BOOST_BINS] = 0;
+    family_shape_key(f, b, kb, sizeof kb);
+    assert_string_not_equal(ka, kb);
+    assert_string_equal(kb, "boost bins=63");
+    family_shape_key(family_find("linear"), a, ka, sizeof ka);
+    assert_string_equal(ka, "linear");
+}
+
+static void cost_and_memory_are_positive_and_grow_with_rows(void **state)
+{
+    const struct family *f;
+
+    (void)state;
+    for (int n = 0; (f = family_at(n)); n++) {
+        double params[FAMILY_MAX_PARAMS];
+        family_defaults(f, params);
+        for (int outputs = 1; outputs <= 26; outputs += 25) {
+            int64_t cost = 0, bytes = 0;
+            for (int64_t rows = 10; rows <= 10000000; rows *= 10) {
+                struct family_shape s = { rows, 20, 50, outputs, 5 };
+                int64_t c = f->cost(&s, params, 0, f->levels), b = f->host_bytes(&s, params);
+                assert_true(c >= 1 && c >= cost && b >= 1 && b >= bytes);
+                cost = c;
+                bytes = b;
+            }
+        }
+    }
+}
+
+static void the_top_level_costs_nothing_more_where_the_rate_is_not_lowered(void **state)
+{
+    const struct family *f = family_find("boost");
+    struct family_shape s = { 10000, 20, 20, 1, 5 };
+    double params[FAMILY_MAX_PARAMS];
+    struct family_plan two, three;
+
+    (void)state;
+    family_defaults(f, params);
+    params[BOOST_LEARNING_RATE] = 0.2;
+    f->plan(params, 2, &two);
+    f->plan(params, 3, &three);
+    assert_true(two.key == three.key);
+    assert_int_equal(f->cost(&s, params, 2, 3), 1);
+    assert_true(f->cost(&s, params, 0, 1) * 5 + 5 >= f->cost(&s, params, 0, 3));
+    params[BOOST_LEARNING_RATE] = 0.02;
+    f->plan(params, 2, &two);
+    f->plan(params, 3, &three);
+    assert_true(two.key == 0.1 && three.key == 0.02);
+    assert_true(f->cost(&s, params, 2, 3) > f->cost(&s, params, 0, 2));
+    assert_true(f->cost(&s, params, 0, 3) <= f->cost(&s, params, 2, 3));
+}
+
+static void what_was_chosen_is_a_legal_configuration(void **state)
+{
+    const struct family *f;
+
+    (void)state;
+    for (int n = 0; (f = family_at(n)); n++) {
+        for (int level = 1; level <= f->levels; level++) {
+            double params[FAMILY_MAX_PARAMS];
+            struct err err = { 0 };
+            struct family_plan plan;
+            family_defaults(f, params);
+            f->plan(params, level, &plan);
+            assert_true(plan.cap >= 1 && plan.check_every >= 1 && plan.patience >= 1);
+            f->choose(params, level, plan.cap);
+            assert_int_equal(family_params_check(f, params, &err), 0);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_family_is_found_by_its_name),
+        cmocka_unit_test(parameters_are_found_and_their_ranges_hold_together),
+        cmocka_unit_test(first_configurations_are_legal_and_start_with_the_defaults),
+        cmocka_unit_test(illegal_values_are_refused_by_name),
+        cmocka_unit_test(choices_have_names_both_ways),
+        cmocka_unit_test(shape_key_holds_shape_values_only),
+        cmocka_unit_test(cost_and_memory_are_positive_and_grow_with_rows),
+        cmocka_unit_test(the_top_level_costs_nothing_more_where_the_rate_is_not_lowered),
+        cmocka_unit_test(what_was_chosen_is_a_legal_configuration),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
