@@ -95,12 +95,17 @@ static int address_of(int fd, char *address, size_t size, int *port, struct err 
         const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&ss;
 
         *port = ntohs(v6->sin6_port);
-        inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+        /* "Any" is an address to listen on, not one to type. */
+        inet_ntop(AF_INET6,
+                  IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr) ? &in6addr_loopback : &v6->sin6_addr,
+                  text, sizeof text);
         (void)!snprintf(address, size, "http://[%s]:%d", text, *port);
     } else {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&ss;
+        struct sockaddr_in *v4 = (struct sockaddr_in *)&ss;
 
         *port = ntohs(v4->sin_port);
+        if (v4->sin_addr.s_addr == htonl(INADDR_ANY))
+            v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
         (void)!snprintf(address, size, "http://%s:%d", text, *port);
     }

@@ -5,13 +5,14 @@
 
 #include "web/req.h"
 
-enum web_allow { /* roles that may call */
-                 WEB_VIEWERS = 1 << CTL_VIEWER | 1 << CTL_USER | 1 << CTL_ADMIN,
-                 WEB_USERS = 1 << CTL_USER | 1 << CTL_ADMIN,
-                 WEB_RUNNERS = 1 << CTL_RUNNER | 1 << CTL_ADMIN,
-                 WEB_UPLOADERS = WEB_USERS | WEB_RUNNERS,
-                 WEB_ANYONE = WEB_VIEWERS | WEB_RUNNERS, /* anyone with a token */
-                 WEB_ADMINS = 1 << CTL_ADMIN,
+/* Roles that may call. */
+enum web_allow {
+    WEB_VIEWERS = 1 << CTL_VIEWER | 1 << CTL_USER | 1 << CTL_ADMIN,
+    WEB_USERS = 1 << CTL_USER | 1 << CTL_ADMIN,
+    WEB_RUNNERS = 1 << CTL_RUNNER | 1 << CTL_ADMIN,
+    WEB_UPLOADERS = WEB_USERS | WEB_RUNNERS,
+    WEB_ANYONE = WEB_VIEWERS | WEB_RUNNERS, /* anyone with a token */
+    WEB_ADMINS = 1 << CTL_ADMIN,
 };
 
 enum web_flags {

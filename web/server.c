@@ -373,12 +373,24 @@ static int door_open(struct web *web, struct door *door, int fd, bool is_local)
     return 0;
 }
 
+/* The machine's own name is served too: nobody else's DNS can give it to a browser here. */
+static char *names_new(const char *given)
+{
+    char host[256] = "", all[1200];
+
+    if (gethostname(host, sizeof host - 1) < 0)
+        host[0] = '\0';
+    if (snprintf(all, sizeof all, "%s,%s", host, given ? given : "") >= (int)sizeof all)
+        return mem_strdup(given);
+    return mem_strdup(all);
+}
+
 static void conf_take(struct web_conf *to, const struct web_conf *from)
 {
     *to = *from;
     to->socket_path = mem_strdup(from->socket_path);
     to->listen = mem_strdup(from->listen);
-    to->host_names = mem_strdup(from->host_names);
+    to->host_names = names_new(from->host_names);
     if (to->max_connections <= 0)
         to->max_connections = 4096;
     if (to->max_inflight_bytes <= 0)

@@ -14,20 +14,20 @@ struct ctl;
 struct loop;
 struct web;
 
+/* 0 and NULL are the defaults. */
 struct web_conf {
-    const char *
-        socket_path; /* Unix socket, made 0600; its folder must not be open to others; NULL = none */
-    const char
-        *listen; /* "127.0.0.1:7878", "[::1]:0", "0.0.0.0:7878"; port 0 = any free; NULL = none */
-    const char
-        *host_names; /* further names the Host header may hold, "assay.lan,assay"; NULL = none */
-    bool dev;        /* opens /api/v1/debug */
-    int64_t max_connections; /* 0 = 4096; further ones wait in the listener's queue */
-    int64_t
-        max_inflight_bytes; /* bodies still being read, all connections; 0 = 64 MiB; over it: 503 */
-    int64_t idle_ms;        /* silence after which a connection is closed; 0 = 60000 */
-    int64_t request_ms;     /* a request must have arrived whole after this; 0 = 120000 */
-    int64_t heartbeat_ms;   /* of event streams; 0 = 15000 */
+    /* Unix socket, made 0600; its folder must not be writable by others; NULL = none */
+    const char *socket_path;
+    /* "127.0.0.1:7878", "[::1]:0", "0.0.0.0:7878"; port 0 = any free; NULL = none */
+    const char *listen;
+    /* What the Host header may be besides addresses, localhost and this machine's name: "a.lan,b" */
+    const char *host_names;
+    bool dev;                   /* opens /api/v1/debug */
+    int64_t max_connections;    /* 4096; further ones wait in the listener's queue */
+    int64_t max_inflight_bytes; /* 64 MiB of bodies being read, all connections; over it: 503 */
+    int64_t idle_ms;            /* 60000 of silence close a connection */
+    int64_t request_ms;         /* 120000 for a request to arrive whole */
+    int64_t heartbeat_ms;       /* 15000 between signs of life on event streams */
 };
 
 enum { WEB_HEADER_MAX = 16 << 10, WEB_BODY_MAX = 8 << 20, WEB_STREAM_MAX = 256 << 10 };
