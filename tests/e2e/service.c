@@ -150,12 +150,14 @@ static int program_path(char *out, size_t size, struct err *err)
     return 0;
 }
 
-static int spawn(struct service *s, const char *const *argv, const char *log, pid_t *pid,
-                 struct err *err)
+static int spawn(struct service *s, const char *const *argv, const char *fault, const char *log,
+                 pid_t *pid, struct err *err)
 {
-    char path[400], program[400];
+    char path[400], program[400], setting[80];
+    const char *const env[] = { fault ? setting : NULL, NULL };
     int log_fd = -1, null_fd = -1, rc = -1;
 
+    (void)!snprintf(setting, sizeof setting, "ASSAY_FAULT=%s", fault ? fault : "");
     service_log_path(s, log, path, sizeof path);
     log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -184,8 +186,10 @@ int service_start_controller(struct service *s, struct err *err)
     (void)!snprintf(lease, sizeof lease, "%" PRId64, s->conf.lease_ms ? s->conf.lease_ms : 30000);
     const char *argv[] = { "assayd", "--data-dir", s->data,       "--socket", s->sock, "--lease-ms",
                            lease,    "--no-tcp",   "--parent-fd", "9",        "--dev", NULL };
-    s->starts++;
-    return spawn(s, argv, "assayd", &s->controller, err);
+    int rc = spawn(s, argv, s->fault[0] ? s->fault : NULL, "assayd", &s->controller, err);
+    s->may_die = s->fault[0] != '\0';
+    s->fault[0] = '\0';
+    return rc;
 }
 
 int service_start_runner(struct service *s, int i, struct err *err)
@@ -205,7 +209,7 @@ int service_start_runner(struct service *s, int i, struct err *err)
                            "200ms", "--dev", "--dev-delay-ms", delay, "--dev-delay-seed", seed,
                            /* the first one maps tables in place, the others download them */
                            i == 0 && !c->runner_socket ? "--blob-dir" : NULL, blobs, NULL };
-    return spawn(s, argv, name, &s->runners[i], err);
+    return spawn(s, argv, NULL, name, &s->runners[i], err);
 }
 
 static void log_tail(const struct service *s, const char *name, size_t bytes, struct buf *text,
@@ -223,8 +227,10 @@ bool service_is_up(struct service *s)
 {
     int status = 0;
 
-    if (s->controller > 0 && proc_poll(s->controller, &status, NULL) == 1)
+    if (s->controller > 0 && proc_poll(s->controller, &status, NULL) == 1) {
         s->controller = 0;
+        s->ended_status = status;
+    }
     return s->controller > 0;
 }
 
