@@ -373,6 +373,59 @@ static void full_house_makes_others_wait(void **state)
     rig_end(rig);
 }
 
+/* Bytes that are no HTTP, or try to be two things at once: refused or dropped, and nobody else notices. */
+static void garbage_on_the_wire_is_refused_or_dropped(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } cases[] = {
+#define RAW(s) { s, sizeof s - 1 }
+        RAW("\0\0\0\0\r\n\r\n"),
+        RAW("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"),
+        RAW("GET\r\n\r\n"),
+        RAW("GET  HTTP/1.1\r\n\r\n"),
+        RAW("GET /health\r\n\r\n"),
+        RAW("GET /health HTTP/9.9\r\n\r\n"),
+        RAW("GET /health HTTP/1.1 x\r\n\r\n"),
+        RAW("GET /hea\0lth HTTP/1.1\r\nHost: x\r\n\r\n"),
+        RAW("get /health HTTP/1.1\r\nHost: x\r\n\r\n"),
+        RAW("BREW /health HTTP/1.1\r\nHost: x\r\n\r\n"),
+        RAW("CONNECT evil:443 HTTP/1.1\r\nHost: x\r\n\r\n"),
+        RAW("GET http://evil.example/health HTTP/1.1\r\nHost: x\r\n\r\n"),
+        RAW("GET * HTTP/1.1\r\nHost: x\r\n\r\n"),
+        RAW("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"),
+        RAW("GET /health HTTP/1.1\r\nno colon\r\n\r\n"),
+        RAW("POST /api/v1/studies HTTP/1.1\r\nContent-Length: -5\r\n\r\n{}"),
+        RAW("POST /api/v1/studies HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n{}"),
+        RAW("POST /api/v1/studies HTTP/1.1\r\nContent-Length: 2x\r\n\r\n{}"),
+        RAW("POST /api/v1/studies HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+        RAW("POST /api/v1/studies HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n"),
+        RAW("POST /api/v1/studies HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffff0\r\n"),
+        RAW("POST /api/v1/studies HTTP/1.1\r\nContent-Length: 5\r\n\r\n{}"),
+        RAW("\r\n\r\n\r\n\r\n"),
+#undef RAW
+    };
+    struct web_rig *rig = rig_with(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
+        int fd = web_rig_connect(rig, i % 2);
+        char *got = NULL;
+
+        web_rig_write(rig, fd, cases[i / 2].bytes, cases[i / 2].n);
+        got = web_rig_read_raw(rig, fd, NULL);
+        if (strstr(got, " 200 ") || strstr(got, " 201 "))
+            fail_msg("case %zu was taken: %.200s", i / 2, got);
+        mem_free(got);
+        close(fd);
+        web_rig_pump(rig, 3);
+        expect(web_rig_call(rig, true, "GET", "/health", NULL, NULL), 200, NULL);
+    }
+    assert_int_equal(rig->ctl->calls, 0);
+    rig_end(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +444,7 @@ int main(void)
         cmocka_unit_test(bodies_in_flight_are_bounded),
         cmocka_unit_test(request_that_never_ends_is_closed),
         cmocka_unit_test(full_house_makes_others_wait),
+        cmocka_unit_test(garbage_on_the_wire_is_refused_or_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
