@@ -5,7 +5,7 @@
 #include "ml/ops.h"
 
 #ifdef ASSAY_EMULATE
-#include "tests/cuda/emu.h"
+#include ASSAY_EMULATE /* the emulation's header, named by the build */
 #else
 #include <cuda_runtime_api.h>
 #endif

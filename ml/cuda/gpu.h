@@ -5,7 +5,7 @@
 #define ML_CUDA_GPU_H
 
 #ifdef ASSAY_EMULATE
-#include "tests/cuda/emu.h"
+#include ASSAY_EMULATE /* the emulation's header, named by the build */
 #else
 #include <cuda_runtime.h>
 #define LAUNCH(kernel, grid, block, smem, stream, ...) \
