@@ -167,9 +167,12 @@ static int spawn(struct service *s, const char *const *argv, const char *fault, 
         const struct proc_fd fds[] = {
             { null_fd, 0 }, { log_fd, 1 }, { log_fd, 2 }, { s->pipe_fd, CHILD_FD }
         };
-        const struct proc_spec spec = {
-            .path = program, .argv = argv, .fds = fds, .n_fds = ARRAY_LEN(fds), .new_session = true
-        };
+        const struct proc_spec spec = { .path = program,
+                                        .argv = argv,
+                                        .env_add = env,
+                                        .fds = fds,
+                                        .n_fds = ARRAY_LEN(fds),
+                                        .new_session = true };
         rc = proc_spawn(&spec, pid, err);
     }
     if (log_fd >= 0)

@@ -29,7 +29,10 @@ struct service {
     char dir[90], data[128], sock[108];
     pid_t controller, runners[SERVICE_RUNNERS]; /* 0 = not running */
     int parent_fd, pipe_fd; /* runners and controller end when the first closes */
-    int starts;             /* of controllers */
+    char fault
+        [64]; /* for the next start of the controller: "blob.rename:2:kill", "*:40:kill"; "" = none */
+    bool may_die;     /* the running one was started with a fault */
+    int ended_status; /* as from waitpid, of the last controller that ended by itself */
 };
 
 /* Makes the folder and starts nothing. The conf is copied. */
