@@ -135,7 +135,7 @@ int cmd_debug(const struct cmd *cmd, int argc, char **argv)
     for (int i = 1; rc < 0 && i < c.n; i++)
         json_array_append_new(args, json_string(c.op[i]));
     json_object_set_new(body, "args", args);
-    if (rc < 0) {
+    if (rc < 0 && c.n > 0) {
         char verb[200];
         client_quote(c.op[0], verb, sizeof(verb));
         rc = CLI_OK;

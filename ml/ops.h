@@ -25,6 +25,18 @@ struct ml_device {
     int64_t memory_bytes, free_bytes;
 };
 
+/* Pointers are the backend's memory, the numbers are the host's. */
+struct ml_hist_in {
+    const uint8_t *bins; /* row-major */
+    int64_t stride;
+    int cols;
+    const int32_t *rows;
+    const int64_t *from; /* n_nodes + 1 */
+    int n_nodes;         /* <= 65,535 */
+    int64_t max_rows;    /* of the largest node */
+    const uint32_t *q;   /* by row */
+};
+
 struct ml_ops {
     int abi;             /* ML_OPS_ABI; another one is refused */
     const char *backend; /* cpu | cuda */
@@ -48,10 +60,9 @@ struct ml_ops {
     /* hist_nodes: gradient histograms of many tree nodes in one launch. Node m has the rows rows[from[m] .. from[m+1]);
      * each adds its word q[row] (g signed in the upper 16 bits, h >= 0 in the lower) to bin bins[row * stride + j] of
      * every column j: hist[(m * cols + j) * 256 + bin], int64 with g in the upper and h in the lower 32 bits.
-     * hist is overwritten. Whole numbers: equal bits on every backend, in any order. n_nodes <= 65,535. */
-    int (*hist_nodes)(struct ml_ctx *c, const uint8_t *bins, int64_t stride, int cols,
-                      const int32_t *rows, const int64_t *from, int n_nodes, int64_t max_rows,
-                      const uint32_t *q, int64_t *hist, struct err *err);
+     * hist is overwritten. Whole numbers: equal bits on every backend, in any order. */
+    int (*hist_nodes)(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist,
+                      struct err *err);
 };
 
 extern const struct ml_ops ml_cpu_ops;

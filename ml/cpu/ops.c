@@ -3,6 +3,7 @@
 #include "ml/ops.h"
 
 #include "base/mem.h"
+#include "ml/cpu/hist.h"
 #include "ml/fmath.h"
 
 #include <string.h>
@@ -91,21 +92,25 @@ static int cpu_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t 
     return 0;
 }
 
-static int cpu_hist_nodes(struct ml_ctx *c, const uint8_t *bins, int64_t stride, int cols,
-                          const int32_t *rows, const int64_t *from, int n_nodes, int64_t max_rows,
-                          const uint32_t *q, int64_t *hist, struct err *err)
+static void hist_node(const struct ml_hist_in *in, int m, int64_t *hist)
 {
-    (void)c, (void)err, (void)max_rows;
-    memset(hist, 0, (size_t)n_nodes * (size_t)cols * 256 * sizeof(*hist));
-    for (int m = 0; m < n_nodes; m++, hist += (size_t)cols * 256) {
-        for (int64_t i = from[m]; i < from[m + 1]; i++) {
-            const uint8_t *b = bins + rows[i] * stride;
-            uint32_t w = q[rows[i]];
-            int64_t word = (int64_t)(int32_t)(w & 0xffff0000u) * 65536 + (int64_t)(w & 0xffffu);
-            for (int j = 0; j < cols; j++)
-                hist[(size_t)j * 256 + b[j]] += word;
-        }
+    for (int64_t i = in->from[m]; i < in->from[m + 1]; i++) {
+        const uint8_t *b = in->bins + in->rows[i] * in->stride;
+        int64_t word = hist_word(in->q[in->rows[i]]);
+        for (int j = 0; j < in->cols; j++)
+            hist[(size_t)j * 256 + b[j]] += word;
     }
+}
+
+static int cpu_hist_nodes(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist,
+                          struct err *err)
+{
+    size_t cells = (size_t)in->cols * 256;
+
+    (void)c, (void)err;
+    memset(hist, 0, (size_t)in->n_nodes * cells * sizeof(*hist));
+    for (int m = 0; m < in->n_nodes; m++)
+        hist_node(in, m, hist + (size_t)m * cells);
     return 0;
 }
 

@@ -111,11 +111,10 @@ static int64_t *hist_on(const struct side *s, const struct hist_case *h, double 
 
     for (int m = 0; m < h->nodes; m++)
         longest = h->from[m + 1] - h->from[m] > longest ? h->from[m + 1] - h->from[m] : longest;
+    const struct ml_hist_in in = { bins, h->stride, h->cols, rows, from, h->nodes, longest, q };
     for (int pass = 0; pass < 2; pass++) {
         double t = now_s();
-        must(s->ops->hist_nodes(s->ctx, bins, h->stride, h->cols, rows, from, h->nodes, longest, q,
-                                hist, &err),
-             &err);
+        must(s->ops->hist_nodes(s->ctx, &in, hist, &err), &err);
         must(s->ops->wait(s->ctx, &err), &err);
         *seconds = now_s() - t;
     }

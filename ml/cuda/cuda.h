@@ -27,9 +27,7 @@ int cuda_check(cudaError_t rc, const char *what, const char *file, int line, str
 
 int cuda_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
                       struct err *err);
-int cuda_hist_nodes(struct ml_ctx *c, const uint8_t *bins, int64_t stride, int cols,
-                    const int32_t *rows, const int64_t *from, int n_nodes, int64_t max_rows,
-                    const uint32_t *q, int64_t *hist, struct err *err);
+int cuda_hist_nodes(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist, struct err *err);
 
 #ifdef __cplusplus
 }

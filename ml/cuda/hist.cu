@@ -6,15 +6,13 @@
 
 enum { HIST_BINS = 256, HIST_GROUP = 16, HIST_TILE_ROWS = 16384, HIST_THREADS = 256 };
 
-__global__ void hist_nodes_kernel(const uint8_t *bins, int64_t stride, int cols,
-                                  const int32_t *rows, const int64_t *from, const uint32_t *q,
-                                  unsigned long long *hist)
+__global__ void hist_nodes_kernel(struct ml_hist_in in, unsigned long long *hist)
 {
     DYN_SHARED(int, sums); /* [2][group][256] */
     int first = (int)blockIdx.x * HIST_GROUP, node = (int)blockIdx.z;
-    int width = cols - first < HIST_GROUP ? cols - first : HIST_GROUP;
+    int width = in.cols - first < HIST_GROUP ? in.cols - first : HIST_GROUP;
     int cells = width * HIST_BINS;
-    int64_t begin = from[node] + (int64_t)blockIdx.y * HIST_TILE_ROWS, end = from[node + 1];
+    int64_t begin = in.from[node] + (int64_t)blockIdx.y * HIST_TILE_ROWS, end = in.from[node + 1];
 
     if (end > begin + HIST_TILE_ROWS)
         end = begin + HIST_TILE_ROWS;
@@ -22,9 +20,9 @@ __global__ void hist_nodes_kernel(const uint8_t *bins, int64_t stride, int cols,
         sums[i] = 0;
     __syncthreads();
     for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
-        int32_t row = rows[i];
-        const uint8_t *b = bins + row * stride + first;
-        uint32_t word = q[row];
+        int32_t row = in.rows[i];
+        const uint8_t *b = in.bins + row * in.stride + first;
+        uint32_t word = in.q[row];
         int g = (int)(int16_t)(word >> 16), h = (int)(word & 0xffffu);
         for (int j = 0; j < width; j++) {
             atomicAdd(&sums[j * HIST_BINS + b[j]], g);
@@ -32,7 +30,7 @@ __global__ void hist_nodes_kernel(const uint8_t *bins, int64_t stride, int cols,
         }
     }
     __syncthreads();
-    unsigned long long *out = hist + ((size_t)node * (size_t)cols + (size_t)first) * HIST_BINS;
+    unsigned long long *out = hist + ((size_t)node * (size_t)in.cols + (size_t)first) * HIST_BINS;
     for (int i = (int)threadIdx.x; i < cells; i += (int)blockDim.x) {
         long long g = sums[i], h = sums[cells + i];
         if (g != 0 || h != 0)
@@ -40,22 +38,20 @@ __global__ void hist_nodes_kernel(const uint8_t *bins, int64_t stride, int cols,
     }
 }
 
-extern "C" int cuda_hist_nodes(struct ml_ctx *c, const uint8_t *bins, int64_t stride, int cols,
-                               const int32_t *rows, const int64_t *from, int n_nodes,
-                               int64_t max_rows, const uint32_t *q, int64_t *hist, struct err *err)
+extern "C" int cuda_hist_nodes(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist,
+                               struct err *err)
 {
-    size_t bytes = (size_t)n_nodes * (size_t)cols * HIST_BINS * sizeof(*hist);
-    unsigned groups = (unsigned)((cols + HIST_GROUP - 1) / HIST_GROUP);
-    unsigned tiles = (unsigned)((max_rows + HIST_TILE_ROWS - 1) / HIST_TILE_ROWS);
+    size_t bytes = (size_t)in->n_nodes * (size_t)in->cols * HIST_BINS * sizeof(*hist);
+    unsigned groups = (unsigned)((in->cols + HIST_GROUP - 1) / HIST_GROUP);
+    unsigned tiles = (unsigned)((in->max_rows + HIST_TILE_ROWS - 1) / HIST_TILE_ROWS);
 
-    if (n_nodes == 0 || cols == 0)
+    if (in->n_nodes == 0 || in->cols == 0)
         return 0;
     if (cuda_try(cudaMemsetAsync(hist, 0, bytes, c->stream), err) < 0)
         return -1;
     if (tiles == 0)
         return 0;
-    LAUNCH(hist_nodes_kernel, dim3(groups, tiles, (unsigned)n_nodes), HIST_THREADS,
-           2 * HIST_GROUP * HIST_BINS * sizeof(int), c->stream, bins, stride, cols, rows, from, q,
-           (unsigned long long *)hist);
+    LAUNCH(hist_nodes_kernel, dim3(groups, tiles, (unsigned)in->n_nodes), HIST_THREADS,
+           2 * HIST_GROUP * HIST_BINS * sizeof(int), c->stream, *in, (unsigned long long *)hist);
     return cuda_try(cudaGetLastError(), err);
 }
