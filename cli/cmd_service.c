@@ -173,8 +173,10 @@ static void find_gpu(struct finding *f)
 
 static void find_temp(struct finding *f)
 {
-    const char *base = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    const char *base = getenv("TMPDIR");
 
+    if (!base)
+        base = "/tmp";
     *f = (struct finding){ .what = "temporary folder", .ok = access(base, W_OK | X_OK) == 0 };
     snprintf(f->result, sizeof(f->result), "%.120s %s", base,
              f->ok ? "is writable" : "is not writable");

@@ -141,6 +141,7 @@ static void hist_case(const struct ml_ops *ops, const struct table *t, const int
 
     const struct ml_hist_in in = { bins, t->stride, t->cols, rows, from, t->nodes, t->longest, q };
     assert_int_equal(ops->hist_nodes(c, &in, hist, NULL), 0);
+    assert_int_equal(ops->get(c, got, hist, bytes, NULL), 0);
     assert_memory_equal(got, want, bytes);
     void *all[] = { bins, q, rows, from, hist };
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
