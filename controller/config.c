@@ -77,8 +77,6 @@ int config_parse(struct config *c, const json_t *json, const char *path, struct 
         jsonx_path(where, sizeof where, path, key);
         if (i < 0)
             return unknown_param(c->family, where, key, err);
-        if (c->family->params[i].axis == FA_FREE)
-            return err_at(err, where, "is chosen by validation inside each fit; leave it out");
         if (value_parse(&c->family->params[i], v, where, &c->params[i], err) < 0)
             return -1;
     }
@@ -104,8 +102,8 @@ char *config_text_new(const struct config *c)
         const struct family_param *p = &c->family->params[i];
         json_t *v = NULL;
 
-        if (p->axis == FA_FREE)
-            continue;
+        if (p->axis == FA_FREE && c->params[i] == p->def)
+            continue; /* chosen inside each fit; only a limit of the user's own is told */
         if (p->kind == FP_CHOICE) {
             family_choice_name(p, (int)c->params[i], word, sizeof word);
             v = json_string(word);

@@ -1,6 +1,6 @@
-/* config.h - a configuration in its three forms: JSON text of a trial ({"family":"boost","learning_rate":0.1,...}, every
- * parameter that is no free axis), one double per parameter of its family (ml/family.h), and a point of the study's space
- * (search/space.h). */
+/* config.h - a configuration in its three forms: JSON text of a trial ({"family":"boost","learning_rate":0.1,...}: every
+ * parameter that is no free axis, and the limits that a user set to free ones), one double per parameter of its family
+ * (ml/family.h), and a point of the study's space (search/space.h). */
 #ifndef CONTROLLER_CONFIG_H
 #define CONTROLLER_CONFIG_H
 
@@ -15,7 +15,7 @@ struct config {
 };
 
 /* JSON to numbers: unknown family or parameter, wrong type, value outside what the family can do are errors with the path
- * of the key below `path`. Parameters left out get the family's default; a free axis may not be given. */
+ * of the key below `path`. Parameters left out get the family's default; a free axis given is its limit. */
 int config_parse(struct config *c, const json_t *json, const char *path, struct err *err);
 int config_parse_text(struct config *c, const char *text, struct err *err);
 char *config_text_new(

@@ -1,6 +1,6 @@
 /* problem.c - from a spec and the schema of its table to a learning problem. The rules for `task: auto` are those of
  * ml_task_infer (ml/data.h), read from the schema's statistics: two distinct values = binary; categorical, or at most 20
- * distinct whole numbers = multiclass; else regression. One distinct value is an error. What only the rows can tell (a
+ * distinct whole numbers with five rows each on average = multiclass; else regression. One distinct value is an error. What only the rows can tell (a
  * class that is in no training row) is left to the workers. */
 #include "controller/problem.h"
 
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MULTICLASS_MAX = 20, ENCODED_MAX_LEVELS = 100, PROBLEM_VERSION = 1 };
+enum { MULTICLASS_MAX = 20, ROWS_PER_CLASS = 5, ENCODED_MAX_LEVELS = 100, PROBLEM_VERSION = 1 };
 #define SEED_MASK ((UINT64_C(1) << 53) - 1)
 
 static const char *const task_name[] = {
@@ -67,22 +67,12 @@ static bool is_categorical(const json_t *column)
     return str_eq(text_of(column, "type"), "categorical");
 }
 
-static bool is_whole(double v)
+static int task_infer(const json_t *column, const char *target, int64_t rows, int *task,
+                      struct err *err)
 {
-    return !isnan(v) && v == floor(v);
-}
-
-static bool looks_whole(const json_t *column)
-{
-    const json_t *told = json_object_get(column, "whole");
-
-    return told ? json_is_true(told)
-                : is_whole(number_of(column, "min")) && is_whole(number_of(column, "max"));
-}
-
-static int task_infer(const json_t *column, const char *target, int *task, struct err *err)
-{
-    int64_t distinct = int_of(column, "distinct");
+    int64_t distinct = int_of(column, "distinct"), present = rows - int_of(column, "missing");
+    bool few_whole = distinct <= MULTICLASS_MAX && present >= ROWS_PER_CLASS * distinct &&
+                     json_is_true(json_object_get(column, "whole"));
 
     if (str_eq(text_of(column, "type"), "ignored") || str_eq(text_of(column, "type"), "ignore"))
         return err_at(err, "target", "column \"%.80s\" is ignored, so it cannot be predicted",
@@ -92,7 +82,7 @@ static int task_infer(const json_t *column, const char *target, int *task, struc
                       distinct == 0 ? "no values" : "one value only");
     if (distinct == 2)
         *task = FT_BINARY;
-    else if (is_categorical(column) || (distinct <= MULTICLASS_MAX && looks_whole(column)))
+    else if (is_categorical(column) || few_whole)
         *task = FT_MULTICLASS;
     else
         *task = FT_REGRESSION;
@@ -108,7 +98,7 @@ static int task_choose(struct problem *p, const struct spec *spec, const json_t 
                                  [TASK_REGRESSION] = FT_REGRESSION };
     int64_t distinct = int_of(column, "distinct");
 
-    if (task_infer(column, spec->target, &p->task, err) < 0)
+    if (task_infer(column, spec->target, p->data.rows, &p->task, err) < 0)
         return -1;
     if (spec->task != TASK_AUTO)
         p->task = tasks[spec->task];

@@ -5,7 +5,7 @@
  *   {log: [lo, hi]}       on a log scale              {int: [lo, hi]}, {int_log: [lo, hi]}
  *   {choice: [a, b, ...]} one of these
  *
- * A parameter that is not named keeps the family's own range. Every domain must lie inside the family's hard limits. */
+ * A free axis takes one value, its limit. A parameter that is not named keeps the family's own range. Every domain must lie inside the family's hard limits. */
 #include "controller/space.h"
 
 #include "base/jsonx.h"
@@ -230,9 +230,11 @@ static int family_add(struct study_space *out, const struct family *f, int which
     for (int k = 0; k < f->n_params; k++) {
         v = entry ? json_object_get(entry, f->params[k].name) : NULL;
         jsonx_path(where, sizeof where, path, f->params[k].name);
-        if (v && f->params[k].axis == FA_FREE)
-            return err_at(err, where, "is chosen by validation inside each fit; leave it out");
-        if (f->params[k].axis != FA_FREE && family_add_param(out, f, which, k, v, where, err) < 0)
+        if (v && f->params[k].axis == FA_FREE && (json_is_object(v) || json_is_array(v)))
+            return err_at(err, where,
+                          "is chosen by validation inside each fit; give one value as its limit");
+        if ((v || f->params[k].axis != FA_FREE) &&
+            family_add_param(out, f, which, k, v, where, err) < 0)
             return -1;
     }
     if (!entry)

@@ -160,19 +160,13 @@ int task_create_ingest(struct ctl *ctl, int64_t dataset, struct err *err)
     return create(ctl, "ingest", 0, dataset, NULL, &id, err);
 }
 
-/* The steps that validation chose, scaled from the training rows of a fold to all rows. */
-static int rounds_for_all(const struct study *st, const json_t *info)
+/* The steps that validation chose on a fold's training rows; the engine scales them to all rows where that is right. */
+static int steps_of(const json_t *info)
 {
-    const json_t *free_values = json_object_get(info, "free");
-    const json_t *rounds = json_object_get(free_values, "rounds");
-    int k = st->problem.data.folds;
+    const json_t *steps = json_object_get(info, "steps");
+    json_int_t n = json_integer_value(steps);
 
-    if (!json_is_number(rounds))
-        rounds = json_object_get(info, "steps");
-    if (!json_is_number(rounds))
-        return 0;
-    double r = json_number_value(rounds) * k / MAX(k - 1, 1);
-    return r >= 1 && r < INT32_MAX ? (int)floor(r + 0.5) : 0;
+    return n >= 1 && n < INT32_MAX ? (int)n : 0;
 }
 
 int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err *err)
@@ -189,8 +183,8 @@ int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err 
     if (rc == 0) {
         json_t *free_values = json_object_get(info, "free");
         task = json_pack("{s:I, s:O, s:I, s:i, s:O}", "number", (json_int_t)number, "config",
-                         config, "seed", (json_int_t)row.seed, "rounds", rounds_for_all(st, info),
-                         "free", free_values ? free_values : json_null());
+                         config, "seed", (json_int_t)row.seed, "rounds", steps_of(info), "free",
+                         free_values ? free_values : json_null());
         CHECK(task);
         rc = create(st->ctl, "refit", st->row.id, 0, task, id, err);
     }

@@ -4,15 +4,48 @@
 #include "ml/frame.h"
 #include "ml/json_text.h"
 
-enum { SCHEMA_LEVELS = 100 };
+#include <math.h>
+
+enum { SCHEMA_LEVELS = 100, WHOLE_MAX_DISTINCT = 20, WHOLE_CHUNK = 1024 };
 
 static int add_stat(struct buf *b, const char *name, double v)
 {
     return buf_addf(b, NULL, ",\"%s\":", name) < 0 ? -1 : json_text_num(b, v, NULL);
 }
 
-static int add_col(struct buf *b, const struct frame_col *c)
+/* Are all values whole numbers? Asked only of columns with few values, which may be classes. */
+static bool are_whole(const struct frame *f, int col)
 {
+    double v[WHOLE_CHUNK];
+
+    for (int64_t from = 0; from < f->rows; from += WHOLE_CHUNK) {
+        int64_t n = f->rows - from < WHOLE_CHUNK ? f->rows - from : WHOLE_CHUNK;
+
+        frame_numbers(f, col, from, n, v);
+        for (int64_t i = 0; i < n; i++) {
+            if (!isnan(v[i]) && (isinf(v[i]) || v[i] != floor(v[i])))
+                return false;
+        }
+    }
+    return true;
+}
+
+static int add_numeric(struct buf *b, const struct frame *f, int col)
+{
+    const struct frame_col *c = &f->cols[col];
+
+    if (add_stat(b, "min", c->min) < 0 || add_stat(b, "max", c->max) < 0 ||
+        add_stat(b, "mean", c->mean) < 0)
+        return -1;
+    if (c->distinct <= WHOLE_MAX_DISTINCT &&
+        buf_adds(b, are_whole(f, col) ? ",\"whole\":true" : ",\"whole\":false", NULL) < 0)
+        return -1;
+    return buf_adds(b, "}", NULL);
+}
+
+static int add_col(struct buf *b, const struct frame *f, int col)
+{
+    const struct frame_col *c = &f->cols[col];
     static const char *const types[] = { "numeric", "categorical", "ignored" };
 
     if (buf_adds(b, "{\"name\":", NULL) < 0 || json_text_str(b, c->name, NULL) < 0 ||
@@ -24,10 +57,7 @@ static int add_col(struct buf *b, const struct frame_col *c)
                  (long long)c->distinct) < 0)
         return -1;
     if (c->type == FRAME_NUMERIC)
-        return add_stat(b, "min", c->min) < 0 || add_stat(b, "max", c->max) < 0 ||
-                       add_stat(b, "mean", c->mean) < 0
-                   ? -1
-                   : buf_adds(b, "}", NULL);
+        return add_numeric(b, f, col);
     int rc = buf_adds(b, ",\"levels\":[", NULL);
     for (int i = 0; i < c->n_levels && i < SCHEMA_LEVELS && rc == 0; i++) {
         if (i > 0)
@@ -48,7 +78,7 @@ char *frame_schema_json(const struct frame *f)
         if (i > 0)
             rc = buf_adds(&b, ",", NULL);
         if (rc == 0)
-            rc = add_col(&b, &f->cols[i]);
+            rc = add_col(&b, f, i);
     }
     if (rc < 0 || buf_adds(&b, "]}", NULL) < 0) {
         buf_fini(&b);

@@ -92,7 +92,7 @@ struct msg_grant {
     char source[SHA256_HEX]; /* INGEST: the uploaded file */
     char source_name[128];   /* INGEST: for error texts */
     uint64_t seed;
-    int rounds_hint; /* REFIT: free-axis value (boosting rounds) chosen by validation, already scaled to all rows */
+    int rounds_hint; /* REFIT: steps (boosting rounds) that validation chose; the engine scales them to all rows */
     char free_json[256]; /* REFIT: all chosen free-axis values as JSON text */
 };
 
