@@ -17,8 +17,8 @@
 
 enum {
     ROUNDS = 200,
-    KILLING_MS = 75000,
-    ENDING_MS = 30000,
+    KILLING_MS = 72000,
+    ENDING_MS = 40000,
     RUNNERS = 2,
     CALM_EVERY = 20,
     CALM_MS = 900
@@ -158,7 +158,7 @@ static void arm_fault(struct rig *r)
     uint32_t which = rng_below(&r->rng, 2 * ARRAY_LEN(points)),
              at = which < ARRAY_LEN(points) ? which : 0;
     (void)!snprintf(r->s.fault, sizeof r->s.fault, "%s:%u:kill", points[at],
-                    1 + rng_below(&r->rng, at == 0 ? 3000 : 12));
+                    1 + rng_below(&r->rng, at == 0 ? 8u << rng_below(&r->rng, 8) : 12));
 }
 
 static void restart(struct rig *r)
@@ -208,7 +208,7 @@ static void one_round(struct rig *r)
     struct err err = { 0 };
     bool at_once = rng_below(&r->rng, 100) < 30; /* recovery is killed, too */
 
-    pause_ms(at_once ? rng_below(&r->rng, 40) : 30 + rng_below(&r->rng, 550));
+    pause_ms(at_once ? rng_below(&r->rng, 40) : 20 + rng_below(&r->rng, 440));
     check_alive(r);
     kill_something(r);
     restart(r);
