@@ -25,12 +25,23 @@ ALWAYS_INLINE size_t field_raw(const struct csv_rows *r, int64_t i, bool quotes,
     return to - from;
 }
 
-void csv_field(struct csv_table *t, const struct csv_rows *r, int64_t i, bool is_last,
-               const char **s, size_t *n)
+/* Whether a quote is among n bytes; 8 readable bytes past the end. */
+ALWAYS_INLINE bool has_quote(const char *s, size_t n)
 {
-    *n = field_raw(r, i, r->has_quotes, is_last, s);
-    if (!r->has_escapes || !memchr(*s, '"', *n))
-        return;
+    const uint64_t ones = 0x0101010101010101ull;
+
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t x = csv_load8(s + i) ^ ones * '"';
+        x = n - i < 8 ? x | ~0ull << (n - i) * 8 : x; /* what follows the field is no quote */
+        if ((x - ones) & ~x & ones * 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* Doubled quotes made single, in the table's scratch. */
+static void field_unescape(struct csv_table *t, const char **s, size_t *n)
+{
     if (t->scratch_cap < *n + 16) {
         t->scratch_cap = *n * 2 + 64;
         t->scratch = mem_resize(t->scratch, t->scratch_cap);
@@ -42,6 +53,20 @@ void csv_field(struct csv_table *t, const struct csv_rows *r, int64_t i, bool is
     }
     *s = t->scratch;
     *n = (size_t)(to - t->scratch);
+}
+
+ALWAYS_INLINE void field_text(struct csv_table *t, const struct csv_rows *r, int64_t i,
+                              bool is_last, const char **s, size_t *n)
+{
+    *n = field_raw(r, i, r->has_quotes, is_last, s);
+    if (r->has_escapes && has_quote(*s, *n))
+        field_unescape(t, s, n);
+}
+
+void csv_field(struct csv_table *t, const struct csv_rows *r, int64_t i, bool is_last,
+               const char **s, size_t *n)
+{
+    field_text(t, r, i, is_last, s, n);
 }
 
 void csv_col_odd(struct csv_col *col, int64_t place, const char *s, size_t n)
@@ -188,7 +213,7 @@ static int64_t take_texts(struct csv_table *t, struct csv_col *col, const struct
 
     for (; k < n; k++) {
         uint32_t code = 0;
-        csv_field(t, r, at + k * t->n_cols, last, &s, &len);
+        field_text(t, r, at + k * t->n_cols, last, &s, &len);
         if (csv_dict_add(dict, s, len, &code, err) < 0)
             break;
         col->codes[t->filled + k] = code;

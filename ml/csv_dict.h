@@ -8,15 +8,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct csv_slot { /* of a word: a level or a spelling of missing */
+    uint32_t hash;
+    uint32_t code;    /* FRAME_CODE_MISSING for a spelling of missing */
+    uint64_t at : 48; /* place of its text + 1; 0 = free slot */
+    uint64_t n : 16;  /* length, or UINT16_MAX when it is that or more */
+};
+
 struct csv_dict {
-    uint64_t *slots;           /* hash's high half << 32 | code + 1; 0 = free */
-    uint32_t n_slots, n_words; /* words = levels and the spellings of missing met so far */
-    char *text;                /* the words one after the other, each with its NUL */
+    struct csv_slot *slots;
+    uint32_t n_slots, n_words;
+    char *text; /* the words one after the other in order of appearance, each with its NUL */
     size_t text_bytes, text_cap;
-    uint64_t *word_at;   /* [n_words + 1] */
-    uint32_t *word_code; /* [n_words] level, or FRAME_CODE_MISSING */
-    int64_t *count;      /* [n_levels] rows of each level */
-    uint32_t cap_words, n_levels;
+    int64_t *count; /* [n_levels] rows of each level */
+    uint32_t cap_levels, n_levels;
+    uint64_t *text_at; /* [n_levels], made at the end */
     uint64_t seed;
 };
 
@@ -27,6 +33,6 @@ void csv_dict_fini(struct csv_dict *d);
 int csv_dict_add(struct csv_dict *d, const char *s, size_t n, uint32_t *code, struct err *err);
 int64_t csv_dict_bytes(const struct csv_dict *d);
 /* Levels in order of first appearance, for frame_out_col. The dictionary takes no more words after it. */
-void csv_dict_levels(struct csv_dict *d, struct frame_levels *out);
+int csv_dict_levels(struct csv_dict *d, struct frame_levels *out, struct err *err);
 
 #endif

@@ -198,7 +198,8 @@ static int col_end(struct csv_table *t, struct csv_col *col, struct err *err)
     if (col->mode != COL_TEXT)
         return frame_out_col(t->out, col->name, FRAME_NUMERIC, &col->stats, col->entries,
                              t->n_chunks, NULL, err);
-    csv_dict_levels(col->dict, &levels);
+    if (csv_dict_levels(col->dict, &levels, err) < 0)
+        return -1;
     int rc = frame_out_col(t->out, col->name, FRAME_CATEGORICAL, &col->stats, col->entries,
                            t->n_chunks, &levels, err);
     csv_dict_fini(col->dict);
