@@ -18,7 +18,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_SLICE_US = 30000, PROGRESS_EVERY_US = 1000000, SOON_US = 400000, SHORT_US = 400000 };
+enum {
+    FIRST_SLICE_US = 30000,
+    PROGRESS_EVERY_US = 1000000,
+    PROGRESS_FIRST_US = 200000,
+    SOON_US = 400000,
+    SHORT_US = 400000
+};
 #define ARTIFACT_BUF_MAX ((size_t)1 << 30)
 
 static enum trial_reason reason_of(const struct err *err)
@@ -339,7 +345,7 @@ void worker_fit(struct worker *w, struct job *j)
         fail(w, j, &err);
         return;
     }
-    j->progress_us = worker_now_us(w);
+    j->progress_us = worker_now_us(w) - PROGRESS_EVERY_US + PROGRESS_FIRST_US;
     if (train(w, j) == 1)
         ask(w, j);
     else if (j->state == JOB_RUNNING && j->stop)

@@ -17,7 +17,7 @@ struct mock_event { /* one a message, repeats not counted */
     double value;
     bool cut;
     enum trial_reason reason;
-    char blob[SHA256_HEX], detail[400];
+    char blob[SHA256_HEX], detail[6000];
 };
 
 struct mock_rules {

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 static struct msg_reply on_event(void *arg, const struct mock_event *ev)
@@ -57,7 +58,7 @@ int stage_setup(void **state)
     char name[60];
 
     count++;
-    log_level_set(LOG_ERROR);
+    log_level_set(getenv("DBG") ? LOG_DEBUG : LOG_ERROR);
     clk_init_system(&g->clk);
     g->loop = loop_new(&g->clk, NULL);
     snprintf(name, sizeof name, "agent-%ld-%d.sock", (long)getpid(), count);
@@ -82,9 +83,17 @@ int stage_setup(void **state)
 void stage_start(struct stage *g)
 {
     char url[220];
-    const char *argv[] = { "assay-runner", "--lease-wait",  "1s",   "--slice-grace",
-                           "300ms",        "--backoff-max", "40ms", "--drain",
-                           "5s",           "--log-level",   "error" };
+    const char *argv[] = { "assay-runner",
+                           "--lease-wait",
+                           "1s",
+                           "--slice-grace",
+                           "300ms",
+                           "--backoff-max",
+                           "40ms",
+                           "--drain",
+                           "5s",
+                           "--log-level",
+                           getenv("DBG") ? "debug" : "error" };
     struct http_conf hc = { .controller = url };
     struct agent_conf ac = { .loop = g->loop, .conf = &g->conf, .name = "test", .seed = 1 };
     bool help = false;
@@ -159,8 +168,13 @@ void stage_run_until(struct stage *g, bool (*is_so)(struct stage *g))
     loop_run(g->loop, NULL);
     loop_timer_free(look);
     loop_timer_free(end);
+    for (int i = 0; !g->in_time && i < mock_n_events(g->mock); i++)
+        print_message("%s trial %" PRId64 " %s %s\n", msg_type_name[mock_event(g->mock, i)->type],
+                      mock_event(g->mock, i)->trial,
+                      trial_reason_name[mock_event(g->mock, i)->reason],
+                      mock_event(g->mock, i)->detail);
     if (!g->in_time)
-        fail_msg("it does not come about; %d messages so far", mock_n_events(g->mock));
+        fail_msg("it does not come about");
 }
 
 void stage_run_for(struct stage *g, int64_t ms)

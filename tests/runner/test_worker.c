@@ -260,7 +260,7 @@ static void draining_saves_and_the_next_runner_goes_on(void **state)
     int top = top_of("boost");
     char frame[SHA256_HEX], saved[SHA256_HEX];
 
-    frame_make(g, 6000, frame);
+    frame_make(g, 12000, frame);
     g->final_action = MSG_KEEP;
     g->rules.lease_ms = 30000;
     grant_fit(g, fit_of(frame), 1, slow, 0, top, NULL);
@@ -282,7 +282,7 @@ static void long_work_leaves_checkpoints(void **state)
     char frame[SHA256_HEX];
 
     g->checkpoint_ms = 100;
-    frame_make(g, 6000, frame);
+    frame_make(g, 12000, frame);
     grant_fit(g, fit_of(frame), 1, slow, 0, top_of("boost"), NULL);
     stage_run_until(g, has_checkpoint);
     assert_true(mock_has_blob(g->mock, mock_find(g->mock, MSG_CHECKPOINT, 1)->blob, NULL, NULL));
@@ -312,7 +312,7 @@ static void the_deadline_cuts_with_the_best_so_far(void **state)
     char frame[SHA256_HEX];
     int64_t before = 0, took = 0;
 
-    frame_make(g, 6000, frame);
+    frame_make(g, 12000, frame);
     g->final_action = MSG_KEEP;
     m = fit_of(frame);
     m.deadline_ms = 700;
@@ -335,7 +335,7 @@ static void limits_of_a_trial_hold_between_slices(void **state)
     struct msg_grant m;
     char frame[SHA256_HEX];
 
-    frame_make(g, 6000, frame);
+    frame_make(g, 12000, frame);
     g->final_action = MSG_KEEP;
     m = fit_of(frame);
     m.trial_memory_bytes = 1000;
@@ -376,7 +376,7 @@ static void a_killed_worker_costs_one_report_and_work_goes_on(void **state)
     struct stage *g = *state;
     char frame[SHA256_HEX];
 
-    frame_make(g, 6000, frame);
+    frame_make(g, 12000, frame);
     g->final_action = MSG_KEEP;
     grant_fit(g, fit_of(frame), 1, slow, 0, top_of("boost"), NULL);
     grant_fit(g, fit_of(frame), 2, "{\"family\":\"baseline\"}", 0, top_of("baseline"), NULL);
@@ -394,7 +394,7 @@ static void a_stopped_trial_makes_room_at_once(void **state)
     struct stage *g = *state;
     char frame[SHA256_HEX];
 
-    frame_make(g, 6000, frame);
+    frame_make(g, 12000, frame);
     g->final_action = MSG_KEEP;
     grant_fit(g, fit_of(frame), 7, slow, 0, top_of("boost"), NULL);
     grant_fit(g, fit_of(frame), 2, "{\"family\":\"baseline\"}", 0, top_of("baseline"), NULL);
