@@ -46,7 +46,8 @@ static double middle(double *v, int64_t n)
     return n % 2 ? v[n / 2] : v[n / 2 - 1] + (v[n / 2] - v[n / 2 - 1]) * 0.5;
 }
 
-static int fit_regression(const struct ml_data *d, const struct fold_rows *r, double *value, struct err *err)
+static int fit_regression(const struct ml_data *d, const struct fold_rows *r, double *value,
+                          struct err *err)
 {
     double spread;
 
@@ -98,8 +99,8 @@ static void baseline_close(struct lane *lane)
     lane->state = NULL;
 }
 
-static int baseline_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps, const struct ml_stop *stop,
-                            struct err *err)
+static int baseline_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
+                            const struct ml_stop *stop, struct err *err)
 {
     (void)d, (void)steps, (void)stop, (void)err;
     for (int i = 0; i < n; i++) {
@@ -117,7 +118,8 @@ static void fill(const struct predictor *p, int64_t n, float *out)
     }
 }
 
-static int baseline_predict_held(struct ml_data *d, const struct lane *lane, float *out, struct err *err)
+static int baseline_predict_held(struct ml_data *d, const struct lane *lane, float *out,
+                                 struct err *err)
 {
     const struct predictor *p = lane->state;
 
@@ -126,7 +128,8 @@ static int baseline_predict_held(struct ml_data *d, const struct lane *lane, flo
     return 0;
 }
 
-static int baseline_predict_held_at(struct ml_data *d, const struct lane *lane, int64_t steps, float *out, struct err *err)
+static int baseline_predict_held_at(struct ml_data *d, const struct lane *lane, int64_t steps,
+                                    float *out, struct err *err)
 {
     (void)steps;
     return baseline_predict_held(d, lane, out, err);
@@ -137,7 +140,8 @@ static int baseline_save(const struct lane *lane, int64_t steps, struct buf *out
     const struct predictor *p = lane->state;
 
     (void)steps;
-    if (buf_put_u32(out, BASELINE_FORMAT, err) < 0 || buf_put_u32(out, (uint32_t)p->outputs, err) < 0)
+    if (buf_put_u32(out, BASELINE_FORMAT, err) < 0 ||
+        buf_put_u32(out, (uint32_t)p->outputs, err) < 0)
         return -1;
     for (int k = 0; k < p->outputs; k++) {
         if (buf_put_f64(out, p->value[k], err) < 0)
@@ -153,11 +157,13 @@ static int state_load(struct predictor *p, struct view *in, struct err *err)
     if (view_u32(in, &format, err) < 0)
         return -1;
     if (format != BASELINE_FORMAT)
-        return err_set(err, ERR_VERSION, "baseline: format %u, this program reads %d", format, BASELINE_FORMAT);
+        return err_set(err, ERR_VERSION, "baseline: format %u, this program reads %d", format,
+                       BASELINE_FORMAT);
     if (view_u32(in, &outputs, err) < 0)
         return -1;
     if (outputs != (uint32_t)p->outputs)
-        return err_set(err, ERR_ARG, "baseline: a model of %u outputs, expected %d", outputs, p->outputs);
+        return err_set(err, ERR_ARG, "baseline: a model of %u outputs, expected %d", outputs,
+                       p->outputs);
     for (int k = 0; k < p->outputs; k++) {
         if (view_f64(in, &p->value[k], err) < 0)
             return -1;
@@ -183,8 +189,8 @@ static int64_t baseline_bytes(const struct lane *lane)
     return (int64_t)sizeof *p + p->outputs * (int64_t)sizeof *p->value;
 }
 
-static struct predictor *predictor_load(const struct prep *prep, int n_outputs, enum ml_task task, struct view *in,
-                                        struct err *err)
+static struct predictor *predictor_load(const struct prep *prep, int n_outputs, enum ml_task task,
+                                        struct view *in, struct err *err)
 {
     struct predictor *p = state_new(n_outputs);
 
@@ -195,8 +201,8 @@ static struct predictor *predictor_load(const struct prep *prep, int n_outputs, 
     return NULL;
 }
 
-static int predict(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n, float *out,
-                   struct err *err)
+static int predict(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n,
+                   float *out, struct err *err)
 {
     (void)v, (void)from, (void)err;
     fill(p, n, out);

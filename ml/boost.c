@@ -101,7 +101,7 @@ static int boost_open(struct ml_data *d, struct lane *lane, struct err *err)
 
     params_read(lane->params, lane->level, &l->p);
     l->task = d->spec.task;
-    l->seed = rng_mix(rng_mix(lane->seed, 0x626f6f7374ull), (uint64_t)(lane->fold + 1));
+    l->seed = rng_mix(rng_mix(lane->seed, 0x626f6f7374ull), (uint64_t)lane->fold + 1);
     l->rows = d->rows;
     l->outputs = l->forest.outputs = d->n_outputs;
     l->fine = ml_data_bins(d, FINEST_BINS, err);
@@ -115,9 +115,11 @@ static int boost_open(struct ml_data *d, struct lane *lane, struct err *err)
     }
     if (!l->f || !l->y || !l->w) {
         lane_free(l);
-        return err_set(err, ERR_NOMEM, "boost: no memory for the scores of %" PRId64 " rows", d->rows);
+        return err_set(err, ERR_NOMEM, "boost: no memory for the scores of %" PRId64 " rows",
+                       d->rows);
     }
-    memset(l->w, 0, rows * sizeof *l->w); /* rows that are not for training have weight 0 and no target */
+    memset(l->w, 0,
+           rows * sizeof *l->w); /* rows that are not for training have weight 0 and no target */
     memset(l->y, 0, rows * sizeof *l->y);
     for (int64_t i = 0; i < l->r.n_train; i++)
         l->w[l->r.train[i]] = 1.0f;
@@ -143,8 +145,8 @@ static int64_t boost_held_bytes(const struct lane *lane)
 {
     const struct boost_lane *l = lane->state;
 
-    return (int64_t)sizeof *l + l->rows * (4 * l->outputs + 12) + l->r.n_held * 4 + l->forest.bytes +
-           (l->work ? l->work->bytes : 0);
+    return (int64_t)sizeof *l + l->rows * (4 * l->outputs + 12) + l->r.n_held * 4 +
+           l->forest.bytes + (l->work ? l->work->bytes : 0);
 }
 
 /* ---- training ---- */
@@ -162,13 +164,15 @@ static struct boost_work *work_of(struct ml_data *d, struct lane *lanes, int n, 
     }
     if (!first)
         return NULL;
-    const struct prep_bins *b = first->p.max_bins == FINEST_BINS ? first->fine : ml_data_bins(d, first->p.max_bins, err);
+    const struct prep_bins *b =
+        first->p.max_bins == FINEST_BINS ? first->fine : ml_data_bins(d, first->p.max_bins, err);
     if (b)
         first->work = boost_work_new(first, b, err);
     return first->work;
 }
 
-static int lane_advance(struct boost_work *wk, struct lane *lane, int64_t target, const struct ml_stop *stop)
+static int lane_advance(struct boost_work *wk, struct lane *lane, int64_t target,
+                        const struct ml_stop *stop)
 {
     struct boost_lane *l = lane->state;
 
@@ -189,8 +193,8 @@ static int lane_advance(struct boost_work *wk, struct lane *lane, int64_t target
     return 1;
 }
 
-static int boost_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps, const struct ml_stop *stop,
-                         struct err *err)
+static int boost_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
+                         const struct ml_stop *stop, struct err *err)
 {
     struct boost_work *wk = work_of(d, lanes, n, err);
 
@@ -216,8 +220,8 @@ static int boost_advance(struct ml_data *d, struct lane *lanes, int n, int64_t s
 
 /* Link scale, class-major with `stride`, to what the engine wants: row-major probabilities or target units. In place use
  * of f is fine. */
-static void scores_to_predictions(enum ml_task task, int outputs, double mean, double scale, float *f, int64_t stride,
-                                  int64_t n, float *out)
+static void scores_to_predictions(enum ml_task task, int outputs, double mean, double scale,
+                                  float *f, int64_t stride, int64_t n, float *out)
 {
     if (task == ML_REGRESSION) {
         for (int64_t i = 0; i < n; i++)
@@ -233,7 +237,8 @@ static void scores_to_predictions(enum ml_task task, int outputs, double mean, d
     }
 }
 
-static int boost_predict_held(struct ml_data *d, const struct lane *lane, float *out, struct err *err)
+static int boost_predict_held(struct ml_data *d, const struct lane *lane, float *out,
+                              struct err *err)
 {
     const struct boost_lane *l = lane->state;
     float *f = mem_try_alloc((size_t)(CHUNK * l->outputs) * sizeof *f);
@@ -247,13 +252,15 @@ static int boost_predict_held(struct ml_data *d, const struct lane *lane, float 
             for (int64_t i = 0; i < n; i++)
                 f[k * CHUNK + i] = l->f[k * l->rows + l->r.held[from + i]];
         }
-        scores_to_predictions(l->task, l->outputs, l->y_mean, l->y_scale, f, CHUNK, n, out + from * l->outputs);
+        scores_to_predictions(l->task, l->outputs, l->y_mean, l->y_scale, f, CHUNK, n,
+                              out + from * l->outputs);
     }
     mem_try_free(f);
     return 0;
 }
 
-static int boost_predict_held_at(struct ml_data *d, const struct lane *lane, int64_t steps, float *out, struct err *err)
+static int boost_predict_held_at(struct ml_data *d, const struct lane *lane, int64_t steps,
+                                 float *out, struct err *err)
 {
     const struct boost_lane *l = lane->state;
     float *f = mem_try_alloc((size_t)l->rows * sizeof *f * (size_t)l->outputs);
@@ -267,14 +274,16 @@ static int boost_predict_held_at(struct ml_data *d, const struct lane *lane, int
             f[k * l->rows + l->r.held[i]] = (float)l->base[k];
     }
     for (int t = 0; t < steps * l->outputs; t++)
-        tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, l->r.held, l->r.n_held, f + (t % l->outputs) * l->rows);
-    for (int k = 0; k < l->outputs; k++) { /* held is ascending: packing to the front never overwrites what is to come */
+        tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, l->r.held, l->r.n_held,
+                 f + (t % l->outputs) * l->rows);
+    for (int k = 0; k < l->outputs;
+         k++) { /* held is ascending: packing to the front never overwrites what is to come */
         for (int64_t i = 0; i < l->r.n_held; i++)
             f[k * l->rows + i] = f[k * l->rows + l->r.held[i]];
     }
     for (int64_t from = 0; from < l->r.n_held; from += CHUNK)
-        scores_to_predictions(l->task, l->outputs, l->y_mean, l->y_scale, f + from, l->rows, MIN(CHUNK, l->r.n_held - from),
-                              out + from * l->outputs);
+        scores_to_predictions(l->task, l->outputs, l->y_mean, l->y_scale, f + from, l->rows,
+                              MIN(CHUNK, l->r.n_held - from), out + from * l->outputs);
     mem_try_free(f);
     return 0;
 }
@@ -286,9 +295,10 @@ static int boost_save(const struct lane *lane, int64_t steps, struct buf *out, s
     const struct boost_lane *l = lane->state;
 
     CHECK(steps <= lane->steps_done);
-    if (buf_put_u32(out, BOOST_FORMAT, err) < 0 || buf_put_u32(out, (uint32_t)l->outputs, err) < 0 ||
-        buf_put_u32(out, (uint32_t)l->fine->cols, err) < 0 || buf_put_f64(out, l->y_mean, err) < 0 ||
-        buf_put_f64(out, l->y_scale, err) < 0)
+    if (buf_put_u32(out, BOOST_FORMAT, err) < 0 ||
+        buf_put_u32(out, (uint32_t)l->outputs, err) < 0 ||
+        buf_put_u32(out, (uint32_t)l->fine->cols, err) < 0 ||
+        buf_put_f64(out, l->y_mean, err) < 0 || buf_put_f64(out, l->y_scale, err) < 0)
         return -1;
     for (int k = 0; k < l->outputs; k++) {
         if (buf_put_f64(out, l->base[k], err) < 0)
@@ -298,19 +308,23 @@ static int boost_save(const struct lane *lane, int64_t steps, struct buf *out, s
 }
 
 /* What both readers share; base gets `outputs` doubles. */
-static int head_load(struct view *in, int outputs, int cols, double *mean, double *scale, double *base, struct err *err)
+static int head_load(struct view *in, int outputs, int cols, double *mean, double *scale,
+                     double *base, struct err *err)
 {
     uint32_t format = 0, k = 0, c = 0;
 
     if (view_u32(in, &format, err) < 0)
         return -1;
     if (format != BOOST_FORMAT)
-        return err_set(err, ERR_VERSION, "boost: format %u, this program reads %d", format, BOOST_FORMAT);
+        return err_set(err, ERR_VERSION, "boost: format %u, this program reads %d", format,
+                       BOOST_FORMAT);
     if (view_u32(in, &k, err) < 0 || view_u32(in, &c, err) < 0 || view_f64(in, mean, err) < 0 ||
         view_f64(in, scale, err) < 0)
         return -1;
     if (k != (uint32_t)outputs || c != (uint32_t)cols)
-        return err_set(err, ERR_ARG, "boost: a model of %u outputs and %u columns, expected %d and %d", k, c, outputs, cols);
+        return err_set(err, ERR_ARG,
+                       "boost: a model of %u outputs and %u columns, expected %d and %d", k, c,
+                       outputs, cols);
     for (int i = 0; i < outputs; i++) {
         if (view_f64(in, &base[i], err) < 0)
             return -1;
@@ -336,7 +350,8 @@ static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, str
         return -1;
     scores_reset(l);
     for (int t = 0; t < l->forest.n_trees; t++)
-        tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, NULL, l->rows, l->f + (t % l->outputs) * l->rows);
+        tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, NULL, l->rows,
+                 l->f + (t % l->outputs) * l->rows);
     lane->steps_done = l->forest.n_trees / l->outputs;
     lane->is_done = false;
     return 0;
@@ -360,8 +375,8 @@ static void predictor_free(struct predictor *p)
     mem_free(p);
 }
 
-static struct predictor *predictor_load(const struct prep *prep, int n_outputs, enum ml_task task, struct view *in,
-                                        struct err *err)
+static struct predictor *predictor_load(const struct prep *prep, int n_outputs, enum ml_task task,
+                                        struct view *in, struct err *err)
 {
     struct predictor *p = mem_zalloc(sizeof *p);
     int cols = prep_inputs(prep);
@@ -377,8 +392,8 @@ static struct predictor *predictor_load(const struct prep *prep, int n_outputs, 
     return p;
 }
 
-static int predict(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n, float *out,
-                   struct err *err)
+static int predict(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n,
+                   float *out, struct err *err)
 {
     float *f = mem_try_alloc((size_t)(CHUNK * p->outputs) * sizeof *f);
     int rc = f ? 0 : err_set(err, ERR_NOMEM, "boost: no memory for predictions");
@@ -396,7 +411,8 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
         }
         for (int t = 0; t < p->forest.n_trees; t++)
             tree_add(&p->forest.trees[t], b.bins, b.stride, NULL, m, f + (t % p->outputs) * CHUNK);
-        scores_to_predictions(p->task, p->outputs, p->mean, p->scale, f, CHUNK, m, out + at * p->outputs);
+        scores_to_predictions(p->task, p->outputs, p->mean, p->scale, f, CHUNK, m,
+                              out + at * p->outputs);
         prep_bins_fini(&b);
     }
     mem_try_free(f);

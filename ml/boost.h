@@ -36,21 +36,21 @@ struct boost_lane {
     enum ml_task task;
     uint64_t seed;
     const struct prep_bins *fine; /* what trees are walked on; work->bins may be coarser */
-    int64_t rows;          /* of the frame; arrays below are by frame row */
+    int64_t rows;                 /* of the frame; arrays below are by frame row */
     int outputs;
-    float *f;              /* [outputs][rows] scores, link scale */
-    float *y, *w;          /* target (regression: standardised by the training rows), 1 = training row */
+    float *f;     /* [outputs][rows] scores, link scale */
+    float *y, *w; /* target (regression: standardised by the training rows), 1 = training row */
     struct fold_rows r;
-    double *base;          /* [outputs]: score before the first tree */
+    double *base; /* [outputs]: score before the first tree */
     double y_mean, y_scale;
     struct boost_forest forest;
     struct boost_work *work; /* owned by at most one lane of a trial */
 };
 
 struct grow_node {
-    int32_t from, n;       /* in work->rows */
-    int depth, slot;       /* slot of the histogram pool, -1 = none */
-    int kid[2];            /* -1 = leaf */
+    int32_t from, n; /* in work->rows */
+    int depth, slot; /* slot of the histogram pool, -1 = none */
+    int kid[2];      /* -1 = leaf */
     int64_t total;
     struct scan_best best;
     double gain;
@@ -58,19 +58,20 @@ struct grow_node {
 
 struct boost_work {
     const struct prep_bins *bins;
-    float *p, *g, *h;      /* p: [outputs][rows] */
+    float *p, *g, *h; /* p: [outputs][rows] */
     uint32_t *q;
     double g_scale, h_scale;
     int32_t *rows, *spare; /* of the tree being grown, in order of the leaves */
     int32_t *picked, *out; /* training rows of this round, and those left out; picked NULL = all */
-    int64_t n_rows, n_picked, n_left_out, n_out; /* n_left_out: by row_sample; n_out: by thinning too */
-    bool is_thinned;       /* multiclass: rows of small gradient stand for each other (grad_thin) */
-    int32_t *cols;         /* columns of this tree */
-    int *n_bins;           /* of them */
-    uint8_t *is_used;      /* scanned at all; false = only there to keep the columns dense */
+    int64_t n_rows, n_picked, n_left_out,
+        n_out;        /* n_left_out: by row_sample; n_out: by thinning too */
+    bool is_thinned;  /* multiclass: rows of small gradient stand for each other (grad_thin) */
+    int32_t *cols;    /* columns of this tree */
+    int *n_bins;      /* of them */
+    uint8_t *is_used; /* scanned at all; false = only there to keep the columns dense */
     int n_cols;
     bool is_dense;
-    int64_t *pool, *tile;  /* histograms; tile: of 64 columns, for nodes without a slot */
+    int64_t *pool, *tile; /* histograms; tile: of 64 columns, for nodes without a slot */
     int64_t pool_words;
     int n_slots, slots_cap;
     int *free_slots, n_free;
@@ -79,19 +80,22 @@ struct boost_work {
     /* The round in progress: NULL = none. */
     struct boost_lane *busy;
     int busy_output;
-    bool busy_tree;        /* a tree is half grown */
+    bool busy_tree; /* a tree is half grown */
     int64_t bytes;
 };
 
 /* boost_grow.c: the tree of (round, output) from work->q; grow_run: 1 = grown, 0 = stopped. */
 void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed);
-int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed, const struct ml_stop *stop);
+int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
+                   const struct ml_stop *stop);
 int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f, struct tree *out);
 
 /* boost_round.c */
-struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b, struct err *err);
+struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b,
+                                  struct err *err);
 void boost_work_free(struct boost_work *wk);
-int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round, const struct ml_stop *stop); /* 1 done, 0 stopped, -1 no memory */
+int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
+                const struct ml_stop *stop); /* 1 done, 0 stopped, -1 no memory */
 
 /* boost_tree.c */
 int tree_init(struct tree *t, int n_nodes, int n_sets); /* zeroed, set_of all -1; -1 no memory */
@@ -100,7 +104,8 @@ int64_t tree_bytes(const struct tree *t);
 int forest_add(struct boost_forest *fo, struct tree *t); /* takes it; -1 no memory */
 void forest_cut(struct boost_forest *fo, int n_trees);
 void forest_fini(struct boost_forest *fo);
-int forest_save(const struct boost_forest *fo, int n_trees, int cols, struct buf *out, struct err *err);
+int forest_save(const struct boost_forest *fo, int n_trees, int cols, struct buf *out,
+                struct err *err);
 int forest_load(struct boost_forest *fo, int outputs, int cols, struct view *in, struct err *err);
 
 #endif

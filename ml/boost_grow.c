@@ -102,7 +102,8 @@ static int64_t *slot_hist(const struct boost_work *wk, int slot)
     return wk->pool + (int64_t)slot * wk->n_cols * HIST_PITCH;
 }
 
-static void node_hist(const struct boost_work *wk, const struct grow_node *nd, int from, int n, int64_t *hist)
+static void node_hist(const struct boost_work *wk, const struct grow_node *nd, int from, int n,
+                      int64_t *hist)
 {
     struct hist_rows r = { wk->bins->bins, wk->bins->stride, wk->rows + nd->from, nd->n, wk->q };
 
@@ -113,12 +114,12 @@ static void node_hist(const struct boost_work *wk, const struct grow_node *nd, i
 struct scan_rule {
     struct scan_node node;
     bool is_random;
-    uint64_t seed;  /* of (tree, node) */
+    uint64_t seed;          /* of (tree, node) */
     const uint8_t *is_open; /* [n_cols] or NULL: columns drawn for this depth */
 };
 
-static void scan_columns(const struct boost_work *wk, const struct scan_rule *rule, int from, int n, const int64_t *hist,
-                         struct scan_best *best)
+static void scan_columns(const struct boost_work *wk, const struct scan_rule *rule, int from, int n,
+                         const int64_t *hist, struct scan_best *best)
 {
     for (int j = from; j < from + n; j++, hist += HIST_PITCH) {
         int col = wk->cols[j], better;
@@ -138,8 +139,8 @@ static void scan_columns(const struct boost_work *wk, const struct scan_rule *ru
     }
 }
 
-static void rule_init(const struct boost_work *wk, const struct boost_lane *l, const struct grow_node *nd,
-                      struct scan_rule *rule)
+static void rule_init(const struct boost_work *wk, const struct boost_lane *l,
+                      const struct grow_node *nd, struct scan_rule *rule)
 {
     double h = hist_h(nd->total), least = 1e-3 * wk->h_scale;
     struct scan_node *s = &rule->node;
@@ -159,7 +160,8 @@ static void rule_init(const struct boost_work *wk, const struct boost_lane *l, c
 }
 
 /* The best split of a node whose histogram is in its slot, or gets built (is_built = false) there or tile by tile. */
-static void node_scan(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed, int at, bool is_built)
+static void node_scan(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed, int at,
+                      bool is_built)
 {
     struct grow_node *nd = &wk->nodes[at];
     struct scan_rule rule;
@@ -169,7 +171,8 @@ static void node_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
     rule.seed = l->p.is_random ? rng_mix(tree_seed, (uint64_t)at + 16) : 0;
     if (l->p.col_level < 1.0) { /* drawn per depth, over the columns of the tree */
         open = wk->is_used + wk->bins->cols;
-        draw_columns(tree_seed, 256 + (uint64_t)nd->depth, wk->n_cols, share_of(l->p.col_level, wk->n_cols), open);
+        draw_columns(tree_seed, 256 + (uint64_t)nd->depth, wk->n_cols,
+                     share_of(l->p.col_level, wk->n_cols), open);
         rule.is_open = open;
     }
     nd->best.score = -1.0;
@@ -206,9 +209,13 @@ static void slot_give(struct boost_work *wk, struct grow_node *nd)
 
 static int node_add(struct boost_work *wk, int32_t from, int32_t n, int depth, int64_t total)
 {
-    wk->nodes[wk->n_nodes] = (struct grow_node){
-        .from = from, .n = n, .depth = depth, .slot = -1, .kid = { -1, -1 }, .total = total, .gain = -1.0
-    };
+    wk->nodes[wk->n_nodes] = (struct grow_node){ .from = from,
+                                                 .n = n,
+                                                 .depth = depth,
+                                                 .slot = -1,
+                                                 .kid = { -1, -1 },
+                                                 .total = total,
+                                                 .gain = -1.0 };
     return wk->n_nodes++;
 }
 
@@ -226,7 +233,8 @@ static void node_open(struct boost_work *wk, const struct boost_lane *l, int at)
 }
 
 /* Both children of a node just split; `last` = no more leaves may come, so that nobody needs their histograms. */
-static void kids_scan(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed, struct grow_node *nd, bool is_last)
+static void kids_scan(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
+                      struct grow_node *nd, bool is_last)
 {
     int small = wk->nodes[nd->kid[0]].n <= wk->nodes[nd->kid[1]].n ? 0 : 1;
     int ks = nd->kid[small], kb = nd->kid[!small];
@@ -287,14 +295,16 @@ static int32_t partition(struct boost_work *wk, const struct grow_node *nd)
     return left;
 }
 
-static void node_split(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed, int at, int max_leaves)
+static void node_split(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
+                       int at, int max_leaves)
 {
     struct grow_node *nd = &wk->nodes[at]; /* the array never moves */
     int32_t left = partition(wk, nd);
 
     CHECK(left > 0 && left < nd->n);
     nd->kid[0] = node_add(wk, nd->from, left, nd->depth + 1, nd->best.left);
-    nd->kid[1] = node_add(wk, nd->from + left, nd->n - left, nd->depth + 1, nd->total - nd->best.left);
+    nd->kid[1] =
+        node_add(wk, nd->from + left, nd->n - left, nd->depth + 1, nd->total - nd->best.left);
     wk->n_leaves++;
     kids_scan(wk, l, tree_seed, nd, wk->n_leaves >= max_leaves);
 }
@@ -320,7 +330,8 @@ static void ensure_nodes(struct boost_work *wk, int leaves)
     wk->nodes = mem_array((size_t)need, sizeof *wk->nodes);
     wk->heap = mem_array((size_t)need, sizeof *wk->heap);
     wk->links = mem_array((size_t)need, sizeof *wk->links);
-    wk->bytes += (int64_t)(need - wk->nodes_cap) * (int64_t)(sizeof *wk->nodes + 2 * sizeof *wk->heap);
+    wk->bytes +=
+        (int64_t)(need - wk->nodes_cap) * (int64_t)(sizeof *wk->nodes + 2 * sizeof *wk->heap);
     wk->nodes_cap = need;
 }
 
@@ -331,21 +342,24 @@ void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_
     ensure_nodes(wk, leaves);
     choose_columns(wk, l, tree_seed);
     int64_t per_slot = (int64_t)MAX(wk->n_cols, 1) * HIST_PITCH;
-    wk->n_slots = (int)MIN((int64_t)leaves + 1, MIN(wk->pool_words / per_slot, (int64_t)wk->slots_cap));
+    wk->n_slots =
+        (int)MIN((int64_t)leaves + 1, MIN(wk->pool_words / per_slot, (int64_t)wk->slots_cap));
     wk->n_free = 0;
     for (int i = wk->n_slots - 1; i >= 0; i--)
         wk->free_slots[wk->n_free++] = i;
     wk->n_nodes = wk->n_heap = 0;
     wk->n_leaves = 1;
     node_add(wk, 0, (int32_t)wk->n_rows, 0, hist_total(wk->q, wk->rows, wk->n_rows));
-    if (leaves > 1 && wk->n_cols > 0 && node_may_split(l, &wk->nodes[0]) && hist_h(wk->nodes[0].total) > 0) {
+    if (leaves > 1 && wk->n_cols > 0 && node_may_split(l, &wk->nodes[0]) &&
+        hist_h(wk->nodes[0].total) > 0) {
         wk->nodes[0].slot = slot_take(wk);
         node_scan(wk, l, tree_seed, 0, false);
         node_open(wk, l, 0);
     }
 }
 
-int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed, const struct ml_stop *stop)
+int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
+                   const struct ml_stop *stop)
 {
     int leaves = max_leaves_of(l);
 
@@ -358,7 +372,8 @@ int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t t
 }
 
 /* Four interleaved sums of the leaf's unrounded gradients: a fixed order. */
-static float leaf_value(const struct boost_work *wk, const struct boost_lane *l, const struct grow_node *nd)
+static float leaf_value(const struct boost_work *wk, const struct boost_lane *l,
+                        const struct grow_node *nd)
 {
     double g[4] = { 0 }, h[4] = { 0 };
     const int32_t *rows = wk->rows + nd->from;
@@ -374,7 +389,8 @@ static float leaf_value(const struct boost_work *wk, const struct boost_lane *l,
     return (float)(-gs / (hs + l->p.l2) * l->p.learning_rate);
 }
 
-static void emit_split(const struct boost_work *wk, const struct scan_best *b, struct tree *t, struct tree_node *nd)
+static void emit_split(const struct boost_work *wk, const struct scan_best *b, struct tree *t,
+                       struct tree_node *nd)
 {
     const uint8_t *last = wk->bins->last ? wk->bins->last + (int64_t)b->col * 256 : NULL;
 

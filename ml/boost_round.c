@@ -20,7 +20,8 @@ void boost_work_free(struct boost_work *wk)
 {
     if (!wk)
         return;
-    void *big[] = { wk->p, wk->g, wk->h, wk->q, wk->rows, wk->spare, wk->out, wk->picked, wk->pool, wk->tile };
+    void *big[] = { wk->p,     wk->g,   wk->h,      wk->q,    wk->rows,
+                    wk->spare, wk->out, wk->picked, wk->pool, wk->tile };
     for (size_t i = 0; i < ARRAY_LEN(big); i++)
         mem_try_free(big[i]);
     mem_free(wk->cols);
@@ -45,7 +46,8 @@ static void *work_take(struct boost_work *wk, int64_t n, size_t size, bool *ok)
 /* Enough histograms for the largest trees of the lane, within POOL_BYTES; fewer than three slots would be of no use. */
 static void pool_take(struct boost_work *wk, const struct boost_lane *l, bool *ok)
 {
-    int64_t per_slot = (int64_t)wk->bins->cols * HIST_PITCH, slots = POOL_BYTES / 8 / MAX(per_slot, 1);
+    int64_t per_slot = (int64_t)wk->bins->cols * HIST_PITCH,
+            slots = POOL_BYTES / 8 / MAX(per_slot, 1);
     int64_t want = l->p.is_depth_wise ? 1ll << MIN(l->p.depth, 12) : l->p.leaves;
 
     slots = MIN(slots, MIN(want + 1, (int64_t)MAX_SLOTS));
@@ -56,7 +58,8 @@ static void pool_take(struct boost_work *wk, const struct boost_lane *l, bool *o
     wk->tile = work_take(wk, TILE_WORDS, sizeof *wk->tile, ok);
 }
 
-struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b, struct err *err)
+struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b,
+                                  struct err *err)
 {
     struct boost_work *wk = mem_zalloc(sizeof *wk);
     bool ok = true;
@@ -116,7 +119,8 @@ static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64
 }
 
 /* Once per round: its rows, and the probabilities of all rows. */
-static void round_start(struct boost_work *wk, const struct boost_lane *l, int64_t round, enum ml_task task)
+static void round_start(struct boost_work *wk, const struct boost_lane *l, int64_t round,
+                        enum ml_task task)
 {
     wk->n_left_out = 0;
     wk->n_picked = l->r.n_train;
@@ -142,8 +146,8 @@ static float scale_for(double largest, double sum, int64_t n)
     return (float)scale;
 }
 
-static void tree_gradients(struct boost_work *wk, const struct boost_lane *l, enum ml_task task, int output,
-                           uint64_t tree_seed)
+static void tree_gradients(struct boost_work *wk, const struct boost_lane *l, enum ml_task task,
+                           int output, uint64_t tree_seed)
 {
     struct grad_out o = { .g = wk->g, .h = wk->h, .q = wk->q, .key = (uint32_t)tree_seed };
 
@@ -158,7 +162,8 @@ static void tree_gradients(struct boost_work *wk, const struct boost_lane *l, en
     } else {
         float factor = task == ML_BINARY ? 1.0f : (float)l->outputs / (float)(l->outputs - 1);
         o.g_scale = o.h_scale = scale_for(1.0, (double)l->r.n_train, l->r.n_train);
-        grad_class(wk->p + output * l->rows, l->y, l->w, l->rows, task == ML_BINARY ? 1.0f : (float)output, factor, &o);
+        grad_class(wk->p + output * l->rows, l->y, l->w, l->rows,
+                   task == ML_BINARY ? 1.0f : (float)output, factor, &o);
         if (wk->is_thinned)
             grad_thin(l->rows, THIN, &o);
     }
@@ -190,7 +195,8 @@ static void tree_rows(struct boost_work *wk, const struct boost_lane *l)
     wk->n_out = out;
 }
 
-int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round, const struct ml_stop *stop)
+int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
+                const struct ml_stop *stop)
 {
     if (wk->busy != l) {
         wk->busy = l;

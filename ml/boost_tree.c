@@ -8,7 +8,14 @@
 
 #include <string.h>
 
-enum { TAG_LEAF = 0, TAG_NUMERIC = 1, TAG_SET = 2, TAG_ADD = 4, MAX_TREES = 4000000, MAX_NODES = 1 << 16 };
+enum {
+    TAG_LEAF = 0,
+    TAG_NUMERIC = 1,
+    TAG_SET = 2,
+    TAG_ADD = 4,
+    MAX_TREES = 4000000,
+    MAX_NODES = 1 << 16
+};
 
 int tree_init(struct tree *t, int n_nodes, int n_sets)
 {
@@ -40,7 +47,9 @@ void tree_fini(struct tree *t)
 int64_t tree_bytes(const struct tree *t)
 {
     return (int64_t)sizeof *t + t->n_nodes * (int64_t)(sizeof *t->nodes + sizeof *t->values) +
-           (t->n_sets ? t->n_sets * (int64_t)sizeof *t->sets + t->n_nodes * (int64_t)sizeof *t->set_of : 0);
+           (t->n_sets
+                ? t->n_sets * (int64_t)sizeof *t->sets + t->n_nodes * (int64_t)sizeof *t->set_of
+                : 0);
 }
 
 int forest_add(struct boost_forest *fo, struct tree *t)
@@ -98,7 +107,8 @@ static int node_save(const struct tree *t, int at, int cols, struct buf *out, st
 
     if (is_leaf(t, at))
         return buf_put_u8(out, TAG_LEAF, err) < 0 ? -1 : buf_put_f32(out, t->values[at], err);
-    if (buf_put_u8(out, set >= 0 ? TAG_SET : (uint8_t)(TAG_NUMERIC | (nd->add ? TAG_ADD : 0)), err) < 0 ||
+    if (buf_put_u8(out, set >= 0 ? TAG_SET : (uint8_t)(TAG_NUMERIC | (nd->add ? TAG_ADD : 0)),
+                   err) < 0 ||
         put_col(out, nd->col, cols, err) < 0)
         return -1;
     if (set < 0)
@@ -114,7 +124,8 @@ static int tree_save(const struct tree *t, int cols, int *stack, struct buf *out
 {
     int top = 0;
 
-    if (buf_put_u32(out, (uint32_t)t->n_nodes, err) < 0 || buf_put_u32(out, (uint32_t)t->n_sets, err) < 0)
+    if (buf_put_u32(out, (uint32_t)t->n_nodes, err) < 0 ||
+        buf_put_u32(out, (uint32_t)t->n_sets, err) < 0)
         return -1;
     stack[top++] = 0;
     while (top > 0) {
@@ -129,7 +140,8 @@ static int tree_save(const struct tree *t, int cols, int *stack, struct buf *out
     return 0;
 }
 
-int forest_save(const struct boost_forest *fo, int n_trees, int cols, struct buf *out, struct err *err)
+int forest_save(const struct boost_forest *fo, int n_trees, int cols, struct buf *out,
+                struct err *err)
 {
     int *stack = mem_array(MAX_NODES, sizeof *stack), rc = 0;
 

@@ -44,10 +44,11 @@ int family_params_check(const struct family *f, const double *params, struct err
         if (!isfinite(params[i]))
             return err_at(err, p->name, "%s: %s must be a finite number", f->name, p->name);
         if (params[i] < p->hard_lo || params[i] > p->hard_hi)
-            return err_at(err, p->name, "%s: %s must be from %g to %g, not %g", f->name, p->name, p->hard_lo, p->hard_hi,
-                          params[i]);
+            return err_at(err, p->name, "%s: %s must be from %g to %g, not %g", f->name, p->name,
+                          p->hard_lo, p->hard_hi, params[i]);
         if (p->kind != FP_FLOAT && params[i] != floor(params[i]))
-            return err_at(err, p->name, "%s: %s must be a whole number, not %g", f->name, p->name, params[i]);
+            return err_at(err, p->name, "%s: %s must be a whole number, not %g", f->name, p->name,
+                          params[i]);
     }
     return 0;
 }

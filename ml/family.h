@@ -15,7 +15,7 @@ enum family_task { FT_BINARY = 1, FT_MULTICLASS = 2, FT_REGRESSION = 4, FT_ANY =
 enum { FAMILY_MAX_PARAMS = 32 };
 
 struct family_param {
-    const char *name;        /* "learning_rate" */
+    const char *name; /* "learning_rate" */
     enum family_kind kind;
     enum family_axis axis;
     bool is_log;
@@ -25,36 +25,38 @@ struct family_param {
     const char *help;
 };
 
-struct family_shape {        /* what the cost of a fit depends on */
-    int64_t rows;            /* training rows of the whole table, test rows excluded */
-    int columns;             /* prepared: numeric + categorical inputs */
-    int encoded;             /* width after one-hot */
-    int outputs;             /* 1 for binary and regression, else classes */
-    int folds;               /* fitted: k, or 1 for holdout */
+struct family_shape { /* what the cost of a fit depends on */
+    int64_t rows;     /* training rows of the whole table, test rows excluded */
+    int columns;      /* prepared: numeric + categorical inputs */
+    int encoded;      /* width after one-hot */
+    int outputs;      /* 1 for binary and regression, else classes */
+    int folds;        /* fitted: k, or 1 for holdout */
 };
 
 /* How the engine trains a level of the ladder (fit.h). Steps are the family's free axis: rounds, points of a path. */
 struct family_plan {
-    int folds;               /* 1 = fold 0 only, 0 = all */
-    double key;              /* levels of equal key continue each other's lanes; another key starts anew */
-    int64_t check_every;     /* steps between two points of the curve; the last step is always one */
-    int64_t patience;        /* steps without a better point before it stops */
-    int64_t cap;             /* steps at most */
-    bool scales_with_rows;   /* more rows want more steps (refit on all rows) */
+    int folds;  /* 1 = fold 0 only, 0 = all */
+    double key; /* levels of equal key continue each other's lanes; another key starts anew */
+    int64_t check_every;   /* steps between two points of the curve; the last step is always one */
+    int64_t patience;      /* steps without a better point before it stops */
+    int64_t cap;           /* steps at most */
+    bool scales_with_rows; /* more rows want more steps (refit on all rows) */
 };
 
 struct family {
-    const char *name;        /* "boost" */
+    const char *name; /* "boost" */
     const char *help;
-    int tasks;               /* FT_ mask */
+    int tasks; /* FT_ mask */
     const struct family_param *params;
     int n_params;
-    int levels;              /* R of the ladder, >= 1 */
+    int levels;                    /* R of the ladder, >= 1 */
     const char *const *level_help; /* what each level means */
     /* Integer cost units of running from level `from` to `to` (pure; one unit is about a microsecond of one 2026 core).
      * Drives virtual time, so it must never depend on a clock. */
     int64_t (*cost)(const struct family_shape *s, const double *params, int from, int to);
-    int64_t (*host_bytes)(const struct family_shape *s, const double *params); /* of one trial with all its folds, shared data excluded */
+    int64_t (*host_bytes)(
+        const struct family_shape *s,
+        const double *params); /* of one trial with all its folds, shared data excluded */
     void (*plan)(const double *params, int level, struct family_plan *out);
     /* Writes what the fit chose along its free axes, and what the level ran with in place of the wish, into params. */
     void (*choose)(double *params, int level, int64_t steps);
@@ -65,10 +67,11 @@ struct family {
 const struct family *family_find(const char *name); /* NULL = unknown */
 const struct family *family_at(int i);              /* NULL past the end; order of the registry */
 int family_param_find(const struct family *f, const char *name);
-int family_params_check(const struct family *f, const double *params, struct err *err); /* err->where = parameter */
+int family_params_check(const struct family *f, const double *params,
+                        struct err *err); /* err->where = parameter */
 void family_defaults(const struct family *f, double *params);
 int family_choice_count(const struct family_param *p);
-int family_choice_find(const struct family_param *p, const char *name);       /* -1 */
+int family_choice_find(const struct family_param *p, const char *name); /* -1 */
 void family_choice_name(const struct family_param *p, int i, char *out, size_t size);
 /* Two configurations of one shape key can train in one launch: family name + its FA_SHAPE values, as text. */
 void family_shape_key(const struct family *f, const double *params, char *out, size_t size);

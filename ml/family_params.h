@@ -17,8 +17,8 @@ enum boost_param {
 
 /* The path of linear models: half decades of C from 1e-4. */
 enum { LINEAR_PATH_POINTS = 17 };
-double linear_path_c(int step);               /* step 1..17 */
-int linear_path_steps(double largest_c);      /* points not above it, at least 1 */
+double linear_path_c(int step);                        /* step 1..17 */
+int linear_path_steps(double largest_c);               /* points not above it, at least 1 */
 double boost_rate_at(const double *params, int level); /* learning rate that a level runs with */
 
 #endif

@@ -75,7 +75,7 @@ const struct family family_baseline = {
 
 /* ---- linear ---- */
 
-#define LINEAR(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help)                            \
+#define LINEAR(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help) \
     { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
 static const struct family_param linear_params[] = {
 #include "ml/family.def"
@@ -83,10 +83,11 @@ static const struct family_param linear_params[] = {
 
 double linear_path_c(int step)
 {
-    static const double c[LINEAR_PATH_POINTS] = { 1e-4, 3.1622776601683795e-4, 1e-3, 3.1622776601683795e-3, 1e-2,
-                                                  3.1622776601683795e-2, 1e-1, 3.1622776601683795e-1, 1e0,
-                                                  3.1622776601683795e0, 1e1, 3.1622776601683795e1, 1e2,
-                                                  3.1622776601683795e2, 1e3, 3.1622776601683795e3, 1e4 };
+    static const double c[LINEAR_PATH_POINTS] = {
+        1e-4, 3.1622776601683795e-4, 1e-3, 3.1622776601683795e-3, 1e-2, 3.1622776601683795e-2,
+        1e-1, 3.1622776601683795e-1, 1e0,  3.1622776601683795e0,  1e1,  3.1622776601683795e1,
+        1e2,  3.1622776601683795e2,  1e3,  3.1622776601683795e3,  1e4
+    };
 
     CHECK(step >= 1 && step <= LINEAR_PATH_POINTS);
     return c[step - 1];
@@ -113,7 +114,8 @@ static int64_t linear_cost(const struct family_shape *s, const double *params, i
 
 static int64_t linear_bytes(const struct family_shape *s, const double *params)
 {
-    double wide = (s->encoded + 16.0) * ((s->outputs + 7) / 8 * 8);
+    int lanes = (s->outputs + 7) / 8 * 8;
+    double wide = (s->encoded + 16.0) * lanes;
 
     (void)params;
     return (int64_t)(s->folds * 8.0 * wide * (LINEAR_PATH_POINTS + 22.0)) + s->folds * 9 * s->rows;
@@ -122,9 +124,11 @@ static int64_t linear_bytes(const struct family_shape *s, const double *params)
 static void linear_plan(const double *params, int level, struct family_plan *out)
 {
     (void)level;
-    *out = (struct family_plan){
-        .folds = 0, .key = 0, .check_every = 1, .patience = 3, .cap = linear_path_steps(params[LINEAR_C])
-    };
+    *out = (struct family_plan){ .folds = 0,
+                                 .key = 0,
+                                 .check_every = 1,
+                                 .patience = 3,
+                                 .cap = linear_path_steps(params[LINEAR_C]) };
 }
 
 static void linear_choose(double *params, int level, int64_t steps)
@@ -159,7 +163,7 @@ const struct family family_linear = {
 
 /* ---- boost ---- */
 
-#define BOOST(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help)                             \
+#define BOOST(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help) \
     { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
 static const struct family_param boost_params[] = {
 #include "ml/family.def"
@@ -208,7 +212,8 @@ static double boost_leaves_at(const double *params, double rows)
 /* Rounds until patience ends it, on the tables that defaults were tuned on: 15 / rate for trees of 31 leaves. */
 static double boost_rounds(const double *params, double rate)
 {
-    double rounds = 15.0 / rate * sqrt(31.0 / fmax(4.0, boost_leaves(params))) + clamped(3.0 / rate, 20, 300);
+    double rounds =
+        15.0 / rate * sqrt(31.0 / fmax(4.0, boost_leaves(params))) + clamped(3.0 / rate, 20, 300);
 
     return fmin(params[BOOST_ROUNDS], rounds);
 }
@@ -217,11 +222,15 @@ static double boost_rounds(const double *params, double rate)
 static double boost_tree_cost(const struct family_shape *s, const double *params)
 {
     double rows = fold_rows(s), leaves = boost_leaves_at(params, rows);
-    double cols = fmax(1.0, s->columns * fmax(params[BOOST_COL_SAMPLE], 0.05)), bins = 63 << (int)params[BOOST_BINS];
-    double thinned = s->outputs > 1 ? 0.6 : 1.0; /* multiclass trees leave rows of small gradient out */
-    double updates = rows * params[BOOST_ROW_SAMPLE] * cols * (1.0 + 0.4 * fm_log_d(leaves) * 1.4426950408889634);
+    double cols = fmax(1.0, s->columns * fmax(params[BOOST_COL_SAMPLE], 0.05)),
+           bins = 63 << (int)params[BOOST_BINS];
+    double thinned =
+        s->outputs > 1 ? 0.6 : 1.0; /* multiclass trees leave rows of small gradient out */
+    double updates = rows * params[BOOST_ROW_SAMPLE] * cols *
+                     (1.0 + 0.4 * fm_log_d(leaves) * 1.4426950408889634);
 
-    return (updates * 0.00055 + rows * 0.006) * thinned + leaves * 2 * cols * fmin(bins, rows) * 0.001 + leaves + 5.0;
+    return (updates * 0.00055 + rows * 0.006) * thinned +
+           leaves * 2 * cols * fmin(bins, rows) * 0.001 + leaves + 5.0;
 }
 
 /* Straight to the top skips the levels between; a level of the same key only adds what is new. */
@@ -251,11 +260,13 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params)
     double rounds = boost_rounds(params, params[BOOST_LEARNING_RATE]);
     double tree = 72.0 + 2 * 12 * boost_leaves_at(params, fold_rows(s));
     double lanes = s->folds * (rows * (4 * k + 12) + rounds * k * tree);
-    double slot = s->columns * 264.0 * 8, pool = fmin(floor(96e6 * 1.048576 / slot) * slot, slot * (leaves + 1));
+    double slot = s->columns * 264.0 * 8,
+           pool = fmin(floor(96e6 * 1.048576 / slot) * slot, slot * (leaves + 1));
 
     if (slot * 3 > 96e6 * 1.048576)
         pool = 0;
-    double work = rows * (4 * k + 20 + (k > 1 || params[BOOST_ROW_SAMPLE] < 1 ? 8 : 0)) + pool + 135168.0;
+    double work =
+        rows * (4 * k + 20 + (k > 1 || params[BOOST_ROW_SAMPLE] < 1 ? 8 : 0)) + pool + 135168.0;
     double engine = rows * (s->folds > 1 ? 1.0 : 0.2) * (8 * k + 12);
     return (int64_t)(lanes + work + engine + leaves * 300);
 }

@@ -97,11 +97,13 @@ static enum metric_id select_metric(const struct fit_trial *t)
     return id;
 }
 
-struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, const double *params, uint64_t seed,
-                                 bool holdout, struct err *err)
+struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, const double *params,
+                                 uint64_t seed, bool holdout, struct err *err)
 {
     struct fit_trial *t;
-    int task = d->spec.task == ML_BINARY ? FT_BINARY : d->spec.task == ML_MULTICLASS ? FT_MULTICLASS : FT_REGRESSION;
+    int task = d->spec.task == ML_BINARY       ? FT_BINARY
+               : d->spec.task == ML_MULTICLASS ? FT_MULTICLASS
+                                               : FT_REGRESSION;
 
     if (!model_find(f->name)) {
         err_set(err, ERR_NOTFOUND, "this build has no model called \"%s\"", f->name);
@@ -159,7 +161,9 @@ int64_t fit_trial_bytes(const struct fit_trial *t)
         const struct fit_run *r = runs[i];
         for (int f = 0; r && f < r->n_lanes; f++)
             bytes += t->ops->bytes(&r->lanes[f]);
-        bytes += r ? (int64_t)sizeof *r + (int64_t)r->cap * SPLIT_MAX_FOLDS * (int64_t)sizeof *r->values : 0;
+        bytes +=
+            r ? (int64_t)sizeof *r + (int64_t)r->cap * SPLIT_MAX_FOLDS * (int64_t)sizeof *r->values
+              : 0;
     }
     return bytes;
 }
@@ -167,8 +171,8 @@ int64_t fit_trial_bytes(const struct fit_trial *t)
 /* ---- advance ---- */
 
 /* Brings every lane below `step` to it. 1 all there, 0 stopped, -1 failed. */
-static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int64_t step, const struct ml_stop *stop,
-                         struct err *err)
+static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int64_t step,
+                         const struct ml_stop *stop, struct err *err)
 {
     bool is_behind = false;
 
@@ -223,7 +227,8 @@ static int point_take(struct fit_trial *t, struct fit_run *r, int folds, int poi
     return 0;
 }
 
-static int run_advance(struct fit_trial *t, struct fit_run *r, int folds, const struct ml_stop *stop, struct err *err)
+static int run_advance(struct fit_trial *t, struct fit_run *r, int folds,
+                       const struct ml_stop *stop, struct err *err)
 {
     if (fit_run_open(t, r, folds, err) < 0)
         return -1;
@@ -266,8 +271,8 @@ int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop
     t->fit_us += clk_now_us(&clk) - before;
     t->peak_bytes = MAX(t->peak_bytes, fit_trial_bytes(t));
     if (rc > 0) {
-        struct family_shape shape = { t->d->n_train, prep_inputs(t->d->prep), prep_width(t->d->prep), t->d->n_outputs,
-                                      t->folds };
+        struct family_shape shape = { t->d->n_train, prep_inputs(t->d->prep),
+                                      prep_width(t->d->prep), t->d->n_outputs, t->folds };
         t->work_units += t->f->cost(&shape, t->params, t->level, level);
         t->level = level;
         fit_run_free(t, t->before);
@@ -320,7 +325,8 @@ int fit_trial_cut(struct fit_trial *t, struct err *err)
     int target = MAX(t->target, t->level);
     t->f->plan(t->params, MAX(target, 1), &plan);
     int folds = folds_of(t, &plan);
-    if (t->run && t->level == 0 && fit_choose(t, t->run, folds).best < 0 && odd_point(t, t->run, folds, err) < 0)
+    if (t->run && t->level == 0 && fit_choose(t, t->run, folds).best < 0 &&
+        odd_point(t, t->run, folds, err) < 0)
         return -1;
     if (t->run)
         speak(t, t->run, folds, &select);
@@ -329,7 +335,8 @@ int fit_trial_cut(struct fit_trial *t, struct err *err)
     if (t->run && !t->chosen) /* fewer folds of the same run, from a lower level */
         speak(t, t->run, 1, &select);
     if (!t->chosen)
-        return err_set(err, ERR_TIMEOUT, "%s: the deadline came before the first usable step", t->f->name);
+        return err_set(err, ERR_TIMEOUT, "%s: the deadline came before the first usable step",
+                       t->f->name);
     t->is_cut = true;
     return 0;
 }
@@ -353,8 +360,8 @@ int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choi
     return c->best < 0 ? -1 : 0;
 }
 
-static void curve_copy(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
-                       struct fit_result *out)
+static void curve_copy(const struct fit_trial *t, const struct fit_run *r,
+                       const struct fit_choice *c, struct fit_result *out)
 {
     int every = (c->points + 255) / 256;
 

@@ -15,34 +15,39 @@
 #include <stdint.h>
 
 struct fit_result {
-    int level;             /* reached */
-    bool cut;              /* stopped by the deadline with its best so far */
-    double score, se;      /* by data->spec.metric, cross-fitted; NaN when there is none yet */
-    double select;         /* pooled optimum of the selection metric */
-    int64_t steps;         /* chosen free-axis value (boosting rounds) */
+    int level;        /* reached */
+    bool cut;         /* stopped by the deadline with its best so far */
+    double score, se; /* by data->spec.metric, cross-fitted; NaN when there is none yet */
+    double select;    /* pooled optimum of the selection metric */
+    int64_t steps;    /* chosen free-axis value (boosting rounds) */
     double free_params[FAMILY_MAX_PARAMS]; /* params with chosen free-axis values filled in */
-    double test_score, test_se; /* NaN unless fit_trial_test ran */
+    double test_score, test_se;            /* NaN unless fit_trial_test ran */
     int64_t fit_us, predict_ns_row, work_units, peak_bytes;
-    int curve_points;      /* <= 256 */
+    int curve_points; /* <= 256 */
     int64_t curve_step[256];
     double curve_value[256];
 };
 
-struct fit_trial;          /* one trial with its fold lanes */
+struct fit_trial; /* one trial with its fold lanes */
 
 /* holdout: only fold 0. params: one per family parameter. */
-struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, const double *params, uint64_t seed, bool holdout, struct err *err);
+struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, const double *params,
+                                 uint64_t seed, bool holdout, struct err *err);
 void fit_trial_close(struct fit_trial *t);
 /* Trains to `level` of the ladder. 1 = reached, 0 = stopped by `stop` (call again to go on), -1 = failed (err says why). */
 int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop, struct err *err);
 /* The deadline came: settle for the best so far. -1 when not one usable step exists on every fitted fold. */
 int fit_trial_cut(struct fit_trial *t, struct err *err);
-double fit_trial_progress(const struct fit_trial *t);     /* 0..1 towards the level being trained, a guess */
-int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *err); /* at a reached level or after a cut */
+double fit_trial_progress(
+    const struct fit_trial *t); /* 0..1 towards the level being trained, a guess */
+int fit_trial_result(struct fit_trial *t, struct fit_result *out,
+                     struct err *err); /* at a reached level or after a cut */
 /* Out-of-fold predictions of the chosen free values: rows x n_outputs floats, NaN where a row is in no fitted fold. */
 int fit_trial_oof(struct fit_trial *t, float *out, struct err *err);
-int fit_trial_save(struct fit_trial *t, struct buf *out, struct err *err);     /* checkpoint; deterministic bytes */
-int fit_trial_load(struct fit_trial *t, struct view *in, struct err *err);     /* into a freshly opened one; ERR_VERSION for another format */
+int fit_trial_save(struct fit_trial *t, struct buf *out,
+                   struct err *err); /* checkpoint; deterministic bytes */
+int fit_trial_load(struct fit_trial *t, struct view *in,
+                   struct err *err); /* into a freshly opened one; ERR_VERSION for another format */
 /* The shippable pipeline: preparation + the bag of fold models cut at the chosen value + schema + metrics. */
 int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err);
 /* Scores the test rows (test_frame, or rows set apart) with exactly what the artifact would predict. */
@@ -50,6 +55,8 @@ int fit_trial_test(struct fit_trial *t, struct err *err);
 int64_t fit_trial_bytes(const struct fit_trial *t);
 
 /* Refit on all non-test rows with the free-axis value scaled to them (steps * n / n_train): holdout's last act. */
-int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params, uint64_t seed, int64_t steps, const struct ml_stop *stop, struct buf *out, double *test_score, double *test_se, struct err *err);
+int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,
+                       uint64_t seed, int64_t steps, const struct ml_stop *stop, struct buf *out,
+                       double *test_score, double *test_se, struct err *err);
 
 #endif

@@ -23,12 +23,12 @@ bool fit_is_better(const struct fit_trial *t, double a, double b)
 }
 
 /* A metric that is undefined here (one class only) is NaN, not a failure. */
-static void fold_metric(const struct fit_trial *t, enum metric_id id, const struct fit_run *r, int fold, double *value,
-                        double *se)
+static void fold_metric(const struct fit_trial *t, enum metric_id id, const struct fit_run *r,
+                        int fold, double *value, double *se)
 {
     *value = *se = (double)NAN;
-    if (metric_score(id, t->d->spec.task, r->now[fold], t->y[fold], t->rows[fold].n_held, MAX(t->d->n_classes, 1), value, se,
-                     NULL) < 0)
+    if (metric_score(id, t->d->spec.task, r->now[fold], t->y[fold], t->rows[fold].n_held,
+                     MAX(t->d->n_classes, 1), value, se, NULL) < 0)
         *value = *se = (double)NAN;
 }
 
@@ -36,9 +36,9 @@ void fit_point_put(struct fit_run *r, int fold, const struct fit_value *v)
 {
     if (r->n_values[fold] == r->cap) {
         int cap = r->cap ? r->cap * 2 : 32;
-        struct fit_value *grown = mem_array((size_t)(cap * SPLIT_MAX_FOLDS), sizeof *grown);
+        struct fit_value *grown = mem_array((size_t)cap * SPLIT_MAX_FOLDS, sizeof *grown);
         if (r->cap)
-            memcpy(grown, r->values, (size_t)(r->cap * SPLIT_MAX_FOLDS) * sizeof *grown);
+            memcpy(grown, r->values, (size_t)r->cap * SPLIT_MAX_FOLDS * sizeof *grown);
         mem_free(r->values);
         r->values = grown;
         r->cap = cap;
@@ -63,7 +63,8 @@ int fit_point_record(struct fit_trial *t, struct fit_run *r, int fold, struct er
 
 /* Row-weighted mean of the selection metric over the first `folds` folds but one; folds where it is undefined are left
  * out, the same ones at every point. */
-double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int point, int folds, int without)
+double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int point, int folds,
+                     int without)
 {
     double sum = 0, weight = 0;
 
@@ -97,8 +98,8 @@ struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r,
     return c;
 }
 
-void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c, double *score,
-                     double *se)
+void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
+                     double *score, double *se)
 {
     double sum = 0, square = 0, weight = 0;
 

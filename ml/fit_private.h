@@ -12,27 +12,28 @@
 #include "ml/models.h"
 #include "ml/split.h"
 
-struct fit_value {          /* of one fold at one point; NaN = undefined there */
+struct fit_value { /* of one fold at one point; NaN = undefined there */
     double select, score, se;
 };
 
 struct fit_run {
     struct family_plan plan;
-    int level;              /* that its lanes were opened for */
-    int n_lanes;            /* opened: fold 0 up to here */
+    int level;   /* that its lanes were opened for */
+    int n_lanes; /* opened: fold 0 up to here */
     struct lane lanes[SPLIT_MAX_FOLDS];
     int n_values[SPLIT_MAX_FOLDS]; /* points recorded per fold */
     struct fit_value *values;      /* [cap][SPLIT_MAX_FOLDS] */
     int cap;
-    int64_t odd_step;       /* > 0: a cut before the first check point made point 0 here */
-    float *now[SPLIT_MAX_FOLDS], *best[SPLIT_MAX_FOLDS]; /* held-out predictions at the last and at the best point */
+    int64_t odd_step; /* > 0: a cut before the first check point made point 0 here */
+    float *now[SPLIT_MAX_FOLDS],
+        *best[SPLIT_MAX_FOLDS]; /* held-out predictions at the last and at the best point */
     int64_t now_step[SPLIT_MAX_FOLDS], best_step[SPLIT_MAX_FOLDS];
 };
 
-struct fit_choice {         /* what the points of a run say for its first `folds` folds */
-    int folds, points;      /* complete points that count */
-    int best;               /* -1 = none */
-    bool is_final;          /* patience or the cap ended it */
+struct fit_choice {    /* what the points of a run say for its first `folds` folds */
+    int folds, points; /* complete points that count */
+    int best;          /* -1 = none */
+    bool is_final;     /* patience or the cap ended it */
     double select;
 };
 
@@ -43,11 +44,11 @@ struct fit_trial {
     double params[FAMILY_MAX_PARAMS];
     uint64_t seed;
     bool is_holdout;
-    int folds;              /* 1 for holdout */
+    int folds; /* 1 for holdout */
     enum metric_id select;
     struct fold_rows rows[SPLIT_MAX_FOLDS]; /* only held is kept */
     double *y[SPLIT_MAX_FOLDS];
-    int level, target;      /* reached, in training */
+    int level, target;            /* reached, in training */
     struct fit_run *run, *before; /* before: a finished level with another key, kept for a cut */
     bool is_cut;
     struct fit_run *chosen; /* after a cut: which run speaks */
@@ -58,17 +59,23 @@ struct fit_trial {
 
 /* fit_curve.c */
 int64_t fit_point_step(const struct fit_run *r, int point);
-void fit_point_put(struct fit_run *r, int fold, const struct fit_value *v); /* the fold's next point */
-int fit_point_record(struct fit_trial *t, struct fit_run *r, int fold, struct err *err); /* the same, from now[fold] */
+void fit_point_put(struct fit_run *r, int fold,
+                   const struct fit_value *v); /* the fold's next point */
+int fit_point_record(struct fit_trial *t, struct fit_run *r, int fold,
+                     struct err *err); /* the same, from now[fold] */
 struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r, int folds);
-void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c, double *score, double *se);
-bool fit_is_better(const struct fit_trial *t, double a, double b); /* by the selection metric; NaN loses */
-double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int point, int folds, int without);
+void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
+                     double *score, double *se);
+bool fit_is_better(const struct fit_trial *t, double a,
+                   double b); /* by the selection metric; NaN loses */
+double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int point, int folds,
+                     int without);
 
 /* fit.c: the run, folds and choice that speak for the trial now; -1 when there is none. */
 int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choice *c);
 struct fit_run *fit_run_new(const struct fit_trial *t, int level);
 void fit_run_free(struct fit_trial *t, struct fit_run *r);
-int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds, struct err *err); /* lanes up to fold `folds` */
+int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds,
+                 struct err *err); /* lanes up to fold `folds` */
 
 #endif

@@ -10,15 +10,16 @@
 
 enum { FIT_FORMAT = 1, MAX_POINTS = 1 << 20 };
 
-static int lane_save(const struct fit_trial *t, const struct fit_run *r, int f, struct buf *out, struct err *err)
+static int lane_save(const struct fit_trial *t, const struct fit_run *r, int f, struct buf *out,
+                     struct err *err)
 {
     struct buf model;
     int rc = -1;
 
     buf_init(&model, out->max);
     if (t->ops->save(&r->lanes[f], r->lanes[f].steps_done, &model, err) < 0 ||
-        buf_put_u32(out, (uint32_t)r->n_values[f], err) < 0 || buf_put_u64(out, model.len, err) < 0 ||
-        buf_add(out, model.data, model.len, err) < 0)
+        buf_put_u32(out, (uint32_t)r->n_values[f], err) < 0 ||
+        buf_put_u64(out, model.len, err) < 0 || buf_add(out, model.data, model.len, err) < 0)
         goto out;
     for (int p = 0; p < r->n_values[f]; p++) {
         const struct fit_value *v = &r->values[p * SPLIT_MAX_FOLDS + f];
@@ -32,7 +33,8 @@ out:
     return rc;
 }
 
-static int run_save(const struct fit_trial *t, const struct fit_run *r, struct buf *out, struct err *err)
+static int run_save(const struct fit_trial *t, const struct fit_run *r, struct buf *out,
+                    struct err *err)
 {
     if (buf_put_u32(out, r ? (uint32_t)r->level : 0, err) < 0)
         return -1;
@@ -53,7 +55,8 @@ int fit_trial_save(struct fit_trial *t, struct buf *out, struct err *err)
         return err_set(err, ERR_CONFLICT, "a trial that was cut does not go on");
     if (buf_put_u32(out, FIT_FORMAT, err) < 0 || buf_put_str(out, t->f->name, err) < 0 ||
         buf_put_u64(out, t->seed, err) < 0 || buf_put_u64(out, (uint64_t)t->d->rows, err) < 0 ||
-        buf_put_u32(out, (uint32_t)t->folds, err) < 0 || buf_put_u32(out, (uint32_t)t->level, err) < 0)
+        buf_put_u32(out, (uint32_t)t->folds, err) < 0 ||
+        buf_put_u32(out, (uint32_t)t->level, err) < 0)
         return -1;
     for (int i = 0; i < t->f->n_params; i++) {
         if (buf_put_f64(out, t->params[i], err) < 0)
@@ -73,9 +76,11 @@ static int head_load(struct fit_trial *t, struct view *in, struct err *err)
     if (view_u32(in, &format, err) < 0)
         return -1;
     if (format != FIT_FORMAT)
-        return err_set(err, ERR_VERSION, "checkpoint: format %u, this program reads %d", format, FIT_FORMAT);
-    if (view_str(in, &name, 64, err) < 0 || view_u64(in, &seed, err) < 0 || view_u64(in, &rows, err) < 0 ||
-        view_u32(in, &folds, err) < 0 || view_u32(in, &level, err) < 0)
+        return err_set(err, ERR_VERSION, "checkpoint: format %u, this program reads %d", format,
+                       FIT_FORMAT);
+    if (view_str(in, &name, 64, err) < 0 || view_u64(in, &seed, err) < 0 ||
+        view_u64(in, &rows, err) < 0 || view_u32(in, &folds, err) < 0 ||
+        view_u32(in, &level, err) < 0)
         goto out;
     if (strcmp(name, t->f->name) != 0 || seed != t->seed || rows != (uint64_t)t->d->rows ||
         folds != (uint32_t)t->folds || level > (uint32_t)t->f->levels) {
@@ -98,7 +103,8 @@ out:
     return rc;
 }
 
-static int lane_load(struct fit_trial *t, struct fit_run *r, int f, struct view *in, struct err *err)
+static int lane_load(struct fit_trial *t, struct fit_run *r, int f, struct view *in,
+                     struct err *err)
 {
     uint32_t points = 0;
     uint64_t bytes = 0;
@@ -117,7 +123,8 @@ static int lane_load(struct fit_trial *t, struct fit_run *r, int f, struct view 
         return err_set(err, ERR_ARG, "checkpoint: a model is followed by something else");
     for (uint32_t p = 0; p < points; p++) {
         struct fit_value v;
-        if (view_f64(in, &v.select, err) < 0 || view_f64(in, &v.score, err) < 0 || view_f64(in, &v.se, err) < 0)
+        if (view_f64(in, &v.select, err) < 0 || view_f64(in, &v.score, err) < 0 ||
+            view_f64(in, &v.se, err) < 0)
             return -1;
         fit_point_put(r, f, &v);
     }
@@ -132,7 +139,8 @@ static int run_load(struct fit_trial *t, struct fit_run **out, struct view *in, 
         return -1;
     if (level == 0)
         return 0;
-    if (level > (uint32_t)t->f->levels || view_u32(in, &n_lanes, err) < 0 || n_lanes > (uint32_t)t->folds)
+    if (level > (uint32_t)t->f->levels || view_u32(in, &n_lanes, err) < 0 ||
+        n_lanes > (uint32_t)t->folds)
         return err_set(err, ERR_ARG, "checkpoint: broken level");
     *out = fit_run_new(t, (int)level);
     if (fit_run_open(t, *out, (int)n_lanes, err) < 0)
@@ -147,7 +155,8 @@ static int run_load(struct fit_trial *t, struct fit_run **out, struct view *in, 
 int fit_trial_load(struct fit_trial *t, struct view *in, struct err *err)
 {
     CHECK(!t->run && t->level == 0 && !t->is_cut);
-    if (head_load(t, in, err) < 0 || run_load(t, &t->run, in, err) < 0 || run_load(t, &t->before, in, err) < 0)
+    if (head_load(t, in, err) < 0 || run_load(t, &t->run, in, err) < 0 ||
+        run_load(t, &t->before, in, err) < 0)
         goto fail;
     if (in->pos != in->len) {
         err_set(err, ERR_ARG, "checkpoint: followed by something else");

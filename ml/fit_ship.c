@@ -16,7 +16,8 @@ enum { CHUNK = 4096 };
 
 /* ---- artifact ---- */
 
-static int params_json(const struct family *f, const double *params, struct buf *out, struct err *err)
+static int params_json(const struct family *f, const double *params, struct buf *out,
+                       struct err *err)
 {
     if (buf_adds(out, "{", err) < 0)
         return -1;
@@ -38,8 +39,9 @@ static int params_json(const struct family *f, const double *params, struct buf 
     return buf_adds(out, "}", err);
 }
 
-static int artifact_make(const struct ml_data *d, const struct family *f, const double *params, double score, double se,
-                         int n_models, const struct buf *models, struct buf *out, struct err *err)
+static int artifact_make(const struct ml_data *d, const struct family *f, const double *params,
+                         double score, double se, int n_models, const struct buf *models,
+                         struct buf *out, struct err *err)
 {
     struct artifact_parts p = {
         .task = d->spec.task,
@@ -128,7 +130,8 @@ static int targets_of(const struct ml_data *d, const struct frame *f, double *y,
     int32_t code[256];
 
     if (at < 0)
-        return err_at(err, "test", "the test table has no column called \"%.100s\"", d->spec.target);
+        return err_at(err, "test", "the test table has no column called \"%.100s\"",
+                      d->spec.target);
     const struct frame_col *c = &f->cols[at];
     if (c->type == FRAME_NUMERIC) {
         frame_numbers(f, at, 0, f->rows, y);
@@ -139,7 +142,8 @@ static int targets_of(const struct ml_data *d, const struct frame *f, double *y,
         return 0;
     }
     if (d->spec.task == ML_REGRESSION || c->type == FRAME_IGNORED)
-        return err_at(err, "test", "the test table's column \"%.100s\" holds no numbers", d->spec.target);
+        return err_at(err, "test", "the test table's column \"%.100s\" holds no numbers",
+                      d->spec.target);
     to = mem_array((size_t)c->n_levels + 1, sizeof *to);
     for (int i = 0; i < c->n_levels; i++)
         to[i] = class_of_text(d, c->levels[i]);
@@ -154,8 +158,8 @@ static int targets_of(const struct ml_data *d, const struct frame *f, double *y,
 }
 
 /* Predictions of the rows of f that have a target (own = only this data's test rows), packed to the front of y and pred. */
-static int64_t predict_all(const struct ml_data *d, const struct artifact *a, const struct frame *f, bool is_own, double *y,
-                           float *pred, struct err *err)
+static int64_t predict_all(const struct ml_data *d, const struct artifact *a, const struct frame *f,
+                           bool is_own, double *y, float *pred, struct err *err)
 {
     struct artifact_view *v = artifact_view_new(a, f, err);
     int k = d->n_outputs;
@@ -187,8 +191,8 @@ static int64_t predict_all(const struct ml_data *d, const struct artifact *a, co
 }
 
 /* Score of artifact bytes on the test rows; NaN when there are none. */
-static int test_score(const struct ml_data *d, const struct buf *bytes, double *score, double *se, int64_t *ns_row,
-                      struct err *err)
+static int test_score(const struct ml_data *d, const struct buf *bytes, double *score, double *se,
+                      int64_t *ns_row, struct err *err)
 {
     const struct frame *f = d->spec.test_frame ? d->spec.test_frame : d->spec.frame;
     struct artifact *a = NULL;
@@ -221,7 +225,8 @@ static int test_score(const struct ml_data *d, const struct buf *bytes, double *
         goto out;
     *ns_row = (clk_now_us(&clk) - before) * 1000 / MAX(f->rows, 1);
     rc = 0; /* a metric that is undefined on these rows stays NaN */
-    if (n > 0 && metric_score(d->spec.metric, d->spec.task, pred, y, n, MAX(d->n_classes, 1), score, se, NULL) < 0)
+    if (n > 0 && metric_score(d->spec.metric, d->spec.task, pred, y, n, MAX(d->n_classes, 1), score,
+                              se, NULL) < 0)
         *score = *se = (double)NAN;
 out:
     artifact_close(a);
@@ -245,8 +250,8 @@ int fit_trial_test(struct fit_trial *t, struct err *err)
 /* ---- refit ---- */
 
 /* One lane on all rows to its last step. */
-static int refit_lane(struct ml_data *d, const struct family *f, struct lane *l, int64_t steps, const struct ml_stop *stop,
-                      struct err *err)
+static int refit_lane(struct ml_data *d, const struct family *f, struct lane *l, int64_t steps,
+                      const struct ml_stop *stop, struct err *err)
 {
     const struct model_ops *ops = model_find(f->name);
 
@@ -261,14 +266,16 @@ static int refit_lane(struct ml_data *d, const struct family *f, struct lane *l,
             return -1;
         }
         if (l->steps_done < steps && !l->is_done && ml_stop_now(stop))
-            return err_set(err, ERR_TIMEOUT, "%s: the deadline came at step %lld of %lld of the refit", f->name,
+            return err_set(err, ERR_TIMEOUT,
+                           "%s: the deadline came at step %lld of %lld of the refit", f->name,
                            (long long)l->steps_done, (long long)steps);
     }
     return 0;
 }
 
-int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params, uint64_t seed, int64_t steps,
-                       const struct ml_stop *stop, struct buf *out, double *test, double *test_se, struct err *err)
+int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,
+                       uint64_t seed, int64_t steps, const struct ml_stop *stop, struct buf *out,
+                       double *test, double *test_se, struct err *err)
 {
     const struct model_ops *ops = model_find(f->name);
     struct lane l = { .fold = FOLD_ALL, .seed = seed, .level = f->levels };
@@ -288,7 +295,8 @@ int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *
     f->plan(params, f->levels, &plan);
     for (int64_t i = 0; i < d->rows; i++)
         held += d->fold[i] == 0;
-    if (plan.scales_with_rows && d->n_train > held) /* the steps were chosen on the rows outside fold 0 */
+    if (plan.scales_with_rows &&
+        d->n_train > held) /* the steps were chosen on the rows outside fold 0 */
         steps = (steps * d->n_train + (d->n_train - held) / 2) / (d->n_train - held);
     steps = MAX(1, steps);
     if (ops->open(d, &l, err) < 0)

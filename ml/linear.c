@@ -92,7 +92,8 @@ static int linear_open(struct ml_data *d, struct lane *lane, struct err *err)
     if (!l->x || fold_rows_init(&l->r, d, lane->fold, err) < 0)
         goto fail;
     l->cols = l->x->cols;
-    l->bytes = (int64_t)sizeof *l + (l->r.n_train + l->r.n_held) * 4 + (int64_t)GLM_TILE * l->lanes * 8;
+    l->bytes =
+        (int64_t)sizeof *l + (l->r.n_train + l->r.n_held) * 4 + (int64_t)GLM_TILE * l->lanes * 8;
     l->z = mem_try_alloc((size_t)(GLM_TILE * l->lanes) * sizeof *l->z);
     if (!l->z) {
         err_set(err, ERR_NOMEM, "linear: no memory");
@@ -122,7 +123,8 @@ static int64_t linear_held_bytes(const struct lane *lane)
 {
     const struct linear_lane *l = lane->state;
 
-    return l->bytes + (l->grams ? (l->grams->folds * (l->cols + 2) + GLM_TILE) * l->grams->wide * 8 : 0);
+    return l->bytes +
+           (l->grams ? (l->grams->folds * (l->cols + 2) + GLM_TILE) * l->grams->wide * 8 : 0);
 }
 
 /* ---- training ---- */
@@ -175,7 +177,8 @@ static int lane_step(struct linear_lane *l, int step, const struct ml_stop *stop
 }
 
 /* Every lane with a Gram: the per-fold sums are made once, by whichever lane comes first. */
-static int grams_ready(struct ml_data *d, struct lane *lanes, int n, const struct ml_stop *stop, struct err *err)
+static int grams_ready(struct ml_data *d, struct lane *lanes, int n, const struct ml_stop *stop,
+                       struct err *err)
 {
     struct gram_set *g = NULL;
     struct linear_lane *needy = NULL;
@@ -202,14 +205,15 @@ static int grams_ready(struct ml_data *d, struct lane *lanes, int n, const struc
     return 1;
 }
 
-static int linear_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps, const struct ml_stop *stop,
-                          struct err *err)
+static int linear_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
+                          const struct ml_stop *stop, struct err *err)
 {
     int rc = grams_ready(d, lanes, n, stop, err);
 
     for (int i = 0; i < n && rc > 0; i++) {
         struct lane *lane = &lanes[i];
-        int64_t most = linear_path_steps(lane->params[LINEAR_C]), target = MIN(lane->steps_done + steps, most);
+        int64_t most = linear_path_steps(lane->params[LINEAR_C]),
+                target = MIN(lane->steps_done + steps, most);
         if (lane->max_steps)
             target = MIN(target, lane->max_steps);
         while (!lane->failed && !lane->is_done && lane->steps_done < target) {
@@ -219,7 +223,8 @@ static int linear_advance(struct ml_data *d, struct lane *lanes, int n, int64_t 
             lane->failed = got < 0;
             lane->steps_done += got > 0;
         }
-        lane->is_done = lane->is_done || lane->steps_done >= (lane->max_steps ? MIN(lane->max_steps, most) : most);
+        lane->is_done = lane->is_done ||
+                        lane->steps_done >= (lane->max_steps ? MIN(lane->max_steps, most) : most);
     }
     return rc < 0 ? -1 : 0;
 }
@@ -248,16 +253,20 @@ static void scores_out(const struct predictor *p, double *z, int64_t n, float *o
 }
 
 /* rows NULL = the first n. */
-static int predict_rows(const struct predictor *p, const struct prep_dense *x, const int32_t *rows, int64_t n, float *out,
-                        struct err *err)
+static int predict_rows(const struct predictor *p, const struct prep_dense *x, const int32_t *rows,
+                        int64_t n, float *out, struct err *err)
 {
     double *z = mem_try_alloc((size_t)(GLM_TILE * p->lanes) * sizeof *z);
 
     if (!z)
         return err_set(err, ERR_NOMEM, "linear: no memory for predictions");
     for (int64_t from = 0; from < n; from += GLM_TILE) {
-        struct glm_rows r = { x->x + (rows ? 0 : from * x->stride), x->stride, p->cols, p->lanes,
-                              rows ? rows + from : NULL, MIN(GLM_TILE, n - from) };
+        struct glm_rows r = { x->x + (rows ? 0 : from * x->stride),
+                              x->stride,
+                              p->cols,
+                              p->lanes,
+                              rows ? rows + from : NULL,
+                              MIN(GLM_TILE, n - from) };
         glm_scores(&r, p->w, z);
         scores_out(p, z, r.n, out + from * p->outputs);
     }
@@ -265,17 +274,20 @@ static int predict_rows(const struct predictor *p, const struct prep_dense *x, c
     return 0;
 }
 
-static int linear_predict_held_at(struct ml_data *d, const struct lane *lane, int64_t steps, float *out, struct err *err)
+static int linear_predict_held_at(struct ml_data *d, const struct lane *lane, int64_t steps,
+                                  float *out, struct err *err)
 {
     const struct linear_lane *l = lane->state;
 
     (void)d;
     CHECK(steps >= 1 && steps <= lane->steps_done);
-    struct predictor p = { l->task, l->outputs, l->lanes, l->cols, l->mean, l->spread, l->path[steps - 1] };
+    struct predictor p = { l->task, l->outputs, l->lanes,          l->cols,
+                           l->mean, l->spread,  l->path[steps - 1] };
     return predict_rows(&p, l->x, l->r.held, l->r.n_held, out, err);
 }
 
-static int linear_predict_held(struct ml_data *d, const struct lane *lane, float *out, struct err *err)
+static int linear_predict_held(struct ml_data *d, const struct lane *lane, float *out,
+                               struct err *err)
 {
     return linear_predict_held_at(d, lane, lane->steps_done, out, err);
 }
@@ -287,7 +299,8 @@ static int linear_save(const struct lane *lane, int64_t steps, struct buf *out, 
     const struct linear_lane *l = lane->state;
 
     CHECK(steps <= lane->steps_done);
-    if (buf_put_u32(out, LINEAR_FORMAT, err) < 0 || buf_put_u32(out, (uint32_t)l->outputs, err) < 0 ||
+    if (buf_put_u32(out, LINEAR_FORMAT, err) < 0 ||
+        buf_put_u32(out, (uint32_t)l->outputs, err) < 0 ||
         buf_put_u32(out, (uint32_t)l->cols, err) < 0 || buf_put_f64(out, l->mean, err) < 0 ||
         buf_put_f64(out, l->spread, err) < 0 || buf_put_u32(out, (uint32_t)steps, err) < 0)
         return -1;
@@ -312,18 +325,22 @@ static int head_load(struct view *in, int outputs, int cols, struct head *h, str
     if (view_u32(in, &format, err) < 0)
         return -1;
     if (format != LINEAR_FORMAT)
-        return err_set(err, ERR_VERSION, "linear: format %u, this program reads %d", format, LINEAR_FORMAT);
+        return err_set(err, ERR_VERSION, "linear: format %u, this program reads %d", format,
+                       LINEAR_FORMAT);
     if (view_u32(in, &k, err) < 0 || view_u32(in, &c, err) < 0 || view_f64(in, &h->mean, err) < 0 ||
         view_f64(in, &h->spread, err) < 0 || view_u32(in, &h->steps, err) < 0)
         return -1;
     if (k != (uint32_t)outputs || c != (uint32_t)cols)
-        return err_set(err, ERR_ARG, "linear: a model of %u outputs and %u columns, expected %d and %d", k, c, outputs, cols);
+        return err_set(err, ERR_ARG,
+                       "linear: a model of %u outputs and %u columns, expected %d and %d", k, c,
+                       outputs, cols);
     if (h->steps > LINEAR_PATH_POINTS || !isfinite(h->mean) || !isfinite(h->spread))
         return err_set(err, ERR_ARG, "linear: a broken head");
     return 0;
 }
 
-static int weights_load(struct view *in, double *w, int64_t n, int outputs, int lanes, struct err *err)
+static int weights_load(struct view *in, double *w, int64_t n, int outputs, int lanes,
+                        struct err *err)
 {
     for (int64_t i = 0; i < n; i++) {
         w[i] = 0;
@@ -367,13 +384,15 @@ static void predictor_free(struct predictor *p)
     mem_free(p);
 }
 
-static struct predictor *predictor_load(const struct prep *prep, int n_outputs, enum ml_task task, struct view *in,
-                                        struct err *err)
+static struct predictor *predictor_load(const struct prep *prep, int n_outputs, enum ml_task task,
+                                        struct view *in, struct err *err)
 {
     struct predictor *p = mem_zalloc(sizeof *p);
     struct head h = { 0 };
 
-    *p = (struct predictor){ .task = task, .outputs = n_outputs, .lanes = glm_lanes(n_outputs), .cols = prep_width(prep) };
+    *p = (struct predictor){
+        .task = task, .outputs = n_outputs, .lanes = glm_lanes(n_outputs), .cols = prep_width(prep)
+    };
     int64_t n = (int64_t)(p->cols + 1) * p->lanes;
     p->w = mem_try_alloc((size_t)n * sizeof *p->w);
     if (!p->w) {
@@ -398,8 +417,8 @@ fail:
     return NULL;
 }
 
-static int predict(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n, float *out,
-                   struct err *err)
+static int predict(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n,
+                   float *out, struct err *err)
 {
     for (int64_t at = 0; at < n; at += GLM_TILE) {
         int64_t m = MIN(GLM_TILE, n - at);

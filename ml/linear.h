@@ -17,18 +17,18 @@
 enum { LINEAR_GRAM_COLS = 512, LBFGS_MEMORY = 8 };
 
 struct lbfgs {
-    int64_t size;           /* doubles of a weight vector */
+    int64_t size;                                /* doubles of a weight vector */
     double *w, *g, *w_try, *g_try, *dir, *block; /* block: all memory */
     double *s[LBFGS_MEMORY], *y[LBFGS_MEMORY], rho[LBFGS_MEMORY];
     int kept, newest;
     double f, f_try, slope, step;
     int iteration, small_gains;
     bool is_started, is_first;
-    int64_t at;             /* rows of the pass in progress already added */
+    int64_t at; /* rows of the pass in progress already added */
 };
 
-struct gram_set {           /* per fold: (cols + 2)^2, upper triangle; shared by the lanes of a trial */
-    int folds, fold;        /* folds, and the one being summed */
+struct gram_set {    /* per fold: (cols + 2)^2, upper triangle; shared by the lanes of a trial */
+    int folds, fold; /* folds, and the one being summed */
     int64_t at, wide;
     double *fold_gram[20];
     double *tile;
@@ -38,13 +38,13 @@ struct linear_lane {
     struct fold_rows r;
     enum ml_task task;
     int outputs, lanes, cols;
-    double mean, spread;    /* prediction = mean + spread * score */
-    double unit;            /* Gram: power of two that the target is divided by */
-    int32_t *label;         /* [n_train] classes */
-    double *target;         /* [n_train] standardised */
+    double mean, spread; /* prediction = mean + spread * score */
+    double unit;         /* Gram: power of two that the target is divided by */
+    int32_t *label;      /* [n_train] classes */
+    double *target;      /* [n_train] standardised */
     const struct prep_dense *x;
-    double *path[17];       /* weights after each step */
-    double *z;              /* scratch of one tile */
+    double *path[17]; /* weights after each step */
+    double *z;        /* scratch of one tile */
     struct lbfgs opt;
     struct gram_set *grams; /* owned by at most one lane of a trial */
     double *gram;           /* of this lane's training rows */
@@ -63,7 +63,8 @@ int lbfgs_run(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_
 /* linear_ridge.c */
 struct gram_set *gram_set_new(const struct ml_data *d, int cols, struct err *err);
 void gram_set_free(struct gram_set *g);
-int gram_set_run(struct gram_set *g, const struct ml_data *d, const struct linear_lane *l, const struct ml_stop *stop); /* 1, 0 */
+int gram_set_run(struct gram_set *g, const struct ml_data *d, const struct linear_lane *l,
+                 const struct ml_stop *stop); /* 1, 0 */
 int ridge_take_gram(const struct gram_set *g, int fold, struct linear_lane *l, struct err *err);
 int ridge_solve(const struct linear_lane *l, double c, double *w, struct err *err);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { MAX_ITERATIONS = 100 };
-#define TOLERANCE 1e-5 /* largest component of the gradient of the mean loss */
+#define TOLERANCE  1e-5 /* largest component of the gradient of the mean loss */
 #define SMALL_GAIN 1e-7 /* relative; twice in a row ends it */
 
 int lbfgs_init(struct lbfgs *o, int64_t size, struct err *err)
@@ -77,7 +77,9 @@ static double square_loss(double *z, const double *y, int64_t n)
 /* Loss and gradient at w_try, tile after tile. 1 = complete. */
 static int pass(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_stop *stop)
 {
-    struct glm_rows r = { .x = l->x->x, .stride = l->x->stride, .cols = l->cols, .lanes = l->lanes };
+    struct glm_rows r = {
+        .x = l->x->x, .stride = l->x->stride, .cols = l->cols, .lanes = l->lanes
+    };
 
     for (; o->at < l->r.n_train; o->at += r.n) {
         if (ml_stop_now(stop))
@@ -170,7 +172,8 @@ static bool accept(struct lbfgs *o)
     o->f = o->f_try;
     o->is_first = false;
     o->small_gains = gain <= SMALL_GAIN * fabs(o->f) ? o->small_gains + 1 : 0;
-    if (largest(o->g, o->size) <= TOLERANCE || o->small_gains >= 2 || ++o->iteration > MAX_ITERATIONS)
+    if (largest(o->g, o->size) <= TOLERANCE || o->small_gains >= 2 ||
+        ++o->iteration > MAX_ITERATIONS)
         return true;
     direction(o);
     o->slope = dot(o->dir, o->g, o->size);
@@ -193,7 +196,8 @@ int lbfgs_run(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_
             if (accept(o))
                 break;
         } else {
-            double bend = o->f_try - o->f - o->step * o->slope; /* > 0: minimum of the parabola, held to [0.1, 0.5] */
+            double bend = o->f_try - o->f -
+                          o->step * o->slope; /* > 0: minimum of the parabola, held to [0.1, 0.5] */
             double shrink = isfinite(bend) && bend > 0 ? -0.5 * o->step * o->slope / bend : 0.1;
             o->step *= shrink < 0.1 ? 0.1 : shrink > 0.5 ? 0.5 : shrink;
             if (o->step < 1e-12)

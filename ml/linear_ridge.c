@@ -43,11 +43,14 @@ struct gram_set *gram_set_new(const struct ml_data *d, int cols, struct err *err
 }
 
 /* The target is taken in units of its own size, so that squares cannot overflow. */
-int gram_set_run(struct gram_set *g, const struct ml_data *d, const struct linear_lane *l, const struct ml_stop *stop)
+int gram_set_run(struct gram_set *g, const struct ml_data *d, const struct linear_lane *l,
+                 const struct ml_stop *stop)
 {
     int32_t rows[GLM_TILE];
     double y[GLM_TILE];
-    struct glm_rows r = { .x = l->x->x, .stride = l->x->stride, .cols = l->cols, .lanes = 1, .rows = rows };
+    struct glm_rows r = {
+        .x = l->x->x, .stride = l->x->stride, .cols = l->cols, .lanes = 1, .rows = rows
+    };
 
     while (g->fold < g->folds) {
         if (ml_stop_now(stop))
@@ -74,7 +77,8 @@ int ridge_take_gram(const struct gram_set *g, int fold, struct linear_lane *l, s
 
     l->gram = mem_try_zalloc((size_t)n * sizeof *l->gram);
     if (!l->gram)
-        return err_set(err, ERR_NOMEM, "linear: no memory for a Gram matrix of %d columns", l->cols);
+        return err_set(err, ERR_NOMEM, "linear: no memory for a Gram matrix of %d columns",
+                       l->cols);
     l->bytes += n * (int64_t)sizeof *l->gram;
     for (int f = 0; f < g->folds; f++) {
         if (f == fold)

@@ -22,21 +22,21 @@ struct ml_stop {
     int64_t (*now_us)(void *ctx); /* NULL = no deadline */
     void *ctx;
     int64_t deadline_us;
-    const volatile int *cancel;   /* may be NULL */
+    const volatile int *cancel; /* may be NULL */
 };
 bool ml_stop_now(const struct ml_stop *s);
 
 struct lane {
-    int fold;              /* rows with data->fold == fold are held out; FOLD_ALL */
-    uint64_t seed;         /* of the trial; families mix the fold in */
+    int fold;      /* rows with data->fold == fold are held out; FOLD_ALL */
+    uint64_t seed; /* of the trial; families mix the fold in */
     double params[FAMILY_MAX_PARAMS];
-    int level;             /* the ladder level it is training for */
-    int64_t steps_done;    /* free-axis steps finished (boosting rounds); 1 for single fits */
-    int64_t max_steps;     /* never more; 0 = the family's own */
-    bool is_done;          /* nothing more to gain at this level, or max_steps reached */
+    int level;          /* the ladder level it is training for */
+    int64_t steps_done; /* free-axis steps finished (boosting rounds); 1 for single fits */
+    int64_t max_steps;  /* never more; 0 = the family's own */
+    bool is_done;       /* nothing more to gain at this level, or max_steps reached */
     bool failed;
     struct err why;
-    void *state;           /* the family's */
+    void *state; /* the family's */
 };
 
 struct model_ops {
@@ -45,22 +45,27 @@ struct model_ops {
     int (*open)(struct ml_data *d, struct lane *l, struct err *err);
     void (*close)(struct lane *l);
     /* Trains lanes in lock-step by up to `steps` more steps each, until done or stopped; returns with whole steps only. */
-    int (*advance)(struct ml_data *d, struct lane *lanes, int n, int64_t steps, const struct ml_stop *stop, struct err *err);
+    int (*advance)(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
+                   const struct ml_stop *stop, struct err *err);
     /* Scores of the held-out rows in ascending row order after the steps done so far: link scale converted to
      * probabilities or target units; out: n_held x n_outputs floats. Incremental inside the family. */
     int (*predict_held)(struct ml_data *d, const struct lane *l, float *out, struct err *err);
     /* The same after the first `steps` of the steps done: slower, equal bits. */
-    int (*predict_held_at)(struct ml_data *d, const struct lane *l, int64_t steps, float *out, struct err *err);
+    int (*predict_held_at)(struct ml_data *d, const struct lane *l, int64_t steps, float *out,
+                           struct err *err);
     /* The fitted lane cut to its first `steps` steps, as bytes: a checkpoint (steps = all; bins routed) and the model section
      * of an artifact are this one form. */
     int (*save)(const struct lane *l, int64_t steps, struct buf *out, struct err *err);
-    int (*load)(struct ml_data *d, struct lane *l, struct view *in, struct err *err); /* to continue training, bit for bit */
+    int (*load)(struct ml_data *d, struct lane *l, struct view *in,
+                struct err *err);           /* to continue training, bit for bit */
     int64_t (*bytes)(const struct lane *l); /* memory held now */
 
     /* Inference from saved bytes alone, for artifacts. */
-    struct predictor *(*predictor_load)(const struct prep *prep, int n_outputs, enum ml_task task, struct view *in, struct err *err);
+    struct predictor *(*predictor_load)(const struct prep *prep, int n_outputs, enum ml_task task,
+                                        struct view *in, struct err *err);
     void (*predictor_free)(struct predictor *p);
-    int (*predict)(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n, float *out, struct err *err);
+    int (*predict)(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n,
+                   float *out, struct err *err);
 };
 const struct model_ops *model_find(const char *family); /* NULL = not in this build */
 

@@ -31,7 +31,8 @@ SIMD_BODY void scores_one(const struct glm_rows *r, const double *w, double *z)
         }
         for (int j = whole; j < r->cols; j++)
             acc[j - whole] += (double)x[j] * w[j];
-        z[i] = w[r->cols] + (((acc[0] + acc[1]) + (acc[2] + acc[3])) + ((acc[4] + acc[5]) + (acc[6] + acc[7])));
+        z[i] = w[r->cols] +
+               (((acc[0] + acc[1]) + (acc[2] + acc[3])) + ((acc[4] + acc[5]) + (acc[6] + acc[7])));
     }
 }
 
@@ -40,10 +41,12 @@ SIMD_BODY void gradient_one(const struct glm_rows *r, const double *dz, double *
     int64_t i = 0;
 
     for (; i + ROWS <= r->n; i += ROWS) {
-        const float *a = row_at(r, i), *b = row_at(r, i + 1), *c = row_at(r, i + 2), *d = row_at(r, i + 3);
+        const float *a = row_at(r, i), *b = row_at(r, i + 1), *c = row_at(r, i + 2),
+                    *d = row_at(r, i + 3);
         double da = dz[i], db = dz[i + 1], dc = dz[i + 2], dd = dz[i + 3];
         for (int j = 0; j < r->cols; j++)
-            grad[j] += ((double)a[j] * da + (double)b[j] * db) + ((double)c[j] * dc + (double)d[j] * dd);
+            grad[j] +=
+                ((double)a[j] * da + (double)b[j] * db) + ((double)c[j] * dc + (double)d[j] * dd);
         grad[r->cols] += (da + db) + (dc + dd);
     }
     for (; i < r->n; i++) {
@@ -90,7 +93,8 @@ SIMD_BODY void gradient_eight(const struct glm_rows *r, const double *dz, double
         double *to = grad;
         for (int j = 0; j < r->cols; j++, to += r->lanes) {
             memcpy(&g, to, sizeof g);
-            g += ((double)x[0][j] * d[0] + (double)x[1][j] * d[1]) + ((double)x[2][j] * d[2] + (double)x[3][j] * d[3]);
+            g += ((double)x[0][j] * d[0] + (double)x[1][j] * d[1]) +
+                 ((double)x[2][j] * d[2] + (double)x[3][j] * d[3]);
             memcpy(to, &g, sizeof g);
         }
         memcpy(&g, to, sizeof g);
@@ -146,9 +150,11 @@ SIMD_BODY void glm_probabilities_body(double *z, int64_t n, int outputs, int lan
             p[k] = 0;
     }
 }
-SIMD_KERNEL(glm_probabilities, (double *z, int64_t n, int outputs, int lanes), (z, n, outputs, lanes))
+SIMD_KERNEL(glm_probabilities, (double *z, int64_t n, int outputs, int lanes),
+            (z, n, outputs, lanes))
 
-SIMD_BODY void log_loss_body(double *z, const int32_t *y, int64_t n, int outputs, int lanes, double *loss)
+SIMD_BODY void log_loss_body(double *z, const int32_t *y, int64_t n, int outputs, int lanes,
+                             double *loss)
 {
     double sum = 0;
 
@@ -183,7 +189,8 @@ SIMD_BODY void log_loss_body(double *z, const int32_t *y, int64_t n, int outputs
     }
     *loss = sum;
 }
-SIMD_KERNEL_STATIC(log_loss, (double *z, const int32_t *y, int64_t n, int outputs, int lanes, double *loss),
+SIMD_KERNEL_STATIC(log_loss,
+                   (double *z, const int32_t *y, int64_t n, int outputs, int lanes, double *loss),
                    (z, y, n, outputs, lanes, loss))
 
 double glm_log_loss(double *z, const int32_t *y, int64_t n, int outputs, int lanes)
@@ -229,4 +236,5 @@ SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, double *
         }
     }
 }
-SIMD_KERNEL(glm_gram, (const struct glm_rows *r, const double *y, double *tile, double *gram), (r, y, tile, gram))
+SIMD_KERNEL(glm_gram, (const struct glm_rows *r, const double *y, double *tile, double *gram),
+            (r, y, tile, gram))

@@ -15,11 +15,11 @@ static inline int glm_lanes(int outputs)
 }
 
 struct glm_rows {
-    const float *x;       /* row-major, padded with zeros to the stride, a multiple of 16 */
+    const float *x; /* row-major, padded with zeros to the stride, a multiple of 16 */
     int64_t stride;
     int cols, lanes;
-    const int32_t *rows;  /* NULL = from 0 */
-    int64_t n;            /* at most GLM_TILE */
+    const int32_t *rows; /* NULL = from 0 */
+    int64_t n;           /* at most GLM_TILE */
 };
 
 /* z[i][lane] = w[cols][lane] + sum_j x[i][j] w[j][lane]. */

@@ -46,7 +46,8 @@ SIMD_BODY void grad_softmax_body(const float *f, int64_t stride, int64_t n, int 
         }
     }
 }
-SIMD_KERNEL(grad_softmax, (const float *f, int64_t stride, int64_t n, int classes, float *p), (f, stride, n, classes, p))
+SIMD_KERNEL(grad_softmax, (const float *f, int64_t stride, int64_t n, int classes, float *p),
+            (f, stride, n, classes, p))
 
 /* Mixes (key, row) to 32 random bits: an odd multiplier apart per row, then a full avalanche. */
 SIMD_BODY uint32_t noise(uint32_t key, uint32_t row)
@@ -74,8 +75,9 @@ SIMD_BODY uint32_t packed(float g, float h, const struct grad_out *o, uint32_t r
     return (uint32_t)qg << 16 | (uint32_t)qh;
 }
 
-SIMD_BODY void grad_class_body(const float *restrict p, const float *restrict y, const float *restrict w, int64_t n, float c,
-                               float h_factor, const struct grad_out *out)
+SIMD_BODY void grad_class_body(const float *restrict p, const float *restrict y,
+                               const float *restrict w, int64_t n, float c, float h_factor,
+                               const struct grad_out *out)
 {
     struct grad_out o = *out;
     float *restrict g = o.g, *restrict h = o.h;
@@ -89,7 +91,8 @@ SIMD_BODY void grad_class_body(const float *restrict p, const float *restrict y,
     }
 }
 SIMD_KERNEL(grad_class,
-            (const float *p, const float *y, const float *w, int64_t n, float c, float h_factor, const struct grad_out *out),
+            (const float *p, const float *y, const float *w, int64_t n, float c, float h_factor,
+             const struct grad_out *out),
             (p, y, w, n, c, h_factor, out))
 
 SIMD_BODY void grad_thin_body(int64_t n, float floor, const struct grad_out *out)
@@ -110,13 +113,14 @@ SIMD_BODY void grad_thin_body(int64_t n, float floor, const struct grad_out *out
 }
 SIMD_KERNEL(grad_thin, (int64_t n, float floor, const struct grad_out *out), (n, floor, out))
 
-SIMD_BODY void grad_square_body(const float *restrict f, const float *restrict y, const float *restrict w, int64_t n,
-                                float *restrict g)
+SIMD_BODY void grad_square_body(const float *restrict f, const float *restrict y,
+                                const float *restrict w, int64_t n, float *restrict g)
 {
     for (int64_t i = 0; i < n; i++)
         g[i] = w[i] * (f[i] - y[i]);
 }
-SIMD_KERNEL(grad_square, (const float *f, const float *y, const float *w, int64_t n, float *g), (f, y, w, n, g))
+SIMD_KERNEL(grad_square, (const float *f, const float *y, const float *w, int64_t n, float *g),
+            (f, y, w, n, g))
 
 SIMD_BODY void grad_quantise_body(int64_t n, const struct grad_out *out)
 {
@@ -155,4 +159,5 @@ SIMD_BODY void grad_size_body(const float *g, int64_t n, double *largest, double
         *largest = (double)top[k] > *largest ? (double)top[k] : *largest;
     }
 }
-SIMD_KERNEL(grad_size, (const float *g, int64_t n, double *largest, double *sum), (g, n, largest, sum))
+SIMD_KERNEL(grad_size, (const float *g, int64_t n, double *largest, double *sum),
+            (g, n, largest, sum))

@@ -35,8 +35,8 @@ static inline __attribute__((always_inline)) void add_few(int64_t *h, uint64_t x
 }
 
 /* One tile: eights full groups of 8 columns and `few` more; both are constants where it matters, so that this unrolls. */
-static inline __attribute__((always_inline)) void add_tile(const struct hist_rows *r, int col, int eights, int few,
-                                                           int64_t *hist)
+static inline __attribute__((always_inline)) void add_tile(const struct hist_rows *r, int col,
+                                                           int eights, int few, int64_t *hist)
 {
     const uint8_t *base = r->bins + col;
 
@@ -59,13 +59,13 @@ static __attribute__((noinline)) void add_tile16(const struct hist_rows *r, int 
     add_tile(r, col, 2, 0, hist);
 }
 
-#define FEW_CASE(n)                                                                                \
-    case n:                                                                                        \
-        add_tile(r, col, eights, n, hist);                                                         \
+#define FEW_CASE(n)                        \
+    case n:                                \
+        add_tile(r, col, eights, n, hist); \
         break;
 
-static inline __attribute__((always_inline)) void add_rest(const struct hist_rows *r, int col, int eights, int few,
-                                                           int64_t *hist)
+static inline __attribute__((always_inline)) void add_rest(const struct hist_rows *r, int col,
+                                                           int eights, int few, int64_t *hist)
 {
     switch (few) {
         FEW_CASE(0)
@@ -114,7 +114,8 @@ static void add_listed(const struct hist_rows *r, const int32_t *cols, int n_col
     }
 }
 
-void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is_dense, int64_t *hist)
+void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is_dense,
+              int64_t *hist)
 {
     if (n_cols == 0 || r->n == 0)
         return;
@@ -123,7 +124,8 @@ void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is
         return;
     }
     for (int j = 0; j < n_cols; j += HIST_TILE)
-        add_listed(r, cols + j, n_cols - j < HIST_TILE ? n_cols - j : HIST_TILE, hist + (int64_t)j * HIST_PITCH);
+        add_listed(r, cols + j, n_cols - j < HIST_TILE ? n_cols - j : HIST_TILE,
+                   hist + (int64_t)j * HIST_PITCH);
 }
 
 void hist_clear(int64_t *hist, const int *n_bins, int n_cols)

@@ -31,12 +31,14 @@ struct hist_rows {
     int64_t stride;
     const int32_t *rows; /* ascending */
     int64_t n;
-    const uint32_t *q;   /* by row */
+    const uint32_t *q; /* by row */
 };
-void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is_dense, int64_t *hist);
+void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is_dense,
+              int64_t *hist);
 /* n_bins: by j; clears bins and the missing word. */
 void hist_clear(int64_t *hist, const int *n_bins, int n_cols);
-void hist_subtract(int64_t *from, const int64_t *what, const int *n_bins, int n_cols); /* from -= what */
+void hist_subtract(int64_t *from, const int64_t *what, const int *n_bins,
+                   int n_cols); /* from -= what */
 /* Packed sum over rows. */
 int64_t hist_total(const uint32_t *q, const int32_t *rows, int64_t n);
 

@@ -36,7 +36,8 @@ double scan_score(const struct scan_node *nd, int64_t left, double l2)
 
 /* Scores of n running sums as the bits of doubles: every score is >= 0 or -1, so that their order as whole numbers is
  * their order, and the maximum can be taken eight at a time. Returns through *top. */
-SIMD_BODY void scan_scores_body(const struct scan_node *nd, const int64_t *sums, int n, int64_t *bits, int64_t *top)
+SIMD_BODY void scan_scores_body(const struct scan_node *nd, const int64_t *sums, int n,
+                                int64_t *bits, int64_t *top)
 {
     double gt = hist_g(nd->total), ht = (double)(int32_t)hist_h(nd->total);
     double l1 = nd->l1, l2 = nd->l2, min_h = nd->min_h;
@@ -48,14 +49,16 @@ SIMD_BODY void scan_scores_body(const struct scan_node *nd, const int64_t *sums,
         double tl = (gl > l1 ? gl - l1 : 0.0) + (gl < -l1 ? gl + l1 : 0.0);
         double tr = (gr > l1 ? gr - l1 : 0.0) + (gr < -l1 ? gr + l1 : 0.0);
         double a = hl + l2, b = hr + l2, s = (tl * tl * b + tr * tr * a) / (a * b);
-        s = (hl >= min_h) & (hr >= min_h) ? s : -1.0;
+        s = ((hl >= min_h) & (hr >= min_h)) ? s : -1.0;
         memcpy(bits + i, &s, sizeof s);
     }
     for (int i = 0; i < n; i++)
         best = bits[i] > best ? bits[i] : best;
     *top = best;
 }
-SIMD_KERNEL_STATIC(scan_scores, (const struct scan_node *nd, const int64_t *sums, int n, int64_t *bits, int64_t *top),
+SIMD_KERNEL_STATIC(scan_scores,
+                   (const struct scan_node *nd, const int64_t *sums, int n, int64_t *bits,
+                    int64_t *top),
                    (nd, sums, n, bits, top))
 
 static int take_numeric(struct scan_best *best, double score, int bin, int add, int64_t left)
@@ -77,7 +80,8 @@ static int is_left_heavy(const struct scan_node *nd, int64_t left)
 }
 
 /* The first place of the best score, which beats *best. */
-static int scan_sums(const struct scan_node *nd, const int64_t *sums, int n, int add, struct scan_best *best)
+static int scan_sums(const struct scan_node *nd, const int64_t *sums, int n, int add,
+                     struct scan_best *best)
 {
     int64_t bits[256], top;
     double score;
@@ -92,9 +96,10 @@ static int scan_sums(const struct scan_node *nd, const int64_t *sums, int n, int
     return take_numeric(best, score, at, add, sums[at]);
 }
 
-int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins, struct scan_best *best)
+int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
+                 struct scan_best *best)
 {
-    int64_t sums[256], missing = hist[HIST_MISSING], sum = 0;
+    int64_t sums[256] = { 0 }, missing = hist[HIST_MISSING], sum = 0;
     int better, n = missing ? n_bins : n_bins - 1;
 
     if (n <= 0)
@@ -112,7 +117,8 @@ int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins, st
     return better;
 }
 
-int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u, struct scan_best *best)
+int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u,
+                struct scan_best *best)
 {
     int64_t missing = hist[HIST_MISSING], sum = 0;
     int lo = 0, hi = n_bins - 1, better = 0;
@@ -122,11 +128,15 @@ int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uin
     while (hi > lo && hist[hi] == 0)
         hi--;
     if (lo >= hi)
-        return missing && lo < n_bins ? take_numeric(best, scan_score(nd, nd->total - missing, nd->l2), lo, 0, nd->total - missing) : 0;
+        return missing && lo < n_bins
+                   ? take_numeric(best, scan_score(nd, nd->total - missing, nd->l2), lo, 0,
+                                  nd->total - missing)
+                   : 0;
     int cut = lo + (int)((uint64_t)u * (uint64_t)(hi - lo) >> 32);
     for (int b = lo; b <= cut; b++)
         sum += hist[b];
-    better |= take_numeric(best, scan_score(nd, sum, nd->l2), cut, !missing && is_left_heavy(nd, sum), sum);
+    better |= take_numeric(best, scan_score(nd, sum, nd->l2), cut,
+                           !missing && is_left_heavy(nd, sum), sum);
     if (missing)
         better |= take_numeric(best, scan_score(nd, sum + missing, nd->l2), cut, 1, sum + missing);
     return better;
@@ -139,7 +149,8 @@ struct level {
 };
 
 /* Levels present, missing among them, by g / (h + smooth); equal ratios stay in order of the bin. */
-static int levels_sorted(const struct scan_node *nd, const int64_t *hist, int n_bins, struct level *lv)
+static int levels_sorted(const struct scan_node *nd, const int64_t *hist, int n_bins,
+                         struct level *lv)
 {
     int n = 0;
 
@@ -157,8 +168,8 @@ static int levels_sorted(const struct scan_node *nd, const int64_t *hist, int n_
 }
 
 /* Levels absent from the node follow the heavier child. */
-static void take_set(struct scan_best *best, double score, const struct scan_node *nd, const struct level *lv, int from,
-                     int to, int n, int64_t left)
+static void take_set(struct scan_best *best, double score, const struct scan_node *nd,
+                     const struct level *lv, int from, int to, int n, int64_t left)
 {
     uint64_t in[4] = { 0 }, out[4] = { 0 };
 
@@ -174,7 +185,8 @@ static void take_set(struct scan_best *best, double score, const struct scan_nod
         best->left_set[i] = is_left_heavy(nd, left) ? ~out[i] : in[i];
 }
 
-int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins, struct scan_best *best)
+int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins,
+                     struct scan_best *best)
 {
     struct level lv[256];
     int n = levels_sorted(nd, hist, n_bins, lv), from = -1, to = -1;

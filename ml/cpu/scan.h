@@ -9,28 +9,33 @@
 #include <stdint.h>
 
 struct scan_node {
-    int64_t total;          /* packed sum of the node */
+    int64_t total; /* packed sum of the node */
     double l1, l2;
     double min_h;
     double cat_l2, cat_smooth; /* categorical: added to l2; added to h in the order of g / h */
-    int max_onehot;         /* up to so many present levels: one against the rest */
+    int max_onehot;            /* up to so many present levels: one against the rest */
 };
 
 struct scan_best {
-    double score;           /* -1 = none yet */
-    int col;                /* the caller's: set together with a better score */
-    int bin, add;           /* numeric: right when (uint8)(x + add) > bin + add; missing is 255, so add = 1 sends it left */
+    double score; /* -1 = none yet */
+    int col;      /* the caller's: set together with a better score */
+    int bin,
+        add; /* numeric: right when (uint8)(x + add) > bin + add; missing is 255, so add = 1 sends it left */
     int is_categorical;
-    uint64_t left_set[4];   /* categorical: bins that go left */
-    int64_t left;           /* packed sum of the left child */
+    uint64_t left_set[4]; /* categorical: bins that go left */
+    int64_t left;         /* packed sum of the left child */
 };
 
 /* Return 1 when *best was improved (its col is then the caller's to set). */
-int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins, struct scan_best *best);
-int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins, struct scan_best *best);
+int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
+                 struct scan_best *best);
+int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins,
+                     struct scan_best *best);
 /* One random threshold between the lowest and the highest bin present; u is uniform 32 bits. */
-int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u, struct scan_best *best);
-double scan_score(const struct scan_node *nd, int64_t left, double l2); /* of a pair; -1 when a child is too small */
+int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u,
+                struct scan_best *best);
+double scan_score(const struct scan_node *nd, int64_t left,
+                  double l2);                /* of a pair; -1 when a child is too small */
 double scan_own(const struct scan_node *nd); /* the parent's term */
 
 #endif

@@ -8,49 +8,51 @@
 
 enum simd_level { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
 
-enum simd_level simd_level(void);          /* what the kernels use */
-enum simd_level simd_best(void);           /* what this CPU has */
-void simd_force(enum simd_level level);    /* for tests: at most simd_best() */
+enum simd_level simd_level(void);       /* what the kernels use */
+enum simd_level simd_best(void);        /* what this CPU has */
+void simd_force(enum simd_level level); /* for tests: at most simd_best() */
 
-#define SIMD_KERNEL(name, params, args) SIMD_VARIANTS(extern, name, params, args)
+#define SIMD_KERNEL(name, params, args)        SIMD_VARIANTS(extern, name, params, args)
 #define SIMD_KERNEL_STATIC(name, params, args) SIMD_VARIANTS(static, name, params, args)
-#define SIMD_BODY static inline __attribute__((always_inline))
+#define SIMD_BODY                              static inline __attribute__((always_inline))
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #if defined(__clang__)
 #define SIMD_WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #else
-#define SIMD_WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#define SIMD_WIDE \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #define SIMD_MIDDLE __attribute__((target("avx2")))
 /* name(params) from name_body(params); args = the parameters' names in brackets. */
-#define SIMD_VARIANTS(scope, name, params, args)                                                            \
-    SIMD_WIDE static void name##_wide params                                                       \
-    {                                                                                              \
-        name##_body args;                                                                          \
-    }                                                                                              \
-    SIMD_MIDDLE static void name##_middle params                                                   \
-    {                                                                                              \
-        name##_body args;                                                                          \
-    }                                                                                              \
-    scope void name params                                                                               \
-    {                                                                                              \
-        switch (simd_level()) {                                                                    \
-        case SIMD_AVX512:                                                                          \
-            name##_wide args;                                                                      \
-            break;                                                                                 \
-        case SIMD_AVX2:                                                                            \
-            name##_middle args;                                                                    \
-            break;                                                                                 \
-        default:                                                                                   \
-            name##_body args;                                                                      \
-        }                                                                                          \
+#define SIMD_VARIANTS(scope, name, params, args) \
+    SIMD_WIDE static void name##_wide params     \
+    {                                            \
+        name##_body args;                        \
+    }                                            \
+    SIMD_MIDDLE static void name##_middle params \
+    {                                            \
+        name##_body args;                        \
+    }                                            \
+    scope void name params                       \
+    {                                            \
+        switch (simd_level()) {                  \
+        case SIMD_AVX512:                        \
+            name##_wide args;                    \
+            break;                               \
+        case SIMD_AVX2:                          \
+            name##_middle args;                  \
+            break;                               \
+        default:                                 \
+            name##_body args;                    \
+        }                                        \
     }
 #else
-#define SIMD_VARIANTS(scope, name, params, args)                                                            \
-    scope void name params                                                                               \
-    {                                                                                              \
-        name##_body args;                                                                          \
+#define SIMD_VARIANTS(scope, name, params, args) \
+    scope void name params                       \
+    {                                            \
+        name##_body args;                        \
     }
 #endif
 

@@ -5,7 +5,8 @@
 
 enum { GROUP = 16, FIRST_LOOK = 4 };
 
-static inline __attribute__((always_inline)) void walk(const struct tree *t, const uint8_t *const *x, int n, int has_sets,
+static inline __attribute__((always_inline)) void walk(const struct tree *t,
+                                                       const uint8_t *const *x, int n, int has_sets,
                                                        uint32_t *at)
 {
     const struct tree_node *nodes = t->nodes;
@@ -32,7 +33,8 @@ static inline __attribute__((always_inline)) void walk(const struct tree *t, con
     }
 }
 
-void tree_add(const struct tree *t, const uint8_t *bins, int64_t stride, const int32_t *rows, int64_t n, float *f)
+void tree_add(const struct tree *t, const uint8_t *bins, int64_t stride, const int32_t *rows,
+              int64_t n, float *f)
 {
     const uint8_t *x[GROUP];
     int64_t row[GROUP];

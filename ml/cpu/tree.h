@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 struct tree_node {
-    uint32_t col; /* of the bins; leaves: 0 */
-    uint8_t bin;  /* numeric: goes right when (uint8)(x + add) > bin; leaves: 255 */
-    uint8_t add;  /* 1 = missing goes left */
+    uint32_t col;  /* of the bins; leaves: 0 */
+    uint8_t bin;   /* numeric: goes right when (uint8)(x + add) > bin; leaves: 255 */
+    uint8_t add;   /* 1 = missing goes left */
     uint16_t left; /* number of the left kid, the right one is the next; leaves: their own */
 };
 
@@ -16,11 +16,13 @@ struct tree {
     int n_nodes, n_sets, depth;
     struct tree_node *nodes; /* root is 0 */
     float *values;           /* by node; 0 for inner ones */
-    int16_t *set_of;         /* by node, NULL when there are no sets: -1, or number of the set of bins that go left */
+    int16_t *
+        set_of; /* by node, NULL when there are no sets: -1, or number of the set of bins that go left */
     uint64_t (*sets)[4];
 };
 
 /* f[rows[i]] += value of the row's leaf; rows NULL = rows 0..n-1. bins: row-major. */
-void tree_add(const struct tree *t, const uint8_t *bins, int64_t stride, const int32_t *rows, int64_t n, float *f);
+void tree_add(const struct tree *t, const uint8_t *bins, int64_t stride, const int32_t *rows,
+              int64_t n, float *f);
 
 #endif

@@ -60,7 +60,8 @@ static int64_t now_us(void)
     return clk_now_us(&c);
 }
 
-static void run(struct ml_data *d, const char *what, int leaves, int depth, bool is_depth_wise, int trees)
+static void run(struct ml_data *d, const char *what, int leaves, int depth, bool is_depth_wise,
+                int trees)
 {
     const struct model_ops *ops = model_find("boost");
     struct lane l = { .fold = 0, .seed = 1, .level = 3, .max_steps = trees };
@@ -92,9 +93,10 @@ static void run(struct ml_data *d, const char *what, int leaves, int depth, bool
         ops->close(&l);
     }
     metric_score(METRIC_ACCURACY, ML_BINARY, p, y, held, 2, &score, &se, NULL);
-    double updates = (double)(d->rows - held) * prep_inputs(d->prep) * trees * (1 + 0.4 * (is_depth_wise ? depth : 5.0));
-    printf("%-24s %7.3f s   %5.2f G updates/s (estimated)   held-out accuracy %.4f\n", what, best, updates / best / 1e9,
-           score);
+    double updates = (double)(d->rows - held) * prep_inputs(d->prep) * trees *
+                     (1 + 0.4 * (is_depth_wise ? depth : 5.0));
+    printf("%-24s %7.3f s   %5.2f G updates/s (estimated)   held-out accuracy %.4f\n", what, best,
+           updates / best / 1e9, score);
     mem_free(y);
     mem_free(p);
 }
@@ -102,7 +104,8 @@ static void run(struct ml_data *d, const char *what, int leaves, int depth, bool
 int main(int argc, char **argv)
 {
     int64_t n = argc > 1 ? atoll(argv[1]) : 100000;
-    int cols = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 50, trees = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 100;
+    int cols = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 50,
+        trees = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 100;
     char path[] = "/tmp/bench_boost_XXXXXX";
     struct err err = { 0 };
     int fd = mkstemp(path);
@@ -114,14 +117,19 @@ int main(int argc, char **argv)
     struct frame *f = frame_open(path, &err);
     if (!f)
         die(&err);
-    struct ml_data_spec spec = { .frame = f, .target = "y", .positive = "", .task = ML_BINARY, .metric = METRIC_ACCURACY,
-                                 .folds = 20, .split_seed = 1 };
+    struct ml_data_spec spec = { .frame = f,
+                                 .target = "y",
+                                 .positive = "",
+                                 .task = ML_BINARY,
+                                 .metric = METRIC_ACCURACY,
+                                 .folds = 20,
+                                 .split_seed = 1 };
     struct ml_data *d = ml_data_open(&spec, &err);
     int64_t before = now_us();
     if (!d || !ml_data_bins(d, 255, &err))
         die(&err);
-    printf("%lld rows x %d columns, %d trees, one thread; binning %.3f s\n", (long long)n, cols, trees,
-           (double)(now_us() - before) / 1e6);
+    printf("%lld rows x %d columns, %d trees, one thread; binning %.3f s\n", (long long)n, cols,
+           trees, (double)(now_us() - before) / 1e6);
     run(d, "depth 6, level by level", 64, 6, true, trees);
     run(d, "31 leaves, best first", 31, 16, false, trees);
     ml_data_close(d);

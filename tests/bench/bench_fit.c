@@ -132,7 +132,8 @@ static void params_set(const struct family *f, double *params, const char *text)
         fprintf(stderr, "bench_fit: %s has no parameter %s\n", f->name, name);
         exit(1);
     }
-    params[i] = f->params[i].kind == FP_CHOICE ? family_choice_find(&f->params[i], eq + 1) : strtod(eq + 1, NULL);
+    params[i] = f->params[i].kind == FP_CHOICE ? family_choice_find(&f->params[i], eq + 1)
+                                               : strtod(eq + 1, NULL);
 }
 
 static void params_draw(const struct family *f, struct rng *r, double *params)
@@ -168,8 +169,8 @@ static void print_changed(const struct family *f, const double *params)
 }
 
 /* One trial; returns its result. false = nothing usable. */
-static bool trial(struct ml_data *d, const struct args *a, const struct family *f, const double *params, int number,
-                  int64_t deadline, struct fit_result *r)
+static bool trial(struct ml_data *d, const struct args *a, const struct family *f,
+                  const double *params, int number, int64_t deadline, struct fit_result *r)
 {
     struct err err = { 0 };
     struct ml_stop stop = { .now_us = now_us, .deadline_us = deadline };
@@ -185,14 +186,16 @@ static bool trial(struct ml_data *d, const struct args *a, const struct family *
         fit_trial_close(t);
         return false;
     }
-    struct family_shape s = { d->n_train, prep_inputs(d->prep), prep_width(d->prep), d->n_outputs, a->holdout ? 1 : d->k_folds };
+    struct family_shape s = { d->n_train, prep_inputs(d->prep), prep_width(d->prep), d->n_outputs,
+                              a->holdout ? 1 : d->k_folds };
     int64_t cost = f->cost(&s, params, 0, level), bytes = fit_trial_bytes(t);
     if (fit_trial_test(t, &err) < 0 || fit_trial_result(t, r, &err) < 0)
         die(&err);
-    printf("%3d %s score %.5f +- %.5f  test %.5f  steps %5" PRId64 "  fit %6.2f s  cost/us %.2f  est/mem %.2f  predict %.2f us/row |",
-           number, r->cut ? "cut" : "   ", r->score, r->se, r->test_score, r->steps, (double)r->fit_us / 1e6,
-           (double)cost / (double)MAX(r->fit_us, 1), (double)f->host_bytes(&s, params) / (double)bytes,
-           (double)r->predict_ns_row / 1e3);
+    printf("%3d %s score %.5f +- %.5f  test %.5f  steps %5" PRId64
+           "  fit %6.2f s  cost/us %.2f  est/mem %.2f  predict %.2f us/row |",
+           number, r->cut ? "cut" : "   ", r->score, r->se, r->test_score, r->steps,
+           (double)r->fit_us / 1e6, (double)cost / (double)MAX(r->fit_us, 1),
+           (double)f->host_bytes(&s, params) / (double)bytes, (double)r->predict_ns_row / 1e3);
     print_changed(f, params);
     fflush(stdout);
     fit_trial_close(t);
@@ -201,7 +204,9 @@ static bool trial(struct ml_data *d, const struct args *a, const struct family *
 
 static void args_parse(int argc, char **argv, struct args *a)
 {
-    *a = (struct args){ .file = argv[1], .family = "boost", .trials = 1, .seconds = 1e6, .seed = 1, .folds = 5 };
+    *a = (struct args){
+        .file = argv[1], .family = "boost", .trials = 1, .seconds = 1e6, .seed = 1, .folds = 5
+    };
     for (int i = 2; i < argc; i++) {
         const char *eq = strchr(argv[i], '=');
         if (!eq)
@@ -236,8 +241,10 @@ int main(int argc, char **argv)
     struct rng rng;
 
     if (argc < 2) {
-        fprintf(stderr, "usage: bench_fit TABLE.csv[.gz] [metric=M] [family=F] [trials=N] [time=S] [seed=S] [level=L] [holdout=1]"
-                        " [folds=K] [name=value ...]\n");
+        fprintf(
+            stderr,
+            "usage: bench_fit TABLE.csv[.gz] [metric=M] [family=F] [trials=N] [time=S] [seed=S] [level=L] [holdout=1]"
+            " [folds=K] [name=value ...]\n");
         return 0; /* `make bench` has no table to give */
     }
     args_parse(argc, argv, &a);
@@ -245,8 +252,12 @@ int main(int argc, char **argv)
     split_lines(&all, &train, &test);
     int64_t start = now_us(NULL);
     struct frame *f = frame_make(&train, "train"), *g = frame_make(&test, "test");
-    struct ml_data_spec spec = { .frame = f, .test_frame = g, .target = f->cols[f->n_cols - 1].name, .positive = "",
-                                 .folds = a.folds, .split_seed = a.seed };
+    struct ml_data_spec spec = { .frame = f,
+                                 .test_frame = g,
+                                 .target = f->cols[f->n_cols - 1].name,
+                                 .positive = "",
+                                 .folds = a.folds,
+                                 .split_seed = a.seed };
     if (ml_task_infer(f, spec.target, &spec.task, &err) < 0)
         die(&err);
     spec.metric = metric_default(spec.task);
@@ -259,9 +270,9 @@ int main(int argc, char **argv)
     if (!fam)
         return 1;
     int64_t deadline = start + (int64_t)(a.seconds * 1e6);
-    printf("%s: %" PRId64 " rows, %d columns (%d dense), %d outputs, %s, opened in %.2f s\n", a.file, d->n_train,
-           prep_inputs(d->prep), prep_width(d->prep), d->n_outputs, metric_info(spec.metric)->name,
-           (double)(now_us(NULL) - start) / 1e6);
+    printf("%s: %" PRId64 " rows, %d columns (%d dense), %d outputs, %s, opened in %.2f s\n",
+           a.file, d->n_train, prep_inputs(d->prep), prep_width(d->prep), d->n_outputs,
+           metric_info(spec.metric)->name, (double)(now_us(NULL) - start) / 1e6);
     struct fit_result best = { .score = NAN }, r;
     bool larger = metric_info(spec.metric)->larger_is_better;
     rng_init(&rng, a.seed, 99);
@@ -279,7 +290,8 @@ int main(int argc, char **argv)
         if (isnan(best.score) || (larger ? r.score > best.score : r.score < best.score))
             best = r;
     }
-    printf("best: score %.5f, test %.5f, %.1f s in all\n", best.score, best.test_score, (double)(now_us(NULL) - start) / 1e6);
+    printf("best: score %.5f, test %.5f, %.1f s in all\n", best.score, best.test_score,
+           (double)(now_us(NULL) - start) / 1e6);
     ml_data_close(d);
     frame_close(f);
     frame_close(g);

@@ -57,7 +57,8 @@ struct rig_table *rig_mixed(enum ml_task task, int64_t rows, int classes, uint64
         for (int c = 0; c < 6; c++)
             x[c][i] = c == 5 ? floor(4 * rng_unit(&r)) : rng_normal(&r);
         level[i] = (int32_t)rng_below(&r, 12);
-        double s = x[0][i] + 0.7 * x[1][i] * x[2][i] + (level[i] % 3 - 1) * 0.8 + 0.4 * rng_normal(&r);
+        double s =
+            x[0][i] + 0.7 * x[1][i] * x[2][i] + (level[i] % 3 - 1) * 0.8 + 0.4 * rng_normal(&r);
         if (rng_below(&r, 8) == 0)
             x[3][i] = (double)NAN;
         if (rng_below(&r, 5) == 0)
@@ -97,7 +98,9 @@ struct frame *rig_frame(const struct rig_table *t)
         if (t->cols[c].num)
             must(frame_writer_numeric(w, name, t->cols[c].num, t->rows, &err), &err);
         else
-            must(frame_writer_categorical(w, name, t->cols[c].codes, t->rows, names, t->cols[c].n_levels, &err), &err);
+            must(frame_writer_categorical(w, name, t->cols[c].codes, t->rows, names,
+                                          t->cols[c].n_levels, &err),
+                 &err);
     }
     must(frame_writer_end(w, hash, &err), &err);
     struct frame *f = frame_open(path, &err);
@@ -114,8 +117,13 @@ struct rig *rig_new(struct rig_table *t, enum ml_task task, enum metric_id metri
 
     r->frame = rig_frame(t);
     rig_table_free(t);
-    struct ml_data_spec spec = { .frame = r->frame, .target = "y", .positive = "", .task = task, .metric = metric,
-                                 .folds = folds, .split_seed = 3 };
+    struct ml_data_spec spec = { .frame = r->frame,
+                                 .target = "y",
+                                 .positive = "",
+                                 .task = task,
+                                 .metric = metric,
+                                 .folds = folds,
+                                 .split_seed = 3 };
     if (task == ML_BINARY)
         spec.positive = "1";
     r->d = ml_data_open(&spec, &err);
@@ -132,7 +140,8 @@ void rig_free(struct rig *r)
     mem_free(r);
 }
 
-void rig_lane_train(const struct rig *r, const char *family, struct lane *l, int64_t steps, const struct ml_stop *stop)
+void rig_lane_train(const struct rig *r, const char *family, struct lane *l, int64_t steps,
+                    const struct ml_stop *stop)
 {
     struct err err = { 0 };
 
@@ -144,7 +153,8 @@ void rig_lane_train(const struct rig *r, const char *family, struct lane *l, int
         fail_msg("%s", l->why.text);
 }
 
-struct lane rig_lane(const struct rig *r, const char *family, const double *params, int fold, int64_t steps)
+struct lane rig_lane(const struct rig *r, const char *family, const double *params, int fold,
+                     int64_t steps)
 {
     const struct model_ops *ops = model_find(family);
     struct lane l = { .fold = fold, .seed = 11, .level = ops->family->levels };
@@ -181,7 +191,8 @@ float *rig_predict(const struct rig *r, const char *family, const struct buf *by
     float *out = malloc((size_t)(r->d->rows * r->d->n_outputs) * sizeof *out);
 
     assert_non_null(v);
-    struct predictor *p = ops->predictor_load(r->d->prep, r->d->n_outputs, r->d->spec.task, &in, &err);
+    struct predictor *p =
+        ops->predictor_load(r->d->prep, r->d->n_outputs, r->d->spec.task, &in, &err);
     if (!p)
         fail_msg("%s", err.text);
     must(ops->predict(p, v, 0, r->d->rows, out, &err), &err);

@@ -16,7 +16,7 @@ struct rig_table {
     int n_cols;
     struct {
         char name[16];
-        double *num;    /* NULL = categorical */
+        double *num; /* NULL = categorical */
         int32_t *codes;
         int n_levels;
     } cols[2048];
@@ -29,18 +29,21 @@ struct rig {
 
 struct rig_table *rig_table_new(int64_t rows);
 void rig_table_free(struct rig_table *t);
-double *rig_numbers(struct rig_table *t);                  /* a new numeric column x0, x1 ..., zeros */
-int32_t *rig_levels(struct rig_table *t, int n_levels);    /* a new categorical column */
+double *rig_numbers(struct rig_table *t);               /* a new numeric column x0, x1 ..., zeros */
+int32_t *rig_levels(struct rig_table *t, int n_levels); /* a new categorical column */
 /* A table of `rows` with noise, a categorical column and missing values: kind is the task, classes for multiclass. */
 struct rig_table *rig_mixed(enum ml_task task, int64_t rows, int classes, uint64_t seed);
 
-struct frame *rig_frame(const struct rig_table *t);        /* target = last column, called "y" */
-struct rig *rig_new(struct rig_table *t, enum ml_task task, enum metric_id metric, int folds); /* frees t */
+struct frame *rig_frame(const struct rig_table *t); /* target = last column, called "y" */
+struct rig *rig_new(struct rig_table *t, enum ml_task task, enum metric_id metric,
+                    int folds); /* frees t */
 void rig_free(struct rig *r);
 
 /* A lane of a family trained to `steps`; free with rig_lane_close. */
-struct lane rig_lane(const struct rig *r, const char *family, const double *params, int fold, int64_t steps);
-void rig_lane_train(const struct rig *r, const char *family, struct lane *l, int64_t steps, const struct ml_stop *stop);
+struct lane rig_lane(const struct rig *r, const char *family, const double *params, int fold,
+                     int64_t steps);
+void rig_lane_train(const struct rig *r, const char *family, struct lane *l, int64_t steps,
+                    const struct ml_stop *stop);
 void rig_lane_close(const char *family, struct lane *l);
 /* Its bytes after `steps` steps; mem via buf. */
 struct buf rig_lane_bytes(const char *family, const struct lane *l, int64_t steps);

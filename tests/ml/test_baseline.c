@@ -47,7 +47,8 @@ static void regression_gives_the_mean_and_for_mae_the_median(void **state)
 
 static void classes_give_their_shares(void **state)
 {
-    static const double y[] = { 0, 0, 0, 0, 1, 1, 2, 2, 2, 2 }, b[] = { 0, 1, 0, 0, 0, 0, 1, 0, 0, 0 };
+    static const double y[] = { 0, 0, 0, 0, 1, 1, 2, 2, 2, 2 },
+                        b[] = { 0, 1, 0, 0, 0, 0, 1, 0, 0, 0 };
     struct rig *r = table(ML_MULTICLASS, METRIC_LOGLOSS, y, 10);
     float *p = fitted(r, FOLD_ALL);
 

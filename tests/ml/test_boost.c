@@ -163,12 +163,14 @@ static void gradients_are_the_derivatives_of_the_loss(void **state)
         }
         grad_class(p, y, w, 7, 1, 1, &o);
         for (int i = 0; i < 7; i++) {
-            double e = 1e-4, a = log_loss_of((double)f[i] - e, side), b = log_loss_of((double)f[i], side),
-                   c = log_loss_of((double)f[i] + e, side);
+            double e = 1e-4, a = log_loss_of((double)f[i] - e, side),
+                   b = log_loss_of((double)f[i], side), c = log_loss_of((double)f[i] + e, side);
             assert_float_equal(g[i], (c - a) / (2 * e), 1e-5);
             assert_float_equal(h[i], (a - 2 * b + c) / (e * e), 1e-4);
-            assert_true(fabs(hist_g((int64_t)hist_word(q[i])) / 16384.0 - (double)g[i]) <= 1.0 / 16384);
-            assert_true(fabs(hist_h((int64_t)hist_word(q[i])) / 16384.0 - (double)h[i]) <= 1.0 / 16384);
+            assert_true(fabs(hist_g((int64_t)hist_word(q[i])) / 16384.0 - (double)g[i]) <=
+                        1.0 / 16384);
+            assert_true(fabs(hist_h((int64_t)hist_word(q[i])) / 16384.0 - (double)h[i]) <=
+                        1.0 / 16384);
         }
     }
 }
@@ -200,7 +202,8 @@ static void histograms_agree_however_they_are_made(void **state)
 {
     enum { ROWS = 500, COLS = 37, STRIDE = 48 };
     static uint8_t bins[ROWS * STRIDE + 64];
-    static int64_t all[COLS * HIST_PITCH], part[COLS * HIST_PITCH], rest[COLS * HIST_PITCH], listed[COLS * HIST_PITCH];
+    static int64_t all[COLS * HIST_PITCH], part[COLS * HIST_PITCH], rest[COLS * HIST_PITCH],
+        listed[COLS * HIST_PITCH];
     int32_t rows[ROWS], some[ROWS], others[ROWS], cols[COLS];
     uint32_t q[ROWS];
     int n_bins[COLS], n = 0, m = 0;
@@ -294,13 +297,15 @@ static void slicing_changes_no_bit(void **state)
             double params[FAMILY_MAX_PARAMS];
             struct rig_stop stop;
             params_of(s, params);
-            struct lane whole = rig_lane(r, "boost", params, 0, 12), cut = rig_lane(r, "boost", params, 0, 0);
+            struct lane whole = rig_lane(r, "boost", params, 0, 12),
+                        cut = rig_lane(r, "boost", params, 0, 0);
             rig_stop_init(&stop, test_seed() + s, 60);
             while (cut.steps_done < 12) {
                 rig_lane_train(r, "boost", &cut, 12, &stop.stop);
                 rig_stop_next(&stop);
             }
-            assert_same_bytes(rig_lane_bytes("boost", &whole, 12), rig_lane_bytes("boost", &cut, 12));
+            assert_same_bytes(rig_lane_bytes("boost", &whole, 12),
+                              rig_lane_bytes("boost", &cut, 12));
             rig_lane_close("boost", &whole);
             rig_lane_close("boost", &cut);
         }
@@ -317,7 +322,8 @@ static void a_loaded_lane_goes_on_with_equal_bits(void **state)
             double params[FAMILY_MAX_PARAMS];
             struct err err = { 0 };
             params_of(s, params);
-            struct lane whole = rig_lane(r, "boost", params, 1, 7), late = rig_lane(r, "boost", params, 1, 0);
+            struct lane whole = rig_lane(r, "boost", params, 1, 7),
+                        late = rig_lane(r, "boost", params, 1, 0);
             struct buf b = rig_lane_bytes("boost", &whole, 7);
             struct view in = { (const uint8_t *)b.data, b.len, 0 };
             assert_int_equal(model_find("boost")->load(r->d, &late, &in, &err), 0);
@@ -325,7 +331,8 @@ static void a_loaded_lane_goes_on_with_equal_bits(void **state)
             buf_fini(&b);
             rig_lane_train(r, "boost", &whole, 12, NULL);
             rig_lane_train(r, "boost", &late, 12, NULL);
-            assert_same_bytes(rig_lane_bytes("boost", &whole, 12), rig_lane_bytes("boost", &late, 12));
+            assert_same_bytes(rig_lane_bytes("boost", &whole, 12),
+                              rig_lane_bytes("boost", &late, 12));
             rig_lane_close("boost", &whole);
             rig_lane_close("boost", &late);
         }
@@ -354,7 +361,8 @@ static void lanes_together_equal_lanes_alone(void **state)
         for (int f = 0; f < 3; f++) {
             struct lane alone = rig_lane(r, "boost", params, l[f].fold, 9);
             assert_true(l[f].is_done);
-            assert_same_bytes(rig_lane_bytes("boost", &alone, 9), rig_lane_bytes("boost", &l[f], 9));
+            assert_same_bytes(rig_lane_bytes("boost", &alone, 9),
+                              rig_lane_bytes("boost", &l[f], 9));
             rig_lane_close("boost", &alone);
         }
         for (int f = 0; f < 3; f++)
@@ -380,7 +388,8 @@ static void every_instruction_set_gives_the_same_bits(void **state)
             for (int level = SIMD_AVX2; level <= (int)best; level++) {
                 simd_force((enum simd_level)level);
                 struct lane fast = rig_lane(r, "boost", params, 0, 8);
-                assert_same_bytes(rig_lane_bytes("boost", &plain, 8), rig_lane_bytes("boost", &fast, 8));
+                assert_same_bytes(rig_lane_bytes("boost", &plain, 8),
+                                  rig_lane_bytes("boost", &fast, 8));
                 rig_lane_close("boost", &fast);
             }
             rig_lane_close("boost", &plain);
@@ -403,7 +412,8 @@ static void held_out_predictions_equal_inference(void **state)
             double params[FAMILY_MAX_PARAMS];
             params_of(s, params);
             struct lane l = rig_lane(r, "boost", params, 0, 10);
-            float *now = malloc((size_t)(400 * k) * sizeof *now), *at = malloc((size_t)(400 * k) * sizeof *at);
+            float *now = malloc((size_t)(400 * k) * sizeof *now),
+                  *at = malloc((size_t)(400 * k) * sizeof *at);
             for (int64_t steps = 10; steps >= 4; steps -= 6) {
                 struct buf b = rig_lane_bytes("boost", &l, steps);
                 float *all = rig_predict(r, "boost", &b);
@@ -437,9 +447,10 @@ static void odd_tables_train(void **state)
         enum ml_task task;
         double missing, scale;
     } cases[] = {
-        { 4, 1, ML_BINARY, 0, 1 },        { 5, 1, ML_REGRESSION, 0, 1 },   { 60, 3, ML_REGRESSION, 0, 1e30 },
-        { 60, 3, ML_REGRESSION, 0, 1e300 }, { 60, 3, ML_REGRESSION, 0, 1e-300 }, { 60, 2, ML_BINARY, 0.95, 1 },
-        { 60, 2000, ML_BINARY, 0.2, 1 },  { 40, 3, ML_MULTICLASS, 0.5, 1 },
+        { 4, 1, ML_BINARY, 0, 1 },           { 5, 1, ML_REGRESSION, 0, 1 },
+        { 60, 3, ML_REGRESSION, 0, 1e30 },   { 60, 3, ML_REGRESSION, 0, 1e300 },
+        { 60, 3, ML_REGRESSION, 0, 1e-300 }, { 60, 2, ML_BINARY, 0.95, 1 },
+        { 60, 2000, ML_BINARY, 0.2, 1 },     { 40, 3, ML_MULTICLASS, 0.5, 1 },
     };
 
     (void)state;
@@ -454,7 +465,9 @@ static void odd_tables_train(void **state)
         }
         double *y = rig_numbers(t);
         for (int64_t k = 0; k < cases[i].rows; k++)
-            y[k] = cases[i].task == ML_REGRESSION ? cases[i].scale * rng_normal(&g) : (double)(k % (cases[i].task == ML_BINARY ? 2 : 3));
+            y[k] = cases[i].task == ML_REGRESSION
+                       ? cases[i].scale * rng_normal(&g)
+                       : (double)(k % (cases[i].task == ML_BINARY ? 2 : 3));
         struct rig *r = rig_new(t, cases[i].task, metric_default(cases[i].task), 2);
         double params[FAMILY_MAX_PARAMS];
         family_defaults(family_find("boost"), params);
@@ -486,7 +499,8 @@ static void broken_bytes_are_refused_or_harmless(void **state)
         uint8_t *bytes = mem_dup(b.data, b.len);
         bytes[at] ^= (uint8_t)(1u << (at % 8));
         struct view in = { bytes, at % 3 == 0 ? at : b.len, 0 };
-        struct predictor *p = ops->predictor_load(r->d->prep, r->d->n_outputs, ML_MULTICLASS, &in, &err);
+        struct predictor *p =
+            ops->predictor_load(r->d->prep, r->d->n_outputs, ML_MULTICLASS, &in, &err);
         if (p)
             assert_int_equal(ops->predict(p, v, 0, r->d->rows, out, &err), 0);
         refused += p == NULL;
@@ -505,8 +519,8 @@ static void the_signal_is_found(void **state)
 {
     (void)state;
     for (size_t task = 0; task < ARRAY_LEN(tasks); task++) {
-        struct rig *r = rig_new(rig_mixed(tasks[task].task, 4000, tasks[task].classes, 2), tasks[task].task,
-                                metric_default(tasks[task].task), 4);
+        struct rig *r = rig_new(rig_mixed(tasks[task].task, 4000, tasks[task].classes, 2),
+                                tasks[task].task, metric_default(tasks[task].task), 4);
         double params[FAMILY_MAX_PARAMS], value, se, *y = malloc(4000 * sizeof *y);
         struct err err = { 0 };
         family_defaults(family_find("boost"), params);
@@ -518,7 +532,9 @@ static void the_signal_is_found(void **state)
             if (r->d->fold[i] == 0)
                 y[n++] = r->d->y[i];
         }
-        assert_int_equal(metric_score(r->d->spec.metric, tasks[task].task, p, y, n, MAX(2, r->d->n_classes), &value, &se, &err), 0);
+        assert_int_equal(metric_score(r->d->spec.metric, tasks[task].task, p, y, n,
+                                      MAX(2, r->d->n_classes), &value, &se, &err),
+                         0);
         if (task == 0)
             assert_true(value > 0.93);
         else if (task == 1)

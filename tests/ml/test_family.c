@@ -68,11 +68,20 @@ static void illegal_values_are_refused_by_name(void **state)
         const char *name;
         double value;
     } bad[] = {
-        { "learning_rate", 0 },    { "learning_rate", 1.5 },      { "learning_rate", (double)NAN },
-        { "rounds", 0 },           { "rounds", 1.5 },             { "leaves", 1 },
-        { "leaves", (double)INFINITY }, { "depth", 0 },           { "min_leaf", 0.5 },
-        { "row_sample", 0 },       { "col_sample", 1.01 },        { "l2", -1 },
-        { "bins", 3 },             { "grow", 0.5 },
+        { "learning_rate", 0 },
+        { "learning_rate", 1.5 },
+        { "learning_rate", (double)NAN },
+        { "rounds", 0 },
+        { "rounds", 1.5 },
+        { "leaves", 1 },
+        { "leaves", (double)INFINITY },
+        { "depth", 0 },
+        { "min_leaf", 0.5 },
+        { "row_sample", 0 },
+        { "col_sample", 1.01 },
+        { "l2", -1 },
+        { "bins", 3 },
+        { "grow", 0.5 },
     };
     const struct family *f = family_find("boost");
 

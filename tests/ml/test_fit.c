@@ -21,7 +21,8 @@ struct made { /* a trial that only judges */
     struct fit_run r;
 };
 
-static struct made *made_new(int folds, int points, const double *curve, int64_t every, int64_t patience, int64_t cap)
+static struct made *made_new(int folds, int points, const double *curve, int64_t every,
+                             int64_t patience, int64_t cap)
 {
     struct made *m = mem_zalloc(sizeof *m);
 
@@ -103,10 +104,10 @@ static const struct {
     int classes;
     enum metric_id metric;
 } cases[] = {
-    { "boost", ML_BINARY, 2, METRIC_AUC },          { "boost", ML_MULTICLASS, 3, METRIC_ACCURACY },
-    { "boost", ML_REGRESSION, 0, METRIC_RMSE },     { "linear", ML_BINARY, 2, METRIC_F1 },
-    { "linear", ML_REGRESSION, 0, METRIC_R2 },      { "linear", ML_MULTICLASS, 3, METRIC_LOGLOSS },
-    { "baseline", ML_REGRESSION, 0, METRIC_MAE },   { "baseline", ML_MULTICLASS, 3, METRIC_LOGLOSS },
+    { "boost", ML_BINARY, 2, METRIC_AUC },        { "boost", ML_MULTICLASS, 3, METRIC_ACCURACY },
+    { "boost", ML_REGRESSION, 0, METRIC_RMSE },   { "linear", ML_BINARY, 2, METRIC_F1 },
+    { "linear", ML_REGRESSION, 0, METRIC_R2 },    { "linear", ML_MULTICLASS, 3, METRIC_LOGLOSS },
+    { "baseline", ML_REGRESSION, 0, METRIC_MAE }, { "baseline", ML_MULTICLASS, 3, METRIC_LOGLOSS },
 };
 
 static void params_of(const struct family *f, double *p)
@@ -122,7 +123,8 @@ static void params_of(const struct family *f, double *p)
 
 static struct rig *rig_of(size_t i)
 {
-    return rig_new(rig_mixed(cases[i].task, 300, cases[i].classes, 4), cases[i].task, cases[i].metric, 3);
+    return rig_new(rig_mixed(cases[i].task, 300, cases[i].classes, 4), cases[i].task,
+                   cases[i].metric, 3);
 }
 
 static struct fit_trial *trial_of(struct rig *r, size_t i, bool holdout)
@@ -350,7 +352,8 @@ static void out_of_fold_rows_are_the_fitted_folds_own(void **state)
             struct fit_result res;
             double score, se, *y = malloc(300 * sizeof *y);
             int k = r->d->n_outputs;
-            float *oof = malloc((size_t)(300 * k) * sizeof *oof), *own = malloc((size_t)(300 * k) * sizeof *own);
+            float *oof = malloc((size_t)(300 * k) * sizeof *oof),
+                  *own = malloc((size_t)(300 * k) * sizeof *own);
             reach(t, family_find(cases[i].family)->levels);
             assert_int_equal(fit_trial_result(t, &res, &err), 0);
             assert_int_equal(fit_trial_oof(t, oof, &err), 0);
@@ -362,7 +365,9 @@ static void out_of_fold_rows_are_the_fitted_folds_own(void **state)
                 y[n] = r->d->y[row];
                 memcpy(own + n++ * k, oof + row * k, (size_t)k * sizeof *own);
             }
-            assert_int_equal(metric_score(cases[i].metric, cases[i].task, own, y, n, MAX(1, r->d->n_classes), &score, &se, &err), 0);
+            assert_int_equal(metric_score(cases[i].metric, cases[i].task, own, y, n,
+                                          MAX(1, r->d->n_classes), &score, &se, &err),
+                             0);
             if (holdout) /* one fold: its score at the chosen step is the trial's */
                 assert_memory_equal(&score, &res.score, sizeof score);
             free(y), free(oof), free(own);
@@ -396,7 +401,9 @@ static void the_test_score_is_what_the_artifact_predicts(void **state)
         struct artifact_view *v = artifact_view_new(a, r->test_frame, &err);
         assert_int_equal(artifact_predict(v, 0, 200, pred, &err), 0);
         memcpy(y, more->cols[target].num, sizeof y);
-        assert_int_equal(metric_score(cases[i].metric, cases[i].task, pred, y, 200, MAX(1, r->d->n_classes), &score, &se, &err), 0);
+        assert_int_equal(metric_score(cases[i].metric, cases[i].task, pred, y, 200,
+                                      MAX(1, r->d->n_classes), &score, &se, &err),
+                         0);
         assert_memory_equal(&score, &res.test_score, sizeof score);
         artifact_view_free(v);
         artifact_close(a);
@@ -428,7 +435,8 @@ static void a_refit_uses_all_rows_and_more_rounds(void **state)
     buf_init(&b, 1u << 28);
     rig_stop_init(&stop, 1, 2);
     stop.stop.deadline_us = 30;
-    assert_int_equal(fit_refit_artifact(r->d, f, params, 5, 20, &stop.stop, &b, &test, &se, &err), -1);
+    assert_int_equal(fit_refit_artifact(r->d, f, params, 5, 20, &stop.stop, &b, &test, &se, &err),
+                     -1);
     assert_int_equal(err.code, ERR_TIMEOUT);
     buf_fini(&b);
     rig_free(r);
@@ -465,7 +473,8 @@ static void tiny_tables_give_a_score(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct rig *r = rig_new(rig_mixed(cases[i].task, 9, cases[i].classes, 4), cases[i].task, cases[i].metric, 5);
+        struct rig *r = rig_new(rig_mixed(cases[i].task, 9, cases[i].classes, 4), cases[i].task,
+                                cases[i].metric, 5);
         struct fit_trial *t = trial_of(r, i, false);
         struct fit_result res;
         struct err err = { 0 };
@@ -484,13 +493,15 @@ static void the_memory_estimate_is_near_the_truth(void **state)
         enum ml_task task;
         int classes, rounds;
         int64_t rows;
-    } shapes[] = { { ML_BINARY, 2, 50, 6000 }, { ML_MULTICLASS, 5, 30, 6000 }, { ML_REGRESSION, 0, 100, 20000 } };
+    } shapes[] = { { ML_BINARY, 2, 50, 6000 },
+                   { ML_MULTICLASS, 5, 30, 6000 },
+                   { ML_REGRESSION, 0, 100, 20000 } };
     const struct family *f = family_find("boost");
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
-        struct rig *r = rig_new(rig_mixed(shapes[i].task, shapes[i].rows, shapes[i].classes, 4), shapes[i].task,
-                                metric_default(shapes[i].task), 5);
+        struct rig *r = rig_new(rig_mixed(shapes[i].task, shapes[i].rows, shapes[i].classes, 4),
+                                shapes[i].task, metric_default(shapes[i].task), 5);
         double params[FAMILY_MAX_PARAMS];
         struct err err = { 0 };
         family_defaults(f, params);
@@ -498,7 +509,8 @@ static void the_memory_estimate_is_near_the_truth(void **state)
         params[BOOST_LEARNING_RATE] = 0.01; /* so that the cap ends it */
         struct fit_trial *t = fit_trial_open(r->d, f, params, 1, false, &err);
         reach(t, 3);
-        struct family_shape s = { r->d->n_train, prep_inputs(r->d->prep), prep_width(r->d->prep), r->d->n_outputs, 5 };
+        struct family_shape s = { r->d->n_train, prep_inputs(r->d->prep), prep_width(r->d->prep),
+                                  r->d->n_outputs, 5 };
         double ratio = (double)f->host_bytes(&s, params) / (double)fit_trial_bytes(t);
         assert_true(ratio > 0.8 && ratio < 1.25);
         fit_trial_close(t);
@@ -615,8 +627,13 @@ static void defaults_are_good_on_real_tables(void **state)
         double params[FAMILY_MAX_PARAMS] = { 0 };
         if (!real_table(real[i].file, &train, &test))
             skip();
-        struct ml_data_spec spec = { .frame = train, .test_frame = test, .target = train->cols[train->n_cols - 1].name,
-                                     .positive = "", .metric = real[i].metric, .folds = 5, .split_seed = 1 };
+        struct ml_data_spec spec = { .frame = train,
+                                     .test_frame = test,
+                                     .target = train->cols[train->n_cols - 1].name,
+                                     .positive = "",
+                                     .metric = real[i].metric,
+                                     .folds = 5,
+                                     .split_seed = 1 };
         assert_int_equal(ml_task_infer(train, spec.target, &spec.task, &err), 0);
         if (real[i].metric == METRIC_RMSE) /* abalone counts rings */
             spec.task = ML_REGRESSION;
@@ -630,7 +647,8 @@ static void defaults_are_good_on_real_tables(void **state)
         assert_int_equal(fit_trial_test(t, &err), 0);
         assert_int_equal(fit_trial_result(t, &res, &err), 0);
         if (!(res.test_score >= real[i].at_least && res.test_score <= real[i].at_most))
-            fail_msg("%s %s: %g is not in %g..%g", real[i].family, real[i].file, res.test_score, real[i].at_least, real[i].at_most);
+            fail_msg("%s %s: %g is not in %g..%g", real[i].family, real[i].file, res.test_score,
+                     real[i].at_least, real[i].at_most);
         fit_trial_close(t);
         ml_data_close(d);
         frame_close(train);

@@ -118,7 +118,8 @@ static void products_match_plain_loops(void **state)
     static const struct {
         int cols, outputs;
         int64_t n;
-    } shapes[] = { { 1, 1, 1 }, { 7, 1, 5 }, { 33, 1, 512 }, { 1, 3, 3 }, { 17, 8, 9 }, { 5, 11, 130 } };
+    } shapes[] = { { 1, 1, 1 }, { 7, 1, 5 },  { 33, 1, 512 },
+                   { 1, 3, 3 }, { 17, 8, 9 }, { 5, 11, 130 } };
     static float x[512 * 48];
     static double z[512 * 16], want[512 * 16], grad[40 * 16], w[40 * 16];
 
@@ -209,7 +210,8 @@ static void slicing_changes_no_bit(void **state)
         double params[FAMILY_MAX_PARAMS];
         struct rig_stop stop;
         defaults(params);
-        struct lane whole = rig_lane(r, "linear", params, 0, 9), cut = rig_lane(r, "linear", params, 0, 0);
+        struct lane whole = rig_lane(r, "linear", params, 0, 9),
+                    cut = rig_lane(r, "linear", params, 0, 0);
         rig_stop_init(&stop, test_seed(), 30);
         for (int tries = 0; cut.steps_done < 9 && tries < 100000; tries++) {
             rig_lane_train(r, "linear", &cut, 9, &stop.stop);
@@ -230,7 +232,8 @@ static void a_loaded_lane_goes_on_with_equal_bits(void **state)
         double params[FAMILY_MAX_PARAMS];
         struct err err = { 0 };
         defaults(params);
-        struct lane whole = rig_lane(r, "linear", params, 1, 4), late = rig_lane(r, "linear", params, 1, 0);
+        struct lane whole = rig_lane(r, "linear", params, 1, 4),
+                    late = rig_lane(r, "linear", params, 1, 0);
         struct buf b = rig_lane_bytes("linear", &whole, 4);
         struct view in = { (const uint8_t *)b.data, b.len, 0 };
         assert_int_equal(model_find("linear")->load(r->d, &late, &in, &err), 0);
@@ -263,7 +266,8 @@ static void lanes_together_equal_lanes_alone(void **state)
         for (int f = 0; f < 3; f++) {
             struct lane alone = rig_lane(r, "linear", params, l[f].fold, 6);
             assert_true(l[f].is_done);
-            assert_same_bytes(rig_lane_bytes("linear", &alone, 6), rig_lane_bytes("linear", &l[f], 6));
+            assert_same_bytes(rig_lane_bytes("linear", &alone, 6),
+                              rig_lane_bytes("linear", &l[f], 6));
             rig_lane_close("linear", &alone);
         }
         for (int f = 0; f < 3; f++)
@@ -288,7 +292,8 @@ static void every_instruction_set_gives_the_same_bits(void **state)
         for (int level = SIMD_AVX2; level <= (int)best; level++) {
             simd_force((enum simd_level)level);
             struct lane fast = rig_lane(r, "linear", params, 0, 7);
-            assert_same_bytes(rig_lane_bytes("linear", &plain, 7), rig_lane_bytes("linear", &fast, 7));
+            assert_same_bytes(rig_lane_bytes("linear", &plain, 7),
+                              rig_lane_bytes("linear", &fast, 7));
             rig_lane_close("linear", &fast);
         }
         rig_lane_close("linear", &plain);
@@ -334,7 +339,8 @@ static void hard_tables_train(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(scale); i++) {
         struct rig_table *t = rig_table_new(40);
-        double *x = rig_numbers(t), *z = rig_numbers(t), *y = rig_numbers(t), params[FAMILY_MAX_PARAMS];
+        double *x = rig_numbers(t), *z = rig_numbers(t), *y = rig_numbers(t),
+               params[FAMILY_MAX_PARAMS];
         for (int k = 0; k < 40; k++) {
             x[k] = k * scale[i];
             z[k] = x[k]; /* the same column twice */
@@ -369,7 +375,8 @@ static void broken_bytes_are_refused_or_harmless(void **state)
         uint8_t *bytes = mem_dup(b.data, b.len);
         bytes[at] ^= 0x80;
         struct view in = { bytes, at % 2 ? at : b.len, 0 };
-        struct predictor *p = ops->predictor_load(r->d->prep, r->d->n_outputs, ML_MULTICLASS, &in, &err);
+        struct predictor *p =
+            ops->predictor_load(r->d->prep, r->d->n_outputs, ML_MULTICLASS, &in, &err);
         assert_true(at % 2 == 0 || p == NULL); /* short ones always */
         ops->predictor_free(p);
         mem_free(bytes);
