@@ -6,7 +6,6 @@
 #include "store/query.h"
 
 #include "base/fault.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -105,10 +104,6 @@ void query_close(struct query *q)
 {
     CHECK(q->store->is_busy[q->id]);
     q->store->is_busy[q->id] = false;
-#ifdef STORE_WARN_SCANS
-    if (sqlite3_stmt_status(q->stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1) > 1000)
-        log_warn("store.scan sql=\"%s\"", sql_text[q->id]);
-#endif
     sqlite3_reset(q->stmt); /* repeats the error of the last step, which was told */
     sqlite3_clear_bindings(q->stmt);
 }
