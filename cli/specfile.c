@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "proto/spec.h"
@@ -95,6 +96,31 @@ static void dataset_name(const char *file, char *out, size_t size)
         str_copy(out, size, "table");
 }
 
+/* Another table has that name already: this one gets a few digits of its own content's hash behind it. */
+static int upload_as(struct session *s, const char *file, const char *as, const json_t *columns,
+                     json_t **row, struct err *err)
+{
+    struct err why = { 0 };
+    char name[140], sha256[SHA256_HEX];
+    char *text = jsonx_dump(columns ? columns : json_null());
+    int rc = session_dataset(s, file, as, columns, row, &why);
+
+    if (rc < 0 && why.code == ERR_CONFLICT && client_upload(s->client, file, sha256, err) == 0) {
+        struct sha256 h;
+        sha256_init(&h);
+        sha256_add(&h, sha256, strlen(sha256));
+        sha256_add(&h, text, strlen(text));
+        sha256_end_hex(&h, sha256);
+        snprintf(name, sizeof(name), "%.100s-%.8s", as, sha256);
+        err_clear(&why);
+        rc = session_dataset(s, file, name, columns, row, &why);
+    }
+    if (rc < 0 && err)
+        *err = why;
+    mem_free(text);
+    return rc;
+}
+
 static int resolve(struct session *s, json_t *holder, const char *spec_path, const json_t *columns,
                    const json_t *like, json_t **row, struct err *err)
 {
@@ -110,7 +136,7 @@ static int resolve(struct session *s, json_t *holder, const char *spec_path, con
     dataset_name(file, as, sizeof(as));
     if (like)
         columns = same = session_columns_like_new(like, file);
-    int rc = session_dataset(s, file, as, columns, row, err);
+    int rc = upload_as(s, file, as, columns, row, err);
     json_decref(same);
     if (rc == 0)
         json_object_set_new(holder, "dataset", json_string(print_text(*row, "identity")));

@@ -1,0 +1,15 @@
+#!/bin/bash
+# The example specs under configs/ are run as they stand (only their budgets are cut), and end with a model.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+export TMPDIR=$WORK/tmp
+mkdir -p "$TMPDIR" run
+cp -R "$ROOT/configs" .
+"$ASSAY" data make waveform --rows 400 -o run/waveform.csv 2>/dev/null
+sed -i 's/time: 60s/time: 4s/' configs/studies/*.yaml
+for spec in configs/studies/*.yaml; do
+    ok "$spec runs" "$ASSAY" run "$spec" --dir data -o "$(basename "$spec").assay"
+    ok "$spec leaves a model that predicts" "$ASSAY" predict "$(basename "$spec").assay" run/waveform.csv -o p.csv
+done
+ok "one prediction per row" test "$(wc -l <p.csv)" -eq 401
+finish
