@@ -209,7 +209,7 @@ static void refit(struct fake *f, const struct msg_grant *g)
 
 void rig_dataset(struct rig *r, const char *name)
 {
-    char sha[SHA256_HEX];
+    char sha[SHA256_HEX], session[33];
     struct fake f;
     int rc = -1;
     json_t *body = json_pack("{s:s, s:s, s:s}", "name", name, "blob", rig_blob(r, name, sha),
@@ -221,7 +221,8 @@ void rig_dataset(struct rig *r, const char *name)
         fail_msg("dataset: %s", rig_err.text);
     json_decref(body);
     json_decref(out);
-    fake_open(&f, r, "ingester", 1);
+    snprintf(session, sizeof session, "ingest-%.20s", name);
+    fake_open(&f, r, session, 1);
     assert_int_equal(fake_ask(&f), 0);
     assert_int_equal(RIG_CALL(r, ctl_dataset_get(r->ctl, name, &out, &rig_err)), 0);
     assert_string_equal(json_string_value(json_object_get(out, "state")), "ready");

@@ -252,10 +252,15 @@ static void a_limit_in_time_holds(void **state)
         int64_t limit;
     } cases[] = {
         { "{" BASE "'budget':{'time':'3s'}}", 3000 },
-        { "{" BASE "'budget':{'time':'30s'}}", 30000 },
-        { "{" BASE "'budget':{'time':'30s'},'validation':'holdout'}", 30000 },
-        { "{" BASE "'budget':{'time':'30s'},'validation':'kfold'}", 30000 },
-        { "{" BASE "'budget':{'time':'30s'},'sampler':'testhash','scheduler':'testhash'}", 30000 },
+        { "{" BASE "'budget':{'time':'30s'},'stop':{'no_gain_trials':100000}}", 30000 },
+        { "{" BASE
+          "'budget':{'time':'30s'},'stop':{'no_gain_trials':100000},'validation':'holdout'}",
+          30000 },
+        { "{" BASE "'budget':{'time':'30s'},'stop':{'no_gain_trials':100000},'validation':'kfold'}",
+          30000 },
+        { "{" BASE
+          "'budget':{'time':'30s'},'stop':{'no_gain_trials':100000},'sampler':'testhash','scheduler':'testhash'}",
+          30000 },
     };
 
     (void)state;
@@ -271,6 +276,22 @@ static void a_limit_in_time_holds(void **state)
         assert_in_range(used, cases[i].limit * 3 / 5, cases[i].limit);
         rig_close(&r);
     }
+}
+
+static void a_small_table_ends_when_its_best_score_is_old(void **state)
+{
+    struct rig r;
+    struct fake f;
+    int64_t id = start(&r, "{" BASE "'budget':{'time':'1h'}}"), used = 0;
+
+    (void)state;
+    fake_open(&f, &r, "f", 2);
+    used = run_by_time(&r, id, &f, 40);
+    assert_string_equal(state_of(&r, id), "completed");
+    assert_string_equal(rig_get(&r, id)->row.reason, "no gain in many trials");
+    assert_true(used < 3600000 / 10);
+    assert_true(rig_get(&r, id)->n_trials > 200);
+    rig_close(&r);
 }
 
 static void a_silent_runner_cannot_hold_up_the_end(void **state)
@@ -656,6 +677,7 @@ int main(void)
         cmocka_unit_test(illegal_verbs_change_nothing),
         cmocka_unit_test(retry_and_enqueue_add_trials),
         cmocka_unit_test(a_limit_in_time_holds),
+        cmocka_unit_test(a_small_table_ends_when_its_best_score_is_old),
         cmocka_unit_test(a_silent_runner_cannot_hold_up_the_end),
         cmocka_unit_test(a_grant_carries_the_time_that_is_left_less_the_reserve),
         cmocka_unit_test(stop_rules_end_a_study),

@@ -1,0 +1,261 @@
+/* test_problem.c - what the controller says of a problem without linking a kernel must be what ml/ says. */
+#include "tests/rig.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/metric.h"
+#include "controller/problem.h"
+#include "controller/space.h"
+#include "ml/data.h"
+#include "ml/family.h"
+#include "ml/frame.h"
+#include "ml/metric.h"
+
+#include <math.h>
+
+static void the_table_of_metrics_is_that_of_ml(void **state)
+{
+    (void)state;
+    for (int i = 0; i < METRICS; i++) {
+        const struct metric_info *info = metric_info((enum metric_id)i);
+        const struct metric *m = metric_find(info->name);
+
+        assert_non_null(m);
+        assert_int_equal(m->larger_is_better, info->larger_is_better);
+        assert_int_equal(m->tasks, info->tasks);
+        assert_non_null(metric_at(i));
+    }
+    assert_null(metric_at(METRICS));
+    assert_string_equal(metric_for_task(FT_BINARY), metric_info(metric_default(ML_BINARY))->name);
+    assert_string_equal(metric_for_task(FT_MULTICLASS),
+                        metric_info(metric_default(ML_MULTICLASS))->name);
+    assert_string_equal(metric_for_task(FT_REGRESSION),
+                        metric_info(metric_default(ML_REGRESSION))->name);
+}
+
+/* ---- task: auto ---- */
+
+enum { ROWS = 600 };
+
+/* A frame with a column x and a target y made by `value`; codes when it gives levels. */
+static struct frame *make(const char *path, double (*value)(int row), bool words)
+{
+    static const char *const levels[] = { "a", "b", "c", "d" };
+    static double x[ROWS], y[ROWS];
+    static int32_t codes[ROWS];
+    char hash[SHA256_HEX];
+    struct err err = { 0 };
+    struct frame_writer *w = frame_writer_new(path, &err);
+
+    assert_non_null(w);
+    for (int i = 0; i < ROWS; i++) {
+        x[i] = i * 0.5;
+        y[i] = value(i);
+        codes[i] = (int32_t)y[i];
+    }
+    assert_int_equal(frame_writer_numeric(w, "x", x, ROWS, &err), 0);
+    if (words)
+        assert_int_equal(frame_writer_categorical(w, "y", codes, ROWS, levels, 4, &err), 0);
+    else
+        assert_int_equal(frame_writer_numeric(w, "y", y, ROWS, &err), 0);
+    assert_int_equal(frame_writer_end(w, hash, &err), 0);
+    return frame_open(path, &err);
+}
+
+static double two_values(int i)
+{
+    return i % 2 ? 0.25 : 7;
+}
+static double four_words(int i)
+{
+    return i % 4;
+}
+static double two_words(int i)
+{
+    return i % 2;
+}
+static double ten_whole(int i)
+{
+    return i % 10;
+}
+static double twenty_one_whole(int i)
+{
+    return i % 21;
+}
+static double three_with_a_half(int i)
+{
+    return i % 3 * 0.5; /* lowest and highest are whole, not all */
+}
+static double real(int i)
+{
+    return sin(i);
+}
+static double some_missing(int i)
+{
+    return i % 7 ? i % 3 : NAN;
+}
+static double few_rows_each(int i)
+{
+    return i < 20 ? i : NAN; /* 20 classes of one row */
+}
+
+static void task_auto_means_what_ml_infers(void **state)
+{
+    static const struct {
+        const char *what;
+        double (*value)(int row);
+        bool words;
+    } cases[] = {
+        { "two numbers", two_values, false },
+        { "four words", four_words, true },
+        { "two words", two_words, true },
+        { "ten whole numbers", ten_whole, false },
+        { "21 whole numbers", twenty_one_whole, false },
+        { "three numbers, one not whole", three_with_a_half, false },
+        { "real numbers", real, false },
+        { "classes and missing values", some_missing, false },
+        { "classes of one row", few_rows_each, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char path[300];
+        struct frame *f =
+            make(test_path(path, sizeof path, "frame"), cases[i].value, cases[i].words);
+        struct dataset_row row = { .rows = ROWS, .cols = 2 };
+        struct spec spec;
+        struct problem p;
+        struct err err = { 0 };
+        enum ml_task want;
+
+        assert_non_null(f);
+        spec_init(&spec);
+        str_copy(spec.target, sizeof spec.target, "y");
+        row.schema = frame_schema_json(f);
+        str_copy(row.frame, sizeof row.frame, "x");
+        assert_int_equal(ml_task_infer(f, "y", &want, &err), 0);
+        if (problem_resolve(&p, &spec, &row, NULL, &err) < 0)
+            fail_msg("%s: %s", cases[i].what, err.text);
+        if (p.task != (int)want)
+            fail_msg("%s: %s, ml says %d", cases[i].what, p.data.task, (int)want);
+        mem_free(row.schema);
+        spec_fini(&spec);
+        frame_close(f);
+    }
+}
+
+static void a_problem_survives_being_stored(void **state)
+{
+    struct rig r;
+    struct problem *p = NULL, again;
+    json_t *one = NULL, *two = NULL;
+    int64_t id = 0;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    id = rig_study(&r,
+                   "{'dataset':'d','target':'y','budget':{'trials':3},'test':{'fraction':0.25}}");
+    p = &rig_get(&r, id)->problem;
+    assert_int_equal(problem_load(&again, rig_get(&r, id)->row.data, &rig_err), 0);
+    one = problem_json_new(p);
+    two = problem_json_new(&again);
+    assert_true(json_equal(one, two));
+    assert_int_equal(p->shape.rows, 750);
+    assert_int_equal(p->shape.columns, 6);
+    json_decref(one);
+    json_decref(two);
+    rig_close(&r);
+}
+
+/* ---- configurations ---- */
+
+static void configurations_go_through_every_form_unchanged(void **state)
+{
+    struct study_space s;
+    struct err err = { 0 };
+    struct config c, back;
+    struct rng rng;
+
+    (void)state;
+    assert_int_equal(study_space_build(&s, NULL, FT_BINARY, &err), 0);
+    rng_init(&rng, test_seed(), 1);
+    for (int k = 0; k < 500; k++) {
+        double unit[SPACE_MAX_PARAMS], point[SPACE_MAX_PARAMS], again[SPACE_MAX_PARAMS];
+        char *text = NULL, *text_again = NULL;
+
+        for (int i = 0; i < s.space->n; i++)
+            unit[i] = rng_unit(&rng);
+        space_from_unit(s.space, unit, point);
+        config_from_point(&c, s.space, point);
+        assert_int_equal(family_params_check(c.family, c.params, &err), 0);
+        text = config_text_new(&c);
+        assert_int_equal(config_parse_text(&back, text, &err), 0);
+        text_again = config_text_new(&back);
+        assert_string_equal(text, text_again);
+        assert_int_equal(config_to_point(&back, s.space, again, &err), 0);
+        assert_true(space_points_equal(s.space, point, again));
+        mem_free(text);
+        mem_free(text_again);
+    }
+    study_space_fini(&s);
+}
+
+static void users_domains_become_parameters(void **state)
+{
+    static const struct {
+        const char *spec, *param;
+        enum param_kind kind;
+        double lo, hi;
+        bool is_log;
+    } cases[] = {
+        { "[{'family':'boost','learning_rate':0.1}]", "boost.learning_rate", PARAM_CONSTANT, 0.1,
+          0.1, false },
+        { "[{'family':'boost','learning_rate':[0.1,0.2]}]", "boost.learning_rate", PARAM_FLOAT, 0.1,
+          0.2, false },
+        { "[{'family':'boost','learning_rate':{'log':[0.1,0.2]}}]", "boost.learning_rate",
+          PARAM_FLOAT, 0.1, 0.2, true },
+        { "[{'family':'boost','leaves':{'int_log':[4,9]}}]", "boost.leaves", PARAM_INT, 4, 9,
+          true },
+        { "[{'family':'boost','leaves':{'int':[4,9]}}]", "boost.leaves", PARAM_INT, 4, 9, false },
+        { "[{'family':'boost','leaves':{'choice':[4,9]}}]", "boost.leaves", PARAM_ORDINAL, 0, 0,
+          false },
+        { "[{'family':'boost','bins':{'choice':['63','255']}}]", "boost.bins", PARAM_CATEGORICAL, 0,
+          0, false },
+        { "[{'family':'boost','bins':'63'}]", "boost.bins", PARAM_CATEGORICAL, 0, 0, false },
+        { "[{'family':'boost','rounds':500}]", "boost.rounds", PARAM_CONSTANT, 500, 500, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *list = rig_json(cases[i].spec);
+        struct study_space s;
+        struct err err = { 0 };
+        int k = -1;
+
+        if (study_space_build(&s, list, FT_BINARY, &err) < 0)
+            fail_msg("%s: %s: %s", cases[i].spec, err.where, err.text);
+        k = space_find(s.space, cases[i].param);
+        assert_true(k >= 0);
+        assert_int_equal(s.space->params[k].kind, cases[i].kind);
+        if (cases[i].hi > 0)
+            assert_true(s.space->params[k].lo == cases[i].lo &&
+                        s.space->params[k].hi == cases[i].hi);
+        assert_int_equal(s.space->params[k].is_log, cases[i].is_log);
+        study_space_fini(&s);
+        json_decref(list);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_of_metrics_is_that_of_ml),
+        cmocka_unit_test(task_auto_means_what_ml_infers),
+        cmocka_unit_test(a_problem_survives_being_stored),
+        cmocka_unit_test(configurations_go_through_every_form_unchanged),
+        cmocka_unit_test(users_domains_become_parameters),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
