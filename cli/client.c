@@ -216,6 +216,28 @@ struct curl_slist *client_prepare(struct client *c, const char *method, const ch
     return curl_slist_append(headers, "Expect:");
 }
 
+static size_t on_header(char *p, size_t size, size_t n, void *arg)
+{
+    struct client *c = arg;
+
+    if (size * n == 2 && p[0] == '\r' && p[1] == '\n')
+        c->has_headers = true;
+    else if (size * n > 5 &&
+             memcmp(p, "HTTP/", 5) == 0) /* of the final answer, not of a 100 before it */
+        c->has_headers = false;
+    return size * n;
+}
+
+/* libcurl takes a connection that ends within the headers for the end of an answer without a body. */
+CURLcode client_perform(struct client *c)
+{
+    c->has_headers = false;
+    curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, c);
+    CURLcode code = curl_easy_perform(c->curl);
+    return code == CURLE_OK && !c->has_headers ? CURLE_RECV_ERROR : code;
+}
+
 int client_call(struct client *c, const char *method, const char *path, const json_t *body,
                 json_t **out, struct err *err)
 {
@@ -238,7 +260,7 @@ int client_call(struct client *c, const char *method, const char *path, const js
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &answer);
-    CURLcode code = curl_easy_perform(c->curl);
+    CURLcode code = client_perform(c);
     if (code != CURLE_OK) {
         client_curl_error(c, code, err);
         goto out;
@@ -317,7 +339,7 @@ static int fetch_into(struct client *c, const char *api_path, struct sink *s, st
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_file);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, s);
-    CURLcode code = curl_easy_perform(c->curl);
+    CURLcode code = client_perform(c);
     curl_slist_free_all(headers);
     if (s->err.code != ERR_NONE) {
         if (err)

@@ -13,9 +13,12 @@ struct client {
     char *base;   /* http://host:port */
     char *token;
     int64_t timeout_ms;
+    bool has_headers; /* of the present call: all of them have arrived */
 };
 
 struct curl_slist *client_prepare(struct client *c, const char *method, const char *path);
+/* After client_prepare. An answer that was cut off anywhere, in its headers too, is no success. */
+CURLcode client_perform(struct client *c);
 int client_problem(long status, const char *body, size_t n, struct err *err);
 int client_curl_error(const struct client *c, CURLcode rc, struct err *err);
 

@@ -56,7 +56,7 @@ static int put_part(struct client *c, const char *id, int64_t offset, const char
     curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_nothing);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &answer);
-    CURLcode code = curl_easy_perform(c->curl);
+    CURLcode code = client_perform(c);
     curl_slist_free_all(headers);
     if (code != CURLE_OK) {
         rc = client_curl_error(c, code, err);
@@ -93,7 +93,7 @@ static int server_has(struct client *c, const char *sha256, struct err *err)
     struct curl_slist *headers = client_prepare(c, "HEAD", path);
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(c->curl, CURLOPT_NOBODY, 1L);
-    CURLcode code = curl_easy_perform(c->curl);
+    CURLcode code = client_perform(c);
     curl_slist_free_all(headers);
     if (code != CURLE_OK)
         return client_curl_error(c, code, err);

@@ -1,0 +1,85 @@
+/* test_2_torn_answer.c - found by tests/e2e/test_torn.c: libcurl reports success when a connection ends within an answer's
+ * headers, so that a client took half an answer for an empty one, and a download for an empty file. */
+#include "tests/unit.h"
+
+#include "base/io.h"
+#include "cli/client.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char answer[] =
+    "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Type: application/json\r\n"
+    "Content-Length: 13\r\nConnection: close\r\n\r\n{\"good\":true}";
+enum { ANSWER_LEN = sizeof answer - 1, CALLS = 2 };
+
+struct server {
+    int listener;
+    pthread_t thread;
+};
+
+/* Answers 0, 1, 2 ... bytes, each length CALLS times, and then hangs up. */
+static void *serve(void *arg)
+{
+    struct server *s = arg;
+    char request[4096];
+
+    for (size_t i = 0; i < (ANSWER_LEN + 1) * CALLS; i++) {
+        int fd = accept(s->listener, NULL, NULL);
+
+        if (recv(fd, request, sizeof request, 0) > 0)
+            (void)!send(fd, answer, i / CALLS, MSG_NOSIGNAL);
+        shutdown(fd, SHUT_WR);
+        while (recv(fd, request, sizeof request, 0) > 0) {
+        }
+        close(fd);
+    }
+    return NULL;
+}
+
+static void server_start(struct server *s, const char *path)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+    (void)!snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
+    unlink(path);
+    s->listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(s->listener, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(s->listener, 8), 0);
+    assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+}
+
+static void an_answer_cut_off_anywhere_is_no_answer(void **state)
+{
+    char path[108], url[128], file[200];
+    struct server s;
+    struct err err = { 0 };
+
+    (void)state;
+    server_start(&s, test_path(path, sizeof path, "torn.sock"));
+    (void)!snprintf(url, sizeof url, "unix:%s", path);
+    test_path(file, sizeof file, "torn.out");
+    struct client *c = client_new(url, NULL, &err);
+    for (size_t n = 0; n <= ANSWER_LEN; n++) {
+        int want = n == ANSWER_LEN ? 0 : -1;
+
+        if (client_get(c, NULL, &err, "/health") != want ||
+            client_download(c, "/blobs/x", file, &err) != want)
+            fail_msg("%zu bytes of %d were taken for an answer", n, ANSWER_LEN);
+        assert_int_equal(io_file_bytes(file), want == 0 ? 13 : -1);
+    }
+    client_free(c);
+    pthread_join(s.thread, NULL);
+    close(s.listener);
+    unlink(file);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(an_answer_cut_off_anywhere_is_no_answer) };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
