@@ -108,7 +108,7 @@ static int64_t linear_cost(const struct family_shape *s, const double *params, i
     double points = linear_path_steps(params[LINEAR_C]);
 
     (void)from, (void)to;
-    double pass = fold_rows(s) * (s->encoded + 8.0) * s->outputs * 0.0006;
+    double pass = fold_rows(s) * (s->encoded + 8.0) * s->outputs * 0.0012;
     return at_least_one(100.0 + s->folds * clamped(points, 1, 12) * 12.0 * pass);
 }
 
@@ -209,16 +209,18 @@ static double boost_leaves_at(const double *params, double rows)
     return clamped(boost_leaves(params), 2, fmax(2.0, rows / fmax(params[BOOST_MIN_LEAF], 1)));
 }
 
-/* Rounds until patience ends it, on the tables that defaults were tuned on: 15 / rate for trees of 31 leaves. */
-static double boost_rounds(const double *params, double rate)
+/* Rounds until patience ends it, the middle of the tables that defaults were tuned on, for trees of 31 leaves: 20 / rate,
+ * with several classes 45 / rate. A table may need a third or three times as many: only the fit can know. */
+static double boost_rounds(const struct family_shape *s, const double *params, double rate)
 {
+    double learning = (s->outputs > 1 ? 45.0 : 20.0) / rate;
     double rounds =
-        15.0 / rate * sqrt(31.0 / fmax(4.0, boost_leaves(params))) + clamped(3.0 / rate, 20, 300);
+        learning * sqrt(31.0 / fmax(4.0, boost_leaves(params))) + clamped(3.0 / rate, 20, 300);
 
     return fmin(params[BOOST_ROUNDS], rounds);
 }
 
-/* Microseconds of one tree: 1.8 updates a nanosecond in histograms, 1 bin a nanosecond in scans, 6 ns per row outside. */
+/* Microseconds of one tree: 1.8 updates a nanosecond in histograms, 2.5 bins a nanosecond in scans (a column rarely has all of them), 6 ns per row outside. */
 static double boost_tree_cost(const struct family_shape *s, const double *params)
 {
     double rows = fold_rows(s), leaves = boost_leaves_at(params, rows);
@@ -229,8 +231,9 @@ static double boost_tree_cost(const struct family_shape *s, const double *params
     double updates = rows * params[BOOST_ROW_SAMPLE] * cols *
                      (1.0 + 0.4 * fm_log_d(leaves) * 1.4426950408889634);
 
-    return (updates * 0.00055 + rows * 0.006) * thinned +
-           leaves * 2 * cols * fmin(bins, rows) * 0.001 + leaves + 5.0;
+    return (updates * 0.00055 + rows * 0.006 + leaves * 2 * cols * fmin(bins, rows) * 0.0004) *
+               thinned +
+           leaves + 5.0;
 }
 
 /* Straight to the top skips the levels between; a level of the same key only adds what is new. */
@@ -248,7 +251,8 @@ static int64_t boost_cost(const struct family_shape *s, const double *params, in
         }
         if (plan.key == key)
             folds = level == 2 ? s->folds - 1 : 0;
-        units += folds * boost_rounds(params, plan.key) * s->outputs * boost_tree_cost(s, params);
+        units +=
+            folds * boost_rounds(s, params, plan.key) * s->outputs * boost_tree_cost(s, params);
     }
     return at_least_one(units);
 }
@@ -257,7 +261,7 @@ static int64_t boost_cost(const struct family_shape *s, const double *params, in
 static int64_t boost_bytes(const struct family_shape *s, const double *params)
 {
     double rows = (double)s->rows, k = s->outputs, leaves = boost_leaves(params);
-    double rounds = boost_rounds(params, params[BOOST_LEARNING_RATE]);
+    double rounds = boost_rounds(s, params, params[BOOST_LEARNING_RATE]);
     double tree = 72.0 + 2 * 12 * boost_leaves_at(params, fold_rows(s));
     double lanes = s->folds * (rows * (4 * k + 12) + rounds * k * tree);
     double slot = s->columns * 264.0 * 8,
