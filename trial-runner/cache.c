@@ -136,7 +136,8 @@ static int scan(struct cache *c, struct err *err)
     }
     closedir(dir);
     /* From here on order counts, not time: two files may be of one instant, and a clock may step back. */
-    qsort(c->entries, (size_t)c->n, sizeof *c->entries, by_use);
+    if (c->n > 0)
+        qsort(c->entries, (size_t)c->n, sizeof *c->entries, by_use);
     for (int i = 0; i < c->n; i++)
         c->entries[i].used = ++c->clock;
     return 0;

@@ -90,6 +90,8 @@ void worker_beat(struct worker *w, int64_t within_ms)
 
 void worker_begin(struct worker *w, struct job *j)
 {
+    log_debug("job.begin device=%s trial=%" PRId64 " idle_us=%" PRId64, w->device, j->trial,
+              worker_now_us(w) - w->idle_us);
     w->now = j;
     worker_beat(w, LONG_MS);
     worker_send(w, json_pack("{s:s, s:I, s:I, s:b}", "op", "lane", "trial", (json_int_t)j->trial,
@@ -374,7 +376,10 @@ static void compute(struct worker *w, struct job *j)
         worker_refit(w, j);
         break;
     }
+    log_debug("job.end device=%s trial=%" PRId64 " work_us=%" PRId64, w->device, j->trial,
+              j->work_us);
     w->now = NULL;
+    w->idle_us = worker_now_us(w);
     worker_beat(w, 0);
 }
 

