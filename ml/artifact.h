@@ -24,8 +24,8 @@ struct artifact_info {
     const char *const *classes; /* binary: {negative, positive} */
     const char *family;
     const char *metric;
-    double score, score_se;     /* validation; NaN = none */
-    const char *schema_json;    /* everything, for people */
+    double score, score_se;  /* validation; NaN = none */
+    const char *schema_json; /* everything, for people */
     int n_models;
 };
 
@@ -40,21 +40,25 @@ struct artifact_parts { /* for writing */
     double score, score_se;
     const struct prep *prep;
     int n_models;
-    const struct buf *models;   /* model_ops->save bytes */
+    const struct buf *models; /* model_ops->save bytes */
 };
 int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *err);
 
 struct artifact; /* loaded */
-struct artifact *artifact_load(const void *bytes, size_t n, struct err *err); /* every length and checksum checked */
+struct artifact *artifact_load(const void *bytes, size_t n,
+                               struct err *err); /* every length and checksum checked */
 struct artifact *artifact_open(const char *path, struct err *err);
 void artifact_close(struct artifact *a);
 const struct artifact_info *artifact_info(const struct artifact *a);
-const struct prep *artifact_prep(const struct artifact *a); /* its inputs: what a table to predict must have */
+const struct prep *artifact_prep(
+    const struct artifact *a); /* its inputs: what a table to predict must have */
 /* Predictions of rows [from, from+n): 1 float a row (binary: of the positive class; regression) or n_classes; the mean of
  * the bag. Columns matched by name; a missing one is an error naming it. */
 struct artifact_view;
-struct artifact_view *artifact_view_new(const struct artifact *a, const struct frame *f, struct err *err);
+struct artifact_view *artifact_view_new(const struct artifact *a, const struct frame *f,
+                                        struct err *err);
 void artifact_view_free(struct artifact_view *v);
-int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out, struct err *err);
+int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
+                     struct err *err);
 
 #endif

@@ -32,7 +32,7 @@ struct csv_opts {
     bool overrides_optional; /* ... unless this is set: then it is ignored */
     const char *name;        /* for error texts: "train.csv" */
     int64_t max_bytes;       /* of memory; 0 = no limit */
-    int chunk_rows;          /* of the frame, for tests: 32 to 65536; 0 = by the width of the table */
+    int chunk_rows; /* of the frame, for tests: 32 to 65536; 0 = by the width of the table */
 };
 enum { CSV_MAX_COLUMNS = 100000, CSV_MAX_LEVELS = 10000000, CSV_MAX_FIELD = 1 << 20 };
 

@@ -13,11 +13,14 @@
 
 enum { SLAB_CELLS = 2 << 20 };
 
-static int by_name(const void *va, const void *vb)
-{
-    const struct csv_col *const *a = va, *const *b = vb;
+struct name_at {
+    const char *name;
+    int col;
+};
 
-    return strcmp((*a)->name, (*b)->name);
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct name_at *)a)->name, ((const struct name_at *)b)->name);
 }
 
 static int fail_unknown(const struct csv_table *t, const char *name, struct err *err)
@@ -44,20 +47,21 @@ static void col_override(struct csv_col *col, enum frame_type type)
 
 static int cols_override(struct csv_table *t, const struct csv_opts *opts, struct err *err)
 {
-    struct csv_col **sorted = mem_array((size_t)t->n_cols, sizeof(*sorted));
+    struct name_at *sorted = mem_array((size_t)t->n_cols, sizeof(*sorted));
     int rc = 0;
 
     for (int c = 0; c < t->n_cols; c++)
-        sorted[c] = &t->cols[c];
+        sorted[c] = (struct name_at){ t->cols[c].name, c };
     qsort(sorted, (size_t)t->n_cols, sizeof(*sorted), by_name);
     for (int i = 0; i < opts->n_overrides && rc == 0; i++) {
-        struct csv_col wanted = { .name = (char *)(uintptr_t)opts->overrides[i].name },
-                       *key = &wanted;
-        struct csv_col **hit = bsearch(&key, sorted, (size_t)t->n_cols, sizeof(*sorted), by_name);
+        const struct csv_override *o = &opts->overrides[i];
+        struct name_at key = { o->name, 0 };
+        const struct name_at *hit =
+            bsearch(&key, sorted, (size_t)t->n_cols, sizeof(*sorted), by_name);
         if (hit)
-            col_override(*hit, opts->overrides[i].type);
+            col_override(&t->cols[hit->col], o->type);
         else if (!opts->overrides_optional)
-            rc = fail_unknown(t, opts->overrides[i].name, err);
+            rc = fail_unknown(t, o->name, err);
     }
     mem_free(sorted);
     return rc;

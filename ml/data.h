@@ -12,10 +12,11 @@
 #include <stdint.h>
 
 struct ml_data_spec {
-    const struct frame *frame;      /* borrowed while the data lives */
-    const struct frame *test_frame; /* or NULL: its rows are scored through the artifact's own column matching */
+    const struct frame *frame; /* borrowed while the data lives */
+    const struct frame
+        *test_frame; /* or NULL: its rows are scored through the artifact's own column matching */
     const char *target;
-    const char *positive;           /* "" = the rarer class */
+    const char *positive; /* "" = the rarer class */
     enum ml_task task;
     enum metric_id metric;
     double test_fraction;
@@ -25,15 +26,16 @@ struct ml_data_spec {
 
 struct ml_data {
     struct ml_data_spec spec;
-    int64_t rows;            /* of the frame */
-    int64_t n_train;         /* rows to train on: neither test rows nor without a target */
-    int k_folds;             /* effective */
-    int n_classes;           /* 2 for binary, 0 for regression */
-    int n_outputs;           /* scores per row a model gives: 1 or n_classes */
-    char **classes;          /* in the artifact's order: binary {negative, positive}, multiclass sorted by text (numeric text by value) */
-    double *y;               /* [rows] class index or target value; NaN where it is missing */
-    uint8_t *fold;           /* [rows] 0..k-1, SPLIT_TEST, SPLIT_NONE (no target) */
-    struct prep *prep;       /* fitted on the training rows */
+    int64_t rows;    /* of the frame */
+    int64_t n_train; /* rows to train on: neither test rows nor without a target */
+    int k_folds;     /* effective */
+    int n_classes;   /* 2 for binary, 0 for regression */
+    int n_outputs;   /* scores per row a model gives: 1 or n_classes */
+    char **
+        classes; /* in the artifact's order: binary {negative, positive}, multiclass sorted by text (numeric text by value) */
+    double *y;   /* [rows] class index or target value; NaN where it is missing */
+    uint8_t *fold;            /* [rows] 0..k-1, SPLIT_TEST, SPLIT_NONE (no target) */
+    struct prep *prep;        /* fitted on the training rows */
     struct ml_shared *shared; /* private: matrices made on demand */
 };
 
@@ -44,8 +46,10 @@ void ml_data_close(struct ml_data *d);
 int ml_task_infer(const struct frame *f, const char *target, enum ml_task *out, struct err *err);
 
 /* Shared forms, made at the first call (thread-safe), borrowed, NULL + err on no memory: */
-const struct prep_bins *ml_data_bins(struct ml_data *d, int max_bins, struct err *err); /* for trees */
-const struct prep_dense *ml_data_dense(struct ml_data *d, struct err *err);             /* standardised, one-hot */
+const struct prep_bins *ml_data_bins(struct ml_data *d, int max_bins,
+                                     struct err *err); /* for trees */
+const struct prep_dense *ml_data_dense(struct ml_data *d,
+                                       struct err *err); /* standardised, one-hot */
 int64_t ml_data_shared_bytes(const struct ml_data *d);
 
 #endif

@@ -50,7 +50,7 @@ FM_FN float fm_from_bits(uint32_t u)
 
 /* Adding 1.5 * 2^52 rounds to a whole number and leaves it in the low bits: no int conversion, which AVX2 lacks. */
 #define FM_ROUND_D 0x1.8p52
-#define FM_ROUND 0x1.8p23f
+#define FM_ROUND   0x1.8p23f
 
 /* x = k ln2 + r, |r| <= ln2/2: returns exp(r) - 1, sets *k. */
 FM_FN double fm_exp_core_d(double x, double *k)
@@ -109,7 +109,8 @@ FM_FN double fm_log_d(double x)
     p = p * z + 2.0 / 7.0;
     p = p * z + 2.0 / 5.0;
     p = p * z + 2.0 / 3.0;
-    double v = k * 0x1.62e42fee00000p-1 - ((half - (s * (half + p * z) + k * 0x1.a39ef35793c76p-33)) - f);
+    double v =
+        k * 0x1.62e42fee00000p-1 - ((half - (s * (half + p * z) + k * 0x1.a39ef35793c76p-33)) - f);
     v = x == 0.0 ? -(double)INFINITY : v;
     v = x < 0.0 ? (double)NAN : v;
     return x > 0x1.fffffffffffffp1023 || x != x ? x : v;

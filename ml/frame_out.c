@@ -205,6 +205,7 @@ int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
                              .type = type,
                              .missing = stats->missing };
 
+    CHECK((type == FRAME_CATEGORICAL) == (levels != NULL));
     rec.min = rec.max = rec.mean = NAN;
     rec.distinct = levels ? levels->n : stats->distinct;
     if (type == FRAME_NUMERIC && stats->finite > 0) {
@@ -215,7 +216,7 @@ int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
     if (out_table(o, name, rec.name_bytes + 1, &rec.name_at, err) < 0 ||
         (type != FRAME_IGNORED &&
          out_table(o, chunks, (size_t)n_chunks * sizeof(*chunks), &rec.chunks_at, err) < 0) ||
-        (type == FRAME_CATEGORICAL && out_levels(o, &rec, levels, err) < 0))
+        (levels && out_levels(o, &rec, levels, err) < 0))
         return -1;
     if (o->n_recs == o->cap_recs) {
         o->cap_recs = o->cap_recs ? o->cap_recs * 2 : 64;

@@ -22,8 +22,9 @@ struct prep *prep_load(struct view *in, struct err *err); /* from a stranger: ev
 int prep_inputs(const struct prep *p); /* number of input columns */
 const char *prep_input_name(const struct prep *p, int i);
 enum frame_type prep_input_type(const struct prep *p, int i);
-int prep_input_levels(const struct prep *p, int i, const char *const **levels); /* how many; by frequency */
-int prep_width(const struct prep *p); /* columns of the dense form */
+int prep_input_levels(const struct prep *p, int i,
+                      const char *const **levels); /* how many; by frequency */
+int prep_width(const struct prep *p);              /* columns of the dense form */
 
 /* A frame seen through a prep: columns matched by name; a missing column, or text where numbers are expected, is an error
  * that names it. Numbers where levels are expected match the levels that read as the same number; unknown levels read as

@@ -61,7 +61,7 @@ static int hot_column(const struct prep_col *c, int32_t level)
 static void dense_levels(const struct prep_col *c, const int32_t *level, int64_t n, float *out,
                          int64_t stride)
 {
-    float zero[PREP_MAX_HOT + 2], one[PREP_MAX_HOT + 2];
+    float zero[PREP_MAX_HOT + 2] = { 0 }, one[PREP_MAX_HOT + 2] = { 0 };
 
     for (int i = 0; i < c->dense_n; i++)
         hot_values(c, i, &zero[i], &one[i]);

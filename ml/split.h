@@ -13,6 +13,7 @@ enum { SPLIT_NONE = 254, SPLIT_TEST = 255, SPLIT_MAX_FOLDS = 20 };
  * scored. y as in metric.h. test_fraction in [0, 1): above 0 it sets apart at least one row. A class with fewer rows than
  * folds is spread as far as it goes. k (2..SPLIT_MAX_FOLDS) is lowered to the training rows there are; fewer than 2 is an
  * error. */
-int split_make(enum ml_task task, const double *y, int64_t n, int n_classes, double test_fraction, int *k, uint64_t seed, uint8_t *fold, struct err *err);
+int split_make(enum ml_task task, const double *y, int64_t n, int n_classes, double test_fraction,
+               int *k, uint64_t seed, uint8_t *fold, struct err *err);
 
 #endif

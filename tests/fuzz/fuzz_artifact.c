@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -47,6 +48,36 @@ static struct frame *table(void)
     return f;
 }
 
+/* Through a file, as the command line does. */
+static struct artifact *open_file(const uint8_t *bytes, size_t n, struct err *err)
+{
+    char path[40];
+    int fd = memfd_create("model", MFD_CLOEXEC);
+
+    CHECK(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    struct artifact *a = artifact_open(path, err);
+    close(fd);
+    return a;
+}
+
+/* A preparation that was let in is saved and let in again, to the same bytes. */
+static void check_prep(const struct prep *p)
+{
+    struct buf one, two;
+
+    buf_init(&one, 1 << 28);
+    buf_init(&two, 1 << 28);
+    CHECK(prep_save(p, &one, NULL) == 0);
+    struct view in = { (const uint8_t *)one.data, one.len, 0 };
+    struct prep *again = prep_load(&in, NULL);
+    CHECK(again && in.pos == in.len && prep_save(again, &two, NULL) == 0);
+    CHECK(one.len == two.len && memcmp(one.data, two.data, one.len) == 0);
+    prep_free(again);
+    buf_fini(&one);
+    buf_fini(&two);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct frame *f;
@@ -59,12 +90,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *bytes = mem_dup(data + 1, size - 1);
     if (data[0] != 'x')
         resign(bytes, size - 1);
-    struct artifact *a = artifact_load(bytes, size - 1, &err);
+    struct artifact *a =
+        data[0] & 1 ? artifact_load(bytes, size - 1, &err) : open_file(bytes, size - 1, &err);
     mem_free(bytes);
     if (!a) {
         CHECK(err.code != ERR_NONE && err.text[0]);
         return 0;
     }
+    check_prep(artifact_prep(a));
+    CHECK(artifact_info(a)->n_models > 0 && artifact_info(a)->schema_json);
     struct artifact_view *v = artifact_view_new(a, f, &err);
     if (v)
         (void)artifact_predict(v, 0, 3, out, &err);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ml/csv.h"
+#include "ml/csv_scan.h"
 #include "ml/frame.h"
 
 #include <math.h>
@@ -112,6 +113,25 @@ static int convert(const uint8_t *data, size_t size, size_t step, const struct c
     return rc;
 }
 
+/* The fast and the portable masks see the same text the same way. */
+static void check_scans(const uint8_t *data, size_t n, char delimiter)
+{
+    uint8_t *text = mem_zalloc(n + CSV_SCAN_STEP);
+    struct csv_scan one = { .ends = mem_array(n + CSV_SCAN_STEP, 4), .cap_ends = n };
+    struct csv_scan two = { .ends = mem_array(n + CSV_SCAN_STEP, 4), .cap_ends = n };
+
+    memcpy(text, data, n);
+    csv_scan(&one, text, n, delimiter);
+    csv_scan_portable(&two, text, n, delimiter);
+    CHECK(one.n_ends == two.n_ends && one.n_lines == two.n_lines && one.in_quotes == two.in_quotes);
+    CHECK(one.fault == two.fault && one.fault_at == two.fault_at &&
+          one.has_escapes == two.has_escapes);
+    CHECK(memcmp(one.ends, two.ends, one.n_ends * 4) == 0);
+    mem_free(one.ends);
+    mem_free(two.ends);
+    mem_free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char delimiters[] = { 0, 0, ',', ';', '\t', '|' };
@@ -129,6 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     opts.overrides_optional = (data[1] & 4) != 0;
     opts.max_bytes = data[1] & 8 ? 2 << 20 : 0;
     opts.chunk_rows = data[1] & 16 ? 0 : 32;
+    check_scans(data + 3, size - 3, opts.delimiter ? opts.delimiter : ',');
     size_t step = data[2] ? data[2] : size;
     int rc = convert(data + 3, size - 3, size, &opts, one);
     if (rc == 0)

@@ -1,5 +1,5 @@
 /* test_data.c - the learning problem: what auto means for a target, classes and their order, rows without a target, errors
- * that name the column, and shared matrices made once however many threads ask. */
+ * that name the column, and shared matrices made once however many threads ask (SAN=thread). */
 #include "tests/ml/csv_rig.h"
 
 #include "base/base.h"
