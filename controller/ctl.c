@@ -25,6 +25,15 @@
 
 enum { BUSY_TURN_US = 20000, COMMIT_PATIENCE_MS = 1000, IDLE_TICK_MS = 1000, MIN_TICK_MS = 2 };
 
+void *ctl_grow(void *array, size_t size, int n, int *cap)
+{
+    CHECK(n <= *cap);
+    if (n < *cap)
+        return array;
+    *cap = *cap ? *cap * 2 : 8;
+    return mem_resize(array, (size_t)*cap * size);
+}
+
 int64_t ctl_now(const struct ctl *ctl)
 {
     return clk_now_ms(ctl->clk);

@@ -85,12 +85,9 @@ void ctl_touch_runners(struct ctl *ctl); /* and for what is stored of runners */
 int64_t ctl_now(const struct ctl *ctl);  /* monotonic ms */
 int64_t ctl_wall(const struct ctl *ctl); /* wall ms */
 
-#define CTL_GROW(array, n, cap)                                             \
-    do {                                                                    \
-        if ((n) == (cap)) {                                                 \
-            (cap) = (cap) ? (cap)*2 : 8;                                    \
-            (array) = mem_resize((array), (size_t)(cap) * sizeof *(array)); \
-        }                                                                   \
-    } while (0)
+/* Room for one more element in a growing array; elements may be pointers. */
+void *ctl_grow(void *array, size_t size, int n, int *cap);
+/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
+#define CTL_GROW(array, n, cap) ((array) = ctl_grow((array), sizeof *(array), (n), &(cap)))
 
 #endif

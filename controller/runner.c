@@ -43,6 +43,7 @@ struct runner *runner_of(struct ctl *ctl, int64_t id, const char *session, struc
 
 struct device *runner_device(struct runner *r, const char *id)
 {
+    CHECK(r->devices || r->n_devices == 0);
     for (int i = 0; i < r->n_devices; i++) {
         if (str_eq(r->devices[i].is.id, id))
             return &r->devices[i];
