@@ -138,6 +138,19 @@ static void auc_and_delong_equal_the_quadratic_definition(void **state)
     }
 }
 
+/* k: 0 binary, -1 regression. */
+static void draw_any(struct rng *r, int64_t n, int k, float *p, double *y)
+{
+    if (k >= 0) {
+        draw(r, n, k, p, y);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        p[i] = (float)rng_normal(r);
+        y[i] = (double)p[i] + rng_normal(r) * 0.7;
+    }
+}
+
 /* The stated error is what fresh samples of the same size show, within a quarter. */
 static void errors_match_resampling(void **state)
 {
@@ -166,14 +179,7 @@ static void errors_match_resampling(void **state)
         double sum = 0, square = 0, stated = 0, se;
         enum ml_task task = cases[c].k < 0 ? ML_REGRESSION : cases[c].k ? ML_MULTICLASS : ML_BINARY;
         for (int rep = 0; rep < REPS; rep++) {
-            if (task == ML_REGRESSION) {
-                for (int i = 0; i < N; i++) {
-                    p[i] = (float)rng_normal(&r);
-                    y[i] = (double)p[i] + rng_normal(&r) * 0.7;
-                }
-            } else {
-                draw(&r, N, cases[c].k, p, y);
-            }
+            draw_any(&r, N, cases[c].k, p, y);
             double v = score(cases[c].id, task, p, y, N, cases[c].k ? cases[c].k : 2, &se);
             sum += v, square += v * v, stated += se;
         }

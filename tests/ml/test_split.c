@@ -59,7 +59,7 @@ static void regression_folds_share_the_range(void **state)
     for (int i = 0; i < N; i++)
         sum[fold[i]] += y[i], n[fold[i]]++;
     for (int f = 0; f < 5; f++) {
-        assert_true(n[f] == N / 5);
+        assert_int_equal((int)n[f], N / 5);
         assert_true(fabs(sum[f] / n[f] - sum[0] / n[0]) <
                     0.01); /* random folds would differ by about 0.05 */
     }
