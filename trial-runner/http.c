@@ -27,6 +27,7 @@ struct http_call {
     struct loop_timer *delay;
     int64_t sent_ms, retry_after_ms;
     bool is_added, is_broken_off;
+    bool has_headers; /* all: libcurl takes an end within them for the answer's end */
     char why[CURL_ERROR_SIZE];
 };
 
@@ -118,7 +119,7 @@ static void call_end(struct http_call *c, CURLcode code)
     long status = 0;
     curl_off_t bytes = -1;
 
-    if (FAULT("http.answer"))
+    if (FAULT("http.answer") || (code == CURLE_OK && !c->has_headers))
         code = CURLE_RECV_ERROR;
     if (code == CURLE_OK) {
         curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -226,7 +227,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
     return rc < 0 ? 0 : size * n;
 }
 
-/* Retry-After in seconds; a date is taken as not said. */
+/* Notes the end of the headers, and Retry-After in seconds; a date is taken as not said. */
 static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
     static const char name[] = "retry-after:";
@@ -235,6 +236,10 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     char text[24] = "";
     int64_t s = 0;
 
+    if (len == 2 && p[0] == '\r' && p[1] == '\n')
+        c->has_headers = true;
+    else if (len > 5 && memcmp(p, "HTTP/", 5) == 0) /* the final answer after a 100 */
+        c->has_headers = false;
     if (len < sizeof name || strncasecmp(p, name, sizeof name - 1) != 0)
         return len;
     for (size_t i = sizeof name - 1, k = 0; i < len && k + 1 < sizeof text; i++) {

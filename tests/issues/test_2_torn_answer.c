@@ -3,7 +3,9 @@
 #include "tests/unit.h"
 
 #include "base/io.h"
+#include "base/loop.h"
 #include "cli/client.h"
+#include "trial-runner/http.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -77,9 +79,55 @@ static void an_answer_cut_off_anywhere_is_no_answer(void **state)
     unlink(path);
 }
 
+struct reply {
+    struct loop *loop;
+    int status;
+    enum err_code code;
+};
+
+static void on_done(void *arg, const struct http_reply *r)
+{
+    struct reply *reply = arg;
+
+    reply->status = r->status;
+    reply->code = r->err.code;
+    loop_stop(reply->loop);
+}
+
+static void nor_is_it_for_a_runner(void **state)
+{
+    char path[108], url[128];
+    struct server s;
+    struct clk clk;
+    struct reply reply = { NULL, 0, ERR_NONE };
+
+    (void)state;
+    server_start(&s, test_path(path, sizeof path, "torn.sock"));
+    (void)!snprintf(url, sizeof url, "unix:%s", path);
+    clk_init_system(&clk);
+    reply.loop = loop_new(&clk, NULL);
+    struct http *http = http_new(reply.loop, &(struct http_conf){ .controller = url }, NULL);
+    for (size_t n = 0; n < (ANSWER_LEN + 1) * CALLS; n++) {
+        http_send(http, &(struct http_request){
+                            .path = "/api/v1/health", .on_done = on_done, .arg = &reply });
+        loop_run(reply.loop, NULL);
+        if (reply.status != (n / CALLS == ANSWER_LEN ? 200 : 0))
+            fail_msg("%zu bytes of %d gave status %d", n / CALLS, ANSWER_LEN, reply.status);
+        assert_int_equal(reply.code != ERR_NONE, reply.status == 0);
+    }
+    http_free(http);
+    loop_free(reply.loop);
+    pthread_join(s.thread, NULL);
+    close(s.listener);
+    unlink(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(an_answer_cut_off_anywhere_is_no_answer) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_cut_off_anywhere_is_no_answer),
+        cmocka_unit_test(nor_is_it_for_a_runner),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
