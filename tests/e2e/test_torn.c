@@ -101,7 +101,7 @@ static void run_on_bad_network(struct outcome *out, struct proxy_counts counts[2
     const struct proxy_conf users = { .seed = test_seed() + 1,
                                       .short_percent = 40,
                                       .short_bytes = 2000,
-                                      .long_bytes = 1500000,
+                                      .long_bytes = 600000,
                                       .delay_ms = 3 };
     struct service s, beyond;
     struct err err = { 0 };
