@@ -5,7 +5,8 @@
  * reserve = max(1 s, 3%, 1.5 x what finishing costs), for budgets under 10 s max(300 ms, 10%). What finishing costs is
  * measured: the longest time an artifact took to arrive. After a holdout there is the refit too: 1.2 x its estimate from
  * the best trial's own time, if that is at most 30% of the budget; a dearer one is not planned, and the best trial's own
- * model ships. hard = the end less a fifth of the reserve (100 ms at least): what is not done by then is left out.
+ * model ships. hard = the end less a fifth of the smallest reserve (100 ms at least): what is not done by then is left out.
+ * It stands still: a dear trial that becomes the best at the end must not take the time from those that end with it.
  *
  * Small tables (10,000 rows at most) with a limit in time and no stop rule of the user's end when the best score is old:
  * no gain in 200 trials and in half of all. More search would fit the validation rows, not the problem.
@@ -60,10 +61,17 @@ int64_t budget_refit_ms(const struct study *st)
     return st->trials[best - 1].fit_us * d->folds / MAX(d->folds - 1, 1) / 1000;
 }
 
+static int64_t least_reserve(const struct study *st)
+{
+    int64_t budget = st->spec.budget_time_ms;
+
+    return budget < SHORT_BUDGET_MS ? MAX(300, budget / 10) : MAX(1000, budget * 3 / 100);
+}
+
 int64_t budget_reserve(const struct study *st)
 {
     int64_t budget = st->spec.budget_time_ms, refit = budget_refit_ms(st) * 6 / 5;
-    int64_t least = budget < SHORT_BUDGET_MS ? MAX(300, budget / 10) : MAX(1000, budget * 3 / 100);
+    int64_t least = least_reserve(st);
     int64_t base = MIN(MAX(least, st->keep_ms * 3 / 2), budget * 2 / 5);
 
     return refit <= budget * 3 / 10 ? MAX(base, MIN(refit + least / 2, budget * 2 / 5)) : base;
@@ -88,7 +96,7 @@ int64_t budget_hard_ms(const struct study *st)
 {
     int64_t end = end_ms(st);
 
-    return end == INT64_MAX ? end : end - MAX(100, budget_reserve(st) / 5);
+    return end == INT64_MAX ? end : end - MAX(100, least_reserve(st) / 5);
 }
 
 bool budget_allows_trial(const struct study *st)

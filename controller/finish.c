@@ -60,7 +60,7 @@ int finish_begin(struct study *st, const char *why, bool cut_running, struct err
 
 int finish_kill(struct study *st, struct err *err)
 {
-    if (cancel_open(st, true, true, true, TR_USER, err) < 0 ||
+    if (study_may(st, SE_STOP, err) < 0 || cancel_open(st, true, true, true, TR_USER, err) < 0 ||
         task_cancel_of_study(st->ctl, st->row.id, err) < 0)
         return -1;
     budget_clock_stop(st);
@@ -212,10 +212,10 @@ static int end(struct study *st, struct err *err)
 }
 
 /* Lanes had their deadline at cut; what is still there shortly before the end is given up. With a refit to come, lanes are
- * given up earlier, so that there is time for it. */
+ * given up earlier, so that there is time for it; a refit that does not fit behind them anyway takes nothing from them. */
 static int64_t lanes_end_ms(const struct study *st)
 {
-    int64_t hard = budget_hard_ms(st), last = 0;
+    int64_t hard = budget_hard_ms(st), refit_from = 0, last = 0;
 
     if (hard == INT64_MAX)
         return hard;
@@ -226,7 +226,8 @@ static int64_t lanes_end_ms(const struct study *st)
     }
     if (!st->problem.data.holdout)
         return hard;
-    return MIN(hard, MAX(last, hard - MAX(budget_refit_ms(st), 1)));
+    refit_from = hard - MAX(budget_refit_ms(st), 1);
+    return refit_from < last ? hard : refit_from;
 }
 
 int finish_step(struct study *st, struct err *err)

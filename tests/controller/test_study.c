@@ -294,6 +294,50 @@ static void a_small_table_ends_when_its_best_score_is_old(void **state)
     rig_close(&r);
 }
 
+/* A trial that becomes the best at the end is so dear that its refit cannot fit: those that end with it still count. */
+static void a_dear_best_at_the_end_does_not_cancel_the_others(void **state)
+{
+    static const int64_t fit_ms[] = { 6000, 27000 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(fit_ms); i++) {
+        struct rig r;
+        struct fake f;
+        struct msg_answer a;
+        struct msg_event e;
+        int64_t id = start(&r, "{" BASE "'budget':{'time':'30s'},'validation':'holdout'}");
+
+        r.ctl->conf.lease_ms = 60000;
+        fake_open(&f, &r, "f", 2);
+        fake_ask(&f); /* the baseline */
+        while (f.n_lanes > 0)
+            fake_step(&f, f.n_lanes - 1);
+        while (f.n_lanes < 2)
+            assert_true(fake_ask(&f) > 0);
+        while (str_eq(state_of(&r, id), "running"))
+            rig_pass(&r, 20);
+        assert_string_equal(state_of(&r, id), "finishing");
+        fake_event(&f, 0, &e);
+        e.fit_us = fit_ms[i] * 1000;
+        e.value = 0.999999;
+        e.cut = true;
+        assert_int_equal(fake_report(&f, &e, 1, &a), 0);
+        assert_int_equal(a.replies[0].action, MSG_KEEP);
+        msg_answer_fini(&a);
+        f.lanes[0].seq++;
+        f.lanes[0].next = MSG_COMPLETE;
+        assert_int_equal(fake_step(&f, 0), MSG_OK); /* the only lane left is number 0 now */
+        rig_pass(&r, 20);
+        assert_int_equal(fake_step(&f, 0), MSG_KEEP);
+        rig_pass(&r, 300); /* a big model on a slow machine */
+        assert_int_equal(fake_step(&f, 0), MSG_OK);
+        assert_string_equal(state_of(&r, id), "completed");
+        assert_int_equal(rig_count(&r, id, TS_CANCELLED), 0);
+        assert_true(budget_used(rig_get(&r, id)) <= 30000);
+        rig_close(&r);
+    }
+}
+
 static void a_silent_runner_cannot_hold_up_the_end(void **state)
 {
     struct rig r;
@@ -678,6 +722,7 @@ int main(void)
         cmocka_unit_test(retry_and_enqueue_add_trials),
         cmocka_unit_test(a_limit_in_time_holds),
         cmocka_unit_test(a_small_table_ends_when_its_best_score_is_old),
+        cmocka_unit_test(a_dear_best_at_the_end_does_not_cancel_the_others),
         cmocka_unit_test(a_silent_runner_cannot_hold_up_the_end),
         cmocka_unit_test(a_grant_carries_the_time_that_is_left_less_the_reserve),
         cmocka_unit_test(stop_rules_end_a_study),
