@@ -84,7 +84,7 @@ static int check_col(struct check *c, const struct frame_rec *r, struct err *err
         isinf(r->max))
         return broken(err, "a column's statistics are impossible");
     if (r->type == FRAME_IGNORED)
-        return 0;
+        return r->n_levels ? broken(err, "an ignored column has levels") : 0;
     if (check_chunks(c, r, err) < 0)
         return -1;
     if (r->type == FRAME_NUMERIC)
