@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "trial-runner/backoff.h"
+#include "trial-runner/seat.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,34 +18,14 @@
 #include <sys/random.h>
 
 #define NUMERIC_SIG "assay-1/cpu"
-enum {
-    FIRST_PAUSE_MS = 20,
-    ASK_MARGIN_MS = 10000,
-    CALL_MIN_MS = 2000,
-    EVENTS_MAX = 512,
-    EMPTY_QUICK_MS = 20
-};
-
-/* One device's asking. */
-struct seat {
-    struct agent *agent;
-    const struct msg_device *device;
-    struct work *work;
-    struct http_call *ask;
-    int64_t n;        /* of the last call sent; the same again until answered */
-    bool is_open;     /* n has no answer yet */
-    int64_t answered; /* the last answered n */
-    int64_t sent_ms;
-    struct backoff backoff;
-    struct loop_timer *again;
-};
+enum { FIRST_PAUSE_MS = 20, CALL_MIN_MS = 2000, EVENTS_MAX = 512 };
 
 struct agent {
     struct agent_conf c;
     char session[33];
     struct fetch *fetch;
     struct book *book;
-    struct seat *seats;
+    struct seat **seats;
     int64_t runner; /* 0 = not registered */
     int64_t lease_ms, renewed_ms;
     struct http_call *hello, *report;
@@ -61,23 +42,6 @@ static void pump_soon(void *arg);
 static int64_t now_ms(const struct agent *a)
 {
     return clk_now_ms(loop_clk(a->c.loop));
-}
-
-static void send_json(struct agent *a, struct http_call **call, const char *path,
-                      json_t *body_steal, int64_t limit_ms,
-                      void (*on_done)(void *arg, const struct http_reply *r), void *arg)
-{
-    char *text = jsonx_dump(body_steal);
-
-    json_decref(body_steal);
-    *call = http_send(a->c.http, &(struct http_request){ .method = HTTP_POST,
-                                                         .path = path,
-                                                         .body = text,
-                                                         .body_len = strlen(text),
-                                                         .is_json = true,
-                                                         .limit_ms = limit_ms,
-                                                         .on_done = on_done,
-                                                         .arg = arg });
 }
 
 /* ---- being heard, and not ---- */
@@ -114,8 +78,10 @@ static void pause_talk(struct agent *a, const struct http_reply *r, const char *
         a->again = loop_timer_new(a->c.loop, ms, 0, on_again, a);
 }
 
-static void forget_runner(struct agent *a)
+static void forget_runner(void *arg)
 {
+    struct agent *a = arg;
+
     log_warn("runner.unknown runner=%" PRId64, a->runner);
     a->runner = 0;
     pump_soon(a);
@@ -182,8 +148,8 @@ static void send_hello(struct agent *a)
     str_copy(m->labels, sizeof m->labels, a->c.conf->labels);
     m->n_devices = a->c.n_devices;
     memcpy(m->devices, a->c.devices, (size_t)a->c.n_devices * sizeof *m->devices);
-    send_json(a, &a->hello, "/api/v1/runners", msg_hello_json_new(m), CALL_MIN_MS * 5, on_welcome,
-              a);
+    a->hello = http_post_json(a->c.http, "/api/v1/runners", msg_hello_json_new(m), CALL_MIN_MS * 5,
+                              on_welcome, a);
     mem_free(m);
 }
 
@@ -276,113 +242,15 @@ static void send_report(struct agent *a)
     int n = 0;
 
     for (int i = 0; i < a->c.n_devices; i++) {
-        if (a->seats[i].answered == 0)
-            continue;
-        asked[n].n = a->seats[i].answered;
-        str_copy(asked[n++].device, sizeof asked[0].device, a->seats[i].device->id);
+        if (seat_asked(a->seats[i], &asked[n]))
+            n++;
     }
     a->renew_due = false;
     snprintf(path, sizeof path, "/api/v1/runners/%" PRId64 "/report", a->runner);
-    send_json(a, &a->report, path, book_report_new(a->book, a->session, asked, n, a->max_events),
-              MAX(a->lease_ms / 3, CALL_MIN_MS), on_reported, a);
+    a->report = http_post_json(a->c.http, path,
+                               book_report_new(a->book, a->session, asked, n, a->max_events),
+                               MAX(a->lease_ms / 3, CALL_MIN_MS), on_reported, a);
     loop_timer_again(a->renew, a->lease_ms / 3);
-}
-
-/* ---- asking for work ---- */
-
-static void on_ask_again(void *arg)
-{
-    struct seat *s = arg;
-
-    loop_timer_free(s->again);
-    s->again = NULL;
-    pump_soon(s->agent);
-}
-
-static void pause_ask(struct seat *s, int64_t at_least_ms)
-{
-    if (!s->again)
-        s->again = loop_timer_new(s->agent->c.loop, MAX(backoff_next_ms(&s->backoff), at_least_ms),
-                                  0, on_ask_again, s);
-}
-
-static void take_grant(struct seat *s, const struct http_reply *r)
-{
-    struct msg_grant m = { 0 };
-    struct err err = { 0 };
-    json_t *j = jsonx_load(r->body, r->len, "grant", &err);
-    int rc = j ? msg_grant_parse(&m, j, &err) : -1;
-
-    json_decref(j);
-    /* Even one that cannot be read is answered: not being listed, its lanes go back to the queue at once. */
-    s->is_open = false;
-    s->answered = s->n;
-    if (rc == 1) {
-        backoff_reset(&s->backoff);
-        work_take(s->work, &m);
-    } else if (rc == 0 && now_ms(s->agent) - s->sent_ms > EMPTY_QUICK_MS) {
-        backoff_reset(&s->backoff);
-    } else {
-        if (rc < 0)
-            log_error("grant.bad device=%s err=\"%s\"", s->device->id, err.text);
-        pause_ask(s, 0);
-    }
-}
-
-static void on_grant(void *arg, const struct http_reply *r)
-{
-    struct seat *s = arg;
-    struct agent *a = s->agent;
-
-    s->ask = NULL;
-    if (r->status >= 200 && r->status < 300) {
-        take_grant(s, r);
-    } else if (r->status == 404) {
-        forget_runner(a);
-    } else {
-        if (r->status != 0)
-            log_warn("ask.refused device=%s err=\"%s\"", s->device->id, r->err.text);
-        if (a->draining)
-            s->is_open = false; /* whatever it granted comes back when its lease ends */
-        else
-            pause_ask(s, r->retry_after_ms);
-    }
-    pump_soon(a);
-}
-
-static void send_ask(struct seat *s)
-{
-    struct agent *a = s->agent;
-    struct msg_ask *m = mem_zalloc(sizeof *m);
-    int64_t wait_ms = a->draining ? 0 : a->c.conf->lease_wait_ms;
-    char path[80];
-
-    if (!s->is_open)
-        s->n++;
-    s->is_open = true;
-    s->sent_ms = now_ms(a);
-    str_copy(m->session, sizeof m->session, a->session);
-    str_copy(m->device, sizeof m->device, s->device->id);
-    m->n = s->n;
-    m->max_lanes = s->device->max_lanes;
-    m->host_bytes = MAX(s->device->memory_bytes - MAX(slot_rss_bytes(work_slot(s->work)), 0), 0);
-    m->n_cached = cache_list(a->c.cache, m->cached, MSG_MAX_CACHED);
-    m->wait_s = wait_ms / 1000;
-    snprintf(path, sizeof path, "/api/v1/runners/%" PRId64 "/lease", a->runner);
-    send_json(a, &s->ask, path, msg_ask_json_new(m), wait_ms + ASK_MARGIN_MS, on_grant, s);
-    mem_free(m);
-}
-
-/* While draining, only a call whose answer we might have missed is repeated, so that what it granted can be given back. */
-static bool may_ask(const struct seat *s)
-{
-    const struct agent *a = s->agent;
-
-    if (s->ask || s->again || a->runner == 0)
-        return false;
-    if (a->draining)
-        return s->is_open;
-    return !a->paused && work_wants(s->work);
 }
 
 /* ---- the turn ---- */
@@ -390,7 +258,7 @@ static bool may_ask(const struct seat *s)
 static bool is_over(const struct agent *a)
 {
     for (int i = 0; i < a->c.n_devices; i++) {
-        if (a->seats[i].is_open)
+        if (seat_is_open(a->seats[i]))
             return false;
     }
     return a->draining && !book_first(a->book);
@@ -413,10 +281,8 @@ static void on_pump(void *arg)
     }
     if (!a->report && !a->again && (a->renew_due || book_has_sendable(a->book)))
         send_report(a);
-    for (int i = 0; i < a->c.n_devices; i++) {
-        if (may_ask(&a->seats[i]))
-            send_ask(&a->seats[i]);
-    }
+    for (int i = 0; i < a->c.n_devices; i++)
+        seat_turn(a->seats[i], a->runner, a->paused);
 }
 
 static void pump_soon(void *arg)
@@ -449,15 +315,8 @@ void agent_drain(struct agent *a)
         return;
     log_info("runner.drain");
     a->draining = true;
-    for (int i = 0; i < a->c.n_devices; i++) {
-        struct seat *s = &a->seats[i];
-
-        work_drain(s->work);
-        http_cancel(s->ask);
-        s->ask = NULL;
-        loop_timer_free(s->again);
-        s->again = NULL;
-    }
+    for (int i = 0; i < a->c.n_devices; i++)
+        seat_drain(a->seats[i]);
     a->drain_end = loop_timer_new(a->c.loop, a->c.conf->drain_ms, 0, on_drain_end, a);
     pump_soon(a);
 }
@@ -478,24 +337,22 @@ static void session_make(struct agent *a)
     str_hex(bytes, sizeof bytes, a->session);
 }
 
-static int seat_init(struct agent *a, int i, struct err *err)
+static struct seat *seat_of(struct agent *a, int i, struct err *err)
 {
-    struct seat *s = &a->seats[i];
-    struct work_conf wc = { .loop = a->c.loop,
+    struct seat_conf sc = { .loop = a->c.loop,
                             .conf = a->c.conf,
-                            .device = &a->c.devices[i],
-                            .book = a->book,
-                            .fetch = a->fetch,
+                            .http = a->c.http,
                             .cache = a->c.cache,
+                            .fetch = a->fetch,
+                            .book = a->book,
+                            .device = &a->c.devices[i],
+                            .session = a->session,
+                            .seed = rng_mix(a->c.seed, (uint64_t)i + 1),
                             .on_change = pump_soon,
+                            .on_unknown = forget_runner,
                             .arg = a };
 
-    s->agent = a;
-    s->device = &a->c.devices[i];
-    backoff_init(&s->backoff, FIRST_PAUSE_MS, a->c.conf->backoff_max_ms,
-                 rng_mix(a->c.seed, (uint64_t)i + 1));
-    s->work = work_new(&wc, err);
-    return s->work ? 0 : -1;
+    return seat_new(&sc, err);
 }
 
 struct agent *agent_new(const struct agent_conf *conf, struct err *err)
@@ -519,7 +376,8 @@ struct agent *agent_new(const struct agent_conf *conf, struct err *err)
     a->expire = loop_timer_new(l, INT32_MAX, 0, on_expire, a);
     a->seats = mem_array((size_t)conf->n_devices, sizeof *a->seats);
     for (int i = 0; i < conf->n_devices; i++) {
-        if (seat_init(a, i, err) < 0) {
+        a->seats[i] = seat_of(a, i, err);
+        if (!a->seats[i]) {
             agent_free(a);
             return NULL;
         }
@@ -534,11 +392,8 @@ void agent_free(struct agent *a)
         return;
     http_cancel(a->hello);
     http_cancel(a->report);
-    for (int i = 0; a->seats && i < a->c.n_devices; i++) {
-        http_cancel(a->seats[i].ask);
-        loop_timer_free(a->seats[i].again);
-        work_free(a->seats[i].work);
-    }
+    for (int i = 0; a->seats && i < a->c.n_devices; i++)
+        seat_free(a->seats[i]);
     book_free(a->book);
     fetch_free(a->fetch);
     loop_timer_free(a->again);

@@ -360,6 +360,23 @@ struct http_call *http_send(struct http *h, const struct http_request *req)
     return c;
 }
 
+struct http_call *http_post_json(struct http *h, const char *path, json_t *body_steal,
+                                 int64_t limit_ms,
+                                 void (*on_done)(void *arg, const struct http_reply *r), void *arg)
+{
+    char *text = jsonx_dump(body_steal);
+
+    json_decref(body_steal);
+    return http_send(h, &(struct http_request){ .method = HTTP_POST,
+                                                .path = path,
+                                                .body = text,
+                                                .body_len = strlen(text),
+                                                .is_json = true,
+                                                .limit_ms = limit_ms,
+                                                .on_done = on_done,
+                                                .arg = arg });
+}
+
 void http_cancel(struct http_call *call)
 {
     if (call)

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +50,10 @@ struct http_request {
     void *arg;
 };
 struct http_call *http_send(struct http *h, const struct http_request *req);
+/* A POST of a JSON body; limit_ms of the whole call. */
+struct http_call *http_post_json(struct http *h, const char *path, json_t *body_steal,
+                                 int64_t limit_ms,
+                                 void (*on_done)(void *arg, const struct http_reply *r), void *arg);
 void http_cancel(struct http_call *call); /* no on_done; NULL is legal */
 
 /* True when asking again later may help: no answer, 408, 429, 5xx and an expired or missing login. */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "trial-runner/group.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,28 +15,9 @@
 
 enum { GROUPS_MAX = 2, VAIN_DEATHS_MAX = 3 };
 
-/* A file that a group's work reads. */
-struct need {
-    struct group *group;
-    char sha256[SHA256_HEX];
-    char *path;    /* NULL until it is here */
-    int64_t trial; /* of whose checkpoint it is; 0 = a file of the whole group */
-    bool is_pending, is_pinned;
-};
-
-struct group {
-    struct group *next;
-    struct work *work;
-    int64_t run; /* its number in this process */
-    struct msg_grant grant;
-    int64_t deadline_at_ms;
-    struct need *needs;
-    int n_needs, n_pending;
-    bool sent, ended;
-};
-
 struct work {
     struct work_conf c;
+    struct group_env env;
     struct slot *slot;
     struct group *groups; /* in order of arrival */
     int64_t runs;
@@ -45,34 +27,14 @@ struct work {
 
 /* ---- groups ---- */
 
-static bool is_held(const struct group *g)
+static void group_unlink(struct work *w, struct group *g)
 {
-    for (const struct held *h = book_first(g->work->c.book); h; h = h->next) {
-        if (h->group == g)
-            return true;
-    }
-    return false;
-}
-
-static void group_free(struct group *g)
-{
-    struct group **link = &g->work->groups;
+    struct group **link = &w->groups;
 
     while (*link != g)
         link = &(*link)->next;
     *link = g->next;
-    for (int i = 0; i < g->n_needs; i++) {
-        struct need *n = &g->needs[i];
-
-        if (n->is_pending)
-            fetch_cancel(g->work->c.fetch, n);
-        if (n->is_pinned)
-            cache_unpin(g->work->c.cache, n->sha256);
-        mem_free(n->path);
-    }
-    mem_free(g->needs);
-    msg_grant_fini(&g->grant);
-    mem_free(g);
+    group_free(g);
 }
 
 /* Frees groups that are over. */
@@ -80,140 +42,20 @@ static void sweep(struct work *w)
 {
     for (struct group *g = w->groups, *next = NULL; g; g = next) {
         next = g->next;
-        if ((g->ended || !g->sent) && !is_held(g))
-            group_free(g);
+        if ((g->ended || !g->sent) && !group_is_held(g))
+            group_unlink(w, g);
     }
     w->c.on_change(w->c.arg);
 }
 
-static void group_fail(struct group *g, enum trial_reason reason, const char *why)
+static void try_send(void *arg)
 {
-    struct book *b = g->work->c.book;
+    struct work *w = arg;
 
-    g->ended = true;
-    for (struct held *h = book_first(b); h; h = h->next) {
-        if (h->group == g && h->state != HELD_OUT)
-            book_push_failure(b, h, reason, why);
-    }
-}
-
-static const char *path_of(const struct group *g, const char *sha256)
-{
-    for (int i = 0; i < g->n_needs; i++) {
-        if (g->needs[i].trial == 0 && strcmp(g->needs[i].sha256, sha256) == 0)
-            return g->needs[i].path;
-    }
-    return NULL;
-}
-
-static void set_path(json_t *msg, const char *key, const struct group *g, const char *sha256)
-{
-    const char *path = sha256[0] ? path_of(g, sha256) : NULL;
-
-    if (path)
-        json_object_set_new(msg, key, json_string(path));
-}
-
-static json_t *checkpoints_new(const struct group *g)
-{
-    json_t *j = json_object();
-    char key[32];
-
-    for (int i = 0; i < g->n_needs; i++) {
-        if (g->needs[i].trial == 0 || !g->needs[i].path)
-            continue;
-        snprintf(key, sizeof key, "%" PRId64, g->needs[i].trial);
-        json_object_set_new(j, key, json_string(g->needs[i].path));
-    }
-    return j;
-}
-
-/* Sends the lanes that no worker has begun. */
-static void group_send(struct group *g)
-{
-    struct msg_grant part = g->grant; /* borrows all but the list */
-    json_t *msg = NULL;
-
-    part.lanes = mem_array((size_t)g->grant.n_lanes + 1, sizeof *part.lanes);
-    part.n_lanes = 0;
-    for (int i = 0; i < g->grant.n_lanes; i++) {
-        const struct msg_lane *l = &g->grant.lanes[i];
-        const struct held *h = book_find(g->work->c.book, l->trial, l->fence, false);
-
-        if (h && h->group == g && h->state == HELD_WAITING)
-            part.lanes[part.n_lanes++] = *l;
-    }
-    g->sent = true;
-    if (part.kind == MSG_FIT && part.n_lanes == 0) {
-        g->ended = true;
-        goto out;
-    }
-    msg = json_pack("{s:s, s:I, s:o, s:o, s:I}", "op", "run", "run", (json_int_t)g->run, "grant",
-                    msg_grant_json_new(&part), "checkpoints", checkpoints_new(g), "deadline_at_ms",
-                    (json_int_t)g->deadline_at_ms);
-    CHECK(msg);
-    set_path(msg, "frame", g, g->grant.data.frame);
-    set_path(msg, "test_frame", g, g->grant.data.test_frame);
-    set_path(msg, "source", g, g->grant.source);
-    slot_send(g->work->slot, msg);
-out:
-    mem_free(part.lanes);
-}
-
-static void try_send(struct work *w)
-{
     for (struct group *g = w->groups; g; g = g->next) {
         if (slot_is_ready(w->slot) && !g->sent && !g->ended && g->n_pending == 0)
-            group_send(g);
+            group_send(g, w->slot);
     }
-}
-
-static void on_file(void *arg, const char *path, const struct err *err)
-{
-    struct need *n = arg;
-    struct group *g = n->group;
-
-    n->is_pending = false;
-    g->n_pending--;
-    if (path) {
-        cache_pin(g->work->c.cache, n->sha256);
-        n->is_pinned = true;
-        n->path = mem_strdup(path);
-    } else if (n->trial != 0) {
-        log_warn("checkpoint.missing trial=%" PRId64 " err=\"%s\"", n->trial, err->text);
-    } else {
-        log_error("group.file group=%" PRId64 " err=\"%s\"", g->grant.group, err->text);
-        group_fail(g, TR_DEVICE, err->text);
-    }
-    if (g->n_pending == 0)
-        try_send(g->work);
-}
-
-static void add_need(struct group *g, const char *sha256, int64_t trial)
-{
-    struct need *n = &g->needs[g->n_needs];
-
-    if (!sha256[0] || (trial == 0 && path_of(g, sha256)))
-        return;
-    *n = (struct need){ .group = g, .trial = trial, .is_pending = true };
-    str_copy(n->sha256, sizeof n->sha256, sha256);
-    g->n_needs++;
-}
-
-static void fetch_all(struct group *g)
-{
-    const struct msg_grant *m = &g->grant;
-
-    g->needs = mem_array((size_t)m->n_lanes + 3, sizeof *g->needs);
-    add_need(g, m->data.frame, 0);
-    add_need(g, m->data.test_frame, 0);
-    add_need(g, m->source, 0);
-    for (int i = 0; i < m->n_lanes; i++)
-        add_need(g, m->lanes[i].checkpoint, m->lanes[i].trial);
-    g->n_pending = g->n_needs + 1; /* ours, so that it is not sent half way through */
-    for (int i = 0; i < g->n_needs; i++)
-        fetch_get(g->work->c.fetch, g->needs[i].sha256, on_file, &g->needs[i]);
-    g->n_pending--;
 }
 
 /* An older fence of the same trial or task has been taken from us, or we would not have been given this one. */
@@ -226,31 +68,16 @@ static void drop_older(struct work *w, int64_t id, bool is_task)
     }
 }
 
-static void hold_all(struct work *w, struct group *g)
-{
-    const struct msg_grant *m = &g->grant;
-
-    for (int i = 0; i < m->n_lanes; i++)
-        book_add(w->c.book, m->lanes[i].trial, m->lanes[i].fence, false, g);
-    if (m->kind != MSG_FIT)
-        book_add(w->c.book, m->task, m->fence, true, g);
-}
-
 void work_take(struct work *w, struct msg_grant *grant)
 {
-    struct group *g = mem_zalloc(sizeof *g), **link = &w->groups;
+    struct group *g = NULL, **link = &w->groups;
     int64_t now = clk_now_ms(loop_clk(w->c.loop));
 
     for (int i = 0; i < grant->n_lanes; i++)
         drop_older(w, grant->lanes[i].trial, false);
     if (grant->kind != MSG_FIT)
         drop_older(w, grant->task, true);
-    g->work = w;
-    g->run = ++w->runs;
-    g->grant = *grant;
-    *grant = (struct msg_grant){ 0 };
-    g->deadline_at_ms = g->grant.deadline_ms > 0 ? now + g->grant.deadline_ms : 0;
-    hold_all(w, g);
+    g = group_new(&w->env, ++w->runs, grant, grant->deadline_ms > 0 ? now + grant->deadline_ms : 0);
     while (*link)
         link = &(*link)->next;
     *link = g;
@@ -261,7 +88,7 @@ void work_take(struct work *w, struct msg_grant *grant)
         group_fail(g, TR_DRAINED, "the runner leaves");
         return;
     }
-    fetch_all(g);
+    group_fetch(g);
     try_send(w);
 }
 
@@ -278,7 +105,7 @@ bool work_wants(const struct work *w)
 
 static void tell(struct held *h, const char *op, const char *action, const struct msg_reply *r)
 {
-    struct work *w = h->group->work;
+    struct work *w = h->group->env->work;
     int64_t now = clk_now_ms(loop_clk(w->c.loop));
     int64_t at = r && r->deadline_ms > 0 ? now + r->deadline_ms : 0;
 
@@ -290,7 +117,7 @@ static void tell(struct held *h, const char *op, const char *action, const struc
 
 static void release(struct held *h)
 {
-    struct work *w = h->group->work;
+    struct work *w = h->group->env->work;
 
     book_drop(w->c.book, h);
     sweep(w);
@@ -445,7 +272,7 @@ static void on_dead(void *arg, enum trial_reason reason, const char *why)
 
     w->soon = false;
     for (struct held *h = book_first(w->c.book); h; h = h->next) {
-        if (h->group->work != w || !h->group->sent)
+        if (h->group->env->work != w || !h->group->sent)
             continue;
         if (h->state == HELD_RUNNING || h->state == HELD_PARKED ||
             (is_vain && h->state == HELD_WAITING))
@@ -490,6 +317,12 @@ struct work *work_new(const struct work_conf *conf, struct err *err)
     struct work *w = mem_zalloc(sizeof *w);
 
     w->c = *conf;
+    w->env = (struct group_env){ .work = w,
+                                 .book = conf->book,
+                                 .fetch = conf->fetch,
+                                 .cache = conf->cache,
+                                 .on_files = try_send,
+                                 .arg = w };
     w->slot =
         slot_new(conf->loop, conf->conf, conf->device, cache_scratch(conf->cache), &ops, w, err);
     if (!w->slot) {
@@ -506,10 +339,10 @@ void work_free(struct work *w)
     slot_free(w->slot);
     for (struct held *h = book_first(w->c.book), *next = NULL; h; h = next) {
         next = h->next;
-        if (h->group->work == w)
+        if (h->group->env->work == w)
             book_drop(w->c.book, h);
     }
     while (w->groups)
-        group_free(w->groups);
+        group_unlink(w, w->groups);
     mem_free(w);
 }
