@@ -227,6 +227,9 @@ int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *er
 
 static int act_pause(struct study *st, struct err *err)
 {
+    if (study_may(st, SE_PAUSE, err) < 0)
+        return -1;
+    ctl_touch(st->ctl, st);
     budget_clock_stop(st);
     return study_move(st, SE_PAUSE, "paused by a user", NULL, err);
 }
@@ -236,6 +239,7 @@ static int act_resume(struct study *st, struct err *err)
     if (st->row.state != SS_PAUSED)
         return err_set(err, ERR_CONFLICT, "study %s is %s: cannot resume", st->row.name,
                        study_state_name[st->row.state]);
+    ctl_touch(st->ctl, st);
     if (st->row.started_at)
         budget_clock_start(st);
     return study_move(st, SE_RESUME, NULL, NULL, err);
@@ -247,6 +251,8 @@ static int act_stop(struct study *st, struct err *err)
         return 0; /* it is on its way */
     if (st->row.state == SS_QUEUED || !st->problem.is_ready)
         return finish_kill(st, err); /* there is nothing to make a model of */
+    if (study_may(st, SE_FINISH, err) < 0)
+        return -1;
     return finish_begin(st, FINISH_BY_USER, true, err);
 }
 
@@ -255,8 +261,8 @@ static int act_archive(struct study *st, bool on, struct err *err)
     if (!study_is_final(st->row.state))
         return err_set(err, ERR_CONFLICT, "study %s is %s: only ended studies are archived",
                        st->row.name, study_state_name[st->row.state]);
-    st->row.is_archived = on;
     ctl_touch(st->ctl, st);
+    st->row.is_archived = on;
     return store_study_update(st->ctl->store, &st->row, err);
 }
 

@@ -226,6 +226,7 @@ static int add(struct study *st, const struct config *c, enum trial_source sourc
         return err_at(err, "family", "%s does not do the task %s", c->family->name,
                       st->problem.data.task);
     /* The plan of a deterministic study starts it, and tells the searchers, when its number's turn comes. */
+    ctl_touch(st->ctl, st);
     if (!st->is_deterministic) {
         text = config_text_new(c);
         rc = propose_again(st, number, source, text, err);

@@ -23,7 +23,7 @@
 
 #include <inttypes.h>
 
-enum { BUSY_TURN_US = 20000, COMMIT_PATIENCE_MS = 1000, IDLE_TICK_MS = 1000, MIN_TICK_MS = 2 };
+enum { BUSY_TURN_US = 20000, BUSY_MS = 200, COMMIT_PATIENCE_MS = 1000, IDLE_TICK_MS = 1000, MIN_TICK_MS = 2 };
 
 void *ctl_grow(void *array, size_t size, int n, int *cap)
 {
@@ -58,8 +58,10 @@ bool ctl_admits(const struct ctl *ctl)
 {
     bool commits = ctl->commit_failed_ms == INT64_MIN ||
                    ctl_now(ctl) - ctl->commit_failed_ms >= COMMIT_PATIENCE_MS;
+    /* One turn of seconds leaves a high average for as long as nothing comes in to lower it. */
+    bool is_busy = ctl->turn_avg_us > BUSY_TURN_US && ctl_now(ctl) - ctl->slow_turn_ms < BUSY_MS;
 
-    return commits && ctl->turn_avg_us <= BUSY_TURN_US && !ctl->is_stopping;
+    return commits && !is_busy && !ctl->is_stopping;
 }
 
 /* ---- requests ---- */
@@ -212,6 +214,8 @@ void ctl_turn_end(struct ctl *ctl)
     if (ctl->turn_start_us) {
         worked = clk_now_us(ctl->clk) - ctl->turn_start_us;
         ctl->turn_avg_us += (worked - ctl->turn_avg_us) / 8;
+        if (worked > BUSY_TURN_US)
+            ctl->slow_turn_ms = ctl_now(ctl);
     }
     bool ok = commit(ctl, &err);
     ctl->turn_no++;

@@ -58,6 +58,7 @@ struct ctl {
     int64_t events_sent;                    /* journal sequence delivered to subscribers */
     int64_t turn_start_us;                  /* 0 = the turn has done nothing yet */
     int64_t turn_avg_us;                    /* moving average of a turn's work without its commit */
+    int64_t slow_turn_ms;                   /* when the last slow turn ended */
     int64_t commit_failed_ms;               /* when the last commit failed; INT64_MIN = never */
     int64_t started_ms;
     struct loop_timer *

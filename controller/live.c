@@ -259,16 +259,13 @@ static int64_t number_of(const struct study *st, int64_t trial)
     return lo < st->n_trials && st->trials[lo].id == trial ? lo + 1 : 0;
 }
 
-static int replay_create(struct study *st, int64_t number, const json_t *data, struct err *err)
+static int replay_create(struct study *st, int64_t number, struct err *err)
 {
     const struct trial_mem *t = trial_mem(st, number);
-    char *config = jsonx_dump(json_object_get(data, "config"));
-    int rc = propose_again(st, number, (enum trial_source)t->source, config, err);
 
-    mem_free(config);
-    if (rc == 0 && st->scheduler->ops->start(st->scheduler, number, t->max_level, err) < 0)
-        rc = -1;
-    return rc;
+    if (propose_again(st, number, (enum trial_source)t->source, NULL, err) < 0)
+        return -1;
+    return st->scheduler->ops->start(st->scheduler, number, t->max_level, err) < 0 ? -1 : 0;
 }
 
 static int replay_report(struct study *st, int64_t number, const json_t *data, struct err *err)
@@ -303,7 +300,7 @@ static int replay_trial(struct study *st, int64_t number, const char *event, con
     enum trial_event ev;
 
     if (str_eq(event, "trial.create"))
-        return replay_create(st, number, data, err);
+        return replay_create(st, number, err);
     if (str_eq(event, "report"))
         return replay_report(st, number, data, err);
     if (!str_starts(event, "trial.") || trial_event_parse(event + 6, &ev, NULL) < 0)
@@ -317,8 +314,12 @@ static int on_journal(void *arg, const struct journal_row *row)
 {
     struct replay *r = arg;
     int64_t number = row->trial ? number_of(r->st, row->trial) : 0;
-    json_t *data = row->data ? jsonx_load(row->data, strlen(row->data), "journal", NULL) : NULL;
+    bool needs_data = str_eq(row->event, "report") || str_starts(row->event, "search.");
+    json_t *data = NULL;
     int rc = 0;
+
+    if (needs_data && row->data)
+        data = jsonx_load(row->data, strlen(row->data), "journal", NULL);
 
     r->n++;
     r->last = row->seq;

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SCRIPT_MAX = 20000, SAMPLER_TAG = 0x73616d70, SCHEDULER_TAG = 0x73636865 };
@@ -257,28 +258,47 @@ int propose_next(struct study *st, int64_t number, struct config *c, enum trial_
     return suggest(st, number, c, err);
 }
 
+static int adopt_text(struct study *st, int64_t number, const char *config, struct err *err)
+{
+    struct trial_row row = { 0 };
+    struct config c;
+    int rc = config ? 0 : trial_load(st, number, &row, err);
+
+    if (rc == 0)
+        rc = config_parse_text(&c, config ? config : row.config, err);
+    if (rc == 0)
+        rc = adopt(st, number, &c, err);
+    trial_row_fini(&row);
+    return rc;
+}
+
+static uint64_t hash_of(const struct config *c)
+{
+    char *text = config_text_new(c), hex[17];
+
+    config_hash(text, hex);
+    mem_free(text);
+    return strtoull(hex, NULL, 16);
+}
+
 int propose_again(struct study *st, int64_t number, enum trial_source source, const char *config,
                   struct err *err)
 {
-    struct config c, proposed;
+    struct config proposed;
+    int rc = 0;
 
-    if (config_parse_text(&c, config, err) < 0)
-        return -1;
     if (source == SRC_SCRIPT)
         st->script_pos++;
     if (source != SRC_SAMPLER)
-        return adopt(st, number, &c, err);
-    int rc = suggest(st, number, &proposed, err);
+        return adopt_text(st, number, config, err);
+    rc = suggest(st, number, &proposed, err);
     if (rc < 0)
         return -1;
-    char *text = rc == 1 ? config_text_new(&proposed) : NULL;
-    bool is_same = str_eq(text, config);
-    mem_free(text);
-    if (is_same)
+    if (rc == 1 && hash_of(&proposed) == trial_mem(st, number)->config)
         return 0;
     /* Another version of the sampler made it: what was tried is the truth. */
     log_warn("study.replay_differs study=%" PRId64 " number=%" PRId64, st->row.id, number);
-    return adopt(st, number, &c, err);
+    return adopt_text(st, number, config, err);
 }
 
 /* ---- results ---- */

@@ -13,7 +13,8 @@ void propose_close(struct study *st);
 /* The next configuration for this trial number: 1, 0 = the space is exhausted, -1. */
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
                  struct err *err);
-/* A trial that exists already (a restart, or a user made it): the sampler goes through what it went through then. */
+/* A trial that exists already (a restart, or a user made it): the sampler goes through what it went through then.
+ * config NULL: it is read from the row where it is needed. */
 int propose_again(struct study *st, int64_t number, enum trial_source source, const char *config,
                   struct err *err);
 

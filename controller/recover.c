@@ -75,6 +75,7 @@ int recover_all(struct ctl *ctl, struct err *err)
     if (rc == 0)
         rc = store_turn_commit(ctl->store, err);
     ctl->turn_no++;
+    ctl->turn_start_us = 0; /* however long it took, it is not what a turn takes */
     log_info("ctl.recovered studies=%d tasks=%d leases=%d runners=%d", ctl->n_studies, ctl->n_tasks,
              ctl->n_leases, ctl->n_runners);
 out:

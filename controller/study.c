@@ -290,6 +290,13 @@ int study_open_search(struct study *st, struct err *err)
 
 /* ---- changes of the row ---- */
 
+int study_may(const struct study *st, enum study_event ev, struct err *err)
+{
+    enum study_state state = st->row.state;
+
+    return study_next(&state, ev, st->row.id, err);
+}
+
 int study_move(struct study *st, enum study_event ev, const char *reason, json_t *data,
                struct err *err)
 {

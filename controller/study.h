@@ -21,7 +21,8 @@ extern const char *const trial_source_name[SRC_SOURCES];
 
 struct trial_mem { /* trial number = index + 1 */
     int64_t id;
-    double score; /* NaN = none */
+    uint64_t config; /* the first 64 bits of its hash */
+    double score;    /* NaN = none */
     int64_t fit_us;
     int64_t ended_at;
     uint8_t state, reason, source;
@@ -101,6 +102,8 @@ struct study *study_loaded(struct ctl *ctl, int64_t id); /* NULL when it is not 
 /* The data became ready: space, script, sampler and scheduler are made, search decisions so far are replayed. */
 int study_open_search(struct study *st, struct err *err);
 
+/* May this event happen now? Asked before anything is changed, so that a conflict costs no reload. */
+int study_may(const struct study *st, enum study_event ev, struct err *err);
 /* A change of state with its journal row. data is stolen, may be NULL. */
 int study_move(struct study *st, enum study_event ev, const char *reason, json_t *data,
                struct err *err);

@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SEED_MASK ((UINT64_C(1) << 53) - 1) /* JSON numbers keep it */
@@ -59,20 +60,6 @@ void trial_info_set(struct trial_row *row, json_t *info)
     mem_free(row->info);
     row->info = jsonx_dump(info);
     json_decref(info);
-}
-
-enum trial_source trial_source_of(const struct trial_row *row)
-{
-    json_t *info = trial_info(row);
-    const char *word = json_string_value(json_object_get(info, "source"));
-    int found = SRC_SCRIPT;
-
-    for (int i = 0; i < SRC_SOURCES; i++) {
-        if (str_eq(word, trial_source_name[i]))
-            found = i;
-    }
-    json_decref(info);
-    return (enum trial_source)found;
 }
 
 /* ---- memory ---- */
@@ -148,29 +135,55 @@ static int family_of(const struct study *st, const char *name)
     return 0;
 }
 
+static enum trial_source source_of(const json_t *info)
+{
+    const char *word = json_string_value(json_object_get(info, "source"));
+
+    for (int i = 0; i < SRC_SOURCES; i++) {
+        if (str_eq(word, trial_source_name[i]))
+            return (enum trial_source)i;
+    }
+    return SRC_SCRIPT;
+}
+
+enum trial_source trial_source_of(const struct trial_row *row)
+{
+    json_t *info = trial_info(row);
+    enum trial_source source = source_of(info);
+
+    json_decref(info);
+    return source;
+}
+
 static void note_new(struct study *st, const struct trial_row *row)
 {
     CHECK(row->number == st->n_trials + 1); /* numbers have no holes */
     CTL_GROW(st->trials, st->n_trials, st->cap_trials);
-    st->trials[st->n_trials++] =
-        (struct trial_mem){ .id = row->id, .score = NAN, .source = (uint8_t)trial_source_of(row) };
+    st->trials[st->n_trials++] = (struct trial_mem){ .id = row->id, .score = NAN };
 }
 
-static void note_info(struct trial_mem *t, const struct trial_row *row)
+/* What memory needs of a row's info: once when it is new, once when it was completed. */
+static void note_info(struct trial_mem *t, const struct trial_row *row, bool is_new)
 {
-    json_t *info = NULL;
+    bool is_complete = row->state == TS_COMPLETED && t->fit_us == 0;
+    json_t *info = is_new || is_complete ? trial_info(row) : NULL;
 
-    if (row->state != TS_COMPLETED || t->fit_us)
-        return;
-    info = trial_info(row);
-    t->fit_us = json_integer_value(json_object_get(info, "fit_us"));
-    t->is_cut = json_is_true(json_object_get(info, "cut"));
+    if (is_new) {
+        t->source = (uint8_t)source_of(info);
+        t->config = strtoull(row->config_hash, NULL, 16);
+    }
+    if (is_complete) {
+        t->fit_us = json_integer_value(json_object_get(info, "fit_us"));
+        t->is_cut = json_is_true(json_object_get(info, "cut"));
+    }
     json_decref(info);
 }
 
 void trial_note(struct study *st, const struct trial_row *row)
 {
-    if (row->number > st->n_trials)
+    bool is_new = row->number > st->n_trials;
+
+    if (is_new)
         note_new(st, row);
     else
         unlist(st, row->number);
@@ -186,7 +199,7 @@ void trial_note(struct study *st, const struct trial_row *row)
     t->score = row->score;
     t->ended_at = row->ended_at;
     t->has_artifact = row->artifact[0] != '\0';
-    note_info(t, row);
+    note_info(t, row, is_new);
     list(st, row->number);
 }
 
@@ -209,9 +222,9 @@ int trial_move(struct study *st, struct trial_row *row, enum trial_event ev, jso
     int rc = -1;
 
     json_decref(data);
-    ctl_touch(ctl, st);
     if (trial_next(&row->state, ev, row->id, err) < 0)
-        goto out;
+        goto out; /* a conflict changes nothing, so nothing need be loaded again */
+    ctl_touch(ctl, st);
     if (row->state == TS_RUNNING && !row->started_at)
         row->started_at = ctl_wall(ctl);
     if (trial_is_final(row->state)) {
