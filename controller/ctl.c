@@ -23,7 +23,13 @@
 
 #include <inttypes.h>
 
-enum { BUSY_TURN_US = 20000, BUSY_MS = 200, COMMIT_PATIENCE_MS = 1000, IDLE_TICK_MS = 1000, MIN_TICK_MS = 2 };
+enum {
+    BUSY_TURN_US = 20000,
+    BUSY_MS = 200,
+    COMMIT_PATIENCE_MS = 1000,
+    IDLE_TICK_MS = 1000,
+    MIN_TICK_MS = 2
+};
 
 void *ctl_grow(void *array, size_t size, int n, int *cap)
 {

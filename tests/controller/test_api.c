@@ -277,6 +277,13 @@ static void a_failed_commit_answers_no_to_every_request_of_its_turn(void **state
     rig_close(&r);
 }
 
+static void slow_turn(struct rig *r, int64_t ms)
+{
+    assert_int_equal(rig_begin(r), 0);
+    clk_advance(&r->clk, ms);
+    assert_int_equal(rig_end(r, 0), 0);
+}
+
 static void slow_turns_push_back(void **state)
 {
     struct rig r;
@@ -284,11 +291,40 @@ static void slow_turns_push_back(void **state)
     (void)state;
     rig_open(&r);
     assert_true(ctl_admits(r.ctl));
-    r.ctl->turn_avg_us = 20001;
+    for (int i = 0; i < 20; i++)
+        slow_turn(&r, 30);
     assert_false(ctl_admits(r.ctl));
     for (int i = 0; i < 20; i++)
         assert_int_equal(RIG_CALL(&r, 0), 0);
     assert_true(ctl_admits(r.ctl)); /* quick turns bring it down */
+    rig_close(&r);
+}
+
+/* An idle controller that refuses work because of one slow turn long ago would leave every device idle. */
+static void one_slow_turn_is_soon_forgotten(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    slow_turn(&r, 3000);
+    assert_false(ctl_admits(r.ctl));
+    clk_advance(&r.clk, 200);
+    assert_true(ctl_admits(r.ctl));
+    rig_close(&r);
+}
+
+static void a_long_recovery_is_no_slow_turn(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    rig_restart(&r);
+    clk_advance(&r.clk, 3000); /* until the loop runs */
+    rig_turn(&r);
+    assert_int_equal(r.ctl->turn_avg_us, 0);
+    assert_true(ctl_admits(r.ctl));
     rig_close(&r);
 }
 
@@ -431,6 +467,8 @@ int main(void)
         cmocka_unit_test(subscribers_get_every_committed_row_once_in_order),
         cmocka_unit_test(a_failed_commit_answers_no_to_every_request_of_its_turn),
         cmocka_unit_test(slow_turns_push_back),
+        cmocka_unit_test(one_slow_turn_is_soon_forgotten),
+        cmocka_unit_test(a_long_recovery_is_no_slow_turn),
         cmocka_unit_test(tokens_links_and_cookies_open_and_close),
         cmocka_unit_test(the_first_token_is_made_once_and_private),
         cmocka_unit_test(the_service_tells_of_itself),
