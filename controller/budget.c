@@ -14,6 +14,7 @@
 #include "controller/budget.h"
 
 #include "base/log.h"
+#include "base/str.h"
 #include "controller/board.h"
 #include "controller/finish.h"
 #include "controller/probe.h"
@@ -26,6 +27,7 @@ enum {
     SHORT_BUDGET_MS = 10000,
     SMALL_ROWS = 10000,
     PATIENCE_TRIALS = 200,
+    CHEAP_SHARE = 5,
 };
 
 void budget_clock_start(struct study *st)
@@ -97,6 +99,34 @@ int64_t budget_hard_ms(const struct study *st)
     int64_t end = end_ms(st);
 
     return end == INT64_MAX ? end : end - MAX(100, least_reserve(st) / 5);
+}
+
+const struct config *budget_yardstick(const struct study *st)
+{
+    const struct config *best = NULL;
+    int64_t most = 0;
+
+    for (int i = 0; i < st->space.n_families; i++) {
+        const struct config *c = &st->space.first[i];
+        int64_t cost = c->family->cost(&st->problem.shape, c->params, 0, MAX(c->family->levels, 1));
+
+        if (!best || cost > most) {
+            best = c;
+            most = cost;
+        }
+    }
+    CHECK(best);
+    return best;
+}
+
+int64_t budget_lane_cut_ms(const struct study *st, const char *family)
+{
+    int64_t cut = budget_cut_ms(st);
+
+    /* On a large table a model that is tried for completeness must not hold its device to the end: its best so far counts. */
+    if (cut == INT64_MAX || str_eq(family, budget_yardstick(st)->family->name))
+        return cut;
+    return MIN(cut, ctl_now(st->ctl) + st->spec.budget_time_ms / CHEAP_SHARE);
 }
 
 bool budget_allows_trial(const struct study *st)

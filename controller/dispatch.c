@@ -292,7 +292,8 @@ static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, j
         return err_set(err, ERR_IO, "fault: dispatch.grant");
     if (study_start(st, r, err) < 0)
         return -1;
-    g->deadline_ms = g->is_probe ? probe_deadline_ms(st) : budget_cut_ms(st);
+    g->deadline_ms =
+        g->is_probe ? probe_deadline_ms(st) : budget_lane_cut_ms(st, g->rows[0].family);
     if (g->deadline_ms == INT64_MAX)
         g->deadline_ms = 0;
     for (int i = 0; i < g->n; i++) {

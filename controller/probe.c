@@ -28,17 +28,6 @@ static int64_t cost_of(const struct study *st, const struct config *c, int folds
     return MAX(c->family->cost(&shape, c->params, 0, MAX(c->family->levels, 1)), 1);
 }
 
-static const struct config *costliest(const struct study *st)
-{
-    const struct config *best = &st->space.first[0];
-
-    for (int i = 1; i < st->space.n_families; i++) {
-        if (cost_of(st, &st->space.first[i], 1) > cost_of(st, best, 1))
-            best = &st->space.first[i];
-    }
-    return best;
-}
-
 static int64_t lanes(const struct study *st, const char *sig)
 {
     int n_devices = 0, n_idle = 0;
@@ -68,7 +57,7 @@ static int decide(struct study *st, bool kfold, const char *by, int64_t fit_us, 
 
 int probe_prepare(struct study *st, const char *sig, struct err *err)
 {
-    const struct config *c = costliest(st);
+    const struct config *c = budget_yardstick(st);
     int64_t left_us = (budget_left(st) - budget_reserve(st)) * 1000 * lanes(st, sig);
     int64_t trial_us = cost_of(st, c, st->problem.kfolds);
     char *text = NULL;

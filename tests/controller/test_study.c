@@ -360,26 +360,40 @@ static void a_silent_runner_cannot_hold_up_the_end(void **state)
     rig_close(&r);
 }
 
-static void a_grant_carries_the_time_that_is_left_less_the_reserve(void **state)
+/* The deadline of lane `number`, granted 900 ms after the start of 100 s. */
+static void check_deadline(const char *space, int number, int64_t want)
 {
     struct rig r;
     struct fake f;
     struct msg_grant g;
     json_t *json = NULL;
+    char spec[300];
 
-    (void)state;
-    start(&r, "{" BASE "'budget':{'time':'100s'},'validation':'kfold'}");
+    snprintf(spec, sizeof spec, "{" BASE "'budget':{'time':'100s'},'validation':'kfold'%s}", space);
+    start(&r, spec);
     fake_open(&f, &r, "f", 1);
-    fake_ask(&f);
-    rig_pass(&r, 900);
-    fake_step(&f, 0);
-    fake_step(&f, 0);
-    json = fake_ask_raw(&f, 2, 1);
+    for (int i = 1; i < number; i++) {
+        fake_ask(&f);
+        rig_pass(&r, 900 / (number - 1));
+        while (f.n_lanes > 0)
+            fake_step(&f, 0);
+    }
+    json = fake_ask_raw(&f, ++f.n, 1);
     assert_int_equal(msg_grant_parse(&g, json, &rig_err), 1);
-    assert_int_equal(g.deadline_ms, 100000 - 900 - 3000);
+    assert_int_equal(g.deadline_ms, want);
     msg_grant_fini(&g);
     json_decref(json);
     rig_close(&r);
+}
+
+static void a_grant_carries_the_time_that_is_left_less_the_reserve(void **state)
+{
+    (void)state;
+    check_deadline(",'space':[{'family':'boost'}]", 2, 100000 - 900 - 3000);
+    check_deadline(",'space':[{'family':'linear'}]", 2, 100000 - 900 - 3000);
+    /* Beside boosting, a linear model may take a fifth of the time. */
+    check_deadline("", 2, 20000);
+    check_deadline("", 3, 100000 - 900 - 3000);
 }
 
 static void stop_rules_end_a_study(void **state)
