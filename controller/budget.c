@@ -27,7 +27,7 @@ enum {
     SHORT_BUDGET_MS = 10000,
     SMALL_ROWS = 10000,
     PATIENCE_TRIALS = 200,
-    CHEAP_SHARE = 5,
+    OTHERS_SHARE = 5,
 };
 
 void budget_clock_start(struct study *st)
@@ -106,6 +106,10 @@ const struct config *budget_yardstick(const struct study *st)
     const struct config *best = NULL;
     int64_t most = 0;
 
+    CHECK(st->space.n_families > 0);
+    if (st->space
+            .is_auto) /* the registry goes from plain to strong; the strongest gets most trials */
+        return &st->space.first[st->space.n_families - 1];
     for (int i = 0; i < st->space.n_families; i++) {
         const struct config *c = &st->space.first[i];
         int64_t cost = c->family->cost(&st->problem.shape, c->params, 0, MAX(c->family->levels, 1));
@@ -115,7 +119,6 @@ const struct config *budget_yardstick(const struct study *st)
             most = cost;
         }
     }
-    CHECK(best);
     return best;
 }
 
@@ -124,9 +127,10 @@ int64_t budget_lane_cut_ms(const struct study *st, const char *family)
     int64_t cut = budget_cut_ms(st);
 
     /* On a large table a model that is tried for completeness must not hold its device to the end: its best so far counts. */
-    if (cut == INT64_MAX || str_eq(family, budget_yardstick(st)->family->name))
+    if (cut == INT64_MAX || !st->space.is_auto ||
+        str_eq(family, budget_yardstick(st)->family->name))
         return cut;
-    return MIN(cut, ctl_now(st->ctl) + st->spec.budget_time_ms / CHEAP_SHARE);
+    return MIN(cut, ctl_now(st->ctl) + st->spec.budget_time_ms / OTHERS_SHARE);
 }
 
 bool budget_allows_trial(const struct study *st)

@@ -13,12 +13,12 @@ int64_t budget_reserve(const struct study *st); /* ms kept for finishing */
 /* Monotonic times: no slice of a lane may end after cut; the study ends at hard whatever happens. INT64_MAX = none. */
 int64_t budget_cut_ms(const struct study *st);
 int64_t budget_hard_ms(const struct study *st);
-/* The cut of a lane of this family that is granted now: one of a cheap family gets a fifth of the time at most. */
+/* The cut of a lane of this family that is granted now: in an automatic space, families other than the yardstick's get a
+ * fifth of the time at most. */
 int64_t budget_lane_cut_ms(const struct study *st, const char *family);
-/* The first configuration of the costliest family: the yardstick of the probe. */
+/* The first configuration of the family that matters most for time: the strongest of an automatic space, else the
+ * costliest. */
 const struct config *budget_yardstick(const struct study *st);
-int64_t budget_refit_ms(
-    const struct study *st); /* estimate of refitting the best trial; 0 = nothing to refit */
 bool budget_allows_trial(const struct study *st); /* one more may be created */
 
 /* A trial ended with this score (NaN = none), in plan or arrival order: gain, stop score, no_gain_trials. */
