@@ -29,20 +29,22 @@ static void resign(uint8_t *bytes, size_t n)
     }
 }
 
-/* Three rows for the inputs a, kind, b of the seed corpus; other inputs make the view an error. */
+/* Three rows with every column of the table that the seed corpus was trained on; other inputs make the view an error. */
 static struct frame *table(void)
 {
     static const double a[] = { 0.5, -3, 1e30 }, b[] = { 1, 0, -1e300 };
-    static const char *const levels[] = { "high", "low", "other" };
-    static const int32_t code[] = { 0, 1, -1 };
+    static const char *const levels[] = { "high", "low", "other", "yes", "no", "p", "q", "r" };
+    static const char *const names[] = { "kind", "y", "m" };
+    static const int32_t code[][3] = { { 0, 1, -1 }, { 3, 4, 2 }, { 5, 6, 7 } };
     char path[80], hash[SHA256_HEX];
 
     (void)snprintf(path, sizeof(path), "/tmp/assay-fuzz-artifact-%ld", (long)getpid());
     struct frame_writer *w = frame_writer_new(path, NULL);
     CHECK(w && frame_writer_numeric(w, "a", a, 3, NULL) == 0 &&
           frame_writer_numeric(w, "b", b, 3, NULL) == 0);
-    CHECK(frame_writer_categorical(w, "kind", code, 3, levels, 3, NULL) == 0 &&
-          frame_writer_end(w, hash, NULL) == 0);
+    for (int i = 0; i < 3; i++)
+        CHECK(frame_writer_categorical(w, names[i], code[i], 3, levels, 8, NULL) == 0);
+    CHECK(frame_writer_end(w, hash, NULL) == 0);
     struct frame *f = frame_open(path, NULL);
     unlink(path);
     return f;
