@@ -19,6 +19,7 @@ int64_t budget_lane_cut_ms(const struct study *st, const char *family);
 /* The first configuration of the family that matters most for time: the strongest of an automatic space, else the
  * costliest. */
 const struct config *budget_yardstick(const struct study *st);
+int64_t budget_refit_ms(const struct study *st);  /* estimate of refitting the best; 0 = none */
 bool budget_allows_trial(const struct study *st); /* one more may be created */
 
 /* A trial ended with this score (NaN = none), in plan or arrival order: gain, stop score, no_gain_trials. */
