@@ -25,7 +25,7 @@ struct agent {
     char session[33];
     struct fetch *fetch;
     struct book *book;
-    struct seat **seats;
+    struct seat *seats[MSG_MAX_DEVICES];
     int64_t runner; /* 0 = not registered */
     int64_t lease_ms, renewed_ms;
     struct http_call *hello, *report;
@@ -374,7 +374,6 @@ struct agent *agent_new(const struct agent_conf *conf, struct err *err)
                                             .arg = a });
     a->renew = loop_timer_new(l, INT32_MAX, 0, on_renew, a);
     a->expire = loop_timer_new(l, INT32_MAX, 0, on_expire, a);
-    a->seats = mem_array((size_t)conf->n_devices, sizeof *a->seats);
     for (int i = 0; i < conf->n_devices; i++) {
         a->seats[i] = seat_of(a, i, err);
         if (!a->seats[i]) {
@@ -392,7 +391,7 @@ void agent_free(struct agent *a)
         return;
     http_cancel(a->hello);
     http_cancel(a->report);
-    for (int i = 0; a->seats && i < a->c.n_devices; i++)
+    for (int i = 0; i < a->c.n_devices; i++)
         seat_free(a->seats[i]);
     book_free(a->book);
     fetch_free(a->fetch);
@@ -401,6 +400,5 @@ void agent_free(struct agent *a)
     loop_timer_free(a->renew);
     loop_timer_free(a->expire);
     loop_timer_free(a->drain_end);
-    mem_free(a->seats);
     mem_free(a);
 }

@@ -209,8 +209,9 @@ NO_RETURN static void scripted_worker(void)
     fw_say(&w, json_pack("{s:s}", "op", "ready"));
     for (;;) {
         msg = w.n_later > 0 ? w.later[0] : fw_hear(&w);
-        if (w.n_later > 0)
-            memmove(w.later, w.later + 1, (size_t)--w.n_later * sizeof w.later[0]);
+        for (int i = 1; i < w.n_later; i++)
+            w.later[i - 1] = w.later[i];
+        w.n_later -= w.n_later > 0;
         if (str_eq(json_string_value(json_object_get(msg, "op")), "run"))
             fw_run(&w, msg);
         json_decref(msg);

@@ -140,20 +140,20 @@ static void an_error_carries_its_problem(void **state)
 {
     static const struct {
         int status;
-        const char *body, *text;
         enum err_code code;
+        const char *body, *text;
     } cases[] = {
-        { 409, "{\"type\":\"stale\",\"detail\":\"fence 3 is over\"}",
-          "fence 3 is over (status 409)", ERR_STALE },
-        { 409, "{\"type\":\"about:blank\",\"detail\":\"is done\"}", "is done (status 409)",
-          ERR_CONFLICT },
-        { 404, "", "the controller refused (status 404)", ERR_NOTFOUND },
-        { 400, "not json", "the controller refused (status 400)", ERR_ARG },
-        { 401, "{}", "the controller refused (status 401)", ERR_AUTH },
-        { 413, "{\"detail\":7}", "the controller refused (status 413)", ERR_TOOBIG },
-        { 426, "{\"detail\":\"speak 2\"}", "speak 2 (status 426)", ERR_VERSION },
-        { 507, "{}", "the controller refused (status 507)", ERR_FULL },
-        { 500, "{}", "the controller refused (status 500)", ERR_IO },
+        { 409, ERR_STALE, "{\"type\":\"stale\",\"detail\":\"fence 3 is over\"}",
+          "fence 3 is over (status 409)" },
+        { 409, ERR_CONFLICT, "{\"type\":\"about:blank\",\"detail\":\"is done\"}",
+          "is done (status 409)" },
+        { 404, ERR_NOTFOUND, "", "the controller refused (status 404)" },
+        { 400, ERR_ARG, "not json", "the controller refused (status 400)" },
+        { 401, ERR_AUTH, "{}", "the controller refused (status 401)" },
+        { 413, ERR_TOOBIG, "{\"detail\":7}", "the controller refused (status 413)" },
+        { 426, ERR_VERSION, "{\"detail\":\"speak 2\"}", "speak 2 (status 426)" },
+        { 507, ERR_FULL, "{}", "the controller refused (status 507)" },
+        { 500, ERR_IO, "{}", "the controller refused (status 500)" },
     };
     struct rig *g = *state;
 
