@@ -91,6 +91,8 @@ struct frame_levels { /* in order of first appearance */
     const uint64_t *text_at; /* [n] */
     const int64_t *count;    /* [n] rows of each */
 };
+/* order[n]: codes, most frequent first, then by text. */
+int frame_levels_order(const struct frame_levels *l, uint32_t *order, struct err *err);
 /* Columns in their final order. levels only for a categorical one. */
 int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
                   const struct frame_stats *stats, const uint64_t *chunks, int64_t n_chunks,

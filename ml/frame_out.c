@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,40 +145,24 @@ static int out_table(struct frame_out *o, const void *p, size_t n, uint64_t *at,
     return out_put(o, p, n, err);
 }
 
-struct level_key {
-    const struct frame_levels *l;
-    uint32_t code;
-};
-
-static int level_order(const void *va, const void *vb)
-{
-    const struct level_key *a = va, *b = vb;
-    int64_t ca = a->l->count[a->code], cb = b->l->count[b->code];
-
-    if (ca != cb)
-        return ca > cb ? -1 : 1;
-    return strcmp(a->l->text + a->l->text_at[a->code], b->l->text + b->l->text_at[b->code]);
-}
-
 /* Texts in their order (most frequent first, then by text), their offsets, and the map from codes. */
 static int out_levels(struct frame_out *o, struct frame_rec *rec, const struct frame_levels *l,
                       struct err *err)
 {
-    struct level_key *key = mem_try_alloc(((size_t)l->n + 1) * sizeof(*key));
+    uint32_t *order = mem_try_alloc(((size_t)l->n + 1) * sizeof(*order));
     uint64_t *at = mem_try_alloc(((size_t)l->n + 1) * sizeof(*at));
     uint32_t *map = mem_try_alloc(((size_t)l->n + 1) * sizeof(*map));
     int rc = -1;
 
-    if (!key || !at || !map) {
+    if (!order || !at || !map) {
         err_set(err, ERR_NOMEM, "no memory for %lld levels", (long long)l->n);
         goto out;
     }
-    for (int64_t i = 0; i < l->n; i++)
-        key[i] = (struct level_key){ l, (uint32_t)i };
-    qsort(key, (size_t)l->n, sizeof(*key), level_order);
+    if (frame_levels_order(l, order, err) < 0)
+        goto out;
     for (int64_t i = 0; i < l->n; i++) {
-        const char *text = l->text + l->text_at[key[i].code];
-        map[key[i].code] = (uint32_t)i;
+        const char *text = l->text + l->text_at[order[i]];
+        map[order[i]] = (uint32_t)i;
         at[i] = (uint64_t)frame_out_bytes(o);
         if (out_put(o, text, strlen(text) + 1, err) < 0)
             goto out;
@@ -191,7 +174,7 @@ static int out_levels(struct frame_out *o, struct frame_rec *rec, const struct f
         goto out;
     rc = 0;
 out:
-    mem_try_free(key);
+    mem_try_free(order);
     mem_try_free(at);
     mem_try_free(map);
     return rc;
