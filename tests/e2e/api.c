@@ -45,7 +45,7 @@ static bool is_passing(const struct err *err)
 int api_dataset(struct client *c, const char *file, const char *name, int64_t limit_ms, int64_t *id,
                 struct err *err)
 {
-    int64_t end = now_ms() + limit_ms;
+    int64_t end = now_ms() + patience_ms(limit_ms);
     const char *base = strrchr(file, '/');
     char sha256[SHA256_HEX] = "", state[24] = "";
     json_t *row = NULL, *body = NULL;
@@ -79,7 +79,7 @@ int api_dataset(struct client *c, const char *file, const char *name, int64_t li
 int api_await_study(struct client *c, int64_t study, int64_t limit_ms, json_t **out,
                     struct err *err)
 {
-    int64_t end = now_ms() + limit_ms;
+    int64_t end = now_ms() + patience_ms(limit_ms);
     char last[160] = "never seen";
     json_t *row = NULL;
 

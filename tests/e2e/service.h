@@ -75,6 +75,7 @@ int service_table(const struct service *s, const char *name, int rows, uint64_t 
 
 int64_t now_ms(void);
 void pause_ms(int64_t ms);
+int64_t patience_ms(int64_t ms); /* more under sanitizers, which slow everything down */
 int64_t json_i64(const json_t *o, const char *key);      /* 0 when absent */
 const char *json_text(const json_t *o, const char *key); /* "" when absent */
 

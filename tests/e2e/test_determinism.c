@@ -68,7 +68,7 @@ static void disturb(struct service *s, const struct scenario *sc, struct client 
                     struct err *err)
 {
     int kills = sc->controller_kills + sc->runner_kills;
-    int64_t at = 1, end = now_ms() + STUDY_MS;
+    int64_t at = 1, end = now_ms() + patience_ms(STUDY_MS);
     struct rng rng;
 
     rng_init(&rng, test_seed(), 7);

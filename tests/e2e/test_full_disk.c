@@ -218,7 +218,7 @@ static void a_full_disk_loses_nothing_and_the_service_goes_on(void **state)
     must(&r, first < 0 ? -1 : 0, &err, "submit");
     must(&r, api_await_study(r.client, first, STUDY_MS, NULL, &err), &err,
          "before the disk was full");
-    must(&r, submit(&r, "during", 30, &err) < 0 ? -1 : 0, &err, "submit");
+    must(&r, submit(&r, "during", 20, &err) < 0 ? -1 : 0, &err, "submit");
     pause_ms(500);
     check_full(&r);
     kill_on_full_disk(&r);

@@ -35,13 +35,6 @@ struct rig {
     int quarantines;
 };
 
-static int slow_factor(void)
-{
-    const char *san = getenv("SAN");
-
-    return san && san[0] ? 3 : 1;
-}
-
 static int rounds_wanted(void)
 {
     const char *text = getenv("ASSAY_KILL_ROUNDS");
@@ -252,7 +245,7 @@ static void restart_changes_no_fact(struct rig *r)
 
 static void let_all_end(struct rig *r)
 {
-    int64_t end = now_ms() + ENDING_MS * slow_factor();
+    int64_t end = now_ms() + patience_ms(ENDING_MS);
     json_t *all = NULL, *row = NULL;
     struct err err = { 0 };
     size_t i = 0;
@@ -307,7 +300,7 @@ static void tear_down(struct rig *r)
 
 static void whatever_is_killed_nothing_acknowledged_is_lost(void **state)
 {
-    int64_t start = now_ms(), bound = start + KILLING_MS * slow_factor();
+    int64_t start = now_ms(), bound = start + patience_ms(KILLING_MS);
     int wanted = rounds_wanted(), n = 0, ended = 0;
     struct rig r;
 
