@@ -220,7 +220,6 @@ static int resolve(struct study *st, const struct dataset_row *train,
                    const struct dataset_row *test, struct err *err)
 {
     struct err why = { 0 };
-    char text[600];
 
     if (problem_resolve(&st->problem, &st->spec, train, test, &why) == 0) {
         if (study_open_search(st, &why) == 0)
@@ -228,8 +227,7 @@ static int resolve(struct study *st, const struct dataset_row *train,
         st->problem.is_ready = false;
     }
     /* The spec does not fit the table: the user's error, found only now that the table is known. */
-    (void)snprintf(text, sizeof text, "%s%s%s", why.where, why.where[0] ? ": " : "", why.text);
-    return study_fail(st, text, err);
+    return study_fail(st, why.text, err);
 }
 
 int dataset_resolve_study(struct study *st, struct err *err)

@@ -293,7 +293,7 @@ int controller_main(int argc, char **argv)
         goto out;
     }
     if (rc < 0 || conf_read(&d, &d.conf, &err) < 0 || conf_socket(&d.conf, &err) < 0) {
-        fprintf(stderr, "assayd: %s%s%s\n", err.where, err.where[0] ? ": " : "", err.text);
+        fprintf(stderr, "assayd: %s\n", err.text);
         rc = EXIT_USAGE;
         goto out;
     }

@@ -30,28 +30,68 @@ static int on_study(void *arg, struct study_row *row)
     return 0;
 }
 
-/* A study that cannot be loaded (its sampler is gone, say) ends with the reason instead of stopping the service. */
+/* ---- a study that cannot be loaded (its sampler is gone, say) ends with the reason instead of stopping the service ---- */
+
+static int on_trial(void *arg, struct trial_row *row)
+{
+    struct ids *ids = arg;
+
+    if (trial_is_final(row->state))
+        return 0;
+    CTL_GROW(ids->list, ids->n, ids->cap);
+    ids->list[ids->n++] = row->id;
+    return 0;
+}
+
+static int trial_give_up(struct ctl *ctl, int64_t id, struct err *err)
+{
+    struct trial_row row = { 0 };
+    int rc = store_trial_get(ctl->store, id, &row, err) == 1 ? 0 : -1;
+    bool was_running = row.state == TS_RUNNING;
+
+    if (rc == 0)
+        rc = trial_next(&row.state, TE_CANCEL, id, err);
+    row.ended_at = ctl_wall(ctl);
+    if (rc == 0)
+        rc = store_trial_event(ctl->store, &row, TE_CANCEL, NULL, err);
+    if (rc == 0 && was_running)
+        rc = store_attempt_close(ctl->store, id, row.fence, "study_failed", err);
+    trial_row_fini(&row);
+    return rc;
+}
+
+static int study_give_up(struct ctl *ctl, int64_t id, const char *why, struct err *err)
+{
+    struct study_row row = { 0 };
+    struct ids open = { 0 };
+    int rc = store_trial_each(ctl->store, id, on_trial, &open, err);
+
+    for (int i = 0; i < open.n && rc == 0; i++)
+        rc = trial_give_up(ctl, open.list[i], err);
+    mem_free(open.list);
+    if (rc == 0)
+        rc = store_study_get(ctl->store, id, &row, err) == 1 ? 0 : -1;
+    if (rc == 0)
+        rc = study_next(&row.state, SE_FAIL, id, err);
+    mem_free(row.reason);
+    row.reason = mem_strdup(why);
+    row.ended_at = ctl_wall(ctl);
+    if (rc == 0)
+        rc = store_study_event(ctl->store, &row, SE_FAIL, NULL, err);
+    study_row_fini(&row);
+    return rc;
+}
+
 static int load_one(struct ctl *ctl, int64_t id, struct err *err)
 {
     struct err why = { 0 };
-    struct study_row row = { 0 };
-    int rc = 0;
 
     if (study_load(ctl, id, &why))
         return 0;
     log_error("study.load study=%" PRId64 " err=\"%s\"", id, why.text);
     if (why.code == ERR_IO || why.code == ERR_NOMEM)
         return err_set(err, why.code, "%s", why.text);
-    if (store_study_get(ctl->store, id, &row, err) != 1)
-        return -1;
-    rc = study_next(&row.state, SE_FAIL, id, err);
-    mem_free(row.reason);
-    row.reason = mem_strdup(why.text);
-    row.ended_at = ctl_wall(ctl);
-    if (rc == 0)
-        rc = store_study_event(ctl->store, &row, SE_FAIL, NULL, err);
-    study_row_fini(&row);
-    return rc;
+    return study_give_up(ctl, id, why.text, err);
 }
 
 int recover_all(struct ctl *ctl, struct err *err)

@@ -24,7 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ENDED_KEPT = 8, SETTLE_MAX = 10000 };
+enum { ENDED_KEPT = 8, SETTLE_MAX = 10000, CHECKED_ROWS = 1000 };
 
 /* ---- memory ---- */
 
@@ -362,6 +362,55 @@ static int settle_once(struct study *st, struct err *err)
     return st->n_kept > 0 ? board_evict(st, err) : 0;
 }
 
+/* What must hold between requests. The lists are short; the board's top is walked only with --dev. */
+static void study_check(const struct study *st)
+{
+    int64_t total = 0;
+
+    for (int s = TS_QUEUED; s < TS_STATES; s++) {
+        CHECK(st->count[s] >= 0);
+        total += st->count[s];
+    }
+    CHECK(total == st->n_trials && st->count[TS_NONE] == 0);
+    CHECK(st->n_queue == st->count[TS_QUEUED] && st->n_paused == st->count[TS_PAUSED]);
+    CHECK(st->n_board <= st->count[TS_COMPLETED] && st->n_kept <= st->n_board);
+    CHECK(!study_is_final(st->row.state) || !study_has_open_trials(st));
+    CHECK(!study_is_final(st->row.state) || st->clock_from < 0);
+    CHECK(st->probe <= st->n_trials && st->plan.n_runs <= st->plan.workers);
+    for (int i = 0; i < st->n_queue; i++) {
+        CHECK(st->trials[st->queue[i] - 1].state == TS_QUEUED);
+        CHECK(i == 0 || st->queue[i - 1] < st->queue[i]);
+    }
+    for (int i = 0; i < st->n_kept; i++)
+        CHECK(st->trials[st->kept[i] - 1].has_artifact);
+    for (int i = 0; st->ctl->conf.dev && i < MIN(st->n_board, CHECKED_ROWS); i++) {
+        const struct trial_mem *t = &st->trials[st->board[i] - 1];
+
+        CHECK(t->state == TS_COMPLETED && !isnan(t->score));
+        CHECK(i == 0 ||
+              study_gain(st, st->trials[st->board[i - 1] - 1].score) >= study_gain(st, t->score));
+    }
+}
+
+/* Every running trial is under exactly one lease, every lease is of a running trial. */
+static void leases_check(const struct ctl *ctl, const struct study *st)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < ctl->n_leases; i++) {
+        const struct lease *l = &ctl->leases[i];
+
+        if (l->is_task || l->study != st->row.id)
+            continue;
+        CHECK(l->number >= 1 && l->number <= st->n_trials);
+        CHECK(st->trials[l->number - 1].id == l->id);
+        CHECK(st->trials[l->number - 1].state == TS_RUNNING);
+        CHECK(l->from < l->to && l->fence >= 1 && l->runner > 0);
+        n++;
+    }
+    CHECK(n == st->count[TS_RUNNING]);
+}
+
 int study_settle(struct study *st, struct err *err)
 {
     for (int i = 0; st->needs_settling; i++) {
@@ -369,6 +418,10 @@ int study_settle(struct study *st, struct err *err)
         st->needs_settling = false;
         if (settle_once(st, err) < 0)
             return err_wrap(err, "study %s", st->row.name);
+        if (!st->needs_settling) {
+            study_check(st);
+            leases_check(st->ctl, st);
+        }
     }
     return 0;
 }
