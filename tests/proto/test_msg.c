@@ -558,7 +558,7 @@ static const struct {
     { REPORT, EVENT(",\"cut\":1"), "events[0].cut" },
     { REPORT, EVENT(",\"detail\":{\"a\":1}"), "events[0].detail" },
     { REPORT,
-      "{\"session\":\"s\",\"events\":[{\"type\":\"rung\",\"trial\":1,\"fence\":1,\"seq\":0}]}",
+      "{\"session\":\"s\",\"events\":[{\"type\":\"rung\",\"trial\":1,\"fence\":1,\"seq\":-1}]}",
       "events[0].seq" },
     { REPORT, "{\"session\":\"s\",\"held\":[{\"trial\":1}]}", "held[0].fence" },
     { REPORT, "{\"session\":\"s\",\"tasks\":[{\"trial\":-5,\"fence\":1}]}", "tasks[0].trial" },
