@@ -200,7 +200,8 @@ static void take_answer(struct worker *w, struct job *j, const json_t *msg)
     (void)jsonx_i64(msg, NULL, "deadline_at_ms", JSONX_OPTIONAL, 0, INT64_MAX, &deadline_ms, NULL);
     if (deadline_ms > 0)
         j->deadline_ms = deadline_ms;
-    if (j->state != JOB_ASKED)
+    /* `ok` answers an earlier progress message and only brings the deadline, also when it crossed the question. */
+    if (j->state != JOB_ASKED || str_eq(action, msg_action_name[MSG_OK]))
         return;
     for (int a = 0; action && a < MSG_ACTIONS; a++) {
         if (str_eq(action, msg_action_name[a]))
@@ -213,6 +214,25 @@ static void take_answer(struct worker *w, struct job *j, const json_t *msg)
     }
     j->state = JOB_ANSWERED;
     w->interrupt = true; /* an artifact soon made is an artifact soon on its way */
+}
+
+/* An answer to a question that we do not know of: said, or the lane would wait for ever under a lease that is renewed. */
+static void refuse_answer(struct worker *w, const json_t *msg)
+{
+    const char *action = json_string_value(json_object_get(msg, "action"));
+    struct job nobody = { .trial = json_integer_value(json_object_get(msg, "trial")),
+                          .fence = json_integer_value(json_object_get(msg, "fence")) };
+    struct msg_event ev;
+
+    if (str_eq(action, msg_action_name[MSG_OK]))
+        return;
+    log_error("worker.answer trial=%" PRId64 " action=%s err=\"no such job\"", nobody.trial,
+              action ? action : "");
+    msg_event_init(&ev);
+    ev.type = MSG_FAILED;
+    ev.reason = TR_DEVICE;
+    ev.detail = mem_strdup("the worker no longer holds its fit");
+    worker_event(w, &nobody, &ev, NULL);
 }
 
 static void set_level(const json_t *msg)
@@ -251,6 +271,8 @@ static void take_message(struct worker *w, json_t *msg)
         j = job_of(w, msg);
         if (j)
             take_answer(w, j, msg);
+        else
+            refuse_answer(w, msg);
     } else if (str_eq(op, "stop")) {
         j = job_of(w, msg);
         if (j)
