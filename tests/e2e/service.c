@@ -54,8 +54,6 @@ static pid_t parent_of(pid_t pid, char *name, size_t size)
     char path[64], text[512];
     ssize_t n = -1;
     int fd = -1;
-    long parent = 0;
-    char state = 0;
 
     (void)!snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -64,12 +62,13 @@ static pid_t parent_of(pid_t pid, char *name, size_t size)
     n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
+    /* "pid (name) state parent ...", and the name may hold anything. */
     char *open_at = strchr(text, '('), *close_at = strrchr(text, ')');
-    if (!open_at || !close_at || sscanf(close_at + 1, " %c %ld", &state, &parent) != 2)
+    if (!open_at || !close_at || strlen(close_at) < 5)
         return 0;
     (void)!snprintf(name, size, "%.*s%s", (int)(close_at - open_at - 1), open_at + 1,
-                    state == 'Z' ? " (zombie)" : "");
-    return (pid_t)parent;
+                    close_at[2] == 'Z' ? " (zombie)" : "");
+    return (pid_t)strtol(close_at + 4, NULL, 10);
 }
 
 static int children_of(pid_t parent, pid_t *out, int max)
