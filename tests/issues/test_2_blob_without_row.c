@@ -23,7 +23,8 @@ static void a_file_without_a_row_is_uploaded_again(void **state)
     struct client *c = service_client(&s);
     assert_int_equal(service_table(&s, "main", 50, 1, table, sizeof table, &err), 0);
     assert_int_equal(io_read_file(table, 1 << 20, &bytes, &err), 0);
-    assert_int_equal(blob_put(s.data, bytes.data, bytes.len, sha256, &err), 0); /* and then it was killed */
+    assert_int_equal(blob_put(s.data, bytes.data, bytes.len, sha256, &err),
+                     0); /* and then it was killed */
     buf_fini(&bytes);
 
     assert_int_equal(client_upload(c, table, found, &err), 0);
