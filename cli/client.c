@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048 };
@@ -354,6 +355,30 @@ static int fetch_into(struct client *c, const char *api_path, struct sink *s, st
     return 0;
 }
 
+static void part_name(const char *file, char *out, size_t size)
+{
+    snprintf(out, size, "%s.part-%ld", file, (long)getpid());
+}
+
+int client_can_save(const char *file, struct err *err)
+{
+    char part[1200];
+    struct stat st;
+    int fd = -1;
+
+    if (strcmp(file, "-") == 0)
+        return 0;
+    if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+        return err_set(err, ERR_ARG, "%s is a folder: name a file to save the model in", file);
+    part_name(file, part, sizeof(part));
+    fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return err_errno(err, "%s", file);
+    close(fd);
+    unlink(part);
+    return 0;
+}
+
 int client_download(struct client *c, const char *api_path, const char *file, struct err *err)
 {
     char tmp[1200];
@@ -362,7 +387,7 @@ int client_download(struct client *c, const char *api_path, const char *file, st
     int rc = -1;
 
     buf_init(&s.problem, 1 << 20);
-    snprintf(tmp, sizeof(tmp), "%s.part-%ld", file, (long)getpid());
+    part_name(file, tmp, sizeof(tmp));
     if (!to_stdout && (s.fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) < 0) {
         err_errno(err, "%s", file);
         goto out;

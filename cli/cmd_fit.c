@@ -134,7 +134,7 @@ static int check_inputs(const struct fit_opts *o, const char *train, struct err 
         return err_set(err, ERR_NOTFOUND, "%s: no such file", o->test);
     if (o->time_ms > 0 && o->time_ms < 1000)
         return err_at(err, "--time", "at least 1s");
-    return 0;
+    return client_can_save(o->output, err);
 }
 
 static int submit(struct session *s, const struct fit_opts *o, const char *file, int64_t *study,

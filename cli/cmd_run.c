@@ -65,15 +65,15 @@ static int run_spec(struct session *s, struct local *local, json_t *spec, const 
     char file[200];
     int64_t study = 0;
 
-    if (io_mkdirs(o->dir, 0700, err) < 0 ||
+    snprintf(file, sizeof(file), "%.150s.assay",
+             json_object_get(spec, "name") ? print_text(spec, "name") : "best");
+    const char *output = o->output ? o->output : file;
+    if (client_can_save(output, err) < 0 || io_mkdirs(o->dir, 0700, err) < 0 ||
         local_start(local, o->dir, (int)o->runners, NULL, err) < 0)
         return -1;
     s->client = local->client;
     if (submit_spec(s, spec, path, false, &study, err) < 0)
         return -1;
-    snprintf(file, sizeof(file), "%.150s.assay",
-             json_object_get(spec, "name") ? print_text(spec, "name") : "best");
-    const char *output = o->output ? o->output : file;
     if (follow_to_model(s, study, output, err) < 0)
         return -1;
     if (!o->json)
@@ -138,7 +138,9 @@ int cmd_submit(const struct cmd *cmd, int argc, char **argv)
         0)
         goto out;
     rc = CLI_OK;
-    if (!(spec = specfile_load(op[0], &err)) || !(c = client_of(&o.common, &err))) {
+    if (!(spec = specfile_load(op[0], &err)) ||
+        (o.follow && o.output && client_can_save(o.output, &err) < 0) ||
+        !(c = client_of(&o.common, &err))) {
         rc = cli_fail(&err);
         goto out;
     }

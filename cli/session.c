@@ -42,6 +42,8 @@ void session_init(struct session *s, struct client *client, struct local *local)
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN) /* the terminal went away, and nobody said nohup */
+        sigaction(SIGHUP, &sa, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 
