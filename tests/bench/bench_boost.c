@@ -103,7 +103,7 @@ static void run(struct ml_data *d, const char *what, int leaves, int depth, bool
 
 int main(int argc, char **argv)
 {
-    int64_t n = argc > 1 ? atoll(argv[1]) : 100000;
+    int64_t n = argc > 1 ? strtoll(argv[1], NULL, 10) : 100000;
     int cols = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 50,
         trees = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 100;
     char path[] = "/tmp/bench_boost_XXXXXX";

@@ -61,11 +61,12 @@ static double cpu_seconds(void)
 
 static void text_add(struct text *t, const char *p, size_t n)
 {
-    if (t->n + n > t->cap) {
-        t->cap = (t->n + n) * 2;
+    if (t->n + n >= t->cap) {
+        t->cap = (t->n + n + 1) * 2;
         t->data = mem_resize(t->data, t->cap);
     }
-    memcpy(t->data + t->n, p, n);
+    if (n > 0)
+        memcpy(t->data + t->n, p, n);
     t->n += n;
 }
 

@@ -205,25 +205,25 @@ static void users_domains_become_parameters(void **state)
 {
     static const struct {
         const char *spec, *param;
-        enum param_kind kind;
         double lo, hi;
+        enum param_kind kind;
         bool is_log;
     } cases[] = {
-        { "[{'family':'boost','learning_rate':0.1}]", "boost.learning_rate", PARAM_CONSTANT, 0.1,
-          0.1, false },
-        { "[{'family':'boost','learning_rate':[0.1,0.2]}]", "boost.learning_rate", PARAM_FLOAT, 0.1,
-          0.2, false },
-        { "[{'family':'boost','learning_rate':{'log':[0.1,0.2]}}]", "boost.learning_rate",
-          PARAM_FLOAT, 0.1, 0.2, true },
-        { "[{'family':'boost','leaves':{'int_log':[4,9]}}]", "boost.leaves", PARAM_INT, 4, 9,
+        { "[{'family':'boost','learning_rate':0.1}]", "boost.learning_rate", 0.1, 0.1,
+          PARAM_CONSTANT, false },
+        { "[{'family':'boost','learning_rate':[0.1,0.2]}]", "boost.learning_rate", 0.1, 0.2,
+          PARAM_FLOAT, false },
+        { "[{'family':'boost','learning_rate':{'log':[0.1,0.2]}}]", "boost.learning_rate", 0.1, 0.2,
+          PARAM_FLOAT, true },
+        { "[{'family':'boost','leaves':{'int_log':[4,9]}}]", "boost.leaves", 4, 9, PARAM_INT,
           true },
-        { "[{'family':'boost','leaves':{'int':[4,9]}}]", "boost.leaves", PARAM_INT, 4, 9, false },
-        { "[{'family':'boost','leaves':{'choice':[4,9]}}]", "boost.leaves", PARAM_ORDINAL, 0, 0,
+        { "[{'family':'boost','leaves':{'int':[4,9]}}]", "boost.leaves", 4, 9, PARAM_INT, false },
+        { "[{'family':'boost','leaves':{'choice':[4,9]}}]", "boost.leaves", 0, 0, PARAM_ORDINAL,
           false },
-        { "[{'family':'boost','bins':{'choice':['63','255']}}]", "boost.bins", PARAM_CATEGORICAL, 0,
-          0, false },
-        { "[{'family':'boost','bins':'63'}]", "boost.bins", PARAM_CATEGORICAL, 0, 0, false },
-        { "[{'family':'boost','rounds':500}]", "boost.rounds", PARAM_CONSTANT, 500, 500, false },
+        { "[{'family':'boost','bins':{'choice':['63','255']}}]", "boost.bins", 0, 0,
+          PARAM_CATEGORICAL, false },
+        { "[{'family':'boost','bins':'63'}]", "boost.bins", 0, 0, PARAM_CATEGORICAL, false },
+        { "[{'family':'boost','rounds':500}]", "boost.rounds", 500, 500, PARAM_CONSTANT, false },
     };
 
     (void)state;

@@ -399,38 +399,43 @@ static void every_instruction_set_gives_the_same_bits(void **state)
     simd_force(best);
 }
 
-static void held_out_predictions_equal_inference(void **state)
+/* What a lane says of its held-out rows after `steps` = what its saved bytes predict for them. */
+static void held_equals_inference(struct rig *r, struct lane *l, int64_t steps)
 {
     const struct model_ops *ops = model_find("boost");
+    size_t k = (size_t)r->d->n_outputs;
+    float *now = malloc(400 * k * sizeof *now), *at = malloc(400 * k * sizeof *at);
+    struct buf b = rig_lane_bytes("boost", l, steps);
+    float *all = rig_predict(r, "boost", &b);
     struct err err = { 0 };
 
+    buf_fini(&b);
+    assert_int_equal(ops->predict_held(r->d, l, now, &err), 0);
+    assert_int_equal(ops->predict_held_at(r->d, l, steps, at, &err), 0);
+    for (size_t i = 0, h = 0; i < 400; i++) {
+        if (r->d->fold[i] != 0)
+            continue;
+        assert_memory_equal(all + i * k, at + h * k, k * sizeof *all);
+        if (steps == 10)
+            assert_memory_equal(all + i * k, now + h * k, k * sizeof *all);
+        h++;
+    }
+    free(all);
+    free(now);
+    free(at);
+}
+
+static void held_out_predictions_equal_inference(void **state)
+{
     (void)state;
     for (size_t task = 0; task < ARRAY_LEN(tasks); task++) {
         struct rig *r = mixed(task);
-        int k = r->d->n_outputs;
         for (size_t s = 0; s < ARRAY_LEN(settings); s++) {
             double params[FAMILY_MAX_PARAMS];
             params_of(s, params);
             struct lane l = rig_lane(r, "boost", params, 0, 10);
-            float *now = malloc((size_t)(400 * k) * sizeof *now),
-                  *at = malloc((size_t)(400 * k) * sizeof *at);
-            for (int64_t steps = 10; steps >= 4; steps -= 6) {
-                struct buf b = rig_lane_bytes("boost", &l, steps);
-                float *all = rig_predict(r, "boost", &b);
-                buf_fini(&b);
-                assert_int_equal(ops->predict_held(r->d, &l, now, &err), 0);
-                assert_int_equal(ops->predict_held_at(r->d, &l, steps, at, &err), 0);
-                for (int64_t i = 0, h = 0; i < 400; i++) {
-                    if (r->d->fold[i] != 0)
-                        continue;
-                    assert_memory_equal(all + i * k, at + h * k, (size_t)k * sizeof *all);
-                    if (steps == 10)
-                        assert_memory_equal(all + i * k, now + h * k, (size_t)k * sizeof *all);
-                    h++;
-                }
-                free(all);
-            }
-            free(now), free(at);
+            for (int64_t steps = 10; steps >= 4; steps -= 6)
+                held_equals_inference(r, &l, steps);
             rig_lane_close("boost", &l);
         }
         rig_free(r);

@@ -574,7 +574,7 @@ static bool real_table(const char *file, struct frame **train, struct frame **te
     }
     gz_close(g);
     for (int k = 0; k < 2; k++)
-        part[k].data = malloc(n);
+        part[k].data = malloc(n + 1);
     uint32_t row = 0;
     bool is_head = true;
     for (size_t at = 0; at < n; is_head = false) {
@@ -625,8 +625,10 @@ static void defaults_are_good_on_real_tables(void **state)
         struct err err = { 0 };
         struct fit_result res;
         double params[FAMILY_MAX_PARAMS] = { 0 };
-        if (!real_table(real[i].file, &train, &test))
+        if (!real_table(real[i].file, &train, &test) || !train || !test) {
             skip();
+            return;
+        }
         struct ml_data_spec spec = { .frame = train,
                                      .test_frame = test,
                                      .target = train->cols[train->n_cols - 1].name,
