@@ -79,7 +79,10 @@ static struct msg_grant fit_of(const char *frame)
 }
 
 static const char boost[] = "{\"family\":\"boost\"}";
-static const char slow[] = "{\"family\":\"boost\",\"learning_rate\":0.005}";
+static const char slow[] = "{\"family\":\"boost\",\"learning_rate\":0.005,\"leaves\":96}";
+/* Far longer than any test that ends it waits. */
+static const char endless[] = "{\"family\":\"boost\",\"learning_rate\":0.0001,\"leaves\":512,"
+                              "\"min_leaf\":1,\"l2\":0}";
 
 static void grant_fit(struct stage *g, struct msg_grant m, int64_t trial, const char *config,
                       int from, int to, const char *checkpoint)
@@ -283,7 +286,7 @@ static void long_work_leaves_checkpoints(void **state)
 
     g->checkpoint_ms = 100;
     frame_make(g, 12000, frame);
-    grant_fit(g, fit_of(frame), 1, slow, 0, top_of("boost"), NULL);
+    grant_fit(g, fit_of(frame), 1, endless, 0, top_of("boost"), NULL);
     stage_run_until(g, has_checkpoint);
     assert_true(mock_has_blob(g->mock, mock_find(g->mock, MSG_CHECKPOINT, 1)->blob, NULL, NULL));
 }
@@ -317,14 +320,14 @@ static void the_deadline_cuts_with_the_best_so_far(void **state)
     m = fit_of(frame);
     m.deadline_ms = 700;
     before = clk_now_ms(&g->clk);
-    grant_fit(g, m, 1, slow, 0, top_of("boost"), NULL);
+    grant_fit(g, m, 1, endless, 0, top_of("boost"), NULL);
     run_to_ends(g, 1);
     took = clk_now_ms(&g->clk) - before;
     assert_non_null(mock_find(g->mock, MSG_COMPLETE, 1));
     assert_true(mock_find(g->mock, MSG_FINAL, 1)->cut);
     print_message("a deadline of 700 ms: answered and shipped after %" PRId64 " ms\n", took);
     m.deadline_ms = 1;
-    grant_fit(g, m, 2, slow, 0, top_of("boost"), NULL);
+    grant_fit(g, m, 2, endless, 0, top_of("boost"), NULL);
     run_to_ends(g, 2);
     assert_int_equal(mock_find(g->mock, MSG_FAILED, 2)->reason, TR_BUDGET);
 }
@@ -339,19 +342,19 @@ static void limits_of_a_trial_hold_between_slices(void **state)
     g->final_action = MSG_KEEP;
     m = fit_of(frame);
     m.trial_memory_bytes = 1000;
-    grant_fit(g, m, 1, slow, 0, top_of("boost"), NULL);
+    grant_fit(g, m, 1, endless, 0, top_of("boost"), NULL);
     run_to_ends(g, 1);
     assert_int_equal(mock_find(g->mock, MSG_FAILED, 1)->reason, TR_MEMORY);
     m.trial_memory_bytes = 0;
     m.trial_time_ms = 500;
-    grant_fit(g, m, 2, slow, 0, top_of("boost"), NULL);
+    grant_fit(g, m, 2, endless, 0, top_of("boost"), NULL);
     run_to_ends(g, 2);
     if (mock_find(g->mock, MSG_FINAL, 2)) /* a slow machine may have nothing yet */
         assert_true(mock_find(g->mock, MSG_FINAL, 2)->cut);
     else
         assert_int_equal(mock_find(g->mock, MSG_FAILED, 2)->reason, TR_TIME);
     m.trial_time_ms = 1;
-    grant_fit(g, m, 3, slow, 0, top_of("boost"), NULL);
+    grant_fit(g, m, 3, endless, 0, top_of("boost"), NULL);
     run_to_ends(g, 3);
     assert_true(mock_find(g->mock, MSG_FINAL, 3) ||
                 mock_find(g->mock, MSG_FAILED, 3)->reason == TR_TIME);
@@ -383,7 +386,7 @@ static void a_killed_worker_costs_one_report_and_work_goes_on(void **state)
 
     frame_make(g, 12000, frame);
     g->final_action = MSG_KEEP;
-    grant_fit(g, fit_of(frame), 1, slow, 0, top_of("boost"), NULL);
+    grant_fit(g, fit_of(frame), 1, endless, 0, top_of("boost"), NULL);
     grant_fit(g, fit_of(frame), 2, "{\"family\":\"baseline\"}", 0, top_of("baseline"), NULL);
     stage_run_until(g, has_progress);
     kill(worker_pid(), SIGKILL);
@@ -401,7 +404,7 @@ static void a_stopped_trial_makes_room_at_once(void **state)
 
     frame_make(g, 12000, frame);
     g->final_action = MSG_KEEP;
-    grant_fit(g, fit_of(frame), 7, slow, 0, top_of("boost"), NULL);
+    grant_fit(g, fit_of(frame), 7, endless, 0, top_of("boost"), NULL);
     grant_fit(g, fit_of(frame), 2, "{\"family\":\"baseline\"}", 0, top_of("baseline"), NULL);
     stage_run_until(g, has_progress);
     g->stop_trial = 7;
