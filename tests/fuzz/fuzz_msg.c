@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "proto/msg.h"
 
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 union any {

@@ -6,6 +6,8 @@
 #include "search/sampler.h"
 #include "search/scheduler.h"
 
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SEED = 7, N = 8 };

@@ -7,6 +7,8 @@
 #include "proto/spec.h"
 #include "proto/yaml.h"
 
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_round_trip(const struct spec *s)

@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "proto/yaml.h"
 
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
