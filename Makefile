@@ -25,7 +25,17 @@ fuzz_seconds = $(if $(filter command line environment,$(origin SECONDS)),$(SECON
 
 CXX := $(if $(filter clang,$(notdir $(CC))),clang++,g++)
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
-CUDA ?= $(if $(SAN)$(COV),0,$(if $(NVCC),1,0))
+# The toolkit's folders: where nvcc lies, where it says its top is (it may be a link or a wrapper), the usual places. A
+# compiler without its headers or static runtime is as good as none.
+ifneq ($(NVCC),)
+cuda_tops := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)) $(NVCC)) $(CUDA_HOME) $(CUDA_PATH) /usr/local/cuda /usr \
+             $(shell $(NVCC) --dryrun -x cu -c /dev/null -o /dev/null 2>&1 | sed -n 's/^.. TOP=//p')
+cuda_found = $(firstword $(wildcard $(foreach t,$(cuda_tops),$(foreach d,$1,$t/$d/$2))))
+CUDA_H := $(call cuda_found,include targets/*/include,cuda_runtime_api.h)
+CUDA_A := $(call cuda_found,lib64 lib targets/*/lib lib/x86_64-linux-gnu,libcudart_static.a)
+endif
+CUDA_LACKS := $(strip $(if $(NVCC),$(if $(CUDA_H),,cuda_runtime_api.h) $(if $(CUDA_A),,libcudart_static.a),nvcc))
+CUDA ?= $(if $(SAN)$(COV)$(CUDA_LACKS),0,1)
 NVCC_ARCHS ?= 75 80 90
 
 B := build/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(COV),-cov)
@@ -153,12 +163,11 @@ $B/assay: $B/cli/main.c.o $B/libassay.a
 GENCODE = $(foreach a,$(NVCC_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
           -gencode arch=compute_$(lastword $(NVCC_ARCHS)),code=compute_$(lastword $(NVCC_ARCHS))
 NVCC_FLAGS = -std=c++17 -O2 -lineinfo --fmad=false -I. $(GENCODE) -Xcompiler -fPIC,-Wall,-ffp-contract=off
-CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
-CUDA_LIBS ?= -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lcudart_static -ldl -lrt -lpthread -lstdc++ -lm
+CUDA_LIBS ?= -L$(dir $(CUDA_A)) -lcudart_static -ldl -lrt -lpthread -lstdc++ -lm
 
 cuda: $(CUDA_SO)
-ifeq ($(NVCC),)
-	@echo "CUDA: nvcc not found, GPU half skipped"
+ifneq ($(CUDA_LACKS),)
+	@echo "CUDA: $(CUDA_LACKS) not found, GPU half skipped"
 endif
 ifneq ($(CUDA_SO),)
 	@mkdir -p build && ln -sfn $(notdir $B)/libassay-cuda.so build/libassay-cuda.so
@@ -169,7 +178,7 @@ $B/%.cu.o: %.cu
 	$(call say,nvcc,$<)
 	$Q$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
-$B/ml/cuda/%.c.o: CFLAGS += -isystem $(CUDA_HOME)/include
+$B/ml/cuda/%.c.o: CFLAGS += -isystem $(dir $(CUDA_H))
 
 $B/libassay-cuda.so: $(CUDA_SRCS:%=$B/%.o) $B/libassay-ml.a
 	$(call say,link,$@)
@@ -200,8 +209,8 @@ $B/tests/cuda/%: $B/emu/tests/cuda/%.c.o $(EMU_OBJS) $B/libassay-ml.a
 
 # Needs only gcc and nvcc: plain programs ml/cuda/check*.c, each says what agreed and exits non-zero if not.
 gpu-check:
-ifeq ($(NVCC),)
-	@echo "gpu-check: nvcc not found, skipped"; echo "0 passed, 0 failed, 1 skipped"
+ifneq ($(CUDA_LACKS),)
+	@echo "gpu-check: $(CUDA_LACKS) not found, skipped"; echo "0 passed, 0 failed, 1 skipped"
 else ifeq ($(CUDA_SRCS),)
 	@echo "gpu-check: ml/cuda/ holds no sources yet, skipped"; echo "0 passed, 0 failed, 1 skipped"
 else
