@@ -102,11 +102,20 @@ int cmd_ls(const struct cmd *cmd, int argc, char **argv)
     return end(&c, CLI_OK);
 }
 
+/* A searcher, and why it when nobody named it. */
+static void show_searcher(const json_t *s, const char *key, const char *why_key)
+{
+    const char *why = json_string_value(json_object_get(s, why_key));
+
+    if (json_is_string(json_object_get(s, key)))
+        printf("%-12s %s%s%s%s\n", key, print_text(s, key), why ? " (auto: " : "", why ? why : "",
+               why ? ")" : "");
+}
+
 static void show_study(const json_t *s)
 {
-    static const char *const texts[] = { "name",         "state",     "reason",    "owner",
-                                         "dataset_name", "target",    "task",      "metric",
-                                         "sampler",      "scheduler", "validation" };
+    static const char *const texts[] = { "name",   "state", "reason", "owner",     "dataset_name",
+                                         "target", "task",  "metric", "validation" };
     const json_t *best = json_object_get(s, "best");
     char score[80], when[40];
     const char *key;
@@ -115,6 +124,8 @@ static void show_study(const json_t *s)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (json_is_string(json_object_get(s, texts[i])))
             printf("%-12s %s\n", texts[i], print_text(s, texts[i]));
+    show_searcher(s, "sampler", "sampler_why");
+    show_searcher(s, "scheduler", "scheduler_why");
     json_object_foreach(json_object_get(s, "trials"), key, v) if (json_integer_value(v) > 0)
         printf("%-12s %" JSON_INTEGER_FORMAT "\n", key, json_integer_value(v));
     print_score(json_object_get(best, "score"), json_object_get(best, "se"), score, sizeof(score));

@@ -4,7 +4,8 @@
  *
  * Shapes of the answers (ids are numbers, times integer wall ms, durations ms, NaN = null, absent text = null):
  *   study       {id, name, owner, state, reason, why, priority, seed, archived, dataset, dataset_name, target, task, metric,
- *               larger_is_better, validation: kfold|holdout|undecided, folds, deterministic, sampler, scheduler, numeric_sig,
+ *               larger_is_better, validation: kfold|holdout|undecided, folds, deterministic, sampler, scheduler (those it has; auto until
+ *               its data is known), sampler_why, scheduler_why: text where auto chose | null, numeric_sig,
  *               budget: {time_ms, trials}, used_ms, progress: 0..1, trials: {total, queued, running, paused, completed, pruned,
  *               failed, cancelled}, best: {trial, number, family, score, se, test_score, test_se} | null, artifact: sha256 | null,
  *               result: {trial, number, family, metric, score, se, test_score, test_se, refit} | null, created_at, started_at,

@@ -233,7 +233,7 @@ static int add(struct study *st, const struct config *c, enum trial_source sourc
         mem_free(text);
         if (rc < 0)
             return -1;
-        to = st->scheduler->ops->start(st->scheduler, number, MAX(c->family->levels, 1), err);
+        to = propose_start(st, number, source, c->family->name, MAX(c->family->levels, 1), err);
         if (to < 0)
             return -1;
     }

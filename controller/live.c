@@ -22,6 +22,18 @@ enum { RETIRE_BATCH = 64, REPLAY_BATCH = 1000 };
 
 /* ---- making work ---- */
 
+/* One that never looks at results loses nothing by many trials in flight. */
+static bool learns(const char *sampler)
+{
+    static const char *const blind[] = { "random", "grid", "sobol", "halton" };
+
+    for (size_t i = 0; i < ARRAY_LEN(blind); i++) {
+        if (str_eq(sampler, blind[i]))
+            return false;
+    }
+    return true;
+}
+
 int64_t live_parallel(const struct study *st)
 {
     int n_devices = 0, n_idle = 0;
@@ -30,8 +42,7 @@ int64_t live_parallel(const struct study *st)
     if (st->spec.parallel)
         return st->spec.parallel;
     lanes = runner_capacity(st->ctl, st->row.numeric_sig, &n_devices, &n_idle);
-    if (!str_eq(st->spec.sampler, "random") && !str_eq(st->spec.sampler, "grid") &&
-        !str_eq(st->spec.sampler, "sobol"))
+    if (learns(st->problem.search.sampler))
         lanes = MIN(lanes, MAX(16, 2 * n_devices) + st->n_board / 4);
     return MAX(lanes, 1);
 }
@@ -105,7 +116,7 @@ static int create_one(struct study *st, struct err *err)
         st->is_exhausted = true;
         return 0;
     }
-    int to = st->scheduler->ops->start(st->scheduler, number, MAX(c.family->levels, 1), err);
+    int to = propose_start(st, number, source, c.family->name, MAX(c.family->levels, 1), err);
     if (to < 0 || trial_create(st, &c, source, to, 0, &number, err) < 0)
         return -1;
     return 1;
@@ -262,10 +273,13 @@ static int64_t number_of(const struct study *st, int64_t trial)
 static int replay_create(struct study *st, int64_t number, struct err *err)
 {
     const struct trial_mem *t = trial_mem(st, number);
+    enum trial_source source = (enum trial_source)t->source;
 
-    if (propose_again(st, number, (enum trial_source)t->source, NULL, err) < 0)
+    if (propose_again(st, number, source, NULL, err) < 0)
         return -1;
-    return st->scheduler->ops->start(st->scheduler, number, t->max_level, err) < 0 ? -1 : 0;
+    return propose_start(st, number, source, st->families[t->family]->name, t->max_level, err) < 0
+               ? -1
+               : 0;
 }
 
 static int replay_report(struct study *st, int64_t number, const json_t *data, struct err *err)

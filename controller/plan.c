@@ -80,21 +80,16 @@ static int go_on(struct study *st, int64_t number, int from, int to, struct err 
     return rc;
 }
 
-static int scheduler_start(struct study *st, int64_t number, int max_level, struct err *err)
-{
-    return st->scheduler->ops->start(st->scheduler, number, max_level, err);
-}
-
 /* A row with this number is here: made by a former life of the plan, or by a user. */
 static int start_existing(struct study *st, int64_t number, struct err *err)
 {
+    enum trial_source source = (enum trial_source)trial_mem(st, number)->source;
     struct trial_row row = { 0 };
     int to = 0, rc = trial_load(st, number, &row, err);
 
     if (rc == 0)
-        rc = propose_again(st, number, (enum trial_source)trial_mem(st, number)->source, row.config,
-                           err);
-    if (rc == 0 && (to = scheduler_start(st, number, row.max_level, err)) < 0)
+        rc = propose_again(st, number, source, row.config, err);
+    if (rc == 0 && (to = propose_start(st, number, source, row.family, row.max_level, err)) < 0)
         rc = -1;
     if (rc == 0)
         rc = run_add(st, number, row.config, 0, to, err);
@@ -118,7 +113,7 @@ static int start_new(struct study *st, int64_t number, struct err *err)
         st->is_exhausted = rc == 0;
         return rc;
     }
-    to = scheduler_start(st, number, MAX(c.family->levels, 1), err);
+    to = propose_start(st, number, source, c.family->name, MAX(c.family->levels, 1), err);
     if (to < 0 || trial_create(st, &c, source, to, 0, &number, err) < 0)
         return -1;
     char *config = config_text_new(&c);

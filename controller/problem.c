@@ -247,20 +247,35 @@ void problem_decide(struct problem *p, bool kfold)
 
 /* ---- stored form ---- */
 
+static json_t *search_json_new(const struct search_choice *c)
+{
+    return json_pack("{s:s, s:s, s:s, s:s}", "sampler", c->sampler, "sampler_why", c->sampler_why,
+                     "scheduler", c->scheduler, "scheduler_why", c->scheduler_why);
+}
+
+static void search_load(struct search_choice *c, const json_t *o)
+{
+    str_copy(c->sampler, sizeof c->sampler, text_of(o, "sampler"));
+    str_copy(c->sampler_why, sizeof c->sampler_why, text_of(o, "sampler_why"));
+    str_copy(c->scheduler, sizeof c->scheduler, text_of(o, "scheduler"));
+    str_copy(c->scheduler_why, sizeof c->scheduler_why, text_of(o, "scheduler_why"));
+}
+
 json_t *problem_json_new(const struct problem *p)
 {
     const struct msg_data *d = &p->data;
     const struct family_shape *s = &p->shape;
 
-    return json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i,"
-        " s:{s:I, s:i, s:i, s:i, s:i}}",
-        "version", PROBLEM_VERSION, "frame", d->frame, "test_frame", d->test_frame, "target",
-        d->target, "positive", d->positive, "task", d->task, "metric", d->metric, "test_fraction",
-        d->test_fraction, "folds", d->folds, "holdout", d->holdout, "split_seed",
-        (json_int_t)d->split_seed, "rows", (json_int_t)d->rows, "columns", (json_int_t)d->columns,
-        "undecided", p->is_undecided, "kfolds", p->kfolds, "shape", "rows", (json_int_t)s->rows,
-        "columns", s->columns, "encoded", s->encoded, "outputs", s->outputs, "folds", s->folds);
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i,"
+                     " s:{s:I, s:i, s:i, s:i, s:i}, s:o}",
+                     "version", PROBLEM_VERSION, "frame", d->frame, "test_frame", d->test_frame,
+                     "target", d->target, "positive", d->positive, "task", d->task, "metric",
+                     d->metric, "test_fraction", d->test_fraction, "folds", d->folds, "holdout",
+                     d->holdout, "split_seed", (json_int_t)d->split_seed, "rows",
+                     (json_int_t)d->rows, "columns", (json_int_t)d->columns, "undecided",
+                     p->is_undecided, "kfolds", p->kfolds, "shape", "rows", (json_int_t)s->rows,
+                     "columns", s->columns, "encoded", s->encoded, "outputs", s->outputs, "folds",
+                     s->folds, "search", search_json_new(&p->search));
 }
 
 static void data_load(struct msg_data *d, const json_t *o)
@@ -300,6 +315,7 @@ int problem_load(struct problem *p, const char *text, struct err *err)
                                       .encoded = (int)int_of(s, "encoded"),
                                       .outputs = (int)int_of(s, "outputs"),
                                       .folds = (int)int_of(s, "folds") };
+    search_load(&p->search, json_object_get(o, "search"));
     p->is_ready = p->task && p->metric;
     json_decref(o);
     return p->is_ready ? 0 : err_set(err, ERR_IO, "the study's data is damaged");

@@ -10,6 +10,12 @@
 #include "proto/spec.h"
 #include "store/runner.h"
 
+/* The searchers of the study; a reason where `auto` chose, else "". */
+struct search_choice {
+    char sampler[32], scheduler[32];
+    char sampler_why[160], scheduler_why[160];
+};
+
 struct problem {
     bool is_ready;
     struct msg_data data;
@@ -18,6 +24,7 @@ struct problem {
     bool is_undecided; /* validation auto and a limit in time: a probe decides */
     int kfolds;        /* what kfold would mean */
     struct family_shape shape;
+    struct search_choice search; /* searchers.c fills it */
 };
 
 /* From the dataset's schema; errors name what is wrong with target, positive, metric or test. test: NULL or the test table. */

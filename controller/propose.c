@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "controller/searchers.h"
 #include "controller/trial_act.h"
 
 #include <inttypes.h>
@@ -15,24 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCRIPT_MAX = 20000, SAMPLER_TAG = 0x73616d70, SCHEDULER_TAG = 0x73636865 };
+enum { SCRIPT_MAX = 20000 };
 
 /* ---- the script ---- */
 
 struct script {
-    struct config *list;
+    struct script_item *list;
     int n, cap;
     json_t *seen; /* texts, so that nothing is tried twice */
 };
 
-static void script_add(struct script *s, const struct config *c)
+static void script_add(struct script *s, const struct config *c, enum trial_source source)
 {
     char *text = config_text_new(c);
 
     if (s->n < SCRIPT_MAX && !json_object_get(s->seen, text)) {
         json_object_set_new(s->seen, text, json_true());
         CTL_GROW(s->list, s->n, s->cap);
-        s->list[s->n++] = *c;
+        s->list[s->n++] = (struct script_item){ *c, source };
     }
     mem_free(text);
 }
@@ -53,7 +54,7 @@ static int script_add_enqueued(struct script *s, const struct study *st, struct 
         if (!(c.family->tasks & st->problem.task))
             return err_at(err, path, "%s does not do the task %s", c.family->name,
                           st->problem.data.task);
-        script_add(s, &c);
+        script_add(s, &c, SRC_SCRIPT);
     }
     return 0;
 }
@@ -71,7 +72,7 @@ static void script_add_portfolios(struct script *s, const struct study *st)
             if (!params)
                 continue;
             memcpy(c.params, params, (size_t)c.family->n_params * sizeof *params);
-            script_add(s, &c);
+            script_add(s, &c, SRC_SCRIPT);
             more = true;
         }
     }
@@ -84,11 +85,11 @@ static int script_make(struct study *st, struct err *err)
     int rc = -1;
 
     family_defaults(base.family, base.params);
-    script_add(&s, &base);
+    script_add(&s, &base, SRC_FIRST);
     if (script_add_enqueued(&s, st, err) < 0)
         goto out;
     for (int i = 0; i < st->space.n_families; i++)
-        script_add(&s, &st->space.first[i]);
+        script_add(&s, &st->space.first[i], SRC_FIRST);
     script_add_portfolios(&s, st);
     rc = 0;
 out:
@@ -99,105 +100,7 @@ out:
     return rc;
 }
 
-/* ---- searchers ---- */
-
-static int options_parse(const json_t *given, const struct search_option *options, int n,
-                         const char *path, double *out, struct err *err)
-{
-    const char *key = NULL;
-    json_t *v = NULL;
-    char where[120];
-
-    CHECK(n <= SEARCH_MAX_OPTIONS);
-    search_options_default(options, n, out);
-    json_object_foreach((json_t *)given, key, v)
-    {
-        struct err why = { 0 };
-
-        if (search_option_set(options, n, key, json_number_value(v), out, &why) == 0)
-            continue;
-        jsonx_path(where, sizeof where, path, key);
-        return err_at(err, where, "%s", why.text);
-    }
-    return 0;
-}
-
-static const struct sampler_ops *sampler_of(const char *name, bool dev, struct err *err)
-{
-    const struct sampler_ops *ops = sampler_find(name);
-    const char *names[32];
-    size_t n = 0;
-
-    if (ops && (dev || !ops->is_test_only))
-        return ops;
-    for (int i = 0; sampler_at(i) && n < ARRAY_LEN(names); i++) {
-        if (dev || !sampler_at(i)->is_test_only)
-            names[n++] = sampler_at(i)->name;
-    }
-    const char *near = str_nearest(name, names, n);
-    err_at(err, "sampler", "\"%.40s\" is no sampler%s%s", name, near ? "; did you mean " : "",
-           near ? near : "");
-    return NULL;
-}
-
-static const struct scheduler_ops *scheduler_of(const char *name, bool dev, struct err *err)
-{
-    const struct scheduler_ops *ops = scheduler_find(name);
-    const char *names[32];
-    size_t n = 0;
-
-    if (ops && (dev || !ops->is_test_only))
-        return ops;
-    for (int i = 0; scheduler_at(i) && n < ARRAY_LEN(names); i++) {
-        if (dev || !scheduler_at(i)->is_test_only)
-            names[n++] = scheduler_at(i)->name;
-    }
-    const char *near = str_nearest(name, names, n);
-    err_at(err, "scheduler", "\"%.40s\" is no scheduler%s%s", name, near ? "; did you mean " : "",
-           near ? near : "");
-    return NULL;
-}
-
-int propose_check_searchers(const struct spec *spec, bool dev, struct err *err)
-{
-    const struct sampler_ops *sampler = sampler_of(spec->sampler, dev, err);
-    const struct scheduler_ops *scheduler =
-        sampler ? scheduler_of(spec->scheduler, dev, err) : NULL;
-    double options[SEARCH_MAX_OPTIONS];
-
-    if (!scheduler || options_parse(spec->sampler_options, sampler->options, sampler->n_options,
-                                    "sampler", options, err) < 0)
-        return -1;
-    return options_parse(spec->scheduler_options, scheduler->options, scheduler->n_options,
-                         "scheduler", options, err);
-}
-
-static int searchers_open(struct study *st, struct err *err)
-{
-    const struct sampler_ops *sampler = sampler_of(st->spec.sampler, true, err);
-    const struct scheduler_ops *scheduler = scheduler_of(st->spec.scheduler, true, err);
-    double options[SEARCH_MAX_OPTIONS];
-    struct search_setup setup = { .options = options,
-                                  .budget_trials = st->spec.budget_trials,
-                                  .parallel = st->spec.parallel,
-                                  .n_objectives = 1 };
-
-    if (!sampler || !scheduler)
-        return -1;
-    setup.seed = rng_mix(st->spec.seed, SAMPLER_TAG);
-    if (options_parse(st->spec.sampler_options, sampler->options, sampler->n_options, "sampler",
-                      options, err) < 0)
-        return -1;
-    st->sampler = sampler->open(st->space.space, &setup, err);
-    if (!st->sampler)
-        return -1;
-    setup.seed = rng_mix(st->spec.seed, SCHEDULER_TAG);
-    if (options_parse(st->spec.scheduler_options, scheduler->options, scheduler->n_options,
-                      "scheduler", options, err) < 0)
-        return -1;
-    st->scheduler = scheduler->open(&setup, err);
-    return st->scheduler ? 0 : -1;
-}
+/* ---- opening ---- */
 
 int propose_open(struct study *st, struct err *err)
 {
@@ -250,8 +153,10 @@ int propose_next(struct study *st, int64_t number, struct config *c, enum trial_
                  struct err *err)
 {
     if (st->script_pos < st->n_script) {
-        *c = st->script[st->script_pos++];
-        *source = SRC_SCRIPT;
+        const struct script_item *item = &st->script[st->script_pos++];
+
+        *c = item->config;
+        *source = item->source;
         return adopt(st, number, c, err) < 0 ? -1 : 1;
     }
     *source = SRC_SAMPLER;
@@ -287,7 +192,7 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
     struct config proposed;
     int rc = 0;
 
-    if (source == SRC_SCRIPT)
+    if (source == SRC_SCRIPT || source == SRC_FIRST)
         st->script_pos++;
     if (source != SRC_SAMPLER)
         return adopt_text(st, number, config, err);
@@ -346,10 +251,24 @@ int propose_observe(struct study *st, int64_t number, enum obs_state state, int 
     return st->sampler->ops->observe(st->sampler, &o, err);
 }
 
+int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,
+                  int max_level, struct err *err)
+{
+    (void)family;
+    return source == SRC_FIRST ? max_level
+                               : st->scheduler->ops->start(st->scheduler, number, max_level, err);
+}
+
 int propose_report(struct study *st, int64_t number, enum obs_state state, int level, double score,
                    struct sched_decision *out, struct err *err)
 {
     struct observation o = observation_of(st, number, state, level, score);
 
+    if (trial_mem(st, number)->source == SRC_FIRST) {
+        *out = state == OBS_RUNNING
+                   ? (struct sched_decision){ SCHED_RUN_TO, trial_mem(st, number)->max_level }
+                   : (struct sched_decision){ SCHED_DONE, 0 };
+        return 0;
+    }
     return st->scheduler->ops->report(st->scheduler, &o, out, err);
 }

@@ -21,12 +21,14 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
 /* An observation for the sampler; score in the metric's own direction, NaN = none. cost: units spent up to `level`. */
 int propose_observe(struct study *st, int64_t number, enum obs_state state, int level, double score,
                     struct err *err);
+/* To which level a new trial runs first, or -1. The first trials of a study are none of the scheduler's: they go to their
+ * top at once, so that a model is there early and every family was seen whole. */
+int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,
+                  int max_level, struct err *err);
 /* A report for the scheduler. */
 int propose_report(struct study *st, int64_t number, enum obs_state state, int level, double score,
                    struct sched_decision *out, struct err *err);
 enum obs_state propose_obs_of(enum trial_state s); /* of a final state */
 int64_t propose_cost(const struct study *st, const char *config, int from, int to);
-int propose_check_searchers(const struct spec *spec, bool dev,
-                            struct err *err); /* names and options of a spec */
 
 #endif

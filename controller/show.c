@@ -122,6 +122,19 @@ static void add_times(json_t *o, const struct study *st)
     json_object_set_new(o, "ended_at", json_integer((json_int_t)st->row.ended_at));
 }
 
+/* The searchers it really has; before its data is known, what the spec says. */
+static void add_search(json_t *o, const struct study *st)
+{
+    const struct search_choice *c = &st->problem.search;
+
+    if (c->sampler[0]) {
+        json_object_set_new(o, "sampler", json_string(c->sampler));
+        json_object_set_new(o, "scheduler", json_string(c->scheduler));
+    }
+    json_object_set_new(o, "sampler_why", show_text(c->sampler_why));
+    json_object_set_new(o, "scheduler_why", show_text(c->scheduler_why));
+}
+
 json_t *show_study(struct study *st, bool whole, struct err *err)
 {
     json_t *best = best_json(st, err), *o = NULL;
@@ -139,6 +152,7 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
         dataset_name(st), "deterministic", st->is_deterministic, "sampler", st->spec.sampler,
         "scheduler", st->spec.scheduler, "numeric_sig", show_text(st->row.numeric_sig));
     CHECK(o);
+    add_search(o, st);
     add_problem(o, st);
     add_times(o, st);
     json_object_set_new(o, "trials", trials_json(st));

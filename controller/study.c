@@ -18,6 +18,7 @@
 #include "controller/plan.h"
 #include "controller/probe.h"
 #include "controller/propose.h"
+#include "controller/searchers.h"
 #include "controller/trial_act.h"
 
 #include <inttypes.h>
@@ -149,6 +150,8 @@ static int search_load(struct study *st, struct err *err)
 {
     if (study_is_final(st->row.state) || st->row.state == SS_FINISHING)
         return 0;
+    if (!st->problem.search.sampler[0])
+        searchers_choose(st); /* stored before there was a choice: what its spec names */
     if (propose_open(st, err) < 0)
         return -1;
     if (!st->is_deterministic)
@@ -281,7 +284,10 @@ struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err)
 int study_open_search(struct study *st, struct err *err)
 {
     CHECK(st->problem.is_ready && !st->sampler && st->n_trials == 0);
-    if (space_load(st, err) < 0 || propose_open(st, err) < 0)
+    if (space_load(st, err) < 0)
+        return -1;
+    searchers_choose(st);
+    if (propose_open(st, err) < 0)
         return -1;
     if (st->is_deterministic)
         plan_init(st);

@@ -15,8 +15,9 @@
 
 enum { CTL_KEEP_BEST = 10, CTL_KEEP_FAMILY = 3 };
 
-/* Where a trial came from; the word is kept in its row's info as "source". */
-enum trial_source { SRC_SCRIPT, SRC_SAMPLER, SRC_USER, SRC_RETRY, SRC_SOURCES };
+/* Where a trial came from; the word is kept in its row's info as "source". FIRST: of the script too, but run to its top
+ * whatever the scheduler is (the baseline, the first configuration of each family). */
+enum trial_source { SRC_SCRIPT, SRC_SAMPLER, SRC_USER, SRC_RETRY, SRC_FIRST, SRC_SOURCES };
 extern const char *const trial_source_name[SRC_SOURCES];
 
 struct trial_mem { /* trial number = index + 1 */
@@ -31,6 +32,11 @@ struct trial_mem { /* trial number = index + 1 */
     int16_t plan_level; /* reached in the plan's order */
     bool has_artifact, is_cut;
     int16_t max_group; /* after a crash in a group: at most so many lanes with it; 0 = any */
+};
+
+struct script_item {
+    struct config config;
+    enum trial_source source; /* SCRIPT or FIRST */
 };
 
 /* One run of a trial on a virtual worker of a deterministic study. */
@@ -58,7 +64,7 @@ struct study {
     int n_families;
     struct sampler *sampler; /* NULL until the data is ready */
     struct scheduler *scheduler;
-    struct config *script; /* what is tried before the sampler, in order; owned */
+    struct script_item *script; /* what is tried before the sampler, in order; owned */
     int n_script, script_pos;
     struct plan plan;    /* deterministic studies */
     bool is_exhausted;   /* the space has no more points */

@@ -20,7 +20,8 @@
 #define SEED_MASK ((UINT64_C(1) << 53) - 1) /* JSON numbers keep it */
 
 const char *const trial_source_name[SRC_SOURCES] = {
-    [SRC_SCRIPT] = "script", [SRC_SAMPLER] = "sampler", [SRC_USER] = "user", [SRC_RETRY] = "retry"
+    [SRC_SCRIPT] = "script", [SRC_SAMPLER] = "sampler", [SRC_USER] = "user",
+    [SRC_RETRY] = "retry",   [SRC_FIRST] = "first",
 };
 
 struct trial_mem *trial_mem(struct study *st, int64_t number)

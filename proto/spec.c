@@ -45,8 +45,8 @@ static const struct {
 void spec_init(struct spec *s)
 {
     *s = (struct spec){ .folds = 5, .holdout_fraction = 0.2 };
-    str_copy(s->sampler, sizeof s->sampler, "random");
-    str_copy(s->scheduler, sizeof s->scheduler, "none");
+    str_copy(s->sampler, sizeof s->sampler, "auto");
+    str_copy(s->scheduler, sizeof s->scheduler, "auto");
 }
 
 void spec_fini(struct spec *s)

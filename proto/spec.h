@@ -36,10 +36,10 @@ struct spec {
     double stop_score;
     int64_t stop_no_gain_trials; /* 0 = none */
     int priority;
-    char sampler[32]; /* "random" */
+    char sampler[32]; /* "auto" */
     json_t *
         sampler_options; /* {name: number} of `sampler: {kind: ..., ...}`, or NULL; owned, names checked by the controller */
-    char scheduler[32];        /* "none" */
+    char scheduler[32];        /* "auto" */
     json_t *scheduler_options; /* likewise */
     uint64_t seed;             /* <= 2^53 so that JSON keeps it */
     enum spec_tri

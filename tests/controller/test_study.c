@@ -615,7 +615,7 @@ static void a_study_that_cannot_be_loaded_ends_with_the_reason(void **state)
 {
     struct rig r;
     struct fake f;
-    int64_t id = start(&r, "{" BASE "'budget':{'trials':20}}");
+    int64_t id = start(&r, "{" BASE "'budget':{'trials':20},'sampler':'random'}");
     struct study *st = rig_get(&r, id);
     char *at = NULL;
 
@@ -623,7 +623,7 @@ static void a_study_that_cannot_be_loaded_ends_with_the_reason(void **state)
     fake_open(&f, &r, "f", 1);
     fake_ask(&f);
     st = rig_get(&r, id);
-    at = strstr(st->row.spec, "\"random\"");
+    at = strstr(st->row.data, "\"random\"");
     assert_non_null(at);
     memcpy(at, "\"rondom\"", 8);
     rig_begin(&r);

@@ -41,8 +41,8 @@ static void two_keys_are_enough(void **state)
     assert_true(s.holdout_fraction == 0.2);
     assert_int_equal(s.budget_time_ms, 600000);
     assert_int_equal(s.budget_trials, 0);
-    assert_string_equal(s.sampler, "random");
-    assert_string_equal(s.scheduler, "none");
+    assert_string_equal(s.sampler, "auto");
+    assert_string_equal(s.scheduler, "auto");
     assert_int_equal(s.parallel, 0);
     assert_int_equal(s.seed, 0);
     assert_null(s.space);

@@ -1,0 +1,219 @@
+/* searchers.c - samplers and schedulers by the names of a spec. Their seeds are the study's mixed with a tag each, so that
+ * the two never share a stream. What they are told of the study (budget, trials in flight, objectives) is a hint to them and
+ * a fact here: the same when a study is loaded again, or its searchers would not be the ones that were saved. */
+#include "controller/searchers.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "controller/plan.h"
+#include "search/auto.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { SAMPLER_TAG = 0x73616d70, SCHEDULER_TAG = 0x73636865, MAX_NAMES = 48 };
+
+static bool is_auto(const char *name)
+{
+    return str_eq(name, "auto");
+}
+
+/* ---- options ---- */
+
+static int options_parse(const json_t *given, const struct search_option *options, int n,
+                         const char *path, double *out, struct err *err)
+{
+    const char *key = NULL;
+    json_t *v = NULL;
+    char where[120];
+
+    CHECK(n <= SEARCH_MAX_OPTIONS);
+    search_options_default(options, n, out);
+    json_object_foreach((json_t *)given, key, v)
+    {
+        struct err why = { 0 };
+
+        if (search_option_set(options, n, key, json_number_value(v), out, &why) == 0)
+            continue;
+        jsonx_path(where, sizeof where, path, key);
+        return err_at(err, where, "%s", why.text);
+    }
+    return 0;
+}
+
+/* `auto` chooses the searcher, and options belong to one that was named. */
+static int options_of_auto(const json_t *given, const char *path, struct err *err)
+{
+    const char *key = NULL;
+    json_t *v = NULL;
+    char where[120];
+
+    json_object_foreach((json_t *)given, key, v)
+    {
+        jsonx_path(where, sizeof where, path, key);
+        return err_at(err, where, "auto takes no options: name the %s", path);
+    }
+    return 0;
+}
+
+/* ---- names ---- */
+
+static int unknown(const char *path, const char *name, const char *const *names, size_t n,
+                   struct err *err)
+{
+    const char *near = str_nearest(name, names, n);
+
+    return err_at(err, path, "\"%.40s\" is no %s%s%s", name, path, near ? "; did you mean " : "",
+                  near ? near : "");
+}
+
+static const struct sampler_ops *sampler_of(const char *name, bool dev, struct err *err)
+{
+    const struct sampler_ops *ops = sampler_find(name);
+    const char *names[MAX_NAMES] = { "auto" };
+    size_t n = 1;
+
+    if (ops && (dev || !ops->is_test_only))
+        return ops;
+    for (int i = 0; sampler_at(i) && n < ARRAY_LEN(names); i++) {
+        if (dev || !sampler_at(i)->is_test_only)
+            names[n++] = sampler_at(i)->name;
+    }
+    unknown("sampler", name, names, n, err);
+    return NULL;
+}
+
+static const struct scheduler_ops *scheduler_of(const char *name, bool dev, struct err *err)
+{
+    const struct scheduler_ops *ops = scheduler_find(name);
+    const char *names[MAX_NAMES] = { "auto" };
+    size_t n = 1;
+
+    if (ops && (dev || !ops->is_test_only))
+        return ops;
+    for (int i = 0; scheduler_at(i) && n < ARRAY_LEN(names); i++) {
+        if (dev || !scheduler_at(i)->is_test_only)
+            names[n++] = scheduler_at(i)->name;
+    }
+    unknown("scheduler", name, names, n, err);
+    return NULL;
+}
+
+static int check_sampler(const struct spec *spec, bool dev, struct err *err)
+{
+    double options[SEARCH_MAX_OPTIONS];
+
+    if (is_auto(spec->sampler))
+        return options_of_auto(spec->sampler_options, "sampler", err);
+    const struct sampler_ops *ops = sampler_of(spec->sampler, dev, err);
+    return ops ? options_parse(spec->sampler_options, ops->options, ops->n_options, "sampler",
+                               options, err)
+               : -1;
+}
+
+static int check_scheduler(const struct spec *spec, bool dev, struct err *err)
+{
+    double options[SEARCH_MAX_OPTIONS];
+
+    if (is_auto(spec->scheduler))
+        return options_of_auto(spec->scheduler_options, "scheduler", err);
+    const struct scheduler_ops *ops = scheduler_of(spec->scheduler, dev, err);
+    return ops ? options_parse(spec->scheduler_options, ops->options, ops->n_options, "scheduler",
+                               options, err)
+               : -1;
+}
+
+int searchers_check(const struct spec *spec, bool dev, struct err *err)
+{
+    return check_sampler(spec, dev, err) < 0 ? -1 : check_scheduler(spec, dev, err);
+}
+
+/* ---- choosing ---- */
+
+int searchers_parallel(const struct spec *spec)
+{
+    if (spec->parallel)
+        return spec->parallel;
+    return spec_is_deterministic(spec) ? PLAN_WORKERS : 0;
+}
+
+int searchers_max_level(const struct study_space *space)
+{
+    int most = 1;
+
+    for (int i = 0; i < space->n_families; i++)
+        most = MAX(most, space->first[i].family->levels);
+    return most;
+}
+
+void searchers_choose(struct study *st)
+{
+    const struct spec *spec = &st->spec;
+    struct search_choice *c = &st->problem.search;
+    struct auto_facts facts = { .space = st->space.space,
+                                .budget_trials = spec->budget_trials,
+                                .parallel = searchers_parallel(spec),
+                                .n_objectives = 1,
+                                .max_level = searchers_max_level(&st->space) };
+    struct auto_choice sampler = auto_sampler(&facts), scheduler = auto_scheduler(&facts);
+
+    *c = (struct search_choice){ 0 };
+    str_copy(c->sampler, sizeof c->sampler, is_auto(spec->sampler) ? sampler.name : spec->sampler);
+    str_copy(c->scheduler, sizeof c->scheduler,
+             is_auto(spec->scheduler) ? scheduler.name : spec->scheduler);
+    if (is_auto(spec->sampler))
+        str_copy(c->sampler_why, sizeof c->sampler_why, sampler.why);
+    if (is_auto(spec->scheduler))
+        str_copy(c->scheduler_why, sizeof c->scheduler_why, scheduler.why);
+    log_info("study.search study=%" PRId64 " sampler=%s%s%s%s scheduler=%s%s%s%s", st->row.id,
+             c->sampler, c->sampler_why[0] ? " sampler_why=\"" : "", c->sampler_why,
+             c->sampler_why[0] ? "\"" : "", c->scheduler,
+             c->scheduler_why[0] ? " scheduler_why=\"" : "", c->scheduler_why,
+             c->scheduler_why[0] ? "\"" : "");
+}
+
+/* ---- opening ---- */
+
+const struct scheduler_ops *searchers_scheduler(const struct spec *spec, const char *name,
+                                                struct search_setup *setup, double *options,
+                                                struct err *err)
+{
+    const struct scheduler_ops *ops = scheduler_of(name, true, err);
+
+    if (!ops || options_parse(spec->scheduler_options, ops->options, ops->n_options, "scheduler",
+                              options, err) < 0)
+        return NULL;
+    *setup = (struct search_setup){ .seed = rng_mix(spec->seed, SCHEDULER_TAG),
+                                    .options = options,
+                                    .budget_trials = spec->budget_trials,
+                                    .parallel = searchers_parallel(spec),
+                                    .n_objectives = 1 };
+    return ops;
+}
+
+int searchers_open(struct study *st, struct err *err)
+{
+    const struct search_choice *c = &st->problem.search;
+    const struct sampler_ops *sampler = sampler_of(c->sampler, true, err);
+    double options[SEARCH_MAX_OPTIONS];
+    struct search_setup setup = { 0 };
+    const struct scheduler_ops *scheduler =
+        sampler ? searchers_scheduler(&st->spec, c->scheduler, &setup, options, err) : NULL;
+
+    if (!scheduler)
+        return -1;
+    st->scheduler = scheduler->open(&setup, err);
+    if (!st->scheduler)
+        return -1;
+    setup.seed = rng_mix(st->spec.seed, SAMPLER_TAG);
+    if (options_parse(st->spec.sampler_options, sampler->options, sampler->n_options, "sampler",
+                      options, err) == 0)
+        st->sampler = sampler->open(st->space.space, &setup, err);
+    if (st->sampler)
+        return 0;
+    scheduler_close(st->scheduler);
+    st->scheduler = NULL;
+    return -1;
+}

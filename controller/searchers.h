@@ -1,0 +1,22 @@
+/* searchers.h - which sampler and scheduler a study has, and opening them: names and options of the spec checked, `auto`
+ * resolved once by search/auto.h when the study's data is known, and stored with it. */
+#ifndef CONTROLLER_SEARCHERS_H
+#define CONTROLLER_SEARCHERS_H
+
+#include "controller/study.h"
+
+/* Names and options of a spec; errors carry the path of the key. dev: also the test searchers. */
+int searchers_check(const struct spec *spec, bool dev, struct err *err);
+/* Fills st->problem.search from the spec, or by the rule where it says auto. Space and problem are ready. */
+void searchers_choose(struct study *st);
+/* Opens st->sampler and st->scheduler; on error neither. */
+int searchers_open(struct study *st, struct err *err);
+/* What the scheduler alone is opened with, also for previews: options has SEARCH_MAX_OPTIONS places and is lent to setup. */
+const struct scheduler_ops *searchers_scheduler(const struct spec *spec, const char *name,
+                                                struct search_setup *setup, double *options,
+                                                struct err *err);
+/* Trials in flight as far as they are known beforehand; 0 = not. */
+int searchers_parallel(const struct spec *spec);
+int searchers_max_level(const struct study_space *space); /* of the longest ladder */
+
+#endif
