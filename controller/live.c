@@ -80,11 +80,10 @@ static bool is_idle(const struct study *st)
     return st->count[TS_RUNNING] + st->count[TS_QUEUED] == 0;
 }
 
-/* One paused trial goes on: 1, 0 = none. */
-static int resume_one(struct study *st, struct err *err)
+/* One paused trial goes on: 1, 0 = none. idle: no new one can be made. */
+static int resume_one(struct study *st, bool idle, struct err *err)
 {
     struct sched_resume r = { 0 };
-    bool idle = is_idle(st);
     int n = st->scheduler->ops->resume(st->scheduler, 1, idle, &r, err);
 
     if (n <= 0)
@@ -129,10 +128,12 @@ int live_fill(struct study *st, int want, struct err *err)
     if (st->row.state != SS_RUNNING && st->row.state != SS_QUEUED)
         return 0;
     while (st->n_queue < want && st->n_queue + st->count[TS_RUNNING] < most) {
-        int rc = resume_one(st, err);
+        int rc = resume_one(st, false, err);
 
         if (rc == 0)
             rc = create_one(st, err);
+        if (rc == 0)
+            rc = resume_one(st, true, err);
         if (rc < 0)
             return -1;
         if (rc == 0)
@@ -240,7 +241,7 @@ int live_settle(struct study *st, struct err *err)
     if (!closing || !is_idle(st))
         return 0;
     /* Nothing runs and nothing new may: what is paused goes on, or the study is done. */
-    rc = resume_one(st, err);
+    rc = resume_one(st, true, err);
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     return finish_begin(st, st->is_exhausted ? "the space is used up" : "all trials have ended",

@@ -129,22 +129,32 @@ static bool may_start(const struct study *st)
     return !st->closing && budget_allows_trial(st) && (has_row || !st->is_exhausted);
 }
 
+/* One paused trial goes on: 1, 0 = none. idle: no new one can be made. */
+static int resume_one(struct study *st, bool idle, struct err *err)
+{
+    struct sched_resume r = { 0 };
+    int rc = st->scheduler->ops->resume(st->scheduler, 1, idle, &r, err);
+
+    if (rc <= 0)
+        return rc;
+    return go_on(st, r.trial, trial_mem(st, r.trial)->plan_level, r.to, err) < 0 ? -1 : 1;
+}
+
 /* 1 = a run was started, 0 = there is none to start. */
 static int start_one(struct study *st, struct err *err)
 {
-    struct sched_resume r = { 0 };
-    int rc = st->scheduler->ops->resume(st->scheduler, 1, st->plan.n_runs == 0, &r, err);
+    int rc = resume_one(st, false, err);
 
-    if (rc == 1)
-        return go_on(st, r.trial, trial_mem(st, r.trial)->plan_level, r.to, err) < 0 ? -1 : 1;
-    if (rc < 0 || !may_start(st))
+    if (rc != 0)
         return rc;
+    if (!may_start(st))
+        return resume_one(st, true, err);
     int64_t number = st->plan.next_number;
     rc = number <= st->n_trials ? start_existing(st, number, err) : start_new(st, number, err);
     if (rc < 0)
         return -1;
-    if (number > st->n_trials)
-        return 0;
+    if (number > st->n_trials) /* the space is used up */
+        return resume_one(st, true, err);
     st->plan.next_number++;
     return 1;
 }

@@ -254,9 +254,13 @@ int propose_observe(struct study *st, int64_t number, enum obs_state state, int 
 int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,
                   int max_level, struct err *err)
 {
-    (void)family;
-    return source == SRC_FIRST ? max_level
-                               : st->scheduler->ops->start(st->scheduler, number, max_level, err);
+    int group = st->n_families - 1;
+
+    if (source == SRC_FIRST)
+        return max_level;
+    while (group > 0 && !str_eq(st->families[group]->name, family))
+        group--; /* a user's trial of a family outside the study stands with the baseline, as trial_mem has it */
+    return st->scheduler->ops->start(st->scheduler, number, group, max_level, err);
 }
 
 int propose_report(struct study *st, int64_t number, enum obs_state state, int level, double score,

@@ -21,9 +21,9 @@ static void none_close(struct scheduler *s)
     mem_free(s);
 }
 
-static int none_start(struct scheduler *s, int64_t trial, int max_level, struct err *err)
+static int none_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err)
 {
-    (void)s, (void)trial;
+    (void)s, (void)trial, (void)group;
     if (max_level < 1)
         return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
     return max_level;

@@ -84,11 +84,13 @@ static struct entry *insert(struct testhash *t, size_t at)
     return &t->entries[at];
 }
 
-static int testhash_start(struct scheduler *s, int64_t trial, int max_level, struct err *err)
+static int testhash_start(struct scheduler *s, int64_t trial, int group, int max_level,
+                          struct err *err)
 {
     struct testhash *t = of(s);
     size_t at = place_of(t, trial);
 
+    (void)group;
     if (max_level < 1)
         return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
     if (at < t->n && t->entries[at].trial == trial)

@@ -77,7 +77,7 @@ static void check_scheduler(const struct scheduler_ops *ops, const uint8_t *data
 
     buf_init(&saved, SEARCH_MAX_STATE_BYTES);
     if (ops->load(s, &in, &err) == 0) {
-        int to = ops->start(s, 1000, 9, NULL);
+        int to = ops->start(s, 1000, 0, 9, NULL);
         struct observation o = { 1000, OBS_RUNNING, to, 9, 0.5, { 0 }, 1 };
         CHECK(to >= 1 && ops->report(s, &o, &d, NULL) == 0);
         CHECK(ops->resume(s, N, false, resumed, NULL) >= 0);

@@ -74,7 +74,7 @@ static void start_one(struct sim *m)
     struct sim_trial *t = &m->trials[trial];
 
     t->max_level = rng_below(&m->rng, 4) ? 9 : 1 + (int)rng_below(&m->rng, 3);
-    run_to(m, trial, m->ops->start(m->s, trial, t->max_level, NULL));
+    run_to(m, trial, m->ops->start(m->s, trial, 0, t->max_level, NULL));
     note(m, trial, 1, t->to);
     m->n_running++;
 }
@@ -131,10 +131,10 @@ static void report_one(struct sim *m, int64_t trial)
     apply(m, trial, &d);
 }
 
-static int resume_some(struct sim *m, int n)
+static int resume_some(struct sim *m, int n, bool idle)
 {
     struct sched_resume out[BATCH];
-    int got = m->ops->resume(m->s, n, m->n_running == 0, out, NULL);
+    int got = m->ops->resume(m->s, n, idle, out, NULL);
 
     assert_true(got >= 0 && got <= n);
     for (int i = 0; i < got; i++) {
@@ -187,10 +187,12 @@ static uint64_t simulate(const struct scheduler_ops *ops, uint64_t seed, bool wi
         if (with_restarts && rng_below(&restarts, 5) == 0)
             restart(&m);
         if (m.n_running < SLOTS)
-            resume_some(&m, MIN(BATCH, SLOTS - m.n_running));
+            resume_some(&m, SLOTS - m.n_running, false);
         while (m.n_running < SLOTS && m.n_started < TRIALS)
             start_one(&m);
-        if (m.n_running == 0 && resume_some(&m, SLOTS) == 0)
+        if (m.n_running < SLOTS)
+            resume_some(&m, SLOTS - m.n_running, true);
+        if (m.n_running == 0)
             break;
         report_one(&m, pick_running(&m));
         (void)retire_some(&m);
@@ -255,10 +257,10 @@ static void one_level_ladders_run_to_their_only_level(void **state)
         };
         struct sched_decision d = { SCHED_PAUSE, 0 };
         struct err err = { 0 };
-        assert_int_equal(s->ops->start(s, 1, 1, NULL), 1);
+        assert_int_equal(s->ops->start(s, 1, 0, 1, NULL), 1);
         assert_int_equal(s->ops->report(s, &o, &d, NULL), 0);
         assert_int_equal(d.action, SCHED_DONE);
-        assert_int_equal(s->ops->start(s, 2, 0, &err), -1);
+        assert_int_equal(s->ops->start(s, 2, 0, 0, &err), -1);
         assert_int_equal(err.code, ERR_ARG);
         scheduler_close(s);
     }
@@ -272,7 +274,7 @@ static void none_runs_everything_to_the_top(void **state)
 
     (void)state;
     for (int max = 1; max < 20; max++)
-        assert_int_equal(s->ops->start(s, max, max, NULL), max);
+        assert_int_equal(s->ops->start(s, max, 0, max, NULL), max);
     struct observation o = {
         .trial = 9, .state = OBS_RUNNING, .resource = 3, .max_resource = 9, .value = NAN
     };
@@ -345,7 +347,7 @@ static void a_full_buffer_fails_the_save(void **state)
     for (int i = 0; scheduler_at(i); i++) {
         struct search_setup setup = { .seed = 7 };
         struct scheduler *s = open_one(scheduler_at(i), &setup);
-        assert_true(s->ops->start(s, 1, 3, NULL) > 0);
+        assert_true(s->ops->start(s, 1, 0, 3, NULL) > 0);
         struct buf whole = state_of(s);
         for (size_t max = 0; max < whole.len; max++) {
             struct buf b;

@@ -102,8 +102,8 @@ static void the_scheduler_uses_every_decision(void **state)
 
     (void)state;
     for (int64_t trial = 1; trial <= 400; trial++) {
-        int to = s->ops->start(s, trial, 9, NULL);
-        assert_int_equal(s->ops->start(s, trial, 9, NULL), to); /* a repeat */
+        int to = s->ops->start(s, trial, 0, 9, NULL);
+        assert_int_equal(s->ops->start(s, trial, 0, 9, NULL), to); /* a repeat */
         struct observation o = { trial, OBS_RUNNING, to, 9, 0.5, { 0 }, 1 };
         struct sched_decision d = { SCHED_DONE, 0 };
         assert_int_equal(s->ops->report(s, &o, &d, NULL), 0);
