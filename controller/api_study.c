@@ -150,8 +150,8 @@ int ctl_study_create(struct ctl *ctl, const json_t *json, const char *owner, boo
         return rc < 0 ? -1 : 0;
     }
     rc = -1;
-    if (searchers_check(&spec, ctl->conf.dev, err) < 0 ||
-        space_check_early(&spec, err) < 0 || datasets_of(ctl, &spec, &dataset, err) < 0 ||
+    if (searchers_check(&spec, ctl->conf.dev, err) < 0 || space_check_early(&spec, err) < 0 ||
+        datasets_of(ctl, &spec, &dataset, err) < 0 ||
         insert(ctl, &spec, owner, dataset, &id, err) < 0)
         goto out;
     st = study_load(ctl, id, err);

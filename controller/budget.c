@@ -30,6 +30,11 @@ enum {
     OTHERS_SHARE = 5,
 };
 
+/* Why no more trials are made; the numbers stand in snapshots. */
+enum { CLOSING_NOT, CLOSING_SCORE, CLOSING_PATIENCE, CLOSINGS };
+static const char *const closings[CLOSINGS] = { NULL, "the score was reached",
+                                                "no gain in many trials" };
+
 void budget_clock_start(struct study *st)
 {
     if (st->clock_from < 0)
@@ -164,9 +169,29 @@ void budget_note_end(struct study *st, double score)
     }
     if (s->has_stop_score && !isnan(st->best_score) &&
         study_gain(st, st->best_score) >= study_gain(st, s->stop_score))
-        st->closing = "the score was reached";
+        st->closing = closings[CLOSING_SCORE];
     if (patience(st) && st->since_gain >= patience(st))
-        st->closing = "no gain in many trials";
+        st->closing = closings[CLOSING_PATIENCE];
+}
+
+int budget_closing_code(const char *closing)
+{
+    int code = 0;
+
+    while (closing && closings[code] != closing)
+        CHECK(++code < CLOSINGS);
+    return code;
+}
+
+bool budget_closing_known(int code)
+{
+    return code >= 0 && code < CLOSINGS;
+}
+
+const char *budget_closing_of(int code)
+{
+    CHECK(budget_closing_known(code));
+    return closings[code];
 }
 
 /* ---- by the clock ---- */

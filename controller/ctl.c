@@ -17,6 +17,7 @@
 #include "controller/lease.h"
 #include "controller/recover.h"
 #include "controller/runner.h"
+#include "controller/snapshot.h"
 #include "controller/study.h"
 #include "controller/task.h"
 #include "controller/wait.h"
@@ -241,7 +242,8 @@ void ctl_tick(struct ctl *ctl)
         return;
     }
     bool ok = lease_expire(ctl, &err) == 0 && budget_tick(ctl, &err) == 0 &&
-              runner_tick(ctl, &err) == 0 && study_settle_all(ctl, &err) == 0;
+              runner_tick(ctl, &err) == 0 && study_settle_all(ctl, &err) == 0 &&
+              snapshot_tick(ctl, &err) == 0;
     if (!ok)
         log_error("ctl.tick err=\"%s\"", err.text);
     if (ctl_request_end(ctl, ok, &err) < 0)

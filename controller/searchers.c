@@ -159,7 +159,7 @@ void searchers_choose(struct study *st)
                                 .max_level = searchers_max_level(&st->space) };
     struct auto_choice sampler = auto_sampler(&facts), scheduler = auto_scheduler(&facts);
 
-    *c = (struct search_choice){ 0 };
+    *c = (struct search_choice){ .budget_trials = spec->budget_trials };
     str_copy(c->sampler, sizeof c->sampler, is_auto(spec->sampler) ? sampler.name : spec->sampler);
     str_copy(c->scheduler, sizeof c->scheduler,
              is_auto(spec->scheduler) ? scheduler.name : spec->scheduler);
@@ -204,6 +204,7 @@ int searchers_open(struct study *st, struct err *err)
 
     if (!scheduler)
         return -1;
+    setup.budget_trials = c->budget_trials;
     st->scheduler = scheduler->open(&setup, err);
     if (!st->scheduler)
         return -1;

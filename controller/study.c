@@ -19,6 +19,7 @@
 #include "controller/probe.h"
 #include "controller/propose.h"
 #include "controller/searchers.h"
+#include "controller/snapshot.h"
 #include "controller/trial_act.h"
 
 #include <inttypes.h>
@@ -148,16 +149,19 @@ static int on_trial(void *arg, struct trial_row *row)
 
 static int search_load(struct study *st, struct err *err)
 {
+    int64_t seq = 0;
+
     if (study_is_final(st->row.state) || st->row.state == SS_FINISHING)
         return 0;
     if (!st->problem.search.sampler[0])
         searchers_choose(st); /* stored before there was a choice: what its spec names */
     if (propose_open(st, err) < 0)
         return -1;
-    if (!st->is_deterministic)
-        return live_replay(st, err);
-    plan_init(st);
-    return 0;
+    if (st->is_deterministic)
+        plan_init(st);
+    if (snapshot_load(st, &seq, err) < 0)
+        return -1;
+    return st->is_deterministic ? 0 : live_replay(st, seq, err);
 }
 
 static void clock_load(struct study *st)

@@ -84,12 +84,13 @@ struct study {
     int64_t since_gain; /* trials that ended since the best score was reached */
     double best_score;  /* in plan or arrival order, for the stop rules; NaN = none */
 
-    int64_t used_base;     /* ms of budget used when the clock was last started or stopped */
-    int64_t clock_from;    /* monotonic ms when the clock was started; -1 = it stands */
-    int64_t used_saved_ms; /* monotonic time of the last store of used_ms */
-    int64_t keep_ms;       /* longest time from `keep` to the artifact's arrival */
-    int64_t probe;         /* number of the trial that decides the validation; 0 = none */
-    int64_t refit;         /* open refit task, 0 = none */
+    int64_t used_base;       /* ms of budget used when the clock was last started or stopped */
+    int64_t clock_from;      /* monotonic ms when the clock was started; -1 = it stands */
+    int64_t used_saved_ms;   /* monotonic time of the last store of used_ms */
+    int64_t keep_ms;         /* longest time from `keep` to the artifact's arrival */
+    int64_t snapshot_trials; /* trials there were at the last snapshot of the searchers */
+    int64_t probe;           /* number of the trial that decides the validation; 0 = none */
+    int64_t refit;           /* open refit task, 0 = none */
 
     int64_t touched_turn, touched_request, asked_ms;
     bool needs_settling, is_settling;

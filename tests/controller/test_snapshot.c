@@ -1,0 +1,164 @@
+/* test_snapshot.c - snapshots of searchers are a shortcut that nobody can see: with one taken at any moment, or a damaged
+ * one, a study that is loaded again stands where it stood. */
+#include "tests/rig.h"
+
+#include "base/rng.h"
+#include "controller/snapshot.h"
+#include "store/study.h"
+
+#define BASE "'name':'s','dataset':'d','target':'y','seed':7,"
+
+static int64_t start(struct rig *r, const char *searched)
+{
+    char spec[300];
+
+    snprintf(spec, sizeof spec, "{" BASE "'validation':'kfold',%s}", searched);
+    rig_open(r);
+    rig_dataset(r, "d");
+    return rig_study(r, spec);
+}
+
+static struct buf searchers_of(const struct study *st)
+{
+    struct buf b;
+
+    buf_init(&b, 1 << 24);
+    assert_int_equal(st->sampler->ops->save(st->sampler, &b, &rig_err), 0);
+    assert_int_equal(st->scheduler->ops->save(st->scheduler, &b, &rig_err), 0);
+    return b;
+}
+
+static void assert_same_searchers(struct rig *r, int64_t id, const struct buf *want)
+{
+    struct buf got = searchers_of(rig_get(r, id));
+
+    assert_int_equal(got.len, want->len);
+    assert_memory_equal(got.data, want->data, want->len);
+    buf_fini(&got);
+}
+
+static const char *const searched[] = {
+    "'budget':{'time':'1h'},'sampler':'testhash','scheduler':'testhash'",
+    "'budget':{'trials':200},'sampler':'testhash','scheduler':'testhash'",
+    "'budget':{'time':'1h'}",
+    "'budget':{'trials':200}",
+};
+
+/* With a snapshot at any moment: a start from it and what came after is a start from the whole history. */
+static void a_snapshot_and_the_rest_are_the_whole_history(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(searched); k++) {
+        struct rig r;
+        struct fake f;
+        int64_t id = start(&r, searched[k]);
+
+        fake_open(&f, &r, "f", 4);
+        for (int i = 0; i < 90; i++) {
+            if (f.n_lanes < 4)
+                fake_ask(&f);
+            if (f.n_lanes > 0)
+                fake_step(&f, i % f.n_lanes);
+            if (i % 20 == 10)
+                assert_int_equal(RIG_CALL(&r, snapshot_save(rig_get(&r, id), &rig_err)), 0);
+            struct buf whole = searchers_of(rig_get(&r, id));
+            int next = (int)rig_get(&r, id)->plan.next_number, runs = rig_get(&r, id)->plan.n_runs;
+            assert_int_equal(study_reload(r.ctl, rig_get(&r, id), &rig_err), 0);
+            assert_int_equal(RIG_CALL(&r, study_settle(rig_get(&r, id), &rig_err)), 0);
+            assert_same_searchers(&r, id, &whole);
+            assert_int_equal(rig_get(&r, id)->snapshot_trials > 0, i >= 10); /* it was taken */
+            assert_int_equal(rig_get(&r, id)->plan.next_number, next);
+            assert_int_equal(rig_get(&r, id)->plan.n_runs, runs);
+            buf_fini(&whole);
+        }
+        rig_close(&r);
+    }
+}
+
+/* Any byte of it changed, or any part cut off: the study goes on from its whole history. */
+static void a_damaged_snapshot_is_passed_over(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, test_seed(), 3);
+    for (size_t k = 0; k < ARRAY_LEN(searched); k++) {
+        struct rig r;
+        int64_t id = start(&r, searched[k]), seq = 0;
+        struct fake f;
+
+        fake_open(&f, &r, "f", 4);
+        for (int i = 0; i < 40; i++) {
+            if (f.n_lanes < 4)
+                fake_ask(&f);
+            if (f.n_lanes > 0)
+                fake_step(&f, i % f.n_lanes);
+        }
+        assert_int_equal(RIG_CALL(&r, snapshot_save(rig_get(&r, id), &rig_err)), 0);
+        struct buf whole = searchers_of(rig_get(&r, id)), bytes;
+        buf_init(&bytes, 1 << 24);
+        assert_int_equal(store_search_get(r.ctl->store, id, &seq, &bytes, &rig_err), 1);
+        for (int i = 0; i < 60; i++) {
+            size_t at = rng_below(&rng, (uint32_t)bytes.len), n = bytes.len;
+            char was = bytes.data[at];
+
+            if (i % 3 == 0)
+                n = at;
+            else
+                bytes.data[at] = (char)(was ^ (1 + rng_below(&rng, 255)));
+            rig_begin(&r);
+            assert_int_equal(store_search_put(r.ctl->store, id, seq, bytes.data, n, &rig_err), 0);
+            rig_end(&r, 0);
+            bytes.data[at] = was;
+            assert_int_equal(study_reload(r.ctl, rig_get(&r, id), &rig_err), 0);
+            assert_int_equal(RIG_CALL(&r, study_settle(rig_get(&r, id), &rig_err)), 0);
+            assert_same_searchers(&r, id, &whole);
+            assert_int_equal(rig_get(&r, id)->snapshot_trials, 0); /* it was refused */
+        }
+        buf_fini(&whole);
+        buf_fini(&bytes);
+        rig_close(&r);
+    }
+}
+
+/* Hundreds of trials: written by the clock, not for each of them. */
+static void snapshots_are_written_as_a_study_grows(void **state)
+{
+    struct rig r;
+    struct fake f;
+    struct buf bytes;
+    int64_t id = start(
+                &r, "'budget':{'time':'1h'},'stop':{'no_gain_trials':100000},'sampler':'random'"),
+            seq = 0, last = 0;
+    int written = 0;
+
+    (void)state;
+    fake_open(&f, &r, "f", 16);
+    for (int i = 0; i < 2000 && rig_get(&r, id)->n_trials < 700; i++) {
+        if (f.n_lanes == 0)
+            fake_ask(&f);
+        while (f.n_lanes > 0)
+            fake_step(&f, 0);
+        rig_pass(&r, 10);
+        buf_init(&bytes, 1 << 24);
+        if (store_search_get(r.ctl->store, id, &seq, &bytes, &rig_err) == 1 && seq > last) {
+            assert_true(rig_get(&r, id)->n_trials >= 256);
+            last = seq;
+            written++;
+        }
+        buf_fini(&bytes);
+    }
+    assert_in_range(written, 1, 3);
+    rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_snapshot_and_the_rest_are_the_whole_history),
+        cmocka_unit_test(a_damaged_snapshot_is_passed_over),
+        cmocka_unit_test(snapshots_are_written_as_a_study_grows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
