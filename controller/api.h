@@ -9,7 +9,9 @@
  *               budget: {time_ms, trials}, used_ms, progress: 0..1, trials: {total, queued, running, paused, completed, pruned,
  *               failed, cancelled}, best: {trial, number, family, score, se, test_score, test_se} | null, artifact: sha256 | null,
  *               result: {trial, number, family, metric, score, se, test_score, test_se, refit} | null, created_at, started_at,
- *               ended_at}; ctl_study_get adds spec and data; `why` says why a waiting study waits
+ *               ended_at}; ctl_study_get adds spec, data, and brackets: null without rungs, or [{family, max_level, bracket, rungs:
+ *               [{rung, level, resource: share of a full run's cost, size: planned | null, running, waiting, promoted, done,
+ *               best | null}]}], lowest rung first (rungs.h); `why` says why a waiting study waits
  *   studies     {studies: [study], next: id | null}
  *   leaderboard {study, name, metric, larger_is_better, total, rows: [{rank, trial, number, family, config, score, se, test_score,
  *               test_se, level, max_level, fit_us, predict_ns_row, model_bytes, state, cut, artifact: bool}]}

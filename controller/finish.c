@@ -14,6 +14,7 @@
 #include "controller/board.h"
 #include "controller/budget.h"
 #include "controller/lease.h"
+#include "controller/rungs.h"
 #include "controller/trial_act.h"
 
 #include <inttypes.h>
@@ -53,6 +54,9 @@ int finish_begin(struct study *st, const char *why, bool cut_running, struct err
     enum trial_reason reason = str_eq(why, FINISH_BY_USER) ? TR_USER : TR_BUDGET;
 
     if (study_move(st, SE_FINISH, why, json_pack("{s:s}", "why", why), err) < 0)
+        return -1;
+    rungs_keep(st);
+    if (study_save(st, err) < 0)
         return -1;
     budget_clock_start(st); /* finishing is part of the time, also when the study was paused */
     return cancel_open(st, true, cut_running, false, reason, err);

@@ -8,6 +8,7 @@
 #include "controller/budget.h"
 #include "controller/dispatch.h"
 #include "controller/lease.h"
+#include "controller/rungs.h"
 #include "controller/trial_act.h"
 
 #include <math.h>
@@ -164,6 +165,7 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
     if (whole) {
         json_object_set_new(o, "spec", stored(st->row.spec));
         json_object_set_new(o, "data", stored(st->row.data));
+        json_object_set_new(o, "brackets", rungs_json(st));
     }
     return o;
 }

@@ -46,6 +46,7 @@ static void study_clear(struct study *st)
 {
     propose_close(st);
     plan_fini(st);
+    json_decref(st->rungs);
     study_space_fini(&st->space);
     spec_fini(&st->spec);
     study_row_fini(&st->row);
@@ -181,6 +182,17 @@ static void probe_load(struct study *st)
     }
 }
 
+static void rungs_load(struct study *st)
+{
+    json_t *o = NULL;
+
+    if (!st->row.data || (!study_is_final(st->row.state) && st->row.state != SS_FINISHING))
+        return;
+    o = jsonx_load(st->row.data, strlen(st->row.data), "study data", NULL);
+    st->rungs = json_incref(json_object_get(o, "brackets"));
+    json_decref(o);
+}
+
 static void refit_load(struct study *st)
 {
     json_t *o = NULL;
@@ -210,6 +222,7 @@ static int fill(struct study *st, int64_t id, struct err *err)
     clock_load(st);
     probe_load(st);
     refit_load(st);
+    rungs_load(st);
     if (st->problem.is_ready && search_load(st, err) < 0)
         return -1;
     st->needs_settling = !study_is_final(st->row.state);
@@ -337,6 +350,8 @@ int study_save(struct study *st, struct err *err)
     if (st->problem.is_ready) {
         json_t *data = problem_json_new(&st->problem);
         CHECK(data);
+        if (st->rungs)
+            json_object_set(data, "brackets", st->rungs);
         mem_free(st->row.data);
         st->row.data = jsonx_dump(data);
         json_decref(data);
