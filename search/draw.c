@@ -7,12 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { ATTEMPTS = 64 };
+enum { ATTEMPTS = 64, ATTEMPTS_PER_SHAPE = 16 };
+static const uint64_t SHAPE_TAG = 0x7368617065; /* "shape" */
 
 void draw_init(struct draw *d, const struct space *space)
 {
     d->space = space;
     d->size = space_search_size(space);
+    d->fuse = 0;
     seen_init(&d->seen);
 }
 
@@ -29,10 +31,20 @@ static double unit_at(uint64_t seed, int i, int attempt, int64_t trial)
     return (double)(((uint64_t)out[1] << 32 | out[0]) >> 11) * 0x1p-53;
 }
 
+/* Division that rounds down: trials of a warm start are numbered 0, -1, -2 ... */
+static int64_t group_of(int64_t trial, int fuse)
+{
+    int64_t k = trial - 1;
+
+    return k / fuse - (k % fuse < 0);
+}
+
 static void draw_once(const struct draw *d, uint64_t seed, int64_t trial, int attempt,
                       double *point)
 {
     const struct space *s = d->space;
+    bool is_fused = d->fuse > 1;
+    uint64_t shape_seed = is_fused ? rng_mix(seed, SHAPE_TAG) : 0;
 
     for (int i = 0; i < s->n; i++) {
         const struct param *p = &s->params[i];
@@ -40,6 +52,9 @@ static void draw_once(const struct draw *d, uint64_t seed, int64_t trial, int at
             point[i] = NAN;
         else if (p->axis == AXIS_FREE)
             point[i] = p->def;
+        else if (p->axis == AXIS_SHAPE && is_fused)
+            point[i] = param_from_unit(
+                p, unit_at(shape_seed, i, attempt / ATTEMPTS_PER_SHAPE, group_of(trial, d->fuse)));
         else
             point[i] = param_from_unit(p, unit_at(seed, i, attempt, trial));
     }

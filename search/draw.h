@@ -1,6 +1,10 @@
 /* draw.h - a random point that was not proposed before: what the random sampler is made of and what others start with.
  * A point is a pure function of (seed, trial number, set of points seen): never of the batch it is drawn in. Free axes
- * stay at their default and do not tell points apart. */
+ * stay at their default and do not tell points apart.
+ *
+ * With `fuse` > 1 the trials of one group, (trial - 1) / fuse, draw their AXIS_SHAPE parameters from the group's stream
+ * and the rest from their own: a batch then holds few distinct shapes, which can train in one launch, and every
+ * parameter still has its exact distribution. A group whose shape has no unseen point left moves on to the next. */
 #ifndef SEARCH_DRAW_H
 #define SEARCH_DRAW_H
 
@@ -10,6 +14,7 @@
 struct draw {
     const struct space *space; /* borrowed */
     double size;               /* space_search_size */
+    int fuse;                  /* search_setup's; 0 after draw_init */
     struct seen seen;
 };
 

@@ -23,6 +23,7 @@ struct search_setup {
     int64_t budget_trials; /* 0 = not limited; a hint for the size of brackets and grids */
     int parallel;          /* trials in flight, a hint; 0 = unknown */
     int n_objectives;      /* 0 is read as 1 */
+    int fuse;              /* so many trials in a row share their shape parameters; 0, 1 = none */
 };
 
 enum { SEARCH_MAX_OPTIONS = 16 };

@@ -27,6 +27,7 @@ static struct sampler *random_open(const struct space *space, const struct searc
     (void)err;
     r->base = (struct sampler){ &search_random, space, setup->seed };
     draw_init(&r->draw, space);
+    r->draw.fuse = setup->fuse;
     return &r->base;
 }
 

@@ -1,6 +1,7 @@
 /* test_random.c - the random sampler draws what it says: chi-squared over the marginal of every kind of parameter, under
  * conditions too, and over pairs; and the test itself would notice a bias. Free of the no-repeat rule: every space here
  * has a real parameter beside, so that no point comes twice. */
+#include "tests/search/marginals.h"
 #include "tests/search/spaces.h"
 #include "tests/unit.h"
 
@@ -11,28 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { N = 20000, BINS_MAX = 256 };
-
-/* How surprising counts are under the expected shares, in standard deviations of the normal that Wilson and Hilferty's
- * cube root makes of chi-squared. Above 5: 3 in 10 million. */
-static double surprise(const double *count, const double *share, int bins)
-{
-    double n = 0, chi = 0, df = bins - 1;
-
-    for (int i = 0; i < bins; i++)
-        n += count[i];
-    for (int i = 0; i < bins; i++) {
-        assert_true(share[i] * n >= 5);
-        chi += (count[i] - share[i] * n) * (count[i] - share[i] * n) / (share[i] * n);
-    }
-    return (cbrt(chi / df) - (1 - 2 / (9 * df))) / sqrt(2 / (9 * df));
-}
-
-static void even(double *share, int bins)
-{
-    for (int i = 0; i < bins; i++)
-        share[i] = 1.0 / bins;
-}
+enum { N = 20000 };
 
 /* N points of a space, in batches of odd sizes. */
 static double *draw_points(const struct space *s, uint64_t seed)
@@ -48,76 +28,14 @@ static double *draw_points(const struct space *s, uint64_t seed)
     return points;
 }
 
-/* The bin of a value: its cell, or one of 50 equal parts of the (log) range. */
-static int bin_of(const struct param *p, double v)
-{
-    if (p->kind != PARAM_FLOAT || p->step > 0)
-        return (int)param_cell(p, v);
-    double t = p->is_log ? (log(v) - log(p->lo)) / (log(p->hi) - log(p->lo))
-                         : (v - p->lo) / (p->hi - p->lo);
-    return (int)fmin(49, floor(t * 50));
-}
-
-static int shares_of(const struct param *p, double *share)
-{
-    if (p->kind == PARAM_FLOAT && p->step == 0) {
-        even(share, 50);
-        return 50;
-    }
-    int bins = (int)param_size(p);
-    even(share, bins);
-    for (int k = 0; p->kind == PARAM_INT && p->is_log && k < bins; k++) {
-        double v = p->lo + k;
-        share[k] = log((v + 0.5) / (v - 0.5)) / log((p->hi + 0.5) / (p->lo - 0.5));
-    }
-    return bins;
-}
-
-static double surprise_of(const struct space *s, const double *points, int i)
-{
-    double count[BINS_MAX] = { 0 }, share[BINS_MAX];
-    int bins = shares_of(&s->params[i], share);
-
-    for (int k = 0; k < N; k++) {
-        double v = points[(size_t)k * (size_t)s->n + (size_t)i];
-        if (!isnan(v))
-            count[bin_of(&s->params[i], v)]++;
-    }
-    return surprise(count, share, bins);
-}
-
-static struct space *every_kind(void)
-{
-    struct space *s = space_new();
-
-    spaces_float(s, "float", -3, 5, 0, false);
-    spaces_float(s, "log", 1e-5, 10, 0, true);
-    spaces_float(s, "step", 0, 1, 0.1, false);
-    spaces_int(s, "int", -3, 12, 0, false);
-    spaces_int(s, "int step", 0, 96, 8, false);
-    spaces_int(s, "int log", 1, 100, 0, true);
-    spaces_choice(s, "categorical", 7, false);
-    spaces_choice(s, "ordinal", 5, true);
-    int parent = spaces_choice(s, "parent", 4, false);
-    spaces_float(s, "child float", 0, 1, 0, false);
-    spaces_under(s, parent, 6);
-    spaces_int(s, "child log", 2, 40, 0, true);
-    spaces_under(s, parent, 2);
-    int nested = spaces_choice(s, "nested", 3, true);
-    spaces_under(s, parent, 8);
-    spaces_float(s, "deep", 1, 1000, 0, true);
-    spaces_under(s, nested, 5);
-    return s;
-}
-
 static void marginals_of_every_kind_are_right(void **state)
 {
-    struct space *s = every_kind();
+    struct space *s = marginals_space();
     double *points = draw_points(s, test_seed());
 
     (void)state;
     for (int i = 0; i < s->n; i++) {
-        double z = surprise_of(s, points, i);
+        double z = marginals_surprise(s, points, N, i);
         if (!(z < 5))
             fail_msg("%s: %.1f standard deviations off, seed %" PRIu64, s->params[i].name, z,
                      test_seed());
@@ -134,7 +52,7 @@ static void conditional_parameters_are_active_as_often_as_their_parents_say(void
     } cases[] = {
         { "child float", 0.5 }, { "child log", 0.25 }, { "nested", 0.25 }, { "deep", 0.25 * 2 / 3 }
     };
-    struct space *s = every_kind();
+    struct space *s = marginals_space();
     double *points = draw_points(s, test_seed() + 1);
 
     (void)state;
@@ -143,7 +61,7 @@ static void conditional_parameters_are_active_as_often_as_their_parents_say(void
         int i = space_find(s, cases[c].name);
         for (int k = 0; k < N; k++)
             count[!isnan(points[(size_t)k * (size_t)s->n + (size_t)i])]++;
-        assert_true(surprise(count, share, 2) < 5);
+        assert_true(marginals_chi(count, share, 2) < 5);
     }
     mem_free(points);
     space_free(s);
@@ -158,7 +76,7 @@ static void parameters_and_neighbouring_trials_are_independent(void **state)
     spaces_int(s, "a", 0, 9, 0, false);
     spaces_int(s, "b", 0, 9, 0, false);
     spaces_float(s, "c", 0, 1, 0, false);
-    even(share, 100);
+    marginals_even(share, 100);
     double *points = draw_points(s, test_seed() + 2);
     memset(pair, 0, sizeof pair);
     memset(serial, 0, sizeof serial);
@@ -167,8 +85,8 @@ static void parameters_and_neighbouring_trials_are_independent(void **state)
         if (k > 0)
             serial[(int)(points[3 * k] * 10 + points[3 * k - 3])]++;
     }
-    assert_true(surprise(pair, share, 100) < 5);
-    assert_true(surprise(serial, share, 100) < 5);
+    assert_true(marginals_chi(pair, share, 100) < 5);
+    assert_true(marginals_chi(serial, share, 100) < 5);
     mem_free(points);
     space_free(s);
 }
@@ -180,19 +98,19 @@ static void the_test_would_notice_a_bias(void **state)
     (void)state;
     spaces_float(s, "x", 1e-5, 10, 0, true);
     double *points = draw_points(s, test_seed() + 3);
-    assert_true(surprise_of(s, points, 0) < 5);
+    assert_true(marginals_surprise(s, points, N, 0) < 5);
     for (int k = 0; k < N; k++) { /* 5% of the mass moved to the upper half */
         if (k % 10 == 0 && points[k] < 0.01)
             points[k] = 1;
     }
-    assert_true(surprise_of(s, points, 0) > 5);
+    assert_true(marginals_surprise(s, points, N, 0) > 5);
     mem_free(points);
     space_free(s);
 }
 
 static void a_trial_depends_on_its_number_only(void **state)
 {
-    struct space *s = every_kind();
+    struct space *s = marginals_space();
     double a[16], b[16];
 
     (void)state;
