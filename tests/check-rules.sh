@@ -25,7 +25,7 @@ my %may = ( # folder => what its files may include, as one pattern over the path
     'controller' => '(controller|base|proto|search|store)/|ml/family\.(h|def)$',
     'trial-runner' => '(trial-runner|base|proto|ml)/',
     'web' => '(web|base|proto)/|controller/api\.h$',
-    'cli' => '(cli|base|proto|ml)/',
+    'cli' => '(cli|base|proto|search|ml)/',
 );
 my @only = ( # what, pattern, where it may stand
     ['sqlite3', qr/\bsqlite3_\w+\s*\(/, qr{^(store|tests)/}],
