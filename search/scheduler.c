@@ -7,6 +7,7 @@
 
 static const struct scheduler_ops *const schedulers[] = {
     &search_none,
+    &search_asha,
     &search_testhash_scheduler,
 };
 
