@@ -7,6 +7,9 @@
 
 static const struct sampler_ops *const samplers[] = {
     &search_random,
+    &search_grid,
+    &search_sobol,
+    &search_halton,
     &search_testhash_sampler,
 };
 

@@ -5,7 +5,10 @@
 #include "search/sampler.h"
 #include "search/scheduler.h"
 
+extern const struct sampler_ops search_grid;                 /* grid.c */
+extern const struct sampler_ops search_halton;               /* quasi.c */
 extern const struct sampler_ops search_random;               /* random.c */
+extern const struct sampler_ops search_sobol;                /* quasi.c */
 extern const struct sampler_ops search_testhash_sampler;     /* testhash.c */
 extern const struct scheduler_ops search_asha;               /* asha.c */
 extern const struct scheduler_ops search_none;               /* none.c */
