@@ -8,6 +8,8 @@
 static const struct scheduler_ops *const schedulers[] = {
     &search_none,
     &search_asha,
+    &search_hyperband,
+    &search_sha,
     &search_testhash_scheduler,
 };
 
