@@ -68,6 +68,13 @@ static const struct cmd commands[] = {
       "`prediction` (regression) or `prediction,p_<class>,...`, one row per input row, in order.\n\n"
       "  assay predict best.assay new.csv -o predictions.csv",
       cmd_predict },
+    { "simulate", "[SPEC...] --table FILE [--workers N] [--seeds S]",
+      "compare samplers and schedulers on a table of known outcomes",
+      "Trains nothing and asks no controller. Runs the sampler and scheduler of each SPEC, or those\n"
+      "of the flags, every one with every other, under a simulated clock. docs/SIMULATE.md has the\n"
+      "files' format.\n\n"
+      "  assay simulate --table x.curves.json --sampler random,tpe --scheduler none,asha --workers 64",
+      cmd_simulate },
     { "data", "add FILE | ls | show NAME | rm NAME | make PROBLEM",
       "datasets, and benchmark problems made here",
       "  assay data make waveform -o waveform.csv --test-output waveform-test.csv\n  assay data make   (lists the problems)",

@@ -187,8 +187,8 @@ static double *rows_read(const json_t *o, const struct space *s, size_t n, struc
         return NULL;
     }
     size_t d = (size_t)s->n;
-    if (n * d > TABLE_MAX_VALUES) {
-        err_at(err, "configurations", "more than %zu numbers", TABLE_MAX_VALUES);
+    if (n * d > TABULAR_MAX_VALUES) {
+        err_at(err, "configurations", "more than %zu numbers", TABULAR_MAX_VALUES);
         return NULL;
     }
     double *out = mem_array(MAX(n * d, 1), sizeof *out);
@@ -213,7 +213,7 @@ static double *rows_read(const json_t *o, const struct space *s, size_t n, struc
 /* ---- the whole ---- */
 
 /* A table whose values are not those it was described with is of no use as a measure. */
-static int best_check(const json_t *o, const struct table *t, struct err *err)
+static int best_check(const json_t *o, const struct tabular *t, struct err *err)
 {
     double said = 0, best = t->is_minimised ? -t->best : t->best;
     int rc = jsonx_f64(o, NULL, "best", JSONX_OPTIONAL, &said, err);
@@ -251,7 +251,7 @@ static const char *const table_keys[] = {
     "configurations",
 };
 
-static struct table *table_read(const json_t *o, const char *path, struct err *err)
+static struct tabular *table_read(const json_t *o, const char *path, struct err *err)
 {
     bool is_grid = !json_object_get(o, "configurations"), is_minimised = false;
     int64_t n = 0, epochs = 1;
@@ -262,13 +262,13 @@ static struct table *table_read(const json_t *o, const char *path, struct err *e
     if (jsonx_only(o, NULL, table_keys, ARRAY_LEN(table_keys), err) < 0 ||
         jsonx_str(o, NULL, "name", JSONX_REQUIRED, SPACE_MAX_NAME, &name, err) < 0 ||
         direction_read(o, &is_minimised, err) < 0 || dtype_check(o, err) < 0 ||
-        jsonx_i64(o, NULL, "n", JSONX_REQUIRED, 1, is_grid ? (int64_t)TABLE_MAX_VALUES : MAX_ROWS,
+        jsonx_i64(o, NULL, "n", JSONX_REQUIRED, 1, is_grid ? (int64_t)TABULAR_MAX_VALUES : MAX_ROWS,
                   &n, err) < 0 ||
         (!is_grid &&
-         jsonx_i64(o, NULL, "epochs", JSONX_REQUIRED, 1, TABLE_MAX_EPOCHS, &epochs, err) < 0))
+         jsonx_i64(o, NULL, "epochs", JSONX_REQUIRED, 1, TABULAR_MAX_EPOCHS, &epochs, err) < 0))
         return NULL;
-    if ((size_t)n * (size_t)epochs > TABLE_MAX_VALUES / 2) {
-        err_at(err, "n", "more than %zu values", TABLE_MAX_VALUES / 2);
+    if ((size_t)n * (size_t)epochs > TABULAR_MAX_VALUES / 2) {
+        err_at(err, "n", "more than %zu values", TABULAR_MAX_VALUES / 2);
         return NULL;
     }
     if (!(space = params_read(o, is_grid, err)) ||
@@ -277,11 +277,12 @@ static struct table *table_read(const json_t *o, const char *path, struct err *e
     float *values = values_read(o, path, (size_t)n * (size_t)epochs * (is_grid ? 1 : 2), err);
     if (!values)
         goto fail;
-    struct table *t = is_grid ? table_grid_new(name, space, is_minimised, values, (size_t)n, err)
-                              : table_curves_new(name, space, is_minimised, points, (size_t)n,
+    struct tabular *t = is_grid
+                            ? tabular_grid_new(name, space, is_minimised, values, (size_t)n, err)
+                            : tabular_curves_new(name, space, is_minimised, points, (size_t)n,
                                                  (int)epochs, values, err);
     if (t && best_check(o, t, err) < 0) {
-        table_free(t);
+        tabular_free(t);
         t = NULL;
     }
     return t;
@@ -291,10 +292,10 @@ fail:
     return NULL;
 }
 
-struct table *tablefile_load(const char *path, struct err *err)
+struct tabular *tablefile_load(const char *path, struct err *err)
 {
     struct err why = { 0 };
-    struct table *t = NULL;
+    struct tabular *t = NULL;
     struct buf text;
     json_t *o = NULL;
 

@@ -4,8 +4,8 @@
 #ifndef CLI_TABLEFILE_H
 #define CLI_TABLEFILE_H
 
-#include "search/table.h"
+#include "search/tabular.h"
 
-struct table *tablefile_load(const char *path, struct err *err); /* NULL on error */
+struct tabular *tablefile_load(const char *path, struct err *err); /* NULL on error */
 
 #endif

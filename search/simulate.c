@@ -125,19 +125,19 @@ static struct sim_trial *trial_of(struct sim *m, int64_t trial)
 static int run(struct sim *m, int64_t trial, int to, struct err *err)
 {
     struct sim_trial *t = trial_of(m, trial);
-    const struct table *table = m->conf->table;
+    const struct tabular *table = m->conf->table;
 
     if (!t || to <= t->level || to > m->conf->n_levels)
         return err_set(err, ERR_CONFLICT, "%s sends trial %" PRId64 " to level %d",
                        m->scheduler->ops->name, trial, to);
     int from = epoch_of(m, t->level), until = epoch_of(m, to);
-    double since = m->now - table_seconds(table, t->config, from);
+    double since = m->now - tabular_seconds(table, t->config, from);
     for (int e = from + 1; e <= until && m->conf->clock > 0; e++)
-        trace_value(m, since + table_seconds(table, t->config, e),
-                    table_value(table, t->config, e));
+        trace_value(m, since + tabular_seconds(table, t->config, e),
+                    tabular_value(table, t->config, e));
     t->to = to;
     t->state = SIM_RUNNING;
-    heap_push(m, (struct event){ since + table_seconds(table, t->config, until), trial });
+    heap_push(m, (struct event){ since + tabular_seconds(table, t->config, until), trial });
     return 0;
 }
 
@@ -156,7 +156,7 @@ static void trial_add(struct sim *m, size_t config)
 static int start_one(struct sim *m, struct err *err)
 {
     int64_t trial = m->r->started + 1;
-    size_t config = TABLE_NONE;
+    size_t config = TABULAR_NONE;
 
     if (m->is_exhausted)
         return 0;
@@ -171,8 +171,8 @@ static int start_one(struct sim *m, struct err *err)
         return rc;
     if (space_check(m->conf->table->space, m->point, err) < 0)
         return err_wrap(err, "%s proposes", m->sampler->ops->name);
-    config = table_find(m->conf->table, m->point, m->taken);
-    CHECK(config != TABLE_NONE);
+    config = tabular_find(m->conf->table, m->point, m->taken);
+    CHECK(config != TABULAR_NONE);
     trial_add(m, config);
     m->is_exhausted = false;
     int to = m->scheduler->ops->start(m->scheduler, trial, 0, m->conf->n_levels, err);
@@ -225,7 +225,8 @@ static struct observation observation_of(const struct sim *m, int64_t trial, enu
         .resource = t->level,
         .max_resource = m->conf->n_levels,
         .value = value,
-        .cost = floor(1000 * table_seconds(m->conf->table, t->config, epoch_of(m, t->level)) + 0.5),
+        .cost =
+            floor(1000 * tabular_seconds(m->conf->table, t->config, epoch_of(m, t->level)) + 0.5),
     };
 }
 
@@ -269,7 +270,7 @@ static int report(struct sim *m, int64_t trial, struct err *err)
     int from = t->level;
 
     t->level = t->to;
-    double value = table_best_until(m->conf->table, t->config, epoch_of(m, t->level));
+    double value = tabular_best_until(m->conf->table, t->config, epoch_of(m, t->level));
     bool is_top = t->level == m->conf->n_levels, is_failure = isnan(value);
     enum obs_state state = is_failure ? OBS_FAILED : is_top ? OBS_COMPLETED : OBS_RUNNING;
     struct observation o = observation_of(m, trial, state, value);
@@ -376,7 +377,7 @@ static int sim_open(struct sim *m, struct err *err)
 
 static void check_ladder(const struct sim_conf *c)
 {
-    CHECK(c->n_levels >= 1 && c->n_levels <= TABLE_MAX_LEVELS);
+    CHECK(c->n_levels >= 1 && c->n_levels <= TABULAR_MAX_LEVELS);
     for (int i = 0; i < c->n_levels; i++)
         CHECK(c->ladder[i] > (i > 0 ? c->ladder[i - 1] : 0));
     CHECK(c->ladder[c->n_levels - 1] == c->table->epochs);

@@ -10,12 +10,12 @@
 
 #include "search/sampler.h"
 #include "search/scheduler.h"
-#include "search/table.h"
+#include "search/tabular.h"
 
 enum { SIM_SHARES = 100, SIM_MAX_WORKERS = 1 << 20 };
 
 struct sim_conf {
-    const struct table *table;
+    const struct tabular *table;
     const struct sampler_ops *sampler;
     const struct scheduler_ops *scheduler;
     const double *sampler_options, *scheduler_options; /* NULL = the defaults */
@@ -23,7 +23,7 @@ struct sim_conf {
     int workers; /* a grid's evaluations take equally long, so W workers are W in flight: the oldest is told first */
     int n_levels;
     int ladder
-        [TABLE_MAX_LEVELS]; /* epochs of levels 1..n_levels, rising, the last = table->epochs */
+        [TABULAR_MAX_LEVELS]; /* epochs of levels 1..n_levels, rising, the last = table->epochs */
     double clock; /* seconds until it stops; 0 = never. Epochs that would end later do not count */
     int64_t
         trials; /* started at most; 0 = no limit. One of the two limits, or the table's end, ends it */
@@ -35,12 +35,13 @@ struct sim_result {
     double *trace;
     size_t n_trace;
     int64_t started, resumed, completed, stopped, failed, retired;
-    int64_t paused, running;           /* at the end */
-    int64_t repeats;                   /* a grid's entries that were proposed again */
-    int64_t reached[TABLE_MAX_LEVELS]; /* trials that ended level 1..n_levels, or went on from it */
-    double busy, idle;                 /* worker seconds */
-    double idle_open;                  /* of them, while there still were configurations to start */
-    double end;                        /* the clock at the end */
+    int64_t paused, running; /* at the end */
+    int64_t repeats;         /* a grid's entries that were proposed again */
+    int64_t
+        reached[TABULAR_MAX_LEVELS]; /* trials that ended level 1..n_levels, or went on from it */
+    double busy, idle;               /* worker seconds */
+    double idle_open;                /* of them, while there still were configurations to start */
+    double end;                      /* the clock at the end */
 };
 
 /* 0, or -1 when a searcher refuses or breaks its contract; r is set on 0 only. */

@@ -12,7 +12,7 @@
 enum { EPOCHS = 27 };
 
 /* Curves that rise to a level of their own; some cross, some fail. Every epoch takes `pace` seconds, or a random time. */
-static struct table *curves(uint64_t seed, size_t n, float pace)
+static struct tabular *curves(uint64_t seed, size_t n, float pace)
 {
     struct space *s = space_new();
     struct rng r;
@@ -35,12 +35,12 @@ static struct table *curves(uint64_t seed, size_t n, float pace)
             data[2 * (c * EPOCHS + (size_t)e) + 1] = at;
         }
     }
-    struct table *t = table_curves_new("curves", s, false, points, n, EPOCHS, data, NULL);
+    struct tabular *t = tabular_curves_new("curves", s, false, points, n, EPOCHS, data, NULL);
     assert_non_null(t);
     return t;
 }
 
-static struct table *grid(uint64_t seed, int side)
+static struct tabular *grid(uint64_t seed, int side)
 {
     struct space *s = space_new();
     struct rng r;
@@ -52,12 +52,12 @@ static struct table *grid(uint64_t seed, int side)
     spaces_choice(s, "b", side, false);
     for (size_t i = 0; i < n; i++)
         v[i] = (float)rng_unit(&r);
-    struct table *t = table_grid_new("grid", s, true, v, n, NULL);
+    struct tabular *t = tabular_grid_new("grid", s, true, v, n, NULL);
     assert_non_null(t);
     return t;
 }
 
-static struct sim_conf conf_of(const struct table *t, const char *sampler, const char *scheduler)
+static struct sim_conf conf_of(const struct tabular *t, const char *sampler, const char *scheduler)
 {
     struct sim_conf c = { .table = t,
                           .sampler = sampler_find(sampler),
@@ -65,7 +65,7 @@ static struct sim_conf conf_of(const struct table *t, const char *sampler, const
                           .seed = test_seed(),
                           .workers = 4 };
 
-    c.n_levels = table_ladder(t->epochs, 3, c.ladder);
+    c.n_levels = tabular_ladder(t->epochs, 3, c.ladder);
     return c;
 }
 
@@ -98,7 +98,7 @@ static void check_books(const struct sim_conf *c, const struct sim_result *r)
 static void every_pair_of_searchers_keeps_the_books(void **state)
 {
     (void)state;
-    struct table *t = curves(test_seed(), 150, 0);
+    struct tabular *t = curves(test_seed(), 150, 0);
     for (int i = 0; sampler_at(i); i++) {
         for (int k = 0; scheduler_at(k); k++) {
             struct sim_conf c = conf_of(t, sampler_at(i)->name, scheduler_at(k)->name);
@@ -113,13 +113,13 @@ static void every_pair_of_searchers_keeps_the_books(void **state)
             sim_result_fini(&again);
         }
     }
-    table_free(t);
+    tabular_free(t);
 }
 
 static void without_a_clock_every_trial_ends_and_nothing_trains_twice(void **state)
 {
     (void)state;
-    struct table *t = curves(test_seed() + 1, 60, 1);
+    struct tabular *t = curves(test_seed() + 1, 60, 1);
     for (int k = 0; scheduler_at(k); k++) {
         for (int limit = 0; limit <= 40; limit += 40) {
             struct sim_conf c = conf_of(t, "random", scheduler_at(k)->name);
@@ -136,14 +136,14 @@ static void without_a_clock_every_trial_ends_and_nothing_trains_twice(void **sta
             sim_result_fini(&r);
         }
     }
-    table_free(t);
+    tabular_free(t);
 }
 
 /* A scheduler that does not know of the clock does the same until it stops. */
 static void a_shorter_clock_cuts_the_same_search_off(void **state)
 {
     (void)state;
-    struct table *t = curves(test_seed() + 2, 300, 0);
+    struct tabular *t = curves(test_seed() + 2, 300, 0);
     for (int k = 0; scheduler_at(k); k++) {
         struct sim_conf c = conf_of(t, "random", scheduler_at(k)->name);
         c.clock = 2 * t->mean_time;
@@ -157,14 +157,14 @@ static void a_shorter_clock_cuts_the_same_search_off(void **state)
         sim_result_fini(&half);
         sim_result_fini(&whole);
     }
-    table_free(t);
+    tabular_free(t);
 }
 
 /* Every epoch in unit time and no scheduler: what is best at any share can be said by hand. */
 static void epochs_count_when_they_end(void **state)
 {
     (void)state;
-    struct table *t = curves(test_seed() + 3, 30, 1);
+    struct tabular *t = curves(test_seed() + 3, 30, 1);
     struct sim_conf c = conf_of(t, "random", "none");
     c.workers = 30;
     c.clock = EPOCHS;
@@ -173,11 +173,11 @@ static void epochs_count_when_they_end(void **state)
         double best = NAN;
         int epoch = EPOCHS * i / SIM_SHARES;
         for (size_t k = 0; k < t->n; k++)
-            best = fmax(best, table_best_until(t, k, epoch));
+            best = fmax(best, tabular_best_until(t, k, epoch));
         assert_true(r.trace[i] == best || (isnan(best) && isnan(r.trace[i])));
     }
     sim_result_fini(&r);
-    table_free(t);
+    tabular_free(t);
 }
 
 /* ---- the order of calls, as a sampler sees it ---- */
@@ -219,7 +219,7 @@ static void in_flight_the_oldest_is_told_and_one_more_asked(void **state)
     spy.open = spy_open;
     spy.suggest = spy_suggest;
     spy.observe = spy_observe;
-    struct table *t = grid(test_seed(), 20);
+    struct tabular *t = grid(test_seed(), 20);
     for (int flight = 1; flight <= 32; flight += 31) {
         struct sim_conf c = conf_of(t, "random", "none");
         c.sampler = &spy;
@@ -241,22 +241,22 @@ static void in_flight_the_oldest_is_told_and_one_more_asked(void **state)
         assert_int_equal(r.repeats, 0);
         sim_result_fini(&r);
     }
-    table_free(t);
+    tabular_free(t);
 }
 
 static void a_whole_grid_ends_at_its_best(void **state)
 {
     (void)state;
-    struct table *t = grid(test_seed() + 5, 7);
+    struct tabular *t = grid(test_seed() + 5, 7);
     for (int i = 0; sampler_at(i); i++) {
         struct sim_conf c = conf_of(t, sampler_at(i)->name, "none");
         struct sim_result r = run(&c);
         assert_int_equal(r.started, 49);
         assert_int_equal(r.repeats, 0);
-        assert_true(table_regret(t, r.trace[49]) == 0);
+        assert_true(tabular_regret(t, r.trace[49]) == 0);
         sim_result_fini(&r);
     }
-    table_free(t);
+    tabular_free(t);
 }
 
 static void random_search_meets_its_exact_expectation(void **state)
@@ -264,20 +264,20 @@ static void random_search_meets_its_exact_expectation(void **state)
     double sum = 0, squares = 0;
 
     (void)state;
-    struct table *t = grid(test_seed() + 6, 30);
+    struct tabular *t = grid(test_seed() + 6, 30);
     for (int i = 0; i < 400; i++) {
         struct sim_conf c = conf_of(t, "random", "none");
         c.seed = rng_mix(test_seed(), (uint64_t)i);
         c.trials = 20;
         struct sim_result r = run(&c);
-        double regret = table_regret(t, r.trace[20]);
+        double regret = tabular_regret(t, r.trace[20]);
         sum += regret / 400;
         squares += regret * regret / 400;
         sim_result_fini(&r);
     }
     double se = sqrt((squares - sum * sum) / 400);
-    assert_true(fabs(sum - table_random_regret(t, 20)) < 5 * se);
-    table_free(t);
+    assert_true(fabs(sum - tabular_random_regret(t, 20)) < 5 * se);
+    tabular_free(t);
 }
 
 /* ---- searchers that break their contract ---- */
@@ -309,7 +309,7 @@ static int bad_resume(struct scheduler *s, int n, bool idle, struct sched_resume
 static void a_searcher_that_breaks_its_contract_is_told(void **state)
 {
     (void)state;
-    struct table *t = curves(test_seed(), 20, 1);
+    struct tabular *t = curves(test_seed(), 20, 1);
     for (int i = 0; i < 2; i++) {
         struct sim_conf broken = conf_of(t, "random", "none");
         struct sim_result none;
@@ -328,7 +328,7 @@ static void a_searcher_that_breaks_its_contract_is_told(void **state)
     struct sim_result r;
     c.workers = 0;
     assert_int_equal(simulate(&c, &r, NULL), -1);
-    table_free(t);
+    tabular_free(t);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
-/* table.c - checks a tabular benchmark once, so that every access after it is plain arithmetic. The distance of curve
+/* tabular.c - checks a tabular benchmark once, so that every access after it is plain arithmetic. The distance of curve
  * tables, their regret and the mixed-radix numbering of grids are those of the public tables' description
  * (NAS-Bench-201, HPOBench, LCBench as in docs/SIMULATE.md). */
-#include "search/table.h"
+#include "search/tabular.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -12,7 +12,7 @@
 
 /* ---- access ---- */
 
-double table_value(const struct table *t, size_t config, int epoch)
+double tabular_value(const struct tabular *t, size_t config, int epoch)
 {
     CHECK(config < t->n && epoch >= 1 && epoch <= t->epochs);
     size_t at = config * (size_t)t->epochs + (size_t)epoch - 1;
@@ -21,7 +21,7 @@ double table_value(const struct table *t, size_t config, int epoch)
     return t->is_minimised ? -v : v;
 }
 
-double table_seconds(const struct table *t, size_t config, int epoch)
+double tabular_seconds(const struct tabular *t, size_t config, int epoch)
 {
     CHECK(config < t->n && epoch >= 0 && epoch <= t->epochs);
     if (epoch == 0)
@@ -29,12 +29,12 @@ double table_seconds(const struct table *t, size_t config, int epoch)
     return t->is_grid ? 1 : t->data[2 * (config * (size_t)t->epochs + (size_t)epoch - 1) + 1];
 }
 
-double table_best_until(const struct table *t, size_t config, int epoch)
+double tabular_best_until(const struct tabular *t, size_t config, int epoch)
 {
     double best = NAN;
 
     for (int e = 1; e <= epoch; e++)
-        best = fmax(best, table_value(t, config, e)); /* fmax passes over NaN */
+        best = fmax(best, tabular_value(t, config, e)); /* fmax passes over NaN */
     return best;
 }
 
@@ -69,7 +69,7 @@ static double squared_distance(const struct space *s, const double *a, const dou
     return sum;
 }
 
-static size_t grid_entry(const struct table *t, const double *point)
+static size_t grid_entry(const struct tabular *t, const double *point)
 {
     double at = 0;
 
@@ -81,9 +81,9 @@ static size_t grid_entry(const struct table *t, const double *point)
     return (size_t)at;
 }
 
-size_t table_find(const struct table *t, const double *point, const bool *taken)
+size_t tabular_find(const struct tabular *t, const double *point, const bool *taken)
 {
-    size_t d = (size_t)t->space->n, nearest = TABLE_NONE;
+    size_t d = (size_t)t->space->n, nearest = TABULAR_NONE;
     double least = INFINITY, at[SPACE_MAX_PARAMS];
 
     if (t->is_grid)
@@ -94,7 +94,7 @@ size_t table_find(const struct table *t, const double *point, const bool *taken)
         if (taken[c])
             continue;
         double far = squared_distance(t->space, at, t->place + c * d, least);
-        if (far < least || nearest == TABLE_NONE) {
+        if (far < least || nearest == TABULAR_NONE) {
             least = far;
             nearest = c;
         }
@@ -104,7 +104,7 @@ size_t table_find(const struct table *t, const double *point, const bool *taken)
 
 /* ---- what the values are measured by ---- */
 
-double table_regret(const struct table *t, double value)
+double tabular_regret(const struct tabular *t, double value)
 {
     double scale = t->best - t->median;
 
@@ -122,13 +122,13 @@ static int rising(const void *a, const void *b)
 }
 
 /* The last epochs' values in rising order, failures first as the worst; NULL when none has a value. */
-static double *sorted_finals(const struct table *t, size_t *n_failed)
+static double *sorted_finals(const struct tabular *t, size_t *n_failed)
 {
     double *v = mem_array(t->n, sizeof *v);
 
     *n_failed = 0;
     for (size_t c = 0; c < t->n; c++) {
-        double x = table_value(t, c, t->epochs);
+        double x = tabular_value(t, c, t->epochs);
         *n_failed += isnan(x);
         v[c] = isnan(x) ? -INFINITY : x;
     }
@@ -139,7 +139,7 @@ static double *sorted_finals(const struct table *t, size_t *n_failed)
     return NULL;
 }
 
-double table_random_regret(const struct table *t, size_t draws)
+double tabular_random_regret(const struct tabular *t, size_t draws)
 {
     size_t failed = 0;
     double *v = sorted_finals(t, &failed), left = 1, mean = 0;
@@ -150,14 +150,14 @@ double table_random_regret(const struct table *t, size_t draws)
     for (size_t i = 0; i < t->n && draws > 0 && left > 0; i++) {
         double others = (double)(t->n - i), hit = MIN(1, (double)draws / others);
         double x = v[t->n - 1 - i];
-        mean += left * hit * table_regret(t, isinf(x) ? NAN : x);
+        mean += left * hit * tabular_regret(t, isinf(x) ? NAN : x);
         left *= 1 - hit;
     }
     mem_free(v);
-    return draws > 0 ? mean : table_regret(t, NAN);
+    return draws > 0 ? mean : tabular_regret(t, NAN);
 }
 
-static int measure(struct table *t, struct err *err)
+static int measure(struct tabular *t, struct err *err)
 {
     size_t failed = 0, n = t->n;
     double *v = sorted_finals(t, &failed), time = 0;
@@ -171,8 +171,8 @@ static int measure(struct table *t, struct err *err)
     t->best = v[n - 1];
     mem_free(v);
     for (size_t c = 0; c < n; c++) {
-        t->best = fmax(t->best, table_best_until(t, c, t->epochs));
-        time += table_seconds(t, c, t->epochs);
+        t->best = fmax(t->best, tabular_best_until(t, c, t->epochs));
+        time += tabular_seconds(t, c, t->epochs);
     }
     t->mean_time = time / (double)n;
     return 0;
@@ -180,7 +180,7 @@ static int measure(struct table *t, struct err *err)
 
 /* ---- building ---- */
 
-void table_free(struct table *t)
+void tabular_free(struct tabular *t)
 {
     if (!t)
         return;
@@ -190,10 +190,10 @@ void table_free(struct table *t)
     mem_free(t);
 }
 
-static struct table *table_new(const char *name, struct space *space, bool is_minimised, size_t n,
-                               float *data)
+static struct tabular *tabular_new(const char *name, struct space *space, bool is_minimised,
+                                   size_t n, float *data)
 {
-    struct table *t = mem_zalloc(sizeof *t);
+    struct tabular *t = mem_zalloc(sizeof *t);
 
     (void)str_copy(t->name, sizeof t->name, name);
     t->space = space;
@@ -203,7 +203,7 @@ static struct table *table_new(const char *name, struct space *space, bool is_mi
     return t;
 }
 
-static int check_infinite(const struct table *t, struct err *err)
+static int check_infinite(const struct tabular *t, struct err *err)
 {
     size_t per = (size_t)t->epochs;
 
@@ -215,10 +215,10 @@ static int check_infinite(const struct table *t, struct err *err)
     return 0;
 }
 
-struct table *table_grid_new(const char *name, struct space *space, bool is_minimised,
-                             float *values, size_t n, struct err *err)
+struct tabular *tabular_grid_new(const char *name, struct space *space, bool is_minimised,
+                                 float *values, size_t n, struct err *err)
 {
-    struct table *t = table_new(name, space, is_minimised, n, values);
+    struct tabular *t = tabular_new(name, space, is_minimised, n, values);
     double size = 1;
 
     t->is_grid = true;
@@ -231,7 +231,7 @@ struct table *table_grid_new(const char *name, struct space *space, bool is_mini
             goto fail;
         }
     }
-    if (n == 0 || n > TABLE_MAX_VALUES || size != (double)n) {
+    if (n == 0 || n > TABULAR_MAX_VALUES || size != (double)n) {
         err_set(err, ERR_ARG, "%zu values for a grid of %.0f points", n, size);
         goto fail;
     }
@@ -239,16 +239,16 @@ struct table *table_grid_new(const char *name, struct space *space, bool is_mini
         goto fail;
     return t;
 fail:
-    table_free(t);
+    tabular_free(t);
     return NULL;
 }
 
-static int check_times(const struct table *t, struct err *err)
+static int check_times(const struct tabular *t, struct err *err)
 {
     for (size_t c = 0; c < t->n; c++) {
         for (int e = 1; e <= t->epochs; e++) {
-            double s = table_seconds(t, c, e);
-            if (!(s > table_seconds(t, c, e - 1)) || isinf(s))
+            double s = tabular_seconds(t, c, e);
+            if (!(s > tabular_seconds(t, c, e - 1)) || isinf(s))
                 return err_set(err, ERR_ARG,
                                "the time of configuration %zu does not rise at epoch %d", c, e);
         }
@@ -257,7 +257,7 @@ static int check_times(const struct table *t, struct err *err)
 }
 
 /* Takes points: they become places. */
-static int place_all(struct table *t, double *points, struct err *err)
+static int place_all(struct tabular *t, double *points, struct err *err)
 {
     size_t d = (size_t)t->space->n;
 
@@ -275,15 +275,16 @@ static int place_all(struct table *t, double *points, struct err *err)
     return 0;
 }
 
-struct table *table_curves_new(const char *name, struct space *space, bool is_minimised,
-                               double *points, size_t n, int epochs, float *data, struct err *err)
+struct tabular *tabular_curves_new(const char *name, struct space *space, bool is_minimised,
+                                   double *points, size_t n, int epochs, float *data,
+                                   struct err *err)
 {
-    struct table *t = table_new(name, space, is_minimised, n, data);
+    struct tabular *t = tabular_new(name, space, is_minimised, n, data);
 
     t->epochs = epochs;
     t->place = points;
-    if (n == 0 || epochs < 1 || epochs > TABLE_MAX_EPOCHS ||
-        n > TABLE_MAX_VALUES / 2 / (size_t)epochs) {
+    if (n == 0 || epochs < 1 || epochs > TABULAR_MAX_EPOCHS ||
+        n > TABULAR_MAX_VALUES / 2 / (size_t)epochs) {
         err_set(err, ERR_ARG, "%zu configurations of %d epochs are too few or too many", n, epochs);
         goto fail;
     }
@@ -292,16 +293,16 @@ struct table *table_curves_new(const char *name, struct space *space, bool is_mi
         goto fail;
     return t;
 fail:
-    table_free(t);
+    tabular_free(t);
     return NULL;
 }
 
-int table_ladder(int epochs, double eta, int ladder[TABLE_MAX_LEVELS])
+int tabular_ladder(int epochs, double eta, int ladder[TABULAR_MAX_LEVELS])
 {
-    int down[TABLE_MAX_LEVELS], n = 0;
+    int down[TABULAR_MAX_LEVELS], n = 0;
 
     CHECK(epochs >= 1 && eta > 1);
-    for (double r = epochs; n < TABLE_MAX_LEVELS && r >= 1; r /= eta) {
+    for (double r = epochs; n < TABULAR_MAX_LEVELS && r >= 1; r /= eta) {
         int e = MAX(1, (int)(r + 0.5));
         if (n == 0 || e < down[n - 1])
             down[n++] = e;

@@ -1,10 +1,10 @@
-/* test_table.c - tables of known outcomes: refused when they are none, found by their points, and measured exactly. Against
+/* test_tabular.c - tables of known outcomes: refused when they are none, found by their points, and measured exactly. Against
  * brute force over random small tables. */
 #include "tests/search/spaces.h"
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/table.h"
+#include "search/tabular.h"
 
 #include <math.h>
 
@@ -34,7 +34,7 @@ static struct space *grid_space(struct rng *r, size_t *n)
     return s;
 }
 
-static struct table *random_grid(struct rng *r, bool is_minimised)
+static struct tabular *random_grid(struct rng *r, bool is_minimised)
 {
     size_t n = 0;
     struct space *s = grid_space(r, &n);
@@ -43,7 +43,7 @@ static struct table *random_grid(struct rng *r, bool is_minimised)
     for (size_t i = 0; i < n; i++)
         v[i] = rng_below(r, 9) ? (float)rng_normal(r) : NAN;
     v[rng_below(r, (uint32_t)n)] = 0.5f;
-    struct table *t = table_grid_new("grid", s, is_minimised, v, n, NULL);
+    struct tabular *t = tabular_grid_new("grid", s, is_minimised, v, n, NULL);
     assert_non_null(t);
     return t;
 }
@@ -55,12 +55,12 @@ static void every_point_of_a_grid_has_its_own_entry(void **state)
     (void)state;
     rng_init(&r, test_seed(), 1);
     for (int round = 0; round < ROUNDS; round++) {
-        struct table *t = random_grid(&r, false);
+        struct tabular *t = random_grid(&r, false);
         bool *hit = mem_array(t->n, sizeof *hit);
         double point[8], again[8];
         for (size_t i = 0; i < t->n; i++) {
             space_at(t->space, i, point);
-            size_t at = table_find(t, point, NULL), rest = at;
+            size_t at = tabular_find(t, point, NULL), rest = at;
             assert_true(at < t->n && !hit[at]);
             hit[at] = true;
             for (int p = t->space->n - 1; p >= 0; p--) { /* the last parameter is the fastest */
@@ -71,7 +71,7 @@ static void every_point_of_a_grid_has_its_own_entry(void **state)
             assert_memory_equal(point, again, (size_t)t->space->n * sizeof *point);
         }
         mem_free(hit);
-        table_free(t);
+        tabular_free(t);
     }
 }
 
@@ -83,7 +83,7 @@ static void the_measures_of_a_grid_are_those_of_its_values(void **state)
     rng_init(&r, test_seed(), 2);
     for (int round = 0; round < ROUNDS; round++) {
         bool is_minimised = rng_below(&r, 2);
-        struct table *t = random_grid(&r, is_minimised);
+        struct tabular *t = random_grid(&r, is_minimised);
         size_t below = 0, above = 0, n = 0;
         double best = -INFINITY;
         for (size_t i = 0; i < t->n; i++) {
@@ -94,26 +94,26 @@ static void the_measures_of_a_grid_are_those_of_its_values(void **state)
             best = fmax(best, v);
             below += v < t->median;
             above += v > t->median;
-            assert_true(table_regret(t, v) >= 0);
+            assert_true(tabular_regret(t, v) >= 0);
         }
         assert_true(t->best == best);
         assert_true(2 * below <= n && 2 * above <= n);
-        assert_true(table_regret(t, best) == 0);
+        assert_true(tabular_regret(t, best) == 0);
         if (t->median < t->best)
-            assert_true(fabs(table_regret(t, t->median) - 1) < 1e-12);
-        assert_true(table_regret(t, NAN) == table_regret(t, t->worst));
-        table_free(t);
+            assert_true(fabs(tabular_regret(t, t->median) - 1) < 1e-12);
+        assert_true(tabular_regret(t, NAN) == tabular_regret(t, t->worst));
+        tabular_free(t);
     }
 }
 
 /* Mean regret of every set of two different entries. */
-static double regret_of_pairs(const struct table *t)
+static double regret_of_pairs(const struct tabular *t)
 {
     double sum = 0, pairs = 0;
 
     for (size_t a = 0; a < t->n; a++) {
         for (size_t b = 0; b < a; b++) {
-            sum += table_regret(t, fmax(table_value(t, a, 1), table_value(t, b, 1)));
+            sum += tabular_regret(t, fmax(tabular_value(t, a, 1), tabular_value(t, b, 1)));
             pairs++;
         }
     }
@@ -127,18 +127,18 @@ static void expectation_of_random_is_exact(void **state)
     (void)state;
     rng_init(&r, test_seed(), 3);
     for (int round = 0; round < ROUNDS; round++) {
-        struct table *t = random_grid(&r, rng_below(&r, 2));
+        struct tabular *t = random_grid(&r, rng_below(&r, 2));
         double one = 0;
         for (size_t i = 0; i < t->n; i++)
-            one += table_regret(t, table_value(t, i, 1)) / (double)t->n;
-        assert_true(fabs(table_random_regret(t, 1) - one) < 1e-9 * (1 + fabs(one)));
+            one += tabular_regret(t, tabular_value(t, i, 1)) / (double)t->n;
+        assert_true(fabs(tabular_random_regret(t, 1) - one) < 1e-9 * (1 + fabs(one)));
         if (t->n > 1) {
             double two = regret_of_pairs(t);
-            assert_true(fabs(table_random_regret(t, 2) - two) < 1e-9 * (1 + fabs(two)));
+            assert_true(fabs(tabular_random_regret(t, 2) - two) < 1e-9 * (1 + fabs(two)));
         }
-        assert_true(fabs(table_random_regret(t, t->n)) < 1e-12);
-        assert_true(fabs(table_random_regret(t, 10 * t->n)) < 1e-12);
-        table_free(t);
+        assert_true(fabs(tabular_random_regret(t, t->n)) < 1e-12);
+        assert_true(fabs(tabular_random_regret(t, 10 * t->n)) < 1e-12);
+        tabular_free(t);
     }
 }
 
@@ -201,23 +201,23 @@ static void a_point_finds_the_nearest_configuration_not_taken(void **state)
     struct space *s = curve_space();
     struct made m = curves_made(s, &r, N, 3);
     memcpy(points, m.points, sizeof points);
-    struct table *t = table_curves_new("c", s, false, m.points, N, 3, m.data, NULL);
+    struct tabular *t = tabular_curves_new("c", s, false, m.points, N, 3, m.data, NULL);
     assert_non_null(t);
     for (int k = 0; k < N; k++) {
         spaces_point(t->space, &r, point);
-        size_t c = table_find(t, point, taken);
+        size_t c = tabular_find(t, point, taken);
         assert_true(c < N && !taken[c]);
         for (size_t o = 0; o < N; o++)
             assert_true(taken[o] ||
                         distance(point, points + 4 * o) >= distance(point, points + 4 * c) - 1e-9);
         taken[c] = true;
     }
-    assert_true(table_find(t, point, taken) == TABLE_NONE);
+    assert_true(tabular_find(t, point, taken) == TABULAR_NONE);
     memset(taken, 0, sizeof taken);
     for (size_t c = 0; c < N; c++)
-        assert_true(distance(points + 4 * c, points + 4 * table_find(t, points + 4 * c, taken)) ==
+        assert_true(distance(points + 4 * c, points + 4 * tabular_find(t, points + 4 * c, taken)) ==
                     0);
-    table_free(t);
+    tabular_free(t);
 }
 
 static void the_best_until_an_epoch_never_falls(void **state)
@@ -232,21 +232,21 @@ static void the_best_until_an_epoch_never_falls(void **state)
         m.data[2 * rng_below(&r, 450)] = NAN;
     for (int e = 0; e < 9; e++)
         m.data[2 * e] = NAN;
-    struct table *t = table_curves_new("c", s, true, m.points, 50, 9, m.data, NULL);
+    struct tabular *t = tabular_curves_new("c", s, true, m.points, 50, 9, m.data, NULL);
     assert_non_null(t);
     for (size_t c = 0; c < t->n; c++) {
         double best = NAN;
         for (int e = 1; e <= t->epochs; e++) {
-            double v = table_value(t, c, e), b = table_best_until(t, c, e);
+            double v = tabular_value(t, c, e), b = tabular_best_until(t, c, e);
             if (isnan(best) || v > best)
                 best = v;
             assert_true(b == best || (isnan(b) && isnan(best)));
-            assert_true(table_seconds(t, c, e) > table_seconds(t, c, e - 1));
+            assert_true(tabular_seconds(t, c, e) > tabular_seconds(t, c, e - 1));
         }
         assert_true(isnan(best) || best <= t->best);
     }
-    assert_true(isnan(table_best_until(t, 0, 9)));
-    table_free(t);
+    assert_true(isnan(tabular_best_until(t, 0, 9)));
+    tabular_free(t);
 }
 
 static void what_is_no_table_is_refused(void **state)
@@ -271,35 +271,35 @@ static void what_is_no_table_is_refused(void **state)
         if (i == 5)
             m.points[5] = 1;
         assert_null(
-            table_curves_new("c", s, false, m.points, i == 0 ? 0 : 4, epochs, m.data, &err));
+            tabular_curves_new("c", s, false, m.points, i == 0 ? 0 : 4, epochs, m.data, &err));
         assert_int_equal(err.code, ERR_ARG);
         assert_true(err.text[0]);
     }
     struct space *s = space_new();
     spaces_int(s, "a", 0, 3, 0, false);
     float *v = mem_array(3, sizeof *v);
-    assert_null(table_grid_new("g", s, false, v, 3, NULL));
+    assert_null(tabular_grid_new("g", s, false, v, 3, NULL));
     s = space_new();
     spaces_float(s, "a", 0, 3, 0, false);
     v = mem_array(3, sizeof *v);
-    assert_null(table_grid_new("g", s, false, v, 3, NULL));
+    assert_null(tabular_grid_new("g", s, false, v, 3, NULL));
 }
 
 static void ladders_rise_by_their_factor_to_the_top(void **state)
 {
-    int ladder[TABLE_MAX_LEVELS];
+    int ladder[TABULAR_MAX_LEVELS];
 
     (void)state;
-    assert_int_equal(table_ladder(81, 3, ladder), 5);
+    assert_int_equal(tabular_ladder(81, 3, ladder), 5);
     assert_int_equal(ladder[0], 1);
     assert_int_equal(ladder[2], 9);
     assert_int_equal(ladder[4], 81);
     for (int epochs = 1; epochs <= 300; epochs++) {
         for (double eta = 1.25; eta < 9; eta *= 1.3) {
-            int n = table_ladder(epochs, eta, ladder);
-            assert_true(n >= 1 && n <= TABLE_MAX_LEVELS);
+            int n = tabular_ladder(epochs, eta, ladder);
+            assert_true(n >= 1 && n <= TABULAR_MAX_LEVELS);
             assert_int_equal(ladder[n - 1], epochs);
-            assert_true(ladder[0] >= 1 && (n == TABLE_MAX_LEVELS || ladder[0] <= eta + 0.5));
+            assert_true(ladder[0] >= 1 && (n == TABULAR_MAX_LEVELS || ladder[0] <= eta + 0.5));
             for (int i = 1; i < n; i++)
                 assert_true(ladder[i] > ladder[i - 1] &&
                             ladder[i] <= eta * (ladder[i - 1] + 0.5) + 0.5);
