@@ -11,6 +11,7 @@
 #include "controller/searchers.h"
 #include "controller/show.h"
 #include "controller/trial_act.h"
+#include "controller/warm.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -151,7 +152,7 @@ int ctl_study_create(struct ctl *ctl, const json_t *json, const char *owner, boo
     }
     rc = -1;
     if (searchers_check(&spec, ctl->conf.dev, err) < 0 || space_check_early(&spec, err) < 0 ||
-        datasets_of(ctl, &spec, &dataset, err) < 0 ||
+        warm_check(ctl, &spec, err) < 0 || datasets_of(ctl, &spec, &dataset, err) < 0 ||
         insert(ctl, &spec, owner, dataset, &id, err) < 0)
         goto out;
     st = study_load(ctl, id, err);

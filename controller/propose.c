@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "controller/searchers.h"
 #include "controller/trial_act.h"
+#include "controller/warm.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -90,6 +91,10 @@ static int script_make(struct study *st, struct err *err)
         goto out;
     for (int i = 0; i < st->space.n_families; i++)
         script_add(&s, &st->space.first[i], SRC_FIRST);
+    for (int i = 0; warm_first(st, i, &base); i++) {
+        if (base.family->tasks & st->problem.task)
+            script_add(&s, &base, SRC_SCRIPT);
+    }
     script_add_portfolios(&s, st);
     rc = 0;
 out:
@@ -105,7 +110,7 @@ out:
 int propose_open(struct study *st, struct err *err)
 {
     CHECK(!st->sampler && !st->scheduler && !st->script);
-    if (script_make(st, err) < 0 || searchers_open(st, err) < 0) {
+    if (warm_load(st, err) < 0 || script_make(st, err) < 0 || searchers_open(st, err) < 0) {
         propose_close(st);
         return -1;
     }

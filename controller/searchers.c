@@ -139,7 +139,7 @@ int searchers_parallel(const struct spec *spec)
     return spec_is_deterministic(spec) ? PLAN_WORKERS : 0;
 }
 
-int searchers_max_level(const struct study_space *space)
+static int max_level(const struct study_space *space)
 {
     int most = 1;
 
@@ -148,15 +148,14 @@ int searchers_max_level(const struct study_space *space)
     return most;
 }
 
-void searchers_choose(struct study *st)
+void searchers_choice(const struct spec *spec, const struct study_space *space,
+                      struct search_choice *c)
 {
-    const struct spec *spec = &st->spec;
-    struct search_choice *c = &st->problem.search;
-    struct auto_facts facts = { .space = st->space.space,
+    struct auto_facts facts = { .space = space->space,
                                 .budget_trials = spec->budget_trials,
                                 .parallel = searchers_parallel(spec),
                                 .n_objectives = 1,
-                                .max_level = searchers_max_level(&st->space) };
+                                .max_level = max_level(space) };
     struct auto_choice sampler = auto_sampler(&facts), scheduler = auto_scheduler(&facts);
 
     *c = (struct search_choice){ .budget_trials = spec->budget_trials };
@@ -167,6 +166,13 @@ void searchers_choose(struct study *st)
         str_copy(c->sampler_why, sizeof c->sampler_why, sampler.why);
     if (is_auto(spec->scheduler))
         str_copy(c->scheduler_why, sizeof c->scheduler_why, scheduler.why);
+}
+
+void searchers_choose(struct study *st)
+{
+    struct search_choice *c = &st->problem.search;
+
+    searchers_choice(&st->spec, &st->space, c);
     log_info("study.search study=%" PRId64 " sampler=%s%s%s%s scheduler=%s%s%s%s", st->row.id,
              c->sampler, c->sampler_why[0] ? " sampler_why=\"" : "", c->sampler_why,
              c->sampler_why[0] ? "\"" : "", c->scheduler,

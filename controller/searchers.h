@@ -7,7 +7,10 @@
 
 /* Names and options of a spec; errors carry the path of the key. dev: also the test searchers. */
 int searchers_check(const struct spec *spec, bool dev, struct err *err);
-/* Fills st->problem.search from the spec, or by the rule where it says auto. Space and problem are ready. */
+/* What the spec names, or the rule's choice where it says auto. */
+void searchers_choice(const struct spec *spec, const struct study_space *space,
+                      struct search_choice *out);
+/* Fills st->problem.search by it. Space and problem are ready. */
 void searchers_choose(struct study *st);
 /* Opens st->sampler and st->scheduler; on error neither. */
 int searchers_open(struct study *st, struct err *err);
@@ -17,6 +20,5 @@ const struct scheduler_ops *searchers_scheduler(const struct spec *spec, const c
                                                 struct err *err);
 /* Trials in flight as far as they are known beforehand; 0 = not. */
 int searchers_parallel(const struct spec *spec);
-int searchers_max_level(const struct study_space *space); /* of the longest ladder */
 
 #endif

@@ -21,6 +21,7 @@
 #include "controller/searchers.h"
 #include "controller/snapshot.h"
 #include "controller/trial_act.h"
+#include "controller/warm.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -46,6 +47,7 @@ static void study_clear(struct study *st)
 {
     propose_close(st);
     plan_fini(st);
+    json_decref(st->warm);
     json_decref(st->rungs);
     study_space_fini(&st->space);
     spec_fini(&st->spec);
@@ -151,6 +153,7 @@ static int on_trial(void *arg, struct trial_row *row)
 static int search_load(struct study *st, struct err *err)
 {
     int64_t seq = 0;
+    int rc = 0;
 
     if (study_is_final(st->row.state) || st->row.state == SS_FINISHING)
         return 0;
@@ -160,7 +163,8 @@ static int search_load(struct study *st, struct err *err)
         return -1;
     if (st->is_deterministic)
         plan_init(st);
-    if (snapshot_load(st, &seq, err) < 0)
+    rc = snapshot_load(st, &seq, err);
+    if (rc < 0 || (rc == 0 && warm_tell(st, err) < 0))
         return -1;
     return st->is_deterministic ? 0 : live_replay(st, seq, err);
 }
@@ -304,7 +308,8 @@ int study_open_search(struct study *st, struct err *err)
     if (space_load(st, err) < 0)
         return -1;
     searchers_choose(st);
-    if (propose_open(st, err) < 0)
+    if ((st->spec.warm_start[0] && warm_gather(st, err) < 0) || propose_open(st, err) < 0 ||
+        warm_tell(st, err) < 0)
         return -1;
     if (st->is_deterministic)
         plan_init(st);

@@ -64,6 +64,7 @@ struct study {
     int n_families;
     struct sampler *sampler; /* NULL until the data is ready */
     struct scheduler *scheduler;
+    json_t *warm;  /* the warm start's trials (warm.h); NULL without; owned */
     json_t *rungs; /* as they stood when the search ended (rungs.h); NULL before; owned */
     struct script_item *script; /* what is tried before the sampler, in order; owned */
     int n_script, script_pos;

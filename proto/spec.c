@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -447,11 +448,26 @@ static int model_parse(struct spec *s, const json_t *j, struct err *err)
     return metric_parse_name(s, j, err);
 }
 
+/* An id, as number or text, or a name. */
+static int warm_parse(struct spec *s, const json_t *o, struct err *err)
+{
+    int64_t id = 0;
+
+    if (!json_is_integer(json_object_get(o, "warm_start")))
+        return name_parse(o, NULL, "warm_start", JSONX_OPTIONAL, s->warm_start,
+                          sizeof s->warm_start, err);
+    if (jsonx_i64(o, NULL, "warm_start", JSONX_OPTIONAL, 1, INT64_MAX, &id, err) < 0)
+        return -1;
+    (void)snprintf(s->warm_start, sizeof s->warm_start, "%" PRId64, id);
+    return 0;
+}
+
 static int search_parse(struct spec *s, const json_t *j, struct err *err)
 {
     if (searcher_parse(j, "sampler", s->sampler, sizeof s->sampler, &s->sampler_options, err) < 0 ||
         searcher_parse(j, "scheduler", s->scheduler, sizeof s->scheduler, &s->scheduler_options,
-                       err) < 0)
+                       err) < 0 ||
+        warm_parse(s, j, err) < 0)
         return -1;
     if (!str_eq(word_at(j, "space"), "auto") &&
         objects_parse(j, "space", FAMILIES_MAX, true, &s->space, err) < 0)
@@ -462,9 +478,9 @@ static int search_parse(struct spec *s, const json_t *j, struct err *err)
 static int all_parse(struct spec *s, const json_t *j, struct err *err)
 {
     static const char *const keys[] = {
-        "name",       "dataset",       "target",   "columns", "positive", "task",    "metric",
-        "validation", "test",          "budget",   "stop",    "priority", "sampler", "scheduler",
-        "seed",       "deterministic", "parallel", "space",   "enqueue",
+        "name",       "dataset",       "target",   "columns", "positive", "task",       "metric",
+        "validation", "test",          "budget",   "stop",    "priority", "sampler",    "scheduler",
+        "seed",       "deterministic", "parallel", "space",   "enqueue",  "warm_start",
     };
 
     if (ONLY(j, NULL, keys, err) < 0 || columns_parse(s, j, err) < 0 ||

@@ -47,7 +47,8 @@ struct spec {
     int parallel;      /* 0 = auto */
     json_t
         *space; /* list of {family, parameters} or NULL = auto; owned, checked by the controller */
-    json_t *enqueue; /* list of configurations to try first, or NULL; owned */
+    char warm_start[128]; /* id or name of an earlier study, "" = none */
+    json_t *enqueue;      /* list of configurations to try first, or NULL; owned */
 };
 
 void spec_init(struct spec *s); /* defaults */

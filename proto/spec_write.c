@@ -134,5 +134,6 @@ json_t *spec_json_new(const struct spec *s)
     else
         set(o, "space", json_string("auto"));
     set_copy(o, "enqueue", s->enqueue);
+    set_text(o, "warm_start", s->warm_start);
     return o;
 }

@@ -499,7 +499,7 @@ void rig_run(struct rig *r, int64_t study, int runners, uint64_t seed, int resta
     assert_true(runners <= RUNNERS_MAX);
     rng_init(&rng, seed, 7);
     for (int i = 0; i < runners; i++) {
-        snprintf(session, sizeof session, "s%d", ++sessions);
+        snprintf(session, sizeof session, "s%d-%d", (int)study, ++sessions);
         fake_open(&fakes[i], r, session, 1 + i);
     }
     while (!study_is_final(rig_get(r, study)->row.state)) {

@@ -38,7 +38,7 @@ static int64_t start(struct rig *r, const char *spec)
 static void a_study_with_one_runner_completes(void **state)
 {
     struct rig r;
-    int64_t id = start(&r, "{" BASE "'budget':{'trials':20}}");
+    int64_t id = start(&r, "{" BASE "'budget':{'trials':20},'scheduler':'none'}");
 
     (void)state;
     assert_string_equal(state_of(&r, id), "queued");
@@ -209,7 +209,7 @@ static void illegal_verbs_change_nothing(void **state)
 static void retry_and_enqueue_add_trials(void **state)
 {
     struct rig r;
-    int64_t id = start(&r, "{" BASE "'budget':{'trials':60},'parallel':2}");
+    int64_t id = start(&r, "{" BASE "'budget':{'trials':60},'parallel':2,'scheduler':'none'}");
     json_t *config = rig_json("{'family':'boost','learning_rate':0.123}"), *out = NULL;
     struct study *st = rig_get(&r, id);
     int64_t number = 0;
@@ -239,7 +239,7 @@ static int64_t run_by_time(struct rig *r, int64_t id, struct fake *f, int64_t st
         if (f->n_lanes < f->max_lanes)
             fake_ask(f);
         rig_pass(r, step_ms);
-        for (int k = f->n_lanes - 1; k >= 0; k--)
+        for (int k = f->n_lanes - 1; k >= 0 && f->n_lanes > 0; k--)
             fake_step(f, MIN(k, f->n_lanes - 1));
     }
     return budget_used(rig_get(r, id));

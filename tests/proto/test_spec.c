@@ -228,6 +228,8 @@ static void random_spec(struct rng *r, struct spec *s)
         s->space = json_pack("[{s:s,s:{s:[f,f]}}]", "family", "boost", "lr", "log", 0.1, 0.5);
     if (rng_below(r, 2))
         s->enqueue = json_pack("[{s:s}]", "family", "linear");
+    if (rng_below(r, 2))
+        str_copy(s->warm_start, sizeof s->warm_start, rng_below(r, 2) ? "earlier.one" : "17");
 }
 
 static void what_is_written_reads_back_the_same(void **state)
@@ -340,6 +342,9 @@ static const struct {
     { "stop: 3", "stop", "object" },
     { "priority: 1001", "priority", "1000" },
     { "sampler: 7", "sampler", "text" },
+    { "warm_start: 0", "warm_start", "1" },
+    { "warm_start: [a]", "warm_start", "text" },
+    { "warm_start: \"a b\"", "warm_start", "no name" },
     { "sampler: {startup: 3}", "sampler.kind", "required" },
     { "sampler: {kind: tpe, startup: many}", "sampler.startup", "number" },
     { "scheduler: {kind: [a]}", "scheduler.kind", "text" },

@@ -1,0 +1,293 @@
+/* test_search.c - searchers as users meet them: what auto chose and why, options with the path of a wrong one, every sampler
+ * with every scheduler through whole studies, warm starts, rungs, previews. */
+#include "tests/rig.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "controller/propose.h"
+#include "controller/trial_act.h"
+#include "controller/warm.h"
+
+#include <math.h>
+
+#define BASE "'dataset':'d','target':'y','seed':7,"
+
+static json_t *get(struct rig *r, int64_t id)
+{
+    json_t *out = NULL;
+    char ref[32];
+
+    snprintf(ref, sizeof ref, "%lld", (long long)id);
+    assert_int_equal(ctl_study_get(r->ctl, ref, &out, &rig_err), 0);
+    return out;
+}
+
+static const char *text(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+/* ---- auto ---- */
+
+static void auto_says_what_it_chose_and_why(void **state)
+{
+    struct rig r;
+    json_t *shown = NULL;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    shown = get(&r, rig_study(&r, "{'name':'a'," BASE "'budget':{'trials':40}}"));
+    assert_string_not_equal(text(shown, "sampler"), "auto");
+    assert_string_not_equal(text(shown, "scheduler"), "auto");
+    assert_non_null(text(shown, "sampler_why"));
+    assert_non_null(text(shown, "scheduler_why"));
+    assert_string_equal(text(json_object_get(json_object_get(shown, "spec"), "sampler"), "kind"),
+                        "auto");
+    json_decref(shown);
+    shown = get(&r, rig_study(&r, "{'name':'b'," BASE
+                                  "'budget':{'trials':40},'sampler':'random','scheduler':'none'}"));
+    assert_string_equal(text(shown, "sampler"), "random");
+    assert_null(text(shown, "sampler_why"));
+    assert_null(text(shown, "scheduler_why"));
+    json_decref(shown);
+    rig_close(&r);
+}
+
+/* The rule may change; a study keeps what it has. */
+static void a_choice_outlives_the_rule(void **state)
+{
+    struct rig r;
+    json_t *shown = NULL;
+    char *at = NULL;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    int64_t id = rig_study(&r, "{'name':'a'," BASE
+                               "'budget':{'trials':40},'space':[{'family':'boost','l2':1}]}");
+    struct study *st = rig_get(&r, id);
+    at = strstr(st->row.data, "\"sampler\":\"");
+    assert_non_null(at);
+    char data[4000];
+    snprintf(data, sizeof data, "%.*s\"sampler\":\"testhash\"%s", (int)(at - st->row.data),
+             st->row.data, strchr(at + 11, '"') + 1);
+    free(st->row.data);
+    st->row.data = strdup(data);
+    rig_begin(&r);
+    assert_int_equal(store_study_update(r.ctl->store, &st->row, &rig_err), 0);
+    rig_end(&r, 0);
+    rig_restart(&r);
+    shown = get(&r, id);
+    assert_string_equal(text(shown, "sampler"), "testhash");
+    json_decref(shown);
+    rig_close(&r);
+}
+
+static void wrong_options_are_told_with_their_path(void **state)
+{
+    static const struct {
+        const char *searcher, *where, *what;
+    } cases[] = {
+        { "'sampler':{'kind':'random','startup':20}", "sampler.startup", "unknown option" },
+        { "'sampler':{'kind':'auto','startup':20}", "sampler.startup", "auto takes no options" },
+        { "'scheduler':{'kind':'auto','eta':3}", "scheduler.eta", "auto takes no options" },
+        { "'scheduler':{'kind':'none','eta':3}", "scheduler.eta", "unknown option" },
+        { "'sampler':'atuo'", "sampler", "did you mean auto" },
+        { "'scheduler':'nonne'", "scheduler", "did you mean none" },
+        { "'warm_start':'nowhere'", "warm_start", "no study" },
+        { "'warm_start':77", "warm_start", "no study" },
+    };
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char spec[300];
+        json_t *out = NULL, *json = NULL;
+        snprintf(spec, sizeof spec, "{" BASE "%s}", cases[i].searcher);
+        json = rig_json(spec);
+        assert_int_equal(RIG_CALL(&r, ctl_study_create(r.ctl, json, "t", false, &out, &rig_err)),
+                         -1);
+        if (!strstr(rig_err.text, cases[i].what) || strcmp(rig_err.where, cases[i].where) != 0)
+            fail_msg("%s: %s: %s", cases[i].searcher, rig_err.where, rig_err.text);
+        json_decref(json);
+    }
+    rig_close(&r);
+}
+
+/* ---- all of them ---- */
+
+/* A trial never trains a level twice, but where its checkpoint was lost, which no fake runner here loses. */
+static void assert_no_level_twice(struct rig *r, int64_t id)
+{
+    struct study *st = rig_get(r, id);
+
+    for (int64_t k = 1; k <= st->n_trials; k++) {
+        json_t *trial = NULL, *attempt = NULL;
+        size_t i = 0;
+        json_int_t reached = 0;
+
+        assert_int_equal(ctl_trial_get(r->ctl, st->trials[k - 1].id, &trial, &rig_err), 0);
+        json_array_foreach(json_object_get(trial, "attempts"), i, attempt)
+        {
+            json_int_t from = json_integer_value(json_object_get(attempt, "from"));
+            if (from < reached)
+                fail_msg("trial %lld begins again at level %lld of %lld", (long long)k,
+                         (long long)from, (long long)reached);
+            reached = MAX(reached, from);
+            if (strcmp(text(attempt, "end_reason"), "pause") == 0 ||
+                strcmp(text(attempt, "end_reason"), "complete") == 0)
+                reached = json_integer_value(json_object_get(attempt, "to"));
+        }
+        json_decref(trial);
+    }
+}
+
+static void run_with(const char *sampler, const char *scheduler, const char *budget)
+{
+    struct rig r;
+    char spec[400];
+
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    snprintf(spec, sizeof spec,
+             "{'name':'s'," BASE "'validation':'kfold','budget':%s,'sampler':'%s',"
+             "'scheduler':'%s'}",
+             budget, sampler, scheduler);
+    int64_t id = rig_study(&r, spec);
+    rig_run(&r, id, 3, test_seed(), 0, 0);
+    struct study *st = rig_get(&r, id);
+    if (st->row.state != SS_COMPLETED || st->n_trials != 36)
+        fail_msg("%s/%s: %s with %d trials", sampler, scheduler, study_state_name[st->row.state],
+                 st->n_trials);
+    assert_false(study_has_open_trials(st));
+    for (int64_t k = 1; k <= st->n_trials; k++) {
+        const struct trial_mem *t = trial_mem(st, k);
+        if (t->source == SRC_FIRST && t->state != TS_COMPLETED)
+            fail_msg("%s/%s: first trial %lld did not run to its top", sampler, scheduler,
+                     (long long)k);
+    }
+    assert_no_level_twice(&r, id);
+    rig_close(&r);
+}
+
+static void every_sampler_and_scheduler_carries_a_study(void **state)
+{
+    (void)state;
+    for (int i = 0; sampler_at(i); i++) {
+        const char *name = sampler_at(i)->name;
+        if (strcmp(name, "grid") == 0 || strcmp(name, "gp") == 0)
+            continue; /* the next test: they want a small space */
+        run_with(name, "none", "{'trials':36}");
+        run_with(name, "testhash", "{'trials':36,'time':'1h'}");
+    }
+    for (int i = 0; scheduler_at(i); i++) {
+        run_with("random", scheduler_at(i)->name, "{'trials':36}");
+        run_with("random", scheduler_at(i)->name, "{'trials':36,'time':'1h'}");
+    }
+}
+
+/* ---- warm start ---- */
+
+static int64_t earlier(struct rig *r)
+{
+    int64_t id = rig_study(r, "{'name':'early'," BASE
+                              "'budget':{'trials':30},'sampler':'random','scheduler':'none'}");
+
+    rig_run(r, id, 3, 5, 0, 0);
+    return id;
+}
+
+static void a_warm_start_tells_the_sampler_the_best_of_before(void **state)
+{
+    struct rig r;
+    struct buf cold, warm, again;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    int64_t old = earlier(&r);
+    struct study *a = rig_get(&r, rig_study(&r, "{'name':'a'," BASE "'sampler':'testhash'}"));
+    buf_init(&cold, 1 << 20);
+    assert_int_equal(a->sampler->ops->save(a->sampler, &cold, &rig_err), 0);
+    int64_t id = rig_study(&r, "{'name':'b'," BASE "'sampler':'testhash','warm_start':'early'}");
+    struct study *b = rig_get(&r, id);
+    buf_init(&warm, 1 << 20);
+    assert_int_equal(b->sampler->ops->save(b->sampler, &warm, &rig_err), 0);
+    assert_true(warm.len != cold.len || memcmp(warm.data, cold.data, warm.len) != 0);
+
+    /* It stands on its own: the earlier study may go. */
+    char ref[32];
+    snprintf(ref, sizeof ref, "%lld", (long long)old);
+    assert_int_equal(RIG_CALL(&r, ctl_study_delete(r.ctl, ref, &rig_err)), 0);
+    rig_restart(&r);
+    b = rig_get(&r, id);
+    buf_init(&again, 1 << 20);
+    assert_int_equal(b->sampler->ops->save(b->sampler, &again, &rig_err), 0);
+    assert_int_equal(again.len, warm.len);
+    assert_memory_equal(again.data, warm.data, warm.len);
+    buf_fini(&cold);
+    buf_fini(&warm);
+    buf_fini(&again);
+    rig_close(&r);
+}
+
+static void with_other_rows_the_best_are_tried_first(void **state)
+{
+    struct rig r;
+    struct config c;
+    int n = 0;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    earlier(&r);
+    int64_t id = rig_study(&r, "{'name':'b'," BASE
+                               "'budget':{'trials':40},'test':{'fraction':0.2},'warm_start':1}");
+    struct study *st = rig_get(&r, id);
+    while (warm_first(st, n, &c)) {
+        bool is_there = false;
+        for (int i = 0; i < st->n_script; i++)
+            is_there |= st->script[i].config.family == c.family &&
+                        memcmp(st->script[i].config.params, c.params,
+                               (size_t)c.family->n_params * sizeof *c.params) == 0;
+        assert_true(is_there);
+        n++;
+    }
+    assert_int_equal(n, WARM_FIRST);
+    rig_run(&r, id, 2, 5, 40, 0);
+    assert_int_equal(rig_get(&r, id)->row.state, SS_COMPLETED);
+    rig_close(&r);
+}
+
+static void a_warm_start_by_another_metric_is_an_error(void **state)
+{
+    struct rig r;
+    json_t *json = rig_json("{" BASE "'metric':'accuracy','warm_start':'early'}"), *out = NULL;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    earlier(&r);
+    assert_int_equal(RIG_CALL(&r, ctl_study_create(r.ctl, json, "t", false, &out, &rig_err)), -1);
+    assert_non_null(strstr(rig_err.text, "this one binary by accuracy"));
+    json_decref(json);
+    rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(auto_says_what_it_chose_and_why),
+        cmocka_unit_test(a_choice_outlives_the_rule),
+        cmocka_unit_test(wrong_options_are_told_with_their_path),
+        cmocka_unit_test(every_sampler_and_scheduler_carries_a_study),
+        cmocka_unit_test(a_warm_start_tells_the_sampler_the_best_of_before),
+        cmocka_unit_test(with_other_rows_the_best_are_tried_first),
+        cmocka_unit_test(a_warm_start_by_another_metric_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
