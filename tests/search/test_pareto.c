@@ -1,0 +1,217 @@
+/* test_pareto.c - fronts, ranks and hypervolumes against their definitions, over many random sets. */
+#include "tests/unit.h"
+
+#include "base/base.h"
+#include "base/rng.h"
+#include "search/pareto.h"
+
+#include <math.h>
+
+enum { MOST = 60, SETS = 300 };
+
+/* Small integers, so that ties and repeats are frequent; now and then a NaN or an infinity. */
+static int random_set(struct rng *r, int m, bool is_wild, double *values)
+{
+    int n = (int)rng_below(r, MOST);
+
+    for (int i = 0; i < n * m; i++) {
+        values[i] = rng_below(r, 12);
+        if (is_wild && rng_below(r, 40) == 0)
+            values[i] = rng_below(r, 2) ? NAN : rng_below(r, 2) ? INFINITY : -INFINITY;
+    }
+    return n;
+}
+
+static bool is_broken(const double *v, int m)
+{
+    for (int k = 0; k < m; k++) {
+        if (isnan(v[k]))
+            return true;
+    }
+    return false;
+}
+
+static void ranks_are_what_is_left_when_fronts_are_taken_away(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        struct rng r;
+        double v[MOST * PARETO_MAX_OBJECTIVES];
+        int ranks[MOST], want[MOST], m = 1 + s % PARETO_MAX_OBJECTIVES, left = 0, rank = 0;
+
+        rng_init(&r, test_seed(), (uint64_t)s);
+        int n = random_set(&r, m, true, v);
+        for (int i = 0; i < n; i++) {
+            want[i] = is_broken(v + i * m, m) ? -2 : -1;
+            left += want[i] == -1;
+        }
+        for (; left > 0; rank++) {
+            bool out[MOST] = { false };
+            for (int i = 0; i < n; i++) {
+                bool is_beaten = false;
+                for (int k = 0; k < n; k++)
+                    is_beaten =
+                        is_beaten || (want[k] == -1 && pareto_dominates(v + k * m, v + i * m, m));
+                out[i] = want[i] == -1 && !is_beaten;
+            }
+            for (int i = 0; i < n; i++) {
+                want[i] = out[i] ? rank : want[i];
+                left -= out[i];
+            }
+        }
+        int n_ranks = pareto_ranks(v, n, m, ranks);
+        bool any_broken = false;
+        for (int i = 0; i < n; i++) {
+            any_broken = any_broken || want[i] == -2;
+            assert_int_equal(ranks[i], want[i] == -2 ? rank : want[i]);
+        }
+        assert_int_equal(n_ranks, rank + any_broken);
+    }
+}
+
+static void the_front_is_rank_zero_in_order_of_the_first_objective(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        struct rng r;
+        double v[MOST * PARETO_MAX_OBJECTIVES];
+        int ranks[MOST], front[MOST], m = 1 + s % PARETO_MAX_OBJECTIVES, zeros = 0;
+
+        rng_init(&r, test_seed(), (uint64_t)(1000 + s));
+        int n = random_set(&r, m, true, v), found = pareto_front(v, n, m, front);
+        (void)pareto_ranks(v, n, m, ranks);
+        for (int i = 0; i < n; i++)
+            zeros += ranks[i] == 0 && !is_broken(v + i * m, m);
+        assert_int_equal(found, zeros);
+        for (int i = 0; i < found; i++) {
+            assert_int_equal(ranks[front[i]], 0);
+            assert_true(i == 0 || v[front[i - 1] * m] >= v[front[i] * m]);
+        }
+    }
+}
+
+/* Inclusion and exclusion: the sum over all subsets of +-(volume of what all of them cover). */
+static double by_inclusion(const double *v, int n, int m, const double *ref)
+{
+    double sum = 0;
+
+    for (unsigned set = 1; set < 1u << n; set++) {
+        double volume = 1;
+        int members = 0;
+        for (int k = 0; k < m; k++) {
+            double least = INFINITY;
+            for (int i = 0; i < n; i++)
+                least = set >> i & 1 ? fmin(least, v[i * m + k]) : least;
+            volume *= fmax(least - ref[k], 0);
+        }
+        for (int i = 0; i < n; i++)
+            members += set >> i & 1;
+        sum += members % 2 ? volume : -volume;
+    }
+    return sum;
+}
+
+static void hypervolume_is_that_of_inclusion_and_exclusion(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        struct rng r;
+        double v[10 * PARETO_MAX_OBJECTIVES], ref[PARETO_MAX_OBJECTIVES];
+        int m = 1 + s % PARETO_MAX_OBJECTIVES, n = s % 11;
+
+        rng_init(&r, test_seed(), (uint64_t)(2000 + s));
+        for (int i = 0; i < n * m; i++)
+            v[i] = s % 3 == 0 ? rng_below(&r, 5) : 10 * rng_unit(&r) - 2;
+        for (int k = 0; k < m; k++)
+            ref[k] = rng_unit(&r) - 1;
+        double want = by_inclusion(v, n, m, ref);
+        assert_true(fabs(pareto_hypervolume(v, n, m, ref) - want) <= 1e-9 * fmax(1, want));
+    }
+}
+
+static void hypervolume_is_what_chance_hits(void **state)
+{
+    enum { N = 40, DARTS = 40000 };
+    static const double ref[PARETO_MAX_OBJECTIVES];
+
+    (void)state;
+    for (int m = 2; m <= PARETO_MAX_OBJECTIVES; m++) {
+        struct rng r;
+        double v[N * PARETO_MAX_OBJECTIVES];
+        int hits = 0;
+
+        rng_init(&r, test_seed(), (uint64_t)(3000 + m));
+        for (int i = 0; i < N * m; i++)
+            v[i] = rng_unit(&r);
+        for (int t = 0; t < DARTS; t++) {
+            double dart[PARETO_MAX_OBJECTIVES];
+            bool is_hit = false;
+            for (int k = 0; k < m; k++)
+                dart[k] = rng_unit(&r);
+            for (int i = 0; i < N && !is_hit; i++)
+                is_hit = pareto_dominates(v + i * m, dart, m);
+            hits += is_hit;
+        }
+        double got = pareto_hypervolume(v, N, m, ref), se = sqrt(got * (1 - got) / DARTS);
+        assert_true(fabs(got - (double)hits / DARTS) < 5 * se);
+    }
+}
+
+static void order_repeats_and_the_dominated_change_no_volume(void **state)
+{
+    enum { N = 12 };
+    static const double ref[PARETO_MAX_OBJECTIVES];
+
+    (void)state;
+    for (int s = 0; s < 100; s++) {
+        struct rng r;
+        double v[3 * N * PARETO_MAX_OBJECTIVES];
+        int m = 2 + s % 3;
+
+        rng_init(&r, test_seed(), (uint64_t)(4000 + s));
+        for (int i = 0; i < N * m; i++)
+            v[i] = rng_unit(&r);
+        double want = pareto_hypervolume(v, N, m, ref);
+        for (int i = 0; i < N; i++) {
+            for (int k = 0; k < m; k++) {
+                v[(2 * N - 1 - i) * m + k] = v[i * m + k];
+                v[(2 * N + i) * m + k] = v[i * m + k] * rng_unit(&r);
+            }
+        }
+        assert_true(fabs(pareto_hypervolume(v, 3 * N, m, ref) - want) < 1e-12);
+        assert_true(fabs(pareto_hypervolume(v + N * m, 2 * N, m, ref) - want) < 1e-12);
+    }
+}
+
+static void a_hundred_thousand_points_of_two_objectives_are_sorted_at_once(void **state)
+{
+    enum { N = 100000 };
+    struct rng r;
+    double *v = calloc(2 * (size_t)N, sizeof *v);
+    int *ranks = calloc(N, sizeof *ranks);
+
+    (void)state;
+    assert_non_null(v);
+    assert_non_null(ranks);
+    rng_init(&r, test_seed(), 5000);
+    for (int i = 0; i < 2 * N; i++)
+        v[i] = rng_unit(&r);
+    int n_ranks = pareto_ranks(v, N, 2, ranks);
+    /* About 2 sqrt(N) fronts; a quadratic sort would not end within the test's time. */
+    assert_true(n_ranks > 400 && n_ranks < 900);
+    free(v);
+    free(ranks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_are_what_is_left_when_fronts_are_taken_away),
+        cmocka_unit_test(the_front_is_rank_zero_in_order_of_the_first_objective),
+        cmocka_unit_test(hypervolume_is_that_of_inclusion_and_exclusion),
+        cmocka_unit_test(hypervolume_is_what_chance_hits),
+        cmocka_unit_test(order_repeats_and_the_dominated_change_no_volume),
+        cmocka_unit_test(a_hundred_thousand_points_of_two_objectives_are_sorted_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
