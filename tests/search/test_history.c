@@ -1,0 +1,294 @@
+/* test_history.c - the history against a plain model of it: whatever comes, in any order, boards and lists are what
+ * sorting the rows would give, a repeat changes nothing, bytes come back whole or are refused. */
+#include "tests/search/spaces.h"
+#include "tests/unit.h"
+
+#include "base/mem.h"
+#include "search/history.h"
+
+#include <math.h>
+
+enum { ROUNDS = 40, TRIALS = 40, CALLS = 300, MAX_P = 8 };
+
+static struct observation any_observation(struct rng *r)
+{
+    static const double odd[] = { NAN, INFINITY, -INFINITY, 0, -0.0, 1e308, 5e-324 };
+    struct observation o = { .trial = (int64_t)rng_below(r, TRIALS + 4) - TRIALS / 2,
+                             .state = (enum obs_state)rng_below(r, OBS_STATES),
+                             .resource = (int)rng_below(r, 6),
+                             .max_resource = 5,
+                             .value = rng_below(r, 2) ? floor(rng_unit(r) * 10)
+                                                      : odd[rng_below(r, ARRAY_LEN(odd))],
+                             .more = { rng_unit(r) },
+                             .cost = rng_below(r, 100) };
+
+    if (rng_below(r, 3))
+        o.state = OBS_RUNNING;
+    return o;
+}
+
+static struct buf bytes_of(const struct history *h)
+{
+    struct buf b;
+
+    buf_init(&b, SEARCH_MAX_STATE_BYTES);
+    assert_int_equal(history_save(h, &b, NULL), 0);
+    return b;
+}
+
+static void same_bytes(const struct history *a, const struct history *b)
+{
+    struct buf x = bytes_of(a), y = bytes_of(b);
+
+    assert_int_equal(x.len, y.len);
+    assert_memory_equal(x.data, y.data, x.len);
+    buf_fini(&x);
+    buf_fini(&y);
+}
+
+static void in_order(const struct history *h, const struct history_list *l)
+{
+    for (int i = 1; i < l->n; i++)
+        assert_true(h->rows[l->rows[i - 1]].trial < h->rows[l->rows[i]].trial);
+}
+
+/* Lists and boards hold what the rows say, no more, in order. */
+static void check_index(const struct history *h)
+{
+    int silent = 0, failed = 0, reports = 0, entries = 0;
+
+    for (int row = 0; row < h->n; row++) {
+        const struct history_row *r = &h->rows[row];
+        assert_int_equal(history_find(h, r->trial), row);
+        silent += r->state == OBS_RUNNING && r->n_reports == 0;
+        failed += r->state == OBS_FAILED;
+        reports += r->n_reports;
+    }
+    assert_int_equal(h->order.n, h->n);
+    assert_int_equal(h->silent.n, silent);
+    assert_int_equal(h->failed.n, failed);
+    in_order(h, &h->order);
+    in_order(h, &h->silent);
+    in_order(h, &h->failed);
+    for (int b = 0; b < h->n_boards; b++) {
+        const struct history_board *board = &h->boards[b];
+        assert_true(history_board(h, board->below) == board);
+        entries += board->n;
+        for (int i = 0; i < board->n; i++) {
+            const struct history_entry *e = &board->entries[i], *last = i ? e - 1 : NULL;
+            const struct history_report *report = history_at(h, e->row, board->below);
+            assert_non_null(report);
+            assert_int_equal(h->rows[e->row].trial, e->trial);
+            assert_memory_equal(&report->value, &e->value, sizeof e->value);
+            double mine = isnan(e->value) ? -INFINITY : e->value;
+            if (last)
+                assert_true(mine < (isnan(last->value) ? -INFINITY : last->value) ||
+                            (mine == (isnan(last->value) ? -INFINITY : last->value) &&
+                             e->trial > last->trial));
+        }
+    }
+    assert_int_equal(entries, reports);
+}
+
+static void fill(struct history *h, struct rng *r)
+{
+    double point[MAX_P];
+
+    for (int i = 0; i < TRIALS; i++) { /* numbers in any order, some twice */
+        spaces_point(h->space, r, point);
+        int64_t trial = (int64_t)rng_below(r, TRIALS) - TRIALS / 2;
+        bool is_new = history_find(h, trial) < 0;
+        int row = history_add(h, trial, point);
+        assert_int_equal(row >= 0, is_new);
+        if (row >= 0)
+            assert_memory_equal(history_point(h, row), point, (size_t)h->space->n * sizeof *point);
+    }
+}
+
+static struct history *any_history(const struct space *s, struct rng *r, int calls)
+{
+    struct history *h = mem_alloc(sizeof *h);
+
+    history_init(h, s);
+    fill(h, r);
+    for (int i = 0; i < calls; i++) {
+        struct observation o = any_observation(r);
+        (void)history_observe(h, &o);
+    }
+    return h;
+}
+
+static void drop(struct history *h)
+{
+    history_fini(h);
+    mem_free(h);
+}
+
+static void lists_and_boards_are_what_sorting_would_give(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct space *s = spaces_random(&r, MAX_P, false);
+        struct history *h = any_history(s, &r, 0);
+        for (int i = 0; i < CALLS; i++) {
+            struct observation o = any_observation(&r);
+            (void)history_observe(h, &o);
+            check_index(h);
+        }
+        drop(h);
+        space_free(s);
+    }
+}
+
+static void what_came_before_changes_nothing(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 2);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct space *s = spaces_random(&r, MAX_P, false);
+        struct history *h = any_history(s, &r, 0);
+        struct observation seen[CALLS];
+        for (int i = 0; i < CALLS; i++) {
+            seen[i] = any_observation(&r);
+            (void)history_observe(h, &seen[i]);
+            assert_false(history_observe(h, &seen[rng_below(&r, (uint32_t)i + 1)]));
+        }
+        drop(h);
+        space_free(s);
+    }
+}
+
+/* One value a trial and level, one end a trial: then no order of telling makes a difference. */
+static void reports_may_come_in_any_order(void **state)
+{
+    struct space *s = spaces_mixed();
+    double point[16];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 3);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct observation all[TRIALS];
+        struct history a, b;
+        history_init(&a, s);
+        history_init(&b, s);
+        for (int i = 0; i < TRIALS;
+             i++) { /* four levels each for ten trials, the last one ends it */
+            int level = 1 + i % 4;
+            all[i] = (struct observation){ .trial = i / 4, .resource = level, .max_resource = 4 };
+            all[i].state = level == 4 ? OBS_COMPLETED : OBS_RUNNING;
+            all[i].value = rng_normal(&r);
+            all[i].more[0] = rng_normal(&r);
+            all[i].cost = level;
+        }
+        for (int i = 0; i < TRIALS / 4; i++) {
+            spaces_point(s, &r, point);
+            (void)history_add(&a, i, point);
+            (void)history_add(&b, i, point);
+        }
+        for (int i = 0; i < TRIALS; i++)
+            assert_true(history_observe(&a, &all[i]));
+        for (int i = TRIALS - 1; i >= 0; i--) {
+            struct observation *other = &all[rng_below(&r, (uint32_t)i + 1)], picked = *other;
+            *other = all[i];
+            assert_true(history_observe(&b, &picked));
+        }
+        same_bytes(&a, &b);
+        history_fini(&a);
+        history_fini(&b);
+    }
+    space_free(s);
+}
+
+static void the_value_of_the_end_replaces_a_report(void **state)
+{
+    struct space *s = spaces_chain(1);
+    struct observation o = { 1, OBS_RUNNING, 2, 2, 0.5, { 7 }, 3 };
+    struct history h;
+    double point = 0;
+
+    (void)state;
+    history_init(&h, s);
+    assert_false(history_observe(&h, &o)); /* of nobody */
+    int row = history_add(&h, 1, &point);
+    assert_true(history_observe(&h, &o));
+    o.value = 0.6; /* a second report of the level is not heard */
+    assert_false(history_observe(&h, &o));
+    assert_true(history_at(&h, row, 0)->value == 0.5);
+    o.state = OBS_COMPLETED;
+    o.more[0] = 8;
+    assert_true(history_observe(&h, &o));
+    assert_true(history_at(&h, row, 0)->value == 0.6);
+    assert_true(h.rows[row].more[0] == 8);
+    o.state = OBS_FAILED; /* nor a second end */
+    assert_false(history_observe(&h, &o));
+    assert_int_equal(h.rows[row].state, OBS_COMPLETED);
+    assert_null(history_at(&h, row, 1));
+    assert_null(history_board(&h, 1));
+    history_fini(&h);
+    space_free(s);
+}
+
+/* ---- bytes ---- */
+
+static int load_bytes(const struct space *s, const void *bytes, size_t n, struct buf *again)
+{
+    struct view in = { bytes, n, 0 };
+    struct history h;
+
+    history_init(&h, s);
+    int rc = history_load(&h, &in, NULL);
+    if (rc == 0) {
+        check_index(&h);
+        *again = bytes_of(&h);
+    }
+    history_fini(&h);
+    return rc;
+}
+
+static void saved_bytes_come_back_and_damaged_ones_do_no_harm(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 4);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct space *s = spaces_random(&r, MAX_P, false);
+        struct history *h = any_history(s, &r, CALLS);
+        struct buf b = bytes_of(h), again;
+        assert_int_equal(load_bytes(s, b.data, b.len, &again), 0);
+        assert_int_equal(b.len, again.len);
+        assert_memory_equal(b.data, again.data, b.len);
+        buf_fini(&again);
+        for (size_t cut = 0; cut < b.len; cut += 1 + rng_below(&r, 40))
+            assert_int_equal(load_bytes(s, b.data, cut, &again), -1);
+        for (int k = 0; k < 100; k++) {
+            char *copy = mem_dup(b.data, b.len);
+            for (uint32_t flips = 1 + rng_below(&r, 3); flips > 0; flips--)
+                copy[rng_below(&r, (uint32_t)b.len)] = (char)rng_u32(&r);
+            if (load_bytes(s, copy, b.len, &again) == 0)
+                buf_fini(&again);
+            mem_free(copy);
+        }
+        buf_fini(&b);
+        drop(h);
+        space_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_and_boards_are_what_sorting_would_give),
+        cmocka_unit_test(what_came_before_changes_nothing),
+        cmocka_unit_test(reports_may_come_in_any_order),
+        cmocka_unit_test(the_value_of_the_end_replaces_a_report),
+        cmocka_unit_test(saved_bytes_come_back_and_damaged_ones_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
