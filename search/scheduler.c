@@ -10,6 +10,8 @@ static const struct scheduler_ops *const schedulers[] = {
     &search_asha,
     &search_hyperband,
     &search_sha,
+    &search_median,
+    &search_patience,
     &search_testhash_scheduler,
 };
 

@@ -13,6 +13,8 @@ extern const struct sampler_ops search_testhash_sampler;     /* testhash.c */
 extern const struct scheduler_ops search_asha;               /* asha.c */
 extern const struct scheduler_ops search_hyperband;          /* hyperband.c */
 extern const struct scheduler_ops search_sha;                /* sha.c */
+extern const struct scheduler_ops search_median;             /* median.c */
+extern const struct scheduler_ops search_patience;           /* patience.c */
 extern const struct scheduler_ops search_none;               /* none.c */
 extern const struct scheduler_ops search_testhash_scheduler; /* testhash_sched.c */
 

@@ -210,7 +210,7 @@ static void every_study_ends_with_each_trial_ended_once(void **state)
 {
     (void)state;
     for (int i = 0; scheduler_at(i); i++) {
-        for (uint64_t round = 0; round < 100; round++)
+        for (uint64_t round = 0; round < 30; round++)
             simulate(scheduler_at(i), rng_mix(test_seed(), round), false);
     }
 }
@@ -219,7 +219,7 @@ static void restarts_change_nothing(void **state)
 {
     (void)state;
     for (int i = 0; scheduler_at(i); i++) {
-        for (uint64_t round = 0; round < 60; round++) {
+        for (uint64_t round = 0; round < 15; round++) {
             uint64_t seed = rng_mix(test_seed(), 1000 + round);
             assert_true(simulate(scheduler_at(i), seed, false) ==
                         simulate(scheduler_at(i), seed, true));
