@@ -19,7 +19,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { BITS = 53, MAX_DEGREE = 13, CANDIDATES = 8, COMPARED = 16, BITS_PER_DRAW = 7 };
+enum { BITS = 53, MAX_DEGREE = 13, BITS_PER_DRAW = 7 };
+/* The choice of direction numbers: candidates tried, dimensions compared with, points 2^m looked at. */
+enum { CANDIDATES = 8, COMPARED = 16, MIN_M = 4, MAX_M = 10 };
 
 /* Fixed, so that the unscrambled sequence is the same for all studies. */
 static const uint64_t CANDIDATE_SEED = 0x6a6f652d6b756f; /* "joe-kuo" */
@@ -72,10 +74,27 @@ static void recur(uint64_t *v, uint32_t poly, int degree)
     }
 }
 
-/* Adds a row to a basis in echelon form over GF(2); false when it depends on the others. */
+/* The leading rows of a generator matrix: bit k of row r is output bit r of direction number k. Those of the first 2^m
+ * points are its upper left m x m corner. */
+struct corner {
+    uint32_t rows[MAX_M];
+};
+
+static struct corner corner_of(const uint64_t *v)
+{
+    struct corner c = { { 0 } };
+
+    for (int r = 0; r < MAX_M; r++) {
+        for (int k = 0; k < MAX_M; k++)
+            c.rows[r] |= (uint32_t)(v[k] >> (BITS - 1 - r) & 1) << k;
+    }
+    return c;
+}
+
+/* Adds a row to a basis in echelon form over GF(2), by its highest bit; false when it depends on the others. */
 static bool basis_add(uint32_t *basis, uint32_t row)
 {
-    for (int bit = 31; bit >= 0 && row; bit--) {
+    for (int bit = MAX_M - 1; bit >= 0 && row; bit--) {
         if (!(row >> bit & 1))
             continue;
         if (!basis[bit]) {
@@ -87,65 +106,55 @@ static bool basis_add(uint32_t *basis, uint32_t row)
     return false;
 }
 
-/* Row r of a generator matrix: output bit r of the first m direction numbers. */
-static uint32_t matrix_row(const uint64_t *v, int r, int m)
-{
-    uint32_t row = 0;
-
-    for (int k = 0; k < m; k++)
-        row |= (uint32_t)(v[k] >> (BITS - 1 - r) & 1) << k;
-    return row;
-}
-
 /* t of the first 2^m points of two dimensions: all boxes of 2^(t-m) hold 2^t of them (Niederreiter 1987). The smallest
  * number of leading rows, any of the one with any of the other, that depend on each other says it. */
-static int net_t(const uint64_t *a, const uint64_t *b, int m)
+static int net_t(const struct corner *a, const struct corner *b, int m)
 {
-    uint32_t rows_a[32], rows_b[32];
+    uint32_t mask = (UINT32_C(1) << m) - 1, basis_a[MAX_M] = { 0 };
     int strength = m;
 
-    for (int r = 0; r < m; r++) {
-        rows_a[r] = matrix_row(a, r, m);
-        rows_b[r] = matrix_row(b, r, m);
-    }
-    for (int from_a = 0; from_a <= m; from_a++) {
-        uint32_t basis[32] = { 0 };
+    for (int from_a = 0; from_a < m; from_a++) {
+        uint32_t basis[MAX_M];
         int from_b = 0;
-        for (int r = 0; r < from_a; r++)
-            (void)basis_add(basis, rows_a[r]); /* one dimension alone is a perfect net */
-        while (from_a + from_b < m && basis_add(basis, rows_b[from_b]))
+        memcpy(basis, basis_a, sizeof basis);
+        while (from_a + from_b < m && basis_add(basis, b->rows[from_b] & mask))
             from_b++;
         strength = MIN(strength, from_a + from_b);
+        (void)basis_add(basis_a, a->rows[from_a] & mask); /* one dimension is a perfect net */
     }
     return m - strength;
 }
 
-static int badness(uint64_t (*all)[BITS], int dim, const uint64_t *v)
+/* Stops early once it is no better than `enough`. */
+static int badness(const struct corner *all, int dim, const struct corner *c, int enough)
 {
     int sum = 0;
 
-    for (int other = MAX(0, dim - COMPARED); other < dim; other++) {
-        for (int m = 4; m <= 10; m += 2)
-            sum += net_t(all[other], v, m);
+    for (int other = MAX(0, dim - COMPARED); other < dim && sum < enough; other++) {
+        for (int m = MIN_M; m <= MAX_M; m += 2)
+            sum += net_t(&all[other], c, m);
     }
     return sum;
 }
 
-static void choose_numbers(uint64_t (*all)[BITS], int dim, uint32_t poly, int degree)
+static void choose_numbers(struct corner *corners, int dim, uint32_t poly, int degree,
+                           uint64_t *out)
 {
     uint64_t v[BITS];
-    int best = -1;
+    int best = INT32_MAX;
 
-    for (int c = 0; c < CANDIDATES && best != 0; c++) {
+    for (int c = 0; c < CANDIDATES && best > 0; c++) {
         struct rng r;
         rng_init(&r, rng_mix(CANDIDATE_SEED, (uint64_t)dim), (uint64_t)c);
         for (int k = 0; k < degree; k++) /* odd, below 2^(k+1) */
             v[k] = (uint64_t)(2 * rng_below(&r, UINT32_C(1) << k) + 1) << (BITS - 1 - k);
         recur(v, poly, degree);
-        int bad = badness(all, dim, v);
-        if (best < 0 || bad < best) {
+        struct corner corner = corner_of(v);
+        int bad = badness(corners, dim, &corner, best);
+        if (bad < best) {
             best = bad;
-            memcpy(all[dim], v, sizeof v);
+            corners[dim] = corner;
+            memcpy(out, v, sizeof v);
         }
     }
 }
@@ -153,6 +162,7 @@ static void choose_numbers(uint64_t (*all)[BITS], int dim, uint32_t poly, int de
 static struct sequence *sobol_make(int dims, uint64_t seed)
 {
     struct sequence *q = mem_zalloc(sizeof *q);
+    struct corner *corners = mem_array((size_t)dims, sizeof *corners);
     uint32_t poly = 1;
     int degree = 1;
 
@@ -164,11 +174,13 @@ static struct sequence *sobol_make(int dims, uint64_t seed)
         if (d == 0) { /* van der Corput's sequence */
             for (int k = 0; k < BITS; k++)
                 q->numbers[0][k] = UINT64_C(1) << (BITS - 1 - k);
+            corners[0] = corner_of(q->numbers[0]);
             continue;
         }
         poly = next_primitive(poly, &degree);
-        choose_numbers(q->numbers, d, poly, degree);
+        choose_numbers(corners, d, poly, degree, q->numbers[d]);
     }
+    mem_free(corners);
     return q;
 }
 
