@@ -63,9 +63,21 @@ static int has_blob(struct study *st, const char *sha256, struct err *err)
 
 /* ---- rungs ---- */
 
+/* A worker counts from the checkpoint it began with; what was spent before each pause stands in the row. */
+static void info_set_fit(json_t *info, const struct msg_event *e)
+{
+    json_int_t before = json_integer_value(json_object_get(info, "paused_fit_us"));
+
+    json_object_set_new(info, "fit_us", json_integer(before + (json_int_t)e->fit_us));
+}
+
 static int report_add(struct study *st, struct trial_row *row, const struct msg_event *e,
                       struct err *err)
 {
+    json_t *info = trial_info(row);
+
+    info_set_fit(info, e);
+    trial_info_set(row, info);
     if (store_report_add(st->ctl->store, row->id, e->level, e->value, e->se, err) < 0)
         return -1;
     row->level = e->level;
@@ -135,6 +147,7 @@ static int on_paused(struct study *st, struct trial_row *row, const struct msg_e
                      struct msg_reply *reply, struct err *err)
 {
     int rc = has_blob(st, e->blob, err);
+    json_t *info = NULL;
 
     if (rc < 0)
         return -1;
@@ -143,6 +156,10 @@ static int on_paused(struct study *st, struct trial_row *row, const struct msg_e
     str_copy(row->checkpoint, sizeof row->checkpoint, e->blob);
     row->checkpoint_level = e->level;
     reply->action = MSG_OK;
+    info = trial_info(row);
+    json_object_set_new(info, "paused_fit_us",
+                        json_integer(json_integer_value(json_object_get(info, "fit_us"))));
+    trial_info_set(row, info);
     if (trial_move(st, row, TE_PAUSE, json_pack("{s:i}", "level", e->level), NULL, err) < 0)
         return -1;
     if (row->run_to <= row->level)
@@ -197,7 +214,7 @@ static void take_final(struct study *st, struct trial_row *row, const struct msg
     row->select_value = e->select_value;
     row->test_score = e->test_value;
     row->test_se = e->test_se;
-    json_object_set_new(info, "fit_us", json_integer((json_int_t)e->fit_us));
+    info_set_fit(info, e);
     json_object_set_new(info, "predict_ns_row", json_integer((json_int_t)e->predict_ns_row));
     json_object_set_new(info, "model_bytes", json_integer((json_int_t)e->model_bytes));
     json_object_set_new(info, "work_units", json_integer((json_int_t)e->work_units));
