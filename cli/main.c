@@ -44,6 +44,10 @@ static const struct cmd commands[] = {
     { "submit", "SPEC.yaml [--follow]", "send a search spec to a running controller",
       "Tables named by path are uploaded.\n\n  assay submit spec.yaml --follow -o best.assay",
       cmd_submit },
+    { "preview", "SPEC.yaml", "what a search spec would do, before anything runs",
+      "Trials by length, the most they can cost, and how long that takes once the table is known to\n"
+      "the controller. Nothing is stored.\n\n  assay preview configs/studies/full.yaml",
+      cmd_preview },
     { "ls", "[--state STATE]", "list studies", "  assay ls --state running", cmd_ls },
     { "show", "STUDY", "one study: state, budget, best", "  assay show adult", cmd_show },
     { "leaderboard", "STUDY [--limit N]", "trials of a study, best first",

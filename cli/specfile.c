@@ -143,6 +143,25 @@ static int resolve(struct session *s, json_t *holder, const char *spec_path, con
     return rc;
 }
 
+static void name_table(json_t *holder, const char *spec_path)
+{
+    const char *name = json_string_value(json_object_get(holder, "dataset"));
+    char file[1024], as[128];
+
+    if (!name || (str_name_ok(name) && !find_file(name, spec_path, file, sizeof(file))))
+        return;
+    if (!find_file(name, spec_path, file, sizeof(file)))
+        str_copy(file, sizeof(file), name);
+    dataset_name(file, as, sizeof(as));
+    json_object_set_new(holder, "dataset", json_string(as));
+}
+
+void specfile_name_tables(json_t *spec, const char *spec_path)
+{
+    name_table(spec, spec_path);
+    name_table(json_object_get(spec, "test"), spec_path);
+}
+
 int specfile_resolve(struct session *s, json_t *spec, const char *spec_path, struct err *err)
 {
     json_t *train = NULL, *test_row = NULL, *test = json_object_get(spec, "test");

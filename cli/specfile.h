@@ -12,5 +12,7 @@
 json_t *specfile_load(const char *path, struct err *err);
 /* Uploads what is named by path; the spec is changed in place. */
 int specfile_resolve(struct session *s, json_t *spec, const char *spec_path, struct err *err);
+/* Uploads nothing: a table named by path gets the name it would be registered under. */
+void specfile_name_tables(json_t *spec, const char *spec_path);
 
 #endif

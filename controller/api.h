@@ -12,6 +12,10 @@
  *               ended_at}; ctl_study_get adds spec, data, and brackets: null without rungs, or [{family, max_level, bracket, rungs:
  *               [{rung, level, resource: share of a full run's cost, size: planned | null, running, waiting, promoted, done,
  *               best | null}]}], lowest rung first (rungs.h); `why` says why a waiting study waits
+ *   preview     {sampler, sampler_why, scheduler, scheduler_why, deterministic, trials, open: bool (no limit of trials: this
+ *               is for a first so many), scaled: bool, lines: [{family, level, max_level, what, typical, most}] (trials that end
+ *               there; most: in the worst case), cost: null while the dataset is not there, or {typical, most, full: cost units;
+ *               typical_ms, most_ms, full_ms: of one device; measured: bool (a trial has run on the dataset)}}
  *   studies     {studies: [study], next: id | null}
  *   leaderboard {study, name, metric, larger_is_better, total, rows: [{rank, trial, number, family, config, score, se, test_score,
  *               test_se, level, max_level, fit_us, predict_ns_row, model_bytes, state, cut, artifact: bool}]}
@@ -70,6 +74,7 @@ int ctl_cookie_role(struct ctl *ctl, const char *cookie, enum ctl_role *role, st
 /* Studies. `ref` is an id in digits or a name. */
 int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, bool load_if_exists,
                      json_t **out, struct err *err);
+int ctl_study_preview(struct ctl *ctl, const json_t *spec, json_t **out, struct err *err);
 int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
                 json_t **out, struct err *err);
 int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err);

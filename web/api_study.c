@@ -13,6 +13,13 @@ static int study_create(struct web_req *r, struct err *err)
     return web_json(r, 201, out);
 }
 
+static int study_preview(struct web_req *r, struct err *err)
+{
+    json_t *out = NULL;
+
+    return ctl_study_preview(r->ctl, r->json, &out, err) < 0 ? -1 : web_json(r, 200, out);
+}
+
 static int study_list(struct web_req *r, struct err *err)
 {
     int64_t after = 0, limit = 100;
@@ -124,6 +131,8 @@ static int study_artifact(struct web_req *r, struct err *err)
 static const struct web_route routes[] = {
     { WEB_POST, "/api/v1/studies", study_create, WEB_USERS, WEB_WRITE | WEB_JSON | WEB_ADMIT,
       "load_if_exists", "Submit a study, or find the one of that name", "Spec", "Study" },
+    { WEB_POST, "/api/v1/studies:preview", study_preview, WEB_VIEWERS, WEB_JSON, NULL,
+      "What a spec would do: trials by length, cost, time; nothing is stored", "Spec", "Preview" },
     { WEB_GET, "/api/v1/studies", study_list, WEB_VIEWERS, 0, "state,archived,after,limit",
       "List studies", NULL, "StudyList" },
     { WEB_GET, "/api/v1/studies/{study}", study_show, WEB_VIEWERS, 0, NULL, "One study", NULL,

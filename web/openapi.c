@@ -50,6 +50,16 @@ static const struct schema schemas[] = {
       ",\"name\":" STR
       ",\"state\":{\"type\":\"string\",\"enum\":[\"queued\",\"running\",\"paused\","
       "\"finishing\",\"completed\",\"stopped\",\"failed\"]}}}" },
+    { "PreviewLine", JSON,
+      "{\"type\":\"object\",\"required\":[\"family\",\"level\",\"max_level\",\"typical\",\"most\"],"
+      "\"properties\":{\"family\":" STR ",\"level\":" ID ",\"max_level\":" ID ",\"what\":" STR
+      ",\"typical\":{\"type\":\"integer\"},\"most\":{\"type\":\"integer\"}}}" },
+    { "Preview", JSON,
+      "{\"type\":\"object\",\"required\":[\"sampler\",\"scheduler\",\"trials\",\"open\",\"lines\",\"cost\"],"
+      "\"properties\":{\"sampler\":" STR ",\"sampler_why\":" TEXT ",\"scheduler\":" STR
+      ",\"scheduler_why\":" TEXT ",\"deterministic\":{\"type\":\"boolean\"},\"trials\":" ID
+      ",\"open\":{\"type\":\"boolean\"},\"scaled\":{\"type\":\"boolean\"},"
+      "\"lines\":{\"type\":\"array\",\"items\":" REF("PreviewLine") "},\"cost\":" OBJ "}}" },
     { "StudyList", JSON, LIST("studies", REF("Study")) },
     { "LeaderboardRow", JSON,
       "{\"type\":\"object\",\"required\":[\"rank\",\"trial\",\"number\",\"family\",\"score\","

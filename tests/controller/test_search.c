@@ -277,6 +277,132 @@ static void a_warm_start_by_another_metric_is_an_error(void **state)
     rig_close(&r);
 }
 
+/* ---- rungs and previews ---- */
+
+/* Every trial that the scheduler was given stands in exactly one place of its lowest rung. */
+static void brackets_account_for_every_trial(void **state)
+{
+    (void)state;
+    for (int i = 0; scheduler_at(i); i++) {
+        struct rig r;
+        char spec[300];
+        json_t *shown = NULL, *bracket = NULL, *rung = NULL;
+        size_t b = 0, k = 0;
+        json_int_t below = 0;
+
+        if (!scheduler_at(i)->describe)
+            continue;
+        rig_open(&r);
+        rig_dataset(&r, "d");
+        snprintf(spec, sizeof spec,
+                 "{'name':'s'," BASE "'budget':{'trials':40},'validation':'holdout',"
+                 "'space':[{'family':'boost'}],'sampler':'random','scheduler':'%s'}",
+                 scheduler_at(i)->name);
+        int64_t id = rig_study(&r, spec);
+        rig_run(&r, id, 3, 5, 30, 0);
+        rig_restart(&r); /* an ended study has no searchers: what it shows was kept */
+        shown = get(&r, id);
+        json_array_foreach(json_object_get(shown, "brackets"), b, bracket)
+        {
+            assert_string_equal(text(bracket, "family"), "boost");
+            json_array_foreach(json_object_get(bracket, "rungs"), k, rung)
+            {
+                assert_true(json_is_number(json_object_get(rung, "resource")));
+                below += k > 0 ? 0
+                               : json_integer_value(json_object_get(rung, "running")) +
+                                     json_integer_value(json_object_get(rung, "waiting")) +
+                                     json_integer_value(json_object_get(rung, "promoted")) +
+                                     json_integer_value(json_object_get(rung, "done"));
+            }
+        }
+        if (json_array_size(json_object_get(shown, "brackets")) == 0 || below != 38)
+            fail_msg("%s: %lld of 38 trials: %s", scheduler_at(i)->name, (long long)below,
+                     json_dumps(json_object_get(shown, "brackets"), 0));
+        json_decref(shown);
+        rig_close(&r);
+    }
+}
+
+static int64_t sum(const json_t *preview, const char *key)
+{
+    int64_t n = 0;
+    json_t *line = NULL;
+    size_t i = 0;
+
+    json_array_foreach(json_object_get(preview, "lines"), i, line) n +=
+        json_integer_value(json_object_get(line, key));
+    return n;
+}
+
+static void a_preview_accounts_for_the_budget_and_stores_nothing(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    for (int i = 0; scheduler_at(i); i++) {
+        json_t *out = NULL, *cost = NULL, *spec = NULL;
+        char line[300];
+
+        snprintf(line, sizeof line, "{'name':'s'," BASE "'budget':{'trials':60},'scheduler':'%s'}",
+                 scheduler_at(i)->name);
+        spec = rig_json(line);
+        if (ctl_study_preview(r.ctl, spec, &out, &rig_err) < 0)
+            fail_msg("%s: %s", scheduler_at(i)->name, rig_err.text);
+        assert_int_equal(json_integer_value(json_object_get(out, "trials")), 60);
+        assert_int_equal(sum(out, "typical"), 60);
+        assert_int_equal(sum(out, "most"), 60);
+        cost = json_object_get(out, "cost");
+        double typical = json_number_value(json_object_get(cost, "typical"));
+        double most = json_number_value(json_object_get(cost, "most"));
+        if (!(typical > 0 && (typical <= most * 1.000001 || scheduler_at(i)->is_test_only)))
+            fail_msg("%s: %g, at most %g", scheduler_at(i)->name, typical, most);
+        assert_false(json_is_true(json_object_get(cost, "measured")));
+        assert_int_equal(r.ctl->n_studies, 0);
+        json_decref(out);
+        json_decref(spec);
+    }
+    earlier(&r);
+    json_t *spec = rig_json("{" BASE "'budget':{'trials':60}}"), *out = NULL;
+    assert_int_equal(ctl_study_preview(r.ctl, spec, &out, &rig_err), 0);
+    assert_true(
+        json_is_true(json_object_get(json_object_get(out, "cost"), "measured"))); /* trials ran */
+    json_decref(out);
+    json_decref(spec);
+    rig_close(&r);
+}
+
+static void a_preview_needs_no_dataset_but_a_right_spec(void **state)
+{
+    static const struct {
+        const char *spec, *where;
+    } cases[] = {
+        { "{'dataset':'d','target':'nobody'}", "target" },
+        { "{'dataset':'d','target':'y','space':[{'family':'boots'}]}", "space[0].family" },
+        { "{'dataset':'d','target':'y','sampler':'x'}", "sampler" },
+        { "{'dataset':'d','target':'y','budget':{'trails':1}}", "budget.trails" },
+    };
+    struct rig r;
+    json_t *spec = rig_json("{'dataset':'elsewhere','target':'y'}"), *out = NULL;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    assert_int_equal(ctl_study_preview(r.ctl, spec, &out, &rig_err), 0);
+    assert_true(json_is_null(json_object_get(out, "cost")));
+    assert_true(json_is_true(json_object_get(out, "open")));
+    json_decref(out);
+    json_decref(spec);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        spec = rig_json(cases[i].spec);
+        assert_int_equal(ctl_study_preview(r.ctl, spec, &out, &rig_err), -1);
+        assert_string_equal(rig_err.where, cases[i].where);
+        json_decref(spec);
+    }
+    rig_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +413,9 @@ int main(void)
         cmocka_unit_test(a_warm_start_tells_the_sampler_the_best_of_before),
         cmocka_unit_test(with_other_rows_the_best_are_tried_first),
         cmocka_unit_test(a_warm_start_by_another_metric_is_an_error),
+        cmocka_unit_test(brackets_account_for_every_trial),
+        cmocka_unit_test(a_preview_accounts_for_the_budget_and_stores_nothing),
+        cmocka_unit_test(a_preview_needs_no_dataset_but_a_right_spec),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,6 +249,19 @@ int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, boo
     *out = fake_study(name ? name : "-");
     return 0;
 }
+int ctl_study_preview(struct ctl *ctl, const json_t *spec, json_t **out, struct err *err)
+{
+    SAY(ctl, "study_preview %s", json_string_value(json_object_get(spec, "dataset")));
+    if (!json_object_get(spec, "target"))
+        return err_at(err, "target", "is required");
+    *out = json_pack("{s:s, s:n, s:s, s:n, s:b, s:i, s:b, s:b, s:[{s:s, s:i, s:i, s:s, s:i, s:i}],"
+                     " s:n}",
+                     "sampler", "tpe", "sampler_why", "scheduler", "none", "scheduler_why",
+                     "deterministic", 1, "trials", 10, "open", 0, "scaled", 0, "lines", "family",
+                     "boost", "level", 3, "max_level", 3, "what", "all", "typical", 10, "most", 10,
+                     "cost");
+    return 0;
+}
 int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
                 json_t **out, struct err *err)
 {

@@ -133,6 +133,8 @@ static void answers_fit_the_document(void **state)
     } cases[] = {
         { "GET", "/health", NULL, "/health" },
         { "GET", "/api/v1/studies", NULL, "/api/v1/studies" },
+        { "POST", "/api/v1/studies:preview", "{\"dataset\":\"a\",\"target\":\"b\"}",
+          "/api/v1/studies:preview" },
         { "POST", "/api/v1/studies", "{\"dataset\":\"a\",\"target\":\"b\"}", "/api/v1/studies" },
         { "GET", "/api/v1/studies/adult", NULL, "/api/v1/studies/{study}" },
         { "GET", "/api/v1/studies/adult/leaderboard", NULL, "/api/v1/studies/{study}/leaderboard" },

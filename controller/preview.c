@@ -1,0 +1,256 @@
+/* preview.c - what a spec would do, before anything runs: nothing is stored, nothing need exist but the spec. With a dataset
+ * that is there and read, costs are known by the families' formulas; once a trial has run on it, by the clock too. The
+ * scheduler's own part is search/preview.h; the first trials, which are none of the scheduler's, are added here. */
+#include "search/preview.h"
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/api.h"
+#include "controller/propose.h"
+#include "controller/searchers.h"
+#include "controller/trial_act.h"
+#include "store/runner.h"
+
+enum { MEASURED = 32 };
+
+struct plan_of {
+    struct spec spec;
+    struct problem problem; /* is_ready: the dataset is there and fits */
+    struct study_space space;
+    struct search_choice choice;
+    int64_t dataset;
+    double *costs[STUDY_MAX_FAMILIES]; /* per family, by level; only when the problem is ready */
+    double baseline;
+    struct preview_ladder ladders[STUDY_MAX_FAMILIES]; /* of those searched */
+    int n_ladders, family_of[STUDY_MAX_FAMILIES];
+    struct preview preview;
+};
+
+static void plan_of_fini(struct plan_of *p)
+{
+    for (int i = 0; i < STUDY_MAX_FAMILIES; i++)
+        mem_free(p->costs[i]);
+    preview_fini(&p->preview);
+    study_space_fini(&p->space);
+    spec_fini(&p->spec);
+}
+
+/* The table, if it is there: what does not fit it is an error now. */
+static int resolve(struct ctl *ctl, struct plan_of *p, struct err *err)
+{
+    struct dataset_row train = { 0 }, test = { 0 };
+    int rc = store_dataset_find(ctl->store, p->spec.dataset, &train, err), has_test = 0;
+
+    if (rc == 1 && p->spec.test_dataset[0])
+        has_test = store_dataset_find(ctl->store, p->spec.test_dataset, &test, err);
+    if (rc == 1 && has_test >= 0 && str_eq(train.state, "ready") &&
+        (has_test == 0 || str_eq(test.state, "ready"))) {
+        p->dataset = train.id;
+        rc = problem_resolve(&p->problem, &p->spec, &train, has_test ? &test : NULL, err);
+    }
+    dataset_row_fini(&train);
+    dataset_row_fini(&test);
+    return rc < 0 || has_test < 0 ? -1 : 0;
+}
+
+static int levels_of(const struct plan_of *p, int family)
+{
+    return MAX(p->space.first[family].family->levels, 1);
+}
+
+static void price(struct plan_of *p)
+{
+    const struct family *baseline = family_find("baseline");
+    double none[FAMILY_MAX_PARAMS] = { 0 };
+
+    p->baseline = (double)baseline->cost(&p->problem.shape, none, 0, 1);
+    for (int i = 0; i < p->space.n_families; i++) {
+        const struct config *c = &p->space.first[i];
+        int levels = levels_of(p, i);
+        double spent = 0;
+
+        p->costs[i] = mem_array((size_t)levels, sizeof(double));
+        for (int l = 1; l <= levels; l++) {
+            spent += (double)MAX(c->family->cost(&p->problem.shape, c->params, l - 1, l), 1);
+            p->costs[i][l - 1] = spent;
+        }
+    }
+}
+
+/* One whose space is a single point has only its first trial. */
+static bool is_searched(const struct plan_of *p, int family)
+{
+    const struct space *s = p->space.space;
+
+    for (int k = 1; k < s->n; k++) {
+        const struct param *q = &s->params[k];
+        if (q->parent == 0 && q->parent_mask >> family & 1 && q->axis != AXIS_FREE &&
+            param_size(q) > 1)
+            return true;
+    }
+    return false;
+}
+
+static int foresee(struct plan_of *p, struct err *err)
+{
+    double options[SEARCH_MAX_OPTIONS];
+    struct search_setup setup;
+    const struct scheduler_ops *ops =
+        searchers_scheduler(&p->spec, p->choice.scheduler, &setup, options, err);
+    int64_t n_first = p->space.n_families + 1;
+
+    if (!ops)
+        return -1;
+    if (setup.budget_trials)
+        setup.budget_trials = MAX(setup.budget_trials - n_first, 1);
+    for (int i = 0; i < p->space.n_families; i++) {
+        if (!is_searched(p, i))
+            continue;
+        p->family_of[p->n_ladders] = i;
+        p->ladders[p->n_ladders++] = (struct preview_ladder){ .group = i + 1,
+                                                              .max_level = levels_of(p, i),
+                                                              .cost = p->costs[i] };
+    }
+    if (p->n_ladders == 0) /* the first trials are all there are */
+        return 0;
+    return preview_make(ops, &setup, p->ladders, p->n_ladders, &p->preview, err);
+}
+
+/* ---- the answer ---- */
+
+static json_t *line_json(const struct plan_of *p, int family, int level, int64_t typical,
+                         int64_t most)
+{
+    const struct family *f = p->space.first[family].family;
+
+    return json_pack("{s:s, s:i, s:i, s:s, s:I, s:I}", "family", f->name, "level", level,
+                     "max_level", MAX(f->levels, 1), "what", f->level_help[level - 1], "typical",
+                     (json_int_t)typical, "most", (json_int_t)most);
+}
+
+/* One line for each family and level at which trials end; the first trial of each family ends at its top. */
+static json_t *lines_json(const struct plan_of *p)
+{
+    json_t *out = json_array();
+
+    json_array_append_new(out,
+                          json_pack("{s:s, s:i, s:i, s:s, s:i, s:i}", "family", "baseline", "level",
+                                    1, "max_level", 1, "what", "one fit", "typical", 1, "most", 1));
+    for (int i = 0; i < p->space.n_families; i++) {
+        for (int l = 1; l <= levels_of(p, i); l++) {
+            int64_t typical = l == levels_of(p, i), most = typical;
+
+            for (int k = 0; k < p->preview.n_lines; k++) {
+                const struct preview_line *line = &p->preview.lines[k];
+                bool is_it = p->family_of[line->ladder] == i && line->level == l;
+                typical += is_it ? line->typical : 0;
+                most += is_it ? line->most : 0;
+            }
+            if (most + typical > 0)
+                json_array_append_new(out, line_json(p, i, l, typical, most));
+        }
+    }
+    return out;
+}
+
+/* Adds what completed trials of this study took, and by the formula. */
+static int measure(struct study *st, double *us, double *units, struct err *err)
+{
+    int step = MAX(st->n_board / MEASURED, 1);
+
+    for (int k = 0; k < st->n_board; k += step) {
+        const struct trial_mem *t = &st->trials[st->board[k] - 1];
+        struct trial_row row = { 0 };
+        int rc = t->is_cut || t->fit_us <= 0 ? 0 : trial_load(st, st->board[k], &row, err);
+
+        if (row.config) {
+            *us += (double)t->fit_us;
+            *units += (double)propose_cost(st, row.config, 0, row.level);
+        }
+        trial_row_fini(&row);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Microseconds that a cost unit took on this dataset so far; 0 = no trial has run on it. */
+static int measure_all(struct ctl *ctl, const struct plan_of *p, double *out, struct err *err)
+{
+    double us = 0, units = 0;
+
+    for (int i = 0; i < ctl->n_studies; i++) {
+        struct study *st = ctl->studies[i];
+
+        if (st->row.dataset == p->dataset && st->problem.is_ready &&
+            measure(st, &us, &units, err) < 0)
+            return -1;
+    }
+    *out = units > 0 ? us / units : 0;
+    return 0;
+}
+
+static json_t *costs_json(const struct plan_of *p, double us)
+{
+    double first = p->baseline;
+    bool is_measured = us > 0;
+
+    if (!p->problem.is_ready)
+        return json_null();
+    us = is_measured ? us : 1; /* a unit is made to be about a microsecond */
+    for (int i = 0; i < p->space.n_families; i++)
+        first += p->costs[i][levels_of(p, i) - 1];
+    return json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:b}", "typical", p->preview.typical + first,
+                     "most", p->preview.most + first, "full", p->preview.full + first, "typical_ms",
+                     (json_int_t)((p->preview.typical + first) * us / 1000), "most_ms",
+                     (json_int_t)((p->preview.most + first) * us / 1000), "full_ms",
+                     (json_int_t)((p->preview.full + first) * us / 1000), "measured", is_measured);
+}
+
+static json_t *text_or_null(const char *s)
+{
+    return s[0] ? json_string(s) : json_null();
+}
+
+static json_t *preview_json(const struct plan_of *p, double us_per_unit)
+{
+    json_int_t trials = (json_int_t)p->preview.trials + p->space.n_families + 1;
+    json_t *o = json_pack(
+        "{s:s, s:o, s:s, s:o, s:b, s:I, s:b, s:b, s:o, s:o}", "sampler", p->choice.sampler,
+        "sampler_why", text_or_null(p->choice.sampler_why), "scheduler", p->choice.scheduler,
+        "scheduler_why", text_or_null(p->choice.scheduler_why), "deterministic",
+        spec_is_deterministic(&p->spec), "trials", trials, "open", p->preview.is_open, "scaled",
+        p->preview.is_scaled, "lines", lines_json(p), "cost", costs_json(p, us_per_unit));
+
+    CHECK(o);
+    return o;
+}
+
+int ctl_study_preview(struct ctl *ctl, const json_t *json, json_t **out, struct err *err)
+{
+    static const int tasks[] = { [TASK_AUTO] = FT_ANY,
+                                 [TASK_BINARY] = FT_BINARY,
+                                 [TASK_MULTICLASS] = FT_MULTICLASS,
+                                 [TASK_REGRESSION] = FT_REGRESSION };
+    struct plan_of *p = mem_zalloc(sizeof *p);
+    double us = 0;
+    int rc = -1;
+
+    if (spec_parse(&p->spec, json, err) < 0)
+        goto out;
+    if (searchers_check(&p->spec, ctl->conf.dev, err) < 0 || resolve(ctl, p, err) < 0 ||
+        study_space_build(&p->space, p->spec.space,
+                          p->problem.is_ready ? p->problem.task : tasks[p->spec.task], err) < 0)
+        goto out;
+    searchers_choice(&p->spec, &p->space, &p->choice);
+    if (p->problem.is_ready)
+        price(p);
+    if (foresee(p, err) < 0 || measure_all(ctl, p, &us, err) < 0)
+        goto out;
+    *out = preview_json(p, us);
+    rc = 0;
+out:
+    plan_of_fini(p);
+    mem_free(p);
+    return rc;
+}
