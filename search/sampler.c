@@ -10,6 +10,8 @@ static const struct sampler_ops *const samplers[] = {
     &search_grid,
     &search_sobol,
     &search_halton,
+    &search_gp,
+    &search_local,
     &search_testhash_sampler,
 };
 

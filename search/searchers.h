@@ -9,6 +9,8 @@ extern const struct sampler_ops search_grid;                 /* grid.c */
 extern const struct sampler_ops search_halton;               /* quasi.c */
 extern const struct sampler_ops search_random;               /* random.c */
 extern const struct sampler_ops search_sobol;                /* quasi.c */
+extern const struct sampler_ops search_gp;                   /* gp.c */
+extern const struct sampler_ops search_local;                /* local.c */
 extern const struct sampler_ops search_testhash_sampler;     /* testhash.c */
 extern const struct scheduler_ops search_asha;               /* asha.c */
 extern const struct scheduler_ops search_hyperband;          /* hyperband.c */

@@ -294,17 +294,22 @@ static void a_repeated_observation_changes_nothing(void **state)
     space_free(s);
 }
 
+/* Over a few points: some samplers begin at the defaults whatever the seed. */
 static void another_seed_gives_another_study(void **state)
 {
+    enum { N = 8 };
     struct space *s = spaces_mixed();
-    double a[16], b[16];
+    double a[N * 16], b[N * 16];
 
     (void)state;
     for (int i = 0; sampler_at(i); i++) {
         struct sampler *x = open_one(sampler_at(i), s, 5), *y = open_one(sampler_at(i), s, 6);
-        assert_int_equal(x->ops->suggest(x, 1, 1, a, NULL), 1);
-        assert_int_equal(y->ops->suggest(y, 1, 1, b, NULL), 1);
-        assert_false(space_points_equal(s, a, b));
+        int differ = 0;
+        assert_int_equal(x->ops->suggest(x, 1, N, a, NULL), N);
+        assert_int_equal(y->ops->suggest(y, 1, N, b, NULL), N);
+        for (int k = 0; k < N; k++)
+            differ += !space_points_equal(s, a + k * s->n, b + k * s->n);
+        assert_true(differ >= N / 2);
         sampler_close(x);
         sampler_close(y);
     }
