@@ -27,7 +27,7 @@ if [ "$(id -u)" = 0 ]; then
 elif command -v sudo >/dev/null 2>&1; then
     as_root=sudo
 else
-    echo "deps: missing:$missing; please install them as root: apt-get install$missing" >&2
+    echo "deps: some packages are missing, and this is neither root nor is sudo here. Please run as root: apt-get install$missing" >&2
     exit 1
 fi
 echo "deps: installing$missing"

@@ -164,8 +164,8 @@ static int dataset_delete(struct web_req *r, struct err *err)
 }
 
 static const struct web_route routes[] = {
-    { WEB_POST, "/api/v1/uploads", upload_new, WEB_UPLOADERS, WEB_JSON_MAY | WEB_ADMIT, NULL,
-      "Begin an upload", NULL, "Upload" },
+    { WEB_POST, "/api/v1/uploads", upload_new, WEB_UPLOADERS, WEB_JSON_MAY, NULL, "Begin an upload",
+      NULL, "Upload" },
     { WEB_GET, "/api/v1/uploads/{upload}", upload_show, WEB_UPLOADERS, 0, NULL,
       "How much of an upload has arrived", NULL, "Upload" },
     { WEB_PUT, "/api/v1/uploads/{upload}", upload_part, WEB_UPLOADERS, WEB_RAW, "offset",

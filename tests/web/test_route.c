@@ -291,6 +291,10 @@ static void busy_controller_refuses_submit_and_lease_only(void **state)
     r = call("POST", "/api/v1/runners/3/report", ADMIN, "{}");
     assert_int_equal(r.status, 200);
     web_reply_free(&r);
+    /* A trial cannot complete before its model is uploaded: that must not wait behind new work. */
+    r = call("POST", "/api/v1/uploads", ADMIN, NULL);
+    assert_int_equal(r.status, 201);
+    web_reply_free(&r);
     rig->ctl->is_busy = false;
 }
 
