@@ -6,7 +6,7 @@
  *
  * Where ranks mislead. Successive halving believes the ranks of its lowest rung. A rung is believed at once only where the
  * papers' own defaults would put one, down to R/eta^2. Each lower one must prove itself: until the values seen at it and
- * at the next rung are clearly correlated (trust.h), trials pass it whatever their rank; afterwards one in eta^2 still
+ * at the next rung are clearly correlated (trust.h), trials pass it whatever their rank; afterwards one in eta^3 still
  * does, so that the proof stays current. Passing costs little just there, since those rungs are the cheap ones.
  *
  * Several brackets: trial -> bracket by a draw keyed by its number, with Hyperband's weights eta^(k-1)/k for a bracket of k
@@ -43,7 +43,7 @@ static const struct search_option asha_options[ASHA_OPTIONS] = {
                         "1 = stop trials for good instead of pausing them" },
     [OPT_STRICT] = { "strict", 0, 1, 0, true,
                      "1 = never more than one in eta goes on, even if later ones are better" },
-    [OPT_TRUST] = { "trust", 0, 1, 0.3, false,
+    [OPT_TRUST] = { "trust", 0, 1, 0.5, false,
                     "rank correlation with the next rung that the lowest rungs must show before trials stop there; 0 = none" },
 };
 
@@ -166,7 +166,7 @@ static bool is_free(const struct asha *a, const struct roster_entry *e)
     if (!l->trust[e->rung].holds)
         return true;
     rng_at(a->base.seed, DRAW_SCOUT, (uint32_t)e->rung, (uint64_t)e->trial, draw);
-    return draw[0] % (uint32_t)(a->rule.eta * a->rule.eta) == 0;
+    return draw[0] % (uint32_t)(a->rule.eta * a->rule.eta * a->rule.eta) == 0;
 }
 
 static void go_on(struct asha *a, struct roster_entry *e)
