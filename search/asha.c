@@ -163,8 +163,9 @@ static bool is_free(const struct asha *a, const struct roster_entry *e)
 
     if (a->trust_least <= 0 || e->rung + 3 >= l->rungs.n)
         return false;
-    if (!l->trust[e->rung].holds)
-        return true;
+    const struct trust *t = &l->trust[e->rung];
+    if (!t->holds && (t->n >= ASHA_PROOF || t->n + l->n_free[e->rung] < ASHA_PROOF))
+        return true; /* with many workers the others are compared until the first pairs are there */
     rng_at(a->base.seed, DRAW_SCOUT, (uint32_t)e->rung, (uint64_t)e->trial, draw);
     return draw[0] % (uint32_t)(a->rule.eta * a->rule.eta * a->rule.eta) == 0;
 }
@@ -175,21 +176,33 @@ static void go_on(struct asha *a, struct roster_entry *e)
     roster_move(&a->roster, e, ROSTER_RUNNING);
 }
 
+/* A trial that passed the rung below whatever its rank came to this one, or ended before. */
+static void leave_free(const struct asha *a, struct roster_entry *e, bool has_come, double value)
+{
+    struct asha_ladder *l = asha_ladder_of(a, e);
+
+    if (!(e->flags & ASHA_FREE))
+        return;
+    if (has_come)
+        trust_add(&l->trust[e->rung - 1], e->value, value, a->trust_least);
+    l->n_free[e->rung - 1]--;
+    e->flags = 0;
+}
+
 /* It came to its rung with a value: it goes on, pauses or stops. */
 static void arrive(struct asha *a, struct roster_entry *e, double value)
 {
     struct asha_ladder *l = asha_ladder_of(a, e);
     struct rung *r = asha_rung_of(a, e);
 
-    if (e->flags & ASHA_FREE)
-        trust_add(&l->trust[e->rung - 1], e->value, value, a->trust_least);
-    e->flags = 0;
+    leave_free(a, e, true, value);
     e->value = value;
     bool goes_free = !isnan(value) && is_free(a, e);
     bool may_pause = !isnan(value) && !a->is_stop_only && !goes_free;
     size_t at = rung_add(r, (struct rung_entry){ value, e->trial, may_pause });
     if (goes_free) {
         e->flags = ASHA_FREE;
+        l->n_free[e->rung]++;
         go_on(a, e);
     } else if (may_pause) {
         roster_move(&a->roster, e, ROSTER_PAUSED);
@@ -214,8 +227,7 @@ static void end(struct asha *a, struct roster_entry *e, enum obs_state state, do
     if (e->state == ROSTER_RUNNING && state == OBS_FAILED) {
         rung_add(r, (struct rung_entry){ NAN, e->trial, false });
     } else if (e->state == ROSTER_RUNNING && (state == OBS_COMPLETED || state == OBS_RUNNING)) {
-        if (e->flags & ASHA_FREE)
-            trust_add(&l->trust[e->rung - 1], e->value, value, a->trust_least);
+        leave_free(a, e, true, value);
         for (; e->rung < l->rungs.n; e->rung++, r++)
             rung_add(r, (struct rung_entry){ value, e->trial, false });
         e->rung--;
@@ -226,7 +238,7 @@ static void end(struct asha *a, struct roster_entry *e, enum obs_state state, do
         else
             rung_close(r, at);
     }
-    e->flags = 0;
+    leave_free(a, e, false, NAN);
     roster_move(&a->roster, e, ROSTER_ENDED);
 }
 

@@ -7,7 +7,8 @@
 #include "search/trust.h"
 
 enum { ASHA_OPTIONS = 7, ASHA_MAX_BRACKETS = 8 };
-enum { ASHA_FREE = 1 }; /* flag of a trial: it left its last rung whatever its rank */
+enum { ASHA_PROOF = 12 }; /* pairs that a proof is first sought with */
+enum { ASHA_FREE = 1 };   /* flag of a trial: it left its last rung whatever its rank */
 
 /* Bracket b starts at rung b of the ladder; its rungs below stay empty. */
 struct asha_track {
@@ -18,6 +19,7 @@ struct asha_ladder {
     struct rung_ladder rungs;
     struct asha_track tracks[ASHA_MAX_BRACKETS];
     struct trust trust[RUNG_MAX]; /* of a rung's ranks in the next one */
+    int n_free[RUNG_MAX]; /* trials that passed the rung whatever their rank, and still run */
 };
 
 struct asha {

@@ -215,6 +215,7 @@ static int roster_check(const struct asha *a, size_t n_open, struct err *err)
             e->state == ROSTER_CALLED || e->state == ROSTER_LOST)
             return damaged(err);
         n_paused += e->state == ROSTER_PAUSED;
+        a->ladders[ladder].n_free[MAX(e->rung - 1, 0)] += e->flags;
     }
     return n_paused == n_open ? 0 : damaged(err);
 }
