@@ -112,6 +112,44 @@ static void show_searcher(const json_t *s, const char *key, const char *why_key)
                why ? ")" : "");
 }
 
+static void rung_row(struct table *t, const json_t *bracket, const json_t *rung)
+{
+    static const char *const counts[] = { "running", "waiting", "promoted", "done" };
+    char best[80];
+
+    table_cell(t, "%s", print_text(bracket, "family"));
+    table_cell(t, "%" JSON_INTEGER_FORMAT,
+               json_integer_value(json_object_get(bracket, "bracket")) + 1);
+    table_cell(t, "%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
+               json_integer_value(json_object_get(rung, "level")),
+               json_integer_value(json_object_get(bracket, "max_level")));
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+        table_cell(t, "%" JSON_INTEGER_FORMAT,
+                   json_integer_value(json_object_get(rung, counts[i])));
+    print_score(json_object_get(rung, "best"), NULL, best, sizeof(best));
+    table_cell(t, "%s", best);
+}
+
+/* Where trials stand on the scheduler's rungs. */
+static void show_brackets(const json_t *s)
+{
+    static const char *const heads[] = { "family",  "bracket",  "level", "running",
+                                         "waiting", "promoted", "ended", "best" };
+    const json_t *brackets = json_object_get(s, "brackets");
+    json_t *bracket, *rung;
+    size_t i, k;
+
+    if (json_array_size(brackets) == 0)
+        return;
+    struct table *t = table_new(heads, ARRAY_LEN(heads));
+    json_array_foreach(brackets, i, bracket)
+    {
+        json_array_foreach(json_object_get(bracket, "rungs"), k, rung) rung_row(t, bracket, rung);
+    }
+    printf("\n");
+    table_print(t, stdout);
+}
+
 static void show_study(const json_t *s)
 {
     static const char *const texts[] = { "name",   "state", "reason", "owner",     "dataset_name",
@@ -133,6 +171,7 @@ static void show_study(const json_t *s)
            print_text(best, "family"), json_integer_value(json_object_get(best, "number")));
     print_when(json_object_get(s, "created_at"), when, sizeof(when));
     printf("%-12s %s\n", "created", when);
+    show_brackets(s);
 }
 
 int cmd_show(const struct cmd *cmd, int argc, char **argv)

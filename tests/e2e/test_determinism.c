@@ -180,11 +180,26 @@ static void searchers_that_hash_what_they_see_are_the_same_too(void **state)
     all_scenarios_agree(&(struct search){ "testhash", "testhash", "holdout" });
 }
 
+/* Real ladders: trials pause with checkpoints, are promoted on any runner, and never train a level twice. */
+static void halving_with_a_model_is_the_same_too(void **state)
+{
+    (void)state;
+    all_scenarios_agree(&(struct search){ "random", "asha", "kfold" });
+}
+
+static void synchronous_brackets_are_the_same_too(void **state)
+{
+    (void)state;
+    all_scenarios_agree(&(struct search){ "random", "hyperband", "holdout" });
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_search_is_the_same_on_any_runners_and_across_restarts),
         cmocka_unit_test(searchers_that_hash_what_they_see_are_the_same_too),
+        cmocka_unit_test(halving_with_a_model_is_the_same_too),
+        cmocka_unit_test(synchronous_brackets_are_the_same_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
