@@ -118,6 +118,8 @@ int ctl_metrics(struct ctl *ctl, struct buf *out, struct err *err)
         metric(out, "leases", "gauge", "lanes and tasks under lease", ctl->n_leases, err) < 0 ||
         metric(out, "turn_us", "gauge", "moving average of a turn's work", ctl->turn_avg_us, err) <
             0 ||
+        metric(out, "turn_max_us", "gauge", "longest turn's work since the start", ctl->turn_max_us,
+               err) < 0 ||
         metric(out, "blobs", "gauge", "blobs named by rows", blobs, err) < 0 ||
         metric(out, "blob_bytes", "gauge", "their bytes", bytes, err) < 0 ||
         metric(out, "database_bytes", "gauge", "size of the database", store_db_bytes(ctl->store),

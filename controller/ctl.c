@@ -206,6 +206,8 @@ static void arm_timer(struct ctl *ctl)
     due = MIN(due, lease_due(ctl));
     due = MIN(due, wait_due(ctl));
     due = MIN(due, budget_due(ctl));
+    if (ctl->is_deferred)
+        due = now;
     if (ctl->commit_failed_ms != INT64_MIN)
         due = MAX(due, MIN(ctl->commit_failed_ms + COMMIT_PATIENCE_MS, now + COMMIT_PATIENCE_MS));
     loop_timer_again(ctl->timer, MAX(due - now, MIN_TICK_MS));
@@ -220,6 +222,7 @@ void ctl_turn_end(struct ctl *ctl)
     wait_serve(ctl);
     if (ctl->turn_start_us) {
         worked = clk_now_us(ctl->clk) - ctl->turn_start_us;
+        ctl->turn_max_us = MAX(ctl->turn_max_us, worked);
         ctl->turn_avg_us += (worked - ctl->turn_avg_us) / 8;
         if (worked > BUSY_TURN_US)
             ctl->slow_turn_ms = ctl_now(ctl);
@@ -227,6 +230,7 @@ void ctl_turn_end(struct ctl *ctl)
     bool ok = commit(ctl, &err);
     ctl->turn_no++;
     ctl->turn_start_us = 0;
+    ctl->suggest_us = 0;
     run_after(ctl, ok, &err);
     events_flush(ctl);
     study_trim(ctl);
@@ -241,6 +245,9 @@ void ctl_tick(struct ctl *ctl)
         log_error("ctl.tick err=\"%s\"", err.text);
         return;
     }
+    for (int i = 0; ctl->is_deferred && i < ctl->n_studies; i++)
+        ctl_touch(ctl, ctl->studies[i]); /* what was put off goes on */
+    ctl->is_deferred = false;
     bool ok = lease_expire(ctl, &err) == 0 && budget_tick(ctl, &err) == 0 &&
               runner_tick(ctl, &err) == 0 && study_settle_all(ctl, &err) == 0 &&
               snapshot_tick(ctl, &err) == 0;

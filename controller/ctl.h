@@ -57,9 +57,13 @@ struct ctl {
     bool in_request, is_stopping, has_news; /* has_news: a waiting lease call may find work now */
     int64_t events_sent;                    /* journal sequence delivered to subscribers */
     int64_t turn_start_us;                  /* 0 = the turn has done nothing yet */
-    int64_t turn_avg_us;                    /* moving average of a turn's work without its commit */
-    int64_t slow_turn_ms;                   /* when the last slow turn ended */
-    int64_t commit_failed_ms;               /* when the last commit failed; INT64_MIN = never */
+    int64_t
+        suggest_us; /* spent in this turn by samplers: over propose.h's share, the rest waits for the next turn */
+    bool is_deferred;         /* something waits for that */
+    int64_t turn_max_us;      /* the longest turn since the start */
+    int64_t turn_avg_us;      /* moving average of a turn's work without its commit */
+    int64_t slow_turn_ms;     /* when the last slow turn ended */
+    int64_t commit_failed_ms; /* when the last commit failed; INT64_MIN = never */
     int64_t started_ms;
     struct loop_timer *
         timer; /* armed to the next deadline at the end of each turn; NULL in tests without a loop */

@@ -130,6 +130,8 @@ int live_fill(struct study *st, int want, struct err *err)
     while (st->n_queue < want && st->n_queue + st->count[TS_RUNNING] < most) {
         int rc = resume_one(st, false, err);
 
+        if (rc == 0 && may_create(st) && propose_must_wait(st))
+            break;
         if (rc == 0)
             rc = create_one(st, err);
         if (rc == 0)

@@ -140,7 +140,9 @@ static int resume_one(struct study *st, bool idle, struct err *err)
     return go_on(st, r.trial, trial_mem(st, r.trial)->plan_level, r.to, err) < 0 ? -1 : 1;
 }
 
-/* 1 = a run was started, 0 = there is none to start. */
+/* START_LATER: in the next turn. */
+enum { START_NONE, START_DONE, START_LATER };
+
 static int start_one(struct study *st, struct err *err)
 {
     int rc = resume_one(st, false, err);
@@ -149,6 +151,8 @@ static int start_one(struct study *st, struct err *err)
         return rc;
     if (!may_start(st))
         return resume_one(st, true, err);
+    if (propose_must_wait(st))
+        return START_LATER;
     int64_t number = st->plan.next_number;
     rc = number <= st->n_trials ? start_existing(st, number, err) : start_new(st, number, err);
     if (rc < 0)
@@ -156,7 +160,7 @@ static int start_one(struct study *st, struct err *err)
     if (number > st->n_trials) /* the space is used up */
         return resume_one(st, true, err);
     st->plan.next_number++;
-    return 1;
+    return START_DONE;
 }
 
 /* ---- events ---- */
@@ -297,14 +301,17 @@ static int step(struct study *st, struct err *err)
     return 1;
 }
 
+/* 1 = all that can run does, 0 = not yet, -1. */
 static int fill(struct study *st, struct err *err)
 {
-    int rc = 1;
+    int rc = START_DONE;
 
-    while (rc > 0 && st->plan.n_runs < st->plan.workers)
+    while (rc == START_DONE && st->plan.n_runs < st->plan.workers)
         rc = start_one(st, err);
-    st->plan.is_filled = true;
-    return rc < 0 ? -1 : 0;
+    if (rc < 0)
+        return -1;
+    st->plan.is_filled = rc != START_LATER;
+    return st->plan.is_filled;
 }
 
 int plan_advance(struct study *st, struct err *err)
@@ -316,8 +323,8 @@ int plan_advance(struct study *st, struct err *err)
         /* A new row of a user's may be started at once; else free workers are filled once per event. */
         if (st->plan.next_number <= st->n_trials && may_start(st))
             st->plan.is_filled = false;
-        if (!st->plan.is_filled && fill(st, err) < 0)
-            return -1;
+        if (!st->plan.is_filled && (rc = fill(st, err)) <= 0)
+            return rc;
         rc = step(st, err);
     }
     if (rc < 0 || st->plan.n_runs > 0 || may_start(st))

@@ -146,12 +146,22 @@ static int adopt(struct study *st, int64_t number, const struct config *c, struc
 static int suggest(struct study *st, int64_t number, struct config *c, struct err *err)
 {
     double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    int64_t start_us = clk_now_us(st->ctl->clk);
     int rc = st->sampler->ops->suggest(st->sampler, number, 1, point, err);
 
+    st->ctl->suggest_us += clk_now_us(st->ctl->clk) - start_us;
     if (rc == 1)
         config_from_point(c, st->space.space, point);
     mem_free(point);
     return rc;
+}
+
+bool propose_must_wait(struct study *st)
+{
+    if (st->ctl->suggest_us < PROPOSE_TURN_US)
+        return false;
+    st->ctl->is_deferred = true;
+    return true;
 }
 
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,

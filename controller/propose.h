@@ -10,6 +10,11 @@ int propose_open(struct study *st,
                  struct err *err); /* makes the script, opens sampler and scheduler */
 void propose_close(struct study *st);
 
+/* Samplers may take milliseconds, and everybody waits for the loop: true when this turn has given them its share. What is
+ * put off then goes on in the next turn, within milliseconds; nothing that is decided may depend on it. */
+enum { PROPOSE_TURN_US = 4000 };
+bool propose_must_wait(struct study *st);
+
 /* The next configuration for this trial number: 1, 0 = the space is exhausted, -1. */
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
                  struct err *err);

@@ -97,7 +97,7 @@ void wait_serve(struct ctl *ctl)
     if (!ctl->has_news || ctl->is_stopping)
         return;
     ctl->has_news = false;
-    for (; w; w = next) {
+    for (; w && !ctl->is_deferred; w = next) {
         struct err err = { 0 };
         json_t *grant = NULL;
         int rc = serve_one(ctl, w, &grant, &err);
@@ -108,7 +108,7 @@ void wait_serve(struct ctl *ctl)
         if (rc != 0)
             answer(ctl, w, grant, rc < 0 ? &err : NULL);
     }
-    ctl->has_news = false;
+    ctl->has_news = ctl->is_deferred;
 }
 
 void wait_tick(struct ctl *ctl)

@@ -3,7 +3,9 @@
 #include "tests/rig.h"
 
 #include "base/log.h"
+#include "base/rng.h"
 #include "controller/plan.h"
+#include "controller/propose.h"
 
 #define SPEC(sampler, scheduler, more)                                                           \
     "{'name':'s','dataset':'d','target':'y','budget':{'trials':40},'seed':7,'sampler':'" sampler \
@@ -35,6 +37,8 @@ static const struct {
     { "testhash both, 3 workers", SPEC("testhash", "testhash", ",'parallel':3") },
     { "testhash both, 1 worker", SPEC("testhash", "testhash", ",'parallel':1") },
     { "testhash both, stops early", SPEC("testhash", "testhash", ",'stop':{'no_gain_trials':9}") },
+    { "asha", SPEC("random", "asha", "") },
+    { "hyperband, 3 workers", SPEC("random", "hyperband", ",'parallel':3") },
     { "holdout with a refit", SPEC("testhash", "testhash", ",'validation':'holdout'") },
 };
 
@@ -68,6 +72,38 @@ static void same_seed_same_board_across_restarts_and_deaths(void **state)
         compare(studies[i].what, one, board_of(spec, 3, test_seed() + i, 20, 0));
         compare(studies[i].what, one, board_of(spec, 2, test_seed() + i, 0, 30));
         compare(studies[i].what, one, board_of(spec, 3, test_seed() + i, 25, 25));
+        free(one);
+    }
+}
+
+/* The share of a turn that samplers may take is used up at random moments: what is put off is decided the same. */
+static void what_is_put_off_to_the_next_turn_changes_nothing(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, test_seed(), 9);
+    for (size_t i = 0; i < ARRAY_LEN(studies); i++) {
+        char *one = board_of(studies[i].spec, 1, 1, 0, 0), *got = NULL;
+        struct rig r;
+        struct fake f;
+
+        rig_open(&r);
+        rig_dataset(&r, "d");
+        int64_t id = rig_study(&r, studies[i].spec);
+        fake_open(&f, &r, "f", 5);
+        for (int k = 0; k < 5000 && !study_is_final(rig_get(&r, id)->row.state); k++) {
+            r.ctl->suggest_us = rng_below(&rng, 2) ? PROPOSE_TURN_US : 0;
+            if (f.n_lanes < 5)
+                fake_ask(&f);
+            r.ctl->suggest_us = rng_below(&rng, 2) ? PROPOSE_TURN_US : 0;
+            if (f.n_lanes > 0)
+                fake_step(&f, (int)rng_below(&rng, (uint32_t)f.n_lanes));
+            rig_pass(&r, 2);
+        }
+        got = rig_board(&r, id);
+        compare(studies[i].what, one, got);
+        rig_close(&r);
         free(one);
     }
 }
@@ -106,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_seed_same_board_with_any_runners),
         cmocka_unit_test(same_seed_same_board_across_restarts_and_deaths),
+        cmocka_unit_test(what_is_put_off_to_the_next_turn_changes_nothing),
         cmocka_unit_test(another_seed_is_another_study),
         cmocka_unit_test(the_test_searchers_pause_and_prune),
     };
