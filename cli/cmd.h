@@ -63,6 +63,8 @@ int cmd_submit(const struct cmd *cmd, int argc, char **argv);
 int cmd_ls(const struct cmd *cmd, int argc, char **argv);
 int cmd_show(const struct cmd *cmd, int argc, char **argv);
 int cmd_leaderboard(const struct cmd *cmd, int argc, char **argv);
+int cmd_importance(const struct cmd *cmd, int argc, char **argv);
+int cmd_pareto(const struct cmd *cmd, int argc, char **argv);
 int cmd_trials(const struct cmd *cmd, int argc, char **argv);
 int cmd_trial(const struct cmd *cmd, int argc, char **argv);
 int cmd_logs(const struct cmd *cmd, int argc, char **argv);

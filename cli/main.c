@@ -52,6 +52,15 @@ static const struct cmd commands[] = {
     { "show", "STUDY", "one study: state, budget, best", "  assay show adult", cmd_show },
     { "leaderboard", "STUDY [--limit N]", "trials of a study, best first",
       "  assay leaderboard adult --limit 20", cmd_leaderboard },
+    { "importance", "STUDY [--method ped_anova|fanova]", "which parameters made the difference",
+      "PED-ANOVA (what the best tenth of the trials have in common) is there at once; fanova\n"
+      "(shares of the variance over the whole space, by a forest) takes seconds.\n\n"
+      "  assay importance adult --method fanova",
+      cmd_importance },
+    { "pareto", "STUDY [--x FACT] [--y FACT]", "trials that no other beats in two facts at once",
+      "Facts: score, fit_us, predict_ns_row, model_bytes (of kept models).\n\n"
+      "  assay pareto adult --x predict_ns_row",
+      cmd_pareto },
     { "trials", "STUDY [--state STATE]", "trials of a study by number",
       "  assay trials adult --state failed", cmd_trials },
     { "trial", "[show|kill|retry] TRIAL", "one trial: configuration, reports, leases",

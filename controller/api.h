@@ -19,6 +19,11 @@
  *   studies     {studies: [study], next: id | null}
  *   leaderboard {study, name, metric, larger_is_better, total, rows: [{rank, trial, number, family, config, score, se, test_score,
  *               test_se, level, max_level, fit_us, predict_ns_row, model_bytes, state, cut, artifact: bool}]}
+ *   importance  {study, name, method, state: ready|computing|too_few, trials, main_effects: number | null, parameters: [{name, family:
+ *               text | null, importance: share of the sum}], most important first}; computing: ask again, what is there is older
+ *   pareto      {study, name, metric, larger_is_better, x, y, state: ready|computing, compared, total, volume, rows: [row of the
+ *               leaderboard]}: the trials that no other beats in both, by x, best first; volume: share of the box from the
+ *               worst to the best of both that they dominate (times and sizes by their logarithm) | null
  *   trial       {id, study, number, state, reason, detail, family, config, seed, level, max_level, run_to, score, se, select,
  *               test_score, test_se, artifact: sha256 | null, checkpoint: bool, retry_of, source, info, created_at, started_at,
  *               ended_at}; ctl_trial_get adds reports: [{level, value, se}] and attempts: [{fence, runner, session, device, from,
@@ -87,6 +92,11 @@ int ctl_study_delete(struct ctl *ctl, const char *ref,
                      struct err *err); /* ERR_CONFLICT unless ended */
 int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out,
                     struct err *err);
+/* method: ped_anova | fanova, NULL = ped_anova. x, y: score | fit_us | predict_ns_row | model_bytes, NULL = fit_us, score. */
+int ctl_importance(struct ctl *ctl, const char *ref, const char *method, json_t **out,
+                   struct err *err);
+int ctl_pareto(struct ctl *ctl, const char *ref, const char *x, const char *y, json_t **out,
+               struct err *err);
 int ctl_best_artifact(struct ctl *ctl, const char *ref, char sha256[SHA256_HEX], char *file_name,
                       size_t size, struct err *err);
 

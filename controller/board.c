@@ -78,6 +78,11 @@ bool board_keeps(const struct study *st, int64_t number, int family, double scor
                              better_in_family(st, number, family, score) < CTL_KEEP_FAMILY);
 }
 
+int64_t board_rank(const struct study *st, int64_t number)
+{
+    return place_of(st, number, st->trials[number - 1].score) + 1;
+}
+
 int64_t board_best(const struct study *st)
 {
     return st->n_board > 0 ? st->board[0] : 0;

@@ -10,7 +10,8 @@ void board_remove(struct study *st, int64_t number);
 /* Would a trial of this number, family and score be among those whose artifacts are kept: the best 10 of the study or the
  * best 3 of its family, among the completed ones? */
 bool board_keeps(const struct study *st, int64_t number, int family, double score);
-int64_t board_best(const struct study *st);          /* number or 0 */
+int64_t board_rank(const struct study *st, int64_t number); /* from 1; of one that is on it */
+int64_t board_best(const struct study *st);                 /* number or 0 */
 int64_t board_best_artifact(const struct study *st); /* the best one whose artifact is here, or 0 */
 /* Lets go of artifacts that fell out of what is kept. */
 int board_evict(struct study *st, struct err *err);

@@ -52,7 +52,7 @@ struct ctl {
     int n_after, cap_after;
 
     struct savepoint request_sp; /* of the request that runs; requests do not nest */
-    int64_t turn_no, request_no, group_no;
+    int64_t turn_no, request_no, group_no, analysis_no;
     int64_t tasks_turn, tasks_request, runners_turn, runners_request; /* who changed them last */
     bool in_request, is_stopping, has_news; /* has_news: a waiting lease call may find work now */
     int64_t events_sent;                    /* journal sequence delivered to subscribers */

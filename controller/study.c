@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/analysis.h"
 #include "controller/board.h"
 #include "controller/budget.h"
 #include "controller/dataset.h"
@@ -45,6 +46,8 @@ static struct study *study_new(struct ctl *ctl)
 /* Everything but the struct itself, which stays where it is. */
 static void study_clear(struct study *st)
 {
+    analysis_free(st->analysis);
+    st->analysis = NULL;
     propose_close(st);
     plan_fini(st);
     json_decref(st->warm);

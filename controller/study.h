@@ -13,6 +13,8 @@
 #include "store/study.h"
 #include "store/trial.h"
 
+struct analysis;
+
 enum { CTL_KEEP_BEST = 10, CTL_KEEP_FAMILY = 3 };
 
 /* Where a trial came from; the word is kept in its row's info as "source". FIRST: of the script too, but run to its top
@@ -96,6 +98,7 @@ struct study {
 
     int64_t touched_turn, touched_request, asked_ms;
     bool needs_settling, is_settling;
+    struct analysis *analysis; /* a cache of what the trials say; NULL until asked for */
 };
 
 /* Loads or reloads from rows. study_get also finds ended ones; `ref` is an id in digits or a name. */

@@ -5,7 +5,8 @@
  *
  * The densities are over at most 50 cells of the unit scale of a number, or the choices. Numbers: a Gaussian kernel cut to
  * the scale per cell that was hit, Scott's bandwidth, never narrower than what puts 90 % into its own cell, and a prior
- * kernel of weight 1. Categories: kernels of Optuna's kind, with the same prior.
+ * kernel of weight 1. Categories: their counts and the same prior. (Optuna smears each category over the others by a share
+ * that no number of trials makes smaller; a choice that decides everything then ranks below the noise of numbers.)
  *
  * Conditional parameters (the paper's extension to changing domains): trials are parted by whether the parameter was
  * active. With alpha and beta the shares of the top and of all trials in a part, the part counts alpha^2 / beta times the
@@ -151,13 +152,8 @@ static void density_of_number(const double *count, int grid, double n, double *p
 
 static void density_of_choice(const double *count, int grid, double n, double *pdf)
 {
-    int kernels = 1; /* the prior */
-
     for (int c = 0; c < grid; c++)
-        kernels += count[c] > 0;
-    double base = 1.0 / kernels, whole = 1 + base * grid;
-    for (int c = 0; c < grid; c++) /* every kernel gives base / whole, its own choice 1 / whole */
-        pdf[c] = n / (n + 1) * base / whole + count[c] / (n + 1) / whole + 1 / (n + 1) / grid;
+        pdf[c] = (count[c] + 1.0 / grid) / (n + 1);
 }
 
 static void density(const struct param *p, const double *count, int grid, double *pdf)

@@ -106,6 +106,24 @@ static int study_leaderboard(struct web_req *r, struct err *err)
     return web_json(r, 200, out);
 }
 
+static int study_importance(struct web_req *r, struct err *err)
+{
+    json_t *out = NULL;
+
+    if (ctl_importance(r->ctl, r->vars[0], web_arg(r, "method"), &out, err) < 0)
+        return -1;
+    return web_json(r, 200, out);
+}
+
+static int study_pareto(struct web_req *r, struct err *err)
+{
+    json_t *out = NULL;
+
+    if (ctl_pareto(r->ctl, r->vars[0], web_arg(r, "x"), web_arg(r, "y"), &out, err) < 0)
+        return -1;
+    return web_json(r, 200, out);
+}
+
 int web_artifact(struct web_req *r, const char *sha256, const char *file_name, struct err *err)
 {
     char path[1024], disposition[512];
@@ -155,6 +173,10 @@ static const struct web_route routes[] = {
       WEB_WRITE | WEB_JSON_MAY, NULL, "Show the study in lists again", NULL, "Study" },
     { WEB_GET, "/api/v1/studies/{study}/leaderboard", study_leaderboard, WEB_VIEWERS, 0,
       "offset,limit", "Trials, best first", NULL, "Leaderboard" },
+    { WEB_GET, "/api/v1/studies/{study}/importance", study_importance, WEB_VIEWERS, 0, "method",
+      "Which parameters made the difference", NULL, "Importance" },
+    { WEB_GET, "/api/v1/studies/{study}/pareto", study_pareto, WEB_VIEWERS, 0, "x,y",
+      "Trials that no other beats in two facts at once", NULL, "Pareto" },
     { WEB_GET, "/api/v1/studies/{study}/best/artifact", study_artifact, WEB_VIEWERS, 0, NULL,
       "Download the best model", NULL, "Bytes" },
 };

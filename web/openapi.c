@@ -70,6 +70,19 @@ static const struct schema schemas[] = {
       ",\"cut\":{\"type\":\"boolean\"},"
       "\"artifact\":{\"type\":\"boolean\"}}}" },
     { "Leaderboard", JSON, LIST("rows", REF("LeaderboardRow")) },
+    { "Importance", JSON,
+      "{\"type\":\"object\",\"required\":[\"method\",\"state\",\"trials\",\"parameters\"],"
+      "\"properties\":{\"method\":{\"type\":\"string\",\"enum\":[\"ped_anova\",\"fanova\"]},"
+      "\"state\":{\"type\":\"string\",\"enum\":[\"ready\",\"computing\",\"too_few\"]},"
+      "\"trials\":{\"type\":\"integer\"},\"main_effects\":" NUM
+      ",\"parameters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\","
+      "\"importance\"],\"properties\":{\"name\":" STR ",\"family\":" TEXT
+      ",\"importance\":{\"type\":\"number\"}}}}}}" },
+    { "Pareto", JSON,
+      "{\"type\":\"object\",\"required\":[\"x\",\"y\",\"state\",\"rows\"],\"properties\":{\"x\":" STR
+      ",\"y\":" STR ",\"state\":{\"type\":\"string\",\"enum\":[\"ready\",\"computing\"]},"
+      "\"compared\":{\"type\":\"integer\"},\"total\":{\"type\":\"integer\"},\"volume\":" NUM
+      ",\"rows\":{\"type\":\"array\",\"items\":" REF("LeaderboardRow") "}}}" },
     { "Configuration", JSON,
       "{\"type\":\"object\",\"required\":[\"family\"],\"properties\":{\"family\":" STR "}}" },
     { "Trial", JSON,

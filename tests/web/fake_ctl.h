@@ -321,6 +321,32 @@ int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit,
     *out = json_pack("{s:o, s:i}", "rows", rows, "total", ctl->rows);
     return 0;
 }
+int ctl_importance(struct ctl *ctl, const char *ref, const char *method, json_t **out,
+                   struct err *err)
+{
+    SAY(ctl, "importance %s %s", ref, method ? method : "-");
+    if (fake_fails(ref, err) < 0)
+        return -1;
+    *out = json_pack("{s:s, s:s, s:i, s:n, s:[{s:s, s:n, s:f}, {s:s, s:s, s:f}]}", "method",
+                     "ped_anova", "state", "ready", "trials", 30, "main_effects", "parameters",
+                     "name", "family", "family", "importance", 0.7, "name", "boost.leaves",
+                     "family", "boost", "importance", 0.3);
+    return 0;
+}
+int ctl_pareto(struct ctl *ctl, const char *ref, const char *x, const char *y, json_t **out,
+               struct err *err)
+{
+    json_t *board = NULL;
+
+    if (ctl_leaderboard(ctl, ref, 0, 3, &board, err) < 0)
+        return -1;
+    SAY(ctl, "pareto %s %s %s", ref, x ? x : "-", y ? y : "-");
+    *out = json_pack("{s:s, s:s, s:s, s:i, s:i, s:n, s:O}", "x", "fit_us", "y", "score", "state",
+                     "ready", "compared", 30, "total", 3, "volume", "rows",
+                     json_object_get(board, "rows"));
+    json_decref(board);
+    return 0;
+}
 int ctl_best_artifact(struct ctl *ctl, const char *ref, char sha256[SHA256_HEX], char *file_name,
                       size_t size, struct err *err)
 {

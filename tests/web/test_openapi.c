@@ -138,6 +138,8 @@ static void answers_fit_the_document(void **state)
         { "POST", "/api/v1/studies", "{\"dataset\":\"a\",\"target\":\"b\"}", "/api/v1/studies" },
         { "GET", "/api/v1/studies/adult", NULL, "/api/v1/studies/{study}" },
         { "GET", "/api/v1/studies/adult/leaderboard", NULL, "/api/v1/studies/{study}/leaderboard" },
+        { "GET", "/api/v1/studies/adult/importance", NULL, "/api/v1/studies/{study}/importance" },
+        { "GET", "/api/v1/studies/adult/pareto", NULL, "/api/v1/studies/{study}/pareto" },
         { "GET", "/api/v1/studies/adult/trials", NULL, "/api/v1/studies/{study}/trials" },
         { "GET", "/api/v1/trials/5", NULL, "/api/v1/trials/{trial}" },
         { "POST", "/api/v1/uploads", NULL, "/api/v1/uploads" },
