@@ -15,6 +15,9 @@
 
 enum { READ_BYTES = 192 << 10, ROW_MAX_BYTES = 256 << 20, PAD_BYTES = 64 };
 
+#define NOT_UTF8 \
+    "invalid UTF-8; if this is Latin-1 or Windows-1252, convert it: iconv -f WINDOWS-1252 -t UTF-8"
+
 struct reader {
     csv_source *source;
     void *ctx;
@@ -226,7 +229,7 @@ static int rows_take(struct reader *r, size_t n_ends, size_t bytes, struct err *
     if (r->scan.has_high) {
         size_t bad = csv_utf8_fault((const uint8_t *)r->text, bytes);
         if (bad < bytes)
-            return fail_at(r, bad, true, ERR_ARG, "invalid UTF-8", err);
+            return fail_at(r, bad, true, ERR_ARG, NOT_UTF8, err);
     }
     if (rows_are_even(r, n_ends, r->scan.n_lines)) {
         if (rows_add(r, 0, n_ends, err) < 0)
@@ -329,13 +332,32 @@ static size_t first_row(struct reader *r, struct err *err)
     }
 }
 
+/* Judged by what was read with the first row, as far as it makes sense. */
+static bool guess_comma(const struct reader *r)
+{
+    size_t n = 0;
+
+    while (n < r->scan.n_ends &&
+           (r->scan.fault == CSV_SCAN_OK || r->scan.ends[n] < r->scan.fault_at))
+        n++;
+    return r->delimiter != ',' && csv_comma_guess(r->text, r->scan.ends, n);
+}
+
+static int refuse_utf16(struct reader *r, struct err *err)
+{
+    if (r->n < 2 || (memcmp(r->text, "\xff\xfe", 2) != 0 && memcmp(r->text, "\xfe\xff", 2) != 0))
+        return 0;
+    return err_set(err, ERR_ARG, "%s: the file is UTF-16; convert it: iconv -f UTF-16 -t UTF-8",
+                   r->opts->name ? r->opts->name : "csv");
+}
+
 /* Delimiter, names and table from the first row, which is taken when it is a header. */
 static int reader_begin(struct reader *r, struct err *err)
 {
     size_t n = 0;
     bool is_header = false;
 
-    if (buffer_fill(r, err) < 0)
+    if (buffer_fill(r, err) < 0 || refuse_utf16(r, err) < 0)
         return -1;
     skip_mark(r);
     skip_empty_lines(r);
@@ -353,12 +375,13 @@ static int reader_begin(struct reader *r, struct err *err)
     size_t row_bytes = r->scan.ends[n - 1] + 1,
            bad = csv_utf8_fault((const uint8_t *)r->text, row_bytes);
     if (bad < row_bytes)
-        return fail_at(r, bad, true, ERR_ARG, "invalid UTF-8", err);
+        return fail_at(r, bad, true, ERR_ARG, NOT_UTF8, err);
+    bool has_comma = guess_comma(r);
     struct csv_rows first = {
         r->text, 0, r->scan.ends, 1, r->scan.has_quotes, r->scan.has_escapes
     };
     struct err why = { 0 };
-    char **names = csv_names(&first, (int)n, r->opts->header, &is_header, &why);
+    char **names = csv_names(&first, (int)n, r->opts->header, has_comma, &is_header, &why);
     if (!names)
         return fail_at(r, 0, false, why.code, why.text, err);
     r->has_table = true;
@@ -366,6 +389,7 @@ static int reader_begin(struct reader *r, struct err *err)
     mem_free(names);
     if (rc < 0)
         return fail(r, err);
+    r->table.has_comma = has_comma;
     if (is_header)
         buffer_take(r, row_bytes);
     return 0;

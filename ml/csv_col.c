@@ -114,6 +114,8 @@ static int take_odd_number(struct csv_table *t, struct csv_col *col, const struc
         return err_set(err, ERR_TOOBIG, "a field of %zu bytes is over the limit of %d", n,
                        CSV_MAX_FIELD);
     csv_number(s, n, &v);
+    if (v.kind == CSV_TEXT && t->has_comma)
+        csv_number_comma(s, n, &v);
     if (v.kind == CSV_TEXT && col->must_be_number)
         return err_set(err, ERR_ARG, "\"%.*s\" is not a number", (int)MIN(n, 60), s);
     if (v.kind == CSV_TEXT)

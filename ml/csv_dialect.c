@@ -1,5 +1,6 @@
 /* csv_dialect.c - what a file says about itself in its first rows. Only whole rows of the sample are judged, quotes
- * respected; a delimiter under which the quoting makes no sense is out. A first row is a header unless a number stands in
+ * respected; a delimiter under which the quoting makes no sense is out. Where no comma separates fields, it may be the
+ * decimal sign, as spreadsheets of half the world write it. A first row is a header unless a number stands in
  * it. Column names must be there, be short and differ. Called by csv.c once per file. */
 #include "ml/csv_dialect.h"
 
@@ -51,6 +52,34 @@ char csv_delimiter_guess(const char *text, size_t n, uint32_t *ends)
     return best;
 }
 
+static bool is_number(const char *s, size_t n, bool has_comma)
+{
+    struct csv_value v;
+
+    csv_number(s, n, &v);
+    if (has_comma && v.kind == CSV_TEXT)
+        csv_number_comma(s, n, &v);
+    return v.kind == CSV_INT || v.kind == CSV_DOUBLE;
+}
+
+bool csv_comma_guess(const char *text, const uint32_t *ends, size_t n_ends)
+{
+    bool found = false;
+    size_t from = 0;
+
+    for (size_t i = 0; i < n_ends; from = ends[i++] + 1) {
+        const char *s = text + from;
+        size_t n = ends[i] - from;
+        n -= n > 0 && s[n - 1] == '\r';
+        if (n >= 2 && s[0] == '"' && s[n - 1] == '"')
+            s++, n -= 2;
+        if (memchr(s, '.', n) && is_number(s, n, false))
+            return false;
+        found = found || (memchr(s, ',', n) && is_number(s, n, true));
+    }
+    return found;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -77,20 +106,18 @@ static int names_check(char **names, int n, struct err *err)
     return rc;
 }
 
-char **csv_names(const struct csv_rows *first, int n_cols, enum csv_header header, bool *is_header,
-                 struct err *err)
+char **csv_names(const struct csv_rows *first, int n_cols, enum csv_header header, bool has_comma,
+                 bool *is_header, struct err *err)
 {
     struct csv_table fields = { .n_cols = n_cols }; /* only for its scratch */
     char **names = mem_array((size_t)n_cols + 1, sizeof(*names));
-    struct csv_value v;
     const char *s;
     size_t n;
 
     *is_header = header != CSV_HEADER_NO;
     for (int i = 0; i < n_cols && header == CSV_HEADER_AUTO && *is_header; i++) {
         csv_field(&fields, first, i, i == n_cols - 1, &s, &n);
-        csv_number(s, n, &v);
-        *is_header = v.kind != CSV_INT && v.kind != CSV_DOUBLE;
+        *is_header = !is_number(s, n, has_comma);
     }
     for (int i = 0; i < n_cols; i++) {
         char made[24];

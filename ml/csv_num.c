@@ -225,3 +225,19 @@ void csv_number(const char *s, size_t n, struct csv_value *out)
     if (out->kind == CSV_INT)
         out->i = (int32_t)out->d;
 }
+
+void csv_number_comma(const char *s, size_t n, struct csv_value *out)
+{
+    enum { LONGEST = 64 };
+    char text[LONGEST + 16] = "";
+    const char *comma = memchr(s, ',', n);
+
+    *out = (struct csv_value){ .kind = CSV_TEXT };
+    if (!comma || n > LONGEST || memchr(s, '.', n) || comma + 1 == s + n || comma[1] < '0' ||
+        comma[1] > '9')
+        return;
+    memcpy(text, s, n);
+    text[comma - s] = '.';
+    csv_number(text, n, out); /* a second comma makes it a text */
+    out->is_plain = false;
+}

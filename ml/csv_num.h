@@ -24,6 +24,8 @@ struct csv_value {
 
 /* s needs 16 readable bytes past the end. Never fails: what is no number is CSV_MISSING or CSV_TEXT. */
 void csv_number(const char *s, size_t n, struct csv_value *out);
+/* The same with a decimal comma: one comma with digits after it, and no point. is_plain is never set. */
+void csv_number_comma(const char *s, size_t n, struct csv_value *out);
 bool csv_is_missing(const char *s, size_t n); /* empty, blank or a usual word: NA N/A NaN null ? */
 
 static inline uint64_t csv_load8(const char *p)

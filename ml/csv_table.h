@@ -42,6 +42,7 @@ struct csv_table {
     struct frame_out *out;
     struct csv_col *cols;
     int n_cols;
+    bool has_comma;                       /* numbers may have a decimal comma */
     int64_t chunk_rows, filled, n_chunks; /* filled: rows in the chunk being filled */
     void *slab, *pack;                    /* pack: one chunk */
     int spool;                            /* file of odd spellings, unlinked; -1 = none yet */

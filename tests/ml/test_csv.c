@@ -90,6 +90,37 @@ static void delimiter_header_and_mark_are_found(void **state)
     }
 }
 
+static void decimal_commas_are_numbers_where_no_comma_separates(void **state)
+{
+    struct frame *f =
+        csv_frame("a;b;c;d\n1,5;01,20;7;\"2,25\"\r\n-0,5;1,50;8,125;NA\r\n3;1,2,3;9;1e1\r\n", NULL);
+
+    (void)state;
+    assert_true(cell_number(f, "a", 0) == 1.5 && cell_number(f, "a", 1) == -0.5);
+    assert_true(cell_number(f, "a", 2) == 3 && cell_number(f, "c", 1) == 8.125);
+    assert_true(cell_number(f, "d", 0) == 2.25 && isnan(cell_number(f, "d", 1)));
+    assert_string_equal(cell_text(f, "b", 0), "01,20"); /* as it was spelled, once a text came */
+    assert_string_equal(cell_text(f, "b", 1), "1,50");
+    assert_string_equal(cell_text(f, "b", 2), "1,2,3");
+    frame_close(f);
+    f = csv_frame("1,5;2\n3;4\n", NULL); /* a number in the first row: no header */
+    assert_true(f->rows == 2 && cell_number(f, "c1", 0) == 1.5);
+    frame_close(f);
+}
+
+static void a_comma_beside_decimal_points_is_none(void **state)
+{
+    struct frame *f = csv_frame("a;b\n1,234;5.5\n2,500;6\n", NULL);
+
+    (void)state;
+    assert_string_equal(cell_text(f, "a", 0), "1,234");
+    assert_true(cell_number(f, "b", 0) == 5.5);
+    frame_close(f);
+    f = csv_frame("a,b\n\"1,5\",2\n\"2,5\",3\n", NULL); /* commas separate here */
+    assert_string_equal(cell_text(f, "a", 0), "1,5");
+    frame_close(f);
+}
+
 static void options_override_what_is_guessed(void **state)
 {
     struct csv_override over[] = { { "a", FRAME_CATEGORICAL },
@@ -279,7 +310,7 @@ static void broken_text_gets_one_error_with_its_place(void **state)
         { "a,b\n\"p\nq\",y\n\"p\nq\",y\"\n", "line 5, column \"b\": a quote inside" },
         { "a,b\n1,x\ry\n", "line 2, column \"b\": a carriage return without a line feed" },
         { "a\rb\rc\r", "line 1, column 1: a carriage return without a line feed" },
-        { "a,b\n1,x\xff\n", "line 2, column \"b\": invalid UTF-8" },
+        { "a,b\n1,x\xff\n", "line 2, column \"b\": invalid UTF-8; if this is Latin-1" },
         { "a,\xc0\xaf\n1,2\n", "line 1, column 2: invalid UTF-8" },
         { "a,b\n1,\xed\xa0\x80\n", "line 2, column \"b\": invalid UTF-8" },
         { "a,,c\n1,2,3\n", "t.csv: line 1: column 2 has no name" },
@@ -310,7 +341,9 @@ static void nul_bytes_are_refused(void **state)
     assert_int_equal(csv_try(text, sizeof(text) - 1, 0, NULL, &err), -1);
     assert_non_null(strstr(err.text, "line 3, column \"b\": a NUL byte"));
     assert_int_equal(csv_try(wide, sizeof(wide) - 1, 0, NULL, &err), -1);
-    assert_non_null(strstr(err.text, "line 1"));
+    assert_non_null(strstr(err.text, "the file is UTF-16; convert it: iconv"));
+    assert_int_equal(csv_try("\xfe\xff\0a\0\n", 6, 0, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "the file is UTF-16; convert it: iconv"));
 }
 
 static void overrides_that_do_not_fit_are_refused(void **state)
@@ -506,6 +539,8 @@ int main(void)
         cmocka_unit_test(quoting_follows_rfc_4180),
         cmocka_unit_test(quoted_numbers_are_numbers),
         cmocka_unit_test(delimiter_header_and_mark_are_found),
+        cmocka_unit_test(decimal_commas_are_numbers_where_no_comma_separates),
+        cmocka_unit_test(a_comma_beside_decimal_points_is_none),
         cmocka_unit_test(options_override_what_is_guessed),
         cmocka_unit_test(spellings_survive_when_numbers_turn_out_to_be_text),
         cmocka_unit_test(levels_come_by_frequency_then_text),

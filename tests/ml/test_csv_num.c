@@ -88,6 +88,37 @@ static void forms_are_told_apart(void **state)
     }
 }
 
+/* Whatever has one comma between digits is the number that a point there gives; anything else is a text. */
+static void a_decimal_comma_is_a_decimal_point(void **state)
+{
+    static const char *const texts[] = {
+        "1,5",   "-0,25", "+3,125", ",5",       "12345678,875",
+        " 7,5 ", "1,5e3", "0,1",    "-,5e-300", "123456789,0123456789"
+    };
+    static const char *const no[] = { "1,",   ",",    "1,2,3", "1.5,2", "1,5.2",   "a,5",
+                                      "1,5x", "1, 5", "",      "15",    "1,234.5", "--1,5" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        char padded[80] = "", point[80] = "";
+        struct csv_value v, want;
+        memcpy(padded, texts[i], strlen(texts[i]));
+        memcpy(point, texts[i], strlen(texts[i]));
+        *strchr(point, ',') = '.';
+        csv_number_comma(padded, strlen(texts[i]), &v);
+        csv_number(point, strlen(texts[i]), &want);
+        assert_true(v.kind == want.kind && v.kind != CSV_TEXT && v.d == want.d && !v.is_plain);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(no); i++) {
+        char padded[80] = "";
+        struct csv_value v;
+        memcpy(padded, no[i], strlen(no[i]));
+        csv_number_comma(padded, strlen(no[i]), &v);
+        if (v.kind != CSV_TEXT)
+            fail_msg("\"%s\" is no number", no[i]);
+    }
+}
+
 static void check_like_strtod(const char *text)
 {
     struct csv_value v = number(text);
@@ -217,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forms_are_told_apart),
+        cmocka_unit_test(a_decimal_comma_is_a_decimal_point),
         cmocka_unit_test(values_are_the_nearest_doubles),
         cmocka_unit_test(halfway_texts_of_any_length_round_to_even),
         cmocka_unit_test(quick_forms_agree_with_the_full_one),
