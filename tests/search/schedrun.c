@@ -1,0 +1,235 @@
+/* schedrun.c - the made-up study. */
+#include "tests/search/schedrun.h"
+
+#include "tests/unit.h"
+
+#include "base/base.h"
+
+#include <math.h>
+
+void schedrun_open(struct schedrun *r, uint64_t seed)
+{
+    r->setup.seed = seed;
+    rng_init(&r->rng, seed, 77);
+    r->s = r->ops->open(&r->setup, NULL);
+    assert_non_null(r->s);
+}
+
+void schedrun_close(struct schedrun *r)
+{
+    scheduler_close(r->s);
+    r->s = NULL;
+}
+
+void schedrun_restart(struct schedrun *r)
+{
+    struct scheduler *next = r->ops->open(&r->setup, NULL);
+    struct buf before, after;
+
+    buf_init(&before, SEARCH_MAX_STATE_BYTES);
+    buf_init(&after, SEARCH_MAX_STATE_BYTES);
+    assert_int_equal(r->ops->save(r->s, &before, NULL), 0);
+    struct view in = { (const uint8_t *)before.data, before.len, 0 };
+    assert_int_equal(r->ops->load(next, &in, NULL), 0);
+    assert_int_equal(r->ops->save(next, &after, NULL), 0);
+    assert_int_equal(before.len, after.len);
+    assert_memory_equal(before.data, after.data, before.len);
+    scheduler_close(r->s);
+    r->s = next;
+    buf_fini(&before);
+    buf_fini(&after);
+}
+
+static bool happens(struct schedrun *r, uint32_t in_1000)
+{
+    return rng_below(&r->rng, 1000) < in_1000;
+}
+
+int schedrun_start(struct schedrun *r, int group)
+{
+    int64_t trial = ++r->n_started;
+    struct run_trial *t = &r->trials[trial];
+
+    assert_true(trial <= RUN_MAX_TRIALS);
+    *t = (struct run_trial){ .state = RUN_RUNNING,
+                             .group = group,
+                             .max_level = r->max_level[group] };
+    for (int i = 0; i <= RUN_MAX_LEVEL; i++)
+        t->value[i] = NAN;
+    t->to = r->ops->start(r->s, trial, group, t->max_level, NULL);
+    assert_in_range(t->to, 1, t->max_level);
+    r->n_running++;
+    return t->to;
+}
+
+struct sched_decision schedrun_report(struct schedrun *r, int64_t trial, enum obs_state state,
+                                      int level, double value)
+{
+    struct run_trial *t = &r->trials[trial];
+    struct observation o = { .trial = trial,
+                             .state = state,
+                             .resource = level,
+                             .max_resource = t->max_level,
+                             .value = value };
+    struct sched_decision d = { SCHED_DONE, 0 };
+
+    r->n_running -= t->state == RUN_RUNNING;
+    t->level = level;
+    if (state == OBS_RUNNING || state == OBS_COMPLETED)
+        t->value[level] = value;
+    assert_int_equal(r->ops->report(r->s, &o, &d, NULL), 0);
+    if (state != OBS_RUNNING) {
+        assert_int_equal(d.action, SCHED_DONE);
+        t->end = state;
+    }
+    t->state = d.action == SCHED_RUN_TO  ? RUN_RUNNING
+               : d.action == SCHED_PAUSE ? RUN_PAUSED
+               : d.action == SCHED_STOP  ? RUN_STOPPED
+                                         : RUN_ENDED;
+    if (t->state == RUN_RUNNING) {
+        assert_true(d.to > level && d.to <= t->max_level);
+        t->to = d.to;
+        r->n_running++;
+    }
+    return d;
+}
+
+int64_t schedrun_resume(struct schedrun *r, bool idle)
+{
+    struct sched_resume out = { 0 };
+    int n = r->ops->resume(r->s, 1, idle, &out, NULL);
+
+    if (n == 0)
+        return 0;
+    struct run_trial *t = &r->trials[out.trial];
+    assert_int_equal(n, 1);
+    assert_int_equal(t->state, RUN_PAUSED);
+    assert_true(out.to > t->level && out.to <= t->max_level);
+    if (r->on_resume && !idle)
+        r->on_resume(r, out.trial);
+    t->state = RUN_RUNNING;
+    t->to = out.to;
+    t->resumed++;
+    r->n_running++;
+    return out.trial;
+}
+
+int64_t schedrun_retire(struct schedrun *r, bool closing)
+{
+    int64_t trial = 0;
+
+    if (r->ops->retire(r->s, 1, closing, &trial, NULL) == 0)
+        return 0;
+    assert_int_equal(r->trials[trial].state, RUN_PAUSED);
+    r->trials[trial].state = RUN_STOPPED;
+    return trial;
+}
+
+struct sched_rung schedrun_row(struct schedrun *r, int group, int bracket, int rung)
+{
+    static struct sched_rung rows[4096];
+    int n = r->ops->describe(r->s, 0, (int)ARRAY_LEN(rows), rows);
+
+    assert_true(n <= (int)ARRAY_LEN(rows));
+    for (int i = 0; i < n; i++) {
+        if (rows[i].group == group && rows[i].bracket == bracket && rows[i].rung == rung)
+            return rows[i];
+    }
+    fail_msg("no rung %d of bracket %d of group %d", rung, bracket, group);
+    return rows[0];
+}
+
+/* ---- a whole study ---- */
+
+static int64_t pick(struct schedrun *r, enum run_state state)
+{
+    int64_t found = 0;
+    uint32_t n = 0;
+
+    for (int64_t t = 1; t <= r->n_started; t++) {
+        if (r->trials[t].state == state && rng_below(&r->rng, ++n) == 0)
+            found = t;
+    }
+    return found;
+}
+
+static double value_of(struct schedrun *r, int64_t trial, int level)
+{
+    static const double special[] = { INFINITY, -INFINITY, NAN, 0 };
+
+    if (happens(r, r->special))
+        return special[rng_below(&r->rng, 4)];
+    return r->value ? r->value(r, trial, level) : rng_normal(&r->rng);
+}
+
+static void fill(struct schedrun *r)
+{
+    while (r->n_running < r->slots) {
+        if (schedrun_resume(r, false) > 0)
+            continue;
+        if (r->on_quiet)
+            r->on_quiet(r);
+        if (r->n_started < r->n_trials)
+            schedrun_start(r, (int)rng_below(&r->rng, (uint32_t)MAX(r->n_groups, 1)));
+        else if (schedrun_resume(r, true) == 0)
+            break;
+    }
+}
+
+static void report_one(struct schedrun *r)
+{
+    int64_t trial = pick(r, RUN_RUNNING);
+    struct run_trial *t = &r->trials[trial];
+    double v = value_of(r, trial, t->to);
+
+    if (happens(r, r->fail))
+        schedrun_report(r, trial, OBS_FAILED, t->level, NAN);
+    else if (happens(r, r->cancel))
+        schedrun_report(r, trial, OBS_CANCELLED, t->level, NAN);
+    else
+        schedrun_report(r, trial, t->to == t->max_level ? OBS_COMPLETED : OBS_RUNNING, t->to, v);
+    trial = pick(r, RUN_PAUSED);
+    if (trial && happens(r, r->cancel))
+        schedrun_report(r, trial, OBS_CANCELLED, r->trials[trial].level, NAN);
+}
+
+/* Rows are of the trials: nobody is counted twice or lost. */
+static void check_rows(struct schedrun *r)
+{
+    struct sched_rung rows[16];
+    int64_t n_running = 0, n_waiting = 0, n_done = 0;
+    int n = r->ops->describe ? r->ops->describe(r->s, 0, 0, NULL) : 0;
+
+    for (int first = 0; first < n; first += (int)ARRAY_LEN(rows)) {
+        assert_int_equal(r->ops->describe(r->s, first, (int)ARRAY_LEN(rows), rows), n);
+        for (int i = 0; i < MIN(n - first, (int)ARRAY_LEN(rows)); i++) {
+            n_running += rows[i].n_running;
+            n_waiting += rows[i].n_waiting;
+            n_done += rows[i].n_done;
+        }
+    }
+    if (n == 0)
+        return;
+    assert_int_equal(n_running, r->n_running);
+    assert_int_equal(n_running + n_waiting + n_done, r->n_started);
+}
+
+void schedrun_all(struct schedrun *r)
+{
+    for (int steps = 0;; steps++) {
+        assert_true(steps < 100000);
+        if (happens(r, r->restart))
+            schedrun_restart(r);
+        fill(r);
+        if (r->n_running == 0)
+            break;
+        report_one(r);
+        while (schedrun_retire(r, r->n_started == r->n_trials) > 0)
+            continue;
+        if (steps % 16 == 0)
+            check_rows(r);
+    }
+    check_rows(r);
+    for (int t = 1; t <= r->n_started; t++)
+        assert_true(r->trials[t].state == RUN_STOPPED || r->trials[t].state == RUN_ENDED);
+}

@@ -1,0 +1,50 @@
+/* schedrun.h - drives a scheduler through a made-up study as a controller would, with what goes wrong in one: trials that
+ * fail or are cancelled (paused ones too), NaN and infinities, late and repeated reports, restarts. Keeps what was reported, so
+ * that a test can work out by itself what had to be decided. It checks what holds for every scheduler. */
+#ifndef TESTS_SEARCH_SCHEDRUN_H
+#define TESTS_SEARCH_SCHEDRUN_H
+
+#include "base/rng.h"
+#include "search/scheduler.h"
+
+enum { RUN_MAX_TRIALS = 400, RUN_MAX_LEVEL = 128 };
+enum run_state { RUN_NONE, RUN_RUNNING, RUN_PAUSED, RUN_STOPPED, RUN_ENDED };
+
+struct run_trial {
+    enum run_state state;
+    enum obs_state end; /* of an ENDED one */
+    int group, max_level, level, to;
+    int resumed;                     /* times */
+    double value[RUN_MAX_LEVEL + 1]; /* by level; NaN where none was reported */
+};
+
+struct schedrun {
+    const struct scheduler_ops *ops;
+    struct search_setup setup;
+    int n_trials, slots, n_groups, max_level[3];                   /* by group */
+    uint32_t fail, cancel, special, restart;                       /* in 1000 */
+    void (*on_resume)(struct schedrun *r, int64_t trial);          /* before it counts as running */
+    void (*on_quiet)(struct schedrun *r);                          /* resume has nothing to give */
+    double (*value)(struct schedrun *r, int64_t trial, int level); /* NULL = random */
+
+    struct scheduler *s;
+    struct rng rng;
+    int n_started, n_running;
+    struct run_trial trials[RUN_MAX_TRIALS + 1];
+};
+
+void schedrun_open(struct schedrun *r, uint64_t seed);
+void schedrun_all(struct schedrun *r); /* to the end of the study */
+void schedrun_close(struct schedrun *r);
+void schedrun_restart(struct schedrun *r);
+
+/* One call each, for examples. */
+int schedrun_start(struct schedrun *r, int group); /* level it runs to */
+struct sched_decision schedrun_report(struct schedrun *r, int64_t trial, enum obs_state state,
+                                      int level, double value);
+int64_t schedrun_resume(struct schedrun *r, bool idle); /* the trial, 0 = none */
+int64_t schedrun_retire(struct schedrun *r, bool closing);
+/* The row of describe for this bracket and rung of a group. */
+struct sched_rung schedrun_row(struct schedrun *r, int group, int bracket, int rung);
+
+#endif
