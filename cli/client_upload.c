@@ -1,7 +1,9 @@
 /* client_upload.c - a file becomes a blob: hash it, ask whether the server has it, else send it in parts of at most 4 MiB
- * and commit by hash. The file is read twice; one that changes in between fails the commit, which says so. */
+ * and commit by hash. The file is read twice; one that changes in between fails the commit, which says so. Each step may be
+ * repeated without harm, and is, a few times, when the connection was cut or the server busy. */
 #include "cli/client.h"
 #include "cli/client_priv.h"
+#include "cli/print.h"
 
 #include "base/buf.h"
 #include "base/jsonx.h"
@@ -14,9 +16,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PART_BYTES = 4 << 20 };
+enum { PART_BYTES = 4 << 20, REPEATS = 5, FIRST_PAUSE_MS = 50 };
+
+/* After a failure of one step: waits, longer each time, and says whether to repeat it. */
+static bool may_repeat(const struct err *why, int *failures)
+{
+    const struct timespec pause = { .tv_nsec = (FIRST_PAUSE_MS << *failures) % 1000 * 1000000L };
+
+    if ((why->code != ERR_UNREACHABLE && why->code != ERR_BUSY) || *failures == REPEATS)
+        return false;
+    *failures += 1;
+    nanosleep(&pause, NULL);
+    return true;
+}
 
 static int hash_file(int fd, const char *file, char sha256[SHA256_HEX], struct err *err)
 {
@@ -77,14 +92,17 @@ static int send_parts(struct client *c, int fd, const char *file, const char *id
     int rc = 0;
 
     while (rc == 0 && (n = pread(fd, part, PART_BYTES, at)) != 0) {
-        rc = n < 0 ? err_errno(err, "%s", file) : put_part(c, id, at, part, (size_t)n, err);
+        int failures = 0;
+        do
+            rc = n < 0 ? err_errno(err, "%s", file) : put_part(c, id, at, part, (size_t)n, err);
+        while (rc < 0 && may_repeat(err, &failures));
         at += n;
     }
     mem_free(part);
     return rc;
 }
 
-static int server_has(struct client *c, const char *sha256, struct err *err)
+static int server_has_once(struct client *c, const char *sha256, struct err *err)
 {
     struct err why = { 0 };
     char path[120];
@@ -110,48 +128,78 @@ static int server_has(struct client *c, const char *sha256, struct err *err)
     return 1;
 }
 
+static int server_has(struct client *c, const char *sha256, struct err *err)
+{
+    int rc, failures = 0;
+
+    do
+        rc = server_has_once(c, sha256, err);
+    while (rc < 0 && may_repeat(err, &failures));
+    return rc;
+}
+
+static int begin(struct client *c, char id[33], struct err *err)
+{
+    json_t *answer = NULL;
+    int rc, failures = 0;
+
+    do
+        rc = client_post(c, NULL, &answer, err, "/uploads");
+    while (rc < 0 && may_repeat(err, &failures));
+    if (rc == 0 && str_copy(id, 33, print_text(answer, "id")) == 0)
+        rc = err_set(err, ERR_IO, "the server gave no upload id");
+    json_decref(answer);
+    return rc;
+}
+
+static int commit(struct client *c, const char *id, const char *sha256, struct err *err)
+{
+    json_t *body = json_pack("{s:s}", "sha256", sha256);
+    int rc, failures = 0;
+
+    do {
+        /* It may be the answer that was cut off: then the upload is gone and the blob there. */
+        rc = failures > 0 && server_has_once(c, sha256, err) == 1
+                 ? 0
+                 : client_post(c, body, NULL, err, "/uploads/%s/commit", id);
+    } while (rc < 0 && may_repeat(err, &failures));
+    json_decref(body);
+    return rc;
+}
+
+static int send_file(struct client *c, int fd, const char *file, const char *sha256,
+                     struct err *err)
+{
+    char id[33] = "";
+
+    if (begin(c, id, err) < 0 || send_parts(c, fd, file, id, err) < 0 ||
+        commit(c, id, sha256, err) < 0)
+        return err_wrap(err, "upload of %s", file);
+    return 0;
+}
+
 int client_upload(struct client *c, const char *file, char sha256[SHA256_HEX], struct err *err)
 {
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    int fd = open(file, O_RDONLY | O_CLOEXEC), rc = -1;
+    struct err own = { 0 };
     struct stat st;
-    json_t *answer = NULL, *body = NULL;
-    int rc = -1, has;
 
+    err = err ? err : &own;
     if (fd < 0 || fstat(fd, &st) < 0) {
         if (errno == ENOENT)
             err_set(err, ERR_NOTFOUND, "%s: no such file", file);
         else
             err_errno(err, "%s", file);
-        goto out;
-    }
-    if (!S_ISREG(st.st_mode)) {
+    } else if (!S_ISREG(st.st_mode)) {
         err_set(err, ERR_ARG, "%s: not a regular file", file);
-        goto out;
+    } else if (st.st_size == 0) {
+        err_set(err, ERR_ARG, "%s: the file is empty", file);
+    } else if (hash_file(fd, file, sha256, err) == 0) {
+        rc = server_has(c, sha256, err);
+        if (rc == 0)
+            rc = send_file(c, fd, file, sha256, err);
     }
-    if (hash_file(fd, file, sha256, err) < 0 || (has = server_has(c, sha256, err)) < 0)
-        goto out;
-    if (has) {
-        rc = 0;
-        goto out;
-    }
-    if (client_post(c, NULL, &answer, err, "/uploads") < 0)
-        goto out;
-    const char *id = json_string_value(json_object_get(answer, "id"));
-    if (!id) {
-        err_set(err, ERR_IO, "the server gave no upload id");
-        goto out;
-    }
-    body = json_pack("{s:s}", "sha256", sha256);
-    if (send_parts(c, fd, file, id, err) < 0 ||
-        client_post(c, body, NULL, err, "/uploads/%s/commit", id) < 0) {
-        err_wrap(err, "upload of %s", file);
-        goto out;
-    }
-    rc = 0;
-out:
-    json_decref(answer);
-    json_decref(body);
     if (fd >= 0)
         close(fd);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }

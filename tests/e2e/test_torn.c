@@ -12,6 +12,7 @@
 #include "tests/e2e/user.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 enum { STUDY_MS = 60000, TORN_MS = 12000 };
 
@@ -176,10 +177,59 @@ static void torn_connections_lose_and_repeat_nothing(void **state)
     ledger_free(l);
 }
 
+static void write_random(const char *path, size_t bytes, uint64_t seed)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    for (size_t i = 0; i < bytes; i += 8) {
+        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+        assert_int_equal(fwrite(&seed, 8, 1, f), 1);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+/* One call of the client, several parts, cuts in the middle of each kind of request: the file arrives whole. */
+static void an_upload_goes_on_where_it_was_cut(void **state)
+{
+    struct service s;
+    struct err err = { 0 };
+    char bad[108], url[120], file[160], sha256[SHA256_HEX], there[SHA256_HEX], path[120];
+    int cuts = 0;
+
+    (void)state;
+    must(&s, service_open(&s, &(struct service_conf){ 0 }, &err), &err, "folder");
+    must(&s, service_start(&s, &err), &err, "start");
+    snprintf(bad, sizeof(bad), "%s/bad", s.dir);
+    snprintf(url, sizeof(url), "unix:%s", bad);
+    snprintf(file, sizeof(file), "%s/file", s.dir);
+    for (uint64_t round = 1; round <= 8; round++) {
+        const struct proxy_conf net = {
+            .seed = round, .short_percent = 15, .short_bytes = 600, .long_bytes = 40 << 20
+        };
+        struct proxy *p = proxy_start(bad, s.sock, &net, &err);
+        struct client *c = client_new(url, NULL, &err), *good = service_client(&s);
+
+        must(&s, p && c ? 0 : -1, &err, "proxy");
+        write_random(file, 9 << 20, round);
+        must(&s, client_upload(c, file, sha256, &err), &err, "upload over a torn network");
+        snprintf(path, sizeof(path), "/blobs/%s", sha256);
+        must(&s, api_download_sha(good, path, there, &err), &err, "download");
+        assert_string_equal(there, sha256);
+        client_free(c);
+        client_free(good);
+        cuts += proxy_stop(p).cuts;
+        unlink(bad);
+    }
+    assert_true(cuts > 0);
+    must(&s, service_stop(&s, 10000, &err), &err, "stop");
+    service_close(&s, false);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(
-        torn_connections_lose_and_repeat_nothing) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(torn_connections_lose_and_repeat_nothing),
+                                        cmocka_unit_test(an_upload_goes_on_where_it_was_cut) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
