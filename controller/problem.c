@@ -249,14 +249,15 @@ void problem_decide(struct problem *p, bool kfold)
 
 static json_t *search_json_new(const struct search_choice *c)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:I}", "sampler", c->sampler, "sampler_why",
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i}", "sampler", c->sampler, "sampler_why",
                      c->sampler_why, "scheduler", c->scheduler, "scheduler_why", c->scheduler_why,
-                     "budget_trials", (json_int_t)c->budget_trials);
+                     "budget_trials", (json_int_t)c->budget_trials, "fuse", c->fuse);
 }
 
 static void search_load(struct search_choice *c, const json_t *o)
 {
     c->budget_trials = int_of(o, "budget_trials");
+    c->fuse = (int)int_of(o, "fuse");
     str_copy(c->sampler, sizeof c->sampler, text_of(o, "sampler"));
     str_copy(c->sampler_why, sizeof c->sampler_why, text_of(o, "sampler_why"));
     str_copy(c->scheduler, sizeof c->scheduler, text_of(o, "scheduler"));

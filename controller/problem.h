@@ -10,10 +10,11 @@
 #include "proto/spec.h"
 #include "store/runner.h"
 
-/* The searchers of the study; a reason where `auto` chose, else "". budget_trials: what they were told, which stays when
- * the budget is raised. */
+/* The searchers of the study; a reason where `auto` chose, else "". budget_trials, fuse: what they were told, which stays
+ * when the budget is raised or the rule changes. */
 struct search_choice {
     int64_t budget_trials;
+    int fuse; /* search/option.h */
     char sampler[32], scheduler[32];
     char sampler_why[160], scheduler_why[160];
 };

@@ -13,6 +13,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* So many trials that are in flight together share their shape parameters at most: enough for one launch, few enough that
+ * every shape is soon seen. */
+enum { FUSE_MOST = 8 };
 enum { SAMPLER_TAG = 0x73616d70, SCHEDULER_TAG = 0x73636865, MAX_NAMES = 48 };
 
 static bool is_auto(const char *name)
@@ -158,7 +161,8 @@ void searchers_choice(const struct spec *spec, const struct study_space *space,
                                 .max_level = max_level(space) };
     struct auto_choice sampler = auto_sampler(&facts), scheduler = auto_scheduler(&facts);
 
-    *c = (struct search_choice){ .budget_trials = spec->budget_trials };
+    *c = (struct search_choice){ .budget_trials = spec->budget_trials,
+                                 .fuse = MIN(facts.parallel, FUSE_MOST) };
     str_copy(c->sampler, sizeof c->sampler, is_auto(spec->sampler) ? sampler.name : spec->sampler);
     str_copy(c->scheduler, sizeof c->scheduler,
              is_auto(spec->scheduler) ? scheduler.name : spec->scheduler);
@@ -211,6 +215,7 @@ int searchers_open(struct study *st, struct err *err)
     if (!scheduler)
         return -1;
     setup.budget_trials = c->budget_trials;
+    setup.fuse = c->fuse;
     st->scheduler = scheduler->open(&setup, err);
     if (!st->scheduler)
         return -1;
