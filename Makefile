@@ -260,7 +260,7 @@ bench-%:
 
 $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 	$(call say,link,$@)
-	$Q$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -o $@
+	$Q$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -lcmocka -o $@
 
 bench: all $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS)))
 	@set -e; for b in $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS) $(wildcard tests/bench/bench_*.sh))); do \

@@ -225,6 +225,8 @@ int searchers_open(struct study *st, struct err *err)
         st->sampler = sampler->open(st->space.space, &setup, err);
     if (st->sampler)
         return 0;
+    if (err && err->code == ERR_ARG && !err->where[0])
+        str_copy(err->where, sizeof err->where, "sampler"); /* it does not suit this space */
     scheduler_close(st->scheduler);
     st->scheduler = NULL;
     return -1;
