@@ -12,6 +12,7 @@ static const struct sampler_ops *const samplers[] = {
     &search_halton,
     &search_gp,
     &search_local,
+    &search_bohb,
     &search_testhash_sampler,
 };
 

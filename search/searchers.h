@@ -5,6 +5,7 @@
 #include "search/sampler.h"
 #include "search/scheduler.h"
 
+extern const struct sampler_ops search_bohb;                 /* bohb.c */
 extern const struct sampler_ops search_grid;                 /* grid.c */
 extern const struct sampler_ops search_halton;               /* quasi.c */
 extern const struct sampler_ops search_random;               /* random.c */
