@@ -200,9 +200,9 @@ static void it_learns_what_random_search_does_not(void **state)
     spaces_float(s, "c", 0, 1, 0, false);
     spaces_float(s, "d", 0, 1, 0, false);
     spaces_float(s, "e", 0, 1, 0, false);
-    for (uint64_t seed = 0; seed < 12; seed++) {
-        ours += loss_after("bohb", s, 100, test_seed() + seed) / 12;
-        random += loss_after("random", s, 100, test_seed() + seed) / 12;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        ours += loss_after("bohb", s, 80, test_seed() + seed) / 8;
+        random += loss_after("random", s, 80, test_seed() + seed) / 8;
     }
     if (!(ours < 0.7 * random))
         fail_msg("loss %g, random search %g", ours, random);
