@@ -297,8 +297,15 @@ fail:
 
 void ctl_stop(struct ctl *ctl)
 {
+    struct err err = { 0 };
+
     ctl->is_stopping = true;
     wait_end_all(ctl);
+    if (ctl_request_begin(ctl, &err) < 0)
+        return;
+    bool ok = study_settle_all(ctl, &err) == 0 && snapshot_all(ctl, &err) == 0;
+    if (ctl_request_end(ctl, ok, &err) < 0 || !ok)
+        log_warn("ctl.stop err=\"%s\"", err.text); /* the next start takes longer, no more */
 }
 
 void ctl_free(struct ctl *ctl)

@@ -17,9 +17,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Written each time a study has grown by a quarter, but not for fewer trials than these: all bytes ever written stay
- * within five times the last snapshot. */
-enum { VERSION = 1, LEAST_TRIALS = 256, GROWTH_SHARE = 4 };
+/* Written each time a study has doubled, so that all bytes ever written stay within twice the last snapshot; not for fewer
+ * trials than these; and not while trials run if everybody would wait for it: then a graceful stop or a pause writes it. */
+enum { VERSION = 1, LEAST_TRIALS = 256, MOST_US = 6000 };
 
 static uint64_t checksum(const char *bytes, size_t n)
 {
@@ -107,22 +107,41 @@ int snapshot_save(struct study *st, struct err *err)
     if (put_all(st, &b, err) == 0 &&
         store_search_put(ctl->store, st->row.id, seq, b.data, b.len, err) == 0) {
         st->snapshot_trials = st->n_trials;
+        st->snapshot_us = clk_now_us(ctl->clk) - start_us;
         log_debug("study.snapshot study=%" PRId64 " seq=%" PRId64 " bytes=%zu us=%" PRId64,
-                  st->row.id, seq, b.len, clk_now_us(ctl->clk) - start_us);
+                  st->row.id, seq, b.len, st->snapshot_us);
         rc = 0;
     }
     buf_fini(&b);
     return rc;
 }
 
+static bool is_due(const struct study *st)
+{
+    int64_t had = st->snapshot_trials;
+
+    if (!st->sampler || !study_is_open(st) || st->n_trials - had < MAX(LEAST_TRIALS, had))
+        return false;
+    return had == 0 || st->count[TS_RUNNING] == 0 ||
+           (double)st->snapshot_us * (double)st->n_trials / (double)had < MOST_US;
+}
+
 int snapshot_tick(struct ctl *ctl, struct err *err)
 {
     for (int i = 0; i < ctl->n_studies; i++) {
-        struct study *st = ctl->studies[i];
-        int64_t more = MAX(LEAST_TRIALS, st->snapshot_trials / GROWTH_SHARE);
+        if (is_due(ctl->studies[i]) && snapshot_save(ctl->studies[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
 
-        if (st->sampler && st->row.state == SS_RUNNING &&
-            st->n_trials - st->snapshot_trials >= more && snapshot_save(st, err) < 0)
+int snapshot_all(struct ctl *ctl, struct err *err)
+{
+    for (int i = 0; i < ctl->n_studies; i++) {
+        struct study *st = ctl->studies[i];
+
+        if (st->sampler && study_is_open(st) && !st->needs_settling &&
+            st->n_trials - st->snapshot_trials >= LEAST_TRIALS && snapshot_save(st, err) < 0)
             return -1;
     }
     return 0;
@@ -269,6 +288,7 @@ static int start_over(struct study *st, struct err *err)
 
 int snapshot_load(struct study *st, int64_t *seq, struct err *err)
 {
+    int64_t start_us = clk_now_us(st->ctl->clk);
     struct err why = { 0 };
     struct buf b;
     int rc = -1;
@@ -286,6 +306,7 @@ int snapshot_load(struct study *st, int64_t *seq, struct err *err)
             *seq = 0;
             rc = start_over(st, err);
         }
+        st->snapshot_us = clk_now_us(st->ctl->clk) - start_us; /* reading is like writing */
     }
     buf_fini(&b);
     return rc;

@@ -8,6 +8,7 @@
 
 /* Writes one when enough trials have ended since the last; inside a request, after settling. */
 int snapshot_tick(struct ctl *ctl, struct err *err);
+int snapshot_all(struct ctl *ctl, struct err *err); /* of all that is unfinished: a graceful stop */
 int snapshot_save(struct study *st, struct err *err);
 /* Into searchers that were just opened: 1 with the journal's sequence it includes, 0 = there is none that fits (the
  * searchers are as opened), -1. */

@@ -93,6 +93,7 @@ struct study {
     int64_t used_saved_ms;   /* monotonic time of the last store of used_ms */
     int64_t keep_ms;         /* longest time from `keep` to the artifact's arrival */
     int64_t snapshot_trials; /* trials there were at the last snapshot of the searchers */
+    int64_t snapshot_us;     /* what it took */
     int64_t probe;           /* number of the trial that decides the validation; 0 = none */
     int64_t refit;           /* open refit task, 0 = none */
 
