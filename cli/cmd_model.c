@@ -3,10 +3,10 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/print.h"
+#include "cli/tempdir.h"
 
 #include "base/buf.h"
 #include "base/gz.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "ml/artifact.h"
@@ -159,18 +159,16 @@ static int predict_to(const struct artifact *a, const struct frame *f, const cha
 static int predict(const struct artifact *a, const char *file, const struct predict_opts *o,
                    struct err *err)
 {
-    char dir[128];
-    char path[160];
-    const char *base = getenv("TMPDIR");
+    struct tempdir temp;
+    char path[300];
     const struct prep *prep = artifact_prep(a);
     struct inputs in = { 0 };
     struct frame *f = NULL;
     int rc = -1;
 
-    snprintf(dir, sizeof(dir), "%.80s/assay-XXXXXX", base ? base : "/tmp");
-    if (!mkdtemp(dir))
-        return err_errno(err, "temporary folder");
-    snprintf(path, sizeof(path), "%s/frame", dir);
+    if (tempdir_make(&temp, sizeof(temp.path), err) < 0)
+        return -1;
+    snprintf(path, sizeof(path), "%s/frame", temp.path);
     in.list = mem_array((size_t)prep_inputs(prep) + 1, sizeof(*in.list));
     for (int i = 0; i < prep_inputs(prep); i++)
         in.list[in.n++] =
@@ -184,7 +182,7 @@ static int predict(const struct artifact *a, const char *file, const struct pred
         rc = predict_to(a, f, o->output, err);
     frame_close(f);
     mem_free(in.list);
-    io_remove_tree(dir, NULL);
+    tempdir_end(&temp, false);
     return rc;
 }
 

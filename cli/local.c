@@ -19,18 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILD_FD = 9, START_LIMIT_MS = 10000, LOG_TAIL = 600 };
+enum { CHILD_FD = 9, CHILD_LOCK_FD = 10, BASE_MAX = 60, START_LIMIT_MS = 10000, LOG_TAIL = 600 };
 
 static int make_folder(struct local *l, const char *data_dir, struct err *err)
 {
-    const char *base = getenv("TMPDIR");
-
-    if (!base || strlen(base) > 60)
-        base = "/tmp";
-    snprintf(l->dir, sizeof(l->dir), "%s/assay-XXXXXX", base);
-    if (!mkdtemp(l->dir)) /* 0700 by definition */
-        return err_errno(err, "folder in %s", base);
-    l->is_temporary = true;
+    if (tempdir_make(&l->temp, BASE_MAX, err) < 0)
+        return -1;
+    snprintf(l->dir, sizeof(l->dir), "%.80s", l->temp.path);
     if (data_dir)
         snprintf(l->data_dir, sizeof(l->data_dir), "%s", data_dir);
     else
@@ -54,7 +49,11 @@ static int spawn(const struct local *l, const char *const *argv, const char *log
 
     if (log_fd >= 0 && null_fd >= 0) {
         const struct proc_fd fds[] = {
-            { null_fd, 0 }, { log_fd, 1 }, { log_fd, 2 }, { pipe_fd, CHILD_FD }
+            { null_fd, 0 },
+            { log_fd, 1 },
+            { log_fd, 2 },
+            { pipe_fd, CHILD_FD },
+            { l->temp.lock_fd, CHILD_LOCK_FD } /* the folder is in use until the last one ends */
         };
         const struct proc_spec spec = {
             .argv = argv, .fds = fds, .n_fds = ARRAY_LEN(fds), .new_session = true
@@ -211,7 +210,5 @@ void local_stop(struct local *l, int64_t patience_ms)
     mem_free(l->runners);
     l->runners = NULL;
     l->n_runners = 0;
-    if (l->is_temporary && !getenv("ASSAY_KEEP_TEMP"))
-        io_remove_tree(l->dir, NULL);
-    l->is_temporary = false;
+    tempdir_end(&l->temp, getenv("ASSAY_KEEP_TEMP") != NULL);
 }

@@ -5,15 +5,16 @@
 
 #include "base/err.h"
 #include "cli/client.h"
+#include "cli/tempdir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct local {
-    char dir[90]; /* holds sock, logs, and data/ unless that lies elsewhere */
+    struct tempdir temp; /* removed by local_stop */
+    char dir[90];        /* its path: holds sock, logs, and data/ unless that lies elsewhere */
     char data_dir[512];
-    bool is_temporary; /* removed by local_stop */
     pid_t controller;
     pid_t *runners;
     int n_runners;

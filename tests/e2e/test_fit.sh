@@ -93,6 +93,8 @@ killed() { # SIGKILL of the parent: its children end by themselves
     ! pgrep -f "$TMPDIR/assay-" >/dev/null
 }
 ok "killing the parent leaves no orphan" killed
+swept() { "$ASSAY" fit train.csv --target class --trials 1 -o k.assay && nothing_left; }
+ok "the next fit removes the folder that the kill left" swept
 
 refuses() { # exit-status text arguments...
     local want=$1 text=$2 rc
