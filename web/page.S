@@ -21,6 +21,10 @@ web_file_\name\()_end:
     file board_js, "web/static/board.js"
     file filter_js, "web/static/filter.js"
     file chart_js, "web/static/chart.js"
+    file search_js, "web/static/search.js"
+    file importance_js, "web/static/importance.js"
+    file pareto_js, "web/static/pareto.js"
+    file curve_js, "web/static/curve.js"
     file tables_js, "web/static/tables.js"
 
     .section .note.GNU-stack, "", %progbits

@@ -10,19 +10,23 @@
 #include <string.h>
 #include <zlib.h>
 
-#define FILES(X)                                                  \
-    X(index_html, "index.html", "text/html; charset=utf-8")       \
-    X(style_css, "style.css", "text/css; charset=utf-8")          \
-    X(icon_svg, "icon.svg", "image/svg+xml")                      \
-    X(app_js, "app.js", "text/javascript; charset=utf-8")         \
-    X(api_js, "api.js", "text/javascript; charset=utf-8")         \
-    X(dom_js, "dom.js", "text/javascript; charset=utf-8")         \
-    X(format_js, "format.js", "text/javascript; charset=utf-8")   \
-    X(studies_js, "studies.js", "text/javascript; charset=utf-8") \
-    X(study_js, "study.js", "text/javascript; charset=utf-8")     \
-    X(board_js, "board.js", "text/javascript; charset=utf-8")     \
-    X(filter_js, "filter.js", "text/javascript; charset=utf-8")   \
-    X(chart_js, "chart.js", "text/javascript; charset=utf-8")     \
+#define FILES(X)                                                        \
+    X(index_html, "index.html", "text/html; charset=utf-8")             \
+    X(style_css, "style.css", "text/css; charset=utf-8")                \
+    X(icon_svg, "icon.svg", "image/svg+xml")                            \
+    X(app_js, "app.js", "text/javascript; charset=utf-8")               \
+    X(api_js, "api.js", "text/javascript; charset=utf-8")               \
+    X(dom_js, "dom.js", "text/javascript; charset=utf-8")               \
+    X(format_js, "format.js", "text/javascript; charset=utf-8")         \
+    X(studies_js, "studies.js", "text/javascript; charset=utf-8")       \
+    X(study_js, "study.js", "text/javascript; charset=utf-8")           \
+    X(board_js, "board.js", "text/javascript; charset=utf-8")           \
+    X(filter_js, "filter.js", "text/javascript; charset=utf-8")         \
+    X(chart_js, "chart.js", "text/javascript; charset=utf-8")           \
+    X(search_js, "search.js", "text/javascript; charset=utf-8")         \
+    X(importance_js, "importance.js", "text/javascript; charset=utf-8") \
+    X(pareto_js, "pareto.js", "text/javascript; charset=utf-8")         \
+    X(curve_js, "curve.js", "text/javascript; charset=utf-8")           \
     X(tables_js, "tables.js", "text/javascript; charset=utf-8")
 
 #define X(sym, name, type) extern const char web_file_##sym[], web_file_##sym##_end[];

@@ -1,6 +1,6 @@
 // test_page.mjs - the page in a real browser, against a real controller and runner: the one-time link signs in,
-// the leaderboard fills live while a study runs, sorts by mouse and keyboard, filters, opens a configuration,
-// downloads the best model, which predicts. Leaves a picture in build/leaderboard.png. Run by tests/run.sh.
+// the leaderboard fills live while a study runs, sorts by mouse and keyboard, filters, opens a configuration with its
+// curves, downloads the best model, which predicts; rungs, importance and the Pareto front are those the API tells. Leaves a picture in build/leaderboard.png. Run by tests/run.sh.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -59,10 +59,39 @@ async function waitFor(what, f, ms = 30000) {
 }
 
 const numbers = (column) => `[...document.querySelectorAll('.board tbody tr[aria-rowindex] td:nth-child(${column})')].map((td) => td.textContent)`;
+const ranked = (column) => `[...document.querySelectorAll('.board tbody tr[aria-rowindex]')].filter((tr) => /\\d/.test(tr.cells[0].textContent)).map((tr) => tr.cells[${column - 1}].textContent)`;
 const shownRows = "document.querySelectorAll('.board tbody tr[aria-rowindex]').length";
 
 function isSorted(list, sign) {
   return list.length > 3 && list.every((x, i) => i === 0 || sign * (x - list[i - 1]) >= 0);
+}
+
+function told(...args) {
+  return JSON.parse(run(...args, '--json', '--server', `unix:${data}/sock`));
+}
+
+/** Search, importance and trade-off say what the commands say. */
+async function analysed(page, study) {
+  const brackets = told('show', study).brackets, went = brackets.flatMap((b) => b.rungs.map((r) => r.promoted));
+  ok('the sampler stands there with its reason', (await page.eval("document.querySelector('.chosen').textContent")).includes('auto'));
+  const shown = await page.until("document.querySelectorAll('.rungs tbody tr:not(.ladder)').length");
+  ok('every rung is a row', shown === went.length, `${shown} of ${went.length}`);
+  const cells = await page.eval("[...document.querySelectorAll('.rungs tbody tr:not(.ladder)')].map((tr) => Number(tr.cells[3].textContent) || 0)");
+  ok('those who went on are counted', went.length > 1 && cells.join() === went.join() && went.some((n) => n > 0), `${cells} for ${went}`);
+  ok('those who were stopped are listed with what they reached', await page.eval("[...document.querySelectorAll('.board tbody tr[aria-rowindex]')].some((tr) => tr.cells[0].textContent === '–' && tr.querySelector('[data-state=pruned]') && tr.querySelector('.reported'))"));
+  const first = told('importance', study).parameters;
+  await page.until(`document.querySelectorAll('.shares tbody tr').length === ${Math.min(10, first.length)}`);
+  const share = await page.until("document.querySelector('.shares tbody .num').textContent");
+  ok('importance is that of the command', share === `${(100 * first[0].importance).toFixed(1)} %`, share);
+  await page.eval("(() => { const s = document.querySelector('[aria-label=Method]'); s.value = 'fanova'; s.dispatchEvent(new Event('change')); })()");
+  const forest = told('importance', study, '--method', 'fanova').parameters[0];
+  await page.until(`document.querySelector('.shares tbody .num')?.textContent === '${(100 * forest.importance).toFixed(1)} %'`);
+  ok('fANOVA comes when it is asked for', true);
+  const front = told('pareto', study, '--x', 'predict_ns_row').rows.filter((r) => r.family !== 'baseline');
+  await page.eval("(() => { const s = document.querySelector('[aria-label=\"Score against\"]'); s.value = 'predict_ns_row'; s.dispatchEvent(new Event('change')); })()");
+  await page.until(`document.querySelector('.tall canvas').getAttribute('aria-label').includes('${front.length} of ')`);
+  const words = await page.eval("document.querySelector('.tall canvas').getAttribute('aria-label')");
+  ok('the front is that of the command, in words too', front.length > 0 && front.every((r) => words.includes(`trial ${r.number},`)), words);
 }
 
 async function story(page, link, address, study) {
@@ -77,12 +106,15 @@ async function story(page, link, address, study) {
   const few = await page.until(shownRows, 60000);
   await page.until(`${shownRows} > ${few} + 2`, 60000);
   ok('the leaderboard fills live, without a reload', await page.eval('window.sameDocument === true && location.hash') === `#/studies/${study}`);
-  ok('ranks are in order of the score', isSorted((await page.eval(numbers(4))).map(parseFloat), -1), await page.eval(numbers(4)));
+  await page.until(`${ranked(4)}.length > 3`, 60000);
+  ok('ranks are in order of the score', isSorted((await page.eval(ranked(4))).map(parseFloat), -1), await page.eval(ranked(4)));
   ok('the best score stands above', await page.eval("parseFloat(document.querySelector('.lead dd').textContent) === parseFloat(document.querySelector('.best .score').textContent)"));
 
   await page.until("document.querySelector('.head .pill').dataset.state === 'completed'", 120000);
   ok('the study ends while the page is open', true);
   ok('all trials are listed', await page.eval("Number(document.querySelector('#board-count').textContent)") === trials);
+
+  await analysed(page, study);
 
   const head = (n) => `document.querySelectorAll('.board thead th')[${n}]`;
   await page.eval(`${head(1)}.querySelector('button').click()`);
@@ -99,6 +131,8 @@ async function story(page, link, address, study) {
 
   await page.eval("document.querySelector('.board tbody .expand').focus()");
   await page.key('Enter');
+  await page.until("document.querySelector('.detail .curve[aria-label]')");
+  ok('and shows how the trial learned', true);
   ok('a row opens its configuration by keyboard', await page.eval("document.querySelector('.board .detail') && document.querySelector('.expand[aria-expanded=true]') === document.activeElement"));
   await page.key('Enter');
 
@@ -132,7 +166,7 @@ async function main() {
   const address = /http:\/\/[^ ]+/.exec(line)[0], link = /page: ([^ ]+)/.exec(line)[1];
   const page = await open({ height: 980 });
   try {
-    writeFileSync(join(work, 'spec.yaml'), `name: waveform\ndataset: train.csv\ntarget: class\nmetric: accuracy\ntest: {fraction: 0.25}\nbudget: {trials: ${trials}}\nseed: 3\n`);
+    writeFileSync(join(work, 'spec.yaml'), `name: waveform\ndataset: train.csv\ntarget: class\nmetric: accuracy\ntest: {fraction: 0.25}\nbudget: {trials: ${trials}}\nscheduler: asha\nseed: 3\n`);
     start(['agent', '--controller', `unix:${data}/sock`, '--devices', 'cpu:1']);
     const study = /\d+/.exec(run('submit', 'spec.yaml', '--server', `unix:${data}/sock`))[0];
     await story(page, link, address, study);

@@ -27,6 +27,21 @@ function compare(a, b) {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** What a trial that has not ended by itself said last. */
+function reportedCell(r, decimals) {
+  if (!Number.isFinite(r.reported)) return [h('span', { class: 'quiet' }, NONE)];
+  return [h('span', { class: 'reported', title: `Reported at level ${r.level} of ${r.max_level}` }, fixed(r.reported, decimals))];
+}
+
+/** Levels of the ladder as ticks, those reached filled; words for the others. */
+function levelCell(r) {
+  if (!r.max_level) return NONE;
+  const level = r.level ?? 0, text = `${level}/${r.max_level}`;
+  if (r.max_level > 8 || r.max_level < 2) return text;
+  const ticks = Array.from({ length: r.max_level }, (_, i) => h('i', { class: i < level ? 'on' : null }));
+  return [h('span', { class: 'levels', 'aria-hidden': 'true' }, ticks), text];
+}
+
 /** "0.9312 ± 0.0021" with the point where the column has it. */
 function scoreCell(score, se, decimals) {
   if (!Number.isFinite(score)) return [h('span', { class: 'quiet' }, NONE)];
@@ -43,11 +58,15 @@ function whisker(score, se, scale) {
     s('circle', { class: 'w-dot', cx: at(score), cy: 7, r: 3 }));
 }
 
+const unfinished = ['running', 'paused', 'queued', 'pruned'];
+const stateOrder = (r) => (unfinished.indexOf(r.state) + unfinished.length + 1) % (unfinished.length + 1);
+
 export function makeBoard({ caption, onOpen }) {
   const rows = new Map();
   let order = [], isLower = false, sortKey = 'rank', sortDir = 1, filterText = '', test = () => true, filterError = '';
   let opened = null, openedHeight = 0, decimals = { score: 4, test_score: 4 }, scale = { lo: 0, hi: 1 };
   let drawn = '', fresh = new Map();
+  const curves = new Map(); // of trials whose row was opened
 
   const top = h('tr', { class: 'space', 'aria-hidden': 'true' }, h('td', { colspan: columns.length + 1 }));
   const bottom = top.cloneNode(true);
@@ -79,10 +98,13 @@ export function makeBoard({ caption, onOpen }) {
     const sign = isLower ? 1 : -1;
     const all = [...rows.values()].sort((a, b) => {
       const none = !Number.isFinite(a.score) - !Number.isFinite(b.score);
-      return none || sign * (a.score - b.score) || a.number - b.number;
+      if (none) return none;
+      if (Number.isFinite(a.score)) return sign * (a.score - b.score) || a.number - b.number;
+      return (b.level || 0) - (a.level || 0) || stateOrder(a) - stateOrder(b) || b.number - a.number;
     });
-    all.forEach((r, i) => { r.rank = i + 1; });
-    const good = all.slice(0, Math.max(2, Math.ceil(all.length * 0.75))).map((r) => r.score).filter(Number.isFinite);
+    all.forEach((r, i) => { r.rank = Number.isFinite(r.score) ? i + 1 : null; });
+    const models = all.filter((r) => Number.isFinite(r.score) && r.family !== 'baseline');
+    const good = models.slice(0, Math.max(2, Math.ceil(models.length * 0.75))).map((r) => r.score);
     const margin = Math.max(0, ...all.slice(0, 20).map((r) => r.se).filter(Number.isFinite));
     scale = good.length ? { lo: good[good.length - 1], hi: good[0] - sign * margin } : { lo: 0, hi: 1 };
     decimals = { score: columnDecimals(all, 'score', 'se'), test_score: columnDecimals(all, 'test_score', 'test_se') };
@@ -93,7 +115,7 @@ export function makeBoard({ caption, onOpen }) {
     const all = rank();
     order = all.filter(test);
     if (sortKey !== 'rank' || sortDir < 0)
-      order.sort((a, b) => compare(a[sortKey], b[sortKey]) * ((a[sortKey] ?? null) === null || (b[sortKey] ?? null) === null ? 1 : sortDir) || a.rank - b.rank);
+      order.sort((a, b) => compare(a[sortKey], b[sortKey]) * ((a[sortKey] ?? null) === null || (b[sortKey] ?? null) === null ? 1 : sortDir) || (a.rank ?? Infinity) - (b.rank ?? Infinity) || b.number - a.number);
     if (opened !== null && !order.includes(rows.get(opened))) opened = null;
     setText(shown, filterError || (order.length === all.length ? count(all.length) : `${count(order.length)} of ${count(all.length)}`));
     markHeads();
@@ -116,12 +138,12 @@ export function makeBoard({ caption, onOpen }) {
     `#${r.number}`);
     return h('tr', { 'aria-rowindex': index + 2, class: [r.rank === 1 && 'best', isOpen && 'open', fresh.has(r.trial) && 'fresh'].filter(Boolean).join(' ') || null,
       onclick: (e) => { if (!e.target.closest('a') && !String(getSelection())) toggle(r.trial); } },
-    h('td', { class: 'num rank' }, count(r.rank)),
+    h('td', { class: 'num rank' }, r.rank === null ? NONE : count(r.rank)),
     h('td', { class: 'trial' }, button),
     h('td', { class: 'family' }, r.family),
-    h('td', { class: 'num wide' }, h('span', { class: 'score' }, whisker(r.score, r.se, scale), h('span', {}, scoreCell(r.score, r.se, decimals.score)))),
+    h('td', { class: 'num wide' }, h('span', { class: 'score' }, whisker(r.score, r.se, scale), h('span', {}, r.rank === null ? reportedCell(r, decimals.score) : scoreCell(r.score, r.se, decimals.score)))),
     h('td', { class: 'num' }, scoreCell(r.test_score, r.test_se, decimals.test_score)),
-    h('td', { class: 'num' }, r.max_level ? `${r.level ?? 0}/${r.max_level}` : NONE),
+    h('td', { class: 'num' }, levelCell(r)),
     h('td', { class: 'num' }, micros(r.fit_us)),
     h('td', { class: 'num' }, nanos(r.predict_ns_row)),
     h('td', { class: 'num' }, bytes(r.model_bytes || null)),
@@ -134,7 +156,8 @@ export function makeBoard({ caption, onOpen }) {
     const list = h('dl', { class: 'config' }, config.map(([k, v]) => h('div', {}, h('dt', {}, k.replaceAll('_', ' ')), h('dd', {}, value(v)))));
     return h('tr', { class: 'detail' }, h('td', { colspan: columns.length + 1 },
       h('div', { class: 'detail-in' }, config.length ? list : h('p', { class: 'quiet' }, 'This family has nothing to set.'),
-        h('p', { class: 'detail-links' }, r.artifact ? h('a', { href: `/api/v1/trials/${r.trial}/artifact`, download: '' }, 'Download this model') : h('span', { class: 'quiet' }, 'The model of this trial was not kept.'),
+        h('div', { class: 'curve-room', 'data-curves': r.trial }, curves.get(r.trial) || null),
+        h('p', { class: 'detail-links' }, r.artifact ? h('a', { href: `/api/v1/trials/${r.trial}/artifact`, download: '' }, 'Download this model') : h('span', { class: 'quiet' }, r.rank === null ? 'No model: it has not run to its end.' : 'The model of this trial was not kept.'),
           h('button', { type: 'button', class: 'plain link', onclick: () => navigator.clipboard?.writeText(JSON.stringify(r.config)) }, 'Copy as JSON')))));
   }
 
@@ -215,6 +238,13 @@ export function makeBoard({ caption, onOpen }) {
       }
       arrange();
       return filterError;
+    },
+    /** Pictures for the opened row of a trial; null = none. */
+    setCurves(trial, box) {
+      if (box) curves.set(trial, box);
+      else curves.delete(trial);
+      drawn = '';
+      draw();
     },
     best: () => [...rows.values()].find((r) => r.rank === 1) || null,
     ordered: () => order,

@@ -1,12 +1,12 @@
 // chart.js - one small picture: each trial's score by its number, and the best so far as a step line. Canvas,
 // because it must take 10,000 points; colours come from the style sheet; the text for those who cannot
-// see it is kept beside it. Scores far below the good ones sit at the lower edge instead of flattening all.
+// see it is kept beside it. Scores far from the good ones are arrows at the edge, which do not flatten all the others.
 
 import { h, setText } from './dom.js';
 import { clamp, count, decimalsFor, fixed } from './format.js';
 
 const HEIGHT = 168, LEFT = 58, RIGHT = 14, TOP = 12, BOTTOM = 26;
-const FAMILIES = 8;
+const FAMILIES = 8, BEYOND = 14;
 
 function niceStep(span, ticks) {
   const raw = span / ticks, base = 10 ** Math.floor(Math.log10(raw));
@@ -19,6 +19,57 @@ function ticksOf(lo, hi, n) {
   return { out, decimals: clamp(Math.ceil(-Math.log10(step) - 1e-9) + (String(step).includes('25') ? 1 : 0), 0, 6) };
 }
 
+/** The colours of the style sheet, for canvases. */
+export function chartColours() {
+  const style = getComputedStyle(document.documentElement);
+  const get = (name) => style.getPropertyValue(name).trim();
+  return { ink: get('--ink'), quiet: get('--quiet'), line: get('--line'), accent: get('--accent'),
+    surface: get('--surface'), series: Array.from({ length: FAMILIES }, (_, i) => get(`--series-${i + 1}`)) };
+}
+
+export function sizeCanvas(canvas, box, height) {
+  const width = box.clientWidth, ratio = window.devicePixelRatio || 1, g = canvas.getContext('2d');
+  if (!width) return { g, width };
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.height = `${height}px`;
+  g.scale(ratio, ratio);
+  return { g, width };
+}
+
+/** Sets the pen for axes: thin lines, quiet small text to the left of them. */
+export function areaPen(g, c) {
+  g.font = '11.5px system-ui, sans-serif';
+  g.fillStyle = c.quiet;
+  g.strokeStyle = c.line;
+  g.lineWidth = 1;
+  g.textAlign = 'right';
+  g.textBaseline = 'middle';
+}
+
+/** The point within 30 px of the pointer that is nearest to it, or null. */
+export function nearest(canvas, event, points, px, py) {
+  const r = canvas.getBoundingClientRect(), x = event.clientX - r.left, y = event.clientY - r.top;
+  let near = null, least = 30 * 30;
+  for (const p of points) {
+    const d = (px(p) - x) ** 2 + (py(p) - y) ** 2;
+    if (d < least) near = p, least = d;
+  }
+  return near;
+}
+
+/** The scale of scores spans the best and the better nine tenths. The baseline is there to be beaten: it does not stretch it. */
+export function axisOf(points, isLower) {
+  const models = points.filter((p) => p.family !== 'baseline');
+  const by = (models.length ? models : points).map((p) => p.score).sort((a, b) => (isLower ? a - b : b - a));
+  const best = by[0];
+  let edge = by[Math.max(0, Math.ceil(by.length * 0.9) - 1)];
+  if (edge === best) edge = by[by.length - 1];
+  const pad = Math.abs(best - edge) * 0.12 || Math.abs(best) * 0.01 || 1;
+  const [lo, hi] = isLower ? [best - pad, edge + pad] : [edge - pad, best + pad], ticks = ticksOf(lo, hi, 5);
+  return { lo, hi, ticks: ticks.out, decimals: ticks.decimals };
+}
+
 export function makeChart() {
   const canvas = h('canvas', { role: 'img', 'aria-label': 'Best score so far' });
   const tip = h('div', { class: 'tip', hidden: true });
@@ -26,46 +77,24 @@ export function makeChart() {
   const box = h('div', { class: 'chart' }, canvas, tip);
   let points = [], isLower = false, hover = null, families = [], map = null;
 
-  function colours() {
-    const style = getComputedStyle(document.documentElement);
-    const get = (name) => style.getPropertyValue(name).trim();
-    return { ink: get('--ink'), quiet: get('--quiet'), line: get('--line'), accent: get('--accent'),
-      surface: get('--surface'), series: Array.from({ length: FAMILIES }, (_, i) => get(`--series-${i + 1}`)) };
-  }
-
-  /** The scale spans the best score and the better nine tenths. */
-  function spanY() {
-    const lower = isLower;
-    const by = points.map((p) => p.score).sort((a, b) => (lower ? a - b : b - a));
-    const best = by[0];
-    let edge = by[Math.max(0, Math.ceil(by.length * 0.9) - 1)];
-    if (edge === best) edge = by[by.length - 1];
-    const pad = Math.abs(best - edge) * 0.12 || Math.abs(best) * 0.01 || 1;
-    return lower ? [best - pad, edge + pad] : [edge - pad, best + pad];
-  }
-
   function layout(width) {
-    const [lo, hi] = spanY(), last = Math.max(2, points[points.length - 1].number);
-    return { lo, hi, last, width,
-      x: (n) => LEFT + (width - LEFT - RIGHT) * (n - 1) / (last - 1),
-      y: (v) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - clamp((v - lo) / (hi - lo), 0, 1)) };
+    const axis = axisOf(points, isLower), { lo, hi } = axis, last = Math.max(2, points[points.length - 1].number);
+    const isOut = (v) => (isLower ? v > hi : v < lo), room = points.some((p) => isOut(p.score)) ? BEYOND : 0;
+    const top = TOP + (isLower ? room : 0), bottom = HEIGHT - BOTTOM - (isLower ? 0 : room);
+    return { axis, last, width, isOut, x: (n) => LEFT + (width - LEFT - RIGHT) * (n - 1) / (last - 1),
+      y: (v) => (isOut(v) ? (isLower ? TOP : HEIGHT - BOTTOM) : top + (bottom - top) * (1 - (v - lo) / (hi - lo))) };
   }
 
   function axes(g, c, m) {
-    const ys = ticksOf(m.lo, m.hi, 5), xs = ticksOf(1, m.last, clamp(Math.floor(m.width / 110), 2, 8));
-    g.font = '11.5px system-ui, sans-serif';
-    g.fillStyle = c.quiet;
-    g.strokeStyle = c.line;
-    g.lineWidth = 1;
-    g.textAlign = 'right';
-    g.textBaseline = 'middle';
-    for (const v of ys.out) {
+    const xs = ticksOf(1, m.last, clamp(Math.floor(m.width / 110), 2, 8));
+    areaPen(g, c);
+    for (const v of m.axis.ticks) {
       const y = Math.round(m.y(v)) + 0.5;
       g.beginPath();
       g.moveTo(LEFT, y);
       g.lineTo(m.width - RIGHT, y);
       g.stroke();
-      g.fillText(fixed(v, ys.decimals), LEFT - 8, y);
+      g.fillText(fixed(v, m.axis.decimals), LEFT - 8, y);
     }
     g.textAlign = 'center';
     g.textBaseline = 'alphabetic';
@@ -92,35 +121,41 @@ export function makeChart() {
     g.stroke();
   }
 
+  /** A disc, or for what lies beyond the scale a small arrow that points there. */
+  function mark(g, m, p, r) {
+    const x = m.x(p.number), y = m.y(p.score), sign = isLower ? -1 : 1;
+    g.beginPath();
+    if (!m.isOut(p.score)) {
+      g.arc(x, y, r, 0, 7);
+    } else {
+      g.moveTo(x - r - 1, y - sign * r);
+      g.lineTo(x + r + 1, y - sign * r);
+      g.lineTo(x, y + sign * r);
+      g.closePath();
+    }
+    g.fill();
+  }
+
   function dots(g, c, m) {
     const r = points.length > 3000 ? 1.4 : points.length > 500 ? 2 : 2.8;
     g.globalAlpha = points.length > 500 ? 0.5 : 0.8;
     for (const p of points) {
       g.fillStyle = c.series[families.indexOf(p.family) % FAMILIES];
-      g.beginPath();
-      g.arc(m.x(p.number), m.y(p.score), r, 0, 7);
-      g.fill();
+      mark(g, m, p, r);
     }
     g.globalAlpha = 1;
     if (!hover) return;
     g.fillStyle = c.series[families.indexOf(hover.family) % FAMILIES];
     g.strokeStyle = c.ink;
     g.lineWidth = 1.5;
-    g.beginPath();
-    g.arc(m.x(hover.number), m.y(hover.score), r + 2.5, 0, 7);
-    g.fill();
+    mark(g, m, hover, r + 2.5);
     g.stroke();
   }
 
   function draw() {
-    const width = box.clientWidth, ratio = window.devicePixelRatio || 1, g = canvas.getContext('2d');
-    if (!width) return;
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(HEIGHT * ratio);
-    canvas.style.height = `${HEIGHT}px`;
-    g.scale(ratio, ratio);
-    if (!points.length) return;
-    const c = colours();
+    const { g, width } = sizeCanvas(canvas, box, HEIGHT);
+    if (!width || !points.length) return;
+    const c = chartColours();
     map = layout(width);
     axes(g, c, map);
     dots(g, c, map);
@@ -129,12 +164,7 @@ export function makeChart() {
 
   function onMove(e) {
     if (!map || !points.length) return;
-    const r = canvas.getBoundingClientRect(), x = e.clientX - r.left, y = e.clientY - r.top;
-    let near = null, least = 30 * 30;
-    for (const p of points) {
-      const d = (map.x(p.number) - x) ** 2 + (map.y(p.score) - y) ** 2;
-      if (d < least) near = p, least = d;
-    }
+    const near = nearest(canvas, e, points, (p) => map.x(p.number), (p) => map.y(p.score));
     if (near === hover) return;
     hover = near;
     tip.hidden = !near;

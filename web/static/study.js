@@ -5,11 +5,15 @@
 import * as api from './api.js';
 import { makeBoard } from './board.js';
 import { makeChart } from './chart.js';
+import { curvesOf } from './curve.js';
 import { announce, h, replace, setText } from './dom.js';
+import { makeImportance } from './importance.js';
+import { makePareto } from './pareto.js';
+import { makeSearch } from './search.js';
 import { NONE, count, decimalsFor, duration, fixed, when } from './format.js';
 import { ended, isOver, leftText, meter, pill, progress, trialsBar, usedMs } from './studies.js';
 
-const TOP = 300, PAGE = 2000, WHOLE_MS = 15000;
+const TOP = 300, PAGE = 1000, WHOLE_MS = 15000, UNFINISHED = 100, ANALYSIS_MS = 5000;
 
 function fact(name) {
   const dd = h('dd', {}, NONE), sub = h('dd', { class: 'sub' });
@@ -36,7 +40,7 @@ function saveText(name, text) {
 }
 
 export function studyView(root, [ref], showError) {
-  let study = null, fetched = 0, bestSeen = null, wholeAt = -Infinity, needsWhole = true, isStopped = false;
+  let study = null, fetched = 0, bestSeen = null, wholeAt = -Infinity, needsWhole = true, isStopped = false, analysed = 0, analysedAt = -Infinity;
   const path = `/studies/${encodeURIComponent(ref)}`;
 
   const title = h('h1', {}, '…'), state = h('span', {}), about = h('p', { class: 'sub about' });
@@ -47,7 +51,8 @@ export function studyView(root, [ref], showError) {
   const bar = h('div', { class: 'budget' });
   const note = h('p', { class: 'note', hidden: true });
   const chart = makeChart();
-  const board = makeBoard({ caption: 'Leaderboard' });
+  const importance = makeImportance(path, showError), pareto = makePareto(path, showError), searchCard = makeSearch();
+  const board = makeBoard({ caption: 'Leaderboard', onOpen: showCurves });
   const filterNote = h('span', { class: 'bad', role: 'status' });
   const search = h('input', { type: 'search', id: 'filter', placeholder: 'family = boost and score > 0.9', 'aria-label': 'Filter the leaderboard', spellcheck: 'false',
     oninput: () => setText(filterNote, board.filter(search.value)) });
@@ -59,6 +64,8 @@ export function studyView(root, [ref], showError) {
     about, note,
     h('section', { class: 'card summary', 'aria-label': 'Summary' }, h('dl', { class: 'facts' }, Object.values(facts).map((f) => f.box)), bar),
     h('section', { class: 'card', 'aria-labelledby': 'chart-head' }, h('div', { class: 'bar tight' }, h('h2', { id: 'chart-head' }, 'Score by trial'), h('span', { class: 'key' }, 'best so far'), h('span', { class: 'grow' }), chart.legend), chart.box),
+    h('div', { class: 'pair' }, importance.box, pareto.box),
+    searchCard.box,
     h('section', { 'aria-labelledby': 'board-head' },
       h('div', { class: 'bar tight' }, h('h2', { id: 'board-head' }, 'Leaderboard'), board.shown, h('span', { class: 'grow' }), filterNote, search, csv),
       h('div', { class: 'card flush' }, board.scroller)));
@@ -139,6 +146,30 @@ export function studyView(root, [ref], showError) {
     return all;
   }
 
+  /** Trials that are on their way or were stopped: the newest of each kind, as rows without a rank. */
+  async function unfinished() {
+    const kinds = ['running', 'paused', 'pruned'].filter((k) => study.trials?.[k] > 0);
+    const lists = await Promise.all(kinds.map((k) => api.get(`${path}/trials?state=${k}&sort=-number&limit=${UNFINISHED}`)));
+    return lists.flatMap((l) => l.trials).map((t) => ({ ...t, trial: t.id, reported: t.score, score: null, se: null, artifact: false, fit_us: t.info?.fit_us, predict_ns_row: null, model_bytes: null }));
+  }
+
+  async function showCurves(row) {
+    try {
+      const trial = await api.get(`/trials/${row.trial}`);
+      if (!isStopped) board.setCurves(row.trial, curvesOf(trial));
+    } catch (err) {
+      showError(err);
+    }
+  }
+
+  function analyse(force) {
+    const now = performance.now();
+    if (!force && now - analysedAt < ANALYSIS_MS) return;
+    analysedAt = now;
+    importance.refresh();
+    pareto.refresh();
+  }
+
   async function load() {
     try {
       const now = performance.now();
@@ -148,10 +179,18 @@ export function studyView(root, [ref], showError) {
       const whole = needsWhole || (isOver(study) && !wasOver) || board.rows.size < TOP || now - wholeAt > WHOLE_MS;
       const rows = whole ? await wholeBoard() : (await api.get(`${path}/leaderboard?limit=${TOP}`)).rows;
       if (isStopped) return;
+      const ended = rows.length;
+      rows.push(...await unfinished());
+      if (isStopped) return;
       if (whole) wholeAt = now;
       needsWhole = false;
       board.update(rows, whole, study.larger_is_better === false);
-      chart.update([...board.rows.values()], study.larger_is_better === false);
+      const scored = [...board.rows.values()];
+      chart.update(scored, study.larger_is_better === false);
+      pareto.update(scored, study.larger_is_better === false);
+      searchCard.update(study);
+      analyse(ended !== analysed && (isOver(study) || analysed === 0));
+      analysed = ended;
       drawStudy();
     } catch (err) {
       if (err.status === 404 && study === null) replace(root, h('section', { class: 'empty' }, h('h1', {}, 'No such study'), h('p', {}, err.message), h('p', {}, h('a', { href: '#/' }, 'All studies'))));
@@ -174,6 +213,8 @@ export function studyView(root, [ref], showError) {
       clearInterval(tick);
       refresh.stop();
       chart.stop();
+      importance.stop();
+      pareto.stop();
       board.stop();
     },
   };

@@ -1,0 +1,169 @@
+// pareto.js - what a better score costs: each trial's score against its fit time, prediction time or model size, and the
+// front of those that no other beats in both. The front is the server's; the other points are the leaderboard's. The
+// baseline, which costs nothing, is left out: it would be on every front.
+
+import * as api from './api.js';
+import { areaPen, axisOf, chartColours, nearest, sizeCanvas } from './chart.js';
+import { h, setText } from './dom.js';
+import { bytes, clamp, count, decimalsFor, fixed, micros, nanos } from './format.js';
+
+const HEIGHT = 250, LEFT = 58, RIGHT = 18, TOP = 14, BOTTOM = 28;
+const facts = [['fit_us', 'Fit time', micros], ['predict_ns_row', 'Predict time per row', nanos], ['model_bytes', 'Model size', bytes]];
+
+/** 1, 10, 100 ... between lo and hi, and more in between when there is room. */
+function logTicks(lo, hi) {
+  const out = [];
+  for (let e = Math.floor(Math.log10(lo)); 10 ** e <= hi; e++) {
+    for (const m of hi / lo < 12 ? [1, 1.5, 2, 3, 5, 7] : hi / lo < 300 ? [1, 3] : [1]) if (m * 10 ** e >= lo && m * 10 ** e <= hi) out.push(m * 10 ** e);
+  }
+  return out;
+}
+
+export function makePareto(path, showError) {
+  const canvas = h('canvas', { role: 'img', 'aria-label': 'Score by cost' });
+  const tip = h('div', { class: 'tip', hidden: true });
+  const box = h('div', { class: 'chart tall' }, canvas, tip), note = h('p', { class: 'sub' });
+  const select = h('select', { 'aria-label': 'Score against', onchange: () => { front = []; arrange(); refresh(); } },
+    facts.map(([key, name]) => h('option', { value: key }, name)));
+  let rows = [], points = [], front = [], isLower = false, hover = null, map = null, metric = 'score', timer = null, isStopped = false;
+
+  const fact = () => facts.find(([key]) => key === select.value);
+
+  function arrange() {
+    const key = select.value;
+    points = rows.filter((r) => r.family !== 'baseline' && Number.isFinite(r.score) && r[key] > 0);
+    hover = null;
+    tip.hidden = true;
+    draw();
+    const [, name] = fact(), lead = front.length ? `${count(front.length)} of ${count(points.length)} trials are beaten by none in both` : '';
+    canvas.setAttribute('aria-label', points.length ? `${metric} against ${name.toLowerCase()} for ${count(points.length)} trials. ${lead}: ${front.map((r) => `trial ${r.number}, ${r.family}, ${fixed(r.score, decimalsFor(r.score, r.se))} at ${fact()[2](r[key])}`).join('; ')}` : 'No trials yet');
+    setText(note, points.length ? lead : key === 'model_bytes' ? 'Sizes are known of the models that are kept.' : 'No trials yet.');
+  }
+
+  function layout(width) {
+    const key = select.value, xs = points.map((p) => p[key]);
+    const y = axisOf(points, isLower);
+    let lo = Math.min(...xs), hi = Math.max(...xs);
+    lo /= 1.25;
+    hi *= 1.25;
+    return { y, lo, hi, width,
+      px: (r) => LEFT + (width - LEFT - RIGHT) * Math.log(r[key] / lo) / Math.log(hi / lo),
+      py: (r) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - clamp((r.score - y.lo) / (y.hi - y.lo), 0, 1)),
+      x: (v) => LEFT + (width - LEFT - RIGHT) * Math.log(v / lo) / Math.log(hi / lo) };
+  }
+
+  function axes(g, c, m) {
+    areaPen(g, c);
+    for (const v of m.y.ticks) {
+      const y = Math.round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - (v - m.y.lo) / (m.y.hi - m.y.lo))) + 0.5;
+      g.beginPath();
+      g.moveTo(LEFT, y);
+      g.lineTo(m.width - RIGHT, y);
+      g.stroke();
+      g.fillText(fixed(v, m.y.decimals), LEFT - 8, y);
+    }
+    g.textAlign = 'center';
+    g.textBaseline = 'alphabetic';
+    let end = -Infinity;
+    for (const v of logTicks(m.lo, m.hi)) {
+      const text = fact()[2](v), half = g.measureText(text).width / 2, x = m.x(v);
+      if (x - half < end + 10 || x + half > m.width) continue;
+      g.fillText(text, x, HEIGHT - 8);
+      end = x + half;
+    }
+  }
+
+  function frontLine(g, c, m) {
+    const list = [...front].sort((a, b) => a[select.value] - b[select.value]);
+    if (!list.length) return;
+    g.strokeStyle = c.accent;
+    g.lineWidth = 1.6;
+    g.lineJoin = 'round';
+    g.beginPath();
+    g.moveTo(m.px(list[0]), isLower ? TOP : HEIGHT - BOTTOM);
+    list.forEach((r, i) => {
+      if (i > 0) g.lineTo(m.px(r), m.py(list[i - 1]));
+      g.lineTo(m.px(r), m.py(r));
+    });
+    g.lineTo(m.width - RIGHT, m.py(list[list.length - 1]));
+    g.stroke();
+  }
+
+  function dots(g, c, m) {
+    const on = new Set(front.map((r) => r.trial)), families = [...new Set(rows.filter((r) => Number.isFinite(r.score)).map((r) => r.family))].sort();
+    for (const p of points) {
+      const is = on.has(p.trial);
+      g.globalAlpha = is ? 1 : 0.55;
+      g.fillStyle = c.series[families.indexOf(p.family) % c.series.length];
+      g.beginPath();
+      g.arc(m.px(p), m.py(p), is ? 4 : 2.6, 0, 7);
+      g.fill();
+      g.globalAlpha = 1;
+      if (!is && p !== hover) continue;
+      g.strokeStyle = p === hover ? c.ink : c.surface;
+      g.lineWidth = 1.4;
+      g.stroke();
+    }
+  }
+
+  function draw() {
+    const { g, width } = sizeCanvas(canvas, box, HEIGHT);
+    if (!width || !points.length) return;
+    const c = chartColours();
+    map = layout(width);
+    axes(g, c, map);
+    frontLine(g, c, map);
+    dots(g, c, map);
+  }
+
+  function onMove(e) {
+    if (!map || !points.length) return;
+    const near = nearest(canvas, e, points, map.px, map.py);
+    if (near === hover) return;
+    hover = near;
+    tip.hidden = !near;
+    if (near) {
+      setText(tip, `#${near.number} ${near.family} ${fixed(near.score, decimalsFor(near.score, near.se))} · ${fact()[2](near[select.value])}`);
+      tip.style.left = `${clamp(map.px(near), 95, map.width - 95)}px`;
+      tip.style.top = `${map.py(near)}px`;
+    }
+    draw();
+  }
+
+  async function refresh() {
+    const x = select.value;
+    clearTimeout(timer);
+    try {
+      const got = await api.get(`${path}/pareto?x=${x}`);
+      if (isStopped || x !== select.value) return;
+      front = got.rows.filter((r) => r.family !== 'baseline' && r[x] > 0);
+      metric = got.metric || 'score';
+      if (got.state === 'computing') timer = setTimeout(refresh, 700);
+      arrange();
+    } catch (err) {
+      showError(err);
+    }
+  }
+
+  canvas.addEventListener('pointermove', onMove);
+  canvas.addEventListener('pointerleave', () => { hover = null; tip.hidden = true; draw(); });
+  const resized = new ResizeObserver(draw), dark = matchMedia('(prefers-color-scheme: dark)');
+  resized.observe(box);
+  dark.addEventListener('change', draw);
+  return {
+    box: h('section', { class: 'card', 'aria-labelledby': 'pareto-head' },
+      h('div', { class: 'bar tight' }, h('h2', { id: 'pareto-head' }, 'Trade-off'), h('span', { class: 'key' }, 'Pareto front'), h('span', { class: 'grow' }), select), box, note),
+    refresh,
+    update(list, lowerIsBetter) {
+      rows = list;
+      isLower = lowerIsBetter;
+      arrange();
+    },
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      resized.disconnect();
+      dark.removeEventListener('change', draw);
+    },
+  };
+}
