@@ -155,7 +155,8 @@ static int ladder_parse(const char *text, int epochs, struct sim_conf *c, struct
     for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
         int64_t e = 0, least = c->n_levels > 0 ? c->ladder[c->n_levels - 1] + 1 : 1;
         if (c->n_levels == TABULAR_MAX_LEVELS || str_i64(p, least, epochs, &e, NULL) < 0)
-            break;
+            return err_at(err, "--ladder", "\"%.20s\" is no epoch from %d to %d", p, (int)least,
+                          epochs);
         c->ladder[c->n_levels++] = (int)e;
     }
     if (c->n_levels == 0 || c->ladder[c->n_levels - 1] != epochs)

@@ -98,12 +98,12 @@ static void check_books(const struct sim_conf *c, const struct sim_result *r)
 static void every_pair_of_searchers_keeps_the_books(void **state)
 {
     (void)state;
-    struct tabular *t = curves(test_seed(), 150, 0);
+    struct tabular *t = curves(test_seed(), 60, 0);
     for (int i = 0; sampler_at(i); i++) {
         for (int k = 0; scheduler_at(k); k++) {
             struct sim_conf c = conf_of(t, sampler_at(i)->name, scheduler_at(k)->name);
-            c.clock = 6 * t->mean_time;
-            c.workers = 1 + (i + 3 * k) % 9;
+            c.clock = 2 * t->mean_time;
+            c.workers = 1 + (i + 3 * k) % 5;
             struct sim_result r = run(&c), again = run(&c);
             check_books(&c, &r);
             assert_true(r.end == c.clock);
