@@ -5,11 +5,11 @@
  * of the state; the factor of the covariance is only kept to be extended, and the same bits come out when it is made
  * anew. Past PENDING_MAX trials in flight beyond the results known, points are drawn at random: no model could tell them
  * apart. */
-#include "search/draw.h"
 #include "search/gp_pick.h"
 #include "search/gp_train.h"
 #include "search/searchers.h"
 #include "search/state.h"
+#include "search/walk.h"
 
 #include "base/mem.h"
 
@@ -21,7 +21,7 @@ static const double FIT_WORK = 4e6, PICK_WORK = 8e6; /* multiplications per sugg
 
 struct gp_sampler {
     struct sampler base;
-    struct draw draw;
+    struct walk walk;
     struct history history;
     struct gp_code code;
     int n_start;
@@ -36,7 +36,7 @@ struct gp_sampler {
     struct gp_scratch scratch;
     uint64_t modelled; /* hash of the model's targets; 0 = none */
     int64_t believed[PENDING_MAX];
-    double best;
+    double best_told, best; /* the model's mean at the best of them; in flight too */
 };
 
 static struct gp_sampler *of(struct sampler *s)
@@ -58,8 +58,7 @@ static struct sampler *gp_open(const struct space *space, const struct search_se
     }
     struct gp_sampler *g = mem_zalloc(sizeof *g);
     g->base = (struct sampler){ &search_gp, space, setup->seed };
-    draw_init(&g->draw, space);
-    g->draw.fuse = setup->fuse;
+    walk_init(&g->walk, space, &sequence_sobol, setup->seed);
     history_init(&g->history, space);
     g->code = code;
     g->n_start = MAX(8, MIN(code.d + 2, 20));
@@ -71,7 +70,7 @@ static void gp_close(struct sampler *s)
 {
     struct gp_sampler *g = of(s);
 
-    draw_fini(&g->draw);
+    walk_fini(&g->walk);
     history_fini(&g->history);
     gp_model_fini(&g->model);
     gp_scratch_fini(&g->scratch);
@@ -96,7 +95,7 @@ static void fit(struct gp_sampler *g)
     int n = MIN(t->n, FIT_MAX), best_half = n < t->n ? n / 2 : n;
     bool is_restart = t->n >= g->restart_at;
     double each = n * (double)n * (n / 2.0 + 3 * g->code.d + 30);
-    int steps = (int)MIN(30, MAX(1, FIT_WORK / each));
+    int steps = (int)MIN(12, MAX(1, FIT_WORK / each));
     struct gp_points p;
 
     gp_points_init(&p, g->code.d, FIT_MAX);
@@ -112,7 +111,7 @@ static void fit(struct gp_sampler *g)
         best = gp_climb(&p, targets, g->theta, steps, &g->scratch);
     for (size_t k = 0; is_restart && k < ARRAY_LEN(starts); k++) {
         gp_theta_start(g->code.d, starts[k], theta);
-        double value = gp_climb(&p, targets, theta, MAX(steps, 5), &g->scratch);
+        double value = gp_climb(&p, targets, theta, 3 * MAX(steps, 2), &g->scratch);
         if (value > best) {
             best = value;
             memcpy(g->theta, theta, sizeof theta);
@@ -124,13 +123,14 @@ static void fit(struct gp_sampler *g)
     g->fitted = t->hash;
 }
 
-/* The best of what the model thinks of the trials known: noise is not a result. */
-static double best_mean(struct gp_sampler *g)
+/* The best of what the model thinks of the points from..n-1: noise is not a result, and what is believed of a trial in
+ * flight is nothing to be gained once more. */
+static double best_mean(struct gp_sampler *g, int from, int n)
 {
     double best = -INFINITY, mean = 0, sd = 0, x[GP_MAX_DIMS];
 
-    for (int i = 0; i < MIN(g->train.n, 20); i++) {
-        gp_code_of(&g->code, history_point(&g->history, g->train.rows[i]), x);
+    for (int i = from; i < n; i++) {
+        gp_points_get(&g->model.points, i, x);
         gp_predict(&g->model, x, &mean, &sd);
         best = MAX(best, mean);
     }
@@ -143,7 +143,7 @@ static void model_build(struct gp_sampler *g)
     for (int i = 0; i < g->train.n; i++)
         points_add(g, &g->model.points, g->train.rows[i]);
     gp_model_extend(&g->model, g->train.n, g->train.targets);
-    g->best = best_mean(g);
+    g->best_told = best_mean(g, 0, MIN(g->train.n, 20));
     g->modelled = g->train.hash;
 }
 
@@ -174,13 +174,14 @@ static void model_update(struct gp_sampler *g)
         points_add(g, &g->model.points, silent->rows[from + i]);
     }
     gp_model_extend(&g->model, g->train.n, g->train.targets);
+    g->best = MAX(g->best_told, best_mean(g, g->train.n, g->model.points.n));
 }
 
 static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
 {
     struct gp_pick p = { .code = &g->code,
                          .model = &g->model,
-                         .seen = &g->draw.seen,
+                         .seen = &g->walk.seen,
                          .seed = g->base.seed,
                          .trial = trial };
 
@@ -191,7 +192,7 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
     p.budget = gp_pick_budget(&g->model, PICK_WORK);
     if (gp_pick_point(&p, point) == 0)
         return 0;
-    (void)draw_mark(&g->draw, point);
+    (void)walk_mark(&g->walk, point);
     return 1;
 }
 
@@ -205,7 +206,7 @@ static int suggest_one(struct gp_sampler *g, int64_t trial, double *point)
         g->train.n < g->n_start || g->code.d == 0 || g->history.silent.n > g->train.n + PENDING_MAX;
     if (!is_blind && model_pick(g, trial, point))
         return 1;
-    return draw_unseen(&g->draw, g->base.seed, trial, point);
+    return walk_next(&g->walk, point);
 }
 
 static int gp_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
@@ -224,7 +225,7 @@ static int gp_adopt(struct sampler *s, int64_t trial, const double *point, struc
 {
     if (space_check(s->space, point, err) < 0)
         return -1;
-    (void)draw_mark(&of(s)->draw, point);
+    (void)walk_mark(&of(s)->walk, point);
     (void)history_add(&of(s)->history, trial, point);
     return 0;
 }
@@ -247,7 +248,7 @@ static int gp_save(const struct sampler *s, struct buf *out, struct err *err)
     const struct gp_sampler *g = (const struct gp_sampler *)s;
     struct state_head head = head_of(s);
 
-    if (state_put(out, &head, err) < 0 || seen_save(&g->draw.seen, out, err) < 0 ||
+    if (state_put(out, &head, err) < 0 || walk_save(&g->walk, out, err) < 0 ||
         history_save(&g->history, out, err) < 0 || buf_put_u64(out, g->fitted, err) < 0 ||
         buf_put_u32(out, (uint32_t)g->restart_at, err) < 0)
         return -1;
@@ -264,7 +265,7 @@ static int gp_load(struct sampler *s, struct view *in, struct err *err)
     struct gp_sampler *g = of(s);
     uint32_t restart_at = 0;
 
-    if (state_check(in, &head, err) < 0 || seen_load(&g->draw.seen, in, err) < 0 ||
+    if (state_check(in, &head, err) < 0 || walk_load(&g->walk, in, err) < 0 ||
         history_load(&g->history, in, err) < 0 || view_u64(in, &g->fitted, err) < 0 ||
         view_u32(in, &restart_at, err) < 0)
         return -1;

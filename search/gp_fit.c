@@ -23,7 +23,7 @@ static struct prior prior_of(int d, int i)
     if (i == GP_SIGNAL)
         return (struct prior){ 0, 1, -3, 4 };
     if (i == GP_NOISE)
-        return (struct prior){ -6, 2, -14, 1 };
+        return (struct prior){ -8, 3, -14, 1 };
     /* sqrt(2) + log(d)/2, sd sqrt(3), as in the paper */
     return (struct prior){ 0x1.6a09e667f3bcdp+0 + 0.5 * search_log(MAX(d, 1)), 0x1.bb67ae8584caap+0,
                            -4, 6 };
@@ -65,18 +65,17 @@ void gp_scratch_fini(struct gp_scratch *s)
 }
 
 /* Fills chol and slope, factors; returns the log determinant of the factor. */
-static double factor(const struct gp_points *p, const double *theta, struct gp_scratch *s)
+static double factor(const struct gp_points *p, const struct gp_kernel *g, struct gp_scratch *s)
 {
-    double x[GP_MAX_DIMS], signal = search_exp(theta[GP_SIGNAL]), log_det = 0;
-    double noise = search_exp(theta[GP_NOISE]), product = 1;
+    double x[GP_MAX_DIMS], log_det = 0, product = 1;
 
     for (int i = 0; i < p->n; i++) {
         double *row = s->chol + (size_t)i * (size_t)s->cap;
         for (int k = 0; k < p->d; k++)
             x[k] = p->x[k * p->cap + i];
-        gp_covariance(p, theta, x, i, row, s->slope + (size_t)i * (size_t)s->cap);
-        row[i] = signal + noise;
-        la_cholesky_row(s->chol, s->cap, i, 1e-12 * signal);
+        gp_covariance(p, g, x, i, row, s->slope + (size_t)i * (size_t)s->cap);
+        row[i] = g->signal + g->noise;
+        la_cholesky_row(s->chol, s->cap, i, 1e-12 * g->signal);
         product *= row[i];
         if (i % 8 == 7 ||
             i == p->n - 1) { /* far from under- and overflow, and an eighth of the logs */
@@ -89,11 +88,10 @@ static double factor(const struct gp_points *p, const double *theta, struct gp_s
 
 /* beta: K^-1 y; the inverse is used up. The signal's part is tr(W (K - noise I)) with W = beta beta' - K^-1, where
  * tr(W K) = y' K^-1 y - n needs no second look at K, whose place the factor has taken. */
-static void gradient_of(const struct gp_points *p, const double *theta, const double *beta,
+static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, const double *beta,
                         struct gp_scratch *s, double quadratic, double *gradient)
 {
-    double noise = search_exp(theta[GP_NOISE]), trace = 0;
-    double column[GP_MAX_DIMS] = { 0 };
+    double trace = 0, column[GP_MAX_DIMS] = { 0 };
 
     for (int i = 0; i < p->n; i++) {
         double *w =
@@ -116,24 +114,26 @@ static void gradient_of(const struct gp_points *p, const double *theta, const do
         }
     }
     /* Off the diagonal every pair counts twice, which the half in front takes back. d(r^2)/d(log l) = -2 r_k^2. */
-    gradient[GP_NOISE] = 0.5 * noise * trace;
+    gradient[GP_NOISE] = 0.5 * g->noise * trace;
     gradient[GP_SIGNAL] =
         0.5 * (quadratic - p->n) - gradient[GP_NOISE]; /* tr(W K) = y'K^-1 y - n */
     for (int k = 0; k < p->d; k++)
-        gradient[GP_SCALE + k] = -2 * search_exp(-2 * theta[GP_SCALE + k]) * column[k];
+        gradient[GP_SCALE + k] = -2 * g->weight[k] * column[k];
 }
 
 double gp_objective(const struct gp_points *p, const double *targets, const double *theta,
                     struct gp_scratch *s, double *gradient)
 {
-    double log_det = factor(p, theta, s), quadratic = 0;
-    double *beta = mem_dup(targets, (size_t)p->n * sizeof *targets);
+    struct gp_kernel g;
 
+    gp_kernel_set(&g, p->d, theta);
+    double log_det = factor(p, &g, s), quadratic = 0;
+    double *beta = mem_dup(targets, (size_t)p->n * sizeof *targets);
     la_solve_lower(s->chol, s->cap, 0, p->n, beta);
     quadratic = la_dot(beta, beta, p->n);
     la_solve_lower_transposed(s->chol, s->cap, p->n, beta); /* K^-1 y */
     la_inverse(s->chol, s->cap, p->n, s->work, s->inverse);
-    gradient_of(p, theta, beta, s, quadratic, gradient);
+    gradient_of(p, &g, beta, s, quadratic, gradient);
     mem_free(beta);
     double objective = -0.5 * quadratic - log_det;
     for (int i = 0; i < p->d + GP_SCALE; i++) {

@@ -79,21 +79,26 @@ static double exp_minus(double x)
     return sum * scale;
 }
 
-void gp_covariance(const struct gp_points *p, const double *theta, const double *x, int n,
+void gp_kernel_set(struct gp_kernel *g, int d, const double *theta)
+{
+    g->signal = search_exp(theta[GP_SIGNAL]);
+    g->noise = search_exp(theta[GP_NOISE]);
+    for (int k = 0; k < d; k++)
+        g->weight[k] = search_exp(-2 * theta[GP_SCALE + k]);
+}
+
+void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const double *x, int n,
                    double *k, double *slope)
 {
-    double signal = search_exp(theta[GP_SIGNAL]);
-
     memset(k, 0, (size_t)n * sizeof *k);
     for (int j = 0; j < p->d; j++) {
-        double weight = search_exp(-2 * theta[GP_SCALE + j]);
         if (p->is_choice[j])
-            hamming_add(k, p->x + (size_t)j * (size_t)p->cap, x[j], weight, n);
+            hamming_add(k, p->x + (size_t)j * (size_t)p->cap, x[j], g->weight[j], n);
         else
-            distance_add(k, p->x + (size_t)j * (size_t)p->cap, x[j], weight, n);
+            distance_add(k, p->x + (size_t)j * (size_t)p->cap, x[j], g->weight[j], n);
     }
     for (int i = 0; i < n; i++) {
-        double r = sqrt(k[i]) * SQRT_5, e = signal * exp_minus(r);
+        double r = sqrt(k[i]) * SQRT_5, e = g->signal * exp_minus(r);
         k[i] = (1 + r + r * r / 3) * e;
         if (slope)
             slope[i] = -5.0 / 6 * (1 + r) * e;
@@ -120,10 +125,10 @@ void gp_model_fini(struct gp_model *m)
 void gp_model_clear(struct gp_model *m, const double *theta)
 {
     m->points.n = m->n_rows = m->n_targets = 0;
-    memcpy(m->theta, theta, (size_t)(m->points.d + GP_SCALE) * sizeof *theta);
+    gp_kernel_set(&m->kernel, m->points.d, theta);
 }
 
-static void point_get(const struct gp_points *p, int i, double *x)
+void gp_points_get(const struct gp_points *p, int i, double *x)
 {
     for (int k = 0; k < p->d; k++)
         x[k] = p->x[k * p->cap + i];
@@ -131,17 +136,16 @@ static void point_get(const struct gp_points *p, int i, double *x)
 
 void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
 {
-    double x[GP_MAX_DIMS], signal = search_exp(m->theta[GP_SIGNAL]);
-    double noise = search_exp(m->theta[GP_NOISE]);
+    double x[GP_MAX_DIMS], signal = m->kernel.signal;
     int cap = m->points.cap;
 
     CHECK(m->n_rows == 0 || n_targets == m->n_targets);
     m->n_targets = n_targets;
     for (int i = m->n_rows; i < m->points.n; i++) {
         double *row = m->chol + (size_t)i * (size_t)cap;
-        point_get(&m->points, i, x);
-        gp_covariance(&m->points, m->theta, x, i, row, NULL);
-        row[i] = signal + noise;
+        gp_points_get(&m->points, i, x);
+        gp_covariance(&m->points, &m->kernel, x, i, row, NULL);
+        row[i] = signal + (i < n_targets ? m->kernel.noise : 0); /* what is believed is sure */
         la_cholesky_row(m->chol, cap, i, JITTER * signal);
     }
     if (m->n_rows == 0) {
@@ -153,9 +157,9 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
 
 void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd)
 {
-    double signal = search_exp(m->theta[GP_SIGNAL]);
+    double signal = m->kernel.signal;
 
-    gp_covariance(&m->points, m->theta, x, m->n_rows, m->row, NULL);
+    gp_covariance(&m->points, &m->kernel, x, m->n_rows, m->row, NULL);
     la_solve_lower(m->chol, m->points.cap, 0, m->n_rows, m->row);
     double rest = signal - la_dot(m->row, m->row, m->n_rows);
     *mean = la_dot(m->row, m->alpha, m->n_targets);

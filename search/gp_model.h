@@ -25,15 +25,22 @@ struct gp_points {
 };
 void gp_points_init(struct gp_points *p, int d, int cap);
 void gp_points_fini(struct gp_points *p);
+void gp_points_get(const struct gp_points *p, int i, double *x);
 void gp_points_add(struct gp_points *p, const double *x); /* below cap */
 
+/* theta, ready for use. */
+struct gp_kernel {
+    double signal, noise;
+    double weight[GP_MAX_DIMS]; /* 1 / length scale^2 */
+};
+void gp_kernel_set(struct gp_kernel *g, int d, const double *theta);
 /* k[i] = covariance, without noise, of x and point i, for i < n. slope, if not NULL: dk/d(r^2), r the scaled distance. */
-void gp_covariance(const struct gp_points *p, const double *theta, const double *x, int n,
+void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const double *x, int n,
                    double *k, double *slope);
 
 struct gp_model {
     struct gp_points points;
-    double theta[GP_MAX_THETA];
+    struct gp_kernel kernel;
     int n_targets;
     int n_rows;    /* factored so far, <= points.n */
     double *chol;  /* cap x cap */

@@ -34,25 +34,26 @@ int gp_pick_budget(const struct gp_model *m, double work)
     double n = m->points.n, each = n * n / 2 + n * (3.0 * m->points.d + 30) + 100;
     double budget = work / each;
 
-    return (int)(budget < 60 ? 60 : budget > 1500 ? 1500 : budget);
+    return (int)(budget < 60 ? 60 : budget > 600 ? 600 : budget);
 }
 
-/* Of c->unit; -INFINITY when the point was proposed before. Fills c->point. */
-static double score(struct climb *c)
+/* Of c->unit, whose point goes to c->point; -INFINITY when it is not above `least`, or was proposed before. */
+static double score(struct climb *c, double least)
 {
     double x[GP_MAX_DIMS], mean = 0, sd = 0;
 
     space_from_unit(c->space, c->unit, c->point);
+    c->left--;
+    gp_code_of(c->p->code, c->point, x);
+    gp_predict(c->p->model, x, &mean, &sd);
+    double value = normal_log_ei((mean - c->p->best) / sd) + 0.5 * search_log(sd * sd);
+    if (!(value > least))
+        return -INFINITY;
     for (int i = 0; i < c->space->n; i++) {
         if (c->space->params[i].axis == AXIS_FREE && !isnan(c->point[i]))
             c->point[i] = c->space->params[i].def;
     }
-    c->left--;
-    if (seen_has(c->p->seen, space_hash(c->space, c->point)))
-        return -INFINITY;
-    gp_code_of(c->p->code, c->point, x);
-    gp_predict(c->p->model, x, &mean, &sd);
-    return normal_log_ei((mean - c->p->best) / sd) + 0.5 * search_log(sd * sd);
+    return seen_has(c->p->seen, space_hash(c->space, c->point)) ? -INFINITY : value;
 }
 
 static void leader_set(struct climb *c, struct leader *l, double value)
@@ -67,8 +68,8 @@ static void leader_set(struct climb *c, struct leader *l, double value)
 /* Keeps the LEADERS best different ones, best first. */
 static void consider(struct climb *c)
 {
-    double value = score(c);
     int at = c->n_leaders;
+    double value = score(c, at < LEADERS ? -INFINITY : c->leaders[at - 1].score);
 
     if (value == -INFINITY)
         return;
@@ -78,8 +79,6 @@ static void consider(struct climb *c)
     }
     while (at > 0 && value > c->leaders[at - 1].score)
         at--;
-    if (at == LEADERS)
-        return;
     int last = c->n_leaders < LEADERS ? c->n_leaders++ : LEADERS - 1;
     struct leader freed = c->leaders[last];
     memmove(c->leaders + at + 1, c->leaders + at, (size_t)(last - at) * sizeof *c->leaders);
@@ -153,8 +152,8 @@ static void climb_on(struct climb *c)
             struct leader *leader = &c->leaders[l];
             for (int k = 0; k < NEIGHBOURS && c->left > 0; k++) {
                 mutate(c, leader->unit, size);
-                double value = score(c);
-                if (value > leader->score)
+                double value = score(c, leader->score);
+                if (value > -INFINITY)
                     leader_set(c, leader, value);
             }
         }

@@ -1,7 +1,7 @@
-/* gp_train.c - ranks and normal scores of a study's trials. */
+/* gp_train.c - which of a study's trials count, and as what. */
 #include "search/gp_train.h"
 
-#include "search/normal.h"
+#include "search/elem.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -77,20 +77,75 @@ static bool rank_row(const struct history *h, int row, int below, struct ranked 
     return true;
 }
 
+/* The values of the first n, brought to a size that cannot overflow by a power of two; infinities become the largest and
+ * the smallest finite ones. */
+static void scale_down(struct ranked *r, int n)
+{
+    double top = -INFINITY, low = INFINITY;
+    int e = 0;
+
+    for (int i = 0; i < n; i++) {
+        top = isfinite(r[i].value) ? MAX(top, r[i].value) : top;
+        low = isfinite(r[i].value) ? MIN(low, r[i].value) : low;
+    }
+    if (low > top)
+        top = low = 0;
+    (void)frexp(MAX(fabs(top), fabs(low)), &e);
+    for (int i = 0; i < n; i++)
+        r[i].target = ldexp(MIN(top, MAX(low, r[i].value)), -e);
+}
+
+/* Targets of the first n, which are sorted: distance from the median in mean distances of the better half, on the worse
+ * side its logarithm, bent to end at -5: however bad, it says little of where the good ones are. */
+static void warp(struct ranked *r, int n)
+{
+    double middle = 0, spread = 0;
+
+    scale_down(r, n);
+    middle = 0.5 * (r[(n - 1) / 2].target + r[n / 2].target);
+    for (int i = 0; i < (n + 1) / 2; i++)
+        spread += (r[i].target - middle) / ((n + 1) / 2);
+    if (spread <= 0) /* half of them are equal and best: the others' distance */
+        spread = MAX(middle - r[n - 1].target, 0x1p-1000);
+    for (int i = 0; i < n; i++) {
+        double t = (r[i].target - middle) / spread;
+        double far = t < -1 ? search_log(-t) : 0;
+        r[i].target = t < -1 ? -1 - far / (1 + far / 4) : t;
+    }
+}
+
+static void standardise(struct ranked *r, int n)
+{
+    double mean = 0, square = 0;
+
+    for (int i = 0; i < n; i++)
+        mean += r[i].target / n;
+    for (int i = 0; i < n; i++)
+        square += (r[i].target - mean) * (r[i].target - mean) / n;
+    for (int i = 0; i < n; i++)
+        r[i].target = square > 0 ? (r[i].target - mean) / sqrt(square) : 0;
+}
+
+/* Best first, with targets. */
 static int rank_all(const struct history *h, int d, struct ranked *out)
 {
-    int n = 0, below = level_modelled(h, d);
+    int n = 0, below = level_modelled(h, d), top = 0, failed = 0;
 
     for (int i = 0; i < h->n; i++)
         n += rank_row(h, h->order.rows[i], below, &out[n]);
     qsort(out, (size_t)n, sizeof *out, compare);
-    for (int i = 0, end = 0; i < n; i = end) { /* ties share the middle of their ranks */
-        for (end = i + 1; end < n && compare_values(&out[i], &out[end]) == 0;)
-            end++;
-        double score = -normal_quantile((0.5 * (i + end - 1) + 0.5) / n);
-        for (int k = i; k < end; k++)
-            out[k].target = score;
+    while (top < n && out[top].tier == 0)
+        top++;
+    while (failed < n && out[n - 1 - failed].tier == 2)
+        failed++;
+    if (top > 0)
+        warp(out, top);
+    double middle = top > 0 ? out[top / 2].target : 0, low = top > 0 ? out[top - 1].target : 0;
+    for (int i = top; i < n; i++) {
+        double share = (i - top + 1.0) / MAX(n - failed - top, 1);
+        out[i].target = out[i].tier == 2 ? low : middle + (low - middle) * share;
     }
+    standardise(out, n);
     return n;
 }
 

@@ -1,9 +1,10 @@
 /* gp_train.h - which trials a Gaussian process learns from, and what it is told of them. Pure.
  *
  * The level modelled is the highest with enough results (max(d + 1, 8)), or else the one with the most. Trials that ended
- * or wait below it, and failures, rank behind it. Targets are normal scores of the ranks, so that neither long tails nor
- * infinities do harm; equal values share their mean. Past GP_TARGETS trials: the better half of the places goes
- * to the best, a quarter to the newest, the rest evenly over the ranks. */
+ * or wait below it stand, in order of level and value, between its median and its worst, failures at its worst. Targets
+ * are values standardised by the better half; the worse ones are compressed, so that long tails and infinities do no
+ * harm, and scaling all values changes nothing. Past GP_TARGETS trials: the better half of the places goes to the
+ * best, a quarter to the newest, the rest evenly over the ranks. */
 #ifndef SEARCH_GP_TRAIN_H
 #define SEARCH_GP_TRAIN_H
 
