@@ -13,6 +13,7 @@ changed() {
 
 mapfile -t files < <([ "${1:-}" = all ] || changed)
 [ ${#files[@]} -gt 0 ] || mapfile -t files < <(sources)
+[ ${#files[@]} -gt 0 ] || { echo "lint: git lists no sources here" >&2; exit 1; }
 bad=0
 
 clang-format --dry-run -Werror "${files[@]}" || bad=1
