@@ -114,8 +114,9 @@ static int bracket_draw(const struct asha *a, const struct asha_ladder *l, int64
         sum += weight[i];
     }
     rng_init(&r, rng_mix(a->base.seed, DRAW_BRACKET), (uint64_t)trial);
+    CHECK(sum > 0);
     int64_t at = (int64_t)(rng_u64(&r) % (uint64_t)sum);
-    while (at >= weight[b])
+    while (b + 1 < l->n_tracks && at >= weight[b])
         at -= weight[b++];
     return b;
 }

@@ -6,10 +6,8 @@
 
 #include "base/mem.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { VERSION = 1 };
 
@@ -62,7 +60,7 @@ int asha_describe(const struct scheduler *s, int first, int n, struct sched_rung
     for (int i = 0; i < a->n_ladders; i++) {
         const struct asha_ladder *l = order[i];
         for (int b = 0; b < l->n_tracks; b++) {
-            struct sched_rung rows[RUNG_MAX];
+            struct sched_rung rows[RUNG_MAX] = { { 0 } };
             for (int k = b; k < l->rungs.n; k++)
                 rows[k - b] = row_of(l, b, k);
             count_trials(a, (int)(l - a->ladders), b, rows);
@@ -143,7 +141,7 @@ static bool is_paused_at(const struct asha *a, const struct rung_entry *p, int h
     const struct roster_entry *e = roster_find(&a->roster, p->trial);
 
     return e && e->state == ROSTER_PAUSED && e->home == home && e->rung == k &&
-           memcmp(&e->value, &p->value, sizeof e->value) == 0;
+           e->value == p->value; /* NaN never pauses */
 }
 
 static int rung_load(const struct asha *a, struct rung *r, int home, int k, size_t *n_open,

@@ -55,7 +55,7 @@ static int describe_ladder(const struct bracket_table *t, int ladder, int at, in
 {
     for (int i = 0; i < t->n_brackets; i++) {
         const struct bracket *b = &t->brackets[i];
-        struct sched_rung rows[RUNG_MAX];
+        struct sched_rung rows[RUNG_MAX] = { { 0 } };
         struct bracket_plan plan;
         if (b->ladder != ladder)
             continue;
