@@ -105,7 +105,7 @@ static struct members members_of(const struct bohb *b, const struct history_boar
     const struct history *h = &b->history;
     struct members m = { .below = board->below };
 
-    m.rows = mem_array((size_t)(board->n + h->failed.n), sizeof *m.rows);
+    m.rows = mem_array((size_t)board->n + (size_t)h->failed.n, sizeof *m.rows);
     for (int i = 0; i < board->n; i++)
         m.rows[m.n++] = board->entries[i].row;
     for (int i = 0; i < h->failed.n; i++) {

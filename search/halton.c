@@ -51,7 +51,7 @@ static void base_init(struct base *b, uint32_t prime, uint64_t seed)
 
     b->prime = prime;
     b->seed = seed;
-    for (double reach = 1; reach < 0x1p32; reach *= prime)
+    for (uint64_t reach = 1; reach < UINT64_C(1) << 32; reach *= prime)
         b->places++;
     CHECK(b->places <= MAX_PLACES);
     b->digits = mem_array((size_t)b->places * prime, sizeof *b->digits);
@@ -89,7 +89,7 @@ static void halton_destroy(struct sequence *q)
 
 static double base_at(const struct base *b, uint64_t index)
 {
-    uint32_t digits[MAX_PLACES], tail[4];
+    uint32_t digits[MAX_PLACES] = { 0 }, tail[4];
     uint64_t rest = index;
 
     for (int p = 0; p < b->places; p++) {

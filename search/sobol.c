@@ -140,7 +140,7 @@ static int badness(const struct corner *all, int dim, const struct corner *c, in
 static void choose_numbers(struct corner *corners, int dim, uint32_t poly, int degree,
                            uint64_t *out)
 {
-    uint64_t v[BITS];
+    uint64_t v[BITS] = { 0 };
     int best = INT32_MAX;
 
     for (int c = 0; c < CANDIDATES && best > 0; c++) {
