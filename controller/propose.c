@@ -149,7 +149,9 @@ static int suggest(struct study *st, int64_t number, struct config *c, struct er
     int64_t start_us = clk_now_us(st->ctl->clk);
     int rc = st->sampler->ops->suggest(st->sampler, number, 1, point, err);
 
-    st->ctl->suggest_us += clk_now_us(st->ctl->clk) - start_us;
+    int64_t us = clk_now_us(st->ctl->clk) - start_us;
+    st->ctl->suggest_us += us;
+    st->suggest_us += us;
     if (rc == 1)
         config_from_point(c, st->space.space, point);
     mem_free(point);

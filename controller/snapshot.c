@@ -17,9 +17,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Written each time a study has doubled, so that all bytes ever written stay within twice the last snapshot; not for fewer
- * trials than these; and not while trials run if everybody would wait for it: then a graceful stop or a pause writes it. */
-enum { VERSION = 1, LEAST_TRIALS = 256, MOST_US = 6000 };
+/* Written each time a study has doubled, so that all bytes ever written stay within twice the last snapshot, but not for
+ * fewer trials than these; sooner when going through the rest again would take a second (SUGGEST_US) and writing a
+ * hundredth of that; and not while trials run if everybody would wait for it: then a graceful stop or a pause writes it. */
+enum { VERSION = 1, LEAST_TRIALS = 256, MOST_US = 6000, SUGGEST_US = 1000000, SUGGEST_SHARE = 100 };
 
 static uint64_t checksum(const char *bytes, size_t n)
 {
@@ -108,6 +109,7 @@ int snapshot_save(struct study *st, struct err *err)
         store_search_put(ctl->store, st->row.id, seq, b.data, b.len, err) == 0) {
         st->snapshot_trials = st->n_trials;
         st->snapshot_us = clk_now_us(ctl->clk) - start_us;
+        st->suggest_us = 0;
         log_debug("study.snapshot study=%" PRId64 " seq=%" PRId64 " bytes=%zu us=%" PRId64,
                   st->row.id, seq, b.len, st->snapshot_us);
         rc = 0;
@@ -119,11 +121,14 @@ int snapshot_save(struct study *st, struct err *err)
 static bool is_due(const struct study *st)
 {
     int64_t had = st->snapshot_trials;
+    double us = had ? (double)st->snapshot_us * (double)st->n_trials / (double)had : 0;
 
-    if (!st->sampler || !study_is_open(st) || st->n_trials - had < MAX(LEAST_TRIALS, had))
+    if (!st->sampler || !study_is_open(st))
         return false;
-    return had == 0 || st->count[TS_RUNNING] == 0 ||
-           (double)st->snapshot_us * (double)st->n_trials / (double)had < MOST_US;
+    if (st->n_trials - had < MAX(LEAST_TRIALS, had) &&
+        st->suggest_us < MAX(SUGGEST_US, (int64_t)us * SUGGEST_SHARE))
+        return false;
+    return st->count[TS_RUNNING] == 0 || us < MOST_US;
 }
 
 int snapshot_tick(struct ctl *ctl, struct err *err)

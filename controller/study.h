@@ -94,6 +94,7 @@ struct study {
     int64_t keep_ms;         /* longest time from `keep` to the artifact's arrival */
     int64_t snapshot_trials; /* trials there were at the last snapshot of the searchers */
     int64_t snapshot_us;     /* what it took */
+    int64_t suggest_us;      /* spent by the sampler since then */
     int64_t probe;           /* number of the trial that decides the validation; 0 = none */
     int64_t refit;           /* open refit task, 0 = none */
 
