@@ -59,6 +59,7 @@ int cli_fail(const struct err *err);      /* prints "assay: ..." and returns the
 int cmd_fit(const struct cmd *cmd, int argc, char **argv);
 int cmd_run(const struct cmd *cmd, int argc, char **argv);
 int cmd_preview(const struct cmd *cmd, int argc, char **argv);
+int cmd_searchers(const struct cmd *cmd, int argc, char **argv);
 int cmd_submit(const struct cmd *cmd, int argc, char **argv);
 int cmd_ls(const struct cmd *cmd, int argc, char **argv);
 int cmd_show(const struct cmd *cmd, int argc, char **argv);

@@ -1,5 +1,5 @@
 /* cmd_preview.c - `assay preview SPEC`: asks the controller what a spec would do. A table named by path is not uploaded for
- * that; then the answer has no times. */
+ * that; then the answer has no times. And `assay searchers`: what a spec may name. */
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/print.h"
@@ -105,6 +105,53 @@ int cmd_preview(const struct cmd *cmd, int argc, char **argv)
 out:
     client_free(c);
     json_decref(spec);
+    json_decref(answer);
+    conf_fini(&o, preview_table, ARRAY_LEN(preview_table));
+    return rc;
+}
+
+/* ---- searchers ---- */
+
+static void searcher_rows(const json_t *list, const char *kind)
+{
+    json_t *s, *o;
+    size_t i, k;
+
+    printf("%s:\n", kind);
+    json_array_foreach(list, i, s)
+    {
+        printf("  %-10s %s\n", print_text(s, "name"), print_text(s, "help"));
+        json_array_foreach(json_object_get(s, "options"), k, o)
+            printf("      %-12s %g..%g, default %g: %s\n", print_text(o, "name"),
+                   json_number_value(json_object_get(o, "lo")),
+                   json_number_value(json_object_get(o, "hi")),
+                   json_number_value(json_object_get(o, "default")), print_text(o, "help"));
+    }
+}
+
+int cmd_searchers(const struct cmd *cmd, int argc, char **argv)
+{
+    struct preview_opts o = { 0 };
+    struct err err = { 0 };
+    const char *op[CLI_MAX_OPERANDS];
+    struct client *c = NULL;
+    json_t *answer = NULL;
+    int n = 0;
+    int rc = cli_args(cmd, preview_table, ARRAY_LEN(preview_table), &o, argc, argv, op, 0, 0, &n);
+
+    if (rc >= 0)
+        goto out;
+    rc = CLI_OK;
+    if (!(c = client_of(&o.common, &err)) || client_get(c, &answer, &err, "/searchers") < 0) {
+        rc = cli_fail(&err);
+    } else if (o.common.json) {
+        print_json(answer);
+    } else {
+        searcher_rows(json_object_get(answer, "samplers"), "samplers");
+        searcher_rows(json_object_get(answer, "schedulers"), "schedulers");
+    }
+out:
+    client_free(c);
     json_decref(answer);
     conf_fini(&o, preview_table, ARRAY_LEN(preview_table));
     return rc;

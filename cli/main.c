@@ -48,6 +48,9 @@ static const struct cmd commands[] = {
       "Trials by length, the most they can cost, and how long that takes once the table is known to\n"
       "the controller. Nothing is stored.\n\n  assay preview configs/studies/full.yaml",
       cmd_preview },
+    { "searchers", "", "samplers and schedulers that a spec may name, with their options",
+      "What a controller takes as `sampler` and `scheduler`; `auto` picks one of them.\n\n  assay searchers",
+      cmd_searchers },
     { "ls", "[--state STATE]", "list studies", "  assay ls --state running", cmd_ls },
     { "show", "STUDY", "one study: state, budget, best", "  assay show adult", cmd_show },
     { "leaderboard", "STUDY [--limit N]", "trials of a study, best first",

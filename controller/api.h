@@ -16,6 +16,7 @@
  *               is for a first so many), scaled: bool, lines: [{family, level, max_level, what, typical, most}] (trials that end
  *               there; most: in the worst case), cost: null while the dataset is not there, or {typical, most, full: cost units;
  *               typical_ms, most_ms, full_ms: of one device; measured: bool (a trial has run on the dataset)}}
+ *   searchers   {samplers: [{name, help, options: [{name, lo, hi, default, whole: bool, help}]}], schedulers: likewise}
  *   studies     {studies: [study], next: id | null}
  *   leaderboard {study, name, metric, larger_is_better, total, rows: [{rank, trial, number, family, config, score, se, test_score,
  *               test_se, level, max_level, fit_us, predict_ns_row, model_bytes, state, cut, artifact: bool}]}
@@ -168,6 +169,8 @@ int64_t ctl_events_last(struct ctl *ctl);
 /* Service. */
 int ctl_health(struct ctl *ctl, json_t **out, struct err *err);
 int ctl_metrics(struct ctl *ctl, struct buf *out, struct err *err); /* Prometheus text */
+int ctl_searchers(struct ctl *ctl, json_t **out,
+                  struct err *err); /* what a spec may name, with options and their ranges */
 int ctl_config(struct ctl *ctl, json_t **out, struct err *err);
 int ctl_backup(struct ctl *ctl, const char *path, json_t **out, struct err *err);
 /* Debug commands, only with --dev: clock, fault, state, digest, replay. */

@@ -133,6 +133,48 @@ int searchers_check(const struct spec *spec, bool dev, struct err *err)
     return check_sampler(spec, dev, err) < 0 ? -1 : check_scheduler(spec, dev, err);
 }
 
+/* ---- listing ---- */
+
+static json_t *options_json(const struct search_option *options, int n)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:b, s:s}", "name",
+                                              options[i].name, "lo", options[i].lo, "hi",
+                                              options[i].hi, "default", options[i].def, "whole",
+                                              options[i].is_int, "help", options[i].help));
+    return list;
+}
+
+static json_t *searcher_json(const char *name, const char *help,
+                             const struct search_option *options, int n)
+{
+    return json_pack("{s:s, s:s, s:o}", "name", name, "help", help, "options",
+                     options_json(options, n));
+}
+
+int ctl_searchers(struct ctl *ctl, json_t **out, struct err *err)
+{
+    json_t *samplers = json_array(), *schedulers = json_array();
+
+    (void)err;
+    for (int i = 0; sampler_at(i); i++) {
+        const struct sampler_ops *s = sampler_at(i);
+        if (ctl->conf.dev || !s->is_test_only)
+            json_array_append_new(samplers,
+                                  searcher_json(s->name, s->help, s->options, s->n_options));
+    }
+    for (int i = 0; scheduler_at(i); i++) {
+        const struct scheduler_ops *s = scheduler_at(i);
+        if (ctl->conf.dev || !s->is_test_only)
+            json_array_append_new(schedulers,
+                                  searcher_json(s->name, s->help, s->options, s->n_options));
+    }
+    *out = json_pack("{s:o, s:o}", "samplers", samplers, "schedulers", schedulers);
+    return 0;
+}
+
 /* ---- choosing ---- */
 
 int searchers_parallel(const struct spec *spec)

@@ -20,6 +20,13 @@ static int study_preview(struct web_req *r, struct err *err)
     return ctl_study_preview(r->ctl, r->json, &out, err) < 0 ? -1 : web_json(r, 200, out);
 }
 
+static int searchers(struct web_req *r, struct err *err)
+{
+    json_t *out = NULL;
+
+    return ctl_searchers(r->ctl, &out, err) < 0 ? -1 : web_json(r, 200, out);
+}
+
 static int study_list(struct web_req *r, struct err *err)
 {
     int64_t after = 0, limit = 100;
@@ -151,6 +158,8 @@ static const struct web_route routes[] = {
       "load_if_exists", "Submit a study, or find the one of that name", "Spec", "Study" },
     { WEB_POST, "/api/v1/studies:preview", study_preview, WEB_VIEWERS, WEB_JSON, NULL,
       "What a spec would do: trials by length, cost, time; nothing is stored", "Spec", "Preview" },
+    { WEB_GET, "/api/v1/searchers", searchers, WEB_VIEWERS, 0, NULL,
+      "Samplers and schedulers that a spec may name, with their options", NULL, "Searchers" },
     { WEB_GET, "/api/v1/studies", study_list, WEB_VIEWERS, 0, "state,archived,after,limit",
       "List studies", NULL, "StudyList" },
     { WEB_GET, "/api/v1/studies/{study}", study_show, WEB_VIEWERS, 0, NULL, "One study", NULL,

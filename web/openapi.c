@@ -50,6 +50,14 @@ static const struct schema schemas[] = {
       ",\"name\":" STR
       ",\"state\":{\"type\":\"string\",\"enum\":[\"queued\",\"running\",\"paused\","
       "\"finishing\",\"completed\",\"stopped\",\"failed\"]}}}" },
+    { "Searcher", JSON,
+      "{\"type\":\"object\",\"required\":[\"name\",\"help\",\"options\"],\"properties\":{\"name\":" STR
+      ",\"help\":" STR ",\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}" },
+    { "Searchers", JSON,
+      "{\"type\":\"object\",\"required\":[\"samplers\",\"schedulers\"],\"properties\":{"
+      "\"samplers\":{\"type\":\"array\",\"items\":" REF(
+          "Searcher") "},"
+                      "\"schedulers\":{\"type\":\"array\",\"items\":" REF("Searcher") "}}}" },
     { "PreviewLine", JSON,
       "{\"type\":\"object\",\"required\":[\"family\",\"level\",\"max_level\",\"typical\",\"most\"],"
       "\"properties\":{\"family\":" STR ",\"level\":" ID ",\"max_level\":" ID ",\"what\":" STR

@@ -401,6 +401,34 @@ static void a_preview_needs_no_dataset_but_a_right_spec(void **state)
     rig_close(&r);
 }
 
+static void the_list_of_searchers_is_what_specs_take(void **state)
+{
+    struct rig r;
+    json_t *out = NULL, *s = NULL, *o = NULL;
+    size_t i = 0, k = 0;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    assert_int_equal(ctl_searchers(r.ctl, &out, &rig_err), 0);
+    json_array_foreach(json_object_get(out, "schedulers"), i, s)
+    {
+        json_t *options = json_pack("{s:s}", "kind", text(s, "name")), *shown = NULL, *spec = NULL;
+
+        json_array_foreach(json_object_get(s, "options"), k, o)
+            json_object_set(options, text(o, "name"), json_object_get(o, "default"));
+        spec = json_pack("{s:s, s:s, s:o}", "dataset", "d", "target", "y", "scheduler", options);
+        if (ctl_study_preview(r.ctl, spec, &shown, &rig_err) < 0)
+            fail_msg("%s: %s: %s", text(s, "name"), rig_err.where, rig_err.text);
+        json_decref(shown);
+        json_decref(spec);
+    }
+    assert_true(json_array_size(json_object_get(out, "samplers")) > 3);
+    assert_true(i > 3);
+    json_decref(out);
+    rig_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_warm_start_tells_the_sampler_the_best_of_before),
         cmocka_unit_test(with_other_rows_the_best_are_tried_first),
         cmocka_unit_test(a_warm_start_by_another_metric_is_an_error),
+        cmocka_unit_test(the_list_of_searchers_is_what_specs_take),
         cmocka_unit_test(brackets_account_for_every_trial),
         cmocka_unit_test(a_preview_accounts_for_the_budget_and_stores_nothing),
         cmocka_unit_test(a_preview_needs_no_dataset_but_a_right_spec),

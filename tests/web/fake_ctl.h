@@ -249,6 +249,14 @@ int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, boo
     *out = fake_study(name ? name : "-");
     return 0;
 }
+int ctl_searchers(struct ctl *ctl, json_t **out, struct err *err)
+{
+    (void)err;
+    SAY(ctl, "searchers");
+    *out = json_pack("{s:[{s:s, s:s, s:[]}], s:[]}", "samplers", "name", "tpe", "help", "it learns",
+                     "options", "schedulers");
+    return 0;
+}
 int ctl_study_preview(struct ctl *ctl, const json_t *spec, json_t **out, struct err *err)
 {
     SAY(ctl, "study_preview %s", json_string_value(json_object_get(spec, "dataset")));

@@ -133,6 +133,7 @@ static void answers_fit_the_document(void **state)
     } cases[] = {
         { "GET", "/health", NULL, "/health" },
         { "GET", "/api/v1/studies", NULL, "/api/v1/studies" },
+        { "GET", "/api/v1/searchers", NULL, "/api/v1/searchers" },
         { "POST", "/api/v1/studies:preview", "{\"dataset\":\"a\",\"target\":\"b\"}",
           "/api/v1/studies:preview" },
         { "POST", "/api/v1/studies", "{\"dataset\":\"a\",\"target\":\"b\"}", "/api/v1/studies" },
