@@ -7,6 +7,7 @@
 
 static const struct sampler_ops *const samplers[] = {
     &search_random,
+    &search_tpe,
     &search_grid,
     &search_sobol,
     &search_halton,
