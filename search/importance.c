@@ -88,8 +88,8 @@ static int grid_of(const struct param *p)
 
 static int cell_of(const struct param *p, int grid, float unit)
 {
-    if (param_size(p) == grid)
-        return (int)param_cell(p, param_from_unit(p, unit));
+    if (p->kind == PARAM_INT && p->is_log && param_size(p) == grid)
+        return (int)param_cell(p, param_from_unit(p, unit)); /* its values are not equally wide */
     return MIN(grid - 1, (int)((double)unit * grid));
 }
 
@@ -197,6 +197,7 @@ static double importance_of(const struct importance_data *d, int param, double f
         if (isnan(d->gains[i]) || isnan(unit))
             continue;
         int cell = cell_of(p, grid, unit);
+        CHECK(cell >= 0 && cell < grid);
         count[cell]++;
         top_count[cell] += is_top;
         all_here++;

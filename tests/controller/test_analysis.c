@@ -5,7 +5,9 @@
 #include "base/str.h"
 #include "controller/analysis.h"
 
+#include <event2/event.h>
 #include <math.h>
+#include <time.h>
 
 #define STUDY(trials)                                                    \
     "{'name':'s','dataset':'d','target':'y','budget':{'trials':" #trials \
@@ -149,6 +151,82 @@ static void importance_follows_the_trials_of_a_running_study(void **state)
     rig_close(&r);
 }
 
+static void turns(struct loop *loop, int n)
+{
+    for (int i = 0; i < n; i++) {
+        (void)event_base_loop(loop_base(loop), EVLOOP_ONCE | EVLOOP_NONBLOCK);
+        struct timespec pause = { 0, 2000000 };
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* With a loop, rows come in slices and estimates from the pool; without one all is done at once. Both say the same. */
+static void slices_and_the_pool_change_no_answer(void **state)
+{
+    struct rig r;
+    struct loop *loop = NULL;
+    int computing = 0;
+
+    (void)state;
+    run_with(&r, LONG, by_learning_rate);
+    loop = loop_new(&r.clk, NULL);
+    assert_non_null(loop);
+    loop_pool_start(loop, 2);
+    r.ctl->loop = loop;
+    json_t *sliced[ANALYSIS_METHODS], *front = NULL;
+    for (int m = 0; m < ANALYSIS_METHODS; m++) {
+        sliced[m] = importance(&r, analysis_method_name[m]);
+        for (int i = 0; i < 3000 && str_eq(text(sliced[m], "state"), "computing"); i++) {
+            computing++;
+            json_decref(sliced[m]);
+            turns(loop, 2);
+            sliced[m] = importance(&r, analysis_method_name[m]);
+        }
+    }
+    assert_true(computing > 2);
+    assert_int_equal(
+        RIG_CALL(&r, ctl_pareto(r.ctl, "s", "predict_ns_row", "score", &front, &rig_err)), 0);
+    assert_string_equal(text(front, "state"), "ready");
+    rig_restart(&r); /* without a loop again */
+    for (int m = 0; m < ANALYSIS_METHODS; m++) {
+        json_t *at_once = importance(&r, analysis_method_name[m]);
+
+        assert_true(json_equal(sliced[m], at_once));
+        json_decref(sliced[m]);
+        json_decref(at_once);
+    }
+    json_t *again = NULL;
+    assert_int_equal(
+        RIG_CALL(&r, ctl_pareto(r.ctl, "s", "predict_ns_row", "score", &again, &rig_err)), 0);
+    assert_true(json_equal(front, again));
+    json_decref(front);
+    json_decref(again);
+    loop_free(loop);
+    rig_close(&r);
+}
+
+/* A study that goes while an estimate of it is made: what comes back is for nobody. */
+static void an_estimate_for_a_study_that_is_gone_is_dropped(void **state)
+{
+    struct rig r;
+    struct loop *loop = NULL;
+
+    (void)state;
+    run_with(&r, SPEC, fake_score);
+    loop = loop_new(&r.clk, NULL);
+    assert_non_null(loop);
+    loop_pool_start(loop, 1);
+    r.ctl->loop = loop;
+    json_decref(importance(&r, "fanova"));
+    assert_int_equal(RIG_CALL(&r, ctl_study_delete(r.ctl, "s", &rig_err)), 0);
+    turns(loop, 100);
+    int64_t id = rig_study(&r, SPEC);
+    assert_null(rig_get(&r, id)->analysis);
+    r.ctl->loop = NULL;
+    rig_close(&r);
+    loop_free(loop);
+}
+
 /* ---- fronts ---- */
 
 static json_t *pareto(struct rig *r, const char *x, const char *y)
@@ -252,6 +330,8 @@ int main(void)
         cmocka_unit_test(the_parameters_that_decide_come_first),
         cmocka_unit_test(a_restart_changes_no_importance),
         cmocka_unit_test(importance_follows_the_trials_of_a_running_study),
+        cmocka_unit_test(slices_and_the_pool_change_no_answer),
+        cmocka_unit_test(an_estimate_for_a_study_that_is_gone_is_dropped),
         cmocka_unit_test(fronts_are_what_the_leaderboard_says),
         cmocka_unit_test(bad_questions_get_one_clear_error),
     };
