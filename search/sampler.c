@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* clang-format off: one row each */
 static const struct sampler_ops *const samplers[] = {
     &search_random,
     &search_tpe,
@@ -16,6 +17,7 @@ static const struct sampler_ops *const samplers[] = {
     &search_bohb,
     &search_testhash_sampler,
 };
+/* clang-format on */
 
 const struct sampler_ops *sampler_at(int i)
 {

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* clang-format off: one row each */
 static const struct scheduler_ops *const schedulers[] = {
     &search_none,
     &search_asha,
@@ -14,6 +15,7 @@ static const struct scheduler_ops *const schedulers[] = {
     &search_patience,
     &search_testhash_scheduler,
 };
+/* clang-format on */
 
 const struct scheduler_ops *scheduler_at(int i)
 {

@@ -8,7 +8,8 @@
 #include "controller/auth.h"
 #include "store/blob.h"
 
-#define SPEC "{'name':'s','dataset':'d','target':'y','budget':{'trials':25},'seed':7,'scheduler':'none'}"
+#define SPEC \
+    "{'name':'s','dataset':'d','target':'y','budget':{'trials':25},'seed':7,'scheduler':'none'}"
 
 static int64_t ended_study(struct rig *r)
 {
