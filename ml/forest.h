@@ -1,0 +1,124 @@
+/* forest.h - private to the forest files: random forests (Breiman 2001) and extremely randomised trees (Geurts, Ernst and
+ * Wehenkel 2006) over the shared bins. Every random decision is keyed by (seed, tree, path of the node, draw), so that a
+ * subtree does not depend on what was grown beside it: one forest grown to its end answers exactly for every smaller number
+ * of trees, depth, minimum split size, minimum impurity decrease, and number of leaves under best-first growth (forest_axes).
+ *
+ * forest_grow.c   one tree: partition, growth, its record
+ * forest_split.c  the best split of one node
+ * Sums that choose splits are whole numbers (class weights; regression targets in fixed point). */
+#ifndef ML_FOREST_H
+#define ML_FOREST_H
+
+#include "base/err.h"
+#include "ml/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum rf_criterion { RF_GINI, RF_ENTROPY, RF_SQUARED };
+enum { RF_MISSING = 255, RF_MAX_CLASSES = 4096 };
+
+struct rf_params {
+    enum rf_criterion criterion;
+    bool is_extra;      /* one random cut per column instead of the best one */
+    bool is_bootstrap;  /* rows drawn with replacement; else all rows once */
+    double max_samples; /* share of the rows drawn for a tree */
+    int n_visit;        /* columns looked at in a node */
+    int max_depth, min_split, min_leaf;
+};
+
+/* Bins of the training rows, column-major: column c at bins + c * rows; and row-major by frame row, where training row i
+ * is frame row at[i]. */
+struct rf_data {
+    const uint8_t *bins;
+    const uint8_t *by_row;
+    int64_t stride;
+    const int32_t *at;
+    int64_t rows;
+    int cols;
+    const int *n_bins;             /* [cols] */
+    const uint8_t *is_categorical; /* [cols] */
+    int n_classes;                 /* 0 = regression */
+    const int32_t *y;              /* [rows] class, or target in fixed point, |y| <= 2^30 */
+};
+
+/* A node as it was grown. Kids stand side by side. */
+struct rf_node {
+    int32_t left; /* 0 = leaf */
+    int32_t rows; /* distinct training rows */
+    int32_t set;  /* number of the set of bins that go left; -1 = by the cut */
+    uint32_t col;
+    uint8_t bin; /* goes left when x <= bin */
+    uint8_t missing_left;
+    uint16_t depth;
+    float gain; /* decrease of the impurity, weighted by the node's share of all rows */
+};
+
+struct rf_tree {
+    int n, cap, n_sets, sets_cap;
+    struct rf_node *nodes; /* root is 0; parents before kids */
+    float *
+        values; /* [n][outputs]: mean target, share of class 1 (binary), or shares of all classes */
+    uint64_t (*sets)[4];
+};
+void rf_tree_fini(struct rf_tree *t);
+int64_t rf_tree_bytes(const struct rf_tree *t, int outputs);
+
+struct rf_work;
+struct rf_work *rf_work_new(const struct rf_data *d, const struct rf_params *p, struct err *err);
+void rf_work_free(struct rf_work *w);
+/* Grows tree number `tree` into *out (values in units of y). 1 = done, 0 = stopped (begin again), -1 = no memory. */
+int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *stop,
+            struct rf_tree *out);
+int rf_outputs(const struct rf_data *d);
+
+/* ---- forest_split.c ---- */
+
+/* A row in node order: binary: weight | class << 32 times weight; multiclass: weight | class << 32; regression: weight in
+ * the lower 16 bits, target above. Weights are at most 65,535. */
+typedef int64_t rf_word;
+
+struct rf_split {
+    double score; /* larger is better; of both sides; -1 = none */
+    int col, bin;
+    bool missing_left, is_set;
+    uint64_t set[4];
+};
+
+struct rf_scratch {
+    int64_t *hist; /* [256][width], all zero between columns */
+    int width;     /* words per bin */
+    double *xlogx; /* RF_ENTROPY: x log x of whole numbers */
+    int64_t *left; /* [classes] */
+    uint8_t *near; /* [rows]: bins of the node's rows in one column */
+};
+
+struct rf_node_in {
+    const struct rf_data *d;
+    const struct rf_params *p;
+    const uint8_t *bins; /* column-major, as rows[] counts */
+    int64_t pitch;       /* from one column to the next */
+    const int32_t *rows;
+    const rf_word *words;
+    int64_t n;
+    int64_t weight;       /* sum of weights */
+    const int64_t *total; /* [classes], or {sum of targets} */
+    uint64_t key;         /* of (seed, tree, path) */
+};
+/* The best split of column `col`; true when better than *best. */
+bool rf_split_column(const struct rf_node_in *in, int col, struct rf_scratch *s,
+                     struct rf_split *best);
+/* The score of a node left whole. */
+double rf_own_score(const struct rf_node_in *in, const struct rf_scratch *s);
+
+/* A keyed hash (the finaliser of SplitMix64, Steele, Lea and Flood 2014): draws inside a tree, whose key is Philox's. */
+static inline uint64_t rf_mix(uint64_t key, uint64_t tag)
+{
+    uint64_t z = key + (tag + 1) * 0x9e3779b97f4a7c15ull;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+#endif

@@ -1,0 +1,419 @@
+/* forest_grow.c - grows one tree depth first. Rows and their words lie in node order and are split in place, stably, so that
+ * a node's rows stay ascending. Which columns a node looks at is drawn from its own key (of the tree and the path from the
+ * root): subtrees are independent of each other, and the order of growth shows nowhere. A node looks at n_visit columns, and
+ * at further ones until one of them can be split (as scikit-learn counts it). Called by forest.c. */
+#include "ml/forest.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/fmath.h"
+
+#include <float.h>
+#include <string.h>
+
+enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, LOCAL_BYTES = 40960, LOCAL_ROWS = 1024 };
+
+struct open_node {
+    int32_t node, from, n, depth;
+    bool is_local; /* its rows are counted in w->local */
+    uint64_t key;
+};
+
+struct rf_work {
+    const struct rf_data *d;
+    struct rf_params p;
+    int32_t *rows, *spare_rows;
+    rf_word *words, *spare_words;
+    uint16_t *weights;
+    int32_t *perm, *swaps;
+    int64_t *total;
+    struct open_node *stack;
+    int top, stack_cap;
+    uint8_t *
+        local; /* column-major bins of the small subtree being grown: all its gathers stay in the first cache */
+    int local_rows, pitch;
+    struct rf_scratch s;
+};
+
+int rf_outputs(const struct rf_data *d)
+{
+    return d->n_classes > 2 ? d->n_classes : 1;
+}
+
+/* ---- the work space ---- */
+
+void rf_work_free(struct rf_work *w)
+{
+    if (!w)
+        return;
+    mem_try_free(w->rows);
+    mem_try_free(w->spare_rows);
+    mem_try_free(w->words);
+    mem_try_free(w->spare_words);
+    mem_try_free(w->weights);
+    mem_try_free(w->perm);
+    mem_try_free(w->swaps);
+    mem_try_free(w->total);
+    mem_try_free(w->stack);
+    mem_try_free(w->s.hist);
+    mem_try_free(w->s.xlogx);
+    mem_try_free(w->s.left);
+    mem_try_free(w->s.near);
+    mem_try_free(w->local);
+    mem_free(w);
+}
+
+static void xlogx_fill(double *x, int64_t n)
+{
+    for (int64_t i = 1; i <= n; i++)
+        x[i] = (double)i * fm_log_d((double)i);
+}
+
+struct rf_work *rf_work_new(const struct rf_data *d, const struct rf_params *p, struct err *err)
+{
+    struct rf_work *w = mem_zalloc(sizeof *w);
+    size_t rows = (size_t)d->rows + 1, k = (size_t)MAX(2, d->n_classes);
+
+    w->d = d;
+    w->p = *p;
+    w->s.width = d->n_classes == 2 ? 1 : d->n_classes == 0 ? 2 : d->n_classes;
+    w->rows = mem_try_alloc(rows * sizeof *w->rows);
+    w->spare_rows = mem_try_alloc(rows * sizeof *w->rows);
+    w->words = mem_try_alloc(rows * sizeof *w->words);
+    w->spare_words = mem_try_alloc(rows * sizeof *w->words);
+    w->weights = mem_try_alloc(rows * sizeof *w->weights);
+    w->perm = mem_try_alloc((size_t)d->cols * sizeof *w->perm);
+    w->swaps = mem_try_alloc((size_t)d->cols * sizeof *w->swaps);
+    w->total = mem_try_zalloc(k * sizeof *w->total);
+    w->s.hist = mem_try_zalloc(256 * (size_t)w->s.width * sizeof *w->s.hist);
+    w->s.left = mem_try_zalloc(k * sizeof *w->s.left);
+    w->s.near = mem_try_alloc(rows + 64);
+    w->local_rows = MAX(64, MIN(LOCAL_ROWS, LOCAL_BYTES / d->cols));
+    w->local = mem_try_alloc((size_t)w->local_rows * (size_t)d->cols);
+    w->stack_cap = 1024;
+    w->stack = mem_try_alloc((size_t)w->stack_cap * sizeof *w->stack);
+    if (p->criterion == RF_ENTROPY)
+        w->s.xlogx = mem_try_zalloc((rows + 1) * sizeof *w->s.xlogx);
+    if (!w->rows || !w->spare_rows || !w->words || !w->spare_words || !w->weights || !w->perm ||
+        !w->swaps || !w->total || !w->s.hist || !w->s.left || !w->s.near || !w->local ||
+        !w->stack || (p->criterion == RF_ENTROPY && !w->s.xlogx)) {
+        rf_work_free(w);
+        err_set(err, ERR_NOMEM, "forest: no memory for the lists of %lld rows", (long long)d->rows);
+        return NULL;
+    }
+    if (w->s.xlogx)
+        xlogx_fill(w->s.xlogx, d->rows + 1);
+    for (int c = 0; c < d->cols; c++)
+        w->perm[c] = c;
+    return w;
+}
+
+/* ---- trees ---- */
+
+void rf_tree_fini(struct rf_tree *t)
+{
+    mem_try_free(t->nodes);
+    mem_try_free(t->values);
+    mem_try_free(t->sets);
+    memset(t, 0, sizeof *t);
+}
+
+int64_t rf_tree_bytes(const struct rf_tree *t, int outputs)
+{
+    return (int64_t)sizeof *t +
+           t->n * (int64_t)(sizeof *t->nodes + (size_t)outputs * sizeof *t->values) +
+           t->n_sets * (int64_t)sizeof *t->sets;
+}
+
+static int grow_array(void **p, size_t used, size_t cap, size_t size)
+{
+    void *more = mem_try_alloc(cap * size);
+
+    if (!more)
+        return -1;
+    if (used)
+        memcpy(more, *p, used * size);
+    mem_try_free(*p);
+    *p = more;
+    return 0;
+}
+
+static int nodes_reserve(struct rf_tree *t, int n, int outputs)
+{
+    if (t->n + n <= t->cap)
+        return 0;
+    int cap = MAX(64, t->cap * 2);
+    if (grow_array((void **)&t->nodes, (size_t)t->n, (size_t)cap, sizeof *t->nodes) < 0 ||
+        grow_array((void **)&t->values, (size_t)(t->n * outputs), (size_t)cap * (size_t)outputs,
+                   sizeof *t->values) < 0)
+        return -1;
+    t->cap = cap;
+    return 0;
+}
+
+static int set_add(struct rf_tree *t, const uint64_t set[4])
+{
+    if (t->n_sets == t->sets_cap) {
+        int cap = MAX(16, t->sets_cap * 2);
+        if (grow_array((void **)&t->sets, (size_t)t->n_sets, (size_t)cap, sizeof *t->sets) < 0)
+            return -1;
+        t->sets_cap = cap;
+    }
+    memcpy(t->sets[t->n_sets], set, sizeof *t->sets);
+    return t->n_sets++;
+}
+
+static int push(struct rf_work *w, struct open_node o)
+{
+    if (w->top == w->stack_cap) {
+        if (grow_array((void **)&w->stack, (size_t)w->top, (size_t)w->stack_cap * 2,
+                       sizeof *w->stack) < 0)
+            return -1;
+        w->stack_cap *= 2;
+    }
+    w->stack[w->top++] = o;
+    return 0;
+}
+
+/* ---- rows ---- */
+
+static rf_word word_of(const struct rf_data *d, int64_t row, int64_t weight)
+{
+    int64_t y = d->y[row];
+
+    if (d->n_classes == 2)
+        return weight + (y ? weight * 4294967296 : 0);
+    if (d->n_classes == 0)
+        return y * 65536 + weight;
+    return y * 4294967296 + weight;
+}
+
+static void draw_rows(struct rf_work *w, uint64_t key)
+{
+    int64_t n = w->d->rows, draws = (int64_t)((double)n * w->p.max_samples + 0.5);
+    struct rng r;
+
+    draws = MAX(draws, 1);
+    rng_init(&r, key, 1);
+    memset(w->weights, 0, (size_t)n * sizeof *w->weights);
+    for (int64_t i = 0; w->p.is_bootstrap && i < draws; i++) {
+        uint16_t *at = &w->weights[(uint64_t)rng_u32(&r) * (uint64_t)n >> 32];
+        *at = (uint16_t)(*at < MAX_WEIGHT ? *at + 1 : *at);
+    }
+    for (int64_t i = 0, want = draws; !w->p.is_bootstrap && i < n; i++) {
+        bool is_in =
+            want == n - i || (int64_t)((uint64_t)rng_u32(&r) * (uint64_t)(n - i) >> 32) < want;
+        w->weights[i] = is_in;
+        want -= is_in;
+    }
+}
+
+static int32_t take_rows(struct rf_work *w)
+{
+    int32_t m = 0;
+
+    for (int64_t i = 0; i < w->d->rows; i++) {
+        w->rows[m] = (int32_t)i;
+        w->words[m] = word_of(w->d, i, w->weights[i]);
+        m += w->weights[i] > 0;
+    }
+    return m;
+}
+
+/* Stable; returns how many went left. */
+static int32_t partition(struct rf_work *w, const struct open_node *o, const struct rf_split *best)
+{
+    const uint8_t *col = o->is_local ? w->local + (int64_t)best->col * w->pitch
+                                     : w->d->bins + (int64_t)best->col * w->d->rows;
+    int32_t *rows = w->rows + o->from, n_left = 0, n_right = 0;
+    rf_word *words = w->words + o->from;
+    uint8_t right[256];
+
+    for (int b = 0; b < 256; b++)
+        right[b] = best->is_set ? !(best->set[b >> 6] >> (b & 63) & 1) : b > best->bin;
+    right[RF_MISSING] = !best->missing_left;
+    for (int32_t i = 0; i < o->n; i++) {
+        int32_t row = rows[i];
+        rf_word word = words[i];
+        int32_t is_right = right[col[row]];
+        rows[n_left] = row;
+        words[n_left] = word;
+        w->spare_rows[n_right] = row;
+        w->spare_words[n_right] = word;
+        n_right += is_right;
+        n_left += 1 - is_right;
+    }
+    memcpy(rows + n_left, w->spare_rows, (size_t)n_right * sizeof *rows);
+    memcpy(words + n_left, w->spare_words, (size_t)n_right * sizeof *words);
+    return n_left;
+}
+
+/* ---- nodes ---- */
+
+static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_node_in *in)
+{
+    const rf_word *words = w->words + o->from;
+    int64_t weight = 0, sum = 0, *total = w->total;
+
+    if (w->d->n_classes == 2) {
+        for (int32_t i = 0; i < o->n; i++)
+            sum += words[i];
+        weight = sum & 0xffffffff;
+        total[1] = sum >> 32;
+        total[0] = weight - total[1];
+    } else if (w->d->n_classes == 0) {
+        for (int32_t i = 0; i < o->n; i++) {
+            weight += words[i] & 0xffff;
+            sum += (words[i] & 0xffff) * (words[i] >> 16);
+        }
+        total[0] = sum;
+    } else {
+        memset(total, 0, (size_t)w->d->n_classes * sizeof *total);
+        for (int32_t i = 0; i < o->n; i++) {
+            total[words[i] >> 32] += words[i] & 0xffff;
+            weight += words[i] & 0xffff;
+        }
+    }
+    *in = (struct rf_node_in){ .d = w->d,
+                               .p = &w->p,
+                               .bins = o->is_local ? w->local : w->d->bins,
+                               .pitch = o->is_local ? w->pitch : w->d->rows,
+                               .rows = w->rows + o->from,
+                               .words = words,
+                               .n = o->n,
+                               .weight = weight,
+                               .total = total,
+                               .key = o->key };
+}
+
+static bool node_values(const struct rf_node_in *in, float *out)
+{
+    double n = (double)in->weight;
+    bool is_pure = false;
+
+    if (in->d->n_classes == 0) {
+        *out = (float)((double)in->total[0] / n);
+        return false;
+    }
+    if (in->d->n_classes == 2) {
+        *out = (float)((double)in->total[1] / n);
+        return in->total[1] == 0 || in->total[0] == 0;
+    }
+    for (int k = 0; k < in->d->n_classes; k++) {
+        out[k] = (float)((double)in->total[k] / n);
+        is_pure = is_pure || in->total[k] == in->weight;
+    }
+    return is_pure;
+}
+
+/* Columns in the order of a permutation that the node's key draws, as far as needed; the permutation is put back. */
+static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_split *best)
+{
+    int n = w->d->cols, seen = 0;
+    bool is_found = false;
+
+    best->score = -DBL_MAX;
+    while (seen < n && (seen < w->p.n_visit || !is_found)) {
+        int j = seen + (int)((rf_mix(in->key, (uint64_t)seen) >> 32) * (uint64_t)(n - seen) >> 32);
+        int32_t col = w->perm[j];
+        w->perm[j] = w->perm[seen];
+        w->perm[seen] = col;
+        w->swaps[seen++] = j;
+        is_found = rf_split_column(in, col, &w->s, best) || is_found;
+    }
+    while (seen-- > 0) {
+        int32_t col = w->perm[seen];
+        w->perm[seen] = w->perm[w->swaps[seen]];
+        w->perm[w->swaps[seen]] = col;
+    }
+    return is_found;
+}
+
+/* A small node's rows are copied together once; its subtree is grown before anything else. */
+static void make_local(struct rf_work *w, struct open_node *o)
+{
+    const struct rf_data *d = w->d;
+    int32_t *rows = w->rows + o->from;
+
+    w->pitch = o->n;
+    for (int32_t i = 0; i < o->n; i++) {
+        const uint8_t *row = d->by_row + d->at[rows[i]] * d->stride;
+        for (int c = 0; c < d->cols; c++)
+            w->local[c * w->pitch + i] = row[c];
+        rows[i] = i;
+    }
+    o->is_local = true;
+}
+
+static int node_grow(struct rf_work *w, const struct open_node *o, double all, struct rf_tree *t)
+{
+    int outputs = rf_outputs(w->d);
+    struct rf_node *nd = &t->nodes[o->node];
+    struct rf_node_in in;
+    struct rf_split best;
+
+    node_totals(w, o, &in);
+    bool is_pure = node_values(&in, t->values + (int64_t)o->node * outputs);
+    *nd = (struct rf_node){ .rows = o->n, .set = -1, .depth = (uint16_t)MIN(o->depth, 65535) };
+    if (is_pure || o->n < w->p.min_split || o->depth >= w->p.max_depth ||
+        in.weight < 2 * (int64_t)w->p.min_leaf || !node_split(w, &in, &best))
+        return 0;
+    if (best.is_set && (nd->set = set_add(t, best.set)) < 0)
+        return -1;
+    nd->gain = (float)((best.score - rf_own_score(&in, &w->s)) / all);
+    nd->col = (uint32_t)best.col;
+    nd->bin = (uint8_t)best.bin;
+    nd->missing_left = best.missing_left;
+    nd->left = t->n;
+    int32_t n_left = partition(w, o, &best);
+    if (nodes_reserve(t, 2, outputs) < 0)
+        return -1;
+    t->n += 2;
+    for (int side = 1; side >= 0; side--) {
+        struct open_node kid = { t->n - 2 + side,
+                                 side ? o->from + n_left : o->from,
+                                 side ? o->n - n_left : n_left,
+                                 o->depth + 1,
+                                 o->is_local,
+                                 rf_mix(o->key, ~(uint64_t)side) };
+        if (push(w, kid) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *stop,
+            struct rf_tree *out)
+{
+    uint64_t key = rng_mix(seed, (uint64_t)tree + 1);
+    int64_t since = POLL_WORK;
+    double all = 0;
+    int rc = -1;
+
+    memset(out, 0, sizeof *out);
+    draw_rows(w, key);
+    w->top = 0;
+    struct open_node root = { 0, 0, take_rows(w), 0, false, rng_mix(key, 2) };
+    for (int32_t i = 0; i < root.n; i++)
+        all += (double)(w->words[i] & 0xffff);
+    if (nodes_reserve(out, 1, rf_outputs(w->d)) == 0 && push(w, root) == 0) {
+        out->n = 1;
+        rc = 1;
+    }
+    while (rc == 1 && w->top > 0) {
+        struct open_node o = w->stack[--w->top];
+        since += (o.n + 16) * (int64_t)MIN(w->p.n_visit, w->d->cols);
+        if (since > POLL_WORK) {
+            since = 0;
+            rc = ml_stop_now(stop) ? 0 : 1;
+        }
+        if (!o.is_local && o.n <= w->local_rows)
+            make_local(w, &o);
+        if (rc == 1 && node_grow(w, &o, all, out) < 0)
+            rc = -1;
+    }
+    if (rc != 1)
+        rf_tree_fini(out);
+    return rc;
+}
