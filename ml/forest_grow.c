@@ -145,8 +145,8 @@ static int nodes_reserve(struct rf_tree *t, int n, int outputs)
         return 0;
     int cap = MAX(64, t->cap * 2);
     if (grow_array((void **)&t->nodes, (size_t)t->n, (size_t)cap, sizeof *t->nodes) < 0 ||
-        grow_array((void **)&t->values, (size_t)(t->n * outputs), (size_t)cap * (size_t)outputs,
-                   sizeof *t->values) < 0)
+        grow_array((void **)&t->values, (size_t)t->n * (size_t)outputs,
+                   (size_t)cap * (size_t)outputs, sizeof *t->values) < 0)
         return -1;
     t->cap = cap;
     return 0;
