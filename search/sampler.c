@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* clang-format off: one row each */
+/* clang-format off */
 static const struct sampler_ops *const samplers[] = {
     &search_random,
     &search_tpe,

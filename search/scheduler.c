@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* clang-format off: one row each */
+/* clang-format off */
 static const struct scheduler_ops *const schedulers[] = {
     &search_none,
     &search_asha,
