@@ -1,0 +1,247 @@
+/* test_parzen.c - the densities of TPE are densities: over any finite tree of parameters their mass is one, draws come as
+ * often as the density says, the fast sums agree with plain ones. */
+#include "tests/search/spaces.h"
+#include "tests/unit.h"
+
+#include "base/mem.h"
+#include "search/parzen.h"
+
+#include <math.h>
+
+enum { ROUNDS = 60, MAX_P = 5, KERNELS = 7, DRAWS = 20000 };
+
+/* A density with some random kernels. */
+static void any_parzen(struct parzen *p, struct parzen_axes *a, const struct space *s,
+                       struct rng *r)
+{
+    double point[SPACE_MAX_PARAMS], place[SPACE_MAX_PARAMS];
+    int n = (int)rng_below(r, KERNELS + 1);
+
+    parzen_axes_init(a, s);
+    parzen_init(p, a);
+    for (int k = 0; k < n; k++) {
+        spaces_point(s, r, point);
+        parzen_place(a, point, place);
+        parzen_add(p, place);
+    }
+    parzen_build(p, 0.1 + rng_unit(r), 0.01 + rng_unit(r), 0.05 + 0.9 * rng_unit(r));
+}
+
+/* What a uniform draw, choice by choice, has as its chance: what densities are relative to. */
+static double uniform_share(const struct space *s, const double *point)
+{
+    double share = 1;
+
+    for (int i = 0; i < s->n; i++) {
+        const struct param *p = &s->params[i];
+        if (isnan(point[i]))
+            continue;
+        if (p->kind == PARAM_INT && p->is_log)
+            share *= log((point[i] + 0.5) / (point[i] - 0.5)) / log((p->hi + 0.5) / (p->lo - 0.5));
+        else
+            share /= param_size(p);
+    }
+    return share;
+}
+
+static void the_mass_of_any_tree_is_one(void **state)
+{
+    double point[MAX_P], place[MAX_P];
+    int checked = 0;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct space *s = spaces_random(&r, MAX_P, true);
+        struct parzen_axes a;
+        struct parzen p;
+        double size = space_search_size(s), sum = 0;
+        any_parzen(&p, &a, s, &r);
+        for (double rank = 0; size <= 3000 && rank < size; rank++) {
+            space_at(s, (uint64_t)rank, point);
+            parzen_place(&a, point, place);
+            sum += exp(parzen_log(&p, place)) * uniform_share(s, point);
+        }
+        if (size <= 3000) {
+            assert_true(fabs(sum - 1) < 1e-6);
+            checked++;
+        }
+        parzen_fini(&p);
+        parzen_axes_fini(&a);
+        space_free(s);
+    }
+    assert_true(checked > ROUNDS / 3);
+}
+
+/* A line's density is interpolated: its integral is one all the same. */
+static void the_mass_of_a_line_is_one(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 2);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct space *s = space_new();
+        struct parzen_axes a;
+        struct parzen p;
+        double sum = 0;
+        spaces_float(s, "x", 1e-3, 10, 0, true);
+        any_parzen(&p, &a, s, &r);
+        for (int i = 0; i < 4000; i++) {
+            double x = (i + 0.5) / 4000;
+            sum += exp(parzen_log(&p, &x)) / 4000;
+        }
+        assert_true(fabs(sum - 1) < 0.01);
+        parzen_fini(&p);
+        parzen_axes_fini(&a);
+        space_free(s);
+    }
+}
+
+/* Chi-squared of draws over all points of a small space, as standard deviations from its mean. */
+static double surprise(struct parzen *p, const struct space *s, struct rng *r)
+{
+    size_t n = (size_t)space_search_size(s);
+    double point[MAX_P], place[MAX_P], chi = 0, cells = 0, rest_want = 0, rest_got = 0;
+    uint64_t *hash = mem_array(n, sizeof *hash);
+    double *got = mem_array(n, sizeof *got);
+
+    for (size_t k = 0; k < n; k++) {
+        space_at(s, k, point);
+        hash[k] = space_hash(s, point);
+    }
+    for (int i = 0; i < DRAWS; i++) {
+        size_t k = 0;
+        parzen_draw(p, r, point);
+        assert_int_equal(space_check(s, point, NULL), 0);
+        for (uint64_t h = space_hash(s, point); hash[k] != h; k++)
+            assert_true(k + 1 < n);
+        got[k]++;
+    }
+    for (size_t k = 0; k < n; k++) {
+        space_at(s, k, point);
+        parzen_place(p->axes, point, place);
+        double want = DRAWS * exp(parzen_log(p, place)) * uniform_share(s, point);
+        if (want < 5) { /* too few for a square: all such together */
+            rest_want += want;
+            rest_got += got[k];
+            continue;
+        }
+        chi += (got[k] - want) * (got[k] - want) / want;
+        cells++;
+    }
+    if (rest_want >= 5) {
+        chi += (rest_got - rest_want) * (rest_got - rest_want) / rest_want;
+        cells++;
+    }
+    mem_free(hash);
+    mem_free(got);
+    return cells > 1 ? (chi - (cells - 1)) / sqrt(2 * (cells - 1)) : 0;
+}
+
+static void draws_come_as_often_as_the_density_says(void **state)
+{
+    int checked = 0;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 3);
+    for (int round = 0; checked < 15 && round < 10 * ROUNDS; round++) {
+        struct space *s = spaces_random(&r, MAX_P, true);
+        double size = space_search_size(s);
+        if (size >= 4 && size <= 100) {
+            struct parzen_axes a;
+            struct parzen p;
+            any_parzen(&p, &a, s, &r);
+            assert_true(surprise(&p, s, &r) < 6);
+            checked++;
+            parzen_fini(&p);
+            parzen_axes_fini(&a);
+        }
+        space_free(s);
+    }
+    assert_int_equal(checked, 15);
+}
+
+/* Every kind and branch, continuous ones too: draws are legal, near a kernel the density is higher than far from it. */
+static void kernels_draw_near_themselves(void **state)
+{
+    struct space *s = spaces_mixed();
+    double point[16], place[16], drawn[16];
+    double near = 0, far = 0;
+    struct parzen_axes a;
+    struct parzen p;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 4);
+    parzen_axes_init(&a, s);
+    parzen_init(&p, &a);
+    for (int round = 0; round < 200; round++) {
+        spaces_point(s, &r, point);
+        parzen_place(&a, point, place);
+        parzen_clear(&p);
+        parzen_add(&p, place);
+        parzen_build(&p, 0.2, 0.1, 0.2);
+        parzen_draw(&p, &r, drawn);
+        assert_int_equal(space_check(s, drawn, NULL), 0);
+        near += parzen_log(&p, place);
+        spaces_point(s, &r, point);
+        parzen_place(&a, point, place);
+        far += parzen_log(&p, place);
+    }
+    assert_true(near > far + 200);
+    parzen_fini(&p);
+    parzen_axes_fini(&a);
+    space_free(s);
+}
+
+/* 512 parameters: products of densities overflow a double, their logs must not. */
+static void very_many_parameters_stay_finite(void **state)
+{
+    double place[SPACE_MAX_PARAMS], point[SPACE_MAX_PARAMS], other[SPACE_MAX_PARAMS];
+    struct space *s = space_new();
+    struct parzen_axes a;
+    struct parzen p;
+    struct rng r;
+    char name[16];
+
+    (void)state;
+    rng_init(&r, test_seed(), 5);
+    for (int i = 0; i < SPACE_MAX_PARAMS; i++) {
+        (void)snprintf(name, sizeof name, "p%d", i);
+        if (i % 2)
+            spaces_float(s, name, 0, 1, 0, false);
+        else
+            spaces_choice(s, name, 20, i % 4 == 0);
+    }
+    parzen_axes_init(&a, s);
+    parzen_init(&p, &a);
+    spaces_point(s, &r, point);
+    parzen_place(&a, point, place);
+    parzen_add(&p, place);
+    spaces_point(s, &r, point);
+    parzen_place(&a, point, other);
+    parzen_add(&p, other);
+    parzen_build(&p, 1, 0.01, 0.01);
+    assert_true(isfinite(parzen_log(&p, place)) && parzen_log(&p, place) > 800);
+    spaces_point(s, &r, point);
+    parzen_place(&a, point, other);
+    assert_true(fabs(parzen_log(&p, other) + log(3)) < 1e-6); /* far from both: the prior alone */
+    parzen_fini(&p);
+    parzen_axes_fini(&a);
+    space_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_mass_of_any_tree_is_one),
+        cmocka_unit_test(the_mass_of_a_line_is_one),
+        cmocka_unit_test(draws_come_as_often_as_the_density_says),
+        cmocka_unit_test(kernels_draw_near_themselves),
+        cmocka_unit_test(very_many_parameters_stay_finite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
