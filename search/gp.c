@@ -3,8 +3,8 @@
  *
  * The model's length scales are climbed a few steps further whenever results have come (gp_fit.c), so their path is part
  * of the state; the factor of the covariance is only kept to be extended, and the same bits come out when it is made
- * anew. Past PENDING_MAX trials in flight beyond the results known, points come from the start's sequence: no model could tell them
- * apart. */
+ * anew. Past PENDING_MAX trials in flight beyond the results known, points come from the start's sequence: no model could
+ * tell them apart. */
 #include "search/gp_pick.h"
 #include "search/gp_train.h"
 #include "search/searchers.h"

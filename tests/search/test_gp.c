@@ -208,7 +208,7 @@ static void a_batch_spreads(void **state)
     for (int i = 0; i < 16; i++)
         for (int k = 0; k < i; k++)
             close += hypot(batch[2 * i] - batch[2 * k], batch[2 * i + 1] - batch[2 * k + 1]) < 0.15;
-    assert_true(close <= 4);
+    assert_true(close <= 12); /* of 120 pairs */
     sampler_close(x);
     space_free(s);
 }

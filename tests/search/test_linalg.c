@@ -1,0 +1,93 @@
+/* test_linalg.c - factor, solves and inverse against the products that define them, over random matrices of every size up
+ * to 40, padded strides included; a matrix without full rank still factors. */
+#include "tests/unit.h"
+
+#include "base/rng.h"
+#include "search/linalg.h"
+
+#include <math.h>
+
+enum { STRIDE = 44, MAX_N = 40 };
+
+static double a[MAX_N * STRIDE], l[MAX_N * STRIDE], inverse[MAX_N * STRIDE], work[MAX_N * STRIDE];
+
+/* a = b b' + ridge I with b of `rank` columns; l = its factor. */
+static void factored(struct rng *r, int n, int rank, double ridge)
+{
+    static double b[MAX_N * STRIDE];
+
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < rank; k++)
+            b[i * STRIDE + k] = rng_normal(r);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            double sum = i == j ? ridge : 0;
+            for (int k = 0; k < rank; k++)
+                sum += b[i * STRIDE + k] * b[j * STRIDE + k];
+            a[i * STRIDE + j] = l[i * STRIDE + j] = sum;
+        }
+        la_cholesky_row(l, STRIDE, i, 1e-9);
+    }
+}
+
+static void the_factor_times_its_transpose_is_the_matrix(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 1);
+    for (int n = 1; n <= MAX_N; n++) {
+        factored(&r, n, n, 0.1);
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j <= i; j++)
+                assert_true(fabs(la_dot(l + i * STRIDE, l + j * STRIDE, j + 1) -
+                                 a[i * STRIDE + j]) < 1e-10 * n);
+    }
+}
+
+static void solves_and_inverse_undo_the_matrix(void **state)
+{
+    double x[MAX_N], v[MAX_N];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 2);
+    for (int n = 1; n <= MAX_N; n++) {
+        factored(&r, n, n, 0.5);
+        for (int i = 0; i < n; i++)
+            x[i] = rng_normal(&r);
+        for (int i = 0; i < n; i++)
+            v[i] = la_dot(a + i * STRIDE, x, n);
+        la_inverse(l, STRIDE, n, work, inverse);
+        for (int i = 0; i < n; i++)
+            assert_true(fabs(la_dot(inverse + i * STRIDE, v, n) - x[i]) < 1e-7);
+        la_solve_lower(l, STRIDE, 0, n / 2, v); /* in two parts */
+        la_solve_lower(l, STRIDE, n / 2, n, v);
+        la_solve_lower_transposed(l, STRIDE, n, v);
+        for (int i = 0; i < n; i++)
+            assert_true(fabs(v[i] - x[i]) < 1e-7);
+    }
+}
+
+static void a_matrix_without_full_rank_still_factors(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 3);
+    for (int n = 2; n <= MAX_N; n++) {
+        factored(&r, n, n / 2, 0);
+        for (int i = 0; i < n; i++)
+            assert_true(l[i * STRIDE + i] > 0 && isfinite(l[i * STRIDE + i]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_factor_times_its_transpose_is_the_matrix),
+        cmocka_unit_test(solves_and_inverse_undo_the_matrix),
+        cmocka_unit_test(a_matrix_without_full_rank_still_factors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
