@@ -13,7 +13,7 @@
     "{'name':'s','dataset':'d','target':'y','budget':{'trials':" #trials \
     "},'seed':7,'scheduler':'none','sampler':'random'}"
 #define SPEC STUDY(60)
-#define LONG STUDY(250)
+#define LONG STUDY(160)
 
 static double num(const json_t *o, const char *key)
 {

@@ -13,7 +13,7 @@ import { makeSearch } from './search.js';
 import { NONE, count, decimalsFor, duration, fixed, when } from './format.js';
 import { ended, isOver, leftText, meter, pill, progress, trialsBar, usedMs } from './studies.js';
 
-const TOP = 300, PAGE = 1000, WHOLE_MS = 15000, UNFINISHED = 100, ANALYSIS_MS = 5000;
+const TOP = 300, PAGE = 1000, WHOLE_MS = 15000, UNFINISHED = 200, ANALYSIS_MS = 5000;
 
 function fact(name) {
   const dd = h('dd', {}, NONE), sub = h('dd', { class: 'sub' });
@@ -49,7 +49,7 @@ export function studyView(root, [ref], showError) {
   const facts = { score: fact('Best score'), test: fact('Test score'), trials: fact('Trials'), time: fact('Time') };
   facts.score.box.classList.add('lead');
   const bar = h('div', { class: 'budget' });
-  const note = h('p', { class: 'note', hidden: true });
+  const note = h('p', { class: 'note', hidden: true }), unlisted = h('p', { class: 'sub unlisted', hidden: true });
   const chart = makeChart();
   const importance = makeImportance(path, showError), pareto = makePareto(path, showError), searchCard = makeSearch();
   const board = makeBoard({ caption: 'Leaderboard', onOpen: showCurves });
@@ -64,11 +64,11 @@ export function studyView(root, [ref], showError) {
     about, note,
     h('section', { class: 'card summary', 'aria-label': 'Summary' }, h('dl', { class: 'facts' }, Object.values(facts).map((f) => f.box)), bar),
     h('section', { class: 'card', 'aria-labelledby': 'chart-head' }, h('div', { class: 'bar tight' }, h('h2', { id: 'chart-head' }, 'Score by trial'), h('span', { class: 'key' }, 'best so far'), h('span', { class: 'grow' }), chart.legend), chart.box),
-    h('div', { class: 'pair' }, importance.box, pareto.box),
-    searchCard.box,
     h('section', { 'aria-labelledby': 'board-head' },
       h('div', { class: 'bar tight' }, h('h2', { id: 'board-head' }, 'Leaderboard'), board.shown, h('span', { class: 'grow' }), filterNote, search, csv),
-      h('div', { class: 'card flush' }, board.scroller)));
+      h('div', { class: 'card flush' }, board.scroller), unlisted),
+    h('div', { class: 'pair' }, importance.box, pareto.box),
+    searchCard.box);
 
   async function act(verb, question) {
     if (question && !window.confirm(question)) return;
@@ -149,6 +149,9 @@ export function studyView(root, [ref], showError) {
   /** Trials that are on their way or were stopped: the newest of each kind, as rows without a rank. */
   async function unfinished() {
     const kinds = ['running', 'paused', 'pruned'].filter((k) => study.trials?.[k] > 0);
+    const lacking = kinds.filter((k) => study.trials[k] > UNFINISHED).map((k) => `${count(study.trials[k])} ${k}`).join(', ');
+    unlisted.hidden = !lacking;
+    setText(unlisted, `Of ${lacking} trials the newest ${UNFINISHED} are listed; assay trials shows all.`);
     const lists = await Promise.all(kinds.map((k) => api.get(`${path}/trials?state=${k}&sort=-number&limit=${UNFINISHED}`)));
     return lists.flatMap((l) => l.trials).map((t) => ({ ...t, trial: t.id, reported: t.score, score: null, se: null, artifact: false, fit_us: t.info?.fit_us, predict_ns_row: null, model_bytes: null }));
   }
