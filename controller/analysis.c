@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SLICE = 100, FRONT_ROOM = 512, PAIRS = 3 };
+enum { SLICE = 64, FRONT_ROOM = 512, PAIRS = 3 };
 
 const char *const analysis_method_name[ANALYSIS_METHODS] = { "ped_anova", "fanova" };
 const char *const analysis_fact_name[ANALYSIS_FACTS] = { "score", "fit_us", "predict_ns_row",
