@@ -47,7 +47,7 @@ export function makeSearch() {
   const chosen = h('dl', { class: 'chosen' });
   const table = h('table', { class: 'rungs' }, h('caption', { class: 'unseen' }, 'Rungs: where trials are compared'),
     h('thead', {}, h('tr', {}, ['Level', 'Cost', 'Trials', 'Went on', 'Running', 'Waiting', 'Ended', 'Best'].map((t, i) =>
-      h('th', { scope: 'col', class: i === 0 || i === 2 ? null : 'num' }, t)))));
+      h('th', { scope: 'col', class: i === 0 || i === 2 ? null : 'num' }, PARTS[i - 3] ? h('i', { class: 'swatch', 'data-rung': PARTS[i - 3][1], 'aria-hidden': 'true' }) : null, t)))));
   const scroller = h('div', { class: 'rungs-box', tabindex: 0, role: 'region', 'aria-label': 'Brackets and rungs', hidden: true }, table);
   const note = h('p', { class: 'sub' });
   let drawn = '';
