@@ -103,8 +103,9 @@ static void warp(struct ranked *r, int n)
 
     scale_down(r, n);
     middle = 0.5 * (r[(n - 1) / 2].target + r[n / 2].target);
-    for (int i = 0; i < (n + 1) / 2; i++)
-        spread += (r[i].target - middle) / ((n + 1) / 2);
+    int half = (n + 1) / 2;
+    for (int i = 0; i < half; i++)
+        spread += (r[i].target - middle) / half;
     if (spread <= 0) /* half of them are equal and best: the others' distance */
         spread = MAX(middle - r[n - 1].target, 0x1p-1000);
     for (int i = 0; i < n; i++) {
