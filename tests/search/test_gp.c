@@ -158,7 +158,7 @@ static void optima_are_found_in_few_evaluations(void **state)
         assert_true(gp > at_least[i]);
         sum += gp / random; /* shares of what chance leaves */
     }
-    assert_true(sum / ARRAY_LEN(problems) < 0.6);
+    assert_true(sum / (double)ARRAY_LEN(problems) < 0.6);
 }
 
 static void neither_scale_nor_tails_matter(void **state)
@@ -186,7 +186,7 @@ static void many_in_flight_still_find_more_than_chance(void **state)
             print_message("%zu: 16 in flight: gp %g random %g\n", i, gp, random);
         sum += gp / random; /* shares of what chance leaves */
     }
-    assert_true(sum / ARRAY_LEN(problems) < 0.85);
+    assert_true(sum / (double)ARRAY_LEN(problems) < 0.85);
 }
 
 /* A batch asked for at once must not crowd: each point is believed before the next. */
