@@ -56,7 +56,7 @@ static struct sampler *tpe_open(const struct space *space, const struct search_s
     parzen_init(&t->bad, &t->axes);
     tpe_split_init(&t->split);
     t->block = MIN(MAX(LEAST_TRIALS, setup->parallel), LATIN_MAX_BLOCK);
-    t->n_objectives = MAX(setup->n_objectives, 1);
+    t->n_objectives = MIN(MAX(setup->n_objectives, 1), SEARCH_MAX_OBJECTIVES);
     t->point = mem_array((size_t)space->n + 1, sizeof *t->point);
     t->place = mem_array((size_t)space->n + 1, sizeof *t->place);
     return &t->base;

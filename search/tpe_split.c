@@ -2,13 +2,21 @@
  * one pass over the trials gathers the bad. */
 #include "search/tpe_split.h"
 
+#include "search/tpe_front.h"
+
 #include "base/mem.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GOOD = 25, LEAST_RESULTS = 8, THIN_ABOVE = 2000, THIN_TO = 1000 };
+enum {
+    MOST_GOOD = 25,
+    MOST_GOOD_FRONTS = 50,
+    LEAST_RESULTS = 8,
+    THIN_ABOVE = 2000,
+    THIN_TO = 1000
+};
 
 void tpe_split_init(struct tpe_split *s)
 {
@@ -93,6 +101,30 @@ static void take_good(struct tpe_split *s, const struct history *h, int level, i
     }
 }
 
+/* Several objectives: the fronts among those with a value at the level. */
+static void take_fronts(struct tpe_split *s, const struct history *h, int level, int m, int want)
+{
+    const struct history_board *board = &h->boards[level];
+    double *values = mem_array((size_t)board->n * (size_t)m, sizeof *values);
+    int *rows = mem_array((size_t)board->n, sizeof *rows), n = 0;
+    int good[MOST_GOOD_FRONTS];
+
+    for (int i = 0; i < h->order.n; i++) { /* in order of age */
+        int row = h->order.rows[i];
+        const struct history_report *report = history_at(h, row, board->below);
+        if (!report || h->rows[row].state == OBS_FAILED)
+            continue;
+        values[n * m] = report->value;
+        memcpy(values + n * m + 1, h->rows[row].more, (size_t)(m - 1) * sizeof *values);
+        rows[n++] = row;
+    }
+    int got = tpe_front_best(values, rows, n, m, MIN(want, MOST_GOOD_FRONTS), good);
+    for (int i = 0; i < got; i++)
+        good_add(s, good[i]);
+    mem_free(values);
+    mem_free(rows);
+}
+
 /* One of each `stride` neighbours in age, the one of least hash: the same ones as long as the stride stays. */
 static uint64_t age_hash(uint64_t seed, int64_t trial)
 {
@@ -137,7 +169,6 @@ bool tpe_split_make(struct tpe_split *s, const struct history *h, int n_joint, i
 {
     int level = level_find(h, n_joint);
 
-    (void)n_objectives;
     s->n = 0;
     for (int i = 0; i < h->n; i++)
         s->n += has_verdict(&h->rows[i]);
@@ -151,7 +182,10 @@ bool tpe_split_make(struct tpe_split *s, const struct history *h, int n_joint, i
     }
     memset(s->is_good, 0, (size_t)h->n);
     s->n_good = 0;
-    take_good(s, h, level, MIN((s->n + 9) / 10, MOST_GOOD));
+    if (n_objectives > 1)
+        take_fronts(s, h, level, n_objectives, (s->n + 9) / 10);
+    else
+        take_good(s, h, level, MIN((s->n + 9) / 10, MOST_GOOD));
     int n_bad = s->n - s->n_good, stride = n_bad > THIN_ABOVE ? (n_bad - 1) / THIN_TO + 1 : 1;
     gather(s, h, stride, seed);
     s->thinned = stride;

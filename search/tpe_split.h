@@ -3,7 +3,7 @@
  * The level modelled is the highest with at least max(d + 1, 8) values (d = parameters of a point), else the one with
  * most. Trials stand in the order: those with a value there (or above it only), best first; then those that came less far,
  * by level, then value; failed ones last and never good. The first ceil(n / 10), at most 25, are good. Running trials
- * count by the levels they reported. */
+ * count by the levels they reported. With several objectives the good ones come from the fronts (tpe_front.h), at most 50. */
 #ifndef SEARCH_TPE_SPLIT_H
 #define SEARCH_TPE_SPLIT_H
 
