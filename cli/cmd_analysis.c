@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BAR = 24, ASK_MS = 200 };
+enum { BAR = 24, ASK_MS = 200, FEW = 40 };
 
 struct analysis_opts {
     struct cli_common common;
@@ -74,8 +74,9 @@ static void print_importance(const json_t *answer)
         table_cell(t, "%s", bar);
     }
     table_print(t, stdout);
-    printf("%s of %" JSON_INTEGER_FORMAT " trials", print_text(answer, "method"),
-           json_integer_value(json_object_get(answer, "trials")));
+    json_int_t trials = json_integer_value(json_object_get(answer, "trials"));
+    printf("%s of %" JSON_INTEGER_FORMAT " trials%s", print_text(answer, "method"), trials,
+           trials < FEW ? ": a first guess" : "");
     const json_t *main_effects = json_object_get(answer, "main_effects");
     if (json_is_number(main_effects))
         printf("; single parameters explain %.0f %% of the variance, the rest are interactions",

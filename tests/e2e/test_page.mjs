@@ -91,6 +91,8 @@ async function analysed(page, study) {
   await page.eval("(() => { const s = document.querySelector('[aria-label=\"Score against\"]'); s.value = 'predict_ns_row'; s.dispatchEvent(new Event('change')); })()");
   await page.until(`document.querySelector('.tall canvas').getAttribute('aria-label').includes('${front.length} of ')`);
   const words = await page.eval("document.querySelector('.tall canvas').getAttribute('aria-label')");
+  const tables = ['importance', 'pareto'].map((verb) => run(verb, study, '--server', `unix:${data}/sock`));
+  ok('the commands print tables', tables[0].includes(first[0].name) && / %/.test(tables[0]) && tables[1].includes('beaten by none'), tables.join('\n'));
   ok('the front is that of the command, in words too', front.length > 0 && front.every((r) => words.includes(`trial ${r.number},`)), words);
 }
 
