@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { MAX_TRIALS = 64, MAX_D = 8, SEEDS = 3 };
+enum { N_PROBLEMS = 3, MAX_TRIALS = 64, MAX_D = 8, SEEDS = 3 };
 
 struct problem {
     struct space *(*space)(void);
@@ -88,9 +88,9 @@ static double mixed(const double *x)
            fabs(x[3] - 40) / 50;
 }
 
-static const struct problem problems[] = { { branin_space, branin },
-                                           { hartmann_space, hartmann },
-                                           { mixed_space, mixed } };
+static const struct problem problems[N_PROBLEMS] = { { branin_space, branin },
+                                                     { hartmann_space, hartmann },
+                                                     { mixed_space, mixed } };
 
 /* What the caller does to values before it tells them. */
 static double as_is(double v)
@@ -158,7 +158,7 @@ static void optima_are_found_in_few_evaluations(void **state)
         assert_true(gp > at_least[i]);
         sum += gp / random; /* shares of what chance leaves */
     }
-    assert_true(sum / (double)ARRAY_LEN(problems) < 0.6);
+    assert_true(sum / N_PROBLEMS < 0.6);
 }
 
 static void neither_scale_nor_tails_matter(void **state)
@@ -186,7 +186,7 @@ static void many_in_flight_still_find_more_than_chance(void **state)
             print_message("%zu: 16 in flight: gp %g random %g\n", i, gp, random);
         sum += gp / random; /* shares of what chance leaves */
     }
-    assert_true(sum / (double)ARRAY_LEN(problems) < 0.85);
+    assert_true(sum / N_PROBLEMS < 0.85);
 }
 
 /* A batch asked for at once must not crowd: each point is believed before the next. */
