@@ -1,9 +1,6 @@
 /* auto.c - the rule of auto.h. */
 #include "search/auto.h"
 
-#include "search/sampler.h"
-#include "search/scheduler.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -25,14 +22,12 @@ struct auto_choice auto_sampler(const struct auto_facts *f)
     double most = f->budget_trials ? (double)f->budget_trials : GRID_UNLIMITED;
     struct auto_choice c = { .name = "tpe" };
 
-    if (points <= most && sampler_find("grid")) {
+    if (points <= most) {
         c.name = "grid";
         (void)snprintf(c.why, sizeof c.why, "the space has %.0f point%s: all of them are tried",
                        points, points == 1 ? "" : "s");
         return c;
     }
-    if (!sampler_find(c.name))
-        c.name = "random";
     if (f->n_objectives > 1)
         (void)snprintf(c.why, sizeof c.why, "%d objectives are searched for together",
                        f->n_objectives);
@@ -57,13 +52,11 @@ struct auto_choice auto_scheduler(const struct auto_facts *f)
     } else if (f->n_objectives > 1) {
         (void)snprintf(c.why, sizeof c.why, "rungs are ranked by one number, not by %d objectives",
                        f->n_objectives);
-    } else if (scheduler_find("asha")) {
+    } else {
         c.name = "asha";
         (void)snprintf(c.why, sizeof c.why,
                        "ladders have up to %d levels: only the better trials climb them",
                        f->max_level);
-    } else {
-        (void)snprintf(c.why, sizeof c.why, "every trial runs to its top");
     }
     return c;
 }

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILD_FD = 9, PIDS_MAX = 256, END_MS = 5000 };
+enum { CHILD_FD = 9, PIDS_MAX = 256, END_MS = 5000, START_MS = 1000 };
 
 int64_t now_ms(void)
 {
@@ -218,6 +218,7 @@ int service_start_runner(struct service *s, int i, struct err *err)
                            "200ms", "--dev", "--dev-delay-ms", delay, "--dev-delay-seed", seed,
                            /* the first one maps tables in place, the others download them */
                            i == 0 && !c->runner_socket ? "--blob-dir" : NULL, blobs, NULL };
+    s->starts[i]++;
     return spawn(s, argv, NULL, name, &s->runners[i], err);
 }
 
@@ -334,12 +335,34 @@ static int end_one(pid_t *pid, const char *name, int64_t limit_ms, struct err *e
     return rc;
 }
 
+/* A runner that was started a moment ago would die of the signal, which it does not catch yet. */
+static void await_start(const struct service *s, int i, const char *name)
+{
+    int64_t end = now_ms() + patience_ms(START_MS);
+    int n = 0;
+
+    while (s->runners[i] > 0 && n < s->starts[i] && now_ms() < end) {
+        const char *at = NULL;
+        struct buf text;
+
+        log_tail(s, name, SIZE_MAX, &text, &at);
+        for (n = 0; (at = strstr(at, " runner.start ")); at++)
+            n++;
+        buf_fini(&text);
+        pause_ms(5);
+    }
+}
+
 int service_stop(struct service *s, int64_t limit_ms, struct err *err)
 {
     int64_t end = now_ms() + patience_ms(limit_ms);
     char name[24];
     int rc = 0;
 
+    for (int i = 0; i < s->conf.n_runners; i++) {
+        (void)!snprintf(name, sizeof name, "runner%d", i);
+        await_start(s, i, name);
+    }
     for (int i = 0; i < s->conf.n_runners; i++)
         proc_kill(s->runners[i], SIGTERM);
     for (int i = 0; i < s->conf.n_runners; i++) {

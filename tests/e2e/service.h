@@ -28,6 +28,7 @@ struct service {
     struct service_conf conf;
     char dir[90], data[128], sock[108];
     pid_t controller, runners[SERVICE_RUNNERS]; /* 0 = not running */
+    int starts[SERVICE_RUNNERS];
     int parent_fd, pipe_fd; /* runners and controller end when the first closes */
     char fault
         [64]; /* for the next start of the controller: "blob.rename:2:kill", "*:40:kill"; "" = none */

@@ -184,13 +184,13 @@ static void searchers_that_hash_what_they_see_are_the_same_too(void **state)
 static void halving_with_a_model_is_the_same_too(void **state)
 {
     (void)state;
-    all_scenarios_agree(&(struct search){ "random", "asha", "kfold" });
+    all_scenarios_agree(&(struct search){ "tpe", "asha", "kfold" });
 }
 
 static void synchronous_brackets_are_the_same_too(void **state)
 {
     (void)state;
-    all_scenarios_agree(&(struct search){ "random", "hyperband", "holdout" });
+    all_scenarios_agree(&(struct search){ "tpe", "hyperband", "holdout" });
 }
 
 int main(void)
