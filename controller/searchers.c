@@ -40,8 +40,13 @@ static int options_parse(const json_t *given, const struct search_option *option
 
         if (search_option_set(options, n, key, json_number_value(v), out, &why) == 0)
             continue;
+        size_t named =
+            strlen(why.where); /* its text begins with the bare name; the whole path is better */
         jsonx_path(where, sizeof where, path, key);
-        return err_at(err, where, "%s", why.text);
+        return err_at(err, where, "%s",
+                      named && strncmp(why.text, why.where, named) == 0 && why.text[named] == ':'
+                          ? why.text + named + 2
+                          : why.text);
     }
     return 0;
 }
