@@ -270,7 +270,7 @@ static int report(struct sim *m, int64_t trial, struct err *err)
     int from = t->level;
 
     t->level = t->to;
-    double value = tabular_best_until(m->conf->table, t->config, epoch_of(m, t->level));
+    double value = tabular_value(m->conf->table, t->config, epoch_of(m, t->level));
     bool is_top = t->level == m->conf->n_levels, is_failure = isnan(value);
     enum obs_state state = is_failure ? OBS_FAILED : is_top ? OBS_COMPLETED : OBS_RUNNING;
     struct observation o = observation_of(m, trial, state, value);

@@ -4,7 +4,7 @@
  * Thousands of trials a second; a run is a pure function of its conf.
  *
  * Epochs of a table count at the moment they end, whether the scheduler hears of them or not: it is told at the levels of
- * the ladder only, as a runner would, of the best value so far. */
+ * the ladder only, of the value there. */
 #ifndef SEARCH_SIMULATE_H
 #define SEARCH_SIMULATE_H
 

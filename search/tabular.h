@@ -42,7 +42,7 @@ void tabular_free(struct tabular *t); /* NULL is legal */
 double tabular_value(const struct tabular *t, size_t config, int epoch);
 double tabular_seconds(const struct tabular *t, size_t config,
                        int epoch); /* since its start; 0 at epoch 0 */
-/* The best of epochs 1..epoch: what a trial that keeps its best weights would report. NaN when none has a value. */
+/* The best of epochs 1..epoch; NaN when none has a value. */
 double tabular_best_until(const struct tabular *t, size_t config, int epoch);
 
 /* Where a point lies. Grid: its entry. Curves: the configuration nearest by squared distance among those that are not

@@ -1,6 +1,6 @@
 /* bench_search.c - how good the samplers and schedulers are, on the public tables of ../shared/search-tables: normalised
  * regret (0 = the table's best, 1 = its median) beside what others are known to reach on the same tables.
- *   build/gcc/tests/bench/bench_search [grids|curves] [sampler or sampler+scheduler[:option=number]...]
+ *   build/gcc/tests/bench/bench_search [grids|curves|made] [sampler or sampler+scheduler[:option=number]...]
  *   SEEDS=100 CURVE_SEEDS=30 TABLES=../shared/search-tables
  * Without names: what the project promises of its defaults. Skipped where the tables are not. */
 #include "base/mem.h"
@@ -8,6 +8,7 @@
 #include "cli/simulate_conf.h"
 #include "cli/tablefile.h"
 #include "search/judge.h"
+#include "tests/search/curve_family.h"
 
 #include <glob.h>
 #include <math.h>
@@ -235,6 +236,25 @@ static void curves(const char *folder, const char *const *names, int n, int seed
     tables_free(&t);
 }
 
+/* Curves made here, so that what looks good on four tables is not only good on them. */
+static void made(const char *const *names, int n, int seeds)
+{
+    static const char *const defaults[] = {
+        "random+none",           "random+asha",       "auto+none",     "auto+auto",
+        "auto+asha:stop_only=1", "auto+asha:trust=0", "auto+hyperband"
+    };
+    enum { CONFIGURATIONS = 1000, MADE_EPOCHS = 50, SEED = 11 };
+    struct tables t = { .n = 0 };
+
+    printf(
+        "== made curves: calm, crossing, misleading first epochs, heavy-tailed times, all at once\n\n");
+    for (int i = 0; curve_family_at(i) && t.n < MAX_TABLES; i++)
+        t.list[t.n++] = curve_family_new(curve_family_at(i), CONFIGURATIONS, MADE_EPOCHS, SEED);
+    for (int i = 0; i < (n > 0 ? n : (int)ARRAY_LEN(defaults)); i++)
+        curve_pair(&t, n > 0 ? names[i] : defaults[i], 8, 40, seeds);
+    tables_free(&t);
+}
+
 static int number(const char *name, int def)
 {
     const char *text = getenv(name);
@@ -245,12 +265,22 @@ static int number(const char *name, int def)
     return (int)n;
 }
 
+/* The first argument may name one of the parts. */
+static bool is_named(int argc, char **argv)
+{
+    return argc > 1 &&
+           (str_eq(argv[1], "grids") || str_eq(argv[1], "curves") || str_eq(argv[1], "made"));
+}
+
+static bool is_part(const char *name, int argc, char **argv)
+{
+    return !is_named(argc, argv) || str_eq(argv[1], name);
+}
+
 int main(int argc, char **argv)
 {
     const char *folder = getenv("TABLES") ? getenv("TABLES") : "../shared/search-tables";
     const char *names[MAX_NAMES];
-    bool only_grids = argc > 1 && str_eq(argv[1], "grids");
-    bool only_curves = argc > 1 && str_eq(argv[1], "curves");
     struct tables any = tables_load(folder, "*");
     int n = 0;
 
@@ -260,11 +290,13 @@ int main(int argc, char **argv)
         return 0;
     }
     tables_free(&any);
-    for (int i = 1 + (only_grids || only_curves); i < argc && n < MAX_NAMES; i++)
+    for (int i = 1 + is_named(argc, argv); i < argc && n < MAX_NAMES; i++)
         names[n++] = argv[i];
-    if (!only_curves)
+    if (is_part("grids", argc, argv))
         grids(folder, names, n, number("SEEDS", 100));
-    if (!only_grids)
+    if (is_part("curves", argc, argv))
         curves(folder, names, n, number("CURVE_SEEDS", 30));
+    if (is_part("made", argc, argv))
+        made(names, n, number("CURVE_SEEDS", 30));
     return 0;
 }

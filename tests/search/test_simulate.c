@@ -1,6 +1,7 @@
 /* test_simulate.c - the simulated clock, with every registered sampler and scheduler over random tables: trials are counted
  * once, nothing trains twice, no worker idles while there is work, epochs count when they end, the same again is the
  * same. And the order of calls, seen by a sampler of the test's own. */
+#include "tests/search/curve_family.h"
 #include "tests/search/spaces.h"
 #include "tests/unit.h"
 
@@ -280,6 +281,39 @@ static void random_search_meets_its_exact_expectation(void **state)
     tabular_free(t);
 }
 
+/* Mean regret at the end of `seeds` searches on a family. */
+static double mean_regret(const struct curve_family *f, const char *scheduler, int seeds)
+{
+    double sum = 0;
+
+    for (int i = 0; i < seeds; i++) {
+        struct tabular *t = curve_family_new(f, 400, EPOCHS, test_seed() + (uint64_t)i);
+        struct sim_conf c = conf_of(t, "random", scheduler);
+        c.workers = 8;
+        c.clock = 4 * t->mean_time;
+        struct sim_result r = run(&c);
+        sum += tabular_regret(t, r.trace[SIM_SHARES]) / seeds;
+        sim_result_fini(&r);
+        tabular_free(t);
+    }
+    return sum;
+}
+
+/* What is promised of the default: misleading first epochs, crossing curves and slow giants may cost it some of its
+ * lead, never all. */
+static void the_default_scheduler_stands_misleading_curves(void **state)
+{
+    (void)state;
+    for (int i = 0; curve_family_at(i); i++) {
+        double whole = mean_regret(curve_family_at(i), "none", 24);
+        double asha = mean_regret(curve_family_at(i), "asha", 24);
+        if (asha >= whole)
+            print_error("%s: %.3f, everything to the end %.3f\n", curve_family_at(i)->name, asha,
+                        whole);
+        assert_true(asha < whole);
+    }
+}
+
 /* ---- searchers that break their contract ---- */
 
 static struct scheduler_ops bad;
@@ -341,6 +375,7 @@ int main(void)
         cmocka_unit_test(in_flight_the_oldest_is_told_and_one_more_asked),
         cmocka_unit_test(a_whole_grid_ends_at_its_best),
         cmocka_unit_test(random_search_meets_its_exact_expectation),
+        cmocka_unit_test(the_default_scheduler_stands_misleading_curves),
         cmocka_unit_test(a_searcher_that_breaks_its_contract_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
