@@ -146,11 +146,12 @@ static void kept_folders_and_those_of_others_stay(void **state)
         (void)snprintf(path, sizeof(path), "%s/%s", base, names[i]);
         assert_int_equal(mkdir(path, 0700), 0);
     }
-    (void)snprintf(path, sizeof(path), "%s/assay-open01", base); /* others may write here */
-    assert_int_equal(io_replace(strcat(path, "/lock"), "", 0, 0600, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/assay-open01/lock", base); /* others may write here */
+    assert_int_equal(io_replace(path, "", 0, 0600, NULL), 0);
     (void)snprintf(path, sizeof(path), "%s/assay-open01", base);
     assert_int_equal(chmod(path, 0770), 0);
-    assert_int_equal(symlink(kept, strcat(strcpy(path, base), "/assay-link01")), 0);
+    (void)snprintf(path, sizeof(path), "%s/assay-link01", base);
+    assert_int_equal(symlink(kept, path), 0);
     assert_int_equal(make(&t), 0);
     assert_true(there(kept));
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
