@@ -161,6 +161,7 @@ void parzen_fini(struct parzen *p)
 {
     mem_free(p->places);
     mem_free(p->norms);
+    mem_free(p->weights);
     mem_free(p->work);
     mem_free(p->level);
     mem_free(p->same);
@@ -184,17 +185,18 @@ static void grow(struct parzen *p)
     mem_free(p->places);
     p->places = places;
     p->norms = mem_resize(p->norms, (cap * d + 1) * sizeof *p->norms);
+    p->weights = mem_resize(p->weights, cap * sizeof *p->weights);
     p->work = mem_resize(p->work, cap * sizeof *p->work);
     p->cap = (int)cap;
 }
 
-void parzen_add(struct parzen *p, const double *place)
+void parzen_add(struct parzen *p, const double *place, double weight)
 {
     if (p->n == p->cap)
         grow(p);
     for (int j = 0; j < p->axes->n; j++)
         p->places[(size_t)j * (size_t)p->cap + (size_t)p->n] = place[j];
-    p->n++;
+    p->weights[p->n++] = weight;
 }
 
 /* Log of the normal's height over its share inside [0,1], for centres 0, 1/LINE_GRID .. 1. */
@@ -229,7 +231,9 @@ static void build_line(struct parzen *p, int j)
 void parzen_build(struct parzen *p, double prior, double width, double spread)
 {
     p->prior = prior;
-    p->total = prior + p->n;
+    p->total = prior;
+    for (int k = 0; k < p->n; k++)
+        p->total += p->weights[k];
     for (int j = 0; j < p->axes->n; j++) {
         struct parzen_dim *dim = &p->axes->dims[j];
         double cells = dim->cells;
@@ -307,15 +311,15 @@ static inline double quick_exp(double x)
     return y * scale;
 }
 
-/* The sum of exp(x[i] - top); x[i] <= top. Relative error of a term below 1e-9, none below exp(-700). */
-static double sum_exp(const double *x, int n, double top)
+/* The sum of w[i] exp(x[i] - top); x[i] <= top. Relative error of a term below 1e-9, none below exp(-700). */
+static double sum_exp(const double *x, const double *w, int n, double top)
 {
     double sum = 0;
 
     for (int i = 0; i < n; i++) {
         double d = x[i] - top;
         d = d > -700 ? d : -700;
-        sum += quick_exp(d);
+        sum += w[i] * quick_exp(d);
     }
     return sum;
 }
@@ -338,7 +342,7 @@ double parzen_log(struct parzen *p, const double *place)
     }
     for (int k = 0; k < p->n; k++)
         top = MAX(top, p->work[k]);
-    double sum = sum_exp(p->work, p->n, top) + p->prior * search_exp(-top);
+    double sum = sum_exp(p->work, p->weights, p->n, top) + p->prior * search_exp(-top);
     return top + search_log(sum / p->total);
 }
 
@@ -346,9 +350,14 @@ double parzen_log(struct parzen *p, const double *place)
 
 static int pick_kernel(const struct parzen *p, struct rng *r)
 {
-    int k = (int)(rng_unit(r) * p->total);
+    double left = rng_unit(r) * p->total;
 
-    return k < p->n ? k : -1; /* the prior */
+    for (int k = 0; k < p->n; k++) {
+        left -= p->weights[k];
+        if (left < 0)
+            return k;
+    }
+    return -1; /* the prior */
 }
 
 static double draw_cell(const struct parzen *p, int j, int centre, struct rng *r)

@@ -44,6 +44,7 @@ void parzen_place(const struct parzen_axes *a, const double *point, double *plac
 struct parzen {
     struct parzen_axes *axes; /* borrowed; parzen_build adds tables to it */
     int n, cap;
+    double *weights;      /* of the kernels */
     double *places;       /* [dimension][kernel] */
     double *norms;        /* LINE: log of the normal's share inside the range, negated */
     int *level;           /* per dimension: its width */
@@ -54,8 +55,8 @@ struct parzen {
 void parzen_init(struct parzen *p, struct parzen_axes *axes);
 void parzen_fini(struct parzen *p);
 void parzen_clear(struct parzen *p);
-void parzen_add(struct parzen *p, const double *place);
-/* Once all kernels are in. prior: its weight, a kernel's being 1. width: of the normals, as a share of the range.
+void parzen_add(struct parzen *p, const double *place, double weight);
+/* Once all kernels are in. prior: its weight. width: of the normals, as a share of the range.
  * spread: the share of a category's chances that all choices have alike, the kernel's own has the rest beside. */
 void parzen_build(struct parzen *p, double prior, double width, double spread);
 /* Log of the density relative to uniform. */

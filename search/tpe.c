@@ -17,10 +17,18 @@
 
 #include <math.h>
 #include <string.h>
-enum { VERSION = 1, LEAST_TRIALS = 10, CANDIDATES = 24, MOST_DRAWS = 20 * CANDIDATES };
+enum {
+    VERSION = 1,
+    LEAST_TRIALS = 10,
+    LEAST_RESULTS = 5,
+    CANDIDATES = 24,
+    MOST_DRAWS = 20 * CANDIDATES
+};
 /* Of one kernel alone: the width of a number's normal as a share of its range, and the share of a category's chances
  * that all its choices have alike. */
 static const double WIDTH = 0.2, SPREAD = 0.5;
+/* The prior's weight among the good: what is drawn from it is seldom proposed, but keeps all of the space in play. */
+static const double GOOD_PRIOR = 0.3;
 static const uint64_t DRAW_TAG = 0x747065; /* "tpe" */
 
 struct tpe {
@@ -103,14 +111,37 @@ static double scott(int n_kernels, int d)
     return search_exp(-search_log(n_kernels + 1) / (d + 4));
 }
 
-static void fill(struct tpe *t, struct parzen *p, const int *rows, int n, double prior)
+static void build(struct tpe *t, struct parzen *p, double prior)
 {
-    double shrink = scott(n, t->axes.n_joint);
+    double shrink = scott(p->n, t->axes.n_joint);
 
-    parzen_clear(p);
-    for (int i = 0; i < n; i++)
-        parzen_add(p, place_of(t, rows[i]));
     parzen_build(p, prior, WIDTH * shrink, SPREAD * shrink);
+}
+
+/* The better a good trial, the more it weighs: log(n + 3/2) - log(place), as in CMA-ES (Hansen, 2016), mean 1. The density
+ * then follows the improvement that a trial brought, not only that it is in the first tenth. */
+static void build_good(struct tpe *t)
+{
+    const struct tpe_split *s = &t->split;
+    double whole = 0, top = search_log(s->n_good + 1.5);
+
+    for (int k = 1; k <= s->n_good; k++)
+        whole += top - search_log(k);
+    parzen_clear(&t->good);
+    for (int i = 0; i < s->n_good; i++)
+        parzen_add(&t->good, place_of(t, s->good[i]),
+                   (top - search_log(s->place[s->good[i]])) * s->n_good / whole);
+    build(t, &t->good, GOOD_PRIOR);
+}
+
+static void build_bad(struct tpe *t)
+{
+    const struct tpe_split *s = &t->split;
+
+    parzen_clear(&t->bad);
+    for (int i = 0; i < s->n_bad; i++)
+        parzen_add(&t->bad, place_of(t, s->bad[i]), 1);
+    build(t, &t->bad, 1 / s->thinned);
 }
 
 /* ---- model ---- */
@@ -145,7 +176,7 @@ static int suggest_one(struct tpe *t, int64_t trial, bool has_model, double *poi
 {
     bool is_made = false;
 
-    if (has_model) {
+    if (has_model && t->history.n >= LEAST_TRIALS) {
         is_made = propose(t, trial, point);
     } else {
         latin_point(t->base.space, t->base.seed, trial, t->block, t->draw.fuse, point);
@@ -164,13 +195,13 @@ static int tpe_suggest(struct sampler *s, int64_t first, int n, double *points, 
 {
     struct tpe *t = of(s);
     bool has_model = tpe_split_make(&t->split, &t->history, t->axes.n_joint, t->n_objectives,
-                                    LEAST_TRIALS, s->seed);
+                                    LEAST_RESULTS, s->seed);
 
     (void)err;
     places_follow(t);
     if (has_model) {
-        fill(t, &t->good, t->split.good, t->split.n_good, 1);
-        fill(t, &t->bad, t->split.bad, t->split.n_bad, 1 / t->split.thinned);
+        build_good(t);
+        build_bad(t);
     }
     for (int k = 0; k < n; k++) {
         double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;

@@ -27,7 +27,7 @@ void tpe_split_fini(struct tpe_split *s)
 {
     mem_free(s->good);
     mem_free(s->bad);
-    mem_free(s->is_good);
+    mem_free(s->place);
     tpe_split_init(s);
 }
 
@@ -52,8 +52,7 @@ static int level_find(const struct history *h, int n_joint)
 
 static void good_add(struct tpe_split *s, int row)
 {
-    s->is_good[row] = 1;
-    s->n_good++;
+    s->place[row] = (uint8_t)++s->n_good;
 }
 
 static bool is_better(double a, double b)
@@ -70,7 +69,7 @@ static int best_above(const struct tpe_split *s, const struct history *h, int le
         for (int i = 0; i < h->boards[b].n; i++) {
             const struct history_entry *e = &h->boards[b].entries[i];
             const struct history_row *r = &h->rows[e->row];
-            bool is_free = !s->is_good[e->row] && r->state != OBS_FAILED &&
+            bool is_free = !s->place[e->row] && r->state != OBS_FAILED &&
                            r->reports[r->n_reports - 1].below == h->boards[b].below;
             if (is_free && (best < 0 || is_better(e->value, *value))) {
                 best = e->row;
@@ -94,7 +93,7 @@ static void take_good(struct tpe_split *s, const struct history *h, int level, i
                 good_add(s, above);
                 continue;
             }
-            if (!s->is_good[e->row] && h->rows[e->row].state != OBS_FAILED)
+            if (!s->place[e->row] && h->rows[e->row].state != OBS_FAILED)
                 good_add(s, e->row);
             i++;
         }
@@ -143,7 +142,7 @@ static void gather(struct tpe_split *s, const struct history *h, int stride, uin
     s->n_good = s->n_bad = 0;
     for (int i = 0; i < h->order.n; i++) {
         int row = h->order.rows[i];
-        if (s->is_good[row]) {
+        if (s->place[row]) {
             s->good[s->n_good++] = row;
             continue;
         }
@@ -178,9 +177,9 @@ bool tpe_split_make(struct tpe_split *s, const struct history *h, int n_joint, i
         s->cap = h->cap;
         s->good = mem_resize(s->good, (size_t)s->cap * sizeof *s->good);
         s->bad = mem_resize(s->bad, (size_t)s->cap * sizeof *s->bad);
-        s->is_good = mem_resize(s->is_good, (size_t)s->cap);
+        s->place = mem_resize(s->place, (size_t)s->cap);
     }
-    memset(s->is_good, 0, (size_t)h->n);
+    memset(s->place, 0, (size_t)h->n);
     s->n_good = 0;
     if (n_objectives > 1)
         take_fronts(s, h, level, n_objectives, (s->n + 9) / 10);

@@ -12,9 +12,9 @@
 struct tpe_split {
     int n; /* trials with a verdict */
     int n_good, n_bad, cap;
-    int *good, *bad;  /* rows, by trial */
-    double thinned;   /* bad trials each of `bad` stands for */
-    uint8_t *is_good; /* scratch, per row */
+    int *good, *bad; /* rows, by trial */
+    double thinned;  /* bad trials each of `bad` stands for */
+    uint8_t *place;  /* per row: 1 = the best .. n_good; 0 = not good */
 };
 
 void tpe_split_init(struct tpe_split *s);

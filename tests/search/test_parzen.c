@@ -22,7 +22,7 @@ static void any_parzen(struct parzen *p, struct parzen_axes *a, const struct spa
     for (int k = 0; k < n; k++) {
         spaces_point(s, r, point);
         parzen_place(a, point, place);
-        parzen_add(p, place);
+        parzen_add(p, place, 0.1 + rng_unit(r));
     }
     parzen_build(p, 0.1 + rng_unit(r), 0.01 + rng_unit(r), 0.05 + 0.9 * rng_unit(r));
 }
@@ -182,7 +182,7 @@ static void kernels_draw_near_themselves(void **state)
         spaces_point(s, &r, point);
         parzen_place(&a, point, place);
         parzen_clear(&p);
-        parzen_add(&p, place);
+        parzen_add(&p, place, 1);
         parzen_build(&p, 0.2, 0.1, 0.2);
         parzen_draw(&p, &r, drawn);
         assert_int_equal(space_check(s, drawn, NULL), 0);
@@ -220,10 +220,10 @@ static void very_many_parameters_stay_finite(void **state)
     parzen_init(&p, &a);
     spaces_point(s, &r, point);
     parzen_place(&a, point, place);
-    parzen_add(&p, place);
+    parzen_add(&p, place, 1);
     spaces_point(s, &r, point);
     parzen_place(&a, point, other);
-    parzen_add(&p, other);
+    parzen_add(&p, other, 1);
     parzen_build(&p, 1, 0.01, 0.01);
     assert_true(isfinite(parzen_log(&p, place)) && parzen_log(&p, place) > 800);
     spaces_point(s, &r, point);
