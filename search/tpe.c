@@ -25,8 +25,8 @@ enum {
     MOST_DRAWS = 20 * CANDIDATES
 };
 /* Of one kernel alone: the width of a number's normal as a share of its range, and the share of a category's chances
- * that all its choices have alike. */
-static const double WIDTH = 0.2, SPREAD = 0.5;
+ * that all its choices have alike. The bad are smoothed a little more: between two bad trials is no good place. */
+static const double GOOD_WIDTH = 0.2, BAD_WIDTH = 0.25, SPREAD = 0.5;
 /* The prior's weight among the good: what is drawn from it is seldom proposed, but keeps all of the space in play. */
 static const double GOOD_PRIOR = 0.3;
 static const uint64_t DRAW_TAG = 0x747065; /* "tpe" */
@@ -111,11 +111,11 @@ static double scott(int n_kernels, int d)
     return search_exp(-search_log(n_kernels + 1) / (d + 4));
 }
 
-static void build(struct tpe *t, struct parzen *p, double prior)
+static void build(struct tpe *t, struct parzen *p, double prior, double width)
 {
     double shrink = scott(p->n, t->axes.n_joint);
 
-    parzen_build(p, prior, WIDTH * shrink, SPREAD * shrink);
+    parzen_build(p, prior, width * shrink, SPREAD * shrink);
 }
 
 /* The better a good trial, the more it weighs: log(n + 3/2) - log(place), as in CMA-ES (Hansen, 2016), mean 1. The density
@@ -131,7 +131,7 @@ static void build_good(struct tpe *t)
     for (int i = 0; i < s->n_good; i++)
         parzen_add(&t->good, place_of(t, s->good[i]),
                    (top - search_log(s->place[s->good[i]])) * s->n_good / whole);
-    build(t, &t->good, GOOD_PRIOR);
+    build(t, &t->good, GOOD_PRIOR, GOOD_WIDTH);
 }
 
 static void build_bad(struct tpe *t)
@@ -141,7 +141,7 @@ static void build_bad(struct tpe *t)
     parzen_clear(&t->bad);
     for (int i = 0; i < s->n_bad; i++)
         parzen_add(&t->bad, place_of(t, s->bad[i]), 1);
-    build(t, &t->bad, 1 / s->thinned);
+    build(t, &t->bad, 1 / s->thinned, BAD_WIDTH);
 }
 
 /* ---- model ---- */
