@@ -37,12 +37,13 @@ static int compare(const void *a, const void *b)
 
 static void print(const char *what)
 {
+    int middle = n_window / 2;
+
     if (n_window == 0)
         return;
     qsort(window, (size_t)n_window, sizeof window[0], compare);
     printf("%-24s %8d turns, median %6.2f ms, 99%% %6.2f ms, longest %6.2f ms\n", what, n_window,
-           (double)window[n_window / 2] / 1000,
-           (double)window[(int)((double)n_window * 0.99)] / 1000,
+           (double)window[middle] / 1000, (double)window[(int)((double)n_window * 0.99)] / 1000,
            (double)window[n_window - 1] / 1000);
     n_window = 0;
 }
@@ -84,7 +85,7 @@ int main(void)
     static struct fake fakes[RUNNERS];
     struct rig r;
     char spec[600], text[60];
-    int most = atoi(setting("TRIALS", "20000")), next = 1000;
+    int most = (int)strtol(setting("TRIALS", "20000"), NULL, 10), next = 1000;
 
     rig_open(&r);
     rig_dataset(&r, "d");
