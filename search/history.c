@@ -173,7 +173,7 @@ static void board_remove(struct history *h, int below, const struct history_entr
     struct history_board *b = board_open(h, below);
     int at = entry_place(b, e);
 
-    CHECK(at < b->n && b->entries[at].trial == e->trial);
+    CHECK(b->entries && at < b->n && b->entries[at].trial == e->trial);
     b->n--;
     memmove(b->entries + at, b->entries + at + 1, (size_t)(b->n - at) * sizeof *b->entries);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { JOINT_SAMPLES = 64, MAX_TRIES = 64, LINE_GRID = 64 };
+enum { JOINT_SAMPLES = 64, MAX_TRIES = 64, LINE_GRID = 128 };
 #define HALF_LOG_2PI 0.9189385332046727
 #define LEAST_MASS   1e-12
 
@@ -48,8 +48,8 @@ static void borders(const struct param *p, int cells, double *at)
 
 static double *masses_new(const struct param *p, int cells, double width)
 {
-    double *masses = mem_array((size_t)(cells * cells), sizeof *masses);
-    double at[PARZEN_MAX_CELLS + 1];
+    double *masses = mem_array((size_t)cells * (size_t)cells, sizeof *masses);
+    double at[PARZEN_MAX_CELLS + 1] = { 0 };
 
     borders(p, cells, at);
     for (int c = 0; c < cells; c++) {
@@ -363,7 +363,7 @@ static int pick_kernel(const struct parzen *p, struct rng *r)
 static double draw_cell(const struct parzen *p, int j, int centre, struct rng *r)
 {
     const struct parzen_dim *dim = &p->axes->dims[j];
-    double left = rng_unit(r), at[PARZEN_MAX_CELLS + 1];
+    double left = rng_unit(r), at[PARZEN_MAX_CELLS + 1] = { 0 };
     const double *masses = dim->masses[p->level[j]];
     int x = 0;
 

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PARZEN_MAX_CELLS = 32, PARZEN_LEVELS = 17 };
+enum { PARZEN_MAX_CELLS = 32, PARZEN_LEVELS = 11 };
 
 enum parzen_kind { PARZEN_CATEGORY, PARZEN_CELLS, PARZEN_LINE };
 struct parzen_dim {

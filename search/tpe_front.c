@@ -43,19 +43,19 @@ static void tournament(struct field *f, int least)
     f->n = kept;
 }
 
-/* Below every finite point by a tenth of the range: being extreme counts, but not alone. */
-static void reference_of(const struct field *f, double *reference)
+/* The range of each objective, of its finite values. */
+static void range_of(const struct field *f, double *lo, double *hi)
 {
     for (int k = 0; k < f->m; k++) {
-        double lo = INFINITY, hi = -INFINITY;
+        lo[k] = INFINITY;
+        hi[k] = -INFINITY;
         for (int i = 0; i < f->n; i++) {
             double v = f->values[(size_t)i * (size_t)f->m + (size_t)k];
             if (isfinite(v)) {
-                lo = MIN(lo, v);
-                hi = MAX(hi, v);
+                lo[k] = MIN(lo[k], v);
+                hi[k] = MAX(hi[k], v);
             }
         }
-        reference[k] = lo <= hi ? lo - 0.1 * MAX(hi - lo, 1e-12) : 0;
     }
 }
 
@@ -68,24 +68,32 @@ static bool is_measurable(const struct field *f, int i)
     return true;
 }
 
-/* Adds up to `want` of the tied ones, each time the one that adds most volume. Those without a volume come last, by age. */
+/* Adds up to `want` of the tied ones, each time the one that adds most volume; the others come last, by age. Volumes are
+ * taken over [0,1] of each range (halved first: it may be beyond a double) from a tenth below: being extreme counts, but
+ * not alone. */
 static int add_by_volume(const struct field *f, const int *tied, int n_tied, int want, int *out)
 {
-    double reference[PARETO_MAX_OBJECTIVES], set[(MOST_TIED + 1) * PARETO_MAX_OBJECTIVES];
+    const double reference[PARETO_MAX_OBJECTIVES] = { -0.1, -0.1, -0.1, -0.1 };
+    double lo[PARETO_MAX_OBJECTIVES] = { 0 }, hi[PARETO_MAX_OBJECTIVES] = { 0 };
+    double set[(MOST_TIED + 1) * PARETO_MAX_OBJECTIVES], units[MOST_TIED * PARETO_MAX_OBJECTIVES];
     bool is_taken[MOST_TIED] = { false };
     int n = 0;
 
-    reference_of(f, reference);
+    range_of(f, lo, hi);
+    for (int i = 0; i < n_tied * f->m; i++) {
+        int k = i % f->m;
+        double v = f->values[(size_t)tied[i / f->m] * (size_t)f->m + (size_t)k];
+        units[i] = hi[k] > lo[k] ? (v / 2 - lo[k] / 2) / (hi[k] / 2 - lo[k] / 2) : 0;
+    }
     for (int in_set = 0; n < MIN(want, n_tied); n++) {
         double most = -1;
-        int best = -1;
+        int best = 0;
         for (int i = 0; i < n_tied; i++) {
+            double volume = -0.5;
             if (is_taken[i])
                 continue;
-            double volume = -0.5;
             if (is_measurable(f, tied[i])) {
-                memcpy(set + in_set * f->m, f->values + (size_t)tied[i] * (size_t)f->m,
-                       (size_t)f->m * sizeof *set);
+                memcpy(set + in_set * f->m, units + i * f->m, (size_t)f->m * sizeof *set);
                 volume = pareto_hypervolume(set, in_set + 1, f->m, reference);
             }
             if (volume > most) {
@@ -93,11 +101,11 @@ static int add_by_volume(const struct field *f, const int *tied, int n_tied, int
                 best = i;
             }
         }
+        CHECK(!is_taken[best]);
         is_taken[best] = true;
         out[n] = f->rows[tied[best]];
         if (is_measurable(f, tied[best]))
-            memcpy(set + in_set++ * f->m, f->values + (size_t)tied[best] * (size_t)f->m,
-                   (size_t)f->m * sizeof *set);
+            memcpy(set + in_set++ * f->m, units + best * f->m, (size_t)f->m * sizeof *set);
     }
     return n;
 }

@@ -1,6 +1,6 @@
 /* fuzz_search.c - any bytes as the saved state of a sampler or scheduler: refused, or a searcher that works on and whose
  * own state loads again. The first byte picks the searcher, the rest is the state.
- * covers: search/walk.c search/quasi.c search/grid.c search/bohb.c search/state.c search/seen.c search/history_state.c
+ * covers: search/tpe.c search/walk.c search/quasi.c search/grid.c search/bohb.c search/state.c search/seen.c search/history_state.c
  *   search/chain.c search/random.c search/testhash.c search/testhash_sched.c search/asha_state.c
  *   search/bracket_state.c search/median.c search/patience.c search/roster.c search/rung.c search/trust.c */
 #include "base/mem.h"

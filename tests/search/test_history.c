@@ -260,7 +260,7 @@ static void saved_bytes_come_back_and_damaged_ones_do_no_harm(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         struct space *s = spaces_random(&r, MAX_P, false);
         struct history *h = any_history(s, &r, CALLS);
-        struct buf b = bytes_of(h), again;
+        struct buf b = bytes_of(h), again = { 0 };
         assert_int_equal(load_bytes(s, b.data, b.len, &again), 0);
         assert_int_equal(b.len, again.len);
         assert_memory_equal(b.data, again.data, b.len);

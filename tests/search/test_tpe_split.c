@@ -151,6 +151,7 @@ static void long_histories_are_thinned_evenly_and_stably(void **state)
 
 static void nothing_good_is_dominated_by_something_left_out(void **state)
 {
+    static const double odd[] = { NAN, INFINITY, 1e308, -1e308 };
     double values[300 * 3];
     int rows[300], out[50];
     struct rng r;
@@ -200,8 +201,10 @@ static void a_long_history_keeps_its_front(void **state)
 
     (void)state;
     rng_init(&r, test_seed(), 4);
-    for (int i = 0; i < N; i++) { /* inside the circle; each thousandth on it */
-        double x = rng_unit(&r), y = sqrt(1 - x * x), size = i % 1000 == 7 ? 1 : 0.9 * rng_unit(&r);
+    for (int i = 0; i < N; i++) { /* inside the circle; each thousandth on it, spread evenly */
+        bool is_best = i % 1000 == 7;
+        double x = is_best ? (i / 1000 + 0.5) * 1000 / N : rng_unit(&r);
+        double y = sqrt(1 - x * x), size = is_best ? 1 : 0.9 * rng_unit(&r);
         values[2 * i] = x * size;
         values[2 * i + 1] = y * size;
         rows[i] = i;
