@@ -27,7 +27,8 @@ static struct tabular *table(bool is_grid)
         for (int i = 0; i < N * EPOCHS; i++) {
             data[2 * i] = (float)i;
             data[2 * i + 1] = (float)(2 * (i % EPOCHS + 1)); /* 54 s in all */
-            points[i / EPOCHS] = i / EPOCHS;
+            int at = i / EPOCHS;
+            points[at] = at;
         }
         t = tabular_curves_new("c", s, false, points, N, EPOCHS, data, NULL);
     }

@@ -2,6 +2,7 @@
  * file and the key, and damaged or cut files of any kind do no harm. */
 #include "tests/unit.h"
 
+#include "base/base.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -48,12 +49,13 @@ static void a_grid_loads_as_written(void **state)
 
     (void)state;
     if (!t)
-        print_error("%s\n", err.text);
-    assert_non_null(t);
+        fail_msg("%s", err.text);
+    CHECK(t);
     assert_true(t->is_grid && t->is_minimised && t->n == 6 && t->epochs == 1);
     assert_int_equal(t->space->params[0].kind, PARAM_INT);
     for (size_t i = 0; i < 6; i++) {
-        double point[] = { (double)(i / 2), (double)(i % 2) };
+        size_t row = i / 2, col = i % 2;
+        double point[] = { (double)row, (double)col };
         assert_int_equal(tabular_find(t, point, NULL), i);
         assert_true(tabular_value(t, i, 1) == -grid_values[i]);
     }
@@ -68,8 +70,8 @@ static void curves_load_as_written(void **state)
 
     (void)state;
     if (!t)
-        print_error("%s\n", err.text);
-    assert_non_null(t);
+        fail_msg("%s", err.text);
+    CHECK(t);
     assert_true(!t->is_grid && !t->is_minimised && t->n == 2 && t->epochs == 3);
     assert_true(tabular_value(t, 1, 2) == 4 && tabular_best_until(t, 1, 2) == 5);
     assert_true(tabular_seconds(t, 1, 3) == 1.5 && t->mean_time == 2.25 && t->best == 6);
@@ -196,8 +198,8 @@ static void the_public_tables_load(void **state)
         struct err err = { 0 };
         struct tabular *t = tablefile_load(found.gl_pathv[i], &err);
         if (!t)
-            print_error("%s\n", err.text);
-        assert_non_null(t);
+            fail_msg("%s", err.text);
+        CHECK(t);
         assert_true(t->best > t->median && t->median > t->worst && t->mean_time > 0);
         tabular_free(t);
     }

@@ -16,7 +16,7 @@ static struct evidence grid_of(const struct space *s, int size,
         n *= size;
     struct evidence e = evidence_new(s, n, 1, gain);
     for (int i = 0; i < n; i++) {
-        double point[8];
+        double point[8] = { 0 };
         for (int j = 0, rest = i; j < s->n; j++, rest /= size) {
             point[j] = param_value(&s->params[j], rest % size);
             e.units[i * s->n + j] = (float)param_to_unit(&s->params[j], point[j]);

@@ -36,7 +36,7 @@ static void ranks_are_what_is_left_when_fronts_are_taken_away(void **state)
     (void)state;
     for (int s = 0; s < SETS; s++) {
         struct rng r;
-        double v[MOST * PARETO_MAX_OBJECTIVES];
+        double v[MOST * PARETO_MAX_OBJECTIVES] = { 0 };
         int ranks[MOST], want[MOST], m = 1 + s % PARETO_MAX_OBJECTIVES, left = 0, rank = 0;
 
         rng_init(&r, test_seed(), (uint64_t)s);
@@ -74,10 +74,10 @@ static void the_front_is_rank_zero_in_order_of_the_first_objective(void **state)
     (void)state;
     for (int s = 0; s < SETS; s++) {
         struct rng r;
-        double v[MOST * PARETO_MAX_OBJECTIVES];
+        double v[MOST * PARETO_MAX_OBJECTIVES] = { 0 };
         int ranks[MOST], front[MOST], m = 1 + s % PARETO_MAX_OBJECTIVES, zeros = 0;
 
-        rng_init(&r, test_seed(), (uint64_t)(1000 + s));
+        rng_init(&r, test_seed(), 1000 + (uint64_t)s);
         int n = random_set(&r, m, true, v), found = pareto_front(v, n, m, front);
         (void)pareto_ranks(v, n, m, ranks);
         for (int i = 0; i < n; i++)
@@ -119,7 +119,7 @@ static void hypervolume_is_that_of_inclusion_and_exclusion(void **state)
         double v[10 * PARETO_MAX_OBJECTIVES], ref[PARETO_MAX_OBJECTIVES];
         int m = 1 + s % PARETO_MAX_OBJECTIVES, n = s % 11;
 
-        rng_init(&r, test_seed(), (uint64_t)(2000 + s));
+        rng_init(&r, test_seed(), 2000 + (uint64_t)s);
         for (int i = 0; i < n * m; i++)
             v[i] = s % 3 == 0 ? rng_below(&r, 5) : 10 * rng_unit(&r) - 2;
         for (int k = 0; k < m; k++)
@@ -140,7 +140,7 @@ static void hypervolume_is_what_chance_hits(void **state)
         double v[N * PARETO_MAX_OBJECTIVES];
         int hits = 0;
 
-        rng_init(&r, test_seed(), (uint64_t)(3000 + m));
+        rng_init(&r, test_seed(), 3000 + (uint64_t)m);
         for (int i = 0; i < N * m; i++)
             v[i] = rng_unit(&r);
         for (int t = 0; t < DARTS; t++) {
@@ -168,7 +168,7 @@ static void order_repeats_and_the_dominated_change_no_volume(void **state)
         double v[3 * N * PARETO_MAX_OBJECTIVES];
         int m = 2 + s % 3;
 
-        rng_init(&r, test_seed(), (uint64_t)(4000 + s));
+        rng_init(&r, test_seed(), 4000 + (uint64_t)s);
         for (int i = 0; i < N * m; i++)
             v[i] = rng_unit(&r);
         double want = pareto_hypervolume(v, N, m, ref);

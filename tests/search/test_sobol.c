@@ -12,29 +12,46 @@
 
 #include <math.h>
 
+static void check_block(const struct sequence *q, int dims, uint64_t first)
+{
+    double unit[SPACE_MAX_PARAMS];
+    char *hit = mem_array((size_t)dims, 128);
+
+    for (uint64_t i = 0; i < 128; i++) {
+        sequence_sobol.at(q, first + i, unit);
+        for (int d = 0; d < dims; d++) {
+            assert_true(unit[d] >= 0 && unit[d] < 1);
+            assert_int_equal(hit[d * 128 + (int)(unit[d] * 128)]++, 0);
+        }
+    }
+    mem_free(hit);
+}
+
 /* Every block of 2^m elements that starts at a multiple of it has one in each 2^-m of every dimension. */
 static void each_dimension_is_a_perfect_net(void **state)
 {
     static const int dims[] = { 1, 2, 7, 64, SPACE_MAX_PARAMS };
-    double unit[SPACE_MAX_PARAMS];
 
     (void)state;
     for (size_t c = 0; c < ARRAY_LEN(dims); c++) {
         struct sequence *q = sequence_sobol.make(dims[c], test_seed() + c);
-        for (uint64_t first = 0; first < 256 + 128; first += 128) {
-            char *hit = mem_array((size_t)dims[c], 128);
-            for (uint64_t i = 0; i < 128; i++) {
-                sequence_sobol.at(q, first + i, unit);
-                for (int d = 0; d < dims[c]; d++) {
-                    assert_true(unit[d] >= 0 && unit[d] < 1);
-                    assert_int_equal(hit[d * 128 + (int)(unit[d] * 128)]++, 0);
-                }
-            }
-            mem_free(hit);
-        }
+        for (uint64_t first = 0; first < 256 + 128; first += 128)
+            check_block(q, dims[c], first);
         sequence_sobol.destroy(q);
     }
     sequence_sobol.destroy(NULL);
+}
+
+static void check_boxes(const struct sequence *q, int m, int wide)
+{
+    char hit[256] = { 0 };
+
+    for (uint64_t i = 0; i < UINT64_C(1) << m; i++) {
+        double u[2];
+        sequence_sobol.at(q, i, u);
+        int box = (int)(u[0] * (1 << wide)) << (m - wide) | (int)(u[1] * (1 << (m - wide)));
+        assert_int_equal(hit[box]++, 0);
+    }
 }
 
 /* A (0,m,2)-net: one point in every box of volume 2^-m, whatever its shape. */
@@ -45,14 +62,7 @@ static void the_first_two_dimensions_are_a_perfect_net_together(void **state)
         struct sequence *q = sequence_sobol.make(2, test_seed() + seed);
         for (int m = 1; m <= 8; m++) {
             for (int wide = 0; wide <= m; wide++) {
-                char hit[256] = { 0 };
-                for (uint64_t i = 0; i < UINT64_C(1) << m; i++) {
-                    double u[2];
-                    sequence_sobol.at(q, i, u);
-                    int box =
-                        (int)(u[0] * (1 << wide)) << (m - wide) | (int)(u[1] * (1 << (m - wide)));
-                    assert_int_equal(hit[box]++, 0);
-                }
+                check_boxes(q, m, wide);
             }
         }
         sequence_sobol.destroy(q);

@@ -295,7 +295,8 @@ static void ladders_rise_by_their_factor_to_the_top(void **state)
     assert_int_equal(ladder[2], 9);
     assert_int_equal(ladder[4], 81);
     for (int epochs = 1; epochs <= 300; epochs++) {
-        for (double eta = 1.25; eta < 9; eta *= 1.3) {
+        double eta = 1.25;
+        for (int k = 0; k < 8; k++, eta *= 1.3) {
             int n = tabular_ladder(epochs, eta, ladder);
             assert_true(n >= 1 && n <= TABULAR_MAX_LEVELS);
             assert_int_equal(ladder[n - 1], epochs);
