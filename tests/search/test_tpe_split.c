@@ -162,9 +162,7 @@ static void nothing_good_is_dominated_by_something_left_out(void **state)
         int n = 1 + (int)rng_below(&r, 300), m = 2 + (int)rng_below(&r, 2);
         int want = 1 + (int)rng_below(&r, 50);
         for (int i = 0; i < n * m; i++)
-            values[i] = rng_below(&r, 50)  ? floor(30 * rng_unit(&r))
-                        : rng_below(&r, 2) ? NAN
-                                           : INFINITY;
+            values[i] = rng_below(&r, 50) ? floor(30 * rng_unit(&r)) : odd[rng_below(&r, 4)];
         for (int i = 0; i < n; i++)
             rows[i] = 1000 + i;
         int got = tpe_front_best(values, rows, n, m, want, out);
