@@ -201,7 +201,8 @@ static void a_long_history_keeps_its_front(void **state)
     rng_init(&r, test_seed(), 4);
     for (int i = 0; i < N; i++) { /* inside the circle; each thousandth on it, spread evenly */
         bool is_best = i % 1000 == 7;
-        double x = is_best ? (i / 1000 + 0.5) * 1000 / N : rng_unit(&r);
+        int place = i / 1000;
+        double x = is_best ? (place + 0.5) * 1000 / N : rng_unit(&r);
         double y = sqrt(1 - x * x), size = is_best ? 1 : 0.9 * rng_unit(&r);
         values[2 * i] = x * size;
         values[2 * i + 1] = y * size;
