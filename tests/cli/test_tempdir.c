@@ -165,7 +165,7 @@ static void no_folder_can_be_made_is_an_error_that_names_the_place(void **state)
 {
     struct tempdir t;
     struct err err = { 0 };
-    char path[200];
+    char path[300];
 
     (void)state;
     (void)snprintf(path, sizeof(path), "%s/nowhere", base);
