@@ -313,7 +313,6 @@ static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf
     int n = w->d->cols, seen = 0;
     bool is_found = false;
 
-    best->score = -DBL_MAX;
     while (seen < n && (seen < w->p.n_visit || !is_found)) {
         int j = seen + (int)((rf_mix(in->key, (uint64_t)seen) >> 32) * (uint64_t)(n - seen) >> 32);
         int32_t col = w->perm[j];
@@ -351,7 +350,7 @@ static int node_grow(struct rf_work *w, const struct open_node *o, double all, s
     int outputs = rf_outputs(w->d);
     struct rf_node *nd = &t->nodes[o->node];
     struct rf_node_in in;
-    struct rf_split best;
+    struct rf_split best = { .score = -DBL_MAX };
 
     node_totals(w, o, &in);
     bool is_pure = node_values(&in, t->values + (int64_t)o->node * outputs);
