@@ -52,6 +52,23 @@ static struct bracket_table *of(struct scheduler *s)
     return (struct bracket_table *)s;
 }
 
+struct bracket_table *bracket_open(const struct scheduler_ops *ops, bracket_planner *plan,
+                                   const struct search_setup *setup)
+{
+    struct bracket_table *t = mem_zalloc(sizeof *t);
+
+    CHECK(ops->n_options >= BRACKET_OPTIONS && ops->n_options <= BRACKET_MAX_OPTIONS);
+    t->base = (struct scheduler){ ops, setup->seed };
+    t->plan = plan;
+    t->n_options = ops->n_options;
+    search_options_default(ops->options, ops->n_options, t->options);
+    if (setup->options)
+        memcpy(t->options, setup->options, (size_t)ops->n_options * sizeof *t->options);
+    t->rule = (struct rung_rule){ (int)t->options[BRACKET_ETA], (int)t->options[BRACKET_MIN_LEVEL],
+                                  (int)t->options[BRACKET_PER_LEVEL] };
+    return t;
+}
+
 void bracket_close(struct scheduler *s)
 {
     struct bracket_table *t = of(s);

@@ -16,6 +16,14 @@
 #include "search/rung.h"
 
 enum { BRACKET_MAX_OPTIONS = 8 };
+/* The options that every owner's table begins with, and their rows. */
+enum { BRACKET_ETA, BRACKET_MIN_LEVEL, BRACKET_PER_LEVEL, BRACKET_OPTIONS };
+/* clang-format off */
+#define BRACKET_OPTION_ROWS \
+    [BRACKET_ETA] = { "eta", 2, RUNG_ETA_MAX, 3, true, "one in so many goes on from each rung" }, \
+    [BRACKET_MIN_LEVEL] = { "min_level", 1, 1000000, 1, true, "lowest level at which trials are compared" }, \
+    [BRACKET_PER_LEVEL] = { "per_level", 0, RUNG_MAX, 6, true, "ladders of up to so many levels have a rung at each level" }
+/* clang-format on */
 enum { BRACKET_FINAL = 1 }; /* flag of a trial: ended early with a value that counts in all rungs */
 
 struct bracket_plan {
@@ -62,7 +70,10 @@ struct bracket_table {
     struct id_set called, lost;
 };
 
-/* The scheduler's parts; open is the owner's, who sets base, plan, rule and options of a zeroed table. */
+/* A table with the options of ops' rows, set or default; never fails. */
+struct bracket_table *bracket_open(const struct scheduler_ops *ops, bracket_planner *plan,
+                                   const struct search_setup *setup);
+/* The scheduler's other parts. */
 void bracket_close(struct scheduler *s);
 int bracket_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err);
 int bracket_report(struct scheduler *s, const struct observation *o, struct sched_decision *out,

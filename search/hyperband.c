@@ -9,19 +9,10 @@
  * but the order in which trials come. A ladder of one level has no brackets: its trials run as they come. */
 #include "search/bracket.h"
 
-#include "base/mem.h"
 #include "search/searchers.h"
 
-#include <string.h>
-
-enum { OPT_ETA, OPT_MIN_LEVEL, OPT_PER_LEVEL, N_OPTIONS };
-
-static const struct search_option hyperband_options[N_OPTIONS] = {
-    [OPT_ETA] = { "eta", 2, RUNG_ETA_MAX, 3, true, "one in so many goes on from each rung" },
-    [OPT_MIN_LEVEL] = { "min_level", 1, 1000000, 1, true,
-                        "lowest level at which trials are compared" },
-    [OPT_PER_LEVEL] = { "per_level", 0, RUNG_MAX, 6, true,
-                        "ladders of up to so many levels have a rung at each level" },
+static const struct search_option hyperband_options[BRACKET_OPTIONS] = {
+    BRACKET_OPTION_ROWS,
 };
 
 static void hyperband_plan(const struct bracket_table *t, int max_level, int nth,
@@ -41,26 +32,15 @@ static void hyperband_plan(const struct bracket_table *t, int max_level, int nth
 
 static struct scheduler *hyperband_open(const struct search_setup *setup, struct err *err)
 {
-    struct bracket_table *t = mem_zalloc(sizeof *t);
-
     (void)err;
-    t->base = (struct scheduler){ &search_hyperband, setup->seed };
-    t->plan = hyperband_plan;
-    t->n_options = N_OPTIONS;
-    if (setup->options)
-        memcpy(t->options, setup->options, N_OPTIONS * sizeof *t->options);
-    else
-        search_options_default(hyperband_options, N_OPTIONS, t->options);
-    t->rule = (struct rung_rule){ (int)t->options[OPT_ETA], (int)t->options[OPT_MIN_LEVEL],
-                                  (int)t->options[OPT_PER_LEVEL] };
-    return &t->base;
+    return &bracket_open(&search_hyperband, hyperband_plan, setup)->base;
 }
 
 const struct scheduler_ops search_hyperband = {
     .name = "hyperband",
     .help = "brackets of successive halving, from many short trials to a few full ones",
     .options = hyperband_options,
-    .n_options = N_OPTIONS,
+    .n_options = BRACKET_OPTIONS,
     .open = hyperband_open,
     .close = bracket_close,
     .start = bracket_start,

@@ -7,19 +7,12 @@
  * is none. With fewer trials than that the lowest rungs are left out, so that one of them comes to the top by eta at a time. */
 #include "search/bracket.h"
 
-#include "base/mem.h"
 #include "search/searchers.h"
 
-#include <string.h>
-
-enum { OPT_ETA, OPT_MIN_LEVEL, OPT_PER_LEVEL, OPT_TRIALS, N_OPTIONS };
+enum { OPT_TRIALS = BRACKET_OPTIONS, N_OPTIONS };
 
 static const struct search_option sha_options[N_OPTIONS] = {
-    [OPT_ETA] = { "eta", 2, RUNG_ETA_MAX, 3, true, "one in so many goes on from each rung" },
-    [OPT_MIN_LEVEL] = { "min_level", 1, 1000000, 1, true,
-                        "lowest level at which trials are compared" },
-    [OPT_PER_LEVEL] = { "per_level", 0, RUNG_MAX, 6, true,
-                        "ladders of up to so many levels have a rung at each level" },
+    BRACKET_OPTION_ROWS,
     [OPT_TRIALS] = { "trials", 0, 1000000, 0, true,
                      "so many start together; 0 = as many as the budget has" },
 };
@@ -46,20 +39,11 @@ static void sha_plan(const struct bracket_table *t, int max_level, int nth,
 
 static struct scheduler *sha_open(const struct search_setup *setup, struct err *err)
 {
-    struct bracket_table *t = mem_zalloc(sizeof *t);
+    struct bracket_table *t = bracket_open(&search_sha, sha_plan, setup);
 
     (void)err;
-    t->base = (struct scheduler){ &search_sha, setup->seed };
-    t->plan = sha_plan;
-    t->n_options = N_OPTIONS;
-    if (setup->options)
-        memcpy(t->options, setup->options, N_OPTIONS * sizeof *t->options);
-    else
-        search_options_default(sha_options, N_OPTIONS, t->options);
     if (t->options[OPT_TRIALS] == 0)
         t->options[OPT_TRIALS] = (double)MIN(MAX(setup->budget_trials, 0), 1000000);
-    t->rule = (struct rung_rule){ (int)t->options[OPT_ETA], (int)t->options[OPT_MIN_LEVEL],
-                                  (int)t->options[OPT_PER_LEVEL] };
     return &t->base;
 }
 
