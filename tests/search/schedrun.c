@@ -15,6 +15,15 @@ void schedrun_open(struct schedrun *r, uint64_t seed)
     assert_non_null(r->s);
 }
 
+void schedrun_stormy(struct schedrun *r, struct rng *g)
+{
+    r->fail = r->cancel = rng_below(g, 100);
+    r->special = 100;
+    r->restart = 50;
+    schedrun_open(r, rng_u64(g));
+    schedrun_all(r);
+}
+
 void schedrun_close(struct schedrun *r)
 {
     scheduler_close(r->s);

@@ -35,6 +35,8 @@ struct schedrun {
 
 void schedrun_open(struct schedrun *r, uint64_t seed);
 void schedrun_all(struct schedrun *r); /* to the end of the study */
+/* A whole study with failures, cancelled trials, odd values and restarts; the caller closes it. */
+void schedrun_stormy(struct schedrun *r, struct rng *g);
 void schedrun_close(struct schedrun *r);
 void schedrun_restart(struct schedrun *r);
 

@@ -121,11 +121,7 @@ static void every_kind_of_study_ends_well(void **state)
         r.n_groups = 1 + (int)rng_below(&g, 3);
         r.max_level[1] = 1 + (int)rng_below(&g, 6);
         r.max_level[2] = r.max_level[0];
-        r.fail = r.cancel = rng_below(&g, 100);
-        r.special = 100;
-        r.restart = 50;
-        schedrun_open(&r, rng_u64(&g));
-        schedrun_all(&r);
+        schedrun_stormy(&r, &g);
         if (options[STOP_ONLY] != 0) {
             for (int t = 1; t <= r.n_started; t++)
                 assert_int_equal(r.trials[t].resumed, 0);

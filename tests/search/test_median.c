@@ -143,11 +143,7 @@ static void any_study_ends_well(void **state)
                               rng_below(&g, 2) };
         r = run_of(100, options);
         r.n_groups = 2;
-        r.fail = r.cancel = rng_below(&g, 100);
-        r.special = 100;
-        r.restart = 50;
-        schedrun_open(&r, rng_u64(&g));
-        schedrun_all(&r);
+        schedrun_stormy(&r, &g);
         schedrun_close(&r);
     }
 }

@@ -87,11 +87,7 @@ static void any_study_ends_well(void **state)
         r.slots = 1 + (int)rng_below(&g, 64);
         r.n_groups = 1 + (int)rng_below(&g, 2);
         r.max_level[1] = 3;
-        r.fail = r.cancel = rng_below(&g, 100);
-        r.special = 100;
-        r.restart = 50;
-        schedrun_open(&r, rng_u64(&g));
-        schedrun_all(&r);
+        schedrun_stormy(&r, &g);
         schedrun_close(&r);
     }
 }
