@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BOOST_FORMAT = 1, FINEST_BINS = 255, CHUNK = 2048 };
+enum { BOOST_FORMAT = 2, FINEST_BINS = 255, CHUNK = 2048 };
 
 /* ---- lanes ---- */
 
@@ -307,7 +307,7 @@ static int boost_save(const struct lane *lane, int64_t steps, struct buf *out, s
     return forest_save(&l->forest, (int)steps * l->outputs, l->fine->cols, out, err);
 }
 
-/* What both readers share; base gets `outputs` doubles. */
+/* What both readers share; base gets `outputs` doubles. Returns the format. */
 static int head_load(struct view *in, int outputs, int cols, double *mean, double *scale,
                      double *base, struct err *err)
 {
@@ -315,8 +315,8 @@ static int head_load(struct view *in, int outputs, int cols, double *mean, doubl
 
     if (view_u32(in, &format, err) < 0)
         return -1;
-    if (format != BOOST_FORMAT)
-        return err_set(err, ERR_VERSION, "boost: format %u, this program reads %d", format,
+    if (format < 1 || format > BOOST_FORMAT)
+        return err_set(err, ERR_VERSION, "boost: format %u, this program reads 1 to %d", format,
                        BOOST_FORMAT);
     if (view_u32(in, &k, err) < 0 || view_u32(in, &c, err) < 0 || view_f64(in, mean, err) < 0 ||
         view_f64(in, scale, err) < 0)
@@ -333,7 +333,7 @@ static int head_load(struct view *in, int outputs, int cols, double *mean, doubl
     }
     if (!isfinite(*mean) || !isfinite(*scale))
         return err_set(err, ERR_ARG, "boost: target scale is not a number");
-    return 0;
+    return (int)format;
 }
 
 static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, struct err *err)
@@ -345,8 +345,8 @@ static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, str
     l->forest.outputs = l->outputs;
     if (l->work && l->work->busy == l)
         l->work->busy = NULL;
-    if (head_load(in, l->outputs, l->fine->cols, &l->y_mean, &l->y_scale, l->base, err) < 0 ||
-        forest_load(&l->forest, l->outputs, l->fine->cols, in, err) < 0)
+    int format = head_load(in, l->outputs, l->fine->cols, &l->y_mean, &l->y_scale, l->base, err);
+    if (format < 0 || forest_load(&l->forest, l->outputs, l->fine->cols, format, in, err) < 0)
         return -1;
     scores_reset(l);
     for (int t = 0; t < l->forest.n_trees; t++)
@@ -384,8 +384,8 @@ static struct predictor *predictor_load(const struct prep *prep, int n_outputs, 
     p->task = task;
     p->outputs = n_outputs;
     p->base = mem_array((size_t)n_outputs, sizeof *p->base);
-    if (head_load(in, n_outputs, cols, &p->mean, &p->scale, p->base, err) < 0 ||
-        forest_load(&p->forest, n_outputs, cols, in, err) < 0) {
+    int format = head_load(in, n_outputs, cols, &p->mean, &p->scale, p->base, err);
+    if (format < 0 || forest_load(&p->forest, n_outputs, cols, format, in, err) < 0) {
         predictor_free(p);
         return NULL;
     }

@@ -106,6 +106,7 @@ void forest_cut(struct boost_forest *fo, int n_trees);
 void forest_fini(struct boost_forest *fo);
 int forest_save(const struct boost_forest *fo, int n_trees, int cols, struct buf *out,
                 struct err *err);
-int forest_load(struct boost_forest *fo, int outputs, int cols, struct view *in, struct err *err);
+int forest_load(struct boost_forest *fo, int outputs, int cols, int format, struct view *in,
+                struct err *err); /* format 1 has neither gains nor rows */
 
 #endif

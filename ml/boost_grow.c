@@ -438,8 +438,10 @@ int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f,
         int from = stack[--top], at = number[from];
         const struct grow_node *nd = &wk->nodes[from];
         t.depth = MAX(t.depth, nd->depth);
+        t.rows[at] = nd->n;
         if (nd->kid[0] >= 0) {
             emit_split(wk, &nd->best, &t, &t.nodes[at]);
+            t.values[at] = (float)MIN(nd->gain * wk->h_scale / (wk->g_scale * wk->g_scale), 3e38);
             t.nodes[at].left = (uint16_t)made;
             number[nd->kid[0]] = made++;
             number[nd->kid[1]] = made++;

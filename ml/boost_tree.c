@@ -1,5 +1,5 @@
-/* boost_tree.c - trees in memory and as bytes. A tree is written in preorder, one tag per node: a leaf and its value, or a
- * split, its column, and its bin or the 32 bytes of its set; reading it back gives the same node numbers. Bytes may come
+/* boost_tree.c - trees in memory and as bytes. A tree is written in preorder, one tag per node: a leaf, its value and
+ * rows, or a split, its column, gain, and its bin or the 32 bytes of its set; reading it back gives the same node numbers. Bytes may come
  * from a stranger: every count, column and link is checked. Called by boost.c and boost_round.c. */
 #include "ml/boost.h"
 
@@ -22,11 +22,12 @@ int tree_init(struct tree *t, int n_nodes, int n_sets)
     *t = (struct tree){ .n_nodes = n_nodes, .n_sets = n_sets };
     t->nodes = mem_try_zalloc((size_t)n_nodes * sizeof *t->nodes);
     t->values = mem_try_zalloc((size_t)n_nodes * sizeof *t->values);
+    t->rows = mem_try_zalloc((size_t)n_nodes * sizeof *t->rows);
     if (n_sets) {
         t->sets = mem_try_zalloc((size_t)n_sets * sizeof *t->sets);
         t->set_of = mem_try_alloc((size_t)n_nodes * sizeof *t->set_of);
     }
-    if (!t->nodes || !t->values || (n_sets && (!t->sets || !t->set_of))) {
+    if (!t->nodes || !t->values || !t->rows || (n_sets && (!t->sets || !t->set_of))) {
         tree_fini(t);
         return -1;
     }
@@ -39,6 +40,7 @@ void tree_fini(struct tree *t)
 {
     mem_try_free(t->nodes);
     mem_try_free(t->values);
+    mem_try_free(t->rows);
     mem_try_free(t->set_of);
     mem_try_free(t->sets);
     memset(t, 0, sizeof *t);
@@ -46,7 +48,8 @@ void tree_fini(struct tree *t)
 
 int64_t tree_bytes(const struct tree *t)
 {
-    return (int64_t)sizeof *t + t->n_nodes * (int64_t)(sizeof *t->nodes + sizeof *t->values) +
+    return (int64_t)sizeof *t +
+           t->n_nodes * (int64_t)(sizeof *t->nodes + sizeof *t->values + sizeof *t->rows) +
            (t->n_sets
                 ? t->n_sets * (int64_t)sizeof *t->sets + t->n_nodes * (int64_t)sizeof *t->set_of
                 : 0);
@@ -106,10 +109,12 @@ static int node_save(const struct tree *t, int at, int cols, struct buf *out, st
     int set = t->n_sets ? t->set_of[at] : -1;
 
     if (is_leaf(t, at))
-        return buf_put_u8(out, TAG_LEAF, err) < 0 ? -1 : buf_put_f32(out, t->values[at], err);
+        return buf_put_u8(out, TAG_LEAF, err) < 0 || buf_put_f32(out, t->values[at], err) < 0
+                   ? -1
+                   : buf_put_u32(out, (uint32_t)t->rows[at], err);
     if (buf_put_u8(out, set >= 0 ? TAG_SET : (uint8_t)(TAG_NUMERIC | (nd->add ? TAG_ADD : 0)),
                    err) < 0 ||
-        put_col(out, nd->col, cols, err) < 0)
+        put_col(out, nd->col, cols, err) < 0 || buf_put_f32(out, t->values[at], err) < 0)
         return -1;
     if (set < 0)
         return buf_put_u8(out, nd->bin, err);
@@ -159,9 +164,20 @@ struct reading {
     struct view *in;
     struct tree t;
     int cols, made, made_sets;
+    bool has_facts;  /* gains and rows */
     int *stack, top; /* numbers of nodes still to come */
     int *depth;      /* by node */
 };
+
+/* A leaf's value, or a split's gain. */
+static int read_value(struct reading *r, int at, struct err *err)
+{
+    if (view_f32(r->in, &r->t.values[at], err) < 0)
+        return -1;
+    if (!(r->t.values[at] >= -3e38f && r->t.values[at] <= 3e38f))
+        return err_set(err, ERR_ARG, "model: a value of a tree is not a number");
+    return 0;
+}
 
 static int read_split(struct reading *r, int at, uint8_t tag, struct err *err)
 {
@@ -177,6 +193,8 @@ static int read_split(struct reading *r, int at, uint8_t tag, struct err *err)
     }
     if (nd->col >= (uint32_t)r->cols)
         return err_set(err, ERR_ARG, "model: a tree names column %u of %d", nd->col, r->cols);
+    if (r->has_facts && read_value(r, at, err) < 0)
+        return -1;
     nd->add = (tag & TAG_ADD) != 0;
     if (tag & TAG_NUMERIC)
         return view_u8(r->in, &nd->bin, err);
@@ -194,11 +212,32 @@ static int read_split(struct reading *r, int at, uint8_t tag, struct err *err)
 
 static int read_leaf(struct reading *r, int at, struct err *err)
 {
+    uint32_t rows = 0;
+
     r->t.nodes[at] = (struct tree_node){ .bin = 255, .left = (uint16_t)at };
-    if (view_f32(r->in, &r->t.values[at], err) < 0)
+    if (read_value(r, at, err) < 0)
         return -1;
-    if (!(r->t.values[at] >= -3e38f && r->t.values[at] <= 3e38f))
-        return err_set(err, ERR_ARG, "model: a leaf is not a number");
+    if (!r->has_facts)
+        return 0;
+    if (view_u32(r->in, &rows, err) < 0)
+        return -1;
+    if (rows > INT32_MAX)
+        return err_set(err, ERR_ARG, "model: a leaf of %u rows", rows);
+    r->t.rows[at] = (int32_t)rows;
+    return 0;
+}
+
+/* A node has the rows of its kids, whose numbers are larger. */
+static int rows_sum(struct tree *t, struct err *err)
+{
+    for (int at = t->n_nodes - 1; at >= 0; at--) {
+        int left = t->nodes[at].left;
+        if (left == at)
+            continue;
+        if (t->rows[left] > INT32_MAX - t->rows[left + 1])
+            return err_set(err, ERR_ARG, "model: a tree of too many rows");
+        t->rows[at] = t->rows[left] + t->rows[left + 1];
+    }
     return 0;
 }
 
@@ -246,12 +285,13 @@ static int read_tree(struct reading *r, struct err *err)
     }
     if (r->made != (int)n || r->made_sets != (int)n_sets)
         return err_set(err, ERR_ARG, "model: a tree has fewer nodes than it says");
-    return 0;
+    return rows_sum(&r->t, err);
 }
 
-int forest_load(struct boost_forest *fo, int outputs, int cols, struct view *in, struct err *err)
+int forest_load(struct boost_forest *fo, int outputs, int cols, int format, struct view *in,
+                struct err *err)
 {
-    struct reading r = { .in = in, .cols = cols };
+    struct reading r = { .in = in, .cols = cols, .has_facts = format >= 2 };
     uint32_t n = 0;
     int rc = -1;
 

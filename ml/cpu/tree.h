@@ -15,7 +15,8 @@ struct tree_node {
 struct tree {
     int n_nodes, n_sets, depth;
     struct tree_node *nodes; /* root is 0 */
-    float *values;           /* by node; 0 for inner ones */
+    float *values;           /* by node: what a leaf adds; elsewhere the gain of the split */
+    int32_t *rows;           /* by node: training rows that came there; 0 = not known */
     int16_t *
         set_of; /* by node, NULL when there are no sets: -1, or number of the set of bins that go left */
     uint64_t (*sets)[4];
