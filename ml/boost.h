@@ -7,7 +7,7 @@
  * boost_grow.c   one tree: histograms, splits, partition; can be left and continued between splits
  * boost_tree.c   trees as bytes
  * Kernels: ml/cpu/{hist,scan,grad,tree}.h. Sums that choose splits are whole numbers, so that no order, slicing or
- * machine changes a tree; leaf values are sums of unrounded gradients in ascending row order. */
+ * machine changes a tree; leaf values are sums of unrounded gradients in whole units (ml/tree_math.h). */
 #ifndef ML_BOOST_H
 #define ML_BOOST_H
 
@@ -50,6 +50,7 @@ struct boost_lane {
 struct grow_node {
     int32_t from, n; /* in work->rows */
     int depth, slot; /* slot of the histogram pool, -1 = none */
+    uint64_t path;   /* from the root (1): what draws of this node are keyed by */
     int kid[2];      /* -1 = leaf */
     int64_t total;
     struct scan_best best;

@@ -142,7 +142,6 @@ static void scan_columns(const struct boost_work *wk, const struct scan_rule *ru
 static void rule_init(const struct boost_work *wk, const struct boost_lane *l,
                       const struct grow_node *nd, struct scan_rule *rule)
 {
-    double h = hist_h(nd->total), least = 1e-3 * wk->h_scale;
     struct scan_node *s = &rule->node;
 
     s->total = nd->total;
@@ -151,10 +150,7 @@ static void rule_init(const struct boost_work *wk, const struct boost_lane *l,
     s->cat_l2 = 10.0 * wk->h_scale;
     s->cat_smooth = l->p.cat_smooth * wk->h_scale;
     s->max_onehot = l->p.max_onehot;
-    /* Rows are not counted per bin: h per row of this node stands for them; squared error has h = 1, exact. */
-    s->min_h = (l->p.min_leaf - 0.5) * h / nd->n;
-    s->min_h = s->min_h < least ? least : s->min_h;
-    s->min_h = s->min_h < 1.0 ? 1.0 : s->min_h;
+    s->min_h = scan_min_h(nd->total, nd->n, l->p.min_leaf, wk->h_scale);
     rule->is_random = l->p.is_random;
     rule->is_open = NULL;
 }
@@ -168,7 +164,7 @@ static void node_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
     uint8_t *open = NULL;
 
     rule_init(wk, l, nd, &rule);
-    rule.seed = l->p.is_random ? rng_mix(tree_seed, (uint64_t)at + 16) : 0;
+    rule.seed = l->p.is_random ? rng_mix(tree_seed, nd->path) : 0;
     if (l->p.col_level < 1.0) { /* drawn per depth, over the columns of the tree */
         open = wk->is_used + wk->bins->cols;
         draw_columns(tree_seed, 256 + (uint64_t)nd->depth, wk->n_cols,
@@ -187,10 +183,7 @@ static void node_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
             scan_columns(wk, &rule, j, n, wk->tile, &nd->best);
         }
     }
-    double own = scan_own(&rule.node);
-    nd->gain = nd->best.score - own;
-    if (!(nd->best.score > 0.0 && nd->gain > 1e-9 * nd->best.score))
-        nd->gain = -1.0;
+    nd->gain = scan_gain(&rule.node, nd->best.score);
 }
 
 /* ---- nodes ---- */
@@ -207,11 +200,13 @@ static void slot_give(struct boost_work *wk, struct grow_node *nd)
     nd->slot = -1;
 }
 
-static int node_add(struct boost_work *wk, int32_t from, int32_t n, int depth, int64_t total)
+static int node_add(struct boost_work *wk, int32_t from, int32_t n, int depth, int64_t total,
+                    uint64_t path)
 {
     wk->nodes[wk->n_nodes] = (struct grow_node){ .from = from,
                                                  .n = n,
                                                  .depth = depth,
+                                                 .path = path,
                                                  .slot = -1,
                                                  .kid = { -1, -1 },
                                                  .total = total,
@@ -302,9 +297,9 @@ static void node_split(struct boost_work *wk, const struct boost_lane *l, uint64
     int32_t left = partition(wk, nd);
 
     CHECK(left > 0 && left < nd->n);
-    nd->kid[0] = node_add(wk, nd->from, left, nd->depth + 1, nd->best.left);
-    nd->kid[1] =
-        node_add(wk, nd->from + left, nd->n - left, nd->depth + 1, nd->total - nd->best.left);
+    nd->kid[0] = node_add(wk, nd->from, left, nd->depth + 1, nd->best.left, grow_path(nd->path, 0));
+    nd->kid[1] = node_add(wk, nd->from + left, nd->n - left, nd->depth + 1,
+                          nd->total - nd->best.left, grow_path(nd->path, 1));
     wk->n_leaves++;
     kids_scan(wk, l, tree_seed, nd, wk->n_leaves >= max_leaves);
 }
@@ -349,7 +344,7 @@ void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_
         wk->free_slots[wk->n_free++] = i;
     wk->n_nodes = wk->n_heap = 0;
     wk->n_leaves = 1;
-    node_add(wk, 0, (int32_t)wk->n_rows, 0, hist_total(wk->q, wk->rows, wk->n_rows));
+    node_add(wk, 0, (int32_t)wk->n_rows, 0, hist_total(wk->q, wk->rows, wk->n_rows), 1);
     if (leaves > 1 && wk->n_cols > 0 && node_may_split(l, &wk->nodes[0]) &&
         hist_h(wk->nodes[0].total) > 0) {
         wk->nodes[0].slot = slot_take(wk);
@@ -371,22 +366,17 @@ int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t t
     return 1;
 }
 
-/* Four interleaved sums of the leaf's unrounded gradients: a fixed order. */
-static float leaf_value(const struct boost_work *wk, const struct boost_lane *l,
-                        const struct grow_node *nd)
+static float value_of_leaf(const struct boost_work *wk, const struct boost_lane *l,
+                           const struct grow_node *nd)
 {
-    double g[4] = { 0 }, h[4] = { 0 };
+    int64_t g = 0, h = 0;
     const int32_t *rows = wk->rows + nd->from;
 
     for (int32_t i = 0; i < nd->n; i++) {
-        g[i & 3] += (double)wk->g[rows[i]];
-        h[i & 3] += (double)wk->h[rows[i]];
+        g += leaf_units(wk->g[rows[i]], wk->g_scale);
+        h += leaf_units(wk->h[rows[i]], wk->h_scale);
     }
-    double gs = (g[0] + g[1]) + (g[2] + g[3]), hs = (h[0] + h[1]) + (h[2] + h[3]);
-    gs = gs > l->p.l1 ? gs - l->p.l1 : gs < -l->p.l1 ? gs + l->p.l1 : 0.0;
-    if (!(hs + l->p.l2 > 1e-12))
-        return 0.0f;
-    return (float)(-gs / (hs + l->p.l2) * l->p.learning_rate);
+    return leaf_value(g, h, wk->g_scale, wk->h_scale, l->p.l1, l->p.l2, l->p.learning_rate);
 }
 
 static void emit_split(const struct boost_work *wk, const struct scan_best *b, struct tree *t,
@@ -450,7 +440,7 @@ int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f,
             continue;
         }
         t.nodes[at] = (struct tree_node){ .bin = 255, .left = (uint16_t)at };
-        t.values[at] = leaf_value(wk, l, nd);
+        t.values[at] = value_of_leaf(wk, l, nd);
         for (int32_t i = 0; i < nd->n; i++)
             f[wk->rows[nd->from + i]] += t.values[at];
     }

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/cpu/grad.h"
+#include "ml/grad_math.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -132,20 +133,6 @@ static void round_start(struct boost_work *wk, const struct boost_lane *l, int64
         grad_softmax(l->f, l->rows, l->rows, l->outputs, wk->p);
 }
 
-/* The largest power of two that keeps n terms of at most `largest` (of sum `sum`) inside 31 bits, and one inside 15. */
-static float scale_for(double largest, double sum, int64_t n)
-{
-    double scale = 1.0;
-
-    if (!(largest > 0.0))
-        return 1.0f;
-    while (scale * largest < 16000.0 && scale < 0x1p100)
-        scale *= 2.0;
-    while (scale * largest > 32000.0 || scale * sum + (double)n > 2147000000.0)
-        scale *= 0.5;
-    return (float)scale;
-}
-
 static void tree_gradients(struct boost_work *wk, const struct boost_lane *l, enum ml_task task,
                            int output, uint64_t tree_seed)
 {
@@ -156,12 +143,12 @@ static void tree_gradients(struct boost_work *wk, const struct boost_lane *l, en
         grad_square(l->f, l->y, l->w, l->rows, wk->g);
         memcpy(wk->h, l->w, (size_t)l->rows * sizeof *wk->h);
         grad_size(wk->g, l->rows, &largest, &sum);
-        o.g_scale = scale_for(largest, sum, l->r.n_train);
+        o.g_scale = grad_scale(largest, sum, l->r.n_train);
         o.h_scale = 1.0f; /* h = 1 counts rows */
         grad_quantise(l->rows, &o);
     } else {
         float factor = task == ML_BINARY ? 1.0f : (float)l->outputs / (float)(l->outputs - 1);
-        o.g_scale = o.h_scale = scale_for(1.0, (double)l->r.n_train, l->r.n_train);
+        o.g_scale = o.h_scale = grad_scale(1.0, (double)l->r.n_train, l->r.n_train);
         grad_class(wk->p + output * l->rows, l->y, l->w, l->rows,
                    task == ML_BINARY ? 1.0f : (float)output, factor, &o);
         if (wk->is_thinned)

@@ -3,7 +3,7 @@
 #include "ml/cpu/grad.h"
 
 #include "ml/cpu/simd.h"
-#include "ml/fmath.h"
+#include "ml/grad_math.h"
 
 enum { BLOCK = 256 };
 
@@ -49,30 +49,9 @@ SIMD_BODY void grad_softmax_body(const float *f, int64_t stride, int64_t n, int 
 SIMD_KERNEL(grad_softmax, (const float *f, int64_t stride, int64_t n, int classes, float *p),
             (f, stride, n, classes, p))
 
-/* Mixes (key, row) to 32 random bits: an odd multiplier apart per row, then a full avalanche. */
-SIMD_BODY uint32_t noise(uint32_t key, uint32_t row)
-{
-    uint32_t x = key ^ (row * 0x9e3779b1u);
-    x ^= x >> 16;
-    x *= 0x7feb352du;
-    x ^= x >> 15;
-    x *= 0x846ca68bu;
-    return x ^ x >> 16;
-}
-
-/* floor(v + u / 65536) without a call. */
-SIMD_BODY int32_t rounded(float v, uint32_t u)
-{
-    float x = v + (float)(int32_t)u * 0x1p-16f;
-    int32_t t = (int32_t)x;
-    return t - (x < (float)t);
-}
-
 SIMD_BODY uint32_t packed(float g, float h, const struct grad_out *o, uint32_t row)
 {
-    uint32_t r = noise(o->key, row);
-    int32_t qg = rounded(g * o->g_scale, r & 0xffffu), qh = rounded(h * o->h_scale, r >> 16);
-    return (uint32_t)qg << 16 | (uint32_t)qh;
+    return grad_packed(g, h, o->g_scale, o->h_scale, o->key, row);
 }
 
 SIMD_BODY void grad_class_body(const float *restrict p, const float *restrict y,
@@ -84,9 +63,8 @@ SIMD_BODY void grad_class_body(const float *restrict p, const float *restrict y,
     uint32_t *restrict q = o.q;
 
     for (int64_t i = 0; i < n; i++) {
-        float d = p[i] - (y[i] == c ? 1.0f : 0.0f), v = p[i] * (1.0f - p[i]);
-        g[i] = w[i] * d;
-        h[i] = w[i] * ((v > 1e-6f ? v : 1e-6f) * h_factor);
+        g[i] = grad_class_g(p[i], y[i] == c, w[i]);
+        h[i] = grad_class_h(p[i], w[i], h_factor);
         q[i] = packed(g[i], h[i], &o, (uint32_t)i);
     }
 }
@@ -102,9 +80,7 @@ SIMD_BODY void grad_thin_body(int64_t n, float floor, const struct grad_out *out
     uint32_t *restrict q = o.q;
 
     for (int64_t i = 0; i < n; i++) {
-        float a = g[i] < 0.0f ? -g[i] : g[i];
-        float u = (float)(int32_t)(noise(o.key ^ 0x5bd1e995u, (uint32_t)i) >> 8) * 0x1p-24f;
-        float grow = a >= floor ? 1.0f : u * floor < a ? floor / a : 0.0f;
+        float grow = grad_thin_factor(g[i], floor, o.key, (uint32_t)i);
         g[i] *= grow;
         h[i] *= grow;
         uint32_t kept = packed(g[i], h[i], &o, (uint32_t)i);
@@ -133,8 +109,8 @@ SIMD_BODY void grad_quantise_body(int64_t n, const struct grad_out *out)
 }
 SIMD_KERNEL(grad_quantise, (int64_t n, const struct grad_out *out), (n, out))
 
-/* Eight running sums, added up at the end: the same order for every instruction set. */
-SIMD_BODY void grad_size_body(const float *g, int64_t n, double *largest, double *sum)
+/* Eight running sums of a block, the same for every instruction set. */
+SIMD_BODY void size_of_block(const float *g, int64_t n, double *largest, double *sum)
 {
     double s[8] = { 0 };
     float top[8] = { 0 };
@@ -152,12 +128,20 @@ SIMD_BODY void grad_size_body(const float *g, int64_t n, double *largest, double
         s[k] += (double)a;
         top[k] = a > top[k] ? a : top[k];
     }
+    for (int k = 1; k < 8; k++) {
+        s[0] += s[k];
+        top[0] = top[k] > top[0] ? top[k] : top[0];
+    }
+    *sum += s[0];
+    *largest = (double)top[0] > *largest ? (double)top[0] : *largest;
+}
+
+SIMD_BODY void grad_size_body(const float *g, int64_t n, double *largest, double *sum)
+{
     *sum = 0.0;
     *largest = 0.0;
-    for (int k = 0; k < 8; k++) {
-        *sum += s[k];
-        *largest = (double)top[k] > *largest ? (double)top[k] : *largest;
-    }
+    for (int64_t i = 0; i < n; i += GRAD_SIZE_ROWS)
+        size_of_block(g + i, n - i < GRAD_SIZE_ROWS ? n - i : GRAD_SIZE_ROWS, largest, sum);
 }
 SIMD_KERNEL(grad_size, (const float *g, int64_t n, double *largest, double *sum),
             (g, n, largest, sum))

@@ -26,7 +26,7 @@ void grad_thin(int64_t n, float floor, const struct grad_out *out);
 /* Squared error: g = w (f - y), h = w. The scale depends on g: first this, then grad_quantise. */
 void grad_square(const float *f, const float *y, const float *w, int64_t n, float *g);
 void grad_quantise(int64_t n, const struct grad_out *out); /* from out->g and out->h */
-/* Largest |g| and the sum of |g|, in a fixed order. */
+/* Largest |g| and the sum of |g|: blocks of GRAD_SIZE_ROWS in turn, of each the sums of rows i % 8 = 0, 1 ... 7. */
 void grad_size(const float *g, int64_t n, double *largest, double *sum);
 
 #endif

@@ -7,22 +7,11 @@
 #ifndef ML_CPU_HIST_H
 #define ML_CPU_HIST_H
 
+#include "ml/tree_math.h" /* hist_word, hist_g, hist_h */
+
 #include <stdint.h>
 
 enum { HIST_PITCH = 264, HIST_MISSING = 255, HIST_TILE = 16 };
-
-static inline int64_t hist_word(uint32_t q)
-{
-    return (int64_t)(int32_t)(q & 0xffff0000u) * 65536 + (int64_t)(q & 0xffffu);
-}
-static inline int32_t hist_g(int64_t word)
-{
-    return (int32_t)(word >> 32);
-}
-static inline uint32_t hist_h(int64_t word)
-{
-    return (uint32_t)word;
-}
 
 /* Adds rows to columns cols[0..n_cols): hist[j * HIST_PITCH + bin of cols[j]] += word. bins: row-major, stride a multiple
  * of 8, readable to a multiple of 8 columns. is_dense: cols are n_cols consecutive ones from a multiple of 8. */

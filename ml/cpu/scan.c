@@ -8,32 +8,6 @@
 
 #include <string.h>
 
-static inline double shrunk(double g, double l1)
-{
-    if (g > l1)
-        return g - l1;
-    return g < -l1 ? g + l1 : 0.0;
-}
-
-double scan_own(const struct scan_node *nd)
-{
-    double g = shrunk(hist_g(nd->total), nd->l1);
-
-    return g * g / (hist_h(nd->total) + nd->l2);
-}
-
-double scan_score(const struct scan_node *nd, int64_t left, double l2)
-{
-    int64_t right = nd->total - left;
-    double hl = hist_h(left), hr = hist_h(right);
-
-    if (hl < nd->min_h || hr < nd->min_h)
-        return -1.0;
-    double gl = shrunk(hist_g(left), nd->l1), gr = shrunk(hist_g(right), nd->l1);
-    double a = hl + l2, b = hr + l2;
-    return (gl * gl * b + gr * gr * a) / (a * b);
-}
-
 /* Scores of n running sums as the bits of doubles: every score is >= 0 or -1, so that their order as whole numbers is
  * their order, and the maximum can be taken eight at a time. Returns through *top. */
 SIMD_BODY void scan_scores_body(const struct scan_node *nd, const int64_t *sums, int n,
@@ -73,12 +47,6 @@ static int take_numeric(struct scan_best *best, double score, int bin, int add, 
     return 1;
 }
 
-/* Where missing values go when the node has none: with the heavier child. */
-static int is_left_heavy(const struct scan_node *nd, int64_t left)
-{
-    return hist_h(left) >= hist_h(nd->total - left);
-}
-
 /* The first place of the best score, which beats *best. */
 static int scan_sums(const struct scan_node *nd, const int64_t *sums, int n, int add,
                      struct scan_best *best)
@@ -108,7 +76,7 @@ int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
         sums[b] = sum += hist[b];
     better = scan_sums(nd, sums, n, 0, best);
     if (better && !missing)
-        best->add = is_left_heavy(nd, best->left);
+        best->add = scan_is_left_heavy(nd, best->left);
     if (missing) {
         for (int b = 0; b < n; b++)
             sums[b] += missing;
@@ -136,7 +104,7 @@ int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uin
     for (int b = lo; b <= cut; b++)
         sum += hist[b];
     better |= take_numeric(best, scan_score(nd, sum, nd->l2), cut,
-                           !missing && is_left_heavy(nd, sum), sum);
+                           !missing && scan_is_left_heavy(nd, sum), sum);
     if (missing)
         better |= take_numeric(best, scan_score(nd, sum + missing, nd->l2), cut, 1, sum + missing);
     return better;
@@ -182,7 +150,7 @@ static void take_set(struct scan_best *best, double score, const struct scan_nod
     best->bin = best->add = 0;
     best->left = left;
     for (int i = 0; i < 4; i++)
-        best->left_set[i] = is_left_heavy(nd, left) ? ~out[i] : in[i];
+        best->left_set[i] = scan_is_left_heavy(nd, left) ? ~out[i] : in[i];
 }
 
 int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins,

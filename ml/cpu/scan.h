@@ -6,15 +6,9 @@
 #ifndef ML_CPU_SCAN_H
 #define ML_CPU_SCAN_H
 
-#include <stdint.h>
+#include "ml/tree_math.h" /* struct scan_node, scores */
 
-struct scan_node {
-    int64_t total; /* packed sum of the node */
-    double l1, l2;
-    double min_h;
-    double cat_l2, cat_smooth; /* categorical: added to l2; added to h in the order of g / h */
-    int max_onehot;            /* up to so many present levels: one against the rest */
-};
+#include <stdint.h>
 
 struct scan_best {
     double score; /* -1 = none yet */
@@ -34,8 +28,5 @@ int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins
 /* One random threshold between the lowest and the highest bin present; u is uniform 32 bits. */
 int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u,
                 struct scan_best *best);
-double scan_score(const struct scan_node *nd, int64_t left,
-                  double l2);                /* of a pair; -1 when a child is too small */
-double scan_own(const struct scan_node *nd); /* the parent's term */
 
 #endif
