@@ -67,10 +67,13 @@ int64_t rf_tree_bytes(const struct rf_tree *t, int outputs);
 struct rf_work;
 struct rf_work *rf_work_new(const struct rf_data *d, const struct rf_params *p, struct err *err);
 void rf_work_free(struct rf_work *w);
-/* Grows tree number `tree` into *out (values in units of y). 1 = done, 0 = stopped (begin again), -1 = no memory. */
+/* Grows tree number `tree` into *out (values in units of y). 1 = done, 0 = stopped (called again for the same tree it goes
+ * on where it was), -1 = no memory. */
 int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *stop,
             struct rf_tree *out);
 int rf_outputs(const struct rf_data *d);
+/* How often each of n training rows is in the tree; 0 = out of bag. */
+void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint16_t *weights);
 
 /* ---- forest_split.c ---- */
 

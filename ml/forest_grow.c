@@ -34,6 +34,10 @@ struct rf_work {
         local; /* column-major bins of the small subtree being grown: all its gathers stay in the first cache */
     int local_rows, pitch;
     struct rf_scratch s;
+    /* A tree that a stop left half grown; n = 0: none. */
+    struct rf_tree half;
+    uint64_t busy; /* its key */
+    double all;    /* weight of all its rows */
 };
 
 int rf_outputs(const struct rf_data *d)
@@ -61,6 +65,7 @@ void rf_work_free(struct rf_work *w)
     mem_try_free(w->s.left);
     mem_try_free(w->s.near);
     mem_try_free(w->local);
+    rf_tree_fini(&w->half);
     mem_free(w);
 }
 
@@ -189,22 +194,27 @@ static rf_word word_of(const struct rf_data *d, int64_t row, int64_t weight)
     return y * 4294967296 + weight;
 }
 
-static void draw_rows(struct rf_work *w, uint64_t key)
+static uint64_t tree_key(uint64_t seed, int tree)
 {
-    int64_t n = w->d->rows, draws = (int64_t)((double)n * w->p.max_samples + 0.5);
+    return rng_mix(seed, (uint64_t)tree + 1);
+}
+
+void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint16_t *weights)
+{
+    int64_t draws = (int64_t)((double)n * p->max_samples + 0.5);
     struct rng r;
 
     draws = MAX(draws, 1);
-    rng_init(&r, key, 1);
-    memset(w->weights, 0, (size_t)n * sizeof *w->weights);
-    for (int64_t i = 0; w->p.is_bootstrap && i < draws; i++) {
-        uint16_t *at = &w->weights[(uint64_t)rng_u32(&r) * (uint64_t)n >> 32];
+    rng_init(&r, tree_key(seed, tree), 1);
+    memset(weights, 0, (size_t)n * sizeof *weights);
+    for (int64_t i = 0; p->is_bootstrap && i < draws; i++) {
+        uint16_t *at = &weights[(uint64_t)rng_u32(&r) * (uint64_t)n >> 32];
         *at = (uint16_t)(*at < MAX_WEIGHT ? *at + 1 : *at);
     }
-    for (int64_t i = 0, want = draws; !w->p.is_bootstrap && i < n; i++) {
+    for (int64_t i = 0, want = draws; !p->is_bootstrap && i < n; i++) {
         bool is_in =
             want == n - i || (int64_t)((uint64_t)rng_u32(&r) * (uint64_t)(n - i) >> 32) < want;
-        w->weights[i] = is_in;
+        weights[i] = is_in;
         want -= is_in;
     }
 }
@@ -382,37 +392,53 @@ static int node_grow(struct rf_work *w, const struct open_node *o, double all, s
     return 0;
 }
 
+/* The tree's rows and its root; what w holds of a tree left half grown is dropped. */
+static int tree_start(struct rf_work *w, uint64_t seed, int tree)
+{
+    uint64_t key = tree_key(seed, tree);
+
+    rf_tree_fini(&w->half);
+    w->top = 0;
+    w->all = 0;
+    rf_draw(&w->p, seed, tree, w->d->rows, w->weights);
+    struct open_node root = { 0, 0, take_rows(w), 0, false, rng_mix(key, 2) };
+    for (int32_t i = 0; i < root.n; i++)
+        w->all += (double)(w->words[i] & 0xffff);
+    if (nodes_reserve(&w->half, 1, rf_outputs(w->d)) < 0 || push(w, root) < 0)
+        return -1;
+    w->half.n = 1;
+    w->busy = key;
+    return 0;
+}
+
 int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *stop,
             struct rf_tree *out)
 {
-    uint64_t key = rng_mix(seed, (uint64_t)tree + 1);
+    uint64_t key = tree_key(seed, tree);
     int64_t since = POLL_WORK;
-    double all = 0;
-    int rc = -1;
+    int rc = 1;
 
     memset(out, 0, sizeof *out);
-    draw_rows(w, key);
-    w->top = 0;
-    struct open_node root = { 0, 0, take_rows(w), 0, false, rng_mix(key, 2) };
-    for (int32_t i = 0; i < root.n; i++)
-        all += (double)(w->words[i] & 0xffff);
-    if (nodes_reserve(out, 1, rf_outputs(w->d)) == 0 && push(w, root) == 0) {
-        out->n = 1;
-        rc = 1;
-    }
+    if (w->half.n == 0 || w->busy != key)
+        rc = tree_start(w, seed, tree) < 0 ? -1 : 1;
     while (rc == 1 && w->top > 0) {
-        struct open_node o = w->stack[--w->top];
+        struct open_node o = w->stack[w->top - 1];
         since += (o.n + 16) * (int64_t)MIN(w->p.n_visit, w->d->cols);
         if (since > POLL_WORK) {
             since = 0;
-            rc = ml_stop_now(stop) ? 0 : 1;
+            if (ml_stop_now(stop))
+                return 0;
         }
+        w->top--;
         if (!o.is_local && o.n <= w->local_rows)
             make_local(w, &o);
-        if (rc == 1 && node_grow(w, &o, all, out) < 0)
+        if (node_grow(w, &o, w->all, &w->half) < 0)
             rc = -1;
     }
-    if (rc != 1)
-        rf_tree_fini(out);
+    if (rc == 1)
+        *out = w->half;
+    else
+        rf_tree_fini(&w->half);
+    memset(&w->half, 0, sizeof w->half);
     return rc;
 }

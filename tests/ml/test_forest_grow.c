@@ -320,7 +320,8 @@ static int64_t reading(void *ctx)
     return --*(int *)ctx <= 0;
 }
 
-static void a_stopped_tree_leaves_nothing_and_begins_again_to_the_same(void **state)
+/* One piece of work between two stops, over and over: a tree that began again could not end. */
+static void a_stopped_tree_goes_on_to_the_same(void **state)
 {
     struct table *t = table_new(7, MAX_ROWS, 3);
     struct rf_params p = whole(RF_GINI);
@@ -330,8 +331,8 @@ static void a_stopped_tree_leaves_nothing_and_begins_again_to_the_same(void **st
     int rc = 0, stops = 0;
 
     (void)state;
-    for (int n = 1; rc == 0; n++, stops++) {
-        int left = n;
+    for (; rc == 0; stops++) {
+        int left = 2;
         struct ml_stop stop = { .now_us = reading, .ctx = &left, .deadline_us = 1 };
         rc = rf_grow(w, 3, 1, &stop, &tree);
         assert_true(rc == 1 || (!tree.nodes && !tree.values && !tree.sets));
@@ -345,6 +346,33 @@ static void a_stopped_tree_leaves_nothing_and_begins_again_to_the_same(void **st
     mem_free(t);
 }
 
+static void another_tree_drops_the_half_grown_one(void **state)
+{
+    struct table *t = table_new(8, MAX_ROWS, 2);
+    struct rf_params p = whole(RF_GINI);
+    struct err err = { 0 };
+    struct rf_tree tree, first = grow(t, &p, 3, 1), second = grow(t, &p, 3, 2), none;
+    struct rf_work *w = rf_work_new(&t->d, &p, &err);
+    int left = 2;
+    struct ml_stop stop = { .now_us = reading, .ctx = &left, .deadline_us = 1 };
+
+    (void)state;
+    assert_int_equal(rf_grow(w, 3, 1, &stop, &tree), 0);
+    assert_int_equal(rf_grow(w, 3, 2, NULL, &tree), 1);
+    assert_int_equal(tree.n, second.n);
+    assert_memory_equal(tree.nodes, second.nodes, (size_t)tree.n * sizeof *tree.nodes);
+    rf_tree_fini(&tree);
+    assert_int_equal(rf_grow(w, 3, 1, NULL, &tree), 1);
+    assert_memory_equal(tree.nodes, first.nodes, (size_t)tree.n * sizeof *tree.nodes);
+    left = 2;
+    assert_int_equal(rf_grow(w, 3, 4, &stop, &none), 0); /* freed with the work space */
+    rf_work_free(w);
+    rf_tree_fini(&tree);
+    rf_tree_fini(&first);
+    rf_tree_fini(&second);
+    mem_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,7 +381,8 @@ int main(void)
         cmocka_unit_test(a_smaller_depth_or_larger_split_size_is_the_same_tree_cut),
         cmocka_unit_test(trees_differ_by_number_and_seed_and_by_nothing_else),
         cmocka_unit_test(a_table_that_tells_nothing_is_one_leaf),
-        cmocka_unit_test(a_stopped_tree_leaves_nothing_and_begins_again_to_the_same),
+        cmocka_unit_test(a_stopped_tree_goes_on_to_the_same),
+        cmocka_unit_test(another_tree_drops_the_half_grown_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
