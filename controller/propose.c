@@ -180,7 +180,22 @@ int propose_next(struct study *st, int64_t number, struct config *c, enum trial_
     return suggest(st, number, c, err);
 }
 
-static int adopt_text(struct study *st, int64_t number, const char *config, struct err *err)
+/* The sampler hears what it proposed then: 1, 0 = it must propose it again, -1. */
+static int recall(struct study *st, int64_t number, const struct config *c, struct err *err)
+{
+    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    struct err outside = { 0 };
+    int rc = 0;
+
+    if (config_to_point(c, st->space.space, point, &outside) == 0)
+        rc = st->sampler->ops->recall(st->sampler, number, point, err) < 0 ? -1 : 1;
+    mem_free(point);
+    return rc;
+}
+
+/* is_own: the sampler proposed it. */
+static int adopt_text(struct study *st, int64_t number, const char *config, bool is_own,
+                      struct err *err)
 {
     struct trial_row row = { 0 };
     struct config c;
@@ -189,7 +204,7 @@ static int adopt_text(struct study *st, int64_t number, const char *config, stru
     if (rc == 0)
         rc = config_parse_text(&c, config ? config : row.config, err);
     if (rc == 0)
-        rc = adopt(st, number, &c, err);
+        rc = is_own ? recall(st, number, &c, err) : adopt(st, number, &c, err);
     trial_row_fini(&row);
     return rc;
 }
@@ -212,7 +227,9 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
     if (source == SRC_SCRIPT || source == SRC_FIRST)
         st->script_pos++;
     if (source != SRC_SAMPLER)
-        return adopt_text(st, number, config, err);
+        return adopt_text(st, number, config, false, err);
+    if (st->sampler->ops->recall && (rc = adopt_text(st, number, config, true, err)) != 0)
+        return rc < 0 ? -1 : 0;
     rc = suggest(st, number, &proposed, err);
     if (rc < 0)
         return -1;
@@ -220,7 +237,7 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
         return 0;
     /* Another version of the sampler made it: what was tried is the truth. */
     log_warn("study.replay_differs study=%" PRId64 " number=%" PRId64, st->row.id, number);
-    return adopt_text(st, number, config, err);
+    return adopt_text(st, number, config, false, err);
 }
 
 /* ---- results ---- */

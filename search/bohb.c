@@ -308,6 +308,7 @@ const struct sampler_ops search_bohb = {
     .close = bohb_close,
     .suggest = bohb_suggest,
     .adopt = bohb_adopt,
+    .recall = bohb_adopt, /* a point is keyed by its trial: nothing else was used up */
     .observe = bohb_observe,
     .save = bohb_save,
     .load = bohb_load,

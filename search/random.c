@@ -94,6 +94,7 @@ const struct sampler_ops search_random = {
     .close = random_close,
     .suggest = random_suggest,
     .adopt = random_adopt,
+    .recall = random_adopt, /* a point is keyed by its trial: nothing else was used up */
     .observe = random_observe,
     .save = random_save,
     .load = random_load,

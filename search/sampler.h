@@ -45,6 +45,9 @@ struct sampler_ops {
     int (*suggest)(struct sampler *s, int64_t first, int n, double *points, struct err *err);
     /* Tells of a trial that was not suggested by it (enqueued by a user, portfolio, retry, warm start). */
     int (*adopt)(struct sampler *s, int64_t trial, const double *point, struct err *err);
+    /* A trial that it suggested itself in a former life, at this place among the calls: leaves the state that suggest left,
+     * for much less. NULL: only suggesting again does. */
+    int (*recall)(struct sampler *s, int64_t trial, const double *point, struct err *err);
     /* Out of order and repeated observations are legal; a repeat changes nothing. A trial neither suggested nor adopted
      * is ignored. */
     int (*observe)(struct sampler *s, const struct observation *o, struct err *err);

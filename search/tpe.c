@@ -259,6 +259,7 @@ const struct sampler_ops search_tpe = {
     .close = tpe_close,
     .suggest = tpe_suggest,
     .adopt = tpe_adopt,
+    .recall = tpe_adopt, /* a point is keyed by its trial: nothing else was used up */
     .observe = tpe_observe,
     .save = tpe_save,
     .load = tpe_load,

@@ -242,6 +242,47 @@ static void replay_and_restore_give_the_same_study(void **state)
     }
 }
 
+/* x lives; y is told in the same order what x proposed. */
+static void recall_one(const struct sampler_ops *ops, const struct space *s, struct rng *r)
+{
+    uint64_t seed = rng_u64(r);
+    struct sampler *x = open_one(ops, s, seed), *y = open_one(ops, s, seed);
+    double points[MAX_P * 5 + 1];
+    int64_t next = 1;
+
+    for (int call = 0; call < 40; call++) {
+        if (rng_below(r, 3) == 0) {
+            struct observation o = random_observation(r, next);
+            assert_int_equal(ops->observe(x, &o, NULL), 0);
+            assert_int_equal(ops->observe(y, &o, NULL), 0);
+            continue;
+        }
+        int got = ops->suggest(x, next, 1 + (int)rng_below(r, 5), points, NULL);
+        for (int k = 0; k < got; k++)
+            assert_int_equal(ops->recall(y, next++, points + k * s->n, NULL), 0);
+    }
+    same_state(x, y);
+    sampler_close(x);
+    sampler_close(y);
+}
+
+static void recalled_proposals_leave_the_state_that_proposing_left(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    assert_non_null(sampler_find("tpe")->recall); /* the default's restarts rest on it */
+    rng_init(&r, test_seed(), 7);
+    for (int round = 0; round < ROUNDS / 3; round++) {
+        struct space *s = spaces_random(&r, MAX_P, rng_below(&r, 2));
+        for (int i = 0; sampler_at(i); i++) {
+            if (sampler_at(i)->recall)
+                recall_one(sampler_at(i), s, &r);
+        }
+        space_free(s);
+    }
+}
+
 static void batches_of_any_size_give_the_same_points(void **state)
 {
     enum { N = 64 };
@@ -422,6 +463,7 @@ int main(void)
         cmocka_unit_test(empty_and_single_spaces_have_one_point),
         cmocka_unit_test(adopted_points_are_not_proposed_again),
         cmocka_unit_test(replay_and_restore_give_the_same_study),
+        cmocka_unit_test(recalled_proposals_leave_the_state_that_proposing_left),
         cmocka_unit_test(batches_of_any_size_give_the_same_points),
         cmocka_unit_test(a_repeated_observation_changes_nothing),
         cmocka_unit_test(another_seed_gives_another_study),
