@@ -99,7 +99,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SECONDARY:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench fuzz build-fuzz \
+.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers fuzz build-fuzz \
         fuzz-cover install clean gpu-check cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
@@ -257,6 +257,13 @@ run-tests: build-tests
 
 bench-%:
 	@+$(AGAIN) bench T=bench_$*
+
+# Beside scikit-learn and XGBoost of Debian's packages: PAIRS=5 runs each, THREADS=1,2, ONLY=text of a case.
+PEERS_PYTHON ?= /usr/bin/python3
+bench-peers:
+	@.ci/deps.sh peers >/dev/null 2>&1; $(PEERS_PYTHON) -c 'import sklearn, xgboost' 2>/dev/null || \
+	    { echo "bench-peers: skipped, python3-sklearn and python3-xgboost are not here and cannot be installed"; exit 0; }; \
+	    $(AGAIN) $B/tests/bench/peers/ours && B=$B $(PEERS_PYTHON) tests/bench/peers/peers.py
 
 $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 	$(call say,link,$@)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and asks apt only when some are. `deps.sh` = to build, test and
-# run; `deps.sh dev` = also to lint, fuzz, measure coverage and drive the page in a browser.
+# run; `deps.sh dev` = also to lint, fuzz, measure coverage and drive the page in a browser; `deps.sh peers` = also
+# what `make bench-peers` compares with.
 set -eu
 
 want="gcc g++ make pkg-config libsqlite3-dev libevent-dev libjansson-dev libcurl4-openssl-dev libyaml-dev \
@@ -10,6 +11,7 @@ if [ "${1:-}" = dev ]; then
     command -v chromium >/dev/null 2>&1 || want="$want chromium"
     command -v node >/dev/null 2>&1 || want="$want nodejs npm"
 fi
+[ "${1:-}" = peers ] && want="$want python3 python3-sklearn python3-xgboost util-linux"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "deps: not a Debian system; please see that these are there: $want"
