@@ -3,8 +3,8 @@
  * subtree does not depend on what was grown beside it: one forest grown to its end answers exactly for every smaller number
  * of trees, depth, minimum split size, minimum impurity decrease, and number of leaves under best-first growth (forest_axes).
  *
- * forest_grow.c   one tree: partition, growth, its record
- * forest_split.c  the best split of one node
+ * forest_grow.c   one tree: partition, growth, its record; forest_work.[ch] what that works on
+ * forest_split.c  the best split of one node; forest_random.c its random ones; forest_scan.h the score of a cut
  * Sums that choose splits are whole numbers (class weights; regression targets in fixed point). */
 #ifndef ML_FOREST_H
 #define ML_FOREST_H
@@ -27,10 +27,8 @@ struct rf_params {
     int max_depth, min_split, min_leaf;
 };
 
-/* Bins of the training rows, column-major: column c at bins + c * rows; and row-major by frame row, where training row i
- * is frame row at[i]. */
+/* Bins row-major by frame row, with 64 readable bytes after the last one; training row i is frame row at[i]. */
 struct rf_data {
-    const uint8_t *bins;
     const uint8_t *by_row;
     int64_t stride;
     const int32_t *at;
@@ -88,31 +86,43 @@ struct rf_split {
     uint64_t set[4];
 };
 
+struct rf_random;
+
 struct rf_scratch {
-    int64_t *hist; /* [256][width], all zero between columns */
-    int width;     /* words per bin */
-    double *xlogx; /* RF_ENTROPY: x log x of whole numbers */
-    int64_t *left; /* [classes] */
-    uint8_t *near; /* [rows]: bins of the node's rows in one column */
+    int64_t *hist;            /* [256][width], all zero between columns */
+    int width;                /* words per bin */
+    double *xlogx;            /* RF_ENTROPY: x log x of whole numbers */
+    int64_t *left;            /* [classes] */
+    struct rf_random *random; /* extra trees */
 };
 
 struct rf_node_in {
     const struct rf_data *d;
     const struct rf_params *p;
-    const uint8_t *bins; /* column-major, as rows[] counts */
-    int64_t pitch;       /* from one column to the next */
+    const uint8_t *lines; /* row i: the bins at lines + rows[i] * pitch */
+    int64_t pitch;
     const int32_t *rows;
     const rf_word *words;
     int64_t n;
     int64_t weight;       /* sum of weights */
     const int64_t *total; /* [classes], or {sum of targets} */
     uint64_t key;         /* of (seed, tree, path) */
+    int64_t node;         /* another number for every node, not 0 */
+    bool is_far;          /* the lines lie outside the caches */
 };
-/* The best split of column `col`; true when better than *best. */
-bool rf_split_column(const struct rf_node_in *in, int col, struct rf_scratch *s,
-                     struct rf_split *best);
+/* The best split of `n` columns; true when one is better than *best. Equal scores keep the earlier column. */
+bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
+                      struct rf_split *best);
 /* The score of a node left whole. */
 double rf_own_score(const struct rf_node_in *in, const struct rf_scratch *s);
+
+/* ---- forest_random.c ---- */
+
+struct rf_random *rf_random_new(const struct rf_data *d); /* NULL = no memory */
+void rf_random_free(struct rf_random *r);
+/* Draws and weighs one cut in each of `n` columns, categories left out; then takes the v-th if it is better than *best. */
+void rf_random_weigh(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s);
+bool rf_random_take(const struct rf_scratch *s, int v, int col, struct rf_split *best);
 
 /* A keyed hash (the finaliser of SplitMix64, Steele, Lea and Flood 2014): draws inside a tree, whose key is Philox's. */
 static inline uint64_t rf_mix(uint64_t key, uint64_t tag)

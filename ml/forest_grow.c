@@ -2,116 +2,20 @@
  * a node's rows stay ascending. Which columns a node looks at is drawn from its own key (of the tree and the path from the
  * root): subtrees are independent of each other, and the order of growth shows nowhere. A node looks at n_visit columns, and
  * at further ones until one of them can be split (as scikit-learn counts it). Called by forest.c. */
-#include "ml/forest.h"
+#include "ml/forest_work.h"
 
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/fmath.h"
 
 #include <float.h>
 #include <string.h>
 
-enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, LOCAL_BYTES = 40960, LOCAL_ROWS = 1024 };
-
-struct open_node {
-    int32_t node, from, n, depth;
-    bool is_local; /* its rows are counted in w->local */
-    uint64_t key;
-};
-
-struct rf_work {
-    const struct rf_data *d;
-    struct rf_params p;
-    int32_t *rows, *spare_rows;
-    rf_word *words, *spare_words;
-    uint16_t *weights;
-    int32_t *perm, *swaps;
-    int64_t *total;
-    struct open_node *stack;
-    int top, stack_cap;
-    uint8_t *
-        local; /* column-major bins of the small subtree being grown: all its gathers stay in the first cache */
-    int local_rows, pitch;
-    struct rf_scratch s;
-    /* A tree that a stop left half grown; n = 0: none. */
-    struct rf_tree half;
-    uint64_t busy; /* its key */
-    double all;    /* weight of all its rows */
-};
+enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, AHEAD = 12, LINE = 64 };
 
 int rf_outputs(const struct rf_data *d)
 {
     return d->n_classes > 2 ? d->n_classes : 1;
-}
-
-/* ---- the work space ---- */
-
-void rf_work_free(struct rf_work *w)
-{
-    if (!w)
-        return;
-    mem_try_free(w->rows);
-    mem_try_free(w->spare_rows);
-    mem_try_free(w->words);
-    mem_try_free(w->spare_words);
-    mem_try_free(w->weights);
-    mem_try_free(w->perm);
-    mem_try_free(w->swaps);
-    mem_try_free(w->total);
-    mem_try_free(w->stack);
-    mem_try_free(w->s.hist);
-    mem_try_free(w->s.xlogx);
-    mem_try_free(w->s.left);
-    mem_try_free(w->s.near);
-    mem_try_free(w->local);
-    rf_tree_fini(&w->half);
-    mem_free(w);
-}
-
-static void xlogx_fill(double *x, int64_t n)
-{
-    for (int64_t i = 1; i <= n; i++)
-        x[i] = (double)i * fm_log_d((double)i);
-}
-
-struct rf_work *rf_work_new(const struct rf_data *d, const struct rf_params *p, struct err *err)
-{
-    struct rf_work *w = mem_zalloc(sizeof *w);
-    size_t rows = (size_t)d->rows + 1, k = (size_t)MAX(2, d->n_classes);
-
-    w->d = d;
-    w->p = *p;
-    w->s.width = d->n_classes == 2 ? 1 : d->n_classes == 0 ? 2 : d->n_classes;
-    w->rows = mem_try_alloc(rows * sizeof *w->rows);
-    w->spare_rows = mem_try_alloc(rows * sizeof *w->rows);
-    w->words = mem_try_alloc(rows * sizeof *w->words);
-    w->spare_words = mem_try_alloc(rows * sizeof *w->words);
-    w->weights = mem_try_alloc(rows * sizeof *w->weights);
-    w->perm = mem_try_alloc((size_t)d->cols * sizeof *w->perm);
-    w->swaps = mem_try_alloc((size_t)d->cols * sizeof *w->swaps);
-    w->total = mem_try_zalloc(k * sizeof *w->total);
-    w->s.hist = mem_try_zalloc(256 * (size_t)w->s.width * sizeof *w->s.hist);
-    w->s.left = mem_try_zalloc(k * sizeof *w->s.left);
-    w->s.near = mem_try_alloc(rows + 64);
-    w->local_rows = MAX(64, MIN(LOCAL_ROWS, LOCAL_BYTES / d->cols));
-    w->local = mem_try_alloc((size_t)w->local_rows * (size_t)d->cols);
-    w->stack_cap = 1024;
-    w->stack = mem_try_alloc((size_t)w->stack_cap * sizeof *w->stack);
-    if (p->criterion == RF_ENTROPY)
-        w->s.xlogx = mem_try_zalloc((rows + 1) * sizeof *w->s.xlogx);
-    if (!w->rows || !w->spare_rows || !w->words || !w->spare_words || !w->weights || !w->perm ||
-        !w->swaps || !w->total || !w->s.hist || !w->s.left || !w->s.near || !w->local ||
-        !w->stack || (p->criterion == RF_ENTROPY && !w->s.xlogx)) {
-        rf_work_free(w);
-        err_set(err, ERR_NOMEM, "forest: no memory for the lists of %lld rows", (long long)d->rows);
-        return NULL;
-    }
-    if (w->s.xlogx)
-        xlogx_fill(w->s.xlogx, d->rows + 1);
-    for (int c = 0; c < d->cols; c++)
-        w->perm[c] = c;
-    return w;
 }
 
 /* ---- trees ---- */
@@ -223,8 +127,9 @@ static int32_t take_rows(struct rf_work *w)
 {
     int32_t m = 0;
 
-    for (int64_t i = 0; i < w->d->rows; i++) {
-        w->rows[m] = (int32_t)i;
+    for (int64_t at = 0; at < w->d->rows; at++) {
+        int64_t i = w->order ? w->order[at] : at;
+        w->rows[m] = w->d->at[i];
         w->words[m] = word_of(w->d, i, w->weights[i]);
         m += w->weights[i] > 0;
     }
@@ -234,8 +139,8 @@ static int32_t take_rows(struct rf_work *w)
 /* Stable; returns how many went left. */
 static int32_t partition(struct rf_work *w, const struct open_node *o, const struct rf_split *best)
 {
-    const uint8_t *col = o->is_local ? w->local + (int64_t)best->col * w->pitch
-                                     : w->d->bins + (int64_t)best->col * w->d->rows;
+    const uint8_t *x = w->level[o->level].lines + best->col;
+    int64_t pitch = w->level[o->level].pitch;
     int32_t *rows = w->rows + o->from, n_left = 0, n_right = 0;
     rf_word *words = w->words + o->from;
     uint8_t right[256];
@@ -246,7 +151,7 @@ static int32_t partition(struct rf_work *w, const struct open_node *o, const str
     for (int32_t i = 0; i < o->n; i++) {
         int32_t row = rows[i];
         rf_word word = words[i];
-        int32_t is_right = right[col[row]];
+        int32_t is_right = right[x[row * pitch]];
         rows[n_left] = row;
         words[n_left] = word;
         w->spare_rows[n_right] = row;
@@ -287,14 +192,17 @@ static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_
     }
     *in = (struct rf_node_in){ .d = w->d,
                                .p = &w->p,
-                               .bins = o->is_local ? w->local : w->d->bins,
-                               .pitch = o->is_local ? w->pitch : w->d->rows,
+                               .lines = w->level[o->level].lines,
+                               .pitch = w->level[o->level].pitch,
                                .rows = w->rows + o->from,
                                .words = words,
                                .n = o->n,
                                .weight = weight,
                                .total = total,
-                               .key = o->key };
+                               .key = o->key,
+                               .node = ++w->n_seen,
+                               .is_far =
+                                   o->level == 0 && o->n * w->level[0].pitch > RF_SECOND_BYTES };
 }
 
 static bool node_values(const struct rf_node_in *in, float *out)
@@ -324,12 +232,16 @@ static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf
     bool is_found = false;
 
     while (seen < n && (seen < w->p.n_visit || !is_found)) {
-        int j = seen + (int)((rf_mix(in->key, (uint64_t)seen) >> 32) * (uint64_t)(n - seen) >> 32);
-        int32_t col = w->perm[j];
-        w->perm[j] = w->perm[seen];
-        w->perm[seen] = col;
-        w->swaps[seen++] = j;
-        is_found = rf_split_column(in, col, &w->s, best) || is_found;
+        int from = seen, to = MIN(n, MAX(w->p.n_visit, seen + 1));
+        for (; seen < to; seen++) {
+            int j =
+                seen + (int)((rf_mix(in->key, (uint64_t)seen) >> 32) * (uint64_t)(n - seen) >> 32);
+            int32_t col = w->perm[j];
+            w->perm[j] = w->perm[seen];
+            w->perm[seen] = col;
+            w->swaps[seen] = j;
+        }
+        is_found = rf_split_columns(in, w->perm + from, to - from, &w->s, best) || is_found;
     }
     while (seen-- > 0) {
         int32_t col = w->perm[seen];
@@ -339,20 +251,22 @@ static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf
     return is_found;
 }
 
-/* A small node's rows are copied together once; its subtree is grown before anything else. */
-static void make_local(struct rf_work *w, struct open_node *o)
+/* Copies a node's lines together in the nearest level that they fit. */
+static void node_near(struct rf_work *w, struct open_node *o)
 {
-    const struct rf_data *d = w->d;
+    const struct level *from = &w->level[o->level], *to = from;
     int32_t *rows = w->rows + o->from;
 
-    w->pitch = o->n;
-    for (int32_t i = 0; i < o->n; i++) {
-        const uint8_t *row = d->by_row + d->at[rows[i]] * d->stride;
-        for (int c = 0; c < d->cols; c++)
-            w->local[c * w->pitch + i] = row[c];
+    for (int l = o->level + 1; l < RF_LEVELS && o->n <= w->level[l].rows; l++)
+        to = &w->level[o->level = l];
+    for (int32_t i = 0; to != from && i < o->n; i++) {
+        const uint8_t *line = from->lines + rows[i] * from->pitch;
+        if (from == w->level)
+            __builtin_prefetch(from->lines + rows[MIN(i + AHEAD, o->n - 1)] * from->pitch);
+        for (int64_t c = 0; c < to->pitch; c += LINE)
+            memcpy(to->lines + i * to->pitch + c, line + c, LINE);
         rows[i] = i;
     }
-    o->is_local = true;
 }
 
 static int node_grow(struct rf_work *w, const struct open_node *o, double all, struct rf_tree *t)
@@ -384,7 +298,7 @@ static int node_grow(struct rf_work *w, const struct open_node *o, double all, s
                                  side ? o->from + n_left : o->from,
                                  side ? o->n - n_left : n_left,
                                  o->depth + 1,
-                                 o->is_local,
+                                 o->level,
                                  rf_mix(o->key, ~(uint64_t)side) };
         if (push(w, kid) < 0)
             return -1;
@@ -401,7 +315,7 @@ static int tree_start(struct rf_work *w, uint64_t seed, int tree)
     w->top = 0;
     w->all = 0;
     rf_draw(&w->p, seed, tree, w->d->rows, w->weights);
-    struct open_node root = { 0, 0, take_rows(w), 0, false, rng_mix(key, 2) };
+    struct open_node root = { 0, 0, take_rows(w), 0, 0, rng_mix(key, 2) };
     for (int32_t i = 0; i < root.n; i++)
         w->all += (double)(w->words[i] & 0xffff);
     if (nodes_reserve(&w->half, 1, rf_outputs(w->d)) < 0 || push(w, root) < 0)
@@ -430,8 +344,7 @@ int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *st
                 return 0;
         }
         w->top--;
-        if (!o.is_local && o.n <= w->local_rows)
-            make_local(w, &o);
+        node_near(w, &o);
         if (node_grow(w, &o, w->all, &w->half) < 0)
             rc = -1;
     }

@@ -14,7 +14,7 @@
 enum { COLS = 6, STRIDE = 16, MAX_ROWS = 700 };
 
 struct table {
-    uint8_t bins[COLS * MAX_ROWS], by_row[MAX_ROWS * STRIDE], is_categorical[COLS];
+    uint8_t by_row[MAX_ROWS * STRIDE + 64], is_categorical[COLS];
     int n_bins[COLS];
     int32_t at[MAX_ROWS], y[MAX_ROWS];
     struct rf_data d;
@@ -38,14 +38,11 @@ static struct table *table_new(uint64_t seed, int rows, int n_classes)
         int signal = (x[0] > 90) + (x[2] < 40) + (x[3] == 1 || x[3] == 4) + (int)rng_below(&r, 2);
         t->y[i] = n_classes ? signal % n_classes : signal * 1000 + (int)rng_below(&r, 500) - 700;
         t->at[i] = i;
-        for (int c = 0; c < COLS; c++)
-            t->bins[c * rows + i] = x[c];
     }
     static const int n_bins[COLS] = { 200, 7, 90, 5, 4, 1 };
     memcpy(t->n_bins, n_bins, sizeof n_bins);
     t->is_categorical[3] = 1;
-    t->d = (struct rf_data){ .bins = t->bins,
-                             .by_row = t->by_row,
+    t->d = (struct rf_data){ .by_row = t->by_row,
                              .stride = STRIDE,
                              .at = t->at,
                              .rows = rows,
@@ -300,7 +297,6 @@ static void a_table_that_tells_nothing_is_one_leaf(void **state)
         struct table *t = table_new(9, rows, 2);
         struct rf_params p = whole(RF_GINI);
         t->d.cols = 1; /* the constant column */
-        t->d.bins = t->bins + 4 * rows;
         for (int i = 0; i < rows; i++)
             t->by_row[(size_t)i * STRIDE] = 3;
         struct rf_tree tree = grow(t, &p, 1, 0);

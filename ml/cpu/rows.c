@@ -1,0 +1,110 @@
+/* rows.c - ranges and left sums of 64 columns at once over the rows of a node. Sums run in bytes and are poured into 32
+ * bits before they could pass 255; a row of more weight than that is added by itself. */
+#include "ml/cpu/rows.h"
+
+#include "ml/cpu/simd.h"
+
+#include <string.h>
+
+enum { AHEAD = 12, BYTE_ROOM = 255 };
+
+typedef uint8_t bytes __attribute__((vector_size(ROWS_WIDE)));
+typedef uint8_t any_bytes __attribute__((vector_size(ROWS_WIDE), aligned(1), may_alias));
+
+SIMD_BODY const uint8_t *line_of(const struct row_list *r, int64_t i)
+{
+    return r->lines + r->rows[i] * r->pitch;
+}
+
+SIMD_BODY void fetch(const struct row_list *r, int64_t i)
+{
+    if (r->is_far)
+        __builtin_prefetch(line_of(r, i + AHEAD < r->n ? i + AHEAD : r->n - 1));
+}
+
+SIMD_BODY void rows_range_body(const struct row_list *from, struct rows_range *out)
+{
+    const struct row_list r = *from;
+    bytes least = ~(bytes){ 0 }, most = { 0 }, top = { 0 };
+
+    for (int64_t i = 0; i < r.n; i++) {
+        fetch(&r, i);
+        bytes x = *(const any_bytes *)line_of(&r, i), up = x + 1;
+        bytes is_less = (bytes)(x < least), is_more = (bytes)(up > most), is_top = (bytes)(x > top);
+        least = (x & is_less) | (least & ~is_less);
+        most = (up & is_more) | (most & ~is_more);
+        top = (x & is_top) | (top & ~is_top);
+    }
+    memcpy(out->least, &least, sizeof least);
+    memcpy(out->most, &most, sizeof most);
+    memcpy(out->top, &top, sizeof top);
+}
+
+SIMD_KERNEL(rows_range, (const struct row_list *r, struct rows_range *out), (r, out))
+
+SIMD_BODY void pour(uint32_t *to, const uint8_t *from)
+{
+    for (int j = 0; j < ROWS_WIDE; j++)
+        to[j] += from[j];
+}
+
+SIMD_BODY void heavy(uint32_t *to, const uint8_t *line, const uint8_t *cut, uint32_t weight)
+{
+    for (int j = 0; j < ROWS_WIDE; j++)
+        to[j] += line[j] <= cut[j] ? weight : 0;
+}
+
+/* s only where `is_two`, which is a constant. */
+SIMD_BODY void rows_left(const struct row_list *from, const uint8_t *cuts, uint32_t *n, uint32_t *s,
+                         bool is_two)
+{
+    const struct row_list r = *from;
+    bytes cut = *(const any_bytes *)cuts;
+    uint8_t out[ROWS_WIDE];
+    int64_t i = 0;
+
+    memset(n, 0, ROWS_WIDE * sizeof *n);
+    if (is_two)
+        memset(s, 0, ROWS_WIDE * sizeof *s);
+    while (i < r.n) {
+        bytes weight = { 0 }, ones = { 0 };
+        int room = BYTE_ROOM;
+        for (; i < r.n; i++) {
+            int w = (int)(r.words[i] & 0xffff);
+            if (w > room)
+                break;
+            room -= w;
+            fetch(&r, i);
+            bytes is_left = (bytes)(*(const any_bytes *)line_of(&r, i) <= cut);
+            weight += is_left & (uint8_t)w;
+            if (is_two)
+                ones += is_left & (uint8_t)(r.words[i] >> 32);
+        }
+        memcpy(out, &weight, sizeof out);
+        pour(n, out);
+        memcpy(out, &ones, sizeof out);
+        if (is_two)
+            pour(s, out);
+        if (room < BYTE_ROOM || i == r.n)
+            continue;
+        heavy(n, line_of(&r, i), cuts, (uint32_t)(r.words[i] & 0xffff));
+        if (is_two)
+            heavy(s, line_of(&r, i), cuts, (uint32_t)(r.words[i] >> 32));
+        i++;
+    }
+}
+
+SIMD_BODY void rows_left_two_body(const struct row_list *r, const uint8_t *cut, uint32_t *n,
+                                  uint32_t *s)
+{
+    rows_left(r, cut, n, s, true);
+}
+
+SIMD_BODY void rows_left_one_body(const struct row_list *r, const uint8_t *cut, uint32_t *n)
+{
+    rows_left(r, cut, n, n, false);
+}
+
+SIMD_KERNEL(rows_left_two, (const struct row_list *r, const uint8_t *cut, uint32_t *n, uint32_t *s),
+            (r, cut, n, s))
+SIMD_KERNEL(rows_left_one, (const struct row_list *r, const uint8_t *cut, uint32_t *n), (r, cut, n))

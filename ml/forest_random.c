@@ -1,0 +1,253 @@
+/* forest_random.c - the splits of an extra tree: one random cut in every column that a node looks at (Geurts, Ernst and
+ * Wehenkel 2006), drawn evenly between the column's least and largest bin in the node. 64 neighbouring columns are read
+ * at once from the rows' lines (ml/cpu/rows.c): their ranges, then what lies left of the cuts of those looked at.
+ * Categories take the way of forest_split.c. Called by forest_split.c. */
+#include "ml/forest_scan.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+
+#include <float.h>
+
+enum { NONE = -1 };
+
+/* What became of the v-th column looked at. */
+struct found {
+    double score;
+    int32_t next; /* another column among the same 64, or NONE */
+    uint8_t cut;
+    bool missing_left, has_missing;
+};
+
+struct rf_random {
+    struct rows_range *range; /* [chunks] */
+    int64_t *node;            /* [chunks]: whose range it is */
+    int32_t *first, *waiting; /* [chunks] */
+    struct found *found;      /* [cols] */
+    uint8_t *cut;             /* [chunks * 64] */
+    uint32_t *left,
+        *present; /* [lanes][64]: CLASSES: weights of every class; else weight and weight of class 1 */
+};
+
+void rf_random_free(struct rf_random *r)
+{
+    if (!r)
+        return;
+    mem_try_free(r->range);
+    mem_try_free(r->node);
+    mem_try_free(r->first);
+    mem_try_free(r->waiting);
+    mem_try_free(r->found);
+    mem_try_free(r->cut);
+    mem_try_free(r->left);
+    mem_try_free(r->present);
+    mem_free(r);
+}
+
+struct rf_random *rf_random_new(const struct rf_data *d)
+{
+    struct rf_random *r = mem_zalloc(sizeof *r);
+    size_t cols = (size_t)d->cols, chunks = (cols + ROWS_WIDE - 1) / ROWS_WIDE,
+           lanes = (size_t)MAX(2, d->n_classes) * ROWS_WIDE;
+
+    r->range = mem_try_alloc(chunks * sizeof *r->range);
+    r->node = mem_try_zalloc(chunks * sizeof *r->node);
+    r->first = mem_try_alloc(chunks * sizeof *r->first);
+    r->waiting = mem_try_alloc(chunks * sizeof *r->waiting);
+    r->found = mem_try_alloc(cols * sizeof *r->found);
+    r->cut = mem_try_zalloc(chunks * ROWS_WIDE);
+    r->left = mem_try_alloc(lanes * sizeof *r->left);
+    r->present = mem_try_alloc(lanes * sizeof *r->present);
+    if (!r->range || !r->node || !r->first || !r->waiting || !r->found || !r->cut || !r->left ||
+        !r->present) {
+        rf_random_free(r);
+        return NULL;
+    }
+    for (size_t i = 0; i < chunks; i++)
+        r->first[i] = NONE;
+    return r;
+}
+
+static struct row_list lines_of(const struct rf_node_in *in, int chunk)
+{
+    return (struct row_list){
+        in->lines + (int64_t)chunk * ROWS_WIDE, in->pitch, in->rows, in->words, in->n, in->is_far
+    };
+}
+
+/* Draws the cuts; columns that have one wait in lists, one for each 64 columns. Returns the number of lists. */
+static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_random *r)
+{
+    int n_waiting = 0;
+
+    for (int v = 0; v < n; v++) {
+        struct found *f = &r->found[v];
+        int col = cols[v], chunk = col / ROWS_WIDE, j = col % ROWS_WIDE;
+        f->score = -DBL_MAX;
+        if (in->d->is_categorical[col])
+            continue;
+        if (r->node[chunk] != in->node) {
+            struct row_list lines = lines_of(in, chunk);
+            rows_range(&lines, &r->range[chunk]);
+            r->node[chunk] = in->node;
+        }
+        const struct rows_range *range = &r->range[chunk];
+        int lo = range->least[j], hi = range->most[j] - 1, span = hi - lo;
+        f->has_missing = range->top[j] == RF_MISSING;
+        if (hi < 0 || (span == 0 && !f->has_missing))
+            continue;
+        uint64_t key = rf_mix(in->key ^ 0x63757473, (uint64_t)col);
+        f->cut = (uint8_t)(lo + (span > 0 ? (int)((key >> 32) * (uint64_t)span >> 32) : 0));
+        r->cut[col] = f->cut;
+        f->next = r->first[chunk];
+        if (f->next == NONE)
+            r->waiting[n_waiting++] = chunk;
+        r->first[chunk] = v;
+    }
+    return n_waiting;
+}
+
+/* Rows of several classes stand class by class. */
+static void lanes_fill(const struct rf_node_in *in, struct row_list lines, const uint8_t *cut,
+                       uint32_t *out)
+{
+    const rf_word *words = in->words;
+
+    if (in->d->n_classes == 2) {
+        rows_left_two(&lines, cut, out, out + ROWS_WIDE);
+        return;
+    }
+    memset(out, 0, (size_t)in->d->n_classes * ROWS_WIDE * sizeof *out);
+    for (int64_t from = 0, to = 0; from < in->n; from = to) {
+        int64_t k = words[from] >> 32;
+        for (to = from + 1; to < in->n && words[to] >> 32 == k;)
+            to++;
+        lines.rows = in->rows + from;
+        lines.words = words + from;
+        lines.n = to - from;
+        rows_left_one(&lines, cut, out + k * ROWS_WIDE);
+    }
+}
+
+/* Sums of one lane into the layout of a histogram's bin. */
+INLINE void bin_of(enum kind kind, const uint32_t *lane, int width, int64_t *bin)
+{
+    if (kind == BINARY)
+        bin[0] = lane[0] | (int64_t)lane[ROWS_WIDE] << 32;
+    else
+        for (int k = 0; k < width; k++)
+            bin[k] = lane[(ptrdiff_t)k * ROWS_WIDE];
+}
+
+INLINE void number_sums(const struct rf_node_in *in, int col, int cut, int64_t *bin)
+{
+    const uint8_t *x = in->lines + col;
+    int64_t n = 0, sum = 0;
+
+    for (int64_t i = 0; i < in->n; i++) {
+        int64_t w = x[in->rows[i] * in->pitch] <= cut ? word_weight(in->words[i]) : 0;
+        n += w;
+        sum += w * (in->words[i] >> 16);
+    }
+    bin[0] = n;
+    bin[1] = sum;
+}
+
+/* `left`, `present`: bins of the rows left of the cut, and of those whose value is not missing. */
+INLINE void weigh(struct scan *x, enum kind kind, enum rf_criterion c, struct found *f,
+                  const int64_t *left, const int64_t *present)
+{
+    struct rf_split best = { .score = -DBL_MAX };
+    int64_t *missing = x->s->hist + (int64_t)RF_MISSING * x->s->width;
+
+    x->best = &best;
+    if (f->has_missing && kind == BINARY)
+        missing[0] = (x->in->weight | x->in->total[1] << 32) - present[0];
+    if (f->has_missing && kind == NUMBER) {
+        missing[0] = x->in->weight - present[0];
+        missing[1] = x->in->total[0] - present[1];
+    }
+    for (int k = 0; f->has_missing && kind == CLASSES && k < x->s->width; k++)
+        missing[k] = x->in->total[k] - present[k];
+    scan_begin(x, kind);
+    side_add(x, kind, left, 1);
+    try_cut(x, kind, c, f->cut);
+    bin_clear(x->s, kind, RF_MISSING);
+    f->score = best.score;
+    f->missing_left = best.missing_left;
+}
+
+INLINE void chunk_weigh(struct scan *x, enum kind kind, enum rf_criterion c, const int32_t *cols,
+                        int chunk)
+{
+    struct rf_random *r = x->s->random;
+    struct row_list lines = lines_of(x->in, chunk);
+    int width = x->s->width;
+    int64_t *left = x->s->hist, *present = left + width; /* two bins, cleared below */
+    bool has_missing = false;
+
+    for (int v = r->first[chunk]; v != NONE; v = r->found[v].next)
+        has_missing = has_missing || r->found[v].has_missing;
+    if (kind != NUMBER)
+        lanes_fill(x->in, lines, r->cut + (ptrdiff_t)chunk * ROWS_WIDE, r->left);
+    if (kind != NUMBER && has_missing) {
+        uint8_t last[ROWS_WIDE];
+        memset(last, RF_MISSING - 1, sizeof last);
+        lanes_fill(x->in, lines, last, r->present);
+    }
+    for (int v = r->first[chunk]; v != NONE; v = r->found[v].next) {
+        struct found *f = &r->found[v];
+        int j = cols[v] % ROWS_WIDE;
+        if (kind == NUMBER)
+            number_sums(x->in, cols[v], f->cut, left);
+        else
+            bin_of(kind, r->left + j, width, left);
+        if (kind == NUMBER && f->has_missing)
+            number_sums(x->in, cols[v], RF_MISSING - 1, present);
+        else if (f->has_missing)
+            bin_of(kind, r->present + j, width, present);
+        weigh(x, kind, c, f, left, present);
+    }
+    memset(left, 0, 2 * (size_t)width * sizeof *left);
+    r->first[chunk] = NONE;
+}
+
+INLINE void random_weigh(const struct rf_node_in *in, enum kind kind, enum rf_criterion c,
+                         const int32_t *cols, int n, struct rf_scratch *s)
+{
+    struct scan x = { .in = in, .s = s };
+    int n_waiting = cuts_draw(in, cols, n, s->random);
+
+    for (int i = 0; i < n_waiting; i++)
+        chunk_weigh(&x, kind, c, cols, s->random->waiting[i]);
+}
+
+void rf_random_weigh(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s)
+{
+    enum rf_criterion c = in->p->criterion;
+
+    if (in->d->n_classes == 0)
+        random_weigh(in, NUMBER, RF_SQUARED, cols, n, s);
+    else if (in->d->n_classes == 2 && c == RF_GINI)
+        random_weigh(in, BINARY, RF_GINI, cols, n, s);
+    else if (in->d->n_classes == 2)
+        random_weigh(in, BINARY, RF_ENTROPY, cols, n, s);
+    else if (c == RF_GINI)
+        random_weigh(in, CLASSES, RF_GINI, cols, n, s);
+    else
+        random_weigh(in, CLASSES, RF_ENTROPY, cols, n, s);
+}
+
+bool rf_random_take(const struct rf_scratch *s, int v, int col, struct rf_split *best)
+{
+    const struct found *f = &s->random->found[v];
+
+    if (f->score <= best->score)
+        return false;
+    best->score = f->score;
+    best->col = col;
+    best->bin = f->cut;
+    best->missing_left = f->missing_left;
+    best->is_set = false;
+    return true;
+}

@@ -1,0 +1,126 @@
+/* forest_work.c - the memory that growing a tree takes, all of it taken before the first tree but for the tree itself and
+ * the nodes that wait. Called by forest.c through forest.h. */
+#include "ml/forest_work.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "ml/fmath.h"
+
+enum { LINE = 64, FEWEST_ROWS = 16 };
+static const int level_bytes[RF_LEVELS] = { 0, RF_SECOND_BYTES, RF_FIRST_BYTES };
+
+void rf_work_free(struct rf_work *w)
+{
+    if (!w)
+        return;
+    mem_try_free(w->rows);
+    mem_try_free(w->spare_rows);
+    mem_try_free(w->words);
+    mem_try_free(w->spare_words);
+    mem_try_free(w->weights);
+    mem_try_free(w->order);
+    mem_try_free(w->perm);
+    mem_try_free(w->swaps);
+    mem_try_free(w->total);
+    mem_try_free(w->stack);
+    mem_try_free(w->s.hist);
+    mem_try_free(w->s.xlogx);
+    mem_try_free(w->s.left);
+    rf_random_free(w->s.random);
+    for (int l = 1; l < RF_LEVELS; l++)
+        mem_try_free(w->level[l].lines);
+    rf_tree_fini(&w->half);
+    mem_free(w);
+}
+
+static void xlogx_fill(double *x, int64_t n)
+{
+    for (int64_t i = 1; i <= n; i++)
+        x[i] = (double)i * fm_log_d((double)i);
+}
+
+static int levels_new(struct rf_work *w)
+{
+    const struct rf_data *d = w->d;
+    int64_t pitch = (d->cols + LINE - 1) / LINE * LINE;
+
+    w->level[0] = (struct level){ (uint8_t *)(uintptr_t)d->by_row, d->stride, 0 };
+    for (int l = 1; l < RF_LEVELS; l++) {
+        struct level *level = &w->level[l];
+        level->pitch = pitch;
+        if (level_bytes[l] / pitch < FEWEST_ROWS)
+            continue;
+        level->rows = (int32_t)MIN(d->rows, level_bytes[l] / pitch);
+        level->lines = mem_try_alloc((size_t)level->rows * (size_t)pitch);
+        if (!level->lines)
+            return -1;
+    }
+    return 0;
+}
+
+/* Training rows by class, ascending within one. */
+static int order_new(struct rf_work *w)
+{
+    const struct rf_data *d = w->d;
+    int64_t *next = mem_try_zalloc(((size_t)d->n_classes + 1) * sizeof *next);
+
+    w->order = mem_try_alloc((size_t)d->rows * sizeof *w->order);
+    if (!next || !w->order) {
+        mem_try_free(next);
+        return -1;
+    }
+    for (int64_t i = 0; i < d->rows; i++)
+        next[d->y[i] + 1]++;
+    for (int k = 1; k < d->n_classes; k++)
+        next[k] += next[k - 1];
+    for (int64_t i = 0; i < d->rows; i++)
+        w->order[next[d->y[i]]++] = (int32_t)i;
+    mem_try_free(next);
+    return 0;
+}
+
+static bool lists_new(struct rf_work *w)
+{
+    const struct rf_data *d = w->d;
+    size_t rows = (size_t)d->rows + 1, k = (size_t)MAX(2, d->n_classes);
+
+    w->rows = mem_try_alloc(rows * sizeof *w->rows);
+    w->spare_rows = mem_try_alloc(rows * sizeof *w->rows);
+    w->words = mem_try_alloc(rows * sizeof *w->words);
+    w->spare_words = mem_try_alloc(rows * sizeof *w->words);
+    w->weights = mem_try_alloc(rows * sizeof *w->weights);
+    w->perm = mem_try_alloc((size_t)d->cols * sizeof *w->perm);
+    w->swaps = mem_try_alloc((size_t)d->cols * sizeof *w->swaps);
+    w->total = mem_try_zalloc(k * sizeof *w->total);
+    w->s.hist = mem_try_zalloc(256 * (size_t)w->s.width * sizeof *w->s.hist);
+    w->s.left = mem_try_zalloc(k * sizeof *w->s.left);
+    w->stack = mem_try_alloc((size_t)w->stack_cap * sizeof *w->stack);
+    if (w->p.criterion == RF_ENTROPY)
+        w->s.xlogx = mem_try_zalloc((rows + 1) * sizeof *w->s.xlogx);
+    if (w->p.is_extra)
+        w->s.random = rf_random_new(d);
+    return w->rows && w->spare_rows && w->words && w->spare_words && w->weights && w->perm &&
+           w->swaps && w->total && w->s.hist && w->s.left && w->stack &&
+           (w->p.criterion != RF_ENTROPY || w->s.xlogx) && (!w->p.is_extra || w->s.random) &&
+           (d->n_classes <= 2 || order_new(w) == 0) && levels_new(w) == 0;
+}
+
+struct rf_work *rf_work_new(const struct rf_data *d, const struct rf_params *p, struct err *err)
+{
+    struct rf_work *w = mem_zalloc(sizeof *w);
+
+    w->d = d;
+    w->p = *p;
+    w->s.width = d->n_classes == 2 ? 1 : d->n_classes == 0 ? 2 : d->n_classes;
+    w->stack_cap = 1024;
+    if (!lists_new(w)) {
+        rf_work_free(w);
+        err_set(err, ERR_NOMEM, "forest: no memory for the lists of %lld rows", (long long)d->rows);
+        return NULL;
+    }
+    if (w->s.xlogx)
+        xlogx_fill(w->s.xlogx, d->rows + 1);
+    for (int c = 0; c < d->cols; c++)
+        w->perm[c] = c;
+    return w;
+}

@@ -1,0 +1,43 @@
+/* forest_work.h - private to forest_work.c and forest_grow.c: what growing a tree works on. One thread, one of these. */
+#ifndef ML_FOREST_WORK_H
+#define ML_FOREST_WORK_H
+
+#include "ml/forest.h"
+
+/* A subtree whose rows fit is grown on a copy of their lines that stands together: first in the second cache, then in the
+ * first. Level 0 is the table itself. */
+enum { RF_LEVELS = 3, RF_SECOND_BYTES = 384 << 10, RF_FIRST_BYTES = 24 << 10 };
+
+struct level {
+    uint8_t *lines;
+    int64_t pitch;
+    int32_t rows; /* that fit */
+};
+
+struct open_node {
+    int32_t node, from, n, depth;
+    int level; /* its rows are numbers of lines there */
+    uint64_t key;
+};
+
+struct rf_work {
+    const struct rf_data *d;
+    struct rf_params p;
+    int32_t *rows, *spare_rows;
+    rf_word *words, *spare_words;
+    uint16_t *weights;
+    int32_t *order; /* several classes: rows class by class */
+    int32_t *perm, *swaps;
+    int64_t *total;
+    int64_t n_seen; /* nodes, of all trees */
+    struct open_node *stack;
+    int top, stack_cap;
+    struct level level[RF_LEVELS];
+    struct rf_scratch s;
+    /* A tree that a stop left half grown; n = 0: none. */
+    struct rf_tree half;
+    uint64_t busy; /* its key */
+    double all;    /* weight of all its rows */
+};
+
+#endif
