@@ -5,7 +5,8 @@
  *   {log: [lo, hi]}       on a log scale              {int: [lo, hi]}, {int_log: [lo, hi]}
  *   {choice: [a, b, ...]} one of these
  *
- * A free axis takes one value, its limit. A parameter that is not named keeps the family's own range. Every domain must lie inside the family's hard limits. */
+ * A free axis takes one value, its limit. A parameter that is not named keeps the family's own range, or its default where
+ * that range is one value. Every domain must lie inside the family's hard limits. */
 #include "controller/space.h"
 
 #include "base/jsonx.h"
@@ -45,13 +46,13 @@ static void domain_default(struct domain *d, const struct family_param *fp)
 
     if (fp->kind == FP_CHOICE) {
         d->p.kind = PARAM_CATEGORICAL;
-        d->p.n_choices = family_choice_count(fp);
+        d->p.n_choices = (int)(fp->hi - fp->lo) + 1;
         CHECK(d->p.n_choices <= MAX_CHOICES);
         for (int i = 0; i < d->p.n_choices; i++) {
-            family_choice_name(fp, i, word, sizeof word);
+            family_choice_name(fp, (int)fp->lo + i, word, sizeof word);
             d->words[i] = mem_strdup(word);
         }
-        d->p.def = fp->def;
+        d->p.def = fp->def - fp->lo;
         return;
     }
     d->p.kind = fp->kind == FP_INT ? PARAM_INT : PARAM_FLOAT;
@@ -218,6 +219,12 @@ out:
     return rc;
 }
 
+/* Without being asked for: a free axis answers by itself, and some parameters have one value unless the user says so. */
+static bool is_searched(const struct family_param *fp)
+{
+    return fp->axis != FA_FREE && fp->lo < fp->hi;
+}
+
 /* entry: NULL or the user's object. */
 static int family_add(struct study_space *out, const struct family *f, int which,
                       const json_t *entry, const char *path, struct err *err)
@@ -233,7 +240,7 @@ static int family_add(struct study_space *out, const struct family *f, int which
         if (v && f->params[k].axis == FA_FREE && (json_is_object(v) || json_is_array(v)))
             return err_at(err, where,
                           "is chosen by validation inside each fit; give one value as its limit");
-        if ((v || f->params[k].axis != FA_FREE) &&
+        if ((v || is_searched(&f->params[k])) &&
             family_add_param(out, f, which, k, v, where, err) < 0)
             return -1;
     }

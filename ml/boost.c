@@ -7,18 +7,15 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/cpu/grad.h"
 #include "ml/family_params.h"
 #include "ml/family_tables.h"
-#include "ml/fmath.h"
 #include "ml/models.h"
-#include "ml/split.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { BOOST_FORMAT = 2, FINEST_BINS = 255, CHUNK = 2048 };
+enum { BOOST_FORMAT = 3, FINEST_BINS = 255, CHUNK = 2048 };
 
 /* ---- lanes ---- */
 
@@ -58,34 +55,6 @@ static void lane_free(struct boost_lane *l)
     mem_free(l);
 }
 
-static void standardise(const struct ml_data *d, struct boost_lane *l)
-{
-    target_scale(d, &l->r, &l->y_mean, &l->y_scale);
-    for (int64_t i = 0; i < l->r.n_train; i++) {
-        int64_t row = l->r.train[i];
-        l->y[row] = (float)(d->y[row] / l->y_scale - l->y_mean / l->y_scale);
-    }
-}
-
-/* Classes: smoothed shares of the training rows on the link scale. */
-static void base_scores(struct boost_lane *l)
-{
-    int k = MAX(2, l->outputs);
-    double *count = mem_array((size_t)k, sizeof *count);
-
-    for (int64_t i = 0; i < l->r.n_train; i++)
-        count[(int)l->y[l->r.train[i]]] += 1.0;
-    for (int c = 0; c < k; c++)
-        count[c] = (count[c] + 0.5) / ((double)l->r.n_train + 0.5 * k);
-    if (l->outputs == 1)
-        l->base[0] = fm_log_d(count[1] / count[0]);
-    else
-        memcpy(l->base, count, (size_t)k * sizeof *count);
-    for (int c = 0; c < k && l->outputs > 1; c++)
-        l->base[c] = fm_log_d(count[c]);
-    mem_free(count);
-}
-
 static void scores_reset(struct boost_lane *l)
 {
     for (int k = 0; k < l->outputs; k++) {
@@ -123,12 +92,9 @@ static int boost_open(struct ml_data *d, struct lane *lane, struct err *err)
     memset(l->y, 0, rows * sizeof *l->y);
     for (int64_t i = 0; i < l->r.n_train; i++)
         l->w[l->r.train[i]] = 1.0f;
-    if (l->task == ML_REGRESSION) {
-        standardise(d, l);
-    } else {
-        for (int64_t i = 0; i < l->r.n_train; i++)
-            l->y[l->r.train[i]] = (float)d->y[l->r.train[i]];
-        base_scores(l);
+    if (boost_loss_open(l, lane->params, d, err) < 0) {
+        lane_free(l);
+        return -1;
     }
     scores_reset(l);
     lane->state = l;
@@ -218,25 +184,6 @@ static int boost_advance(struct ml_data *d, struct lane *lanes, int n, int64_t s
 
 /* ---- predictions ---- */
 
-/* Link scale, class-major with `stride`, to what the engine wants: row-major probabilities or target units. In place use
- * of f is fine. */
-static void scores_to_predictions(enum ml_task task, int outputs, double mean, double scale,
-                                  float *f, int64_t stride, int64_t n, float *out)
-{
-    if (task == ML_REGRESSION) {
-        for (int64_t i = 0; i < n; i++)
-            out[i] = (float)(mean + scale * (double)f[i]);
-    } else if (task == ML_BINARY) {
-        grad_sigmoid(f, n, out);
-    } else {
-        grad_softmax(f, stride, n, outputs, f);
-        for (int64_t i = 0; i < n; i++) {
-            for (int k = 0; k < outputs; k++)
-                out[i * outputs + k] = f[k * stride + i];
-        }
-    }
-}
-
 static int boost_predict_held(struct ml_data *d, const struct lane *lane, float *out,
                               struct err *err)
 {
@@ -252,8 +199,8 @@ static int boost_predict_held(struct ml_data *d, const struct lane *lane, float 
             for (int64_t i = 0; i < n; i++)
                 f[k * CHUNK + i] = l->f[k * l->rows + l->r.held[from + i]];
         }
-        scores_to_predictions(l->task, l->outputs, l->y_mean, l->y_scale, f, CHUNK, n,
-                              out + from * l->outputs);
+        struct boost_scores s = { l->outputs, l->y_mean, l->y_scale, f, CHUNK };
+        boost_loss_predict(l->loss, &s, n, out + from * l->outputs);
     }
     mem_try_free(f);
     return 0;
@@ -281,9 +228,10 @@ static int boost_predict_held_at(struct ml_data *d, const struct lane *lane, int
         for (int64_t i = 0; i < l->r.n_held; i++)
             f[k * l->rows + i] = f[k * l->rows + l->r.held[i]];
     }
-    for (int64_t from = 0; from < l->r.n_held; from += CHUNK)
-        scores_to_predictions(l->task, l->outputs, l->y_mean, l->y_scale, f + from, l->rows,
-                              MIN(CHUNK, l->r.n_held - from), out + from * l->outputs);
+    for (int64_t from = 0; from < l->r.n_held; from += CHUNK) {
+        struct boost_scores s = { l->outputs, l->y_mean, l->y_scale, f + from, l->rows };
+        boost_loss_predict(l->loss, &s, MIN(CHUNK, l->r.n_held - from), out + from * l->outputs);
+    }
     mem_try_free(f);
     return 0;
 }
@@ -298,7 +246,8 @@ static int boost_save(const struct lane *lane, int64_t steps, struct buf *out, s
     if (buf_put_u32(out, BOOST_FORMAT, err) < 0 ||
         buf_put_u32(out, (uint32_t)l->outputs, err) < 0 ||
         buf_put_u32(out, (uint32_t)l->fine->cols, err) < 0 ||
-        buf_put_f64(out, l->y_mean, err) < 0 || buf_put_f64(out, l->y_scale, err) < 0)
+        buf_put_u32(out, (uint32_t)l->loss, err) < 0 || buf_put_f64(out, l->y_mean, err) < 0 ||
+        buf_put_f64(out, l->y_scale, err) < 0)
         return -1;
     for (int k = 0; k < l->outputs; k++) {
         if (buf_put_f64(out, l->base[k], err) < 0)
@@ -307,31 +256,42 @@ static int boost_save(const struct lane *lane, int64_t steps, struct buf *out, s
     return forest_save(&l->forest, (int)steps * l->outputs, l->fine->cols, out, err);
 }
 
-/* What both readers share; base gets `outputs` doubles. Returns the format. */
-static int head_load(struct view *in, int outputs, int cols, double *mean, double *scale,
-                     double *base, struct err *err)
+struct head {
+    enum ml_task task; /* expected, and so are the next two */
+    int outputs, cols;
+    enum boost_loss loss;
+    double mean, scale;
+};
+
+/* What both readers share; base gets `outputs` doubles. Formats 1 and 2 had no loss: that
+ * of the task. Returns the format. */
+static int head_load(struct view *in, struct head *h, double *base, struct err *err)
 {
-    uint32_t format = 0, k = 0, c = 0;
+    uint32_t format = 0, k = 0, c = 0, loss = boost_loss_auto(h->task, METRIC_RMSE);
 
     if (view_u32(in, &format, err) < 0)
         return -1;
     if (format < 1 || format > BOOST_FORMAT)
         return err_set(err, ERR_VERSION, "boost: format %u, this program reads 1 to %d", format,
                        BOOST_FORMAT);
-    if (view_u32(in, &k, err) < 0 || view_u32(in, &c, err) < 0 || view_f64(in, mean, err) < 0 ||
-        view_f64(in, scale, err) < 0)
+    if (view_u32(in, &k, err) < 0 || view_u32(in, &c, err) < 0 ||
+        (format > 2 && view_u32(in, &loss, err) < 0) || view_f64(in, &h->mean, err) < 0 ||
+        view_f64(in, &h->scale, err) < 0)
         return -1;
-    if (k != (uint32_t)outputs || c != (uint32_t)cols)
+    if (k != (uint32_t)h->outputs || c != (uint32_t)h->cols)
         return err_set(err, ERR_ARG,
                        "boost: a model of %u outputs and %u columns, expected %d and %d", k, c,
-                       outputs, cols);
-    for (int i = 0; i < outputs; i++) {
+                       h->outputs, h->cols);
+    if (loss >= BOOST_LOSSES || !boost_loss_suits((enum boost_loss)loss, h->task))
+        return err_set(err, ERR_ARG, "boost: loss %u does not suit the task", loss);
+    h->loss = (enum boost_loss)loss;
+    for (int i = 0; i < h->outputs; i++) {
         if (view_f64(in, &base[i], err) < 0)
             return -1;
         if (!isfinite(base[i]))
             return err_set(err, ERR_ARG, "boost: a base score is not a number");
     }
-    if (!isfinite(*mean) || !isfinite(*scale))
+    if (!isfinite(h->mean) || !isfinite(h->scale))
         return err_set(err, ERR_ARG, "boost: target scale is not a number");
     return (int)format;
 }
@@ -339,14 +299,21 @@ static int head_load(struct view *in, int outputs, int cols, double *mean, doubl
 static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, struct err *err)
 {
     struct boost_lane *l = lane->state;
+    struct head h = { .task = l->task, .outputs = l->outputs, .cols = l->fine->cols };
 
     (void)d;
     forest_fini(&l->forest);
     l->forest.outputs = l->outputs;
     if (l->work && l->work->busy == l)
         l->work->busy = NULL;
-    int format = head_load(in, l->outputs, l->fine->cols, &l->y_mean, &l->y_scale, l->base, err);
-    if (format < 0 || forest_load(&l->forest, l->outputs, l->fine->cols, format, in, err) < 0)
+    int format = head_load(in, &h, l->base, err);
+    if (format < 0)
+        return -1;
+    if (h.loss != l->loss)
+        return err_set(err, ERR_ARG, "boost: a model of another loss");
+    l->y_mean = h.mean;
+    l->y_scale = h.scale;
+    if (forest_load(&l->forest, l->outputs, l->fine->cols, format, in, err) < 0)
         return -1;
     scores_reset(l);
     for (int t = 0; t < l->forest.n_trees; t++)
@@ -360,7 +327,7 @@ static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, str
 /* ---- inference ---- */
 
 struct predictor {
-    enum ml_task task;
+    enum boost_loss loss;
     int outputs;
     double mean, scale, *base;
     struct boost_forest forest;
@@ -379,16 +346,18 @@ static struct predictor *predictor_load(const struct prep *prep, int n_outputs, 
                                         struct view *in, struct err *err)
 {
     struct predictor *p = mem_zalloc(sizeof *p);
-    int cols = prep_inputs(prep);
+    struct head h = { .task = task, .outputs = n_outputs, .cols = prep_inputs(prep) };
 
-    p->task = task;
     p->outputs = n_outputs;
     p->base = mem_array((size_t)n_outputs, sizeof *p->base);
-    int format = head_load(in, n_outputs, cols, &p->mean, &p->scale, p->base, err);
-    if (format < 0 || forest_load(&p->forest, n_outputs, cols, format, in, err) < 0) {
+    int format = head_load(in, &h, p->base, err);
+    if (format < 0 || forest_load(&p->forest, n_outputs, h.cols, format, in, err) < 0) {
         predictor_free(p);
         return NULL;
     }
+    p->loss = h.loss;
+    p->mean = h.mean;
+    p->scale = h.scale;
     return p;
 }
 
@@ -411,8 +380,8 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
         }
         for (int t = 0; t < p->forest.n_trees; t++)
             tree_add(&p->forest.trees[t], b.bins, b.stride, NULL, m, f + (t % p->outputs) * CHUNK);
-        scores_to_predictions(p->task, p->outputs, p->mean, p->scale, f, CHUNK, m,
-                              out + at * p->outputs);
+        struct boost_scores s = { p->outputs, p->mean, p->scale, f, CHUNK };
+        boost_loss_predict(p->loss, &s, m, out + at * p->outputs);
         prep_bins_fini(&b);
     }
     mem_try_free(f);

@@ -4,6 +4,7 @@
  *
  * boost.c        the family's functions: open, advance, predictions, save, load
  * boost_round.c  one round: gradients, trees in turn, scores
+ * boost_loss.c   the losses: targets, gradients, leaf values, predictions
  * boost_grow.c   one tree: histograms, splits, partition; can be left and continued between splits
  * boost_tree.c   trees as bytes
  * Kernels: ml/cpu/{hist,scan,grad,tree}.h. Sums that choose splits are whole numbers, so that no order, slicing or
@@ -24,6 +25,18 @@ struct boost_params {
     bool is_depth_wise, is_random;
 };
 
+enum boost_loss { /* the choices of parameter `objective`, in order */
+                  BOOST_AUTO,
+                  BOOST_ABSOLUTE,
+                  BOOST_HUBER,
+                  BOOST_SQUARED,
+                  BOOST_QUANTILE,
+                  BOOST_POISSON,
+                  BOOST_LOGISTIC,
+                  BOOST_SOFTMAX,
+                  BOOST_LOSSES
+};
+
 struct boost_forest {
     int outputs;
     int n_trees, cap; /* round r, output k = tree r * outputs + k */
@@ -34,12 +47,17 @@ struct boost_forest {
 struct boost_lane {
     struct boost_params p;
     enum ml_task task;
+    enum boost_loss loss; /* never auto */
+    double alpha;
+    float thin; /* multiclass: gradients below are thinned */
     uint64_t seed;
     const struct prep_bins *fine; /* what trees are walked on; work->bins may be coarser */
     int64_t rows;                 /* of the frame; arrays below are by frame row */
     int outputs;
-    float *f;     /* [outputs][rows] scores, link scale */
-    float *y, *w; /* target (regression: standardised by the training rows), 1 = training row */
+    float *f; /* [outputs][rows] scores, link scale */
+    float *y,
+        *w; /* target in units of the loss; weight, 0 for rows not for training, else 1 or by class */
+    double w_largest, w_sum; /* classes only */
     struct fold_rows r;
     double *base; /* [outputs]: score before the first tree */
     double y_mean, y_scale;
@@ -62,6 +80,7 @@ struct boost_work {
     float *p, *g, *h; /* p: [outputs][rows] */
     uint32_t *q;
     double g_scale, h_scale;
+    float far;             /* huber: residuals beyond are cut, this round */
     int32_t *rows, *spare; /* of the tree being grown, in order of the leaves */
     int32_t *picked, *out; /* training rows of this round, and those left out; picked NULL = all */
     int64_t n_rows, n_picked, n_left_out,
@@ -97,6 +116,28 @@ struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_
 void boost_work_free(struct boost_work *wk);
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
                 const struct ml_stop *stop); /* 1 done, 0 stopped, -1 no memory */
+
+/* boost_loss.c */
+struct boost_scores { /* link scale, class-major with `stride` */
+    int outputs;
+    double mean, scale; /* of a standardised target */
+    float *f;
+    int64_t stride;
+};
+enum boost_loss boost_loss_auto(enum ml_task task, enum metric_id metric);
+bool boost_loss_suits(enum boost_loss loss, enum ml_task task);
+bool boost_loss_is_refit(enum boost_loss loss); /* leaf values are no Newton steps */
+/* Fills loss, alpha, thin, y, w, base and scale of a lane whose rows are known; w is 1 for training rows. */
+int boost_loss_open(struct boost_lane *l, const double *params, const struct ml_data *d,
+                    struct err *err);
+void boost_loss_round(struct boost_work *wk, const struct boost_lane *l); /* once per round */
+void boost_loss_gradients(struct boost_work *wk, const struct boost_lane *l, int output,
+                          uint64_t tree_seed); /* work->g, h, q */
+/* The best step of a leaf with these rows, before the learning rate. Uses work->spare. */
+double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, const int32_t *rows,
+                       int64_t n);
+/* To row-major probabilities or target units; s->f is spoilt. */
+void boost_loss_predict(enum boost_loss loss, const struct boost_scores *s, int64_t n, float *out);
 
 /* boost_tree.c */
 int tree_init(struct tree *t, int n_nodes, int n_sets); /* zeroed, set_of all -1; -1 no memory */

@@ -369,14 +369,7 @@ int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t t
 static float value_of_leaf(const struct boost_work *wk, const struct boost_lane *l,
                            const struct grow_node *nd)
 {
-    int64_t g = 0, h = 0;
-    const int32_t *rows = wk->rows + nd->from;
-
-    for (int32_t i = 0; i < nd->n; i++) {
-        g += leaf_units(wk->g[rows[i]], wk->g_scale);
-        h += leaf_units(wk->h[rows[i]], wk->h_scale);
-    }
-    return leaf_value(g, h, wk->g_scale, wk->h_scale, l->p.l1, l->p.l2, l->p.learning_rate);
+    return (float)(boost_loss_leaf(wk, l, wk->rows + nd->from, nd->n) * l->p.learning_rate);
 }
 
 static void emit_split(const struct boost_work *wk, const struct scan_best *b, struct tree *t,

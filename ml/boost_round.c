@@ -1,4 +1,4 @@
-/* boost_round.c - one boosting round of a lane: gradients of all rows, one tree per output, scores of the rows that the
+/* boost_round.c - one boosting round of a lane: gradients of all rows (boost_loss.c), one tree per output, scores of the rows that the
  * trees did not see. May stop between two splits; what is half done stays in the workspace until the lane goes on.
  * Also the workspace itself. Called by boost.c. */
 #include "ml/boost.h"
@@ -6,15 +6,10 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/cpu/grad.h"
-#include "ml/grad_math.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Below this |gradient| rows of a multiclass tree are thinned: late rounds are sure of most rows, and 2% of the largest
- * possible gradient loses nothing that could be measured on letter, satimage and covertype. */
-#define THIN 0.02f
 enum { POOL_BYTES = 96 << 20, MAX_SLOTS = 4097, TILE_WORDS = 64 * HIST_PITCH, THIN_ROWS = 1000 };
 
 void boost_work_free(struct boost_work *wk)
@@ -119,43 +114,14 @@ static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64
     }
 }
 
-/* Once per round: its rows, and the probabilities of all rows. */
-static void round_start(struct boost_work *wk, const struct boost_lane *l, int64_t round,
-                        enum ml_task task)
+/* Once per round: its rows, and what the loss wants of all rows. */
+static void round_start(struct boost_work *wk, const struct boost_lane *l, int64_t round)
 {
     wk->n_left_out = 0;
     wk->n_picked = l->r.n_train;
     if (l->p.row_sample < 1.0)
         sample_rows(wk, l, round);
-    if (task == ML_BINARY)
-        grad_sigmoid(l->f, l->rows, wk->p);
-    else if (task == ML_MULTICLASS)
-        grad_softmax(l->f, l->rows, l->rows, l->outputs, wk->p);
-}
-
-static void tree_gradients(struct boost_work *wk, const struct boost_lane *l, enum ml_task task,
-                           int output, uint64_t tree_seed)
-{
-    struct grad_out o = { .g = wk->g, .h = wk->h, .q = wk->q, .key = (uint32_t)tree_seed };
-
-    if (task == ML_REGRESSION) {
-        double largest, sum;
-        grad_square(l->f, l->y, l->w, l->rows, wk->g);
-        memcpy(wk->h, l->w, (size_t)l->rows * sizeof *wk->h);
-        grad_size(wk->g, l->rows, &largest, &sum);
-        o.g_scale = grad_scale(largest, sum, l->r.n_train);
-        o.h_scale = 1.0f; /* h = 1 counts rows */
-        grad_quantise(l->rows, &o);
-    } else {
-        float factor = task == ML_BINARY ? 1.0f : (float)l->outputs / (float)(l->outputs - 1);
-        o.g_scale = o.h_scale = grad_scale(1.0, (double)l->r.n_train, l->r.n_train);
-        grad_class(wk->p + output * l->rows, l->y, l->w, l->rows,
-                   task == ML_BINARY ? 1.0f : (float)output, factor, &o);
-        if (wk->is_thinned)
-            grad_thin(l->rows, THIN, &o);
-    }
-    wk->g_scale = (double)o.g_scale;
-    wk->h_scale = (double)o.h_scale;
+    boost_loss_round(wk, l);
 }
 
 /* The rows that the tree grows on: those of the round, without the thinned ones, which join the left-out rows. */
@@ -189,7 +155,7 @@ int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
         wk->busy = l;
         wk->busy_output = 0;
         wk->busy_tree = false;
-        round_start(wk, l, round, l->task);
+        round_start(wk, l, round);
     }
     for (; wk->busy_output < l->outputs; wk->busy_output++) {
         int k = wk->busy_output;
@@ -199,7 +165,7 @@ int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
         if (!wk->busy_tree) {
             if (ml_stop_now(stop))
                 return 0;
-            tree_gradients(wk, l, l->task, k, seed);
+            boost_loss_gradients(wk, l, k, seed);
             tree_rows(wk, l);
             boost_grow_start(wk, l, seed);
             wk->busy_tree = true;

@@ -1,8 +1,10 @@
 /* sort.c - least-significant-digit radix sort, 11 bits a pass. All digit counts are taken in one reading, and a pass
  * whose digit is the same everywhere is skipped, so that short keys in wide words (class and hash, floats widened to
- * doubles) cost what they hold. Callers: metric.c, split.c, prep_bins.c. No shared state. */
+ * doubles) cost what they hold. Selection keeps, byte by byte from the highest, the keys that can
+ * still be the one. Callers: metric.c, split.c, prep_bins.c, boost_loss.c. No shared state. */
 #include "ml/sort.h"
 
+#include "base/base.h"
 #include "base/mem.h"
 
 enum { SORT_BITS = 11, SORT_SIZE = 1 << SORT_BITS, SORT_PASSES = 6 };
@@ -95,4 +97,51 @@ out:
     mem_try_free(b.key);
     mem_try_free(b.row);
     return rc;
+}
+
+/* ---- selection ---- */
+
+static float value_f32(uint32_t k)
+{
+    float x;
+
+    k ^= (k >> 31) ? 0x80000000u : ~0u;
+    memcpy(&x, &k, sizeof x);
+    return x;
+}
+
+/* Keeps the keys whose byte at `shift` is that of rank *rank; the least key above them goes to *next. */
+static int64_t select_pass(uint32_t *key, int64_t n, int shift, int64_t *rank, uint32_t *next)
+{
+    int64_t count[256] = { 0 }, kept = 0;
+    uint32_t digit = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        count[key[i] >> shift & 255]++;
+    while (*rank >= count[digit])
+        *rank -= count[digit++];
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t k = key[i], d = k >> shift & 255;
+        if (d == digit)
+            key[kept++] = k;
+        else if (d > digit && k < *next)
+            *next = k;
+    }
+    return kept;
+}
+
+float ml_quantile(uint32_t *key, int64_t n, double q)
+{
+    double at = q * (double)(n - 1);
+    int64_t rank = (int64_t)at, left = n;
+    double share = at - (double)rank;
+    uint32_t next = UINT32_MAX;
+
+    CHECK(n >= 1 && q >= 0 && q <= 1);
+    for (int shift = 24; shift >= 0; shift -= 8)
+        left = select_pass(key, left, shift, &rank, &next);
+    float low = value_f32(key[0]);
+    if (share <= 0 || rank + 1 < left)
+        return low;
+    return (float)((double)low + share * ((double)value_f32(next) - (double)low));
 }

@@ -1,5 +1,5 @@
-/* sort.h - one stable radix sort for the places that need an exact, machine-independent order of many rows: ranks of
- * scores, folds, quantiles. Keys are unsigned; the two makers below keep the order of floating-point values. */
+/* sort.h - one stable radix sort for the places that need an exact, machine-independent order of many rows (ranks of
+ * scores, folds, cuts), and quantiles by radix selection. Keys are unsigned; the two makers below keep the order of floating-point values. */
 #ifndef ML_SORT_H
 #define ML_SORT_H
 
@@ -11,6 +11,18 @@
 
 /* Sorts n (key, row) pairs by key ascending; equal keys keep their order. row may be NULL. ERR_NOMEM. */
 int ml_sort_u64(uint64_t *key, uint32_t *row, size_t n, struct err *err);
+
+/* The quantile at share q in 0..1 of n >= 1 values, given as ml_key_f32 of them (overwritten): between those of the ranks
+ * around q (n - 1) by linear interpolation, so that 0.5 gives the median. Time linear in n, whatever the values. */
+float ml_quantile(uint32_t *key, int64_t n, double q);
+
+static inline uint32_t ml_key_f32(float x)
+{
+    uint32_t u;
+    x = x + 0.0f;
+    memcpy(&u, &x, sizeof(u));
+    return u ^ ((uint32_t)((int32_t)u >> 31) | 0x80000000u);
+}
 
 /* Order of the values; -0 and +0 give one key; not for NaN. */
 static inline uint64_t ml_key_f64(double x)

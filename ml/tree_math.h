@@ -93,13 +93,18 @@ FM_FN int64_t leaf_units(float x, double scale)
 {
     return (int64_t)((double)x * (scale * LEAF_UNITS));
 }
-FM_FN float leaf_value(int64_t g, int64_t h, double g_scale, double h_scale, double l1, double l2,
-                       double rate)
+/* One Newton step, before the learning rate. */
+FM_FN double leaf_step(int64_t g, int64_t h, double g_scale, double h_scale, double l1, double l2)
 {
     double gs = scan_shrunk((double)g / (g_scale * LEAF_UNITS), l1);
     double hs = (double)h / (h_scale * LEAF_UNITS) + l2;
 
-    return hs > 1e-12 ? (float)(-gs / hs * rate) : 0.0f;
+    return hs > 1e-12 ? -gs / hs : 0.0;
+}
+FM_FN float leaf_value(int64_t g, int64_t h, double g_scale, double h_scale, double l1, double l2,
+                       double rate)
+{
+    return (float)(leaf_step(g, h, g_scale, h_scale, l1, l2) * rate);
 }
 
 #endif

@@ -98,6 +98,47 @@ SIMD_BODY void grad_square_body(const float *restrict f, const float *restrict y
 SIMD_KERNEL(grad_square, (const float *f, const float *y, const float *w, int64_t n, float *g),
             (f, y, w, n, g))
 
+SIMD_BODY void grad_huber_body(const float *restrict f, const float *restrict y,
+                               const float *restrict w, int64_t n, float far, float *restrict g)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float e = f[i] - y[i];
+        e = e > far ? far : e;
+        e = e < -far ? -far : e;
+        g[i] = w[i] * e;
+    }
+}
+SIMD_KERNEL(grad_huber,
+            (const float *f, const float *y, const float *w, int64_t n, float far, float *g),
+            (f, y, w, n, far, g))
+
+SIMD_BODY void grad_quantile_body(const float *restrict f, const float *restrict y,
+                                  const float *restrict w, int64_t n, float alpha,
+                                  float *restrict g)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float above = f[i] > y[i] ? 1.0f - alpha : 0.0f, below = f[i] < y[i] ? alpha : 0.0f;
+        g[i] = w[i] * (above - below);
+    }
+}
+SIMD_KERNEL(grad_quantile,
+            (const float *f, const float *y, const float *w, int64_t n, float alpha, float *g),
+            (f, y, w, n, alpha, g))
+
+SIMD_BODY void grad_poisson_body(const float *restrict f, const float *restrict y,
+                                 const float *restrict w, int64_t n, float *restrict g,
+                                 float *restrict h)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float e = fm_exp(f[i] < 80.0f ? f[i] : 80.0f);
+        g[i] = w[i] * (e - y[i]);
+        h[i] = w[i] * e;
+    }
+}
+SIMD_KERNEL(grad_poisson,
+            (const float *f, const float *y, const float *w, int64_t n, float *g, float *h),
+            (f, y, w, n, g, h))
+
 SIMD_BODY void grad_quantise_body(int64_t n, const struct grad_out *out)
 {
     struct grad_out o = *out;

@@ -25,6 +25,12 @@ void grad_class(const float *p, const float *y, const float *w, int64_t n, float
 void grad_thin(int64_t n, float floor, const struct grad_out *out);
 /* Squared error: g = w (f - y), h = w. The scale depends on g: first this, then grad_quantise. */
 void grad_square(const float *f, const float *y, const float *w, int64_t n, float *g);
+/* The derivatives of the losses of ml/boost_loss.c, with e = f - y: cut at +-far; 1 - alpha above, -alpha below, 0 at y;
+ * exp(min(f, 80)) - y, and with it h = w exp(min(f, 80)). */
+void grad_huber(const float *f, const float *y, const float *w, int64_t n, float far, float *g);
+void grad_quantile(const float *f, const float *y, const float *w, int64_t n, float alpha,
+                   float *g);
+void grad_poisson(const float *f, const float *y, const float *w, int64_t n, float *g, float *h);
 void grad_quantise(int64_t n, const struct grad_out *out); /* from out->g and out->h */
 /* Largest |g| and the sum of |g|: blocks of GRAD_SIZE_ROWS in turn, of each the sums of rows i % 8 = 0, 1 ... 7. */
 void grad_size(const float *g, int64_t n, double *largest, double *sum);

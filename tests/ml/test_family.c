@@ -39,7 +39,7 @@ static void parameters_are_found_and_their_ranges_hold_together(void **state)
             assert_true(p->lo <= p->def && p->def <= p->hi);
             assert_true(!p->is_log || p->lo > 0);
             if (p->kind == FP_CHOICE)
-                assert_true(p->hi == family_choice_count(p) - 1);
+                assert_true(p->hard_lo == 0 && p->hard_hi == family_choice_count(p) - 1);
         }
         assert_int_equal(family_param_find(f, "nothing"), -1);
     }
