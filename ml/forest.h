@@ -88,12 +88,15 @@ struct rf_split {
 
 struct rf_random;
 
+enum { RF_GROUP = 4 }; /* columns that are summed at a time */
+
 struct rf_scratch {
-    int64_t *hist;            /* [256][width], all zero between columns */
-    int width;                /* words per bin */
-    double *xlogx;            /* RF_ENTROPY: x log x of whole numbers */
-    int64_t *left;            /* [classes] */
-    struct rf_random *random; /* extra trees */
+    int64_t *hist; /* [RF_GROUP * 256] (two classes), [256][width]; all zero between columns */
+    int width;     /* words per bin */
+    double *xlogx; /* RF_ENTROPY: x log x of whole numbers */
+    int64_t *left; /* [classes] */
+    struct rf_random *random;              /* extra trees */
+    uint8_t few_weights[64], few_ones[64]; /* rows of a small node of two classes */
 };
 
 struct rf_node_in {

@@ -92,7 +92,7 @@ static bool lists_new(struct rf_work *w)
     w->perm = mem_try_alloc((size_t)d->cols * sizeof *w->perm);
     w->swaps = mem_try_alloc((size_t)d->cols * sizeof *w->swaps);
     w->total = mem_try_zalloc(k * sizeof *w->total);
-    w->s.hist = mem_try_zalloc(256 * (size_t)w->s.width * sizeof *w->s.hist);
+    w->s.hist = mem_try_zalloc(256 * (size_t)MAX(RF_GROUP, w->s.width) * sizeof *w->s.hist);
     w->s.left = mem_try_zalloc(k * sizeof *w->s.left);
     w->stack = mem_try_alloc((size_t)w->stack_cap * sizeof *w->stack);
     if (w->p.criterion == RF_ENTROPY)

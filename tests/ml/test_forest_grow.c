@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/cpu/simd.h"
 #include "ml/forest.h"
 
 #include <math.h>
@@ -290,6 +291,30 @@ static void trees_differ_by_number_and_seed_and_by_nothing_else(void **state)
     mem_free(t);
 }
 
+static void every_instruction_set_grows_the_same_tree(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const struct kind *k = &kinds[seed % ARRAY_LEN(kinds)];
+        struct table *t = table_new(seed + 300, MAX_ROWS, k->n_classes);
+        struct rf_params p = whole(k->criterion);
+        p.is_extra = seed & 1;
+        p.is_bootstrap = seed & 2;
+        p.n_visit = 2;
+        struct rf_tree best = grow(t, &p, seed, 0);
+        for (int level = 0; level < (int)simd_best(); level++) {
+            simd_force((enum simd_level)level);
+            struct rf_tree tree = grow(t, &p, seed, 0);
+            assert_int_equal(tree.n, best.n);
+            assert_memory_equal(tree.nodes, best.nodes, (size_t)tree.n * sizeof *tree.nodes);
+            rf_tree_fini(&tree);
+        }
+        simd_force(simd_best());
+        rf_tree_fini(&best);
+        mem_free(t);
+    }
+}
+
 static void a_table_that_tells_nothing_is_one_leaf(void **state)
 {
     (void)state;
@@ -376,6 +401,7 @@ int main(void)
         cmocka_unit_test(the_root_is_split_as_well_as_exhaustive_search_can),
         cmocka_unit_test(a_smaller_depth_or_larger_split_size_is_the_same_tree_cut),
         cmocka_unit_test(trees_differ_by_number_and_seed_and_by_nothing_else),
+        cmocka_unit_test(every_instruction_set_grows_the_same_tree),
         cmocka_unit_test(a_table_that_tells_nothing_is_one_leaf),
         cmocka_unit_test(a_stopped_tree_goes_on_to_the_same),
         cmocka_unit_test(another_tree_drops_the_half_grown_one),

@@ -1,0 +1,35 @@
+/* cuts.h - the best cut of a numeric column of a two-class node under Gini, all cuts weighed in vectors. The score of a cut,
+ * larger is better: n - 2 (l0 l1 / l + r0 r1 / r) with whole weights, in one order of operations, so that every
+ * instruction set gives the same bits. Ties keep the smaller bin, then missing to the right. */
+#ifndef ML_CPU_CUTS_H
+#define ML_CPU_CUTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CUTS_MISSING = 255, CUTS_ROWS = 64 };
+
+struct cuts_node {
+    int64_t n, s;  /* weight of the node, and of its class 1; below 2^31 */
+    int64_t least; /* weight on either side, >= 1 */
+};
+
+/* The best so far; a kernel leaves it alone unless it finds a better one, and then returns true in is_better. */
+struct cuts_best {
+    double score;
+    int col; /* the caller's number of the column */
+    int bin; /* x <= bin goes left: midway between the present bins on both sides */
+    bool missing_left, is_better;
+};
+
+/* hist[256]: weight | weight of class 1 << 32 of every bin, CUTS_MISSING the missing ones; cleared. Only bins below n_bins
+ * (<= 255) and the missing one hold anything. */
+void cuts_hist(int64_t *hist, int n_bins, const struct cuts_node *node, int col,
+               struct cuts_best *best);
+
+/* bins[i]: the column in row i, i < n <= CUTS_ROWS, none missing; the rest is overwritten. weight, ones: of the rows; they
+ * sum to at most 255. */
+void cuts_rows(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
+               const struct cuts_node *node, int col, struct cuts_best *best);
+
+#endif

@@ -1,0 +1,141 @@
+/* test_cuts.c - the best cut of a column against every cut weighed one by one in plain C, bit for bit, from histograms and
+ * from few rows, over many seeds, on every instruction set. */
+#include "tests/unit.h"
+
+#include "base/base.h"
+#include "base/rng.h"
+#include "ml/cpu/cuts.h"
+#include "ml/cpu/simd.h"
+
+#include <float.h>
+#include <string.h>
+
+enum { SEEDS = 300, MAX_ROWS = 400 };
+
+struct rows {
+    int n, n_bins;
+    uint8_t bins[MAX_ROWS], weight[MAX_ROWS], ones[MAX_ROWS];
+    struct cuts_node node;
+};
+
+/* Few levels and coarse weights give many equal scores. */
+static struct rows rows_draw(uint64_t seed, int n, bool with_missing)
+{
+    struct rows r = { .n = n };
+    struct rng g;
+
+    rng_init(&g, seed, 1);
+    r.n_bins = 1 + (int)rng_below(&g, seed % 3 ? 255 : 6);
+    for (int i = 0; i < n; i++) {
+        r.bins[i] = with_missing && rng_below(&g, 5) == 0
+                        ? CUTS_MISSING
+                        : (uint8_t)rng_below(&g, (uint32_t)r.n_bins);
+        r.weight[i] = (uint8_t)(1 + (seed & 1 ? rng_below(&g, 3) : 0));
+        r.ones[i] = rng_below(&g, 2) ? r.weight[i] : 0;
+        r.node.n += r.weight[i];
+        r.node.s += r.ones[i];
+    }
+    r.node.least = 1 + (int64_t)(seed % 4 == 3 ? rng_below(&g, 9) : 0);
+    return r;
+}
+
+static double score_of(const struct rows *r, int cut, bool missing_left, double *right_weight)
+{
+    double l = 0, s = 0, n = (double)r->node.n, all = (double)r->node.s;
+
+    for (int i = 0; i < r->n; i++) {
+        if (r->bins[i] == CUTS_MISSING ? missing_left : r->bins[i] <= cut) {
+            l += r->weight[i];
+            s += r->ones[i];
+        }
+    }
+    *right_weight = n - l;
+    if (l < (double)r->node.least || n - l < (double)r->node.least)
+        return -DBL_MAX;
+    double mixed_l = s * (l - s), mixed_r = (all - s) * (n - l - (all - s));
+    return n - 2.0 * (mixed_l * (n - l) + mixed_r * l) / (l * (n - l));
+}
+
+static bool is_present(const struct rows *r, int bin)
+{
+    return memchr(r->bins, bin, (size_t)r->n) != NULL;
+}
+
+static struct cuts_best plain(const struct rows *r, double beat)
+{
+    struct cuts_best best = { .score = beat };
+    int bin = 0, next = 0;
+
+    for (int cut = 0; cut < CUTS_MISSING; cut++) {
+        for (int left = 0; left < 2 && (is_present(r, cut) || cut == 0); left++) {
+            double w, score = score_of(r, cut, left, &w);
+            if (score <= best.score)
+                continue;
+            best = (struct cuts_best){ score, 7, 0, left, true };
+            bin = cut;
+        }
+    }
+    for (next = bin + 1; next < CUTS_MISSING && !is_present(r, next);)
+        next++;
+    best.bin = best.is_better ? (next < CUTS_MISSING ? (bin + next) / 2 : bin) : best.bin;
+    return best;
+}
+
+static void check(const struct cuts_best *got, const struct cuts_best *want)
+{
+    assert_int_equal(got->is_better, want->is_better);
+    assert_true(got->score == want->score);
+    if (want->is_better) {
+        assert_int_equal(got->bin, want->bin);
+        assert_int_equal(got->col, 7);
+        assert_int_equal(got->missing_left, want->missing_left);
+    }
+}
+
+static void histograms_give_the_best_cut_of_all(void **state)
+{
+    int64_t hist[256] = { 0 };
+
+    (void)state;
+    for (int level = 0; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            struct rows r = rows_draw(seed, 1 + (int)(seed * 7 % MAX_ROWS), seed & 2);
+            double beat = seed % 5 == 4 ? (double)r.node.n * 0.55 : -DBL_MAX;
+            struct cuts_best want = plain(&r, beat), got = { .score = beat };
+            for (int i = 0; i < r.n; i++)
+                hist[r.bins[i]] += r.weight[i] | (int64_t)r.ones[i] << 32;
+            cuts_hist(hist, r.n_bins, &r.node, 7, &got);
+            check(&got, &want);
+            for (int b = 0; b < 256; b++)
+                assert_int_equal(hist[b], 0);
+        }
+    }
+    simd_force(simd_best());
+}
+
+static void few_rows_give_the_best_cut_of_all(void **state)
+{
+    (void)state;
+    for (int level = 0; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            struct rows r = rows_draw(seed, 1 + (int)(seed % CUTS_ROWS), false);
+            double beat = seed % 5 == 4 ? (double)r.node.n * 0.55 : -DBL_MAX;
+            struct cuts_best want = plain(&r, beat), got = { .score = beat };
+            cuts_rows(r.bins, r.weight, r.ones, r.n, &r.node, 7, &got);
+            check(&got, &want);
+        }
+    }
+    simd_force(simd_best());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(histograms_give_the_best_cut_of_all),
+        cmocka_unit_test(few_rows_give_the_best_cut_of_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
