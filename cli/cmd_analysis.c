@@ -25,8 +25,9 @@ static const struct conf_opt importance_opts[] = {
 };
 static const struct conf_opt pareto_opts[] = {
     CLI_COMMON(struct analysis_opts),
-    { "x", CONF_STR, AT(x), "fit_us", 0, 0, "score, fit_us, predict_ns_row or model_bytes" },
-    { "y", CONF_STR, AT(y), "score", 0, 0, "score, fit_us, predict_ns_row or model_bytes" },
+    { "x", CONF_STR, AT(x), "", 0, 0,
+      "score, fit_us, predict_ns_row or model_bytes; default: the study's objectives, else fit_us" },
+    { "y", CONF_STR, AT(y), "", 0, 0, "likewise; default: score" },
 };
 
 /* Asks until the answer is complete. An exit code. */
@@ -136,15 +137,21 @@ static void print_front(const json_t *answer)
                                          "fit",  "predict/row", "model" };
     struct table *t = table_new(heads, ARRAY_LEN(heads));
     const json_t *rows = json_object_get(answer, "rows"),
-                 *volume = json_object_get(answer, "volume");
-    json_t *row = NULL;
-    size_t i = 0;
+                 *volume = json_object_get(answer, "volume"),
+                 *facts = json_object_get(answer, "facts");
+    json_t *row = NULL, *fact = NULL;
+    size_t i = 0, n = 0;
 
     json_array_foreach(rows, i, row) front_row(t, row);
     table_print(t, stdout);
-    printf("%zu of %" JSON_INTEGER_FORMAT " trials are beaten by none in both %s and %s",
-           json_array_size(rows), json_integer_value(json_object_get(answer, "compared")),
-           print_text(answer, "x"), print_text(answer, "y"));
+    printf("%zu of %" JSON_INTEGER_FORMAT " trials are beaten by none in", json_array_size(rows),
+           json_integer_value(json_object_get(answer, "compared")));
+    n = json_array_size(facts);
+    json_array_foreach(facts, i, fact) printf("%s %s",
+                                              i == 0       ? ""
+                                              : i + 1 == n ? " and"
+                                                           : ",",
+                                              json_string_value(fact));
     if (json_is_number(volume))
         printf("; hypervolume %.3f", json_number_value(volume));
     printf("\n");

@@ -61,7 +61,7 @@ static const struct cmd commands[] = {
       "  assay importance adult --method fanova",
       cmd_importance },
     { "pareto", "STUDY [--x FACT] [--y FACT]", "trials that no other beats in two facts at once",
-      "Facts: score, fit_us, predict_ns_row, model_bytes (of kept models).\n\n"
+      "Facts: score, fit_us, predict_ns_row, model_bytes. Neither named: the study's objectives.\n\n"
       "  assay pareto adult --x predict_ns_row",
       cmd_pareto },
     { "trials", "STUDY [--state STATE]", "trials of a study by number",

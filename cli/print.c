@@ -207,7 +207,8 @@ static void board_row(struct table *t, const json_t *row)
     print_us(json_object_get(row, "fit_us"), fit, sizeof(fit));
     if (json_is_number(size) && json_number_value(size) > 0)
         str_fmt_bytes((int64_t)json_number_value(size), bytes, sizeof(bytes));
-    table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "rank")));
+    table_cell(t, "%" JSON_INTEGER_FORMAT "%s", json_integer_value(json_object_get(row, "rank")),
+               json_is_true(json_object_get(row, "front")) ? "*" : "");
     table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "number")));
     table_cell(t, "%s", print_text(row, "family"));
     table_cell(t, "%s", score);
@@ -231,6 +232,8 @@ void print_leaderboard(const json_t *board, int limit, FILE *out)
     table_print(t, out);
     if (shown < n)
         fprintf(out, "… and %zu more\n", n - shown);
+    if (json_object_get(json_array_get(rows, 0), "front"))
+        fprintf(out, "* on the front: no trial beats it in all objectives (assay pareto)\n");
 }
 
 void progress_init(struct progress *p)

@@ -6,6 +6,7 @@
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/objective.h"
 #include "controller/trial_act.h"
 #include "search/fanova.h"
 #include "search/pareto.h"
@@ -14,11 +15,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { SLICE = 64, FRONT_ROOM = 512, PAIRS = 3 };
+enum {
+    SLICE = 64,
+    FRONT_SLICE = 1000,
+    FRONT_ROOM = 512,
+    FRONTS = OBJ_KINDS * (OBJ_KINDS - 1) / 2 + 1
+};
 
 const char *const analysis_method_name[ANALYSIS_METHODS] = { "ped_anova", "fanova" };
-const char *const analysis_fact_name[ANALYSIS_FACTS] = { "score", "fit_us", "predict_ns_row",
-                                                         "model_bytes" };
+const char *const analysis_fact_name[OBJ_KINDS] = { "score", "fit_us", "predict_ns_row",
+                                                    "model_bytes" };
 
 struct estimate {
     bool is_running;
@@ -27,36 +33,56 @@ struct estimate {
     double *values;
 };
 
+/* Those that may be on the front of these facts. */
 struct candidates {
+    enum spec_objective facts[SPEC_MAX_OBJECTIVES];
+    int n_facts;
     int32_t *numbers;
     int n, cap;
+    int compared;
 };
 
 struct analysis {
     struct study *st;
     int64_t serial;
     struct loop_timer *timer; /* goes on reading; NULL = nothing to go on with */
+    bool is_reading;          /* an estimate waits for rows */
     int gathered;             /* completed trials that are in */
     int n, cap;               /* rows: trial number - 1 */
-    float *units;        /* n x space->n; NaN where inactive, and of trials outside the space */
-    double *gains;       /* NaN = not in, or outside the space */
-    int64_t *predict_ns; /* -1 = unknown */
+    float *units;  /* n x space->n; NaN where inactive, and of trials outside the space */
+    double *gains; /* NaN = not in, or outside the space */
     bool *is_in;
     struct estimate estimates[ANALYSIS_METHODS];
-    struct candidates fronts[PAIRS]; /* of the facts that all trials have */
-    int compared[PAIRS];
-    double lo[ANALYSIS_FACTS], hi[ANALYSIS_FACTS]; /* of what was gathered, as `goodness` */
+    struct candidates fronts[FRONTS];
+    int n_fronts;   /* all pairs, and the study's objectives where there are more */
+    int n_compared; /* trials that the fronts know */
+    bool *is_compared;
+    int cap_compared;
+    double lo[OBJ_KINDS], hi[OBJ_KINDS]; /* of those, by their worth */
 };
-
-static const struct {
-    enum analysis_fact a, b;
-} pairs[PAIRS] = { { ANALYSIS_SCORE, ANALYSIS_FIT_TIME },
-                   { ANALYSIS_SCORE, ANALYSIS_PREDICT_TIME },
-                   { ANALYSIS_FIT_TIME, ANALYSIS_PREDICT_TIME } };
 
 static int width(const struct analysis *a)
 {
     return a->st->space.space->n;
+}
+
+static void fronts_init(struct analysis *a)
+{
+    const struct spec *spec = &a->st->spec;
+
+    for (int x = 0; x < OBJ_KINDS; x++) {
+        a->lo[x] = INFINITY;
+        a->hi[x] = -INFINITY;
+        for (int y = x + 1; y < OBJ_KINDS; y++)
+            a->fronts[a->n_fronts++] =
+                (struct candidates){ .facts = { (enum spec_objective)x, (enum spec_objective)y },
+                                     .n_facts = 2 };
+    }
+    if (spec->n_objectives <= 2)
+        return;
+    struct candidates *own = &a->fronts[a->n_fronts++];
+    own->n_facts = spec->n_objectives;
+    memcpy(own->facts, spec->objectives, sizeof own->facts);
 }
 
 static struct analysis *analysis_of(struct study *st)
@@ -66,10 +92,7 @@ static struct analysis *analysis_of(struct study *st)
 
         a->st = st;
         a->serial = ++st->ctl->analysis_no;
-        for (int f = 0; f < ANALYSIS_FACTS; f++) {
-            a->lo[f] = INFINITY;
-            a->hi[f] = -INFINITY;
-        }
+        fronts_init(a);
         st->analysis = a;
     }
     return st->analysis;
@@ -82,54 +105,34 @@ void analysis_free(struct analysis *a)
     loop_timer_free(a->timer);
     for (int m = 0; m < ANALYSIS_METHODS; m++)
         mem_free(a->estimates[m].values);
-    for (int p = 0; p < PAIRS; p++)
+    for (int p = 0; p < a->n_fronts; p++)
         mem_free(a->fronts[p].numbers);
+    mem_free(a->is_compared);
     mem_free(a->units);
     mem_free(a->gains);
-    mem_free(a->predict_ns);
     mem_free(a->is_in);
     mem_free(a);
 }
 
 /* ---- fronts ---- */
 
-/* Larger is better; NaN = unknown. Times and sizes by their logarithm, which changes no front. */
-static double goodness(double value, enum analysis_fact fact)
+static void worths(const struct analysis *a, const struct candidates *c, int64_t number,
+                   double *out)
 {
-    if (fact == ANALYSIS_SCORE)
-        return value;
-    return value > 0 ? -log(value) : NAN;
+    for (int f = 0; f < c->n_facts; f++)
+        out[f] = objective_worth(a->st, &a->st->trials[number - 1], c->facts[f]);
 }
 
-static double fact_of(const struct analysis *a, int64_t number, enum analysis_fact fact)
+/* Leaves the front, best by the first fact first. */
+static void thin(const struct analysis *a, struct candidates *c)
 {
-    const struct trial_mem *t = &a->st->trials[number - 1];
-
-    switch (fact) {
-    case ANALYSIS_SCORE:
-        return study_gain(a->st, t->score);
-    case ANALYSIS_FIT_TIME:
-        return goodness((double)t->fit_us, fact);
-    case ANALYSIS_PREDICT_TIME:
-        return goodness((double)a->predict_ns[number - 1], fact);
-    default:
-        return NAN;
-    }
-}
-
-/* Leaves the front of x and y, best x first. */
-static void thin(const struct analysis *a, struct candidates *c, enum analysis_fact x,
-                 enum analysis_fact y)
-{
-    double *values = mem_array(2 * (size_t)c->n + 1, sizeof *values);
-    int *rows = mem_array((size_t)c->n + 1, sizeof *rows), n = 0;
+    int m = c->n_facts, n = 0, *rows = mem_array((size_t)c->n + 1, sizeof *rows);
+    double *values = mem_array((size_t)c->n * (size_t)m + 1, sizeof *values);
     int32_t *kept = mem_array((size_t)c->cap + 1, sizeof *kept);
 
-    for (int i = 0; i < c->n; i++) {
-        values[2 * i] = fact_of(a, c->numbers[i], x);
-        values[2 * i + 1] = fact_of(a, c->numbers[i], y);
-    }
-    n = pareto_front(values, c->n, 2, rows);
+    for (int i = 0; i < c->n; i++)
+        worths(a, c, c->numbers[i], values + (size_t)i * (size_t)m);
+    n = pareto_front(values, c->n, m, rows);
     for (int i = 0; i < n; i++)
         kept[i] = c->numbers[rows[i]];
     mem_free(c->numbers);
@@ -139,20 +142,71 @@ static void thin(const struct analysis *a, struct candidates *c, enum analysis_f
     mem_free(values);
 }
 
-static void front_add(struct analysis *a, int pair, int64_t number)
+static void front_add(const struct analysis *a, struct candidates *c, int64_t number)
 {
-    struct candidates *c = &a->fronts[pair];
+    double values[SPEC_MAX_OBJECTIVES];
 
-    if (isnan(fact_of(a, number, pairs[pair].a)) || isnan(fact_of(a, number, pairs[pair].b)))
-        return;
-    a->compared[pair]++;
+    worths(a, c, number, values);
+    for (int f = 0; f < c->n_facts; f++) {
+        if (isnan(values[f]))
+            return;
+    }
+    c->compared++;
     if (c->n == c->cap) {
         if (c->n > 0)
-            thin(a, c, pairs[pair].a, pairs[pair].b);
+            thin(a, c);
         c->cap = MAX(FRONT_ROOM, 2 * c->n);
         c->numbers = mem_resize(c->numbers, (size_t)c->cap * sizeof *c->numbers);
     }
     c->numbers[c->n++] = (int32_t)number;
+}
+
+static void compare_one(struct analysis *a, int64_t number)
+{
+    for (int f = 0; f < OBJ_KINDS; f++) {
+        double v = objective_worth(a->st, &a->st->trials[number - 1], (enum spec_objective)f);
+
+        a->lo[f] = fmin(a->lo[f], v);
+        a->hi[f] = fmax(a->hi[f], v);
+    }
+    for (int p = 0; p < a->n_fronts; p++)
+        front_add(a, &a->fronts[p], number);
+    a->is_compared[number - 1] = true;
+    a->n_compared++;
+}
+
+static void on_slice(void *arg);
+
+static void go_on_soon(struct analysis *a)
+{
+    if (!a->timer)
+        a->timer = loop_timer_new(a->st->ctl->loop, 1, 0, on_slice, a);
+    else
+        loop_timer_again(a->timer, 1);
+}
+
+/* Brings the fronts up to the trials that have ended, some at a time: true = to all of them. */
+static bool fronts_follow(struct analysis *a)
+{
+    const struct study *st = a->st;
+    int left = st->ctl->loop ? FRONT_SLICE : st->n_board;
+
+    if (st->n_trials > a->cap_compared) {
+        int cap = MAX(st->n_trials, 2 * a->cap_compared);
+
+        a->is_compared = mem_resize(a->is_compared, (size_t)cap * sizeof *a->is_compared);
+        memset(a->is_compared + a->cap_compared, 0, (size_t)(cap - a->cap_compared));
+        a->cap_compared = cap;
+    }
+    for (int i = 0; i < st->n_board && left > 0 && a->n_compared < st->n_board; i++) {
+        if (a->is_compared[st->board[i] - 1])
+            continue;
+        compare_one(a, st->board[i]);
+        left--;
+    }
+    if (a->n_compared < st->n_board)
+        go_on_soon(a);
+    return a->n_compared >= st->n_board;
 }
 
 /* ---- reading ---- */
@@ -166,7 +220,6 @@ static void room(struct analysis *a, int n)
         size_t cap = (size_t)a->cap, d = (size_t)width(a);
         a->units = mem_resize(a->units, (cap * d + 1) * sizeof *a->units);
         a->gains = mem_resize(a->gains, cap * sizeof *a->gains);
-        a->predict_ns = mem_resize(a->predict_ns, cap * sizeof *a->predict_ns);
         a->is_in = mem_resize(a->is_in, cap * sizeof *a->is_in);
         memset(a->is_in + old, 0, (cap - (size_t)old) * sizeof *a->is_in);
         for (size_t i = (size_t)old * d; i <= cap * d; i++)
@@ -201,25 +254,13 @@ static int take(struct analysis *a, int64_t number, struct err *err)
     int rc = trial_load(a->st, number, &row, err);
 
     if (rc == 0) {
-        json_t *info = trial_info(&row), *ns = json_object_get(info, "predict_ns_row");
-
-        a->predict_ns[number - 1] = json_is_integer(ns) ? json_integer_value(ns) : -1;
-        json_decref(info);
         take_config(a, &row);
         a->is_in[number - 1] = true;
         a->gathered++;
-        for (int f = 0; f < ANALYSIS_MODEL_BYTES; f++) {
-            a->lo[f] = fmin(a->lo[f], fact_of(a, number, f));
-            a->hi[f] = fmax(a->hi[f], fact_of(a, number, f));
-        }
-        for (int p = 0; p < PAIRS; p++)
-            front_add(a, p, number);
     }
     trial_row_fini(&row);
     return rc;
 }
-
-static void on_slice(void *arg);
 
 /* Reads some trials more, and sees to it that the rest follows: 0 = all are in, 1 = not yet, -1. */
 static int gather(struct analysis *a, struct err *err)
@@ -236,12 +277,11 @@ static int gather(struct analysis *a, struct err *err)
             return -1;
         left--;
     }
+    a->is_reading = false;
     if (a->gathered >= st->n_board)
         return 0;
-    if (!a->timer)
-        a->timer = loop_timer_new(loop, 1, 0, on_slice, a);
-    else
-        loop_timer_again(a->timer, 1);
+    a->is_reading = true;
+    go_on_soon(a);
     return 1;
 }
 
@@ -355,116 +395,62 @@ static void on_slice(void *arg)
 {
     struct analysis *a = arg;
     struct err err = { 0 };
-    int rc = gather(a, &err);
-
-    if (rc < 0)
+    (void)fronts_follow(a);
+    if (a->is_reading && gather(a, &err) < 0)
         log_error("study.analysis study=%" PRId64 " err=\"%s\"", a->st->row.id, err.text);
 }
 
 /* ---- questions about fronts ---- */
 
-static double volume_of(const double *values, int n, const double lo[2], const double hi[2])
+static double volume_of(const struct analysis *a, const struct candidates *c)
 {
-    double whole = (hi[0] - lo[0]) * (hi[1] - lo[1]);
+    double lo[SPEC_MAX_OBJECTIVES], whole = 1, volume = 0;
+    int m = c->n_facts;
+    double *values = mem_array((size_t)c->n * (size_t)m + 1, sizeof *values);
 
-    return whole > 0 && isfinite(whole) ? pareto_hypervolume(values, n, 2, lo) / whole : NAN;
-}
-
-static void front_of_pair(struct analysis *a, int pair, enum analysis_fact x, enum analysis_fact y,
-                          struct analysis_front *out)
-{
-    struct candidates *c = &a->fronts[pair];
-    double *values = NULL;
-
-    thin(a, c, x, y);
-    out->compared = a->compared[pair];
-    out->n = c->n;
-    out->numbers = mem_array((size_t)c->n + 1, sizeof *out->numbers);
-    values = mem_array(2 * (size_t)c->n + 1, sizeof *values);
-    for (int i = 0; i < c->n; i++) {
-        out->numbers[i] = c->numbers[i];
-        values[2 * i] = fact_of(a, c->numbers[i], x);
-        values[2 * i + 1] = fact_of(a, c->numbers[i], y);
+    for (int f = 0; f < m; f++) {
+        lo[f] = a->lo[c->facts[f]];
+        whole *= a->hi[c->facts[f]] - lo[f];
     }
-    out->volume =
-        volume_of(values, c->n, (double[]){ a->lo[x], a->lo[y] }, (double[]){ a->hi[x], a->hi[y] });
+    for (int i = 0; i < c->n; i++)
+        worths(a, c, c->numbers[i], values + (size_t)i * (size_t)m);
+    bool has_box = whole > 0 && isfinite(whole);
+    if (has_box)
+        volume = pareto_hypervolume(values, c->n, m, lo) / whole;
     mem_free(values);
+    return has_box ? volume : (double)NAN;
 }
 
-static int bytes_of(struct study *st, int64_t number, double *out, struct err *err)
+static bool has_facts(const struct candidates *c, const enum spec_objective *facts, int n)
 {
-    struct trial_row row = { 0 };
-    int rc = trial_load(st, number, &row, err);
+    int asked = 0, has = 0;
 
-    if (rc == 0) {
-        json_t *info = trial_info(&row);
-
-        *out =
-            goodness(json_number_value(json_object_get(info, "model_bytes")), ANALYSIS_MODEL_BYTES);
-        json_decref(info);
-    }
-    trial_row_fini(&row);
-    return rc;
+    for (int f = 0; f < n; f++)
+        asked |= 1 << facts[f];
+    for (int f = 0; f < c->n_facts; f++)
+        has |= 1 << c->facts[f];
+    return asked == has;
 }
 
-/* With the size of models: a few are kept, so they are read when asked for. */
-static int front_of_kept(struct analysis *a, enum analysis_fact x, enum analysis_fact y,
-                         struct analysis_front *out, struct err *err)
+void analysis_front(struct study *st, const enum spec_objective *facts, int n_facts,
+                    struct analysis_front *out)
 {
-    struct study *st = a->st;
-    int n = st->n_kept, rc = 0;
-    double *values = mem_array(2 * (size_t)n + 1, sizeof *values), *front = NULL;
-    double lo[2] = { INFINITY, INFINITY }, hi[2] = { -INFINITY, -INFINITY };
-    int *rows = mem_array((size_t)n + 1, sizeof *rows);
+    struct candidates *c = NULL;
 
-    for (int i = 0; i < n && rc == 0; i++) {
-        int64_t number = st->kept[i];
-        double bytes = NAN, *v = values + 2 * (size_t)i;
-
-        rc = bytes_of(st, number, &bytes, err);
-        v[0] = x == ANALYSIS_MODEL_BYTES ? bytes : fact_of(a, number, x);
-        v[1] = y == ANALYSIS_MODEL_BYTES ? bytes : fact_of(a, number, y);
-        bool has_both = !isnan(v[0]) && !isnan(v[1]);
-        out->compared += has_both;
-        for (int k = 0; k < 2 && has_both; k++) {
-            lo[k] = fmin(lo[k], v[k]);
-            hi[k] = fmax(hi[k], v[k]);
-        }
-    }
-    if (rc == 0) {
-        out->n = pareto_front(values, n, 2, rows);
-        out->numbers = mem_array((size_t)out->n + 1, sizeof *out->numbers);
-        front = mem_array(2 * (size_t)out->n + 1, sizeof *front);
-        for (int i = 0; i < out->n; i++) {
-            out->numbers[i] = st->kept[rows[i]];
-            memcpy(front + 2 * (size_t)i, values + 2 * (size_t)rows[i], 2 * sizeof *front);
-        }
-        out->volume = volume_of(front, out->n, lo, hi);
-    }
-    mem_free(front);
-    mem_free(values);
-    mem_free(rows);
-    return rc;
-}
-
-int analysis_front(struct study *st, enum analysis_fact x, enum analysis_fact y,
-                   struct analysis_front *out, struct err *err)
-{
-    CHECK(x != y);
     *out = (struct analysis_front){ .is_current = true, .volume = NAN };
     if (!st->space.space)
-        return 0;
+        return;
     struct analysis *a = analysis_of(st);
-    int rc = gather(a, err);
-    if (rc < 0)
-        return -1;
-    out->is_current = rc == 0;
-    for (int p = 0; p < PAIRS; p++) {
-        bool is_it = (pairs[p].a == x && pairs[p].b == y) || (pairs[p].a == y && pairs[p].b == x);
-        if (is_it) {
-            front_of_pair(a, p, x, y, out);
-            return 0;
-        }
-    }
-    return front_of_kept(a, x, y, out, err);
+    out->is_current = fronts_follow(a);
+    for (int p = 0; p < a->n_fronts && !c; p++)
+        c = has_facts(&a->fronts[p], facts, n_facts) ? &a->fronts[p] : NULL;
+    CHECK(c);
+    memcpy(c->facts, facts, (size_t)n_facts * sizeof *facts); /* best by the first asked for */
+    thin(a, c);
+    out->compared = c->compared;
+    out->n = c->n;
+    out->numbers = mem_array((size_t)c->n + 1, sizeof *out->numbers);
+    for (int i = 0; i < c->n; i++)
+        out->numbers[i] = c->numbers[i];
+    out->volume = volume_of(a, c);
 }

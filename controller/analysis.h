@@ -1,5 +1,5 @@
-/* analysis.h - what a study's completed trials say: which parameters mattered, and which trials no other beats in two facts
- * at once. A cache beside the study: rows are read in small slices and kept in columns, estimates are made on the loop's
+/* analysis.h - what a study's completed trials say: which parameters mattered, and which trials no other beats in two facts,
+ * or in the study's objectives, at once. A cache beside the study: rows are read in small slices and kept in columns, estimates are made on the loop's
  * pool from a copy, so that the loop never waits. It begins with the first question and goes when the study is reloaded.
  * Private to controller/. */
 #ifndef CONTROLLER_ANALYSIS_H
@@ -10,15 +10,8 @@
 enum analysis_method { ANALYSIS_PED_ANOVA, ANALYSIS_FANOVA, ANALYSIS_METHODS };
 extern const char *const analysis_method_name[ANALYSIS_METHODS];
 
-/* What trials can be compared by. Of the others than the score, less is better; a model's size is known of kept models. */
-enum analysis_fact {
-    ANALYSIS_SCORE,
-    ANALYSIS_FIT_TIME,
-    ANALYSIS_PREDICT_TIME,
-    ANALYSIS_MODEL_BYTES,
-    ANALYSIS_FACTS
-};
-extern const char *const analysis_fact_name[ANALYSIS_FACTS];
+/* The key that each objective has in the rows of a leaderboard: what trials can be compared by. */
+extern const char *const analysis_fact_name[OBJ_KINDS];
 
 struct analysis_importance {
     bool is_current;      /* made from all trials there are now (fANOVA: from nearly all) */
@@ -32,14 +25,15 @@ int analysis_importance(struct study *st, enum analysis_method method,
 struct analysis_front {
     bool is_current;
     int n;            /* trials on the front */
-    int64_t *numbers; /* by x, best first; owned by the caller: mem_free */
-    int compared;     /* trials that have both facts */
+    int64_t *numbers; /* by the first fact, best first; owned by the caller: mem_free */
+    int compared;     /* trials that have all the facts */
     double
-        volume; /* share of the box from the worst to the best of both facts that the front dominates (times and sizes by
+        volume; /* share of the box from the worst to the best of all facts that the front dominates (times and sizes by
                       their logarithm); NaN = nothing to compare */
 };
-int analysis_front(struct study *st, enum analysis_fact x, enum analysis_fact y,
-                   struct analysis_front *out, struct err *err);
+/* Of two different facts, or of the study's own objectives in the order of its spec. */
+void analysis_front(struct study *st, const enum spec_objective *facts, int n_facts,
+                    struct analysis_front *out);
 
 void analysis_free(struct analysis *a); /* NULL is legal */
 

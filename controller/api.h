@@ -93,7 +93,8 @@ int ctl_study_delete(struct ctl *ctl, const char *ref,
                      struct err *err); /* ERR_CONFLICT unless ended */
 int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out,
                     struct err *err);
-/* method: ped_anova | fanova, NULL = ped_anova. x, y: score | fit_us | predict_ns_row | model_bytes, NULL = fit_us, score. */
+/* method: ped_anova | fanova, NULL = ped_anova. x, y: score | fit_us | predict_ns_row | model_bytes, NULL = fit_us, score; both
+ * NULL in a study with several objectives: all of those. */
 int ctl_importance(struct ctl *ctl, const char *ref, const char *method, json_t **out,
                    struct err *err);
 int ctl_pareto(struct ctl *ctl, const char *ref, const char *x, const char *y, json_t **out,

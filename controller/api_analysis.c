@@ -124,33 +124,54 @@ static json_t *rows_json(struct study *st, const struct analysis_front *front, s
     return rows;
 }
 
+/* The two facts asked for; neither named: the study's objectives where it has several. Their number, or -1. */
+static int facts_parse(const struct study *st, const char *x, const char *y,
+                       enum spec_objective *out, struct err *err)
+{
+    int fx = 0, fy = 0;
+
+    if (!(x && x[0]) && !(y && y[0]) && st->spec.n_objectives > 1) {
+        memcpy(out, st->spec.objectives, sizeof st->spec.objectives);
+        return st->spec.n_objectives;
+    }
+    if (word_parse("x", x, analysis_fact_name, OBJ_KINDS, OBJ_FIT_TIME, &fx, err) < 0 ||
+        word_parse("y", y, analysis_fact_name, OBJ_KINDS, OBJ_SCORE, &fy, err) < 0)
+        return -1;
+    if (fx == fy)
+        return err_at(err, "y", "must be another fact than x");
+    out[0] = (enum spec_objective)fx;
+    out[1] = (enum spec_objective)fy;
+    return 2;
+}
+
 int ctl_pareto(struct ctl *ctl, const char *ref, const char *x, const char *y, json_t **out,
                struct err *err)
 {
     struct study *st = study_by_ref(ctl, ref, err);
+    enum spec_objective facts[SPEC_MAX_OBJECTIVES] = { OBJ_SCORE };
     struct analysis_front front = { 0 };
-    json_t *rows = NULL;
-    int fx = 0, fy = 0;
+    json_t *rows = NULL, *names = NULL;
+    int n = st ? facts_parse(st, x, y, facts, err) : -1;
 
-    if (!st ||
-        word_parse("x", x, analysis_fact_name, ANALYSIS_FACTS, ANALYSIS_FIT_TIME, &fx, err) < 0 ||
-        word_parse("y", y, analysis_fact_name, ANALYSIS_FACTS, ANALYSIS_SCORE, &fy, err) < 0)
+    if (n < 0)
         return -1;
-    if (fx == fy)
-        return err_at(err, "y", "must be another fact than x");
-    if (analysis_front(st, (enum analysis_fact)fx, (enum analysis_fact)fy, &front, err) < 0)
-        return -1;
+    analysis_front(st, facts, n, &front);
     rows = rows_json(st, &front, err);
     if (rows) {
         bool ready = st->problem.is_ready;
 
-        *out = json_pack("{s:I, s:s, s:o, s:b, s:s, s:s, s:s, s:i, s:i, s:o, s:o}", "study",
+        names = json_array();
+        for (int i = 0; i < n; i++)
+            json_array_append_new(names, json_string(analysis_fact_name[facts[i]]));
+        *out = json_pack("{s:I, s:s, s:o, s:b, s:s, s:s, s:o, s:s, s:i, s:i, s:o, s:o}", "study",
                          (json_int_t)st->row.id, "name", st->row.name, "metric",
                          ready ? json_string(st->problem.data.metric) : json_null(),
                          "larger_is_better", !ready || st->problem.metric->larger_is_better, "x",
-                         analysis_fact_name[fx], "y", analysis_fact_name[fy], "state",
-                         front.is_current ? "ready" : "computing", "compared", front.compared,
-                         "total", front.n, "volume", jsonx_real(front.volume), "rows", rows);
+                         analysis_fact_name[facts[0]], "y", analysis_fact_name[facts[1]], "facts",
+                         names, "state", front.is_current ? "ready" : "computing", "compared",
+                         front.compared, "total", front.n, "volume", jsonx_real(front.volume),
+                         "rows", rows);
+        CHECK(*out);
     }
     mem_free(front.numbers);
     return rows ? 0 : -1;

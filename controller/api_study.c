@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/analysis.h"
 #include "controller/board.h"
 #include "controller/budget.h"
 #include "controller/dataset.h"
@@ -377,11 +378,38 @@ int ctl_study_delete(struct ctl *ctl, const char *ref, struct err *err)
 
 /* ---- results ---- */
 
+/* By number - 1: is it on the front of the study's objectives; NULL where there is one only. */
+static bool *front_marks_new(struct study *st)
+{
+    struct analysis_front front = { 0 };
+    bool *marks = NULL;
+
+    if (st->spec.n_objectives < 2)
+        return NULL;
+    marks = mem_zalloc((size_t)st->n_trials + 1);
+    analysis_front(st, st->spec.objectives, st->spec.n_objectives, &front);
+    for (int i = 0; i < front.n; i++)
+        marks[front.numbers[i] - 1] = true;
+    mem_free(front.numbers);
+    return marks;
+}
+
+static json_t *board_row_json(struct study *st, const struct trial_row *row, int64_t rank,
+                              const bool *is_front)
+{
+    json_t *o = show_board_row(row, rank);
+
+    if (st->spec.n_objectives > 1)
+        json_object_set_new(o, "front", json_boolean(is_front[row->number - 1]));
+    return o;
+}
+
 int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out,
                     struct err *err)
 {
     struct study *st = study_by_ref(ctl, ref, err);
     json_t *rows = NULL;
+    bool *is_front = NULL;
 
     if (!st)
         return -1;
@@ -389,18 +417,21 @@ int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit,
         return err_at(err, "offset", "must not be below 0");
     limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
     rows = json_array();
+    is_front = front_marks_new(st);
     for (int64_t i = offset; i < MIN(offset + limit, st->n_board); i++) {
         struct trial_row row = { 0 };
         int rc = trial_load(st, st->board[i], &row, err);
 
         if (rc == 0)
-            json_array_append_new(rows, show_board_row(&row, i + 1));
+            json_array_append_new(rows, board_row_json(st, &row, i + 1, is_front));
         trial_row_fini(&row);
         if (rc < 0) {
+            mem_free(is_front);
             json_decref(rows);
             return -1;
         }
     }
+    mem_free(is_front);
     bool ready = st->problem.is_ready;
     *out = json_pack(
         "{s:I, s:s, s:o, s:b, s:i, s:o}", "study", (json_int_t)st->row.id, "name", st->row.name,

@@ -4,6 +4,7 @@
 #include "controller/board.h"
 
 #include "base/mem.h"
+#include "controller/objective.h"
 #include "controller/trial_act.h"
 
 #include <math.h>
@@ -72,10 +73,23 @@ static int better_in_family(const struct study *st, int64_t number, int family, 
     return n;
 }
 
-bool board_keeps(const struct study *st, int64_t number, int family, double score)
+/* No kept trial is better in every objective of the study. Those on the front always are among the kept, for the same
+ * reason: a trial is let go only when a kept one dominates it. */
+static bool is_on_front(const struct study *st, int64_t number, const struct trial_mem *t)
 {
-    return !isnan(score) && (place_of(st, number, score) < CTL_KEEP_BEST ||
-                             better_in_family(st, number, family, score) < CTL_KEEP_FAMILY);
+    for (int i = 0; i < st->n_kept; i++) {
+        if (st->kept[i] != number && objective_dominates(st, &st->trials[st->kept[i] - 1], t))
+            return false;
+    }
+    return true;
+}
+
+bool board_keeps(const struct study *st, int64_t number, const struct trial_mem *t)
+{
+    return !isnan(t->score) &&
+           (place_of(st, number, t->score) < CTL_KEEP_BEST ||
+            better_in_family(st, number, t->family, t->score) < CTL_KEEP_FAMILY ||
+            (objective_count(st) > 1 && is_on_front(st, number, t)));
 }
 
 int64_t board_rank(const struct study *st, int64_t number)
@@ -103,13 +117,15 @@ int64_t board_best_artifact(const struct study *st)
 
 int board_evict(struct study *st, struct err *err)
 {
+    if (st->evict_completed == st->count[TS_COMPLETED] && st->evict_kept == st->n_kept)
+        return 0;
     for (int i = st->n_kept - 1; i >= 0; i--) {
         int64_t number = st->kept[i];
         struct trial_mem *t = &st->trials[number - 1];
         struct trial_row row = { 0 };
         int rc = 0;
 
-        if (board_keeps(st, number, t->family, t->score))
+        if (board_keeps(st, number, t))
             continue;
         rc = trial_load(st, number, &row, err);
         if (rc == 0) {
@@ -120,5 +136,7 @@ int board_evict(struct study *st, struct err *err)
         if (rc < 0)
             return -1;
     }
+    st->evict_completed = st->count[TS_COMPLETED];
+    st->evict_kept = st->n_kept;
     return 0;
 }

@@ -7,9 +7,9 @@
 
 void board_add(struct study *st, int64_t number);
 void board_remove(struct study *st, int64_t number);
-/* Would a trial of this number, family and score be among those whose artifacts are kept: the best 10 of the study or the
- * best 3 of its family, among the completed ones? */
-bool board_keeps(const struct study *st, int64_t number, int family, double score);
+/* Would a trial of this number, with this record (its family, its score, its costs), be among those whose artifacts are
+ * kept: the best 10 of the study, the best 3 of its family, with several objectives the front, among the completed ones? */
+bool board_keeps(const struct study *st, int64_t number, const struct trial_mem *t);
 int64_t board_rank(const struct study *st, int64_t number); /* from 1; of one that is on it */
 int64_t board_best(const struct study *st);                 /* number or 0 */
 int64_t board_best_artifact(const struct study *st); /* the best one whose artifact is here, or 0 */

@@ -263,6 +263,20 @@ static int probe_final(struct study *st, struct trial_row *row, const struct msg
     return requeue(st, row, TR_NONE, "probe", err);
 }
 
+/* As its record would be if it were completed now. */
+static bool keeps(struct study *st, const struct trial_row *row, const struct msg_event *e)
+{
+    struct trial_mem t = *trial_mem(st, row->number);
+    json_t *info = trial_info(row);
+
+    t.score = row->score;
+    t.fit_us = json_integer_value(json_object_get(info, "fit_us"));
+    t.predict_ns = e->predict_ns_row;
+    t.model_bytes = e->model_bytes;
+    json_decref(info);
+    return board_keeps(st, row->number, &t);
+}
+
 static int on_final(struct study *st, struct trial_row *row, const struct msg_event *e,
                     struct msg_reply *reply, struct err *err)
 {
@@ -283,7 +297,7 @@ static int on_final(struct study *st, struct trial_row *row, const struct msg_ev
                          e->detail && e->detail[0] ? e->detail : "it has no score", err);
     }
     take_final(st, row, e);
-    if (board_keeps(st, row->number, trial_mem(st, row->number)->family, row->score)) {
+    if (keeps(st, row, e)) {
         reply->action = MSG_KEEP;
         if (l)
             l->kept_ms = ctl_now(st->ctl);
@@ -307,9 +321,11 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
     if (l && l->kept_ms)
         st->keep_ms = MAX(st->keep_ms, ctl_now(st->ctl) - l->kept_ms);
     str_copy(row->artifact, sizeof row->artifact, e->blob);
-    info = trial_info(row);
-    json_object_set_new(info, "model_bytes", json_integer((json_int_t)e->model_bytes));
-    trial_info_set(row, info);
+    if (e->model_bytes > 0) { /* a runner of before told it only here */
+        info = trial_info(row);
+        json_object_set_new(info, "model_bytes", json_integer((json_int_t)e->model_bytes));
+        trial_info_set(row, info);
+    }
     reply->action = MSG_OK;
     return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "controller/objective.h"
 #include "controller/searchers.h"
 #include "controller/trial_act.h"
 #include "controller/warm.h"
@@ -269,12 +270,20 @@ static struct observation observation_of(struct study *st, int64_t number, enum 
                                          int level, double score)
 {
     const struct trial_mem *t = trial_mem(st, number);
+    struct observation o = { .trial = number,
+                             .state = state,
+                             .resource = level,
+                             .max_resource = t->max_level,
+                             .value = isnan(score) ? NAN : study_gain(st, score) };
 
-    return (struct observation){ .trial = number,
-                                 .state = state,
-                                 .resource = level,
-                                 .max_resource = t->max_level,
-                                 .value = isnan(score) ? NAN : study_gain(st, score) };
+    if (objective_count(st) > 1) { /* what a trial costs is known when it is completed */
+        double all[SPEC_MAX_OBJECTIVES];
+
+        objective_all(st, t, all);
+        for (int i = 1; i < objective_count(st); i++)
+            o.more[i - 1] = state == OBS_COMPLETED ? all[i] : NAN;
+    }
+    return o;
 }
 
 int propose_observe(struct study *st, int64_t number, enum obs_state state, int level, double score,

@@ -116,6 +116,9 @@ static int check_sampler(const struct spec *spec, bool dev, struct err *err)
     if (is_auto(spec->sampler))
         return options_of_auto(spec->sampler_options, "sampler", err);
     const struct sampler_ops *ops = sampler_of(spec->sampler, dev, err);
+    if (ops && ops->ranks_by_one && spec->n_objectives > 1)
+        return err_at(err, "sampler", "%s searches for one objective, not %d: use tpe", ops->name,
+                      spec->n_objectives);
     return ops ? options_parse(spec->sampler_options, ops->options, ops->n_options, "sampler",
                                options, err)
                : -1;
@@ -128,6 +131,9 @@ static int check_scheduler(const struct spec *spec, bool dev, struct err *err)
     if (is_auto(spec->scheduler))
         return options_of_auto(spec->scheduler_options, "scheduler", err);
     const struct scheduler_ops *ops = scheduler_of(spec->scheduler, dev, err);
+    if (ops && spec->n_objectives > 1 && !str_eq(ops->name, "none"))
+        return err_at(err, "scheduler", "%s ranks by one number, not by %d objectives: use none",
+                      ops->name, spec->n_objectives);
     return ops ? options_parse(spec->scheduler_options, ops->options, ops->n_options, "scheduler",
                                options, err)
                : -1;
@@ -204,7 +210,7 @@ void searchers_choice(const struct spec *spec, const struct study_space *space,
     struct auto_facts facts = { .space = space->space,
                                 .budget_trials = spec->budget_trials,
                                 .parallel = searchers_parallel(spec),
-                                .n_objectives = 1,
+                                .n_objectives = MAX(spec->n_objectives, 1),
                                 .max_level = max_level(space) };
     struct auto_choice sampler = auto_sampler(&facts), scheduler = auto_scheduler(&facts);
 
@@ -246,7 +252,7 @@ const struct scheduler_ops *searchers_scheduler(const struct spec *spec, const c
                                     .options = options,
                                     .budget_trials = spec->budget_trials,
                                     .parallel = searchers_parallel(spec),
-                                    .n_objectives = 1 };
+                                    .n_objectives = MAX(spec->n_objectives, 1) };
     return ops;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "controller/analysis.h"
 #include "controller/board.h"
 #include "controller/budget.h"
 #include "controller/dispatch.h"
@@ -96,6 +97,18 @@ static const char *validation_of(const struct study *st)
     return st->problem.data.holdout ? "holdout" : "kfold";
 }
 
+/* What is searched for, by the keys of the leaderboard's rows. */
+static json_t *objectives_json(const struct study *st)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < st->spec.n_objectives; i++)
+        json_array_append_new(list, json_string(analysis_fact_name[st->spec.objectives[i]]));
+    if (st->spec.n_objectives == 0)
+        json_array_append_new(list, json_string(analysis_fact_name[OBJ_SCORE]));
+    return list;
+}
+
 static void add_problem(json_t *o, const struct study *st)
 {
     const struct msg_data *d = &st->problem.data;
@@ -106,6 +119,7 @@ static void add_problem(json_t *o, const struct study *st)
     json_object_set_new(o, "metric", ready ? json_string(d->metric) : show_text(st->spec.metric));
     json_object_set_new(o, "larger_is_better",
                         ready ? json_boolean(st->problem.metric->larger_is_better) : json_null());
+    json_object_set_new(o, "objectives", objectives_json(st));
     json_object_set_new(o, "validation", json_string(validation_of(st)));
     json_object_set_new(o, "folds", ready ? json_integer(d->folds) : json_null());
     json_object_set_new(o, "rows", ready ? json_integer((json_int_t)d->rows) : json_null());
@@ -210,10 +224,8 @@ json_t *show_board_row(const struct trial_row *row, int64_t rank)
         jsonx_real(row->score_se), "test_score", jsonx_real(row->test_score), "test_se",
         jsonx_real(row->test_se), "level", row->level, "max_level", row->max_level, "fit_us",
         info_get(info, "fit_us"), "predict_ns_row", info_get(info, "predict_ns_row"), "model_bytes",
-        /* Only of a model that is here: which others once were kept depends on the order of arrival. */
-        row->artifact[0] ? info_get(info, "model_bytes") : json_null(), "state",
-        trial_state_name[row->state], "cut", json_is_true(json_object_get(info, "cut")), "artifact",
-        row->artifact[0] != '\0');
+        info_get(info, "model_bytes"), "state", trial_state_name[row->state], "cut",
+        json_is_true(json_object_get(info, "cut")), "artifact", row->artifact[0] != '\0');
 
     CHECK(o);
     json_decref(info);

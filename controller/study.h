@@ -24,9 +24,9 @@ extern const char *const trial_source_name[SRC_SOURCES];
 
 struct trial_mem { /* trial number = index + 1 */
     int64_t id;
-    uint64_t config; /* the first 64 bits of its hash */
-    double score;    /* NaN = none */
-    int64_t fit_us;
+    uint64_t config;                         /* the first 64 bits of its hash */
+    double score;                            /* NaN = none */
+    int64_t fit_us, predict_ns, model_bytes; /* of completed ones; 0 = unknown */
     int64_t ended_at;
     uint8_t state, reason, source;
     int8_t family; /* of study.families, 0 = the baseline */
@@ -85,6 +85,8 @@ struct study {
     int n_board, cap_board;
     int32_t *kept; /* numbers of completed trials whose artifact is kept, in no order */
     int n_kept, cap_kept;
+    int64_t evict_completed; /* completed and kept trials when artifacts were last looked through */
+    int evict_kept;
     int64_t since_gain; /* trials that ended since the best score was reached */
     double best_score;  /* in plan or arrival order, for the stop rules; NaN = none */
 

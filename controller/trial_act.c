@@ -175,6 +175,8 @@ static void note_info(struct trial_mem *t, const struct trial_row *row, bool is_
     }
     if (is_complete) {
         t->fit_us = json_integer_value(json_object_get(info, "fit_us"));
+        t->predict_ns = json_integer_value(json_object_get(info, "predict_ns_row"));
+        t->model_bytes = json_integer_value(json_object_get(info, "model_bytes"));
         t->is_cut = json_is_true(json_object_get(info, "cut"));
     }
     json_decref(info);

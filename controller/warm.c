@@ -1,4 +1,5 @@
-/* warm.c - the journaled object: {"study": id, "name", "same": bool, "trials": [{"config", "score", "level", "max_level"}]},
+/* warm.c - the journaled object: {"study": id, "name", "same": bool, "trials": [{"config", "score", "level", "max_level", and
+ * the costs "fit_us", "predict_ns_row", "model_bytes"}]},
  * best first. `same`: the scores mean the same: of one table and target, with the same test rows set apart. */
 #include "controller/warm.h"
 
@@ -6,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/objective.h"
 #include "controller/trial_act.h"
 #include "store/journal.h"
 
@@ -45,15 +47,18 @@ static bool same_scores(const struct study *a, const struct study *b)
 
 static int add_trial(struct study *from, int64_t number, json_t *list, struct err *err)
 {
+    const struct trial_mem *t = trial_mem(from, number);
     struct trial_row row = { 0 };
     struct config c;
     int rc = trial_load(from, number, &row, err);
 
     if (rc == 0 && config_parse_text(&c, row.config, NULL) == 0 &&
         !str_eq(c.family->name, "baseline"))
-        json_array_append_new(list, json_pack("{s:s, s:o, s:i, s:i}", "config", row.config, "score",
-                                              jsonx_real(row.score), "level", row.level,
-                                              "max_level", row.max_level));
+        json_array_append_new(
+            list, json_pack("{s:s, s:o, s:i, s:i, s:I, s:I, s:I}", "config", row.config, "score",
+                            jsonx_real(row.score), "level", row.level, "max_level", row.max_level,
+                            "fit_us", (json_int_t)t->fit_us, "predict_ns_row",
+                            (json_int_t)t->predict_ns, "model_bytes", (json_int_t)t->model_bytes));
     trial_row_fini(&row);
     return rc;
 }
@@ -113,6 +118,11 @@ int warm_load(struct study *st, struct err *err)
                : 0;
 }
 
+static int64_t whole(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
 static int tell_one(struct study *st, int64_t number, const json_t *trial, struct err *err)
 {
     const char *text = json_string_value(json_object_get(trial, "config"));
@@ -120,13 +130,21 @@ static int tell_one(struct study *st, int64_t number, const json_t *trial, struc
     struct observation o = {
         .trial = number,
         .state = OBS_COMPLETED,
-        .resource = (int)json_integer_value(json_object_get(trial, "level")),
-        .max_resource = (int)json_integer_value(json_object_get(trial, "max_level")),
+        .resource = (int)whole(trial, "level"),
+        .max_resource = (int)whole(trial, "max_level"),
         .value = study_gain(st, json_number_value(json_object_get(trial, "score"))),
     };
+    struct trial_mem t = { .score = json_number_value(json_object_get(trial, "score")),
+                           .fit_us = whole(trial, "fit_us"),
+                           .predict_ns = whole(trial, "predict_ns_row"),
+                           .model_bytes = whole(trial, "model_bytes") };
+    double all[SPEC_MAX_OBJECTIVES];
     struct config c;
     int rc = 0;
 
+    objective_all(st, &t, all);
+    for (int i = 1; i < objective_count(st); i++)
+        o.more[i - 1] = all[i];
     if (text && config_parse_text(&c, text, NULL) == 0 &&
         config_to_point(&c, st->space.space, point, NULL) == 0) {
         rc = st->sampler->ops->adopt(st->sampler, number, point, err);

@@ -395,6 +395,7 @@ int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *er
     out->test_se = t->test_se;
     out->fit_us = t->fit_us;
     out->predict_ns_row = t->predict_ns_row;
+    out->model_bytes = t->model_bytes;
     out->work_units = t->work_units;
     out->peak_bytes = t->peak_bytes;
     curve_copy(t, r, &c, out);

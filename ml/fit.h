@@ -22,7 +22,8 @@ struct fit_result {
     int64_t steps;    /* chosen free-axis value (boosting rounds) */
     double free_params[FAMILY_MAX_PARAMS]; /* params with chosen free-axis values filled in */
     double test_score, test_se;            /* NaN unless fit_trial_test ran */
-    int64_t fit_us, predict_ns_row, work_units, peak_bytes;
+    int64_t predict_ns_row, model_bytes;   /* likewise; 0 = unknown */
+    int64_t fit_us, work_units, peak_bytes;
     int curve_points; /* <= 256 */
     int64_t curve_step[256];
     double curve_value[256];
@@ -50,7 +51,9 @@ int fit_trial_load(struct fit_trial *t, struct view *in,
                    struct err *err); /* into a freshly opened one; ERR_VERSION for another format */
 /* The shippable pipeline: preparation + the bag of fold models cut at the chosen value + schema + metrics. */
 int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err);
-/* Scores the test rows (test_frame, or rows set apart) with exactly what the artifact would predict. */
+/* What a finished trial would ship: scores the test rows (test_frame, or rows set apart), where there are any, with exactly
+ * what the artifact would predict, and takes the artifact's size and how long it takes for a row. Costs an artifact and at
+ * most some 5 ms of predictions beyond the test rows. */
 int fit_trial_test(struct fit_trial *t, struct err *err);
 int64_t fit_trial_bytes(const struct fit_trial *t);
 

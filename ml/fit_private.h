@@ -54,7 +54,7 @@ struct fit_trial {
     struct fit_run *chosen; /* after a cut: which run speaks */
     int chosen_folds;
     double test_score, test_se;
-    int64_t fit_us, predict_ns_row, work_units, peak_bytes, own_bytes;
+    int64_t fit_us, predict_ns_row, model_bytes, work_units, peak_bytes, own_bytes;
 };
 
 /* fit_curve.c */

@@ -5,8 +5,10 @@
  * and their options (only their shapes are checked here).
  *
  * Many keys take a word or an object (`test: none`, `validation: {kind: kfold, folds: 5}`); each has a parser below.
- * Writing is spec_write.c. */
+ * What is searched for, metric and objectives, is spec_goal.c; writing is spec_write.c. */
 #include "proto/spec.h"
+
+#include "proto/spec_private.h"
 
 #include "base/jsonx.h"
 #include "base/mem.h"
@@ -17,9 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ONLY(o, path, keys, err) jsonx_only(o, path, keys, ARRAY_LEN(keys), err)
-#define YEAR_MS                  (366 * INT64_C(86400000))
-#define SEED_MAX                 (INT64_C(1) << 53)
+#define YEAR_MS  (366 * INT64_C(86400000))
+#define SEED_MAX (INT64_C(1) << 53)
 
 enum {
     FOLDS_MAX = 20,
@@ -34,14 +35,6 @@ enum {
 
 const char *const spec_task_name[] = { "auto", "binary", "multiclass", "regression" };
 static const char *const column_types[] = { "numeric", "categorical", "ignore" };
-
-static const struct {
-    const char *name;
-    bool is_class;
-} metrics[] = {
-    { "auc", true }, { "logloss", true }, { "accuracy", true }, { "balanced_accuracy", true },
-    { "f1", true },  { "rmse", false },   { "mae", false },     { "r2", false },
-};
 
 void spec_init(struct spec *s)
 {
@@ -80,8 +73,8 @@ static int bad_word(const char *where, const char *word, const char *const *know
 }
 
 /* Index of a word among `known`, 0 kept when absent. */
-static int word_parse(const json_t *o, const char *path, const char *key, const char *const *known,
-                      size_t n, int *out, struct err *err)
+int spec_word_parse(const json_t *o, const char *path, const char *key, const char *const *known,
+                    size_t n, int *out, struct err *err)
 {
     const char *word = NULL;
     char where[120];
@@ -191,25 +184,6 @@ static int fraction_parse(const json_t *o, const char *path, double *out, struct
 
 /* ---- one parser per key that takes a word or an object ---- */
 
-static int metric_parse_name(struct spec *s, const json_t *o, struct err *err)
-{
-    const char *names[ARRAY_LEN(metrics) + 1] = { "auto" };
-    int at = 0;
-
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        names[i + 1] = metrics[i].name;
-    if (word_parse(o, NULL, "metric", names, ARRAY_LEN(names), &at, err) < 0)
-        return -1;
-    if (at == 0)
-        return 0;
-    bool is_class = metrics[at - 1].is_class;
-    if (s->task != TASK_AUTO && is_class == (s->task == TASK_REGRESSION))
-        return err_at(err, "metric", "%s does not suit the task %s", names[at],
-                      spec_task_name[s->task]);
-    str_copy(s->metric, sizeof s->metric, names[at]);
-    return 0;
-}
-
 static int columns_parse(struct spec *s, const json_t *o, struct err *err)
 {
     json_t *columns = NULL, *v = NULL;
@@ -224,8 +198,8 @@ static int columns_parse(struct spec *s, const json_t *o, struct err *err)
     json_object_foreach(columns, name, v)
     {
         int type = 0;
-        if (word_parse(columns, "columns", name, column_types, ARRAY_LEN(column_types), &type,
-                       err) < 0)
+        if (spec_word_parse(columns, "columns", name, column_types, ARRAY_LEN(column_types), &type,
+                            err) < 0)
             return -1;
         if (json_is_null(v) || !*name) {
             jsonx_path(where, sizeof where, "columns", name);
@@ -246,13 +220,13 @@ static int validation_parse(struct spec *s, const json_t *o, struct err *err)
     int kind = 0, has_folds = 0, has_fraction = 0;
 
     if (!json_is_object(v)) {
-        if (word_parse(o, NULL, "validation", kinds, ARRAY_LEN(kinds), &kind, err) < 0)
+        if (spec_word_parse(o, NULL, "validation", kinds, ARRAY_LEN(kinds), &kind, err) < 0)
             return -1;
         s->validation = (enum spec_validation)kind;
         return 0;
     }
     if (ONLY(v, "validation", keys, err) < 0 ||
-        word_parse(v, "validation", "kind", kinds, ARRAY_LEN(kinds), &kind, err) < 0 ||
+        spec_word_parse(v, "validation", "kind", kinds, ARRAY_LEN(kinds), &kind, err) < 0 ||
         (has_folds =
              jsonx_i64(v, "validation", "folds", JSONX_OPTIONAL, 2, FOLDS_MAX, &folds, err)) < 0 ||
         (has_fraction = fraction_parse(v, "validation", &s->holdout_fraction, err)) < 0)
@@ -277,7 +251,8 @@ static int test_parse(struct spec *s, const json_t *o, struct err *err)
     int ignored = 0;
 
     if (!json_is_object(v))
-        return word_parse(o, NULL, "test", words, ARRAY_LEN(words), &ignored, err) < 0 ? -1 : 0;
+        return spec_word_parse(o, NULL, "test", words, ARRAY_LEN(words), &ignored, err) < 0 ? -1
+                                                                                            : 0;
     if (ONLY(v, "test", keys, err) < 0 || fraction_parse(v, "test", &s->test_fraction, err) < 0 ||
         name_parse(v, "test", "dataset", JSONX_OPTIONAL, s->test_dataset, sizeof s->test_dataset,
                    err) < 0)
@@ -440,12 +415,12 @@ static int model_parse(struct spec *s, const json_t *j, struct err *err)
 {
     int task = 0;
 
-    if (word_parse(j, NULL, "task", spec_task_name, ARRAY_LEN(spec_task_name), &task, err) < 0)
+    if (spec_word_parse(j, NULL, "task", spec_task_name, ARRAY_LEN(spec_task_name), &task, err) < 0)
         return -1;
     s->task = (enum spec_task)task;
     if (s->task == TASK_REGRESSION && s->positive[0])
         return err_at(err, "positive", "does not suit the task regression");
-    return metric_parse_name(s, j, err);
+    return spec_goal_parse(s, j, err);
 }
 
 /* An id, as number or text, or a name. */
@@ -478,9 +453,10 @@ static int search_parse(struct spec *s, const json_t *j, struct err *err)
 static int all_parse(struct spec *s, const json_t *j, struct err *err)
 {
     static const char *const keys[] = {
-        "name",       "dataset",       "target",   "columns", "positive", "task",       "metric",
-        "validation", "test",          "budget",   "stop",    "priority", "sampler",    "scheduler",
-        "seed",       "deterministic", "parallel", "space",   "enqueue",  "warm_start",
+        "name",    "dataset",    "target",     "columns",       "positive", "task",
+        "metric",  "validation", "test",       "budget",        "stop",     "priority",
+        "sampler", "scheduler",  "seed",       "deterministic", "parallel", "space",
+        "enqueue", "warm_start", "objectives",
     };
 
     if (ONLY(j, NULL, keys, err) < 0 || columns_parse(s, j, err) < 0 ||
@@ -492,7 +468,7 @@ static int all_parse(struct spec *s, const json_t *j, struct err *err)
     if (s->deterministic == TRI_ON && (s->budget_time_ms || s->trial_time_ms))
         return err_at(err, "deterministic",
                       "cannot be kept with a limit in seconds: set budget.trials instead of time");
-    return 0;
+    return spec_goal_check(s, err);
 }
 
 int spec_parse(struct spec *s, const json_t *json, struct err *err)
@@ -508,5 +484,5 @@ bool spec_is_deterministic(const struct spec *s)
 {
     if (s->deterministic != TRI_AUTO)
         return s->deterministic == TRI_ON;
-    return s->budget_time_ms == 0 && s->trial_time_ms == 0;
+    return s->budget_time_ms == 0 && s->trial_time_ms == 0 && !spec_goal_is_measured(s);
 }

@@ -14,6 +14,9 @@
 enum spec_task { TASK_AUTO, TASK_BINARY, TASK_MULTICLASS, TASK_REGRESSION };
 enum spec_validation { VAL_AUTO, VAL_KFOLD, VAL_HOLDOUT };
 enum spec_tri { TRI_AUTO, TRI_ON, TRI_OFF };
+/* The score by the metric, or what a trial costs. */
+enum spec_objective { OBJ_SCORE, OBJ_FIT_TIME, OBJ_PREDICT_TIME, OBJ_MODEL_BYTES, OBJ_KINDS };
+enum { SPEC_MAX_OBJECTIVES = 4 };
 
 struct spec {
     char name[128];    /* [A-Za-z0-9._-]; default: made from the dataset's name */
@@ -22,7 +25,9 @@ struct spec {
     json_t *columns;    /* {name: numeric|categorical|ignore|...} or NULL; owned */
     char positive[256]; /* class that auc and f1 speak of; "" = the rarer */
     enum spec_task task;
-    char metric[32]; /* "" = auto: auc | logloss | rmse by task */
+    char metric[32];  /* "" = auto: auc | logloss | rmse by task */
+    int n_objectives; /* 0 = the score alone, else 2..SPEC_MAX_OBJECTIVES, one of them the score */
+    enum spec_objective objectives[SPEC_MAX_OBJECTIVES];
     enum spec_validation validation;
     int folds;                  /* kfold: 2..20, default 5 */
     double holdout_fraction;    /* default 0.2 */
@@ -43,7 +48,7 @@ struct spec {
     json_t *scheduler_options; /* likewise */
     uint64_t seed;             /* <= 2^53 so that JSON keeps it */
     enum spec_tri
-        deterministic; /* auto = on when there is no limit in seconds; on + seconds is an error */
+        deterministic; /* auto = on when nothing is in seconds, neither a limit nor an objective; on + seconds is an error */
     int parallel;      /* 0 = auto */
     json_t
         *space; /* list of {family, parameters} or NULL = auto; owned, checked by the controller */
@@ -58,5 +63,6 @@ int spec_parse(struct spec *s, const json_t *json,
 json_t *spec_json_new(const struct spec *s);
 bool spec_is_deterministic(const struct spec *s); /* auto resolved */
 extern const char *const spec_task_name[];        /* by enum spec_task: "auto", "binary", ... */
+extern const char *const spec_objective_name[OBJ_KINDS]; /* "score", "fit_time", ... */
 
 #endif

@@ -106,6 +106,16 @@ static json_t *searcher_new(const char *kind, const json_t *options)
     return o;
 }
 
+static void set_objectives(json_t *o, const struct spec *s)
+{
+    json_t *list = s->n_objectives > 0 ? json_array() : NULL;
+
+    for (int i = 0; i < s->n_objectives; i++)
+        CHECK(json_array_append_new(list, json_string(spec_objective_name[s->objectives[i]])) == 0);
+    if (list)
+        set(o, "objectives", list);
+}
+
 json_t *spec_json_new(const struct spec *s)
 {
     json_t *o = json_object();
@@ -117,6 +127,7 @@ json_t *spec_json_new(const struct spec *s)
     set_text(o, "positive", s->positive);
     set(o, "task", json_string(spec_task_name[s->task]));
     set(o, "metric", json_string(s->metric[0] ? s->metric : "auto"));
+    set_objectives(o, s);
     set(o, "validation", validation_new(s));
     set_test(o, s);
     set(o, "budget", budget_new(s));

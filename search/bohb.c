@@ -301,6 +301,7 @@ static int bohb_load(struct sampler *s, struct view *in, struct err *err)
 
 const struct sampler_ops search_bohb = {
     .name = "bohb",
+    .ranks_by_one = true,
     .help = "BOHB's model: densities of good and bad trials, one pair per level; for hyperband",
     .options = options,
     .n_options = N_OPTIONS,

@@ -329,6 +329,7 @@ static int local_load(struct sampler *s, struct view *in, struct err *err)
 
 const struct sampler_ops search_local = {
     .name = "local",
+    .ranks_by_one = true,
     .help = "local search from each family's cheap defaults, family chosen by cost for improvement",
     .open = local_open,
     .close = local_close,

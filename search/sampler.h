@@ -34,6 +34,7 @@ struct sampler_ops {
     const char *name;
     const char *help;  /* one line for --help and /config */
     bool is_test_only; /* offered only with --dev */
+    bool ranks_by_one; /* takes no more than one objective */
     const struct search_option *options;
     int n_options;
     struct sampler *(*open)(const struct space *space, const struct search_setup *setup,

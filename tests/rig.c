@@ -285,12 +285,19 @@ char *rig_board(struct rig *r, int64_t study)
 
 /* ---- fake runners ---- */
 
-double fake_score(const char *config, int level)
+static uint64_t text_hash(const char *text)
 {
     uint64_t h = 1469598103934665603u;
 
-    for (const char *p = config; *p; p++)
+    for (const char *p = text; *p; p++)
         h = (h ^ (unsigned char)*p) * 1099511628211u;
+    return h;
+}
+
+double fake_score(const char *config, int level)
+{
+    uint64_t h = text_hash(config);
+
     return 0.5 + 0.4 * (double)(rng_mix(h, 1) >> 11) / 9007199254740992.0 +
            0.01 * (double)(rng_mix(h, (uint64_t)level + 2) >> 11) / 9007199254740992.0;
 }
@@ -429,7 +436,8 @@ void fake_event(const struct fake *f, int i, struct msg_event *e)
         e->value = f->score(l->config, l->to);
         e->se = 0.01;
         e->fit_us = 1000;
-        e->model_bytes = 77;
+        e->predict_ns_row = 100 + (int64_t)(rng_mix(text_hash(l->config), 1000) % 1000);
+        e->model_bytes = 1000 + (int64_t)(rng_mix(text_hash(l->config), 2000) % 9000);
         return;
     }
     snprintf(tag, sizeof tag, "%d of %s at %d", (int)l->next, l->config, l->to);

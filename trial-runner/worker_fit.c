@@ -136,6 +136,7 @@ static void fill(struct msg_event *ev, const struct job *j, const struct fit_res
     ev->test_se = r->test_se;
     ev->fit_us = r->fit_us;
     ev->predict_ns_row = r->predict_ns_row;
+    ev->model_bytes = r->model_bytes;
     ev->work_units = r->work_units;
     ev->peak_bytes = r->peak_bytes;
     ev->cut = j->cut;
@@ -145,7 +146,6 @@ static void fill(struct msg_event *ev, const struct job *j, const struct fit_res
 /* At a level, or cut: says so and parks. */
 static void ask(struct worker *w, struct job *j)
 {
-    const struct msg_data *d = &j->run->grant.data;
     bool is_final = j->cut || j->to >= j->family->levels;
     struct fit_result *r = mem_zalloc(sizeof *r);
     struct err err = { 0 };
@@ -153,9 +153,7 @@ static void ask(struct worker *w, struct job *j)
 
     worker_beat(w, LONG_MS);
     worker_soon(w);
-    if ((is_final && (d->test_frame[0] || d->test_fraction > 0) &&
-         fit_trial_test(j->fit, &err) < 0) ||
-        fit_trial_result(j->fit, r, &err) < 0) {
+    if ((is_final && fit_trial_test(j->fit, &err) < 0) || fit_trial_result(j->fit, r, &err) < 0) {
         fail(w, j, &err);
     } else if (!isfinite(r->score)) {
         worker_fail(w, j, TR_DIVERGED, "its score is not a number");

@@ -75,7 +75,7 @@ static const struct schema schemas[] = {
       ",\"family\":" STR ",\"config\":" OBJ ",\"score\":" NUM ",\"se\":" NUM ",\"test_score\":" NUM
       ",\"test_se\":" NUM ",\"level\":" INT ",\"max_level\":" INT ",\"fit_us\":" INT
       ",\"predict_ns_row\":" INT ",\"model_bytes\":" INT ",\"state\":" STR
-      ",\"cut\":{\"type\":\"boolean\"},"
+      ",\"cut\":{\"type\":\"boolean\"},\"front\":{\"type\":\"boolean\"},"
       "\"artifact\":{\"type\":\"boolean\"}}}" },
     { "Leaderboard", JSON, LIST("rows", REF("LeaderboardRow")) },
     { "Importance", JSON,
@@ -88,7 +88,8 @@ static const struct schema schemas[] = {
       ",\"importance\":{\"type\":\"number\"}}}}}}" },
     { "Pareto", JSON,
       "{\"type\":\"object\",\"required\":[\"x\",\"y\",\"state\",\"rows\"],\"properties\":{\"x\":" STR
-      ",\"y\":" STR ",\"state\":{\"type\":\"string\",\"enum\":[\"ready\",\"computing\"]},"
+      ",\"y\":" STR ",\"facts\":{\"type\":\"array\",\"items\":" STR
+      "},\"state\":{\"type\":\"string\",\"enum\":[\"ready\",\"computing\"]},"
       "\"compared\":{\"type\":\"integer\"},\"total\":{\"type\":\"integer\"},\"volume\":" NUM
       ",\"rows\":{\"type\":\"array\",\"items\":" REF("LeaderboardRow") "}}}" },
     { "Configuration", JSON,

@@ -42,6 +42,8 @@ static const char *const searched[] = {
     "'budget':{'trials':200},'sampler':'testhash','scheduler':'testhash'",
     "'budget':{'time':'1h'}",
     "'budget':{'trials':200}",
+    "'budget':{'time':'1h'},'objectives':['score','predict_time']",
+    "'budget':{'trials':200},'objectives':['model_bytes','score']",
 };
 
 /* With a snapshot at any moment: a start from it and what came after is a start from the whole history. */

@@ -405,6 +405,13 @@ static void the_test_score_is_what_the_artifact_predicts(void **state)
                                       MAX(1, r->d->n_classes), &score, &se, &err),
                          0);
         assert_memory_equal(&score, &res.test_score, sizeof score);
+        assert_int_equal(res.model_bytes, b.len);
+        assert_true(res.predict_ns_row > 0);
+        r->d->spec.test_frame = NULL; /* without test rows: the same size, and no score */
+        assert_int_equal(fit_trial_test(t, &err), 0);
+        assert_int_equal(fit_trial_result(t, &res, &err), 0);
+        assert_true(isnan(res.test_score) && res.predict_ns_row > 0);
+        assert_int_equal(res.model_bytes, b.len);
         artifact_view_free(v);
         artifact_close(a);
         buf_fini(&b);

@@ -138,7 +138,7 @@ export function makeBoard({ caption, onOpen }) {
     `#${r.number}`);
     return h('tr', { 'aria-rowindex': index + 2, class: [r.rank === 1 && 'best', isOpen && 'open', fresh.has(r.trial) && 'fresh'].filter(Boolean).join(' ') || null,
       onclick: (e) => { if (!e.target.closest('a') && !String(getSelection())) toggle(r.trial); } },
-    h('td', { class: 'num rank' }, r.rank === null ? NONE : count(r.rank)),
+    h('td', { class: 'num rank' }, r.front ? h('span', { class: 'front', role: 'img', 'aria-label': 'on the front', title: 'On the front: no trial beats it in all objectives' }, '◆') : null, r.rank === null ? NONE : count(r.rank)),
     h('td', { class: 'trial' }, button),
     h('td', { class: 'family' }, r.family),
     h('td', { class: 'num wide' }, h('span', { class: 'score' }, whisker(r.score, r.se, scale), h('span', {}, r.rank === null ? reportedCell(r, decimals.score) : scoreCell(r.score, r.se, decimals.score)))),

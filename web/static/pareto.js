@@ -25,7 +25,7 @@ export function makePareto(path, showError) {
   const box = h('div', { class: 'chart tall' }, canvas, tip), note = h('p', { class: 'sub' });
   const select = h('select', { 'aria-label': 'Score against', onchange: () => { front = []; arrange(); refresh(); } },
     facts.map(([key, name]) => h('option', { value: key }, name)));
-  let rows = [], points = [], front = [], isLower = false, hover = null, map = null, metric = 'score', timer = null, isStopped = false;
+  let rows = [], points = [], front = [], isLower = false, hover = null, map = null, metric = 'score', timer = null, isStopped = false, isChosen = false;
 
   const fact = () => facts.find(([key]) => key === select.value);
 
@@ -37,7 +37,7 @@ export function makePareto(path, showError) {
     draw();
     const [, name] = fact(), lead = front.length ? `${count(front.length)} of ${count(points.length)} trials are beaten by none in both` : '';
     canvas.setAttribute('aria-label', points.length ? `${metric} against ${name.toLowerCase()} for ${count(points.length)} trials. ${lead}: ${front.map((r) => `trial ${r.number}, ${r.family}, ${fixed(r.score, decimalsFor(r.score, r.se))} at ${fact()[2](r[key])}`).join('; ')}` : 'No trials yet');
-    setText(note, points.length ? lead : key === 'model_bytes' ? 'Sizes are known of the models that are kept.' : 'No trials yet.');
+    setText(note, points.length ? lead : 'No trials yet.');
   }
 
   function layout(width) {
@@ -154,7 +154,10 @@ export function makePareto(path, showError) {
     box: h('section', { class: 'card', 'aria-labelledby': 'pareto-head' },
       h('div', { class: 'bar tight' }, h('h2', { id: 'pareto-head' }, 'Trade-off'), h('span', { class: 'key' }, 'Pareto front'), h('span', { class: 'grow' }), select), box, note),
     refresh,
-    update(list, lowerIsBetter) {
+    update(list, lowerIsBetter, objectives) {
+      const cost = objectives?.find((key) => key !== 'score');
+      if (cost && !isChosen) select.value = cost;
+      isChosen = true;
       rows = list;
       isLower = lowerIsBetter;
       arrange();

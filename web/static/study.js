@@ -15,6 +15,8 @@ import { ended, isOver, leftText, meter, pill, progress, trialsBar, usedMs } fro
 
 const TOP = 300, PAGE = 1000, WHOLE_MS = 15000, UNFINISHED = 200, ANALYSIS_MS = 5000;
 
+const goals = { score: 'score', fit_us: 'short fit time', predict_ns_row: 'short prediction time', model_bytes: 'small models' };
+
 function fact(name) {
   const dd = h('dd', {}, NONE), sub = h('dd', { class: 'sub' });
   return { box: h('div', {}, h('dt', {}, name), dd, sub), dd, sub };
@@ -27,7 +29,7 @@ function validationOf(study) {
 }
 
 function csvOf(rows) {
-  const keys = ['rank', 'trial', 'number', 'family', 'score', 'se', 'test_score', 'test_se', 'level', 'max_level', 'fit_us', 'predict_ns_row', 'model_bytes', 'state'];
+  const keys = ['rank', 'trial', 'number', 'family', 'score', 'se', 'test_score', 'test_se', 'level', 'max_level', 'fit_us', 'predict_ns_row', 'model_bytes', 'front', 'state'];
   const config = [...new Set(rows.flatMap((r) => Object.keys(r.config || {})))].filter((k) => k !== 'family').sort();
   const cell = (v) => (v === null || v === undefined ? '' : /[",\n]/.test(String(v)) ? `"${String(v).replaceAll('"', '""')}"` : String(v));
   return [[...keys, ...config].join(','), ...rows.map((r) => [...keys.map((k) => cell(r[k])), ...config.map((k) => cell(r.config?.[k]))].join(','))].join('\n') + '\n';
@@ -122,6 +124,7 @@ export function studyView(root, [ref], showError) {
     if (state.dataset.state !== study.state) replace(state, pill(study.state));
     state.dataset.state = study.state;
     setText(about, [study.dataset_name || study.dataset, study.target && `predicts ${study.target}`, study.task, validationOf(study),
+      study.objectives?.length > 1 && `searches for ${study.objectives.map((key) => goals[key]).join(', ')}`,
       study.created_at && `created ${when(study.created_at)}`].filter(Boolean).join(' · '));
     const why = study.state === 'failed' || study.state === 'queued' || study.waits ? study.reason || study.waits : '';
     note.hidden = !why;
@@ -190,7 +193,7 @@ export function studyView(root, [ref], showError) {
       board.update(rows, whole, study.larger_is_better === false);
       const scored = [...board.rows.values()];
       chart.update(scored, study.larger_is_better === false);
-      pareto.update(scored, study.larger_is_better === false);
+      pareto.update(scored, study.larger_is_better === false, study.objectives);
       searchCard.update(study);
       analyse(ended !== analysed && (isOver(study) || analysed === 0));
       analysed = ended;
