@@ -14,8 +14,8 @@
 #include <string.h>
 
 struct fit_opts {
-    char *target, *metric, *test, *output, *positive, *task, *columns, *sampler, *scheduler,
-        *families, *validation;
+    char *target, *metric, *test, *output, *positive, *task, *columns, *monotone, *sampler,
+        *scheduler, *families, *validation;
     int64_t time_ms, trials, seed, runners, folds, parallel;
     bool json, keep_all;
 };
@@ -38,6 +38,8 @@ static const struct conf_opt opts[] = {
     { "task", CONF_STR, AT(task), "auto", 0, 0, "auto, binary, multiclass or regression" },
     { "columns", CONF_STR, AT(columns), NULL, 0, 0,
       "types where inference is wrong: zip=categorical,id=ignore" },
+    { "monotone", CONF_STR, AT(monotone), NULL, 0, 0,
+      "predictions never fall or never rise with a column: age=increasing,debt=decreasing" },
     { "families", CONF_STR, AT(families), NULL, 0, 0,
       "only these model families, comma-separated" },
     { "sampler", CONF_STR, AT(sampler), NULL, 0, 0, "how configurations are proposed" },
@@ -49,7 +51,8 @@ static const struct conf_opt opts[] = {
     { "json", CONF_BOOL, AT(json), "false", 0, 0, "print one JSON document at the end" },
 };
 
-static json_t *columns_new(const char *text, struct err *err)
+/* "a=x,b=y" as an object. */
+static json_t *pairs_new(const char *text, const char *option, const char *form, struct err *err)
 {
     json_t *out = json_object();
     char *copy = mem_strdup(text), *save = NULL;
@@ -57,7 +60,7 @@ static json_t *columns_new(const char *text, struct err *err)
     for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
         char *eq = strrchr(p, '=');
         if (!eq || eq == p) {
-            err_at(err, "--columns", "\"%s\" is not NAME=TYPE", p);
+            err_at(err, option, "\"%s\" is not NAME=%s", p, form);
             json_decref(out);
             out = NULL;
             break;
@@ -140,11 +143,13 @@ static int check_inputs(const struct fit_opts *o, const char *train, struct err 
 static int submit(struct session *s, const struct fit_opts *o, const char *file, int64_t *study,
                   struct err *err)
 {
-    json_t *columns = NULL, *like = NULL, *train = NULL, *test = NULL, *spec = NULL, *answer = NULL;
+    json_t *columns = NULL, *monotone = NULL, *like = NULL, *train = NULL, *test = NULL,
+           *spec = NULL, *answer = NULL;
     int64_t left = 0;
     int rc = -1;
 
-    if ((o->columns && !(columns = columns_new(o->columns, err))) ||
+    if ((o->columns && !(columns = pairs_new(o->columns, "--columns", "TYPE", err))) ||
+        (o->monotone && !(monotone = pairs_new(o->monotone, "--monotone", "increasing", err))) ||
         session_dataset(s, file, "train", columns, &train, err) < 0)
         goto out;
     if (o->test) {
@@ -157,12 +162,15 @@ static int submit(struct session *s, const struct fit_opts *o, const char *file,
         left = MAX(left, 100);
     }
     spec = spec_new(o, train, test, left);
+    if (monotone)
+        json_object_set(spec, "monotone", monotone);
     if (client_post(s->client, spec, &answer, err, "/studies") < 0)
         goto out;
     *study = json_integer_value(json_object_get(answer, "id"));
     rc = 0;
 out:
     json_decref(columns);
+    json_decref(monotone);
     json_decref(like);
     json_decref(train);
     json_decref(test);

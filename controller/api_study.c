@@ -36,7 +36,8 @@ static int space_check_early(const struct spec *spec, struct err *err)
     json_t *v = NULL;
     size_t i = 0;
 
-    if (study_space_build(&space, spec->space, tasks[spec->task], err) < 0)
+    struct space_for need = { tasks[spec->task], spec->metric, spec->monotone != NULL };
+    if (study_space_build(&space, spec->space, &need, err) < 0)
         return -1;
     study_space_fini(&space);
     json_array_foreach(spec->enqueue, i, v)

@@ -147,6 +147,35 @@ static int positive_check(struct problem *p, const struct spec *spec, const json
                   spec->positive);
 }
 
+/* Columns are in the dataset and hold numbers; the object goes to the workers as text. */
+static int monotone_check(struct problem *p, const struct spec *spec, const json_t *schema,
+                          struct err *err)
+{
+    const char *name = NULL;
+    char where[120];
+    json_t *v = NULL;
+
+    if (!spec->monotone)
+        return 0;
+    if (p->task == FT_MULTICLASS)
+        return err_at(err, "monotone", "does not suit the task multiclass");
+    json_object_foreach(spec->monotone, name, v)
+    {
+        const json_t *c = column_find(schema, name, err);
+        jsonx_path(where, sizeof where, "monotone", name);
+        if (!c || is_categorical(c)) {
+            if (err && !c)
+                str_copy(err->where, sizeof err->where, where);
+            return c ? err_at(err, where, "needs a column of numbers") : -1;
+        }
+    }
+    char *text = json_dumps(spec->monotone, JSON_COMPACT);
+    bool fits = text && strlen(text) < sizeof p->data.monotone;
+    str_copy(p->data.monotone, sizeof p->data.monotone, fits ? text : "");
+    free(text);
+    return fits ? 0 : err_at(err, "monotone", "names too many columns");
+}
+
 static void validation_choose(struct problem *p, const struct spec *spec)
 {
     p->kfolds = spec->folds;
@@ -220,7 +249,7 @@ int problem_resolve(struct problem *p, const struct spec *spec, const struct dat
         goto out;
     }
     if (task_choose(p, spec, column, err) < 0 || metric_choose(p, spec, err) < 0 ||
-        positive_check(p, spec, column, err) < 0)
+        positive_check(p, spec, column, err) < 0 || monotone_check(p, spec, schema, err) < 0)
         goto out;
     validation_choose(p, spec);
     if (p->data.rows < p->data.folds * 2) {
@@ -269,16 +298,16 @@ json_t *problem_json_new(const struct problem *p)
     const struct msg_data *d = &p->data;
     const struct family_shape *s = &p->shape;
 
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i,"
-                     " s:{s:I, s:i, s:i, s:i, s:i}, s:o}",
-                     "version", PROBLEM_VERSION, "frame", d->frame, "test_frame", d->test_frame,
-                     "target", d->target, "positive", d->positive, "task", d->task, "metric",
-                     d->metric, "test_fraction", d->test_fraction, "folds", d->folds, "holdout",
-                     d->holdout, "split_seed", (json_int_t)d->split_seed, "rows",
-                     (json_int_t)d->rows, "columns", (json_int_t)d->columns, "undecided",
-                     p->is_undecided, "kfolds", p->kfolds, "shape", "rows", (json_int_t)s->rows,
-                     "columns", s->columns, "encoded", s->encoded, "outputs", s->outputs, "folds",
-                     s->folds, "search", search_json_new(&p->search));
+    return json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i,"
+        " s:{s:I, s:i, s:i, s:i, s:i}, s:o}",
+        "version", PROBLEM_VERSION, "frame", d->frame, "test_frame", d->test_frame, "target",
+        d->target, "positive", d->positive, "monotone", d->monotone, "task", d->task, "metric",
+        d->metric, "test_fraction", d->test_fraction, "folds", d->folds, "holdout", d->holdout,
+        "split_seed", (json_int_t)d->split_seed, "rows", (json_int_t)d->rows, "columns",
+        (json_int_t)d->columns, "undecided", p->is_undecided, "kfolds", p->kfolds, "shape", "rows",
+        (json_int_t)s->rows, "columns", s->columns, "encoded", s->encoded, "outputs", s->outputs,
+        "folds", s->folds, "search", search_json_new(&p->search));
 }
 
 static void data_load(struct msg_data *d, const json_t *o)
@@ -287,6 +316,7 @@ static void data_load(struct msg_data *d, const json_t *o)
     str_copy(d->test_frame, sizeof d->test_frame, text_of(o, "test_frame"));
     str_copy(d->target, sizeof d->target, text_of(o, "target"));
     str_copy(d->positive, sizeof d->positive, text_of(o, "positive"));
+    str_copy(d->monotone, sizeof d->monotone, text_of(o, "monotone"));
     str_copy(d->task, sizeof d->task, text_of(o, "task"));
     str_copy(d->metric, sizeof d->metric, text_of(o, "metric"));
     d->test_fraction = json_number_value(json_object_get(o, "test_fraction"));

@@ -192,23 +192,53 @@ static int domain_parse(struct domain *d, const struct family_param *fp, const j
 
 /* ---- families ---- */
 
-static int family_add_param(struct study_space *out, const struct family *f, int which, int k,
-                            const json_t *v, const char *where, struct err *err)
+struct adding { /* the family at hand */
+    struct study_space *out;
+    const struct space_for *need;
+    const struct family *f;
+    int which;
+};
+
+/* Parameter k with the range that this study searches without being asked for. */
+static struct family_param param_for(const struct adding *a, int k)
 {
-    struct domain d = { .p = { .parent = 0, .parent_mask = UINT64_C(1) << which } };
-    const struct family_param *fp = &f->params[k];
+    struct family_param fp = a->f->params[k];
+
+    if (a->f->searched)
+        a->f->searched(k, a->need->task, a->need->metric, &fp.lo, &fp.hi);
+    return fp;
+}
+
+/* A choice that no task of the study could use. */
+static int choices_check(const struct adding *a, int k, const struct domain *d, const char *where,
+                         struct err *err)
+{
+    const struct family_param *fp = &a->f->params[k];
+
+    for (int i = 0; a->f->choice_tasks && fp->kind == FP_CHOICE && i < d->p.n_choices; i++) {
+        if (!(a->f->choice_tasks(k, family_choice_find(fp, d->words[i])) & a->need->task))
+            return err_at(err, where, "%s does not suit this task", d->words[i]);
+    }
+    return 0;
+}
+
+static int family_add_param(const struct adding *a, int k, const json_t *v, const char *where,
+                            struct err *err)
+{
+    struct domain d = { .p = { .parent = 0, .parent_mask = UINT64_C(1) << a->which } };
+    struct family_param fp = param_for(a, k);
     char name[120];
     int rc = -1;
 
-    (void)snprintf(name, sizeof name, "%s.%s", f->name, fp->name);
+    (void)snprintf(name, sizeof name, "%s.%s", a->f->name, fp.name);
     d.p.name = name;
-    d.p.axis = axis_of(fp);
+    d.p.axis = axis_of(&fp);
     d.p.choices = d.words;
     if (!v)
-        domain_default(&d, fp);
-    else if (domain_parse(&d, fp, v, where, err) < 0)
+        domain_default(&d, &fp);
+    else if (domain_parse(&d, &fp, v, where, err) < 0 || choices_check(a, k, &d, where, err) < 0)
         goto out;
-    if (space_add(out->space, &d.p, err) < 0) {
+    if (space_add(a->out->space, &d.p, err) < 0) {
         if (err)
             str_copy(err->where, sizeof err->where, where);
         goto out;
@@ -219,17 +249,20 @@ out:
     return rc;
 }
 
-/* Without being asked for: a free axis answers by itself, and some parameters have one value unless the user says so. */
-static bool is_searched(const struct family_param *fp)
+/* A free axis answers by itself, and some parameters have one value unless the user says so. */
+static bool is_searched(const struct adding *a, int k)
 {
-    return fp->axis != FA_FREE && fp->lo < fp->hi;
+    struct family_param fp = param_for(a, k);
+
+    return fp.axis != FA_FREE && fp.lo < fp.hi;
 }
 
 /* entry: NULL or the user's object. */
-static int family_add(struct study_space *out, const struct family *f, int which,
-                      const json_t *entry, const char *path, struct err *err)
+static int family_add(const struct adding *a, const json_t *entry, const char *path,
+                      struct err *err)
 {
     struct config ignored;
+    const struct family *f = a->f;
     char where[120];
     const char *key = NULL;
     json_t *v = NULL;
@@ -240,8 +273,7 @@ static int family_add(struct study_space *out, const struct family *f, int which
         if (v && f->params[k].axis == FA_FREE && (json_is_object(v) || json_is_array(v)))
             return err_at(err, where,
                           "is chosen by validation inside each fit; give one value as its limit");
-        if ((v || is_searched(&f->params[k])) &&
-            family_add_param(out, f, which, k, v, where, err) < 0)
+        if ((v || is_searched(a, k)) && family_add_param(a, k, v, where, err) < 0)
             return -1;
     }
     if (!entry)
@@ -260,7 +292,7 @@ static int family_add(struct study_space *out, const struct family *f, int which
     return 0;
 }
 
-static int family_of_entry(const json_t *entry, const char *path, int task,
+static int family_of_entry(const json_t *entry, const char *path, const struct space_for *need,
                            const struct family **out, struct err *err)
 {
     const char *name = NULL;
@@ -283,14 +315,16 @@ static int family_of_entry(const json_t *entry, const char *path, int task,
     }
     if (str_eq(name, "baseline"))
         return err_at(err, where, "the baseline is always tried; leave it out");
-    if (!((*out)->tasks & task))
+    if (!((*out)->tasks & need->task))
         return err_at(err, where, "%s does not do this task", name);
+    if (need->is_monotone && !(*out)->keeps_monotone)
+        return err_at(err, where, "%s cannot keep the constraints of monotone", name);
     return 0;
 }
 
 /* Families of the study in order, and the user's entries beside them. */
-static int families_list(const json_t *list, int task, const struct family **families,
-                         const json_t **entries, struct err *err)
+static int families_list(const json_t *list, const struct space_for *need,
+                         const struct family **families, const json_t **entries, struct err *err)
 {
     char path[40];
     int n = 0;
@@ -298,7 +332,8 @@ static int families_list(const json_t *list, int task, const struct family **fam
     if (!list) {
         for (int i = 0; family_at(i) && n < STUDY_MAX_FAMILIES; i++) {
             entries[n] = NULL;
-            if ((family_at(i)->tasks & task) && !str_eq(family_at(i)->name, "baseline"))
+            if ((family_at(i)->tasks & need->task) && !str_eq(family_at(i)->name, "baseline") &&
+                (family_at(i)->keeps_monotone || !need->is_monotone))
                 families[n++] = family_at(i);
         }
         return n > 0 ? n : err_at(err, "space", "no family of models does this task");
@@ -310,7 +345,7 @@ static int families_list(const json_t *list, int task, const struct family **fam
     for (; n < (int)json_array_size(list); n++) {
         jsonx_path_at(path, sizeof path, "space", (size_t)n);
         entries[n] = json_array_get(list, (size_t)n);
-        if (family_of_entry(entries[n], path, task, &families[n], err) < 0)
+        if (family_of_entry(entries[n], path, need, &families[n], err) < 0)
             return -1;
         for (int k = 0; k < n; k++) {
             if (families[k] == families[n])
@@ -334,13 +369,14 @@ static void first_configs(struct study_space *out)
     mem_free(point);
 }
 
-int study_space_build(struct study_space *out, const json_t *list, int task, struct err *err)
+int study_space_build(struct study_space *out, const json_t *list, const struct space_for *need,
+                      struct err *err)
 {
     const struct family *families[STUDY_MAX_FAMILIES];
     const json_t *entries[STUDY_MAX_FAMILIES];
     char *names[STUDY_MAX_FAMILIES], path[40];
     struct param root = { .name = "family", .kind = PARAM_CATEGORICAL, .parent = -1 };
-    int n = families_list(list, task, families, entries, err);
+    int n = families_list(list, need, families, entries, err);
 
     *out = (struct study_space){ .n_families = n, .is_auto = !list };
     if (n < 0)
@@ -354,7 +390,8 @@ int study_space_build(struct study_space *out, const json_t *list, int task, str
         goto fail;
     for (int i = 0; i < n; i++) {
         jsonx_path_at(path, sizeof path, "space", (size_t)i);
-        if (family_add(out, families[i], i, entries[i], path, err) < 0)
+        struct adding a = { out, need, families[i], i };
+        if (family_add(&a, entries[i], path, err) < 0)
             goto fail;
     }
     first_configs(out);

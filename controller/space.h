@@ -18,9 +18,16 @@ struct study_space {
     bool is_auto;                  /* the portfolio of each family applies */
 };
 
-/* task: one of FT_*. list: the spec's `space` or NULL = every family that fits the task. Errors carry the path of the key,
+struct space_for {      /* what the space must suit */
+    int task;           /* FT_*, or a mask while it is not known */
+    const char *metric; /* "" = not known */
+    bool is_monotone;   /* only families that keep constraints */
+};
+
+/* list: the spec's `space` or NULL = every family that fits. Errors carry the path of the key,
  * "space[1].leaves". On success study_space_fini frees. */
-int study_space_build(struct study_space *out, const json_t *list, int task, struct err *err);
+int study_space_build(struct study_space *out, const json_t *list, const struct space_for *need,
+                      struct err *err);
 void study_space_fini(struct study_space *s);
 
 #endif

@@ -136,7 +136,10 @@ static int spec_load(struct study *st, struct err *err)
 
 static int space_load(struct study *st, struct err *err)
 {
-    if (study_space_build(&st->space, st->spec.space, st->problem.task, err) < 0)
+    struct space_for need = { st->problem.task, st->problem.data.metric,
+                              st->problem.data.monotone[0] != '\0' };
+
+    if (study_space_build(&st->space, st->spec.space, &need, err) < 0)
         return -1;
     st->families[0] = family_find("baseline");
     if (!st->families[0])

@@ -41,7 +41,8 @@ static bool same_scores(const struct study *a, const struct study *b)
 
     /* Folds or a holdout: the same number, more or less noisy. Rows set apart for a test stay unseen. */
     return str_eq(x->frame, y->frame) && str_eq(x->target, y->target) &&
-           str_eq(x->positive, y->positive) && x->test_fraction == y->test_fraction &&
+           str_eq(x->positive, y->positive) && str_eq(x->monotone, y->monotone) &&
+           x->test_fraction == y->test_fraction &&
            (x->split_seed == y->split_seed || x->test_fraction == 0);
 }
 

@@ -39,6 +39,7 @@ struct artifact_parts { /* for writing */
     const char *metric;
     double score, score_se;
     const struct prep *prep;
+    const int8_t *monotone; /* by input, as ml/data.h; NULL = none */
     int n_models;
     const struct buf *models; /* model_ops->save bytes */
 };

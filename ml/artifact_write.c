@@ -51,8 +51,9 @@ static int add_texts(struct buf *b, const char *const *texts, int n, struct err 
     return rc < 0 ? -1 : buf_adds(b, "]", err);
 }
 
-static int add_input(struct buf *b, const struct prep *p, int i, struct err *err)
+static int add_input(struct buf *b, const struct artifact_parts *a, int i, struct err *err)
 {
+    const struct prep *p = a->prep;
     bool is_numeric = prep_input_type(p, i) == FRAME_NUMERIC;
     const char *const *levels = NULL;
     int n = prep_input_levels(p, i, &levels);
@@ -63,6 +64,10 @@ static int add_input(struct buf *b, const struct prep *p, int i, struct err *err
         return -1;
     if (!is_numeric &&
         (add_key(b, "levels", err) < 0 || add_texts(b, levels, MIN(n, SCHEMA_LEVELS), err) < 0))
+        return -1;
+    if (a->monotone && a->monotone[i] &&
+        buf_addf(b, err, ",\"monotone\":\"%s\"", a->monotone[i] > 0 ? "increasing" : "decreasing") <
+            0)
         return -1;
     return buf_adds(b, "}", err);
 }
@@ -85,7 +90,7 @@ static int write_schema(const struct artifact_parts *p, struct buf *b, struct er
         buf_adds(b, "[", err) < 0)
         return -1;
     for (int i = 0; i < prep_inputs(p->prep); i++) {
-        if (add_input(b, p->prep, i, err) < 0)
+        if (add_input(b, p, i, err) < 0)
             return -1;
     }
     return buf_adds(b, "]}", err);

@@ -72,6 +72,7 @@ static int boost_open(struct ml_data *d, struct lane *lane, struct err *err)
     l->task = d->spec.task;
     l->seed = rng_mix(rng_mix(lane->seed, 0x626f6f7374ull), (uint64_t)lane->fold + 1);
     l->rows = d->rows;
+    l->monotone = d->monotone;
     l->outputs = l->forest.outputs = d->n_outputs;
     l->fine = ml_data_bins(d, FINEST_BINS, err);
     l->base = mem_array((size_t)l->outputs, sizeof *l->base);

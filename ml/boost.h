@@ -5,6 +5,7 @@
  * boost.c        the family's functions: open, advance, predictions, save, load
  * boost_round.c  one round: gradients, trees in turn, scores
  * boost_loss.c   the losses: targets, gradients, leaf values, predictions
+ * boost_bound.c  monotone constraints
  * boost_grow.c   one tree: histograms, splits, partition; can be left and continued between splits
  * boost_tree.c   trees as bytes
  * Kernels: ml/cpu/{hist,scan,grad,tree}.h. Sums that choose splits are whole numbers, so that no order, slicing or
@@ -49,7 +50,8 @@ struct boost_lane {
     enum ml_task task;
     enum boost_loss loss; /* never auto */
     double alpha;
-    float thin; /* multiclass: gradients below are thinned */
+    const int8_t *monotone; /* by column: 1, -1, 0; NULL = none */
+    float thin;             /* multiclass: gradients below are thinned */
     uint64_t seed;
     const struct prep_bins *fine; /* what trees are walked on; work->bins may be coarser */
     int64_t rows;                 /* of the frame; arrays below are by frame row */
@@ -73,6 +75,8 @@ struct grow_node {
     int64_t total;
     struct scan_best best;
     double gain;
+    double lo,
+        hi; /* of the values of its leaves, before the learning rate; with constraints only */
 };
 
 struct boost_work {
@@ -138,6 +142,19 @@ double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, 
                        int64_t n);
 /* To row-major probabilities or target units; s->f is spoilt. */
 void boost_loss_predict(enum boost_loss loss, const struct boost_scores *s, int64_t n, float *out);
+
+/* boost_bound.c */
+double boost_bound_leaf(const struct boost_work *wk, const struct boost_lane *l,
+                        const struct grow_node *nd); /* boost_loss_leaf within the bounds */
+void boost_bound_scan(const struct boost_work *wk, const struct boost_lane *l,
+                      const struct grow_node *nd, const struct scan_node *node,
+                      struct scan_bounds *out);
+/* scan_* of column number j of the tree; draw: for a random threshold. */
+int boost_bound_column(const struct boost_work *wk, const struct boost_lane *l,
+                       const struct scan_node *node, const struct scan_bounds *bounds, int j,
+                       const int64_t *hist, uint32_t draw, struct scan_best *best);
+void boost_bound_split(struct boost_work *wk, const struct boost_lane *l,
+                       const struct grow_node *nd); /* bounds of its kids */
 
 /* boost_tree.c */
 int tree_init(struct tree *t, int n_nodes, int n_sets); /* zeroed, set_of all -1; -1 no memory */

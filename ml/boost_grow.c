@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { TILE_COLS = 64, AHEAD = 16, MAX_DEPTH_LEAVES = 4096 };
@@ -114,8 +115,10 @@ static void node_hist(const struct boost_work *wk, const struct grow_node *nd, i
 struct scan_rule {
     struct scan_node node;
     bool is_random;
-    uint64_t seed;          /* of (tree, node) */
-    const uint8_t *is_open; /* [n_cols] or NULL: columns drawn for this depth */
+    uint64_t seed;                    /* of (tree, node) */
+    const uint8_t *is_open;           /* [n_cols] or NULL: columns drawn for this depth */
+    const struct boost_lane *bounded; /* NULL: no constraints */
+    struct scan_bounds bounds;
 };
 
 static void scan_columns(const struct boost_work *wk, const struct scan_rule *rule, int from, int n,
@@ -123,13 +126,17 @@ static void scan_columns(const struct boost_work *wk, const struct scan_rule *ru
 {
     for (int j = from; j < from + n; j++, hist += HIST_PITCH) {
         int col = wk->cols[j], better;
+        uint32_t u[4];
         if (!wk->is_used[j] || (rule->is_open && !rule->is_open[j]))
             continue;
-        if (wk->bins->is_categorical[col]) {
+        if (rule->is_random)
+            rng_at(rule->seed, 0, 0, (uint64_t)col, u);
+        if (rule->bounded) {
+            better = boost_bound_column(wk, rule->bounded, &rule->node, &rule->bounds, j, hist,
+                                        rule->is_random ? u[0] : 0, best);
+        } else if (wk->bins->is_categorical[col]) {
             better = scan_categorical(&rule->node, hist, wk->n_bins[j], best);
         } else if (rule->is_random) {
-            uint32_t u[4];
-            rng_at(rule->seed, 0, 0, (uint64_t)col, u);
             better = scan_random(&rule->node, hist, wk->n_bins[j], u[0], best);
         } else {
             better = scan_numeric(&rule->node, hist, wk->n_bins[j], best);
@@ -153,6 +160,9 @@ static void rule_init(const struct boost_work *wk, const struct boost_lane *l,
     s->min_h = scan_min_h(nd->total, nd->n, l->p.min_leaf, wk->h_scale);
     rule->is_random = l->p.is_random;
     rule->is_open = NULL;
+    rule->bounded = l->monotone ? l : NULL;
+    if (l->monotone)
+        boost_bound_scan(wk, l, nd, s, &rule->bounds);
 }
 
 /* The best split of a node whose histogram is in its slot, or gets built (is_built = false) there or tile by tile. */
@@ -183,7 +193,7 @@ static void node_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
             scan_columns(wk, &rule, j, n, wk->tile, &nd->best);
         }
     }
-    nd->gain = scan_gain(&rule.node, nd->best.score);
+    nd->gain = l->monotone ? nd->best.score : scan_gain(&rule.node, nd->best.score);
 }
 
 /* ---- nodes ---- */
@@ -210,7 +220,9 @@ static int node_add(struct boost_work *wk, int32_t from, int32_t n, int depth, i
                                                  .slot = -1,
                                                  .kid = { -1, -1 },
                                                  .total = total,
-                                                 .gain = -1.0 };
+                                                 .gain = -1.0,
+                                                 .lo = -HUGE_VAL,
+                                                 .hi = HUGE_VAL };
     return wk->n_nodes++;
 }
 
@@ -301,6 +313,8 @@ static void node_split(struct boost_work *wk, const struct boost_lane *l, uint64
     nd->kid[1] = node_add(wk, nd->from + left, nd->n - left, nd->depth + 1,
                           nd->total - nd->best.left, grow_path(nd->path, 1));
     wk->n_leaves++;
+    if (l->monotone)
+        boost_bound_split(wk, l, nd);
     kids_scan(wk, l, tree_seed, nd, wk->n_leaves >= max_leaves);
 }
 
@@ -369,7 +383,7 @@ int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t t
 static float value_of_leaf(const struct boost_work *wk, const struct boost_lane *l,
                            const struct grow_node *nd)
 {
-    return (float)(boost_loss_leaf(wk, l, wk->rows + nd->from, nd->n) * l->p.learning_rate);
+    return (float)(boost_bound_leaf(wk, l, nd) * l->p.learning_rate);
 }
 
 static void emit_split(const struct boost_work *wk, const struct scan_best *b, struct tree *t,

@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <string.h>
 
 enum { SHARED_MAX_BINNINGS = 256 };
 
@@ -52,6 +53,31 @@ static int data_split(struct ml_data *d, struct err *err)
     return 0;
 }
 
+/* A column that the preparation dropped tells nothing, so that it cannot go against anything. */
+static int data_monotone(struct ml_data *d, struct err *err)
+{
+    const struct frame *f = d->spec.frame;
+
+    if (d->spec.n_monotone == 0)
+        return 0;
+    if (d->spec.task == ML_MULTICLASS)
+        return err_at(err, "monotone", "needs a target of two classes or of numbers");
+    d->monotone = mem_array((size_t)prep_inputs(d->prep), sizeof *d->monotone);
+    for (int i = 0; i < d->spec.n_monotone; i++) {
+        const struct ml_monotone *m = &d->spec.monotone[i];
+        int at = frame_find(f, m->column);
+        if (at < 0 || strcmp(m->column, d->spec.target) == 0)
+            return err_at(err, "monotone", "the table has no input \"%.100s\"", m->column);
+        if (f->cols[at].type == FRAME_CATEGORICAL)
+            return err_at(err, "monotone", "column \"%.100s\" holds no numbers", m->column);
+        for (int k = 0; k < prep_inputs(d->prep); k++) {
+            if (strcmp(prep_input_name(d->prep, k), m->column) == 0)
+                d->monotone[k] = (int8_t)m->direction;
+        }
+    }
+    return 0;
+}
+
 struct ml_data *ml_data_open(const struct ml_data_spec *spec, struct err *err)
 {
     struct ml_data *d = mem_zalloc(sizeof(*d));
@@ -71,8 +97,9 @@ struct ml_data *ml_data_open(const struct ml_data_spec *spec, struct err *err)
     d->n_outputs = spec->task == ML_MULTICLASS ? d->n_classes : 1;
     d->prep = prep_fit(spec->frame, d->spec.target, d->shared->use, err);
     d->shared->view = d->prep ? prep_view_new(d->prep, spec->frame, err) : NULL;
-    if (!d->shared->view)
+    if (!d->shared->view || data_monotone(d, err) < 0)
         goto fail;
+    d->spec.monotone = NULL;
     d->shared->bytes = d->rows * 10;
     return d;
 fail:
@@ -95,6 +122,7 @@ void ml_data_close(struct ml_data *d)
     mem_free(s->dense);
     prep_view_free(s->view);
     prep_free(d->prep);
+    mem_free(d->monotone);
     mem_try_free(s->use);
     pthread_mutex_destroy(&s->lock);
     mem_free(s);

@@ -11,6 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct
+    ml_monotone { /* with all else equal, predictions never fall (1) or never rise (-1) with the column */
+    const char *column;
+    int direction;
+};
+
 struct ml_data_spec {
     const struct frame *frame; /* borrowed while the data lives */
     const struct frame
@@ -22,6 +28,8 @@ struct ml_data_spec {
     double test_fraction;
     int folds;
     uint64_t split_seed;
+    const struct ml_monotone *monotone; /* borrowed for the call of ml_data_open */
+    int n_monotone;
 };
 
 struct ml_data {
@@ -36,6 +44,7 @@ struct ml_data {
     double *y;   /* [rows] class index or target value; NaN where it is missing */
     uint8_t *fold;            /* [rows] 0..k-1, SPLIT_TEST, SPLIT_NONE (no target) */
     struct prep *prep;        /* fitted on the training rows */
+    int8_t *monotone;         /* [inputs] direction or 0; NULL = no constraint */
     struct ml_shared *shared; /* private: matrices made on demand */
 };
 

@@ -46,7 +46,8 @@ struct family_plan {
 struct family {
     const char *name; /* "boost" */
     const char *help;
-    int tasks; /* FT_ mask */
+    int tasks;           /* FT_ mask */
+    bool keeps_monotone; /* honours constraints on columns (data.h) */
     const struct family_param *params;
     int n_params;
     int levels;                    /* R of the ladder, >= 1 */
@@ -60,6 +61,9 @@ struct family {
     void (*plan)(const double *params, int level, struct family_plan *out);
     /* Writes what the fit chose along its free axes, and what the level ran with in place of the wish, into params. */
     void (*choose)(double *params, int level, int64_t steps);
+    /* What an automatic search tries of parameter i where task (FT_) and metric say more than its own lo..hi; NULL = never. */
+    void (*searched)(int i, int task, const char *metric, double *lo, double *hi);
+    int (*choice_tasks)(int i, int choice); /* tasks (FT_ mask) that a choice suits; NULL = all */
     /* Configurations tried first, one double per parameter, in order; NULL-terminated list of rows of n_params. */
     const double *(*portfolio)(int i); /* NULL past the end; row 0 = the defaults */
 };

@@ -9,6 +9,7 @@
 #include "ml/fmath.h"
 
 #include <math.h>
+#include <string.h>
 
 static int64_t at_least_one(double units)
 {
@@ -64,6 +65,7 @@ const struct family family_baseline = {
     .name = "baseline",
     .help = "class shares, mean or median: what every model must beat",
     .tasks = FT_ANY,
+    .keeps_monotone = true,
     .levels = 1,
     .level_help = baseline_levels,
     .cost = baseline_cost,
@@ -275,6 +277,26 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params)
     return (int64_t)(lanes + work + engine + leaves * 300);
 }
 
+/* For the mean absolute error auto is that loss, and two more are worth a try; scores that weigh classes alike are worth
+ * weights. */
+static void boost_searched(int i, int task, const char *metric, double *lo, double *hi)
+{
+    (void)task;
+    if (i == BOOST_OBJECTIVE && strcmp(metric, "mae") == 0)
+        *hi = 2;
+    if (i == BOOST_CLASS_WEIGHT &&
+        (strcmp(metric, "balanced_accuracy") == 0 || strcmp(metric, "f1") == 0))
+        *hi = 1;
+    CHECK(*lo <= *hi);
+}
+
+static int boost_choice_tasks(int i, int choice)
+{
+    if (i != BOOST_OBJECTIVE || choice == 0)
+        return FT_ANY;
+    return choice < 6 ? FT_REGRESSION : choice == 6 ? FT_BINARY : FT_MULTICLASS;
+}
+
 static const char *const boost_levels[] = {
     "learning rate at least 0.1, early stopping on fold 0",
     "the same on all folds",
@@ -303,6 +325,7 @@ const struct family family_boost = {
     .name = "boost",
     .help = "gradient boosting over histograms",
     .tasks = FT_ANY,
+    .keeps_monotone = true,
     .params = boost_params,
     .n_params = BOOST_PARAMS,
     .levels = 3,
@@ -311,5 +334,7 @@ const struct family family_boost = {
     .host_bytes = boost_bytes,
     .plan = boost_plan,
     .choose = boost_choose,
+    .searched = boost_searched,
+    .choice_tasks = boost_choice_tasks,
     .portfolio = boost_portfolio,
 };

@@ -113,6 +113,10 @@ struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, cons
         err_set(err, ERR_ARG, "%s does not fit this task", f->name);
         return NULL;
     }
+    if (d->monotone && !f->keeps_monotone) {
+        err_at(err, "monotone", "%s cannot keep predictions monotone", f->name);
+        return NULL;
+    }
     if (family_params_check(f, params, err) < 0)
         return NULL;
     t = mem_zalloc(sizeof *t);

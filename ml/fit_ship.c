@@ -53,6 +53,7 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
         .score = score,
         .score_se = se,
         .prep = d->prep,
+        .monotone = d->monotone,
         .n_models = n_models,
         .models = models,
     };

@@ -100,6 +100,7 @@ static const struct codec_field data_fields[] = {
     F_SHA(msg_data, test_frame, OPT),
     F_STR(msg_data, target, OPT),
     F_STR(msg_data, positive, OPT),
+    F_STR(msg_data, monotone, OPT),
     F_STR(msg_data, task, OPT),
     F_STR(msg_data, metric, OPT),
     F_F64(msg_data, test_fraction),

@@ -60,7 +60,8 @@ struct msg_data {
     char frame[SHA256_HEX];      /* of the training table */
     char test_frame[SHA256_HEX]; /* "" = none or by fraction */
     char target[256], positive[256];
-    char task[16]; /* binary | multiclass | regression */
+    char monotone[4000]; /* JSON object {column: increasing | decreasing}; "" = none */
+    char task[16];       /* binary | multiclass | regression */
     char metric[32];
     double test_fraction; /* rows of `frame` set apart by a hash of (split_seed, row) */
     int folds;            /* k; holdout = fold 0 of k where 1/k is nearest to the fraction */

@@ -5,7 +5,7 @@
  * and their options (only their shapes are checked here).
  *
  * Many keys take a word or an object (`test: none`, `validation: {kind: kfold, folds: 5}`); each has a parser below.
- * What is searched for, metric and objectives, is spec_goal.c; writing is spec_write.c. */
+ * What is searched for, metric, objectives and constraints, is spec_goal.c; writing is spec_write.c. */
 #include "proto/spec.h"
 
 #include "proto/spec_private.h"
@@ -46,11 +46,13 @@ void spec_init(struct spec *s)
 void spec_fini(struct spec *s)
 {
     json_decref(s->columns);
+    json_decref(s->monotone);
     json_decref(s->sampler_options);
     json_decref(s->scheduler_options);
     json_decref(s->space);
     json_decref(s->enqueue);
-    s->columns = s->sampler_options = s->scheduler_options = s->space = s->enqueue = NULL;
+    s->columns = s->monotone = NULL;
+    s->sampler_options = s->scheduler_options = s->space = s->enqueue = NULL;
 }
 
 /* ---- small parsers of one value ---- */
@@ -456,14 +458,15 @@ static int all_parse(struct spec *s, const json_t *j, struct err *err)
         "name",    "dataset",    "target",     "columns",       "positive", "task",
         "metric",  "validation", "test",       "budget",        "stop",     "priority",
         "sampler", "scheduler",  "seed",       "deterministic", "parallel", "space",
-        "enqueue", "warm_start", "objectives",
+        "enqueue", "warm_start", "objectives", "monotone",
     };
 
     if (ONLY(j, NULL, keys, err) < 0 || columns_parse(s, j, err) < 0 ||
         names_parse(s, j, err) < 0 || model_parse(s, j, err) < 0 ||
-        validation_parse(s, j, err) < 0 || test_parse(s, j, err) < 0 ||
-        budget_parse(s, j, err) < 0 || stop_parse(s, j, err) < 0 || numbers_parse(s, j, err) < 0 ||
-        deterministic_parse(s, j, err) < 0 || search_parse(s, j, err) < 0)
+        spec_monotone_parse(s, j, err) < 0 || validation_parse(s, j, err) < 0 ||
+        test_parse(s, j, err) < 0 || budget_parse(s, j, err) < 0 || stop_parse(s, j, err) < 0 ||
+        numbers_parse(s, j, err) < 0 || deterministic_parse(s, j, err) < 0 ||
+        search_parse(s, j, err) < 0)
         return -1;
     if (s->deterministic == TRI_ON && (s->budget_time_ms || s->trial_time_ms))
         return err_at(err, "deterministic",

@@ -23,6 +23,7 @@ struct spec {
     char dataset[128]; /* registered name or sha256 hash */
     char target[256];
     json_t *columns;    /* {name: numeric|categorical|ignore|...} or NULL; owned */
+    json_t *monotone;   /* {column: increasing|decreasing} or NULL; owned */
     char positive[256]; /* class that auc and f1 speak of; "" = the rarer */
     enum spec_task task;
     char metric[32];  /* "" = auto: auc | logloss | rmse by task */

@@ -1,6 +1,6 @@
 /* spec_goal.c - what a spec searches for: the metric, and objectives beside it (`objectives: [auc, predict_time]`). One
  * objective is always the score by the metric; a metric named there need not be named twice. An objective in seconds is
- * measured and differs from run to run, so a deterministic study takes none. */
+ * measured and differs from run to run, so a deterministic study takes none. Also what every model must keep: `monotone`. */
 #include "proto/spec_private.h"
 
 #include "base/jsonx.h"
@@ -132,5 +132,35 @@ int spec_goal_check(const struct spec *s, struct err *err)
             return err_at(err, where, "%s is measured in seconds: not with deterministic: true",
                           spec_objective_name[s->objectives[i]]);
     }
+    return 0;
+}
+
+/* ---- constraints ---- */
+
+int spec_monotone_parse(struct spec *s, const json_t *o, struct err *err)
+{
+    static const char *const directions[] = { "increasing", "decreasing" };
+    json_t *list = NULL, *v = NULL;
+    const char *name = NULL;
+    char where[120];
+    int rc = jsonx_obj(o, NULL, "monotone", JSONX_OPTIONAL, &list, err), direction = 0;
+
+    if (rc <= 0)
+        return rc;
+    json_object_foreach(list, name, v)
+    {
+        jsonx_path(where, sizeof where, "monotone", name);
+        if (spec_word_parse(list, "monotone", name, directions, ARRAY_LEN(directions), &direction,
+                            err) < 0)
+            return -1;
+        if (json_is_null(v) || !*name)
+            return err_at(err, where, "must be increasing or decreasing");
+        if (str_eq(name, s->target))
+            return err_at(err, where, "is the target");
+    }
+    if (json_object_size(list) > 0 && s->task == TASK_MULTICLASS)
+        return err_at(err, "monotone", "does not suit the task multiclass");
+    if (json_object_size(list) > 0)
+        s->monotone = json_deep_copy(list);
     return 0;
 }

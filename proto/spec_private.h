@@ -12,6 +12,7 @@ int spec_word_parse(const json_t *o, const char *path, const char *key, const ch
 
 /* spec_goal.c: `metric` and `objectives`; the task is known. */
 int spec_goal_parse(struct spec *s, const json_t *o, struct err *err);
+int spec_monotone_parse(struct spec *s, const json_t *o, struct err *err); /* likewise */
 /* Whether they suit `deterministic`, which is known. */
 int spec_goal_check(const struct spec *s, struct err *err);
 bool spec_goal_is_measured(const struct spec *s); /* an objective is in seconds */

@@ -124,6 +124,7 @@ json_t *spec_json_new(const struct spec *s)
     set_text(o, "dataset", s->dataset);
     set_text(o, "target", s->target);
     set_copy(o, "columns", s->columns);
+    set_copy(o, "monotone", s->monotone);
     set_text(o, "positive", s->positive);
     set(o, "task", json_string(spec_task_name[s->task]));
     set(o, "metric", json_string(s->metric[0] ? s->metric : "auto"));

@@ -1,6 +1,7 @@
 /* dataset.c - a worker's open learning problems, keyed by everything that decides their bytes. */
 #include "trial-runner/dataset.h"
 
+#include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEPT_MAX = 4, KEY_BYTES = 900 };
+enum { KEPT_MAX = 4, KEY_BYTES = 5000 };
 
 struct dataset {
     char key[KEY_BYTES];
@@ -37,9 +38,9 @@ static void dataset_close(struct dataset *d)
 
 static void key_of(const struct msg_data *m, char out[KEY_BYTES])
 {
-    int n = snprintf(out, KEY_BYTES, "%s/%s/%s/%s/%s/%s/%.17g/%d/%" PRIu64, m->frame, m->test_frame,
-                     m->task, m->metric, m->target, m->positive, m->test_fraction, m->folds,
-                     m->split_seed);
+    int n = snprintf(out, KEY_BYTES, "%s/%s/%s/%s/%s/%s/%.17g/%d/%" PRIu64 "/%s", m->frame,
+                     m->test_frame, m->task, m->metric, m->target, m->positive, m->test_fraction,
+                     m->folds, m->split_seed, m->monotone);
 
     CHECK(n > 0 && n < KEY_BYTES);
 }
@@ -94,6 +95,36 @@ static int task_of(const char *name, enum ml_task *out, struct err *err)
     return err_at(err, "data.task", "'%.16s' is not binary, multiclass or regression", name);
 }
 
+/* The names stay the object's. */
+static int monotone_of(const json_t *o, struct ml_data_spec *spec, struct err *err)
+{
+    void *it = json_object_iter((json_t *)o);
+    struct ml_monotone *list = mem_array(json_object_size(o) + 1, sizeof *list);
+
+    spec->monotone = list;
+    for (; it; it = json_object_iter_next((json_t *)o, it)) {
+        const char *word = json_string_value(json_object_iter_value(it));
+        if (!word || (!str_eq(word, "increasing") && !str_eq(word, "decreasing")))
+            return err_at(err, "data.monotone", "must be increasing or decreasing");
+        list[spec->n_monotone++] =
+            (struct ml_monotone){ json_object_iter_key(it), str_eq(word, "increasing") ? 1 : -1 };
+    }
+    return 0;
+}
+
+static int data_open(struct dataset *d, const struct msg_data *m, struct ml_data_spec *spec,
+                     struct err *err)
+{
+    json_t *o =
+        m->monotone[0] ? jsonx_load(m->monotone, strlen(m->monotone), "data.monotone", err) : NULL;
+
+    if ((!m->monotone[0] || o) && monotone_of(o, spec, err) == 0)
+        d->data = ml_data_open(spec, err);
+    mem_free((void *)(uintptr_t)spec->monotone);
+    json_decref(o);
+    return d->data ? 0 : -1;
+}
+
 static struct dataset *dataset_open(const struct msg_data *m, const char *path,
                                     const char *test_path, struct err *err)
 {
@@ -119,8 +150,7 @@ static struct dataset *dataset_open(const struct msg_data *m, const char *path,
             goto fail;
         spec.test_frame = d->test_frame;
     }
-    d->data = ml_data_open(&spec, err);
-    if (d->data)
+    if (data_open(d, m, &spec, err) == 0)
         return d;
 fail:
     dataset_close(d);

@@ -35,6 +35,44 @@ SIMD_KERNEL_STATIC(scan_scores,
                     int64_t *top),
                    (nd, sums, n, bits, top))
 
+/* What a leaf of gradient g lowers the loss by with value v, times two; at the best v this is T(g)^2 / (h + l2). */
+static double term_at(double g, double a, double l1, double v)
+{
+    return -(2.0 * g * v + a * v * v + 2.0 * l1 * (v < 0.0 ? -v : v));
+}
+
+static double value_in(const struct scan_bounds *b, double g, double a, double l1)
+{
+    double v = a > 0.0 ? -scan_shrunk(g, l1) / a : 0.0;
+
+    v = v < b->lo ? b->lo : v;
+    return v > b->hi ? b->hi : v;
+}
+
+double scan_bounded_own(const struct scan_node *nd, const struct scan_bounds *b)
+{
+    double g = hist_g(nd->total), a = hist_h(nd->total) + nd->l2;
+
+    return term_at(g, a, nd->l1, value_in(b, g, a, nd->l1));
+}
+
+/* b NULL: no bounds. */
+static double score_of(const struct scan_node *nd, const struct scan_bounds *b, int64_t left,
+                       double l2)
+{
+    if (!b)
+        return scan_score(nd, left, l2);
+    int64_t right = nd->total - left;
+    double hl = hist_h(left), hr = hist_h(right), gl = hist_g(left), gr = hist_g(right);
+    if (hl < nd->min_h || hr < nd->min_h)
+        return -1.0;
+    double vl = value_in(b, gl, hl + l2, nd->l1), vr = value_in(b, gr, hr + l2, nd->l1);
+    if ((b->direction > 0 && vl > vr) || (b->direction < 0 && vl < vr))
+        return -1.0;
+    double gain = term_at(gl, hl + l2, nd->l1, vl) + term_at(gr, hr + l2, nd->l1, vr) - b->own;
+    return gain > 0.0 ? gain : -1.0;
+}
+
 static int take_numeric(struct scan_best *best, double score, int bin, int add, int64_t left)
 {
     if (!(score > best->score))
@@ -85,8 +123,8 @@ int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
     return better;
 }
 
-int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u,
-                struct scan_best *best)
+static int random_cut(const struct scan_node *nd, const struct scan_bounds *bd, const int64_t *hist,
+                      int n_bins, uint32_t u, struct scan_best *best)
 {
     int64_t missing = hist[HIST_MISSING], sum = 0;
     int lo = 0, hi = n_bins - 1, better = 0;
@@ -97,16 +135,46 @@ int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uin
         hi--;
     if (lo >= hi)
         return missing && lo < n_bins
-                   ? take_numeric(best, scan_score(nd, nd->total - missing, nd->l2), lo, 0,
+                   ? take_numeric(best, score_of(nd, bd, nd->total - missing, nd->l2), lo, 0,
                                   nd->total - missing)
                    : 0;
     int cut = lo + (int)((uint64_t)u * (uint64_t)(hi - lo) >> 32);
     for (int b = lo; b <= cut; b++)
         sum += hist[b];
-    better |= take_numeric(best, scan_score(nd, sum, nd->l2), cut,
+    better |= take_numeric(best, score_of(nd, bd, sum, nd->l2), cut,
                            !missing && scan_is_left_heavy(nd, sum), sum);
     if (missing)
-        better |= take_numeric(best, scan_score(nd, sum + missing, nd->l2), cut, 1, sum + missing);
+        better |=
+            take_numeric(best, score_of(nd, bd, sum + missing, nd->l2), cut, 1, sum + missing);
+    return better;
+}
+
+int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u,
+                struct scan_best *best)
+{
+    return random_cut(nd, NULL, hist, n_bins, u, best);
+}
+
+int scan_bounded_random(const struct scan_node *nd, const struct scan_bounds *b,
+                        const int64_t *hist, int n_bins, uint32_t u, struct scan_best *best)
+{
+    return random_cut(nd, b, hist, n_bins, u, best);
+}
+
+int scan_bounded_numeric(const struct scan_node *nd, const struct scan_bounds *b,
+                         const int64_t *hist, int n_bins, struct scan_best *best)
+{
+    int64_t missing = hist[HIST_MISSING];
+    int better = 0, n = missing ? n_bins : n_bins - 1;
+
+    for (int add = 0; add <= (missing != 0); add++) {
+        int64_t sum = add ? missing : 0;
+        for (int bin = 0; bin < n; bin++) {
+            sum += hist[bin];
+            better |= take_numeric(best, score_of(nd, b, sum, nd->l2), bin,
+                                   missing ? add : scan_is_left_heavy(nd, sum), sum);
+        }
+    }
     return better;
 }
 
@@ -153,8 +221,8 @@ static void take_set(struct scan_best *best, double score, const struct scan_nod
         best->left_set[i] = scan_is_left_heavy(nd, left) ? ~out[i] : in[i];
 }
 
-int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins,
-                     struct scan_best *best)
+static int best_set(const struct scan_node *nd, const struct scan_bounds *bd, const int64_t *hist,
+                    int n_bins, struct scan_best *best)
 {
     struct level lv[256];
     int n = levels_sorted(nd, hist, n_bins, lv), from = -1, to = -1;
@@ -167,7 +235,7 @@ int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins
     double l2 = one ? nd->l2 : nd->l2 + nd->cat_l2;
     for (int i = 0; i + 1 < n || (one && i < n); i++) {
         sum = one ? lv[i].word : sum + lv[i].word;
-        double s = scan_score(nd, sum, l2);
+        double s = score_of(nd, bd, sum, l2);
         if (s > top) {
             top = s;
             from = one ? i : 0;
@@ -179,4 +247,16 @@ int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins
         return 0;
     take_set(best, top, nd, lv, from, to, n, left);
     return 1;
+}
+
+int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins,
+                     struct scan_best *best)
+{
+    return best_set(nd, NULL, hist, n_bins, best);
+}
+
+int scan_bounded_categorical(const struct scan_node *nd, const struct scan_bounds *b,
+                             const int64_t *hist, int n_bins, struct scan_best *best)
+{
+    return best_set(nd, b, hist, n_bins, best);
 }

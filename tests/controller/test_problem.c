@@ -168,7 +168,60 @@ static void a_problem_survives_being_stored(void **state)
     rig_close(&r);
 }
 
+static void constraints_name_columns_of_numbers(void **state)
+{
+    static const struct {
+        const char *monotone, *where;
+        double (*value)(int row);
+    } cases[] = {
+        { "{'x':'increasing'}", NULL, two_words },
+        { "{'x':'decreasing'}", NULL, real },
+        { "{'x':'increasing'}", "monotone", four_words },
+        { "{'z':'increasing'}", "monotone.z", real },
+        { "{'w':'increasing'}", "monotone.w", real },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char path[300];
+        struct frame *f = make(test_path(path, sizeof path, "frame"), cases[i].value, false);
+        struct dataset_row row = { .rows = ROWS, .cols = 2 };
+        struct spec spec;
+        struct problem p, again;
+        struct err err = { 0 };
+
+        spec_init(&spec);
+        str_copy(spec.target, sizeof spec.target, "y");
+        spec.monotone = rig_json(cases[i].monotone);
+        json_t *schema = rig_json(frame_schema_json(f));
+        json_array_append_new(json_object_get(schema, "columns"),
+                              rig_json("{'name':'w','type':'categorical'}"));
+        row.schema = json_dumps(schema, 0);
+        str_copy(row.frame, sizeof row.frame, "x");
+        int rc = problem_resolve(&p, &spec, &row, NULL, &err);
+        if (cases[i].where) {
+            assert_int_equal(rc, -1);
+            assert_string_equal(err.where, cases[i].where);
+        } else {
+            assert_int_equal(rc, 0);
+            json_t *one = problem_json_new(&p);
+            char *text = json_dumps(one, 0);
+            assert_int_equal(problem_load(&again, text, &err), 0);
+            assert_true(again.data.monotone[0]);
+            assert_string_equal(again.data.monotone, p.data.monotone);
+            free(text);
+            json_decref(one);
+        }
+        free(row.schema);
+        json_decref(schema);
+        spec_fini(&spec);
+        frame_close(f);
+    }
+}
+
 /* ---- configurations ---- */
+
+static const struct space_for binary = { FT_BINARY, "auc", false };
 
 static void configurations_go_through_every_form_unchanged(void **state)
 {
@@ -178,7 +231,7 @@ static void configurations_go_through_every_form_unchanged(void **state)
     struct rng rng;
 
     (void)state;
-    assert_int_equal(study_space_build(&s, NULL, FT_BINARY, &err), 0);
+    assert_int_equal(study_space_build(&s, NULL, &binary, &err), 0);
     rng_init(&rng, test_seed(), 1);
     for (int k = 0; k < 500; k++) {
         double unit[SPACE_MAX_PARAMS], point[SPACE_MAX_PARAMS], again[SPACE_MAX_PARAMS];
@@ -233,7 +286,7 @@ static void users_domains_become_parameters(void **state)
         struct err err = { 0 };
         int k = -1;
 
-        if (study_space_build(&s, list, FT_BINARY, &err) < 0)
+        if (study_space_build(&s, list, &binary, &err) < 0)
             fail_msg("%s: %s: %s", cases[i].spec, err.where, err.text);
         k = space_find(s.space, cases[i].param);
         assert_true(k >= 0);
@@ -247,6 +300,69 @@ static void users_domains_become_parameters(void **state)
     }
 }
 
+/* What the metric, the task and constraints make of the space: which parameters are in it, and how many choices. */
+static void a_space_suits_task_metric_and_constraints(void **state)
+{
+    static const struct {
+        struct space_for need;
+        const char *param;
+        int choices; /* 0 = not searched */
+    } cases[] = {
+        { { FT_REGRESSION, "mae", false }, "boost.objective", 3 },
+        { { FT_REGRESSION, "rmse", false }, "boost.objective", 0 },
+        { { FT_BINARY, "auc", false }, "boost.objective", 0 },
+        { { FT_BINARY, "auc", false }, "boost.class_weight", 0 },
+        { { FT_BINARY, "f1", false }, "boost.class_weight", 2 },
+        { { FT_MULTICLASS, "balanced_accuracy", false }, "boost.class_weight", 2 },
+        { { FT_BINARY, "auc", false }, "boost.alpha", 0 },
+        { { FT_BINARY, "auc", false }, "linear.C", 0 }, /* a free axis */
+        { { FT_BINARY, "auc", true }, "boost.grow", 2 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct study_space s;
+        struct err err = { 0 };
+        assert_int_equal(study_space_build(&s, NULL, &cases[i].need, &err), 0);
+        int k = space_find(s.space, cases[i].param);
+        assert_int_equal(k >= 0 ? s.space->params[k].n_choices : 0, cases[i].choices);
+        for (int f = 0; f < s.n_families; f++)
+            assert_true(!cases[i].need.is_monotone || s.first[f].family->keeps_monotone);
+        study_space_fini(&s);
+    }
+}
+
+static void a_space_that_does_not_suit_is_one_error_with_its_path(void **state)
+{
+    static const struct {
+        struct space_for need;
+        const char *spec, *where;
+    } cases[] = {
+        { { FT_BINARY, "auc", false },
+          "[{'family':'boost','objective':'poisson'}]",
+          "space[0].objective" },
+        { { FT_REGRESSION, "mae", false },
+          "[{'family':'boost','objective':{'choice':['huber','logistic']}}]",
+          "space[0].objective.choice" },
+        { { FT_MULTICLASS, "auc", false },
+          "[{'family':'boost','objective':'logistic'}]",
+          "space[0].objective" },
+        { { FT_BINARY, "auc", true },
+          "[{'family':'boost'},{'family':'linear'}]",
+          "space[1].family" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *list = rig_json(cases[i].spec);
+        struct study_space s;
+        struct err err = { 0 };
+        assert_int_equal(study_space_build(&s, list, &cases[i].need, &err), -1);
+        assert_int_equal(strncmp(err.where, cases[i].where, strlen("space[0].family")), 0);
+        json_decref(list);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +371,9 @@ int main(void)
         cmocka_unit_test(a_problem_survives_being_stored),
         cmocka_unit_test(configurations_go_through_every_form_unchanged),
         cmocka_unit_test(users_domains_become_parameters),
+        cmocka_unit_test(constraints_name_columns_of_numbers),
+        cmocka_unit_test(a_space_suits_task_metric_and_constraints),
+        cmocka_unit_test(a_space_that_does_not_suit_is_one_error_with_its_path),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,6 +188,7 @@ static void random_data(struct rng *r, struct msg_data *d)
     random_sha(r, d->test_frame);
     random_text(r, d->target, sizeof d->target);
     random_text(r, d->positive, sizeof d->positive);
+    random_text(r, d->monotone, sizeof d->monotone);
     random_text(r, d->task, sizeof d->task);
     random_text(r, d->metric, sizeof d->metric);
     d->test_fraction = rng_below(r, 2) ? 0 : rng_unit(r);

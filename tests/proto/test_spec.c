@@ -212,6 +212,8 @@ static void random_spec(struct rng *r, struct spec *s)
     if (rng_below(r, 2))
         s->columns = json_pack("{s:s,s:s}", "a", "ignore", "b.c", "numeric");
     s->task = (enum spec_task)rng_below(r, 4);
+    if (s->task != TASK_MULTICLASS && rng_below(r, 2))
+        s->monotone = json_pack("{s:s,s:s}", "a", "increasing", "b.c", "decreasing");
     if (s->task != TASK_REGRESSION && rng_below(r, 2))
         str_copy(s->positive, sizeof s->positive, "yes");
     if (rng_below(r, 2))
@@ -303,6 +305,12 @@ static const struct {
     { "name: ''", "name", "no name" },
     { "name: 7", "name", "text" },
     { "positive: [a]", "positive", "text" },
+    { "monotone: [a]", "monotone", "object" },
+    { "monotone: {age: up}", "monotone.age", "increasing" },
+    { "monotone: {age: 1}", "monotone.age", "" },
+    { "monotone: {age: null}", "monotone.age", "increasing" },
+    { "monotone: {income: increasing}", "monotone.income", "target" },
+    { "monotone: {age: increasing}\ntask: multiclass", "monotone", "multiclass" },
     { "positive: yes\ntask: regression", "positive", "regression" },
     { "columns: [a]", "columns", "object" },
     { "columns: {a: number}", "columns.a", "numeric" },
