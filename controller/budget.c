@@ -112,11 +112,10 @@ const struct config *budget_yardstick(const struct study *st)
     int64_t most = 0;
 
     CHECK(st->space.n_families > 0);
-    if (st->space
-            .is_auto) /* the registry goes from plain to strong; the strongest gets most trials */
-        return &st->space.first[st->space.n_families - 1];
     for (int i = 0; i < st->space.n_families; i++) {
         const struct config *c = &st->space.first[i];
+        if (st->space.is_auto && c->family->is_lead)
+            return c;
         int64_t cost = c->family->cost(&st->problem.shape, c->params, 0, MAX(c->family->levels, 1));
 
         if (!best || cost > most) {

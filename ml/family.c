@@ -12,7 +12,8 @@
 
 const struct family *family_at(int i)
 {
-    static const struct family *const all[] = { &family_baseline, &family_linear, &family_boost };
+    static const struct family *const all[] = { &family_baseline, &family_linear, &family_boost,
+                                                &family_forest, &family_extra_trees };
 
     return i >= 0 && i < (int)ARRAY_LEN(all) ? all[i] : NULL;
 }

@@ -12,7 +12,7 @@
 enum family_kind { FP_FLOAT, FP_INT, FP_CHOICE };
 enum family_axis { FA_COSTLY, FA_FREE, FA_PATH, FA_SHAPE };
 enum family_task { FT_BINARY = 1, FT_MULTICLASS = 2, FT_REGRESSION = 4, FT_ANY = 7 };
-enum { FAMILY_MAX_PARAMS = 32 };
+enum { FAMILY_MAX_PARAMS = 32, FAMILY_MAX_COUNTS = 8 };
 
 struct family_param {
     const char *name; /* "learning_rate" */
@@ -33,7 +33,9 @@ struct family_shape { /* what the cost of a fit depends on */
     int folds;        /* fitted: k, or 1 for holdout */
 };
 
-/* How the engine trains a level of the ladder (fit.h). Steps are the family's free axis: rounds, points of a path. */
+/* How the engine trains a level of the ladder (fit.h). Steps are the family's free axis: rounds, points of a path. A grid
+ * (n_counts > 0) has two axes: a model of c units (trees), pruned in one of per_count ways, the smallest first and the last
+ * one whole, is step (c - 1) * per_count + 1 + way. All ways of each count are scored; there is no patience. */
 struct family_plan {
     int folds;  /* 1 = fold 0 only, 0 = all */
     double key; /* levels of equal key continue each other's lanes; another key starts anew */
@@ -41,6 +43,8 @@ struct family_plan {
     int64_t patience;      /* steps without a better point before it stops */
     int64_t cap;           /* steps at most */
     bool scales_with_rows; /* more rows want more steps (refit on all rows) */
+    int n_counts, per_count;
+    int64_t count[FAMILY_MAX_COUNTS]; /* ascending */
 };
 
 struct family {
@@ -48,6 +52,8 @@ struct family {
     const char *help;
     int tasks;           /* FT_ mask */
     bool keeps_monotone; /* honours constraints on columns (data.h) */
+    bool
+        is_lead; /* usually the strongest: where all families are searched, time is planned by it */
     const struct family_param *params;
     int n_params;
     int levels;                    /* R of the ladder, >= 1 */

@@ -3,6 +3,8 @@
 #ifndef ML_FAMILY_PARAMS_H
 #define ML_FAMILY_PARAMS_H
 
+#include <stdbool.h>
+
 #define LINEAR(NAME, ...) LINEAR_##NAME,
 enum linear_param {
 #include "ml/family.def"
@@ -14,6 +16,23 @@ enum boost_param {
 #include "ml/family.def"
     BOOST_PARAMS
 };
+
+#define FOREST(NAME, ...) FOREST_##NAME,
+enum forest_param {
+#include "ml/family.def"
+    FOREST_PARAMS,
+    EXTRA_PARAMS = FOREST_BOOTSTRAP
+};
+
+/* The prunings that one forest is scored at, the smallest model first: depths by split sizes. Depth FOREST_WHOLE_DEPTH is no
+ * limit. Numbers of trees: halvings of the largest. */
+enum { FOREST_WHOLE_DEPTH = 100, FOREST_MAX_AXES = 20 };
+struct forest_axis {
+    int depth, min_split;
+};
+int forest_axes(const double *params, struct forest_axis *out); /* how many */
+int forest_visits(const double *params, int columns,
+                  bool is_regression); /* columns a node looks at */
 
 /* The path of linear models: half decades of C from 1e-4. */
 enum { LINEAR_PATH_POINTS = 17 };

@@ -326,6 +326,7 @@ const struct family family_boost = {
     .help = "gradient boosting over histograms",
     .tasks = FT_ANY,
     .keeps_monotone = true,
+    .is_lead = true,
     .params = boost_params,
     .n_params = BOOST_PARAMS,
     .levels = 3,

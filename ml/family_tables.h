@@ -4,6 +4,7 @@
 
 #include "ml/family.h"
 
-extern const struct family family_baseline, family_linear, family_boost;
+extern const struct family family_baseline, family_linear, family_boost, family_forest,
+    family_extra_trees;
 
 #endif

@@ -202,15 +202,26 @@ static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int6
     return is_behind ? 0 : 1;
 }
 
+/* The lanes of a grid stop at whole counts, whose prunings are as many steps. */
+static int predict_point(const struct fit_trial *t, const struct fit_run *r, int fold, int64_t step,
+                         struct err *err)
+{
+    const struct lane *l = &r->lanes[fold];
+
+    return r->plan.n_counts > 0 ? t->ops->predict_held_at(t->d, l, step, r->now[fold], err)
+                                : t->ops->predict_held(t->d, l, r->now[fold], err);
+}
+
 /* Records the point for folds that have reached it; keeps the predictions when it is the best so far. */
 static int point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err)
 {
     int64_t step = fit_point_step(r, point);
 
     for (int f = 0; f < folds; f++) {
-        if (r->n_values[f] != point || r->lanes[f].steps_done != step)
+        int64_t done = r->lanes[f].steps_done;
+        if (r->n_values[f] != point || done < step || (r->plan.n_counts == 0 && done > step))
             continue;
-        if (t->ops->predict_held(t->d, &r->lanes[f], r->now[f], err) < 0)
+        if (predict_point(t, r, f, step, err) < 0)
             return -1;
         r->now_step[f] = step;
         if (fit_point_record(t, r, f, err) < 0)
@@ -364,9 +375,27 @@ int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choi
     return c->best < 0 ? -1 : 0;
 }
 
+/* Of a grid the curve shows the best pruning of each count. */
+static void curve_of_counts(const struct fit_trial *t, const struct fit_run *r,
+                            const struct fit_choice *c, struct fit_result *out)
+{
+    for (int p = 0; p < c->points; p++) {
+        double v = fit_fold_mean(t, r, p, c->folds, -1);
+        int at = p / r->plan.per_count;
+        if (at == out->curve_points || fit_is_better(t, v, out->curve_value[at]))
+            out->curve_value[at] = v;
+        out->curve_step[at] = r->plan.count[at];
+        out->curve_points = at + 1;
+    }
+}
+
 static void curve_copy(const struct fit_trial *t, const struct fit_run *r,
                        const struct fit_choice *c, struct fit_result *out)
 {
+    if (r->plan.n_counts > 0 && r->odd_step == 0) {
+        curve_of_counts(t, r, c, out);
+        return;
+    }
     int every = (c->points + 255) / 256;
 
     for (int p = 0; p < c->points; p++) {
@@ -419,7 +448,7 @@ double fit_trial_progress(const struct fit_trial *t)
         done = MIN(done, f < t->run->n_lanes ? t->run->lanes[f].steps_done : 0);
     struct fit_choice c = fit_choose(t, t->run, folds);
     int64_t best = c.best >= 0 ? fit_point_step(t->run, c.best) : done;
-    int64_t end = MIN(plan.cap, best + plan.patience);
+    int64_t end = plan.n_counts > 0 ? plan.cap : MIN(plan.cap, best + plan.patience);
     double p = end > 0 ? (double)done / (double)end : 0.0;
     return p > 0.99 ? 0.99 : p;
 }

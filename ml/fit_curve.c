@@ -10,8 +10,14 @@
 
 int64_t fit_point_step(const struct fit_run *r, int point)
 {
+    const struct family_plan *plan = &r->plan;
+
     if (r->odd_step > 0)
         return r->odd_step;
+    if (plan->n_counts > 0) {
+        int count = MIN(point / plan->per_count, plan->n_counts - 1);
+        return (plan->count[count] - 1) * plan->per_count + point % plan->per_count + 1;
+    }
     return MIN((point + 1) * r->plan.check_every, r->plan.cap);
 }
 
@@ -92,8 +98,9 @@ struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r,
             c.select = v;
         }
         c.points = p + 1;
-        c.is_final = fit_point_step(r, p) - fit_point_step(r, c.best) >= r->plan.patience ||
-                     fit_point_step(r, p) >= r->plan.cap;
+        c.is_final = fit_point_step(r, p) >= r->plan.cap ||
+                     (r->plan.n_counts == 0 &&
+                      fit_point_step(r, p) - fit_point_step(r, c.best) >= r->plan.patience);
     }
     return c;
 }

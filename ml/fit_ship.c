@@ -333,12 +333,16 @@ int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *
     if (plan.scales_with_rows &&
         d->n_train > held) /* the steps were chosen on the rows outside fold 0 */
         steps = (steps * d->n_train + (d->n_train - held) / 2) / (d->n_train - held);
-    steps = MAX(1, steps);
+    /* Chosen values of a grid may stand in params by now: then its last step is what was chosen. */
+    steps = MAX(1, plan.n_counts > 0 ? MIN(steps, plan.cap) : steps);
     if (ops->open(d, &l, err) < 0)
         goto out;
-    if (refit_lane(d, f, &l, steps, stop, err) < 0 || ops->save(&l, l.steps_done, &model, err) < 0)
+    if (refit_lane(d, f, &l, steps, stop, err) < 0)
         goto out;
-    f->choose(chosen, f->levels, l.steps_done);
+    steps = MIN(steps, l.steps_done);
+    if (ops->save(&l, steps, &model, err) < 0)
+        goto out;
+    f->choose(chosen, f->levels, steps);
     if (artifact_make(d, f, chosen, (double)NAN, (double)NAN, 1, &model, out, err) < 0 ||
         (has_test_rows(d) && !(a = artifact_load(out->data, out->len, err))))
         goto out;

@@ -65,6 +65,7 @@ int64_t rf_tree_bytes(const struct rf_tree *t, int outputs);
 struct rf_work;
 struct rf_work *rf_work_new(const struct rf_data *d, const struct rf_params *p, struct err *err);
 void rf_work_free(struct rf_work *w);
+int64_t rf_work_bytes(const struct rf_work *w);
 /* Grows tree number `tree` into *out (values in units of y). 1 = done, 0 = stopped (called again for the same tree it goes
  * on where it was), -1 = no memory. */
 int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *stop,

@@ -33,6 +33,20 @@ void rf_work_free(struct rf_work *w)
     mem_free(w);
 }
 
+/* What grows with rows, columns and classes; of a tree in growth what it holds now. */
+int64_t rf_work_bytes(const struct rf_work *w)
+{
+    const struct rf_data *d = w->d;
+    int64_t row = 2 * (int64_t)(sizeof *w->rows + sizeof *w->words) + (int64_t)sizeof *w->weights,
+            bytes = (int64_t)sizeof *w + rf_tree_bytes(&w->half, rf_outputs(d));
+
+    row += (w->s.xlogx ? 8 : 0) + (w->order ? 4 : 0);
+    for (int l = 1; l < RF_LEVELS; l++)
+        bytes += w->level[l].rows * w->level[l].pitch;
+    return bytes + d->rows * row + d->cols * (int64_t)(2 * sizeof *w->perm) +
+           256 * (int64_t)w->s.width * 8 + w->stack_cap * (int64_t)sizeof *w->stack;
+}
+
 static void xlogx_fill(double *x, int64_t n)
 {
     for (int64_t i = 1; i <= n; i++)

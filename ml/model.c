@@ -20,7 +20,8 @@ bool ml_stop_now(const struct ml_stop *s)
 
 const struct model_ops *model_find(const char *family)
 {
-    static const struct model_ops *const all[] = { &model_baseline, &model_linear, &model_boost };
+    static const struct model_ops *const all[] = { &model_baseline, &model_linear, &model_boost,
+                                                   &model_forest, &model_extra_trees };
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         if (strcmp(all[i]->family->name, family) == 0)

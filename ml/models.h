@@ -4,7 +4,8 @@
 
 #include "ml/model.h"
 
-extern const struct model_ops model_baseline, model_linear, model_boost;
+extern const struct model_ops model_baseline, model_linear, model_boost, model_forest,
+    model_extra_trees;
 
 /* Bytes that lanes of the same data share the look of: rows of a fold, ascending. */
 struct fold_rows {

@@ -1,0 +1,234 @@
+/* family_forest.c - the rows of forest and extra_trees in the registry: parameters, the grid of free axes, cost and memory
+ * formulas, first configurations. Pure, like family_tables.c; constants fitted to bench_fit (docs/MEASUREMENTS.md). */
+#include "ml/family_tables.h"
+
+#include "base/base.h"
+#include "ml/family_params.h"
+#include "ml/fmath.h"
+
+#include <math.h>
+
+enum { MOST_TREES = 300 };
+
+#define FOREST(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help) \
+    { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
+static const struct family_param forest_params[] = {
+#include "ml/family.def"
+};
+
+/* ---- the grid ---- */
+
+/* With a limit of leaves the order of splits is of one depth and split size: then these are not tried. */
+int forest_axes(const double *params, struct forest_axis *out)
+{
+    static const int depths[] = { 6, 10, 14, 20, FOREST_WHOLE_DEPTH }, splits[] = { 60, 20, 6, 2 };
+    bool is_one = params[FOREST_MAX_LEAVES] > 0;
+    int depth = (int)params[FOREST_DEPTH], split = (int)params[FOREST_MIN_SPLIT], n = 0;
+
+    depth = depth == 0 && is_one ? FOREST_WHOLE_DEPTH : depth;
+    split = split == 0 && is_one ? 2 : split;
+    for (int i = 0; i < (depth ? 1 : (int)ARRAY_LEN(depths)); i++) {
+        for (int j = 0; j < (split ? 1 : (int)ARRAY_LEN(splits)); j++)
+            out[n++] = (struct forest_axis){ depth ? depth : depths[i], split ? split : splits[j] };
+    }
+    CHECK(n <= FOREST_MAX_AXES);
+    return n;
+}
+
+static int forest_counts(const double *params, int64_t *out)
+{
+    int n = 0;
+
+    if (params[FOREST_TREES] > 0) {
+        out[0] = (int64_t)params[FOREST_TREES];
+        return 1;
+    }
+    for (int halvings = FAMILY_MAX_COUNTS - 1; halvings >= 0; halvings--)
+        out[n++] = MOST_TREES >> halvings;
+    return n;
+}
+
+static void forest_plan(const double *params, int level, struct family_plan *out)
+{
+    struct forest_axis axes[FOREST_MAX_AXES];
+
+    (void)level;
+    *out = (struct family_plan){ .check_every = 1, .patience = 1 };
+    out->per_count = forest_axes(params, axes);
+    out->n_counts = forest_counts(params, out->count);
+    out->cap = out->count[out->n_counts - 1] * out->per_count;
+}
+
+static void forest_choose(double *params, int level, int64_t steps)
+{
+    struct forest_axis axes[FOREST_MAX_AXES];
+    int n = forest_axes(params, axes), at = (int)((steps - 1) % n);
+    int64_t trees = (steps - 1) / n + 1;
+
+    (void)level;
+    params[FOREST_TREES] = (double)trees;
+    params[FOREST_DEPTH] = axes[at].depth;
+    params[FOREST_MIN_SPLIT] = axes[at].min_split;
+}
+
+int forest_visits(const double *params, int columns, bool is_regression)
+{
+    static const double shares[] = { 0, 0, 1.0 / 3.0, 0.5, 0.75, 1.0 };
+    int choice = (int)params[FOREST_MAX_FEATURES];
+    double share = choice == 0 && is_regression ? 1.0 : shares[choice];
+    int n = (int)(share > 0 ? share * columns : sqrt((double)columns));
+
+    return MAX(1, MIN(n, columns));
+}
+
+/* ---- formulas ---- */
+
+static double folds_of(const struct family_shape *s)
+{
+    return s->folds > 1 ? s->folds : 1;
+}
+
+static double train_rows(const struct family_shape *s)
+{
+    return (double)s->rows * (s->folds > 1 ? 1.0 - 1.0 / s->folds : 0.8);
+}
+
+static double trees_of(const double *params)
+{
+    return params[FOREST_TREES] > 0 ? params[FOREST_TREES] : MOST_TREES;
+}
+
+/* Rows of a tree that differ. */
+static double drawn_rows(const struct family_shape *s, const double *params, bool is_bootstrap)
+{
+    double share = params[FOREST_MAX_SAMPLES];
+
+    return train_rows(s) * (is_bootstrap ? 1.0 - fm_exp_d(-share) : share);
+}
+
+/* Nodes of a tree: what the labels make of it no formula can know; the middle of the tables measured. */
+static double nodes_of(const struct family_shape *s, const double *params, bool is_bootstrap)
+{
+    struct forest_axis axes[FOREST_MAX_AXES];
+    int n = forest_axes(params, axes);
+    double rows = drawn_rows(s, params, is_bootstrap), leaves = 0.22 * rows;
+
+    leaves = fmin(leaves, rows / fmax(1.0, params[FOREST_MIN_LEAF]));
+    leaves = fmin(leaves, 2.0 * rows / fmax(2.0, axes[n - 1].min_split));
+    if (axes[n - 1].depth < 30)
+        leaves = fmin(leaves, ldexp(1.0, axes[n - 1].depth));
+    if (params[FOREST_MAX_LEAVES] > 0)
+        leaves = fmin(leaves, params[FOREST_MAX_LEAVES]);
+    return fmax(1.0, 2.0 * leaves);
+}
+
+static int64_t whole(double units)
+{
+    return units < 1.0 ? 1 : units > 9e15 ? (int64_t)9e15 : (int64_t)units;
+}
+
+static double cost(const struct family_shape *s, const double *params, bool is_bootstrap,
+                   double per_update)
+{
+    struct forest_axis axes[FOREST_MAX_AXES];
+    double rows = drawn_rows(s, params, is_bootstrap), trees = trees_of(params) * folds_of(s);
+    double depth = fmin(axes[forest_axes(params, axes) - 1].depth,
+                        1.4426950408889634 * fm_log_d(fmax(2.0, rows)));
+    double visits = forest_visits(params, s->columns, false), held = train_rows(s) / 4;
+    double grid = held * (depth * 0.002 + forest_axes(params, axes) * 0.001 * s->outputs);
+
+    return trees * (rows * depth * (visits * per_update + 0.004) + rows * 0.01 + grid + 5.0);
+}
+
+static int64_t forest_cost(const struct family_shape *s, const double *params, int from, int to)
+{
+    (void)from, (void)to;
+    return whole(cost(s, params, params[FOREST_BOOTSTRAP] > 0, 0.0035));
+}
+
+static int64_t extra_cost(const struct family_shape *s, const double *params, int from, int to)
+{
+    (void)from, (void)to;
+    return whole(cost(s, params, false, 0.0030));
+}
+
+/* Trees as bytes, sums of the held-out rows at every pruning, what the lanes share, the engine's own arrays. */
+static int64_t bytes(const struct family_shape *s, const double *params, bool is_bootstrap)
+{
+    struct forest_axis axes[FOREST_MAX_AXES];
+    double rows = (double)s->rows, folds = folds_of(s), k = s->outputs, train = train_rows(s);
+    double held = s->folds > 1 ? rows : rows * 0.2, n_axes = forest_axes(params, axes);
+    double node = k > 1 ? 10.0 + 2.0 * fmin(k, 4) : 9.0;
+    double trees = folds * trees_of(params) * (80.0 + nodes_of(s, params, is_bootstrap) * node);
+    double work = train * (s->columns + 36.0) + 256.0 * 8 * k + 65536;
+
+    return whole(trees + held * (n_axes * k * 4 + 4) + work + held * (8 * k + 12));
+}
+
+static int64_t forest_bytes(const struct family_shape *s, const double *params)
+{
+    return bytes(s, params, params[FOREST_BOOTSTRAP] > 0);
+}
+
+static int64_t extra_bytes(const struct family_shape *s, const double *params)
+{
+    return bytes(s, params, false);
+}
+
+/* ---- first configurations ---- */
+
+static const char *const levels[] = { "all trees on all folds" };
+
+/* clang-format off */
+static const double forest_first[][FOREST_PARAMS] = {
+/*   trees depth split impurity leaves features leaf samples criterion bootstrap */
+    { 0,    0,    0,    0,       0,     0,       1,   1,      0,        1 },
+    { 0,    0,    0,    0,       0,     4,       1,   1,      1,        1 },
+    { 0,    0,    0,    0,       0,     0,       1,   1,      1,        1 },
+};
+static const double extra_first[][FOREST_PARAMS] = {
+    { 0,    0,    0,    0,       0,     0,       1,   1,      0 },
+    { 0,    0,    0,    0,       0,     4,       1,   1,      0 },
+    { 0,    0,    0,    0,       0,     5,       4,   1,      0 },
+};
+/* clang-format on */
+
+static const double *forest_portfolio(int i)
+{
+    return i >= 0 && i < (int)ARRAY_LEN(forest_first) ? forest_first[i] : NULL;
+}
+
+static const double *extra_portfolio(int i)
+{
+    return i >= 0 && i < (int)ARRAY_LEN(extra_first) ? extra_first[i] : NULL;
+}
+
+const struct family family_forest = {
+    .name = "forest",
+    .help = "random forest: trees on rows drawn with replacement, best cut of some columns",
+    .tasks = FT_ANY,
+    .params = forest_params,
+    .n_params = FOREST_PARAMS,
+    .levels = 1,
+    .level_help = levels,
+    .cost = forest_cost,
+    .host_bytes = forest_bytes,
+    .plan = forest_plan,
+    .choose = forest_choose,
+    .portfolio = forest_portfolio,
+};
+
+const struct family family_extra_trees = {
+    .name = "extra_trees",
+    .help = "extremely randomised trees: all rows, one random cut of some columns",
+    .tasks = FT_ANY,
+    .params = forest_params,
+    .n_params = EXTRA_PARAMS,
+    .levels = 1,
+    .level_help = levels,
+    .cost = extra_cost,
+    .host_bytes = extra_bytes,
+    .plan = forest_plan,
+    .choose = forest_choose,
+    .portfolio = extra_portfolio,
+};
