@@ -280,3 +280,54 @@ int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
     mem_try_free(one);
     return rc;
 }
+
+int artifact_outputs(const struct artifact *a)
+{
+    return a->n_outputs;
+}
+
+int artifact_view_shuffle(struct artifact_view *v, int input, const int32_t *order, struct err *err)
+{
+    return prep_view_shuffle(v->rows, input, order, err);
+}
+
+/* ---- explaining ---- */
+
+int artifact_importance(const struct artifact *a, double *out, struct err *err)
+{
+    int inputs = prep_inputs(a->prep);
+
+    if (!a->ops->importance)
+        return err_set(err, ERR_NOTFOUND, "a %s model does not know what its columns are worth",
+                       a->family);
+    memset(out, 0, (size_t)inputs * sizeof(*out));
+    for (int m = 0; m < a->n_models; m++) {
+        if (a->ops->importance(a->models[m], a->prep, out, err) < 0)
+            return -1;
+    }
+    for (int i = 0; i < inputs; i++)
+        out[i] /= a->n_models;
+    return 0;
+}
+
+int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, double *out,
+                     struct err *err)
+{
+    const struct artifact *a = v->artifact;
+    size_t width = (size_t)n * (size_t)a->n_outputs * ((size_t)prep_inputs(a->prep) + 1);
+
+    if (!a->ops->explain)
+        return err_set(err, ERR_NOTFOUND, "the predictions of a %s model cannot be explained",
+                       a->family);
+    double *one = mem_try_alloc((width + 1) * sizeof(*one));
+    int rc = one ? 0 : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)n);
+
+    memset(out, 0, width * sizeof(*out));
+    for (int m = 0; m < a->n_models && rc == 0; m++) {
+        rc = a->ops->explain(a->models[m], a->prep, v->rows, from, n, one, err);
+        for (size_t i = 0; i < width && rc == 0; i++)
+            out[i] += one[i] / a->n_models;
+    }
+    mem_try_free(one);
+    return rc;
+}

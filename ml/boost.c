@@ -389,6 +389,27 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
     return rc;
 }
 
+/* ---- explanation ---- */
+
+static int importance(const struct predictor *p, const struct prep *prep, double *out,
+                      struct err *err)
+{
+    double unit = p->task == ML_REGRESSION ? p->scale * p->scale : 1.0;
+
+    (void)prep;
+    return boost_gains(&p->forest, unit, out, err);
+}
+
+static int explain(const struct predictor *p, const struct prep *prep, const struct prep_view *v,
+                   int64_t from, int64_t n, double *out, struct err *err)
+{
+    bool is_scaled = p->task == ML_REGRESSION; /* f = mean + scale * score */
+    double target = p->mean + p->scale * p->base[0];
+
+    return boost_shap(&p->forest, is_scaled ? &target : p->base, is_scaled ? p->scale : 1.0, prep,
+                      v, from, n, out, err);
+}
+
 const struct model_ops model_boost = {
     .family = &family_boost,
     .open = boost_open,
@@ -402,4 +423,6 @@ const struct model_ops model_boost = {
     .predictor_load = predictor_load,
     .predictor_free = predictor_free,
     .predict = predict,
+    .importance = importance,
+    .explain = explain,
 };

@@ -8,6 +8,7 @@
  * boost_bound.c  monotone constraints
  * boost_grow.c   one tree: histograms, splits, partition; can be left and continued between splits
  * boost_tree.c   trees as bytes
+ * boost_explain.c  gains of columns, SHAP values
  * Kernels: ml/cpu/{hist,scan,grad,tree}.h. Sums that choose splits are whole numbers, so that no order, slicing or
  * machine changes a tree; leaf values are sums of unrounded gradients in whole units (ml/tree_math.h). */
 #ifndef ML_BOOST_H
@@ -167,5 +168,11 @@ int forest_save(const struct boost_forest *fo, int n_trees, int cols, struct buf
                 struct err *err);
 int forest_load(struct boost_forest *fo, int outputs, int cols, int format, struct view *in,
                 struct err *err); /* format 1 has neither gains nor rows */
+
+/* boost_explain.c: out[cols] += unit * total gain of the splits on each column; shap_rows (ml/shap.h) of scale * trees + base. */
+int boost_gains(const struct boost_forest *fo, double unit, double *out, struct err *err);
+int boost_shap(const struct boost_forest *fo, const double *base, double scale,
+               const struct prep *prep, const struct prep_view *v, int64_t from, int64_t n,
+               double *out, struct err *err);
 
 #endif

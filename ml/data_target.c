@@ -279,3 +279,66 @@ int data_target(struct ml_data *d, struct err *err)
         return -1;
     return d->spec.task == ML_REGRESSION ? target_numbers(d, at, err) : target_classes(d, at, err);
 }
+
+/* ---- another table ---- */
+
+static bool reads_as(const char *text, double v)
+{
+    char *end = NULL;
+    double w = strtod(text, &end);
+
+    return end != text && !*end && v == w;
+}
+
+static int class_of_number(const char *const *classes, int n, double v)
+{
+    for (int c = 0; c < n; c++) {
+        if (reads_as(classes[c], v))
+            return c;
+    }
+    return -1;
+}
+
+static int class_of_text(const char *const *classes, int n, const char *text)
+{
+    char *end = NULL;
+    double v = strtod(text, &end);
+
+    for (int c = 0; c < n; c++) {
+        if (strcmp(classes[c], text) == 0)
+            return c;
+    }
+    return end != text && !*end ? class_of_number(classes, n, v) : -1;
+}
+
+int data_target_of(const struct frame *f, const char *target, enum ml_task task, int n_classes,
+                   const char *const *classes, double *y, struct err *err)
+{
+    int at = frame_find(f, target), *to = NULL;
+    int32_t code[256];
+
+    if (at < 0)
+        return err_set(err, ERR_ARG, "no column is called \"%.100s\"", target);
+    const struct frame_col *c = &f->cols[at];
+    if (c->type == FRAME_NUMERIC) {
+        frame_numbers(f, at, 0, f->rows, y);
+        for (int64_t i = 0; i < f->rows && task != ML_REGRESSION; i++) {
+            int k = isnan(y[i]) ? -1 : class_of_number(classes, n_classes, y[i]);
+            y[i] = k < 0 ? (double)NAN : k;
+        }
+        return 0;
+    }
+    if (task == ML_REGRESSION || c->type == FRAME_IGNORED)
+        return err_set(err, ERR_ARG, "the column \"%.100s\" holds no numbers", target);
+    to = mem_array((size_t)c->n_levels + 1, sizeof *to);
+    for (int i = 0; i < c->n_levels; i++)
+        to[i] = class_of_text(classes, n_classes, c->levels[i]);
+    for (int64_t from = 0; from < f->rows; from += 256) {
+        int64_t n = MIN(256, f->rows - from);
+        frame_codes(f, at, from, n, code);
+        for (int64_t i = 0; i < n; i++)
+            y[from + i] = code[i] < 0 || to[code[i]] < 0 ? (double)NAN : to[code[i]];
+    }
+    mem_free(to);
+    return 0;
+}

@@ -6,6 +6,7 @@
 #include "base/clk.h"
 #include "base/mem.h"
 #include "ml/artifact.h"
+#include "ml/data_target.h"
 #include "ml/json_text.h"
 
 #include <math.h>
@@ -96,68 +97,6 @@ int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
 
 /* ---- test rows ---- */
 
-static int class_of_text(const struct ml_data *d, const char *text)
-{
-    char *end = NULL, *end2 = NULL;
-    double v = strtod(text, &end);
-
-    for (int c = 0; c < d->n_classes; c++) {
-        if (strcmp(d->classes[c], text) == 0)
-            return c;
-    }
-    for (int c = 0; c < d->n_classes && end != text && !*end; c++) {
-        double w = strtod(d->classes[c], &end2);
-        if (end2 != d->classes[c] && !*end2 && v == w)
-            return c;
-    }
-    return -1;
-}
-
-static int class_of_number(const struct ml_data *d, double v)
-{
-    for (int c = 0; c < d->n_classes; c++) {
-        char *end = NULL;
-        double w = strtod(d->classes[c], &end);
-        if (end != d->classes[c] && !*end && w == v)
-            return c;
-    }
-    return -1;
-}
-
-/* The target of another table in the classes of this one; NaN = missing, or a class that training never saw. */
-static int targets_of(const struct ml_data *d, const struct frame *f, double *y, struct err *err)
-{
-    int at = frame_find(f, d->spec.target), *to = NULL;
-    int32_t code[256];
-
-    if (at < 0)
-        return err_at(err, "test", "the test table has no column called \"%.100s\"",
-                      d->spec.target);
-    const struct frame_col *c = &f->cols[at];
-    if (c->type == FRAME_NUMERIC) {
-        frame_numbers(f, at, 0, f->rows, y);
-        for (int64_t i = 0; i < f->rows && d->spec.task != ML_REGRESSION; i++) {
-            int k = isnan(y[i]) ? -1 : class_of_number(d, y[i]);
-            y[i] = k < 0 ? (double)NAN : k;
-        }
-        return 0;
-    }
-    if (d->spec.task == ML_REGRESSION || c->type == FRAME_IGNORED)
-        return err_at(err, "test", "the test table's column \"%.100s\" holds no numbers",
-                      d->spec.target);
-    to = mem_array((size_t)c->n_levels + 1, sizeof *to);
-    for (int i = 0; i < c->n_levels; i++)
-        to[i] = class_of_text(d, c->levels[i]);
-    for (int64_t from = 0; from < f->rows; from += 256) {
-        int64_t n = MIN(256, f->rows - from);
-        frame_codes(f, at, from, n, code);
-        for (int64_t i = 0; i < n; i++)
-            y[from + i] = code[i] < 0 || to[code[i]] < 0 ? (double)NAN : to[code[i]];
-    }
-    mem_free(to);
-    return 0;
-}
-
 /* Predictions of the rows of f that have a target (own = only this data's test rows), packed to the front of y and pred. */
 static int64_t predict_all(const struct ml_data *d, const struct artifact *a, const struct frame *f,
                            bool is_own, double *y, float *pred, struct err *err)
@@ -213,8 +152,12 @@ static int test_score(const struct ml_data *d, const struct artifact *a, double 
         goto out;
     }
     if (d->spec.test_frame) {
-        if (targets_of(d, f, y, err) < 0)
+        struct err why = { 0 };
+        if (data_target_of(f, d->spec.target, d->spec.task, d->n_classes,
+                           (const char *const *)d->classes, y, &why) < 0) {
+            err_at(err, "test", "the test table: %s", why.text);
             goto out;
+        }
     } else {
         memcpy(y, d->y, (size_t)f->rows * sizeof *y);
     }

@@ -433,6 +433,55 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
     return 0;
 }
 
+/* ---- explanation: dense columns are standardised, so that weights compare and the mean row scores the intercept ---- */
+
+static int importance(const struct predictor *p, const struct prep *prep, double *out,
+                      struct err *err)
+{
+    (void)err;
+    for (int i = 0; i < prep_inputs(prep); i++) {
+        int at = 0, n = prep_dense_of(prep, i, &at);
+        for (int64_t w = (int64_t)at * p->lanes; w < (int64_t)(at + n) * p->lanes; w++)
+            out[i] += fabs(p->w[w] * p->spread);
+    }
+    return 0;
+}
+
+static void explain_row(const struct predictor *p, const struct prep *prep, const float *x,
+                        double *out)
+{
+    int inputs = prep_inputs(prep);
+
+    for (int k = 0; k < p->outputs; k++) {
+        for (int i = 0; i < inputs; i++) {
+            int at = 0, n = prep_dense_of(prep, i, &at);
+            double sum = 0;
+            for (int j = at; j < at + n; j++)
+                sum += (double)x[j] * p->w[(int64_t)j * p->lanes + k];
+            *out++ = p->spread * sum;
+        }
+        *out++ = p->mean + p->spread * p->w[(int64_t)p->cols * p->lanes + k];
+    }
+}
+
+/* SHAP values of a linear model whose columns are taken as independent: w (x - mean), summed over the columns of an input. */
+static int explain(const struct predictor *p, const struct prep *prep, const struct prep_view *v,
+                   int64_t from, int64_t n, double *out, struct err *err)
+{
+    int64_t width = (int64_t)p->outputs * (prep_inputs(prep) + 1);
+
+    for (int64_t at = 0; at < n; at += GLM_TILE) {
+        int64_t m = MIN(GLM_TILE, n - at);
+        struct prep_dense x = { 0 };
+        if (prep_dense_make(v, from + at, m, &x, err) < 0)
+            return -1;
+        for (int64_t i = 0; i < m; i++)
+            explain_row(p, prep, x.x + i * x.stride, out + (at + i) * width);
+        prep_dense_fini(&x);
+    }
+    return 0;
+}
+
 const struct model_ops model_linear = {
     .family = &family_linear,
     .open = linear_open,
@@ -446,4 +495,6 @@ const struct model_ops model_linear = {
     .predictor_load = predictor_load,
     .predictor_free = predictor_free,
     .predict = predict,
+    .importance = importance,
+    .explain = explain,
 };

@@ -66,6 +66,15 @@ struct model_ops {
     void (*predictor_free)(struct predictor *p);
     int (*predict)(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n,
                    float *out, struct err *err);
+
+    /* Explanation, NULL = the family has none. What the model itself holds important, added to out[prep_inputs]: gains of
+     * splits, weights of standardised columns; >= 0, 0 = the input is not used. */
+    int (*importance)(const struct predictor *p, const struct prep *prep, double *out,
+                      struct err *err);
+    /* SHAP values of rows [from, from + n): out[row][output][inputs + 1], the last one the base; they add up to the raw
+     * score: log-odds, scores before softmax, target units. */
+    int (*explain)(const struct predictor *p, const struct prep *prep, const struct prep_view *v,
+                   int64_t from, int64_t n, double *out, struct err *err);
 };
 const struct model_ops *model_find(const char *family); /* NULL = not in this build */
 

@@ -50,6 +50,13 @@ int prep_width(const struct prep *p)
     return p->width;
 }
 
+int prep_dense_of(const struct prep *p, int input, int *at)
+{
+    CHECK(input >= 0 && input < p->n_cols);
+    *at = p->cols[input].dense_at;
+    return p->cols[input].dense_n;
+}
+
 const char *prep_input_name(const struct prep *p, int i)
 {
     CHECK(i >= 0 && i < p->n_cols);
@@ -206,6 +213,8 @@ void prep_view_free(struct prep_view *v)
         mem_free(v->numbers[i].value);
         mem_free(v->numbers[i].level);
     }
+    mem_try_free(v->shuffled_numbers);
+    mem_try_free(v->shuffled_levels);
     mem_free(v->col);
     mem_free(v->map);
     mem_free(v->numbers);
@@ -214,7 +223,10 @@ void prep_view_free(struct prep_view *v)
 
 void prep_view_numbers(const struct prep_view *v, int input, int64_t from, int64_t n, double *out)
 {
-    frame_numbers(v->frame, v->col[input], from, n, out);
+    if (v->shuffled_numbers && v->shuffled == input)
+        memcpy(out, v->shuffled_numbers + from, (size_t)n * sizeof(*out));
+    else
+        frame_numbers(v->frame, v->col[input], from, n, out);
 }
 
 static int32_t level_of_number(const struct view_numbers *m, double x)
@@ -236,6 +248,10 @@ void prep_view_levels(const struct prep_view *v, int input, int64_t from, int64_
     const int32_t *map = v->map[input];
     double x = 0;
 
+    if (v->shuffled_levels && v->shuffled == input) {
+        memcpy(out, v->shuffled_levels + from, (size_t)n * sizeof(*out));
+        return;
+    }
     if (!map) {
         for (int64_t i = 0; i < n; i++) {
             frame_numbers(v->frame, v->col[input], from + i, 1, &x);
@@ -246,4 +262,33 @@ void prep_view_levels(const struct prep_view *v, int input, int64_t from, int64_
     frame_codes(v->frame, v->col[input], from, n, out);
     for (int64_t i = 0; i < n; i++)
         out[i] = out[i] < 0 ? -1 : map[out[i]];
+}
+
+int prep_view_shuffle(struct prep_view *v, int input, const int32_t *order, struct err *err)
+{
+    int64_t rows = v->frame->rows;
+    bool is_numeric = order && v->prep->cols[input].type == FRAME_NUMERIC;
+
+    mem_try_free(v->shuffled_numbers);
+    mem_try_free(v->shuffled_levels);
+    v->shuffled_numbers = NULL;
+    v->shuffled_levels = NULL;
+    if (!order)
+        return 0;
+    double *x = is_numeric ? mem_try_alloc((size_t)rows * 2 * sizeof(*x)) : NULL;
+    int32_t *level = is_numeric ? NULL : mem_try_alloc((size_t)rows * 2 * sizeof(*level));
+    if (!x && !level)
+        return err_set(err, ERR_NOMEM, "no memory to shuffle %lld rows", (long long)rows);
+    if (is_numeric) /* the second half is the column as it is */
+        prep_view_numbers(v, input, 0, rows, x + rows);
+    else
+        prep_view_levels(v, input, 0, rows, level + rows);
+    for (int64_t i = 0; i < rows && is_numeric; i++)
+        x[i] = x[rows + order[i]];
+    for (int64_t i = 0; i < rows && !is_numeric; i++)
+        level[i] = level[rows + order[i]];
+    v->shuffled = input;
+    v->shuffled_numbers = x;
+    v->shuffled_levels = level;
+    return 0;
 }

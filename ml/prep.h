@@ -32,6 +32,9 @@ int prep_width(const struct prep *p);              /* columns of the dense form 
 struct prep_view;
 struct prep_view *prep_view_new(const struct prep *p, const struct frame *f, struct err *err);
 void prep_view_free(struct prep_view *v);
+/* From now on row i shows in `input` what row order[i] of the frame has (order: [rows of the frame]) and in every other input its
+ * own; order NULL = in all. */
+int prep_view_shuffle(struct prep_view *v, int input, const int32_t *order, struct err *err);
 
 /* Trees. uint8 bins, row-major, row stride a multiple of 16 (padding 255, 64 readable bytes after the last row). 255 =
  * missing or unknown; values 0..n_bins[c]-1, n_bins <= 255, in order of the value (numeric: x, cast to float, is in the
@@ -68,5 +71,7 @@ struct prep_dense {
 int prep_dense_make(const struct prep_view *v, int64_t from, int64_t n, struct prep_dense *out,
                     struct err *err);
 void prep_dense_fini(struct prep_dense *d);
+/* How many dense columns come of an input; *at = the first. Over the training rows their means are 0. */
+int prep_dense_of(const struct prep *p, int input, int *at);
 
 #endif

@@ -45,6 +45,9 @@ struct prep_view {
     int *col;                     /* [n_cols] column of the frame */
     int32_t **map;                /* [n_cols] frame level -> prep level or -1; NULL for numeric */
     struct view_numbers *numbers; /* [n_cols] levels by value where the frame has numbers */
+    int shuffled;                 /* input shown in another order (prep_view_shuffle); its rows: */
+    double *shuffled_numbers;     /* NULL: none, or it has levels */
+    int32_t *shuffled_levels;
 };
 
 struct view_numbers {
