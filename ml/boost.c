@@ -391,23 +391,26 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
 
 /* ---- explanation ---- */
 
+/* Score = base + trees, in units of a target that was standardised: mean + scale * score. */
+static bool is_scaled(const struct predictor *p)
+{
+    return boost_loss_suits(p->loss, ML_REGRESSION) && p->loss != BOOST_POISSON;
+}
+
 static int importance(const struct predictor *p, const struct prep *prep, double *out,
                       struct err *err)
 {
-    double unit = p->task == ML_REGRESSION ? p->scale * p->scale : 1.0;
-
     (void)prep;
-    return boost_gains(&p->forest, unit, out, err);
+    return boost_gains(&p->forest, is_scaled(p) ? p->scale * p->scale : 1.0, out, err);
 }
 
 static int explain(const struct predictor *p, const struct prep *prep, const struct prep_view *v,
                    int64_t from, int64_t n, double *out, struct err *err)
 {
-    bool is_scaled = p->task == ML_REGRESSION; /* f = mean + scale * score */
     double target = p->mean + p->scale * p->base[0];
 
-    return boost_shap(&p->forest, is_scaled ? &target : p->base, is_scaled ? p->scale : 1.0, prep,
-                      v, from, n, out, err);
+    return is_scaled(p) ? boost_shap(&p->forest, &target, p->scale, prep, v, from, n, out, err)
+                        : boost_shap(&p->forest, p->base, 1.0, prep, v, from, n, out, err);
 }
 
 const struct model_ops model_boost = {

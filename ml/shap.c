@@ -106,7 +106,7 @@ static int planner_reserve(struct planner *p, const struct shap_tree *t, struct 
 {
     size_t n = (size_t)t->n_nodes + 1;
 
-    if (t->n_nodes <= p->nodes_cap)
+    if (p->steps && t->n_nodes <= p->nodes_cap)
         return 0;
     mem_try_free(p->steps);
     p->nodes_cap = 0;

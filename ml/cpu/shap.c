@@ -4,6 +4,18 @@
 
 #include "ml/cpu/simd.h"
 
+#include <stdbool.h>
+
+/* A row each; lowered to the registers there are. Masks: -1 = yes. */
+typedef double eight __attribute__((vector_size(8 * SHAP_ROWS)));
+typedef int64_t masks __attribute__((vector_size(8 * SHAP_ROWS)));
+
+#define ALL(x)                 \
+    {                          \
+        x, x, x, x, x, x, x, x \
+    }
+#define PICK(mask, yes, no) ((eight)(((mask) & (masks)(yes)) | (~(mask) & (masks)(no))))
+
 /* Which rows go right at the parent of a step. */
 SIMD_BODY void directions(const struct shap_plan *p, const struct shap_step *s,
                           const uint8_t *const *x, int64_t *right)
@@ -12,82 +24,78 @@ SIMD_BODY void directions(const struct shap_plan *p, const struct shap_step *s,
         const uint64_t *set = p->sets[s->set];
         for (int r = 0; r < SHAP_ROWS; r++) {
             uint8_t v = x[r][s->col];
-            right[r] = !(set[v >> 6] >> (v & 63) & 1);
+            right[r] = (int64_t)(set[v >> 6] >> (v & 63) & 1) - 1;
         }
         return;
     }
     for (int r = 0; r < SHAP_ROWS; r++)
-        right[r] = (uint8_t)(x[r][s->col] + s->add) > s->bin;
+        right[r] = -(int64_t)((uint8_t)(x[r][s->col] + s->add) > s->bin);
 }
 
 SIMD_BODY void enter(const struct shap_plan *p, int step, const float *values, int pitch,
                      const uint8_t *const *x)
 {
     const struct shap_step *s = &p->steps[step];
-    int64_t width = (int64_t)p->points * SHAP_ROWS, *right = p->right + s->level * SHAP_ROWS;
-    const int64_t *before = p->on + s->prev * SHAP_ROWS;
     const double *stay = p->stay + (int64_t)step * p->points;
     const double *leave = p->leave + (int64_t)step * p->points;
-    const double *from = p->path + (s->level - 1) * width;
-    double *path = p->path + s->level * width, *sum = p->sum + s->level * width;
-    int64_t *on = p->on + s->level * SHAP_ROWS;
+    const eight *from = (const eight *)p->path + (s->level - 1) * p->points, keep = ALL(s->keep);
+    eight *path = (eight *)p->path + s->level * p->points;
+    eight *sum = (eight *)p->sum + s->level * p->points;
+    masks *right = (masks *)p->right + s->level, side = ALL(-(int64_t)s->is_right);
+    double value = s->is_leaf ? (double)values[(int64_t)s->node * pitch] : 0.0;
 
     if (!s->is_right)
-        directions(p, s, x, right);
-    for (int r = 0; r < SHAP_ROWS; r++)
-        on[r] = before[r] & (right[r] == s->is_right);
+        directions(p, s, x, (int64_t *)right);
+    masks before = ((masks *)p->on)[s->prev], on = before & ~(*right ^ side);
+    ((masks *)p->on)[s->level] = on;
     for (int q = 0; q < p->points; q++) {
-        for (int r = 0; r < SHAP_ROWS; r++) {
-            double factor = on[r] ? stay[q] : before[r] ? leave[q] : s->keep;
-            path[q * SHAP_ROWS + r] = from[q * SHAP_ROWS + r] * factor;
-        }
-    }
-    for (int q = 0; q < p->points; q++) {
-        double w = s->is_leaf ? (double)values[(int64_t)s->node * pitch] * p->weight[q] : 0.0;
-        for (int r = 0; r < SHAP_ROWS; r++)
-            sum[q * SHAP_ROWS + r] = path[q * SHAP_ROWS + r] * w;
+        double weight = value * p->weight[q];
+        eight in = ALL(stay[q]), out = ALL(leave[q]), w = ALL(weight);
+        eight off = PICK(before, out, keep);
+        path[q] = from[q] * PICK(on, in, off);
+        sum[q] = path[q] * w;
     }
     p->at[s->level] = step;
 }
 
-/* sum over the points of sum[point] (o - z) / (z + t (o - z)) for the split at `level`. */
-SIMD_BODY void pull_of(const struct shap_plan *p, int level, const double *sum, double sign,
-                       double *phi)
+/* phi += or -= the sum over the points of sum[point] (o - z) / (z + t (o - z)) for the split at `level`. */
+SIMD_BODY void pull_of(const struct shap_plan *p, int level, const eight *sum, bool is_added,
+                       eight *phi)
 {
     const double *pull = p->pull + (int64_t)p->at[level] * p->points;
-    const int64_t *on = p->on + level * SHAP_ROWS;
-    double add[SHAP_ROWS] = { 0 };
+    masks on = ((masks *)p->on)[level];
+    eight add = ALL(0.0);
 
     for (int q = 0; q < p->points; q++) {
-        for (int r = 0; r < SHAP_ROWS; r++)
-            add[r] += sum[q * SHAP_ROWS + r] * (on[r] ? pull[q] : p->push[q]);
+        eight in = ALL(pull[q]), out = ALL(p->push[q]);
+        add += sum[q] * PICK(on, in, out);
     }
-    for (int r = 0; r < SHAP_ROWS; r++)
-        phi[r] += sign * add[r];
+    *phi = is_added ? *phi + add : *phi - add;
 }
 
 SIMD_BODY void depart(const struct shap_plan *p, int level, double *phi)
 {
     const struct shap_step *s = &p->steps[p->at[level]];
-    int64_t width = (int64_t)p->points * SHAP_ROWS;
-    double *sum = p->sum + level * width;
+    eight *sum = (eight *)p->sum + level * p->points, *above = sum - p->points;
+    eight *to = (eight *)phi + s->col;
 
-    pull_of(p, level, sum, 1.0, phi + (int64_t)s->col * SHAP_ROWS);
+    pull_of(p, level, sum, true, to);
     if (s->prev)
-        pull_of(p, s->prev, sum, -1.0, phi + (int64_t)s->col * SHAP_ROWS);
-    for (int64_t i = 0; i < width; i++)
-        (sum - width)[i] += sum[i];
+        pull_of(p, s->prev, sum, false, to);
+    for (int q = 0; q < p->points && level > 1; q++)
+        above[q] += sum[q];
 }
 
 SIMD_BODY void shap_block_body(const struct shap_plan *p, const float *values, int pitch,
                                const uint8_t *const *x, double *phi)
 {
+    const eight one = ALL(1.0);
+    const masks all = ALL(-1);
     int level = 0;
 
-    for (int i = 0; i < p->points * SHAP_ROWS; i++)
-        p->path[i] = 1.0;
-    for (int r = 0; r < SHAP_ROWS; r++)
-        p->on[r] = 1;
+    for (int q = 0; q < p->points; q++)
+        ((eight *)p->path)[q] = one;
+    *(masks *)p->on = all;
     for (int i = 0; i < p->n_steps; i++) {
         for (; level >= p->steps[i].level; level--)
             depart(p, level, phi);

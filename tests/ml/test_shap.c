@@ -102,7 +102,7 @@ static void shapley(const struct random_tree *t, const struct world *w, int64_t 
                     int k, double *phi)
 {
     int n = w->cols;
-    double f[256], weight[8];
+    double f[256] = { 0 }, weight[8] = { 0 };
 
     assert_true(n <= 8);
     for (unsigned s = 0; s < 1u << n; s++)
@@ -156,38 +156,44 @@ static double *explained(const struct world *w, struct given *g, int64_t step)
     return out;
 }
 
+static void assert_by_definition(const struct world *w, struct given *g, const double *got,
+                                 uint64_t seed)
+{
+    double want[2][8];
+
+    for (int64_t i = 0; i < w->b.rows * g->outputs; i++) {
+        int k = (int)(i % g->outputs);
+        for (int t = 0; t < 2; t++)
+            shapley(&g->tree[t], w, i / g->outputs, g->outputs, k, want[t]);
+        for (int c = 0; c <= w->cols; c++, got++) {
+            double sum = 2 * (want[0][c] + want[1][c]) + (c < w->cols ? 0 : k ? -3 : 5);
+            if (fabs(*got - sum) > 1e-12)
+                fail_msg("seed %d row %d column %d: %.17g, expected %.17g", (int)seed,
+                         (int)(i / g->outputs), c, *got, sum);
+        }
+    }
+}
+
 static void values_are_those_of_the_definition(void **state)
 {
+    struct random_tree *two = mem_array(2, sizeof *two);
     struct world w = { 0 };
 
     (void)state;
     world_open(&w, rig_mixed(ML_REGRESSION, 27, 0, 4));
     assert_int_equal(w.cols, 7);
     for (uint64_t seed = 0; seed < 25; seed++) {
-        struct random_tree *two = mem_array(2, sizeof *two);
         struct given g = { two, 2, 1 + (int)(seed % 2) };
         struct rng rng;
-        double want[2][8];
         rng_init(&rng, seed, 77);
         tree_draw(&two[0], &w, 1 + (int)seed, g.outputs, &rng);
         tree_draw(&two[1], &w, 2, g.outputs, &rng);
-        double *got = explained(&w, &g, w.b.rows), *at = got;
-        for (int64_t row = 0; row < w.b.rows; row++) {
-            for (int k = 0; k < g.outputs; k++) {
-                shapley(&two[0], &w, row, g.outputs, k, want[0]);
-                shapley(&two[1], &w, row, g.outputs, k, want[1]);
-                for (int c = 0; c <= w.cols; c++, at++) {
-                    double sum = 2 * (want[0][c] + want[1][c]) + (c < w.cols ? 0 : k ? -3 : 5);
-                    if (fabs(*at - sum) > 1e-12)
-                        fail_msg("seed %d row %d column %d: %.17g, expected %.17g", (int)seed,
-                                 (int)row, c, *at, sum);
-                }
-            }
-        }
+        double *got = explained(&w, &g, w.b.rows);
+        assert_by_definition(&w, &g, got, seed);
         mem_free(got);
-        mem_free(two);
     }
     world_close(&w);
+    mem_free(two);
 }
 
 /* A path through n columns that every row passes to its end: phi_i from the counts of subsets by size. */
