@@ -133,8 +133,9 @@ static struct boost_work *work_of(struct ml_data *d, struct lane *lanes, int n, 
         return NULL;
     const struct prep_bins *b =
         first->p.max_bins == FINEST_BINS ? first->fine : ml_data_bins(d, first->p.max_bins, err);
-    if (b)
-        first->work = boost_work_new(first, b, err);
+    const uint8_t *columns = b ? ml_data_columns(d, first->p.max_bins, err) : NULL;
+    if (columns)
+        first->work = boost_work_new(first, b, columns, err);
     return first->work;
 }
 

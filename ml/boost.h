@@ -82,6 +82,7 @@ struct grow_node {
 
 struct boost_work {
     const struct prep_bins *bins;
+    const uint8_t *columns; /* ml_data_columns of them */
     float *p, *g, *h; /* p: [outputs][rows] */
     uint32_t *q;
     double g_scale, h_scale;
@@ -117,7 +118,7 @@ int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f,
 
 /* boost_round.c */
 struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b,
-                                  struct err *err);
+                                  const uint8_t *columns, struct err *err);
 void boost_work_free(struct boost_work *wk);
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
                 const struct ml_stop *stop); /* 1 done, 0 stopped, -1 no memory */

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TILE_COLS = 64, AHEAD = 16, MAX_DEPTH_LEAVES = 4096 };
+enum { TILE_COLS = 64, MAX_DEPTH_LEAVES = 4096 };
 
 /* ---- the heap of open leaves ---- */
 
@@ -280,8 +280,7 @@ static int32_t partition(struct boost_work *wk, const struct grow_node *nd)
 {
     uint8_t is_left[256];
     const struct scan_best *b = &nd->best;
-    const uint8_t *column = wk->bins->bins + b->col;
-    int64_t stride = wk->bins->stride;
+    const uint8_t *column = wk->columns + b->col * wk->bins->rows;
     int32_t *rows = wk->rows + nd->from, *spare = wk->spare;
     int32_t left = 0, right = 0;
 
@@ -291,8 +290,7 @@ static int32_t partition(struct boost_work *wk, const struct grow_node *nd)
     }
     for (int32_t i = 0; i < nd->n; i++) {
         int32_t row = rows[i];
-        __builtin_prefetch(column + rows[i + AHEAD < nd->n ? i + AHEAD : nd->n - 1] * stride);
-        int goes = is_left[column[row * stride]];
+        int goes = is_left[column[row]];
         rows[left] = row;
         spare[right] = row;
         left += goes;

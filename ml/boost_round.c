@@ -55,12 +55,13 @@ static void pool_take(struct boost_work *wk, const struct boost_lane *l, bool *o
 }
 
 struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b,
-                                  struct err *err)
+                                  const uint8_t *columns, struct err *err)
 {
     struct boost_work *wk = mem_zalloc(sizeof *wk);
     bool ok = true;
 
     wk->bins = b;
+    wk->columns = columns;
     wk->p = work_take(wk, l->rows * l->outputs, sizeof *wk->p, &ok);
     wk->g = work_take(wk, l->rows, sizeof *wk->g, &ok);
     wk->h = work_take(wk, l->rows, sizeof *wk->h, &ok);

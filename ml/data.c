@@ -170,6 +170,23 @@ const struct prep_bins *ml_data_bins(struct ml_data *d, int max_bins, struct err
     return b;
 }
 
+const uint8_t *ml_data_columns(struct ml_data *d, int max_bins, struct err *err)
+{
+    struct ml_shared *s = d->shared;
+    const uint8_t *columns = NULL;
+
+    CHECK(max_bins >= 2);
+    pthread_mutex_lock(&s->lock);
+    if (shared_bins(d, MIN(max_bins, 255), err)) {
+        struct prep_bins *b = s->bins[MIN(max_bins, 255)];
+        if (!b->columns && prep_bins_columns(b, err) == 0)
+            s->bytes += b->rows * b->cols;
+        columns = b->columns;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return columns;
+}
+
 const struct prep_dense *ml_data_dense(struct ml_data *d, struct err *err)
 {
     struct ml_shared *s = d->shared;

@@ -57,6 +57,8 @@ int ml_task_infer(const struct frame *f, const char *target, enum ml_task *out, 
 /* Shared forms, made at the first call (thread-safe), borrowed, NULL + err on no memory: */
 const struct prep_bins *ml_data_bins(struct ml_data *d, int max_bins,
                                      struct err *err); /* for trees */
+const uint8_t *ml_data_columns(struct ml_data *d, int max_bins,
+                               struct err *err); /* prep_bins.columns of them */
 const struct prep_dense *ml_data_dense(struct ml_data *d,
                                        struct err *err); /* standardised, one-hot */
 int64_t ml_data_shared_bytes(const struct ml_data *d);

@@ -49,12 +49,14 @@ struct prep_bins {
     const uint8_t *is_categorical; /* [cols] */
     const uint8_t *
         last; /* NULL: these are prep's own bins; else [cols][256]: the last own bin that went into bin b */
+    uint8_t *columns; /* [cols][rows]: the same once more, NULL until prep_bins_columns */
 };
 int prep_bins_make(const struct prep_view *v, int64_t from, int64_t n, struct prep_bins *out,
                    struct err *err); /* fini below */
 /* Neighbouring bins merged until each column has at most max_bins (2..255), by the counts of the rows with use[i] != 0. */
 int prep_bins_coarse(const struct prep_bins *fine, int max_bins, const uint8_t *use,
                      struct prep_bins *out, struct err *err);
+int prep_bins_columns(struct prep_bins *b, struct err *err); /* for walks along one column */
 void prep_bins_fini(struct prep_bins *b);
 /* The cut after bin b < n_bins - 1 of a numeric input: x <= cut goes to bins 0..b. */
 float prep_bins_cut(const struct prep *p, int input, int b);

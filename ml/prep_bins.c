@@ -30,6 +30,7 @@ static int bins_alloc(struct prep_bins *b, int64_t rows, int cols, struct err *e
 void prep_bins_fini(struct prep_bins *b)
 {
     mem_try_free(b->bins);
+    mem_try_free(b->columns);
     mem_try_free((void *)(uintptr_t)b->n_bins);
     mem_try_free((void *)(uintptr_t)b->is_categorical);
     mem_try_free((void *)(uintptr_t)b->last);
@@ -101,6 +102,26 @@ int prep_bins_make(const struct prep_view *v, int64_t from, int64_t n, struct pr
         bins_block(v, from + at, MIN(n - at, PREP_BLOCK), x, level, out, at);
     mem_free(x);
     mem_free(level);
+    return 0;
+}
+
+/* Blocks of rows that stay in the first-level cache while their columns are written one after another. */
+int prep_bins_columns(struct prep_bins *b, struct err *err)
+{
+    enum { BLOCK = 256 };
+
+    b->columns = mem_try_alloc((size_t)b->rows * (size_t)b->cols);
+    if (!b->columns)
+        return err_set(err, ERR_NOMEM, "no memory for %lld x %d bins", (long long)b->rows, b->cols);
+    for (int64_t from = 0; from < b->rows; from += BLOCK) {
+        int64_t n = MIN(b->rows - from, BLOCK);
+        for (int c = 0; c < b->cols; c++) {
+            const uint8_t *x = b->bins + from * b->stride + c;
+            uint8_t *to = b->columns + c * b->rows + from;
+            for (int64_t i = 0; i < n; i++)
+                to[i] = x[i * b->stride];
+        }
+    }
     return 0;
 }
 

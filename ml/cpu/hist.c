@@ -1,13 +1,15 @@
 /* hist.c - the hot loop of boosting: one bin byte read and one 64-bit add per (row, column). Eight bins come with one
- * 8-byte load; a tile of 16 columns keeps its histograms (33 KiB) in the first-level cache; rows and gradients are
- * prefetched because nodes other than the root jump through memory. Called by ml/boost_grow.c. */
+ * 8-byte load. What bounds it: a core finishes one store a cycle, so that no arrangement gives more than one add a cycle,
+ * and rows that come from memory, which is why rows and gradients are prefetched and why far rows are read once, for 64
+ * columns (their histograms then live in the second-level cache), near ones in tiles of 16 columns (33 KiB of histograms,
+ * first-level cache). Called by ml/boost_grow.c. */
 #include "ml/cpu/hist.h"
 
 #include "ml/cpu/simd.h"
 
 #include <string.h>
 
-enum { AHEAD = 16 };
+enum { AHEAD = 16, NEAR_BYTES = 8 << 20 };
 
 static inline __attribute__((always_inline)) uint64_t load8(const uint8_t *p)
 {
@@ -34,40 +36,44 @@ static inline __attribute__((always_inline)) void add_few(int64_t *h, uint64_t x
         h[j * HIST_PITCH + (x & 255)] += v;
 }
 
-/* One tile: eights full groups of 8 columns and `few` more; both are constants where it matters, so that this unrolls. */
-static inline __attribute__((always_inline)) void add_tile(const struct hist_rows *r, int col,
+/* One pass over the rows: `eights` full groups of 8 columns and `few` more (a constant, so that it unrolls). */
+static inline __attribute__((always_inline)) void add_pass(const struct hist_rows *r, int col,
                                                            int eights, int few, int64_t *hist)
 {
     const uint8_t *base = r->bins + col;
+    const int32_t *rows = r->rows;
+    const uint32_t *q = r->q;
+    int64_t stride = r->stride, n = r->n;
 
-    for (int64_t i = 0; i < r->n; i++) {
-        int64_t row = r->rows[i], next = r->rows[i + AHEAD < r->n ? i + AHEAD : r->n - 1];
-        const uint8_t *p = base + row * r->stride;
-        int64_t v = hist_word(r->q[row]);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t row = rows[i], next = rows[i + AHEAD < n ? i + AHEAD : n - 1];
+        const uint8_t *p = base + row * stride;
+        int64_t v = hist_word(q[row]), *h = hist;
 
-        __builtin_prefetch(base + next * r->stride);
-        __builtin_prefetch(r->q + next);
-        for (int e = 0; e < eights; e++)
-            add8(hist + e * 8 * HIST_PITCH, load8(p + e * 8), v);
+        __builtin_prefetch(base + next * stride);
+        __builtin_prefetch(q + next);
+        for (int e = 0; e < eights; e++, h += 8 * HIST_PITCH)
+            add8(h, load8(p + e * 8), v);
         if (few)
-            add_few(hist + eights * 8 * HIST_PITCH, load8(p + eights * 8), v, few);
+            add_few(h, load8(p + eights * 8), v, few);
     }
 }
 
 static __attribute__((noinline)) void add_tile16(const struct hist_rows *r, int col, int64_t *hist)
 {
-    add_tile(r, col, 2, 0, hist);
+    add_pass(r, col, 2, 0, hist);
 }
 
 #define FEW_CASE(n)                        \
     case n:                                \
-        add_tile(r, col, eights, n, hist); \
+        add_pass(r, col, eights, n, hist); \
         break;
 
-static inline __attribute__((always_inline)) void add_rest(const struct hist_rows *r, int col,
-                                                           int eights, int few, int64_t *hist)
+static void add_any(const struct hist_rows *r, int col, int n_cols, int64_t *hist)
 {
-    switch (few) {
+    int eights = n_cols / 8;
+
+    switch (n_cols % 8) {
         FEW_CASE(0)
         FEW_CASE(1)
         FEW_CASE(2)
@@ -79,16 +85,24 @@ static inline __attribute__((always_inline)) void add_rest(const struct hist_row
     }
 }
 
+static int is_far(const struct hist_rows *r)
+{
+    return (r->rows[r->n - 1] - r->rows[0]) * r->stride > NEAR_BYTES;
+}
+
 static void add_dense(const struct hist_rows *r, int col, int n_cols, int64_t *hist)
 {
-    int j = 0;
+    int tile = is_far(r) ? HIST_WIDE : HIST_TILE, j = 0;
 
-    for (; j + 16 <= n_cols; j += 16)
-        add_tile16(r, col + j, hist + (int64_t)j * HIST_PITCH);
-    if (n_cols - j >= 8)
-        add_rest(r, col + j, 1, n_cols - j - 8, hist + (int64_t)j * HIST_PITCH);
-    else if (n_cols > j)
-        add_rest(r, col + j, 0, n_cols - j, hist + (int64_t)j * HIST_PITCH);
+    /* The last tile takes what would be too little for a pass of its own. */
+    while (n_cols - j > 0) {
+        int n = n_cols - j <= tile + tile / 4 ? n_cols - j : tile;
+        if (n == HIST_TILE)
+            add_tile16(r, col + j, hist + (int64_t)j * HIST_PITCH);
+        else
+            add_any(r, col + j, n, hist + (int64_t)j * HIST_PITCH);
+        j += n;
+    }
 }
 
 /* Sampled columns: their list is read once per row and tile. */
@@ -123,8 +137,9 @@ void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is
         add_dense(r, cols[0], n_cols, hist);
         return;
     }
-    for (int j = 0; j < n_cols; j += HIST_TILE)
-        add_listed(r, cols + j, n_cols - j < HIST_TILE ? n_cols - j : HIST_TILE,
+    int tile = is_far(r) ? HIST_WIDE : HIST_TILE;
+    for (int j = 0; j < n_cols; j += tile)
+        add_listed(r, cols + j, n_cols - j < tile ? n_cols - j : tile,
                    hist + (int64_t)j * HIST_PITCH);
 }
 

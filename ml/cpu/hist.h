@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-enum { HIST_PITCH = 264, HIST_MISSING = 255, HIST_TILE = 16 };
+enum { HIST_PITCH = 264, HIST_MISSING = 255, HIST_TILE = 16, HIST_WIDE = 64 };
 
 /* Adds rows to columns cols[0..n_cols): hist[j * HIST_PITCH + bin of cols[j]] += word. bins: row-major, stride a multiple
  * of 8, readable to a multiple of 8 columns. is_dense: cols are n_cols consecutive ones from a multiple of 8. */

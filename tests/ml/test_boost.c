@@ -5,7 +5,6 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/grad.h"
-#include "ml/cpu/hist.h"
 #include "ml/cpu/simd.h"
 
 #include <math.h>
@@ -196,50 +195,6 @@ static void rounding_is_unbiased(void **state)
     assert_float_equal(sg / N, -0.3, 0.01);
     assert_float_equal(sh / N, 0.01, 0.002);
     free(g), free(h), free(q);
-}
-
-static void histograms_agree_however_they_are_made(void **state)
-{
-    enum { ROWS = 500, COLS = 37, STRIDE = 48 };
-    static uint8_t bins[ROWS * STRIDE + 64];
-    static int64_t all[COLS * HIST_PITCH], part[COLS * HIST_PITCH], rest[COLS * HIST_PITCH],
-        listed[COLS * HIST_PITCH];
-    int32_t rows[ROWS], some[ROWS], others[ROWS], cols[COLS];
-    uint32_t q[ROWS];
-    int n_bins[COLS], n = 0, m = 0;
-    struct rng r;
-
-    (void)state;
-    rng_init(&r, 4, 4);
-    for (int i = 0; i < ROWS; i++) {
-        rows[i] = i;
-        q[i] = rng_u32(&r) & 0xffff3fffu;
-        if (rng_below(&r, 3) == 0)
-            some[n++] = i;
-        else
-            others[m++] = i;
-        for (int c = 0; c < COLS; c++)
-            bins[i * STRIDE + c] = rng_below(&r, 9) == 0 ? 255 : (uint8_t)rng_below(&r, 200);
-    }
-    for (int c = 0; c < COLS; c++) {
-        cols[c] = c;
-        n_bins[c] = 200;
-    }
-    struct hist_rows h = { bins, STRIDE, rows, ROWS, q };
-    hist_clear(all, n_bins, COLS), hist_clear(part, n_bins, COLS);
-    hist_clear(rest, n_bins, COLS), hist_clear(listed, n_bins, COLS);
-    hist_add(&h, cols, COLS, 1, all);
-    hist_add(&h, cols, COLS, 0, listed);
-    assert_memory_equal(all, listed, sizeof all);
-    h.rows = some, h.n = n;
-    hist_add(&h, cols, COLS, 1, part);
-    h.rows = others, h.n = m;
-    hist_add(&h, cols, COLS, 1, rest);
-    hist_subtract(all, part, n_bins, COLS);
-    for (int c = 0; c < COLS; c++) {
-        assert_memory_equal(all + c * HIST_PITCH, rest + c * HIST_PITCH, 200 * sizeof *all);
-        assert_int_equal(all[c * HIST_PITCH + 255], rest[c * HIST_PITCH + 255]);
-    }
 }
 
 /* ---- bits ---- */
@@ -562,7 +517,6 @@ int main(void)
         cmocka_unit_test(min_leaf_counts_rows_exactly_for_squared_error),
         cmocka_unit_test(gradients_are_the_derivatives_of_the_loss),
         cmocka_unit_test(rounding_is_unbiased),
-        cmocka_unit_test(histograms_agree_however_they_are_made),
         cmocka_unit_test(slicing_changes_no_bit),
         cmocka_unit_test(a_loaded_lane_goes_on_with_equal_bits),
         cmocka_unit_test(lanes_together_equal_lanes_alone),

@@ -260,6 +260,29 @@ static void matrices_are_made_once(void **state)
     frame_close(f);
 }
 
+static void columns_are_the_bins_turned_over(void **state)
+{
+    static const char *const y[] = { "a", "b", "b" };
+    struct frame *f = table(y, 3, 777);
+    struct ml_data_spec spec = spec_of(f, "y", ML_BINARY);
+    struct ml_data *d = opened(&spec);
+
+    (void)state;
+    for (int size = 3; size <= 255; size += 252) {
+        const uint8_t *columns = ml_data_columns(d, size, NULL);
+        const struct prep_bins *b = ml_data_bins(d, size, NULL);
+        assert_non_null(columns);
+        assert_ptr_equal(columns, b->columns);
+        assert_ptr_equal(columns, ml_data_columns(d, size, NULL));
+        for (int64_t i = 0; i < b->rows; i++) {
+            for (int c = 0; c < b->cols; c++)
+                assert_int_equal(columns[c * b->rows + i], b->bins[i * b->stride + c]);
+        }
+    }
+    ml_data_close(d);
+    frame_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +292,7 @@ int main(void)
         cmocka_unit_test(errors_name_the_column),
         cmocka_unit_test(too_many_classes_are_refused),
         cmocka_unit_test(matrices_are_made_once),
+        cmocka_unit_test(columns_are_the_bins_turned_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,137 @@
+/* test_hist.c - histograms against a plain sum over rows: many numbers of columns, near and far rows (a pitch so large that
+ * they count as far), columns dense from any multiple of 8 or listed, and parts that subtract to the rest. */
+#include "tests/unit.h"
+
+#include "base/base.h"
+#include "base/rng.h"
+#include "ml/cpu/hist.h"
+#include "ml/cpu/simd.h"
+
+enum { ROWS = 160, COLS = 150, NEAR = 160, FAR = 65536 };
+
+struct table {
+    uint8_t *bins;
+    int64_t stride;
+    int32_t rows[ROWS];
+    uint32_t q[ROWS];
+    int n_bins[COLS];
+};
+
+static struct table table_new(uint64_t seed, int64_t stride)
+{
+    struct table t = { .bins = calloc(ROWS, (size_t)stride), .stride = stride };
+    struct rng r;
+
+    rng_init(&r, seed, 4);
+    for (int c = 0; c < COLS; c++)
+        t.n_bins[c] = 1 + (int)rng_below(&r, 255);
+    for (int i = 0; i < ROWS; i++) {
+        t.rows[i] = i;
+        t.q[i] = rng_u32(&r) & 0xffff3fffu;
+        for (int c = 0; c < COLS; c++)
+            t.bins[i * stride + c] = rng_below(&r, 9) == 0
+                                         ? HIST_MISSING
+                                         : (uint8_t)rng_below(&r, (uint32_t)t.n_bins[c]);
+    }
+    return t;
+}
+
+/* Bins that count: 0..n_bins-1 and the missing one. */
+static void assert_column(const struct table *t, const struct hist_rows *h, int col,
+                          const int64_t *hist)
+{
+    int64_t want[256] = { 0 };
+
+    for (int64_t i = 0; i < h->n; i++)
+        want[t->bins[h->rows[i] * t->stride + col]] += hist_word(t->q[h->rows[i]]);
+    for (int b = 0; b < 256; b++) {
+        if (b < t->n_bins[col] || b == HIST_MISSING)
+            assert_int_equal(hist[b], want[b]);
+    }
+}
+
+static void histograms_are_the_sums_of_their_rows(void **state)
+{
+    static int64_t hist[COLS * HIST_PITCH];
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct table t = table_new(seed, seed % 4 == 3 ? FAR : NEAR);
+        struct rng r;
+        int32_t cols[COLS], some[ROWS];
+        int n = 0, is_dense = seed & 1;
+        rng_init(&r, seed, 5);
+        int from = is_dense ? 8 * (int)rng_below(&r, 4) : 0;
+        int n_cols = 1 + (int)rng_below(&r, (uint32_t)(COLS - from));
+        for (int j = 0; j < n_cols; j++)
+            cols[j] = is_dense ? from + j : (int32_t)rng_below(&r, COLS);
+        for (int i = 0; i < ROWS; i++) {
+            if (seed % 5 == 0 || rng_below(&r, 3) == 0)
+                some[n++] = i;
+        }
+        struct hist_rows h = { t.bins, t.stride, some, n, t.q };
+        int n_bins[COLS];
+        for (int j = 0; j < n_cols; j++)
+            n_bins[j] = t.n_bins[cols[j]];
+        hist_clear(hist, n_bins, n_cols);
+        hist_add(&h, cols, n_cols, is_dense, hist);
+        for (int j = 0; j < n_cols; j++)
+            assert_column(&t, &h, cols[j], hist + j * HIST_PITCH);
+        free(t.bins);
+    }
+}
+
+static void a_part_subtracted_leaves_the_rest(void **state)
+{
+    static int64_t all[COLS * HIST_PITCH], part[COLS * HIST_PITCH];
+
+    (void)state;
+    for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+        struct table t = table_new(77, NEAR);
+        int32_t cols[COLS], some[ROWS], others[ROWS];
+        int n = 0, m = 0;
+        simd_force((enum simd_level)level);
+        for (int j = 0; j < COLS; j++)
+            cols[j] = j;
+        for (int i = 0; i < ROWS; i++)
+            *(i % 3 ? &others[m++] : &some[n++]) = i;
+        struct hist_rows h = { t.bins, t.stride, t.rows, ROWS, t.q };
+        hist_clear(all, t.n_bins, COLS), hist_clear(part, t.n_bins, COLS);
+        hist_add(&h, cols, COLS, 1, all);
+        h.rows = some, h.n = n;
+        hist_add(&h, cols, COLS, 1, part);
+        hist_subtract(all, part, t.n_bins, COLS);
+        h.rows = others, h.n = m;
+        for (int j = 0; j < COLS; j++)
+            assert_column(&t, &h, j, all + j * HIST_PITCH);
+        free(t.bins);
+    }
+    simd_force(simd_best());
+}
+
+static void no_rows_and_no_columns_add_nothing(void **state)
+{
+    struct table t = table_new(1, NEAR);
+    int64_t hist[2 * HIST_PITCH] = { 0 }, zero[2 * HIST_PITCH] = { 0 };
+    int32_t cols[2] = { 0, 1 };
+    struct hist_rows h = { t.bins, t.stride, t.rows, 0, t.q };
+
+    (void)state;
+    hist_add(&h, cols, 2, 1, hist);
+    h.n = ROWS;
+    hist_add(&h, cols, 0, 0, hist);
+    assert_memory_equal(hist, zero, sizeof hist);
+    assert_int_equal(hist_total(t.q, t.rows, 0), 0);
+    free(t.bins);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(histograms_are_the_sums_of_their_rows),
+        cmocka_unit_test(a_part_subtracted_leaves_the_rest),
+        cmocka_unit_test(no_rows_and_no_columns_add_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
