@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/grad.h"
+#include "ml/cpu/hist.h"
 #include "ml/cpu/simd.h"
 
 #include <math.h>
