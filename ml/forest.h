@@ -4,7 +4,8 @@
  * of trees, depth, minimum split size, minimum impurity decrease, and number of leaves under best-first growth (forest_axes).
  *
  * forest_grow.c   one tree: partition, growth, its record; forest_work.[ch] what that works on
- * forest_split.c  the best split of one node; forest_random.c its random ones; forest_scan.h the score of a cut
+ * forest_split.c  the best split of one node; forest_gini.c numbers by Gini; forest_random.c random cuts;
+ *                 forest_scan.h the score of a cut
  * Sums that choose splits are whole numbers (class weights; regression targets in fixed point). */
 #ifndef ML_FOREST_H
 #define ML_FOREST_H
@@ -88,16 +89,23 @@ struct rf_split {
 };
 
 struct rf_random;
+struct rf_gini;
 
 enum { RF_GROUP = 4 }; /* columns that are summed at a time */
 
 struct rf_scratch {
-    int64_t *hist; /* [RF_GROUP * 256] (two classes), [256][width]; all zero between columns */
-    int width;     /* words per bin */
-    double *xlogx; /* RF_ENTROPY: x log x of whole numbers */
-    int64_t *left; /* [classes] */
-    struct rf_random *random;              /* extra trees */
-    uint8_t few_weights[64], few_ones[64]; /* rows of a small node of two classes */
+    int64_t *hist;            /* [256][width], all zero between columns */
+    int width;                /* words per bin */
+    double *xlogx;            /* RF_ENTROPY: x log x of whole numbers */
+    int64_t *left;            /* [classes] */
+    struct rf_random *random; /* extra trees */
+    struct rf_gini *gini;     /* the best cuts of classes by gini; else NULL */
+};
+
+/* Of several classes the rows of a node stand class by class: those that are there, in ascending order. */
+struct rf_runs {
+    int n;
+    int32_t *class_of, *end, *weight; /* [n]: class, its row past the last, its weight */
 };
 
 struct rf_node_in {
@@ -108,6 +116,7 @@ struct rf_node_in {
     const int32_t *rows;
     const rf_word *words;
     int64_t n;
+    struct rf_runs runs;  /* several classes */
     int64_t weight;       /* sum of weights */
     const int64_t *total; /* [classes], or {sum of targets} */
     uint64_t key;         /* of (seed, tree, path) */
@@ -117,8 +126,20 @@ struct rf_node_in {
 /* The best split of `n` columns; true when one is better than *best. Equal scores keep the earlier column. */
 bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
                       struct rf_split *best);
+/* One column, by a histogram. */
+bool rf_split_column(const struct rf_node_in *in, int col, struct rf_scratch *s,
+                     struct rf_split *best);
 /* The score of a node left whole. */
 double rf_own_score(const struct rf_node_in *in, const struct rf_scratch *s);
+
+/* ---- forest_gini.c ---- */
+
+struct rf_gini *rf_gini_new(const struct rf_data *d); /* NULL = no memory */
+void rf_gini_free(struct rf_gini *g);
+int64_t rf_gini_bytes(const struct rf_data *d);
+/* rf_split_columns for classes by gini. */
+bool rf_gini_columns(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
+                     struct rf_split *best);
 
 /* ---- forest_random.c ---- */
 

@@ -166,10 +166,31 @@ static int32_t partition(struct rf_work *w, const struct open_node *o, const str
 
 /* ---- nodes ---- */
 
+static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct rf_runs *runs)
+{
+    const rf_word *words = w->words + o->from;
+    int64_t k = w->d->n_classes, weight = 0;
+
+    *runs = (struct rf_runs){ 0, w->runs, w->runs + k, w->runs + 2 * k };
+    memset(w->total, 0, (size_t)k * sizeof *w->total);
+    for (int32_t i = 0; i < o->n;) {
+        int64_t of = words[i] >> 32, sum = 0;
+        for (; i < o->n && words[i] >> 32 == of; i++)
+            sum += words[i] & 0xffff;
+        runs->class_of[runs->n] = (int32_t)of;
+        runs->end[runs->n] = i;
+        runs->weight[runs->n++] = (int32_t)sum;
+        w->total[of] = sum;
+        weight += sum;
+    }
+    return weight;
+}
+
 static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_node_in *in)
 {
     const rf_word *words = w->words + o->from;
     int64_t weight = 0, sum = 0, *total = w->total;
+    struct rf_runs runs = { 0 };
 
     if (w->d->n_classes == 2) {
         for (int32_t i = 0; i < o->n; i++)
@@ -184,11 +205,7 @@ static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_
         }
         total[0] = sum;
     } else {
-        memset(total, 0, (size_t)w->d->n_classes * sizeof *total);
-        for (int32_t i = 0; i < o->n; i++) {
-            total[words[i] >> 32] += words[i] & 0xffff;
-            weight += words[i] & 0xffff;
-        }
+        weight = class_totals(w, o, &runs);
     }
     *in = (struct rf_node_in){ .d = w->d,
                                .p = &w->p,
@@ -197,6 +214,7 @@ static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_
                                .rows = w->rows + o->from,
                                .words = words,
                                .n = o->n,
+                               .runs = runs,
                                .weight = weight,
                                .total = total,
                                .key = o->key,

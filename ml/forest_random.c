@@ -107,36 +107,29 @@ static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, st
     return n_waiting;
 }
 
-/* Rows of several classes stand class by class. */
+/* Of several classes a lane for each that is in the node. */
 static void lanes_fill(const struct rf_node_in *in, struct row_list lines, const uint8_t *cut,
                        uint32_t *out)
 {
-    const rf_word *words = in->words;
-
     if (in->d->n_classes == 2) {
         rows_left_two(&lines, cut, out, out + ROWS_WIDE);
         return;
     }
-    memset(out, 0, (size_t)in->d->n_classes * ROWS_WIDE * sizeof *out);
-    for (int64_t from = 0, to = 0; from < in->n; from = to) {
-        int64_t k = words[from] >> 32;
-        for (to = from + 1; to < in->n && words[to] >> 32 == k;)
-            to++;
+    for (int k = 0, from = 0; k < in->runs.n; from = in->runs.end[k++]) {
         lines.rows = in->rows + from;
-        lines.words = words + from;
-        lines.n = to - from;
-        rows_left_one(&lines, cut, out + k * ROWS_WIDE);
+        lines.words = in->words + from;
+        lines.n = in->runs.end[k] - from;
+        rows_left_one(&lines, cut, out + (ptrdiff_t)k * ROWS_WIDE);
     }
 }
 
 /* Sums of one lane into the layout of a histogram's bin. */
-INLINE void bin_of(enum kind kind, const uint32_t *lane, int width, int64_t *bin)
+INLINE void bin_of(const struct rf_node_in *in, enum kind kind, const uint32_t *lane, int64_t *bin)
 {
     if (kind == BINARY)
         bin[0] = lane[0] | (int64_t)lane[ROWS_WIDE] << 32;
-    else
-        for (int k = 0; k < width; k++)
-            bin[k] = lane[(ptrdiff_t)k * ROWS_WIDE];
+    for (int k = 0; kind == CLASSES && k < in->runs.n; k++)
+        bin[in->runs.class_of[k]] = lane[(ptrdiff_t)k * ROWS_WIDE];
 }
 
 INLINE void number_sums(const struct rf_node_in *in, int col, int cut, int64_t *bin)
@@ -177,6 +170,31 @@ INLINE void weigh(struct scan *x, enum kind kind, enum rf_criterion c, struct fo
     f->missing_left = best.missing_left;
 }
 
+/* Several classes by gini, from the lanes as they are. */
+static void many_weigh(const struct rf_node_in *in, struct found *f, const uint32_t *left,
+                       const uint32_t *present)
+{
+    int64_t least = MAX(1, in->p->min_leaf);
+
+    for (int side = 0; side <= (int)f->has_missing; side++) {
+        int64_t n = 0, l2 = 0, r2 = 0;
+        for (int k = 0; k < in->runs.n; k++) {
+            int64_t all = in->runs.weight[k], x = left[(ptrdiff_t)k * ROWS_WIDE];
+            x += side ? all - present[(ptrdiff_t)k * ROWS_WIDE] : 0;
+            n += x;
+            l2 += x * x;
+            r2 += (all - x) * (all - x);
+        }
+        if (n < least || in->weight - n < least)
+            continue;
+        double score = (double)l2 / (double)n + (double)r2 / (double)(in->weight - n);
+        if (score > f->score) {
+            f->score = score;
+            f->missing_left = side;
+        }
+    }
+}
+
 INLINE void chunk_weigh(struct scan *x, enum kind kind, enum rf_criterion c, const int32_t *cols,
                         int chunk)
 {
@@ -198,14 +216,18 @@ INLINE void chunk_weigh(struct scan *x, enum kind kind, enum rf_criterion c, con
     for (int v = r->first[chunk]; v != NONE; v = r->found[v].next) {
         struct found *f = &r->found[v];
         int j = cols[v] % ROWS_WIDE;
+        if (kind == CLASSES && c == RF_GINI) {
+            many_weigh(x->in, f, r->left + j, r->present + j);
+            continue;
+        }
         if (kind == NUMBER)
             number_sums(x->in, cols[v], f->cut, left);
         else
-            bin_of(kind, r->left + j, width, left);
+            bin_of(x->in, kind, r->left + j, left);
         if (kind == NUMBER && f->has_missing)
             number_sums(x->in, cols[v], RF_MISSING - 1, present);
         else if (f->has_missing)
-            bin_of(kind, r->present + j, width, present);
+            bin_of(x->in, kind, r->present + j, present);
         weigh(x, kind, c, f, left, present);
     }
     memset(left, 0, 2 * (size_t)width * sizeof *left);

@@ -6,11 +6,10 @@
 #include "ml/forest_scan.h"
 
 #include "base/base.h"
-#include "ml/cpu/cuts.h"
 
 #include <string.h>
 
-enum { SMALL_NODE = 160, BYTE_SUM = 255, AHEAD = 12 };
+enum { SMALL_NODE = 160 };
 
 double rf_own_score(const struct rf_node_in *in, const struct rf_scratch *s)
 {
@@ -106,6 +105,17 @@ struct entry {
     int bin;
 };
 
+INLINE double entry_order(const struct scan *x, enum kind kind, int b, int main_class)
+{
+    const int64_t *at = x->s->hist + (int64_t)b * x->s->width;
+    int64_t weight = kind == BINARY ? at[0] & 0xffffffff : at[0],
+            sum = kind == BINARY ? at[0] >> 32 : at[1];
+
+    for (int k = 1; kind == CLASSES && k < x->s->width; k++)
+        weight += at[k];
+    return (double)(kind == CLASSES ? at[main_class] : sum) / (double)weight;
+}
+
 INLINE int entries_of(const struct scan *x, enum kind kind, const uint64_t bits[4], struct entry *e)
 {
     const struct rf_node_in *in = x->in;
@@ -113,16 +123,13 @@ INLINE int entries_of(const struct scan *x, enum kind kind, const uint64_t bits[
 
     for (int k = 1; kind == CLASSES && k < x->s->width; k++)
         main_class = in->total[k] > in->total[main_class] ? k : main_class;
-    for (int b = 0; b < RF_MISSING; b++) {
-        const int64_t *at = x->s->hist + (int64_t)b * x->s->width;
-        if (!(bits[b >> 6] >> (b & 63) & 1) || bin_is_empty(x->s, kind, b))
-            continue;
-        int64_t weight = kind == BINARY ? at[0] & 0xffffffff : at[0],
-                sum = kind == BINARY ? at[0] >> 32 : at[1];
-        for (int k = 1; kind == CLASSES && k < x->s->width; k++)
-            weight += at[k];
-        sum = kind == CLASSES ? at[main_class] : sum;
-        e[n++] = (struct entry){ (double)sum / (double)weight, b };
+    for (int w = 0; w < 4; w++) {
+        uint64_t left = bits[w] & (w == 3 ? ~(1ull << 63) : ~0ull);
+        for (; left; left &= left - 1) {
+            int b = w * 64 + __builtin_ctzll(left);
+            if (!bin_is_empty(x->s, kind, b))
+                e[n++] = (struct entry){ entry_order(x, kind, b, main_class), b };
+        }
     }
     return n;
 }
@@ -180,89 +187,7 @@ INLINE bool scan_categories(struct scan *x, enum kind kind, enum rf_criterion c,
     return true;
 }
 
-/* ---- numbers, two classes, gini ---- */
-
-/* Four columns in one pass over the rows: their histograms, or, where rows are few, their bins side by side. */
-struct group {
-    int cols[RF_GROUP], n;
-};
-
-INLINE void group_fill(const struct rf_node_in *in, const struct group *g, int64_t *hist)
-{
-    const uint8_t *x0 = in->lines + g->cols[0], *x1 = in->lines + g->cols[1],
-                  *x2 = in->lines + g->cols[2], *x3 = in->lines + g->cols[3];
-    const int32_t *rows = in->rows;
-    int64_t pitch = in->pitch;
-
-    for (int64_t i = 0; i < in->n; i++) {
-        int64_t at = rows[i] * pitch, word = in->words[i];
-        if (in->is_far)
-            __builtin_prefetch(x0 + rows[i + AHEAD < in->n ? i + AHEAD : i] * pitch);
-        hist[x0[at]] += word;
-        hist[256 + x1[at]] += word;
-        hist[512 + x2[at]] += word;
-        hist[768 + x3[at]] += word;
-    }
-}
-
-INLINE void group_gather(const struct rf_node_in *in, const struct group *g,
-                         uint8_t (*bins)[CUTS_ROWS])
-{
-    const uint8_t *x0 = in->lines + g->cols[0], *x1 = in->lines + g->cols[1],
-                  *x2 = in->lines + g->cols[2], *x3 = in->lines + g->cols[3];
-
-    for (int64_t i = 0; i < in->n; i++) {
-        int64_t at = in->rows[i] * in->pitch;
-        bins[0][i] = x0[at];
-        bins[1][i] = x1[at];
-        bins[2][i] = x2[at];
-        bins[3][i] = x3[at];
-    }
-}
-
-static bool has_missing(const uint8_t *bins, int64_t n)
-{
-    return memchr(bins, RF_MISSING, (size_t)n) != NULL;
-}
-
-static bool group_cut(const struct rf_node_in *in, struct group *g, bool is_few,
-                      struct rf_scratch *s, struct rf_split *best)
-{
-    struct cuts_node node = { in->weight, in->total[1], MAX(1, in->p->min_leaf) };
-    struct cuts_best cut = { .score = best->score };
-    uint8_t bins[RF_GROUP][CUTS_ROWS];
-    int n = g->n;
-    bool is_found = false;
-
-    for (int j = n; j < RF_GROUP; j++)
-        g->cols[j] = g->cols[0];
-    if (is_few)
-        group_gather(in, g, bins);
-    else
-        group_fill(in, g, s->hist);
-    for (int j = 0; j < n; j++) {
-        int64_t *hist = s->hist + (ptrdiff_t)j * 256;
-        if (is_few && !has_missing(bins[j], in->n)) {
-            cuts_rows(bins[j], s->few_weights, s->few_ones, (int)in->n, &node, g->cols[j], &cut);
-        } else {
-            for (int64_t i = 0; is_few && i < in->n; i++)
-                hist[bins[j][i]] += in->words[i];
-            cuts_hist(hist, in->d->n_bins[g->cols[j]], &node, g->cols[j], &cut);
-        }
-        is_found = is_found || cut.is_better;
-    }
-    if (!is_few && n < RF_GROUP)
-        memset(s->hist + (ptrdiff_t)n * 256, 0, (size_t)(RF_GROUP - n) * 256 * sizeof *s->hist);
-    g->n = 0;
-    if (!is_found)
-        return false;
-    best->score = cut.score;
-    best->col = cut.col;
-    best->bin = cut.bin;
-    best->missing_left = cut.missing_left;
-    best->is_set = false;
-    return true;
-}
+/* ---- columns ---- */
 
 INLINE bool split_column(const struct rf_node_in *in, enum kind kind, enum rf_criterion c, int col,
                          struct rf_scratch *s, struct rf_split *best)
@@ -281,71 +206,36 @@ INLINE bool split_column(const struct rf_node_in *in, enum kind kind, enum rf_cr
     return is_better;
 }
 
-/* Weights of few rows in bytes. */
-static bool few_fill(const struct rf_node_in *in, struct rf_scratch *s)
+bool rf_split_column(const struct rf_node_in *in, int col, struct rf_scratch *s,
+                     struct rf_split *best)
 {
-    if (in->n > CUTS_ROWS || in->weight > BYTE_SUM)
-        return false;
-    for (int64_t i = 0; i < in->n; i++) {
-        s->few_weights[i] = (uint8_t)in->words[i];
-        s->few_ones[i] = (uint8_t)(in->words[i] >> 32);
-    }
-    return true;
-}
+    enum rf_criterion c = in->p->criterion;
 
-/* ---- columns ---- */
-
-/* Numbers of two classes by gini, four columns at a time; categories in between. */
-static bool gini_columns(const struct rf_node_in *in, const int32_t *cols, int n,
-                         struct rf_scratch *s, struct rf_split *best)
-{
-    bool is_found = false, is_few = few_fill(in, s);
-    struct group g = { .n = 0 };
-
-    for (int v = 0; v < n; v++) {
-        if (!in->d->is_categorical[cols[v]]) {
-            g.cols[g.n++] = cols[v];
-            if (g.n < RF_GROUP)
-                continue;
-        }
-        if (g.n > 0)
-            is_found = group_cut(in, &g, is_few, s, best) || is_found;
-        if (in->d->is_categorical[cols[v]])
-            is_found = split_column(in, BINARY, RF_GINI, cols[v], s, best) || is_found;
-    }
-    return (g.n > 0 && group_cut(in, &g, is_few, s, best)) || is_found;
-}
-
-INLINE bool split_columns(const struct rf_node_in *in, enum kind kind, enum rf_criterion c,
-                          const int32_t *cols, int n, struct rf_scratch *s, struct rf_split *best)
-{
-    bool is_found = false;
-
-    for (int v = 0; v < n; v++) {
-        bool is_better = in->p->is_extra && !in->d->is_categorical[cols[v]]
-                             ? rf_random_take(s, v, cols[v], best)
-                             : split_column(in, kind, c, cols[v], s, best);
-        is_found = is_found || is_better;
-    }
-    return is_found;
+    if (in->d->n_classes == 0)
+        return split_column(in, NUMBER, RF_SQUARED, col, s, best);
+    if (in->d->n_classes == 2 && c == RF_GINI)
+        return split_column(in, BINARY, RF_GINI, col, s, best);
+    if (in->d->n_classes == 2)
+        return split_column(in, BINARY, RF_ENTROPY, col, s, best);
+    if (c == RF_GINI)
+        return split_column(in, CLASSES, RF_GINI, col, s, best);
+    return split_column(in, CLASSES, RF_ENTROPY, col, s, best);
 }
 
 bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
                       struct rf_split *best)
 {
-    enum rf_criterion c = in->p->criterion;
+    bool is_found = false;
 
+    if (s->gini)
+        return rf_gini_columns(in, cols, n, s, best);
     if (in->p->is_extra)
         rf_random_weigh(in, cols, n, s);
-    if (in->d->n_classes == 0)
-        return split_columns(in, NUMBER, RF_SQUARED, cols, n, s, best);
-    if (in->d->n_classes == 2 && c == RF_GINI && !in->p->is_extra)
-        return gini_columns(in, cols, n, s, best);
-    if (in->d->n_classes == 2 && c == RF_GINI)
-        return split_columns(in, BINARY, RF_GINI, cols, n, s, best);
-    if (in->d->n_classes == 2)
-        return split_columns(in, BINARY, RF_ENTROPY, cols, n, s, best);
-    if (c == RF_GINI)
-        return split_columns(in, CLASSES, RF_GINI, cols, n, s, best);
-    return split_columns(in, CLASSES, RF_ENTROPY, cols, n, s, best);
+    for (int v = 0; v < n; v++) {
+        bool is_better = in->p->is_extra && !in->d->is_categorical[cols[v]]
+                             ? rf_random_take(s, v, cols[v], best)
+                             : rf_split_column(in, cols[v], s, best);
+        is_found = is_found || is_better;
+    }
+    return is_found;
 }

@@ -27,6 +27,8 @@ void rf_work_free(struct rf_work *w)
     mem_try_free(w->s.xlogx);
     mem_try_free(w->s.left);
     rf_random_free(w->s.random);
+    rf_gini_free(w->s.gini);
+    mem_try_free(w->runs);
     for (int l = 1; l < RF_LEVELS; l++)
         mem_try_free(w->level[l].lines);
     rf_tree_fini(&w->half);
@@ -40,6 +42,8 @@ int64_t rf_work_bytes(const struct rf_work *w)
     int64_t row = 2 * (int64_t)(sizeof *w->rows + sizeof *w->words) + (int64_t)sizeof *w->weights,
             bytes = (int64_t)sizeof *w + rf_tree_bytes(&w->half, rf_outputs(d));
 
+    if (w->s.gini)
+        bytes += rf_gini_bytes(d);
     row += (w->s.xlogx ? 8 : 0) + (w->order ? 4 : 0);
     for (int l = 1; l < RF_LEVELS; l++)
         bytes += w->level[l].rows * w->level[l].pitch;
@@ -106,17 +110,22 @@ static bool lists_new(struct rf_work *w)
     w->perm = mem_try_alloc((size_t)d->cols * sizeof *w->perm);
     w->swaps = mem_try_alloc((size_t)d->cols * sizeof *w->swaps);
     w->total = mem_try_zalloc(k * sizeof *w->total);
-    w->s.hist = mem_try_zalloc(256 * (size_t)MAX(RF_GROUP, w->s.width) * sizeof *w->s.hist);
+    w->s.hist = mem_try_zalloc(256 * (size_t)w->s.width * sizeof *w->s.hist);
     w->s.left = mem_try_zalloc(k * sizeof *w->s.left);
     w->stack = mem_try_alloc((size_t)w->stack_cap * sizeof *w->stack);
     if (w->p.criterion == RF_ENTROPY)
         w->s.xlogx = mem_try_zalloc((rows + 1) * sizeof *w->s.xlogx);
+    bool is_gini = d->n_classes >= 2 && w->p.criterion == RF_GINI && !w->p.is_extra;
     if (w->p.is_extra)
         w->s.random = rf_random_new(d);
+    if (is_gini)
+        w->s.gini = rf_gini_new(d);
+    w->runs = mem_try_alloc(3 * k * sizeof *w->runs);
     return w->rows && w->spare_rows && w->words && w->spare_words && w->weights && w->perm &&
            w->swaps && w->total && w->s.hist && w->s.left && w->stack &&
            (w->p.criterion != RF_ENTROPY || w->s.xlogx) && (!w->p.is_extra || w->s.random) &&
-           (d->n_classes <= 2 || order_new(w) == 0) && levels_new(w) == 0;
+           (!is_gini || w->s.gini) && w->runs && (d->n_classes <= 2 || order_new(w) == 0) &&
+           levels_new(w) == 0;
 }
 
 struct rf_work *rf_work_new(const struct rf_data *d, const struct rf_params *p, struct err *err)

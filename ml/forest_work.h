@@ -6,7 +6,7 @@
 
 /* A subtree whose rows fit is grown on a copy of their lines that stands together: first in the second cache, then in the
  * first. Level 0 is the table itself. */
-enum { RF_LEVELS = 3, RF_SECOND_BYTES = 384 << 10, RF_FIRST_BYTES = 24 << 10 };
+enum { RF_LEVELS = 3, RF_SECOND_BYTES = 512 << 10, RF_FIRST_BYTES = 32 << 10 };
 
 struct level {
     uint8_t *lines;
@@ -29,6 +29,7 @@ struct rf_work {
     int32_t *order; /* several classes: rows class by class */
     int32_t *perm, *swaps;
     int64_t *total;
+    int32_t *runs;  /* [3][classes] */
     int64_t n_seen; /* nodes, of all trees */
     struct open_node *stack;
     int top, stack_cap;

@@ -5,6 +5,7 @@
 #include "ml/cpu/simd.h"
 
 #include <float.h>
+#include <stddef.h>
 #include <string.h>
 
 #define CUTS_NONE (-DBL_MAX)
@@ -14,21 +15,12 @@ typedef uint8_t bytes __attribute__((vector_size(CUTS_ROWS)));
 typedef double reals __attribute__((vector_size(LANES * 8)));
 typedef int64_t longs __attribute__((vector_size(LANES * 8)));
 
-/* l, s: weight and weight of class 1 left of n cuts; n is a multiple of LANES. Returns the best score. */
-SIMD_BODY double cuts_weigh(const double *l, const double *s, int n, const struct cuts_node *node,
-                            double *score)
+/* The largest of n scores, a multiple of LANES. */
+SIMD_BODY double top_of(const double *score, int n)
 {
-    double all_n = (double)node->n, all_s = (double)node->s, least = (double)node->least,
-           best = CUTS_NONE;
+    double best = CUTS_NONE;
     reals top = (reals){ 0 } + CUTS_NONE;
 
-    for (int i = 0; i < n; i++) {
-        double ln = l[i], ls = s[i], rn = all_n - ln, rs = all_s - ls;
-        double mixed_l = ls * (ln - ls), mixed_r = rs * (rn - rs);
-        double v = all_n - 2.0 * (mixed_l * rn + mixed_r * ln) / (ln * rn);
-        v = ln >= least ? v : CUTS_NONE;
-        score[i] = rn >= least ? v : CUTS_NONE;
-    }
     for (int i = 0; i < n; i += LANES) {
         reals v;
         memcpy(&v, score + i, sizeof v);
@@ -38,6 +30,36 @@ SIMD_BODY double cuts_weigh(const double *l, const double *s, int n, const struc
     for (int j = 0; j < LANES; j++)
         best = top[j] > best ? top[j] : best;
     return best;
+}
+
+/* l, s: weight and weight of class 1 left of n cuts. */
+SIMD_BODY double cuts_weigh(const double *l, const double *s, int n, const struct cuts_node *node,
+                            double *score)
+{
+    double all_n = (double)node->n, all_s = (double)node->s, least = (double)node->least;
+
+    for (int i = 0; i < n; i++) {
+        double ln = l[i], ls = s[i], rn = all_n - ln, rs = all_s - ls;
+        double mixed_l = ls * (ln - ls), mixed_r = rs * (rn - rs);
+        double v = all_n - 2.0 * (mixed_l * rn + mixed_r * ln) / (ln * rn);
+        v = ln >= least ? v : CUTS_NONE;
+        score[i] = rn >= least ? v : CUTS_NONE;
+    }
+    return top_of(score, n);
+}
+
+/* l, l2, r2: weight left of n cuts, and the sums of the squared weights of the classes on either side. */
+SIMD_BODY double many_weigh(const double *l, const double *l2, const double *r2, int n,
+                            const struct cuts_node *node, double *score)
+{
+    double all_n = (double)node->n, least = (double)node->least;
+
+    for (int i = 0; i < n; i++) {
+        double ln = l[i], rn = all_n - ln, v = l2[i] / ln + r2[i] / rn;
+        v = ln >= least ? v : CUTS_NONE;
+        score[i] = rn >= least ? v : CUTS_NONE;
+    }
+    return top_of(score, n);
 }
 
 /* ---- from a histogram ---- */
@@ -64,32 +86,42 @@ SIMD_BODY double sums_weigh(const int64_t *sums, int n, int64_t more, const stru
     return cuts_weigh(l, s, n, node, score);
 }
 
+/* The better of the best cuts with missing values to the right and to the left, if it beats *best. */
+SIMD_BODY void best_take(double right, int right_at, double left, int left_at, int col,
+                         struct cuts_best *best)
+{
+    best->is_better = right > best->score || left > best->score;
+    if (!best->is_better)
+        return;
+    best->missing_left = left > right || (left == right && left_at < right_at);
+    best->score = best->missing_left ? left : right;
+    best->bin = best->missing_left ? left_at : right_at;
+    best->col = col;
+}
+
 SIMD_BODY void cuts_hist_body(int64_t *hist, int n_bins, const struct cuts_node *node, int col,
                               struct cuts_best *best)
 {
     int64_t sum = 0, missing = hist[CUTS_MISSING];
-    int n = (n_bins + LANES - 1) / LANES * LANES, bin = BINS;
-    double score[BINS], right, left = CUTS_NONE;
+    int n = (n_bins + LANES - 1) / LANES * LANES, right_at = BINS, left_at = BINS;
+    double score[BINS] = { 0 }, right, left = CUTS_NONE;
 
     hist[CUTS_MISSING] = 0;
     for (int b = 0; b < n; b++)
         hist[b] = sum += hist[b];
-    best->is_better = false;
     right = sums_weigh(hist, n, 0, node, score);
     if (right > best->score)
-        bin = first_of(score, right);
+        right_at = first_of(score, right);
     if (missing)
         left = sums_weigh(hist, n, missing, node, score);
-    if (right > best->score || left > best->score) {
-        int other = left >= right ? first_of(score, left) : BINS;
-        best->missing_left = left > right || (left == right && other < bin);
-        best->score = best->missing_left ? left : right;
-        best->bin = best->missing_left ? other : bin;
-        best->col = col;
-        best->is_better = true;
-        for (bin = best->bin; bin < n && hist[bin] == hist[best->bin];)
-            bin++;
-        best->bin = bin < n ? (best->bin + bin) / 2 : best->bin;
+    if (missing && left > best->score)
+        left_at = first_of(score, left);
+    best_take(right, right_at, left, left_at, col, best);
+    if (best->is_better) {
+        int next = best->bin;
+        while (next < n && hist[next] == hist[best->bin])
+            next++;
+        best->bin = next < n ? (best->bin + next) / 2 : best->bin;
     }
     memset(hist, 0, (size_t)n * sizeof *hist);
 }
@@ -99,15 +131,108 @@ SIMD_KERNEL(cuts_hist,
              struct cuts_best *best),
             (hist, n_bins, node, col, best))
 
+/* Adds class by class to l, l2, r2 what lies left of every bin, missing values too where asked. */
+SIMD_BODY void many_add(const int32_t *sums, int n, int32_t more, int32_t total, double *l,
+                        double *l2, double *r2)
+{
+    for (int b = 0; b < n; b++) {
+        double x = (double)(sums[b] + more), rest = (double)total - x;
+        l[b] += x;
+        l2[b] += x * x;
+        r2[b] += rest * rest;
+    }
+}
+
+SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
+                                 const int32_t *total, int n_classes, const struct cuts_node *node,
+                                 double *l, double *score)
+{
+    double l2[BINS], r2[BINS];
+
+    for (int b = 0; b < n; b++)
+        l[b] = l2[b] = r2[b] = 0;
+    for (int k = 0; k < n_classes; k++)
+        many_add(hist + (ptrdiff_t)k * BINS, n,
+                 with_missing ? hist[(ptrdiff_t)k * BINS + CUTS_MISSING] : 0, total[k], l, l2, r2);
+    if (n == BINS)
+        l[CUTS_MISSING] = 0; /* no cut */
+    return many_weigh(l, l2, r2, n, node, score);
+}
+
+/* Sums from bin to bin in place; true: a value is missing. */
+SIMD_BODY bool many_sum(int32_t *hist, int n, int n_classes)
+{
+    bool has_missing = false;
+
+    for (int k = 0; k < n_classes; k++) {
+        int32_t *h = hist + (ptrdiff_t)k * BINS, sum = 0;
+        for (int b = 0; b < n && b < CUTS_MISSING; b++)
+            h[b] = sum += h[b];
+        has_missing = has_missing || h[CUTS_MISSING];
+    }
+    return has_missing;
+}
+
+SIMD_BODY void cuts_hist_many_body(int32_t *hist, int n_bins, const int32_t *total, int n_classes,
+                                   const struct cuts_node *node, int col, struct cuts_best *best)
+{
+    int n = (n_bins + LANES - 1) / LANES * LANES, right_at = BINS, left_at = BINS;
+    double l[BINS] = { 0 }, score[BINS] = { 0 }, left = CUTS_NONE;
+    bool has_missing = many_sum(hist, n, n_classes);
+    double right = many_sums_weigh(hist, n, false, total, n_classes, node, l, score);
+
+    if (right > best->score)
+        right_at = first_of(score, right);
+    if (has_missing) {
+        left = many_sums_weigh(hist, n, true, total, n_classes, node, l, score);
+        left_at = left > best->score ? first_of(score, left) : BINS;
+    }
+    best_take(right, right_at, left, left_at, col, best);
+    if (best->is_better) {
+        int next = best->bin;
+        while (next < n && next < CUTS_MISSING && l[next] == l[best->bin])
+            next++;
+        best->bin = next < n && next < CUTS_MISSING ? (best->bin + next) / 2 : best->bin;
+    }
+    for (int k = 0; k < n_classes; k++) {
+        memset(hist + (ptrdiff_t)k * BINS, 0, (size_t)n * sizeof *hist);
+        hist[(ptrdiff_t)k * BINS + CUTS_MISSING] = 0;
+    }
+}
+
+SIMD_KERNEL(cuts_hist_many,
+            (int32_t * hist, int n_bins, const int32_t *total, int n_classes,
+             const struct cuts_node *node, int col, struct cuts_best *best),
+            (hist, n_bins, total, n_classes, node, col, best))
+
 /* ---- from a few rows ---- */
+
+/* The cut among the rows' bins with the score `top`: the smallest bin, midway to the next one. */
+SIMD_BODY void rows_take(const uint8_t *bins, const double *score, int n, double top, int col,
+                         struct cuts_best *best)
+{
+    int bin = CUTS_MISSING, next = CUTS_MISSING;
+
+    best->is_better = top > best->score;
+    if (!best->is_better)
+        return;
+    for (int i = 0; i < n; i++)
+        bin = score[i] == top && bins[i] < bin ? bins[i] : bin;
+    for (int i = 0; i < n; i++)
+        next = bins[i] > bin && bins[i] < next ? bins[i] : next;
+    best->score = top;
+    best->bin = next < CUTS_MISSING ? (bin + next) / 2 : bin;
+    best->col = col;
+    best->missing_left = false;
+}
 
 SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                               const struct cuts_node *node, int col, struct cuts_best *best)
 {
     bytes cut, left = { 0 }, left_ones = { 0 };
     uint8_t sum[CUTS_ROWS], sum_ones[CUTS_ROWS];
-    double l[CUTS_ROWS], s[CUTS_ROWS], score[CUTS_ROWS];
-    int bin = CUTS_MISSING, next = CUTS_MISSING, all = (n + LANES - 1) / LANES * LANES;
+    double l[CUTS_ROWS], s[CUTS_ROWS], score[CUTS_ROWS] = { 0 };
+    int all = (n + LANES - 1) / LANES * LANES;
 
     for (int i = n; i < all; i++)
         bins[i] = bins[0]; /* a cut more than once does no harm */
@@ -125,21 +250,52 @@ SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_
             s[i] = sum_ones[i];
         }
     }
-    double top = cuts_weigh(l, s, all, node, score);
-    best->is_better = top > best->score;
-    if (!best->is_better)
-        return;
-    for (int i = 0; i < n; i++)
-        bin = score[i] == top && bins[i] < bin ? bins[i] : bin;
-    for (int i = 0; i < n; i++)
-        next = bins[i] > bin && bins[i] < next ? bins[i] : next;
-    best->score = top;
-    best->bin = next < CUTS_MISSING ? (bin + next) / 2 : bin;
-    best->col = col;
-    best->missing_left = false;
+    rows_take(bins, score, n, cuts_weigh(l, s, all, node, score), col, best);
 }
 
 SIMD_KERNEL(cuts_rows,
             (uint8_t * bins, const uint8_t *weight, const uint8_t *ones, int n,
              const struct cuts_node *node, int col, struct cuts_best *best),
             (bins, weight, ones, n, node, col, best))
+
+/* Sums of squares of at most 255 in all fit 16 bits. */
+SIMD_BODY void cuts_rows_many_body(uint8_t *bins, const uint8_t *weight, const int32_t *ends,
+                                   const int32_t *total, int n_classes,
+                                   const struct cuts_node *node, int col, struct cuts_best *best)
+{
+    uint16_t sum[CUTS_ROWS] = { 0 }, sum_l[CUTS_ROWS] = { 0 }, sum_r[CUTS_ROWS] = { 0 };
+    double l[CUTS_ROWS], l2[CUTS_ROWS], r2[CUTS_ROWS], score[CUTS_ROWS] = { 0 };
+    int n = ends[n_classes - 1], all = (n + LANES - 1) / LANES * LANES;
+    bytes cut;
+
+    for (int i = n; i < all; i++)
+        bins[i] = bins[0];
+    memcpy(&cut, bins, sizeof cut);
+    for (int k = 0, i = 0; k < n_classes; k++) {
+        uint8_t x[CUTS_ROWS];
+        uint16_t t = (uint16_t)total[k];
+        bytes left = { 0 };
+        for (; i < ends[k]; i++)
+            left += (bytes)(bins[i] <= cut) & weight[i];
+        memcpy(x, &left, sizeof x);
+        for (int j = 0; j < CUTS_ROWS; j++) {
+            uint16_t rest = (uint16_t)(t - x[j]);
+            sum[j] = (uint16_t)(sum[j] + x[j]);
+            sum_l[j] = (uint16_t)(sum_l[j] + x[j] * x[j]);
+            sum_r[j] = (uint16_t)(sum_r[j] + rest * rest);
+        }
+    }
+    for (int from = 0; from < all; from += LANES) {
+        for (int i = from; i < from + LANES; i++) {
+            l[i] = sum[i];
+            l2[i] = sum_l[i];
+            r2[i] = sum_r[i];
+        }
+    }
+    rows_take(bins, score, n, many_weigh(l, l2, r2, all, node, score), col, best);
+}
+
+SIMD_KERNEL(cuts_rows_many,
+            (uint8_t * bins, const uint8_t *weight, const int32_t *ends, const int32_t *total,
+             int n_classes, const struct cuts_node *node, int col, struct cuts_best *best),
+            (bins, weight, ends, total, n_classes, node, col, best))

@@ -1,5 +1,5 @@
-/* cuts.h - the best cut of a numeric column of a two-class node under Gini, all cuts weighed in vectors. The score of a cut,
- * larger is better: n - 2 (l0 l1 / l + r0 r1 / r) with whole weights, in one order of operations, so that every
+/* cuts.h - the best cut of a numeric column under Gini, all cuts weighed in vectors. The score of a cut, larger is better: of
+ * two classes n - 2 (l0 l1 / l + r0 r1 / r) with whole weights, in one order of operations, so that every
  * instruction set gives the same bits. Ties keep the smaller bin, then missing to the right. */
 #ifndef ML_CPU_CUTS_H
 #define ML_CPU_CUTS_H
@@ -31,5 +31,12 @@ void cuts_hist(int64_t *hist, int n_bins, const struct cuts_node *node, int col,
  * sum to at most 255. */
 void cuts_rows(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                const struct cuts_node *node, int col, struct cuts_best *best);
+
+/* The same for the classes that are in the node; node->s is not read. hist[class][256]: weights; total[class]: of the node.
+ * Rows stand class by class: class k ends before row ends[k]. The score is the sum over both sides of squares / weight. */
+void cuts_hist_many(int32_t *hist, int n_bins, const int32_t *total, int n_classes,
+                    const struct cuts_node *node, int col, struct cuts_best *best);
+void cuts_rows_many(uint8_t *bins, const uint8_t *weight, const int32_t *ends, const int32_t *total,
+                    int n_classes, const struct cuts_node *node, int col, struct cuts_best *best);
 
 #endif

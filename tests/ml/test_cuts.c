@@ -130,11 +130,113 @@ static void few_rows_give_the_best_cut_of_all(void **state)
     simd_force(simd_best());
 }
 
+/* ---- several classes ---- */
+
+enum { CLASSES = 5 };
+
+struct many {
+    struct rows r;
+    int32_t ends[CLASSES], total[CLASSES];
+};
+
+/* Every class has at least one row; rows stand class by class. */
+static struct many many_draw(uint64_t seed, int n, bool with_missing)
+{
+    struct many m = { .r = rows_draw(seed, n, with_missing) };
+
+    for (int k = 0, i = 0; k < CLASSES; k++) {
+        m.ends[k] = k == CLASSES - 1 ? n : n * (k + 1) / CLASSES;
+        for (; i < m.ends[k]; i++)
+            m.total[k] += m.r.weight[i];
+    }
+    return m;
+}
+
+static double many_score(const struct many *m, int cut, bool missing_left)
+{
+    double l = 0, l2 = 0, r2 = 0, n = (double)m->r.node.n;
+
+    for (int k = 0, i = 0; k < CLASSES; k++) {
+        double x = 0;
+        for (; i < m->ends[k]; i++) {
+            if (m->r.bins[i] == CUTS_MISSING ? missing_left : m->r.bins[i] <= cut)
+                x += m->r.weight[i];
+        }
+        l += x;
+        l2 += x * x;
+        r2 += (m->total[k] - x) * (m->total[k] - x);
+    }
+    if (l < (double)m->r.node.least || n - l < (double)m->r.node.least)
+        return -DBL_MAX;
+    return l2 / l + r2 / (n - l);
+}
+
+static struct cuts_best many_plain(const struct many *m)
+{
+    struct cuts_best best = { .score = -DBL_MAX };
+    int bin = 0, next = 0;
+
+    for (int cut = 0; cut < CUTS_MISSING; cut++) {
+        for (int left = 0; left < 2 && (is_present(&m->r, cut) || cut == 0); left++) {
+            double score = many_score(m, cut, left);
+            if (score <= best.score)
+                continue;
+            best = (struct cuts_best){ score, 7, 0, left, true };
+            bin = cut;
+        }
+    }
+    for (next = bin + 1; next < CUTS_MISSING && !is_present(&m->r, next);)
+        next++;
+    best.bin = best.is_better ? (next < CUTS_MISSING ? (bin + next) / 2 : bin) : best.bin;
+    return best;
+}
+
+static void histograms_of_several_classes_give_the_best_cut_of_all(void **state)
+{
+    static int32_t hist[CLASSES * 256];
+
+    (void)state;
+    for (int level = 0; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            struct many m = many_draw(seed, CLASSES + (int)(seed * 7 % 300), seed & 2);
+            struct cuts_best want = many_plain(&m), got = { .score = -DBL_MAX };
+            for (int k = 0, i = 0; k < CLASSES; k++) {
+                for (; i < m.ends[k]; i++)
+                    hist[k * 256 + m.r.bins[i]] += m.r.weight[i];
+            }
+            cuts_hist_many(hist, m.r.n_bins, m.total, CLASSES, &m.r.node, 7, &got);
+            check(&got, &want);
+            for (int b = 0; b < CLASSES * 256; b++)
+                assert_int_equal(hist[b], 0);
+        }
+    }
+    simd_force(simd_best());
+}
+
+static void few_rows_of_several_classes_give_the_best_cut_of_all(void **state)
+{
+    (void)state;
+    for (int level = 0; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            struct many m =
+                many_draw(seed, CLASSES + (int)(seed % (CUTS_ROWS - CLASSES + 1)), false);
+            struct cuts_best want = many_plain(&m), got = { .score = -DBL_MAX };
+            cuts_rows_many(m.r.bins, m.r.weight, m.ends, m.total, CLASSES, &m.r.node, 7, &got);
+            check(&got, &want);
+        }
+    }
+    simd_force(simd_best());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(histograms_give_the_best_cut_of_all),
         cmocka_unit_test(few_rows_give_the_best_cut_of_all),
+        cmocka_unit_test(histograms_of_several_classes_give_the_best_cut_of_all),
+        cmocka_unit_test(few_rows_of_several_classes_give_the_best_cut_of_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

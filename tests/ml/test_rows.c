@@ -38,6 +38,22 @@ static int length_of(uint64_t seed)
     return seed < 40 ? 1 + (int)seed : 1 + (int)(seed * 37 % LINES);
 }
 
+static void check_range(const struct table *t, const struct rows_range *got)
+{
+    for (int j = 0; j < ROWS_WIDE; j++) {
+        int least = 255, most = 0, top = 0;
+        for (int i = 0; i < t->list.n; i++) {
+            int x = t->lines[t->rows[i] * PITCH + j];
+            least = MIN(least, x);
+            most = x < 255 ? MAX(most, x + 1) : most;
+            top = MAX(top, x);
+        }
+        assert_int_equal(got->least[j], least);
+        assert_int_equal(got->most[j], most);
+        assert_int_equal(got->top[j], top);
+    }
+}
+
 static void ranges_leave_missing_values_out(void **state)
 {
     static struct table t;
@@ -47,50 +63,43 @@ static void ranges_leave_missing_values_out(void **state)
     for (int level = 0; level <= (int)simd_best(); level++) {
         simd_force((enum simd_level)level);
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
-            int n = length_of(seed);
-            table_fill(&t, seed, n);
+            table_fill(&t, seed, length_of(seed));
             rows_range(&t.list, &got);
-            for (int j = 0; j < ROWS_WIDE; j++) {
-                int least = 255, most = 0, top = 0;
-                for (int i = 0; i < n; i++) {
-                    int x = t.lines[t.rows[i] * PITCH + j];
-                    least = MIN(least, x);
-                    most = x < 255 ? MAX(most, x + 1) : most;
-                    top = MAX(top, x);
-                }
-                assert_int_equal(got.least[j], least);
-                assert_int_equal(got.most[j], most);
-                assert_int_equal(got.top[j], top);
-            }
+            check_range(&t, &got);
         }
     }
     simd_force(simd_best());
 }
 
+static void check_sums(const struct table *t, const uint8_t *cut)
+{
+    uint32_t n_left[ROWS_WIDE], s_left[ROWS_WIDE], n_only[ROWS_WIDE];
+
+    rows_left_two(&t->list, cut, n_left, s_left);
+    rows_left_one(&t->list, cut, n_only);
+    for (int j = 0; j < ROWS_WIDE; j++) {
+        int64_t sum = 0;
+        for (int i = 0; i < t->list.n; i++)
+            sum += t->lines[t->rows[i] * PITCH + j] <= cut[j] ? t->words[i] : 0;
+        assert_int_equal(n_left[j], sum & 0xffffffff);
+        assert_int_equal(s_left[j], sum >> 32);
+        assert_int_equal(n_only[j], n_left[j]);
+    }
+}
+
 static void left_sums_are_those_of_a_plain_loop(void **state)
 {
     static struct table t;
-    uint32_t n_left[ROWS_WIDE], s_left[ROWS_WIDE], n_only[ROWS_WIDE];
     uint8_t cut[ROWS_WIDE];
 
     (void)state;
     for (int level = 0; level <= (int)simd_best(); level++) {
         simd_force((enum simd_level)level);
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
-            int n = length_of(seed);
-            table_fill(&t, seed, n);
+            table_fill(&t, seed, length_of(seed));
             for (int j = 0; j < ROWS_WIDE; j++)
-                cut[j] = (uint8_t)(j * 4 % 255 * (seed & 1 ? 1 : 0) + (seed & 1 ? 0 : j & 1));
-            rows_left_two(&t.list, cut, n_left, s_left);
-            rows_left_one(&t.list, cut, n_only);
-            for (int j = 0; j < ROWS_WIDE; j++) {
-                int64_t sum = 0;
-                for (int i = 0; i < n; i++)
-                    sum += t.lines[t.rows[i] * PITCH + j] <= cut[j] ? t.words[i] : 0;
-                assert_int_equal(n_left[j], sum & 0xffffffff);
-                assert_int_equal(s_left[j], sum >> 32);
-                assert_int_equal(n_only[j], n_left[j]);
-            }
+                cut[j] = (uint8_t)(seed & 1 ? j * 4 % 255 : j & 1);
+            check_sums(&t, cut);
         }
     }
     simd_force(simd_best());
