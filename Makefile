@@ -202,10 +202,15 @@ $B/emu/%.c.o: %.c
 	$(call say,cc,$<)
 	$Q$(CC) -std=c17 -D_GNU_SOURCE $(WARN) $(EMU_FLAGS) -c $< -o $@
 
-$B/tests/cuda/%: $B/emu/tests/cuda/%.c.o $(EMU_OBJS) $B/libassay-ml.a
+$B/tests/cuda/%: $B/emu/tests/cuda/%.c.o $(EMU_OBJS) $B/tests/ml/fit_rig.c.o $B/libassay-ml.a
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$Q$(CXX) $(LDFLAGS_ALL) $^ -ldl -lm -lcmocka -o $@
+
+# The same as a shared object, which ASSAY_CUDA may name: a whole search on an emulated device.
+$B/libassay-cuda-emulated.so: $(EMU_OBJS) $B/libassay-ml.a
+	$(call say,link,$@)
+	$Q$(CXX) -shared -Wl,-Bsymbolic,-z,defs $(LDFLAGS_ALL) $^ -ldl -lm -o $@
 
 # Needs only gcc and nvcc: plain programs ml/cuda/check*.c, each says what agreed and exits non-zero if not.
 gpu-check:

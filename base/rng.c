@@ -7,43 +7,20 @@
 #include <math.h>
 #include <string.h>
 
-static void philox_round(const uint32_t k[2], uint32_t c[4])
-{
-    uint64_t p0 = (uint64_t)0xD2511F53u * c[0], p1 = (uint64_t)0xCD9E8D57u * c[2];
-
-    c[0] = (uint32_t)(p1 >> 32) ^ c[1] ^ k[0];
-    c[1] = (uint32_t)p1;
-    c[2] = (uint32_t)(p0 >> 32) ^ c[3] ^ k[1];
-    c[3] = (uint32_t)p0;
-}
-
 void rng_philox(const uint32_t key[2], const uint32_t ctr[4], uint32_t out[4])
 {
-    uint32_t k[2] = { key[0], key[1] }, c[4] = { ctr[0], ctr[1], ctr[2], ctr[3] };
-
-    for (int i = 0; i < 10; i++) {
-        philox_round(k, c);
-        k[0] += 0x9E3779B9u;
-        k[1] += 0xBB67AE85u;
-    }
-    memcpy(out, c, sizeof c);
+    rng_block((uint64_t)key[1] << 32 | key[0], ctr[2], ctr[3], (uint64_t)ctr[1] << 32 | ctr[0],
+              out);
 }
 
 void rng_at(uint64_t seed, uint32_t a, uint32_t b, uint64_t c, uint32_t out[4])
 {
-    uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
-    uint32_t ctr[4] = { (uint32_t)c, (uint32_t)(c >> 32), a, b };
-
-    rng_philox(key, ctr, out);
+    rng_block(seed, a, b, c, out);
 }
 
-/* Keyed apart from rng_at and the streams of the same seed by flipping the key. */
 uint64_t rng_mix(uint64_t seed, uint64_t tag)
 {
-    uint32_t out[4];
-
-    rng_at(~seed, 0x6D697864u, 0, tag, out);
-    return (uint64_t)out[1] << 32 | out[0];
+    return rng_derive(seed, tag);
 }
 
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream)

@@ -6,6 +6,42 @@
 
 #include <stdint.h>
 
+/* The core, inline, so that a device's kernels draw the same numbers: host and device, C++-clean. */
+#ifdef __CUDACC__
+#define RNG_FN static __host__ __device__ __forceinline__
+#else
+#define RNG_FN static inline
+#endif
+
+RNG_FN void rng_block(uint64_t seed, uint32_t a, uint32_t b, uint64_t c, uint32_t out[4])
+{
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    uint32_t c0 = (uint32_t)c, c1 = (uint32_t)(c >> 32), c2 = a, c3 = b;
+
+    for (int i = 0; i < 10; i++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)p1;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* Keyed apart from rng_at and the streams of the same seed by flipping the key. */
+RNG_FN uint64_t rng_derive(uint64_t seed, uint64_t tag)
+{
+    uint32_t out[4];
+
+    rng_block(~seed, 0x6D697864u, 0, tag, out);
+    return (uint64_t)out[1] << 32 | out[0];
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -14,8 +50,8 @@ void rng_philox(const uint32_t key[2], const uint32_t ctr[4], uint32_t out[4]);
 
 /* Random access: 128 bits for (seed; a, b, c). */
 void rng_at(uint64_t seed, uint32_t a, uint32_t b, uint64_t c, uint32_t out[4]);
-uint64_t rng_mix(uint64_t seed,
-                 uint64_t tag); /* a derived seed; distinct tags give independent streams */
+/* rng_derive: a derived seed; distinct tags give independent streams. */
+uint64_t rng_mix(uint64_t seed, uint64_t tag);
 
 /* A stream: sequential draws; save and restore by copying the struct. */
 struct rng {

@@ -52,6 +52,7 @@ static void lane_free(struct boost_lane *l)
     mem_free(l->base);
     forest_fini(&l->forest);
     boost_work_free(l->work);
+    boost_device_free(l->device);
     mem_free(l);
 }
 
@@ -113,7 +114,7 @@ static int64_t boost_held_bytes(const struct lane *lane)
     const struct boost_lane *l = lane->state;
 
     return (int64_t)sizeof *l + l->rows * (4 * l->outputs + 12) + l->r.n_held * 4 +
-           l->forest.bytes + (l->work ? l->work->bytes : 0);
+           l->forest.bytes + (l->work ? l->work->bytes : 0) + boost_device_bytes(l->device);
 }
 
 /* ---- training ---- */
@@ -156,6 +157,7 @@ static int lane_advance(struct boost_work *wk, struct lane *lane, int64_t target
             return 1;
         }
         lane->steps_done++;
+        l->f_version++;
     }
     lane->is_done = lane->max_steps && lane->steps_done >= lane->max_steps;
     return 1;
@@ -164,11 +166,14 @@ static int lane_advance(struct boost_work *wk, struct lane *lane, int64_t target
 static int boost_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
                          const struct ml_stop *stop, struct err *err)
 {
-    struct boost_work *wk = work_of(d, lanes, n, err);
+    int first = 0, on_device = boost_device_advance(d, lanes, n, steps, stop, err);
 
+    if (on_device != 0)
+        return on_device > 0 ? 0 : -1;
+    struct boost_work *wk = work_of(d, lanes, n, err);
     if (!wk)
         return -1;
-    int first = 0; /* a round left half done owns the workspace: its lane goes on first */
+    /* a round left half done owns the workspace: its lane goes on first */
     for (int i = 0; i < n; i++)
         first = wk->busy && wk->busy == lanes[i].state ? i : first;
     for (int i = 0; i < n; i++) {
@@ -321,6 +326,7 @@ static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, str
     for (int t = 0; t < l->forest.n_trees; t++)
         tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, NULL, l->rows,
                  l->f + (t % l->outputs) * l->rows);
+    l->f_version++;
     lane->steps_done = l->forest.n_trees / l->outputs;
     lane->is_done = false;
     return 0;

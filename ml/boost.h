@@ -7,6 +7,7 @@
  * boost_loss.c   the losses: targets, gradients, leaf values, predictions
  * boost_bound.c  monotone constraints
  * boost_grow.c   one tree: histograms, splits, partition; can be left and continued between splits
+ * boost_device.c rounds on a device that has them (ml/ops_boost.h)
  * boost_tree.c   trees as bytes
  * boost_explain.c  gains of columns, SHAP values
  * Kernels: ml/cpu/{hist,scan,grad,tree}.h. Sums that choose splits are whole numbers, so that no order, slicing or
@@ -52,7 +53,7 @@ struct boost_lane {
     enum boost_loss loss; /* never auto */
     double alpha;
     const int8_t *monotone; /* by column: 1, -1, 0; NULL = none */
-    float thin;             /* multiclass: gradients below are thinned */
+    float thin;             /* multiclass: gradients below are thinned; 0 = none */
     uint64_t seed;
     const struct prep_bins *fine; /* what trees are walked on; work->bins may be coarser */
     int64_t rows;                 /* of the frame; arrays below are by frame row */
@@ -65,7 +66,9 @@ struct boost_lane {
     double *base; /* [outputs]: score before the first tree */
     double y_mean, y_scale;
     struct boost_forest forest;
-    struct boost_work *work; /* owned by at most one lane of a trial */
+    struct boost_work *work; /* owned by at most one lane of a trial, and so is device */
+    struct boost_device *device;
+    int64_t f_version; /* counts changes of f by others than the device */
 };
 
 struct grow_node {
@@ -77,7 +80,8 @@ struct grow_node {
     struct scan_best best;
     double gain;
     double lo,
-        hi; /* of the values of its leaves, before the learning rate; with constraints only */
+        hi;      /* of the values of its leaves, before the learning rate; with constraints only */
+    float value; /* of a leaf, where a device found it */
 };
 
 struct boost_work {
@@ -91,7 +95,6 @@ struct boost_work {
     int32_t *picked, *out; /* training rows of this round, and those left out; picked NULL = all */
     int64_t n_rows, n_picked, n_left_out,
         n_out;        /* n_left_out: by row_sample; n_out: by thinning too */
-    bool is_thinned;  /* multiclass: rows of small gradient stand for each other (grad_thin) */
     int32_t *cols;    /* columns of this tree */
     int *n_bins;      /* of them */
     uint8_t *is_used; /* scanned at all; false = only there to keep the columns dense */
@@ -114,14 +117,28 @@ struct boost_work {
 void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed);
 int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
                    const struct ml_stop *stop);
+/* The tree from work->nodes; its leaf values, found here and added to f, or, with f NULL, those of the nodes. */
 int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f, struct tree *out);
+/* For a device: columns of a tree, those open at a depth (of work->cols), most leaves, room for a tree's nodes. */
+void boost_grow_columns(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed);
+void boost_grow_level(const struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
+                      int depth, uint8_t *is_open);
+int boost_grow_leaves(const struct boost_lane *l);
+void boost_grow_room(struct boost_work *wk, int leaves);
 
 /* boost_round.c */
 struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b,
                                   const uint8_t *columns, struct err *err);
+struct boost_work *boost_work_small(const struct prep_bins *b); /* columns and nodes only */
 void boost_work_free(struct boost_work *wk);
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
                 const struct ml_stop *stop); /* 1 done, 0 stopped, -1 no memory */
+
+/* boost_device.c: as boost_advance where the data has a device that can train these lanes. 1 done, 0 cannot, -1 error. */
+int boost_device_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
+                         const struct ml_stop *stop, struct err *err);
+void boost_device_free(struct boost_device *v);
+int64_t boost_device_bytes(const struct boost_device *v); /* on the host */
 
 /* boost_loss.c */
 struct boost_scores { /* link scale, class-major with `stride` */
@@ -132,7 +149,8 @@ struct boost_scores { /* link scale, class-major with `stride` */
 };
 enum boost_loss boost_loss_auto(enum ml_task task, enum metric_id metric);
 bool boost_loss_suits(enum boost_loss loss, enum ml_task task);
-bool boost_loss_is_refit(enum boost_loss loss); /* leaf values are no Newton steps */
+float boost_loss_h_factor(const struct boost_lane *l); /* of classes */
+bool boost_loss_is_refit(enum boost_loss loss);        /* leaf values are no Newton steps */
 /* Fills loss, alpha, thin, y, w, base and scale of a lane whose rows are known; w is 1 for training rows. */
 int boost_loss_open(struct boost_lane *l, const double *params, const struct ml_data *d,
                     struct err *err);

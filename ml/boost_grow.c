@@ -78,7 +78,7 @@ static int share_of(double share, int n)
 }
 
 /* A dense pass over all columns is cheaper than a listed one over most of them; unused ones are then only not scanned. */
-static void choose_columns(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed)
+void boost_grow_columns(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed)
 {
     int n = wk->bins->cols, want = share_of(l->p.col_sample, n);
 
@@ -94,6 +94,13 @@ static void choose_columns(struct boost_work *wk, const struct boost_lane *l, ui
             wk->n_bins[wk->n_cols++] = wk->bins->n_bins[c];
         }
     }
+}
+
+void boost_grow_level(const struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
+                      int depth, uint8_t *is_open)
+{
+    draw_columns(tree_seed, 256 + (uint64_t)depth, wk->n_cols, share_of(l->p.col_level, wk->n_cols),
+                 is_open);
 }
 
 /* ---- histograms and scans ---- */
@@ -177,8 +184,7 @@ static void node_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
     rule.seed = l->p.is_random ? rng_mix(tree_seed, nd->path) : 0;
     if (l->p.col_level < 1.0) { /* drawn per depth, over the columns of the tree */
         open = wk->is_used + wk->bins->cols;
-        draw_columns(tree_seed, 256 + (uint64_t)nd->depth, wk->n_cols,
-                     share_of(l->p.col_level, wk->n_cols), open);
+        boost_grow_level(wk, l, tree_seed, nd->depth, open);
         rule.is_open = open;
     }
     nd->best.score = -1.0;
@@ -318,14 +324,14 @@ static void node_split(struct boost_work *wk, const struct boost_lane *l, uint64
 
 /* ---- the tree ---- */
 
-static int max_leaves_of(const struct boost_lane *l)
+int boost_grow_leaves(const struct boost_lane *l)
 {
     if (!l->p.is_depth_wise || l->p.depth > 30)
         return l->p.leaves;
     return MIN(1 << MIN(l->p.depth, 12), MAX_DEPTH_LEAVES);
 }
 
-static void ensure_nodes(struct boost_work *wk, int leaves)
+void boost_grow_room(struct boost_work *wk, int leaves)
 {
     int need = 2 * leaves;
 
@@ -344,10 +350,10 @@ static void ensure_nodes(struct boost_work *wk, int leaves)
 
 void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed)
 {
-    int leaves = max_leaves_of(l);
+    int leaves = boost_grow_leaves(l);
 
-    ensure_nodes(wk, leaves);
-    choose_columns(wk, l, tree_seed);
+    boost_grow_room(wk, leaves);
+    boost_grow_columns(wk, l, tree_seed);
     int64_t per_slot = (int64_t)MAX(wk->n_cols, 1) * HIST_PITCH;
     wk->n_slots =
         (int)MIN((int64_t)leaves + 1, MIN(wk->pool_words / per_slot, (int64_t)wk->slots_cap));
@@ -368,7 +374,7 @@ void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_
 int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
                    const struct ml_stop *stop)
 {
-    int leaves = max_leaves_of(l);
+    int leaves = boost_grow_leaves(l);
 
     while (wk->n_heap > 0 && wk->n_leaves < leaves) {
         if (ml_stop_now(stop))
@@ -445,8 +451,8 @@ int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f,
             continue;
         }
         t.nodes[at] = (struct tree_node){ .bin = 255, .left = (uint16_t)at };
-        t.values[at] = value_of_leaf(wk, l, nd);
-        for (int32_t i = 0; i < nd->n; i++)
+        t.values[at] = f ? value_of_leaf(wk, l, nd) : nd->value;
+        for (int32_t i = 0; f && i < nd->n; i++)
             f[wk->rows[nd->from + i]] += t.values[at];
     }
     *out = t;

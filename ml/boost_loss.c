@@ -29,6 +29,7 @@
 /* Below this |gradient| rows of a multiclass tree are thinned: late rounds are sure of most rows, and 2% of the largest
  * possible gradient loses nothing that could be measured on letter, satimage and covertype. */
 #define THIN       0.02f
+#define THIN_ROWS  1000
 #define MOST_COUNT 1e15 /* poisson */
 
 static const struct {
@@ -137,7 +138,7 @@ static void class_weights(struct boost_lane *l, const double *count, int k, bool
         l->w[row] = (float)w;
         least = fmin(least, w);
     }
-    l->thin = THIN * (float)least;
+    l->thin = l->loss == BOOST_SOFTMAX && l->r.n_train >= THIN_ROWS ? THIN * (float)least : 0.0f;
 }
 
 /* Classes: smoothed shares of the weighted training rows on the link scale. */
@@ -200,16 +201,21 @@ void boost_loss_round(struct boost_work *wk, const struct boost_lane *l)
         wk->far = far_residual(l, (uint32_t *)wk->spare);
 }
 
+/* K / (K - 1), since the scores of K classes have one degree too many (Friedman 2001, algorithm 6). */
+float boost_loss_h_factor(const struct boost_lane *l)
+{
+    return l->loss == BOOST_SOFTMAX ? (float)l->outputs / (float)(l->outputs - 1) : 1.0f;
+}
+
 static void class_gradients(struct boost_work *wk, const struct boost_lane *l, int output,
                             struct grad_out *o)
 {
     bool is_binary = l->loss == BOOST_LOGISTIC;
-    float factor = is_binary ? 1.0f : (float)l->outputs / (float)(l->outputs - 1);
 
     o->g_scale = o->h_scale = grad_scale(l->w_largest, l->w_sum, l->r.n_train);
     grad_class(wk->p + output * l->rows, l->y, l->w, l->rows, is_binary ? 1.0f : (float)output,
-               factor, o);
-    if (wk->is_thinned)
+               boost_loss_h_factor(l), o);
+    if (l->thin > 0.0f)
         grad_thin(l->rows, l->thin, o);
 }
 

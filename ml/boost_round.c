@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { POOL_BYTES = 96 << 20, MAX_SLOTS = 4097, TILE_WORDS = 64 * HIST_PITCH, THIN_ROWS = 1000 };
+enum { POOL_BYTES = 96 << 20, MAX_SLOTS = 4097, TILE_WORDS = 64 * HIST_PITCH };
 
 void boost_work_free(struct boost_work *wk)
 {
@@ -54,13 +54,25 @@ static void pool_take(struct boost_work *wk, const struct boost_lane *l, bool *o
     wk->tile = work_take(wk, TILE_WORDS, sizeof *wk->tile, ok);
 }
 
+struct boost_work *boost_work_small(const struct prep_bins *b)
+{
+    struct boost_work *wk = mem_zalloc(sizeof *wk);
+
+    wk->bins = b;
+    wk->cols = mem_array((size_t)b->cols + 1, sizeof *wk->cols);
+    wk->n_bins = mem_array((size_t)b->cols + 1, sizeof *wk->n_bins);
+    wk->is_used = mem_array((size_t)b->cols + 1, 2);
+    wk->free_slots = mem_array(MAX_SLOTS, sizeof *wk->free_slots);
+    wk->bytes += (int64_t)b->cols * 10 + MAX_SLOTS * 4;
+    return wk;
+}
+
 struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b,
                                   const uint8_t *columns, struct err *err)
 {
-    struct boost_work *wk = mem_zalloc(sizeof *wk);
+    struct boost_work *wk = boost_work_small(b);
     bool ok = true;
 
-    wk->bins = b;
     wk->columns = columns;
     wk->p = work_take(wk, l->rows * l->outputs, sizeof *wk->p, &ok);
     wk->g = work_take(wk, l->rows, sizeof *wk->g, &ok);
@@ -68,17 +80,11 @@ struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_
     wk->q = work_take(wk, l->rows, sizeof *wk->q, &ok);
     wk->rows = work_take(wk, l->rows, sizeof *wk->rows, &ok);
     wk->spare = work_take(wk, l->rows, sizeof *wk->spare, &ok);
-    wk->is_thinned = l->task == ML_MULTICLASS && l->r.n_train >= THIN_ROWS;
     if (l->p.row_sample < 1.0)
         wk->picked = work_take(wk, l->rows, sizeof *wk->picked, &ok);
-    if (l->p.row_sample < 1.0 || wk->is_thinned)
+    if (l->p.row_sample < 1.0 || l->loss == BOOST_SOFTMAX)
         wk->out = work_take(wk, l->rows, sizeof *wk->out, &ok);
     pool_take(wk, l, &ok);
-    wk->cols = mem_array((size_t)b->cols + 1, sizeof *wk->cols);
-    wk->n_bins = mem_array((size_t)b->cols + 1, sizeof *wk->n_bins);
-    wk->is_used = mem_array((size_t)b->cols + 1, 2);
-    wk->free_slots = mem_array(MAX_SLOTS, sizeof *wk->free_slots);
-    wk->bytes += (int64_t)b->cols * 10 + MAX_SLOTS * 4;
     if (!ok) {
         boost_work_free(wk);
         err_set(err, ERR_NOMEM, "boost: no memory for %" PRId64 " rows", l->rows);
@@ -131,7 +137,7 @@ static void tree_rows(struct boost_work *wk, const struct boost_lane *l)
     const int32_t *from = l->p.row_sample < 1.0 ? wk->picked : l->r.train;
     int64_t n = 0, out = wk->n_left_out;
 
-    if (!wk->is_thinned) {
+    if (!(l->thin > 0.0f)) {
         memcpy(wk->rows, from, (size_t)wk->n_picked * sizeof *wk->rows);
         wk->n_rows = wk->n_picked;
         wk->n_out = out;

@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 #include "ml/data_target.h"
+#include "ml/ops.h"
+#include "ml/ops_boost.h"
 #include "ml/split.h"
 
 #include <math.h>
@@ -18,7 +20,8 @@ struct ml_shared {
     pthread_mutex_t lock;
     uint8_t *use; /* [rows] 1 = training row */
     struct prep_view *view;
-    struct prep_bins *bins[SHARED_MAX_BINNINGS]; /* by max_bins */
+    struct prep_bins *bins[SHARED_MAX_BINNINGS];        /* by max_bins */
+    struct ml_boost_table *tables[SHARED_MAX_BINNINGS]; /* the same on the device */
     struct prep_dense *dense;
     int64_t bytes;
 };
@@ -113,6 +116,8 @@ void ml_data_close(struct ml_data *d)
         return;
     struct ml_shared *s = d->shared;
     for (int i = 0; i < SHARED_MAX_BINNINGS; i++) {
+        if (s->tables[i])
+            d->spec.device->ops->boost->table_free(s->tables[i]);
         if (s->bins[i])
             prep_bins_fini(s->bins[i]);
         mem_free(s->bins[i]);
@@ -185,6 +190,24 @@ const uint8_t *ml_data_columns(struct ml_data *d, int max_bins, struct err *err)
     }
     pthread_mutex_unlock(&s->lock);
     return columns;
+}
+
+struct ml_boost_table *ml_data_boost_table(struct ml_data *d, int max_bins, struct err *err)
+{
+    const struct ml_compute *on = d->spec.device;
+    int at = MIN(max_bins, 255);
+
+    CHECK(on && on->ops->boost && max_bins >= 2);
+    pthread_mutex_lock(&d->shared->lock);
+    const struct prep_bins *b = shared_bins(d, at, err);
+    struct ml_boost_table **t = &d->shared->tables[at];
+    if (b && !*t) {
+        const struct ml_boost_table_in in = { b->bins, b->rows,   b->stride,
+                                              b->cols, b->n_bins, b->is_categorical };
+        (void)on->ops->boost->table_new(on->ctx, &in, t, err);
+    }
+    pthread_mutex_unlock(&d->shared->lock);
+    return *t;
 }
 
 const struct prep_dense *ml_data_dense(struct ml_data *d, struct err *err)

@@ -17,6 +17,17 @@ struct
     int direction;
 };
 
+struct ml_ops;
+struct ml_ctx;
+struct ml_boost_table;
+
+/* Where to train what has a form for it: an open context of one thread, and its operations (ml/ops.h). */
+struct ml_compute {
+    const struct ml_ops *ops;
+    struct ml_ctx *ctx;
+    int threads, tile_rows; /* of a block; 0 = the device's own. Results do not depend on them */
+};
+
 struct ml_data_spec {
     const struct frame *frame; /* borrowed while the data lives */
     const struct frame
@@ -30,6 +41,7 @@ struct ml_data_spec {
     uint64_t split_seed;
     const struct ml_monotone *monotone; /* borrowed for the call of ml_data_open */
     int n_monotone;
+    const struct ml_compute *device; /* or NULL: the CPU; borrowed while the data lives */
 };
 
 struct ml_data {
@@ -61,6 +73,8 @@ const uint8_t *ml_data_columns(struct ml_data *d, int max_bins,
                                struct err *err); /* prep_bins.columns of them */
 const struct prep_dense *ml_data_dense(struct ml_data *d,
                                        struct err *err); /* standardised, one-hot */
+/* The bins on spec.device, for boosting there. */
+struct ml_boost_table *ml_data_boost_table(struct ml_data *d, int max_bins, struct err *err);
 int64_t ml_data_shared_bytes(const struct ml_data *d);
 
 #endif

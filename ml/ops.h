@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ML_OPS_ABI 1
+#define ML_OPS_ABI 2
 
 struct ml_ctx; /* one device with one stream; used by one thread at a time */
 
@@ -36,6 +36,8 @@ struct ml_hist_in {
     int64_t max_rows;    /* of the largest node */
     const uint32_t *q;   /* by row */
 };
+
+struct ml_boost_ops;
 
 struct ml_ops {
     int abi;             /* ML_OPS_ABI; another one is refused */
@@ -63,6 +65,9 @@ struct ml_ops {
      * hist is overwritten. Whole numbers: equal bits on every backend, in any order. */
     int (*hist_nodes)(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist,
                       struct err *err);
+
+    /* Boosting, whole rounds (ml/ops_boost.h); NULL = the backend has none, and the caller's own is used. */
+    const struct ml_boost_ops *boost;
 };
 
 extern const struct ml_ops ml_cpu_ops;

@@ -3,6 +3,7 @@
 #define ML_CUDA_CUDA_H
 
 #include "ml/ops.h"
+#include "ml/ops_boost.h"
 
 #ifdef ASSAY_EMULATE
 #include ASSAY_EMULATE /* the emulation's header, named by the build */
@@ -27,6 +28,7 @@ int cuda_check(cudaError_t rc, const char *what, const char *file, int line, str
 
 int cuda_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
                       struct err *err);
+extern const struct ml_boost_ops cuda_boost_ops; /* boost.c */
 int cuda_hist_nodes(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist, struct err *err);
 
 #ifdef __cplusplus

@@ -119,6 +119,7 @@ static const struct ml_ops ops = {
     .wait = cuda_wait,
     .softmax_rows = cuda_softmax_rows,
     .hist_nodes = cuda_hist_nodes,
+    .boost = &cuda_boost_ops,
 };
 
 const struct ml_ops *assay_cuda_ops(void);

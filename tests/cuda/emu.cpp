@@ -212,8 +212,11 @@ static void run_block(emu_block *b, unsigned char *stacks)
 
 static unsigned char *arena;
 static size_t arena_used;
-static int open_count, live_allocations;
+static int live_allocations, is_open;
+static unsigned long long launches;
 
+/* Open from the first launch or copy on, closed when the host waits for the stream: what it then reads of the device is
+ * an error, while the many launches of a round cost two changes of protection and not two each. */
 static void arena_open(bool on)
 {
     if (!arena) {
@@ -222,10 +225,10 @@ static void arena_open(bool on)
         if (arena == MAP_FAILED)
             abort();
     }
-    bool change = on ? open_count++ == 0 : --open_count == 0;
-    if (change && arena_used > 0)
+    if (is_open != on && arena_used > 0)
         mprotect(arena, (arena_used + 4095) & ~(size_t)4095,
                  on ? PROT_READ | PROT_WRITE : PROT_NONE);
+    is_open = on;
 }
 
 void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
@@ -256,6 +259,7 @@ void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
     b.body = body;
     b.arg = arg;
     b.dynamic = (unsigned char *)aligned_alloc(64, (dynamic_bytes + 127) & ~(size_t)63);
+    launches++;
     arena_open(true);
     for (b.index.z = 0; b.index.z < grid.z; b.index.z++)
         for (b.index.y = 0; b.index.y < grid.y; b.index.y++)
@@ -263,7 +267,6 @@ void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
                 memset(b.dynamic, 0xff, dynamic_bytes);
                 run_block(&b, stacks);
             }
-    arena_open(false);
     free(b.dynamic);
 }
 
@@ -273,8 +276,7 @@ extern "C" cudaError_t cudaMalloc(void **out, size_t n)
 
     if (at + n > ARENA_BYTES)
         return cudaErrorMemoryAllocation;
-    arena_open(true);
-    arena_open(false);
+    arena_open(false); /* so that opening it covers what is new */
     *out = arena + at;
     arena_used = at + n;
     live_allocations++;
@@ -286,9 +288,15 @@ extern "C" cudaError_t cudaMalloc(void **out, size_t n)
 
 extern "C" cudaError_t cudaFree(void *p)
 {
+    arena_open(false);
     if (p && --live_allocations == 0)
         arena_used = 0; /* a test frees all it took; then the arena starts anew */
     return cudaSuccess;
+}
+
+extern "C" unsigned long long emu_launches(void)
+{
+    return launches;
 }
 
 extern "C" int emu_device_bytes_live(void)
@@ -302,7 +310,6 @@ extern "C" cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, int
     (void)kind, (void)stream;
     arena_open(true);
     memcpy(to, from, n);
-    arena_open(false);
     return cudaSuccess;
 }
 
@@ -311,7 +318,6 @@ extern "C" cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_
     (void)stream;
     arena_open(true);
     memset(p, value, n);
-    arena_open(false);
     return cudaSuccess;
 }
 
@@ -334,7 +340,7 @@ extern "C" cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int i
 }
 extern "C" cudaError_t cudaDeviceGetAttribute(int *out, int attribute, int index)
 {
-    *out = attribute == cudaDevAttrMultiProcessorCount ? 2 : MAX_DYNAMIC;
+    *out = attribute == cudaDevAttrMultiProcessorCount ? 1 : MAX_DYNAMIC;
     return cudaSetDevice(index);
 }
 extern "C" cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
@@ -357,6 +363,7 @@ extern "C" cudaError_t cudaStreamDestroy(cudaStream_t stream)
 extern "C" cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     (void)stream;
+    arena_open(false);
     return cudaSuccess;
 }
 extern "C" cudaError_t cudaGetLastError(void)

@@ -1,6 +1,6 @@
 /* emu.h - CUDA on a CPU, for tests: the kernels of ml/cuda run unchanged, every CUDA thread a fiber, blocks one after another.
  * It checks what a GPU does not: threads of a block that wait at different barriers, partial-mask collectives that would
- * hang, host code that touches device memory (it is unreadable outside copies and launches), reads of fresh memory (it is
+ * hang, host code that touches device memory (it is unreadable once the host has waited for the stream), reads of fresh memory (it is
  * filled with 0xff). Fibers run forward, backward or in a seeded random order (emu_order): results must not depend on it.
  *
  * The runtime calls below are the subset that ml/cuda/device.c uses; streams run at once. Included through ml/cuda/gpu.h
@@ -51,6 +51,7 @@ const char *cudaGetErrorString(cudaError_t rc);
 enum emu_order { EMU_FORWARD, EMU_BACKWARD, EMU_RANDOM };
 void emu_order_set(enum emu_order order, uint64_t seed);
 int emu_device_bytes_live(void); /* allocations not yet freed */
+unsigned long long emu_launches(void);
 
 #ifdef __cplusplus
 }
@@ -148,6 +149,23 @@ T emu_exchange(uint32_t mask, T value, int source, int line)
     emu_exchange((m), (v), (int)(emu_self->linear & 31) + (int)(d), __LINE__)
 #define __shfl_xor_sync(m, v, d) \
     emu_exchange((m), (v), (int)((emu_self->linear & 31) ^ (unsigned)(d)), __LINE__)
+
+inline unsigned emu_ballot(uint32_t mask, int vote, int line)
+{
+    emu_warp *w = &emu_here->warps[emu_self->linear / 32];
+    unsigned out = 0;
+    w->slot[emu_self->linear % 32] = vote != 0;
+    emu_warp_wait(mask, line);
+    for (unsigned i = 0; i < 32; i++)
+        if (((mask & ~w->exited) >> i & 1) &&
+            emu_self->linear - emu_self->linear % 32 + i < emu_here->threads)
+            out |= (unsigned)(w->slot[i] & 1) << i;
+    emu_warp_wait(mask, line);
+    return out;
+}
+#define __ballot_sync(m, v) emu_ballot((m), (v), __LINE__)
+#define __popc(x)           __builtin_popcount(x)
+#define __ffs(x)            __builtin_ffs(x)
 
 inline int atomicAdd(int *p, int v)
 {

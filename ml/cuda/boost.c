@@ -1,0 +1,347 @@
+/* boost.c - the host's side of boosting on a device (ml/ops_boost.h): memory, and the launches of a round in order. Plain C.
+ * A round is queued whole; the host looks once for trees that are not finished after as many steps as usually do, and
+ * queues more while there are any, then takes trees back. Everything a booster has on the device is one allocation. */
+#include "ml/cuda/boost.h"
+
+#include "ml/grad_math.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 256, THREADS = 256, PART_ROWS = 2048, MORE_STEPS = 4, BATCH_MOST = 512 };
+#define FOUND_BYTES (64LL << 20)
+
+struct ml_boost_table {
+    struct ml_ctx *c;
+    int64_t rows, stride;
+    int cols, has_categorical;
+    uint8_t *bins, *is_categorical;
+    int32_t *n_bins;
+};
+
+struct ml_booster {
+    struct ml_ctx *c;
+    struct boost_view v;
+    unsigned char *memory;
+    size_t bytes;
+};
+
+/* ---- the table ---- */
+
+static void table_free(struct ml_boost_table *t)
+{
+    if (!t)
+        return;
+    cudaFree(t->bins);
+    cudaFree(t->is_categorical);
+    cudaFree(t->n_bins);
+    free(t);
+}
+
+/* A copy of n bytes on the device, through a stream that may still be running: the source must be waited for. */
+static int upload(struct ml_ctx *c, void **to, const void *from, size_t n, struct err *err)
+{
+    if (cuda_try(cudaMalloc(to, n ? n : 1), err) < 0)
+        return -1;
+    return cuda_try(cudaMemcpyAsync(*to, from, n, cudaMemcpyHostToDevice, c->stream), err);
+}
+
+static int table_new(struct ml_ctx *c, const struct ml_boost_table_in *in,
+                     struct ml_boost_table **out, struct err *err)
+{
+    struct ml_boost_table *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return err_set(err, ERR_NOMEM, "a table on the device");
+    t->c = c;
+    t->rows = in->rows;
+    t->stride = in->stride;
+    t->cols = in->cols;
+    for (int j = 0; j < in->cols; j++)
+        t->has_categorical |= in->is_categorical[j];
+    if (upload(c, (void **)&t->bins, in->bins, (size_t)(in->rows * in->stride), err) < 0 ||
+        upload(c, (void **)&t->is_categorical, in->is_categorical, (size_t)in->cols, err) < 0 ||
+        upload(c, (void **)&t->n_bins, in->n_bins, (size_t)in->cols * sizeof(int32_t), err) < 0 ||
+        cuda_try(cudaStreamSynchronize(c->stream), err) < 0) {
+        table_free(t);
+        return -1;
+    }
+    *out = t;
+    return 0;
+}
+
+/* ---- memory of a booster ---- */
+
+/* Places arrays one after another; a first pass without memory finds the size. */
+struct layout {
+    unsigned char *base;
+    size_t used;
+};
+
+static void *place(struct layout *l, int64_t n, size_t size)
+{
+    void *at = l->base ? l->base + l->used : NULL;
+
+    l->used += ((size_t)n * size + ALIGN - 1) / ALIGN * ALIGN;
+    return at;
+}
+
+static void place_lanes(struct boost_view *v, struct layout *l)
+{
+    int64_t lanes = v->in.n_lanes, trees = v->n_trees;
+
+    v->seed = place(l, lanes, sizeof(*v->seed));
+    v->train = place(l, lanes * v->n_train_most, sizeof(*v->train));
+    v->n_train = place(l, lanes, sizeof(*v->n_train));
+    v->scale = place(l, 3 * lanes, sizeof(*v->scale));
+    v->y = place(l, lanes * v->rows, sizeof(*v->y));
+    v->w = place(l, lanes * v->rows, sizeof(*v->w));
+    v->f = place(l, trees * v->rows, sizeof(*v->f));
+    v->p = v->in.loss == ML_BOOST_SQUARED ? NULL : place(l, trees * v->rows, sizeof(*v->p));
+    v->n_picked = place(l, lanes, sizeof(*v->n_picked));
+    v->sizes = place(l, 2 * trees * v->size_blocks, sizeof(*v->sizes));
+}
+
+static void place_trees(struct boost_view *v, struct layout *l)
+{
+    int64_t trees = v->n_trees, nodes = trees * v->node_cap, batch = trees * v->batch_cap;
+    int64_t tiles = trees * (v->batch_cap + 1), out = trees * (2 * v->in.leaves - 1);
+
+    v->trees = place(l, trees, sizeof(*v->trees));
+    v->g = place(l, trees * v->rows, sizeof(*v->g));
+    v->h = place(l, trees * v->rows, sizeof(*v->h));
+    v->q = place(l, trees * v->rows, sizeof(*v->q));
+    for (int i = 0; i < 2; i++)
+        v->list[i] = place(l, trees * v->n_train_most, sizeof(*v->list[i]));
+    v->leaf = place(l, trees * v->rows, sizeof(*v->leaf));
+    v->nodes = place(l, nodes, sizeof(*v->nodes));
+    v->by_order = place(l, nodes, sizeof(*v->by_order));
+    v->batch = place(l, batch, sizeof(*v->batch));
+    v->part_tiles = place(l, tiles, sizeof(*v->part_tiles));
+    v->hist_tiles = place(l, tiles, sizeof(*v->hist_tiles));
+    v->found = place(l, batch * 2 * v->in.n_cols, sizeof(*v->found));
+    v->pool = place(l, trees * v->slot_cap * v->in.n_cols * BOOST_BINS, sizeof(*v->pool));
+    v->cols = place(l, trees * v->in.n_cols, sizeof(*v->cols));
+    v->open = place(l, trees * v->in.levels * v->in.n_cols, sizeof(*v->open));
+    v->sums = place(l, 2 * out, sizeof(*v->sums));
+    v->out = place(l, out, sizeof(*v->out));
+    v->out_trees = place(l, trees, sizeof(*v->out_trees));
+    v->n_unfinished = place(l, 1, sizeof(*v->n_unfinished));
+}
+
+static void view_init(struct boost_view *v, const struct ml_boost_table *t,
+                      const struct ml_boost_in *in, const struct ml_boost_lane *lanes)
+{
+    int64_t batch = FOUND_BYTES /
+                    ((int64_t)sizeof(*v->found) * 2 * (in->n_cols + 1) * in->n_lanes * in->outputs);
+
+    v->in = *in;
+    v->in.threads = in->threads > 0 ? in->threads : THREADS;
+    v->n_trees = in->n_lanes * in->outputs;
+    v->rows = t->rows;
+    v->stride = t->stride;
+    v->bins = t->bins;
+    v->n_bins = t->n_bins;
+    v->is_categorical = t->is_categorical;
+    v->has_categorical = t->has_categorical;
+    v->hist_rows =
+        in->tile_rows > 0 && in->tile_rows < BOOST_HIST_ROWS ? in->tile_rows : BOOST_HIST_ROWS;
+    v->part_rows = in->tile_rows > 0 ? in->tile_rows : PART_ROWS;
+    v->row_limit = (unsigned)(in->row_sample * 4294967295.0);
+    v->size_blocks = (t->rows + GRAD_SIZE_ROWS - 1) / GRAD_SIZE_ROWS;
+    batch = batch < in->leaves ? batch : in->leaves;
+    v->batch_cap = (int)(batch < 1 ? 1 : batch < BATCH_MOST ? batch : BATCH_MOST);
+    /* Ahead of need, as many splits again as the tree has. */
+    int splits = (in->leaves - 1) * (in->is_depth_wise ? 1 : 2);
+    v->node_cap = 1 + 2 * splits;
+    v->slot_cap = 1 + splits;
+    for (int i = 0; i < in->n_lanes; i++)
+        v->n_train_most = lanes[i].n_train > v->n_train_most ? lanes[i].n_train : v->n_train_most;
+}
+
+static int lane_put(struct ml_booster *b, int i, const struct ml_boost_lane *l, struct err *err)
+{
+    const struct boost_view *v = &b->v;
+    const struct {
+        const void *to, *from;
+        size_t n;
+    } copies[] = {
+        { v->seed + i, &l->seed, sizeof(l->seed) },
+        { v->train + i * v->n_train_most, l->train, (size_t)l->n_train * sizeof(*l->train) },
+        { v->n_train + i, &l->n_train, sizeof(l->n_train) },
+        { v->scale + (int64_t)3 * i, &l->g_scale, sizeof(float) },
+        { v->scale + (int64_t)3 * i + 1, &l->h_scale, sizeof(float) },
+        { v->scale + (int64_t)3 * i + 2, &l->thin, sizeof(float) },
+        { v->y + i * v->rows, l->y, (size_t)v->rows * sizeof(float) },
+        { v->w + i * v->rows, l->w, (size_t)v->rows * sizeof(float) },
+    };
+
+    for (size_t k = 0; k < sizeof(copies) / sizeof(copies[0]); k++) {
+        if (cuda_try(cudaMemcpyAsync((void *)(uintptr_t)copies[k].to, copies[k].from, copies[k].n,
+                                     cudaMemcpyHostToDevice, b->c->stream),
+                     err) < 0)
+            return -1;
+    }
+    return cuda_try(cudaStreamSynchronize(b->c->stream), err);
+}
+
+static void booster_close(struct ml_booster *b)
+{
+    if (!b)
+        return;
+    cudaFree(b->memory);
+    free(b);
+}
+
+static int booster_open(struct ml_ctx *c, struct ml_boost_table *t, const struct ml_boost_in *in,
+                        const struct ml_boost_lane *lanes, struct ml_booster **out, struct err *err)
+{
+    struct ml_booster *b = calloc(1, sizeof(*b));
+    struct layout l = { 0 };
+
+    if (!b)
+        return err_set(err, ERR_NOMEM, "a booster");
+    b->c = c;
+    view_init(&b->v, t, in, lanes);
+    place_lanes(&b->v, &l);
+    place_trees(&b->v, &l);
+    b->bytes = l.used;
+    if (cuda_try(cudaMalloc((void **)&b->memory, l.used), err) < 0) {
+        booster_close(b);
+        return -1;
+    }
+    l = (struct layout){ .base = b->memory };
+    place_lanes(&b->v, &l);
+    place_trees(&b->v, &l);
+    for (int i = 0; i < in->n_lanes; i++) {
+        if (lane_put(b, i, &lanes[i], err) < 0) {
+            booster_close(b);
+            return -1;
+        }
+    }
+    *out = b;
+    return 0;
+}
+
+static int64_t booster_bytes(const struct ml_booster *b)
+{
+    return (int64_t)b->bytes;
+}
+
+/* ---- scores ---- */
+
+static int scores_put(struct ml_booster *b, int lane, const float *f, struct err *err)
+{
+    int64_t n = b->v.rows * b->v.in.outputs;
+
+    if (cuda_try(cudaMemcpyAsync(b->v.f + lane * n, f, (size_t)n * sizeof(*f),
+                                 cudaMemcpyHostToDevice, b->c->stream),
+                 err) < 0)
+        return -1;
+    return cuda_try(cudaStreamSynchronize(b->c->stream), err);
+}
+
+static int scores_get(struct ml_booster *b, int lane, float *f, struct err *err)
+{
+    int64_t n = b->v.rows * b->v.in.outputs;
+
+    if (cuda_try(cudaMemcpyAsync(f, b->v.f + lane * n, (size_t)n * sizeof(*f),
+                                 cudaMemcpyDeviceToHost, b->c->stream),
+                 err) < 0)
+        return -1;
+    return cuda_try(cudaStreamSynchronize(b->c->stream), err);
+}
+
+/* ---- a round ---- */
+
+static int columns_put(struct ml_booster *b, const struct ml_boost_columns *columns,
+                       struct err *err)
+{
+    const struct boost_view *v = &b->v;
+    size_t n = (size_t)v->n_trees * (size_t)v->in.n_cols;
+
+    if (columns->cols &&
+        cuda_try(cudaMemcpyAsync((void *)(uintptr_t)v->cols, columns->cols,
+                                 n * sizeof(*columns->cols), cudaMemcpyHostToDevice, b->c->stream),
+                 err) < 0)
+        return -1;
+    if (columns->open &&
+        cuda_try(cudaMemcpyAsync((void *)(uintptr_t)v->open, columns->open,
+                                 n * (size_t)v->in.levels, cudaMemcpyHostToDevice, b->c->stream),
+                 err) < 0)
+        return -1;
+    return 0;
+}
+
+/* As many steps as most trees take: a level each; leaf-wise the batch doubles until half of the leaves are left to come. */
+static int first_steps(const struct boost_view *v)
+{
+    int steps = 2;
+
+    while (1 << (steps - 2) < v->in.leaves)
+        steps++;
+    return v->in.is_depth_wise && v->in.depth < steps ? v->in.depth + 1 : steps;
+}
+
+static int step(struct ml_booster *b, struct err *err)
+{
+    if (cuda_boost_select(b->c, &b->v, err) < 0 || cuda_boost_partition(b->c, &b->v, err) < 0)
+        return -1;
+    return cuda_boost_scan(b->c, &b->v, err);
+}
+
+static int grow(struct ml_booster *b, struct err *err)
+{
+    const struct boost_view *v = &b->v;
+    int32_t n_unfinished = 0;
+
+    for (int n = first_steps(v);; n = MORE_STEPS) {
+        for (int i = 0; i < n; i++) {
+            if (step(b, err) < 0)
+                return -1;
+        }
+        /* The batch that this finds is split by the next step, which selects anew: nothing is known before. */
+        if (cuda_try(cudaMemcpyAsync(&n_unfinished, v->n_unfinished, sizeof(n_unfinished),
+                                     cudaMemcpyDeviceToHost, b->c->stream),
+                     err) < 0 ||
+            cuda_try(cudaStreamSynchronize(b->c->stream), err) < 0)
+            return -1;
+        if (n_unfinished == 0)
+            return 0;
+    }
+}
+
+static int booster_round(struct ml_booster *b, int64_t round,
+                         const struct ml_boost_columns *columns, struct ml_boost_tree *trees,
+                         struct ml_boost_node *nodes, struct err *err)
+{
+    const struct boost_view *v = &b->v;
+    size_t n_nodes = (size_t)v->n_trees * (size_t)(2 * v->in.leaves - 1);
+    size_t pool = (size_t)v->n_trees * (size_t)v->slot_cap * (size_t)v->in.n_cols * BOOST_BINS;
+
+    if (columns_put(b, columns, err) < 0 || cuda_boost_gradients(b->c, v, round, err) < 0 ||
+        cuda_boost_rows(b->c, v, round, err) < 0 ||
+        cuda_try(cudaMemsetAsync(v->pool, 0, pool * sizeof(*v->pool), b->c->stream), err) < 0 ||
+        cuda_boost_root(b->c, v, err) < 0 || cuda_boost_scan(b->c, v, err) < 0 ||
+        grow(b, err) < 0 || cuda_boost_leaves(b->c, v, err) < 0)
+        return -1;
+    if (cuda_try(cudaMemcpyAsync(trees, v->out_trees, (size_t)v->n_trees * sizeof(*trees),
+                                 cudaMemcpyDeviceToHost, b->c->stream),
+                 err) < 0 ||
+        cuda_try(cudaMemcpyAsync(nodes, v->out, n_nodes * sizeof(*nodes), cudaMemcpyDeviceToHost,
+                                 b->c->stream),
+                 err) < 0)
+        return -1;
+    return cuda_try(cudaStreamSynchronize(b->c->stream), err);
+}
+
+const struct ml_boost_ops cuda_boost_ops = {
+    .table_new = table_new,
+    .table_free = table_free,
+    .open = booster_open,
+    .close = booster_close,
+    .bytes = booster_bytes,
+    .scores_put = scores_put,
+    .scores_get = scores_get,
+    .round = booster_round,
+};

@@ -1,0 +1,188 @@
+/* boost_grad.cu - the first kernels of a round: probabilities, gradients, their scale (squared error: from a sum in the order
+ * of ml/cpu/grad.h) and quantised words, by the arithmetic of ml/grad_math.h. A thread per row and tree. */
+#include "ml/cuda/gpu.h"
+
+#include "base/rng.h"
+#include "ml/cuda/boost.h"
+#include "ml/grad_math.h"
+
+enum { SIZE_SUMS = 8 };
+
+/* Resets the trees: one thread each. */
+__global__ void begin_kernel(struct boost_view v, int64_t round)
+{
+    int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+    if (t < v.n_trees) {
+        int lane = t / v.in.outputs, output = t % v.in.outputs;
+        struct boost_tree *tree = &v.trees[t];
+        tree->seed = rng_derive(v.seed[lane], (uint64_t)(round * v.in.outputs + output));
+        tree->total = 0;
+        tree->g_scale = (double)v.scale[3 * lane];
+        tree->h_scale = (double)v.scale[3 * lane + 1];
+        tree->n_rows = 0;
+        tree->n_nodes = tree->n_leaves = tree->n_order = 1;
+        tree->n_slots = tree->is_done = tree->n_batch = 0;
+        if (output == 0)
+            v.n_picked[lane] = 0;
+    }
+}
+
+__global__ void sigmoid_kernel(struct boost_view v)
+{
+    int64_t n = v.rows * v.n_trees, step = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        v.p[i] = fm_sigmoid(v.f[i]);
+}
+
+__global__ void softmax_kernel(struct boost_view v)
+{
+    const float *f = v.f + (int64_t)blockIdx.y * v.in.outputs * v.rows;
+    float *p = v.p + (int64_t)blockIdx.y * v.in.outputs * v.rows;
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.rows; i += step) {
+        float top = f[i], sum = 0.0f;
+        for (int k = 1; k < v.in.outputs; k++)
+            top = f[k * v.rows + i] > top ? f[k * v.rows + i] : top;
+        for (int k = 0; k < v.in.outputs; k++) {
+            p[k * v.rows + i] = fm_exp(f[k * v.rows + i] - top);
+            sum += p[k * v.rows + i];
+        }
+        sum = 1.0f / sum;
+        for (int k = 0; k < v.in.outputs; k++)
+            p[k * v.rows + i] *= sum;
+    }
+}
+
+__global__ void class_kernel(struct boost_view v)
+{
+    int t = (int)blockIdx.y, lane = t / v.in.outputs, output = t % v.in.outputs;
+    const float *p = v.p + t * v.rows, *y = v.y + lane * v.rows, *w = v.w + lane * v.rows;
+    float of = v.in.loss == ML_BOOST_LOGISTIC ? 1.0f : (float)output;
+    float gs = v.scale[3 * lane], hs = v.scale[3 * lane + 1], thin = v.scale[3 * lane + 2];
+    uint32_t key = (uint32_t)v.trees[t].seed;
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.rows; i += step) {
+        uint32_t row = (uint32_t)i;
+        float g = grad_class_g(p[i], y[i] == of, w[i]);
+        float h = grad_class_h(p[i], w[i], v.in.h_factor), factor = 1.0f;
+        if (thin > 0.0f) {
+            factor = grad_thin_factor(g, thin, key, row);
+            g *= factor;
+            h *= factor;
+        }
+        v.g[t * v.rows + i] = g;
+        v.h[t * v.rows + i] = h;
+        v.q[t * v.rows + i] = factor > 0.0f ? grad_packed(g, h, gs, hs, key, row) : 0;
+    }
+}
+
+__global__ void square_kernel(struct boost_view v)
+{
+    int64_t n = v.rows * v.n_trees, step = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        v.g[i] = v.w[i] * (v.f[i] - v.y[i]);
+        v.h[i] = v.w[i];
+    }
+}
+
+/* Eight threads per block of rows, each the running sum of every eighth row; the first adds them up. */
+__global__ void size_kernel(struct boost_view v)
+{
+    DYN_SHARED(double, sums); /* [groups][8][2] */
+    int k = (int)threadIdx.x % SIZE_SUMS, group = (int)threadIdx.x / SIZE_SUMS;
+    int64_t block = (int64_t)blockIdx.x * (blockDim.x / SIZE_SUMS) + group;
+    int64_t from = block * GRAD_SIZE_ROWS, end = from + GRAD_SIZE_ROWS;
+    const float *g = v.g + (int64_t)blockIdx.y * v.rows;
+    double sum = 0.0;
+    float top = 0.0f;
+
+    end = end < v.rows ? end : v.rows;
+    for (int64_t i = from + k; i < end; i += SIZE_SUMS) {
+        float a = g[i] < 0.0f ? -g[i] : g[i];
+        sum += (double)a;
+        top = a > top ? a : top;
+    }
+    sums[2 * threadIdx.x] = sum;
+    sums[2 * threadIdx.x + 1] = (double)top;
+    __syncthreads();
+    if (k == 0 && block < v.size_blocks) {
+        const double *all = sums + 2 * threadIdx.x;
+        double *out = v.sizes + 2 * (blockIdx.y * v.size_blocks + block);
+        double largest = all[1];
+        sum = all[0];
+        for (int j = 1; j < SIZE_SUMS; j++) {
+            sum += all[2 * j];
+            largest = all[2 * j + 1] > largest ? all[2 * j + 1] : largest;
+        }
+        out[0] = sum;
+        out[1] = largest;
+    }
+}
+
+/* One thread per tree: blocks in turn, since doubles are added. */
+__global__ void scale_kernel(struct boost_view v)
+{
+    int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+    if (t < v.n_trees) {
+        const double *sizes = v.sizes + 2 * (t * v.size_blocks);
+        double sum = 0.0, largest = 0.0;
+        for (int64_t i = 0; i < v.size_blocks; i++) {
+            sum += sizes[2 * i];
+            largest = sizes[2 * i + 1] > largest ? sizes[2 * i + 1] : largest;
+        }
+        v.trees[t].g_scale = (double)grad_scale(largest, sum, v.n_train[t]);
+        v.trees[t].h_scale = 1.0; /* h = 1 counts rows */
+    }
+}
+
+__global__ void quantise_kernel(struct boost_view v)
+{
+    int t = (int)blockIdx.y;
+    const struct boost_tree *tree = &v.trees[t];
+    float gs = (float)tree->g_scale, hs = (float)tree->h_scale;
+    uint32_t key = (uint32_t)tree->seed;
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.rows; i += step)
+        v.q[t * v.rows + i] =
+            grad_packed(v.g[t * v.rows + i], v.h[t * v.rows + i], gs, hs, key, (uint32_t)i);
+}
+
+static int squared(struct ml_ctx *c, const struct boost_view *v, struct err *err)
+{
+    unsigned threads = (unsigned)v->in.threads, groups = threads / SIZE_SUMS;
+    unsigned trees = (unsigned)v->n_trees, blocks = boost_blocks(c, v->rows, threads, v->n_trees);
+
+    LAUNCH(square_kernel, boost_blocks(c, v->rows * v->n_trees, threads, 1), threads, 0, c->stream,
+           *v);
+    LAUNCH(size_kernel, dim3((unsigned)((v->size_blocks + groups - 1) / groups), trees), threads,
+           threads * 2 * sizeof(double), c->stream, *v);
+    LAUNCH(scale_kernel, (trees + 31) / 32, 32, 0, c->stream, *v);
+    LAUNCH(quantise_kernel, dim3(blocks, trees), threads, 0, c->stream, *v);
+    return cuda_try(cudaGetLastError(), err);
+}
+
+extern "C" int cuda_boost_gradients(struct ml_ctx *c, const struct boost_view *v, int64_t round,
+                                    struct err *err)
+{
+    unsigned threads = (unsigned)v->in.threads,
+             blocks = boost_blocks(c, v->rows, threads, v->n_trees);
+    unsigned trees = (unsigned)v->n_trees;
+
+    LAUNCH(begin_kernel, (trees + 31) / 32, 32, 0, c->stream, *v, round);
+    if (v->in.loss == ML_BOOST_SQUARED)
+        return squared(c, v, err);
+    if (v->in.loss == ML_BOOST_LOGISTIC)
+        LAUNCH(sigmoid_kernel, boost_blocks(c, v->rows * v->n_trees, threads, 1), threads, 0,
+               c->stream, *v);
+    else
+        LAUNCH(softmax_kernel, dim3(blocks, (unsigned)v->in.n_lanes), threads, 0, c->stream, *v);
+    LAUNCH(class_kernel, dim3(blocks, trees), threads, 0, c->stream, *v);
+    return cuda_try(cudaGetLastError(), err);
+}

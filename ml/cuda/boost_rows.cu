@@ -1,0 +1,189 @@
+/* boost_rows.cu - which rows a node has. The root's: the training rows of the lane that the round drew and thinning left;
+ * of all others g and h become 0, so that sums over all rows are sums over the tree's. A batch's: rows of a tile go to the
+ * front or the back of their node's range in the tree's other list, places given out by counters. The order inside a node
+ * is therefore any, and does not matter: all sums are of whole numbers. */
+#include "ml/cuda/gpu.h"
+
+#include "base/rng.h"
+#include "ml/cuda/boost.h"
+
+/* Consecutive places for the threads of the block that take one, from *counter on. All threads of the block call it. */
+__device__ static unsigned block_place(int is_taking, unsigned *counter)
+{
+    __shared__ unsigned count, base;
+    unsigned vote, lane = threadIdx.x % 32, place = 0;
+
+    if (threadIdx.x == 0)
+        count = 0;
+    __syncthreads();
+    vote = __ballot_sync(0xffffffffu, is_taking);
+    if (lane == 0)
+        place = atomicAdd(&count, (unsigned)__popc(vote));
+    place = __shfl_sync(0xffffffffu, place, 0);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        base = atomicAdd(counter, count);
+    __syncthreads();
+    return base + place + (unsigned)__popc(vote & ((1u << lane) - 1));
+}
+
+__device__ static int is_drawn(const struct boost_view *v, int lane, int64_t round, int32_t row)
+{
+    uint32_t u[4];
+
+    rng_block(v->seed[lane], (uint32_t)round, 0x726f7773u, (uint64_t)(row >> 2), u);
+    return u[row & 3] <= v->row_limit;
+}
+
+__global__ void count_kernel(struct boost_view v, int64_t round)
+{
+    int lane = (int)blockIdx.y;
+    const int32_t *train = v.train + lane * v.n_train_most;
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    unsigned n = 0;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.n_train[lane]; i += step)
+        n += (unsigned)is_drawn(&v, lane, round, train[i]);
+    if (n > 0)
+        atomicAdd(&v.n_picked[lane], n);
+}
+
+/* Where fewer than two rows are drawn, all are. */
+__global__ void root_rows_kernel(struct boost_view v, int64_t round)
+{
+    int t = (int)blockIdx.y, lane = t / v.in.outputs;
+    int is_sampled = v.in.row_sample < 1.0 && v.n_picked[lane] >= 2;
+    const int32_t *train = v.train + lane * v.n_train_most;
+    int64_t n = v.n_train[lane], at = t * v.rows, step = (int64_t)gridDim.x * blockDim.x;
+    int64_t total = 0;
+
+    for (int64_t from = (int64_t)blockIdx.x * blockDim.x; from < n; from += step) {
+        int64_t i = from + threadIdx.x;
+        int32_t row = i < n ? train[i] : 0;
+        int is_in = i < n;
+        if (is_in && is_sampled)
+            is_in = is_drawn(&v, lane, round, row);
+        if (is_in && v.scale[3 * lane + 2] > 0.0f)
+            is_in = v.q[at + row] != 0;
+        if (i < n && !is_in) {
+            v.g[at + row] = v.h[at + row] = 0.0f;
+        }
+        unsigned place = block_place(is_in, &v.trees[t].n_rows);
+        if (is_in) {
+            v.list[0][t * v.n_train_most + place] = row;
+            total += hist_word(v.q[at + row]);
+        }
+    }
+    for (int d = 16; d > 0; d >>= 1) {
+        int64_t other = __shfl_xor_sync(0xffffffffu, total, d);
+        total += other;
+    }
+    if (threadIdx.x % 32 == 0 && total != 0)
+        atomicAdd((unsigned long long *)&v.trees[t].total, (unsigned long long)total);
+}
+
+__device__ static int goes_left(const struct boost_split *s, unsigned bin)
+{
+    if (s->is_categorical)
+        return (int)(s->left_set[bin >> 6] >> (bin & 63) & 1);
+    return ((bin + (unsigned)s->add) & 255u) <= (unsigned)(s->bin + s->add);
+}
+
+__global__ void partition_kernel(struct boost_view v)
+{
+    int t = (int)blockIdx.y, n_batch = v.trees[t].n_batch;
+    const int32_t *tiles = v.part_tiles + (int64_t)t * (v.batch_cap + 1);
+    struct boost_node *nodes = v.nodes + (int64_t)t * v.node_cap;
+
+    for (int tile = (int)blockIdx.x; tile < tiles[n_batch]; tile += (int)gridDim.x) {
+        int at = boost_entry_of(tiles, n_batch, tile);
+        struct boost_entry *e = &v.batch[(int64_t)t * v.batch_cap + at];
+        const struct boost_node *nd = &nodes[e->parent];
+        const int32_t *from = v.list[nd->buffer] + t * v.n_train_most + nd->from;
+        int32_t *to = v.list[!nd->buffer] + t * v.n_train_most + nd->from;
+        int first = (tile - tiles[at]) * v.part_rows, end = first + v.part_rows;
+        end = end < nd->n ? end : nd->n;
+        for (int i = first; i < end; i += (int)blockDim.x) {
+            int k = i + (int)threadIdx.x, is_here = k < end;
+            int32_t row = is_here ? from[k] : 0;
+            int left = is_here && goes_left(&nd->best, v.bins[row * v.stride + nd->best.col]);
+            unsigned l = block_place(left, &e->n_left);
+            unsigned r = block_place(is_here && !left, &e->n_right);
+            if (is_here)
+                to[left ? l : (unsigned)nd->n - 1 - r] = row;
+        }
+    }
+}
+
+__device__ static int may_split(const struct boost_view *v, const struct boost_node *nd)
+{
+    return nd->depth < v->in.depth && nd->n >= 2 * v->in.min_leaf && nd->n >= 2;
+}
+
+/* Row counts of an entry's kids are known now: the smaller one is summed, the larger one got by subtraction in place of the
+ * parent's histogram. Nobody looks at the kids of the split that ends the tree. */
+__device__ static void kids_of(const struct boost_view *v, struct boost_node *nodes,
+                               struct boost_entry *e)
+{
+    struct boost_node *nd = &nodes[e->parent], *l = &nodes[nd->kid[0]], *r = &nodes[nd->kid[1]];
+
+    l->from = nd->from;
+    l->n = (int32_t)e->n_left;
+    r->from = nd->from + l->n;
+    r->n = nd->n - l->n;
+    int is_left_small = l->n <= r->n;
+    struct boost_node *small = is_left_small ? l : r, *big = is_left_small ? r : l;
+    e->small = nd->kid[!is_left_small];
+    e->big = nd->kid[is_left_small];
+    e->want = 0;
+    if (!e->is_last && may_split(v, small))
+        e->want |= WANT_SMALL;
+    if (!e->is_last && may_split(v, big))
+        e->want |= WANT_BIG;
+    small->slot = e->slot;
+    big->slot = nd->slot;
+}
+
+__global__ void kids_kernel(struct boost_view v)
+{
+    int t = (int)blockIdx.x, n_batch = v.trees[t].n_batch;
+    struct boost_node *nodes = v.nodes + (int64_t)t * v.node_cap;
+    int32_t *tiles = v.hist_tiles + (int64_t)t * (v.batch_cap + 1);
+
+    for (int at = (int)threadIdx.x; at < n_batch; at += (int)blockDim.x) {
+        struct boost_entry *e = &v.batch[(int64_t)t * v.batch_cap + at];
+        if (e->parent >= 0)
+            kids_of(&v, nodes, e);
+        tiles[at + 1] = e->want ? (nodes[e->small].n + v.hist_rows - 1) / v.hist_rows : 0;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        tiles[0] = 0;
+        for (int at = 0; at < n_batch; at++)
+            tiles[at + 1] += tiles[at];
+    }
+}
+
+extern "C" int cuda_boost_rows(struct ml_ctx *c, const struct boost_view *v, int64_t round,
+                               struct err *err)
+{
+    unsigned threads = (unsigned)v->in.threads,
+             blocks = boost_blocks(c, v->n_train_most, threads, v->n_trees);
+
+    if (v->in.row_sample < 1.0)
+        LAUNCH(count_kernel, dim3(blocks, (unsigned)v->in.n_lanes), threads, 0, c->stream, *v,
+               round);
+    LAUNCH(root_rows_kernel, dim3(blocks, (unsigned)v->n_trees), threads, 0, c->stream, *v, round);
+    return cuda_try(cudaGetLastError(), err);
+}
+
+extern "C" int cuda_boost_partition(struct ml_ctx *c, const struct boost_view *v, struct err *err)
+{
+    unsigned threads = (unsigned)v->in.threads, trees = (unsigned)v->n_trees;
+
+    LAUNCH(partition_kernel,
+           dim3(boost_blocks(c, v->n_train_most, v->part_rows, v->n_trees), trees), threads, 0,
+           c->stream, *v);
+    LAUNCH(kids_kernel, trees, 128, 0, c->stream, *v);
+    return cuda_try(cudaGetLastError(), err);
+}
