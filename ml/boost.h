@@ -87,7 +87,7 @@ struct grow_node {
 struct boost_work {
     const struct prep_bins *bins;
     const uint8_t *columns; /* ml_data_columns of them */
-    float *p, *g, *h; /* p: [outputs][rows] */
+    float *p, *g, *h;       /* p: [outputs][rows] */
     uint32_t *q;
     double g_scale, h_scale;
     float far;             /* huber: residuals beyond are cut, this round */
