@@ -216,6 +216,7 @@ static void shape_make(struct problem *p, const json_t *schema, const json_t *ta
     s->outputs =
         p->task == FT_MULTICLASS ? (int)MIN(MAX(int_of(target, "distinct"), 2), 100000) : 1;
     s->folds = p->data.holdout ? 1 : p->data.folds;
+    s->task = p->task;
 }
 
 /* Splits are a function of the study's seed only, so that equal specs see equal folds. */
@@ -347,7 +348,8 @@ int problem_load(struct problem *p, const char *text, struct err *err)
                                       .columns = (int)int_of(s, "columns"),
                                       .encoded = (int)int_of(s, "encoded"),
                                       .outputs = (int)int_of(s, "outputs"),
-                                      .folds = (int)int_of(s, "folds") };
+                                      .folds = (int)int_of(s, "folds"),
+                                      .task = p->task };
     search_load(&p->search, json_object_get(o, "search"));
     p->is_ready = p->task && p->metric;
     json_decref(o);

@@ -31,6 +31,7 @@ struct family_shape { /* what the cost of a fit depends on */
     int encoded;      /* width after one-hot */
     int outputs;      /* 1 for binary and regression, else classes */
     int folds;        /* fitted: k, or 1 for holdout */
+    int task;         /* FT_ */
 };
 
 /* How the engine trains a level of the ladder (fit.h). Steps are the family's free axis: rounds, points of a path. A grid

@@ -25,7 +25,7 @@ enum forest_param {
 };
 
 /* The prunings that one forest is scored at, the smallest model first: depths by split sizes. Depth FOREST_WHOLE_DEPTH is no
- * limit. Numbers of trees: halvings of the largest. */
+ * limit. */
 enum { FOREST_WHOLE_DEPTH = 100, FOREST_MAX_AXES = 20 };
 struct forest_axis {
     int depth, min_split;

@@ -101,15 +101,12 @@ struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, cons
                                  uint64_t seed, bool holdout, struct err *err)
 {
     struct fit_trial *t;
-    int task = d->spec.task == ML_BINARY       ? FT_BINARY
-               : d->spec.task == ML_MULTICLASS ? FT_MULTICLASS
-                                               : FT_REGRESSION;
 
     if (!model_find(f->name)) {
         err_set(err, ERR_NOTFOUND, "this build has no model called \"%s\"", f->name);
         return NULL;
     }
-    if (!(f->tasks & task)) {
+    if (!(f->tasks & model_task(d))) {
         err_set(err, ERR_ARG, "%s does not fit this task", f->name);
         return NULL;
     }
@@ -286,8 +283,7 @@ int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop
     t->fit_us += clk_now_us(&clk) - before;
     t->peak_bytes = MAX(t->peak_bytes, fit_trial_bytes(t));
     if (rc > 0) {
-        struct family_shape shape = { t->d->n_train, prep_inputs(t->d->prep),
-                                      prep_width(t->d->prep), t->d->n_outputs, t->folds };
+        struct family_shape shape = model_shape(t->d, t->folds);
         t->work_units += t->f->cost(&shape, t->params, t->level, level);
         t->level = level;
         fit_run_free(t, t->before);

@@ -82,6 +82,7 @@ static int lane_rows(struct forest_lane *l, const struct ml_data *d, struct err 
     l->n_held = r.n_held;
     l->held = r.held;
     r.held = NULL;
+    l->head.least = 0.5 / (double)r.n_train;
     if (l->head.task == ML_REGRESSION)
         scale_take(d, &r, l);
     fold_rows_fini(&r);
@@ -327,17 +328,31 @@ static int forest_advance(struct ml_data *d, struct lane *lanes, int n, int64_t 
 
 /* ---- predictions ---- */
 
+static void probabilities(const struct forest_head *h, const float *acc, double trees, float *out)
+{
+    double sum = 0;
+
+    if (h->outputs == 1) {
+        double p = (double)acc[0] / trees;
+        out[0] = (float)fmin(fmax(p, h->least), 1.0 - h->least);
+        return;
+    }
+    for (int k = 0; k < h->outputs; k++)
+        sum += fmax((double)acc[k] / trees, h->least);
+    for (int k = 0; k < h->outputs; k++)
+        out[k] = (float)(fmax((double)acc[k] / trees, h->least) / sum);
+}
+
 void forest_finish(const struct forest_head *h, const float *acc, int64_t pitch, int64_t n,
                    int64_t n_trees, float *out)
 {
-    float trees = (float)n_trees;
+    double trees = (double)n_trees;
 
     for (int64_t i = 0; i < n; i++) {
-        for (int k = 0; k < h->outputs; k++) {
-            float mean = acc[i * pitch + k] / trees;
-            out[i * h->outputs + k] =
-                h->task == ML_REGRESSION ? (float)(h->mean + h->scale * (double)mean) : mean;
-        }
+        if (h->task == ML_REGRESSION)
+            out[i] = (float)(h->mean + h->scale * ((double)acc[i * pitch] / trees));
+        else
+            probabilities(h, acc + i * pitch, trees, out + i * h->outputs);
     }
 }
 
@@ -418,6 +433,7 @@ static int forest_save(const struct lane *lane, int64_t steps, struct buf *out, 
         buf_put_u32(out, (uint32_t)l->head.outputs, err) < 0 ||
         buf_put_u32(out, (uint32_t)l->head.cols, err) < 0 ||
         buf_put_f64(out, l->head.mean, err) < 0 || buf_put_f64(out, l->head.scale, err) < 0 ||
+        buf_put_f64(out, l->head.least, err) < 0 ||
         buf_put_u32(out, (uint32_t)trees, err) < 0)
         return -1;
     for (int t = 0; t < (int)trees; t++) {
@@ -439,14 +455,15 @@ int forest_head_load(struct forest_head *h, enum ml_task task, int outputs, int 
         return err_set(err, ERR_VERSION, "forest: format %u, this program reads %d", format,
                        RF_FORMAT);
     if (view_u32(in, &k, err) < 0 || view_u32(in, &c, err) < 0 || view_f64(in, &h->mean, err) < 0 ||
-        view_f64(in, &h->scale, err) < 0 || view_u32(in, &h->n_trees, err) < 0)
+        view_f64(in, &h->scale, err) < 0 || view_f64(in, &h->least, err) < 0 ||
+        view_u32(in, &h->n_trees, err) < 0)
         return -1;
     if (k != (uint32_t)outputs || c != (uint32_t)cols || cols >= RF_MAX_COLS)
         return err_set(err, ERR_ARG,
                        "forest: a model of %u outputs and %u columns, expected %d and %d", k, c,
                        outputs, cols);
-    if (!isfinite(h->mean) || !isfinite(h->scale))
-        return err_set(err, ERR_ARG, "forest: target scale is not a number");
+    if (!isfinite(h->mean) || !isfinite(h->scale) || !(h->least > 0 && h->least <= 0.5))
+        return err_set(err, ERR_ARG, "forest: scale or least probability is out of range");
     if (h->n_trees > (in->len - in->pos) / 20)
         return err_set(err, ERR_ARG, "forest: %u trees in %zu bytes", h->n_trees,
                        in->len - in->pos);
@@ -484,8 +501,8 @@ static int forest_load(struct ml_data *d, struct lane *lane, struct view *in, st
     memset(l->acc, 0, acc_floats(l) * sizeof *l->acc);
     if (forest_head_load(&h, l->head.task, l->head.outputs, l->head.cols, in, err) < 0)
         return -1;
-    if (h.mean != l->head.mean || h.scale != l->head.scale)
-        return err_set(err, ERR_ARG, "forest: a checkpoint of another target");
+    if (h.mean != l->head.mean || h.scale != l->head.scale || h.least != l->head.least)
+        return err_set(err, ERR_ARG, "forest: a checkpoint of another table");
     for (uint32_t t = 0; t < h.n_trees; t++) {
         if (tree_load(l, in, err) < 0)
             return -1;

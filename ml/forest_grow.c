@@ -199,11 +199,14 @@ static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_
         total[1] = sum >> 32;
         total[0] = weight - total[1];
     } else if (w->d->n_classes == 0) {
+        int64_t differs = 0;
         for (int32_t i = 0; i < o->n; i++) {
             weight += words[i] & 0xffff;
             sum += (words[i] & 0xffff) * (words[i] >> 16);
+            differs |= words[i] ^ words[0];
         }
         total[0] = sum;
+        total[1] = differs >> 16; /* 0 = one target only */
     } else {
         weight = class_totals(w, o, &runs);
     }
@@ -230,7 +233,7 @@ static bool node_values(const struct rf_node_in *in, float *out)
 
     if (in->d->n_classes == 0) {
         *out = (float)((double)in->total[0] / n);
-        return false;
+        return in->total[1] == 0;
     }
     if (in->d->n_classes == 2) {
         *out = (float)((double)in->total[1] / n);

@@ -80,11 +80,14 @@ struct forest_head { /* of the saved form */
     enum ml_task task;
     int outputs, cols;
     double mean, scale; /* regression: target = mean + scale * value */
+    double least;       /* classes: no probability is below it */
     uint32_t n_trees;
 };
 int forest_head_load(struct forest_head *h, enum ml_task task, int outputs, int cols,
                      struct view *in, struct err *err);
-/* What n_trees trees add up to, acc with `pitch` floats from row to row, as the engine wants it: [n][outputs]. */
+/* What n_trees trees add up to, acc with `pitch` floats from row to row, as the engine wants it: [n][outputs]. A class that no
+ * tree has seen in the row's leaves is not impossible: probabilities are raised to `least`, half a training row, and add up
+ * to one again. */
 void forest_finish(const struct forest_head *h, const float *acc, int64_t pitch, int64_t n,
                    int64_t n_trees, float *out);
 

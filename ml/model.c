@@ -30,6 +30,23 @@ const struct model_ops *model_find(const char *family)
     return NULL;
 }
 
+int model_task(const struct ml_data *d)
+{
+    return d->spec.task == ML_BINARY       ? FT_BINARY
+           : d->spec.task == ML_MULTICLASS ? FT_MULTICLASS
+                                           : FT_REGRESSION;
+}
+
+struct family_shape model_shape(const struct ml_data *d, int folds)
+{
+    return (struct family_shape){ .rows = d->n_train,
+                                  .columns = prep_inputs(d->prep),
+                                  .encoded = prep_width(d->prep),
+                                  .outputs = d->n_outputs,
+                                  .folds = folds,
+                                  .task = model_task(d) };
+}
+
 int fold_rows_init(struct fold_rows *r, const struct ml_data *d, int fold, struct err *err)
 {
     memset(r, 0, sizeof *r);

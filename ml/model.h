@@ -76,6 +76,8 @@ struct model_ops {
     int (*explain)(const struct predictor *p, const struct prep *prep, const struct prep_view *v,
                    int64_t from, int64_t n, double *out, struct err *err);
 };
-const struct model_ops *model_find(const char *family); /* NULL = not in this build */
+const struct model_ops *model_find(const char *family);              /* NULL = not in this build */
+int model_task(const struct ml_data *d);                             /* FT_ */
+struct family_shape model_shape(const struct ml_data *d, int folds); /* what formulas depend on */
 
 #endif

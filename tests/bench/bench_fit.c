@@ -199,8 +199,7 @@ static bool trial(struct ml_data *d, const struct args *a, const struct family *
         fit_trial_close(t);
         return false;
     }
-    struct family_shape s = { d->n_train, prep_inputs(d->prep), prep_width(d->prep), d->n_outputs,
-                              a->holdout ? 1 : d->k_folds };
+    struct family_shape s = model_shape(d, a->holdout ? 1 : d->k_folds);
     int64_t cost = f->cost(&s, params, 0, level), bytes = fit_trial_bytes(t);
     if (fit_trial_test(t, &err) < 0 || fit_trial_result(t, r, &err) < 0)
         die(&err);

@@ -516,8 +516,7 @@ static void the_memory_estimate_is_near_the_truth(void **state)
         params[BOOST_LEARNING_RATE] = 0.01; /* so that the cap ends it */
         struct fit_trial *t = fit_trial_open(r->d, f, params, 1, false, &err);
         reach(t, 3);
-        struct family_shape s = { r->d->n_train, prep_inputs(r->d->prep), prep_width(r->d->prep),
-                                  r->d->n_outputs, 5 };
+        struct family_shape s = model_shape(r->d, 5);
         double ratio = (double)f->host_bytes(&s, params) / (double)fit_trial_bytes(t);
         assert_true(ratio > 0.8 && ratio < 1.25);
         fit_trial_close(t);
