@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/family_params.h"
 
 #include <math.h>
 #include <string.h>
@@ -239,9 +240,11 @@ static bool node_may_split(const struct boost_lane *l, const struct grow_node *n
 
 static void node_open(struct boost_work *wk, const struct boost_lane *l, int at)
 {
-    if (wk->nodes[at].gain > 0.0)
+    bool may_split = wk->nodes[at].gain > 0.0;
+
+    if (may_split)
         heap_push(wk, l->p.is_depth_wise, at);
-    else
+    if (!may_split || wk->nodes[at].n < BOOST_POOL_ROWS)
         slot_give(wk, &wk->nodes[at]);
 }
 
@@ -255,7 +258,7 @@ static void kids_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
     bool want_big = !is_last && node_may_split(l, &wk->nodes[kb]);
     bool is_subtracted = false;
 
-    if (nd->slot >= 0 && want_big) {
+    if (nd->slot >= 0 && want_big && wk->nodes[kb].n >= BOOST_POOL_ROWS) {
         int spare = slot_take(wk);
         wk->nodes[kb].slot = nd->slot;
         nd->slot = -1;
@@ -274,7 +277,7 @@ static void kids_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
             slot_give(wk, &wk->nodes[k]);
             continue;
         }
-        if (wk->nodes[k].slot < 0)
+        if (wk->nodes[k].slot < 0 && wk->nodes[k].n >= BOOST_POOL_ROWS)
             wk->nodes[k].slot = slot_take(wk);
         node_scan(wk, l, tree_seed, k, is_subtracted && wk->nodes[k].slot >= 0);
         node_open(wk, l, k);
@@ -365,7 +368,8 @@ void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_
     node_add(wk, 0, (int32_t)wk->n_rows, 0, hist_total(wk->q, wk->rows, wk->n_rows), 1);
     if (leaves > 1 && wk->n_cols > 0 && node_may_split(l, &wk->nodes[0]) &&
         hist_h(wk->nodes[0].total) > 0) {
-        wk->nodes[0].slot = slot_take(wk);
+        if (wk->nodes[0].n >= BOOST_POOL_ROWS)
+            wk->nodes[0].slot = slot_take(wk);
         node_scan(wk, l, tree_seed, 0, false);
         node_open(wk, l, 0);
     }

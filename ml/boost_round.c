@@ -6,11 +6,12 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/family_params.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { POOL_BYTES = 96 << 20, MAX_SLOTS = 4097, TILE_WORDS = 64 * HIST_PITCH };
+enum { MAX_SLOTS = 4097, TILE_WORDS = 64 * HIST_PITCH };
 
 void boost_work_free(struct boost_work *wk)
 {
@@ -39,14 +40,16 @@ static void *work_take(struct boost_work *wk, int64_t n, size_t size, bool *ok)
     return p;
 }
 
-/* Enough histograms for the largest trees of the lane, within POOL_BYTES; fewer than three slots would be of no use. */
+/* Enough histograms for the largest trees of the lane, one per node of BOOST_POOL_ROWS rows and one in work, within BOOST_POOL_BYTES;
+ * fewer than three slots would be of no use. */
 static void pool_take(struct boost_work *wk, const struct boost_lane *l, bool *ok)
 {
     int64_t per_slot = (int64_t)wk->bins->cols * HIST_PITCH,
-            slots = POOL_BYTES / 8 / MAX(per_slot, 1);
+            slots = BOOST_POOL_BYTES / 8 / MAX(per_slot, 1);
     int64_t want = l->p.is_depth_wise ? 1ll << MIN(l->p.depth, 12) : l->p.leaves;
 
     slots = MIN(slots, MIN(want + 1, (int64_t)MAX_SLOTS));
+    slots = MIN(slots, l->rows < BOOST_POOL_ROWS ? 0 : l->rows / BOOST_POOL_ROWS + 2);
     wk->pool_words = slots < 3 ? 0 : slots * per_slot;
     wk->slots_cap = wk->pool_words ? MAX_SLOTS : 0;
     if (wk->pool_words)

@@ -36,8 +36,11 @@ int forest_visits(const double *params, int columns,
 
 /* The path of linear models: half decades of C from 1e-4. */
 enum { LINEAR_PATH_POINTS = 17 };
-double linear_path_c(int step);                        /* step 1..17 */
-int linear_path_steps(double largest_c);               /* points not above it, at least 1 */
+double linear_path_c(int step);          /* step 1..17 */
+int linear_path_steps(double largest_c); /* points not above it, at least 1 */
+/* Histograms that a tree in growth keeps: of nodes with so many rows, and so many bytes at most. Below, adding up the rows of
+ * both kids, a tile of columns at a time in cache, is cheaper than subtracting what has long left it. */
+enum { BOOST_POOL_ROWS = 512, BOOST_POOL_BYTES = 96 << 20 };
 double boost_rate_at(const double *params, int level); /* learning rate that a level runs with */
 
 #endif

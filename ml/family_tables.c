@@ -266,11 +266,10 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params)
     double rounds = boost_rounds(s, params, params[BOOST_LEARNING_RATE]);
     double tree = 72.0 + 2 * 12 * boost_leaves_at(params, fold_rows(s));
     double lanes = s->folds * (rows * (4 * k + 12) + rounds * k * tree);
-    double slot = s->columns * 264.0 * 8,
-           pool = fmin(floor(96e6 * 1.048576 / slot) * slot, slot * (leaves + 1));
+    double slot = s->columns * 264.0 * 8, slots = fmin(floor(BOOST_POOL_BYTES / slot), leaves + 1);
 
-    if (slot * 3 > 96e6 * 1.048576)
-        pool = 0;
+    slots = rows < BOOST_POOL_ROWS ? 0 : fmin(slots, floor(rows / BOOST_POOL_ROWS) + 2);
+    double pool = slots < 3 ? 0 : slots * slot;
     double work =
         rows * (4 * k + 20 + (k > 1 || params[BOOST_ROW_SAMPLE] < 1 ? 8 : 0)) + pool + 135168.0;
     double engine = rows * (s->folds > 1 ? 1.0 : 0.2) * (8 * k + 12);
