@@ -5,6 +5,8 @@
 #include "base/str.h"
 #include "controller/budget.h"
 #include "controller/events.h"
+#include "controller/live.h"
+#include "controller/plan.h"
 #include "controller/propose.h"
 #include "controller/show.h"
 #include "controller/trial_act.h"
@@ -205,12 +207,31 @@ int ctl_trial_kill(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
     return rc;
 }
 
+/* The next number is free: a trial that a suggestion was begun for is made first. */
+static int make_begun(struct study *st, struct err *err)
+{
+    int rc = 0;
+
+    if (!ahead_is_open(st))
+        return 0;
+    ctl_touch(st->ctl, st);
+    st->holds_suggestions = true; /* just this one */
+    rc = ahead_settle(st, err);
+    if (rc == 0)
+        rc = st->is_deterministic ? plan_advance(st, err) : live_make_begun(st, err);
+    st->holds_suggestions = false;
+    st->ctl->is_deferred = true;
+    if (rc == 0 && ahead_is_open(st))
+        return err_set(err, ERR_BUSY, "study %s is making a trial: ask again", st->row.name);
+    return rc < 0 ? -1 : 0;
+}
+
 /* A trial that a user asks for: tried as soon as its turn comes. */
 static int add(struct study *st, const struct config *c, enum trial_source source, int64_t retry_of,
                json_t **out, struct err *err)
 {
     struct trial_row row = { 0 };
-    int64_t number = st->n_trials + 1;
+    int64_t number = 0;
     char *text = NULL;
     int to = 0, rc = -1;
 
@@ -226,7 +247,10 @@ static int add(struct study *st, const struct config *c, enum trial_source sourc
         return err_at(err, "family", "%s does not do the task %s", c->family->name,
                       st->problem.data.task);
     /* The plan of a deterministic study starts it, and tells the searchers, when its number's turn comes. */
+    if (make_begun(st, err) < 0)
+        return -1;
     ctl_touch(st->ctl, st);
+    number = st->n_trials + 1;
     if (!st->is_deterministic) {
         text = config_text_new(c);
         rc = propose_again(st, number, source, text, err);

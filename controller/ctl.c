@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/ahead.h"
 #include "controller/auth.h"
 #include "controller/budget.h"
 #include "controller/events.h"
@@ -316,6 +317,7 @@ void ctl_free(struct ctl *ctl)
     events_free_all(ctl);
     while (ctl->n_studies > 0)
         study_drop(ctl, ctl->studies[0]);
+    ahead_stop(ctl);
     task_free_all(ctl);
     runner_free_all(ctl);
     if (ctl->timer)

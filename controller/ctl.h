@@ -27,7 +27,7 @@ struct after_commit {
 /* Counters since the start, for /metrics; names in stats.c. */
 struct ctl_stats {
     int64_t requests, requests_undone, commits, commit_failures, grants, grant_lanes, reports,
-        events, stale, rejoined, lost, expired, quarantined, waits_served, waits_timed_out,
+        events, stale, rejoined, lost, expired, quarantined, waits_served, waits_timed_out, ahead,
         completed, failed, pruned, cancelled, reloads;
 };
 
@@ -67,6 +67,8 @@ struct ctl {
     int64_t started_ms;
     struct loop_timer *
         timer; /* armed to the next deadline at the end of each turn; NULL in tests without a loop */
+    struct ahead *ahead; /* suggestions beside the loop (ahead.h); NULL until the first slow one */
+    bool has_no_ahead;   /* there can be none */
     struct auth *auth;
     struct ctl_stats stats;
 };

@@ -1,6 +1,6 @@
 /* live.c - decisions in order of arrival. The journal holds that order: trial.create (suggest or adopt, scheduler start),
- * report (observe, scheduler report), the ends, and "search.resume" and "search.retire" for the calls of the scheduler that
- * gave something; live_replay makes the same calls in the same order and so ends in the same state. */
+ * report (observe, scheduler report), the ends, "search.resume" and "search.retire" for the calls of the scheduler that
+ * gave something, and "search.suggest" where a suggestion was begun beside the loop; live_replay makes the same calls in the same order and so ends in the same state. */
 #include "controller/live.h"
 
 #include "base/jsonx.h"
@@ -98,7 +98,7 @@ static bool may_create(const struct study *st)
     return !st->is_exhausted && !st->closing && study_is_open(st) && budget_allows_trial(st);
 }
 
-/* One new trial: 1, 0 = no more. */
+/* One new trial: 1, 0 = no more, AHEAD_LATER. */
 static int create_one(struct study *st, struct err *err)
 {
     int64_t number = st->n_trials + 1;
@@ -109,8 +109,8 @@ static int create_one(struct study *st, struct err *err)
         return 0;
     ctl_touch(st->ctl, st);
     int rc = propose_next(st, number, &c, &source, err);
-    if (rc < 0)
-        return -1;
+    if (rc < 0 || rc == AHEAD_LATER)
+        return rc;
     if (rc == 0) {
         st->is_exhausted = true;
         return 0;
@@ -119,6 +119,11 @@ static int create_one(struct study *st, struct err *err)
     if (to < 0 || trial_create(st, &c, source, to, 0, &number, err) < 0)
         return -1;
     return 1;
+}
+
+int live_make_begun(struct study *st, struct err *err)
+{
+    return ahead_is_open(st) && create_one(st, err) < 0 ? -1 : 0;
 }
 
 int live_fill(struct study *st, int want, struct err *err)
@@ -130,10 +135,12 @@ int live_fill(struct study *st, int want, struct err *err)
     while (st->n_queue < want && st->n_queue + st->count[TS_RUNNING] < most) {
         int rc = resume_one(st, false, err);
 
-        if (rc == 0 && may_create(st) && propose_must_wait(st))
+        if (rc == 0 && may_create(st) && propose_must_wait(st, st->n_trials + 1))
             break;
         if (rc == 0)
             rc = create_one(st, err);
+        if (rc == AHEAD_LATER)
+            break;
         if (rc == 0)
             rc = resume_one(st, true, err);
         if (rc < 0)
@@ -153,7 +160,7 @@ int live_make_until(struct study *st, const char *config, int64_t *number, struc
         struct trial_row row = { 0 };
         int rc = 1;
 
-        if (k > st->n_trials && (rc = create_one(st, err)) <= 0) {
+        if (k > st->n_trials && (rc = create_one(st, err)) != 1) {
             *number =
                 MAX(st->n_trials, 1); /* the budget ends before it: any trial may be the probe */
             return rc < 0 || st->n_trials == 0 ? -1 : 0;
@@ -303,6 +310,8 @@ static int replay_call(struct study *st, const char *event, const json_t *data, 
     if (str_eq(event, "search.resume"))
         return st->scheduler->ops->resume(
             st->scheduler, 1, json_is_true(json_object_get(data, "idle")), resumed, err);
+    if (str_eq(event, "search.suggest"))
+        return propose_begun(st, json_integer_value(json_object_get(data, "number")), err);
     if (str_eq(event, "search.retire"))
         return st->scheduler->ops->retire(st->scheduler, RETIRE_BATCH,
                                           json_is_true(json_object_get(data, "closing")), retired,

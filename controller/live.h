@@ -9,6 +9,8 @@
 int live_fill(struct study *st, int want, struct err *err);
 /* Makes the script's trials until the one with this configuration; its number. */
 int live_make_until(struct study *st, const char *config, int64_t *number, struct err *err);
+/* The trial that a suggestion was begun for, if it is there (ahead.h). */
+int live_make_begun(struct study *st, struct err *err);
 int64_t live_parallel(const struct study *st); /* trials in flight */
 
 /* A trial reached a rung below its top: what the scheduler says. */

@@ -103,12 +103,17 @@ static int start_existing(struct study *st, int64_t number, struct err *err)
     return rc;
 }
 
+/* START_LATER: in the next turn. */
+enum { START_NONE, START_DONE, START_LATER };
+
 static int start_new(struct study *st, int64_t number, struct err *err)
 {
     enum trial_source source = SRC_SCRIPT;
     struct config c;
     int rc = propose_next(st, number, &c, &source, err), to = 0;
 
+    if (rc == AHEAD_LATER)
+        return START_LATER;
     if (rc <= 0) {
         st->is_exhausted = rc == 0;
         return rc;
@@ -119,7 +124,7 @@ static int start_new(struct study *st, int64_t number, struct err *err)
     char *config = config_text_new(&c);
     rc = run_add(st, number, config, 0, to, err);
     mem_free(config);
-    return rc < 0 ? -1 : 1;
+    return rc < 0 ? -1 : START_DONE;
 }
 
 static bool may_start(const struct study *st)
@@ -140,9 +145,6 @@ static int resume_one(struct study *st, bool idle, struct err *err)
     return go_on(st, r.trial, trial_mem(st, r.trial)->plan_level, r.to, err) < 0 ? -1 : 1;
 }
 
-/* START_LATER: in the next turn. */
-enum { START_NONE, START_DONE, START_LATER };
-
 static int start_one(struct study *st, struct err *err)
 {
     int rc = resume_one(st, false, err);
@@ -151,12 +153,12 @@ static int start_one(struct study *st, struct err *err)
         return rc;
     if (!may_start(st))
         return resume_one(st, true, err);
-    if (propose_must_wait(st))
-        return START_LATER;
     int64_t number = st->plan.next_number;
+    if (propose_must_wait(st, number))
+        return START_LATER;
     rc = number <= st->n_trials ? start_existing(st, number, err) : start_new(st, number, err);
-    if (rc < 0)
-        return -1;
+    if (rc < 0 || rc == START_LATER)
+        return rc;
     if (number > st->n_trials) /* the space is used up */
         return resume_one(st, true, err);
     st->plan.next_number++;

@@ -8,13 +8,16 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "controller/ahead.h"
 #include "controller/objective.h"
 #include "controller/searchers.h"
 #include "controller/trial_act.h"
 #include "controller/warm.h"
+#include "store/journal.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +123,7 @@ int propose_open(struct study *st, struct err *err)
 
 void propose_close(struct study *st)
 {
+    ahead_close(st);
     sampler_close(st->sampler);
     scheduler_close(st->scheduler);
     st->sampler = NULL;
@@ -135,33 +139,72 @@ static int adopt(struct study *st, int64_t number, const struct config *c, struc
 {
     double *point = mem_array((size_t)st->space.space->n, sizeof *point);
     struct err outside = { 0 };
-    int rc = 0;
+    int rc = ahead_settle(st, err);
 
     /* The baseline, and what a user asks for outside the space, are no concern of the sampler. */
-    if (config_to_point(c, st->space.space, point, &outside) == 0)
+    if (rc == 0 && config_to_point(c, st->space.space, point, &outside) == 0)
         rc = st->sampler->ops->adopt(st->sampler, number, point, err);
     mem_free(point);
     return rc;
 }
 
-static int suggest(struct study *st, int64_t number, struct config *c, struct err *err)
+static int journal_begin(struct study *st, int64_t number, struct err *err)
 {
-    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    char data[60];
+
+    (void)snprintf(data, sizeof data, "{\"number\":%" PRId64 "}", number);
+    ctl_touch(st->ctl, st);
+    return journal_add(st->ctl->store, st->row.id, 0, "search.suggest", data, err);
+}
+
+void propose_took(struct study *st, int64_t us, bool in_turn)
+{
+    st->ctl->suggest_us += in_turn ? us : 0;
+    st->suggest_us += us;
+    st->expect_us = MAX(us, st->expect_us - st->expect_us / 16);
+}
+
+static int suggest_here(struct study *st, int64_t number, double *point, struct err *err)
+{
     int64_t start_us = clk_now_us(st->ctl->clk);
     int rc = st->sampler->ops->suggest(st->sampler, number, 1, point, err);
 
-    int64_t us = clk_now_us(st->ctl->clk) - start_us;
-    st->ctl->suggest_us += us;
-    st->suggest_us += us;
+    propose_took(st, clk_now_us(st->ctl->clk) - start_us, true);
+    return rc;
+}
+
+/* In place where it is quick, else beside the loop. A live study says in its journal when it was begun: the sampler may
+ * hear of results before the trial is made, and a replay must tell it of them in the same order. */
+static int suggest_or_begin(struct study *st, int64_t number, double *point, struct err *err)
+{
+    if (ahead_is_open(st))
+        return ahead_take(st, number, point, err);
+    if (st->holds_suggestions) {
+        st->ctl->is_deferred = true;
+        return AHEAD_LATER;
+    }
+    if (!ahead_is_wanted(st))
+        return suggest_here(st, number, point, err);
+    if (!st->is_deterministic && journal_begin(st, number, err) < 0)
+        return -1;
+    ahead_begin(st, number);
+    return AHEAD_LATER;
+}
+
+static int suggest(struct study *st, int64_t number, struct config *c, struct err *err)
+{
+    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    int rc = suggest_or_begin(st, number, point, err);
+
     if (rc == 1)
         config_from_point(c, st->space.space, point);
     mem_free(point);
     return rc;
 }
 
-bool propose_must_wait(struct study *st)
+bool propose_must_wait(struct study *st, int64_t number)
 {
-    if (st->ctl->suggest_us < PROPOSE_TURN_US)
+    if (st->ctl->suggest_us < PROPOSE_TURN_US || ahead_is_made(st, number))
         return false;
     st->ctl->is_deferred = true;
     return true;
@@ -219,6 +262,29 @@ static uint64_t hash_of(const struct config *c)
     return strtoull(hex, NULL, 16);
 }
 
+/* What was begun ahead, or made now: a replay waits for it. */
+static int propose_here(struct study *st, int64_t number, struct config *c, struct err *err)
+{
+    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    int rc = ahead_settle(st, err);
+
+    if (rc == 0)
+        rc = ahead_is_made(st, number) ? ahead_take(st, number, point, err)
+                                       : suggest_here(st, number, point, err);
+    if (rc == 1)
+        config_from_point(c, st->space.space, point);
+    mem_free(point);
+    return rc;
+}
+
+int propose_begun(struct study *st, int64_t number, struct err *err)
+{
+    if (st->sampler->ops->recall || ahead_is_open(st))
+        return 0;
+    ahead_begin(st, number);
+    return ahead_settle(st, err);
+}
+
 int propose_again(struct study *st, int64_t number, enum trial_source source, const char *config,
                   struct err *err)
 {
@@ -231,7 +297,7 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
         return adopt_text(st, number, config, false, err);
     if (st->sampler->ops->recall && (rc = adopt_text(st, number, config, true, err)) != 0)
         return rc < 0 ? -1 : 0;
-    rc = suggest(st, number, &proposed, err);
+    rc = propose_here(st, number, &proposed, err);
     if (rc < 0)
         return -1;
     if (rc == 1 && hash_of(&proposed) == trial_mem(st, number)->config)
@@ -291,7 +357,7 @@ int propose_observe(struct study *st, int64_t number, enum obs_state state, int 
 {
     struct observation o = observation_of(st, number, state, level, score);
 
-    return st->sampler->ops->observe(st->sampler, &o, err);
+    return ahead_observe(st, &o, err);
 }
 
 int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,

@@ -4,7 +4,7 @@
 #ifndef CONTROLLER_PROPOSE_H
 #define CONTROLLER_PROPOSE_H
 
-#include "controller/study.h"
+#include "controller/ahead.h"
 
 int propose_open(struct study *st,
                  struct err *err); /* makes the script, opens sampler and scheduler */
@@ -13,15 +13,21 @@ void propose_close(struct study *st);
 /* Samplers may take milliseconds, and everybody waits for the loop: true when this turn has given them its share. What is
  * put off then goes on in the next turn, within milliseconds; nothing that is decided may depend on it. */
 enum { PROPOSE_TURN_US = 4000 };
-bool propose_must_wait(struct study *st);
+bool propose_must_wait(struct study *st, int64_t number);
+void propose_took(struct study *st, int64_t us,
+                  bool in_turn); /* a suggestion; of this turn of the loop */
 
-/* The next configuration for this trial number: 1, 0 = the space is exhausted, -1. */
+/* The next configuration for this trial number: 1, 0 = the space is exhausted, AHEAD_LATER = it is being made beside the
+ * loop, a tick comes when it is there, -1. */
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
                  struct err *err);
 /* A trial that exists already (a restart, or a user made it): the sampler goes through what it went through then.
  * config NULL: it is read from the row where it is needed. */
 int propose_again(struct study *st, int64_t number, enum trial_source source, const char *config,
                   struct err *err);
+
+/* Replay: here the suggestion for this number was begun. */
+int propose_begun(struct study *st, int64_t number, struct err *err);
 
 /* An observation for the sampler; score in the metric's own direction, NaN = none. cost: units spent up to `level`. */
 int propose_observe(struct study *st, int64_t number, enum obs_state state, int level, double score,

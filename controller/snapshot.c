@@ -18,9 +18,9 @@
 #include <string.h>
 
 /* Written each time a study has doubled, so that all bytes ever written stay within twice the last snapshot, but not for
- * fewer trials than these; sooner when going through the rest again would take a second (SUGGEST_US) and writing a
+ * fewer trials than these; sooner when going through the rest again would take half a second (SUGGEST_US) and writing a
  * hundredth of that; and not while trials run if everybody would wait for it: then a graceful stop or a pause writes it. */
-enum { VERSION = 1, LEAST_TRIALS = 256, MOST_US = 6000, SUGGEST_US = 1000000, SUGGEST_SHARE = 100 };
+enum { VERSION = 1, LEAST_TRIALS = 256, MOST_US = 6000, SUGGEST_US = 500000, SUGGEST_SHARE = 100 };
 
 static uint64_t checksum(const char *bytes, size_t n)
 {
@@ -134,7 +134,14 @@ static bool is_due(const struct study *st)
 int snapshot_tick(struct ctl *ctl, struct err *err)
 {
     for (int i = 0; i < ctl->n_studies; i++) {
-        if (is_due(ctl->studies[i]) && snapshot_save(ctl->studies[i], err) < 0)
+        struct study *st = ctl->studies[i];
+        bool due = is_due(st), held = st->holds_suggestions;
+
+        /* Not in the middle of a suggestion: none is begun until it is written. */
+        st->holds_suggestions = due && ahead_is_open(st);
+        if (held && !st->holds_suggestions)
+            ctl->is_deferred = true;
+        if (due && !st->holds_suggestions && snapshot_save(st, err) < 0)
             return -1;
     }
     return 0;
@@ -145,7 +152,7 @@ int snapshot_all(struct ctl *ctl, struct err *err)
     for (int i = 0; i < ctl->n_studies; i++) {
         struct study *st = ctl->studies[i];
 
-        if (st->sampler && study_is_open(st) && !st->needs_settling &&
+        if (st->sampler && study_is_open(st) && !st->needs_settling && !ahead_is_open(st) &&
             st->n_trials - st->snapshot_trials >= LEAST_TRIALS && snapshot_save(st, err) < 0)
             return -1;
     }

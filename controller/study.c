@@ -28,7 +28,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ENDED_KEPT = 8, SETTLE_MAX = 10000, CHECKED_ROWS = 1000 };
+enum { ENDED_KEPT = 8, SETTLE_MAX = 10000, CHECKED_ROWS = 1000, EXPECT_US = 20000 };
 
 /* ---- memory ---- */
 
@@ -39,6 +39,7 @@ static struct study *study_new(struct ctl *ctl)
     st->ctl = ctl;
     st->clock_from = -1;
     st->best_score = NAN;
+    st->expect_us = EXPECT_US;
     st->asked_ms = ctl_now(ctl);
     return st;
 }
@@ -264,7 +265,9 @@ int study_reload(struct ctl *ctl, struct study *st, struct err *err)
     bool ran = st->clock_from >= 0;
 
     study_clear(st);
-    *st = (struct study){ .ctl = ctl, .clock_from = -1, .best_score = NAN, .asked_ms = asked };
+    *st = (struct study){
+        .ctl = ctl, .clock_from = -1, .best_score = NAN, .asked_ms = asked, .expect_us = EXPECT_US
+    };
     int rc = fill(st, id, err);
     if (rc <= 0) {
         st->row.id = id;

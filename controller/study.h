@@ -13,6 +13,7 @@
 #include "store/study.h"
 #include "store/trial.h"
 
+struct ahead_slot;
 struct analysis;
 
 enum { CTL_KEEP_BEST = 10, CTL_KEEP_FAMILY = 3 };
@@ -97,8 +98,12 @@ struct study {
     int64_t snapshot_trials; /* trials there were at the last snapshot of the searchers */
     int64_t snapshot_us;     /* what it took */
     int64_t suggest_us;      /* spent by the sampler since then */
-    int64_t probe;           /* number of the trial that decides the validation; 0 = none */
-    int64_t refit;           /* open refit task, 0 = none */
+    int64_t expect_us;       /* what the next suggestion may take: the longest of the last ones */
+    bool holds_suggestions;  /* none is begun until a snapshot was written */
+    struct ahead_slot
+        *ahead;    /* a suggestion made beside the loop (ahead.h); NULL before the first */
+    int64_t probe; /* number of the trial that decides the validation; 0 = none */
+    int64_t refit; /* open refit task, 0 = none */
 
     int64_t touched_turn, touched_request, asked_ms;
     bool needs_settling, is_settling;

@@ -1,0 +1,203 @@
+/* test_ahead.c - suggestions beside the loop: nobody can see where they were made. A deterministic study ends the same; a
+ * live one that is loaded again at any moment has the searchers it had; a user's trial never takes the number of one that
+ * is being made. */
+#include "tests/rig.h"
+
+#include "base/rng.h"
+#include "controller/ahead.h"
+#include "controller/snapshot.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define SPEC(more)                                                                   \
+    "{'name':'s','dataset':'d','target':'y','seed':7,'validation':'kfold','space':[" \
+    "{'family':'boost'}]," more "}"
+
+/* Slow enough to be made beside the loop, for the next hundred suggestions. */
+static const int64_t SLOW_US = INT64_C(100000000000000000);
+
+static void open_on_loop(struct rig *r, struct loop **loop)
+{
+    rig_open(r);
+    rig_dataset(r, "d");
+    *loop = loop_new(&r->clk, NULL);
+    assert_non_null(*loop);
+    r->ctl->loop = *loop;
+}
+
+static void close_on_loop(struct rig *r, struct loop *loop)
+{
+    rig_close(r);
+    loop_free(loop);
+}
+
+/* What has come from the thread meanwhile. */
+static void pump(struct rig *r, struct loop *loop)
+{
+    struct timespec pause = { 0, 200000 };
+
+    (void)nanosleep(&pause, NULL);
+    (void)event_base_loop(loop_base(loop), EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    rig_turn(r);
+}
+
+/* One random thing that happens. */
+static void happen(struct rig *r, struct loop *loop, struct fake *f, struct rng *rng, int64_t id,
+                   bool slow)
+{
+    rig_get(r, id)->expect_us = slow ? SLOW_US : 0;
+    if (f->n_lanes < f->max_lanes && rng_below(rng, 2))
+        (void)fake_ask(f);
+    else if (f->n_lanes > 0)
+        (void)fake_step(f, (int)rng_below(rng, (uint32_t)f->n_lanes));
+    if (rng_below(rng, 2))
+        pump(r, loop);
+}
+
+static char *run_deterministic(const char *spec, bool beside, int64_t *begun)
+{
+    struct loop *loop = NULL;
+    struct rig r;
+    struct fake f;
+    struct rng rng;
+
+    open_on_loop(&r, &loop);
+    r.ctl->has_no_ahead = !beside;
+    int64_t id = rig_study(&r, spec);
+    rng_init(&rng, 1, beside);
+    fake_open(&f, &r, "f", 4);
+    for (int i = 0; i < 100000 && !study_is_final(rig_get(&r, id)->row.state); i++) {
+        happen(&r, loop, &f, &rng, id, beside);
+        pump(&r, loop);
+    }
+    assert_true(study_is_final(rig_get(&r, id)->row.state));
+    char *board = rig_board(&r, id);
+    *begun = r.ctl->stats.ahead;
+    close_on_loop(&r, loop);
+    return board;
+}
+
+static void a_deterministic_study_is_the_same(void **state)
+{
+    static const char *const specs[] = {
+        SPEC("'sampler':'gp','scheduler':'none','budget':{'trials':30}"),
+        SPEC("'sampler':'tpe','scheduler':'asha','budget':{'trials':40}"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
+        int64_t begun = 0, none = 0;
+        char *beside = run_deterministic(specs[i], true, &begun);
+        char *in_place = run_deterministic(specs[i], false, &none);
+
+        assert_string_equal(beside, in_place);
+        assert_true(begun > 10 && none == 0);
+        free(beside);
+        free(in_place);
+    }
+}
+
+static struct buf searchers_of(struct rig *r, int64_t id)
+{
+    struct study *st = rig_get(r, id);
+    struct buf b;
+
+    buf_init(&b, 1 << 24);
+    if (!st->sampler)
+        fail_msg("the study is %s: %s", study_state_name[st->row.state], st->row.reason);
+    assert_int_equal(ahead_settle(st, &rig_err), 0);
+    assert_int_equal(st->sampler->ops->save(st->sampler, &b, &rig_err), 0);
+    assert_int_equal(st->scheduler->ops->save(st->scheduler, &b, &rig_err), 0);
+    return b;
+}
+
+/* A start finds the suggestion that was begun and not taken, and gives it to the same trial. */
+static void a_live_study_that_is_loaded_again_goes_on(void **state)
+{
+    struct loop *loop = NULL;
+    struct rig r;
+    struct fake f;
+    struct rng rng;
+    int open = 0;
+
+    (void)state;
+    rng_init(&rng, test_seed(), 1);
+    open_on_loop(&r, &loop);
+    int64_t id = rig_study(&r, SPEC("'sampler':'gp','scheduler':'none','budget':{'time':'1h'}"));
+    fake_open(&f, &r, "f", 4);
+    for (int i = 0; i < 240; i++) {
+        happen(&r, loop, &f, &rng, id, true);
+        if (i == 120) {
+            while (ahead_is_open(rig_get(&r, id))) {
+                pump(&r, loop);
+                happen(&r, loop, &f, &rng, id, false);
+            }
+            assert_int_equal(RIG_CALL(&r, snapshot_save(rig_get(&r, id), &rig_err)), 0);
+        }
+        if (rng_below(&rng, 10))
+            continue;
+        bool was_open = ahead_is_open(rig_get(&r, id));
+        struct buf before = searchers_of(&r, id);
+        assert_int_equal(study_reload(r.ctl, rig_get(&r, id), &rig_err), 0);
+        assert_int_equal(ahead_is_open(rig_get(&r, id)), was_open);
+        struct buf after = searchers_of(&r, id);
+        assert_int_equal(before.len, after.len);
+        assert_memory_equal(before.data, after.data, before.len);
+        buf_fini(&before);
+        buf_fini(&after);
+        open += was_open;
+    }
+    assert_true(open > 3 && rig_get(&r, id)->n_trials > 30);
+    close_on_loop(&r, loop);
+}
+
+static void a_users_trial_waits_for_the_one_in_the_making(void **state)
+{
+    static const char *const specs[] = {
+        SPEC("'sampler':'gp','scheduler':'none','budget':{'time':'1h'}"),
+        SPEC("'sampler':'gp','scheduler':'none','budget':{'trials':400}"),
+        SPEC("'sampler':'tpe','scheduler':'asha','budget':{'trials':400}"),
+    };
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(specs); k++) {
+        struct loop *loop = NULL;
+        struct rig r;
+        struct fake f;
+        struct rng rng;
+        int met = 0;
+
+        rng_init(&rng, test_seed(), 2 + k);
+        open_on_loop(&r, &loop);
+        int64_t id = rig_study(&r, specs[k]);
+        fake_open(&f, &r, "f", 4);
+        for (int i = 0; met < 5; i++) {
+            assert_true(i < 3000);
+            json_t *config = rig_json("{'family':'boost'}"), *out = NULL;
+
+            happen(&r, loop, &f, &rng, id, true);
+            if (ahead_is_open(rig_get(&r, id)) && rng_below(&rng, 4) == 0) {
+                int n = rig_get(&r, id)->n_trials;
+                assert_int_equal(
+                    RIG_CALL(&r, ctl_trial_enqueue(r.ctl, "s", config, &out, &rig_err)), 0);
+                assert_true(rig_get(&r, id)->n_trials >= n + 2); /* and the one that was begun */
+                met++;
+                json_decref(out);
+            }
+            json_decref(config);
+        }
+        close_on_loop(&r, loop);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_deterministic_study_is_the_same),
+        cmocka_unit_test(a_live_study_that_is_loaded_again_goes_on),
+        cmocka_unit_test(a_users_trial_waits_for_the_one_in_the_making),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
