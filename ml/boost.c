@@ -80,7 +80,8 @@ static int boost_open(struct ml_data *d, struct lane *lane, struct err *err)
     l->f = mem_try_alloc(rows * (size_t)l->outputs * sizeof *l->f);
     l->y = mem_try_alloc(rows * sizeof *l->y);
     l->w = mem_try_alloc(rows * sizeof *l->w);
-    if (!l->fine || fold_rows_init(&l->r, d, lane->fold, err) < 0) {
+    if (!l->fine || !ml_data_columns(d, FINEST_BINS, err) ||
+        fold_rows_init(&l->r, d, lane->fold, err) < 0) {
         lane_free(l);
         return -1;
     }
@@ -324,8 +325,7 @@ static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, str
         return -1;
     scores_reset(l);
     for (int t = 0; t < l->forest.n_trees; t++)
-        tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, NULL, l->rows,
-                 l->f + (t % l->outputs) * l->rows);
+        boost_scores_add(l, &l->forest.trees[t], l->f + (t % l->outputs) * l->rows);
     l->f_version++;
     lane->steps_done = l->forest.n_trees / l->outputs;
     lane->is_done = false;
@@ -378,7 +378,8 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
     for (int64_t at = 0; at < n && rc == 0; at += CHUNK) {
         int64_t m = MIN(CHUNK, n - at);
         struct prep_bins b = { 0 };
-        if (prep_bins_make(v, from + at, m, &b, err) < 0) {
+        if (prep_bins_make(v, from + at, m, &b, err) < 0 || prep_bins_columns(&b, err) < 0) {
+            prep_bins_fini(&b);
             rc = -1;
             break;
         }
@@ -386,8 +387,14 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
             for (int64_t i = 0; i < m; i++)
                 f[k * CHUNK + i] = (float)p->base[k];
         }
-        for (int t = 0; t < p->forest.n_trees; t++)
-            tree_add(&p->forest.trees[t], b.bins, b.stride, NULL, m, f + (t % p->outputs) * CHUNK);
+        for (int t = 0; t < p->forest.n_trees; t++) {
+            const struct tree *tree = &p->forest.trees[t];
+            float *to = f + (t % p->outputs) * CHUNK;
+            if (tree->n_nodes <= TREE_WIDE_NODES)
+                tree_add_columns(tree, b.columns, m, m, to);
+            else
+                tree_add(tree, b.bins, b.stride, NULL, m, to);
+        }
         struct boost_scores s = { p->outputs, p->mean, p->scale, f, CHUNK };
         boost_loss_predict(p->loss, &s, m, out + at * p->outputs);
         prep_bins_fini(&b);

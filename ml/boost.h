@@ -92,9 +92,8 @@ struct boost_work {
     double g_scale, h_scale;
     float far;             /* huber: residuals beyond are cut, this round */
     int32_t *rows, *spare; /* of the tree being grown, in order of the leaves */
-    int32_t *picked, *out; /* training rows of this round, and those left out; picked NULL = all */
-    int64_t n_rows, n_picked, n_left_out,
-        n_out;        /* n_left_out: by row_sample; n_out: by thinning too */
+    int32_t *picked;       /* training rows of this round; NULL = all */
+    int64_t n_rows, n_picked;
     int32_t *cols;    /* columns of this tree */
     int *n_bins;      /* of them */
     uint8_t *is_used; /* scanned at all; false = only there to keep the columns dense */
@@ -117,8 +116,9 @@ struct boost_work {
 void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed);
 int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
                    const struct ml_stop *stop);
-/* The tree from work->nodes; its leaf values, found here and added to f, or, with f NULL, those of the nodes. */
-int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f, struct tree *out);
+/* The tree from work->nodes. has_values: those of the leaves stand there already. */
+int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, bool has_values,
+                    struct tree *out);
 /* For a device: columns of a tree, those open at a depth (of work->cols), most leaves, room for a tree's nodes. */
 void boost_grow_columns(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed);
 void boost_grow_level(const struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
@@ -131,6 +131,8 @@ struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_
                                   const uint8_t *columns, struct err *err);
 struct boost_work *boost_work_small(const struct prep_bins *b); /* columns and nodes only */
 void boost_work_free(struct boost_work *wk);
+/* The scores of an output, of all rows of the frame, by one more tree. */
+void boost_scores_add(const struct boost_lane *l, const struct tree *t, float *f);
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
                 const struct ml_stop *stop); /* 1 done, 0 stopped, -1 no memory */
 

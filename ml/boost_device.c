@@ -298,7 +298,7 @@ static int tree_take(struct boost_device *v, struct boost_lane *l, int t)
         nd->best.is_categorical = from[i].is_categorical;
         memcpy(nd->best.left_set, from[i].left_set, sizeof nd->best.left_set);
     }
-    return boost_grow_tree(wk, l, NULL, &tree) < 0 ? -1 : forest_add(&l->forest, &tree);
+    return boost_grow_tree(wk, l, true, &tree) < 0 ? -1 : forest_add(&l->forest, &tree);
 }
 
 static int round_run(struct boost_device *v, struct lane *const *group, int64_t round,

@@ -428,9 +428,10 @@ static int tree_alloc(const struct boost_work *wk, struct tree *t)
     return 0;
 }
 
-/* Writes the tree, adds its leaf values to the scores of its rows. Node numbers are given out in preorder, kids in pairs:
+/* Writes the tree. Node numbers are given out in preorder, kids in pairs:
  * reading a saved tree gives the same. */
-int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f, struct tree *out)
+int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, bool has_values,
+                    struct tree *out)
 {
     struct tree t;
     int *stack = wk->heap, *number = wk->links, top = 0, made = 1; /* the heap is empty by now */
@@ -455,9 +456,7 @@ int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, float *f,
             continue;
         }
         t.nodes[at] = (struct tree_node){ .bin = 255, .left = (uint16_t)at };
-        t.values[at] = f ? value_of_leaf(wk, l, nd) : nd->value;
-        for (int32_t i = 0; f && i < nd->n; i++)
-            f[wk->rows[nd->from + i]] += t.values[at];
+        t.values[at] = has_values ? nd->value : value_of_leaf(wk, l, nd);
     }
     *out = t;
     return 0;

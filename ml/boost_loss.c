@@ -213,10 +213,9 @@ static void class_gradients(struct boost_work *wk, const struct boost_lane *l, i
     bool is_binary = l->loss == BOOST_LOGISTIC;
 
     o->g_scale = o->h_scale = grad_scale(l->w_largest, l->w_sum, l->r.n_train);
+    o->thin = l->thin;
     grad_class(wk->p + output * l->rows, l->y, l->w, l->rows, is_binary ? 1.0f : (float)output,
                boost_loss_h_factor(l), o);
-    if (l->thin > 0.0f)
-        grad_thin(l->rows, l->thin, o);
 }
 
 static void number_gradients(struct boost_work *wk, const struct boost_lane *l, struct grad_out *o)

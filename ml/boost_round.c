@@ -1,6 +1,6 @@
-/* boost_round.c - one boosting round of a lane: gradients of all rows (boost_loss.c), one tree per output, scores of the rows that the
- * trees did not see. May stop between two splits; what is half done stays in the workspace until the lane goes on.
- * Also the workspace itself. Called by boost.c. */
+/* boost_round.c - one boosting round of a lane: gradients of all rows (boost_loss.c), one tree per output, scores of all
+ * rows of the frame. May stop between two splits; what is half done stays in the workspace until the lane goes on. Also
+ * the workspace itself. Called by boost.c. */
 #include "ml/boost.h"
 
 #include "base/base.h"
@@ -17,8 +17,9 @@ void boost_work_free(struct boost_work *wk)
 {
     if (!wk)
         return;
-    void *big[] = { wk->p,     wk->g,   wk->h,      wk->q,    wk->rows,
-                    wk->spare, wk->out, wk->picked, wk->pool, wk->tile };
+    void *big[] = {
+        wk->p, wk->g, wk->h, wk->q, wk->rows, wk->spare, wk->picked, wk->pool, wk->tile
+    };
     for (size_t i = 0; i < ARRAY_LEN(big); i++)
         mem_try_free(big[i]);
     mem_free(wk->cols);
@@ -85,8 +86,6 @@ struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_
     wk->spare = work_take(wk, l->rows, sizeof *wk->spare, &ok);
     if (l->p.row_sample < 1.0)
         wk->picked = work_take(wk, l->rows, sizeof *wk->picked, &ok);
-    if (l->p.row_sample < 1.0 || l->loss == BOOST_SOFTMAX)
-        wk->out = work_take(wk, l->rows, sizeof *wk->out, &ok);
     pool_take(wk, l, &ok);
     if (!ok) {
         boost_work_free(wk);
@@ -103,7 +102,6 @@ static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64
     uint32_t u[4] = { 0 }, limit = (uint32_t)(l->p.row_sample * 4294967295.0);
     int64_t at = -1, n = 0;
 
-    wk->n_left_out = 0;
     for (int64_t i = 0; i < l->r.n_train; i++) {
         int32_t row = l->r.train[i];
         if (row >> 2 != at) {
@@ -112,50 +110,50 @@ static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64
         }
         bool is_in = u[row & 3] <= limit;
         wk->picked[n] = row;
-        wk->out[wk->n_left_out] = row;
         n += is_in;
-        wk->n_left_out += !is_in;
     }
     wk->n_picked = n;
     if (n < 2) {
         memcpy(wk->picked, l->r.train, (size_t)l->r.n_train * sizeof *wk->picked);
         wk->n_picked = l->r.n_train;
-        wk->n_left_out = 0;
     }
 }
 
 /* Once per round: its rows, and what the loss wants of all rows. */
 static void round_start(struct boost_work *wk, const struct boost_lane *l, int64_t round)
 {
-    wk->n_left_out = 0;
     wk->n_picked = l->r.n_train;
     if (l->p.row_sample < 1.0)
         sample_rows(wk, l, round);
     boost_loss_round(wk, l);
 }
 
-/* The rows that the tree grows on: those of the round, without the thinned ones, which join the left-out rows. */
+/* The rows that the tree grows on: those of the round, without the thinned ones. */
 static void tree_rows(struct boost_work *wk, const struct boost_lane *l)
 {
     const int32_t *from = l->p.row_sample < 1.0 ? wk->picked : l->r.train;
-    int64_t n = 0, out = wk->n_left_out;
+    int64_t n = 0;
 
     if (!(l->thin > 0.0f)) {
         memcpy(wk->rows, from, (size_t)wk->n_picked * sizeof *wk->rows);
         wk->n_rows = wk->n_picked;
-        wk->n_out = out;
         return;
     }
     for (int64_t i = 0; i < wk->n_picked; i++) {
         int32_t row = from[i];
         int is_in = wk->q[row] != 0;
         wk->rows[n] = row;
-        wk->out[out] = row;
         n += is_in;
-        out += !is_in;
     }
     wk->n_rows = n;
-    wk->n_out = out;
+}
+
+void boost_scores_add(const struct boost_lane *l, const struct tree *t, float *f)
+{
+    if (t->n_nodes <= TREE_WIDE_NODES)
+        tree_add_columns(t, l->fine->columns, l->rows, l->rows, f);
+    else
+        tree_add(t, l->fine->bins, l->fine->stride, NULL, l->rows, f);
 }
 
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
@@ -170,7 +168,6 @@ int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
     for (; wk->busy_output < l->outputs; wk->busy_output++) {
         int k = wk->busy_output;
         uint64_t seed = rng_mix(l->seed, (uint64_t)(round * l->outputs + k));
-        float *f = l->f + k * l->rows;
         struct tree t;
         if (!wk->busy_tree) {
             if (ml_stop_now(stop))
@@ -182,11 +179,10 @@ int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
         }
         if (!boost_grow_run(wk, l, seed, stop))
             return 0;
-        if (boost_grow_tree(wk, l, f, &t) < 0)
+        if (boost_grow_tree(wk, l, false, &t) < 0)
             break;
         wk->busy_tree = false;
-        tree_add(&t, l->fine->bins, l->fine->stride, wk->out, wk->n_out, f);
-        tree_add(&t, l->fine->bins, l->fine->stride, l->r.held, l->r.n_held, f);
+        boost_scores_add(l, &t, l->f + k * l->rows);
         if (forest_add(&l->forest, &t) < 0)
             break;
     }

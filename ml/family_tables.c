@@ -270,8 +270,7 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params)
 
     slots = rows < BOOST_POOL_ROWS ? 0 : fmin(slots, floor(rows / BOOST_POOL_ROWS) + 2);
     double pool = slots < 3 ? 0 : slots * slot;
-    double work =
-        rows * (4 * k + 20 + (k > 1 || params[BOOST_ROW_SAMPLE] < 1 ? 8 : 0)) + pool + 135168.0;
+    double work = rows * (4 * k + 20 + (params[BOOST_ROW_SAMPLE] < 1 ? 4 : 0)) + pool + 135168.0;
     double engine = rows * (s->folds > 1 ? 1.0 : 0.2) * (8 * k + 12);
     return (int64_t)(lanes + work + engine + leaves * 300);
 }

@@ -50,7 +50,8 @@ FM_FN float grad_thin_factor(float g, float floor, uint32_t key, uint32_t row)
 {
     float a = g < 0.0f ? -g : g;
     float u = (float)(int32_t)(grad_noise(key ^ 0x5bd1e995u, row) >> 8) * 0x1p-24f;
-    return a >= floor ? 1.0f : u * floor < a ? floor / a : 0.0f;
+    float grown = floor / (a > 0.0f ? a : 1.0f), part = u * floor < a ? grown : 0.0f;
+    return a >= floor ? 1.0f : part;
 }
 
 /* The largest power of two that keeps n terms of at most `largest` (of sum `sum`) inside 31 bits, and one inside 15. */

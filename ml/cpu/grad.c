@@ -62,32 +62,26 @@ SIMD_BODY void grad_class_body(const float *restrict p, const float *restrict y,
     float *restrict g = o.g, *restrict h = o.h;
     uint32_t *restrict q = o.q;
 
+    if (o.thin <= 0.0f) {
+        for (int64_t i = 0; i < n; i++) {
+            g[i] = grad_class_g(p[i], y[i] == c, w[i]);
+            h[i] = grad_class_h(p[i], w[i], h_factor);
+            q[i] = packed(g[i], h[i], &o, (uint32_t)i);
+        }
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
-        g[i] = grad_class_g(p[i], y[i] == c, w[i]);
-        h[i] = grad_class_h(p[i], w[i], h_factor);
-        q[i] = packed(g[i], h[i], &o, (uint32_t)i);
+        float a = grad_class_g(p[i], y[i] == c, w[i]), b = grad_class_h(p[i], w[i], h_factor);
+        float grow = grad_thin_factor(a, o.thin, o.key, (uint32_t)i);
+        g[i] = a * grow;
+        h[i] = b * grow;
+        q[i] = packed(g[i], h[i], &o, (uint32_t)i); /* of zeros: 0 */
     }
 }
 SIMD_KERNEL(grad_class,
             (const float *p, const float *y, const float *w, int64_t n, float c, float h_factor,
              const struct grad_out *out),
             (p, y, w, n, c, h_factor, out))
-
-SIMD_BODY void grad_thin_body(int64_t n, float floor, const struct grad_out *out)
-{
-    struct grad_out o = *out;
-    float *restrict g = o.g, *restrict h = o.h;
-    uint32_t *restrict q = o.q;
-
-    for (int64_t i = 0; i < n; i++) {
-        float grow = grad_thin_factor(g[i], floor, o.key, (uint32_t)i);
-        g[i] *= grow;
-        h[i] *= grow;
-        uint32_t kept = packed(g[i], h[i], &o, (uint32_t)i);
-        q[i] = grow > 0.0f ? kept : 0;
-    }
-}
-SIMD_KERNEL(grad_thin, (int64_t n, float floor, const struct grad_out *out), (n, floor, out))
 
 SIMD_BODY void grad_square_body(const float *restrict f, const float *restrict y,
                                 const float *restrict w, int64_t n, float *restrict g)

@@ -11,18 +11,18 @@ void grad_sigmoid(const float *f, int64_t n, float *p);
 /* p[c][i] = softmax over c of f[c][i], n columns, `stride` floats from class to class. May be in place. */
 void grad_softmax(const float *f, int64_t stride, int64_t n, int classes, float *p);
 
-/* Of class `c` (binary: 1): g = w (p - [y == c]), h = w max(p (1 - p), 1e-6) h_factor; q = both times scale. */
 struct grad_out {
     float *g, *h;
     uint32_t *q;
     float g_scale, h_scale; /* powers of two */
     uint32_t key;
+    float thin; /* grad_class; 0 = keep every row */
 };
+/* Of class `c` (binary: 1): g = w (p - [y == c]), h = w max(p (1 - p), 1e-6) h_factor; q = both times scale. A row whose |g|
+ * is below `thin` is kept with probability |g| / thin, then with g and h times thin / |g|, else both become 0, and q with
+ * them: unbiased. */
 void grad_class(const float *p, const float *y, const float *w, int64_t n, float c, float h_factor,
                 const struct grad_out *out);
-/* Of `g` and `h` below `floor`: a row is kept with probability |g| / floor, then with g and h times floor / |g|, else both
- * become 0 (and q with them). Unbiased; q is made anew. */
-void grad_thin(int64_t n, float floor, const struct grad_out *out);
 /* Squared error: g = w (f - y), h = w. The scale depends on g: first this, then grad_quantise. */
 void grad_square(const float *f, const float *y, const float *w, int64_t n, float *g);
 /* The derivatives of the losses of ml/boost_loss.c, with e = f - y: cut at +-far; 1 - alpha above, -alpha below, 0 at y;

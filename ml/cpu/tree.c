@@ -1,7 +1,16 @@
-/* tree.c - walks rows down a tree. Sixteen rows step together: each step of one row waits for the last, so that the rows
- * hide each other's latency; the group is done when no row moved. Called for held-out and left-out rows after each round,
- * and by prediction. */
+/* tree.c - leaves of rows, in two ways. By rows: sixteen step together, since each step of one row waits for the last; the
+ * group is done when no row moved. By columns, for whole blocks: leaves are numbered from left to right, every row starts
+ * at leaf 0, and the inner nodes, parents first, each move the rows that stand at their first leaf and go right past their
+ * left leaves; a row stands there exactly when it comes to the node. Called after each round, and by prediction. */
 #include "ml/cpu/tree.h"
+
+#include "base/base.h"
+#include "ml/cpu/simd.h"
+
+#include <string.h>
+#ifdef SIMD_MIDDLE
+#include <immintrin.h>
+#endif
 
 enum { GROUP = 16, FIRST_LOOK = 4 };
 
@@ -55,4 +64,146 @@ void tree_add(const struct tree *t, const uint8_t *bins, int64_t stride, const i
         for (int k = 0; k < m; k++)
             f[row[k]] += t->values[at[k]];
     }
+}
+
+/* ---- by columns ---- */
+
+enum { BLOCK = 512, WIDE_SPLITS = TREE_WIDE_NODES / 2 };
+
+struct wide_split {
+    const uint8_t *column;
+    int set; /* -1 = numeric */
+    uint8_t bin, add;
+    uint8_t first, skip; /* the first leaf below it; how many are left of its right kid */
+    /* Of a set: bin v goes left when bit v >> 4 & 7 of bits[v >> 7][v & 15] is set. */
+    uint8_t bits[2][16];
+};
+
+struct wide_tree {
+    int n_splits;
+    struct wide_split splits[WIDE_SPLITS]; /* parents first */
+    float values[WIDE_SPLITS + 1];         /* from left to right */
+};
+
+static void bits_init(struct wide_split *s, const uint64_t *set)
+{
+    for (int v = 0; v < 256; v++)
+        s->bits[v >> 7][v & 15] |= (uint8_t)((set[v >> 6] >> (v & 63) & 1) << (v >> 4 & 7));
+}
+
+/* Leaves below each node: kids have larger numbers than their parents, so that one pass from the end counts them. */
+static void wide_init(const struct tree *t, const uint8_t *columns, int64_t pitch,
+                      struct wide_tree *w)
+{
+    uint16_t leaves[TREE_WIDE_NODES] = { 0 }, first[TREE_WIDE_NODES] = { 0 };
+
+    CHECK(t->n_nodes <= TREE_WIDE_NODES);
+    for (int i = t->n_nodes - 1; i >= 0; i--) {
+        int left = t->nodes[i].left;
+        leaves[i] = left == i ? 1 : (uint16_t)(leaves[left] + leaves[left + 1]);
+    }
+    for (int i = 0; i < t->n_nodes; i++) {
+        const struct tree_node *nd = &t->nodes[i];
+        if (nd->left == i) {
+            w->values[first[i]] = t->values[i];
+            continue;
+        }
+        first[nd->left] = first[i];
+        first[nd->left + 1] = (uint16_t)(first[i] + leaves[nd->left]);
+        struct wide_split *s = &w->splits[w->n_splits++];
+        *s = (struct wide_split){
+            .column = columns + nd->col * pitch,
+            .set = t->n_sets ? t->set_of[i] : -1,
+            .bin = nd->bin,
+            .add = nd->add,
+            .first = (uint8_t)first[i],
+            .skip = (uint8_t)leaves[nd->left],
+        };
+        if (s->set >= 0)
+            bits_init(s, t->sets[s->set]);
+    }
+}
+
+SIMD_BODY void split_numeric(const struct wide_split *s, const uint8_t *x, int n, uint8_t *leaf)
+{
+    uint8_t bin = s->bin, add = s->add, first = s->first, skip = s->skip;
+
+    for (int i = 0; i < n; i++) {
+        uint8_t is_right = (uint8_t)(x[i] + add) > bin, is_here = leaf[i] == first;
+        leaf[i] = (uint8_t)(leaf[i] + (is_right & is_here ? skip : 0));
+    }
+}
+
+#ifdef SIMD_MIDDLE
+static inline __attribute__((always_inline, target("avx2"))) __m256i twice(const uint8_t *table)
+{
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
+}
+
+/* 32 rows at a time; returns the rows done. */
+SIMD_MIDDLE static int split_set_middle(const struct wide_split *s, const uint8_t *x, int n,
+                                        uint8_t *leaf)
+{
+    static const uint8_t bit[16] = { 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128 };
+    int i = 0;
+
+    __m256i low = twice(s->bits[0]), high = twice(s->bits[1]), one = twice(bit);
+    __m256i first = _mm256_set1_epi8((char)s->first), skip = _mm256_set1_epi8((char)s->skip);
+    __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
+    for (; i + 32 <= n; i += 32) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(x + i));
+        __m256i *to = (__m256i *)(void *)(leaf + i), at = _mm256_loadu_si256(to);
+        __m256i l = _mm256_and_si256(v, nibble);
+        __m256i h = _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble);
+        __m256i in =
+            _mm256_blendv_epi8(_mm256_shuffle_epi8(low, l), _mm256_shuffle_epi8(high, l), v);
+        __m256i out = _mm256_cmpeq_epi8(_mm256_and_si256(in, _mm256_shuffle_epi8(one, h)), zero);
+        __m256i is_here = _mm256_and_si256(out, _mm256_cmpeq_epi8(at, first));
+        _mm256_storeu_si256(to, _mm256_add_epi8(at, _mm256_and_si256(is_here, skip)));
+    }
+    return i;
+}
+#endif
+
+static void split_set(const struct wide_split *s, const uint8_t *x, int n, uint8_t *leaf)
+{
+    int i = 0;
+
+#ifdef SIMD_MIDDLE
+    if (simd_level() != SIMD_PLAIN)
+        i = split_set_middle(s, x, n, leaf);
+#endif
+    for (; i < n; i++) {
+        int is_left = s->bits[x[i] >> 7][x[i] & 15] >> (x[i] >> 4 & 7) & 1;
+        leaf[i] = (uint8_t)(leaf[i] + (!is_left & (leaf[i] == s->first) ? s->skip : 0));
+    }
+}
+
+SIMD_BODY void wide_add_body(const struct wide_tree *w, int64_t from, int n, float *f)
+{
+    uint8_t leaf[BLOCK] = { 0 };
+
+    for (int k = 0; k < w->n_splits; k++) {
+        const struct wide_split *s = &w->splits[k];
+        if (s->set >= 0)
+            split_set(s, s->column + from, n, leaf);
+        else if (n == BLOCK)
+            split_numeric(s, s->column + from, BLOCK, leaf);
+        else
+            split_numeric(s, s->column + from, n, leaf);
+    }
+    for (int i = 0; i < n; i++)
+        f[from + i] += w->values[leaf[i]];
+}
+SIMD_KERNEL_STATIC(wide_add, (const struct wide_tree *w, int64_t from, int n, float *f),
+                   (w, from, n, f))
+
+void tree_add_columns(const struct tree *t, const uint8_t *columns, int64_t pitch, int64_t n,
+                      float *f)
+{
+    struct wide_tree w = { 0 };
+
+    wide_init(t, columns, pitch, &w);
+    for (int64_t from = 0; from < n; from += BLOCK)
+        wide_add(&w, from, n - from < BLOCK ? (int)(n - from) : BLOCK, f);
 }

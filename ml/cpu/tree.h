@@ -26,4 +26,10 @@ struct tree {
 void tree_add(const struct tree *t, const uint8_t *bins, int64_t stride, const int32_t *rows,
               int64_t n, float *f);
 
+/* The same for rows 0..n-1 from bins column by column (columns[c * pitch + row]) and a tree of at most TREE_WIDE_NODES
+ * nodes: a few instructions per row and 64 leaves, whatever the depth. Equal bits. */
+enum { TREE_WIDE_NODES = 511 };
+void tree_add_columns(const struct tree *t, const uint8_t *columns, int64_t pitch, int64_t n,
+                      float *f);
+
 #endif

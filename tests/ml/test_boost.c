@@ -152,7 +152,7 @@ static void gradients_are_the_derivatives_of_the_loss(void **state)
     static const float f[] = { -4, -1.5f, -0.1f, 0, 0.3f, 2, 5 };
     float p[7], y[7], w[7], g[7], h[7];
     uint32_t q[7];
-    struct grad_out o = { g, h, q, 16384, 16384, 5 };
+    struct grad_out o = { .g = g, .h = h, .q = q, .g_scale = 16384, .h_scale = 16384, .key = 5 };
 
     (void)state;
     for (int side = 0; side < 2; side++) {
@@ -180,7 +180,7 @@ static void rounding_is_unbiased(void **state)
     enum { N = 100000 };
     float *g = malloc(N * sizeof *g), *h = malloc(N * sizeof *h);
     uint32_t *q = malloc(N * sizeof *q);
-    struct grad_out o = { g, h, q, 1, 1, 77 };
+    struct grad_out o = { .g = g, .h = h, .q = q, .g_scale = 1, .h_scale = 1, .key = 77 };
     double sg = 0, sh = 0;
 
     (void)state;
@@ -196,6 +196,40 @@ static void rounding_is_unbiased(void **state)
     assert_float_equal(sg / N, -0.3, 0.01);
     assert_float_equal(sh / N, 0.01, 0.002);
     free(g), free(h), free(q);
+}
+
+/* g stands for rows i with y = 1 at p = 1 - g: sums of what is kept, over what they were. */
+static void thinned_rows_stand_for_each_other(void **state)
+{
+    enum { N = 100000 };
+    float *buf = malloc(5 * N * sizeof *buf), *p = buf, *y = p + N, *w = y + N, *g = w + N,
+          *h = g + N;
+    uint32_t *q = malloc(N * sizeof *q);
+    struct grad_out o = { g, h, q, 16384, 16384, 78, 0.02f };
+    double sum = 0, want = 0, sum_h = 0, want_h = 0;
+    int kept = 0;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        p[i] = 1.0f - (float)(i % 40) * 1e-3f;
+        y[i] = 1;
+        w[i] = i % 3 ? 1 : 0;
+        want += (double)(w[i] * (1.0f - p[i]));
+        want_h += (double)(w[i] * fmaxf(p[i] * (1.0f - p[i]), 1e-6f));
+    }
+    grad_class(p, y, w, N, 1, 1, &o);
+    for (int i = 0; i < N; i++) {
+        float a = w[i] * (1.0f - p[i]);
+        sum -= (double)g[i];
+        sum_h += (double)h[i];
+        kept += q[i] != 0;
+        assert_true(a >= 0.02f ? g[i] == -a : g[i] == 0 || fabsf(g[i] + 0.02f) < 1e-6f);
+        assert_true(g[i] != 0 || (h[i] == 0 && q[i] == 0));
+    }
+    assert_float_equal(sum / want, 1, 0.01);
+    assert_float_equal(sum_h / want_h, 1, 0.02);
+    assert_in_range(kept, N * 7 / 15, N * 8 / 15);
+    free(buf), free(q);
 }
 
 /* ---- bits ---- */
@@ -518,6 +552,7 @@ int main(void)
         cmocka_unit_test(min_leaf_counts_rows_exactly_for_squared_error),
         cmocka_unit_test(gradients_are_the_derivatives_of_the_loss),
         cmocka_unit_test(rounding_is_unbiased),
+        cmocka_unit_test(thinned_rows_stand_for_each_other),
         cmocka_unit_test(slicing_changes_no_bit),
         cmocka_unit_test(a_loaded_lane_goes_on_with_equal_bits),
         cmocka_unit_test(lanes_together_equal_lanes_alone),
