@@ -83,6 +83,15 @@ static void script_add_portfolios(struct script *s, const struct study *st)
     }
 }
 
+/* Of an automatic space the lead and those that have no lower rung; the others must earn it: a forest may cost as much as
+ * twenty fits of the lead. */
+static bool runs_to_top(const struct study *st, int family)
+{
+    const struct family *f = st->space.first[family].family;
+
+    return !st->space.is_auto || f->is_lead || f->levels == 1;
+}
+
 static int script_make(struct study *st, struct err *err)
 {
     struct script s = { .seen = json_object() };
@@ -94,7 +103,7 @@ static int script_make(struct study *st, struct err *err)
     if (script_add_enqueued(&s, st, err) < 0)
         goto out;
     for (int i = 0; i < st->space.n_families; i++)
-        script_add(&s, &st->space.first[i], SRC_FIRST);
+        script_add(&s, &st->space.first[i], runs_to_top(st, i) ? SRC_FIRST : SRC_SCRIPT);
     for (int i = 0; warm_first(st, i, &base); i++) {
         if (base.family->tasks & st->problem.task)
             script_add(&s, &base, SRC_SCRIPT);

@@ -19,7 +19,7 @@ struct analysis;
 enum { CTL_KEEP_BEST = 10, CTL_KEEP_FAMILY = 3 };
 
 /* Where a trial came from; the word is kept in its row's info as "source". FIRST: of the script too, but run to its top
- * whatever the scheduler is (the baseline, the first configuration of each family). */
+ * whatever the scheduler is (the baseline, the first configurations of families: propose.c). */
 enum trial_source { SRC_SCRIPT, SRC_SAMPLER, SRC_USER, SRC_RETRY, SRC_FIRST, SRC_SOURCES };
 extern const char *const trial_source_name[SRC_SOURCES];
 

@@ -7,9 +7,8 @@
 #include "ml/fmath.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { MOST_TREES = 300 };
+enum { FEW_TREES = 75, MOST_TREES = 300 };
 
 #define FOREST(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help) \
     { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
@@ -36,26 +35,28 @@ int forest_axes(const double *params, struct forest_axis *out)
     return n;
 }
 
-static int forest_counts(const double *params, int64_t *out)
+/* Up to `most` trees; a number that is given is the only one. */
+static int forest_counts(const double *params, int64_t most, int64_t *out)
 {
     static const int64_t counts[FAMILY_MAX_COUNTS] = { 26, 37, 53, 75, 106, 150, 212, MOST_TREES };
+    int n = 0;
 
     if (params[FOREST_TREES] > 0) {
         out[0] = (int64_t)params[FOREST_TREES];
         return 1;
     }
-    memcpy(out, counts, sizeof counts);
-    return ARRAY_LEN(counts);
+    for (; n < FAMILY_MAX_COUNTS && counts[n] <= most; n++)
+        out[n] = counts[n];
+    return n;
 }
 
 static void forest_plan(const double *params, int level, struct family_plan *out)
 {
     struct forest_axis axes[FOREST_MAX_AXES];
 
-    (void)level;
-    *out = (struct family_plan){ .check_every = 1, .patience = 1 };
+    *out = (struct family_plan){ .folds = level == 1 ? 1 : 0, .check_every = 1, .patience = 1 };
     out->per_count = forest_axes(params, axes);
-    out->n_counts = forest_counts(params, out->count);
+    out->n_counts = forest_counts(params, level == 1 ? FEW_TREES : MOST_TREES, out->count);
     out->cap = out->count[out->n_counts - 1] * out->per_count;
 }
 
@@ -96,6 +97,17 @@ static double train_rows(const struct family_shape *s)
 static double trees_of(const double *params)
 {
     return params[FOREST_TREES] > 0 ? params[FOREST_TREES] : MOST_TREES;
+}
+
+/* Trees of all folds together up to this level. */
+static double trees_until(const struct family_shape *s, const double *params, int level)
+{
+    struct family_plan plan;
+
+    if (level < 1)
+        return 0;
+    forest_plan(params, level, &plan);
+    return (plan.folds ? 1 : folds_of(s)) * (double)(plan.cap / plan.per_count);
 }
 
 /* Leaves of a tree for each row that a tree is drawn from. A regression tree ends at single rows (1 - 1/e of them are drawn).
@@ -146,8 +158,8 @@ static int64_t whole(double units)
     return units < 1.0 ? 1 : units > 9e15 ? (int64_t)9e15 : (int64_t)units;
 }
 
-static double cost(const struct family_shape *s, const double *params, bool is_bootstrap,
-                   double per_update)
+static double cost(const struct family_shape *s, const double *params, double trees,
+                   bool is_bootstrap, double per_update)
 {
     struct forest_axis axes[FOREST_MAX_AXES];
     bool is_number = s->task == FT_REGRESSION;
@@ -157,20 +169,21 @@ static double cost(const struct family_shape *s, const double *params, bool is_b
            visits = forest_visits(params, s->columns, is_number),
            grid = held * (depth * 0.002 + forest_axes(params, axes) * 0.001 * s->outputs);
 
-    return trees_of(params) * folds_of(s) *
-           (drawn * depth * (visits * per_update + 0.004) + drawn * 0.01 + grid + 5.0);
+    return trees * (drawn * depth * (visits * per_update + 0.004) + drawn * 0.01 + grid + 5.0);
 }
 
 static int64_t forest_cost(const struct family_shape *s, const double *params, int from, int to)
 {
-    (void)from, (void)to;
-    return whole(cost(s, params, params[FOREST_BOOTSTRAP] > 0, 0.0035));
+    double trees = trees_until(s, params, to) - trees_until(s, params, from);
+
+    return whole(cost(s, params, trees, params[FOREST_BOOTSTRAP] > 0, 0.0035));
 }
 
 static int64_t extra_cost(const struct family_shape *s, const double *params, int from, int to)
 {
-    (void)from, (void)to;
-    return whole(cost(s, params, false, 0.0030));
+    double trees = trees_until(s, params, to) - trees_until(s, params, from);
+
+    return whole(cost(s, params, trees, false, 0.0030));
 }
 
 /* Trees as bytes, sums of the held-out rows at every pruning, what the lanes share, the engine's own arrays. */
@@ -199,7 +212,7 @@ static int64_t extra_bytes(const struct family_shape *s, const double *params)
 
 /* ---- first configurations ---- */
 
-static const char *const levels[] = { "all trees on all folds" };
+static const char *const levels[] = { "up to 75 trees on fold 0", "all trees on all folds" };
 
 /* clang-format off */
 static const double forest_first[][FOREST_PARAMS] = {
@@ -231,7 +244,7 @@ const struct family family_forest = {
     .tasks = FT_ANY,
     .params = forest_params,
     .n_params = FOREST_PARAMS,
-    .levels = 1,
+    .levels = 2,
     .level_help = levels,
     .cost = forest_cost,
     .host_bytes = forest_bytes,
@@ -246,7 +259,7 @@ const struct family family_extra_trees = {
     .tasks = FT_ANY,
     .params = forest_params,
     .n_params = EXTRA_PARAMS,
-    .levels = 1,
+    .levels = 2,
     .level_help = levels,
     .cost = extra_cost,
     .host_bytes = extra_bytes,

@@ -279,6 +279,7 @@ int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop
     }
     if (!t->run)
         t->run = fit_run_new(t, level);
+    t->run->plan = plan; /* of a higher level: the same points and more */
     int rc = run_advance(t, t->run, folds_of(t, &plan), stop, err);
     t->fit_us += clk_now_us(&clk) - before;
     t->peak_bytes = MAX(t->peak_bytes, fit_trial_bytes(t));
