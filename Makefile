@@ -255,7 +255,7 @@ $B/tests/%: $B/tests/%.c.o $B/librig.a $B/libassay.a
 # End-to-end programs start the real thing.
 $(filter $B/tests/e2e/% $B/tests/issues/%,$(TESTS)): | $(PROGRAM)
 
-build-tests: $(TESTS) $(if $(SCRIPTS),all)
+build-tests: $(TESTS) $(if $(SCRIPTS),all $(if $(SAN),,$B/libassay-cuda-emulated.so))
 
 run-tests: build-tests
 	@B=$B T='$(T)' SAN='$(SAN)' tests/run.sh $(TESTS) $(SCRIPTS)

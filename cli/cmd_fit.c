@@ -15,7 +15,7 @@
 
 struct fit_opts {
     char *target, *metric, *test, *output, *positive, *task, *columns, *monotone, *sampler,
-        *scheduler, *families, *validation;
+        *scheduler, *families, *validation, *device;
     int64_t time_ms, trials, seed, runners, folds, parallel;
     bool json, keep_all;
 };
@@ -47,6 +47,8 @@ static const struct conf_opt opts[] = {
     { "validation", CONF_STR, AT(validation), "auto", 0, 0, "auto, kfold or holdout" },
     { "folds", CONF_I64, AT(folds), "0", 0, 20, "number of folds; 0 = default" },
     { "parallel", CONF_I64, AT(parallel), "0", 0, 4096, "trials in flight; 0 = auto" },
+    { "device", CONF_STR, AT(device), "auto", 0, 0,
+      "auto (CPUs, and GPUs where there are some), cpu or cuda" },
     { "runners", CONF_I64, AT(runners), "1", 1, 64, "runner processes to start" },
     { "json", CONF_BOOL, AT(json), "false", 0, 0, "print one JSON document at the end" },
 };
@@ -137,6 +139,8 @@ static int check_inputs(const struct fit_opts *o, const char *train, struct err 
         return err_set(err, ERR_NOTFOUND, "%s: no such file", o->test);
     if (o->time_ms > 0 && o->time_ms < 1000)
         return err_at(err, "--time", "at least 1s");
+    if (local_device_check(o->device, err) < 0)
+        return -1;
     return client_can_save(o->output, err);
 }
 
@@ -230,7 +234,7 @@ int cmd_fit(const struct cmd *cmd, int argc, char **argv)
     if (o.time_ms == 0 && o.trials == 0)
         o.time_ms = 60000;
     s.end_ms = o.time_ms ? s.start_ms + o.time_ms : 0;
-    if (local_start(&local, NULL, (int)o.runners, NULL, &err) < 0) {
+    if (local_start(&local, NULL, (int)o.runners, o.device, &err) < 0) {
         rc = cli_fail(&err);
         goto out;
     }

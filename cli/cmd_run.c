@@ -44,7 +44,7 @@ static int follow_to_model(struct session *s, int64_t study, const char *output,
 }
 
 struct run_opts {
-    char *dir, *output;
+    char *dir, *output, *device;
     int64_t runners;
     bool json;
 };
@@ -54,6 +54,8 @@ static const struct conf_opt run_table[] = {
       "folder of the database; 'assay serve --data-dir DIR' opens it later" },
     { "output", CONF_STR, AT(output), NULL, 0, 0,
       "where to save the model (-o; default NAME.assay)" },
+    { "device", CONF_STR, AT(device), "auto", 0, 0,
+      "auto (CPUs, and GPUs where there are some), cpu or cuda" },
     { "runners", CONF_I64, AT(runners), "1", 1, 64, "runner processes to start" },
     { "json", CONF_BOOL, AT(json), "false", 0, 0, "print JSON at the end" },
 };
@@ -68,8 +70,9 @@ static int run_spec(struct session *s, struct local *local, json_t *spec, const 
     snprintf(file, sizeof(file), "%.150s.assay",
              json_object_get(spec, "name") ? print_text(spec, "name") : "best");
     const char *output = o->output ? o->output : file;
-    if (client_can_save(output, err) < 0 || io_mkdirs(o->dir, 0700, err) < 0 ||
-        local_start(local, o->dir, (int)o->runners, NULL, err) < 0)
+    if (local_device_check(o->device, err) < 0 || client_can_save(output, err) < 0 ||
+        io_mkdirs(o->dir, 0700, err) < 0 ||
+        local_start(local, o->dir, (int)o->runners, o->device, err) < 0)
         return -1;
     s->client = local->client;
     if (submit_spec(s, spec, path, false, &study, err) < 0)

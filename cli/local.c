@@ -67,7 +67,7 @@ static int spawn(const struct local *l, const char *const *argv, const char *log
     return rc;
 }
 
-static int spawn_all(struct local *l, const char *listen, int pipe_fd, struct err *err)
+static int spawn_all(struct local *l, const char *devices, int pipe_fd, struct err *err)
 {
     char socket_arg[104], url[120], blobs[600], cache[300], fd[16], name[32], log[32];
 
@@ -75,52 +75,80 @@ static int spawn_all(struct local *l, const char *listen, int pipe_fd, struct er
     snprintf(url, sizeof(url), "unix:%s/sock", l->dir);
     snprintf(blobs, sizeof(blobs), "%s/blobs", l->data_dir);
     snprintf(fd, sizeof(fd), "%d", CHILD_FD);
-    const char *controller[] = { "assayd",   "--data-dir", l->data_dir,          "--socket",
-                                 socket_arg, "--listen",   listen ? listen : "", "--parent-fd",
-                                 fd,         NULL };
+    const char *controller[] = { "assayd",   "--data-dir", l->data_dir,   "--socket", socket_arg,
+                                 "--listen", "",           "--parent-fd", fd,         NULL };
     if (spawn(l, controller, "assayd", pipe_fd, &l->controller, err) < 0)
         return err_wrap(err, "starting the controller");
     for (int i = 0; i < l->n_runners; i++) {
         snprintf(name, sizeof(name), "local%d", i + 1);
         snprintf(log, sizeof(log), "runner%d", i + 1);
         snprintf(cache, sizeof(cache), "%s/cache%d", l->dir, i + 1);
-        const char *runner[] = { "assay-runner", "--controller", url,   "--name",
-                                 name,           "--cache-dir",  cache, "--blob-dir",
-                                 blobs,          "--parent-fd",  fd,    NULL };
+        const char *runner[] = { "assay-runner",
+                                 "--controller",
+                                 url,
+                                 "--name",
+                                 name,
+                                 "--cache-dir",
+                                 cache,
+                                 "--blob-dir",
+                                 blobs,
+                                 "--parent-fd",
+                                 fd,
+                                 "--devices",
+                                 devices,
+                                 NULL };
         if (spawn(l, runner, log, pipe_fd, &l->runners[i], err) < 0)
             return err_wrap(err, "starting a runner");
     }
     return 0;
 }
 
-static void log_tail(const struct local *l, struct err *err)
+static void log_tail(const struct local *l, const char *name)
 {
     char path[400];
     struct buf text;
     struct err ignored = { 0 };
 
-    snprintf(path, sizeof(path), "%s/assayd.log", l->dir);
+    snprintf(path, sizeof(path), "%s/%s.log", l->dir, name);
     if (io_read_file(path, 1 << 20, &text, &ignored) < 0)
         return;
     char *from = text.len > LOG_TAIL ? text.data + text.len - LOG_TAIL : text.data;
     if (text.len)
-        fprintf(stderr, "last lines of the controller's log:\n%s", from);
+        fprintf(stderr, "last lines of the log of %s:\n%s", name, from);
     buf_fini(&text);
-    (void)err;
 }
 
-bool local_is_alive(struct local *l, struct err *err)
+/* 1 = it lives, 0 = it ended (told), -1 = it was known to have ended. */
+static int child_look(const struct local *l, pid_t *pid, const char *name, const char *what,
+                      struct err *err)
 {
     int status = 0;
     char how[80];
 
-    if (l->controller <= 0 || proc_poll(l->controller, &status, err) == 0)
-        return l->controller > 0;
-    l->controller = 0;
+    if (*pid <= 0)
+        return -1;
+    if (proc_poll(*pid, &status, err) == 0)
+        return 1;
+    *pid = 0;
     proc_describe(status, how, sizeof(how));
-    log_tail(l, err);
-    err_set(err, ERR_IO, "the controller ended unexpectedly: %s", how);
-    return false;
+    log_tail(l, name);
+    err_set(err, ERR_IO, "the %s ended unexpectedly: %s", what, how);
+    return 0;
+}
+
+/* One of several runners may end: the others go on. */
+bool local_is_alive(struct local *l, struct err *err)
+{
+    int n_alive = 0;
+
+    if (child_look(l, &l->controller, "assayd", "controller", err) <= 0)
+        return false;
+    for (int i = 0; i < l->n_runners; i++) {
+        char log[32];
+        snprintf(log, sizeof(log), "runner%d", i + 1);
+        n_alive += child_look(l, &l->runners[i], log, "runner", err) > 0;
+    }
+    return n_alive > 0;
 }
 
 static bool socket_accepts(const char *path)
@@ -154,7 +182,14 @@ static int wait_ready(struct local *l, struct err *err)
                    START_LIMIT_MS / 1000);
 }
 
-int local_start(struct local *l, const char *data_dir, int n_runners, const char *listen,
+int local_device_check(const char *device, struct err *err)
+{
+    if (strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0 || strcmp(device, "cuda") == 0)
+        return 0;
+    return err_at(err, "--device", "\"%s\" is not auto, cpu or cuda", device);
+}
+
+int local_start(struct local *l, const char *data_dir, int n_runners, const char *devices,
                 struct err *err)
 {
     char server[120];
@@ -165,7 +200,7 @@ int local_start(struct local *l, const char *data_dir, int n_runners, const char
     l->n_runners = n_runners;
     l->runners = mem_array((size_t)n_runners, sizeof(*l->runners));
     if (make_folder(l, data_dir, err) < 0 || proc_pipe(&read_fd, &l->parent_fd, err) < 0 ||
-        spawn_all(l, listen, read_fd, err) < 0 || wait_ready(l, err) < 0)
+        spawn_all(l, devices, read_fd, err) < 0 || wait_ready(l, err) < 0)
         goto fail;
     snprintf(server, sizeof(server), "unix:%s/sock", l->dir);
     if (!(l->client = client_new(server, NULL, err)))

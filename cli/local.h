@@ -22,13 +22,14 @@ struct local {
     struct client *client;
 };
 
-/* data_dir NULL = inside a fresh temporary folder. Returns when the controller answers (some milliseconds); the runners
+int local_device_check(const char *device, struct err *err); /* of a --device: auto, cpu, cuda */
+/* data_dir NULL = inside a fresh temporary folder; devices: as assay-runner's option. Returns when the controller answers (some milliseconds); the runners
  * register by themselves. On failure everything is undone and the last lines of the log are in the error. */
-int local_start(struct local *l, const char *data_dir, int n_runners, const char *listen,
+int local_start(struct local *l, const char *data_dir, int n_runners, const char *devices,
                 struct err *err);
 void local_stop(struct local *l,
                 int64_t patience_ms); /* SIGTERM, then SIGKILL; removes the folder; idempotent */
 bool local_is_alive(struct local *l,
-                    struct err *err); /* false + reason when the controller ended */
+                    struct err *err); /* false + reason when the controller or all runners ended */
 
 #endif

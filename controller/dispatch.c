@@ -3,7 +3,8 @@
  * Studies are asked in order of priority, then of lanes they have running, then of age. A group holds lanes that fuse: same
  * study, family, shape key and starting level; its size is at most what the device and the runner take, 256, the memory
  * estimate, and the ready lanes divided by the idle devices, so that the last lanes do not all go to one of them. A lane
- * whose group crashed goes out in groups of half that size, at last alone.
+ * whose group crashed goes out in groups of half that size, at last alone. Where a runner has GPUs, these take families that
+ * have a form for them first, and its CPUs the others first; neither waits while there is anything to do.
  *
  * In deterministic studies lanes are taken by number as well; on a CPU a lane's numbers do not depend on its group, so the
  * grouping need not be planned. */
@@ -115,7 +116,30 @@ static bool fuses(const struct group *g, const struct study *st, const struct tr
            from_of(a) == from_of(b);
 }
 
-static int group_fill(struct group *g, int most, int64_t memory, struct err *err)
+static bool has_gpu(const struct runner *r)
+{
+    bool any = false;
+
+    for (int i = 0; i < r->n_devices; i++)
+        any = any || str_eq(r->devices[i].is.kind, "cuda");
+    return any;
+}
+
+/* The lanes that a device takes first: 1 those with a form for GPUs, 0 those without, -1 any. */
+static int first_choice(const struct study *st, const struct runner *r, const struct device *d)
+{
+    bool wish = str_eq(d->is.kind, "cuda"), is_there = false;
+
+    if (!has_gpu(r))
+        return -1;
+    for (int i = 0; i < st->n_queue && !is_there; i++) {
+        const struct trial_mem *t = &st->trials[st->queue[i] - 1];
+        is_there = is_ready(t) && st->families[t->family]->has_device == wish;
+    }
+    return is_there ? wish : -1;
+}
+
+static int group_fill(struct group *g, int most, int64_t memory, int choice, struct err *err)
 {
     struct study *st = g->st;
 
@@ -124,7 +148,8 @@ static int group_fill(struct group *g, int most, int64_t memory, struct err *err
         struct trial_row *row = &g->rows[g->n];
         int64_t bytes = 0;
 
-        if (!is_ready(t) || (t->max_group && t->max_group <= g->n))
+        if (!is_ready(t) || (t->max_group && t->max_group <= g->n) ||
+            (choice >= 0 && st->families[t->family]->has_device != choice))
             continue;
         *row = (struct trial_row){ 0 };
         if (trial_load(st, st->queue[i], row, err) < 0)
@@ -183,7 +208,7 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
     }
     if (!st->is_deterministic && live_fill(st, MIN(ask->max_lanes, d->is.max_lanes), err) < 0)
         return -1;
-    return group_fill(g, group_size(st, r, d, ask), memory_of(d, ask), err);
+    return group_fill(g, group_size(st, r, d, ask), memory_of(d, ask), first_choice(st, r, d), err);
 }
 
 /* ---- granting ---- */

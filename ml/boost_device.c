@@ -12,6 +12,7 @@
 #include "ml/ops.h"
 #include "ml/ops_boost.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Draws of columns by depth come from the host: this many bytes of them a round, not more. */
@@ -190,6 +191,8 @@ static int booster_for(struct ml_data *d, struct boost_device *v, struct boost_l
     mem_free(each);
     if (rc < 0)
         return -1;
+    log_debug("boost.device lanes=%d outputs=%d bytes=%" PRId64, n, lanes[0]->outputs,
+              v->ops->bytes(v->booster));
     v->n = n;
     v->lanes = mem_array((size_t)n, sizeof(void *));
     v->versions = mem_array((size_t)n, sizeof *v->versions);

@@ -53,6 +53,7 @@ struct family {
     const char *help;
     int tasks;           /* FT_ mask */
     bool keeps_monotone; /* honours constraints on columns (data.h) */
+    bool has_device;     /* has a form for GPUs (ops.h) */
     bool
         is_lead; /* usually the strongest: where all families are searched, time is planned by it */
     const struct family_param *params;

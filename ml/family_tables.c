@@ -324,6 +324,7 @@ const struct family family_boost = {
     .help = "gradient boosting over histograms",
     .tasks = FT_ANY,
     .keeps_monotone = true,
+    .has_device = true,
     .is_lead = true,
     .params = boost_params,
     .n_params = BOOST_PARAMS,

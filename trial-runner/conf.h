@@ -17,7 +17,7 @@ struct runner_conf {
     char *cache_dir;
     int64_t cache_limit_bytes;
     char *blob_dir;       /* of a controller on this machine: blobs are mapped from there */
-    char *devices;        /* auto | cpu | cpu:N */
+    char *devices;        /* auto | cpu | cpu:N | cuda */
     int64_t memory_bytes; /* of all devices together; 0 = three quarters of the machine */
     int64_t parent_fd;    /* -1 = none */
     int64_t lease_wait_ms;

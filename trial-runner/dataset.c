@@ -23,6 +23,7 @@ struct dataset {
 struct datasets {
     int n;
     int64_t clock, memory_bytes;
+    const struct ml_compute *device;
     struct dataset *open[KEPT_MAX * 4];
 };
 
@@ -125,8 +126,8 @@ static int data_open(struct dataset *d, const struct msg_data *m, struct ml_data
     return d->data ? 0 : -1;
 }
 
-static struct dataset *dataset_open(const struct msg_data *m, const char *path,
-                                    const char *test_path, struct err *err)
+static struct dataset *dataset_open(const struct datasets *s, const struct msg_data *m,
+                                    const char *path, const char *test_path, struct err *err)
 {
     struct dataset *d = mem_zalloc(sizeof *d);
     struct ml_data_spec spec = { .test_fraction = m->test_fraction,
@@ -136,6 +137,7 @@ static struct dataset *dataset_open(const struct msg_data *m, const char *path,
     key_of(m, d->key);
     d->target = mem_strdup(m->target);
     d->positive = mem_strdup(m->positive);
+    spec.device = s->device && s->device->ops ? s->device : NULL;
     spec.target = d->target;
     spec.positive = d->positive;
     if (task_of(m->task, &spec.task, err) < 0 || metric_parse(m->metric, &spec.metric, err) < 0)
@@ -178,7 +180,7 @@ struct ml_data *dataset_get(struct datasets *s, const struct msg_data *spec, con
             err_set(err, ERR_BUSY, "%d tables are in use", s->n);
             return NULL;
         }
-        d = dataset_open(spec, path, test_path, err);
+        d = dataset_open(s, spec, path, test_path, err);
         if (!d)
             return NULL;
         s->open[s->n++] = d;
@@ -200,11 +202,12 @@ void dataset_put(struct datasets *s, const struct ml_data *data)
     CHECK(!data);
 }
 
-struct datasets *datasets_new(int64_t memory_bytes)
+struct datasets *datasets_new(int64_t memory_bytes, const struct ml_compute *device)
 {
     struct datasets *s = mem_zalloc(sizeof *s);
 
     s->memory_bytes = memory_bytes;
+    s->device = device;
     return s;
 }
 

@@ -9,7 +9,8 @@
 
 struct datasets;
 
-struct datasets *datasets_new(int64_t memory_bytes);
+/* device: without ops, the CPU; borrowed, looked at whenever a table is opened. */
+struct datasets *datasets_new(int64_t memory_bytes, const struct ml_compute *device);
 void datasets_free(struct datasets *s); /* CHECKs that none is in use */
 /* Opens or finds it; in use until dataset_put. test_path may be NULL. */
 struct ml_data *dataset_get(struct datasets *s, const struct msg_data *spec, const char *path,

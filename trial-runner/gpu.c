@@ -1,24 +1,29 @@
-/* gpu.c - the device list; see gpu.h. The probe speaks NVML's documented C interface through dlsym, with the few types
- * it needs written out here, so that building needs no NVIDIA header and running needs no NVIDIA library. */
+/* gpu.c - the device list; see gpu.h. The probe asks the engine's CUDA half; where that cannot serve, it speaks NVML's
+ * documented C interface through dlsym, with the few types it needs written out here, so that building needs no NVIDIA
+ * header and running needs no NVIDIA library. */
 #include "trial-runner/gpu.h"
 
 #include "base/buf.h"
+#include "base/clk.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "ml/ops.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { ANSWER_MAX = 64 << 10 };
+enum { ANSWER_MAX = 64 << 10, PROBE_MS = 20000 };
 
 /* ---- CPU ---- */
 
@@ -38,29 +43,6 @@ static void cpu_name(char *out, size_t size)
     }
     if (f)
         fclose(f);
-}
-
-int gpu_devices(const char *choice, int64_t memory_bytes, struct msg_device *out, struct err *err)
-{
-    int64_t n = MIN(proc_physical_cores(), MSG_MAX_DEVICES);
-    char name[sizeof out->name];
-
-    if (str_starts(choice, "cpu:")) {
-        if (str_i64(choice + 4, 1, MSG_MAX_DEVICES, &n, err) < 0)
-            return err_wrap(err, "devices");
-    } else if (!str_eq(choice, "auto") && !str_eq(choice, "cpu")) {
-        return err_at(err, "devices", "'%.40s' is not auto, cpu or cpu:N", choice);
-    }
-    if (memory_bytes == 0)
-        memory_bytes = proc_memory_bytes() / 4 * 3;
-    cpu_name(name, sizeof name);
-    for (int i = 0; i < n; i++) {
-        out[i] = (struct msg_device){ .memory_bytes = memory_bytes / n, .max_lanes = 1 };
-        snprintf(out[i].id, sizeof out[i].id, "cpu%d", i);
-        str_copy(out[i].kind, sizeof out[i].kind, "cpu");
-        str_copy(out[i].name, sizeof out[i].name, name);
-    }
-    return (int)n;
 }
 
 /* ---- the probe, in the child ---- */
@@ -99,112 +81,200 @@ static int nvml_load(struct nvml *n)
     return lib ? 0 : -1;
 }
 
-int gpu_probe_main(void)
+static void say(json_t *line_steal)
+{
+    char *text = line_steal ? jsonx_dump(line_steal) : NULL;
+
+    if (text)
+        printf("%s\n", text);
+    mem_free(text);
+    json_decref(line_steal);
+}
+
+/* The GPUs that the driver knows, and why none of them is of use. */
+static void say_unusable(const char *why)
 {
     struct nvml n = { 0 };
     unsigned count = 0;
 
     if (nvml_load(&n) < 0 || n.init() != 0 || n.count(&count) != 0)
-        return 0; /* no driver is no error */
+        return; /* no driver is no error */
     for (unsigned i = 0; i < count; i++) {
         struct nvml_memory memory = { 0 };
         char name[96] = "";
         void *device = NULL;
-        json_t *j = NULL;
-        char *text = NULL;
 
         if (n.handle(i, &device) != 0 || n.name(device, name, sizeof name) != 0 ||
             n.memory(device, &memory) != 0)
             continue;
-        j = json_pack("{s:i, s:s, s:I, s:I}", "index", (int)i, "name", name, "total_bytes",
-                      (json_int_t)memory.total, "free_bytes", (json_int_t)memory.free);
-        text = j ? jsonx_dump(j) : NULL;
-        if (text)
-            printf("%s\n", text);
-        mem_free(text);
-        json_decref(j);
+        say(json_pack("{s:s, s:I, s:s}", "name", name, "total_bytes", (json_int_t)memory.total,
+                      "why", why));
+    }
+}
+
+int gpu_probe_main(void)
+{
+    struct err err = { 0 };
+    const struct ml_ops *ops = ml_cuda_open(&err);
+    int n = 0;
+
+    if (!ops || ops->device_count(&n, &err) < 0 || n == 0)
+        say_unusable(err.text[0] ? err.text : "the driver offers no device to the CUDA half");
+    for (int i = 0; i < n; i++) {
+        struct ml_device d;
+
+        if (ops->device_get(i, &d, &err) < 0)
+            say_unusable(err.text);
+        else
+            say(json_pack("{s:i, s:s, s:I}", "index", i, "name", d.name, "total_bytes",
+                          (json_int_t)d.memory_bytes));
     }
     return fflush(stdout) == 0 ? 0 : 1;
 }
 
 /* ---- the probe, in the supervisor ---- */
 
-struct gpu_probe {
-    pid_t pid;
-    int fd;
-    struct buf said;
-};
+/* Starting a process that finds nothing would cost every start on most machines. */
+static bool may_have_gpu(void)
+{
+    const char *named = getenv("ASSAY_CUDA");
 
-struct gpu_probe *gpu_probe_start(struct err *err)
+    return (named && named[0]) || access("/dev/nvidiactl", F_OK) == 0 ||
+           access("/dev/dxg", F_OK) == 0;
+}
+
+static int probe_spawn(pid_t *pid, int *fd, struct err *err)
 {
     const char *const argv[] = { "assay-runner", "--probe", NULL };
-    struct gpu_probe *p = mem_zalloc(sizeof *p);
     struct proc_fd out = { -1, 1 };
     struct proc_spec spec = {
         .argv = argv, .fds = &out, .n_fds = 1, .new_session = true, .die_with_parent = true
     };
 
-    buf_init(&p->said, ANSWER_MAX);
-    p->fd = -1;
-    if (proc_pipe(&p->fd, &out.parent_fd, err) < 0 || proc_spawn(&spec, &p->pid, err) < 0) {
-        if (out.parent_fd >= 0)
-            close(out.parent_fd);
-        gpu_probe_free(p);
-        return NULL;
-    }
+    if (proc_pipe(fd, &out.parent_fd, err) < 0)
+        return -1;
+    int rc = proc_spawn(&spec, pid, err);
     close(out.parent_fd);
-    fcntl(p->fd, F_SETFL, O_NONBLOCK);
-    return p;
+    if (rc < 0)
+        close(*fd);
+    return rc;
 }
 
-int gpu_probe_fd(const struct gpu_probe *p)
+/* All that the child says, or what it said until time was up: a broken driver may hang whoever asks it. */
+static void probe_read(int fd, struct buf *said)
 {
-    return p->fd;
+    struct clk clk;
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    char part[4096];
+
+    clk_init_system(&clk);
+    for (int64_t end = clk_now_ms(&clk) + PROBE_MS;;) {
+        int64_t left = end - clk_now_ms(&clk);
+        int rc = left > 0 ? poll(&p, 1, (int)left) : 0;
+        if (rc < 0 && errno == EINTR)
+            continue;
+        ssize_t n = rc > 0 ? read(fd, part, sizeof part) : 0;
+        if (rc == 0)
+            log_warn("gpu.probe err=\"no answer within %d s\"", PROBE_MS / 1000);
+        if (n <= 0 || buf_add(said, part, (size_t)n, NULL) < 0)
+            return;
+    }
 }
 
-static void tell(const char *line, size_t n)
+/* A line of the child's: one more device, or why a GPU is none. */
+static int take_line(const char *line, size_t n, struct msg_device *out)
 {
     json_t *j = jsonx_load(line, n, "probe", NULL);
     const char *name = json_string_value(json_object_get(j, "name"));
-    int64_t total = json_integer_value(json_object_get(j, "total_bytes"));
+    const char *why = json_string_value(json_object_get(j, "why"));
+    json_t *index = json_object_get(j, "index");
     char bytes[32];
+    int is_device = name && json_is_integer(index);
 
-    str_fmt_bytes(total, bytes, sizeof bytes);
-    if (name)
-        log_info(
-            "gpu.found name=\"%s\" memory=\"%s\" used=no why=\"this build trains on the CPU only\"",
-            name, bytes);
+    str_fmt_bytes(json_integer_value(json_object_get(j, "total_bytes")), bytes, sizeof bytes);
+    if (is_device) {
+        *out = (struct msg_device){ .max_lanes = 1 };
+        snprintf(out->id, sizeof out->id, GPU_KIND "%d", (int)json_integer_value(index));
+        str_copy(out->kind, sizeof out->kind, GPU_KIND);
+        str_copy(out->name, sizeof out->name, name);
+        log_info("gpu.found name=\"%s\" memory=\"%s\" used=yes", name, bytes);
+    } else if (name) {
+        log_info("gpu.found name=\"%s\" memory=\"%s\" used=no why=\"%s\"", name, bytes,
+                 why ? why : "");
+    }
     json_decref(j);
+    return is_device;
 }
 
-int gpu_probe_step(struct gpu_probe *p)
+static int gpus_find(struct msg_device *out, int most)
 {
-    char part[4096];
-    ssize_t n = 0;
+    struct err err = { 0 };
+    struct buf said;
+    pid_t pid = 0;
+    int fd = -1, n = 0, status = 0;
 
-    while ((n = read(p->fd, part, sizeof part)) > 0) {
-        if (buf_add(&p->said, part, (size_t)n, NULL) < 0)
-            return 1; /* no driver talks that much */
-    }
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    if (probe_spawn(&pid, &fd, &err) < 0) {
+        log_warn("gpu.probe err=\"%s\"", err.text);
         return 0;
-    for (char *line = p->said.data, *end = NULL; line && (end = strchr(line, '\n')); line = end + 1)
-        tell(line, (size_t)(end - line));
-    return 1;
+    }
+    buf_init(&said, ANSWER_MAX);
+    probe_read(fd, &said);
+    proc_kill(pid, SIGKILL);
+    proc_wait_ms(pid, 1000, &status, NULL);
+    close(fd);
+    buf_add(&said, "", 1, NULL);
+    for (char *line = said.data, *end = NULL; line && n < most && (end = strchr(line, '\n'));
+         line = end + 1)
+        n += take_line(line, (size_t)(end - line), &out[n]);
+    buf_fini(&said);
+    return n;
 }
 
-void gpu_probe_free(struct gpu_probe *p)
-{
-    int status = 0;
+/* ---- the list ---- */
 
-    if (!p)
-        return;
-    if (p->pid > 0) {
-        proc_kill(p->pid, SIGKILL);
-        proc_wait_ms(p->pid, 1000, &status, NULL);
+static int cpus_list(int64_t n, struct msg_device *out)
+{
+    char name[sizeof out->name];
+
+    cpu_name(name, sizeof name);
+    for (int i = 0; i < n; i++) {
+        out[i] = (struct msg_device){ .max_lanes = 1 };
+        snprintf(out[i].id, sizeof out[i].id, "cpu%d", i);
+        str_copy(out[i].kind, sizeof out[i].kind, "cpu");
+        str_copy(out[i].name, sizeof out[i].name, name);
     }
-    if (p->fd >= 0)
-        close(p->fd);
-    buf_fini(&p->said);
-    mem_free(p);
+    return (int)n;
+}
+
+int gpu_devices(const char *choice, int64_t memory_bytes, struct msg_device *out, struct err *err)
+{
+    int64_t cpus = MIN(proc_physical_cores(), MSG_MAX_DEVICES);
+    bool only_gpus = str_eq(choice, GPU_KIND), is_auto = str_eq(choice, "auto");
+
+    if (str_starts(choice, "cpu:")) {
+        if (str_i64(choice + 4, 1, MSG_MAX_DEVICES, &cpus, err) < 0)
+            return err_wrap(err, "devices");
+    } else if (!is_auto && !only_gpus && !str_eq(choice, "cpu")) {
+        return err_at(err, "devices", "'%.40s' is not auto, cpu, cpu:N or cuda", choice);
+    }
+    int n = only_gpus ? 0 : cpus_list(cpus, out);
+    if (only_gpus || (is_auto && may_have_gpu()))
+        n += gpus_find(out + n, MSG_MAX_DEVICES - n);
+    if (n == 0)
+        return err_at(err, "devices", "cuda: no GPU here that the CUDA half can use");
+    if (memory_bytes == 0)
+        memory_bytes = proc_memory_bytes() / 4 * 3;
+    for (int i = 0; i < n; i++)
+        out[i].memory_bytes = memory_bytes / n;
+    return n;
+}
+
+int gpu_index(const char *device)
+{
+    int64_t i = -1;
+
+    if (!str_starts(device, GPU_KIND) ||
+        str_i64(device + strlen(GPU_KIND), 0, 1 << 16, &i, NULL) < 0)
+        return -1;
+    return (int)i;
 }

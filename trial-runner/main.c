@@ -28,8 +28,7 @@ struct runner {
     struct http *http;
     struct cache *cache;
     struct agent *agent;
-    struct gpu_probe *probe;
-    struct loop_watch *parent, *probe_watch;
+    struct loop_watch *parent;
     int n_devices;
     struct msg_device devices[MSG_MAX_DEVICES];
     char name[64], *token;
@@ -70,19 +69,6 @@ static void on_parent(int fd, void *arg)
         return;
     log_info("runner.parent_gone");
     loop_stop(r->loop);
-}
-
-static void on_probe(int fd, void *arg)
-{
-    struct runner *r = arg;
-
-    (void)fd;
-    if (!gpu_probe_step(r->probe))
-        return;
-    loop_watch_free(r->probe_watch);
-    r->probe_watch = NULL;
-    gpu_probe_free(r->probe);
-    r->probe = NULL;
 }
 
 /* ---- start ---- */
@@ -155,21 +141,6 @@ static int start_agent(struct runner *r, struct err *err)
     return r->agent ? 0 : -1;
 }
 
-static void watch_all(struct runner *r)
-{
-    struct err err = { 0 };
-
-    if (r->conf.parent_fd >= 0)
-        r->parent = loop_watch_new(r->loop, (int)r->conf.parent_fd, on_parent, r);
-    if (!str_eq(r->conf.devices, "auto"))
-        return;
-    r->probe = gpu_probe_start(&err);
-    if (r->probe)
-        r->probe_watch = loop_watch_new(r->loop, gpu_probe_fd(r->probe), on_probe, r);
-    else
-        log_warn("gpu.probe err=\"%s\"", err.text);
-}
-
 static int run(struct runner *r, struct err *err)
 {
     clk_init_system(&r->clk);
@@ -183,7 +154,8 @@ static int run(struct runner *r, struct err *err)
     if (loop_signal(r->loop, SIGTERM, on_signal, r, err) < 0 ||
         loop_signal(r->loop, SIGINT, on_signal, r, err) < 0)
         return -1;
-    watch_all(r);
+    if (r->conf.parent_fd >= 0)
+        r->parent = loop_watch_new(r->loop, (int)r->conf.parent_fd, on_parent, r);
     log_info("runner.start name=%s devices=%d controller=%s", r->name, r->n_devices,
              r->conf.controller);
     return loop_run(r->loop, err);
@@ -192,8 +164,6 @@ static int run(struct runner *r, struct err *err)
 static void stop(struct runner *r)
 {
     loop_watch_free(r->parent);
-    loop_watch_free(r->probe_watch);
-    gpu_probe_free(r->probe);
     agent_free(r->agent);
     http_free(r->http);
     cache_close(r->cache);

@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ml/ops.h"
+#include "trial-runner/gpu.h"
 #include "trial-runner/worker_priv.h"
 
 #include <dirent.h>
@@ -19,6 +21,8 @@
 #include <unistd.h>
 
 enum { POLL_EVERY_US = 4000, BEAT_EVERY_US = 200000 };
+/* Beside trials and shared data; CUDA loads kernels as they are first used. */
+enum { CPU_ROOM = 64 << 20, GPU_ROOM = 768 << 20 };
 
 /* ---- out ---- */
 
@@ -78,7 +82,8 @@ static int64_t rss_limit(const struct worker *w)
 
     if (own <= 0 || !j->fit)
         return 0;
-    return j->alone_bytes + datasets_shared_bytes(w->datasets) + own + own / 4 + (64 << 20);
+    return j->alone_bytes + datasets_shared_bytes(w->datasets) + own + own / 4 +
+           (w->compute.ops ? GPU_ROOM : CPU_ROOM);
 }
 
 void worker_beat(struct worker *w, int64_t within_ms)
@@ -124,6 +129,23 @@ const char *worker_input(const struct job *j, const char *key)
 int64_t worker_now_us(const struct worker *w)
 {
     return clk_now_us(&w->clk);
+}
+
+int worker_open_device(struct worker *w, struct err *err)
+{
+    int index = gpu_index(w->device);
+
+    if (index < 0 || w->compute.ctx)
+        return 0;
+    worker_beat(w, LONG_MS);
+    w->compute.ops = ml_cuda_open(err);
+    w->compute.ctx = w->compute.ops ? w->compute.ops->open(index, err) : NULL;
+    if (w->compute.ctx)
+        return 0;
+    w->compute.ops = NULL;
+    if (err)
+        err->code = ERR_DEVICE; /* whatever it was: not the trial's fault */
+    return -1;
 }
 
 /* ---- in ---- */
@@ -417,7 +439,7 @@ int worker_main(int fd)
     w->checkpoint_ms = 30000;
     worker_poll(w, -1); /* its configuration */
     clear_scratch(w);
-    w->datasets = datasets_new(w->memory_bytes);
+    w->datasets = datasets_new(w->memory_bytes, &w->compute);
     worker_send(w, json_pack("{s:s}", "op", "ready"));
     for (;;) {
         w->interrupt = false;

@@ -93,7 +93,8 @@ static int fit_open(struct worker *w, struct job *j, struct err *err)
     const struct msg_grant *g = &j->run->grant;
     int64_t rss = 0;
 
-    if (params_parse(j->lane->config, &j->family, j->params, err) < 0)
+    if (params_parse(j->lane->config, &j->family, j->params, err) < 0 ||
+        worker_open_device(w, err) < 0)
         return -1;
     j->data = dataset_get(w->datasets, &g->data, worker_input(j, "frame"),
                           worker_input(j, "test_frame"), err);

@@ -59,6 +59,7 @@ struct worker {
     char scratch[WORKER_PATH_BYTES], device[32];
     int64_t slice_ms, checkpoint_ms, memory_bytes;
     struct datasets *datasets;
+    struct ml_compute compute; /* of a GPU's worker, from its first job on */
     struct run *runs;
     struct job *now; /* being computed */
     bool draining;
@@ -86,6 +87,9 @@ const char *worker_input(const struct job *j,
                          const char *key); /* a path of the run's message; NULL = none */
 /* The engine's clock: looks at the pipe and gives signs of life on the way, and runs out when the job is to be interrupted. */
 int64_t worker_stop_clock(void *worker);
+
+/* Before a job reads its table: a GPU's worker opens its device. */
+int worker_open_device(struct worker *w, struct err *err);
 
 /* worker_fit.c */
 void worker_fit(struct worker *w, struct job *j); /* until it asks, ends or is interrupted */

@@ -187,7 +187,7 @@ static int refit(struct worker *w, struct job *j, struct buf *out, struct msg_ev
     if (j->deadline_ms > 0)
         stop.deadline_us = j->deadline_ms * 1000;
     if (params_parse(g->config, &j->family, j->params, err) < 0 ||
-        params_merge(j->family, j->params, g->free_json, err) < 0)
+        params_merge(j->family, j->params, g->free_json, err) < 0 || worker_open_device(w, err) < 0)
         return -1;
     j->data = dataset_get(w->datasets, &g->data, worker_input(j, "frame"),
                           worker_input(j, "test_frame"), err);
@@ -228,7 +228,11 @@ void worker_refit(struct worker *w, struct job *j)
     worker_path(w, j, "artifact", path);
     if (refit(w, j, &out, &ev, &err) < 0 || checkpoint_file(path, &out, ev.blob, &err) < 0) {
         if (!is_stopped(w, j))
-            worker_fail(w, j, err.code == ERR_TIMEOUT ? TR_BUDGET : TR_INVALID, err.text);
+            worker_fail(w, j,
+                        err.code == ERR_TIMEOUT  ? TR_BUDGET
+                        : err.code == ERR_DEVICE ? TR_DEVICE
+                                                 : TR_INVALID,
+                        err.text);
     } else {
         ev.model_bytes = (int64_t)out.len;
         ev.fit_us = worker_now_us(w) - before;

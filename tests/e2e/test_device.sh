@@ -1,0 +1,44 @@
+#!/bin/bash
+# Trials on a GPU's worker, from the command line to the model file, on an emulated device (tests/cuda): the runner finds it,
+# boosting trains there, what has no form for it trains all the same, and the model file is the CPU's bit for bit.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+emulated=$(dirname "$ASSAY")/libassay-cuda-emulated.so
+[ -e "$emulated" ] || { echo "no $emulated (sanitizer builds have none)"; exit 77; }
+export TMPDIR=$WORK/tmp ASSAY_KEEP_TEMP=1 ASSAY_LOG_LEVEL=debug
+mkdir -p "$TMPDIR"
+
+"$ASSAY" data make twonorm --rows 400 --seed 3 -o train.csv --test-output test.csv --test-rows 100 2>/dev/null
+cat >spec.yaml <<'END'
+name: device
+dataset: train.csv
+target: class
+metric: logloss
+validation: {kind: kfold, folds: 2}
+budget: {trials: 4}
+scheduler: none
+seed: 5
+space:
+  - {family: linear}
+  - {family: boost, rounds: 6, leaves: {int_log: [4, 8]}, row_sample: [0.6, 1]}
+END
+
+run() { # device arguments...
+    local device=$1
+    shift
+    rm -rf "data-$device"
+    env "$@" "$ASSAY" run spec.yaml --dir "data-$device" --device "$device" -o "$device.assay" >"$device.txt" 2>&1
+}
+
+ok "a search on the CPU" run cpu
+ok "the same search on the device" run cuda ASSAY_CUDA="$emulated"
+ok "the runner names what it found" grep -rqs 'gpu.found name="emulation".*used=yes' "$TMPDIR"
+ok "boosting trained on it" grep -rqs 'boost.device lanes=2' "$TMPDIR"
+ok "boosting was tried" grep -q '  boost ' cuda.txt
+ok "and so was what has no form for a GPU" grep -q '  linear ' cuda.txt
+ok "the model files are equal bit for bit" cmp cpu.assay cuda.assay
+ok "with all devices, too" run auto ASSAY_CUDA="$emulated"
+ok "and their model file" cmp cpu.assay auto.assay
+ok "no GPU is an error where one is asked for" grep -q 'no GPU here' <(run cuda ASSAY_CUDA=/nonexistent.so; cat cuda.txt)
+ok "an unknown device is refused" grep -q 'not auto, cpu or cuda' <("$ASSAY" fit train.csv --target class --device tpu 2>&1)
+finish
