@@ -147,33 +147,44 @@ static int positive_check(struct problem *p, const struct spec *spec, const json
                   spec->positive);
 }
 
+static int monotone_column(const json_t *schema, const char *name, struct err *err)
+{
+    const json_t *c = column_find(schema, name, err);
+    char where[120];
+
+    jsonx_path(where, sizeof where, "monotone", name);
+    if (c && !is_categorical(c))
+        return 0;
+    if (c)
+        return err_at(err, where, "needs a column of numbers");
+    if (err)
+        str_copy(err->where, sizeof err->where, where);
+    return -1;
+}
+
 /* Columns are in the dataset and hold numbers; the object goes to the workers as text. */
 static int monotone_check(struct problem *p, const struct spec *spec, const json_t *schema,
                           struct err *err)
 {
     const char *name = NULL;
-    char where[120];
     json_t *v = NULL;
 
     if (!spec->monotone)
         return 0;
     if (p->task == FT_MULTICLASS)
         return err_at(err, "monotone", "does not suit the task multiclass");
-    json_object_foreach(spec->monotone, name, v)
-    {
-        const json_t *c = column_find(schema, name, err);
-        jsonx_path(where, sizeof where, "monotone", name);
-        if (!c || is_categorical(c)) {
-            if (err && !c)
-                str_copy(err->where, sizeof err->where, where);
-            return c ? err_at(err, where, "needs a column of numbers") : -1;
-        }
-    }
     char *text = json_dumps(spec->monotone, JSON_COMPACT);
     bool fits = text && strlen(text) < sizeof p->data.monotone;
     str_copy(p->data.monotone, sizeof p->data.monotone, fits ? text : "");
     free(text);
-    return fits ? 0 : err_at(err, "monotone", "names too many columns");
+    if (!fits)
+        return err_at(err, "monotone", "names too many columns");
+    json_object_foreach(spec->monotone, name, v)
+    {
+        if (monotone_column(schema, name, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static void validation_choose(struct problem *p, const struct spec *spec)

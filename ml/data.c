@@ -56,6 +56,23 @@ static int data_split(struct ml_data *d, struct err *err)
     return 0;
 }
 
+/* Directions by column of the frame. */
+static int monotone_columns(const struct ml_data *d, int8_t *direction, struct err *err)
+{
+    const struct frame *f = d->spec.frame;
+
+    for (int i = 0; i < d->spec.n_monotone; i++) {
+        const struct ml_monotone *m = &d->spec.monotone[i];
+        int at = frame_find(f, m->column);
+        if (at < 0 || strcmp(m->column, d->spec.target) == 0)
+            return err_at(err, "monotone", "the table has no input \"%.100s\"", m->column);
+        if (f->cols[at].type == FRAME_CATEGORICAL)
+            return err_at(err, "monotone", "column \"%.100s\" holds no numbers", m->column);
+        direction[at] = (int8_t)m->direction;
+    }
+    return 0;
+}
+
 /* A column that the preparation dropped tells nothing, so that it cannot go against anything. */
 static int data_monotone(struct ml_data *d, struct err *err)
 {
@@ -65,20 +82,13 @@ static int data_monotone(struct ml_data *d, struct err *err)
         return 0;
     if (d->spec.task == ML_MULTICLASS)
         return err_at(err, "monotone", "needs a target of two classes or of numbers");
+    int8_t *direction = mem_array((size_t)f->n_cols, sizeof *direction);
+    int rc = monotone_columns(d, direction, err);
     d->monotone = mem_array((size_t)prep_inputs(d->prep), sizeof *d->monotone);
-    for (int i = 0; i < d->spec.n_monotone; i++) {
-        const struct ml_monotone *m = &d->spec.monotone[i];
-        int at = frame_find(f, m->column);
-        if (at < 0 || strcmp(m->column, d->spec.target) == 0)
-            return err_at(err, "monotone", "the table has no input \"%.100s\"", m->column);
-        if (f->cols[at].type == FRAME_CATEGORICAL)
-            return err_at(err, "monotone", "column \"%.100s\" holds no numbers", m->column);
-        for (int k = 0; k < prep_inputs(d->prep); k++) {
-            if (strcmp(prep_input_name(d->prep, k), m->column) == 0)
-                d->monotone[k] = (int8_t)m->direction;
-        }
-    }
-    return 0;
+    for (int k = 0; k < prep_inputs(d->prep); k++)
+        d->monotone[k] = direction[frame_find(f, prep_input_name(d->prep, k))];
+    mem_free(direction);
+    return rc;
 }
 
 struct ml_data *ml_data_open(const struct ml_data_spec *spec, struct err *err)

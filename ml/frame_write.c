@@ -8,6 +8,7 @@
 #include "ml/frame_file.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct frame_writer {
@@ -58,10 +59,6 @@ static int writer_begin(struct frame_writer *w, const char *name, int64_t n, str
 {
     if (!name || !*name || !str_utf8_ok(name, strlen(name)) || strlen(name) >= FRAME_MAX_TEXT)
         return err_set(err, ERR_ARG, "column %d has no valid name", w->n_names + 1);
-    for (int i = 0; i < w->n_names; i++) {
-        if (strcmp(w->names[i], name) == 0)
-            return err_set(err, ERR_ARG, "two columns are called \"%.100s\"", name);
-    }
     if (n < 1 || (w->rows >= 0 && n != w->rows))
         return err_set(err, ERR_ARG, "column \"%.100s\" has %lld rows where %lld are expected",
                        name, (long long)n, (long long)w->rows);
@@ -165,16 +162,31 @@ out:
     return rc;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int names_check(struct frame_writer *w, struct err *err)
+{
+    if (w->n_names == 0)
+        return err_set(err, ERR_ARG, "a frame needs at least one column");
+    qsort(w->names, (size_t)w->n_names, sizeof(*w->names), by_name);
+    for (int i = 1; i < w->n_names; i++) {
+        if (strcmp(w->names[i - 1], w->names[i]) == 0)
+            return err_set(err, ERR_ARG, "two columns are called \"%.100s\"", w->names[i]);
+    }
+    return 0;
+}
+
 int frame_writer_end(struct frame_writer *w, char hash[SHA256_HEX], struct err *err)
 {
-    int rc = -1;
+    int rc = names_check(w, err);
 
-    if (w->n_names == 0) {
+    if (rc < 0)
         frame_out_abort(w->out);
-        err_set(err, ERR_ARG, "a frame needs at least one column");
-    } else {
+    else
         rc = frame_out_end(w->out, w->rows, FRAME_CHUNK_ROWS, hash, err);
-    }
     writer_free(w);
     return rc;
 }

@@ -85,9 +85,9 @@ static int take_numeric(struct scan_best *best, double score, int bin, int add, 
     return 1;
 }
 
-/* The first place of the best score, which beats *best. */
-static int scan_sums(const struct scan_node *nd, const int64_t *sums, int n, int add,
-                     struct scan_best *best)
+/* The first place of the best score, which beats *best; bin: that of each sum. */
+static int scan_sums(const struct scan_node *nd, const int64_t *sums, const uint8_t *bin, int n,
+                     int add, struct scan_best *best)
 {
     int64_t bits[256], top;
     double score;
@@ -99,26 +99,32 @@ static int scan_sums(const struct scan_node *nd, const int64_t *sums, int n, int
         return 0;
     while (bits[at] != top)
         at++;
-    return take_numeric(best, score, at, add, sums[at]);
+    return take_numeric(best, score, bin[at], add, sums[at]);
 }
 
 int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
                  struct scan_best *best)
 {
-    int64_t sums[256] = { 0 }, missing = hist[HIST_MISSING], sum = 0;
-    int better, n = missing ? n_bins : n_bins - 1;
+    int64_t sums[256], missing = hist[HIST_MISSING], sum = 0;
+    uint8_t bin[256];
+    int better, n = 0, end = missing ? n_bins : n_bins - 1;
 
-    if (n <= 0)
+    /* An empty bin cuts where the one before does; cuts below all are the mirror of one above all. */
+    for (int b = 0; b < end; b++) {
+        sum += hist[b];
+        sums[n] = sum;
+        bin[n] = (uint8_t)b;
+        n += hist[b] != 0;
+    }
+    if (n == 0)
         return 0;
-    for (int b = 0; b < n; b++)
-        sums[b] = sum += hist[b];
-    better = scan_sums(nd, sums, n, 0, best);
+    better = scan_sums(nd, sums, bin, n, 0, best);
     if (better && !missing)
         best->add = scan_is_left_heavy(nd, best->left);
     if (missing) {
-        for (int b = 0; b < n; b++)
-            sums[b] += missing;
-        better |= scan_sums(nd, sums, n, 1, best);
+        for (int k = 0; k < n; k++)
+            sums[k] += missing;
+        better |= scan_sums(nd, sums, bin, n, 1, best);
     }
     return better;
 }
