@@ -73,6 +73,7 @@ int cmd_study_verb(const struct cmd *cmd, int argc,
                    char **argv); /* pause resume stop kill archive */
 int cmd_rm(const struct cmd *cmd, int argc, char **argv);
 int cmd_export(const struct cmd *cmd, int argc, char **argv);
+int cmd_explain(const struct cmd *cmd, int argc, char **argv);
 int cmd_predict(const struct cmd *cmd, int argc, char **argv);
 int cmd_simulate(const struct cmd *cmd, int argc, char **argv);
 int cmd_data(const struct cmd *cmd, int argc, char **argv);

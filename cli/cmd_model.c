@@ -2,22 +2,18 @@
  * model expects, so that a column that was text stays text, and writes one row per input row, in order. */
 #include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/modelfile.h"
 #include "cli/print.h"
-#include "cli/tempdir.h"
 
 #include "base/buf.h"
-#include "base/gz.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "ml/artifact.h"
-#include "ml/csv.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PREDICT_BATCH = 4096 };
 
@@ -33,48 +29,12 @@ static const struct conf_opt predict_table[] = {
 };
 #undef AT
 
-/* The model's inputs that the table has, with the model's types. Which it has is known from a first cheap look at the header
- * in csv.c's own words: an override for an absent column would be an error there, so absent ones are left to the model's
- * view, whose error names the column. */
-struct inputs {
-    struct csv_override *list;
-    int n;
-};
-
-static int read_table(const char *file, const struct csv_opts *csv, const char *frame_path,
-                      struct err *err)
-{
-    char hash[SHA256_HEX];
-    struct gz *g = gz_open(file, err);
-    int rc = -1;
-
-    if (g)
-        rc = csv_to_frame(gz_source, g, csv, frame_path, hash, err);
-    gz_close(g);
-    return rc;
-}
-
-static void quote_csv(FILE *out, const char *prefix, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        fprintf(out, "%s%s", prefix, text);
-        return;
-    }
-    fprintf(out, "\"%s", prefix);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 static void write_header(FILE *out, const struct artifact_info *info)
 {
     fputs("prediction", out);
     for (int k = 0; info->task != ML_REGRESSION && k < info->n_classes; k++) {
         fputc(',', out);
-        quote_csv(out, "p_", info->classes[k]);
+        output_cell(out, "p_", info->classes[k]);
     }
     fputc('\n', out);
 }
@@ -104,85 +64,48 @@ static void write_row(FILE *out, const struct artifact_info *info, const float *
         p = both;
         k = 2;
     }
-    quote_csv(out, "", info->classes[best_class(p, k)]);
+    output_cell(out, "", info->classes[best_class(p, k)]);
     for (int j = 0; j < k; j++)
         fprintf(out, ",%.9g", (double)p[j]);
     fputc('\n', out);
 }
 
-static int write_predictions(const struct artifact *a, const struct frame *f, FILE *out,
-                             struct err *err)
+struct predicting {
+    const struct artifact *a;
+    const struct frame *f;
+};
+
+static int write_predictions(FILE *out, void *ctx, struct err *err)
 {
-    const struct artifact_info *info = artifact_info(a);
-    struct artifact_view *view = artifact_view_new(a, f, err);
-    int width = info->task == ML_MULTICLASS ? info->n_classes : 1, rc = view ? 0 : -1;
+    const struct predicting *c = ctx;
+    const struct artifact_info *info = artifact_info(c->a);
+    struct artifact_view *view = artifact_view_new(c->a, c->f, err);
+    int width = artifact_outputs(c->a), rc = view ? 0 : -1;
     float *p = mem_array((size_t)PREDICT_BATCH * (size_t)width, sizeof(*p));
 
     if (view)
         write_header(out, info);
-    for (int64_t from = 0; rc == 0 && from < f->rows; from += PREDICT_BATCH) {
-        int64_t n = MIN(f->rows - from, PREDICT_BATCH);
+    for (int64_t from = 0; rc == 0 && from < c->f->rows; from += PREDICT_BATCH) {
+        int64_t n = MIN(c->f->rows - from, PREDICT_BATCH);
         rc = artifact_predict(view, from, n, p, err);
         for (int64_t i = 0; rc == 0 && i < n; i++)
             write_row(out, info, p + i * width);
     }
-    if (rc == 0 && (fflush(out) != 0 || ferror(out)))
-        rc = err_errno(err, "writing predictions");
     mem_free(p);
     artifact_view_free(view);
-    return rc;
-}
-
-/* Predictions appear complete or not at all. */
-static int predict_to(const struct artifact *a, const struct frame *f, const char *output,
-                      struct err *err)
-{
-    char tmp[1200];
-    bool to_stdout = strcmp(output, "-") == 0;
-
-    if (to_stdout)
-        return write_predictions(a, f, stdout, err);
-    snprintf(tmp, sizeof(tmp), "%s.part-%ld", output, (long)getpid());
-    FILE *out = fopen(tmp, "w");
-    if (!out)
-        return err_errno(err, "%s", output);
-    int rc = write_predictions(a, f, out, err);
-    if (fclose(out) != 0 && rc == 0)
-        rc = err_errno(err, "%s", output);
-    if (rc == 0 && rename(tmp, output) < 0)
-        rc = err_errno(err, "%s", output);
-    if (rc < 0)
-        unlink(tmp);
     return rc;
 }
 
 static int predict(const struct artifact *a, const char *file, const struct predict_opts *o,
                    struct err *err)
 {
-    struct tempdir temp;
-    char path[300];
-    const struct prep *prep = artifact_prep(a);
-    struct inputs in = { 0 };
-    struct frame *f = NULL;
-    int rc = -1;
+    struct model_table t;
 
-    if (tempdir_make(&temp, sizeof(temp.path), err) < 0)
+    if (model_table_open(&t, a, file, o->no_header, NULL, err) < 0)
         return -1;
-    snprintf(path, sizeof(path), "%s/frame", temp.path);
-    in.list = mem_array((size_t)prep_inputs(prep) + 1, sizeof(*in.list));
-    for (int i = 0; i < prep_inputs(prep); i++)
-        in.list[in.n++] =
-            (struct csv_override){ prep_input_name(prep, i), prep_input_type(prep, i) };
-    const struct csv_opts csv = { .header = o->no_header ? CSV_HEADER_NO : CSV_HEADER_YES,
-                                  .overrides = in.list,
-                                  .n_overrides = in.n,
-                                  .overrides_optional = true,
-                                  .name = file };
-    if (read_table(file, &csv, path, err) == 0 && (f = frame_open(path, err)) != NULL)
-        rc = predict_to(a, f, o->output, err);
-    frame_close(f);
-    mem_free(in.list);
-    tempdir_end(&temp, false);
+    struct predicting ctx = { a, t.frame };
+    int rc = output_write(o->output, write_predictions, &ctx, err);
+    model_table_close(&t);
     return rc;
 }
 

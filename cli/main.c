@@ -84,6 +84,17 @@ static const struct cmd commands[] = {
       "`prediction` (regression) or `prediction,p_<class>,...`, one row per input row, in order.\n\n"
       "  assay predict best.assay new.csv -o predictions.csv",
       cmd_predict },
+    { "explain", "MODEL [DATA.csv] [--permutation] [-o OUT.csv]",
+      "why a saved model predicts what it does",
+      "Without a table: what each column is worth to the model (gain of a tree's splits, weights of a\n"
+      "linear model). With one: SHAP values, a row of `prediction,class,score,base,<columns>` per input\n"
+      "row, where base and values add up to the score (log-odds; the score of a class before softmax;\n"
+      "the target's units). With --permutation: what the model's metric loses on the table when a\n"
+      "column is shuffled; use rows that it was not trained on.\n\n"
+      "  assay explain best.assay\n"
+      "  assay explain best.assay new.csv --rows 100 -o why.csv\n"
+      "  assay explain best.assay test.csv --permutation",
+      cmd_explain },
     { "simulate", "[SPEC...] --table FILE [--workers N] [--seeds S]",
       "compare samplers and schedulers on a table of known outcomes",
       "Trains nothing and asks no controller. Runs the sampler and scheduler of each SPEC, or those\n"

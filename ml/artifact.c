@@ -298,7 +298,7 @@ int artifact_importance(const struct artifact *a, double *out, struct err *err)
     int inputs = prep_inputs(a->prep);
 
     if (!a->ops->importance)
-        return err_set(err, ERR_NOTFOUND, "a %s model does not know what its columns are worth",
+        return err_set(err, ERR_CONFLICT, "a %s model does not know what its columns are worth",
                        a->family);
     memset(out, 0, (size_t)inputs * sizeof(*out));
     for (int m = 0; m < a->n_models; m++) {
@@ -310,21 +310,22 @@ int artifact_importance(const struct artifact *a, double *out, struct err *err)
     return 0;
 }
 
-int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, double *out,
-                     struct err *err)
+int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, const int *of,
+                     double *out, struct err *err)
 {
     const struct artifact *a = v->artifact;
-    size_t width = (size_t)n * (size_t)a->n_outputs * ((size_t)prep_inputs(a->prep) + 1);
+    size_t width = (size_t)n * ((size_t)prep_inputs(a->prep) + 1);
 
     if (!a->ops->explain)
-        return err_set(err, ERR_NOTFOUND, "the predictions of a %s model cannot be explained",
+        return err_set(err, ERR_CONFLICT, "the predictions of a %s model cannot be explained",
                        a->family);
+    const struct explain_rows rows = { v->rows, from, n, of };
     double *one = mem_try_alloc((width + 1) * sizeof(*one));
     int rc = one ? 0 : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)n);
 
     memset(out, 0, width * sizeof(*out));
     for (int m = 0; m < a->n_models && rc == 0; m++) {
-        rc = a->ops->explain(a->models[m], a->prep, v->rows, from, n, one, err);
+        rc = a->ops->explain(a->models[m], a->prep, &rows, one, err);
         for (size_t i = 0; i < width && rc == 0; i++)
             out[i] += one[i] / a->n_models;
     }

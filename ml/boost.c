@@ -418,13 +418,13 @@ static int importance(const struct predictor *p, const struct prep *prep, double
     return boost_gains(&p->forest, is_scaled(p) ? p->scale * p->scale : 1.0, out, err);
 }
 
-static int explain(const struct predictor *p, const struct prep *prep, const struct prep_view *v,
-                   int64_t from, int64_t n, double *out, struct err *err)
+static int explain(const struct predictor *p, const struct prep *prep,
+                   const struct explain_rows *rows, double *out, struct err *err)
 {
     double target = p->mean + p->scale * p->base[0];
 
-    return is_scaled(p) ? boost_shap(&p->forest, &target, p->scale, prep, v, from, n, out, err)
-                        : boost_shap(&p->forest, p->base, 1.0, prep, v, from, n, out, err);
+    return is_scaled(p) ? boost_shap(&p->forest, &target, p->scale, prep, rows, out, err)
+                        : boost_shap(&p->forest, p->base, 1.0, prep, rows, out, err);
 }
 
 const struct model_ops model_boost = {

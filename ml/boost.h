@@ -193,7 +193,7 @@ int forest_load(struct boost_forest *fo, int outputs, int cols, int format, stru
 /* boost_explain.c: out[cols] += unit * total gain of the splits on each column; shap_rows (ml/shap.h) of scale * trees + base. */
 int boost_gains(const struct boost_forest *fo, double unit, double *out, struct err *err);
 int boost_shap(const struct boost_forest *fo, const double *base, double scale,
-               const struct prep *prep, const struct prep_view *v, int64_t from, int64_t n,
-               double *out, struct err *err);
+               const struct prep *prep, const struct explain_rows *rows, double *out,
+               struct err *err);
 
 #endif

@@ -64,8 +64,8 @@ static int tree_of(void *ctx, int i, struct shap_tree *out, struct err *err)
 }
 
 int boost_shap(const struct boost_forest *fo, const double *base, double scale,
-               const struct prep *prep, const struct prep_view *v, int64_t from, int64_t n,
-               double *out, struct err *err)
+               const struct prep *prep, const struct explain_rows *rows, double *out,
+               struct err *err)
 {
     struct trees s = { .forest = fo };
     const struct shap_trees trees = { .n_trees = fo->n_trees,
@@ -75,7 +75,7 @@ int boost_shap(const struct boost_forest *fo, const double *base, double scale,
                                       .base = base,
                                       .tree = tree_of,
                                       .ctx = &s };
-    int rc = shap_rows(&trees, v, from, n, out, err);
+    int rc = shap_rows(&trees, rows, out, err);
 
     mem_try_free(s.nodes);
     return rc;

@@ -250,7 +250,7 @@ static int tree_take(struct forest_lane *l, struct rf_bytes *b, struct err *err)
         err_set(err, ERR_NOMEM, "forest: no memory for more trees");
         goto out;
     }
-    if (rf_flat_read(&flat, b->data, b->len, l->head.outputs, l->head.cols, true, err) < 0)
+    if (rf_flat_read(&flat, b->data, b->len, l->head.outputs, l->head.cols, true, NULL, err) < 0)
         goto out;
     rc = rf_walk_axes(&flat, l->head.outputs, l->axes, l->n_axes, l->bins->bins, l->bins->stride,
                       l->held, l->n_held, l->acc);
@@ -363,7 +363,7 @@ static int sums_of(const struct forest_lane *l, int64_t trees, const struct fore
     for (int64_t t = 0; t < trees; t++) {
         struct rf_flat flat;
         if (rf_flat_read(&flat, l->trees[t].data, l->trees[t].len, l->head.outputs, l->head.cols,
-                         true, err) < 0)
+                         true, NULL, err) < 0)
             return -1;
         int rc = rf_walk_axes(&flat, l->head.outputs, axis, 1, l->bins->bins, l->bins->stride,
                               l->held, l->n_held, acc);
@@ -433,8 +433,7 @@ static int forest_save(const struct lane *lane, int64_t steps, struct buf *out, 
         buf_put_u32(out, (uint32_t)l->head.outputs, err) < 0 ||
         buf_put_u32(out, (uint32_t)l->head.cols, err) < 0 ||
         buf_put_f64(out, l->head.mean, err) < 0 || buf_put_f64(out, l->head.scale, err) < 0 ||
-        buf_put_f64(out, l->head.least, err) < 0 ||
-        buf_put_u32(out, (uint32_t)trees, err) < 0)
+        buf_put_f64(out, l->head.least, err) < 0 || buf_put_u32(out, (uint32_t)trees, err) < 0)
         return -1;
     for (int t = 0; t < (int)trees; t++) {
         if (tree_save(l, t, (steps - 1) % l->n_axes, out, err) < 0)
@@ -517,7 +516,7 @@ static int forest_load(struct ml_data *d, struct lane *lane, struct view *in, st
     .predict_held = forest_predict_held, .predict_held_at = forest_predict_held_at,   \
     .save = forest_save, .load = forest_load, .bytes = forest_held_bytes,             \
     .predictor_load = forest_predictor_load, .predictor_free = forest_predictor_free, \
-    .predict = forest_predict
+    .predict = forest_predict, .importance = forest_importance, .explain = forest_explain
 
 const struct model_ops model_forest = { .open = forest_open, FOREST_OPS(forest) };
 const struct model_ops model_extra_trees = { .open = extra_open, FOREST_OPS(extra_trees) };

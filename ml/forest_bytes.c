@@ -300,8 +300,7 @@ void rf_flat_fini(struct rf_flat *t)
     memset(t, 0, sizeof *t);
 }
 
-static int flat_alloc(struct rf_flat *t, uint32_t n, uint32_t sets, uint32_t shares, int outputs,
-                      bool keep_axes)
+static int flat_alloc(struct rf_flat *t, uint32_t n, uint32_t sets, uint32_t shares, int outputs)
 {
     bool is_class = outputs > 1;
 
@@ -312,10 +311,10 @@ static int flat_alloc(struct rf_flat *t, uint32_t n, uint32_t sets, uint32_t sha
     t->values = is_class ? NULL : mem_try_alloc(n * sizeof *t->values);
     t->share_at = is_class ? mem_try_alloc(n * sizeof *t->share_at * 2) : NULL;
     t->shares = is_class ? mem_try_alloc(((size_t)shares + 1) * sizeof *t->shares) : NULL;
-    t->rows = keep_axes ? mem_try_alloc(n * sizeof *t->rows) : NULL;
+    t->rows = mem_try_alloc(n * sizeof *t->rows);
     t->depth = mem_try_alloc(n);
     bool ok = t->nodes && t->depth && (!sets || (t->set_of && t->sets)) &&
-              (is_class ? t->share_at && t->shares : t->values != NULL) && (!keep_axes || t->rows);
+              (is_class ? t->share_at && t->shares : t->values != NULL) && t->rows;
     return ok ? 0 : -1;
 }
 
@@ -349,6 +348,7 @@ struct reading {
     struct rf_flat *t;
     uint32_t n_nodes, n_sets, n_shares, made, seen_shares, used_shares;
     bool leaves_only; /* values of other nodes are not wanted */
+    double *gains;    /* by column, or NULL */
     uint32_t stack[RF_MAX_DEPTH + 2];
     int top;
 };
@@ -372,8 +372,9 @@ static int node_read(struct reading *r, int outputs, int cols, struct err *err)
         r->used_shares += kept;
         r->seen_shares += it.n_shares;
     }
-    if (t->rows)
-        t->rows[at] = (int32_t)it.rows;
+    t->rows[at] = (int32_t)it.rows;
+    if (r->gains && (it.tag & KIND) != LEAF && it.gain > 0.0f && it.gain < 3e38f)
+        r->gains[it.col] += (double)it.gain;
     bool is_set = (it.tag & KIND) == SET;
     if ((it.tag & KIND) != LEAF && (r->made + 2 > r->n_nodes || t->depth[at] >= RF_MAX_DEPTH ||
                                     (is_set && (uint32_t)t->n_sets == r->n_sets)))
@@ -405,17 +406,20 @@ static void trim(struct rf_flat *t, uint32_t n_shares)
 }
 
 int rf_flat_read(struct rf_flat *t, const uint8_t *data, size_t len, int outputs, int cols,
-                 bool keep_axes, struct err *err)
+                 bool keep_axes, double *gains, struct err *err)
 {
-    struct reading r = {
-        .in = { data, len, 0 }, .t = t, .made = 1, .top = 1, .leaves_only = !keep_axes
-    };
+    struct reading r = { .in = { data, len, 0 },
+                         .t = t,
+                         .made = 1,
+                         .top = 1,
+                         .leaves_only = !keep_axes,
+                         .gains = gains };
     int rc = -1;
 
     memset(t, 0, sizeof *t);
     if (head_read(&r.in, &r.n_nodes, &r.n_sets, &r.n_shares, err) < 0)
         return -1;
-    if (flat_alloc(t, r.n_nodes, r.n_sets, r.n_shares, outputs, keep_axes) < 0) {
+    if (flat_alloc(t, r.n_nodes, r.n_sets, r.n_shares, outputs) < 0) {
         err_set(err, ERR_NOMEM, "forest: no memory for a tree of %u nodes", r.n_nodes);
         goto out;
     }

@@ -7,6 +7,7 @@
  * forest_walk.c     rows down a tree, for all prunings in one pass
  * forest.c          the families behind the lane interface
  * forest_predict.c  model files
+ * forest_explain.c  gains of columns, SHAP values
  * forest_oob.c      out-of-bag predictions */
 #ifndef ML_FOREST_MODEL_H
 #define ML_FOREST_MODEL_H
@@ -60,9 +61,10 @@ struct rf_flat {
     int32_t *rows;  /* [n] */
     uint8_t *depth; /* [n] */
 };
-/* Bytes from a stranger: all is checked. keep_axes: rows, depth and the values of inner nodes are wanted. */
+/* Bytes from a stranger: all is checked. keep_axes: depth and the values of inner nodes are wanted. gains: NULL, or what the
+ * splits gained is added by column. */
 int rf_flat_read(struct rf_flat *t, const uint8_t *data, size_t len, int outputs, int cols,
-                 bool keep_axes, struct err *err);
+                 bool keep_axes, double *gains, struct err *err);
 void rf_flat_fini(struct rf_flat *t);
 
 /* ---- forest_walk.c ---- */
@@ -124,13 +126,25 @@ int forest_work_take(struct forest_work *w, struct ml_data *d, const struct fore
                      struct err *err);
 void forest_work_free(struct forest_work *w);
 
-/* ---- forest_predict.c: as in model.h ---- */
+/* ---- forest_predict.c and forest_explain.c: as in model.h ---- */
+
+struct predictor {
+    struct forest_head head;
+    uint32_t n;
+    struct rf_flat *trees;
+    double *gains; /* by input, of all trees */
+};
 
 struct predictor *forest_predictor_load(const struct prep *prep, int n_outputs, enum ml_task task,
                                         struct view *in, struct err *err);
 void forest_predictor_free(struct predictor *p);
 int forest_predict(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n,
                    float *out, struct err *err);
+
+int forest_importance(const struct predictor *p, const struct prep *prep, double *out,
+                      struct err *err);
+int forest_explain(const struct predictor *p, const struct prep *prep,
+                   const struct explain_rows *rows, double *out, struct err *err);
 
 /* ---- forest_oob.c ---- */
 

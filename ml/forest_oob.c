@@ -66,7 +66,7 @@ static int tree_votes(struct oob *o, const struct forest_lane *l, int tree, stru
         n += o->weights[i] == 0;
     }
     if (rf_flat_read(&flat, l->trees[tree].data, l->trees[tree].len, l->head.outputs, l->head.cols,
-                     false, err) < 0)
+                     false, NULL, err) < 0)
         return -1;
     memset(o->acc, 0, (size_t)n * k * sizeof *o->acc);
     rf_walk(&flat, l->head.outputs, l->bins->bins, l->bins->stride, o->rows, n, o->acc);

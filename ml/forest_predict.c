@@ -10,12 +10,6 @@
 
 enum { CHUNK = 2048 };
 
-struct predictor {
-    struct forest_head head;
-    uint32_t n;
-    struct rf_flat *trees;
-};
-
 void forest_predictor_free(struct predictor *p)
 {
     if (!p)
@@ -23,6 +17,7 @@ void forest_predictor_free(struct predictor *p)
     for (uint32_t i = 0; i < p->n; i++)
         rf_flat_fini(&p->trees[i]);
     mem_try_free(p->trees);
+    mem_free(p->gains);
     mem_free(p);
 }
 
@@ -37,7 +32,7 @@ static int tree_read(struct predictor *p, struct view *in, struct err *err)
         return err_set(err, ERR_ARG, "forest: a tree of %" PRIu64 " bytes", len);
     if (view_bytes(in, &data, (size_t)len, err) < 0 ||
         rf_flat_read(&p->trees[p->n], data, (size_t)len, p->head.outputs, p->head.cols, false,
-                     err) < 0)
+                     p->gains, err) < 0)
         return -1;
     p->n++;
     return 0;
@@ -59,6 +54,7 @@ struct predictor *forest_predictor_load(const struct prep *prep, int n_outputs, 
         err_set(err, ERR_NOMEM, "forest: no memory for %u trees", p->head.n_trees);
         goto fail;
     }
+    p->gains = mem_array((size_t)prep_inputs(prep), sizeof *p->gains);
     while (p->n < p->head.n_trees) {
         if (tree_read(p, in, err) < 0)
             goto fail;

@@ -447,36 +447,32 @@ static int importance(const struct predictor *p, const struct prep *prep, double
     return 0;
 }
 
-static void explain_row(const struct predictor *p, const struct prep *prep, const float *x,
+static void explain_row(const struct predictor *p, const struct prep *prep, const float *x, int k,
                         double *out)
 {
-    int inputs = prep_inputs(prep);
-
-    for (int k = 0; k < p->outputs; k++) {
-        for (int i = 0; i < inputs; i++) {
-            int at = 0, n = prep_dense_of(prep, i, &at);
-            double sum = 0;
-            for (int j = at; j < at + n; j++)
-                sum += (double)x[j] * p->w[(int64_t)j * p->lanes + k];
-            *out++ = p->spread * sum;
-        }
-        *out++ = p->mean + p->spread * p->w[(int64_t)p->cols * p->lanes + k];
+    for (int i = 0; i < prep_inputs(prep); i++) {
+        int at = 0, n = prep_dense_of(prep, i, &at);
+        double sum = 0;
+        for (int j = at; j < at + n; j++)
+            sum += (double)x[j] * p->w[(int64_t)j * p->lanes + k];
+        *out++ = p->spread * sum;
     }
+    *out = p->mean + p->spread * p->w[(int64_t)p->cols * p->lanes + k];
 }
 
 /* SHAP values of a linear model whose columns are taken as independent: w (x - mean), summed over the columns of an input. */
-static int explain(const struct predictor *p, const struct prep *prep, const struct prep_view *v,
-                   int64_t from, int64_t n, double *out, struct err *err)
+static int explain(const struct predictor *p, const struct prep *prep,
+                   const struct explain_rows *rows, double *out, struct err *err)
 {
-    int64_t width = (int64_t)p->outputs * (prep_inputs(prep) + 1);
+    int64_t width = (int64_t)prep_inputs(prep) + 1;
 
-    for (int64_t at = 0; at < n; at += GLM_TILE) {
-        int64_t m = MIN(GLM_TILE, n - at);
+    for (int64_t at = 0; at < rows->n; at += GLM_TILE) {
+        int64_t m = MIN(GLM_TILE, rows->n - at);
         struct prep_dense x = { 0 };
-        if (prep_dense_make(v, from + at, m, &x, err) < 0)
+        if (prep_dense_make(rows->v, rows->from + at, m, &x, err) < 0)
             return -1;
         for (int64_t i = 0; i < m; i++)
-            explain_row(p, prep, x.x + i * x.stride, out + (at + i) * width);
+            explain_row(p, prep, x.x + i * x.stride, rows->of[at + i], out + (at + i) * width);
         prep_dense_fini(&x);
     }
     return 0;

@@ -39,6 +39,12 @@ struct lane {
     void *state; /* the family's */
 };
 
+struct explain_rows { /* rows [from, from + n) of a view, and of each the output to explain */
+    const struct prep_view *v;
+    int64_t from, n;
+    const int *of; /* [n] */
+};
+
 struct model_ops {
     const struct family *family;
     /* A lane ready to train at lane->level from scratch. */
@@ -71,10 +77,9 @@ struct model_ops {
      * splits, weights of standardised columns; >= 0, 0 = the input is not used. */
     int (*importance)(const struct predictor *p, const struct prep *prep, double *out,
                       struct err *err);
-    /* SHAP values of rows [from, from + n): out[row][output][inputs + 1], the last one the base; they add up to the raw
-     * score: log-odds, scores before softmax, target units. */
-    int (*explain)(const struct predictor *p, const struct prep *prep, const struct prep_view *v,
-                   int64_t from, int64_t n, double *out, struct err *err);
+    /* SHAP values of rows: out[row][inputs + 1], the last one the base; they add up to the raw score: log-odds, scores before softmax, shares of forests, target units. */
+    int (*explain)(const struct predictor *p, const struct prep *prep,
+                   const struct explain_rows *rows, double *out, struct err *err);
 };
 const struct model_ops *model_find(const char *family);              /* NULL = not in this build */
 int model_task(const struct ml_data *d);                             /* FT_ */

@@ -74,7 +74,7 @@ void shap_quadrature(int points, double *t, double *weight)
 
 struct planner {
     struct shap_plan plan;
-    int cols, nodes_cap;
+    int nodes_cap;
     struct shap_step *steps;
     double *z;   /* by step: share of rows that pass all splits of the path on the step's column */
     int *before; /* by step: the path's step before on the same column, -1 = none */
@@ -269,90 +269,125 @@ static double tree_mean(const struct shap_tree *t, int k)
     return sum / t->nodes[0].rows;
 }
 
-/* phi: [blocks][outputs][cols][SHAP_ROWS]. */
+/* A chunk of rows in the order of their outputs, so that blocks want few trees each. */
+struct chunk {
+    struct prep_bins b;
+    const int *of;
+    int64_t *order; /* place -> row */
+    int64_t *first; /* [outputs + 1] place of an output's first row */
+    double *phi;    /* [blocks][cols][SHAP_ROWS] */
+    double *mean;   /* [outputs] */
+};
+
+static void chunk_sort(struct chunk *c, const struct shap_trees *trees)
+{
+    memset(c->first, 0, ((size_t)trees->outputs + 1) * sizeof *c->first);
+    for (int64_t i = 0; i < c->b.rows; i++)
+        c->first[c->of[i] + 1]++;
+    for (int k = 0; k < trees->outputs; k++)
+        c->first[k + 1] += c->first[k];
+    for (int64_t i = 0; i < c->b.rows; i++) /* first[k] is where k's next row goes ... */
+        c->order[c->first[c->of[i]]++] = i;
+    for (int k = trees->outputs; k > 0; k--) /* ... and ends where k + 1 began */
+        c->first[k] = c->first[k - 1];
+    c->first[0] = 0;
+}
+
 static void tree_rows(const struct planner *p, const struct shap_trees *trees,
-                      const struct shap_tree *t, const struct prep_bins *b, double *phi)
+                      const struct shap_tree *t, const struct chunk *c)
 {
-    int64_t width = (int64_t)trees->cols * SHAP_ROWS;
+    int64_t to = c->first[t->output + t->n_outputs];
+    int64_t from = c->first[t->output] / SHAP_ROWS * SHAP_ROWS;
 
-    for (int64_t from = 0; from < b->rows; from += SHAP_ROWS, phi += trees->outputs * width) {
+    for (; from < to; from += SHAP_ROWS) {
+        struct shap_values v = { .values = t->values, .pitch = t->n_outputs };
         const uint8_t *x[SHAP_ROWS];
-        for (int r = 0; r < SHAP_ROWS; r++) /* behind the last row: it again, not looked at */
-            x[r] = b->bins + MIN(from + r, b->rows - 1) * b->stride;
-        for (int k = 0; k < t->n_outputs; k++)
-            shap_block(&p->plan, t->values + k, t->n_outputs, x, phi + (t->output + k) * width);
-    }
-}
-
-static void rows_out(const struct shap_trees *trees, const double *phi, const double *mean,
-                     int64_t n, double *out)
-{
-    for (int64_t i = 0; i < n; i++) {
-        const double *from =
-            phi + i / SHAP_ROWS * trees->outputs * trees->cols * SHAP_ROWS + i % SHAP_ROWS;
-        for (int k = 0; k < trees->outputs; k++) {
-            for (int c = 0; c < trees->cols; c++, from += SHAP_ROWS)
-                *out++ = trees->scale * *from;
-            *out++ = trees->base[k] + trees->scale * mean[k];
+        for (int r = 0; r < SHAP_ROWS; r++) { /* behind the last row: it again, worth nothing */
+            int64_t row = c->order[MIN(from + r, c->b.rows - 1)];
+            int of = c->of[row] - t->output;
+            x[r] = c->b.bins + row * c->b.stride;
+            v.of[r] = from + r < c->b.rows && of >= 0 && of < t->n_outputs ? of : -1;
         }
+        shap_block(&p->plan, &v, x, c->phi + from * trees->cols);
     }
 }
 
-/* One chunk of rows: every tree in turn over all its blocks. */
-static int chunk_rows(struct planner *p, const struct shap_trees *trees, const struct prep_bins *b,
-                      double *phi, double *mean, struct err *err)
+static void rows_out(const struct shap_trees *trees, const struct chunk *c, double *out)
 {
-    int64_t blocks = (b->rows + SHAP_ROWS - 1) / SHAP_ROWS;
+    for (int64_t at = 0; at < c->b.rows; at++) {
+        const double *from = c->phi + at / SHAP_ROWS * SHAP_ROWS * trees->cols + at % SHAP_ROWS;
+        int k = c->of[c->order[at]];
+        double *to = out + c->order[at] * ((int64_t)trees->cols + 1);
+        for (int i = 0; i < trees->cols; i++, from += SHAP_ROWS)
+            *to++ = trees->scale * *from;
+        *to = trees->base[k] + trees->scale * c->mean[k];
+    }
+}
 
-    memset(phi, 0, (size_t)(blocks * trees->outputs * trees->cols * SHAP_ROWS) * sizeof *phi);
-    memset(mean, 0, (size_t)trees->outputs * sizeof *mean);
+/* Every tree in turn over all its blocks. */
+static int chunk_rows(struct planner *p, const struct shap_trees *trees, const struct chunk *c,
+                      struct err *err)
+{
+    int64_t blocks = (c->b.rows + SHAP_ROWS - 1) / SHAP_ROWS;
+
+    memset(c->phi, 0, (size_t)(blocks * trees->cols * SHAP_ROWS) * sizeof *c->phi);
+    memset(c->mean, 0, (size_t)trees->outputs * sizeof *c->mean);
     for (int i = 0; i < trees->n_trees; i++) {
         struct shap_tree t = { 0 };
         if (trees->tree(trees->ctx, i, &t, err) < 0)
             return -1;
         for (int k = 0; k < t.n_outputs; k++)
-            mean[t.output + k] += tree_mean(&t, k);
-        if (t.n_nodes == 1)
+            c->mean[t.output + k] += tree_mean(&t, k);
+        if (t.n_nodes == 1 || c->first[t.output] == c->first[t.output + t.n_outputs])
             continue;
         if (planner_take(p, &t, err) < 0)
             return -1;
-        tree_rows(p, trees, &t, b, phi);
+        tree_rows(p, trees, &t, c);
     }
     return 0;
 }
 
-int shap_rows(const struct shap_trees *trees, const struct prep_view *v, int64_t from, int64_t n,
-              double *out, struct err *err)
+static int chunks_run(struct planner *p, const struct shap_trees *trees,
+                      const struct explain_rows *rows, int64_t most, struct chunk *c, double *out,
+                      struct err *err)
 {
-    struct planner p = { .cols = trees->cols };
-    int64_t per_block = (int64_t)trees->outputs * trees->cols * SHAP_ROWS;
-    int64_t chunk = MAX(1, MIN(PHI_WORDS / per_block, (n + SHAP_ROWS - 1) / SHAP_ROWS)) * SHAP_ROWS;
-    double *phi = mem_try_alloc((size_t)(chunk / SHAP_ROWS * per_block) * sizeof *phi);
-    double *mean = mem_array((size_t)trees->outputs, sizeof *mean);
+    for (int64_t at = 0; at < rows->n; at += most) {
+        if (prep_bins_make(rows->v, rows->from + at, MIN(most, rows->n - at), &c->b, err) < 0)
+            return -1;
+        c->of = rows->of + at;
+        chunk_sort(c, trees);
+        int rc = chunk_rows(p, trees, c, err);
+        if (rc == 0)
+            rows_out(trees, c, out + at * ((int64_t)trees->cols + 1));
+        prep_bins_fini(&c->b);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int shap_rows(const struct shap_trees *trees, const struct explain_rows *rows, double *out,
+              struct err *err)
+{
+    struct planner p = { 0 };
+    struct chunk c = { 0 };
+    int64_t per_block = (int64_t)trees->cols * SHAP_ROWS;
+    int64_t blocks = MAX(1, MIN(PHI_WORDS / per_block, (rows->n + SHAP_ROWS - 1) / SHAP_ROWS));
     int rc = -1;
 
+    c.phi = mem_try_alloc((size_t)(blocks * per_block) * sizeof *c.phi);
+    c.order = mem_try_alloc((size_t)(blocks * SHAP_ROWS) * sizeof *c.order);
+    c.first = mem_array((size_t)trees->outputs + 1, sizeof *c.first);
+    c.mean = mem_array((size_t)trees->outputs, sizeof *c.mean);
     p.last = mem_try_zalloc((size_t)trees->cols * sizeof *p.last);
-    if (!phi || !p.last) {
-        err_set(err, ERR_NOMEM, "no memory to explain %lld rows of %d columns", (long long)chunk,
-                trees->cols);
-        goto out;
-    }
-    for (int64_t at = 0; at < n; at += chunk) {
-        struct prep_bins b = { 0 };
-        if (prep_bins_make(v, from + at, MIN(chunk, n - at), &b, err) < 0)
-            goto out;
-        int done = chunk_rows(&p, trees, &b, phi, mean, err);
-        if (done == 0)
-            rows_out(trees, phi, mean, b.rows,
-                     out + at * trees->outputs * ((int64_t)trees->cols + 1));
-        prep_bins_fini(&b);
-        if (done < 0)
-            goto out;
-    }
-    rc = 0;
-out:
+    if (c.phi && c.order && p.last)
+        rc = chunks_run(&p, trees, rows, blocks * SHAP_ROWS, &c, out, err);
+    else
+        err_set(err, ERR_NOMEM, "no memory to explain rows of %d columns", trees->cols);
     planner_fini(&p);
-    mem_try_free(phi);
-    mem_free(mean);
+    mem_try_free(c.phi);
+    mem_try_free(c.order);
+    mem_free(c.first);
+    mem_free(c.mean);
     return rc;
 }

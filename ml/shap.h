@@ -5,7 +5,7 @@
 #define ML_SHAP_H
 
 #include "base/err.h"
-#include "ml/prep.h"
+#include "ml/model.h"
 
 #include <stdint.h>
 
@@ -34,10 +34,10 @@ struct shap_trees {
     void *ctx;
 };
 
-/* Rows [from, from + n) of v: out[row][output][cols + 1], the last one the base: the mean score over the training rows as
- * the trees counted them. ERR_CONFLICT when a tree does not know its rows. */
-int shap_rows(const struct shap_trees *trees, const struct prep_view *v, int64_t from, int64_t n,
-              double *out, struct err *err);
+/* out[row][cols + 1], the last one the base: the mean score over the
+ * training rows as the trees counted them. ERR_CONFLICT when a tree does not know its rows. */
+int shap_rows(const struct shap_trees *trees, const struct explain_rows *rows, double *out,
+              struct err *err);
 
 /* Points and weights of Gauss-Legendre quadrature on (0, 1), ascending; exact for polynomials of degree 2 points - 1. */
 void shap_quadrature(int points, double *t, double *weight);

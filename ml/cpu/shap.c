@@ -32,7 +32,15 @@ SIMD_BODY void directions(const struct shap_plan *p, const struct shap_step *s,
         right[r] = -(int64_t)((uint8_t)(x[r][s->col] + s->add) > s->bin);
 }
 
-SIMD_BODY void enter(const struct shap_plan *p, int step, const float *values, int pitch,
+SIMD_BODY void value_take(const struct shap_values *v, int node, double *value)
+{
+    const float *at = v->values + (int64_t)node * v->pitch;
+
+    for (int r = 0; r < SHAP_ROWS; r++)
+        value[r] = v->of[r] < 0 ? 0.0 : (double)at[v->of[r]];
+}
+
+SIMD_BODY void enter(const struct shap_plan *p, int step, const struct shap_values *v,
                      const uint8_t *const *x)
 {
     const struct shap_step *s = &p->steps[step];
@@ -42,18 +50,19 @@ SIMD_BODY void enter(const struct shap_plan *p, int step, const float *values, i
     eight *path = (eight *)p->path + s->level * p->points;
     eight *sum = (eight *)p->sum + s->level * p->points;
     masks *right = (masks *)p->right + s->level, side = ALL(-(int64_t)s->is_right);
-    double value = s->is_leaf ? (double)values[(int64_t)s->node * pitch] : 0.0;
+    eight value = ALL(0.0);
 
+    if (s->is_leaf)
+        value_take(v, s->node, (double *)&value);
     if (!s->is_right)
         directions(p, s, x, (int64_t *)right);
     masks before = ((masks *)p->on)[s->prev], on = before & ~(*right ^ side);
     ((masks *)p->on)[s->level] = on;
     for (int q = 0; q < p->points; q++) {
-        double weight = value * p->weight[q];
-        eight in = ALL(stay[q]), out = ALL(leave[q]), w = ALL(weight);
+        eight in = ALL(stay[q]), out = ALL(leave[q]), weight = ALL(p->weight[q]);
         eight off = PICK(before, out, keep);
         path[q] = from[q] * PICK(on, in, off);
-        sum[q] = path[q] * w;
+        sum[q] = path[q] * (value * weight);
     }
     p->at[s->level] = step;
 }
@@ -86,7 +95,7 @@ SIMD_BODY void depart(const struct shap_plan *p, int level, double *phi)
         above[q] += sum[q];
 }
 
-SIMD_BODY void shap_block_body(const struct shap_plan *p, const float *values, int pitch,
+SIMD_BODY void shap_block_body(const struct shap_plan *p, const struct shap_values *v,
                                const uint8_t *const *x, double *phi)
 {
     const eight one = ALL(1.0);
@@ -99,7 +108,7 @@ SIMD_BODY void shap_block_body(const struct shap_plan *p, const float *values, i
     for (int i = 0; i < p->n_steps; i++) {
         for (; level >= p->steps[i].level; level--)
             depart(p, level, phi);
-        enter(p, i, values, pitch, x);
+        enter(p, i, v, x);
         level = p->steps[i].level;
     }
     for (; level > 0; level--)
@@ -107,6 +116,6 @@ SIMD_BODY void shap_block_body(const struct shap_plan *p, const float *values, i
 }
 
 SIMD_KERNEL(shap_block,
-            (const struct shap_plan *p, const float *values, int pitch, const uint8_t *const *x,
+            (const struct shap_plan *p, const struct shap_values *v, const uint8_t *const *x,
              double *phi),
-            (p, values, pitch, x, phi))
+            (p, v, x, phi))

@@ -40,8 +40,15 @@ struct shap_plan {
     int *at; /* step at a level */
 };
 
-/* phi[col][row] += the tree's values of SHAP_ROWS rows x[row][col] of bins; values: of node i at values[i * pitch]. */
-void shap_block(const struct shap_plan *p, const float *values, int pitch, const uint8_t *const *x,
+/* What a leaf is worth to a row: values[node * pitch + of[row]]; of[row] < 0 = nothing. */
+struct shap_values {
+    const float *values;
+    int pitch;
+    int of[SHAP_ROWS];
+};
+
+/* phi[col][row] += the tree's values of SHAP_ROWS rows x[row][col] of bins. */
+void shap_block(const struct shap_plan *p, const struct shap_values *v, const uint8_t *const *x,
                 double *phi);
 
 #endif

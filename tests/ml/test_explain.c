@@ -46,16 +46,21 @@ static struct artifact *shipped(const struct rig *r, const char *family, const d
     return a;
 }
 
-static double *explained(const struct artifact *a, const struct frame *f)
+/* Of output k of every row. */
+static double *explained(const struct artifact *a, const struct frame *f, int k)
 {
-    int64_t width = artifact_outputs(a) * ((int64_t)prep_inputs(artifact_prep(a)) + 1);
+    int64_t width = (int64_t)prep_inputs(artifact_prep(a)) + 1;
     double *out = mem_array((size_t)(f->rows * width), sizeof *out);
+    int *of = mem_array((size_t)f->rows, sizeof *of);
     struct err err = { 0 };
     struct artifact_view *v = artifact_view_new(a, f, &err);
 
-    if (!v || artifact_explain(v, 0, f->rows, out, &err) < 0)
+    for (int64_t i = 0; i < f->rows; i++)
+        of[i] = k;
+    if (!v || artifact_explain(v, 0, f->rows, of, out, &err) < 0)
         fail_msg("%s", err.text);
     artifact_view_free(v);
+    mem_free(of);
     return out;
 }
 
@@ -89,14 +94,16 @@ static void link(enum ml_task task, bool is_log, int k, double *s)
 static void assert_adds_up(const struct rig *r, const struct artifact *a, bool is_log)
 {
     int k = artifact_outputs(a), inputs = prep_inputs(artifact_prep(a));
-    double *phi = explained(a, r->frame), *at = phi;
+    double *phi[16] = { 0 };
     float *p = predicted(a, r->frame);
 
+    for (int j = 0; j < k; j++)
+        phi[j] = explained(a, r->frame, j);
     for (int64_t i = 0; i < r->frame->rows; i++) {
         double s[16] = { 0 };
         for (int j = 0; j < k; j++) {
             for (int c = 0; c <= inputs; c++)
-                s[j] += *at++;
+                s[j] += phi[j][i * (inputs + 1) + c];
         }
         link(r->d->spec.task, is_log, k, s);
         for (int j = 0; j < k; j++) {
@@ -105,7 +112,8 @@ static void assert_adds_up(const struct rig *r, const struct artifact *a, bool i
                 fail_msg("row %d output %d: %.9g, predicted %.9g", (int)i, j, s[j], want);
         }
     }
-    mem_free(phi);
+    for (int j = 0; j < k; j++)
+        mem_free(phi[j]);
     mem_free(p);
 }
 
@@ -147,6 +155,41 @@ static void values_and_base_add_up_to_the_score(void **state)
         family_defaults(family_find("linear"), params);
         a = shipped(r, "linear", params, 1, 8);
         assert_adds_up(r, a, false);
+        artifact_close(a);
+        rig_free(r);
+    }
+}
+
+/* Scores of a forest are shares of classes; predictions are those, but never quite 0 or 1. */
+static void forests_add_up_too(void **state)
+{
+    static const char *const families[] = { "forest", "extra_trees" };
+    static const enum ml_task tasks[] = { ML_REGRESSION, ML_BINARY, ML_MULTICLASS };
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        enum ml_task task = tasks[i % 3];
+        double params[FAMILY_MAX_PARAMS] = { 0 };
+        struct rig *r = rig_new(rig_mixed(task, 150, 4, i), task, metric_default(task), 2);
+        family_defaults(family_find(families[i / 3]), params);
+        struct artifact *a = shipped(r, families[i / 3], params, 1, 160);
+        int k = artifact_outputs(a), inputs = prep_inputs(artifact_prep(a));
+        float *p = predicted(a, r->frame);
+        double gain[8] = { 0 }, off = 0;
+        for (int j = 0; j < k; j++) {
+            double *phi = explained(a, r->frame, j), *at = phi;
+            for (int64_t row = 0; row < 150; row++) {
+                double s = 0, want = (double)p[row * k + j];
+                for (int c = 0; c <= inputs; c++)
+                    s += *at++;
+                off = fmax(off, fabs(s - want) / fmax(1, fabs(want)));
+            }
+            mem_free(phi);
+        }
+        assert_true(off < (task == ML_REGRESSION ? 1e-6 : 0.02));
+        assert_int_equal(artifact_importance(a, gain, NULL), 0);
+        assert_true(gain[0] > gain[3] && gain[0] > gain[4] && gain[3] > 0);
+        mem_free(p);
         artifact_close(a);
         rig_free(r);
     }
@@ -208,7 +251,7 @@ static void what_decides_is_found_and_what_is_not_read_is_worth_nothing(void **s
     assert_true(got[2].is_unused && got[2].drop == 0 && got[2].se == 0);
     assert_int_equal(permute_importance(a, r->frame, &spec, &score, again, &err), 0);
     assert_memory_equal(got, again, sizeof got);
-    double *phi = explained(a, r->frame);
+    double *phi = explained(a, r->frame, 0);
     for (int64_t i = 0; i < 400; i++)
         assert_true(phi[i * 5 + 2] == 0);
     mem_free(phi);
@@ -283,10 +326,10 @@ static void errors_say_what_is_missing(void **state)
     (void)state;
     struct artifact *a = shipped(r, "baseline", params, 1, 1);
     assert_int_equal(artifact_importance(a, out, &err), -1);
-    assert_int_equal(err.code, ERR_NOTFOUND);
+    assert_int_equal(err.code, ERR_CONFLICT);
     struct artifact_view *v = artifact_view_new(a, r->frame, &err);
-    assert_int_equal(artifact_explain(v, 0, 1, out, &err), -1);
-    assert_int_equal(err.code, ERR_NOTFOUND);
+    assert_int_equal(artifact_explain(v, 0, 1, &(int){ 0 }, out, &err), -1);
+    assert_int_equal(err.code, ERR_CONFLICT);
     artifact_view_free(v);
     assert_int_equal(permute_importance(a, r->frame, &spec, &score, got, &err), -1);
     assert_non_null(strstr(err.text, "\"nothing\""));
@@ -304,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_and_base_add_up_to_the_score),
+        cmocka_unit_test(forests_add_up_too),
         cmocka_unit_test(a_bag_is_explained_by_the_mean_of_its_models),
         cmocka_unit_test(what_decides_is_found_and_what_is_not_read_is_worth_nothing),
         cmocka_unit_test(a_shuffle_costs_what_it_must),

@@ -1,0 +1,446 @@
+/* cmd_explain.c - `assay explain`: why a model predicts what it does. Needs no service. Without a table the model is asked what
+ * its columns are worth to it; with one, every row gets its SHAP values, or, with --permutation, the metric is measured with
+ * each column shuffled. */
+#include "cli/cmd.h"
+#include "cli/modelfile.h"
+#include "cli/print.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "ml/artifact.h"
+#include "ml/json_text.h"
+#include "ml/permute.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAR = 24, BLOCK_WORDS = 1 << 20, MOST_BLOCK = 1024 };
+
+struct explain_opts {
+    char *output, *target, *class_name;
+    bool json, no_header, permutation;
+    int64_t rows, repeats, seed;
+};
+#define AT(f) offsetof(struct explain_opts, f)
+static const struct conf_opt explain_table[] = {
+    { "rows", CONF_I64, AT(rows), "0", 0, INT64_MAX, "only the first so many rows; 0 = all" },
+    { "class", CONF_STR, AT(class_name), NULL, 0, 0,
+      "explain the score of this class, not of the predicted one" },
+    { "permutation", CONF_BOOL, AT(permutation), "false", 0, 0,
+      "measure what the metric loses when a column is shuffled" },
+    { "target", CONF_STR, AT(target), NULL, 0, 0,
+      "with --permutation: the column to predict (default: the model's)" },
+    { "repeats", CONF_I64, AT(repeats), "5", 1, 1000, "with --permutation: shuffles per column" },
+    { "seed", CONF_I64, AT(seed), "0", 0, INT64_MAX, "with --permutation: of the shuffles" },
+    { "output", CONF_STR, AT(output), NULL, 0, 0, "write CSV (or JSON) to this file (-o)" },
+    { "no_header", CONF_BOOL, AT(no_header), "false", 0, 0, "the table's first line is data" },
+    { "json", CONF_BOOL, AT(json), "false", 0, 0, "JSON instead of text or CSV" },
+};
+#undef AT
+
+struct explaining {
+    const struct explain_opts *o;
+    const struct artifact *a;
+    const struct artifact_info *info;
+    const struct frame *f;
+    int inputs, outputs;
+};
+
+static const char *name_of(const struct explaining *e, int i)
+{
+    return prep_input_name(artifact_prep(e->a), i);
+}
+
+static int put_json(FILE *out, const char *text, struct err *err)
+{
+    struct buf b;
+
+    buf_init(&b, 1 << 20);
+    int rc = json_text_str(&b, text, err);
+    if (rc == 0)
+        fwrite(b.data, 1, b.len, out);
+    buf_fini(&b);
+    return rc;
+}
+
+/* ---- lists of columns: importance and permutation ---- */
+
+struct listed {
+    int input;
+    double value, more; /* share and total; or loss and its standard error */
+    bool is_unused;
+};
+
+struct listing {
+    const struct explaining *e;
+    struct listed *rows;
+    const char *heads[3]; /* column, and the two numbers */
+    char head_json[400];  /* members before "columns" */
+};
+
+static int by_value(const void *va, const void *vb)
+{
+    const struct listed *a = va, *b = vb;
+
+    if (a->value != b->value)
+        return a->value > b->value ? -1 : 1;
+    return a->input < b->input ? -1 : 1;
+}
+
+static int list_csv(FILE *out, void *ctx, struct err *err)
+{
+    const struct listing *l = ctx;
+
+    (void)err;
+    fprintf(out, "%s,%s,%s\n", l->heads[0], l->heads[1], l->heads[2]);
+    for (int i = 0; i < l->e->inputs; i++) {
+        output_cell(out, "", name_of(l->e, l->rows[i].input));
+        fprintf(out, ",%.9g,", l->rows[i].value);
+        if (!isnan(l->rows[i].more))
+            fprintf(out, "%.9g", l->rows[i].more);
+        fputc('\n', out);
+    }
+    return 0;
+}
+
+static int list_json(FILE *out, void *ctx, struct err *err)
+{
+    const struct listing *l = ctx;
+
+    fprintf(out, "{%s, \"columns\": [", l->head_json);
+    for (int i = 0; i < l->e->inputs; i++) {
+        fprintf(out, "%s\n  {\"name\": ", i ? "," : "");
+        if (put_json(out, name_of(l->e, l->rows[i].input), err) < 0)
+            return -1;
+        fprintf(out, ", \"%s\": %.17g, \"%s\": ", l->heads[1], l->rows[i].value, l->heads[2]);
+        if (isnan(l->rows[i].more))
+            fprintf(out, "null}");
+        else
+            fprintf(out, "%.17g}", l->rows[i].more);
+    }
+    fprintf(out, "\n]}\n");
+    return 0;
+}
+
+static void bar_of(double share, char *out, size_t size)
+{
+    size_t n = 0;
+
+    *out = '\0';
+    for (int k = 0; k < (int)lround(share * BAR); k++)
+        n += (size_t)snprintf(out + n, size - n, "█");
+}
+
+/* JSON or CSV where they were asked for; 1 = neither was, the caller prints for people. */
+static int list_write(struct listing *l, struct err *err)
+{
+    const struct explain_opts *o = l->e->o;
+
+    qsort(l->rows, (size_t)l->e->inputs, sizeof(*l->rows), by_value);
+    if (!o->json && !o->output)
+        return 1;
+    return output_write(o->output ? o->output : "-", o->json ? list_json : list_csv, l, err);
+}
+
+static int importance(const struct explaining *e, struct err *err)
+{
+    bool is_linear = strcmp(e->info->family, "linear") == 0;
+    struct listing l = { .e = e, .heads = { "column", "importance", "total" } };
+    double *total = mem_array((size_t)e->inputs + 1, sizeof(*total)), sum = 0;
+    int rc = artifact_importance(e->a, total, err);
+
+    if (rc < 0) {
+        mem_free(total);
+        return err_wrap(err, "name a table and say --permutation to measure it");
+    }
+    for (int i = 0; i < e->inputs; i++)
+        sum += total[i];
+    l.rows = mem_array((size_t)e->inputs + 1, sizeof(*l.rows));
+    for (int i = 0; i < e->inputs; i++)
+        l.rows[i] = (struct listed){ i, sum > 0 ? total[i] / sum : 0, total[i], false };
+    snprintf(l.head_json, sizeof(l.head_json), "\"family\": \"%.40s\", \"measure\": \"%s\"",
+             e->info->family, is_linear ? "weight" : "gain");
+    rc = list_write(&l, err);
+    if (rc > 0) {
+        struct table *t = table_new((const char *const[]){ "column", "importance", "" }, 3);
+        for (int i = 0; i < e->inputs; i++) {
+            char bar[BAR * 3 + 1];
+            bar_of(l.rows[i].value, bar, sizeof(bar));
+            table_cell(t, "%s", name_of(e, l.rows[i].input));
+            table_cell(t, "%.1f %%", 100 * l.rows[i].value);
+            table_cell(t, "%s", bar);
+        }
+        table_print(t, stdout);
+        printf("shares of %s of a %s model%s\n",
+               is_linear ? "the weights of standardised columns" : "what splits gained",
+               e->info->family, e->info->n_models > 1 ? ", mean of its bag" : "");
+    }
+    mem_free(l.rows);
+    mem_free(total);
+    return rc < 0 ? -1 : 0;
+}
+
+static void print_permuted(const struct explaining *e, const struct listing *l, double score,
+                           int64_t rows)
+{
+    struct table *t = table_new((const char *const[]){ "column", "loss", "se", "" }, 4);
+    double top = l->rows[0].value;
+
+    for (int i = 0; i < e->inputs; i++) {
+        const struct listed *r = &l->rows[i];
+        char bar[BAR * 3 + 1];
+        bar_of(top > 0 && r->value > 0 ? r->value / top : 0, bar, sizeof(bar));
+        table_cell(t, "%s", name_of(e, r->input));
+        table_cell(t, "%.5f", r->value);
+        table_cell(t, isnan(r->more) ? "-" : "%.5f", r->more);
+        table_cell(t, "%s", r->is_unused ? "not read" : bar);
+    }
+    table_print(t, stdout);
+    printf("what %s (%.5f on %" PRId64 " rows) loses when a column is shuffled, %" PRId64
+           " time%s each\n",
+           e->info->metric, score, rows, e->o->repeats, e->o->repeats > 1 ? "s" : "");
+}
+
+static int permutation(const struct explaining *e, const char *target, struct err *err)
+{
+    struct permuted *got = mem_array((size_t)e->inputs + 1, sizeof(*got));
+    struct listing l = { .e = e, .heads = { "column", "loss", "se" } };
+    const struct permute_spec spec = { .target = target,
+                                       .rows = e->o->rows,
+                                       .repeats = (int)e->o->repeats,
+                                       .seed = (uint64_t)e->o->seed };
+    int64_t rows = e->o->rows > 0 ? MIN(e->o->rows, e->f->rows) : e->f->rows;
+    double score = 0;
+    int rc = permute_importance(e->a, e->f, &spec, &score, got, err);
+
+    l.rows = mem_array((size_t)e->inputs + 1, sizeof(*l.rows));
+    for (int i = 0; i < e->inputs; i++)
+        l.rows[i] = (struct listed){ i, got[i].drop, got[i].se, got[i].is_unused };
+    snprintf(l.head_json, sizeof(l.head_json),
+             "\"family\": \"%.40s\", \"measure\": \"permutation\", \"metric\": \"%.40s\", "
+             "\"score\": %.17g, \"rows\": %" PRId64 ", \"repeats\": %" PRId64,
+             e->info->family, e->info->metric, score, rows, e->o->repeats);
+    if (rc == 0)
+        rc = list_write(&l, err);
+    if (rc > 0)
+        print_permuted(e, &l, score, rows);
+    mem_free(l.rows);
+    mem_free(got);
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- SHAP values of rows ---- */
+
+struct block { /* of rows */
+    struct artifact_view *view;
+    int64_t most;
+    int class_wanted; /* -1 = the predicted one */
+    double *phi;
+    float *p;
+    int *of; /* class explained; outputs of a binary model: always its only one */
+};
+
+static void rows_head(const struct explaining *e, FILE *out)
+{
+    bool has_classes = e->info->task != ML_REGRESSION;
+
+    fputs(has_classes ? "prediction,class,score,base" : "prediction,score,base", out);
+    for (int i = 0; i < e->inputs; i++) {
+        fputc(',', out);
+        output_cell(out, "", name_of(e, i));
+    }
+    fputc('\n', out);
+}
+
+static int predicted_class(const struct explaining *e, const float *p)
+{
+    int best = 0;
+
+    if (e->info->task == ML_BINARY)
+        return p[0] > 1 - p[0];
+    for (int k = 1; k < e->outputs; k++)
+        best = p[k] > p[best] ? k : best;
+    return best;
+}
+
+static int put_class(FILE *out, bool is_json, const char *key, const char *name, struct err *err)
+{
+    if (is_json) {
+        fprintf(out, "\"%s\": ", key);
+        return put_json(out, name, err);
+    }
+    output_cell(out, "", name);
+    return 0;
+}
+
+/* Score, base and the values; of the other class of two with the opposite sign. */
+static void put_values(const struct explaining *e, FILE *out, const double *phi, double sign)
+{
+    bool is_json = e->o->json;
+    double score = 0;
+
+    for (int i = 0; i <= e->inputs; i++)
+        score += sign * phi[i];
+    fprintf(out, is_json ? ", \"score\": %.9g, \"base\": %.9g, \"values\": [" : ",%.9g,%.9g", score,
+            sign * phi[e->inputs]);
+    for (int i = 0; i < e->inputs; i++)
+        fprintf(out, is_json ? (i ? ", %.9g" : "%.9g") : ",%.9g", sign * phi[i] + 0.0);
+    fputs(is_json ? "]}" : "\n", out);
+}
+
+static int put_row(const struct explaining *e, FILE *out, int wanted, const float *p,
+                   const double *phi, struct err *err)
+{
+    bool is_json = e->o->json;
+
+    fputs(is_json ? "{" : "", out);
+    if (e->info->task == ML_REGRESSION) {
+        fprintf(out, is_json ? "\"prediction\": %.9g" : "%.9g", (double)p[0]);
+        put_values(e, out, phi, 1);
+        return 0;
+    }
+    int is = predicted_class(e, p), of = wanted >= 0 ? wanted : is;
+    if (put_class(out, is_json, "prediction", e->info->classes[is], err) < 0)
+        return -1;
+    fputs(is_json ? ", " : ",", out);
+    if (put_class(out, is_json, "class", e->info->classes[of], err) < 0)
+        return -1;
+    put_values(e, out, phi, e->info->task == ML_BINARY && of == 0 ? -1 : 1);
+    return 0;
+}
+
+static int put_rows(const struct explaining *e, FILE *out, struct block *b, struct err *err)
+{
+    int64_t rows = e->o->rows > 0 ? MIN(e->o->rows, e->f->rows) : e->f->rows;
+
+    for (int64_t from = 0; from < rows; from += b->most) {
+        int64_t n = MIN(b->most, rows - from);
+        if (artifact_predict(b->view, from, n, b->p, err) < 0)
+            return -1;
+        for (int64_t i = 0; i < n; i++)
+            b->of[i] = e->outputs == 1        ? 0
+                       : b->class_wanted >= 0 ? b->class_wanted
+                                              : predicted_class(e, b->p + i * e->outputs);
+        if (artifact_explain(b->view, from, n, b->of, b->phi, err) < 0)
+            return -1;
+        for (int64_t i = 0; i < n; i++) {
+            if (e->o->json)
+                fputs(from + i ? ",\n  " : "\n  ", out);
+            if (put_row(e, out, b->class_wanted, b->p + i * e->outputs,
+                        b->phi + i * ((int64_t)e->inputs + 1), err) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int head_json(const struct explaining *e, FILE *out, struct err *err)
+{
+    fprintf(out, "{\"family\": \"%s\", \"measure\": \"shap\", \"columns\": [", e->info->family);
+    for (int i = 0; i < e->inputs; i++) {
+        fputs(i ? ", " : "", out);
+        if (put_json(out, name_of(e, i), err) < 0)
+            return -1;
+    }
+    fputs("], \"rows\": [", out);
+    return 0;
+}
+
+static int shap_write(FILE *out, void *ctx, struct err *err)
+{
+    const struct explaining *e = ctx;
+    int64_t width = MAX((int64_t)e->inputs + 1, e->outputs);
+    struct block b = { .most = MAX(1, MIN(BLOCK_WORDS / width, MOST_BLOCK)), .class_wanted = -1 };
+    int rc = -1;
+
+    for (int k = 0; e->o->class_name && k < e->info->n_classes; k++) {
+        if (strcmp(e->info->classes[k], e->o->class_name) == 0)
+            b.class_wanted = k;
+    }
+    if (e->o->class_name && b.class_wanted < 0)
+        return err_set(err, ERR_ARG, "the model knows no class \"%.100s\"", e->o->class_name);
+    b.view = artifact_view_new(e->a, e->f, err);
+    b.phi = mem_array((size_t)(b.most * width), sizeof(*b.phi));
+    b.p = mem_array((size_t)(b.most * e->outputs), sizeof(*b.p));
+    b.of = mem_array((size_t)b.most, sizeof(*b.of));
+    if (!b.view)
+        goto out;
+    if (!e->o->json)
+        rows_head(e, out);
+    else if (head_json(e, out, err) < 0)
+        goto out;
+    if (put_rows(e, out, &b, err) < 0)
+        goto out;
+    fputs(e->o->json ? "\n]}\n" : "", out);
+    rc = 0;
+out:
+    artifact_view_free(b.view);
+    mem_free(b.phi);
+    mem_free(b.p);
+    mem_free(b.of);
+    return rc;
+}
+
+/* ---- the command ---- */
+
+static int explain_rows_of(struct explaining *e, const char *file, struct err *err)
+{
+    const char *target = e->o->target ? e->o->target : e->info->target;
+    struct model_table t;
+
+    if (model_table_open(&t, e->a, file, e->o->no_header, e->o->permutation ? target : NULL, err) <
+        0)
+        return -1;
+    e->f = t.frame;
+    int rc = e->o->permutation
+                 ? permutation(e, target, err)
+                 : output_write(e->o->output ? e->o->output : "-", shap_write, e, err);
+    model_table_close(&t);
+    return rc;
+}
+
+static int usage(const struct cmd *cmd, const char *what)
+{
+    fprintf(stderr, "assay explain: %s\nusage: assay explain %s\n", what, cmd->operands);
+    return CLI_USAGE;
+}
+
+int cmd_explain(const struct cmd *cmd, int argc, char **argv)
+{
+    struct explain_opts o = { 0 };
+    struct explaining e = { .o = &o };
+    struct err err = { 0 };
+    const char *op[CLI_MAX_OPERANDS];
+    struct artifact *a = NULL;
+    int n = 0, rc;
+
+    if ((rc = cli_args(cmd, explain_table, ARRAY_LEN(explain_table), &o, argc, argv, op, 1, 2,
+                       &n)) >= 0)
+        goto out;
+    if (o.permutation && n < 2) {
+        rc = usage(cmd, "--permutation needs a table that holds the target");
+        goto out;
+    }
+    if (o.target && !o.permutation) {
+        rc = usage(cmd, "--target goes with --permutation");
+        goto out;
+    }
+    rc = CLI_OK;
+    if (!(a = artifact_open(op[0], &err))) {
+        rc = cli_fail(&err);
+        goto out;
+    }
+    e.a = a;
+    e.info = artifact_info(a);
+    e.inputs = prep_inputs(artifact_prep(a));
+    e.outputs = artifact_outputs(a);
+    if ((n < 2 ? importance(&e, &err) : explain_rows_of(&e, op[1], &err)) < 0)
+        rc = cli_fail(&err);
+out:
+    artifact_close(a);
+    conf_fini(&o, explain_table, ARRAY_LEN(explain_table));
+    return rc;
+}
