@@ -11,7 +11,7 @@
 #include <float.h>
 #include <string.h>
 
-enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, AHEAD = 12, LINE = 64 };
+enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, AHEAD = 12, LINE = 64, FEW_ROWS = 6, FEW_COLS = 4 };
 
 int rf_outputs(const struct rf_data *d)
 {
@@ -246,14 +246,25 @@ static bool node_values(const struct rf_node_in *in, float *out)
     return is_pure;
 }
 
-/* Columns in the order of a permutation that the node's key draws, as far as needed; the permutation is put back. */
+/* The score of two pure sides: nothing is better. */
+static double perfect_score(const struct rf_node_in *in)
+{
+    return in->d->n_classes == 0 ? DBL_MAX : in->p->criterion == RF_GINI ? (double)in->weight : 0.0;
+}
+
+/* Columns in the order of a permutation that the node's key draws, as far as needed; the permutation is put back. A node of
+ * few rows often finds a perfect split in the first columns: it looks at them by and by. */
 static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_split *best)
 {
-    int n = w->d->cols, seen = 0;
+    int n = w->d->cols, seen = 0, least = MIN(n, w->p.n_visit),
+        step = in->n == 2          ? 1
+               : in->n <= FEW_ROWS ? FEW_COLS
+                                   : least;
+    double perfect = perfect_score(in);
     bool is_found = false;
 
-    while (seen < n && (seen < w->p.n_visit || !is_found)) {
-        int from = seen, to = MIN(n, MAX(w->p.n_visit, seen + 1));
+    while (seen < n && (seen < least || !is_found) && best->score < perfect) {
+        int from = seen, to = seen < least ? MIN(least, seen + step) : seen + 1;
         for (; seen < to; seen++) {
             int j =
                 seen + (int)((rf_mix(in->key, (uint64_t)seen) >> 32) * (uint64_t)(n - seen) >> 32);

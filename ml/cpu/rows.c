@@ -2,6 +2,7 @@
  * bits before they could pass 255; a row of more weight than that is added by itself. */
 #include "ml/cpu/rows.h"
 
+#include "base/base.h"
 #include "ml/cpu/simd.h"
 
 #include <string.h>
@@ -22,22 +23,44 @@ SIMD_BODY void fetch(const struct row_list *r, int64_t i)
         __builtin_prefetch(line_of(r, i + AHEAD < r->n ? i + AHEAD : r->n - 1));
 }
 
+SIMD_BODY uint8_t lesser(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+SIMD_BODY uint8_t greater(uint8_t a, uint8_t b)
+{
+    return a > b ? a : b;
+}
+
+SIMD_BODY void range_four(const uint8_t *restrict a, const uint8_t *restrict b,
+                          const uint8_t *restrict c, const uint8_t *restrict d,
+                          struct rows_range *restrict out)
+{
+    for (int j = 0; j < ROWS_WIDE; j++) {
+        uint8_t low = lesser(lesser(a[j], b[j]), lesser(c[j], d[j])),
+                high = greater(greater(a[j], b[j]), greater(c[j], d[j])),
+                up = greater(greater((uint8_t)(a[j] + 1), (uint8_t)(b[j] + 1)),
+                             greater((uint8_t)(c[j] + 1), (uint8_t)(d[j] + 1)));
+        out->least[j] = lesser(low, out->least[j]);
+        out->top[j] = greater(high, out->top[j]);
+        out->most[j] = greater(up, out->most[j]);
+    }
+}
+
+/* Four rows at a time, so that the result seldom goes through memory; a row more than once does no harm. */
 SIMD_BODY void rows_range_body(const struct row_list *from, struct rows_range *out)
 {
     const struct row_list r = *from;
-    bytes least = ~(bytes){ 0 }, most = { 0 }, top = { 0 };
 
-    for (int64_t i = 0; i < r.n; i++) {
-        fetch(&r, i);
-        bytes x = *(const any_bytes *)line_of(&r, i), up = x + 1;
-        bytes is_less = (bytes)(x < least), is_more = (bytes)(up > most), is_top = (bytes)(x > top);
-        least = (x & is_less) | (least & ~is_less);
-        most = (up & is_more) | (most & ~is_more);
-        top = (x & is_top) | (top & ~is_top);
+    memset(out, 0, sizeof *out);
+    memset(out->least, 255, sizeof out->least);
+    for (int64_t i = 0; i < r.n; i += 4) {
+        for (int k = 0; k < 4; k++)
+            fetch(&r, i + k);
+        range_four(line_of(&r, i), line_of(&r, MIN(i + 1, r.n - 1)),
+                   line_of(&r, MIN(i + 2, r.n - 1)), line_of(&r, MIN(i + 3, r.n - 1)), out);
     }
-    memcpy(out->least, &least, sizeof least);
-    memcpy(out->most, &most, sizeof most);
-    memcpy(out->top, &top, sizeof top);
 }
 
 SIMD_KERNEL(rows_range, (const struct row_list *r, struct rows_range *out), (r, out))

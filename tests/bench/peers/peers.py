@@ -19,6 +19,7 @@ OURS = f"{ROOT}/{os.environ.get('B', 'build/gcc')}/tests/bench/peers/ours"
 DATASETS = f"{ROOT}/../shared/datasets"
 SCRATCH = os.environ.get("SCRATCH", "/tmp/assay-peers")
 
+WHOLE_DEPTH = 100  # no limit: FOREST_WHOLE_DEPTH
 BOOST = {"learning_rate": .1, "l1": 0, "l2": 1, "min_leaf": 1, "bins": 255}
 XGB = {"eta": .1, "lambda": 1, "min_child_weight": 1, "rounds": 100}
 
@@ -37,10 +38,20 @@ def leaf(leaves):
             {"grow_policy": "lossguide", "max_leaves": leaves, "max_depth": 0})
 
 
+def forest_case(data, trees, family, peer):
+    """Trees grown to their end, the square root of the columns a node."""
+    return {"name": family.replace("_", " "), "data": data, "family": family, "steps": trees,
+            "ours": {"trees": trees, "depth": WHOLE_DEPTH, "min_split": 2, "min_leaf": 1}, "model": "sklearn",
+            "peer": {"model": peer, "n_estimators": trees, "max_features": "sqrt"}}
+
+
 # name, data, ours (family, steps, parameters), the peer (model of fit.py, parameters)
 CASES = [boost_case(f"boost {what}", data, *how)
          for data in ("100k", "1m", "covertype")
          for what, how in (("depth 6", level(6)), ("31 leaves", leaf(31)), ("63 leaves", leaf(63)))]
+CASES += [forest_case(data, trees, *which)
+          for data, trees in (("100k", 20), ("1m", 3), ("covertype", 50))
+          for which in (("forest", "RandomForestClassifier"), ("extra_trees", "ExtraTreesClassifier"))]
 
 
 def make_data(name, small):
