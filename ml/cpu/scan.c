@@ -190,22 +190,58 @@ struct level {
     int bin;
 };
 
-/* Levels present, missing among them, by g / (h + smooth); equal ratios stay in order of the bin. */
+enum { RUN = 8 };
+
+static void run_sort(struct level *lv, int n)
+{
+    for (int i = 1; i < n; i++) {
+        struct level x = lv[i];
+        int at = i;
+        for (; at > 0 && lv[at - 1].ratio > x.ratio; at--)
+            lv[at] = lv[at - 1];
+        lv[at] = x;
+    }
+}
+
+static void runs_merge(const struct level *a, int n_a, const struct level *b, int n_b,
+                       struct level *out)
+{
+    int i = 0, j = 0;
+
+    for (int k = 0; k < n_a + n_b; k++)
+        out[k] = j == n_b || (i < n_a && !(a[i].ratio > b[j].ratio)) ? a[i++] : b[j++];
+}
+
+/* Stable, by sorted runs and merges. Returns where the result is: lv or spare. */
+static struct level *levels_sort(struct level *lv, struct level *spare, int n)
+{
+    for (int at = 0; at < n; at += RUN)
+        run_sort(lv + at, n - at < RUN ? n - at : RUN);
+    for (int run = RUN; run < n; run *= 2) {
+        for (int at = 0; at < n; at += 2 * run) {
+            int n_a = n - at < run ? n - at : run, n_b = n - at - n_a < run ? n - at - n_a : run;
+            runs_merge(lv + at, n_a, lv + at + n_a, n_b, spare + at);
+        }
+        struct level *swap = lv;
+        lv = spare;
+        spare = swap;
+    }
+    return lv;
+}
+
+/* Levels present, missing among them, by g / (h + smooth); equal ratios stay in order of the bin. both: 2 x 256. */
 static int levels_sorted(const struct scan_node *nd, const int64_t *hist, int n_bins,
-                         struct level *lv)
+                         struct level *both, struct level **out)
 {
     int n = 0;
 
     for (int i = 0; i <= n_bins; i++) {
         int b = i < n_bins ? i : HIST_MISSING;
-        if (hist[b] == 0)
-            continue;
-        struct level x = { hist_g(hist[b]) / (hist_h(hist[b]) + nd->cat_smooth), hist[b], b };
-        int at = n++;
-        for (; at > 0 && lv[at - 1].ratio > x.ratio; at--)
-            lv[at] = lv[at - 1];
-        lv[at] = x;
+        if (hist[b] != 0)
+            both[n++] =
+                (struct level){ hist_g(hist[b]) / (hist_h(hist[b]) + nd->cat_smooth), hist[b], b };
     }
+    *out = levels_sort(both, both + 256, n);
     return n;
 }
 
@@ -230,8 +266,8 @@ static void take_set(struct scan_best *best, double score, const struct scan_nod
 static int best_set(const struct scan_node *nd, const struct scan_bounds *bd, const int64_t *hist,
                     int n_bins, struct scan_best *best)
 {
-    struct level lv[256];
-    int n = levels_sorted(nd, hist, n_bins, lv), from = -1, to = -1;
+    struct level both[512], *lv;
+    int n = levels_sorted(nd, hist, n_bins, both, &lv), from = -1, to = -1;
     int64_t sum = 0, left = 0;
     double top = best->score;
 
