@@ -55,7 +55,7 @@ PKGS := sqlite3:libsqlite3-dev libevent:libevent-dev libevent_pthreads:libevent-
         libevent_openssl:libevent-dev openssl:libssl-dev jansson:libjansson-dev \
         libcurl:libcurl4-openssl-dev yaml-0.1:libyaml-dev zlib:zlib1g-dev
 pkg_names := $(foreach p,$(PKGS),$(firstword $(subst :, ,$p)))
-need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check lint run test check dev,$(or $(MAKECMDGOALS),all)),1))
+need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint run test check dev,$(or $(MAKECMDGOALS),all)),1))
 ifdef need_pkgs
 PKG_CFLAGS := $(shell pkg-config --cflags $(pkg_names) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(pkg_names) 2>/dev/null)
@@ -100,7 +100,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers fuzz build-fuzz \
-        fuzz-cover install clean gpu-check cuda need-packages
+        fuzz-cover install clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
 
@@ -212,15 +212,17 @@ $B/libassay-cuda-emulated.so: $(EMU_OBJS) $B/libassay-ml.a
 	$(call say,link,$@)
 	$Q$(CXX) -shared -Wl,-Bsymbolic,-z,defs $(LDFLAGS_ALL) $^ -ldl -lm -o $@
 
-# Needs only gcc and nvcc: plain programs ml/cuda/check*.c, each says what agreed and exits non-zero if not.
-gpu-check:
+# Needs only gcc and nvcc: plain programs ml/cuda/check*.c, each says what agreed and exits non-zero if not; gpu-bench times
+# the device against the CPU as well. ASSAY_CUDA may name another CUDA half.
+gpu-check gpu-bench:
 ifneq ($(CUDA_LACKS),)
-	@echo "gpu-check: $(CUDA_LACKS) not found, skipped"; echo "0 passed, 0 failed, 1 skipped"
+	@echo "$@: $(CUDA_LACKS) not found, skipped"; echo "0 passed, 0 failed, 1 skipped"
 else ifeq ($(CUDA_SRCS),)
-	@echo "gpu-check: ml/cuda/ holds no sources yet, skipped"; echo "0 passed, 0 failed, 1 skipped"
+	@echo "$@: ml/cuda/ holds no sources yet, skipped"; echo "0 passed, 0 failed, 1 skipped"
 else
 	@+$(AGAIN) NO_PKGS=1 CUDA=1 $(CUDA_CHECKS:%.c=$B/%) $B/libassay-cuda.so
-	@set -e; for c in $(CUDA_CHECKS:%.c=$B/%); do ASSAY_CUDA=$B/libassay-cuda.so $$c; done
+	@set -e; for c in $(CUDA_CHECKS:%.c=$B/%); do \
+	    ASSAY_CUDA=$${ASSAY_CUDA:-$B/libassay-cuda.so} $$c $(filter bench,$(@:gpu-%=%)); done
 endif
 
 $B/ml/cuda/check%: $B/ml/cuda/check%.c.o $B/libassay-ml.a
