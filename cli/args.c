@@ -102,7 +102,7 @@ int cli_exit_code(const struct err *err)
 int cli_fail(const struct err *err)
 {
     /* err_at put the field's name in front of its own texts; a server's answer carries it apart. */
-    if (err->where[0] && !str_starts(err->text, err->where))
+    if (err->where[0] && !strstr(err->text, err->where))
         fprintf(stderr, "assay: %s: %s\n", err->where, err->text);
     else
         fprintf(stderr, "assay: %s\n", err->text);

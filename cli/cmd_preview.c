@@ -20,7 +20,7 @@ static void print_searcher(const json_t *a, const char *key, const char *why_key
 
 static void print_lines(const json_t *a)
 {
-    static const char *const heads[] = { "family", "level", "trials", "at most", "what" };
+    static const char *const heads[] = { "family", "level", "trials", "at worst", "what" };
     struct table *t = table_new(heads, ARRAY_LEN(heads));
     size_t i;
     json_t *line;

@@ -158,10 +158,17 @@ static void show_study(const json_t *s)
     char score[80], when[40];
     const char *key;
     json_t *v;
+    size_t i = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+    for (i = 0; i < ARRAY_LEN(texts); i++)
         if (json_is_string(json_object_get(s, texts[i])))
             printf("%-12s %s\n", texts[i], print_text(s, texts[i]));
+    if (json_array_size(json_object_get(s, "objectives")) > 1) {
+        printf("%-12s", "objectives");
+        json_array_foreach(json_object_get(s, "objectives"), i, v)
+            printf("%s %s", i ? "," : "", json_string_value(v));
+        printf("\n");
+    }
     show_searcher(s, "sampler", "sampler_why");
     show_searcher(s, "scheduler", "scheduler_why");
     json_object_foreach(json_object_get(s, "trials"), key, v) if (json_integer_value(v) > 0)

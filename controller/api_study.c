@@ -49,23 +49,23 @@ static int space_check_early(const struct spec *spec, struct err *err)
     return 0;
 }
 
-static int name_make(struct ctl *ctl, struct spec *spec, const char *dataset, struct err *err)
+/* A name that nobody gave but the dataset's is the next free one: w, w-2, w-3 ... */
+static int name_free(struct ctl *ctl, struct spec *spec, struct err *err)
 {
-    struct study_row old = { 0 };
+    char name[sizeof spec->name];
+    int rc = 1;
 
-    for (int i = 1; !spec->name[0] && i < 100000; i++) {
-        char name[128];
-        int rc = 0;
+    str_copy(name, sizeof name, spec->name);
+    for (int i = 2; rc == 1; i++) {
+        struct study_row old = { 0 };
 
-        (void)snprintf(name, sizeof name, "%.100s-%d", dataset, i);
         rc = store_study_find(ctl->store, name, &old, err);
         study_row_fini(&old);
-        if (rc < 0)
-            return -1;
-        if (rc == 0)
-            str_copy(spec->name, sizeof spec->name, name);
+        if (rc == 1)
+            (void)snprintf(name, sizeof name, "%.110s-%d", spec->name, i);
     }
-    return 0;
+    str_copy(spec->name, sizeof spec->name, name);
+    return rc;
 }
 
 /* The study there is under this name: 1 = loaded and shown, 0 = none, -1. */
@@ -73,7 +73,7 @@ static int load_existing(struct ctl *ctl, const struct spec *spec, bool load, js
                          struct err *err)
 {
     struct study_row row = { 0 };
-    int rc = spec->name[0] ? store_study_find(ctl->store, spec->name, &row, err) : 0;
+    int rc = store_study_find(ctl->store, spec->name, &row, err);
 
     if (rc == 1 && !load)
         rc = err_set(err, ERR_CONFLICT, "there is a study called %s already", spec->name);
@@ -118,8 +118,6 @@ static int datasets_of(struct ctl *ctl, struct spec *spec, int64_t *id, struct e
         if (rc == 0)
             str_copy(spec->test_dataset, sizeof spec->test_dataset, test.name);
     }
-    if (rc == 0)
-        rc = name_make(ctl, spec, train.name, err);
     dataset_row_fini(&train);
     dataset_row_fini(&test);
     return rc;
@@ -147,7 +145,9 @@ int ctl_study_create(struct ctl *ctl, const json_t *json, const char *owner, boo
 
     if (spec_parse(&spec, json, err) < 0)
         return -1;
-    rc = load_existing(ctl, &spec, load_if_exists, out, err);
+    rc = json_is_string(json_object_get(json, "name")) || load_if_exists
+             ? load_existing(ctl, &spec, load_if_exists, out, err)
+             : name_free(ctl, &spec, err);
     if (rc != 0) {
         spec_fini(&spec);
         return rc < 0 ? -1 : 0;

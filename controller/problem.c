@@ -118,9 +118,9 @@ static int metric_choose(struct problem *p, const struct spec *spec, struct err 
 
     p->metric = metric_find(name);
     if (!p->metric)
-        return err_at(err, "metric", "\"%.40s\" is no metric", name);
+        return err_at(err, spec->metric_where, "\"%.40s\" is no metric", name);
     if (!(p->metric->tasks & p->task))
-        return err_at(err, "metric", "%s does not suit the task %s", name, p->data.task);
+        return err_at(err, spec->metric_where, "%s does not suit the task %s", name, p->data.task);
     str_copy(p->data.metric, sizeof p->data.metric, name);
     return 0;
 }

@@ -29,6 +29,8 @@ struct spec {
     char metric[32];  /* "" = auto: auc | logloss | rmse by task */
     int n_objectives; /* 0 = the score alone, else 2..SPEC_MAX_OBJECTIVES, one of them the score */
     enum spec_objective objectives[SPEC_MAX_OBJECTIVES];
+    char
+        metric_where[24]; /* the key that named the metric, for errors: "metric", "objectives[0]" */
     enum spec_validation validation;
     int folds;                  /* kfold: 2..20, default 5 */
     double holdout_fraction;    /* default 0.2 */

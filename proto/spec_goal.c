@@ -22,6 +22,7 @@ static int metric_set(struct spec *s, const struct known_metric *m, const char *
     if (s->task != TASK_AUTO && m->is_class == (s->task == TASK_REGRESSION))
         return err_at(err, where, "%s does not suit the task %s", m->name, spec_task_name[s->task]);
     str_copy(s->metric, sizeof s->metric, m->name);
+    str_copy(s->metric_where, sizeof s->metric_where, where);
     return 0;
 }
 

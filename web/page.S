@@ -22,6 +22,7 @@ web_file_\name\()_end:
     file filter_js, "web/static/filter.js"
     file chart_js, "web/static/chart.js"
     file search_js, "web/static/search.js"
+    file new_js, "web/static/new.js"
     file importance_js, "web/static/importance.js"
     file pareto_js, "web/static/pareto.js"
     file curve_js, "web/static/curve.js"

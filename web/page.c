@@ -19,6 +19,7 @@
     X(dom_js, "dom.js", "text/javascript; charset=utf-8")               \
     X(format_js, "format.js", "text/javascript; charset=utf-8")         \
     X(studies_js, "studies.js", "text/javascript; charset=utf-8")       \
+    X(new_js, "new.js", "text/javascript; charset=utf-8")               \
     X(study_js, "study.js", "text/javascript; charset=utf-8")           \
     X(board_js, "board.js", "text/javascript; charset=utf-8")           \
     X(filter_js, "filter.js", "text/javascript; charset=utf-8")         \

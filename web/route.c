@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "proto/yaml.h"
 #include "web/server.h"
 
 #include <inttypes.h>
@@ -127,6 +128,14 @@ static int query_check(struct web_req *r, const char *text, struct err *err)
     return 0;
 }
 
+/* People write specs in YAML: it may be sent as it is. */
+static bool is_yaml(const struct web_req *r)
+{
+    const char *type = web_header(r, "Content-Type");
+
+    return type && str_starts(type, "application/yaml");
+}
+
 static int body_check(struct web_req *r, struct err *err)
 {
     unsigned flags = r->route->flags;
@@ -137,7 +146,8 @@ static int body_check(struct web_req *r, struct err *err)
         return r->body_len == 0 ? 0 : err_set(err, ERR_ARG, "this address takes no body");
     if (r->body_len == 0)
         return flags & WEB_JSON_MAY ? 0 : err_set(err, ERR_ARG, "a JSON object is needed as body");
-    r->json = jsonx_load(r->body, r->body_len, "the body", err);
+    r->json = is_yaml(r) ? yamlx_load(r->body, r->body_len, "the body", err)
+                         : jsonx_load(r->body, r->body_len, "the body", err);
     if (!r->json)
         return -1;
     if (!json_is_object(r->json))

@@ -85,6 +85,25 @@ static void the_leaderboard_is_ranked_in_pages(void **state)
     rig_close(&r);
 }
 
+static void studies_without_a_name_never_collide(void **state)
+{
+    static const char *const names[] = { "d", "d-2", "d-3" };
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        int64_t id = rig_study(&r, "{'dataset':'d','target':'y','budget':{'trials':3}}");
+        assert_string_equal(rig_get(&r, id)->row.name, names[i]);
+    }
+    json_t *spec = rig_json("{'name':'d-2','dataset':'d','target':'y'}"), *out = NULL;
+    assert_int_equal(RIG_CALL(&r, ctl_study_create(r.ctl, spec, "o", false, &out, &rig_err)), -1);
+    assert_int_equal(rig_err.code, ERR_CONFLICT);
+    json_decref(spec);
+    rig_close(&r);
+}
+
 static void bad_arguments_get_one_clear_error(void **state)
 {
     struct rig r;
@@ -462,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_of_trials_hold_each_trial_once),
         cmocka_unit_test(the_leaderboard_is_ranked_in_pages),
+        cmocka_unit_test(studies_without_a_name_never_collide),
         cmocka_unit_test(bad_arguments_get_one_clear_error),
         cmocka_unit_test(the_same_file_asked_for_again_is_the_same_dataset),
         cmocka_unit_test(a_dataset_in_use_cannot_be_deleted),

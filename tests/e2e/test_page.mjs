@@ -1,6 +1,6 @@
 // test_page.mjs - the page in a real browser, against a real controller and runner: the one-time link signs in,
 // the leaderboard fills live while a study runs, sorts by mouse and keyboard, filters, opens a configuration with its
-// curves, downloads the best model, which predicts; rungs, importance and the Pareto front are those the API tells. Leaves a picture in build/leaderboard.png. Run by tests/run.sh.
+// curves, downloads the best model, which predicts; a spec typed into the page says what is wrong or starts; rungs, importance and the Pareto front are those the API tells. Leaves a picture in build/leaderboard.png. Run by tests/run.sh.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -72,7 +72,7 @@ function told(...args) {
 
 /** Search, importance and trade-off say what the commands say. */
 async function analysed(page, study) {
-  const brackets = told('show', study).brackets, went = brackets.flatMap((b) => b.rungs.map((r) => r.promoted));
+  const brackets = told('show', study).brackets.reverse(), went = brackets.flatMap((b) => b.rungs.map((r) => r.promoted));
   ok('the sampler stands there with its reason', (await page.eval("document.querySelector('.chosen').textContent")).includes('auto'));
   const shown = await page.until("document.querySelectorAll('.rungs tbody tr:not(.ladder)').length");
   ok('every rung is a row', shown === went.length, `${shown} of ${went.length}`);
@@ -81,8 +81,8 @@ async function analysed(page, study) {
   ok('those who were stopped are listed with what they reached', await page.eval("[...document.querySelectorAll('.board tbody tr[aria-rowindex]')].some((tr) => tr.cells[0].textContent === '–' && tr.querySelector('[data-state=pruned]') && tr.querySelector('.reported'))"));
   const first = told('importance', study).parameters;
   await page.until(`document.querySelectorAll('.shares tbody tr').length === ${Math.min(10, first.length)}`);
-  const share = await page.until("document.querySelector('.shares tbody .num').textContent");
-  ok('importance is that of the command', share === `${(100 * first[0].importance).toFixed(1)} %`, share);
+  const share = `${(100 * first[0].importance).toFixed(1)} %`;
+  ok('importance is that of the command', await page.until(`document.querySelector('.shares tbody .num').textContent === '${share}'`));
   await page.eval("(() => { const s = document.querySelector('[aria-label=Method]'); s.value = 'fanova'; s.dispatchEvent(new Event('change')); })()");
   const forest = told('importance', study, '--method', 'fanova').parameters[0];
   await page.until(`document.querySelector('.shares tbody .num')?.textContent === '${(100 * forest.importance).toFixed(1)} %'`);
@@ -159,6 +159,24 @@ async function story(page, link, address, study) {
   ok('the browser had nothing to complain of', page.problems.length === 0, page.problems.join('; '));
 }
 
+/** A spec typed into the page: what is wrong with it and where, what it would do, and the study that it starts. */
+async function submitted(page, address) {
+  const spec = (text) => page.eval(`(() => { const t = document.getElementById('spec'); t.value = ${JSON.stringify(text)}; t.dispatchEvent(new Event('input')); })()`);
+  const base = 'dataset: train\ntarget: class\nbudget: {trials: 4}\n';
+  await page.go(`${address}/#/new`);
+  await page.until("document.querySelector('.told .list') && document.getElementById('spec').value.includes('dataset: train')");
+  ok('a new study begins with a spec that would run', await page.eval("!document.querySelector('[type=submit]').disabled"));
+  await spec(`${base}scheduler: {kind: hyperband, eta: 1}\n`);
+  const wrong = await page.until("document.querySelector('.told .bad')?.textContent");
+  ok('a wrong key is named with its line', wrong.includes('scheduler.eta') && wrong.includes('line 4') && await page.eval("document.querySelector('[type=submit]').disabled"), wrong);
+  await spec(`${base}objectives: [accuracy, model_bytes]\nspace: [{family: linear}, {family: boost}]\n`);
+  await page.until("document.querySelector('.told')?.textContent.includes('2 objectives are searched for together')");
+  await page.eval("document.querySelector('[type=submit]').click()");
+  await page.until("document.querySelector('.head .pill')?.dataset.state === 'completed'", 60000);
+  ok('the study runs, and its front is marked', await page.until("document.querySelectorAll('.board .front').length > 0"));
+  ok('it says what it searched for', await page.eval("document.querySelector('.about').textContent.includes('small models')"));
+}
+
 async function main() {
   mkdirSync(data, { mode: 0o700 });
   mkdirSync(downloads);
@@ -172,6 +190,7 @@ async function main() {
     start(['agent', '--controller', `unix:${data}/sock`, '--devices', 'cpu:1']);
     const study = /\d+/.exec(run('submit', 'spec.yaml', '--server', `unix:${data}/sock`))[0];
     await story(page, link, address, study);
+    await submitted(page, address);
   } finally {
     await page.close();
   }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #define ADMIN  "Authorization: Bearer admin-token\r\n"
+#define YAML   "Content-Type: application/yaml\r\n"
 #define SHA    "9372c470eeadd5ecd9c3c74c2b3cb633f8e2f2fad799250a0f70d652b6b825e4" /* of "model" */
 #define UPLOAD "00000000000000000000000000000001"
 
@@ -203,6 +204,10 @@ static const struct hostile hostiles[] = {
     { "POST", "/api/v1/studies", ADMIN, "{\"a\":1,\"a\":2}", 400, NULL },
     { "POST", "/api/v1/studies", ADMIN, "{\"a\":\"\xff\"}", 400, NULL },
     { "POST", "/api/v1/studies", ADMIN, "{} {}", 400, NULL },
+    { "POST", "/api/v1/studies", ADMIN YAML, "a: [1\nb: 2\n", 400, "line 2" },
+    { "POST", "/api/v1/studies", ADMIN YAML, "a: &x 1\nb: *x\n", 400, NULL },
+    { "POST", "/api/v1/studies", ADMIN YAML, "- a\n", 400, "must be a JSON object" },
+    { "POST", "/api/v1/studies", ADMIN, "dataset: d\ntarget: y\n", 400, "line 1" },
     { "POST", "/api/v1/studies", ADMIN,
       "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", 400, "deeper" },
     { "POST", "/api/v1/tokens", ADMIN, "{\"name\":\"x\"}", 400, "\"where\":\"role\"" },
@@ -339,6 +344,19 @@ static void link_opens_one_session_whose_writes_need_its_csrf_token(void **state
     web_reply_free(&r);
 }
 
+/* A spec as people write it. */
+static void yaml_bodies_are_read_as_json_would_be(void **state)
+{
+    struct web_reply yaml = call("POST", "/api/v1/studies", ADMIN YAML, "name: s\nseed: 7 # x\n");
+    struct web_reply json = call("POST", "/api/v1/studies", ADMIN, "{\"name\":\"s\",\"seed\":7}");
+
+    (void)state;
+    assert_int_equal(yaml.status, 201);
+    assert_string_equal(yaml.body, json.body);
+    web_reply_free(&yaml);
+    web_reply_free(&json);
+}
+
 static void arguments_reach_the_controller(void **state)
 {
     static const struct {
@@ -468,6 +486,7 @@ int main(void)
         T(errors_become_statuses_in_one_place),
         T(busy_controller_refuses_submit_and_lease_only),
         T(link_opens_one_session_whose_writes_need_its_csrf_token),
+        T(yaml_bodies_are_read_as_json_would_be),
         T(arguments_reach_the_controller),
         T(blobs_answer_ranges_heads_and_etags),
         T(page_files_come_compressed_with_a_strict_policy),

@@ -46,6 +46,12 @@ export async function send(method, path, body) {
     { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }));
 }
 
+/** A spec as people write it: YAML or JSON text. */
+export async function sendSpec(path, text) {
+  return answer(await fetch(BASE + path,
+    { method: 'POST', headers: { 'X-Assay-CSRF': session?.csrf || '', 'Content-Type': 'application/yaml' }, body: text }));
+}
+
 /** Splits a byte stream into events: {id, event, data}. */
 async function* eventsOf(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();

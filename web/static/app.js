@@ -3,12 +3,14 @@
 
 import * as api from './api.js';
 import { h, replace, setText } from './dom.js';
+import { newView } from './new.js';
 import { studiesView } from './studies.js';
 import { studyView } from './study.js';
 import { datasetsView, runnersView } from './tables.js';
 
 const routes = [
   [/^#?\/?$/, 'studies', studiesView],
+  [/^#\/new$/, 'studies', newView],
   [/^#\/studies\/([^/]+)$/, 'studies', studyView],
   [/^#\/datasets$/, 'datasets', datasetsView],
   [/^#\/runners$/, 'runners', runnersView],

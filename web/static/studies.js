@@ -87,7 +87,7 @@ function row(study, age) {
 
 function empty() {
   return h('section', { class: 'empty' }, h('h2', {}, 'No studies yet'),
-    h('p', {}, 'Point Assay at a table and say which column to predict:'),
+    h('p', {}, 'Point Assay at a table and say which column to predict, here (New study) or in a terminal:'),
     h('pre', {}, h('code', {}, 'assay data add train.csv --name mytable\nassay submit spec.yaml --follow')),
     h('p', { class: 'quiet' }, 'They appear here by themselves.'));
 }
@@ -138,6 +138,7 @@ export function studiesView(root, params, showError) {
   const tick = setInterval(() => { if (!studies.every(isOver)) draw(); }, 1000);
   document.title = 'Studies · Assay';
   root.append(h('div', { class: 'bar' }, h('h1', {}, 'Studies'), total, h('span', { class: 'grow' }), search,
+    api.mayWrite() ? h('a', { class: 'button primary', href: '#/new' }, 'New study') : null,
     h('label', { class: 'check' }, box, ' archived')), holder);
   load();
   return { refresh, onEvent: refresh, stop: () => { clearInterval(tick); refresh.stop(); } };

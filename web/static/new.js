@@ -1,0 +1,146 @@
+// new.js - a new study from a spec as people write it: text on the left, on the right what it would do, asked of the server
+// while one types, or the one thing that is wrong with it and where. Nothing is judged here: the server's word is the only one.
+
+import * as api from './api.js';
+import { announce, h, replace, setText } from './dom.js';
+import { count, duration } from './format.js';
+
+const ASK_MS = 350;
+
+/** The line of the text that a path such as `space[0].leaves` or `budget.trials` begins at, or null: its first key. */
+function lineOf(text, where) {
+  const key = /^[a-z_]+/.exec(where || '')?.[0];
+  const at = key ? text.split('\n').findIndex((line) => line.startsWith(`${key}:`)) : -1;
+  return at < 0 ? null : at + 1;
+}
+
+/** Names as comments, a few a line. */
+function listed(searchers) {
+  const lines = [];
+  for (const { name } of searchers) {
+    if (!lines.length || lines[lines.length - 1].length + name.length > 32) lines.push(name);
+    else lines[lines.length - 1] += `, ${name}`;
+  }
+  return lines.join(`\n#${' '.repeat(23)}# `);
+}
+
+function template(dataset, names) {
+  const columns = dataset?.schema?.columns || [], target = columns[columns.length - 1]?.name || 'TARGET';
+  return `dataset: ${dataset?.name || 'DATASET'}
+target: ${/^[\w.-]+$/.test(target) ? target : JSON.stringify(target)}
+budget: {time: 10m}     # or {trials: 200}
+# metric: auc
+# objectives: [auc, predict_time]
+# sampler: tpe          # ${names.samplers}
+# scheduler: asha       # ${names.schedulers}
+# space:
+#   - {family: boost, learning_rate: {log: [0.01, 0.3]}}
+`;
+}
+
+function searcher(name, chosen, why) {
+  return h('p', {}, h('span', { class: 'quiet' }, `${name} `), h('strong', {}, chosen), why ? h('span', { class: 'quiet' }, ` (auto: ${why})`) : null);
+}
+
+function linesTable(lines) {
+  const heads = [['Family'], ['Level', true], ['Trials', true], ['At worst', true], ['What a trial does there']];
+  return h('table', { class: 'list' }, h('caption', { class: 'unseen' }, 'Trials by family and level'),
+    h('thead', {}, h('tr', {}, heads.map(([name, num]) => h('th', { scope: 'col', class: num ? 'num' : null }, name)))),
+    h('tbody', {}, lines.map((l) => h('tr', {}, h('th', { scope: 'row' }, l.family), h('td', { class: 'num' }, `${l.level}/${l.max_level}`),
+      h('td', { class: 'num' }, count(l.typical)), h('td', { class: 'num' }, count(l.most)), h('td', { class: 'quiet' }, l.what || '')))));
+}
+
+function costText(cost) {
+  if (!cost || !Number.isFinite(cost.typical_ms)) return 'How long it takes is unknown: the table has not been read yet.';
+  return `About ${duration(cost.typical_ms)} of one device, at most ${duration(cost.most_ms)} (${cost.measured ? 'from trials on this table' : 'by formula: no trial has run on it'}).`;
+}
+
+function previewBox(p) {
+  return [searcher('Sampler', p.sampler, p.sampler_why), searcher('Scheduler', p.scheduler, p.scheduler_why),
+    h('p', {}, h('strong', {}, count(p.trials)), p.open ? ' trials for a start: the spec sets no number' : ' trials',
+      p.deterministic ? h('span', { class: 'quiet' }, ' · deterministic: the same result on any machine') : null),
+    h('p', { class: 'quiet' }, costText(p.cost)), h('div', { class: 'wide-table' }, linesTable(p.lines))];
+}
+
+export function newView(root, params, showError) {
+  const told = h('div', { class: 'told', role: 'status', 'aria-live': 'polite' }, h('p', { class: 'quiet' }, 'What the spec would do is shown here.'));
+  const text = h('textarea', { id: 'spec', rows: 18, spellcheck: 'false', autocomplete: 'off', 'aria-label': 'Search spec, YAML or JSON', oninput: () => ask() });
+  const start = h('button', { type: 'submit', class: 'button primary', disabled: '' }, 'Start');
+  const tables = h('select', { 'aria-label': 'Dataset', onchange: () => fill(tables.value) });
+  let names = { samplers: 'random', schedulers: 'none' }, asked = 0, isStopped = false, timer = null;
+
+  /** What is wrong, with the key and the line it is in. */
+  function wrong(err) {
+    const line = lineOf(text.value, err.where);
+    start.disabled = true;
+    text.setAttribute('aria-invalid', 'true');
+    replace(told, h('p', { class: 'bad' }, err.where && !err.message.startsWith(err.where) ? h('strong', {}, `${err.where}: `) : null, err.message,
+      line ? h('span', { class: 'quiet' }, ` (line ${line})`) : null));
+  }
+
+  async function preview() {
+    const mine = ++asked;
+    try {
+      const p = await api.sendSpec('/studies:preview', text.value);
+      if (mine !== asked || isStopped) return;
+      start.disabled = false;
+      text.removeAttribute('aria-invalid');
+      replace(told, previewBox(p));
+    } catch (err) {
+      if (mine !== asked || isStopped) return;
+      if (err.status === 400) wrong(err);
+      else showError(err);
+    }
+  }
+
+  function ask() {
+    clearTimeout(timer);
+    start.disabled = true;
+    timer = setTimeout(preview, ASK_MS);
+  }
+
+  async function fill(name) {
+    try {
+      text.value = template(name ? await api.get(`/datasets/${encodeURIComponent(name)}`) : null, names);
+      ask();
+    } catch (err) {
+      showError(err);
+    }
+  }
+
+  async function submit(e) {
+    e.preventDefault();
+    start.disabled = true;
+    try {
+      const study = await api.sendSpec('/studies', text.value);
+      announce(`Study ${study.name} was started`);
+      location.hash = `#/studies/${study.id}`;
+    } catch (err) {
+      if (err.status === 400 || err.status === 409) wrong(err);
+      else showError(err);
+    }
+  }
+
+  async function load() {
+    try {
+      const known = await api.get('/searchers');
+      names = { samplers: listed(known.samplers), schedulers: listed(known.schedulers) };
+      const ready = (await api.get('/datasets')).datasets.filter((d) => d.state === 'ready');
+      replace(tables, ready.map((d) => h('option', { value: d.name }, d.name)));
+      tables.hidden = ready.length === 0;
+      await fill(ready[0]?.name || null);
+      text.focus();
+    } catch (err) {
+      showError(err);
+    }
+  }
+
+  document.title = 'New study · Assay';
+  root.append(h('p', { class: 'crumb' }, h('a', { href: '#/' }, 'Studies')),
+    h('form', { onsubmit: submit },
+      h('div', { class: 'bar head spec-head' }, h('h1', {}, 'New study'), h('span', { class: 'grow' }), tables, start),
+      h('div', { class: 'spec' }, h('section', { class: 'card', 'aria-label': 'Spec' }, text), h('section', { class: 'card', 'aria-label': 'Preview' }, told))));
+  if (!api.mayWrite()) setText(told, 'You may look, not start studies.');
+  load();
+  return { stop() { isStopped = true; clearTimeout(timer); } };
+}
