@@ -36,7 +36,8 @@ struct family_shape { /* what the cost of a fit depends on */
 
 /* How the engine trains a level of the ladder (fit.h). Steps are the family's free axis: rounds, points of a path. A grid
  * (n_counts > 0) has two axes: a model of c units (trees), pruned in one of per_count ways, the smallest first and the last
- * one whole, is step (c - 1) * per_count + 1 + way. All ways of each count are scored; there is no patience. */
+ * one whole, is step (c - 1) * per_count + 1 + way. All ways of each count are scored; there is no patience, and the largest
+ * count there is speaks: more units are never worse but by chance. */
 struct family_plan {
     int folds;  /* 1 = fold 0 only, 0 = all */
     double key; /* levels of equal key continue each other's lanes; another key starts anew */

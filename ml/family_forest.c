@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-enum { FEW_TREES = 75, MOST_TREES = 300 };
-
 #define FOREST(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help) \
     { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
 static const struct family_param forest_params[] = {
@@ -35,18 +33,20 @@ int forest_axes(const double *params, struct forest_axis *out)
     return n;
 }
 
-/* Up to `most` trees; a number that is given is the only one. */
-static int forest_counts(const double *params, int64_t most, int64_t *out)
+/* Powers of the root of two up to the number of trees; level 1 goes to a quarter of it. */
+static int forest_counts(const double *params, int level, int64_t *out)
 {
-    static const int64_t counts[FAMILY_MAX_COUNTS] = { 26, 37, 53, 75, 106, 150, 212, MOST_TREES };
+    static const double shares[FAMILY_MAX_COUNTS] = { 0.08838834764831845, 0.125,
+                                                      0.1767766952966369,  0.25,
+                                                      0.3535533905932738,  0.5,
+                                                      0.7071067811865476,  1.0 };
     int n = 0;
 
-    if (params[FOREST_TREES] > 0) {
-        out[0] = (int64_t)params[FOREST_TREES];
-        return 1;
+    for (int i = 0; i < (level == 1 ? 4 : FAMILY_MAX_COUNTS); i++) {
+        int64_t count = MAX(1, (int64_t)(params[FOREST_TREES] * shares[i]));
+        if (n == 0 || count > out[n - 1])
+            out[n++] = count;
     }
-    for (; n < FAMILY_MAX_COUNTS && counts[n] <= most; n++)
-        out[n] = counts[n];
     return n;
 }
 
@@ -56,7 +56,7 @@ static void forest_plan(const double *params, int level, struct family_plan *out
 
     *out = (struct family_plan){ .folds = level == 1 ? 1 : 0, .check_every = 1, .patience = 1 };
     out->per_count = forest_axes(params, axes);
-    out->n_counts = forest_counts(params, level == 1 ? FEW_TREES : MOST_TREES, out->count);
+    out->n_counts = forest_counts(params, level, out->count);
     out->cap = out->count[out->n_counts - 1] * out->per_count;
 }
 
@@ -92,11 +92,6 @@ static double folds_of(const struct family_shape *s)
 static double train_rows(const struct family_shape *s)
 {
     return (double)s->rows * (s->folds > 1 ? 1.0 - 1.0 / s->folds : 0.8);
-}
-
-static double trees_of(const double *params)
-{
-    return params[FOREST_TREES] > 0 ? params[FOREST_TREES] : MOST_TREES;
 }
 
 /* Trees of all folds together up to this level. */
@@ -193,7 +188,7 @@ static int64_t bytes(const struct family_shape *s, const double *params, bool is
     double folds = folds_of(s), k = s->outputs, train = train_rows(s), columns = s->columns;
     double held = s->folds > 1 ? (double)s->rows : (double)s->rows * 0.2;
     double n_axes = forest_axes(params, axes), leaves = leaves_of(s, params, is_bootstrap);
-    double trees = folds * trees_of(params) * (40.0 + 2.0 * leaves * node_bytes(s, params));
+    double trees = folds * params[FOREST_TREES] * (40.0 + 2.0 * leaves * node_bytes(s, params));
     double lines = 64.0 * ceil(columns / 64.0), near = fmin(train * lines, 408e3);
     double work = train * (38.0 + (k > 2 ? 4 : 0)) + near + 256.0 * 8 * k + 8 * columns + 33000;
 
@@ -212,19 +207,20 @@ static int64_t extra_bytes(const struct family_shape *s, const double *params)
 
 /* ---- first configurations ---- */
 
-static const char *const levels[] = { "up to 75 trees on fold 0", "all trees on all folds" };
+static const char *const levels[] = { "a quarter of the trees on fold 0",
+                                      "all trees on all folds" };
 
 /* clang-format off */
 static const double forest_first[][FOREST_PARAMS] = {
 /*   trees depth split impurity leaves features leaf samples criterion bootstrap */
-    { 0,    0,    0,    0,       0,     0,       1,   1,      0,        1 },
-    { 0,    0,    0,    0,       0,     4,       1,   1,      1,        1 },
-    { 0,    0,    0,    0,       0,     0,       1,   1,      1,        1 },
+    { 300,  0,    0,    0,       0,     0,       1,   1,      0,        1 },
+    { 300,  0,    0,    0,       0,     4,       1,   1,      1,        1 },
+    { 300,  0,    0,    0,       0,     0,       1,   1,      1,        1 },
 };
 static const double extra_first[][FOREST_PARAMS] = {
-    { 0,    0,    0,    0,       0,     0,       1,   1,      0 },
-    { 0,    0,    0,    0,       0,     4,       1,   1,      0 },
-    { 0,    0,    0,    0,       0,     5,       4,   1,      0 },
+    { 300,  0,    0,    0,       0,     0,       1,   1,      0 },
+    { 300,  0,    0,    0,       0,     4,       1,   1,      0 },
+    { 300,  0,    0,    0,       0,     5,       4,   1,      0 },
 };
 /* clang-format on */
 

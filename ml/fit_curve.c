@@ -84,6 +84,12 @@ double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int poi
     return weight > 0 ? sum / weight : (double)NAN;
 }
 
+/* Of a grid only the points of one count are compared. */
+static int first_of_count(const struct fit_run *r, int point)
+{
+    return r->plan.n_counts > 0 && r->odd_step == 0 ? point - point % r->plan.per_count : 0;
+}
+
 struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r, int folds)
 {
     struct fit_choice c = { .folds = folds, .best = -1, .select = (double)NAN };
@@ -93,6 +99,8 @@ struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r,
         points = MIN(points, r->n_values[f]);
     for (int p = 0; p < points && !c.is_final; p++) {
         double v = fit_fold_mean(t, r, p, folds, -1);
+        if (p == first_of_count(r, p))
+            c.best = -1;
         if (c.best < 0 || fit_is_better(t, v, c.select)) {
             c.best = p;
             c.select = v;
@@ -111,9 +119,9 @@ void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const s
     double sum = 0, square = 0, weight = 0;
 
     for (int f = 0; f < c->folds; f++) {
-        int best = c->folds > 1 ? 0 : c->best;
+        int first = first_of_count(r, c->best), best = c->folds > 1 ? first : c->best;
         double top = (double)NAN, w = (double)t->rows[f].n_held;
-        for (int p = 0; p < c->points && c->folds > 1; p++) {
+        for (int p = first; p < c->points && c->folds > 1; p++) {
             double v = fit_fold_mean(t, r, p, c->folds, f);
             if (fit_is_better(t, v, top)) {
                 top = v;

@@ -2,7 +2,8 @@
  * split by the rule of the shared datasets' README (row i is a test row when i * 2654435761 mod 2^32 < 2^30), trials run
  * one after another - the family's first configurations, then random ones - and each prints its own score, its score on
  * the rows it never saw, seconds, memory against the family's estimate and cost units against processor time.
- *   bench_fit TABLE.csv[.gz] [metric=M] [family=F] [trials=N] [time=S] [seed=S] [level=L] [holdout=1] [folds=K] [name=value ...] */
+ *   bench_fit TABLE.csv[.gz] [metric=M] [family=F] [trials=N] [time=S] [seed=S] [level=L] [holdout=1] [folds=K] [refit=1]
+ *   [name=value ...] */
 #include "base/base.h"
 #include "base/clk.h"
 #include "base/gz.h"
@@ -28,7 +29,7 @@ struct text {
 
 struct args {
     const char *file, *family, *metric;
-    int trials, level, holdout, folds;
+    int trials, level, holdout, folds, refit;
     double seconds;
     uint64_t seed;
     int n_set;
@@ -179,6 +180,23 @@ static void print_changed(const struct family *f, const double *params)
     printf("\n");
 }
 
+/* The chosen configuration on all training rows: what a plain fit of another library is compared with. */
+static void refit(struct ml_data *d, const struct family *f, const double *params, uint64_t seed,
+                  int64_t steps)
+{
+    struct err err = { 0 };
+    struct buf model;
+    double score, se, cpu = cpu_seconds();
+
+    buf_init(&model, ARTIFACT_MAX_BYTES);
+    if (fit_refit_artifact(d, f, params, seed, steps, NULL, &model, &score, &se, &err) < 0)
+        die(&err);
+    printf("    on all rows: test %.5f +- %.5f  cpu %.2f s, its test included  %.1f MB of model |",
+           score, se, cpu_seconds() - cpu, (double)model.len / 1e6);
+    print_changed(f, params);
+    buf_fini(&model);
+}
+
 /* One trial; returns its result. false = nothing usable. */
 static bool trial(struct ml_data *d, const struct args *a, const struct family *f,
                   const double *params, int number, int64_t deadline, struct fit_result *r)
@@ -211,6 +229,8 @@ static bool trial(struct ml_data *d, const struct args *a, const struct family *
     print_changed(f, params);
     fflush(stdout);
     fit_trial_close(t);
+    if (a->refit)
+        refit(d, f, r->free_params, a->seed, r->steps);
     return true;
 }
 
@@ -236,6 +256,8 @@ static void args_parse(int argc, char **argv, struct args *a)
             a->holdout = (int)strtol(eq + 1, NULL, 10);
         else if (n == 5 && !strncmp(argv[i], "folds", n))
             a->folds = (int)strtol(eq + 1, NULL, 10);
+        else if (n == 5 && !strncmp(argv[i], "refit", n))
+            a->refit = (int)strtol(eq + 1, NULL, 10);
         else if (n == 4 && !strncmp(argv[i], "time", n))
             a->seconds = strtod(eq + 1, NULL);
         else if (n == 4 && !strncmp(argv[i], "seed", n))
@@ -256,7 +278,7 @@ int main(int argc, char **argv)
         fprintf(
             stderr,
             "usage: bench_fit TABLE.csv[.gz] [metric=M] [family=F] [trials=N] [time=S] [seed=S] [level=L] [holdout=1]"
-            " [folds=K] [name=value ...]\n");
+            " [folds=K] [refit=1] [name=value ...]\n");
         return 0; /* `make bench` has no table to give */
     }
     args_parse(argc, argv, &a);
