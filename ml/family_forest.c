@@ -102,7 +102,8 @@ static double trees_until(const struct family_shape *s, const double *params, in
     if (level < 1)
         return 0;
     forest_plan(params, level, &plan);
-    return (plan.folds ? 1 : folds_of(s)) * (double)(plan.cap / plan.per_count);
+    int64_t trees = plan.cap / plan.per_count;
+    return (plan.folds ? 1 : folds_of(s)) * (double)trees;
 }
 
 /* Leaves of a tree for each row that a tree is drawn from. A regression tree ends at single rows (1 - 1/e of them are drawn).

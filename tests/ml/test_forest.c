@@ -241,7 +241,7 @@ static void out_of_bag_is_the_mean_of_trees_that_did_not_see_the_row(void **stat
             float *acc = mem_array(ROWS * k, sizeof *acc);
             rf_draw(&fl->p, fl->seed, t, ROWS, weights);
             assert_int_equal(rf_flat_read(&flat, fl->trees[t].data, fl->trees[t].len, (int)k,
-                                          fl->head.cols, false, &err),
+                                          fl->head.cols, false, NULL, &err),
                              0);
             rf_walk(&flat, (int)k, fl->bins->bins, fl->bins->stride, NULL, ROWS, acc);
             for (size_t row = 0; row < ROWS; row++) {

@@ -140,7 +140,7 @@ static void bytes_read_back_are_the_tree(void **state)
         struct lane l = rig_lane(r, "forest", params, FOLD_ALL, 0);
         struct rf_tree t = grown(l.state, r->d, 3);
         assert_int_equal(rf_bytes_of_tree(&t, k, &b), 0);
-        assert_int_equal(rf_flat_read(&f, b.data, b.len, k, cols, true, &err), 0);
+        assert_int_equal(rf_flat_read(&f, b.data, b.len, k, cols, true, NULL, &err), 0);
         assert_int_equal(f.n, t.n);
         for (int i = 0; i < t.n; i++) {
             const struct rf_node *nd = &t.nodes[i];
