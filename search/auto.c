@@ -20,6 +20,7 @@ struct auto_choice auto_sampler(const struct auto_facts *f)
 {
     double points = space_search_size(f->space);
     double most = f->budget_trials ? (double)f->budget_trials : GRID_UNLIMITED;
+    int d = dimensions(f->space);
     struct auto_choice c = { .name = "tpe" };
 
     if (points <= most) {
@@ -28,14 +29,18 @@ struct auto_choice auto_sampler(const struct auto_facts *f)
                        points, points == 1 ? "" : "s");
         return c;
     }
-    if (f->n_objectives > 1)
+    if (f->n_objectives > 1) {
         (void)snprintf(c.why, sizeof c.why, "%d objectives are searched for together",
                        f->n_objectives);
-    else if (f->parallel > 1)
-        (void)snprintf(c.why, sizeof c.why, "%d parameters to search with %d trials in flight",
-                       dimensions(f->space), f->parallel);
+        return c;
+    }
+    if (f->max_level < 2 && d > 0 && d <= AUTO_DUO_PARAMS)
+        c.name = "duo";
+    if (f->parallel > 1)
+        (void)snprintf(c.why, sizeof c.why, "%d parameters to search with %d trials in flight", d,
+                       f->parallel);
     else
-        (void)snprintf(c.why, sizeof c.why, "%d parameters to search", dimensions(f->space));
+        (void)snprintf(c.why, sizeof c.why, "%d parameters to search", d);
     return c;
 }
 

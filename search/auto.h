@@ -3,6 +3,8 @@
  *
  * Samplers, the first that applies:
  *   grid      the whole space has at most as many points as trials may run: nothing is left to guess
+ *   duo       one objective, no rungs, at most AUTO_DUO_PARAMS parameters to search: a Gaussian process beside TPE needs fewer
+ *             trials there, and gives way to TPE alone when they become many
  *   tpe       everything else: it learns from conditional, mixed and noisy spaces, stands many trials in flight and long
  *             histories, takes several objectives, and starts with a stratified design, so a short study loses nothing
  * Schedulers:
@@ -14,7 +16,7 @@
 
 #include "search/space.h"
 
-enum { AUTO_MIN_TRIALS = 12 };
+enum { AUTO_MIN_TRIALS = 12, AUTO_DUO_PARAMS = 24 };
 
 struct auto_facts {
     const struct space *space;

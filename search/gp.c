@@ -5,6 +5,7 @@
  * of the state; the factor of the covariance is only kept to be extended, and the same bits come out when it is made
  * anew. Past PENDING_MAX trials in flight beyond the results known, points come from the start's sequence: no model could
  * tell them apart. */
+#include "search/gp.h"
 #include "search/gp_pick.h"
 #include "search/gp_train.h"
 #include "search/searchers.h"
@@ -85,6 +86,16 @@ static void points_add(struct gp_sampler *g, struct gp_points *p, int row)
     gp_points_add(p, x);
 }
 
+/* What the space says of the dimensions. */
+static void points_shape(const struct gp_sampler *g, struct gp_points *p)
+{
+    memcpy(p->is_choice, g->code.is_choice, sizeof p->is_choice);
+    for (int k = 0; k < g->code.d; k++) {
+        bool is_child = g->base.space->params[g->code.params[k]].parent >= 0;
+        p->length[k] = gp_length_prior(g->walk.dims, is_child);
+    }
+}
+
 /* Climbs on from the last setting; at the first fit, and whenever there are half as many results again, from short and
  * long scales too. Of many trials the best half and an even choice of the rest are looked at. */
 static void fit(struct gp_sampler *g)
@@ -99,7 +110,7 @@ static void fit(struct gp_sampler *g)
     struct gp_points p;
 
     gp_points_init(&p, g->code.d, FIT_MAX);
-    memcpy(p.is_choice, g->code.is_choice, sizeof p.is_choice);
+    points_shape(g, &p);
     for (int k = 0; k < n; k++) {
         int i = k < best_half ? k
                               : best_half + (int)((int64_t)(k - best_half) * (t->n - best_half) /
@@ -110,7 +121,7 @@ static void fit(struct gp_sampler *g)
     if (g->fitted)
         best = gp_climb(&p, targets, g->theta, steps, &g->scratch);
     for (size_t k = 0; is_restart && k < ARRAY_LEN(starts); k++) {
-        gp_theta_start(g->code.d, starts[k], theta);
+        gp_theta_start(&p, starts[k], theta);
         double value = gp_climb(&p, targets, theta, 3 * MAX(steps, 2), &g->scratch);
         if (value > best) {
             best = value;
@@ -155,7 +166,7 @@ static void model_update(struct gp_sampler *g)
 
     if (!g->model.chol) {
         gp_model_init(&g->model, g->code.d, CAP);
-        memcpy(g->model.points.is_choice, g->code.is_choice, sizeof g->code.is_choice);
+        points_shape(g, &g->model.points);
         gp_scratch_init(&g->scratch, FIT_MAX);
     }
     if (g->fitted != g->train.hash) {
@@ -196,15 +207,26 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
     return 1;
 }
 
-static int suggest_one(struct gp_sampler *g, int64_t trial, double *point)
+bool gp_is_ready(struct sampler *s)
 {
+    struct gp_sampler *g = of(s);
+
     if (g->is_stale) {
         gp_train_make(&g->train, &g->history, g->code.d);
         g->is_stale = false;
     }
-    bool is_blind =
-        g->train.n < g->n_start || g->code.d == 0 || g->history.silent.n > g->train.n + PENDING_MAX;
-    if (!is_blind && model_pick(g, trial, point))
+    return g->train.n >= g->n_start && g->code.d > 0 &&
+           g->history.silent.n <= g->train.n + PENDING_MAX;
+}
+
+int gp_trials(const struct sampler *s)
+{
+    return ((const struct gp_sampler *)s)->history.n;
+}
+
+static int suggest_one(struct gp_sampler *g, int64_t trial, double *point)
+{
+    if (gp_is_ready(&g->base) && model_pick(g, trial, point))
         return 1;
     return walk_next(&g->walk, point);
 }

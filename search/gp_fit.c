@@ -1,7 +1,9 @@
 /* gp_fit.c - how the hyperparameters are found: maximum a posteriori, from a few starts.
  *
- * Priors: length scales log-normal with a median that grows with the root of the dimension (Hvarfner, Hellsten and Nardi,
- * Vanilla Bayesian Optimization Performs Great in High Dimensions, ICML 2024), signal log-normal around 1, as targets
+ * Priors: length scales log-normal with a median sqrt(2) + log(d)/2 and a deviation sqrt(3), where d is how many dimensions are
+ * active together (Hvarfner, Hellsten and Nardi, Vanilla Bayesian Optimization Performs Great in High Dimensions, ICML 2024).
+ * For a dimension of one branch only the median is exp(-1): a branch has few trials, and a model that takes it for flat would
+ * rule it out after two. Signal log-normal around 1, as targets
  * are standardised, noise log-normal and small. The gradient is Rasmussen and Williams' (5.9) with the derivatives taken
  * with respect to logarithms. */
 #include "search/elem.h"
@@ -18,27 +20,30 @@ struct prior {
     double mean, sd, lo, hi; /* of the logarithm */
 };
 
-static struct prior prior_of(int d, int i)
+double gp_length_prior(int n_joint, bool is_child)
+{
+    return is_child ? -1 : 0x1.6a09e667f3bcdp+0 + 0.5 * search_log(MAX(n_joint, 1));
+}
+
+static struct prior prior_of(const struct gp_points *p, int i)
 {
     if (i == GP_SIGNAL)
         return (struct prior){ 0, 1, -3, 4 };
     if (i == GP_NOISE)
         return (struct prior){ -8, 3, -14, 1 };
-    /* sqrt(2) + log(d)/2, sd sqrt(3), as in the paper */
-    return (struct prior){ 0x1.6a09e667f3bcdp+0 + 0.5 * search_log(MAX(d, 1)), 0x1.bb67ae8584caap+0,
-                           -4, 6 };
+    return (struct prior){ p ? p->length[i - GP_SCALE] : 0, 0x1.bb67ae8584caap+0, -4, 6 };
 }
 
-void gp_theta_start(int d, double scale, double *theta)
+void gp_theta_start(const struct gp_points *p, double scale, double *theta)
 {
-    for (int i = 0; i < d + GP_SCALE; i++)
-        theta[i] = prior_of(d, i).mean + (i >= GP_SCALE ? search_log(scale) : 0);
+    for (int i = 0; i < p->d + GP_SCALE; i++)
+        theta[i] = prior_of(p, i).mean + (i >= GP_SCALE ? search_log(scale) : 0);
 }
 
 bool gp_theta_is_legal(int d, const double *theta)
 {
     for (int i = 0; i < d + GP_SCALE; i++) {
-        struct prior p = prior_of(d, i);
+        struct prior p = prior_of(NULL, i);
         if (!(theta[i] >= p.lo && theta[i] <= p.hi))
             return false;
     }
@@ -137,7 +142,7 @@ double gp_objective(const struct gp_points *p, const double *targets, const doub
     mem_free(beta);
     double objective = -0.5 * quadratic - log_det;
     for (int i = 0; i < p->d + GP_SCALE; i++) {
-        struct prior prior = prior_of(p->d, i);
+        struct prior prior = prior_of(p, i);
         double z = (theta[i] - prior.mean) / prior.sd;
         objective -= 0.5 * z * z;
         gradient[i] -= z / prior.sd;
@@ -162,7 +167,7 @@ double gp_climb(const struct gp_points *p, const double *targets, double *theta,
             memcpy(theta, at, (size_t)n * sizeof *at);
         }
         for (int i = 0; i < n; i++) {
-            struct prior prior = prior_of(p->d, i);
+            struct prior prior = prior_of(p, i);
             double turn = g[i] * before[i];
             step[i] = MIN(1, MAX(1e-3, step[i] * (turn > 0 ? 1.3 : turn < 0 ? 0.5 : 1)));
             before[i] = turn < 0 ? 0 : g[i];

@@ -19,6 +19,8 @@ void gp_points_init(struct gp_points *p, int d, int cap)
 {
     CHECK(d >= 0 && d <= GP_MAX_DIMS && cap % 4 == 0);
     *p = (struct gp_points){ .d = d, .cap = cap };
+    for (int k = 0; k < d; k++)
+        p->length[k] = gp_length_prior(d, false);
     p->x = mem_array((size_t)d * (size_t)cap, sizeof *p->x);
 }
 

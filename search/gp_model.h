@@ -21,9 +21,10 @@ enum {
 struct gp_points {
     int n, d, cap; /* cap: room for points, a multiple of 4 */
     bool is_choice[GP_MAX_DIMS];
-    double *x; /* dimension by dimension: x[k * cap + i] */
+    double length[GP_MAX_DIMS]; /* log of each length scale's prior median */
+    double *x;                  /* dimension by dimension: x[k * cap + i] */
 };
-void gp_points_init(struct gp_points *p, int d, int cap);
+void gp_points_init(struct gp_points *p, int d, int cap); /* numbers, all active together */
 void gp_points_fini(struct gp_points *p);
 void gp_points_get(const struct gp_points *p, int i, double *x);
 void gp_points_add(struct gp_points *p, const double *x); /* below cap */
@@ -70,8 +71,10 @@ double gp_objective(const struct gp_points *p, const double *targets, const doub
  * of Igel and Huesken 2000 with steps kept inside the bounds); theta becomes the best seen, which is returned. */
 double gp_climb(const struct gp_points *p, const double *targets, double *theta, int steps,
                 struct gp_scratch *s);
+/* For points->length: n_joint dimensions are active together; is_child: this one only in some branches. */
+double gp_length_prior(int n_joint, bool is_child);
 /* Where a fit begins: every length scale at `scale` times the prior's median. */
-void gp_theta_start(int d, double scale, double *theta);
+void gp_theta_start(const struct gp_points *p, double scale, double *theta);
 /* Inside the bounds of every hyperparameter; false for NaN. */
 bool gp_theta_is_legal(int d, const double *theta);
 

@@ -11,6 +11,7 @@ extern const struct sampler_ops search_halton;               /* quasi.c */
 extern const struct sampler_ops search_random;               /* random.c */
 extern const struct sampler_ops search_tpe;                  /* tpe.c */
 extern const struct sampler_ops search_sobol;                /* quasi.c */
+extern const struct sampler_ops search_duo;                  /* duo.c */
 extern const struct sampler_ops search_gp;                   /* gp.c */
 extern const struct sampler_ops search_local;                /* local.c */
 extern const struct sampler_ops search_testhash_sampler;     /* testhash.c */

@@ -20,6 +20,8 @@
 enum {
     VERSION = 1,
     LEAST_TRIALS = 10,
+    LEAST_PER_BRANCH = 3,
+    LEAST_AT_MOST = 20,
     LEAST_RESULTS = 5,
     CANDIDATES = 24,
     MOST_DRAWS = 20 * CANDIDATES
@@ -40,13 +42,26 @@ struct tpe {
     struct tpe_split split;
     double *places; /* history.n x axes.n */
     int n_places, cap_places;
-    int block, n_objectives;
-    double *point, *place; /* room for one */
+    int n_start, block, n_objectives; /* block: of the stratified start */
+    double *point, *place;            /* room for one */
 };
 
 static struct tpe *of(struct sampler *s)
 {
     return (struct tpe *)s;
+}
+
+/* Trials before the model speaks. A parameter that opens branches needs some of each: one that the start never met, or met
+ * twice at a bad place, looks bad for long. */
+static int start_size(const struct space *space)
+{
+    int branches = 0;
+
+    for (int i = 0; i < space->n; i++) {
+        if (space->params[i].parent >= 0)
+            branches = MAX(branches, space->params[space->params[i].parent].n_choices);
+    }
+    return MAX(LEAST_TRIALS, MIN(LEAST_PER_BRANCH * branches, LEAST_AT_MOST));
 }
 
 static struct sampler *tpe_open(const struct space *space, const struct search_setup *setup,
@@ -63,7 +78,8 @@ static struct sampler *tpe_open(const struct space *space, const struct search_s
     parzen_init(&t->good, &t->axes);
     parzen_init(&t->bad, &t->axes);
     tpe_split_init(&t->split);
-    t->block = MIN(MAX(LEAST_TRIALS, setup->parallel), LATIN_MAX_BLOCK);
+    t->n_start = start_size(space);
+    t->block = MIN(MAX(t->n_start, setup->parallel), LATIN_MAX_BLOCK);
     t->n_objectives = MIN(MAX(setup->n_objectives, 1), SEARCH_MAX_OBJECTIVES);
     t->point = mem_array((size_t)space->n + 1, sizeof *t->point);
     t->place = mem_array((size_t)space->n + 1, sizeof *t->place);
@@ -176,7 +192,7 @@ static int suggest_one(struct tpe *t, int64_t trial, bool has_model, double *poi
 {
     bool is_made = false;
 
-    if (has_model && t->history.n >= LEAST_TRIALS) {
+    if (has_model && t->history.n >= t->n_start) {
         is_made = propose(t, trial, point);
     } else {
         latin_point(t->base.space, t->base.seed, trial, t->block, t->draw.fuse, point);

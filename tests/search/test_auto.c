@@ -78,11 +78,40 @@ static void nothing_is_halved_that_cannot_be(void **state)
     space_free(s);
 }
 
+static void a_process_joins_where_it_pays(void **state)
+{
+    static const struct {
+        int params, objectives, level;
+        const char *name;
+    } cases[] = { { 1, 1, 1, "duo" },
+                  { AUTO_DUO_PARAMS, 0, 0, "duo" },
+                  { AUTO_DUO_PARAMS + 1, 1, 1, "tpe" },
+                  { 3, 2, 1, "tpe" },
+                  { 3, 1, 3, "tpe" } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct space *s = space_new();
+        char name[16];
+        for (int k = 0; k < cases[i].params; k++) {
+            (void)snprintf(name, sizeof name, "x%d", k);
+            spaces_float(s, name, 0, 1, 0, false);
+        }
+        spaces_constant(s, "fixed", 1); /* not searched, so not counted */
+        struct auto_facts f = { .space = s,
+                                .n_objectives = cases[i].objectives,
+                                .max_level = cases[i].level };
+        assert_string_equal(auto_sampler(&f).name, cases[i].name);
+        space_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_choice_is_a_searcher_users_have_with_a_reason),
         cmocka_unit_test(a_grid_is_chosen_only_if_the_budget_covers_the_space),
+        cmocka_unit_test(a_process_joins_where_it_pays),
         cmocka_unit_test(nothing_is_halved_that_cannot_be),
     };
 

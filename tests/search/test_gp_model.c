@@ -288,7 +288,7 @@ static void a_fit_finds_the_dimension_that_matters(void **state)
             gp_points_add(&s.points, x);
             s.targets[i] = 1.4 * sin(9 * x[0]);
         }
-        gp_theta_start(3, 1, theta);
+        gp_theta_start(&s.points, 1, theta);
         memcpy(start, theta, sizeof start);
         double best = gp_climb(&s.points, s.targets, theta, 40, &scratch);
         assert_true(gp_theta_is_legal(3, theta));

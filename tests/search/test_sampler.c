@@ -109,7 +109,7 @@ static void a_finite_space_is_used_up_without_a_repeat(void **state)
     rng_init(&r, test_seed(), 1);
     for (int round = 0; round < ROUNDS; round++) {
         struct space *s = spaces_random(&r, 6, true);
-        for (int i = 0; space_search_size(s) <= 2000 && sampler_at(i); i++)
+        for (int i = 0; space_search_size(s) <= 700 && sampler_at(i); i++)
             use_up(sampler_at(i), s, &r);
         space_free(s);
     }

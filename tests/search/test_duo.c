@@ -1,0 +1,187 @@
+/* test_duo.c - TPE and a Gaussian process by turns: TPE's turns are exactly TPE's, whoever made the trials it learns from; the
+ * process makes the search faster than TPE alone; both find what one of them misses; past its limit, and where no process
+ * can be, TPE goes on alone. Its contract is test_sampler.c's. */
+#include "tests/search/spaces.h"
+#include "tests/unit.h"
+
+#include "base/base.h"
+#include "search/sampler.h"
+
+#include <math.h>
+
+enum { D = 4, EVERY = 3, TPE_TURN = 2, START = 10, MANY = 520 };
+
+/* A bowl with its middle where the seed puts it, a choice that moves it, a step. Larger is better, 0 the best there is. */
+static struct space *bowl_space(void)
+{
+    struct space *s = space_new();
+
+    spaces_float(s, "x", 0, 1, 0, false);
+    spaces_float(s, "rate", 1e-4, 1, 0, true);
+    spaces_int(s, "width", 1, 40, 0, false);
+    spaces_choice(s, "kind", 4, false);
+    return s;
+}
+
+static double bowl(const struct space *s, const double *point, uint64_t seed)
+{
+    double unit[D], sum = point[3] == (double)(seed % 4) ? 0 : 0.2;
+
+    space_to_unit(s, point, unit);
+    for (int i = 0; i < 3; i++) {
+        double middle = 0.2 + 0.6 * (double)(seed * (uint64_t)(7 + 4 * i) % 11) / 10;
+        sum += (unit[i] - middle) * (unit[i] - middle);
+    }
+    return -sum;
+}
+
+static struct sampler *open_one(const char *name, const struct space *s, uint64_t seed)
+{
+    struct search_setup setup = { .seed = seed };
+    struct sampler *x = sampler_find(name)->open(s, &setup, NULL);
+
+    assert_non_null(x);
+    return x;
+}
+
+static void tell(struct sampler *x, int64_t trial, double value)
+{
+    struct observation o = { trial, OBS_COMPLETED, 1, 1, value, { 0 }, 1 };
+
+    assert_int_equal(x->ops->observe(x, &o, NULL), 0);
+}
+
+static double regret(const char *name, uint64_t seed, int trials)
+{
+    struct space *s = bowl_space();
+    struct sampler *x = open_one(name, s, seed);
+    double point[D], best = -INFINITY;
+
+    for (int t = 1; t <= trials; t++) {
+        assert_int_equal(x->ops->suggest(x, t, 1, point, NULL), 1);
+        double value = bowl(s, point, seed);
+        tell(x, t, value);
+        best = fmax(best, value);
+    }
+    sampler_close(x);
+    space_free(s);
+    return -best;
+}
+
+static void a_third_of_the_trials_is_what_tpe_would_try(void **state)
+{
+    struct space *s = bowl_space();
+
+    (void)state;
+    for (uint64_t seed = test_seed(); seed < test_seed() + 5; seed++) {
+        struct sampler *duo = open_one("duo", s, seed), *tpe = open_one("tpe", s, seed);
+        double point[D], same[D];
+        int differ = 0;
+        for (int t = 1; t <= 60; t++) {
+            assert_int_equal(duo->ops->suggest(duo, t, 1, point, NULL), 1);
+            bool is_tpes = t <= START - 2 || t % EVERY == TPE_TURN;
+            if (is_tpes) {
+                assert_int_equal(tpe->ops->suggest(tpe, t, 1, same, NULL), 1);
+                assert_true(space_points_equal(s, point, same));
+            } else {
+                assert_int_equal(tpe->ops->adopt(tpe, t, point, NULL), 0);
+                differ++;
+            }
+            tell(duo, t, bowl(s, point, seed));
+            tell(tpe, t, bowl(s, point, seed));
+        }
+        assert_in_range(differ, 30, 40);
+        sampler_close(duo);
+        sampler_close(tpe);
+    }
+    space_free(s);
+}
+
+/* Fixed seeds; TPE needs about twice the trials. */
+static void two_by_turns_are_faster_than_tpe_alone(void **state)
+{
+    double duo = 0, tpe = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        duo += regret("duo", seed, 40);
+        tpe += regret("tpe", seed, 40);
+    }
+    if (getenv("ASSAY_TEST_VERBOSE"))
+        print_message("regret: duo %g tpe %g\n", duo / 8, tpe / 8);
+    assert_true(duo < 0.5 * tpe);
+}
+
+static size_t state_size(const struct sampler *x)
+{
+    struct buf b;
+
+    buf_init(&b, SEARCH_MAX_STATE_BYTES);
+    assert_int_equal(x->ops->save(x, &b, NULL), 0);
+    size_t size = b.len;
+    buf_fini(&b);
+    return size;
+}
+
+/* Trials of somebody else, then TPE's word alone, and no second history is kept. */
+static void past_its_limit_the_process_is_gone(void **state)
+{
+    struct space *s = bowl_space();
+    struct sampler *duo = open_one("duo", s, 5), *tpe = open_one("tpe", s, 5);
+    double point[D], same[D];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 3);
+    for (int t = 1; t <= MANY; t++) {
+        spaces_point(s, &r, point);
+        assert_int_equal(duo->ops->adopt(duo, t, point, NULL), 0);
+        assert_int_equal(tpe->ops->adopt(tpe, t, point, NULL), 0);
+        tell(duo, t, bowl(s, point, 5));
+        tell(tpe, t, bowl(s, point, 5));
+    }
+    assert_true(state_size(duo) > 3 * state_size(tpe) / 2);
+    for (int t = MANY + 1; t <= MANY + 10; t++) {
+        assert_int_equal(duo->ops->suggest(duo, t, 1, point, NULL), 1);
+        assert_int_equal(tpe->ops->suggest(tpe, t, 1, same, NULL), 1);
+        assert_true(space_points_equal(s, point, same));
+    }
+    assert_in_range(state_size(duo), state_size(tpe), state_size(tpe) + 200);
+    sampler_close(duo);
+    sampler_close(tpe);
+    space_free(s);
+}
+
+static void several_objectives_are_left_to_tpe(void **state)
+{
+    struct search_setup setup = { .seed = 9, .n_objectives = 2 };
+    struct space *s = bowl_space();
+    struct sampler *duo = sampler_find("duo")->open(s, &setup, NULL);
+    struct sampler *tpe = sampler_find("tpe")->open(s, &setup, NULL);
+    double a[D], b[D];
+
+    (void)state;
+    for (int t = 1; t <= 40; t++) {
+        assert_int_equal(duo->ops->suggest(duo, t, 1, a, NULL), 1);
+        assert_int_equal(tpe->ops->suggest(tpe, t, 1, b, NULL), 1);
+        assert_true(space_points_equal(s, a, b));
+        struct observation o = { t, OBS_COMPLETED, 1, 1, bowl(s, a, 9), { a[0] }, 1 };
+        assert_int_equal(duo->ops->observe(duo, &o, NULL), 0);
+        assert_int_equal(tpe->ops->observe(tpe, &o, NULL), 0);
+    }
+    sampler_close(duo);
+    sampler_close(tpe);
+    space_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_third_of_the_trials_is_what_tpe_would_try),
+        cmocka_unit_test(two_by_turns_are_faster_than_tpe_alone),
+        cmocka_unit_test(past_its_limit_the_process_is_gone),
+        cmocka_unit_test(several_objectives_are_left_to_tpe),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
