@@ -89,6 +89,19 @@ static int duo_adopt(struct sampler *s, int64_t trial, const double *point, stru
     return d->gp ? d->gp->ops->adopt(d->gp, trial, point, err) : 0;
 }
 
+/* The process's fit goes on with each of its suggestions, so those are made again. */
+static int duo_recall(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    struct duo *d = of(s);
+
+    if (!is_turn_of_gp(d, trial))
+        return duo_adopt(s, trial, point, err);
+    double *again = mem_array((size_t)s->space->n + 1, sizeof *again);
+    int rc = suggest_one(d, trial, again, err);
+    mem_free(again);
+    return rc < 0 ? -1 : 0;
+}
+
 static int duo_observe(struct sampler *s, const struct observation *o, struct err *err)
 {
     struct duo *d = of(s);
@@ -175,6 +188,7 @@ const struct sampler_ops search_duo = {
     .close = duo_close,
     .suggest = duo_suggest,
     .adopt = duo_adopt,
+    .recall = duo_recall,
     .observe = duo_observe,
     .save = duo_save,
     .load = duo_load,
