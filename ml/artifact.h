@@ -42,6 +42,7 @@ struct artifact_parts { /* for writing */
     const int8_t *monotone; /* by input, as ml/data.h; NULL = none */
     int n_models;
     const struct buf *models; /* model_ops->save bytes */
+    const double *importance; /* shares of the prep's inputs, told in "schema"; NULL = not known */
 };
 int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *err);
 

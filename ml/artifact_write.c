@@ -69,6 +69,9 @@ static int add_input(struct buf *b, const struct artifact_parts *a, int i, struc
         buf_addf(b, err, ",\"monotone\":\"%s\"", a->monotone[i] > 0 ? "increasing" : "decreasing") <
             0)
         return -1;
+    if (a->importance && (add_key(b, "importance", err) < 0 ||
+                          json_text_num(b, floor(a->importance[i] * 1e6 + 0.5) / 1e6, err) < 0))
+        return -1;
     return buf_adds(b, "}", err);
 }
 

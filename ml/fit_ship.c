@@ -40,6 +40,28 @@ static int params_json(const struct family *f, const double *params, struct buf 
     return buf_adds(out, "}", err);
 }
 
+/* What the models hold important, as shares of their mean. 1 = told, 0 = the family cannot tell or nothing is. */
+static int importance_of(const struct ml_data *d, const struct model_ops *ops, int n_models,
+                         const struct buf *models, double *share, struct err *err)
+{
+    bool is_told = ops->importance != NULL;
+    double sum = 0;
+
+    for (int m = 0; m < n_models && is_told; m++) {
+        struct view in = { (const uint8_t *)models[m].data, models[m].len, 0 };
+        struct predictor *p = ops->predictor_load(d->prep, d->n_outputs, d->spec.task, &in, err);
+        if (!p)
+            return -1;
+        is_told = ops->importance(p, d->prep, share, NULL) == 0; /* not of trees of format 1 */
+        ops->predictor_free(p);
+    }
+    for (int i = 0; i < prep_inputs(d->prep); i++)
+        sum += share[i];
+    for (int i = 0; i < prep_inputs(d->prep) && sum > 0; i++)
+        share[i] /= sum;
+    return is_told && sum > 0;
+}
+
 static int artifact_make(const struct ml_data *d, const struct family *f, const double *params,
                          double score, double se, int n_models, const struct buf *models,
                          struct buf *out, struct err *err)
@@ -61,12 +83,16 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
     struct buf json;
     int rc = -1;
 
+    double *share = mem_array((size_t)prep_inputs(d->prep) + 1, sizeof *share);
+    int told = importance_of(d, model_find(f->name), n_models, models, share, err);
     buf_init(&json, 1 << 16);
-    if (params_json(f, params, &json, err) == 0) {
+    if (told >= 0 && params_json(f, params, &json, err) == 0) {
         p.params_json = json.data;
+        p.importance = told ? share : NULL;
         rc = artifact_write(&p, out, err);
     }
     buf_fini(&json);
+    mem_free(share);
     return rc;
 }
 

@@ -26,6 +26,7 @@ web_file_\name\()_end:
     file importance_js, "web/static/importance.js"
     file pareto_js, "web/static/pareto.js"
     file curve_js, "web/static/curve.js"
+    file columns_js, "web/static/columns.js"
     file tables_js, "web/static/tables.js"
 
     .section .note.GNU-stack, "", %progbits

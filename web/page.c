@@ -28,6 +28,7 @@
     X(importance_js, "importance.js", "text/javascript; charset=utf-8") \
     X(pareto_js, "pareto.js", "text/javascript; charset=utf-8")         \
     X(curve_js, "curve.js", "text/javascript; charset=utf-8")           \
+    X(columns_js, "columns.js", "text/javascript; charset=utf-8")       \
     X(tables_js, "tables.js", "text/javascript; charset=utf-8")
 
 #define X(sym, name, type) extern const char web_file_##sym[], web_file_##sym##_end[];

@@ -45,6 +45,11 @@ for m in r m f; do
 done
 ok "l: the column that decides comes first" first_is l.assay
 ok "l: shares of weights" shares l.assay weight
+told() { # model: its own description has the same shares
+    awk -v a="$("$ASSAY" explain "$1" --json | jq '.columns[0].importance')" \
+        -v b="$("$ASSAY" predict "$1" --json | jq '[.inputs[].importance] | max')" 'BEGIN { d = a - b; exit !(b > 0 && d * d < 1e-11) }'
+}
+for m in r m l f; do ok "$m: the model file tells the shares" told $m.assay; done
 ok "people get a table" grep -q 'x"0 .*%.*█' <("$ASSAY" explain r.assay)
 ok "importance as CSV" "$ASSAY" explain r.assay -o i.csv
 ok "has one line per column, the first first" test "$(sed -n 2p i.csv | cut -d, -f1) $(wc -l <i.csv)" = '"x""0" 4'

@@ -30,6 +30,14 @@ export async function get(path, signal) {
   return answer(await fetch(BASE + path, { signal, headers: { Accept: 'application/json' } }));
 }
 
+/** Bytes [from, from + length) of a file, fewer where it ends before. */
+export async function bytes(path, from, length, signal) {
+  const res = await fetch(BASE + path, { signal, headers: { Range: `bytes=${from}-${from + length - 1}` } });
+  if (!res.ok) return answer(res);
+  const all = await res.arrayBuffer();
+  return res.status === 206 ? all : all.slice(from, from + length);
+}
+
 export async function start() {
   session = await get('/session');
   return session;

@@ -5,6 +5,7 @@
 import * as api from './api.js';
 import { makeBoard } from './board.js';
 import { makeChart } from './chart.js';
+import { makeColumns } from './columns.js';
 import { curvesOf } from './curve.js';
 import { announce, h, replace, setText } from './dom.js';
 import { makeImportance } from './importance.js';
@@ -53,7 +54,7 @@ export function studyView(root, [ref], showError) {
   const bar = h('div', { class: 'budget' });
   const note = h('p', { class: 'note', hidden: true }), unlisted = h('p', { class: 'sub unlisted', hidden: true });
   const chart = makeChart();
-  const importance = makeImportance(path, showError), pareto = makePareto(path, showError), searchCard = makeSearch();
+  const importance = makeImportance(path, showError), pareto = makePareto(path, showError), searchCard = makeSearch(), columns = makeColumns(path, showError);
   const board = makeBoard({ caption: 'Leaderboard', onOpen: showCurves });
   const filterNote = h('span', { class: 'bad', role: 'status' });
   const search = h('input', { type: 'search', id: 'filter', placeholder: 'family = boost and score > 0.9', 'aria-label': 'Filter the leaderboard', spellcheck: 'false',
@@ -70,6 +71,7 @@ export function studyView(root, [ref], showError) {
       h('div', { class: 'bar tight' }, h('h2', { id: 'board-head' }, 'Leaderboard'), board.shown, h('span', { class: 'grow' }), filterNote, search, csv),
       h('div', { class: 'card flush' }, board.scroller), unlisted),
     h('div', { class: 'pair' }, importance.box, pareto.box),
+    columns.box,
     searchCard.box);
 
   async function act(verb, question) {
@@ -113,6 +115,7 @@ export function studyView(root, [ref], showError) {
     const hasModel = isOver(study) ? study.state !== 'failed' && (study.artifact || best.artifact !== false) : [...board.rows.values()].some((r) => r.artifact);
     download.href = `/api/v1${path}/best/artifact`;
     download.hidden = !hasModel;
+    if (hasModel) columns.show(`${best.number} ${study.artifact || ''}`);
     if (bestSeen !== null && bestSeen !== best.number) announce(`New best: ${fixed(best.score, d)} by ${best.family}, trial ${best.number}`);
     bestSeen = best.number ?? bestSeen;
   }
@@ -221,6 +224,7 @@ export function studyView(root, [ref], showError) {
       chart.stop();
       importance.stop();
       pareto.stop();
+      columns.stop();
       board.stop();
     },
   };
