@@ -202,7 +202,7 @@ $B/emu/%.c.o: %.c
 	$(call say,cc,$<)
 	$Q$(CC) -std=c17 -D_GNU_SOURCE $(WARN) $(EMU_FLAGS) -c $< -o $@
 
-$B/tests/cuda/%: $B/emu/tests/cuda/%.c.o $(EMU_OBJS) $B/tests/ml/fit_rig.c.o $B/libassay-ml.a
+$B/tests/cuda/%: $B/emu/tests/cuda/%.c.o $(EMU_OBJS) $B/emu/tests/cuda/boost_rig.c.o $B/tests/ml/fit_rig.c.o $B/libassay-ml.a
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$Q$(CXX) $(LDFLAGS_ALL) $^ -ldl -lm -lcmocka -o $@

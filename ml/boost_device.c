@@ -141,6 +141,7 @@ static void trial_fill(const struct boost_device *v, const struct boost_lane *l,
         .levels = v->levels,
         .threads = v->on->threads,
         .tile_rows = v->on->tile_rows,
+        .batch = v->on->batch,
     };
 }
 

@@ -25,7 +25,8 @@ struct ml_boost_table;
 struct ml_compute {
     const struct ml_ops *ops;
     struct ml_ctx *ctx;
-    int threads, tile_rows; /* of a block; 0 = the device's own. Results do not depend on them */
+    int threads, tile_rows, batch; /* of a block; nodes split at a time; 0 = the device's own.
+                                      Results do not depend on them */
 };
 
 struct ml_data_spec {

@@ -35,6 +35,7 @@ struct ml_boost_in {
     int n_cols;             /* of a tree */
     int levels;             /* > 0: columns are drawn for so many depths */
     int threads, tile_rows; /* of a block; 0 = the device's own */
+    int batch;              /* nodes of a tree split at a time, at most; likewise */
 };
 
 /* Arrays of all rows of the table, on the host. */

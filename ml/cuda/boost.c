@@ -150,6 +150,7 @@ static void view_init(struct boost_view *v, const struct ml_boost_table *t,
     v->row_limit = (unsigned)(in->row_sample * 4294967295.0);
     v->size_blocks = (t->rows + GRAD_SIZE_ROWS - 1) / GRAD_SIZE_ROWS;
     batch = batch < in->leaves ? batch : in->leaves;
+    batch = in->batch > 0 && in->batch < batch ? in->batch : batch;
     v->batch_cap = (int)(batch < 1 ? 1 : batch < BATCH_MOST ? batch : BATCH_MOST);
     /* Ahead of need, as many splits again as the tree has. */
     int splits = (in->leaves - 1) * (in->is_depth_wise ? 1 : 2);

@@ -231,6 +231,24 @@ static void arena_open(bool on)
     is_open = on;
 }
 
+/* From block to block: 1 forward, n - 1 backward, else some number without a common divisor with n. */
+static size_t block_stride(size_t n)
+{
+    size_t stride = order == EMU_FORWARD ? 1 : n - 1;
+
+    for (size_t a = order_seed * 7919 % (n + 1); order == EMU_RANDOM && a > 1; a--) {
+        size_t x = n, y = a;
+        while (y) {
+            size_t z = x % y;
+            x = y;
+            y = z;
+        }
+        if (x == 1)
+            return a;
+    }
+    return stride;
+}
+
 void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
                 void (*body)(void *), void *arg)
 {
@@ -261,19 +279,37 @@ void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
     b.dynamic = (unsigned char *)aligned_alloc(64, (dynamic_bytes + 127) & ~(size_t)63);
     launches++;
     arena_open(true);
-    for (b.index.z = 0; b.index.z < grid.z; b.index.z++)
-        for (b.index.y = 0; b.index.y < grid.y; b.index.y++)
-            for (b.index.x = 0; b.index.x < grid.x; b.index.x++) {
-                memset(b.dynamic, 0xff, dynamic_bytes);
-                run_block(&b, stacks);
-            }
+    size_t n = (size_t)grid.x * grid.y * grid.z, stride = block_stride(n);
+    for (size_t i = 0, at = order == EMU_FORWARD ? 0 : n - 1; i < n; i++, at = (at + stride) % n) {
+        b.index.x = (unsigned)(at % grid.x);
+        b.index.y = (unsigned)(at / grid.x % grid.y);
+        b.index.z = (unsigned)(at / grid.x / grid.y);
+        memset(b.dynamic, 0xff, dynamic_bytes);
+        run_block(&b, stacks);
+    }
     free(b.dynamic);
+}
+
+static int failing_malloc;
+
+extern "C" void emu_fail_malloc(int nth)
+{
+    failing_malloc = nth;
+}
+
+extern "C" int emu_malloc_failed(void)
+{
+    return failing_malloc < 0;
 }
 
 extern "C" cudaError_t cudaMalloc(void **out, size_t n)
 {
     size_t at = (arena_used + 4095) & ~(size_t)4095;
 
+    if (failing_malloc > 0 && --failing_malloc == 0) {
+        failing_malloc = -1;
+        return cudaErrorMemoryAllocation;
+    }
     if (at + n > ARENA_BYTES)
         return cudaErrorMemoryAllocation;
     arena_open(false); /* so that opening it covers what is new */

@@ -1,4 +1,4 @@
-/* emu.h - CUDA on a CPU, for tests: the kernels of ml/cuda run unchanged, every CUDA thread a fiber, blocks one after another.
+/* emu.h - CUDA on a CPU, for tests: the kernels of ml/cuda run unchanged, every CUDA thread a fiber, blocks one after another (in the order of the threads).
  * It checks what a GPU does not: threads of a block that wait at different barriers, partial-mask collectives that would
  * hang, host code that touches device memory (it is unreadable once the host has waited for the stream), reads of fresh memory (it is
  * filled with 0xff). Fibers run forward, backward or in a seeded random order (emu_order): results must not depend on it.
@@ -52,6 +52,8 @@ enum emu_order { EMU_FORWARD, EMU_BACKWARD, EMU_RANDOM };
 void emu_order_set(enum emu_order order, uint64_t seed);
 int emu_device_bytes_live(void); /* allocations not yet freed */
 unsigned long long emu_launches(void);
+void emu_fail_malloc(int nth); /* the nth cudaMalloc from now finds no memory; 0 = none */
+int emu_malloc_failed(void);   /* it came to that */
 
 #ifdef __cplusplus
 }

@@ -1,74 +1,10 @@
 /* test_emulated_boost.c - boosting whole rounds on the emulated device against the CPU: the same bytes, whatever the loss, the
  * way a tree grows, what is sampled, the order in which threads run and the size of blocks. */
-#include "tests/ml/fit_rig.h"
+#include "tests/cuda/boost_rig.h"
 
 #include "base/base.h"
-#include "base/mem.h"
-#include "ml/ops.h"
-#include "ml/ops_boost.h"
-#include "tests/cuda/emu.h"
 
-const struct ml_ops *assay_cuda_ops(void);
-
-enum { FOLDS = 3, STEPS = 2 };
-
-static struct ml_compute device;
-
-static int device_open(void **state)
-{
-    (void)state;
-    device.ops = assay_cuda_ops();
-    device.ctx = device.ops->open(0, NULL);
-    return device.ctx ? 0 : -1;
-}
-
-static int device_close(void **state)
-{
-    (void)state;
-    device.ops->close(device.ctx);
-    return emu_device_bytes_live() == 0 ? 0 : -1;
-}
-
-/* Trains the lanes of all folds in one call. */
-static void lanes_train(struct rig *r, struct lane *l, int n, const double *params, int64_t steps)
-{
-    struct err err = { 0 };
-
-    for (int f = 0; f < n; f++) {
-        if (!l[f].state)
-            l[f] = rig_lane(r, "boost", params, f < FOLDS ? f : FOLD_ALL, 0);
-    }
-    if (model_find("boost")->advance(r->d, l, n, steps, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-    for (int f = 0; f < n; f++)
-        assert_false(l[f].failed);
-}
-
-static void lanes_equal(struct rig *r, struct lane *a, struct lane *b, int n, const char *what)
-{
-    float *held = malloc((size_t)(r->d->rows * r->d->n_outputs) * 2 * sizeof *held);
-    float *other = held + r->d->rows * r->d->n_outputs;
-
-    for (int f = 0; f < n; f++) {
-        struct buf x = rig_lane_bytes("boost", &a[f], a[f].steps_done);
-        struct buf y = rig_lane_bytes("boost", &b[f], b[f].steps_done);
-        memset(held, 0, (size_t)(r->d->rows * r->d->n_outputs) * 2 * sizeof *held);
-        if (x.len != y.len || memcmp(x.data, y.data, x.len) != 0)
-            fail_msg("%s: fold %d: other trees (%zu and %zu bytes)", what, f, x.len, y.len);
-        assert_int_equal(model_find("boost")->predict_held(r->d, &a[f], held, NULL), 0);
-        assert_int_equal(model_find("boost")->predict_held(r->d, &b[f], other, NULL), 0);
-        assert_memory_equal(held, other, (size_t)(r->d->rows * r->d->n_outputs) * sizeof *held);
-        buf_fini(&x);
-        buf_fini(&y);
-    }
-    free(held);
-}
-
-static void lanes_close(struct lane *l, int n)
-{
-    for (int f = 0; f < n; f++)
-        rig_lane_close("boost", &l[f]);
-}
+enum { STEPS = 2 };
 
 static const struct {
     const char *name;
@@ -123,19 +59,19 @@ static void way_check(struct rig *r, int task, size_t way)
     snprintf(what, sizeof what, "%s, %s", tasks[task].name, ways[way].name);
     params_of(way, params);
     r->d->spec.device = NULL;
-    lanes_train(r, here, FOLDS, params, STEPS);
-    device.threads = way % 2 ? 64 : 32;
-    device.tile_rows = way % 2 ? 100 : 500;
+    boost_lanes_train(r, here, FOLDS, params, STEPS);
+    boost_device.threads = way % 2 ? 64 : 32;
+    boost_device.tile_rows = way % 2 ? 100 : 500;
     emu_order_set((enum emu_order)(way % 3), 5);
-    r->d->spec.device = &device;
+    r->d->spec.device = &boost_device;
     unsigned long long before = emu_launches();
-    lanes_train(r, there, FOLDS, params, STEPS);
+    boost_lanes_train(r, there, FOLDS, params, STEPS);
     assert_true(emu_launches() > before + STEPS * 20);
     for (int f = 0; f < FOLDS; f++)
         assert_int_equal(there[f].steps_done, STEPS);
-    lanes_equal(r, here, there, FOLDS, what);
-    lanes_close(here, FOLDS);
-    lanes_close(there, FOLDS);
+    boost_lanes_equal(r, here, there, FOLDS, what);
+    boost_lanes_close(here, FOLDS);
+    boost_lanes_close(there, FOLDS);
 }
 
 static void way_sweep(int task)
@@ -144,7 +80,7 @@ static void way_sweep(int task)
 
     for (size_t way = 0; way < ARRAY_LEN(ways); way++)
         way_check(r, task, way);
-    r->d->spec.device = &device;
+    r->d->spec.device = &boost_device;
     rig_free(r);
 }
 
@@ -173,5 +109,5 @@ int main(void)
         cmocka_unit_test(regression_models_equal_the_cpus_byte_for_byte),
         cmocka_unit_test(multiclass_models_equal_the_cpus_byte_for_byte),
     };
-    return cmocka_run_group_tests(tests, device_open, device_close);
+    return cmocka_run_group_tests(tests, boost_device_open, boost_device_close);
 }
