@@ -32,7 +32,7 @@ static double unit_at(uint64_t seed, int i, int attempt, int64_t trial)
 }
 
 /* Division that rounds down: trials of a warm start are numbered 0, -1, -2 ... */
-static int64_t group_of(int64_t trial, int fuse)
+int64_t draw_group(int64_t trial, int fuse)
 {
     int64_t k = trial - 1;
 
@@ -53,8 +53,8 @@ static void draw_once(const struct draw *d, uint64_t seed, int64_t trial, int at
         else if (p->axis == AXIS_FREE)
             point[i] = p->def;
         else if (p->axis == AXIS_SHAPE && is_fused)
-            point[i] = param_from_unit(
-                p, unit_at(shape_seed, i, attempt / ATTEMPTS_PER_SHAPE, group_of(trial, d->fuse)));
+            point[i] = param_from_unit(p, unit_at(shape_seed, i, attempt / ATTEMPTS_PER_SHAPE,
+                                                  draw_group(trial, d->fuse)));
         else
             point[i] = param_from_unit(p, unit_at(seed, i, attempt, trial));
     }

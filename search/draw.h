@@ -18,6 +18,8 @@ struct draw {
     struct seen seen;
 };
 
+int64_t draw_group(int64_t trial, int fuse); /* fuse >= 1 */
+
 void draw_init(struct draw *d, const struct space *space);
 void draw_fini(struct draw *d);
 /* 1 and the point, which counts as seen from now on; 0 when the space has no unseen point left. */

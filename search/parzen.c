@@ -114,8 +114,15 @@ void parzen_axes_init(struct parzen_axes *a, const struct space *space)
     *a = (struct parzen_axes){ .space = space };
     a->dims = mem_array((size_t)space->n + 1, sizeof *a->dims);
     a->of_param = mem_array((size_t)space->n + 1, sizeof *a->of_param);
-    for (int i = 0; i < space->n; i++)
+    a->is_shape = mem_zalloc((size_t)space->n + 1);
+    for (int i = 0; i < space->n; i++) {
+        const struct param *p = &space->params[i];
+
         axis_add(a, i);
+        a->is_shape[i] = p->axis == AXIS_SHAPE;
+        if (p->parent >= 0) /* parents come first */
+            a->is_shape[p->parent] = true;
+    }
     a->n_joint = joint_size(a);
 }
 
@@ -129,6 +136,7 @@ void parzen_axes_fini(struct parzen_axes *a)
         mem_free(a->lines[level]);
     mem_free(a->dims);
     mem_free(a->of_param);
+    mem_free(a->is_shape);
     *a = (struct parzen_axes){ .space = a->space };
 }
 
@@ -415,11 +423,13 @@ static double draw_value(const struct parzen *p, int kernel, int i, struct rng *
     return param_value(param, draw_category(p, j, own, r));
 }
 
-void parzen_draw(const struct parzen *p, struct rng *r, double *point)
+void parzen_draw(const struct parzen *p, struct rng *shape, struct rng *r, double *point)
 {
     const struct space *s = p->axes->space;
-    int kernel = pick_kernel(p, r);
+    int kernel = pick_kernel(p, shape);
 
-    for (int i = 0; i < s->n; i++)
-        point[i] = space_is_active(s, point, i) ? draw_value(p, kernel, i, r) : NAN;
+    for (int i = 0; i < s->n; i++) {
+        struct rng *own = p->axes->is_shape[i] ? shape : r;
+        point[i] = space_is_active(s, point, i) ? draw_value(p, kernel, i, own) : NAN;
+    }
 }

@@ -31,6 +31,8 @@ struct parzen_axes {
     int n;
     struct parzen_dim *dims;
     int *of_param; /* dimension of a parameter, -1 = not searched */
+    bool *
+        is_shape; /* of a parameter: AXIS_SHAPE, or it opens others and so is of every shape below it */
     double *lines
         [PARZEN_LEVELS]; /* LINE: what a normal's height is divided by, by its centre; once used */
     int n_joint;         /* parameters active together, at most (seen in a sample) */
@@ -61,7 +63,7 @@ void parzen_add(struct parzen *p, const double *place, double weight);
 void parzen_build(struct parzen *p, double prior, double width, double spread);
 /* Log of the density relative to uniform. */
 double parzen_log(struct parzen *p, const double *place);
-/* A point of the mixture: r decides everything. */
-void parzen_draw(const struct parzen *p, struct rng *r, double *point);
+/* A point of the mixture: `shape` decides the kernel and the parameters that make the shape, r the others; they may be one. */
+void parzen_draw(const struct parzen *p, struct rng *shape, struct rng *r, double *point);
 
 #endif

@@ -3,7 +3,7 @@
  * proposes the one where good / bad is largest.
  *
  * Beyond the papers: a stratified start (latin.h), candidates that were proposed before left out, and trials in flight
- * kept out of the bad density: to run is no verdict. */
+ * kept out of the bad density: to run is no verdict; those asked for together choose among few shapes (shape_rng). */
 #include "search/draw.h"
 #include "search/elem.h"
 #include "search/history.h"
@@ -31,7 +31,8 @@ enum {
 static const double GOOD_WIDTH = 0.2, BAD_WIDTH = 0.25, SPREAD = 0.5;
 /* The prior's weight among the good: what is drawn from it is seldom proposed, but keeps all of the space in play. */
 static const double GOOD_PRIOR = 0.3;
-static const uint64_t DRAW_TAG = 0x747065; /* "tpe" */
+static const uint64_t DRAW_TAG = 0x747065;     /* "tpe" */
+static const uint64_t FUSE_TAG = 0x7470656675; /* "tpefu" */
 
 struct tpe {
     struct sampler base;
@@ -168,15 +169,26 @@ static double score(struct tpe *t, const double *point)
     return parzen_log(&t->good, t->place) - parzen_log(&t->bad, t->place);
 }
 
+/* Where the kernel and the shape of a trial's i-th candidate come from: the trial's group, so that those who are asked for
+ * together choose among few shapes, and each among candidates as it would have alone. False: from its own stream. */
+static bool shape_rng(const struct tpe *t, int64_t trial, int i, struct rng *out)
+{
+    if (t->draw.fuse < 2)
+        return false;
+    rng_init(out, rng_mix(rng_mix(t->base.seed, FUSE_TAG), (uint64_t)i),
+             (uint64_t)draw_group(trial, t->draw.fuse));
+    return true;
+}
+
 static bool propose(struct tpe *t, int64_t trial, double *best)
 {
-    struct rng r;
+    struct rng r, shape;
     double most = -INFINITY;
     int found = 0;
 
     rng_init(&r, rng_mix(t->base.seed, DRAW_TAG), (uint64_t)trial);
     for (int i = 0; i < MOST_DRAWS && found < CANDIDATES; i++) {
-        parzen_draw(&t->good, &r, t->point);
+        parzen_draw(&t->good, shape_rng(t, trial, i, &shape) ? &shape : &r, &r, t->point);
         if (seen_has(&t->draw.seen, space_hash(t->base.space, t->point)))
             continue;
         double s = score(t, t->point);

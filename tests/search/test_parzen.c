@@ -113,7 +113,7 @@ static double surprise(struct parzen *p, const struct space *s, struct rng *r)
     }
     for (int i = 0; i < DRAWS; i++) {
         size_t k = 0;
-        parzen_draw(p, r, point);
+        parzen_draw(p, r, r, point);
         assert_int_equal(space_check(s, point, NULL), 0);
         for (uint64_t h = space_hash(s, point); hash[k] != h; k++)
             assert_true(k + 1 < n);
@@ -184,7 +184,7 @@ static void kernels_draw_near_themselves(void **state)
         parzen_clear(&p);
         parzen_add(&p, place, 1);
         parzen_build(&p, 0.2, 0.1, 0.2);
-        parzen_draw(&p, &r, drawn);
+        parzen_draw(&p, &r, &r, drawn);
         assert_int_equal(space_check(s, drawn, NULL), 0);
         near += parzen_log(&p, place);
         spaces_point(s, &r, point);
