@@ -1,6 +1,7 @@
 """One fit of a peer, in a process of its own: fit.py DIR MODEL THREADS name=value ...  Prints one JSON line (seconds, peak
 memory) and leaves the predictions of the test rows in DIR/peer.p. The forms of the files: ours.c."""
 import json
+import os
 import sys
 import time
 
@@ -44,8 +45,9 @@ def xgboost(meta, x, y, threads, p):
     model = xgb.train(params, data, rounds)
     c = moment()
 
-    def predict(rows):
-        return model.predict(xgb.DMatrix(rows, feature_types=types, enable_categorical=types is not None, nthread=threads))
+    def predict(rows, **what):
+        data = xgb.DMatrix(rows, feature_types=types, enable_categorical=types is not None, nthread=threads)
+        return model.predict(data, **what)
 
     return a, b, c, predict
 
@@ -93,8 +95,13 @@ def main():
     out = predict(rows)
     e = moment()
     np.asarray(out, np.float32).tofile(f"{folder}/peer.p")
+    explain = 0
+    if name == "xgboost" and "EXPLAIN" in os.environ:
+        f = moment()
+        predict(rows[:int(os.environ["EXPLAIN"])], pred_contribs=True)
+        explain = moment()[1] - f[1]
     print(json.dumps({"prepare_wall": b[0] - a[0], "prepare_cpu": b[1] - a[1], "train_wall": c[0] - b[0],
-                      "train_cpu": c[1] - b[1], "predict_cpu": e[1] - d[1], "rss_mb": peak}))
+                      "train_cpu": c[1] - b[1], "predict_cpu": e[1] - d[1], "explain_cpu": explain, "rss_mb": peak}))
 
 
 if __name__ == "__main__":

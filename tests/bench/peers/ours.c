@@ -319,9 +319,30 @@ static enum ml_task task_of(const char *dir)
                                             : ML_REGRESSION;
 }
 
-/* Predictions by the bytes that an artifact would hold. */
+/* SHAP values of the first rows to test, of every output; seconds. */
+static double test_explain(const struct model_ops *ops, struct ml_data *d,
+                           const struct predictor *p, const struct prep_view *v, int64_t n)
+{
+    struct err err = { 0 };
+    double *out = mem_array((size_t)n * (size_t)(prep_inputs(d->prep) + 1), sizeof *out);
+    int *of = mem_array((size_t)n, sizeof *of);
+    struct moment before = now();
+
+    for (int k = 0; k < d->n_outputs; k++) {
+        const struct explain_rows rows = { v, 0, n, of };
+        for (int64_t i = 0; i < n; i++)
+            of[i] = k;
+        if (ops->explain(p, d->prep, &rows, out, &err) < 0)
+            die("explaining", &err);
+    }
+    mem_free(out);
+    mem_free(of);
+    return now().cpu - before.cpu;
+}
+
+/* Predictions by the bytes that an artifact would hold. explain: 0, or so many rows; becomes the seconds. */
 static double test_predict(const struct model_ops *ops, struct ml_data *d, const struct lane *l,
-                           const char *dir)
+                           const char *dir, double *explain)
 {
     struct err err = { 0 };
     struct buf bytes;
@@ -338,6 +359,8 @@ static double test_predict(const struct model_ops *ops, struct ml_data *d, const
     if (!p || ops->predict(p, v, 0, f->rows, out, &err) < 0)
         die("predicting", &err);
     double took = now().cpu - before.cpu;
+    if (*explain > 0)
+        *explain = test_explain(ops, d, p, v, MIN((int64_t)*explain, f->rows));
     FILE *to = fopen(path_of(dir, "ours.p"), "wb");
     size_t n = (size_t)f->rows * (size_t)d->n_outputs;
     if (!to || fwrite(out, sizeof *out, n, to) != n || fclose(to) != 0)
@@ -376,11 +399,15 @@ static void fit(int argc, char **argv)
         die("training", l.failed ? &l.why : &err);
     struct moment c = now();
     long kib = peak_kib();
-    double predict = test_predict(ops, d, &l, dir);
-    printf("{\"prepare_wall\": %.4f, \"prepare_cpu\": %.4f, \"train_wall\": %.4f, \"train_cpu\": "
-           "%.4f, \"predict_cpu\": %.4f, \"rss_mb\": %.1f, \"steps\": %" PRId64 "}\n",
-           b.wall - a.wall, b.cpu - a.cpu, c.wall - b.wall, c.cpu - b.cpu, predict,
-           (double)kib / 1024, l.steps_done);
+    const char *rows = getenv("EXPLAIN");
+    double explain = rows ? strtod(rows, NULL) : 0,
+           predict = test_predict(ops, d, &l, dir, &explain);
+    printf(
+        "{\"prepare_wall\": %.4f, \"prepare_cpu\": %.4f, \"train_wall\": %.4f, \"train_cpu\": "
+        "%.4f, \"predict_cpu\": %.4f, \"explain_cpu\": %.4f, \"rss_mb\": %.1f, \"steps\": %" PRId64
+        "}\n",
+        b.wall - a.wall, b.cpu - a.cpu, c.wall - b.wall, c.cpu - b.cpu, predict, explain,
+        (double)kib / 1024, l.steps_done);
 }
 
 int main(int argc, char **argv)

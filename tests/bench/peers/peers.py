@@ -5,6 +5,7 @@
 Per case: seconds of processor time and of the clock (matrix in memory to fitted model: binning counts; loading does not),
 the median of the ratios peer / ours with the lowest, accuracy and log loss on the test rows, peak memory. One thread: both
 are pinned to one processor. Two: the peer may use two, ours uses as many as its family does; then the clock decides.
+EXPLAIN=1000: SHAP values of so many test rows, too (XGBoost's pred_contribs), in processor time.
 A case where the peer's own times vary by more than 30% says VOID. To add a row: CASES."""
 import argparse
 import json
@@ -118,12 +119,16 @@ def compare(case, threads, pairs, small):
     def middle(runs, key):
         return statistics.median(r[key] for r in runs)
 
+    def explaining(cpu):
+        return f"explaining {cpu:.3f} s  " if cpu else ""
+
     print(f"{case['data']:>9} {case['name']:<18} {threads} thread{'s' if threads > 1 else ' '}  "
           f"{statistics.median(ratios):5.2f}x (lowest {min(ratios):.2f}x, {clock} time, {pairs} pairs)"
           f"{'  VOID: the peer varies by more than 30%' if void else ''}")
     for who, runs in (("ours", ours), (case["model"], peer)):
         print(f"{'':>10}{who:<8} cpu {middle(runs, 'cpu'):8.3f} s  wall {middle(runs, 'wall'):8.3f} s  "
               f"of it preparing {middle(runs, 'prepare_cpu'):.3f} s  predicting {middle(runs, 'predict_cpu'):.3f} s  "
+              f"{explaining(middle(runs, 'explain_cpu'))}"
               f"peak {middle(runs, 'rss_mb'):6.0f} MB  {score(folder, 'ours' if who == 'ours' else 'peer')}", flush=True)
 
 
