@@ -11,6 +11,7 @@
 #define ML_FOREST_H
 
 #include "base/err.h"
+#include "ml/forest_math.h"
 #include "ml/model.h"
 
 #include <stdbool.h>
@@ -148,15 +149,5 @@ void rf_random_free(struct rf_random *r);
 /* Draws and weighs one cut in each of `n` columns, categories left out; then takes the v-th if it is better than *best. */
 void rf_random_weigh(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s);
 bool rf_random_take(const struct rf_scratch *s, int v, int col, struct rf_split *best);
-
-/* A keyed hash (the finaliser of SplitMix64, Steele, Lea and Flood 2014): draws inside a tree, whose key is Philox's. */
-static inline uint64_t rf_mix(uint64_t key, uint64_t tag)
-{
-    uint64_t z = key + (tag + 1) * 0x9e3779b97f4a7c15ull;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
 
 #endif

@@ -266,8 +266,7 @@ static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf
     while (seen < n && (seen < least || !is_found) && best->score < perfect) {
         int from = seen, to = seen < least ? MIN(least, seen + step) : seen + 1;
         for (; seen < to; seen++) {
-            int j =
-                seen + (int)((rf_mix(in->key, (uint64_t)seen) >> 32) * (uint64_t)(n - seen) >> 32);
+            int j = rf_visit(in->key, seen, n);
             int32_t col = w->perm[j];
             w->perm[j] = w->perm[seen];
             w->perm[seen] = col;

@@ -96,7 +96,7 @@ static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, st
         f->has_missing = range->top[j] == RF_MISSING;
         if (hi < 0 || (span == 0 && !f->has_missing))
             continue;
-        uint64_t key = rf_mix(in->key ^ 0x63757473, (uint64_t)col);
+        uint64_t key = rf_cut_key(in->key, col);
         f->cut = (uint8_t)(lo + (span > 0 ? (int)((key >> 32) * (uint64_t)span >> 32) : 0));
         r->cut[col] = f->cut;
         f->next = r->first[chunk];

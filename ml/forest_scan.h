@@ -39,7 +39,7 @@ INLINE double two_score(const struct rf_scratch *s, enum rf_criterion c, int64_t
 {
     if (c == RF_ENTROPY)
         return s->xlogx[x] + s->xlogx[n - x] - s->xlogx[n];
-    return (double)n - 2.0 * (double)(n - x) * (double)x / (double)n;
+    return rf_two_gini_own(n, x);
 }
 
 INLINE double classes_entropy(const struct rf_node_in *in, const struct rf_scratch *s,
@@ -83,17 +83,15 @@ INLINE double pair_score(const struct scan *x, enum kind kind, enum rf_criterion
     int64_t ln = x->left.n, rn = x->all.n - ln;
 
     if (kind == CLASSES && c == RF_GINI)
-        return (double)x->left.s / (double)ln + (double)x->right_squares / (double)rn;
+        return rf_many_gini(ln, x->left.s, rn, x->right_squares);
     if (kind == CLASSES)
         return classes_entropy(x->in, x->s, false, ln) + classes_entropy(x->in, x->s, true, rn);
     int64_t ls = x->left.s, rs = x->all.s - ls;
-    double l = (double)ln, r = (double)rn;
     if (kind == NUMBER)
-        return (double)ls * (double)ls / l + (double)rs * (double)rs / r;
+        return rf_squared(ln, ls, rn, rs);
     if (c == RF_ENTROPY)
         return two_score(x->s, c, ln, ls) + two_score(x->s, c, rn, rs);
-    double mixed_l = (double)ls * (double)(ln - ls), mixed_r = (double)rs * (double)(rn - rs);
-    return (double)x->all.n - 2.0 * (mixed_l * r + mixed_r * l) / (l * r);
+    return rf_two_gini(ln, ls, rn, rs);
 }
 
 /* Weighs the cut after what `left` holds; at: where it is. */

@@ -199,7 +199,7 @@ INLINE bool split_column(const struct rf_node_in *in, enum kind kind, enum rf_cr
     hist_fill(in, kind, col, s, bits);
     scan_begin(&x, kind);
     if (in->d->is_categorical[col])
-        is_better = scan_categories(&x, kind, c, bits, rf_mix(in->key ^ 0x63757473, (uint64_t)col));
+        is_better = scan_categories(&x, kind, c, bits, rf_cut_key(in->key, col));
     else
         is_better = scan_numeric(&x, kind, c, bits);
     best->col = is_better ? col : best->col;

@@ -6,26 +6,7 @@
 
 #include "base/rng.h"
 #include "ml/cuda/boost.h"
-
-/* Consecutive places for the threads of the block that take one, from *counter on. All threads of the block call it. */
-__device__ static unsigned block_place(int is_taking, unsigned *counter)
-{
-    __shared__ unsigned count, base;
-    unsigned vote, lane = threadIdx.x % 32, place = 0;
-
-    if (threadIdx.x == 0)
-        count = 0;
-    __syncthreads();
-    vote = __ballot_sync(0xffffffffu, is_taking);
-    if (lane == 0)
-        place = atomicAdd(&count, (unsigned)__popc(vote));
-    place = __shfl_sync(0xffffffffu, place, 0);
-    __syncthreads();
-    if (threadIdx.x == 0)
-        base = atomicAdd(counter, count);
-    __syncthreads();
-    return base + place + (unsigned)__popc(vote & ((1u << lane) - 1));
-}
+#include "ml/cuda/place.h"
 
 __device__ static int is_drawn(const struct boost_view *v, int lane, int64_t round, int32_t row)
 {

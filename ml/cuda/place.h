@@ -1,0 +1,25 @@
+/* place.h - consecutive places for the threads of a block. */
+#ifndef ML_CUDA_PLACE_H
+#define ML_CUDA_PLACE_H
+
+/* From *counter on, for the threads that take one. All threads of the block call it; they are whole warps. */
+__device__ static unsigned block_place(int is_taking, unsigned *counter)
+{
+    __shared__ unsigned count, base;
+    unsigned vote, lane = threadIdx.x % 32, place = 0;
+
+    if (threadIdx.x == 0)
+        count = 0;
+    __syncthreads();
+    vote = __ballot_sync(0xffffffffu, is_taking);
+    if (lane == 0)
+        place = atomicAdd(&count, (unsigned)__popc(vote));
+    place = __shfl_sync(0xffffffffu, place, 0);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        base = atomicAdd(counter, count);
+    __syncthreads();
+    return base + place + (unsigned)__popc(vote & ((1u << lane) - 1));
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* forest_math.h - the arithmetic that decides a tree of a forest, one source for the CPU (forest_scan.h) and the device's
+ * kernels (ml/cuda/forest.cu): the keyed hash of draws, and the score of a pair of children from whole numbers. Larger is
+ * better; l, r: weights of the sides. C++-clean, host and device. */
+#ifndef ML_FOREST_MATH_H
+#define ML_FOREST_MATH_H
+
+#include "ml/fmath.h"
+
+/* A keyed hash (the finaliser of SplitMix64, Steele, Lea and Flood 2014): draws inside a tree, whose key is Philox's. */
+FM_FN uint64_t rf_mix(uint64_t key, uint64_t tag)
+{
+    uint64_t z = key + (tag + 1) * 0x9e3779b97f4a7c15ull;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+/* Where draw number `seen` of a permutation of n takes its value from. */
+FM_FN int rf_visit(uint64_t key, int seen, int n)
+{
+    return seen + (int)((rf_mix(key, (uint64_t)seen) >> 32) * (uint64_t)(n - seen) >> 32);
+}
+
+/* The key of a column's random cut, or of the random order of its levels. */
+FM_FN uint64_t rf_cut_key(uint64_t node, int col)
+{
+    return rf_mix(node ^ 0x63757473, (uint64_t)col);
+}
+
+/* Gini, two classes: ls, rs weights of class 1. */
+FM_FN double rf_two_gini(int64_t ln, int64_t ls, int64_t rn, int64_t rs)
+{
+    double l = (double)ln, r = (double)rn;
+    double mixed_l = (double)ls * (double)(ln - ls), mixed_r = (double)rs * (double)(rn - rs);
+
+    return (double)(ln + rn) - 2.0 * (mixed_l * r + mixed_r * l) / (l * r);
+}
+
+FM_FN double rf_two_gini_own(int64_t n, int64_t s)
+{
+    return (double)n - 2.0 * (double)(n - s) * (double)s / (double)n;
+}
+
+/* Gini, more classes: l2, r2 sums of squared weights of the classes. */
+FM_FN double rf_many_gini(int64_t ln, int64_t l2, int64_t rn, int64_t r2)
+{
+    return (double)l2 / (double)ln + (double)r2 / (double)rn;
+}
+
+/* Squared error: ls, rs sums of targets. */
+FM_FN double rf_squared(int64_t ln, int64_t ls, int64_t rn, int64_t rs)
+{
+    return (double)ls * (double)ls / (double)ln + (double)rs * (double)rs / (double)rn;
+}
+
+#endif
