@@ -64,7 +64,8 @@ INLINE void fetch(const struct rf_node_in *in, const uint8_t *x, int64_t i)
         __builtin_prefetch(x + in->rows[i + AHEAD < in->n ? i + AHEAD : i] * in->pitch);
 }
 
-INLINE void fill_two(const struct rf_node_in *in, const struct group *g, int64_t *hist)
+/* n: the group's columns, a constant. */
+INLINE void fill_two(const struct rf_node_in *in, const struct group *g, int n, int64_t *hist)
 {
     const uint8_t *x0 = in->lines + g->cols[0], *x1 = in->lines + g->cols[1],
                   *x2 = in->lines + g->cols[2], *x3 = in->lines + g->cols[3];
@@ -73,14 +74,17 @@ INLINE void fill_two(const struct rf_node_in *in, const struct group *g, int64_t
         int64_t at = in->rows[i] * in->pitch, word = in->words[i];
         fetch(in, x0, i);
         hist[x0[at]] += word;
-        hist[BINS + x1[at]] += word;
-        hist[2 * BINS + x2[at]] += word;
-        hist[3 * BINS + x3[at]] += word;
+        if (n > 1)
+            hist[BINS + x1[at]] += word;
+        if (n > 2)
+            hist[2 * BINS + x2[at]] += word;
+        if (n > 3)
+            hist[3 * BINS + x3[at]] += word;
     }
 }
 
 /* hist: of the first column; stride: from one column to the next. */
-INLINE void fill_many(const struct rf_node_in *in, const struct group *g, int64_t stride,
+INLINE void fill_many(const struct rf_node_in *in, const struct group *g, int n, int64_t stride,
                       int32_t *hist)
 {
     const uint8_t *x0 = in->lines + g->cols[0], *x1 = in->lines + g->cols[1],
@@ -93,34 +97,43 @@ INLINE void fill_many(const struct rf_node_in *in, const struct group *g, int64_
             int32_t weight = (int32_t)word_weight(in->words[i]);
             fetch(in, x0, i);
             h[x0[at]] += weight;
-            h[stride + x1[at]] += weight;
-            h[2 * stride + x2[at]] += weight;
-            h[3 * stride + x3[at]] += weight;
+            if (n > 1)
+                h[stride + x1[at]] += weight;
+            if (n > 2)
+                h[2 * stride + x2[at]] += weight;
+            if (n > 3)
+                h[3 * stride + x3[at]] += weight;
         }
     }
 }
 
-static void fill_many_alone(const struct rf_node_in *in, int col, int32_t *hist)
+INLINE void fill(const struct rf_node_in *in, const struct group *g, int n, struct rf_gini *gini)
 {
-    const uint8_t *x = in->lines + col;
-
-    for (int64_t k = 0, i = 0; k < in->runs.n; k++) {
-        for (; i < in->runs.end[k]; i++)
-            hist[k * BINS + x[in->rows[i] * in->pitch]] += (int32_t)word_weight(in->words[i]);
-    }
+    if (in->d->n_classes == 2)
+        fill_two(in, g, n, gini->two);
+    else
+        fill_many(in, g, n, (int64_t)in->d->n_classes * BINS, gini->many);
 }
 
-INLINE void gather(const struct rf_node_in *in, const struct group *g, uint8_t (*bins)[CUTS_ROWS])
+static void group_fill(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
 {
-    const uint8_t *x0 = in->lines + g->cols[0], *x1 = in->lines + g->cols[1],
-                  *x2 = in->lines + g->cols[2], *x3 = in->lines + g->cols[3];
+    if (g->n == 1)
+        fill(in, g, 1, gini);
+    else if (g->n == 2)
+        fill(in, g, 2, gini);
+    else if (g->n == 3)
+        fill(in, g, 3, gini);
+    else
+        fill(in, g, 4, gini);
+}
 
-    for (int64_t i = 0; i < in->n; i++) {
-        int64_t at = in->rows[i] * in->pitch;
-        bins[0][i] = x0[at];
-        bins[1][i] = x1[at];
-        bins[2][i] = x2[at];
-        bins[3][i] = x3[at];
+/* Few rows' bins, a column after the other. */
+static void gather(const struct rf_node_in *in, const struct group *g, uint8_t (*bins)[CUTS_ROWS])
+{
+    for (int j = 0; j < g->n; j++) {
+        const uint8_t *x = in->lines + g->cols[j];
+        for (int64_t i = 0; i < in->n; i++)
+            bins[j][i] = x[in->rows[i] * in->pitch];
     }
 }
 
@@ -153,26 +166,16 @@ static void hist_cut(const struct rf_node_in *in, int col, int j, struct rf_gini
                        in->runs.n, node, col, cut);
 }
 
-static void alone_fill(const struct rf_node_in *in, int col, int j, struct rf_gini *gini)
+/* One column of a group, whose histogram is then the j-th. */
+static void alone_fill(const struct rf_node_in *in, const struct group *g, int j,
+                       struct rf_gini *gini)
 {
-    const uint8_t *x = in->lines + col;
-    int64_t *two = gini->two + (ptrdiff_t)j * BINS;
+    struct group one = { { g->cols[j], g->cols[j], g->cols[j], g->cols[j] }, 1 };
 
-    if (in->d->n_classes > 2)
-        fill_many_alone(in, col, gini->many + (ptrdiff_t)j * in->d->n_classes * BINS);
-    for (int64_t i = 0; in->d->n_classes == 2 && i < in->n; i++)
-        two[x[in->rows[i] * in->pitch]] += in->words[i];
-}
-
-static void group_fill(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
-{
-    if (g->n < RF_GROUP)
-        for (int j = 0; j < g->n; j++)
-            alone_fill(in, g->cols[j], j, gini);
-    else if (in->d->n_classes == 2)
-        fill_two(in, g, gini->two);
+    if (in->d->n_classes == 2)
+        fill_two(in, &one, 1, gini->two + (ptrdiff_t)j * BINS);
     else
-        fill_many(in, g, (int64_t)in->d->n_classes * BINS, gini->many);
+        fill_many(in, &one, 1, 0, gini->many + (ptrdiff_t)j * in->d->n_classes * BINS);
 }
 
 static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gini *gini,
@@ -192,7 +195,7 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
     for (int j = 0; j < g->n; j++) {
         bool is_few = gini->is_few && !has_missing(bins[j], in->n);
         if (gini->is_few && !is_few)
-            alone_fill(in, g->cols[j], j, gini);
+            alone_fill(in, g, j, gini);
         if (is_few)
             few_cut(in, g->cols[j], bins[j], gini, &node, &cut);
         else

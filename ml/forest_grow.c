@@ -1,5 +1,5 @@
-/* forest_grow.c - grows one tree depth first. Rows and their words lie in node order and are split in place, stably, so that
- * a node's rows stay ascending. Which columns a node looks at is drawn from its own key (of the tree and the path from the
+/* forest_grow.c - grows one tree depth first. Rows and their words lie in node order in one of two lists and are split into
+ * the other, where the rows of a class stay together. Which columns a node looks at is drawn from its own key (of the tree and the path from the
  * root): subtrees are independent of each other, and the order of growth shows nowhere. A node looks at n_visit columns, and
  * at further ones until one of them can be split (as scikit-learn counts it). Called by forest.c. */
 #include "ml/forest_work.h"
@@ -11,7 +11,9 @@
 #include <float.h>
 #include <string.h>
 
-enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, AHEAD = 12, LINE = 64, FEW_ROWS = 6, FEW_COLS = 4 };
+#define INLINE static inline __attribute__((always_inline))
+
+enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, AHEAD = 12, PART = 16, FEW_ROWS = 6, FEW_COLS = 4 };
 
 int rf_outputs(const struct rf_data *d)
 {
@@ -129,46 +131,52 @@ static int32_t take_rows(struct rf_work *w)
 
     for (int64_t at = 0; at < w->d->rows; at++) {
         int64_t i = w->order ? w->order[at] : at;
-        w->rows[m] = w->d->at[i];
-        w->words[m] = word_of(w->d, i, w->weights[i]);
+        w->rows[0][m] = w->d->at[i];
+        w->words[0][m] = word_of(w->d, i, w->weights[i]);
         m += w->weights[i] > 0;
     }
     return m;
 }
 
-/* Stable; returns how many went left. */
-static int32_t partition(struct rf_work *w, const struct open_node *o, const struct rf_split *best)
+/* Left rows to the front, right ones from the back: rows of one class stay together. Returns how many went left. */
+INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
+                            const struct rf_split *best, bool is_set)
 {
     const uint8_t *x = w->level[o->level].lines + best->col;
+    const int32_t *rows = w->rows[o->list] + o->from;
+    const rf_word *words = w->words[o->list] + o->from;
+    int32_t *to_rows = w->rows[!o->list] + o->from, lo = 0, hi = o->n - 1;
+    rf_word *to_words = w->words[!o->list] + o->from;
     int64_t pitch = w->level[o->level].pitch;
-    int32_t *rows = w->rows + o->from, n_left = 0, n_right = 0;
-    rf_word *words = w->words + o->from;
-    uint8_t right[256];
+    /* Missing values to the left: one more makes 0 of them. */
+    uint8_t up = best->missing_left, cut = (uint8_t)(best->bin + up);
 
-    for (int b = 0; b < 256; b++)
-        right[b] = best->is_set ? !(best->set[b >> 6] >> (b & 63) & 1) : b > best->bin;
-    right[RF_MISSING] = !best->missing_left;
     for (int32_t i = 0; i < o->n; i++) {
         int32_t row = rows[i];
         rf_word word = words[i];
-        int32_t is_right = right[x[row * pitch]];
-        rows[n_left] = row;
-        words[n_left] = word;
-        w->spare_rows[n_right] = row;
-        w->spare_words[n_right] = word;
-        n_right += is_right;
-        n_left += 1 - is_right;
+        uint8_t b = x[row * pitch];
+        int32_t is_left =
+            is_set ? (int32_t)(best->set[b >> 6] >> (b & 63) & 1) : (uint8_t)(b + up) <= cut;
+        int32_t at = hi + ((lo - hi) & -is_left); /* a branch would be guessed wrong */
+        to_rows[at] = row;
+        to_words[at] = word;
+        lo += is_left;
+        hi -= 1 - is_left;
     }
-    memcpy(rows + n_left, w->spare_rows, (size_t)n_right * sizeof *rows);
-    memcpy(words + n_left, w->spare_words, (size_t)n_right * sizeof *words);
-    return n_left;
+    return lo;
+}
+
+static __attribute__((noinline)) int32_t partition(struct rf_work *w, const struct open_node *o,
+                                                   const struct rf_split *best)
+{
+    return best->is_set ? partition_by(w, o, best, true) : partition_by(w, o, best, false);
 }
 
 /* ---- nodes ---- */
 
 static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct rf_runs *runs)
 {
-    const rf_word *words = w->words + o->from;
+    const rf_word *words = w->words[o->list] + o->from;
     int64_t k = w->d->n_classes, weight = 0;
 
     *runs = (struct rf_runs){ 0, w->runs, w->runs + k, w->runs + 2 * k };
@@ -188,7 +196,7 @@ static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct
 
 static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_node_in *in)
 {
-    const rf_word *words = w->words + o->from;
+    const rf_word *words = w->words[o->list] + o->from;
     int64_t weight = 0, sum = 0, *total = w->total;
     struct rf_runs runs = { 0 };
 
@@ -214,7 +222,7 @@ static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_
                                .p = &w->p,
                                .lines = w->level[o->level].lines,
                                .pitch = w->level[o->level].pitch,
-                               .rows = w->rows + o->from,
+                               .rows = w->rows[o->list] + o->from,
                                .words = words,
                                .n = o->n,
                                .runs = runs,
@@ -229,7 +237,6 @@ static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_
 static bool node_values(const struct rf_node_in *in, float *out)
 {
     double n = (double)in->weight;
-    bool is_pure = false;
 
     if (in->d->n_classes == 0) {
         *out = (float)((double)in->total[0] / n);
@@ -239,11 +246,11 @@ static bool node_values(const struct rf_node_in *in, float *out)
         *out = (float)((double)in->total[1] / n);
         return in->total[1] == 0 || in->total[0] == 0;
     }
-    for (int k = 0; k < in->d->n_classes; k++) {
-        out[k] = (float)((double)in->total[k] / n);
-        is_pure = is_pure || in->total[k] == in->weight;
-    }
-    return is_pure;
+    for (int k = 0; k < in->d->n_classes; k++)
+        out[k] = in->runs.n == 1 ? 0 : (float)((double)in->total[k] / n);
+    if (in->runs.n == 1)
+        out[in->runs.class_of[0]] = 1;
+    return in->runs.n == 1;
 }
 
 /* The score of two pure sides: nothing is better. */
@@ -286,7 +293,7 @@ static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf
 static void node_near(struct rf_work *w, struct open_node *o)
 {
     const struct level *from = &w->level[o->level], *to = from;
-    int32_t *rows = w->rows + o->from;
+    int32_t *rows = w->rows[o->list] + o->from;
 
     for (int l = o->level + 1; l < RF_LEVELS && o->n <= w->level[l].rows; l++)
         to = &w->level[o->level = l];
@@ -294,8 +301,8 @@ static void node_near(struct rf_work *w, struct open_node *o)
         const uint8_t *line = from->lines + rows[i] * from->pitch;
         if (from == w->level)
             __builtin_prefetch(from->lines + rows[MIN(i + AHEAD, o->n - 1)] * from->pitch);
-        for (int64_t c = 0; c < to->pitch; c += LINE)
-            memcpy(to->lines + i * to->pitch + c, line + c, LINE);
+        for (int64_t c = 0; c < to->pitch; c += PART)
+            memcpy(to->lines + i * to->pitch + c, line + c, PART);
         rows[i] = i;
     }
 }
@@ -330,6 +337,7 @@ static int node_grow(struct rf_work *w, const struct open_node *o, double all, s
                                  side ? o->n - n_left : n_left,
                                  o->depth + 1,
                                  o->level,
+                                 !o->list,
                                  rf_mix(o->key, ~(uint64_t)side) };
         if (push(w, kid) < 0)
             return -1;
@@ -346,9 +354,9 @@ static int tree_start(struct rf_work *w, uint64_t seed, int tree)
     w->top = 0;
     w->all = 0;
     rf_draw(&w->p, seed, tree, w->d->rows, w->weights);
-    struct open_node root = { 0, 0, take_rows(w), 0, 0, rng_mix(key, 2) };
+    struct open_node root = { 0, 0, take_rows(w), 0, 0, 0, rng_mix(key, 2) };
     for (int32_t i = 0; i < root.n; i++)
-        w->all += (double)(w->words[i] & 0xffff);
+        w->all += (double)(w->words[0][i] & 0xffff);
     if (nodes_reserve(&w->half, 1, rf_outputs(w->d)) < 0 || push(w, root) < 0)
         return -1;
     w->half.n = 1;

@@ -135,12 +135,8 @@ INLINE void bin_clear(struct rf_scratch *s, enum kind kind, int bin)
 {
     int64_t *at = s->hist + (int64_t)bin * s->width;
 
-    if (kind == BINARY)
-        at[0] = 0;
-    else if (kind == NUMBER)
-        at[0] = at[1] = 0;
-    else
-        memset(at, 0, (size_t)s->width * sizeof *at);
+    for (int k = 0; k < (kind == BINARY ? 1 : kind == NUMBER ? 2 : s->width); k++)
+        at[k] = 0;
 }
 
 INLINE void scan_begin(struct scan *x, enum kind kind)

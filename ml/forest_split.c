@@ -121,14 +121,15 @@ INLINE int entries_of(const struct scan *x, enum kind kind, const uint64_t bits[
     const struct rf_node_in *in = x->in;
     int n = 0, main_class = 0;
 
-    for (int k = 1; kind == CLASSES && k < x->s->width; k++)
+    for (int k = 1; kind == CLASSES && !in->p->is_extra && k < x->s->width; k++)
         main_class = in->total[k] > in->total[main_class] ? k : main_class;
     for (int w = 0; w < 4; w++) {
         uint64_t left = bits[w] & (w == 3 ? ~(1ull << 63) : ~0ull);
         for (; left; left &= left - 1) {
             int b = w * 64 + __builtin_ctzll(left);
             if (!bin_is_empty(x->s, kind, b))
-                e[n++] = (struct entry){ entry_order(x, kind, b, main_class), b };
+                e[n++] =
+                    (struct entry){ in->p->is_extra ? 0 : entry_order(x, kind, b, main_class), b };
         }
     }
     return n;
@@ -155,22 +156,36 @@ static void entries_shuffle(struct entry *e, int n, uint64_t key)
     }
 }
 
+/* Extra trees: a random order of the levels, a random prefix of it. */
+INLINE void try_prefix(struct scan *x, enum kind kind, enum rf_criterion c, struct entry *e, int n,
+                       uint64_t key)
+{
+    int last = n > 1 ? (int)((rf_mix(key, 256) >> 32) * (uint64_t)(n - 1) >> 32) : 0;
+
+    entries_shuffle(e, n, key);
+    int64_t *sum = x->s->hist + (int64_t)e[0].bin * x->s->width;
+    for (int i = 1; i <= last; i++) {
+        const int64_t *at = x->s->hist + (int64_t)e[i].bin * x->s->width;
+        for (int k = 0; k < x->s->width; k++)
+            sum[k] += at[k];
+    }
+    side_add(x, kind, sum, 1);
+    try_cut(x, kind, c, last);
+}
+
 INLINE bool scan_categories(struct scan *x, enum kind kind, enum rf_criterion c,
                             const uint64_t bits[4], uint64_t key)
 {
     struct entry e[256];
-    int n = entries_of(x, kind, bits, e), only = -1;
+    int n = entries_of(x, kind, bits, e);
 
-    if (x->in->p->is_extra && n > 0) { /* a random order of the levels, a random prefix of it */
-        entries_shuffle(e, n, key);
-        only = n > 1 ? (int)((rf_mix(key, 256) >> 32) * (uint64_t)(n - 1) >> 32) : 0;
-    } else {
+    if (x->in->p->is_extra && n > 0)
+        try_prefix(x, kind, c, e, n, key);
+    else
         entries_sort(e, n);
-    }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; !x->in->p->is_extra && i < n; i++) {
         side_add(x, kind, x->s->hist + (int64_t)e[i].bin * x->s->width, 1);
-        if (only < 0 || i == only)
-            try_cut(x, kind, c, i);
+        try_cut(x, kind, c, i);
     }
     for (int i = 0; i < n; i++)
         bin_clear(x->s, kind, e[i].bin);

@@ -13,10 +13,10 @@ void rf_work_free(struct rf_work *w)
 {
     if (!w)
         return;
-    mem_try_free(w->rows);
-    mem_try_free(w->spare_rows);
-    mem_try_free(w->words);
-    mem_try_free(w->spare_words);
+    for (int i = 0; i < 2; i++) {
+        mem_try_free(w->rows[i]);
+        mem_try_free(w->words[i]);
+    }
     mem_try_free(w->weights);
     mem_try_free(w->order);
     mem_try_free(w->perm);
@@ -39,7 +39,8 @@ void rf_work_free(struct rf_work *w)
 int64_t rf_work_bytes(const struct rf_work *w)
 {
     const struct rf_data *d = w->d;
-    int64_t row = 2 * (int64_t)(sizeof *w->rows + sizeof *w->words) + (int64_t)sizeof *w->weights,
+    int64_t row = 2 * (int64_t)(sizeof *w->rows[0] + sizeof *w->words[0]) +
+                  (int64_t)sizeof *w->weights,
             bytes = (int64_t)sizeof *w + rf_tree_bytes(&w->half, rf_outputs(d));
 
     if (w->s.gini)
@@ -60,7 +61,7 @@ static void xlogx_fill(double *x, int64_t n)
 static int levels_new(struct rf_work *w)
 {
     const struct rf_data *d = w->d;
-    int64_t pitch = (d->cols + LINE - 1) / LINE * LINE;
+    int64_t pitch = d->stride < LINE ? d->stride : (d->cols + LINE - 1) / LINE * LINE;
 
     w->level[0] = (struct level){ (uint8_t *)(uintptr_t)d->by_row, d->stride, 0 };
     for (int l = 1; l < RF_LEVELS; l++) {
@@ -69,7 +70,7 @@ static int levels_new(struct rf_work *w)
         if (level_bytes[l] / pitch < FEWEST_ROWS)
             continue;
         level->rows = (int32_t)MIN(d->rows, level_bytes[l] / pitch);
-        level->lines = mem_try_alloc((size_t)level->rows * (size_t)pitch);
+        level->lines = mem_try_alloc((size_t)level->rows * (size_t)pitch + LINE);
         if (!level->lines)
             return -1;
     }
@@ -102,10 +103,10 @@ static bool lists_new(struct rf_work *w)
     const struct rf_data *d = w->d;
     size_t rows = (size_t)d->rows + 1, k = (size_t)MAX(2, d->n_classes);
 
-    w->rows = mem_try_alloc(rows * sizeof *w->rows);
-    w->spare_rows = mem_try_alloc(rows * sizeof *w->rows);
-    w->words = mem_try_alloc(rows * sizeof *w->words);
-    w->spare_words = mem_try_alloc(rows * sizeof *w->words);
+    for (int i = 0; i < 2; i++) {
+        w->rows[i] = mem_try_alloc(rows * sizeof *w->rows[i]);
+        w->words[i] = mem_try_alloc(rows * sizeof *w->words[i]);
+    }
     w->weights = mem_try_alloc(rows * sizeof *w->weights);
     w->perm = mem_try_alloc((size_t)d->cols * sizeof *w->perm);
     w->swaps = mem_try_alloc((size_t)d->cols * sizeof *w->swaps);
@@ -121,7 +122,7 @@ static bool lists_new(struct rf_work *w)
     if (is_gini)
         w->s.gini = rf_gini_new(d);
     w->runs = mem_try_alloc(3 * k * sizeof *w->runs);
-    return w->rows && w->spare_rows && w->words && w->spare_words && w->weights && w->perm &&
+    return w->rows[0] && w->rows[1] && w->words[0] && w->words[1] && w->weights && w->perm &&
            w->swaps && w->total && w->s.hist && w->s.left && w->stack &&
            (w->p.criterion != RF_ENTROPY || w->s.xlogx) && (!w->p.is_extra || w->s.random) &&
            (!is_gini || w->s.gini) && w->runs && (d->n_classes <= 2 || order_new(w) == 0) &&

@@ -17,14 +17,15 @@ struct level {
 struct open_node {
     int32_t node, from, n, depth;
     int level; /* its rows are numbers of lines there */
+    int list;  /* they stand in rows[list] */
     uint64_t key;
 };
 
 struct rf_work {
     const struct rf_data *d;
     struct rf_params p;
-    int32_t *rows, *spare_rows;
-    rf_word *words, *spare_words;
+    int32_t *rows[2]; /* a node's rows stand in one, its kids' in the other, at the same places */
+    rf_word *words[2];
     uint16_t *weights;
     int32_t *order; /* several classes: rows class by class */
     int32_t *perm, *swaps;

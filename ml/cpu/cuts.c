@@ -2,6 +2,7 @@
  * cut: then what lies left of all of them is summed in bytes, one row after the other, and no histogram is needed. */
 #include "ml/cpu/cuts.h"
 
+#include "base/base.h"
 #include "ml/cpu/simd.h"
 
 #include <float.h>
@@ -9,9 +10,9 @@
 #include <string.h>
 
 #define CUTS_NONE (-DBL_MAX)
-enum { LANES = 8, BINS = 256 };
+enum { LANES = 8, WIDE = 64, BINS = 256 };
 
-typedef uint8_t bytes __attribute__((vector_size(CUTS_ROWS)));
+typedef uint8_t bytes __attribute__((vector_size(WIDE)));
 typedef double reals __attribute__((vector_size(LANES * 8)));
 typedef int64_t longs __attribute__((vector_size(LANES * 8)));
 
@@ -159,18 +160,25 @@ SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
     return many_weigh(l, l2, r2, n, node, score);
 }
 
-/* Sums from bin to bin in place; true: a value is missing. */
+/* Sums from bin to bin in place, of two classes at a time, since one addition waits for the one before. True: a value is
+ * missing. */
 SIMD_BODY bool many_sum(int32_t *hist, int n, int n_classes)
 {
-    bool has_missing = false;
+    int32_t missing = 0;
 
-    for (int k = 0; k < n_classes; k++) {
-        int32_t *h = hist + (ptrdiff_t)k * BINS, sum = 0;
-        for (int b = 0; b < n && b < CUTS_MISSING; b++)
-            h[b] = sum += h[b];
-        has_missing = has_missing || h[CUTS_MISSING];
+    n = MIN(n, CUTS_MISSING);
+    for (int k = 0; k < n_classes; k += 2) {
+        int32_t *a = hist + (ptrdiff_t)k * BINS, *b = k + 1 < n_classes ? a + BINS : NULL, x = 0,
+                y = 0;
+        for (int j = 0; b && j < n; j++) {
+            a[j] = x += a[j];
+            b[j] = y += b[j];
+        }
+        for (int j = 0; !b && j < n; j++)
+            a[j] = x += a[j];
+        missing |= a[CUTS_MISSING] | (b ? b[CUTS_MISSING] : 0);
     }
-    return has_missing;
+    return missing != 0;
 }
 
 SIMD_BODY void cuts_hist_many_body(int32_t *hist, int n_bins, const int32_t *total, int n_classes,
@@ -226,28 +234,43 @@ SIMD_BODY void rows_take(const uint8_t *bins, const double *score, int n, double
     best->missing_left = false;
 }
 
-SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
-                              const struct cuts_node *node, int col, struct cuts_best *best)
+/* Rows past the last up to a whole vector: a cut more than once does no harm. */
+SIMD_BODY int rows_pad(uint8_t *bins, int n)
 {
-    bytes cut, left = { 0 }, left_ones = { 0 };
-    uint8_t sum[CUTS_ROWS], sum_ones[CUTS_ROWS];
-    double l[CUTS_ROWS], s[CUTS_ROWS], score[CUTS_ROWS] = { 0 };
     int all = (n + LANES - 1) / LANES * LANES;
 
     for (int i = n; i < all; i++)
-        bins[i] = bins[0]; /* a cut more than once does no harm */
-    memcpy(&cut, bins, sizeof cut);
-    for (int i = 0; i < n; i++) {
-        bytes is_left = (bytes)(bins[i] <= cut);
-        left += is_left & weight[i];
-        left_ones += is_left & ones[i];
-    }
-    memcpy(sum, &left, sizeof sum);
-    memcpy(sum_ones, &left_ones, sizeof sum_ones);
-    for (int from = 0; from < all; from += LANES) {
-        for (int i = from; i < from + LANES; i++) {
-            l[i] = sum[i];
-            s[i] = sum_ones[i];
+        bins[i] = bins[0];
+    return all;
+}
+
+/* sum[i]: what weighs[from..to) adds up to where the bin is at most bins[i], for WIDE cuts. */
+SIMD_BODY void left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight, int from,
+                       int to, uint8_t *sum)
+{
+    bytes cut, left = { 0 };
+
+    memcpy(&cut, cuts, sizeof cut);
+    for (int i = from; i < to; i++)
+        left += (bytes)(bins[i] <= cut) & weight[i];
+    memcpy(sum, &left, sizeof left);
+}
+
+SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
+                              const struct cuts_node *node, int col, struct cuts_best *best)
+{
+    double l[CUTS_ROWS], s[CUTS_ROWS], score[CUTS_ROWS] = { 0 };
+    int all = rows_pad(bins, n);
+
+    for (int part = 0; part < all; part += WIDE) {
+        uint8_t sum[WIDE], sum_ones[WIDE];
+        left_of(bins + part, bins, weight, 0, n, sum);
+        left_of(bins + part, bins, ones, 0, n, sum_ones);
+        for (int from = 0; from < WIDE && part + from < all; from += LANES) {
+            for (int i = from; i < from + LANES; i++) {
+                l[part + i] = sum[i];
+                s[part + i] = sum_ones[i];
+            }
         }
     }
     rows_take(bins, score, n, cuts_weigh(l, s, all, node, score), col, best);
@@ -258,40 +281,41 @@ SIMD_KERNEL(cuts_rows,
              const struct cuts_node *node, int col, struct cuts_best *best),
             (bins, weight, ones, n, node, col, best))
 
-/* Sums of squares of at most 255 in all fit 16 bits. */
-SIMD_BODY void cuts_rows_many_body(uint8_t *bins, const uint8_t *weight, const int32_t *ends,
-                                   const int32_t *total, int n_classes,
-                                   const struct cuts_node *node, int col, struct cuts_best *best)
+/* WIDE cuts. Sums of squares of at most 255 in all fit 16 bits. */
+SIMD_BODY void many_left(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight,
+                         const int32_t *ends, const int32_t *total, int n_classes, double *l,
+                         double *l2, double *r2)
 {
-    uint16_t sum[CUTS_ROWS] = { 0 }, sum_l[CUTS_ROWS] = { 0 }, sum_r[CUTS_ROWS] = { 0 };
-    double l[CUTS_ROWS], l2[CUTS_ROWS], r2[CUTS_ROWS], score[CUTS_ROWS] = { 0 };
-    int n = ends[n_classes - 1], all = (n + LANES - 1) / LANES * LANES;
-    bytes cut;
+    uint16_t sum[WIDE] = { 0 }, sum_l[WIDE] = { 0 }, sum_r[WIDE] = { 0 };
 
-    for (int i = n; i < all; i++)
-        bins[i] = bins[0];
-    memcpy(&cut, bins, sizeof cut);
-    for (int k = 0, i = 0; k < n_classes; k++) {
-        uint8_t x[CUTS_ROWS];
+    for (int k = 0, from = 0; k < n_classes; from = ends[k++]) {
+        uint8_t x[WIDE];
         uint16_t t = (uint16_t)total[k];
-        bytes left = { 0 };
-        for (; i < ends[k]; i++)
-            left += (bytes)(bins[i] <= cut) & weight[i];
-        memcpy(x, &left, sizeof x);
-        for (int j = 0; j < CUTS_ROWS; j++) {
+        left_of(cuts, bins, weight, from, ends[k], x);
+        for (int j = 0; j < WIDE; j++) {
             uint16_t rest = (uint16_t)(t - x[j]);
             sum[j] = (uint16_t)(sum[j] + x[j]);
             sum_l[j] = (uint16_t)(sum_l[j] + x[j] * x[j]);
             sum_r[j] = (uint16_t)(sum_r[j] + rest * rest);
         }
     }
-    for (int from = 0; from < all; from += LANES) {
-        for (int i = from; i < from + LANES; i++) {
-            l[i] = sum[i];
-            l2[i] = sum_l[i];
-            r2[i] = sum_r[i];
-        }
+    for (int j = 0; j < WIDE; j++) {
+        l[j] = sum[j];
+        l2[j] = sum_l[j];
+        r2[j] = sum_r[j];
     }
+}
+
+SIMD_BODY void cuts_rows_many_body(uint8_t *bins, const uint8_t *weight, const int32_t *ends,
+                                   const int32_t *total, int n_classes,
+                                   const struct cuts_node *node, int col, struct cuts_best *best)
+{
+    double l[CUTS_ROWS], l2[CUTS_ROWS], r2[CUTS_ROWS], score[CUTS_ROWS] = { 0 };
+    int n = ends[n_classes - 1], all = rows_pad(bins, n);
+
+    for (int part = 0; part < all; part += WIDE)
+        many_left(bins + part, bins, weight, ends, total, n_classes, l + part, l2 + part,
+                  r2 + part);
     rows_take(bins, score, n, many_weigh(l, l2, r2, all, node, score), col, best);
 }
 

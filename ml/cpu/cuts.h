@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CUTS_MISSING = 255, CUTS_ROWS = 64 };
+enum { CUTS_MISSING = 255, CUTS_ROWS = 128 };
 
 struct cuts_node {
     int64_t n, s;  /* weight of the node, and of its class 1; below 2^31 */

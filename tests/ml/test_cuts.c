@@ -10,7 +10,7 @@
 #include <float.h>
 #include <string.h>
 
-enum { SEEDS = 300, MAX_ROWS = 400 };
+enum { SEEDS = 300, MAX_ROWS = 400, BYTE_ROWS = 80 }; /* BYTE_ROWS: of weight 3 at most 255 */
 
 struct rows {
     int n, n_bins;
@@ -120,7 +120,8 @@ static void few_rows_give_the_best_cut_of_all(void **state)
     for (int level = 0; level <= (int)simd_best(); level++) {
         simd_force((enum simd_level)level);
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
-            struct rows r = rows_draw(seed, 1 + (int)(seed % CUTS_ROWS), false);
+            struct rows r =
+                rows_draw(seed, 1 + (int)(seed % (seed & 1 ? BYTE_ROWS : CUTS_ROWS)), false);
             double beat = seed % 5 == 4 ? (double)r.node.n * 0.55 : -DBL_MAX;
             struct cuts_best want = plain(&r, beat), got = { .score = beat };
             cuts_rows(r.bins, r.weight, r.ones, r.n, &r.node, 7, &got);
@@ -220,8 +221,9 @@ static void few_rows_of_several_classes_give_the_best_cut_of_all(void **state)
     for (int level = 0; level <= (int)simd_best(); level++) {
         simd_force((enum simd_level)level);
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
-            struct many m =
-                many_draw(seed, CLASSES + (int)(seed % (CUTS_ROWS - CLASSES + 1)), false);
+            struct many m = many_draw(
+                seed, CLASSES + (int)(seed % (seed & 1 ? BYTE_ROWS : CUTS_ROWS - CLASSES + 1)),
+                false);
             struct cuts_best want = many_plain(&m), got = { .score = -DBL_MAX };
             cuts_rows_many(m.r.bins, m.r.weight, m.ends, m.total, CLASSES, &m.r.node, 7, &got);
             check(&got, &want);
