@@ -160,24 +160,38 @@ SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
     return many_weigh(l, l2, r2, n, node, score);
 }
 
-/* Sums from bin to bin in place, of two classes at a time, since one addition waits for the one before. True: a value is
- * missing. */
+/* Sums from bin to bin in place. */
+SIMD_BODY void sum_one(int32_t *a, int n)
+{
+    int32_t x = 0;
+
+    for (int j = 0; j < n; j++)
+        a[j] = x += a[j];
+}
+
+/* Two at a time, since one addition waits for the one before. */
+SIMD_BODY void sum_two(int32_t *restrict a, int32_t *restrict b, int n)
+{
+    int32_t x = 0, y = 0;
+
+    for (int j = 0; j < n; j++) {
+        a[j] = x += a[j];
+        b[j] = y += b[j];
+    }
+}
+
+/* Of every class; true: a value is missing. */
 SIMD_BODY bool many_sum(int32_t *hist, int n, int n_classes)
 {
     int32_t missing = 0;
 
     n = MIN(n, CUTS_MISSING);
-    for (int k = 0; k < n_classes; k += 2) {
-        int32_t *a = hist + (ptrdiff_t)k * BINS, *b = k + 1 < n_classes ? a + BINS : NULL, x = 0,
-                y = 0;
-        for (int j = 0; b && j < n; j++) {
-            a[j] = x += a[j];
-            b[j] = y += b[j];
-        }
-        for (int j = 0; !b && j < n; j++)
-            a[j] = x += a[j];
-        missing |= a[CUTS_MISSING] | (b ? b[CUTS_MISSING] : 0);
-    }
+    for (int k = 0; k + 1 < n_classes; k += 2)
+        sum_two(hist + (ptrdiff_t)k * BINS, hist + (ptrdiff_t)(k + 1) * BINS, n);
+    if (n_classes & 1)
+        sum_one(hist + (ptrdiff_t)(n_classes - 1) * BINS, n);
+    for (int k = 0; k < n_classes; k++)
+        missing |= hist[(ptrdiff_t)k * BINS + CUTS_MISSING];
     return missing != 0;
 }
 
