@@ -86,7 +86,7 @@ static int lane_rows(struct forest_lane *l, const struct ml_data *d, struct err 
     if (l->head.task == ML_REGRESSION)
         scale_take(d, &r, l);
     fold_rows_fini(&r);
-    l->acc = mem_try_zalloc((acc_floats(l) + 1) * sizeof *l->acc);
+    l->acc = mem_try_zalloc((acc_floats(l) + RF_WALK_SLACK) * sizeof *l->acc);
     if (!l->acc)
         return err_set(err, ERR_NOMEM, "forest: no memory for the sums of %" PRId64 " rows",
                        l->n_held);
@@ -328,34 +328,6 @@ static int forest_advance(struct ml_data *d, struct lane *lanes, int n, int64_t 
 
 /* ---- predictions ---- */
 
-static void probabilities(const struct forest_head *h, const float *acc, double trees, float *out)
-{
-    double sum = 0;
-
-    if (h->outputs == 1) {
-        double p = (double)acc[0] / trees;
-        out[0] = (float)fmin(fmax(p, h->least), 1.0 - h->least);
-        return;
-    }
-    for (int k = 0; k < h->outputs; k++)
-        sum += fmax((double)acc[k] / trees, h->least);
-    for (int k = 0; k < h->outputs; k++)
-        out[k] = (float)(fmax((double)acc[k] / trees, h->least) / sum);
-}
-
-void forest_finish(const struct forest_head *h, const float *acc, int64_t pitch, int64_t n,
-                   int64_t n_trees, float *out)
-{
-    double trees = (double)n_trees;
-
-    for (int64_t i = 0; i < n; i++) {
-        if (h->task == ML_REGRESSION)
-            out[i] = (float)(h->mean + h->scale * ((double)acc[i * pitch] / trees));
-        else
-            probabilities(h, acc + i * pitch, trees, out + i * h->outputs);
-    }
-}
-
 /* Fewer trees than there are: their sums are made again. */
 static int sums_of(const struct forest_lane *l, int64_t trees, const struct forest_axis *axis,
                    float *acc, struct err *err)
@@ -388,7 +360,7 @@ static int forest_predict_held_at(struct ml_data *d, const struct lane *lane, in
                       out);
         return 0;
     }
-    float *acc = mem_try_zalloc(((size_t)l->n_held * k + 1) * sizeof *acc);
+    float *acc = mem_try_zalloc(((size_t)l->n_held * k + RF_WALK_SLACK) * sizeof *acc);
     if (!acc)
         return err_set(err, ERR_NOMEM, "forest: no memory for predictions");
     int rc = sums_of(l, trees, &l->axes[axis], acc, err);

@@ -14,35 +14,49 @@
 #include <string.h>
 
 enum { LEAF, CUT, SET, KIND = 3, MISSING_LEFT = 4 };
+enum { HEAD_BYTES = 12, MOST_BYTES = 64 }; /* MOST_BYTES: of a node, but for its shares */
 enum { FORM_DENSE = 0, FORM_LIST = 0x10, FORM_PURE = 0x20, FORM = 0x30 };
 
 /* ---- writing ---- */
 
-struct sink { /* at NULL: only counts */
+struct sink {
     uint8_t *at;
-    size_t len;
+    size_t len, cap;
     uint32_t nodes, sets, shares;
 };
 
+/* -1 = no memory. What is put after it must not be longer. */
+static int sink_room(struct sink *s, size_t n)
+{
+    if (s->len + n <= s->cap)
+        return 0;
+    size_t cap = MAX(s->cap * 2, s->len + n + 8192);
+    uint8_t *more = mem_try_alloc(cap);
+    if (!more)
+        return -1;
+    if (s->len)
+        memcpy(more, s->at, s->len);
+    mem_try_free(s->at);
+    s->at = more;
+    s->cap = cap;
+    return 0;
+}
+
 static void put(struct sink *s, const void *p, size_t n)
 {
-    if (s->at)
-        memcpy(s->at + s->len, p, n);
+    memcpy(s->at + s->len, p, n);
     s->len += n;
 }
 
 static void put_u8(struct sink *s, unsigned v)
 {
-    uint8_t byte = (uint8_t)v;
-
-    put(s, &byte, 1);
+    s->at[s->len++] = (uint8_t)v;
 }
 
 static void put_u32(struct sink *s, uint32_t v)
 {
-    uint8_t b[4] = { (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24) };
-
-    put(s, b, 4);
+    for (int i = 0; i < 4; i++)
+        put_u8(s, v >> (8 * i) & 255);
 }
 
 static void put_f32(struct sink *s, float v)
@@ -58,6 +72,33 @@ static void put_varint(struct sink *s, uint32_t v)
     for (; v >= 128; v >>= 7)
         put_u8(s, (v & 127) | 128);
     put_u8(s, v);
+}
+
+static int sink_open(struct sink *s)
+{
+    *s = (struct sink){ 0 };
+    if (sink_room(s, HEAD_BYTES) < 0)
+        return -1;
+    s->len = HEAD_BYTES;
+    return 0;
+}
+
+/* Fills in the head and gives the bytes in memory of their size; rc < 0: gives nothing. */
+static int sink_close(struct sink *s, int rc, struct rf_bytes *out)
+{
+    size_t len = s->len;
+
+    *out = (struct rf_bytes){ 0 };
+    if (rc == 0 && (out->data = mem_try_alloc(len))) {
+        s->len = 0;
+        put_u32(s, s->nodes);
+        put_u32(s, s->sets);
+        put_u32(s, s->shares);
+        memcpy(out->data, s->at, len);
+        out->len = len;
+    }
+    mem_try_free(s->at);
+    return out->data ? 0 : -1;
 }
 
 /* A list entry takes five or six bytes, a dense one four. */
@@ -125,12 +166,14 @@ static void put_node(struct sink *s, const struct rf_tree *t, int at, int output
     s->sets++;
 }
 
-static void put_tree(struct sink *s, const struct rf_tree *t, int outputs)
+static int put_tree(struct sink *s, const struct rf_tree *t, int outputs)
 {
     int stack[RF_MAX_DEPTH + 2], top = 0;
 
     for (stack[top++] = 0; top > 0;) {
         int at = stack[--top];
+        if (sink_room(s, MOST_BYTES + 9 * (size_t)outputs) < 0)
+            return -1;
         put_node(s, t, at, outputs);
         if (t->nodes[at].left) {
             CHECK(top <= RF_MAX_DEPTH);
@@ -138,32 +181,17 @@ static void put_tree(struct sink *s, const struct rf_tree *t, int outputs)
             stack[top++] = t->nodes[at].left;
         }
     }
-}
-
-/* Memory for what *size counted; the head is written. */
-static int sink_open(struct sink *s, const struct sink *size, struct rf_bytes *out)
-{
-    *s = (struct sink){ 0 };
-    out->len = size->len + 12;
-    out->data = mem_try_alloc(out->len);
-    if (!out->data)
-        return -1;
-    s->at = out->data;
-    put_u32(s, size->nodes);
-    put_u32(s, size->sets);
-    put_u32(s, size->shares);
     return 0;
 }
 
 int rf_bytes_of_tree(const struct rf_tree *t, int outputs, struct rf_bytes *out)
 {
-    struct sink size = { 0 }, s;
+    struct sink s;
+    int rc = sink_open(&s);
 
-    put_tree(&size, t, outputs);
-    if (sink_open(&s, &size, out) < 0)
-        return -1;
-    put_tree(&s, t, outputs);
-    return 0;
+    if (rc == 0)
+        rc = put_tree(&s, t, outputs);
+    return sink_close(&s, rc, out);
 }
 
 /* ---- reading ---- */
@@ -462,6 +490,8 @@ static int copy_cut(struct view in, int outputs, int cols, const struct forest_a
             return -1;
         bool is_split = (it.tag & KIND) != LEAF,
              stays = is_split && d < cut->depth && it.rows >= (uint32_t)cut->min_split;
+        if (!out && sink_room(s, MOST_BYTES + it.end - it.value) < 0)
+            return err_set(err, ERR_NOMEM, "forest: no memory for a tree");
         if (!out) {
             put_u8(s, stays ? it.tag : it.tag & FORM);
             put_varint(s, it.rows);
@@ -482,12 +512,15 @@ static int copy_cut(struct view in, int outputs, int cols, const struct forest_a
 int rf_bytes_cut(const struct rf_bytes *b, int outputs, int cols, const struct forest_axis *cut,
                  struct rf_bytes *out, struct err *err)
 {
-    struct view in = { b->data, b->len, 12 };
-    struct sink size = { 0 }, s;
+    struct view in = { b->data, b->len, HEAD_BYTES };
+    struct sink s;
+    int rc = sink_open(&s);
 
-    if (copy_cut(in, outputs, cols, cut, &size, err) < 0)
+    if (rc == 0 && copy_cut(in, outputs, cols, cut, &s, err) < 0) {
+        (void)sink_close(&s, -1, out);
         return -1;
-    if (sink_open(&s, &size, out) < 0)
-        return err_set(err, ERR_NOMEM, "forest: no memory for %zu bytes of a tree", size.len);
-    return copy_cut(in, outputs, cols, cut, &s, err);
+    }
+    if (sink_close(&s, rc, out) < 0)
+        return err_set(err, ERR_NOMEM, "forest: no memory for a tree");
+    return 0;
 }

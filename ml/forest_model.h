@@ -69,6 +69,20 @@ void rf_flat_fini(struct rf_flat *t);
 
 /* ---- forest_walk.c ---- */
 
+struct forest_head { /* of the saved form */
+    enum ml_task task;
+    int outputs, cols;
+    double mean, scale; /* regression: target = mean + scale * value */
+    double least;       /* classes: no probability is below it */
+    uint32_t n_trees;
+};
+/* What n_trees trees add up to, acc with `pitch` floats from row to row, as the engine wants it: [n][outputs]. A class that no
+ * tree has seen in the row's leaves is not impossible: probabilities are raised to `least`, half a training row, and add up
+ * to one again. */
+void forest_finish(const struct forest_head *h, const float *acc, int64_t pitch, int64_t n,
+                   int64_t n_trees, float *out);
+
+enum { RF_WALK_SLACK = 4 }; /* floats behind the end of rf_walk_axes's sums that it adds zeros to */
 /* acc[i][a][k] += value of output k of row i under axes[a]. Rows are bins, row-major; rows NULL = 0..n-1. -1 = no memory. */
 int rf_walk_axes(const struct rf_flat *t, int outputs, const struct forest_axis *axes, int n_axes,
                  const uint8_t *bins, int64_t stride, const int32_t *rows, int64_t n, float *acc);
@@ -78,21 +92,8 @@ void rf_walk(const struct rf_flat *t, int outputs, const uint8_t *bins, int64_t 
 
 /* ---- forest.c ---- */
 
-struct forest_head { /* of the saved form */
-    enum ml_task task;
-    int outputs, cols;
-    double mean, scale; /* regression: target = mean + scale * value */
-    double least;       /* classes: no probability is below it */
-    uint32_t n_trees;
-};
 int forest_head_load(struct forest_head *h, enum ml_task task, int outputs, int cols,
                      struct view *in, struct err *err);
-/* What n_trees trees add up to, acc with `pitch` floats from row to row, as the engine wants it: [n][outputs]. A class that no
- * tree has seen in the row's leaves is not impossible: probabilities are raised to `least`, half a training row, and add up
- * to one again. */
-void forest_finish(const struct forest_head *h, const float *acc, int64_t pitch, int64_t n,
-                   int64_t n_trees, float *out);
-
 struct forest_lane {
     struct rf_params p; /* grown to the loosest of the axes */
     double min_gain;

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { GROUP = 16, LOOK = 4 };
+enum { GROUP = 16, LOOK = 4, SHORT = 8 };
 
 /* The leaf of each of n <= GROUP rows. */
 static inline __attribute__((always_inline)) void descend(const struct rf_flat *t,
@@ -86,11 +86,22 @@ void rf_walk(const struct rf_flat *t, int outputs, const uint8_t *bins, int64_t 
     }
 }
 
-/* stop[leaf's number][a] = node where axes[a] stops on the way to the leaf; number[leaf]. Top down, with the stops of the open
- * nodes on a stack. */
+/* stop[leaf's number][a] = node where axes[a] stops on the way to the leaf; number[leaf]. Several outputs: long lists of
+ * shares are laid out as rows of all classes, `wide` floats each, zeros behind the last class. Top down, with the stops of
+ * the open nodes on a stack. */
 struct stops {
     uint32_t *at, *number;
+    int32_t *row_of; /* by node: -1 = its list is short */
+    float *rows;
+    int wide;
 };
+
+static bool is_long(const struct rf_flat *t, uint32_t node, int outputs)
+{
+    uint32_t n = t->share_at[2 * node + 1];
+
+    return n > 2 && n * SHORT >= (uint32_t)outputs;
+}
 
 static void stops_fill(const struct rf_flat *t, const struct forest_axis *axes, int n_axes,
                        struct stops *s)
@@ -122,39 +133,117 @@ static void stops_fill(const struct rf_flat *t, const struct forest_axis *axes, 
     }
 }
 
+/* Rows of classes for the nodes whose lists are long, in order of the nodes. */
+static int rows_fill(const struct rf_flat *t, int outputs, struct stops *s)
+{
+    int32_t n = 0;
+
+    s->wide = (outputs + 3) / 4 * 4;
+    s->row_of = mem_try_alloc((size_t)t->n * sizeof *s->row_of);
+    if (!s->row_of)
+        return -1;
+    for (uint32_t i = 0; i < (uint32_t)t->n; i++)
+        s->row_of[i] = is_long(t, i, outputs) ? n++ : -1;
+    s->rows = mem_try_zalloc(((size_t)n * (size_t)s->wide + 1) * sizeof *s->rows);
+    if (!s->rows)
+        return -1;
+    for (uint32_t i = 0; i < (uint32_t)t->n; i++) {
+        if (s->row_of[i] >= 0)
+            shares_add(t, i, s->rows + (size_t)s->row_of[i] * (size_t)s->wide);
+    }
+    return 0;
+}
+
+/* One output: the nodes' values take the place of their numbers. */
+static void values_fill(const struct rf_flat *t, size_t n, struct stops *s)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(s->at + i, &t->values[s->at[i]], sizeof *t->values);
+}
+
+static void add(float *restrict to, const float *restrict from, int n)
+{
+    for (int i = 0; i < n; i++)
+        to[i] += from[i];
+}
+
+/* Zeros behind the last class go to the sums of the next axis, or behind the array's end, and change nothing. */
+static void shares_add_axes(const struct rf_flat *t, int outputs, const struct stops *s,
+                            const uint32_t *nodes, int n_axes, float *to)
+{
+    for (int a = 0; a < n_axes; a++, to += outputs) {
+        int32_t row = s->row_of[nodes[a]];
+        if (row >= 0)
+            add(to, s->rows + (size_t)row * (size_t)s->wide, s->wide / 4 * 4);
+        else
+            shares_add(t, nodes[a], to);
+    }
+}
+
 int rf_walk_axes(const struct rf_flat *t, int outputs, const struct forest_axis *axes, int n_axes,
                  const uint8_t *bins, int64_t stride, const int32_t *rows, int64_t n, float *acc)
 {
     size_t leaves = (size_t)t->n / 2 + 1, width = (size_t)n_axes;
-    struct stops s = { mem_try_alloc(leaves * width * sizeof *s.at),
-                       mem_try_alloc((size_t)t->n * sizeof *s.number) };
+    struct stops s = { .at = mem_try_zalloc(leaves * width * sizeof *s.at),
+                       .number = mem_try_alloc((size_t)t->n * sizeof *s.number) };
     struct block b;
     int rc = -1;
 
-    if (!s.at || !s.number)
+    if (!s.at || !s.number || (outputs > 1 && rows_fill(t, outputs, &s) < 0))
         goto out;
     stops_fill(t, axes, n_axes, &s);
-    float *values = (float *)s.at; /* one output: the nodes' values take their place */
-    for (size_t i = 0; outputs == 1 && i < leaves * width; i++) {
-        float v = t->values[s.at[i]];
-        memcpy(values + i, &v, sizeof v);
-    }
+    if (outputs == 1)
+        values_fill(t, leaves * width, &s);
     for (int64_t from = 0; from < n; from += GROUP) {
         block_walk(t, bins, stride, rows, from, n, &b);
         for (int i = 0; i < b.n; i++) {
-            size_t leaf = s.number[b.leaf[i]] * width;
+            const uint32_t *at = s.at + s.number[b.leaf[i]] * width;
             float *to = acc + (size_t)(from + i) * width * (size_t)outputs;
-            for (size_t a = 0; a < width; a++) {
-                if (outputs == 1)
-                    to[a] += values[leaf + a];
-                else
-                    shares_add(t, s.at[leaf + a], to + a * (size_t)outputs);
-            }
+            if (outputs == 1)
+                add(to, (const float *)(const void *)at, n_axes);
+            else
+                shares_add_axes(t, outputs, &s, at, n_axes, to);
         }
     }
     rc = 0;
 out:
     mem_try_free(s.at);
     mem_try_free(s.number);
+    mem_try_free(s.row_of);
+    mem_try_free(s.rows);
     return rc;
+}
+
+/* share: one over the number of trees. */
+static void probabilities(const struct forest_head *h, const float *acc, double share, float *out)
+{
+    double sum = 0, least = h->least;
+
+    if (h->outputs == 1) {
+        double p = (double)acc[0] * share;
+        out[0] = (float)MIN(MAX(p, least), 1.0 - least);
+        return;
+    }
+    for (int k = 0; k < h->outputs; k++) {
+        double p = (double)acc[k] * share;
+        sum += MAX(p, least);
+    }
+    double scale = 1.0 / sum;
+    for (int k = 0; k < h->outputs; k++) {
+        double p = (double)acc[k] * share;
+        out[k] = (float)(MAX(p, least) * scale);
+    }
+}
+
+void forest_finish(const struct forest_head *h, const float *acc, int64_t pitch, int64_t n,
+                   int64_t n_trees, float *out)
+{
+    double share = 1.0 / (double)n_trees;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (h->task == ML_REGRESSION)
+            out[i] = (float)(h->mean + h->scale * ((double)acc[i * pitch] * share));
+        else
+            probabilities(h, acc + i * pitch, share, out + i * h->outputs);
+    }
 }

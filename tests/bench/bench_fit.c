@@ -222,9 +222,9 @@ static bool trial(struct ml_data *d, const struct args *a, const struct family *
     if (fit_trial_test(t, &err) < 0 || fit_trial_result(t, r, &err) < 0)
         die(&err);
     printf("%3d %s score %.5f +- %.5f  test %.5f  steps %5" PRId64
-           "  fit %6.2f s (cpu %.2f)  cost/cpu %.2f  est/mem %.2f  predict %.2f us/row |",
+           "  fit %6.2f s (cpu %.2f)  cost/cpu %.2f  %.1f MB, est/mem %.2f  predict %.2f us/row |",
            number, r->cut ? "cut" : "   ", r->score, r->se, r->test_score, r->steps,
-           (double)r->fit_us / 1e6, cpu, (double)cost / 1e6 / fmax(cpu, 1e-6),
+           (double)r->fit_us / 1e6, cpu, (double)cost / 1e6 / fmax(cpu, 1e-6), (double)bytes / 1e6,
            (double)f->host_bytes(&s, params) / (double)bytes, (double)r->predict_ns_row / 1e3);
     print_changed(f, params);
     fflush(stdout);
