@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "proto/yaml.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -312,16 +313,46 @@ static const char *trial_path_of(struct call *c, const char **verb)
     return c->op[1];
 }
 
+/* `assay trial enqueue STUDY '{family: boost, leaves: 63}'`: the configuration as people write it. */
+static int enqueue(struct call *c)
+{
+    json_t *config = yamlx_load(c->op[2], strlen(c->op[2]), "the configuration", &c->err);
+    json_t *answer = NULL;
+    int rc = config ? 0 : -1;
+
+    if (rc == 0 && !json_is_object(config))
+        rc = err_set(&c->err, ERR_ARG, "a configuration looks like '{family: boost, leaves: 63}'");
+    client_quote(c->op[1], c->quoted, sizeof(c->quoted));
+    if (rc == 0)
+        rc = client_post(c->client, config, &answer, &c->err, "/studies/%s/trials", c->quoted);
+    json_decref(config);
+    if (rc < 0)
+        return cli_fail(&c->err);
+    if (c->o.common.json)
+        print_json(answer);
+    else
+        printf("trial %" JSON_INTEGER_FORMAT " (number %" JSON_INTEGER_FORMAT " of its study)\n",
+               json_integer_value(json_object_get(answer, "id")),
+               json_integer_value(json_object_get(answer, "number")));
+    json_decref(answer);
+    return CLI_OK;
+}
+
 int cmd_trial(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     const char *verb, *id_text;
     json_t *answer = NULL;
     int64_t id = 0;
-    int rc = begin(&c, cmd, argc, argv, 1, 2);
+    int rc = begin(&c, cmd, argc, argv, 1, 3);
 
     if (rc >= 0)
         return end(&c, rc);
+    if (c.n == 3 && strcmp(c.op[0], "enqueue") == 0)
+        return end(&c, enqueue(&c));
+    if (c.n == 3)
+        return end(&c, (fprintf(stderr, "assay trial: usage: assay trial %s\n", cmd->operands),
+                        CLI_USAGE));
     id_text = trial_path_of(&c, &verb);
     if (str_i64(id_text, 1, INT64_MAX, &id, &c.err) < 0)
         return end(&c, (cli_fail(&c.err), CLI_USAGE));

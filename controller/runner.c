@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/lease.h"
+#include "controller/wait.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,6 +62,13 @@ bool runner_is_enabled(const struct runner *r)
     return str_eq(r->row.state, "enabled");
 }
 
+/* Will it take work soon? One that has work is heard within a lease, one that has none waits for it; a killed one does
+ * neither, long before it is given up. */
+static bool is_here(const struct ctl *ctl, const struct runner *r)
+{
+    return ctl_now(ctl) - r->heard_ms <= ctl->conf.lease_ms || wait_has(ctl, r->row.id);
+}
+
 int runner_capacity(const struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
 {
     int lanes = 0;
@@ -69,7 +77,7 @@ int runner_capacity(const struct ctl *ctl, const char *sig, int *n_devices, int 
     for (int i = 0; i < ctl->n_runners; i++) {
         const struct runner *r = ctl->runners[i];
 
-        if (!runner_is_alive(ctl, r) || !runner_is_enabled(r) ||
+        if (!is_here(ctl, r) || !runner_is_enabled(r) ||
             (sig && sig[0] && !str_eq(sig, r->row.numeric_sig)))
             continue;
         for (int k = 0; k < r->n_devices; k++) {

@@ -38,7 +38,7 @@ struct runner *runner_of(struct ctl *ctl, int64_t id, const char *session, struc
 struct device *runner_device(struct runner *r, const char *id);
 bool runner_is_alive(const struct ctl *ctl, const struct runner *r);
 bool runner_is_enabled(const struct runner *r);
-/* Lanes that the living, enabled devices hold in all; sig NULL = any. idle: devices without a lease. */
+/* Lanes that the enabled devices of runners which are there hold in all (a killed one is not, after a lease); sig NULL = any. idle: devices without a lease. */
 int runner_capacity(const struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
 
 /* A trial failed on this device by the machine, or ended well there. The third different one in a row quarantines. */

@@ -149,6 +149,15 @@ int64_t wait_due(const struct ctl *ctl)
     return due;
 }
 
+bool wait_has(const struct ctl *ctl, int64_t runner)
+{
+    for (const struct ctl_wait *w = ctl->waits; w; w = w->next) {
+        if (w->runner == runner)
+            return true;
+    }
+    return false;
+}
+
 /* ---- the call ---- */
 
 static void end_former(struct ctl *ctl, int64_t runner, const char *device)

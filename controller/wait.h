@@ -9,6 +9,7 @@ void wait_serve(struct ctl *ctl);    /* at the end of a turn: whoever can have w
 void wait_tick(struct ctl *ctl);     /* answers "none" to those who waited long enough */
 void wait_end_all(struct ctl *ctl);  /* answers "none" to all */
 void wait_free_all(struct ctl *ctl); /* answers nobody */
+bool wait_has(const struct ctl *ctl, int64_t runner); /* one of its calls waits */
 int64_t wait_due(const struct ctl *ctl);
 
 #endif

@@ -482,6 +482,29 @@ static void a_waiting_call_is_answered_none_when_its_time_is_over(void **state)
     rig_close(&s.r);
 }
 
+/* Work is made for those who will take it: one that renews, one that waits; not for one that was killed. */
+static void a_killed_runner_is_no_capacity_after_a_lease(void **state)
+{
+    struct scene s;
+    struct waiting w;
+    int devices = 0, idle = 0;
+
+    (void)state;
+    rig_open(&s.r);
+    fake_open(&s.a, &s.r, "a", 4);
+    fake_open(&s.b, &s.r, "b", 2);
+    assert_int_equal(runner_capacity(s.r.ctl, NULL, &devices, &idle), 6);
+    struct ctl_wait *wait = wait_for(&s, &s.a, 1, &w);
+    rig_pass(&s.r, RIG_LEASE_MS + 1); /* b is silent */
+    assert_int_equal(runner_capacity(s.r.ctl, NULL, &devices, &idle), 4);
+    assert_true(devices == 1 && idle == 1);
+    ctl_runner_lease_cancel(s.r.ctl, wait); /* its connection broke */
+    assert_int_equal(runner_capacity(s.r.ctl, NULL, &devices, &idle), 0);
+    assert_int_equal(renew(&s.b), 0); /* it was only slow */
+    assert_int_equal(runner_capacity(s.r.ctl, NULL, &devices, &idle), 2);
+    rig_close(&s.r);
+}
+
 /* ---- hostile bodies ---- */
 
 static void hostile_reports_change_nothing(void **state)
@@ -595,6 +618,7 @@ int main(void)
         cmocka_unit_test(a_killed_trial_is_stopped_at_its_runner),
         cmocka_unit_test(a_waiting_call_is_woken_by_work),
         cmocka_unit_test(a_waiting_call_is_answered_none_when_its_time_is_over),
+        cmocka_unit_test(a_killed_runner_is_no_capacity_after_a_lease),
         cmocka_unit_test(hostile_reports_change_nothing),
         cmocka_unit_test(messages_that_contradict_the_trial_are_refused),
         cmocka_unit_test(a_final_without_a_score_fails_the_trial),

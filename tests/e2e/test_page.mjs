@@ -167,16 +167,19 @@ async function story(page, link, address, study) {
 /** A spec typed into the page: what is wrong with it and where, what it would do, and the study that it starts. */
 async function submitted(page, address) {
   const spec = (text) => page.eval(`(() => { const t = document.getElementById('spec'); t.value = ${JSON.stringify(text)}; t.dispatchEvent(new Event('input')); })()`);
-  const base = 'dataset: train\ntarget: class\nbudget: {trials: 4}\n';
+  const base = 'dataset: train\ntarget: class\nbudget: {trials: 8}\nparallel: 1\n';
   await page.go(`${address}/#/new`);
   await page.until("document.querySelector('.told .list') && document.getElementById('spec').value.includes('dataset: train')");
   ok('a new study begins with a spec that would run', await page.eval("!document.querySelector('[type=submit]').disabled"));
   await spec(`${base}scheduler: {kind: hyperband, eta: 1}\n`);
   const wrong = await page.until("document.querySelector('.told .bad')?.textContent");
-  ok('a wrong key is named with its line', wrong.includes('scheduler.eta') && wrong.includes('line 4') && await page.eval("document.querySelector('[type=submit]').disabled"), wrong);
+  ok('a wrong key is named with its line', wrong.includes('scheduler.eta') && wrong.includes('line 5') && await page.eval("document.querySelector('[type=submit]').disabled"), wrong);
   await spec(`${base}objectives: [accuracy, model_bytes]\nspace: [{family: linear}, {family: boost}]\n`);
   await page.until("document.querySelector('.told')?.textContent.includes('2 objectives are searched for together')");
   await page.eval("document.querySelector('[type=submit]').click()");
+  const made = /studies\/(\d+)/.exec(await page.until("location.hash.startsWith('#/studies/') && location.hash"))[1];
+  const asked = run('trial', 'enqueue', made, '{family: boost, leaves: 7}', '--server', `unix:${data}/sock`);
+  ok('a user may ask for one trial more', /^trial \d+ \(number \d+/.test(asked), asked);
   await page.until("document.querySelector('.head .pill')?.dataset.state === 'completed'", 60000);
   ok('the study runs, and its front is marked', await page.until("document.querySelectorAll('.board .front').length > 0"));
   ok('it says what it searched for', await page.eval("document.querySelector('.about').textContent.includes('small models')"));

@@ -61,7 +61,7 @@ function whisker(score, se, scale) {
 const unfinished = ['running', 'paused', 'queued', 'pruned'];
 const stateOrder = (r) => (unfinished.indexOf(r.state) + unfinished.length + 1) % (unfinished.length + 1);
 
-export function makeBoard({ caption, onOpen }) {
+export function makeBoard({ caption, onOpen, onVariant }) {
   const rows = new Map();
   let order = [], isLower = false, sortKey = 'rank', sortDir = 1, filterText = '', test = () => true, filterError = '';
   let opened = null, openedHeight = 0, decimals = { score: 4, test_score: 4 }, scale = { lo: 0, hi: 1 };
@@ -158,7 +158,8 @@ export function makeBoard({ caption, onOpen }) {
       h('div', { class: 'detail-in' }, config.length ? list : h('p', { class: 'quiet' }, 'This family has nothing to set.'),
         h('div', { class: 'curve-room', 'data-curves': r.trial }, curves.get(r.trial) || null),
         h('p', { class: 'detail-links' }, r.artifact ? h('a', { href: `/api/v1/trials/${r.trial}/artifact`, download: '' }, 'Download this model') : h('span', { class: 'quiet' }, r.rank === null ? 'No model: it has not run to its end.' : 'The model of this trial was not kept.'),
-          h('button', { type: 'button', class: 'plain link', onclick: () => navigator.clipboard?.writeText(JSON.stringify(r.config)) }, 'Copy as JSON')))));
+          h('button', { type: 'button', class: 'plain link', onclick: () => navigator.clipboard?.writeText(JSON.stringify(r.config)) }, 'Copy as JSON'),
+          onVariant ? h('button', { type: 'button', class: 'plain link', onclick: () => onVariant(r) }, 'Try a variant') : null))));
   }
 
   function toggle(trial) {

@@ -55,7 +55,7 @@ export function studyView(root, [ref], showError) {
   const note = h('p', { class: 'note', hidden: true }), unlisted = h('p', { class: 'sub unlisted', hidden: true });
   const chart = makeChart();
   const importance = makeImportance(path, showError), pareto = makePareto(path, showError), searchCard = makeSearch(), columns = makeColumns(path, showError);
-  const board = makeBoard({ caption: 'Leaderboard', onOpen: showCurves });
+  const board = makeBoard({ caption: 'Leaderboard', onOpen: showCurves, onVariant: api.mayWrite() ? variant : null });
   const filterNote = h('span', { class: 'bad', role: 'status' });
   const search = h('input', { type: 'search', id: 'filter', placeholder: 'family = boost and score > 0.9', 'aria-label': 'Filter the leaderboard', spellcheck: 'false',
     oninput: () => setText(filterNote, board.filter(search.value)) });
@@ -166,6 +166,19 @@ export function studyView(root, [ref], showError) {
     try {
       const trial = await api.get(`/trials/${row.trial}`);
       if (!isStopped) board.setCurves(row.trial, curvesOf(trial));
+    } catch (err) {
+      showError(err);
+    }
+  }
+
+  /** A trial as the user wishes it, beginning from another's configuration. */
+  async function variant(row) {
+    const text = window.prompt('Configuration to try next', JSON.stringify(row.config));
+    if (!text) return;
+    try {
+      const made = await api.sendSpec(`${path}/trials`, text);
+      announce(`Trial ${made.number} is queued`);
+      refresh();
     } catch (err) {
       showError(err);
     }
