@@ -305,8 +305,11 @@ int artifact_importance(const struct artifact *a, double *out, struct err *err)
         if (a->ops->importance(a->models[m], a->prep, out, err) < 0)
             return -1;
     }
-    for (int i = 0; i < inputs; i++)
+    for (int i = 0; i < inputs; i++) {
         out[i] /= a->n_models;
+        if (!(out[i] >= 0 && out[i] <= 1e300))
+            return broken(err, "what a column is worth is out of range");
+    }
     return 0;
 }
 

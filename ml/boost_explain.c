@@ -21,7 +21,7 @@ int boost_gains(const struct boost_forest *fo, double unit, double *out, struct 
                            "splits: train it anew, or measure importance by permutation");
         for (int at = 0; at < t->n_nodes; at++) {
             if (t->nodes[at].left != at)
-                out[t->nodes[at].col] += unit * (double)t->values[at];
+                out[t->nodes[at].col] += unit * MAX(0.0, (double)t->values[at]);
         }
     }
     return 0;

@@ -264,7 +264,7 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params)
 {
     double rows = (double)s->rows, k = s->outputs, leaves = boost_leaves(params);
     double rounds = boost_rounds(s, params, params[BOOST_LEARNING_RATE]);
-    double tree = 72.0 + 2 * 12 * boost_leaves_at(params, fold_rows(s));
+    double tree = 80.0 + 2 * 16 * boost_leaves_at(params, fold_rows(s));
     double lanes = s->folds * (rows * (4 * k + 12) + rounds * k * tree);
     double slot = s->columns * 264.0 * 8, slots = fmin(floor(BOOST_POOL_BYTES / slot), leaves + 1);
 

@@ -80,6 +80,26 @@ static void check_prep(const struct prep *p)
     buf_fini(&two);
 }
 
+/* Explains, or says why not. */
+static void check_explained(const struct artifact *a, const struct artifact_view *v)
+{
+    const int of[3] = { 0, artifact_outputs(a) - 1, 0 };
+    size_t inputs = (size_t)prep_inputs(artifact_prep(a));
+    double *out = mem_array(3 * (inputs + 1), sizeof *out);
+    struct err err = { 0 };
+
+    if (artifact_importance(a, out, &err) == 0) {
+        for (size_t i = 0; i < inputs; i++)
+            CHECK(out[i] >= 0);
+    } else {
+        CHECK(err.code != ERR_NONE && err.text[0]);
+    }
+    err = (struct err){ 0 };
+    if (v && artifact_explain(v, 0, 3, of, out, &err) < 0)
+        CHECK(err.code != ERR_NONE && err.text[0]);
+    mem_free(out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct frame *f;
@@ -104,6 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct artifact_view *v = artifact_view_new(a, f, &err);
     if (v)
         (void)artifact_predict(v, 0, 3, out, &err);
+    check_explained(a, v);
     artifact_view_free(v);
     artifact_close(a);
     return 0;
