@@ -240,29 +240,34 @@ static int trees_reserve(struct forest_lane *l)
     return 0;
 }
 
-/* Takes the bytes: held-out sums, then the list. -1: no memory, or bytes that are no tree. */
-static int tree_take(struct forest_lane *l, struct rf_bytes *b, struct err *err)
+/* The held-out rows' sums of one more tree. */
+static int tree_score(struct forest_lane *l, const struct rf_bytes *b, struct err *err)
 {
     struct rf_flat flat;
-    int rc = -1;
 
-    if (trees_reserve(l) < 0) {
-        err_set(err, ERR_NOMEM, "forest: no memory for more trees");
-        goto out;
-    }
     if (rf_flat_read(&flat, b->data, b->len, l->head.outputs, l->head.cols, true, NULL, err) < 0)
-        goto out;
-    rc = rf_walk_axes(&flat, l->head.outputs, l->axes, l->n_axes, l->bins->bins, l->bins->stride,
-                      l->held, l->n_held, l->acc);
+        return -1;
+    int rc = rf_walk_axes(&flat, l->head.outputs, l->axes, l->n_axes, l->bins->bins,
+                          l->bins->stride, l->held, l->n_held, l->acc);
     rf_flat_fini(&flat);
-    if (rc < 0) {
-        err_set(err, ERR_NOMEM, "forest: no memory to score a tree");
-        goto out;
+    return rc < 0 ? err_set(err, ERR_NOMEM, "forest: no memory to score a tree") : 0;
+}
+
+/* Takes the bytes: held-out sums, then the list. Our own trees need no reading where nothing is scored. -1: no memory, or
+ * bytes that are no tree. */
+static int tree_take(struct forest_lane *l, struct rf_bytes *b, bool is_own, struct err *err)
+{
+    int rc = 0;
+
+    if (trees_reserve(l) < 0)
+        rc = err_set(err, ERR_NOMEM, "forest: no memory for more trees");
+    else if (!is_own || l->n_held > 0)
+        rc = tree_score(l, b, err);
+    if (rc == 0) {
+        l->trees[l->n_trees++] = *b;
+        l->bytes += (int64_t)b->len;
+        *b = (struct rf_bytes){ 0 };
     }
-    l->trees[l->n_trees++] = *b;
-    l->bytes += (int64_t)b->len;
-    *b = (struct rf_bytes){ 0 };
-out:
     mem_try_free(b->data);
     return rc;
 }
@@ -279,7 +284,7 @@ static int tree_add(struct forest_work *w, struct forest_lane *l, const struct m
         return 0;
     if (rc > 0 && rf_tree_cut(&tree, l->head.outputs, l->min_gain, l->max_leaves) == 0 &&
         rf_bytes_of_tree(&tree, l->head.outputs, &b) == 0)
-        rc = tree_take(l, &b, err) < 0 ? -1 : 1;
+        rc = tree_take(l, &b, true, err) < 0 ? -1 : 1;
     else
         rc = err_set(err, ERR_NOMEM, "forest: no memory for a tree");
     rf_tree_fini(&tree);
@@ -456,7 +461,7 @@ static int tree_load(struct forest_lane *l, struct view *in, struct err *err)
     if (!b.data)
         return err_set(err, ERR_NOMEM, "forest: no memory for a tree of %" PRIu64 " bytes", len);
     memcpy(b.data, data, b.len);
-    return tree_take(l, &b, err);
+    return tree_take(l, &b, false, err);
 }
 
 static int forest_load(struct ml_data *d, struct lane *lane, struct view *in, struct err *err)
