@@ -1,51 +1,26 @@
-/* ours.c - Assay's side of the comparisons with peers (peers.py): writes a table once in both forms, fits a family on it
- * and says what that took. The C library is called directly; nothing but the fit is between the clocks.
- *   ours synth ROWS COLUMNS DIR            fixed table: normal columns, a target of products and steps of the first ten,
- *                                          10% of the labels flipped; 20,000 more rows to test
- *   ours table CSV TARGET TASK CATS DIR    a CSV by the split rule of the shared datasets; CATS: names with commas, or -
- *   ours fit DIR FAMILY STEPS [name=value ...]   one JSON line; predictions of the test rows go to DIR/ours.p
- * A folder holds train.frame, test.frame, and for the peer train.x test.x (float32, row-major, NaN = missing, levels as
- * codes), train.y test.y (float32; classes as 0, 1, ...) and meta.json. */
+/* ours.c - Assay's side of the comparisons with peers (peers.py, quality.py): fits a family on a table of make_data.c and
+ * says what that took. The C library is called directly; nothing but the fit is between the clocks.
+ *   ours fit DIR FAMILY STEPS [name=value ...]    one model of all training rows; one JSON line
+ *   ours bag DIR FAMILY METRIC SEED [name=value ...]    what a trial makes: folds, early stopping, the bag of their models
+ * Predictions of the test rows go to DIR/ours.p. */
 #include "base/base.h"
-#include "base/gz.h"
 #include "base/mem.h"
-#include "base/rng.h"
-#include "ml/csv.h"
+#include "ml/artifact.h"
 #include "ml/data.h"
+#include "ml/fit.h"
 #include "ml/model.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-
-enum { TEST_ROWS = 20000 };
 
 static void die(const char *what, const struct err *err)
 {
     fprintf(stderr, "ours: %s: %s\n", what, err ? err->text : "");
     exit(1);
 }
-
-/* ---- a table in memory, columns first ---- */
-
-struct column {
-    char name[256];
-    double *v; /* numbers, or codes; NaN = missing */
-    bool is_categorical;
-    const char *const *levels; /* of the frame it came from */
-    int n_levels;
-};
-struct table {
-    int64_t rows;
-    int n_cols; /* inputs; column n_cols is the target */
-    int n_classes;
-    const char *task;
-    struct column *cols;
-};
 
 static char *path_of(const char *dir, const char *name)
 {
@@ -56,204 +31,6 @@ static char *path_of(const char *dir, const char *name)
     if (snprintf(p, sizeof path[0], "%s/%s", dir, name) >= (int)sizeof path[0])
         die("path too long", NULL);
     return p;
-}
-
-static void column_write(struct frame_writer *w, const struct column *c, const double *v, int64_t n)
-{
-    struct err err = { 0 };
-    int rc;
-
-    if (!c->is_categorical) {
-        rc = frame_writer_numeric(w, c->name, v, n, &err);
-    } else {
-        int32_t *codes = mem_array((size_t)n, sizeof *codes);
-        for (int64_t i = 0; i < n; i++)
-            codes[i] = isnan(v[i]) ? -1 : (int32_t)v[i];
-        rc = frame_writer_categorical(w, c->name, codes, n, c->levels, c->n_levels, &err);
-        mem_free(codes);
-    }
-    if (rc < 0)
-        die(c->name, &err);
-}
-
-/* Rows with part[i] == which, as a frame and as the peer's arrays. */
-static void part_write(const struct table *t, const uint8_t *part, int which, const char *dir,
-                       const char *name)
-{
-    struct err err = { 0 };
-    char file[64], hash[SHA256_HEX];
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < t->rows; i++)
-        n += part[i] == which;
-    snprintf(file, sizeof file, "%s.frame", name);
-    struct frame_writer *w = frame_writer_new(path_of(dir, file), &err);
-    double *v = mem_array((size_t)n, sizeof *v);
-    float *x = mem_array((size_t)n * (size_t)t->n_cols, sizeof *x);
-    float *y = mem_array((size_t)n, sizeof *y);
-    if (!w)
-        die(file, &err);
-    for (int c = 0; c <= t->n_cols; c++) {
-        for (int64_t i = 0, at = 0; i < t->rows; i++) {
-            if (part[i] != which)
-                continue;
-            v[at] = t->cols[c].v[i];
-            *(c < t->n_cols ? &x[at * t->n_cols + c] : &y[at]) = (float)v[at];
-            at++;
-        }
-        column_write(w, &t->cols[c], v, n);
-    }
-    if (frame_writer_end(w, hash, &err) < 0)
-        die(file, &err);
-    for (int k = 0; k < 2; k++) {
-        snprintf(file, sizeof file, "%s.%c", name, k ? 'y' : 'x');
-        FILE *f = fopen(path_of(dir, file), "wb");
-        size_t count = (size_t)n * (size_t)(k ? 1 : t->n_cols);
-        if (!f || fwrite(k ? y : x, sizeof(float), count, f) != count || fclose(f) != 0)
-            die(file, NULL);
-    }
-    mem_free(v);
-    mem_free(x);
-    mem_free(y);
-}
-
-static void table_write(const struct table *t, const uint8_t *part, const char *dir)
-{
-    FILE *f = fopen(path_of(dir, "meta.json"), "w");
-
-    part_write(t, part, 0, dir, "train");
-    part_write(t, part, 1, dir, "test");
-    if (!f)
-        die("meta.json", NULL);
-    fprintf(f, "{\"task\": \"%s\", \"classes\": %d, \"columns\": %d, \"categorical\": [", t->task,
-            t->n_classes, t->n_cols);
-    for (int c = 0, n = 0; c < t->n_cols; c++) {
-        if (t->cols[c].is_categorical)
-            fprintf(f, "%s%d", n++ ? ", " : "", c);
-    }
-    fprintf(f, "]}\n");
-    if (fclose(f) != 0)
-        die("meta.json", NULL);
-}
-
-/* Values are rounded to float, so that both sides see the same and a frame is as narrow as the peer's matrix. */
-static void synth(int64_t rows, int cols, const char *dir)
-{
-    struct table t = { .rows = rows + TEST_ROWS, .n_cols = cols, .n_classes = 2, .task = "binary" };
-    uint8_t *part = mem_array((size_t)t.rows, 1);
-    struct rng r;
-
-    t.cols = mem_array((size_t)cols + 1, sizeof *t.cols);
-    for (int c = 0; c <= cols; c++) {
-        struct column *col = &t.cols[c];
-        snprintf(col->name, sizeof col->name, c < cols ? "x%d" : "y", c);
-        col->v = mem_array((size_t)t.rows, sizeof *col->v);
-        rng_init(&r, 7, (uint64_t)c);
-        for (int64_t i = 0; i < t.rows && c < cols; i++)
-            col->v[i] = (double)(float)rng_normal(&r);
-    }
-    rng_init(&r, 7, 1000000);
-    for (int64_t i = 0; i < t.rows; i++) {
-        double s = 0;
-        for (int c = 0; c + 1 < cols && c < 10; c += 2)
-            s += t.cols[c].v[i] * t.cols[c + 1].v[i] + (t.cols[c].v[i] > 0.5 ? 1.0 : -0.3);
-        t.cols[cols].v[i] = (s > 0) != (rng_unit(&r) < 0.1);
-        part[i] = i >= rows;
-    }
-    table_write(&t, part, dir);
-}
-
-/* ---- a table from a CSV ---- */
-
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Values become 0, 1, ... in their order; returns how many there are. */
-static int classes_number(double *v, int64_t n)
-{
-    double *s = mem_array((size_t)n, sizeof *s);
-    int k = 0;
-
-    memcpy(s, v, (size_t)n * sizeof *s);
-    qsort(s, (size_t)n, sizeof *s, by_double);
-    for (int64_t i = 0; i < n; i++) {
-        if (i == 0 || s[i] != s[k - 1])
-            s[k++] = s[i];
-    }
-    for (int64_t i = 0; i < n; i++) {
-        double *at = bsearch(&v[i], s, (size_t)k, sizeof *s, by_double);
-        v[i] = (double)(at - s);
-    }
-    mem_free(s);
-    return k;
-}
-
-static struct frame *csv_open(const char *csv, const char *cats, const char *dir)
-{
-    struct csv_override over[64];
-    struct csv_opts opts = { .overrides = over, .name = csv };
-    struct err err = { 0 };
-    char hash[SHA256_HEX], *names = mem_strdup(cats), *save = NULL;
-    struct gz *g = gz_open(csv, &err);
-
-    for (char *n = strtok_r(names, ",", &save); n && strcmp(cats, "-") != 0;
-         n = strtok_r(NULL, ",", &save)) {
-        if (opts.n_overrides == (int)ARRAY_LEN(over))
-            die("too many categorical columns", NULL);
-        over[opts.n_overrides++] = (struct csv_override){ n, FRAME_CATEGORICAL };
-    }
-    if (!g || csv_to_frame(gz_source, g, &opts, path_of(dir, "all.frame"), hash, &err) < 0)
-        die(csv, &err);
-    gz_close(g);
-    struct frame *f = frame_open(path_of(dir, "all.frame"), &err);
-    if (!f)
-        die(csv, &err);
-    return f;
-}
-
-static void column_read(const struct frame *f, int at, struct column *c)
-{
-    const struct frame_col *from = &f->cols[at];
-
-    snprintf(c->name, sizeof c->name, "%s", from->name);
-    c->v = mem_array((size_t)f->rows, sizeof *c->v);
-    c->is_categorical = from->type == FRAME_CATEGORICAL;
-    c->levels = from->levels;
-    c->n_levels = from->n_levels;
-    if (!c->is_categorical) {
-        frame_numbers(f, at, 0, f->rows, c->v);
-        return;
-    }
-    int32_t *codes = mem_array((size_t)f->rows, sizeof *codes);
-    frame_codes(f, at, 0, f->rows, codes);
-    for (int64_t i = 0; i < f->rows; i++)
-        c->v[i] = codes[i] < 0 ? (double)NAN : (double)codes[i];
-    mem_free(codes);
-}
-
-static void csv_table(char **argv)
-{
-    const char *target = argv[1], *dir = argv[4];
-    struct frame *f = csv_open(argv[0], argv[3], dir);
-    int y = frame_find(f, target);
-    struct table t = { .rows = f->rows, .n_cols = f->n_cols - 1, .task = argv[2] };
-    uint8_t *part = mem_array((size_t)t.rows, 1);
-
-    if (y < 0)
-        die(target, NULL);
-    t.cols = mem_array((size_t)f->n_cols, sizeof *t.cols);
-    for (int c = 0, at = 0; c < f->n_cols; c++)
-        column_read(f, c, &t.cols[c == y ? t.n_cols : at++]);
-    t.cols[t.n_cols].is_categorical = false;
-    if (strcmp(t.task, "regression") != 0)
-        t.n_classes = classes_number(t.cols[t.n_cols].v, t.rows);
-    snprintf(t.cols[t.n_cols].name, sizeof t.cols[0].name, "y");
-    for (int64_t i = 0; i < t.rows; i++)
-        part[i] = (uint32_t)i * 2654435761u < 1u << 30;
-    table_write(&t, part, dir);
 }
 
 /* ---- fitting ---- */
@@ -319,6 +96,27 @@ static enum ml_task task_of(const char *dir)
                                             : ML_REGRESSION;
 }
 
+static void predictions_write(const char *dir, const float *out, size_t n)
+{
+    FILE *to = fopen(path_of(dir, "ours.p"), "wb");
+
+    if (!to || fwrite(out, sizeof *out, n, to) != n || fclose(to) != 0)
+        die("ours.p", NULL);
+}
+
+static struct ml_data_spec spec_of(const struct frame *f, const char *dir)
+{
+    enum ml_task task = task_of(dir);
+
+    return (struct ml_data_spec){ .frame = f,
+                                  .target = "(target)",
+                                  .positive = task == ML_BINARY ? "1" : "",
+                                  .task = task,
+                                  .metric = metric_default(task),
+                                  .folds = 2,
+                                  .split_seed = 1 };
+}
+
 /* SHAP values of the first rows to test, of every output; seconds. */
 static double test_explain(const struct model_ops *ops, struct ml_data *d,
                            const struct predictor *p, const struct prep_view *v, int64_t n)
@@ -361,10 +159,7 @@ static double test_predict(const struct model_ops *ops, struct ml_data *d, const
     double took = now().cpu - before.cpu;
     if (*explain > 0)
         *explain = test_explain(ops, d, p, v, MIN((int64_t)*explain, f->rows));
-    FILE *to = fopen(path_of(dir, "ours.p"), "wb");
-    size_t n = (size_t)f->rows * (size_t)d->n_outputs;
-    if (!to || fwrite(out, sizeof *out, n, to) != n || fclose(to) != 0)
-        die("ours.p", NULL);
+    predictions_write(dir, out, (size_t)f->rows * (size_t)d->n_outputs);
     return took;
 }
 
@@ -382,14 +177,7 @@ static void fit(int argc, char **argv)
     params_set(ops->family, l.params, argv + 3, argc - 3);
     l.max_steps = strtoll(argv[2], NULL, 10);
     l.level = ops->family->levels;
-    enum ml_task task = task_of(dir);
-    struct ml_data_spec spec = { .frame = f,
-                                 .target = "y",
-                                 .positive = task == ML_BINARY ? "1" : "",
-                                 .task = task,
-                                 .metric = metric_default(task),
-                                 .folds = 2,
-                                 .split_seed = 1 };
+    struct ml_data_spec spec = spec_of(f, dir);
     struct moment a = now();
     struct ml_data *d = ml_data_open(&spec, &err);
     if (!d || ops->open(d, &l, &err) < 0)
@@ -410,17 +198,64 @@ static void fit(int argc, char **argv)
         (double)kib / 1024, l.steps_done);
 }
 
+static void bag_predict(const struct buf *bytes, const char *dir)
+{
+    struct err err = { 0 };
+    struct artifact *a = artifact_load(bytes->data, bytes->len, &err);
+    struct frame *f = frame_open(path_of(dir, "test.frame"), &err);
+    struct artifact_view *v = a && f ? artifact_view_new(a, f, &err) : NULL;
+
+    if (!v)
+        die("loading the bag", &err);
+    size_t n = (size_t)f->rows * (size_t)artifact_outputs(a);
+    float *out = mem_array(n, sizeof *out);
+    if (artifact_predict(v, 0, f->rows, out, &err) < 0)
+        die("predicting", &err);
+    predictions_write(dir, out, n);
+}
+
+static void bag(int argc, char **argv)
+{
+    const char *dir = argv[0];
+    const struct family *family = family_find(argv[1]);
+    double params[FAMILY_MAX_PARAMS];
+    enum metric_id metric;
+    struct fit_result result;
+    struct err err = { 0 };
+    struct buf bytes;
+    struct frame *f = frame_open(path_of(dir, "train.frame"), &err);
+
+    if (!family || !f || metric_parse(argv[2], &metric, &err) < 0)
+        die(argv[1], &err);
+    family_defaults(family, params);
+    params_set(family, params, argv + 4, argc - 4);
+    struct ml_data_spec spec = spec_of(f, dir);
+    spec.metric = metric;
+    spec.folds = 5;
+    struct moment a = now();
+    struct ml_data *d = ml_data_open(&spec, &err);
+    struct fit_trial *t =
+        d ? fit_trial_open(d, family, params, strtoull(argv[3], NULL, 10), false, &err) : NULL;
+    if (!t || fit_trial_advance(t, family->levels, NULL, &err) < 0 ||
+        fit_trial_result(t, &result, &err) < 0)
+        die("training", &err);
+    struct moment b = now();
+    buf_init(&bytes, ARTIFACT_MAX_BYTES);
+    if (fit_trial_artifact(t, &bytes, &err) < 0)
+        die("the bag", &err);
+    bag_predict(&bytes, dir);
+    printf("{\"wall\": %.4f, \"cpu\": %.4f, \"steps\": %" PRId64 ", \"score\": %.6f}\n",
+           b.wall - a.wall, b.cpu - a.cpu, result.steps, result.score);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc == 5 && strcmp(argv[1], "synth") == 0)
-        synth(strtoll(argv[2], NULL, 10), (int)strtol(argv[3], NULL, 10), argv[4]);
-    else if (argc == 7 && strcmp(argv[1], "table") == 0)
-        csv_table(argv + 2);
-    else if (argc >= 5 && strcmp(argv[1], "fit") == 0)
+    if (argc >= 5 && strcmp(argv[1], "fit") == 0)
         fit(argc - 2, argv + 2);
+    else if (argc >= 6 && strcmp(argv[1], "bag") == 0)
+        bag(argc - 2, argv + 2);
     else
-        die("synth ROWS COLUMNS DIR | table CSV TARGET TASK CATS DIR | fit DIR FAMILY STEPS "
-            "[name=value ...]",
+        die("fit DIR FAMILY STEPS [name=value ...] | bag DIR FAMILY METRIC SEED [name=value ...]",
             NULL);
     return 0;
 }

@@ -16,7 +16,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(f"{HERE}/../../..")
-OURS = f"{ROOT}/{os.environ.get('B', 'build/gcc')}/tests/bench/peers/ours"
+BUILT = f"{ROOT}/{os.environ.get('B', 'build/gcc')}/tests/bench/peers"
+OURS = f"{BUILT}/ours"
+MAKE_DATA = f"{BUILT}/make_data"
 DATASETS = f"{ROOT}/../shared/datasets"
 SCRATCH = os.environ.get("SCRATCH", "/tmp/assay-peers")
 
@@ -55,7 +57,12 @@ CASES += [forest_case(data, trees, *which)
           for which in (("forest", "RandomForestClassifier"), ("extra_trees", "ExtraTreesClassifier"))]
 
 
-def make_data(name, small):
+def manifest():
+    with open(f"{DATASETS}/MANIFEST.json", encoding="utf-8") as f:
+        return json.load(f)
+
+
+def make_data(name, small=False):
     """Written once per name; a later run finds it."""
     folder = f"{SCRATCH}/{name}{'-small' if small else ''}"
     done = f"{folder}/done"
@@ -64,11 +71,10 @@ def make_data(name, small):
     os.makedirs(folder, exist_ok=True)
     if name in ("100k", "1m"):
         rows = {"100k": 100000, "1m": 1000000}[name] // (10 if small else 1)
-        subprocess.run([OURS, "synth", str(rows), "50", folder], check=True)
+        subprocess.run([MAKE_DATA, "synth", str(rows), "50", folder], check=True)
     else:
-        with open(f"{DATASETS}/MANIFEST.json", encoding="utf-8") as f:
-            row = next(r for r in json.load(f) if r["name"].startswith(name))
-        subprocess.run([OURS, "table", f"{DATASETS}/{row['file']}", row["target"], row["task"],
+        row = next(r for r in manifest() if r["name"].startswith(name))
+        subprocess.run([MAKE_DATA, "table", f"{DATASETS}/{row['file']}", row["target"], row["task"],
                         ",".join(row["categorical"]) or "-", folder], check=True)
     with open(done, "w", encoding="ascii"):
         pass

@@ -1,0 +1,263 @@
+/* make_data.c - writes a table for the comparisons with peers (peers.py, quality.py) in both forms.
+ *   make_data synth ROWS COLUMNS DIR            fixed table: normal columns, a target of products and steps of the first
+ *                                               ten, 10% of the labels flipped; 20,000 more rows to test
+ *   make_data table CSV TARGET TASK CATS DIR    a CSV by the split rule of the shared datasets; CATS: names with commas, or -
+ * A folder holds train.frame, test.frame, and for the peer train.x test.x (float32, row-major, NaN = missing, levels as
+ * codes), train.y test.y (float32; classes as 0, 1, ...) and meta.json. */
+#include "base/base.h"
+#include "base/gz.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/csv.h"
+#include "ml/frame.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TARGET "(target)" /* no column of a table is called that */
+enum { TEST_ROWS = 20000 };
+
+static void die(const char *what, const struct err *err)
+{
+    fprintf(stderr, "make_data: %s: %s\n", what, err ? err->text : "");
+    exit(1);
+}
+
+static char *path_of(const char *dir, const char *name)
+{
+    static char path[4][4096];
+    static int next;
+    char *p = path[next++ % 4];
+
+    if (snprintf(p, sizeof path[0], "%s/%s", dir, name) >= (int)sizeof path[0])
+        die("path too long", NULL);
+    return p;
+}
+
+/* ---- a table in memory, columns first ---- */
+
+struct column {
+    char name[256];
+    double *v; /* numbers, or codes; NaN = missing */
+    bool is_categorical;
+    const char *const *levels; /* of the frame it came from */
+    int n_levels;
+};
+struct table {
+    int64_t rows;
+    int n_cols; /* inputs; column n_cols is the target */
+    int n_classes;
+    const char *task;
+    struct column *cols;
+};
+
+static void column_write(struct frame_writer *w, const struct column *c, const double *v, int64_t n)
+{
+    struct err err = { 0 };
+    int rc;
+
+    if (!c->is_categorical) {
+        rc = frame_writer_numeric(w, c->name, v, n, &err);
+    } else {
+        int32_t *codes = mem_array((size_t)n, sizeof *codes);
+        for (int64_t i = 0; i < n; i++)
+            codes[i] = isnan(v[i]) ? -1 : (int32_t)v[i];
+        rc = frame_writer_categorical(w, c->name, codes, n, c->levels, c->n_levels, &err);
+        mem_free(codes);
+    }
+    if (rc < 0)
+        die(c->name, &err);
+}
+
+/* Rows with part[i] == which, as a frame and as the peer's arrays. */
+static void part_write(const struct table *t, const uint8_t *part, int which, const char *dir,
+                       const char *name)
+{
+    struct err err = { 0 };
+    char file[64], hash[SHA256_HEX];
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < t->rows; i++)
+        n += part[i] == which;
+    snprintf(file, sizeof file, "%s.frame", name);
+    struct frame_writer *w = frame_writer_new(path_of(dir, file), &err);
+    double *v = mem_array((size_t)n, sizeof *v);
+    float *x = mem_array((size_t)n * (size_t)t->n_cols, sizeof *x);
+    float *y = mem_array((size_t)n, sizeof *y);
+    if (!w)
+        die(file, &err);
+    for (int c = 0; c <= t->n_cols; c++) {
+        for (int64_t i = 0, at = 0; i < t->rows; i++) {
+            if (part[i] != which)
+                continue;
+            v[at] = t->cols[c].v[i];
+            *(c < t->n_cols ? &x[at * t->n_cols + c] : &y[at]) = (float)v[at];
+            at++;
+        }
+        column_write(w, &t->cols[c], v, n);
+    }
+    if (frame_writer_end(w, hash, &err) < 0)
+        die(file, &err);
+    for (int k = 0; k < 2; k++) {
+        snprintf(file, sizeof file, "%s.%c", name, k ? 'y' : 'x');
+        FILE *f = fopen(path_of(dir, file), "wb");
+        size_t count = (size_t)n * (size_t)(k ? 1 : t->n_cols);
+        if (!f || fwrite(k ? y : x, sizeof(float), count, f) != count || fclose(f) != 0)
+            die(file, NULL);
+    }
+    mem_free(v);
+    mem_free(x);
+    mem_free(y);
+}
+
+static void table_write(const struct table *t, const uint8_t *part, const char *dir)
+{
+    FILE *f = fopen(path_of(dir, "meta.json"), "w");
+
+    part_write(t, part, 0, dir, "train");
+    part_write(t, part, 1, dir, "test");
+    if (!f)
+        die("meta.json", NULL);
+    fprintf(f, "{\"task\": \"%s\", \"classes\": %d, \"columns\": %d, \"categorical\": [", t->task,
+            t->n_classes, t->n_cols);
+    for (int c = 0, n = 0; c < t->n_cols; c++) {
+        if (t->cols[c].is_categorical)
+            fprintf(f, "%s%d", n++ ? ", " : "", c);
+    }
+    fprintf(f, "]}\n");
+    if (fclose(f) != 0)
+        die("meta.json", NULL);
+}
+
+/* Values are rounded to float, so that both sides see the same and a frame is as narrow as the peer's matrix. */
+static void synth(int64_t rows, int cols, const char *dir)
+{
+    struct table t = { .rows = rows + TEST_ROWS, .n_cols = cols, .n_classes = 2, .task = "binary" };
+    uint8_t *part = mem_array((size_t)t.rows, 1);
+    struct rng r;
+
+    t.cols = mem_array((size_t)cols + 1, sizeof *t.cols);
+    for (int c = 0; c <= cols; c++) {
+        struct column *col = &t.cols[c];
+        snprintf(col->name, sizeof col->name, c < cols ? "x%d" : TARGET, c);
+        col->v = mem_array((size_t)t.rows, sizeof *col->v);
+        rng_init(&r, 7, (uint64_t)c);
+        for (int64_t i = 0; i < t.rows && c < cols; i++)
+            col->v[i] = (double)(float)rng_normal(&r);
+    }
+    rng_init(&r, 7, 1000000);
+    for (int64_t i = 0; i < t.rows; i++) {
+        double s = 0;
+        for (int c = 0; c + 1 < cols && c < 10; c += 2)
+            s += t.cols[c].v[i] * t.cols[c + 1].v[i] + (t.cols[c].v[i] > 0.5 ? 1.0 : -0.3);
+        t.cols[cols].v[i] = (s > 0) != (rng_unit(&r) < 0.1);
+        part[i] = i >= rows;
+    }
+    table_write(&t, part, dir);
+}
+
+/* ---- a table from a CSV ---- */
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Values become 0, 1, ... in their order; returns how many there are. */
+static int classes_number(double *v, int64_t n)
+{
+    double *s = mem_array((size_t)n, sizeof *s);
+    int k = 0;
+
+    memcpy(s, v, (size_t)n * sizeof *s);
+    qsort(s, (size_t)n, sizeof *s, by_double);
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || s[i] != s[k - 1])
+            s[k++] = s[i];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double *at = bsearch(&v[i], s, (size_t)k, sizeof *s, by_double);
+        v[i] = (double)(at - s);
+    }
+    mem_free(s);
+    return k;
+}
+
+static struct frame *csv_open(const char *csv, const char *cats, const char *dir)
+{
+    struct csv_override over[64];
+    struct csv_opts opts = { .overrides = over, .name = csv };
+    struct err err = { 0 };
+    char hash[SHA256_HEX], *names = mem_strdup(cats), *save = NULL;
+    struct gz *g = gz_open(csv, &err);
+
+    for (char *n = strtok_r(names, ",", &save); n && strcmp(cats, "-") != 0;
+         n = strtok_r(NULL, ",", &save)) {
+        if (opts.n_overrides == (int)ARRAY_LEN(over))
+            die("too many categorical columns", NULL);
+        over[opts.n_overrides++] = (struct csv_override){ n, FRAME_CATEGORICAL };
+    }
+    if (!g || csv_to_frame(gz_source, g, &opts, path_of(dir, "all.frame"), hash, &err) < 0)
+        die(csv, &err);
+    gz_close(g);
+    struct frame *f = frame_open(path_of(dir, "all.frame"), &err);
+    if (!f)
+        die(csv, &err);
+    return f;
+}
+
+static void column_read(const struct frame *f, int at, struct column *c)
+{
+    const struct frame_col *from = &f->cols[at];
+
+    snprintf(c->name, sizeof c->name, "%s", from->name);
+    c->v = mem_array((size_t)f->rows, sizeof *c->v);
+    c->is_categorical = from->type == FRAME_CATEGORICAL;
+    c->levels = from->levels;
+    c->n_levels = from->n_levels;
+    if (!c->is_categorical) {
+        frame_numbers(f, at, 0, f->rows, c->v);
+        return;
+    }
+    int32_t *codes = mem_array((size_t)f->rows, sizeof *codes);
+    frame_codes(f, at, 0, f->rows, codes);
+    for (int64_t i = 0; i < f->rows; i++)
+        c->v[i] = codes[i] < 0 ? (double)NAN : (double)codes[i];
+    mem_free(codes);
+}
+
+static void csv_table(char **argv)
+{
+    const char *target = argv[1], *dir = argv[4];
+    struct frame *f = csv_open(argv[0], argv[3], dir);
+    int y = frame_find(f, target);
+    struct table t = { .rows = f->rows, .n_cols = f->n_cols - 1, .task = argv[2] };
+    uint8_t *part = mem_array((size_t)t.rows, 1);
+
+    if (y < 0)
+        die(target, NULL);
+    t.cols = mem_array((size_t)f->n_cols, sizeof *t.cols);
+    for (int c = 0, at = 0; c < f->n_cols; c++)
+        column_read(f, c, &t.cols[c == y ? t.n_cols : at++]);
+    t.cols[t.n_cols].is_categorical = false;
+    if (strcmp(t.task, "regression") != 0)
+        t.n_classes = classes_number(t.cols[t.n_cols].v, t.rows);
+    snprintf(t.cols[t.n_cols].name, sizeof t.cols[0].name, TARGET);
+    for (int64_t i = 0; i < t.rows; i++)
+        part[i] = (uint32_t)i * 2654435761u < 1u << 30;
+    table_write(&t, part, dir);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 5 && strcmp(argv[1], "synth") == 0)
+        synth(strtoll(argv[2], NULL, 10), (int)strtol(argv[3], NULL, 10), argv[4]);
+    else if (argc == 7 && strcmp(argv[1], "table") == 0)
+        csv_table(argv + 2);
+    else
+        die("synth ROWS COLUMNS DIR | table CSV TARGET TASK CATS DIR", NULL);
+    return 0;
+}
