@@ -33,6 +33,7 @@ static void params_read(const double *v, int level, struct boost_params *p)
         .col_level = v[BOOST_COL_LEVEL],
         .l1 = v[BOOST_L1] > 1e-4 ? v[BOOST_L1] : 0.0,
         .l2 = v[BOOST_L2],
+        .min_hessian = v[BOOST_MIN_HESSIAN],
         .max_bins = bins[(int)v[BOOST_BINS]],
         .is_depth_wise = v[BOOST_GROW] > 0,
         .is_random = v[BOOST_RANDOM] > 0,

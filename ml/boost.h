@@ -23,7 +23,7 @@
 #include <stdbool.h>
 
 struct boost_params {
-    double learning_rate, row_sample, col_sample, col_level, l1, l2, cat_smooth;
+    double learning_rate, row_sample, col_sample, col_level, l1, l2, min_hessian, cat_smooth;
     int leaves, depth, min_leaf, max_bins, max_onehot;
     bool is_depth_wise, is_random;
 };

@@ -165,7 +165,7 @@ static void rule_init(const struct boost_work *wk, const struct boost_lane *l,
     s->cat_l2 = 10.0 * wk->h_scale;
     s->cat_smooth = l->p.cat_smooth * wk->h_scale;
     s->max_onehot = l->p.max_onehot;
-    s->min_h = scan_min_h(nd->total, nd->n, l->p.min_leaf, wk->h_scale);
+    s->min_h = scan_min_h(nd->total, nd->n, l->p.min_leaf, l->p.min_hessian * wk->h_scale);
     rule->is_random = l->p.is_random;
     rule->is_open = NULL;
     rule->bounded = l->monotone ? l : NULL;

@@ -30,7 +30,7 @@ struct ml_boost_in {
     int outputs, n_lanes;
     int leaves, depth, min_leaf, max_onehot;
     int is_depth_wise, is_random;
-    double rate, l1, l2, cat_smooth, row_sample;
+    double rate, l1, l2, min_hessian, cat_smooth, row_sample;
     float h_factor;         /* of classes */
     int n_cols;             /* of a tree */
     int levels;             /* > 0: columns are drawn for so many depths */

@@ -71,10 +71,11 @@ FM_FN double scan_gain(const struct scan_node *nd, double score)
     return score > 0.0 && gain > 1e-9 * score ? gain : -1.0;
 }
 
-/* Rows are not counted per bin: h per row of the node stands for them; squared error has h = 1, exact. n: rows. */
-FM_FN double scan_min_h(int64_t total, int32_t n, int min_leaf, double h_scale)
+/* Rows are not counted per bin: h per row of the node stands for them; squared error has h = 1, exact. n: rows;
+ * least: in units of h. */
+FM_FN double scan_min_h(int64_t total, int32_t n, int min_leaf, double least)
 {
-    double least = 1e-3 * h_scale, min_h = (min_leaf - 0.5) * hist_h(total) / n;
+    double min_h = (min_leaf - 0.5) * hist_h(total) / n;
 
     min_h = min_h < least ? least : min_h;
     return min_h < 1.0 ? 1.0 : min_h;

@@ -322,7 +322,7 @@ __device__ static void rule_of(const struct boost_view *v, const struct boost_tr
     s->cat_l2 = 10.0 * tree->h_scale;
     s->cat_smooth = v->in.cat_smooth * tree->h_scale;
     s->max_onehot = v->in.max_onehot;
-    s->min_h = scan_min_h(nd->total, nd->n, v->in.min_leaf, tree->h_scale);
+    s->min_h = scan_min_h(nd->total, nd->n, v->in.min_leaf, v->in.min_hessian * tree->h_scale);
 }
 
 /* Column j of the tree in the node at `at`: its best split, score -1 when there is none. */

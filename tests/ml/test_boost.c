@@ -117,7 +117,7 @@ static void levels_are_split_as_sets(void **state)
     rig_free(r);
 }
 
-static void min_leaf_counts_rows_exactly_for_squared_error(void **state)
+static void leaves_hold_rows_and_hessian_enough(void **state)
 {
     struct rig_table *t = rig_table_new(20);
     double *x = rig_numbers(t), *y = rig_numbers(t), params[FAMILY_MAX_PARAMS];
@@ -130,15 +130,19 @@ static void min_leaf_counts_rows_exactly_for_squared_error(void **state)
     struct rig *r = rig_new(t, ML_REGRESSION, METRIC_RMSE, 2);
     params_by_hand(params);
     params[BOOST_LEAVES] = 2;
-    params[BOOST_MIN_LEAF] = 3;
-    float *p = fit_all(r, params, 1);
-    assert_float_equal(p[0], 50, 1e-4);
-    free(p);
-    params[BOOST_MIN_LEAF] = 4;
-    p = fit_all(r, params, 1);
-    assert_float_equal(p[0], 37.5, 1e-4);
-    assert_float_equal(p[3], 37.5, 1e-4);
-    free(p);
+    for (int what = 0; what < 2; what++) { /* of squared error the hessian is the number of rows */
+        int param = what ? BOOST_MIN_HESSIAN : BOOST_MIN_LEAF;
+        params[BOOST_MIN_LEAF] = 1;
+        params[param] = 3;
+        float *p = fit_all(r, params, 1);
+        assert_float_equal(p[0], 50, 1e-4);
+        free(p);
+        params[param] = 4;
+        p = fit_all(r, params, 1);
+        assert_float_equal(p[0], 37.5, 1e-4);
+        assert_float_equal(p[3], 37.5, 1e-4);
+        free(p);
+    }
     rig_free(r);
 }
 
@@ -549,7 +553,7 @@ int main(void)
         cmocka_unit_test(best_first_and_level_by_level_differ_as_they_should),
         cmocka_unit_test(missing_values_go_where_they_belong),
         cmocka_unit_test(levels_are_split_as_sets),
-        cmocka_unit_test(min_leaf_counts_rows_exactly_for_squared_error),
+        cmocka_unit_test(leaves_hold_rows_and_hessian_enough),
         cmocka_unit_test(gradients_are_the_derivatives_of_the_loss),
         cmocka_unit_test(rounding_is_unbiased),
         cmocka_unit_test(thinned_rows_stand_for_each_other),

@@ -1,6 +1,6 @@
 /* ours.c - Assay's side of the comparisons with peers (peers.py, quality.py): fits a family on a table of make_data.c and
  * says what that took. The C library is called directly; nothing but the fit is between the clocks.
- *   ours fit DIR FAMILY STEPS [name=value ...]    one model of all training rows; one JSON line
+ *   ours fit DIR FAMILY STEPS [name=value ...]    one model of all training rows; one JSON line; SEED=1 in the environment
  *   ours bag DIR FAMILY METRIC SEED [name=value ...]    what a trial makes: folds, early stopping, the bag of their models
  * Predictions of the test rows go to DIR/ours.p. */
 #include "base/base.h"
@@ -175,6 +175,8 @@ static void fit(int argc, char **argv)
         die(argv[1], &err);
     family_defaults(ops->family, l.params);
     params_set(ops->family, l.params, argv + 3, argc - 3);
+    if (getenv("SEED"))
+        l.seed = strtoull(getenv("SEED"), NULL, 10);
     l.max_steps = strtoll(argv[2], NULL, 10);
     l.level = ops->family->levels;
     struct ml_data_spec spec = spec_of(f, dir);
