@@ -49,6 +49,13 @@ static int space_check_early(const struct spec *spec, struct err *err)
     return 0;
 }
 
+int study_check_spec(struct ctl *ctl, const struct spec *spec, struct err *err)
+{
+    return searchers_check(spec, ctl->conf.dev, err) < 0 || space_check_early(spec, err) < 0
+               ? -1
+               : warm_check(ctl, spec, err);
+}
+
 /* A name that nobody gave but the dataset's is the next free one: w, w-2, w-3 ... */
 static int name_free(struct ctl *ctl, struct spec *spec, struct err *err)
 {
@@ -153,8 +160,7 @@ int ctl_study_create(struct ctl *ctl, const json_t *json, const char *owner, boo
         return rc < 0 ? -1 : 0;
     }
     rc = -1;
-    if (searchers_check(&spec, ctl->conf.dev, err) < 0 || space_check_early(&spec, err) < 0 ||
-        warm_check(ctl, &spec, err) < 0 || datasets_of(ctl, &spec, &dataset, err) < 0 ||
+    if (study_check_spec(ctl, &spec, err) < 0 || datasets_of(ctl, &spec, &dataset, err) < 0 ||
         insert(ctl, &spec, owner, dataset, &id, err) < 0)
         goto out;
     st = study_load(ctl, id, err);

@@ -238,7 +238,7 @@ int ctl_study_preview(struct ctl *ctl, const json_t *json, json_t **out, struct 
 
     if (spec_parse(&p->spec, json, err) < 0)
         goto out;
-    if (searchers_check(&p->spec, ctl->conf.dev, err) < 0 || resolve(ctl, p, err) < 0)
+    if (study_check_spec(ctl, &p->spec, err) < 0 || resolve(ctl, p, err) < 0)
         goto out;
     struct space_for need = { p->problem.is_ready ? p->problem.task : tasks[p->spec.task],
                               p->problem.is_ready ? p->problem.data.metric : p->spec.metric,

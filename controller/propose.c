@@ -286,10 +286,21 @@ static int propose_here(struct study *st, int64_t number, struct config *c, stru
     return rc;
 }
 
+/* The trial came of it: told here, where it was proposed, and not again where it was made. It never was made: proposed
+ * again, and kept for its number. */
 int propose_begun(struct study *st, int64_t number, struct err *err)
 {
-    if (st->sampler->ops->recall || ahead_is_open(st))
+    bool is_made =
+        number >= 1 && number <= st->n_trials && trial_mem(st, number)->source == SRC_SAMPLER;
+
+    if (number < 1 || ahead_is_open(st))
         return 0;
+    if (is_made && st->sampler->ops->recall) {
+        int rc = adopt_text(st, number, NULL, true, err);
+
+        st->recalled = rc == 1 ? number : 0;
+        return rc < 0 ? -1 : 0;
+    }
     ahead_begin(st, number);
     return ahead_settle(st, err);
 }
@@ -302,6 +313,8 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
 
     if (source == SRC_SCRIPT || source == SRC_FIRST)
         st->script_pos++;
+    if (number == st->recalled)
+        return 0;
     if (source != SRC_SAMPLER)
         return adopt_text(st, number, config, false, err);
     if (st->sampler->ops->recall && (rc = adopt_text(st, number, config, true, err)) != 0)

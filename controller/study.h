@@ -100,6 +100,7 @@ struct study {
     int64_t suggest_us;      /* spent by the sampler since then */
     int64_t expect_us;       /* what the next suggestion may take: the longest of the last ones */
     bool holds_suggestions;  /* none is begun until a snapshot was written */
+    int64_t recalled;        /* replay: the trial that the sampler was told of where it was begun */
     struct ahead_slot
         *ahead;    /* a suggestion made beside the loop (ahead.h); NULL before the first */
     int64_t probe; /* number of the trial that decides the validation; 0 = none */
@@ -120,6 +121,8 @@ struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err);
 struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err);
 struct study *study_loaded(struct ctl *ctl, int64_t id); /* NULL when it is not in memory */
 
+/* What can be said of a spec before its data is known: searchers, families, configurations, the study to begin from. */
+int study_check_spec(struct ctl *ctl, const struct spec *spec, struct err *err);
 /* The data became ready: space, script, sampler and scheduler are made, search decisions so far are replayed. */
 int study_open_search(struct study *st, struct err *err);
 

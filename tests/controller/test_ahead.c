@@ -114,7 +114,7 @@ static struct buf searchers_of(struct rig *r, int64_t id)
 }
 
 /* A start finds the suggestion that was begun and not taken, and gives it to the same trial. */
-static void a_live_study_that_is_loaded_again_goes_on(void **state)
+static void load_again_and_again(const char *spec, uint64_t stream)
 {
     struct loop *loop = NULL;
     struct rig r;
@@ -122,10 +122,9 @@ static void a_live_study_that_is_loaded_again_goes_on(void **state)
     struct rng rng;
     int open = 0;
 
-    (void)state;
-    rng_init(&rng, test_seed(), 1);
+    rng_init(&rng, test_seed(), stream);
     open_on_loop(&r, &loop);
-    int64_t id = rig_study(&r, SPEC("'sampler':'gp','scheduler':'none','budget':{'time':'1h'}"));
+    int64_t id = rig_study(&r, spec);
     fake_open(&f, &r, "f", 4);
     for (int i = 0; i < 240; i++) {
         happen(&r, loop, &f, &rng, id, true);
@@ -151,6 +150,14 @@ static void a_live_study_that_is_loaded_again_goes_on(void **state)
     }
     assert_true(open > 3 && rig_get(&r, id)->n_trials > 30);
     close_on_loop(&r, loop);
+}
+
+static void a_live_study_that_is_loaded_again_goes_on(void **state)
+{
+    (void)state;
+    load_again_and_again(SPEC("'sampler':'gp','scheduler':'none','budget':{'time':'1h'}"), 1);
+    load_again_and_again(SPEC("'sampler':'duo','scheduler':'none','budget':{'time':'1h'}"), 2);
+    load_again_and_again(SPEC("'sampler':'tpe','scheduler':'asha','budget':{'time':'1h'}"), 3);
 }
 
 static void a_users_trial_waits_for_the_one_in_the_making(void **state)
