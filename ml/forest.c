@@ -149,6 +149,7 @@ static int64_t forest_held_bytes(const struct lane *lane)
 static void work_drop(struct forest_work *w)
 {
     rf_work_free(w->grow);
+    forest_device_free(w->device);
     mem_try_free(w->y);
     fold_rows_fini(&w->r);
     memset(w, 0, sizeof *w);
@@ -273,15 +274,17 @@ static int tree_take(struct forest_lane *l, struct rf_bytes *b, bool is_own, str
 }
 
 /* The next tree. 1 = done, 0 = stopped, -1 = failed. */
-static int tree_add(struct forest_work *w, struct forest_lane *l, const struct ml_stop *stop,
-                    struct err *err)
+static int tree_add(struct ml_data *d, struct forest_work *w, struct forest_lane *l, int until,
+                    const struct ml_stop *stop, struct err *err)
 {
     struct rf_tree tree;
     struct rf_bytes b = { 0 };
-    int rc = rf_grow(w->grow, l->seed, l->n_trees, stop, &tree);
+    int rc = forest_device_grow(w, d, l, until, stop, &tree, err);
 
-    if (rc == 0)
-        return 0;
+    if (rc == 2)
+        rc = rf_grow(w->grow, l->seed, l->n_trees, stop, &tree);
+    if (rc == 0 || (rc < 0 && err->code))
+        return rc;
     if (rc > 0 && rf_tree_cut(&tree, l->head.outputs, l->min_gain, l->max_leaves) == 0 &&
         rf_bytes_of_tree(&tree, l->head.outputs, &b) == 0)
         rc = tree_take(l, &b, true, err) < 0 ? -1 : 1;
@@ -302,7 +305,7 @@ static int lane_advance(struct ml_data *d, struct forest_work *w, struct lane *l
     if (l->n_trees < trees && forest_work_take(w, d, l, &lane->why) < 0)
         rc = -1;
     while (rc > 0 && l->n_trees < trees)
-        rc = tree_add(w, l, stop, &lane->why);
+        rc = tree_add(d, w, l, (int)trees, stop, &lane->why);
     lane->steps_done = (int64_t)l->n_trees * l->n_axes;
     lane->is_done = lane->max_steps && lane->steps_done >= lane->max_steps;
     lane->failed = rc < 0;

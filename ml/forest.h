@@ -73,6 +73,7 @@ int64_t rf_work_bytes(const struct rf_work *w);
 int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *stop,
             struct rf_tree *out);
 int rf_outputs(const struct rf_data *d);
+uint64_t rf_root_key(uint64_t seed, int tree);
 /* How often each of n training rows is in the tree; 0 = out of bag. */
 void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint16_t *weights);
 

@@ -105,6 +105,11 @@ static uint64_t tree_key(uint64_t seed, int tree)
     return rng_mix(seed, (uint64_t)tree + 1);
 }
 
+uint64_t rf_root_key(uint64_t seed, int tree)
+{
+    return rng_mix(tree_key(seed, tree), 2);
+}
+
 void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint16_t *weights)
 {
     int64_t draws = (int64_t)((double)n * p->max_samples + 0.5);
@@ -354,7 +359,7 @@ static int tree_start(struct rf_work *w, uint64_t seed, int tree)
     w->top = 0;
     w->all = 0;
     rf_draw(&w->p, seed, tree, w->d->rows, w->weights);
-    struct open_node root = { 0, 0, take_rows(w), 0, 0, 0, rng_mix(key, 2) };
+    struct open_node root = { 0, 0, take_rows(w), 0, 0, 0, rf_root_key(seed, tree) };
     for (int32_t i = 0; i < root.n; i++)
         w->all += (double)(w->words[0][i] & 0xffff);
     if (nodes_reserve(&w->half, 1, rf_outputs(w->d)) < 0 || push(w, root) < 0)

@@ -8,6 +8,7 @@
  * forest.c          the families behind the lane interface
  * forest_predict.c  model files
  * forest_explain.c  gains of columns, SHAP values
+ * forest_device.c   trees grown on a device that has a form for it (ml/ops_forest.h)
  * forest_oob.c      out-of-bag predictions */
 #ifndef ML_FOREST_MODEL_H
 #define ML_FOREST_MODEL_H
@@ -121,11 +122,19 @@ struct forest_work {
     struct fold_rows r;
     int32_t *y;
     struct rf_work *grow;
+    struct forest_device *device; /* NULL before the first tree, and without one */
     int64_t bytes;
 };
 int forest_work_take(struct forest_work *w, struct ml_data *d, const struct forest_lane *l,
                      struct err *err);
 void forest_work_free(struct forest_work *w);
+
+/* ---- forest_device.c ---- */
+
+/* As rf_grow, tree number l->n_trees, of `until` in all; 2 = there is no device for it. */
+int forest_device_grow(struct forest_work *w, struct ml_data *d, const struct forest_lane *l,
+                       int until, const struct ml_stop *stop, struct rf_tree *out, struct err *err);
+void forest_device_free(struct forest_device *v);
 
 /* ---- forest_predict.c and forest_explain.c: as in model.h ---- */
 

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ML_OPS_ABI 2
+#define ML_OPS_ABI 3
 
 struct ml_ctx; /* one device with one stream; used by one thread at a time */
 
@@ -38,6 +38,7 @@ struct ml_hist_in {
 };
 
 struct ml_boost_ops;
+struct ml_forest_ops;
 
 struct ml_ops {
     int abi;             /* ML_OPS_ABI; another one is refused */
@@ -68,6 +69,8 @@ struct ml_ops {
 
     /* Boosting, whole rounds (ml/ops_boost.h); NULL = the backend has none, and the caller's own is used. */
     const struct ml_boost_ops *boost;
+    /* Growing trees of forests (ml/ops_forest.h); NULL likewise. */
+    const struct ml_forest_ops *forest;
 };
 
 extern const struct ml_ops ml_cpu_ops;

@@ -3,6 +3,7 @@
  * queues more while there are any, then takes trees back. Everything a booster has on the device is one allocation. */
 #include "ml/cuda/boost.h"
 
+#include "ml/cuda/table.h"
 #include "ml/grad_math.h"
 
 #include <stdlib.h>
@@ -10,14 +11,6 @@
 
 enum { ALIGN = 256, THREADS = 256, PART_ROWS = 2048, MORE_STEPS = 4, BATCH_MOST = 512 };
 #define FOUND_BYTES (64LL << 20)
-
-struct ml_boost_table {
-    struct ml_ctx *c;
-    int64_t rows, stride;
-    int cols, has_categorical;
-    uint8_t *bins, *is_categorical;
-    int32_t *n_bins;
-};
 
 struct ml_booster {
     struct ml_ctx *c;

@@ -4,6 +4,7 @@
 
 #include "ml/ops.h"
 #include "ml/ops_boost.h"
+#include "ml/ops_forest.h"
 
 #ifdef ASSAY_EMULATE
 #include ASSAY_EMULATE /* the emulation's header, named by the build */
@@ -28,7 +29,8 @@ int cuda_check(cudaError_t rc, const char *what, const char *file, int line, str
 
 int cuda_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
                       struct err *err);
-extern const struct ml_boost_ops cuda_boost_ops; /* boost.c */
+extern const struct ml_boost_ops cuda_boost_ops;   /* boost.c */
+extern const struct ml_forest_ops cuda_forest_ops; /* forest.c */
 int cuda_hist_nodes(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist, struct err *err);
 
 #ifdef __cplusplus

@@ -120,6 +120,7 @@ static const struct ml_ops ops = {
     .softmax_rows = cuda_softmax_rows,
     .hist_nodes = cuda_hist_nodes,
     .boost = &cuda_boost_ops,
+    .forest = &cuda_forest_ops,
 };
 
 const struct ml_ops *assay_cuda_ops(void);

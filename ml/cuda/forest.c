@@ -1,0 +1,221 @@
+/* forest.c - the host's side of forests on a device (ml/ops_forest.h): memory, uploads, the launches of a call. Plain C. Levels
+ * are queued by eights; between, the host looks whether any node is left open. */
+#include "ml/cuda/forest.h"
+
+#include "ml/cuda/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 256, LEVELS_AHEAD = 8, SHARED_BYTES = 48 << 10 };
+
+struct ml_forest {
+    struct ml_ctx *c;
+    struct rf_view v;
+    int trees; /* at once */
+    unsigned char *memory;
+};
+
+/* Places arrays one after another; a first pass without memory finds the size. */
+struct layout {
+    unsigned char *base;
+    size_t used;
+};
+
+static void *place(struct layout *l, int64_t n, size_t size)
+{
+    void *at = l->base ? l->base + l->used : NULL;
+
+    l->used += ((size_t)n * size + ALIGN - 1) / ALIGN * ALIGN;
+    return at;
+}
+
+static void place_all(struct rf_view *v, int64_t trees, struct layout *l)
+{
+    v->at = place(l, v->rows, sizeof(*v->at));
+    v->y = place(l, v->rows, sizeof(*v->y));
+    v->xlogx =
+        v->in.criterion == ML_FOREST_ENTROPY ? place(l, v->rows + 2, sizeof(*v->xlogx)) : NULL;
+    v->weights = place(l, trees * v->rows, sizeof(*v->weights));
+    v->keys = place(l, trees, sizeof(*v->keys));
+    for (int i = 0; i < 2; i++) {
+        v->list[i] = place(l, trees * v->rows, sizeof(*v->list[i]));
+        v->word[i] = place(l, trees * v->rows, sizeof(*v->word[i]));
+        v->queue[i] = place(l, trees * v->rows, sizeof(*v->queue[i]));
+    }
+    v->trees = place(l, trees, sizeof(*v->trees));
+    v->nodes = place(l, trees * v->node_cap, sizeof(*v->nodes));
+    v->values = place(l, trees * v->node_cap * v->outputs, sizeof(*v->values));
+    v->count = place(l, RF_LEVELS + 2, sizeof(*v->count));
+    v->perm = place(l, (int64_t)v->blocks * v->cols, sizeof(*v->perm));
+    v->swaps = place(l, (int64_t)v->blocks * v->cols, sizeof(*v->swaps));
+}
+
+static void view_init(struct rf_view *v, const struct ml_ctx *c, const struct ml_boost_table *t,
+                      const struct ml_forest_in *in)
+{
+    v->in = *in;
+    v->kind = in->n_classes == 0 ? RF_NUMBER : in->n_classes == 2 ? RF_TWO : RF_MANY;
+    v->outputs = in->n_classes > 2 ? in->n_classes : 1;
+    v->cols = t->cols;
+    v->has_categorical = t->has_categorical;
+    v->rows = in->rows;
+    v->stride = t->stride;
+    v->node_cap = 2 * in->rows;
+    v->bins = t->bins;
+    v->is_categorical = t->is_categorical;
+    v->n_bins = t->n_bins;
+    v->blocks = 16 * c->multiprocessors;
+    v->warps = in->threads > 0 ? (in->threads + 31) / 32 : RF_WARPS;
+    v->warps = v->warps < RF_WARPS ? v->warps : RF_WARPS;
+    while (v->warps > 1 && (size_t)v->warps * cuda_forest_area(v) > SHARED_BYTES - 4096)
+        v->warps--;
+}
+
+/* x log x of whole numbers, as ml/forest_work.c has it. */
+static int xlogx_put(struct ml_forest *f, struct err *err)
+{
+    int64_t n = f->v.rows + 2;
+    double *x = malloc((size_t)n * sizeof(*x));
+
+    if (!x)
+        return err_set(err, ERR_NOMEM, "a table of logarithms");
+    x[0] = 0.0;
+    for (int64_t i = 1; i < n; i++)
+        x[i] = (double)i * fm_log_d((double)i);
+    int rc = cuda_try(cudaMemcpyAsync((void *)(uintptr_t)f->v.xlogx, x, (size_t)n * sizeof(*x),
+                                      cudaMemcpyHostToDevice, f->c->stream),
+                      err);
+    if (rc == 0)
+        rc = cuda_try(cudaStreamSynchronize(f->c->stream), err);
+    free(x);
+    return rc;
+}
+
+static void forest_close(struct ml_forest *f)
+{
+    if (!f)
+        return;
+    cudaFree(f->memory);
+    free(f);
+}
+
+/* As many trees as are wanted and half of the free memory holds. */
+static int memory_take(struct ml_forest *f, struct err *err)
+{
+    size_t free_bytes = 0, total_bytes = 0;
+    struct layout l = { 0 };
+
+    if (cuda_try(cudaMemGetInfo(&free_bytes, &total_bytes), err) < 0)
+        return -1;
+    place_all(&f->v, f->trees, &l);
+    while (f->trees > 1 && l.used > free_bytes / 2) {
+        f->trees = (f->trees + 1) / 2;
+        l.used = 0;
+        place_all(&f->v, f->trees, &l);
+    }
+    if (cuda_try(cudaMalloc((void **)&f->memory, l.used), err) < 0)
+        return -1;
+    l = (struct layout){ .base = f->memory };
+    place_all(&f->v, f->trees, &l);
+    return 0;
+}
+
+static int forest_open(struct ml_ctx *c, struct ml_boost_table *t, const struct ml_forest_in *in,
+                       struct ml_forest **out, struct err *err)
+{
+    struct ml_forest *f = calloc(1, sizeof(*f));
+    size_t bytes = (size_t)in->rows * sizeof(int32_t);
+
+    if (!f)
+        return err_set(err, ERR_NOMEM, "a forest");
+    f->c = c;
+    view_init(&f->v, c, t, in);
+    f->trees = in->trees < 1 ? 1 : in->trees < ML_FOREST_TREES ? in->trees : ML_FOREST_TREES;
+    if (memory_take(f, err) < 0 ||
+        cuda_try(cudaMemcpyAsync((void *)(uintptr_t)f->v.at, in->at, bytes, cudaMemcpyHostToDevice,
+                                 c->stream),
+                 err) < 0 ||
+        cuda_try(cudaMemcpyAsync((void *)(uintptr_t)f->v.y, in->y, bytes, cudaMemcpyHostToDevice,
+                                 c->stream),
+                 err) < 0 ||
+        cuda_try(cudaStreamSynchronize(c->stream), err) < 0 ||
+        (f->v.xlogx && xlogx_put(f, err) < 0)) {
+        forest_close(f);
+        return -1;
+    }
+    *out = f;
+    return 0;
+}
+
+static int forest_trees(const struct ml_forest *f)
+{
+    return f->trees;
+}
+
+static int levels_run(struct ml_forest *f, struct err *err)
+{
+    int32_t n_open = 1;
+
+    for (int level = 0; n_open > 0 && level < RF_LEVELS; level++) {
+        if (cuda_forest_level(f->c, &f->v, level, err) < 0)
+            return -1;
+        if (level % LEVELS_AHEAD != LEVELS_AHEAD - 1 && level + 1 < RF_LEVELS)
+            continue;
+        if (cuda_try(cudaMemcpyAsync(&n_open, f->v.count + level + 1, sizeof(n_open),
+                                     cudaMemcpyDeviceToHost, f->c->stream),
+                     err) < 0 ||
+            cuda_try(cudaStreamSynchronize(f->c->stream), err) < 0)
+            return -1;
+    }
+    return n_open > 0 ? err_set(err, ERR_TOOBIG, "a tree deeper than %d", RF_LEVELS) : 0;
+}
+
+static int forest_grow(struct ml_forest *f, int n, const uint64_t *keys, const uint16_t *weights,
+                       int32_t *n_nodes, struct err *err)
+{
+    struct rf_tree_state states[ML_FOREST_TREES];
+
+    f->v.n_trees = n;
+    if (cuda_try(cudaMemcpyAsync((void *)(uintptr_t)f->v.keys, keys, (size_t)n * sizeof(*keys),
+                                 cudaMemcpyHostToDevice, f->c->stream),
+                 err) < 0 ||
+        cuda_try(cudaMemcpyAsync((void *)(uintptr_t)f->v.weights, weights,
+                                 (size_t)n * (size_t)f->v.rows * sizeof(*weights),
+                                 cudaMemcpyHostToDevice, f->c->stream),
+                 err) < 0 ||
+        cuda_forest_start(f->c, &f->v, err) < 0 || levels_run(f, err) < 0 ||
+        cuda_try(cudaMemcpyAsync(states, f->v.trees, (size_t)n * sizeof(*states),
+                                 cudaMemcpyDeviceToHost, f->c->stream),
+                 err) < 0 ||
+        cuda_try(cudaStreamSynchronize(f->c->stream), err) < 0)
+        return -1;
+    for (int i = 0; i < n; i++)
+        n_nodes[i] = states[i].n_nodes;
+    return 0;
+}
+
+static int forest_get(struct ml_forest *f, int i, int n_nodes, struct ml_forest_node *nodes,
+                      float *values, struct err *err)
+{
+    const struct rf_view *v = &f->v;
+    int64_t at = i * v->node_cap;
+
+    if (cuda_try(cudaMemcpyAsync(nodes, v->nodes + at, (size_t)n_nodes * sizeof(*nodes),
+                                 cudaMemcpyDeviceToHost, f->c->stream),
+                 err) < 0 ||
+        cuda_try(cudaMemcpyAsync(values, v->values + at * v->outputs,
+                                 (size_t)n_nodes * (size_t)v->outputs * sizeof(*values),
+                                 cudaMemcpyDeviceToHost, f->c->stream),
+                 err) < 0)
+        return -1;
+    return cuda_try(cudaStreamSynchronize(f->c->stream), err);
+}
+
+const struct ml_forest_ops cuda_forest_ops = {
+    .open = forest_open,
+    .close = forest_close,
+    .trees = forest_trees,
+    .grow = forest_grow,
+    .get = forest_get,
+};

@@ -1,0 +1,366 @@
+/* forest_split.cuh - the best split of a node in one column, by one warp: the column's histogram in shared memory, then all
+ * cuts weighed eight positions a lane. A position is a bin, or a level in its order. Scores, and ties (the smaller position,
+ * then missing to the right), are those of ml/forest_split.c and ml/forest_random.c. Included by forest.cu. */
+#ifndef ML_CUDA_FOREST_SPLIT_CUH
+#define ML_CUDA_FOREST_SPLIT_CUH
+
+#include "ml/cuda/forest.h"
+
+#define ALL    0xffffffffu
+#define RF_NOT (-1.7976931348623157e308) /* -DBL_MAX: no cut */
+enum { LANE_BINS = RF_BINS / 32 };
+
+/* A warp's shared memory. count: [width][256]: two classes: weights, weights of class 1; more: by class; numbers: weights. */
+struct rf_area {
+    long long *sum; /* [256]: numbers */
+    double *order;  /* [256]: levels; with it */
+    int *level_of;  /* [256]: position to bin */
+    unsigned *count;
+};
+
+struct rf_node_view {
+    const struct rf_view *v;
+    const int32_t *rows;
+    const int64_t *words;
+    const long long *total; /* by class; or the sum of targets */
+    int64_t weight;
+    uint64_t key;
+    int n;
+};
+
+struct rf_found {
+    double score;
+    int visit, col, bin, missing_left, is_set;
+    uint64_t set[4];
+};
+
+__device__ static int rf_width(const struct rf_view *v)
+{
+    return v->kind == RF_MANY ? v->in.n_classes : v->kind == RF_TWO ? 2 : 1;
+}
+
+__device__ static void rf_hist(const struct rf_node_view *nd, int col, struct rf_area *a)
+{
+    const struct rf_view *v = nd->v;
+    int lane = (int)threadIdx.x % 32, width = rf_width(v);
+
+    for (int i = lane; i < width * RF_BINS; i += 32)
+        a->count[i] = 0;
+    for (int i = lane; i < RF_BINS && v->kind == RF_NUMBER; i += 32)
+        a->sum[i] = 0;
+    __syncwarp(ALL);
+    for (int i = lane; i < nd->n; i += 32) {
+        int bin = v->bins[nd->rows[i] * v->stride + col];
+        unsigned weight = (unsigned)(nd->words[i] & 0xffff);
+        int64_t y = nd->words[i] >> 32;
+        if (v->kind == RF_MANY) {
+            atomicAdd(&a->count[y * RF_BINS + bin], weight);
+            continue;
+        }
+        atomicAdd(&a->count[bin], weight);
+        if (v->kind == RF_NUMBER)
+            atomicAdd((unsigned long long *)&a->sum[bin],
+                      (unsigned long long)((long long)weight * y));
+        else if (y)
+            atomicAdd(&a->count[RF_BINS + bin], weight);
+    }
+    __syncwarp(ALL);
+}
+
+__device__ static unsigned rf_weight(const struct rf_view *v, const struct rf_area *a, int bin)
+{
+    unsigned n = a->count[bin];
+
+    for (int k = 1; v->kind == RF_MANY && k < v->in.n_classes; k++)
+        n += a->count[k * RF_BINS + bin];
+    return n;
+}
+
+/* ---- the sides of a cut ---- */
+
+/* n: weight left; a, b: what the score is made of. */
+struct rf_side {
+    int64_t n, a, b;
+    double left, right; /* entropy of several classes */
+};
+
+__device__ static double rf_x(const struct rf_view *v, int64_t n)
+{
+    return v->xlogx[n];
+}
+
+__device__ static double rf_score(const struct rf_node_view *nd, const struct rf_side *s)
+{
+    const struct rf_view *v = nd->v;
+    int64_t rn = nd->weight - s->n, least = v->in.min_leaf > 1 ? v->in.min_leaf : 1;
+
+    if (s->n < least || rn < least)
+        return RF_NOT;
+    if (v->kind == RF_NUMBER)
+        return rf_squared(s->n, s->a, rn, nd->total[0] - s->a);
+    if (v->kind == RF_MANY && !v->xlogx)
+        return rf_many_gini(s->n, s->a, rn, s->b);
+    if (v->kind == RF_MANY)
+        return (s->left - rf_x(v, s->n)) + (s->right - rf_x(v, rn));
+    int64_t rs = nd->total[1] - s->a;
+    if (!v->xlogx)
+        return rf_two_gini(s->n, s->a, rn, rs);
+    return (rf_x(v, s->a) + rf_x(v, s->n - s->a) - rf_x(v, s->n)) +
+           (rf_x(v, rs) + rf_x(v, rn - rs) - rf_x(v, rn));
+}
+
+__device__ static int64_t rf_below(int64_t own)
+{
+    int lane = (int)threadIdx.x % 32;
+    int64_t sum = own;
+
+    for (int d = 1; d < 32; d <<= 1) {
+        int64_t other = __shfl_sync(ALL, sum, lane - d);
+        if (lane >= d)
+            sum += other;
+    }
+    return sum - own;
+}
+
+__device__ static int rf_bin_at(const struct rf_area *a, int is_level, int at)
+{
+    return is_level ? a->level_of[at] : at;
+}
+
+/* Adds class k, of which the node has `total`, to the sides of the lane's positions; missing: to [.][1]. */
+__device__ static void rf_add_class(const struct rf_view *v, const struct rf_area *a, int k,
+                                    int is_level, int n, int64_t total,
+                                    struct rf_side side[LANE_BINS][2])
+{
+    const unsigned *count = a->count + k * RF_BINS;
+    int lane = (int)threadIdx.x % 32;
+    int64_t own = 0, missing = count[RF_MISSING];
+
+    for (int i = 0; i < LANE_BINS; i++) {
+        int at = lane * LANE_BINS + i;
+        own += at < n ? count[rf_bin_at(a, is_level, at)] : 0;
+    }
+    int64_t run = rf_below(own);
+    for (int i = 0; i < LANE_BINS; i++) {
+        int at = lane * LANE_BINS + i;
+        run += at < n ? count[rf_bin_at(a, is_level, at)] : 0;
+        for (int m = 0; m < 2; m++) {
+            struct rf_side *s = &side[i][m];
+            int64_t left = run + (m ? missing : 0), right = total - left;
+            s->n += left;
+            s->a += left * left;
+            s->b += right * right;
+            if (v->xlogx && at < n) {
+                s->left += rf_x(v, left);
+                s->right += rf_x(v, right);
+            }
+        }
+    }
+}
+
+/* Two classes and numbers: weights, and the sum of `what`. */
+__device__ static void rf_add_sums(const struct rf_view *v, const struct rf_area *a, int is_level,
+                                   int n, struct rf_side side[LANE_BINS][2])
+{
+    int lane = (int)threadIdx.x % 32;
+    int64_t weight = 0, sum = 0, miss_n = a->count[RF_MISSING];
+    int64_t miss_s = v->kind == RF_NUMBER ? a->sum[RF_MISSING] : a->count[RF_BINS + RF_MISSING];
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < LANE_BINS; i++) {
+            int at = lane * LANE_BINS + i, bin = at < n ? rf_bin_at(a, is_level, at) : 0;
+            weight += at < n ? a->count[bin] : 0;
+            if (at < n)
+                sum += v->kind == RF_NUMBER ? a->sum[bin] : a->count[RF_BINS + bin];
+            for (int m = 0; m < 2 && pass == 1; m++) {
+                side[i][m].n = weight + (m ? miss_n : 0);
+                side[i][m].a = sum + (m ? miss_s : 0);
+            }
+        }
+        if (pass == 0) {
+            weight = rf_below(weight);
+            sum = rf_below(sum);
+        }
+    }
+}
+
+/* The best cut after one of n positions, or after position `only`; at: 2 position + missing to the left. */
+__device__ static void rf_best_cut(const struct rf_node_view *nd, const struct rf_area *a,
+                                   int is_level, int n, int only, double *score, int *at)
+{
+    const struct rf_view *v = nd->v;
+    int lane = (int)threadIdx.x % 32, has_missing = rf_weight(v, a, RF_MISSING) > 0;
+    struct rf_side side[LANE_BINS][2] = {};
+
+    if (v->kind == RF_MANY) {
+        for (int k = 0; k < v->in.n_classes; k++)
+            rf_add_class(v, a, k, is_level, n, nd->total[k], side);
+    } else {
+        rf_add_sums(v, a, is_level, n, side);
+    }
+    *score = RF_NOT;
+    *at = 0x7fffffff;
+    for (int i = 0; i < LANE_BINS; i++) {
+        int p = lane * LANE_BINS + i;
+        if (p >= n || (only >= 0 ? p != only : !rf_weight(v, a, rf_bin_at(a, is_level, p))))
+            continue;
+        for (int m = 0; m <= has_missing; m++) {
+            double s = rf_score(nd, &side[i][m]);
+            if (s > *score) {
+                *score = s;
+                *at = 2 * p + m;
+            }
+        }
+    }
+    for (int d = 16; d > 0; d >>= 1) {
+        double s = __shfl_xor_sync(ALL, *score, d);
+        int p = __shfl_xor_sync(ALL, *at, d);
+        if (s > *score || (s == *score && p < *at)) {
+            *score = s;
+            *at = p;
+        }
+    }
+}
+
+/* ---- numbers ---- */
+
+/* Of the bins that hold something (n_bins of them may): the least and the largest not below `from`; 256 and -1: none. */
+__device__ static void rf_span(const struct rf_view *v, const struct rf_area *a, int from,
+                               int n_bins, int *least, int *most)
+{
+    *least = RF_BINS;
+    *most = -1;
+    for (int b = (int)threadIdx.x % 32; b < n_bins; b += 32) {
+        if (b >= from && rf_weight(v, a, b)) {
+            *least = b < *least ? b : *least;
+            *most = b;
+        }
+    }
+    for (int d = 16; d > 0; d >>= 1) {
+        int lo = __shfl_xor_sync(ALL, *least, d), hi = __shfl_xor_sync(ALL, *most, d);
+        *least = lo < *least ? lo : *least;
+        *most = hi > *most ? hi : *most;
+    }
+}
+
+__device__ static void rf_numeric(const struct rf_node_view *nd, int col, struct rf_area *a,
+                                  struct rf_found *f)
+{
+    const struct rf_view *v = nd->v;
+    int n_bins = v->n_bins[col], at, lo, hi, only = -1;
+
+    if (v->in.is_extra) {
+        rf_span(v, a, 0, n_bins, &lo, &hi);
+        if (hi < 0 || (lo == hi && !rf_weight(v, a, RF_MISSING)))
+            return;
+        only = lo + (int)((rf_cut_key(nd->key, col) >> 32) * (uint64_t)(hi - lo) >> 32);
+    }
+    rf_best_cut(nd, a, 0, n_bins, only, &f->score, &at);
+    if (!(f->score > RF_NOT))
+        return;
+    f->missing_left = at & 1;
+    f->bin = at >> 1;
+    if (only < 0) { /* midway between the present bins on both sides */
+        rf_span(v, a, f->bin + 1, n_bins, &lo, &hi);
+        f->bin = lo < RF_BINS ? (f->bin + lo) / 2 : f->bin;
+    }
+}
+
+/* ---- categories ---- */
+
+__device__ static double rf_level_order(const struct rf_view *v, const struct rf_area *a, int bin,
+                                        int main_class)
+{
+    double weight = (double)rf_weight(v, a, bin);
+
+    if (v->kind == RF_NUMBER)
+        return (double)a->sum[bin] / weight;
+    return (double)a->count[(v->kind == RF_TWO ? 1 : main_class) * RF_BINS + bin] / weight;
+}
+
+/* Levels present, in order of the bin; or, sorted, by their share or mean, of equal ones the smaller bin first. */
+__device__ static int rf_levels(const struct rf_node_view *nd, int n_bins, int is_sorted,
+                                struct rf_area *a)
+{
+    const struct rf_view *v = nd->v;
+    int lane = (int)threadIdx.x % 32, n = 0, main_class = 0;
+
+    for (int k = 1; v->kind == RF_MANY && k < v->in.n_classes; k++)
+        main_class = nd->total[k] > nd->total[main_class] ? k : main_class;
+    for (int b = lane; b < n_bins; b += 32) {
+        if (rf_weight(v, a, b))
+            a->order[b] = is_sorted ? rf_level_order(v, a, b, main_class) : 0.0;
+    }
+    __syncwarp(ALL);
+    for (int b = lane; b < n_bins; b += 32) {
+        int rank = 0;
+        if (!rf_weight(v, a, b))
+            continue;
+        for (int o = 0; o < n_bins; o++)
+            rank += o != b && rf_weight(v, a, o) &&
+                    (a->order[o] < a->order[b] || (a->order[o] == a->order[b] && o < b));
+        a->level_of[rank] = b;
+        n++;
+    }
+    for (int d = 16; d > 0; d >>= 1) {
+        int other = __shfl_xor_sync(ALL, n, d);
+        n += other;
+    }
+    __syncwarp(ALL);
+    return n;
+}
+
+__device__ static void rf_shuffle(struct rf_area *a, int n, uint64_t key)
+{
+    if (threadIdx.x % 32 == 0) {
+        for (int i = n - 1; i > 0; i--) {
+            int j = (int)((rf_mix(key, (uint64_t)i) >> 32) * (uint64_t)(i + 1) >> 32);
+            int level = a->level_of[i];
+            a->level_of[i] = a->level_of[j];
+            a->level_of[j] = level;
+        }
+    }
+    __syncwarp(ALL);
+}
+
+__device__ static void rf_categorical(const struct rf_node_view *nd, int col, struct rf_area *a,
+                                      struct rf_found *f)
+{
+    const struct rf_view *v = nd->v;
+    uint64_t key = rf_cut_key(nd->key, col);
+    int n = rf_levels(nd, v->n_bins[col], !v->in.is_extra, a), only = -1, at;
+
+    if (v->in.is_extra && n > 0) { /* a random order of the levels, a random prefix of it */
+        rf_shuffle(a, n, key);
+        only = n > 1 ? (int)((rf_mix(key, 256) >> 32) * (uint64_t)(n - 1) >> 32) : 0;
+    }
+    rf_best_cut(nd, a, 1, n, only, &f->score, &at);
+    if (!(f->score > RF_NOT))
+        return;
+    f->is_set = 1;
+    f->missing_left = at & 1;
+    f->bin = 0;
+    for (int i = 0; i <= at >> 1; i++)
+        f->set[a->level_of[i] >> 6] |= 1ull << (a->level_of[i] & 63);
+    f->set[3] |= f->missing_left ? 1ull << 63 : 0;
+}
+
+/* Column `col`, looked at as number `visit`. All lanes get it; score RF_NOT: it cannot be split. */
+__device__ static struct rf_found rf_column(const struct rf_node_view *nd, int col, int visit,
+                                            struct rf_area *a)
+{
+    struct rf_found f = {};
+
+    f.score = RF_NOT;
+    f.visit = visit;
+    f.col = col;
+    rf_hist(nd, col, a);
+    if (nd->v->is_categorical[col])
+        rf_categorical(nd, col, a, &f);
+    else
+        rf_numeric(nd, col, a, &f);
+    __syncwarp(ALL);
+    return f;
+}
+
+#endif

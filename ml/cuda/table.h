@@ -1,0 +1,15 @@
+/* table.h - bins on the device, made by boost.c, used by forest.c too. */
+#ifndef ML_CUDA_TABLE_H
+#define ML_CUDA_TABLE_H
+
+#include "ml/cuda/cuda.h"
+
+struct ml_boost_table {
+    struct ml_ctx *c;
+    int64_t rows, stride;
+    int cols, has_categorical;
+    uint8_t *bins, *is_categorical;
+    int32_t *n_bins;
+};
+
+#endif
