@@ -54,7 +54,7 @@ static int nodes_reserve(struct rf_tree *t, int n, int outputs)
 {
     if (t->n + n <= t->cap)
         return 0;
-    int cap = MAX(64, t->cap * 2);
+    int cap = MAX(t->n + n, MAX(64, t->cap * 2));
     if (grow_array((void **)&t->nodes, (size_t)t->n, (size_t)cap, sizeof *t->nodes) < 0 ||
         grow_array((void **)&t->values, (size_t)t->n * (size_t)outputs,
                    (size_t)cap * (size_t)outputs, sizeof *t->values) < 0)
@@ -179,6 +179,25 @@ static __attribute__((noinline)) int32_t partition(struct rf_work *w, const stru
 
 /* ---- nodes ---- */
 
+/* Where the run of words[from]'s class ends: classes stand together. */
+static int32_t run_end(const rf_word *words, int32_t from, int32_t n)
+{
+    int64_t of = words[from] >> 32;
+    int32_t lo = from, hi = n; /* words[lo] is of the class, hi is past its end */
+
+    if (words[n - 1] >> 32 == of)
+        return n;
+    while (hi - lo > FEW_ROWS) {
+        int32_t mid = lo + (hi - lo) / 2;
+        bool is_in = words[mid] >> 32 == of;
+        lo = is_in ? mid : lo;
+        hi = is_in ? hi : mid;
+    }
+    while (lo < hi && words[lo] >> 32 == of)
+        lo++;
+    return lo;
+}
+
 static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct rf_runs *runs)
 {
     const rf_word *words = w->words[o->list] + o->from;
@@ -188,10 +207,13 @@ static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct
     memset(w->total, 0, (size_t)k * sizeof *w->total);
     for (int32_t i = 0; i < o->n;) {
         int64_t of = words[i] >> 32, sum = 0;
-        for (; i < o->n && words[i] >> 32 == of; i++)
+        int32_t end = run_end(words, i, o->n);
+        for (; w->p.is_bootstrap && i < end; i++)
             sum += words[i] & 0xffff;
+        sum += end - i; /* else every row weighs 1 */
+        i = end;
         runs->class_of[runs->n] = (int32_t)of;
-        runs->end[runs->n] = i;
+        runs->end[runs->n] = end;
         runs->weight[runs->n++] = (int32_t)sum;
         w->total[of] = sum;
         weight += sum;
@@ -362,7 +384,7 @@ static int tree_start(struct rf_work *w, uint64_t seed, int tree)
     struct open_node root = { 0, 0, take_rows(w), 0, 0, 0, rf_root_key(seed, tree) };
     for (int32_t i = 0; i < root.n; i++)
         w->all += (double)(w->words[0][i] & 0xffff);
-    if (nodes_reserve(&w->half, 1, rf_outputs(w->d)) < 0 || push(w, root) < 0)
+    if (nodes_reserve(&w->half, MAX(1, w->last_nodes), rf_outputs(w->d)) < 0 || push(w, root) < 0)
         return -1;
     w->half.n = 1;
     w->busy = key;
@@ -392,6 +414,7 @@ int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *st
         if (node_grow(w, &o, w->all, &w->half) < 0)
             rc = -1;
     }
+    w->last_nodes = w->half.n; /* the next tree takes as much at once */
     if (rc == 1)
         *out = w->half;
     else

@@ -41,7 +41,7 @@ INLINE void hist_fill(const struct rf_node_in *in, enum kind kind, int col, stru
     int64_t *h = s->hist;
     int n_bins = in->d->n_bins[col];
 
-    if (in->n >= SMALL_NODE) {
+    if (in->n >= SMALL_NODE || n_bins <= in->n) {
         for (int64_t i = 0; i < in->n; i++)
             row_add(h, kind, s->width, x[in->rows[i] * in->pitch], in->words[i]);
         for (int w = 0; w < 4; w++)

@@ -32,6 +32,7 @@ struct rf_work {
     int64_t *total;
     int32_t *runs;  /* [3][classes] */
     int64_t n_seen; /* nodes, of all trees */
+    int last_nodes; /* of the tree before */
     struct open_node *stack;
     int top, stack_cap;
     struct level level[RF_LEVELS];

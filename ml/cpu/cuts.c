@@ -270,6 +270,21 @@ SIMD_BODY void left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *
     memcpy(sum, &left, sizeof left);
 }
 
+SIMD_BODY void left_of_two(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight,
+                           const uint8_t *ones, int n, uint8_t *sum, uint8_t *sum_ones)
+{
+    bytes cut, left = { 0 }, left_ones = { 0 };
+
+    memcpy(&cut, cuts, sizeof cut);
+    for (int i = 0; i < n; i++) {
+        bytes is_left = (bytes)(bins[i] <= cut);
+        left += is_left & weight[i];
+        left_ones += is_left & ones[i];
+    }
+    memcpy(sum, &left, sizeof left);
+    memcpy(sum_ones, &left_ones, sizeof left_ones);
+}
+
 SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                               const struct cuts_node *node, int col, struct cuts_best *best)
 {
@@ -278,8 +293,7 @@ SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_
 
     for (int part = 0; part < all; part += WIDE) {
         uint8_t sum[WIDE], sum_ones[WIDE];
-        left_of(bins + part, bins, weight, 0, n, sum);
-        left_of(bins + part, bins, ones, 0, n, sum_ones);
+        left_of_two(bins + part, bins, weight, ones, n, sum, sum_ones);
         for (int from = 0; from < WIDE && part + from < all; from += LANES) {
             for (int i = from; i < from + LANES; i++) {
                 l[part + i] = sum[i];
@@ -295,8 +309,8 @@ SIMD_KERNEL(cuts_rows,
              const struct cuts_node *node, int col, struct cuts_best *best),
             (bins, weight, ones, n, node, col, best))
 
-/* WIDE cuts. Sums of squares of at most 255 in all fit 16 bits. */
-SIMD_BODY void many_left(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight,
+/* `n` cuts, at most WIDE. Sums of squares of at most 255 in all fit 16 bits. */
+SIMD_BODY void many_left(const uint8_t *cuts, int n, const uint8_t *bins, const uint8_t *weight,
                          const int32_t *ends, const int32_t *total, int n_classes, double *l,
                          double *l2, double *r2)
 {
@@ -313,10 +327,12 @@ SIMD_BODY void many_left(const uint8_t *cuts, const uint8_t *bins, const uint8_t
             sum_r[j] = (uint16_t)(sum_r[j] + rest * rest);
         }
     }
-    for (int j = 0; j < WIDE; j++) {
-        l[j] = sum[j];
-        l2[j] = sum_l[j];
-        r2[j] = sum_r[j];
+    for (int from = 0; from < n; from += LANES) {
+        for (int j = from; j < from + LANES; j++) {
+            l[j] = sum[j];
+            l2[j] = sum_l[j];
+            r2[j] = sum_r[j];
+        }
     }
 }
 
@@ -328,8 +344,8 @@ SIMD_BODY void cuts_rows_many_body(uint8_t *bins, const uint8_t *weight, const i
     int n = ends[n_classes - 1], all = rows_pad(bins, n);
 
     for (int part = 0; part < all; part += WIDE)
-        many_left(bins + part, bins, weight, ends, total, n_classes, l + part, l2 + part,
-                  r2 + part);
+        many_left(bins + part, MIN(WIDE, all - part), bins, weight, ends, total, n_classes,
+                  l + part, l2 + part, r2 + part);
     rows_take(bins, score, n, many_weigh(l, l2, r2, all, node, score), col, best);
 }
 
