@@ -2,12 +2,12 @@
  * its columns are worth to it; with one, every row gets its SHAP values, or, with --permutation, the metric is measured with
  * each column shuffled. */
 #include "cli/cmd.h"
+#include "cli/explain.h"
 #include "cli/modelfile.h"
 #include "cli/print.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "ml/artifact.h"
 #include "ml/json_text.h"
 #include "ml/permute.h"
 
@@ -17,18 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAR = 24, BLOCK_WORDS = 1 << 20, MOST_BLOCK = 1024 };
+enum { BAR = 24 };
 
-struct explain_opts {
-    char *output, *target, *class_name;
-    bool json, no_header, permutation;
-    int64_t rows, repeats, seed;
-};
 #define AT(f) offsetof(struct explain_opts, f)
 static const struct conf_opt explain_table[] = {
     { "rows", CONF_I64, AT(rows), "0", 0, INT64_MAX, "only the first so many rows; 0 = all" },
     { "class", CONF_STR, AT(class_name), NULL, 0, 0,
       "explain the score of this class, not of the predicted one" },
+    { "mean", CONF_BOOL, AT(mean), "false", 0, 0,
+      "the mean size of the rows' values by column, not the rows" },
     { "permutation", CONF_BOOL, AT(permutation), "false", 0, 0,
       "measure what the metric loses when a column is shuffled" },
     { "target", CONF_STR, AT(target), NULL, 0, 0,
@@ -41,20 +38,12 @@ static const struct conf_opt explain_table[] = {
 };
 #undef AT
 
-struct explaining {
-    const struct explain_opts *o;
-    const struct artifact *a;
-    const struct artifact_info *info;
-    const struct frame *f;
-    int inputs, outputs;
-};
-
-static const char *name_of(const struct explaining *e, int i)
+const char *explain_name(const struct explaining *e, int i)
 {
     return prep_input_name(artifact_prep(e->a), i);
 }
 
-static int put_json(FILE *out, const char *text, struct err *err)
+int explain_json(FILE *out, const char *text, struct err *err)
 {
     struct buf b;
 
@@ -97,7 +86,7 @@ static int list_csv(FILE *out, void *ctx, struct err *err)
     (void)err;
     fprintf(out, "%s,%s,%s\n", l->heads[0], l->heads[1], l->heads[2]);
     for (int i = 0; i < l->e->inputs; i++) {
-        output_cell(out, "", name_of(l->e, l->rows[i].input));
+        output_cell(out, "", explain_name(l->e, l->rows[i].input));
         fprintf(out, ",%.9g,", l->rows[i].value);
         if (!isnan(l->rows[i].more))
             fprintf(out, "%.9g", l->rows[i].more);
@@ -113,7 +102,7 @@ static int list_json(FILE *out, void *ctx, struct err *err)
     fprintf(out, "{%s, \"columns\": [", l->head_json);
     for (int i = 0; i < l->e->inputs; i++) {
         fprintf(out, "%s\n  {\"name\": ", i ? "," : "");
-        if (put_json(out, name_of(l->e, l->rows[i].input), err) < 0)
+        if (explain_json(out, explain_name(l->e, l->rows[i].input), err) < 0)
             return -1;
         fprintf(out, ", \"%s\": %.17g, \"%s\": ", l->heads[1], l->rows[i].value, l->heads[2]);
         if (isnan(l->rows[i].more))
@@ -145,42 +134,63 @@ static int list_write(struct listing *l, struct err *err)
     return output_write(o->output ? o->output : "-", o->json ? list_json : list_csv, l, err);
 }
 
-static int importance(const struct explaining *e, struct err *err)
+/* Shares of the sum of `total`, said to be of `what`. */
+static int shares(const struct explaining *e, const char *measure, const char *what,
+                  const double *total, struct err *err)
 {
-    bool is_linear = strcmp(e->info->family, "linear") == 0;
     struct listing l = { .e = e, .heads = { "column", "importance", "total" } };
-    double *total = mem_array((size_t)e->inputs + 1, sizeof(*total)), sum = 0;
-    int rc = artifact_importance(e->a, total, err);
+    double sum = 0;
 
-    if (rc < 0) {
-        mem_free(total);
-        return err_wrap(err, "name a table and say --permutation to measure it");
-    }
     for (int i = 0; i < e->inputs; i++)
         sum += total[i];
     l.rows = mem_array((size_t)e->inputs + 1, sizeof(*l.rows));
     for (int i = 0; i < e->inputs; i++)
         l.rows[i] = (struct listed){ i, sum > 0 ? total[i] / sum : 0, total[i], false };
     snprintf(l.head_json, sizeof(l.head_json), "\"family\": \"%.40s\", \"measure\": \"%s\"",
-             e->info->family, is_linear ? "weight" : "gain");
-    rc = list_write(&l, err);
+             e->info->family, measure);
+    int rc = list_write(&l, err);
     if (rc > 0) {
         struct table *t = table_new((const char *const[]){ "column", "importance", "" }, 3);
         for (int i = 0; i < e->inputs; i++) {
             char bar[BAR * 3 + 1];
             bar_of(l.rows[i].value, bar, sizeof(bar));
-            table_cell(t, "%s", name_of(e, l.rows[i].input));
+            table_cell(t, "%s", explain_name(e, l.rows[i].input));
             table_cell(t, "%.1f %%", 100 * l.rows[i].value);
             table_cell(t, "%s", bar);
         }
         table_print(t, stdout);
-        printf("shares of %s of a %s model%s\n",
-               is_linear ? "the weights of standardised columns" : "what splits gained",
-               e->info->family, e->info->n_models > 1 ? ", mean of its bag" : "");
+        printf("shares of %s of a %s model%s\n", what, e->info->family,
+               e->info->n_models > 1 ? ", mean of its bag" : "");
     }
     mem_free(l.rows);
-    mem_free(total);
     return rc < 0 ? -1 : 0;
+}
+
+static int importance(const struct explaining *e, struct err *err)
+{
+    bool is_linear = strcmp(e->info->family, "linear") == 0;
+    double *total = mem_array((size_t)e->inputs + 1, sizeof(*total));
+    int rc = artifact_importance(e->a, total, err);
+
+    if (rc < 0)
+        err_wrap(err, "name a table and say --permutation to measure it");
+    else
+        rc = shares(e, is_linear ? "weight" : "gain",
+                    is_linear ? "the weights of standardised columns" : "what splits gained", total,
+                    err);
+    mem_free(total);
+    return rc;
+}
+
+static int mean_values(const struct explaining *e, struct err *err)
+{
+    double *mean = mem_array((size_t)e->inputs + 1, sizeof(*mean));
+    int rc = explain_rows_mean(e, mean, err);
+
+    if (rc == 0)
+        rc = shares(e, "mean_shap", "the mean size of SHAP values", mean, err);
+    mem_free(mean);
+    return rc;
 }
 
 static void print_permuted(const struct explaining *e, const struct listing *l, double score,
@@ -193,7 +203,7 @@ static void print_permuted(const struct explaining *e, const struct listing *l, 
         const struct listed *r = &l->rows[i];
         char bar[BAR * 3 + 1];
         bar_of(top > 0 && r->value > 0 ? r->value / top : 0, bar, sizeof(bar));
-        table_cell(t, "%s", name_of(e, r->input));
+        table_cell(t, "%s", explain_name(e, r->input));
         table_cell(t, "%.5f", r->value);
         table_cell(t, isnan(r->more) ? "-" : "%.5f", r->more);
         table_cell(t, "%s", r->is_unused ? "not read" : bar);
@@ -232,158 +242,6 @@ static int permutation(const struct explaining *e, const char *target, struct er
     return rc < 0 ? -1 : 0;
 }
 
-/* ---- SHAP values of rows ---- */
-
-struct block { /* of rows */
-    struct artifact_view *view;
-    int64_t most;
-    int class_wanted; /* -1 = the predicted one */
-    double *phi;
-    float *p;
-    int *of; /* class explained; outputs of a binary model: always its only one */
-};
-
-static void rows_head(const struct explaining *e, FILE *out)
-{
-    bool has_classes = e->info->task != ML_REGRESSION;
-
-    fputs(has_classes ? "prediction,class,score,base" : "prediction,score,base", out);
-    for (int i = 0; i < e->inputs; i++) {
-        fputc(',', out);
-        output_cell(out, "", name_of(e, i));
-    }
-    fputc('\n', out);
-}
-
-static int predicted_class(const struct explaining *e, const float *p)
-{
-    int best = 0;
-
-    if (e->info->task == ML_BINARY)
-        return p[0] > 1 - p[0];
-    for (int k = 1; k < e->outputs; k++)
-        best = p[k] > p[best] ? k : best;
-    return best;
-}
-
-static int put_class(FILE *out, bool is_json, const char *key, const char *name, struct err *err)
-{
-    if (is_json) {
-        fprintf(out, "\"%s\": ", key);
-        return put_json(out, name, err);
-    }
-    output_cell(out, "", name);
-    return 0;
-}
-
-/* Score, base and the values; of the other class of two with the opposite sign. */
-static void put_values(const struct explaining *e, FILE *out, const double *phi, double sign)
-{
-    bool is_json = e->o->json;
-    double score = 0;
-
-    for (int i = 0; i <= e->inputs; i++)
-        score += sign * phi[i];
-    fprintf(out, is_json ? ", \"score\": %.9g, \"base\": %.9g, \"values\": [" : ",%.9g,%.9g", score,
-            sign * phi[e->inputs]);
-    for (int i = 0; i < e->inputs; i++)
-        fprintf(out, is_json ? (i ? ", %.9g" : "%.9g") : ",%.9g", sign * phi[i] + 0.0);
-    fputs(is_json ? "]}" : "\n", out);
-}
-
-static int put_row(const struct explaining *e, FILE *out, int wanted, const float *p,
-                   const double *phi, struct err *err)
-{
-    bool is_json = e->o->json;
-
-    fputs(is_json ? "{" : "", out);
-    if (e->info->task == ML_REGRESSION) {
-        fprintf(out, is_json ? "\"prediction\": %.9g" : "%.9g", (double)p[0]);
-        put_values(e, out, phi, 1);
-        return 0;
-    }
-    int is = predicted_class(e, p), of = wanted >= 0 ? wanted : is;
-    if (put_class(out, is_json, "prediction", e->info->classes[is], err) < 0)
-        return -1;
-    fputs(is_json ? ", " : ",", out);
-    if (put_class(out, is_json, "class", e->info->classes[of], err) < 0)
-        return -1;
-    put_values(e, out, phi, e->info->task == ML_BINARY && of == 0 ? -1 : 1);
-    return 0;
-}
-
-static int put_rows(const struct explaining *e, FILE *out, struct block *b, struct err *err)
-{
-    int64_t rows = e->o->rows > 0 ? MIN(e->o->rows, e->f->rows) : e->f->rows;
-
-    for (int64_t from = 0; from < rows; from += b->most) {
-        int64_t n = MIN(b->most, rows - from);
-        if (artifact_predict(b->view, from, n, b->p, err) < 0)
-            return -1;
-        for (int64_t i = 0; i < n; i++)
-            b->of[i] = e->outputs == 1        ? 0
-                       : b->class_wanted >= 0 ? b->class_wanted
-                                              : predicted_class(e, b->p + i * e->outputs);
-        if (artifact_explain(b->view, from, n, b->of, b->phi, err) < 0)
-            return -1;
-        for (int64_t i = 0; i < n; i++) {
-            if (e->o->json)
-                fputs(from + i ? ",\n  " : "\n  ", out);
-            if (put_row(e, out, b->class_wanted, b->p + i * e->outputs,
-                        b->phi + i * ((int64_t)e->inputs + 1), err) < 0)
-                return -1;
-        }
-    }
-    return 0;
-}
-
-static int head_json(const struct explaining *e, FILE *out, struct err *err)
-{
-    fprintf(out, "{\"family\": \"%s\", \"measure\": \"shap\", \"columns\": [", e->info->family);
-    for (int i = 0; i < e->inputs; i++) {
-        fputs(i ? ", " : "", out);
-        if (put_json(out, name_of(e, i), err) < 0)
-            return -1;
-    }
-    fputs("], \"rows\": [", out);
-    return 0;
-}
-
-static int shap_write(FILE *out, void *ctx, struct err *err)
-{
-    const struct explaining *e = ctx;
-    int64_t width = MAX((int64_t)e->inputs + 1, e->outputs);
-    struct block b = { .most = MAX(1, MIN(BLOCK_WORDS / width, MOST_BLOCK)), .class_wanted = -1 };
-    int rc = -1;
-
-    for (int k = 0; e->o->class_name && k < e->info->n_classes; k++) {
-        if (strcmp(e->info->classes[k], e->o->class_name) == 0)
-            b.class_wanted = k;
-    }
-    if (e->o->class_name && b.class_wanted < 0)
-        return err_set(err, ERR_ARG, "the model knows no class \"%.100s\"", e->o->class_name);
-    b.view = artifact_view_new(e->a, e->f, err);
-    b.phi = mem_array((size_t)(b.most * width), sizeof(*b.phi));
-    b.p = mem_array((size_t)(b.most * e->outputs), sizeof(*b.p));
-    b.of = mem_array((size_t)b.most, sizeof(*b.of));
-    if (!b.view)
-        goto out;
-    if (!e->o->json)
-        rows_head(e, out);
-    else if (head_json(e, out, err) < 0)
-        goto out;
-    if (put_rows(e, out, &b, err) < 0)
-        goto out;
-    fputs(e->o->json ? "\n]}\n" : "", out);
-    rc = 0;
-out:
-    artifact_view_free(b.view);
-    mem_free(b.phi);
-    mem_free(b.p);
-    mem_free(b.of);
-    return rc;
-}
-
 /* ---- the command ---- */
 
 static int explain_rows_of(struct explaining *e, const char *file, struct err *err)
@@ -395,9 +253,10 @@ static int explain_rows_of(struct explaining *e, const char *file, struct err *e
         0)
         return -1;
     e->f = t.frame;
-    int rc = e->o->permutation
-                 ? permutation(e, target, err)
-                 : output_write(e->o->output ? e->o->output : "-", shap_write, e, err);
+    int rc = e->o->permutation ? permutation(e, target, err)
+             : e->o->mean
+                 ? mean_values(e, err)
+                 : output_write(e->o->output ? e->o->output : "-", explain_rows_write, e, err);
     model_table_close(&t);
     return rc;
 }
@@ -422,6 +281,10 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
         goto out;
     if (o.permutation && n < 2) {
         rc = usage(cmd, "--permutation needs a table that holds the target");
+        goto out;
+    }
+    if (o.mean && (n < 2 || o.permutation)) {
+        rc = usage(cmd, "--mean needs a table, and goes without --permutation");
         goto out;
     }
     if (o.target && !o.permutation) {

@@ -95,6 +95,7 @@ static const struct cmd commands[] = {
       "column is shuffled; use rows that it was not trained on.\n\n"
       "  assay explain best.assay\n"
       "  assay explain best.assay new.csv --rows 100 -o why.csv\n"
+      "  assay explain best.assay new.csv --mean\n"
       "  assay explain best.assay test.csv --permutation",
       cmd_explain },
     { "simulate", "[SPEC...] --table FILE [--workers N] [--seeds S]",

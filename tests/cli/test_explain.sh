@@ -70,6 +70,13 @@ ok "some rows as JSON" "$ASSAY" explain m.assay test.csv --rows 7 --json -o rows
 ok "hold what the CSV holds" test "$(jq -r '.rows | length' rows.json) $(jq -r '.rows[6] | [.prediction, .class] | join(",")' rows.json)" = "7 $(sed -n 8p m.csv | cut -d, -f1,2)"
 ok "the target need not be there" "$ASSAY" explain r.assay <(cut -d, -f1-3 test.csv)
 
+for m in r m l f; do
+    ok "$m: by mean values: the column that decides comes first" first_is $m.assay test.csv --mean
+done
+ok "mean values are those of the rows" awk -F, -v want="$("$ASSAY" explain r.assay test.csv --mean --json | jq '.columns[0].total')" \
+    'NR > 1 { s += $4 < 0 ? -$4 : $4 } END { d = s / 100 - want; exit !(d * d < 1e-12) }' r.csv
+ok "mean values without a table" refuses 2 'table' "$ASSAY" explain r.assay --mean
+
 ok "by shuffling: the column that decides comes first" first_is r.assay test.csv --permutation
 ok "by shuffling: it costs most of the spread" jq -e '.columns[0].loss > 1 and .columns[0].se > 0 and .metric == "rmse" and .rows == 100' <("$ASSAY" explain r.assay test.csv --permutation --json)
 ok "by shuffling, classes" first_is m.assay test.csv --permutation

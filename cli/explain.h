@@ -1,0 +1,33 @@
+/* explain.h - private to `assay explain`: what is explained, and its rows. */
+#ifndef CLI_EXPLAIN_H
+#define CLI_EXPLAIN_H
+
+#include "base/err.h"
+#include "ml/artifact.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct explain_opts {
+    char *output, *target, *class_name;
+    bool json, no_header, permutation, mean;
+    int64_t rows, repeats, seed;
+};
+struct explaining {
+    const struct explain_opts *o;
+    const struct artifact *a;
+    const struct artifact_info *info;
+    const struct frame *f;
+    int inputs, outputs;
+};
+
+const char *explain_name(const struct explaining *e, int input);
+int explain_json(FILE *out, const char *text, struct err *err); /* quoted */
+
+/* explain_rows.c: SHAP values of the rows of e->f as CSV or JSON (for output_write; ctx is a struct explaining); and the mean of
+ * their sizes by input, out[inputs]. */
+int explain_rows_write(FILE *out, void *ctx, struct err *err);
+int explain_rows_mean(const struct explaining *e, double *out, struct err *err);
+
+#endif
