@@ -1,8 +1,9 @@
 /* artifact.h - the model file: one self-contained file, versioned and checksummed, safe to open from a stranger.
  * Layout (little-endian): magic "ASSAYMDL", u32 format, u32 minimum reader, u32 sections, table of {name[8], offset,
  * length, sha256}, then the sections one after the other, nothing between or after them: "info" (task, target, classes,
- * family, metric, score), "schema" (the same and the inputs with their shares of importance as JSON text, for people), "prep", "model" (n fold models,
- * length and bytes of each). Holds no time, host, path or duration. */
+ * family, metric, score), "schema" (the same and the inputs with their shares of importance as JSON text, for people and
+ * the page, web/static/columns.js), "prep", "model" (n fold models, length and bytes of each). Holds no time, host, path
+ * or duration. */
 #ifndef ML_ARTIFACT_H
 #define ML_ARTIFACT_H
 
