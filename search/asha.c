@@ -2,6 +2,11 @@
  * Hyperparameter Tuning", MLSys 2020, algorithm 2). A trial that comes to a rung goes on when it is among the best 1/eta
  * of all that ever came there, else it pauses; it is resumed when later results lift it into the best 1/eta. Whenever a
  * slot is free the highest rung with such a trial gives it, and only then a new trial starts: nobody waits.
+ *
+ * The top costs as much as all below it, and while the sampler still learns, the best third of a rung are trials that it
+ * will soon better. So from the last rung before the top, unless it is the first of its bracket, only one in eta * top
+ * goes on, the first one out of 2 eta. Waiting is free, as who waits can be resumed: with stop_only the shares are eta
+ * everywhere.
  * With stop_only a trial below the best 1/eta is stopped for good (as the tools that cannot resume do it).
  *
  * Where ranks mislead. Successive halving believes the ranks of its lowest rung. A rung is believed at once only where the
@@ -27,7 +32,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { OPT_ETA, OPT_MIN_LEVEL, OPT_PER_LEVEL, OPT_BRACKETS, OPT_STOP_ONLY, OPT_STRICT, OPT_TRUST };
+enum {
+    OPT_ETA,
+    OPT_MIN_LEVEL,
+    OPT_PER_LEVEL,
+    OPT_BRACKETS,
+    OPT_STOP_ONLY,
+    OPT_STRICT,
+    OPT_TRUST,
+    OPT_TOP
+};
 enum { DRAW_BRACKET = 1, DRAW_SCOUT = 2 };
 enum { HOPELESS_ERRORS = 4 };
 
@@ -43,8 +57,10 @@ static const struct search_option asha_options[ASHA_OPTIONS] = {
                         "1 = stop trials for good instead of pausing them" },
     [OPT_STRICT] = { "strict", 0, 1, 0, true,
                      "1 = never more than one in eta goes on, even if later ones are better" },
-    [OPT_TRUST] = { "trust", 0, 1, 0.5, false,
+    [OPT_TRUST] = { "trust", 0, 1, 0.3, false,
                     "rank correlation with the next rung that the lowest rungs must show before trials stop there; 0 = none" },
+    [OPT_TOP] = { "top", 1, RUNG_ETA_MAX, 3, true,
+                  "so many times fewer go on to the top level than from other rungs" },
 };
 
 static struct asha *of(struct scheduler *s)
@@ -68,6 +84,7 @@ static struct scheduler *asha_open(const struct search_setup *setup, struct err 
     a->is_stop_only = a->options[OPT_STOP_ONLY] != 0;
     a->is_strict = a->options[OPT_STRICT] != 0;
     a->trust_least = a->options[OPT_TRUST];
+    a->top = a->is_stop_only ? 1 : (int)a->options[OPT_TOP];
     return &a->base;
 }
 
@@ -143,16 +160,27 @@ static int asha_start(struct scheduler *s, int64_t trial, int group, int max_lev
 
 /* ---- comparing ---- */
 
-/* How many of a rung may go on. */
-static size_t limit_of(const struct asha *a, const struct rung *r)
+/* One in so many goes on from rung k of bracket b. */
+static size_t share_of(const struct asha *a, const struct asha_ladder *l, int b, int k)
 {
-    return r->n / (size_t)a->rule.eta;
+    return (size_t)a->rule.eta * (size_t)(k > b && k == l->rungs.n - 2 ? a->top : 1);
 }
 
-static bool has_promotable(const struct asha *a, const struct rung *r)
+/* How many of n may. */
+static size_t limit_of(const struct asha *a, const struct asha_ladder *l, int b, int k, size_t n)
 {
-    return !a->is_stop_only && r->first_open < limit_of(a, r) &&
-           (!a->is_strict || r->n_promoted < (int64_t)limit_of(a, r));
+    size_t share = share_of(a, l, b, k), eta = (size_t)a->rule.eta;
+
+    return share > eta && n >= 2 * eta ? MAX(n / share, 1) : n / share;
+}
+
+static bool has_promotable(const struct asha *a, const struct asha_ladder *l, int b, int k)
+{
+    const struct rung *r = &l->tracks[b].rungs[k];
+    size_t limit = limit_of(a, l, b, k, r->n);
+
+    return !a->is_stop_only && r->first_open < limit &&
+           (!a->is_strict || r->n_promoted < (int64_t)limit);
 }
 
 /* Goes on from its rung whatever its rank: ranks there prove nothing yet, or it is one of those that keep the proof
@@ -195,6 +223,7 @@ static void arrive(struct asha *a, struct roster_entry *e, double value)
 {
     struct asha_ladder *l = asha_ladder_of(a, e);
     struct rung *r = asha_rung_of(a, e);
+    int b = e->home % ASHA_MAX_BRACKETS;
 
     leave_free(a, e, true, value);
     e->value = value;
@@ -207,12 +236,12 @@ static void arrive(struct asha *a, struct roster_entry *e, double value)
         go_on(a, e);
     } else if (may_pause) {
         roster_move(&a->roster, e, ROSTER_PAUSED);
-        if (has_promotable(a, r) && r->first_open == at) {
+        if (has_promotable(a, l, b, e->rung) && r->first_open == at) {
             rung_close(r, at);
             r->n_promoted++;
             go_on(a, e);
         }
-    } else if (a->is_stop_only && !isnan(value) && at < MAX(limit_of(a, r), 1)) {
+    } else if (a->is_stop_only && !isnan(value) && at < MAX(limit_of(a, l, b, e->rung, r->n), 1)) {
         go_on(a, e);
     } else {
         roster_move(&a->roster, e, ROSTER_STOPPED);
@@ -298,7 +327,7 @@ static struct rung *promotable_rung(struct asha *a)
             struct asha_ladder *l = &a->ladders[i];
             int k = l->rungs.n - 1 - below;
             for (int b = 0; b < l->n_tracks && b <= k; b++) {
-                if (has_promotable(a, &l->tracks[b].rungs[k]))
+                if (has_promotable(a, l, b, k))
                     return &l->tracks[b].rungs[k];
             }
         }
@@ -387,9 +416,9 @@ static int give_up(struct asha *a, struct rung *r, size_t from, int n, int64_t *
 }
 
 /* The first place from which on no trial ever goes on: share + four standard errors. */
-static size_t hopeless_from(const struct asha *a, const struct rung *r)
+static size_t hopeless_from(size_t n_there, size_t share)
 {
-    double n = (double)r->n, eta = a->rule.eta;
+    double n = (double)n_there, eta = (double)share;
 
     return (size_t)((n + HOPELESS_ERRORS * sqrt(n * (eta - 1))) / eta) + 1;
 }
@@ -399,7 +428,7 @@ static bool is_over(const struct asha *a, const struct asha_ladder *l)
 {
     for (int b = 0; b < l->n_tracks; b++) {
         for (int k = b; k + 1 < l->rungs.n; k++) {
-            if (has_promotable(a, &l->tracks[b].rungs[k]))
+            if (has_promotable(a, l, b, k))
                 return false;
         }
     }
@@ -423,15 +452,15 @@ static int retire_track(struct asha *a, int home, bool closing, int n, int64_t *
 {
     struct asha_ladder *l = &a->ladders[home / ASHA_MAX_BRACKETS];
     bool is_last = closing && has_top(l), takes_all = is_last && is_over(a, l);
-    int given = 0;
+    int given = 0, b = home % ASHA_MAX_BRACKETS;
 
     for (int k = 0; k + 1 < l->rungs.n && given < n; k++) {
-        struct rung *r = &l->tracks[home % ASHA_MAX_BRACKETS].rungs[k];
+        struct rung *r = &l->tracks[b].rungs[k];
         if (r->first_open == r->n)
             continue;
-        size_t from = takes_all ? 0 : hopeless_from(a, r);
+        size_t from = takes_all ? 0 : hopeless_from(r->n, share_of(a, l, b, k));
         if (is_last)
-            from = MIN(from, (r->n + coming(a, home, k)) / (size_t)a->rule.eta);
+            from = MIN(from, limit_of(a, l, b, k, r->n + coming(a, home, k)));
         given += give_up(a, r, from, n - given, trials + given);
     }
     return given;

@@ -6,7 +6,7 @@
 #include "search/rung.h"
 #include "search/trust.h"
 
-enum { ASHA_OPTIONS = 7, ASHA_MAX_BRACKETS = 8 };
+enum { ASHA_OPTIONS = 8, ASHA_MAX_BRACKETS = 8 };
 enum { ASHA_PROOF = 12 }; /* pairs that a proof is first sought with */
 enum { ASHA_FREE = 1 };   /* flag of a trial: it left its last rung whatever its rank */
 
@@ -29,6 +29,7 @@ struct asha {
     int n_brackets;
     bool is_stop_only, is_strict;
     double trust_least;
+    int top;                     /* so many times fewer go on to the top */
     struct roster roster;        /* home = ladder * ASHA_MAX_BRACKETS + bracket */
     struct asha_ladder *ladders; /* in the order they were met */
     int n_ladders;

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { ETA, MIN_LEVEL, PER_LEVEL, BRACKETS, STOP_ONLY, STRICT, TRUST, N };
+enum { ETA, MIN_LEVEL, PER_LEVEL, BRACKETS, STOP_ONLY, STRICT, TRUST, TOP, N };
 
 static struct schedrun run_of(int max_level, int n_trials, double *options)
 {
@@ -48,7 +48,21 @@ static bool counts(const struct run_trial *t, int level)
     return t->level >= level && !(is_ended && t->end == OBS_CANCELLED && t->to == level);
 }
 
-/* It is among the best floor(n / eta) of all that came to its level. */
+/* How many of n may go on from a level: floor(n / eta); from the last before the top, if it is not the first, floor(n / (eta
+ * top)), but one out of 2 eta. Ladders of up to PER_LEVEL levels have a rung at each, longer ones at max / eta^k. */
+static int limit_at(const struct schedrun *r, int max_level, int level, int n)
+{
+    int eta = (int)r->setup.options[ETA], top = (int)r->setup.options[TOP];
+    bool is_short = max_level <= r->setup.options[PER_LEVEL];
+    int last = is_short ? max_level - 1 : (2 * max_level + eta) / (2 * eta);
+    bool has_below = is_short ? last > 1 : eta * eta <= max_level;
+
+    if (level != last || !has_below || top == 1)
+        return n / eta;
+    return n >= 2 * eta ? MAX(n / (eta * top), 1) : n / (eta * top);
+}
+
+/* It is among the best of all that came to its level, as many as may go on. */
 static bool is_in_best(struct schedrun *r, int64_t trial)
 {
     const struct run_trial *t = &r->trials[trial];
@@ -60,7 +74,7 @@ static bool is_in_best(struct schedrun *r, int64_t trial)
         n++;
         rank += i != trial && is_better(r, i, trial, t->level);
     }
-    return rank < n / (int)r->setup.options[ETA];
+    return rank < limit_at(r, t->max_level, t->level, n);
 }
 
 static void promoted_is_in_best(struct schedrun *r, int64_t trial)
@@ -87,6 +101,7 @@ static void those_who_go_on_are_the_best_of_their_rung_and_none_of_them_waits(vo
     for (int round = 0; round < 40; round++) {
         r = run_of(1 + (int)rng_below(&g, 81), 20 + (int)rng_below(&g, 150), options);
         options[ETA] = 2 + rng_below(&g, 3);
+        options[TOP] = 1 + rng_below(&g, 4);
         r.slots = 1 + (int)rng_below(&g, 64);
         r.n_groups = 1 + (int)rng_below(&g, 2);
         r.max_level[1] = 4;
@@ -116,6 +131,7 @@ static void every_kind_of_study_ends_well(void **state)
         options[STOP_ONLY] = rng_below(&g, 2);
         options[STRICT] = rng_below(&g, 2);
         options[TRUST] = rng_below(&g, 3) / 2.0;
+        options[TOP] = 1 + rng_below(&g, 4);
         options[PER_LEVEL] = 6 * rng_below(&g, 2);
         r.slots = 1 + (int)rng_below(&g, 64);
         r.n_groups = 1 + (int)rng_below(&g, 3);
