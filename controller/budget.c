@@ -27,7 +27,7 @@ enum {
     SHORT_BUDGET_MS = 10000,
     SMALL_ROWS = 10000,
     PATIENCE_TRIALS = 200,
-    OTHERS_SHARE = 5,
+    OTHERS_SHARE = 10,
 };
 
 /* Why no more trials are made; the numbers stand in snapshots. */

@@ -14,7 +14,7 @@ int64_t budget_reserve(const struct study *st); /* ms kept for finishing */
 int64_t budget_cut_ms(const struct study *st);
 int64_t budget_hard_ms(const struct study *st);
 /* The cut of a lane of this family that is granted now: in an automatic space, families other than the yardstick's get a
- * fifth of the time at most. */
+ * tenth of the time at most. */
 int64_t budget_lane_cut_ms(const struct study *st, const char *family);
 /* The first configuration of the family that matters most for time: the strongest of an automatic space, else the
  * costliest. */

@@ -191,7 +191,7 @@ static int64_t bytes(const struct family_shape *s, const double *params, bool is
     double n_axes = forest_axes(params, axes), leaves = leaves_of(s, params, is_bootstrap);
     double trees = folds * params[FOREST_TREES] * (40.0 + 2.0 * leaves * node_bytes(s, params));
     double lines = 64.0 * ceil(columns / 64.0), near = fmin(train * lines, 408e3);
-    double work = train * (38.0 + (k > 2 ? 4 : 0)) + near + 256.0 * 8 * k + 8 * columns + 33000;
+    double work = train * (38.0 + (k > 2 ? 4 : 0)) + near + 256.0 * 8 * k + 8 * columns + 150e3;
 
     return whole(trees + folds * 1000 + held * (n_axes * k * 4 + 4) + work + held * (8 * k + 12));
 }

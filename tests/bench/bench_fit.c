@@ -180,6 +180,20 @@ static void print_changed(const struct family *f, const double *params)
     printf("\n");
 }
 
+/* Megabytes of the process that are in memory. */
+static double resident_mb(void)
+{
+    char line[128];
+    long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+
+    if (f && fgets(line, sizeof line, f))
+        pages = strtoll(strchr(line, ' '), NULL, 10);
+    if (f)
+        (void)fclose(f);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6;
+}
+
 /* The chosen configuration on all training rows: what a plain fit of another library is compared with. */
 static void refit(struct ml_data *d, const struct family *f, const double *params, uint64_t seed,
                   int64_t steps)
@@ -208,9 +222,10 @@ static bool trial(struct ml_data *d, const struct args *a, const struct family *
 
     if (!t)
         die(&err);
-    double cpu = cpu_seconds();
+    double cpu = cpu_seconds(), resident = resident_mb();
     int rc = fit_trial_advance(t, level, &stop, &err);
     cpu = cpu_seconds() - cpu;
+    resident = resident_mb() - resident;
     if (rc < 0)
         die(&err);
     if (rc == 0 && fit_trial_cut(t, &err) < 0) {
@@ -221,11 +236,13 @@ static bool trial(struct ml_data *d, const struct args *a, const struct family *
     int64_t cost = f->cost(&s, params, 0, level), bytes = fit_trial_bytes(t);
     if (fit_trial_test(t, &err) < 0 || fit_trial_result(t, r, &err) < 0)
         die(&err);
-    printf("%3d %s score %.5f +- %.5f  test %.5f  steps %5" PRId64
-           "  fit %6.2f s (cpu %.2f)  cost/cpu %.2f  %.1f MB, est/mem %.2f  predict %.2f us/row |",
-           number, r->cut ? "cut" : "   ", r->score, r->se, r->test_score, r->steps,
-           (double)r->fit_us / 1e6, cpu, (double)cost / 1e6 / fmax(cpu, 1e-6), (double)bytes / 1e6,
-           (double)f->host_bytes(&s, params) / (double)bytes, (double)r->predict_ns_row / 1e3);
+    printf(
+        "%3d %s score %.5f +- %.5f  test %.5f  steps %5" PRId64
+        "  fit %6.2f s (cpu %.2f)  cost/cpu %.2f  %.1f MB (resident %.1f), est/mem %.2f  predict %.2f us/row |",
+        number, r->cut ? "cut" : "   ", r->score, r->se, r->test_score, r->steps,
+        (double)r->fit_us / 1e6, cpu, (double)cost / 1e6 / fmax(cpu, 1e-6), (double)bytes / 1e6,
+        resident, (double)f->host_bytes(&s, params) / (double)bytes,
+        (double)r->predict_ns_row / 1e3);
     print_changed(f, params);
     fflush(stdout);
     fit_trial_close(t);

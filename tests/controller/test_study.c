@@ -391,8 +391,8 @@ static void a_grant_carries_the_time_that_is_left_less_the_reserve(void **state)
     (void)state;
     check_deadline(",'space':[{'family':'boost'}]", 2, 100000 - 900 - 3000);
     check_deadline(",'space':[{'family':'linear'}]", 2, 100000 - 900 - 3000);
-    /* Beside boosting, a linear model may take a fifth of the time. */
-    check_deadline("", 2, 20000);
+    /* Beside boosting, a linear model may take a tenth of the time. */
+    check_deadline("", 2, 10000);
     check_deadline("", 3, 100000 - 900 - 3000);
 }
 
