@@ -165,6 +165,16 @@ static json_t *content_new(const char *schema)
     return json_pack("{s:{s:{s:s}}}", s->type, "schema", "$ref", ref);
 }
 
+/* The same for a body: what is JSON may come as YAML. */
+static json_t *body_content_new(const char *schema)
+{
+    json_t *o = content_new(schema), *json = json_object_get(o, "application/json");
+
+    if (json)
+        json_object_set(o, "application/yaml", json);
+    return o;
+}
+
 static void parameter_add(json_t *list, const char *name, size_t n, const char *in)
 {
     json_array_append_new(list, json_pack("{s:s%, s:s, s:b, s:{s:s}}", "name", name, n, "in", in,
@@ -210,7 +220,7 @@ static json_t *operation_new(const struct web_route *route)
         json_object_set_new(op, "requestBody",
                             json_pack("{s:b, s:o}", "required",
                                       (route->flags & (WEB_JSON | WEB_RAW)) != 0, "content",
-                                      content_new(route->takes)));
+                                      body_content_new(route->takes)));
     if (route->flags & WEB_OPEN)
         json_object_set_new(op, "security", json_array());
     return op;
