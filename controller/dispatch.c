@@ -17,6 +17,7 @@
 #include "controller/budget.h"
 #include "controller/lease.h"
 #include "controller/live.h"
+#include "controller/memory.h"
 #include "controller/probe.h"
 #include "controller/runner.h"
 #include "controller/task.h"
@@ -89,22 +90,14 @@ static int ready_count(const struct study *st)
     return n;
 }
 
-static int64_t lane_bytes(const struct study *st, const struct trial_row *row)
-{
-    struct config c;
-
-    if (config_parse_text(&c, row->config, NULL) < 0 || !c.family->host_bytes)
-        return 0;
-    return c.family->host_bytes(&st->problem.shape, c.params);
-}
-
-static int64_t memory_of(const struct device *d, const struct msg_ask *ask)
+/* What lanes may be promised: four fifths of what is free, without the table, which may not be there yet; 0 = no limit. */
+static int64_t memory_of(const struct study *st, const struct device *d, const struct msg_ask *ask)
 {
     int64_t bytes = d->is.memory_bytes;
 
     if (ask->host_bytes > 0)
         bytes = bytes > 0 ? MIN(bytes, ask->host_bytes) : ask->host_bytes;
-    return bytes;
+    return bytes > 0 ? MAX(bytes / 5 * 4 - memory_of_data(st), 1) : 0;
 }
 
 static bool fuses(const struct group *g, const struct study *st, const struct trial_row *row)
@@ -154,7 +147,7 @@ static int group_fill(struct group *g, int most, int64_t memory, int choice, str
         *row = (struct trial_row){ 0 };
         if (trial_load(st, st->queue[i], row, err) < 0)
             return -1;
-        bytes = lane_bytes(st, row);
+        bytes = memory_of_lane(st, row, from_of(t));
         /* The first lane goes out whatever the estimate says: the worker holds the limit, an estimate may be wrong. */
         if (g->n > 0 && (!fuses(g, st, row) || (memory > 0 && g->host_bytes + bytes > memory))) {
             trial_row_fini(row);
@@ -208,7 +201,8 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
     }
     if (!st->is_deterministic && live_fill(st, MIN(ask->max_lanes, d->is.max_lanes), err) < 0)
         return -1;
-    return group_fill(g, group_size(st, r, d, ask), memory_of(d, ask), first_choice(st, r, d), err);
+    return group_fill(g, group_size(st, r, d, ask), memory_of(st, d, ask), first_choice(st, r, d),
+                      err);
 }
 
 /* ---- granting ---- */

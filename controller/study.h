@@ -35,6 +35,12 @@ struct trial_mem { /* trial number = index + 1 */
     int16_t plan_level; /* reached in the plan's order */
     bool has_artifact, is_cut;
     int16_t max_group; /* after a crash in a group: at most so many lanes with it; 0 = any */
+    bool has_memory;   /* memory.c has heard of its peak */
+};
+
+struct memory_fit { /* memory.c: logarithms of steps taken / steps of the formula */
+    double sum;
+    int n;
 };
 
 struct script_item {
@@ -64,6 +70,7 @@ struct study {
     struct problem problem; /* resolved data; problem.is_ready */
     struct study_space space;
     const struct family *families[STUDY_MAX_FAMILIES + 1]; /* [0] = the baseline */
+    struct memory_fit memory[STUDY_MAX_FAMILIES + 1];      /* likewise */
     int n_families;
     struct sampler *sampler; /* NULL until the data is ready */
     struct scheduler *scheduler;

@@ -11,6 +11,7 @@
 #include "controller/board.h"
 #include "controller/lease.h"
 #include "controller/live.h"
+#include "controller/memory.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -164,7 +165,8 @@ static void note_new(struct study *st, const struct trial_row *row)
 }
 
 /* What memory needs of a row's info: once when it is new, once when it was completed. */
-static void note_info(struct trial_mem *t, const struct trial_row *row, bool is_new)
+static void note_info(struct study *st, struct trial_mem *t, const struct trial_row *row,
+                      bool is_new)
 {
     bool is_complete = row->state == TS_COMPLETED && t->fit_us == 0;
     json_t *info = is_new || is_complete ? trial_info(row) : NULL;
@@ -178,6 +180,7 @@ static void note_info(struct trial_mem *t, const struct trial_row *row, bool is_
         t->predict_ns = json_integer_value(json_object_get(info, "predict_ns_row"));
         t->model_bytes = json_integer_value(json_object_get(info, "model_bytes"));
         t->is_cut = json_is_true(json_object_get(info, "cut"));
+        memory_note(st, t, row, info);
     }
     json_decref(info);
 }
@@ -202,7 +205,7 @@ void trial_note(struct study *st, const struct trial_row *row)
     t->score = row->score;
     t->ended_at = row->ended_at;
     t->has_artifact = row->artifact[0] != '\0';
-    note_info(t, row, is_new);
+    note_info(st, t, row, is_new);
     list(st, row->number);
 }
 

@@ -116,7 +116,15 @@ static int64_t boost_held_bytes(const struct lane *lane)
     const struct boost_lane *l = lane->state;
 
     return (int64_t)sizeof *l + l->rows * (4 * l->outputs + 12) + l->r.n_held * 4 +
-           l->forest.bytes + (l->work ? l->work->bytes : 0) + boost_device_bytes(l->device);
+           l->forest.bytes + l->forest.n_trees * (int64_t)sizeof *l->forest.trees +
+           (l->work ? l->work->bytes : 0) + boost_device_bytes(l->device);
+}
+
+static int64_t boost_model_bytes(const struct lane *lane)
+{
+    const struct boost_lane *l = lane->state;
+
+    return l->forest.bytes;
 }
 
 /* ---- training ---- */
@@ -438,6 +446,7 @@ const struct model_ops model_boost = {
     .save = boost_save,
     .load = boost_load,
     .bytes = boost_held_bytes,
+    .model_bytes = boost_model_bytes,
     .predictor_load = predictor_load,
     .predictor_free = predictor_free,
     .predict = predict,

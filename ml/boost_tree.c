@@ -14,45 +14,52 @@ enum {
     TAG_SET = 2,
     TAG_ADD = 4,
     MAX_TREES = 4000000,
-    MAX_NODES = 1 << 16
+    MAX_NODES = 1 << 16,
+    BLOCK_COST = 64 /* what the allocator adds to an aligned block, about */
 };
+
+/* A tree is one block of memory, so that small ones do not pay for five. */
+static size_t block_bytes(int n_nodes, int n_sets)
+{
+    const struct tree *t = NULL;
+    size_t node = sizeof *t->nodes + sizeof *t->values + sizeof *t->rows;
+
+    return (size_t)n_nodes * (node + (n_sets ? sizeof *t->set_of : 0)) +
+           (size_t)n_sets * sizeof *t->sets;
+}
 
 int tree_init(struct tree *t, int n_nodes, int n_sets)
 {
     *t = (struct tree){ .n_nodes = n_nodes, .n_sets = n_sets };
-    t->nodes = mem_try_zalloc((size_t)n_nodes * sizeof *t->nodes);
-    t->values = mem_try_zalloc((size_t)n_nodes * sizeof *t->values);
-    t->rows = mem_try_zalloc((size_t)n_nodes * sizeof *t->rows);
-    if (n_sets) {
-        t->sets = mem_try_zalloc((size_t)n_sets * sizeof *t->sets);
-        t->set_of = mem_try_alloc((size_t)n_nodes * sizeof *t->set_of);
-    }
-    if (!t->nodes || !t->values || !t->rows || (n_sets && (!t->sets || !t->set_of))) {
-        tree_fini(t);
+    t->nodes = mem_try_zalloc(block_bytes(n_nodes, n_sets));
+    if (!t->nodes)
         return -1;
+    /* Nodes and sets of 8-byte words first, then what needs less. */
+    char *at = (char *)(t->nodes + n_nodes);
+    if (n_sets) {
+        t->sets = (void *)at;
+        at += (size_t)n_sets * sizeof *t->sets;
     }
-    if (n_sets)
+    t->values = (float *)(void *)at;
+    at += (size_t)n_nodes * sizeof *t->values;
+    t->rows = (int32_t *)(void *)at;
+    at += (size_t)n_nodes * sizeof *t->rows;
+    if (n_sets) {
+        t->set_of = (int16_t *)(void *)at;
         memset(t->set_of, 0xff, (size_t)n_nodes * sizeof *t->set_of);
+    }
     return 0;
 }
 
 void tree_fini(struct tree *t)
 {
     mem_try_free(t->nodes);
-    mem_try_free(t->values);
-    mem_try_free(t->rows);
-    mem_try_free(t->set_of);
-    mem_try_free(t->sets);
     memset(t, 0, sizeof *t);
 }
 
 int64_t tree_bytes(const struct tree *t)
 {
-    return (int64_t)sizeof *t +
-           t->n_nodes * (int64_t)(sizeof *t->nodes + sizeof *t->values + sizeof *t->rows) +
-           (t->n_sets
-                ? t->n_sets * (int64_t)sizeof *t->sets + t->n_nodes * (int64_t)sizeof *t->set_of
-                : 0);
+    return (int64_t)((block_bytes(t->n_nodes, t->n_sets) + 63) / 64 * 64 + BLOCK_COST);
 }
 
 int forest_add(struct boost_forest *fo, struct tree *t)

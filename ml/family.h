@@ -12,6 +12,11 @@
 enum family_kind { FP_FLOAT, FP_INT, FP_CHOICE };
 enum family_axis { FA_COSTLY, FA_FREE, FA_PATH, FA_SHAPE };
 enum family_task { FT_BINARY = 1, FT_MULTICLASS = 2, FT_REGRESSION = 4, FT_ANY = 7 };
+enum family_form {
+    FF_NONE,
+    FF_BINS,
+    FF_DENSE
+}; /* of the table, which all its trials share (data.h) */
 enum { FAMILY_MAX_PARAMS = 32, FAMILY_MAX_COUNTS = 8 };
 
 struct family_param {
@@ -31,7 +36,9 @@ struct family_shape { /* what the cost of a fit depends on */
     int encoded;      /* width after one-hot */
     int outputs;      /* 1 for binary and regression, else classes */
     int folds;        /* fitted: k, or 1 for holdout */
-    int task;         /* FT_ */
+    double
+        growth; /* memory only: steps that fits of the family take here against the formula; 0 = unknown, 1 */
+    int task; /* FT_ */
 };
 
 /* How the engine trains a level of the ladder (fit.h). Steps are the family's free axis: rounds, points of a path. A grid
@@ -54,7 +61,8 @@ struct family {
     const char *help;
     int tasks;           /* FT_ mask */
     bool keeps_monotone; /* honours constraints on columns (data.h) */
-    bool has_device;     /* has a form for GPUs (ops.h) */
+    enum family_form form;
+    bool has_device; /* has a form for GPUs (ops.h) */
     bool
         is_lead; /* usually the strongest: where all families are searched, time is planned by it */
     const struct family_param *params;

@@ -151,6 +151,7 @@ static const char *const linear_levels[] = { "the whole penalty path on all fold
 const struct family family_linear = {
     .name = "linear",
     .help = "logistic, softmax or ridge regression with an L2 penalty",
+    .form = FF_DENSE,
     .tasks = FT_ANY,
     .params = linear_params,
     .n_params = LINEAR_PARAMS,
@@ -264,7 +265,9 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params)
 {
     double rows = (double)s->rows, k = s->outputs, leaves = boost_leaves(params);
     double rounds = boost_rounds(s, params, params[BOOST_LEARNING_RATE]);
-    double tree = 80.0 + 2 * 16 * boost_leaves_at(params, fold_rows(s));
+    if (s->growth > 0)
+        rounds = fmin(params[BOOST_ROUNDS], rounds * s->growth);
+    double tree = 152.0 + 2 * 16 * boost_leaves_at(params, fold_rows(s)); /* boost_tree.c */
     double lanes = s->folds * (rows * (4 * k + 12) + rounds * k * tree);
     double slot = s->columns * 264.0 * 8, slots = fmin(floor(BOOST_POOL_BYTES / slot), leaves + 1);
 
@@ -322,6 +325,7 @@ static const double *boost_portfolio(int i)
 const struct family family_boost = {
     .name = "boost",
     .help = "gradient boosting over histograms",
+    .form = FF_BINS,
     .tasks = FT_ANY,
     .keeps_monotone = true,
     .has_device = true,

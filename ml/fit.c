@@ -169,6 +169,15 @@ int64_t fit_trial_bytes(const struct fit_trial *t)
     return bytes;
 }
 
+int64_t fit_trial_ship_bytes(const struct fit_trial *t)
+{
+    int64_t bytes = 0;
+
+    for (int f = 0; t->run && t->ops->model_bytes && f < t->run->n_lanes; f++)
+        bytes += t->ops->model_bytes(&t->run->lanes[f]);
+    return 3 * bytes; /* each fold's, in a buffer that grows by doubling, and all in one */
+}
+
 /* ---- advance ---- */
 
 /* Brings every lane below `step` to it. 1 all there, 0 stopped, -1 failed. */

@@ -56,6 +56,8 @@ int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err);
  * most some 5 ms of predictions beyond the test rows. */
 int fit_trial_test(struct fit_trial *t, struct err *err);
 int64_t fit_trial_bytes(const struct fit_trial *t);
+/* What saving, shipping and scoring the model will take on top, about: its bytes more than once. */
+int64_t fit_trial_ship_bytes(const struct fit_trial *t);
 
 /* Refit on all non-test rows with the free-axis value scaled to them (steps * n / n_train): holdout's last act. */
 int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,

@@ -65,6 +65,8 @@ struct model_ops {
     int (*load)(struct ml_data *d, struct lane *l, struct view *in,
                 struct err *err);           /* to continue training, bit for bit */
     int64_t (*bytes)(const struct lane *l); /* memory held now */
+    int64_t (*model_bytes)(
+        const struct lane *l); /* of it what save writes out, about; NULL = little */
 
     /* Inference from saved bytes alone, for artifacts. */
     struct predictor *(*predictor_load)(const struct prep *prep, int n_outputs, enum ml_task task,

@@ -334,21 +334,27 @@ static void on_grant(void *arg, json_t *grant, const struct err *err)
     *(json_t **)arg = grant;
 }
 
+json_t *fake_ask_of(struct fake *f, const json_t *ask)
+{
+    json_t *grant = NULL;
+    int rc = -1;
+
+    RETRY(rc, grant, f->rig,
+          ctl_runner_lease(f->rig->ctl, f->id, ask, on_grant, &grant, NULL, &rig_err));
+    if (rc < 0)
+        fail_msg("lease: %s", rig_err.text);
+    assert_non_null(grant);
+    return grant;
+}
+
 json_t *fake_ask_raw(struct fake *f, int64_t n, int max_lanes)
 {
     struct msg_ask ask = { .n = n, .max_lanes = max_lanes };
-    json_t *body = NULL, *grant = NULL;
-    int rc = -1;
 
     str_copy(ask.session, sizeof ask.session, f->session);
     str_copy(ask.device, sizeof ask.device, "cpu0");
-    body = msg_ask_json_new(&ask);
-    RETRY(rc, grant, f->rig,
-          ctl_runner_lease(f->rig->ctl, f->id, body, on_grant, &grant, NULL, &rig_err));
-    if (rc < 0)
-        fail_msg("lease: %s", rig_err.text);
+    json_t *body = msg_ask_json_new(&ask), *grant = fake_ask_of(f, body);
     json_decref(body);
-    assert_non_null(grant);
     return grant;
 }
 

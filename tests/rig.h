@@ -69,6 +69,8 @@ struct fake {
 void fake_open(struct fake *f, struct rig *r, const char *session, int max_lanes);
 /* One lease call; takes the lanes. Returns how many came; tasks are worked off at once (then 0 lanes come). */
 int fake_ask(struct fake *f);
+json_t *fake_ask_of(struct fake *f,
+                    const json_t *ask); /* a lease call as given; the grant, owned */
 json_t *fake_ask_raw(struct fake *f, int64_t n, int max_lanes); /* the grant as it came, owned */
 /* Sends what lane i has to say and does what is answered; a lane that is over leaves the list. */
 enum msg_action fake_step(struct fake *f, int i);

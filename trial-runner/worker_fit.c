@@ -17,6 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum {
     FIRST_SLICE_US = 30000,
@@ -233,6 +236,20 @@ static void progress(struct worker *w, struct job *j, int64_t now)
     worker_event(w, j, &ev, NULL);
 }
 
+/* Before the supervisor must kill the process for its memory: what is free goes back to the system, then the lane ends
+ * while there is room to ship it. */
+static bool is_full(const struct worker *w, const struct job *j)
+{
+    int64_t limit = w->memory_bytes / 16 * 15 - fit_trial_ship_bytes(j->fit);
+
+    if (w->memory_bytes <= 0 || proc_rss_bytes(getpid()) <= limit)
+        return false;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+    return proc_rss_bytes(getpid()) > limit;
+}
+
 /* Over a limit: true, and the job has ended or asked. */
 static bool is_over(struct worker *w, struct job *j)
 {
@@ -247,6 +264,13 @@ static bool is_over(struct worker *w, struct job *j)
         str_fmt_ms(g->trial_time_ms, a, sizeof a);
         snprintf(text, sizeof text, "no result within its limit of %s", a);
         cut(w, j, TR_TIME, text);
+        return true;
+    }
+    if (is_full(w, j)) {
+        str_fmt_bytes(fit_trial_bytes(j->fit), a, sizeof a);
+        str_fmt_bytes(w->memory_bytes, b, sizeof b);
+        snprintf(text, sizeof text, "no result within the worker's %s; the trial holds %s", b, a);
+        cut(w, j, TR_MEMORY, text);
         return true;
     }
     if (g->trial_memory_bytes > 0 && fit_trial_bytes(j->fit) > g->trial_memory_bytes) {

@@ -339,6 +339,30 @@ static void the_deadline_cuts_with_the_best_so_far(void **state)
     assert_int_equal(mock_find(g->mock, MSG_FAILED, 2)->reason, TR_BUDGET);
 }
 
+#if !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__) /* they hold far more than a worker */
+/* A lane that would fill the device's memory ends with its best so far before anybody must be killed; the next one runs in
+ * the same process. */
+static void a_lane_ends_before_its_worker_is_full(void **state)
+{
+    struct stage *g = *state;
+    struct msg_grant m;
+    char frame[SHA256_HEX];
+
+    g->device_bytes = 48 << 20;
+    frame_make(g, 12000, frame);
+    g->final_action = MSG_KEEP;
+    m = fit_of(frame);
+    grant_fit(g, m, 1, endless, 0, top_of("boost"), NULL);
+    grant_fit(g, m, 2, "{\"family\":\"baseline\"}", 0, top_of("baseline"), NULL);
+    run_to_ends(g, 2);
+    if (mock_count(g->mock, MSG_FAILED))
+        fail_msg("%s", mock_find(g->mock, MSG_FAILED, 1)->detail);
+    assert_true(mock_find(g->mock, MSG_FINAL, 1)->cut);
+    assert_false(mock_find(g->mock, MSG_FINAL, 2)->cut);
+}
+#endif
+
 static void limits_of_a_trial_hold_between_slices(void **state)
 {
     struct stage *g = *state;
@@ -465,6 +489,9 @@ int main(int argc, char **argv)
         T(long_work_leaves_checkpoints),
         T(a_checkpoint_that_cannot_be_read_costs_only_its_work),
         T(the_deadline_cuts_with_the_best_so_far),
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+        T(a_lane_ends_before_its_worker_is_full),
+#endif
         T(limits_of_a_trial_hold_between_slices),
         T(a_killed_worker_costs_one_report_and_work_goes_on),
         T(a_stopped_trial_makes_room_at_once),
