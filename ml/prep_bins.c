@@ -2,6 +2,7 @@
  * binnings derived from them by merging neighbours. Rules: routing depends on the cuts and the value cast to float alone,
  * so training, prediction and exports route alike. Called by data.c (whole frame) and the tree predictor (any rows). */
 #include "base/mem.h"
+#include "ml/cpu/column.h"
 #include "ml/prep_state.h"
 
 #include <math.h>
@@ -37,30 +38,6 @@ void prep_bins_fini(struct prep_bins *b)
     *b = (struct prep_bins){ 0 };
 }
 
-/* Eight rows at a time: the eight searches overlap. table: 256 cuts, padded with infinity. */
-static void bins_numbers(const float *table, int n_bins, const double *x, int64_t n, uint8_t *out,
-                         int64_t stride)
-{
-    float v[8];
-    uint32_t pos[8];
-
-    for (int64_t from = 0; from < n; from += 8) {
-        int m = (int)MIN(n - from, 8);
-        for (int j = 0; j < 8; j++) {
-            v[j] = j < m ? (float)x[from + j] : 0;
-            pos[j] = 0;
-        }
-        for (uint32_t step = 128; step > 0; step >>= 1) {
-            for (int j = 0; j < 8; j++)
-                pos[j] += table[pos[j] + step - 1] < v[j] ? step : 0;
-        }
-        for (int j = 0; j < m; j++) {
-            int bin = MIN((int)pos[j], n_bins - 1);
-            out[(from + j) * stride] = (uint8_t)(v[j] != v[j] ? PREP_MISSING : bin);
-        }
-    }
-}
-
 static void bins_levels(const int32_t *level, int64_t n, uint8_t *out, int64_t stride)
 {
     for (int64_t i = 0; i < n; i++)
@@ -83,7 +60,7 @@ static void bins_block(const struct prep_view *v, int64_t from, int64_t n, doubl
         for (int i = 0; i < 256; i++)
             table[i] = i < col->n_bins - 1 ? col->cuts[i] : INFINITY;
         prep_view_numbers(v, c, from, n, x);
-        bins_numbers(table, col->n_bins, x, n, out, b->stride);
+        column_bins(table, col->n_bins, x, n, out, b->stride);
     }
 }
 

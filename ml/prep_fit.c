@@ -3,6 +3,7 @@
  * of frequency. Columns that tell nothing are left out. Sums run in row order: equal rows give equal bytes anywhere. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/cpu/column.h"
 #include "ml/prep_state.h"
 
 #include <math.h>
@@ -63,39 +64,40 @@ static void sample_numbers(struct fit *f, int col)
     }
 }
 
-struct moments {
-    int64_t n, missing;
-    double sum, squares, lo, hi;
-};
-
 static double clamped(double x, double lo, double hi)
 {
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* One reading of all used rows: range and count when `col` is not fitted yet, then sums around the fitted values. */
-static void fit_read(struct fit *f, int at, const struct prep_col *col, double center,
-                     struct moments *m)
+/* One reading of all used rows. */
+static void fit_read(struct fit *f, int at, double center, struct column_total *out)
 {
+    struct column_moments m;
+
+    column_moments_init(&m, center);
     for (int64_t from = 0; from < f->frame->rows; from += PREP_BLOCK) {
         int64_t n = MIN(f->frame->rows - from, PREP_BLOCK);
         frame_numbers(f->frame, at, from, n, f->numbers);
-        for (int64_t i = 0; i < n; i++) {
-            double x = f->numbers[i];
-            if (!row_used(f, from + i))
-                continue;
-            m->n++;
-            m->missing += isnan(x);
-            if (!col) {
-                m->lo = isfinite(x) && x < m->lo ? x : m->lo;
-                m->hi = isfinite(x) && x > m->hi ? x : m->hi;
-                continue;
-            }
-            x = isnan(x) ? col->median : clamped(x, col->lo, col->hi);
-            m->sum += x - center;
-            m->squares += (x - center) * (x - center);
-        }
+        column_moments_add(&m, f->numbers, f->use ? f->use + from : NULL, n);
     }
+    column_moments_total(&m, out);
+}
+
+/* Mean and spread once missing values are the median and infinite ones the ends of the range. */
+static void fit_spread(struct prep_col *col, const struct column_total *t)
+{
+    double up = col->hi - col->median, down = col->lo - col->median; /* the median is the center */
+    double above = (double)t->above, below = (double)t->below, n = (double)t->n;
+    double sum = t->sum + above * up + below * down;
+    double squares = t->squares + above * up * up + below * down * down;
+    double off = sum / n, spread = squares / n - off * off;
+
+    col->mean = col->median + off;
+    col->sd = sqrt(spread > 0 ? spread : 0);
+    if (!(col->sd > 0 && isfinite(col->sd)))
+        col->sd = 1;
+    if (!isfinite(col->mean))
+        col->mean = col->median;
 }
 
 /* Mean and spread of a 0/1 column. */
@@ -110,31 +112,30 @@ static void hot_set(struct prep_col *col, int i, int64_t ones, int64_t n)
 /* 1 = an input, 0 = tells nothing. */
 static int fit_numeric(struct fit *f, int at, struct prep_col *col, struct err *err)
 {
-    struct moments range = { .lo = INFINITY, .hi = -INFINITY }, mean = { 0 }, spread = { 0 };
+    struct column_total t;
 
-    fit_read(f, at, NULL, 0, &range);
-    if (range.lo > range.hi || (range.lo == range.hi && range.missing == 0))
-        return 0;
-    col->lo = range.lo;
-    col->hi = range.hi;
     sample_numbers(f, at);
-    col->median = range.lo;
+    col->median = NAN;
     if (prep_cuts_fit(col, f->sample, f->n_picked, err) < 0)
         return -1;
-    col->median = clamped(col->median, col->lo, col->hi);
-    fit_read(f, at, col, col->median, &mean);
-    col->mean = col->median + mean.sum / (double)mean.n;
-    fit_read(f, at, col, col->mean, &spread);
-    col->sd = sqrt(spread.squares / (double)spread.n);
-    if (!(col->sd > 0 && isfinite(col->sd)))
-        col->sd = 1;
-    if (!isfinite(col->mean))
-        col->mean = col->median;
-    col->has_missing = range.missing > 0;
+    double center = isnan(col->median) ? 0 : col->median;
+    fit_read(f, at, center, &t);
+    if (t.lo > t.hi || (t.lo == t.hi && t.missing == 0)) {
+        mem_free(col->cuts);
+        *col = (struct prep_col){ .type = col->type };
+        return 0;
+    }
+    col->lo = t.lo;
+    col->hi = t.hi;
+    col->median = isnan(col->median) ? t.lo : clamped(col->median, t.lo, t.hi);
+    if (col->median != center)
+        fit_read(f, at, col->median, &t);
+    fit_spread(col, &t);
+    col->has_missing = t.missing > 0;
     col->hot_mean = mem_array(1, sizeof(double));
     col->hot_sd = mem_array(1, sizeof(double));
     if (col->has_missing)
-        hot_set(col, 0, range.missing, range.n);
+        hot_set(col, 0, t.missing, t.n);
     return 1;
 }
 
