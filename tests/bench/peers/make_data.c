@@ -19,7 +19,7 @@
 #define TARGET "(target)" /* no column of a table is called that */
 enum { TEST_ROWS = 20000 };
 
-static void die(const char *what, const struct err *err)
+static _Noreturn void die(const char *what, const struct err *err)
 {
     fprintf(stderr, "make_data: %s: %s\n", what, err ? err->text : "");
     exit(1);

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-static void die(const char *what, const struct err *err)
+static _Noreturn void die(const char *what, const struct err *err)
 {
     fprintf(stderr, "ours: %s: %s\n", what, err ? err->text : "");
     exit(1);
@@ -167,7 +167,7 @@ static void fit(int argc, char **argv)
 {
     const char *dir = argv[0];
     const struct model_ops *ops = model_find(argv[1]);
-    struct lane l = { .fold = FOLD_ALL, .seed = 1, .level = 99 };
+    struct lane l = { .fold = FOLD_ALL };
     struct err err = { 0 };
     struct frame *f = frame_open(path_of(dir, "train.frame"), &err);
 
@@ -175,8 +175,8 @@ static void fit(int argc, char **argv)
         die(argv[1], &err);
     family_defaults(ops->family, l.params);
     params_set(ops->family, l.params, argv + 3, argc - 3);
-    if (getenv("SEED"))
-        l.seed = strtoull(getenv("SEED"), NULL, 10);
+    const char *seed = getenv("SEED");
+    l.seed = seed ? strtoull(seed, NULL, 10) : 1;
     l.max_steps = strtoll(argv[2], NULL, 10);
     l.level = ops->family->levels;
     struct ml_data_spec spec = spec_of(f, dir);

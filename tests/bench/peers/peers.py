@@ -63,9 +63,9 @@ def manifest():
 
 
 def make_data(name, small=False):
-    """Written once per name; a later run finds it."""
+    """Written once per name and form (done-N); a later run finds it."""
     folder = f"{SCRATCH}/{name}{'-small' if small else ''}"
-    done = f"{folder}/done"
+    done = f"{folder}/done-2"
     if os.path.exists(done):
         return folder
     os.makedirs(folder, exist_ok=True)
