@@ -165,7 +165,8 @@ static double cost(const struct family_shape *s, const double *params, double tr
            visits = forest_visits(params, s->columns, is_number),
            grid = held * (depth * 0.002 + forest_axes(params, axes) * 0.001 * s->outputs);
 
-    return trees * (drawn * depth * (visits * per_update + 0.004) + drawn * 0.01 + grid + 5.0);
+    double level = (visits * per_update + 0.004) * (is_number ? 1.5 : 1.0);
+    return trees * (drawn * (depth * level + 0.01) + grid + 5.0);
 }
 
 static int64_t forest_cost(const struct family_shape *s, const double *params, int from, int to)
