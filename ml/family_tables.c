@@ -267,7 +267,10 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params)
     double rounds = boost_rounds(s, params, params[BOOST_LEARNING_RATE]);
     if (s->growth > 0)
         rounds = fmin(params[BOOST_ROUNDS], rounds * s->growth);
-    double tree = 152.0 + 2 * 16 * boost_leaves_at(params, fold_rows(s)); /* boost_tree.c */
+    double grown = boost_leaves_at(params, fold_rows(s));
+    if (grown < boost_leaves(params))
+        grown *= 0.6;                     /* the rows end such trees before min_leaf does */
+    double tree = 152.0 + 2 * 16 * grown; /* boost_tree.c */
     double lanes = s->folds * (rows * (4 * k + 12) + rounds * k * tree);
     double slot = s->columns * 264.0 * 8, slots = fmin(floor(BOOST_POOL_BYTES / slot), leaves + 1);
 
@@ -275,7 +278,7 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params)
     double pool = slots < 3 ? 0 : slots * slot;
     double work = rows * (4 * k + 20 + (params[BOOST_ROW_SAMPLE] < 1 ? 4 : 0)) + pool + 135168.0;
     double engine = rows * (s->folds > 1 ? 1.0 : 0.2) * (8 * k + 12);
-    return (int64_t)(lanes + work + engine + leaves * 300);
+    return (int64_t)(lanes + work + engine + leaves * 300 + s->columns * 10.0);
 }
 
 /* For the mean absolute error auto is that loss, and two more are worth a try; scores that weigh classes alike are worth
