@@ -131,6 +131,10 @@ bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, s
 /* One column, by a histogram. */
 bool rf_split_column(const struct rf_node_in *in, int col, struct rf_scratch *s,
                      struct rf_split *best);
+/* Two rows of different classes, a number: whatever parts them parts them perfectly. */
+bool rf_split_pair(const struct rf_node_in *in, int col, struct rf_split *best);
+/* The score of two pure sides, which nothing exceeds; of regression a number never reached. */
+double rf_perfect_score(const struct rf_node_in *in);
 /* The score of a node left whole. */
 double rf_own_score(const struct rf_node_in *in, const struct rf_scratch *s);
 

@@ -280,12 +280,6 @@ static bool node_values(const struct rf_node_in *in, float *out)
     return in->runs.n == 1;
 }
 
-/* The score of two pure sides: nothing is better. */
-static double perfect_score(const struct rf_node_in *in)
-{
-    return in->d->n_classes == 0 ? DBL_MAX : in->p->criterion == RF_GINI ? (double)in->weight : 0.0;
-}
-
 /* Columns in the order of a permutation that the node's key draws, as far as needed; the permutation is put back. A node of
  * few rows often finds a perfect split in the first columns: it looks at them by and by. */
 static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_split *best)
@@ -294,8 +288,8 @@ static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf
         step = in->n == 2          ? 1
                : in->n <= FEW_ROWS ? FEW_COLS
                                    : least;
-    double perfect = perfect_score(in);
-    bool is_found = false;
+    double perfect = rf_perfect_score(in);
+    bool is_found = false, is_pair = in->n == 2 && w->d->n_classes >= 2;
 
     while (seen < n && (seen < least || !is_found) && best->score < perfect) {
         int from = seen, to = seen < least ? MIN(least, seen + step) : seen + 1;
@@ -306,7 +300,10 @@ static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf
             w->perm[seen] = col;
             w->swaps[seen] = j;
         }
-        is_found = rf_split_columns(in, w->perm + from, to - from, &w->s, best) || is_found;
+        if (is_pair && !w->d->is_categorical[w->perm[from]])
+            is_found = rf_split_pair(in, w->perm[from], best) || is_found;
+        else
+            is_found = rf_split_columns(in, w->perm + from, to - from, &w->s, best) || is_found;
     }
     while (seen-- > 0) {
         int32_t col = w->perm[seen];

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 
+#include <float.h>
 #include <string.h>
 
 enum { SMALL_NODE = 160 };
@@ -29,6 +30,11 @@ double rf_own_score(const struct rf_node_in *in, const struct rf_scratch *s)
     for (int k = 0; k < in->d->n_classes; k++)
         sum += s->xlogx[in->total[k]];
     return sum - s->xlogx[n];
+}
+
+double rf_perfect_score(const struct rf_node_in *in)
+{
+    return in->d->n_classes == 0 ? DBL_MAX : in->p->criterion == RF_GINI ? (double)in->weight : 0.0;
 }
 
 /* ---- histograms ---- */
@@ -253,4 +259,23 @@ bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, s
         is_found = is_found || is_better;
     }
     return is_found;
+}
+
+bool rf_split_pair(const struct rf_node_in *in, int col, struct rf_split *best)
+{
+    const uint8_t *x = in->lines + col;
+    uint8_t a = x[in->rows[0] * in->pitch], b = x[in->rows[1] * in->pitch], lo = MIN(a, b),
+            hi = MAX(a, b);
+    int64_t least = MIN(word_weight(in->words[0]), word_weight(in->words[1]));
+
+    if (lo == hi || least < in->p->min_leaf)
+        return false;
+    uint64_t key = in->p->is_extra ? rf_mix(in->key ^ 0x63757473, (uint64_t)col) : 0;
+    best->col = col;
+    best->bin = hi == RF_MISSING  ? lo
+                : in->p->is_extra ? lo + (int)((key >> 32) * (uint64_t)(hi - lo) >> 32)
+                                  : (lo + hi) / 2;
+    best->missing_left = best->is_set = false;
+    best->score = rf_perfect_score(in);
+    return true;
 }

@@ -227,6 +227,30 @@ static void the_root_is_split_as_well_as_exhaustive_search_can(void **state)
     }
 }
 
+static void two_rows_of_two_classes_part_wherever_they_differ(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        const struct kind *k = &kinds[seed % 4];
+        struct table *t = table_new(seed, 2, k->n_classes);
+        struct rf_params p = whole(k->criterion);
+        bool differ = memcmp(t->by_row, t->by_row + STRIDE, COLS) != 0, all[MAX_ROWS] = { 1, 1 };
+        t->y[0] = (int32_t)(seed & 1);
+        t->y[1] = 1 - t->y[0];
+        p.is_extra = seed & 8;
+        p.n_visit = 1 + (int)(seed % COLS);
+        p.min_leaf = 1 + (seed % 7 == 6);
+        struct rf_tree tree = grow(t, &p, seed, 0);
+        assert_int_equal(tree.n, differ && p.min_leaf == 1 ? 3 : 1);
+        check_node(t, &tree, 0, all);
+        if (tree.n == 3)
+            assert_true(fabs((double)tree.nodes[0].gain -
+                             (k->criterion == RF_GINI ? 0.5 : log(2.0))) < 1e-6);
+        rf_tree_fini(&tree);
+        mem_free(t);
+    }
+}
+
 /* ---- free axes ---- */
 
 static void check_is_cut(const struct rf_tree *small, int a, const struct rf_tree *large, int b,
@@ -399,6 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_node_holds_the_rows_that_are_routed_to_it_and_their_mean),
         cmocka_unit_test(the_root_is_split_as_well_as_exhaustive_search_can),
+        cmocka_unit_test(two_rows_of_two_classes_part_wherever_they_differ),
         cmocka_unit_test(a_smaller_depth_or_larger_split_size_is_the_same_tree_cut),
         cmocka_unit_test(trees_differ_by_number_and_seed_and_by_nothing_else),
         cmocka_unit_test(every_instruction_set_grows_the_same_tree),
