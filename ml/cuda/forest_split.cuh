@@ -184,12 +184,14 @@ __device__ static void rf_add_sums(const struct rf_view *v, const struct rf_area
     }
 }
 
-/* The best cut after one of n positions, or after position `only`; at: 2 position + missing to the left. */
+/* The best cut after one of n positions, or after position `only`; at: 2 position + missing to the left. Empty bins are cuts
+ * too for classes by Gini (ml/cpu/cuts.c): before the first full one missing values stand alone on the left. */
 __device__ static void rf_best_cut(const struct rf_node_view *nd, const struct rf_area *a,
                                    int is_level, int n, int only, double *score, int *at)
 {
     const struct rf_view *v = nd->v;
     int lane = (int)threadIdx.x % 32, has_missing = rf_weight(v, a, RF_MISSING) > 0;
+    int with_empty = !is_level && v->kind != RF_NUMBER && !v->xlogx;
     struct rf_side side[LANE_BINS][2] = {};
 
     if (v->kind == RF_MANY) {
@@ -202,7 +204,8 @@ __device__ static void rf_best_cut(const struct rf_node_view *nd, const struct r
     *at = 0x7fffffff;
     for (int i = 0; i < LANE_BINS; i++) {
         int p = lane * LANE_BINS + i;
-        if (p >= n || (only >= 0 ? p != only : !rf_weight(v, a, rf_bin_at(a, is_level, p))))
+        if (p >= n ||
+            (only >= 0 ? p != only : !with_empty && !rf_weight(v, a, rf_bin_at(a, is_level, p))))
             continue;
         for (int m = 0; m <= has_missing; m++) {
             double s = rf_score(nd, &side[i][m]);

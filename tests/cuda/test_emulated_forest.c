@@ -5,6 +5,8 @@
 #include "base/base.h"
 #include "ml/family_params.h"
 
+#include <math.h>
+
 enum { TREES = 3 };
 
 static const struct way {
@@ -87,6 +89,31 @@ static void numbers_give_the_cpus_trees(void **state)
     sweep(ML_REGRESSION, 0);
 }
 
+/* Whether a value is missing tells the class: such cuts tie, with missing values alone on either side. */
+static void missing_values_that_tell_are_split_as_on_the_cpu(void **state)
+{
+    static const enum ml_task tasks[] = { ML_BINARY, ML_MULTICLASS, ML_REGRESSION };
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(tasks); k++) {
+        struct rig_table *t = rig_table_new(300);
+        double *x = rig_numbers(t), *z = rig_numbers(t), *y = rig_numbers(t);
+        struct rng rng;
+        rng_init(&rng, 3, k);
+        for (int i = 0; i < 300; i++) {
+            y[i] = (int)rng_below(&rng, 2 + (k > 0));
+            x[i] = y[i] > 0 && rng_below(&rng, 9) ? (double)NAN : rng_normal(&rng);
+            z[i] = rng_below(&rng, 9) ? rng_normal(&rng) : (double)NAN;
+        }
+        struct rig *r = rig_new(t, tasks[k], k == 2 ? METRIC_RMSE : METRIC_LOGLOSS, FOLDS);
+        way_check(r, "forest", 0);
+        way_check(r, "forest", 1);
+        way_check(r, "extra_trees", 0);
+        r->d->spec.device = &boost_device;
+        rig_free(r);
+    }
+}
+
 static void a_forest_that_finds_no_memory_there_grows_here(void **state)
 {
     struct rig *r = rig_new(rig_mixed(ML_BINARY, 100, 2, 6), ML_BINARY, METRIC_LOGLOSS, FOLDS);
@@ -118,6 +145,7 @@ int main(void)
         cmocka_unit_test(two_classes_give_the_cpus_trees),
         cmocka_unit_test(several_classes_give_the_cpus_trees),
         cmocka_unit_test(numbers_give_the_cpus_trees),
+        cmocka_unit_test(missing_values_that_tell_are_split_as_on_the_cpu),
         cmocka_unit_test(a_forest_that_finds_no_memory_there_grows_here),
     };
     return cmocka_run_group_tests(tests, boost_device_open, boost_device_close);

@@ -15,11 +15,12 @@ dataset: train.csv
 target: class
 metric: logloss
 validation: {kind: kfold, folds: 2}
-budget: {trials: 4}
+budget: {trials: 5}
 scheduler: none
 seed: 5
 space:
   - {family: linear}
+  - {family: forest, trees: 4}
   - {family: boost, rounds: 6, leaves: {int_log: [4, 8]}, row_sample: [0.6, 1]}
 END
 
@@ -35,6 +36,7 @@ ok "the same search on the device" run cuda ASSAY_CUDA="$emulated"
 ok "the runner names what it found" grep -rqs 'gpu.found name="emulation".*used=yes' "$TMPDIR"
 ok "boosting trained on it" grep -rqs 'boost.device lanes=2' "$TMPDIR"
 ok "boosting was tried" grep -q '  boost ' cuda.txt
+ok "and so were forests" grep -q '  forest ' cuda.txt
 ok "and so was what has no form for a GPU" grep -q '  linear ' cuda.txt
 ok "the model files are equal bit for bit" cmp cpu.assay cuda.assay
 ok "with all devices, too" run auto ASSAY_CUDA="$emulated"

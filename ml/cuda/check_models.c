@@ -1,5 +1,6 @@
-/* check_boost.c - boosting on every CUDA device here against the CPU: `make gpu-check` asks for equal bytes of trees and equal
- * scores over tasks, ways to grow and odd shapes; `make gpu-bench` (argument "bench") then times both on larger tables.
+/* check_models.c - models with a form for GPUs on every CUDA device here against the CPU: `make gpu-check` asks for equal
+ * bytes and equal scores over tasks, ways to grow and odd shapes; `make gpu-bench` (argument "bench") then times both on
+ * larger tables.
  * Needs only gcc and nvcc. Without a device it says so and succeeds. Exit 1 when an answer differs. */
 #include "base/base.h"
 #include "base/buf.h"
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FOLDS = 3, CHECK_ROUNDS = 4 };
+enum { FOLDS = 3 };
 
 static int failures;
 
@@ -133,39 +134,39 @@ struct run {
     double seconds;
 };
 
-/* All folds in one call; one round first, so that neither tables nor the device's start count. */
+/* All folds in one call; `first` steps before the clock starts, so that neither tables nor the device's start count. */
 static void run_train(struct run *r, const struct frame *f, const struct table *t,
-                      const struct ml_compute *device, const double *params, int64_t rounds)
+                      const struct ml_compute *device, const struct model_ops *ops,
+                      const double *params, int64_t first, int64_t steps)
 {
-    const struct model_ops *boost = model_find("boost");
     struct err err = { 0 };
     double before;
 
     *r = (struct run){ .d = data_open(f, t->task, device) };
     for (int i = 0; i < FOLDS; i++) {
         struct lane *l = &r->lanes[i];
-        *l = (struct lane){ .fold = i, .seed = 11, .level = boost->family->levels };
+        *l = (struct lane){ .fold = i, .seed = 11, .level = ops->family->levels };
         memcpy(l->params, params, sizeof l->params);
-        must(boost->open(r->d, l, &err), &err);
+        must(ops->open(r->d, l, &err), &err);
     }
-    must(boost->advance(r->d, r->lanes, FOLDS, 1, NULL, &err), &err);
+    must(ops->advance(r->d, r->lanes, FOLDS, first, NULL, &err), &err);
     before = now_s();
-    must(boost->advance(r->d, r->lanes, FOLDS, rounds - 1, NULL, &err), &err);
+    must(ops->advance(r->d, r->lanes, FOLDS, steps - first, NULL, &err), &err);
     r->seconds = now_s() - before;
     for (int i = 0; i < FOLDS; i++) {
         if (r->lanes[i].failed)
             must(-1, &r->lanes[i].why);
         buf_init(&r->bytes[i], (size_t)1 << 30);
-        must(boost->save(&r->lanes[i], rounds, &r->bytes[i], &err), &err);
+        must(ops->save(&r->lanes[i], steps, &r->bytes[i], &err), &err);
         r->held[i] = calloc((size_t)(r->d->rows * r->d->n_outputs + 1), sizeof(float));
-        must(boost->predict_held(r->d, &r->lanes[i], r->held[i], &err), &err);
+        must(ops->predict_held(r->d, &r->lanes[i], r->held[i], &err), &err);
     }
 }
 
-static void run_free(struct run *r)
+static void run_free(struct run *r, const struct model_ops *ops)
 {
     for (int i = 0; i < FOLDS; i++) {
-        model_find("boost")->close(&r->lanes[i]);
+        ops->close(&r->lanes[i]);
         buf_fini(&r->bytes[i]);
         free(r->held[i]);
     }
@@ -187,48 +188,66 @@ static int runs_equal(const struct run *a, const struct run *b)
 /* ---- cases ---- */
 
 static const struct way {
-    const char *name;
+    const char *family, *name;
     int param[3];
     double value[3];
 } ways[] = {
-    { "31 leaves", { BOOST_LEAVES }, { 31 } },
-    { "depth 6", { BOOST_DEPTH, BOOST_GROW }, { 6, 1 } },
-    { "255 leaves", { BOOST_LEAVES, BOOST_MIN_LEAF }, { 255, 1 } },
-    { "half the rows", { BOOST_LEAVES, BOOST_ROW_SAMPLE }, { 31, 0.5 } },
-    { "half the columns", { BOOST_LEAVES, BOOST_COL_SAMPLE, BOOST_COL_LEVEL }, { 31, 0.5, 0.7 } },
-    { "random cuts", { BOOST_LEAVES, BOOST_RANDOM }, { 31, 1 } },
-    { "63 bins, l1", { BOOST_LEAVES, BOOST_L1, BOOST_CAT_SMOOTH }, { 31, 0.7, 1 } },
+    { "boost", "31 leaves", { BOOST_LEAVES }, { 31 } },
+    { "boost", "depth 6", { BOOST_DEPTH, BOOST_GROW }, { 6, 1 } },
+    { "boost", "255 leaves", { BOOST_LEAVES, BOOST_MIN_LEAF }, { 255, 1 } },
+    { "forest", "defaults", { FOREST_TREES }, { 300 } },
+    { "extra_trees", "defaults", { FOREST_TREES }, { 300 } },
+    { "boost", "half the rows", { BOOST_LEAVES, BOOST_ROW_SAMPLE }, { 31, 0.5 } },
+    { "boost",
+      "half the columns",
+      { BOOST_LEAVES, BOOST_COL_SAMPLE, BOOST_COL_LEVEL },
+      { 31, 0.5, 0.7 } },
+    { "boost", "random cuts", { BOOST_LEAVES, BOOST_RANDOM }, { 31, 1 } },
+    { "boost", "63 bins, l1", { BOOST_LEAVES, BOOST_L1, BOOST_CAT_SMOOTH }, { 31, 0.7, 1 } },
+    { "forest", "entropy", { FOREST_CRITERION, FOREST_MIN_LEAF }, { 1, 3 } },
+    { "extra_trees", "all columns", { FOREST_MAX_FEATURES, FOREST_MIN_LEAF }, { 5, 3 } },
 };
-enum { BENCH_WAYS = 3 };
+enum { BENCH_WAYS = 5 };
+
+/* A round of boosting is a step, a tree of a forest one for each of its prunings. */
+static int64_t unit_of(const struct way *way, const double *params)
+{
+    struct forest_axis axes[FOREST_MAX_AXES];
+
+    return strcmp(way->family, "boost") == 0 ? 1 : forest_axes(params, axes);
+}
 
 static void case_run(const struct ml_compute *device, const struct frame *f, const struct table *t,
                      const struct way *way, int64_t rounds, int is_timed)
 {
     static const char *const tasks[] = { "binary", "multiclass", "regression" };
+    const struct model_ops *ops = model_find(way->family);
     double params[FAMILY_MAX_PARAMS];
     struct run cpu, gpu;
 
-    family_defaults(family_find("boost"), params);
+    family_defaults(ops->family, params);
     for (size_t i = 0; i < ARRAY_LEN(way->param); i++) {
         if (way->value[i] != 0)
             params[way->param[i]] = way->value[i];
     }
-    run_train(&cpu, f, t, NULL, params, rounds);
-    run_train(&gpu, f, t, device, params, rounds);
+    int64_t unit = unit_of(way, params), first = is_timed ? unit : rounds * unit;
+    run_train(&cpu, f, t, NULL, ops, params, first, rounds * unit);
+    run_train(&gpu, f, t, device, ops, params, first, rounds * unit);
     int is_equal = runs_equal(&cpu, &gpu);
     failures += !is_equal;
-    printf("  boost %-10s %8" PRId64 " x %-4d %-17s %s\n",
+    printf("  %-11s %-10s %8" PRId64 " x %-4d %-17s %s\n", way->family,
            tasks[t->task == ML_BINARY       ? 0
                  : t->task == ML_MULTICLASS ? 1
                                             : 2],
            t->rows, t->cols, way->name, is_equal ? "equal" : "DIFFERENT");
     if (is_timed)
-        printf("    a round of %d folds: cpu (one thread) %.2f ms, device %.2f ms, %.1f times\n",
-               FOLDS, 1e3 * cpu.seconds / (double)(rounds - 1),
-               1e3 * gpu.seconds / (double)(rounds - 1), cpu.seconds / gpu.seconds);
+        printf(
+            "    a round, or tree, of %d folds: cpu (one thread) %.2f ms, device %.2f ms, %.1f times\n",
+            FOLDS, 1e3 * cpu.seconds / (double)(rounds - 1),
+            1e3 * gpu.seconds / (double)(rounds - 1), cpu.seconds / gpu.seconds);
     fflush(stdout);
-    run_free(&cpu);
-    run_free(&gpu);
+    run_free(&cpu, ops);
+    run_free(&gpu, ops);
 }
 
 static void tables_run(const struct ml_compute *device, const struct table *tables, size_t n,
@@ -266,18 +285,18 @@ int main(int argc, char **argv)
     }
     must(ops->device_count(&n, &err), &err);
     if (n == 0) {
-        puts("boost: built and opened; no CUDA device here, parity on a device skipped");
+        puts("models: built and opened; no CUDA device here, parity on a device skipped");
         return 0;
     }
     for (int i = 0; i < n; i++) {
         struct ml_compute device = { .ops = ops, .ctx = ops->open(i, &err) };
         if (!device.ctx)
             must(-1, &err);
-        tables_run(&device, small, ARRAY_LEN(small), ARRAY_LEN(ways), CHECK_ROUNDS, 0);
+        tables_run(&device, small, ARRAY_LEN(small), ARRAY_LEN(ways), 3, 0);
         if (is_bench)
             tables_run(&device, large, ARRAY_LEN(large), BENCH_WAYS, 21, 1);
         ops->close(device.ctx);
     }
-    printf("boost: %s\n", failures ? "FAILED" : "every model equals the CPU's");
+    printf("models: %s\n", failures ? "FAILED" : "every model equals the CPU's");
     return failures != 0;
 }
