@@ -257,6 +257,9 @@ static int run_advance(struct fit_trial *t, struct fit_run *r, int folds,
         struct fit_choice c = fit_choose(t, r, folds);
         if (c.is_final)
             return 1;
+        /* Many points of a grid are scored without training between them. */
+        if (r->plan.n_counts > 0 && ml_stop_now(stop))
+            return 0;
         int rc = lanes_to_step(t, r, folds, fit_point_step(r, c.points), stop, err);
         if (rc <= 0)
             return rc;
@@ -385,7 +388,9 @@ int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choi
 static void curve_of_counts(const struct fit_trial *t, const struct fit_run *r,
                             const struct fit_choice *c, struct fit_result *out)
 {
-    for (int p = 0; p < c->points; p++) {
+    int whole = c->points - c->points % r->plan.per_count;
+
+    for (int p = 0; p < whole; p++) {
         double v = fit_fold_mean(t, r, p, c->folds, -1);
         int at = p / r->plan.per_count;
         if (at == out->curve_points || fit_is_better(t, v, out->curve_value[at]))

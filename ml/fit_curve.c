@@ -15,8 +15,8 @@ int64_t fit_point_step(const struct fit_run *r, int point)
     if (r->odd_step > 0)
         return r->odd_step;
     if (plan->n_counts > 0) {
-        int count = MIN(point / plan->per_count, plan->n_counts - 1);
-        return (plan->count[count] - 1) * plan->per_count + point % plan->per_count + 1;
+        int ways = MAX(1, plan->per_count), count = MIN(point / ways, plan->n_counts - 1);
+        return (plan->count[count] - 1) * ways + point % ways + 1;
     }
     return MIN((point + 1) * r->plan.check_every, r->plan.cap);
 }
@@ -84,31 +84,34 @@ double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int poi
     return weight > 0 ? sum / weight : (double)NAN;
 }
 
-/* Of a grid only the points of one count are compared. */
-static int first_of_count(const struct fit_run *r, int point)
+/* Points that are compared with each other: of a grid those of one count, all of them. */
+static int group_of(const struct fit_run *r)
 {
-    return r->plan.n_counts > 0 && r->odd_step == 0 ? point - point % r->plan.per_count : 0;
+    return r->plan.n_counts > 0 && r->odd_step == 0 ? r->plan.per_count : 0;
 }
 
 struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r, int folds)
 {
     struct fit_choice c = { .folds = folds, .best = -1, .select = (double)NAN };
-    int points = r->n_values[0];
+    int points = r->n_values[0], group = group_of(r), best = -1;
+    double select = (double)NAN;
 
     for (int f = 1; f < folds; f++)
         points = MIN(points, r->n_values[f]);
     for (int p = 0; p < points && !c.is_final; p++) {
         double v = fit_fold_mean(t, r, p, folds, -1);
-        if (p == first_of_count(r, p))
-            c.best = -1;
-        if (c.best < 0 || fit_is_better(t, v, c.select)) {
-            c.best = p;
-            c.select = v;
+        if (best < 0 || (group && p % group == 0) || fit_is_better(t, v, select)) {
+            best = p;
+            select = v;
         }
         c.points = p + 1;
-        c.is_final = fit_point_step(r, p) >= r->plan.cap ||
-                     (r->plan.n_counts == 0 &&
-                      fit_point_step(r, p) - fit_point_step(r, c.best) >= r->plan.patience);
+        if (group && c.points % group != 0)
+            continue; /* a count speaks when all of it is there */
+        c.best = best;
+        c.select = select;
+        c.is_final =
+            fit_point_step(r, p) >= r->plan.cap ||
+            (!group && fit_point_step(r, p) - fit_point_step(r, c.best) >= r->plan.patience);
     }
     return c;
 }
@@ -117,11 +120,13 @@ void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const s
                      double *score, double *se)
 {
     double sum = 0, square = 0, weight = 0;
+    int group = group_of(r);
 
     for (int f = 0; f < c->folds; f++) {
-        int first = first_of_count(r, c->best), best = c->folds > 1 ? first : c->best;
+        int first = group ? c->best - c->best % group : 0, end = group ? first + group : c->points,
+            best = c->folds > 1 ? first : c->best;
         double top = (double)NAN, w = (double)t->rows[f].n_held;
-        for (int p = first; p < c->points && c->folds > 1; p++) {
+        for (int p = first; p < end && c->folds > 1; p++) {
             double v = fit_fold_mean(t, r, p, c->folds, f);
             if (fit_is_better(t, v, top)) {
                 top = v;

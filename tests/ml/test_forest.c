@@ -8,6 +8,7 @@
 #include "ml/cpu/simd.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 /* ---- the grid ---- */
@@ -157,6 +158,71 @@ static void lanes_together_equal_lanes_alone(void **state)
             rig_lane_close(family, &lanes[f]);
         }
         rig_free(r);
+    }
+}
+
+struct job {
+    const struct rig *r;
+    const char *family;
+    const double *params;
+    struct lane *lanes;
+    int n, first, every;
+};
+
+static void *job_run(void *arg)
+{
+    const struct job *j = arg;
+    const struct model_ops *ops = model_find(j->family);
+
+    for (int i = j->first; i < j->n; i += j->every) {
+        struct lane *l = &j->lanes[i];
+        *l = (struct lane){ .fold = i % 3, .seed = (uint64_t)i / 3, .level = 2 };
+        memcpy(l->params, j->params, sizeof l->params);
+        l->max_steps = forest_steps(j->params, 3);
+        if (ops->open(j->r->d, l, &l->why) < 0 ||
+            ops->advance(j->r->d, l, 1, l->max_steps, NULL, &l->why) < 0)
+            l->failed = true;
+    }
+    return NULL;
+}
+
+enum { LANES = 7 };
+
+/* The bytes of seven lanes trained on so many threads; the bins they share are made by whoever comes first. */
+static void train_on(int threads, const char *family, const double *params, struct buf *out)
+{
+    struct rig *r = forest_table(ML_MULTICLASS, 300, 5);
+    struct lane lanes[LANES];
+    struct job jobs[LANES];
+    pthread_t ids[LANES];
+
+    for (int t = 0; t < threads; t++) {
+        jobs[t] = (struct job){ r, family, params, lanes, LANES, t, threads };
+        assert_int_equal(pthread_create(&ids[t], NULL, job_run, &jobs[t]), 0);
+    }
+    for (int t = 0; t < threads; t++)
+        assert_int_equal(pthread_join(ids[t], NULL), 0);
+    for (int l = 0; l < LANES; l++) {
+        assert_false(lanes[l].failed);
+        out[l] = rig_lane_bytes(family, &lanes[l], lanes[l].steps_done);
+        rig_lane_close(family, &lanes[l]);
+    }
+    rig_free(r);
+}
+
+static void threads_do_not_show(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(forest_families); i++) {
+        for (int threads = 2; threads <= LANES; threads += LANES - 2) {
+            struct buf one[LANES], many[LANES];
+            double params[FAMILY_MAX_PARAMS];
+            forest_params(forest_families[i], params);
+            train_on(1, forest_families[i], params, one);
+            train_on(threads, forest_families[i], params, many);
+            for (int l = 0; l < LANES; l++)
+                assert_same_bufs(one[l], many[l]);
+        }
     }
 }
 
@@ -414,6 +480,7 @@ int main(void)
         cmocka_unit_test(slices_do_not_show),
         cmocka_unit_test(a_saved_forest_goes_on_with_equal_bits),
         cmocka_unit_test(lanes_together_equal_lanes_alone),
+        cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(every_instruction_set_grows_the_same),
         cmocka_unit_test(held_out_predictions_equal_inference),
         cmocka_unit_test(out_of_bag_is_the_mean_of_trees_that_did_not_see_the_row),
