@@ -30,6 +30,11 @@ void boost_bound_scan(const struct boost_work *wk, const struct boost_lane *l,
     out->own = scan_bounded_own(node, out);
 }
 
+static int direction_of(const struct boost_lane *l, int col)
+{
+    return (l->monotone[col] > 0) - (l->monotone[col] < 0);
+}
+
 int boost_bound_column(const struct boost_work *wk, const struct boost_lane *l,
                        const struct scan_node *node, const struct scan_bounds *bounds, int j,
                        const int64_t *hist, uint32_t draw, struct scan_best *best)
@@ -39,7 +44,7 @@ int boost_bound_column(const struct boost_work *wk, const struct boost_lane *l,
 
     if (wk->bins->is_categorical[col])
         return scan_bounded_categorical(node, &b, hist, n_bins, best);
-    b.direction = l->monotone[col];
+    b.direction = direction_of(l, col);
     if (l->p.is_random)
         return scan_bounded_random(node, &b, hist, n_bins, draw, best);
     return scan_bounded_numeric(node, &b, hist, n_bins, best);
@@ -49,7 +54,7 @@ void boost_bound_split(struct boost_work *wk, const struct boost_lane *l,
                        const struct grow_node *nd)
 {
     struct grow_node *left = &wk->nodes[nd->kid[0]], *right = &wk->nodes[nd->kid[1]];
-    int direction = nd->best.is_categorical ? 0 : l->monotone[nd->best.col];
+    int direction = nd->best.is_categorical ? 0 : direction_of(l, nd->best.col);
 
     left->lo = right->lo = nd->lo;
     left->hi = right->hi = nd->hi;

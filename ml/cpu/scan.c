@@ -97,7 +97,7 @@ static int scan_sums(const struct scan_node *nd, const int64_t *sums, const uint
     memcpy(&score, &top, sizeof score);
     if (!(score > best->score))
         return 0;
-    while (bits[at] != top)
+    while (at + 1 < n && bits[at] != top)
         at++;
     return take_numeric(best, score, bin[at], add, sums[at]);
 }
