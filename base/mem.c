@@ -66,9 +66,11 @@ void *mem_try_alloc(size_t n)
     if (n > SIZE_MAX - 64 || FAULT("mem.try_alloc"))
         return NULL;
     n = n ? (n + 63) / 64 * 64 : 64;
-    void *p = aligned_alloc(n < HUGE_FROM ? 64 : HUGE_PAGE, n);
+    void *p = NULL; /* aligned_alloc wants sizes that are whole pages */
+    if (posix_memalign(&p, n < HUGE_FROM ? 64 : HUGE_PAGE, n) != 0)
+        return NULL;
 #ifdef MADV_HUGEPAGE
-    if (p && n >= HUGE_FROM)
+    if (n >= HUGE_FROM)
         (void)madvise(p, n / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a wish, no more */
 #endif
     return p;
