@@ -162,7 +162,8 @@ int fit_trial_load(struct fit_trial *t, struct view *in, struct err *err)
         err_set(err, ERR_ARG, "checkpoint: followed by something else");
         goto fail;
     }
-    if (t->run && t->level > 0) { /* it may have been opened for a lower level than it has reached */
+    /* A run may have been opened for a lower level than it has reached. */
+    if (t->run && t->level > 0) {
         struct family_plan plan;
         t->f->plan(t->params, t->level, &plan);
         t->run->plan = plan.key == t->run->plan.key ? plan : t->run->plan;

@@ -13,9 +13,9 @@
 static struct study *study_of(struct rig *r)
 {
     rig_dataset(r, "d");
-    int64_t id =
-        rig_study(r, "{'dataset':'d','target':'y','budget':{'trials':40},"
-                     "'space':[{'family':'boost','bins':'255'}],'validation':{'kind':'kfold','folds':5}}");
+    int64_t id = rig_study(
+        r, "{'dataset':'d','target':'y','budget':{'trials':40},"
+           "'space':[{'family':'boost','bins':'255'}],'validation':{'kind':'kfold','folds':5}}");
     return rig_get(r, id);
 }
 
