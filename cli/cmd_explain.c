@@ -233,8 +233,7 @@ static int permutation(const struct explaining *e, const char *target, struct er
              "\"family\": \"%.40s\", \"measure\": \"permutation\", \"metric\": \"%.40s\", "
              "\"score\": %.17g, \"rows\": %" PRId64 ", \"repeats\": %" PRId64,
              e->info->family, e->info->metric, score, rows, e->o->repeats);
-    if (rc == 0)
-        rc = list_write(&l, err);
+    rc = rc < 0 ? err_wrap(err, "%s", e->file) : list_write(&l, err);
     if (rc > 0)
         print_permuted(e, &l, score, rows);
     mem_free(l.rows);
@@ -253,6 +252,7 @@ static int explain_rows_of(struct explaining *e, const char *file, struct err *e
         0)
         return -1;
     e->f = t.frame;
+    e->file = file;
     int rc = e->o->permutation ? permutation(e, target, err)
              : e->o->mean
                  ? mean_values(e, err)

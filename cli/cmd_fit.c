@@ -53,7 +53,7 @@ static const struct conf_opt opts[] = {
     { "json", CONF_BOOL, AT(json), "false", 0, 0, "print one JSON document at the end" },
 };
 
-/* "a=x,b=y" as an object. */
+/* "a=x,b=y" as an object; NULL and an error for anything else, an empty text too. */
 static json_t *pairs_new(const char *text, const char *option, const char *form, struct err *err)
 {
     json_t *out = json_object();
@@ -63,15 +63,25 @@ static json_t *pairs_new(const char *text, const char *option, const char *form,
         char *eq = strrchr(p, '=');
         if (!eq || eq == p) {
             err_at(err, option, "\"%s\" is not NAME=%s", p, form);
-            json_decref(out);
-            out = NULL;
-            break;
+            goto fail;
         }
         *eq = '\0';
+        if (json_object_get(out, p)) {
+            err_at(err, option, "\"%s\" is named twice", p);
+            goto fail;
+        }
         json_object_set_new(out, p, json_string(eq + 1));
     }
     mem_free(copy);
-    return out;
+    if (json_object_size(out) > 0)
+        return out;
+    err_at(err, option, "names no column: NAME=%s", form);
+    json_decref(out);
+    return NULL;
+fail:
+    mem_free(copy);
+    json_decref(out);
+    return NULL;
 }
 
 static void set_str(json_t *o, const char *key, const char *value)

@@ -73,6 +73,7 @@ static void write_row(FILE *out, const struct artifact_info *info, const float *
 struct predicting {
     const struct artifact *a;
     const struct frame *f;
+    const char *file; /* for errors */
 };
 
 static int write_predictions(FILE *out, void *ctx, struct err *err)
@@ -80,7 +81,7 @@ static int write_predictions(FILE *out, void *ctx, struct err *err)
     const struct predicting *c = ctx;
     const struct artifact_info *info = artifact_info(c->a);
     struct artifact_view *view = artifact_view_new(c->a, c->f, err);
-    int width = artifact_outputs(c->a), rc = view ? 0 : -1;
+    int width = artifact_outputs(c->a), rc = view ? 0 : err_wrap(err, "%s", c->file);
     float *p = mem_array((size_t)PREDICT_BATCH * (size_t)width, sizeof(*p));
 
     if (view)
@@ -103,7 +104,7 @@ static int predict(const struct artifact *a, const char *file, const struct pred
 
     if (model_table_open(&t, a, file, o->no_header, NULL, err) < 0)
         return -1;
-    struct predicting ctx = { a, t.frame };
+    struct predicting ctx = { a, t.frame, file };
     int rc = output_write(o->output, write_predictions, &ctx, err);
     model_table_close(&t);
     return rc;

@@ -19,6 +19,7 @@ struct explaining {
     const struct artifact *a;
     const struct artifact_info *info;
     const struct frame *f;
+    const char *file; /* the table's, for errors */
     int inputs, outputs;
 };
 

@@ -104,7 +104,7 @@ static int block_open(struct block *b, const struct explaining *e, struct err *e
     b->p = mem_array((size_t)(b->most * e->outputs), sizeof(*b->p));
     b->of = mem_array((size_t)b->most, sizeof(*b->of));
     b->view = artifact_view_new(e->a, e->f, err);
-    return b->view ? 0 : -1;
+    return b->view ? 0 : err_wrap(err, "%s", e->file);
 }
 
 static void block_close(struct block *b)

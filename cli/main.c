@@ -90,8 +90,8 @@ static const struct cmd commands[] = {
       "why a saved model predicts what it does",
       "Without a table: what each column is worth to the model (gain of a tree's splits, weights of a\n"
       "linear model). With one: SHAP values, a row of `prediction,class,score,base,<columns>` per input\n"
-      "row, where base and values add up to the score (log-odds; the score of a class before softmax;\n"
-      "the target's units). With --permutation: what the model's metric loses on the table when a\n"
+      "row, where base and values add up to the score (log-odds; the score of a class before softmax; a\n"
+      "forest's probability of the class; the target's units). With --permutation: what the model's metric loses on the table when a\n"
       "column is shuffled; use rows that it was not trained on.\n\n"
       "  assay explain best.assay\n"
       "  assay explain best.assay new.csv --rows 100 -o why.csv\n"

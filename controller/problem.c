@@ -42,7 +42,9 @@ static int64_t int_of(const json_t *o, const char *key)
     return isnan(v) ? 0 : (int64_t)v;
 }
 
-static const json_t *column_find(const json_t *schema, const char *name, struct err *err)
+/* where: the key of the spec that names the column. */
+static const json_t *column_find(const json_t *schema, const char *name, const char *where,
+                                 struct err *err)
 {
     const json_t *columns = json_object_get(schema, "columns");
     const char *names[1024];
@@ -57,7 +59,7 @@ static const json_t *column_find(const json_t *schema, const char *name, struct 
             names[n++] = text_of(c, "name");
     }
     const char *near = str_nearest(name, names, n);
-    err_at(err, "target", "the dataset has no column \"%.80s\"%s%s%s", name,
+    err_at(err, where, "the dataset has no column \"%.80s\"%s%s%s", name,
            near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     return NULL;
 }
@@ -149,17 +151,13 @@ static int positive_check(struct problem *p, const struct spec *spec, const json
 
 static int monotone_column(const json_t *schema, const char *name, struct err *err)
 {
-    const json_t *c = column_find(schema, name, err);
     char where[120];
 
     jsonx_path(where, sizeof where, "monotone", name);
-    if (c && !is_categorical(c))
-        return 0;
-    if (c)
-        return err_at(err, where, "needs a column of numbers");
-    if (err)
-        str_copy(err->where, sizeof err->where, where);
-    return -1;
+    const json_t *c = column_find(schema, name, where, err);
+    if (!c)
+        return -1;
+    return is_categorical(c) ? err_at(err, where, "needs a column of numbers") : 0;
 }
 
 /* Columns are in the dataset and hold numbers; the object goes to the workers as text. */
@@ -245,7 +243,7 @@ int problem_resolve(struct problem *p, const struct spec *spec, const struct dat
     *p = (struct problem){ 0 };
     CHECK(train->schema && train->frame[0]);
     schema = jsonx_load(train->schema, strlen(train->schema), "schema", err);
-    const json_t *column = schema ? column_find(schema, spec->target, err) : NULL;
+    const json_t *column = schema ? column_find(schema, spec->target, "target", err) : NULL;
     if (!column)
         goto out;
     str_copy(p->data.frame, sizeof p->data.frame, train->frame);

@@ -180,12 +180,12 @@ static int supervise(int argc, char **argv)
     int rc = 0;
 
     if (runner_conf_load(&r->conf, argc, argv, &wants_help, &err) < 0) {
-        fprintf(stderr, "assay-runner: %s%s%s\n", err.where, err.where[0] ? ": " : "", err.text);
+        fprintf(stderr, "assay-runner: %s\n", err.text);
         rc = 2;
     } else if (wants_help) {
         rc = help();
     } else if (run(r, &err) < 0) {
-        fprintf(stderr, "assay-runner: %s%s%s\n", err.where, err.where[0] ? ": " : "", err.text);
+        fprintf(stderr, "assay-runner: %s\n", err.text);
         rc = 1;
     }
     stop(r);

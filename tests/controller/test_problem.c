@@ -202,6 +202,7 @@ static void constraints_name_columns_of_numbers(void **state)
         if (cases[i].where) {
             assert_int_equal(rc, -1);
             assert_string_equal(err.where, cases[i].where);
+            assert_ptr_equal(strstr(err.text, cases[i].where), err.text);
         } else {
             assert_int_equal(rc, 0);
             json_t *one = problem_json_new(&p);

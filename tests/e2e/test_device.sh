@@ -41,6 +41,6 @@ ok "and so was what has no form for a GPU" grep -q '  linear ' cuda.txt
 ok "the model files are equal bit for bit" cmp cpu.assay cuda.assay
 ok "with all devices, too" run auto ASSAY_CUDA="$emulated"
 ok "and their model file" cmp cpu.assay auto.assay
-ok "no GPU is an error where one is asked for" grep -q 'no GPU here' <(run cuda ASSAY_CUDA=/nonexistent.so; cat cuda.txt)
+ok "no GPU is an error where one is asked for" grep -q 'runner: devices: cuda: no GPU here' <(run cuda ASSAY_CUDA=/nonexistent.so; cat cuda.txt)
 ok "an unknown device is refused" grep -q 'not auto, cpu or cuda' <("$ASSAY" fit train.csv --target class --device tpu 2>&1)
 finish
