@@ -323,7 +323,8 @@ __device__ static struct rf_area area_of(const struct rf_view *v, unsigned char 
     return a;
 }
 
-__global__ void level_kernel(struct rf_view v, int level)
+/* Two blocks at least to a multiprocessor; that spilled registers cost less than idle warps is a guess, not yet measured. */
+__global__ void __launch_bounds__(32 * RF_WARPS, 2) level_kernel(struct rf_view v, int level)
 {
     DYN_SHARED(unsigned char, memory);
     __shared__ struct node_state s;
