@@ -19,7 +19,7 @@ static int submit_spec(struct session *s, json_t *spec, const char *path, bool l
 {
     json_t *answer = NULL;
 
-    if (specfile_resolve(s, spec, path, err) < 0 ||
+    if (specfile_resolve(s, spec, path, load_if_exists, err) < 0 ||
         client_post(s->client, spec, &answer, err, "/studies%s",
                     load_if_exists ? "?load_if_exists=true" : "") < 0)
         return -1;

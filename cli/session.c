@@ -89,7 +89,13 @@ int session_dataset(struct session *s, const char *file, const char *name, const
     if (client_post(s->client, body, &row, err, "/datasets") < 0)
         goto out;
     int64_t id = json_integer_value(json_object_get(row, "id"));
+    int64_t quiet_until_ms = clk_now_ms(&s->clk) + 5000;
     while (strcmp(print_text(row, "state"), "ingesting") == 0) {
+        if (!s->local && clk_now_ms(&s->clk) >= quiet_until_ms) {
+            fprintf(stderr, "waiting for a runner to read %s ('assay runner ls' lists them)\n",
+                    file);
+            quiet_until_ms = INT64_MAX;
+        }
         if (check_going_on(s, err) < 0)
             goto out;
         pause_ms(poll_ms(s) / 4 + 1);

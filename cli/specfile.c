@@ -162,14 +162,15 @@ void specfile_name_tables(json_t *spec, const char *spec_path)
     name_table(json_object_get(spec, "test"), spec_path);
 }
 
-int specfile_resolve(struct session *s, json_t *spec, const char *spec_path, struct err *err)
+int specfile_resolve(struct session *s, json_t *spec, const char *spec_path, bool is_named,
+                     struct err *err)
 {
     json_t *train = NULL, *test_row = NULL, *test = json_object_get(spec, "test");
     int rc = resolve(s, spec, spec_path, json_object_get(spec, "columns"), NULL, &train, err);
 
     if (rc == 0 && json_is_object(test) && json_object_get(test, "dataset"))
         rc = resolve(s, test, spec_path, NULL, train, &test_row, err);
-    if (rc == 0 && train && !json_object_get(spec, "name"))
+    if (rc == 0 && train && is_named && !json_object_get(spec, "name"))
         json_object_set_new(spec, "name", json_string(print_text(train, "name")));
     json_decref(train);
     json_decref(test_row);

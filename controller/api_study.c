@@ -59,10 +59,16 @@ int study_check_spec(struct ctl *ctl, const struct spec *spec, struct err *err)
 /* A name that nobody gave but the dataset's is the next free one: w, w-2, w-3 ... */
 static int name_free(struct ctl *ctl, struct spec *spec, struct err *err)
 {
+    struct dataset_row data = { 0 };
     char name[sizeof spec->name];
-    int rc = 1;
+    int rc = store_dataset_find(ctl->store, spec->dataset, &data, err);
 
+    if (rc == 1) /* the spec may know it by its hash */
+        str_copy(spec->name, sizeof spec->name, data.name);
+    dataset_row_fini(&data);
     str_copy(name, sizeof name, spec->name);
+    if (rc == 0)
+        rc = 1; /* no such dataset: said where the spec is held against it */
     for (int i = 2; rc == 1; i++) {
         struct study_row old = { 0 };
 

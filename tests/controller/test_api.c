@@ -97,7 +97,15 @@ static void studies_without_a_name_never_collide(void **state)
         int64_t id = rig_study(&r, "{'dataset':'d','target':'y','budget':{'trials':3}}");
         assert_string_equal(rig_get(&r, id)->row.name, names[i]);
     }
-    json_t *spec = rig_json("{'name':'d-2','dataset':'d','target':'y'}"), *out = NULL;
+    json_t *spec = NULL, *data = NULL, *out = NULL;
+    char text[200];
+    assert_int_equal(RIG_CALL(&r, ctl_dataset_get(r.ctl, "d", &data, &rig_err)), 0);
+    snprintf(text, sizeof text, "{'dataset':'%s','target':'y','budget':{'trials':3}}",
+             json_string_value(json_object_get(data, "identity")));
+    assert_string_equal(rig_get(&r, rig_study(&r, text))->row.name,
+                        "d-4"); /* as the CLI names it */
+    json_decref(data);
+    spec = rig_json("{'name':'d-2','dataset':'d','target':'y'}");
     assert_int_equal(RIG_CALL(&r, ctl_study_create(r.ctl, spec, "o", false, &out, &rig_err)), -1);
     assert_int_equal(rig_err.code, ERR_CONFLICT);
     json_decref(spec);
