@@ -30,7 +30,7 @@ SPEC
     rm -rf "$dir"
     "$ASSAY" run spec.yaml --dir "$dir" --runners "$RUNNERS" --json -o m.assay >run.json 2>err || cat err
     sock=$PWD/$dir/sock
-    "$ASSAY" serve --data-dir "$dir" >serve.log 2>&1 &
+    "$ASSAY" serve --data-dir "$dir" --listen "" >serve.log 2>&1 &
     server=$!
     PIDS=$server
     for _ in $(seq 100); do [ -S "$sock" ] && break; sleep 0.1; done

@@ -193,7 +193,9 @@ static void constraints_name_columns_of_numbers(void **state)
         spec_init(&spec);
         str_copy(spec.target, sizeof spec.target, "y");
         spec.monotone = rig_json(cases[i].monotone);
-        json_t *schema = rig_json(frame_schema_json(f));
+        char *text = frame_schema_json(f);
+        json_t *schema = rig_json(text);
+        mem_free(text);
         json_array_append_new(json_object_get(schema, "columns"),
                               rig_json("{'name':'w','type':'categorical'}"));
         row.schema = json_dumps(schema, 0);
@@ -206,11 +208,11 @@ static void constraints_name_columns_of_numbers(void **state)
         } else {
             assert_int_equal(rc, 0);
             json_t *one = problem_json_new(&p);
-            char *text = json_dumps(one, 0);
-            assert_int_equal(problem_load(&again, text, &err), 0);
+            char *saved = json_dumps(one, 0);
+            assert_int_equal(problem_load(&again, saved, &err), 0);
             assert_true(again.data.monotone[0]);
             assert_string_equal(again.data.monotone, p.data.monotone);
-            free(text);
+            free(saved);
             json_decref(one);
         }
         free(row.schema);

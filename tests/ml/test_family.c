@@ -147,9 +147,12 @@ static void cost_and_memory_are_positive_and_grow_with_rows(void **state)
         for (int outputs = 1; outputs <= 26; outputs += 25) {
             int64_t cost = 0, bytes = 0;
             for (int64_t rows = 10; rows <= 10000000; rows *= 10) {
-                struct family_shape s = {
-                    rows, 20, 50, outputs, 5, outputs > 1 ? FT_MULTICLASS : FT_REGRESSION
-                };
+                struct family_shape s = { .rows = rows,
+                                          .columns = 20,
+                                          .encoded = 50,
+                                          .outputs = outputs,
+                                          .folds = 5,
+                                          .task = outputs > 1 ? FT_MULTICLASS : FT_REGRESSION };
                 int64_t c = f->cost(&s, params, 0, f->levels), b = f->host_bytes(&s, params);
                 assert_true(c >= 1 && c >= cost && b >= 1 && b >= bytes);
                 cost = c;
@@ -162,7 +165,9 @@ static void cost_and_memory_are_positive_and_grow_with_rows(void **state)
 static void the_top_level_costs_nothing_more_where_the_rate_is_not_lowered(void **state)
 {
     const struct family *f = family_find("boost");
-    struct family_shape s = { 10000, 20, 20, 1, 5, FT_BINARY };
+    struct family_shape s = {
+        .rows = 10000, .columns = 20, .encoded = 20, .outputs = 1, .folds = 5, .task = FT_BINARY
+    };
     double params[FAMILY_MAX_PARAMS];
     struct family_plan two, three;
 
