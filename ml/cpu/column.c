@@ -35,8 +35,8 @@ SIMD_BODY void lanes_add(struct column_moments *m, const double *x, const uint8_
         m->missing[k] += is_in & (v != v);
         m->above[k] += is_in & (v == (double)INFINITY);
         m->below[k] += is_in & (v == -(double)INFINITY);
-        m->lo[k] = is_finite & (v < m->lo[k]) ? v : m->lo[k];
-        m->hi[k] = is_finite & (v > m->hi[k]) ? v : m->hi[k];
+        m->lo[k] = (is_finite & (v < m->lo[k])) ? v : m->lo[k];
+        m->hi[k] = (is_finite & (v > m->hi[k])) ? v : m->hi[k];
         m->sum[k] += d;
         m->squares[k] += d * d;
     }

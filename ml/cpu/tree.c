@@ -175,7 +175,7 @@ static void split_set(const struct wide_split *s, const uint8_t *x, int n, uint8
 #endif
     for (; i < n; i++) {
         int is_left = s->bits[x[i] >> 7][x[i] & 15] >> (x[i] >> 4 & 7) & 1;
-        leaf[i] = (uint8_t)(leaf[i] + (!is_left & (leaf[i] == s->first) ? s->skip : 0));
+        leaf[i] = (uint8_t)(leaf[i] + ((!is_left & (leaf[i] == s->first)) ? s->skip : 0));
     }
 }
 
