@@ -226,7 +226,9 @@ int gp_trials(const struct sampler *s)
 
 static int suggest_one(struct gp_sampler *g, int64_t trial, double *point)
 {
-    if (gp_is_ready(&g->base) && model_pick(g, trial, point))
+    bool is_left = (double)g->walk.seen.n < g->walk.size; /* else nothing is fitted for nothing */
+
+    if (is_left && gp_is_ready(&g->base) && model_pick(g, trial, point))
         return 1;
     return walk_next(&g->walk, point);
 }
