@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 256, THREADS = 256, PART_ROWS = 2048, MORE_STEPS = 4, BATCH_MOST = 512 };
+enum { THREADS = 256, PART_ROWS = 2048, MORE_STEPS = 4, BATCH_MOST = 512 };
 #define FOUND_BYTES (64LL << 20)
 
 struct ml_booster {
@@ -65,61 +65,47 @@ static int table_new(struct ml_ctx *c, const struct ml_boost_table_in *in,
 
 /* ---- memory of a booster ---- */
 
-/* Places arrays one after another; a first pass without memory finds the size. */
-struct layout {
-    unsigned char *base;
-    size_t used;
-};
-
-static void *place(struct layout *l, int64_t n, size_t size)
-{
-    void *at = l->base ? l->base + l->used : NULL;
-
-    l->used += ((size_t)n * size + ALIGN - 1) / ALIGN * ALIGN;
-    return at;
-}
-
-static void place_lanes(struct boost_view *v, struct layout *l)
+static void place_lanes(struct boost_view *v, struct cuda_layout *l)
 {
     int64_t lanes = v->in.n_lanes, trees = v->n_trees;
 
-    v->seed = place(l, lanes, sizeof(*v->seed));
-    v->train = place(l, lanes * v->n_train_most, sizeof(*v->train));
-    v->n_train = place(l, lanes, sizeof(*v->n_train));
-    v->scale = place(l, 3 * lanes, sizeof(*v->scale));
-    v->y = place(l, lanes * v->rows, sizeof(*v->y));
-    v->w = place(l, lanes * v->rows, sizeof(*v->w));
-    v->f = place(l, trees * v->rows, sizeof(*v->f));
-    v->p = v->in.loss == ML_BOOST_SQUARED ? NULL : place(l, trees * v->rows, sizeof(*v->p));
-    v->n_picked = place(l, lanes, sizeof(*v->n_picked));
-    v->sizes = place(l, 2 * trees * v->size_blocks, sizeof(*v->sizes));
+    v->seed = cuda_place(l, lanes, sizeof(*v->seed));
+    v->train = cuda_place(l, lanes * v->n_train_most, sizeof(*v->train));
+    v->n_train = cuda_place(l, lanes, sizeof(*v->n_train));
+    v->scale = cuda_place(l, 3 * lanes, sizeof(*v->scale));
+    v->y = cuda_place(l, lanes * v->rows, sizeof(*v->y));
+    v->w = cuda_place(l, lanes * v->rows, sizeof(*v->w));
+    v->f = cuda_place(l, trees * v->rows, sizeof(*v->f));
+    v->p = v->in.loss == ML_BOOST_SQUARED ? NULL : cuda_place(l, trees * v->rows, sizeof(*v->p));
+    v->n_picked = cuda_place(l, lanes, sizeof(*v->n_picked));
+    v->sizes = cuda_place(l, 2 * trees * v->size_blocks, sizeof(*v->sizes));
 }
 
-static void place_trees(struct boost_view *v, struct layout *l)
+static void place_trees(struct boost_view *v, struct cuda_layout *l)
 {
     int64_t trees = v->n_trees, nodes = trees * v->node_cap, batch = trees * v->batch_cap;
     int64_t tiles = trees * (v->batch_cap + 1), out = trees * (2 * v->in.leaves - 1);
 
-    v->trees = place(l, trees, sizeof(*v->trees));
-    v->g = place(l, trees * v->rows, sizeof(*v->g));
-    v->h = place(l, trees * v->rows, sizeof(*v->h));
-    v->q = place(l, trees * v->rows, sizeof(*v->q));
+    v->trees = cuda_place(l, trees, sizeof(*v->trees));
+    v->g = cuda_place(l, trees * v->rows, sizeof(*v->g));
+    v->h = cuda_place(l, trees * v->rows, sizeof(*v->h));
+    v->q = cuda_place(l, trees * v->rows, sizeof(*v->q));
     for (int i = 0; i < 2; i++)
-        v->list[i] = place(l, trees * v->n_train_most, sizeof(*v->list[i]));
-    v->leaf = place(l, trees * v->rows, sizeof(*v->leaf));
-    v->nodes = place(l, nodes, sizeof(*v->nodes));
-    v->by_order = place(l, nodes, sizeof(*v->by_order));
-    v->batch = place(l, batch, sizeof(*v->batch));
-    v->part_tiles = place(l, tiles, sizeof(*v->part_tiles));
-    v->hist_tiles = place(l, tiles, sizeof(*v->hist_tiles));
-    v->found = place(l, batch * 2 * v->in.n_cols, sizeof(*v->found));
-    v->pool = place(l, trees * v->slot_cap * v->in.n_cols * BOOST_BINS, sizeof(*v->pool));
-    v->cols = place(l, trees * v->in.n_cols, sizeof(*v->cols));
-    v->open = place(l, trees * v->in.levels * v->in.n_cols, sizeof(*v->open));
-    v->sums = place(l, 2 * out, sizeof(*v->sums));
-    v->out = place(l, out, sizeof(*v->out));
-    v->out_trees = place(l, trees, sizeof(*v->out_trees));
-    v->n_unfinished = place(l, 1, sizeof(*v->n_unfinished));
+        v->list[i] = cuda_place(l, trees * v->n_train_most, sizeof(*v->list[i]));
+    v->leaf = cuda_place(l, trees * v->rows, sizeof(*v->leaf));
+    v->nodes = cuda_place(l, nodes, sizeof(*v->nodes));
+    v->by_order = cuda_place(l, nodes, sizeof(*v->by_order));
+    v->batch = cuda_place(l, batch, sizeof(*v->batch));
+    v->part_tiles = cuda_place(l, tiles, sizeof(*v->part_tiles));
+    v->hist_tiles = cuda_place(l, tiles, sizeof(*v->hist_tiles));
+    v->found = cuda_place(l, batch * 2 * v->in.n_cols, sizeof(*v->found));
+    v->pool = cuda_place(l, trees * v->slot_cap * v->in.n_cols * BOOST_BINS, sizeof(*v->pool));
+    v->cols = cuda_place(l, trees * v->in.n_cols, sizeof(*v->cols));
+    v->open = cuda_place(l, trees * v->in.levels * v->in.n_cols, sizeof(*v->open));
+    v->sums = cuda_place(l, 2 * out, sizeof(*v->sums));
+    v->out = cuda_place(l, out, sizeof(*v->out));
+    v->out_trees = cuda_place(l, trees, sizeof(*v->out_trees));
+    v->n_unfinished = cuda_place(l, 1, sizeof(*v->n_unfinished));
 }
 
 static void view_init(struct boost_view *v, const struct ml_boost_table *t,
@@ -191,7 +177,7 @@ static int booster_open(struct ml_ctx *c, struct ml_boost_table *t, const struct
                         const struct ml_boost_lane *lanes, struct ml_booster **out, struct err *err)
 {
     struct ml_booster *b = calloc(1, sizeof(*b));
-    struct layout l = { 0 };
+    struct cuda_layout l = { 0 };
 
     if (!b)
         return err_set(err, ERR_NOMEM, "a booster");
@@ -204,7 +190,7 @@ static int booster_open(struct ml_ctx *c, struct ml_boost_table *t, const struct
         booster_close(b);
         return -1;
     }
-    l = (struct layout){ .base = b->memory };
+    l = (struct cuda_layout){ .base = b->memory };
     place_lanes(&b->v, &l);
     place_trees(&b->v, &l);
     for (int i = 0; i < in->n_lanes; i++) {

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/cuda/check.h"
 #include "ml/family_params.h"
 #include "ml/model.h"
 #include "ml/ops.h"
@@ -21,22 +22,6 @@
 enum { FOLDS = 3 };
 
 static int failures;
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void must(int rc, const struct err *err)
-{
-    if (rc < 0) {
-        printf("FAILED: %s\n", err->text);
-        exit(1);
-    }
-}
 
 /* ---- tables ---- */
 

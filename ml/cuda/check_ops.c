@@ -2,6 +2,7 @@
  * 0, 1, odd and large, then time and bandwidth. Needs only gcc and nvcc. Without a device it says so and succeeds: what it
  * could not check is named. Exit 1 when an answer differs. */
 #include "base/rng.h"
+#include "ml/cuda/check.h"
 #include "ml/ops.h"
 
 #include <inttypes.h>
@@ -12,22 +13,6 @@
 #include <time.h>
 
 static int failures;
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void must(int rc, const struct err *err)
-{
-    if (rc < 0) {
-        printf("FAILED: %s\n", err->text);
-        exit(1);
-    }
-}
 
 struct side {
     const struct ml_ops *ops;

@@ -19,6 +19,21 @@ struct ml_ctx {
     size_t shared_bytes; /* per block, opt-in */
 };
 
+/* Places arrays one after another on device memory, each on its own line; a first pass without memory finds the size. */
+struct cuda_layout {
+    unsigned char *base;
+    size_t used;
+};
+
+static inline void *cuda_place(struct cuda_layout *l, int64_t n, size_t size)
+{
+    enum { LINE = 256 };
+    void *at = l->base ? l->base + l->used : NULL;
+
+    l->used += ((size_t)n * size + LINE - 1) / LINE * LINE;
+    return at;
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif

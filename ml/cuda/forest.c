@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 256, LEVELS_AHEAD = 8, SHARED_BYTES = 48 << 10 };
+enum { LEVELS_AHEAD = 8, SHARED_BYTES = 48 << 10 };
 
 struct ml_forest {
     struct ml_ctx *c;
@@ -16,39 +16,25 @@ struct ml_forest {
     unsigned char *memory;
 };
 
-/* Places arrays one after another; a first pass without memory finds the size. */
-struct layout {
-    unsigned char *base;
-    size_t used;
-};
-
-static void *place(struct layout *l, int64_t n, size_t size)
+static void place_all(struct rf_view *v, int64_t trees, struct cuda_layout *l)
 {
-    void *at = l->base ? l->base + l->used : NULL;
-
-    l->used += ((size_t)n * size + ALIGN - 1) / ALIGN * ALIGN;
-    return at;
-}
-
-static void place_all(struct rf_view *v, int64_t trees, struct layout *l)
-{
-    v->at = place(l, v->rows, sizeof(*v->at));
-    v->y = place(l, v->rows, sizeof(*v->y));
+    v->at = cuda_place(l, v->rows, sizeof(*v->at));
+    v->y = cuda_place(l, v->rows, sizeof(*v->y));
     v->xlogx =
-        v->in.criterion == ML_FOREST_ENTROPY ? place(l, v->rows + 2, sizeof(*v->xlogx)) : NULL;
-    v->weights = place(l, trees * v->rows, sizeof(*v->weights));
-    v->keys = place(l, trees, sizeof(*v->keys));
+        v->in.criterion == ML_FOREST_ENTROPY ? cuda_place(l, v->rows + 2, sizeof(*v->xlogx)) : NULL;
+    v->weights = cuda_place(l, trees * v->rows, sizeof(*v->weights));
+    v->keys = cuda_place(l, trees, sizeof(*v->keys));
     for (int i = 0; i < 2; i++) {
-        v->list[i] = place(l, trees * v->rows, sizeof(*v->list[i]));
-        v->word[i] = place(l, trees * v->rows, sizeof(*v->word[i]));
-        v->queue[i] = place(l, trees * v->rows, sizeof(*v->queue[i]));
+        v->list[i] = cuda_place(l, trees * v->rows, sizeof(*v->list[i]));
+        v->word[i] = cuda_place(l, trees * v->rows, sizeof(*v->word[i]));
+        v->queue[i] = cuda_place(l, trees * v->rows, sizeof(*v->queue[i]));
     }
-    v->trees = place(l, trees, sizeof(*v->trees));
-    v->nodes = place(l, trees * v->node_cap, sizeof(*v->nodes));
-    v->values = place(l, trees * v->node_cap * v->outputs, sizeof(*v->values));
-    v->count = place(l, RF_LEVELS + 2, sizeof(*v->count));
-    v->perm = place(l, (int64_t)v->blocks * v->cols, sizeof(*v->perm));
-    v->swaps = place(l, (int64_t)v->blocks * v->cols, sizeof(*v->swaps));
+    v->trees = cuda_place(l, trees, sizeof(*v->trees));
+    v->nodes = cuda_place(l, trees * v->node_cap, sizeof(*v->nodes));
+    v->values = cuda_place(l, trees * v->node_cap * v->outputs, sizeof(*v->values));
+    v->count = cuda_place(l, RF_LEVELS + 2, sizeof(*v->count));
+    v->perm = cuda_place(l, (int64_t)v->blocks * v->cols, sizeof(*v->perm));
+    v->swaps = cuda_place(l, (int64_t)v->blocks * v->cols, sizeof(*v->swaps));
 }
 
 static void view_init(struct rf_view *v, const struct ml_ctx *c, const struct ml_boost_table *t,
@@ -104,7 +90,7 @@ static void forest_close(struct ml_forest *f)
 static int memory_take(struct ml_forest *f, struct err *err)
 {
     size_t free_bytes = 0, total_bytes = 0;
-    struct layout l = { 0 };
+    struct cuda_layout l = { 0 };
 
     if (cuda_try(cudaMemGetInfo(&free_bytes, &total_bytes), err) < 0)
         return -1;
@@ -116,7 +102,7 @@ static int memory_take(struct ml_forest *f, struct err *err)
     }
     if (cuda_try(cudaMalloc((void **)&f->memory, l.used), err) < 0)
         return -1;
-    l = (struct layout){ .base = f->memory };
+    l = (struct cuda_layout){ .base = f->memory };
     place_all(&f->v, f->trees, &l);
     return 0;
 }

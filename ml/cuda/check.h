@@ -1,0 +1,27 @@
+/* check.h - what the programs of gpu-check share: a clock, and the end of a program whose set-up failed. */
+#ifndef ML_CUDA_CHECK_H
+#define ML_CUDA_CHECK_H
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static inline double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline void must(int rc, const struct err *err)
+{
+    if (rc < 0) {
+        printf("FAILED: %s\n", err->text);
+        exit(1);
+    }
+}
+
+#endif
