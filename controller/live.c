@@ -224,9 +224,8 @@ static int retire(struct study *st, bool closing, struct err *err)
         return -1;
     for (int i = 0; i < n; i++) {
         enum trial_state s = (enum trial_state)trial_mem(st, numbers[i])->state;
-        enum trial_event ev = s == TS_QUEUED ? TE_CANCEL : TE_PRUNE;
 
-        if (!trial_is_final(s) && trial_end(st, numbers[i], ev, TR_STOPPED, NULL, err) < 0)
+        if (!trial_is_final(s) && trial_end(st, numbers[i], TE_PRUNE, TR_STOPPED, NULL, err) < 0)
             return -1;
     }
     return n;

@@ -211,11 +211,9 @@ static int outcome_of(struct study *st, const struct plan_run *run, struct outco
 
 static int prune(struct study *st, int64_t number, struct err *err)
 {
-    enum trial_state s = (enum trial_state)trial_mem(st, number)->state;
-
-    if (trial_is_final(s))
+    if (trial_is_final((enum trial_state)trial_mem(st, number)->state))
         return 0;
-    return trial_end(st, number, s == TS_QUEUED ? TE_CANCEL : TE_PRUNE, TR_STOPPED, NULL, err);
+    return trial_end(st, number, TE_PRUNE, TR_STOPPED, NULL, err);
 }
 
 static int take_rung(struct study *st, const struct plan_run *run, const struct outcome *o,

@@ -50,7 +50,8 @@ const char *const trial_reason_name[TR_REASONS] = {
 /* clang-format off */
 static const enum trial_state trial_table[TS_STATES][TE_EVENTS] = {
     [TS_NONE]    = { [TE_CREATE] = TS_QUEUED },
-    [TS_QUEUED]  = { [TE_LEASE] = TS_RUNNING, [TE_REJOIN] = TS_RUNNING, [TE_CANCEL] = TS_CANCELLED },
+    [TS_QUEUED]  = { [TE_LEASE] = TS_RUNNING, [TE_REJOIN] = TS_RUNNING, [TE_PRUNE] = TS_PRUNED,
+                     [TE_CANCEL] = TS_CANCELLED },
     [TS_RUNNING] = { [TE_PAUSE] = TS_PAUSED, [TE_COMPLETE] = TS_COMPLETED, [TE_PRUNE] = TS_PRUNED,
                      [TE_FAIL] = TS_FAILED, [TE_CANCEL] = TS_CANCELLED, [TE_LOST] = TS_QUEUED },
     [TS_PAUSED]  = { [TE_PROMOTE] = TS_QUEUED, [TE_COMPLETE] = TS_COMPLETED, [TE_PRUNE] = TS_PRUNED,
