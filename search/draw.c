@@ -74,11 +74,16 @@ static int walk_to_unseen(struct draw *d, uint64_t seed, int64_t trial, double *
     return 0;
 }
 
+bool draw_is_used_up(const struct draw *d)
+{
+    return d->size < 0x1p53 && (double)d->seen.n >= d->size;
+}
+
 int draw_unseen(struct draw *d, uint64_t seed, int64_t trial, double *point)
 {
     bool is_countable = d->size < 0x1p53;
 
-    if (is_countable && (double)d->seen.n >= d->size)
+    if (draw_is_used_up(d))
         return 0;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         draw_once(d, seed, trial, attempt, point);

@@ -22,7 +22,8 @@ int64_t draw_group(int64_t trial, int fuse); /* fuse >= 1 */
 
 void draw_init(struct draw *d, const struct space *space);
 void draw_fini(struct draw *d);
-/* 1 and the point, which counts as seen from now on; 0 when the space has no unseen point left. */
+bool draw_is_used_up(const struct draw *d); /* the space has no unseen point left */
+/* 1 and the point, which counts as seen from now on; 0 when it is used up. */
 int draw_unseen(struct draw *d, uint64_t seed, int64_t trial, double *point);
 /* Marks a point of someone else's; true when it was new. */
 bool draw_mark(struct draw *d, const double *point);

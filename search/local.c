@@ -147,6 +147,8 @@ static int suggest_one(struct local *l, int64_t trial, double *point)
 {
     int arm = 0;
 
+    if (draw_is_used_up(&l->draw)) /* who gives nothing changes nothing */
+        return 0;
     while ((arm = chooser_next(&l->chooser, l->base.seed, trial)) >= 0) {
         if (propose(l, arm, trial, point)) {
             chooser_start(&l->chooser, arm);

@@ -4,6 +4,7 @@
 #include "tests/unit.h"
 
 #include "base/base.h"
+#include "base/mem.h"
 
 #include <math.h>
 
@@ -20,6 +21,7 @@ void schedrun_stormy(struct schedrun *r, struct rng *g)
     r->fail = r->cancel = rng_below(g, 100);
     r->special = 100;
     r->restart = 50;
+    r->replay = 20;
     schedrun_open(r, rng_u64(g));
     schedrun_all(r);
 }
@@ -28,25 +30,71 @@ void schedrun_close(struct schedrun *r)
 {
     scheduler_close(r->s);
     r->s = NULL;
+    mem_free(r->calls);
+    r->calls = NULL;
+    r->n_calls = r->cap_calls = 0;
 }
 
-void schedrun_restart(struct schedrun *r)
+static void keep(struct schedrun *r, struct run_call call)
 {
-    struct scheduler *next = r->ops->open(&r->setup, NULL);
-    struct buf before, after;
+    if (r->n_calls == r->cap_calls) {
+        r->cap_calls = r->cap_calls ? 2 * r->cap_calls : 256;
+        r->calls = mem_resize(r->calls, (size_t)r->cap_calls * sizeof *r->calls);
+    }
+    r->calls[r->n_calls++] = call;
+}
 
-    buf_init(&before, SEARCH_MAX_STATE_BYTES);
-    buf_init(&after, SEARCH_MAX_STATE_BYTES);
-    assert_int_equal(r->ops->save(r->s, &before, NULL), 0);
-    struct view in = { (const uint8_t *)before.data, before.len, 0 };
-    assert_int_equal(r->ops->load(next, &in, NULL), 0);
-    assert_int_equal(r->ops->save(next, &after, NULL), 0);
+static struct buf bytes_of(const struct scheduler *s)
+{
+    struct buf b;
+
+    buf_init(&b, SEARCH_MAX_STATE_BYTES);
+    assert_int_equal(s->ops->save(s, &b, NULL), 0);
+    return b;
+}
+
+/* `next`, which must stand where the old one stood, takes its place. */
+static void take_over(struct schedrun *r, struct scheduler *next, struct buf before)
+{
+    struct buf after = bytes_of(next);
+
     assert_int_equal(before.len, after.len);
     assert_memory_equal(before.data, after.data, before.len);
     scheduler_close(r->s);
     r->s = next;
     buf_fini(&before);
     buf_fini(&after);
+}
+
+void schedrun_restart(struct schedrun *r)
+{
+    struct scheduler *next = r->ops->open(&r->setup, NULL);
+    struct buf before = bytes_of(r->s);
+    struct view in = { (const uint8_t *)before.data, before.len, 0 };
+
+    assert_int_equal(r->ops->load(next, &in, NULL), 0);
+    take_over(r, next, before);
+}
+
+void schedrun_replay(struct schedrun *r)
+{
+    struct scheduler *next = r->ops->open(&r->setup, NULL);
+    struct sched_decision d;
+    struct sched_resume resumed;
+    int64_t retired;
+
+    for (int i = 0; i < r->n_calls; i++) {
+        const struct run_call *c = &r->calls[i];
+        if (c->what == RUN_CALL_START)
+            assert_true(r->ops->start(next, c->o.trial, c->group, c->o.max_resource, NULL) > 0);
+        else if (c->what == RUN_CALL_REPORT)
+            assert_int_equal(r->ops->report(next, &c->o, &d, NULL), 0);
+        else if (c->what == RUN_CALL_RESUME)
+            assert_int_equal(r->ops->resume(next, 1, c->flag, &resumed, NULL), 1);
+        else
+            assert_int_equal(r->ops->retire(next, 1, c->flag, &retired, NULL), 1);
+    }
+    take_over(r, next, bytes_of(r->s));
 }
 
 static bool happens(struct schedrun *r, uint32_t in_1000)
@@ -68,6 +116,8 @@ int schedrun_start(struct schedrun *r, int group)
     t->to = r->ops->start(r->s, trial, group, t->max_level, NULL);
     assert_in_range(t->to, 1, t->max_level);
     r->n_running++;
+    struct observation o = { .trial = trial, .max_resource = t->max_level };
+    keep(r, (struct run_call){ .what = RUN_CALL_START, .group = group, .o = o });
     return t->to;
 }
 
@@ -87,6 +137,7 @@ struct sched_decision schedrun_report(struct schedrun *r, int64_t trial, enum ob
     if (state == OBS_RUNNING || state == OBS_COMPLETED)
         t->value[level] = value;
     assert_int_equal(r->ops->report(r->s, &o, &d, NULL), 0);
+    keep(r, (struct run_call){ .what = RUN_CALL_REPORT, .o = o });
     if (state != OBS_RUNNING) {
         assert_int_equal(d.action, SCHED_DONE);
         t->end = state;
@@ -112,6 +163,7 @@ int64_t schedrun_resume(struct schedrun *r, bool idle)
         return 0;
     struct run_trial *t = &r->trials[out.trial];
     assert_int_equal(n, 1);
+    keep(r, (struct run_call){ .what = RUN_CALL_RESUME, .flag = idle });
     assert_int_equal(t->state, RUN_PAUSED);
     assert_true(out.to > t->level && out.to <= t->max_level);
     if (r->on_resume && !idle)
@@ -129,6 +181,7 @@ int64_t schedrun_retire(struct schedrun *r, bool closing)
 
     if (r->ops->retire(r->s, 1, closing, &trial, NULL) == 0)
         return 0;
+    keep(r, (struct run_call){ .what = RUN_CALL_RETIRE, .flag = closing });
     assert_int_equal(r->trials[trial].state, RUN_PAUSED);
     r->trials[trial].state = RUN_STOPPED;
     return trial;
@@ -229,6 +282,8 @@ void schedrun_all(struct schedrun *r)
         assert_true(steps < 100000);
         if (happens(r, r->restart))
             schedrun_restart(r);
+        if (happens(r, r->replay))
+            schedrun_replay(r);
         fill(r);
         if (r->n_running == 0)
             break;

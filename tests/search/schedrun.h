@@ -1,6 +1,7 @@
 /* schedrun.h - drives a scheduler through a made-up study as a controller would, with what goes wrong in one: trials that
- * fail or are cancelled (paused ones too), NaN and infinities, late and repeated reports, restarts. Keeps what was reported, so
- * that a test can work out by itself what had to be decided. It checks what holds for every scheduler. */
+ * fail or are cancelled (paused ones too), NaN and infinities, late and repeated reports, restarts from saved bytes or from a
+ * journal of the calls that gave something. Keeps what was reported, so that a test can work out by itself what had to be
+ * decided. It checks what holds for every scheduler. */
 #ifndef TESTS_SEARCH_SCHEDRUN_H
 #define TESTS_SEARCH_SCHEDRUN_H
 
@@ -18,11 +19,19 @@ struct run_trial {
     double value[RUN_MAX_LEVEL + 1]; /* by level; NaN where none was reported */
 };
 
+/* What a journal keeps of a call. */
+struct run_call {
+    enum { RUN_CALL_START, RUN_CALL_REPORT, RUN_CALL_RESUME, RUN_CALL_RETIRE } what;
+    bool flag; /* idle, closing */
+    int group;
+    struct observation o; /* its trial and max_resource: of a start too */
+};
+
 struct schedrun {
     const struct scheduler_ops *ops;
     struct search_setup setup;
     int n_trials, slots, n_groups, max_level[3];                   /* by group */
-    uint32_t fail, cancel, special, restart;                       /* in 1000 */
+    uint32_t fail, cancel, special, restart, replay;               /* in 1000 */
     void (*on_resume)(struct schedrun *r, int64_t trial);          /* before it counts as running */
     void (*on_quiet)(struct schedrun *r);                          /* resume has nothing to give */
     double (*value)(struct schedrun *r, int64_t trial, int level); /* NULL = random */
@@ -31,6 +40,8 @@ struct schedrun {
     struct rng rng;
     int n_started, n_running;
     struct run_trial trials[RUN_MAX_TRIALS + 1];
+    struct run_call *calls;
+    int n_calls, cap_calls;
 };
 
 void schedrun_open(struct schedrun *r, uint64_t seed);
@@ -38,7 +49,9 @@ void schedrun_all(struct schedrun *r); /* to the end of the study */
 /* A whole study with failures, cancelled trials, odd values and restarts; the caller closes it. */
 void schedrun_stormy(struct schedrun *r, struct rng *g);
 void schedrun_close(struct schedrun *r);
+/* Goes on with one loaded from its bytes, and with one that was given the calls again, which must be the same. */
 void schedrun_restart(struct schedrun *r);
+void schedrun_replay(struct schedrun *r);
 
 /* One call each, for examples. */
 int schedrun_start(struct schedrun *r, int group); /* level it runs to */
