@@ -2,6 +2,7 @@
  * A refused connection is ERR_UNREACHABLE (exit 4) and says where it was tried. */
 #include "cli/client.h"
 #include "cli/client_priv.h"
+#include "cli/outfile.h"
 
 #include "base/buf.h"
 #include "base/io.h"
@@ -10,11 +11,9 @@
 #include "base/str.h"
 
 #include <curl/curl.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048 };
@@ -307,7 +306,6 @@ int client_post(struct client *c, const json_t *body, json_t **out, struct err *
 struct sink {
     struct client *client;
     int fd;
-    off_t at;
     struct buf problem; /* the body of an error answer, told apart by status at the first bytes */
     struct err err;
 };
@@ -328,7 +326,6 @@ static size_t on_file(char *p, size_t size, size_t n, void *arg)
         }
         done += (size_t)w;
     }
-    s->at += (off_t)(size * n);
     return size * n;
 }
 
@@ -355,56 +352,16 @@ static int fetch_into(struct client *c, const char *api_path, struct sink *s, st
     return 0;
 }
 
-static void part_name(const char *file, char *out, size_t size)
-{
-    snprintf(out, size, "%s.part-%ld", file, (long)getpid());
-}
-
-int client_can_save(const char *file, struct err *err)
-{
-    char part[1200];
-    struct stat st;
-    int fd = -1;
-
-    if (strcmp(file, "-") == 0)
-        return 0;
-    if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
-        return err_set(err, ERR_ARG, "%s is a folder: name a file to save the model in", file);
-    part_name(file, part, sizeof(part));
-    fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return err_errno(err, "%s", file);
-    close(fd);
-    unlink(part);
-    return 0;
-}
-
 int client_download(struct client *c, const char *api_path, const char *file, struct err *err)
 {
-    char tmp[1200];
-    struct sink s = { .client = c, .fd = 1 };
-    bool to_stdout = strcmp(file, "-") == 0;
-    int rc = -1;
+    struct sink s = { .client = c };
+    struct outfile out;
 
+    if (outfile_open(&out, file, err) < 0)
+        return -1;
     buf_init(&s.problem, 1 << 20);
-    part_name(file, tmp, sizeof(tmp));
-    if (!to_stdout && (s.fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) < 0) {
-        err_errno(err, "%s", file);
-        goto out;
-    }
-    if (fetch_into(c, api_path, &s, err) < 0)
-        goto out;
-    if (!to_stdout && (fsync(s.fd) < 0 || rename(tmp, file) < 0)) {
-        err_errno(err, "%s", file);
-        goto out;
-    }
-    rc = 0;
-out:
-    if (!to_stdout && s.fd >= 0) {
-        close(s.fd);
-        if (rc < 0)
-            unlink(tmp);
-    }
+    s.fd = out.fd;
+    int rc = outfile_end(&out, fetch_into(c, api_path, &s, err), err);
     buf_fini(&s.problem);
     return rc;
 }

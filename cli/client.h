@@ -26,10 +26,8 @@ int client_get(struct client *c, json_t **out, struct err *err, const char *path
     PRINTF_LIKE(4, 5);
 int client_post(struct client *c, const json_t *body, json_t **out, struct err *err,
                 const char *path_fmt, ...) PRINTF_LIKE(5, 6);
-/* To a file, complete or not at all (written aside and renamed). path NULL-terminated, "-" = standard output. */
+/* To a file, complete or not at all (outfile.h); "-" = standard output. */
 int client_download(struct client *c, const char *api_path, const char *file, struct err *err);
-/* Could client_download save there? Asked before a search, not after it. */
-int client_can_save(const char *file, struct err *err);
 /* Sends a file as a blob in parts, skipping what the server has. */
 int client_upload(struct client *c, const char *file, char sha256[SHA256_HEX], struct err *err);
 void client_timeout_ms(struct client *c, int64_t ms); /* per call from now on; 0 = 60 s */

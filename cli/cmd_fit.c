@@ -2,6 +2,7 @@
  * study gets what is left after reading the table, less the moment that saving takes. */
 #include "cli/cmd.h"
 #include "cli/local.h"
+#include "cli/outfile.h"
 #include "cli/print.h"
 #include "cli/session.h"
 
@@ -151,7 +152,7 @@ static int check_inputs(const struct fit_opts *o, const char *train, struct err 
         return err_at(err, "--time", "at least 1s");
     if (local_device_check(o->device, err) < 0)
         return -1;
-    return client_can_save(o->output, err);
+    return outfile_check(o->output, err);
 }
 
 static int submit(struct session *s, const struct fit_opts *o, const char *file, int64_t *study,

@@ -2,6 +2,7 @@
  * running service). */
 #include "cli/cmd.h"
 #include "cli/local.h"
+#include "cli/outfile.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/specfile.h"
@@ -70,7 +71,7 @@ static int run_spec(struct session *s, struct local *local, json_t *spec, const 
     snprintf(file, sizeof(file), "%.150s.assay",
              json_object_get(spec, "name") ? print_text(spec, "name") : "best");
     const char *output = o->output ? o->output : file;
-    if (local_device_check(o->device, err) < 0 || client_can_save(output, err) < 0 ||
+    if (local_device_check(o->device, err) < 0 || outfile_check(output, err) < 0 ||
         io_mkdirs(o->dir, 0700, err) < 0 ||
         local_start(local, o->dir, (int)o->runners, o->device, err) < 0)
         return -1;
@@ -142,7 +143,7 @@ int cmd_submit(const struct cmd *cmd, int argc, char **argv)
         goto out;
     rc = CLI_OK;
     if (!(spec = specfile_load(op[0], &err)) ||
-        (o.follow && o.output && client_can_save(o.output, &err) < 0) ||
+        (o.follow && o.output && outfile_check(o.output, &err) < 0) ||
         !(c = client_of(&o.common, &err))) {
         rc = cli_fail(&err);
         goto out;

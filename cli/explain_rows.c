@@ -132,23 +132,6 @@ static int block_fill(struct block *b, const struct explaining *e, int64_t from,
     return artifact_explain(b->view, from, n, b->of, b->phi, err);
 }
 
-static int put_rows(const struct explaining *e, FILE *out, struct block *b, struct err *err)
-{
-    for (int64_t from = 0; from < rows_of(e); from += b->most) {
-        int64_t n = MIN(b->most, rows_of(e) - from);
-        if (block_fill(b, e, from, n, err) < 0)
-            return -1;
-        for (int64_t i = 0; i < n; i++) {
-            if (e->o->json)
-                fputs(from + i ? ",\n  " : "\n  ", out);
-            if (put_row(e, out, b->class_wanted, b->p + i * e->outputs,
-                        b->phi + i * ((int64_t)e->inputs + 1), err) < 0)
-                return -1;
-        }
-    }
-    return 0;
-}
-
 static int head_json(const struct explaining *e, FILE *out, struct err *err)
 {
     fprintf(out, "{\"family\": \"%s\", \"measure\": \"shap\", \"columns\": [", e->info->family);
@@ -161,18 +144,40 @@ static int head_json(const struct explaining *e, FILE *out, struct err *err)
     return 0;
 }
 
+static int put_head(const struct explaining *e, FILE *out, struct err *err)
+{
+    if (e->o->json)
+        return head_json(e, out, err);
+    rows_head(e, out);
+    return 0;
+}
+
+/* The first block is filled before the head is written: a model that cannot be explained says so, and nothing else. */
+static int put_rows(const struct explaining *e, FILE *out, struct block *b, struct err *err)
+{
+    for (int64_t from = 0; from < rows_of(e); from += b->most) {
+        int64_t n = MIN(b->most, rows_of(e) - from);
+        if (block_fill(b, e, from, n, err) < 0 || (from == 0 && put_head(e, out, err) < 0))
+            return -1;
+        for (int64_t i = 0; i < n; i++) {
+            if (e->o->json)
+                fputs(from + i ? ",\n  " : "\n  ", out);
+            if (put_row(e, out, b->class_wanted, b->p + i * e->outputs,
+                        b->phi + i * ((int64_t)e->inputs + 1), err) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
 int explain_rows_write(FILE *out, void *ctx, struct err *err)
 {
     const struct explaining *e = ctx;
     struct block b;
     int rc = block_open(&b, e, err);
 
-    if (rc == 0 && e->o->json)
-        rc = head_json(e, out, err);
-    else if (rc == 0)
-        rows_head(e, out);
     if (rc == 0)
-        rc = put_rows(e, out, &b, err);
+        rc = rows_of(e) > 0 ? put_rows(e, out, &b, err) : put_head(e, out, err);
     if (rc == 0 && e->o->json)
         fputs("\n]}\n", out);
     block_close(&b);

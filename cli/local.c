@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/str.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -103,36 +104,58 @@ static int spawn_all(struct local *l, const char *devices, int pipe_fd, struct e
     return 0;
 }
 
-static void log_tail(const struct local *l, const char *name)
+/* What a child wrote of itself as it refused to start ("assay-runner: devices: ..."), in `why`. */
+static bool refusal(const char *text, const char *program, char *why, size_t size)
 {
-    char path[400];
+    size_t n = strlen(text), skip = strlen(program);
+
+    while (n > 0 && text[n - 1] == '\n')
+        n--;
+    const char *line = text + n;
+    while (line > text && line[-1] != '\n')
+        line--;
+    if (!str_starts(line, program) || !str_starts(line + skip, ": "))
+        return false;
+    (void)!snprintf(why, size, "%.*s", (int)(text + n - line - (ptrdiff_t)skip - 2),
+                    line + skip + 2);
+    return true;
+}
+
+/* Why a child ended: its own last word, or how it went and the end of its log. */
+static int tell_end(const struct local *l, const char *name, const char *what, const char *program,
+                    int status, struct err *err)
+{
+    char path[400], how[80], why[200];
     struct buf text;
     struct err ignored = { 0 };
 
-    snprintf(path, sizeof(path), "%s/%s.log", l->dir, name);
-    if (io_read_file(path, 1 << 20, &text, &ignored) < 0)
-        return;
-    char *from = text.len > LOG_TAIL ? text.data + text.len - LOG_TAIL : text.data;
-    if (text.len)
-        fprintf(stderr, "last lines of the log of %s:\n%s", name, from);
-    buf_fini(&text);
+    proc_describe(status, how, sizeof(how));
+    (void)!snprintf(path, sizeof(path), "%s/%s.log", l->dir, name);
+    if (io_read_file(path, 1 << 20, &text, &ignored) == 0) {
+        bool said =
+            buf_add(&text, "", 1, NULL) == 0 && refusal(text.data, program, why, sizeof(why));
+        const char *from = text.len > LOG_TAIL ? text.data + text.len - LOG_TAIL : text.data;
+        if (!said && text.len > 0)
+            fprintf(stderr, "last lines of the log of %s:\n%s", name, from);
+        buf_fini(&text);
+        if (said)
+            return err_set(err, ERR_IO, "%s", why);
+    }
+    return err_set(err, ERR_IO, "the %s ended unexpectedly: %s", what, how);
 }
 
 /* 1 = it lives, 0 = it ended (told), -1 = it was known to have ended. */
 static int child_look(const struct local *l, pid_t *pid, const char *name, const char *what,
-                      struct err *err)
+                      const char *program, struct err *err)
 {
     int status = 0;
-    char how[80];
 
     if (*pid <= 0)
         return -1;
     if (proc_poll(*pid, &status, err) == 0)
         return 1;
     *pid = 0;
-    proc_describe(status, how, sizeof(how));
-    log_tail(l, name);
-    err_set(err, ERR_IO, "the %s ended unexpectedly: %s", what, how);
+    (void)tell_end(l, name, what, program, status, err);
     return 0;
 }
 
@@ -141,12 +164,12 @@ bool local_is_alive(struct local *l, struct err *err)
 {
     int n_alive = 0;
 
-    if (child_look(l, &l->controller, "assayd", "controller", err) <= 0)
+    if (child_look(l, &l->controller, "assayd", "controller", "assayd", err) <= 0)
         return false;
     for (int i = 0; i < l->n_runners; i++) {
         char log[32];
         snprintf(log, sizeof(log), "runner%d", i + 1);
-        n_alive += child_look(l, &l->runners[i], log, "runner", err) > 0;
+        n_alive += child_look(l, &l->runners[i], log, "runner", "assay-runner", err) > 0;
     }
     return n_alive > 0;
 }

@@ -1,5 +1,6 @@
 /* modelfile.c - see modelfile.h. Called by cmd_model.c and cmd_explain.c. */
 #include "cli/modelfile.h"
+#include "cli/outfile.h"
 
 #include "base/gz.h"
 #include "base/mem.h"
@@ -73,22 +74,21 @@ static int written(FILE *out, int rc, struct err *err)
 int output_write(const char *path, int (*fn)(FILE *out, void *ctx, struct err *err), void *ctx,
                  struct err *err)
 {
-    char tmp[1200];
+    struct outfile o;
 
     if (strcmp(path, "-") == 0)
         return written(stdout, fn(stdout, ctx, err), err);
-    snprintf(tmp, sizeof(tmp), "%s.part-%ld", path, (long)getpid());
-    FILE *out = fopen(tmp, "w");
-    if (!out)
-        return err_errno(err, "%s", path);
-    int rc = written(out, fn(out, ctx, err), err);
-    if (fclose(out) != 0 && rc == 0)
+    if (outfile_open(&o, path, err) < 0)
+        return -1;
+    int fd = dup(o.fd), rc = -1; /* the stream closes its own, o closes the other */
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (out)
+        rc = written(out, fn(out, ctx, err), err);
+    else
+        err_errno(err, "%s", path);
+    if (out && fclose(out) != 0 && rc == 0)
         rc = err_errno(err, "%s", path);
-    if (rc == 0 && rename(tmp, path) < 0)
-        rc = err_errno(err, "%s", path);
-    if (rc < 0)
-        unlink(tmp);
-    return rc;
+    return outfile_end(&o, rc, err);
 }
 
 void output_cell(FILE *out, const char *prefix, const char *text)

@@ -22,7 +22,7 @@ int model_table_open(struct model_table *t, const struct artifact *a, const char
                      bool no_header, const char *target, struct err *err);
 void model_table_close(struct model_table *t);
 
-/* fn writes to a file beside `path`, which is renamed at the end; path "-" = standard output. */
+/* fn writes a file that appears whole or not at all (outfile.h); path "-" = standard output. */
 int output_write(const char *path, int (*fn)(FILE *out, void *ctx, struct err *err), void *ctx,
                  struct err *err);
 void output_cell(FILE *out, const char *prefix, const char *text); /* quoted where it must be */

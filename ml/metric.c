@@ -68,14 +68,17 @@ static double terms_mean(const double *t, int64_t n)
     return sum / (double)n;
 }
 
-/* Standard error of the mean of the terms; NaN for one row. */
+/* Standard error of the mean of the terms; NaN for one row. Of equal terms it is 0, whatever their mean was rounded to. */
 static double terms_se(const double *t, int64_t n)
 {
     double mean = terms_mean(t, n), sum = 0;
+    bool differ = false;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         sum += (t[i] - mean) * (t[i] - mean);
-    return n < 2 ? (double)NAN : sqrt(sum / (double)(n - 1) / (double)n);
+        differ |= t[i] != t[0];
+    }
+    return n < 2 ? (double)NAN : differ ? sqrt(sum / (double)(n - 1) / (double)n) : 0;
 }
 
 static int row_class(const struct rows *r, int64_t i)

@@ -189,6 +189,32 @@ static void errors_match_resampling(void **state)
     }
 }
 
+/* A constant prediction of classes that are equally frequent errs by the same in every row: what rounding leaves of the mean is
+ * no standard error. */
+static void equal_errors_have_none(void **state)
+{
+    enum { MOST = 30 };
+    float p[3 * MOST];
+    double y[MOST];
+
+    (void)state;
+    for (int k = 2; k <= 3; k++) {
+        for (int n = k; n <= MOST; n += k) {
+            double value = 0, se = 1;
+            for (int i = 0; i < n; i++) {
+                y[i] = i % k;
+                for (int c = 0; c < k; c++)
+                    p[i * (k == 2 ? 1 : k) + (k == 2 ? 0 : c)] = 1.0f / (float)k;
+            }
+            assert_int_equal(metric_score(METRIC_LOGLOSS, k == 2 ? ML_BINARY : ML_MULTICLASS, p, y,
+                                          n, k, &value, &se, NULL),
+                             0);
+            near(value, -log((double)(1.0f / (float)k)));
+            assert_true(se == 0);
+        }
+    }
+}
+
 static void sorting_is_stable_and_complete(void **state)
 {
     static const size_t sizes[] = { 0, 1, 2, 63, 64, 65, 1000, 70000 };
@@ -228,6 +254,7 @@ int main(void)
         cmocka_unit_test(impossible_questions_are_errors),
         cmocka_unit_test(auc_and_delong_equal_the_quadratic_definition),
         cmocka_unit_test(errors_match_resampling),
+        cmocka_unit_test(equal_errors_have_none),
         cmocka_unit_test(sorting_is_stable_and_complete),
     };
 

@@ -1,0 +1,101 @@
+/* outfile.c - see outfile.h. Called by client.c (downloads) and modelfile.c (predictions, explanations). */
+#include "cli/outfile.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { IS_NEW, IS_FILE, IS_OTHER };
+
+/* What lies at the end of `path` and its links. */
+static int look(const char *path, int *what, struct err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0) {
+        *what = IS_NEW; /* whatever else is wrong with it, opening it says */
+        return 0;
+    }
+    if (S_ISDIR(st.st_mode))
+        return err_set(err, ERR_ARG, "%s is a folder: name a file to write", path);
+    *what = S_ISREG(st.st_mode) ? IS_FILE : IS_OTHER;
+    return 0;
+}
+
+static int open_aside(struct outfile *o, const char *path, bool is_there, struct err *err)
+{
+    char *real = is_there ? realpath(path, NULL) : NULL; /* else the rename would replace a link */
+    size_t size = 0;
+
+    o->path = mem_strdup(real ? real : path);
+    free(real);
+    size = strlen(o->path) + 32;
+    o->part = mem_alloc(size);
+    (void)!snprintf(o->part, size, "%s.part-%ld", o->path, (long)getpid());
+    o->fd = open(o->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (o->fd >= 0)
+        return 0;
+    err_errno(err, "%s", path);
+    mem_free(o->part);
+    mem_free(o->path);
+    return -1;
+}
+
+int outfile_open(struct outfile *o, const char *path, struct err *err)
+{
+    int what = IS_NEW;
+
+    *o = (struct outfile){ .fd = STDOUT_FILENO };
+    if (strcmp(path, "-") == 0)
+        return 0;
+    if (look(path, &what, err) < 0)
+        return -1;
+    if (what != IS_OTHER)
+        return open_aside(o, path, what == IS_FILE, err);
+    o->fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (o->fd < 0)
+        return err_errno(err, "%s", path);
+    o->path = mem_strdup(path);
+    return 0;
+}
+
+int outfile_end(struct outfile *o, int rc, struct err *err)
+{
+    if (!o->path)
+        return rc;
+    if (rc == 0 && o->part && fsync(o->fd) < 0)
+        rc = err_errno(err, "%s", o->path);
+    if (close(o->fd) < 0 && rc == 0)
+        rc = err_errno(err, "%s", o->path);
+    if (rc == 0 && o->part && rename(o->part, o->path) < 0)
+        rc = err_errno(err, "%s", o->path);
+    if (rc < 0 && o->part)
+        (void)unlink(o->part);
+    mem_free(o->part);
+    mem_free(o->path);
+    return rc;
+}
+
+int outfile_check(const char *path, struct err *err)
+{
+    struct outfile o;
+    int what = IS_NEW;
+
+    if (strcmp(path, "-") == 0)
+        return 0;
+    if (look(path, &what, err) < 0)
+        return -1;
+    if (what == IS_OTHER) /* opening a pipe would wait for its reader */
+        return access(path, W_OK) < 0 ? err_errno(err, "%s", path) : 0;
+    if (outfile_open(&o, path, err) < 0)
+        return -1;
+    (void)outfile_end(&o, -1, NULL);
+    return 0;
+}
