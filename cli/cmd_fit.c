@@ -25,7 +25,8 @@ struct fit_opts {
 static const struct conf_opt opts[] = {
     { "target", CONF_STR, AT(target), NULL, 0, 0, "column to predict (required)" },
     { "metric", CONF_STR, AT(metric), NULL, 0, 0,
-      "auc logloss accuracy balanced_accuracy f1 rmse mae r2; default by task: auc, logloss, rmse" },
+      "auc logloss accuracy balanced_accuracy f1 | rmse mae r2 poisson_deviance pinball_NN, NN of 05 10 25 50 75 90 95; "
+      "default by task: auc, logloss, rmse" },
     { "time", CONF_DURATION_MS, AT(time_ms), "0", 0, INT64_C(31536000000),
       "hard limit for everything, e.g. 60s or 10m; 60s when --trials is not given either" },
     { "trials", CONF_I64, AT(trials), "0", 0, 1000000,

@@ -16,6 +16,14 @@ static const struct metric metrics[] = {
     { "rmse", false, FT_REGRESSION },
     { "mae", false, FT_REGRESSION },
     { "r2", true, FT_REGRESSION },
+    { "poisson_deviance", false, FT_REGRESSION },
+    { "pinball_05", false, FT_REGRESSION },
+    { "pinball_10", false, FT_REGRESSION },
+    { "pinball_25", false, FT_REGRESSION },
+    { "pinball_50", false, FT_REGRESSION },
+    { "pinball_75", false, FT_REGRESSION },
+    { "pinball_90", false, FT_REGRESSION },
+    { "pinball_95", false, FT_REGRESSION },
 };
 
 const struct metric *metric_find(const char *name)

@@ -114,8 +114,10 @@ static int task_choose(struct problem *p, const struct spec *spec, const json_t 
     return 0;
 }
 
-static int metric_choose(struct problem *p, const struct spec *spec, struct err *err)
+static int metric_choose(struct problem *p, const struct spec *spec, const json_t *column,
+                         struct err *err)
 {
+    const json_t *least = json_object_get(column, "min");
     const char *name = spec->metric[0] ? spec->metric : metric_for_task(p->task);
 
     p->metric = metric_find(name);
@@ -123,6 +125,9 @@ static int metric_choose(struct problem *p, const struct spec *spec, struct err 
         return err_at(err, spec->metric_where, "\"%.40s\" is no metric", name);
     if (!(p->metric->tasks & p->task))
         return err_at(err, spec->metric_where, "%s does not suit the task %s", name, p->data.task);
+    if (str_eq(name, "poisson_deviance") && json_number_value(least) < 0)
+        return err_at(err, spec->metric_where, "%s needs a target from 0 up; \"%.80s\" has %g",
+                      name, spec->target, json_number_value(least));
     str_copy(p->data.metric, sizeof p->data.metric, name);
     return 0;
 }
@@ -258,7 +263,7 @@ int problem_resolve(struct problem *p, const struct spec *spec, const struct dat
         err_at(err, "dataset", "the table has one column only: nothing is left to predict from");
         goto out;
     }
-    if (task_choose(p, spec, column, err) < 0 || metric_choose(p, spec, err) < 0 ||
+    if (task_choose(p, spec, column, err) < 0 || metric_choose(p, spec, column, err) < 0 ||
         positive_check(p, spec, column, err) < 0 || monotone_check(p, spec, schema, err) < 0)
         goto out;
     validation_choose(p, spec);

@@ -40,10 +40,15 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double middle(double *v, int64_t n)
+/* The middle of what has a share q of the values below it. */
+static double quantile_of(double *v, int64_t n, double q)
 {
+    double at = q * (double)n;
+    int64_t up = (int64_t)at < n ? (int64_t)at : n - 1, down = at > (double)up ? up : up - 1;
+
     qsort(v, (size_t)n, sizeof *v, by_value);
-    return n % 2 ? v[n / 2] : v[n / 2 - 1] + (v[n / 2] - v[n / 2 - 1]) * 0.5;
+    down = down < 0 ? 0 : down;
+    return v[down] + (v[up] - v[down]) * 0.5;
 }
 
 static int fit_regression(const struct ml_data *d, const struct fold_rows *r, double *value,
@@ -51,7 +56,8 @@ static int fit_regression(const struct ml_data *d, const struct fold_rows *r, do
 {
     double spread;
 
-    if (d->spec.metric != METRIC_MAE) {
+    double q = d->spec.metric == METRIC_MAE ? 0.5 : metric_info(d->spec.metric)->quantile;
+    if (q <= 0) {
         target_scale(d, r, value, &spread);
         return 0;
     }
@@ -60,7 +66,7 @@ static int fit_regression(const struct ml_data *d, const struct fold_rows *r, do
         return err_set(err, ERR_NOMEM, "baseline: no memory");
     for (int64_t i = 0; i < r->n_train; i++)
         v[i] = d->y[r->train[i]];
-    *value = middle(v, r->n_train);
+    *value = quantile_of(v, r->n_train, q);
     mem_try_free(v);
     return 0;
 }

@@ -56,6 +56,10 @@ enum boost_loss boost_loss_auto(enum ml_task task, enum metric_id metric)
 {
     if (task != ML_REGRESSION)
         return task == ML_BINARY ? BOOST_LOGISTIC : BOOST_SOFTMAX;
+    if (metric == METRIC_POISSON)
+        return BOOST_POISSON;
+    if (metric_info(metric)->quantile > 0)
+        return BOOST_QUANTILE;
     return metric == METRIC_MAE ? BOOST_ABSOLUTE : BOOST_SQUARED;
 }
 
@@ -66,8 +70,13 @@ static int loss_choose(struct boost_lane *l, const double *params, const struct 
 
     l->loss = (enum boost_loss)params[BOOST_OBJECTIVE];
     l->alpha = l->loss == BOOST_QUANTILE || l->loss == BOOST_HUBER ? params[BOOST_ALPHA] : 0.5;
-    if (l->loss == BOOST_AUTO)
+    if (l->loss == BOOST_AUTO) {
         l->loss = boost_loss_auto(l->task, d->spec.metric);
+        if (l->loss == BOOST_QUANTILE)
+            l->alpha = metric_info(d->spec.metric)->quantile;
+    }
+    if (l->task == ML_REGRESSION && params[BOOST_CLASS_WEIGHT] > 0)
+        return err_at(err, "class_weight", "balanced is for classes; the target is numeric");
     if (boost_loss_suits(l->loss, l->task))
         return 0;
     family_choice_name(&family_find("boost")->params[BOOST_OBJECTIVE], (int)l->loss, name,

@@ -91,6 +91,16 @@ static int data_monotone(struct ml_data *d, struct err *err)
     return rc;
 }
 
+static int data_counts_check(const struct ml_data *d, struct err *err)
+{
+    for (int64_t i = 0; d->spec.metric == METRIC_POISSON && i < d->rows; i++) {
+        if (d->y[i] < 0)
+            return err_at(err, "metric", "poisson_deviance needs a target from 0 up; \"%s\" has %g",
+                          d->spec.target, d->y[i]);
+    }
+    return 0;
+}
+
 struct ml_data *ml_data_open(const struct ml_data_spec *spec, struct err *err)
 {
     struct ml_data *d = mem_zalloc(sizeof(*d));
@@ -105,7 +115,7 @@ struct ml_data *ml_data_open(const struct ml_data_spec *spec, struct err *err)
         err_at(err, "metric", "metric %s does not fit this task", metric_info(spec->metric)->name);
         goto fail;
     }
-    if (data_target(d, err) < 0 || data_split(d, err) < 0)
+    if (data_target(d, err) < 0 || data_counts_check(d, err) < 0 || data_split(d, err) < 0)
         goto fail;
     d->n_outputs = spec->task == ML_MULTICLASS ? d->n_classes : 1;
     d->prep = prep_fit(spec->frame, d->spec.target, d->shared->use, err);

@@ -296,6 +296,8 @@ static void boost_searched(int i, int task, const char *metric, double *lo, doub
 
 static int boost_choice_tasks(int i, int choice)
 {
+    if (i == BOOST_CLASS_WEIGHT && choice > 0)
+        return FT_BINARY | FT_MULTICLASS;
     if (i != BOOST_OBJECTIVE || choice == 0)
         return FT_ANY;
     return choice < 6 ? FT_REGRESSION : choice == 6 ? FT_BINARY : FT_MULTICLASS;

@@ -12,14 +12,22 @@
 #include <math.h>
 
 static const struct metric_info infos[METRICS] = {
-    [METRIC_AUC] = { "auc", true, ML_BINARY | ML_MULTICLASS, true },
-    [METRIC_LOGLOSS] = { "logloss", false, ML_BINARY | ML_MULTICLASS, true },
-    [METRIC_ACCURACY] = { "accuracy", true, ML_BINARY | ML_MULTICLASS, false },
-    [METRIC_BALANCED_ACCURACY] = { "balanced_accuracy", true, ML_BINARY | ML_MULTICLASS, false },
-    [METRIC_F1] = { "f1", true, ML_BINARY | ML_MULTICLASS, false },
-    [METRIC_RMSE] = { "rmse", false, ML_REGRESSION, true },
-    [METRIC_MAE] = { "mae", false, ML_REGRESSION, true },
-    [METRIC_R2] = { "r2", true, ML_REGRESSION, true },
+    [METRIC_AUC] = { "auc", true, ML_BINARY | ML_MULTICLASS, true, 0 },
+    [METRIC_LOGLOSS] = { "logloss", false, ML_BINARY | ML_MULTICLASS, true, 0 },
+    [METRIC_ACCURACY] = { "accuracy", true, ML_BINARY | ML_MULTICLASS, false, 0 },
+    [METRIC_BALANCED_ACCURACY] = { "balanced_accuracy", true, ML_BINARY | ML_MULTICLASS, false, 0 },
+    [METRIC_F1] = { "f1", true, ML_BINARY | ML_MULTICLASS, false, 0 },
+    [METRIC_RMSE] = { "rmse", false, ML_REGRESSION, true, 0 },
+    [METRIC_MAE] = { "mae", false, ML_REGRESSION, true, 0 },
+    [METRIC_R2] = { "r2", true, ML_REGRESSION, true, 0 },
+    [METRIC_POISSON] = { "poisson_deviance", false, ML_REGRESSION, true, 0 },
+    [METRIC_PINBALL_05] = { "pinball_05", false, ML_REGRESSION, true, 0.05 },
+    [METRIC_PINBALL_10] = { "pinball_10", false, ML_REGRESSION, true, 0.1 },
+    [METRIC_PINBALL_25] = { "pinball_25", false, ML_REGRESSION, true, 0.25 },
+    [METRIC_PINBALL_50] = { "pinball_50", false, ML_REGRESSION, true, 0.5 },
+    [METRIC_PINBALL_75] = { "pinball_75", false, ML_REGRESSION, true, 0.75 },
+    [METRIC_PINBALL_90] = { "pinball_90", false, ML_REGRESSION, true, 0.9 },
+    [METRIC_PINBALL_95] = { "pinball_95", false, ML_REGRESSION, true, 0.95 },
 };
 
 const struct metric_info *metric_info(enum metric_id id)
@@ -189,6 +197,31 @@ static void score_mae(const struct rows *r, double *value, double *se)
     *se = terms_se(r->term, r->n);
 }
 
+/* The mean of q (y - p) above the prediction and (1 - q) (p - y) below: least for the q quantile. */
+static void score_pinball(const struct rows *r, double q, double *value, double *se)
+{
+    for (int64_t i = 0; i < r->n; i++) {
+        double e = r->y[i] - (double)r->pred[i];
+        r->term[i] = e > 0 ? q * e : (q - 1) * e;
+    }
+    *value = terms_mean(r->term, r->n);
+    *se = terms_se(r->term, r->n);
+}
+
+/* The mean of 2 (y log(y / p) - y + p). */
+static int score_poisson(const struct rows *r, double *value, double *se, struct err *err)
+{
+    for (int64_t i = 0; i < r->n; i++) {
+        double y = r->y[i], p = fmax((double)r->pred[i], METRIC_LEAST_COUNT);
+        if (!(y >= 0))
+            return err_set(err, ERR_ARG, "poisson_deviance needs a target from 0 up, not %g", y);
+        r->term[i] = 2 * ((y > 0 ? y * fm_log_d(y / p) : 0) - y + p);
+    }
+    *value = terms_mean(r->term, r->n);
+    *se = terms_se(r->term, r->n);
+    return 0;
+}
+
 /* 1 - mean squared error / variance of y; NaN when y is constant. */
 static void score_r2(const struct rows *r, double *value, double *se)
 {
@@ -265,8 +298,14 @@ int metric_score(enum metric_id id, enum ml_task task, const float *pred, const 
     case METRIC_MAE:
         score_mae(&r, value, se);
         break;
-    default:
+    case METRIC_R2:
         score_r2(&r, value, se);
+        break;
+    case METRIC_POISSON:
+        rc = score_poisson(&r, value, se, err);
+        break;
+    default:
+        score_pinball(&r, infos[id].quantile, value, se);
         break;
     }
 out:

@@ -222,6 +222,43 @@ static void constraints_name_columns_of_numbers(void **state)
     }
 }
 
+static double from_half(int i)
+{
+    return i + 0.5;
+}
+static double below_none(int i)
+{
+    return i - 3.5;
+}
+
+static void poisson_deviance_needs_counts(void **state)
+{
+    (void)state;
+    for (int is_count = 0; is_count < 2; is_count++) {
+        char path[300];
+        struct frame *f =
+            make(test_path(path, sizeof path, "frame"), is_count ? from_half : below_none, false);
+        struct dataset_row row = { .rows = ROWS, .cols = 2 };
+        struct spec spec;
+        struct problem p;
+        struct err err = { 0 };
+
+        spec_init(&spec);
+        str_copy(spec.target, sizeof spec.target, "y");
+        str_copy(spec.metric, sizeof spec.metric, "poisson_deviance");
+        str_copy(spec.metric_where, sizeof spec.metric_where, "metric");
+        row.schema = frame_schema_json(f);
+        str_copy(row.frame, sizeof row.frame, "x");
+        assert_int_equal(problem_resolve(&p, &spec, &row, NULL, &err), is_count ? 0 : -1);
+        if (!is_count)
+            assert_string_equal(
+                err.text, "metric: poisson_deviance needs a target from 0 up; \"y\" has -3.5");
+        mem_free(row.schema);
+        spec_fini(&spec);
+        frame_close(f);
+    }
+}
+
 /* ---- configurations ---- */
 
 static const struct space_for binary = { FT_BINARY, "auc", false };
@@ -350,6 +387,9 @@ static void a_space_that_does_not_suit_is_one_error_with_its_path(void **state)
         { { FT_MULTICLASS, "auc", false },
           "[{'family':'boost','objective':'logistic'}]",
           "space[0].objective" },
+        { { FT_REGRESSION, "rmse", false },
+          "[{'family':'boost','class_weight':'balanced'}]",
+          "space[0].class_weight" },
         { { FT_BINARY, "auc", true },
           "[{'family':'boost'},{'family':'linear'}]",
           "space[1].family" },
@@ -372,6 +412,7 @@ int main(void)
         cmocka_unit_test(the_table_of_metrics_is_that_of_ml),
         cmocka_unit_test(task_auto_means_what_ml_infers),
         cmocka_unit_test(a_problem_survives_being_stored),
+        cmocka_unit_test(poisson_deviance_needs_counts),
         cmocka_unit_test(configurations_go_through_every_form_unchanged),
         cmocka_unit_test(users_domains_become_parameters),
         cmocka_unit_test(constraints_name_columns_of_numbers),

@@ -15,8 +15,8 @@ agreement() {
     want=$(jq -r '.leaderboard.rows[0].test_score' "$2")
     got=$(paste -d, "$3" "$4" | awk -F, -v m="$1" '
         NR == 1 { for (i = 1; i <= NF; i++) { if ($i == "prediction") p = i; if ($i == "class" || $i == "y") y = i } next }
-        { n++; hit += $p == $y; se += ($p - $y) ^ 2 }
-        END { printf "%.10f", m == "accuracy" ? hit / n : sqrt(se / n) }')
+        { n++; hit += $p == $y; se += ($p - $y) ^ 2; pin += $y > $p ? .9 * ($y - $p) : .1 * ($p - $y) }
+        END { printf "%.10f", m == "accuracy" ? hit / n : m == "pinball_90" ? pin / n : sqrt(se / n) }')
     echo "leaderboard $want, written $got"
     awk -v a="$want" -v b="$got" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(d <= 1e-6 * (b > 1 ? b : 1)) }'
 }
@@ -55,6 +55,10 @@ ok "regression with a test table" fit_json reg.csv --target y --trials 6 --test 
 ok "its predictions" "$ASSAY" predict r.assay reg-test.csv -o r.csv
 ok "its leaderboard agrees, too" agreement rmse fit.json r.csv reg-test.csv
 ok "near the best possible error" at_most "$(jq '.leaderboard.rows[0].test_score' fit.json)" 1.6
+
+ok "a quantile is a goal of its own" fit_json reg.csv --target y --metric pinball_90 --families boost --trials 3 --test reg-test.csv -o q.assay
+ok "its predictions, too" "$ASSAY" predict q.assay reg-test.csv -o q.csv
+ok "and its leaderboard agrees" agreement pinball_90 fit.json q.csv reg-test.csv
 
 ok "same seed, first run" "$ASSAY" fit train.csv --target class --trials 8 --seed 5 -o s1.assay
 ok "same seed, second run" "$ASSAY" fit train.csv --target class --trials 8 --seed 5 -o s2.assay

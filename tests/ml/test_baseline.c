@@ -30,16 +30,24 @@ static struct rig *table(enum ml_task task, enum metric_id metric, const double 
     return rig_new(t, task, metric, 2);
 }
 
-static void regression_gives_the_mean_and_for_mae_the_median(void **state)
+static void regression_gives_what_is_best_by_the_metric(void **state)
 {
     static const double y[] = { 1, 2, 3, 4, 5, 6, 7, 100 };
+    static const struct {
+        enum metric_id metric;
+        double want;
+    } cases[] = { { METRIC_RMSE, 16 },        { METRIC_POISSON, 16 },
+                  { METRIC_MAE, 4.5 },        { METRIC_PINBALL_05, 1 },
+                  { METRIC_PINBALL_10, 1 },   { METRIC_PINBALL_25, 2.5 },
+                  { METRIC_PINBALL_50, 4.5 }, { METRIC_PINBALL_75, 6.5 },
+                  { METRIC_PINBALL_95, 100 } };
 
     (void)state;
-    for (int mae = 0; mae < 2; mae++) {
-        struct rig *r = table(ML_REGRESSION, mae ? METRIC_MAE : METRIC_RMSE, y, 8);
+    for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+        struct rig *r = table(ML_REGRESSION, cases[c].metric, y, 8);
         float *p = fitted(r, FOLD_ALL);
         for (int i = 0; i < 8; i++)
-            assert_float_equal(p[i], (mae ? 4.5 : 16), 1e-6);
+            assert_float_equal(p[i], cases[c].want, 1e-6);
         free(p);
         rig_free(r);
     }
@@ -100,7 +108,7 @@ static void a_fold_does_not_see_its_own_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regression_gives_the_mean_and_for_mae_the_median),
+        cmocka_unit_test(regression_gives_what_is_best_by_the_metric),
         cmocka_unit_test(classes_give_their_shares),
         cmocka_unit_test(extreme_targets_do_not_overflow),
         cmocka_unit_test(a_fold_does_not_see_its_own_rows),

@@ -504,8 +504,45 @@ static void the_metric_chooses_the_loss_where_it_is_natural(void **state)
     assert_int_equal(boost_loss_auto(ML_REGRESSION, METRIC_RMSE), BOOST_SQUARED);
     assert_int_equal(boost_loss_auto(ML_REGRESSION, METRIC_R2), BOOST_SQUARED);
     assert_int_equal(boost_loss_auto(ML_REGRESSION, METRIC_MAE), BOOST_ABSOLUTE);
+    assert_int_equal(boost_loss_auto(ML_REGRESSION, METRIC_POISSON), BOOST_POISSON);
+    assert_int_equal(boost_loss_auto(ML_REGRESSION, METRIC_PINBALL_90), BOOST_QUANTILE);
     assert_int_equal(boost_loss_auto(ML_BINARY, METRIC_AUC), BOOST_LOGISTIC);
     assert_int_equal(boost_loss_auto(ML_MULTICLASS, METRIC_AUC), BOOST_SOFTMAX);
+}
+
+/* Unless it is asked for by name: then alpha says which. */
+static void the_metric_chooses_the_quantile(void **state)
+{
+    struct rig *r =
+        rig_new(rig_mixed(ML_REGRESSION, 300, 0, 4), ML_REGRESSION, METRIC_PINBALL_25, 2);
+
+    (void)state;
+    for (int by_name = 0; by_name < 2; by_name++) {
+        double params[FAMILY_MAX_PARAMS];
+        family_defaults(family_find("boost"), params);
+        params[BOOST_OBJECTIVE] = by_name ? BOOST_QUANTILE : BOOST_AUTO;
+        params[BOOST_ALPHA] = 0.6;
+        struct lane l = rig_lane(r, "boost", params, 0, 0);
+        const struct boost_lane *b = l.state;
+        assert_int_equal(b->loss, BOOST_QUANTILE);
+        assert_float_equal(b->alpha, by_name ? 0.6 : 0.25, 0);
+        rig_lane_close("boost", &l);
+    }
+    rig_free(r);
+}
+
+static void balanced_classes_need_classes(void **state)
+{
+    struct rig *r = rig_new(rig_mixed(ML_REGRESSION, 300, 0, 4), ML_REGRESSION, METRIC_RMSE, 2);
+    struct lane l = { .fold = 0, .level = 3 };
+    struct err err = { 0 };
+
+    (void)state;
+    family_defaults(family_find("boost"), l.params);
+    l.params[BOOST_CLASS_WEIGHT] = 1;
+    assert_int_equal(model_find("boost")->open(r->d, &l, &err), -1);
+    assert_string_equal(err.where, "class_weight");
+    rig_free(r);
 }
 
 int main(void)
@@ -527,6 +564,8 @@ int main(void)
         cmocka_unit_test(a_loss_that_does_not_suit_the_target_is_one_error),
         cmocka_unit_test(poisson_refuses_what_cannot_be_a_count),
         cmocka_unit_test(the_metric_chooses_the_loss_where_it_is_natural),
+        cmocka_unit_test(the_metric_chooses_the_quantile),
+        cmocka_unit_test(balanced_classes_need_classes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,8 @@ static const struct {
 
 static bool is_possible(size_t k, size_t o)
 {
+    if (options[o].param == BOOST_CLASS_WEIGHT)
+        return losses[k].task != ML_REGRESSION;
     return !options[o].is_monotone || losses[k].task != ML_MULTICLASS;
 }
 
@@ -87,7 +89,7 @@ static void params_of(size_t k, size_t o, double *p)
     p[BOOST_LEAVES] = 12;
     p[BOOST_DEPTH] = 5;
     p[BOOST_MIN_LEAF] = 5;
-    if (options[o].param >= 0)
+    if (options[o].param >= 0 && is_possible(k, o))
         p[options[o].param] = options[o].value;
 }
 

@@ -49,6 +49,11 @@ static void scores_known_by_hand(void **state)
     near(score(METRIC_RMSE, ML_REGRESSION, pr, yr, 4, 0, NULL), sqrt(5.0 / 4));
     near(score(METRIC_MAE, ML_REGRESSION, pr, yr, 4, 0, NULL), 0.75);
     near(score(METRIC_R2, ML_REGRESSION, pr, yr, 4, 0, NULL), 1 - 5.0 / 14);
+    near(score(METRIC_PINBALL_50, ML_REGRESSION, pr, yr, 4, 0, NULL), 0.75 / 2);
+    near(score(METRIC_PINBALL_90, ML_REGRESSION, pr, yr, 4, 0, NULL), (0.1 * 1 + 0.9 * 2) / 4);
+    near(score(METRIC_PINBALL_05, ML_REGRESSION, pr, yr, 4, 0, NULL), (0.95 * 1 + 0.05 * 2) / 4);
+    near(score(METRIC_POISSON, ML_REGRESSION, pr, yr, 4, 0, NULL),
+         2 * (2 * log(2.0 / 3) + 1 + 6 * log(1.5) - 2) / 4);
 }
 
 static void certain_and_wrong_costs_much_but_not_infinity(void **state)
@@ -58,6 +63,42 @@ static void certain_and_wrong_costs_much_but_not_infinity(void **state)
 
     (void)state;
     assert_true(fabs(score(METRIC_LOGLOSS, ML_BINARY, p, y, 2, 2, NULL) - 34.54) < 0.01);
+}
+
+static void a_count_predicted_below_none_costs_much_but_not_infinity(void **state)
+{
+    const double y[] = { 0, 2 };
+    const float p[] = { -3, -3 };
+
+    (void)state;
+    near(score(METRIC_POISSON, ML_REGRESSION, p, y, 2, 0, NULL),
+         (2 * METRIC_LEAST_COUNT + 2 * (2 * log(2 / METRIC_LEAST_COUNT) - 2 + METRIC_LEAST_COUNT)) /
+             2);
+}
+
+/* Of all constants the quantile has the least pinball loss. */
+static void pinball_is_least_at_its_quantile(void **state)
+{
+    enum { N = 200 };
+    static double y[N];
+    static float p[N];
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        y[i] = i; /* the quantile q lies between q N - 1 and q N */
+    for (int id = METRIC_PINBALL_05; id <= METRIC_PINBALL_95; id++) {
+        double q = metric_info((enum metric_id)id)->quantile, best = 0;
+        for (int at = 0; at < N; at++) {
+            for (int i = 0; i < N; i++)
+                p[i] = (float)(at - 0.5);
+            double v = score((enum metric_id)id, ML_REGRESSION, p, y, N, 0, NULL);
+            best = at == 0 || v < best ? v : best;
+            if (fabs(at - q * N) < 0.5)
+                near(v, best);
+            else if (at > q * N)
+                assert_true(v > best);
+        }
+    }
 }
 
 static void impossible_questions_are_errors(void **state)
@@ -75,6 +116,10 @@ static void impossible_questions_are_errors(void **state)
     assert_int_equal(metric_score(METRIC_MAE, ML_REGRESSION, bad, ones, 2, 0, &v, &se, &err), -1);
     assert_string_equal(err.text, "the prediction of row 1 is not a number");
     assert_int_equal(metric_score(METRIC_MAE, ML_REGRESSION, p, ones, 0, 0, &v, &se, &err), -1);
+    const double below[] = { 1, -1 };
+    assert_int_equal(metric_score(METRIC_POISSON, ML_REGRESSION, p, below, 2, 0, &v, &se, &err),
+                     -1);
+    assert_non_null(strstr(err.text, "from 0 up"));
     assert_int_equal(metric_parse("acuracy", &id, &err), -1);
     assert_non_null(strstr(err.text, "did you mean accuracy?"));
     for (int i = 0; i < METRICS; i++) {
@@ -167,7 +212,8 @@ static void errors_match_resampling(void **state)
                   { METRIC_F1, 3 },
                   { METRIC_RMSE, -1 },
                   { METRIC_MAE, -1 },
-                  { METRIC_R2, -1 } };
+                  { METRIC_R2, -1 },
+                  { METRIC_PINBALL_90, -1 } };
     enum { N = 400, REPS = 400 };
     static float p[N * 3];
     static double y[N];
@@ -251,6 +297,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_known_by_hand),
         cmocka_unit_test(certain_and_wrong_costs_much_but_not_infinity),
+        cmocka_unit_test(a_count_predicted_below_none_costs_much_but_not_infinity),
+        cmocka_unit_test(pinball_is_least_at_its_quantile),
         cmocka_unit_test(impossible_questions_are_errors),
         cmocka_unit_test(auc_and_delong_equal_the_quadratic_definition),
         cmocka_unit_test(errors_match_resampling),
