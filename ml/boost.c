@@ -150,52 +150,40 @@ static struct boost_work *work_of(struct ml_data *d, struct lane *lanes, int n, 
     return first->work;
 }
 
-static int lane_advance(struct boost_work *wk, struct lane *lane, int64_t target,
-                        const struct ml_stop *stop)
+static bool lane_advance(void *ctx, struct lane *lane, int64_t target, const struct ml_stop *stop)
 {
+    struct boost_work *wk = ctx;
     struct boost_lane *l = lane->state;
 
     while (lane->steps_done < target) {
         if (ml_stop_now(stop))
-            return 0;
+            return false;
         int rc = boost_round(wk, l, lane->steps_done, stop);
         if (rc == 0)
-            return 0;
+            return false;
         if (rc < 0) {
             lane->failed = true;
             err_set(&lane->why, ERR_NOMEM, "boost: no memory for more trees");
-            return 1;
+            return true;
         }
         lane->steps_done++;
         l->f_version++;
     }
     lane->is_done = lane->max_steps && lane->steps_done >= lane->max_steps;
-    return 1;
+    return true;
 }
 
 static int boost_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
                          const struct ml_stop *stop, struct err *err)
 {
-    int first = 0, on_device = boost_device_advance(d, lanes, n, steps, stop, err);
+    int on_device = boost_device_advance(d, lanes, n, steps, stop, err);
 
     if (on_device != 0)
         return on_device > 0 ? 0 : -1;
     struct boost_work *wk = work_of(d, lanes, n, err);
     if (!wk)
         return -1;
-    /* a round left half done owns the workspace: its lane goes on first */
-    for (int i = 0; i < n; i++)
-        first = wk->busy && wk->busy == lanes[i].state ? i : first;
-    for (int i = 0; i < n; i++) {
-        struct lane *lane = &lanes[i == 0 ? first : i <= first ? i - 1 : i];
-        int64_t target = lane->steps_done + steps;
-        if (lane->failed || lane->is_done)
-            continue;
-        if (lane->max_steps && target > lane->max_steps)
-            target = lane->max_steps;
-        if (!lane_advance(wk, lane, target, stop))
-            return 0;
-    }
+    lanes_in_turn(lanes, n, wk->busy, steps, lane_advance, wk, stop);
     return 0;
 }
 

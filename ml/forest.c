@@ -295,9 +295,15 @@ static int tree_add(struct ml_data *d, struct forest_work *w, struct forest_lane
 }
 
 /* 1 = the target is reached (or the lane failed), 0 = stopped. */
-static int lane_advance(struct ml_data *d, struct forest_work *w, struct lane *lane, int64_t target,
-                        const struct ml_stop *stop)
+struct turn {
+    struct ml_data *d;
+    struct forest_work *w;
+};
+
+static bool lane_advance(void *ctx, struct lane *lane, int64_t target, const struct ml_stop *stop)
 {
+    struct ml_data *d = ((struct turn *)ctx)->d;
+    struct forest_work *w = ((struct turn *)ctx)->w;
     struct forest_lane *l = lane->state;
     int64_t trees = (target + l->n_axes - 1) / l->n_axes;
     int rc = 1;
@@ -315,22 +321,10 @@ static int lane_advance(struct ml_data *d, struct forest_work *w, struct lane *l
 static int forest_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
                           const struct ml_stop *stop, struct err *err)
 {
-    struct forest_work *w = work_of(lanes, n);
-    int first = 0; /* a tree left half grown is in the workspace: its lane goes on first */
+    struct turn turn = { d, work_of(lanes, n) };
 
     (void)err;
-    for (int i = 0; i < n; i++)
-        first = w->owner && w->owner == lanes[i].state ? i : first;
-    for (int i = 0; i < n; i++) {
-        struct lane *lane = &lanes[i == 0 ? first : i <= first ? i - 1 : i];
-        int64_t target = lane->steps_done + steps;
-        if (lane->failed || lane->is_done)
-            continue;
-        if (lane->max_steps && target > lane->max_steps)
-            target = lane->max_steps;
-        if (!lane_advance(d, w, lane, target, stop))
-            return 0;
-    }
+    lanes_in_turn(lanes, n, turn.w->owner, steps, lane_advance, &turn, stop);
     return 0;
 }
 

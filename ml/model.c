@@ -1,5 +1,5 @@
-/* model.c - the registry of model families and what they share: the stop test, the rows of a fold, the scale of a
- * regression target. To add a family: its file with a struct model_ops, a line here, a row in family_tables.c. */
+/* model.c - the registry of model families and what they share: the stop test, the order of lanes, the rows of a fold, the
+ * scale of a regression target. To add a family: its file with a struct model_ops, a line here, a row in family_tables.c. */
 #include "ml/model.h"
 
 #include "base/base.h"
@@ -45,6 +45,25 @@ struct family_shape model_shape(const struct ml_data *d, int folds)
                                   .outputs = d->n_outputs,
                                   .folds = folds,
                                   .task = model_task(d) };
+}
+
+void lanes_in_turn(struct lane *lanes, int n, const void *busy, int64_t steps, lane_train_fn *train,
+                   void *ctx, const struct ml_stop *stop)
+{
+    int first = 0;
+
+    for (int i = 0; i < n; i++)
+        first = busy && busy == lanes[i].state ? i : first;
+    for (int i = 0; i < n; i++) {
+        struct lane *lane = &lanes[i == 0 ? first : i <= first ? i - 1 : i];
+        int64_t target = lane->steps_done + steps;
+        if (lane->failed || lane->is_done)
+            continue;
+        if (lane->max_steps && target > lane->max_steps)
+            target = lane->max_steps;
+        if (!train(ctx, lane, target, stop))
+            return;
+    }
 }
 
 int fold_rows_init(struct fold_rows *r, const struct ml_data *d, int fold, struct err *err)

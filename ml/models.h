@@ -7,6 +7,13 @@
 extern const struct model_ops model_baseline, model_linear, model_boost, model_forest,
     model_extra_trees;
 
+/* Lanes that share a workspace, one after another, up to `steps` more steps each and no more than they may. `busy`: the state
+ * of the lane whose step was left half done in the workspace, which goes on first; NULL = none. train brings a lane to
+ * `target`; false = stopped, and no other lane is begun. */
+typedef bool lane_train_fn(void *ctx, struct lane *l, int64_t target, const struct ml_stop *stop);
+void lanes_in_turn(struct lane *lanes, int n, const void *busy, int64_t steps, lane_train_fn *train,
+                   void *ctx, const struct ml_stop *stop);
+
 /* Bytes that lanes of the same data share the look of: rows of a fold, ascending. */
 struct fold_rows {
     int32_t *train, *held;
