@@ -175,7 +175,7 @@ static int bracket_get(struct bracket_table *t, struct view *in, struct err *err
         return damaged(err);
     struct bracket *b = bracket_add(t, (int)ladder);
     bracket_plan_of(t, b, &plan);
-    bool is_full = (int64_t)n_in == plan.size[0];
+    bool is_full = plan.size[0] > 0 && (int64_t)n_in == plan.size[0];
     if (rung >= (uint32_t)plan.n || (plan.size[0] && (int64_t)n_in > plan.size[0]) ||
         (is_full && is_closed) || (!is_full && !is_closed && rung > 0))
         return damaged(err);

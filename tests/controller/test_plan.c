@@ -1,11 +1,15 @@
 /* test_plan.c - same seed, same study: whoever answers first, whoever dies, whenever the controller is killed. Shown with
- * random search and with the test searchers, whose next decision hashes the exact sequence of what they were told. */
+ * random search, with the test searchers, whose next decision hashes the exact sequence of what they were told, and with
+ * pairs of any sampler and any scheduler, other ones for each seed of the run. */
 #include "tests/rig.h"
 
 #include "base/log.h"
 #include "base/rng.h"
 #include "controller/plan.h"
 #include "controller/propose.h"
+#include "search/scheduler.h"
+
+enum { PAIRS = 5 };
 
 #define SPEC(sampler, scheduler, more)                                                           \
     "{'name':'s','dataset':'d','target':'y','budget':{'trials':40},'seed':7,'sampler':'" sampler \
@@ -49,17 +53,22 @@ static void compare(const char *what, const char *want, char *got)
     free(got);
 }
 
+/* With one quiet runner; made once. */
+static const char *board_alone(size_t i)
+{
+    static char *boards[ARRAY_LEN(studies)];
+
+    if (!boards[i])
+        boards[i] = board_of(studies[i].spec, 1, 1, 0, 0);
+    return boards[i];
+}
+
 static void same_seed_same_board_with_any_runners(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(studies); i++) {
-        const char *spec = studies[i].spec;
-        char *one = board_of(spec, 1, 1, 0, 0);
-
-        compare(studies[i].what, one, board_of(spec, 3, test_seed() + i, 0, 0));
-        compare(studies[i].what, one, board_of(spec, 5, test_seed() + i + 100, 0, 0));
-        free(one);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(studies); i++)
+        compare(studies[i].what, board_alone(i),
+                board_of(studies[i].spec, 5, test_seed() + i, 0, 0));
 }
 
 static void same_seed_same_board_across_restarts_and_deaths(void **state)
@@ -67,11 +76,66 @@ static void same_seed_same_board_across_restarts_and_deaths(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(studies); i++) {
         const char *spec = studies[i].spec;
-        char *one = board_of(spec, 1, 1, 0, 0);
 
-        compare(studies[i].what, one, board_of(spec, 3, test_seed() + i, 20, 0));
-        compare(studies[i].what, one, board_of(spec, 2, test_seed() + i, 0, 30));
-        compare(studies[i].what, one, board_of(spec, 3, test_seed() + i, 25, 25));
+        compare(studies[i].what, board_alone(i), board_of(spec, 2, test_seed() + i, 0, 30));
+        compare(studies[i].what, board_alone(i), board_of(spec, 3, test_seed() + i, 25, 25));
+    }
+}
+
+/* Without portfolios, so that the sampler is asked at once; one is soon used up. */
+static const char *const spaces[] = {
+    "{'family':'boost'},{'family':'forest'}",
+    "{'family':'boost'}",
+    "{'family':'forest','min_leaf':{'choice':[1,5]},'max_samples':1,'criterion':'gini'}",
+};
+
+struct pair {
+    const char *sampler, *scheduler, *space;
+    bool is_warm;
+};
+
+static char *board_of_pair(const struct pair *p, int runners, uint64_t seed, int every)
+{
+    struct rig r;
+    char spec[500];
+
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    if (p->is_warm)
+        rig_run(&r, rig_study(&r, "{'name':'w','dataset':'d','target':'y','budget':{'trials':12}}"),
+                2, 1, 0, 0);
+    snprintf(spec, sizeof spec,
+             "{'name':'s','dataset':'d','target':'y','budget':{'trials':45},'seed':7,'parallel':5,"
+             "'space':[%s],'sampler':'%s','scheduler':'%s'%s}",
+             p->space, p->sampler, p->scheduler, p->is_warm ? ",'warm_start':'w'" : "");
+    int64_t id = rig_study(&r, spec);
+    rig_run(&r, id, runners, seed, every, every);
+    char *board = rig_board(&r, id);
+    rig_close(&r);
+    return board;
+}
+
+static void any_sampler_with_any_scheduler_is_the_same_study(void **state)
+{
+    uint32_t n_samplers = 0, n_schedulers = 0;
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, test_seed(), 3);
+    while (sampler_at((int)n_samplers))
+        n_samplers++;
+    while (scheduler_at((int)n_schedulers))
+        n_schedulers++;
+    for (int i = 0; i < PAIRS; i++) {
+        struct pair p = { .sampler = sampler_at((int)rng_below(&rng, n_samplers))->name,
+                          .scheduler = scheduler_at((int)rng_below(&rng, n_schedulers))->name,
+                          .space = spaces[rng_below(&rng, ARRAY_LEN(spaces))],
+                          .is_warm = rng_below(&rng, 3) == 0 };
+        char *one = board_of_pair(&p, 1, 1, 0), what[300];
+
+        snprintf(what, sizeof what, "%s, %s, %s%s", p.sampler, p.scheduler, p.space,
+                 p.is_warm ? ", warm" : "");
+        compare(what, one, board_of_pair(&p, 3, rng_u64(&rng), 25));
         free(one);
     }
 }
@@ -84,7 +148,7 @@ static void what_is_put_off_to_the_next_turn_changes_nothing(void **state)
     (void)state;
     rng_init(&rng, test_seed(), 9);
     for (size_t i = 0; i < ARRAY_LEN(studies); i++) {
-        char *one = board_of(studies[i].spec, 1, 1, 0, 0), *got = NULL;
+        char *got = NULL;
         struct rig r;
         struct fake f;
 
@@ -102,9 +166,8 @@ static void what_is_put_off_to_the_next_turn_changes_nothing(void **state)
             rig_pass(&r, 2);
         }
         got = rig_board(&r, id);
-        compare(studies[i].what, one, got);
+        compare(studies[i].what, board_alone(i), got);
         rig_close(&r);
-        free(one);
     }
 }
 
@@ -142,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_seed_same_board_with_any_runners),
         cmocka_unit_test(same_seed_same_board_across_restarts_and_deaths),
+        cmocka_unit_test(any_sampler_with_any_scheduler_is_the_same_study),
         cmocka_unit_test(what_is_put_off_to_the_next_turn_changes_nothing),
         cmocka_unit_test(another_seed_is_another_study),
         cmocka_unit_test(the_test_searchers_pause_and_prune),

@@ -4,13 +4,16 @@
 
 #include "base/rng.h"
 #include "controller/snapshot.h"
+#include "search/scheduler.h"
 #include "store/study.h"
+
+enum { PAIRS = 6 };
 
 #define BASE "'name':'s','dataset':'d','target':'y','seed':7,"
 
 static int64_t start(struct rig *r, const char *searched)
 {
-    char spec[300];
+    char spec[400];
 
     snprintf(spec, sizeof spec, "{" BASE "'validation':'kfold',%s}", searched);
     rig_open(r);
@@ -35,6 +38,23 @@ static void assert_same_searchers(struct rig *r, int64_t id, const struct buf *w
     assert_int_equal(got.len, want->len);
     assert_memory_equal(got.data, want->data, want->len);
     buf_fini(&got);
+}
+
+static void reload_and_compare(struct rig *r, int64_t id, const char *what)
+{
+    struct buf whole = searchers_of(rig_get(r, id)), again;
+
+    assert_int_equal(study_reload(r->ctl, rig_get(r, id), &rig_err), 0);
+    assert_int_equal(RIG_CALL(r, study_settle(rig_get(r, id), &rig_err)), 0);
+    if (!rig_get(r, id)->sampler) { /* it ended: nobody knows anything any more */
+        buf_fini(&whole);
+        return;
+    }
+    again = searchers_of(rig_get(r, id));
+    if (again.len != whole.len || memcmp(again.data, whole.data, whole.len) != 0)
+        fail_msg("%s: other searchers after a start", what);
+    buf_fini(&whole);
+    buf_fini(&again);
 }
 
 static const char *const searched[] = {
@@ -72,6 +92,59 @@ static void a_snapshot_and_the_rest_are_the_whole_history(void **state)
             assert_int_equal(rig_get(&r, id)->plan.next_number, next);
             assert_int_equal(rig_get(&r, id)->plan.n_runs, runs);
             buf_fini(&whole);
+        }
+        rig_close(&r);
+    }
+}
+
+/* Without portfolios, so that the sampler is asked at once; one is soon used up. */
+static const char *const spaces[] = {
+    "{'family':'boost'},{'family':'forest'}",
+    "{'family':'boost'}",
+    "{'family':'forest','min_leaf':{'choice':[1,5]},'max_samples':1,'criterion':'gini'}",
+};
+
+/* Any sampler with any scheduler, live or planned, other pairs for each seed of the run: what its searchers know after a
+ * start is what they knew, with lanes lost and taken again, also where the space is used up. */
+static void a_start_finds_the_searchers_as_they_were(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, test_seed(), 5);
+    for (int k = 0; k < PAIRS; k++) {
+        const struct sampler_ops *sampler = NULL;
+        const struct scheduler_ops *scheduler = NULL;
+        char what[240];
+        struct rig r;
+        struct fake f;
+        int sessions = 0;
+
+        while (!(sampler = sampler_at((int)rng_below(&rng, 16))))
+            continue;
+        while (!(scheduler = scheduler_at((int)rng_below(&rng, 16))))
+            continue;
+        snprintf(what, sizeof what, "'space':[%s],'budget':{%s},'sampler':'%s','scheduler':'%s'",
+                 spaces[rng_below(&rng, ARRAY_LEN(spaces))],
+                 rng_below(&rng, 2) ? "'time':'1h'" : "'trials':60", sampler->name,
+                 scheduler->name);
+        int64_t id = start(&r, what);
+        fake_open(&f, &r, "f", 4);
+        for (int i = 0; i < 120 && !study_is_final(rig_get(&r, id)->row.state); i++) {
+            char session[32];
+
+            snprintf(session, sizeof session, "f%d", ++sessions);
+            if (rng_below(&rng, 40) == 0)
+                fake_open(&f, &r, session, 4);
+            if (f.n_lanes < 4)
+                fake_ask(&f);
+            if (f.n_lanes > 0)
+                fake_step(&f, (int)rng_below(&rng, (uint32_t)f.n_lanes));
+            rig_pass(&r, rng_below(&rng, 2000));
+            if (rng_below(&rng, 30) == 0 && rig_get(&r, id)->sampler)
+                assert_int_equal(RIG_CALL(&r, snapshot_save(rig_get(&r, id), &rig_err)), 0);
+            if (rng_below(&rng, 10) == 0 && rig_get(&r, id)->sampler)
+                reload_and_compare(&r, id, what);
         }
         rig_close(&r);
     }
@@ -164,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_snapshot_and_the_rest_are_the_whole_history),
+        cmocka_unit_test(a_start_finds_the_searchers_as_they_were),
         cmocka_unit_test(a_damaged_snapshot_is_passed_over),
         cmocka_unit_test(snapshots_are_written_as_a_study_grows),
     };

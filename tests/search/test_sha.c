@@ -74,6 +74,23 @@ static void without_budget_one_comes_to_the_top(void **state)
     schedrun_close(&r);
 }
 
+/* Ladders of one level take trials as they come: no number of them is all, not even none. */
+static void a_restart_finds_an_emptied_bracket_of_one_level_filling(void **state)
+{
+    static struct schedrun r;
+
+    (void)state;
+    r = run_of(1, NULL, 0);
+    schedrun_open(&r, 1);
+    schedrun_start(&r, 0);
+    schedrun_report(&r, 1, OBS_CANCELLED, 0, NAN);
+    schedrun_restart(&r);
+    schedrun_start(&r, 0);
+    assert_int_equal(schedrun_row(&r, 0, 0, 0).n_running, 1);
+    schedrun_replay(&r);
+    schedrun_close(&r);
+}
+
 static void any_study_ends_well(void **state)
 {
     static struct schedrun r;
@@ -98,6 +115,7 @@ int main(void)
         cmocka_unit_test(the_budget_halves_to_the_top),
         cmocka_unit_test(rounds_follow_each_other_without_waiting),
         cmocka_unit_test(without_budget_one_comes_to_the_top),
+        cmocka_unit_test(a_restart_finds_an_emptied_bracket_of_one_level_filling),
         cmocka_unit_test(any_study_ends_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
