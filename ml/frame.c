@@ -176,6 +176,17 @@ void frame_numbers(const struct frame *f, int col, int64_t from, int64_t n, doub
     }
 }
 
+void frame_numbers_at(const struct frame *f, int col, const int64_t *rows, int64_t n, double *out)
+{
+    for (int64_t i = 0, to; i < n; i = to) {
+        range_check(f, col, FRAME_NUMERIC, rows[i], 1);
+        struct stretch s = stretch_at(f, col, rows[i], f->rows - rows[i]);
+        for (to = i + 1; to < n && rows[to] - rows[i] < s.n; to++)
+            CHECK(rows[to] >= rows[to - 1]);
+        frame_pick_numbers(s.data, s.type, rows + i, to - i, out + i);
+    }
+}
+
 void frame_codes(const struct frame *f, int col, int64_t from, int64_t n, int32_t *out)
 {
     const struct frame_map *m = f->map;

@@ -38,6 +38,8 @@ int frame_find(const struct frame *f, const char *name); /* -1 */
  * indices (missing = -1). CHECKs the type and the range. */
 void frame_numbers(const struct frame *f, int col, int64_t from, int64_t n, double *out);
 void frame_codes(const struct frame *f, int col, int64_t from, int64_t n, int32_t *out);
+/* The numbers of n rows, given in ascending order. */
+void frame_numbers_at(const struct frame *f, int col, const int64_t *rows, int64_t n, double *out);
 /* One JSON text describing columns and statistics, for people and for the controller: {"rows":..,"columns":[{"name",
  * "type","missing","distinct","levels":[first 100],"min","max","mean"}]}. Heap, mem_free; NULL = no memory. */
 char *frame_schema_json(const struct frame *f);

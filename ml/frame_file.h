@@ -73,6 +73,9 @@ int64_t frame_pack_numbers(const double *v, int64_t n, void *out, enum frame_chu
 int64_t frame_pack_ints(const int32_t *v, int64_t n, void *out, enum frame_chunk *type);
 int64_t frame_pack_codes(const uint32_t *v, int64_t n, void *out, enum frame_chunk *type);
 void frame_unpack_numbers(const void *data, enum frame_chunk type, int64_t n, double *out);
+/* out[i] = number rows[i] - rows[0] of data. */
+void frame_pick_numbers(const void *data, enum frame_chunk type, const int64_t *rows, int64_t n,
+                        double *out);
 /* Codes past n_map read as missing: the file may come from a stranger. */
 void frame_unpack_codes(const void *data, enum frame_chunk type, int64_t n, const uint32_t *map,
                         uint32_t n_map, int32_t *out);

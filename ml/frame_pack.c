@@ -142,6 +142,22 @@ void frame_unpack_numbers(const void *data, enum frame_chunk type, int64_t n, do
     }
 }
 
+void frame_pick_numbers(const void *data, enum frame_chunk type, const int64_t *rows, int64_t n,
+                        double *out)
+{
+    const uint8_t *at = data;
+    int64_t width = frame_chunk_width(type);
+
+    if (type == FC_F32) {
+        const float *x = data;
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (double)x[rows[i] - rows[0]];
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        frame_unpack_numbers(at + (rows[i] - rows[0]) * width, type, 1, out + i);
+}
+
 static inline int32_t code_map(uint32_t code, const uint32_t *map, uint32_t n_map)
 {
     return code < n_map ? (int32_t)map[code] : -1;

@@ -24,8 +24,17 @@ static int bins_alloc(struct prep_bins *b, int64_t rows, int cols, struct err *e
         prep_bins_fini(b);
         return err_set(err, ERR_NOMEM, "no memory for %lld x %d bins", (long long)rows, cols);
     }
-    memset(b->bins, PREP_MISSING, bytes);
+    memset(b->bins + bytes - BINS_SLACK, PREP_MISSING, BINS_SLACK);
     return 0;
+}
+
+/* What lies behind the columns in the rows' lines. */
+static void bins_pad(struct prep_bins *b, int64_t from, int64_t n)
+{
+    uint8_t *pad = b->bins + from * b->stride + b->cols;
+
+    for (int64_t i = 0; i < n; i++, pad += b->stride)
+        memset(pad, PREP_MISSING, (size_t)(b->stride - b->cols));
 }
 
 void prep_bins_fini(struct prep_bins *b)
@@ -49,6 +58,7 @@ static void bins_block(const struct prep_view *v, int64_t from, int64_t n, doubl
 {
     float table[256];
 
+    bins_pad(b, at, n);
     for (int c = 0; c < b->cols; c++) {
         const struct prep_col *col = &v->prep->cols[c];
         uint8_t *out = b->bins + at * b->stride + c;
@@ -141,6 +151,7 @@ static void count_bins(const struct prep_bins *fine, const uint8_t *use, int64_t
 
 static void map_bins(const struct prep_bins *fine, struct prep_bins *out, const uint8_t (*map)[256])
 {
+    bins_pad(out, 0, out->rows);
     for (int64_t i = 0; i < fine->rows; i++) {
         const uint8_t *from = fine->bins + i * fine->stride;
         uint8_t *to = out->bins + i * out->stride;

@@ -10,7 +10,7 @@
 
 int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
 {
-    int64_t total = 0, rest = 0, big = 0, fill = 0, bins_left;
+    int64_t total = 0, rest = 0, big = 0, fill = 0, bins_left, big_from;
     int n_bins = 0;
 
     if (n <= max_bins) {
@@ -20,15 +20,15 @@ int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
     }
     for (int64_t i = 0; i < n; i++)
         total += count[i];
+    big_from = (total + max_bins - 1) / max_bins;
     for (int64_t i = 0; i < n; i++) {
-        bool is_big = count[i] * max_bins >= total;
+        bool is_big = count[i] >= big_from;
         big += is_big;
         rest += is_big ? 0 : count[i];
     }
     bins_left = max_bins - big; /* for the values that are not big */
     for (int64_t i = 0; i < n; i++) {
-        bool is_big = count[i] * max_bins >= total,
-             next_big = i + 1 < n && count[i + 1] * max_bins >= total;
+        bool is_big = count[i] >= big_from, next_big = i + 1 < n && count[i + 1] >= big_from;
         fill += count[i];
         if (!is_big)
             rest -= count[i];
@@ -59,52 +59,58 @@ static float finite_float(double x)
     return x > (double)most ? most : x < -(double)most ? -most : (float)x;
 }
 
-/* Distinct values (as floats) and their counts, from sorted keys; returns how many. */
-static int64_t distinct_of(const uint64_t *key, int64_t n, float *value, int64_t *count)
+/* Distinct values and their counts, from sorted keys; returns how many. */
+static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t *count)
 {
-    int64_t d = 0;
+    int64_t d = -1;
 
     for (int64_t i = 0; i < n; i++) {
-        float x = (float)ml_key_value(key[i]);
-        if (d > 0 && value[d - 1] == x) {
-            count[d - 1]++;
-            continue;
-        }
-        value[d] = x;
-        count[d++] = 1;
+        bool is_new = i == 0 || key[i] != key[i - 1];
+        d += is_new;
+        value[d] = ml_key_f32_value(key[i]);
+        count[d] = is_new ? 1 : count[d] + 1;
     }
-    return d;
+    return d + 1;
 }
 
-int prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct err *err)
+void prep_sorter_fini(struct prep_sorter *s)
 {
-    uint64_t *key = mem_try_alloc(((size_t)n + 1) * sizeof(*key));
-    float *value = mem_try_alloc(((size_t)n + 1) * sizeof(*value));
-    int64_t *count = mem_try_alloc(((size_t)n + 1) * sizeof(*count)), m = 0;
-    int64_t last[PREP_MAX_BINS];
-    int rc = -1;
+    mem_try_free(s->key);
+    mem_try_free(s->value);
+    mem_try_free(s->count);
+}
 
-    if (!key || !value || !count) {
-        err_set(err, ERR_NOMEM, "no memory to bin %lld rows", (long long)n);
-        goto out;
-    }
+int prep_sorter_init(struct prep_sorter *s, int64_t most, struct err *err)
+{
+    size_t n = (size_t)most + 1;
+
+    *s = (struct prep_sorter){ mem_try_alloc(n * sizeof *s->key),
+                               mem_try_alloc(n * sizeof *s->value),
+                               mem_try_alloc(n * sizeof *s->count), most };
+    if (s->key && s->value && s->count)
+        return 0;
+    prep_sorter_fini(s);
+    *s = (struct prep_sorter){ 0 };
+    return err_set(err, ERR_NOMEM, "no memory to bin %lld rows", (long long)most);
+}
+
+void prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct prep_sorter *s)
+{
+    int64_t last[PREP_MAX_BINS], m = 0;
+
+    CHECK(n <= s->most);
     for (int64_t i = 0; i < n; i++) {
-        if (!isnan(sample[i]))
-            key[m++] = ml_key_f64((double)finite_float(sample[i]));
+        s->key[m] = ml_key_f32(finite_float(sample[i]));
+        m += !isnan(sample[i]);
     }
-    if (ml_sort_u64(key, NULL, (size_t)m, err) < 0)
-        goto out;
-    int64_t d = distinct_of(key, m, value, count);
-    col->n_bins = MAX(prep_cut(count, d, PREP_MAX_BINS, last), 1);
+    ml_sort_u32(s->key, (uint32_t *)(void *)s->count, (size_t)m); /* its room is free until below */
+    int64_t d = distinct_of(s->key, m, s->value, s->count);
+    col->n_bins = MAX(prep_cut(s->count, d, PREP_MAX_BINS, last), 1);
     col->cuts = mem_array((size_t)col->n_bins, sizeof(*col->cuts));
     for (int b = 0; b + 1 < col->n_bins; b++)
-        col->cuts[b] = cut_between(value[last[b]], value[last[b] + 1]);
+        col->cuts[b] = cut_between(s->value[last[b]], s->value[last[b] + 1]);
     if (m > 0)
-        col->median = (ml_key_value(key[(m - 1) / 2]) + ml_key_value(key[m / 2])) * 0.5;
-    rc = 0;
-out:
-    mem_try_free(key);
-    mem_try_free(value);
-    mem_try_free(count);
-    return rc;
+        col->median = ((double)ml_key_f32_value(s->key[(m - 1) / 2]) +
+                       (double)ml_key_f32_value(s->key[m / 2])) *
+                      0.5;
 }

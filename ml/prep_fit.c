@@ -16,7 +16,8 @@ struct fit {
     int64_t n_used;
     int64_t *picked; /* [n_picked] rows of the sample, ascending */
     int64_t n_picked;
-    double *sample;  /* [n_picked] */
+    double *sample; /* [n_picked] */
+    struct prep_sorter sorter;
     double *numbers; /* [PREP_BLOCK] */
     int32_t *codes;  /* [PREP_BLOCK] */
 };
@@ -37,6 +38,8 @@ static int fit_pick(struct fit *f, struct err *err)
     f->sample = mem_try_alloc((size_t)f->n_picked * sizeof(*f->sample));
     if (!f->picked || !f->sample)
         return err_set(err, ERR_NOMEM, "no memory for a sample of the rows");
+    if (prep_sorter_init(&f->sorter, f->n_picked, err) < 0)
+        return -1;
     int64_t n = 0;
     for (int64_t i = 0; i < f->frame->rows && n < f->n_picked; i++) {
         if (!row_used(f, i))
@@ -50,18 +53,6 @@ static int fit_pick(struct fit *f, struct err *err)
     }
     CHECK(n == f->n_picked);
     return 0;
-}
-
-static void sample_numbers(struct fit *f, int col)
-{
-    int64_t k = 0;
-
-    for (int64_t from = 0; from < f->frame->rows; from += PREP_BLOCK) {
-        int64_t n = MIN(f->frame->rows - from, PREP_BLOCK);
-        frame_numbers(f->frame, col, from, n, f->numbers);
-        for (; k < f->n_picked && f->picked[k] < from + n; k++)
-            f->sample[k] = f->numbers[f->picked[k] - from];
-    }
 }
 
 static double clamped(double x, double lo, double hi)
@@ -110,14 +101,13 @@ static void hot_set(struct prep_col *col, int i, int64_t ones, int64_t n)
 }
 
 /* 1 = an input, 0 = tells nothing. */
-static int fit_numeric(struct fit *f, int at, struct prep_col *col, struct err *err)
+static int fit_numeric(struct fit *f, int at, struct prep_col *col)
 {
     struct column_total t;
 
-    sample_numbers(f, at);
+    frame_numbers_at(f->frame, at, f->picked, f->n_picked, f->sample);
     col->median = NAN;
-    if (prep_cuts_fit(col, f->sample, f->n_picked, err) < 0)
-        return -1;
+    prep_cuts_fit(col, f->sample, f->n_picked, &f->sorter);
     double center = isnan(col->median) ? 0 : col->median;
     fit_read(f, at, center, &t);
     if (t.lo > t.hi || (t.lo == t.hi && t.missing == 0)) {
@@ -233,8 +223,8 @@ static int fit_cols(struct fit *f, struct prep *p, const char *skip, struct err 
         if (fc->type == FRAME_IGNORED || (skip && strcmp(fc->name, skip) == 0))
             continue;
         col->type = fc->type;
-        int rc = fc->type == FRAME_NUMERIC ? fit_numeric(f, i, col, err)
-                                           : fit_categorical(f, i, col, err);
+        int rc =
+            fc->type == FRAME_NUMERIC ? fit_numeric(f, i, col) : fit_categorical(f, i, col, err);
         if (rc == 1)
             col->name = mem_strdup(fc->name);
         p->n_cols += rc == 1;
@@ -266,6 +256,7 @@ struct prep *prep_fit(const struct frame *frame, const char *skip, const uint8_t
         rc = fit_cols(&f, p, skip, err);
     mem_try_free(f.picked);
     mem_try_free(f.sample);
+    prep_sorter_fini(&f.sorter);
     mem_free(f.numbers);
     mem_free(f.codes);
     if (rc < 0) {

@@ -59,8 +59,17 @@ struct view_numbers {
 /* prep_cuts.c: at most max_bins bins for `n` sorted distinct values with counts; last[b] = index of the last value of bin
  * b. Returns the number of bins. */
 int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last);
+/* Room to sort up to `most` values, one column after the other. */
+struct prep_sorter {
+    uint32_t *key;
+    float *value;
+    int64_t *count;
+    int64_t most;
+};
+int prep_sorter_init(struct prep_sorter *s, int64_t most, struct err *err);
+void prep_sorter_fini(struct prep_sorter *s);
 /* Cuts of a numeric column from sampled values (NaN skipped): allocates col->cuts, sets n_bins and the median. */
-int prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct err *err);
+void prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct prep_sorter *s);
 
 void prep_layout(struct prep *p); /* dense_at, dense_n, width */
 /* Rows of one input: numbers (missing = NaN) or prep levels (missing or unknown = -1). */

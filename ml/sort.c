@@ -1,7 +1,7 @@
 /* sort.c - least-significant-digit radix sort, 11 bits a pass. All digit counts are taken in one reading, and a pass
  * whose digit is the same everywhere is skipped, so that short keys in wide words (class and hash, floats widened to
  * doubles) cost what they hold. Selection keeps, byte by byte from the highest, the keys that can
- * still be the one. Callers: metric.c, split.c, prep_bins.c, boost_loss.c. No shared state. */
+ * still be the one. Callers: metric.c, split.c, prep_cuts.c, boost_loss.c. No shared state. */
 #include "ml/sort.h"
 
 #include "base/base.h"
@@ -99,16 +99,36 @@ out:
     return rc;
 }
 
-/* ---- selection ---- */
-
-static float value_f32(uint32_t k)
+void ml_sort_u32(uint32_t *key, uint32_t *spare, size_t n)
 {
-    float x;
+    enum { PASSES = 3 };
+    _Static_assert(PASSES * SORT_BITS >= 32, "every bit is in a pass");
+    uint32_t count[PASSES][SORT_SIZE] = { 0 }, *from = key, *to = spare;
 
-    k ^= (k >> 31) ? 0x80000000u : ~0u;
-    memcpy(&x, &k, sizeof x);
-    return x;
+    CHECK(n < UINT32_MAX);
+    for (size_t i = 0; i < n; i++) {
+        for (int p = 0; p < PASSES; p++)
+            count[p][key[i] >> (p * SORT_BITS) & (SORT_SIZE - 1)]++;
+    }
+    for (int p = 0; p < PASSES && n > 0; p++) {
+        uint32_t *at = count[p], sum = 0;
+        if (at[from[0] >> (p * SORT_BITS) & (SORT_SIZE - 1)] == n)
+            continue; /* one digit everywhere */
+        for (int d = 0; d < SORT_SIZE; d++) {
+            uint32_t c = at[d];
+            at[d] = sum;
+            sum += c;
+        }
+        for (size_t i = 0; i < n; i++)
+            to[at[from[i] >> (p * SORT_BITS) & (SORT_SIZE - 1)]++] = from[i];
+        uint32_t *t = from;
+        from = to, to = t;
+    }
+    if (from != key)
+        memcpy(key, from, n * sizeof *key);
 }
+
+/* ---- selection ---- */
 
 /* Keeps the keys whose byte at `shift` is that of rank *rank; the least key above them goes to *next. */
 static int64_t select_pass(uint32_t *key, int64_t n, int shift, int64_t *rank, uint32_t *next)
@@ -140,8 +160,8 @@ float ml_quantile(uint32_t *key, int64_t n, double q)
     CHECK(n >= 1 && q >= 0 && q <= 1);
     for (int shift = 24; shift >= 0; shift -= 8)
         left = select_pass(key, left, shift, &rank, &next);
-    float low = value_f32(key[0]);
+    float low = ml_key_f32_value(key[0]);
     if (share <= 0 || rank + 1 < left)
         return low;
-    return (float)((double)low + share * ((double)value_f32(next) - (double)low));
+    return (float)((double)low + share * ((double)ml_key_f32_value(next) - (double)low));
 }

@@ -12,6 +12,9 @@
 /* Sorts n (key, row) pairs by key ascending; equal keys keep their order. row may be NULL. ERR_NOMEM. */
 int ml_sort_u64(uint64_t *key, uint32_t *row, size_t n, struct err *err);
 
+/* Sorts n keys ascending; spare: [n], overwritten. */
+void ml_sort_u32(uint32_t *key, uint32_t *spare, size_t n);
+
 /* The quantile at share q in 0..1 of n >= 1 values, given as ml_key_f32 of them (overwritten): between those of the ranks
  * around q (n - 1) by linear interpolation, so that 0.5 gives the median. Time linear in n, whatever the values. */
 float ml_quantile(uint32_t *key, int64_t n, double q);
@@ -22,6 +25,14 @@ static inline uint32_t ml_key_f32(float x)
     x = x + 0.0f;
     memcpy(&u, &x, sizeof(u));
     return u ^ ((uint32_t)((int32_t)u >> 31) | 0x80000000u);
+}
+
+static inline float ml_key_f32_value(uint32_t k)
+{
+    float x;
+    k ^= (k >> 31) ? 0x80000000u : ~0u;
+    memcpy(&x, &k, sizeof(x));
+    return x;
 }
 
 /* Order of the values; -0 and +0 give one key; not for NaN. */

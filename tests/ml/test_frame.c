@@ -62,6 +62,10 @@ static void numbers_come_back_exactly_from_the_narrowest_type(void **state)
         frame_numbers(f, 0, 65530, 20, got); /* across the boundary of two chunks */
         for (int64_t i = 0; i < 20; i++)
             assert_true(isnan(v[65530 + i]) ? isnan(got[i]) : got[i] == v[65530 + i]);
+        const int64_t some[] = { 0, 3, 3, 65535, 65536, 65540, ROWS - 1 };
+        frame_numbers_at(f, 0, some, ARRAY_LEN(some), got);
+        for (size_t i = 0; i < ARRAY_LEN(some); i++)
+            assert_true(isnan(v[some[i]]) ? isnan(got[i]) : got[i] == v[some[i]]);
         assert_int_equal(f->cols[0].missing, (ROWS - 4) / 11 + 1);
         assert_int_equal(f->cols[0].distinct, 250);
         assert_true(f->cols[0].min == cases[c].offset &&

@@ -53,6 +53,30 @@ static float drawn(struct rng *r, int kind)
     }
 }
 
+static void short_keys_come_in_the_order_of_their_values(void **state)
+{
+    static float v[MOST];
+    static uint32_t key[MOST], spare[MOST];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, 9, 1);
+    ml_sort_u32(key, spare, 0);
+    for (int kind = 0; kind < 4; kind++) {
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            int n = sizes[s];
+            for (int i = 0; i < n; i++) {
+                v[i] = drawn(&r, kind);
+                key[i] = ml_key_f32(v[i]);
+            }
+            ml_sort_u32(key, spare, (size_t)n);
+            qsort(v, (size_t)n, sizeof *v, by_value);
+            for (int i = 0; i < n; i++)
+                assert_true(ml_key_f32_value(key[i]) == v[i]);
+        }
+    }
+}
+
 static void quantiles_are_those_of_the_sorted_values(void **state)
 {
     static const double shares[] = { 0, 0.001, 0.25, 0.5, 0.9, 1 };
@@ -85,6 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorting_is_stable_and_in_order),
+        cmocka_unit_test(short_keys_come_in_the_order_of_their_values),
         cmocka_unit_test(quantiles_are_those_of_the_sorted_values),
     };
 
