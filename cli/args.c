@@ -10,7 +10,8 @@
 
 static void print_help(const struct cmd *cmd, const struct conf_opt *opts, size_t n)
 {
-    printf("usage: assay %s %s\n\n%s\n", cmd->name, cmd->operands, cmd->summary);
+    printf("usage: assay %s%s%s\n\n%s\n", cmd->name, cmd->operands[0] ? " " : "", cmd->operands,
+           cmd->summary);
     if (cmd->details)
         printf("\n%s\n", cmd->details);
     printf("\noptions:\n");

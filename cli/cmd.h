@@ -34,7 +34,7 @@ struct cli_common {
       NULL,                                                                         \
       0,                                                                            \
       0,                                                                            \
-      "controller to ask: unix:PATH or http://host:port" },                         \
+      "controller to ask: unix:PATH or http://host:port; also ASSAY_URL" },         \
         { "token",                                                                  \
           CONF_STR,                                                                 \
           offsetof(type, common.token),                                             \

@@ -112,14 +112,13 @@ int cmd_importance(const struct cmd *cmd, int argc, char **argv)
 
 static void front_row(struct table *t, const json_t *row)
 {
-    char score[80], fit[40], predict[40] = "-", size[40] = "-";
+    char score[80], fit[40], predict[40], size[40] = "-";
     const json_t *ns = json_object_get(row, "predict_ns_row");
     const json_t *bytes = json_object_get(row, "model_bytes");
 
     print_score(json_object_get(row, "score"), json_object_get(row, "se"), score, sizeof(score));
     print_us(json_object_get(row, "fit_us"), fit, sizeof(fit));
-    if (json_is_number(ns))
-        (void)!snprintf(predict, sizeof(predict), "%.3g us", json_number_value(ns) / 1000);
+    print_ns(ns, predict, sizeof(predict));
     if (json_is_number(bytes) && json_number_value(bytes) > 0)
         str_fmt_bytes((int64_t)json_number_value(bytes), size, sizeof(size));
     table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "rank")));

@@ -1,6 +1,5 @@
 /* cmd_service.c - runners, tokens, doctor and debug: what an operator asks. */
-#include "cli/client.h"
-#include "cli/cmd.h"
+#include "cli/call.h"
 #include "cli/print.h"
 
 #include "base/mem.h"
@@ -13,36 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-struct service_opts {
-    struct cli_common common;
-};
-static const struct conf_opt opts[] = { CLI_COMMON(struct service_opts) };
-
-struct call {
-    struct service_opts o;
-    struct client *client;
-    const char *op[CLI_MAX_OPERANDS];
-    int n;
-    struct err err;
-};
-
-static int begin(struct call *c, const struct cmd *cmd, int argc, char **argv, int min, int max)
-{
-    memset(c, 0, sizeof(*c));
-    int rc = cli_args(cmd, opts, ARRAY_LEN(opts), &c->o, argc, argv, c->op, min, max, &c->n);
-    if (rc >= 0)
-        return rc;
-    c->client = client_of(&c->o.common, &c->err);
-    return c->client ? -1 : cli_fail(&c->err);
-}
-
-static int end(struct call *c, int rc)
-{
-    client_free(c->client);
-    conf_fini(&c->o, opts, ARRAY_LEN(opts));
-    return rc;
-}
 
 static void runner_rows(const json_t *answer)
 {
@@ -72,10 +41,10 @@ int cmd_runner(const struct cmd *cmd, int argc, char **argv)
     struct call c;
     json_t *answer = NULL;
     int64_t id = 0;
-    int rc = begin(&c, cmd, argc, argv, 1, 2);
+    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 2);
 
     if (rc >= 0)
-        return end(&c, rc);
+        return call_end(&c, rc);
     if (strcmp(c.op[0], "ls") == 0 && c.n == 1)
         rc = client_get(c.client, &answer, &c.err, "/runners");
     else if ((strcmp(c.op[0], "drain") == 0 || strcmp(c.op[0], "enable") == 0) && c.n == 2)
@@ -84,16 +53,45 @@ int cmd_runner(const struct cmd *cmd, int argc, char **argv)
                  : client_post(c.client, NULL, &answer, &c.err, "/runners/%" PRId64 "/%s", id,
                                c.op[0]);
     else
-        return end(&c, (fprintf(stderr, "assay runner: usage: assay runner %s\n", cmd->operands),
-                        CLI_USAGE));
+        return call_end(&c, call_usage(cmd));
     if (rc < 0)
-        return end(&c, cli_fail(&c.err));
-    if (c.o.common.json || !json_object_get(answer, "runners"))
+        return call_end(&c, cli_fail(&c.err));
+    if (c.o.common.json)
         print_json(answer);
-    else
+    else if (json_object_get(answer, "runners"))
         runner_rows(answer);
+    else
+        printf("runner %" PRId64 ": %s\n", id, print_text(answer, "state"));
     json_decref(answer);
-    return end(&c, CLI_OK);
+    return call_end(&c, CLI_OK);
+}
+
+static void token_rows(const json_t *tokens)
+{
+    static const char *const heads[] = { "id", "name", "role", "created" };
+    struct table *t = table_new(heads, ARRAY_LEN(heads));
+    size_t i;
+    json_t *row;
+
+    json_array_foreach(tokens, i, row)
+    {
+        char when[40];
+        print_when(json_object_get(row, "created_at"), when, sizeof(when));
+        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "id")));
+        table_cell(t, "%s", print_text(row, "name"));
+        table_cell(t, "%s", print_text(row, "role"));
+        table_cell(t, "%s", when);
+    }
+    table_print(t, stdout);
+}
+
+/* A new token is shown this once: the controller keeps its hash only. */
+static void token_answer(const json_t *answer)
+{
+    if (json_object_get(answer, "tokens"))
+        token_rows(json_object_get(answer, "tokens"));
+    else
+        printf("%s\n", print_text(answer, "token"));
 }
 
 int cmd_token(const struct cmd *cmd, int argc, char **argv)
@@ -101,10 +99,10 @@ int cmd_token(const struct cmd *cmd, int argc, char **argv)
     struct call c;
     json_t *answer = NULL, *body = NULL;
     char path[80];
-    int rc = begin(&c, cmd, argc, argv, 1, 3);
+    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 3);
 
     if (rc >= 0)
-        return end(&c, rc);
+        return call_end(&c, rc);
     if (strcmp(c.op[0], "ls") == 0 && c.n == 1) {
         rc = client_get(c.client, &answer, &c.err, "/tokens");
     } else if (strcmp(c.op[0], "add") == 0 && c.n == 3) {
@@ -114,23 +112,26 @@ int cmd_token(const struct cmd *cmd, int argc, char **argv)
         snprintf(path, sizeof(path), "/tokens/%.40s", c.op[1]);
         rc = client_call(c.client, "DELETE", path, NULL, &answer, &c.err);
     } else {
-        return end(&c, (fprintf(stderr, "assay token: usage: assay token %s\n", cmd->operands),
-                        CLI_USAGE));
+        return call_end(&c, call_usage(cmd));
     }
     json_decref(body);
     if (rc < 0)
-        return end(&c, cli_fail(&c.err));
-    if (answer)
+        return call_end(&c, cli_fail(&c.err));
+    if (answer && c.o.common.json)
         print_json(answer);
+    else if (answer)
+        token_answer(answer);
+    else if (!c.o.common.json)
+        printf("removed token %s\n", c.op[1]);
     json_decref(answer);
-    return end(&c, CLI_OK);
+    return call_end(&c, CLI_OK);
 }
 
 int cmd_debug(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL, *body = json_object(), *args = json_array();
-    int rc = begin(&c, cmd, argc, argv, 1, CLI_MAX_OPERANDS);
+    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, CLI_MAX_OPERANDS);
 
     for (int i = 1; rc < 0 && i < c.n; i++)
         json_array_append_new(args, json_string(c.op[i]));
@@ -146,7 +147,7 @@ int cmd_debug(const struct cmd *cmd, int argc, char **argv)
     }
     json_decref(answer);
     json_decref(body);
-    return end(&c, rc);
+    return call_end(&c, rc);
 }
 
 /* ---- doctor: what works on this machine, what is missing, and the command that mends it ---- */
@@ -184,11 +185,11 @@ static void find_temp(struct finding *f)
         snprintf(f->mend, sizeof(f->mend), "set TMPDIR to a folder you own");
 }
 
-static void find_server(struct finding *f)
+static void find_server(struct finding *f, const struct cli_common *common)
 {
     struct err err = { 0 };
     json_t *health = NULL;
-    struct client *c = client_new(NULL, NULL, &err);
+    struct client *c = client_of(common, &err);
 
     *f = (struct finding){ .what = "controller", .is_optional = true };
     if (c)
@@ -215,20 +216,23 @@ static void find_machine(struct finding *f)
              bytes);
 }
 
+static const struct conf_opt doctor_opts[] = { CLI_COMMON(struct call_opts) };
+
 int cmd_doctor(const struct cmd *cmd, int argc, char **argv)
 {
-    struct service_opts o = { 0 };
+    struct call_opts o = { 0 };
     struct finding all[4];
     const char *op[CLI_MAX_OPERANDS];
     json_t *doc = json_array();
-    int n = 0, bad = 0, rc = cli_args(cmd, opts, ARRAY_LEN(opts), &o, argc, argv, op, 0, 0, &n);
+    int n = 0, bad = 0,
+        rc = cli_args(cmd, doctor_opts, ARRAY_LEN(doctor_opts), &o, argc, argv, op, 0, 0, &n);
 
     if (rc >= 0)
         goto out;
     find_machine(&all[0]);
     find_gpu(&all[1]);
     find_temp(&all[2]);
-    find_server(&all[3]);
+    find_server(&all[3], &o.common);
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         const struct finding *f = &all[i];
         bad += !f->ok && !f->is_optional;
@@ -248,6 +252,6 @@ int cmd_doctor(const struct cmd *cmd, int argc, char **argv)
     rc = bad ? CLI_FAILED : CLI_OK;
 out:
     json_decref(doc);
-    conf_fini(&o, opts, ARRAY_LEN(opts));
+    conf_fini(&o, doctor_opts, ARRAY_LEN(doctor_opts));
     return rc;
 }

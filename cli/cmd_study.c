@@ -1,6 +1,5 @@
-/* cmd_study.c - looking at studies and steering them: ls show leaderboard trials logs pause resume stop kill archive rm. */
-#include "cli/client.h"
-#include "cli/cmd.h"
+/* cmd_study.c - looking at studies and steering them: ls show leaderboard pause resume stop kill archive rm. */
+#include "cli/call.h"
 #include "cli/print.h"
 
 #include "base/mem.h"
@@ -11,49 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct study_opts {
-    struct cli_common common;
-    bool all;
-    int64_t limit;
-    char *state;
-};
-#define AT(f) offsetof(struct study_opts, f)
-static const struct conf_opt opts[] = {
-    CLI_COMMON(struct study_opts),
-    { "all", CONF_BOOL, AT(all), "false", 0, 0, "also archived studies" },
-    { "limit", CONF_I64, AT(limit), "50", 1, 100000, "at most this many rows" },
-    { "state", CONF_STR, AT(state), NULL, 0, 0, "only rows in this state" },
-};
-
-/* What every command here begins with. Returns -1 to go on. */
-struct call {
-    struct study_opts o;
-    struct client *client;
-    const char *op[CLI_MAX_OPERANDS];
-    int n;
-    char quoted[400];
-    struct err err;
-};
-
-static int begin(struct call *c, const struct cmd *cmd, int argc, char **argv, int min, int max)
-{
-    memset(c, 0, sizeof(*c));
-    int rc = cli_args(cmd, opts, ARRAY_LEN(opts), &c->o, argc, argv, c->op, min, max, &c->n);
-    if (rc >= 0)
-        return rc;
-    if (c->n > 0)
-        client_quote(c->op[0], c->quoted, sizeof(c->quoted));
-    c->client = client_of(&c->o.common, &c->err);
-    return c->client ? -1 : cli_fail(&c->err);
-}
-
-static int end(struct call *c, int rc)
-{
-    client_free(c->client);
-    conf_fini(&c->o, opts, ARRAY_LEN(opts));
-    return rc;
-}
 
 static void study_rows(const json_t *answer)
 {
@@ -86,21 +42,21 @@ int cmd_ls(const struct cmd *cmd, int argc, char **argv)
     struct call c;
     json_t *answer = NULL;
     char state[80] = "";
-    int rc = begin(&c, cmd, argc, argv, 0, 0);
+    int rc = call_begin(&c, cmd, CALL_ALL, argc, argv, 0, 0);
 
     if (rc >= 0)
-        return end(&c, rc);
+        return call_end(&c, rc);
     if (c.o.state)
         snprintf(state, sizeof(state), "&state=%.60s", c.o.state);
     if (client_get(c.client, &answer, &c.err, "/studies?limit=%" PRId64 "%s%s", c.o.limit, state,
                    c.o.all ? "&archived=true" : "") < 0)
-        return end(&c, cli_fail(&c.err));
+        return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
         print_json(answer);
     else
         study_rows(answer);
     json_decref(answer);
-    return end(&c, CLI_OK);
+    return call_end(&c, CLI_OK);
 }
 
 /* A searcher, and why it when nobody named it. */
@@ -147,7 +103,7 @@ static void show_brackets(const json_t *s)
     {
         json_array_foreach(json_object_get(bracket, "rungs"), k, rung) rung_row(t, bracket, rung);
     }
-    printf("\n");
+    printf(json_is_null(json_object_get(s, "result")) ? "\n" : "\nas the search ended:\n");
     table_print(t, stdout);
 }
 
@@ -186,87 +142,37 @@ int cmd_show(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL;
-    int rc = begin(&c, cmd, argc, argv, 1, 1);
+    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 1);
 
     if (rc >= 0)
-        return end(&c, rc);
+        return call_end(&c, rc);
     if (client_get(c.client, &answer, &c.err, "/studies/%s", c.quoted) < 0)
-        return end(&c, cli_fail(&c.err));
+        return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
         print_json(answer);
     else
         show_study(answer);
     json_decref(answer);
-    return end(&c, CLI_OK);
+    return call_end(&c, CLI_OK);
 }
 
 int cmd_leaderboard(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL;
-    int rc = begin(&c, cmd, argc, argv, 1, 1);
+    int rc = call_begin(&c, cmd, CALL_LIMIT, argc, argv, 1, 1);
 
     if (rc >= 0)
-        return end(&c, rc);
+        return call_end(&c, rc);
     if (client_get(c.client, &answer, &c.err, "/studies/%s/leaderboard?limit=%" PRId64, c.quoted,
                    c.o.limit) < 0)
-        return end(&c, cli_fail(&c.err));
+        return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
         print_json(answer);
     else
         print_leaderboard(answer, 0, stdout);
     json_decref(answer);
-    return end(&c, CLI_OK);
-}
-
-static void trial_rows(const json_t *answer)
-{
-    static const char *const heads[] = { "id",    "number", "state", "family",
-                                         "level", "score",  "fit",   "why" };
-    struct table *t = table_new(heads, ARRAY_LEN(heads));
-    size_t i;
-    json_t *row;
-
-    json_array_foreach(json_object_get(answer, "trials"), i, row)
-    {
-        char score[80], fit[40];
-        print_score(json_object_get(row, "score"), json_object_get(row, "se"), score,
-                    sizeof(score));
-        print_us(json_object_get(row, "fit_us"), fit, sizeof(fit));
-        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "id")));
-        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "number")));
-        table_cell(t, "%s", print_text(row, "state"));
-        table_cell(t, "%s", print_text(row, "family"));
-        table_cell(t, "%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
-                   json_integer_value(json_object_get(row, "level")),
-                   json_integer_value(json_object_get(row, "max_level")));
-        table_cell(t, "%s", score);
-        table_cell(t, "%s", fit);
-        table_cell(t, "%s", print_text(row, "reason"));
-    }
-    table_print(t, stdout);
-}
-
-int cmd_trials(const struct cmd *cmd, int argc, char **argv)
-{
-    struct call c;
-    json_t *answer = NULL;
-    char state[80] = "";
-    int rc = begin(&c, cmd, argc, argv, 1, 1);
-
-    if (rc >= 0)
-        return end(&c, rc);
-    if (c.o.state)
-        snprintf(state, sizeof(state), "&state=%.60s", c.o.state);
-    if (client_get(c.client, &answer, &c.err, "/studies/%s/trials?limit=%" PRId64 "%s", c.quoted,
-                   c.o.limit, state) < 0)
-        return end(&c, cli_fail(&c.err));
-    if (c.o.common.json)
-        print_json(answer);
-    else
-        trial_rows(answer);
-    json_decref(answer);
-    return end(&c, CLI_OK);
+    return call_end(&c, CLI_OK);
 }
 
 /* The verb is the command's own name: one row of the table in main.c each. */
@@ -274,127 +180,32 @@ int cmd_study_verb(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL;
-    int rc = begin(&c, cmd, argc, argv, 1, 1);
+    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 1);
 
     if (rc >= 0)
-        return end(&c, rc);
+        return call_end(&c, rc);
     if (client_post(c.client, NULL, &answer, &c.err, "/studies/%s/%s", c.quoted, cmd->name) < 0)
-        return end(&c, cli_fail(&c.err));
+        return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
         print_json(answer);
     else
         printf("%s: %s\n", print_text(answer, "name"), print_text(answer, "state"));
     json_decref(answer);
-    return end(&c, CLI_OK);
+    return call_end(&c, CLI_OK);
 }
 
 int cmd_rm(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     char path[440];
-    int rc = begin(&c, cmd, argc, argv, 1, 1);
+    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 1);
 
     if (rc >= 0)
-        return end(&c, rc);
+        return call_end(&c, rc);
     snprintf(path, sizeof(path), "/studies/%s", c.quoted);
     if (client_call(c.client, "DELETE", path, NULL, NULL, &c.err) < 0)
-        return end(&c, cli_fail(&c.err));
+        return call_end(&c, cli_fail(&c.err));
     if (!c.o.common.json)
         printf("removed %s\n", c.op[0]);
-    return end(&c, CLI_OK);
-}
-
-static const char *trial_path_of(struct call *c, const char **verb)
-{
-    *verb = "show";
-    if (c->n == 1)
-        return c->op[0];
-    *verb = c->op[0];
-    return c->op[1];
-}
-
-/* `assay trial enqueue STUDY '{family: boost, leaves: 63}'`: the configuration as people write it. */
-static int enqueue(struct call *c)
-{
-    json_t *config = yamlx_load(c->op[2], strlen(c->op[2]), "the configuration", &c->err);
-    json_t *answer = NULL;
-    int rc = config ? 0 : -1;
-
-    if (rc == 0 && !json_is_object(config))
-        rc = err_set(&c->err, ERR_ARG, "a configuration looks like '{family: boost, leaves: 63}'");
-    client_quote(c->op[1], c->quoted, sizeof(c->quoted));
-    if (rc == 0)
-        rc = client_post(c->client, config, &answer, &c->err, "/studies/%s/trials", c->quoted);
-    json_decref(config);
-    if (rc < 0)
-        return cli_fail(&c->err);
-    if (c->o.common.json)
-        print_json(answer);
-    else
-        printf("trial %" JSON_INTEGER_FORMAT " (number %" JSON_INTEGER_FORMAT " of its study)\n",
-               json_integer_value(json_object_get(answer, "id")),
-               json_integer_value(json_object_get(answer, "number")));
-    json_decref(answer);
-    return CLI_OK;
-}
-
-int cmd_trial(const struct cmd *cmd, int argc, char **argv)
-{
-    struct call c;
-    const char *verb, *id_text;
-    json_t *answer = NULL;
-    int64_t id = 0;
-    int rc = begin(&c, cmd, argc, argv, 1, 3);
-
-    if (rc >= 0)
-        return end(&c, rc);
-    if (c.n == 3 && strcmp(c.op[0], "enqueue") == 0)
-        return end(&c, enqueue(&c));
-    if (c.n == 3)
-        return end(&c, (fprintf(stderr, "assay trial: usage: assay trial %s\n", cmd->operands),
-                        CLI_USAGE));
-    id_text = trial_path_of(&c, &verb);
-    if (str_i64(id_text, 1, INT64_MAX, &id, &c.err) < 0)
-        return end(&c, (cli_fail(&c.err), CLI_USAGE));
-    if (strcmp(verb, "show") == 0)
-        rc = client_get(c.client, &answer, &c.err, "/trials/%" PRId64, id);
-    else if (strcmp(verb, "kill") == 0 || strcmp(verb, "retry") == 0)
-        rc = client_post(c.client, NULL, &answer, &c.err, "/trials/%" PRId64 "/%s", id, verb);
-    else
-        return end(&c, (fprintf(stderr, "assay trial: usage: assay trial %s\n", cmd->operands),
-                        CLI_USAGE));
-    if (rc < 0)
-        return end(&c, cli_fail(&c.err));
-    print_json(answer);
-    json_decref(answer);
-    return end(&c, CLI_OK);
-}
-
-int cmd_logs(const struct cmd *cmd, int argc, char **argv)
-{
-    struct call c;
-    json_t *answer = NULL, *row;
-    size_t i;
-    int64_t id = 0;
-    int rc = begin(&c, cmd, argc, argv, 1, 1);
-
-    if (rc >= 0)
-        return end(&c, rc);
-    if (str_i64(c.op[0], 1, INT64_MAX, &id, &c.err) < 0)
-        return end(&c, (cli_fail(&c.err), CLI_USAGE));
-    if (client_get(c.client, &answer, &c.err, "/trials/%" PRId64 "/logs", id) < 0)
-        return end(&c, cli_fail(&c.err));
-    if (c.o.common.json)
-        print_json(answer);
-    else
-        json_array_foreach(json_object_get(answer, "events"), i, row)
-        {
-            char *data = json_dumps(json_object_get(row, "data"), JSON_COMPACT | JSON_ENCODE_ANY),
-                 when[40];
-            print_when(json_object_get(row, "at"), when, sizeof(when));
-            printf("%s  %-16s %s\n", when, print_text(row, "event"), data ? data : "");
-            free(data);
-        }
-    json_decref(answer);
-    return end(&c, CLI_OK);
+    return call_end(&c, CLI_OK);
 }

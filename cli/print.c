@@ -167,6 +167,20 @@ void print_us(const json_t *us, char *out, size_t size)
         snprintf(out, size, "-");
 }
 
+void print_ns(const json_t *ns, char *out, size_t size)
+{
+    double v = json_number_value(ns);
+
+    if (!json_is_number(ns) || v <= 0)
+        snprintf(out, size, "-");
+    else if (v < 999.5)
+        snprintf(out, size, "%.0f ns", v);
+    else if (v < 999.5e3)
+        snprintf(out, size, "%.3g us", v / 1e3);
+    else
+        snprintf(out, size, "%.*f ms", v < 9.95e6 ? 1 : 0, v / 1e6);
+}
+
 void print_when(const json_t *wall_ms, char *out, size_t size)
 {
     time_t t = (time_t)(json_number_value(wall_ms) / 1000);
@@ -195,7 +209,7 @@ int64_t print_ended_trials(const json_t *study)
     return n;
 }
 
-static void board_row(struct table *t, const json_t *row)
+static void board_row(struct table *t, const json_t *row, bool with_id)
 {
     char score[80], test[80], fit[40];
     const json_t *size = json_object_get(row, "model_bytes");
@@ -210,6 +224,8 @@ static void board_row(struct table *t, const json_t *row)
     table_cell(t, "%" JSON_INTEGER_FORMAT "%s", json_integer_value(json_object_get(row, "rank")),
                json_is_true(json_object_get(row, "front")) ? "*" : "");
     table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "number")));
+    if (with_id)
+        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "trial")));
     table_cell(t, "%s", print_text(row, "family"));
     table_cell(t, "%s", score);
     table_cell(t, "%s", test);
@@ -219,16 +235,35 @@ static void board_row(struct table *t, const json_t *row)
                json_is_true(json_object_get(row, "cut")) ? " (cut)" : "");
 }
 
+/* Trials are asked for by their id, which is not their number where the database has seen other studies. */
+static bool ids_differ(const json_t *rows)
+{
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        if (json_integer_value(json_object_get(row, "trial")) !=
+            json_integer_value(json_object_get(row, "number")))
+            return true;
+    }
+    return false;
+}
+
 void print_leaderboard(const json_t *board, int limit, FILE *out)
 {
     static const char *const heads[] = { "rank", "trial", "family", "score",
                                          "test", "fit",   "model",  "state" };
+    static const char *const with[] = { "rank", "trial", "id",    "family", "score",
+                                        "test", "fit",   "model", "state" };
     const json_t *rows = json_object_get(board, "rows");
     size_t n = json_array_size(rows), shown = limit > 0 && (size_t)limit < n ? (size_t)limit : n;
-    struct table *t = table_new(heads, ARRAY_LEN(heads));
+    bool with_id = ids_differ(rows);
+    struct table *t =
+        with_id ? table_new(with, ARRAY_LEN(with)) : table_new(heads, ARRAY_LEN(heads));
 
     for (size_t i = 0; i < shown; i++)
-        board_row(t, json_array_get(rows, i));
+        board_row(t, json_array_get(rows, i), with_id);
     table_print(t, out);
     if (shown < n)
         fprintf(out, "… and %zu more\n", n - shown);

@@ -22,13 +22,14 @@ void table_print(struct table *t, FILE *out); /* and frees it */
 void print_score(const json_t *value, const json_t *se, char *out, size_t size);
 void print_ms(const json_t *ms, char *out, size_t size);
 void print_us(const json_t *us, char *out, size_t size);
+void print_ns(const json_t *ns, char *out, size_t size);        /* "583 ns", "1.93 us", "4.5 ms" */
 void print_when(const json_t *wall_ms, char *out, size_t size); /* "2026-05-01 12:30" UTC */
 const char *print_text(const json_t *o, const char *key);
 
 int64_t print_ended_trials(
     const json_t *study); /* of a study's answer: all that reached one of the four ends */
 
-/* The leaderboard answer of the API as a table; limit 0 = all. */
+/* The leaderboard answer of the API as a table; limit 0 = all. Ids stand there where they are not the numbers. */
 void print_leaderboard(const json_t *board, int limit, FILE *out);
 
 /* One line that is redrawn, on stderr, only when that is a terminal; elsewhere a line when `text` differs and 5 s passed. */

@@ -14,10 +14,24 @@
 #include <stdio.h>
 #include <string.h>
 
+int config_choice_find(const struct family_param *p, const json_t *v)
+{
+    char number[40];
+
+    if (json_is_string(v))
+        return family_choice_find(p, json_string_value(v));
+    if (json_is_boolean(v))
+        return family_choice_find(p, json_is_true(v) ? "yes" : "no");
+    if (!json_is_number(v))
+        return -1;
+    (void)snprintf(number, sizeof number, "%.15g", json_number_value(v));
+    return family_choice_find(p, number);
+}
+
 static int choice_parse(const struct family_param *p, const json_t *v, const char *where,
                         double *out, struct err *err)
 {
-    int i = json_is_string(v) ? family_choice_find(p, json_string_value(v)) : -1;
+    int i = config_choice_find(p, v);
 
     if (i < 0)
         return err_at(err, where, "must be one of %s", p->choices);

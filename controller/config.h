@@ -22,6 +22,9 @@ char *config_text_new(
     const struct config *c); /* sorted keys: equal configurations, equal text; mem_free */
 void config_hash(const char *text, char out[17]);
 
+/* The choice that a user's value names, as text, as a number (bins: 255) or as true and false for yes and no; -1 = none. */
+int config_choice_find(const struct family_param *p, const json_t *v);
+
 /* Point to configuration (the point is legal) and back (-1: outside this space). */
 void config_from_point(struct config *c, const struct space *s, const double *point);
 int config_to_point(const struct config *c, const struct space *s, double *point, struct err *err);

@@ -109,9 +109,10 @@ static int domain_word(struct domain *d, const struct family_param *fp, const js
     double x = 0;
 
     if (fp->kind == FP_CHOICE) {
-        if (!json_is_string(v) || family_choice_find(fp, json_string_value(v)) < 0)
+        int i = config_choice_find(fp, v);
+        if (i < 0)
             return err_at(err, where, "must be one of %s", fp->choices);
-        str_copy(word, sizeof word, json_string_value(v));
+        family_choice_name(fp, i, word, sizeof word);
     } else {
         if (number_check(fp, v, where, &x, err) < 0)
             return -1;

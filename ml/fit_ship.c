@@ -202,8 +202,9 @@ out:
 
 /* ---- size and time ---- */
 
-/* Nanoseconds for a row of the table it was trained on, 0 = unknown: the least of a few growing batches, so that neither the
- * first touch of the model nor another process on the machine counts as the model's. */
+/* Nanoseconds for a row of the table it was trained on, 0 = unknown: the least of a few growing batches, so that another
+ * process on the machine does not count as the model's; nor does its first touch, which may lay a model out anew and takes
+ * as long as thousands of rows: it comes before. */
 static int64_t predict_ns(const struct ml_data *d, const struct artifact *a)
 {
     static const int64_t sizes[] = { 8, 64, 512, 4096 };
@@ -214,7 +215,8 @@ static int64_t predict_ns(const struct ml_data *d, const struct artifact *a)
     struct clk clk;
 
     clk_init_system(&clk);
-    for (size_t i = 0; v && out && i < ARRAY_LEN(sizes) && spent_us < MEASURE_US; i++) {
+    bool is_ready = v && out && f->rows > 0 && artifact_predict(v, 0, 1, out, NULL) == 0;
+    for (size_t i = 0; is_ready && i < ARRAY_LEN(sizes) && spent_us < MEASURE_US; i++) {
         int64_t n = MIN(sizes[i], f->rows), before = clk_now_us(&clk);
         if (n < 1 || artifact_predict(v, 0, n, out, NULL) < 0)
             break;

@@ -406,6 +406,49 @@ static void a_space_that_does_not_suit_is_one_error_with_its_path(void **state)
     }
 }
 
+/* `bins: 255` in YAML is a number, `bootstrap: true` a truth: both mean the choice of that name. */
+static void a_choice_may_be_written_as_a_number_or_a_truth(void **state)
+{
+    static const struct {
+        const char *param, *value, *want; /* NULL: refused */
+    } cases[] = {
+        { "boost.bins", "255", "255" },           { "boost.bins", "'63'", "63" },
+        { "boost.bins", "127.0", "127" },         { "boost.bins", "100", NULL },
+        { "boost.bins", "255.5", NULL },          { "boost.bins", "null", NULL },
+        { "forest.max_features", "0.50", "0.5" }, { "forest.bootstrap", "false", "no" },
+        { "forest.bootstrap", "true", "yes" },    { "forest.max_features", "true", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct space_for need = { FT_BINARY, "auc", false };
+        char text[120], list_text[140];
+        struct study_space s;
+        struct config c;
+        struct err err = { 0 };
+
+        const char *dot = strchr(cases[i].param, '.');
+        (void)snprintf(text, sizeof text, "{'family':'%.*s','%s':%s}", (int)(dot - cases[i].param),
+                       cases[i].param, dot + 1, cases[i].value);
+        (void)snprintf(list_text, sizeof list_text, "[%s]", text);
+        json_t *config = rig_json(text), *list = rig_json(list_text);
+        int rc = config_parse(&c, config, "", &err);
+        assert_int_equal(study_space_build(&s, list, &need, &err), rc);
+        assert_int_equal(rc, cases[i].want ? 0 : -1);
+        if (rc == 0) {
+            char want[40], *stored = config_text_new(&c);
+            (void)snprintf(want, sizeof want, ":\"%s\"", cases[i].want);
+            assert_non_null(strstr(stored, want));
+            assert_string_equal(s.space->params[space_find(s.space, cases[i].param)].choices[0],
+                                cases[i].want);
+            mem_free(stored);
+            study_space_fini(&s);
+        }
+        json_decref(config);
+        json_decref(list);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +460,7 @@ int main(void)
         cmocka_unit_test(users_domains_become_parameters),
         cmocka_unit_test(constraints_name_columns_of_numbers),
         cmocka_unit_test(a_space_suits_task_metric_and_constraints),
+        cmocka_unit_test(a_choice_may_be_written_as_a_number_or_a_truth),
         cmocka_unit_test(a_space_that_does_not_suit_is_one_error_with_its_path),
     };
 

@@ -1,0 +1,257 @@
+/* cmd_trial.c - one trial and all of a study: trials trial logs. */
+#include "cli/call.h"
+#include "cli/print.h"
+
+#include "base/str.h"
+#include "proto/yaml.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Why it ended otherwise than by itself. */
+static const char *reason_of(const json_t *trial)
+{
+    const char *reason = print_text(trial, "reason");
+
+    return strcmp(reason, "none") == 0 ? "-" : reason;
+}
+
+static void trial_rows(const json_t *answer)
+{
+    static const char *const heads[] = { "id",    "number", "state", "family",
+                                         "level", "score",  "fit",   "why" };
+    struct table *t = table_new(heads, ARRAY_LEN(heads));
+    size_t i;
+    json_t *row;
+
+    json_array_foreach(json_object_get(answer, "trials"), i, row)
+    {
+        char score[80], fit[40];
+        print_score(json_object_get(row, "score"), json_object_get(row, "se"), score,
+                    sizeof(score));
+        print_us(json_object_get(json_object_get(row, "info"), "fit_us"), fit, sizeof(fit));
+        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "id")));
+        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "number")));
+        table_cell(t, "%s", print_text(row, "state"));
+        table_cell(t, "%s", print_text(row, "family"));
+        table_cell(t, "%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
+                   json_integer_value(json_object_get(row, "level")),
+                   json_integer_value(json_object_get(row, "max_level")));
+        table_cell(t, "%s", score);
+        table_cell(t, "%s", fit);
+        table_cell(t, "%s", reason_of(row));
+    }
+    table_print(t, stdout);
+}
+
+int cmd_trials(const struct cmd *cmd, int argc, char **argv)
+{
+    struct call c;
+    json_t *answer = NULL;
+    char state[80] = "";
+    int rc = call_begin(&c, cmd, CALL_STATE, argc, argv, 1, 1);
+
+    if (rc >= 0)
+        return call_end(&c, rc);
+    if (c.o.state)
+        snprintf(state, sizeof(state), "&state=%.60s", c.o.state);
+    if (client_get(c.client, &answer, &c.err, "/studies/%s/trials?limit=%" PRId64 "%s", c.quoted,
+                   c.o.limit, state) < 0)
+        return call_end(&c, cli_fail(&c.err));
+    if (c.o.common.json)
+        print_json(answer);
+    else
+        trial_rows(answer);
+    json_decref(answer);
+    return call_end(&c, CLI_OK);
+}
+
+static void line(const char *name, const char *text)
+{
+    if (strcmp(text, "-") != 0)
+        printf("%-12s %s\n", name, text);
+}
+
+static void line_score(const json_t *t, const char *name, const char *key, const char *se)
+{
+    char text[80];
+
+    print_score(json_object_get(t, key), json_object_get(t, se), text, sizeof(text));
+    line(name, text);
+}
+
+static void show_config(const json_t *config)
+{
+    const char *key;
+    json_t *v;
+
+    json_object_foreach((json_t *)config, key, v)
+    {
+        char *text = json_is_string(v)
+                         ? NULL
+                         : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        if (strcmp(key, "family") != 0)
+            printf("  %-14s %s\n", key, text ? text : json_string_value(v));
+        free(text);
+    }
+}
+
+static void show_attempts(const json_t *attempts)
+{
+    static const char *const heads[] = { "lease", "runner", "device", "levels", "begun", "end" };
+    struct table *t = NULL;
+    json_t *row;
+    size_t i;
+
+    if (json_array_size(attempts) == 0)
+        return;
+    t = table_new(heads, ARRAY_LEN(heads));
+    json_array_foreach(attempts, i, row)
+    {
+        char when[40];
+        print_when(json_object_get(row, "started_at"), when, sizeof(when));
+        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "fence")));
+        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "runner")));
+        table_cell(t, "%s", print_text(row, "device"));
+        table_cell(t, "%" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT,
+                   json_integer_value(json_object_get(row, "from")),
+                   json_integer_value(json_object_get(row, "to")));
+        table_cell(t, "%s", when);
+        table_cell(t, "%s", print_text(row, "end_reason"));
+    }
+    printf("\n");
+    table_print(t, stdout);
+}
+
+static void show_trial(const json_t *t)
+{
+    const json_t *info = json_object_get(t, "info"), *bytes = json_object_get(info, "model_bytes");
+    char text[80] = "-";
+
+    printf("%-12s %" JSON_INTEGER_FORMAT " (number %" JSON_INTEGER_FORMAT
+           " of study %" JSON_INTEGER_FORMAT ")\n",
+           "trial", json_integer_value(json_object_get(t, "id")),
+           json_integer_value(json_object_get(t, "number")),
+           json_integer_value(json_object_get(t, "study")));
+    line("state", print_text(t, "state"));
+    line("reason", reason_of(t));
+    line("detail", print_text(t, "detail"));
+    line("source", print_text(t, "source"));
+    printf("%-12s %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT "\n", "level",
+           json_integer_value(json_object_get(t, "level")),
+           json_integer_value(json_object_get(t, "max_level")));
+    line_score(t, "score", "score", "se");
+    line_score(t, "test score", "test_score", "test_se");
+    print_us(json_object_get(info, "fit_us"), text, sizeof(text));
+    line("fit", text);
+    print_ns(json_object_get(info, "predict_ns_row"), text, sizeof(text));
+    line("predict/row", text);
+    if (json_integer_value(bytes) > 0) {
+        str_fmt_bytes(json_integer_value(bytes), text, sizeof(text));
+        line("model", text);
+    }
+    line("family", print_text(t, "family"));
+    show_config(json_object_get(t, "config"));
+    show_attempts(json_object_get(t, "attempts"));
+}
+
+static const char *trial_path_of(struct call *c, const char **verb)
+{
+    *verb = "show";
+    if (c->n == 1)
+        return c->op[0];
+    *verb = c->op[0];
+    return c->op[1];
+}
+
+/* `assay trial enqueue STUDY '{family: boost, leaves: 63}'`: the configuration as people write it. */
+static int enqueue(struct call *c)
+{
+    json_t *config = yamlx_load(c->op[2], strlen(c->op[2]), "the configuration", &c->err);
+    json_t *answer = NULL;
+    int rc = config ? 0 : -1;
+
+    if (rc == 0 && !json_is_object(config))
+        rc = err_set(&c->err, ERR_ARG, "a configuration looks like '{family: boost, leaves: 63}'");
+    client_quote(c->op[1], c->quoted, sizeof(c->quoted));
+    if (rc == 0)
+        rc = client_post(c->client, config, &answer, &c->err, "/studies/%s/trials", c->quoted);
+    json_decref(config);
+    if (rc < 0)
+        return cli_fail(&c->err);
+    if (c->o.common.json)
+        print_json(answer);
+    else
+        printf("trial %" JSON_INTEGER_FORMAT " (number %" JSON_INTEGER_FORMAT " of its study)\n",
+               json_integer_value(json_object_get(answer, "id")),
+               json_integer_value(json_object_get(answer, "number")));
+    json_decref(answer);
+    return CLI_OK;
+}
+
+int cmd_trial(const struct cmd *cmd, int argc, char **argv)
+{
+    struct call c;
+    const char *verb, *id_text;
+    json_t *answer = NULL;
+    int64_t id = 0;
+    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 3);
+
+    if (rc >= 0)
+        return call_end(&c, rc);
+    if (c.n == 3 && strcmp(c.op[0], "enqueue") == 0)
+        return call_end(&c, enqueue(&c));
+    if (c.n == 3)
+        return call_end(&c, call_usage(cmd));
+    id_text = trial_path_of(&c, &verb);
+    if (str_i64(id_text, 1, INT64_MAX, &id, &c.err) < 0)
+        return call_end(&c, (cli_fail(&c.err), CLI_USAGE));
+    if (strcmp(verb, "show") == 0)
+        rc = client_get(c.client, &answer, &c.err, "/trials/%" PRId64, id);
+    else if (strcmp(verb, "kill") == 0 || strcmp(verb, "retry") == 0)
+        rc = client_post(c.client, NULL, &answer, &c.err, "/trials/%" PRId64 "/%s", id, verb);
+    else
+        return call_end(&c, call_usage(cmd));
+    if (rc < 0)
+        return call_end(&c, cli_fail(&c.err));
+    if (c.o.common.json)
+        print_json(answer);
+    else if (strcmp(verb, "show") == 0)
+        show_trial(answer);
+    else
+        printf("trial %" JSON_INTEGER_FORMAT ": %s\n",
+               json_integer_value(json_object_get(answer, "id")), print_text(answer, "state"));
+    json_decref(answer);
+    return call_end(&c, CLI_OK);
+}
+
+int cmd_logs(const struct cmd *cmd, int argc, char **argv)
+{
+    struct call c;
+    json_t *answer = NULL, *row;
+    size_t i;
+    int64_t id = 0;
+    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 1);
+
+    if (rc >= 0)
+        return call_end(&c, rc);
+    if (str_i64(c.op[0], 1, INT64_MAX, &id, &c.err) < 0)
+        return call_end(&c, (cli_fail(&c.err), CLI_USAGE));
+    if (client_get(c.client, &answer, &c.err, "/trials/%" PRId64 "/logs", id) < 0)
+        return call_end(&c, cli_fail(&c.err));
+    if (c.o.common.json)
+        print_json(answer);
+    else
+        json_array_foreach(json_object_get(answer, "events"), i, row)
+        {
+            char *data = json_dumps(json_object_get(row, "data"), JSON_COMPACT | JSON_ENCODE_ANY),
+                 when[40];
+            print_when(json_object_get(row, "at"), when, sizeof(when));
+            printf("%s  %-16s %s\n", when, print_text(row, "event"), data ? data : "");
+            free(data);
+        }
+    json_decref(answer);
+    return call_end(&c, CLI_OK);
+}
