@@ -13,6 +13,13 @@
 
 #include <cmocka.h>
 
+/* How often: a sanitized build is ten times slower, and looks for other faults than the many rounds do. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_ROUNDS(plain, sanitized) (sanitized)
+#else
+#define TEST_ROUNDS(plain, sanitized) (plain)
+#endif
+
 static inline uint64_t test_seed(void)
 {
     const char *s = getenv("ASSAY_TEST_SEED");

@@ -6,6 +6,7 @@
  * sweep with any one fsync taken out must find a loss: it runs in a child, since a damaged database may end it. */
 #include "tests/store/powercut.h"
 #include "tests/store/store_rig.h"
+#include "tests/unit.h"
 
 #include "base/io.h"
 #include "base/mem.h"
@@ -16,19 +17,19 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-enum { CUTS = 1000, ROUNDS_PER_FOLDER = 10, BLOBS = 4096, TURNS = 40, SECONDS = 60 };
+enum {
+    CUTS = TEST_ROUNDS(1000, 100),
+    ROUNDS_PER_FOLDER = 10,
+    BLOBS = 4096,
+    TURNS = 40,
+    SECONDS = 60
+};
 
 struct sweep {
     char dir[200], data[220];
@@ -407,19 +408,9 @@ static void sweep_run(struct sweep *w, int cuts, int seconds)
     }
 }
 
-static uint64_t seed_of_the_day(void)
-{
-    const char *text = getenv("ASSAY_TEST_SEED");
-    int64_t seed = 1;
-
-    if (text)
-        str_i64(text, 0, INT64_MAX, &seed, NULL);
-    return (uint64_t)seed;
-}
-
 static void a_power_cut_at_any_operation_loses_nothing_acknowledged(void **state)
 {
-    struct sweep *w = sweep_new(seed_of_the_day(), OMIT_NONE);
+    struct sweep *w = sweep_new(test_seed(), OMIT_NONE);
 
     sweep_run(w, CUTS, SECONDS);
     print_message("%" PRId64 " cuts, %" PRId64 " turns acknowledged, seed %" PRIu64 "\n", w->cuts,
@@ -435,7 +426,7 @@ static void a_power_cut_at_any_operation_loses_nothing_acknowledged(void **state
 static void the_same_sweep_finds_every_fsync_that_is_taken_out(void **state)
 {
     for (int omit = OMIT_NONE + 1; omit < OMIT_COUNT; omit++) {
-        struct sweep *w = sweep_new(seed_of_the_day(), (enum powercut_omit)omit);
+        struct sweep *w = sweep_new(test_seed(), (enum powercut_omit)omit);
         int status = 0;
         pid_t pid = 0;
 
