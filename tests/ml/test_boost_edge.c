@@ -11,11 +11,11 @@
 #include <math.h>
 #include <unistd.h>
 
-static void params_default(double *p)
+static void params_default(const struct rig *r, double *p)
 {
     family_defaults(family_find("boost"), p);
     p[BOOST_MIN_LEAF] = 1;
-    p[BOOST_CLASS_WEIGHT] = 1;
+    p[BOOST_CLASS_WEIGHT] = r->d->spec.task != ML_REGRESSION;
 }
 
 /* Trains fold 0 or all; every prediction is a finite number. */
@@ -39,7 +39,7 @@ static void trains_every_way(struct rig *r)
     double params[FAMILY_MAX_PARAMS];
 
     for (int way = 0; way < 4; way++) {
-        params_default(params);
+        params_default(r, params);
         params[BOOST_GROW] = way == 1;
         params[BOOST_RANDOM] = way == 2;
         params[BOOST_ROW_SAMPLE] = way == 3 ? 0.5 : 1;
@@ -97,7 +97,7 @@ static void columns_that_tell_nothing(void **state)
     assert_int_equal(prep_inputs(r->d->prep), 2);
     trains_every_way(r);
     double params[FAMILY_MAX_PARAMS];
-    params_default(params);
+    params_default(r, params);
     trains(r, params, 1, 8);
     rig_free(r);
 }
@@ -164,7 +164,7 @@ static void huge_and_tiny_targets_fit_alike(void **state)
             y[i] = scales[s] * (i / 8 % 3 + 0.01 * i);
         }
         struct rig *r = rig_new(t, ML_REGRESSION, METRIC_RMSE, 2);
-        params_default(params);
+        params_default(r, params);
         struct lane l = rig_lane(r, "boost", params, FOLD_ALL, 20);
         struct buf b = rig_lane_bytes("boost", &l, 20);
         float *p = rig_predict(r, "boost", &b);
@@ -193,7 +193,7 @@ static void more_bins_than_values(void **state)
             y[i] = 10 * x[i] + z[i];
         }
         struct rig *r = rig_new(t, ML_REGRESSION, METRIC_RMSE, 2);
-        params_default(params);
+        params_default(r, params);
         params[BOOST_BINS] = bins;
         params[BOOST_L2] = 0;
         params[BOOST_LEARNING_RATE] = 1;
@@ -328,7 +328,7 @@ static void a_class_of_two_rows_is_in_every_fold_or_none(void **state)
         trains_every_way(r);
         for (int fold = 1; fold < 5; fold++) {
             double params[FAMILY_MAX_PARAMS];
-            params_default(params);
+            params_default(r, params);
             trains(r, params, fold, 10);
         }
         rig_free(r);
