@@ -53,7 +53,7 @@ static void lane_free(struct boost_lane *l)
     mem_free(l->base);
     forest_fini(&l->forest);
     boost_work_free(l->work);
-    boost_device_free(l->device);
+    boost_device_leave(l);
     mem_free(l);
 }
 
@@ -173,13 +173,29 @@ static bool lane_advance(void *ctx, struct lane *lane, int64_t target, const str
     return true;
 }
 
+/* Workspaces belong to trials. */
+static bool is_one_trial(const struct lane *lanes, int n)
+{
+    for (int i = 1; i < n; i++) {
+        if (lanes[i].seed != lanes[0].seed || lanes[i].level != lanes[0].level ||
+            memcmp(lanes[i].params, lanes[0].params, sizeof lanes[0].params) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool boost_fuses(const struct ml_data *d, const struct lane *lane)
+{
+    return lane->state && boost_device_suits(d, lane->state);
+}
+
 static int boost_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
                          const struct ml_stop *stop, struct err *err)
 {
     int on_device = boost_device_advance(d, lanes, n, steps, stop, err);
 
-    if (on_device != 0)
-        return on_device > 0 ? 0 : -1;
+    if (on_device != 0 || !is_one_trial(lanes, n))
+        return on_device >= 0 ? 0 : -1;
     struct boost_work *wk = work_of(d, lanes, n, err);
     if (!wk)
         return -1;
@@ -429,6 +445,7 @@ const struct model_ops model_boost = {
     .open = boost_open,
     .close = boost_close,
     .advance = boost_advance,
+    .fuses = boost_fuses,
     .predict_held = boost_predict_held,
     .predict_held_at = boost_predict_held_at,
     .save = boost_save,

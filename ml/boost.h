@@ -7,7 +7,7 @@
  * boost_loss.c   the losses: targets, gradients, leaf values, predictions
  * boost_bound.c  monotone constraints
  * boost_grow.c   one tree: histograms, splits, partition; can be left and continued between splits
- * boost_device.c rounds on a device that has them (ml/ops_boost.h)
+ * boost_device.c, boost_device_round.c  rounds on a device that has them (ml/ops_boost.h)
  * boost_tree.c   trees as bytes
  * boost_explain.c  gains of columns, SHAP values
  * Kernels: ml/cpu/{hist,scan,grad,tree}.h. Sums that choose splits are whole numbers, so that no order, slicing or
@@ -66,9 +66,9 @@ struct boost_lane {
     double *base; /* [outputs]: score before the first tree */
     double y_mean, y_scale;
     struct boost_forest forest;
-    struct boost_work *work; /* owned by at most one lane of a trial, and so is device */
-    struct boost_device *device;
-    int64_t f_version; /* counts changes of f by others than the device */
+    struct boost_work *work;     /* owned by at most one lane of a trial */
+    struct boost_device *device; /* shared by lanes that are or were trained together there */
+    int64_t f_version;           /* counts changes of f by others than the device */
 };
 
 struct grow_node {
@@ -136,11 +136,14 @@ void boost_scores_add(const struct boost_lane *l, const struct tree *t, float *f
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
                 const struct ml_stop *stop); /* 1 done, 0 stopped, -1 no memory */
 
-/* boost_device.c: as boost_advance where the data has a device that can train these lanes. 1 done, 0 cannot, -1 error. */
+/* boost_device_round.c: as boost_advance where the data has a device that can train these lanes, of any trials. 1 done, 0 cannot,
+ * -1 error. */
 int boost_device_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
                          const struct ml_stop *stop, struct err *err);
-void boost_device_free(struct boost_device *v);
-int64_t boost_device_bytes(const struct boost_device *v); /* on the host */
+/* boost_device.c */
+bool boost_device_suits(const struct ml_data *d, const struct boost_lane *l);
+void boost_device_leave(struct boost_lane *l);            /* a lane that goes */
+int64_t boost_device_bytes(const struct boost_device *v); /* on the host, of a lane */
 
 /* boost_loss.c */
 struct boost_scores { /* link scale, class-major with `stride` */

@@ -50,9 +50,14 @@ struct model_ops {
     /* A lane ready to train at lane->level from scratch. */
     int (*open)(struct ml_data *d, struct lane *l, struct err *err);
     void (*close)(struct lane *l);
-    /* Trains lanes in lock-step by up to `steps` more steps each, until done or stopped; returns with whole steps only. */
+    /* Trains lanes (of one trial, but see fuses) by up to `steps` more steps each, until done or stopped; returns with whole
+     * steps only. */
     int (*advance)(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
                    const struct ml_stop *stop, struct err *err);
+    /* Whether `advance` also takes this lane together with those of other trials for which this says so: they grow in the
+     * same launches of a device. Where it turns out that the device cannot, such a call does nothing and this says no from
+     * then on. NULL = never. */
+    bool (*fuses)(const struct ml_data *d, const struct lane *l);
     /* Scores of the held-out rows in ascending row order after the steps done so far: link scale converted to
      * probabilities or target units; out: n_held x n_outputs floats. Incremental inside the family. */
     int (*predict_held)(struct ml_data *d, const struct lane *l, float *out, struct err *err);

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ML_OPS_ABI 3
+#define ML_OPS_ABI 4
 
 struct ml_ctx; /* one device with one stream; used by one thread at a time */
 

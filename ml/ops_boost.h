@@ -1,8 +1,9 @@
 /* ops_boost.h - boosting whole rounds on a device: what ml/boost_device.c asks of the backend that ml/ops.h names. The
- * contract is equality: trees and scores are those of ml/boost_round.c bit for bit, whatever the block sizes. A booster
- * holds one trial's lanes; lane x output = tree of a round, number lane * outputs + output. Nothing returns before its
- * results are on the host, but rounds are queued without a host round trip per split or level. One thread per context.
- * C++-clean. */
+ * contract is equality: trees and scores are those of ml/boost_round.c bit for bit, whatever the block sizes and whoever
+ * grows beside whom. A booster holds lanes of any number of trials on one table of rows, each with its own rule and its own
+ * round; lane x output = tree of a round, number lane * outputs + output. All of them grow in the same launches. Nothing
+ * returns before its results are on the host, but rounds are queued without a host round trip per split or level. One
+ * thread per context. C++-clean. */
 #ifndef ML_OPS_BOOST_H
 #define ML_OPS_BOOST_H
 
@@ -22,24 +23,29 @@ struct ml_boost_table_in {
     const uint8_t *is_categorical; /* [cols] */
 };
 
-enum ml_boost_loss { ML_BOOST_SQUARED, ML_BOOST_LOGISTIC, ML_BOOST_SOFTMAX };
+enum ml_boost_loss { ML_BOOST_SQUARED, ML_BOOST_LOGISTIC, ML_BOOST_SOFTMAX, ML_BOOST_LOSSES };
 
-/* The trial; all lanes have it. */
-struct ml_boost_in {
+/* How the trees of a lane grow. */
+struct ml_boost_rule {
     enum ml_boost_loss loss;
-    int outputs, n_lanes;
     int leaves, depth, min_leaf, max_onehot;
     int is_depth_wise, is_random;
     double rate, l1, l2, min_hessian, cat_smooth, row_sample;
-    float h_factor;         /* of classes */
-    int n_cols;             /* of a tree */
-    int levels;             /* > 0: columns are drawn for so many depths */
+    float h_factor; /* of classes */
+    int n_cols;     /* of a tree */
+    int levels;     /* > 0: columns are drawn for so many depths */
+};
+
+struct ml_boost_in {
+    int outputs, n_lanes;
     int threads, tile_rows; /* of a block; 0 = the device's own */
     int batch;              /* nodes of a tree split at a time, at most; likewise */
 };
 
-/* Arrays of all rows of the table, on the host. */
+/* Arrays of all rows of the table, on the host. Tables of lanes differ in bins only. */
 struct ml_boost_lane {
+    struct ml_boost_rule rule;
+    struct ml_boost_table *table;
     uint64_t seed;
     const float *y, *w;   /* [rows]; w = 0 outside the training rows */
     const int32_t *train; /* ascending */
@@ -48,7 +54,7 @@ struct ml_boost_lane {
     float thin;             /* softmax: smaller gradients are thinned (ml/cpu/grad.h); 0 = none */
 };
 
-/* The columns of a round's trees, ascending. */
+/* The columns of a round's trees, ascending. n_cols, levels: the largest of the lanes. */
 struct ml_boost_columns {
     const int32_t *cols; /* [trees][n_cols]; NULL = as in the round before */
     const uint8_t *open; /* [trees][levels][n_cols], where there are levels */
@@ -74,17 +80,18 @@ struct ml_boost_ops {
     int (*table_new)(struct ml_ctx *c, const struct ml_boost_table_in *in,
                      struct ml_boost_table **out, struct err *err);
     void (*table_free)(struct ml_boost_table *t);
-    /* Borrows the table. ERR_NOMEM where the device lacks the memory. */
-    int (*open)(struct ml_ctx *c, struct ml_boost_table *t, const struct ml_boost_in *in,
-                const struct ml_boost_lane *lanes, struct ml_booster **out, struct err *err);
+    /* Borrows the tables. ERR_NOMEM where the device lacks the memory. */
+    int (*open)(struct ml_ctx *c, const struct ml_boost_in *in, const struct ml_boost_lane *lanes,
+                struct ml_booster **out, struct err *err);
     void (*close)(struct ml_booster *b);
     int64_t (*bytes)(const struct ml_booster *b); /* on the device */
     int (*scores_put)(struct ml_booster *b, int lane, const float *f, struct err *err);
     int (*scores_get)(struct ml_booster *b, int lane, float *f,
                       struct err *err); /* [outputs][rows] */
-    /* One round of every lane. nodes: [trees][2 leaves - 1]. */
-    int (*round)(struct ml_booster *b, int64_t round, const struct ml_boost_columns *columns,
-                 struct ml_boost_tree *trees, struct ml_boost_node *nodes, struct err *err);
+    /* Lane i does its round rounds[i]; -1 = it sits out. nodes: [trees][2 leaves - 1], of the most leaves of a lane. */
+    int (*round)(struct ml_booster *b, const int64_t *rounds,
+                 const struct ml_boost_columns *columns, struct ml_boost_tree *trees,
+                 struct ml_boost_node *nodes, struct err *err);
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* boost.c - the host's side of boosting on a device (ml/ops_boost.h): memory, and the launches of a round in order. Plain C.
  * A round is queued whole; the host looks once for trees that are not finished after as many steps as usually do, and
- * queues more while there are any, then takes trees back. Everything a booster has on the device is one allocation. */
+ * queues more while there are any, then takes trees back. Everything a booster has on the device is one allocation. How
+ * many launches a round takes depends on its largest tree, not on how many lanes grow. */
 #include "ml/cuda/boost.h"
 
 #include "ml/cuda/table.h"
@@ -15,6 +16,8 @@ enum { THREADS = 256, PART_ROWS = 2048, MORE_STEPS = 4, BATCH_MOST = 512 };
 struct ml_booster {
     struct ml_ctx *c;
     struct boost_view v;
+    struct boost_rule *rules; /* of the lanes, as the device has them */
+    int64_t pool_words;
     unsigned char *memory;
     size_t bytes;
 };
@@ -69,6 +72,8 @@ static void place_lanes(struct boost_view *v, struct cuda_layout *l)
 {
     int64_t lanes = v->in.n_lanes, trees = v->n_trees;
 
+    v->rules = cuda_place(l, lanes, sizeof(*v->rules));
+    v->round = cuda_place(l, lanes, sizeof(*v->round));
     v->seed = cuda_place(l, lanes, sizeof(*v->seed));
     v->train = cuda_place(l, lanes * v->n_train_most, sizeof(*v->train));
     v->n_train = cuda_place(l, lanes, sizeof(*v->n_train));
@@ -76,15 +81,16 @@ static void place_lanes(struct boost_view *v, struct cuda_layout *l)
     v->y = cuda_place(l, lanes * v->rows, sizeof(*v->y));
     v->w = cuda_place(l, lanes * v->rows, sizeof(*v->w));
     v->f = cuda_place(l, trees * v->rows, sizeof(*v->f));
-    v->p = v->in.loss == ML_BOOST_SQUARED ? NULL : cuda_place(l, trees * v->rows, sizeof(*v->p));
+    v->p =
+        v->n_of_loss[ML_BOOST_SQUARED] > 0 ? NULL : cuda_place(l, trees * v->rows, sizeof(*v->p));
     v->n_picked = cuda_place(l, lanes, sizeof(*v->n_picked));
     v->sizes = cuda_place(l, 2 * trees * v->size_blocks, sizeof(*v->sizes));
 }
 
-static void place_trees(struct boost_view *v, struct cuda_layout *l)
+static void place_trees(struct boost_view *v, int64_t pool_words, struct cuda_layout *l)
 {
     int64_t trees = v->n_trees, nodes = trees * v->node_cap, batch = trees * v->batch_cap;
-    int64_t tiles = trees * (v->batch_cap + 1), out = trees * (2 * v->in.leaves - 1);
+    int64_t tiles = trees * (v->batch_cap + 1), out = trees * v->out_cap;
 
     v->trees = cuda_place(l, trees, sizeof(*v->trees));
     v->g = cuda_place(l, trees * v->rows, sizeof(*v->g));
@@ -98,45 +104,74 @@ static void place_trees(struct boost_view *v, struct cuda_layout *l)
     v->batch = cuda_place(l, batch, sizeof(*v->batch));
     v->part_tiles = cuda_place(l, tiles, sizeof(*v->part_tiles));
     v->hist_tiles = cuda_place(l, tiles, sizeof(*v->hist_tiles));
-    v->found = cuda_place(l, batch * 2 * v->in.n_cols, sizeof(*v->found));
-    v->pool = cuda_place(l, trees * v->slot_cap * v->in.n_cols * BOOST_BINS, sizeof(*v->pool));
-    v->cols = cuda_place(l, trees * v->in.n_cols, sizeof(*v->cols));
-    v->open = cuda_place(l, trees * v->in.levels * v->in.n_cols, sizeof(*v->open));
+    v->found = cuda_place(l, batch * 2 * v->cols_most, sizeof(*v->found));
+    v->pool = cuda_place(l, pool_words, sizeof(*v->pool));
+    v->cols = cuda_place(l, trees * v->cols_most, sizeof(*v->cols));
+    v->open = cuda_place(l, trees * v->levels_most * v->cols_most, sizeof(*v->open));
     v->sums = cuda_place(l, 2 * out, sizeof(*v->sums));
     v->out = cuda_place(l, out, sizeof(*v->out));
     v->out_trees = cuda_place(l, trees, sizeof(*v->out_trees));
     v->n_unfinished = cuda_place(l, 1, sizeof(*v->n_unfinished));
 }
 
-static void view_init(struct boost_view *v, const struct ml_boost_table *t,
-                      const struct ml_boost_in *in, const struct ml_boost_lane *lanes)
+/* Ahead of need, as many splits again as the tree has. */
+static int splits_of(const struct ml_boost_rule *r)
 {
-    int64_t batch = FOUND_BYTES /
-                    ((int64_t)sizeof(*v->found) * 2 * (in->n_cols + 1) * in->n_lanes * in->outputs);
+    return (r->leaves - 1) * (r->is_depth_wise ? 1 : 2);
+}
+
+static int most(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static void rule_init(struct ml_booster *b, const struct ml_boost_lane *l, struct boost_rule *r)
+{
+    struct boost_view *v = &b->v;
+
+    *r = (struct boost_rule){
+        .in = l->rule,
+        .bins = l->table->bins,
+        .n_bins = l->table->n_bins,
+        .pool_at = b->pool_words,
+        .slot_cap = 1 + splits_of(&l->rule),
+        .row_limit = (unsigned)(l->rule.row_sample * 4294967295.0),
+    };
+    b->pool_words += (int64_t)v->in.outputs * r->slot_cap * l->rule.n_cols * BOOST_BINS;
+    v->n_of_loss[l->rule.loss]++;
+    v->is_sampled |= l->rule.row_sample < 1.0;
+    v->leaves_most = most(v->leaves_most, l->rule.leaves);
+    v->cols_most = most(v->cols_most, l->rule.n_cols);
+    v->levels_most = most(v->levels_most, l->rule.levels);
+    v->node_cap = most(v->node_cap, 1 + 2 * splits_of(&l->rule));
+    v->n_train_most = l->n_train > v->n_train_most ? l->n_train : v->n_train_most;
+}
+
+static void view_init(struct ml_booster *b, const struct ml_boost_in *in,
+                      const struct ml_boost_lane *lanes)
+{
+    const struct ml_boost_table *t = lanes[0].table;
+    struct boost_view *v = &b->v;
 
     v->in = *in;
     v->in.threads = in->threads > 0 ? in->threads : THREADS;
     v->n_trees = in->n_lanes * in->outputs;
     v->rows = t->rows;
     v->stride = t->stride;
-    v->bins = t->bins;
-    v->n_bins = t->n_bins;
     v->is_categorical = t->is_categorical;
     v->has_categorical = t->has_categorical;
     v->hist_rows =
         in->tile_rows > 0 && in->tile_rows < BOOST_HIST_ROWS ? in->tile_rows : BOOST_HIST_ROWS;
     v->part_rows = in->tile_rows > 0 ? in->tile_rows : PART_ROWS;
-    v->row_limit = (unsigned)(in->row_sample * 4294967295.0);
     v->size_blocks = (t->rows + GRAD_SIZE_ROWS - 1) / GRAD_SIZE_ROWS;
-    batch = batch < in->leaves ? batch : in->leaves;
+    for (int i = 0; i < in->n_lanes; i++)
+        rule_init(b, &lanes[i], &b->rules[i]);
+    v->out_cap = 2 * v->leaves_most - 1;
+    int64_t batch =
+        FOUND_BYTES / ((int64_t)sizeof(*v->found) * 2 * (v->cols_most + 1) * v->n_trees);
+    batch = batch < v->leaves_most ? batch : v->leaves_most;
     batch = in->batch > 0 && in->batch < batch ? in->batch : batch;
     v->batch_cap = (int)(batch < 1 ? 1 : batch < BATCH_MOST ? batch : BATCH_MOST);
-    /* Ahead of need, as many splits again as the tree has. */
-    int splits = (in->leaves - 1) * (in->is_depth_wise ? 1 : 2);
-    v->node_cap = 1 + 2 * splits;
-    v->slot_cap = 1 + splits;
-    for (int i = 0; i < in->n_lanes; i++)
-        v->n_train_most = lanes[i].n_train > v->n_train_most ? lanes[i].n_train : v->n_train_most;
 }
 
 static int lane_put(struct ml_booster *b, int i, const struct ml_boost_lane *l, struct err *err)
@@ -146,6 +181,7 @@ static int lane_put(struct ml_booster *b, int i, const struct ml_boost_lane *l, 
         const void *to, *from;
         size_t n;
     } copies[] = {
+        { v->rules + i, &b->rules[i], sizeof(b->rules[i]) },
         { v->seed + i, &l->seed, sizeof(l->seed) },
         { v->train + i * v->n_train_most, l->train, (size_t)l->n_train * sizeof(*l->train) },
         { v->n_train + i, &l->n_train, sizeof(l->n_train) },
@@ -170,21 +206,26 @@ static void booster_close(struct ml_booster *b)
     if (!b)
         return;
     cudaFree(b->memory);
+    free(b->rules);
     free(b);
 }
 
-static int booster_open(struct ml_ctx *c, struct ml_boost_table *t, const struct ml_boost_in *in,
+static int booster_open(struct ml_ctx *c, const struct ml_boost_in *in,
                         const struct ml_boost_lane *lanes, struct ml_booster **out, struct err *err)
 {
     struct ml_booster *b = calloc(1, sizeof(*b));
     struct cuda_layout l = { 0 };
 
-    if (!b)
+    if (b)
+        b->rules = calloc((size_t)in->n_lanes, sizeof(*b->rules));
+    if (!b || !b->rules) {
+        booster_close(b);
         return err_set(err, ERR_NOMEM, "a booster");
+    }
     b->c = c;
-    view_init(&b->v, t, in, lanes);
+    view_init(b, in, lanes);
     place_lanes(&b->v, &l);
-    place_trees(&b->v, &l);
+    place_trees(&b->v, b->pool_words, &l);
     b->bytes = l.used;
     if (cuda_try(cudaMalloc((void **)&b->memory, l.used), err) < 0) {
         booster_close(b);
@@ -192,7 +233,7 @@ static int booster_open(struct ml_ctx *c, struct ml_boost_table *t, const struct
     }
     l = (struct cuda_layout){ .base = b->memory };
     place_lanes(&b->v, &l);
-    place_trees(&b->v, &l);
+    place_trees(&b->v, b->pool_words, &l);
     for (int i = 0; i < in->n_lanes; i++) {
         if (lane_put(b, i, &lanes[i], err) < 0) {
             booster_close(b);
@@ -238,7 +279,7 @@ static int columns_put(struct ml_booster *b, const struct ml_boost_columns *colu
                        struct err *err)
 {
     const struct boost_view *v = &b->v;
-    size_t n = (size_t)v->n_trees * (size_t)v->in.n_cols;
+    size_t n = (size_t)v->n_trees * (size_t)v->cols_most;
 
     if (columns->cols &&
         cuda_try(cudaMemcpyAsync((void *)(uintptr_t)v->cols, columns->cols,
@@ -247,20 +288,29 @@ static int columns_put(struct ml_booster *b, const struct ml_boost_columns *colu
         return -1;
     if (columns->open &&
         cuda_try(cudaMemcpyAsync((void *)(uintptr_t)v->open, columns->open,
-                                 n * (size_t)v->in.levels, cudaMemcpyHostToDevice, b->c->stream),
+                                 n * (size_t)v->levels_most, cudaMemcpyHostToDevice, b->c->stream),
                  err) < 0)
         return -1;
     return 0;
 }
 
 /* As many steps as most trees take: a level each; leaf-wise the batch doubles until half of the leaves are left to come. */
-static int first_steps(const struct boost_view *v)
+static int steps_of(const struct ml_boost_rule *r)
 {
     int steps = 2;
 
-    while (1 << (steps - 2) < v->in.leaves)
+    while (1 << (steps - 2) < r->leaves)
         steps++;
-    return v->in.is_depth_wise && v->in.depth < steps ? v->in.depth + 1 : steps;
+    return r->is_depth_wise && r->depth < steps ? r->depth + 1 : steps;
+}
+
+static int first_steps(const struct ml_booster *b, const int64_t *rounds)
+{
+    int steps = 0;
+
+    for (int i = 0; i < b->v.in.n_lanes; i++)
+        steps = rounds[i] < 0 ? steps : most(steps, steps_of(&b->rules[i].in));
+    return steps;
 }
 
 static int step(struct ml_booster *b, struct err *err)
@@ -270,12 +320,12 @@ static int step(struct ml_booster *b, struct err *err)
     return cuda_boost_scan(b->c, &b->v, err);
 }
 
-static int grow(struct ml_booster *b, struct err *err)
+static int grow(struct ml_booster *b, int n_steps, struct err *err)
 {
     const struct boost_view *v = &b->v;
     int32_t n_unfinished = 0;
 
-    for (int n = first_steps(v);; n = MORE_STEPS) {
+    for (int n = n_steps;; n = MORE_STEPS) {
         for (int i = 0; i < n; i++) {
             if (step(b, err) < 0)
                 return -1;
@@ -291,19 +341,21 @@ static int grow(struct ml_booster *b, struct err *err)
     }
 }
 
-static int booster_round(struct ml_booster *b, int64_t round,
+static int booster_round(struct ml_booster *b, const int64_t *rounds,
                          const struct ml_boost_columns *columns, struct ml_boost_tree *trees,
                          struct ml_boost_node *nodes, struct err *err)
 {
     const struct boost_view *v = &b->v;
-    size_t n_nodes = (size_t)v->n_trees * (size_t)(2 * v->in.leaves - 1);
-    size_t pool = (size_t)v->n_trees * (size_t)v->slot_cap * (size_t)v->in.n_cols * BOOST_BINS;
+    size_t n_nodes = (size_t)v->n_trees * (size_t)v->out_cap;
 
-    if (columns_put(b, columns, err) < 0 || cuda_boost_gradients(b->c, v, round, err) < 0 ||
-        cuda_boost_rows(b->c, v, round, err) < 0 ||
-        cuda_try(cudaMemsetAsync(v->pool, 0, pool * sizeof(*v->pool), b->c->stream), err) < 0 ||
-        cuda_boost_root(b->c, v, err) < 0 || cuda_boost_scan(b->c, v, err) < 0 ||
-        grow(b, err) < 0 || cuda_boost_leaves(b->c, v, err) < 0)
+    if (cuda_try(cudaMemcpyAsync((void *)(uintptr_t)v->round, rounds,
+                                 (size_t)v->in.n_lanes * sizeof(*rounds), cudaMemcpyHostToDevice,
+                                 b->c->stream),
+                 err) < 0 ||
+        columns_put(b, columns, err) < 0 || cuda_boost_gradients(b->c, v, err) < 0 ||
+        cuda_boost_rows(b->c, v, err) < 0 || cuda_boost_root(b->c, v, err) < 0 ||
+        cuda_boost_scan(b->c, v, err) < 0 || grow(b, first_steps(b, rounds), err) < 0 ||
+        cuda_boost_leaves(b->c, v, err) < 0)
         return -1;
     if (cuda_try(cudaMemcpyAsync(trees, v->out_trees, (size_t)v->n_trees * sizeof(*trees),
                                  cudaMemcpyDeviceToHost, b->c->stream),

@@ -1,7 +1,7 @@
 /* boost.h - private to the device's boosting: what its kernels share. Contract: ml/ops_boost.h; how a round goes: boost.c.
  *
- * All trees of a round (lane x output) grow at the same time; blockIdx's last dimension is the tree. A step splits a batch
- * of nodes of each tree: select (which), partition (their rows), kids (which child is summed), hist, scan, best. Depth-wise
+ * All trees of a round (lane x output) grow at the same time, whatever their trials, rules and rounds; blockIdx's last
+ * dimension is the tree. A step splits a batch of nodes of each tree: select (which), partition (their rows), kids (which child is summed), hist, scan, best. Depth-wise
  * a batch is a level. Leaf-wise it is the best open leaf and, ahead of need, the next best ones: a tree is grown somewhat
  * larger than asked for, and select replays the one-leaf-at-a-time order on what is known, so that the tree that comes out
  * is the one of ml/boost_grow.c. Nodes have a place (in order of creation) and an order (the CPU's number; -1 = not reached
@@ -52,18 +52,29 @@ struct boost_tree {
     int32_t n_nodes, n_slots, n_leaves, n_order, is_done, n_batch;
 };
 
-/* Everything a kernel sees; passed by value. Arrays of trees and lanes stand one after another. */
-struct boost_view {
-    struct ml_boost_in in;
-    int n_trees, node_cap, batch_cap, slot_cap;
-    int64_t rows, stride, n_train_most;
+/* Of a lane. */
+struct boost_rule {
+    struct ml_boost_rule in;
     const uint8_t *bins;
     const int32_t *n_bins;
+    int64_t pool_at; /* where its trees' histograms begin */
+    int32_t slot_cap;
+    unsigned row_limit; /* of row_sample */
+};
+
+/* Everything a kernel sees; passed by value. Arrays of trees and lanes stand one after another, as far apart as the lane
+ * that needs most wants. */
+struct boost_view {
+    struct ml_boost_in in;
+    int n_trees, node_cap, batch_cap, out_cap, leaves_most, cols_most, levels_most;
+    int64_t rows, stride, n_train_most;
     const uint8_t *is_categorical;
     int hist_rows, part_rows; /* of a tile */
-    int has_categorical;
-    unsigned row_limit; /* of row_sample */
+    int has_categorical, is_sampled;
+    int n_of_loss[ML_BOOST_LOSSES];
     /* by lane */
+    const struct boost_rule *rules;
+    const int64_t *round; /* -1: the lane sits out */
     const uint64_t *seed;
     const int32_t *train;   /* [lanes][n_train_most] */
     const int64_t *n_train; /* [lanes] */
@@ -83,12 +94,12 @@ struct boost_view {
     int32_t *by_order;                /* [trees][node_cap] */
     struct boost_entry *batch;        /* [trees][batch_cap] */
     int32_t *part_tiles, *hist_tiles; /* [trees][batch_cap + 1]: running counts */
-    struct boost_split *found;        /* [trees][batch_cap][2][n_cols] */
-    unsigned long long *pool;         /* [trees][slot_cap][n_cols][256] */
-    const int32_t *cols;              /* [trees][n_cols] */
-    const uint8_t *open;              /* [trees][levels][n_cols] */
-    unsigned long long *sums;         /* [trees][2 leaves - 1][2] */
-    struct ml_boost_node *out;        /* [trees][2 leaves - 1] */
+    struct boost_split *found;        /* [trees][batch_cap][2][cols_most] */
+    unsigned long long *pool;         /* by lane [outputs][slot_cap][n_cols][256] */
+    const int32_t *cols;              /* [trees][cols_most] */
+    const uint8_t *open;              /* [trees][levels_most][cols_most] */
+    unsigned long long *sums;         /* [trees][out_cap][2] */
+    struct ml_boost_node *out;        /* [trees][out_cap]: 2 leaves - 1 */
     struct ml_boost_tree *out_trees;
     int32_t *n_unfinished;
 };
@@ -104,6 +115,25 @@ static inline unsigned boost_blocks(const struct ml_ctx *c, int64_t n, int64_t p
 }
 
 #ifdef __cplusplus
+__device__ inline const struct boost_rule *boost_rule_of(const struct boost_view *v, int tree)
+{
+    return &v->rules[tree / v->in.outputs];
+}
+
+__device__ inline int boost_sits_out(const struct boost_view *v, int tree)
+{
+    return v->round[tree / v->in.outputs] < 0;
+}
+
+/* A histogram of the tree: [n_cols][256]. */
+__device__ inline unsigned long long *boost_slot(const struct boost_view *v, int tree, int slot)
+{
+    const struct boost_rule *r = boost_rule_of(v, tree);
+    int64_t at = (int64_t)(tree % v->in.outputs) * r->slot_cap + slot;
+
+    return v->pool + r->pool_at + at * r->in.n_cols * BOOST_BINS;
+}
+
 /* The entry of a batch of n whose tiles, by their running counts, hold number `tile`. */
 __device__ inline int boost_entry_of(const int32_t *tiles, int n, int tile)
 {
@@ -123,10 +153,9 @@ extern "C" {
 #endif
 
 /* boost_grad.cu: the round's gradients, their scale and words. */
-int cuda_boost_gradients(struct ml_ctx *c, const struct boost_view *v, int64_t round,
-                         struct err *err);
+int cuda_boost_gradients(struct ml_ctx *c, const struct boost_view *v, struct err *err);
 /* boost_rows.cu: the root's rows, the rows of a batch to its kids, which kid is summed. */
-int cuda_boost_rows(struct ml_ctx *c, const struct boost_view *v, int64_t round, struct err *err);
+int cuda_boost_rows(struct ml_ctx *c, const struct boost_view *v, struct err *err);
 int cuda_boost_partition(struct ml_ctx *c, const struct boost_view *v, struct err *err);
 /* boost_grow.cu: the next batch; n_unfinished counts the trees that have one. */
 int cuda_boost_root(struct ml_ctx *c, const struct boost_view *v, struct err *err);

@@ -9,20 +9,22 @@
 enum { SIZE_SUMS = 8 };
 
 /* Resets the trees: one thread each. */
-__global__ void begin_kernel(struct boost_view v, int64_t round)
+__global__ void begin_kernel(struct boost_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
     if (t < v.n_trees) {
         int lane = t / v.in.outputs, output = t % v.in.outputs;
         struct boost_tree *tree = &v.trees[t];
+        int64_t round = v.round[lane];
         tree->seed = rng_derive(v.seed[lane], (uint64_t)(round * v.in.outputs + output));
         tree->total = 0;
         tree->g_scale = (double)v.scale[3 * lane];
         tree->h_scale = (double)v.scale[3 * lane + 1];
         tree->n_rows = 0;
         tree->n_nodes = tree->n_leaves = tree->n_order = 1;
-        tree->n_slots = tree->is_done = tree->n_batch = 0;
+        tree->n_slots = tree->n_batch = 0;
+        tree->is_done = round < 0;
         if (output == 0)
             v.n_picked[lane] = 0;
     }
@@ -30,19 +32,20 @@ __global__ void begin_kernel(struct boost_view v, int64_t round)
 
 __global__ void sigmoid_kernel(struct boost_view v)
 {
-    int64_t n = v.rows * v.n_trees, step = (int64_t)gridDim.x * blockDim.x;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, at = blockIdx.y * v.rows;
+    int64_t n = boost_sits_out(&v, (int)blockIdx.y) ? 0 : v.rows;
 
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
-        v.p[i] = fm_sigmoid(v.f[i]);
+        v.p[at + i] = fm_sigmoid(v.f[at + i]);
 }
 
 __global__ void softmax_kernel(struct boost_view v)
 {
     const float *f = v.f + (int64_t)blockIdx.y * v.in.outputs * v.rows;
     float *p = v.p + (int64_t)blockIdx.y * v.in.outputs * v.rows;
-    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, n = v.round[blockIdx.y] < 0 ? 0 : v.rows;
 
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.rows; i += step) {
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         float top = f[i], sum = 0.0f;
         for (int k = 1; k < v.in.outputs; k++)
             top = f[k * v.rows + i] > top ? f[k * v.rows + i] : top;
@@ -60,15 +63,16 @@ __global__ void class_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, lane = t / v.in.outputs, output = t % v.in.outputs;
     const float *p = v.p + t * v.rows, *y = v.y + lane * v.rows, *w = v.w + lane * v.rows;
-    float of = v.in.loss == ML_BOOST_LOGISTIC ? 1.0f : (float)output;
+    const struct ml_boost_rule *rule = &v.rules[lane].in;
+    float of = rule->loss == ML_BOOST_LOGISTIC ? 1.0f : (float)output;
     float gs = v.scale[3 * lane], hs = v.scale[3 * lane + 1], thin = v.scale[3 * lane + 2];
     uint32_t key = (uint32_t)v.trees[t].seed;
-    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, n = v.round[lane] < 0 ? 0 : v.rows;
 
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.rows; i += step) {
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         uint32_t row = (uint32_t)i;
         float g = grad_class_g(p[i], y[i] == of, w[i]);
-        float h = grad_class_h(p[i], w[i], v.in.h_factor), factor = 1.0f;
+        float h = grad_class_h(p[i], w[i], rule->h_factor), factor = 1.0f;
         if (thin > 0.0f) {
             factor = grad_thin_factor(g, thin, key, row);
             g *= factor;
@@ -82,11 +86,12 @@ __global__ void class_kernel(struct boost_view v)
 
 __global__ void square_kernel(struct boost_view v)
 {
-    int64_t n = v.rows * v.n_trees, step = (int64_t)gridDim.x * blockDim.x;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, at = blockIdx.y * v.rows;
+    int64_t n = boost_sits_out(&v, (int)blockIdx.y) ? 0 : v.rows;
 
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        v.g[i] = v.w[i] * (v.f[i] - v.y[i]);
-        v.h[i] = v.w[i];
+        v.g[at + i] = v.w[at + i] * (v.f[at + i] - v.y[at + i]);
+        v.h[at + i] = v.w[at + i];
     }
 }
 
@@ -102,6 +107,8 @@ __global__ void size_kernel(struct boost_view v)
     float top = 0.0f;
 
     end = end < v.rows ? end : v.rows;
+    if (boost_sits_out(&v, (int)blockIdx.y))
+        end = 0;
     for (int64_t i = from + k; i < end; i += SIZE_SUMS) {
         float a = g[i] < 0.0f ? -g[i] : g[i];
         sum += (double)a;
@@ -129,7 +136,7 @@ __global__ void scale_kernel(struct boost_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
-    if (t < v.n_trees) {
+    if (t < v.n_trees && !boost_sits_out(&v, t)) {
         const double *sizes = v.sizes + 2 * (t * v.size_blocks);
         double sum = 0.0, largest = 0.0;
         for (int64_t i = 0; i < v.size_blocks; i++) {
@@ -147,9 +154,9 @@ __global__ void quantise_kernel(struct boost_view v)
     const struct boost_tree *tree = &v.trees[t];
     float gs = (float)tree->g_scale, hs = (float)tree->h_scale;
     uint32_t key = (uint32_t)tree->seed;
-    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, n = boost_sits_out(&v, t) ? 0 : v.rows;
 
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.rows; i += step)
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
         v.q[t * v.rows + i] =
             grad_packed(v.g[t * v.rows + i], v.h[t * v.rows + i], gs, hs, key, (uint32_t)i);
 }
@@ -159,8 +166,7 @@ static int squared(struct ml_ctx *c, const struct boost_view *v, struct err *err
     unsigned threads = (unsigned)v->in.threads, groups = threads / SIZE_SUMS;
     unsigned trees = (unsigned)v->n_trees, blocks = boost_blocks(c, v->rows, threads, v->n_trees);
 
-    LAUNCH(square_kernel, boost_blocks(c, v->rows * v->n_trees, threads, 1), threads, 0, c->stream,
-           *v);
+    LAUNCH(square_kernel, dim3(blocks, trees), threads, 0, c->stream, *v);
     LAUNCH(size_kernel, dim3((unsigned)((v->size_blocks + groups - 1) / groups), trees), threads,
            threads * 2 * sizeof(double), c->stream, *v);
     LAUNCH(scale_kernel, (trees + 31) / 32, 32, 0, c->stream, *v);
@@ -168,19 +174,17 @@ static int squared(struct ml_ctx *c, const struct boost_view *v, struct err *err
     return cuda_try(cudaGetLastError(), err);
 }
 
-extern "C" int cuda_boost_gradients(struct ml_ctx *c, const struct boost_view *v, int64_t round,
-                                    struct err *err)
+extern "C" int cuda_boost_gradients(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads,
              blocks = boost_blocks(c, v->rows, threads, v->n_trees);
     unsigned trees = (unsigned)v->n_trees;
 
-    LAUNCH(begin_kernel, (trees + 31) / 32, 32, 0, c->stream, *v, round);
-    if (v->in.loss == ML_BOOST_SQUARED)
+    LAUNCH(begin_kernel, (trees + 31) / 32, 32, 0, c->stream, *v);
+    if (v->n_of_loss[ML_BOOST_SQUARED] > 0)
         return squared(c, v, err);
-    if (v->in.loss == ML_BOOST_LOGISTIC)
-        LAUNCH(sigmoid_kernel, boost_blocks(c, v->rows * v->n_trees, threads, 1), threads, 0,
-               c->stream, *v);
+    if (v->n_of_loss[ML_BOOST_LOGISTIC] > 0)
+        LAUNCH(sigmoid_kernel, dim3(blocks, trees), threads, 0, c->stream, *v);
     else
         LAUNCH(softmax_kernel, dim3(blocks, (unsigned)v->in.n_lanes), threads, 0, c->stream, *v);
     LAUNCH(class_kernel, dim3(blocks, trees), threads, 0, c->stream, *v);

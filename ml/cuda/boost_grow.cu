@@ -16,9 +16,10 @@ __global__ void root_kernel(struct boost_view v)
     if (t < v.n_trees) {
         struct boost_tree *tree = &v.trees[t];
         struct boost_node *nd = &v.nodes[(int64_t)t * v.node_cap];
+        const struct ml_boost_rule *in = &boost_rule_of(&v, t)->in;
         int n = (int)tree->n_rows;
-        int may_split = v.in.leaves > 1 && v.in.n_cols > 0 && v.in.depth > 0 && n >= 2 &&
-                        n >= 2 * v.in.min_leaf && hist_h(tree->total) > 0;
+        int may_split = !tree->is_done && in->leaves > 1 && in->n_cols > 0 && in->depth > 0 &&
+                        n >= 2 && n >= 2 * in->min_leaf && hist_h(tree->total) > 0;
         nd->total = tree->total;
         nd->path = 1;
         nd->gain = -1.0;
@@ -154,7 +155,8 @@ __device__ static void batch_level(const struct boost_view *v, int t, int first)
     const struct boost_tree *tree = &v->trees[t];
     struct boost_node *nodes = v->nodes + (int64_t)t * v->node_cap;
     const int32_t *by_order = v->by_order + (int64_t)t * v->node_cap;
-    int left = v->in.leaves - tree->n_leaves, depth = nodes[by_order[first]].depth;
+    int left = boost_rule_of(v, t)->in.leaves - tree->n_leaves,
+        depth = nodes[by_order[first]].depth;
 
     for (int o = first; o < tree->n_order && left > 0 && tree->n_batch < v->batch_cap; o++) {
         const struct boost_node *nd = &nodes[by_order[o]];
@@ -172,9 +174,10 @@ __device__ static void batch_best(const struct boost_view *v, int t, int first)
 {
     struct boost_tree *tree = &v->trees[t];
     struct boost_node *nodes = v->nodes + (int64_t)t * v->node_cap;
-    int left = v->in.leaves - tree->n_leaves, want = (left + 1) / 2, at = first;
+    const struct boost_rule *rule = boost_rule_of(v, t);
+    int left = rule->in.leaves - tree->n_leaves, want = (left + 1) / 2, at = first;
     /* Nodes that may turn out not to be needed: room must stay for the splits to come. */
-    int spare = (v->node_cap - tree->n_nodes) / 2 - left;
+    int spare = rule->slot_cap - tree->n_slots - left;
 
     __syncwarp(0xffffffffu);
     want = want < v->batch_cap ? want : v->batch_cap;
@@ -197,6 +200,7 @@ __global__ void select_kernel(struct boost_view v)
     struct boost_tree *tree = &v.trees[t];
     struct boost_node *nodes = v.nodes + (int64_t)t * v.node_cap;
     int32_t *by_order = v.by_order + (int64_t)t * v.node_cap;
+    const struct ml_boost_rule *in = &boost_rule_of(&v, t)->in;
     int is_done = tree->is_done, from = 0;
 
     __syncwarp(0xffffffffu);
@@ -206,9 +210,9 @@ __global__ void select_kernel(struct boost_view v)
     }
     while (!is_done) {
         __syncwarp(0xffffffffu);
-        if (tree->n_leaves >= v.in.leaves)
+        if (tree->n_leaves >= in->leaves)
             at = -1;
-        else if (v.in.is_depth_wise)
+        else if (in->is_depth_wise)
             at = next_first(tree, nodes, by_order, from);
         else
             at = next_best(tree, nodes, by_order);
@@ -223,7 +227,7 @@ __global__ void select_kernel(struct boost_view v)
     if (at < 0) {
         if (threadIdx.x == 0)
             tree->is_done = 1;
-    } else if (v.in.is_depth_wise) {
+    } else if (in->is_depth_wise) {
         if (threadIdx.x == 0)
             batch_level(&v, t, at);
     } else {

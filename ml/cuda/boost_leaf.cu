@@ -9,13 +9,13 @@ enum { SHARED_LEAVES = 2048 };
 /* A thread per node that the replay reached. */
 __global__ void emit_kernel(struct boost_view v)
 {
-    int t = (int)blockIdx.y, cap = 2 * v.in.leaves - 1;
+    int t = (int)blockIdx.y, cap = v.out_cap;
     const struct boost_tree *tree = &v.trees[t];
     const struct boost_node *nodes = v.nodes + (int64_t)t * v.node_cap;
     struct ml_boost_node *out = v.out + (int64_t)t * cap;
-    int step = (int)(gridDim.x * blockDim.x);
+    int step = (int)(gridDim.x * blockDim.x), n = boost_sits_out(&v, t) ? 0 : tree->n_order;
 
-    for (int o = (int)(blockIdx.x * blockDim.x + threadIdx.x); o < tree->n_order; o += step) {
+    for (int o = (int)(blockIdx.x * blockDim.x + threadIdx.x); o < n; o += step) {
         const struct boost_node *nd = &nodes[v.by_order[(int64_t)t * v.node_cap + o]];
         struct ml_boost_node e = {};
         e.kid[0] = nd->is_popped ? nodes[nd->kid[0]].order : -1;
@@ -35,7 +35,7 @@ __global__ void emit_kernel(struct boost_view v)
         v.sums[2 * ((int64_t)t * cap + o)] = v.sums[2 * ((int64_t)t * cap + o) + 1] = 0;
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        struct ml_boost_tree done = { tree->n_order, 0, tree->g_scale, tree->h_scale };
+        struct ml_boost_tree done = { n, 0, tree->g_scale, tree->h_scale };
         v.out_trees[t] = done;
     }
 }
@@ -55,26 +55,51 @@ __device__ static int leaf_of(const struct ml_boost_node *nodes, const uint8_t *
     return at;
 }
 
+/* In shared memory two 32-bit additions and a carry: there a 64-bit one is a loop of compare and swap. */
+__device__ static void near_add(unsigned *word, int64_t x)
+{
+    unsigned low = (unsigned)x, high = (unsigned)((uint64_t)x >> 32), before = 0;
+
+    if (low != 0)
+        before = atomicAdd(&word[0], low);
+    high += before + low < before;
+    if (high != 0)
+        atomicAdd(&word[1], high);
+}
+
+__device__ static void far_add(unsigned long long *word, int64_t x)
+{
+    atomicAdd(word, (unsigned long long)x);
+}
+
 /* Sums in shared memory where they fit, then in global memory; 64-bit words. */
 __global__ void walk_kernel(struct boost_view v, int is_shared)
 {
     DYN_SHARED(unsigned long long, near); /* [nodes][2] */
-    int t = (int)blockIdx.y, cap = 2 * v.in.leaves - 1, n = v.trees[t].n_order;
+    int t = (int)blockIdx.y, cap = v.out_cap, sits_out = boost_sits_out(&v, t);
+    int n = sits_out ? 0 : v.trees[t].n_order;
     const struct ml_boost_node *nodes = v.out + (int64_t)t * cap;
-    unsigned long long *far = v.sums + 2 * ((int64_t)t * cap), *sums = is_shared ? near : far;
+    unsigned long long *far = v.sums + 2 * ((int64_t)t * cap);
     double gs = v.trees[t].g_scale, hs = v.trees[t].h_scale;
     int64_t step = (int64_t)gridDim.x * blockDim.x, at = t * v.rows;
+    int64_t end = sits_out ? 0 : v.rows;
+    const uint8_t *bins = boost_rule_of(&v, t)->bins;
 
     for (int i = (int)threadIdx.x; i < 2 * n && is_shared; i += (int)blockDim.x)
         near[i] = 0;
     __syncthreads();
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.rows; i += step) {
-        int leaf = leaf_of(nodes, v.bins + i * v.stride);
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += step) {
+        int leaf = leaf_of(nodes, bins + i * v.stride);
         float g = v.g[at + i], h = v.h[at + i];
         v.leaf[at + i] = (uint16_t)leaf;
-        if (g != 0.0f || h != 0.0f) {
-            atomicAdd(&sums[2 * leaf], (unsigned long long)leaf_units(g, gs));
-            atomicAdd(&sums[2 * leaf + 1], (unsigned long long)leaf_units(h, hs));
+        if (g == 0.0f && h == 0.0f)
+            continue;
+        if (is_shared) {
+            near_add((unsigned *)&near[2 * leaf], leaf_units(g, gs));
+            near_add((unsigned *)&near[2 * leaf + 1], leaf_units(h, hs));
+        } else {
+            far_add(&far[2 * leaf], leaf_units(g, gs));
+            far_add(&far[2 * leaf + 1], leaf_units(h, hs));
         }
     }
     __syncthreads();
@@ -86,26 +111,28 @@ __global__ void walk_kernel(struct boost_view v, int is_shared)
 
 __global__ void value_kernel(struct boost_view v)
 {
-    int t = (int)blockIdx.y, cap = 2 * v.in.leaves - 1;
+    int t = (int)blockIdx.y, cap = v.out_cap;
     const struct boost_tree *tree = &v.trees[t];
     struct ml_boost_node *nodes = v.out + (int64_t)t * cap;
     const unsigned long long *sums = v.sums + 2 * ((int64_t)t * cap);
-    int step = (int)(gridDim.x * blockDim.x);
+    int step = (int)(gridDim.x * blockDim.x), n = boost_sits_out(&v, t) ? 0 : tree->n_order;
+    const struct ml_boost_rule *in = &boost_rule_of(&v, t)->in;
 
-    for (int o = (int)(blockIdx.x * blockDim.x + threadIdx.x); o < tree->n_order; o += step) {
+    for (int o = (int)(blockIdx.x * blockDim.x + threadIdx.x); o < n; o += step) {
         if (nodes[o].kid[0] < 0)
             nodes[o].value = leaf_value((int64_t)sums[2 * o], (int64_t)sums[2 * o + 1],
-                                        tree->g_scale, tree->h_scale, v.in.l1, v.in.l2, v.in.rate);
+                                        tree->g_scale, tree->h_scale, in->l1, in->l2, in->rate);
     }
 }
 
 __global__ void score_kernel(struct boost_view v)
 {
-    int t = (int)blockIdx.y, cap = 2 * v.in.leaves - 1;
+    int t = (int)blockIdx.y, cap = v.out_cap;
     const struct ml_boost_node *nodes = v.out + (int64_t)t * cap;
     int64_t step = (int64_t)gridDim.x * blockDim.x, at = t * v.rows;
+    int64_t end = boost_sits_out(&v, t) ? 0 : v.rows;
 
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.rows; i += step)
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += step)
         v.f[at + i] += nodes[v.leaf[at + i]].value;
 }
 
@@ -113,12 +140,12 @@ extern "C" int cuda_boost_leaves(struct ml_ctx *c, const struct boost_view *v, s
 {
     unsigned threads = (unsigned)v->in.threads, trees = (unsigned)v->n_trees;
     unsigned rows = boost_blocks(c, v->rows, threads, v->n_trees);
-    unsigned nodes = boost_blocks(c, 2 * v->in.leaves, threads, v->n_trees);
-    int is_shared = v->in.leaves <= SHARED_LEAVES / 2;
+    unsigned nodes = boost_blocks(c, v->out_cap, threads, v->n_trees);
+    int is_shared = v->leaves_most <= SHARED_LEAVES / 2;
 
     LAUNCH(emit_kernel, dim3(nodes, trees), threads, 0, c->stream, *v);
     LAUNCH(walk_kernel, dim3(rows, trees), threads,
-           is_shared ? (size_t)(2 * v->in.leaves) * 2 * sizeof(*v->sums) : 0, c->stream, *v,
+           is_shared ? (size_t)(2 * v->leaves_most) * 2 * sizeof(*v->sums) : 0, c->stream, *v,
            is_shared);
     LAUNCH(value_kernel, dim3(nodes, trees), threads, 0, c->stream, *v);
     LAUNCH(score_kernel, dim3(rows, trees), threads, 0, c->stream, *v);

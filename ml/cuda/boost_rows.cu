@@ -8,42 +8,57 @@
 #include "ml/cuda/boost.h"
 #include "ml/cuda/place.h"
 
-__device__ static int is_drawn(const struct boost_view *v, int lane, int64_t round, int32_t row)
+__device__ static int is_drawn(const struct boost_view *v, int lane, int32_t row)
 {
     uint32_t u[4];
 
-    rng_block(v->seed[lane], (uint32_t)round, 0x726f7773u, (uint64_t)(row >> 2), u);
-    return u[row & 3] <= v->row_limit;
+    rng_block(v->seed[lane], (uint32_t)v->round[lane], 0x726f7773u, (uint64_t)(row >> 2), u);
+    return u[row & 3] <= v->rules[lane].row_limit;
 }
 
-__global__ void count_kernel(struct boost_view v, int64_t round)
+__global__ void count_kernel(struct boost_view v)
 {
     int lane = (int)blockIdx.y;
     const int32_t *train = v.train + lane * v.n_train_most;
-    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, end = v.n_train[lane];
     unsigned n = 0;
 
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < v.n_train[lane]; i += step)
-        n += (unsigned)is_drawn(&v, lane, round, train[i]);
+    if (v.round[lane] < 0 || !(v.rules[lane].in.row_sample < 1.0))
+        end = 0;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += step)
+        n += (unsigned)is_drawn(&v, lane, train[i]);
     if (n > 0)
         atomicAdd(&v.n_picked[lane], n);
 }
 
+__device__ static void slot_clear(const struct boost_view *v, int t, int slot)
+{
+    unsigned long long *cells = boost_slot(v, t, slot);
+    int64_t n = (int64_t)boost_rule_of(v, t)->in.n_cols * BOOST_BINS;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (int64_t)gridDim.x * blockDim.x)
+        cells[i] = 0;
+}
+
 /* Where fewer than two rows are drawn, all are. */
-__global__ void root_rows_kernel(struct boost_view v, int64_t round)
+__global__ void root_rows_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, lane = t / v.in.outputs;
-    int is_sampled = v.in.row_sample < 1.0 && v.n_picked[lane] >= 2;
+    int is_sampled = v.rules[lane].in.row_sample < 1.0 && v.n_picked[lane] >= 2;
     const int32_t *train = v.train + lane * v.n_train_most;
-    int64_t n = v.n_train[lane], at = t * v.rows, step = (int64_t)gridDim.x * blockDim.x;
+    int64_t n = v.round[lane] < 0 ? 0 : v.n_train[lane], at = t * v.rows,
+            step = (int64_t)gridDim.x * blockDim.x;
     int64_t total = 0;
 
+    if (n > 0)
+        slot_clear(&v, t, 0);
     for (int64_t from = (int64_t)blockIdx.x * blockDim.x; from < n; from += step) {
         int64_t i = from + threadIdx.x;
         int32_t row = i < n ? train[i] : 0;
         int is_in = i < n;
         if (is_in && is_sampled)
-            is_in = is_drawn(&v, lane, round, row);
+            is_in = is_drawn(&v, lane, row);
         if (is_in && v.scale[3 * lane + 2] > 0.0f)
             is_in = v.q[at + row] != 0;
         if (i < n && !is_in) {
@@ -75,7 +90,10 @@ __global__ void partition_kernel(struct boost_view v)
     int t = (int)blockIdx.y, n_batch = v.trees[t].n_batch;
     const int32_t *tiles = v.part_tiles + (int64_t)t * (v.batch_cap + 1);
     struct boost_node *nodes = v.nodes + (int64_t)t * v.node_cap;
+    const uint8_t *bins = boost_rule_of(&v, t)->bins;
 
+    for (int at = 0; at < n_batch; at++)
+        slot_clear(&v, t, v.batch[(int64_t)t * v.batch_cap + at].slot);
     for (int tile = (int)blockIdx.x; tile < tiles[n_batch]; tile += (int)gridDim.x) {
         int at = boost_entry_of(tiles, n_batch, tile);
         struct boost_entry *e = &v.batch[(int64_t)t * v.batch_cap + at];
@@ -87,7 +105,7 @@ __global__ void partition_kernel(struct boost_view v)
         for (int i = first; i < end; i += (int)blockDim.x) {
             int k = i + (int)threadIdx.x, is_here = k < end;
             int32_t row = is_here ? from[k] : 0;
-            int left = is_here && goes_left(&nd->best, v.bins[row * v.stride + nd->best.col]);
+            int left = is_here && goes_left(&nd->best, bins[row * v.stride + nd->best.col]);
             unsigned l = block_place(left, &e->n_left);
             unsigned r = block_place(is_here && !left, &e->n_right);
             if (is_here)
@@ -96,14 +114,14 @@ __global__ void partition_kernel(struct boost_view v)
     }
 }
 
-__device__ static int may_split(const struct boost_view *v, const struct boost_node *nd)
+__device__ static int may_split(const struct ml_boost_rule *in, const struct boost_node *nd)
 {
-    return nd->depth < v->in.depth && nd->n >= 2 * v->in.min_leaf && nd->n >= 2;
+    return nd->depth < in->depth && nd->n >= 2 * in->min_leaf && nd->n >= 2;
 }
 
 /* Row counts of an entry's kids are known now: the smaller one is summed, the larger one got by subtraction in place of the
  * parent's histogram. Nobody looks at the kids of the split that ends the tree. */
-__device__ static void kids_of(const struct boost_view *v, struct boost_node *nodes,
+__device__ static void kids_of(const struct ml_boost_rule *in, struct boost_node *nodes,
                                struct boost_entry *e)
 {
     struct boost_node *nd = &nodes[e->parent], *l = &nodes[nd->kid[0]], *r = &nodes[nd->kid[1]];
@@ -117,9 +135,9 @@ __device__ static void kids_of(const struct boost_view *v, struct boost_node *no
     e->small = nd->kid[!is_left_small];
     e->big = nd->kid[is_left_small];
     e->want = 0;
-    if (!e->is_last && may_split(v, small))
+    if (!e->is_last && may_split(in, small))
         e->want |= WANT_SMALL;
-    if (!e->is_last && may_split(v, big))
+    if (!e->is_last && may_split(in, big))
         e->want |= WANT_BIG;
     small->slot = e->slot;
     big->slot = nd->slot;
@@ -134,7 +152,7 @@ __global__ void kids_kernel(struct boost_view v)
     for (int at = (int)threadIdx.x; at < n_batch; at += (int)blockDim.x) {
         struct boost_entry *e = &v.batch[(int64_t)t * v.batch_cap + at];
         if (e->parent >= 0)
-            kids_of(&v, nodes, e);
+            kids_of(&boost_rule_of(&v, t)->in, nodes, e);
         tiles[at + 1] = e->want ? (nodes[e->small].n + v.hist_rows - 1) / v.hist_rows : 0;
     }
     __syncthreads();
@@ -145,16 +163,14 @@ __global__ void kids_kernel(struct boost_view v)
     }
 }
 
-extern "C" int cuda_boost_rows(struct ml_ctx *c, const struct boost_view *v, int64_t round,
-                               struct err *err)
+extern "C" int cuda_boost_rows(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads,
              blocks = boost_blocks(c, v->n_train_most, threads, v->n_trees);
 
-    if (v->in.row_sample < 1.0)
-        LAUNCH(count_kernel, dim3(blocks, (unsigned)v->in.n_lanes), threads, 0, c->stream, *v,
-               round);
-    LAUNCH(root_rows_kernel, dim3(blocks, (unsigned)v->n_trees), threads, 0, c->stream, *v, round);
+    if (v->is_sampled)
+        LAUNCH(count_kernel, dim3(blocks, (unsigned)v->in.n_lanes), threads, 0, c->stream, *v);
+    LAUNCH(root_rows_kernel, dim3(blocks, (unsigned)v->n_trees), threads, 0, c->stream, *v);
     return cuda_try(cudaGetLastError(), err);
 }
 

@@ -10,13 +10,8 @@
 enum { LANE_BINS = BOOST_BINS / 32, PER_WARP = BOOST_BINS };
 #define ALL 0xffffffffu
 
-__device__ static unsigned long long *slot_of(const struct boost_view *v, int t, int slot)
-{
-    return v->pool + ((int64_t)t * v->slot_cap + slot) * v->in.n_cols * BOOST_BINS;
-}
-
 /* One tile: [2][width][256] sums in shared memory, then to `out`. All threads of the block. */
-__device__ static void hist_tile(const struct boost_view *v, const int32_t *rows, int n,
+__device__ static void hist_tile(const uint8_t *bins, int64_t stride, const int32_t *rows, int n,
                                  const int32_t *cols, int width, const uint32_t *q, int *sums,
                                  unsigned long long *out)
 {
@@ -26,7 +21,7 @@ __device__ static void hist_tile(const struct boost_view *v, const int32_t *rows
         sums[i] = 0;
     __syncthreads();
     for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x) {
-        const uint8_t *b = v->bins + rows[i] * v->stride;
+        const uint8_t *b = bins + rows[i] * stride;
         uint32_t word = q[rows[i]];
         int g = (int)(int16_t)(word >> 16), h = (int)(word & 0xffffu);
         for (int j = 0; j < width; j++) {
@@ -48,10 +43,11 @@ __global__ void boost_hist_kernel(struct boost_view v)
 {
     DYN_SHARED(int, sums);
     int t = (int)blockIdx.z, first = (int)blockIdx.x * BOOST_GROUP;
-    int width = v.in.n_cols - first < BOOST_GROUP ? v.in.n_cols - first : BOOST_GROUP;
-    int n_batch = v.trees[t].n_batch;
+    const struct boost_rule *rule = boost_rule_of(&v, t);
+    int width = rule->in.n_cols - first < BOOST_GROUP ? rule->in.n_cols - first : BOOST_GROUP;
+    int n_batch = width > 0 ? v.trees[t].n_batch : 0;
     const int32_t *tiles = v.hist_tiles + (int64_t)t * (v.batch_cap + 1);
-    const int32_t *cols = v.cols + (int64_t)t * v.in.n_cols + first;
+    const int32_t *cols = v.cols + (int64_t)t * v.cols_most + first;
     int n_tiles = n_batch > 0 ? tiles[n_batch] : 0;
 
     for (int tile = (int)blockIdx.y; tile < n_tiles; tile += (int)gridDim.y) {
@@ -60,8 +56,9 @@ __global__ void boost_hist_kernel(struct boost_view v)
         const struct boost_node *nd = &v.nodes[(int64_t)t * v.node_cap + e->small];
         int from = (tile - tiles[at]) * v.hist_rows;
         int n = nd->n - from < v.hist_rows ? nd->n - from : v.hist_rows;
-        hist_tile(&v, v.list[nd->buffer] + t * v.n_train_most + nd->from + from, n, cols, width,
-                  v.q + t * v.rows, sums, slot_of(&v, t, nd->slot) + (int64_t)first * BOOST_BINS);
+        hist_tile(rule->bins, v.stride, v.list[nd->buffer] + t * v.n_train_most + nd->from + from,
+                  n, cols, width, v.q + t * v.rows, sums,
+                  boost_slot(&v, t, nd->slot) + (int64_t)first * BOOST_BINS);
     }
 }
 
@@ -313,16 +310,16 @@ __device__ static void scan_categorical(const struct scan_node *nd, const int64_
 
 /* ---- nodes ---- */
 
-__device__ static void rule_of(const struct boost_view *v, const struct boost_tree *tree,
+__device__ static void rule_of(const struct ml_boost_rule *in, const struct boost_tree *tree,
                                const struct boost_node *nd, struct scan_node *s)
 {
     s->total = nd->total;
-    s->l1 = v->in.l1 * tree->g_scale;
-    s->l2 = v->in.l2 * tree->h_scale;
+    s->l1 = in->l1 * tree->g_scale;
+    s->l2 = in->l2 * tree->h_scale;
     s->cat_l2 = 10.0 * tree->h_scale;
-    s->cat_smooth = v->in.cat_smooth * tree->h_scale;
-    s->max_onehot = v->in.max_onehot;
-    s->min_h = scan_min_h(nd->total, nd->n, v->in.min_leaf, v->in.min_hessian * tree->h_scale);
+    s->cat_smooth = in->cat_smooth * tree->h_scale;
+    s->max_onehot = in->max_onehot;
+    s->min_h = scan_min_h(nd->total, nd->n, in->min_leaf, in->min_hessian * tree->h_scale);
 }
 
 /* Column j of the tree in the node at `at`: its best split, score -1 when there is none. */
@@ -330,25 +327,27 @@ __device__ static void scan_node(const struct boost_view *v, int t, int at, int 
                                  const int64_t *words, struct levels *lv, struct boost_split *out)
 {
     const struct boost_tree *tree = &v->trees[t];
+    const struct boost_rule *r = boost_rule_of(v, t);
+    const struct ml_boost_rule *in = &r->in;
     const struct boost_node *nd = &v->nodes[(int64_t)t * v->node_cap + at];
-    int col = v->cols[(int64_t)t * v->in.n_cols + j];
+    int col = v->cols[(int64_t)t * v->cols_most + j], n_bins = r->n_bins[col];
     struct boost_split s = {};
     struct scan_node rule;
     uint32_t u[4] = { 0, 0, 0, 0 };
-    int level = nd->depth < v->in.levels ? nd->depth : v->in.levels - 1;
+    int level = nd->depth < in->levels ? nd->depth : in->levels - 1;
 
     s.score = -1.0;
     s.col = col;
-    rule_of(v, tree, nd, &rule);
-    if (v->in.levels > 0 && !v->open[((int64_t)t * v->in.levels + level) * v->in.n_cols + j]) {
+    rule_of(in, tree, nd, &rule);
+    if (in->levels > 0 && !v->open[((int64_t)t * v->levels_most + level) * v->cols_most + j]) {
         /* not drawn for this depth */
     } else if (v->is_categorical[col]) {
-        scan_categorical(&rule, words, v->n_bins[col], lv, &s);
-    } else if (v->in.is_random) {
+        scan_categorical(&rule, words, n_bins, lv, &s);
+    } else if (in->is_random) {
         rng_block(rng_derive(tree->seed, nd->path), 0, 0, (uint64_t)col, u);
-        scan_random(&rule, words, v->n_bins[col], u[0], &s);
+        scan_random(&rule, words, n_bins, u[0], &s);
     } else {
-        scan_numeric(&rule, words, v->n_bins[col], &s);
+        scan_numeric(&rule, words, n_bins, &s);
     }
     if (threadIdx.x % 32 == 0)
         *out = s;
@@ -361,9 +360,9 @@ __device__ static void scan_entry(const struct boost_view *v, int t, int at, int
     const struct boost_entry *e = &v->batch[(int64_t)t * v->batch_cap + at];
     const struct boost_node *nodes = v->nodes + (int64_t)t * v->node_cap;
     struct boost_split *found =
-        v->found + (((int64_t)t * v->batch_cap + at) * 2) * v->in.n_cols + j;
+        v->found + (((int64_t)t * v->batch_cap + at) * 2) * v->cols_most + j;
     int64_t cell = (int64_t)j * BOOST_BINS + threadIdx.x % 32 * LANE_BINS;
-    const unsigned long long *small = slot_of(v, t, nodes[e->small].slot) + cell;
+    const unsigned long long *small = boost_slot(v, t, nodes[e->small].slot) + cell;
     int64_t words[LANE_BINS];
 
     for (int i = 0; i < LANE_BINS; i++)
@@ -371,12 +370,12 @@ __device__ static void scan_entry(const struct boost_view *v, int t, int at, int
     if (e->want & WANT_SMALL)
         scan_node(v, t, e->small, j, words, lv, found);
     if (e->want & WANT_BIG) {
-        unsigned long long *big = slot_of(v, t, nodes[e->big].slot) + cell;
+        unsigned long long *big = boost_slot(v, t, nodes[e->big].slot) + cell;
         for (int i = 0; i < LANE_BINS; i++) {
             words[i] = (int64_t)big[i] - words[i];
             big[i] = (unsigned long long)words[i];
         }
-        scan_node(v, t, e->big, j, words, lv, found + v->in.n_cols);
+        scan_node(v, t, e->big, j, words, lv, found + v->cols_most);
     }
 }
 
@@ -385,8 +384,9 @@ __global__ void scan_kernel(struct boost_view v)
     DYN_SHARED(struct levels, shared); /* [warps], where there are categorical columns */
     int warp = (int)threadIdx.x / 32, t = (int)blockIdx.z, n_batch = v.trees[t].n_batch;
     int j = (int)blockIdx.x * (int)(blockDim.x / 32) + warp;
+    int n_cols = boost_rule_of(&v, t)->in.n_cols;
 
-    for (int at = (int)blockIdx.y; at < n_batch && j < v.in.n_cols; at += (int)gridDim.y) {
+    for (int at = (int)blockIdx.y; at < n_batch && j < n_cols; at += (int)gridDim.y) {
         if (v.batch[(int64_t)t * v.batch_cap + at].want)
             scan_entry(&v, t, at, j, &shared[warp]);
     }
@@ -397,21 +397,22 @@ __global__ void best_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, n_kids = 2 * v.trees[t].n_batch;
     int step = (int)(gridDim.x * (blockDim.x / 32));
+    const struct ml_boost_rule *in = &boost_rule_of(&v, t)->in;
 
     for (int k = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32); k < n_kids; k += step) {
         const struct boost_entry *e = &v.batch[(int64_t)t * v.batch_cap + k / 2];
         const struct boost_split *found =
-            v.found + ((int64_t)t * v.batch_cap * 2 + k) * v.in.n_cols;
+            v.found + ((int64_t)t * v.batch_cap * 2 + k) * v.cols_most;
         struct pick p = { -1.0, 0x7fffffff };
         struct scan_node rule;
         if (!(e->want & (k & 1 ? WANT_BIG : WANT_SMALL)))
             continue;
         struct boost_node *nd = &v.nodes[(int64_t)t * v.node_cap + (k & 1 ? e->big : e->small)];
-        for (int j = (int)threadIdx.x % 32; j < v.in.n_cols; j += 32)
+        for (int j = (int)threadIdx.x % 32; j < in->n_cols; j += 32)
             offer(&p, found[j].score, j);
         p = pick_of_warp(p);
         if (threadIdx.x % 32 == 0) {
-            rule_of(&v, &v.trees[t], nd, &rule);
+            rule_of(in, &v.trees[t], nd, &rule);
             nd->best = found[p.at];
             nd->gain = scan_gain(&rule, p.score);
         }
@@ -420,9 +421,9 @@ __global__ void best_kernel(struct boost_view v)
 
 extern "C" int cuda_boost_scan(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
-    unsigned groups = (unsigned)((v->in.n_cols + BOOST_GROUP - 1) / BOOST_GROUP);
+    unsigned groups = (unsigned)((v->cols_most + BOOST_GROUP - 1) / BOOST_GROUP);
     unsigned trees = (unsigned)v->n_trees, batch = (unsigned)v->batch_cap;
-    unsigned cols = (unsigned)((v->in.n_cols + BOOST_WARPS - 1) / BOOST_WARPS);
+    unsigned cols = (unsigned)((v->cols_most + BOOST_WARPS - 1) / BOOST_WARPS);
     unsigned tiles =
         boost_blocks(c, v->n_train_most / v->hist_rows + batch, 1, (int64_t)groups * trees);
 

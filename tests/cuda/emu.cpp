@@ -290,11 +290,18 @@ void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
     free(b.dynamic);
 }
 
-static int failing_malloc;
+static int failing_malloc, fails_on;
 
 extern "C" void emu_fail_malloc(int nth)
 {
     failing_malloc = nth;
+    fails_on = 0;
+}
+
+extern "C" void emu_fail_malloc_from(int nth)
+{
+    failing_malloc = nth;
+    fails_on = 1;
 }
 
 extern "C" int emu_malloc_failed(void)
@@ -310,6 +317,8 @@ extern "C" cudaError_t cudaMalloc(void **out, size_t n)
         failing_malloc = -1;
         return cudaErrorMemoryAllocation;
     }
+    if (failing_malloc < 0 && fails_on)
+        return cudaErrorMemoryAllocation;
     if (at + n > ARENA_BYTES)
         return cudaErrorMemoryAllocation;
     arena_open(false); /* so that opening it covers what is new */

@@ -52,8 +52,9 @@ enum emu_order { EMU_FORWARD, EMU_BACKWARD, EMU_RANDOM };
 void emu_order_set(enum emu_order order, uint64_t seed);
 int emu_device_bytes_live(void); /* allocations not yet freed */
 unsigned long long emu_launches(void);
-void emu_fail_malloc(int nth); /* the nth cudaMalloc from now finds no memory; 0 = none */
-int emu_malloc_failed(void);   /* it came to that */
+void emu_fail_malloc(int nth);      /* the nth cudaMalloc from now finds no memory; 0 = none */
+void emu_fail_malloc_from(int nth); /* and all after it */
+int emu_malloc_failed(void);        /* it came to that */
 
 #ifdef __cplusplus
 }

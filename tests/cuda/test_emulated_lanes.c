@@ -177,32 +177,46 @@ static void odd_tables_and_batches_of_one_node_change_nothing(void **state)
     }
 }
 
+/* is_full: no allocation succeeds from the nth on; else one fails. */
+static bool trains_without_memory(int nth, bool is_full)
+{
+    struct rig *r = rig_small(ML_BINARY, 2);
+    struct lane here[FOLDS] = { 0 }, there[FOLDS] = { 0 };
+    double params[FAMILY_MAX_PARAMS];
+
+    params_of(params, 4);
+    r->d->spec.device = NULL;
+    boost_lanes_train(r, here, FOLDS, params, 3);
+    r->d->spec.device = &boost_device;
+    unsigned long long before = emu_launches();
+    if (is_full)
+        emu_fail_malloc_from(nth);
+    else
+        emu_fail_malloc(nth);
+    boost_lanes_train(r, there, FOLDS, params, 2);
+    bool has_fired = emu_malloc_failed();
+    emu_fail_malloc(0);
+    assert_true((is_full && has_fired) == (emu_launches() == before));
+    boost_lanes_train(r, there, FOLDS, params, 1);
+    boost_lanes_equal(r, here, there, FOLDS, "without memory");
+    boost_lanes_close(here, FOLDS);
+    boost_lanes_close(there, FOLDS);
+    rig_free(r);
+    return has_fired;
+}
+
 static void what_finds_no_memory_there_trains_here(void **state)
 {
-    bool fired = true;
-
     (void)state;
-    for (int nth = 1; fired; nth++) {
-        struct rig *r = rig_small(ML_BINARY, 2);
-        struct lane here[FOLDS] = { 0 }, there[FOLDS] = { 0 };
-        double params[FAMILY_MAX_PARAMS];
-        params_of(params, 4);
-        r->d->spec.device = NULL;
-        boost_lanes_train(r, here, FOLDS, params, 3);
-        r->d->spec.device = &boost_device;
-        unsigned long long before = emu_launches();
-        emu_fail_malloc(nth);
-        boost_lanes_train(r, there, FOLDS, params, 2);
-        fired = emu_malloc_failed();
-        emu_fail_malloc(0);
-        assert_true(fired == (emu_launches() == before));
-        boost_lanes_train(r, there, FOLDS, params, 1);
-        boost_lanes_equal(r, here, there, FOLDS, "without memory");
-        boost_lanes_close(here, FOLDS);
-        boost_lanes_close(there, FOLDS);
-        rig_free(r);
+    for (int nth = 1; trains_without_memory(nth, true); nth++)
         assert_true(nth < 20);
-    }
+}
+
+static void lanes_that_find_no_memory_together_go_in_parts(void **state)
+{
+    (void)state;
+    for (int nth = 1; trains_without_memory(nth, false); nth++)
+        assert_true(nth < 20);
 }
 
 static void losses_without_a_form_for_it_train_on_the_cpu(void **state)
@@ -232,6 +246,7 @@ int main(void)
         cmocka_unit_test(slices_do_not_show),
         cmocka_unit_test(odd_tables_and_batches_of_one_node_change_nothing),
         cmocka_unit_test(what_finds_no_memory_there_trains_here),
+        cmocka_unit_test(lanes_that_find_no_memory_together_go_in_parts),
         cmocka_unit_test(losses_without_a_form_for_it_train_on_the_cpu),
     };
     return cmocka_run_group_tests(tests, boost_device_open, boost_device_close);
