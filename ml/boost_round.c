@@ -128,7 +128,8 @@ static void round_start(struct boost_work *wk, const struct boost_lane *l, int64
     boost_loss_round(wk, l);
 }
 
-/* The rows that the tree grows on: those of the round, without the thinned ones. */
+/* The rows that the tree grows on: those of the round, without the thinned ones. A row that is not for training weighs
+ * nothing, so that its word is 0 as well. */
 static void tree_rows(struct boost_work *wk, const struct boost_lane *l)
 {
     const int32_t *from = l->p.row_sample < 1.0 ? wk->picked : l->r.train;
@@ -137,6 +138,10 @@ static void tree_rows(struct boost_work *wk, const struct boost_lane *l)
     if (!(l->thin > 0.0f)) {
         memcpy(wk->rows, from, (size_t)wk->n_picked * sizeof *wk->rows);
         wk->n_rows = wk->n_picked;
+        return;
+    }
+    if (from == l->r.train) {
+        wk->n_rows = hist_rows_used(wk->q, l->rows, wk->rows);
         return;
     }
     for (int64_t i = 0; i < wk->n_picked; i++) {

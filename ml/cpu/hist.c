@@ -8,6 +8,9 @@
 #include "ml/cpu/simd.h"
 
 #include <string.h>
+#ifdef SIMD_WIDE
+#include <immintrin.h>
+#endif
 
 enum { AHEAD = 16, NEAR_BYTES = 8 << 20 };
 
@@ -162,6 +165,41 @@ SIMD_BODY void hist_subtract_body(int64_t *from, const int64_t *what, const int 
 }
 SIMD_KERNEL(hist_subtract, (int64_t * from, const int64_t *what, const int *n_bins, int n_cols),
             (from, what, n_bins, n_cols))
+
+#ifdef SIMD_WIDE
+/* Sixteen at a time; what is written past the end stays behind the row that is read, and so inside `out`. */
+SIMD_WIDE static int64_t rows_used_wide(const uint32_t *q, int64_t n, int32_t *out, int64_t *done)
+{
+    __m512i row = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    __m512i step = _mm512_set1_epi32(16);
+    int64_t i = 0, m = 0;
+
+    for (; i + 16 <= n; i += 16) {
+        __m512i word = _mm512_loadu_si512(q + i);
+        __mmask16 used = _mm512_test_epi32_mask(word, word);
+        _mm512_storeu_si512(out + m, _mm512_maskz_compress_epi32(used, row));
+        m += __builtin_popcount(used);
+        row = _mm512_add_epi32(row, step);
+    }
+    *done = i;
+    return m;
+}
+#endif
+
+int64_t hist_rows_used(const uint32_t *q, int64_t n, int32_t *out)
+{
+    int64_t i = 0, m = 0;
+
+#ifdef SIMD_WIDE
+    if (simd_level() == SIMD_AVX512)
+        m = rows_used_wide(q, n, out, &i);
+#endif
+    for (; i < n; i++) {
+        out[m] = (int32_t)i;
+        m += q[i] != 0;
+    }
+    return m;
+}
 
 int64_t hist_total(const uint32_t *q, const int32_t *rows, int64_t n)
 {

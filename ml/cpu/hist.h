@@ -24,6 +24,8 @@ struct hist_rows {
 };
 void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is_dense,
               int64_t *hist);
+/* The rows 0..n-1 whose word is not 0, ascending, to out (room for n); returns how many. */
+int64_t hist_rows_used(const uint32_t *q, int64_t n, int32_t *out);
 /* n_bins: by j; clears bins and the missing word. */
 void hist_clear(int64_t *hist, const int *n_bins, int n_cols);
 void hist_subtract(int64_t *from, const int64_t *what, const int *n_bins,

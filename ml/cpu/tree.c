@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "ml/cpu/simd.h"
 
+#include <stdbool.h>
 #include <string.h>
 #ifdef SIMD_MIDDLE
 #include <immintrin.h>
@@ -82,8 +83,11 @@ struct wide_split {
 struct wide_tree {
     int n_splits;
     struct wide_split splits[WIDE_SPLITS]; /* parents first */
-    float values[WIDE_SPLITS + 1];         /* from left to right */
+    int n_leaves;
+    float values[WIDE_SPLITS + 1]; /* from left to right; zeros up to the next 64 */
 };
+
+enum { TABLE_LEAVES = 64 };
 
 static void bits_init(struct wide_split *s, const uint64_t *set)
 {
@@ -98,6 +102,10 @@ static void wide_init(const struct tree *t, const uint8_t *columns, int64_t pitc
     uint16_t leaves[TREE_WIDE_NODES] = { 0 }, first[TREE_WIDE_NODES] = { 0 };
 
     CHECK(t->n_nodes <= TREE_WIDE_NODES);
+    w->n_splits = 0;
+    w->n_leaves = (t->n_nodes + 1) / 2;
+    for (int i = 0; i < TABLE_LEAVES; i++)
+        w->values[i] = 0.0f;
     for (int i = t->n_nodes - 1; i >= 0; i--) {
         int left = t->nodes[i].left;
         leaves[i] = left == i ? 1 : (uint16_t)(leaves[left] + leaves[left + 1]);
@@ -179,6 +187,44 @@ static void split_set(const struct wide_split *s, const uint8_t *x, int n, uint8
     }
 }
 
+#ifdef SIMD_WIDE
+/* Values of up to 64 leaves lie in four registers; returns the rows done. */
+SIMD_WIDE static int values_add_wide(const struct wide_tree *w, const uint8_t *leaf, int n,
+                                     float *f)
+{
+    __m512 a = _mm512_loadu_ps(w->values), b = _mm512_loadu_ps(w->values + 16),
+           c = _mm512_loadu_ps(w->values + 32), d = _mm512_loadu_ps(w->values + 48);
+    bool is_few = w->n_leaves <= TABLE_LEAVES / 2;
+    int i = 0;
+
+    if (w->n_leaves > TABLE_LEAVES)
+        return 0;
+    for (; i + 16 <= n; i += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(leaf + i));
+        __m512i at = _mm512_cvtepu8_epi32(bytes);
+        __m512 v = _mm512_permutex2var_ps(a, at, b);
+        if (!is_few) {
+            __mmask16 is_high = _mm512_cmpge_epi32_mask(at, _mm512_set1_epi32(TABLE_LEAVES / 2));
+            v = _mm512_mask_blend_ps(is_high, v, _mm512_permutex2var_ps(c, at, d));
+        }
+        _mm512_storeu_ps(f + i, _mm512_add_ps(_mm512_loadu_ps(f + i), v));
+    }
+    return i;
+}
+#endif
+
+static void values_add(const struct wide_tree *w, const uint8_t *leaf, int n, float *f)
+{
+    int i = 0;
+
+#ifdef SIMD_WIDE
+    if (simd_level() == SIMD_AVX512)
+        i = values_add_wide(w, leaf, n, f);
+#endif
+    for (; i < n; i++)
+        f[i] += w->values[leaf[i]];
+}
+
 SIMD_BODY void wide_add_body(const struct wide_tree *w, int64_t from, int n, float *f)
 {
     uint8_t leaf[BLOCK] = { 0 };
@@ -192,8 +238,7 @@ SIMD_BODY void wide_add_body(const struct wide_tree *w, int64_t from, int n, flo
         else
             split_numeric(s, s->column + from, n, leaf);
     }
-    for (int i = 0; i < n; i++)
-        f[from + i] += w->values[leaf[i]];
+    values_add(w, leaf, n, f + from);
 }
 SIMD_KERNEL_STATIC(wide_add, (const struct wide_tree *w, int64_t from, int n, float *f),
                    (w, from, n, f))
@@ -201,7 +246,7 @@ SIMD_KERNEL_STATIC(wide_add, (const struct wide_tree *w, int64_t from, int n, fl
 void tree_add_columns(const struct tree *t, const uint8_t *columns, int64_t pitch, int64_t n,
                       float *f)
 {
-    struct wide_tree w = { 0 };
+    struct wide_tree w;
 
     wide_init(t, columns, pitch, &w);
     for (int64_t from = 0; from < n; from += BLOCK)

@@ -125,11 +125,42 @@ static void no_rows_and_no_columns_add_nothing(void **state)
     free(t.bins);
 }
 
+/* Nothing behind the room for n rows is touched. */
+static void used_rows_are_those_with_a_word(void **state)
+{
+    enum { MOST = 203 };
+    uint32_t q[MOST];
+    int32_t out[MOST + 1];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 6);
+    for (int trial = 0; trial < 600; trial++) {
+        int n = trial < 40 ? trial : (int)rng_below(&r, MOST + 1), want = 0;
+        uint32_t share = rng_below(&r, 101); /* 0: none, 100: all */
+        for (int i = 0; i < n; i++)
+            q[i] = rng_below(&r, 100) < share ? 1u << rng_below(&r, 32) : 0;
+        out[n] = -7;
+        simd_force((enum simd_level)(trial % ((int)simd_best() + 1)));
+        int64_t got = hist_rows_used(q, n, out);
+        for (int i = 0; i < n; i++) {
+            if (q[i] != 0) {
+                assert_true(want < got);
+                assert_int_equal(out[want++], i);
+            }
+        }
+        assert_int_equal(got, want);
+        assert_int_equal(out[n], -7);
+    }
+    simd_force(simd_best());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(histograms_are_the_sums_of_their_rows),
         cmocka_unit_test(a_part_subtracted_leaves_the_rest),
+        cmocka_unit_test(used_rows_are_those_with_a_word),
         cmocka_unit_test(no_rows_and_no_columns_add_nothing),
     };
 
