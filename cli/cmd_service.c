@@ -98,7 +98,7 @@ int cmd_token(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL, *body = NULL;
-    char path[80];
+    char path[160], id[140];
     int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 3);
 
     if (rc >= 0)
@@ -109,7 +109,8 @@ int cmd_token(const struct cmd *cmd, int argc, char **argv)
         body = json_pack("{s:s, s:s}", "name", c.op[1], "role", c.op[2]);
         rc = client_post(c.client, body, &answer, &c.err, "/tokens");
     } else if (strcmp(c.op[0], "rm") == 0 && c.n == 2) {
-        snprintf(path, sizeof(path), "/tokens/%.40s", c.op[1]);
+        client_quote(c.op[1], id, sizeof(id));
+        snprintf(path, sizeof(path), "/tokens/%s", id);
         rc = client_call(c.client, "DELETE", path, NULL, &answer, &c.err);
     } else {
         return call_end(&c, call_usage(cmd));
@@ -140,10 +141,13 @@ int cmd_debug(const struct cmd *cmd, int argc, char **argv)
         char verb[200];
         client_quote(c.op[0], verb, sizeof(verb));
         rc = CLI_OK;
-        if (client_post(c.client, body, &answer, &c.err, "/debug/%s", verb) < 0)
+        if (client_post(c.client, body, &answer, &c.err, "/debug/%s", verb) < 0) {
             rc = cli_fail(&c.err);
-        else
+            if (strstr(c.err.text, "nothing at this address"))
+                fprintf(stderr, "(debug commands are there when assayd runs with --dev)\n");
+        } else {
             print_json(answer);
+        }
     }
     json_decref(answer);
     json_decref(body);

@@ -35,7 +35,7 @@ export function makePareto(path, showError) {
     hover = null;
     tip.hidden = true;
     draw();
-    const [, name] = fact(), lead = front.length ? `${count(front.length)} of ${count(points.length)} trials are beaten by none in both` : '';
+    const [, name] = fact(), lead = front.length ? `${count(front.length)} of ${count(points.length)} trials ${front.length === 1 ? 'is' : 'are'} beaten by none in both` : '';
     canvas.setAttribute('aria-label', points.length ? `${metric} against ${name.toLowerCase()} for ${count(points.length)} trials. ${lead}: ${front.map((r) => `trial ${r.number}, ${r.family}, ${fixed(r.score, decimalsFor(r.score, r.se))} at ${fact()[2](r[key])}`).join('; ')}` : 'No trials yet');
     setText(note, points.length ? lead : 'No trials yet.');
   }
