@@ -1,6 +1,7 @@
 /* csv.h - a fast strict CSV reader: RFC 4180 quoting, LF or CRLF, UTF-8 (BOM skipped), header or none, types inferred
  * and overridable, empty field or a usual word (NA, NaN, null, ?) = missing. Numbers have a decimal point, or, where the
- * delimiter is no comma and the sample shows it, a decimal comma. Any number of rows that memory holds.
+ * delimiter is no comma and the sample shows it, a decimal comma. A column with a whole number that begins with a needless
+ * zero ("007") holds codes: it is text, each value as written. Any number of rows that memory holds.
  * Errors name line and column: "line 7, column \"age\": expected 14 fields, found 13". */
 #ifndef ML_CSV_H
 #define ML_CSV_H

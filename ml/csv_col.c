@@ -101,6 +101,16 @@ static void col_widen(struct csv_col *col, int64_t place)
     col->mode = COL_DOUBLE;
 }
 
+/* "007": a code, whose zeros tell it from "7", and no number (what R's readr holds, too). */
+static bool is_code(const char *s, size_t n)
+{
+    size_t digits = 0;
+
+    while (digits < n && s[digits] >= '0' && s[digits] <= '9')
+        digits++;
+    return n > 1 && digits == n && s[0] == '0';
+}
+
 /* One field of a numeric column in any form. 1 = the column is text now and the field still to be taken. */
 static int take_odd_number(struct csv_table *t, struct csv_col *col, const struct csv_rows *r,
                            int64_t i, bool last, int64_t place, struct err *err)
@@ -118,7 +128,7 @@ static int take_odd_number(struct csv_table *t, struct csv_col *col, const struc
         csv_number_comma(s, n, &v);
     if (v.kind == CSV_TEXT && col->must_be_number)
         return err_set(err, ERR_ARG, "\"%.*s\" is not a number", (int)MIN(n, 60), s);
-    if (v.kind == CSV_TEXT)
+    if (v.kind == CSV_TEXT || (is_code(s, n) && !col->must_be_number))
         return csv_col_retype(t, (int)(col - t->cols), place, err) < 0 ? -1 : 1;
     if (v.kind == CSV_DOUBLE && col->mode == COL_INT)
         col_widen(col, place);
