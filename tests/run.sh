@@ -18,7 +18,7 @@ limit=${TEST_LIMIT:-120}
 script_limit=${TEST_LIMIT:-300}
 [ -n "$SAN" ] && limit=$((limit * 4))
 export ASSAY_TEST_SEED=${ASSAY_TEST_SEED:-$((RANDOM * 32768 + RANDOM))}
-export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=0:allocator_may_return_null=1}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=0:allocator_may_return_null=1:malloc_context_size=10:quarantine_size_mb=32}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 enum {
-    ROUNDS = 200,
+    ROUNDS = TEST_ROUNDS(200, 60),
     KILLING_MS = 72000,
     ENDING_MS = 40000,
     RUNNERS = 2,

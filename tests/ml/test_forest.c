@@ -409,7 +409,7 @@ static void the_engine_takes_the_best_pruning_of_all_trees(void **state)
         assert_true(grid.free_params[FOREST_TREES] == 300);
         fit_trial_close(t);
         rng_init(&rng, i, 1);
-        for (int k = 0; k < 12; k++) { /* the first one is the chosen one */
+        for (int k = 0; k < TEST_ROUNDS(8, 3); k++) { /* the first one is the chosen one */
             double own[FAMILY_MAX_PARAMS];
             memcpy(own, params, sizeof own);
             f->choose(own, 2, k ? (300 - 1) * 20 + 1 + rng_below(&rng, 20) : grid.steps);

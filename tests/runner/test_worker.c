@@ -79,13 +79,8 @@ static struct msg_grant fit_of(const char *frame)
 }
 
 static const char boost[] = "{\"family\":\"boost\"}";
-static const char slow[] = "{\"family\":\"boost\",\"learning_rate\":0.005,\"leaves\":96}";
-/* Time in which a fit surely has one usable step on every fold. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { DEADLINE_MS = 5000 };
-#else
-enum { DEADLINE_MS = 700 };
-#endif
+/* Time in which a fit has one usable step on every fold, on a machine that has nothing else to do. */
+enum { DEADLINE_MS = TEST_ROUNDS(700, 5000), DEADLINE_MOST_MS = 45000 };
 /* Far longer than any test that ends it waits. */
 static const char endless[] = "{\"family\":\"boost\",\"learning_rate\":0.0001,\"leaves\":512,"
                               "\"min_leaf\":1,\"l2\":0}";
@@ -111,11 +106,14 @@ static int top_of(const char *family)
 }
 
 static int wanted_ends;
-static bool all_ended(struct stage *g)
+static int n_ends(struct stage *g)
 {
     return mock_count(g->mock, MSG_COMPLETE) + mock_count(g->mock, MSG_FAILED) +
-               mock_count(g->mock, MSG_PAUSED) >=
-           wanted_ends;
+           mock_count(g->mock, MSG_PAUSED);
+}
+static bool all_ended(struct stage *g)
+{
+    return n_ends(g) >= wanted_ends;
 }
 static bool has_progress(struct stage *g)
 {
@@ -130,6 +128,23 @@ static void run_to_ends(struct stage *g, int n)
 {
     wanted_ends = n;
     stage_run_until(g, all_ended);
+}
+
+/* Runs trials that would not end, from `trial` on, to deadlines of ever more time until one had enough for something to ship.
+ * Returns that one. */
+static int64_t run_to_deadline(struct stage *g, const char *frame, int64_t trial,
+                               const char *checkpoint)
+{
+    struct msg_grant m = fit_of(frame);
+
+    for (m.deadline_ms = DEADLINE_MS;; m.deadline_ms *= 4, trial++) {
+        assert_true(m.deadline_ms <= DEADLINE_MOST_MS);
+        grant_fit(g, m, trial, endless, 0, top_of("boost"), checkpoint);
+        run_to_ends(g, n_ends(g) + 1);
+        if (mock_find(g->mock, MSG_COMPLETE, trial))
+            return trial;
+        assert_int_equal(mock_find(g->mock, MSG_FAILED, trial)->reason, TR_BUDGET);
+    }
 }
 
 /* ---- ingest ---- */
@@ -266,13 +281,12 @@ static void pausing_and_resuming_changes_no_bit(void **state)
 static void draining_saves_and_the_next_runner_goes_on(void **state)
 {
     struct stage *g = *state;
-    int top = top_of("boost");
     char frame[SHA256_HEX], saved[SHA256_HEX];
 
     frame_make(g, 12000, frame);
     g->final_action = MSG_KEEP;
     g->rules.lease_ms = 30000;
-    grant_fit(g, fit_of(frame), 1, slow, 0, top, NULL);
+    grant_fit(g, fit_of(frame), 1, endless, 0, top_of("boost"), NULL);
     stage_run_until(g, has_progress);
     agent_drain(g->agent);
     loop_run(g->loop, NULL);
@@ -280,9 +294,8 @@ static void draining_saves_and_the_next_runner_goes_on(void **state)
     memcpy(saved, mock_find(g->mock, MSG_CHECKPOINT, 1)->blob, SHA256_HEX);
     stage_stop(g);
     stage_start(g);
-    grant_fit(g, fit_of(frame), 1, slow, 0, top, saved);
-    run_to_ends(g, 2);
-    assert_int_equal(mock_find(g->mock, MSG_COMPLETE, 1)->fence, 2);
+    int64_t last = run_to_deadline(g, frame, 2, saved);
+    assert_int_equal(mock_find(g->mock, MSG_COMPLETE, last)->fence, 2);
 }
 
 static void long_work_leaves_checkpoints(void **state)
@@ -319,24 +332,16 @@ static void the_deadline_cuts_with_the_best_so_far(void **state)
     struct stage *g = *state;
     struct msg_grant m;
     char frame[SHA256_HEX];
-    int64_t before = 0, took = 0;
 
     frame_make(g, 12000, frame);
     g->final_action = MSG_KEEP;
+    int64_t last = run_to_deadline(g, frame, 2, NULL);
+    assert_true(mock_find(g->mock, MSG_FINAL, last)->cut);
     m = fit_of(frame);
-    m.deadline_ms = DEADLINE_MS;
-    before = clk_now_ms(&g->clk);
-    grant_fit(g, m, 1, endless, 0, top_of("boost"), NULL);
-    run_to_ends(g, 1);
-    took = clk_now_ms(&g->clk) - before;
-    assert_non_null(mock_find(g->mock, MSG_COMPLETE, 1));
-    assert_true(mock_find(g->mock, MSG_FINAL, 1)->cut);
-    print_message("a deadline of %d ms: answered and shipped after %" PRId64 " ms\n", DEADLINE_MS,
-                  took);
     m.deadline_ms = 1;
-    grant_fit(g, m, 2, endless, 0, top_of("boost"), NULL);
-    run_to_ends(g, 2);
-    assert_int_equal(mock_find(g->mock, MSG_FAILED, 2)->reason, TR_BUDGET);
+    grant_fit(g, m, 1, endless, 0, top_of("boost"), NULL);
+    run_to_ends(g, n_ends(g) + 1);
+    assert_int_equal(mock_find(g->mock, MSG_FAILED, 1)->reason, TR_BUDGET);
 }
 
 #if !defined(__SANITIZE_THREAD__) && \
