@@ -252,6 +252,27 @@ int64_t proc_rss_bytes(pid_t pid)
     return strtoll(space + 1, NULL, 10) * sysconf(_SC_PAGESIZE);
 }
 
+int64_t proc_rss_peak_bytes(void)
+{
+    char text[4096];
+    const char *at = NULL;
+
+    if (!small_file("/proc/self/status", text, sizeof text) || !(at = strstr(text, "VmHWM:")))
+        return -1;
+    return strtoll(at + 6, NULL, 10) * 1024;
+}
+
+void proc_rss_peak_reset(void)
+{
+    int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    ssize_t put = write(fd, "5", 1);
+    (void)put; /* then it is the peak of a longer time */
+    close(fd);
+}
+
 int proc_self_path(char *out, size_t size, struct err *err)
 {
     ssize_t n = readlink("/proc/self/exe", out, size);

@@ -34,6 +34,9 @@ void proc_kill(pid_t pid, int signo);
 void proc_describe(int status, char *out,
                    size_t size);   /* "exit 3", "killed by signal 9 (Killed)" */
 int64_t proc_rss_bytes(pid_t pid); /* -1 when unknown */
+int64_t proc_rss_peak_bytes(
+    void); /* of ourselves, since proc_rss_peak_reset where the kernel lets us; -1 when unknown */
+void proc_rss_peak_reset(void);
 int proc_self_path(char *out, size_t size, struct err *err);
 int proc_physical_cores(void);   /* >= 1, respects the affinity mask */
 int64_t proc_memory_bytes(void); /* of the machine or the cgroup, the smaller */

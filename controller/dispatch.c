@@ -147,7 +147,7 @@ static int group_fill(struct group *g, int most, int64_t memory, int choice, str
         *row = (struct trial_row){ 0 };
         if (trial_load(st, st->queue[i], row, err) < 0)
             return -1;
-        bytes = memory_of_lane(st, row, from_of(t));
+        bytes = memory_of_lane(st, t, row, from_of(t));
         /* The first lane goes out whatever the estimate says: the worker holds the limit, an estimate may be wrong. */
         if (g->n > 0 && (!fuses(g, st, row) || (memory > 0 && g->host_bytes + bytes > memory))) {
             trial_row_fini(row);
@@ -286,14 +286,16 @@ static json_t *grant_json(const struct group *g, int64_t group_no)
 
     for (int i = 0; i < g->n; i++) {
         const struct trial_row *row = &g->rows[i];
-        int from = from_of(trial_mem(st, row->number));
+        const struct trial_mem *t = trial_mem(st, row->number);
+        int from = from_of(t);
 
         lanes[i] = (struct msg_lane){ .trial = row->id,
                                       .fence = row->fence,
                                       .config = row->config,
                                       .seed = row->seed,
                                       .from = from,
-                                      .to = row->run_to };
+                                      .to = row->run_to,
+                                      .growth = memory_growth(st, t) };
         if (from > 0)
             str_copy(lanes[i].checkpoint, sizeof lanes[i].checkpoint, row->checkpoint);
     }

@@ -71,12 +71,30 @@ static void info_set_fit(json_t *info, const struct msg_event *e)
     json_object_set_new(info, "fit_us", json_integer(before + (json_int_t)e->fit_us));
 }
 
+/* What a row keeps of an event's detail. */
+static void info_add_detail(json_t *info, const char *detail, const char *const *keys, int n)
+{
+    json_t *o = NULL;
+
+    if (!detail || strlen(detail) > DETAIL_KEPT)
+        return;
+    o = jsonx_load(detail, strlen(detail), "detail", NULL);
+    for (int i = 0; json_is_object(o) && i < n; i++) {
+        json_t *v = json_object_get(o, keys[i]);
+        if (v)
+            json_object_set(info, keys[i], v);
+    }
+    json_decref(o);
+}
+
 static int report_add(struct study *st, struct trial_row *row, const struct msg_event *e,
                       struct err *err)
 {
+    static const char *const growth[] = { "growth" };
     json_t *info = trial_info(row);
 
     info_set_fit(info, e);
+    info_add_detail(info, e->detail, growth, 1);
     trial_info_set(row, info);
     if (store_report_add(st->ctl->store, row->id, e->level, e->value, e->se, err) < 0)
         return -1;
@@ -187,24 +205,9 @@ static int on_checkpoint(struct study *st, struct trial_row *row, const struct m
 
 /* ---- the end ---- */
 
-static void info_add_detail(json_t *info, const char *detail)
-{
-    static const char *const keys[] = { "free", "steps", "curve", "engine" };
-    json_t *o = NULL;
-
-    if (!detail || strlen(detail) > DETAIL_KEPT)
-        return;
-    o = jsonx_load(detail, strlen(detail), "detail", NULL);
-    for (size_t i = 0; json_is_object(o) && i < ARRAY_LEN(keys); i++) {
-        json_t *v = json_object_get(o, keys[i]);
-        if (v)
-            json_object_set(info, keys[i], v);
-    }
-    json_decref(o);
-}
-
 static void take_final(struct study *st, struct trial_row *row, const struct msg_event *e)
 {
+    static const char *const kept[] = { "free", "steps", "curve", "engine", "growth" };
     const struct lease *l = lease_find(st->ctl, false, row->id);
     json_t *info = trial_info(row);
 
@@ -224,7 +227,7 @@ static void take_final(struct study *st, struct trial_row *row, const struct msg
         json_object_set_new(info, "runner", json_integer((json_int_t)l->runner));
         json_object_set_new(info, "device", json_string(l->device));
     }
-    info_add_detail(info, e->detail);
+    info_add_detail(info, e->detail, kept, (int)ARRAY_LEN(kept));
     trial_info_set(row, info);
 }
 

@@ -1,35 +1,23 @@
 /* memory.c - see memory.h. Formulas know shapes and parameters, not how many rounds a table wants before it stops getting
- * better: that is one factor for all trials of a family on a table, more or less (family_shape.growth), and the study
- * learns it from the peaks that its completed trials report (the mean of the logarithms; half a trial stands for a factor
- * of one). Built from rows alone, as everything of a study in memory is. Called by dispatch.c and trial_act.c. */
+ * better, nor how soon the leaves of a forest are pure: that is one factor (family_shape.growth), which a worker measures
+ * at every level. A trial's own is the best guess of its next level; for one that has none yet the study knows the mean of
+ * the logarithms over its trials of the family (half a trial stands for a factor of one). Built from rows alone, as
+ * everything of a study in memory is. Called by dispatch.c and trial_act.c. */
 #include "controller/memory.h"
 
 #include "controller/config.h"
 
 #include <math.h>
 
-#define NOTHING 1e-9 /* a growth: no steps at all */
 enum { ROW_BYTES = 16, STRIDE = 16, NUMBER_BYTES = 4, MOST = 16 };
-
-static int folds_of(const struct study *st, const struct family_plan *plan)
-{
-    int folds = st->problem.shape.folds;
-
-    return plan->folds > 0 ? MIN(plan->folds, folds) : folds;
-}
 
 /* Of one level alone. */
 static int64_t level_bytes(const struct study *st, const struct config *c, int level, double growth)
 {
     struct family_shape s = st->problem.shape;
-    struct family_plan plan;
 
-    if (!c->family->host_bytes)
-        return 0;
-    c->family->plan(c->params, level, &plan);
-    s.folds = folds_of(st, &plan);
     s.growth = growth;
-    return c->family->host_bytes(&s, c->params);
+    return c->family->host_bytes ? c->family->host_bytes(&s, c->params, level) : 0;
 }
 
 static double key_of(const struct config *c, int level)
@@ -40,24 +28,23 @@ static double key_of(const struct config *c, int level)
     return plan.key;
 }
 
-static double growth_of(const struct study *st, const struct family *f)
+double memory_growth(const struct study *st, const struct trial_mem *t)
 {
-    for (int i = 0; i < st->n_families; i++) {
-        if (st->families[i] == f)
-            return exp(st->memory[i].sum / (st->memory[i].n + 0.5));
-    }
-    return 1;
+    const struct memory_fit *fit = &st->memory[MAX(t->family, 0)];
+
+    return t->growth > 0 ? t->growth : exp(fit->sum / (fit->n + 0.5));
 }
 
 /* A level that starts its lanes anew keeps those of the level before until it is reached. */
-int64_t memory_of_lane(const struct study *st, const struct trial_row *row, int from)
+int64_t memory_of_lane(const struct study *st, const struct trial_mem *t,
+                       const struct trial_row *row, int from)
 {
     struct config c;
     int to = MAX(row->run_to, 1);
 
     if (config_parse_text(&c, row->config, NULL) < 0)
         return 0;
-    double growth = growth_of(st, c.family);
+    double growth = memory_growth(st, t);
     int64_t bytes = level_bytes(st, &c, to, growth);
     if (from >= 1 && key_of(&c, from) != key_of(&c, to))
         bytes += level_bytes(st, &c, from, growth);
@@ -80,24 +67,14 @@ int64_t memory_of_data(const struct study *st)
     return row * st->problem.data.rows;
 }
 
-/* Only of trials whose levels all go on with the same lanes: another's peak may hold two sets of them. */
-void memory_note(struct study *st, struct trial_mem *t, const struct trial_row *row,
-                 const json_t *info)
+void memory_note(struct study *st, struct trial_mem *t, double growth)
 {
-    double peak = json_number_value(json_object_get(info, "peak_bytes"));
     struct memory_fit *fit = &st->memory[MAX(t->family, 0)];
-    int top = row->max_level;
-    struct config c;
 
-    if (t->has_memory || row->level < top || !(peak > 0) ||
-        json_is_true(json_object_get(info, "cut")) ||
-        config_parse_text(&c, row->config, NULL) < 0 || key_of(&c, 1) != key_of(&c, top))
+    if (!(growth > 0))
         return;
-    double fixed = (double)level_bytes(st, &c, top, NOTHING),
-           steps = (double)level_bytes(st, &c, top, 1) - fixed;
-    if (!(steps > fixed / 100))
-        return; /* nothing here depends on them */
-    fit->sum += log(MIN(MAX((peak - fixed) / steps, 1.0 / MOST), (double)MOST));
-    fit->n++;
-    t->has_memory = true;
+    growth = MIN(MAX(growth, 1.0 / MOST), (double)MOST);
+    fit->sum += log(growth) - (t->growth > 0 ? log(t->growth) : 0);
+    fit->n += !(t->growth > 0);
+    t->growth = growth;
 }

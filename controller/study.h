@@ -35,10 +35,10 @@ struct trial_mem { /* trial number = index + 1 */
     int16_t plan_level; /* reached in the plan's order */
     bool has_artifact, is_cut;
     int16_t max_group; /* after a crash in a group: at most so many lanes with it; 0 = any */
-    bool has_memory;   /* memory.c has heard of its peak */
+    double growth;     /* of its trees against the formula (memory.c); 0 = unknown */
 };
 
-struct memory_fit { /* memory.c: logarithms of steps taken / steps of the formula */
+struct memory_fit { /* memory.c: logarithms of what trees took / what the formula says */
     double sum;
     int n;
 };

@@ -164,12 +164,12 @@ static void note_new(struct study *st, const struct trial_row *row)
     st->trials[st->n_trials++] = (struct trial_mem){ .id = row->id, .score = NAN };
 }
 
-/* What memory needs of a row's info: once when it is new, once when it was completed. */
+/* What memory needs of a row's info: when it is new, at every level, when it was completed. */
 static void note_info(struct study *st, struct trial_mem *t, const struct trial_row *row,
-                      bool is_new)
+                      bool is_new, bool is_higher)
 {
     bool is_complete = row->state == TS_COMPLETED && t->fit_us == 0;
-    json_t *info = is_new || is_complete ? trial_info(row) : NULL;
+    json_t *info = is_new || is_higher || is_complete ? trial_info(row) : NULL;
 
     if (is_new) {
         t->source = (uint8_t)source_of(info);
@@ -180,8 +180,9 @@ static void note_info(struct study *st, struct trial_mem *t, const struct trial_
         t->predict_ns = json_integer_value(json_object_get(info, "predict_ns_row"));
         t->model_bytes = json_integer_value(json_object_get(info, "model_bytes"));
         t->is_cut = json_is_true(json_object_get(info, "cut"));
-        memory_note(st, t, row, info);
     }
+    if (is_higher || is_complete)
+        memory_note(st, t, json_number_value(json_object_get(info, "growth")));
     json_decref(info);
 }
 
@@ -194,6 +195,7 @@ void trial_note(struct study *st, const struct trial_row *row)
     else
         unlist(st, row->number);
     struct trial_mem *t = trial_mem(st, row->number);
+    bool is_higher = row->level > t->level;
     CHECK(t->id == row->id && row->state != TS_NONE && row->max_level >= 1);
     t->state = (uint8_t)row->state;
     t->reason = (uint8_t)row->reason;
@@ -205,7 +207,7 @@ void trial_note(struct study *st, const struct trial_row *row)
     t->score = row->score;
     t->ended_at = row->ended_at;
     t->has_artifact = row->artifact[0] != '\0';
-    note_info(st, t, row, is_new);
+    note_info(st, t, row, is_new, is_higher);
     list(st, row->number);
 }
 

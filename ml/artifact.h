@@ -42,7 +42,8 @@ struct artifact_parts { /* for writing */
     const struct prep *prep;
     const int8_t *monotone; /* by input, as ml/data.h; NULL = none */
     int n_models;
-    const struct buf *models; /* model_ops->save bytes */
+    struct buf *models;       /* model_ops->save bytes */
+    bool gives_models;        /* each is freed as soon as it is written */
     const double *importance; /* shares of the prep's inputs, told in "schema"; NULL = not known */
 };
 int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *err);

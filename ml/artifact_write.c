@@ -99,19 +99,75 @@ static int write_schema(const struct artifact_parts *p, struct buf *b, struct er
     return buf_adds(b, "]}", err);
 }
 
-static int write_models(const struct artifact_parts *p, struct buf *b, struct err *err)
+/* ---- models: as large as all else is small, so they are never held twice ---- */
+
+static void put_le(uint8_t *out, uint64_t v, int bytes)
 {
-    if (buf_put_u32(b, (uint32_t)p->n_models, err) < 0)
+    for (int i = 0; i < bytes; i++)
+        out[i] = (uint8_t)(v >> (8 * i));
+}
+
+static uint64_t models_len(const struct artifact_parts *p)
+{
+    uint64_t len = 4;
+
+    for (int i = 0; i < p->n_models; i++)
+        len += 8 + p->models[i].len;
+    return len;
+}
+
+static void models_hash(const struct artifact_parts *p, struct sha256 *h)
+{
+    uint8_t n[8];
+
+    put_le(n, (uint64_t)p->n_models, 4);
+    sha256_add(h, n, 4);
+    for (int i = 0; i < p->n_models; i++) {
+        put_le(n, p->models[i].len, 8);
+        sha256_add(h, n, 8);
+        sha256_add(h, p->models[i].data, p->models[i].len);
+    }
+}
+
+static int models_put(const struct artifact_parts *p, struct buf *out, struct err *err)
+{
+    if (buf_put_u32(out, (uint32_t)p->n_models, err) < 0)
         return -1;
     for (int i = 0; i < p->n_models; i++) {
-        if (buf_put_u64(b, p->models[i].len, err) < 0 ||
-            buf_add(b, p->models[i].data, p->models[i].len, err) < 0)
+        if (buf_put_u64(out, p->models[i].len, err) < 0 ||
+            buf_add(out, p->models[i].data, p->models[i].len, err) < 0)
             return -1;
+        if (p->gives_models)
+            buf_fini(&p->models[i]);
     }
     return 0;
 }
 
-static int write_container(const struct buf *sections, struct buf *out, struct err *err)
+/* ---- the file ---- */
+
+static int write_entry(const struct artifact_parts *p, int i, const struct buf *sections,
+                       uint64_t *at, struct buf *out, struct err *err)
+{
+    uint64_t len = i == SECTION_MODEL ? models_len(p) : sections[i].len;
+    uint8_t digest[SHA256_BYTES];
+    struct sha256 h;
+
+    sha256_init(&h);
+    if (i == SECTION_MODEL)
+        models_hash(p, &h);
+    else
+        sha256_add(&h, sections[i].data, sections[i].len);
+    sha256_end(&h, digest);
+    if (buf_add(out, artifact_section_names[i], ARTIFACT_NAME_BYTES, err) < 0 ||
+        buf_put_u64(out, *at, err) < 0 || buf_put_u64(out, len, err) < 0 ||
+        buf_add(out, digest, sizeof(digest), err) < 0)
+        return -1;
+    *at += len;
+    return 0;
+}
+
+static int write_container(const struct artifact_parts *p, const struct buf *sections,
+                           struct buf *out, struct err *err)
 {
     uint64_t at = 8 + 3 * 4 + SECTIONS * ARTIFACT_ENTRY_BYTES;
 
@@ -119,19 +175,13 @@ static int write_container(const struct buf *sections, struct buf *out, struct e
         buf_put_u32(out, ARTIFACT_MIN_READER, err) < 0 || buf_put_u32(out, SECTIONS, err) < 0)
         return -1;
     for (int i = 0; i < SECTIONS; i++) {
-        struct sha256 h;
-        uint8_t digest[SHA256_BYTES];
-        sha256_init(&h);
-        sha256_add(&h, sections[i].data, sections[i].len);
-        sha256_end(&h, digest);
-        if (buf_add(out, artifact_section_names[i], ARTIFACT_NAME_BYTES, err) < 0 ||
-            buf_put_u64(out, at, err) < 0 || buf_put_u64(out, sections[i].len, err) < 0 ||
-            buf_add(out, digest, sizeof(digest), err) < 0)
+        if (write_entry(p, i, sections, &at, out, err) < 0)
             return -1;
-        at += sections[i].len;
     }
     for (int i = 0; i < SECTIONS; i++) {
-        if (buf_add(out, sections[i].data, sections[i].len, err) < 0)
+        int rc = i == SECTION_MODEL ? models_put(p, out, err)
+                                    : buf_add(out, sections[i].data, sections[i].len, err);
+        if (rc < 0)
             return -1;
     }
     return 0;
@@ -148,9 +198,8 @@ int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *
         buf_init(&sections[i], ARTIFACT_MAX_BYTES);
     if (write_info(p, &sections[SECTION_INFO], err) == 0 &&
         write_schema(p, &sections[SECTION_SCHEMA], err) == 0 &&
-        prep_save(p->prep, &sections[SECTION_PREP], err) == 0 &&
-        write_models(p, &sections[SECTION_MODEL], err) == 0)
-        rc = write_container(sections, out, err);
+        prep_save(p->prep, &sections[SECTION_PREP], err) == 0)
+        rc = write_container(p, sections, out, err);
     for (int i = 0; i < SECTIONS; i++)
         buf_fini(&sections[i]);
     return rc < 0 ? err_wrap(err, "model file") : 0;

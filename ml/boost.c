@@ -452,6 +452,7 @@ const struct model_ops model_boost = {
     .load = boost_load,
     .bytes = boost_held_bytes,
     .model_bytes = boost_model_bytes,
+    .ship_share = 1.5,
     .predictor_load = predictor_load,
     .predictor_free = predictor_free,
     .predict = predict,

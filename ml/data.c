@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { SHARED_MAX_BINNINGS = 256 };
+enum { SHARED_MAX_BINNINGS = 256, SHARED_FINEST = 255 };
 
 struct ml_shared {
     pthread_mutex_t lock;
@@ -169,8 +169,8 @@ static const struct prep_bins *shared_bins(struct ml_data *d, int max_bins, stru
 
     if (s->bins[max_bins])
         return s->bins[max_bins];
-    if (max_bins < 255) {
-        fine = shared_bins(d, 255, err);
+    if (max_bins < SHARED_FINEST) {
+        fine = shared_bins(d, SHARED_FINEST, err);
         if (!fine)
             return NULL;
     }
@@ -190,7 +190,7 @@ const struct prep_bins *ml_data_bins(struct ml_data *d, int max_bins, struct err
 {
     CHECK(max_bins >= 2);
     pthread_mutex_lock(&d->shared->lock);
-    const struct prep_bins *b = shared_bins(d, MIN(max_bins, 255), err);
+    const struct prep_bins *b = shared_bins(d, MIN(max_bins, SHARED_FINEST), err);
     pthread_mutex_unlock(&d->shared->lock);
     return b;
 }
@@ -202,8 +202,8 @@ const uint8_t *ml_data_columns(struct ml_data *d, int max_bins, struct err *err)
 
     CHECK(max_bins >= 2);
     pthread_mutex_lock(&s->lock);
-    if (shared_bins(d, MIN(max_bins, 255), err)) {
-        struct prep_bins *b = s->bins[MIN(max_bins, 255)];
+    if (shared_bins(d, MIN(max_bins, SHARED_FINEST), err)) {
+        struct prep_bins *b = s->bins[MIN(max_bins, SHARED_FINEST)];
         if (!b->columns && prep_bins_columns(b, err) == 0)
             s->bytes += b->rows * b->cols;
         columns = b->columns;
@@ -215,7 +215,7 @@ const uint8_t *ml_data_columns(struct ml_data *d, int max_bins, struct err *err)
 struct ml_boost_table *ml_data_boost_table(struct ml_data *d, int max_bins, struct err *err)
 {
     const struct ml_compute *on = d->spec.device;
-    int at = MIN(max_bins, 255);
+    int at = MIN(max_bins, SHARED_FINEST);
 
     CHECK(on && on->ops->boost && max_bins >= 2);
     pthread_mutex_lock(&d->shared->lock);
@@ -255,6 +255,23 @@ int64_t ml_data_shared_bytes(const struct ml_data *d)
 
     pthread_mutex_lock(&s->lock);
     int64_t bytes = s->bytes;
+    pthread_mutex_unlock(&s->lock);
+    return bytes;
+}
+
+int64_t ml_data_missing_bytes(const struct ml_data *d, enum family_form form)
+{
+    struct ml_shared *s = d->shared;
+    int64_t cols = prep_inputs(d->prep), wide = prep_width(d->prep), bytes = 0;
+
+    pthread_mutex_lock(&s->lock);
+    const struct prep_bins *b = s->bins[SHARED_FINEST];
+    if (form == FF_BINS && !b)
+        bytes += d->rows * ((cols + 15) / 16 * 16);
+    if (form == FF_BINS && (!b || !b->columns))
+        bytes += d->rows * cols;
+    if (form == FF_DENSE && !s->dense)
+        bytes += d->rows * ((wide + 15) / 16 * 16) * (int64_t)sizeof(float);
     pthread_mutex_unlock(&s->lock);
     return bytes;
 }

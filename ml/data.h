@@ -4,6 +4,7 @@
 #define ML_DATA_H
 
 #include "base/err.h"
+#include "ml/family.h"
 #include "ml/frame.h"
 #include "ml/metric.h"
 #include "ml/prep.h"
@@ -77,5 +78,7 @@ const struct prep_dense *ml_data_dense(struct ml_data *d,
 /* The bins on spec.device, for boosting there. */
 struct ml_boost_table *ml_data_boost_table(struct ml_data *d, int max_bins, struct err *err);
 int64_t ml_data_shared_bytes(const struct ml_data *d);
+/* What the form would add to it now: 0 when it is there. */
+int64_t ml_data_missing_bytes(const struct ml_data *d, enum family_form form);
 
 #endif

@@ -37,7 +37,7 @@ struct family_shape { /* what the cost of a fit depends on */
     int outputs;      /* 1 for binary and regression, else classes */
     int folds;        /* fitted: k, or 1 for holdout */
     double
-        growth; /* memory only: steps that fits of the family take here against the formula; 0 = unknown, 1 */
+        growth; /* memory only: what trees of the family's fits take here against the formula; 0 = unknown, 1 */
     int task; /* FT_ */
 };
 
@@ -72,9 +72,8 @@ struct family {
     /* Integer cost units of running from level `from` to `to` (pure; one unit is about a microsecond of one 2026 core).
      * Drives virtual time, so it must never depend on a clock. */
     int64_t (*cost)(const struct family_shape *s, const double *params, int from, int to);
-    int64_t (*host_bytes)(
-        const struct family_shape *s,
-        const double *params); /* of one trial with all its folds, shared data excluded */
+    /* Held by one trial trained to `level`, with the folds which that level fits (s->folds = all); shared data excluded. */
+    int64_t (*host_bytes)(const struct family_shape *s, const double *params, int level);
     void (*plan)(const double *params, int level, struct family_plan *out);
     /* Writes what the fit chose along its free axes, and what the level ran with in place of the wish, into params. */
     void (*choose)(double *params, int level, int64_t steps);

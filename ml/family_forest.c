@@ -184,27 +184,31 @@ static int64_t extra_cost(const struct family_shape *s, const double *params, in
 }
 
 /* Trees as bytes, sums of the held-out rows at every pruning, what the lanes share, the engine's own arrays. */
-static int64_t bytes(const struct family_shape *s, const double *params, bool is_bootstrap)
+static int64_t bytes(const struct family_shape *s, const double *params, int level,
+                     bool is_bootstrap)
 {
     struct forest_axis axes[FOREST_MAX_AXES];
-    double folds = folds_of(s), k = s->outputs, train = train_rows(s), columns = s->columns;
-    double held = s->folds > 1 ? (double)s->rows : (double)s->rows * 0.2;
+    double fitted = level == 1 ? 1 : folds_of(s), k = s->outputs, train = train_rows(s);
+    double all = s->folds > 1 ? (double)s->rows : (double)s->rows * 0.2, columns = s->columns;
+    double held = all * fitted / folds_of(s), growth = s->growth > 0 ? s->growth : 1;
     double n_axes = forest_axes(params, axes), leaves = leaves_of(s, params, is_bootstrap);
-    double trees = folds * params[FOREST_TREES] * (40.0 + 2.0 * leaves * node_bytes(s, params));
+    double trees =
+        trees_until(s, params, level) * (40.0 + 2.0 * leaves * growth * node_bytes(s, params));
     double lines = 64.0 * ceil(columns / 64.0), near = fmin(train * lines, 408e3);
     double work = train * (38.0 + (k > 2 ? 4 : 0)) + near + 256.0 * 8 * k + 8 * columns + 150e3;
 
-    return whole(trees + folds * 1000 + held * (n_axes * k * 4 + 4) + work + held * (8 * k + 12));
+    return whole(trees + fitted * 1000 + held * (n_axes * k * 4 + 4) + work + held * 8 * k +
+                 all * 12);
 }
 
-static int64_t forest_bytes(const struct family_shape *s, const double *params)
+static int64_t forest_bytes(const struct family_shape *s, const double *params, int level)
 {
-    return bytes(s, params, params[FOREST_BOOTSTRAP] > 0);
+    return bytes(s, params, level, params[FOREST_BOOTSTRAP] > 0);
 }
 
-static int64_t extra_bytes(const struct family_shape *s, const double *params)
+static int64_t extra_bytes(const struct family_shape *s, const double *params, int level)
 {
-    return bytes(s, params, false);
+    return bytes(s, params, level, false);
 }
 
 /* ---- first configurations ---- */

@@ -35,9 +35,9 @@ static int64_t baseline_cost(const struct family_shape *s, const double *params,
     return at_least_one(20.0 + 0.02 * (double)s->rows * s->outputs);
 }
 
-static int64_t baseline_bytes(const struct family_shape *s, const double *params)
+static int64_t baseline_bytes(const struct family_shape *s, const double *params, int level)
 {
-    (void)params;
+    (void)params, (void)level;
     return s->folds * (int64_t)(64 + 8 * s->outputs);
 }
 
@@ -114,12 +114,12 @@ static int64_t linear_cost(const struct family_shape *s, const double *params, i
     return at_least_one(100.0 + s->folds * clamped(points, 1, 12) * 12.0 * pass);
 }
 
-static int64_t linear_bytes(const struct family_shape *s, const double *params)
+static int64_t linear_bytes(const struct family_shape *s, const double *params, int level)
 {
     int lanes = (s->outputs + 7) / 8 * 8;
     double wide = (s->encoded + 16.0) * lanes;
 
-    (void)params;
+    (void)params, (void)level;
     return (int64_t)(s->folds * 8.0 * wide * (LINEAR_PATH_POINTS + 22.0)) + s->folds * 9 * s->rows;
 }
 
@@ -261,23 +261,24 @@ static int64_t boost_cost(const struct family_shape *s, const double *params, in
 }
 
 /* Scores and targets per lane, trees, what lanes share (boost_round.c) and the engine's out-of-fold predictions. */
-static int64_t boost_bytes(const struct family_shape *s, const double *params)
+static int64_t boost_bytes(const struct family_shape *s, const double *params, int level)
 {
     double rows = (double)s->rows, k = s->outputs, leaves = boost_leaves(params);
-    double rounds = boost_rounds(s, params, params[BOOST_LEARNING_RATE]);
+    double fitted = level == 1 ? 1 : s->folds, held = rows * (s->folds > 1 ? 1.0 : 0.2);
+    double rounds = boost_rounds(s, params, boost_rate_at(params, level));
     if (s->growth > 0)
         rounds = fmin(params[BOOST_ROUNDS], rounds * s->growth);
     double grown = boost_leaves_at(params, fold_rows(s));
     if (grown < boost_leaves(params))
         grown *= 0.6;                     /* the rows end such trees before min_leaf does */
     double tree = 152.0 + 2 * 16 * grown; /* boost_tree.c */
-    double lanes = s->folds * (rows * (4 * k + 12) + rounds * k * tree);
+    double lanes = fitted * (rows * (4 * k + 12) + rounds * k * tree);
     double slot = s->columns * 264.0 * 8, slots = fmin(floor(BOOST_POOL_BYTES / slot), leaves + 1);
 
     slots = rows < BOOST_POOL_ROWS ? 0 : fmin(slots, floor(rows / BOOST_POOL_ROWS) + 2);
     double pool = slots < 3 ? 0 : slots * slot;
     double work = rows * (4 * k + 20 + (params[BOOST_ROW_SAMPLE] < 1 ? 4 : 0)) + pool + 135168.0;
-    double engine = rows * (s->folds > 1 ? 1.0 : 0.2) * (8 * k + 12);
+    double engine = held * (8 * k * fitted / s->folds + 12);
     return (int64_t)(lanes + work + engine + leaves * 300 + s->columns * 10.0);
 }
 

@@ -22,12 +22,25 @@ struct fit_run *fit_run_new(const struct fit_trial *t, int level)
     return r;
 }
 
+void fit_lane_close(const struct fit_trial *t, struct lane *l)
+{
+    if (l->state)
+        t->ops->close(l);
+    l->state = NULL;
+}
+
+void fit_run_close_lanes(const struct fit_trial *t, struct fit_run *r)
+{
+    for (int f = 0; r && f < r->n_lanes; f++)
+        fit_lane_close(t, &r->lanes[f]);
+}
+
 void fit_run_free(struct fit_trial *t, struct fit_run *r)
 {
     if (!r)
         return;
+    fit_run_close_lanes(t, r);
     for (int f = 0; f < r->n_lanes; f++) {
-        t->ops->close(&r->lanes[f]);
         mem_try_free(r->now[f]);
         mem_try_free(r->best[f]);
         t->own_bytes -= 2 * t->rows[f].n_held * t->d->n_outputs * (int64_t)sizeof(float);
@@ -148,34 +161,9 @@ void fit_trial_close(struct fit_trial *t)
     mem_free(t);
 }
 
-static int folds_of(const struct fit_trial *t, const struct family_plan *plan)
+int fit_folds_of(const struct fit_trial *t, const struct family_plan *plan)
 {
     return plan->folds > 0 ? MIN(plan->folds, t->folds) : t->folds;
-}
-
-int64_t fit_trial_bytes(const struct fit_trial *t)
-{
-    const struct fit_run *runs[] = { t->run, t->before };
-    int64_t bytes = (int64_t)sizeof *t + t->own_bytes;
-
-    for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
-        const struct fit_run *r = runs[i];
-        for (int f = 0; r && f < r->n_lanes; f++)
-            bytes += t->ops->bytes(&r->lanes[f]);
-        bytes +=
-            r ? (int64_t)sizeof *r + (int64_t)r->cap * SPLIT_MAX_FOLDS * (int64_t)sizeof *r->values
-              : 0;
-    }
-    return bytes;
-}
-
-int64_t fit_trial_ship_bytes(const struct fit_trial *t)
-{
-    int64_t bytes = 0;
-
-    for (int f = 0; t->run && t->ops->model_bytes && f < t->run->n_lanes; f++)
-        bytes += t->ops->model_bytes(&t->run->lanes[f]);
-    return 3 * bytes; /* each fold's, in a buffer that grows by doubling, and all in one */
 }
 
 /* ---- advance ---- */
@@ -292,7 +280,7 @@ int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop
     if (!t->run)
         t->run = fit_run_new(t, level);
     t->run->plan = plan; /* of a higher level: the same points and more */
-    int rc = run_advance(t, t->run, folds_of(t, &plan), stop, err);
+    int rc = run_advance(t, t->run, fit_folds_of(t, &plan), stop, err);
     t->fit_us += clk_now_us(&clk) - before;
     t->peak_bytes = MAX(t->peak_bytes, fit_trial_bytes(t));
     if (rc > 0) {
@@ -348,7 +336,7 @@ int fit_trial_cut(struct fit_trial *t, struct err *err)
         return 0;
     int target = MAX(t->target, t->level);
     t->f->plan(t->params, MAX(target, 1), &plan);
-    int folds = folds_of(t, &plan);
+    int folds = fit_folds_of(t, &plan);
     if (t->run && t->level == 0 && fit_choose(t, t->run, folds).best < 0 &&
         odd_point(t, t->run, folds, err) < 0)
         return -1;
@@ -380,7 +368,7 @@ int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choi
         return -1;
     *run = t->before ? t->before : t->run; /* before: the last level that was finished */
     t->f->plan(t->params, t->level, &plan);
-    *c = fit_choose(t, *run, folds_of(t, &plan));
+    *c = fit_choose(t, *run, fit_folds_of(t, &plan));
     return c->best < 0 ? -1 : 0;
 }
 
@@ -442,6 +430,7 @@ int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *er
     out->model_bytes = t->model_bytes;
     out->work_units = t->work_units;
     out->peak_bytes = t->peak_bytes;
+    out->growth = fit_trial_growth(t);
     curve_copy(t, r, &c, out);
     return 0;
 }
@@ -454,7 +443,7 @@ double fit_trial_progress(const struct fit_trial *t)
     if (!t->run || t->target <= t->level)
         return t->level > 0 ? 1.0 : 0.0;
     t->f->plan(t->params, t->target, &plan);
-    int folds = folds_of(t, &plan);
+    int folds = fit_folds_of(t, &plan);
     for (int f = 0; f < folds; f++)
         done = MIN(done, f < t->run->n_lanes ? t->run->lanes[f].steps_done : 0);
     struct fit_choice c = fit_choose(t, t->run, folds);

@@ -24,6 +24,7 @@ struct fit_result {
     double test_score, test_se;            /* NaN unless fit_trial_test ran */
     int64_t predict_ns_row, model_bytes;   /* likewise; 0 = unknown */
     int64_t fit_us, work_units, peak_bytes;
+    double growth;    /* fit_trial_growth; 0 = unknown */
     int curve_points; /* <= 256 */
     int64_t curve_step[256];
     double curve_value[256];
@@ -55,9 +56,20 @@ int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err);
  * what the artifact would predict, and takes the artifact's size and how long it takes for a row. Costs an artifact and at
  * most some 5 ms of predictions beyond the test rows. */
 int fit_trial_test(struct fit_trial *t, struct err *err);
+/* A trial's last act: its artifact into out, then the same test on those bytes. Its lanes are closed in between, so that
+ * model and lanes are not held at once; what is left of it are its results. */
+int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err);
 int64_t fit_trial_bytes(const struct fit_trial *t);
-/* What saving, shipping and scoring the model will take on top, about: its bytes more than once. */
-int64_t fit_trial_ship_bytes(const struct fit_trial *t);
+/* What the next tree, or shipping what there is, will take on top. */
+int64_t fit_trial_spare_bytes(const struct fit_trial *t);
+/* What trees took against the family's formula (family_shape.growth), at a reached level; 0 = nothing to say. */
+double fit_trial_growth(const struct fit_trial *t);
+/* What the trial will hold while it is trained to `level`: by its own growth where a level was reached, else by `growth`
+ * (of others; 0 = unknown). least: of this what rows and columns alone take, and its first tree. */
+int64_t fit_trial_estimate(const struct fit_trial *t, int level, double growth);
+/* The same once it has trees of this level, by their size and the end that is now in sight; 0 = it has none yet. */
+int64_t fit_trial_revised(const struct fit_trial *t, double growth);
+int64_t fit_trial_least_bytes(const struct fit_trial *t, int level, double growth);
 
 /* Refit on all non-test rows with the free-axis value scaled to them (steps * n / n_train): holdout's last act. */
 int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,

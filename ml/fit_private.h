@@ -3,6 +3,7 @@
  *
  * fit.c        open, advance, cut, result, out-of-fold
  * fit_curve.c  points: metrics of folds, where patience ends, the chosen step, cross-fitted score
+ * fit_memory.c bytes held and to come
  * fit_save.c   checkpoints
  * fit_ship.c   artifact, test score, refit */
 #ifndef ML_FIT_PRIVATE_H
@@ -54,6 +55,8 @@ struct fit_trial {
     struct fit_run *chosen; /* after a cut: which run speaks */
     int chosen_folds;
     double test_score, test_se;
+    bool is_shipped; /* its lanes are closed */
+    double growth;   /* kept when they were */
     int64_t fit_us, predict_ns_row, model_bytes, work_units, peak_bytes, own_bytes;
 };
 
@@ -74,7 +77,10 @@ double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int poi
 /* fit.c: the run, folds and choice that speak for the trial now; -1 when there is none. */
 int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choice *c);
 struct fit_run *fit_run_new(const struct fit_trial *t, int level);
+int fit_folds_of(const struct fit_trial *t, const struct family_plan *plan);
 void fit_run_free(struct fit_trial *t, struct fit_run *r);
+void fit_lane_close(const struct fit_trial *t, struct lane *l);         /* once more is legal */
+void fit_run_close_lanes(const struct fit_trial *t, struct fit_run *r); /* NULL is legal */
 int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds,
                  struct err *err); /* lanes up to fold `folds` */
 

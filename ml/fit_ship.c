@@ -63,8 +63,8 @@ static int importance_of(const struct ml_data *d, const struct model_ops *ops, i
 }
 
 static int artifact_make(const struct ml_data *d, const struct family *f, const double *params,
-                         double score, double se, int n_models, const struct buf *models,
-                         struct buf *out, struct err *err)
+                         double score, double se, int n_models, struct buf *models, struct buf *out,
+                         struct err *err)
 {
     struct artifact_parts p = {
         .task = d->spec.task,
@@ -79,6 +79,7 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
         .monotone = d->monotone,
         .n_models = n_models,
         .models = models,
+        .gives_models = true,
     };
     struct buf json;
     int rc = -1;
@@ -96,7 +97,8 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
     return rc;
 }
 
-int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
+/* closes: each lane when its bytes are there. */
+static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, struct err *err)
 {
     struct buf models[SPLIT_MAX_FOLDS];
     struct fit_run *r;
@@ -110,6 +112,8 @@ int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
         buf_init(&models[f], ARTIFACT_MAX_BYTES);
         if (rc == 0)
             rc = t->ops->save(&r->lanes[f], fit_point_step(r, c.best), &models[f], err);
+        if (closes)
+            fit_lane_close(t, &r->lanes[f]);
     }
     fit_cross_score(t, r, &c, &score, &se);
     memcpy(params, t->params, sizeof params);
@@ -119,6 +123,11 @@ int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
     for (int f = 0; f < c.folds; f++)
         buf_fini(&models[f]);
     return rc;
+}
+
+int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
+{
+    return trial_artifact(t, false, out, err);
 }
 
 /* ---- test rows ---- */
@@ -231,24 +240,47 @@ static int64_t predict_ns(const struct ml_data *d, const struct artifact *a)
     return least == INT64_MAX ? 0 : least;
 }
 
-int fit_trial_test(struct fit_trial *t, struct err *err)
+static int artifact_test(struct fit_trial *t, const struct buf *bytes, struct err *err)
 {
-    struct artifact *a = NULL;
-    struct buf bytes;
-    int rc = -1;
+    struct artifact *a = artifact_load(bytes->data, bytes->len, err);
+    int rc = a ? test_score(t->d, a, &t->test_score, &t->test_se, err) : -1;
 
-    buf_init(&bytes, ARTIFACT_MAX_BYTES);
-    if (fit_trial_artifact(t, &bytes, err) == 0)
-        a = artifact_load(bytes.data, bytes.len, err);
-    if (a)
-        rc = test_score(t->d, a, &t->test_score, &t->test_se, err);
     if (rc == 0) {
-        t->model_bytes = (int64_t)bytes.len;
+        t->model_bytes = (int64_t)bytes->len;
         t->predict_ns_row = predict_ns(t->d, a);
     }
     artifact_close(a);
+    return rc;
+}
+
+int fit_trial_test(struct fit_trial *t, struct err *err)
+{
+    struct buf bytes;
+
+    buf_init(&bytes, ARTIFACT_MAX_BYTES);
+    int rc = fit_trial_artifact(t, &bytes, err);
+    if (rc == 0)
+        rc = artifact_test(t, &bytes, err);
     buf_fini(&bytes);
     /* Its size is nothing that a trial must have. */
+    return rc < 0 && has_test_rows(t->d) ? -1 : 0;
+}
+
+int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err)
+{
+    struct fit_run *r = NULL;
+    struct fit_choice c;
+
+    CHECK(!t->is_shipped);
+    t->growth = fit_trial_growth(t);
+    if (fit_speaker(t, &r, &c) < 0)
+        return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
+    t->is_shipped = true;
+    fit_run_close_lanes(t, r == t->run ? t->before : t->run);
+    if (trial_artifact(t, true, out, err) < 0)
+        return -1;
+    fit_run_close_lanes(t, r);
+    int rc = artifact_test(t, out, err);
     return rc < 0 && has_test_rows(t->d) ? -1 : 0;
 }
 

@@ -144,6 +144,13 @@ static int64_t forest_held_bytes(const struct lane *lane)
            l->trees_cap * (int64_t)sizeof *l->trees + l->bytes + (l->work ? l->work->bytes : 0);
 }
 
+static int64_t forest_model_bytes(const struct lane *lane)
+{
+    const struct forest_lane *l = lane->state;
+
+    return l->bytes + 8 * (int64_t)l->n_trees;
+}
+
 /* ---- the workspace ---- */
 
 static void work_drop(struct forest_work *w)
@@ -489,6 +496,7 @@ static int forest_load(struct ml_data *d, struct lane *lane, struct view *in, st
     .family = &family_##which, .close = forest_close, .advance = forest_advance,      \
     .predict_held = forest_predict_held, .predict_held_at = forest_predict_held_at,   \
     .save = forest_save, .load = forest_load, .bytes = forest_held_bytes,             \
+    .model_bytes = forest_model_bytes, .ship_share = 3.2, .grow_share = 8,            \
     .predictor_load = forest_predictor_load, .predictor_free = forest_predictor_free, \
     .predict = forest_predict, .importance = forest_importance, .explain = forest_explain
 

@@ -68,10 +68,11 @@ struct model_ops {
      * of an artifact are this one form. */
     int (*save)(const struct lane *l, int64_t steps, struct buf *out, struct err *err);
     int (*load)(struct ml_data *d, struct lane *l, struct view *in,
-                struct err *err);           /* to continue training, bit for bit */
-    int64_t (*bytes)(const struct lane *l); /* memory held now */
-    int64_t (*model_bytes)(
-        const struct lane *l); /* of it what save writes out, about; NULL = little */
+                struct err *err);                 /* to continue training, bit for bit */
+    int64_t (*bytes)(const struct lane *l);       /* memory held now */
+    int64_t (*model_bytes)(const struct lane *l); /* of it trees and the like; NULL = little */
+    double ship_share; /* the model's file and what is loaded of it, of model_bytes */
+    double grow_share; /* what a tree takes while it is grown, of its model_bytes; 0 = little */
 
     /* Inference from saved bytes alone, for artifacts. */
     struct predictor *(*predictor_load)(const struct prep *prep, int n_outputs, enum ml_task task,

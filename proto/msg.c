@@ -116,7 +116,7 @@ static const struct codec_field lane_fields[] = {
     F_I64(msg_lane, trial, REQ, 1, INT64_MAX), F_I64(msg_lane, fence, REQ, 1, INT64_MAX),
     F_JSON(msg_lane, config, REQ, CONFIG_MAX), F_U64(msg_lane, seed, REQ),
     F_INT(msg_lane, from, OPT, 0, LEVEL_MAX),  F_INT(msg_lane, to, REQ, 1, LEVEL_MAX),
-    F_SHA(msg_lane, checkpoint, OPT),
+    F_SHA(msg_lane, checkpoint, OPT),          F_F64(msg_lane, growth),
 };
 static const struct codec_table lane_table = TABLE(lane_fields, NULL);
 

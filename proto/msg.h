@@ -77,6 +77,7 @@ struct msg_lane {
     uint64_t seed;
     int from, to;                /* levels of the family's ladder: 0 = nothing done yet */
     char checkpoint[SHA256_HEX]; /* "" = none */
+    double growth;               /* family_shape.growth, for its memory; 0 = unknown */
 };
 struct msg_grant {
     enum msg_kind kind;

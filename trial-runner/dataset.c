@@ -78,6 +78,19 @@ static void shed(struct datasets *s)
     }
 }
 
+bool datasets_shed(struct datasets *s)
+{
+    int before = s->n;
+
+    for (int i = s->n - 1; i >= 0; i--) {
+        if (s->open[i]->refs == 0) {
+            dataset_close(s->open[i]);
+            s->open[i] = s->open[--s->n];
+        }
+    }
+    return s->n < before;
+}
+
 static int task_of(const char *name, enum ml_task *out, struct err *err)
 {
     static const struct {

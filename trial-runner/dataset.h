@@ -17,5 +17,7 @@ struct ml_data *dataset_get(struct datasets *s, const struct msg_data *spec, con
                             const char *test_path, struct err *err);
 void dataset_put(struct datasets *s, const struct ml_data *d); /* NULL is legal */
 int64_t datasets_shared_bytes(const struct datasets *s);
+bool datasets_shed(
+    struct datasets *s); /* closes the tables that nobody uses; false: there were none */
 
 #endif

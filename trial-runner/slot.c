@@ -114,14 +114,16 @@ static void on_watch(void *arg)
         return;
     }
     limit = s->device->memory_bytes;
-    if (s->rss_limit > 0 && (limit <= 0 || s->rss_limit < limit))
+    bool is_own = s->rss_limit > 0 && (limit <= 0 || s->rss_limit < limit);
+    if (is_own)
         limit = s->rss_limit;
     rss = proc_rss_bytes(s->pid);
     if (limit > 0 && rss > limit) {
         str_fmt_bytes(rss, a, sizeof a);
         str_fmt_bytes(limit, b, sizeof b);
         snprintf(s->why, sizeof s->why, "held %s of memory, limit %s: killed", a, b);
-        worker_kill(s, TR_MEMORY);
+        /* Beyond what its study allows a trial is at fault; beyond the device it may be who was there before: tried again. */
+        worker_kill(s, is_own ? TR_MEMORY : TR_WORKER_DIED);
     }
 }
 

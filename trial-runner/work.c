@@ -257,12 +257,14 @@ static void on_ready(void *arg)
 static void fail_dead(struct work *w, struct held *h, enum trial_reason reason, const char *why)
 {
     char text[320];
-    bool was_running = h->state == HELD_RUNNING;
+    bool was_running = h->state == HELD_RUNNING, was_parked = h->state == HELD_PARKED;
 
-    /* Only the lane that ran can be to blame; a parked one loses its fit and is fitted again. */
+    /* Only the lane that ran can be to blame; a parked one loses its fit and is fitted again, at nobody's charge. */
     snprintf(text, sizeof text, "worker %s while it %s", why, was_running ? "ran alone" : "waited");
     book_discard_unsent(w->c.book, h);
-    book_push_failure(w->c.book, h, was_running ? reason : TR_WORKER_DIED, text);
+    if (!was_running)
+        reason = was_parked ? TR_DRAINED : TR_WORKER_DIED;
+    book_push_failure(w->c.book, h, reason, text);
 }
 
 static void on_dead(void *arg, enum trial_reason reason, const char *why)

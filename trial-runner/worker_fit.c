@@ -4,6 +4,7 @@
 #include "trial-runner/worker_priv.h"
 
 #include "base/fault.h"
+#include "base/io.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,9 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 enum {
     FIRST_SLICE_US = 30000,
@@ -28,7 +26,8 @@ enum {
     SOON_US = 400000,
     SHORT_US = 400000
 };
-#define ARTIFACT_BUF_MAX ((size_t)1 << 30)
+#define ARTIFACT_BUF_MAX  ((size_t)1 << 30)
+#define ARTIFACT_HELD_MAX ((size_t)4 << 20) /* a larger one waits in a file */
 
 static enum trial_reason reason_of(const struct err *err)
 {
@@ -51,12 +50,22 @@ static enum trial_reason reason_of(const struct err *err)
     }
 }
 
-void worker_fit_close(struct worker *w, struct job *j)
+static void models_close(struct worker *w, struct job *j)
 {
     fit_trial_close(j->fit);
     j->fit = NULL;
     dataset_put(w->datasets, j->data);
     j->data = NULL;
+}
+
+void worker_fit_close(struct worker *w, struct job *j)
+{
+    models_close(w, j);
+    buf_fini(&j->artifact);
+    if (j->artifact_path)
+        unlink(j->artifact_path);
+    mem_free(j->artifact_path);
+    j->artifact_path = NULL;
     j->state = JOB_DONE;
 }
 
@@ -113,8 +122,9 @@ static int fit_open(struct worker *w, struct job *j, struct err *err)
 static char *detail_new(const struct job *j, const struct fit_result *r)
 {
     json_t *curve = json_array();
-    json_t *o = json_pack("{s:I, s:o, s:o}", "steps", (json_int_t)r->steps, "free",
-                          params_free_json_new(j->family, r->free_params), "curve", curve);
+    json_t *o = json_pack("{s:I, s:o, s:o, s:f}", "steps", (json_int_t)r->steps, "free",
+                          params_free_json_new(j->family, r->free_params), "curve", curve, "growth",
+                          r->growth);
     char *text = NULL;
 
     CHECK(o);
@@ -147,7 +157,25 @@ static void fill(struct msg_event *ev, const struct job *j, const struct fit_res
     ev->detail = detail_new(j, r);
 }
 
-/* At a level, or cut: says so and parks. */
+/* The model file, and its score on test rows: the trial's lanes are gone after this. */
+static int ship(struct worker *w, struct job *j, struct err *err)
+{
+    char path[WORKER_PATH_BYTES];
+
+    buf_init(&j->artifact, ARTIFACT_BUF_MAX);
+    if (fit_trial_ship(j->fit, &j->artifact, err) < 0)
+        return -1;
+    if (j->artifact.len <= ARTIFACT_HELD_MAX)
+        return 0;
+    worker_path(w, j, "artifact", path);
+    if (checkpoint_file(path, &j->artifact, j->artifact_sha256, err) < 0)
+        return -1;
+    j->artifact_path = mem_strdup(path);
+    buf_fini(&j->artifact);
+    return 0;
+}
+
+/* At a level, or cut: says so and parks; at the end with nothing but its artifact, in case it is wanted. */
 static void ask(struct worker *w, struct job *j)
 {
     bool is_final = j->cut || j->to >= j->family->levels;
@@ -157,7 +185,9 @@ static void ask(struct worker *w, struct job *j)
 
     worker_beat(w, LONG_MS);
     worker_soon(w);
-    if ((is_final && fit_trial_test(j->fit, &err) < 0) || fit_trial_result(j->fit, r, &err) < 0) {
+    bool is_told = (!is_final || ship(w, j, &err) == 0) && fit_trial_result(j->fit, r, &err) == 0;
+    worker_memory_log(w, j);
+    if (!is_told) {
         fail(w, j, &err);
     } else if (!isfinite(r->score)) {
         worker_fail(w, j, TR_DIVERGED, "its score is not a number");
@@ -167,6 +197,8 @@ static void ask(struct worker *w, struct job *j)
         ev.type = is_final ? MSG_FINAL : MSG_RUNG;
         fill(&ev, j, r);
         worker_event(w, j, &ev, NULL);
+        if (is_final)
+            models_close(w, j);
         j->state = JOB_ASKED;
     }
     w->was_short = j->work_us < SHORT_US;
@@ -236,20 +268,6 @@ static void progress(struct worker *w, struct job *j, int64_t now)
     worker_event(w, j, &ev, NULL);
 }
 
-/* Before the supervisor must kill the process for its memory: what is free goes back to the system, then the lane ends
- * while there is room to ship it. */
-static bool is_full(const struct worker *w, const struct job *j)
-{
-    int64_t limit = w->memory_bytes / 16 * 15 - fit_trial_ship_bytes(j->fit);
-
-    if (w->memory_bytes <= 0 || proc_rss_bytes(getpid()) <= limit)
-        return false;
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-    return proc_rss_bytes(getpid()) > limit;
-}
-
 /* Over a limit: true, and the job has ended or asked. */
 static bool is_over(struct worker *w, struct job *j)
 {
@@ -266,7 +284,7 @@ static bool is_over(struct worker *w, struct job *j)
         cut(w, j, TR_TIME, text);
         return true;
     }
-    if (is_full(w, j)) {
+    if (worker_memory_is_full(w, j)) {
         str_fmt_bytes(fit_trial_bytes(j->fit), a, sizeof a);
         str_fmt_bytes(w->memory_bytes, b, sizeof b);
         snprintf(text, sizeof text, "no result within the worker's %s; the trial holds %s", b, a);
@@ -297,6 +315,14 @@ static int64_t slice_end(const struct worker *w, const struct job *j, int64_t no
     return j->deadline_ms > 0 ? MIN(end, j->deadline_ms * 1000) : end;
 }
 
+static bool hoards(const struct job *j)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "worker.hoard.%s", j->family->name);
+    return FAULT(name);
+}
+
 /* One slice: 1 = the level is reached, 0 = not yet, -1 = failed. */
 static int slice(struct worker *w, struct job *j, struct err *err)
 {
@@ -308,6 +334,8 @@ static int slice(struct worker *w, struct job *j, struct err *err)
 
     /* The first slice also builds what all trials on this data share, which has no steps to stop between. */
     worker_beat(w, j->work_us == 0 ? LONG_MS : SLICE_WORD_MS);
+    if (hoards(j))
+        worker_memory_hoard(w);
     if (FAULT("worker.slice"))
         rc = err_set(err, ERR_NOMEM, "injected");
     else
@@ -336,12 +364,28 @@ static int train(struct worker *w, struct job *j)
             return 0;
         worker_serve(w);
         w->interrupt = false;
+        worker_memory_revise(j);
         if (is_over(w, j))
             return -1;
         progress(w, j, worker_now_us(w));
         if (j->work_us - j->saved_us >= w->checkpoint_ms * 1000 && save(w, j, MSG_CHECKPOINT) < 0)
             j->saved_us = j->work_us; /* not again at once */
     }
+}
+
+/* Room in memory for the level to come; false: the job has ended, asked, or waits. */
+static bool admit(struct worker *w, struct job *j)
+{
+    struct err err = { 0 };
+    int rc = worker_memory_admit(w, j, &err);
+
+    if (rc == 0) {
+        worker_fit_close(w, j);
+        j->state = JOB_WAITING;
+    } else if (rc < 0) {
+        cut(w, j, TR_MEMORY, err.text); /* what it has reached before stands */
+    }
+    return rc > 0;
 }
 
 void worker_fit(struct worker *w, struct job *j)
@@ -369,6 +413,8 @@ void worker_fit(struct worker *w, struct job *j)
         return;
     }
     j->progress_us = worker_now_us(w) - PROGRESS_EVERY_US + PROGRESS_FIRST_US;
+    if (!admit(w, j))
+        return;
     if (train(w, j) == 1)
         ask(w, j);
     else if (j->state == JOB_RUNNING && j->stop)
@@ -379,36 +425,42 @@ void worker_fit(struct worker *w, struct job *j)
 
 /* ---- answers ---- */
 
-static void make_artifact(struct worker *w, struct job *j)
+static void send_artifact(struct worker *w, struct job *j)
 {
     char path[WORKER_PATH_BYTES];
     struct err err = { 0 };
     struct msg_event ev;
-    struct buf out;
 
     msg_event_init(&ev);
     ev.type = MSG_COMPLETE;
     ev.level = j->to;
     ev.cut = j->cut;
-    buf_init(&out, ARTIFACT_BUF_MAX);
-    worker_path(w, j, "artifact", path);
     worker_beat(w, LONG_MS);
-    if (fit_trial_artifact(j->fit, &out, &err) < 0 ||
-        checkpoint_file(path, &out, ev.blob, &err) < 0) {
-        worker_fail(w, j, reason_of(&err), err.text);
+    if (j->artifact_path) {
+        str_copy(path, sizeof path, j->artifact_path);
+        str_copy(ev.blob, sizeof ev.blob, j->artifact_sha256);
+        ev.model_bytes = io_file_bytes(path);
+        mem_free(j->artifact_path);
+        j->artifact_path = NULL; /* the supervisor's now */
     } else {
-        ev.model_bytes = (int64_t)out.len;
-        worker_event(w, j, &ev, path);
+        worker_path(w, j, "artifact", path);
+        ev.model_bytes = (int64_t)j->artifact.len;
+        if (checkpoint_file(path, &j->artifact, ev.blob, &err) < 0) {
+            worker_fail(w, j, reason_of(&err), err.text);
+            return;
+        }
     }
-    buf_fini(&out);
+    worker_event(w, j, &ev, path);
 }
 
 static void serve_one(struct worker *w, struct job *j)
 {
-    if (!j->stop && j->answer == MSG_KEEP) {
-        make_artifact(w, j);
-    } else if (!j->stop && j->answer == MSG_PAUSE) {
-        if (save(w, j, MSG_PAUSED) < 0)
+    bool is_final = !j->fit;
+
+    if (!j->stop && j->answer == MSG_KEEP && is_final) {
+        send_artifact(w, j);
+    } else if (!j->stop && (j->answer == MSG_PAUSE || j->answer == MSG_KEEP)) {
+        if (is_final || j->answer == MSG_KEEP || save(w, j, MSG_PAUSED) < 0)
             worker_fail(w, j, TR_DEVICE, "its checkpoint could not be written");
     }
     worker_fit_close(w, j);

@@ -1,8 +1,9 @@
 /* worker_priv.h - shared by the worker's files: worker.c (messages, life), worker_fit.c (trials), worker_task.c (ingest,
- * refit). Nobody else includes it. */
+ * refit), worker_memory.c (room for trials). Nobody else includes it. */
 #ifndef RUNNER_WORKER_PRIV_H
 #define RUNNER_WORKER_PRIV_H
 
+#include "base/buf.h"
 #include "base/clk.h"
 #include "ml/fit.h"
 #include "proto/msg.h"
@@ -39,7 +40,15 @@ struct job {
     int64_t work_us, saved_us,
         progress_us; /* work so far; at the last checkpoint; time of the last progress message */
     int64_t alone_bytes; /* memory of the process without this trial and without shared data */
+    int64_t before_bytes, missing_bytes,
+        promise_bytes; /* worker_memory.c: the process without it, its table's form to come, the trial itself */
+    int64_t admitted_bytes; /* promise_bytes as it was admitted */
+    int64_t
+        first_bytes; /* the first promise of this level that knew trees of its own; 0 = none did */
     bool cut;
+    struct buf
+        artifact; /* of a parked one: all that is left of its models; a large one is a file, under its hash */
+    char *artifact_path, artifact_sha256[SHA256_HEX];
 };
 
 /* A grant as it came down the pipe. */
@@ -95,6 +104,17 @@ int worker_open_device(struct worker *w, struct err *err);
 void worker_fit(struct worker *w, struct job *j); /* until it asks, ends or is interrupted */
 void worker_serve(struct worker *w);              /* what parked jobs were answered */
 void worker_fit_close(struct worker *w, struct job *j);
+
+/* worker_memory.c: before a trial begins, or goes on to another level, room is made for what it will take: 1 there is as much
+ * as can be made, 0 not now (an other trial must go on first), -1 not even what its rows take fits: err says so. */
+int worker_memory_admit(struct worker *w, struct job *j, struct err *err);
+/* Between slices: true when the process is about to be full and nothing can be given up but this trial. */
+bool worker_memory_is_full(struct worker *w, struct job *j);
+void worker_memory_revise(struct job *j); /* between slices */
+void worker_memory_hoard(
+    const struct worker *w) NO_RETURN; /* tests: far more than promised, at once */
+void worker_memory_log(const struct worker *w,
+                       const struct job *j); /* at a level: promised and true */
 
 /* worker_task.c */
 void worker_ingest(struct worker *w, struct job *j);

@@ -219,6 +219,9 @@ static void the_machine_is_known(void **state)
     assert_true(proc_physical_cores() >= 1);
     assert_true(proc_memory_bytes() > 1000000);
     assert_true(proc_rss_bytes(getpid()) > 10000);
+    assert_true(proc_rss_peak_bytes() >= proc_rss_bytes(getpid()) / 2); /* counters lag a little */
+    proc_rss_peak_reset();
+    assert_true(proc_rss_peak_bytes() > 10000);
     assert_int_equal(proc_self_path(path, sizeof path, NULL), 0);
     assert_non_null(strstr(path, "test_proc"));
     assert_int_equal(proc_self_path(path, 5, NULL), -1);

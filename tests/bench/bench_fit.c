@@ -241,7 +241,7 @@ static bool trial(struct ml_data *d, const struct args *a, const struct family *
         "  fit %6.2f s (cpu %.2f)  cost/cpu %.2f  %.1f MB (resident %.1f), est/mem %.2f  predict %.2f us/row |",
         number, r->cut ? "cut" : "   ", r->score, r->se, r->test_score, r->steps,
         (double)r->fit_us / 1e6, cpu, (double)cost / 1e6 / fmax(cpu, 1e-6), (double)bytes / 1e6,
-        resident, (double)f->host_bytes(&s, params) / (double)bytes,
+        resident, (double)f->host_bytes(&s, params, level) / (double)bytes,
         (double)r->predict_ns_row / 1e3);
     print_changed(f, params);
     fflush(stdout);

@@ -22,8 +22,9 @@ static struct study *study_of(struct rig *r)
 static int64_t bytes_of(struct study *st, const char *config, int from, int to)
 {
     struct trial_row row = { .config = (char *)config, .run_to = to, .max_level = 3 };
+    struct trial_mem t = { .family = 1 };
 
-    return memory_of_lane(st, &row, from);
+    return memory_of_lane(st, &t, &row, from);
 }
 
 static const char quick[] = "{\"family\":\"boost\",\"learning_rate\":0.2}",
@@ -47,68 +48,68 @@ static void a_level_takes_what_its_folds_take(void **state)
 
 static void trials_teach_how_long_fits_grow(void **state)
 {
-    static const double rates[] = { 0.3, 0.25, 0.2, 0.15, 0.12, 0.1 };
+    static const double growths[] = { 1.8, 2.5, 2.2, 3.4, 2.6, 2.4 };
     struct rig r;
-    double growth = 2.5;
+    double logs = 0;
 
     (void)state;
     rig_open(&r);
     struct study *st = study_of(&r);
     int64_t before = bytes_of(st, slow, 0, 3);
-    for (size_t i = 0; i < ARRAY_LEN(rates); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(growths); i++) {
         struct trial_mem t = { .family = 1 };
-        struct config c;
-        char text[80];
-        snprintf(text, sizeof text, "{\"family\":\"boost\",\"learning_rate\":%g}", rates[i]);
-        struct trial_row row = { .config = text, .level = 3, .max_level = 3 };
-        assert_int_equal(config_parse_text(&c, text, NULL), 0);
-        struct family_shape s = st->problem.shape;
-        s.growth = growth;
-        json_t *info =
-            json_pack("{s:I}", "peak_bytes", (json_int_t)c.family->host_bytes(&s, c.params));
-        memory_note(st, &t, &row, info);
+        memory_note(st, &t, growths[i] * 2); /* of its first level */
+        memory_note(st, &t, growths[i]);
         double once = st->memory[1].sum;
-        memory_note(st, &t, &row, info); /* again: nothing new */
-        assert_true(st->memory[1].sum == once);
-        json_decref(info);
+        memory_note(st, &t, growths[i]); /* again: nothing new */
+        memory_note(st, &t, 0);          /* it cannot say */
+        assert_true(fabs(st->memory[1].sum - once) < 1e-9);
+        assert_int_equal(st->memory[1].n, i + 1);
+        assert_true(memory_growth(st, &t) == growths[i]); /* its own goes before the others' */
+        logs += log(growths[i]);
     }
+    struct trial_mem fresh = { .family = 1 }, other = { .family = 0 };
+    double learned = memory_growth(st, &fresh);
+    assert_true(fabs(log(learned) - logs / ((double)ARRAY_LEN(growths) + 0.5)) < 1e-9);
+    assert_true(memory_growth(st, &other) == 1);
     struct config c;
     struct family_shape s = st->problem.shape;
     assert_int_equal(config_parse_text(&c, slow, NULL), 0);
-    s.growth = growth;
-    double truth = (double)c.family->host_bytes(&s, c.params);
-    assert_true(fabs((double)bytes_of(st, slow, 0, 3) / truth - 1) < 0.1);
-    assert_true((double)before < truth * 0.8); /* or there was nothing to learn */
+    s.growth = learned;
+    assert_int_equal(bytes_of(st, slow, 0, 3), c.family->host_bytes(&s, c.params, 3));
+    assert_true((double)before <
+                (double)bytes_of(st, slow, 0, 3) * 0.8); /* something was learned */
     rig_close(&r);
 }
 
-static void what_says_nothing_is_not_learned(void **state)
+static void a_reported_growth_is_kept_in_the_row_and_survives_a_restart(void **state)
 {
-    static const struct {
-        const char *config, *info;
-        int level;
-    } cases[] = {
-        { quick, "{'peak_bytes':0}", 3 },
-        { quick, "{'peak_bytes':100000000}", 2 },
-        { quick, "{'peak_bytes':100000000,'cut':true}", 3 },
-        { slow, "{'peak_bytes':100000000}", 3 }, /* two sets of lanes, or one: who knows */
-        { "{\"family\":\"nothing\"}", "{'peak_bytes':100000000}", 3 },
-    };
     struct rig r;
+    struct fake f;
 
     (void)state;
     rig_open(&r);
     struct study *st = study_of(&r);
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct trial_mem t = { .family = 1 };
-        struct trial_row row = { .config = (char *)cases[i].config,
-                                 .level = cases[i].level,
-                                 .max_level = 3 };
-        json_t *info = rig_json(cases[i].info);
-        memory_note(st, &t, &row, info);
-        json_decref(info);
-        assert_int_equal(st->memory[1].n, 0);
+    int64_t id = st->row.id;
+    fake_open(&f, &r, "one", 8);
+    while (st->memory[1].n == 0) { /* the baseline says nothing */
+        struct msg_answer a;
+        struct msg_event e;
+        if (f.n_lanes == 0)
+            assert_true(fake_ask(&f) > 0);
+        fake_event(&f, 0, &e);
+        e.detail = mem_strdup("{\"growth\":2.75}");
+        assert_int_equal(fake_report(&f, &e, 1, &a), 0);
+        msg_answer_fini(&a);
+        fake_drop(&f, 0);
+        st = rig_get(&r, id);
     }
+    st = rig_get(&r, id);
+    double sum = st->memory[1].sum;
+    assert_true(fabs(sum - st->memory[1].n * log(2.75)) < 1e-9);
+    rig_restart(&r);
+    st = rig_get(&r, id);
+    assert_true(fabs(st->memory[1].sum - sum) < 1e-9);
     rig_close(&r);
 }
 
@@ -152,7 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_level_takes_what_its_folds_take),
         cmocka_unit_test(trials_teach_how_long_fits_grow),
-        cmocka_unit_test(what_says_nothing_is_not_learned),
+        cmocka_unit_test(a_reported_growth_is_kept_in_the_row_and_survives_a_restart),
         cmocka_unit_test(no_more_is_promised_than_there_is),
     };
 

@@ -465,7 +465,7 @@ static void the_memory_estimate_is_near_the_truth(void **state)
         struct fit_trial *t = fit_trial_open(r->d, f, params, 1, false, &err);
         assert_int_equal(fit_trial_advance(t, 2, NULL, &err), 1);
         struct family_shape s = model_shape(r->d, 3);
-        double ratio = (double)f->host_bytes(&s, params) / (double)fit_trial_bytes(t);
+        double ratio = (double)f->host_bytes(&s, params, 2) / (double)fit_trial_bytes(t);
         if (!(ratio > least[i / 2] && ratio < most[i / 2]))
             fail_msg("%s, task %d: %.2f", f->name, (int)forest_tasks[i / 2], ratio);
         fit_trial_close(t);

@@ -230,6 +230,7 @@ static void random_grant(struct rng *r, struct msg_grant *g)
         l->from = (int)rng_below(r, 9);
         l->to = l->from + 1 + (int)rng_below(r, 9);
         random_sha(r, l->checkpoint);
+        l->growth = rng_below(r, 2) ? 16 * rng_unit(r) : 0;
     }
 }
 

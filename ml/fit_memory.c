@@ -1,0 +1,144 @@
+/* fit_memory.c - what a trial holds, what it will hold at a level, and how its trees compare with the family's formula.
+ * Formulas know what rows and columns take; how many rounds a table wants, or how soon its leaves are pure, only a fit
+ * knows: that is one factor (family_shape.growth), measured here on the lanes themselves. Called by fit.h's callers. */
+#include "ml/fit_private.h"
+
+#include "base/base.h"
+#include "ml/model.h"
+
+#define NOTHING 1e-9 /* a growth: no trees at all */
+#define MOST    16.0
+
+int64_t fit_trial_bytes(const struct fit_trial *t)
+{
+    const struct fit_run *runs[] = { t->run, t->before };
+    int64_t bytes = (int64_t)sizeof *t + t->own_bytes;
+
+    for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+        const struct fit_run *r = runs[i];
+        for (int f = 0; r && !t->is_shipped && f < r->n_lanes; f++)
+            bytes += t->ops->bytes(&r->lanes[f]);
+        bytes +=
+            r ? (int64_t)sizeof *r + (int64_t)r->cap * SPLIT_MAX_FOLDS * (int64_t)sizeof *r->values
+              : 0;
+    }
+    return bytes;
+}
+
+static int64_t trees_bytes(const struct fit_trial *t)
+{
+    int64_t bytes = 0;
+
+    for (int f = 0; t->run && !t->is_shipped && t->ops->model_bytes && f < t->run->n_lanes; f++)
+        bytes += t->ops->model_bytes(&t->run->lanes[f]);
+    return bytes;
+}
+
+/* Beside what stays of a trial: first the file of one fold after another, whose lane then goes, at last all of it, loaded. */
+static double shipped(const struct fit_trial *t, double trees)
+{
+    return trees * t->ops->ship_share;
+}
+
+/* Of so many bytes of trees, those of all folds at the end of the level. */
+static double growing(const struct fit_trial *t, int level, double trees)
+{
+    struct family_plan plan;
+
+    t->f->plan(t->params, level, &plan);
+    return t->ops->grow_share * trees /
+           (double)MAX(fit_folds_of(t, &plan) * (plan.cap / MAX(plan.per_count, 1)), 1);
+}
+
+int64_t fit_trial_spare_bytes(const struct fit_trial *t)
+{
+    double trees = (double)trees_bytes(t), lanes = (double)(fit_trial_bytes(t) - t->own_bytes),
+           steps = 0;
+
+    for (int f = 0; t->run && f < t->run->n_lanes; f++)
+        steps += (double)t->run->lanes[f].steps_done;
+    double each = t->run ? trees * MAX(t->run->plan.per_count, 1) / MAX(steps, 1) : 0;
+    double ship = MAX(shipped(t, trees) - lanes, trees / t->folds);
+    return (int64_t)MAX(ship, each * t->ops->grow_share);
+}
+
+static int64_t formula(const struct fit_trial *t, int level, double growth)
+{
+    struct family_shape s = model_shape(t->d, t->folds);
+
+    s.growth = growth;
+    return t->f->host_bytes ? t->f->host_bytes(&s, t->params, level) : 0;
+}
+
+double fit_trial_growth(const struct fit_trial *t)
+{
+    double trees = (double)trees_bytes(t);
+
+    if (t->is_shipped)
+        return t->growth;
+    if (t->is_cut || t->before || t->level < 1 || !(trees > 0))
+        return 0;
+    double said = (double)(formula(t, t->level, 1) - formula(t, t->level, NOTHING));
+    return said > 0 ? MIN(MAX(trees / said, 1 / MOST), MOST) : 0;
+}
+
+/* Trees of so many bytes beside what rows take, and where it will be the last level, what shipping them takes. */
+static int64_t with_trees(const struct fit_trial *t, int level, double trees)
+{
+    double bytes = (double)formula(t, level, NOTHING) + trees + growing(t, level, trees);
+
+    if (level == t->f->levels)
+        bytes = MAX(bytes + trees / t->folds, (double)t->own_bytes + shipped(t, trees));
+    return (int64_t)MIN(bytes, 9e15);
+}
+
+static double said_trees(const struct fit_trial *t, int level, double growth)
+{
+    return (double)(formula(t, level, growth) - formula(t, level, NOTHING));
+}
+
+int64_t fit_trial_least_bytes(const struct fit_trial *t, int level, double growth)
+{
+    double trees = said_trees(t, level, growth);
+
+    return (int64_t)((double)formula(t, level, NOTHING) + growing(t, level, trees));
+}
+
+int64_t fit_trial_estimate(const struct fit_trial *t, int level, double growth)
+{
+    double own = fit_trial_growth(t);
+    struct family_plan plan;
+    int64_t bytes = with_trees(t, level, said_trees(t, level, own > 0 ? own : growth));
+
+    t->f->plan(t->params, level, &plan);
+    if (t->level > 0 && t->run && t->run->plan.key != plan.key)
+        bytes += fit_trial_bytes(t) - t->own_bytes; /* kept until the level is reached */
+    return MAX(bytes, fit_trial_bytes(t));
+}
+
+int64_t fit_trial_revised(const struct fit_trial *t, double growth)
+{
+    double done = 0, trees = (double)trees_bytes(t);
+    struct family_plan plan;
+
+    if (!t->run || t->target <= t->level || !(trees > 0))
+        return 0;
+    t->f->plan(t->params, t->target, &plan);
+    int folds = fit_folds_of(t, &plan);
+    for (int f = 0; f < t->run->n_lanes; f++)
+        done += (double)t->run->lanes[f].steps_done;
+    struct fit_choice c = fit_choose(t, t->run, folds);
+    double best = c.best >= 0 ? (double)fit_point_step(t->run, c.best) : 0,
+           each = done / t->run->n_lanes, step = trees / MAX(done, 1),
+           end = plan.n_counts > 0 ? (double)plan.cap
+                                   : MIN((double)plan.cap, best + (double)plan.patience);
+    double whole = step * end * folds;
+    bool is_open = plan.n_counts == 0 && each < best + (double)plan.patience / 2;
+
+    if (is_open) /* it still gets better: at least what was thought before */
+        whole = MAX(whole, MIN(said_trees(t, t->target, growth), step * (double)plan.cap * folds));
+    int64_t bytes = with_trees(t, t->target, whole);
+    for (int f = 0; t->before && f < t->before->n_lanes; f++)
+        bytes += t->ops->bytes(&t->before->lanes[f]);
+    return MAX(bytes, fit_trial_bytes(t));
+}

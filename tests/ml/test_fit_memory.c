@@ -1,0 +1,131 @@
+/* test_fit_memory.c - estimates of what a trial holds: what a level measured is right for the next one, what a trial says in
+ * the middle of a level is near its end, and nothing is left of a trial that was shipped. */
+#include "tests/ml/forest_rig.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "ml/fit.h"
+
+#include <math.h>
+
+static const char *const families[] = { "forest", "extra_trees", "boost" };
+
+static struct fit_trial *trial_of(struct rig *r, const char *family, double *params)
+{
+    const struct family *f = family_find(family);
+    struct err err = { 0 };
+
+    family_defaults(f, params);
+    if (f == family_find("boost")) {
+        params[BOOST_ROUNDS] = 60;
+        params[BOOST_LEARNING_RATE] = 0.1;
+    } else {
+        params[FOREST_TREES] = 16;
+    }
+    struct fit_trial *t = fit_trial_open(r->d, f, params, 1, false, &err);
+    assert_non_null(t);
+    return t;
+}
+
+static double near_of(double a, double b)
+{
+    return fabs(a / b - 1);
+}
+
+/* Purity is a matter of the labels: whatever the formula says of it, a fold and a quarter of the trees tell the rest. */
+static void a_level_says_what_the_next_one_takes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(forest_tasks) * ARRAY_LEN(families); i++) {
+        struct rig *r = forest_table(forest_tasks[i / ARRAY_LEN(families)], 2000, i);
+        const char *family = families[i % ARRAY_LEN(families)];
+        double params[FAMILY_MAX_PARAMS];
+        struct err err = { 0 };
+        struct fit_trial *t = trial_of(r, family, params);
+        assert_true(fit_trial_growth(t) == 0);
+        int64_t blind = fit_trial_estimate(t, 2, 0);
+        assert_int_equal(blind, fit_trial_estimate(t, 2, 1));
+        assert_true(fit_trial_estimate(t, 2, 0.1) < blind);
+        assert_true(fit_trial_least_bytes(t, 2, 1) < blind);
+        assert_int_equal(fit_trial_advance(t, 1, NULL, &err), 1);
+        double growth = fit_trial_growth(t);
+        int64_t said = fit_trial_estimate(t, 2, 7); /* its own goes before what others took */
+        assert_true(growth > 0);
+        assert_int_equal(fit_trial_advance(t, 2, NULL, &err), 1);
+        if (near_of(fit_trial_growth(t), growth) > 0.2)
+            fail_msg("%s %zu: %.2f after %.2f", family, i, fit_trial_growth(t), growth);
+        if (near_of((double)said, (double)fit_trial_estimate(t, 2, 1)) > 0.2)
+            fail_msg("%s %zu: %.0f after %.0f", family, i, (double)fit_trial_estimate(t, 2, 1),
+                     (double)said);
+        fit_trial_close(t);
+        rig_free(r);
+    }
+}
+
+static int64_t ticks;
+static int64_t tick(void *ctx)
+{
+    (void)ctx;
+    return ++ticks;
+}
+
+static void its_own_first_trees_say_what_the_level_takes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(forest_tasks) * 2; i++) {
+        struct rig *r = forest_table(forest_tasks[i / 2], 2000, i);
+        double params[FAMILY_MAX_PARAMS];
+        struct err err = { 0 };
+        struct fit_trial *t = trial_of(r, families[i % 2], params);
+        struct ml_stop stop = { .now_us = tick, .deadline_us = 0 };
+        int64_t first = 0;
+        assert_int_equal(fit_trial_revised(t, 1), 0);
+        for (int rc = 0; rc == 0;) {
+            stop.deadline_us = ticks + 20;
+            rc = fit_trial_advance(t, 2, &stop, &err);
+            assert_true(rc >= 0);
+            if (rc == 0 && first == 0)
+                first = fit_trial_revised(t, 1);
+        }
+        assert_true(first > 0);
+        if (near_of((double)first, (double)fit_trial_estimate(t, 2, 1)) > 0.2)
+            fail_msg("%s %zu: %.0f, at the end %.0f", families[i % 2], i, (double)first,
+                     (double)fit_trial_estimate(t, 2, 1));
+        fit_trial_close(t);
+        rig_free(r);
+    }
+}
+
+static void a_shipped_trial_holds_no_trees(void **state)
+{
+    struct rig *r = forest_table(ML_REGRESSION, 1000, 3);
+    double params[FAMILY_MAX_PARAMS];
+    struct err err = { 0 };
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1u << 28);
+    struct fit_trial *t = trial_of(r, "forest", params);
+    assert_int_equal(fit_trial_advance(t, 2, NULL, &err), 1);
+    int64_t held = fit_trial_bytes(t), spare = fit_trial_spare_bytes(t);
+    double growth = fit_trial_growth(t);
+    assert_int_equal(fit_trial_ship(t, &out, &err), 0);
+    assert_true(spare > (int64_t)out.len); /* the file is part of it */
+    assert_true(fit_trial_bytes(t) < held / 2);
+    assert_int_equal(fit_trial_spare_bytes(t), 0);
+    assert_true(fit_trial_growth(t) == growth);
+    fit_trial_close(t);
+    buf_fini(&out);
+    rig_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_level_says_what_the_next_one_takes),
+        cmocka_unit_test(its_own_first_trees_say_what_the_level_takes),
+        cmocka_unit_test(a_shipped_trial_holds_no_trees),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

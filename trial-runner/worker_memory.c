@@ -1,0 +1,181 @@
+/* worker_memory.c - room for trials in a worker's memory. What a trial is promised is said before it begins: what the process
+ * holds without it, the form of its table that is not there yet, and what the family's formula, the trial's own earlier
+ * levels and the study's other trials say of its lanes. Where that does not fit beside others, unused tables are given up
+ * and the others' answers are awaited first. What rows and columns alone take is known for certain: where not even that
+ * fits, the trial is refused before it takes anything. Number of rounds and the like are a guess: a trial that outgrows it
+ * goes on while there is room, and ends with its best so far before the process must be killed. */
+#include "base/base.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "trial-runner/worker_priv.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+enum { TRIM_BYTES = 8 << 20, WAIT_MS = 100 };
+
+/* What the supervisor does not yet kill for. */
+static int64_t room_of(const struct worker *w)
+{
+    return w->memory_bytes > 0 ? w->memory_bytes / 16 * 15 : INT64_MAX;
+}
+
+static int64_t resident(void)
+{
+    return MAX(proc_rss_bytes(getpid()), 0);
+}
+
+/* Free memory of former trials goes back to the system, or their peaks would be laid at the next one's door. */
+static void trim(size_t least)
+{
+#ifdef __GLIBC__
+    if (mallinfo2().fordblks >= least)
+        malloc_trim(0);
+#else
+    (void)least;
+#endif
+}
+
+struct others {
+    int parked, running;
+};
+
+static struct others others_of(const struct worker *w, const struct job *j)
+{
+    struct others o = { 0, 0 };
+
+    for (const struct run *r = w->runs; r; r = r->next) {
+        for (int i = 0; i < r->n_jobs; i++) {
+            const struct job *k = &r->jobs[i];
+
+            o.parked += k != j && (k->state == JOB_ASKED || k->state == JOB_ANSWERED);
+            o.running += k != j && k->state == JOB_RUNNING && k->fit;
+        }
+    }
+    return o;
+}
+
+static bool is_ended(const struct worker *w, const struct job *j)
+{
+    return j->stop || w->draining ||
+           (j->deadline_ms > 0 && worker_now_us(w) >= j->deadline_ms * 1000);
+}
+
+/* Gives up what is not in use, then waits for one of the others to leave: false when there is nothing to be had. */
+static bool make_room(struct worker *w, const struct job *j)
+{
+    int parked = others_of(w, j).parked;
+
+    if (datasets_shed(w->datasets)) {
+        trim(0);
+        return true;
+    }
+    if (parked == 0 || is_ended(w, j))
+        return false;
+    log_debug("memory.wait trial=%" PRId64 " parked=%d", j->trial, parked);
+    while (others_of(w, j).parked == parked && !is_ended(w, j)) {
+        worker_beat(w, LONG_MS);
+        worker_poll(w, WAIT_MS);
+        worker_serve(w);
+    }
+    trim(0);
+    return true;
+}
+
+/* Of the process while the trial is trained to its level. */
+static int64_t promise(struct job *j)
+{
+    j->before_bytes = MAX(resident() - fit_trial_bytes(j->fit), 0);
+    j->missing_bytes = ml_data_missing_bytes(j->data, j->family->form);
+    j->promise_bytes = fit_trial_estimate(j->fit, j->to, j->lane->growth);
+    j->admitted_bytes = j->promise_bytes;
+    j->first_bytes = 0;
+    return j->before_bytes + j->missing_bytes + j->promise_bytes;
+}
+
+static int refuse(const struct job *j, int64_t least, int64_t most, const char *what,
+                  struct err *err)
+{
+    char a[32], b[32];
+
+    str_fmt_bytes(least, a, sizeof a);
+    str_fmt_bytes(most, b, sizeof b);
+    return err_set(err, ERR_NOMEM, "%s needs at least %s of memory for this table, %s %s",
+                   j->family->name, a, what, b);
+}
+
+int worker_memory_admit(struct worker *w, struct job *j, struct err *err)
+{
+    int64_t own = j->run->grant.trial_memory_bytes, room = room_of(w),
+            least = fit_trial_least_bytes(j->fit, j->to, j->lane->growth);
+
+    trim(TRIM_BYTES);
+    while (promise(j) > room && make_room(w, j))
+        continue;
+    proc_rss_peak_reset();
+    if (own > 0 && least > own)
+        return refuse(j, least, own, "a trial of this study may have", err);
+    if (j->before_bytes + j->missing_bytes + least <= room)
+        return 1;
+    if (j->work_us == 0 && others_of(w, j).running > 0)
+        return 0;
+    return refuse(j, j->before_bytes + j->missing_bytes + least, w->memory_bytes,
+                  "a worker of this runner may have", err);
+}
+
+void worker_memory_revise(struct job *j)
+{
+    int64_t bytes = fit_trial_revised(j->fit, j->lane->growth);
+
+    if (bytes <= 0)
+        return;
+    j->promise_bytes = bytes;
+    if (j->first_bytes == 0)
+        j->first_bytes = bytes;
+}
+
+bool worker_memory_is_full(struct worker *w, struct job *j)
+{
+    int64_t room = room_of(w);
+
+    if (w->memory_bytes <= 0)
+        return false;
+    room -= fit_trial_spare_bytes(j->fit);
+    if (resident() <= room)
+        return false;
+    trim(0);
+    while (resident() > room && make_room(w, j))
+        continue;
+    if (resident() <= room || is_ended(w, j))
+        return false;
+    log_info("memory.full device=%s trial=%" PRId64 " family=%s held=%" PRId64 " resident=%" PRId64
+             " room=%" PRId64,
+             w->device, j->trial, j->family->name, fit_trial_bytes(j->fit), resident(), room);
+    return true;
+}
+
+void worker_memory_log(const struct worker *w, const struct job *j)
+{
+    log_debug("trial.memory device=%s trial=%" PRId64 " family=%s level=%d before=%" PRId64
+              " missing=%" PRId64 " admitted=%" PRId64 " first=%" PRId64 " last=%" PRId64
+              " peak=%" PRId64,
+              w->device, j->trial, j->family->name, j->to, j->before_bytes, j->missing_bytes,
+              j->admitted_bytes, j->first_bytes ? j->first_bytes : j->admitted_bytes,
+              j->promise_bytes, proc_rss_peak_bytes());
+}
+
+void worker_memory_hoard(const struct worker *w)
+{
+    size_t bytes = (size_t)(w->memory_bytes > 0 ? w->memory_bytes / 8 * 9 : 1 << 20);
+    volatile char *much = mem_try_alloc(bytes);
+
+    for (size_t i = 0; much && i < bytes; i += 4096)
+        much[i] = 1;
+    for (;;)
+        pause();
+}
