@@ -19,6 +19,7 @@
 #include "controller/live.h"
 #include "controller/memory.h"
 #include "controller/probe.h"
+#include "controller/rescue.h"
 #include "controller/runner.h"
 #include "controller/task.h"
 #include "controller/trial_act.h"
@@ -45,16 +46,22 @@ static void group_fini(struct group *g)
 
 /* ---- which study ---- */
 
+/* Its search is over; one trial is to complete with what it has. */
+static bool is_last(const struct study *st)
+{
+    return st->row.state == SS_FINISHING && rescue_waits(st);
+}
+
 static bool may_run(const struct study *st, const struct runner *r)
 {
     bool is_waiting = st->row.state == SS_RUNNING || st->row.state == SS_QUEUED;
 
-    if (!is_waiting || !st->problem.is_ready || !st->sampler)
+    if (!(is_waiting || is_last(st)) || !st->problem.is_ready || !st->sampler)
         return false;
     if (st->row.numeric_sig && st->row.numeric_sig[0] &&
         !str_eq(st->row.numeric_sig, r->row.numeric_sig))
         return false;
-    return ctl_now(st->ctl) < budget_cut_ms(st);
+    return is_last(st) || ctl_now(st->ctl) < budget_cut_ms(st);
 }
 
 static int compare_studies(const void *pa, const void *pb)
@@ -313,8 +320,9 @@ static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, j
         return err_set(err, ERR_IO, "fault: dispatch.grant");
     if (study_start(st, r, err) < 0)
         return -1;
-    g->deadline_ms =
-        g->is_probe ? probe_deadline_ms(st) : budget_lane_cut_ms(st, g->rows[0].family);
+    g->deadline_ms = g->is_probe   ? probe_deadline_ms(st)
+                     : is_last(st) ? ctl_now(ctl)
+                                   : budget_lane_cut_ms(st, g->rows[0].family);
     if (g->deadline_ms == INT64_MAX)
         g->deadline_ms = 0;
     for (int i = 0; i < g->n; i++) {

@@ -1,5 +1,6 @@
 /* finish.c - from `finishing` to the end. In a study with a limit in time the running lanes were told their deadline and end
- * by themselves, with their best so far; those that do not are cancelled at the hard limit. Then, after a holdout, a refit
+ * by themselves, with their best so far; those that do not are cancelled at the hard limit. A paused trial that is better
+ * than all completed ones is completed as it is (rescue.h). Then, after a holdout, a refit
  * task fits the best configuration on all rows, if the time left allows it; kfold ships the bag of fold models that the
  * best trial uploaded. A refit that fails costs nothing: the best trial's own artifact ships.
  *
@@ -14,6 +15,7 @@
 #include "controller/board.h"
 #include "controller/budget.h"
 #include "controller/lease.h"
+#include "controller/rescue.h"
 #include "controller/rungs.h"
 #include "controller/trial_act.h"
 
@@ -40,6 +42,8 @@ static int cancel_open(struct study *st, bool queued, bool running, bool kept,
         enum trial_state state = (enum trial_state)st->trials[k - 1].state;
         bool is_waiting = state == TS_QUEUED || state == TS_PAUSED;
 
+        if (!kept && rescue_holds(st, k))
+            continue;
         if (!(is_waiting && queued) &&
             !(state == TS_RUNNING && running && (kept || !is_kept(st, k))))
             continue;
@@ -59,6 +63,8 @@ int finish_begin(struct study *st, const char *why, bool cut_running, struct err
     if (study_save(st, err) < 0)
         return -1;
     budget_clock_start(st); /* finishing is part of the time, also when the study was paused */
+    if (rescue_begin(st, err) < 0)
+        return -1;
     return cancel_open(st, true, cut_running, false, reason, err);
 }
 
@@ -250,7 +256,7 @@ int finish_step(struct study *st, struct err *err)
         if (cancel_open(st, true, true, true, TR_BUDGET, err) < 0)
             return -1;
     }
-    if (st->refit && now < budget_hard_ms(st))
+    if (rescue_waits(st) || (st->refit && now < budget_hard_ms(st)))
         return 0;
     if (st->refit && (task_cancel_of_study(st->ctl, st->row.id, err) < 0 ||
                       finish_refitted(st, NULL, NAN, NAN, err) < 0))
@@ -265,5 +271,5 @@ int finish_step(struct study *st, struct err *err)
 
 int64_t finish_due(const struct study *st)
 {
-    return st->count[TS_RUNNING] > 0 ? lanes_end_ms(st) : budget_hard_ms(st);
+    return MIN(st->count[TS_RUNNING] > 0 ? lanes_end_ms(st) : budget_hard_ms(st), rescue_due(st));
 }

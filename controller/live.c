@@ -84,7 +84,7 @@ static bool is_idle(const struct study *st)
 static int resume_one(struct study *st, bool idle, struct err *err)
 {
     struct sched_resume r = { 0 };
-    int n = st->scheduler->ops->resume(st->scheduler, 1, idle, &r, err);
+    int n = propose_resume(st, idle, &r, err);
 
     if (n <= 0)
         return n;
@@ -303,12 +303,11 @@ static int replay_report(struct study *st, int64_t number, const json_t *data, s
 
 static int replay_call(struct study *st, const char *event, const json_t *data, struct err *err)
 {
-    struct sched_resume resumed[1];
+    struct sched_resume resumed;
     int64_t retired[RETIRE_BATCH];
 
     if (str_eq(event, "search.resume"))
-        return st->scheduler->ops->resume(
-            st->scheduler, 1, json_is_true(json_object_get(data, "idle")), resumed, err);
+        return propose_resume(st, json_is_true(json_object_get(data, "idle")), &resumed, err);
     if (str_eq(event, "search.suggest"))
         return propose_begun(st, json_integer_value(json_object_get(data, "number")), err);
     if (str_eq(event, "search.retire"))

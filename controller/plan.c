@@ -138,7 +138,7 @@ static bool may_start(const struct study *st)
 static int resume_one(struct study *st, bool idle, struct err *err)
 {
     struct sched_resume r = { 0 };
-    int rc = st->scheduler->ops->resume(st->scheduler, 1, idle, &r, err);
+    int rc = propose_resume(st, idle, &r, err);
 
     if (rc <= 0)
         return rc;

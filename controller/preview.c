@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/api.h"
+#include "controller/ladder.h"
 #include "controller/propose.h"
 #include "controller/searchers.h"
 #include "controller/trial_act.h"
@@ -55,7 +56,17 @@ static int resolve(struct ctl *ctl, struct plan_of *p, struct err *err)
 
 static int levels_of(const struct plan_of *p, int family)
 {
-    return MAX(p->space.first[family].family->levels, 1);
+    const struct family *f = p->space.first[family].family;
+
+    return ladder_top(f, ladder_is_short(&p->problem, INT64_MAX, f));
+}
+
+/* The family's level that the scheduler calls so. */
+static int level_of(const struct plan_of *p, int family, int level)
+{
+    const struct family *f = p->space.first[family].family;
+
+    return ladder_to_family(f, ladder_is_short(&p->problem, INT64_MAX, f), level);
 }
 
 static void price(struct plan_of *p)
@@ -70,8 +81,9 @@ static void price(struct plan_of *p)
         double spent = 0;
 
         p->costs[i] = mem_array((size_t)levels, sizeof(double));
-        for (int l = 1; l <= levels; l++) {
-            spent += (double)MAX(c->family->cost(&p->problem.shape, c->params, l - 1, l), 1);
+        for (int l = 1, from = 0, to; l <= levels; l++, from = to) {
+            to = level_of(p, i, l);
+            spent += (double)MAX(c->family->cost(&p->problem.shape, c->params, from, to), 1);
             p->costs[i][l - 1] = spent;
         }
     }
@@ -147,7 +159,7 @@ static json_t *lines_json(const struct plan_of *p)
                 most += is_it ? line->most : 0;
             }
             if (most + typical > 0)
-                json_array_append_new(out, line_json(p, i, l, typical, most));
+                json_array_append_new(out, line_json(p, i, level_of(p, i, l), typical, most));
         }
     }
     return out;

@@ -41,7 +41,7 @@ static int decide(struct study *st, bool kfold, const char *by, int64_t fit_us, 
     json_t *data = NULL;
     int rc = -1;
 
-    problem_decide(&st->problem, kfold);
+    problem_decide(&st->problem, kfold, st->n_trials + 1);
     st->probe = 0;
     ctl_touch(st->ctl, st);
     data = json_pack("{s:s, s:s, s:I}", "validation", kfold ? "kfold" : "holdout", "by", by,

@@ -197,6 +197,7 @@ static void validation_choose(struct problem *p, const struct spec *spec)
         p->kfolds = MAX(2, (int)MIN(spec->folds, p->data.rows / 2));
     p->data.folds = p->kfolds;
     p->data.holdout = spec->validation == VAL_HOLDOUT;
+    p->short_from = p->data.holdout;
     if (p->data.holdout)
         p->data.folds = MAX(2, (int)floor(1 / spec->holdout_fraction + 0.5));
     p->is_undecided = spec->validation == VAL_AUTO && spec->budget_time_ms > 0;
@@ -280,10 +281,11 @@ out:
     return rc;
 }
 
-void problem_decide(struct problem *p, bool kfold)
+void problem_decide(struct problem *p, bool kfold, int64_t next)
 {
     p->is_undecided = false;
     p->data.holdout = !kfold;
+    p->short_from = kfold ? 0 : next;
     if (kfold)
         p->data.folds = p->kfolds;
     p->shape.folds = kfold ? p->data.folds : 1;
@@ -314,15 +316,16 @@ json_t *problem_json_new(const struct problem *p)
     const struct family_shape *s = &p->shape;
 
     return json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i,"
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i, s:I,"
         " s:{s:I, s:i, s:i, s:i, s:i}, s:o}",
         "version", PROBLEM_VERSION, "frame", d->frame, "test_frame", d->test_frame, "target",
         d->target, "positive", d->positive, "monotone", d->monotone, "task", d->task, "metric",
         d->metric, "test_fraction", d->test_fraction, "folds", d->folds, "holdout", d->holdout,
         "split_seed", (json_int_t)d->split_seed, "rows", (json_int_t)d->rows, "columns",
-        (json_int_t)d->columns, "undecided", p->is_undecided, "kfolds", p->kfolds, "shape", "rows",
-        (json_int_t)s->rows, "columns", s->columns, "encoded", s->encoded, "outputs", s->outputs,
-        "folds", s->folds, "search", search_json_new(&p->search));
+        (json_int_t)d->columns, "undecided", p->is_undecided, "kfolds", p->kfolds, "short_from",
+        (json_int_t)p->short_from, "shape", "rows", (json_int_t)s->rows, "columns", s->columns,
+        "encoded", s->encoded, "outputs", s->outputs, "folds", s->folds, "search",
+        search_json_new(&p->search));
 }
 
 static void data_load(struct msg_data *d, const json_t *o)
@@ -357,6 +360,7 @@ int problem_load(struct problem *p, const char *text, struct err *err)
     p->metric = metric_find(p->data.metric);
     p->is_undecided = json_is_true(json_object_get(o, "undecided"));
     p->kfolds = (int)int_of(o, "kfolds");
+    p->short_from = int_of(o, "short_from");
     const json_t *s = json_object_get(o, "shape");
     p->shape = (struct family_shape){ .rows = int_of(s, "rows"),
                                       .columns = (int)int_of(s, "columns"),

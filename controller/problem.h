@@ -26,6 +26,8 @@ struct problem {
     const struct metric *metric;
     bool is_undecided; /* validation auto and a limit in time: a probe decides */
     int kfolds;        /* what kfold would mean */
+    int64_t
+        short_from; /* trials from this number on were started on ladders without repetition (ladder.h); 0 = none */
     struct family_shape shape;
     struct search_choice search; /* searchers.c fills it */
 };
@@ -35,6 +37,7 @@ int problem_resolve(struct problem *p, const struct spec *spec, const struct dat
                     const struct dataset_row *test, struct err *err);
 json_t *problem_json_new(const struct problem *p);
 int problem_load(struct problem *p, const char *text, struct err *err);
-void problem_decide(struct problem *p, bool kfold); /* ends is_undecided */
+/* Ends is_undecided; next: the number of the first trial that is not made yet. */
+void problem_decide(struct problem *p, bool kfold, int64_t next);
 
 #endif

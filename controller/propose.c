@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "controller/ahead.h"
+#include "controller/ladder.h"
 #include "controller/objective.h"
 #include "controller/searchers.h"
 #include "controller/trial_act.h"
@@ -386,12 +387,33 @@ int propose_start(struct study *st, int64_t number, enum trial_source source, co
                   int max_level, struct err *err)
 {
     int group = st->n_families - 1;
+    const struct family *f = family_find(family);
 
     if (source == SRC_FIRST)
         return max_level;
     while (group > 0 && !str_eq(st->families[group]->name, family))
         group--; /* a user's trial of a family outside the study stands with the baseline, as trial_mem has it */
-    return st->scheduler->ops->start(st->scheduler, number, group, max_level, err);
+    bool is_short = f && ladder_is_short(&st->problem, number, f);
+    int to = st->scheduler->ops->start(st->scheduler, number, group,
+                                       is_short ? ladder_top(f, true) : max_level, err);
+
+    return to > 0 && is_short ? ladder_to_family(f, true, to) : to;
+}
+
+static bool is_on_short(struct study *st, int64_t number, const struct family **f)
+{
+    *f = st->families[trial_mem(st, number)->family];
+    return ladder_is_short(&st->problem, number, *f);
+}
+
+int propose_resume(struct study *st, bool idle, struct sched_resume *out, struct err *err)
+{
+    const struct family *f;
+    int n = st->scheduler->ops->resume(st->scheduler, 1, idle, out, err);
+
+    if (n > 0 && is_on_short(st, out->trial, &f))
+        out->to = ladder_to_family(f, true, out->to);
+    return n;
 }
 
 int propose_report(struct study *st, int64_t number, enum obs_state state, int level, double score,
@@ -405,5 +427,15 @@ int propose_report(struct study *st, int64_t number, enum obs_state state, int l
                    : (struct sched_decision){ SCHED_DONE, 0 };
         return 0;
     }
-    return st->scheduler->ops->report(st->scheduler, &o, out, err);
+    const struct family *f;
+    bool is_short = is_on_short(st, number, &f);
+
+    if (is_short) {
+        o.resource = ladder_to_scheduler(f, true, level);
+        o.max_resource = ladder_top(f, true);
+    }
+    int rc = st->scheduler->ops->report(st->scheduler, &o, out, err);
+    if (rc == 0 && is_short && out->action == SCHED_RUN_TO)
+        out->to = ladder_to_family(f, true, out->to);
+    return rc;
 }

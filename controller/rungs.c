@@ -3,6 +3,7 @@
 
 #include "base/jsonx.h"
 #include "base/mem.h"
+#include "controller/ladder.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,11 +30,18 @@ static double share_of(const struct study *st, const struct family *f, int level
     return whole > 0 ? spent / whole : 0;
 }
 
+static bool is_on_short(const struct family *f, const struct sched_rung *r)
+{
+    return f->adds_folds > 0 && r->max_level == ladder_top(f, true);
+}
+
 static json_t *rung_json(const struct study *st, const struct sched_rung *r)
 {
+    const struct family *f = family_of(st, r->group);
+    bool is_short = is_on_short(f, r);
+    int level = ladder_to_family(f, is_short, r->level), top = is_short ? f->levels : r->max_level;
     json_t *o = json_pack("{s:i, s:i, s:f, s:o, s:I, s:I, s:I, s:I, s:o}", "rung", r->rung, "level",
-                          r->level, "resource",
-                          share_of(st, family_of(st, r->group), r->level, r->max_level), "size",
+                          level, "resource", share_of(st, f, level, top), "size",
                           r->size > 0 ? json_integer((json_int_t)r->size) : json_null(), "running",
                           (json_int_t)r->n_running, "waiting", (json_int_t)r->n_waiting, "promoted",
                           (json_int_t)r->n_promoted, "done", (json_int_t)r->n_done, "best",
@@ -45,8 +53,10 @@ static json_t *rung_json(const struct study *st, const struct sched_rung *r)
 
 static json_t *bracket_json(const struct study *st, const struct sched_rung *r, json_t *rungs)
 {
-    json_t *o = json_pack("{s:s, s:i, s:i, s:o}", "family", family_of(st, r->group)->name,
-                          "max_level", r->max_level, "bracket", r->bracket, "rungs", rungs);
+    const struct family *f = family_of(st, r->group);
+    json_t *o = json_pack("{s:s, s:i, s:i, s:o}", "family", f->name, "max_level",
+                          is_on_short(f, r) ? f->levels : r->max_level, "bracket", r->bracket,
+                          "rungs", rungs);
 
     CHECK(o);
     return o;

@@ -112,6 +112,8 @@ struct study {
         *ahead;    /* a suggestion made beside the loop (ahead.h); NULL before the first */
     int64_t probe; /* number of the trial that decides the validation; 0 = none */
     int64_t refit; /* open refit task, 0 = none */
+    int64_t rescue,
+        rescue_until; /* number of the paused trial that is completed at the end (rescue.h), 0 = none; monotonic ms */
 
     int64_t touched_turn, touched_request, asked_ms;
     bool needs_settling, is_settling;

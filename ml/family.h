@@ -67,7 +67,8 @@ struct family {
         is_lead; /* usually the strongest: where all families are searched, time is planned by it */
     const struct family_param *params;
     int n_params;
-    int levels;                    /* R of the ladder, >= 1 */
+    int levels; /* R of the ladder, >= 1 */
+    int adds_folds; /* the level that is the one below it on all folds, 0 = none: with one fold they are the same */
     const char *const *level_help; /* what each level means */
     /* Integer cost units of running from level `from` to `to` (pure; one unit is about a microsecond of one 2026 core).
      * Drives virtual time, so it must never depend on a clock. */

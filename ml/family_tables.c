@@ -339,6 +339,7 @@ const struct family family_boost = {
     .params = boost_params,
     .n_params = BOOST_PARAMS,
     .levels = 3,
+    .adds_folds = 2,
     .level_help = boost_levels,
     .cost = boost_cost,
     .host_bytes = boost_bytes,

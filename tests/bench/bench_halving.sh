@@ -39,8 +39,12 @@ SPEC
     kill "$server" && wait "$server" 2>/dev/null
     # shellcheck disable=SC2034
     PIDS=""
-    jq --slurpfile s study.json '($s[0].started_at) as $t | ($s[0].larger_is_better) as $up
-        | [.trials[] | select(.score != null) | [(.ended_at - $t) / 1000, .score]] | sort_by(.[0])
+    # Scores over all rows of the validation, also of trials that are paused: had the search ended then, one of these had shipped.
+    sqlite3 -json "$dir/assay.db" "SELECT at AS ended_at, json_extract(data, '\$.value') AS score FROM journal WHERE
+        event = 'report' AND json_extract(data, '\$.level') >= $([ "$4" = kfold ] && echo 2 || echo 1)" >rungs.json
+    [ -s rungs.json ] || echo '[]' >rungs.json
+    jq --slurpfile s study.json --slurpfile r rungs.json '($s[0].started_at) as $t | ($s[0].larger_is_better) as $up
+        | [.trials[], $r[0][] | select(.score != null) | [(.ended_at - $t) / 1000, .score]] | sort_by(.[0])
         | reduce .[] as $x ([]; . + [[$x[0], if length == 0 then $x[1]
             elif $up then ([.[-1][1], $x[1]] | max) else ([.[-1][1], $x[1]] | min) end]])' \
         trials.json >curve.json
@@ -80,5 +84,5 @@ table() { # name file target metric validation
 WANT="$*"
 [ -n "$WANT" ] || unset WANT
 table adult adult.csv.gz income auc kfold
-table letter letter.csv class accuracy kfold
+table letter letter.csv class accuracy holdout
 table covertype covertype_150k.csv.gz Cover_Type accuracy holdout
