@@ -173,12 +173,21 @@ static bool lane_advance(void *ctx, struct lane *lane, int64_t target, const str
     return true;
 }
 
+static bool has_params_of(const struct lane *a, const struct lane *b)
+{
+    for (size_t i = 0; i < ARRAY_LEN(a->params); i++) {
+        if (a->params[i] != b->params[i])
+            return false;
+    }
+    return true;
+}
+
 /* Workspaces belong to trials. */
 static bool is_one_trial(const struct lane *lanes, int n)
 {
     for (int i = 1; i < n; i++) {
         if (lanes[i].seed != lanes[0].seed || lanes[i].level != lanes[0].level ||
-            memcmp(lanes[i].params, lanes[0].params, sizeof lanes[0].params) != 0)
+            !has_params_of(&lanes[i], &lanes[0]))
             return false;
     }
     return true;

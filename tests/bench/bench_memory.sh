@@ -56,7 +56,7 @@ budget: {trials: $TRIALS}
 scheduler: ${SCHEDULER:-asha}
 space: [{family: boost}, {family: forest}, {family: extra_trees}, {family: linear}]
 SPEC
-    rm -rf "$TMPDIR"/* data
+    rm -rf "${TMPDIR:?}"/* data
     "$ASSAY" run spec.yaml --dir data -o m.assay >run.txt 2>&1 || cat run.txt
     levels >levels.txt
     [ -n "${KEEP:-}" ] && cp levels.txt "$KEEP/$1.levels" && cp -r "$TMPDIR" "$KEEP/$1.logs"

@@ -70,7 +70,8 @@ static void trials_teach_how_long_fits_grow(void **state)
     }
     struct trial_mem fresh = { .family = 1 }, other = { .family = 0 };
     double learned = memory_growth(st, &fresh);
-    assert_true(fabs(log(learned) - logs / ((double)ARRAY_LEN(growths) + 0.5)) < 1e-9);
+    size_t n_growths = ARRAY_LEN(growths);
+    assert_true(fabs(log(learned) - logs / ((double)n_growths + 0.5)) < 1e-9);
     assert_true(memory_growth(st, &other) == 1);
     struct config c;
     struct family_shape s = st->problem.shape;

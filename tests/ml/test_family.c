@@ -153,7 +153,8 @@ static void cost_and_memory_are_positive_and_grow_with_rows(void **state)
                                           .outputs = outputs,
                                           .folds = 5,
                                           .task = outputs > 1 ? FT_MULTICLASS : FT_REGRESSION };
-                int64_t c = f->cost(&s, params, 0, f->levels), b = f->host_bytes(&s, params, f->levels);
+                int64_t c = f->cost(&s, params, 0, f->levels),
+                        b = f->host_bytes(&s, params, f->levels);
                 assert_true(c >= 1 && c >= cost && b >= 1 && b >= bytes);
                 cost = c;
                 bytes = b;
