@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "web/refusal.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -189,6 +190,7 @@ struct bufferevent *conn_new(struct event_base *base, void *arg)
     CHECK(c->bev);
     bufferevent_incref(c->bev);
     evbuffer_add_cb(bufferevent_get_input(c->bev), on_input, c);
+    refusal_watch(c->bev);
     c->next = set->list;
     set->list = c;
     set->count++;

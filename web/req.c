@@ -98,8 +98,7 @@ int web_arg_i64(const struct web_req *r, const char *key, int64_t min, int64_t m
     const char *text = web_arg(r, key);
 
     if (text && str_i64(text, min, max, out, NULL) < 0)
-        return err_at(err, key, "%s must be a whole number from %" PRId64 " to %" PRId64, key, min,
-                      max);
+        return err_at(err, key, "must be a whole number from %" PRId64 " to %" PRId64, min, max);
     return 0;
 }
 
@@ -110,7 +109,7 @@ int web_arg_bool(const struct web_req *r, const char *key, bool *out, struct err
     if (!text)
         return 0;
     if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
-        return err_at(err, key, "%s must be true or false", key);
+        return err_at(err, key, "must be true or false");
     *out = strcmp(text, "true") == 0;
     return 0;
 }

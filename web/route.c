@@ -89,7 +89,8 @@ static int no_route(struct web_req *r, unsigned others, struct err *err)
 {
     if (!others)
         return err_set(err, ERR_NOTFOUND, "there is nothing at this address");
-    err_set(err, ERR_ARG, "this address does not take %s", web_method_name[r->method]);
+    err_set(err, ERR_ARG, "this address does not take %s",
+            r->method == WEB_OTHER ? "that method" : web_method_name[r->method]);
     r->answer.status = 405;
     web_problem(r, err);
     allow_add(r, others);

@@ -417,10 +417,55 @@ static void garbage_on_the_wire_is_refused_or_dropped(void **state)
         got = web_rig_read_raw(rig, fd, NULL);
         if (strstr(got, " 200 ") || strstr(got, " 201 "))
             fail_msg("case %zu was taken: %.200s", i / 2, got);
+        if (strstr(got, "HTML"))
+            fail_msg("case %zu was answered with a page: %.300s", i / 2, got);
         mem_free(got);
         close(fd);
         web_rig_pump(rig, 3);
         expect(web_rig_call(rig, true, "GET", "/health", NULL, NULL), 200, NULL);
+    }
+    assert_int_equal(rig->ctl->calls, 0);
+    rig_end(rig);
+}
+
+/* evhttp answers these before there is a request; the answer has the form of every other error all the same. */
+static void what_is_no_request_is_a_problem_too(void **state)
+{
+    static const struct {
+        const char *text;
+        int status;
+    } cases[] = {
+        { "GARBAGE\r\n\r\n", 400 },
+        { "GET /health HTTP/1.1\r\nno colon\r\n\r\n", 400 },
+        { "POST /api/v1/studies HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", 413 },
+        { "POST /api/v1/studies HTTP/1.1\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n", 417 },
+    };
+    static const char good[] = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    struct web_rig *rig = rig_with(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < 4 * ARRAY_LEN(cases); i++) {
+        const char *text = cases[i / 4].text;
+        int fd = web_rig_connect(rig, i % 2);
+        struct web_reply r = { 0 };
+
+        if (i % 4 >= 2) { /* behind a good one on the same connection */
+            web_rig_write(rig, fd, good, sizeof good - 1);
+            assert_int_equal(web_rig_read(rig, fd, false, &r), 1);
+            assert_int_equal(r.status, 200);
+            web_reply_free(&r);
+        }
+        web_rig_write(rig, fd, text, strlen(text));
+        assert_int_equal(web_rig_read(rig, fd, false, &r), 1);
+        assert_int_equal(r.status, cases[i / 4].status);
+        assert_string_equal(web_reply_header(&r, "Content-Type"), "application/problem+json");
+        assert_string_equal(web_reply_header(&r, "Connection"), "close");
+        json_t *problem = json_loads(r.body, 0, NULL);
+        assert_int_equal(json_integer_value(json_object_get(problem, "status")), r.status);
+        assert_true(json_string_length(json_object_get(problem, "detail")) > 10);
+        json_decref(problem);
+        web_reply_free(&r);
+        close(fd);
     }
     assert_int_equal(rig->ctl->calls, 0);
     rig_end(rig);
@@ -444,6 +489,7 @@ int main(void)
         cmocka_unit_test(bodies_in_flight_are_bounded),
         cmocka_unit_test(request_that_never_ends_is_closed),
         cmocka_unit_test(full_house_makes_others_wait),
+        cmocka_unit_test(what_is_no_request_is_a_problem_too),
         cmocka_unit_test(garbage_on_the_wire_is_refused_or_dropped),
     };
 

@@ -19,22 +19,8 @@
 #define TARGET "(target)" /* no column of a table is called that */
 enum { TEST_ROWS = 20000 };
 
-static _Noreturn void die(const char *what, const struct err *err)
-{
-    fprintf(stderr, "make_data: %s: %s\n", what, err ? err->text : "");
-    exit(1);
-}
-
-static char *path_of(const char *dir, const char *name)
-{
-    static char path[4][4096];
-    static int next;
-    char *p = path[next++ % 4];
-
-    if (snprintf(p, sizeof path[0], "%s/%s", dir, name) >= (int)sizeof path[0])
-        die("path too long", NULL);
-    return p;
-}
+static const char program[] = "make_data";
+#include "tests/bench/peers/program.h"
 
 /* ---- a table in memory, columns first ---- */
 

@@ -16,22 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-static _Noreturn void die(const char *what, const struct err *err)
-{
-    fprintf(stderr, "ours: %s: %s\n", what, err ? err->text : "");
-    exit(1);
-}
-
-static char *path_of(const char *dir, const char *name)
-{
-    static char path[4][4096];
-    static int next;
-    char *p = path[next++ % 4];
-
-    if (snprintf(p, sizeof path[0], "%s/%s", dir, name) >= (int)sizeof path[0])
-        die("path too long", NULL);
-    return p;
-}
+static const char program[] = "ours";
+#include "tests/bench/peers/program.h"
 
 /* ---- fitting ---- */
 
