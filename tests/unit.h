@@ -20,6 +20,9 @@
 #define TEST_ROUNDS(plain, sanitized) (plain)
 #endif
 
+/* Of tests that measure chance: the same in every run, so that chance fails none. */
+#define TEST_FIXED_SEED UINT64_C(20261121)
+
 static inline uint64_t test_seed(void)
 {
     const char *s = getenv("ASSAY_TEST_SEED");

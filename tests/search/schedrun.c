@@ -22,6 +22,7 @@ void schedrun_stormy(struct schedrun *r, struct rng *g)
     r->special = 100;
     r->restart = 50;
     r->replay = 20;
+    r->late = r->ops->is_test_only ? 0 : 100; /* testhash keeps every call */
     schedrun_open(r, rng_u64(g));
     schedrun_all(r);
 }
@@ -255,6 +256,37 @@ static void report_one(struct schedrun *r)
         schedrun_report(r, trial, OBS_CANCELLED, r->trials[trial].level, NAN);
 }
 
+/* A level that a trial came to before is reported once more: nothing changes, and the answer is what it is to do now. After
+ * its end nobody waits for an answer. */
+static void report_late(struct schedrun *r)
+{
+    int64_t trial = 1 + (int64_t)rng_below(&r->rng, (uint32_t)r->n_started);
+    const struct run_trial *t = &r->trials[trial];
+    struct sched_decision d = { SCHED_DONE, 0 };
+    struct observation o = { .trial = trial, .max_resource = t->max_level };
+
+    if (t->level == 0)
+        return;
+    o.resource = 1 + (int)rng_below(&r->rng, (uint32_t)t->level);
+    o.value = rng_normal(&r->rng);
+    if (o.resource == t->max_level)
+        o.state = OBS_COMPLETED;
+    struct buf before = bytes_of(r->s), after;
+    assert_int_equal(r->ops->report(r->s, &o, &d, NULL), 0);
+    after = bytes_of(r->s);
+    if (after.len != before.len || memcmp(after.data, before.data, before.len) != 0)
+        fail_msg("%s: a late report of level %d changed something", r->ops->name, o.resource);
+    enum run_state told = d.action == SCHED_RUN_TO  ? RUN_RUNNING
+                          : d.action == SCHED_PAUSE ? RUN_PAUSED
+                          : d.action == SCHED_STOP  ? RUN_STOPPED
+                                                    : RUN_ENDED;
+    if (t->state != RUN_ENDED && (told != t->state || (told == RUN_RUNNING && d.to != t->to)))
+        fail_msg("%s: after a late report of level %d trial %d in state %d was told %d, to %d",
+                 r->ops->name, o.resource, (int)trial, (int)t->state, (int)told, d.to);
+    buf_fini(&before);
+    buf_fini(&after);
+}
+
 /* Rows are of the trials: nobody is counted twice or lost. */
 static void check_rows(struct schedrun *r)
 {
@@ -288,6 +320,8 @@ void schedrun_all(struct schedrun *r)
         if (r->n_running == 0)
             break;
         report_one(r);
+        if (happens(r, r->late))
+            report_late(r);
         while (schedrun_retire(r, r->n_started == r->n_trials) > 0)
             continue;
         if (steps % 16 == 0)

@@ -31,7 +31,7 @@ struct schedrun {
     const struct scheduler_ops *ops;
     struct search_setup setup;
     int n_trials, slots, n_groups, max_level[3];                   /* by group */
-    uint32_t fail, cancel, special, restart, replay;               /* in 1000 */
+    uint32_t fail, cancel, special, restart, replay, late;         /* in 1000 */
     void (*on_resume)(struct schedrun *r, int64_t trial);          /* before it counts as running */
     void (*on_quiet)(struct schedrun *r);                          /* resume has nothing to give */
     double (*value)(struct schedrun *r, int64_t trial, int level); /* NULL = random */

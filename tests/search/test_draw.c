@@ -60,7 +60,7 @@ static void fused_marginals_of_every_kind_are_right(void **state)
     (void)state;
     for (int half = 0; half < 2; half++) {
         struct space *s = shaped_space(half ? 0xaaaaaaaa : 0x55555555);
-        double *points = draw_points(s, test_seed() + (uint64_t)half, FUSE, N);
+        double *points = draw_points(s, TEST_FIXED_SEED + (uint64_t)half, FUSE, N);
         double *once = mem_array((size_t)N * (size_t)s->n, sizeof *once);
         for (int i = 0; i < s->n; i++) {
             bool is_shape = s->params[i].axis == AXIS_SHAPE;
@@ -68,7 +68,7 @@ static void fused_marginals_of_every_kind_are_right(void **state)
             double z = marginals_surprise(s, is_shape ? once : points, is_shape ? n : N, i);
             if (!(z < 5))
                 fail_msg("%s: %.1f standard deviations off, seed %" PRIu64, s->params[i].name, z,
-                         test_seed());
+                         TEST_FIXED_SEED);
         }
         mem_free(once);
         mem_free(points);
@@ -109,7 +109,7 @@ static void groups_and_parameters_are_independent(void **state)
     spaces_axis(s, AXIS_SHAPE);
     spaces_int(s, "own", 0, 9, 0, false);
     spaces_float(s, "rest", 0, 1, 0, false);
-    double *p = draw_points(s, test_seed() + 4, FUSE, N);
+    double *p = draw_points(s, TEST_FIXED_SEED + 4, FUSE, N);
     marginals_even(share, 100);
     for (int g = 1; g < GROUPS; g++)
         serial[(int)(p[3 * FUSE * g] * 10 + p[3 * FUSE * (g - 1)])]++;

@@ -116,6 +116,22 @@ static void a_finite_space_is_used_up_without_a_repeat(void **state)
     }
 }
 
+/* Each choice opens the next one: depth + 1 points, of which the last is one in 2^depth draws. */
+static void deep_conditionals_are_used_up_without_a_repeat(void **state)
+{
+    static const int depths[] = { 1, 2, 9, 11 };
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 8);
+    for (size_t d = 0; d < ARRAY_LEN(depths); d++) {
+        struct space *s = spaces_chain(depths[d]);
+        for (int i = 0; sampler_at(i); i++)
+            use_up(sampler_at(i), s, &r);
+        space_free(s);
+    }
+}
+
 static void empty_and_single_spaces_have_one_point(void **state)
 {
     double points[8];
@@ -464,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registry_rows_are_complete),
         cmocka_unit_test(a_finite_space_is_used_up_without_a_repeat),
+        cmocka_unit_test(deep_conditionals_are_used_up_without_a_repeat),
         cmocka_unit_test(empty_and_single_spaces_have_one_point),
         cmocka_unit_test(adopted_points_are_not_proposed_again),
         cmocka_unit_test(replay_and_restore_give_the_same_study),
