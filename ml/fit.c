@@ -168,9 +168,7 @@ int fit_folds_of(const struct fit_trial *t, const struct family_plan *plan)
 
 /* ---- advance ---- */
 
-/* Brings every lane below `step` to it. 1 all there, 0 stopped, -1 failed. */
-static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int64_t step,
-                         const struct ml_stop *stop, struct err *err)
+bool fit_lanes_aim(struct fit_run *r, int folds, int64_t step)
 {
     bool is_behind = false;
 
@@ -179,11 +177,13 @@ static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int6
         r->lanes[f].is_done = r->lanes[f].steps_done >= step;
         is_behind = is_behind || !r->lanes[f].is_done;
     }
-    if (!is_behind)
-        return 1;
-    if (t->ops->advance(t->d, r->lanes, folds, step, stop, err) < 0)
-        return -1;
-    is_behind = false;
+    return is_behind;
+}
+
+int fit_lanes_there(const struct fit_run *r, int folds, int64_t step, struct err *err)
+{
+    bool is_behind = false;
+
     for (int f = 0; f < folds; f++) {
         const struct lane *l = &r->lanes[f];
         if (l->failed) {
@@ -196,6 +196,17 @@ static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int6
     return is_behind ? 0 : 1;
 }
 
+/* Brings every lane below `step` to it. 1 all there, 0 stopped, -1 failed. */
+static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int64_t step,
+                         const struct ml_stop *stop, struct err *err)
+{
+    if (!fit_lanes_aim(r, folds, step))
+        return 1;
+    if (t->ops->advance(t->d, r->lanes, folds, step, stop, err) < 0)
+        return -1;
+    return fit_lanes_there(r, folds, step, err);
+}
+
 /* The lanes of a grid stop at whole counts, whose prunings are as many steps. */
 static int predict_point(const struct fit_trial *t, const struct fit_run *r, int fold, int64_t step,
                          struct err *err)
@@ -206,8 +217,7 @@ static int predict_point(const struct fit_trial *t, const struct fit_run *r, int
                                 : t->ops->predict_held(t->d, l, r->now[fold], err);
 }
 
-/* Records the point for folds that have reached it; keeps the predictions when it is the best so far. */
-static int point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err)
+int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err)
 {
     int64_t step = fit_point_step(r, point);
 
@@ -239,8 +249,6 @@ static int point_take(struct fit_trial *t, struct fit_run *r, int folds, int poi
 static int run_advance(struct fit_trial *t, struct fit_run *r, int folds,
                        const struct ml_stop *stop, struct err *err)
 {
-    if (fit_run_open(t, r, folds, err) < 0)
-        return -1;
     for (;;) {
         struct fit_choice c = fit_choose(t, r, folds);
         if (c.is_final)
@@ -251,21 +259,16 @@ static int run_advance(struct fit_trial *t, struct fit_run *r, int folds,
         int rc = lanes_to_step(t, r, folds, fit_point_step(r, c.points), stop, err);
         if (rc <= 0)
             return rc;
-        if (point_take(t, r, folds, c.points, err) < 0)
+        if (fit_point_take(t, r, folds, c.points, err) < 0)
             return -1;
     }
 }
 
-int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop, struct err *err)
+int fit_level_begin(struct fit_trial *t, int level, struct err *err)
 {
     struct family_plan plan;
-    struct clk clk;
 
     CHECK(level >= 1 && level <= t->f->levels && !t->is_cut);
-    if (level <= t->level)
-        return 1;
-    clk_init_system(&clk);
-    int64_t before = clk_now_us(&clk);
     t->target = level;
     t->f->plan(t->params, level, &plan);
     if (t->run && t->run->plan.key != plan.key) {
@@ -280,16 +283,34 @@ int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop
     if (!t->run)
         t->run = fit_run_new(t, level);
     t->run->plan = plan; /* of a higher level: the same points and more */
-    int rc = run_advance(t, t->run, fit_folds_of(t, &plan), stop, err);
-    t->fit_us += clk_now_us(&clk) - before;
+    int folds = fit_folds_of(t, &plan);
+    return fit_run_open(t, t->run, folds, err) < 0 ? -1 : folds;
+}
+
+void fit_level_end(struct fit_trial *t, int level, bool is_reached, int64_t us)
+{
+    t->fit_us += us;
     t->peak_bytes = MAX(t->peak_bytes, fit_trial_bytes(t));
-    if (rc > 0) {
+    if (is_reached) {
         struct family_shape shape = model_shape(t->d, t->folds);
         t->work_units += t->f->cost(&shape, t->params, t->level, level);
         t->level = level;
         fit_run_free(t, t->before);
         t->before = NULL;
     }
+}
+
+int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop, struct err *err)
+{
+    struct clk clk;
+
+    if (level <= t->level)
+        return 1;
+    clk_init_system(&clk);
+    int64_t before = clk_now_us(&clk);
+    int folds = fit_level_begin(t, level, err);
+    int rc = folds < 0 ? -1 : run_advance(t, t->run, folds, stop, err);
+    fit_level_end(t, level, rc > 0, clk_now_us(&clk) - before);
     return rc;
 }
 

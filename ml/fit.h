@@ -38,6 +38,14 @@ struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, cons
 void fit_trial_close(struct fit_trial *t);
 /* Trains to `level` of the ladder. 1 = reached, 0 = stopped by `stop` (call again to go on), -1 = failed (err says why). */
 int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop, struct err *err);
+/* fit_trial_advance of up to FIT_TOGETHER trials of one family on one table. The first goes on whatever happens; the others
+ * as long as the family trains them in the same launches (model.h: fuses). rc, errs: of each; a trial that could not come
+ * along has 0. Time is shared among those that went. */
+enum { FIT_TOGETHER = 16 };
+bool fit_trial_fuses(
+    const struct fit_trial *t); /* it does, as far as it is known before it has trained */
+void fit_trials_advance(struct fit_trial *const *trials, const int *levels, int n,
+                        const struct ml_stop *stop, int *rc, struct err *errs);
 /* The deadline came: settle for the best so far. -1 when not one usable step exists on every fitted fold. */
 int fit_trial_cut(struct fit_trial *t, struct err *err);
 double fit_trial_progress(

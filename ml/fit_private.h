@@ -2,6 +2,7 @@
  * ladder (family_plan), with the curve of its check points. A point counts once every fitted fold has it.
  *
  * fit.c        open, advance, cut, result, out-of-fold
+ * fit_together.c  several trials in the launches of one
  * fit_curve.c  points: metrics of folds, where patience ends, the chosen step, cross-fitted score
  * fit_memory.c bytes held and to come
  * fit_save.c   checkpoints
@@ -83,5 +84,16 @@ void fit_lane_close(const struct fit_trial *t, struct lane *l);         /* once 
 void fit_run_close_lanes(const struct fit_trial *t, struct fit_run *r); /* NULL is legal */
 int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds,
                  struct err *err); /* lanes up to fold `folds` */
+
+/* What fit.c and fit_together.c do alike. */
+int fit_level_begin(struct fit_trial *t, int level,
+                    struct err *err); /* a run with its lanes open; returns how many, or -1 */
+void fit_level_end(struct fit_trial *t, int level, bool is_reached, int64_t us);
+/* Sets lanes to stop at `step`; false = they are there. */
+bool fit_lanes_aim(struct fit_run *r, int folds, int64_t step);
+int fit_lanes_there(const struct fit_run *r, int folds, int64_t step,
+                    struct err *err); /* 1 all there, 0 not yet, -1 one failed */
+/* Records the point for folds that have reached it; keeps the predictions when it is the best so far. */
+int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err);
 
 #endif

@@ -23,7 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ANSWER_MAX = 64 << 10, PROBE_MS = 20000 };
+/* Trials in the launches of one (worker_wave.c): where a table is small one does not fill a GPU. */
+enum { ANSWER_MAX = 64 << 10, PROBE_MS = 20000, GPU_LANES = 8 };
 
 /* ---- CPU ---- */
 
@@ -193,7 +194,7 @@ static int take_line(const char *line, size_t n, struct msg_device *out)
 
     str_fmt_bytes(json_integer_value(json_object_get(j, "total_bytes")), bytes, sizeof bytes);
     if (is_device) {
-        *out = (struct msg_device){ .max_lanes = 1 };
+        *out = (struct msg_device){ .max_lanes = GPU_LANES };
         snprintf(out->id, sizeof out->id, GPU_KIND "%d", (int)json_integer_value(index));
         str_copy(out->kind, sizeof out->kind, GPU_KIND);
         str_copy(out->name, sizeof out->name, name);

@@ -254,13 +254,17 @@ static void on_ready(void *arg)
     sweep(w);
 }
 
-static void fail_dead(struct work *w, struct held *h, enum trial_reason reason, const char *why)
+static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_reason reason,
+                      const char *why)
 {
     char text[320];
     bool was_running = h->state == HELD_RUNNING, was_parked = h->state == HELD_PARKED;
 
-    /* Only the lane that ran can be to blame; a parked one loses its fit and is fitted again, at nobody's charge. */
-    snprintf(text, sizeof text, "worker %s while it %s", why, was_running ? "ran alone" : "waited");
+    /* Only lanes that ran can be to blame; a parked one loses its fit and is fitted again, at nobody's charge. */
+    snprintf(text, sizeof text, "worker %s while it %s", why,
+             !was_running    ? "waited"
+             : n_running > 1 ? "ran beside others"
+                             : "ran alone");
     book_discard_unsent(w->c.book, h);
     if (!was_running)
         reason = was_parked ? TR_DRAINED : TR_WORKER_DIED;
@@ -272,13 +276,17 @@ static void on_dead(void *arg, enum trial_reason reason, const char *why)
     struct work *w = arg;
     bool is_vain = ++w->vain_deaths >= VAIN_DEATHS_MAX;
 
+    int n_running = 0;
+
     w->soon = false;
+    for (const struct held *h = book_first(w->c.book); h; h = h->next)
+        n_running += h->group->env->work == w && h->group->sent && h->state == HELD_RUNNING;
     for (struct held *h = book_first(w->c.book); h; h = h->next) {
         if (h->group->env->work != w || !h->group->sent)
             continue;
         if (h->state == HELD_RUNNING || h->state == HELD_PARKED ||
             (is_vain && h->state == HELD_WAITING))
-            fail_dead(w, h, reason, why);
+            fail_dead(w, h, n_running, reason, why);
     }
     for (struct group *g = w->groups; g; g = g->next) {
         bool has_waiting = false;

@@ -74,7 +74,17 @@ void worker_fail(struct worker *w, struct job *j, enum trial_reason reason, cons
     j->state = JOB_DONE;
 }
 
-/* What the process may come to: what it was, what all share, and the trial's own limit with room for the engine's scratch. */
+static int running_count(const struct run *r)
+{
+    int n = 0;
+
+    for (int i = 0; i < r->n_jobs; i++)
+        n += r->jobs[i].state == JOB_RUNNING && r->jobs[i].fit;
+    return MAX(n, 1);
+}
+
+/* What the process may come to: what it was, what all share, and the limit of each trial under way with room for the
+ * engine's scratch. */
 static int64_t rss_limit(const struct worker *w)
 {
     const struct job *j = w->now;
@@ -82,6 +92,7 @@ static int64_t rss_limit(const struct worker *w)
 
     if (own <= 0 || !j->fit)
         return 0;
+    own *= running_count(j->run);
     return j->alone_bytes + datasets_shared_bytes(w->datasets) + own + own / 4 +
            (w->compute.ops ? GPU_ROOM : CPU_ROOM);
 }
@@ -93,15 +104,20 @@ void worker_beat(struct worker *w, int64_t within_ms)
                              "rss_limit", (json_int_t)rss_limit(w)));
 }
 
+void worker_say_lane(struct worker *w, struct job *j)
+{
+    worker_send(w, json_pack("{s:s, s:I, s:I, s:b}", "op", "lane", "trial", (json_int_t)j->trial,
+                             "fence", (json_int_t)j->fence, "task", (int)!j->lane));
+    j->state = JOB_RUNNING;
+}
+
 void worker_begin(struct worker *w, struct job *j)
 {
     log_debug("job.begin device=%s trial=%" PRId64 " idle_us=%" PRId64, w->device, j->trial,
               worker_now_us(w) - w->idle_us);
     w->now = j;
     worker_beat(w, LONG_MS);
-    worker_send(w, json_pack("{s:s, s:I, s:I, s:b}", "op", "lane", "trial", (json_int_t)j->trial,
-                             "fence", (json_int_t)j->fence, "task", (int)!j->lane));
-    j->state = JOB_RUNNING;
+    worker_say_lane(w, j);
 }
 
 void worker_soon(struct worker *w)

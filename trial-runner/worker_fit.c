@@ -69,7 +69,7 @@ void worker_fit_close(struct worker *w, struct job *j)
     j->state = JOB_DONE;
 }
 
-static void fail(struct worker *w, struct job *j, const struct err *err)
+void worker_fit_fail(struct worker *w, struct job *j, const struct err *err)
 {
     worker_fail(w, j, reason_of(err), err->text);
     worker_fit_close(w, j);
@@ -100,7 +100,7 @@ static int open_checkpoint(struct job *j, struct err *err)
     return open_fresh(j, err);
 }
 
-static int fit_open(struct worker *w, struct job *j, struct err *err)
+int worker_fit_open(struct worker *w, struct job *j, struct err *err)
 {
     const struct msg_grant *g = &j->run->grant;
     int64_t rss = 0;
@@ -175,8 +175,7 @@ static int ship(struct worker *w, struct job *j, struct err *err)
     return 0;
 }
 
-/* At a level, or cut: says so and parks; at the end with nothing but its artifact, in case it is wanted. */
-static void ask(struct worker *w, struct job *j)
+void worker_fit_ask(struct worker *w, struct job *j)
 {
     bool is_final = j->cut || j->to >= j->family->levels;
     struct fit_result *r = mem_zalloc(sizeof *r);
@@ -188,7 +187,7 @@ static void ask(struct worker *w, struct job *j)
     bool is_told = (!is_final || ship(w, j, &err) == 0) && fit_trial_result(j->fit, r, &err) == 0;
     worker_memory_log(w, j);
     if (!is_told) {
-        fail(w, j, &err);
+        worker_fit_fail(w, j, &err);
     } else if (!isfinite(r->score)) {
         worker_fail(w, j, TR_DIVERGED, "its score is not a number");
         worker_fit_close(w, j);
@@ -215,7 +214,7 @@ static void cut(struct worker *w, struct job *j, enum trial_reason reason, const
         return;
     }
     j->cut = true;
-    ask(w, j);
+    worker_fit_ask(w, j);
 }
 
 /* ---- checkpoints ---- */
@@ -326,22 +325,24 @@ static bool hoards(const struct job *j)
 /* One slice: 1 = the level is reached, 0 = not yet, -1 = failed. */
 static int slice(struct worker *w, struct job *j, struct err *err)
 {
-    int64_t before = worker_now_us(w);
     struct ml_stop stop = { .now_us = worker_stop_clock,
                             .ctx = w,
-                            .deadline_us = slice_end(w, j, before) };
-    int rc = 0;
+                            .deadline_us = slice_end(w, j, worker_now_us(w)) };
 
     /* The first slice also builds what all trials on this data share, which has no steps to stop between. */
     worker_beat(w, j->work_us == 0 ? LONG_MS : SLICE_WORD_MS);
     if (hoards(j))
         worker_memory_hoard(w);
     if (FAULT("worker.slice"))
-        rc = err_set(err, ERR_NOMEM, "injected");
-    else
-        rc = fit_trial_advance(j->fit, j->to, &stop, err);
-    j->work_us += worker_now_us(w) - before;
-    return rc;
+        return err_set(err, ERR_NOMEM, "injected");
+    return worker_wave(w, j, &stop, err);
+}
+
+void worker_fit_mind(struct worker *w, struct job *j)
+{
+    progress(w, j, worker_now_us(w));
+    if (j->work_us - j->saved_us >= w->checkpoint_ms * 1000 && save(w, j, MSG_CHECKPOINT) < 0)
+        j->saved_us = j->work_us; /* not again at once */
 }
 
 /* Trains until the level is reached (1), the job has ended or asked (-1), or something interrupted (0). */
@@ -353,7 +354,7 @@ static int train(struct worker *w, struct job *j)
         int rc = slice(w, j, &err);
 
         if (rc < 0) {
-            fail(w, j, &err);
+            worker_fit_fail(w, j, &err);
             return -1;
         }
         if (rc == 1)
@@ -367,9 +368,7 @@ static int train(struct worker *w, struct job *j)
         worker_memory_revise(j);
         if (is_over(w, j))
             return -1;
-        progress(w, j, worker_now_us(w));
-        if (j->work_us - j->saved_us >= w->checkpoint_ms * 1000 && save(w, j, MSG_CHECKPOINT) < 0)
-            j->saved_us = j->work_us; /* not again at once */
+        worker_fit_mind(w, j);
     }
 }
 
@@ -408,15 +407,15 @@ void worker_fit(struct worker *w, struct job *j)
         worker_fit_close(w, j);
         return;
     }
-    if (!j->fit && fit_open(w, j, &err) < 0) {
-        fail(w, j, &err);
+    if (!j->fit && worker_fit_open(w, j, &err) < 0) {
+        worker_fit_fail(w, j, &err);
         return;
     }
     j->progress_us = worker_now_us(w) - PROGRESS_EVERY_US + PROGRESS_FIRST_US;
     if (!admit(w, j))
         return;
     if (train(w, j) == 1)
-        ask(w, j);
+        worker_fit_ask(w, j);
     else if (j->state == JOB_RUNNING && j->stop)
         worker_fit_close(w, j);
     else if (j->state == JOB_RUNNING && w->draining)

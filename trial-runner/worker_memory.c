@@ -87,6 +87,22 @@ static bool make_room(struct worker *w, const struct job *j)
     return true;
 }
 
+/* What trials under way beside this one will still take. */
+static int64_t others_growth(const struct worker *w, const struct job *j)
+{
+    int64_t bytes = 0;
+
+    for (const struct run *r = w->runs; r; r = r->next) {
+        for (int i = 0; i < r->n_jobs; i++) {
+            const struct job *k = &r->jobs[i];
+
+            if (k != j && k->state == JOB_RUNNING && k->fit)
+                bytes += MAX(k->promise_bytes - fit_trial_bytes(k->fit), 0);
+        }
+    }
+    return bytes;
+}
+
 /* Of the process while the trial is trained to its level. */
 static int64_t promise(struct job *j)
 {
@@ -128,6 +144,15 @@ int worker_memory_admit(struct worker *w, struct job *j, struct err *err)
                   "a worker of this runner may have", err);
 }
 
+bool worker_memory_joins(struct worker *w, struct job *j)
+{
+    int64_t own = j->run->grant.trial_memory_bytes;
+
+    if (own > 0 && fit_trial_least_bytes(j->fit, j->to, j->lane->growth) > own)
+        return false;
+    return promise(j) + others_growth(w, j) <= room_of(w);
+}
+
 void worker_memory_revise(struct job *j)
 {
     int64_t bytes = fit_trial_revised(j->fit, j->lane->growth);
@@ -145,7 +170,11 @@ bool worker_memory_is_full(struct worker *w, struct job *j)
 
     if (w->memory_bytes <= 0)
         return false;
-    room -= fit_trial_spare_bytes(j->fit);
+    for (int i = 0; i < j->run->n_jobs; i++) {
+        const struct job *k = &j->run->jobs[i];
+        if (k->state == JOB_RUNNING && k->fit)
+            room -= fit_trial_spare_bytes(k->fit);
+    }
     if (resident() <= room)
         return false;
     trim(0);

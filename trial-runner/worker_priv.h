@@ -1,5 +1,5 @@
-/* worker_priv.h - shared by the worker's files: worker.c (messages, life), worker_fit.c (trials), worker_task.c (ingest,
- * refit), worker_memory.c (room for trials). Nobody else includes it. */
+/* worker_priv.h - shared by the worker's files: worker.c (messages, life), worker_fit.c (trials), worker_wave.c (trials in
+ * the launches of one), worker_memory.c (room for trials), worker_task.c (ingest, refit). Nobody else includes it. */
 #ifndef RUNNER_WORKER_PRIV_H
 #define RUNNER_WORKER_PRIV_H
 
@@ -29,7 +29,8 @@ struct job {
     const struct msg_lane *lane; /* NULL for a task */
     int64_t trial, fence;
     enum job_state state;
-    bool stop; /* dropped by the supervisor: not a word more */
+    bool stop;     /* dropped by the supervisor: not a word more */
+    bool is_alone; /* found no room beside others: waits for its turn */
     enum msg_action answer;
     int to;              /* level to reach */
     int64_t deadline_ms; /* 0 = none; on the monotonic clock */
@@ -89,6 +90,8 @@ void worker_event(struct worker *w, const struct job *j, struct msg_event *ev,
 void worker_fail(struct worker *w, struct job *j, enum trial_reason reason, const char *text);
 void worker_beat(struct worker *w, int64_t within_ms);
 void worker_begin(struct worker *w, struct job *j); /* says `lane` and makes it the present one */
+void worker_say_lane(struct worker *w,
+                     struct job *j); /* what is said of a job before it is computed */
 void worker_soon(struct worker *w);
 void worker_path(struct worker *w, const struct job *j, const char *kind,
                  char out[WORKER_PATH_BYTES]);
@@ -104,10 +107,19 @@ int worker_open_device(struct worker *w, struct err *err);
 void worker_fit(struct worker *w, struct job *j); /* until it asks, ends or is interrupted */
 void worker_serve(struct worker *w);              /* what parked jobs were answered */
 void worker_fit_close(struct worker *w, struct job *j);
+int worker_fit_open(struct worker *w, struct job *j, struct err *err);
+void worker_fit_fail(struct worker *w, struct job *j, const struct err *err);
+void worker_fit_ask(struct worker *w, struct job *j);  /* at a level, or cut: says so and parks */
+void worker_fit_mind(struct worker *w, struct job *j); /* after a slice: progress, checkpoint */
+
+/* worker_wave.c: a slice of the job, and of those of its run that can come along. As fit_trial_advance. */
+int worker_wave(struct worker *w, struct job *j, const struct ml_stop *stop, struct err *err);
 
 /* worker_memory.c: before a trial begins, or goes on to another level, room is made for what it will take: 1 there is as much
  * as can be made, 0 not now (an other trial must go on first), -1 not even what its rows take fits: err says so. */
 int worker_memory_admit(struct worker *w, struct job *j, struct err *err);
+/* The same without waiting, for one that would be trained beside others. */
+bool worker_memory_joins(struct worker *w, struct job *j);
 /* Between slices: true when the process is about to be full and nothing can be given up but this trial. */
 bool worker_memory_is_full(struct worker *w, struct job *j);
 void worker_memory_revise(struct job *j); /* between slices */

@@ -114,10 +114,16 @@ static void place_trees(struct boost_view *v, int64_t pool_words, struct cuda_la
     v->n_unfinished = cuda_place(l, 1, sizeof(*v->n_unfinished));
 }
 
-/* Ahead of need, as many splits again as the tree has. */
-static int splits_of(const struct ml_boost_rule *r)
+/* Leaf-wise, ahead of need, as many splits again as the tree has; never more than rows allow: nodes of one depth have no
+ * row in common, and one that is split has two at least and min_leaf twice. */
+static int splits_of(const struct ml_boost_rule *r, int64_t n_train)
 {
-    return (r->leaves - 1) * (r->is_depth_wise ? 1 : 2);
+    int64_t splits = (int64_t)(r->leaves - 1) * (r->is_depth_wise ? 1 : 2);
+    int64_t of_depth = n_train / (r->min_leaf > 1 ? 2 * (int64_t)r->min_leaf : 2);
+
+    splits = splits < n_train - 1 ? splits : n_train - 1;
+    splits = splits < of_depth * r->depth ? splits : of_depth * r->depth;
+    return (int)(splits > 0 ? splits : 0);
 }
 
 static int most(int a, int b)
@@ -134,7 +140,7 @@ static void rule_init(struct ml_booster *b, const struct ml_boost_lane *l, struc
         .bins = l->table->bins,
         .n_bins = l->table->n_bins,
         .pool_at = b->pool_words,
-        .slot_cap = 1 + splits_of(&l->rule),
+        .slot_cap = 1 + splits_of(&l->rule, l->n_train),
         .row_limit = (unsigned)(l->rule.row_sample * 4294967295.0),
     };
     b->pool_words += (int64_t)v->in.outputs * r->slot_cap * l->rule.n_cols * BOOST_BINS;
@@ -143,7 +149,7 @@ static void rule_init(struct ml_booster *b, const struct ml_boost_lane *l, struc
     v->leaves_most = most(v->leaves_most, l->rule.leaves);
     v->cols_most = most(v->cols_most, l->rule.n_cols);
     v->levels_most = most(v->levels_most, l->rule.levels);
-    v->node_cap = most(v->node_cap, 1 + 2 * splits_of(&l->rule));
+    v->node_cap = most(v->node_cap, 2 * r->slot_cap - 1);
     v->n_train_most = l->n_train > v->n_train_most ? l->n_train : v->n_train_most;
 }
 

@@ -182,6 +182,7 @@ __device__ static void batch_best(const struct boost_view *v, int t, int first)
     __syncwarp(0xffffffffu);
     want = want < v->batch_cap ? want : v->batch_cap;
     want = want < spare + 1 ? want : spare + 1;
+    want = want > 1 ? want : 1; /* there is room for all splits that rows allow */
     for (int i = 0; i < want && at >= 0; i++) {
         if (threadIdx.x == 0) {
             nodes[at].is_batched = 1;

@@ -309,6 +309,14 @@ extern "C" int emu_malloc_failed(void)
     return failing_malloc < 0;
 }
 
+/* Room is given back from the top down. */
+enum { ALLOCATIONS_MOST = 4096 };
+static struct {
+    size_t at;
+    bool is_live;
+} allocations[ALLOCATIONS_MOST];
+static int n_allocations;
+
 extern "C" cudaError_t cudaMalloc(void **out, size_t n)
 {
     size_t at = (arena_used + 4095) & ~(size_t)4095;
@@ -319,11 +327,13 @@ extern "C" cudaError_t cudaMalloc(void **out, size_t n)
     }
     if (failing_malloc < 0 && fails_on)
         return cudaErrorMemoryAllocation;
-    if (at + n > ARENA_BYTES)
+    if (at + n > ARENA_BYTES || n_allocations == ALLOCATIONS_MOST)
         return cudaErrorMemoryAllocation;
     arena_open(false); /* so that opening it covers what is new */
     *out = arena + at;
     arena_used = at + n;
+    allocations[n_allocations].at = at;
+    allocations[n_allocations++].is_live = true;
     live_allocations++;
     arena_open(true);
     memset(*out, 0xff, n);
@@ -334,8 +344,14 @@ extern "C" cudaError_t cudaMalloc(void **out, size_t n)
 extern "C" cudaError_t cudaFree(void *p)
 {
     arena_open(false);
-    if (p && --live_allocations == 0)
-        arena_used = 0; /* a test frees all it took; then the arena starts anew */
+    for (int i = 0; p && i < n_allocations; i++) {
+        if (allocations[i].is_live && arena + allocations[i].at == p) {
+            allocations[i].is_live = false;
+            live_allocations--;
+        }
+    }
+    while (n_allocations > 0 && !allocations[n_allocations - 1].is_live)
+        arena_used = allocations[--n_allocations].at;
     return cudaSuccess;
 }
 

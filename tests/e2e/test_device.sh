@@ -39,6 +39,11 @@ ok "boosting was tried" grep -q '  boost ' cuda.txt
 ok "and so were forests" grep -q '  forest ' cuda.txt
 ok "and so was what has no form for a GPU" grep -q '  linear ' cuda.txt
 ok "the model files are equal bit for bit" cmp cpu.assay cuda.assay
+sed -i -e '/family: linear/d' -e '/family: forest/d' -e 's/trials: 5/trials: 6/' spec.yaml
+ok "boosting alone on the CPU" run cpu
+ok "boosting alone on the device" run cuda ASSAY_CUDA="$emulated"
+ok "several trials trained in the same launches" grep -Eqrs 'boost.device lanes=([4-9]|1[0-9])' "$TMPDIR"
+ok "their model file is the CPU's, too" cmp cpu.assay cuda.assay
 ok "with all devices, too" run auto ASSAY_CUDA="$emulated"
 ok "and their model file" cmp cpu.assay auto.assay
 run cuda ASSAY_CUDA=/nonexistent.so
