@@ -96,15 +96,16 @@ struct rf_gini;
 enum { RF_GROUP = 4 }; /* columns that are summed at a time */
 
 struct rf_scratch {
-    int64_t *hist;            /* [256][width], all zero between columns */
-    int width;                /* words per bin */
-    double *xlogx;            /* RF_ENTROPY: x log x of whole numbers */
-    int64_t *left;            /* [classes] */
+    int64_t *hist; /* [256][width], all zero between columns */
+    int width;     /* words per bin: of several classes, one for each that is in the node */
+    double *xlogx; /* RF_ENTROPY: x log x of whole numbers */
+    int64_t *left; /* [classes] */
     struct rf_random *random; /* extra trees */
     struct rf_gini *gini;     /* the best cuts of classes by gini; else NULL */
 };
 
-/* Of several classes the rows of a node stand class by class: those that are there, in ascending order. */
+/* Of several classes the rows of a node stand class by class: those that are there, in ascending or in descending order
+ * (the rows of a right kid are turned round). */
 struct rf_runs {
     int n;
     int32_t *class_of, *end, *weight; /* [n]: class, its row past the last, its weight */
@@ -118,12 +119,13 @@ struct rf_node_in {
     const int32_t *rows;
     const rf_word *words;
     int64_t n;
-    struct rf_runs runs;  /* several classes */
-    int64_t weight;       /* sum of weights */
-    const int64_t *total; /* [classes], or {sum of targets} */
-    uint64_t key;         /* of (seed, tree, path) */
-    int64_t node;         /* another number for every node, not 0 */
-    bool is_far;          /* the lines lie outside the caches */
+    struct rf_runs runs; /* several classes */
+    int64_t weight;      /* sum of weights */
+    const int64_t
+        *total;   /* two classes: [2]; several: [runs.n]; else {sum of targets, 0 = all equal} */
+    uint64_t key; /* of (seed, tree, path) */
+    int64_t node; /* another number for every node, not 0 */
+    bool is_far;  /* the lines lie outside the caches */
 };
 /* The best split of `n` columns; true when one is better than *best. Equal scores keep the earlier column. */
 bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,

@@ -127,14 +127,36 @@ static void group_fill(const struct rf_node_in *in, const struct group *g, struc
         fill(in, g, 4, gini);
 }
 
-/* Few rows' bins, a column after the other. */
-static void gather(const struct rf_node_in *in, const struct group *g, uint8_t (*bins)[CUTS_ROWS])
+/* Few rows' bins, column by column; n: the group's columns, a constant. */
+INLINE void gather(const struct rf_node_in *in, const struct group *g, int n,
+                   uint8_t (*bins)[CUTS_ROWS])
 {
-    for (int j = 0; j < g->n; j++) {
-        const uint8_t *x = in->lines + g->cols[j];
-        for (int64_t i = 0; i < in->n; i++)
-            bins[j][i] = x[in->rows[i] * in->pitch];
+    const uint8_t *x0 = in->lines + g->cols[0], *x1 = in->lines + g->cols[1],
+                  *x2 = in->lines + g->cols[2], *x3 = in->lines + g->cols[3];
+
+    for (int64_t i = 0; i < in->n; i++) {
+        int64_t at = in->rows[i] * in->pitch;
+        bins[0][i] = x0[at];
+        if (n > 1)
+            bins[1][i] = x1[at];
+        if (n > 2)
+            bins[2][i] = x2[at];
+        if (n > 3)
+            bins[3][i] = x3[at];
     }
+}
+
+static void group_gather(const struct rf_node_in *in, const struct group *g,
+                         uint8_t (*bins)[CUTS_ROWS])
+{
+    if (g->n == 1)
+        gather(in, g, 1, bins);
+    else if (g->n == 2)
+        gather(in, g, 2, bins);
+    else if (g->n == 3)
+        gather(in, g, 3, bins);
+    else
+        gather(in, g, 4, bins);
 }
 
 static bool has_missing(const uint8_t *bins, int64_t n)
@@ -189,7 +211,7 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
     for (int j = g->n; j < RF_GROUP; j++)
         g->cols[j] = g->cols[0];
     if (gini->is_few)
-        gather(in, g, bins);
+        group_gather(in, g, bins);
     else
         group_fill(in, g, gini);
     for (int j = 0; j < g->n; j++) {

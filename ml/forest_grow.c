@@ -204,7 +204,6 @@ static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct
     int64_t k = w->d->n_classes, weight = 0;
 
     *runs = (struct rf_runs){ 0, w->runs, w->runs + k, w->runs + 2 * k };
-    memset(w->total, 0, (size_t)k * sizeof *w->total);
     for (int32_t i = 0; i < o->n;) {
         int64_t of = words[i] >> 32, sum = 0;
         int32_t end = run_end(words, i, o->n);
@@ -214,10 +213,11 @@ static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct
         i = end;
         runs->class_of[runs->n] = (int32_t)of;
         runs->end[runs->n] = end;
-        runs->weight[runs->n++] = (int32_t)sum;
-        w->total[of] = sum;
+        runs->weight[runs->n] = (int32_t)sum;
+        w->total[runs->n++] = sum;
         weight += sum;
     }
+    w->s.width = runs->n;
     return weight;
 }
 
@@ -273,10 +273,9 @@ static bool node_values(const struct rf_node_in *in, float *out)
         *out = (float)((double)in->total[1] / n);
         return in->total[1] == 0 || in->total[0] == 0;
     }
-    for (int k = 0; k < in->d->n_classes; k++)
-        out[k] = in->runs.n == 1 ? 0 : (float)((double)in->total[k] / n);
-    if (in->runs.n == 1)
-        out[in->runs.class_of[0]] = 1;
+    memset(out, 0, (size_t)in->d->n_classes * sizeof *out);
+    for (int k = 0; k < in->runs.n; k++)
+        out[in->runs.class_of[k]] = (float)((double)in->total[k] / n);
     return in->runs.n == 1;
 }
 

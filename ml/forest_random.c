@@ -129,7 +129,7 @@ INLINE void bin_of(const struct rf_node_in *in, enum kind kind, const uint32_t *
     if (kind == BINARY)
         bin[0] = lane[0] | (int64_t)lane[ROWS_WIDE] << 32;
     for (int k = 0; kind == CLASSES && k < in->runs.n; k++)
-        bin[in->runs.class_of[k]] = lane[(ptrdiff_t)k * ROWS_WIDE];
+        bin[k] = lane[(ptrdiff_t)k * ROWS_WIDE];
 }
 
 INLINE void number_sums(const struct rf_node_in *in, int col, int cut, int64_t *bin)

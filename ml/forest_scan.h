@@ -42,13 +42,21 @@ INLINE double two_score(const struct rf_scratch *s, enum rf_criterion c, int64_t
     return rf_two_gini_own(n, x);
 }
 
+/* The i-th class in ascending order: sums of reals have one order. */
+INLINE int ascending(const struct rf_runs *r, int i)
+{
+    return r->class_of[0] <= r->class_of[r->n - 1] ? i : r->n - 1 - i;
+}
+
 INLINE double classes_entropy(const struct rf_node_in *in, const struct rf_scratch *s,
                               bool is_right, int64_t n)
 {
     double sum = 0;
 
-    for (int k = 0; k < in->d->n_classes; k++)
+    for (int i = 0; i < in->runs.n; i++) {
+        int k = ascending(&in->runs, i);
         sum += s->xlogx[is_right ? in->total[k] - s->left[k] : s->left[k]];
+    }
     return sum - s->xlogx[n];
 }
 
@@ -119,7 +127,8 @@ INLINE void try_cut(struct scan *x, enum kind kind, enum rf_criterion c, int at)
     }
 }
 
-INLINE void row_add(int64_t *h, enum kind kind, int width, int bin, rf_word word)
+/* run: CLASSES: which of the node's classes the row is of. */
+INLINE void row_add(int64_t *h, enum kind kind, int width, int bin, rf_word word, int run)
 {
     if (kind == BINARY) {
         h[bin] += word;
@@ -127,7 +136,7 @@ INLINE void row_add(int64_t *h, enum kind kind, int width, int bin, rf_word word
         h[2 * bin] += word_weight(word);
         h[2 * bin + 1] += word_weight(word) * (word >> 16);
     } else {
-        h[(int64_t)bin * width + (word >> 32)] += word_weight(word);
+        h[(int64_t)bin * width + run] += word_weight(word);
     }
 }
 

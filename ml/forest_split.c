@@ -23,12 +23,12 @@ double rf_own_score(const struct rf_node_in *in, const struct rf_scratch *s)
         return two_score(s, in->p->criterion, n, in->total[1]);
     if (in->p->criterion == RF_GINI) {
         int64_t squares = 0;
-        for (int k = 0; k < in->d->n_classes; k++)
+        for (int k = 0; k < in->runs.n; k++)
             squares += in->total[k] * in->total[k];
         return (double)squares / (double)n;
     }
-    for (int k = 0; k < in->d->n_classes; k++)
-        sum += s->xlogx[in->total[k]];
+    for (int i = 0; i < in->runs.n; i++)
+        sum += s->xlogx[in->total[ascending(&in->runs, i)]];
     return sum - s->xlogx[n];
 }
 
@@ -39,30 +39,48 @@ double rf_perfect_score(const struct rf_node_in *in)
 
 /* ---- histograms ---- */
 
+/* Rows from..to into the histogram; every bin they are in becomes a bit of `bits` where those are wanted. */
+INLINE void hist_add(const struct rf_node_in *in, enum kind kind, int col, struct rf_scratch *s,
+                     int64_t from, int64_t to, int run, uint64_t *bits)
+{
+    const uint8_t *x = in->lines + col;
+
+    for (int64_t i = from; i < to; i++) {
+        uint8_t b = x[in->rows[i] * in->pitch];
+        row_add(s->hist, kind, s->width, b, in->words[i], run);
+        if (bits)
+            bits[b >> 6] |= 1ull << (b & 63);
+    }
+}
+
+INLINE void hist_runs(const struct rf_node_in *in, enum kind kind, int col, struct rf_scratch *s,
+                      uint64_t *bits)
+{
+    int64_t from = 0;
+
+    if (kind != CLASSES)
+        hist_add(in, kind, col, s, 0, in->n, 0, bits);
+    for (int k = 0; kind == CLASSES && k < in->runs.n; from = in->runs.end[k++])
+        hist_add(in, kind, col, s, from, in->runs.end[k], k, bits);
+}
+
 /* Fills the histogram; bit b of `bits`: some row may be in bin b. */
 INLINE void hist_fill(const struct rf_node_in *in, enum kind kind, int col, struct rf_scratch *s,
                       uint64_t bits[4])
 {
-    const uint8_t *x = in->lines + col;
-    int64_t *h = s->hist;
     int n_bins = in->d->n_bins[col];
 
-    if (in->n >= SMALL_NODE || n_bins <= in->n) {
-        for (int64_t i = 0; i < in->n; i++)
-            row_add(h, kind, s->width, x[in->rows[i] * in->pitch], in->words[i]);
-        for (int w = 0; w < 4; w++)
-            bits[w] = n_bins >= (w + 1) * 64 ? ~0ull
-                      : n_bins > w * 64      ? (1ull << (n_bins & 63)) - 1
-                                             : 0;
-        bits[3] |= 1ull << 63;
+    memset(bits, 0, 4 * sizeof *bits);
+    if (in->n < SMALL_NODE && n_bins > in->n) {
+        hist_runs(in, kind, col, s, bits);
         return;
     }
-    memset(bits, 0, 4 * sizeof *bits);
-    for (int64_t i = 0; i < in->n; i++) {
-        uint8_t b = x[in->rows[i] * in->pitch];
-        row_add(h, kind, s->width, b, in->words[i]);
-        bits[b >> 6] |= 1ull << (b & 63);
-    }
+    hist_runs(in, kind, col, s, NULL);
+    for (int w = 0; w < 4; w++)
+        bits[w] = n_bins >= (w + 1) * 64 ? ~0ull
+                  : n_bins > w * 64      ? (1ull << (n_bins & 63)) - 1
+                                         : 0;
+    bits[3] |= 1ull << 63;
 }
 
 INLINE bool bin_is_empty(const struct rf_scratch *s, enum kind kind, int bin)
@@ -127,8 +145,10 @@ INLINE int entries_of(const struct scan *x, enum kind kind, const uint64_t bits[
     const struct rf_node_in *in = x->in;
     int n = 0, main_class = 0;
 
-    for (int k = 1; kind == CLASSES && !in->p->is_extra && k < x->s->width; k++)
-        main_class = in->total[k] > in->total[main_class] ? k : main_class;
+    for (int i = 0; kind == CLASSES && !in->p->is_extra && i < in->runs.n; i++) {
+        int k = ascending(&in->runs, i); /* of equal ones the first class */
+        main_class = i == 0 || in->total[k] > in->total[main_class] ? k : main_class;
+    }
     for (int w = 0; w < 4; w++) {
         uint64_t left = bits[w] & (w == 3 ? ~(1ull << 63) : ~0ull);
         for (; left; left &= left - 1) {

@@ -49,7 +49,7 @@ int64_t rf_work_bytes(const struct rf_work *w)
     for (int l = 1; l < RF_LEVELS; l++)
         bytes += w->level[l].rows * w->level[l].pitch;
     return bytes + d->rows * row + d->cols * (int64_t)(2 * sizeof *w->perm) +
-           256 * (int64_t)w->s.width * 8 + w->stack_cap * (int64_t)sizeof *w->stack;
+           256 * (int64_t)MAX(2, d->n_classes) * 8 + w->stack_cap * (int64_t)sizeof *w->stack;
 }
 
 static void xlogx_fill(double *x, int64_t n)

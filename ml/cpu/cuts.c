@@ -14,6 +14,7 @@ enum { LANES = 8, WIDE = 64, BINS = 256 };
 
 typedef uint8_t bytes __attribute__((vector_size(WIDE)));
 typedef double reals __attribute__((vector_size(LANES * 8)));
+typedef uint8_t few __attribute__((vector_size(LANES)));
 typedef int64_t longs __attribute__((vector_size(LANES * 8)));
 
 /* The largest of n scores, a multiple of LANES. */
@@ -229,19 +230,33 @@ SIMD_KERNEL(cuts_hist_many,
 
 /* ---- from a few rows ---- */
 
-/* The cut among the rows' bins with the score `top`: the smallest bin, midway to the next one. */
+/* The cut among the rows' bins with the score `top`: the smallest bin, midway to the next one. n: a multiple of LANES. */
 SIMD_BODY void rows_take(const uint8_t *bins, const double *score, int n, double top, int col,
                          struct cuts_best *best)
 {
-    int bin = CUTS_MISSING, next = CUTS_MISSING;
+    int bin = CUTS_MISSING;
+    uint8_t next = CUTS_MISSING;
 
     best->is_better = top > best->score;
     if (!best->is_better)
         return;
-    for (int i = 0; i < n; i++)
-        bin = score[i] == top && bins[i] < bin ? bins[i] : bin;
-    for (int i = 0; i < n; i++)
-        next = bins[i] > bin && bins[i] < next ? bins[i] : next;
+    longs least = (longs){ 0 } + CUTS_MISSING;
+    for (int i = 0; i < n; i += LANES) {
+        few few_bins;
+        reals v;
+        memcpy(&few_bins, bins + i, sizeof few_bins);
+        memcpy(&v, score + i, sizeof v);
+        longs is_top = v == top, at = __builtin_convertvector(few_bins, longs);
+        at |= ~is_top & CUTS_MISSING;
+        longs is_less = at < least;
+        least = (is_less & at) | (~is_less & least);
+    }
+    for (int j = 0; j < LANES; j++)
+        bin = least[j] < bin ? (int)least[j] : bin;
+    for (int i = 0; i < n; i++) {
+        uint8_t above = bins[i] > bin ? bins[i] : CUTS_MISSING;
+        next = above < next ? above : next;
+    }
     best->score = top;
     best->bin = next < CUTS_MISSING ? (bin + next) / 2 : bin;
     best->col = col;
@@ -288,7 +303,7 @@ SIMD_BODY void left_of_two(const uint8_t *cuts, const uint8_t *bins, const uint8
 SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                               const struct cuts_node *node, int col, struct cuts_best *best)
 {
-    double l[CUTS_ROWS], s[CUTS_ROWS], score[CUTS_ROWS] = { 0 };
+    double l[CUTS_ROWS], s[CUTS_ROWS], score[CUTS_ROWS];
     int all = rows_pad(bins, n);
 
     for (int part = 0; part < all; part += WIDE) {
@@ -301,7 +316,7 @@ SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_
             }
         }
     }
-    rows_take(bins, score, n, cuts_weigh(l, s, all, node, score), col, best);
+    rows_take(bins, score, all, cuts_weigh(l, s, all, node, score), col, best);
 }
 
 SIMD_KERNEL(cuts_rows,
@@ -340,13 +355,13 @@ SIMD_BODY void cuts_rows_many_body(uint8_t *bins, const uint8_t *weight, const i
                                    const int32_t *total, int n_classes,
                                    const struct cuts_node *node, int col, struct cuts_best *best)
 {
-    double l[CUTS_ROWS], l2[CUTS_ROWS], r2[CUTS_ROWS], score[CUTS_ROWS] = { 0 };
+    double l[CUTS_ROWS], l2[CUTS_ROWS], r2[CUTS_ROWS], score[CUTS_ROWS];
     int n = ends[n_classes - 1], all = rows_pad(bins, n);
 
     for (int part = 0; part < all; part += WIDE)
         many_left(bins + part, MIN(WIDE, all - part), bins, weight, ends, total, n_classes,
                   l + part, l2 + part, r2 + part);
-    rows_take(bins, score, n, many_weigh(l, l2, r2, all, node, score), col, best);
+    rows_take(bins, score, all, many_weigh(l, l2, r2, all, node, score), col, best);
 }
 
 SIMD_KERNEL(cuts_rows_many,
