@@ -1,9 +1,10 @@
 /* prep_cuts.c - where a numeric column is cut into bins. A value so frequent that it fills a bin gets its own; the rest
  * are shared out so that the bins hold about equal shares, the share being counted anew after every bin. A row's share is
- * that of a step of arcsin sqrt(rank), which spreads ranks evenly to their noise: bins are finer towards both ends. There a tree
- * that has met only noise parts a few rows from the others and looks at further columns; where bins are coarse it would halve
- * its rows for nothing (docs/DECISIONS.md). Whole numbers throughout but for one square root, so the cuts are equal on every
- * machine. Called by prep_fit.c and, with the counts of bins for values, by prep_bins.c for coarser binnings. */
+ * that of a step of arcsin sqrt(rank), the transform under which a proportion's variance is constant: bins are finer towards
+ * both ends. There a tree that has met only noise parts a few rows from the others and looks at further columns; where bins
+ * are coarse it would halve its rows for nothing (docs/DECISIONS.md). Whole numbers throughout but for one square root, so
+ * the cuts are equal on every machine. Called by prep_fit.c and, with the counts of bins for values, by prep_bins.c for
+ * coarser binnings. */
 #include "base/mem.h"
 #include "ml/prep_state.h"
 #include "ml/sort.h"
@@ -75,8 +76,8 @@ static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t
     return d + 1;
 }
 
-/* Counts of `rows` rows become shares: each row 64 rows / sqrt(rank (rows - rank)), found anew when the way to the nearer end has changed by
- * a 64th. */
+/* Counts of `rows` rows become shares: each row 64 rows / sqrt(rank (rows - rank)), found anew when the way to the nearer
+ * end has changed by a 64th. */
 static void shares_of(int64_t *count, int64_t d, int64_t rows)
 {
     int64_t seen = 0, next = 0, unit = 1;
