@@ -8,10 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SINK_BYTES ((size_t)64 << 10)
+
 void buf_init(struct buf *b, size_t max)
 {
     memset(b, 0, sizeof *b);
     b->max = max;
+}
+
+void buf_init_sink(struct buf *b, size_t max, buf_sink_fn *sink, void *ctx)
+{
+    buf_init(b, max);
+    b->sink = sink;
+    b->sink_ctx = ctx;
+}
+
+int buf_flush(struct buf *b, struct err *err)
+{
+    CHECK(b->sink);
+    if (b->len > 0 && b->sink(b->sink_ctx, b->data, b->len, err) < 0)
+        return -1;
+    b->passed += b->len;
+    buf_clear(b);
+    return 0;
 }
 
 void buf_fini(struct buf *b)
@@ -33,8 +52,9 @@ static int reserve(struct buf *b, size_t n, struct err *err)
     size_t need = 0, cap = 0;
     char *data = NULL;
 
-    if (n > b->max - b->len)
-        return err_set(err, ERR_TOOBIG, "%zu bytes are over the limit of %zu", b->len + n, b->max);
+    if (n > b->max - b->passed - b->len)
+        return err_set(err, ERR_TOOBIG, "%zu bytes are over the limit of %zu",
+                       b->passed + b->len + n, b->max);
     need = b->len + n + 1;
     if (need <= b->cap)
         return 0;
@@ -51,6 +71,8 @@ static int reserve(struct buf *b, size_t n, struct err *err)
 
 int buf_add(struct buf *b, const void *p, size_t n, struct err *err)
 {
+    if (b->sink && b->len >= SINK_BYTES && buf_flush(b, err) < 0)
+        return -1;
     if (reserve(b, n, err) < 0)
         return -1;
     if (n)

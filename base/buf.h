@@ -12,12 +12,21 @@
 extern "C" {
 #endif
 
+typedef int buf_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
+
 struct buf {
     char *data; /* NULL while empty and never grown */
     size_t len, cap, max;
+    buf_sink_fn *sink; /* NULL = keeps all */
+    void *sink_ctx;
+    size_t passed; /* on to the sink, no longer in data */
 };
 
 void buf_init(struct buf *b, size_t max);
+/* Long output in little memory: passes on what it holds whenever that is much, so only for writers who never look back at
+ * data or len. max counts all bytes. End with buf_flush, which passes on the rest. */
+void buf_init_sink(struct buf *b, size_t max, buf_sink_fn *sink, void *ctx);
+int buf_flush(struct buf *b, struct err *err);
 void buf_fini(struct buf *b);
 void buf_clear(struct buf *b); /* keeps the memory */
 int buf_add(struct buf *b, const void *p, size_t n, struct err *err);

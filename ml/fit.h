@@ -55,7 +55,7 @@ int fit_trial_result(struct fit_trial *t, struct fit_result *out,
 /* Out-of-fold predictions of the chosen free values: rows x n_outputs floats, NaN where a row is in no fitted fold. */
 int fit_trial_oof(struct fit_trial *t, float *out, struct err *err);
 int fit_trial_save(struct fit_trial *t, struct buf *out,
-                   struct err *err); /* checkpoint; deterministic bytes */
+                   struct err *err); /* checkpoint; deterministic bytes; out may have a sink */
 int fit_trial_load(struct fit_trial *t, struct view *in,
                    struct err *err); /* into a freshly opened one; ERR_VERSION for another format */
 /* The shippable pipeline: preparation + the bag of fold models cut at the chosen value + schema + metrics. */

@@ -6,6 +6,8 @@
 #include "base/base.h"
 #include "ml/model.h"
 
+#include <math.h>
+
 #define NOTHING 1e-9 /* a growth: no trees at all */
 #define MOST    16.0
 
@@ -118,22 +120,24 @@ int64_t fit_trial_estimate(const struct fit_trial *t, int level, double growth)
 
 int64_t fit_trial_revised(const struct fit_trial *t, double growth)
 {
-    double done = 0, trees = (double)trees_bytes(t);
+    double done = 0, slowest = INFINITY, trees = (double)trees_bytes(t);
     struct family_plan plan;
 
     if (!t->run || t->target <= t->level || !(trees > 0))
         return 0;
     t->f->plan(t->params, t->target, &plan);
     int folds = fit_folds_of(t, &plan);
-    for (int f = 0; f < t->run->n_lanes; f++)
+    for (int f = 0; f < t->run->n_lanes; f++) {
         done += (double)t->run->lanes[f].steps_done;
+        slowest = MIN(slowest, (double)t->run->lanes[f].steps_done);
+    }
     struct fit_choice c = fit_choose(t, t->run, folds);
     double best = c.best >= 0 ? (double)fit_point_step(t->run, c.best) : 0,
-           each = done / t->run->n_lanes, step = trees / MAX(done, 1),
+           step = trees / MAX(done, 1),
            end = plan.n_counts > 0 ? (double)plan.cap
                                    : MIN((double)plan.cap, best + (double)plan.patience);
     double whole = step * end * folds;
-    bool is_open = plan.n_counts == 0 && each < best + (double)plan.patience / 2;
+    bool is_open = plan.n_counts == 0 && slowest < best + (double)plan.patience / 2;
 
     if (is_open) /* it still gets better: at least what was thought before */
         whole = MAX(whole, MIN(said_trees(t, t->target, growth), step * (double)plan.cap * folds));

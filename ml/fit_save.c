@@ -8,29 +8,22 @@
 
 #include <string.h>
 
-enum { FIT_FORMAT = 1, MAX_POINTS = 1 << 20 };
+enum { FIT_FORMAT = 2, MAX_POINTS = 1 << 20 };
 
+/* Written as it is made, for out may be a file: a lane's models are most of what a trial holds. */
 static int lane_save(const struct fit_trial *t, const struct fit_run *r, int f, struct buf *out,
                      struct err *err)
 {
-    struct buf model;
-    int rc = -1;
-
-    buf_init(&model, out->max);
-    if (t->ops->save(&r->lanes[f], r->lanes[f].steps_done, &model, err) < 0 ||
-        buf_put_u32(out, (uint32_t)r->n_values[f], err) < 0 ||
-        buf_put_u64(out, model.len, err) < 0 || buf_add(out, model.data, model.len, err) < 0)
-        goto out;
+    if (buf_put_u32(out, (uint32_t)r->n_values[f], err) < 0 ||
+        t->ops->save(&r->lanes[f], r->lanes[f].steps_done, out, err) < 0)
+        return -1;
     for (int p = 0; p < r->n_values[f]; p++) {
         const struct fit_value *v = &r->values[p * SPLIT_MAX_FOLDS + f];
         if (buf_put_f64(out, v->select, err) < 0 || buf_put_f64(out, v->score, err) < 0 ||
             buf_put_f64(out, v->se, err) < 0)
-            goto out;
+            return -1;
     }
-    rc = 0;
-out:
-    buf_fini(&model);
-    return rc;
+    return 0;
 }
 
 static int run_save(const struct fit_trial *t, const struct fit_run *r, struct buf *out,
@@ -107,20 +100,13 @@ static int lane_load(struct fit_trial *t, struct fit_run *r, int f, struct view 
                      struct err *err)
 {
     uint32_t points = 0;
-    uint64_t bytes = 0;
-    const void *data = NULL;
 
-    if (view_u32(in, &points, err) < 0 || view_u64(in, &bytes, err) < 0)
+    if (view_u32(in, &points, err) < 0)
         return -1;
-    if (points > MAX_POINTS || bytes > in->len - in->pos)
+    if (points > MAX_POINTS)
         return err_set(err, ERR_ARG, "checkpoint: a lane of %u points", points);
-    if (view_bytes(in, &data, (size_t)bytes, err) < 0)
+    if (t->ops->load(t->d, &r->lanes[f], in, err) < 0)
         return -1;
-    struct view model = { data, (size_t)bytes, 0 };
-    if (t->ops->load(t->d, &r->lanes[f], &model, err) < 0)
-        return -1;
-    if (model.pos != model.len)
-        return err_set(err, ERR_ARG, "checkpoint: a model is followed by something else");
     for (uint32_t p = 0; p < points; p++) {
         struct fit_value v;
         if (view_f64(in, &v.select, err) < 0 || view_f64(in, &v.score, err) < 0 ||

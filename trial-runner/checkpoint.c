@@ -10,40 +10,73 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int checkpoint_file(const char *path, const struct buf *bytes, char sha256[SHA256_HEX],
-                    struct err *err)
-{
-    char aside[4200];
-    int fd = -1, rc = -1;
+/* A file that has its name once it is whole. */
+struct aside {
+    char path[4200];
+    int fd;
+    off_t at;
+    struct sha256 hash;
+};
 
-    snprintf(aside, sizeof aside, "%s.tmp", path);
-    fd = FAULT("checkpoint.open") ? (errno = EIO, -1)
-                                  : open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_errno(err, "%s", aside);
-    rc = io_write_all(fd, bytes->data ? bytes->data : "", bytes->len, 0, err);
-    if (close(fd) < 0 && rc == 0)
-        rc = err_errno(err, "%s", aside);
-    if (rc == 0 && rename(aside, path) < 0)
+static int aside_open(struct aside *a, const char *path, struct err *err)
+{
+    snprintf(a->path, sizeof a->path, "%s.tmp", path);
+    a->at = 0;
+    sha256_init(&a->hash);
+    a->fd = FAULT("checkpoint.open")
+                ? (errno = EIO, -1)
+                : open(a->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    return a->fd < 0 ? err_errno(err, "%s", a->path) : 0;
+}
+
+static int aside_add(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct aside *a = ctx;
+
+    if (io_write_all(a->fd, p, n, a->at, err) < 0)
+        return -1;
+    a->at += (off_t)n;
+    sha256_add(&a->hash, p, n);
+    return 0;
+}
+
+/* rc: of what was done so far. */
+static int aside_close(struct aside *a, int rc, const char *path, char sha256[SHA256_HEX],
+                       struct err *err)
+{
+    if (close(a->fd) < 0 && rc == 0)
+        rc = err_errno(err, "%s", a->path);
+    if (rc == 0 && rename(a->path, path) < 0)
         rc = err_errno(err, "%s", path);
     if (rc < 0)
-        unlink(aside);
-    else
-        sha256_hex(bytes->data ? bytes->data : "", bytes->len, sha256);
+        unlink(a->path);
+    sha256_end_hex(&a->hash, sha256);
     return rc;
 }
 
+int checkpoint_file(const char *path, const struct buf *bytes, char sha256[SHA256_HEX],
+                    struct err *err)
+{
+    struct aside a;
+
+    if (aside_open(&a, path, err) < 0)
+        return -1;
+    return aside_close(&a, aside_add(&a, bytes->data ? bytes->data : "", bytes->len, err), path,
+                       sha256, err);
+}
+
+/* Never whole in memory, where it would double the trial. */
 int checkpoint_save(struct fit_trial *t, const char *path, char sha256[SHA256_HEX], struct err *err)
 {
+    struct aside a;
     struct buf bytes;
-    int rc = 0;
 
-    buf_init(&bytes, CHECKPOINT_MAX_BYTES);
-    rc = fit_trial_save(t, &bytes, err);
-    if (rc == 0)
-        rc = checkpoint_file(path, &bytes, sha256, err);
+    if (aside_open(&a, path, err) < 0)
+        return err_wrap(err, "checkpoint");
+    buf_init_sink(&bytes, CHECKPOINT_MAX_BYTES, aside_add, &a);
+    int rc = fit_trial_save(t, &bytes, err) < 0 ? -1 : buf_flush(&bytes, err);
     buf_fini(&bytes);
-    return rc < 0 ? err_wrap(err, "checkpoint") : 0;
+    return aside_close(&a, rc, path, sha256, err) < 0 ? err_wrap(err, "checkpoint") : 0;
 }
 
 int checkpoint_load(struct fit_trial *t, const char *path, struct err *err)

@@ -185,7 +185,7 @@ void worker_fit_ask(struct worker *w, struct job *j)
     worker_beat(w, LONG_MS);
     worker_soon(w);
     bool is_told = (!is_final || ship(w, j, &err) == 0) && fit_trial_result(j->fit, r, &err) == 0;
-    worker_memory_log(w, j);
+    worker_memory_log(w, j, r);
     if (!is_told) {
         worker_fit_fail(w, j, &err);
     } else if (!isfinite(r->score)) {

@@ -17,7 +17,7 @@
 #include <malloc.h>
 #endif
 
-enum { TRIM_BYTES = 8 << 20, WAIT_MS = 100 };
+enum { TRIM_BYTES = 4 << 20, WAIT_MS = 100 };
 
 /* What the supervisor does not yet kill for. */
 static int64_t room_of(const struct worker *w)
@@ -30,15 +30,34 @@ static int64_t resident(void)
     return MAX(proc_rss_bytes(getpid()), 0);
 }
 
-/* Free memory of former trials goes back to the system, or their peaks would be laid at the next one's door. */
-static void trim(size_t least)
+/* In use: what was taken and not given back. */
+static int64_t heap_bytes(void)
 {
 #ifdef __GLIBC__
-    if (mallinfo2().fordblks >= least)
-        malloc_trim(0);
+    struct mallinfo2 m = mallinfo2();
+
+    return (int64_t)(m.uordblks + m.hblkhd);
 #else
-    (void)least;
+    return 0;
 #endif
+}
+
+/* What the process holds and nobody uses: memory that former trials gave back to the heap. The next one takes it first, so
+ * it is neither before it nor its own. What is not the heap's (code, mapped tables) is known from when it was lean. */
+static int64_t idle_bytes(const struct worker *w)
+{
+    return MAX(resident() - heap_bytes() - w->lean_bytes, 0);
+}
+
+/* Much of it goes back to the system, or the peaks of former trials would be laid at the next one's door. */
+static void trim(struct worker *w, int64_t least)
+{
+    if (idle_bytes(w) < least)
+        return;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+    w->lean_bytes = MAX(resident() - heap_bytes(), 0);
 }
 
 struct others {
@@ -72,7 +91,7 @@ static bool make_room(struct worker *w, const struct job *j)
     int parked = others_of(w, j).parked;
 
     if (datasets_shed(w->datasets)) {
-        trim(0);
+        trim(w, 0);
         return true;
     }
     if (parked == 0 || is_ended(w, j))
@@ -83,7 +102,7 @@ static bool make_room(struct worker *w, const struct job *j)
         worker_poll(w, WAIT_MS);
         worker_serve(w);
     }
-    trim(0);
+    trim(w, 0);
     return true;
 }
 
@@ -104,9 +123,10 @@ static int64_t others_growth(const struct worker *w, const struct job *j)
 }
 
 /* Of the process while the trial is trained to its level. */
-static int64_t promise(struct job *j)
+static int64_t promise(const struct worker *w, struct job *j)
 {
-    j->before_bytes = MAX(resident() - fit_trial_bytes(j->fit), 0);
+    j->resident_bytes = resident();
+    j->before_bytes = MAX(j->resident_bytes - idle_bytes(w) - fit_trial_bytes(j->fit), 0);
     j->missing_bytes = ml_data_missing_bytes(j->data, j->family->form);
     j->promise_bytes = fit_trial_estimate(j->fit, j->to, j->lane->growth);
     j->admitted_bytes = j->promise_bytes;
@@ -130,8 +150,8 @@ int worker_memory_admit(struct worker *w, struct job *j, struct err *err)
     int64_t own = j->run->grant.trial_memory_bytes, room = room_of(w),
             least = fit_trial_least_bytes(j->fit, j->to, j->lane->growth);
 
-    trim(TRIM_BYTES);
-    while (promise(j) > room && make_room(w, j))
+    trim(w, TRIM_BYTES);
+    while (promise(w, j) > room && make_room(w, j))
         continue;
     proc_rss_peak_reset();
     if (own > 0 && least > own)
@@ -177,7 +197,7 @@ bool worker_memory_is_full(struct worker *w, struct job *j)
     }
     if (resident() <= room)
         return false;
-    trim(0);
+    trim(w, 0);
     while (resident() > room && make_room(w, j))
         continue;
     if (resident() <= room || is_ended(w, j))
@@ -188,14 +208,16 @@ bool worker_memory_is_full(struct worker *w, struct job *j)
     return true;
 }
 
-void worker_memory_log(const struct worker *w, const struct job *j)
+void worker_memory_log(const struct worker *w, const struct job *j, const struct fit_result *r)
 {
-    log_debug("trial.memory device=%s trial=%" PRId64 " family=%s level=%d before=%" PRId64
-              " missing=%" PRId64 " admitted=%" PRId64 " first=%" PRId64 " last=%" PRId64
-              " peak=%" PRId64,
-              w->device, j->trial, j->family->name, j->to, j->before_bytes, j->missing_bytes,
-              j->admitted_bytes, j->first_bytes ? j->first_bytes : j->admitted_bytes,
-              j->promise_bytes, proc_rss_peak_bytes());
+    log_debug("trial.memory device=%s trial=%" PRId64 " family=%s level=%d resident=%" PRId64
+              " before=%" PRId64 " missing=%" PRId64 " admitted=%" PRId64 " first=%" PRId64
+              " last=%" PRId64 " held=%" PRId64 " peak=%" PRId64 " steps=%" PRId64
+              " growth=%.3g of=%.3g",
+              w->device, j->trial, j->family->name, j->to, j->resident_bytes, j->before_bytes,
+              j->missing_bytes, j->admitted_bytes,
+              j->first_bytes ? j->first_bytes : j->admitted_bytes, j->promise_bytes, r->peak_bytes,
+              proc_rss_peak_bytes(), r->steps, r->growth, j->lane->growth);
 }
 
 void worker_memory_hoard(const struct worker *w)

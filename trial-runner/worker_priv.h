@@ -41,8 +41,8 @@ struct job {
     int64_t work_us, saved_us,
         progress_us; /* work so far; at the last checkpoint; time of the last progress message */
     int64_t alone_bytes; /* memory of the process without this trial and without shared data */
-    int64_t before_bytes, missing_bytes,
-        promise_bytes; /* worker_memory.c: the process without it, its table's form to come, the trial itself */
+    /* worker_memory.c: what the process held, of this in use without the trial, its table's form to come, the trial itself */
+    int64_t resident_bytes, before_bytes, missing_bytes, promise_bytes;
     int64_t admitted_bytes; /* promise_bytes as it was admitted */
     int64_t
         first_bytes; /* the first promise of this level that knew trees of its own; 0 = none did */
@@ -68,6 +68,7 @@ struct worker {
     struct clk clk;
     char scratch[WORKER_PATH_BYTES], device[32];
     int64_t slice_ms, checkpoint_ms, memory_bytes;
+    int64_t lean_bytes; /* of the process, beside its heap (worker_memory.c) */
     struct datasets *datasets;
     struct ml_compute compute; /* of a GPU's worker, from its first job on */
     struct run *runs;
@@ -125,8 +126,8 @@ bool worker_memory_is_full(struct worker *w, struct job *j);
 void worker_memory_revise(struct job *j); /* between slices */
 void worker_memory_hoard(
     const struct worker *w) NO_RETURN; /* tests: far more than promised, at once */
-void worker_memory_log(const struct worker *w,
-                       const struct job *j); /* at a level: promised and true */
+void worker_memory_log(const struct worker *w, const struct job *j,
+                       const struct fit_result *r); /* at a level: promised and true */
 
 /* worker_task.c */
 void worker_ingest(struct worker *w, struct job *j);

@@ -187,6 +187,58 @@ static void random_bytes_never_crash_the_reader(void **state)
     }
 }
 
+struct kept {
+    struct buf all;
+    size_t most;
+    bool is_full;
+};
+
+static int keep(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct kept *k = ctx;
+
+    if (k->is_full)
+        return err_set(err, ERR_FULL, "no more");
+    k->most = MAX(k->most, n);
+    return buf_add(&k->all, p, n, err);
+}
+
+static void a_sink_gets_all_bytes_in_order_and_the_buffer_stays_small(void **state)
+{
+    struct kept k = { .most = 0 };
+    struct buf b, same;
+    struct rng r;
+    struct err err = { 0 };
+
+    (void)state;
+    rng_init(&r, test_seed(), 3);
+    buf_init(&k.all, 8 << 20);
+    buf_init(&same, 8 << 20);
+    buf_init_sink(&b, 2 << 20, keep, &k);
+    for (int i = 0; i < 12000; i++) {
+        uint8_t bytes[500];
+        size_t n = rng_below(&r, sizeof bytes);
+
+        memset(bytes, (int)rng_below(&r, 256), sizeof bytes);
+        int rc = buf_add(&b, bytes, n, &err);
+        assert_int_equal(rc, same.len + n > 2 << 20 ? -1 : 0);
+        if (rc == 0)
+            assert_int_equal(buf_add(&same, bytes, n, NULL), 0);
+    }
+    assert_true(same.len > (2 << 20) - 500 && b.cap < 200 << 10);
+    k.is_full = true;
+    assert_int_equal(buf_flush(&b, &err), -1);
+    assert_int_equal(err.code, ERR_FULL);
+    k.is_full = false;
+    assert_int_equal(buf_flush(&b, &err), 0);
+    assert_int_equal(k.all.len, same.len);
+    assert_memory_equal(k.all.data, same.data, same.len);
+    assert_true(k.most < 100 << 10);
+    buf_fini(&b);
+    buf_fini(&same);
+    buf_fini(&k.all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +250,7 @@ int main(void)
         cmocka_unit_test(fields_come_back_as_they_went_in),
         cmocka_unit_test(every_truncation_is_an_error_and_moves_nothing),
         cmocka_unit_test(a_text_too_long_or_with_a_nul_is_refused),
+        cmocka_unit_test(a_sink_gets_all_bytes_in_order_and_the_buffer_stays_small),
         cmocka_unit_test(random_bytes_never_crash_the_reader),
     };
 
