@@ -170,7 +170,7 @@ bool worker_memory_joins(struct worker *w, struct job *j)
 
     if (own > 0 && fit_trial_least_bytes(j->fit, j->to, j->lane->growth) > own)
         return false;
-    return promise(j) + others_growth(w, j) <= room_of(w);
+    return promise(w, j) + others_growth(w, j) <= room_of(w);
 }
 
 void worker_memory_revise(struct job *j)
