@@ -266,13 +266,13 @@ bench-%:
 	@+$(AGAIN) bench T=bench_$*
 
 # Beside scikit-learn and XGBoost of Debian's packages: PAIRS=5 runs each, THREADS=1,2, ONLY=text of a case; QUALITY=equal or defaults:
-# boosting on the shared tables instead, how good it is.
+# boosting on the shared tables instead, how good it is; SEARCH=list, grid or race: a whole search beside a loop, ONLY="adult letter".
 PEERS_PYTHON ?= /usr/bin/python3
 bench-peers:
 	@.ci/deps.sh peers >/dev/null 2>&1; $(PEERS_PYTHON) -c 'import sklearn, xgboost' 2>/dev/null || \
 	    { echo "bench-peers: skipped, python3-sklearn and python3-xgboost are not here and cannot be installed"; exit 0; }; \
-	    $(AGAIN) $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
-	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),peers.py)
+	    $(AGAIN) all $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
+	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(SEARCH),search.py $(SEARCH),peers.py))
 
 $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 	$(call say,link,$@)

@@ -2,6 +2,7 @@
  * says what that took. The C library is called directly; nothing but the fit is between the clocks.
  *   ours fit DIR FAMILY STEPS [name=value ...]    one model of all training rows; one JSON line; SEED=1 in the environment
  *   ours bag DIR FAMILY METRIC SEED [name=value ...]    what a trial makes: folds, early stopping, the bag of their models
+ *   ours folds FRAME TARGET TASK SEED FILE    the five folds of a study with this split seed: a byte a row
  * Predictions of the test rows go to DIR/ours.p. */
 #include "base/base.h"
 #include "base/mem.h"
@@ -236,14 +237,38 @@ static void bag(int argc, char **argv)
            b.wall - a.wall, b.cpu - a.cpu, result.steps, result.score);
 }
 
+static void folds(char **argv)
+{
+    enum ml_task task = argv[2][0] == 'b'   ? ML_BINARY
+                        : argv[2][0] == 'm' ? ML_MULTICLASS
+                                            : ML_REGRESSION;
+    struct err err = { 0 };
+    struct frame *f = frame_open(argv[0], &err);
+    struct ml_data_spec spec = { .frame = f,
+                                 .target = argv[1],
+                                 .positive = "",
+                                 .task = task,
+                                 .metric = metric_default(task),
+                                 .folds = 5,
+                                 .split_seed = strtoull(argv[3], NULL, 10) };
+    struct ml_data *d = f ? ml_data_open(&spec, &err) : NULL;
+    FILE *to = d ? fopen(argv[4], "wb") : NULL;
+
+    if (!to || fwrite(d->fold, 1, (size_t)f->rows, to) != (size_t)f->rows || fclose(to) != 0)
+        die(argv[4], &err);
+}
+
 int main(int argc, char **argv)
 {
     if (argc >= 5 && strcmp(argv[1], "fit") == 0)
         fit(argc - 2, argv + 2);
     else if (argc >= 6 && strcmp(argv[1], "bag") == 0)
         bag(argc - 2, argv + 2);
+    else if (argc == 7 && strcmp(argv[1], "folds") == 0)
+        folds(argv + 2);
     else
-        die("fit DIR FAMILY STEPS [name=value ...] | bag DIR FAMILY METRIC SEED [name=value ...]",
+        die("fit DIR FAMILY STEPS [name=value ...] | bag DIR FAMILY METRIC SEED [name=value ...] | "
+            "folds FRAME TARGET TASK SEED FILE",
             NULL);
     return 0;
 }
