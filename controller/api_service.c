@@ -146,6 +146,16 @@ int ctl_backup(struct ctl *ctl, const char *path, json_t **out, struct err *err)
     return 0;
 }
 
+int ctl_once_get(struct ctl *ctl, const char *key, struct buf *out, struct err *err)
+{
+    return store_idem_get(ctl->store, key, out, err);
+}
+
+int ctl_once_put(struct ctl *ctl, const char *key, const char *answer, struct err *err)
+{
+    return store_idem_put(ctl->store, key, answer, err);
+}
+
 /* ---- housekeeping ---- */
 
 void housekeep_collect(struct ctl *ctl)

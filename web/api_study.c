@@ -154,8 +154,9 @@ static int study_artifact(struct web_req *r, struct err *err)
 }
 
 static const struct web_route routes[] = {
-    { WEB_POST, "/api/v1/studies", study_create, WEB_USERS, WEB_WRITE | WEB_JSON | WEB_ADMIT,
-      "load_if_exists", "Submit a study, or find the one of that name", "Spec", "Study" },
+    { WEB_POST, "/api/v1/studies", study_create, WEB_USERS,
+      WEB_WRITE | WEB_JSON | WEB_ADMIT | WEB_ONCE, "load_if_exists",
+      "Submit a study, or find the one of that name", "Spec", "Study" },
     { WEB_POST, "/api/v1/studies:preview", study_preview, WEB_VIEWERS, WEB_JSON, NULL,
       "What a spec would do: trials by length, cost, time; nothing is stored", "Spec", "Preview" },
     { WEB_GET, "/api/v1/searchers", searchers, WEB_VIEWERS, 0, NULL,

@@ -197,6 +197,8 @@ static json_t *parameters_new(const struct web_route *route)
         parameter_add(list, q, n, "query");
         q += n + (q[n] == ',');
     }
+    if (route->flags & WEB_ONCE)
+        parameter_add(list, "Idempotency-Key", strlen("Idempotency-Key"), "header");
     return list;
 }
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "proto/yaml.h"
+#include "web/once.h"
 #include "web/server.h"
 
 #include <inttypes.h>
@@ -189,8 +190,17 @@ static void refuse(struct web_req *r, const struct err *err)
     web_send(r);
 }
 
+static int run_once(struct web_req *r, const char *uri, struct err *err)
+{
+    int rc = once_recall(r, uri, err);
+
+    if (rc != 0)
+        return rc < 0 ? -1 : 0;
+    return r->route->run(r, err) < 0 || once_keep(r, uri, err) < 0 ? -1 : 0;
+}
+
 /* A handler that failed had its savepoint undone, so its answer waits for nothing. */
-static void run(struct web_req *r)
+static void run(struct web_req *r, const char *uri)
 {
     bool writes = r->route->flags & WEB_WRITE;
     struct err err = { 0 }, end_err = { 0 };
@@ -200,7 +210,7 @@ static void run(struct web_req *r)
         refuse(r, &err);
         return;
     }
-    rc = r->route->run(r, &err);
+    rc = run_once(r, uri, &err);
     if (writes && ctl_request_end(r->ctl, rc == 0, &end_err) < 0 && rc == 0) {
         rc = -1;
         err = end_err;
@@ -227,6 +237,6 @@ void web_dispatch(struct web_req *r, const char *uri)
     if (prepare(r, uri, &err) < 0)
         refuse(r, &err);
     else
-        run(r);
+        run(r, uri);
     web_release(r);
 }

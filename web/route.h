@@ -24,6 +24,8 @@ enum web_flags {
     WEB_OPEN = 32,    /* needs no token */
     WEB_DEV = 64,     /* only with --dev */
     WEB_HTML = 128,   /* for a person in a browser: errors are pages */
+    WEB_ONCE =
+        256, /* makes something new: repeated under an Idempotency-Key it does not (once.h) */
 };
 
 struct web_route {

@@ -357,6 +357,70 @@ static void yaml_bodies_are_read_as_json_would_be(void **state)
     web_reply_free(&json);
 }
 
+static struct web_reply keyed(const char *who, const char *key, const char *path, const char *body)
+{
+    char headers[500];
+
+    (void)!snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\nIdempotency-Key: %s\r\n",
+                    who, key);
+    return call("POST", path, headers, body);
+}
+
+/* `again`: the same as before, or a controller's call. */
+static void keyed_case(const char *who, const char *key, const char *path, const char *body,
+                       int status, bool again)
+{
+    int calls = rig->ctl->calls;
+    struct web_reply r = keyed(who, key, path, body);
+
+    if (r.status != status)
+        fail_msg("%s %s %s: %d %s", key, path, body, r.status, r.body);
+    assert_int_equal(rig->ctl->calls - calls, again || status >= 400 ? 0 : 1);
+    assert_int_equal(web_reply_header(&r, "Idempotent-Replayed") != NULL, again);
+    if (status < 300) {
+        json_t *j = json_loads(r.body, 0, NULL);
+        assert_true(json_integer_value(json_object_get(j, "id")) > 0);
+        json_decref(j);
+    }
+    web_reply_free(&r);
+}
+
+static void request_repeated_under_its_key_is_done_once(void **state)
+{
+    static const char studies[] = "/api/v1/studies", a[] = "{\"name\":\"a\"}";
+    char long_key[300];
+
+    (void)state;
+    keyed_case("admin-token", "k1", studies, a, 201, false);
+    keyed_case("admin-token", "k1", studies, a, 201, true);
+    keyed_case("admin-token", "k1", studies, a, 201, true);
+    keyed_case("admin-token", "k1", studies, "{\"name\":\"b\"}", 409, false);
+    keyed_case("admin-token", "k1", "/api/v1/studies?load_if_exists=true", a, 409, false);
+    keyed_case("admin-token", "k1", "/api/v1/studies/a/trials", "{\"family\":\"linear\"}", 409,
+               false);
+    keyed_case("user-token", "k1", studies, a, 201, false); /* keys are their owner's */
+    keyed_case("user-token", "k1", studies, a, 201, true);
+    keyed_case("user-token", "k2", "/api/v1/trials/100/retry", "", 200, false);
+    keyed_case("user-token", "k2", "/api/v1/trials/100/retry", "", 200, true);
+    keyed_case("user-token", "k3", "/api/v1/studies/a/pause", "", 200, false); /* always the same */
+    keyed_case("user-token", "k3", "/api/v1/studies/a/pause", "", 200, false);
+    memset(long_key, 'k', sizeof long_key - 1);
+    long_key[sizeof long_key - 1] = '\0';
+    keyed_case("user-token", long_key, studies, a, 400, false);
+    keyed_case("user-token", "", studies, a, 400, false);
+    keyed_case("user-token", "schl\xc3\xbcssel", studies, a, 400, false);
+}
+
+static void refused_request_keeps_nothing_under_its_key(void **state)
+{
+    struct web_reply r = keyed("admin-token", "k9", "/api/v1/studies", "{\"name\":\"err-1\"}");
+
+    (void)state;
+    assert_int_equal(r.status, 400);
+    web_reply_free(&r);
+    keyed_case("admin-token", "k9", "/api/v1/studies", "{\"name\":\"a\"}", 201, false);
+}
+
 static void arguments_reach_the_controller(void **state)
 {
     static const struct {
@@ -487,6 +551,8 @@ int main(void)
         T(busy_controller_refuses_submit_and_lease_only),
         T(link_opens_one_session_whose_writes_need_its_csrf_token),
         T(yaml_bodies_are_read_as_json_would_be),
+        T(request_repeated_under_its_key_is_done_once),
+        T(refused_request_keeps_nothing_under_its_key),
         T(arguments_reach_the_controller),
         T(blobs_answer_ranges_heads_and_etags),
         T(page_files_come_compressed_with_a_strict_policy),

@@ -82,15 +82,16 @@ async function* eventsOf(body) {
   }
 }
 
-/** Follows events until stopped. onEvent(name, data); onState('on' | 'off' | 'refused'). Returns stop(). */
+/** Follows events until stopped. onEvent(name, data); onState('on' | 'off' | 'refused'). Returns stop(). A browser has six lines to
+ * a server for all its pages, those one may go back to among them: a page that nobody sees gives its own back. */
 export function follow(study, onEvent, onState) {
-  const control = new AbortController();
-  let last = null, delay = 500;
+  let line = null, wake = null, isStopped = false, last = null, delay = 500;
 
   async function once() {
     const headers = last === null ? {} : { 'Last-Event-ID': last };
     const url = BASE + '/events' + (study ? `?study=${encodeURIComponent(study)}` : '');
-    const res = await fetch(url, { signal: control.signal, headers });
+    line = new AbortController();
+    const res = await fetch(url, { signal: line.signal, headers });
     if (!res.ok) throw new ApiError(res.status, {});
     onState('on');
     delay = 500;
@@ -100,23 +101,40 @@ export function follow(study, onEvent, onState) {
     }
   }
 
+  function seenOrNot() {
+    if (document.hidden) line?.abort();
+    else wake?.();
+  }
+
+  function stop() {
+    isStopped = true;
+    document.removeEventListener('visibilitychange', seenOrNot);
+    line?.abort();
+    wake?.();
+  }
+
   (async () => {
-    while (!control.signal.aborted) {
+    for (;;) {
+      if (document.hidden) await new Promise((r) => { wake = r; });
+      if (isStopped) return;
       try {
         await once();
       } catch (err) {
-        if (control.signal.aborted) return;
+        if (isStopped) return;
         if (err.status === 401 || err.status === 403) {
           onState('refused');
+          stop();
           return;
         }
       }
+      if (document.hidden) continue;
       onState('off');
       await new Promise((r) => { setTimeout(r, delay); });
       delay = Math.min(delay * 2, 10000);
     }
   })();
-  return () => control.abort();
+  document.addEventListener('visibilitychange', seenOrNot);
+  return stop;
 }
 
 /** Calls f at most once per `ms` and once more at the end; never twice at the same time. */
