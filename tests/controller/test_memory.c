@@ -2,7 +2,6 @@
  * device has. */
 #include "tests/rig.h"
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "controller/config.h"
 #include "controller/memory.h"
@@ -99,7 +98,7 @@ static void a_reported_growth_is_kept_in_the_row_and_survives_a_restart(void **s
         if (f.n_lanes == 0)
             assert_true(fake_ask(&f) > 0);
         fake_event(&f, 0, &e);
-        e.detail = mem_strdup("{\"growth\":2.75}");
+        e.detail = (char *)"{\"growth\":2.75}";
         assert_int_equal(fake_report(&f, &e, 1, &a), 0);
         msg_answer_fini(&a);
         fake_drop(&f, 0);

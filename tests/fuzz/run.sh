@@ -10,7 +10,7 @@ passed=0 failed=0
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}
 
 fuzz_one() { # name
-    local corpus=tests/fuzz/corpus/$1 log=build/fuzz-$1.log dict=()
+    local corpus=tests/fuzz/corpus/$1 log=build/fuzz-$1.log dict=() rc=0
     local scratch
     mkdir -p "$corpus"
     scratch=$(mktemp -d)
@@ -21,30 +21,39 @@ fuzz_one() { # name
         [ "${KEEP:-1}" = 0 ] || "$build/tests/fuzz/fuzz_$1" -merge=1 -max_len=4096 "$corpus" "$scratch" >>"$log" 2>&1
         printf 'ok    fuzz_%-12s %s runs, %s inputs in the corpus\n' "$1" \
             "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$(find "$corpus" -type f | wc -l)"
-        passed=$((passed + 1))
     else
         printf 'FAIL  fuzz_%s; again: %s/tests/fuzz/fuzz_%s build/fuzz-%s-...\n' "$1" "$build" "$1" "$1"
         tail -n 40 "$log" | sed 's/^/      | /'
-        failed=$((failed + 1))
+        rc=1
     fi
     rm -rf "$scratch"
+    return $rc
 }
 
 cover_one() { # name
     local exe=$build/tests/fuzz/fuzz_$1 raw=build/fuzz-$1.profraw data=build/fuzz-$1.profdata file
     LLVM_PROFILE_FILE=$raw "$exe" -runs=0 "tests/fuzz/corpus/$1" >"build/fuzz-$1.log" 2>&1 &&
-        llvm-profdata merge -o "$data" "$raw" || { failed=$((failed + 1)); return; }
+        llvm-profdata merge -o "$data" "$raw" || return 1
     for file in $(sed -n 's/.*covers: *\([^*]*\).*/\1/p' "tests/fuzz/fuzz_$1.c"); do
         llvm-cov export -summary-only -instr-profile="$data" "$exe" "$file" |
             sed -E 's/.*"totals":.*"lines":\{"count":([0-9]+),"covered":([0-9]+),.*"percent":([0-9.]+).*"regions".*/\1 \2/' |
             awk -v f="$file" -v n="fuzz_$1" '{ printf "%-16s %-28s %d of %d lines, %.1f%%\n", n, f, $2, $1, $1 ? 100 * $2 / $1 : 0 }'
     done
     rm -f "$raw"
-    passed=$((passed + 1))
 }
 
+# As many at once as there are processors; each says what it found when it ends.
+running=0
 for name in "$@"; do
-    "${mode}_one" "$name"
+    if [ "$running" -ge "${JOBS:-$(nproc)}" ]; then
+        wait -n && passed=$((passed + 1)) || failed=$((failed + 1))
+        running=$((running - 1))
+    fi
+    { out=$("${mode}_one" "$name"); rc=$?; printf '%s\n' "$out"; exit $rc; } &
+    running=$((running + 1))
+done
+for ((; running > 0; running--)); do
+    wait -n && passed=$((passed + 1)) || failed=$((failed + 1))
 done
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed -eq 0 ]
