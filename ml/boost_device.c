@@ -15,6 +15,13 @@ enum { LANES_MOST = 256 };
 
 /* ---- what can go there ---- */
 
+static const enum ml_boost_loss loss_of[BOOST_LOSSES] = {
+    [BOOST_ABSOLUTE] = ML_BOOST_QUANTILE, [BOOST_HUBER] = ML_BOOST_HUBER,
+    [BOOST_SQUARED] = ML_BOOST_SQUARED,   [BOOST_QUANTILE] = ML_BOOST_QUANTILE,
+    [BOOST_POISSON] = ML_BOOST_POISSON,   [BOOST_LOGISTIC] = ML_BOOST_LOGISTIC,
+    [BOOST_SOFTMAX] = ML_BOOST_SOFTMAX,
+};
+
 int boost_device_levels(const struct boost_lane *l)
 {
     return l->p.col_level < 1.0 ? MIN(l->p.depth, boost_grow_leaves(l)) : 0;
@@ -25,13 +32,14 @@ int64_t boost_device_draws(const struct boost_lane *l)
     return (int64_t)boost_device_levels(l) * l->fine->cols * l->outputs;
 }
 
+/* Bounds of a node come from values of its kids, which of quantiles and huber are known at the end of a tree only. */
 bool boost_device_suits(const struct ml_data *d, const struct boost_lane *l)
 {
     const struct ml_compute *on = d->spec.device;
 
-    return on && on->ops->boost && !l->monotone && l->rows <= INT32_MAX &&
+    return on && on->ops->boost && l->rows <= INT32_MAX &&
            boost_device_draws(l) <= BOOST_LEVEL_BYTES && !(l->device && l->device->is_refused) &&
-           (l->loss == BOOST_LOGISTIC || l->loss == BOOST_SOFTMAX || l->loss == BOOST_SQUARED);
+           !(l->monotone && loss_of[l->loss] >= ML_BOOST_QUANTILE && l->loss != BOOST_POISSON);
 }
 
 /* ---- the booster ---- */
@@ -152,9 +160,9 @@ static void rule_fill(const struct device_lane *from, struct ml_boost_rule *out)
     const struct boost_lane *l = from->l;
 
     *out = (struct ml_boost_rule){
-        .loss = l->loss == BOOST_LOGISTIC  ? ML_BOOST_LOGISTIC
-                : l->loss == BOOST_SOFTMAX ? ML_BOOST_SOFTMAX
-                                           : ML_BOOST_SQUARED,
+        .loss = loss_of[l->loss],
+        .alpha = l->alpha,
+        .is_monotone = l->monotone != NULL,
         .leaves = boost_grow_leaves(l),
         .depth = l->p.depth,
         .min_leaf = l->p.min_leaf,
@@ -178,10 +186,11 @@ static int lane_fill(struct ml_data *d, const struct device_lane *from, struct m
 {
     const struct boost_lane *l = from->l;
     float scale =
-        l->loss == BOOST_SQUARED ? 1.0f : grad_scale(l->w_largest, l->w_sum, l->r.n_train);
+        l->task == ML_REGRESSION ? 1.0f : grad_scale(l->w_largest, l->w_sum, l->r.n_train);
 
     *out = (struct ml_boost_lane){
         .table = ml_data_boost_table(d, l->p.max_bins, err),
+        .monotone = l->monotone,
         .seed = l->seed,
         .y = l->y,
         .w = l->w,

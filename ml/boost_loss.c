@@ -289,27 +289,14 @@ static double residual_quantile(const struct boost_work *wk, const struct boost_
 static double residual_huber(const struct boost_work *wk, const struct boost_lane *l,
                              const int32_t *rows, int64_t n, double *weight)
 {
-    double middle = residual_quantile(wk, l, 0.5, rows, n, weight), far = (double)wk->far, sum = 0;
+    double middle = residual_quantile(wk, l, 0.5, rows, n, weight), far = (double)wk->far;
+    int64_t units = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        double e = (double)(l->y[rows[i]] - l->f[rows[i]]) - middle;
         if (l->w[rows[i]] > 0.0f)
-            sum += fmax(-far, fmin(far, e));
+            units += huber_units((double)(l->y[rows[i]] - l->f[rows[i]]) - middle, far);
     }
-    return *weight > 0 ? middle + sum / *weight : 0.0;
-}
-
-/* Sum of exp(s) = h, of y = h - g; l2 counts as so many events that were expected and came. */
-static double poisson_step(double g, double h, const struct boost_params *p)
-{
-    double hold = p->l2 + 1e-3, events = fmax(h - scan_shrunk(g, p->l1), 0.0);
-
-    return fm_log_d((events + hold) / (h + hold));
-}
-
-static double refit_step(double value, double weight, const struct boost_params *p)
-{
-    return weight + p->l2 > 1e-12 ? -scan_shrunk(-value * weight, p->l1) / (weight + p->l2) : 0.0;
+    return *weight > 0 ? huber_step(middle, units, far, *weight) : 0.0;
 }
 
 double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, const int32_t *rows,
@@ -320,19 +307,18 @@ double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, 
 
     if (l->loss == BOOST_ABSOLUTE || l->loss == BOOST_QUANTILE) {
         value = residual_quantile(wk, l, l->alpha, rows, n, &weight);
-        return refit_step(value, weight, &l->p);
+        return leaf_refit(value, weight, l->p.l1, l->p.l2);
     }
     if (l->loss == BOOST_HUBER) {
         value = residual_huber(wk, l, rows, n, &weight);
-        return refit_step(value, weight, &l->p);
+        return leaf_refit(value, weight, l->p.l1, l->p.l2);
     }
     for (int64_t i = 0; i < n; i++) {
         g += leaf_units(wk->g[rows[i]], wk->g_scale);
         h += leaf_units(wk->h[rows[i]], wk->h_scale);
     }
     if (l->loss == BOOST_POISSON)
-        return poisson_step((double)g / (wk->g_scale * LEAF_UNITS),
-                            (double)h / (wk->h_scale * LEAF_UNITS), &l->p);
+        return leaf_poisson(g, h, wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
     return leaf_step(g, h, wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
 }
 

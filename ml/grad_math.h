@@ -45,6 +45,23 @@ FM_FN float grad_class_h(float p, float w, float factor)
     return w * ((v > 1e-6f ? v : 1e-6f) * factor);
 }
 
+/* Of numbers, f the score (ml/boost_loss.c); before the row's weight. */
+FM_FN float grad_huber_g(float f, float y, float far)
+{
+    float e = f - y;
+    e = e > far ? far : e;
+    return e < -far ? -far : e;
+}
+FM_FN float grad_quantile_g(float f, float y, float alpha)
+{
+    float above = f > y ? 1.0f - alpha : 0.0f, below = f < y ? alpha : 0.0f;
+    return above - below;
+}
+FM_FN float grad_poisson_h(float f)
+{
+    return fm_exp(f < 80.0f ? f : 80.0f);
+}
+
 /* What g and h of a thinned row are multiplied by; 0 = the row is left out. */
 FM_FN float grad_thin_factor(float g, float floor, uint32_t key, uint32_t row)
 {

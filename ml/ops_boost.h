@@ -23,7 +23,16 @@ struct ml_boost_table_in {
     const uint8_t *is_categorical; /* [cols] */
 };
 
-enum ml_boost_loss { ML_BOOST_SQUARED, ML_BOOST_LOGISTIC, ML_BOOST_SOFTMAX, ML_BOOST_LOSSES };
+/* As ml/boost_loss.c; absolute error is the quantile .5. */
+enum ml_boost_loss {
+    ML_BOOST_LOGISTIC,
+    ML_BOOST_SOFTMAX,
+    ML_BOOST_SQUARED,
+    ML_BOOST_QUANTILE,
+    ML_BOOST_HUBER,
+    ML_BOOST_POISSON,
+    ML_BOOST_LOSSES
+};
 
 /* How the trees of a lane grow. */
 struct ml_boost_rule {
@@ -31,9 +40,11 @@ struct ml_boost_rule {
     int leaves, depth, min_leaf, max_onehot;
     int is_depth_wise, is_random;
     double rate, l1, l2, min_hessian, cat_smooth, row_sample;
-    float h_factor; /* of classes */
-    int n_cols;     /* of a tree */
-    int levels;     /* > 0: columns are drawn for so many depths */
+    double alpha;    /* quantile, huber */
+    int is_monotone; /* not with quantile, huber */
+    float h_factor;  /* of classes */
+    int n_cols;      /* of a tree */
+    int levels;      /* > 0: columns are drawn for so many depths */
 };
 
 struct ml_boost_in {
@@ -46,11 +57,12 @@ struct ml_boost_in {
 struct ml_boost_lane {
     struct ml_boost_rule rule;
     struct ml_boost_table *table;
+    const int8_t *monotone; /* [cols of the table], where the rule says so: 1, -1, 0 */
     uint64_t seed;
     const float *y, *w;   /* [rows]; w = 0 outside the training rows */
     const int32_t *train; /* ascending */
     int64_t n_train;
-    float g_scale, h_scale; /* of classes; squared error finds its own */
+    float g_scale, h_scale; /* of classes; numbers find their own */
     float thin;             /* softmax: smaller gradients are thinned (ml/cpu/grad.h); 0 = none */
 };
 

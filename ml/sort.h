@@ -4,6 +4,7 @@
 #define ML_SORT_H
 
 #include "base/err.h"
+#include "ml/fmath.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,20 +20,15 @@ void ml_sort_u32(uint32_t *key, uint32_t *spare, size_t n);
  * around q (n - 1) by linear interpolation, so that 0.5 gives the median. Time linear in n, whatever the values. */
 float ml_quantile(uint32_t *key, int64_t n, double q);
 
-static inline uint32_t ml_key_f32(float x)
+FM_FN uint32_t ml_key_f32(float x)
 {
-    uint32_t u;
-    x = x + 0.0f;
-    memcpy(&u, &x, sizeof(u));
+    uint32_t u = fm_bits(x + 0.0f);
     return u ^ ((uint32_t)((int32_t)u >> 31) | 0x80000000u);
 }
 
-static inline float ml_key_f32_value(uint32_t k)
+FM_FN float ml_key_f32_value(uint32_t k)
 {
-    float x;
-    k ^= (k >> 31) ? 0x80000000u : ~0u;
-    memcpy(&x, &k, sizeof(x));
-    return x;
+    return fm_from_bits(k ^ ((k >> 31) ? 0x80000000u : ~0u));
 }
 
 /* Order of the values; -0 and +0 give one key; not for NaN. */

@@ -57,6 +57,52 @@ FM_FN double scan_score(const struct scan_node *nd, int64_t left, double l2)
     return (gl * gl * b + gr * gr * a) / (a * b);
 }
 
+/* The same for a node whose leaves must keep bounds, as XGBoost and LightGBM's basic method have it: a child's value is cut to
+ * lo..hi, a pair against `direction` is no split, and the score is the gain over the node's own cut value, so that nothing
+ * is to be subtracted from it. Units of lo and hi: g / h of the quantised gradients. */
+struct scan_bounds {
+    double lo, hi;
+    int direction; /* 1: the left value is at most the right one, -1: at least, 0: no matter */
+    double own;    /* scan_bounded_own */
+};
+
+/* What a leaf of gradient g lowers the loss by with value v, times two; at the best v this is T(g)^2 / (h + l2). */
+FM_FN double scan_term_at(double g, double a, double l1, double v)
+{
+    return -(2.0 * g * v + a * v * v + 2.0 * l1 * (v < 0.0 ? -v : v));
+}
+
+FM_FN double scan_value_in(const struct scan_bounds *b, double g, double a, double l1)
+{
+    double v = a > 0.0 ? -scan_shrunk(g, l1) / a : 0.0;
+
+    v = v < b->lo ? b->lo : v;
+    return v > b->hi ? b->hi : v;
+}
+
+FM_FN double scan_bounded_own(const struct scan_node *nd, const struct scan_bounds *b)
+{
+    double g = hist_g(nd->total), a = hist_h(nd->total) + nd->l2;
+
+    return scan_term_at(g, a, nd->l1, scan_value_in(b, g, a, nd->l1));
+}
+
+FM_FN double scan_bounded_score(const struct scan_node *nd, const struct scan_bounds *b,
+                                int64_t left, double l2)
+{
+    int64_t right = nd->total - left;
+    double hl = hist_h(left), hr = hist_h(right), gl = hist_g(left), gr = hist_g(right);
+
+    if (hl < nd->min_h || hr < nd->min_h)
+        return -1.0;
+    double vl = scan_value_in(b, gl, hl + l2, nd->l1), vr = scan_value_in(b, gr, hr + l2, nd->l1);
+    if ((b->direction > 0 && vl > vr) || (b->direction < 0 && vl < vr))
+        return -1.0;
+    double gain =
+        scan_term_at(gl, hl + l2, nd->l1, vl) + scan_term_at(gr, hr + l2, nd->l1, vr) - b->own;
+    return gain > 0.0 ? gain : -1.0;
+}
+
 /* Where missing values go when the node has none, and levels that it lacks: with the heavier child. */
 FM_FN int scan_is_left_heavy(const struct scan_node *nd, int64_t left)
 {
@@ -106,6 +152,34 @@ FM_FN float leaf_value(int64_t g, int64_t h, double g_scale, double h_scale, dou
                        double rate)
 {
     return (float)(leaf_step(g, h, g_scale, h_scale, l1, l2) * rate);
+}
+
+/* Poisson. Sum of exp(s) = h, of y = h - g; l2 counts as so many events that were expected and came. */
+FM_FN double leaf_poisson(int64_t g, int64_t h, double g_scale, double h_scale, double l1,
+                          double l2)
+{
+    double expected = (double)h / (h_scale * LEAF_UNITS), hold = l2 + 1e-3;
+    double events = expected - scan_shrunk((double)g / (g_scale * LEAF_UNITS), l1);
+
+    return fm_log_d(((events > 0.0 ? events : 0.0) + hold) / (expected + hold));
+}
+
+/* Of a leaf of so many rows whose best step is `value`: the penalties act as on a Newton step. */
+FM_FN double leaf_refit(double value, double weight, double l1, double l2)
+{
+    return weight + l2 > 1e-12 ? -scan_shrunk(-value * weight, l1) / (weight + l2) : 0.0;
+}
+
+/* Huber: residuals less their median, cut at far, are summed in units of far / 2^31: whole numbers once more. */
+FM_FN int64_t huber_units(double e, double far)
+{
+    double cut = e > far ? far : e < -far ? -far : e;
+
+    return far > 0.0 ? (int64_t)(cut * (LEAF_UNITS / far)) : 0;
+}
+FM_FN double huber_step(double middle, int64_t units, double far, double weight)
+{
+    return far > 0.0 ? middle + (double)units / (LEAF_UNITS / far) / weight : middle;
 }
 
 #endif

@@ -96,10 +96,7 @@ SIMD_BODY void grad_huber_body(const float *restrict f, const float *restrict y,
                                const float *restrict w, int64_t n, float far, float *restrict g)
 {
     for (int64_t i = 0; i < n; i++) {
-        float e = f[i] - y[i];
-        e = e > far ? far : e;
-        e = e < -far ? -far : e;
-        g[i] = w[i] * e;
+        g[i] = w[i] * grad_huber_g(f[i], y[i], far);
     }
 }
 SIMD_KERNEL(grad_huber,
@@ -111,8 +108,7 @@ SIMD_BODY void grad_quantile_body(const float *restrict f, const float *restrict
                                   float *restrict g)
 {
     for (int64_t i = 0; i < n; i++) {
-        float above = f[i] > y[i] ? 1.0f - alpha : 0.0f, below = f[i] < y[i] ? alpha : 0.0f;
-        g[i] = w[i] * (above - below);
+        g[i] = w[i] * grad_quantile_g(f[i], y[i], alpha);
     }
 }
 SIMD_KERNEL(grad_quantile,
@@ -124,7 +120,7 @@ SIMD_BODY void grad_poisson_body(const float *restrict f, const float *restrict 
                                  float *restrict h)
 {
     for (int64_t i = 0; i < n; i++) {
-        float e = fm_exp(f[i] < 80.0f ? f[i] : 80.0f);
+        float e = grad_poisson_h(f[i]);
         g[i] = w[i] * (e - y[i]);
         h[i] = w[i] * e;
     }

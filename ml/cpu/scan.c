@@ -35,42 +35,11 @@ SIMD_KERNEL_STATIC(scan_scores,
                     int64_t *top),
                    (nd, sums, n, bits, top))
 
-/* What a leaf of gradient g lowers the loss by with value v, times two; at the best v this is T(g)^2 / (h + l2). */
-static double term_at(double g, double a, double l1, double v)
-{
-    return -(2.0 * g * v + a * v * v + 2.0 * l1 * (v < 0.0 ? -v : v));
-}
-
-static double value_in(const struct scan_bounds *b, double g, double a, double l1)
-{
-    double v = a > 0.0 ? -scan_shrunk(g, l1) / a : 0.0;
-
-    v = v < b->lo ? b->lo : v;
-    return v > b->hi ? b->hi : v;
-}
-
-double scan_bounded_own(const struct scan_node *nd, const struct scan_bounds *b)
-{
-    double g = hist_g(nd->total), a = hist_h(nd->total) + nd->l2;
-
-    return term_at(g, a, nd->l1, value_in(b, g, a, nd->l1));
-}
-
 /* b NULL: no bounds. */
 static double score_of(const struct scan_node *nd, const struct scan_bounds *b, int64_t left,
                        double l2)
 {
-    if (!b)
-        return scan_score(nd, left, l2);
-    int64_t right = nd->total - left;
-    double hl = hist_h(left), hr = hist_h(right), gl = hist_g(left), gr = hist_g(right);
-    if (hl < nd->min_h || hr < nd->min_h)
-        return -1.0;
-    double vl = value_in(b, gl, hl + l2, nd->l1), vr = value_in(b, gr, hr + l2, nd->l1);
-    if ((b->direction > 0 && vl > vr) || (b->direction < 0 && vl < vr))
-        return -1.0;
-    double gain = term_at(gl, hl + l2, nd->l1, vl) + term_at(gr, hr + l2, nd->l1, vr) - b->own;
-    return gain > 0.0 ? gain : -1.0;
+    return b ? scan_bounded_score(nd, b, left, l2) : scan_score(nd, left, l2);
 }
 
 static int take_numeric(struct scan_best *best, double score, int bin, int add, int64_t left)

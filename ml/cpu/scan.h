@@ -29,15 +29,7 @@ int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins
 int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u,
                 struct scan_best *best);
 
-/* The same for a node whose leaves must keep bounds, as XGBoost and LightGBM's basic method have it: a child's value is cut to
- * lo..hi, a pair against `direction` is no split, and the score is the gain over the node's own cut value, so that nothing
- * is to be subtracted from it. Units of lo and hi: g / h of the quantised gradients. */
-struct scan_bounds {
-    double lo, hi;
-    int direction; /* 1: the left value is at most the right one, -1: at least, 0: no matter */
-    double own;    /* scan_bounded_own */
-};
-double scan_bounded_own(const struct scan_node *nd, const struct scan_bounds *b);
+/* The same within bounds (struct scan_bounds): the score is a gain already. */
 int scan_bounded_numeric(const struct scan_node *nd, const struct scan_bounds *b,
                          const int64_t *hist, int n_bins, struct scan_best *best);
 int scan_bounded_categorical(const struct scan_node *nd, const struct scan_bounds *b,

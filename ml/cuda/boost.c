@@ -81,10 +81,16 @@ static void place_lanes(struct boost_view *v, struct cuda_layout *l)
     v->y = cuda_place(l, lanes * v->rows, sizeof(*v->y));
     v->w = cuda_place(l, lanes * v->rows, sizeof(*v->w));
     v->f = cuda_place(l, trees * v->rows, sizeof(*v->f));
-    v->p =
-        v->n_of_loss[ML_BOOST_SQUARED] > 0 ? NULL : cuda_place(l, trees * v->rows, sizeof(*v->p));
+    v->p = v->is_number ? NULL : cuda_place(l, trees * v->rows, sizeof(*v->p));
     v->n_picked = cuda_place(l, lanes, sizeof(*v->n_picked));
-    v->sizes = cuda_place(l, 2 * trees * v->size_blocks, sizeof(*v->sizes));
+    v->far = cuda_place(l, lanes, sizeof(*v->far));
+    v->monotone = v->has_bounds ? cuda_place(l, lanes * v->table_cols, sizeof(*v->monotone)) : NULL;
+    v->sizes = cuda_place(l, 4 * trees * v->size_blocks, sizeof(*v->sizes));
+}
+
+static int has_picks(const struct boost_view *v)
+{
+    return v->n_of_loss[ML_BOOST_QUANTILE] > 0 || v->n_of_loss[ML_BOOST_HUBER] > 0;
 }
 
 static void place_trees(struct boost_view *v, int64_t pool_words, struct cuda_layout *l)
@@ -109,6 +115,11 @@ static void place_trees(struct boost_view *v, int64_t pool_words, struct cuda_la
     v->cols = cuda_place(l, trees * v->cols_most, sizeof(*v->cols));
     v->open = cuda_place(l, trees * v->levels_most * v->cols_most, sizeof(*v->open));
     v->sums = cuda_place(l, 2 * out, sizeof(*v->sums));
+    v->kid_sums = v->has_bounds ? cuda_place(l, 4 * batch, sizeof(*v->kid_sums)) : NULL;
+    if (has_picks(v)) {
+        v->picks = cuda_place(l, out, sizeof(*v->picks));
+        v->digits = cuda_place(l, out * BOOST_BINS, sizeof(*v->digits));
+    }
     v->out = cuda_place(l, out, sizeof(*v->out));
     v->out_trees = cuda_place(l, trees, sizeof(*v->out_trees));
     v->n_unfinished = cuda_place(l, 1, sizeof(*v->n_unfinished));
@@ -146,6 +157,7 @@ static void rule_init(struct ml_booster *b, const struct ml_boost_lane *l, struc
     b->pool_words += (int64_t)v->in.outputs * r->slot_cap * l->rule.n_cols * BOOST_BINS;
     v->n_of_loss[l->rule.loss]++;
     v->is_sampled |= l->rule.row_sample < 1.0;
+    v->has_bounds |= l->rule.is_monotone;
     v->leaves_most = most(v->leaves_most, l->rule.leaves);
     v->cols_most = most(v->cols_most, l->rule.n_cols);
     v->levels_most = most(v->levels_most, l->rule.levels);
@@ -166,6 +178,8 @@ static void view_init(struct ml_booster *b, const struct ml_boost_in *in,
     v->stride = t->stride;
     v->is_categorical = t->is_categorical;
     v->has_categorical = t->has_categorical;
+    v->table_cols = t->cols;
+    v->is_number = lanes[0].rule.loss >= ML_BOOST_SQUARED;
     v->hist_rows =
         in->tile_rows > 0 && in->tile_rows < BOOST_HIST_ROWS ? in->tile_rows : BOOST_HIST_ROWS;
     v->part_rows = in->tile_rows > 0 ? in->tile_rows : PART_ROWS;
@@ -196,10 +210,13 @@ static int lane_put(struct ml_booster *b, int i, const struct ml_boost_lane *l, 
         { v->scale + (int64_t)3 * i + 2, &l->thin, sizeof(float) },
         { v->y + i * v->rows, l->y, (size_t)v->rows * sizeof(float) },
         { v->w + i * v->rows, l->w, (size_t)v->rows * sizeof(float) },
+        { v->monotone + (int64_t)i * v->table_cols, l->monotone,
+          l->rule.is_monotone ? (size_t)v->table_cols : 0 },
     };
 
     for (size_t k = 0; k < sizeof(copies) / sizeof(copies[0]); k++) {
-        if (cuda_try(cudaMemcpyAsync((void *)(uintptr_t)copies[k].to, copies[k].from, copies[k].n,
+        if (copies[k].n > 0 &&
+            cuda_try(cudaMemcpyAsync((void *)(uintptr_t)copies[k].to, copies[k].from, copies[k].n,
                                      cudaMemcpyHostToDevice, b->c->stream),
                      err) < 0)
             return -1;
@@ -214,6 +231,15 @@ static void booster_close(struct ml_booster *b)
     cudaFree(b->memory);
     free(b->rules);
     free(b);
+}
+
+static int digits_clear(struct ml_booster *b, struct err *err)
+{
+    size_t n = (size_t)b->v.n_trees * (size_t)b->v.out_cap * BOOST_BINS;
+
+    if (!b->v.digits)
+        return 0;
+    return cuda_try(cudaMemsetAsync(b->v.digits, 0, n * sizeof(*b->v.digits), b->c->stream), err);
 }
 
 static int booster_open(struct ml_ctx *c, const struct ml_boost_in *in,
@@ -240,11 +266,12 @@ static int booster_open(struct ml_ctx *c, const struct ml_boost_in *in,
     l = (struct cuda_layout){ .base = b->memory };
     place_lanes(&b->v, &l);
     place_trees(&b->v, b->pool_words, &l);
-    for (int i = 0; i < in->n_lanes; i++) {
-        if (lane_put(b, i, &lanes[i], err) < 0) {
-            booster_close(b);
-            return -1;
-        }
+    int rc = digits_clear(b, err);
+    for (int i = 0; i < in->n_lanes && rc == 0; i++)
+        rc = lane_put(b, i, &lanes[i], err);
+    if (rc < 0) {
+        booster_close(b);
+        return -1;
     }
     *out = b;
     return 0;
@@ -322,6 +349,8 @@ static int first_steps(const struct ml_booster *b, const int64_t *rounds)
 static int step(struct ml_booster *b, struct err *err)
 {
     if (cuda_boost_select(b->c, &b->v, err) < 0 || cuda_boost_partition(b->c, &b->v, err) < 0)
+        return -1;
+    if (b->v.has_bounds && cuda_boost_bounds(b->c, &b->v, err) < 0)
         return -1;
     return cuda_boost_scan(b->c, &b->v, err);
 }

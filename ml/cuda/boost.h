@@ -11,6 +11,7 @@
 
 #include "ml/cuda/cuda.h"
 #include "ml/ops_boost.h"
+#include "ml/sort.h"
 #include "ml/tree_math.h"
 
 enum { BOOST_BINS = 256, BOOST_MISSING = 255, BOOST_GROUP = 16, BOOST_WARPS = 4 };
@@ -28,7 +29,8 @@ struct boost_split {
 struct boost_node {
     int64_t total;
     uint64_t path;
-    double gain; /* > 0: may be split */
+    double gain;   /* > 0: may be split */
+    double lo, hi; /* of the values of its leaves, with constraints */
     struct boost_split best;
     int32_t from, n, depth, slot;
     int32_t kid[2]; /* places; -1 = not split yet */
@@ -52,6 +54,16 @@ struct boost_tree {
     int32_t n_nodes, n_slots, n_leaves, n_order, is_done, n_batch;
 };
 
+/* The value of a rank among a leaf's residuals, or a lane's, found digit by digit from the highest (ml_quantile). */
+struct boost_pick {
+    double share;          /* of the way to the next value */
+    int64_t rank;          /* among those that the digits so far leave */
+    int64_t units;         /* huber_units */
+    unsigned n, left;      /* values in all, left */
+    uint32_t prefix, next; /* digits so far; the least key above, where it is wanted */
+    int32_t wants_next;
+};
+
 /* Of a lane. */
 struct boost_rule {
     struct ml_boost_rule in;
@@ -70,7 +82,8 @@ struct boost_view {
     int64_t rows, stride, n_train_most;
     const uint8_t *is_categorical;
     int hist_rows, part_rows; /* of a tile */
-    int has_categorical, is_sampled;
+    int has_categorical, is_sampled, is_number, has_bounds;
+    int table_cols;
     int n_of_loss[ML_BOOST_LOSSES];
     /* by lane */
     const struct boost_rule *rules;
@@ -82,13 +95,15 @@ struct boost_view {
     const float *y, *w;     /* [lanes][rows] */
     float *f, *p;           /* [lanes][outputs][rows] */
     unsigned *n_picked;     /* [lanes] */
+    float *far;             /* [lanes]: huber */
+    const int8_t *monotone; /* [lanes][table_cols], or NULL */
     /* by tree */
     struct boost_tree *trees;
     float *g, *h; /* [trees][rows] */
     uint32_t *q;
     int32_t *list[2]; /* [trees][n_train_most] */
     uint16_t *leaf;   /* [trees][rows]: order of the row's leaf */
-    double *sizes;    /* [trees][size blocks][2]: sum, largest */
+    double *sizes;    /* [trees][size blocks][4]: sum and largest of g, of h */
     int64_t size_blocks;
     struct boost_node *nodes;         /* [trees][node_cap] */
     int32_t *by_order;                /* [trees][node_cap] */
@@ -99,6 +114,9 @@ struct boost_view {
     const int32_t *cols;              /* [trees][cols_most] */
     const uint8_t *open;              /* [trees][levels_most][cols_most] */
     unsigned long long *sums;         /* [trees][out_cap][2] */
+    unsigned long long *kid_sums;     /* [trees][batch_cap][2][2]: with constraints; else NULL */
+    struct boost_pick *picks;         /* [trees][out_cap]: quantile and huber; else NULL */
+    unsigned *digits;                 /* [trees][out_cap][256]: counts, zero between uses */
     struct ml_boost_node *out;        /* [trees][out_cap]: 2 leaves - 1 */
     struct ml_boost_tree *out_trees;
     int32_t *n_unfinished;
@@ -134,6 +152,26 @@ __device__ inline unsigned long long *boost_slot(const struct boost_view *v, int
     return v->pool + r->pool_at + at * r->in.n_cols * BOOST_BINS;
 }
 
+/* The value that the pick has come to. */
+__device__ inline float boost_pick_value(const struct boost_pick *p)
+{
+    float low = ml_key_f32_value(p->prefix);
+
+    if (!p->wants_next)
+        return low;
+    return (float)((double)low + p->share * ((double)ml_key_f32_value(p->next) - (double)low));
+}
+
+/* Of the split of a node: 1, -1, or 0 where it does not matter. */
+__device__ inline int boost_direction(const struct boost_view *v, int tree,
+                                      const struct boost_split *s)
+{
+    if (!boost_rule_of(v, tree)->in.is_monotone || s->is_categorical)
+        return 0;
+    int sign = v->monotone[(int64_t)(tree / v->in.outputs) * v->table_cols + s->col];
+    return (sign > 0) - (sign < 0);
+}
+
 /* The entry of a batch of n whose tiles, by their running counts, hold number `tile`. */
 __device__ inline int boost_entry_of(const int32_t *tiles, int n, int tile)
 {
@@ -160,6 +198,11 @@ int cuda_boost_partition(struct ml_ctx *c, const struct boost_view *v, struct er
 /* boost_grow.cu: the next batch; n_unfinished counts the trees that have one. */
 int cuda_boost_root(struct ml_ctx *c, const struct boost_view *v, struct err *err);
 int cuda_boost_select(struct ml_ctx *c, const struct boost_view *v, struct err *err);
+/* boost_bound.cu: the bounds of a batch's kids. */
+int cuda_boost_bounds(struct ml_ctx *c, const struct boost_view *v, struct err *err);
+/* boost_quantile.cu: what huber calls far, of the lane; quantiles of the residuals of leaves, and what huber adds to them. */
+int cuda_boost_far(struct ml_ctx *c, const struct boost_view *v, struct err *err);
+int cuda_boost_leaf_picks(struct ml_ctx *c, const struct boost_view *v, struct err *err);
 /* boost_scan.cu: histograms of the batch's kids and their best splits. */
 int cuda_boost_scan(struct ml_ctx *c, const struct boost_view *v, struct err *err);
 /* boost_leaf.cu: the finished trees, leaf values, scores. */

@@ -1,4 +1,4 @@
-/* boost_grad.cu - the first kernels of a round: probabilities, gradients, their scale (squared error: from a sum in the order
+/* boost_grad.cu - the first kernels of a round: probabilities, gradients, their scale (of numbers: from a sum in the order
  * of ml/cpu/grad.h) and quantised words, by the arithmetic of ml/grad_math.h. A thread per row and tree. */
 #include "ml/cuda/gpu.h"
 
@@ -84,30 +84,52 @@ __global__ void class_kernel(struct boost_view v)
     }
 }
 
-__global__ void square_kernel(struct boost_view v)
+__device__ static void number_gradient(const struct ml_boost_rule *in, float far, float f, float y,
+                                       float w, float *g, float *h)
 {
-    int64_t step = (int64_t)gridDim.x * blockDim.x, at = blockIdx.y * v.rows;
-    int64_t n = boost_sits_out(&v, (int)blockIdx.y) ? 0 : v.rows;
-
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        v.g[at + i] = v.w[at + i] * (v.f[at + i] - v.y[at + i]);
-        v.h[at + i] = v.w[at + i];
+    *h = w;
+    switch (in->loss) {
+    case ML_BOOST_POISSON:
+        *h = grad_poisson_h(f);
+        *g = w * (*h - y);
+        *h *= w;
+        break;
+    case ML_BOOST_HUBER:
+        *g = w * grad_huber_g(f, y, far);
+        break;
+    case ML_BOOST_QUANTILE:
+        *g = w * grad_quantile_g(f, y, (float)in->alpha);
+        break;
+    default:
+        *g = w * (f - y);
     }
 }
 
-/* Eight threads per block of rows, each the running sum of every eighth row; the first adds them up. */
+__global__ void number_kernel(struct boost_view v)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x, at = blockIdx.y * v.rows;
+    int64_t n = boost_sits_out(&v, (int)blockIdx.y) ? 0 : v.rows;
+    const struct ml_boost_rule *in = &v.rules[blockIdx.y].in;
+    float far = in->loss == ML_BOOST_HUBER ? v.far[blockIdx.y] : 0.0f;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        number_gradient(in, far, v.f[at + i], v.y[at + i], v.w[at + i], &v.g[at + i], &v.h[at + i]);
+}
+
+/* Eight threads per block of rows, each the running sum of every eighth row; the first adds them up. blockIdx.z: of g, of h. */
 __global__ void size_kernel(struct boost_view v)
 {
     DYN_SHARED(double, sums); /* [groups][8][2] */
     int k = (int)threadIdx.x % SIZE_SUMS, group = (int)threadIdx.x / SIZE_SUMS;
     int64_t block = (int64_t)blockIdx.x * (blockDim.x / SIZE_SUMS) + group;
     int64_t from = block * GRAD_SIZE_ROWS, end = from + GRAD_SIZE_ROWS;
-    const float *g = v.g + (int64_t)blockIdx.y * v.rows;
+    const float *g = (blockIdx.z ? v.h : v.g) + (int64_t)blockIdx.y * v.rows;
     double sum = 0.0;
     float top = 0.0f;
 
     end = end < v.rows ? end : v.rows;
-    if (boost_sits_out(&v, (int)blockIdx.y))
+    if (boost_sits_out(&v, (int)blockIdx.y) ||
+        (blockIdx.z && v.rules[blockIdx.y].in.loss != ML_BOOST_POISSON))
         end = 0;
     for (int64_t i = from + k; i < end; i += SIZE_SUMS) {
         float a = g[i] < 0.0f ? -g[i] : g[i];
@@ -119,7 +141,7 @@ __global__ void size_kernel(struct boost_view v)
     __syncthreads();
     if (k == 0 && block < v.size_blocks) {
         const double *all = sums + 2 * threadIdx.x;
-        double *out = v.sizes + 2 * (blockIdx.y * v.size_blocks + block);
+        double *out = v.sizes + 4 * (blockIdx.y * v.size_blocks + block) + 2 * blockIdx.z;
         double largest = all[1];
         sum = all[0];
         for (int j = 1; j < SIZE_SUMS; j++) {
@@ -131,20 +153,27 @@ __global__ void size_kernel(struct boost_view v)
     }
 }
 
+__device__ static double scale_of(const struct boost_view *v, int t, int which)
+{
+    const double *sizes = v->sizes + 4 * (t * v->size_blocks) + 2 * which;
+    double sum = 0.0, largest = 0.0;
+
+    for (int64_t i = 0; i < v->size_blocks; i++) {
+        sum += sizes[4 * i];
+        largest = sizes[4 * i + 1] > largest ? sizes[4 * i + 1] : largest;
+    }
+    return (double)grad_scale(largest, sum, v->n_train[t]);
+}
+
 /* One thread per tree: blocks in turn, since doubles are added. */
 __global__ void scale_kernel(struct boost_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
     if (t < v.n_trees && !boost_sits_out(&v, t)) {
-        const double *sizes = v.sizes + 2 * (t * v.size_blocks);
-        double sum = 0.0, largest = 0.0;
-        for (int64_t i = 0; i < v.size_blocks; i++) {
-            sum += sizes[2 * i];
-            largest = sizes[2 * i + 1] > largest ? sizes[2 * i + 1] : largest;
-        }
-        v.trees[t].g_scale = (double)grad_scale(largest, sum, v.n_train[t]);
-        v.trees[t].h_scale = 1.0; /* h = 1 counts rows */
+        v.trees[t].g_scale = scale_of(&v, t, 0);
+        v.trees[t].h_scale = v.rules[t].in.loss == ML_BOOST_POISSON ? scale_of(&v, t, 1)
+                                                                    : 1.0; /* h = 1 counts rows */
     }
 }
 
@@ -161,14 +190,18 @@ __global__ void quantise_kernel(struct boost_view v)
             grad_packed(v.g[t * v.rows + i], v.h[t * v.rows + i], gs, hs, key, (uint32_t)i);
 }
 
-static int squared(struct ml_ctx *c, const struct boost_view *v, struct err *err)
+/* Numbers have one output: a tree is a lane. */
+static int numbers(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads, groups = threads / SIZE_SUMS;
     unsigned trees = (unsigned)v->n_trees, blocks = boost_blocks(c, v->rows, threads, v->n_trees);
+    unsigned sizes = v->n_of_loss[ML_BOOST_POISSON] > 0 ? 2 : 1;
 
-    LAUNCH(square_kernel, dim3(blocks, trees), threads, 0, c->stream, *v);
-    LAUNCH(size_kernel, dim3((unsigned)((v->size_blocks + groups - 1) / groups), trees), threads,
-           threads * 2 * sizeof(double), c->stream, *v);
+    if (v->n_of_loss[ML_BOOST_HUBER] > 0 && cuda_boost_far(c, v, err) < 0)
+        return -1;
+    LAUNCH(number_kernel, dim3(blocks, trees), threads, 0, c->stream, *v);
+    LAUNCH(size_kernel, dim3((unsigned)((v->size_blocks + groups - 1) / groups), trees, sizes),
+           threads, threads * 2 * sizeof(double), c->stream, *v);
     LAUNCH(scale_kernel, (trees + 31) / 32, 32, 0, c->stream, *v);
     LAUNCH(quantise_kernel, dim3(blocks, trees), threads, 0, c->stream, *v);
     return cuda_try(cudaGetLastError(), err);
@@ -181,8 +214,8 @@ extern "C" int cuda_boost_gradients(struct ml_ctx *c, const struct boost_view *v
     unsigned trees = (unsigned)v->n_trees;
 
     LAUNCH(begin_kernel, (trees + 31) / 32, 32, 0, c->stream, *v);
-    if (v->n_of_loss[ML_BOOST_SQUARED] > 0)
-        return squared(c, v, err);
+    if (v->is_number)
+        return numbers(c, v, err);
     if (v->n_of_loss[ML_BOOST_LOGISTIC] > 0)
         LAUNCH(sigmoid_kernel, dim3(blocks, trees), threads, 0, c->stream, *v);
     else

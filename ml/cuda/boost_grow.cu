@@ -23,6 +23,8 @@ __global__ void root_kernel(struct boost_view v)
         nd->total = tree->total;
         nd->path = 1;
         nd->gain = -1.0;
+        nd->lo = -(double)INFINITY;
+        nd->hi = (double)INFINITY;
         nd->from = nd->depth = nd->slot = nd->order = 0;
         nd->n = n;
         nd->kid[0] = nd->kid[1] = -1;
@@ -124,6 +126,8 @@ __device__ static void kid_init(struct boost_node *kid, const struct boost_node 
     kid->total = is_right ? nd->total - nd->best.left : nd->best.left;
     kid->path = grow_path(nd->path, is_right);
     kid->gain = -1.0;
+    kid->lo = nd->lo;
+    kid->hi = nd->hi;
     kid->depth = nd->depth + 1;
     kid->order = -1;
     kid->kid[0] = kid->kid[1] = -1;
@@ -146,6 +150,8 @@ __device__ static void batch_add(const struct boost_view *v, int t, int at, int 
     kid_init(&nodes[nd->kid[1]], nd, 1);
     struct boost_entry e = { at, -1, -1, 0, tree->n_slots++, is_last, 0, 0 };
     v->batch[(int64_t)t * v->batch_cap + n] = e;
+    for (int k = 0; k < 4 && v->has_bounds; k++)
+        v->kid_sums[4 * ((int64_t)t * v->batch_cap + n) + k] = 0;
     tiles[n + 1] = tiles[n] + (nd->n + v->part_rows - 1) / v->part_rows;
 }
 

@@ -109,19 +109,44 @@ __global__ void walk_kernel(struct boost_view v, int is_shared)
     }
 }
 
+/* Of leaf o, before the learning rate. */
+__device__ static double value_of(const struct boost_view *v, int t, int o)
+{
+    const struct ml_boost_rule *in = &boost_rule_of(v, t)->in;
+    const struct boost_tree *tree = &v->trees[t];
+    const unsigned long long *sums = v->sums + 2 * ((int64_t)t * v->out_cap + o);
+    int64_t g = (int64_t)sums[0], h = (int64_t)sums[1];
+
+    if (in->loss == ML_BOOST_QUANTILE || in->loss == ML_BOOST_HUBER) {
+        const struct boost_pick *p = &v->picks[(int64_t)t * v->out_cap + o];
+        double value = p->n ? (double)boost_pick_value(p) : 0.0, n = (double)p->n;
+        if (in->loss == ML_BOOST_HUBER && p->n)
+            value = huber_step(value, p->units, (double)v->far[t], n);
+        return leaf_refit(value, n, in->l1, in->l2);
+    }
+    if (in->loss == ML_BOOST_POISSON)
+        return leaf_poisson(g, h, tree->g_scale, tree->h_scale, in->l1, in->l2);
+    return leaf_step(g, h, tree->g_scale, tree->h_scale, in->l1, in->l2);
+}
+
 __global__ void value_kernel(struct boost_view v)
 {
-    int t = (int)blockIdx.y, cap = v.out_cap;
-    const struct boost_tree *tree = &v.trees[t];
-    struct ml_boost_node *nodes = v.out + (int64_t)t * cap;
-    const unsigned long long *sums = v.sums + 2 * ((int64_t)t * cap);
-    int step = (int)(gridDim.x * blockDim.x), n = boost_sits_out(&v, t) ? 0 : tree->n_order;
+    int t = (int)blockIdx.y, n = boost_sits_out(&v, t) ? 0 : v.trees[t].n_order;
+    struct ml_boost_node *nodes = v.out + (int64_t)t * v.out_cap;
     const struct ml_boost_rule *in = &boost_rule_of(&v, t)->in;
+    int step = (int)(gridDim.x * blockDim.x);
 
     for (int o = (int)(blockIdx.x * blockDim.x + threadIdx.x); o < n; o += step) {
-        if (nodes[o].kid[0] < 0)
-            nodes[o].value = leaf_value((int64_t)sums[2 * o], (int64_t)sums[2 * o + 1],
-                                        tree->g_scale, tree->h_scale, in->l1, in->l2, in->rate);
+        if (nodes[o].kid[0] >= 0)
+            continue;
+        double value = value_of(&v, t, o);
+        if (in->is_monotone) {
+            const struct boost_node *nd =
+                &v.nodes[(int64_t)t * v.node_cap + v.by_order[(int64_t)t * v.node_cap + o]];
+            value = value > nd->lo ? value : nd->lo;
+            value = value < nd->hi ? value : nd->hi;
+        }
+        nodes[o].value = (float)(value * in->rate);
     }
 }
 
@@ -147,6 +172,8 @@ extern "C" int cuda_boost_leaves(struct ml_ctx *c, const struct boost_view *v, s
     LAUNCH(walk_kernel, dim3(rows, trees), threads,
            is_shared ? (size_t)(2 * v->leaves_most) * 2 * sizeof(*v->sums) : 0, c->stream, *v,
            is_shared);
+    if (v->picks && cuda_boost_leaf_picks(c, v, err) < 0)
+        return -1;
     LAUNCH(value_kernel, dim3(nodes, trees), threads, 0, c->stream, *v);
     LAUNCH(score_kernel, dim3(rows, trees), threads, 0, c->stream, *v);
     return cuda_try(cudaGetLastError(), err);

@@ -64,6 +64,18 @@ __global__ void boost_hist_kernel(struct boost_view v)
 
 /* ---- the best split of a column, by one warp ---- */
 
+struct node_rule {
+    struct scan_node node;
+    struct scan_bounds bounds; /* where is_bounded */
+    int is_bounded;
+};
+
+__device__ static double pair_score(const struct node_rule *r, int64_t left, double l2)
+{
+    return r->is_bounded ? scan_bounded_score(&r->node, &r->bounds, left, l2)
+                         : scan_score(&r->node, left, l2);
+}
+
 struct pick {
     double score;
     int at; /* where, in the order of ties */
@@ -124,7 +136,7 @@ __device__ static void numeric_done(const struct scan_node *nd, struct pick p, i
 }
 
 /* words: the lane's eight bins, in order. */
-__device__ static void scan_numeric(const struct scan_node *nd, const int64_t *words, int n_bins,
+__device__ static void scan_numeric(const struct node_rule *r, const int64_t *words, int n_bins,
                                     struct boost_split *s)
 {
     int lane = (int)threadIdx.x % 32;
@@ -141,16 +153,16 @@ __device__ static void scan_numeric(const struct scan_node *nd, const int64_t *w
         int bin = lane * LANE_BINS + i;
         sums[i] += below;
         if (bin < n) {
-            offer(&p, scan_score(nd, sums[i], nd->l2), bin);
+            offer(&p, pair_score(r, sums[i], r->node.l2), bin);
             if (missing)
-                offer(&p, scan_score(nd, sums[i] + missing, nd->l2), BOOST_BINS + bin);
+                offer(&p, pair_score(r, sums[i] + missing, r->node.l2), BOOST_BINS + bin);
         }
     }
     p = pick_of_warp(p);
     if (p.score > -1.0) {
         int64_t left = sum_at(sums, p.at & (BOOST_BINS - 1));
         left += p.at >> 8 ? missing : 0;
-        numeric_done(nd, p, left, missing != 0, s);
+        numeric_done(&r->node, p, left, missing != 0, s);
     }
 }
 
@@ -190,7 +202,7 @@ __device__ static int64_t sum_to(const int64_t *words, int last)
 }
 
 /* One random threshold; lane-uniform but for the sums. */
-__device__ static void scan_random(const struct scan_node *nd, const int64_t *words, int n_bins,
+__device__ static void scan_random(const struct node_rule *r, const int64_t *words, int n_bins,
                                    uint32_t u, struct boost_split *s)
 {
     int lo, hi;
@@ -204,13 +216,13 @@ __device__ static void scan_random(const struct scan_node *nd, const int64_t *wo
     if (is_none)
         return;
     if (is_one)
-        left = nd->total - missing;
-    offer(&p, scan_score(nd, left, nd->l2), cut);
+        left = r->node.total - missing;
+    offer(&p, pair_score(r, left, r->node.l2), cut);
     if (missing && !is_one)
-        offer(&p, scan_score(nd, left + missing, nd->l2), BOOST_BINS + cut);
+        offer(&p, pair_score(r, left + missing, r->node.l2), BOOST_BINS + cut);
     if (p.score > -1.0) {
         left += p.at >> 8 ? missing : 0;
-        numeric_done(nd, p, left, missing != 0, s);
+        numeric_done(&r->node, p, left, missing != 0, s);
     }
 }
 
@@ -227,6 +239,7 @@ __device__ static int rank_levels(const struct scan_node *nd, const int64_t *wor
 {
     int lane = (int)threadIdx.x % 32, n = 0;
 
+    __syncwarp(ALL); /* the column before is no longer read */
     for (int i = 0; i < LANE_BINS; i++) {
         int bin = lane * LANE_BINS + i;
         int is_here = (bin < n_bins || bin == BOOST_MISSING) && words[i] != 0;
@@ -276,9 +289,10 @@ __device__ static void set_done(const struct scan_node *nd, const struct levels 
     }
 }
 
-__device__ static void scan_categorical(const struct scan_node *nd, const int64_t *words,
-                                        int n_bins, struct levels *lv, struct boost_split *s)
+__device__ static void scan_categorical(const struct node_rule *r, const int64_t *words, int n_bins,
+                                        struct levels *lv, struct boost_split *s)
 {
+    const struct scan_node *nd = &r->node;
     int lane = (int)threadIdx.x % 32, n = rank_levels(nd, words, n_bins, lv);
     int is_one = n <= nd->max_onehot, most = is_one ? n : n - 1;
     double l2 = is_one ? nd->l2 : nd->l2 + nd->cat_l2;
@@ -296,7 +310,7 @@ __device__ static void scan_categorical(const struct scan_node *nd, const int64_
     for (int i = 0; i < LANE_BINS; i++) {
         sums[i] += is_one ? 0 : below;
         if (lane * LANE_BINS + i < most)
-            offer(&p, scan_score(nd, sums[i], l2), lane * LANE_BINS + i);
+            offer(&p, pair_score(r, sums[i], l2), lane * LANE_BINS + i);
     }
     p = pick_of_warp(p);
     if (!(p.score > -1.0))
@@ -311,8 +325,11 @@ __device__ static void scan_categorical(const struct scan_node *nd, const int64_
 /* ---- nodes ---- */
 
 __device__ static void rule_of(const struct ml_boost_rule *in, const struct boost_tree *tree,
-                               const struct boost_node *nd, struct scan_node *s)
+                               const struct boost_node *nd, struct node_rule *r)
 {
+    struct scan_node *s = &r->node;
+    double unit = tree->g_scale / tree->h_scale;
+
     s->total = nd->total;
     s->l1 = in->l1 * tree->g_scale;
     s->l2 = in->l2 * tree->h_scale;
@@ -320,6 +337,15 @@ __device__ static void rule_of(const struct ml_boost_rule *in, const struct boos
     s->cat_smooth = in->cat_smooth * tree->h_scale;
     s->max_onehot = in->max_onehot;
     s->min_h = scan_min_h(nd->total, nd->n, in->min_leaf, in->min_hessian * tree->h_scale);
+    r->is_bounded = in->is_monotone;
+    if (in->is_monotone) {
+        /* Leaf values of poisson are no Newton steps: the scan knows directions only (ml/boost_bound.c). */
+        int is_newton = in->loss != ML_BOOST_POISSON;
+        r->bounds.lo = is_newton ? nd->lo * unit : -(double)INFINITY;
+        r->bounds.hi = is_newton ? nd->hi * unit : (double)INFINITY;
+        r->bounds.direction = 0;
+        r->bounds.own = scan_bounded_own(s, &r->bounds);
+    }
 }
 
 /* Column j of the tree in the node at `at`: its best split, score -1 when there is none. */
@@ -332,16 +358,18 @@ __device__ static void scan_node(const struct boost_view *v, int t, int at, int 
     const struct boost_node *nd = &v->nodes[(int64_t)t * v->node_cap + at];
     int col = v->cols[(int64_t)t * v->cols_most + j], n_bins = r->n_bins[col];
     struct boost_split s = {};
-    struct scan_node rule;
+    struct node_rule rule;
     uint32_t u[4] = { 0, 0, 0, 0 };
     int level = nd->depth < in->levels ? nd->depth : in->levels - 1;
 
     s.score = -1.0;
     s.col = col;
+    s.is_categorical = v->is_categorical[col];
     rule_of(in, tree, nd, &rule);
+    rule.bounds.direction = boost_direction(v, t, &s);
     if (in->levels > 0 && !v->open[((int64_t)t * v->levels_most + level) * v->cols_most + j]) {
         /* not drawn for this depth */
-    } else if (v->is_categorical[col]) {
+    } else if (s.is_categorical) {
         scan_categorical(&rule, words, n_bins, lv, &s);
     } else if (in->is_random) {
         rng_block(rng_derive(tree->seed, nd->path), 0, 0, (uint64_t)col, u);
@@ -404,7 +432,7 @@ __global__ void best_kernel(struct boost_view v)
         const struct boost_split *found =
             v.found + ((int64_t)t * v.batch_cap * 2 + k) * v.cols_most;
         struct pick p = { -1.0, 0x7fffffff };
-        struct scan_node rule;
+        struct node_rule rule;
         if (!(e->want & (k & 1 ? WANT_BIG : WANT_SMALL)))
             continue;
         struct boost_node *nd = &v.nodes[(int64_t)t * v.node_cap + (k & 1 ? e->big : e->small)];
@@ -414,7 +442,7 @@ __global__ void best_kernel(struct boost_view v)
         if (threadIdx.x % 32 == 0) {
             rule_of(in, &v.trees[t], nd, &rule);
             nd->best = found[p.at];
-            nd->gain = scan_gain(&rule, p.score);
+            nd->gain = rule.is_bounded ? p.score : scan_gain(&rule.node, p.score);
         }
     }
 }

@@ -178,6 +178,12 @@ inline unsigned atomicAdd(unsigned *p, unsigned v)
 {
     return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
 }
+inline unsigned atomicMin(unsigned *p, unsigned v)
+{
+    unsigned before = *p;
+    *p = v < before ? v : before;
+    return before;
+}
 inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long v)
 {
     return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);

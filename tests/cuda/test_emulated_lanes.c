@@ -219,24 +219,6 @@ static void lanes_that_find_no_memory_together_go_in_parts(void **state)
         assert_true(nth < 20);
 }
 
-static void losses_without_a_form_for_it_train_on_the_cpu(void **state)
-{
-    struct rig *r = rig_small(ML_REGRESSION, 0);
-    struct lane l[FOLDS] = { 0 };
-    double params[FAMILY_MAX_PARAMS];
-    unsigned long long before = emu_launches();
-
-    (void)state;
-    params_of(params, 4);
-    params[BOOST_OBJECTIVE] = 1; /* absolute */
-    r->d->spec.device = &boost_device;
-    boost_lanes_train(r, l, FOLDS, params, 2);
-    assert_int_equal(l[0].steps_done, 2);
-    assert_true(emu_launches() == before);
-    boost_lanes_close(l, FOLDS);
-    rig_free(r);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,7 +229,6 @@ int main(void)
         cmocka_unit_test(odd_tables_and_batches_of_one_node_change_nothing),
         cmocka_unit_test(what_finds_no_memory_there_trains_here),
         cmocka_unit_test(lanes_that_find_no_memory_together_go_in_parts),
-        cmocka_unit_test(losses_without_a_form_for_it_train_on_the_cpu),
     };
     return cmocka_run_group_tests(tests, boost_device_open, boost_device_close);
 }

@@ -1,0 +1,218 @@
+/* boost_quantile.cu - exact quantiles of residuals, of every leaf of every tree at once: their keys (ml/sort.h) are selected by
+ * radix, a byte a pass from the highest, as ml_quantile does. A pass counts the digits of the rows that are still in question,
+ * then a warp per leaf looks in which digit its rank falls. Nothing depends on the order of rows. Also what huber calls far,
+ * the same of all training rows of a lane, and the units that huber adds to a leaf's median. Numbers only: a tree is a lane. */
+#include "ml/cuda/gpu.h"
+
+#include "ml/cuda/boost.h"
+
+enum { DIGITS = 256, LANE_DIGITS = DIGITS / 32, PASSES = 4, NEAR_BYTES = 32 << 10 };
+#define ALL 0xffffffffu
+
+/* What is selected: of = the lane's own |residual| (1) or the residuals of leaves (0). */
+__device__ static int takes_part(const struct boost_view *v, int t, int of_lane)
+{
+    enum ml_boost_loss loss = v->rules[t].in.loss;
+
+    return !boost_sits_out(v, t) &&
+           (loss == ML_BOOST_HUBER || (!of_lane && loss == ML_BOOST_QUANTILE));
+}
+
+/* Number i of what tree t selects from: its leaf (0: the lane), -1 = not in the tree. */
+__device__ static int item_of(const struct boost_view *v, int t, int64_t i, int of_lane,
+                              uint32_t *key)
+{
+    int64_t row = of_lane ? v->train[t * v->n_train_most + i] : i, at = t * v->rows + row;
+    float e = v->y[at] - v->f[at];
+
+    if (of_lane) {
+        *key = ml_key_f32(e < 0.0f ? -e : e);
+        return 0;
+    }
+    *key = ml_key_f32(e);
+    return v->h[at] > 0.0f ? v->leaf[at] : -1;
+}
+
+__device__ static int64_t items(const struct boost_view *v, int t, int of_lane)
+{
+    if (!takes_part(v, t, of_lane))
+        return 0;
+    return of_lane ? v->n_train[t] : v->rows;
+}
+
+__device__ static int leaves(const struct boost_view *v, int t, int of_lane)
+{
+    return !takes_part(v, t, of_lane) ? 0 : of_lane ? 1 : v->trees[t].n_order;
+}
+
+__global__ void digits_kernel(struct boost_view v, int pass, int of_lane, int is_near)
+{
+    DYN_SHARED(unsigned, near); /* [leaves][256] */
+    int t = (int)blockIdx.y, shift = 24 - 8 * pass, n = leaves(&v, t, of_lane) * DIGITS;
+    const struct boost_pick *picks = v.picks + (int64_t)t * v.out_cap;
+    unsigned *far = v.digits + (int64_t)t * v.out_cap * DIGITS, *to = is_near ? near : far;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, end = items(&v, t, of_lane);
+
+    for (int i = (int)threadIdx.x; i < n && is_near; i += (int)blockDim.x)
+        near[i] = 0;
+    __syncthreads();
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += step) {
+        uint32_t key;
+        int leaf = item_of(&v, t, i, of_lane, &key);
+        if (leaf >= 0 &&
+            (pass == 0 || (uint32_t)((uint64_t)key >> (shift + 8)) == picks[leaf].prefix))
+            atomicAdd(&to[leaf * DIGITS + (int)(key >> shift & 255)], 1u);
+    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < n && is_near; i += (int)blockDim.x) {
+        if (near[i] != 0)
+            atomicAdd(&far[i], near[i]);
+    }
+}
+
+/* The sum over lanes below, and over all of them. */
+__device__ static unsigned count_below(unsigned own, unsigned *all)
+{
+    int lane = (int)threadIdx.x % 32;
+    unsigned sum = own;
+
+    for (int d = 1; d < 32; d <<= 1) {
+        unsigned other = __shfl_sync(ALL, sum, lane - d);
+        if (lane >= d)
+            sum += other;
+    }
+    *all = __shfl_sync(ALL, sum, 31);
+    return sum - own;
+}
+
+__device__ static void pick_start(struct boost_pick *p, unsigned n, double alpha)
+{
+    double at = n > 0 ? alpha * (double)(n - 1) : 0.0;
+
+    p->n = n;
+    p->rank = (int64_t)at;
+    p->share = at - (double)p->rank;
+    p->prefix = 0;
+    p->next = 0xffffffffu;
+    p->wants_next = 0;
+    p->units = 0;
+}
+
+/* The rank is among the lane's digits. */
+__device__ static void pick_digit(struct boost_pick *p, const unsigned counts[LANE_DIGITS],
+                                  int64_t below, int is_last)
+{
+    int i = 0;
+
+    while (i + 1 < LANE_DIGITS && p->rank >= below + counts[i])
+        below += counts[i++];
+    p->rank -= below;
+    p->left = counts[i];
+    p->prefix = p->prefix << 8 | (uint32_t)((int)threadIdx.x % 32 * LANE_DIGITS + i);
+    p->wants_next = is_last && p->share > 0.0 && p->rank + 1 >= p->left;
+}
+
+/* A warp per leaf: the digit that its rank falls into. Counts are left at zero. */
+__global__ void choose_kernel(struct boost_view v, int pass, int of_lane)
+{
+    int t = (int)blockIdx.y, n = leaves(&v, t, of_lane), lane = (int)threadIdx.x % 32;
+    const struct ml_boost_rule *in = &v.rules[t].in;
+    double alpha = of_lane || in->loss == ML_BOOST_QUANTILE ? in->alpha : 0.5;
+    int step = (int)(gridDim.x * (blockDim.x / 32));
+
+    for (int o = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32); o < n; o += step) {
+        struct boost_pick *to = &v.picks[(int64_t)t * v.out_cap + o], p = *to;
+        unsigned *digits = v.digits + ((int64_t)t * v.out_cap + o) * DIGITS + lane * LANE_DIGITS;
+        unsigned counts[LANE_DIGITS], own = 0, all;
+        for (int i = 0; i < LANE_DIGITS; i++) {
+            counts[i] = digits[i];
+            own += counts[i];
+            digits[i] = 0;
+        }
+        int64_t below = count_below(own, &all);
+        if (pass == 0)
+            pick_start(&p, all, alpha);
+        __syncwarp(ALL); /* all have read the pick */
+        if (p.n == 0 && lane == 0)
+            *to = p;
+        if (p.rank >= below && p.rank < below + own) {
+            pick_digit(&p, counts, below, pass == PASSES - 1);
+            *to = p;
+        }
+    }
+}
+
+/* The least key above the one that was picked, where its rank is the last of equal ones. */
+__global__ void next_kernel(struct boost_view v, int of_lane)
+{
+    int t = (int)blockIdx.y;
+    struct boost_pick *picks = v.picks + (int64_t)t * v.out_cap;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, end = items(&v, t, of_lane);
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += step) {
+        uint32_t key;
+        int leaf = item_of(&v, t, i, of_lane, &key);
+        if (leaf >= 0 && picks[leaf].wants_next && key > picks[leaf].prefix)
+            atomicMin(&picks[leaf].next, key);
+    }
+}
+
+__global__ void far_kernel(struct boost_view v)
+{
+    int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+    if (t < v.n_trees && takes_part(&v, t, 1))
+        v.far[t] = boost_pick_value(&v.picks[(int64_t)t * v.out_cap]);
+}
+
+__global__ void units_kernel(struct boost_view v)
+{
+    int t = (int)blockIdx.y;
+    struct boost_pick *picks = v.picks + (int64_t)t * v.out_cap;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, at = t * v.rows;
+    int64_t end = takes_part(&v, t, 1) ? v.rows : 0;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += step) {
+        if (!(v.h[at + i] > 0.0f))
+            continue;
+        struct boost_pick *p = &picks[v.leaf[at + i]];
+        double e = (double)(v.y[at + i] - v.f[at + i]) - (double)boost_pick_value(p);
+        atomicAdd((unsigned long long *)&p->units,
+                  (unsigned long long)huber_units(e, (double)v.far[t]));
+    }
+}
+
+static void select_all(struct ml_ctx *c, const struct boost_view *v, int of_lane)
+{
+    unsigned threads = (unsigned)v->in.threads, trees = (unsigned)v->n_trees;
+    unsigned rows = boost_blocks(c, of_lane ? v->n_train_most : v->rows, threads, v->n_trees);
+    unsigned warps = boost_blocks(c, of_lane ? 1 : v->out_cap, 4, v->n_trees);
+    size_t bytes = (size_t)(of_lane ? 1 : v->out_cap) * DIGITS * sizeof(*v->digits);
+    int is_near = bytes <= NEAR_BYTES;
+
+    for (int pass = 0; pass < PASSES; pass++) {
+        LAUNCH(digits_kernel, dim3(rows, trees), threads, is_near ? bytes : 0, c->stream, *v, pass,
+               of_lane, is_near);
+        LAUNCH(choose_kernel, dim3(warps, trees), 128, 0, c->stream, *v, pass, of_lane);
+    }
+    LAUNCH(next_kernel, dim3(rows, trees), threads, 0, c->stream, *v, of_lane);
+}
+
+extern "C" int cuda_boost_far(struct ml_ctx *c, const struct boost_view *v, struct err *err)
+{
+    select_all(c, v, 1);
+    LAUNCH(far_kernel, ((unsigned)v->n_trees + 31) / 32, 32, 0, c->stream, *v);
+    return cuda_try(cudaGetLastError(), err);
+}
+
+extern "C" int cuda_boost_leaf_picks(struct ml_ctx *c, const struct boost_view *v, struct err *err)
+{
+    unsigned threads = (unsigned)v->in.threads;
+
+    select_all(c, v, 0);
+    if (v->n_of_loss[ML_BOOST_HUBER] > 0)
+        LAUNCH(units_kernel,
+               dim3(boost_blocks(c, v->rows, threads, v->n_trees), (unsigned)v->n_trees), threads,
+               0, c->stream, *v);
+    return cuda_try(cudaGetLastError(), err);
+}
