@@ -284,19 +284,28 @@ static void kids_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
     }
 }
 
+/* Which bins go left; a numeric split's are those up to b->bin, missing (255) among them when b->add is 1. */
+static void split_table(const struct scan_best *b, uint8_t *is_left)
+{
+    if (b->is_categorical) {
+        for (int v = 0; v < 256; v++)
+            is_left[v] = b->left_set[v >> 6] >> (v & 63) & 1;
+        return;
+    }
+    memset(is_left, 0, 256);
+    memset(is_left, 1, (size_t)b->bin + 1);
+    is_left[HIST_MISSING] |= (uint8_t)b->add;
+}
+
 /* Stable: rows of both sides stay ascending. Returns how many went left. */
 static int32_t partition(struct boost_work *wk, const struct grow_node *nd)
 {
     uint8_t is_left[256];
-    const struct scan_best *b = &nd->best;
-    const uint8_t *column = wk->columns + b->col * wk->bins->rows;
+    const uint8_t *column = wk->columns + nd->best.col * wk->bins->rows;
     int32_t *rows = wk->rows + nd->from, *spare = wk->spare;
     int32_t left = 0, right = 0;
 
-    for (int v = 0; v < 256; v++) {
-        is_left[v] = b->is_categorical ? b->left_set[v >> 6] >> (v & 63) & 1
-                                       : !((uint8_t)(v + b->add) > b->bin + b->add);
-    }
+    split_table(&nd->best, is_left);
     for (int32_t i = 0; i < nd->n; i++) {
         int32_t row = rows[i];
         int goes = is_left[column[row]];

@@ -313,7 +313,7 @@ static const char *const boost_levels[] = {
 /* clang-format off */
 static const double boost_first[][BOOST_PARAMS] = {
 /*    rate  rounds leaves depth leaf  rows  cols level  l1    l2   bins grow random smooth onehot loss alpha weight hessian */
-    { 0.15,  4000,  63,   16,  20,  1.0,  1.0, 1.0, 1e-4, 3.0,   2,   0,   0,   30,   16,    0,  0.9,   0,   1e-3 },
+    { 0.15,  4000,  63,   16,  10,  0.9,  0.8, 1.0, 1e-4, 1.0,   2,   0,   0,   30,   16,    0,  0.9,   0,   1e-3 },
     { 0.05,  4000,  16,   16,  10,  0.8,  0.6, 1.0, 1e-4, 1.0,   2,   0,   0,   10,    4,    0,  0.9,   0,   1e-3 },
     { 0.1,   4000, 127,   16,  10,  1.0,  0.8, 1.0, 1e-4, 1.0,   2,   0,   0,   10,    4,    0,  0.9,   0,   1e-3 },
     { 0.1,   4000,  31,   16,  20,  1.0,  1.0, 1.0, 1e-4, 1.0,   2,   0,   0,   10,    4,    0,  0.9,   0,   1e-3 },

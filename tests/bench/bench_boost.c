@@ -73,6 +73,8 @@ static void run(struct ml_data *d, const char *what, int leaves, int depth, bool
     l.params[BOOST_LEAVES] = leaves;
     l.params[BOOST_DEPTH] = depth;
     l.params[BOOST_GROW] = is_depth_wise;
+    l.params[BOOST_MIN_LEAF] = 20;
+    l.params[BOOST_ROW_SAMPLE] = l.params[BOOST_COL_SAMPLE] = 1;
     for (int64_t i = 0; i < d->rows; i++)
         held += d->fold[i] == 0;
     double *y = mem_alloc((size_t)held * sizeof *y);

@@ -44,6 +44,7 @@ static const struct {
 static void params_of(size_t way, double *params)
 {
     family_defaults(family_find("boost"), params);
+    params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
     for (size_t i = 0; i < ARRAY_LEN(ways[way].param); i++) {
         if (i == 0 || ways[way].param[i] != 0)
             params[ways[way].param[i]] = ways[way].value[i];

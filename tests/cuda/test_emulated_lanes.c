@@ -9,6 +9,7 @@
 static void params_of(double *params, int leaves)
 {
     family_defaults(family_find("boost"), params);
+    params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
     params[BOOST_LEAVES] = leaves;
     params[BOOST_MIN_LEAF] = 3;
     boost_device.threads = 32;

@@ -22,6 +22,7 @@ static const struct {
 static void params_of(int trial, double *params)
 {
     family_defaults(family_find("boost"), params);
+    params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
     params[BOOST_MIN_LEAF] = 3;
     for (size_t i = 0; i < ARRAY_LEN(trials[trial].param); i++) {
         if (i == 0 || trials[trial].param[i] != 0)

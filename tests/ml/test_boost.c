@@ -13,6 +13,7 @@
 static void params_by_hand(double *p)
 {
     family_defaults(family_find("boost"), p);
+    p[BOOST_ROW_SAMPLE] = p[BOOST_COL_SAMPLE] = 1;
     p[BOOST_LEARNING_RATE] = 1;
     p[BOOST_MIN_LEAF] = 1;
     p[BOOST_L2] = 0;
@@ -134,6 +135,7 @@ static void leaves_hold_rows_and_hessian_enough(void **state)
     for (int what = 0; what < 2; what++) { /* of squared error the hessian is the number of rows */
         int param = what ? BOOST_MIN_HESSIAN : BOOST_MIN_LEAF;
         params[BOOST_MIN_LEAF] = 1;
+        params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
         params[param] = 3;
         float *p = fit_all(r, params, 1);
         assert_float_equal(p[0], 50, 1e-4);
@@ -259,6 +261,7 @@ static const struct {
 static void params_of(size_t setting, double *p)
 {
     family_defaults(family_find("boost"), p);
+    p[BOOST_ROW_SAMPLE] = p[BOOST_COL_SAMPLE] = 1;
     p[BOOST_MIN_LEAF] = 5;
     if (settings[setting].param >= 0)
         p[settings[setting].param] = settings[setting].value;
@@ -524,6 +527,9 @@ static void the_signal_is_found(void **state)
         double params[FAMILY_MAX_PARAMS], value, se, *y = malloc(4000 * sizeof *y);
         struct err err = { 0 };
         family_defaults(family_find("boost"), params);
+        params[BOOST_MIN_LEAF] = 20; /* 80 rounds whatever the held-out rows say */
+        params[BOOST_L2] = 3;
+        params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
         struct lane l = rig_lane(r, "boost", params, 0, 80);
         float *p = malloc((size_t)(4000 * r->d->n_outputs) * sizeof *p);
         int64_t n = 0;

@@ -141,6 +141,7 @@ static const struct {
 static void params_of(enum boost_loss loss, size_t setting, double *params)
 {
     family_defaults(family_find("boost"), params);
+    params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
     params[BOOST_OBJECTIVE] = loss;
     params[BOOST_ALPHA] = 0.8;
     params[BOOST_MIN_LEAF] = 2;
@@ -243,6 +244,7 @@ static void a_pair_of_leaves_keeps_its_order(void **state)
         struct rig *r = rig_bounded(t, ML_REGRESSION, true);
         family_defaults(family_find("boost"), params);
         params[BOOST_LEARNING_RATE] = 1;
+        params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
         params[BOOST_MIN_LEAF] = 1;
         params[BOOST_L2] = 0;
         params[BOOST_LEAVES] = 2;

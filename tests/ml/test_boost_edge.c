@@ -14,6 +14,7 @@
 static void params_default(const struct rig *r, double *p)
 {
     family_defaults(family_find("boost"), p);
+    p[BOOST_ROW_SAMPLE] = p[BOOST_COL_SAMPLE] = 1;
     p[BOOST_MIN_LEAF] = 1;
     p[BOOST_CLASS_WEIGHT] = r->d->spec.task != ML_REGRESSION;
 }
@@ -307,6 +308,7 @@ static void a_hundred_thousand_columns_of_two_hundred_rows(void **state)
     done(frame_writer_end(w, hash, &err), &err);
     struct rig *r = rig_of_file(path, ML_BINARY);
     family_defaults(family_find("boost"), params);
+    params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
     struct lane l = rig_lane(r, "boost", params, 0, 1);
     const struct boost_lane *state_of = l.state;
     assert_int_equal(state_of->forest.trees[0].nodes[0].col, THE_COL); /* found among all of them */

@@ -14,6 +14,7 @@ enum { N = 600 };
 static void params_by_hand(enum boost_loss loss, double alpha, double *p)
 {
     family_defaults(family_find("boost"), p);
+    p[BOOST_ROW_SAMPLE] = p[BOOST_COL_SAMPLE] = 1;
     p[BOOST_LEARNING_RATE] = 1;
     p[BOOST_MIN_LEAF] = 1;
     p[BOOST_L2] = 0;
@@ -362,6 +363,7 @@ static void a_class_of_two_rows_is_safe_at_any_weight(void **state)
         double params[FAMILY_MAX_PARAMS];
         family_defaults(family_find("boost"), params);
         params[BOOST_MIN_LEAF] = 1;
+        params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
         params[BOOST_CLASS_WEIGHT] = 1;
         for (int fold = FOLD_ALL; fold < 2; fold++) {
             struct lane l = rig_lane(r, "boost", params, fold, 30);

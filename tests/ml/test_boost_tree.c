@@ -118,6 +118,7 @@ static void the_gain_of_a_split_is_the_loss_it_saves(void **state)
     }
     struct rig *r = rig_new(t, ML_REGRESSION, METRIC_RMSE, 2);
     family_defaults(family_find("boost"), params);
+    params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
     params[BOOST_MIN_LEAF] = 1;
     params[BOOST_L2] = 0;
     params[BOOST_LEAVES] = 2;

@@ -240,6 +240,8 @@ static void what_decides_is_found_and_what_is_not_read_is_worth_nothing(void **s
 
     (void)state;
     family_defaults(family_find("boost"), params);
+    params[BOOST_MIN_LEAF] = 20;
+    params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
     struct artifact *a = shipped(r, "boost", params, 1, 40);
     assert_int_equal(prep_inputs(artifact_prep(a)), 4);
     assert_int_equal(artifact_importance(a, gain, &err), 0);

@@ -23,7 +23,7 @@ DATASETS = f"{ROOT}/../shared/datasets"
 SCRATCH = os.environ.get("SCRATCH", "/tmp/assay-peers")
 
 WHOLE_DEPTH = 100  # no limit: FOREST_WHOLE_DEPTH
-BOOST = {"learning_rate": .1, "l1": 0, "l2": 1, "min_leaf": 1, "bins": 255}
+BOOST = {"learning_rate": .1, "l1": 0, "l2": 1, "min_leaf": 1, "row_sample": 1, "col_sample": 1, "bins": 255}
 XGB = {"eta": .1, "lambda": 1, "min_child_weight": 1, "rounds": 100}
 
 
@@ -50,7 +50,7 @@ def forest_case(data, trees, family, peer):
 
 # name, data, ours (family, steps, parameters), the peer (model of fit.py, parameters)
 CASES = [boost_case(f"boost {what}", data, *how)
-         for data in ("100k", "1m", "covertype")
+         for data in ("100k", "1m", "covertype", "letter")
          for what, how in (("depth 6", level(6)), ("31 leaves", leaf(31)), ("63 leaves", leaf(63)))]
 CASES += [forest_case(data, trees, *which)
           for data, trees in (("100k", 20), ("1m", 3), ("covertype", 50))

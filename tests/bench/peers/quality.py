@@ -18,7 +18,8 @@ import peers
 
 XGB = {"eta": .1, "lambda": 1, "min_child_weight": 1, "rounds": 200, "grow_policy": "lossguide", "max_leaves": 31,
        "max_depth": 0}
-OURS = {"learning_rate": .1, "l1": 0, "l2": 1, "min_leaf": 1, "min_hessian": 1, "leaves": 31, "depth": 64}
+OURS = {"learning_rate": .1, "l1": 0, "l2": 1, "row_sample": 1, "col_sample": 1, "min_leaf": 1, "min_hessian": 1,
+        "leaves": 31, "depth": 64}
 SEEDS = os.environ.get("SEEDS", "1,2,3").split(",")
 
 
