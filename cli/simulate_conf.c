@@ -20,8 +20,8 @@ static int unknown(const char *what, const char *name, const char *const *names,
 {
     const char *near = str_nearest(name, names, n);
 
-    return err_at(err, what, "\"%.40s\" is no %s%s%s", name, what, near ? "; did you mean " : "",
-                  near ? near : "");
+    return err_at(err, what, "\"%.40s\" is no %s%s%s%s", name, what, near ? "; did you mean " : "",
+                  near ? near : "", near ? "?" : "");
 }
 
 static const struct sampler_ops *sampler_named(const char *name, struct err *err)

@@ -27,8 +27,8 @@ static int word_parse(const char *key, const char *word, const char *const *word
             return 0;
     }
     const char *near = str_nearest(word, words, (size_t)n);
-    return err_at(err, key, "\"%.40s\" is unknown%s%s", word, near ? "; did you mean " : "",
-                  near ? near : "");
+    return err_at(err, key, "\"%.40s\" is unknown%s%s%s", word, near ? "; did you mean " : "",
+                  near ? near : "", near ? "?" : "");
 }
 
 /* ---- importance ---- */

@@ -63,8 +63,8 @@ static int unknown_param(const struct family *f, const char *where, const char *
     for (int i = 0; i < f->n_params; i++)
         names[i] = f->params[i].name;
     const char *near = str_nearest(key, names, (size_t)f->n_params);
-    return err_at(err, where, "%s has no such parameter%s%s", f->name,
-                  near ? "; did you mean " : "", near ? near : "");
+    return err_at(err, where, "%s has no such parameter%s%s%s", f->name,
+                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 int config_parse(struct config *c, const json_t *json, const char *path, struct err *err)

@@ -187,6 +187,6 @@ int ctl_debug(struct ctl *ctl, const char *verb, const json_t *args, json_t **ou
             return verbs[i].run(ctl, args, out, err);
     }
     const char *near = str_nearest(verb, names, ARRAY_LEN(names));
-    return err_set(err, ERR_NOTFOUND, "there is no debug command \"%.40s\"%s%s", verb,
-                   near ? "; did you mean " : "", near ? near : "");
+    return err_set(err, ERR_NOTFOUND, "there is no debug command \"%.40s\"%s%s%s", verb,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }

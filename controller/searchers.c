@@ -68,13 +68,21 @@ static int options_of_auto(const json_t *given, const char *path, struct err *er
 
 /* ---- names ---- */
 
+/* A name near this one, or else all there are. */
 static int unknown(const char *path, const char *name, const char *const *names, size_t n,
                    struct err *err)
 {
     const char *near = str_nearest(name, names, n);
+    char all[200] = "";
+    size_t len = 0;
 
-    return err_at(err, path, "\"%.40s\" is no %s%s%s", name, path, near ? "; did you mean " : "",
-                  near ? near : "");
+    if (near)
+        return err_at(err, path, "\"%.40s\" is no %s; did you mean %s?", name, path, near);
+    for (size_t i = 0; i < n && len + strlen(names[i]) + 2 < sizeof all; i++) {
+        len += str_copy(all + len, sizeof all - len, i ? ", " : "");
+        len += str_copy(all + len, sizeof all - len, names[i]);
+    }
+    return err_at(err, path, "\"%.40s\" is no %s; there are %s", name, path, all);
 }
 
 static const struct sampler_ops *sampler_of(const char *name, bool dev, struct err *err)
@@ -89,7 +97,10 @@ static const struct sampler_ops *sampler_of(const char *name, bool dev, struct e
         if (dev || !sampler_at(i)->is_test_only)
             names[n++] = sampler_at(i)->name;
     }
-    unknown("sampler", name, names, n, err);
+    if (scheduler_find(name))
+        err_at(err, "sampler", "%s is a scheduler", name);
+    else
+        unknown("sampler", name, names, n, err);
     return NULL;
 }
 
@@ -105,7 +116,10 @@ static const struct scheduler_ops *scheduler_of(const char *name, bool dev, stru
         if (dev || !scheduler_at(i)->is_test_only)
             names[n++] = scheduler_at(i)->name;
     }
-    unknown("scheduler", name, names, n, err);
+    if (sampler_find(name))
+        err_at(err, "scheduler", "%s is a sampler", name);
+    else
+        unknown("scheduler", name, names, n, err);
     return NULL;
 }
 

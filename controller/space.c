@@ -311,8 +311,8 @@ static int family_of_entry(const json_t *entry, const char *path, const struct s
         for (; n < STUDY_MAX_FAMILIES && family_at(n); n++)
             names[n] = family_at(n)->name;
         const char *near = str_nearest(name, names, (size_t)n);
-        return err_at(err, where, "\"%.60s\" is no family of models%s%s", name,
-                      near ? "; did you mean " : "", near ? near : "");
+        return err_at(err, where, "\"%.60s\" is no family of models%s%s%s", name,
+                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     }
     if (str_eq(name, "baseline"))
         return err_at(err, where, "the baseline is always tried; leave it out");

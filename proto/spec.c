@@ -312,6 +312,8 @@ static int searcher_parse(const json_t *o, const char *key, char *kind, size_t s
     const char *name = NULL;
     char where[120];
 
+    if (v && !json_is_null(v) && !json_is_string(v) && !json_is_object(v))
+        return err_at(err, key, "must be a name or {kind: name, option: number, ...}");
     if (!json_is_object(v))
         return name_parse(o, NULL, key, JSONX_OPTIONAL, kind, size, err);
     if (name_parse(v, key, "kind", JSONX_REQUIRED, kind, size, err) < 0)

@@ -88,8 +88,8 @@ static int objective_parse(struct spec *s, const json_t *v, const char *where,
     near = str_nearest(word, names, ARRAY_LEN(names));
     return err_at(
         err, where,
-        "\"%.40s\" is no objective%s%s: a metric, score, fit_time, predict_time or model_bytes",
-        word, near ? "; did you mean " : "", near ? near : "");
+        "\"%.40s\" is no objective (a metric, score, fit_time, predict_time or model_bytes)%s%s%s",
+        word, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static int objectives_parse(struct spec *s, const json_t *o, struct err *err)

@@ -81,8 +81,8 @@ static int name_find(const char *name, const char *const *names, int from, int n
         }
     }
     const char *near = name ? str_nearest(name, names + from, (size_t)(n - from)) : NULL;
-    return err_set(err, ERR_ARG, "\"%.40s\" is no %s%s%s", name ? name : "", what,
-                   near ? "; did you mean " : "", near ? near : "");
+    return err_set(err, ERR_ARG, "\"%.40s\" is no %s%s%s%s", name ? name : "", what,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 int trial_state_parse(const char *name, enum trial_state *out, struct err *err)

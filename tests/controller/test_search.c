@@ -95,6 +95,11 @@ static void wrong_options_are_told_with_their_path(void **state)
         { "'scheduler':{'kind':'none','eta':3}", "scheduler.eta", "unknown option" },
         { "'sampler':'atuo'", "sampler", "did you mean auto" },
         { "'scheduler':'nonne'", "scheduler", "did you mean none" },
+        { "'sampler':'xgboost'", "sampler", "there are auto, random, tpe" },
+        { "'sampler':'asha'", "sampler", "asha is a scheduler" },
+        { "'scheduler':'tpe'", "scheduler", "tpe is a sampler" },
+        { "'sampler':['tpe']", "sampler", "must be a name or {kind: name" },
+        { "'scheduler':3", "scheduler", "must be a name or {kind: name" },
         { "'warm_start':'nowhere'", "warm_start", "no study" },
         { "'warm_start':77", "warm_start", "no study" },
     };

@@ -372,7 +372,7 @@ static const struct {
     { "stop: {no_gain_trials: -1}", "stop.no_gain_trials", "0" },
     { "stop: 3", "stop", "object" },
     { "priority: 1001", "priority", "1000" },
-    { "sampler: 7", "sampler", "text" },
+    { "sampler: 7", "sampler", "must be a name or {kind" },
     { "warm_start: 0", "warm_start", "1" },
     { "warm_start: [a]", "warm_start", "text" },
     { "warm_start: \"a b\"", "warm_start", "no name" },

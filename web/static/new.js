@@ -24,13 +24,19 @@ function listed(searchers) {
   return lines.join(`\n#${' '.repeat(23)}# `);
 }
 
+/** What auto takes for that column. */
+function metricOf(column) {
+  if (column?.type === 'numeric') return 'rmse';
+  return column?.levels?.length > 2 ? 'logloss' : 'auc';
+}
+
 function template(dataset, names) {
-  const columns = dataset?.schema?.columns || [], target = columns[columns.length - 1]?.name || 'TARGET';
+  const columns = dataset?.schema?.columns || [], last = columns[columns.length - 1], target = last?.name || 'TARGET', metric = metricOf(last);
   return `dataset: ${dataset?.name || 'DATASET'}
 target: ${/^[\w.-]+$/.test(target) ? target : JSON.stringify(target)}
 budget: {time: 10m}     # or {trials: 200}
-# metric: auc
-# objectives: [auc, predict_time]
+# metric: ${metric}
+# objectives: [${metric}, predict_time]
 # sampler: tpe          # ${names.samplers}
 # scheduler: asha       # ${names.schedulers}
 # space:
