@@ -261,7 +261,7 @@ $(filter $B/tests/e2e/% $B/tests/issues/%,$(TESTS)): | $(PROGRAM)
 build-tests: $(TESTS) $(if $(SCRIPTS),all $(if $(SAN),,$B/libassay-cuda-emulated.so))
 
 run-tests: build-tests
-	@B=$B T='$(T)' SAN='$(SAN)' tests/run.sh $(TESTS) $(SCRIPTS)
+	@B=$B T='$(T)' SAN='$(SAN)' tests/run.sh $(SCRIPTS) $(TESTS)
 
 bench-%:
 	@+$(AGAIN) bench T=bench_$*

@@ -3,7 +3,8 @@
 # "N passed, N failed, N skipped" of test cases. Called by `make test`; also: B=build/gcc tests/run.sh PROGRAM...
 #
 #   B           folder of the build              TEST_LIMIT   seconds a program may take (default 120; 300 for a script)
-#   JOBS        programs at once                 ASSAY_TEST_SEED   seed of the randomised tests
+#   JOBS        programs at once (default: one more than there are processors, since many wait)
+#   ASSAY_TEST_SEED   seed of the randomised tests
 #
 # Every program gets a folder of its own in TMPDIR, which is kept when it fails. A script exits 0, or 77 for
 # "skipped", the reason on its last line; it may print "N passed, N failed[, N skipped]" to count its cases.
@@ -139,7 +140,7 @@ if [ $n -eq 0 ]; then
     echo "no test matches '$T'"
     failed=1
 else
-    printf '%s\0' "${list[@]}" | xargs -0 -n 2 -P "${JOBS:-$(nproc)}" "$0" --one
+    printf '%s\0' "${list[@]}" | xargs -0 -n 2 -P "${JOBS:-$(($(nproc) + 1))}" "$0" --one
 fi
 for dir in "$WORK"/*/; do
     [ -f "$dir/result" ] || continue
