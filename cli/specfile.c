@@ -61,6 +61,14 @@ json_t *specfile_load(const char *path, struct err *err)
         return NULL;
     spec = yamlx_load(text.data ? text.data : "", text.len, path, err);
     buf_fini(&text);
+    if (spec && !json_is_object(spec)) {
+        err_set(
+            err, ERR_ARG,
+            "%s is no search spec: that has lines such as 'dataset: data.csv' and 'target: COLUMN'",
+            path);
+        json_decref(spec);
+        return NULL;
+    }
     if (spec && check(spec, path, err) < 0) {
         json_decref(spec);
         spec = NULL;

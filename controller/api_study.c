@@ -281,6 +281,14 @@ static int act_archive(struct study *st, bool on, struct err *err)
     return store_study_update(st->ctl->store, &st->row, err);
 }
 
+static int act_kill(struct study *st, struct err *err)
+{
+    if (study_is_final(st->row.state))
+        return err_set(err, ERR_CONFLICT, "study %" PRId64 " is %s: cannot kill", st->row.id,
+                       study_state_name[st->row.state]);
+    return finish_kill(st, err);
+}
+
 int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, json_t **out,
                   struct err *err)
 {
@@ -300,7 +308,7 @@ int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, js
         rc = act_stop(st, err);
         break;
     case CTL_KILL:
-        rc = finish_kill(st, err);
+        rc = act_kill(st, err);
         break;
     case CTL_ARCHIVE:
     case CTL_UNARCHIVE:

@@ -11,5 +11,9 @@ for spec in configs/studies/*.yaml; do
     ok "$spec runs" "$ASSAY" run "$spec" --dir data -o "$(basename "$spec").assay"
     ok "$spec leaves a model that predicts" "$ASSAY" predict "$(basename "$spec").assay" run/waveform.csv -o p.csv
 done
+for verb in preview run submit; do
+    "$ASSAY" "$verb" run/waveform.csv 2>told && echo "$verb took a table" >>told
+    ok "$verb of a table says that it is no spec" test "$(cat told)" = "assay: run/waveform.csv is no search spec: that has lines such as 'dataset: data.csv' and 'target: COLUMN'"
+done
 ok "one prediction per row" test "$(wc -l <p.csv)" -eq 401
 finish
