@@ -128,6 +128,8 @@ static void show_study(const json_t *s)
     }
     show_searcher(s, "sampler", "sampler_why");
     show_searcher(s, "scheduler", "scheduler_why");
+    if (strcmp(print_text(s, "resource"), "auto") != 0)
+        printf("%-12s %s\n", "resource", print_text(s, "resource"));
     json_object_foreach(json_object_get(s, "trials"), key, v) if (json_integer_value(v) > 0)
         printf("%-12s %" JSON_INTEGER_FORMAT "\n", key, json_integer_value(v));
     print_score(json_object_get(best, "score"), json_object_get(best, "se"), score, sizeof(score));

@@ -23,6 +23,18 @@ enum { PAGE_MAX = 1000, OWNER_MAX = 60, PRIORITY_MAX = 1000 };
 
 /* ---- create ---- */
 
+static int resource_check(const struct spec *spec, const struct study_space *space, struct err *err)
+{
+    const struct family_shape s = { .resource = (enum family_resource)spec->resource };
+    bool has_one = spec->resource == RES_AUTO;
+
+    for (int i = 0; i < space->n_families; i++)
+        has_one = has_one || family_resource_of(space->first[i].family, &s) != FR_AUTO;
+    return has_one ? 0
+                   : err_at(err, "resource", "no family of the space can spend %s",
+                            spec_resource_name[spec->resource]);
+}
+
 /* What can be said of space and enqueue before the task is known: families and parameters exist, values are legal. */
 static int space_check_early(const struct spec *spec, struct err *err)
 {
@@ -39,7 +51,10 @@ static int space_check_early(const struct spec *spec, struct err *err)
     struct space_for need = { tasks[spec->task], spec->metric, spec->monotone != NULL };
     if (study_space_build(&space, spec->space, &need, err) < 0)
         return -1;
+    int rc = resource_check(spec, &space, err);
     study_space_fini(&space);
+    if (rc < 0)
+        return -1;
     json_array_foreach(spec->enqueue, i, v)
     {
         jsonx_path_at(path, sizeof path, "enqueue", i);

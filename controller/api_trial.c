@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "controller/budget.h"
 #include "controller/events.h"
+#include "controller/ladder.h"
 #include "controller/live.h"
 #include "controller/plan.h"
 #include "controller/propose.h"
@@ -257,7 +258,8 @@ static int add(struct study *st, const struct config *c, enum trial_source sourc
         mem_free(text);
         if (rc < 0)
             return -1;
-        to = propose_start(st, number, source, c->family->name, MAX(c->family->levels, 1), err);
+        to = propose_start(st, number, source, c->family->name,
+                           ladder_levels(&st->problem, c->family), err);
         if (to < 0)
             return -1;
     }

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "controller/board.h"
 #include "controller/finish.h"
+#include "controller/ladder.h"
 #include "controller/probe.h"
 
 #include <inttypes.h>
@@ -116,7 +117,8 @@ const struct config *budget_yardstick(const struct study *st)
         const struct config *c = &st->space.first[i];
         if (st->space.is_auto && c->family->is_lead)
             return c;
-        int64_t cost = c->family->cost(&st->problem.shape, c->params, 0, MAX(c->family->levels, 1));
+        int64_t cost = family_level_cost(c->family, &st->problem.shape, c->params, 0,
+                                         ladder_levels(&st->problem, c->family));
 
         if (!best || cost > most) {
             best = c;

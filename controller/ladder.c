@@ -3,15 +3,20 @@
 
 #include "base/mem.h"
 
-bool ladder_is_short(const struct problem *p, int64_t number, const struct family *f)
+int ladder_levels(const struct problem *p, const struct family *f)
 {
-    return f->adds_folds > 0 && p->data.holdout && !p->is_undecided && p->short_from > 0 &&
-           number >= p->short_from;
+    return family_levels(f, &p->shape);
 }
 
-int ladder_top(const struct family *f, bool is_short)
+bool ladder_is_short(const struct problem *p, int64_t number, const struct family *f)
 {
-    return MAX(f->levels - is_short, 1);
+    return f->adds_folds > 0 && family_resource_of(f, &p->shape) == FR_AUTO && p->data.holdout &&
+           !p->is_undecided && p->short_from > 0 && number >= p->short_from;
+}
+
+int ladder_top(const struct problem *p, const struct family *f, bool is_short)
+{
+    return MAX(ladder_levels(p, f) - is_short, 1);
 }
 
 int ladder_to_scheduler(const struct family *f, bool is_short, int level)
@@ -29,8 +34,8 @@ bool ladder_is_whole(const struct problem *p, const struct family *f, const doub
 {
     struct family_plan plan;
 
-    if (level < 1 || level > f->levels || p->is_undecided)
+    if (level < 1 || level > ladder_levels(p, f) || p->is_undecided)
         return false;
-    f->plan(params, level, &plan);
-    return plan.folds == 0 || p->data.holdout;
+    family_level_plan(f, &p->shape, params, level, &plan);
+    return plan.share <= 0 && (plan.folds == 0 || p->data.holdout);
 }

@@ -7,8 +7,9 @@
 
 #include "controller/problem.h"
 
+int ladder_levels(const struct problem *p, const struct family *f);
 bool ladder_is_short(const struct problem *p, int64_t number, const struct family *f);
-int ladder_top(const struct family *f, bool is_short);
+int ladder_top(const struct problem *p, const struct family *f, bool is_short);
 int ladder_to_scheduler(const struct family *f, bool is_short, int level);
 int ladder_to_family(const struct family *f, bool is_short, int level);
 /* The score at this level of the family is one over all rows that validation scores: it ranks with complete trials. */

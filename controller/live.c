@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "controller/budget.h"
 #include "controller/finish.h"
+#include "controller/ladder.h"
 #include "controller/lease.h"
 #include "controller/propose.h"
 #include "controller/runner.h"
@@ -115,7 +116,8 @@ static int create_one(struct study *st, struct err *err)
         st->is_exhausted = true;
         return 0;
     }
-    int to = propose_start(st, number, source, c.family->name, MAX(c.family->levels, 1), err);
+    int to = propose_start(st, number, source, c.family->name,
+                           ladder_levels(&st->problem, c.family), err);
     if (to < 0 || trial_create(st, &c, source, to, 0, &number, err) < 0)
         return -1;
     return 1;

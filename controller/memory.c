@@ -17,14 +17,14 @@ static int64_t level_bytes(const struct study *st, const struct config *c, int l
     struct family_shape s = st->problem.shape;
 
     s.growth = growth;
-    return c->family->host_bytes ? c->family->host_bytes(&s, c->params, level) : 0;
+    return family_level_bytes(c->family, &s, c->params, level);
 }
 
-static double key_of(const struct config *c, int level)
+static double key_of(const struct study *st, const struct config *c, int level)
 {
     struct family_plan plan;
 
-    c->family->plan(c->params, level, &plan);
+    family_level_plan(c->family, &st->problem.shape, c->params, level, &plan);
     return plan.key;
 }
 
@@ -46,7 +46,7 @@ int64_t memory_of_lane(const struct study *st, const struct trial_mem *t,
         return 0;
     double growth = memory_growth(st, t);
     int64_t bytes = level_bytes(st, &c, to, growth);
-    if (from >= 1 && key_of(&c, from) != key_of(&c, to))
+    if (from >= 1 && key_of(st, &c, from) != key_of(st, &c, to))
         bytes += level_bytes(st, &c, from, growth);
     return bytes;
 }

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "controller/budget.h"
 #include "controller/finish.h"
+#include "controller/ladder.h"
 #include "controller/propose.h"
 #include "controller/trial_act.h"
 
@@ -118,7 +119,8 @@ static int start_new(struct study *st, int64_t number, struct err *err)
         st->is_exhausted = rc == 0;
         return rc;
     }
-    to = propose_start(st, number, source, c.family->name, MAX(c.family->levels, 1), err);
+    to = propose_start(st, number, source, c.family->name, ladder_levels(&st->problem, c.family),
+                       err);
     if (to < 0 || trial_create(st, &c, source, to, 0, &number, err) < 0)
         return -1;
     char *config = config_text_new(&c);

@@ -58,7 +58,7 @@ static int levels_of(const struct plan_of *p, int family)
 {
     const struct family *f = p->space.first[family].family;
 
-    return ladder_top(f, ladder_is_short(&p->problem, INT64_MAX, f));
+    return ladder_top(&p->problem, f, ladder_is_short(&p->problem, INT64_MAX, f));
 }
 
 /* The family's level that the scheduler calls so. */
@@ -83,7 +83,7 @@ static void price(struct plan_of *p)
         p->costs[i] = mem_array((size_t)levels, sizeof(double));
         for (int l = 1, from = 0, to; l <= levels; l++, from = to) {
             to = level_of(p, i, l);
-            spent += (double)MAX(c->family->cost(&p->problem.shape, c->params, from, to), 1);
+            spent += (double)family_level_cost(c->family, &p->problem.shape, c->params, from, to);
             p->costs[i][l - 1] = spent;
         }
     }
@@ -134,9 +134,11 @@ static json_t *line_json(const struct plan_of *p, int family, int level, int64_t
                          int64_t most)
 {
     const struct family *f = p->space.first[family].family;
+    char what[100];
 
+    family_level_help(f, &p->problem.shape, level, what, sizeof what);
     return json_pack("{s:s, s:i, s:i, s:s, s:I, s:I}", "family", f->name, "level", level,
-                     "max_level", MAX(f->levels, 1), "what", f->level_help[level - 1], "typical",
+                     "max_level", ladder_levels(&p->problem, f), "what", what, "typical",
                      (json_int_t)typical, "most", (json_int_t)most);
 }
 
@@ -257,6 +259,8 @@ int ctl_study_preview(struct ctl *ctl, const json_t *json, json_t **out, struct 
                               p->spec.monotone != NULL };
     if (study_space_build(&p->space, p->spec.space, &need, err) < 0)
         goto out;
+    p->problem.shape.resource =
+        (enum family_resource)p->spec.resource; /* also where there is no table yet */
     searchers_choice(&p->spec, &p->space, &p->choice);
     if (p->problem.is_ready)
         price(p);

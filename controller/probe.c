@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/budget.h"
+#include "controller/ladder.h"
 #include "controller/lease.h"
 #include "controller/live.h"
 #include "controller/runner.h"
@@ -26,7 +27,8 @@ static int64_t cost_of(const struct study *st, const struct config *c, int folds
     struct family_shape shape = st->problem.shape;
 
     shape.folds = folds;
-    return MAX(c->family->cost(&shape, c->params, 0, MAX(c->family->levels, 1)), 1);
+    return family_level_cost(c->family, &shape, c->params, 0,
+                             ladder_levels(&st->problem, c->family));
 }
 
 static int64_t lanes(const struct study *st, const char *sig)

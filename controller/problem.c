@@ -232,6 +232,7 @@ static void shape_make(struct problem *p, const json_t *schema, const json_t *ta
         p->task == FT_MULTICLASS ? (int)MIN(MAX(int_of(target, "distinct"), 2), 100000) : 1;
     s->folds = p->data.holdout ? 1 : p->data.folds;
     s->task = p->task;
+    s->resource = (enum family_resource)MAX(family_resource_find(p->data.resource), FR_AUTO);
 }
 
 /* Splits are a function of the study's seed only, so that equal specs see equal folds. */
@@ -258,6 +259,7 @@ int problem_resolve(struct problem *p, const struct spec *spec, const struct dat
     p->data.columns = train->cols;
     p->data.test_fraction = spec->test_fraction;
     p->data.split_seed = split_seed(spec->seed);
+    str_copy(p->data.resource, sizeof p->data.resource, spec_resource_name[spec->resource]);
     if (test)
         str_copy(p->data.test_frame, sizeof p->data.test_frame, test->frame);
     if (train->cols < 2) {
@@ -317,15 +319,15 @@ json_t *problem_json_new(const struct problem *p)
 
     return json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i, s:I,"
-        " s:{s:I, s:i, s:i, s:i, s:i}, s:o}",
+        " s:s, s:{s:I, s:i, s:i, s:i, s:i}, s:o}",
         "version", PROBLEM_VERSION, "frame", d->frame, "test_frame", d->test_frame, "target",
         d->target, "positive", d->positive, "monotone", d->monotone, "task", d->task, "metric",
         d->metric, "test_fraction", d->test_fraction, "folds", d->folds, "holdout", d->holdout,
         "split_seed", (json_int_t)d->split_seed, "rows", (json_int_t)d->rows, "columns",
         (json_int_t)d->columns, "undecided", p->is_undecided, "kfolds", p->kfolds, "short_from",
-        (json_int_t)p->short_from, "shape", "rows", (json_int_t)s->rows, "columns", s->columns,
-        "encoded", s->encoded, "outputs", s->outputs, "folds", s->folds, "search",
-        search_json_new(&p->search));
+        (json_int_t)p->short_from, "resource", d->resource, "shape", "rows", (json_int_t)s->rows,
+        "columns", s->columns, "encoded", s->encoded, "outputs", s->outputs, "folds", s->folds,
+        "search", search_json_new(&p->search));
 }
 
 static void data_load(struct msg_data *d, const json_t *o)
@@ -341,6 +343,7 @@ static void data_load(struct msg_data *d, const json_t *o)
     d->folds = (int)int_of(o, "folds");
     d->holdout = json_is_true(json_object_get(o, "holdout"));
     d->split_seed = (uint64_t)json_integer_value(json_object_get(o, "split_seed"));
+    str_copy(d->resource, sizeof d->resource, text_of(o, "resource"));
     d->rows = int_of(o, "rows");
     d->columns = int_of(o, "columns");
 }
@@ -368,6 +371,7 @@ int problem_load(struct problem *p, const char *text, struct err *err)
                                       .outputs = (int)int_of(s, "outputs"),
                                       .folds = (int)int_of(s, "folds"),
                                       .task = p->task };
+    p->shape.resource = (enum family_resource)MAX(family_resource_find(p->data.resource), FR_AUTO);
     search_load(&p->search, json_object_get(o, "search"));
     p->is_ready = p->task && p->metric;
     json_decref(o);

@@ -90,7 +90,7 @@ static bool runs_to_top(const struct study *st, int family)
 {
     const struct family *f = st->space.first[family].family;
 
-    return !st->space.is_auto || f->is_lead || f->levels == 1;
+    return !st->space.is_auto || f->is_lead || ladder_levels(&st->problem, f) == 1;
 }
 
 static int script_make(struct study *st, struct err *err)
@@ -338,7 +338,7 @@ int64_t propose_cost(const struct study *st, const char *config, int from, int t
 
     if (from >= to || config_parse_text(&c, config, NULL) < 0)
         return 1;
-    return MAX(c.family->cost(&st->problem.shape, c.params, from, to), 1);
+    return family_level_cost(c.family, &st->problem.shape, c.params, from, to);
 }
 
 enum obs_state propose_obs_of(enum trial_state s)
@@ -394,8 +394,9 @@ int propose_start(struct study *st, int64_t number, enum trial_source source, co
     while (group > 0 && !str_eq(st->families[group]->name, family))
         group--; /* a user's trial of a family outside the study stands with the baseline, as trial_mem has it */
     bool is_short = f && ladder_is_short(&st->problem, number, f);
-    int to = st->scheduler->ops->start(st->scheduler, number, group,
-                                       is_short ? ladder_top(f, true) : max_level, err);
+    int to =
+        st->scheduler->ops->start(st->scheduler, number, group,
+                                  is_short ? ladder_top(&st->problem, f, true) : max_level, err);
 
     return to > 0 && is_short ? ladder_to_family(f, true, to) : to;
 }
@@ -432,7 +433,7 @@ int propose_report(struct study *st, int64_t number, enum obs_state state, int l
 
     if (is_short) {
         o.resource = ladder_to_scheduler(f, true, level);
-        o.max_resource = ladder_top(f, true);
+        o.max_resource = ladder_top(&st->problem, f, true);
     }
     int rc = st->scheduler->ops->report(st->scheduler, &o, out, err);
     if (rc == 0 && is_short && out->action == SCHED_RUN_TO)

@@ -24,21 +24,23 @@ static double share_of(const struct study *st, const struct family *f, int level
         if (c->family == f)
             memcpy(params, c->params, (size_t)f->n_params * sizeof *params);
     }
-    double whole = (double)f->cost(&st->problem.shape, params, 0, max_level), spent = 0;
+    const struct family_shape *s = &st->problem.shape;
+    double whole = (double)family_level_cost(f, s, params, 0, max_level), spent = 0;
     for (int l = 1; l <= level; l++) /* rung by rung: straight to the top is cheaper for some */
-        spent += (double)f->cost(&st->problem.shape, params, l - 1, l);
+        spent += (double)family_level_cost(f, s, params, l - 1, l);
     return whole > 0 ? spent / whole : 0;
 }
 
-static bool is_on_short(const struct family *f, const struct sched_rung *r)
+static bool is_on_short(const struct problem *p, const struct family *f, const struct sched_rung *r)
 {
-    return f->adds_folds > 0 && r->max_level == ladder_top(f, true);
+    return f->adds_folds > 0 && family_resource_of(f, &p->shape) == FR_AUTO &&
+           r->max_level == ladder_top(p, f, true);
 }
 
 static json_t *rung_json(const struct study *st, const struct sched_rung *r)
 {
     const struct family *f = family_of(st, r->group);
-    bool is_short = is_on_short(f, r);
+    bool is_short = is_on_short(&st->problem, f, r);
     int level = ladder_to_family(f, is_short, r->level), top = is_short ? f->levels : r->max_level;
     json_t *o = json_pack("{s:i, s:i, s:f, s:o, s:I, s:I, s:I, s:I, s:o}", "rung", r->rung, "level",
                           level, "resource", share_of(st, f, level, top), "size",
@@ -55,8 +57,8 @@ static json_t *bracket_json(const struct study *st, const struct sched_rung *r, 
 {
     const struct family *f = family_of(st, r->group);
     json_t *o = json_pack("{s:s, s:i, s:i, s:o}", "family", f->name, "max_level",
-                          is_on_short(f, r) ? f->levels : r->max_level, "bracket", r->bracket,
-                          "rungs", rungs);
+                          is_on_short(&st->problem, f, r) ? f->levels : r->max_level, "bracket",
+                          r->bracket, "rungs", rungs);
 
     CHECK(o);
     return o;

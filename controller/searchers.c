@@ -209,12 +209,13 @@ int searchers_parallel(const struct spec *spec)
     return spec_is_deterministic(spec) ? PLAN_WORKERS : 0;
 }
 
-static int max_level(const struct study_space *space)
+static int max_level(const struct study_space *space, enum family_resource resource)
 {
+    const struct family_shape s = { .resource = resource };
     int most = 1;
 
     for (int i = 0; i < space->n_families; i++)
-        most = MAX(most, space->first[i].family->levels);
+        most = MAX(most, family_levels(space->first[i].family, &s));
     return most;
 }
 
@@ -225,7 +226,8 @@ void searchers_choice(const struct spec *spec, const struct study_space *space,
                                 .budget_trials = spec->budget_trials,
                                 .parallel = searchers_parallel(spec),
                                 .n_objectives = MAX(spec->n_objectives, 1),
-                                .max_level = max_level(space) };
+                                .max_level =
+                                    max_level(space, (enum family_resource)spec->resource) };
     struct auto_choice sampler = auto_sampler(&facts), scheduler = auto_scheduler(&facts);
 
     *c = (struct search_choice){ .budget_trials = spec->budget_trials,

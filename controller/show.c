@@ -148,6 +148,7 @@ static void add_search(json_t *o, const struct study *st)
     }
     json_object_set_new(o, "sampler_why", show_text(c->sampler_why));
     json_object_set_new(o, "scheduler_why", show_text(c->scheduler_why));
+    json_object_set_new(o, "resource", json_string(spec_resource_name[st->spec.resource]));
 }
 
 json_t *show_study(struct study *st, bool whole, struct err *err)

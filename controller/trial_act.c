@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "controller/board.h"
+#include "controller/ladder.h"
 #include "controller/lease.h"
 #include "controller/live.h"
 #include "controller/memory.h"
@@ -299,7 +300,7 @@ int trial_create(struct study *st, const struct config *c, enum trial_source sou
     struct trial_row row = { .study = st->row.id,
                              .number = st->n_trials + 1,
                              .state = TS_QUEUED,
-                             .max_level = MAX(c->family->levels, 1),
+                             .max_level = ladder_levels(&st->problem, c->family),
                              .run_to = run_to,
                              .score = NAN,
                              .score_se = NAN,

@@ -77,7 +77,7 @@ static int baseline_open(struct ml_data *d, struct lane *lane, struct err *err)
     struct predictor *p;
     int rc = 0;
 
-    if (fold_rows_init(&r, d, lane->fold, err) < 0)
+    if (fold_rows_init(&r, d, lane->fold, lane->share, err) < 0)
         return -1;
     p = state_new(d->n_outputs);
     p->n_held = r.n_held;

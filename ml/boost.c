@@ -82,7 +82,7 @@ static int boost_open(struct ml_data *d, struct lane *lane, struct err *err)
     l->y = mem_try_alloc(rows * sizeof *l->y);
     l->w = mem_try_alloc(rows * sizeof *l->w);
     if (!l->fine || !ml_data_columns(d, FINEST_BINS, err) ||
-        fold_rows_init(&l->r, d, lane->fold, err) < 0) {
+        fold_rows_init(&l->r, d, lane->fold, lane->share, err) < 0) {
         lane_free(l);
         return -1;
     }

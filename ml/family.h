@@ -17,7 +17,11 @@ enum family_form {
     FF_BINS,
     FF_DENSE
 }; /* of the table, which all its trials share (data.h) */
+/* What a level of a trial spends: the family's own ladder; or, in shares of the whole, its rounds or its rows. A family that has
+ * no rounds, or cannot leave rows out, keeps its own. */
+enum family_resource { FR_AUTO, FR_ROUNDS, FR_ROWS, FR_KINDS };
 enum { FAMILY_MAX_PARAMS = 32, FAMILY_MAX_COUNTS = 8 };
+enum { LADDER_ROUNDS = 81, LADDER_ROWS = 27, LADDER_MIN_ROWS = 3000 };
 
 struct family_param {
     const char *name; /* "learning_rate" */
@@ -39,6 +43,7 @@ struct family_shape { /* what the cost of a fit depends on */
     double
         growth; /* memory only: what trees of the family's fits take here against the formula; 0 = unknown, 1 */
     int task; /* FT_ */
+    enum family_resource resource;
 };
 
 /* How the engine trains a level of the ladder (fit.h). Steps are the family's free axis: rounds, points of a path. A grid
@@ -48,6 +53,8 @@ struct family_shape { /* what the cost of a fit depends on */
 struct family_plan {
     int folds;  /* 1 = fold 0 only, 0 = all */
     double key; /* levels of equal key continue each other's lanes; another key starts anew */
+    double
+        share; /* of the training rows, nested: those of a smaller share are in a larger; 0 = all */
     int64_t check_every;   /* steps between two points of the curve; the last step is always one */
     int64_t patience;      /* steps without a better point before it stops */
     int64_t cap;           /* steps at most */
@@ -67,7 +74,9 @@ struct family {
         is_lead; /* usually the strongest: where all families are searched, time is planned by it */
     const struct family_param *params;
     int n_params;
-    int levels; /* R of the ladder, >= 1 */
+    int levels;      /* R of its own ladder, >= 1 */
+    int rounds;      /* the parameter that caps its steps, for FR_ROUNDS; 0 = none */
+    bool takes_rows; /* trains on a share of the rows, for FR_ROWS */
     int adds_folds; /* the level that is the one below it on all folds, 0 = none: with one fold they are the same */
     const char *const *level_help; /* what each level means */
     /* Integer cost units of running from level `from` to `to` (pure; one unit is about a microsecond of one 2026 core).
@@ -84,6 +93,23 @@ struct family {
     /* Configurations tried first, one double per parameter, in order; NULL-terminated list of rows of n_params. */
     const double *(*portfolio)(int i); /* NULL past the end; row 0 = the defaults */
 };
+
+/* The ladder of a study (family_ladder.c): by s->resource, the family's own functions or what follows from them. Levels are
+ * 1..family_levels. Of a share of rows at least LADDER_MIN_ROWS are taken; all but the top level fit fold 0 only. */
+extern const char *const family_resource_name[FR_KINDS]; /* "auto", "rounds", "rows" */
+int family_resource_find(const char *name); /* "" = FR_AUTO; -1 = unknown */
+enum family_resource family_resource_of(const struct family *f, const struct family_shape *s);
+int family_levels(const struct family *f, const struct family_shape *s);
+int family_own_level(const struct family *f, const struct family_shape *s,
+                     int level); /* on f's own ladder */
+void family_level_plan(const struct family *f, const struct family_shape *s, const double *params,
+                       int level, struct family_plan *out);
+int64_t family_level_cost(const struct family *f, const struct family_shape *s,
+                          const double *params, int from, int to); /* as family.cost; >= 1 */
+int64_t family_level_bytes(const struct family *f, const struct family_shape *s,
+                           const double *params, int level); /* as family.host_bytes */
+void family_level_help(const struct family *f, const struct family_shape *s, int level, char *out,
+                       size_t size);
 
 const struct family *family_find(const char *name); /* NULL = unknown */
 const struct family *family_at(int i);              /* NULL past the end; order of the registry */

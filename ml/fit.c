@@ -13,11 +13,40 @@
 
 /* ---- runs ---- */
 
+struct family_shape fit_shape(const struct fit_trial *t)
+{
+    struct family_shape s = model_shape(t->d, t->folds);
+
+    s.resource = t->resource;
+    return s;
+}
+
+void fit_plan(const struct fit_trial *t, int level, struct family_plan *out)
+{
+    struct family_shape s = fit_shape(t);
+
+    family_level_plan(t->f, &s, t->params, level, out);
+}
+
+int fit_trial_levels(const struct fit_trial *t)
+{
+    struct family_shape s = fit_shape(t);
+
+    return family_levels(t->f, &s);
+}
+
+int fit_own_level(const struct fit_trial *t, int level)
+{
+    struct family_shape s = fit_shape(t);
+
+    return family_own_level(t->f, &s, level);
+}
+
 struct fit_run *fit_run_new(const struct fit_trial *t, int level)
 {
     struct fit_run *r = mem_zalloc(sizeof *r);
 
-    t->f->plan(t->params, level, &r->plan);
+    fit_plan(t, level, &r->plan);
     r->level = level;
     return r;
 }
@@ -58,7 +87,8 @@ int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds, struct err *
         memset(l, 0, sizeof *l);
         l->fold = f;
         l->seed = t->seed;
-        l->level = r->level;
+        l->level = fit_own_level(t, r->level);
+        l->share = r->plan.share;
         memcpy(l->params, t->params, sizeof l->params);
         if (t->ops->open(t->d, l, err) < 0)
             return -1;
@@ -78,7 +108,7 @@ static int rows_take(struct fit_trial *t, int fold, struct err *err)
 {
     struct fold_rows *r = &t->rows[fold];
 
-    if (fold_rows_init(r, t->d, fold, err) < 0)
+    if (fold_rows_init(r, t->d, fold, 0, err) < 0)
         return -1;
     mem_try_free(r->train);
     r->train = NULL;
@@ -146,6 +176,12 @@ struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, cons
     }
     t->select = select_metric(t);
     return t;
+}
+
+void fit_trial_spends(struct fit_trial *t, enum family_resource resource)
+{
+    CHECK(!t->run && t->level == 0);
+    t->resource = resource;
 }
 
 void fit_trial_close(struct fit_trial *t)
@@ -268,9 +304,9 @@ int fit_level_begin(struct fit_trial *t, int level, struct err *err)
 {
     struct family_plan plan;
 
-    CHECK(level >= 1 && level <= t->f->levels && !t->is_cut);
+    CHECK(level >= 1 && level <= fit_trial_levels(t) && !t->is_cut);
     t->target = level;
-    t->f->plan(t->params, level, &plan);
+    fit_plan(t, level, &plan);
     if (t->run && t->run->plan.key != plan.key) {
         if (t->level > 0 && !t->before) {
             t->before = t->run; /* a finished level */
@@ -292,8 +328,8 @@ void fit_level_end(struct fit_trial *t, int level, bool is_reached, int64_t us)
     t->fit_us += us;
     t->peak_bytes = MAX(t->peak_bytes, fit_trial_bytes(t));
     if (is_reached) {
-        struct family_shape shape = model_shape(t->d, t->folds);
-        t->work_units += t->f->cost(&shape, t->params, t->level, level);
+        struct family_shape shape = fit_shape(t);
+        t->work_units += family_level_cost(t->f, &shape, t->params, t->level, level);
         t->level = level;
         fit_run_free(t, t->before);
         t->before = NULL;
@@ -356,7 +392,7 @@ int fit_trial_cut(struct fit_trial *t, struct err *err)
     if (t->is_cut)
         return 0;
     int target = MAX(t->target, t->level);
-    t->f->plan(t->params, MAX(target, 1), &plan);
+    fit_plan(t, MAX(target, 1), &plan);
     int folds = fit_folds_of(t, &plan);
     if (t->run && t->level == 0 && fit_choose(t, t->run, folds).best < 0 &&
         odd_point(t, t->run, folds, err) < 0)
@@ -371,128 +407,5 @@ int fit_trial_cut(struct fit_trial *t, struct err *err)
         return err_set(err, ERR_TIMEOUT, "%s: the deadline came before the first usable step",
                        t->f->name);
     t->is_cut = true;
-    return 0;
-}
-
-/* ---- results ---- */
-
-int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choice *c)
-{
-    struct family_plan plan;
-
-    if (t->is_cut) {
-        *run = t->chosen;
-        *c = fit_choose(t, *run, t->chosen_folds);
-        return 0;
-    }
-    if (t->level == 0 || !(t->before || t->run))
-        return -1;
-    *run = t->before ? t->before : t->run; /* before: the last level that was finished */
-    t->f->plan(t->params, t->level, &plan);
-    *c = fit_choose(t, *run, fit_folds_of(t, &plan));
-    return c->best < 0 ? -1 : 0;
-}
-
-/* Of a grid the curve shows the best pruning of each count. */
-static void curve_of_counts(const struct fit_trial *t, const struct fit_run *r,
-                            const struct fit_choice *c, struct fit_result *out)
-{
-    int whole = c->points - c->points % r->plan.per_count;
-
-    for (int p = 0; p < whole; p++) {
-        double v = fit_fold_mean(t, r, p, c->folds, -1);
-        int at = p / r->plan.per_count;
-        if (at == out->curve_points || fit_is_better(t, v, out->curve_value[at]))
-            out->curve_value[at] = v;
-        out->curve_step[at] = r->plan.count[at];
-        out->curve_points = at + 1;
-    }
-}
-
-static void curve_copy(const struct fit_trial *t, const struct fit_run *r,
-                       const struct fit_choice *c, struct fit_result *out)
-{
-    if (r->plan.n_counts > 0 && r->odd_step == 0) {
-        curve_of_counts(t, r, c, out);
-        return;
-    }
-    int every = (c->points + 255) / 256;
-
-    for (int p = 0; p < c->points; p++) {
-        bool is_last = p + 1 == c->points;
-        if (p % every != every - 1 && !is_last)
-            continue;
-        int at = MIN(out->curve_points, 255);
-        out->curve_step[at] = fit_point_step(r, p);
-        out->curve_value[at] = fit_fold_mean(t, r, p, c->folds, -1);
-        out->curve_points = at + 1;
-    }
-}
-
-int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *err)
-{
-    struct fit_run *r;
-    struct fit_choice c;
-
-    memset(out, 0, sizeof *out);
-    if (fit_speaker(t, &r, &c) < 0)
-        return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
-    out->level = t->level;
-    out->cut = t->is_cut;
-    fit_cross_score(t, r, &c, &out->score, &out->se);
-    out->select = c.select;
-    out->steps = fit_point_step(r, c.best);
-    memcpy(out->free_params, t->params, sizeof out->free_params);
-    t->f->choose(out->free_params, r->level, out->steps);
-    out->test_score = t->test_score;
-    out->test_se = t->test_se;
-    out->fit_us = t->fit_us;
-    out->predict_ns_row = t->predict_ns_row;
-    out->model_bytes = t->model_bytes;
-    out->work_units = t->work_units;
-    out->peak_bytes = t->peak_bytes;
-    out->growth = fit_trial_growth(t);
-    curve_copy(t, r, &c, out);
-    return 0;
-}
-
-double fit_trial_progress(const struct fit_trial *t)
-{
-    struct family_plan plan;
-    int64_t done = INT64_MAX;
-
-    if (!t->run || t->target <= t->level)
-        return t->level > 0 ? 1.0 : 0.0;
-    t->f->plan(t->params, t->target, &plan);
-    int folds = fit_folds_of(t, &plan);
-    for (int f = 0; f < folds; f++)
-        done = MIN(done, f < t->run->n_lanes ? t->run->lanes[f].steps_done : 0);
-    struct fit_choice c = fit_choose(t, t->run, folds);
-    int64_t best = c.best >= 0 ? fit_point_step(t->run, c.best) : done;
-    int64_t end = plan.n_counts > 0 ? plan.cap : MIN(plan.cap, best + plan.patience);
-    double p = end > 0 ? (double)done / (double)end : 0.0;
-    return p > 0.99 ? 0.99 : p;
-}
-
-int fit_trial_oof(struct fit_trial *t, float *out, struct err *err)
-{
-    struct fit_run *r;
-    struct fit_choice c;
-    int k = t->d->n_outputs;
-
-    if (fit_speaker(t, &r, &c) < 0)
-        return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
-    for (int64_t i = 0; i < t->d->rows * k; i++)
-        out[i] = NAN;
-    int64_t step = fit_point_step(r, c.best);
-    for (int f = 0; f < c.folds; f++) {
-        if (r->best_step[f] != step) {
-            if (t->ops->predict_held_at(t->d, &r->lanes[f], step, r->best[f], err) < 0)
-                return -1;
-            r->best_step[f] = step;
-        }
-        for (int64_t i = 0; i < t->rows[f].n_held; i++)
-            memcpy(out + t->rows[f].held[i] * k, r->best[f] + i * k, (size_t)k * sizeof *out);
-    }
     return 0;
 }

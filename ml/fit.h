@@ -36,6 +36,9 @@ struct fit_trial; /* one trial with its fold lanes */
 struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, const double *params,
                                  uint64_t seed, bool holdout, struct err *err);
 void fit_trial_close(struct fit_trial *t);
+/* What its levels spend; before the first of them, and before fit_trial_load. Left out: FR_AUTO. */
+void fit_trial_spends(struct fit_trial *t, enum family_resource resource);
+int fit_trial_levels(const struct fit_trial *t); /* of its ladder */
 /* Trains to `level` of the ladder. 1 = reached, 0 = stopped by `stop` (call again to go on), -1 = failed (err says why). */
 int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop, struct err *err);
 /* fit_trial_advance of up to FIT_TOGETHER trials of one family on one table. The first goes on whatever happens; the others

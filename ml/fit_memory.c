@@ -47,7 +47,7 @@ static double growing(const struct fit_trial *t, int level, double trees)
 {
     struct family_plan plan;
 
-    t->f->plan(t->params, level, &plan);
+    fit_plan(t, level, &plan);
     return t->ops->grow_share * trees /
            (double)MAX(fit_folds_of(t, &plan) * (plan.cap / MAX(plan.per_count, 1)), 1);
 }
@@ -66,10 +66,10 @@ int64_t fit_trial_spare_bytes(const struct fit_trial *t)
 
 static int64_t formula(const struct fit_trial *t, int level, double growth)
 {
-    struct family_shape s = model_shape(t->d, t->folds);
+    struct family_shape s = fit_shape(t);
 
     s.growth = growth;
-    return t->f->host_bytes ? t->f->host_bytes(&s, t->params, level) : 0;
+    return family_level_bytes(t->f, &s, t->params, level);
 }
 
 double fit_trial_growth(const struct fit_trial *t)
@@ -89,7 +89,7 @@ static int64_t with_trees(const struct fit_trial *t, int level, double trees)
 {
     double bytes = (double)formula(t, level, NOTHING) + trees + growing(t, level, trees);
 
-    if (level == t->f->levels)
+    if (level == fit_trial_levels(t))
         bytes = MAX(bytes + trees / t->folds, (double)t->own_bytes + shipped(t, trees));
     return (int64_t)MIN(bytes, 9e15);
 }
@@ -112,7 +112,7 @@ int64_t fit_trial_estimate(const struct fit_trial *t, int level, double growth)
     struct family_plan plan;
     int64_t bytes = with_trees(t, level, said_trees(t, level, own > 0 ? own : growth));
 
-    t->f->plan(t->params, level, &plan);
+    fit_plan(t, level, &plan);
     if (t->level > 0 && t->run && t->run->plan.key != plan.key)
         bytes += fit_trial_bytes(t) - t->own_bytes; /* kept until the level is reached */
     return MAX(bytes, fit_trial_bytes(t));
@@ -125,7 +125,7 @@ int64_t fit_trial_revised(const struct fit_trial *t, double growth)
 
     if (!t->run || t->target <= t->level || !(trees > 0))
         return 0;
-    t->f->plan(t->params, t->target, &plan);
+    fit_plan(t, t->target, &plan);
     int folds = fit_folds_of(t, &plan);
     for (int f = 0; f < t->run->n_lanes; f++) {
         done += (double)t->run->lanes[f].steps_done;

@@ -1,7 +1,8 @@
 /* fit_private.h - what the files of the engine share. A trial holds runs: one set of fold lanes trained at one key of the
  * ladder (family_plan), with the curve of its check points. A point counts once every fitted fold has it.
  *
- * fit.c        open, advance, cut, result, out-of-fold
+ * fit.c        open, advance, cut
+ * fit_result.c what it says of itself: result, progress, out-of-fold
  * fit_together.c  several trials in the launches of one
  * fit_curve.c  points: metrics of folds, where patience ends, the chosen step, cross-fitted score
  * fit_memory.c bytes held and to come
@@ -46,6 +47,7 @@ struct fit_trial {
     double params[FAMILY_MAX_PARAMS];
     uint64_t seed;
     bool is_holdout;
+    enum family_resource resource;
     int folds; /* 1 for holdout */
     enum metric_id select;
     struct fold_rows rows[SPLIT_MAX_FOLDS]; /* only held is kept */
@@ -75,8 +77,11 @@ bool fit_is_better(const struct fit_trial *t, double a,
 double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int point, int folds,
                      int without);
 
-/* fit.c: the run, folds and choice that speak for the trial now; -1 when there is none. */
+/* fit_result.c: the run, folds and choice that speak for the trial now; -1 when there is none. */
 int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choice *c);
+struct family_shape fit_shape(const struct fit_trial *t);
+void fit_plan(const struct fit_trial *t, int level, struct family_plan *out);
+int fit_own_level(const struct fit_trial *t, int level); /* on the family's own ladder */
 struct fit_run *fit_run_new(const struct fit_trial *t, int level);
 int fit_folds_of(const struct fit_trial *t, const struct family_plan *plan);
 void fit_run_free(struct fit_trial *t, struct fit_run *r);

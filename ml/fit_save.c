@@ -76,7 +76,7 @@ static int head_load(struct fit_trial *t, struct view *in, struct err *err)
         view_u32(in, &level, err) < 0)
         goto out;
     if (strcmp(name, t->f->name) != 0 || seed != t->seed || rows != (uint64_t)t->d->rows ||
-        folds != (uint32_t)t->folds || level > (uint32_t)t->f->levels) {
+        folds != (uint32_t)t->folds || level > (uint32_t)fit_trial_levels(t)) {
         err_set(err, ERR_ARG, "checkpoint: of another trial");
         goto out;
     }
@@ -125,7 +125,7 @@ static int run_load(struct fit_trial *t, struct fit_run **out, struct view *in, 
         return -1;
     if (level == 0)
         return 0;
-    if (level > (uint32_t)t->f->levels || view_u32(in, &n_lanes, err) < 0 ||
+    if (level > (uint32_t)fit_trial_levels(t) || view_u32(in, &n_lanes, err) < 0 ||
         n_lanes > (uint32_t)t->folds)
         return err_set(err, ERR_ARG, "checkpoint: broken level");
     *out = fit_run_new(t, (int)level);
@@ -151,7 +151,7 @@ int fit_trial_load(struct fit_trial *t, struct view *in, struct err *err)
     /* A run may have been opened for a lower level than it has reached. */
     if (t->run && t->level > 0) {
         struct family_plan plan;
-        t->f->plan(t->params, t->level, &plan);
+        fit_plan(t, t->level, &plan);
         t->run->plan = plan.key == t->run->plan.key ? plan : t->run->plan;
     }
     if (t->level > 0 && !t->run && !t->before) {

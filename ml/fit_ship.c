@@ -117,7 +117,7 @@ static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, str
     }
     fit_cross_score(t, r, &c, &score, &se);
     memcpy(params, t->params, sizeof params);
-    t->f->choose(params, r->level, fit_point_step(r, c.best));
+    t->f->choose(params, fit_own_level(t, r->level), fit_point_step(r, c.best));
     if (rc == 0)
         rc = artifact_make(t->d, t->f, params, score, se, c.folds, models, out, err);
     for (int f = 0; f < c.folds; f++)

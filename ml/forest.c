@@ -76,7 +76,7 @@ static int lane_rows(struct forest_lane *l, const struct ml_data *d, struct err 
 {
     struct fold_rows r;
 
-    if (fold_rows_init(&r, d, l->fold, err) < 0)
+    if (fold_rows_init(&r, d, l->fold, l->share, err) < 0)
         return -1;
     l->n_train = r.n_train;
     l->n_held = r.n_held;
@@ -110,6 +110,7 @@ static int lane_open(struct ml_data *d, struct lane *lane, bool is_extra, struct
     };
     l->seed = rng_mix(rng_mix(lane->seed, 0x666f72657374ull), (uint64_t)lane->fold + 1);
     l->fold = lane->fold;
+    l->share = lane->share;
     l->bins = b;
     l->rows = d->rows;
     if (lane_rows(l, d, err) < 0) {
@@ -190,7 +191,7 @@ int forest_work_take(struct forest_work *w, struct ml_data *d, const struct fore
     if (w->owner == l)
         return 0;
     work_drop(w);
-    if (fold_rows_init(&w->r, d, l->fold, err) < 0)
+    if (fold_rows_init(&w->r, d, l->fold, l->share, err) < 0)
         return -1;
     mem_try_free(w->r.held);
     w->r.held = NULL;

@@ -104,6 +104,7 @@ struct forest_lane {
     struct forest_head head;
     uint64_t seed;
     int fold;
+    double share; /* lane.share */
     const struct prep_bins *bins;
     int64_t rows, n_train, n_held;
     int32_t *held;

@@ -26,7 +26,7 @@ static int oob_open(struct oob *o, const struct ml_data *d, const struct forest_
     size_t n = (size_t)l->n_train, k = (size_t)l->head.outputs;
     struct fold_rows r;
 
-    if (fold_rows_init(&r, d, l->fold, err) < 0)
+    if (fold_rows_init(&r, d, l->fold, l->share, err) < 0)
         return -1;
     o->train = r.train;
     r.train = NULL;

@@ -89,7 +89,7 @@ static int linear_open(struct ml_data *d, struct lane *lane, struct err *err)
     l->lanes = glm_lanes(l->outputs);
     l->x = ml_data_dense(d, err);
     l->spread = 1;
-    if (!l->x || fold_rows_init(&l->r, d, lane->fold, err) < 0)
+    if (!l->x || fold_rows_init(&l->r, d, lane->fold, lane->share, err) < 0)
         goto fail;
     l->cols = l->x->cols;
     l->bytes =
@@ -192,7 +192,7 @@ static int grams_ready(struct ml_data *d, struct lane *lanes, int n, const struc
     if (!needy)
         return 1;
     if (!g)
-        g = needy->grams = gram_set_new(d, needy->cols, err);
+        g = needy->grams = gram_set_new(d, needy->cols, lanes[0].share, err);
     if (!g)
         return -1;
     if (!gram_set_run(g, d, needy, stop))

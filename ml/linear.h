@@ -29,6 +29,7 @@ struct lbfgs {
 
 struct gram_set {    /* per fold: (cols + 2)^2, upper triangle; shared by the lanes of a trial */
     int folds, fold; /* folds, and the one being summed */
+    double share;    /* of the rows: lane.share, the same for all lanes of a call */
     int64_t at, wide;
     double *fold_gram[20];
     double *tile;
@@ -61,7 +62,7 @@ void lbfgs_start(struct lbfgs *o, const double *w);
 int lbfgs_run(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_stop *stop);
 
 /* linear_ridge.c */
-struct gram_set *gram_set_new(const struct ml_data *d, int cols, struct err *err);
+struct gram_set *gram_set_new(const struct ml_data *d, int cols, double share, struct err *err);
 void gram_set_free(struct gram_set *g);
 int gram_set_run(struct gram_set *g, const struct ml_data *d, const struct linear_lane *l,
                  const struct ml_stop *stop); /* 1, 0 */

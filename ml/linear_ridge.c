@@ -21,13 +21,14 @@ void gram_set_free(struct gram_set *g)
     mem_free(g);
 }
 
-struct gram_set *gram_set_new(const struct ml_data *d, int cols, struct err *err)
+struct gram_set *gram_set_new(const struct ml_data *d, int cols, double share, struct err *err)
 {
     struct gram_set *g = mem_zalloc(sizeof *g);
     bool ok;
 
     CHECK(d->k_folds <= (int)ARRAY_LEN(g->fold_gram));
     g->folds = d->k_folds;
+    g->share = share;
     g->wide = glm_gram_width(cols);
     g->tile = mem_try_alloc((size_t)(GLM_TILE * g->wide) * sizeof *g->tile);
     ok = g->tile != NULL;
@@ -56,7 +57,7 @@ int gram_set_run(struct gram_set *g, const struct ml_data *d, const struct linea
         if (ml_stop_now(stop))
             return 0;
         for (r.n = 0; g->at < d->rows && r.n < GLM_TILE; g->at++) {
-            if (d->fold[g->at] == g->fold) {
+            if (d->fold[g->at] == g->fold && row_is_in_share(d, g->at, g->share)) {
                 y[r.n] = d->y[g->at] / l->unit;
                 rows[r.n++] = (int32_t)g->at;
             }

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "ml/models.h"
 #include "ml/split.h"
 
@@ -66,12 +67,25 @@ void lanes_in_turn(struct lane *lanes, int n, const void *busy, int64_t steps, l
     }
 }
 
-int fold_rows_init(struct fold_rows *r, const struct ml_data *d, int fold, struct err *err)
+bool row_is_in_share(const struct ml_data *d, int64_t row, double share)
+{
+    uint64_t drawn = rng_mix(rng_mix(d->spec.split_seed, 0x7368617265ull), (uint64_t)row);
+
+    return share <= 0 || ldexp((double)(drawn >> 11), -53) < share;
+}
+
+static bool is_trained_on(const struct ml_data *d, int64_t row, int fold, double share)
+{
+    return d->fold[row] != fold && d->fold[row] < SPLIT_NONE && row_is_in_share(d, row, share);
+}
+
+int fold_rows_init(struct fold_rows *r, const struct ml_data *d, int fold, double share,
+                   struct err *err)
 {
     memset(r, 0, sizeof *r);
     for (int64_t i = 0; i < d->rows; i++) {
         r->n_held += d->fold[i] == fold;
-        r->n_train += d->fold[i] != fold && d->fold[i] < SPLIT_NONE;
+        r->n_train += is_trained_on(d, i, fold, share);
     }
     if (r->n_train == 0)
         return err_set(err, ERR_ARG, "no training rows outside fold %d", fold);
@@ -84,7 +98,7 @@ int fold_rows_init(struct fold_rows *r, const struct ml_data *d, int fold, struc
     for (int64_t i = 0, t = 0, h = 0; i < d->rows; i++) {
         if (d->fold[i] == fold)
             r->held[h++] = (int32_t)i;
-        else if (d->fold[i] < SPLIT_NONE)
+        else if (is_trained_on(d, i, fold, share))
             r->train[t++] = (int32_t)i;
     }
     return 0;

@@ -30,7 +30,8 @@ struct lane {
     int fold;      /* rows with data->fold == fold are held out; FOLD_ALL */
     uint64_t seed; /* of the trial; families mix the fold in */
     double params[FAMILY_MAX_PARAMS];
-    int level;          /* the ladder level it is training for */
+    int level;          /* of the family's own ladder, which it is training for */
+    double share;       /* of the training rows (family_plan); 0 = all */
     int64_t steps_done; /* free-axis steps finished (boosting rounds); 1 for single fits */
     int64_t max_steps;  /* never more; 0 = the family's own */
     bool is_done;       /* nothing more to gain at this level, or max_steps reached */

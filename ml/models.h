@@ -19,8 +19,10 @@ struct fold_rows {
     int32_t *train, *held;
     int64_t n_train, n_held;
 };
-int fold_rows_init(struct fold_rows *r, const struct ml_data *d, int fold,
-                   struct err *err); /* error: no memory, no training row */
+/* share: of the training rows (lane.share), by a hash of (split seed, row); 0 = all. Error: no memory, no training row. */
+int fold_rows_init(struct fold_rows *r, const struct ml_data *d, int fold, double share,
+                   struct err *err);
+bool row_is_in_share(const struct ml_data *d, int64_t row, double share);
 void fold_rows_fini(struct fold_rows *r);
 /* Mean and spread of the target over training rows, safe for any finite values; spread is never 0. */
 void target_scale(const struct ml_data *d, const struct fold_rows *r, double *mean, double *spread);

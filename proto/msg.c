@@ -107,6 +107,7 @@ static const struct codec_field data_fields[] = {
     F_INT(msg_data, folds, OPT, 0, 1000),
     F_BOOL(msg_data, holdout),
     F_U64(msg_data, split_seed, OPT),
+    F_STR(msg_data, resource, OPT),
     F_I64(msg_data, rows, OPT, 0, INT64_MAX),
     F_I64(msg_data, columns, OPT, 0, INT64_MAX),
 };

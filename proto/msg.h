@@ -67,6 +67,7 @@ struct msg_data {
     int folds;            /* k; holdout = fold 0 of k where 1/k is nearest to the fraction */
     bool holdout;         /* only fold 0 is fitted; refit at the end */
     uint64_t split_seed;
+    char resource[8];      /* what levels spend: auto | rounds | rows; "" = auto */
     int64_t rows, columns; /* for estimates and logs */
 };
 

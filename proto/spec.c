@@ -34,6 +34,7 @@ enum {
 };
 
 const char *const spec_task_name[] = { "auto", "binary", "multiclass", "regression" };
+const char *const spec_resource_name[] = { "auto", "rounds", "rows" };
 static const char *const column_types[] = { "numeric", "categorical", "ignore" };
 
 void spec_init(struct spec *s)
@@ -444,6 +445,11 @@ static int warm_parse(struct spec *s, const json_t *o, struct err *err)
 
 static int search_parse(struct spec *s, const json_t *j, struct err *err)
 {
+    int resource = 0;
+
+    if (spec_word_parse(j, NULL, "resource", spec_resource_name, 3, &resource, err) < 0)
+        return -1;
+    s->resource = (enum spec_resource)resource;
     if (searcher_parse(j, "sampler", s->sampler, sizeof s->sampler, &s->sampler_options, err) < 0 ||
         searcher_parse(j, "scheduler", s->scheduler, sizeof s->scheduler, &s->scheduler_options,
                        err) < 0 ||
@@ -461,7 +467,7 @@ static int all_parse(struct spec *s, const json_t *j, struct err *err)
         "name",    "dataset",    "target",     "columns",       "positive", "task",
         "metric",  "validation", "test",       "budget",        "stop",     "priority",
         "sampler", "scheduler",  "seed",       "deterministic", "parallel", "space",
-        "enqueue", "warm_start", "objectives", "monotone",
+        "enqueue", "warm_start", "objectives", "monotone",      "resource",
     };
 
     if (ONLY(j, NULL, keys, err) < 0 || columns_parse(s, j, err) < 0 ||

@@ -13,6 +13,7 @@
 
 enum spec_task { TASK_AUTO, TASK_BINARY, TASK_MULTICLASS, TASK_REGRESSION };
 enum spec_validation { VAL_AUTO, VAL_KFOLD, VAL_HOLDOUT };
+enum spec_resource { RES_AUTO, RES_ROUNDS, RES_ROWS };
 enum spec_tri { TRI_AUTO, TRI_ON, TRI_OFF };
 /* The score by the metric, or what a trial costs. */
 enum spec_objective { OBJ_SCORE, OBJ_FIT_TIME, OBJ_PREDICT_TIME, OBJ_MODEL_BYTES, OBJ_KINDS };
@@ -32,14 +33,15 @@ struct spec {
     char
         metric_where[24]; /* the key that named the metric, for errors: "metric", "objectives[0]" */
     enum spec_validation validation;
-    int folds;                  /* kfold: 2..20, default 5 */
-    double holdout_fraction;    /* default 0.2 */
-    char test_dataset[128];     /* "" = none */
-    double test_fraction;       /* 0 = none; at most one of the two */
-    int64_t budget_time_ms;     /* 0 = none */
-    int64_t budget_trials;      /* 0 = none; a spec that sets neither gets time 10m */
-    int64_t trial_time_ms;      /* 0 = none */
-    int64_t trial_memory_bytes; /* 0 = none */
+    int folds;                   /* kfold: 2..20, default 5 */
+    double holdout_fraction;     /* default 0.2 */
+    enum spec_resource resource; /* what a level of a trial spends */
+    char test_dataset[128];      /* "" = none */
+    double test_fraction;        /* 0 = none; at most one of the two */
+    int64_t budget_time_ms;      /* 0 = none */
+    int64_t budget_trials;       /* 0 = none; a spec that sets neither gets time 10m */
+    int64_t trial_time_ms;       /* 0 = none */
+    int64_t trial_memory_bytes;  /* 0 = none */
     bool has_stop_score;
     double stop_score;
     int64_t stop_no_gain_trials; /* 0 = none */
@@ -65,7 +67,8 @@ int spec_parse(struct spec *s, const json_t *json,
                struct err *err); /* s is initialised here; on error nothing to free */
 json_t *spec_json_new(const struct spec *s);
 bool spec_is_deterministic(const struct spec *s); /* auto resolved */
-extern const char *const spec_task_name[];        /* by enum spec_task: "auto", "binary", ... */
+extern const char *const spec_resource_name[]; /* by enum spec_resource: "auto", "rounds", "rows" */
+extern const char *const spec_task_name[];     /* by enum spec_task: "auto", "binary", ... */
 extern const char *const spec_objective_name[OBJ_KINDS]; /* "score", "fit_time", ... */
 
 #endif

@@ -136,6 +136,8 @@ json_t *spec_json_new(const struct spec *s)
     set(o, "priority", json_integer(s->priority));
     set(o, "sampler", searcher_new(s->sampler, s->sampler_options));
     set(o, "scheduler", searcher_new(s->scheduler, s->scheduler_options));
+    if (s->resource != RES_AUTO)
+        set(o, "resource", json_string(spec_resource_name[s->resource]));
     set(o, "seed", json_integer((json_int_t)s->seed));
     set(o, "deterministic",
         s->deterministic == TRI_AUTO ? json_string("auto")

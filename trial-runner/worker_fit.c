@@ -81,7 +81,14 @@ static int open_fresh(struct job *j, struct err *err)
 {
     j->fit = fit_trial_open(j->data, j->family, j->params, j->lane->seed,
                             j->run->grant.data.holdout, err);
-    return j->fit ? 0 : -1;
+    int resource = family_resource_find(j->run->grant.data.resource);
+    if (!j->fit)
+        return -1;
+    if (resource < 0)
+        return err_set(err, ERR_ARG, "resource \"%s\" is not known to this runner",
+                       j->run->grant.data.resource);
+    fit_trial_spends(j->fit, (enum family_resource)resource);
+    return 0;
 }
 
 /* A checkpoint that cannot be used costs its work, not the trial. */
@@ -177,7 +184,7 @@ static int ship(struct worker *w, struct job *j, struct err *err)
 
 void worker_fit_ask(struct worker *w, struct job *j)
 {
-    bool is_final = j->cut || j->to >= j->family->levels;
+    bool is_final = j->cut || j->to >= fit_trial_levels(j->fit);
     struct fit_result *r = mem_zalloc(sizeof *r);
     struct err err = { 0 };
     struct msg_event ev;

@@ -287,7 +287,8 @@ static void a_warm_start_by_another_metric_is_an_error(void **state)
 static void brackets_account_for_every_trial(void **state)
 {
     (void)state;
-    for (int i = 0; scheduler_at(i); i++) {
+    for (int nth = 0; scheduler_at(nth / 3); nth++) {
+        int i = nth / 3;
         struct rig r;
         char spec[300];
         json_t *shown = NULL, *bracket = NULL, *rung = NULL;
@@ -298,10 +299,11 @@ static void brackets_account_for_every_trial(void **state)
             continue;
         rig_open(&r);
         rig_dataset(&r, "d");
-        snprintf(spec, sizeof spec,
-                 "{'name':'s'," BASE "'budget':{'trials':40},'validation':'holdout',"
-                 "'space':[{'family':'boost'}],'sampler':'random','scheduler':'%s'}",
-                 scheduler_at(i)->name);
+        snprintf(
+            spec, sizeof spec,
+            "{'name':'s'," BASE "'budget':{'trials':40},'validation':'holdout',"
+            "'space':[{'family':'boost'}],'sampler':'random','scheduler':'%s','resource':'%s'}",
+            scheduler_at(i)->name, family_resource_name[nth % 3]);
         int64_t id = rig_study(&r, spec);
         rig_run(&r, id, 3, 5, 30, 0);
         rig_restart(&r); /* an ended study has no searchers: what it shows was kept */
@@ -377,6 +379,33 @@ static void a_preview_accounts_for_the_budget_and_stores_nothing(void **state)
     rig_close(&r);
 }
 
+static void hyperband_of_rounds_has_the_brackets_of_the_paper(void **state)
+{
+    static const int ends[][2] = { { 1, 54 }, { 3, 41 }, { 9, 24 }, { 27, 14 }, { 81, 10 + 1 } };
+    struct rig r;
+    json_t *out = NULL, *line = NULL;
+    size_t i = 0;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    json_t *spec = rig_json("{'name':'s'," BASE "'budget':{'trials':145},'resource':'rounds',"
+                            "'space':[{'family':'boost'}],'scheduler':'hyperband'}");
+    assert_int_equal(ctl_study_preview(r.ctl, spec, &out, &rig_err), 0);
+    assert_int_equal(json_array_size(json_object_get(out, "lines")), 1 + ARRAY_LEN(ends));
+    json_array_foreach(json_object_get(out, "lines"), i, line)
+    {
+        if (i == 0) /* the baseline */
+            continue;
+        assert_int_equal(json_integer_value(json_object_get(line, "level")), ends[i - 1][0]);
+        assert_int_equal(json_integer_value(json_object_get(line, "typical")), ends[i - 1][1]);
+        assert_int_equal(json_integer_value(json_object_get(line, "max_level")), 81);
+    }
+    json_decref(out);
+    json_decref(spec);
+    rig_close(&r);
+}
+
 static void a_preview_needs_no_dataset_but_a_right_spec(void **state)
 {
     static const struct {
@@ -386,6 +415,9 @@ static void a_preview_needs_no_dataset_but_a_right_spec(void **state)
         { "{'dataset':'d','target':'y','space':[{'family':'boots'}]}", "space[0].family" },
         { "{'dataset':'d','target':'y','sampler':'x'}", "sampler" },
         { "{'dataset':'d','target':'y','budget':{'trails':1}}", "budget.trails" },
+        { "{'dataset':'d','target':'y','resource':'epochs'}", "resource" },
+        { "{'dataset':'d','target':'y','resource':'rounds','space':[{'family':'linear'}]}",
+          "resource" },
     };
     struct rig r;
     json_t *spec = rig_json("{'dataset':'elsewhere','target':'y'}"), *out = NULL;
@@ -448,6 +480,7 @@ int main(void)
         cmocka_unit_test(the_list_of_searchers_is_what_specs_take),
         cmocka_unit_test(brackets_account_for_every_trial),
         cmocka_unit_test(a_preview_accounts_for_the_budget_and_stores_nothing),
+        cmocka_unit_test(hyperband_of_rounds_has_the_brackets_of_the_paper),
         cmocka_unit_test(a_preview_needs_no_dataset_but_a_right_spec),
     };
 

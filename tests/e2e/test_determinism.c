@@ -31,7 +31,7 @@ static const struct scenario scenarios[] = {
       1 },
 };
 struct search {
-    const char *sampler, *scheduler, *validation;
+    const char *sampler, *scheduler, *validation, *resource; /* NULL = auto */
 };
 struct outcome {
     char *board;
@@ -90,10 +90,12 @@ static void disturb(struct service *s, const struct scenario *sc, struct client 
 static int64_t submit(struct service *s, struct client *c, const struct search *search,
                       struct err *err)
 {
-    json_t *spec = json_pack(
-        "{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:{s:i}, s:{s:f}}", "name", "same", "dataset", "main",
-        "target", "class", "seed", 11, "sampler", search->sampler, "scheduler", search->scheduler,
-        "validation", search->validation, "budget", "trials", TRIALS, "test", "fraction", 0.2);
+    json_t *spec =
+        json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:{s:i}, s:{s:f}}", "name", "same",
+                  "dataset", "main", "target", "class", "seed", 11, "sampler", search->sampler,
+                  "scheduler", search->scheduler, "validation", search->validation, "resource",
+                  search->resource ? search->resource : "auto", "budget", "trials", TRIALS, "test",
+                  "fraction", 0.2);
     json_t *row = NULL;
     int64_t id = 0;
 
@@ -171,26 +173,27 @@ static void all_scenarios_agree(const struct search *search)
 static void random_search_is_the_same_on_any_runners_and_across_restarts(void **state)
 {
     (void)state;
-    all_scenarios_agree(&(struct search){ "random", "none", "kfold" });
+    all_scenarios_agree(&(struct search){ "random", "none", "kfold", NULL });
 }
 
 static void searchers_that_hash_what_they_see_are_the_same_too(void **state)
 {
     (void)state;
-    all_scenarios_agree(&(struct search){ "testhash", "testhash", "holdout" });
+    all_scenarios_agree(&(struct search){ "testhash", "testhash", "holdout", NULL });
 }
 
 /* Real ladders: trials pause with checkpoints, are promoted on any runner, and never train a level twice. */
 static void halving_with_a_model_is_the_same_too(void **state)
 {
     (void)state;
-    all_scenarios_agree(&(struct search){ "tpe", "asha", "kfold" });
+    all_scenarios_agree(&(struct search){ "tpe", "asha", "kfold", NULL });
 }
 
-static void synchronous_brackets_are_the_same_too(void **state)
+/* And ladders of 81 levels, whose trials go on in place. */
+static void synchronous_brackets_of_rounds_are_the_same_too(void **state)
 {
     (void)state;
-    all_scenarios_agree(&(struct search){ "tpe", "hyperband", "holdout" });
+    all_scenarios_agree(&(struct search){ "tpe", "hyperband", "holdout", "rounds" });
 }
 
 int main(void)
@@ -199,7 +202,7 @@ int main(void)
         cmocka_unit_test(random_search_is_the_same_on_any_runners_and_across_restarts),
         cmocka_unit_test(searchers_that_hash_what_they_see_are_the_same_too),
         cmocka_unit_test(halving_with_a_model_is_the_same_too),
-        cmocka_unit_test(synchronous_brackets_are_the_same_too),
+        cmocka_unit_test(synchronous_brackets_of_rounds_are_the_same_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,7 +63,7 @@ static void every_key_lands_in_its_field(void **state)
                    "budget: {time: 90s, trials: 500, trial_time: 1500ms, trial_memory: 8GiB}\n"
                    "stop: {score: 0.95, no_gain_trials: 100}\npriority: -3\n"
                    "sampler: {kind: tpe, startup: 20}\nscheduler: {kind: hyperband, eta: 3}\n"
-                   "seed: 9007199254740992\ndeterministic: false\nparallel: 8\n"
+                   "seed: 9007199254740992\ndeterministic: false\nparallel: 8\nresource: rows\n"
                    "space:\n  - {family: boost, rounds: 2000}\n  - {family: linear}\n"
                    "enqueue:\n  - {family: boost, leaves: 31}\n",
                    &err);
@@ -93,6 +93,7 @@ static void every_key_lands_in_its_field(void **state)
     assert_int_equal(s.seed, INT64_C(1) << 53);
     assert_int_equal(s.deterministic, TRI_OFF);
     assert_int_equal(s.parallel, 8);
+    assert_int_equal(s.resource, RES_ROWS);
     assert_int_equal(json_array_size(s.space), 2);
     assert_int_equal(json_array_size(s.enqueue), 1);
     spec_fini(&s);
@@ -234,6 +235,7 @@ static void random_spec(struct rng *r, struct spec *s)
     random_searcher(r, s->scheduler, &s->scheduler_options);
     s->seed = rng_u64(r) >> 11;
     s->parallel = (int)rng_below(r, 4097);
+    s->resource = (enum spec_resource)rng_below(r, 3);
     if (rng_below(r, 2))
         s->space = json_pack("[{s:s,s:{s:[f,f]}}]", "family", "boost", "lr", "log", 0.1, 0.5);
     if (rng_below(r, 2))
@@ -378,6 +380,8 @@ static const struct {
     { "warm_start: \"a b\"", "warm_start", "no name" },
     { "sampler: {startup: 3}", "sampler.kind", "required" },
     { "sampler: {kind: tpe, startup: many}", "sampler.startup", "number" },
+    { "resource: epochs", "resource", "rounds" },
+    { "resource: {kind: rows}", "resource", "" },
     { "scheduler: {kind: [a]}", "scheduler.kind", "text" },
     { "scheduler: {kind: a, b: {c: 1}}", "scheduler.b", "number" },
     { "seed: -1", "seed", "0" },

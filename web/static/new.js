@@ -39,6 +39,7 @@ budget: {time: 10m}     # or {trials: 200}
 # objectives: [${metric}, predict_time]
 # sampler: tpe          # ${names.samplers}
 # scheduler: asha       # ${names.schedulers}
+# resource: rows        # or rounds: what halving spends
 # space:
 #   - {family: boost, learning_rate: {log: [0.01, 0.3]}}
 `;

@@ -62,10 +62,11 @@ export function makeSearch() {
     box: h('section', { class: 'card search', 'aria-labelledby': 'search-head' }, h('div', { class: 'bar tight' }, h('h2', { id: 'search-head' }, 'Search')),
       chosen, scroller, note),
     update(study) {
-      const key = JSON.stringify([study.sampler, study.sampler_why, study.scheduler, study.scheduler_why, study.brackets]);
+      const key = JSON.stringify([study.sampler, study.sampler_why, study.scheduler, study.scheduler_why, study.resource, study.brackets]);
       if (key === drawn) return;
       drawn = key;
-      replace(chosen, one('Sampler', study.sampler, study.sampler_why), one('Scheduler', study.scheduler, study.scheduler_why));
+      replace(chosen, one('Sampler', study.sampler, study.sampler_why), one('Scheduler', study.scheduler, study.scheduler_why),
+        study.resource && study.resource !== 'auto' ? one('Resource', study.resource) : null);
       const all = study.brackets || [];
       scroller.hidden = !all.length;
       note.hidden = Boolean(all.length);
