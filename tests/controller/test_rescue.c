@@ -238,8 +238,8 @@ static void both_numberings_agree(void **state)
         assert_false(ladder_is_short(&p, 4, f));
         bool is_short = ladder_is_short(&p, 5, f);
         assert_int_equal(is_short, f->adds_folds > 0);
-        assert_int_equal(ladder_to_family(f, is_short, ladder_top(f, is_short)), f->levels);
-        for (int l = 1; l <= ladder_top(f, is_short); l++) {
+        assert_int_equal(ladder_to_family(f, is_short, ladder_top(&p, f, is_short)), f->levels);
+        for (int l = 1; l <= ladder_top(&p, f, is_short); l++) {
             int own = ladder_to_family(f, is_short, l);
             assert_int_equal(ladder_to_scheduler(f, is_short, own), l);
             assert_true(own > (l > 1 ? ladder_to_family(f, is_short, l - 1) : 0));

@@ -87,7 +87,7 @@ static void ladders_are_long_and_costs_and_memory_only_grow_on_them(void **state
                                           .folds = 5,
                                           .task = FT_MULTICLASS,
                                           .resource = (enum family_resource)r };
-                struct family_plan plan, before = { 0 };
+                struct family_plan plan = { 0 }, before = { 0 };
                 double params[FAMILY_MAX_PARAMS];
                 enum family_resource has = family_resource_of(f, &s);
                 int n = family_levels(f, &s);
