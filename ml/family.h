@@ -97,7 +97,7 @@ struct family {
 /* The ladder of a study (family_ladder.c): by s->resource, the family's own functions or what follows from them. Levels are
  * 1..family_levels. Of a share of rows at least LADDER_MIN_ROWS are taken; all but the top level fit fold 0 only. */
 extern const char *const family_resource_name[FR_KINDS]; /* "auto", "rounds", "rows" */
-int family_resource_find(const char *name); /* "" = FR_AUTO; -1 = unknown */
+int family_resource_find(const char *name);              /* "" = FR_AUTO; -1 = unknown */
 enum family_resource family_resource_of(const struct family *f, const struct family_shape *s);
 int family_levels(const struct family *f, const struct family_shape *s);
 int family_own_level(const struct family *f, const struct family_shape *s,

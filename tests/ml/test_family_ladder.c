@@ -57,7 +57,7 @@ static struct fit_result reach(struct fit_trial *t, int level)
 {
     struct ml_stop never = { 0 };
     struct err err = { 0 };
-    struct fit_result res;
+    struct fit_result res = { 0 };
 
     if (fit_trial_advance(t, level, &never, &err) != 1 || fit_trial_result(t, &res, &err) < 0)
         fail_msg("%s", err.text);
@@ -72,51 +72,61 @@ static void assert_same(const struct fit_result *a, const struct fit_result *b)
     assert_int_equal(a->steps, b->steps);
 }
 
+static void check_step(enum family_resource has, const struct family_plan *below,
+                       const struct family_plan *plan, double rows)
+{
+    assert_true(plan->cap >= below->cap && plan->check_every == below->check_every);
+    if (has == FR_ROUNDS) { /* in place, by the same points of the curve */
+        assert_true(plan->key == below->key && plan->folds == 0 && plan->share == 0);
+        assert_int_equal(below->cap % plan->check_every, 0);
+    } else if (plan->share > 0) {
+        assert_true(plan->share >= below->share && plan->share * rows >= 2999);
+        assert_true((plan->key == below->key) == (plan->share == below->share));
+    }
+}
+
+static void check_ladder(const struct family *f, const struct family_shape *s)
+{
+    struct family_plan plan = { 0 }, below = { 0 }, top;
+    double params[FAMILY_MAX_PARAMS];
+    enum family_resource has = family_resource_of(f, s);
+    int n = family_levels(f, s);
+    int64_t cost = 0;
+
+    family_defaults(f, params);
+    assert_int_equal(n, has == FR_ROUNDS ? 81 : has == FR_ROWS ? 27 : MAX(f->levels, 1));
+    for (int l = 1; l <= n; l++, below = plan) {
+        int64_t before = cost;
+        cost = family_level_cost(f, s, params, 0, l);
+        family_level_plan(f, s, params, l, &plan);
+        assert_true(family_level_bytes(f, s, params, l) > 0 && cost >= 1);
+        assert_true(family_level_cost(f, s, params, l, MIN(l + 1, n)) >= 1);
+        if (has != FR_AUTO && l > 1) {
+            assert_true(cost >= before);
+            check_step(has, &below, &plan, (double)s->rows);
+        }
+    }
+    f->plan(params, f->levels, &top);
+    assert_true(plan.cap == top.cap && plan.folds == top.folds && plan.key == top.key &&
+                plan.share == 0);
+}
+
 static void ladders_are_long_and_costs_and_memory_only_grow_on_them(void **state)
 {
     const struct family *f;
 
     (void)state;
     for (int i = 0; (f = family_at(i)); i++) {
-        for (int r = 0; r < FR_KINDS; r++) {
-            for (int64_t rows = 500; rows <= 5000000; rows *= 10) {
-                struct family_shape s = { .rows = rows,
-                                          .columns = 20,
-                                          .encoded = 30,
-                                          .outputs = 3,
-                                          .folds = 5,
-                                          .task = FT_MULTICLASS,
-                                          .resource = (enum family_resource)r };
-                struct family_plan plan = { 0 }, before = { 0 };
-                double params[FAMILY_MAX_PARAMS];
-                enum family_resource has = family_resource_of(f, &s);
-                int n = family_levels(f, &s);
-
-                family_defaults(f, params);
-                assert_int_equal(n, has == FR_ROUNDS ? 81
-                                    : has == FR_ROWS ? 27
-                                                     : MAX(f->levels, 1));
-                for (int l = 1; l <= n; l++, before = plan) {
-                    int64_t cost = family_level_cost(f, &s, params, 0, l);
-                    family_level_plan(f, &s, params, l, &plan);
-                    assert_true(family_level_bytes(f, &s, params, l) > 0 && cost >= 1);
-                    assert_true(family_level_cost(f, &s, params, l, MIN(l + 1, n)) >= 1);
-                    if (has == FR_AUTO || l == 1)
-                        continue;
-                    assert_true(cost >= family_level_cost(f, &s, params, 0, l - 1));
-                    assert_true(plan.cap >= before.cap && plan.check_every == before.check_every);
-                    if (has == FR_ROUNDS) /* in place, by the same points of the curve */
-                        assert_true(plan.key == before.key && plan.folds == 0 && plan.share == 0 &&
-                                    before.cap % plan.check_every == 0);
-                    else
-                        assert_true((plan.share == 0 || plan.share >= before.share) &&
-                                    (plan.share == 0 || (plan.share * (double)rows >= 2999)) &&
-                                    (plan.key == before.key) == (plan.share == before.share));
-                }
-                struct family_plan top;
-                f->plan(params, f->levels, &top);
-                assert_true(plan.cap == top.cap && plan.folds == top.folds && plan.key == top.key &&
-                            plan.share == 0);
+        for (int64_t rows = 500; rows <= 5000000; rows *= 10) {
+            struct family_shape s = { .rows = rows,
+                                      .columns = 20,
+                                      .encoded = 30,
+                                      .outputs = 3,
+                                      .folds = 5,
+                                      .task = FT_MULTICLASS };
+            for (int r = 0; r < FR_KINDS; r++) {
+                s.resource = (enum family_resource)r;
+                check_ladder(f, &s);
             }
         }
     }
