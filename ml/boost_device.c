@@ -37,7 +37,7 @@ bool boost_device_suits(const struct ml_data *d, const struct boost_lane *l)
 {
     const struct ml_compute *on = d->spec.device;
 
-    return on && on->ops->boost && l->rows <= INT32_MAX &&
+    return on && on->ops->boost && l->rows <= INT32_MAX && l->outputs <= ML_BOOST_TREES &&
            boost_device_draws(l) <= BOOST_LEVEL_BYTES && !(l->device && l->device->is_refused) &&
            !(l->monotone && loss_of[l->loss] >= ML_BOOST_QUANTILE && l->loss != BOOST_POISSON);
 }

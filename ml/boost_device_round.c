@@ -228,9 +228,11 @@ static int part_run(struct ml_data *d, struct boost_device *v, struct part *p,
 /* How many of the lanes from here on go together. */
 static int part_size(const struct boost_device *v, struct lane *const *lanes, int n)
 {
+    const struct boost_lane *first = lanes[0]->state;
     int64_t most = 0;
     int m = 0;
 
+    n = MIN(n, MAX(ML_BOOST_TREES / first->outputs, 1));
     while (m < MIN(n, v->lanes_most)) {
         most = MAX(most, boost_device_draws(lanes[m]->state));
         if (m > 0 && most * (m + 1) > BOOST_LEVEL_BYTES)

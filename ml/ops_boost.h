@@ -34,6 +34,8 @@ enum ml_boost_loss {
     ML_BOOST_LOSSES
 };
 
+enum { ML_BOOST_TREES = 65535 }; /* of a booster, at most: a dimension of a launch */
+
 /* How the trees of a lane grow. */
 struct ml_boost_rule {
     enum ml_boost_loss loss;

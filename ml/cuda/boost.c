@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { THREADS = 256, PART_ROWS = 2048, MORE_STEPS = 4, BATCH_MOST = 512 };
+enum { TILE_LEAST = 2048, BLOCKS_WANTED = 12 /* of a multiprocessor */ };
 #define FOUND_BYTES (64LL << 20)
 
 struct ml_booster {
@@ -165,6 +166,18 @@ static void rule_init(struct ml_booster *b, const struct ml_boost_lane *l, struc
     v->n_train_most = l->n_train > v->n_train_most ? l->n_train : v->n_train_most;
 }
 
+/* Rows of a block's histogram: as many as its sums hold, fewer where the roots would not keep the device busy. */
+static int tile_rows(const struct ml_booster *b, const struct ml_boost_in *in)
+{
+    const struct boost_view *v = &b->v;
+    int64_t groups = (v->cols_most + BOOST_GROUP - 1) / BOOST_GROUP;
+    int64_t rows =
+        v->n_train_most * groups * v->n_trees / (BLOCKS_WANTED * (int64_t)b->c->multiprocessors);
+
+    rows = in->tile_rows > 0 ? in->tile_rows : rows < TILE_LEAST ? TILE_LEAST : rows;
+    return (int)(rows < BOOST_HIST_ROWS ? rows : BOOST_HIST_ROWS);
+}
+
 static void view_init(struct ml_booster *b, const struct ml_boost_in *in,
                       const struct ml_boost_lane *lanes)
 {
@@ -180,12 +193,11 @@ static void view_init(struct ml_booster *b, const struct ml_boost_in *in,
     v->has_categorical = t->has_categorical;
     v->table_cols = t->cols;
     v->is_number = lanes[0].rule.loss >= ML_BOOST_SQUARED;
-    v->hist_rows =
-        in->tile_rows > 0 && in->tile_rows < BOOST_HIST_ROWS ? in->tile_rows : BOOST_HIST_ROWS;
     v->part_rows = in->tile_rows > 0 ? in->tile_rows : PART_ROWS;
     v->size_blocks = (t->rows + GRAD_SIZE_ROWS - 1) / GRAD_SIZE_ROWS;
     for (int i = 0; i < in->n_lanes; i++)
         rule_init(b, &lanes[i], &b->rules[i]);
+    v->hist_rows = tile_rows(b, in);
     v->out_cap = 2 * v->leaves_most - 1;
     int64_t batch =
         FOUND_BYTES / ((int64_t)sizeof(*v->found) * 2 * (v->cols_most + 1) * v->n_trees);

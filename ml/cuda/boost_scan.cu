@@ -10,26 +10,54 @@
 enum { LANE_BINS = BOOST_BINS / 32, PER_WARP = BOOST_BINS };
 #define ALL 0xffffffffu
 
-/* One tile: [2][width][256] sums in shared memory, then to `out`. All threads of the block. */
-__device__ static void hist_tile(const uint8_t *bins, int64_t stride, const int32_t *rows, int n,
-                                 const int32_t *cols, int width, const uint32_t *q, int *sums,
-                                 unsigned long long *out)
+/* What a block sums: columns of the tree, and whether they stand side by side, so that one load fetches the bins of all. */
+struct hist_group {
+    const uint8_t *bins;
+    int64_t stride;
+    const int32_t *cols;
+    int width, is_side_by_side;
+};
+
+__device__ static int is_side_by_side(const struct hist_group *k)
 {
-    int cells = width * BOOST_BINS;
+    return k->width == BOOST_GROUP && k->stride % BOOST_GROUP == 0 &&
+           k->cols[0] % BOOST_GROUP == 0 &&
+           k->cols[BOOST_GROUP - 1] == k->cols[0] + BOOST_GROUP - 1;
+}
+
+__device__ static void row_add(const struct hist_group *k, int32_t row, uint32_t word, int *sums)
+{
+    const uint8_t *b = k->bins + row * k->stride;
+    int g = (int)(int16_t)(word >> 16), h = (int)(word & 0xffffu), cells = k->width * BOOST_BINS;
+
+    if (k->is_side_by_side) {
+        uint4 all = *(const uint4 *)(b + k->cols[0]);
+        const unsigned four[4] = { all.x, all.y, all.z, all.w };
+        for (int j = 0; j < BOOST_GROUP; j++) {
+            int cell = j * BOOST_BINS + (int)(four[j / 4] >> 8 * (j % 4) & 255u);
+            atomicAdd(&sums[cell], g);
+            atomicAdd(&sums[BOOST_GROUP * BOOST_BINS + cell], h);
+        }
+        return;
+    }
+    for (int j = 0; j < k->width; j++) {
+        int cell = j * BOOST_BINS + b[k->cols[j]];
+        atomicAdd(&sums[cell], g);
+        atomicAdd(&sums[cells + cell], h);
+    }
+}
+
+/* One tile: [2][width][256] sums in shared memory, then to `out`. All threads of the block. */
+__device__ static void hist_tile(const struct hist_group *k, const int32_t *rows, int n,
+                                 const uint32_t *q, int *sums, unsigned long long *out)
+{
+    int cells = k->width * BOOST_BINS;
 
     for (int i = (int)threadIdx.x; i < 2 * cells; i += (int)blockDim.x)
         sums[i] = 0;
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x) {
-        const uint8_t *b = bins + rows[i] * stride;
-        uint32_t word = q[rows[i]];
-        int g = (int)(int16_t)(word >> 16), h = (int)(word & 0xffffu);
-        for (int j = 0; j < width; j++) {
-            int cell = j * BOOST_BINS + b[cols[j]];
-            atomicAdd(&sums[cell], g);
-            atomicAdd(&sums[cells + cell], h);
-        }
-    }
+    for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x)
+        row_add(k, rows[i], q[rows[i]], sums);
     __syncthreads();
     for (int i = (int)threadIdx.x; i < cells; i += (int)blockDim.x) {
         long long g = sums[i], h = sums[cells + i];
@@ -47,17 +75,19 @@ __global__ void boost_hist_kernel(struct boost_view v)
     int width = rule->in.n_cols - first < BOOST_GROUP ? rule->in.n_cols - first : BOOST_GROUP;
     int n_batch = width > 0 ? v.trees[t].n_batch : 0;
     const int32_t *tiles = v.hist_tiles + (int64_t)t * (v.batch_cap + 1);
-    const int32_t *cols = v.cols + (int64_t)t * v.cols_most + first;
+    struct hist_group k = { rule->bins, v.stride, v.cols + (int64_t)t * v.cols_most + first, width,
+                            0 };
     int n_tiles = n_batch > 0 ? tiles[n_batch] : 0;
 
+    k.is_side_by_side = is_side_by_side(&k);
     for (int tile = (int)blockIdx.y; tile < n_tiles; tile += (int)gridDim.y) {
         int at = boost_entry_of(tiles, n_batch, tile);
         const struct boost_entry *e = &v.batch[(int64_t)t * v.batch_cap + at];
         const struct boost_node *nd = &v.nodes[(int64_t)t * v.node_cap + e->small];
         int from = (tile - tiles[at]) * v.hist_rows;
         int n = nd->n - from < v.hist_rows ? nd->n - from : v.hist_rows;
-        hist_tile(rule->bins, v.stride, v.list[nd->buffer] + t * v.n_train_most + nd->from + from,
-                  n, cols, width, v.q + t * v.rows, sums,
+        hist_tile(&k, v.list[nd->buffer] + t * v.n_train_most + nd->from + from, n,
+                  v.q + t * v.rows, sums,
                   boost_slot(&v, t, nd->slot) + (int64_t)first * BOOST_BINS);
     }
 }

@@ -2,6 +2,7 @@
 #ifndef ML_CUDA_CUDA_H
 #define ML_CUDA_CUDA_H
 
+#include "ml/cuda/trace.h"
 #include "ml/ops.h"
 #include "ml/ops_boost.h"
 #include "ml/ops_forest.h"
@@ -41,6 +42,10 @@ extern "C" {
 /* 0, or -1 with the call, its place and CUDA's own words. */
 int cuda_check(cudaError_t rc, const char *what, const char *file, int line, struct err *err);
 #define cuda_try(call, err) cuda_check((call), #call, __FILE__, __LINE__, (err))
+
+/* trace.c: around a launch, where cuda_is_traced. */
+void cuda_launching(cudaStream_t stream);
+void cuda_launched(const char *kernel, cudaStream_t stream);
 
 int cuda_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
                       struct err *err);

@@ -10,6 +10,7 @@ int cuda_check(cudaError_t rc, const char *what, const char *file, int line, str
 {
     if (rc == cudaSuccess)
         return 0;
+    cudaGetLastError(); /* or it would be the next launch's */
     return err_set(err, rc == cudaErrorMemoryAllocation ? ERR_NOMEM : ERR_DEVICE, "%s (%s:%d): %s",
                    what, file, line, cudaGetErrorString(rc));
 }
@@ -20,6 +21,7 @@ static int cuda_count(int *n, struct err *err)
 
     if (rc == cudaErrorInsufficientDriver || rc == cudaErrorNoDevice ||
         rc == cudaErrorStubLibrary) {
+        cudaGetLastError();
         *n = 0;
         return 0;
     }
@@ -48,6 +50,8 @@ static void cuda_close(struct ml_ctx *c)
 {
     if (!c)
         return;
+    if (cuda_is_traced)
+        cuda_trace_print(stderr);
     if (c->stream)
         cudaStreamDestroy(c->stream);
     free(c);
@@ -63,6 +67,7 @@ static struct ml_ctx *cuda_open(int index, struct err *err)
         return NULL;
     }
     c->index = index;
+    cuda_trace_begin();
     if (cuda_try(cudaSetDevice(index), err) < 0 ||
         cuda_try(cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, index),
                  err) < 0 ||

@@ -8,7 +8,7 @@
 #include ASSAY_EMULATE /* the emulation's header, named by the build */
 #else
 #include <cuda_runtime.h>
-#define LAUNCH(kernel, grid, block, smem, stream, ...) \
+#define GPU_RUN(kernel, grid, block, smem, stream, ...) \
     kernel<<<(grid), (block), (smem), (stream)>>>(__VA_ARGS__)
 #define DYN_SHARED(type, name)                                    \
     extern __shared__ __align__(16) unsigned char gpu_dyn_smem[]; \
@@ -16,5 +16,15 @@
 #endif
 
 #include "ml/cuda/cuda.h"
+
+/* A statement. The launcher looks at cudaGetLastError once after all of its own. */
+#define LAUNCH(kernel, grid, block, smem, stream, ...)                   \
+    do {                                                                 \
+        if (cuda_is_traced)                                              \
+            cuda_launching(stream);                                      \
+        GPU_RUN(kernel, (grid), (block), (smem), (stream), __VA_ARGS__); \
+        if (cuda_is_traced)                                              \
+            cuda_launched(#kernel, (stream));                            \
+    } while (0)
 
 #endif

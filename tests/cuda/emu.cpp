@@ -291,6 +291,7 @@ void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
 }
 
 static int failing_malloc, fails_on;
+static cudaError_t last_error; /* of any call, until somebody asks */
 
 extern "C" void emu_fail_malloc(int nth)
 {
@@ -323,12 +324,11 @@ extern "C" cudaError_t cudaMalloc(void **out, size_t n)
 
     if (failing_malloc > 0 && --failing_malloc == 0) {
         failing_malloc = -1;
-        return cudaErrorMemoryAllocation;
+        return last_error = cudaErrorMemoryAllocation;
     }
-    if (failing_malloc < 0 && fails_on)
-        return cudaErrorMemoryAllocation;
-    if (at + n > ARENA_BYTES || n_allocations == ALLOCATIONS_MOST)
-        return cudaErrorMemoryAllocation;
+    if ((failing_malloc < 0 && fails_on) || at + n > ARENA_BYTES ||
+        n_allocations == ALLOCATIONS_MOST)
+        return last_error = cudaErrorMemoryAllocation;
     arena_open(false); /* so that opening it covers what is new */
     *out = arena + at;
     arena_used = at + n;
@@ -429,7 +429,10 @@ extern "C" cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 }
 extern "C" cudaError_t cudaGetLastError(void)
 {
-    return cudaSuccess;
+    cudaError_t rc = last_error;
+
+    last_error = cudaSuccess;
+    return rc;
 }
 extern "C" const char *cudaGetErrorString(cudaError_t rc)
 {

@@ -75,6 +75,9 @@ struct dim3 {
     {
     }
 };
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
 struct emu_uint3 {
     unsigned x, y, z;
 };
@@ -128,7 +131,7 @@ void emu_run(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes, F 
     emu_launch(
         kernel, grid, block, dynamic_bytes, [](void *p) { (*(F *)p)(); }, &f);
 }
-#define LAUNCH(kernel, grid, block, smem, stream, ...) \
+#define GPU_RUN(kernel, grid, block, smem, stream, ...) \
     ((void)(stream), emu_run(#kernel, (grid), (block), (smem), [=] { kernel(__VA_ARGS__); }))
 
 /* Warp collectives: publish, wait for the mask, read, wait again. */

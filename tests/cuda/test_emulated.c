@@ -4,10 +4,12 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/cuda/trace.h"
 #include "ml/fmath.h"
 #include "ml/ops.h"
 #include "tests/cuda/emu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct ml_ops *assay_cuda_ops(void);
@@ -190,12 +192,39 @@ static void the_table_tells_its_device(void **state)
     assert_int_equal(err.code, ERR_DEVICE);
 }
 
+static void a_trace_counts_every_launch_by_kernel(void **state)
+{
+    const struct ml_ops *ops = assay_cuda_ops();
+    float z[12] = { 1, 2, 3 };
+    char *text = NULL;
+    size_t n = 0;
+
+    (void)state;
+    setenv("ASSAY_CUDA_TRACE", "1", 1);
+    struct ml_ctx *c = ops->open(0, NULL);
+    unsetenv("ASSAY_CUDA_TRACE");
+    void *p = on_device(ops, c, z, sizeof z);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(ops->softmax_rows(c, p, p, 4, 3, NULL), 0);
+    FILE *out = open_memstream(&text, &n);
+    cuda_trace_print(out);
+    fclose(out);
+    assert_non_null(strstr(text, "softmax_rows_kernel        5 launches"));
+    free(text);
+    ops->release(c, p);
+    ops->close(c);
+    c = ops->open(0, NULL);
+    assert_false(cuda_is_traced);
+    ops->close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(softmax_equals_the_reference_bit_for_bit),
         cmocka_unit_test(histograms_of_many_nodes_equal_the_reference_exactly),
         cmocka_unit_test(the_table_tells_its_device),
+        cmocka_unit_test(a_trace_counts_every_launch_by_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

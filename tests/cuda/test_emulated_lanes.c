@@ -220,6 +220,45 @@ static void lanes_that_find_no_memory_together_go_in_parts(void **state)
         assert_true(nth < 20);
 }
 
+/* 35 columns: two groups of 16 that one load fetches, and the rest; a drawn part of them stands no longer side by side. */
+static void wide_tables_equal_the_cpus(void **state)
+{
+    struct rig_table *t = rig_table_new(200);
+    double *x[34];
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 12, 1);
+    for (size_t c = 0; c < ARRAY_LEN(x); c++)
+        x[c] = rig_numbers(t);
+    int32_t *level = rig_levels(t, 9);
+    double *y = rig_numbers(t);
+    for (int64_t i = 0; i < 200; i++) {
+        for (size_t c = 0; c < ARRAY_LEN(x); c++)
+            x[c][i] = rng_below(&rng, 9) == 0 ? (double)NAN : rng_normal(&rng);
+        level[i] = (int32_t)rng_below(&rng, 9);
+        y[i] = rng_normal(&rng) + (isnan(x[3][i]) ? 1 : x[3][i]) +
+               (isnan(x[31][i]) ? 0 : x[31][i]) + level[i] % 2;
+    }
+    struct rig *r = rig_new(t, ML_REGRESSION, METRIC_RMSE, FOLDS);
+    for (int way = 0; way < 3; way++) {
+        struct lane here[FOLDS] = { 0 }, there[FOLDS] = { 0 };
+        double params[FAMILY_MAX_PARAMS];
+        params_of(params, 9);
+        params[BOOST_COL_SAMPLE] = way == 1 ? 0.8 : 1;
+        params[BOOST_BINS] = way != 2; /* 63 of them */
+        emu_order_set((enum emu_order)way, 4);
+        r->d->spec.device = NULL;
+        boost_lanes_train(r, here, FOLDS, params, 2);
+        r->d->spec.device = &boost_device;
+        boost_lanes_train(r, there, FOLDS, params, 2);
+        boost_lanes_equal(r, here, there, FOLDS, "wide");
+        boost_lanes_close(here, FOLDS);
+        boost_lanes_close(there, FOLDS);
+    }
+    rig_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +269,7 @@ int main(void)
         cmocka_unit_test(odd_tables_and_batches_of_one_node_change_nothing),
         cmocka_unit_test(what_finds_no_memory_there_trains_here),
         cmocka_unit_test(lanes_that_find_no_memory_together_go_in_parts),
+        cmocka_unit_test(wide_tables_equal_the_cpus),
     };
     return cmocka_run_group_tests(tests, boost_device_open, boost_device_close);
 }
