@@ -159,7 +159,9 @@ int ctl_dataset_create(struct ctl *ctl, const json_t *body, json_t **out, struct
         name = derived;
     }
     if (!str_name_ok(name))
-        return err_at(err, "name", "\"%.60s\" is no name: letters, digits, . _ - only", name);
+        return err_at(err, "name",
+                      "\"%.60s\" is no name: up to 120 letters, digits, . _ -, the first no . or -",
+                      name);
     int rc = store_blob_has(ctl->store, blob, &bytes, err);
     if (rc <= 0)
         return rc < 0 ? -1 : err_at(err, "blob", "no such blob was uploaded");

@@ -107,7 +107,9 @@ static int name_parse(const json_t *o, const char *path, const char *key, enum j
         return rc;
     if (!str_name_ok(name)) {
         jsonx_path(where, sizeof where, path, key);
-        return err_at(err, where, "\"%.60s\" is no name: letters, digits, . _ - only", name);
+        return err_at(err, where,
+                      "\"%.60s\" is no name: up to 120 letters, digits, . _ -, the first no . or -",
+                      name);
     }
     str_copy(out, size, name);
     return 1;
