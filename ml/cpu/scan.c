@@ -7,6 +7,9 @@
 #include "ml/cpu/simd.h"
 
 #include <string.h>
+#ifdef SIMD_WIDE
+#include <immintrin.h>
+#endif
 
 /* Scores of n running sums as the bits of doubles: every score is >= 0 or -1, so that their order as whole numbers is
  * their order, and the maximum can be taken eight at a time. Returns through *top. */
@@ -71,20 +74,65 @@ static int scan_sums(const struct scan_node *nd, const int64_t *sums, const uint
     return take_numeric(best, score, bin[at], add, sums[at]);
 }
 
-int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
-                 struct scan_best *best)
-{
-    int64_t sums[256], missing = hist[HIST_MISSING], sum = 0;
-    uint8_t bin[256];
-    int better, n = 0, end = missing ? n_bins : n_bins - 1;
+enum { WIDE_BINS = 32 }; /* with fewer, one by one is as fast */
 
-    /* An empty bin cuts where the one before does; cuts below all are the mirror of one above all. */
+#ifdef SIMD_WIDE
+/* Eight bins at a time; what is written past the end stays within 256. */
+SIMD_WIDE static int sums_used_wide(const int64_t *hist, int end, int64_t *sums, uint8_t *bin)
+{
+    __m512i zero = _mm512_setzero_si512(), seven = _mm512_set1_epi64(7), before = zero;
+    __m512i first = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    int n = 0;
+
+    for (int b = 0; b < end; b += 8) {
+        __mmask8 in = (__mmask8)(end - b < 8 ? (1 << (end - b)) - 1 : 255);
+        __m512i sum = _mm512_maskz_loadu_epi64(in, hist + b);
+        __mmask8 used = _mm512_test_epi64_mask(sum, sum);
+        if (!used)
+            continue;
+        sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, zero, 7));
+        sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, zero, 6));
+        sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, zero, 4));
+        sum = _mm512_add_epi64(sum, before);
+        before = _mm512_permutexvar_epi64(seven, sum);
+        _mm512_storeu_si512(sums + n, _mm512_maskz_compress_epi64(used, sum));
+        __m512i at = _mm512_add_epi64(first, _mm512_set1_epi64(b));
+        __m128i bytes = _mm512_cvtepi64_epi8(_mm512_maskz_compress_epi64(used, at));
+        _mm_storel_epi64((__m128i *)(void *)(bin + n), bytes);
+        n += __builtin_popcount(used);
+    }
+    return n;
+}
+#endif
+
+/* Running sums at the bins that are not empty, and which they are (room for 256 each); returns how many. */
+static int sums_used(const int64_t *hist, int end, int64_t *sums, uint8_t *bin)
+{
+    int64_t sum = 0;
+    int n = 0;
+
+#ifdef SIMD_WIDE
+    if (end >= WIDE_BINS && simd_level() == SIMD_AVX512)
+        return sums_used_wide(hist, end, sums, bin);
+#endif
     for (int b = 0; b < end; b++) {
         sum += hist[b];
         sums[n] = sum;
         bin[n] = (uint8_t)b;
         n += hist[b] != 0;
     }
+    return n;
+}
+
+int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
+                 struct scan_best *best)
+{
+    int64_t sums[256], missing = hist[HIST_MISSING];
+    uint8_t bin[256];
+    int better, n;
+
+    /* An empty bin cuts where the one before does; cuts below all are the mirror of one above all. */
+    n = sums_used(hist, missing ? n_bins : n_bins - 1, sums, bin);
     if (n == 0)
         return 0;
     better = scan_sums(nd, sums, bin, n, 0, best);
