@@ -20,13 +20,11 @@ static const char *key_of(const struct web_req *r)
 
 static int key_check(const char *key, struct err *err)
 {
-    size_t n = strlen(key);
+    size_t n = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        if (key[i] < ' ' || key[i] > '~')
-            n = KEY_MAX + 1;
-    }
-    return n > 0 && n <= KEY_MAX
+    while (key[n] >= ' ' && key[n] <= '~')
+        n++;
+    return n > 0 && n <= KEY_MAX && key[n] == '\0'
                ? 0
                : err_at(err, "Idempotency-Key", "must be 1 to %d printable characters", KEY_MAX);
 }
