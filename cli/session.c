@@ -184,19 +184,20 @@ static double share_done(const struct session *s, const json_t *study)
 static void draw(const struct session *s, struct progress *p, const json_t *study)
 {
     const json_t *best = json_object_get(study, "best");
-    char score[80], left[40] = "";
+    char score[80], lead[160] = "", left[40] = "";
 
     if (s->quiet)
         return;
     print_score(json_object_get(best, "score"), NULL, score, sizeof(score));
+    if (json_is_object(best))
+        (void)!snprintf(lead, sizeof(lead), ", best %s %s (%s)", print_text(study, "metric"), score,
+                        print_text(best, "family"));
     if (s->end_ms)
         str_fmt_ms(s->end_ms > clk_now_ms(&s->clk) ? s->end_ms - clk_now_ms(&s->clk) : 0, left,
                    sizeof(left));
     progress_draw(p, share_done(s, study), clk_now_ms(&s->clk),
-                  "%s: %" JSON_INTEGER_FORMAT " trials, best %s %s (%s)%s%s",
-                  print_text(study, "state"), (json_int_t)print_ended_trials(study),
-                  print_text(study, "metric"), score, print_text(best, "family"),
-                  left[0] ? ", left " : "", left);
+                  "%s: %" JSON_INTEGER_FORMAT " trials%s%s%s", print_text(study, "state"),
+                  (json_int_t)print_ended_trials(study), lead, left[0] ? ", left " : "", left);
 }
 
 static bool study_ended(const json_t *study)
