@@ -273,7 +273,7 @@ bench-peers:
 	@.ci/deps.sh peers >/dev/null 2>&1; $(PEERS_PYTHON) -c 'import sklearn, xgboost' 2>/dev/null || \
 	    { echo "bench-peers: skipped, python3-sklearn and python3-xgboost are not here and cannot be installed"; exit 0; }; \
 	    $(AGAIN) all $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
-	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(SEARCH),search.py $(SEARCH),peers.py))
+	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(filter race,$(SEARCH)),race.py,$(if $(SEARCH),search.py $(SEARCH),peers.py)))
 
 $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 	$(call say,link,$@)

@@ -1,5 +1,6 @@
-/* session.c - follows one study for a person at a terminal. Asks often over a Unix socket (an answer costs about 0.1 ms),
- * once a second over a network. */
+/* session.c - follows one study for a person at a terminal. Asks often over a Unix socket, as long as the search is young or
+ * near its end: an answer takes both sides about 0.5 ms, which short trials on one core would miss. Once a second over a
+ * network. */
 #include "cli/session.h"
 #include "cli/print.h"
 
@@ -54,9 +55,23 @@ static void pause_ms(int64_t ms)
     nanosleep(&t, NULL); /* a signal ends it early, which is what we want */
 }
 
+enum { POLL_MS = 20, POLL_MOST_MS = 100, POLL_REMOTE_MS = 1000 };
+
 static int64_t poll_ms(const struct session *s)
 {
-    return str_starts(client_server(s->client), "unix:") ? 20 : 1000;
+    return str_starts(client_server(s->client), "unix:") ? POLL_MS : POLL_REMOTE_MS;
+}
+
+/* Between two looks at a study that was followed for so long: what an end may be told late is in proportion. */
+static int64_t follow_ms(const struct session *s, int64_t followed_ms)
+{
+    int64_t ms = followed_ms / 20;
+
+    if (poll_ms(s) > POLL_MOST_MS)
+        return poll_ms(s);
+    if (s->end_ms)
+        ms = MIN(ms, (s->end_ms - clk_now_ms(&s->clk)) / 20);
+    return MAX(POLL_MS, MIN(ms, POLL_MOST_MS));
 }
 
 static int check_going_on(struct session *s, struct err *err)
@@ -225,6 +240,7 @@ static int obey_interrupts(struct session *s, int64_t study, int *obeyed)
 int session_follow(struct session *s, int64_t study, json_t **out, struct err *err)
 {
     struct progress p;
+    int64_t began_ms = clk_now_ms(&s->clk);
     int obeyed = 0, rc = -1;
 
     *out = NULL;
@@ -255,7 +271,7 @@ int session_follow(struct session *s, int64_t study, json_t **out, struct err *e
             rc = 0; /* the best so far is what we save */
             break;
         }
-        pause_ms(poll_ms(s));
+        pause_ms(follow_ms(s, clk_now_ms(&s->clk) - began_ms));
     }
     progress_end(&p);
     return rc;

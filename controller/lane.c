@@ -207,7 +207,7 @@ static int on_checkpoint(struct study *st, struct trial_row *row, const struct m
 
 static void take_final(struct study *st, struct trial_row *row, const struct msg_event *e)
 {
-    static const char *const kept[] = { "free", "steps", "curve", "engine", "growth" };
+    static const char *const kept[] = { "free", "steps", "folds", "curve", "engine", "growth" };
     const struct lease *l = lease_find(st->ctl, false, row->id);
     json_t *info = trial_info(row);
 
@@ -280,6 +280,23 @@ static bool keeps(struct study *st, const struct trial_row *row, const struct ms
     return board_keeps(st, row->number, &t);
 }
 
+/* Cut before all folds were scored. Such a score is better or worse by which fold it was, so beside trials that were scored on
+ * all it must be better by two standard errors to count; the others are pruned. */
+static bool is_outdone(struct study *st, const struct trial_row *row)
+{
+    double se = isfinite(row->score_se) ? row->score_se : 0;
+
+    if (!trial_is_part(st, row))
+        return false;
+    double gain = study_gain(st, row->score) - 2 * se;
+    for (int i = 0; i < st->n_board; i++) {
+        const struct trial_mem *t = &st->trials[st->board[i] - 1];
+        if (!t->is_part)
+            return study_gain(st, t->score) >= gain; /* the best of them */
+    }
+    return false;
+}
+
 static int on_final(struct study *st, struct trial_row *row, const struct msg_event *e,
                     struct msg_reply *reply, struct err *err)
 {
@@ -300,6 +317,11 @@ static int on_final(struct study *st, struct trial_row *row, const struct msg_ev
                          e->detail && e->detail[0] ? e->detail : "it has no score", err);
     }
     take_final(st, row, e);
+    if (is_outdone(st, row)) {
+        reply->action = MSG_DROP;
+        return fail_with(st, row, TE_PRUNE, st->row.state == SS_RUNNING ? TR_TIME : TR_BUDGET,
+                         "its time ended before all folds were scored", err);
+    }
     if (keeps(st, row, e)) {
         reply->action = MSG_KEEP;
         if (l)

@@ -32,8 +32,8 @@ struct trial_mem { /* trial number = index + 1 */
     uint8_t state, reason, source;
     int8_t family; /* of study.families, 0 = the baseline */
     int16_t level, max_level, run_to, checkpoint_level;
-    int16_t plan_level; /* reached in the plan's order */
-    bool has_artifact, is_cut;
+    int16_t plan_level;                 /* reached in the plan's order */
+    bool has_artifact, is_cut, is_part; /* is_part: completed with a score of some folds only */
     int16_t max_group; /* after a crash in a group: at most so many lanes with it; 0 = any */
     double growth;     /* of its trees against the formula (memory.c); 0 = unknown */
 };

@@ -25,6 +25,8 @@ void trial_note(struct study *st, const struct trial_row *row);
 struct trial_mem *trial_mem(struct study *st, int64_t number); /* CHECKs the number */
 /* info of a row as an object that always has "source"; the caller owns it. */
 json_t *trial_info(const struct trial_row *row);
+/* Its score is of fewer folds than the study has: it was cut too early. */
+bool trial_is_part(const struct study *st, const struct trial_row *row);
 void trial_info_set(struct trial_row *row, json_t *info); /* steals */
 enum trial_source trial_source_of(const struct trial_row *row);
 

@@ -356,6 +356,8 @@ static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, str
 
 /* ---- inference ---- */
 
+enum { WIDE_FROM = 128 }; /* laying out a tree by columns costs as much as so many rows by rows */
+
 struct predictor {
     enum boost_loss loss;
     int outputs;
@@ -412,7 +414,7 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
         for (int t = 0; t < p->forest.n_trees; t++) {
             const struct tree *tree = &p->forest.trees[t];
             float *to = f + (t % p->outputs) * CHUNK;
-            if (tree->n_nodes <= TREE_WIDE_NODES)
+            if (m >= WIDE_FROM && tree->n_nodes <= TREE_WIDE_NODES)
                 tree_add_columns(tree, b.columns, m, m, to);
             else
                 tree_add(tree, b.bins, b.stride, NULL, m, to);

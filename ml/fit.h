@@ -17,6 +17,7 @@
 struct fit_result {
     int level;        /* reached */
     bool cut;         /* stopped by the deadline with its best so far */
+    int folds;        /* that the score is of: a cut may leave fewer than all */
     double score, se; /* by data->spec.metric, cross-fitted; NaN when there is none yet */
     double select;    /* pooled optimum of the selection metric */
     int64_t steps;    /* chosen free-axis value (boosting rounds) */

@@ -70,6 +70,7 @@ int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *er
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
     out->level = t->level;
     out->cut = t->is_cut;
+    out->folds = c.folds;
     fit_cross_score(t, r, &c, &out->score, &out->se);
     out->select = c.select;
     out->steps = fit_point_step(r, c.best);

@@ -129,9 +129,9 @@ int worker_fit_open(struct worker *w, struct job *j, struct err *err)
 static char *detail_new(const struct job *j, const struct fit_result *r)
 {
     json_t *curve = json_array();
-    json_t *o = json_pack("{s:I, s:o, s:o, s:f}", "steps", (json_int_t)r->steps, "free",
-                          params_free_json_new(j->family, r->free_params), "curve", curve, "growth",
-                          r->growth);
+    json_t *o = json_pack("{s:I, s:i, s:o, s:o, s:f}", "steps", (json_int_t)r->steps, "folds",
+                          r->folds, "free", params_free_json_new(j->family, r->free_params),
+                          "curve", curve, "growth", r->growth);
     char *text = NULL;
 
     CHECK(o);

@@ -2,6 +2,7 @@
  * all rows completes with what it has; with a holdout the scheduler counts no level twice. */
 #include "tests/rig.h"
 
+#include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "controller/board.h"
@@ -188,6 +189,54 @@ static void one_fold_is_not_rescued(void **state)
     rig_close(&r);
 }
 
+/* A trial that the end cuts on its first fold: its score is luck of the fold unless it is far better than scores of all. */
+static void a_cut_on_one_fold_ships_only_if_far_better(void **state)
+{
+    static const struct {
+        double by; /* in standard errors */
+        bool ships;
+    } cases[] = { { -1, false }, { 1.9, false }, { 2.1, true } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig r;
+        struct fake f;
+        struct msg_event e;
+        struct msg_answer a;
+        int64_t id = start(&r, &f, SPEC("'budget':{'time':'30s'},'validation':'kfold'"));
+
+        do
+            work(&r, &f, id, paused(&r, id) + 1);
+        while (rig_count(&r, id, TS_COMPLETED) < 2);
+        const struct study *st = rig_get(&r, id);
+        int64_t best = board_best(st);
+        double score = st->trials[best - 1].score;
+        rig_pass(&r, 20);
+        assert_true(fake_ask(&f) > 0);
+        int64_t trial = f.lanes[0].trial;
+        rig_pass(&r, budget_cut_ms(rig_get(&r, id)) - ctl_now(r.ctl));
+        f.lanes[0].next = MSG_FINAL;
+        fake_event(&f, 0, &e);
+        e.level = 1;
+        e.value = score + 0.01 * cases[i].by;
+        e.se = 0.01;
+        e.cut = true;
+        mem_free(e.detail);
+        e.detail = mem_strdup("{\"folds\":1,\"steps\":9}");
+        assert_int_equal(fake_report(&f, &e, 1, &a), 0);
+        assert_int_equal(a.replies[0].action, cases[i].ships ? MSG_KEEP : MSG_DROP);
+        msg_answer_fini(&a);
+        mem_free(e.detail);
+        st = rig_get(&r, id);
+        for (int64_t k = 1; k <= st->n_trials; k++) {
+            if (st->trials[k - 1].id == trial)
+                assert_int_equal(st->trials[k - 1].state, cases[i].ships ? TS_RUNNING : TS_PRUNED);
+        }
+        assert_int_equal(board_best(st), best);
+        rig_close(&r);
+    }
+}
+
 static int reports_of(struct rig *r, int64_t trial)
 {
     json_t *out = NULL;
@@ -260,6 +309,7 @@ int main(void)
         cmocka_unit_test(the_best_paused_trial_completes_and_ships),
         cmocka_unit_test(it_holds_up_no_end),
         cmocka_unit_test(one_fold_is_not_rescued),
+        cmocka_unit_test(a_cut_on_one_fold_ships_only_if_far_better),
         cmocka_unit_test(a_holdout_counts_no_level_twice),
         cmocka_unit_test(both_numberings_agree),
     };

@@ -131,7 +131,7 @@ def main():
     with open(f"{folder}/configs.json", encoding="ascii") as f:
         configs = json.load(f)
     t = Table(folder)
-    by_family, best = {}, None
+    by_family, best, found = {}, None, 0
     wall, cpu = time.monotonic(), time.process_time()
     t.prepare()
     for c in configs:
@@ -140,9 +140,10 @@ def main():
         score = float(np.mean(scores))
         by_family[c["family"]] = by_family.get(c["family"], 0) + time.process_time() - began
         if best is None or (score > best[0]) == (t.metric == "auc"):
-            best = score, c, rounds
+            best, found = (score, c, rounds), time.monotonic() - wall
+    searched = time.monotonic()
     predictions = best_fit(t, best[1], best[2], threads)
-    done = {"wall": time.monotonic() - wall, "cpu": time.process_time() - cpu}
+    done = {"found": found + time.monotonic() - searched, "wall": time.monotonic() - wall, "cpu": time.process_time() - cpu}
     np.save(f"{folder}/loop.npy", predictions)
     print(json.dumps({**done, "score": best[0], "family": best[1]["family"], "by_family": by_family}))
 

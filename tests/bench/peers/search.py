@@ -54,9 +54,9 @@ def forest_draw(r, family):
     return {**c, "bootstrap": "yes"} if family == "forest" else c
 
 
-def draw(n):
+def draw(n, seed=SEED):
     """Half boosting, a sixth each of forests, extra trees and linear models."""
-    r = random.Random(SEED)
+    r = random.Random(seed)
     kinds = (["boost"] * 3 + ["forest", "extra_trees", "linear"]) * n
     made = {"boost": boost_draw, "linear": lambda r: {"family": "linear", "C": log_draw(r, 1e-4, 1e4)}}
     return [made.get(k, lambda r, k=k: forest_draw(r, k))(r) for k in kinds[:n]]
@@ -246,7 +246,7 @@ def main():
     args.add_argument("--threads", default=os.environ.get("THREADS", "1,2"))
     args.add_argument("form", choices=("list", "grid"))
     args.add_argument("--pairs", type=int, default=int(os.environ.get("PAIRS", "1")))
-    args.add_argument("--rows", type=int, default=int(os.environ.get("ROWS", "30000")), help="at most so many to train on")
+    args.add_argument("--rows", type=int, default=int(os.environ.get("ROWS", "30000")), help="at most so many to train on, about")
     args = args.parse_args()
     if not os.path.isdir(peers.DATASETS):
         print("skipped, no ../shared/datasets here")
