@@ -23,7 +23,7 @@
 
 int controller_main(int argc, char **argv);
 
-enum { LINGER_MS = 200, POOL_THREADS = 2, EXIT_OK_ = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { LINGER_MS = 200, PARTING_MS = 20, POOL_THREADS = 2, EXIT_OK_ = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct daemon {
     struct ctl_conf conf;
@@ -147,6 +147,9 @@ static void on_parent(int fd, void *arg)
     loop_watch_free(d->parent);
     d->parent = NULL;
     stop(d, "the parent ended");
+    /* It was the one who asked, and has all its answers. */
+    loop_timer_free(d->linger);
+    d->linger = loop_timer_new(d->loop, PARTING_MS, 0, on_linger_end, d);
 }
 
 static void on_usr1(int signo, void *arg)
