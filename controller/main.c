@@ -23,7 +23,14 @@
 
 int controller_main(int argc, char **argv);
 
-enum { LINGER_MS = 200, PARTING_MS = 20, POOL_THREADS = 2, EXIT_OK_ = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum {
+    LINGER_MS = 200,
+    PARTING_MS = 20,
+    POOL_THREADS = 2,
+    EXIT_OK_ = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2
+};
 
 struct daemon {
     struct ctl_conf conf;
