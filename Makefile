@@ -214,7 +214,7 @@ $B/libassay-cuda-emulated.so: $(EMU_OBJS) $B/libassay-ml.a
 	$Q$(CXX) -shared -Wl,-Bsymbolic,-z,defs $(LDFLAGS_ALL) $^ -ldl -lm -o $@
 
 # Needs only gcc and nvcc: plain programs ml/cuda/check*.c, each says what agreed and exits non-zero if not; gpu-bench times
-# the device against the CPU as well. ASSAY_CUDA may name another CUDA half.
+# the device against the CPU. ml/cuda/report.sh runs them, each within its time. ASSAY_CUDA may name another CUDA half.
 gpu-check gpu-bench:
 ifneq ($(CUDA_LACKS),)
 	@echo "$@: $(CUDA_LACKS) not found, skipped"; echo "0 passed, 0 failed, 1 skipped"
@@ -222,8 +222,7 @@ else ifeq ($(CUDA_SRCS),)
 	@echo "$@: ml/cuda/ holds no sources yet, skipped"; echo "0 passed, 0 failed, 1 skipped"
 else
 	@+$(AGAIN) NO_PKGS=1 CUDA=1 $(CUDA_CHECKS:%.c=$B/%) $B/libassay-cuda.so
-	@set -e; for c in $(CUDA_CHECKS:%.c=$B/%); do \
-	    ASSAY_CUDA=$${ASSAY_CUDA:-$B/libassay-cuda.so} $$c $(filter bench,$(@:gpu-%=%)); done
+	@ASSAY_CUDA=$${ASSAY_CUDA:-$B/libassay-cuda.so} sh ml/cuda/report.sh $(@:gpu-%=%) $B
 endif
 
 $B/ml/cuda/check%: $B/ml/cuda/check%.c.o $B/libassay-ml.a

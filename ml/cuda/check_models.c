@@ -1,6 +1,7 @@
-/* check_models.c - models with a form for GPUs on every CUDA device here against the CPU: `make gpu-check` asks for equal
- * bytes and equal scores over tasks, ways to grow and odd shapes; `make gpu-bench` (argument "bench") then times both on
- * larger tables.
+/* check_models.c - models with a form for GPUs on every CUDA device here against the CPU: equal bytes and equal scores over
+ * tasks, ways to grow and odd shapes. What it does besides is its argument: nothing or "check" small tables, "few" fewer (under a
+ * sanitizer), "bench" large ones, timed, "lanes" the time of a round by how many lanes go together, "trace" a few rounds
+ * whose kernels are timed one by one where ASSAY_CUDA_TRACE is set, "count" only says how many devices there are.
  * Needs only gcc and nvcc. Without a device it says so and succeeds. Exit 1 when an answer differs. */
 #include "base/base.h"
 #include "base/buf.h"
@@ -89,9 +90,10 @@ static struct frame *table_make(const struct table *t)
     return f;
 }
 
-static struct ml_data *data_open(const struct frame *f, enum ml_task task,
+static struct ml_data *data_open(const struct frame *f, enum ml_task task, int is_monotone,
                                  const struct ml_compute *device)
 {
+    static const struct ml_monotone rising = { "x0", 1 };
     struct err err = { 0 };
     const struct ml_data_spec spec = { .frame = f,
                                        .target = "y",
@@ -101,6 +103,8 @@ static struct ml_data *data_open(const struct frame *f, enum ml_task task,
                                            task == ML_REGRESSION ? METRIC_RMSE : METRIC_LOGLOSS,
                                        .folds = FOLDS,
                                        .split_seed = 7,
+                                       .monotone = &rising,
+                                       .n_monotone = is_monotone,
                                        .device = device };
     struct ml_data *d = ml_data_open(&spec, &err);
 
@@ -119,21 +123,28 @@ struct run {
     double seconds;
 };
 
+static struct lane lane_open(struct ml_data *d, const struct model_ops *ops, const double *params,
+                             int fold, uint64_t seed)
+{
+    struct lane l = { .fold = fold, .seed = seed, .level = ops->family->levels };
+    struct err err = { 0 };
+
+    memcpy(l.params, params, sizeof l.params);
+    must(ops->open(d, &l, &err), &err);
+    return l;
+}
+
 /* All folds in one call; `first` steps before the clock starts, so that neither tables nor the device's start count. */
 static void run_train(struct run *r, const struct frame *f, const struct table *t,
                       const struct ml_compute *device, const struct model_ops *ops,
-                      const double *params, int64_t first, int64_t steps)
+                      const double *params, int is_monotone, int64_t first, int64_t steps)
 {
     struct err err = { 0 };
     double before;
 
-    *r = (struct run){ .d = data_open(f, t->task, device) };
-    for (int i = 0; i < FOLDS; i++) {
-        struct lane *l = &r->lanes[i];
-        *l = (struct lane){ .fold = i, .seed = 11, .level = ops->family->levels };
-        memcpy(l->params, params, sizeof l->params);
-        must(ops->open(r->d, l, &err), &err);
-    }
+    *r = (struct run){ .d = data_open(f, t->task, is_monotone, device) };
+    for (int i = 0; i < FOLDS; i++)
+        r->lanes[i] = lane_open(r->d, ops, params, i, 11);
     must(ops->advance(r->d, r->lanes, FOLDS, first, NULL, &err), &err);
     before = now_s();
     must(ops->advance(r->d, r->lanes, FOLDS, steps - first, NULL, &err), &err);
@@ -172,27 +183,35 @@ static int runs_equal(const struct run *a, const struct run *b)
 
 /* ---- cases ---- */
 
+/* is_number: only for targets of numbers; is_monotone: not for many classes. */
 static const struct way {
     const char *family, *name;
     int param[3];
     double value[3];
+    int is_number, is_monotone;
 } ways[] = {
-    { "boost", "31 leaves", { BOOST_LEAVES }, { 31 } },
-    { "boost", "depth 6", { BOOST_DEPTH, BOOST_GROW }, { 6, 1 } },
-    { "boost", "255 leaves", { BOOST_LEAVES, BOOST_MIN_LEAF }, { 255, 1 } },
-    { "forest", "defaults", { FOREST_TREES }, { 300 } },
-    { "extra_trees", "defaults", { FOREST_TREES }, { 300 } },
-    { "boost", "half the rows", { BOOST_LEAVES, BOOST_ROW_SAMPLE }, { 31, 0.5 } },
+    { "boost", "31 leaves", { BOOST_LEAVES }, { 31 }, 0, 0 },
+    { "boost", "depth 6", { BOOST_DEPTH, BOOST_GROW }, { 6, 1 }, 0, 0 },
+    { "boost", "255 leaves", { BOOST_LEAVES, BOOST_MIN_LEAF }, { 255, 1 }, 0, 0 },
+    { "forest", "defaults", { FOREST_TREES }, { 300 }, 0, 0 },
+    { "extra_trees", "defaults", { FOREST_TREES }, { 300 }, 0, 0 },
+    { "boost", "absolute", { BOOST_OBJECTIVE }, { 1 }, 1, 0 },
+    { "boost", "half the rows", { BOOST_LEAVES, BOOST_ROW_SAMPLE }, { 31, 0.5 }, 0, 0 },
     { "boost",
       "half the columns",
       { BOOST_LEAVES, BOOST_COL_SAMPLE, BOOST_COL_LEVEL },
-      { 31, 0.5, 0.7 } },
-    { "boost", "random cuts", { BOOST_LEAVES, BOOST_RANDOM }, { 31, 1 } },
-    { "boost", "63 bins, l1", { BOOST_LEAVES, BOOST_L1, BOOST_CAT_SMOOTH }, { 31, 0.7, 1 } },
-    { "forest", "entropy", { FOREST_CRITERION, FOREST_MIN_LEAF }, { 1, 3 } },
-    { "extra_trees", "all columns", { FOREST_MAX_FEATURES, FOREST_MIN_LEAF }, { 5, 3 } },
+      { 31, 0.5, 0.7 },
+      0,
+      0 },
+    { "boost", "random cuts", { BOOST_LEAVES, BOOST_RANDOM }, { 31, 1 }, 0, 0 },
+    { "boost", "63 bins, l1", { BOOST_LEAVES, BOOST_L1, BOOST_CAT_SMOOTH }, { 31, 0.7, 1 }, 0, 0 },
+    { "boost", "rising", { BOOST_LEAVES }, { 31 }, 0, 1 },
+    { "boost", "huber", { BOOST_OBJECTIVE, BOOST_ROW_SAMPLE }, { 2, 0.7 }, 1, 0 },
+    { "boost", "quantile", { BOOST_OBJECTIVE, BOOST_ALPHA, BOOST_GROW }, { 4, 0.2, 1 }, 1, 0 },
+    { "forest", "entropy", { FOREST_CRITERION, FOREST_MIN_LEAF }, { 1, 3 }, 0, 0 },
+    { "extra_trees", "all columns", { FOREST_MAX_FEATURES, FOREST_MIN_LEAF }, { 5, 3 }, 0, 0 },
 };
-enum { BENCH_WAYS = 5 };
+enum { BENCH_WAYS = 6 };
 
 /* A round of boosting is a step, a tree of a forest one for each of its prunings. */
 static int64_t unit_of(const struct way *way, const double *params)
@@ -210,14 +229,17 @@ static void case_run(const struct ml_compute *device, const struct frame *f, con
     double params[FAMILY_MAX_PARAMS];
     struct run cpu, gpu;
 
+    if ((way->is_number && t->task != ML_REGRESSION) ||
+        (way->is_monotone && t->task == ML_MULTICLASS))
+        return;
     family_defaults(ops->family, params);
     for (size_t i = 0; i < ARRAY_LEN(way->param); i++) {
         if (way->value[i] != 0)
             params[way->param[i]] = way->value[i];
     }
     int64_t unit = unit_of(way, params), first = is_timed ? unit : rounds * unit;
-    run_train(&cpu, f, t, NULL, ops, params, first, rounds * unit);
-    run_train(&gpu, f, t, device, ops, params, first, rounds * unit);
+    run_train(&cpu, f, t, NULL, ops, params, way->is_monotone, first, rounds * unit);
+    run_train(&gpu, f, t, device, ops, params, way->is_monotone, first, rounds * unit);
     int is_equal = runs_equal(&cpu, &gpu);
     failures += !is_equal;
     printf("  %-11s %-10s %8" PRId64 " x %-4d %-17s %s\n", way->family,
@@ -235,15 +257,90 @@ static void case_run(const struct ml_compute *device, const struct frame *f, con
     run_free(&gpu, ops);
 }
 
+/* Trees of forests take their time on a CPU: of large tables fewer are timed. */
+static int64_t rounds_of(const struct table *t, const struct way *way, int64_t rounds)
+{
+    return t->rows > 200000 && strcmp(way->family, "boost") != 0 ? 4 : rounds;
+}
+
 static void tables_run(const struct ml_compute *device, const struct table *tables, size_t n,
                        size_t n_ways, int64_t rounds, int is_timed)
 {
     for (size_t i = 0; i < n; i++) {
         struct frame *f = table_make(&tables[i]);
         for (size_t k = 0; k < n_ways; k++)
-            case_run(device, f, &tables[i], &ways[k], rounds, is_timed);
+            case_run(device, f, &tables[i], &ways[k], rounds_of(&tables[i], &ways[k], rounds),
+                     is_timed);
         frame_close(f);
     }
+}
+
+/* ---- many lanes ---- */
+
+enum { LANES_MOST = 96, LANES_FIRST = 2, LANES_ROUNDS = 22 };
+
+/* Lane i: fold i % FOLDS of the trial with seed 11 + i / FOLDS. Returns the seconds of the rounds after the first ones. */
+static double lanes_train(struct ml_data *d, struct lane *l, int n, int first, const double *params)
+{
+    const struct model_ops *ops = model_find("boost");
+    struct err err = { 0 };
+
+    for (int i = 0; i < n; i++)
+        l[i] = lane_open(d, ops, params, (first + i) % FOLDS, 11 + (uint64_t)((first + i) / FOLDS));
+    must(ops->advance(d, l, n, LANES_FIRST, NULL, &err), &err);
+    double before = now_s();
+    must(ops->advance(d, l, n, LANES_ROUNDS - LANES_FIRST, NULL, &err), &err);
+    return now_s() - before;
+}
+
+static int lanes_equal(const struct lane *a, const struct lane *b)
+{
+    const struct model_ops *ops = model_find("boost");
+    struct buf x, y;
+    struct err err = { 0 };
+
+    buf_init(&x, (size_t)1 << 30);
+    buf_init(&y, (size_t)1 << 30);
+    must(ops->save(a, LANES_ROUNDS, &x, &err), &err);
+    must(ops->save(b, LANES_ROUNDS, &y, &err), &err);
+    int is_equal = x.len == y.len && memcmp(x.data, y.data, x.len) == 0;
+    buf_fini(&x);
+    buf_fini(&y);
+    return is_equal;
+}
+
+static void lanes_run(const struct ml_compute *device, const struct table *t)
+{
+    static const int counts[] = { 1, 3, 24, LANES_MOST };
+    const struct model_ops *ops = model_find("boost");
+    struct frame *f = table_make(t);
+    struct ml_data *here = data_open(f, t->task, 0, NULL),
+                   *there = data_open(f, t->task, 0, device);
+    struct lane cpu[1], gpu[LANES_MOST];
+    double params[FAMILY_MAX_PARAMS];
+
+    family_defaults(ops->family, params);
+    params[BOOST_LEAVES] = 31;
+    for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
+        int n = counts[k];
+        double one = lanes_train(here, cpu, 1, n - 1, params);
+        double all = lanes_train(there, gpu, n, 0, params);
+        int is_equal = lanes_equal(&cpu[0], &gpu[n - 1]);
+        failures += !is_equal;
+        printf(
+            "  boost       %8" PRId64 " x %-4d %3d lanes: a round %.2f ms, of a lane %.3f ms, cpu "
+            "(one thread) %.2f ms, %.1f times; the last lane %s\n",
+            t->rows, t->cols, n, 1e3 * all / (LANES_ROUNDS - LANES_FIRST),
+            1e3 * all / (LANES_ROUNDS - LANES_FIRST) / n, 1e3 * one / (LANES_ROUNDS - LANES_FIRST),
+            one * n / all, is_equal ? "equal" : "DIFFERENT");
+        fflush(stdout);
+        ops->close(&cpu[0]);
+        for (int i = 0; i < n; i++)
+            ops->close(&gpu[i]);
+    }
+    ml_data_close(here);
+    ml_data_close(there);
+    frame_close(f);
 }
 
 static const struct table small[] = {
@@ -251,37 +348,87 @@ static const struct table small[] = {
     { ML_BINARY, 2003, 17, 0, 3 },     { ML_MULTICLASS, 3001, 9, 5, 4 },
     { ML_REGRESSION, 4999, 40, 0, 5 },
 };
+static const struct table few[] = {
+    { ML_BINARY, 12, 1, 0, 1 },
+    { ML_REGRESSION, 601, 17, 0, 2 },
+    { ML_MULTICLASS, 1201, 5, 3, 3 },
+};
 static const struct table large[] = {
     { ML_BINARY, 10000, 20, 0, 6 },
     { ML_BINARY, 100000, 50, 0, 7 },
     { ML_MULTICLASS, 100000, 50, 7, 8 },
     { ML_REGRESSION, 1000000, 50, 0, 9 },
 };
+static const struct table many[] = {
+    { ML_BINARY, 5000, 20, 0, 10 },
+    { ML_BINARY, 20000, 50, 0, 11 },
+    { ML_REGRESSION, 100000, 50, 0, 12 },
+};
+
+/* A context for each case: closing it prints what its kernels took. */
+static void trace_run(const struct ml_ops *ops, int index)
+{
+    static const size_t shown[] = { 0, 1, 3, 4, 5 };
+    struct err err = { 0 };
+
+    for (size_t i = 1; i < ARRAY_LEN(large); i += 2) {
+        struct frame *f = table_make(&large[i]);
+        for (size_t k = 0; k < ARRAY_LEN(shown); k++) {
+            struct ml_compute device = { .ops = ops, .ctx = ops->open(index, &err) };
+            if (!device.ctx)
+                must(-1, &err);
+            case_run(&device, f, &large[i], &ways[shown[k]], 3, 1);
+            ops->close(device.ctx);
+        }
+        frame_close(f);
+    }
+}
+
+static void device_run(const struct ml_ops *ops, int index, const char *what)
+{
+    struct err err = { 0 };
+    struct ml_compute device = { .ops = ops };
+
+    if (strcmp(what, "trace") == 0) {
+        trace_run(ops, index);
+        return;
+    }
+    device.ctx = ops->open(index, &err);
+    if (!device.ctx)
+        must(-1, &err);
+    if (strcmp(what, "few") == 0)
+        tables_run(&device, few, ARRAY_LEN(few), ARRAY_LEN(ways), 2, 0);
+    else if (strcmp(what, "bench") == 0)
+        tables_run(&device, large, ARRAY_LEN(large), BENCH_WAYS, 21, 1);
+    else if (strcmp(what, "check") == 0)
+        tables_run(&device, small, ARRAY_LEN(small), ARRAY_LEN(ways), 3, 0);
+    for (size_t i = 0; i < ARRAY_LEN(many) && strcmp(what, "lanes") == 0; i++)
+        lanes_run(&device, &many[i]);
+    ops->close(device.ctx);
+}
 
 int main(int argc, char **argv)
 {
-    int is_bench = argc > 1 && strcmp(argv[1], "bench") == 0, n = 0;
+    const char *what = argc > 1 ? argv[1] : "check";
     struct err err = { 0 };
     const struct ml_ops *ops = ml_cuda_open(&err);
+    int n = 0;
 
     if (!ops) {
         printf("gpu-check: FAILED: %s\n", err.text);
         return 1;
     }
     must(ops->device_count(&n, &err), &err);
+    if (strcmp(what, "count") == 0) {
+        printf("%d\n", n);
+        return 0;
+    }
     if (n == 0) {
         puts("models: built and opened; no CUDA device here, parity on a device skipped");
         return 0;
     }
-    for (int i = 0; i < n; i++) {
-        struct ml_compute device = { .ops = ops, .ctx = ops->open(i, &err) };
-        if (!device.ctx)
-            must(-1, &err);
-        tables_run(&device, small, ARRAY_LEN(small), ARRAY_LEN(ways), 3, 0);
-        if (is_bench)
-            tables_run(&device, large, ARRAY_LEN(large), BENCH_WAYS, 21, 1);
-        ops->close(device.ctx);
-    }
+    for (int i = 0; i < n; i++)
+        device_run(ops, i, what);
     printf("models: %s\n", failures ? "FAILED" : "every model equals the CPU's");
     return failures != 0;
 }

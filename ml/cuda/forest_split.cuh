@@ -185,13 +185,13 @@ __device__ static void rf_add_sums(const struct rf_view *v, const struct rf_area
 }
 
 /* The best cut after one of n positions, or after position `only`; at: 2 position + missing to the left. Empty bins are cuts
- * too for classes by Gini (ml/cpu/cuts.c): before the first full one missing values stand alone on the left. */
+ * too for classes by Gini (ml/cpu/cuts.c): before the first full one missing values stand alone on the left. Not where a node has two rows (rf_split_pair). */
 __device__ static void rf_best_cut(const struct rf_node_view *nd, const struct rf_area *a,
                                    int is_level, int n, int only, double *score, int *at)
 {
     const struct rf_view *v = nd->v;
     int lane = (int)threadIdx.x % 32, has_missing = rf_weight(v, a, RF_MISSING) > 0;
-    int with_empty = !is_level && v->kind != RF_NUMBER && !v->xlogx;
+    int with_empty = !is_level && v->kind != RF_NUMBER && !v->xlogx && nd->n > 2;
     struct rf_side side[LANE_BINS][2] = {};
 
     if (v->kind == RF_MANY) {

@@ -114,6 +114,33 @@ static void missing_values_that_tell_are_split_as_on_the_cpu(void **state)
     }
 }
 
+/* Nodes of two rows, one of them without a value, come at the end of deep trees on noise. */
+static void deep_trees_on_missing_values_are_the_cpus(void **state)
+{
+    (void)state;
+    for (int classes = 2; classes <= 3; classes++) {
+        struct rig_table *t = rig_table_new(260);
+        double *x[5];
+        struct rng rng;
+        rng_init(&rng, 31, (uint64_t)classes);
+        for (size_t c = 0; c < ARRAY_LEN(x); c++)
+            x[c] = rig_numbers(t);
+        double *y = rig_numbers(t);
+        for (int64_t i = 0; i < 260; i++) {
+            for (size_t c = 0; c < ARRAY_LEN(x); c++)
+                x[c][i] = rng_below(&rng, 4) == 0 ? (double)NAN : rng_normal(&rng);
+            y[i] = rng_below(&rng, (uint32_t)classes);
+        }
+        struct rig *r = rig_new(t, classes == 2 ? ML_BINARY : ML_MULTICLASS, METRIC_LOGLOSS, FOLDS);
+        for (size_t way = 0; way < 2; way++) {
+            way_check(r, "forest", way);
+            way_check(r, "extra_trees", way);
+        }
+        r->d->spec.device = &boost_device;
+        rig_free(r);
+    }
+}
+
 static void a_forest_that_finds_no_memory_there_grows_here(void **state)
 {
     struct rig *r = rig_new(rig_mixed(ML_BINARY, 100, 2, 6), ML_BINARY, METRIC_LOGLOSS, FOLDS);
@@ -146,6 +173,7 @@ int main(void)
         cmocka_unit_test(several_classes_give_the_cpus_trees),
         cmocka_unit_test(numbers_give_the_cpus_trees),
         cmocka_unit_test(missing_values_that_tell_are_split_as_on_the_cpu),
+        cmocka_unit_test(deep_trees_on_missing_values_are_the_cpus),
         cmocka_unit_test(a_forest_that_finds_no_memory_there_grows_here),
     };
     return cmocka_run_group_tests(tests, boost_device_open, boost_device_close);
