@@ -298,7 +298,7 @@ static int tree_add(struct ml_data *d, struct forest_work *w, struct forest_lane
         rc = tree_take(l, &b, true, err) < 0 ? -1 : 1;
     else
         rc = err_set(err, ERR_NOMEM, "forest: no memory for a tree");
-    rf_tree_fini(&tree);
+    rf_recycle(w->grow, &tree);
     return rc;
 }
 
@@ -320,6 +320,8 @@ static bool lane_advance(void *ctx, struct lane *lane, int64_t target, const str
         rc = -1;
     while (rc > 0 && l->n_trees < trees)
         rc = tree_add(d, w, l, (int)trees, stop, &lane->why);
+    if (w->grow)
+        rf_recycled_free(w->grow);
     lane->steps_done = (int64_t)l->n_trees * l->n_axes;
     lane->is_done = lane->max_steps && lane->steps_done >= lane->max_steps;
     lane->failed = rc < 0;

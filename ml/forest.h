@@ -72,6 +72,9 @@ int64_t rf_work_bytes(const struct rf_work *w);
  * on where it was), -1 = no memory. */
 int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *stop,
             struct rf_tree *out);
+/* Takes a tree that rf_grow made: the next one grows in its memory. Held until then, or until the second call. */
+void rf_recycle(struct rf_work *w, struct rf_tree *t);
+void rf_recycled_free(struct rf_work *w);
 int rf_outputs(const struct rf_data *d);
 uint64_t rf_root_key(uint64_t seed, int tree);
 /* How often each of n training rows is in the tree; 0 = out of bag. */
@@ -93,7 +96,10 @@ struct rf_split {
 struct rf_random;
 struct rf_gini;
 
-enum { RF_GROUP = 4 }; /* columns that are summed at a time */
+enum {
+    RF_GROUP = 4,  /* columns that are summed at a time */
+    RF_AHEAD = 64, /* rows that are fetched ahead where lines are far */
+};
 
 struct rf_scratch {
     int64_t *hist; /* [256][width], all zero between columns */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "ml/cpu/cuts.h"
 
-enum { BINS = 256, BYTE_SUM = 255, AHEAD = 12, MANY_CLASSES = 16 };
+enum { BINS = 256, BYTE_SUM = 255, MANY_CLASSES = 16 };
 
 struct rf_gini {
     int64_t *two;  /* [RF_GROUP][256]: weight | weight of class 1 << 32 */
@@ -61,7 +61,7 @@ struct group {
 INLINE void fetch(const struct rf_node_in *in, const uint8_t *x, int64_t i)
 {
     if (in->is_far)
-        __builtin_prefetch(x + in->rows[i + AHEAD < in->n ? i + AHEAD : i] * in->pitch);
+        __builtin_prefetch(x + in->rows[i + RF_AHEAD < in->n ? i + RF_AHEAD : i] * in->pitch);
 }
 
 /* n: the group's columns, a constant. */
@@ -243,10 +243,10 @@ bool rf_gini_columns(const struct rf_node_in *in, const int32_t *cols, int n, st
     bool is_found = false;
 
     gini->is_few = in->n <= CUTS_ROWS && in->weight <= BYTE_SUM;
-    for (int64_t i = 0; gini->is_few && i < in->n; i++) {
+    for (int64_t i = 0; gini->is_few && i < in->n; i++)
         gini->weights[i] = (uint8_t)in->words[i];
+    for (int64_t i = 0; gini->is_few && gini->two && i < in->n; i++)
         gini->ones[i] = (uint8_t)(in->words[i] >> 32);
-    }
     for (int v = 0; v < n; v++) {
         bool is_category = in->d->is_categorical[cols[v]];
         if (!is_category)

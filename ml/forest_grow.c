@@ -13,7 +13,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, AHEAD = 12, PART = 16, FEW_ROWS = 6, FEW_COLS = 4 };
+enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, PART = 16, FEW_ROWS = 6, FEW_COLS = 4 };
 
 int rf_outputs(const struct rf_data *d)
 {
@@ -145,7 +145,7 @@ static int32_t take_rows(struct rf_work *w)
 
 /* Left rows to the front, right ones from the back: rows of one class stay together. Returns how many went left. */
 INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
-                            const struct rf_split *best, bool is_set)
+                            const struct rf_split *best, bool is_far, bool is_set)
 {
     const uint8_t *x = w->level[o->level].lines + best->col;
     const int32_t *rows = w->rows[o->list] + o->from;
@@ -159,6 +159,8 @@ INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
     for (int32_t i = 0; i < o->n; i++) {
         int32_t row = rows[i];
         rf_word word = words[i];
+        if (is_far)
+            __builtin_prefetch(x + rows[i + RF_AHEAD < o->n ? i + RF_AHEAD : i] * pitch);
         uint8_t b = x[row * pitch];
         int32_t is_left =
             is_set ? (int32_t)(best->set[b >> 6] >> (b & 63) & 1) : (uint8_t)(b + up) <= cut;
@@ -172,9 +174,11 @@ INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
 }
 
 static __attribute__((noinline)) int32_t partition(struct rf_work *w, const struct open_node *o,
-                                                   const struct rf_split *best)
+                                                   const struct rf_split *best, bool is_far)
 {
-    return best->is_set ? partition_by(w, o, best, true) : partition_by(w, o, best, false);
+    if (best->is_set)
+        return partition_by(w, o, best, is_far, true);
+    return is_far ? partition_by(w, o, best, true, false) : partition_by(w, o, best, false, false);
 }
 
 /* ---- nodes ---- */
@@ -323,7 +327,7 @@ static void node_near(struct rf_work *w, struct open_node *o)
     for (int32_t i = 0; to != from && i < o->n; i++) {
         const uint8_t *line = from->lines + rows[i] * from->pitch;
         if (from == w->level)
-            __builtin_prefetch(from->lines + rows[MIN(i + AHEAD, o->n - 1)] * from->pitch);
+            __builtin_prefetch(from->lines + rows[MIN(i + RF_AHEAD, o->n - 1)] * from->pitch);
         for (int64_t c = 0; c < to->pitch; c += PART)
             memcpy(to->lines + i * to->pitch + c, line + c, PART);
         rows[i] = i;
@@ -350,7 +354,7 @@ static int node_grow(struct rf_work *w, const struct open_node *o, double all, s
     nd->bin = (uint8_t)best.bin;
     nd->missing_left = best.missing_left;
     nd->left = t->n;
-    int32_t n_left = partition(w, o, &best);
+    int32_t n_left = partition(w, o, &best, in.is_far);
     if (nodes_reserve(t, 2, outputs) < 0)
         return -1;
     t->n += 2;
@@ -374,6 +378,8 @@ static int tree_start(struct rf_work *w, uint64_t seed, int tree)
     uint64_t key = tree_key(seed, tree);
 
     rf_tree_fini(&w->half);
+    w->half = w->old;
+    memset(&w->old, 0, sizeof w->old);
     w->top = 0;
     w->all = 0;
     rf_draw(&w->p, seed, tree, w->d->rows, w->weights);

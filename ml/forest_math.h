@@ -42,10 +42,10 @@ FM_FN double rf_two_gini_own(int64_t n, int64_t s)
     return (double)n - 2.0 * (double)(n - s) * (double)s / (double)n;
 }
 
-/* Gini, more classes: l2, r2 sums of squared weights of the classes. */
+/* Gini, more classes: l2, r2 sums of squared weights of the classes; l2 / ln + r2 / rn with one division. */
 FM_FN double rf_many_gini(int64_t ln, int64_t l2, int64_t rn, int64_t r2)
 {
-    return (double)l2 / (double)ln + (double)r2 / (double)rn;
+    return ((double)l2 * (double)rn + (double)r2 * (double)ln) / ((double)ln * (double)rn);
 }
 
 /* Squared error: ls, rs sums of targets. */

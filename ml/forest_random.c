@@ -187,7 +187,7 @@ static void many_weigh(const struct rf_node_in *in, struct found *f, const uint3
         }
         if (n < least || in->weight - n < least)
             continue;
-        double score = (double)l2 / (double)n + (double)r2 / (double)(in->weight - n);
+        double score = rf_many_gini(n, l2, in->weight - n, r2);
         if (score > f->score) {
             f->score = score;
             f->missing_left = side;

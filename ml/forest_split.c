@@ -47,6 +47,8 @@ INLINE void hist_add(const struct rf_node_in *in, enum kind kind, int col, struc
 
     for (int64_t i = from; i < to; i++) {
         uint8_t b = x[in->rows[i] * in->pitch];
+        if (in->is_far)
+            __builtin_prefetch(x + in->rows[i + RF_AHEAD < in->n ? i + RF_AHEAD : i] * in->pitch);
         row_add(s->hist, kind, s->width, b, in->words[i], run);
         if (bits)
             bits[b >> 6] |= 1ull << (b & 63);

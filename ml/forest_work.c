@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "ml/fmath.h"
 
+#include <string.h>
+
 enum { LINE = 64, FEWEST_ROWS = 16 };
 static const int level_bytes[RF_LEVELS] = { 0, RF_SECOND_BYTES, RF_FIRST_BYTES };
 
@@ -32,7 +34,21 @@ void rf_work_free(struct rf_work *w)
     for (int l = 1; l < RF_LEVELS; l++)
         mem_try_free(w->level[l].lines);
     rf_tree_fini(&w->half);
+    rf_tree_fini(&w->old);
     mem_free(w);
+}
+
+void rf_recycle(struct rf_work *w, struct rf_tree *t)
+{
+    rf_tree_fini(&w->old);
+    w->old = *t;
+    w->old.n = w->old.n_sets = 0;
+    memset(t, 0, sizeof *t);
+}
+
+void rf_recycled_free(struct rf_work *w)
+{
+    rf_tree_fini(&w->old);
 }
 
 /* What grows with rows, columns and classes; of a tree in growth what it holds now. */

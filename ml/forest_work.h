@@ -39,8 +39,9 @@ struct rf_work {
     struct rf_scratch s;
     /* A tree that a stop left half grown; n = 0: none. */
     struct rf_tree half;
-    uint64_t busy; /* its key */
-    double all;    /* weight of all its rows */
+    struct rf_tree old; /* memory for the next */
+    uint64_t busy;      /* its key */
+    double all;         /* weight of all its rows */
 };
 
 #endif

@@ -9,13 +9,15 @@
 #include <stddef.h>
 #include <string.h>
 
-#define CUTS_NONE (-DBL_MAX)
+#define CUTS_NONE  (-DBL_MAX)
+#define EVERY_BYTE 0x0101010101010101ull
 enum { LANES = 8, WIDE = 64, BINS = 256 };
 
 typedef uint8_t bytes __attribute__((vector_size(WIDE)));
 typedef double reals __attribute__((vector_size(LANES * 8)));
 typedef uint8_t few __attribute__((vector_size(LANES)));
 typedef int64_t longs __attribute__((vector_size(LANES * 8)));
+typedef uint64_t words __attribute__((vector_size(LANES * 8)));
 
 /* The largest of n scores, a multiple of LANES. */
 SIMD_BODY double top_of(const double *score, int n)
@@ -57,7 +59,7 @@ SIMD_BODY double many_weigh(const double *l, const double *l2, const double *r2,
     double all_n = (double)node->n, least = (double)node->least;
 
     for (int i = 0; i < n; i++) {
-        double ln = l[i], rn = all_n - ln, v = l2[i] / ln + r2[i] / rn;
+        double ln = l[i], rn = all_n - ln, v = (l2[i] * rn + r2[i] * ln) / (ln * rn);
         v = ln >= least ? v : CUTS_NONE;
         score[i] = rn >= least ? v : CUTS_NONE;
     }
@@ -228,37 +230,30 @@ SIMD_KERNEL(cuts_hist_many,
              const struct cuts_node *node, int col, struct cuts_best *best),
             (hist, n_bins, total, n_classes, node, col, best))
 
-/* ---- from a few rows ---- */
+/* ---- from rows, each one's bin a cut ---- */
 
 /* The cut among the rows' bins with the score `top`: the smallest bin, midway to the next one. n: a multiple of LANES. */
 SIMD_BODY void rows_take(const uint8_t *bins, const double *score, int n, double top, int col,
                          struct cuts_best *best)
 {
-    int bin = CUTS_MISSING;
-    uint8_t next = CUTS_MISSING;
+    uint8_t bin = CUTS_MISSING, next[LANES];
 
     best->is_better = top > best->score;
     if (!best->is_better)
         return;
-    longs least = (longs){ 0 } + CUTS_MISSING;
+    for (int i = 0; i < n; i++)
+        bin = score[i] == top && bins[i] < bin ? bins[i] : bin;
+    memset(next, CUTS_MISSING, sizeof next);
     for (int i = 0; i < n; i += LANES) {
-        few few_bins;
-        reals v;
-        memcpy(&few_bins, bins + i, sizeof few_bins);
-        memcpy(&v, score + i, sizeof v);
-        longs is_top = v == top, at = __builtin_convertvector(few_bins, longs);
-        at |= ~is_top & CUTS_MISSING;
-        longs is_less = at < least;
-        least = (is_less & at) | (~is_less & least);
+        for (int j = 0; j < LANES; j++) {
+            uint8_t above = bins[i + j] > bin ? bins[i + j] : CUTS_MISSING;
+            next[j] = above < next[j] ? above : next[j];
+        }
     }
-    for (int j = 0; j < LANES; j++)
-        bin = least[j] < bin ? (int)least[j] : bin;
-    for (int i = 0; i < n; i++) {
-        uint8_t above = bins[i] > bin ? bins[i] : CUTS_MISSING;
-        next = above < next ? above : next;
-    }
+    for (int j = 1; j < LANES; j++)
+        next[0] = next[j] < next[0] ? next[j] : next[0];
     best->score = top;
-    best->bin = next < CUTS_MISSING ? (bin + next) / 2 : bin;
+    best->bin = next[0] < CUTS_MISSING ? (bin + next[0]) / 2 : bin;
     best->col = col;
     best->missing_left = false;
 }
@@ -273,32 +268,100 @@ SIMD_BODY int rows_pad(uint8_t *bins, int n)
     return all;
 }
 
-/* sum[i]: what weighs[from..to) adds up to where the bin is at most bins[i], for WIDE cuts. */
+/* sum[i]: what weight[from..to) adds up to where the bin is at most cuts[i], for WIDE cuts or, where `is_double`, for
+ * twice as many; is_double is a constant. */
 SIMD_BODY void left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight, int from,
-                       int to, uint8_t *sum)
+                       int to, bool is_double, uint8_t *sum)
 {
-    bytes cut, left = { 0 };
+    bytes cut, next, left = { 0 }, left_next = { 0 };
 
     memcpy(&cut, cuts, sizeof cut);
-    for (int i = from; i < to; i++)
+    memcpy(&next, cuts + (is_double ? WIDE : 0), sizeof next);
+    for (int i = from; i < to; i++) {
         left += (bytes)(bins[i] <= cut) & weight[i];
-    memcpy(sum, &left, sizeof left);
-}
-
-SIMD_BODY void left_of_two(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight,
-                           const uint8_t *ones, int n, uint8_t *sum, uint8_t *sum_ones)
-{
-    bytes cut, left = { 0 }, left_ones = { 0 };
-
-    memcpy(&cut, cuts, sizeof cut);
-    for (int i = 0; i < n; i++) {
-        bytes is_left = (bytes)(bins[i] <= cut);
-        left += is_left & weight[i];
-        left_ones += is_left & ones[i];
+        if (is_double)
+            left_next += (bytes)(bins[i] <= next) & weight[i];
     }
     memcpy(sum, &left, sizeof left);
-    memcpy(sum_ones, &left_ones, sizeof left_ones);
+    if (is_double)
+        memcpy(sum + WIDE, &left_next, sizeof left_next);
 }
+
+/* all: the n rows, padded. */
+SIMD_BODY void two_left(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
+                        int all, bool is_double, double *l, double *s)
+{
+    uint8_t sum[2 * WIDE], sum_ones[2 * WIDE];
+
+    left_of(bins, bins, weight, 0, n, is_double, sum);
+    left_of(bins, bins, ones, 0, n, is_double, sum_ones);
+    for (int from = 0; from < all; from += LANES) {
+        for (int i = from; i < from + LANES; i++) {
+            l[i] = sum[i];
+            s[i] = sum_ones[i];
+        }
+    }
+}
+
+/* ---- from at most eight rows: all against all, a cut in each word, a row in each of its bytes ---- */
+
+/* Byte i of word j: whether row i lies left of row j's bin. Rows past the last stand for the first. */
+SIMD_BODY void eight_left(const uint8_t *bins, words *is_left)
+{
+    uint64_t row, cut[LANES];
+    words cuts;
+
+    memcpy(&row, bins, sizeof row);
+    for (int j = 0; j < LANES; j++)
+        cut[j] = bins[j] * EVERY_BYTE;
+    memcpy(&cuts, cut, sizeof cuts);
+    *is_left = (words)((bytes)((words){ 0 } + row) <= (bytes)cuts);
+}
+
+/* What the weights of rows from..to add up to in each word; at most 255. */
+SIMD_BODY void eight_sum(const words *is_left, const uint8_t *weight, int from, int to, reals *sum)
+{
+    uint64_t w;
+
+    memcpy(&w, weight, sizeof w);
+    w = (w >> (8 * from) << (8 * from)) & (~0ull >> (8 * (LANES - to)));
+    *sum = __builtin_convertvector((longs)(((*is_left & w) * EVERY_BYTE) >> 56), reals);
+}
+
+SIMD_BODY void eight_two(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
+                         double *l, double *s)
+{
+    words is_left;
+    reals sum, sum_ones;
+
+    eight_left(bins, &is_left);
+    eight_sum(&is_left, weight, 0, n, &sum);
+    eight_sum(&is_left, ones, 0, n, &sum_ones);
+    memcpy(l, &sum, sizeof sum);
+    memcpy(s, &sum_ones, sizeof sum_ones);
+}
+
+SIMD_BODY void eight_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
+                          const int32_t *total, int n_classes, double *l, double *l2, double *r2)
+{
+    words is_left;
+    reals sum = { 0 }, squares = { 0 }, rests = { 0 };
+
+    eight_left(bins, &is_left);
+    for (int k = 0, from = 0; k < n_classes; from = ends[k++]) {
+        reals x, rest;
+        eight_sum(&is_left, weight, from, ends[k], &x);
+        rest = (double)total[k] - x;
+        sum += x;
+        squares += x * x;
+        rests += rest * rest;
+    }
+    memcpy(l, &sum, sizeof sum);
+    memcpy(l2, &squares, sizeof squares);
+    memcpy(r2, &rests, sizeof rests);
+}
+
+/* ---- from a few rows ---- */
 
 SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                               const struct cuts_node *node, int col, struct cuts_best *best)
@@ -306,16 +369,15 @@ SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_
     double l[CUTS_ROWS], s[CUTS_ROWS], score[CUTS_ROWS];
     int all = rows_pad(bins, n);
 
-    for (int part = 0; part < all; part += WIDE) {
-        uint8_t sum[WIDE], sum_ones[WIDE];
-        left_of_two(bins + part, bins, weight, ones, n, sum, sum_ones);
-        for (int from = 0; from < WIDE && part + from < all; from += LANES) {
-            for (int i = from; i < from + LANES; i++) {
-                l[part + i] = sum[i];
-                s[part + i] = sum_ones[i];
-            }
-        }
+    if (all == LANES) {
+        eight_two(bins, weight, ones, n, l, s);
+        rows_take(bins, score, LANES, cuts_weigh(l, s, LANES, node, score), col, best);
+        return;
     }
+    if (all <= WIDE)
+        two_left(bins, weight, ones, n, all, false, l, s);
+    else
+        two_left(bins, weight, ones, n, all, true, l, s);
     rows_take(bins, score, all, cuts_weigh(l, s, all, node, score), col, best);
 }
 
@@ -324,29 +386,32 @@ SIMD_KERNEL(cuts_rows,
              const struct cuts_node *node, int col, struct cuts_best *best),
             (bins, weight, ones, n, node, col, best))
 
-/* `n` cuts, at most WIDE. Sums of squares of at most 255 in all fit 16 bits. */
-SIMD_BODY void many_left(const uint8_t *cuts, int n, const uint8_t *bins, const uint8_t *weight,
-                         const int32_t *ends, const int32_t *total, int n_classes, double *l,
+/* Of classes with weights t and x of them to the left, sum (t - x)^2 = sum t^2 - 2 sum t x + sum x^2, modulo 2^16: of at
+ * most 255 in all the sum itself is less. */
+SIMD_BODY void many_left(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
+                         const int32_t *total, int n_classes, int all, bool is_double, double *l,
                          double *l2, double *r2)
 {
-    uint16_t sum[WIDE] = { 0 }, sum_l[WIDE] = { 0 }, sum_r[WIDE] = { 0 };
+    enum { MOST = 2 * WIDE };
+    uint16_t squares[MOST] = { 0 }, mixed[MOST] = { 0 }, own = 0;
+    uint8_t sum[MOST] = { 0 }, x[MOST];
+    int wide = is_double ? MOST : WIDE;
 
     for (int k = 0, from = 0; k < n_classes; from = ends[k++]) {
-        uint8_t x[WIDE];
         uint16_t t = (uint16_t)total[k];
-        left_of(cuts, bins, weight, from, ends[k], x);
-        for (int j = 0; j < WIDE; j++) {
-            uint16_t rest = (uint16_t)(t - x[j]);
-            sum[j] = (uint16_t)(sum[j] + x[j]);
-            sum_l[j] = (uint16_t)(sum_l[j] + x[j] * x[j]);
-            sum_r[j] = (uint16_t)(sum_r[j] + rest * rest);
+        left_of(bins, bins, weight, from, ends[k], is_double, x);
+        own = (uint16_t)(own + t * t);
+        for (int j = 0; j < wide; j++) {
+            sum[j] = (uint8_t)(sum[j] + x[j]);
+            squares[j] = (uint16_t)(squares[j] + x[j] * x[j]);
+            mixed[j] = (uint16_t)(mixed[j] + t * x[j]);
         }
     }
-    for (int from = 0; from < n; from += LANES) {
+    for (int from = 0; from < all; from += LANES) {
         for (int j = from; j < from + LANES; j++) {
             l[j] = sum[j];
-            l2[j] = sum_l[j];
-            r2[j] = sum_r[j];
+            l2[j] = squares[j];
+            r2[j] = (uint16_t)(own - 2 * mixed[j] + squares[j]);
         }
     }
 }
@@ -356,11 +421,17 @@ SIMD_BODY void cuts_rows_many_body(uint8_t *bins, const uint8_t *weight, const i
                                    const struct cuts_node *node, int col, struct cuts_best *best)
 {
     double l[CUTS_ROWS], l2[CUTS_ROWS], r2[CUTS_ROWS], score[CUTS_ROWS];
-    int n = ends[n_classes - 1], all = rows_pad(bins, n);
+    int all = rows_pad(bins, ends[n_classes - 1]);
 
-    for (int part = 0; part < all; part += WIDE)
-        many_left(bins + part, MIN(WIDE, all - part), bins, weight, ends, total, n_classes,
-                  l + part, l2 + part, r2 + part);
+    if (all == LANES) {
+        eight_many(bins, weight, ends, total, n_classes, l, l2, r2);
+        rows_take(bins, score, LANES, many_weigh(l, l2, r2, LANES, node, score), col, best);
+        return;
+    }
+    if (all <= WIDE)
+        many_left(bins, weight, ends, total, n_classes, all, false, l, l2, r2);
+    else
+        many_left(bins, weight, ends, total, n_classes, all, true, l, l2, r2);
     rows_take(bins, score, all, many_weigh(l, l2, r2, all, node, score), col, best);
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { AHEAD = 12, BYTE_ROOM = 255 };
+enum { AHEAD = 32, BYTE_ROOM = 255 };
 
 typedef uint8_t bytes __attribute__((vector_size(ROWS_WIDE)));
 typedef uint8_t any_bytes __attribute__((vector_size(ROWS_WIDE), aligned(1), may_alias));

@@ -169,7 +169,7 @@ static double many_score(const struct many *m, int cut, bool missing_left)
     }
     if (l < (double)m->r.node.least || n - l < (double)m->r.node.least)
         return -DBL_MAX;
-    return l2 / l + r2 / (n - l);
+    return (l2 * (n - l) + r2 * l) / (l * (n - l));
 }
 
 static struct cuts_best many_plain(const struct many *m)

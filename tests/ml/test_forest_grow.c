@@ -406,8 +406,10 @@ static void another_tree_drops_the_half_grown_one(void **state)
     assert_int_equal(rf_grow(w, 3, 2, NULL, &tree), 1);
     assert_int_equal(tree.n, second.n);
     assert_memory_equal(tree.nodes, second.nodes, (size_t)tree.n * sizeof *tree.nodes);
-    rf_tree_fini(&tree);
+    rf_recycle(w, &tree);
+    assert_null(tree.nodes);
     assert_int_equal(rf_grow(w, 3, 1, NULL, &tree), 1);
+    assert_int_equal(tree.n, first.n);
     assert_memory_equal(tree.nodes, first.nodes, (size_t)tree.n * sizeof *tree.nodes);
     left = 2;
     assert_int_equal(rf_grow(w, 3, 4, &stop, &none), 0); /* freed with the work space */

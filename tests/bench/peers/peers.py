@@ -53,7 +53,7 @@ CASES = [boost_case(f"boost {what}", data, *how)
          for data in ("100k", "1m", "covertype", "letter")
          for what, how in (("depth 6", level(6)), ("31 leaves", leaf(31)), ("63 leaves", leaf(63)))]
 CASES += [forest_case(data, trees, *which)
-          for data, trees in (("100k", 20), ("1m", 3), ("covertype", 50))
+          for data, trees in (("100k", 20), ("1m", 10), ("covertype", 50))
           for which in (("forest", "RandomForestClassifier"), ("extra_trees", "ExtraTreesClassifier"))]
 
 
