@@ -47,7 +47,7 @@ void buf_clear(struct buf *b)
 }
 
 /* Room for n more bytes and the NUL. */
-static int reserve(struct buf *b, size_t n, struct err *err)
+static int reserve(struct buf *b, size_t n, bool is_exact, struct err *err)
 {
     size_t need = 0, cap = 0;
     char *data = NULL;
@@ -58,7 +58,7 @@ static int reserve(struct buf *b, size_t n, struct err *err)
     need = b->len + n + 1;
     if (need <= b->cap)
         return 0;
-    cap = MAX(b->cap + b->cap / 2, 64);
+    cap = is_exact ? need : MAX(b->cap + b->cap / 2, 64);
     cap = MAX(MIN(cap, b->max + 1), need);
     data = FAULT("buf.grow") ? NULL : realloc(b->data, cap);
     if (!data)
@@ -69,11 +69,16 @@ static int reserve(struct buf *b, size_t n, struct err *err)
     return 0;
 }
 
+int buf_reserve(struct buf *b, size_t n, struct err *err)
+{
+    return reserve(b, n, true, err);
+}
+
 int buf_add(struct buf *b, const void *p, size_t n, struct err *err)
 {
     if (b->sink && b->len >= SINK_BYTES && buf_flush(b, err) < 0)
         return -1;
-    if (reserve(b, n, err) < 0)
+    if (reserve(b, n, false, err) < 0)
         return -1;
     if (n)
         memcpy(b->data + b->len, p, n);

@@ -29,6 +29,8 @@ void buf_init_sink(struct buf *b, size_t max, buf_sink_fn *sink, void *ctx);
 int buf_flush(struct buf *b, struct err *err);
 void buf_fini(struct buf *b);
 void buf_clear(struct buf *b); /* keeps the memory */
+/* Room for n more bytes at once: large ones that grow are copied, and leave holes. */
+int buf_reserve(struct buf *b, size_t n, struct err *err);
 int buf_add(struct buf *b, const void *p, size_t n, struct err *err);
 int buf_adds(struct buf *b, const char *s, struct err *err);
 int buf_addf(struct buf *b, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);

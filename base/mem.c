@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* From this size on an array is worth pages of 2 MiB: rows of a node are read here and there, and with pages of 4 KiB most
  * of the time went to finding them. */
@@ -87,3 +90,38 @@ void mem_try_free(void *p)
 {
     free(p);
 }
+
+#ifdef __GLIBC__
+enum { LARGE_BYTES = 4 << 20, KEPT_BYTES = 8 << 20 };
+
+void mem_lean(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* or it rises with what is freed, to 32 MiB */
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+}
+
+void mem_give_back(void)
+{
+    (void)malloc_trim(0);
+}
+
+int64_t mem_in_use(void)
+{
+    struct mallinfo2 m = mallinfo2();
+
+    return (int64_t)(m.uordblks + m.hblkhd);
+}
+#else
+void mem_lean(void)
+{
+}
+
+void mem_give_back(void)
+{
+}
+
+int64_t mem_in_use(void)
+{
+    return 0;
+}
+#endif

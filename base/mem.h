@@ -4,6 +4,7 @@
 #define BASE_MEM_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,6 +21,13 @@ void mem_free(void *p); /* = free; NULL is legal */
 void *mem_try_alloc(size_t n);  /* 64-byte aligned, uninitialised, NULL when there is none */
 void *mem_try_zalloc(size_t n); /* 64-byte aligned, zeroed */
 void mem_try_free(void *p);
+
+/* For processes that answer for what they hold (glibc; elsewhere nothing happens). lean: from now on blocks of 4 MiB and more
+ * leave the process when they are freed, and grow where they are. give_back: all that was freed leaves, in up to some
+ * milliseconds. in_use: what was taken and not freed, 0 = unknown. */
+void mem_lean(void);
+void mem_give_back(void);
+int64_t mem_in_use(void);
 
 #ifdef __cplusplus
 }

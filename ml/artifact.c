@@ -1,7 +1,7 @@
 /* artifact.c - the model file read back from anyone. Order of trust: size, magic and version; the section table, whose
  * sections must be exactly ours and lie one after the other to the last byte; their checksums; then each section by its
  * own parser, which must use up all its bytes. Memory stays within a small multiple of the file. Nothing refers to the
- * bytes after loading. A loaded artifact is immutable; a view binds it to a frame. Called by the CLI, the worker, fit.c. */
+ * bytes after loading, but of a staged one. A loaded artifact is immutable; a view binds it to a frame. Called by the CLI, the worker, fit.c. */
 #include "ml/artifact.h"
 
 #include "base/io.h"
@@ -22,6 +22,8 @@ struct artifact {
     const struct model_ops *ops;
     struct predictor **models;
     int n_models;
+    bool is_staged;      /* models has one at most, of these: */
+    struct view *staged; /* [info.n_models], of the caller's bytes */
     int n_outputs;
 };
 
@@ -124,6 +126,18 @@ static int read_schema(struct artifact *a, const struct view *in, struct err *er
     return 0;
 }
 
+static struct predictor *read_model(const struct artifact *a, struct view one, struct err *err)
+{
+    struct predictor *p = a->ops->predictor_load(a->prep, a->n_outputs, a->info.task, &one, err);
+
+    if (p && one.pos != one.len) {
+        broken(err, "bytes after a model");
+        a->ops->predictor_free(p);
+        return NULL;
+    }
+    return p;
+}
+
 static int read_models(struct artifact *a, struct view *in, struct err *err)
 {
     uint32_t n = 0;
@@ -138,30 +152,33 @@ static int read_models(struct artifact *a, struct view *in, struct err *err)
     if (n < 1 || n > ARTIFACT_MAX_MODELS || n > (in->len - in->pos) / 8)
         return broken(err, "impossible number of models");
     a->models = mem_array(n, sizeof(struct predictor *));
-    for (; a->n_models < (int)n; a->n_models++) {
+    if (a->is_staged)
+        a->staged = mem_array(n, sizeof *a->staged);
+    a->info.n_models = (int)n;
+    for (uint32_t i = 0; i < n; i++) {
         const void *bytes = NULL;
         uint64_t len = 0;
         if (view_u64(in, &len, err) < 0 || view_bytes(in, &bytes, len, err) < 0)
             return -1;
         struct view one = { bytes, len, 0 };
-        struct predictor *p =
-            a->ops->predictor_load(a->prep, a->n_outputs, a->info.task, &one, err);
-        if (!p)
-            return -1;
-        a->models[a->n_models] = p;
-        if (one.pos != one.len) {
-            a->n_models++;
-            return broken(err, "bytes after a model");
+        if (a->is_staged) {
+            a->staged[i] = one;
+            continue;
         }
+        a->models[i] = read_model(a, one, err);
+        if (!a->models[i])
+            return -1;
+        a->n_models++;
     }
     return in->pos == in->len ? 0 : broken(err, "bytes after the models");
 }
 
-struct artifact *artifact_load(const void *bytes, size_t n, struct err *err)
+static struct artifact *load(const void *bytes, size_t n, bool is_staged, struct err *err)
 {
     struct artifact *a = mem_zalloc(sizeof(*a));
     struct view in = { bytes, n, 0 }, sections[SECTIONS] = { 0 };
 
+    a->is_staged = is_staged;
     if (read_head(&in, err) < 0 || read_table(&in, sections, err) < 0 ||
         read_info(a, &sections[SECTION_INFO], err) < 0 ||
         read_schema(a, &sections[SECTION_SCHEMA], err) < 0)
@@ -181,11 +198,31 @@ struct artifact *artifact_load(const void *bytes, size_t n, struct err *err)
     a->info.n_classes = a->n_classes;
     a->info.classes = (const char *const *)a->classes;
     a->info.schema_json = a->schema;
-    a->info.n_models = a->n_models;
     return a;
 fail:
     artifact_close(a);
     return NULL;
+}
+
+struct artifact *artifact_load(const void *bytes, size_t n, struct err *err)
+{
+    return load(bytes, n, false, err);
+}
+
+struct artifact *artifact_load_staged(const void *bytes, size_t n, struct err *err)
+{
+    return load(bytes, n, true, err);
+}
+
+int artifact_stage(struct artifact *a, int model, struct err *err)
+{
+    CHECK(a->is_staged && model >= 0 && model < a->info.n_models);
+    if (a->n_models > 0)
+        a->ops->predictor_free(a->models[0]);
+    a->n_models = 0;
+    a->models[0] = read_model(a, a->staged[model], err);
+    a->n_models = a->models[0] != NULL;
+    return a->models[0] ? 0 : -1;
 }
 
 struct artifact *artifact_open(const char *path, struct err *err)
@@ -211,6 +248,7 @@ void artifact_close(struct artifact *a)
     for (int i = 0; i < a->n_classes; i++)
         mem_free(a->classes[i]);
     mem_free(a->models);
+    mem_free(a->staged);
     mem_free(a->classes);
     mem_free(a->target);
     mem_free(a->family);

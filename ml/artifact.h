@@ -51,6 +51,10 @@ int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *
 struct artifact; /* loaded */
 struct artifact *artifact_load(const void *bytes, size_t n,
                                struct err *err); /* every length and checksum checked */
+/* The same for a bag that is larger than there is memory for twice: only one of its info.n_models is held, the one staged last
+ * (none at first), and predicts alone. The bytes must outlive it. */
+struct artifact *artifact_load_staged(const void *bytes, size_t n, struct err *err);
+int artifact_stage(struct artifact *a, int model, struct err *err);
 struct artifact *artifact_open(const char *path, struct err *err);
 void artifact_close(struct artifact *a);
 const struct artifact_info *artifact_info(const struct artifact *a);

@@ -131,7 +131,8 @@ static void models_hash(const struct artifact_parts *p, struct sha256 *h)
 
 static int models_put(const struct artifact_parts *p, struct buf *out, struct err *err)
 {
-    if (buf_put_u32(out, (uint32_t)p->n_models, err) < 0)
+    if (buf_reserve(out, models_len(p), err) < 0 ||
+        buf_put_u32(out, (uint32_t)p->n_models, err) < 0)
         return -1;
     for (int i = 0; i < p->n_models; i++) {
         if (buf_put_u64(out, p->models[i].len, err) < 0 ||

@@ -27,6 +27,14 @@ static double fold_rows(const struct family_shape *s)
     return s->folds > 1 ? (double)s->rows * (s->folds - 1) / s->folds : (double)s->rows * 0.8;
 }
 
+/* Of the engine: predictions of the held-out rows, once as they are and once as they were at the best point. */
+static double engine_bytes(const struct family_shape *s, double fitted)
+{
+    double held = (double)s->rows * (s->folds > 1 ? 1.0 : 0.2);
+
+    return held * (8.0 * s->outputs * fitted / MAX(s->folds, 1) + 12);
+}
+
 /* ---- baseline ---- */
 
 static int64_t baseline_cost(const struct family_shape *s, const double *params, int from, int to)
@@ -38,7 +46,7 @@ static int64_t baseline_cost(const struct family_shape *s, const double *params,
 static int64_t baseline_bytes(const struct family_shape *s, const double *params, int level)
 {
     (void)params, (void)level;
-    return s->folds * (int64_t)(64 + 8 * s->outputs);
+    return s->folds * (int64_t)(64 + 8 * s->outputs) + (int64_t)engine_bytes(s, s->folds);
 }
 
 static void baseline_plan(const double *params, int level, struct family_plan *out)
@@ -120,7 +128,9 @@ static int64_t linear_bytes(const struct family_shape *s, const double *params, 
     double wide = (s->encoded + 16.0) * lanes;
 
     (void)params, (void)level;
-    return (int64_t)(s->folds * 8.0 * wide * (LINEAR_PATH_POINTS + 22.0)) + s->folds * 9 * s->rows;
+    return (int64_t)(s->folds * 8.0 * wide * (LINEAR_PATH_POINTS + 22.0) +
+                     engine_bytes(s, s->folds)) +
+           s->folds * 9 * s->rows;
 }
 
 static void linear_plan(const double *params, int level, struct family_plan *out)
@@ -265,7 +275,7 @@ static int64_t boost_cost(const struct family_shape *s, const double *params, in
 static int64_t boost_bytes(const struct family_shape *s, const double *params, int level)
 {
     double rows = (double)s->rows, k = s->outputs, leaves = boost_leaves(params);
-    double fitted = level == 1 ? 1 : s->folds, held = rows * (s->folds > 1 ? 1.0 : 0.2);
+    double fitted = level == 1 ? 1 : s->folds;
     double rounds = boost_rounds(s, params, boost_rate_at(params, level));
     if (s->growth > 0)
         rounds = fmin(params[BOOST_ROUNDS], rounds * s->growth);
@@ -279,8 +289,7 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params, i
     slots = rows < BOOST_POOL_ROWS ? 0 : fmin(slots, floor(rows / BOOST_POOL_ROWS) + 2);
     double pool = slots < 3 ? 0 : slots * slot;
     double work = rows * (4 * k + 20 + (params[BOOST_ROW_SAMPLE] < 1 ? 4 : 0)) + pool + 135168.0;
-    double engine = held * (8 * k * fitted / s->folds + 12);
-    return (int64_t)(lanes + work + engine + leaves * 300 + s->columns * 10.0);
+    return (int64_t)(lanes + work + engine_bytes(s, fitted) + leaves * 300 + s->columns * 10.0);
 }
 
 /* For the mean absolute error auto is that loss, and two more are worth a try; scores that weigh classes alike are worth

@@ -36,10 +36,17 @@ static int64_t trees_bytes(const struct fit_trial *t)
     return bytes;
 }
 
-/* Beside what stays of a trial: first the file of one fold after another, whose lane then goes, at last all of it, loaded. */
+/* Beside what stays of a trial when its lanes are gone: its file, and of it one fold's model loaded after another. What
+ * validation cuts off its trees is in neither; nobody knows how much before the end. */
 static double shipped(const struct fit_trial *t, double trees)
 {
-    return trees * t->ops->ship_share;
+    return trees * (t->ops->file_share + t->ops->load_share / t->folds);
+}
+
+/* The file of the first fold, beside all lanes. */
+static double shipping(const struct fit_trial *t, double trees)
+{
+    return trees * t->ops->file_share / t->folds;
 }
 
 /* Of so many bytes of trees, those of all folds at the end of the level. */
@@ -60,7 +67,7 @@ int64_t fit_trial_spare_bytes(const struct fit_trial *t)
     for (int f = 0; t->run && f < t->run->n_lanes; f++)
         steps += (double)t->run->lanes[f].steps_done;
     double each = t->run ? trees * MAX(t->run->plan.per_count, 1) / MAX(steps, 1) : 0;
-    double ship = MAX(shipped(t, trees) - lanes, trees / t->folds);
+    double ship = MAX(shipped(t, trees) - lanes, shipping(t, trees));
     return (int64_t)MAX(ship, each * t->ops->grow_share);
 }
 
@@ -90,7 +97,7 @@ static int64_t with_trees(const struct fit_trial *t, int level, double trees)
     double bytes = (double)formula(t, level, NOTHING) + trees + growing(t, level, trees);
 
     if (level == fit_trial_levels(t))
-        bytes = MAX(bytes + trees / t->folds, (double)t->own_bytes + shipped(t, trees));
+        bytes = MAX(bytes + shipping(t, trees), (double)t->own_bytes + shipped(t, trees));
     return (int64_t)MIN(bytes, 9e15);
 }
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 4096, MEASURE_US = 1000, CLOCK_US = 20 };
+enum { CHUNK = 4096, MEASURE_US = 1000, CLOCK_US = 20, GIVE_BACK_BYTES = 1 << 19 };
 
 /* ---- artifact ---- */
 
@@ -55,6 +55,8 @@ static int importance_of(const struct ml_data *d, const struct model_ops *ops, i
         is_told = ops->importance(p, d->prep, share, NULL) == 0; /* not of trees of format 1 */
         ops->predictor_free(p);
     }
+    if (is_told && models[0].len >= GIVE_BACK_BYTES)
+        mem_give_back();
     for (int i = 0; i < prep_inputs(d->prep); i++)
         sum += share[i];
     for (int i = 0; i < prep_inputs(d->prep) && sum > 0; i++)
@@ -97,7 +99,13 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
     return rc;
 }
 
-/* closes: each lane when its bytes are there. */
+/* At most, but for the head. */
+static size_t saved_bytes(const struct fit_trial *t, const struct lane *l)
+{
+    return (size_t)MIN((double)t->ops->model_bytes(l) * t->ops->file_share, ARTIFACT_MAX_BYTES);
+}
+
+/* closes: each lane when its bytes are there, and what it held is no longer the process's when those of the next come. */
 static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, struct err *err)
 {
     struct buf models[SPLIT_MAX_FOLDS];
@@ -110,10 +118,15 @@ static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, str
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
     for (int f = 0; f < c.folds; f++) {
         buf_init(&models[f], ARTIFACT_MAX_BYTES);
+        if (rc == 0 && t->ops->model_bytes)
+            rc = buf_reserve(&models[f], saved_bytes(t, &r->lanes[f]), err);
         if (rc == 0)
             rc = t->ops->save(&r->lanes[f], fit_point_step(r, c.best), &models[f], err);
+        int64_t held = closes ? t->ops->bytes(&r->lanes[f]) : 0;
         if (closes)
             fit_lane_close(t, &r->lanes[f]);
+        if (held >= GIVE_BACK_BYTES)
+            mem_give_back();
     }
     fit_cross_score(t, r, &c, &score, &se);
     memcpy(params, t->params, sizeof params);
@@ -132,81 +145,109 @@ int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
 
 /* ---- test rows ---- */
 
-/* Predictions of the rows of f that have a target (own = only this data's test rows), packed to the front of y and pred. */
-static int64_t predict_all(const struct ml_data *d, const struct artifact *a, const struct frame *f,
-                           bool is_own, double *y, float *pred, struct err *err)
-{
-    struct artifact_view *v = artifact_view_new(a, f, err);
-    int k = d->n_outputs;
-    int64_t n = 0;
-
-    if (!v)
-        return -1;
-    float *chunk = mem_try_alloc((size_t)(CHUNK * k) * sizeof *chunk);
-    if (!chunk)
-        err_set(err, ERR_NOMEM, "no memory for predictions");
-    for (int64_t from = 0; from < f->rows && chunk; from += CHUNK) {
-        int64_t m = MIN(CHUNK, f->rows - from);
-        if (artifact_predict(v, from, m, chunk, err) < 0) {
-            n = -1;
-            break;
-        }
-        for (int64_t i = 0; i < m; i++) {
-            if (isnan(y[from + i]) || (is_own && d->fold[from + i] != SPLIT_TEST))
-                continue;
-            y[n] = y[from + i];
-            memcpy(pred + n * k, chunk + i * k, (size_t)k * sizeof *pred);
-            n++;
-        }
-    }
-    n = chunk ? n : -1;
-    mem_try_free(chunk);
-    artifact_view_free(v);
-    return n;
-}
+/* Predictions of one model of the bag after another, so that one at a time is in memory. */
+struct test {
+    const struct frame *frame;
+    double *y;    /* [frame->rows], NaN where there is nothing to predict */
+    double *sum;  /* [rows to predict][n_outputs], added up as artifact_predict does */
+    float *chunk; /* [CHUNK][n_outputs] */
+    int64_t n;    /* rows to predict */
+};
 
 static bool has_test_rows(const struct ml_data *d)
 {
     return d->spec.test_frame || d->spec.test_fraction > 0;
 }
 
-/* Score of an artifact on the test rows; NaN when there are none. */
-static int test_score(const struct ml_data *d, const struct artifact *a, double *score, double *se,
-                      struct err *err)
+static void test_close(struct test *t)
 {
-    const struct frame *f = d->spec.test_frame ? d->spec.test_frame : d->spec.frame;
-    int rc = -1;
+    mem_try_free(t->y);
+    mem_try_free(t->sum);
+    mem_try_free(t->chunk);
+}
 
-    *score = *se = (double)NAN;
+static int test_target(const struct ml_data *d, struct test *t, struct err *err)
+{
+    struct err why = { 0 };
+
+    if (!d->spec.test_frame) {
+        for (int64_t i = 0; i < t->frame->rows; i++)
+            t->y[i] = d->fold[i] == SPLIT_TEST ? d->y[i] : (double)NAN;
+    } else if (data_target_of(t->frame, d->spec.target, d->spec.task, d->n_classes,
+                              (const char *const *)d->classes, t->y, &why) < 0) {
+        return err_at(err, "test", "the test table: %s", why.text);
+    }
+    for (int64_t i = 0; i < t->frame->rows; i++)
+        t->n += !isnan(t->y[i]);
+    return 0;
+}
+
+static int test_open(const struct ml_data *d, struct test *t, struct err *err)
+{
+    size_t k = (size_t)d->n_outputs;
+
+    *t = (struct test){ .frame = d->spec.test_frame ? d->spec.test_frame : d->spec.frame };
     if (!has_test_rows(d))
         return 0;
-    double *y = mem_try_alloc((size_t)f->rows * sizeof *y);
-    float *pred = mem_try_alloc((size_t)(f->rows * d->n_outputs) * sizeof *pred);
-    if (!y || !pred) {
-        err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)f->rows);
-        goto out;
-    }
-    if (d->spec.test_frame) {
-        struct err why = { 0 };
-        if (data_target_of(f, d->spec.target, d->spec.task, d->n_classes,
-                           (const char *const *)d->classes, y, &why) < 0) {
-            err_at(err, "test", "the test table: %s", why.text);
-            goto out;
+    t->y = mem_try_alloc((size_t)t->frame->rows * sizeof *t->y);
+    t->chunk = mem_try_alloc(CHUNK * k * sizeof *t->chunk);
+    if (t->y && test_target(d, t, err) < 0)
+        return -1;
+    t->sum = mem_try_zalloc(((size_t)t->n * k + 1) * sizeof *t->sum);
+    if (!t->y || !t->chunk || !t->sum)
+        return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
+    return 0;
+}
+
+static int test_add(const struct ml_data *d, struct test *t, const struct artifact *a,
+                    struct err *err)
+{
+    int k = d->n_outputs, rc = 0;
+    double *sum = t->sum;
+
+    if (t->n == 0)
+        return 0;
+    struct artifact_view *v = artifact_view_new(a, t->frame, err);
+    if (!v)
+        return -1;
+    for (int64_t from = 0; from < t->frame->rows && rc == 0; from += CHUNK) {
+        int64_t m = MIN(CHUNK, t->frame->rows - from);
+        rc = artifact_predict(v, from, m, t->chunk, err);
+        for (int64_t i = 0; i < m && rc == 0; i++) {
+            if (isnan(t->y[from + i]))
+                continue;
+            for (int o = 0; o < k; o++)
+                sum[o] += (double)t->chunk[i * k + o];
+            sum += k;
         }
-    } else {
-        memcpy(y, d->y, (size_t)f->rows * sizeof *y);
     }
-    int64_t n = predict_all(d, a, f, !d->spec.test_frame, y, pred, err);
-    if (n < 0)
-        goto out;
-    rc = 0; /* a metric that is undefined on these rows stays NaN */
-    if (n > 0 && metric_score(d->spec.metric, d->spec.task, pred, y, n, MAX(d->n_classes, 1), score,
-                              se, NULL) < 0)
-        *score = *se = (double)NAN;
-out:
-    mem_try_free(y);
-    mem_try_free(pred);
+    artifact_view_free(v);
     return rc;
+}
+
+/* Score of all that was added; NaN when there is none, or the metric is undefined on these rows. */
+static int test_score(const struct ml_data *d, struct test *t, int n_models, double *score,
+                      double *se, struct err *err)
+{
+    int64_t n = 0, width = t->n * d->n_outputs;
+
+    *score = *se = (double)NAN;
+    if (t->n == 0)
+        return 0;
+    float *pred = mem_try_alloc((size_t)width * sizeof *pred);
+    if (!pred)
+        return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
+    for (int64_t i = 0; i < width; i++)
+        pred[i] = (float)(t->sum[i] / n_models);
+    for (int64_t i = 0; i < t->frame->rows; i++) {
+        if (!isnan(t->y[i]))
+            t->y[n++] = t->y[i];
+    }
+    if (metric_score(d->spec.metric, d->spec.task, pred, t->y, n, MAX(d->n_classes, 1), score, se,
+                     NULL) < 0)
+        *score = *se = (double)NAN;
+    mem_try_free(pred);
+    return 0;
 }
 
 /* ---- size and time ---- */
@@ -214,7 +255,7 @@ out:
 /* Nanoseconds for a row of the table it was trained on, 0 = unknown: the least of a few growing batches, so that another
  * process on the machine does not count as the model's; nor does its first touch, which may lay a model out anew and takes
  * as long as thousands of rows: it comes before. */
-static int64_t predict_ns(const struct ml_data *d, const struct artifact *a)
+static int64_t predict_ns(const struct ml_data *d, const struct artifact *a, int64_t within_us)
 {
     static const int64_t sizes[] = { 8, 64, 512, 4096 };
     const struct frame *f = d->spec.frame;
@@ -225,7 +266,7 @@ static int64_t predict_ns(const struct ml_data *d, const struct artifact *a)
 
     clk_init_system(&clk);
     bool is_ready = v && out && f->rows > 0 && artifact_predict(v, 0, 1, out, NULL) == 0;
-    for (size_t i = 0; is_ready && i < ARRAY_LEN(sizes) && spent_us < MEASURE_US; i++) {
+    for (size_t i = 0; is_ready && i < ARRAY_LEN(sizes) && spent_us < within_us; i++) {
         int64_t n = MIN(sizes[i], f->rows), before = clk_now_us(&clk);
         if (n < 1 || artifact_predict(v, 0, n, out, NULL) < 0)
             break;
@@ -240,17 +281,48 @@ static int64_t predict_ns(const struct ml_data *d, const struct artifact *a)
     return least == INT64_MAX ? 0 : least;
 }
 
-static int artifact_test(struct fit_trial *t, const struct buf *bytes, struct err *err)
-{
-    struct artifact *a = artifact_load(bytes->data, bytes->len, err);
-    int rc = a ? test_score(t->d, a, &t->test_score, &t->test_se, err) : -1;
+struct tested {
+    double score, se;
+    int64_t ns_row; /* of all models; 0 = unknown */
+};
 
-    if (rc == 0) {
-        t->model_bytes = (int64_t)bytes->len;
-        t->predict_ns_row = predict_ns(t->d, a);
+static int artifact_test(const struct ml_data *d, const struct buf *bytes, struct tested *out,
+                         struct err *err)
+{
+    struct artifact *a = artifact_load_staged(bytes->data, bytes->len, err);
+    int n = a ? artifact_info(a)->n_models : 0, timed = 0, rc = -1;
+    struct test t = { 0 };
+
+    *out = (struct tested){ (double)NAN, (double)NAN, 0 };
+    if (!a || test_open(d, &t, err) < 0)
+        goto out;
+    for (int m = 0; m < n; m++) {
+        if (artifact_stage(a, m, err) < 0 || test_add(d, &t, a, err) < 0)
+            goto out;
+        int64_t ns = predict_ns(d, a, MEASURE_US / n);
+        timed += ns > 0;
+        out->ns_row += ns;
     }
+    if (timed < n)
+        out->ns_row = 0;
+    rc = test_score(d, &t, n, &out->score, &out->se, err);
+out:
+    test_close(&t);
     artifact_close(a);
     return rc;
+}
+
+static int trial_test(struct fit_trial *t, const struct buf *bytes, struct err *err)
+{
+    struct tested is;
+
+    if (artifact_test(t->d, bytes, &is, err) < 0)
+        return -1;
+    t->test_score = is.score;
+    t->test_se = is.se;
+    t->model_bytes = (int64_t)bytes->len;
+    t->predict_ns_row = is.ns_row;
+    return 0;
 }
 
 int fit_trial_test(struct fit_trial *t, struct err *err)
@@ -260,7 +332,7 @@ int fit_trial_test(struct fit_trial *t, struct err *err)
     buf_init(&bytes, ARTIFACT_MAX_BYTES);
     int rc = fit_trial_artifact(t, &bytes, err);
     if (rc == 0)
-        rc = artifact_test(t, &bytes, err);
+        rc = trial_test(t, &bytes, err);
     buf_fini(&bytes);
     /* Its size is nothing that a trial must have. */
     return rc < 0 && has_test_rows(t->d) ? -1 : 0;
@@ -280,7 +352,7 @@ int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err)
     if (trial_artifact(t, true, out, err) < 0)
         return -1;
     fit_run_close_lanes(t, r);
-    int rc = artifact_test(t, out, err);
+    int rc = trial_test(t, out, err);
     return rc < 0 && has_test_rows(t->d) ? -1 : 0;
 }
 
@@ -319,7 +391,7 @@ int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *
     struct family_plan plan;
     struct buf model;
     double chosen[FAMILY_MAX_PARAMS] = { 0 };
-    struct artifact *a = NULL;
+    struct tested is = { (double)NAN, (double)NAN, 0 };
     int64_t held = 0;
     int rc = -1;
 
@@ -346,12 +418,15 @@ int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *
     if (ops->save(&l, steps, &model, err) < 0)
         goto out;
     f->choose(chosen, f->levels, steps);
+    ops->close(&l);
+    l.state = NULL;
     if (artifact_make(d, f, chosen, (double)NAN, (double)NAN, 1, &model, out, err) < 0 ||
-        (has_test_rows(d) && !(a = artifact_load(out->data, out->len, err))))
+        (has_test_rows(d) && artifact_test(d, out, &is, err) < 0))
         goto out;
-    rc = test_score(d, a, test, test_se, err);
+    *test = is.score;
+    *test_se = is.se;
+    rc = 0;
 out:
-    artifact_close(a);
     if (l.state)
         ops->close(&l);
     buf_fini(&model);

@@ -72,7 +72,8 @@ struct model_ops {
                 struct err *err);                 /* to continue training, bit for bit */
     int64_t (*bytes)(const struct lane *l);       /* memory held now */
     int64_t (*model_bytes)(const struct lane *l); /* of it trees and the like; NULL = little */
-    double ship_share; /* the model's file and what is loaded of it, of model_bytes */
+    double file_share; /* the model's file, of model_bytes, where nothing is cut off */
+    double load_share; /* what is loaded of it */
     double grow_share; /* what a tree takes while it is grown, of its model_bytes; 0 = little */
 
     /* Inference from saved bytes alone, for artifacts. */

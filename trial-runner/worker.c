@@ -449,6 +449,7 @@ int worker_main(int fd)
     struct job *j = NULL;
 
     signal(SIGPIPE, SIG_IGN);
+    mem_lean();
     clk_init_system(&w->clk);
     wire_init(&w->wire, fd);
     w->slice_ms = 500;

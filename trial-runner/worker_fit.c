@@ -52,6 +52,7 @@ static enum trial_reason reason_of(const struct err *err)
 
 static void models_close(struct worker *w, struct job *j)
 {
+    worker_memory_left(w, j);
     fit_trial_close(j->fit);
     j->fit = NULL;
     dataset_put(w->datasets, j->data);

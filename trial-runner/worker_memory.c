@@ -13,9 +13,6 @@
 
 #include <inttypes.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 enum { TRIM_BYTES = 4 << 20, WAIT_MS = 100 };
 
@@ -30,23 +27,11 @@ static int64_t resident(void)
     return MAX(proc_rss_bytes(getpid()), 0);
 }
 
-/* In use: what was taken and not given back. */
-static int64_t heap_bytes(void)
-{
-#ifdef __GLIBC__
-    struct mallinfo2 m = mallinfo2();
-
-    return (int64_t)(m.uordblks + m.hblkhd);
-#else
-    return 0;
-#endif
-}
-
 /* What the process holds and nobody uses: memory that former trials gave back to the heap. The next one takes it first, so
  * it is neither before it nor its own. What is not the heap's (code, mapped tables) is known from when it was lean. */
 static int64_t idle_bytes(const struct worker *w)
 {
-    return MAX(resident() - heap_bytes() - w->lean_bytes, 0);
+    return MAX(resident() - mem_in_use() - w->lean_bytes, 0);
 }
 
 /* Much of it goes back to the system, or the peaks of former trials would be laid at the next one's door. */
@@ -54,10 +39,8 @@ static void trim(struct worker *w, int64_t least)
 {
     if (idle_bytes(w) < least)
         return;
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-    w->lean_bytes = MAX(resident() - heap_bytes(), 0);
+    mem_give_back();
+    w->lean_bytes = MAX(resident() - mem_in_use(), 0);
 }
 
 struct others {
@@ -143,6 +126,20 @@ static int refuse(const struct job *j, int64_t least, int64_t most, const char *
     str_fmt_bytes(most, b, sizeof b);
     return err_set(err, ERR_NOMEM, "%s needs at least %s of memory for this table, %s %s",
                    j->family->name, a, what, b);
+}
+
+void worker_memory_left(struct worker *w, const struct job *j)
+{
+    int64_t bytes = j->fit ? fit_trial_bytes(j->fit) : 0;
+
+    for (struct run *r = w->runs; r; r = r->next) {
+        for (int i = 0; i < r->n_jobs; i++) {
+            struct job *k = &r->jobs[i];
+
+            if (k != j && k->state == JOB_RUNNING && k->fit)
+                k->before_bytes = MAX(k->before_bytes - bytes, 0);
+        }
+    }
 }
 
 int worker_memory_admit(struct worker *w, struct job *j, struct err *err)

@@ -173,6 +173,42 @@ static void predictions_are_the_mean_of_the_bag(void **state)
     frame_close(f);
 }
 
+static void models_staged_one_by_one_make_the_same_mean(void **state)
+{
+    static const char *const families[] = { "linear", "boost", "forest" };
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    struct err err = { 0 };
+    float bag[300] = { 0 }, one[300] = { 0 };
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(families); k++) {
+        struct buf b = ship(d, families[k], NAN);
+        struct artifact *a = loaded(&b), *s = artifact_load_staged(b.data, b.len, &err);
+        double sum[300] = { 0 };
+        predict_all(a, f, bag);
+        assert_non_null(s);
+        assert_int_equal(artifact_info(s)->n_models, 2);
+        for (int again = 0; again < 2; again++) { /* in any order, any number of times */
+            memset(sum, 0, sizeof sum);
+            for (int m = 0; m < 2; m++) {
+                assert_int_equal(artifact_stage(s, m, &err), 0);
+                predict_all(s, f, one);
+                for (int i = 0; i < 300; i++)
+                    sum[i] += (double)one[i];
+            }
+        }
+        for (int i = 0; i < 300; i++)
+            one[i] = (float)(sum[i] / 2);
+        assert_memory_equal(bag, one, sizeof bag);
+        artifact_close(s);
+        artifact_close(a);
+        buf_fini(&b);
+    }
+    ml_data_close(d);
+    frame_close(f);
+}
+
 static void columns_are_matched_by_name(void **state)
 {
     struct frame *f = train_table();
@@ -205,8 +241,13 @@ static bool survives(const void *bytes, size_t n, const struct frame *f)
 {
     struct err err = { 0 };
     float out[300 * 3];
-    struct artifact *a = artifact_load(bytes, n, &err);
+    struct artifact *a = artifact_load(bytes, n, &err), *s = artifact_load_staged(bytes, n, NULL);
+    bool is_whole = s != NULL;
 
+    for (int m = 0; is_whole && m < artifact_info(s)->n_models; m++)
+        is_whole = artifact_stage(s, m, NULL) == 0;
+    artifact_close(s);
+    assert_int_equal(is_whole, a != NULL); /* what is looked at later is not looked at less */
     if (!a) {
         assert_true(err.code != ERR_NONE && err.text[0]);
         return false;
@@ -313,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_told_comes_back),
         cmocka_unit_test(predictions_are_the_mean_of_the_bag),
+        cmocka_unit_test(models_staged_one_by_one_make_the_same_mean),
         cmocka_unit_test(columns_are_matched_by_name),
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(versions_and_strangers_are_told_apart),
