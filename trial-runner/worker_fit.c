@@ -52,9 +52,7 @@ static enum trial_reason reason_of(const struct err *err)
 
 static void models_close(struct worker *w, struct job *j)
 {
-    worker_memory_left(w, j);
-    fit_trial_close(j->fit);
-    j->fit = NULL;
+    worker_memory_close(w, j);
     dataset_put(w->datasets, j->data);
     j->data = NULL;
 }

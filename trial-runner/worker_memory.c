@@ -128,18 +128,28 @@ static int refuse(const struct job *j, int64_t least, int64_t most, const char *
                    j->family->name, a, what, b);
 }
 
-void worker_memory_left(struct worker *w, const struct job *j)
+void worker_memory_close(struct worker *w, struct job *j)
 {
     int64_t bytes = j->fit ? fit_trial_bytes(j->fit) : 0;
+    bool is_much = bytes >= TRIM_BYTES && others_of(w, j).running > 0;
 
+    fit_trial_close(j->fit);
+    j->fit = NULL;
+    if (is_much)
+        trim(w, TRIM_BYTES);
     for (struct run *r = w->runs; r; r = r->next) {
         for (int i = 0; i < r->n_jobs; i++) {
             struct job *k = &r->jobs[i];
 
-            if (k != j && k->state == JOB_RUNNING && k->fit)
-                k->before_bytes = MAX(k->before_bytes - bytes, 0);
+            if (k == j || k->state != JOB_RUNNING || !k->fit)
+                continue;
+            k->before_bytes = MAX(k->before_bytes - bytes, 0);
+            if (is_much)
+                k->resident_bytes = resident();
         }
     }
+    if (is_much)
+        proc_rss_peak_reset(); /* what stood beside the others is not theirs */
 }
 
 int worker_memory_admit(struct worker *w, struct job *j, struct err *err)

@@ -124,8 +124,8 @@ bool worker_memory_joins(struct worker *w, struct job *j);
 /* Between slices: true when the process is about to be full and nothing can be given up but this trial. */
 bool worker_memory_is_full(struct worker *w, struct job *j);
 void worker_memory_revise(struct job *j); /* between slices */
-/* It is about to be closed: what was there before the others began is less from now on. */
-void worker_memory_left(struct worker *w, const struct job *j);
+/* Its models go, and with them what was there before the others began. */
+void worker_memory_close(struct worker *w, struct job *j);
 void worker_memory_hoard(
     const struct worker *w) NO_RETURN; /* tests: far more than promised, at once */
 void worker_memory_log(const struct worker *w, const struct job *j,
