@@ -45,7 +45,7 @@ trials() { # name: how many were completed, of each family
 }
 
 ok "without a limit" search free 0
-ok "forests would take more than the limit" test "$(peak free)" -gt 80
+ok "forests would take more than the limit" test "$(peak free)" -gt 64
 ok "with a limit below that" search tight 64MiB
 ok "nobody was killed for memory" none tight 'of memory, limit'
 ok "nor was anybody refused" none tight 'needs at least'
