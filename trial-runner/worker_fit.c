@@ -307,12 +307,12 @@ static bool is_over(struct worker *w, struct job *j)
     return false;
 }
 
-static int64_t slice_end(const struct worker *w, const struct job *j, int64_t now)
+static int64_t slice_end(const struct worker *w, struct job *j, int64_t now)
 {
     const struct msg_grant *g = &j->run->grant;
     /* Short first slices: the first guess of the time left comes early, and small trials are never held up. */
     int64_t us = MIN(w->slice_ms * 1000, MAX(FIRST_SLICE_US, j->work_us));
-    int64_t end = now + us;
+    int64_t end = now + worker_memory_slice_us(w, j, us);
 
     end = MIN(end, now + MAX(w->checkpoint_ms * 1000 - (j->work_us - j->saved_us), 1000));
     if (g->trial_time_ms > 0)

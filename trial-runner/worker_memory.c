@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { TRIM_BYTES = 4 << 20, WAIT_MS = 100 };
+enum { TRIM_BYTES = 4 << 20, WAIT_MS = 100, SLICE_LEAST_US = 1000 };
 
 /* What the supervisor does not yet kill for. */
 static int64_t room_of(const struct worker *w)
@@ -189,6 +189,26 @@ void worker_memory_revise(struct job *j)
     j->promise_bytes = bytes;
     if (j->first_bytes == 0)
         j->first_bytes = bytes;
+}
+
+int64_t worker_memory_slice_us(const struct worker *w, struct job *j, int64_t us)
+{
+    int64_t held = 0, left = w->memory_bytes - resident();
+
+    if (w->memory_bytes <= 0 || j->work_us <= 0)
+        return us;
+    for (int i = 0; i < j->run->n_jobs; i++) {
+        const struct job *k = &j->run->jobs[i];
+        held += k->state == JOB_RUNNING && k->fit ? fit_trial_bytes(k->fit) : 0;
+    }
+    /* As fast as in the slice before, where there was one. */
+    int64_t grown = held - j->slice_bytes, took = j->work_us - j->slice_us;
+    bool is_known = j->slice_us > 0 && took > 0 && grown >= 0;
+    double speed = is_known ? (double)grown / (double)took : (double)held / (double)j->work_us,
+           safe = (double)MAX(left, 0) / 4;
+    j->slice_bytes = held;
+    j->slice_us = j->work_us;
+    return speed * (double)us <= safe ? us : MAX((int64_t)(safe / speed), SLICE_LEAST_US);
 }
 
 bool worker_memory_is_full(struct worker *w, struct job *j)

@@ -46,6 +46,7 @@ struct job {
     int64_t admitted_bytes; /* promise_bytes as it was admitted */
     int64_t
         first_bytes; /* the first promise of this level that knew trees of its own; 0 = none did */
+    int64_t slice_bytes, slice_us; /* what was held, and its work_us, as the last slice began */
     bool cut;
     struct buf
         artifact; /* of a parked one: all that is left of its models; a large one is a file, under its hash */
@@ -123,6 +124,8 @@ int worker_memory_admit(struct worker *w, struct job *j, struct err *err);
 bool worker_memory_joins(struct worker *w, struct job *j);
 /* Between slices: true when the process is about to be full and nothing can be given up but this trial. */
 bool worker_memory_is_full(struct worker *w, struct job *j);
+/* At most us, and no longer than its trials, growing twice as fast as until now, leave half of the room. */
+int64_t worker_memory_slice_us(const struct worker *w, struct job *j, int64_t us);
 void worker_memory_revise(struct job *j); /* between slices */
 /* Its models go, and with them what was there before the others began. */
 void worker_memory_close(struct worker *w, struct job *j);

@@ -127,7 +127,7 @@ spec 'deterministic' 'dataset: good.csv\ntarget: y\nbudget: {time: 5s}\ndetermin
 spec 'line 2|duplicate' 'dataset: good.csv\ndataset: good.csv\ntarget: y\n'
 spec 'line|anchor|alias' 'dataset: &a good.csv\ntarget: *a\n'
 spec 'dataset' 'target: y\n'
-spec 'object|mapping' '- 1\n- 2\n'
+spec 'no search spec' '- 1\n- 2\n'
 spec_missing 'no such file' 'dataset: ../../nowhere.csv\ntarget: y\nbudget: {trials: 1}\n'
 
 # ---- the API ----
