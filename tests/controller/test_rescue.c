@@ -106,6 +106,15 @@ static void stop(struct rig *r)
     json_decref(out);
 }
 
+/* Works until a trial is paused with all folds fitted: the number of the best such. */
+static int64_t work_until_paused(struct rig *r, struct fake *f, int64_t id)
+{
+    do
+        work(r, f, id, paused(r, id) + 1);
+    while (best_paused(r, id, 2) == 0);
+    return best_paused(r, id, 2);
+}
+
 static void the_best_paused_trial_completes_and_ships(void **state)
 {
     (void)state;
@@ -114,10 +123,7 @@ static void the_best_paused_trial_completes_and_ships(void **state)
         struct fake f;
         int64_t id = start(&r, &f, SPEC("'budget':{'time':'30s'},'validation':'kfold'"));
 
-        do
-            work(&r, &f, id, paused(&r, id) + 1);
-        while (best_paused(&r, id, 2) == 0);
-        int64_t best = best_paused(&r, id, 2);
+        int64_t best = work_until_paused(&r, &f, id);
         double score = rig_get(&r, id)->trials[best - 1].score;
         if (by_user)
             stop(&r);
@@ -148,10 +154,7 @@ static void it_holds_up_no_end(void **state)
         struct fake f;
         int64_t id = start(&r, &f, SPEC("'budget':{'time':'30s'},'validation':'kfold'"));
 
-        do
-            work(&r, &f, id, paused(&r, id) + 1);
-        while (best_paused(&r, id, 2) == 0);
-        int64_t best = best_paused(&r, id, 2);
+        int64_t best = work_until_paused(&r, &f, id);
         rig_pass(&r, budget_cut_ms(rig_get(&r, id)) - ctl_now(r.ctl));
         if (way == 1)
             assert_int_equal(fake_ask(&f), 1);

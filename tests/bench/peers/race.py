@@ -8,7 +8,6 @@ Ours: `assay fit --time T` with everything else at its default, reading the CSV 
 The mark is the median over seeds of what the peer's best scores on the test rows; ours takes the least T whose model has that,
 and twice --time where none has. One processor for each side. The clock decides, so the machine must be quiet; processor seconds
 of the peer stand beside."""
-import argparse
 import json
 import os
 import statistics
@@ -57,12 +56,9 @@ def race(row, n, seeds, most_s, most):
 
 
 def main():
-    args = argparse.ArgumentParser()
-    args.add_argument("--only", default=os.environ.get("ONLY", ""), help="names of tables, with spaces")
-    args.add_argument("--n", type=int, default=int(os.environ.get("N", "24")))
+    args = search.arguments()
     args.add_argument("--seeds", type=int, default=int(os.environ.get("SEEDS", "5")))
     args.add_argument("--time", type=int, default=int(os.environ.get("TIME", "16")))
-    args.add_argument("--rows", type=int, default=int(os.environ.get("ROWS", "30000")), help="at most so many to train on, about")
     args = args.parse_args()
     if not os.path.isdir(peers.DATASETS):
         print("skipped, no ../shared/datasets here")

@@ -239,14 +239,20 @@ def compare(row, form, n, threads, pairs, most):
     print("         of the loop's processor time: " + ", ".join(f"{k} {v:.2f} s" for k, v in b["by_family"].items()), flush=True)
 
 
-def main():
+def arguments():
+    """What every kind of whole search takes."""
     args = argparse.ArgumentParser()
     args.add_argument("--only", default=os.environ.get("ONLY", ""), help="names of tables, with spaces")
     args.add_argument("--n", type=int, default=int(os.environ.get("N", "24")))
+    args.add_argument("--rows", type=int, default=int(os.environ.get("ROWS", "30000")), help="at most so many to train on, about")
+    return args
+
+
+def main():
+    args = arguments()
     args.add_argument("--threads", default=os.environ.get("THREADS", "1,2"))
     args.add_argument("form", choices=("list", "grid"))
     args.add_argument("--pairs", type=int, default=int(os.environ.get("PAIRS", "1")))
-    args.add_argument("--rows", type=int, default=int(os.environ.get("ROWS", "30000")), help="at most so many to train on, about")
     args = args.parse_args()
     if not os.path.isdir(peers.DATASETS):
         print("skipped, no ../shared/datasets here")
