@@ -128,7 +128,7 @@ const struct config *budget_yardstick(const struct study *st)
     return best;
 }
 
-int64_t budget_lane_cut_ms(const struct study *st, const char *family)
+int64_t budget_lane_cut_ms(const struct study *st, const char *family, int64_t begins_ms)
 {
     int64_t cut = budget_cut_ms(st);
 
@@ -136,7 +136,7 @@ int64_t budget_lane_cut_ms(const struct study *st, const char *family)
     if (cut == INT64_MAX || !st->space.is_auto ||
         str_eq(family, budget_yardstick(st)->family->name))
         return cut;
-    return MIN(cut, ctl_now(st->ctl) + st->spec.budget_time_ms / OTHERS_SHARE);
+    return MIN(cut, begins_ms + st->spec.budget_time_ms / OTHERS_SHARE);
 }
 
 bool budget_allows_trial(const struct study *st)

@@ -405,8 +405,8 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
                      err);
 }
 
-int lane_event(struct study *st, struct trial_row *row, const struct msg_event *e,
-               struct msg_reply *reply, struct err *err)
+static int lane_take(struct study *st, struct trial_row *row, const struct msg_event *e,
+                     struct msg_reply *reply, struct err *err)
 {
     CHECK(row->state == TS_RUNNING && row->msg_seq == e->seq && row->fence == e->fence);
     if (FAULT("lane.event"))
@@ -427,4 +427,26 @@ int lane_event(struct study *st, struct trial_row *row, const struct msg_event *
     default:
         return refuse(st, row, e, "no message of a lane", reply, err);
     }
+}
+
+/* Its device goes on with other work, whatever is still on its way. */
+static void answered(struct study *st, int64_t id, const struct msg_event *e,
+                     const struct msg_reply *reply)
+{
+    struct lease *l = lease_find(st->ctl, false, id);
+
+    st->lane_us = MAX(e->fit_us, 1);
+    if (l)
+        l->is_leaving = reply->action == MSG_PAUSE || reply->action == MSG_KEEP;
+}
+
+int lane_event(struct study *st, struct trial_row *row, const struct msg_event *e,
+               struct msg_reply *reply, struct err *err)
+{
+    int64_t id = row->id;
+    int rc = lane_take(st, row, e, reply, err);
+
+    if (rc >= 0 && (e->type == MSG_RUNG || e->type == MSG_FINAL))
+        answered(st, id, e, reply);
+    return rc;
 }

@@ -71,6 +71,17 @@ int lease_count_study(const struct ctl *ctl, int64_t study)
     return n;
 }
 
+int lease_count_leaving(const struct ctl *ctl, int64_t study)
+{
+    int n = 0;
+
+    for (int i = 0; i < ctl->n_leases; i++) {
+        const struct lease *l = &ctl->leases[i];
+        n += l->study == study && !l->is_task && l->is_leaving;
+    }
+    return n;
+}
+
 bool lease_is_missing(const struct lease *l, const struct msg_report *r)
 {
     if (l->was_listed)

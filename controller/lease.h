@@ -20,6 +20,7 @@ struct lease {
     int64_t granted_ms, expires_ms, kept_ms; /* kept_ms: `keep` was answered then; 0 = not */
     int64_t deadline_ms;                     /* monotonic; 0 = none */
     bool is_probe, was_listed;
+    bool is_leaving; /* told to keep or to pause: only its file is on the way, its device is free */
     double progress;
 };
 
@@ -31,6 +32,7 @@ void lease_drop_task(struct ctl *ctl, int64_t task, int64_t fence);
 /* Leases of one device or (device NULL) of the runner. */
 int lease_count(const struct ctl *ctl, int64_t runner, const char *device);
 int lease_count_study(const struct ctl *ctl, int64_t study);
+int lease_count_leaving(const struct ctl *ctl, int64_t study);
 
 /* Is a lane that the session does not list lost? Rules in lease.c. */
 bool lease_is_missing(const struct lease *l, const struct msg_report *r);

@@ -43,6 +43,8 @@ int64_t live_parallel(const struct study *st)
     if (st->spec.parallel)
         return st->spec.parallel;
     lanes = runner_capacity(st->ctl, st->row.numeric_sig, &n_devices, &n_idle);
+    if (st->lane_us > 0 && st->lane_us < LIVE_SHORT_MS * 1000)
+        lanes += n_devices;
     if (learns(st->problem.search.sampler))
         lanes = MIN(lanes, MAX(16, 2 * n_devices) + st->n_board / 4);
     return MAX(lanes, 1);
@@ -134,6 +136,7 @@ int live_fill(struct study *st, int want, struct err *err)
 
     if (st->row.state != SS_RUNNING && st->row.state != SS_QUEUED)
         return 0;
+    most += lease_count_leaving(st->ctl, st->row.id);
     while (st->n_queue < want && st->n_queue + st->count[TS_RUNNING] < most) {
         int rc = resume_one(st, false, err);
 

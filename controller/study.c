@@ -261,7 +261,8 @@ struct study *study_load(struct ctl *ctl, int64_t id, struct err *err)
 
 int study_reload(struct ctl *ctl, struct study *st, struct err *err)
 {
-    int64_t id = st->row.id, asked = st->asked_ms, used = budget_used(st), keep = st->keep_ms;
+    int64_t id = st->row.id, asked = st->asked_ms, used = budget_used(st), keep = st->keep_ms,
+            lane_us = st->lane_us;
     bool ran = st->clock_from >= 0;
 
     study_clear(st);
@@ -275,6 +276,7 @@ int study_reload(struct ctl *ctl, struct study *st, struct err *err)
         return rc < 0 ? -1 : 0;
     }
     st->keep_ms = keep;
+    st->lane_us = lane_us;
     if (ran && st->clock_from >= 0)
         st->used_base = MAX(used, st->used_base);
     return 0;

@@ -102,6 +102,7 @@ struct study {
     int64_t clock_from;      /* monotonic ms when the clock was started; -1 = it stands */
     int64_t used_saved_ms;   /* monotonic time of the last store of used_ms */
     int64_t keep_ms;         /* longest time from `keep` to the artifact's arrival */
+    int64_t lane_us;         /* what the last lane with an answer computed; 0 = none yet */
     int64_t snapshot_trials; /* trials there were at the last snapshot of the searchers */
     int64_t snapshot_us;     /* what it took */
     int64_t suggest_us;      /* spent by the sampler since then */

@@ -7,6 +7,7 @@
  * will soon better. So from the last rung before the top, unless it is the first of its bracket, only one in eta * top
  * goes on, the first one out of 2 eta. Waiting is free, as who waits can be resumed: with stop_only the shares are eta
  * everywhere.
+ * A ladder that is behind the others at its lowest rung (asha_rival.c) also sends one in eta * top from there.
  * With stop_only a trial below the best 1/eta is stopped for good (as the tools that cannot resume do it).
  *
  * Where ranks mislead. Successive halving believes the ranks of its lowest rung. A rung is believed at once only where the
@@ -166,12 +167,9 @@ static size_t share_of(const struct asha *a, const struct asha_ladder *l, int b,
     return (size_t)a->rule.eta * (size_t)(k > b && k == l->rungs.n - 2 ? a->top : 1);
 }
 
-/* How many of n may. */
 static size_t limit_of(const struct asha *a, const struct asha_ladder *l, int b, int k, size_t n)
 {
-    size_t share = share_of(a, l, b, k), eta = (size_t)a->rule.eta;
-
-    return share > eta && n >= 2 * eta ? MAX(n / share, 1) : n / share;
+    return rung_limit(&a->rule, share_of(a, l, b, k), n);
 }
 
 static bool has_promotable(const struct asha *a, const struct asha_ladder *l, int b, int k)
@@ -179,6 +177,8 @@ static bool has_promotable(const struct asha *a, const struct asha_ladder *l, in
     const struct rung *r = &l->tracks[b].rungs[k];
     size_t limit = limit_of(a, l, b, k, r->n);
 
+    if (limit > 0 && b == 0 && k == 0 && asha_is_behind(a, l))
+        limit = rung_limit(&a->rule, (size_t)a->rule.eta * (size_t)a->top, r->n);
     return !a->is_stop_only && r->first_open < limit &&
            (!a->is_strict || r->n_promoted < (int64_t)limit);
 }

@@ -16,6 +16,13 @@ int64_t rung_power(int eta, int k)
     return MIN(p, most);
 }
 
+size_t rung_limit(const struct rung_rule *rule, size_t share, size_t n)
+{
+    size_t eta = (size_t)rule->eta;
+
+    return share > eta && n >= 2 * eta ? MAX(n / share, 1) : n / share;
+}
+
 static int lowest_first(int *level, int n)
 {
     for (int i = 0; i < n / 2; i++) {

@@ -26,6 +26,8 @@ struct rung_ladder {
 
 void rung_ladder_init(struct rung_ladder *l, const struct rung_rule *rule, int max_level);
 int64_t rung_power(int eta, int k); /* eta^k, at most 2^40 */
+/* How many of n go on where one in `share` does; where that is rarer than one in eta, the first one goes out of 2 eta. */
+size_t rung_limit(const struct rung_rule *rule, size_t share, size_t n);
 
 /* Those that came to a rung, best first: larger values, then smaller trial numbers; NaN is worse than -inf. */
 struct rung_entry {

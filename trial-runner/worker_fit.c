@@ -408,7 +408,9 @@ void worker_fit(struct worker *w, struct job *j)
     worker_begin(w, j);
     if (w->was_short)
         worker_soon(w);
-    if (!j->fit && j->deadline_ms > 0 && worker_now_us(w) >= j->deadline_ms * 1000) {
+    /* With a checkpoint there is something to complete with; so the best paused trial of a study does at its end. */
+    if (!j->fit && j->lane->from == 0 && j->deadline_ms > 0 &&
+        worker_now_us(w) >= j->deadline_ms * 1000) {
         worker_fail(w, j, TR_BUDGET, "the study's time ended before it began");
         worker_fit_close(w, j);
         return;

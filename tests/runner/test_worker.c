@@ -344,6 +344,28 @@ static void the_deadline_cuts_with_the_best_so_far(void **state)
     assert_int_equal(mock_find(g->mock, MSG_FAILED, 1)->reason, TR_BUDGET);
 }
 
+static void a_paused_trial_without_time_completes_with_what_it_has(void **state)
+{
+    static const char slow[] = "{\"family\":\"boost\",\"learning_rate\":0.01}"; /* at its top */
+    struct stage *g = *state;
+    int top = top_of("boost");
+    struct msg_grant m;
+    char frame[SHA256_HEX];
+
+    frame_make(g, 400, frame);
+    g->rung_action = MSG_PAUSE;
+    g->final_action = MSG_KEEP;
+    grant_fit(g, fit_of(frame), 1, slow, 0, top - 1, NULL);
+    run_to_ends(g, 1);
+    m = fit_of(frame);
+    m.deadline_ms = 1;
+    grant_fit(g, m, 1, slow, top - 1, top, mock_find(g->mock, MSG_PAUSED, 1)->blob);
+    run_to_ends(g, 2);
+    assert_int_equal(mock_count(g->mock, MSG_COMPLETE), 1);
+    assert_true(mock_find(g->mock, MSG_FINAL, 1)->cut);
+    assert_true(mock_find(g->mock, MSG_FINAL, 1)->value == mock_find(g->mock, MSG_RUNG, 1)->value);
+}
+
 #if !defined(__SANITIZE_THREAD__) && \
     !defined(__SANITIZE_ADDRESS__) /* they hold far more than a worker */
 /* A lane that would fill the device's memory ends with its best so far before anybody must be killed; the next one runs in
@@ -494,6 +516,7 @@ int main(int argc, char **argv)
         T(long_work_leaves_checkpoints),
         T(a_checkpoint_that_cannot_be_read_costs_only_its_work),
         T(the_deadline_cuts_with_the_best_so_far),
+        T(a_paused_trial_without_time_completes_with_what_it_has),
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
         T(a_lane_ends_before_its_worker_is_full),
 #endif

@@ -62,6 +62,31 @@ static int limit_at(const struct schedrun *r, int max_level, int level, int n)
     return n >= 2 * eta ? MAX(n / (eta * top), 1) : n / (eta * top);
 }
 
+static bool is_short(const struct schedrun *r, const struct run_trial *t)
+{
+    return t->max_level > 1 && t->max_level <= r->setup.options[PER_LEVEL];
+}
+
+/* It waits at the first level of a short ladder, and is not among the best 1/eta of all that came to the first levels of
+ * short ladders, where there is more than one. */
+static bool is_behind(const struct schedrun *r, int64_t trial)
+{
+    const struct run_trial *t = &r->trials[trial];
+    int n = 0, n_own = 0, better = 0;
+
+    if (t->level != 1 || !is_short(r, t))
+        return false;
+    for (int64_t i = 1; i <= r->n_started; i++) {
+        const struct run_trial *o = &r->trials[i];
+        if (!is_short(r, o) || !counts(o, 1))
+            continue;
+        n++;
+        n_own += o->group == t->group;
+        better += o->value[1] > t->value[1];
+    }
+    return n > n_own && better >= MAX(n / (int)r->setup.options[ETA], 1);
+}
+
 /* It is among the best of all that came to its level, as many as may go on. */
 static bool is_in_best(struct schedrun *r, int64_t trial)
 {
@@ -73,6 +98,10 @@ static bool is_in_best(struct schedrun *r, int64_t trial)
             continue;
         n++;
         rank += i != trial && is_better(r, i, trial, t->level);
+    }
+    if (is_behind(r, trial)) {
+        int eta = (int)r->setup.options[ETA], share = eta * (int)r->setup.options[TOP];
+        return rank < (share > eta && n >= 2 * eta ? MAX(n / share, 1) : n / share);
     }
     return rank < limit_at(r, t->max_level, t->level, n);
 }
@@ -278,6 +307,34 @@ static void with_many_workers_only_as_many_pass_as_a_proof_needs(void **state)
     schedrun_close(&r);
 }
 
+/* A family whose best is nowhere near the other's sends one of its first six, not of three; the other is not held up. */
+static void a_ladder_behind_the_others_sends_fewer(void **state)
+{
+    static struct schedrun r;
+    double options[N];
+
+    (void)state;
+    r = run_of(3, 100, options);
+    r.n_groups = 2;
+    r.max_level[1] = 2;
+    schedrun_open(&r, 1);
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(schedrun_start(&r, i % 2), 1);
+    for (int t = 1; t <= 12; t++) {
+        bool is_behind = r.trials[t].group == 1;
+
+        schedrun_report(&r, t, OBS_RUNNING, 1, is_behind ? 1 - t / 100.0 : 2 - t / 100.0);
+        while (schedrun_resume(&r, false))
+            ;
+        if (t < 12)
+            assert_int_equal(schedrun_row(&r, 1, 0, 0).n_promoted, 0);
+    }
+    assert_int_equal(schedrun_row(&r, 0, 0, 0).n_promoted, 2);
+    assert_int_equal(schedrun_row(&r, 1, 0, 0).n_promoted, 1);
+    assert_int_equal(r.trials[2].to, 2); /* its best */
+    schedrun_close(&r);
+}
+
 /* ---- ends ---- */
 
 static void even_few_trials_give_one_that_is_fully_trained(void **state)
@@ -350,6 +407,7 @@ int main(void)
         cmocka_unit_test(stop_only_compares_with_all_that_came),
         cmocka_unit_test(a_rung_that_misleads_stops_nobody_and_one_that_tells_does),
         cmocka_unit_test(with_many_workers_only_as_many_pass_as_a_proof_needs),
+        cmocka_unit_test(a_ladder_behind_the_others_sends_fewer),
         cmocka_unit_test(even_few_trials_give_one_that_is_fully_trained),
         cmocka_unit_test(hopeless_trials_are_given_up_while_the_study_goes_on),
         cmocka_unit_test(brackets_get_trials_by_their_weights),
