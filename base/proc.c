@@ -241,15 +241,31 @@ static bool small_file(const char *path, char *out, size_t size)
     return got > 0;
 }
 
-int64_t proc_rss_bytes(pid_t pid)
+/* The number after so many spaces of /proc/PID/statm, in bytes. */
+static int64_t statm_bytes(pid_t pid, int spaces)
 {
     char path[64], text[256];
-    const char *space = NULL;
+    const char *at = text;
 
     snprintf(path, sizeof path, "/proc/%ld/statm", (long)pid);
-    if (!small_file(path, text, sizeof text) || !(space = strchr(text, ' ')))
+    if (!small_file(path, text, sizeof text))
         return -1;
-    return strtoll(space + 1, NULL, 10) * sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < spaces; i++) {
+        if (!(at = strchr(at, ' ')))
+            return -1;
+        at++;
+    }
+    return strtoll(at, NULL, 10) * sysconf(_SC_PAGESIZE);
+}
+
+int64_t proc_rss_bytes(pid_t pid)
+{
+    return statm_bytes(pid, 1);
+}
+
+int64_t proc_rss_file_bytes(pid_t pid)
+{
+    return statm_bytes(pid, 2);
 }
 
 int64_t proc_rss_peak_bytes(void)

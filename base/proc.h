@@ -34,6 +34,8 @@ void proc_kill(pid_t pid, int signo);
 void proc_describe(int status, char *out,
                    size_t size);   /* "exit 3", "killed by signal 9 (Killed)" */
 int64_t proc_rss_bytes(pid_t pid); /* -1 when unknown */
+int64_t proc_rss_file_bytes(
+    pid_t pid); /* of these, pages of files: code, mapped tables; -1 when unknown */
 int64_t proc_rss_peak_bytes(
     void); /* of ourselves, since proc_rss_peak_reset where the kernel lets us; -1 when unknown */
 void proc_rss_peak_reset(void);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SCHEMA_LEVELS = 100 };
+enum { SCHEMA_LEVELS = 100, GIVE_BACK_BYTES = 1 << 19 };
 
 const char artifact_section_names[SECTIONS][ARTIFACT_NAME_BYTES] = { "info", "schema", "prep",
                                                                      "model" };
@@ -138,8 +138,11 @@ static int models_put(const struct artifact_parts *p, struct buf *out, struct er
         if (buf_put_u64(out, p->models[i].len, err) < 0 ||
             buf_add(out, p->models[i].data, p->models[i].len, err) < 0)
             return -1;
+        bool is_much = p->models[i].len >= GIVE_BACK_BYTES;
         if (p->gives_models)
             buf_fini(&p->models[i]);
+        if (p->gives_models && is_much) /* or they would be held twice after all, as free heap */
+            mem_give_back();
     }
     return 0;
 }

@@ -4,12 +4,15 @@
 #include "ml/fit_private.h"
 
 #include "base/base.h"
+#include "base/buf.h"
 #include "ml/model.h"
 
 #include <math.h>
 
 #define NOTHING 1e-9 /* a growth: no trees at all */
 #define MOST    16.0
+enum { SAMPLE = 8 };
+#define STRIDE 1.12 /* from one promise to the next, where nobody knows the end */
 
 int64_t fit_trial_bytes(const struct fit_trial *t)
 {
@@ -27,13 +30,18 @@ int64_t fit_trial_bytes(const struct fit_trial *t)
     return bytes;
 }
 
-static int64_t trees_bytes(const struct fit_trial *t)
+static int64_t run_trees(const struct fit_trial *t, const struct fit_run *r)
 {
     int64_t bytes = 0;
 
-    for (int f = 0; t->run && !t->is_shipped && t->ops->model_bytes && f < t->run->n_lanes; f++)
-        bytes += t->ops->model_bytes(&t->run->lanes[f]);
+    for (int f = 0; r && !t->is_shipped && t->ops->model_bytes && f < r->n_lanes; f++)
+        bytes += t->ops->model_bytes(&r->lanes[f]);
     return bytes;
+}
+
+static int64_t trees_bytes(const struct fit_trial *t)
+{
+    return run_trees(t, t->run);
 }
 
 /* Beside what stays of a trial when its lanes are gone: its file, and of it one fold's model loaded after another. What
@@ -125,31 +133,119 @@ int64_t fit_trial_estimate(const struct fit_trial *t, int level, double growth)
     return MAX(bytes, fit_trial_bytes(t));
 }
 
-int64_t fit_trial_revised(const struct fit_trial *t, double growth)
+/* Of the level in training, by the trees it has. */
+struct sight {
+    double step, whole; /* bytes of trees: of all folds a step, of the level */
+    bool is_open;       /* it still gets better, and no count ends it: whole is a guess */
+    int folds;
+};
+
+static bool sight_of(const struct fit_trial *t, struct sight *s)
 {
     double done = 0, slowest = INFINITY, trees = (double)trees_bytes(t);
     struct family_plan plan;
 
     if (!t->run || t->target <= t->level || !(trees > 0))
-        return 0;
+        return false;
     fit_plan(t, t->target, &plan);
-    int folds = fit_folds_of(t, &plan);
+    s->folds = fit_folds_of(t, &plan);
     for (int f = 0; f < t->run->n_lanes; f++) {
         done += (double)t->run->lanes[f].steps_done;
         slowest = MIN(slowest, (double)t->run->lanes[f].steps_done);
     }
-    struct fit_choice c = fit_choose(t, t->run, folds);
+    struct fit_choice c = fit_choose(t, t->run, s->folds);
     double best = c.best >= 0 ? (double)fit_point_step(t->run, c.best) : 0,
-           step = trees / MAX(done, 1),
            end = plan.n_counts > 0 ? (double)plan.cap
                                    : MIN((double)plan.cap, best + (double)plan.patience);
-    double whole = step * end * folds;
-    bool is_open = plan.n_counts == 0 && slowest < best + (double)plan.patience / 2;
+    s->step = trees / MAX(done, 1) * s->folds;
+    s->whole = s->step * end;
+    s->is_open = plan.n_counts == 0 && slowest < best + (double)plan.patience / 2;
+    return true;
+}
 
-    if (is_open) /* it still gets better: at least what was thought before */
-        whole = MAX(whole, MIN(said_trees(t, t->target, growth), step * (double)plan.cap * folds));
+int64_t fit_trial_revised(const struct fit_trial *t, double growth)
+{
+    struct family_plan plan;
+    struct sight s;
+
+    if (!sight_of(t, &s))
+        return 0;
+    fit_plan(t, t->target, &plan);
+    double whole = s.whole;
+    if (s.is_open) /* at least what was thought before */
+        whole = MAX(whole, MIN(said_trees(t, t->target, growth), s.step * (double)plan.cap));
     int64_t bytes = with_trees(t, t->target, whole);
     for (int f = 0; t->before && f < t->before->n_lanes; f++)
         bytes += t->ops->bytes(&t->before->lanes[f]);
     return MAX(bytes, fit_trial_bytes(t));
+}
+
+/* Of a level that is not begun: what rows take, and what there is already. */
+static double begun_bytes(const struct fit_trial *t, int level, const struct family_plan *plan)
+{
+    double kept = 0;
+
+    if (t->run)
+        kept = t->run->plan.key == plan->key ? (double)trees_bytes(t)
+                                             : (double)(fit_trial_bytes(t) - t->own_bytes);
+    return MAX((double)formula(t, level, NOTHING) + kept, (double)fit_trial_bytes(t));
+}
+
+int64_t fit_trial_next_bytes(const struct fit_trial *t, int level, double growth)
+{
+    struct family_plan plan;
+    struct sight s = { 0 };
+    double own = fit_trial_growth(t);
+
+    fit_plan(t, level, &plan);
+    bool is_seen = t->target == level && sight_of(t, &s), is_counted = plan.n_counts > 0;
+    if (!t->ops->model_bytes)
+        return fit_trial_estimate(t, level, growth);
+    double now = (double)trees_bytes(t), held = (double)fit_trial_bytes(t), next = held * STRIDE;
+    if (!is_seen) {
+        double rows = begun_bytes(t, level, &plan),
+               trees = said_trees(t, level, own > 0 ? own : growth);
+        next = is_counted && own > 0 ? MAX((double)formula(t, level, NOTHING) + trees, held)
+                                     : rows * STRIDE;
+        return (int64_t)MIN(next + growing(t, level, trees), 9e15);
+    }
+    if (!s.is_open)
+        next = held + MAX(s.whole - now, 0);
+    if (!s.is_open && !is_counted) /* patience may yet go on */
+        next = MIN(next, held * STRIDE);
+    return (int64_t)MIN(MAX(next, held + s.step) + growing(t, level, s.whole), 9e15);
+}
+
+/* Of trees of so many bytes, what is there of them when they are cut as validation chose: by the first few of the first fold. */
+static double cut_trees(const struct fit_trial *t, const struct fit_run *r, int64_t step,
+                        double trees)
+{
+    int64_t ways = MAX(r->plan.per_count, 1), n = (step - 1) / ways + 1, few = MIN(n, SAMPLE);
+    struct buf out;
+
+    if (r->n_lanes < 1 || few < 1 || (step - 1) % ways == ways - 1)
+        return trees;
+    buf_init(&out, SIZE_MAX / 2);
+    if (t->ops->save(&r->lanes[0], (few - 1) * ways + 1 + (step - 1) % ways, &out, NULL) == 0)
+        trees =
+            MIN(trees, (double)out.len / (double)few * (double)n * r->n_lanes / t->ops->file_share);
+    buf_fini(&out);
+    return trees;
+}
+
+int64_t fit_trial_ship_bytes(const struct fit_trial *t)
+{
+    struct fit_run *r = NULL;
+    struct fit_choice c;
+
+    if (t->is_shipped || !t->ops->model_bytes || fit_speaker(t, &r, &c) < 0)
+        return fit_trial_bytes(t);
+    double lanes = (double)fit_trial_bytes(t), trees = (double)run_trees(t, r), most = 0;
+    for (int f = 0; f < r->n_lanes; f++)
+        most = MAX(most, (double)r->lanes[f].steps_done);
+    if (r->plan.n_counts > 0)
+        trees = cut_trees(t, r, fit_point_step(r, c.best), trees);
+    else if (most > 0) /* what is past the best step is not saved */
+        trees *= MIN((double)fit_point_step(r, c.best) / most, 1);
+    return (int64_t)MAX(lanes + shipping(t, trees), (double)t->own_bytes + shipped(t, trees));
 }

@@ -495,12 +495,12 @@ static int forest_load(struct ml_data *d, struct lane *lane, struct view *in, st
     return 0;
 }
 
-#define FOREST_OPS(which)                                                                    \
-    .family = &family_##which, .close = forest_close, .advance = forest_advance,             \
-    .predict_held = forest_predict_held, .predict_held_at = forest_predict_held_at,          \
-    .save = forest_save, .load = forest_load, .bytes = forest_held_bytes,                    \
-    .model_bytes = forest_model_bytes, .file_share = 1.05, .load_share = 2, .grow_share = 8, \
-    .predictor_load = forest_predictor_load, .predictor_free = forest_predictor_free,        \
+#define FOREST_OPS(which)                                                                     \
+    .family = &family_##which, .close = forest_close, .advance = forest_advance,              \
+    .predict_held = forest_predict_held, .predict_held_at = forest_predict_held_at,           \
+    .save = forest_save, .load = forest_load, .bytes = forest_held_bytes,                     \
+    .model_bytes = forest_model_bytes, .file_share = 1.05, .load_share = 2, .grow_share = 14, \
+    .predictor_load = forest_predictor_load, .predictor_free = forest_predictor_free,         \
     .predict = forest_predict, .importance = forest_importance, .explain = forest_explain
 
 const struct model_ops model_forest = { .open = forest_open, FOREST_OPS(forest) };

@@ -361,7 +361,7 @@ int64_t worker_stop_clock(void *worker)
     /* A task is lost when it is stopped half way: only its own end may stop it. */
     if (w->now && !w->now->lane)
         return w->now->stop || w->draining ? INT64_MAX : now;
-    return w->interrupt ? INT64_MAX : now;
+    return w->interrupt || (w->now && worker_memory_asks(w->now)) ? INT64_MAX : now;
 }
 
 /* ---- life ---- */

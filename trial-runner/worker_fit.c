@@ -168,6 +168,7 @@ static int ship(struct worker *w, struct job *j, struct err *err)
 {
     char path[WORKER_PATH_BYTES];
 
+    worker_memory_ships(w, j);
     buf_init(&j->artifact, ARTIFACT_BUF_MAX);
     if (fit_trial_ship(j->fit, &j->artifact, err) < 0)
         return -1;
@@ -371,7 +372,7 @@ static int train(struct worker *w, struct job *j)
             return 0;
         worker_serve(w);
         w->interrupt = false;
-        worker_memory_revise(j);
+        worker_memory_revise(w, j);
         if (is_over(w, j))
             return -1;
         worker_fit_mind(w, j);

@@ -1,9 +1,10 @@
-/* worker_memory.c - room for trials in a worker's memory. What a trial is promised is said before it begins: what the process
+/* worker_memory.c - room for trials in a worker's memory. Before a trial begins its whole level is planned: what the process
  * holds without it, the form of its table that is not there yet, and what the family's formula, the trial's own earlier
  * levels and the study's other trials say of its lanes. Where that does not fit beside others, unused tables are given up
  * and the others' answers are awaited first. What rows and columns alone take is known for certain: where not even that
- * fits, the trial is refused before it takes anything. Number of rounds and the like are a guess: a trial that outgrows it
- * goes on while there is room, and ends with its best so far before the process must be killed. */
+ * fits, the trial is refused before it takes anything. Number of rounds and the like are a guess: so a trial is promised no
+ * more than is known of it (fit_trial_next_bytes), stops at the first step past that, and asks again. Where nothing is
+ * left to promise it goes on while there is room, and ends with its best so far before the process must be killed. */
 #include "base/base.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -14,7 +15,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { TRIM_BYTES = 4 << 20, WAIT_MS = 100, SLICE_LEAST_US = 1000 };
+enum { TRIM_BYTES = 1 << 20, WAIT_MS = 100, SLICE_LEAST_US = 1000 };
 
 /* What the supervisor does not yet kill for. */
 static int64_t room_of(const struct worker *w)
@@ -99,22 +100,89 @@ static int64_t others_growth(const struct worker *w, const struct job *j)
             const struct job *k = &r->jobs[i];
 
             if (k != j && k->state == JOB_RUNNING && k->fit)
-                bytes += MAX(k->promise_bytes - fit_trial_bytes(k->fit), 0);
+                bytes += MAX(k->planned_bytes - fit_trial_bytes(k->fit), 0);
         }
     }
     return bytes;
 }
 
 /* Of the process while the trial is trained to its level. */
-static int64_t promise(const struct worker *w, struct job *j)
+static int64_t plan(const struct worker *w, struct job *j)
 {
     j->resident_bytes = resident();
+    j->file_bytes = proc_rss_file_bytes(getpid());
     j->before_bytes = MAX(j->resident_bytes - idle_bytes(w) - fit_trial_bytes(j->fit), 0);
     j->missing_bytes = ml_data_missing_bytes(j->data, j->family->form);
-    j->promise_bytes = fit_trial_estimate(j->fit, j->to, j->lane->growth);
-    j->admitted_bytes = j->promise_bytes;
+    j->planned_bytes = fit_trial_estimate(j->fit, j->to, j->lane->growth);
+    j->admitted_bytes = j->planned_bytes;
     j->first_bytes = 0;
-    return j->before_bytes + j->missing_bytes + j->promise_bytes;
+    return j->before_bytes + j->missing_bytes + j->planned_bytes;
+}
+
+/* ---- promises ---- */
+
+/* Beside what its table's form took: of what the process took since it was admitted, what the trial does not count. */
+static int64_t uncounted(const struct job *j)
+{
+    int64_t file = MAX(proc_rss_file_bytes(getpid()) - j->file_bytes, 0);
+
+    return MAX(resident() - file - j->before_bytes - j->missing_bytes - fit_trial_bytes(j->fit), 0);
+}
+
+/* So much by its own count, or what there is. */
+static void promise(struct worker *w, struct job *j, int64_t bytes, int64_t more)
+{
+    int64_t room = room_of(w);
+
+    while (w->memory_bytes > 0 && j->before_bytes + j->missing_bytes + bytes + more > room &&
+           make_room(w, j))
+        continue;
+    int64_t left = MAX(room - j->before_bytes - j->missing_bytes, fit_trial_bytes(j->fit));
+    int64_t held = fit_trial_bytes(j->fit), spare = fit_trial_spare_bytes(j->fit);
+    j->promise_bytes = MIN(bytes + more, left);
+    j->stop_bytes =
+        MIN(bytes, MAX(left - more - spare, held)); /* or it is looked whether it ends */
+    j->n_promises++;
+}
+
+static void promise_log(const struct worker *w, const struct job *j)
+{
+    log_debug("memory.promise device=%s trial=%" PRId64 " family=%s level=%d nth=%d before=%" PRId64
+              " missing=%" PRId64 " promise=%" PRId64 " held=%" PRId64 " peak=%" PRId64
+              " file=%" PRId64,
+              w->device, j->trial, j->family->name, j->to, j->n_promises, j->before_bytes,
+              j->missing_bytes, j->promise_bytes, j->fit ? fit_trial_bytes(j->fit) : 0,
+              proc_rss_peak_bytes(), proc_rss_file_bytes(getpid()) - j->file_bytes);
+}
+
+bool worker_memory_asks(const struct job *j)
+{
+    return j->fit && j->stop_bytes > 0 && fit_trial_bytes(j->fit) > j->stop_bytes;
+}
+
+void worker_memory_revise(struct worker *w, struct job *j)
+{
+    int64_t bytes = fit_trial_revised(j->fit, j->lane->growth);
+
+    if (bytes > 0) {
+        j->planned_bytes = bytes;
+        if (j->first_bytes == 0)
+            j->first_bytes = bytes;
+    }
+    if (!worker_memory_asks(j))
+        return;
+    promise_log(w, j);
+    promise(w, j, fit_trial_next_bytes(j->fit, j->to, j->lane->growth), uncounted(j));
+}
+
+void worker_memory_ships(struct worker *w, struct job *j)
+{
+    int64_t bytes = fit_trial_ship_bytes(j->fit), more = uncounted(j);
+
+    if (j->n_promises == 0 || bytes + more <= j->promise_bytes)
+        return;
+    promise_log(w, j);
+    promise(w, j, bytes, more);
 }
 
 static int refuse(const struct job *j, int64_t least, int64_t most, const char *what,
@@ -158,13 +226,16 @@ int worker_memory_admit(struct worker *w, struct job *j, struct err *err)
             least = fit_trial_least_bytes(j->fit, j->to, j->lane->growth);
 
     trim(w, TRIM_BYTES);
-    while (promise(w, j) > room && make_room(w, j))
+    while (plan(w, j) > room && make_room(w, j))
         continue;
     proc_rss_peak_reset();
     if (own > 0 && least > own)
         return refuse(j, least, own, "a trial of this study may have", err);
-    if (j->before_bytes + j->missing_bytes + least <= room)
+    if (j->before_bytes + j->missing_bytes + least <= room) {
+        j->n_promises = 0;
+        promise(w, j, fit_trial_next_bytes(j->fit, j->to, j->lane->growth), 0);
         return 1;
+    }
     if (j->work_us == 0 && others_of(w, j).running > 0)
         return 0;
     return refuse(j, j->before_bytes + j->missing_bytes + least, w->memory_bytes,
@@ -177,18 +248,9 @@ bool worker_memory_joins(struct worker *w, struct job *j)
 
     if (own > 0 && fit_trial_least_bytes(j->fit, j->to, j->lane->growth) > own)
         return false;
-    return promise(w, j) + others_growth(w, j) <= room_of(w);
-}
-
-void worker_memory_revise(struct job *j)
-{
-    int64_t bytes = fit_trial_revised(j->fit, j->lane->growth);
-
-    if (bytes <= 0)
-        return;
-    j->promise_bytes = bytes;
-    if (j->first_bytes == 0)
-        j->first_bytes = bytes;
+    j->n_promises = 0;
+    j->stop_bytes = 0;
+    return plan(w, j) + others_growth(w, j) <= room_of(w);
 }
 
 int64_t worker_memory_slice_us(const struct worker *w, struct job *j, int64_t us)
@@ -237,14 +299,16 @@ bool worker_memory_is_full(struct worker *w, struct job *j)
 
 void worker_memory_log(const struct worker *w, const struct job *j, const struct fit_result *r)
 {
+    promise_log(w, j);
     log_debug("trial.memory device=%s trial=%" PRId64 " family=%s level=%d resident=%" PRId64
               " before=%" PRId64 " missing=%" PRId64 " admitted=%" PRId64 " first=%" PRId64
-              " last=%" PRId64 " held=%" PRId64 " peak=%" PRId64 " steps=%" PRId64
+              " last=%" PRId64 " held=%" PRId64 " peak=%" PRId64 " file=%" PRId64 " steps=%" PRId64
               " growth=%.3g of=%.3g",
               w->device, j->trial, j->family->name, j->to, j->resident_bytes, j->before_bytes,
               j->missing_bytes, j->admitted_bytes,
-              j->first_bytes ? j->first_bytes : j->admitted_bytes, j->promise_bytes, r->peak_bytes,
-              proc_rss_peak_bytes(), r->steps, r->growth, j->lane->growth);
+              j->first_bytes ? j->first_bytes : j->admitted_bytes, j->planned_bytes, r->peak_bytes,
+              proc_rss_peak_bytes(), proc_rss_file_bytes(getpid()) - j->file_bytes, r->steps,
+              r->growth, j->lane->growth);
 }
 
 void worker_memory_hoard(const struct worker *w)

@@ -41,11 +41,14 @@ struct job {
     int64_t work_us, saved_us,
         progress_us; /* work so far; at the last checkpoint; time of the last progress message */
     int64_t alone_bytes; /* memory of the process without this trial and without shared data */
-    /* worker_memory.c: what the process held, of this in use without the trial, its table's form to come, the trial itself */
-    int64_t resident_bytes, before_bytes, missing_bytes, promise_bytes;
-    int64_t admitted_bytes; /* promise_bytes as it was admitted */
-    int64_t
-        first_bytes; /* the first promise of this level that knew trees of its own; 0 = none did */
+    /* worker_memory.c: what the process held, of this in use without the trial and pages of files, its table's form to come */
+    int64_t resident_bytes, before_bytes, file_bytes, missing_bytes;
+    int64_t planned_bytes,
+        admitted_bytes; /* the trial at its level's end, by what is known now; as it was admitted */
+    int64_t first_bytes; /* the first plan of this level that knew trees of its own; 0 = none did */
+    int64_t promise_bytes,
+        stop_bytes; /* what it may take, held: it asks again above stop_bytes; 0 = it never does */
+    int n_promises; /* of this level */
     int64_t slice_bytes, slice_us; /* what was held, and its work_us, as the last slice began */
     bool cut;
     struct buf
@@ -126,13 +129,16 @@ bool worker_memory_joins(struct worker *w, struct job *j);
 bool worker_memory_is_full(struct worker *w, struct job *j);
 /* At most us, and no longer than its trials, growing twice as fast as until now, leave half of the room. */
 int64_t worker_memory_slice_us(const struct worker *w, struct job *j, int64_t us);
-void worker_memory_revise(struct job *j); /* between slices */
+/* Between slices: where it is due, the trial asks for more, and waits for what others give up. */
+void worker_memory_revise(struct worker *w, struct job *j);
+bool worker_memory_asks(const struct job *j);              /* it is due: the slice ends */
+void worker_memory_ships(struct worker *w, struct job *j); /* before the trial's last act */
 /* Its models go, and with them what was there before the others began. */
 void worker_memory_close(struct worker *w, struct job *j);
 void worker_memory_hoard(
     const struct worker *w) NO_RETURN; /* tests: far more than promised, at once */
 void worker_memory_log(const struct worker *w, const struct job *j,
-                       const struct fit_result *r); /* at a level: promised and true */
+                       const struct fit_result *r); /* at a level: planned, promised and true */
 
 /* worker_task.c */
 void worker_ingest(struct worker *w, struct job *j);

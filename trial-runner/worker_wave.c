@@ -83,7 +83,7 @@ int worker_wave(struct worker *w, struct job *j, const struct ml_stop *stop, str
         else if (wv.rc[i] > 0)
             worker_fit_ask(w, other);
         else {
-            worker_memory_revise(other);
+            worker_memory_revise(w, other);
             worker_fit_mind(w, other);
         }
     }

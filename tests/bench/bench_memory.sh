@@ -1,9 +1,11 @@
 #!/bin/bash
 # What trials were promised of a worker's memory, beside what the process then took, over short whole searches of real tables.
-# Of each level of a trial: *trial* = estimate of what it holds / growth of the resident memory while it ran; *process* = the
-# same with what the process held before it. A trial counts by its own figures from FLOOR MB on (estimate or truth), below
-# by the process's: there a worker's fixed cost is the most of it. *admitted*: as it began; *first*: as soon as it had trees;
-# *last*: before it reached the level; *held*: no estimate, what the trial itself counted.
+# *trial* = what was said of it / growth of the resident memory since it was admitted, without pages of files (code, mapped
+# tables) that were touched meanwhile; *process* = the same with what the process held before. A trial counts by its own
+# figures from FLOOR MB on (said or true), below by the process's: there a worker's fixed cost is the most of it.
+# Of each level of a trial: *promised*: all its promises, each beside what was taken until the next one or the end (the share
+# of levels of which every promise is within 20%, and the range of all promises); *planned*: the whole level in one guess as
+# it was admitted; *first*: the same as soon as it had trees; *held*: no estimate, what the trial itself counted.
 # Usage: [TRIALS=40] [SEED=1] [FLOOR=32] [MEMORY=BYTES of all workers] tests/bench/bench_memory.sh [TABLE...]
 B=${B:-build/gcc}
 # shellcheck source=tests/e2e/lib.sh
@@ -16,32 +18,50 @@ FLOOR=${FLOOR:-32}
 export TMPDIR=$WORK/tmp ASSAY_KEEP_TEMP=1 ASSAY_LOG_LEVEL=debug
 mkdir -p "$TMPDIR"
 
-# Lines "family level before missing admitted first last held peak resident" of a search's logs, in bytes.
+# Lines "kind family level trial before missing said... peak resident" of a search's logs, in bytes; peak without files.
 levels() {
-    grep -rhs 'trial\.memory ' "$TMPDIR" | sed 's/.*trial\.memory//' | awk '{
+    grep -rhsE 'trial\.memory |memory\.promise ' "$TMPDIR" | awk '{
+        kind = /memory\.promise/ ? "promise" : "level"
+        delete v
         for (i = 1; i <= NF; i++) { split($i, p, "="); v[p[1]] = p[2] }
-        print v["family"], v["level"], v["before"], v["missing"], v["admitted"], v["first"], v["last"], v["held"], v["peak"], v["resident"] }'
+        key = v["device"] " " v["trial"] " " v["level"]
+        peak = v["peak"] - v["file"]
+        if (kind == "promise") {
+            promises[key] = promises[key] " " v["promise"] " " v["before"] + v["missing"] " " peak
+            next
+        }
+        print v["family"], v["level"], v["trial"], v["before"] + v["missing"], v["admitted"], v["first"], v["held"], peak, v["resident"] promises[key]
+        promises[key] = "" }'
 }
 
 sum_up() { # name < lines of levels
-    awk -v floor="$((FLOOR << 20))" '{
-        own = $9 - $3 - $4 > 1 ? $9 - $3 - $4 : 1
-        line = $1
-        for (i = 5; i <= 8; i++) {
-            all = $3 + $4 + $i > $10 ? $3 + $4 + $i : $10
-            line = line " " ($i > floor || own > floor ? $i / own : all / $9)
+    awk -v floor="$((FLOOR << 20))" '
+        function ratio(said, base, peak, own, all) {
+            own = peak - base > 1 ? peak - base : 1
+            all = base + said > $9 ? base + said : $9
+            return said > floor || own > floor ? said / own : all / peak
         }
-        print line, (own > floor), own / 1048576 }' >ratios
+        { lo = hi = 1; n = 0
+          for (i = 10; i <= NF; i += 3) {
+              r = ratio($i, $(i + 1), $(i + 2))
+              lo = n == 0 || r < lo ? r : lo; hi = n == 0 || r > hi ? r : hi; n++ }
+          own = $8 - $4
+          print $1, lo, hi, n, ratio($5, $4, $8), ratio($6, $4, $8), ratio($7, $4, $8), own / 1048576, $3, $2 }' >ratios
     for family in $(cut -d' ' -f1 ratios | sort -u) all; do
-        awk -v f="$family" -v name="$1" 'f == "all" || $1 == f {
-            n++; big += $6; if ($7 > most) most = $7
-            for (i = 2; i <= 5; i++) {
+        awk -v f="$family" -v name="$1" -v floor="$FLOOR" 'f == "all" || $1 == f {
+            n++; big += $8 > floor; if ($8 > most) most = $8
+            kept += $2 > 1 / 1.2 && $3 < 1.2; count += $4
+            if (!least || $2 < least) least = $2
+            if ($3 > top) top = $3
+            for (i = 5; i <= 7; i++) {
                 good[i] += $i > 1 / 1.2 && $i < 1.2
                 if (!lo[i] || $i < lo[i]) lo[i] = $i
                 if ($i > hi[i]) hi[i] = $i } }
-            END { printf "%-12s %-12s levels %3d (large %2d, to %4.0f MB)", name, f, n, big, most
-                  split(". admitted first last held", word, " ")
-                  for (i = 2; i <= 5; i++) printf "  %s %3d%% (%.2f..%.2f)", word[i], 100 * good[i] / n, lo[i], hi[i]
+            END { if (!n) exit
+                  printf "%-12s %-12s levels %3d (large %2d, to %4.0f MB)  promised %3d%% (%.2f..%.2f) in %d", name, f, n, big,
+                      most, 100 * kept / n, least, top, count
+                  split(". . . . planned first held", word, " ")
+                  for (i = 5; i <= 7; i++) printf "  %s %3d%% (%.2f..%.2f)", word[i], 100 * good[i] / n, lo[i], hi[i]
                   print "" }' ratios
     done
 }

@@ -1,10 +1,11 @@
 /* test_fit_memory.c - estimates of what a trial holds: what a level measured is right for the next one, what a trial says in
- * the middle of a level is near its end, and nothing is left of a trial that was shipped. */
+ * the middle of a level is near its end, promises are kept and used, and nothing is left of a trial that was shipped. */
 #include "tests/ml/forest_rig.h"
 
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/fit.h"
+#include "ml/model.h"
 
 #include <math.h>
 
@@ -119,11 +120,99 @@ static void a_shipped_trial_holds_no_trees(void **state)
     rig_free(r);
 }
 
+struct asker {
+    const struct fit_trial *t;
+    int64_t promise;
+};
+
+static int64_t until_it_asks(void *ctx)
+{
+    const struct asker *a = ctx;
+
+    return fit_trial_bytes(a->t) > a->promise ? 1 : 0;
+}
+
+/* Trains it like a worker; the promises of its own trees, each used but for a bit as it asks for the next. The last one is. */
+static double trained_by_promises(struct fit_trial *t, int level, int *n)
+{
+    struct asker a = { .t = t };
+    struct ml_stop stop = { .now_us = until_it_asks, .ctx = &a, .deadline_us = 1 };
+    struct err err = { 0 };
+
+    for (int rc = 0; rc == 0; ++*n) {
+        a.promise = fit_trial_next_bytes(t, level, 0);
+        assert_true(*n < 200);
+        assert_true(a.promise > fit_trial_bytes(t)); /* or it would never get on */
+        rc = fit_trial_advance(t, level, &stop, &err);
+        assert_true(rc >= 0);
+        double used = (double)fit_trial_bytes(t) / (double)a.promise;
+        if (rc == 0 && *n > 0 && (used < 1 || used > 1.1))
+            fail_msg("promise %d of %.0f bytes: %.2f of it used", *n, (double)a.promise, used);
+    }
+    return (double)a.promise;
+}
+
+static void what_it_was_promised_is_what_it_takes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(forest_tasks) * ARRAY_LEN(families); i++) {
+        struct rig *r = forest_table(forest_tasks[i / ARRAY_LEN(families)], 1000, i);
+        const char *family = families[i % ARRAY_LEN(families)];
+        double params[FAMILY_MAX_PARAMS];
+        struct err err = { 0 };
+        struct fit_trial *t = trial_of(r, family, params), *whole = NULL;
+        int n = 0;
+        fit_trial_close(t);
+        if (params[FOREST_TREES] == 16)
+            params[FOREST_TREES] = 40;
+        t = fit_trial_open(r->d, family_find(family), params, 1, false, &err);
+        whole = fit_trial_open(r->d, family_find(family), params, 1, false, &err);
+        double last = trained_by_promises(t, 2, &n), held = (double)fit_trial_bytes(t);
+        if (held > last || held < last / 1.25)
+            fail_msg("%s %zu: %.0f bytes after a promise of %.0f", family, i, held, last);
+        assert_true(n > 1);
+        assert_int_equal(fit_trial_advance(whole, 2, NULL, &err), 1);
+        assert_int_equal(fit_trial_bytes(whole), fit_trial_bytes(t));
+        fit_trial_close(whole);
+        fit_trial_close(t);
+        rig_free(r);
+    }
+}
+
+/* Of forests on noise most is cut off before it is shipped. */
+static void shipping_takes_what_is_said_of_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(forest_tasks) * ARRAY_LEN(families); i++) {
+        struct rig *r = forest_table(forest_tasks[i / ARRAY_LEN(families)], 1000, i);
+        const char *family = families[i % ARRAY_LEN(families)];
+        const struct model_ops *ops = model_find(family);
+        double params[FAMILY_MAX_PARAMS];
+        struct err err = { 0 };
+        struct buf out;
+        struct fit_trial *t = trial_of(r, family, params);
+        buf_init(&out, 1u << 28);
+        assert_int_equal(fit_trial_advance(t, 2, NULL, &err), 1);
+        double said = (double)fit_trial_ship_bytes(t), held = (double)fit_trial_bytes(t);
+        assert_int_equal(fit_trial_ship(t, &out, &err), 0);
+        double file = (double)out.len, folds = r->d->k_folds,
+               loaded = file * (1 + ops->load_share / ops->file_share / folds),
+               took = MAX(held + file / folds, (double)fit_trial_bytes(t) + loaded);
+        if (near_of(said, took) > 0.2)
+            fail_msg("%s %zu: %.0f bytes, not %.0f", family, i, took, said);
+        fit_trial_close(t);
+        buf_fini(&out);
+        rig_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_level_says_what_the_next_one_takes),
         cmocka_unit_test(its_own_first_trees_say_what_the_level_takes),
+        cmocka_unit_test(what_it_was_promised_is_what_it_takes),
+        cmocka_unit_test(shipping_takes_what_is_said_of_it),
         cmocka_unit_test(a_shipped_trial_holds_no_trees),
     };
 
