@@ -128,15 +128,14 @@ const struct config *budget_yardstick(const struct study *st)
     return best;
 }
 
-int64_t budget_lane_cut_ms(const struct study *st, const char *family, int64_t begins_ms)
+int64_t budget_lane_ms(const struct study *st, const char *family)
 {
-    int64_t cut = budget_cut_ms(st);
+    int64_t own = st->spec.trial_time_ms, share = st->spec.budget_time_ms / OTHERS_SHARE;
 
     /* On a large table a model that is tried for completeness must not hold its device to the end: its best so far counts. */
-    if (cut == INT64_MAX || !st->space.is_auto ||
-        str_eq(family, budget_yardstick(st)->family->name))
-        return cut;
-    return MIN(cut, begins_ms + st->spec.budget_time_ms / OTHERS_SHARE);
+    if (!share || !st->space.is_auto || str_eq(family, budget_yardstick(st)->family->name))
+        return own;
+    return own ? MIN(own, share) : share;
 }
 
 bool budget_allows_trial(const struct study *st)

@@ -13,9 +13,9 @@ int64_t budget_reserve(const struct study *st); /* ms kept for finishing */
 /* Monotonic times: no slice of a lane may end after cut; the study ends at hard whatever happens. INT64_MAX = none. */
 int64_t budget_cut_ms(const struct study *st);
 int64_t budget_hard_ms(const struct study *st);
-/* The cut of a lane of this family that begins then: in an automatic space, families other than the yardstick's get a
- * tenth of the time at most. */
-int64_t budget_lane_cut_ms(const struct study *st, const char *family, int64_t begins_ms);
+/* How long a lane of this family may compute: the spec's limit, and in an automatic space with a limit in time a tenth of
+ * that for families other than the yardstick's; 0 = no limit. */
+int64_t budget_lane_ms(const struct study *st, const char *family);
 /* The first configuration of the family that matters most for time: the strongest of an automatic space, else the
  * costliest. */
 const struct config *budget_yardstick(const struct study *st);

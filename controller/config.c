@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int config_choice_find(const struct family_param *p, const json_t *v)
@@ -139,6 +140,15 @@ void config_hash(const char *text, char out[17])
 
     sha256_hex(text, strlen(text), hex);
     str_copy(out, 17, hex);
+}
+
+uint64_t config_hash_of(const struct config *c)
+{
+    char *text = config_text_new(c), hex[17];
+
+    config_hash(text, hex);
+    mem_free(text);
+    return strtoull(hex, NULL, 16);
 }
 
 /* ---- points ---- */

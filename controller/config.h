@@ -21,6 +21,7 @@ int config_parse_text(struct config *c, const char *text, struct err *err);
 char *config_text_new(
     const struct config *c); /* sorted keys: equal configurations, equal text; mem_free */
 void config_hash(const char *text, char out[17]);
+uint64_t config_hash_of(const struct config *c); /* the same as a number */
 
 /* The choice that a user's value names, as text, as a number (bins: 255) or as true and false for yes and no; -1 = none. */
 int config_choice_find(const struct family_param *p, const json_t *v);

@@ -285,7 +285,7 @@ static json_t *grant_json(const struct group *g, int64_t group_no)
                            .study = st->row.id,
                            .deadline_ms =
                                g->deadline_ms ? MAX(g->deadline_ms - ctl_now(st->ctl), 1) : 0,
-                           .trial_time_ms = st->spec.trial_time_ms,
+                           .trial_time_ms = budget_lane_ms(st, g->rows[0].family),
                            .trial_memory_bytes = st->spec.trial_memory_bytes,
                            .data = st->problem.data,
                            .n_lanes = g->n,
@@ -309,23 +309,6 @@ static json_t *grant_json(const struct group *g, int64_t group_no)
     return msg_grant_json_new(&m);
 }
 
-/* When the device comes to it: work is handed out a little before the one before is done, and that one may run to its own
- * deadline where this is not the study's. */
-static int64_t begins_ms(const struct group *g, const struct runner *r, const char *device)
-{
-    const struct ctl *ctl = g->st->ctl;
-    int64_t now = ctl_now(ctl), cut = budget_cut_ms(g->st), begins = now;
-
-    for (int i = 0; i < ctl->n_leases; i++) {
-        const struct lease *l = &ctl->leases[i];
-
-        if (l->runner == r->row.id && str_eq(l->device, device) && !l->is_leaving)
-            begins = MAX(begins, l->deadline_ms > 0 && l->deadline_ms < cut ? l->deadline_ms
-                                                                            : now + LIVE_SHORT_MS);
-    }
-    return begins;
-}
-
 static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, json_t **out,
                  struct err *err)
 {
@@ -337,10 +320,9 @@ static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, j
         return err_set(err, ERR_IO, "fault: dispatch.grant");
     if (study_start(st, r, err) < 0)
         return -1;
-    g->deadline_ms = g->is_probe ? probe_deadline_ms(st)
-                     : is_last(st)
-                         ? ctl_now(ctl)
-                         : budget_lane_cut_ms(st, g->rows[0].family, begins_ms(g, r, ask->device));
+    g->deadline_ms = g->is_probe   ? probe_deadline_ms(st)
+                     : is_last(st) ? ctl_now(ctl)
+                                   : budget_cut_ms(st);
     if (g->deadline_ms == INT64_MAX)
         g->deadline_ms = 0;
     for (int i = 0; i < g->n; i++) {

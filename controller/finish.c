@@ -247,6 +247,9 @@ int finish_step(struct study *st, struct err *err)
     bool refit_done = false;
 
     CHECK(st->row.state == SS_FINISHING);
+    /* Paused since, and better than all so far. */
+    if (st->count[TS_PAUSED] > 0 && !rescue_waits(st) && rescue_begin(st, err) < 0)
+        return -1;
     if (st->count[TS_QUEUED] + st->count[TS_PAUSED] > 0 &&
         cancel_open(st, true, false, false, TR_BUDGET, err) < 0)
         return -1; /* lost or paused while the study finished */

@@ -397,6 +397,9 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
             return on_crash(st, row, &l, e->detail, err);
         return requeue(st, row, e->reason, trial_reason_name[e->reason], err) < 0 ? -1 : 1;
     }
+    if (e->reason == TR_TIME &&
+        !st->spec.trial_time_ms) /* the share of its family, not a limit that it broke */
+        return fail_with(st, row, TE_PRUNE, e->reason, e->detail, err);
     if (e->reason == TR_BUDGET || e->reason == TR_USER || e->reason == TR_STOPPED)
         return fail_with(st, row, TE_CANCEL, e->reason, e->detail, err);
     if (l.runner)

@@ -193,17 +193,19 @@ int live_rung(struct study *st, int64_t number, int level, double score, struct 
 }
 
 /* What the end of a trial means to the searchers; also the replay's step. */
-static int tell_end(struct study *st, int64_t number, enum trial_state state, int level,
-                    double score, struct err *err)
+static int tell_end(struct study *st, int64_t number, enum trial_state state,
+                    enum trial_reason reason, int level, double score, struct err *err)
 {
     enum obs_state obs = propose_obs_of(state);
     struct sched_decision ignored;
+    bool is_cut = state == TS_PRUNED && reason == TR_TIME;
 
     score = state == TS_COMPLETED ? score : NAN;
     if (propose_observe(st, number, obs, level, score, err) < 0)
         return -1;
-    /* A pruned trial was stopped by the scheduler itself. */
-    if (state != TS_PRUNED && propose_report(st, number, obs, level, score, &ignored, err) < 0)
+    /* A pruned trial was stopped by the scheduler itself, unless it was too dear to come to its rung. */
+    if ((state != TS_PRUNED || is_cut) &&
+        propose_report(st, number, is_cut ? OBS_FAILED : obs, level, score, &ignored, err) < 0)
         return -1;
     if (state != TS_CANCELLED)
         budget_note_end(st, score);
@@ -215,7 +217,7 @@ int live_ended(struct study *st, const struct trial_row *row, struct err *err)
     CHECK(trial_is_final(row->state));
     if (!st->sampler)
         return 0; /* an ended study that was asked for again */
-    return tell_end(st, row->number, row->state, row->level, row->score, err);
+    return tell_end(st, row->number, row->state, row->reason, row->level, row->score, err);
 }
 
 static int retire(struct study *st, bool closing, struct err *err)
@@ -336,7 +338,8 @@ static int replay_trial(struct study *st, int64_t number, const char *event, con
         return 0;
     if (ev != TE_COMPLETE && ev != TE_PRUNE && ev != TE_FAIL && ev != TE_CANCEL)
         return 0;
-    return tell_end(st, number, (enum trial_state)t->state, t->level, t->score, err);
+    return tell_end(st, number, (enum trial_state)t->state, (enum trial_reason)t->reason, t->level,
+                    t->score, err);
 }
 
 static int on_journal(void *arg, const struct journal_row *row)

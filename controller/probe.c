@@ -1,9 +1,9 @@
 /* probe.c - how validation: auto becomes kfold or holdout.
  *
- * kfold, if at least ten trials with all folds fit the time that is left on the devices there are; the yardstick is the
+ * kfold, if at least three trials with all folds fit the time that is left on the devices there are; the yardstick is the
  * first configuration of the strongest family (budget_yardstick). Its cost formula (one unit is about a microsecond of one
  * core) decides when it is clear by a factor of eight either way. Else that trial is leased alone, on one fold, with a
- * deadline at the tenth part of the time divided by the folds: if it ends before that, ten trials of all folds fit. A
+ * deadline at a third of the time divided by the folds: if it ends before that, three trials of all folds fit. A
  * probe's fit is thrown away (the trial goes back to the queue) unless the answer is holdout and it was not cut: then it
  * is an ordinary trial. */
 #include "controller/probe.h"
@@ -20,7 +20,7 @@
 
 #include <inttypes.h>
 
-enum { WANTED_TRIALS = 10, CLEAR_FACTOR = 8, MIN_PROBE_MS = 200, OVERRUN_MS = 1500 };
+enum { WANTED_TRIALS = 3, CLEAR_FACTOR = 8, MIN_PROBE_MS = 200, OVERRUN_MS = 1500 };
 
 static int64_t cost_of(const struct study *st, const struct config *c, int folds)
 {

@@ -1,4 +1,4 @@
-/* propose.c - the script and the sampler. In a deterministic study the sampler sees exactly the sequence of suggest, adopt and
+/* propose.c - the script (script.h) and the sampler. In a deterministic study the sampler sees exactly the sequence of suggest, adopt and
  * observe calls that the plan makes, so a restart that replays the plan rebuilds it; in others the journal is replayed. A
  * configuration of the script that lies in the space is adopted by the sampler, so that it is not proposed twice. */
 #include "controller/propose.h"
@@ -11,6 +11,7 @@
 #include "controller/ahead.h"
 #include "controller/ladder.h"
 #include "controller/objective.h"
+#include "controller/script.h"
 #include "controller/searchers.h"
 #include "controller/trial_act.h"
 #include "controller/warm.h"
@@ -21,103 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SCRIPT_MAX = 20000 };
-
-/* ---- the script ---- */
-
-struct script {
-    struct script_item *list;
-    int n, cap;
-    json_t *seen; /* texts, so that nothing is tried twice */
-};
-
-static void script_add(struct script *s, const struct config *c, enum trial_source source)
-{
-    char *text = config_text_new(c);
-
-    if (s->n < SCRIPT_MAX && !json_object_get(s->seen, text)) {
-        json_object_set_new(s->seen, text, json_true());
-        CTL_GROW(s->list, s->n, s->cap);
-        s->list[s->n++] = (struct script_item){ *c, source };
-    }
-    mem_free(text);
-}
-
-static int script_add_enqueued(struct script *s, const struct study *st, struct err *err)
-{
-    char path[40];
-    json_t *v = NULL;
-    size_t i = 0;
-
-    json_array_foreach(st->spec.enqueue, i, v)
-    {
-        struct config c;
-
-        jsonx_path_at(path, sizeof path, "enqueue", i);
-        if (config_parse(&c, v, path, err) < 0)
-            return -1;
-        if (!(c.family->tasks & st->problem.task))
-            return err_at(err, path, "%s does not do the task %s", c.family->name,
-                          st->problem.data.task);
-        script_add(s, &c, SRC_SCRIPT);
-    }
-    return 0;
-}
-
-static void script_add_portfolios(struct script *s, const struct study *st)
-{
-    bool more = st->space.is_auto;
-
-    for (int row = 1; more; row++) {
-        more = false;
-        for (int i = 0; i < st->space.n_families; i++) {
-            struct config c = { .family = st->space.first[i].family };
-            const double *params = c.family->portfolio ? c.family->portfolio(row) : NULL;
-
-            if (!params)
-                continue;
-            memcpy(c.params, params, (size_t)c.family->n_params * sizeof *params);
-            script_add(s, &c, SRC_SCRIPT);
-            more = true;
-        }
-    }
-}
-
-/* Of an automatic space the lead and those that have no lower rung; the others must earn it: a forest may cost as much as
- * twenty fits of the lead. */
-static bool runs_to_top(const struct study *st, int family)
-{
-    const struct family *f = st->space.first[family].family;
-
-    return !st->space.is_auto || f->is_lead || ladder_levels(&st->problem, f) == 1;
-}
-
-static int script_make(struct study *st, struct err *err)
-{
-    struct script s = { .seen = json_object() };
-    struct config base = { .family = st->families[0] };
-    int rc = -1;
-
-    family_defaults(base.family, base.params);
-    script_add(&s, &base, SRC_FIRST);
-    if (script_add_enqueued(&s, st, err) < 0)
-        goto out;
-    for (int i = 0; i < st->space.n_families; i++)
-        script_add(&s, &st->space.first[i], runs_to_top(st, i) ? SRC_FIRST : SRC_SCRIPT);
-    for (int i = 0; warm_first(st, i, &base); i++) {
-        if (base.family->tasks & st->problem.task)
-            script_add(&s, &base, SRC_SCRIPT);
-    }
-    script_add_portfolios(&s, st);
-    rc = 0;
-out:
-    json_decref(s.seen);
-    st->script = s.list;
-    st->n_script = s.n;
-    st->script_pos = 0;
-    return rc;
-}
 
 /* ---- opening ---- */
 
@@ -138,9 +42,7 @@ void propose_close(struct study *st)
     scheduler_close(st->scheduler);
     st->sampler = NULL;
     st->scheduler = NULL;
-    mem_free(st->script);
-    st->script = NULL;
-    st->n_script = st->script_pos = 0;
+    script_fini(st);
 }
 
 /* ---- proposals ---- */
@@ -223,9 +125,10 @@ bool propose_must_wait(struct study *st, int64_t number)
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
                  struct err *err)
 {
-    if (st->script_pos < st->n_script) {
-        const struct script_item *item = &st->script[st->script_pos++];
+    /* One that is being suggested is for this number. */
+    const struct script_item *item = ahead_is_open(st) ? NULL : script_next(st);
 
+    if (item) {
         *c = item->config;
         *source = item->source;
         return adopt(st, number, c, err) < 0 ? -1 : 1;
@@ -261,15 +164,6 @@ static int adopt_text(struct study *st, int64_t number, const char *config, bool
         rc = is_own ? recall(st, number, &c, err) : adopt(st, number, &c, err);
     trial_row_fini(&row);
     return rc;
-}
-
-static uint64_t hash_of(const struct config *c)
-{
-    char *text = config_text_new(c), hex[17];
-
-    config_hash(text, hex);
-    mem_free(text);
-    return strtoull(hex, NULL, 16);
 }
 
 /* What was begun ahead, or made now: a replay waits for it. */
@@ -313,7 +207,7 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
     int rc = 0;
 
     if (source == SRC_SCRIPT || source == SRC_FIRST)
-        st->script_pos++;
+        script_took(st, trial_mem(st, number)->config);
     if (number == st->recalled)
         return 0;
     if (source != SRC_SAMPLER)
@@ -323,7 +217,7 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
     rc = propose_here(st, number, &proposed, err);
     if (rc < 0)
         return -1;
-    if (rc == 1 && hash_of(&proposed) == trial_mem(st, number)->config)
+    if (rc == 1 && config_hash_of(&proposed) == trial_mem(st, number)->config)
         return 0;
     /* Another version of the sampler made it: what was tried is the truth. */
     log_warn("study.replay_differs study=%" PRId64 " number=%" PRId64, st->row.id, number);
@@ -383,19 +277,25 @@ int propose_observe(struct study *st, int64_t number, enum obs_state state, int 
     return ahead_observe(st, &o, err);
 }
 
+int propose_group(const struct study *st, const char *family)
+{
+    int group = st->n_families - 1;
+
+    while (group > 0 && !str_eq(st->families[group]->name, family))
+        group--; /* a user's trial of a family outside the study stands with the baseline, as trial_mem has it */
+    return group;
+}
+
 int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,
                   int max_level, struct err *err)
 {
-    int group = st->n_families - 1;
     const struct family *f = family_find(family);
 
     if (source == SRC_FIRST)
         return max_level;
-    while (group > 0 && !str_eq(st->families[group]->name, family))
-        group--; /* a user's trial of a family outside the study stands with the baseline, as trial_mem has it */
     bool is_short = f && ladder_is_short(&st->problem, number, f);
     int to =
-        st->scheduler->ops->start(st->scheduler, number, group,
+        st->scheduler->ops->start(st->scheduler, number, propose_group(st, family),
                                   is_short ? ladder_top(&st->problem, f, true) : max_level, err);
 
     return to > 0 && is_short ? ladder_to_family(f, true, to) : to;

@@ -36,6 +36,8 @@ int propose_observe(struct study *st, int64_t number, enum obs_state state, int 
  * top at once, so that a model is there early and every family was seen whole. */
 int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,
                   int max_level, struct err *err);
+/* The scheduler's number for a family. */
+int propose_group(const struct study *st, const char *family);
 /* One paused trial that is to go on: 1, 0 = none, -1. idle: nothing new can be made (scheduler.h). */
 int propose_resume(struct study *st, bool idle, struct sched_resume *out, struct err *err);
 /* A report for the scheduler. */

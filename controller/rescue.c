@@ -62,7 +62,7 @@ int rescue_begin(struct study *st, struct err *err)
 
     st->rescue = 0;
     if (st->count[TS_PAUSED] == 0 || !st->problem.is_ready || !st->sampler ||
-        (hard != INT64_MAX && hard - now < MAX(NEED_MS, st->keep_ms * 3 / 2)))
+        (hard != INT64_MAX && hard - now < NEED_MS))
         return 0;
     number = pick(st, err);
     if (number <= 0)

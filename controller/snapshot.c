@@ -11,6 +11,7 @@
 #include "controller/budget.h"
 #include "controller/plan.h"
 #include "controller/propose.h"
+#include "controller/script.h"
 #include "store/journal.h"
 
 #include <inttypes.h>
@@ -257,7 +258,7 @@ static int get_all(struct study *st, struct view *in, struct err *err)
         return damaged(err, "its head");
     if (st->is_deterministic && get_plan(st, in, err) < 0)
         return -1;
-    st->script_pos = (int)script_pos;
+    script_restore(st, (int)script_pos);
     st->is_exhausted = is_exhausted != 0;
     st->closing = budget_closing_of(closing);
     st->best_score = best;

@@ -76,10 +76,10 @@ struct study {
     struct scheduler *scheduler;
     json_t *warm;  /* the warm start's trials (warm.h); NULL without; owned */
     json_t *rungs; /* as they stood when the search ended (rungs.h); NULL before; owned */
-    struct script_item *script; /* what is tried before the sampler, in order; owned */
-    int n_script, script_pos;
-    struct plan plan;    /* deterministic studies */
-    bool is_exhausted;   /* the space has no more points */
+    struct script_item *script;            /* what is tried before the sampler, in order; owned */
+    int n_script, script_pos, script_free; /* free: from here on the order follows results */
+    struct plan plan;                      /* deterministic studies */
+    bool is_exhausted;                     /* the space has no more points */
     const char *closing; /* why no more trials are made, NULL = they are; static text */
 
     struct trial_mem *trials;

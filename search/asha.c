@@ -491,6 +491,7 @@ const struct scheduler_ops search_asha = {
     .report = asha_report,
     .resume = asha_resume,
     .retire = asha_retire,
+    .is_behind = asha_group_is_behind,
     .describe = asha_describe,
     .save = asha_save,
     .load = asha_load,

@@ -48,6 +48,9 @@ static inline struct rung *asha_rung_of(const struct asha *a, const struct roste
 /* Its best trial waiting at the lowest rung is not among the best 1/eta of the lowest rungs of all ladders (asha_rival.c). */
 bool asha_is_behind(const struct asha *a, const struct asha_ladder *l);
 
+bool asha_group_is_behind(const struct scheduler *s,
+                          int group); /* likewise its best that ever came */
+
 int asha_describe(const struct scheduler *s, int first, int n, struct sched_rung *out);
 int asha_save(const struct scheduler *s, struct buf *out, struct err *err);
 int asha_load(struct scheduler *s, struct view *in, struct err *err);

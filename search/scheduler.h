@@ -62,6 +62,9 @@ struct scheduler_ops {
     /* Paused trials that never will be resumed and should be pruned now, at most n, each given once; returns how many.
      * `closing`: no more trials will be started; once nothing runs and resume gives none, this hands out all the rest. */
     int (*retire)(struct scheduler *s, int n, bool closing, int64_t *trials, struct err *err);
+    /* Is the best of this group (starts name it) clearly not among the best of all, as far as that can be compared? NULL:
+     * this one compares no groups. */
+    bool (*is_behind)(const struct scheduler *s, int group);
     /* Rungs from position `first` on, at most n, in order of group, ladder, bracket, rung; returns how many there are in
      * all. NULL: this one has no rungs. */
     int (*describe)(const struct scheduler *s, int first, int n, struct sched_rung *out);

@@ -158,6 +158,10 @@ static void a_live_study_that_is_loaded_again_goes_on(void **state)
     load_again_and_again(SPEC("'sampler':'gp','scheduler':'none','budget':{'time':'1h'}"), 1);
     load_again_and_again(SPEC("'sampler':'duo','scheduler':'none','budget':{'time':'1h'}"), 2);
     load_again_and_again(SPEC("'sampler':'tpe','scheduler':'asha','budget':{'time':'1h'}"), 3);
+    /* Portfolios of families that fall behind and come back, between the suggestions. */
+    load_again_and_again("{'name':'s','dataset':'d','target':'y','seed':7,'validation':'kfold',"
+                         "'sampler':'tpe','scheduler':'asha','budget':{'time':'1h'}}",
+                         4);
 }
 
 static void a_users_trial_waits_for_the_one_in_the_making(void **state)
