@@ -3,7 +3,8 @@
  * subtree does not depend on what was grown beside it: one forest grown to its end answers exactly for every smaller number
  * of trees, depth, minimum split size, minimum impurity decrease, and number of leaves under best-first growth (forest_axes).
  *
- * forest_grow.c   one tree: partition, growth, its record; forest_work.[ch] what that works on
+ * forest_grow.c   one tree: partition, growth, its record; forest_columns.c the same where tables are narrow;
+ *                 forest_work.[ch] what that works on
  * forest_split.c  the best split of one node; forest_gini.c numbers by Gini; forest_random.c random cuts;
  *                 forest_scan.h the score of a cut
  * Sums that choose splits are whole numbers (class weights; regression targets in fixed point). */
@@ -77,13 +78,13 @@ void rf_recycle(struct rf_work *w, struct rf_tree *t);
 void rf_recycled_free(struct rf_work *w);
 int rf_outputs(const struct rf_data *d);
 uint64_t rf_root_key(uint64_t seed, int tree);
-/* How often each of n training rows is in the tree; 0 = out of bag. */
+/* How often each of n training rows is in the tree; 0 = out of bag. Never above 255, which no draw comes near. */
 void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint16_t *weights);
 
 /* ---- forest_split.c ---- */
 
 /* A row in node order: binary: weight | class << 32 times weight; multiclass: weight | class << 32; regression: weight in
- * the lower 16 bits, target above. Weights are at most 65,535. */
+ * the lower 16 bits, target above. Weights are at most 255. */
 typedef int64_t rf_word;
 
 struct rf_split {
@@ -124,6 +125,9 @@ struct rf_node_in {
     int64_t pitch;
     const int32_t *rows;
     const rf_word *words;
+    /* Or column by column, in place of these: the bins of column c at by_col + c * pitch, the rows' weights, and of two
+     * classes those of class 1; whole vectors are readable. has_missing: by column of the table. */
+    const uint8_t *by_col, *weights, *ones, *has_missing;
     int64_t n;
     struct rf_runs runs; /* several classes */
     int64_t weight;      /* sum of weights */
@@ -161,6 +165,9 @@ struct rf_random *rf_random_new(const struct rf_data *d); /* NULL = no memory */
 void rf_random_free(struct rf_random *r);
 /* Draws and weighs one cut in each of `n` columns, categories left out; then takes the v-th if it is better than *best. */
 void rf_random_weigh(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s);
+/* rf_split_columns where the node lies column by column, categories too. */
+bool rf_random_near(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
+                    struct rf_split *best);
 bool rf_random_take(const struct rf_scratch *s, int v, int col, struct rf_split *best);
 
 #endif

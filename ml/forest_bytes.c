@@ -42,36 +42,33 @@ static int sink_room(struct sink *s, size_t n)
     return 0;
 }
 
-static void put(struct sink *s, const void *p, size_t n)
+/* Each writes at p and returns what follows. */
+static uint8_t *put_u8(uint8_t *p, unsigned v)
 {
-    memcpy(s->at + s->len, p, n);
-    s->len += n;
+    *p = (uint8_t)v;
+    return p + 1;
 }
 
-static void put_u8(struct sink *s, unsigned v)
-{
-    s->at[s->len++] = (uint8_t)v;
-}
-
-static void put_u32(struct sink *s, uint32_t v)
+static uint8_t *put_u32(uint8_t *p, uint32_t v)
 {
     for (int i = 0; i < 4; i++)
-        put_u8(s, v >> (8 * i) & 255);
+        p[i] = v >> (8 * i) & 255;
+    return p + 4;
 }
 
-static void put_f32(struct sink *s, float v)
+static uint8_t *put_f32(uint8_t *p, float v)
 {
     uint32_t bits;
 
     memcpy(&bits, &v, 4);
-    put_u32(s, bits);
+    return put_u32(p, bits);
 }
 
-static void put_varint(struct sink *s, uint32_t v)
+static uint8_t *put_varint(uint8_t *p, uint32_t v)
 {
     for (; v >= 128; v >>= 7)
-        put_u8(s, (v & 127) | 128);
-    put_u8(s, v);
+        *p++ = (v & 127) | 128;
+    return put_u8(p, v);
 }
 
 static int sink_open(struct sink *s)
@@ -90,10 +87,7 @@ static int sink_close(struct sink *s, int rc, struct rf_bytes *out)
 
     *out = (struct rf_bytes){ 0 };
     if (rc == 0 && (out->data = mem_try_alloc(len))) {
-        s->len = 0;
-        put_u32(s, s->nodes);
-        put_u32(s, s->sets);
-        put_u32(s, s->shares);
+        put_u32(put_u32(put_u32(s->at, s->nodes), s->sets), s->shares);
         memcpy(out->data, s->at, len);
         out->len = len;
     }
@@ -104,66 +98,74 @@ static int sink_close(struct sink *s, int rc, struct rf_bytes *out)
 /* A list entry takes five or six bytes, a dense one four. */
 static unsigned form_of(const float *v, int outputs, int *n, int *last)
 {
+    uint32_t bits;
+
     *n = 0;
     if (outputs == 1)
         return v[0] == 0.0f || v[0] == 1.0f ? FORM_PURE : FORM_DENSE;
     for (int k = 0; k < outputs; k++) {
-        *n += v[k] != 0.0f;
-        *last = v[k] != 0.0f ? k : *last;
+        memcpy(&bits, v + k, sizeof bits);
+        *n += bits != 0; /* a share is not -0 */
+        *last = bits != 0 ? k : *last;
     }
     return *n == 1 && v[*last] == 1.0f ? FORM_PURE : *n * 5 < outputs * 4 ? FORM_LIST : FORM_DENSE;
 }
 
-static void put_value(struct sink *s, const float *v, int outputs, unsigned form, int n, int last)
+static uint8_t *put_value(uint8_t *p, const float *v, int outputs, unsigned form, int n, int last)
 {
-    if (form == FORM_PURE) {
-        put_varint(s, outputs == 1 ? v[0] == 1.0f : (uint32_t)last);
-        s->shares += outputs > 1;
-        return;
-    }
+    if (form == FORM_PURE)
+        return put_varint(p, outputs == 1 ? v[0] == 1.0f : (uint32_t)last);
     if (form == FORM_LIST)
-        put_varint(s, (uint32_t)n);
+        p = put_varint(p, (uint32_t)n);
     for (int k = 0; k < outputs; k++) {
         if (form == FORM_LIST && v[k] == 0.0f)
             continue;
         if (form == FORM_LIST)
-            put_varint(s, (uint32_t)k);
-        put_f32(s, v[k]);
-        s->shares += outputs > 1;
+            p = put_varint(p, (uint32_t)k);
+        p = put_f32(p, v[k]);
     }
+    return p;
+}
+
+static uint8_t *put_set(uint8_t *p, const uint64_t from[4])
+{
+    uint8_t set[32];
+    unsigned n = 32;
+
+    for (int i = 0; i < 32; i++)
+        set[i] = (uint8_t)(from[i / 8] >> (i % 8 * 8));
+    set[31] &= 127; /* missing: by the tag */
+    while (n > 0 && set[n - 1] == 0)
+        n--;
+    p = put_u8(p, n);
+    memcpy(p, set, n);
+    return p + n;
 }
 
 static void put_node(struct sink *s, const struct rf_tree *t, int at, int outputs)
 {
     const struct rf_node *nd = &t->nodes[at];
     const float *v = t->values + (size_t)at * (size_t)outputs;
+    uint8_t *p = s->at + s->len;
     int n = 0, last = 0;
-    unsigned form = form_of(v, outputs, &n, &last);
+    unsigned form = form_of(v, outputs, &n, &last), kind = nd->left == 0  ? LEAF
+                                                           : nd->set >= 0 ? SET
+                                                                          : CUT;
 
-    put_u8(s, (nd->left == 0  ? LEAF
-               : nd->set >= 0 ? SET
-                              : CUT) |
-                  form | (nd->left && nd->missing_left ? MISSING_LEFT : 0));
-    put_varint(s, (uint32_t)nd->rows);
-    put_value(s, v, outputs, form, n, last);
+    p = put_u8(p, kind | form | (nd->left && nd->missing_left ? MISSING_LEFT : 0));
+    p = put_varint(p, (uint32_t)nd->rows);
+    p = put_value(p, v, outputs, form, n, last);
+    if (outputs > 1)
+        s->shares += form == FORM_PURE ? 1 : form == FORM_LIST ? (uint32_t)n : (uint32_t)outputs;
+    if (kind != LEAF)
+        p = put_f32(put_varint(p, nd->col), nd->gain);
+    if (kind == SET)
+        p = put_set(p, t->sets[nd->set]);
+    else if (kind == CUT)
+        p = put_u8(p, nd->bin);
     s->nodes++;
-    if (nd->left == 0)
-        return;
-    put_varint(s, nd->col);
-    put_f32(s, nd->gain);
-    if (nd->set < 0) {
-        put_u8(s, nd->bin);
-        return;
-    }
-    uint8_t set[32];
-    for (int i = 0; i < 32; i++)
-        set[i] = (uint8_t)(t->sets[nd->set][i / 8] >> (i % 8 * 8));
-    set[31] &= 127; /* missing: by the tag */
-    for (n = 32; n > 0 && set[n - 1] == 0;)
-        n--;
-    put_u8(s, (unsigned)n);
-    put(s, set, (size_t)n);
-    s->sets++;
+    s->sets += kind == SET;
+    s->len = (size_t)(p - s->at);
 }
 
 static int put_tree(struct sink *s, const struct rf_tree *t, int outputs)
@@ -493,9 +495,11 @@ static int copy_cut(struct view in, int outputs, int cols, const struct forest_a
         if (!out && sink_room(s, MOST_BYTES + it.end - it.value) < 0)
             return err_set(err, ERR_NOMEM, "forest: no memory for a tree");
         if (!out) {
-            put_u8(s, stays ? it.tag : it.tag & FORM);
-            put_varint(s, it.rows);
-            put(s, in.data + it.value, (stays ? it.end : it.split) - it.value);
+            size_t len = (stays ? it.end : it.split) - it.value;
+            uint8_t *p =
+                put_varint(put_u8(s->at + s->len, stays ? it.tag : it.tag & FORM), it.rows);
+            memcpy(p, in.data + it.value, len);
+            s->len = (size_t)(p - s->at) + len;
             s->nodes++;
             s->sets += stays && (it.tag & KIND) == SET;
             s->shares += outputs > 1 ? it.n_shares : 0;

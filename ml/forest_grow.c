@@ -7,13 +7,14 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/cpu/draws.h"
 
 #include <float.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 65535, PART = 16, FEW_ROWS = 6, FEW_COLS = 4 };
+enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 255, PART = 16, FEW_ROWS = 6, FEW_COLS = 4 };
 
 int rf_outputs(const struct rf_data *d)
 {
@@ -50,7 +51,7 @@ static int grow_array(void **p, size_t used, size_t cap, size_t size)
     return 0;
 }
 
-static int nodes_reserve(struct rf_tree *t, int n, int outputs)
+int rf_nodes_reserve(struct rf_tree *t, int n, int outputs)
 {
     if (t->n + n <= t->cap)
         return 0;
@@ -75,7 +76,7 @@ static int set_add(struct rf_tree *t, const uint64_t set[4])
     return t->n_sets++;
 }
 
-static int push(struct rf_work *w, struct open_node o)
+int rf_open(struct rf_work *w, struct open_node o)
 {
     if (w->top == w->stack_cap) {
         if (grow_array((void **)&w->stack, (size_t)w->top, (size_t)w->stack_cap * 2,
@@ -110,19 +111,32 @@ uint64_t rf_root_key(uint64_t seed, int tree)
     return rng_mix(tree_key(seed, tree), 2);
 }
 
-void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint16_t *weights)
+/* Every draw is a number of the tree's stream, in order. */
+static void draw_again(uint64_t key, int64_t n, int64_t draws, uint16_t *weights)
 {
-    int64_t draws = (int64_t)((double)n * p->max_samples + 0.5);
-    struct rng r;
+    uint32_t next[DRAWS];
 
-    draws = MAX(draws, 1);
-    rng_init(&r, tree_key(seed, tree), 1);
-    memset(weights, 0, (size_t)n * sizeof *weights);
-    for (int64_t i = 0; p->is_bootstrap && i < draws; i++) {
-        uint16_t *at = &weights[(uint64_t)rng_u32(&r) * (uint64_t)n >> 32];
+    for (int64_t i = 0; i < draws; i++) {
+        if (i % DRAWS == 0)
+            draws_fill(key, 1, (uint64_t)i / 4, next);
+        uint16_t *at = &weights[(uint64_t)next[i % DRAWS] * (uint64_t)n >> 32];
         *at = (uint16_t)(*at < MAX_WEIGHT ? *at + 1 : *at);
     }
-    for (int64_t i = 0, want = draws; !p->is_bootstrap && i < n; i++) {
+}
+
+void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint16_t *weights)
+{
+    int64_t draws = MAX((int64_t)((double)n * p->max_samples + 0.5), 1), want = draws;
+    uint64_t key = tree_key(seed, tree);
+    struct rng r;
+
+    memset(weights, 0, (size_t)n * sizeof *weights);
+    if (p->is_bootstrap) {
+        draw_again(key, n, draws, weights);
+        return;
+    }
+    rng_init(&r, key, 1);
+    for (int64_t i = 0; i < n; i++) {
         bool is_in =
             want == n - i || (int64_t)((uint64_t)rng_u32(&r) * (uint64_t)(n - i) >> 32) < want;
         weights[i] = is_in;
@@ -285,7 +299,7 @@ static bool node_values(const struct rf_node_in *in, float *out)
 
 /* Columns in the order of a permutation that the node's key draws, as far as needed; the permutation is put back. A node of
  * few rows often finds a perfect split in the first columns: it looks at them by and by. */
-static bool node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_split *best)
+bool rf_node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_split *best)
 {
     int n = w->d->cols, seen = 0, least = MIN(n, w->p.n_visit),
         step = in->n == 2          ? 1
@@ -334,39 +348,55 @@ static void node_near(struct rf_work *w, struct open_node *o)
     }
 }
 
-static int node_grow(struct rf_work *w, const struct open_node *o, double all, struct rf_tree *t)
+bool rf_leaf(const struct rf_work *w, const struct rf_node_in *in, int node, int depth,
+             struct rf_tree *t)
 {
-    int outputs = rf_outputs(w->d);
-    struct rf_node *nd = &t->nodes[o->node];
+    bool is_pure = node_values(in, t->values + (int64_t)node * rf_outputs(w->d));
+
+    t->nodes[node] =
+        (struct rf_node){ .rows = (int32_t)in->n, .set = -1, .depth = (uint16_t)MIN(depth, 65535) };
+    return is_pure || in->n < w->p.min_split || depth >= w->p.max_depth ||
+           in->weight < 2 * (int64_t)w->p.min_leaf;
+}
+
+int rf_node_cut(const struct rf_work *w, const struct rf_node_in *in, int node,
+                const struct rf_split *best, struct rf_tree *t)
+{
+    struct rf_node *nd = &t->nodes[node];
+
+    if (best->is_set && (nd->set = set_add(t, best->set)) < 0)
+        return -1;
+    nd->gain = (float)((best->score - rf_own_score(in, &w->s)) / w->all);
+    nd->col = (uint32_t)best->col;
+    nd->bin = (uint8_t)best->bin;
+    nd->missing_left = best->missing_left;
+    nd->left = t->n;
+    if (rf_nodes_reserve(t, 2, rf_outputs(w->d)) < 0)
+        return -1;
+    t->n += 2;
+    return 0;
+}
+
+static int node_grow(struct rf_work *w, const struct open_node *o, struct rf_tree *t)
+{
     struct rf_node_in in;
     struct rf_split best = { .score = -DBL_MAX };
 
     node_totals(w, o, &in);
-    bool is_pure = node_values(&in, t->values + (int64_t)o->node * outputs);
-    *nd = (struct rf_node){ .rows = o->n, .set = -1, .depth = (uint16_t)MIN(o->depth, 65535) };
-    if (is_pure || o->n < w->p.min_split || o->depth >= w->p.max_depth ||
-        in.weight < 2 * (int64_t)w->p.min_leaf || !node_split(w, &in, &best))
+    if (rf_leaf(w, &in, o->node, o->depth, t) || !rf_node_split(w, &in, &best))
         return 0;
-    if (best.is_set && (nd->set = set_add(t, best.set)) < 0)
+    if (rf_node_cut(w, &in, o->node, &best, t) < 0)
         return -1;
-    nd->gain = (float)((best.score - rf_own_score(&in, &w->s)) / all);
-    nd->col = (uint32_t)best.col;
-    nd->bin = (uint8_t)best.bin;
-    nd->missing_left = best.missing_left;
-    nd->left = t->n;
     int32_t n_left = partition(w, o, &best, in.is_far);
-    if (nodes_reserve(t, 2, outputs) < 0)
-        return -1;
-    t->n += 2;
     for (int side = 1; side >= 0; side--) {
-        struct open_node kid = { t->n - 2 + side,
-                                 side ? o->from + n_left : o->from,
-                                 side ? o->n - n_left : n_left,
-                                 o->depth + 1,
-                                 o->level,
-                                 !o->list,
-                                 rf_mix(o->key, ~(uint64_t)side) };
-        if (push(w, kid) < 0)
+        struct open_node kid = { .node = t->n - 2 + side,
+                                 .from = side ? o->from + n_left : o->from,
+                                 .n = side ? o->n - n_left : n_left,
+                                 .depth = o->depth + 1,
+                                 .level = o->level,
+                                 .list = !o->list,
+                                 .key = rf_mix(o->key, ~(uint64_t)side) };
+        if (rf_open(w, kid) < 0)
             return -1;
     }
     return 0;
@@ -382,15 +412,18 @@ static int tree_start(struct rf_work *w, uint64_t seed, int tree)
     memset(&w->old, 0, sizeof w->old);
     w->top = 0;
     w->all = 0;
+    w->busy = key;
     rf_draw(&w->p, seed, tree, w->d->rows, w->weights);
-    struct open_node root = { 0, 0, take_rows(w), 0, 0, 0, rf_root_key(seed, tree) };
-    for (int32_t i = 0; i < root.n; i++)
-        w->all += (double)(w->words[0][i] & 0xffff);
-    if (nodes_reserve(&w->half, MAX(1, w->last_nodes), rf_outputs(w->d)) < 0 || push(w, root) < 0)
+    for (int64_t i = 0; i < w->d->rows; i++)
+        w->all += (double)w->weights[i];
+    if (rf_nodes_reserve(&w->half, MAX(1, w->last_nodes), rf_outputs(w->d)) < 0)
         return -1;
     w->half.n = 1;
-    w->busy = key;
-    return 0;
+    struct open_node root = { .key = rf_root_key(seed, tree) };
+    if (w->columns)
+        return rf_columns_start(w, root, &w->half);
+    root.n = take_rows(w);
+    return rf_open(w, root);
 }
 
 int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *stop,
@@ -412,8 +445,9 @@ int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *st
                 return 0;
         }
         w->top--;
-        node_near(w, &o);
-        if (node_grow(w, &o, w->all, &w->half) < 0)
+        if (!w->columns)
+            node_near(w, &o);
+        if (w->columns ? rf_columns_grow(w, &o, &w->half) : node_grow(w, &o, &w->half))
             rc = -1;
     }
     w->last_nodes = w->half.n; /* the next tree takes as much at once */

@@ -1,11 +1,13 @@
 /* forest_random.c - the splits of an extra tree: one random cut in every column that a node looks at (Geurts, Ernst and
  * Wehenkel 2006), drawn evenly between the column's least and largest bin in the node. 64 neighbouring columns are read
- * at once from the rows' lines (ml/cpu/rows.c): their ranges, then what lies left of the cuts of those looked at.
- * Categories take the way of forest_split.c. Called by forest_split.c. */
+ * at once from the rows' lines (ml/cpu/rows.c): their ranges, then what lies left of the cuts of those looked at. Where a
+ * node lies column by column each of those is read by itself (ml/cpu/part.c). Categories: a random prefix of their levels in a
+ * random order; of rows in lines forest_split.c takes them. Called by forest_split.c. */
 #include "ml/forest_scan.h"
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "ml/cpu/part.h"
 
 #include <float.h>
 
@@ -27,6 +29,7 @@ struct rf_random {
     uint8_t *cut;             /* [chunks * 64] */
     uint32_t *left,
         *present; /* [lanes][64]: CLASSES: weights of every class; else weight and weight of class 1 */
+    uint64_t *masks; /* by columns: which rows lie left */
 };
 
 void rf_random_free(struct rf_random *r)
@@ -41,6 +44,7 @@ void rf_random_free(struct rf_random *r)
     mem_try_free(r->cut);
     mem_try_free(r->left);
     mem_try_free(r->present);
+    mem_try_free(r->masks);
     mem_free(r);
 }
 
@@ -58,8 +62,9 @@ struct rf_random *rf_random_new(const struct rf_data *d)
     r->cut = mem_try_zalloc(chunks * ROWS_WIDE);
     r->left = mem_try_alloc(lanes * sizeof *r->left);
     r->present = mem_try_alloc(lanes * sizeof *r->present);
-    if (!r->range || !r->node || !r->first || !r->waiting || !r->found || !r->cut || !r->left ||
-        !r->present) {
+    r->masks = mem_try_alloc(((size_t)d->rows / PART_WIDE + 1) * sizeof *r->masks);
+    if (!r->masks || !r->range || !r->node || !r->first || !r->waiting || !r->found || !r->cut ||
+        !r->left || !r->present) {
         rf_random_free(r);
         return NULL;
     }
@@ -195,6 +200,22 @@ static void many_weigh(const struct rf_node_in *in, struct found *f, const uint3
     }
 }
 
+/* Classes, whose sums stand in lane j. Uses two bins of the histogram, which the caller clears. */
+INLINE void lane_weigh(struct scan *x, enum kind kind, enum rf_criterion c, struct found *f, int j)
+{
+    const struct rf_random *r = x->s->random;
+    int64_t *left = x->s->hist, *present = left + x->s->width;
+
+    if (kind == CLASSES && c == RF_GINI) {
+        many_weigh(x->in, f, r->left + j, r->present + j);
+        return;
+    }
+    bin_of(x->in, kind, r->left + j, left);
+    if (f->has_missing)
+        bin_of(x->in, kind, r->present + j, present);
+    weigh(x, kind, c, f, left, present);
+}
+
 INLINE void chunk_weigh(struct scan *x, enum kind kind, enum rf_criterion c, const int32_t *cols,
                         int chunk)
 {
@@ -215,19 +236,13 @@ INLINE void chunk_weigh(struct scan *x, enum kind kind, enum rf_criterion c, con
     }
     for (int v = r->first[chunk]; v != NONE; v = r->found[v].next) {
         struct found *f = &r->found[v];
-        int j = cols[v] % ROWS_WIDE;
-        if (kind == CLASSES && c == RF_GINI) {
-            many_weigh(x->in, f, r->left + j, r->present + j);
+        if (kind != NUMBER) {
+            lane_weigh(x, kind, c, f, cols[v] % ROWS_WIDE);
             continue;
         }
-        if (kind == NUMBER)
-            number_sums(x->in, cols[v], f->cut, left);
-        else
-            bin_of(x->in, kind, r->left + j, left);
-        if (kind == NUMBER && f->has_missing)
+        number_sums(x->in, cols[v], f->cut, left);
+        if (f->has_missing)
             number_sums(x->in, cols[v], RF_MISSING - 1, present);
-        else if (f->has_missing)
-            bin_of(x->in, kind, r->present + j, present);
         weigh(x, kind, c, f, left, present);
     }
     memset(left, 0, 2 * (size_t)width * sizeof *left);
@@ -272,4 +287,112 @@ bool rf_random_take(const struct rf_scratch *s, int v, int col, struct rf_split 
     best->missing_left = f->missing_left;
     best->is_set = false;
     return true;
+}
+
+/* ---- column by column ---- */
+
+/* Sums of the marked rows into lane 0. Rows that all weigh 1 are counted. */
+INLINE void marked_sums(const struct rf_node_in *in, const uint64_t *masks, int64_t n_marked,
+                        uint32_t *out)
+{
+    bool is_one = !in->p->is_bootstrap;
+
+    if (in->d->n_classes == 2) {
+        out[0] = (uint32_t)(is_one ? n_marked : part_sum_marked(in->weights, masks, 0, in->n));
+        out[ROWS_WIDE] = (uint32_t)part_sum_marked(in->ones, masks, 0, in->n);
+        return;
+    }
+    for (int64_t k = 0, from = 0; k < in->runs.n; from = in->runs.end[k++])
+        out[k * ROWS_WIDE] =
+            (uint32_t)(is_one ? part_count(masks, from, in->runs.end[k])
+                              : part_sum_marked(in->weights, masks, from, in->runs.end[k]));
+}
+
+/* A number: false where nothing can be cut. */
+static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col, struct found *f)
+{
+    struct part_range range = part_range_of(x, in->n);
+    int lo = range.least, span = range.most - 1 - lo;
+
+    f->has_missing = range.top == RF_MISSING;
+    if (range.most == 0 || (span == 0 && !f->has_missing))
+        return false;
+    uint64_t key = rf_cut_key(in->key, col);
+    f->cut = (uint8_t)(lo + (span > 0 ? (int)((key >> 32) * (uint64_t)span >> 32) : 0));
+    return true;
+}
+
+/* The levels that go left; false where nothing can be cut. */
+static bool levels_draw(const struct rf_node_in *in, const uint8_t *x, int col, struct found *f,
+                        uint64_t set[4])
+{
+    struct rf_entry e[BINS];
+    uint64_t bits[4] = { 0 }, key = rf_cut_key(in->key, col);
+    int n = 0;
+
+    for (int64_t i = 0; i < in->n; i++)
+        bits[x[i] >> 6] |= 1ull << (x[i] & 63);
+    f->has_missing = bits[3] >> 63;
+    bits[3] &= ~(1ull << 63);
+    for (int w = 0; w < 4; w++) {
+        for (; bits[w]; bits[w] &= bits[w] - 1)
+            e[n++] = (struct rf_entry){ 0, w * 64 + __builtin_ctzll(bits[w]) };
+    }
+    if (n == 0 || (n == 1 && !f->has_missing))
+        return false;
+    rf_entries_shuffle(e, n, key);
+    memset(set, 0, 4 * sizeof *set);
+    for (int i = rf_prefix_last(key, n); i >= 0; i--)
+        set[e[i].bin >> 6] |= 1ull << (e[i].bin & 63);
+    return true;
+}
+
+INLINE bool random_near(const struct rf_node_in *in, enum kind kind, enum rf_criterion c,
+                        const int32_t *cols, int n, struct rf_scratch *s, struct rf_split *best)
+{
+    struct scan x = { .in = in, .s = s };
+    struct rf_random *r = s->random;
+    bool is_found = false;
+
+    for (int v = 0; v < n; v++) {
+        struct found f = { .score = -DBL_MAX };
+        const uint8_t *at = in->by_col + cols[v] * in->pitch;
+        bool is_set = in->d->is_categorical[cols[v]];
+        uint64_t set[4];
+        if (is_set ? !levels_draw(in, at, cols[v], &f, set) : !number_draw(in, at, cols[v], &f))
+            continue;
+        int64_t marked = is_set ? part_mark_set(at, in->n, set, r->masks)
+                                : part_mark(at, in->n, 0, f.cut, r->masks);
+        marked_sums(in, r->masks, marked, r->left);
+        if (f.has_missing) {
+            marked = part_mark(at, in->n, 0, RF_MISSING - 1, r->masks);
+            marked_sums(in, r->masks, marked, r->present);
+        }
+        lane_weigh(&x, kind, c, &f, 0);
+        if (f.score <= best->score)
+            continue;
+        is_found = true;
+        *best = (struct rf_split){ f.score,        cols[v], is_set ? 0 : f.cut,
+                                   f.missing_left, is_set,  { 0 } };
+        if (is_set)
+            memcpy(best->set, set, sizeof set);
+        if (is_set && f.missing_left)
+            best->set[3] |= 1ull << 63;
+    }
+    memset(s->hist, 0, 2 * (size_t)s->width * sizeof *s->hist);
+    return is_found;
+}
+
+bool rf_random_near(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
+                    struct rf_split *best)
+{
+    enum rf_criterion c = in->p->criterion;
+
+    if (in->d->n_classes == 2 && c == RF_GINI)
+        return random_near(in, BINARY, RF_GINI, cols, n, s, best);
+    if (in->d->n_classes == 2)
+        return random_near(in, BINARY, RF_ENTROPY, cols, n, s, best);
+    if (c == RF_GINI)
+        return random_near(in, CLASSES, RF_GINI, cols, n, s, best);
+    return random_near(in, CLASSES, RF_ENTROPY, cols, n, s, best);
 }

@@ -13,6 +13,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum kind { BINARY, CLASSES, NUMBER };
+enum { BINS = 256 };
 
 /* What a run of rows adds up to: n weights, and s: weight of class 1, or sum of targets; CLASSES: counts stand in left[],
  * and s is the sum of their squares. */
@@ -30,6 +31,21 @@ struct scan {
     int best_at; /* bin, or entry, after which the best cut so far lies; -1 = not in this column */
 };
 
+/* Categories of a node, in the order in which cuts part them. */
+struct rf_entry {
+    double order;
+    int bin;
+};
+
+/* Ascending; equal ones keep their order. */
+void rf_entries_sort(struct rf_entry *e, int n);
+void rf_entries_shuffle(struct rf_entry *e, int n, uint64_t key);
+/* How many of n shuffled levels go left of an extra tree's cut, less one. */
+INLINE int rf_prefix_last(uint64_t key, int n)
+{
+    return n > 1 ? (int)((rf_mix(key, BINS) >> 32) * (uint64_t)(n - 1) >> 32) : 0;
+}
+
 INLINE int64_t word_weight(rf_word w)
 {
     return w & 0xffff;
@@ -46,6 +62,18 @@ INLINE double two_score(const struct rf_scratch *s, enum rf_criterion c, int64_t
 INLINE int ascending(const struct rf_runs *r, int i)
 {
     return r->class_of[0] <= r->class_of[r->n - 1] ? i : r->n - 1 - i;
+}
+
+/* The node's largest class; of equal ones the first. */
+INLINE int main_class_of(const struct rf_node_in *in)
+{
+    int main_class = 0;
+
+    for (int i = 0; i < in->runs.n; i++) {
+        int k = ascending(&in->runs, i);
+        main_class = i == 0 || in->total[k] > in->total[main_class] ? k : main_class;
+    }
+    return main_class;
 }
 
 INLINE double classes_entropy(const struct rf_node_in *in, const struct rf_scratch *s,

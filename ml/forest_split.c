@@ -55,15 +55,34 @@ INLINE void hist_add(const struct rf_node_in *in, enum kind kind, int col, struc
     }
 }
 
+/* The same where the node lies column by column. */
+INLINE void hist_add_near(const struct rf_node_in *in, enum kind kind, int col,
+                          struct rf_scratch *s, int64_t from, int64_t to, int run, uint64_t *bits)
+{
+    const uint8_t *x = in->by_col + col * in->pitch;
+
+    for (int64_t i = from; i < to; i++) {
+        rf_word word = in->weights[i];
+        if (kind == BINARY)
+            word += (rf_word)in->ones[i] << 32;
+        row_add(s->hist, kind, s->width, x[i], word, run);
+        if (bits)
+            bits[x[i] >> 6] |= 1ull << (x[i] & 63);
+    }
+}
+
 INLINE void hist_runs(const struct rf_node_in *in, enum kind kind, int col, struct rf_scratch *s,
                       uint64_t *bits)
 {
-    int64_t from = 0;
+    int n = kind == CLASSES ? in->runs.n : 1;
 
-    if (kind != CLASSES)
-        hist_add(in, kind, col, s, 0, in->n, 0, bits);
-    for (int k = 0; kind == CLASSES && k < in->runs.n; from = in->runs.end[k++])
-        hist_add(in, kind, col, s, from, in->runs.end[k], k, bits);
+    for (int64_t k = 0, from = 0, to; k < n; from = to, k++) {
+        to = kind == CLASSES ? in->runs.end[k] : in->n;
+        if (kind != NUMBER && in->by_col)
+            hist_add_near(in, kind, col, s, from, to, (int)k, bits);
+        else
+            hist_add(in, kind, col, s, from, to, (int)k, bits);
+    }
 }
 
 /* Fills the histogram; bit b of `bits`: some row may be in bin b. */
@@ -126,11 +145,6 @@ INLINE bool scan_numeric(struct scan *x, enum kind kind, enum rf_criterion c, ui
 
 /* ---- categories ---- */
 
-struct entry {
-    double order;
-    int bin;
-};
-
 INLINE double entry_order(const struct scan *x, enum kind kind, int b, int main_class)
 {
     const int64_t *at = x->s->hist + (int64_t)b * x->s->width;
@@ -142,31 +156,29 @@ INLINE double entry_order(const struct scan *x, enum kind kind, int b, int main_
     return (double)(kind == CLASSES ? at[main_class] : sum) / (double)weight;
 }
 
-INLINE int entries_of(const struct scan *x, enum kind kind, const uint64_t bits[4], struct entry *e)
+INLINE int entries_of(const struct scan *x, enum kind kind, const uint64_t bits[4],
+                      struct rf_entry *e)
 {
     const struct rf_node_in *in = x->in;
-    int n = 0, main_class = 0;
+    int n = 0, main_class = kind == CLASSES && !in->p->is_extra ? main_class_of(in) : 0;
 
-    for (int i = 0; kind == CLASSES && !in->p->is_extra && i < in->runs.n; i++) {
-        int k = ascending(&in->runs, i); /* of equal ones the first class */
-        main_class = i == 0 || in->total[k] > in->total[main_class] ? k : main_class;
-    }
     for (int w = 0; w < 4; w++) {
         uint64_t left = bits[w] & (w == 3 ? ~(1ull << 63) : ~0ull);
         for (; left; left &= left - 1) {
             int b = w * 64 + __builtin_ctzll(left);
             if (!bin_is_empty(x->s, kind, b))
                 e[n++] =
-                    (struct entry){ in->p->is_extra ? 0 : entry_order(x, kind, b, main_class), b };
+                    (struct rf_entry){ in->p->is_extra ? 0 : entry_order(x, kind, b, main_class),
+                                       b };
         }
     }
     return n;
 }
 
-static void entries_sort(struct entry *e, int n)
+void rf_entries_sort(struct rf_entry *e, int n)
 {
     for (int i = 1; i < n; i++) {
-        struct entry x = e[i];
+        struct rf_entry x = e[i];
         int j = i;
         for (; j > 0 && e[j - 1].order > x.order; j--)
             e[j] = e[j - 1];
@@ -174,23 +186,23 @@ static void entries_sort(struct entry *e, int n)
     }
 }
 
-static void entries_shuffle(struct entry *e, int n, uint64_t key)
+void rf_entries_shuffle(struct rf_entry *e, int n, uint64_t key)
 {
     for (int i = n - 1; i > 0; i--) {
         int j = (int)((rf_mix(key, (uint64_t)i) >> 32) * (uint64_t)(i + 1) >> 32);
-        struct entry x = e[i];
+        struct rf_entry x = e[i];
         e[i] = e[j];
         e[j] = x;
     }
 }
 
 /* Extra trees: a random order of the levels, a random prefix of it. */
-INLINE void try_prefix(struct scan *x, enum kind kind, enum rf_criterion c, struct entry *e, int n,
-                       uint64_t key)
+INLINE void try_prefix(struct scan *x, enum kind kind, enum rf_criterion c, struct rf_entry *e,
+                       int n, uint64_t key)
 {
-    int last = n > 1 ? (int)((rf_mix(key, 256) >> 32) * (uint64_t)(n - 1) >> 32) : 0;
+    int last = rf_prefix_last(key, n);
 
-    entries_shuffle(e, n, key);
+    rf_entries_shuffle(e, n, key);
     int64_t *sum = x->s->hist + (int64_t)e[0].bin * x->s->width;
     for (int i = 1; i <= last; i++) {
         const int64_t *at = x->s->hist + (int64_t)e[i].bin * x->s->width;
@@ -204,13 +216,13 @@ INLINE void try_prefix(struct scan *x, enum kind kind, enum rf_criterion c, stru
 INLINE bool scan_categories(struct scan *x, enum kind kind, enum rf_criterion c,
                             const uint64_t bits[4], uint64_t key)
 {
-    struct entry e[256];
+    struct rf_entry e[BINS];
     int n = entries_of(x, kind, bits, e);
 
     if (x->in->p->is_extra && n > 0)
         try_prefix(x, kind, c, e, n, key);
     else
-        entries_sort(e, n);
+        rf_entries_sort(e, n);
     for (int i = 0; !x->in->p->is_extra && i < n; i++) {
         side_add(x, kind, x->s->hist + (int64_t)e[i].bin * x->s->width, 1);
         try_cut(x, kind, c, i);
@@ -272,6 +284,8 @@ bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, s
 
     if (s->gini)
         return rf_gini_columns(in, cols, n, s, best);
+    if (in->p->is_extra && in->by_col)
+        return rf_random_near(in, cols, n, s, best);
     if (in->p->is_extra)
         rf_random_weigh(in, cols, n, s);
     for (int v = 0; v < n; v++) {
@@ -285,11 +299,19 @@ bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, s
 
 bool rf_split_pair(const struct rf_node_in *in, int col, struct rf_split *best)
 {
-    const uint8_t *x = in->lines + col;
-    uint8_t a = x[in->rows[0] * in->pitch], b = x[in->rows[1] * in->pitch], lo = MIN(a, b),
-            hi = MAX(a, b);
-    int64_t least = MIN(word_weight(in->words[0]), word_weight(in->words[1]));
+    uint8_t a, b;
+    int64_t least;
 
+    if (in->by_col) {
+        a = in->by_col[col * in->pitch];
+        b = in->by_col[col * in->pitch + 1];
+        least = MIN(in->weights[0], in->weights[1]);
+    } else {
+        a = in->lines[in->rows[0] * in->pitch + col];
+        b = in->lines[in->rows[1] * in->pitch + col];
+        least = MIN(word_weight(in->words[0]), word_weight(in->words[1]));
+    }
+    uint8_t lo = MIN(a, b), hi = MAX(a, b);
     if (lo == hi || least < in->p->min_leaf)
         return false;
     uint64_t key = in->p->is_extra ? rf_mix(in->key ^ 0x63757473, (uint64_t)col) : 0;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { LINE = 64, FEWEST_ROWS = 16 };
+enum { LINE = 64, FEWEST_ROWS = 16, BINS = 256 };
 static const int level_bytes[RF_LEVELS] = { 0, RF_SECOND_BYTES, RF_FIRST_BYTES };
 
 void rf_work_free(struct rf_work *w)
@@ -31,6 +31,7 @@ void rf_work_free(struct rf_work *w)
     rf_random_free(w->s.random);
     rf_gini_free(w->s.gini);
     mem_try_free(w->runs);
+    rf_columns_free(w->columns);
     for (int l = 1; l < RF_LEVELS; l++)
         mem_try_free(w->level[l].lines);
     rf_tree_fini(&w->half);
@@ -55,14 +56,17 @@ void rf_recycled_free(struct rf_work *w)
 int64_t rf_work_bytes(const struct rf_work *w)
 {
     const struct rf_data *d = w->d;
-    int64_t row = 2 * (int64_t)(sizeof *w->rows[0] + sizeof *w->words[0]) +
-                  (int64_t)sizeof *w->weights,
+    int64_t row = (int64_t)sizeof *w->weights,
             bytes = (int64_t)sizeof *w + rf_tree_bytes(&w->half, rf_outputs(d));
 
+    if (w->columns)
+        bytes += rf_columns_bytes(w->columns, d);
+    else
+        row += 2 * (int64_t)(sizeof *w->rows[0] + sizeof *w->words[0]);
     if (w->s.gini)
         bytes += rf_gini_bytes(d);
     row += (w->s.xlogx ? 8 : 0) + (w->order ? 4 : 0);
-    for (int l = 1; l < RF_LEVELS; l++)
+    for (int l = 1; l < RF_LEVELS && !w->columns; l++)
         bytes += w->level[l].rows * w->level[l].pitch;
     return bytes + d->rows * row + d->cols * (int64_t)(2 * sizeof *w->perm) +
            256 * (int64_t)MAX(2, d->n_classes) * 8 + w->stack_cap * (int64_t)sizeof *w->stack;
@@ -114,20 +118,37 @@ static int order_new(struct rf_work *w)
     return 0;
 }
 
+/* Where the bins of a node's rows are. */
+static int rows_new(struct rf_work *w)
+{
+    const struct rf_data *d = w->d;
+    size_t rows = (size_t)d->rows + 1;
+
+    if (d->n_classes > 2 && order_new(w) < 0)
+        return -1;
+    if (rf_columns_fit(d)) {
+        w->columns = rf_columns_new(d, w->order);
+        return w->columns ? 0 : -1;
+    }
+    for (int i = 0; i < 2; i++) {
+        w->rows[i] = mem_try_alloc(rows * sizeof *w->rows[i]);
+        w->words[i] = mem_try_alloc(rows * sizeof *w->words[i]);
+        if (!w->rows[i] || !w->words[i])
+            return -1;
+    }
+    return levels_new(w);
+}
+
 static bool lists_new(struct rf_work *w)
 {
     const struct rf_data *d = w->d;
     size_t rows = (size_t)d->rows + 1, k = (size_t)MAX(2, d->n_classes);
 
-    for (int i = 0; i < 2; i++) {
-        w->rows[i] = mem_try_alloc(rows * sizeof *w->rows[i]);
-        w->words[i] = mem_try_alloc(rows * sizeof *w->words[i]);
-    }
     w->weights = mem_try_alloc(rows * sizeof *w->weights);
     w->perm = mem_try_alloc((size_t)d->cols * sizeof *w->perm);
     w->swaps = mem_try_alloc((size_t)d->cols * sizeof *w->swaps);
     w->total = mem_try_zalloc(k * sizeof *w->total);
-    w->s.hist = mem_try_zalloc(256 * (size_t)w->s.width * sizeof *w->s.hist);
+    w->s.hist = mem_try_zalloc(BINS * (size_t)w->s.width * sizeof *w->s.hist);
     w->s.left = mem_try_zalloc(k * sizeof *w->s.left);
     w->stack = mem_try_alloc((size_t)w->stack_cap * sizeof *w->stack);
     if (w->p.criterion == RF_ENTROPY)
@@ -138,11 +159,9 @@ static bool lists_new(struct rf_work *w)
     if (is_gini)
         w->s.gini = rf_gini_new(d);
     w->runs = mem_try_alloc(3 * k * sizeof *w->runs);
-    return w->rows[0] && w->rows[1] && w->words[0] && w->words[1] && w->weights && w->perm &&
-           w->swaps && w->total && w->s.hist && w->s.left && w->stack &&
+    return w->weights && w->perm && w->swaps && w->total && w->s.hist && w->s.left && w->stack &&
            (w->p.criterion != RF_ENTROPY || w->s.xlogx) && (!w->p.is_extra || w->s.random) &&
-           (!is_gini || w->s.gini) && w->runs && (d->n_classes <= 2 || order_new(w) == 0) &&
-           levels_new(w) == 0;
+           (!is_gini || w->s.gini) && w->runs && rows_new(w) == 0;
 }
 
 struct rf_work *rf_work_new(const struct rf_data *d, const struct rf_params *p, struct err *err)

@@ -69,9 +69,10 @@ void lanes_in_turn(struct lane *lanes, int n, const void *busy, int64_t steps, l
 
 bool row_is_in_share(const struct ml_data *d, int64_t row, double share)
 {
+    if (share <= 0)
+        return true;
     uint64_t drawn = rng_mix(rng_mix(d->spec.split_seed, 0x7368617265ull), (uint64_t)row);
-
-    return share <= 0 || ldexp((double)(drawn >> 11), -53) < share;
+    return ldexp((double)(drawn >> 11), -53) < share;
 }
 
 static bool is_trained_on(const struct ml_data *d, int64_t row, int fold, double share)

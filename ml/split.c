@@ -66,17 +66,21 @@ static int deal_order(enum ml_task task, const double *y, int64_t n, uint64_t se
 static void deal(enum ml_task task, const uint32_t *row, int64_t m, int k, uint64_t seed,
                  uint8_t *fold)
 {
-    uint8_t order[SPLIT_MAX_FOLDS] = { 0 };
+    uint8_t order[SPLIT_MAX_FOLDS];
+    uint64_t key = rng_mix(seed, SPLIT_TAG_FOLD);
     struct rng rng;
+
+    for (int j = 0; j < k; j++)
+        order[j] = (uint8_t)j;
 
     for (int64_t i = 0; i < m; i++) {
         int at = (int)(i % k);
-        if (at ==
-            0) { /* a fresh order for each block of k: no fold always gets the lowest target */
+        /* A fresh order for each block of k: no fold always gets the lowest target. */
+        if (at == 0 && task == ML_REGRESSION) {
             for (int j = 0; j < k; j++)
                 order[j] = (uint8_t)j;
-            rng_init(&rng, rng_mix(seed, SPLIT_TAG_FOLD), (uint64_t)(i / k));
-            for (int j = k - 1; j > 0 && task == ML_REGRESSION; j--) {
+            rng_init(&rng, key, (uint64_t)(i / k));
+            for (int j = k - 1; j > 0; j--) {
                 uint32_t s = rng_below(&rng, (uint32_t)j + 1);
                 uint8_t t = order[j];
                 order[j] = order[s], order[s] = t;

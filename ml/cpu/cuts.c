@@ -3,6 +3,7 @@
 #include "ml/cpu/cuts.h"
 
 #include "base/base.h"
+#include "ml/cpu/cuts_few.h"
 #include "ml/cpu/simd.h"
 
 #include <float.h>
@@ -11,11 +12,13 @@
 
 #define CUTS_NONE  (-DBL_MAX)
 #define EVERY_BYTE 0x0101010101010101ull
-enum { LANES = 8, WIDE = 64, BINS = 256 };
+enum { LANES = 8, SIXTEEN = 16, WIDE = 64, BINS = 256 };
 
 typedef uint8_t bytes __attribute__((vector_size(WIDE)));
 typedef double reals __attribute__((vector_size(LANES * 8)));
 typedef uint8_t few __attribute__((vector_size(LANES)));
+typedef int32_t ints __attribute__((vector_size(LANES * 4)));
+typedef int32_t wide_ints __attribute__((vector_size(SIXTEEN * 4)));
 typedef int64_t longs __attribute__((vector_size(LANES * 8)));
 typedef uint64_t words __attribute__((vector_size(LANES * 8)));
 
@@ -70,11 +73,16 @@ SIMD_BODY double many_weigh(const double *l, const double *l2, const double *r2,
 
 SIMD_BODY int first_of(const double *score, double what)
 {
-    int i = 0;
+    uint64_t is_one = 0;
+    int at = -LANES;
 
-    while (score[i] != what)
-        i++;
-    return i;
+    while (!is_one) { /* it is there */
+        reals v;
+        memcpy(&v, score + (at += LANES), sizeof v);
+        few here = __builtin_convertvector((longs)(v == what), few);
+        memcpy(&is_one, &here, sizeof is_one);
+    }
+    return at + __builtin_ctzll(is_one) / 8;
 }
 
 /* sums[b]: what bins up to b hold; more: added to each. */
@@ -135,16 +143,25 @@ SIMD_KERNEL(cuts_hist,
              struct cuts_best *best),
             (hist, n_bins, node, col, best))
 
-/* Adds class by class to l, l2, r2 what lies left of every bin, missing values too where asked. */
-SIMD_BODY void many_add(const int32_t *sums, int n, int32_t more, int32_t total, double *l,
-                        double *l2, double *r2)
+/* What lies left of eight bins on, class by class; missing values too where asked. */
+SIMD_BODY void many_eight(const int32_t *hist, bool with_missing, const int32_t *total,
+                          int n_classes, int at, double *l, double *l2, double *r2)
 {
-    for (int b = 0; b < n; b++) {
-        double x = (double)(sums[b] + more), rest = (double)total - x;
-        l[b] += x;
-        l2[b] += x * x;
-        r2[b] += rest * rest;
+    reals sum = { 0 }, squares = { 0 }, rests = { 0 };
+
+    for (int k = 0; k < n_classes; k++, hist += BINS) {
+        ints v;
+        memcpy(&v, hist + at, sizeof v);
+        if (with_missing)
+            v += hist[CUTS_MISSING];
+        reals x = __builtin_convertvector(v, reals), rest = (double)total[k] - x;
+        sum += x;
+        squares += x * x;
+        rests += rest * rest;
     }
+    memcpy(l + at, &sum, sizeof sum);
+    memcpy(l2 + at, &squares, sizeof squares);
+    memcpy(r2 + at, &rests, sizeof rests);
 }
 
 SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
@@ -153,49 +170,48 @@ SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
 {
     double l2[BINS], r2[BINS];
 
-    for (int b = 0; b < n; b++)
-        l[b] = l2[b] = r2[b] = 0;
-    for (int k = 0; k < n_classes; k++)
-        many_add(hist + (ptrdiff_t)k * BINS, n,
-                 with_missing ? hist[(ptrdiff_t)k * BINS + CUTS_MISSING] : 0, total[k], l, l2, r2);
+    for (int b = 0; b < n; b += LANES)
+        many_eight(hist, with_missing, total, n_classes, b, l, l2, r2);
     if (n == BINS)
         l[CUTS_MISSING] = 0; /* no cut */
     return many_weigh(l, l2, r2, n, node, score);
 }
 
-/* Sums from bin to bin in place. */
+/* Sums from bin to bin in place: within sixteen by halves of the way, and on from the sixteen before. */
 SIMD_BODY void sum_one(int32_t *a, int n)
 {
-    int32_t x = 0;
+    const wide_ints none = { 0 };
+    wide_ints before = { 0 };
 
-    for (int j = 0; j < n; j++)
-        a[j] = x += a[j];
-}
-
-/* Two at a time, since one addition waits for the one before. */
-SIMD_BODY void sum_two(int32_t *restrict a, int32_t *restrict b, int n)
-{
-    int32_t x = 0, y = 0;
-
-    for (int j = 0; j < n; j++) {
-        a[j] = x += a[j];
-        b[j] = y += b[j];
+    for (int j = 0; j < n; j += SIXTEEN) {
+        wide_ints v;
+        memcpy(&v, a + j, sizeof v);
+        v += __builtin_shufflevector(none, v, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
+                                     29, 30);
+        v += __builtin_shufflevector(none, v, 0, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
+                                     28, 29);
+        v += __builtin_shufflevector(none, v, 0, 0, 0, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+                                     26, 27);
+        v += __builtin_shufflevector(none, v, 0, 0, 0, 0, 0, 0, 0, 0, 16, 17, 18, 19, 20, 21, 22,
+                                     23);
+        v += before;
+        before = (wide_ints){ 0 } + v[SIXTEEN - 1];
+        memcpy(a + j, &v, sizeof v);
     }
 }
 
-/* Of every class; true: a value is missing. */
+/* Of every class, n bins; true: a value is missing. What is missing stays where it is. */
 SIMD_BODY bool many_sum(int32_t *hist, int n, int n_classes)
 {
-    int32_t missing = 0;
+    int32_t any = 0;
 
-    n = MIN(n, CUTS_MISSING);
-    for (int k = 0; k + 1 < n_classes; k += 2)
-        sum_two(hist + (ptrdiff_t)k * BINS, hist + (ptrdiff_t)(k + 1) * BINS, n);
-    if (n_classes & 1)
-        sum_one(hist + (ptrdiff_t)(n_classes - 1) * BINS, n);
-    for (int k = 0; k < n_classes; k++)
-        missing |= hist[(ptrdiff_t)k * BINS + CUTS_MISSING];
-    return missing != 0;
+    for (int k = 0; k < n_classes; k++, hist += BINS) {
+        int32_t missing = hist[CUTS_MISSING];
+        any |= missing;
+        sum_one(hist, n);
+        hist[CUTS_MISSING] = missing;
+    }
+    return any != 0;
 }
 
 SIMD_BODY void cuts_hist_many_body(int32_t *hist, int n_bins, const int32_t *total, int n_classes,
@@ -220,7 +236,7 @@ SIMD_BODY void cuts_hist_many_body(int32_t *hist, int n_bins, const int32_t *tot
         best->bin = next < n && next < CUTS_MISSING ? (best->bin + next) / 2 : best->bin;
     }
     for (int k = 0; k < n_classes; k++) {
-        memset(hist + (ptrdiff_t)k * BINS, 0, (size_t)n * sizeof *hist);
+        memset(hist + (ptrdiff_t)k * BINS, 0, (size_t)MIN(n + LANES, BINS) * sizeof *hist);
         hist[(ptrdiff_t)k * BINS + CUTS_MISSING] = 0;
     }
 }
@@ -232,37 +248,56 @@ SIMD_KERNEL(cuts_hist_many,
 
 /* ---- from rows, each one's bin a cut ---- */
 
+/* The least bin of those above `above`, where that is -1 of those whose score is `top`; 255: none. */
+SIMD_BODY int lane_least(const uint8_t *bins, const double *score, int n, double top, int above)
+{
+    few least = (few){ 0 } + 255;
+    uint8_t out = CUTS_MISSING;
+
+    for (int i = 0; i < n; i += LANES) {
+        reals v;
+        few b;
+        memcpy(&v, score + i, sizeof v);
+        memcpy(&b, bins + i, sizeof b);
+        few is_one =
+            above < 0 ? __builtin_convertvector((longs)(v == top), few) : (few)(b > (uint8_t)above);
+        b |= ~is_one;
+        few is_less = (few)(b < least);
+        least = (b & is_less) | (least & ~is_less);
+    }
+    for (int j = 0; j < LANES; j++)
+        out = least[j] < out ? least[j] : out;
+    return out;
+}
+
 /* The cut among the rows' bins with the score `top`: the smallest bin, midway to the next one. n: a multiple of LANES. */
 SIMD_BODY void rows_take(const uint8_t *bins, const double *score, int n, double top, int col,
                          struct cuts_best *best)
 {
-    uint8_t bin = CUTS_MISSING, next[LANES];
+    int bin, next;
 
     best->is_better = top > best->score;
     if (!best->is_better)
         return;
-    for (int i = 0; i < n; i++)
-        bin = score[i] == top && bins[i] < bin ? bins[i] : bin;
-    memset(next, CUTS_MISSING, sizeof next);
-    for (int i = 0; i < n; i += LANES) {
-        for (int j = 0; j < LANES; j++) {
-            uint8_t above = bins[i + j] > bin ? bins[i + j] : CUTS_MISSING;
-            next[j] = above < next[j] ? above : next[j];
-        }
-    }
-    for (int j = 1; j < LANES; j++)
-        next[0] = next[j] < next[0] ? next[j] : next[0];
+    bin = lane_least(bins, score, n, top, -1);
+    next = lane_least(bins, score, n, top, bin);
     best->score = top;
-    best->bin = next[0] < CUTS_MISSING ? (bin + next[0]) / 2 : bin;
+    best->bin = next < CUTS_MISSING ? (bin + next) / 2 : bin;
     best->col = col;
     best->missing_left = false;
 }
 
-/* Rows past the last up to a whole vector: a cut more than once does no harm. */
-SIMD_BODY int rows_pad(uint8_t *bins, int n)
+/* The bins, with rows past the last up to a whole vector: a cut more than once does no harm. Returns how many then. */
+SIMD_BODY int rows_pad(const uint8_t *from, int n, uint8_t *bins)
 {
     int all = (n + LANES - 1) / LANES * LANES;
 
+    if (all == LANES)
+        memcpy(bins, from, LANES);
+    else if (all <= WIDE)
+        memcpy(bins, from, WIDE);
+    else
+        memcpy(bins, from, CUTS_ROWS);
     for (int i = n; i < all; i++)
         bins[i] = bins[0];
     return all;
@@ -363,11 +398,12 @@ SIMD_BODY void eight_many(const uint8_t *bins, const uint8_t *weight, const int3
 
 /* ---- from a few rows ---- */
 
-SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
-                              const struct cuts_node *node, int col, struct cuts_best *best)
+SIMD_BODY void rows_two_body(const uint8_t *from, const uint8_t *weight, const uint8_t *ones, int n,
+                             const struct cuts_node *node, int col, struct cuts_best *best)
 {
     double l[CUTS_ROWS], s[CUTS_ROWS], score[CUTS_ROWS];
-    int all = rows_pad(bins, n);
+    uint8_t bins[CUTS_ROWS];
+    int all = rows_pad(from, n, bins);
 
     if (all == LANES) {
         eight_two(bins, weight, ones, n, l, s);
@@ -381,10 +417,10 @@ SIMD_BODY void cuts_rows_body(uint8_t *bins, const uint8_t *weight, const uint8_
     rows_take(bins, score, all, cuts_weigh(l, s, all, node, score), col, best);
 }
 
-SIMD_KERNEL(cuts_rows,
-            (uint8_t * bins, const uint8_t *weight, const uint8_t *ones, int n,
-             const struct cuts_node *node, int col, struct cuts_best *best),
-            (bins, weight, ones, n, node, col, best))
+SIMD_KERNEL_STATIC(rows_two,
+                   (const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
+                    const struct cuts_node *node, int col, struct cuts_best *best),
+                   (bins, weight, ones, n, node, col, best))
 
 /* Of classes with weights t and x of them to the left, sum (t - x)^2 = sum t^2 - 2 sum t x + sum x^2, modulo 2^16: of at
  * most 255 in all the sum itself is less. */
@@ -416,12 +452,13 @@ SIMD_BODY void many_left(const uint8_t *bins, const uint8_t *weight, const int32
     }
 }
 
-SIMD_BODY void cuts_rows_many_body(uint8_t *bins, const uint8_t *weight, const int32_t *ends,
-                                   const int32_t *total, int n_classes,
-                                   const struct cuts_node *node, int col, struct cuts_best *best)
+SIMD_BODY void rows_many_body(const uint8_t *from, const uint8_t *weight, const int32_t *ends,
+                              const int32_t *total, int n_classes, const struct cuts_node *node,
+                              int col, struct cuts_best *best)
 {
     double l[CUTS_ROWS], l2[CUTS_ROWS], r2[CUTS_ROWS], score[CUTS_ROWS];
-    int all = rows_pad(bins, ends[n_classes - 1]);
+    uint8_t bins[CUTS_ROWS];
+    int all = rows_pad(from, ends[n_classes - 1], bins);
 
     if (all == LANES) {
         eight_many(bins, weight, ends, total, n_classes, l, l2, r2);
@@ -435,7 +472,27 @@ SIMD_BODY void cuts_rows_many_body(uint8_t *bins, const uint8_t *weight, const i
     rows_take(bins, score, all, many_weigh(l, l2, r2, all, node, score), col, best);
 }
 
-SIMD_KERNEL(cuts_rows_many,
-            (uint8_t * bins, const uint8_t *weight, const int32_t *ends, const int32_t *total,
-             int n_classes, const struct cuts_node *node, int col, struct cuts_best *best),
-            (bins, weight, ends, total, n_classes, node, col, best))
+SIMD_KERNEL_STATIC(rows_many,
+                   (const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
+                    const int32_t *total, int n_classes, const struct cuts_node *node, int col,
+                    struct cuts_best *best),
+                   (bins, weight, ends, total, n_classes, node, col, best))
+
+void cuts_rows(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
+               const struct cuts_node *node, int col, struct cuts_best *best)
+{
+    if (n <= CUTS_FEW && simd_has_bits())
+        cuts_few_two(bins, weight, ones, n, node, col, best);
+    else
+        rows_two(bins, weight, ones, n, node, col, best);
+}
+
+void cuts_rows_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
+                    const int32_t *total, int n_classes, const struct cuts_node *node, int col,
+                    struct cuts_best *best)
+{
+    if (ends[n_classes - 1] <= CUTS_FEW && simd_has_bits())
+        cuts_few_many(bins, weight, ends, total, n_classes, node, col, best);
+    else
+        rows_many(bins, weight, ends, total, n_classes, node, col, best);
+}

@@ -27,16 +27,17 @@ struct cuts_best {
 void cuts_hist(int64_t *hist, int n_bins, const struct cuts_node *node, int col,
                struct cuts_best *best);
 
-/* bins[i]: the column in row i, i < n <= CUTS_ROWS, none missing; the rest is overwritten. weight, ones: of the rows, at
- * least 8 bytes readable; they sum to at most 255. */
-void cuts_rows(uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
+/* bins[i]: the column in row i, i < n <= CUTS_ROWS, none missing; all CUTS_ROWS bytes are readable. weight, ones: of the
+ * rows, at least 8 bytes readable; they sum to at most 255. */
+void cuts_rows(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                const struct cuts_node *node, int col, struct cuts_best *best);
 
 /* The same for the classes that are in the node; node->s is not read. hist[class][256]: weights; total[class]: of the node.
  * Rows stand class by class: class k ends before row ends[k]. The score is rf_many_gini's (ml/forest_math.h). */
 void cuts_hist_many(int32_t *hist, int n_bins, const int32_t *total, int n_classes,
                     const struct cuts_node *node, int col, struct cuts_best *best);
-void cuts_rows_many(uint8_t *bins, const uint8_t *weight, const int32_t *ends, const int32_t *total,
-                    int n_classes, const struct cuts_node *node, int col, struct cuts_best *best);
+void cuts_rows_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
+                    const int32_t *total, int n_classes, const struct cuts_node *node, int col,
+                    struct cuts_best *best);
 
 #endif

@@ -4,6 +4,9 @@
 #include "base/base.h"
 
 static int chosen = -1; /* written with the same value by whoever comes first */
+#ifdef SIMD_BITS
+static int bits = -1; /* likewise: what the CPU has */
+#endif
 
 enum simd_level simd_best(void)
 {
@@ -26,6 +29,29 @@ enum simd_level simd_level(void)
         __atomic_store_n(&chosen, level, __ATOMIC_RELAXED);
     }
     return (enum simd_level)level;
+}
+
+#ifdef SIMD_BITS
+static bool cpu_has_bits(void)
+{
+    return simd_best() == SIMD_AVX512 && __builtin_cpu_supports("avx512vbmi") &&
+           __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq");
+}
+#endif
+
+bool simd_has_bits(void)
+{
+#ifdef SIMD_BITS
+    int has = __atomic_load_n(&bits, __ATOMIC_RELAXED);
+
+    if (has < 0) {
+        has = cpu_has_bits();
+        __atomic_store_n(&bits, has, __ATOMIC_RELAXED);
+    }
+    return has && simd_level() == SIMD_AVX512;
+#else
+    return false;
+#endif
 }
 
 void simd_force(enum simd_level level)

@@ -6,10 +6,13 @@
 #ifndef ML_CPU_SIMD_H
 #define ML_CPU_SIMD_H
 
+#include <stdbool.h>
+
 enum simd_level { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
 
-enum simd_level simd_level(void);       /* what the kernels use */
-enum simd_level simd_best(void);        /* what this CPU has */
+enum simd_level simd_level(void); /* what the kernels use */
+enum simd_level simd_best(void);  /* what this CPU has */
+bool simd_has_bits(void); /* SIMD_AVX512 is in use, and VBMI, VBMI2 and VPOPCNTDQ are there */
 void simd_force(enum simd_level level); /* for tests: at most simd_best() */
 
 #define SIMD_KERNEL(name, params, args)        SIMD_VARIANTS(extern, name, params, args)
@@ -25,6 +28,11 @@ void simd_force(enum simd_level level); /* for tests: at most simd_best() */
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #define SIMD_MIDDLE __attribute__((target("avx2")))
+/* For the few kernels that are written in intrinsics, where plain C has no word for what they do (bytes pressed together, bits
+ * counted): they hold an #ifdef SIMD_BITS, ask simd_has_bits(), and have a twin in plain C. */
+#define SIMD_BITS          \
+    __attribute__((target( \
+        "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vpopcntdq,bmi2,popcnt")))
 /* name(params) from name_body(params); args = the parameters' names in brackets. */
 #define SIMD_VARIANTS(scope, name, params, args) \
     SIMD_WIDE static void name##_wide params     \

@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 POINTS = 256
+SEED = int(os.environ.get("SEED", "1"))
 
 
 def load(folder, meta, part):
@@ -33,7 +34,7 @@ def xgboost(meta, x, y, threads, p):
     if p.pop("cats", "codes") == "native":
         types = ["c" if c in meta["categorical"] else "q" for c in range(meta["columns"])]
     objective = {"binary": "binary:logistic", "multiclass": "multi:softprob", "regression": "reg:squarederror"}
-    params = {"tree_method": "hist", "max_bin": POINTS, "nthread": threads, "objective": objective[meta["task"]], "seed": 1}
+    params = {"tree_method": "hist", "max_bin": POINTS, "nthread": threads, "objective": objective[meta["task"]], "seed": SEED}
     if meta["task"] == "multiclass":
         params["num_class"] = meta["classes"]
     kind = xgb.QuantileDMatrix if p.pop("matrix", "quantile") == "quantile" else xgb.DMatrix
@@ -68,7 +69,7 @@ def sklearn(meta, x, y, threads, p):
     args = {k: value(v) for k, v in p.items()}
     if "n_jobs" in kind().get_params():
         args["n_jobs"] = threads
-    model = kind(random_state=1, **args)
+    model = kind(random_state=SEED, **args)
     a = moment()
     model.fit(x, y)
     c = moment()

@@ -3,7 +3,8 @@
   peers.py [--only TEXT] [--pairs N] [--threads 1,2] [--small]
 
 Per case: seconds of processor time and of the clock (matrix in memory to fitted model: binning counts; loading does not),
-the median of the ratios peer / ours with the lowest, accuracy and log loss on the test rows, peak memory. One thread: both
+the median of the ratios peer / ours with the lowest, accuracy and log loss on the test rows (each pair has its own seed:
+the mean and its standard error), peak memory. One thread: both
 are pinned to one processor. Two: the peer may use two, ours uses as many as its family does; then the clock decides.
 EXPLAIN=1000: SHAP values of so many test rows, too (XGBoost's pred_contribs), in processor time.
 A case where the peer's own times vary by more than 30% says VOID. To add a row: CASES."""
@@ -81,9 +82,9 @@ def make_data(name, small=False):
     return folder
 
 
-def run(command, cpus):
+def run(command, cpus, seed=1):
     out = subprocess.run(["taskset", "-c", cpus, *command], check=True, stdout=subprocess.PIPE, text=True,
-                         env={**os.environ, "OMP_NUM_THREADS": str(1 + cpus.count(","))})
+                         env={**os.environ, "OMP_NUM_THREADS": str(1 + cpus.count(",")), "SEED": str(seed)})
     got = json.loads(out.stdout.strip().splitlines()[-1])
     for clock in ("wall", "cpu"):
         got[clock] = got[f"prepare_{clock}"] + got[f"train_{clock}"]
@@ -91,6 +92,7 @@ def run(command, cpus):
 
 
 def score(folder, who):
+    """Scores of the predictions that lie in the folder, by name."""
     import numpy as np
 
     with open(f"{folder}/meta.json", encoding="ascii") as f:
@@ -98,11 +100,18 @@ def score(folder, who):
     y = np.fromfile(f"{folder}/test.y", np.float32)
     p = np.fromfile(f"{folder}/{who}.p", np.float32).astype(float)
     if meta["task"] == "regression":
-        return f"rmse {np.sqrt(np.mean((p - y) ** 2)):.5g}"
+        return {"rmse": np.sqrt(np.mean((p - y) ** 2))}
     p = p.reshape(len(y), -1)
     p = np.concatenate([1 - p, p], axis=1) if p.shape[1] == 1 else p
     own = np.maximum(p[np.arange(len(y)), y.astype(int)], 1e-7)
-    return f"accuracy {np.mean(p.argmax(1) == y):.4f} logloss {-np.mean(np.log(own)):.4f}"
+    return {"accuracy": np.mean(p.argmax(1) == y), "logloss": -np.mean(np.log(own))}
+
+
+def mean(values):
+    """With its standard error over the seeds."""
+    if len(values) < 2 or max(values) == min(values):
+        return f"{values[0]:.4f}"
+    return f"{statistics.mean(values):.4f}+-{statistics.stdev(values) / len(values) ** .5:.4f}"
 
 
 def words(params):
@@ -115,8 +124,9 @@ def compare(case, threads, pairs, small):
     ours, peer = [], []
     for i in range(pairs):
         at = cpus[i % len(cpus)] if threads == 1 else ",".join(cpus[:threads])
-        ours.append(run([OURS, "fit", folder, case["family"], str(case["steps"]), *words(case["ours"])], at))
-        peer.append(run([sys.executable, f"{HERE}/fit.py", folder, case["model"], str(threads), *words(case["peer"])], at))
+        ours.append(run([OURS, "fit", folder, case["family"], str(case["steps"]), *words(case["ours"])], at, i + 1))
+        peer.append(run([sys.executable, f"{HERE}/fit.py", folder, case["model"], str(threads), *words(case["peer"])], at, i + 1))
+        ours[i]["scores"], peer[i]["scores"] = score(folder, "ours"), score(folder, "peer")
     clock = "cpu" if threads == 1 else "wall"
     ratios = [p[clock] / o[clock] for o, p in zip(ours, peer)]
     times = sorted(p[clock] for p in peer)
@@ -135,7 +145,8 @@ def compare(case, threads, pairs, small):
         print(f"{'':>10}{who:<8} cpu {middle(runs, 'cpu'):8.3f} s  wall {middle(runs, 'wall'):8.3f} s  "
               f"of it preparing {middle(runs, 'prepare_cpu'):.3f} s  predicting {middle(runs, 'predict_cpu'):.3f} s  "
               f"{explaining(middle(runs, 'explain_cpu'))}"
-              f"peak {middle(runs, 'rss_mb'):6.0f} MB  {score(folder, 'ours' if who == 'ours' else 'peer')}", flush=True)
+              f"peak {middle(runs, 'rss_mb'):6.0f} MB  "
+              f"{'  '.join(f'{s} ' + mean([r['scores'][s] for r in runs]) for s in runs[0]['scores'])}", flush=True)
 
 
 def main():

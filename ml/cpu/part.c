@@ -1,0 +1,335 @@
+/* part.c - parts rows column by column. Where the CPU can compress bytes in a register, 64 rows of a column move at once; the
+ * plain way moves them one by one and is there for other machines and for tests. */
+#include "ml/cpu/part.h"
+
+#include "base/base.h"
+#include "ml/cpu/simd.h"
+
+#include <string.h>
+
+enum { FEW = 8 };
+
+#ifdef SIMD_BITS
+#include <immintrin.h>
+#endif
+
+bool part_is_fast(void)
+{
+    return simd_has_bits();
+}
+
+/* ---- marks ---- */
+
+static uint64_t bits_of(int64_t n)
+{
+    return n >= PART_WIDE ? ~0ull : (1ull << n) - 1;
+}
+
+static int64_t mark_plain(const uint8_t *bins, int64_t n, uint8_t up, uint8_t cut, uint64_t *masks)
+{
+    int64_t ones = 0;
+
+    for (int64_t from = 0; from < n; from += PART_WIDE) {
+        uint64_t m = 0;
+        int64_t until = MIN(PART_WIDE, n - from);
+        for (int64_t i = 0; i < until; i++)
+            m |= (uint64_t)((uint8_t)(bins[from + i] + up) <= cut) << i;
+        masks[from / PART_WIDE] = m;
+        ones += __builtin_popcountll(m);
+    }
+    return ones;
+}
+
+static int64_t mark_set_plain(const uint8_t *bins, int64_t n, const uint64_t set[4],
+                              uint64_t *masks)
+{
+    int64_t ones = 0;
+
+    for (int64_t from = 0; from < n; from += PART_WIDE) {
+        uint64_t m = 0;
+        int64_t until = MIN(PART_WIDE, n - from);
+        for (int64_t i = 0; i < until; i++)
+            m |= (set[bins[from + i] >> 6] >> (bins[from + i] & 63) & 1) << i;
+        masks[from / PART_WIDE] = m;
+        ones += __builtin_popcountll(m);
+    }
+    return ones;
+}
+
+static inline __attribute__((always_inline)) int64_t count(const uint64_t *masks, int64_t from,
+                                                           int64_t to)
+{
+    int64_t ones = 0;
+
+    while (from < to) {
+        int64_t at = from % PART_WIDE, n = MIN(PART_WIDE - at, to - from);
+        ones += __builtin_popcountll(masks[from / PART_WIDE] >> at & bits_of(n));
+        from += n;
+    }
+    return ones;
+}
+
+/* ---- moving ---- */
+
+static void move_plain(const struct part_columns *c, int64_t n, const uint64_t *masks)
+{
+    for (int j = 0; j < c->cols; j++) {
+        const uint8_t *from = c->from + j * c->pitch;
+        uint8_t *left = c->left ? c->left + j * c->pitch : NULL,
+                *right = c->right ? c->right + j * c->pitch : NULL;
+        for (int64_t i = 0; i < n; i++) {
+            bool is_left = masks[i / PART_WIDE] >> i % PART_WIDE & 1;
+            if (is_left && left)
+                *left++ = from[i];
+            else if (!is_left && right)
+                *right++ = from[i];
+        }
+    }
+}
+
+#ifdef SIMD_BITS
+
+SIMD_BITS static int64_t mark_fast(const uint8_t *bins, int64_t n, uint8_t up, uint8_t cut,
+                                   uint64_t *masks)
+{
+    __m512i ups = _mm512_set1_epi8((char)up), cuts = _mm512_set1_epi8((char)cut);
+    int64_t ones = 0;
+
+    for (int64_t from = 0; from < n; from += PART_WIDE) {
+        __m512i v = _mm512_add_epi8(_mm512_loadu_si512(bins + from), ups);
+        uint64_t m = _mm512_cmple_epu8_mask(v, cuts) & bits_of(n - from);
+        masks[from / PART_WIDE] = m;
+        ones += __builtin_popcountll(m);
+    }
+    return ones;
+}
+
+/* The byte of the set that holds a bin's bit is looked up, then the bit in it. */
+SIMD_BITS static int64_t mark_set_fast(const uint8_t *bins, int64_t n, const uint64_t set[4],
+                                       uint64_t *masks)
+{
+    __m512i bytes = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(const void *)set)),
+            bit_of = _mm512_set1_epi64((long long)0x8040201008040201ull),
+            seven = _mm512_set1_epi8(7), low = _mm512_set1_epi8(31);
+    int64_t ones = 0;
+
+    for (int64_t from = 0; from < n; from += PART_WIDE) {
+        __m512i v = _mm512_loadu_si512(bins + from),
+                at = _mm512_and_si512(_mm512_srli_epi16(v, 3), low),
+                bit = _mm512_shuffle_epi8(bit_of, _mm512_and_si512(v, seven));
+        uint64_t m = _mm512_test_epi8_mask(_mm512_permutexvar_epi8(at, bytes), bit);
+        m &= bits_of(n - from);
+        masks[from / PART_WIDE] = m;
+        ones += __builtin_popcountll(m);
+    }
+    return ones;
+}
+
+SIMD_BITS static int64_t count_fast(const uint64_t *masks, int64_t from, int64_t to)
+{
+    return count(masks, from, to);
+}
+
+/* 64 rows of every column, to the places of the first of them. */
+SIMD_BITS static inline __attribute__((always_inline)) void block_move(const struct part_columns *c,
+                                                                       int64_t at, uint64_t m,
+                                                                       uint64_t all, uint8_t *left,
+                                                                       uint8_t *right)
+{
+    const uint8_t *from = c->from + at;
+    uint64_t rest = ~m & all, keep = _bzhi_u64(~0ull, (unsigned)__builtin_popcountll(m)),
+             keep_rest = _bzhi_u64(~0ull, (unsigned)__builtin_popcountll(rest));
+
+    for (int j = 0; j < c->cols; j++, from += c->pitch) {
+        __m512i v = _mm512_loadu_si512(from);
+        if (left) {
+            _mm512_mask_storeu_epi8(left, keep, _mm512_maskz_compress_epi8(m, v));
+            left += c->pitch;
+        }
+        if (right) {
+            _mm512_mask_storeu_epi8(right, keep_rest, _mm512_maskz_compress_epi8(rest, v));
+            right += c->pitch;
+        }
+    }
+}
+
+SIMD_BITS static void move_fast(const struct part_columns *c, int64_t n, const uint64_t *masks)
+{
+    int64_t lo = 0;
+
+    for (int64_t at = 0; at < n; at += PART_WIDE) {
+        uint64_t m = masks[at / PART_WIDE], all = bits_of(n - at);
+        if (c->left && c->right)
+            block_move(c, at, m, all, c->left + lo, c->right + at - lo);
+        else if (c->left)
+            block_move(c, at, m, all, c->left + lo, NULL);
+        else
+            block_move(c, at, m, all, NULL, c->right + at - lo);
+        lo += __builtin_popcountll(m);
+    }
+}
+
+#endif
+
+int64_t part_mark(const uint8_t *bins, int64_t n, uint8_t up, uint8_t cut, uint64_t *masks)
+{
+#ifdef SIMD_BITS
+    if (simd_has_bits())
+        return mark_fast(bins, n, up, cut, masks);
+#endif
+    return mark_plain(bins, n, up, cut, masks);
+}
+
+int64_t part_mark_set(const uint8_t *bins, int64_t n, const uint64_t set[4], uint64_t *masks)
+{
+#ifdef SIMD_BITS
+    if (simd_has_bits())
+        return mark_set_fast(bins, n, set, masks);
+#endif
+    return mark_set_plain(bins, n, set, masks);
+}
+
+int64_t part_count(const uint64_t *masks, int64_t from, int64_t to)
+{
+#ifdef SIMD_BITS
+    if (simd_has_bits())
+        return count_fast(masks, from, to);
+#endif
+    return count(masks, from, to);
+}
+
+void part_move(const struct part_columns *c, int64_t n, const uint64_t *masks)
+{
+#ifdef SIMD_BITS
+    if (simd_has_bits()) {
+        move_fast(c, n, masks);
+        return;
+    }
+#endif
+    move_plain(c, n, masks);
+}
+
+/* ---- sums ---- */
+
+static int64_t sum_plain(const uint8_t *bytes, int64_t n)
+{
+    int64_t sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += bytes[i];
+    return sum;
+}
+
+static int64_t sum_marked_plain(const uint8_t *bytes, const uint64_t *masks, int64_t from,
+                                int64_t to)
+{
+    int64_t sum = 0;
+
+    for (int64_t i = from; i < to; i++)
+        sum += masks[i / PART_WIDE] >> i % PART_WIDE & 1 ? bytes[i] : 0;
+    return sum;
+}
+
+static struct part_range range_plain(const uint8_t *bins, int64_t n)
+{
+    struct part_range r = { 255, 0, 0 };
+
+    for (int64_t i = 0; i < n; i++) {
+        uint8_t up = (uint8_t)(bins[i] + 1);
+        r.least = MIN(r.least, bins[i]);
+        r.most = MAX(r.most, up);
+        r.top = MAX(r.top, bins[i]);
+    }
+    return r;
+}
+
+#ifdef SIMD_BITS
+
+/* Words of two bytes have a minimum in one instruction: of pairs' lesser bytes. */
+SIMD_BITS static uint8_t least_of(__m256i v)
+{
+    __m128i x = _mm_min_epu8(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+
+    x = _mm_min_epu8(x, _mm_srli_epi16(x, 8));
+    x = _mm_minpos_epu16(_mm_and_si128(x, _mm_set1_epi16(0xff)));
+    return (uint8_t)_mm_cvtsi128_si32(x);
+}
+
+/* The range of lanes' ranges: halves against halves. */
+SIMD_BITS static struct part_range lanes_range(__m512i least, __m512i most, __m512i top)
+{
+    __m256i l = _mm256_min_epu8(_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64(least, 1)),
+            m = _mm256_max_epu8(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1)),
+            t = _mm256_max_epu8(_mm512_castsi512_si256(top), _mm512_extracti64x4_epi64(top, 1));
+
+    return (struct part_range){ least_of(l), (uint8_t)~least_of(~m), (uint8_t)~least_of(~t) };
+}
+
+SIMD_BITS static int64_t sum_fast(const uint8_t *bytes, int64_t n)
+{
+    __m512i sum = _mm512_setzero_si512();
+
+    for (int64_t from = 0; from < n; from += PART_WIDE) {
+        __m512i v = _mm512_maskz_loadu_epi8(bits_of(n - from), bytes + from);
+        sum = _mm512_add_epi64(sum, _mm512_sad_epu8(v, _mm512_setzero_si512()));
+    }
+    return _mm512_reduce_add_epi64(sum);
+}
+
+SIMD_BITS static int64_t sum_marked_fast(const uint8_t *bytes, const uint64_t *masks, int64_t from,
+                                         int64_t to)
+{
+    __m512i sum = _mm512_setzero_si512();
+
+    for (int64_t at = from / PART_WIDE * PART_WIDE; at < to; at += PART_WIDE) {
+        uint64_t m = masks[at / PART_WIDE] & bits_of(to - at);
+        m = at < from ? m & ~bits_of(from - at) : m;
+        __m512i v = _mm512_maskz_loadu_epi8(m, bytes + at);
+        sum = _mm512_add_epi64(sum, _mm512_sad_epu8(v, _mm512_setzero_si512()));
+    }
+    return _mm512_reduce_add_epi64(sum);
+}
+
+SIMD_BITS static struct part_range range_fast(const uint8_t *bins, int64_t n)
+{
+    __m512i least = _mm512_set1_epi8(-1), most = _mm512_setzero_si512(), top = most,
+            one = _mm512_set1_epi8(1);
+
+    for (int64_t from = 0; from < n; from += PART_WIDE) {
+        uint64_t all = bits_of(n - from);
+        __m512i v = _mm512_loadu_si512(bins + from);
+        least = _mm512_mask_min_epu8(least, all, least, v);
+        top = _mm512_mask_max_epu8(top, all, top, v);
+        most = _mm512_mask_max_epu8(most, all, most, _mm512_add_epi8(v, one));
+    }
+    return lanes_range(least, most, top);
+}
+
+#endif
+
+int64_t part_sum(const uint8_t *bytes, int64_t n)
+{
+#ifdef SIMD_BITS
+    if (n > FEW && simd_has_bits())
+        return sum_fast(bytes, n);
+#endif
+    return sum_plain(bytes, n);
+}
+
+int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t from, int64_t to)
+{
+#ifdef SIMD_BITS
+    if (to - from > FEW && simd_has_bits())
+        return sum_marked_fast(bytes, masks, from, to);
+#endif
+    return sum_marked_plain(bytes, masks, from, to);
+}
+
+struct part_range part_range_of(const uint8_t *bins, int64_t n)
+{
+#ifdef SIMD_BITS
+    if (n > FEW && simd_has_bits())
+        return range_fast(bins, n);
+#endif
+    return range_plain(bins, n);
+}

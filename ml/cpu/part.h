@@ -1,0 +1,42 @@
+/* part.h - parts the rows of a tree's node when their bins lie column by column: which rows go left, as bits; bytes to
+ * either side in their order; sums of bytes. Only a forest's own files call these: ml/forest_*.c. */
+#ifndef ML_CPU_PART_H
+#define ML_CPU_PART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PART_WIDE = 64 };
+
+/* Bytes move by whole vectors here; else rows in lines are faster than columns. */
+bool part_is_fast(void);
+
+/* Bit i % 64 of masks[i / 64]: bins[i] + up, modulo 256, is at most cut. Bits past n are 0. Returns the number of ones.
+ * Whole vectors are read: 63 bytes past the last. */
+int64_t part_mark(const uint8_t *bins, int64_t n, uint8_t up, uint8_t cut, uint64_t *masks);
+/* The same by a set: bit bins[i] of it. */
+int64_t part_mark_set(const uint8_t *bins, int64_t n, const uint64_t set[4], uint64_t *masks);
+/* How many bits of masks are 1 from `from` up to `to`. */
+int64_t part_count(const uint64_t *masks, int64_t from, int64_t to);
+
+/* n rows of some columns, `pitch` bytes from one to the next in all three places: those of the marked rows to `left`, the
+ * others to `right`, both in their order; NULL: that side is not wanted. Nothing else is written. */
+struct part_columns {
+    const uint8_t *from;
+    uint8_t *left, *right;
+    int64_t pitch;
+    int cols;
+};
+void part_move(const struct part_columns *c, int64_t n, const uint64_t *masks);
+
+int64_t part_sum(const uint8_t *bytes, int64_t n);
+/* Of the marked ones from `from` up to `to`. */
+int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t from, int64_t to);
+
+/* The least bin, 1 + the largest bin that is not 255 (0: none), and the largest of all. */
+struct part_range {
+    uint8_t least, most, top;
+};
+struct part_range part_range_of(const uint8_t *bins, int64_t n);
+
+#endif
