@@ -14,7 +14,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { POLL_WORK = 1 << 16, MAX_WEIGHT = 255, PART = 16, FEW_ROWS = 6, FEW_COLS = 4 };
+enum { POLL_WORK = 1 << 15, MAX_WEIGHT = 255, PART = 16, FEW_ROWS = 6, FEW_COLS = 4 };
 
 int rf_outputs(const struct rf_data *d)
 {

@@ -13,9 +13,21 @@ enum { FEW = 8 };
 #include <immintrin.h>
 #endif
 
+static int forced = -1;
+
 bool part_is_fast(void)
 {
-    return simd_has_bits();
+    return forced < 0 ? simd_has_bits() : forced;
+}
+
+void part_force(bool is_fast)
+{
+    forced = is_fast;
+}
+
+void part_unforce(void)
+{
+    forced = -1;
 }
 
 /* ---- marks ---- */

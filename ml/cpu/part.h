@@ -10,6 +10,9 @@ enum { PART_WIDE = 64 };
 
 /* Bytes move by whole vectors here; else rows in lines are faster than columns. */
 bool part_is_fast(void);
+void part_force(
+    bool is_fast); /* for tests: what part_is_fast() says from then on, whatever the CPU */
+void part_unforce(void);
 
 /* Bit i % 64 of masks[i / 64]: bins[i] + up, modulo 256, is at most cut. Bits past n are 0. Returns the number of ones.
  * Whole vectors are read: 63 bytes past the last. */

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/cpu/part.h"
 #include "ml/cpu/simd.h"
 #include "ml/forest.h"
 
@@ -339,6 +340,41 @@ static void every_instruction_set_grows_the_same_tree(void **state)
     }
 }
 
+/* Rows in lines and rows by columns, best cuts and random ones, with few and many classes. */
+static void a_narrow_table_grows_the_same_tree_by_columns(void **state)
+{
+    static const int classes[] = { 2, 3, 2, 7, 40 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct table *t =
+            table_new(seed + 900, seed % 3 ? MAX_ROWS : 1 + (int)seed, classes[seed % 5]);
+        struct rf_params p = whole(seed % 4 < 2 ? RF_GINI : RF_ENTROPY);
+        for (int i = 0; i < t->d.rows && t->d.n_classes > 3; i++)
+            t->y[i] = (t->y[i] * 11 + i % 5) % t->d.n_classes;
+        p.is_extra = seed & 1;
+        p.is_bootstrap = seed % 3;
+        p.n_visit = 1 + (int)(seed % 4);
+        p.min_leaf = seed % 7 ? 1 : 4;
+        p.max_depth = seed % 11 ? 1000 : 5;
+        part_force(false);
+        struct rf_tree lines = grow(t, &p, seed, 0);
+        part_force(true);
+        struct rf_tree columns = grow(t, &p, seed, 0);
+        part_unforce();
+        assert_int_equal(columns.n, lines.n);
+        assert_int_equal(columns.n_sets, lines.n_sets);
+        assert_memory_equal(columns.nodes, lines.nodes, (size_t)lines.n * sizeof *lines.nodes);
+        assert_memory_equal(columns.values, lines.values,
+                            (size_t)lines.n * (size_t)rf_outputs(&t->d) * sizeof *lines.values);
+        for (int i = 0; i < lines.n_sets; i++)
+            assert_memory_equal(columns.sets[i], lines.sets[i], sizeof lines.sets[i]);
+        rf_tree_fini(&lines);
+        rf_tree_fini(&columns);
+        mem_free(t);
+    }
+}
+
 static void a_table_that_tells_nothing_is_one_leaf(void **state)
 {
     (void)state;
@@ -429,6 +465,7 @@ int main(void)
         cmocka_unit_test(a_smaller_depth_or_larger_split_size_is_the_same_tree_cut),
         cmocka_unit_test(trees_differ_by_number_and_seed_and_by_nothing_else),
         cmocka_unit_test(every_instruction_set_grows_the_same_tree),
+        cmocka_unit_test(a_narrow_table_grows_the_same_tree_by_columns),
         cmocka_unit_test(a_table_that_tells_nothing_is_one_leaf),
         cmocka_unit_test(a_stopped_tree_goes_on_to_the_same),
         cmocka_unit_test(another_tree_drops_the_half_grown_one),
