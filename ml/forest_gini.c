@@ -246,20 +246,18 @@ static int shares_order(const struct shares *x, struct rf_entry *e, uint8_t *ran
     return n;
 }
 
-static void shares_of_rows(const struct rf_node_in *in, const struct rf_gini *gini,
+static void shares_of_rows(const struct rf_node_in *in, const struct rf_gini *gini, int col,
                            const uint8_t *bins, struct shares *x)
 {
     int main_class = in->d->n_classes == 2 ? 0 : main_class_of(in);
     int32_t from = main_class > 0 ? in->runs.end[main_class - 1] : 0,
             to = in->d->n_classes == 2 ? 0 : in->runs.end[main_class];
 
-    memset(x->bits, 0, sizeof x->bits);
+    bins_present(bins, in->n, in->d->n_bins[col] <= 64, x->bits);
     for (int64_t i = 0; i < in->n; i++)
         x->all[bins[i]] = x->top[bins[i]] = 0;
-    for (int64_t i = 0; i < in->n; i++) {
+    for (int64_t i = 0; i < in->n; i++)
         x->all[bins[i]] += gini->weights[i];
-        x->bits[bins[i] >> 6] |= 1ull << (bins[i] & 63);
-    }
     for (int64_t i = 0; in->d->n_classes == 2 && i < in->n; i++)
         x->top[bins[i]] += gini->ones[i];
     for (int64_t i = from; i < to; i++)
@@ -350,7 +348,7 @@ static void category_cut(const struct rf_node_in *in, int col, int j, const uint
     uint8_t rank[BINS], ranks[CUTS_ROWS];
 
     if (bins)
-        shares_of_rows(in, gini, bins, &x);
+        shares_of_rows(in, gini, col, bins, &x);
     else
         shares_of_hist(in, gini, col, j, &x);
     int n = shares_order(&x, e, rank);

@@ -327,11 +327,10 @@ static bool levels_draw(const struct rf_node_in *in, const uint8_t *x, int col, 
                         uint64_t set[4])
 {
     struct rf_entry e[BINS];
-    uint64_t bits[4] = { 0 }, key = rf_cut_key(in->key, col);
+    uint64_t bits[4], key = rf_cut_key(in->key, col);
     int n = 0;
 
-    for (int64_t i = 0; i < in->n; i++)
-        bits[x[i] >> 6] |= 1ull << (x[i] & 63);
+    bins_present(x, in->n, in->d->n_bins[col] <= 64 && !in->has_missing[col], bits);
     f->has_missing = bits[3] >> 63;
     bits[3] &= ~(1ull << 63);
     for (int w = 0; w < 4; w++) {

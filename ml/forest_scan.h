@@ -46,6 +46,19 @@ INLINE int rf_prefix_last(uint64_t key, int n)
     return n > 1 ? (int)((rf_mix(key, BINS) >> 32) * (uint64_t)(n - 1) >> 32) : 0;
 }
 
+/* Bit b of `bits`: some of n rows is in bin b. no_more: every bin is below 64. */
+INLINE void bins_present(const uint8_t *x, int64_t n, bool no_more, uint64_t bits[4])
+{
+    uint64_t first = 0;
+
+    memset(bits, 0, 4 * sizeof *bits);
+    for (int64_t i = 0; no_more && i < n; i++)
+        first |= 1ull << (x[i] & 63);
+    for (int64_t i = 0; !no_more && i < n; i++)
+        bits[x[i] >> 6] |= 1ull << (x[i] & 63);
+    bits[0] |= first;
+}
+
 INLINE int64_t word_weight(rf_word w)
 {
     return w & 0xffff;

@@ -66,7 +66,7 @@ static int deal_order(enum ml_task task, const double *y, int64_t n, uint64_t se
 static void deal(enum ml_task task, const uint32_t *row, int64_t m, int k, uint64_t seed,
                  uint8_t *fold)
 {
-    uint8_t order[SPLIT_MAX_FOLDS];
+    uint8_t order[SPLIT_MAX_FOLDS] = { 0 };
     uint64_t key = rng_mix(seed, SPLIT_TAG_FOLD);
     struct rng rng;
 

@@ -142,23 +142,21 @@ SIMD_BITS void cuts_few_two(const uint8_t *bins, const uint8_t *weight, const ui
     few_take(&f, top, col, best);
 }
 
-SIMD_BITS void cuts_few_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
-                             const int32_t *total, int n_classes, const struct cuts_node *node,
-                             int col, struct cuts_best *best)
+/* n_digits: a constant where it is small, which it nearly always is. */
+SIMD_BITS static inline __attribute__((always_inline)) void few_many(
+    struct few *f, const struct digits *all, int n_digits, const int32_t *ends,
+    const int32_t *total, int n_classes, const struct cuts_node *node, int col,
+    struct cuts_best *best)
 {
-    struct few f;
-    struct digits all;
     __m512d n_all = _mm512_set1_pd((double)node->n), top = _mm512_set1_pd(-DBL_MAX);
 
-    few_open(&f, bins, ends[n_classes - 1]);
-    int n_digits = digits_of(&f, weight, &all);
-    for (int at = 0; at < f.n; at += LANES) {
-        __m512i left = _mm512_loadu_si512(f.left + at);
+    for (int at = 0; at < f->n; at += LANES) {
+        __m512i left = _mm512_loadu_si512(f->left + at);
         __m512d ln = _mm512_setzero_pd(), squares = ln, rests = ln;
         uint64_t before = 0;
         for (int k = 0; k < n_classes; k++) {
             uint64_t until = bits_below(ends[k]);
-            __m512d x = weigh_left(left, &all, n_digits, until & ~before),
+            __m512d x = weigh_left(left, all, n_digits, until & ~before),
                     rest = _mm512_set1_pd((double)total[k]) - x;
             ln += x;
             squares += x * x;
@@ -166,9 +164,26 @@ SIMD_BITS void cuts_few_many(const uint8_t *bins, const uint8_t *weight, const i
             before = until;
         }
         __m512d rn = n_all - ln, score = (squares * rn + rests * ln) / (ln * rn);
-        top = score_keep(&f, at, score, ln, rn, node, top);
+        top = score_keep(f, at, score, ln, rn, node, top);
     }
-    few_take(&f, top, col, best);
+    few_take(f, top, col, best);
+}
+
+SIMD_BITS void cuts_few_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
+                             const int32_t *total, int n_classes, const struct cuts_node *node,
+                             int col, struct cuts_best *best)
+{
+    struct few f;
+    struct digits all;
+
+    few_open(&f, bins, ends[n_classes - 1]);
+    int n_digits = digits_of(&f, weight, &all);
+    if (n_digits == 1)
+        few_many(&f, &all, 1, ends, total, n_classes, node, col, best);
+    else if (n_digits == 2)
+        few_many(&f, &all, 2, ends, total, n_classes, node, col, best);
+    else
+        few_many(&f, &all, n_digits, ends, total, n_classes, node, col, best);
 }
 
 #else
