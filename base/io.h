@@ -20,7 +20,9 @@ struct io_ops {
     int (*mkdir)(const char *path, mode_t mode);
 };
 extern const struct io_ops io_system;
-extern const struct io_ops *io; /* &io_system unless a test says otherwise */
+extern const struct io_ops
+    io_unsynced; /* waits for no disk: for folders that end with the process that needs them */
+extern const struct io_ops *io; /* &io_system unless a program or a test says otherwise */
 
 int io_write_all(int fd, const void *p, size_t n, off_t at, struct err *err);
 int io_fsync_dir(const char *dir, struct err *err);

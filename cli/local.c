@@ -27,6 +27,7 @@ static int make_folder(struct local *l, const char *data_dir, struct err *err)
     if (tempdir_make(&l->temp, BASE_MAX, err) < 0)
         return -1;
     snprintf(l->dir, sizeof(l->dir), "%.80s", l->temp.path);
+    l->is_temporary = !data_dir;
     if (data_dir)
         snprintf(l->data_dir, sizeof(l->data_dir), "%s", data_dir);
     else
@@ -76,8 +77,11 @@ static int spawn_all(struct local *l, const char *devices, int pipe_fd, struct e
     snprintf(url, sizeof(url), "unix:%s/sock", l->dir);
     snprintf(blobs, sizeof(blobs), "%s/blobs", l->data_dir);
     snprintf(fd, sizeof(fd), "%d", CHILD_FD);
-    const char *controller[] = { "assayd",   "--data-dir", l->data_dir,   "--socket", socket_arg,
-                                 "--listen", "",           "--parent-fd", fd,         NULL };
+    const char *controller[] = {
+        "assayd",   "--data-dir", l->data_dir,   "--socket", socket_arg,
+        "--listen", "",           "--parent-fd", fd,         l->is_temporary ? "--no-sync" : NULL,
+        NULL
+    };
     if (spawn(l, controller, "assayd", pipe_fd, &l->controller, err) < 0)
         return err_wrap(err, "starting the controller");
     for (int i = 0; i < l->n_runners; i++) {

@@ -21,6 +21,7 @@ const struct conf_opt ctl_opts[] = {
     { "max_trials",  CONF_I64,         AT(max_trials),   "1000000",        1,    10000000,  "most trials of one study" },
     { "max_connections", CONF_I64,     AT(max_connections), "4096",        8,    65536,     "further connections wait in the listener's queue" },
     { "max_inflight", CONF_BYTES,      AT(max_inflight), "64MiB",          1 << 20, INT64_C(1) << 40, "bodies that are being read, all connections together" },
+    { "no_sync",     CONF_BOOL,        AT(no_sync),      "false",          0,    0,         "never wait for the disk: for a folder that nobody needs once this program or the machine went down" },
     { "log_level",   CONF_STR,         AT(log_level),    "info",           0,    0,         "error, warn, info or debug; SIGUSR1 raises it by one" },
     { "dev",         CONF_BOOL,        AT(dev),          "false",          0,    0,         "debug commands, test searchers and fault points" },
 };

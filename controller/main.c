@@ -241,6 +241,8 @@ static int start(struct daemon *d, struct err *err)
                             .max_connections = d->conf.max_connections,
                             .max_inflight_bytes = d->conf.max_inflight };
 
+    if (d->conf.no_sync)
+        io = &io_unsynced;
     d->loop = loop_new(&d->clk, err);
     if (!d->loop || io_mkdirs(d->conf.data_dir, 0700, err) < 0)
         return -1;

@@ -13,7 +13,7 @@
 #include <math.h>
 
 /* A runner that is there asks at once; with none, a stop by a user should not take longer than this. */
-enum { WAIT_MS = 3000, NEED_MS = 100 };
+enum { WAIT_MS = 3000, NEED_MS = 50 };
 
 static bool beats(const struct study *st, int64_t number, int64_t other)
 {

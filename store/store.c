@@ -136,6 +136,7 @@ static int schema_open(struct store *s, struct err *err)
                                              SETUP_SET_SIZE_LIMIT,   SETUP_SET_TRUSTED_SCHEMA,
                                              SETUP_SET_TEMP_STORE,   SETUP_SET_SECURE_DELETE };
     int64_t application = 0;
+    bool is_unsynced = io == &io_unsynced;
 
     /* Until the version is known to be ours, closing must not tidy the log into the file. */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -146,6 +147,8 @@ static int schema_open(struct store *s, struct err *err)
         if (db_setup(s->db, pragmas[i], err) < 0)
             return -1;
     }
+    if (is_unsynced && db_setup(s->db, SETUP_SET_UNSYNCED, err) < 0)
+        return -1;
     if (db_setup_i64(s->db, SETUP_READ_APPLICATION, &application, err) < 0 ||
         (application == 0 && db_setup(s->db, SETUP_SET_APPLICATION, err) < 0) ||
         store_migrate(s->db, err) < 0)

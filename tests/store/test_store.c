@@ -3,9 +3,11 @@
 
 #include "base/io.h"
 #include "base/str.h"
+#include "store/impl.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -34,6 +36,50 @@ static void what_was_committed_is_there_after_a_restart(void **state)
     store_rig_check_replay(r);
     assert_int_equal(store_integrity(r->store, NULL), 0);
     store_rig_free(r);
+    (void)state;
+}
+
+static int synchronous(const struct store_rig *r)
+{
+    sqlite3_stmt *stmt = NULL;
+    int value = -1;
+
+    assert_int_equal(sqlite3_prepare_v2(r->store->db, "PRAGMA synchronous", -1, &stmt, NULL),
+                     SQLITE_OK);
+    if (sqlite3_step(stmt) == SQLITE_ROW)
+        value = sqlite3_column_int(stmt, 0);
+    sqlite3_finalize(stmt);
+    return value;
+}
+
+/* Without waiting for the disk a kill still loses nothing: the system has the bytes. */
+static void an_unsynced_folder_waits_for_no_disk_and_outlives_a_kill(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    int status = 0;
+
+    assert_int_equal(synchronous(r), 2);
+    io = &io_unsynced;
+    store_rig_restart(r);
+    assert_int_equal(synchronous(r), 0);
+    store_rig_free(r);
+    r = store_rig_new();
+    store_close(r->store);
+    r->store = NULL;
+    pid_t pid = fork();
+    if (pid == 0) {
+        r->store = store_open(r->data, NULL, &r->clk, NULL);
+        store_rig_study(r, "one");
+        store_rig_commit(r);
+        kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    r->store = store_open(r->data, NULL, &r->clk, NULL);
+    assert_int_equal(store_rig_count(r, "SELECT count(*) FROM study"), 1);
+    assert_int_equal(store_integrity(r->store, NULL), 0);
+    store_rig_free(r);
+    io = &io_system;
     (void)state;
 }
 
@@ -209,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_committed_is_there_after_a_restart),
+        cmocka_unit_test(an_unsynced_folder_waits_for_no_disk_and_outlives_a_kill),
         cmocka_unit_test(a_new_folder_is_private),
         cmocka_unit_test(a_second_opener_is_refused_until_the_first_is_gone),
         cmocka_unit_test(a_file_that_is_not_ours_is_refused_and_not_touched),
