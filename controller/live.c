@@ -136,7 +136,7 @@ int live_fill(struct study *st, int want, struct err *err)
 
     if (st->row.state != SS_RUNNING && st->row.state != SS_QUEUED)
         return 0;
-    most += lease_count_leaving(st->ctl, st->row.id);
+    most += MIN(lease_count_leaving(st->ctl, st->row.id), LIVE_LEAVING_MOST * most);
     while (st->n_queue < want && st->n_queue + st->count[TS_RUNNING] < most) {
         int rc = resume_one(st, false, err);
 

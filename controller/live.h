@@ -11,10 +11,11 @@ int live_fill(struct study *st, int want, struct err *err);
 int live_make_until(struct study *st, const char *config, int64_t *number, struct err *err);
 /* The trial that a suggestion was begun for, if it is there (ahead.h). */
 int live_make_begun(struct study *st, struct err *err);
-/* Trials in flight; those whose answer was `pause` or `keep` hold no device and come on top. Where the last trial took less
+/* Trials in flight; those whose answer was `pause` or `keep` hold no device and come on top, LIVE_LEAVING_MOST times as many
+ * at most, lest files pile up before a slow line. Where the last trial took less
  * than LIVE_SHORT_MS, each device has its next one before word of the last has come and gone: it is chosen without that
  * one's result, as with one worker more. */
-enum { LIVE_SHORT_MS = 400 };
+enum { LIVE_SHORT_MS = 400, LIVE_LEAVING_MOST = 4 };
 int64_t live_parallel(const struct study *st);
 
 /* A trial reached a rung below its top: what the scheduler says. */

@@ -75,11 +75,27 @@ static void a_long_trial_is_waited_for_but_not_its_file(void **state)
     rig_close(&r);
 }
 
+static void files_on_a_slow_line_do_not_pile_up(void **state)
+{
+    struct rig r;
+    struct fake f;
+    int64_t id = start(&r, &f);
+    int n = 0;
+
+    (void)state;
+    while (fake_ask(&f) == 1)
+        assert_int_equal(finish(&f, n++, LIVE_SHORT_MS * 1000), MSG_KEEP);
+    assert_int_equal(n, 1 + LIVE_LEAVING_MOST);
+    assert_int_equal(lease_count_leaving(r.ctl, id), n);
+    rig_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_has_the_next_of_short_trials_while_one_runs),
         cmocka_unit_test(a_long_trial_is_waited_for_but_not_its_file),
+        cmocka_unit_test(files_on_a_slow_line_do_not_pile_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
