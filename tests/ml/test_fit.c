@@ -255,6 +255,41 @@ static void a_loaded_trial_goes_on_with_equal_bits(void **state)
     }
 }
 
+/* A forest's first level, on one fold of five. Once its next has begun, what was done of that is kept. */
+static void a_level_soon_done_again_leaves_no_model_behind(void **state)
+{
+    const struct family *f = family_find("forest");
+    struct rig *r = rig_new(rig_mixed(ML_BINARY, 300, 2, 4), ML_BINARY, METRIC_AUC, 5);
+    double params[FAMILY_MAX_PARAMS];
+    struct err err = { 0 };
+    struct rig_stop stop;
+
+    (void)state;
+    params_of(f, params);
+    struct fit_trial *whole = fit_trial_open(r->d, f, params, 42, false, &err);
+    struct fit_trial *first = fit_trial_open(r->d, f, params, 42, false, &err);
+    struct fit_trial *later = fit_trial_open(r->d, f, params, 42, false, &err);
+    reach(whole, 2);
+    reach(first, 1);
+    struct buf b = saved(first);
+    struct view in = { (const uint8_t *)b.data, b.len, 0 };
+    assert_true(b.len < 500);
+    assert_int_equal(fit_trial_load(later, &in, &err), 0);
+    reach(later, 2);
+    assert_same_result(whole, later);
+    buf_fini(&b);
+    rig_stop_init(&stop, 1, 2);
+    stop.stop.deadline_us = 20;
+    assert_int_equal(fit_trial_advance(first, 2, &stop.stop, &err), 0);
+    b = saved(first);
+    assert_true(b.len > 5000);
+    buf_fini(&b);
+    fit_trial_close(whole);
+    fit_trial_close(first);
+    fit_trial_close(later);
+    rig_free(r);
+}
+
 static void levels_one_by_one_equal_the_top_at_once(void **state)
 {
     (void)state;
@@ -693,6 +728,7 @@ int main(void)
         cmocka_unit_test(the_score_of_a_fold_is_chosen_by_the_others),
         cmocka_unit_test(slicing_changes_no_bit),
         cmocka_unit_test(a_loaded_trial_goes_on_with_equal_bits),
+        cmocka_unit_test(a_level_soon_done_again_leaves_no_model_behind),
         cmocka_unit_test(levels_one_by_one_equal_the_top_at_once),
         cmocka_unit_test(a_cut_keeps_the_best_so_far),
         cmocka_unit_test(a_cut_in_the_next_level_still_has_the_last_one),
