@@ -43,14 +43,15 @@ static int run_save(const struct fit_trial *t, const struct fit_run *r, struct b
     return 0;
 }
 
-/* A level is reached, the next costs far more, and has all that this one has to do: a forest's first has a quarter of the
- * trees on one of five folds, megabytes that only one trial in nine reads again. Nothing of it is written, and it is done
- * again with the rest. */
+/* A level of some folds is reached, the next costs far more and has all that this one has to do: a forest's first has a
+ * quarter of the trees on one of five folds, megabytes that only one trial in nine reads again. Nothing of it is written,
+ * and it is done again with the rest. */
 static bool is_soon_done_again(const struct fit_trial *t)
 {
     struct family_shape s = fit_shape(t);
 
-    return t->level > 0 && t->level < fit_trial_levels(t) && t->target <= t->level &&
+    return t->level > 0 && t->level < fit_trial_levels(t) && t->target <= t->level && t->run &&
+           t->run->n_lanes < t->folds &&
            family_level_cost(t->f, &s, t->params, 0, t->level) <=
                family_level_cost(t->f, &s, t->params, t->level, t->level + 1) / REDO_SHARE;
 }
