@@ -1,8 +1,9 @@
 /* prep_cuts.c - where a numeric column is cut into bins. A value so frequent that it fills a bin gets its own; the rest
  * are shared out so that the bins hold about equal shares, the share being counted anew after every bin. A row's share is
- * that of a step of arcsin sqrt(rank), the transform under which a proportion's variance is constant: bins are finer towards
- * both ends. There a tree that has met only noise parts a few rows from the others and looks at further columns; where bins
- * are coarse it would halve its rows for nothing (docs/DECISIONS.md). Whole numbers throughout but for one square root, so
+ * that of a step of arcsin sqrt(rank), the transform under which a proportion's variance is constant, and at either rim no bin
+ * is wider than about a quarter of the rows beyond it: bins are finer towards both ends. There a tree that has met only noise
+ * parts a few rows from the others and looks at further columns; where bins are coarse it would halve its rows for nothing
+ * (docs/DECISIONS.md). Whole numbers throughout but for one square root, so
  * the cuts are equal on every machine. Called by prep_fit.c and, with the counts of bins for values, by prep_bins.c for
  * coarser binnings. */
 #include "base/mem.h"
@@ -76,8 +77,18 @@ static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t
     return d + 1;
 }
 
-/* Counts of `rows` rows become shares: each row 64 rows / sqrt(rank (rows - rank)), found anew when the way to the nearer
- * end has changed by a 64th. */
+/* The share of the row of this rank in 64ths: rows / sqrt(rank (rows - rank)), of which a bin takes a little more than PI /
+ * PREP_MAX_BINS rows, or at the rims so much that one row fills a bin, further on about a quarter of those beyond. */
+static int64_t share_at(double rank, double rows)
+{
+    const double pi = 3.14159265358979, least = 4;
+    double beyond = MAX(MIN(rank, rows - rank), least), even = 1.0 / sqrt(rank * (rows - rank)),
+           fine = 1.25 * least * pi / (PREP_MAX_BINS * beyond);
+
+    return (int64_t)(64.0 * rows * MAX(even, fine));
+}
+
+/* Counts of `rows` rows become shares, found anew when the way to the nearer end has changed by a 64th. */
 static void shares_of(int64_t *count, int64_t d, int64_t rows)
 {
     int64_t seen = 0, next = 0, unit = 1;
@@ -85,8 +96,7 @@ static void shares_of(int64_t *count, int64_t d, int64_t rows)
     for (int64_t i = 0; i < d; i++) {
         int64_t at = seen + count[i] / 2;
         if (at >= next) {
-            double rank = (double)at + 0.5;
-            unit = (int64_t)(64.0 * (double)rows / sqrt(rank * ((double)rows - rank)));
+            unit = share_at((double)at + 0.5, (double)rows);
             next = at + 1 + MIN(at, rows - at) / 64;
         }
         seen += count[i];

@@ -518,39 +518,50 @@ static void broken_bytes_are_refused_or_harmless(void **state)
     rig_free(r);
 }
 
+/* Score of the held-out rows after 80 rounds, whatever they say. */
+static double score_of(size_t task, uint64_t seed)
+{
+    enum { ROWS = 4000, ROUNDS = 80 };
+    struct rig *r = rig_new(rig_mixed(tasks[task].task, ROWS, tasks[task].classes, seed),
+                            tasks[task].task, metric_default(tasks[task].task), 4);
+    double params[FAMILY_MAX_PARAMS], value, se, *y = malloc(ROWS * sizeof *y);
+    struct err err = { 0 };
+    int64_t n = 0;
+
+    family_defaults(family_find("boost"), params);
+    params[BOOST_MIN_LEAF] = 20;
+    params[BOOST_L2] = 3;
+    params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
+    struct lane l = rig_lane(r, "boost", params, 0, ROUNDS);
+    float *p = malloc((size_t)(ROWS * r->d->n_outputs) * sizeof *p);
+    assert_int_equal(model_find("boost")->predict_held(r->d, &l, p, &err), 0);
+    for (int64_t i = 0; i < ROWS; i++) {
+        if (r->d->fold[i] == 0)
+            y[n++] = r->d->y[i];
+    }
+    assert_int_equal(metric_score(r->d->spec.metric, tasks[task].task, p, y, n,
+                                  MAX(2, r->d->n_classes), &value, &se, &err),
+                     0);
+    free(p), free(y);
+    rig_lane_close("boost", &l);
+    rig_free(r);
+    return value;
+}
+
+/* Means over tables: one table's score varies by a hundredth with every cut that moves. */
 static void the_signal_is_found(void **state)
 {
+    enum { TABLES = 4 };
+    double mean[ARRAY_LEN(tasks)] = { 0 };
+
     (void)state;
     for (size_t task = 0; task < ARRAY_LEN(tasks); task++) {
-        struct rig *r = rig_new(rig_mixed(tasks[task].task, 4000, tasks[task].classes, 2),
-                                tasks[task].task, metric_default(tasks[task].task), 4);
-        double params[FAMILY_MAX_PARAMS], value, se, *y = malloc(4000 * sizeof *y);
-        struct err err = { 0 };
-        family_defaults(family_find("boost"), params);
-        params[BOOST_MIN_LEAF] = 20; /* 80 rounds whatever the held-out rows say */
-        params[BOOST_L2] = 3;
-        params[BOOST_ROW_SAMPLE] = params[BOOST_COL_SAMPLE] = 1;
-        struct lane l = rig_lane(r, "boost", params, 0, 80);
-        float *p = malloc((size_t)(4000 * r->d->n_outputs) * sizeof *p);
-        int64_t n = 0;
-        assert_int_equal(model_find("boost")->predict_held(r->d, &l, p, &err), 0);
-        for (int64_t i = 0; i < 4000; i++) {
-            if (r->d->fold[i] == 0)
-                y[n++] = r->d->y[i];
-        }
-        assert_int_equal(metric_score(r->d->spec.metric, tasks[task].task, p, y, n,
-                                      MAX(2, r->d->n_classes), &value, &se, &err),
-                         0);
-        if (task == 0)
-            assert_true(value > 0.93);
-        else if (task == 1)
-            assert_true(value < 0.85);
-        else
-            assert_true(value < 13);
-        free(p), free(y);
-        rig_lane_close("boost", &l);
-        rig_free(r);
+        for (uint64_t seed = 2; seed < 2 + TABLES; seed++)
+            mean[task] += score_of(task, seed) / TABLES;
     }
+    assert_true(mean[0] > 0.935);
+    assert_true(mean[1] < 0.86);
+    assert_true(mean[2] < 12.5);
 }
 
 int main(void)
