@@ -154,6 +154,11 @@ static int64_t whole(double units)
     return units < 1.0 ? 1 : units > 9e15 ? (int64_t)9e15 : (int64_t)units;
 }
 
+static bool is_narrow(const struct family_shape *s)
+{
+    return s->task != FT_REGRESSION && s->columns <= FOREST_NARROW;
+}
+
 static double cost(const struct family_shape *s, const double *params, double trees,
                    bool is_bootstrap, double per_update)
 {
@@ -165,7 +170,7 @@ static double cost(const struct family_shape *s, const double *params, double tr
            visits = forest_visits(params, s->columns, is_number),
            grid = held * (depth * 0.002 + forest_axes(params, axes) * 0.001 * s->outputs);
 
-    double level = (visits * per_update + 0.004) * (is_number ? 1.5 : 1.0);
+    double level = (visits * per_update + 0.004) * (is_number ? 1.9 : is_narrow(s) ? 0.75 : 1.0);
     return trees * (drawn * (depth * level + 0.01) + grid + 5.0);
 }
 
@@ -195,7 +200,10 @@ static int64_t bytes(const struct family_shape *s, const double *params, int lev
     double trees =
         trees_until(s, params, level) * (40.0 + 2.0 * leaves * growth * node_bytes(s, params));
     double lines = 64.0 * ceil(columns / 64.0), near = fmin(train * lines, 408e3);
-    double work = train * (38.0 + (k > 2 ? 4 : 0)) + near + 256.0 * 8 * k + 8 * columns + 150e3;
+    /* Rows in lines: numbers and words twice, copies of those that are near; else the columns three times. */
+    double row = is_narrow(s) ? 3 * (columns + 2) : 24, copies = is_narrow(s) ? 0 : near;
+    double work =
+        train * (14.0 + row + (k > 2 ? 4 : 0)) + copies + 256.0 * 8 * k + 8 * columns + 150e3;
 
     return whole(trees + fitted * 1000 + held * (n_axes * k * 4 + 4) + work + held * 8 * k +
                  all * 12);

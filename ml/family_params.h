@@ -27,6 +27,8 @@ enum forest_param {
 /* The prunings that one forest is scored at, the smallest model first: depths by split sizes. Depth FOREST_WHOLE_DEPTH is no
  * limit. */
 enum { FOREST_WHOLE_DEPTH = 100, FOREST_MAX_AXES = 20 };
+/* Tables of classes with at most so many columns grow column by column (ml/forest_columns.c). */
+enum { FOREST_NARROW = 32 };
 struct forest_axis {
     int depth, min_split;
 };

@@ -7,16 +7,17 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/part.h"
+#include "ml/family_params.h"
 
 #include <float.h>
 #include <string.h>
 
-/* A column more is moved once per row and level, and read in a share of the nodes that is the root of it. */
-enum { MOST_COLS = 32, SLACK = 2 * PART_WIDE, RUN_PARTS = 3 };
+enum { SLACK = 2 * PART_WIDE, RUN_PARTS = 3 };
 
+/* A column more is moved once per row and level, and read in a share of the nodes that is the root of it. */
 bool rf_columns_fit(const struct rf_data *d)
 {
-    return d->n_classes >= 2 && d->cols <= MOST_COLS && part_is_fast();
+    return d->n_classes >= 2 && d->cols <= FOREST_NARROW && part_is_fast();
 }
 
 void rf_columns_free(struct rf_columns *c)
