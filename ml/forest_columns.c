@@ -32,6 +32,7 @@ void rf_columns_free(struct rf_columns *c)
     mem_try_free(c->has_missing);
     mem_try_free(c->runs);
     mem_try_free(c->kids);
+    mem_try_free(c->left);
     mem_free(c);
 }
 
@@ -80,8 +81,9 @@ struct rf_columns *rf_columns_new(const struct rf_data *d, const int32_t *order)
     c->has_missing = mem_try_alloc((size_t)d->cols + 1);
     c->runs = mem_try_alloc((size_t)c->runs_cap * sizeof *c->runs);
     c->kids = mem_try_alloc(2 * RUN_PARTS * k * sizeof *c->kids);
-    if (!c->root || !c->root_end || !c->list[0] || !c->list[1] || !c->masks || !c->has_missing ||
-        !c->runs || !c->kids) {
+    c->left = mem_try_alloc(2 * k * sizeof *c->left);
+    if (!c->left || !c->root || !c->root_end || !c->list[0] || !c->list[1] || !c->masks ||
+        !c->has_missing || !c->runs || !c->kids) {
         rf_columns_free(c);
         return NULL;
     }
@@ -163,14 +165,14 @@ static int node_open(struct rf_work *w, const struct open_node *o, const struct 
 
 /* ---- parting ---- */
 
-/* What the bytes of a node's kids add up to; `extra`: the last columns, weight and ones. */
+/* What the marked rows weigh goes left, the rest right. */
 static void kids_two(const struct rf_work *w, const struct open_node *o, struct open_node kid[2])
 {
     const struct rf_columns *c = w->columns;
-    const uint8_t *weights = c->list[!o->list] + w->d->cols * c->pitch + o->from;
+    const uint8_t *weights = c->list[o->list] + w->d->cols * c->pitch + o->from;
 
-    kid[0].weight = (int32_t)part_sum(weights, kid[0].n);
-    kid[0].ones = (int32_t)part_sum(weights + c->pitch, kid[0].n);
+    kid[0].weight = (int32_t)part_sum_marked(weights, c->masks, 0, o->n);
+    kid[0].ones = (int32_t)part_sum_marked(weights + c->pitch, c->masks, 0, o->n);
     kid[1].weight = o->weight - kid[0].weight;
     kid[1].ones = o->ones - kid[0].ones;
 }
@@ -188,35 +190,35 @@ static void kids_many(const struct rf_work *w, const struct open_node *o,
                       const struct rf_runs *runs, struct open_node kid[2], struct rf_runs out[2])
 {
     const struct rf_columns *c = w->columns;
-    const uint8_t *weights = c->list[!o->list] + w->d->cols * c->pitch + o->from;
+    const uint8_t *weights = c->list[o->list] + w->d->cols * c->pitch + o->from;
+    int32_t *left = c->left, *left_weight = c->left + runs->n;
 
+    part_runs(weights, c->masks, runs->end, runs->n, left, left_weight);
     for (int side = 0; side < 2; side++) {
         out[side] = runs_at(c->kids + (ptrdiff_t)side * RUN_PARTS * runs->n, runs->n);
         out[side].n = 0;
         kid[side].weight = 0;
     }
     for (int32_t k = 0, from = 0; k < runs->n; from = runs->end[k++]) {
-        int32_t n = (int32_t)part_count(c->masks, from, runs->end[k]),
-                rest = runs->end[k] - from - n, weight = (int32_t)part_sum(weights, n);
-        weights += n;
-        run_add(&out[0], runs->class_of[k], n, weight);
-        run_add(&out[1], runs->class_of[k], rest, runs->weight[k] - weight);
-        kid[0].weight += weight;
-        kid[1].weight += runs->weight[k] - weight;
+        run_add(&out[0], runs->class_of[k], left[k], left_weight[k]);
+        run_add(&out[1], runs->class_of[k], runs->end[k] - from - left[k],
+                runs->weight[k] - left_weight[k]);
+        kid[0].weight += left_weight[k];
+        kid[1].weight += runs->weight[k] - left_weight[k];
     }
     kid[0].n_runs = out[0].n;
     kid[1].n_runs = out[1].n;
 }
 
-/* Columns from..to of the node's rows, those of the left kid to the front of the other list. */
-static void move(const struct rf_columns *c, const struct open_node *o, int from, int to,
-                 int32_t n_left, bool left, bool right)
+/* The rows of kids that grow on, those of the left one to the front of the other list. */
+static void move(const struct rf_columns *c, const struct open_node *o, int32_t n_left,
+                 const bool is_open[2])
 {
-    uint8_t *at = c->list[!o->list] + from * c->pitch + o->from;
-    const struct part_columns p = { c->list[o->list] + from * c->pitch + o->from, left ? at : NULL,
-                                    right ? at + n_left : NULL, c->pitch, to - from };
+    uint8_t *at = c->list[!o->list] + o->from;
+    const struct part_columns p = { c->list[o->list] + o->from, is_open[0] ? at : NULL,
+                                    is_open[1] ? at + n_left : NULL, c->pitch, c->n_cols };
 
-    if (left || right)
+    if (is_open[0] || is_open[1])
         part_move(&p, o->n, c->masks);
 }
 
@@ -249,7 +251,6 @@ int rf_columns_grow(struct rf_work *w, const struct open_node *o, struct rf_tree
     if (rf_node_cut(w, &in, o->node, &best, t) < 0)
         return -1;
     int32_t n_left = mark(c, o, &best);
-    move(c, o, w->d->cols, c->n_cols, n_left, true, true);
     struct open_node kid[2];
     for (int side = 0; side < 2; side++)
         kid[side] = (struct open_node){ .node = t->n - 2 + side,
@@ -266,7 +267,7 @@ int rf_columns_grow(struct rf_work *w, const struct open_node *o, struct rf_tree
         node_in(w, &kid[side], &kid_runs[side], &in);
         is_open[side] = !rf_leaf(w, &in, kid[side].node, kid[side].depth, t);
     }
-    move(c, o, 0, w->d->cols, n_left, is_open[0], is_open[1]);
+    move(c, o, n_left, is_open);
     for (int side = 1; side >= 0; side--) {
         if (is_open[side] && node_open(w, &kid[side], &kid_runs[side]) < 0)
             return -1;

@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/cpu/cuts.h"
+#include "ml/cpu/cuts_few.h"
 
 enum { BYTE_SUM = 255, MANY_CLASSES = 16 };
 
@@ -17,6 +17,8 @@ struct rf_gini {
     bool is_few;   /* the node's rows are few; then their */
     const uint8_t *weights, *ones;
     uint8_t own_weights[CUTS_ROWS], own_ones[CUTS_ROWS];
+    bool is_ready; /* so few that what the columns have in common stands in */
+    struct cuts_few few;
 };
 
 void rf_gini_free(struct rf_gini *g)
@@ -313,7 +315,9 @@ INLINE void hist_permute(const struct rf_node_in *in, struct rf_gini *gini, int 
 static void few_cut(const struct rf_node_in *in, int col, const uint8_t *bins,
                     const struct rf_gini *gini, const struct cuts_node *node, struct cuts_best *cut)
 {
-    if (in->d->n_classes == 2)
+    if (gini->is_ready)
+        cuts_few_cut(&gini->few, bins, node, col, cut);
+    else if (in->d->n_classes == 2)
         cuts_rows(bins, gini->weights, gini->ones, (int)in->n, node, col, cut);
     else
         cuts_rows_many(bins, gini->weights, in->runs.end, in->runs.weight, in->runs.n, node, col,
@@ -421,12 +425,15 @@ static void few_take(const struct rf_node_in *in, struct rf_gini *gini)
     gini->is_few = in->n <= CUTS_ROWS && in->weight <= BYTE_SUM;
     gini->weights = in->by_col ? in->weights : gini->own_weights;
     gini->ones = in->by_col ? in->ones : gini->own_ones;
-    if (!gini->is_few || in->by_col)
-        return;
-    for (int64_t i = 0; i < in->n; i++)
+    gini->is_ready = gini->is_few && in->n <= CUTS_FEW && cuts_few_is_fast();
+    for (int64_t i = 0; gini->is_few && !in->by_col && i < in->n; i++)
         gini->own_weights[i] = (uint8_t)in->words[i];
-    for (int64_t i = 0; gini->two && i < in->n; i++)
+    for (int64_t i = 0; gini->is_few && !in->by_col && gini->two && i < in->n; i++)
         gini->own_ones[i] = (uint8_t)(in->words[i] >> 32);
+    if (gini->is_ready && gini->two)
+        cuts_few_two(&gini->few, gini->weights, gini->ones, (int)in->n);
+    else if (gini->is_ready)
+        cuts_few_many(&gini->few, gini->weights, in->runs.end, in->runs.weight, in->runs.n);
 }
 
 bool rf_gini_columns(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,

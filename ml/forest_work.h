@@ -40,6 +40,7 @@ struct rf_columns {
     int32_t *runs;
     int runs_top, runs_cap;
     int32_t *kids; /* [2][3][classes]: the runs of two kids in the making */
+    int32_t *left; /* [2][classes]: rows and weights of the node's runs that go left */
 };
 
 struct rf_work {

@@ -481,18 +481,26 @@ SIMD_KERNEL_STATIC(rows_many,
 void cuts_rows(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                const struct cuts_node *node, int col, struct cuts_best *best)
 {
-    if (n <= CUTS_FEW && simd_has_bits())
-        cuts_few_two(bins, weight, ones, n, node, col, best);
-    else
+    struct cuts_few rows;
+
+    if (n > CUTS_FEW || !cuts_few_is_fast()) {
         rows_two(bins, weight, ones, n, node, col, best);
+        return;
+    }
+    cuts_few_two(&rows, weight, ones, n);
+    cuts_few_cut(&rows, bins, node, col, best);
 }
 
 void cuts_rows_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
                     const int32_t *total, int n_classes, const struct cuts_node *node, int col,
                     struct cuts_best *best)
 {
-    if (ends[n_classes - 1] <= CUTS_FEW && simd_has_bits())
-        cuts_few_many(bins, weight, ends, total, n_classes, node, col, best);
-    else
+    struct cuts_few rows;
+
+    if (ends[n_classes - 1] > CUTS_FEW || !cuts_few_is_fast()) {
         rows_many(bins, weight, ends, total, n_classes, node, col, best);
+        return;
+    }
+    cuts_few_many(&rows, weight, ends, total, n_classes);
+    cuts_few_cut(&rows, bins, node, col, best);
 }

@@ -302,6 +302,29 @@ SIMD_BITS static int64_t sum_marked_fast(const uint8_t *bytes, const uint64_t *m
     return _mm512_reduce_add_epi64(sum);
 }
 
+/* At most 64 rows: bits counted once for each binary digit of the bytes. */
+SIMD_BITS static void runs_few(const uint8_t *bytes, uint64_t mask, const int32_t *ends, int n_runs,
+                               int32_t *marked, int32_t *sum)
+{
+    __m512i v = _mm512_maskz_loadu_epi8(bits_of(ends[n_runs - 1]), bytes);
+    uint64_t digit[8], before = 0;
+    int digits = 0;
+
+    while (digits < 8 && _mm512_test_epi8_mask(v, _mm512_set1_epi8((char)(0xff << digits)))) {
+        digit[digits] = _mm512_test_epi8_mask(v, _mm512_set1_epi8((char)(1 << digits)));
+        digits++;
+    }
+    for (int k = 0; k < n_runs; k++) {
+        uint64_t until = bits_of(ends[k]), in = mask & until & ~before;
+        int32_t all = 0;
+        for (int p = 0; p < digits; p++)
+            all += (int32_t)__builtin_popcountll(in & digit[p]) << p;
+        marked[k] = (int32_t)__builtin_popcountll(in);
+        sum[k] = all;
+        before = until;
+    }
+}
+
 SIMD_BITS static struct part_range range_fast(const uint8_t *bins, int64_t n)
 {
     __m512i least = _mm512_set1_epi8(-1), most = _mm512_setzero_si512(), top = most,
@@ -335,6 +358,21 @@ int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t fro
         return sum_marked_fast(bytes, masks, from, to);
 #endif
     return sum_marked_plain(bytes, masks, from, to);
+}
+
+void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends, int n_runs,
+               int32_t *marked, int32_t *sum)
+{
+#ifdef SIMD_BITS
+    if (ends[n_runs - 1] <= PART_WIDE && simd_has_bits()) {
+        runs_few(bytes, masks[0], ends, n_runs, marked, sum);
+        return;
+    }
+#endif
+    for (int32_t k = 0, from = 0; k < n_runs; from = ends[k++]) {
+        marked[k] = (int32_t)part_count(masks, from, ends[k]);
+        sum[k] = (int32_t)part_sum_marked(bytes, masks, from, ends[k]);
+    }
 }
 
 struct part_range part_range_of(const uint8_t *bins, int64_t n)

@@ -36,6 +36,10 @@ int64_t part_sum(const uint8_t *bytes, int64_t n);
 /* Of the marked ones from `from` up to `to`. */
 int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t from, int64_t to);
 
+/* Of each of n_runs runs of rows, the k-th ending before row ends[k]: how many are marked, and what their bytes add up to. */
+void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends, int n_runs,
+               int32_t *marked, int32_t *sum);
+
 /* The least bin, 1 + the largest bin that is not 255 (0: none), and the largest of all. */
 struct part_range {
     uint8_t least, most, top;

@@ -149,6 +149,31 @@ static void check_sums(uint64_t seed)
     assert_int_equal(range.top, want.top);
 }
 
+static void check_runs(uint64_t seed)
+{
+    enum { RUNS = 6 };
+    static struct rows r;
+    int32_t ends[RUNS], marked[RUNS], sum[RUNS];
+    struct rng rng;
+
+    rows_draw(&r, seed);
+    rng_init(&rng, seed, 4);
+    for (int k = 0; k < RUNS; k++) /* some of no rows */
+        ends[k] = k == RUNS - 1 ? r.n : (int32_t)((int64_t)r.n * k / RUNS);
+    part_mark(r.from, r.n, 0, (uint8_t)rng_below(&rng, 255), r.masks);
+    part_runs(r.from + PITCH, r.masks, ends, RUNS, marked, sum);
+    for (int k = 0, from = 0; k < RUNS; from = ends[k++]) {
+        assert_int_equal(marked[k], part_count(r.masks, from, ends[k]));
+        assert_int_equal(sum[k], part_sum_marked(r.from + PITCH, r.masks, from, ends[k]));
+    }
+}
+
+static void runs_of_rows_are_counted_apart(void **state)
+{
+    (void)state;
+    each_way(check_runs);
+}
+
 static void sums_counts_and_ranges_are_those_of_plain_loops(void **state)
 {
     (void)state;
@@ -161,6 +186,7 @@ int main(void)
         cmocka_unit_test(marks_are_where_a_bin_is_at_most_the_cut_or_in_the_set),
         cmocka_unit_test(each_side_keeps_its_order_and_nothing_else_is_written),
         cmocka_unit_test(sums_counts_and_ranges_are_those_of_plain_loops),
+        cmocka_unit_test(runs_of_rows_are_counted_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
