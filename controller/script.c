@@ -157,6 +157,13 @@ static bool was_tried(const struct study *st, const struct script_item *item)
     return false;
 }
 
+static void drop(struct study *st, int at)
+{
+    struct script_item *item = &st->script[at];
+
+    memmove(item, item + 1, (size_t)(--st->n_script - at) * sizeof *item);
+}
+
 const struct script_item *script_next(struct study *st)
 {
     int at = st->script_pos;
@@ -171,7 +178,7 @@ const struct script_item *script_next(struct study *st)
         at = st->script_pos;
     }
     while (at < st->n_script && was_tried(st, &st->script[at]))
-        at++;
+        drop(st, at);
     return at < st->n_script ? take(st, at) : NULL;
 }
 
