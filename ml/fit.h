@@ -87,6 +87,8 @@ int64_t fit_trial_least_bytes(const struct fit_trial *t, int level, double growt
  * than it holds, until the end is in sight. Shipping comes on top: ship says what that will hold. */
 int64_t fit_trial_next_bytes(const struct fit_trial *t, int level, double growth);
 int64_t fit_trial_ship_bytes(const struct fit_trial *t);
+/* Nearly so much a checkpoint takes now, and at most a model file (fit_trial_ship's ends at ARTIFACT_MAX_BYTES). */
+int64_t fit_trial_file_bytes(const struct fit_trial *t);
 
 /* Refit on all non-test rows with the free-axis value scaled to them (steps * n / n_train): holdout's last act. */
 int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,

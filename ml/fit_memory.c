@@ -240,12 +240,18 @@ int64_t fit_trial_ship_bytes(const struct fit_trial *t)
 
     if (t->is_shipped || !t->ops->model_bytes || fit_speaker(t, &r, &c) < 0)
         return fit_trial_bytes(t);
-    double lanes = (double)fit_trial_bytes(t), trees = (double)run_trees(t, r), most = 0;
+    int64_t step = fit_point_step(r, c.best), ways = MAX(r->plan.per_count, 1);
+    double lanes = (double)fit_trial_bytes(t), trees = (double)run_trees(t, r), most = 1;
     for (int f = 0; f < r->n_lanes; f++)
         most = MAX(most, (double)r->lanes[f].steps_done);
-    if (r->plan.n_counts > 0)
-        trees = cut_trees(t, r, fit_point_step(r, c.best), trees);
-    else if (most > 0) /* what is past the best step is not saved */
-        trees *= MIN((double)fit_point_step(r, c.best) / most, 1);
+    int64_t kept = (step + ways - 1) / ways * ways; /* what comes after is not saved */
+    trees = cut_trees(t, r, step, trees * MIN((double)kept / most, 1));
     return (int64_t)MAX(lanes + shipping(t, trees), (double)t->own_bytes + shipped(t, trees));
+}
+
+int64_t fit_trial_file_bytes(const struct fit_trial *t)
+{
+    double trees = (double)MAX(run_trees(t, t->run), run_trees(t, t->before));
+
+    return (int64_t)(trees * t->ops->file_share);
 }

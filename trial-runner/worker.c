@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { POLL_EVERY_US = 4000, BEAT_EVERY_US = 200000 };
+enum { POLL_EVERY_US = 4000, BEAT_EVERY_US = 200000, MEMORY_EVERY_US = 500 };
 /* Beside trials and shared data; CUDA loads kernels as they are first used. */
 enum { CPU_ROOM = 64 << 20, GPU_ROOM = 768 << 20 };
 
@@ -361,7 +361,11 @@ int64_t worker_stop_clock(void *worker)
     /* A task is lost when it is stopped half way: only its own end may stop it. */
     if (w->now && !w->now->lane)
         return w->now->stop || w->draining ? INT64_MAX : now;
-    return w->interrupt || (w->now && worker_memory_asks(w->now)) ? INT64_MAX : now;
+    if (w->now && now - w->asked_us >= MEMORY_EVERY_US) {
+        w->asked_us = now;
+        w->interrupt = w->interrupt || worker_memory_asks(w->now);
+    }
+    return w->interrupt ? INT64_MAX : now;
 }
 
 /* ---- life ---- */

@@ -27,7 +27,8 @@ enum {
     SHORT_US = 400000
 };
 #define ARTIFACT_BUF_MAX  ((size_t)1 << 30)
-#define ARTIFACT_HELD_MAX ((size_t)4 << 20) /* a larger one waits in a file */
+#define MODEL_MAX         (ARTIFACT_BUF_MAX / 16 * 15) /* a slice grows less than the rest */
+#define ARTIFACT_HELD_MAX ((size_t)4 << 20)            /* a larger one waits in a file */
 
 static enum trial_reason reason_of(const struct err *err)
 {
@@ -274,6 +275,15 @@ static void progress(struct worker *w, struct job *j, int64_t now)
     worker_event(w, j, &ev, NULL);
 }
 
+/* No model file, nor a checkpoint, could hold more. */
+static bool is_too_large(const struct job *j)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "worker.model.%s", j->family->name);
+    return fit_trial_file_bytes(j->fit) > (int64_t)MODEL_MAX || FAULT(name);
+}
+
 /* Over a limit: true, and the job has ended or asked. */
 static bool is_over(struct worker *w, struct job *j)
 {
@@ -293,8 +303,13 @@ static bool is_over(struct worker *w, struct job *j)
     if (worker_memory_is_full(w, j)) {
         str_fmt_bytes(fit_trial_bytes(j->fit), a, sizeof a);
         str_fmt_bytes(w->memory_bytes, b, sizeof b);
-        snprintf(text, sizeof text, "no result within the worker's %s; the trial holds %s", b, a);
+        snprintf(text, sizeof text, "no result within the worker's %s; it holds %s", b, a);
         cut(w, j, TR_MEMORY, text);
+        return true;
+    }
+    if (is_too_large(j)) {
+        log_info("model.full trial=%" PRId64 " family=%s", j->trial, j->family->name);
+        cut(w, j, TR_MEMORY, "no result before its model was too large for a file");
         return true;
     }
     if (g->trial_memory_bytes > 0 && fit_trial_bytes(j->fit) > g->trial_memory_bytes) {
@@ -352,7 +367,7 @@ void worker_fit_mind(struct worker *w, struct job *j)
         j->saved_us = j->work_us; /* not again at once */
 }
 
-/* Trains until the level is reached (1), the job has ended or asked (-1), or something interrupted (0). */
+/* Until the level is reached (1), the job has ended or asked (-1), or something interrupted (0). */
 static int train(struct worker *w, struct job *j)
 {
     struct err err = { 0 };

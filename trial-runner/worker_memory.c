@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { TRIM_BYTES = 1 << 20, WAIT_MS = 100, SLICE_LEAST_US = 1000 };
+enum { TRIM_BYTES = 1 << 20, STRETCH_LEAST = 1 << 19, WAIT_MS = 100, SLICE_LEAST_US = 1000 };
 
 /* What the supervisor does not yet kill for. */
 static int64_t room_of(const struct worker *w)
@@ -134,6 +134,7 @@ static void promise(struct worker *w, struct job *j, int64_t bytes, int64_t more
 {
     int64_t room = room_of(w);
 
+    bytes = MAX(bytes, fit_trial_bytes(j->fit) + STRETCH_LEAST); /* asking has its price, too */
     while (w->memory_bytes > 0 && j->before_bytes + j->missing_bytes + bytes + more > room &&
            make_room(w, j))
         continue;
@@ -147,6 +148,8 @@ static void promise(struct worker *w, struct job *j, int64_t bytes, int64_t more
 
 static void promise_log(const struct worker *w, const struct job *j)
 {
+    if (log_level_get() < LOG_DEBUG)
+        return; /* three files of the kernel's to read */
     log_debug("memory.promise device=%s trial=%" PRId64 " family=%s level=%d nth=%d before=%" PRId64
               " missing=%" PRId64 " promise=%" PRId64 " held=%" PRId64 " peak=%" PRId64
               " file=%" PRId64,
@@ -299,6 +302,8 @@ bool worker_memory_is_full(struct worker *w, struct job *j)
 
 void worker_memory_log(const struct worker *w, const struct job *j, const struct fit_result *r)
 {
+    if (log_level_get() < LOG_DEBUG)
+        return;
     promise_log(w, j);
     log_debug("trial.memory device=%s trial=%" PRId64 " family=%s level=%d resident=%" PRId64
               " before=%" PRId64 " missing=%" PRId64 " admitted=%" PRId64 " first=%" PRId64

@@ -79,7 +79,7 @@ struct worker {
     struct job *now; /* being computed */
     bool draining;
     bool interrupt; /* something came that the slice under way should end for */
-    int64_t polled_us, beat_us, files;
+    int64_t polled_us, beat_us, asked_us, files;
     int64_t idle_us;           /* since when nothing is computed */
     bool said_soon, was_short; /* the last trial took less than a message's way */
 };

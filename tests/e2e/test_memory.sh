@@ -53,6 +53,12 @@ ok "the worker stayed below the limit" within tight 64
 ok "every trial was completed" test "$(trials tight)" = "$(trials free)"
 ok "a forest ended early, with its best so far" some tight 'memory.full .*family=forest'
 
+export ASSAY_DEV=true ASSAY_FAULT=worker.model.forest:4
+ok "a forest too large for a model file" search large 256MiB
+unset ASSAY_DEV ASSAY_FAULT
+ok "ends early" some large 'model.full .*family=forest'
+ok "with its best so far, where it had any" test "$(trials large)" -ge $(($(trials free) - 1))
+
 "$ASSAY" data make friedman1 --rows 100000 --seed 4 -o train.csv 2>/dev/null
 ok "a table too large for forests" search narrow 48MiB
 ok "they are refused, and why is said" some narrow 'forest needs at least .* of memory for this table'

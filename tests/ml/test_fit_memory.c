@@ -120,6 +120,8 @@ static void a_shipped_trial_holds_no_trees(void **state)
     rig_free(r);
 }
 
+enum { HEAD_BYTES = 10000 }; /* of a model file, beside its models */
+
 struct asker {
     const struct fit_trial *t;
     int64_t promise;
@@ -194,7 +196,9 @@ static void shipping_takes_what_is_said_of_it(void **state)
         buf_init(&out, 1u << 28);
         assert_int_equal(fit_trial_advance(t, 2, NULL, &err), 1);
         double said = (double)fit_trial_ship_bytes(t), held = (double)fit_trial_bytes(t);
+        int64_t most = fit_trial_file_bytes(t);
         assert_int_equal(fit_trial_ship(t, &out, &err), 0);
+        assert_true((int64_t)out.len < most + HEAD_BYTES);
         double file = (double)out.len, folds = r->d->k_folds,
                loaded = file * (1 + ops->load_share / ops->file_share / folds),
                took = MAX(held + file / folds, (double)fit_trial_bytes(t) + loaded);
