@@ -82,10 +82,11 @@ int64_t fit_trial_estimate(const struct fit_trial *t, int level, double growth);
 /* The same once it has trees of this level, by their size and the end that is now in sight; 0 = it has none yet. */
 int64_t fit_trial_revised(const struct fit_trial *t, double growth);
 int64_t fit_trial_least_bytes(const struct fit_trial *t, int level, double growth);
-/* What it will hold until it should ask again, while it is trained to `level`: where the end is known (a number of trees, or
+/* What it will take until it should ask again, while it is trained to `level`: where the end is known (a number of trees, or
  * no trees at all) of the whole level, as soon as its first trees have told their size; where patience decides, a bit more
- * than it holds, until the end is in sight. Shipping comes on top: ship says what that will hold. */
-int64_t fit_trial_next_bytes(const struct fit_trial *t, int level, double growth);
+ * than it holds, until the end is in sight. ask: it should when fit_trial_bytes says more; the rest is for trees in growth.
+ * Shipping comes on top: ship says what that will hold. */
+int64_t fit_trial_next_bytes(const struct fit_trial *t, int level, double growth, int64_t *ask);
 int64_t fit_trial_ship_bytes(const struct fit_trial *t);
 /* Nearly so much a checkpoint takes now, and at most a model file (fit_trial_ship's ends at ARTIFACT_MAX_BYTES). */
 int64_t fit_trial_file_bytes(const struct fit_trial *t);

@@ -191,29 +191,28 @@ static double begun_bytes(const struct fit_trial *t, int level, const struct fam
     return MAX((double)formula(t, level, NOTHING) + kept, (double)fit_trial_bytes(t));
 }
 
-int64_t fit_trial_next_bytes(const struct fit_trial *t, int level, double growth)
+int64_t fit_trial_next_bytes(const struct fit_trial *t, int level, double growth, int64_t *ask)
 {
     struct family_plan plan;
     struct sight s = { 0 };
-    double own = fit_trial_growth(t);
+    double own = fit_trial_growth(t), now = (double)trees_bytes(t),
+           held = (double)fit_trial_bytes(t), next = held * STRIDE;
 
     fit_plan(t, level, &plan);
     bool is_seen = t->target == level && sight_of(t, &s), is_counted = plan.n_counts > 0;
+    double trees = is_seen ? s.whole : said_trees(t, level, own > 0 ? own : growth);
     if (!t->ops->model_bytes)
-        return fit_trial_estimate(t, level, growth);
-    double now = (double)trees_bytes(t), held = (double)fit_trial_bytes(t), next = held * STRIDE;
-    if (!is_seen) {
-        double rows = begun_bytes(t, level, &plan),
-               trees = said_trees(t, level, own > 0 ? own : growth);
-        next = is_counted && own > 0 ? MAX((double)formula(t, level, NOTHING) + trees, held)
-                                     : rows * STRIDE;
-        return (int64_t)MIN(next + growing(t, level, trees), 9e15);
-    }
-    if (!s.is_open)
-        next = held + MAX(s.whole - now, 0);
-    if (!s.is_open && !is_counted) /* patience may yet go on */
-        next = MIN(next, held * STRIDE);
-    return (int64_t)MIN(MAX(next, held + s.step) + growing(t, level, s.whole), 9e15);
+        return *ask = fit_trial_estimate(t, level, growth);
+    if (!is_seen && is_counted && own > 0)
+        next = MAX((double)formula(t, level, NOTHING) + trees, held);
+    else if (!is_seen)
+        next = begun_bytes(t, level, &plan) * STRIDE;
+    else if (is_counted)
+        next = held + MAX(trees - now, s.step);
+    else
+        next = MAX(s.is_open ? next : MIN(next, held + trees - now), held + s.step);
+    *ask = (int64_t)MIN(next, 9e15);
+    return *ask + (int64_t)MIN(growing(t, level, trees), 9e15);
 }
 
 /* Of trees of so many bytes, what is there of them when they are cut as validation chose: by the first few of the first fold. */

@@ -121,29 +121,44 @@ static int64_t plan(const struct worker *w, struct job *j)
 
 /* ---- promises ---- */
 
-/* Beside what its table's form took: of what the process took since it was admitted, what the trial does not count. */
-static int64_t uncounted(const struct job *j)
+/* Of the process since it was admitted, beside its table's form. */
+static int64_t taken(const struct job *j)
 {
     int64_t file = MAX(proc_rss_file_bytes(getpid()) - j->file_bytes, 0);
 
-    return MAX(resident() - file - j->before_bytes - j->missing_bytes - fit_trial_bytes(j->fit), 0);
+    return resident() - file - j->before_bytes - j->missing_bytes;
 }
 
-/* So much by its own count, or what there is. */
-static void promise(struct worker *w, struct job *j, int64_t bytes, int64_t more)
+/* Of this, what the trial does not count; less than nothing where it lives in holes that others left in the heap. */
+static int64_t uncounted(const struct job *j)
+{
+    int64_t held = fit_trial_bytes(j->fit);
+
+    return MAX(taken(j) - held, -held / 2);
+}
+
+/* So much, to `ask` of its own count; or what there is. */
+static void promise(struct worker *w, struct job *j, int64_t bytes, int64_t ask)
 {
     int64_t room = room_of(w);
 
-    bytes = MAX(bytes, fit_trial_bytes(j->fit) + STRETCH_LEAST); /* asking has its price, too */
-    while (w->memory_bytes > 0 && j->before_bytes + j->missing_bytes + bytes + more > room &&
+    while (w->memory_bytes > 0 && j->before_bytes + j->missing_bytes + bytes > room &&
            make_room(w, j))
         continue;
-    int64_t left = MAX(room - j->before_bytes - j->missing_bytes, fit_trial_bytes(j->fit));
-    int64_t held = fit_trial_bytes(j->fit), spare = fit_trial_spare_bytes(j->fit);
-    j->promise_bytes = MIN(bytes + more, left);
-    j->stop_bytes =
-        MIN(bytes, MAX(left - more - spare, held)); /* or it is looked whether it ends */
+    int64_t left = room - j->before_bytes - j->missing_bytes, held = fit_trial_bytes(j->fit),
+            spare = fit_trial_spare_bytes(j->fit);
+    j->promise_bytes = MIN(bytes, MAX(left, held));
+    j->stop_bytes = MIN(ask, MAX(left - (bytes - ask) - spare, held)); /* then it is seen to */
     j->n_promises++;
+}
+
+static void promise_next(struct worker *w, struct job *j, int64_t more)
+{
+    int64_t ask = 0, bytes = fit_trial_next_bytes(j->fit, j->to, j->lane->growth, &ask),
+            least =
+                MAX(fit_trial_bytes(j->fit) + STRETCH_LEAST - ask, 0); /* asking has its price */
+
+    promise(w, j, bytes + least + more, ask + least);
 }
 
 static void promise_log(const struct worker *w, const struct job *j)
@@ -172,20 +187,20 @@ void worker_memory_revise(struct worker *w, struct job *j)
         if (j->first_bytes == 0)
             j->first_bytes = bytes;
     }
-    if (!worker_memory_asks(j))
+    if (j->n_promises == 0 || (!worker_memory_asks(j) && taken(j) <= j->promise_bytes))
         return;
     promise_log(w, j);
-    promise(w, j, fit_trial_next_bytes(j->fit, j->to, j->lane->growth), uncounted(j));
+    promise_next(w, j, uncounted(j));
 }
 
 void worker_memory_ships(struct worker *w, struct job *j)
 {
-    int64_t bytes = fit_trial_ship_bytes(j->fit), more = uncounted(j);
+    int64_t bytes = fit_trial_ship_bytes(j->fit) + uncounted(j);
 
-    if (j->n_promises == 0 || bytes + more <= j->promise_bytes)
+    if (j->n_promises == 0 || bytes <= j->promise_bytes)
         return;
     promise_log(w, j);
-    promise(w, j, bytes, more);
+    promise(w, j, bytes, bytes);
 }
 
 static int refuse(const struct job *j, int64_t least, int64_t most, const char *what,
@@ -236,7 +251,7 @@ int worker_memory_admit(struct worker *w, struct job *j, struct err *err)
         return refuse(j, least, own, "a trial of this study may have", err);
     if (j->before_bytes + j->missing_bytes + least <= room) {
         j->n_promises = 0;
-        promise(w, j, fit_trial_next_bytes(j->fit, j->to, j->lane->growth), 0);
+        promise_next(w, j, 0);
         return 1;
     }
     if (j->work_us == 0 && others_of(w, j).running > 0)
