@@ -103,7 +103,7 @@ static void on_expire(void *arg)
     }
     for (h = book_first(a->book); h; h = next) {
         next = h->next;
-        if (h->state != HELD_WAITING && h->state != HELD_RUNNING)
+        if (h->state == HELD_PARKED || h->state == HELD_OUT)
             continue;
         log_warn("lane.expired trial=%" PRId64 " fence=%" PRId64, h->trial, h->fence);
         work_drop(h);

@@ -19,10 +19,11 @@ struct group;
 struct out;
 
 enum held_state {
-    HELD_WAITING, /* the worker has not begun it */
-    HELD_RUNNING, /* the worker computes it */
-    HELD_PARKED,  /* the worker asked something and waits */
-    HELD_OUT      /* nothing more to compute: only messages are left */
+    HELD_WAITING,  /* the worker has not begun it */
+    HELD_RUNNING,  /* the worker computes it */
+    HELD_PARKED,   /* the worker asked something and waits */
+    HELD_ANSWERED, /* it was told, and has not gone on yet: it computes another one */
+    HELD_OUT       /* nothing more to compute: only messages are left */
 };
 
 struct held {

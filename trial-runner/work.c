@@ -146,7 +146,7 @@ void work_reply(struct held *h, enum msg_type type, const struct msg_reply *r)
     case MSG_KEEP:
         if (h->state != HELD_PARKED || !is_question)
             break; /* its worker died since; what that means is on its way */
-        h->state = HELD_RUNNING;
+        h->state = HELD_ANSWERED;
         tell(h, "answer", msg_action_name[r->action], r);
         break;
     case MSG_OK:
@@ -156,7 +156,7 @@ void work_reply(struct held *h, enum msg_type type, const struct msg_reply *r)
             work_drop(h);
         else if (is_end(type))
             release(h);
-        else if (r->deadline_ms > 0 && h->state == HELD_RUNNING)
+        else if (r->deadline_ms > 0 && (h->state == HELD_RUNNING || h->state == HELD_ANSWERED))
             tell(h, "answer", "ok", r);
         break;
     default: /* stop, drop, stale */
@@ -230,7 +230,7 @@ static void on_message(void *arg, const char *op, const json_t *msg)
     if (str_eq(op, "lane")) {
         h = held_of(w, msg);
         w->vain_deaths = 0;
-        if (h && h->state == HELD_WAITING)
+        if (h && (h->state == HELD_WAITING || h->state == HELD_ANSWERED))
             h->state = HELD_RUNNING;
     } else if (str_eq(op, "soon")) {
         w->soon = true;
@@ -258,7 +258,8 @@ static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_
                       const char *why)
 {
     char text[320];
-    bool was_running = h->state == HELD_RUNNING, was_parked = h->state == HELD_PARKED;
+    bool was_running = h->state == HELD_RUNNING,
+         was_parked = h->state == HELD_PARKED || h->state == HELD_ANSWERED;
 
     /* Only lanes that ran can be to blame; a parked one loses its fit and is fitted again, at nobody's charge. */
     snprintf(text, sizeof text, "worker %s while it %s", why,
@@ -284,7 +285,7 @@ static void on_dead(void *arg, enum trial_reason reason, const char *why)
     for (struct held *h = book_first(w->c.book); h; h = h->next) {
         if (h->group->env->work != w || !h->group->sent)
             continue;
-        if (h->state == HELD_RUNNING || h->state == HELD_PARKED ||
+        if ((h->state != HELD_WAITING && h->state != HELD_OUT) ||
             (is_vain && h->state == HELD_WAITING))
             fail_dead(w, h, n_running, reason, why);
     }

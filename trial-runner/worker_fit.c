@@ -480,6 +480,8 @@ static void serve_one(struct worker *w, struct job *j)
 {
     bool is_final = !j->fit;
 
+    if (!j->stop)
+        worker_say_lane(w, j); /* who dies now dies of this one */
     if (!j->stop && j->answer == MSG_KEEP && is_final) {
         send_artifact(w, j);
     } else if (!j->stop && (j->answer == MSG_PAUSE || j->answer == MSG_KEEP)) {
