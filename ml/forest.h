@@ -144,7 +144,8 @@ bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, s
 bool rf_split_column(const struct rf_node_in *in, int col, struct rf_scratch *s,
                      struct rf_split *best);
 /* Two rows of different classes, a number: whatever parts them parts them perfectly. */
-bool rf_split_pair(const struct rf_node_in *in, int col, struct rf_split *best);
+bool rf_split_pair(const struct rf_node_in *in, int col, const struct rf_scratch *s,
+                   struct rf_split *best);
 /* The score of two pure sides, which nothing exceeds; of regression a number never reached. */
 double rf_perfect_score(const struct rf_node_in *in);
 /* The score of a node left whole. */
@@ -161,10 +162,16 @@ bool rf_gini_columns(const struct rf_node_in *in, const int32_t *cols, int n, st
 
 /* ---- forest_random.c ---- */
 
+/* Fills [cols][256]: where bins lie for random cuts. Numbers of many values by their rank among the training rows: twice the
+ * rows before a bin's middle; of columns with fewer bins than RF_RANKED, which are their values, the bin's own number. */
+enum { RF_RANKED = 224 };
+void rf_places(const struct rf_data *d, uint32_t *places);
 struct rf_random *rf_random_new(const struct rf_data *d); /* NULL = no memory */
 void rf_random_free(struct rf_random *r);
 /* Draws and weighs one cut in each of `n` columns, categories left out; then takes the v-th if it is better than *best. */
 void rf_random_weigh(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s);
+/* The random cut between two bins. */
+int rf_random_pair(const struct rf_scratch *s, uint64_t node_key, int col, int lo, int hi);
 /* rf_split_columns where the node lies column by column, categories too. */
 bool rf_random_near(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
                     struct rf_split *best);

@@ -41,8 +41,9 @@ static bool can_grow(const struct ml_compute *on, const struct forest_work *w,
 }
 
 /* 0, or -1: no memory there, or another error. */
-static int device_open(struct forest_device *v, struct ml_data *d, const struct forest_work *w,
-                       const struct forest_lane *l, int trees, struct err *err)
+static int device_open_at(struct forest_device *v, struct ml_data *d, const struct forest_work *w,
+                          const struct forest_lane *l, int trees, const uint32_t *places,
+                          struct err *err)
 {
     const struct ml_compute *on = d->spec.device;
     const struct ml_forest_in in = {
@@ -57,6 +58,7 @@ static int device_open(struct forest_device *v, struct ml_data *d, const struct 
         .min_leaf = l->p.min_leaf,
         .at = w->d.at,
         .y = w->d.y,
+        .places = places,
         .rows = w->d.rows,
         .trees = trees,
         .threads = on->threads,
@@ -69,6 +71,22 @@ static int device_open(struct forest_device *v, struct ml_data *d, const struct 
     v->weights =
         mem_try_alloc((size_t)v->ops->trees(v->forest) * (size_t)w->d.rows * sizeof *v->weights);
     return v->weights ? 0 : err_set(err, ERR_NOMEM, "forest: no memory for the draws of trees");
+}
+
+static int device_open(struct forest_device *v, struct ml_data *d, const struct forest_work *w,
+                       const struct forest_lane *l, int trees, struct err *err)
+{
+    uint32_t *places = NULL;
+
+    if (l->p.is_extra) {
+        places = mem_try_alloc((size_t)w->d.cols * (FINEST_BINS + 1) * sizeof *places);
+        if (!places)
+            return err_set(err, ERR_NOMEM, "forest: no memory for places of bins");
+        rf_places(&w->d, places);
+    }
+    int rc = device_open_at(v, d, w, l, trees, places, err);
+    mem_try_free(places);
+    return rc;
 }
 
 /* The CPU grows depth first, left kids first, and numbers kids when their parent is split. */

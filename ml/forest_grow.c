@@ -318,7 +318,7 @@ bool rf_node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_spl
             w->swaps[seen] = j;
         }
         if (is_pair && !w->d->is_categorical[w->perm[from]])
-            is_found = rf_split_pair(in, w->perm[from], best) || is_found;
+            is_found = rf_split_pair(in, w->perm[from], &w->s, best) || is_found;
         else
             is_found = rf_split_columns(in, w->perm + from, to - from, &w->s, best) || is_found;
     }

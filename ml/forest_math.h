@@ -28,6 +28,22 @@ FM_FN uint64_t rf_cut_key(uint64_t node, int col)
     return rf_mix(node ^ 0x63757473, (uint64_t)col);
 }
 
+/* The random cut of a column whose least and largest bin in the node are lo < hi: the last bin that does not lie past a place
+ * drawn evenly between theirs. places[bin]: rf_places' (ml/forest.h). lo == hi: lo. */
+FM_FN int rf_random_cut(const uint32_t *places, uint64_t key, int lo, int hi)
+{
+    uint64_t at = places[lo] + ((key >> 32) * (places[hi] - places[lo]) >> 32);
+
+    while (hi - lo > 1) {
+        int mid = lo + (hi - lo) / 2;
+        if (places[mid] <= at)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 /* Gini, two classes: ls, rs weights of class 1. */
 FM_FN double rf_two_gini(int64_t ln, int64_t ls, int64_t rn, int64_t rs)
 {

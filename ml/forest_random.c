@@ -1,5 +1,6 @@
 /* forest_random.c - the splits of an extra tree: one random cut in every column that a node looks at (Geurts, Ernst and
- * Wehenkel 2006), drawn evenly between the column's least and largest bin in the node. 64 neighbouring columns are read
+ * Wehenkel 2006), drawn evenly between the column's least and largest bin in the node, by rank where values are many: bins are
+ * finer at the rims, and cuts there say little. 64 neighbouring columns are read
  * at once from the rows' lines (ml/cpu/rows.c): their ranges, then what lies left of the cuts of those looked at. Where a
  * node lies column by column each of those is read by itself (ml/cpu/part.c). Categories: a random prefix of their levels in a
  * random order; of rows in lines forest_split.c takes them. Called by forest_split.c. */
@@ -27,6 +28,7 @@ struct rf_random {
     int32_t *first, *waiting; /* [chunks] */
     struct found *found;      /* [cols] */
     uint8_t *cut;             /* [chunks * 64] */
+    uint32_t *places;         /* [cols][256] */
     uint32_t *left,
         *present; /* [lanes][64]: CLASSES: weights of every class; else weight and weight of class 1 */
     uint64_t *masks; /* by columns: which rows lie left */
@@ -42,10 +44,29 @@ void rf_random_free(struct rf_random *r)
     mem_try_free(r->waiting);
     mem_try_free(r->found);
     mem_try_free(r->cut);
+    mem_try_free(r->places);
     mem_try_free(r->left);
     mem_try_free(r->present);
     mem_try_free(r->masks);
     mem_free(r);
+}
+
+void rf_places(const struct rf_data *d, uint32_t *places)
+{
+    memset(places, 0, (size_t)d->cols * BINS * sizeof *places);
+    for (int64_t i = 0; i < d->rows; i++) {
+        const uint8_t *line = d->by_row + d->at[i] * d->stride;
+        for (int j = 0; j < d->cols; j++)
+            places[(ptrdiff_t)j * BINS + line[j]]++;
+    }
+    for (int j = 0; j < d->cols; j++, places += BINS) {
+        uint32_t before = 0;
+        for (uint32_t b = 0; b < BINS; b++) {
+            uint32_t count = places[b];
+            places[b] = d->n_bins[j] < RF_RANKED ? b : 2 * before + count;
+            before += count;
+        }
+    }
 }
 
 struct rf_random *rf_random_new(const struct rf_data *d)
@@ -63,14 +84,22 @@ struct rf_random *rf_random_new(const struct rf_data *d)
     r->left = mem_try_alloc(lanes * sizeof *r->left);
     r->present = mem_try_alloc(lanes * sizeof *r->present);
     r->masks = mem_try_alloc(((size_t)d->rows / PART_WIDE + 1) * sizeof *r->masks);
-    if (!r->masks || !r->range || !r->node || !r->first || !r->waiting || !r->found || !r->cut ||
-        !r->left || !r->present) {
+    r->places = mem_try_alloc(cols * BINS * sizeof *r->places);
+    if (!r->places || !r->masks || !r->range || !r->node || !r->first || !r->waiting || !r->found ||
+        !r->cut || !r->left || !r->present) {
         rf_random_free(r);
         return NULL;
     }
     for (size_t i = 0; i < chunks; i++)
         r->first[i] = NONE;
+    rf_places(d, r->places);
     return r;
+}
+
+int rf_random_pair(const struct rf_scratch *s, uint64_t node_key, int col, int lo, int hi)
+{
+    return rf_random_cut(s->random->places + (ptrdiff_t)col * BINS, rf_cut_key(node_key, col), lo,
+                         hi);
 }
 
 static struct row_list lines_of(const struct rf_node_in *in, int chunk)
@@ -97,12 +126,12 @@ static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, st
             r->node[chunk] = in->node;
         }
         const struct rows_range *range = &r->range[chunk];
-        int lo = range->least[j], hi = range->most[j] - 1, span = hi - lo;
+        int lo = range->least[j], hi = range->most[j] - 1;
         f->has_missing = range->top[j] == RF_MISSING;
-        if (hi < 0 || (span == 0 && !f->has_missing))
+        if (hi < 0 || (lo == hi && !f->has_missing))
             continue;
-        uint64_t key = rf_cut_key(in->key, col);
-        f->cut = (uint8_t)(lo + (span > 0 ? (int)((key >> 32) * (uint64_t)span >> 32) : 0));
+        f->cut = (uint8_t)rf_random_cut(r->places + (ptrdiff_t)col * BINS, rf_cut_key(in->key, col),
+                                        lo, hi);
         r->cut[col] = f->cut;
         f->next = r->first[chunk];
         if (f->next == NONE)
@@ -309,7 +338,8 @@ INLINE void marked_sums(const struct rf_node_in *in, const uint64_t *masks, int6
 }
 
 /* A number: false where nothing can be cut. */
-static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col, struct found *f)
+static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
+                        const uint32_t *places, struct found *f)
 {
     struct part_range range = part_range_of(x, in->n);
     int lo = range.least, span = range.most - 1 - lo;
@@ -317,8 +347,7 @@ static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col, 
     f->has_missing = range.top == RF_MISSING;
     if (range.most == 0 || (span == 0 && !f->has_missing))
         return false;
-    uint64_t key = rf_cut_key(in->key, col);
-    f->cut = (uint8_t)(lo + (span > 0 ? (int)((key >> 32) * (uint64_t)span >> 32) : 0));
+    f->cut = (uint8_t)rf_random_cut(places, rf_cut_key(in->key, col), lo, lo + span);
     return true;
 }
 
@@ -358,7 +387,9 @@ INLINE bool random_near(const struct rf_node_in *in, enum kind kind, enum rf_cri
         const uint8_t *at = in->by_col + cols[v] * in->pitch;
         bool is_set = in->d->is_categorical[cols[v]];
         uint64_t set[4];
-        if (is_set ? !levels_draw(in, at, cols[v], &f, set) : !number_draw(in, at, cols[v], &f))
+        const uint32_t *places = r->places + (ptrdiff_t)cols[v] * BINS;
+        if (is_set ? !levels_draw(in, at, cols[v], &f, set)
+                   : !number_draw(in, at, cols[v], places, &f))
             continue;
         int64_t marked = is_set ? part_mark_set(at, in->n, set, r->masks)
                                 : part_mark(at, in->n, 0, f.cut, r->masks);

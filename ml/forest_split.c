@@ -297,7 +297,8 @@ bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, s
     return is_found;
 }
 
-bool rf_split_pair(const struct rf_node_in *in, int col, struct rf_split *best)
+bool rf_split_pair(const struct rf_node_in *in, int col, const struct rf_scratch *s,
+                   struct rf_split *best)
 {
     uint8_t a, b;
     int64_t least;
@@ -314,10 +315,9 @@ bool rf_split_pair(const struct rf_node_in *in, int col, struct rf_split *best)
     uint8_t lo = MIN(a, b), hi = MAX(a, b);
     if (lo == hi || least < in->p->min_leaf)
         return false;
-    uint64_t key = in->p->is_extra ? rf_mix(in->key ^ 0x63757473, (uint64_t)col) : 0;
     best->col = col;
     best->bin = hi == RF_MISSING  ? lo
-                : in->p->is_extra ? lo + (int)((key >> 32) * (uint64_t)(hi - lo) >> 32)
+                : in->p->is_extra ? rf_random_pair(s, in->key, col, lo, hi)
                                   : (lo + hi) / 2;
     best->missing_left = best->is_set = false;
     best->score = rf_perfect_score(in);

@@ -1,10 +1,9 @@
 /* prep_cuts.c - where a numeric column is cut into bins. A value so frequent that it fills a bin gets its own; the rest
  * are shared out so that the bins hold about equal shares, the share being counted anew after every bin. A row's share is
- * that of a step of arcsin sqrt(rank), the transform under which a proportion's variance is constant, and at either rim no bin
- * is wider than about a quarter of the rows beyond it: bins are finer towards both ends. There a tree that has met only noise
- * parts a few rows from the others and looks at further columns; where bins are coarse it would halve its rows for nothing
- * (docs/DECISIONS.md). Whole numbers throughout but for one square root, so
- * the cuts are equal on every machine. Called by prep_fit.c and, with the counts of bins for values, by prep_bins.c for
+ * counted more towards both ends of the column, at the rims in proportion to the rows beyond: bins are finer there. A tree that
+ * has met only noise then parts a few rows from the others and looks at further columns; where bins are coarse it would halve its
+ * rows for nothing (docs/DECISIONS.md). Whole numbers throughout but for square roots and quotients, so the cuts are equal
+ * on every machine. Called by prep_fit.c and, with the counts of bins for values, by prep_bins.c for
  * coarser binnings. */
 #include "base/mem.h"
 #include "ml/prep_state.h"
@@ -77,15 +76,14 @@ static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t
     return d + 1;
 }
 
-/* The share of the row of this rank in 64ths: rows / sqrt(rank (rows - rank)), of which a bin takes a little more than PI /
- * PREP_MAX_BINS rows, or at the rims so much that one row fills a bin, further on about a quarter of those beyond. */
+/* The share of the row of this rank in 64ths: (q (1 - q))^-1/4 of its place q in 0..1, and at the rims so much more that a bin
+ * is as wide as about a twelfth of the rows beyond it, or a row. */
 static int64_t share_at(double rank, double rows)
 {
-    const double pi = 3.14159265358979, least = 4;
-    double beyond = MAX(MIN(rank, rows - rank), least), even = 1.0 / sqrt(rank * (rows - rank)),
-           fine = 1.25 * least * pi / (PREP_MAX_BINS * beyond);
+    const double rim = 0.2, rim_rows = 16;
+    double q = rank / rows, beyond = MAX(MIN(rank, rows - rank), rim_rows);
 
-    return (int64_t)(64.0 * rows * MAX(even, fine));
+    return (int64_t)(64.0 * MAX(1.0 / sqrt(sqrt(q * (1.0 - q))), rim * rows / beyond));
 }
 
 /* Counts of `rows` rows become shares, found anew when the way to the nearer end has changed by a 64th. */
