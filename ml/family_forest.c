@@ -216,7 +216,10 @@ static int64_t forest_bytes(const struct family_shape *s, const double *params, 
 
 static int64_t extra_bytes(const struct family_shape *s, const double *params, int level)
 {
-    return bytes(s, params, level, false);
+    /* Where bins lie for random cuts, of columns that have as many. */
+    double places = s->rows > 255 ? 1024.0 * s->columns : 0;
+
+    return bytes(s, params, level, false) + whole(places);
 }
 
 /* ---- first configurations ---- */

@@ -165,6 +165,8 @@ bool rf_gini_columns(const struct rf_node_in *in, const int32_t *cols, int n, st
 /* Fills [cols][256]: where bins lie for random cuts. Numbers of many values by their rank among the training rows: twice the
  * rows before a bin's middle; of columns with fewer bins than RF_RANKED, which are their values, the bin's own number. */
 enum { RF_RANKED = 224 };
+bool rf_has_ranked(const struct rf_data *d); /* else no table of places is wanted */
+int64_t rf_random_bytes(const struct rf_data *d);
 void rf_places(const struct rf_data *d, uint32_t *places);
 struct rf_random *rf_random_new(const struct rf_data *d); /* NULL = no memory */
 void rf_random_free(struct rf_random *r);

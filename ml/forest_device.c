@@ -78,7 +78,7 @@ static int device_open(struct forest_device *v, struct ml_data *d, const struct 
 {
     uint32_t *places = NULL;
 
-    if (l->p.is_extra) {
+    if (l->p.is_extra && rf_has_ranked(&w->d)) {
         places = mem_try_alloc((size_t)w->d.cols * (FINEST_BINS + 1) * sizeof *places);
         if (!places)
             return err_set(err, ERR_NOMEM, "forest: no memory for places of bins");

@@ -29,9 +29,11 @@ FM_FN uint64_t rf_cut_key(uint64_t node, int col)
 }
 
 /* The random cut of a column whose least and largest bin in the node are lo < hi: the last bin that does not lie past a place
- * drawn evenly between theirs. places[bin]: rf_places' (ml/forest.h). lo == hi: lo. */
+ * drawn evenly between theirs. places[bin]: rf_places' (ml/forest.h); NULL: the bin's own number. lo == hi: lo. */
 FM_FN int rf_random_cut(const uint32_t *places, uint64_t key, int lo, int hi)
 {
+    if (!places)
+        return lo + (int)((key >> 32) * (uint64_t)(hi - lo) >> 32);
     uint64_t at = places[lo] + ((key >> 32) * (places[hi] - places[lo]) >> 32);
 
     while (hi - lo > 1) {

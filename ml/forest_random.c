@@ -51,6 +51,28 @@ void rf_random_free(struct rf_random *r)
     mem_free(r);
 }
 
+bool rf_has_ranked(const struct rf_data *d)
+{
+    bool has = false;
+
+    for (int j = 0; j < d->cols; j++)
+        has = has || d->n_bins[j] >= RF_RANKED;
+    return has;
+}
+
+int64_t rf_random_bytes(const struct rf_data *d)
+{
+    int64_t place = rf_has_ranked(d) ? BINS * (int64_t)sizeof(uint32_t) : 0;
+
+    return d->cols * (place + (int64_t)sizeof(struct found) + 8) + d->rows / 8;
+}
+
+/* Of a column; NULL: its bins' own numbers. */
+static const uint32_t *places_of(const struct rf_random *r, int col)
+{
+    return r->places ? r->places + (ptrdiff_t)col * BINS : NULL;
+}
+
 void rf_places(const struct rf_data *d, uint32_t *places)
 {
     memset(places, 0, (size_t)d->cols * BINS * sizeof *places);
@@ -84,22 +106,24 @@ struct rf_random *rf_random_new(const struct rf_data *d)
     r->left = mem_try_alloc(lanes * sizeof *r->left);
     r->present = mem_try_alloc(lanes * sizeof *r->present);
     r->masks = mem_try_alloc(((size_t)d->rows / PART_WIDE + 1) * sizeof *r->masks);
-    r->places = mem_try_alloc(cols * BINS * sizeof *r->places);
-    if (!r->places || !r->masks || !r->range || !r->node || !r->first || !r->waiting || !r->found ||
-        !r->cut || !r->left || !r->present) {
+    bool is_ranked = rf_has_ranked(d);
+    if (is_ranked)
+        r->places = mem_try_alloc(cols * BINS * sizeof *r->places);
+    if ((is_ranked && !r->places) || !r->masks || !r->range || !r->node || !r->first ||
+        !r->waiting || !r->found || !r->cut || !r->left || !r->present) {
         rf_random_free(r);
         return NULL;
     }
     for (size_t i = 0; i < chunks; i++)
         r->first[i] = NONE;
-    rf_places(d, r->places);
+    if (is_ranked)
+        rf_places(d, r->places);
     return r;
 }
 
 int rf_random_pair(const struct rf_scratch *s, uint64_t node_key, int col, int lo, int hi)
 {
-    return rf_random_cut(s->random->places + (ptrdiff_t)col * BINS, rf_cut_key(node_key, col), lo,
-                         hi);
+    return rf_random_cut(places_of(s->random, col), rf_cut_key(node_key, col), lo, hi);
 }
 
 static struct row_list lines_of(const struct rf_node_in *in, int chunk)
@@ -130,8 +154,7 @@ static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, st
         f->has_missing = range->top[j] == RF_MISSING;
         if (hi < 0 || (lo == hi && !f->has_missing))
             continue;
-        f->cut = (uint8_t)rf_random_cut(r->places + (ptrdiff_t)col * BINS, rf_cut_key(in->key, col),
-                                        lo, hi);
+        f->cut = (uint8_t)rf_random_cut(places_of(r, col), rf_cut_key(in->key, col), lo, hi);
         r->cut[col] = f->cut;
         f->next = r->first[chunk];
         if (f->next == NONE)
@@ -387,7 +410,7 @@ INLINE bool random_near(const struct rf_node_in *in, enum kind kind, enum rf_cri
         const uint8_t *at = in->by_col + cols[v] * in->pitch;
         bool is_set = in->d->is_categorical[cols[v]];
         uint64_t set[4];
-        const uint32_t *places = r->places + (ptrdiff_t)cols[v] * BINS;
+        const uint32_t *places = places_of(r, cols[v]);
         if (is_set ? !levels_draw(in, at, cols[v], &f, set)
                    : !number_draw(in, at, cols[v], places, &f))
             continue;

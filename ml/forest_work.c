@@ -63,6 +63,8 @@ int64_t rf_work_bytes(const struct rf_work *w)
         bytes += rf_columns_bytes(w->columns, d);
     else
         row += 2 * (int64_t)(sizeof *w->rows[0] + sizeof *w->words[0]);
+    if (w->s.random)
+        bytes += rf_random_bytes(d);
     if (w->s.gini)
         bytes += rf_gini_bytes(d);
     row += (w->s.xlogx ? 8 : 0) + (w->order ? 4 : 0);

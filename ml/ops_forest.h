@@ -19,9 +19,10 @@ struct ml_forest_in {
     enum ml_forest_criterion criterion;
     int n_classes; /* 0 = numbers */
     int is_extra, n_visit, max_depth, min_split, min_leaf;
-    const int32_t *at;      /* [rows]: rows of the table */
-    const int32_t *y;       /* [rows]: class, or target in fixed point */
-    const uint32_t *places; /* extra trees: [cols][256], where bins lie for random cuts */
+    const int32_t *at; /* [rows]: rows of the table */
+    const int32_t *y;  /* [rows]: class, or target in fixed point */
+    const uint32_t
+        *places; /* [cols][256], where bins lie for random cuts; NULL: at their numbers */
     int64_t rows;
     int trees;   /* wanted at once */
     int threads; /* of a block; 0 = the device's own */

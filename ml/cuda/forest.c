@@ -22,8 +22,7 @@ static void place_all(struct rf_view *v, int64_t trees, struct cuda_layout *l)
     v->y = cuda_place(l, v->rows, sizeof(*v->y));
     v->xlogx =
         v->in.criterion == ML_FOREST_ENTROPY ? cuda_place(l, v->rows + 2, sizeof(*v->xlogx)) : NULL;
-    v->places =
-        v->in.is_extra ? cuda_place(l, (int64_t)v->cols * RF_BINS, sizeof(*v->places)) : NULL;
+    v->places = v->in.places ? cuda_place(l, (int64_t)v->cols * RF_BINS, sizeof(*v->places)) : NULL;
     v->weights = cuda_place(l, trees * v->rows, sizeof(*v->weights));
     v->keys = cuda_place(l, trees, sizeof(*v->keys));
     for (int i = 0; i < 2; i++) {
@@ -128,9 +127,9 @@ static int forest_open(struct ml_ctx *c, struct ml_boost_table *t, const struct 
         cuda_try(cudaMemcpyAsync((void *)(uintptr_t)f->v.y, in->y, bytes, cudaMemcpyHostToDevice,
                                  c->stream),
                  err) < 0 ||
-        (in->is_extra && cuda_try(cudaMemcpyAsync((void *)(uintptr_t)f->v.places, in->places,
-                                                  places, cudaMemcpyHostToDevice, c->stream),
-                                  err) < 0) ||
+        (in->places && cuda_try(cudaMemcpyAsync((void *)(uintptr_t)f->v.places, in->places, places,
+                                                cudaMemcpyHostToDevice, c->stream),
+                                err) < 0) ||
         cuda_try(cudaStreamSynchronize(c->stream), err) < 0 ||
         (f->v.xlogx && xlogx_put(f, err) < 0)) {
         forest_close(f);

@@ -31,7 +31,7 @@ struct rf_view {
     const uint8_t *bins, *is_categorical;
     const int32_t *n_bins, *at, *y;
     const double *xlogx;     /* entropy; else NULL */
-    const uint32_t *places;  /* [cols][RF_BINS], extra trees; else NULL */
+    const uint32_t *places;  /* [cols][RF_BINS], or NULL */
     const uint16_t *weights; /* [trees][rows] */
     const uint64_t *keys;    /* [trees] */
     int32_t *list[2];        /* [trees][rows] */

@@ -256,8 +256,8 @@ __device__ static void rf_numeric(const struct rf_node_view *nd, int col, struct
         rf_span(v, a, 0, n_bins, &lo, &hi);
         if (hi < 0 || (lo == hi && !rf_weight(v, a, RF_MISSING)))
             return;
-        only =
-            rf_random_cut(v->places + (ptrdiff_t)col * RF_BINS, rf_cut_key(nd->key, col), lo, hi);
+        const uint32_t *places = v->places ? v->places + (ptrdiff_t)col * RF_BINS : NULL;
+        only = rf_random_cut(places, rf_cut_key(nd->key, col), lo, hi);
     }
     rf_best_cut(nd, a, 0, n_bins, only, &f->score, &at);
     if (!(f->score > RF_NOT))
