@@ -28,20 +28,24 @@ FM_FN uint64_t rf_cut_key(uint64_t node, int col)
     return rf_mix(node ^ 0x63757473, (uint64_t)col);
 }
 
+/* A place drawn evenly from that of bin lo to just before that of bin hi. */
+FM_FN uint32_t rf_random_place(const uint32_t *places, uint64_t key, int lo, int hi)
+{
+    return places[lo] + (uint32_t)((key >> 32) * (places[hi] - places[lo]) >> 32);
+}
+
 /* The random cut of a column whose least and largest bin in the node are lo < hi: the last bin that does not lie past a place
  * drawn evenly between theirs. places[bin]: rf_places' (ml/forest.h); NULL: the bin's own number. lo == hi: lo. */
 FM_FN int rf_random_cut(const uint32_t *places, uint64_t key, int lo, int hi)
 {
     if (!places)
         return lo + (int)((key >> 32) * (uint64_t)(hi - lo) >> 32);
-    uint64_t at = places[lo] + ((key >> 32) * (places[hi] - places[lo]) >> 32);
+    uint32_t at = rf_random_place(places, key, lo, hi);
 
-    while (hi - lo > 1) {
-        int mid = lo + (hi - lo) / 2;
-        if (places[mid] <= at)
-            lo = mid;
-        else
-            hi = mid;
+    for (int n = hi - lo; n > 1;) { /* a branch would be guessed wrong */
+        int half = n / 2;
+        lo += half & -(int)(places[lo + half] <= at);
+        n -= half;
     }
     return lo;
 }

@@ -360,7 +360,7 @@ INLINE void marked_sums(const struct rf_node_in *in, const uint64_t *masks, int6
                               : part_sum_marked(in->weights, masks, from, in->runs.end[k]));
 }
 
-/* A number: false where nothing can be cut. */
+/* A number, as rf_random_cut has it: false where nothing can be cut. */
 static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
                         const uint32_t *places, struct found *f)
 {
@@ -370,7 +370,11 @@ static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
     f->has_missing = range.top == RF_MISSING;
     if (range.most == 0 || (span == 0 && !f->has_missing))
         return false;
-    f->cut = (uint8_t)rf_random_cut(places, rf_cut_key(in->key, col), lo, lo + span);
+    uint64_t key = rf_cut_key(in->key, col);
+    f->cut = (uint8_t)(places && span > 0
+                           ? lo + part_at_most(places + lo + 1, span - 1,
+                                               rf_random_place(places, key, lo, lo + span))
+                           : rf_random_cut(places, key, lo, lo + span));
     return true;
 }
 

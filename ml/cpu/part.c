@@ -302,6 +302,20 @@ SIMD_BITS static int64_t sum_marked_fast(const uint8_t *bytes, const uint64_t *m
     return _mm512_reduce_add_epi64(sum);
 }
 
+SIMD_BITS static int at_most_fast(const uint32_t *values, int n, uint32_t most)
+{
+    enum { LANES = 16 };
+    __m512i limit = _mm512_set1_epi32((int)most);
+    int found = 0;
+
+    for (int i = 0; i < n; i += LANES) {
+        __mmask16 in = n - i >= LANES ? (__mmask16)0xffff : (__mmask16)((1u << (n - i)) - 1);
+        __m512i v = _mm512_maskz_loadu_epi32(in, values + i);
+        found += __builtin_popcount(_mm512_mask_cmple_epu32_mask(in, v, limit));
+    }
+    return found;
+}
+
 /* At most 64 rows: bits counted once for each binary digit of the bytes. */
 SIMD_BITS static void runs_few(const uint8_t *bytes, uint64_t mask, const int32_t *ends, int n_runs,
                                int32_t *marked, int32_t *sum)
@@ -358,6 +372,19 @@ int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t fro
         return sum_marked_fast(bytes, masks, from, to);
 #endif
     return sum_marked_plain(bytes, masks, from, to);
+}
+
+int part_at_most(const uint32_t *values, int n, uint32_t most)
+{
+    int found = 0;
+
+#ifdef SIMD_BITS
+    if (simd_has_bits())
+        return at_most_fast(values, n, most);
+#endif
+    for (int i = 0; i < n; i++)
+        found += values[i] <= most;
+    return found;
 }
 
 void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends, int n_runs,

@@ -40,6 +40,9 @@ int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t fro
 void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends, int n_runs,
                int32_t *marked, int32_t *sum);
 
+/* How many of n values are at most `most`. */
+int part_at_most(const uint32_t *values, int n, uint32_t most);
+
 /* The least bin, 1 + the largest bin that is not 255 (0: none), and the largest of all. */
 struct part_range {
     uint8_t least, most, top;

@@ -4,9 +4,6 @@
 #include "base/base.h"
 
 static int chosen = -1; /* written with the same value by whoever comes first */
-#ifdef SIMD_BITS
-static int bits = -1; /* likewise: what the CPU has */
-#endif
 
 enum simd_level simd_best(void)
 {
@@ -32,30 +29,23 @@ enum simd_level simd_level(void)
 }
 
 #ifdef SIMD_BITS
-static bool cpu_has_bits(void)
+int simd_bits = -1; /* likewise */
+
+bool simd_bits_find(void)
 {
-    return simd_best() == SIMD_AVX512 && __builtin_cpu_supports("avx512vbmi") &&
-           __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq");
+    bool has = simd_level() == SIMD_AVX512 && __builtin_cpu_supports("avx512vbmi") &&
+               __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq");
+
+    __atomic_store_n(&simd_bits, has, __ATOMIC_RELAXED);
+    return has;
 }
 #endif
-
-bool simd_has_bits(void)
-{
-#ifdef SIMD_BITS
-    int has = __atomic_load_n(&bits, __ATOMIC_RELAXED);
-
-    if (has < 0) {
-        has = cpu_has_bits();
-        __atomic_store_n(&bits, has, __ATOMIC_RELAXED);
-    }
-    return has && simd_level() == SIMD_AVX512;
-#else
-    return false;
-#endif
-}
 
 void simd_force(enum simd_level level)
 {
     CHECK(level <= simd_best());
     __atomic_store_n(&chosen, (int)level, __ATOMIC_RELAXED);
+#ifdef SIMD_BITS
+    __atomic_store_n(&simd_bits, -1, __ATOMIC_RELAXED);
+#endif
 }

@@ -10,9 +10,8 @@
 
 enum simd_level { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
 
-enum simd_level simd_level(void); /* what the kernels use */
-enum simd_level simd_best(void);  /* what this CPU has */
-bool simd_has_bits(void); /* SIMD_AVX512 is in use, and VBMI, VBMI2 and VPOPCNTDQ are there */
+enum simd_level simd_level(void);       /* what the kernels use */
+enum simd_level simd_best(void);        /* what this CPU has */
 void simd_force(enum simd_level level); /* for tests: at most simd_best() */
 
 #define SIMD_KERNEL(name, params, args)        SIMD_VARIANTS(extern, name, params, args)
@@ -62,6 +61,24 @@ void simd_force(enum simd_level level); /* for tests: at most simd_best() */
     {                                            \
         name##_body args;                        \
     }
+#endif
+
+/* SIMD_AVX512 is in use, and VBMI, VBMI2 and VPOPCNTDQ are there. */
+#ifdef SIMD_BITS
+extern int simd_bits; /* -1 = not found out yet */
+bool simd_bits_find(void);
+
+static inline bool simd_has_bits(void)
+{
+    int has = __atomic_load_n(&simd_bits, __ATOMIC_RELAXED);
+
+    return has < 0 ? simd_bits_find() : has;
+}
+#else
+static inline bool simd_has_bits(void)
+{
+    return false;
+}
 #endif
 
 #endif

@@ -168,6 +168,27 @@ static void check_runs(uint64_t seed)
     }
 }
 
+static void check_at_most(uint64_t seed)
+{
+    uint32_t values[260], most;
+    struct rng rng;
+    int n = (int)(seed % 256), want = 0;
+
+    rng_init(&rng, seed, 5);
+    most = seed % 9 ? rng_u32(&rng) : UINT32_MAX;
+    for (int i = 0; i < n; i++) {
+        values[i] = rng_below(&rng, 5) ? rng_u32(&rng) : most;
+        want += values[i] <= most;
+    }
+    assert_int_equal(part_at_most(values, n, most), want);
+}
+
+static void values_up_to_a_limit_are_counted(void **state)
+{
+    (void)state;
+    each_way(check_at_most);
+}
+
 static void runs_of_rows_are_counted_apart(void **state)
 {
     (void)state;
@@ -187,6 +208,7 @@ int main(void)
         cmocka_unit_test(each_side_keeps_its_order_and_nothing_else_is_written),
         cmocka_unit_test(sums_counts_and_ranges_are_those_of_plain_loops),
         cmocka_unit_test(runs_of_rows_are_counted_apart),
+        cmocka_unit_test(values_up_to_a_limit_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
