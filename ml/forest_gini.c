@@ -64,26 +64,37 @@ struct group {
     int cols[RF_GROUP], n;
 };
 
-INLINE const uint8_t *column_of(const struct rf_node_in *in, int col)
-{
-    return in->by_col + col * in->pitch;
-}
-
 INLINE void fetch(const struct rf_node_in *in, const uint8_t *x, int64_t i)
 {
     if (in->is_far)
         __builtin_prefetch(x + in->rows[i + RF_AHEAD < in->n ? i + RF_AHEAD : i] * in->pitch);
 }
 
-/* n: the group's columns, a constant. */
-INLINE void fill_two(const struct rf_node_in *in, const struct group *g, int n, int64_t *hist)
+/* Where the bins of a column are, and how far on that of row i is. is_near: the node lies column by column; a constant, as
+ * n, the number of a group's columns, is below. */
+INLINE const uint8_t *column_of(const struct rf_node_in *in, int col, bool is_near)
 {
-    const uint8_t *x0 = in->lines + g->cols[0], *x1 = in->lines + g->cols[1],
-                  *x2 = in->lines + g->cols[2], *x3 = in->lines + g->cols[3];
+    return is_near ? in->by_col + col * in->pitch : in->lines + col;
+}
+
+INLINE int64_t row_of(const struct rf_node_in *in, int64_t i, bool is_near)
+{
+    return is_near ? i : in->rows[i] * in->pitch;
+}
+
+INLINE void fill_two(const struct rf_node_in *in, const struct group *g, int n, bool is_near,
+                     int64_t *hist)
+{
+    const uint8_t *x0 = column_of(in, g->cols[0], is_near),
+                  *x1 = column_of(in, g->cols[1], is_near),
+                  *x2 = column_of(in, g->cols[2], is_near),
+                  *x3 = column_of(in, g->cols[3], is_near);
 
     for (int64_t i = 0; i < in->n; i++) {
-        int64_t at = in->rows[i] * in->pitch, word = in->words[i];
-        fetch(in, x0, i);
+        int64_t at = row_of(in, i, is_near),
+                word = is_near ? in->weights[i] | (int64_t)in->ones[i] << 32 : in->words[i];
+        if (!is_near)
+            fetch(in, x0, i);
         hist[x0[at]] += word;
         if (n > 1)
             hist[BINS + x1[at]] += word;
@@ -95,18 +106,21 @@ INLINE void fill_two(const struct rf_node_in *in, const struct group *g, int n, 
 }
 
 /* hist: of the first column; stride: from one column to the next. */
-INLINE void fill_many(const struct rf_node_in *in, const struct group *g, int n, int64_t stride,
-                      int32_t *hist)
+INLINE void fill_many(const struct rf_node_in *in, const struct group *g, int n, bool is_near,
+                      int64_t stride, int32_t *hist)
 {
-    const uint8_t *x0 = in->lines + g->cols[0], *x1 = in->lines + g->cols[1],
-                  *x2 = in->lines + g->cols[2], *x3 = in->lines + g->cols[3];
+    const uint8_t *x0 = column_of(in, g->cols[0], is_near),
+                  *x1 = column_of(in, g->cols[1], is_near),
+                  *x2 = column_of(in, g->cols[2], is_near),
+                  *x3 = column_of(in, g->cols[3], is_near);
 
     for (int64_t k = 0, i = 0; k < in->runs.n; k++) {
         int32_t *h = hist + k * BINS;
         for (; i < in->runs.end[k]; i++) {
-            int64_t at = in->rows[i] * in->pitch;
-            int32_t weight = (int32_t)word_weight(in->words[i]);
-            fetch(in, x0, i);
+            int64_t at = row_of(in, i, is_near);
+            int32_t weight = is_near ? in->weights[i] : (int32_t)word_weight(in->words[i]);
+            if (!is_near)
+                fetch(in, x0, i);
             h[x0[at]] += weight;
             if (n > 1)
                 h[stride + x1[at]] += weight;
@@ -118,59 +132,20 @@ INLINE void fill_many(const struct rf_node_in *in, const struct group *g, int n,
     }
 }
 
-/* Both once more where the node lies column by column. */
-INLINE void fill_two_near(const struct rf_node_in *in, const struct group *g, int n, int64_t *hist)
-{
-    const uint8_t *x0 = column_of(in, g->cols[0]), *x1 = column_of(in, g->cols[1]),
-                  *x2 = column_of(in, g->cols[2]), *x3 = column_of(in, g->cols[3]);
-
-    for (int64_t i = 0; i < in->n; i++) {
-        int64_t word = in->weights[i] | (int64_t)in->ones[i] << 32;
-        hist[x0[i]] += word;
-        if (n > 1)
-            hist[BINS + x1[i]] += word;
-        if (n > 2)
-            hist[2 * BINS + x2[i]] += word;
-        if (n > 3)
-            hist[3 * BINS + x3[i]] += word;
-    }
-}
-
-INLINE void fill_many_near(const struct rf_node_in *in, const struct group *g, int n,
-                           int64_t stride, int32_t *hist)
-{
-    const uint8_t *x0 = column_of(in, g->cols[0]), *x1 = column_of(in, g->cols[1]),
-                  *x2 = column_of(in, g->cols[2]), *x3 = column_of(in, g->cols[3]);
-
-    for (int64_t k = 0, i = 0; k < in->runs.n; k++) {
-        int32_t *h = hist + k * BINS;
-        for (; i < in->runs.end[k]; i++) {
-            int32_t weight = in->weights[i];
-            h[x0[i]] += weight;
-            if (n > 1)
-                h[stride + x1[i]] += weight;
-            if (n > 2)
-                h[2 * stride + x2[i]] += weight;
-            if (n > 3)
-                h[3 * stride + x3[i]] += weight;
-        }
-    }
-}
-
 /* Of g's n columns into the j-th histogram and the next ones. */
 INLINE void fill(const struct rf_node_in *in, const struct group *g, int n, int j,
                  struct rf_gini *gini)
 {
     int64_t stride = (int64_t)in->d->n_classes * BINS;
 
-    if (in->d->n_classes == 2 && in->by_col)
-        fill_two_near(in, g, n, gini->two + (ptrdiff_t)j * BINS);
-    else if (in->d->n_classes == 2)
-        fill_two(in, g, n, gini->two + (ptrdiff_t)j * BINS);
+    if (gini->two && in->by_col)
+        fill_two(in, g, n, true, gini->two + (ptrdiff_t)j * BINS);
+    else if (gini->two)
+        fill_two(in, g, n, false, gini->two + (ptrdiff_t)j * BINS);
     else if (in->by_col)
-        fill_many_near(in, g, n, stride, gini->many + j * stride);
+        fill_many(in, g, n, true, stride, gini->many + j * stride);
     else
-        fill_many(in, g, n, stride, gini->many + j * stride);
+        fill_many(in, g, n, false, stride, gini->many + j * stride);
 }
 
 static void group_fill(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
@@ -288,7 +263,7 @@ static void shares_of_hist(const struct rf_node_in *in, const struct rf_gini *gi
         x->bits[b >> 6] |= (uint64_t)(x->all[b] > 0) << (b & 63);
 }
 
-/* The bins from..  of one histogram into those of another in the order of e; the first is cleared. */
+/* The bins of one histogram into those of the last in the order of e; the first is cleared. */
 INLINE void hist_permute(const struct rf_node_in *in, struct rf_gini *gini, int j,
                          const struct rf_entry *e, int n)
 {
@@ -395,7 +370,9 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
         group_gather(in, g, gathered);
     for (int j = 0; j < g->n; j++) {
         int col = g->cols[j];
-        const uint8_t *bins = !gini->is_few ? NULL : in->by_col ? column_of(in, col) : gathered[j];
+        const uint8_t *bins = !gini->is_few ? NULL
+                              : in->by_col  ? column_of(in, col, true)
+                                            : gathered[j];
         bool is_category = in->d->is_categorical[col];
         if (bins && has_missing(in, col, bins)) {
             bins = NULL;

@@ -39,7 +39,7 @@ int prep_view_shuffle(struct prep_view *v, int input, const int32_t *order, stru
 /* Trees. uint8 bins, row-major, row stride a multiple of 16 (padding 255, 64 readable bytes after the last row). 255 =
  * missing or unknown; values 0..n_bins[c]-1, n_bins <= 255, in order of the value (numeric: x, cast to float, is in the
  * first bin whose cut it does not pass; cuts lie midway between neighbouring values of <= 200k sampled rows, every value
- * its own bin when there are few, else by rank, finer towards both ends: equal steps of arcsin sqrt(rank)) or by frequency
+ * its own bin when there are few, else by rank, finer towards both ends: prep_cuts.c) or by frequency
  * (categorical: bin = rank in the training rows, levels past 254 together in the last one). */
 struct prep_bins {
     int64_t rows;
