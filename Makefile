@@ -101,7 +101,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers fuzz build-fuzz \
-        fuzz-cover install clean gpu-check gpu-bench cuda need-packages
+        fuzz-cover fuzz-minimise install clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
 
@@ -282,7 +282,7 @@ bench: all $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS)))
 	@set -e; for b in $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS) $(wildcard tests/bench/bench_*.sh))); do \
 	    echo "== $$b"; B=$B $$b; done
 
-# ---- fuzz: clang's libFuzzer over tests/fuzz/fuzz_*.c, corpus kept in tests/fuzz/corpus/<name>/ ----
+# ---- fuzz: clang's libFuzzer over tests/fuzz/fuzz_*.c, corpus kept in tests/fuzz/corpus/<name>.tar.gz ----
 
 FUZZ_MAKE = $(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined CUDA=0
 FUZZ_PICKED = $(if $(F),$(F),$(FUZZERS))
@@ -302,6 +302,11 @@ build-fuzz: $(FUZZ_PICKED:%=$B/tests/fuzz/fuzz_%)
 fuzz:
 	@+$(FUZZ_MAKE) build-fuzz
 	@tests/fuzz/run.sh fuzz build/clang-fuzzer-no-link-address-undefined $(fuzz_seconds) $(FUZZ_PICKED)
+
+# Drops inputs of the kept corpora that reach nothing the others do not reach.
+fuzz-minimise:
+	@+$(FUZZ_MAKE) build-fuzz
+	@tests/fuzz/run.sh minimise build/clang-fuzzer-no-link-address-undefined 0 $(FUZZ_PICKED)
 
 # How much of the file named in the harness's "covers:" line the kept corpus reaches.
 fuzz-cover:
