@@ -1,5 +1,5 @@
 #!/bin/bash
-# Format, analysis and house rules. `tests/lint.sh` looks at the files that differ from the main branch (or at
+# Format, analysis, house rules and commit messages. `tests/lint.sh` looks at the files that differ from the main branch (or at
 # all, when there is no such branch or nothing differs); `tests/lint.sh all` at all. Prints what is wrong.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -27,6 +27,13 @@ printf '%s\n' "${files[@]}" | grep '\.c$' | grep -v '^ml/cuda/' |
 mapfile -t scripts < <(git ls-files '*.sh' '.ci/run')
 [ ${#scripts[@]} -eq 0 ] || shellcheck -S warning "${scripts[@]}" || bad=1
 tests/check-rules.sh || bad=1
+
+# Commits since the rule was made: a subject of at most 72 characters, and a body that says why.
+git log --no-merges --since=2026-11-22T17:30:00Z --format='%h%x09%s%x09%b%x00' 2>/dev/null | tr '\n' ' ' | tr '\0' '\n' |
+    awk -F '\t' '{ sub(/^ /, "", $1) }
+        length($2) > 72 { printf "commit %s: the subject has %d characters, at most 72\n", $1, length($2); bad = 1 }
+        $1 != "" && $3 !~ /[^ ]/ { printf "commit %s: a body that says why is missing\n", $1; bad = 1 }
+        END { exit bad }' || bad=1
 
 [ $bad -eq 0 ] && echo "lint: ${#files[@]} files are fine"
 exit $bad
