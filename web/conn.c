@@ -1,7 +1,10 @@
 /* conn.c - see conn.h. evhttp frees a bufferevent without telling its maker. So each one carries a
  * reference of ours, and a sweep finds those that evhttp is done with (bufferevent_free takes the callbacks
- * away, evhttp has closed the descriptor by then). The sweep runs every second while there is any
- * connection, and at once when the set is full. Bytes are counted as they arrive, by a callback of the
+ * away). The rule about descriptors: a bufferevent is made with BEV_OPT_CLOSE_ON_FREE, so its descriptor is
+ * closed together with its events, when the last reference goes, and never before. Otherwise evhttp would
+ * close it while our reference keeps the read event armed, the next accept would get the same number, and
+ * the dead connection would read the new client's bytes. The sweep runs every second, in the turn after
+ * conn_over, and at once when the set is full. Bytes are counted as they arrive, by a callback of the
  * input buffer, and belong to the request being read until conn_request_whole. */
 #include "web/conn.h"
 
@@ -186,7 +189,7 @@ struct bufferevent *conn_new(struct event_base *base, void *arg)
         sweep(set); /* many may be over since the last tick */
     c->set = set;
     c->fd = -1;
-    c->bev = bufferevent_socket_new(base, -1, 0);
+    c->bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
     CHECK(c->bev);
     bufferevent_incref(c->bev);
     evbuffer_add_cb(bufferevent_get_input(c->bev), on_input, c);
@@ -210,6 +213,11 @@ void conn_request_whole(struct conn_set *set, struct bufferevent *bev)
     c->bytes = (int64_t)evbuffer_get_length(bufferevent_get_input(bev));
     set->inflight += c->bytes;
     c->since_ms = c->bytes ? clk_now_ms(loop_clk(set->loop)) + 1 : 0;
+}
+
+void conn_over(struct conn_set *set)
+{
+    loop_timer_again(set->timer, 0);
 }
 
 void conn_retry(struct conn_set *set)

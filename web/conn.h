@@ -24,6 +24,8 @@ void conn_set_free(struct conn_set *set); /* after every bufferevent of it was f
 struct bufferevent *conn_new(struct event_base *base, void *arg);
 /* The request being read on this connection is whole and is being handled. */
 void conn_request_whole(struct conn_set *set, struct bufferevent *bev);
+/* evhttp is freeing a connection: its descriptor is closed in the next turn. */
+void conn_over(struct conn_set *set);
 void conn_retry(
     struct conn_set *set); /* accepting failed and was stopped: resume at the next tick */
 int64_t conn_count(const struct conn_set *set);

@@ -73,6 +73,15 @@ static void gone_tell(struct web_req *r)
         on_gone(r);
 }
 
+/* The answer was sent before; only the descriptor is left to be given back. */
+static void on_idle_conn_closed(struct evhttp_connection *conn, void *arg)
+{
+    struct web *web = arg;
+
+    (void)conn;
+    conn_over(web->conns);
+}
+
 /* evhttp is taking the connection down. The request goes with it unless evhttp has let go of it. */
 static void on_conn_closed(struct evhttp_connection *conn, void *arg)
 {
@@ -81,6 +90,8 @@ static void on_conn_closed(struct evhttp_connection *conn, void *arg)
     bool will_answer = !r->on_gone && !r->wire->is_stream;
 
     (void)conn;
+    if (r->web)
+        conn_over(r->web->conns);
     if (!evhttp_request_get_connection(http))
         evhttp_request_free(http);
     wire_free(r);
@@ -211,7 +222,7 @@ void web_send(struct web_req *r)
         count_answer(r);
         headers_write(r);
         body_write(r, buf);
-        evhttp_connection_set_closecb(r->wire->conn, NULL, NULL);
+        evhttp_connection_set_closecb(r->wire->conn, on_idle_conn_closed, r->web);
         wire_free(r);
         evhttp_send_reply(http, r->answer.status, NULL, buf);
         evbuffer_free(buf);
@@ -271,7 +282,7 @@ void web_stream_end(struct web_req *r)
     if (r->wire) {
         struct evhttp_request *http = r->wire->http;
 
-        evhttp_connection_set_closecb(r->wire->conn, NULL, NULL);
+        evhttp_connection_set_closecb(r->wire->conn, on_idle_conn_closed, r->web);
         wire_free(r);
         evhttp_send_reply_end(http);
     }

@@ -10,6 +10,7 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ int web_rig_connect(struct web_rig *rig, bool is_local)
 {
     struct sockaddr_un un = { .sun_family = AF_UNIX };
     struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-    int fd = socket(is_local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = 0;
+    int fd = socket(is_local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = 0, one = 1;
 
     str_copy(un.sun_path, sizeof un.sun_path, rig->socket_path);
     if (!is_local)
@@ -83,6 +84,8 @@ int web_rig_connect(struct web_rig *rig, bool is_local)
     rc = is_local ? connect(fd, (struct sockaddr *)&un, sizeof un)
                   : connect(fd, (struct sockaddr *)&in, sizeof in);
     CHECK(rc == 0);
+    if (!is_local)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     fcntl(fd, F_SETFL, O_NONBLOCK);
     web_rig_pump(rig, 2);
     return fd;
