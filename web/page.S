@@ -21,6 +21,8 @@ web_file_\name\()_end:
     file board_js, "web/static/board.js"
     file filter_js, "web/static/filter.js"
     file chart_js, "web/static/chart.js"
+    file scale_js, "web/static/scale.js"
+    file metrics_js, "web/static/metrics.js"
     file search_js, "web/static/search.js"
     file new_js, "web/static/new.js"
     file importance_js, "web/static/importance.js"

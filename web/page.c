@@ -24,6 +24,8 @@
     X(board_js, "board.js", "text/javascript; charset=utf-8")           \
     X(filter_js, "filter.js", "text/javascript; charset=utf-8")         \
     X(chart_js, "chart.js", "text/javascript; charset=utf-8")           \
+    X(scale_js, "scale.js", "text/javascript; charset=utf-8")           \
+    X(metrics_js, "metrics.js", "text/javascript; charset=utf-8")       \
     X(search_js, "search.js", "text/javascript; charset=utf-8")         \
     X(importance_js, "importance.js", "text/javascript; charset=utf-8") \
     X(pareto_js, "pareto.js", "text/javascript; charset=utf-8")         \

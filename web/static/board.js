@@ -232,7 +232,8 @@ export function makeBoard({ caption, onOpen, onVariant }) {
     filter(text) {
       filterText = text;
       try {
-        test = compile(filterText);
+        const all = [...rows.values()];
+        test = compile(filterText, { families: new Set(all.map((r) => r.family)), parameters: new Set(all.flatMap((r) => Object.keys(r.config || {}))), isWhole: true }).test;
         filterError = '';
       } catch (err) {
         filterError = err.message;

@@ -1,23 +1,15 @@
-// chart.js - one small picture: each trial's score by its number, and the best so far as a step line. Canvas,
-// because it must take 10,000 points; colours come from the style sheet; the text for those who cannot
-// see it is kept beside it. Scores far from the good ones are arrows at the edge, which do not flatten all the others.
+// chart.js - one small picture: each trial's score by its number, and the best so far as a step line. Canvas, because it
+// must take 100,000 points, of which those are drawn that do not cover each other; colours come from the style sheet; the
+// text for those who cannot see it is kept beside it. Scores far from the good ones are arrows at the edge, which do not
+// flatten all the others.
 
 import { h, setText } from './dom.js';
 import { clamp, count, decimalsFor, fixed } from './format.js';
+import { axisOf, placeOf, thin, ticksOf } from './scale.js';
 
 const HEIGHT = 168, LEFT = 58, RIGHT = 14, TOP = 12, BOTTOM = 26;
-const FAMILIES = 8, BEYOND = 14;
-
-function niceStep(span, ticks) {
-  const raw = span / ticks, base = 10 ** Math.floor(Math.log10(raw));
-  return base * ([1, 2, 2.5, 5, 10].find((m) => m * base >= raw) || 10);
-}
-
-function ticksOf(lo, hi, n) {
-  const step = niceStep(hi - lo || 1, n), out = [];
-  for (let x = Math.ceil(lo / step) * step; x <= hi + step * 1e-9; x += step) out.push(x);
-  return { out, decimals: clamp(Math.ceil(-Math.log10(step) - 1e-9) + (String(step).includes('25') ? 1 : 0), 0, 6) };
-}
+const FAMILIES = 8, MANY = 4000;
+export const BEYOND = 14;
 
 /** The colours of the style sheet, for canvases. */
 export function chartColours() {
@@ -47,6 +39,21 @@ export function areaPen(g, c) {
   g.textBaseline = 'middle';
 }
 
+/** A disc, or for what lies beyond the scale a small arrow that points there. */
+export function mark(g, x, y, r, isOut, isLower) {
+  const sign = isLower ? -1 : 1;
+  g.beginPath();
+  if (!isOut) {
+    g.arc(x, y, r, 0, 7);
+  } else {
+    g.moveTo(x - r - 1, y - sign * r);
+    g.lineTo(x + r + 1, y - sign * r);
+    g.lineTo(x, y + sign * r);
+    g.closePath();
+  }
+  g.fill();
+}
+
 /** The point within 30 px of the pointer that is nearest to it, or null. */
 export function nearest(canvas, event, points, px, py) {
   const r = canvas.getBoundingClientRect(), x = event.clientX - r.left, y = event.clientY - r.top;
@@ -58,18 +65,6 @@ export function nearest(canvas, event, points, px, py) {
   return near;
 }
 
-/** The scale of scores spans the best and the better nine tenths. The baseline is there to be beaten: it does not stretch it. */
-export function axisOf(points, isLower) {
-  const models = points.filter((p) => p.family !== 'baseline');
-  const by = (models.length ? models : points).map((p) => p.score).sort((a, b) => (isLower ? a - b : b - a));
-  const best = by[0];
-  let edge = by[Math.max(0, Math.ceil(by.length * 0.9) - 1)];
-  if (edge === best) edge = by[by.length - 1];
-  const pad = Math.abs(best - edge) * 0.12 || Math.abs(best) * 0.01 || 1;
-  const [lo, hi] = isLower ? [best - pad, edge + pad] : [edge - pad, best + pad], ticks = ticksOf(lo, hi, 5);
-  return { lo, hi, ticks: ticks.out, decimals: ticks.decimals };
-}
-
 export function makeChart() {
   const canvas = h('canvas', { role: 'img', 'aria-label': 'Best score so far' });
   const tip = h('div', { class: 'tip', hidden: true });
@@ -78,11 +73,11 @@ export function makeChart() {
   let points = [], isLower = false, hover = null, families = [], map = null;
 
   function layout(width) {
-    const axis = axisOf(points, isLower), { lo, hi } = axis, last = Math.max(2, points[points.length - 1].number);
-    const isOut = (v) => (isLower ? v > hi : v < lo), room = points.some((p) => isOut(p.score)) ? BEYOND : 0;
-    const top = TOP + (isLower ? room : 0), bottom = HEIGHT - BOTTOM - (isLower ? 0 : room);
-    return { axis, last, width, isOut, x: (n) => LEFT + (width - LEFT - RIGHT) * (n - 1) / (last - 1),
-      y: (v) => (isOut(v) ? (isLower ? TOP : HEIGHT - BOTTOM) : top + (bottom - top) * (1 - (v - lo) / (hi - lo))) };
+    const axis = axisOf(points, isLower), last = Math.max(2, points[points.length - 1].number);
+    const m = { axis, last, width, x: (n) => LEFT + (width - LEFT - RIGHT) * (n - 1) / (last - 1),
+      y: placeOf(axis, points, isLower, { top: TOP, bottom: HEIGHT - BOTTOM, beyond: BEYOND }) };
+    m.drawn = points.length > MANY ? thin(points, (p) => m.x(p.number), (p) => m.y(p.score), 1.5) : points;
+    return m;
   }
 
   function axes(g, c, m) {
@@ -121,34 +116,19 @@ export function makeChart() {
     g.stroke();
   }
 
-  /** A disc, or for what lies beyond the scale a small arrow that points there. */
-  function mark(g, m, p, r) {
-    const x = m.x(p.number), y = m.y(p.score), sign = isLower ? -1 : 1;
-    g.beginPath();
-    if (!m.isOut(p.score)) {
-      g.arc(x, y, r, 0, 7);
-    } else {
-      g.moveTo(x - r - 1, y - sign * r);
-      g.lineTo(x + r + 1, y - sign * r);
-      g.lineTo(x, y + sign * r);
-      g.closePath();
-    }
-    g.fill();
-  }
-
   function dots(g, c, m) {
     const r = points.length > 3000 ? 1.4 : points.length > 500 ? 2 : 2.8;
     g.globalAlpha = points.length > 500 ? 0.5 : 0.8;
-    for (const p of points) {
+    const one = (p, size) => {
       g.fillStyle = c.series[families.indexOf(p.family) % FAMILIES];
-      mark(g, m, p, r);
-    }
+      mark(g, m.x(p.number), m.y(p.score), size, m.axis.isOut(p.score), isLower);
+    };
+    for (const p of m.drawn) one(p, r);
     g.globalAlpha = 1;
     if (!hover) return;
-    g.fillStyle = c.series[families.indexOf(hover.family) % FAMILIES];
     g.strokeStyle = c.ink;
     g.lineWidth = 1.5;
-    mark(g, m, hover, r + 2.5);
+    one(hover, r + 2.5);
     g.stroke();
   }
 
@@ -156,7 +136,7 @@ export function makeChart() {
     const { g, width } = sizeCanvas(canvas, box, HEIGHT);
     if (!width || !points.length) return;
     const c = chartColours();
-    map = layout(width);
+    if (map?.of !== points || map.width !== width) map = { ...layout(width), of: points };
     axes(g, c, map);
     dots(g, c, map);
     bestLine(g, c, map);
@@ -164,7 +144,7 @@ export function makeChart() {
 
   function onMove(e) {
     if (!map || !points.length) return;
-    const near = nearest(canvas, e, points, (p) => map.x(p.number), (p) => map.y(p.score));
+    const near = nearest(canvas, e, map.drawn, (p) => map.x(p.number), (p) => map.y(p.score));
     if (near === hover) return;
     hover = near;
     tip.hidden = !near;

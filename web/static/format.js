@@ -14,15 +14,31 @@ export function fixed(x, decimals) {
   return grouped.get(decimals).format(x);
 }
 
+/** A share as people say it: "7 %", "0.4 %", "99.6 %" and never 0 % or 100 % of what is not none or all. */
+export function percent(part, whole) {
+  if (!(whole > 0) || !Number.isFinite(part)) return NONE;
+  const p = 100 * part / whole;
+  if (part > 0 && p < 0.1) return 'under 0.1 %';
+  const d = p > 0 && p < 100 && (p < 1 || p > 99) ? 1 : 0;
+  return `${fixed(d === 1 && p > 99.9 ? 99.9 : p, d)} %`;
+}
+
 export function count(n) {
   return fixed(n, 0);
 }
 
+const DECIMALS = 9;
+
 /** Decimals that show a standard error with two digits; without one, five significant digits of the value. */
 export function decimalsFor(value, se) {
-  if (Number.isFinite(se) && se > 0) return clamp(1 - Math.floor(Math.log10(se)), 0, 6);
+  if (Number.isFinite(se) && se > 0) return clamp(1 - exponentOf(se, 2), 0, DECIMALS);
   if (!Number.isFinite(value) || value === 0) return 4;
-  return clamp(4 - Math.floor(Math.log10(Math.abs(value))), 0, 6);
+  return clamp(4 - exponentOf(value, 5), 0, DECIMALS);
+}
+
+/** The exponent that x has once it is rounded to so many digits: 9.96 with two digits is 1.0e1. */
+function exponentOf(x, digits) {
+  return Number(x.toExponential(digits - 1).split('e')[1]);
 }
 
 /** One count of decimals for a whole column, so that its points align. */
@@ -36,18 +52,18 @@ export function clamp(x, lo, hi) {
   return Math.min(hi, Math.max(lo, x));
 }
 
-/** 1234567 us -> "1.2 s" */
+/** 1234567 us -> "1.2 s". A unit ends where its number would be shown as the next one's 1. */
 export function micros(us) {
-  if (us === null || us === undefined) return NONE;
+  if (us === null || us === undefined || !Number.isFinite(us)) return NONE;
   if (us < 999.5) return `${short(us)} µs`;
-  if (us < 1e6) return `${short(us / 1e3)} ms`;
-  if (us < 60e6) return `${short(us / 1e6)} s`;
+  if (us < 999.5e3) return `${short(us / 1e3)} ms`;
+  if (us < 59.5e6) return `${short(us / 1e6)} s`;
   return duration(us / 1e3);
 }
 
 export function nanos(ns) {
-  if (ns === null || ns === undefined) return NONE;
-  return ns < 1000 ? `${Math.round(ns)} ns` : micros(ns / 1000);
+  if (ns === null || ns === undefined || !Number.isFinite(ns)) return NONE;
+  return ns < 999.5 ? `${Math.round(ns)} ns` : micros(ns / 1000);
 }
 
 function short(x) {
@@ -67,7 +83,7 @@ export function duration(ms) {
 }
 
 export function bytes(n) {
-  if (n === null || n === undefined) return NONE;
+  if (n === null || n === undefined || !Number.isFinite(n)) return NONE;
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let i = 0;
   while (n >= 999.5 && i < units.length - 1) n /= 1000, i++;
@@ -82,7 +98,8 @@ export function ago(wallMs) {
 
 export function when(wallMs) {
   if (!wallMs) return NONE;
-  return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }).format(wallMs);
+  return new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit',
+    timeZoneName: 'short' }).format(wallMs);
 }
 
 /** A configuration's value: short, exact where it is short anyway. */

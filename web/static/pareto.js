@@ -3,20 +3,24 @@
 // baseline, which costs nothing, is left out: it would be on every front.
 
 import * as api from './api.js';
-import { areaPen, axisOf, chartColours, nearest, sizeCanvas } from './chart.js';
+import { BEYOND, areaPen, chartColours, mark, nearest, sizeCanvas } from './chart.js';
 import { h, setText } from './dom.js';
 import { bytes, clamp, count, decimalsFor, fixed, micros, nanos } from './format.js';
+import { axisOf, logTicks, placeOf, thin } from './scale.js';
 
-const HEIGHT = 250, LEFT = 58, RIGHT = 18, TOP = 14, BOTTOM = 28;
+const HEIGHT = 250, LEFT = 58, RIGHT = 18, TOP = 14, BOTTOM = 28, MANY = 4000;
 const facts = [['fit_us', 'Fit time', micros], ['predict_ns_row', 'Predict time per row', nanos], ['model_bytes', 'Model size', bytes]];
 
-/** 1, 10, 100 ... between lo and hi, and more in between when there is room. */
-function logTicks(lo, hi) {
-  const out = [];
-  for (let e = Math.floor(Math.log10(lo)); 10 ** e <= hi; e++) {
-    for (const m of hi / lo < 12 ? [1, 1.5, 2, 3, 5, 7] : hi / lo < 300 ? [1, 3] : [1]) if (m * 10 ** e >= lo && m * 10 ** e <= hi) out.push(m * 10 ** e);
-  }
-  return out;
+/** Where trials stand: cost by its logarithm, score on the axis of the good ones. A score beyond that axis stands at the
+ * frame's worse edge (`isOut`), where it is drawn as an arrow: inside the frame it would be read as a score. */
+export function tradeoff(points, key, isLower, width) {
+  const axis = axisOf(points, isLower), y = placeOf(axis, points, isLower, { top: TOP, bottom: HEIGHT - BOTTOM, beyond: BEYOND });
+  let lo = Infinity, hi = -Infinity;
+  for (const p of points) lo = Math.min(lo, p[key]), hi = Math.max(hi, p[key]);
+  lo /= 1.25;
+  hi *= 1.25;
+  const x = (v) => LEFT + (width - LEFT - RIGHT) * Math.log(v / lo) / Math.log(hi / lo);
+  return { axis, lo, hi, width, x, y, px: (r) => x(r[key]), py: (r) => y(r.score), isOut: (r) => axis.isOut(r.score) };
 }
 
 export function makePareto(path, showError) {
@@ -41,26 +45,20 @@ export function makePareto(path, showError) {
   }
 
   function layout(width) {
-    const key = select.value, xs = points.map((p) => p[key]);
-    const y = axisOf(points, isLower);
-    let lo = Math.min(...xs), hi = Math.max(...xs);
-    lo /= 1.25;
-    hi *= 1.25;
-    return { y, lo, hi, width,
-      px: (r) => LEFT + (width - LEFT - RIGHT) * Math.log(r[key] / lo) / Math.log(hi / lo),
-      py: (r) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - clamp((r.score - y.lo) / (y.hi - y.lo), 0, 1)),
-      x: (v) => LEFT + (width - LEFT - RIGHT) * Math.log(v / lo) / Math.log(hi / lo) };
+    const m = tradeoff(points, select.value, isLower, width);
+    m.drawn = points.length > MANY ? thin(points, m.px, m.py, 1.5) : points;
+    return m;
   }
 
   function axes(g, c, m) {
     areaPen(g, c);
-    for (const v of m.y.ticks) {
-      const y = Math.round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - (v - m.y.lo) / (m.y.hi - m.y.lo))) + 0.5;
+    for (const v of m.axis.ticks) {
+      const y = Math.round(m.y(v)) + 0.5;
       g.beginPath();
       g.moveTo(LEFT, y);
       g.lineTo(m.width - RIGHT, y);
       g.stroke();
-      g.fillText(fixed(v, m.y.decimals), LEFT - 8, y);
+      g.fillText(fixed(v, m.axis.decimals), LEFT - 8, y);
     }
     g.textAlign = 'center';
     g.textBaseline = 'alphabetic';
@@ -91,13 +89,11 @@ export function makePareto(path, showError) {
 
   function dots(g, c, m) {
     const on = new Set(front.map((r) => r.trial)), families = [...new Set(rows.filter((r) => Number.isFinite(r.score)).map((r) => r.family))].sort();
-    for (const p of points) {
+    for (const p of [...m.drawn, ...points.filter((q) => on.has(q.trial)), ...(hover ? [hover] : [])]) {
       const is = on.has(p.trial);
       g.globalAlpha = is ? 1 : 0.55;
       g.fillStyle = c.series[families.indexOf(p.family) % c.series.length];
-      g.beginPath();
-      g.arc(m.px(p), m.py(p), is ? 4 : 2.6, 0, 7);
-      g.fill();
+      mark(g, m.px(p), m.py(p), is ? 4 : 2.6, m.isOut(p), isLower);
       g.globalAlpha = 1;
       if (!is && p !== hover) continue;
       g.strokeStyle = p === hover ? c.ink : c.surface;
@@ -110,7 +106,7 @@ export function makePareto(path, showError) {
     const { g, width } = sizeCanvas(canvas, box, HEIGHT);
     if (!width || !points.length) return;
     const c = chartColours();
-    map = layout(width);
+    if (map?.of !== points || map.width !== width) map = { ...layout(width), of: points };
     axes(g, c, map);
     frontLine(g, c, map);
     dots(g, c, map);
@@ -118,7 +114,7 @@ export function makePareto(path, showError) {
 
   function onMove(e) {
     if (!map || !points.length) return;
-    const near = nearest(canvas, e, points, map.px, map.py);
+    const near = nearest(canvas, e, map.drawn, map.px, map.py);
     if (near === hover) return;
     hover = near;
     tip.hidden = !near;

@@ -165,7 +165,7 @@ export function studyView(root, [ref], showError) {
   async function showCurves(row) {
     try {
       const trial = await api.get(`/trials/${row.trial}`);
-      if (!isStopped) board.setCurves(row.trial, curvesOf(trial));
+      if (!isStopped) board.setCurves(row.trial, curvesOf(trial, study));
     } catch (err) {
       showError(err);
     }
