@@ -102,6 +102,24 @@ int ctl_importance(struct ctl *ctl, const char *ref, const char *method, json_t 
                    struct err *err);
 int ctl_pareto(struct ctl *ctl, const char *ref, const char *x, const char *y, json_t **out,
                struct err *err);
+/* What the page asks (page.c): answers are JSON text, added to `out`. page: {seq, study, rows: [row]}, the board first. changes:
+ * {seq, more, reset, study, kept: [numbers], rows}, the trials of journal rows after a number. columns: one array per fact over
+ * the trials after a number. rows: {seq, rows, next}. row: {rank | null, trial, number, family, config, state, reason, detail,
+ * source, score (null without a rank), reported, se, test_score, test_se, level, max_level, fit_us, predict_ns_row,
+ * model_bytes, cut, artifact: bool, started_at, ended_at}, with several objectives front: bool. */
+struct ctl_rows {
+    const char *numbers;      /* "5,17": these, in this order; NULL = by state and sort */
+    const char *state, *sort; /* NULL = any, "-number" (newest first); or "rank" */
+    int64_t after;            /* a number or a rank; 0 = from the start */
+    int limit;
+};
+int ctl_study_page(struct ctl *ctl, const char *ref, int limit, struct buf *out, struct err *err);
+int ctl_study_changes(struct ctl *ctl, const char *ref, int64_t after, int limit, struct buf *out,
+                      struct err *err);
+int ctl_study_columns(struct ctl *ctl, const char *ref, int64_t after, int limit, bool with_config,
+                      struct buf *out, struct err *err);
+int ctl_study_rows(struct ctl *ctl, const char *ref, const struct ctl_rows *want, struct buf *out,
+                   struct err *err);
 int ctl_best_artifact(struct ctl *ctl, const char *ref, char sha256[SHA256_HEX], char *file_name,
                       size_t size, struct err *err);
 

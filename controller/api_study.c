@@ -414,22 +414,6 @@ int ctl_study_delete(struct ctl *ctl, const char *ref, struct err *err)
 
 /* ---- results ---- */
 
-/* By number - 1: is it on the front of the study's objectives; NULL where there is one only. */
-static bool *front_marks_new(struct study *st)
-{
-    struct analysis_front front = { 0 };
-    bool *marks = NULL;
-
-    if (st->spec.n_objectives < 2)
-        return NULL;
-    marks = mem_zalloc((size_t)st->n_trials + 1);
-    analysis_front(st, st->spec.objectives, st->spec.n_objectives, &front);
-    for (int i = 0; i < front.n; i++)
-        marks[front.numbers[i] - 1] = true;
-    mem_free(front.numbers);
-    return marks;
-}
-
 static json_t *board_row_json(struct study *st, const struct trial_row *row, int64_t rank,
                               const bool *is_front)
 {
@@ -453,7 +437,7 @@ int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit,
         return err_at(err, "offset", "must not be below 0");
     limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
     rows = json_array();
-    is_front = front_marks_new(st);
+    is_front = show_front_new(st);
     for (int64_t i = offset; i < MIN(offset + limit, st->n_board); i++) {
         struct trial_row row = { 0 };
         int rc = trial_load(st, st->board[i], &row, err);

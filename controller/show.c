@@ -3,6 +3,7 @@
 #include "controller/show.h"
 
 #include "base/jsonx.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "controller/analysis.h"
 #include "controller/board.h"
@@ -231,4 +232,19 @@ json_t *show_board_row(const struct trial_row *row, int64_t rank)
     CHECK(o);
     json_decref(info);
     return o;
+}
+
+bool *show_front_new(struct study *st)
+{
+    struct analysis_front front = { 0 };
+    bool *marks = NULL;
+
+    if (st->spec.n_objectives < 2)
+        return NULL;
+    marks = mem_zalloc((size_t)st->n_trials + 1);
+    analysis_front(st, st->spec.objectives, st->spec.n_objectives, &front);
+    for (int i = 0; i < front.n; i++)
+        marks[front.numbers[i] - 1] = true;
+    mem_free(front.numbers);
+    return marks;
 }

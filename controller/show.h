@@ -7,6 +7,8 @@
 json_t *show_study(struct study *st, bool whole, struct err *err); /* whole: with spec and data */
 json_t *show_trial(const struct trial_row *row);
 json_t *show_board_row(const struct trial_row *row, int64_t rank);
+/* By number - 1: is it on the front of the study's objectives; NULL where there is one only; owned. */
+bool *show_front_new(struct study *st);
 json_t *show_id(const char *sha256); /* null when empty */
 
 #endif

@@ -94,6 +94,22 @@ int store_journal_each(struct store *s, int64_t study, int64_t after, int limit,
     return each(&q, on_row, arg, err);
 }
 
+int store_journal_count(struct store *s, int64_t study, int64_t after, int64_t limit, int64_t *out,
+                        struct err *err)
+{
+    struct query q = query_open(s, SQL_JOURNAL_COUNT);
+    int rc = 0;
+
+    query_i64(&q, ":study", study);
+    query_i64(&q, ":after", after);
+    query_i64(&q, ":limit", limit);
+    rc = query_step(&q, err);
+    if (rc == 1)
+        *out = query_col_i64(&q, 0);
+    query_close(&q);
+    return rc == 1 ? 0 : -1;
+}
+
 int store_journal_trial(struct store *s, int64_t trial, int limit,
                         int (*on_row)(void *arg, const struct journal_row *row), void *arg,
                         struct err *err)

@@ -18,6 +18,9 @@ int64_t journal_last(const struct store *s); /* highest sequence written, this t
 int store_journal_each(struct store *s, int64_t study, int64_t after, int limit,
                        int (*on_row)(void *arg, const struct journal_row *row), void *arg,
                        struct err *err);
+/* How many rows a study has after a number, counted up to a limit: cheap. */
+int store_journal_count(struct store *s, int64_t study, int64_t after, int64_t limit, int64_t *out,
+                        struct err *err);
 /* Oldest first. */
 int store_journal_trial(struct store *s, int64_t trial, int limit,
                         int (*on_row)(void *arg, const struct journal_row *row), void *arg,

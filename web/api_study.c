@@ -113,6 +113,75 @@ static int study_leaderboard(struct web_req *r, struct err *err)
     return web_json(r, 200, out);
 }
 
+/* ---- what the page asks ---- */
+
+enum { ANSWER_MAX = 64 << 20 };
+
+/* Answers with the text, or drops it. */
+static int text_answer(struct web_req *r, int rc, struct buf *text)
+{
+    if (rc == 0)
+        web_json_text(r, 200, text);
+    buf_fini(text);
+    return rc;
+}
+
+static int study_page(struct web_req *r, struct err *err)
+{
+    int64_t limit = 300;
+    struct buf text;
+
+    if (web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0)
+        return -1;
+    buf_init(&text, ANSWER_MAX);
+    return text_answer(r, ctl_study_page(r->ctl, r->vars[0], (int)limit, &text, err), &text);
+}
+
+static int study_changes(struct web_req *r, struct err *err)
+{
+    int64_t after = 0, limit = 300;
+    struct buf text;
+
+    if (web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0)
+        return -1;
+    buf_init(&text, ANSWER_MAX);
+    return text_answer(r, ctl_study_changes(r->ctl, r->vars[0], after, (int)limit, &text, err),
+                       &text);
+}
+
+static int study_columns(struct web_req *r, struct err *err)
+{
+    int64_t after = 0, limit = 1000;
+    bool with_config = false;
+    struct buf text;
+
+    if (web_arg_i64(r, "after", 0, INT32_MAX, &after, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 10000, &limit, err) < 0 ||
+        web_arg_bool(r, "config", &with_config, err) < 0)
+        return -1;
+    buf_init(&text, ANSWER_MAX);
+    return text_answer(
+        r, ctl_study_columns(r->ctl, r->vars[0], after, (int)limit, with_config, &text, err),
+        &text);
+}
+
+static int study_rows(struct web_req *r, struct err *err)
+{
+    struct ctl_rows want = { .numbers = web_arg(r, "numbers"),
+                             .state = web_arg(r, "state"),
+                             .sort = web_arg(r, "sort") };
+    int64_t limit = 300;
+    struct buf text;
+
+    if (web_arg_i64(r, "after", 0, INT32_MAX, &want.after, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0)
+        return -1;
+    want.limit = (int)limit;
+    buf_init(&text, ANSWER_MAX);
+    return text_answer(r, ctl_study_rows(r->ctl, r->vars[0], &want, &text, err), &text);
+}
+
 static int study_importance(struct web_req *r, struct err *err)
 {
     json_t *out = NULL;
@@ -183,6 +252,14 @@ static const struct web_route routes[] = {
       WEB_WRITE | WEB_JSON_MAY, NULL, "Show the study in lists again", NULL, "Study" },
     { WEB_GET, "/api/v1/studies/{study}/leaderboard", study_leaderboard, WEB_VIEWERS, 0,
       "offset,limit", "Trials, best first", NULL, "Leaderboard" },
+    { WEB_GET, "/api/v1/studies/{study}/page", study_page, WEB_VIEWERS, 0, "limit",
+      "The first sight of a study: the study and its first rows", NULL, "StudyPage" },
+    { WEB_GET, "/api/v1/studies/{study}/changes", study_changes, WEB_VIEWERS, 0, "after,limit",
+      "The study and the trials that changed after a number of the journal", NULL, "StudyChanges" },
+    { WEB_GET, "/api/v1/studies/{study}/columns", study_columns, WEB_VIEWERS, 0,
+      "after,limit,config", "Facts of all trials, one array each", NULL, "StudyColumns" },
+    { WEB_GET, "/api/v1/studies/{study}/rows", study_rows, WEB_VIEWERS, 0,
+      "numbers,state,sort,after,limit", "Rows of some trials", NULL, "StudyRows" },
     { WEB_GET, "/api/v1/studies/{study}/importance", study_importance, WEB_VIEWERS, 0, "method",
       "Which parameters made the difference", NULL, "Importance" },
     { WEB_GET, "/api/v1/studies/{study}/pareto", study_pareto, WEB_VIEWERS, 0, "x,y",

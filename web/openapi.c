@@ -78,6 +78,37 @@ static const struct schema schemas[] = {
       ",\"cut\":{\"type\":\"boolean\"},\"front\":{\"type\":\"boolean\"},"
       "\"artifact\":{\"type\":\"boolean\"}}}" },
     { "Leaderboard", JSON, LIST("rows", REF("LeaderboardRow")) },
+    { "StudyRow", JSON,
+      "{\"type\":\"object\",\"required\":[\"rank\",\"trial\",\"number\",\"family\",\"config\","
+      "\"state\",\"reason\",\"score\",\"reported\"],\"properties\":{\"rank\":" INT ",\"trial\":" ID
+      ",\"number\":" ID ",\"family\":" STR ",\"config\":" OBJ ",\"state\":" STR ",\"reason\":" STR
+      ",\"detail\":" TEXT ",\"source\":" STR ",\"score\":" NUM ",\"reported\":" NUM ",\"se\":" NUM
+      ",\"test_score\":" NUM ",\"test_se\":" NUM ",\"level\":" INT ",\"max_level\":" INT
+      ",\"fit_us\":" INT ",\"predict_ns_row\":" INT ",\"model_bytes\":" INT ",\"started_at\":" INT
+      ",\"ended_at\":" INT ",\"cut\":{\"type\":\"boolean\"},"
+      "\"front\":{\"type\":\"boolean\"},\"artifact\":{\"type\":\"boolean\"}}}" },
+    { "StudyPage", JSON,
+      "{\"type\":\"object\",\"required\":[\"seq\",\"study\",\"rows\"],\"properties\":{"
+      "\"seq\":{\"type\":\"integer\"},\"study\":" REF(
+          "Study") ",\"rows\":{\"type\":\"array\",\"items\":" REF("StudyRow") "}}}" },
+    { "StudyChanges", JSON,
+      "{\"type\":\"object\",\"required\":[\"seq\",\"more\",\"reset\",\"study\",\"kept\","
+      "\"rows\"],\"properties\":{\"seq\":{\"type\":\"integer\"},"
+      "\"more\":{\"type\":\"boolean\"},\"reset\":{\"type\":\"boolean\"},"
+      "\"kept\":{\"type\":\"array\",\"items\":" ID "},\"study\":" REF(
+          "Study") ",\"rows\":{\"type\":\"array\",\"items\":" REF("StudyRow") "}}}" },
+    { "StudyColumns", JSON,
+      "{\"type\":\"object\",\"required\":[\"seq\",\"from\",\"count\",\"total\",\"next\","
+      "\"families\",\"states\",\"reasons\",\"trial\",\"state\",\"reason\",\"family\",\"score\","
+      "\"level\",\"max_level\",\"fit_us\",\"predict_ns_row\",\"model_bytes\",\"ended_at\","
+      "\"flags\"],\"properties\":{\"seq\":{\"type\":\"integer\"},"
+      "\"from\":{\"type\":\"integer\"},\"count\":{\"type\":\"integer\"},"
+      "\"total\":{\"type\":\"integer\"},\"next\":" INT ",\"score\":{\"type\":\"array\","
+      "\"items\":" NUM "},\"flags\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}}}" },
+    { "StudyRows", JSON,
+      "{\"type\":\"object\",\"required\":[\"seq\",\"rows\",\"next\"],\"properties\":{"
+      "\"seq\":{\"type\":\"integer\"},\"next\":" INT
+      ",\"rows\":{\"type\":\"array\",\"items\":" REF("StudyRow") "}}}" },
     { "Importance", JSON,
       "{\"type\":\"object\",\"required\":[\"method\",\"state\",\"trials\",\"parameters\"],"
       "\"properties\":{\"method\":{\"type\":\"string\",\"enum\":[\"ped_anova\",\"fanova\"]},"

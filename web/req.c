@@ -138,6 +138,16 @@ int web_json(struct web_req *r, int status, json_t *value)
     return 0;
 }
 
+int web_json_text(struct web_req *r, int status, struct buf *text)
+{
+    answer_clear(r);
+    r->answer.status = status;
+    r->answer.type = "application/json";
+    r->answer.bytes = buf_take(text, &r->answer.len);
+    r->answer.is_owned = true;
+    return 0;
+}
+
 int web_bytes(struct web_req *r, int status, const char *type, const void *p, size_t n)
 {
     answer_clear(r);

@@ -85,6 +85,8 @@ const char *web_arg(const struct web_req *r, const char *key); /* NULL = absent 
 
 /* Answers; each replaces the one before. web_json takes the value. */
 int web_json(struct web_req *r, int status, json_t *value);
+/* JSON that was written as text; the buffer is empty afterwards. */
+int web_json_text(struct web_req *r, int status, struct buf *text);
 int web_bytes(struct web_req *r, int status, const char *type, const void *p,
               size_t n); /* copied */
 int web_fixed(struct web_req *r, int status, const char *type, const void *p,
