@@ -2,6 +2,7 @@
  * (ml/cpu/part.c), so that every read of a split search is in sequence; a node's classes and weights are known when
  * it is made, and rows that reach a leaf are not moved again. Nodes, draws and ties are those of forest_grow.c, and so are the
  * trees, bit for bit. Called by forest_grow.c. */
+#include "ml/forest_scan.h"
 #include "ml/forest_work.h"
 
 #include "base/base.h"
@@ -234,6 +235,21 @@ static int32_t mark(const struct rf_columns *c, const struct open_node *o,
     return (int32_t)part_mark(bins, o->n, up, (uint8_t)(best->bin + up), c->masks);
 }
 
+/* Which bins the node's rows are in; of numbers the missing one only. */
+static void seen_take(const struct rf_work *w, const struct open_node *o,
+                      const struct rf_split *best, uint64_t seen[4])
+{
+    const struct rf_columns *c = w->columns;
+    const uint8_t *bins = c->list[o->list] + best->col * c->pitch + o->from;
+    bool has_missing = c->has_missing[best->col];
+
+    memset(seen, 0, 4 * sizeof *seen);
+    if (best->is_set)
+        bins_present(bins, o->n, !has_missing && w->d->n_bins[best->col] <= 64, seen);
+    else if (has_missing && memchr(bins, RF_MISSING, (size_t)o->n))
+        seen[3] = 1ull << 63;
+}
+
 int rf_columns_grow(struct rf_work *w, const struct open_node *o, struct rf_tree *t)
 {
     struct rf_columns *c = w->columns;
@@ -251,6 +267,9 @@ int rf_columns_grow(struct rf_work *w, const struct open_node *o, struct rf_tree
     if (rf_node_cut(w, &in, o->node, &best, t) < 0)
         return -1;
     int32_t n_left = mark(c, o, &best);
+    uint64_t seen[4];
+    seen_take(w, o, &best, seen);
+    rf_node_unseen(w, o->node, o->key, seen, n_left, o->n, t);
     struct open_node kid[2];
     for (int side = 0; side < 2; side++)
         kid[side] = (struct open_node){ .node = t->n - 2 + side,

@@ -157,9 +157,10 @@ static int32_t take_rows(struct rf_work *w)
     return m;
 }
 
-/* Left rows to the front, right ones from the back: rows of one class stay together. Returns how many went left. */
+/* Left rows to the front, right ones from the back: rows of one class stay together. Returns how many went left. Adds the
+ * bins that were seen, of numbers the missing one only. */
 INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
-                            const struct rf_split *best, bool is_far, bool is_set)
+                            const struct rf_split *best, bool is_far, bool is_set, uint64_t seen[4])
 {
     const uint8_t *x = w->level[o->level].lines + best->col;
     const int32_t *rows = w->rows[o->list] + o->from;
@@ -169,6 +170,7 @@ INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
     int64_t pitch = w->level[o->level].pitch;
     /* Missing values to the left: one more makes 0 of them. */
     uint8_t up = best->missing_left, cut = (uint8_t)(best->bin + up);
+    uint64_t has_missing = 0;
 
     for (int32_t i = 0; i < o->n; i++) {
         int32_t row = rows[i];
@@ -176,6 +178,10 @@ INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
         if (is_far)
             __builtin_prefetch(x + rows[i + RF_AHEAD < o->n ? i + RF_AHEAD : i] * pitch);
         uint8_t b = x[row * pitch];
+        if (is_set)
+            seen[b >> 6] |= 1ull << (b & 63);
+        else
+            has_missing |= b == RF_MISSING;
         int32_t is_left =
             is_set ? (int32_t)(best->set[b >> 6] >> (b & 63) & 1) : (uint8_t)(b + up) <= cut;
         int32_t at = hi + ((lo - hi) & -is_left); /* a branch would be guessed wrong */
@@ -184,15 +190,18 @@ INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
         lo += is_left;
         hi -= 1 - is_left;
     }
+    seen[3] |= has_missing << 63;
     return lo;
 }
 
 static __attribute__((noinline)) int32_t partition(struct rf_work *w, const struct open_node *o,
-                                                   const struct rf_split *best, bool is_far)
+                                                   const struct rf_split *best, bool is_far,
+                                                   uint64_t seen[4])
 {
     if (best->is_set)
-        return partition_by(w, o, best, is_far, true);
-    return is_far ? partition_by(w, o, best, true, false) : partition_by(w, o, best, false, false);
+        return partition_by(w, o, best, is_far, true, seen);
+    return is_far ? partition_by(w, o, best, true, false, seen)
+                  : partition_by(w, o, best, false, false, seen);
 }
 
 /* ---- nodes ---- */
@@ -377,6 +386,16 @@ int rf_node_cut(const struct rf_work *w, const struct rf_node_in *in, int node,
     return 0;
 }
 
+void rf_node_unseen(const struct rf_work *w, int node, uint64_t key, const uint64_t seen[4],
+                    int32_t n_left, int32_t n, struct rf_tree *t)
+{
+    struct rf_node *nd = &t->nodes[node];
+
+    nd->missing_left =
+        (uint8_t)rf_unseen(seen, w->d->n_bins[nd->col], rf_unseen_left(key, n_left, n),
+                           nd->missing_left, nd->set >= 0 ? t->sets[nd->set] : NULL);
+}
+
 static int node_grow(struct rf_work *w, const struct open_node *o, struct rf_tree *t)
 {
     struct rf_node_in in;
@@ -387,7 +406,9 @@ static int node_grow(struct rf_work *w, const struct open_node *o, struct rf_tre
         return 0;
     if (rf_node_cut(w, &in, o->node, &best, t) < 0)
         return -1;
-    int32_t n_left = partition(w, o, &best, in.is_far);
+    uint64_t seen[4] = { 0 };
+    int32_t n_left = partition(w, o, &best, in.is_far, seen);
+    rf_node_unseen(w, o->node, o->key, seen, n_left, o->n, t);
     for (int side = 1; side >= 0; side--) {
         struct open_node kid = { .node = t->n - 2 + side,
                                  .from = side ? o->from + n_left : o->from,

@@ -50,6 +50,29 @@ FM_FN int rf_random_cut(const uint32_t *places, uint64_t key, int lo, int hi)
     return lo;
 }
 
+/* Whether what a node of n rows never showed its split goes left: drawn, as often as one of its own rows does. The mean over
+ * many trees is then that over the rows of the node, where the heavier kid, of every tree the same one, would be off to one
+ * side. */
+FM_FN int rf_unseen_left(uint64_t node, int32_t n_left, int32_t n)
+{
+    return (int)((rf_mix(node, 0x756e7365656eull) >> 32) * (uint64_t)n >> 32) < n_left;
+}
+
+/* Sends what the rows of a node never showed its split to one side: missing values (returned: 1 = to the left), and, where
+ * `set` is not NULL, levels. seen: bit b: some row was in bin b, missing (255) among them; of a split by number only that bit
+ * is read. missing_left, set: as the split has them. */
+FM_FN int rf_unseen(const uint64_t seen[4], int n_bins, int goes_left, int missing_left,
+                    uint64_t *set)
+{
+    int is_left = seen[3] >> 63 ? missing_left : goes_left;
+
+    for (int b = 0; set && goes_left && b < n_bins; b++)
+        set[b >> 6] |= (~seen[b >> 6] >> (b & 63) & 1) << (b & 63);
+    if (set)
+        set[3] = (set[3] & ~(1ull << 63)) | (uint64_t)is_left << 63;
+    return is_left;
+}
+
 /* Gini, two classes: ls, rs weights of class 1. */
 FM_FN double rf_two_gini(int64_t ln, int64_t ls, int64_t rn, int64_t rs)
 {

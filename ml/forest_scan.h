@@ -1,4 +1,4 @@
-/* forest_scan.h - private to forest_split.c and forest_random.c: the score of a cut. Larger is better, summed over both sides:
+/* forest_scan.h - private to the searches for splits, forest_split.c and those beside it: the score of a cut. Larger is better, summed over both sides:
  *   gini     sum_k n_k^2 / n            entropy  sum_k n_k log n_k - n log n            squared  S^2 / n
  * with whole n_k, n and S, so that no order of summation shows. Missing values are tried on both sides. The kind of target
  * is a constant in every loop: BINARY, CLASSES or NUMBER. */

@@ -79,6 +79,10 @@ bool rf_node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_spl
 int rf_node_cut(const struct rf_work *w, const struct rf_node_in *in, int node,
                 const struct rf_split *best, struct rf_tree *t);
 
+/* Once the node's n rows are parted, n_left to the left: where goes what they never showed (rf_unseen). */
+void rf_node_unseen(const struct rf_work *w, int node, uint64_t key, const uint64_t seen[4],
+                    int32_t n_left, int32_t n, struct rf_tree *t);
+
 /* ---- forest_columns.c ---- */
 
 struct rf_columns *rf_columns_new(const struct rf_data *d,

@@ -61,6 +61,8 @@ __global__ void perm_kernel(struct rf_view v)
 struct node_state {
     long long total[ML_FOREST_CLASSES], weight;
     unsigned n_differ, n_left, n_right;
+    /* In the column of the split: bins of its rows; of numbers the missing one only. */
+    unsigned bins[RF_BINS / 32];
     int is_leaf, seen, is_found;
     struct rf_found best;
 };
@@ -107,6 +109,8 @@ __device__ static void value_take(const struct rf_view *v, const struct ml_fores
     s->seen = s->is_found = 0;
     s->best.score = RF_NOT;
     s->n_left = s->n_right = 0;
+    for (int i = 0; i < RF_BINS / 32; i++)
+        s->bins[i] = 0;
 }
 
 /* One thread: the next `n` columns of the permutation; returns how many there are. */
@@ -227,7 +231,10 @@ __device__ static void rows_split(const struct rf_view *v, int t, const struct m
     for (int from = 0; from < node->rows; from += (int)blockDim.x) {
         int i = from + (int)threadIdx.x, is_here = i < node->rows;
         int32_t row = is_here ? rows[i] : 0;
-        int left = is_here && goes_left(&s->best, v->bins[row * v->stride + s->best.col]);
+        unsigned bin = v->bins[row * v->stride + s->best.col];
+        int left = is_here && goes_left(&s->best, bin);
+        if (is_here && (s->best.is_set || bin == RF_MISSING))
+            atomicOr(&s->bins[bin / 32], 1u << (bin % 32));
         unsigned l = block_place(left, &s->n_left), r = block_place(is_here && !left, &s->n_right);
         unsigned place = left ? l : (unsigned)node->rows - 1 - r;
         if (is_here) {
@@ -244,14 +251,19 @@ __device__ static void kids_make(const struct rf_view *v, int t, int level, int 
     struct ml_forest_node *nodes = v->nodes + t * v->node_cap, *node = &nodes[at];
     int left = atomicAdd(&v->trees[t].n_nodes, 2);
     int place = atomicAdd(&v->count[level + 1], 2);
+    uint64_t seen[4];
 
     node->left = left;
     node->col = s->best.col;
     node->bin = s->best.bin;
-    node->missing_left = s->best.missing_left;
     node->is_set = s->best.is_set;
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; k++) {
         node->set[k] = s->best.set[k];
+        seen[k] = s->bins[2 * k] | (uint64_t)s->bins[2 * k + 1] << 32;
+    }
+    node->missing_left = rf_unseen(seen, v->n_bins[s->best.col],
+                                   rf_unseen_left(node->key, (int32_t)s->n_left, node->rows),
+                                   s->best.missing_left, node->is_set ? node->set : (uint64_t *)0);
     node->gain = (float)((s->best.score - own_score(v, s)) / (double)v->trees[t].weight);
     for (int side = 0; side < 2; side++) {
         struct ml_forest_node kid = {};

@@ -181,6 +181,10 @@ inline unsigned atomicAdd(unsigned *p, unsigned v)
 {
     return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
 }
+inline unsigned atomicOr(unsigned *p, unsigned v)
+{
+    return __atomic_fetch_or(p, v, __ATOMIC_RELAXED);
+}
 inline unsigned atomicMin(unsigned *p, unsigned v)
 {
     unsigned before = *p;
