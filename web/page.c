@@ -3,12 +3,11 @@
  * own files: no inline script or style, no other host, no frame. */
 #include "web/route.h"
 
-#include "base/mem.h"
 #include "base/str.h"
+#include "web/gzip.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 #define FILES(X)                                                        \
     X(index_html, "index.html", "text/html; charset=utf-8")             \
@@ -57,24 +56,14 @@ static const char csp[] =
 
 static void compress_once(struct file *f)
 {
-    z_stream z = { 0 };
-    size_t n = (size_t)(f->to - f->from), room = 0;
+    size_t n = (size_t)(f->to - f->from);
     char hash[SHA256_HEX];
 
     if (f->etag[0])
         return;
     sha256_hex(f->from, n, hash);
     (void)!snprintf(f->etag, sizeof f->etag, "\"%.16s\"", hash);
-    CHECK(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-    room = deflateBound(&z, (uLong)n);
-    f->gz = mem_alloc(room);
-    z.next_in = (Bytef *)(uintptr_t)f->from;
-    z.avail_in = (uInt)n;
-    z.next_out = f->gz;
-    z.avail_out = (uInt)room;
-    CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END);
-    f->gz_len = room - z.avail_out;
-    deflateEnd(&z);
+    f->gz = web_gzip(f->from, n, 9, &f->gz_len);
 }
 
 static void page_headers(struct web_req *r)

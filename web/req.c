@@ -5,6 +5,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "web/gzip.h"
 #include "web/server.h"
 
 #include <errno.h>
@@ -304,14 +305,14 @@ static void on_committed(void *arg, bool ok, const struct err *err)
             failed.code = ERR_FULL;
         web_problem(r, &failed);
     }
-    web_send(r);
+    web_send_packed(r);
     web_release(r);
 }
 
 void web_finish(struct web_req *r, bool after_commit)
 {
     if (!after_commit || !r->web) {
-        web_send(r);
+        web_send_packed(r);
         return;
     }
     web_hold(r);
