@@ -11,9 +11,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+enum { ASIDE_TRIES = 8 };
 
 static int system_open(const char *path, int flags, mode_t mode)
 {
@@ -91,19 +94,36 @@ static char *dir_of(const char *path)
     return dir;
 }
 
+int io_open_aside(const char *path, const char *end, mode_t mode, char **aside, struct err *err)
+{
+    size_t size = strlen(path) + strlen(end) + 20;
+    uint64_t random = 0;
+    int fd = -1;
+
+    *aside = mem_alloc(size);
+    for (int i = 0; i < ASIDE_TRIES; i++) {
+        CHECK(getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random);
+        (void)!snprintf(*aside, size, "%s.%s-%016" PRIx64, path, end, random);
+        fd = FAULT("io.open") ? (errno = EMFILE, -1)
+                              : io->open(*aside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+        if (fd >= 0 || errno != EEXIST)
+            break;
+    }
+    if (fd >= 0)
+        return fd;
+    err_errno(err, "create %s", *aside);
+    mem_free(*aside);
+    *aside = NULL;
+    return -1;
+}
+
 int io_replace(const char *path, const void *p, size_t n, mode_t mode, struct err *err)
 {
-    size_t size = strlen(path) + 32;
-    char *dir = dir_of(path), *tmp = mem_alloc(size);
-    int fd = -1, rc = -1;
+    char *dir = dir_of(path), *tmp = NULL;
+    int fd = io_open_aside(path, "tmp", mode, &tmp, err), rc = -1;
 
-    snprintf(tmp, size, "%s.tmp-%ld", path, (long)getpid());
-    fd =
-        FAULT("io.open") ? (errno = EMFILE, -1) : io->open(tmp, O_WRONLY | O_CREAT | O_TRUNC, mode);
-    if (fd < 0) {
-        err_errno(err, "create %s", tmp);
+    if (fd < 0)
         goto out;
-    }
     if (io_write_all(fd, p, n, 0, err) < 0) {
         err_wrap(err, "%s", path);
         goto undo;
@@ -211,6 +231,28 @@ int io_mkdirs(const char *path, mode_t mode, struct err *err)
         rc = make_dir(copy, mode, err);
     mem_free(copy);
     return rc;
+}
+
+int io_private_dir(const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (io_mkdirs(path, 0700, err) < 0)
+        return -1;
+    if (stat(path, &st) < 0)
+        return err_errno(err, "%s", path);
+    if (st.st_uid != geteuid())
+        return err_set(
+            err, ERR_DENIED,
+            "the folder %s belongs to user %ld, this program runs as user %ld: run it as "
+            "its owner, or name another folder",
+            path, (long)st.st_uid, (long)geteuid());
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        return err_set(err, ERR_DENIED,
+                       "the folder %s may be written by others (mode %04o): chmod go-w it, or name "
+                       "another folder",
+                       path, (unsigned)(st.st_mode & 07777));
+    return 0;
 }
 
 /* Empties the folder that fd is, and closes it. */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048 };
@@ -220,8 +221,12 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
     struct client *c = arg;
 
+    static const char hash[] = "X-Assay-SHA256: ";
+
     if (size * n == 2 && p[0] == '\r' && p[1] == '\n')
         c->has_headers = true;
+    else if (size * n >= sizeof hash - 1 + 64 && strncasecmp(p, hash, sizeof hash - 1) == 0)
+        (void)!snprintf(c->sha256, sizeof c->sha256, "%.64s", p + sizeof hash - 1);
     else if (size * n > 5 &&
              memcmp(p, "HTTP/", 5) == 0) /* of the final answer, not of a 100 before it */
         c->has_headers = false;
@@ -232,6 +237,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 CURLcode client_perform(struct client *c)
 {
     c->has_headers = false;
+    c->sha256[0] = '\0';
     curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, c);
     CURLcode code = curl_easy_perform(c->curl);
@@ -306,6 +312,7 @@ int client_post(struct client *c, const json_t *body, json_t **out, struct err *
 struct sink {
     struct client *client;
     int fd;
+    struct sha256 hash;
     struct buf problem; /* the body of an error answer, told apart by status at the first bytes */
     struct err err;
 };
@@ -326,7 +333,20 @@ static size_t on_file(char *p, size_t size, size_t n, void *arg)
         }
         done += (size_t)w;
     }
+    sha256_add(&s->hash, p, size * n);
     return size * n;
+}
+
+/* A copy that is not what the server meant to send is not kept. */
+static int hash_check(const struct client *c, struct sink *s, struct err *err)
+{
+    char got[SHA256_HEX];
+
+    sha256_end_hex(&s->hash, got);
+    if (!c->sha256[0] || strcmp(got, c->sha256) == 0)
+        return 0;
+    return err_set(err, ERR_IO, "the file arrived damaged: its bytes hash to %.12s, not to %.12s",
+                   got, c->sha256);
 }
 
 static int fetch_into(struct client *c, const char *api_path, struct sink *s, struct err *err)
@@ -349,7 +369,7 @@ static int fetch_into(struct client *c, const char *api_path, struct sink *s, st
     curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
     if (status >= 400)
         return client_problem(status, s->problem.data, s->problem.len, err);
-    return 0;
+    return hash_check(c, s, err);
 }
 
 int client_download(struct client *c, const char *api_path, const char *file, struct err *err)
@@ -360,6 +380,7 @@ int client_download(struct client *c, const char *api_path, const char *file, st
     if (outfile_open(&out, file, err) < 0)
         return -1;
     buf_init(&s.problem, 1 << 20);
+    sha256_init(&s.hash);
     s.fd = out.fd;
     int rc = outfile_end(&out, fetch_into(c, api_path, &s, err), err);
     buf_fini(&s.problem);

@@ -14,6 +14,7 @@ struct client {
     char *token;
     int64_t timeout_ms;
     bool has_headers; /* of the present call: all of them have arrived */
+    char sha256[65];  /* of the present call: what the body hashes to, when the server says so */
 };
 
 struct curl_slist *client_prepare(struct client *c, const char *method, const char *path);

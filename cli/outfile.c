@@ -2,6 +2,7 @@
 #include "cli/outfile.h"
 
 #include "base/base.h"
+#include "base/io.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -32,18 +33,14 @@ static int look(const char *path, int *what, struct err *err)
 static int open_aside(struct outfile *o, const char *path, bool is_there, struct err *err)
 {
     char *real = is_there ? realpath(path, NULL) : NULL; /* else the rename would replace a link */
-    size_t size = 0;
+    struct err why = { 0 };
 
     o->path = mem_strdup(real ? real : path);
     free(real);
-    size = strlen(o->path) + 32;
-    o->part = mem_alloc(size);
-    (void)!snprintf(o->part, size, "%s.part-%ld", o->path, (long)getpid());
-    o->fd = open(o->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    o->fd = io_open_aside(o->path, "part", 0644, &o->part, &why);
     if (o->fd >= 0)
         return 0;
     err_errno(err, "%s", path);
-    mem_free(o->part);
     mem_free(o->path);
     return -1;
 }

@@ -1,5 +1,5 @@
-/* outfile.h - a file that a command was told to write: complete or not at all. It is written aside ("PATH.part-PID"), synced and
- * renamed; a link is followed to what it names. What is there and is no plain file (a device, a pipe) is written as it is and
+/* outfile.h - a file that a command was told to write: complete or not at all. It is written aside (a new file of a random name beside it, which
+ * nobody can have put there before), synced and renamed; a link is followed to what it names. What is there and is no plain file (a device, a pipe) is written as it is and
  * never replaced: `-o /dev/null` run by root must not cost the machine its /dev/null. "-" = standard output. */
 #ifndef CLI_OUTFILE_H
 #define CLI_OUTFILE_H

@@ -7,6 +7,7 @@
  *   monks1              S. Thrun et al., The MONK's problems, 1991: a1 = a2 or a5 = 1
  *   two-spirals         K. Lang, M. Witbrock, 1988 */
 #include "cli/problem.h"
+#include "cli/modelfile.h"
 
 #include "base/io.h"
 #include "base/str.h"
@@ -215,30 +216,32 @@ const struct problem *problem_find(const char *name, struct err *err)
     return NULL;
 }
 
+struct writing {
+    const struct problem *p;
+    struct rng rng;
+    int64_t rows;
+};
+
+static int write_rows(FILE *out, void *ctx, struct err *err)
+{
+    struct writing *w = ctx;
+
+    (void)err;
+    w->p->header(out);
+    if (w->p->enumerated) {
+        w->rows = w->p->all(out);
+    } else {
+        for (int64_t i = 0; i < w->rows; i++)
+            w->p->row(out, &w->rng, i, w->rows);
+    }
+    return 0;
+}
+
 int64_t problem_write(const struct problem *p, int64_t rows, uint64_t seed, const char *path,
                       struct err *err)
 {
-    struct rng r;
-    FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    struct writing w = { .p = p, .rows = rows };
 
-    if (!out)
-        return err_errno(err, "%s", path);
-    rng_init(&r, seed, 1);
-    p->header(out);
-    if (p->enumerated) {
-        rows = p->all(out);
-    } else {
-        for (int64_t i = 0; i < rows; i++)
-            p->row(out, &r, i, rows);
-    }
-    int bad = ferror(out) | fflush(out);
-    if (out != stdout)
-        bad |= fclose(out);
-    if (bad) {
-        err_errno(err, "%s", path);
-        if (out != stdout)
-            unlink(path);
-        return -1;
-    }
-    return rows;
+    rng_init(&w.rng, seed, 1);
+    return output_write(path, write_rows, &w, err) < 0 ? -1 : w.rows;
 }

@@ -141,6 +141,11 @@ int ctl_blob_add(struct ctl *ctl, const char *sha256, int64_t bytes, const char 
 int ctl_blob_has(struct ctl *ctl, const char *sha256, int64_t *bytes, struct err *err); /* 1/0/-1 */
 int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size,
                   struct err *err); /* ERR_NOTFOUND without a file */
+/* Whether its file holds what its name promises: 1 it does, 0 that is being found out beside the loop (a large file that this
+ * process has not read, or that changed): on_done is then called once, with NULL or the error; -1. A damaged file is
+ * ERR_NOTFOUND, so that whoever has the bytes uploads them again, which mends it. */
+int ctl_blob_check(struct ctl *ctl, const char *sha256,
+                   void (*on_done)(void *arg, const struct err *err), void *arg, struct err *err);
 /* Uploads (controller/upload.c over store/blob.h). id: 32 hex digits; a bad one is ERR_ARG. Parts are written at once.
  * commit hashes and fsyncs on the loop's pool; on_done is called exactly once, maybe before the call returns (no pool),
  * and only when the call returned 0; adding the blob's row is the caller's next step. */

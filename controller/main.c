@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int controller_main(int argc, char **argv);
@@ -244,7 +245,7 @@ static int start(struct daemon *d, struct err *err)
     if (d->conf.no_sync)
         io = &io_unsynced;
     d->loop = loop_new(&d->clk, err);
-    if (!d->loop || io_mkdirs(d->conf.data_dir, 0700, err) < 0)
+    if (!d->loop || io_private_dir(d->conf.data_dir, err) < 0)
         return -1;
     d->ctl = ctl_new(&d->conf, &d->clk, d->loop, err);
     if (!d->ctl)
@@ -297,6 +298,7 @@ int controller_main(int argc, char **argv)
     struct err err = { 0 };
     int rc = args_split(&d, argc, argv, &err);
 
+    umask(077); /* whatever the data folder's mode is, its files are ours alone */
     log_init("assayd", LOG_INFO);
     clk_init_system(&d.clk);
     if (rc == 1) {

@@ -2,13 +2,18 @@
  * work is store/blob.h's and needs no connection, so a commit (hash of every byte, fsync) runs on the
  * loop's pool and the loop never waits for a disk. Rows are not written here: the caller names a blob by
  * ctl_blob_add only after its file is durable. Called by web/api_data.c. */
+#include "base/io.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/ctl.h"
 #include "store/blob.h"
 
+#include <limits.h>
 #include <string.h>
+
+enum { CHECK_AT_ONCE = 1 << 20 }; /* hashing so much takes about a millisecond */
 
 struct commit {
     const char *dir; /* the controller's, which outlives its loop's pool */
@@ -47,6 +52,66 @@ int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size, s
     if (rc == 0)
         return err_set(err, ERR_NOTFOUND, "no blob %s", sha256);
     return rc < 0 ? -1 : blob_path(ctl_data_dir(ctl), sha256, out, size, err);
+}
+
+struct check {
+    const char *dir; /* the controller's, which outlives its loop's pool */
+    char sha256[SHA256_HEX];
+    bool failed;
+    struct err err;
+    void (*on_done)(void *arg, const struct err *err);
+    void *arg;
+};
+
+/* What a client is told of a file that is not what it should be. */
+static int damaged(const char *sha256, struct err *err)
+{
+    if (err && err->code == ERR_IO) {
+        struct err why = *err;
+
+        log_error("blob.damaged blob=%.12s err=\"%s\"", sha256, why.text);
+        err_set(err, ERR_NOTFOUND, "%s; uploading the same bytes again mends it", why.text);
+    }
+    return -1;
+}
+
+static void check_work(void *arg)
+{
+    struct check *c = arg;
+
+    c->failed = blob_check(c->dir, c->sha256, &c->err) < 0;
+}
+
+static void check_done(void *arg)
+{
+    struct check *c = arg;
+
+    if (c->failed)
+        damaged(c->sha256, &c->err);
+    c->on_done(c->arg, c->failed ? &c->err : NULL);
+    mem_free(c);
+}
+
+int ctl_blob_check(struct ctl *ctl, const char *sha256,
+                   void (*on_done)(void *arg, const struct err *err), void *arg, struct err *err)
+{
+    const char *dir = ctl_data_dir(ctl);
+    char path[PATH_MAX];
+    struct check *c = NULL;
+
+    if (ctl_blob_path(ctl, sha256, path, sizeof path, err) < 0)
+        return -1;
+    if (blob_is_checked(dir, sha256))
+        return 1;
+    if (!ctl_loop(ctl) || io_file_bytes(path) <= CHECK_AT_ONCE)
+        return blob_check(dir, sha256, err) < 0 ? damaged(sha256, err) : 1;
+    c = mem_zalloc(sizeof *c);
+    c->dir = dir;
+    str_copy(c->sha256, sizeof c->sha256, sha256);
+    c->on_done = on_done;
+    c->arg = arg;
+    loop_pool_submit(ctl_loop(ctl), check_work, check_done, c);
+    return 0;
 }
 
 int ctl_upload_new(struct ctl *ctl, char id[33], struct err *err)

@@ -3,6 +3,7 @@
  * no memory of its spelling; the others ("007", "1.50", "1e5") were noted when they were read, per chunk, and lie in a
  * spool file beside the frame that has no name any more, so that no end of the program leaves it behind. */
 #include "base/fault.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "ml/csv_table.h"
 
@@ -16,16 +17,16 @@
 
 static int spool_open(struct csv_table *t, struct err *err)
 {
-    size_t size = strlen(t->path) + 32;
-    char *name = mem_alloc(size);
+    char *name = NULL;
 
-    (void)snprintf(name, size, "%s.spool-%ld", t->path, (long)getpid());
-    t->spool = FAULT("csv.spool") ? -1 : open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (t->spool >= 0)
-        unlink(name);
-    int rc = t->spool < 0 ? err_errno(err, "create %s", name) : 0;
+    if (FAULT("csv.spool"))
+        return err_set(err, ERR_FULL, "spool file beside %s: injected", t->path);
+    t->spool = io_open_aside(t->path, "spool", 0600, &name, err);
+    if (t->spool < 0)
+        return -1;
+    unlink(name);
     mem_free(name);
-    return rc;
+    return 0;
 }
 
 static int spool_move(const struct csv_table *t, void *data, size_t n, uint64_t at, bool is_write,

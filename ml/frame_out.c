@@ -84,18 +84,13 @@ struct frame_out *frame_out_new(const char *path, struct err *err)
     struct frame_out *o = mem_zalloc(sizeof(*o));
     uint8_t head[FRAME_EDGE_BYTES] = { 0 };
     uint32_t version = FRAME_VERSION;
-    size_t size = strlen(path) + 32;
 
     o->path = mem_strdup(path);
-    o->temp = mem_alloc(size);
     o->fill = mem_alloc(OUT_BUFFER);
     sha256_init(&o->hash);
-    (void)snprintf(o->temp, size, "%s.tmp-%ld", path, (long)getpid());
-    o->fd = io->open(o->temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    o->fd = io_open_aside(path, "tmp", 0600, &o->temp, err);
     memcpy(head, FRAME_MAGIC, 8);
     memcpy(head + 8, &version, sizeof(version));
-    if (o->fd < 0)
-        err_errno(err, "create %s", o->temp);
     if (o->fd < 0 || out_put(o, head, sizeof(head), err) < 0) {
         out_free(o, o->fd >= 0);
         return NULL;

@@ -8,6 +8,7 @@
 
 #include "base/fault.h"
 #include "base/io.h"
+#include "base/known.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/blob_dir.h"
@@ -23,9 +24,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 18, ID_BYTES = 16 };
+enum { ID_BYTES = 16, KNOWN_SLOTS = 4096 };
 
 pthread_mutex_t blob_dir_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Blobs that this process has hashed, or written. One for the process: a file's identity tells data folders apart. */
+static struct known *known;
+
+static void known_make(void)
+{
+    known = known_new(KNOWN_SLOTS);
+}
+
+static struct known *known_blobs(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, known_make);
+    return known;
+}
 
 static int upload_path(const char *dir, const char *id, char *out, size_t size, struct err *err)
 {
@@ -132,32 +149,6 @@ out:
     return rc < 0 ? err_wrap(err, "upload") : 0;
 }
 
-/* SHA-256 and length of what the file holds. */
-static int fd_hash(int fd, char out[SHA256_HEX], int64_t *bytes, struct err *err)
-{
-    char *chunk = mem_alloc(CHUNK);
-    struct sha256 h;
-    ssize_t got = 0;
-    int64_t at = 0;
-
-    sha256_init(&h);
-    while ((got = FAULT("blob.read") ? (errno = EIO, -1) : pread(fd, chunk, CHUNK, (off_t)at)) !=
-           0) {
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            break;
-        sha256_add(&h, chunk, (size_t)got);
-        at += got;
-    }
-    mem_free(chunk);
-    if (got < 0)
-        return err_errno(err, "read");
-    sha256_end_hex(&h, out);
-    *bytes = at;
-    return 0;
-}
-
 /* The names of blobs/ and of its folder. Synced every time, whoever made them: he may have been killed before that. When
  * there is nothing to write it costs nothing. */
 static int names_sync(const char *dir, const char *sha256, struct err *err)
@@ -192,6 +183,7 @@ static int place(const char *dir, const char *from, int fd, const char *sha256, 
     pthread_mutex_unlock(&blob_dir_lock);
     if (rc < 0)
         return err_errno(err, "rename blob");
+    known_note(known_blobs(), file, sha256);
     return names_sync(dir, sha256, err);
 }
 
@@ -202,9 +194,12 @@ static int committed_already(const char *dir, const char *sha256, int64_t *bytes
 
     if (blob_path(dir, sha256, path, sizeof path, NULL) < 0)
         return err_set(err, ERR_NOTFOUND, "no such upload");
+    if (known_check(known_blobs(), path, sha256, err) < 0)
+        return -1;
     if (utimensat(AT_FDCWD, path, NULL, 0) < 0 || (*bytes = io_file_bytes(path)) < 0)
         return err_errno(err, "touch blob");
-    return blob_verify(dir, sha256, err) < 0 ? -1 : names_sync(dir, sha256, err);
+    known_note(known_blobs(), path, sha256);
+    return names_sync(dir, sha256, err);
 }
 
 int blob_upload_commit(const char *dir, const char *id, const char *sha256, int64_t *bytes,
@@ -222,7 +217,7 @@ int blob_upload_commit(const char *dir, const char *id, const char *sha256, int6
     fd = upload_open(path, O_RDWR, err);
     if (fd < 0)
         return -1;
-    if (fd_hash(fd, got, bytes, err) == 0) {
+    if (file_hash(fd, got, bytes, err) == 0) {
         if (strcmp(got, sha256) != 0)
             err_set(err, ERR_ARG, "the %" PRId64 " bytes received hash to %s, not %s", *bytes, got,
                     sha256);
@@ -277,6 +272,23 @@ int blob_path(const char *dir, const char *sha256, char *out, size_t size, struc
     return 0;
 }
 
+bool blob_is_checked(const char *dir, const char *sha256)
+{
+    char path[PATH_MAX];
+
+    return blob_path(dir, sha256, path, sizeof path, NULL) == 0 &&
+           known_is_good(known_blobs(), path, sha256);
+}
+
+int blob_check(const char *dir, const char *sha256, struct err *err)
+{
+    char path[PATH_MAX];
+
+    return blob_path(dir, sha256, path, sizeof path, err) < 0
+               ? -1
+               : known_check(known_blobs(), path, sha256, err);
+}
+
 int blob_verify(const char *dir, const char *sha256, struct err *err)
 {
     char path[PATH_MAX], got[SHA256_HEX];
@@ -288,7 +300,7 @@ int blob_verify(const char *dir, const char *sha256, struct err *err)
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return err_errno(err, "open blob");
-    rc = fd_hash(fd, got, &bytes, err);
+    rc = file_hash(fd, got, &bytes, err);
     close(fd);
     if (rc == 0 && strcmp(got, sha256) != 0)
         rc = err_set(err, ERR_IO, "blob %s is damaged", sha256);

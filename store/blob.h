@@ -27,7 +27,12 @@ int blob_upload_drop(const char *dir, const char *id, struct err *err);
 int blob_put(const char *dir, const void *p, size_t n, char sha256[SHA256_HEX], struct err *err);
 /* ERR_NOTFOUND when no file. */
 int blob_path(const char *dir, const char *sha256, char *out, size_t size, struct err *err);
-int blob_verify(const char *dir, const char *sha256, struct err *err); /* rehash */
+/* 0 = its file holds the bytes that its name promises. They are hashed when this process first asks, and again after the
+ * file has changed on disk. ERR_NOTFOUND: no file; ERR_IO: it is damaged. */
+int blob_check(const char *dir, const char *sha256, struct err *err);
+/* Has that been found, and did nothing change since? Costs one stat. */
+bool blob_is_checked(const char *dir, const char *sha256);
+int blob_verify(const char *dir, const char *sha256, struct err *err); /* rehash always */
 
 /* Idempotent. */
 int store_blob_add(struct store *s, const char *sha256, int64_t bytes, const char *kind,

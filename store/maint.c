@@ -55,26 +55,23 @@ int store_backup(struct store *s, const char *path, struct err *err)
 {
     const char *slash = strrchr(path, '/');
     char *dir = slash ? mem_strdup(path) : mem_strdup(".");
-    size_t size = strlen(path) + 32;
-    char *tmp = mem_alloc(size);
+    char *tmp = NULL;
     int fd = -1, rc = -1;
 
     CHECK(path[0]);
     if (slash)
         dir[slash == path ? 1 : slash - path] = '\0';
-    snprintf(tmp, size, "%s.tmp-%ld", path, (long)getpid());
     /* The name is taken first, so that two backups cannot both believe that it was free. */
-    if (FAULT("backup.open") || (fd = io->open(path, O_WRONLY | O_CREAT | O_EXCL, 0600)) < 0) {
+    if (FAULT("backup.open") ||
+        (fd = io->open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)) < 0) {
         rc = errno == EEXIST ? err_set(err, ERR_CONFLICT, "the file exists")
                              : err_errno(err, "create");
         goto out;
     }
     io->close(fd);
-    fd = io->open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (fd < 0) {
-        err_errno(err, "create");
+    fd = io_open_aside(path, "tmp", 0600, &tmp, err);
+    if (fd < 0)
         goto undo;
-    }
     io->close(fd);
     if (pages_copy(s, tmp, err) < 0 || file_sync(tmp, err) < 0)
         goto undo;
@@ -85,7 +82,8 @@ int store_backup(struct store *s, const char *path, struct err *err)
     rc = io_fsync_dir(dir, err);
     goto out;
 undo:
-    io->unlink(tmp);
+    if (tmp)
+        io->unlink(tmp);
     io->unlink(path);
 out:
     mem_free(tmp);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { APPLICATION_ID = 0x41737361, BUSY_MS = 5000 };
@@ -184,6 +185,24 @@ static int folders_make(const struct store *s, struct err *err)
     return rc;
 }
 
+/* A database that an earlier version left readable for others in a folder that they may enter. */
+static int files_close(const struct store *s, struct err *err)
+{
+    static const char *const names[] = { "assay.db", "assay.db-wal", "assay.db-shm" };
+    int rc = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(names) && rc == 0; i++) {
+        char *path = path_join(s->dir, names[i]);
+        struct stat st;
+
+        if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 077) != 0 &&
+            chmod(path, 0600) < 0)
+            rc = err_errno(err, "chmod 600 %s", path);
+        mem_free(path);
+    }
+    return rc;
+}
+
 static struct store *store_new(const char *dir, const char *vfs, const struct clk *clk)
 {
     struct store *s = mem_zalloc(sizeof *s);
@@ -201,7 +220,7 @@ struct store *store_open(const char *dir, const char *vfs, struct clk *clk, stru
     struct store *s = store_new(dir, vfs, clk);
 
     CHECK(clk); /* journal rows carry its time */
-    if (io_mkdirs(s->dir, 0700, err) < 0 || lock_take(s, err) < 0 ||
+    if (io_private_dir(s->dir, err) < 0 || files_close(s, err) < 0 || lock_take(s, err) < 0 ||
         header_check(s->db_path, err) < 0 || folders_make(s, err) < 0)
         goto fail;
     s->db = db_open(s->db_path, vfs, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);

@@ -1,9 +1,12 @@
-/* cache.c - the folder of downloaded blobs and its index in memory. The order of use is kept in the files' times, so
- * that it outlives the process. Everything here blocks for as long as the disk does; files are hashed once a process. */
+/* cache.c - the folder of downloaded blobs and its index in memory. The order of use is kept in the files' times of access,
+ * so that it outlives the process; the times of change are left alone, because they tell whether a file is still the one
+ * that was hashed. Everything here blocks for as long as the disk does; a file is hashed once, and again when it changed. */
 #include "trial-runner/cache.h"
 
 #include "base/fault.h"
 #include "base/io.h"
+#include "base/known.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -18,13 +21,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, FOLDERS_MAX = 64, READ_BYTES = 1 << 20 };
+enum { PATH_BYTES = 4096, FOLDERS_MAX = 64, KNOWN_SLOTS = 1024 };
 
 struct entry {
     char sha256[SHA256_HEX];
     int64_t bytes, used; /* used: larger = later */
     int pins;
-    bool verified;
 };
 
 struct cache {
@@ -33,6 +35,7 @@ struct cache {
     int lock_fd;
     int n, cap;
     struct entry *entries;
+    struct known *known; /* files that were hashed, here and in blob_dir */
 };
 
 /* ---- index ---- */
@@ -79,32 +82,6 @@ static void drop(struct cache *c, struct entry *e)
     *e = c->entries[--c->n];
 }
 
-static int hash_file(const char *path, char out[SHA256_HEX], struct err *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *part = mem_alloc(READ_BYTES);
-    struct sha256 h;
-    ssize_t n = 0;
-
-    sha256_init(&h);
-    while (fd >= 0 && (n = read(fd, part, READ_BYTES)) > 0)
-        sha256_add(&h, part, (size_t)n);
-    mem_free(part);
-    if (fd < 0 || n < 0)
-        err_errno(err, "%s", path);
-    if (fd >= 0)
-        close(fd);
-    sha256_end_hex(&h, out);
-    return fd < 0 || n < 0 ? -1 : 0;
-}
-
-static bool is_good(const char *path, const char *sha256)
-{
-    char got[SHA256_HEX];
-
-    return hash_file(path, got, NULL) == 0 && strcmp(got, sha256) == 0;
-}
-
 /* ---- open ---- */
 
 static int by_use(const void *a, const void *b)
@@ -132,7 +109,7 @@ static int scan(struct cache *c, struct err *err)
             fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
             continue;
         add(c, d->d_name, st.st_size)->used =
-            (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+            (int64_t)st.st_atim.tv_sec * 1000 + st.st_atim.tv_nsec / 1000000;
     }
     closedir(dir);
     /* From here on order counts, not time: two files may be of one instant, and a clock may step back. */
@@ -154,7 +131,7 @@ static int take_folder(struct cache *c, const char *dir, struct err *err)
 
         if (n < 0 || (size_t)n >= sizeof path)
             return err_set(err, ERR_ARG, "cache folder: the path is too long");
-        if (io_mkdirs(path, 0700, err) < 0)
+        if (io_private_dir(path, err) < 0)
             return -1;
         snprintf(lock, sizeof lock, "%s/lock", path);
         c->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -179,6 +156,7 @@ struct cache *cache_open(const char *dir, const char *blob_dir, int64_t limit_by
     char path[PATH_BYTES];
 
     c->lock_fd = -1;
+    c->known = known_new(KNOWN_SLOTS);
     c->limit_bytes = limit_bytes;
     c->blob_dir = mem_strdup(blob_dir);
     if (take_folder(c, dir, err) < 0)
@@ -214,6 +192,7 @@ void cache_close(struct cache *c)
     mem_free(c->blob_dir);
     mem_free(c->scratch);
     mem_free(c->entries);
+    known_free(c->known);
     mem_free(c);
 }
 
@@ -224,16 +203,34 @@ const char *cache_scratch(const struct cache *c)
 
 /* ---- use ---- */
 
-static bool find_local(const struct cache *c, const char *sha256, char *out, size_t size)
+/* The controller's own file, when it is whole. One that is not is left alone: the controller is asked for the blob, and says
+ * what is wrong with it. */
+static bool find_local(struct cache *c, const char *sha256, char *out, size_t size)
 {
     int n = c->blob_dir ? snprintf(out, size, "%s/%.2s/%s", c->blob_dir, sha256, sha256) : 0;
+    struct err err = { 0 };
 
-    return n > 0 && (size_t)n < size && io_file_bytes(out) >= 0;
+    if (n <= 0 || (size_t)n >= size)
+        return false;
+    if (known_check(c->known, out, sha256, &err) == 0)
+        return true;
+    if (err.code != ERR_NOTFOUND)
+        log_error("cache.damaged blob=%.12s err=\"%s\"", sha256, err.text);
+    return false;
+}
+
+/* Read without changing the time of its last change. */
+static void touch(const char *path)
+{
+    const struct timespec times[2] = { { .tv_nsec = UTIME_NOW }, { .tv_nsec = UTIME_OMIT } };
+
+    utimensat(AT_FDCWD, path, times, 0);
 }
 
 int cache_find(struct cache *c, const char *sha256, char *out, size_t size)
 {
     struct entry *e = find(c, sha256);
+    struct err err = { 0 };
 
     CHECK(str_sha256_ok(sha256));
     if (find_local(c, sha256, out, size))
@@ -241,17 +238,14 @@ int cache_find(struct cache *c, const char *sha256, char *out, size_t size)
     if (!e)
         return 0;
     path_of(c, "blobs", sha256, out, size);
-    if (!e->verified && !is_good(out, sha256)) {
+    if (known_check(c->known, out, sha256, &err) < 0) { /* changed, or tidied away under us */
+        if (err.code != ERR_NOTFOUND)
+            log_warn("cache.damaged blob=%.12s err=\"%s\"", sha256, err.text);
         drop(c, e);
         return 0;
     }
-    if (io_file_bytes(out) != e->bytes) { /* someone tidied the folder under us */
-        drop(c, e);
-        return 0;
-    }
-    e->verified = true;
     e->used = ++c->clock;
-    utimensat(AT_FDCWD, out, NULL, 0);
+    touch(out);
     return 1;
 }
 
@@ -281,7 +275,7 @@ static int take_in(struct cache *c, const char *sha256, const char *from, struct
     e = add(c, sha256, io_file_bytes(to));
     e->bytes = io_file_bytes(to);
     e->used = ++c->clock;
-    e->verified = true;
+    known_note(c->known, to, sha256);
     cache_pin(c, sha256);
     cache_trim(c);
     cache_unpin(c, sha256);
@@ -291,10 +285,16 @@ static int take_in(struct cache *c, const char *sha256, const char *from, struct
 int cache_commit(struct cache *c, const char *sha256, struct err *err)
 {
     char part[PATH_BYTES], got[SHA256_HEX];
+    int64_t bytes = 0;
+    int fd = -1, rc = 0;
 
     path_of(c, "part", sha256, part, sizeof part);
-    if (hash_file(part, got, err) < 0)
-        return -1;
+    fd = open(part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    rc = fd < 0 ? err_errno(err, "open") : file_hash(fd, got, &bytes, err);
+    if (fd >= 0)
+        close(fd);
+    if (rc < 0)
+        return err_wrap(err, "%s", part);
     if (strcmp(got, sha256) != 0) {
         unlink(part);
         return err_set(err, ERR_IO, "blob %.12s came damaged: its bytes hash to %.12s", sha256,

@@ -1,6 +1,6 @@
 /* cache.h - blobs on this machine's disk, named by their hash: <dir>/blobs/<sha256>, and <dir>/part/<sha256> while one
- * is being downloaded. A file found there at start is rehashed before its first use (a disk may rot, a power cut may
- * tear), a download before it gets its name. Beyond the limit the least recently used unpinned file goes. A folder
+ * is being downloaded. A file is hashed before its first use in this process (a disk may rot, a power cut may tear) and
+ * again when it changed on disk, one in blob_dir too; a download before it gets its name. Beyond the limit the least recently used unpinned file goes. A folder
  * belongs to one runner: it is locked, and a second runner takes the next folder. Callers: fetch.c, agent.c. */
 #ifndef RUNNER_CACHE_H
 #define RUNNER_CACHE_H

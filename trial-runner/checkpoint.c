@@ -4,6 +4,7 @@
 
 #include "base/fault.h"
 #include "base/io.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 
 /* A file that has its name once it is whole. */
 struct aside {
-    char path[4200];
+    char *path;
     int fd;
     off_t at;
     struct sha256 hash;
@@ -20,13 +21,12 @@ struct aside {
 
 static int aside_open(struct aside *a, const char *path, struct err *err)
 {
-    snprintf(a->path, sizeof a->path, "%s.tmp", path);
     a->at = 0;
     sha256_init(&a->hash);
-    a->fd = FAULT("checkpoint.open")
-                ? (errno = EIO, -1)
-                : open(a->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    return a->fd < 0 ? err_errno(err, "%s", a->path) : 0;
+    if (FAULT("checkpoint.open"))
+        return err_set(err, ERR_IO, "%s: injected", path);
+    a->fd = io_open_aside(path, "tmp", 0600, &a->path, err);
+    return a->fd < 0 ? -1 : 0;
 }
 
 static int aside_add(void *ctx, const void *p, size_t n, struct err *err)
@@ -50,6 +50,7 @@ static int aside_close(struct aside *a, int rc, const char *path, char sha256[SH
         rc = err_errno(err, "%s", path);
     if (rc < 0)
         unlink(a->path);
+    mem_free(a->path);
     sha256_end_hex(&a->hash, sha256);
     return rc;
 }

@@ -2,6 +2,7 @@
 #include "trial-runner/dataset.h"
 
 #include "base/jsonx.h"
+#include "base/known.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -11,8 +12,14 @@
 
 enum { KEPT_MAX = 4, KEY_BYTES = 5000 };
 
+/* A mapped file; path NULL = none. */
+struct mapped {
+    char *path, mark[FILE_MARK_TEXT];
+};
+
 struct dataset {
     char key[KEY_BYTES];
+    struct mapped table, test;
     struct frame *frame, *test_frame;
     struct ml_data *data;
     char *target, *positive; /* ml_data borrows its spec's texts */
@@ -32,6 +39,8 @@ static void dataset_close(struct dataset *d)
     ml_data_close(d->data);
     frame_close(d->frame);
     frame_close(d->test_frame);
+    mem_free(d->table.path);
+    mem_free(d->test.path);
     mem_free(d->target);
     mem_free(d->positive);
     mem_free(d);
@@ -139,8 +148,37 @@ static int data_open(struct dataset *d, const struct msg_data *m, struct ml_data
     return d->data ? 0 : -1;
 }
 
+static int mapped_check(const struct mapped *m, struct err *err)
+{
+    char now[FILE_MARK_TEXT];
+
+    if (!m->path)
+        return 0;
+    file_mark_text(m->path, now);
+    return str_eq(now, m->mark)
+               ? 0
+               : err_set(err, ERR_IO, "the table's file %s changed while it was in use", m->path);
+}
+
+/* The mark is looked at after the file was mapped: what is mapped is then what was hashed. */
+static struct frame *map(struct mapped *m, const struct table_file *file, struct err *err)
+{
+    struct frame *f = NULL;
+
+    m->path = mem_strdup(file->path);
+    str_copy(m->mark, sizeof m->mark, file->mark ? file->mark : "");
+    if (mapped_check(m, err) < 0)
+        return NULL;
+    f = frame_open(file->path, err);
+    if (mapped_check(m, err) == 0)
+        return f;
+    frame_close(f);
+    return NULL;
+}
+
 static struct dataset *dataset_open(const struct datasets *s, const struct msg_data *m,
-                                    const char *path, const char *test_path, struct err *err)
+                                    const struct table_file *table, const struct table_file *test,
+                                    struct err *err)
 {
     struct dataset *d = mem_zalloc(sizeof *d);
     struct ml_data_spec spec = { .test_fraction = m->test_fraction,
@@ -155,12 +193,12 @@ static struct dataset *dataset_open(const struct datasets *s, const struct msg_d
     spec.positive = d->positive;
     if (task_of(m->task, &spec.task, err) < 0 || metric_parse(m->metric, &spec.metric, err) < 0)
         goto fail;
-    d->frame = frame_open(path, err);
+    d->frame = map(&d->table, table, err);
     if (!d->frame)
         goto fail;
     spec.frame = d->frame;
-    if (test_path) {
-        d->test_frame = frame_open(test_path, err);
+    if (test->path) {
+        d->test_frame = map(&d->test, test, err);
         if (!d->test_frame)
             goto fail;
         spec.test_frame = d->test_frame;
@@ -172,19 +210,53 @@ fail:
     return NULL;
 }
 
-struct ml_data *dataset_get(struct datasets *s, const struct msg_data *spec, const char *path,
-                            const char *test_path, struct err *err)
+static bool is_of(const struct mapped *m, const struct table_file *file)
+{
+    return !file->path ? !m->path : str_eq(m->path, file->path) && str_eq(m->mark, file->mark);
+}
+
+/* The open one of this key. One whose files have changed meanwhile is closed when nobody uses it: what is to be opened is
+ * what the supervisor has just found good. */
+static struct dataset *find_open(struct datasets *s, const char *key,
+                                 const struct table_file *table, const struct table_file *test)
+{
+    for (int i = 0; i < s->n; i++) {
+        struct dataset *d = s->open[i];
+        bool is_same = is_of(&d->table, table) && is_of(&d->test, test);
+
+        if (strcmp(d->key, key) != 0 || (d->refs > 0 && !is_same))
+            continue;
+        if (is_same)
+            return d;
+        dataset_close(d);
+        s->open[i] = s->open[--s->n];
+        i--;
+    }
+    return NULL;
+}
+
+int dataset_unchanged(const struct datasets *s, const struct ml_data *data, struct err *err)
+{
+    for (int i = 0; i < s->n; i++) {
+        const struct dataset *d = s->open[i];
+
+        if (d->data == data)
+            return mapped_check(&d->table, err) < 0 ? -1 : mapped_check(&d->test, err);
+    }
+    return 0;
+}
+
+struct ml_data *dataset_get(struct datasets *s, const struct msg_data *spec,
+                            const struct table_file *table, const struct table_file *test,
+                            struct err *err)
 {
     char key[KEY_BYTES];
     struct dataset *d = NULL;
 
     key_of(spec, key);
-    for (int i = 0; i < s->n && !d; i++) {
-        if (strcmp(s->open[i]->key, key) == 0)
-            d = s->open[i];
-    }
+    d = find_open(s, key, table, test);
     if (!d) {
-        if (!path) {
+        if (!table->path) {
             err_set(err, ERR_NOTFOUND, "the table is not here");
             return NULL;
         }
@@ -193,7 +265,7 @@ struct ml_data *dataset_get(struct datasets *s, const struct msg_data *spec, con
             err_set(err, ERR_BUSY, "%d tables are in use", s->n);
             return NULL;
         }
-        d = dataset_open(s, spec, path, test_path, err);
+        d = dataset_open(s, spec, table, test, err);
         if (!d)
             return NULL;
         s->open[s->n++] = d;

@@ -1,6 +1,7 @@
 /* group.c - grants, their files and their run messages; see group.h. */
 #include "trial-runner/group.h"
 
+#include "base/known.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -87,12 +88,18 @@ static const char *path_of(const struct group *g, const char *sha256)
     return NULL;
 }
 
+/* The path, and what the file was when it was last found good: the worker maps no other. */
 static void set_path(json_t *msg, const char *key, const struct group *g, const char *sha256)
 {
     const char *path = sha256[0] ? path_of(g, sha256) : NULL;
+    char mark[FILE_MARK_TEXT], mark_key[40];
 
-    if (path)
-        json_object_set_new(msg, key, json_string(path));
+    if (!path)
+        return;
+    json_object_set_new(msg, key, json_string(path));
+    snprintf(mark_key, sizeof mark_key, "%s_mark", key);
+    file_mark_text(path, mark);
+    json_object_set_new(msg, mark_key, json_string(mark));
 }
 
 static json_t *checkpoints_new(const struct group *g)
@@ -109,11 +116,53 @@ static json_t *checkpoints_new(const struct group *g)
     return j;
 }
 
+static void on_file(void *arg, const char *path, const struct err *err);
+
+bool group_files_good(struct group *g)
+{
+    char path[4096];
+
+    g->n_pending++; /* ours, so that it is not sent half way through */
+    for (int i = 0; i < g->n_needs; i++) {
+        struct need *n = &g->needs[i];
+
+        if (!n->path || (cache_find(g->env->cache, n->sha256, path, sizeof path) == 1 &&
+                         strcmp(path, n->path) == 0))
+            continue;
+        if (n->is_pinned)
+            cache_unpin(g->env->cache, n->sha256);
+        mem_free(n->path);
+        n->path = NULL;
+        n->is_pinned = false;
+        n->is_pending = true;
+        g->n_pending++;
+        fetch_get(g->env->fetch, n->sha256, on_file, n);
+    }
+    g->n_pending--;
+    return g->n_pending == 0 && !g->ended;
+}
+
+int group_files_check(struct group *g, struct err *err)
+{
+    char path[4096];
+
+    for (int i = 0; i < g->n_needs; i++) {
+        const struct need *n = &g->needs[i];
+
+        if (n->path && (cache_find(g->env->cache, n->sha256, path, sizeof path) != 1 ||
+                        strcmp(path, n->path) != 0))
+            return err_set(err, ERR_IO, "the file %s changed while it was in use", n->path);
+    }
+    return 0;
+}
+
 void group_send(struct group *g, struct slot *slot)
 {
     struct msg_grant part = g->grant; /* borrows all but the list */
     json_t *msg = NULL;
 
+    if (!group_files_good(g))
+        return;
     part.lanes = mem_array((size_t)g->grant.n_lanes + 1, sizeof *part.lanes);
     part.n_lanes = 0;
     for (int i = 0; i < g->grant.n_lanes; i++) {

@@ -40,6 +40,10 @@ bool group_is_held(const struct group *g);
 void group_fetch(
     struct group *g); /* on_files is not called when all are here at once: n_pending tells */
 void group_send(struct group *g, struct slot *slot); /* the lanes that no worker has begun */
+/* Are its files still what they were when they came? Those that changed on disk since are fetched again: false until then. */
+bool group_files_good(struct group *g);
+/* ERR_IO when a file of it is no longer what it was when it came; nothing is fetched. */
+int group_files_check(struct group *g, struct err *err);
 /* All that is still to be computed fails; the group has ended. */
 void group_fail(struct group *g, enum trial_reason reason, const char *why);
 

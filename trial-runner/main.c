@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct runner {
@@ -198,6 +199,7 @@ int runner_main(int argc, char **argv)
     const char *fd = getenv("ASSAY_WORKER_FD");
     int64_t number = -1;
 
+    umask(077); /* models and tables are for nobody else */
     log_init("assay-runner", LOG_INFO);
     if (argc > 1 && str_eq(argv[1], "--probe"))
         return gpu_probe_main();

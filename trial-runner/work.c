@@ -272,6 +272,22 @@ static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_
     book_push_failure(w->c.book, h, reason, text);
 }
 
+/* A file that was cut short while it was mapped kills whoever reads it. Then its lanes are not to blame. */
+static void blame_files(struct work *w)
+{
+    for (struct group *g = w->groups; g; g = g->next) {
+        struct err err = { 0 };
+
+        if (g->sent && !g->ended && group_files_check(g, &err) < 0) {
+            for (struct held *h = book_first(w->c.book); h; h = h->next) {
+                if (h->group == g && h->state != HELD_OUT)
+                    book_discard_unsent(w->c.book, h);
+            }
+            group_fail(g, TR_DEVICE, err.text);
+        }
+    }
+}
+
 static void on_dead(void *arg, enum trial_reason reason, const char *why)
 {
     struct work *w = arg;
@@ -282,6 +298,7 @@ static void on_dead(void *arg, enum trial_reason reason, const char *why)
     w->soon = false;
     for (const struct held *h = book_first(w->c.book); h; h = h->next)
         n_running += h->group->env->work == w && h->group->sent && h->state == HELD_RUNNING;
+    blame_files(w);
     for (struct held *h = book_first(w->c.book); h; h = h->next) {
         if (h->group->env->work != w || !h->group->sent)
             continue;

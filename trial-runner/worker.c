@@ -142,6 +142,16 @@ const char *worker_input(const struct job *j, const char *key)
     return json_string_value(json_object_get(j->run->msg, key));
 }
 
+int worker_table(struct worker *w, struct job *j, struct err *err)
+{
+    const struct table_file table = { worker_input(j, "frame"), worker_input(j, "frame_mark") };
+    const struct table_file test = { worker_input(j, "test_frame"),
+                                     worker_input(j, "test_frame_mark") };
+
+    j->data = dataset_get(w->datasets, &j->run->grant.data, &table, &test, err);
+    return j->data ? 0 : -1;
+}
+
 int64_t worker_now_us(const struct worker *w)
 {
     return clk_now_us(&w->clk);

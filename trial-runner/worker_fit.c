@@ -71,6 +71,10 @@ void worker_fit_close(struct worker *w, struct job *j)
 
 void worker_fit_fail(struct worker *w, struct job *j, const struct err *err)
 {
+    struct err changed = { 0 };
+
+    if (dataset_unchanged(w->datasets, j->data, &changed) < 0)
+        err = &changed; /* whatever came of it: the file is to blame, not the trial */
     worker_fail(w, j, reason_of(err), err->text);
     worker_fit_close(w, j);
 }
@@ -115,9 +119,7 @@ int worker_fit_open(struct worker *w, struct job *j, struct err *err)
     if (params_parse(j->lane->config, &j->family, j->params, err) < 0 ||
         worker_open_device(w, err) < 0)
         return -1;
-    j->data = dataset_get(w->datasets, &g->data, worker_input(j, "frame"),
-                          worker_input(j, "test_frame"), err);
-    if (!j->data)
+    if (worker_table(w, j, err) < 0)
         return -1;
     rss = g->trial_memory_bytes > 0 ? proc_rss_bytes(getpid()) : 0;
     j->alone_bytes = MAX(rss - datasets_shared_bytes(w->datasets), 0);
@@ -194,6 +196,7 @@ void worker_fit_ask(struct worker *w, struct job *j)
     worker_soon(w);
     bool is_told = (!is_final || ship(w, j, &err) == 0) && fit_trial_result(j->fit, r, &err) == 0;
     worker_memory_log(w, j, r);
+    is_told = is_told && dataset_unchanged(w->datasets, j->data, &err) == 0;
     if (!is_told) {
         worker_fit_fail(w, j, &err);
     } else if (!isfinite(r->score)) {
@@ -238,7 +241,8 @@ static int save(struct worker *w, struct job *j, enum msg_type type)
     ev.level = j->to;
     worker_path(w, j, "checkpoint", path);
     worker_beat(w, LONG_MS);
-    if (checkpoint_save(j->fit, path, ev.blob, &err) < 0) {
+    if (dataset_unchanged(w->datasets, j->data, &err) < 0 ||
+        checkpoint_save(j->fit, path, ev.blob, &err) < 0) {
         log_warn("checkpoint.failed trial=%" PRId64 " err=\"%s\"", j->trial, err.text);
         return -1;
     }

@@ -102,6 +102,8 @@ void worker_path(struct worker *w, const struct job *j, const char *kind,
                  char out[WORKER_PATH_BYTES]);
 const char *worker_input(const struct job *j,
                          const char *key); /* a path of the run's message; NULL = none */
+/* Opens the table of the job: j->data. */
+int worker_table(struct worker *w, struct job *j, struct err *err);
 /* The engine's clock: looks at the pipe and gives signs of life on the way, and runs out when the job is to be interrupted. */
 int64_t worker_stop_clock(void *worker);
 

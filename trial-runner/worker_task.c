@@ -189,12 +189,11 @@ static int refit(struct worker *w, struct job *j, struct buf *out, struct msg_ev
     if (params_parse(g->config, &j->family, j->params, err) < 0 ||
         params_merge(j->family, j->params, g->free_json, err) < 0 || worker_open_device(w, err) < 0)
         return -1;
-    j->data = dataset_get(w->datasets, &g->data, worker_input(j, "frame"),
-                          worker_input(j, "test_frame"), err);
-    if (!j->data)
+    if (worker_table(w, j, err) < 0)
         return -1;
-    return fit_refit_artifact(j->data, j->family, j->params, g->seed, g->rounds_hint, &stop, out,
-                              &ev->test_value, &ev->test_se, err);
+    int rc = fit_refit_artifact(j->data, j->family, j->params, g->seed, g->rounds_hint, &stop, out,
+                                &ev->test_value, &ev->test_se, err);
+    return dataset_unchanged(w->datasets, j->data, err) < 0 ? -1 : rc;
 }
 
 static char *refit_detail(const struct msg_event *ev)
@@ -229,9 +228,9 @@ void worker_refit(struct worker *w, struct job *j)
     if (refit(w, j, &out, &ev, &err) < 0 || checkpoint_file(path, &out, ev.blob, &err) < 0) {
         if (!is_stopped(w, j))
             worker_fail(w, j,
-                        err.code == ERR_TIMEOUT  ? TR_BUDGET
-                        : err.code == ERR_DEVICE ? TR_DEVICE
-                                                 : TR_INVALID,
+                        err.code == ERR_TIMEOUT                        ? TR_BUDGET
+                        : err.code == ERR_DEVICE || err.code == ERR_IO ? TR_DEVICE
+                                                                       : TR_INVALID,
                         err.text);
     } else {
         ev.model_bytes = (int64_t)out.len;

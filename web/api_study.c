@@ -202,15 +202,13 @@ static int study_pareto(struct web_req *r, struct err *err)
 
 int web_artifact(struct web_req *r, const char *sha256, const char *file_name, struct err *err)
 {
-    char path[1024], disposition[512];
+    char disposition[512];
 
-    if (ctl_blob_path(r->ctl, sha256, path, sizeof path, err) < 0)
-        return -1;
     args_disposition(file_name, disposition, sizeof disposition);
     web_header_add(r, "Content-Disposition", disposition);
     web_header_add(r, "X-Assay-SHA256", sha256);
     web_header_add(r, "Cache-Control", "private, no-cache"); /* tomorrow's best may be another */
-    return web_file(r, "application/octet-stream", path, sha256, err);
+    return web_blob(r, sha256, err);
 }
 
 static int study_artifact(struct web_req *r, struct err *err)

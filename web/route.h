@@ -62,6 +62,8 @@ void web_auth_cookie_name(const struct web_req *r, char *out, size_t size);
 void web_page_error(struct web_req *r,
                     const struct err *err); /* web/page.c: for people, not programs */
 
+/* web/api_data.c: the bytes of a blob, its file checked against its hash first; the answer may come later. */
+int web_blob(struct web_req *r, const char *sha256, struct err *err);
 /* web/api_study.c: a model file under a name that a person keeps */
 int web_artifact(struct web_req *r, const char *sha256, const char *file_name, struct err *err);
 
