@@ -69,7 +69,8 @@ CFLAGS_ALL = -std=c17 -D_GNU_SOURCE $(WARN) $(OPT) -ffp-contract=off -fPIC -pthr
 LDFLAGS_ALL = $(SAN_FLAGS) $(COV_FLAGS) -pthread $(LDFLAGS)
 LIBS_ALL = $(PKG_LIBS) -ldl -lm $(LIBS)
 
-FOLDERS := base proto search store ml ml/cpu controller trial-runner web cli
+# Every folder of the product with C sources, rooms within rooms included; the CUDA half has rules of its own.
+FOLDERS := $(filter-out ml/cuda% web/static%,$(sort $(shell find base proto search store ml controller trial-runner web cli -type d)))
 SRCS := $(filter-out cli/main.c,$(wildcard $(addsuffix /*.c,$(FOLDERS))))
 ASMS := $(wildcard $(addsuffix /*.S,$(FOLDERS)))
 TEST_SRCS := $(shell find tests $(if $(SAN),-path tests/cuda -prune -o) -name 'test_*.c' -print 2>/dev/null | sort)

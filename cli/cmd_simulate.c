@@ -8,7 +8,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "search/judge.h"
+#include "search/lab/judge.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,6 +6,7 @@
 #include "cli/specfile.h"
 #include "proto/spec.h"
 #include "search/auto.h"
+#include "search/searchers.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef CLI_SIMULATE_CONF_H
 #define CLI_SIMULATE_CONF_H
 
-#include "search/simulate.h"
+#include "search/lab/simulate.h"
 
 enum { SIMULATE_MAX_PAIRS = 64 };
 

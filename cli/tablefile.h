@@ -4,7 +4,7 @@
 #ifndef CLI_TABLEFILE_H
 #define CLI_TABLEFILE_H
 
-#include "search/tabular.h"
+#include "search/lab/tabular.h"
 
 struct tabular *tablefile_load(const char *path, struct err *err); /* NULL on error */
 

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "controller/objective.h"
 #include "controller/trial_act.h"
-#include "search/fanova.h"
-#include "search/pareto.h"
+#include "search/insight/fanova.h"
+#include "search/insight/pareto.h"
 
 #include <inttypes.h>
 #include <math.h>

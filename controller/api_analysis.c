@@ -8,7 +8,7 @@
 #include "controller/board.h"
 #include "controller/show.h"
 #include "controller/trial_act.h"
-#include "search/importance.h"
+#include "search/insight/importance.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * on every machine. */
 #include "controller/objective.h"
 
-#include "search/elem.h"
+#include "search/space/elem.h"
 
 #include <math.h>
 

@@ -14,7 +14,7 @@
  * when the budget is raised or the rule changes. */
 struct search_choice {
     int64_t budget_trials;
-    int fuse; /* search/option.h */
+    int fuse; /* search/contract/option.h */
     char sampler[32], scheduler[32];
     char sampler_why[160], scheduler_why[160];
 };

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "controller/plan.h"
 #include "search/auto.h"
+#include "search/searchers.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "controller/problem.h"
 #include "controller/space.h"
 #include "proto/spec.h"
-#include "search/sampler.h"
-#include "search/scheduler.h"
+#include "search/contract/sampler.h"
+#include "search/contract/scheduler.h"
 #include "store/study.h"
 #include "store/trial.h"
 

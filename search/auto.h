@@ -14,7 +14,7 @@
 #ifndef SEARCH_AUTO_H
 #define SEARCH_AUTO_H
 
-#include "search/space.h"
+#include "search/space/space.h"
 
 enum { AUTO_MIN_TRIALS = 12, AUTO_DUO_PARAMS = 24 };
 

@@ -5,7 +5,7 @@
 #ifndef SEARCH_PREVIEW_H
 #define SEARCH_PREVIEW_H
 
-#include "search/scheduler.h"
+#include "search/contract/scheduler.h"
 
 enum { PREVIEW_MAX_TRIALS = 5000 }; /* more are run as so many and scaled up */
 

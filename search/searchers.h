@@ -1,26 +1,14 @@
-/* searchers.h - every sampler and scheduler by symbol, for the two registries only; everybody else asks them by name. */
+/* searchers.h - the list of samplers and schedulers that a spec may name, in the order help shows them.
+ * The searchers themselves know nothing of it; to add one, see README.md. */
 #ifndef SEARCH_SEARCHERS_H
 #define SEARCH_SEARCHERS_H
 
-#include "search/sampler.h"
-#include "search/scheduler.h"
+#include "search/contract/sampler.h"
+#include "search/contract/scheduler.h"
 
-extern const struct sampler_ops search_bohb;                 /* bohb.c */
-extern const struct sampler_ops search_grid;                 /* grid.c */
-extern const struct sampler_ops search_halton;               /* quasi.c */
-extern const struct sampler_ops search_random;               /* random.c */
-extern const struct sampler_ops search_tpe;                  /* tpe.c */
-extern const struct sampler_ops search_sobol;                /* quasi.c */
-extern const struct sampler_ops search_duo;                  /* duo.c */
-extern const struct sampler_ops search_gp;                   /* gp.c */
-extern const struct sampler_ops search_local;                /* local.c */
-extern const struct sampler_ops search_testhash_sampler;     /* testhash.c */
-extern const struct scheduler_ops search_asha;               /* asha.c */
-extern const struct scheduler_ops search_hyperband;          /* hyperband.c */
-extern const struct scheduler_ops search_sha;                /* sha.c */
-extern const struct scheduler_ops search_median;             /* median.c */
-extern const struct scheduler_ops search_patience;           /* patience.c */
-extern const struct scheduler_ops search_none;               /* none.c */
-extern const struct scheduler_ops search_testhash_scheduler; /* testhash_sched.c */
+const struct sampler_ops *sampler_find(const char *name); /* NULL = unknown */
+const struct sampler_ops *sampler_at(int i);              /* NULL past the end */
+const struct scheduler_ops *scheduler_find(const char *name);
+const struct scheduler_ops *scheduler_at(int i);
 
 #endif

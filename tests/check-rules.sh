@@ -1,6 +1,6 @@
 #!/bin/sh
-# The house rules that no compiler checks: who may include whom, what may be called where, sizes, header
-# guards, and a README per folder that names each file. Prints one line per breach, exits 1 when there is any.
+# The house rules that no compiler checks: who may include whom, no circles of includes, what may be called where,
+# sizes, header guards, and a README per folder that names each file. Prints one line per breach, exits 1 when there is any.
 #   tests/check-rules.sh [DIR]       checks the sources under DIR (default: the project)
 #   tests/check-rules.sh --self-test breaks every rule once in a scratch folder and expects to be told
 set -eu
@@ -16,16 +16,36 @@ use strict;
 use warnings;
 
 my $libc_base = join '|', qw(base err mem arena buf str log clk rng fault sha256 io);
-my %may = ( # folder => what its files may include, as one pattern over the path from the root
+# The table of arrows: room => what its files may include beside their own room, as one pattern over the path from the
+# root. A room that is not listed obeys the row of the folder above it. Arrows point down only.
+my $values = "base/($libc_base)\\.h\$";
+my %may = (
     'base' => 'base/',
     'proto' => '(base|proto)/',
-    'search' => "(search/|base/($libc_base)\\.h\$)",
+    'search' => "search/(auto|preview|searchers|space|contract|samplers|schedulers|insight)\\b|$values",
+    'search/space' => $values,
+    'search/contract' => "search/space/|$values",
+    'search/insight' => "search/space/|$values",
+    'search/samplers/gp' => "search/(space|contract)/|$values",
+    'search/samplers/tpe' => "search/(space|contract|insight)/|$values",
+    'search/samplers' => "search/(space|contract|samplers)/|$values",
+    'search/schedulers' => "search/(space|contract)/|$values",
+    'search/lab' => "search/|$values",
     'ml' => "(ml/|base/($libc_base)\\.h\$)",
     'store' => '(store|base|proto)/',
-    'controller' => '(controller|base|proto|search|store)/|ml/family\.(h|def)$',
+    'controller' => '(controller|base|proto|search(?!/lab)|store)/|ml/family\.(h|def)$',
     'trial-runner' => '(trial-runner|base|proto|ml)/',
     'web' => '(web|base|proto)/|controller/api\.h$',
     'cli' => '(cli|base|proto|search|ml)/',
+);
+# Units that still include each other in circles. The list may only become shorter: no other unit may be in a circle.
+my $knots = join '|', qw(
+    controller/\w+ web/\w+
+    base/err base/str cli/client cli/client_priv store/impl store/query store/store
+    ml/artifact ml/artifact_file ml/csv ml/csv_dialect ml/csv_dict ml/csv_table ml/data ml/data_target
+    ml/family ml/family_params ml/family_tables ml/forest ml/forest_model ml/frame ml/frame_file
+    ml/metric ml/metric_auc ml/model ml/models ml/prep ml/prep_state
+    ml/cpu/cuts ml/cpu/cuts_few ml/cuda/cuda ml/cuda/trace ml/cuda/forest ml/cuda/forest_split
 );
 my @only = ( # what, pattern, where it may stand
     ['sqlite3', qr/\bsqlite3_\w+\s*\(/, qr{^(store|tests)/}],
@@ -42,14 +62,58 @@ sub holds { my @in = glob "$_[0]/*"; return scalar @in }
 
 sub check_includes {
     my ($path, $text) = @_;
-    my ($dir) = $path =~ m{^([^/]+)/};
+    my ($dir) = my ($room) = $path =~ m{^(.*)/};
+    $dir =~ s{/[^/]*$}{} while !$may{$dir} && $dir =~ m{/};
     my $free = $path =~ m{(^|/)main\.c$} || !$may{$dir};
     while ($text =~ /^[ \t]*#[ \t]*include[ \t]+"([^"]+)"/mg) {
         my $inc = $1;
         breach("$path: includes \"$inc\": write the path from the root") if $inc !~ m{/};
-        breach("$path: may not include \"$inc\"") if $inc =~ m{/} && !$free && $inc !~ m{^(?:$may{$dir})};
+        breach("$path: may not include \"$inc\"") if $inc =~ m{/} && !$free && $inc !~ m{^(?:\Q$room\E/[^/]*$|$may{$dir})};
         breach("$path: nobody includes a main.c") if $inc =~ m{main\.c$};
     }
+}
+
+# A unit is x.c with x.h; its private header x_private.h counts with it. It leans on the units whose headers it includes.
+my %leans;
+
+sub unit {
+    my ($path) = @_;
+    $path =~ s/\.\w+$//;
+    $path =~ s/_private$//;
+    return $path;
+}
+
+sub note_unit {
+    my ($path, $text) = @_;
+    my $unit = unit($path);
+    $leans{$unit}{unit($1)} = 1 while $text =~ /^[ \t]*#[ \t]*include[ \t]+"([^"]+)"/mg;
+}
+
+# Tarjan, Depth-first search and linear graph algorithms (1972): the strongly connected parts of %leans.
+sub circles {
+    my (%index, %low, %on, @stack, @found);
+    my $visit;
+    $visit = sub {
+        my ($u) = @_;
+        $index{$u} = $low{$u} = keys %index;
+        push @stack, $u;
+        $on{$u} = 1;
+        for my $v (sort keys %{ $leans{$u} }) {
+            next if !$leans{$v} || $v eq $u;
+            if (!defined $index{$v}) {
+                $visit->($v);
+                $low{$u} = $low{$v} if $low{$v} < $low{$u};
+            } elsif ($on{$v} && $index{$v} < $low{$u}) {
+                $low{$u} = $index{$v};
+            }
+        }
+        return if $low{$u} != $index{$u};
+        my @part;
+        do { push @part, pop @stack; delete $on{ $part[-1] } } while $part[-1] ne $u;
+        push @found, [sort @part] if @part > 1;
+    };
+    for my $u (sort keys %leans) { $visit->($u) if !defined $index{$u} }
+    return @found;
 }
 
 sub check_calls {
@@ -117,13 +181,18 @@ for my $path (sort split /\n/, `find base proto search store ml controller trial
     my $text = do { local $/; <$in> } // '';
     $files++;
     check_includes($path, $text);
+    note_unit($path, $text) if $path !~ m{^tests/};
     check_calls($path, $text);
     check_sizes($path, $text);
     check_guard($path, $text) if $path =~ /\.(h|cuh)$/;
     breach("$path: does not start with a comment that says what it is") if $path =~ /\.(c|h|cu)$/ && $text !~ m{\A/\*};
 }
-for my $dir (qw(base proto search store ml ml/cpu ml/cuda controller trial-runner web cli tests configs)) {
+for my $dir (split /\n/, `find base proto search store ml controller trial-runner web cli -type d -not -path 'web/static*' -not -path store/migrations 2>/dev/null; printf 'tests\nconfigs\n'`) {
     check_readme($dir) if holds($dir);
+}
+for my $circle (circles()) {
+    my @new = grep { !m{^(?:$knots)$} } @$circle;
+    breach("a circle of includes: @$circle") if @new;
 }
 printf "%d files, %d functions: %s\n", $files, $functions, $breaches ? "$breaches breaches" : 'rules kept';
 exit($breaches ? 1 : 0);

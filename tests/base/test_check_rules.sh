@@ -46,6 +46,20 @@ line search/a.c '#include "base/loop.h"'
 expect "more of base than libc" 'may not include "base/loop.h"'
 line search/a.c '#include "a.h"'
 expect "an include without its folder" 'write the path from the root'
+room() { # a tree with two rooms in search/, and one line more in a file of the lower one
+    fresh
+    mkdir -p "$dir/search/space" "$dir/search/samplers"
+    printf '/* p.h - p. */\n#ifndef SEARCH_SPACE_P_H\n#define SEARCH_SPACE_P_H\n%s\n#endif\n' "$1" >"$dir/search/space/p.h"
+    printf '/* s.c - s. */\n#include "search/space/p.h"\nint s;\n' >"$dir/search/samplers/s.c"
+    printf '/* s.h - s. */\n#ifndef SEARCH_SAMPLERS_S_H\n#define SEARCH_SAMPLERS_S_H\n#endif\n' >"$dir/search/samplers/s.h"
+    echo 'p.h' >"$dir/search/space/README.md"
+    echo 's.c s.h' >"$dir/search/samplers/README.md"
+}
+room ''
+expect "an arrow that points down" ''
+room '#include "search/samplers/s.h"'
+expect "an arrow that points up" 'search/space/p.h: may not include "search/samplers/s.h"'
+expect "a circle of units" 'a circle of includes: search/samplers/s search/space/p'
 line search/a.c 'void f(void) { sqlite3_step(q); }'
 expect "sqlite3 outside store" 'search/a.c:7: sqlite3'
 line search/a.c 'void f(void) { evhttp_free(q); }'

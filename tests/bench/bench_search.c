@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cli/simulate_conf.h"
 #include "cli/tablefile.h"
-#include "search/judge.h"
+#include "search/lab/judge.h"
 #include "tests/search/curve_family.h"
 
 #include <glob.h>

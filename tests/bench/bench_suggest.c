@@ -3,7 +3,8 @@
  *   bench_suggest [SAMPLER...] */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "search/sampler.h"
+#include "search/contract/sampler.h"
+#include "search/searchers.h"
 
 #include <malloc.h>
 #include <stdio.h>

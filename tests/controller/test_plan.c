@@ -7,7 +7,8 @@
 #include "base/rng.h"
 #include "controller/plan.h"
 #include "controller/propose.h"
-#include "search/scheduler.h"
+#include "search/contract/scheduler.h"
+#include "search/searchers.h"
 
 enum { PAIRS = 5 };
 

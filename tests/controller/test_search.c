@@ -1,5 +1,6 @@
 /* test_search.c - searchers as users meet them: what auto chose and why, options with the path of a wrong one, every sampler
  * with every scheduler through whole studies, warm starts, rungs, previews. */
+#include "search/searchers.h"
 #include "tests/rig.h"
 
 #include "base/log.h"

@@ -4,7 +4,8 @@
 
 #include "base/rng.h"
 #include "controller/snapshot.h"
-#include "search/scheduler.h"
+#include "search/contract/scheduler.h"
+#include "search/searchers.h"
 #include "store/study.h"
 
 enum { PAIRS = 6 };

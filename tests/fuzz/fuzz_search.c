@@ -1,12 +1,13 @@
 /* fuzz_search.c - any bytes as the saved state of a sampler or scheduler: refused, or a searcher that works on and whose
  * own state loads again. The first byte picks the searcher, the rest is the state.
- * covers: search/tpe.c search/walk.c search/quasi.c search/grid.c search/bohb.c search/state.c search/seen.c search/history_state.c
- *   search/chain.c search/random.c search/testhash.c search/testhash_sched.c search/asha_state.c
- *   search/bracket_state.c search/median.c search/patience.c search/roster.c search/rung.c search/trust.c */
+ * covers: search/samplers/tpe/tpe.c search/space/walk.c search/samplers/quasi.c search/samplers/grid.c search/samplers/tpe/bohb.c search/contract/state.c search/space/seen.c search/contract/history_state.c
+ *   search/contract/chain.c search/samplers/random.c search/samplers/testhash.c search/schedulers/testhash_sched.c search/schedulers/asha_state.c
+ *   search/schedulers/bracket_state.c search/schedulers/median.c search/schedulers/patience.c search/schedulers/roster.c search/schedulers/rung.c search/schedulers/trust.c */
 #include "base/mem.h"
 #include "base/str.h"
-#include "search/sampler.h"
-#include "search/scheduler.h"
+#include "search/contract/sampler.h"
+#include "search/contract/scheduler.h"
+#include "search/searchers.h"
 
 #include <string.h>
 

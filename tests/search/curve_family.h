@@ -3,7 +3,7 @@
 #ifndef TESTS_SEARCH_CURVE_FAMILY_H
 #define TESTS_SEARCH_CURVE_FAMILY_H
 
-#include "search/tabular.h"
+#include "search/lab/tabular.h"
 
 struct curve_family {
     const char *name;

@@ -3,7 +3,7 @@
 #ifndef TESTS_SEARCH_DISCREPANCY_H
 #define TESTS_SEARCH_DISCREPANCY_H
 
-#include "search/sequence.h"
+#include "search/space/sequence.h"
 
 double discrepancy_l2(const double *unit, int n, int dims);
 /* Fails the test unless the first n elements are, on average over seeds, clearly below random points. */

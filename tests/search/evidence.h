@@ -3,7 +3,7 @@
 #ifndef TESTS_SEARCH_EVIDENCE_H
 #define TESTS_SEARCH_EVIDENCE_H
 
-#include "search/importance.h"
+#include "search/insight/importance.h"
 #include "tests/search/spaces.h"
 
 #include "tests/unit.h"

@@ -3,7 +3,7 @@
 #ifndef TESTS_SEARCH_MARGINALS_H
 #define TESTS_SEARCH_MARGINALS_H
 
-#include "search/space.h"
+#include "search/space/space.h"
 
 /* How surprising counts are under the expected shares, in standard deviations of the normal that Wilson and Hilferty's
  * cube root makes of chi-squared. Above 5: 3 in 10 million. */

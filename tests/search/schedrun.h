@@ -6,7 +6,7 @@
 #define TESTS_SEARCH_SCHEDRUN_H
 
 #include "base/rng.h"
-#include "search/scheduler.h"
+#include "search/contract/scheduler.h"
 
 enum { RUN_MAX_TRIALS = 400, RUN_MAX_LEVEL = 128 };
 enum run_state { RUN_NONE, RUN_RUNNING, RUN_PAUSED, RUN_STOPPED, RUN_ENDED };

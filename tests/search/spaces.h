@@ -3,7 +3,7 @@
 #define TESTS_SEARCH_SPACES_H
 
 #include "base/rng.h"
-#include "search/space.h"
+#include "search/space/space.h"
 
 /* Adds and fails the test when the space refuses. Returns the index. */
 int spaces_float(struct space *s, const char *name, double lo, double hi, double step, bool is_log);

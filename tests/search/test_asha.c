@@ -1,5 +1,6 @@
 /* test_asha.c - promotion worked out again by brute force from what was reported, in any order and with whatever goes wrong;
  * stopping only; what the lowest rungs must prove; ends of small studies. */
+#include "search/searchers.h"
 #include "tests/unit.h"
 
 #include "tests/search/schedrun.h"

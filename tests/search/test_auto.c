@@ -4,8 +4,9 @@
 
 #include "base/rng.h"
 #include "search/auto.h"
-#include "search/sampler.h"
-#include "search/scheduler.h"
+#include "search/contract/sampler.h"
+#include "search/contract/scheduler.h"
+#include "search/searchers.h"
 #include "tests/search/spaces.h"
 
 static struct auto_facts facts_random(struct rng *r, const struct space *s)

@@ -6,9 +6,10 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/kde.h"
-#include "search/sampler.h"
-#include "search/seen.h"
+#include "search/contract/sampler.h"
+#include "search/samplers/tpe/kde.h"
+#include "search/searchers.h"
+#include "search/space/seen.h"
 
 #include <math.h>
 

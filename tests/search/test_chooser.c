@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "search/chooser.h"
+#include "search/samplers/chooser.h"
 
 #include <math.h>
 

@@ -5,7 +5,8 @@
 #include "tests/unit.h"
 
 #include "base/base.h"
-#include "search/sampler.h"
+#include "search/contract/sampler.h"
+#include "search/searchers.h"
 
 #include <math.h>
 

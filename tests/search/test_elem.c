@@ -2,7 +2,7 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "search/elem.h"
+#include "search/space/elem.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * what depends on nothing gets nothing; any space and score gives sane shares. */
 #include "tests/search/evidence.h"
 
-#include "search/fanova.h"
+#include "search/insight/fanova.h"
 
 #include <math.h>
 

@@ -5,8 +5,9 @@
 #include "tests/unit.h"
 
 #include "base/base.h"
-#include "search/gp_model.h"
-#include "search/sampler.h"
+#include "search/contract/sampler.h"
+#include "search/samplers/gp/gp_model.h"
+#include "search/searchers.h"
 
 #include <math.h>
 

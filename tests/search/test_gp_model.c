@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "search/gp_model.h"
+#include "search/samplers/gp/gp_model.h"
 
 #include <math.h>
 

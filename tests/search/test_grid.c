@@ -4,8 +4,9 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/sampler.h"
-#include "search/seen.h"
+#include "search/contract/sampler.h"
+#include "search/searchers.h"
+#include "search/space/seen.h"
 
 #include <math.h>
 

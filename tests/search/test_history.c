@@ -4,7 +4,7 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/history.h"
+#include "search/contract/history.h"
 
 #include <math.h>
 

@@ -5,7 +5,8 @@
 #include "tests/search/schedrun.h"
 
 #include "base/base.h"
-#include "search/scheduler.h"
+#include "search/contract/scheduler.h"
+#include "search/searchers.h"
 
 #include <math.h>
 

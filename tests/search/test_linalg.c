@@ -3,7 +3,7 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "search/linalg.h"
+#include "search/samplers/gp/linalg.h"
 
 #include <math.h>
 

@@ -6,7 +6,8 @@
 
 #include "base/base.h"
 #include "base/rng.h"
-#include "search/sampler.h"
+#include "search/contract/sampler.h"
+#include "search/searchers.h"
 
 #include <math.h>
 

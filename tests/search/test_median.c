@@ -1,5 +1,6 @@
 /* test_median.c - both median rules against a plain recomputation from what was reported, in any order; warm-up, start-up,
  * ladders apart. */
+#include "search/searchers.h"
 #include "tests/unit.h"
 
 #include "tests/search/schedrun.h"

@@ -2,7 +2,7 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "search/normal.h"
+#include "search/space/normal.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 #include "tests/unit.h"
 
 #include "base/buf.h"
-#include "search/option.h"
-#include "search/seen.h"
-#include "search/state.h"
+#include "search/contract/option.h"
+#include "search/contract/state.h"
+#include "search/space/seen.h"
 
 #include <math.h>
 

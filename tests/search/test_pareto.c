@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 #include "base/rng.h"
-#include "search/pareto.h"
+#include "search/insight/pareto.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/parzen.h"
+#include "search/samplers/tpe/parzen.h"
 
 #include <math.h>
 

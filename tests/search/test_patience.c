@@ -1,4 +1,5 @@
 /* test_patience.c - a trial is stopped by just as many points without a better value as were allowed. */
+#include "search/searchers.h"
 #include "tests/unit.h"
 
 #include "tests/search/schedrun.h"

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/rng.h"
 #include "search/preview.h"
+#include "search/searchers.h"
 
 static const struct preview_line *line_at(const struct preview *p, int ladder, int level)
 {

@@ -6,8 +6,9 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/draw.h"
-#include "search/sampler.h"
+#include "search/contract/sampler.h"
+#include "search/searchers.h"
+#include "search/space/draw.h"
 
 #include <inttypes.h>
 #include <math.h>

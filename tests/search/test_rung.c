@@ -2,7 +2,7 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "search/rung.h"
+#include "search/schedulers/rung.h"
 
 #include <math.h>
 

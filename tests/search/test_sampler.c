@@ -6,8 +6,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "search/sampler.h"
-#include "search/seen.h"
+#include "search/contract/sampler.h"
+#include "search/searchers.h"
+#include "search/space/seen.h"
 
 #include <math.h>
 

@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "search/scheduler.h"
+#include "search/contract/scheduler.h"
+#include "search/searchers.h"
 
 #include <math.h>
 

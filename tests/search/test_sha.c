@@ -1,5 +1,6 @@
 /* test_sha.c - successive halving: sizes for many numbers of trials, one round after the other. Waiting and what goes
  * wrong are bracket.c's, tested in test_hyperband.c. */
+#include "search/searchers.h"
 #include "tests/unit.h"
 
 #include "tests/search/schedrun.h"

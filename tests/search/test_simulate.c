@@ -6,7 +6,8 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/simulate.h"
+#include "search/lab/simulate.h"
+#include "search/searchers.h"
 
 #include <math.h>
 

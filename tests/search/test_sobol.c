@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "search/sequence.h"
-#include "search/space.h"
+#include "search/space/sequence.h"
+#include "search/space/space.h"
 
 #include <math.h>
 

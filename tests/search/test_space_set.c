@@ -3,7 +3,7 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/seen.h"
+#include "search/space/seen.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/tabular.h"
+#include "search/lab/tabular.h"
 
 #include <math.h>
 

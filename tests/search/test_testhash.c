@@ -4,9 +4,10 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "search/chain.h"
-#include "search/sampler.h"
-#include "search/scheduler.h"
+#include "search/contract/chain.h"
+#include "search/contract/sampler.h"
+#include "search/contract/scheduler.h"
+#include "search/searchers.h"
 
 #include <math.h>
 

@@ -5,9 +5,10 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/latin.h"
-#include "search/pareto.h"
-#include "search/sampler.h"
+#include "search/contract/sampler.h"
+#include "search/insight/pareto.h"
+#include "search/searchers.h"
+#include "search/space/latin.h"
 
 #include <math.h>
 

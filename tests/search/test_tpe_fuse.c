@@ -4,7 +4,8 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/sampler.h"
+#include "search/contract/sampler.h"
+#include "search/searchers.h"
 
 #include <math.h>
 

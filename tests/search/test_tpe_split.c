@@ -4,9 +4,9 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/pareto.h"
-#include "search/tpe_front.h"
-#include "search/tpe_split.h"
+#include "search/insight/pareto.h"
+#include "search/samplers/tpe/tpe_front.h"
+#include "search/samplers/tpe/tpe_split.h"
 
 #include <math.h>
 

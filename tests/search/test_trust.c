@@ -2,7 +2,7 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "search/trust.h"
+#include "search/schedulers/trust.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/walk.h"
+#include "search/space/walk.h"
 
 #include <math.h>
 

@@ -1,0 +1,321 @@
+/* history.c - the trials of a study and their values, kept so that a suggestion need not sort anything: every level has
+ * its trials in order of value, the pending and the failed ones stand in lists of their own. A report costs a binary
+ * search and one memmove; a trial costs about 250 bytes beside its point. Saving is history_state.c. */
+#include "search/contract/history.h"
+
+#include "search/contract/history_private.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void history_init(struct history *h, const struct space *space)
+{
+    memset(h, 0, sizeof *h);
+    h->space = space;
+}
+
+void history_fini(struct history *h)
+{
+    for (int i = 0; i < h->n; i++)
+        mem_free(h->rows[i].reports);
+    for (int i = 0; i < h->n_boards; i++)
+        mem_free(h->boards[i].entries);
+    mem_free(h->rows);
+    mem_free(h->points);
+    mem_free(h->units);
+    mem_free(h->order.rows);
+    mem_free(h->silent.rows);
+    mem_free(h->failed.rows);
+    mem_free(h->boards);
+    history_init(h, h->space);
+}
+
+/* Room for one more of `size` bytes. */
+static void *grown(void *items, int n, int *cap, size_t size)
+{
+    if (n < *cap)
+        return items;
+    *cap = *cap ? *cap * 2 : 4;
+    return mem_resize(items, (size_t)*cap * size);
+}
+
+/* ---- lists of rows in order of trials ---- */
+
+static int list_place(const struct history *h, const struct history_list *l, int64_t trial)
+{
+    int lo = 0, hi = l->n;
+
+    if (l->n > 0 && h->rows[l->rows[l->n - 1]].trial < trial) /* nearly always the newest */
+        return l->n;
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (h->rows[l->rows[mid]].trial < trial)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool list_holds(const struct history *h, const struct history_list *l, int at, int64_t trial)
+{
+    return at < l->n && h->rows[l->rows[at]].trial == trial;
+}
+
+static void list_add(const struct history *h, struct history_list *l, int row)
+{
+    int at = list_place(h, l, h->rows[row].trial);
+
+    l->rows = grown(l->rows, l->n, &l->cap, sizeof *l->rows);
+    memmove(l->rows + at + 1, l->rows + at, (size_t)(l->n - at) * sizeof *l->rows);
+    l->rows[at] = row;
+    l->n++;
+}
+
+static void list_remove(const struct history *h, struct history_list *l, int row)
+{
+    int at = list_place(h, l, h->rows[row].trial);
+
+    if (!list_holds(h, l, at, h->rows[row].trial))
+        return;
+    l->n--;
+    memmove(l->rows + at, l->rows + at + 1, (size_t)(l->n - at) * sizeof *l->rows);
+}
+
+/* ---- boards: one level's trials, best first ---- */
+
+static double rank_value(double value)
+{
+    return isnan(value) ? -INFINITY : value;
+}
+
+static bool stands_before(const struct history_entry *a, const struct history_entry *b)
+{
+    double x = rank_value(a->value), y = rank_value(b->value);
+
+    return x != y ? x > y : a->trial < b->trial;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    return stands_before(a, b) ? -1 : stands_before(b, a);
+}
+
+static int entry_place(const struct history_board *b, const struct history_entry *e)
+{
+    int lo = 0, hi = b->n;
+
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (stands_before(&b->entries[mid], e))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int board_place(const struct history *h, int below)
+{
+    int lo = 0, hi = h->n_boards;
+
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (h->boards[mid].below < below)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+const struct history_board *history_board(const struct history *h, int below)
+{
+    int at = board_place(h, below);
+
+    return at < h->n_boards && h->boards[at].below == below ? &h->boards[at] : NULL;
+}
+
+static struct history_board *board_open(struct history *h, int below)
+{
+    int at = board_place(h, below);
+
+    if (at < h->n_boards && h->boards[at].below == below)
+        return &h->boards[at];
+    h->boards = grown(h->boards, h->n_boards, &h->cap_boards, sizeof *h->boards);
+    memmove(h->boards + at + 1, h->boards + at, (size_t)(h->n_boards - at) * sizeof *h->boards);
+    h->boards[at] = (struct history_board){ .below = below };
+    h->n_boards++;
+    return &h->boards[at];
+}
+
+static void board_append(struct history_board *b, const struct history_entry *e)
+{
+    b->entries = grown(b->entries, b->n, &b->cap, sizeof *b->entries);
+    b->entries[b->n++] = *e;
+}
+
+static void board_add(struct history *h, int below, const struct history_entry *e)
+{
+    struct history_board *b = board_open(h, below);
+    int at = entry_place(b, e);
+
+    board_append(b, e);
+    memmove(b->entries + at + 1, b->entries + at, (size_t)(b->n - 1 - at) * sizeof *b->entries);
+    b->entries[at] = *e;
+}
+
+static void board_remove(struct history *h, int below, const struct history_entry *e)
+{
+    struct history_board *b = board_open(h, below);
+    int at = entry_place(b, e);
+
+    CHECK(b->entries && at < b->n && b->entries[at].trial == e->trial);
+    b->n--;
+    memmove(b->entries + at, b->entries + at + 1, (size_t)(b->n - at) * sizeof *b->entries);
+}
+
+/* ---- trials ---- */
+
+int history_find(const struct history *h, int64_t trial)
+{
+    int at = list_place(h, &h->order, trial);
+
+    return list_holds(h, &h->order, at, trial) ? h->order.rows[at] : -1;
+}
+
+const double *history_point(const struct history *h, int row)
+{
+    return h->points + (size_t)row * (size_t)h->space->n;
+}
+
+const double *history_unit(const struct history *h, int row)
+{
+    return h->units + (size_t)row * (size_t)h->space->n;
+}
+
+int history_add(struct history *h, int64_t trial, const double *point)
+{
+    size_t d = (size_t)h->space->n;
+    int row = h->n;
+
+    if (history_find(h, trial) >= 0)
+        return -1;
+    if (h->n == h->cap) {
+        h->cap = h->cap ? h->cap * 2 : 16;
+        h->rows = mem_resize(h->rows, (size_t)h->cap * sizeof *h->rows);
+        h->points = mem_resize(h->points, ((size_t)h->cap * d + 1) * sizeof *h->points);
+        h->units = mem_resize(h->units, ((size_t)h->cap * d + 1) * sizeof *h->units);
+    }
+    h->rows[row] = (struct history_row){ .trial = trial, .state = OBS_RUNNING };
+    memcpy(h->points + (size_t)row * d, point, d * sizeof *point);
+    space_to_unit(h->space, point, h->units + (size_t)row * d);
+    h->n++;
+    list_add(h, &h->order, row);
+    list_add(h, &h->silent, row);
+    return row;
+}
+
+/* ---- observations ---- */
+
+static int report_place(const struct history_row *r, int below)
+{
+    int i = 0;
+
+    while (i < r->n_reports && r->reports[i].below < below)
+        i++;
+    return i;
+}
+
+const struct history_report *history_at(const struct history *h, int row, int below)
+{
+    const struct history_row *r = &h->rows[row];
+    int i = report_place(r, below);
+
+    return i < r->n_reports && r->reports[i].below == below ? &r->reports[i] : NULL;
+}
+
+void history_report_add(struct history_row *r, int at, const struct history_report *report)
+{
+    r->reports = grown(r->reports, r->n_reports, &r->cap_reports, sizeof *r->reports);
+    memmove(r->reports + at + 1, r->reports + at, (size_t)(r->n_reports - at) * sizeof *r->reports);
+    r->reports[at] = *report;
+    r->n_reports++;
+}
+
+/* The value at its level, and at its highest level the further objectives. */
+static bool keep_value(struct history *h, int row, const struct observation *o, int below)
+{
+    struct history_row *r = &h->rows[row];
+    struct history_report report = { below, o->state != OBS_RUNNING, o->value };
+    struct history_entry entry = { o->value, r->trial, row };
+    int at = report_place(r, below);
+
+    if (at < r->n_reports && r->reports[at].below == below) {
+        if (!report.is_final || r->reports[at].is_final)
+            return false;
+        struct history_entry old = { r->reports[at].value, r->trial, row };
+        board_remove(h, below, &old);
+        r->reports[at] = report;
+    } else {
+        history_report_add(r, at, &report);
+    }
+    board_add(h, below, &entry);
+    if (at == 0)
+        memcpy(r->more, o->more, sizeof r->more);
+    return true;
+}
+
+bool history_observe(struct history *h, const struct observation *o)
+{
+    int row = history_find(h, o->trial);
+    bool has_value = o->state != OBS_FAILED && o->state != OBS_CANCELLED, is_end = false;
+
+    if (row < 0)
+        return false;
+    struct history_row *r = &h->rows[row];
+    if (o->state != OBS_RUNNING) {
+        if (r->state != OBS_RUNNING) /* the first end stays */
+            return false;
+        is_end = true;
+        r->state = o->state;
+        list_remove(h, &h->silent, row);
+        if (o->state == OBS_FAILED)
+            list_add(h, &h->failed, row);
+    }
+    bool is_costlier = o->cost > r->cost;
+    if (is_costlier)
+        r->cost = o->cost;
+    if (r->max_level == 0)
+        r->max_level = MAX(o->max_resource, MAX(o->resource, 1));
+    if (!has_value || o->resource < 0)
+        return is_end || is_costlier;
+    bool is_kept = keep_value(h, row, o, MAX(r->max_level - o->resource, 0));
+    if (is_kept)
+        list_remove(h, &h->silent, row);
+    return is_kept || is_end || is_costlier;
+}
+
+/* ---- after loading: what follows from the rows ---- */
+
+void history_index(struct history *h)
+{
+    h->silent.n = 0;
+    for (int row = 0; row < h->n; row++) {
+        struct history_row *r = &h->rows[row];
+        if (r->state == OBS_RUNNING && r->n_reports == 0)
+            list_add(h, &h->silent, row);
+        if (r->state == OBS_FAILED)
+            list_add(h, &h->failed, row);
+        for (int i = 0; i < r->n_reports; i++) {
+            struct history_entry e = { r->reports[i].value, r->trial, row };
+            board_append(board_open(h, r->reports[i].below), &e);
+        }
+    }
+    for (int b = 0; b < h->n_boards; b++)
+        qsort(h->boards[b].entries, (size_t)h->boards[b].n, sizeof *h->boards[b].entries,
+              compare_entries);
+}

@@ -1,0 +1,75 @@
+/* history.h - what every sampler that learns keeps of its study: each trial's point, state, and values by level. Pure
+ * data, no opinion: who is good and what is modelled is the sampler's.
+ *
+ * Levels are counted from the top of the trial's own ladder: `below` 0 is the full resource, 1 the level under it, so
+ * that families with ladders of different length meet at the top (max_resource - resource).
+ *
+ * Merging: for each trial and level the first value stays, save that the value a trial ended with replaces a report; the
+ * first end stays. So observations may come in any order, and one that came before changes nothing.
+ *
+ * Rows are numbered as they came and never move; what is iterated in order goes by `order`. A state loaded from bytes
+ * has its rows in trial order: nothing may depend on row numbers but through the trial's number. */
+#ifndef SEARCH_CONTRACT_HISTORY_H
+#define SEARCH_CONTRACT_HISTORY_H
+
+#include "search/contract/sampler.h"
+
+struct history_report {
+    int below;
+    bool is_final;
+    double value;
+};
+struct history_row {
+    int64_t trial;
+    enum obs_state state; /* RUNNING until its end came */
+    int max_level;        /* 0 = not known yet */
+    int n_reports, cap_reports;
+    struct history_report *reports;         /* by `below`, highest level first */
+    double more[SEARCH_MAX_OBJECTIVES - 1]; /* further objectives at its highest level */
+    double cost;                            /* the largest reported */
+};
+/* The trials with a value at one level, best first; equal values by trial, NaN as -infinity. */
+struct history_entry {
+    double value;
+    int64_t trial;
+    int row;
+};
+struct history_board {
+    int below, n, cap;
+    struct history_entry *entries;
+};
+struct history_list {
+    int *rows, n, cap; /* in order of trials */
+};
+struct history {
+    const struct space *space; /* borrowed */
+    int n, cap;
+    struct history_row *rows;
+    double *points,
+        *units; /* n x space->n each: values, and their place in the unit cube (space_to_unit) */
+    struct history_list order;  /* every row */
+    struct history_list silent; /* running without any report: the pending ones */
+    struct history_list failed;
+    struct history_board *boards; /* by `below`, the top first; levels without a value have none */
+    int n_boards, cap_boards;
+};
+
+void history_init(struct history *h, const struct space *space);
+void history_fini(struct history *h);
+/* A trial that runs from now on, its point already checked. Its row, or -1 when the trial is there already (it stays as it
+ * is). */
+int history_add(struct history *h, int64_t trial, const double *point);
+int history_find(const struct history *h, int64_t trial); /* its row or -1 */
+/* True when it changed anything. */
+bool history_observe(struct history *h, const struct observation *o);
+
+const double *history_point(const struct history *h, int row);
+const double *history_unit(const struct history *h, int row);
+const struct history_report *history_at(const struct history *h, int row, int below); /* or NULL */
+const struct history_board *history_board(const struct history *h, int below);        /* or NULL */
+
+int history_save(const struct history *h, struct buf *out, struct err *err);
+int history_load(struct history *h, struct view *in,
+                 struct err *err); /* into an empty one; any bytes are safe */
+
+#endif

@@ -1,0 +1,68 @@
+/* sampler.h - who proposes configurations. A sampler is a pure value: batches out, observations in any order,
+ * state saved to bytes; replaying the same calls gives the same state and the same proposals.
+ * One thread at a time; no clock, no I/O. Larger `value` is always better here: the caller flips losses.
+ *
+ * Free axes (AXIS_FREE) are never searched: proposals carry their default. A trial that ends in any way must be
+ * observed with its end (a cancelled one too), or it counts as pending for ever. */
+#ifndef SEARCH_CONTRACT_SAMPLER_H
+#define SEARCH_CONTRACT_SAMPLER_H
+
+#include "base/buf.h"
+#include "search/contract/option.h"
+#include "search/space/space.h"
+
+#include <stdint.h>
+
+/* RUNNING: an intermediate report. CANCELLED: ended without a verdict, only its pending place is freed. */
+enum obs_state { OBS_RUNNING, OBS_COMPLETED, OBS_PRUNED, OBS_FAILED, OBS_CANCELLED, OBS_STATES };
+enum { SEARCH_MAX_OBJECTIVES = 4, SEARCH_MAX_STATE_BYTES = 1 << 28 };
+
+struct observation {
+    int64_t
+        trial; /* number within the study, from 1; a warm start counts its trials 0, -1, -2 ... */
+    enum obs_state state;
+    int resource;     /* level reached */
+    int max_resource; /* of the trial's family */
+    double value;     /* NaN for a failure without a score; infinities are legal and sort as such */
+    double more[SEARCH_MAX_OBJECTIVES -
+                1]; /* further objectives, larger is better; 0 where there are none */
+    double cost;    /* integer cost units spent so far */
+};
+
+struct sampler;
+struct sampler_ops {
+    const char *name;
+    const char *help;  /* one line for --help and /config */
+    bool is_test_only; /* offered only with --dev */
+    bool ranks_by_one; /* takes no more than one objective */
+    const struct search_option *options;
+    int n_options;
+    struct sampler *(*open)(const struct space *space, const struct search_setup *setup,
+                            struct err *err);
+    void (*close)(struct sampler *s);
+    /* Proposes up to n points (row-major n x space->n) for the trials numbered first..first+n-1, which the sampler
+     * records as running. Returns how many; fewer only when the space has no unseen point left (nothing is recorded for
+     * the rest); -1 on error. */
+    int (*suggest)(struct sampler *s, int64_t first, int n, double *points, struct err *err);
+    /* Tells of a trial that was not suggested by it (enqueued by a user, portfolio, retry, warm start). */
+    int (*adopt)(struct sampler *s, int64_t trial, const double *point, struct err *err);
+    /* A trial that it suggested itself in a former life, at this place among the calls: leaves the state that suggest left,
+     * for much less. NULL: only suggesting again does. */
+    int (*recall)(struct sampler *s, int64_t trial, const double *point, struct err *err);
+    /* Out of order and repeated observations are legal; a repeat changes nothing. A trial neither suggested nor adopted
+     * is ignored. */
+    int (*observe)(struct sampler *s, const struct observation *o, struct err *err);
+    /* The bytes are a pure function of the state. load: into a fresh one of the same space and seed (checked); on error
+     * the sampler may only be closed. Bytes may come from a damaged file: any input is safe. */
+    int (*save)(const struct sampler *s, struct buf *out, struct err *err);
+    int (*load)(struct sampler *s, struct view *in, struct err *err);
+};
+struct sampler {
+    const struct sampler_ops *ops;
+    const struct space *space; /* borrowed; outlives the sampler */
+    uint64_t seed;
+};
+
+void sampler_close(struct sampler *s); /* NULL is legal */
+
+#endif

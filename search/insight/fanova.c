@@ -1,0 +1,174 @@
+/* fanova.c - functional ANOVA by a regression forest. Hutter, Hoos, Leyton-Brown, "An Efficient Approach for Assessing
+ * Hyperparameter Importance", ICML 2014: a tree is constant on boxes, so the marginal of one parameter and its variance
+ * under the uniform measure of the space are exact sums over leaves (section 4.1). Trees: bootstrap samples, all
+ * parameters at each node, best drop of squared error, split until pure. Categories are split as sets in the order of
+ * their means (Fisher 1958: the best set split is among those).
+ *
+ * Conditional spaces. The measure is that of the tree of parameters: each active one uniform, given its parent. A node
+ * is split by a parameter only when the whole box has it active, so a leaf's measure is the product of its shares of the
+ * parameters that bound it. The main effect of a parameter is P(active) times the variance of E[score | its value,
+ * active]; that of a parent, E[score | its choice], holds what opening its children brings. Where the trials in a node all
+ * have choices that open a child, but the box holds others too, those others, of which nothing is known, become a leaf
+ * with the node's mean. Main effects add up to at most the whole variance along any chain of conditions. */
+#include "search/insight/fanova.h"
+
+#include "search/insight/fanova_tree.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- variances ---- */
+
+static int by_place(const void *a, const void *b)
+{
+    double x = ((const struct edge *)a)->at, y = ((const struct edge *)b)->at;
+
+    return (x > y) - (x < y);
+}
+
+static double variance_of_number(struct edges *e)
+{
+    double sum = 0, squares = 0, height = 0;
+
+    qsort(e->list, (size_t)e->n, sizeof *e->list, by_place);
+    for (int i = 0; i < e->n; i++) {
+        double width = i > 0 ? e->list[i].at - e->list[i - 1].at : 0;
+        sum += width * height;
+        squares += width * height * height;
+        height += e->list[i].step;
+    }
+    return squares - sum * sum; /* outside the edges it is 0 */
+}
+
+static double variance_of_choices(const double *height, int n)
+{
+    double mean = 0, ss = 0;
+
+    for (int c = 0; c < n; c++)
+        mean += height[c] / n;
+    for (int c = 0; c < n; c++)
+        ss += (height[c] - mean) * (height[c] - mean) / n;
+    return ss;
+}
+
+static double variance_of(struct forest *f, int j)
+{
+    const struct param *p = &f->space->params[j];
+
+    if (fanova_is_set(p))
+        return variance_of_choices(f->height + f->first[j], p->n_choices) / f->activity[j];
+    return f->edges[j].n > 0 ? variance_of_number(&f->edges[j]) / f->activity[j] : 0;
+}
+
+/* ---- the forest ---- */
+
+static void tree_clear(struct forest *f)
+{
+    f->sum = f->squares = 0;
+    for (int j = 0; j < f->space->n; j++) {
+        f->lo[j] = 0;
+        f->hi[j] = 1;
+        f->bounds[j] = false;
+        f->edges[j].n = 0;
+    }
+    for (int c = 0; c < f->first[f->space->n]; c++) {
+        f->in[c] = true;
+        f->height[c] = 0;
+    }
+}
+
+static void forest_init(struct forest *f, const struct importance_data *d)
+{
+    size_t n = (size_t)d->space->n;
+
+    *f = (struct forest){ .d = d, .space = d->space };
+    f->usable = mem_array((size_t)d->n + 1, sizeof *f->usable);
+    for (int i = 0; i < d->n; i++) {
+        if (isfinite(d->gains[i]))
+            f->usable[f->n++] = i;
+    }
+    f->first = mem_array(n + 1, sizeof *f->first);
+    f->activity = mem_array(n + 1, sizeof *f->activity);
+    f->has_child = mem_array(n + 1, sizeof *f->has_child);
+    f->is_searched = mem_array(n + 1, sizeof *f->is_searched);
+    for (int j = 0; j < d->space->n; j++) {
+        const struct param *p = &f->space->params[j];
+        int open = 0;
+
+        f->first[j + 1] = f->first[j] + (fanova_is_set(p) ? p->n_choices : 0);
+        f->is_searched[j] = importance_concerns(p);
+        for (int c = 0; p->parent >= 0 && c < MIN(64, f->space->params[p->parent].n_choices); c++)
+            open += p->parent_mask >> (unsigned)c & 1;
+        if (p->parent >= 0)
+            f->has_child[p->parent] = true;
+        f->activity[j] =
+            p->parent < 0 ? 1
+                          : f->activity[p->parent] * open / f->space->params[p->parent].n_choices;
+    }
+    size_t n_choices = (size_t)f->first[d->space->n];
+    f->lo = mem_array(2 * n + 1, sizeof *f->lo);
+    f->hi = f->lo + n;
+    f->in = mem_array(n_choices + 1, sizeof *f->in);
+    f->bounds = mem_array(n + 1, sizeof *f->bounds);
+    f->edges = mem_array(n + 1, sizeof *f->edges);
+    f->height = mem_array(n_choices + 1, sizeof *f->height);
+    f->sorted = mem_array(FANOVA_TREE_TRIALS, sizeof *f->sorted);
+    f->choice_sum = mem_array(2 * (size_t)SPACE_MAX_CHOICES, sizeof *f->choice_sum);
+}
+
+static void forest_fini(struct forest *f)
+{
+    for (int j = 0; j < f->space->n; j++)
+        mem_free(f->edges[j].list);
+    mem_free(f->usable);
+    mem_free(f->first);
+    mem_free(f->activity);
+    mem_free(f->has_child);
+    mem_free(f->is_searched);
+    mem_free(f->lo);
+    mem_free(f->in);
+    mem_free(f->bounds);
+    mem_free(f->edges);
+    mem_free(f->height);
+    mem_free(f->sorted);
+    mem_free(f->choice_sum);
+}
+
+/* Grows one tree and adds its shares; false when it is flat. */
+static bool tree_add(struct forest *f, uint64_t seed, int tree, int *trials, double *out)
+{
+    int n = MIN(f->n, FANOVA_TREE_TRIALS);
+    struct rng r;
+
+    rng_init(&r, seed, (uint64_t)tree);
+    for (int i = 0; i < n; i++)
+        trials[i] = f->usable[rng_below(&r, (uint32_t)f->n)];
+    tree_clear(f);
+    fanova_tree_grow(f, trials, n);
+    double total = f->squares - f->sum * f->sum;
+    if (!(total > 1e-12 * f->squares))
+        return false;
+    for (int j = 0; j < f->space->n; j++)
+        out[j] += fmin(fmax(variance_of(f, j) / total, 0), 1);
+    return true;
+}
+
+int fanova_main_effects(const struct importance_data *d, uint64_t seed, double *out)
+{
+    int *trials = mem_array(FANOVA_TREE_TRIALS, sizeof *trials), grown = 0;
+    struct forest f;
+
+    for (int j = 0; j < d->space->n; j++)
+        out[j] = 0;
+    forest_init(&f, d);
+    for (int t = 0; f.n >= 2 && t < FANOVA_TREES; t++)
+        grown += tree_add(&f, seed, t, trials, out);
+    for (int j = 0; grown > 0 && j < d->space->n; j++)
+        out[j] /= grown;
+    int n = grown > 0 ? f.n : 0;
+    forest_fini(&f);
+    mem_free(trials);
+    return n;
+}

@@ -1,0 +1,27 @@
+/* judge.h - a sampler and a scheduler over many seeds on a table: mean regret with its standard error, and what the trials
+ * and workers did on average. */
+#ifndef SEARCH_LAB_JUDGE_H
+#define SEARCH_LAB_JUDGE_H
+
+#include "search/lab/simulate.h"
+
+enum { JUDGE_MARKS = 3 };
+
+struct judgement {
+    int seeds;
+    double at[JUDGE_MARKS]; /* a quarter, a half, the whole: seconds, or trials ended */
+    double regret[JUDGE_MARKS], se[JUDGE_MARKS];
+    double value[JUDGE_MARKS]; /* mean best, in the table's own direction */
+    double *curve;             /* mean regret along the trace */
+    size_t n_curve;
+    /* Means of the numbers of the same names in sim_result. */
+    double started, resumed, completed, stopped, failed, retired, paused, running, repeats;
+    double reached[TABULAR_MAX_LEVELS];
+    double busy, idle, idle_open, end;
+};
+
+/* Seeds conf->seed, + 1, .. 0, or -1 as simulate. */
+int judge(const struct sim_conf *conf, int seeds, struct judgement *j, struct err *err);
+void judgement_fini(struct judgement *j);
+
+#endif

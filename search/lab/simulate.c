@@ -1,0 +1,421 @@
+/* simulate.c - the event loop of the simulated clock. One event per running trial: it reaches the level it was sent to.
+ * Nothing can happen to it before, so the epochs on the way are counted when it sets off, each at its own time. Events go
+ * in order of (time, trial number); equal times are common in grids, and there the oldest trial is told first. */
+#include "search/lab/simulate.h"
+
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { RETIRE_BATCH = 32 };
+enum sim_state { SIM_RUNNING, SIM_PAUSED, SIM_ENDED };
+
+struct sim_trial {
+    size_t config;
+    int level, to;
+    enum sim_state state;
+};
+struct event {
+    double at;
+    int64_t trial;
+};
+
+struct sim {
+    const struct sim_conf *conf;
+    struct sim_result *r;
+    struct sampler *sampler;
+    struct scheduler *scheduler;
+    double *point;            /* scratch */
+    bool *taken;              /* by configuration */
+    struct sim_trial *trials; /* by number - 1 */
+    size_t cap_trials, cap_trace;
+    struct event *heap;
+    int n_running;
+    bool is_exhausted; /* no more trials will start */
+    double now, best;
+};
+
+/* ---- the queue of events: a binary heap ---- */
+
+static bool before(const struct event *a, const struct event *b)
+{
+    return a->at < b->at || (a->at == b->at && a->trial < b->trial);
+}
+
+static void heap_push(struct sim *m, struct event e)
+{
+    int i = m->n_running++;
+
+    for (; i > 0 && before(&e, &m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        m->heap[i] = m->heap[(i - 1) / 2];
+    m->heap[i] = e;
+}
+
+static struct event heap_pop(struct sim *m)
+{
+    struct event top = m->heap[0], e = m->heap[--m->n_running];
+    int i = 0;
+
+    for (int c = 1; c < m->n_running; c = 2 * i + 1) {
+        if (c + 1 < m->n_running && before(&m->heap[c + 1], &m->heap[c]))
+            c++;
+        if (!before(&m->heap[c], &e))
+            break;
+        m->heap[i] = m->heap[c];
+        i = c;
+    }
+    m->heap[i] = e;
+    return top;
+}
+
+/* ---- the best so far ---- */
+
+/* With a clock: into the first share that ends at or after `at`; trace_close makes it count from there on. */
+static void trace_value(struct sim *m, double at, double value)
+{
+    double clock = m->conf->clock;
+
+    if (isnan(value) || (clock > 0 && at > clock))
+        return;
+    m->best = fmax(m->best, value);
+    if (clock <= 0)
+        return;
+    int i = MIN(SIM_SHARES, (int)(at / clock * SIM_SHARES));
+    while (i > 0 && at <= clock * (i - 1) / SIM_SHARES)
+        i--;
+    while (i < SIM_SHARES && at > clock * i / SIM_SHARES)
+        i++;
+    m->r->trace[i] = fmax(m->r->trace[i], value);
+}
+
+static void trace_close(struct sim *m)
+{
+    for (size_t i = 1; i < m->r->n_trace; i++)
+        m->r->trace[i] = fmax(m->r->trace[i], m->r->trace[i - 1]);
+}
+
+static void trace_end(struct sim *m)
+{
+    struct sim_result *r = m->r;
+
+    if (m->conf->clock > 0)
+        return;
+    if (r->n_trace == m->cap_trace) {
+        m->cap_trace = 2 * m->cap_trace;
+        r->trace = mem_resize(r->trace, m->cap_trace * sizeof *r->trace);
+    }
+    r->trace[r->n_trace++] = m->best;
+}
+
+/* ---- trials ---- */
+
+static int epoch_of(const struct sim *m, int level)
+{
+    return level > 0 ? m->conf->ladder[level - 1] : 0;
+}
+
+static struct sim_trial *trial_of(struct sim *m, int64_t trial)
+{
+    return trial >= 1 && trial <= m->r->started ? &m->trials[trial - 1] : NULL;
+}
+
+/* Sends a trial to a level, from now on. */
+static int run(struct sim *m, int64_t trial, int to, struct err *err)
+{
+    struct sim_trial *t = trial_of(m, trial);
+    const struct tabular *table = m->conf->table;
+
+    if (!t || to <= t->level || to > m->conf->n_levels)
+        return err_set(err, ERR_CONFLICT, "%s sends trial %" PRId64 " to level %d",
+                       m->scheduler->ops->name, trial, to);
+    int from = epoch_of(m, t->level), until = epoch_of(m, to);
+    double since = m->now - tabular_seconds(table, t->config, from);
+    for (int e = from + 1; e <= until && m->conf->clock > 0; e++)
+        trace_value(m, since + tabular_seconds(table, t->config, e),
+                    tabular_value(table, t->config, e));
+    t->to = to;
+    t->state = SIM_RUNNING;
+    heap_push(m, (struct event){ since + tabular_seconds(table, t->config, until), trial });
+    return 0;
+}
+
+static void trial_add(struct sim *m, size_t config)
+{
+    if ((size_t)m->r->started == m->cap_trials) {
+        m->cap_trials = m->cap_trials ? 2 * m->cap_trials : 256;
+        m->trials = mem_resize(m->trials, m->cap_trials * sizeof *m->trials);
+    }
+    m->trials[m->r->started++] = (struct sim_trial){ .config = config };
+    m->r->repeats += m->taken[config];
+    m->taken[config] = true;
+}
+
+/* 1, 0 = there are no more, -1. */
+static int start_one(struct sim *m, struct err *err)
+{
+    int64_t trial = m->r->started + 1;
+    size_t config = TABULAR_NONE;
+
+    if (m->is_exhausted)
+        return 0;
+    m->is_exhausted = true;
+    if (m->conf->trials > 0 && trial > m->conf->trials)
+        return 0;
+    /* Curves run out before the sampler does: the last proposal would have nowhere to go. */
+    if (!m->conf->table->is_grid && (uint64_t)m->r->started >= m->conf->table->n)
+        return 0;
+    int rc = m->sampler->ops->suggest(m->sampler, trial, 1, m->point, err);
+    if (rc <= 0)
+        return rc;
+    if (space_check(m->conf->table->space, m->point, err) < 0)
+        return err_wrap(err, "%s proposes", m->sampler->ops->name);
+    config = tabular_find(m->conf->table, m->point, m->taken);
+    CHECK(config != TABULAR_NONE);
+    trial_add(m, config);
+    m->is_exhausted = false;
+    int to = m->scheduler->ops->start(m->scheduler, trial, 0, m->conf->n_levels, err);
+    return to < 0 || run(m, trial, to, err) < 0 ? -1 : 1;
+}
+
+static int resume_one(struct sim *m, bool idle, struct err *err)
+{
+    struct sched_resume go = { 0 };
+    int rc = m->scheduler->ops->resume(m->scheduler, 1, idle, &go, err);
+
+    if (rc <= 0)
+        return rc;
+    struct sim_trial *t = trial_of(m, go.trial);
+    if (!t || t->state != SIM_PAUSED)
+        return err_set(err, ERR_CONFLICT, "%s resumes trial %" PRId64 ", which is not paused",
+                       m->scheduler->ops->name, go.trial);
+    m->r->resumed++;
+    m->r->paused--;
+    return run(m, go.trial, go.to, err) < 0 ? -1 : 1;
+}
+
+static int fill(struct sim *m, struct err *err)
+{
+    while (m->n_running < m->conf->workers) {
+        int rc = resume_one(m, false, err);
+
+        if (rc == 0)
+            rc = start_one(m, err);
+        if (rc == 0)
+            rc = resume_one(m, true, err);
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            break;
+    }
+    return 0;
+}
+
+/* ---- reports ---- */
+
+static struct observation observation_of(const struct sim *m, int64_t trial, enum obs_state state,
+                                         double value)
+{
+    const struct sim_trial *t = &m->trials[trial - 1];
+
+    return (struct observation){
+        .trial = trial,
+        .state = state,
+        .resource = t->level,
+        .max_resource = m->conf->n_levels,
+        .value = value,
+        .cost =
+            floor(1000 * tabular_seconds(m->conf->table, t->config, epoch_of(m, t->level)) + 0.5),
+    };
+}
+
+/* Stopped or retired: the scheduler knows, the sampler is told that nothing more comes. */
+static int prune(struct sim *m, int64_t trial, struct err *err)
+{
+    struct observation o = observation_of(m, trial, OBS_PRUNED, NAN);
+
+    m->trials[trial - 1].state = SIM_ENDED;
+    if (m->sampler->ops->observe(m->sampler, &o, err) < 0)
+        return -1;
+    trace_end(m);
+    return 0;
+}
+
+static int obey(struct sim *m, int64_t trial, const struct sched_decision *d, struct err *err)
+{
+    struct sim_trial *t = &m->trials[trial - 1];
+
+    switch (d->action) {
+    case SCHED_RUN_TO:
+        return run(m, trial, d->to, err);
+    case SCHED_PAUSE:
+        t->state = SIM_PAUSED;
+        m->r->paused++;
+        return 0;
+    case SCHED_STOP:
+        m->r->stopped++;
+        return prune(m, trial, err);
+    case SCHED_DONE:
+        break;
+    }
+    return err_set(err, ERR_CONFLICT, "%s calls trial %" PRId64 " done at level %d of %d",
+                   m->scheduler->ops->name, trial, t->level, m->conf->n_levels);
+}
+
+static int report(struct sim *m, int64_t trial, struct err *err)
+{
+    struct sim_trial *t = &m->trials[trial - 1];
+    struct sched_decision d = { SCHED_DONE, 0 };
+    int from = t->level;
+
+    t->level = t->to;
+    double value = tabular_value(m->conf->table, t->config, epoch_of(m, t->level));
+    bool is_top = t->level == m->conf->n_levels, is_failure = isnan(value);
+    enum obs_state state = is_failure ? OBS_FAILED : is_top ? OBS_COMPLETED : OBS_RUNNING;
+    struct observation o = observation_of(m, trial, state, value);
+
+    for (int k = from; k < t->level; k++)
+        m->r->reached[k]++;
+    if (m->sampler->ops->observe(m->sampler, &o, err) < 0 ||
+        m->scheduler->ops->report(m->scheduler, &o, &d, err) < 0)
+        return -1;
+    if (m->conf->clock <= 0)
+        trace_value(m, m->now, value);
+    if (state == OBS_RUNNING)
+        return obey(m, trial, &d, err);
+    t->state = SIM_ENDED;
+    m->r->completed += !is_failure;
+    m->r->failed += is_failure;
+    trace_end(m);
+    return 0;
+}
+
+static int retire(struct sim *m, bool closing, struct err *err)
+{
+    int64_t trials[RETIRE_BATCH];
+    int n;
+
+    while (m->r->paused > 0 &&
+           (n = m->scheduler->ops->retire(m->scheduler, RETIRE_BATCH, closing, trials, err)) != 0) {
+        for (int i = 0; i < n; i++) {
+            struct sim_trial *t = trial_of(m, trials[i]);
+            if (!t || t->state != SIM_PAUSED)
+                return err_set(err, ERR_CONFLICT,
+                               "%s retires trial %" PRId64 ", which is not paused",
+                               m->scheduler->ops->name, trials[i]);
+            m->r->paused--;
+            m->r->retired++;
+            if (prune(m, trials[i], err) < 0)
+                return -1;
+        }
+        if (n < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- the loop ---- */
+
+static void advance(struct sim *m, double to)
+{
+    double dt = to - m->now;
+
+    m->r->busy += dt * m->n_running;
+    m->r->idle += dt * (m->conf->workers - m->n_running);
+    if (!m->is_exhausted)
+        m->r->idle_open += dt * (m->conf->workers - m->n_running);
+    m->now = to;
+}
+
+static int loop(struct sim *m, struct err *err)
+{
+    double clock = m->conf->clock;
+
+    for (;;) {
+        if (fill(m, err) < 0)
+            return -1;
+        if (m->n_running == 0)
+            break;
+        if (clock > 0 && m->heap[0].at > clock)
+            break;
+        advance(m, m->heap[0].at);
+        struct event e = heap_pop(m);
+        if (report(m, e.trial, err) < 0 || retire(m, m->is_exhausted, err) < 0)
+            return -1;
+    }
+    if (clock > 0)
+        advance(m, clock);
+    m->r->end = m->now;
+    m->r->running = m->n_running;
+    return m->n_running == 0 ? retire(m, true, err) : 0;
+}
+
+static int sim_open(struct sim *m, struct err *err)
+{
+    const struct sim_conf *c = m->conf;
+    double options[SEARCH_MAX_OPTIONS];
+    struct search_setup setup = {
+        .options = options, .budget_trials = c->trials, .parallel = c->workers, .n_objectives = 1
+    };
+
+    if (c->workers < 1 || c->workers > SIM_MAX_WORKERS)
+        return err_at(err, "workers", "must be from 1 to %d", SIM_MAX_WORKERS);
+    search_options_default(c->sampler->options, c->sampler->n_options, options);
+    if (c->sampler_options)
+        setup.options = c->sampler_options;
+    setup.seed = rng_mix(c->seed, 1);
+    m->sampler = c->sampler->open(c->table->space, &setup, err);
+    if (!m->sampler)
+        return -1;
+    search_options_default(c->scheduler->options, c->scheduler->n_options, options);
+    setup.options = c->scheduler_options ? c->scheduler_options : options;
+    setup.seed = rng_mix(c->seed, 2);
+    m->scheduler = c->scheduler->open(&setup, err);
+    return m->scheduler ? 0 : -1;
+}
+
+static void check_ladder(const struct sim_conf *c)
+{
+    CHECK(c->n_levels >= 1 && c->n_levels <= TABULAR_MAX_LEVELS);
+    for (int i = 0; i < c->n_levels; i++)
+        CHECK(c->ladder[i] > (i > 0 ? c->ladder[i - 1] : 0));
+    CHECK(c->ladder[c->n_levels - 1] == c->table->epochs);
+}
+
+int simulate(const struct sim_conf *conf, struct sim_result *r, struct err *err)
+{
+    struct sim_result result = { .n_trace = conf->clock > 0 ? SIM_SHARES + 1 : 1 };
+    struct sim m = { .conf = conf, .r = &result, .best = NAN };
+
+    check_ladder(conf);
+    m.cap_trace = conf->clock > 0 ? result.n_trace : 256;
+    result.trace = mem_array(m.cap_trace, sizeof *result.trace);
+    for (size_t i = 0; i < result.n_trace; i++)
+        result.trace[i] = NAN;
+    m.point = mem_array((size_t)MAX(conf->table->space->n, 1), sizeof *m.point);
+    m.taken = mem_array(conf->table->n, sizeof *m.taken);
+    int rc = sim_open(&m, err);
+    if (rc == 0) {
+        m.heap = mem_array((size_t)conf->workers, sizeof *m.heap);
+        rc = loop(&m, err);
+    }
+    trace_close(&m);
+    sampler_close(m.sampler);
+    scheduler_close(m.scheduler);
+    mem_free(m.point);
+    mem_free(m.taken);
+    mem_free(m.trials);
+    mem_free(m.heap);
+    if (rc == 0)
+        *r = result;
+    else
+        sim_result_fini(&result);
+    return rc;
+}
+
+void sim_result_fini(struct sim_result *r)
+{
+    mem_free(r->trace);
+    *r = (struct sim_result){ 0 };
+}

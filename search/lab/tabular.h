@@ -1,0 +1,61 @@
+/* tabular.h - a tabular benchmark: the outcome of every configuration is known beforehand, so that samplers and schedulers
+ * are judged without training. A *grid* has one value for every point of a discrete space; *curves* are value and
+ * cumulative seconds at each epoch for some configurations of a space. Pure data: reading files is the caller's.
+ *
+ * Values come out flipped where the table minimises: larger is better everywhere. A NaN is a configuration that fails. */
+#ifndef SEARCH_LAB_TABULAR_H
+#define SEARCH_LAB_TABULAR_H
+
+#include "search/space/space.h"
+
+#include <stddef.h>
+
+enum { TABULAR_MAX_EPOCHS = 10000, TABULAR_MAX_LEVELS = 64 };
+#define TABULAR_MAX_VALUES ((size_t)1 << 27)
+#define TABULAR_NONE       SIZE_MAX
+
+struct tabular {
+    char name[SPACE_MAX_NAME + 1];
+    struct space *space;
+    bool is_grid, is_minimised;
+    size_t n;   /* configurations */
+    int epochs; /* 1 in a grid */
+    float *
+        data; /* grid: values, first parameter slowest; curves: [configuration][epoch][value, seconds] */
+    double *place; /* curves: configurations scaled to [0, 1], in the log where the parameter is */
+    double best;   /* over all configurations and epochs */
+    double median, worst; /* at the last epoch */
+    double mean_time;     /* seconds of all epochs; 1 in a grid */
+};
+
+/* Both take `space` and the arrays (heap), whether they succeed or not. Error: sizes that do not fit, no value at all, a
+ * parameter that a grid cannot have, a configuration outside the space, times that do not rise. */
+struct tabular *tabular_grid_new(const char *name, struct space *space, bool is_minimised,
+                                 float *values, size_t n, struct err *err);
+/* points: n x space->n values in the parameters' own units (choices by index); data as above. */
+struct tabular *tabular_curves_new(const char *name, struct space *space, bool is_minimised,
+                                   double *points, size_t n, int epochs, float *data,
+                                   struct err *err);
+void tabular_free(struct tabular *t); /* NULL is legal */
+
+/* Epochs count from 1. */
+double tabular_value(const struct tabular *t, size_t config, int epoch);
+double tabular_seconds(const struct tabular *t, size_t config,
+                       int epoch); /* since its start; 0 at epoch 0 */
+/* The best of epochs 1..epoch; NaN when none has a value. */
+double tabular_best_until(const struct tabular *t, size_t config, int epoch);
+
+/* Where a point lies. Grid: its entry. Curves: the configuration nearest by squared distance among those that are not
+ * `taken` (n flags; equal distance: the first), TABULAR_NONE when all are. */
+size_t tabular_find(const struct tabular *t, const double *point, const bool *taken);
+
+/* 0 = the best of the table, 1 = its median. A value that is NaN (nothing was found) counts as the worst. */
+double tabular_regret(const struct tabular *t, double value);
+/* What `draws` random configurations, none twice, reach on average (their last epochs): exact, no sampling. */
+double tabular_random_regret(const struct tabular *t, size_t draws);
+
+/* The epochs of a scheduler's levels, so that neighbours differ by about the factor eta: epochs / eta^k rounded, from
+ * the top down to 1. Returns how many. */
+int tabular_ladder(int epochs, double eta, int ladder[TABULAR_MAX_LEVELS]);
+
+#endif

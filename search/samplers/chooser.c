@@ -1,0 +1,176 @@
+/* chooser.c - estimated cost for improvement, section 4.2 of the FLAML paper, with K0, K1, K2 as there:
+ *   the arm holds the best:  ECI = max(K0 - K1, K1 - K2)       what its last improvement took, or has taken in vain
+ *   it lags by D:            at least D (K0 - K2) / d          d: its last improvement; at that speed, the way to the best
+ * The paper's second estimate, for growing the sample, belongs to the scheduler here. */
+#include "search/samplers/chooser.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+
+enum { TAG = 0xc40 }; /* the chooser's own stream of the seed */
+
+void chooser_init(struct chooser *c, int n_arms)
+{
+    CHECK(n_arms >= 1);
+    c->n = n_arms;
+    c->arms = mem_array((size_t)n_arms, sizeof *c->arms);
+    for (int i = 0; i < n_arms; i++)
+        c->arms[i].best = c->arms[i].before = -INFINITY;
+}
+
+void chooser_fini(struct chooser *c)
+{
+    mem_free(c->arms);
+}
+
+void chooser_start(struct chooser *c, int arm)
+{
+    CHECK(arm >= 0 && arm < c->n);
+    c->arms[arm].started++;
+}
+
+void chooser_close(struct chooser *c, int arm)
+{
+    CHECK(arm >= 0 && arm < c->n);
+    c->arms[arm].is_closed = true;
+}
+
+void chooser_observe(struct chooser *c, int arm, double value, double cost)
+{
+    struct chooser_arm *a = &c->arms[arm];
+
+    CHECK(arm >= 0 && arm < c->n);
+    a->told++;
+    a->spent = MIN(a->spent + (cost > 1e-200 && cost < 1e200 ? cost : 1), 1e250);
+    value = MIN(value, 1e150); /* differences must stay finite */
+    if (!(value > a->best && value > -1e150))
+        return;
+    a->before = a->best;
+    a->at_before = a->at_best;
+    a->best = value;
+    a->at_best = a->spent;
+}
+
+/* The mean cost of a result so far; 0 when there is none. */
+static double mean_cost(const struct chooser *c)
+{
+    double spent = 0;
+    int64_t told = 0;
+
+    for (int i = 0; i < c->n; i++) {
+        spent += c->arms[i].spent;
+        told += c->arms[i].told;
+    }
+    return told > 0 ? spent / (double)told : 0;
+}
+
+double chooser_eci(const struct chooser *c, int arm)
+{
+    const struct chooser_arm *a = &c->arms[arm];
+    double top = -INFINITY, mean = mean_cost(c);
+
+    CHECK(arm >= 0 && arm < c->n);
+    for (int i = 0; i < c->n; i++)
+        top = MAX(top, c->arms[i].best);
+    if (mean == 0)
+        return INFINITY;
+    if (a->told == 0) /* begun, not heard of: less urgent with every trial that is on its way */
+        return mean * (double)(1 + a->started);
+    double eci = MAX(a->spent - a->at_best, a->at_best - a->at_before);
+    double lag = top - a->best, gain = a->best - a->before;
+    eci = MAX(eci, a->spent / (double)a->told); /* nothing costs less than a trial */
+    if (a->best == -INFINITY || lag <= 0)
+        return eci;
+    if (a->before ==
+        -INFINITY) /* one value tells no speed: as far again as it came, per gap to the second best */
+        return MAX(eci, 2 * a->spent);
+    double way = lag * ((a->spent - a->at_before) / gain);
+    return MIN(MAX(eci, way), 1e280);
+}
+
+int chooser_next(const struct chooser *c, uint64_t seed, int64_t trial)
+{
+    double total = 0, blind = 0;
+    int last = -1;
+    uint32_t out[4];
+
+    for (int i = 0; i < c->n; i++) {
+        if (c->arms[i].is_closed)
+            continue;
+        if (c->arms[i].started == 0)
+            return i;
+        total += 1 / chooser_eci(c, i);
+        blind += 1 / (double)c->arms[i].started;
+    }
+    rng_at(seed, TAG, 0, (uint64_t)trial, out);
+    double u = (double)out[0] * 0x1p-32;
+    for (int i = 0; i < c->n; i++) {
+        if (c->arms[i].is_closed)
+            continue;
+        last = i;
+        u -= total > 0 ? 1 / chooser_eci(c, i) / total
+                       : 1 / (double)c->arms[i].started / blind; /* nothing known: evenly */
+        if (u < 0)
+            break;
+    }
+    return last;
+}
+
+int chooser_save(const struct chooser *c, struct buf *out, struct err *err)
+{
+    if (buf_put_u32(out, (uint32_t)c->n, err) < 0)
+        return -1;
+    for (int i = 0; i < c->n; i++) {
+        const struct chooser_arm *a = &c->arms[i];
+        if (buf_put_u64(out, (uint64_t)a->started, err) < 0 ||
+            buf_put_u64(out, (uint64_t)a->told, err) < 0 || buf_put_f64(out, a->best, err) < 0 ||
+            buf_put_f64(out, a->before, err) < 0 || buf_put_f64(out, a->spent, err) < 0 ||
+            buf_put_f64(out, a->at_best, err) < 0 || buf_put_f64(out, a->at_before, err) < 0 ||
+            buf_put_u8(out, a->is_closed, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_sound(const struct chooser_arm *a)
+{
+    bool has_best = a->best > -INFINITY, has_before = a->before > -INFINITY;
+
+    return a->started >= 0 && a->told >= 0 && a->started < INT64_MAX / 2 &&
+           a->told < INT64_MAX / 2 && !isnan(a->best) && !isnan(a->before) && a->best <= 1e150 &&
+           (!has_best || a->best > -1e150) && (!has_before || a->before > -1e150) &&
+           (has_before ? a->before < a->best : 1) && a->spent >= a->at_best &&
+           a->at_best >= a->at_before && a->at_before >= 0 && a->spent <= 1e250 &&
+           (a->told > 0 ? a->spent / (double)a->told > 0 : a->spent == 0) &&
+           (!has_best || a->told > 0) && (has_best || !has_before);
+}
+
+int chooser_load(struct chooser *c, struct view *in, struct err *err)
+{
+    uint32_t n = 0;
+
+    if (view_u32(in, &n, err) < 0)
+        return -1;
+    if (n != (uint32_t)c->n)
+        return err_set(err, ERR_ARG, "saved state is damaged: %u arms instead of %d", n, c->n);
+    for (int i = 0; i < c->n; i++) {
+        struct chooser_arm a = { 0 };
+        uint64_t started = 0, told = 0;
+        uint8_t is_closed = 0;
+        if (view_u64(in, &started, err) < 0 || view_u64(in, &told, err) < 0 ||
+            view_f64(in, &a.best, err) < 0 || view_f64(in, &a.before, err) < 0 ||
+            view_f64(in, &a.spent, err) < 0 || view_f64(in, &a.at_best, err) < 0 ||
+            view_f64(in, &a.at_before, err) < 0 || view_u8(in, &is_closed, err) < 0)
+            return -1;
+        a.started = (int64_t)started;
+        a.told = (int64_t)told;
+        a.is_closed = is_closed;
+        if (is_closed > 1 || !is_sound(&a))
+            return err_set(err, ERR_ARG, "saved state is damaged: arm %d", i);
+        c->arms[i] = a;
+    }
+    return 0;
+}

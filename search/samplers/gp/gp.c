@@ -1,0 +1,317 @@
+/* gp.c - the Gaussian process sampler for small spaces: a stratified start, then the point of largest log expected
+ * improvement, trials in flight counting as believed. Best when trials are few and dear.
+ *
+ * The model's length scales are climbed a few steps further whenever results have come (gp_fit.c), so their path is part
+ * of the state; the factor of the covariance is only kept to be extended, and the same bits come out when it is made
+ * anew. Past PENDING_MAX trials in flight beyond the results known, points come from the start's sequence: no model could
+ * tell them apart. */
+#include "search/samplers/gp/gp.h"
+#include "search/contract/state.h"
+#include "search/samplers/gp/gp_pick.h"
+#include "search/samplers/gp/gp_train.h"
+#include "search/space/walk.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { VERSION = 1, PENDING_MAX = 64, FIT_MAX = 128, CAP = GP_TARGETS + PENDING_MAX + 4 };
+static const double FIT_WORK = 4e6, PICK_WORK = 8e6; /* multiplications per suggestion */
+
+struct gp_sampler {
+    struct sampler base;
+    struct walk walk;
+    struct history history;
+    struct gp_code code;
+    int n_start;
+    /* what was learned: part of the state */
+    double theta[GP_MAX_THETA];
+    uint64_t fitted; /* hash of the set that theta was fitted to last; 0 = never */
+    int restart_at;  /* results at which the fit looks for other starts again */
+    /* kept between suggestions only */
+    bool is_stale; /* something was observed since `train` was made */
+    struct gp_train train;
+    struct gp_model model; /* room made at first use */
+    struct gp_scratch scratch;
+    uint64_t modelled; /* hash of the model's targets; 0 = none */
+    int64_t believed[PENDING_MAX];
+    double best_told, best; /* the model's mean at the best of them; in flight too */
+};
+
+static struct gp_sampler *of(struct sampler *s)
+{
+    return (struct gp_sampler *)s;
+}
+
+static struct sampler *gp_open(const struct space *space, const struct search_setup *setup,
+                               struct err *err)
+{
+    struct gp_code code;
+
+    if (gp_code_init(&code, space, err) < 0)
+        return NULL;
+    if (setup->n_objectives > 1) {
+        (void)err_set(err, ERR_ARG, "sampler gp searches for one objective, not %d: use tpe",
+                      setup->n_objectives);
+        return NULL;
+    }
+    struct gp_sampler *g = mem_zalloc(sizeof *g);
+    g->base = (struct sampler){ &search_gp, space, setup->seed };
+    walk_init(&g->walk, space, &sequence_sobol, setup->seed);
+    history_init(&g->history, space);
+    g->code = code;
+    g->n_start = MAX(8, MIN(code.d + 2, 20));
+    g->is_stale = true;
+    return &g->base;
+}
+
+static void gp_close(struct sampler *s)
+{
+    struct gp_sampler *g = of(s);
+
+    walk_fini(&g->walk);
+    history_fini(&g->history);
+    gp_model_fini(&g->model);
+    gp_scratch_fini(&g->scratch);
+    mem_free(g);
+}
+
+static void points_add(struct gp_sampler *g, struct gp_points *p, int row)
+{
+    double x[GP_MAX_DIMS];
+
+    gp_code_of(&g->code, history_point(&g->history, row), x);
+    gp_points_add(p, x);
+}
+
+/* What the space says of the dimensions. */
+static void points_shape(const struct gp_sampler *g, struct gp_points *p)
+{
+    memcpy(p->is_choice, g->code.is_choice, sizeof p->is_choice);
+    for (int k = 0; k < g->code.d; k++) {
+        bool is_child = g->base.space->params[g->code.params[k]].parent >= 0;
+        p->length[k] = gp_length_prior(g->walk.dims, is_child);
+    }
+}
+
+/* Climbs on from the last setting; at the first fit, and whenever there are half as many results again, from short and
+ * long scales too. Of many trials the best half and an even choice of the rest are looked at. */
+static void fit(struct gp_sampler *g)
+{
+    static const double starts[] = { 1, 0.3, 0.1 };
+    const struct gp_train *t = &g->train;
+    double targets[FIT_MAX], theta[GP_MAX_THETA], best = -INFINITY;
+    int n = MIN(t->n, FIT_MAX), best_half = n < t->n ? n / 2 : n;
+    bool is_restart = t->n >= g->restart_at;
+    double each = n * (double)n * (n / 2.0 + 3 * g->code.d + 30);
+    int steps = (int)MIN(12, MAX(1, FIT_WORK / each));
+    struct gp_points p;
+
+    gp_points_init(&p, g->code.d, FIT_MAX);
+    points_shape(g, &p);
+    for (int k = 0; k < n; k++) {
+        int i = k < best_half ? k
+                              : best_half + (int)((int64_t)(k - best_half) * (t->n - best_half) /
+                                                  (n - best_half));
+        points_add(g, &p, t->rows[i]);
+        targets[k] = t->targets[i];
+    }
+    if (g->fitted)
+        best = gp_climb(&p, targets, g->theta, steps, &g->scratch);
+    for (size_t k = 0; is_restart && k < ARRAY_LEN(starts); k++) {
+        gp_theta_start(&p, starts[k], theta);
+        double value = gp_climb(&p, targets, theta, 3 * MAX(steps, 2), &g->scratch);
+        if (value > best) {
+            best = value;
+            memcpy(g->theta, theta, sizeof theta);
+        }
+    }
+    if (is_restart)
+        g->restart_at = t->n + t->n / 2 + 1;
+    gp_points_fini(&p);
+    g->fitted = t->hash;
+}
+
+/* The best of what the model thinks of the points from..n-1: noise is not a result, and what is believed of a trial in
+ * flight is nothing to be gained once more. */
+static double best_mean(struct gp_sampler *g, int from, int n)
+{
+    double best = -INFINITY, mean = 0, sd = 0, x[GP_MAX_DIMS];
+
+    for (int i = from; i < n; i++) {
+        gp_points_get(&g->model.points, i, x);
+        gp_predict(&g->model, x, &mean, &sd);
+        best = MAX(best, mean);
+    }
+    return best;
+}
+
+static void model_build(struct gp_sampler *g)
+{
+    gp_model_clear(&g->model, g->theta);
+    for (int i = 0; i < g->train.n; i++)
+        points_add(g, &g->model.points, g->train.rows[i]);
+    gp_model_extend(&g->model, g->train.n, g->train.targets);
+    g->best_told = best_mean(g, 0, MIN(g->train.n, 20));
+    g->modelled = g->train.hash;
+}
+
+/* Brings the model up to the trials known and those in flight, newest PENDING_MAX. */
+static void model_update(struct gp_sampler *g)
+{
+    const struct history_list *silent = &g->history.silent;
+    int from = MAX(0, silent->n - PENDING_MAX), n = silent->n - from, kept = 0;
+
+    if (!g->model.chol) {
+        gp_model_init(&g->model, g->code.d, CAP);
+        points_shape(g, &g->model.points);
+        gp_scratch_init(&g->scratch, FIT_MAX);
+    }
+    if (g->fitted != g->train.hash) {
+        fit(g);
+        g->modelled = 0;
+    }
+    int had = g->modelled == g->train.hash ? g->model.points.n - g->train.n : 0;
+    while (kept < had && kept < n &&
+           g->believed[kept] == g->history.rows[silent->rows[from + kept]].trial)
+        kept++;
+    if (g->modelled != g->train.hash)
+        model_build(g);
+    g->model.points.n = g->model.n_rows = g->train.n + kept;
+    for (int i = kept; i < n; i++) {
+        g->believed[i] = g->history.rows[silent->rows[from + i]].trial;
+        points_add(g, &g->model.points, silent->rows[from + i]);
+    }
+    gp_model_extend(&g->model, g->train.n, g->train.targets);
+    g->best = MAX(g->best_told, best_mean(g, g->train.n, g->model.points.n));
+}
+
+static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
+{
+    struct gp_pick p = { .code = &g->code,
+                         .model = &g->model,
+                         .seen = &g->walk.seen,
+                         .seed = g->base.seed,
+                         .trial = trial };
+
+    model_update(g);
+    p.best = g->best;
+    for (int i = 0; i < MIN(g->train.n, GP_MAX_ELITES); i++)
+        p.elites[p.n_elites++] = history_unit(&g->history, g->train.rows[i]);
+    p.budget = gp_pick_budget(&g->model, PICK_WORK);
+    if (gp_pick_point(&p, point) == 0)
+        return 0;
+    (void)walk_mark(&g->walk, point);
+    return 1;
+}
+
+bool gp_is_ready(struct sampler *s)
+{
+    struct gp_sampler *g = of(s);
+
+    if (g->is_stale) {
+        gp_train_make(&g->train, &g->history, g->code.d);
+        g->is_stale = false;
+    }
+    return g->train.n >= g->n_start && g->code.d > 0 &&
+           g->history.silent.n <= g->train.n + PENDING_MAX;
+}
+
+int gp_trials(const struct sampler *s)
+{
+    return ((const struct gp_sampler *)s)->history.n;
+}
+
+static int suggest_one(struct gp_sampler *g, int64_t trial, double *point)
+{
+    bool is_left = (double)g->walk.seen.n < g->walk.size; /* else nothing is fitted for nothing */
+
+    if (is_left && gp_is_ready(&g->base) && model_pick(g, trial, point))
+        return 1;
+    return walk_next(&g->walk, point);
+}
+
+static int gp_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
+{
+    (void)err;
+    for (int k = 0; k < n; k++) {
+        double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
+        if (suggest_one(of(s), first + k, point) == 0)
+            return k;
+        (void)history_add(&of(s)->history, first + k, point);
+    }
+    return n;
+}
+
+static int gp_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    if (space_check(s->space, point, err) < 0)
+        return -1;
+    (void)walk_mark(&of(s)->walk, point);
+    (void)history_add(&of(s)->history, trial, point);
+    return 0;
+}
+
+static int gp_observe(struct sampler *s, const struct observation *o, struct err *err)
+{
+    (void)err;
+    if (history_observe(&of(s)->history, o))
+        of(s)->is_stale = true;
+    return 0;
+}
+
+static struct state_head head_of(const struct sampler *s)
+{
+    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
+}
+
+static int gp_save(const struct sampler *s, struct buf *out, struct err *err)
+{
+    const struct gp_sampler *g = (const struct gp_sampler *)s;
+    struct state_head head = head_of(s);
+
+    if (state_put(out, &head, err) < 0 || walk_save(&g->walk, out, err) < 0 ||
+        history_save(&g->history, out, err) < 0 || buf_put_u64(out, g->fitted, err) < 0 ||
+        buf_put_u32(out, (uint32_t)g->restart_at, err) < 0)
+        return -1;
+    for (int i = 0; g->fitted && i < g->code.d + GP_SCALE; i++) {
+        if (buf_put_f64(out, g->theta[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int gp_load(struct sampler *s, struct view *in, struct err *err)
+{
+    struct state_head head = head_of(s);
+    struct gp_sampler *g = of(s);
+    uint32_t restart_at = 0;
+
+    if (state_check(in, &head, err) < 0 || walk_load(&g->walk, in, err) < 0 ||
+        history_load(&g->history, in, err) < 0 || view_u64(in, &g->fitted, err) < 0 ||
+        view_u32(in, &restart_at, err) < 0)
+        return -1;
+    for (int i = 0; g->fitted && i < g->code.d + GP_SCALE; i++) {
+        if (view_f64(in, &g->theta[i], err) < 0)
+            return -1;
+    }
+    if (restart_at > INT32_MAX || (g->fitted && !gp_theta_is_legal(g->code.d, g->theta)) ||
+        (g->fitted == 0 && restart_at != 0))
+        return err_set(err, ERR_ARG, "saved state is damaged: the model's settings");
+    g->restart_at = (int)restart_at;
+    return state_end(in, err);
+}
+
+const struct sampler_ops search_gp = {
+    .name = "gp",
+    .ranks_by_one = true,
+    .help = "Gaussian process, expected improvement: small spaces, few and dear trials",
+    .open = gp_open,
+    .close = gp_close,
+    .suggest = gp_suggest,
+    .adopt = gp_adopt,
+    .observe = gp_observe,
+    .save = gp_save,
+    .load = gp_load,
+};

@@ -1,0 +1,180 @@
+/* gp_fit.c - how the hyperparameters are found: maximum a posteriori, from a few starts.
+ *
+ * Priors: length scales log-normal with a median sqrt(2) + log(d)/2 and a deviation sqrt(3), where d is how many dimensions are
+ * active together (Hvarfner, Hellsten and Nardi, Vanilla Bayesian Optimization Performs Great in High Dimensions, ICML 2024).
+ * For a dimension of one branch only the median is exp(-1): a branch has few trials, and a model that takes it for flat would
+ * rule it out after two. Signal log-normal around 1, as targets
+ * are standardised, noise log-normal and small. The gradient is Rasmussen and Williams' (5.9) with the derivatives taken
+ * with respect to logarithms. */
+#include "search/samplers/gp/gp_model.h"
+#include "search/samplers/gp/linalg.h"
+#include "search/space/elem.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+struct prior {
+    double mean, sd, lo, hi; /* of the logarithm */
+};
+
+double gp_length_prior(int n_joint, bool is_child)
+{
+    return is_child ? -1 : 0x1.6a09e667f3bcdp+0 + 0.5 * search_log(MAX(n_joint, 1));
+}
+
+static struct prior prior_of(const struct gp_points *p, int i)
+{
+    if (i == GP_SIGNAL)
+        return (struct prior){ 0, 1, -3, 4 };
+    if (i == GP_NOISE)
+        return (struct prior){ -8, 3, -14, 1 };
+    return (struct prior){ p ? p->length[i - GP_SCALE] : 0, 0x1.bb67ae8584caap+0, -4, 6 };
+}
+
+void gp_theta_start(const struct gp_points *p, double scale, double *theta)
+{
+    for (int i = 0; i < p->d + GP_SCALE; i++)
+        theta[i] = prior_of(p, i).mean + (i >= GP_SCALE ? search_log(scale) : 0);
+}
+
+bool gp_theta_is_legal(int d, const double *theta)
+{
+    for (int i = 0; i < d + GP_SCALE; i++) {
+        struct prior p = prior_of(NULL, i);
+        if (!(theta[i] >= p.lo && theta[i] <= p.hi))
+            return false;
+    }
+    return true;
+}
+
+void gp_scratch_init(struct gp_scratch *s, int cap)
+{
+    size_t square = (size_t)cap * (size_t)cap;
+
+    *s = (struct gp_scratch){ .cap = cap };
+    s->chol = mem_array(square, sizeof *s->chol);
+    s->inverse = mem_array(square, sizeof *s->inverse);
+    s->work = mem_array(square, sizeof *s->work);
+    s->slope = mem_array(square, sizeof *s->slope);
+}
+
+void gp_scratch_fini(struct gp_scratch *s)
+{
+    mem_free(s->chol);
+    mem_free(s->inverse);
+    mem_free(s->work);
+    mem_free(s->slope);
+}
+
+/* Fills chol and slope, factors; returns the log determinant of the factor. */
+static double factor(const struct gp_points *p, const struct gp_kernel *g, struct gp_scratch *s)
+{
+    double x[GP_MAX_DIMS], log_det = 0, product = 1;
+
+    for (int i = 0; i < p->n; i++) {
+        double *row = s->chol + (size_t)i * (size_t)s->cap;
+        for (int k = 0; k < p->d; k++)
+            x[k] = p->x[k * p->cap + i];
+        gp_covariance(p, g, x, i, row, s->slope + (size_t)i * (size_t)s->cap);
+        row[i] = g->signal + g->noise;
+        la_cholesky_row(s->chol, s->cap, i, 1e-12 * g->signal);
+        product *= row[i];
+        if (i % 8 == 7 ||
+            i == p->n - 1) { /* far from under- and overflow, and an eighth of the logs */
+            log_det += search_log(product);
+            product = 1;
+        }
+    }
+    return log_det;
+}
+
+/* beta: K^-1 y; the inverse is used up. The signal's part is tr(W (K - noise I)) with W = beta beta' - K^-1, where
+ * tr(W K) = y' K^-1 y - n needs no second look at K, whose place the factor has taken. */
+static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, const double *beta,
+                        struct gp_scratch *s, double quadratic, double *gradient)
+{
+    double trace = 0, column[GP_MAX_DIMS] = { 0 };
+
+    for (int i = 0; i < p->n; i++) {
+        double *w =
+            s->inverse + (size_t)i * (size_t)s->cap; /* becomes W = b b' - K^-1, times slope */
+        const double *slope = s->slope + (size_t)i * (size_t)s->cap;
+        trace += beta[i] * beta[i] - w[i];
+        for (int j = 0; j < i; j++)
+            w[j] = (beta[i] * beta[j] - w[j]) * slope[j];
+        for (int k = 0; k < p->d; k++) {
+            const double *x = p->x + (size_t)k * (size_t)p->cap;
+            double sum = 0, at = x[i];
+            if (p->is_choice[k]) {
+                for (int j = 0; j < i; j++)
+                    sum += x[j] != at ? w[j] : 0;
+            } else {
+                for (int j = 0; j < i; j++)
+                    sum += w[j] * (x[j] - at) * (x[j] - at);
+            }
+            column[k] += sum;
+        }
+    }
+    /* Off the diagonal every pair counts twice, which the half in front takes back. d(r^2)/d(log l) = -2 r_k^2. */
+    gradient[GP_NOISE] = 0.5 * g->noise * trace;
+    gradient[GP_SIGNAL] =
+        0.5 * (quadratic - p->n) - gradient[GP_NOISE]; /* tr(W K) = y'K^-1 y - n */
+    for (int k = 0; k < p->d; k++)
+        gradient[GP_SCALE + k] = -2 * g->weight[k] * column[k];
+}
+
+double gp_objective(const struct gp_points *p, const double *targets, const double *theta,
+                    struct gp_scratch *s, double *gradient)
+{
+    struct gp_kernel g;
+
+    gp_kernel_set(&g, p->d, theta);
+    double log_det = factor(p, &g, s), quadratic = 0;
+    double *beta = mem_dup(targets, (size_t)p->n * sizeof *targets);
+    la_solve_lower(s->chol, s->cap, 0, p->n, beta);
+    quadratic = la_dot(beta, beta, p->n);
+    la_solve_lower_transposed(s->chol, s->cap, p->n, beta); /* K^-1 y */
+    la_inverse(s->chol, s->cap, p->n, s->work, s->inverse);
+    gradient_of(p, &g, beta, s, quadratic, gradient);
+    mem_free(beta);
+    double objective = -0.5 * quadratic - log_det;
+    for (int i = 0; i < p->d + GP_SCALE; i++) {
+        struct prior prior = prior_of(p, i);
+        double z = (theta[i] - prior.mean) / prior.sd;
+        objective -= 0.5 * z * z;
+        gradient[i] -= z / prior.sd;
+    }
+    return objective;
+}
+
+double gp_climb(const struct gp_points *p, const double *targets, double *theta, int steps,
+                struct gp_scratch *s)
+{
+    double at[GP_MAX_THETA], g[GP_MAX_THETA], before[GP_MAX_THETA] = { 0 }, step[GP_MAX_THETA];
+    int n = p->d + GP_SCALE;
+    double best = -INFINITY;
+
+    memcpy(at, theta, (size_t)n * sizeof *at);
+    for (int i = 0; i < n; i++)
+        step[i] = 0.3;
+    for (int t = 0; t <= steps; t++) {
+        double value = gp_objective(p, targets, at, s, g);
+        if (value > best) {
+            best = value;
+            memcpy(theta, at, (size_t)n * sizeof *at);
+        }
+        for (int i = 0; i < n; i++) {
+            struct prior prior = prior_of(p, i);
+            double turn = g[i] * before[i];
+            step[i] = MIN(1, MAX(1e-3, step[i] * (turn > 0 ? 1.3 : turn < 0 ? 0.5 : 1)));
+            before[i] = turn < 0 ? 0 : g[i];
+            if (before[i] != 0)
+                at[i] += before[i] > 0 ? step[i] : -step[i];
+            at[i] = MIN(prior.hi, MAX(prior.lo, at[i]));
+        }
+    }
+    return best;
+}

@@ -1,0 +1,169 @@
+/* gp_model.c - the kernel and the posterior. exp here is elem.h's without its divisions: a covariance is computed a
+ * thousand times per suggestion, and the loops run along points, so that the compiler may use vector registers. */
+#include "search/samplers/gp/gp_model.h"
+
+#include "search/samplers/gp/linalg.h"
+#include "search/space/elem.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static const double SQRT_5 = 0x1.1e3779b97f4a8p+1;
+static const double JITTER = 1e-8; /* of the signal variance: the least pivot */
+
+void gp_points_init(struct gp_points *p, int d, int cap)
+{
+    CHECK(d >= 0 && d <= GP_MAX_DIMS && cap % 4 == 0);
+    *p = (struct gp_points){ .d = d, .cap = cap };
+    for (int k = 0; k < d; k++)
+        p->length[k] = gp_length_prior(d, false);
+    p->x = mem_array((size_t)d * (size_t)cap, sizeof *p->x);
+}
+
+void gp_points_fini(struct gp_points *p)
+{
+    mem_free(p->x);
+}
+
+void gp_points_add(struct gp_points *p, const double *x)
+{
+    CHECK(p->n < p->cap);
+    for (int k = 0; k < p->d; k++)
+        p->x[k * p->cap + p->n] = x[k];
+    p->n++;
+}
+
+static void distance_add(double *restrict r2, const double *restrict x, double at, double weight,
+                         int n)
+{
+    for (int i = 0; i < n; i++) {
+        double delta = x[i] - at;
+        r2[i] += weight * (delta * delta);
+    }
+}
+
+static void hamming_add(double *restrict r2, const double *restrict x, double at, double weight,
+                        int n)
+{
+    for (int i = 0; i < n; i++)
+        r2[i] += x[i] != at ? weight : 0;
+}
+
+/* exp(-x), x >= 0; relative error below 1e-13. 2^k is put together from its bits. */
+static double exp_minus(double x)
+{
+    static const double c[] = { 1.0 / 479001600,
+                                1.0 / 39916800,
+                                1.0 / 3628800,
+                                1.0 / 362880,
+                                1.0 / 40320,
+                                1.0 / 5040,
+                                1.0 / 720,
+                                1.0 / 120,
+                                1.0 / 24,
+                                1.0 / 6,
+                                0.5,
+                                1,
+                                1 };
+    if (!(x < 700))
+        return 0;
+    double k = (double)(int)(x * 0x1.71547652b82fep+0 + 0.5);
+    double r = k * 0x1.62e42fefa38p-1 - x + k * 0x1.ef35793c7673p-45, sum = c[0];
+    for (size_t i = 1; i < ARRAY_LEN(c); i++)
+        sum = sum * r + c[i];
+    uint64_t bits = (uint64_t)(1023 - (int)k) << 52;
+    double scale = 0;
+    memcpy(&scale, &bits, sizeof scale);
+    return sum * scale;
+}
+
+void gp_kernel_set(struct gp_kernel *g, int d, const double *theta)
+{
+    g->signal = search_exp(theta[GP_SIGNAL]);
+    g->noise = search_exp(theta[GP_NOISE]);
+    for (int k = 0; k < d; k++)
+        g->weight[k] = search_exp(-2 * theta[GP_SCALE + k]);
+}
+
+void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const double *x, int n,
+                   double *k, double *slope)
+{
+    memset(k, 0, (size_t)n * sizeof *k);
+    for (int j = 0; j < p->d; j++) {
+        if (p->is_choice[j])
+            hamming_add(k, p->x + (size_t)j * (size_t)p->cap, x[j], g->weight[j], n);
+        else
+            distance_add(k, p->x + (size_t)j * (size_t)p->cap, x[j], g->weight[j], n);
+    }
+    for (int i = 0; i < n; i++) {
+        double r = sqrt(k[i]) * SQRT_5, e = g->signal * exp_minus(r);
+        k[i] = (1 + r + r * r / 3) * e;
+        if (slope)
+            slope[i] = -5.0 / 6 * (1 + r) * e;
+    }
+}
+
+void gp_model_init(struct gp_model *m, int d, int cap)
+{
+    *m = (struct gp_model){ 0 };
+    gp_points_init(&m->points, d, cap);
+    m->chol = mem_array((size_t)cap * (size_t)cap, sizeof *m->chol);
+    m->alpha = mem_array((size_t)cap, sizeof *m->alpha);
+    m->row = mem_array((size_t)cap, sizeof *m->row);
+}
+
+void gp_model_fini(struct gp_model *m)
+{
+    gp_points_fini(&m->points);
+    mem_free(m->chol);
+    mem_free(m->alpha);
+    mem_free(m->row);
+}
+
+void gp_model_clear(struct gp_model *m, const double *theta)
+{
+    m->points.n = m->n_rows = m->n_targets = 0;
+    gp_kernel_set(&m->kernel, m->points.d, theta);
+}
+
+void gp_points_get(const struct gp_points *p, int i, double *x)
+{
+    for (int k = 0; k < p->d; k++)
+        x[k] = p->x[k * p->cap + i];
+}
+
+void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
+{
+    double x[GP_MAX_DIMS], signal = m->kernel.signal;
+    int cap = m->points.cap;
+
+    CHECK(m->n_rows == 0 || n_targets == m->n_targets);
+    m->n_targets = n_targets;
+    for (int i = m->n_rows; i < m->points.n; i++) {
+        double *row = m->chol + (size_t)i * (size_t)cap;
+        gp_points_get(&m->points, i, x);
+        gp_covariance(&m->points, &m->kernel, x, i, row, NULL);
+        row[i] = signal + (i < n_targets ? m->kernel.noise : 0); /* what is believed is sure */
+        la_cholesky_row(m->chol, cap, i, JITTER * signal);
+    }
+    if (m->n_rows == 0) {
+        memcpy(m->alpha, targets, (size_t)n_targets * sizeof *targets);
+        la_solve_lower(m->chol, cap, 0, n_targets, m->alpha);
+    }
+    m->n_rows = m->points.n;
+}
+
+void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd)
+{
+    double signal = m->kernel.signal;
+
+    gp_covariance(&m->points, &m->kernel, x, m->n_rows, m->row, NULL);
+    la_solve_lower(m->chol, m->points.cap, 0, m->n_rows, m->row);
+    double rest = signal - la_dot(m->row, m->row, m->n_rows);
+    *mean = la_dot(m->row, m->alpha, m->n_targets);
+    *sd = sqrt(rest > JITTER * signal ? rest : JITTER * signal);
+}

@@ -1,0 +1,213 @@
+/* gp_pick.c - maximising log expected improvement without gradients, which suits choices, steps and conditions as well as
+ * smooth ranges. Half of the budget looks around: a third of that at random, the rest by changing some parameters of the
+ * best points by steps of many sizes. The other half climbs from the LEADERS, each step keeping the best of a few
+ * neighbours, the step shrinking as it goes. */
+#include "search/samplers/gp/gp_pick.h"
+
+#include "search/space/elem.h"
+#include "search/space/normal.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEADERS = 4, NEIGHBOURS = 4, TAG = 0x6e1 };
+
+struct leader {
+    double score;
+    double *unit, *point;
+};
+struct climb {
+    const struct gp_pick *p;
+    const struct space *space;
+    struct rng rng;
+    int left; /* predictions */
+    struct leader leaders[LEADERS];
+    int n_leaders;
+    double *unit, *point; /* scratch */
+};
+
+int gp_pick_budget(const struct gp_model *m, double work)
+{
+    double n = m->points.n, each = n * n / 2 + n * (3.0 * m->points.d + 30) + 100;
+    double budget = work / each;
+
+    return (int)(budget < 60 ? 60 : budget > 600 ? 600 : budget);
+}
+
+/* Of c->unit, whose point goes to c->point; -INFINITY when it is not above `least`, or was proposed before. */
+static double score(struct climb *c, double least)
+{
+    double x[GP_MAX_DIMS], mean = 0, sd = 0;
+
+    space_from_unit(c->space, c->unit, c->point);
+    c->left--;
+    gp_code_of(c->p->code, c->point, x);
+    gp_predict(c->p->model, x, &mean, &sd);
+    double value = normal_log_ei((mean - c->p->best) / sd) + 0.5 * search_log(sd * sd);
+    if (!(value > least))
+        return -INFINITY;
+    for (int i = 0; i < c->space->n; i++) {
+        if (c->space->params[i].axis == AXIS_FREE && !isnan(c->point[i]))
+            c->point[i] = c->space->params[i].def;
+    }
+    return seen_has(c->p->seen, space_hash(c->space, c->point)) ? -INFINITY : value;
+}
+
+static void leader_set(struct climb *c, struct leader *l, double value)
+{
+    size_t size = (size_t)c->space->n * sizeof *l->unit;
+
+    l->score = value;
+    memcpy(l->unit, c->unit, size);
+    memcpy(l->point, c->point, size);
+}
+
+/* Keeps the LEADERS best different ones, best first. */
+static void consider(struct climb *c)
+{
+    int at = c->n_leaders;
+    double value = score(c, at < LEADERS ? -INFINITY : c->leaders[at - 1].score);
+
+    if (value == -INFINITY)
+        return;
+    for (int i = 0; i < c->n_leaders; i++) {
+        if (space_points_equal(c->space, c->leaders[i].point, c->point))
+            return;
+    }
+    while (at > 0 && value > c->leaders[at - 1].score)
+        at--;
+    int last = c->n_leaders < LEADERS ? c->n_leaders++ : LEADERS - 1;
+    struct leader freed = c->leaders[last];
+    memmove(c->leaders + at + 1, c->leaders + at, (size_t)(last - at) * sizeof *c->leaders);
+    c->leaders[at] = freed;
+    leader_set(c, &c->leaders[at], value);
+}
+
+static void random_unit(struct climb *c)
+{
+    for (int i = 0; i < c->space->n; i++)
+        c->unit[i] = rng_unit(&c->rng);
+}
+
+/* A step of about `size` in the unit cube, at least to the next cell; a choice is drawn anew. */
+static void move(struct climb *c, int i, double size)
+{
+    const struct param *p = &c->space->params[i];
+    double cells = param_size(p), u = isnan(c->unit[i]) ? rng_unit(&c->rng) : c->unit[i];
+    double step = size * rng_normal(&c->rng);
+
+    if (p->kind == PARAM_CATEGORICAL) {
+        u += (1 + rng_below(&c->rng, (uint32_t)cells - 1)) / cells;
+        u = u >= 1 ? u - 1 : u;
+    } else {
+        if (fabs(step) * cells < 1)
+            step = (step < 0 ? -1 : 1) / cells;
+        u += step;
+        if (u < 0 || u >= 1) /* off the edge: come back from it */
+            u = u < 0 ? -u : 2 - u;
+        u = u < 0 ? 0 : u >= 1 ? 0x1.fffffffffffffp-1 : u;
+    }
+    c->unit[i] = u;
+}
+
+/* One parameter for certain, others with a chance that makes one more on average. */
+static void mutate(struct climb *c, const double *from, double size)
+{
+    const struct gp_code *code = c->p->code;
+    int sure = (int)rng_below(&c->rng, (uint32_t)code->d);
+
+    for (int i = 0; i < c->space->n; i++) /* what a new branch opens is drawn at random */
+        c->unit[i] = isnan(from[i]) ? rng_unit(&c->rng) : from[i];
+    for (int k = 0; k < code->d; k++) {
+        bool also = rng_unit(&c->rng) * code->d < 1;
+        if (k == sure || also)
+            move(c, code->params[k], size);
+    }
+}
+
+static void look_around(struct climb *c, int n)
+{
+    static const double sizes[] = { 0.3, 0.1, 0.03, 0.01 };
+
+    for (int i = 0; i < n; i++) {
+        if (i % 3 == 0 || c->p->n_elites == 0) {
+            random_unit(c);
+        } else {
+            const double *from = c->p->elites[rng_below(&c->rng, (uint32_t)c->p->n_elites)];
+            mutate(c, from, sizes[rng_below(&c->rng, ARRAY_LEN(sizes))]);
+        }
+        consider(c);
+    }
+}
+
+static void climb_on(struct climb *c)
+{
+    double size = 0.15;
+
+    while (c->left > 0) {
+        for (int l = 0; l < c->n_leaders; l++) {
+            struct leader *leader = &c->leaders[l];
+            for (int k = 0; k < NEIGHBOURS && c->left > 0; k++) {
+                mutate(c, leader->unit, size);
+                double value = score(c, leader->score);
+                if (value > -INFINITY)
+                    leader_set(c, leader, value);
+            }
+        }
+        size = size > 0.002 ? size * 0.8 : 0.15;
+    }
+}
+
+static void enumerate(struct climb *c)
+{
+    uint64_t n = (uint64_t)space_search_size(c->space);
+
+    for (uint64_t i = 0; i < n; i++) {
+        space_at(c->space, i, c->point);
+        space_to_unit(c->space, c->point, c->unit);
+        for (int k = 0; k < c->space->n; k++)
+            c->unit[k] = isnan(c->unit[k]) ? 0 : c->unit[k];
+        consider(c);
+    }
+}
+
+static void climb_init(struct climb *c, const struct gp_pick *p)
+{
+    size_t n = (size_t)p->code->space->n;
+    double *room = mem_array(n * (2 * LEADERS + 2), sizeof *room);
+
+    *c = (struct climb){ .p = p, .space = p->code->space, .left = p->budget };
+    rng_init(&c->rng, rng_mix(p->seed, TAG), (uint64_t)p->trial);
+    c->unit = room;
+    c->point = room + n;
+    for (int l = 0; l < LEADERS; l++) {
+        c->leaders[l].unit = room + (size_t)(2 * l + 2) * n;
+        c->leaders[l].point = room + (size_t)(2 * l + 3) * n;
+    }
+}
+
+int gp_pick_point(const struct gp_pick *p, double *point)
+{
+    const struct leader *best = NULL;
+    struct climb c;
+
+    if (p->code->d == 0)
+        return 0;
+    climb_init(&c, p);
+    if (space_search_size(c.space) <= p->budget) {
+        enumerate(&c);
+    } else {
+        look_around(&c, p->budget / 2);
+        if (c.n_leaders > 0)
+            climb_on(&c);
+    }
+    for (int l = 0; l < c.n_leaders; l++)
+        best = !best || c.leaders[l].score > best->score ? &c.leaders[l] : best;
+    if (best)
+        memcpy(point, best->point, (size_t)c.space->n * sizeof *point);
+    mem_free(c.unit);
+    return best != NULL;
+}

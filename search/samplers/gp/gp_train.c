@@ -1,0 +1,202 @@
+/* gp_train.c - which of a study's trials count, and as what. */
+#include "search/samplers/gp/gp_train.h"
+
+#include "search/space/elem.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ranked {
+    int row, tier; /* 0 = at the level modelled or above, then below it, then failed */
+    int below;
+    int64_t trial;
+    double value, target;
+};
+
+static double rank_value(double v)
+{
+    return isnan(v) ? -INFINITY : v;
+}
+
+static int compare_values(const struct ranked *a, const struct ranked *b)
+{
+    if (a->tier != b->tier)
+        return a->tier < b->tier ? -1 : 1;
+    if (a->below != b->below)
+        return a->below < b->below ? -1 : 1;
+    return a->value != b->value ? (a->value > b->value ? -1 : 1) : 0;
+}
+
+static int compare(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    int c = compare_values(a, b);
+
+    return c != 0 ? c : a->trial < b->trial ? -1 : a->trial > b->trial;
+}
+
+static int level_modelled(const struct history *h, int d)
+{
+    int most = 0, below = 0, enough = MAX(d + 1, 8);
+
+    for (int i = 0; i < h->n_boards; i++) {
+        if (h->boards[i].n >= enough)
+            return h->boards[i].below;
+        if (h->boards[i].n > most) {
+            most = h->boards[i].n;
+            below = h->boards[i].below;
+        }
+    }
+    return below;
+}
+
+/* The row's place in the ranking; false for one of which nothing is known. */
+static bool rank_row(const struct history *h, int row, int below, struct ranked *out)
+{
+    const struct history_row *r = &h->rows[row];
+    const struct history_report *at = history_at(h, row, below);
+
+    if (!at && r->n_reports > 0) /* only above (a report was skipped), or only below */
+        at = r->reports[0].below < below ? &r->reports[0] : NULL;
+    *out = (struct ranked){ .row = row, .trial = r->trial };
+    if (r->state == OBS_FAILED) {
+        out->tier = 2;
+    } else if (at) {
+        out->value = rank_value(at->value);
+    } else if (r->n_reports > 0) {
+        out->tier = 1;
+        out->below = r->reports[0].below;
+        out->value = rank_value(r->reports[0].value);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The values of the first n, brought to a size that cannot overflow by a power of two; infinities become the largest and
+ * the smallest finite ones. */
+static void scale_down(struct ranked *r, int n)
+{
+    double top = -INFINITY, low = INFINITY;
+    int e = 0;
+
+    for (int i = 0; i < n; i++) {
+        top = isfinite(r[i].value) ? MAX(top, r[i].value) : top;
+        low = isfinite(r[i].value) ? MIN(low, r[i].value) : low;
+    }
+    if (low > top)
+        top = low = 0;
+    (void)frexp(MAX(fabs(top), fabs(low)), &e);
+    for (int i = 0; i < n; i++)
+        r[i].target = ldexp(MIN(top, MAX(low, r[i].value)), -e);
+}
+
+/* Targets of the first n, which are sorted: distance from the median in mean distances of the better half, on the worse
+ * side its logarithm, bent to end at -5: however bad, it says little of where the good ones are. */
+static void warp(struct ranked *r, int n)
+{
+    double middle = 0, spread = 0;
+
+    scale_down(r, n);
+    middle = 0.5 * (r[(n - 1) / 2].target + r[n / 2].target);
+    int half = (n + 1) / 2;
+    for (int i = 0; i < half; i++)
+        spread += (r[i].target - middle) / half;
+    if (spread <= 0) /* half of them are equal and best: the others' distance */
+        spread = MAX(middle - r[n - 1].target, 0x1p-1000);
+    for (int i = 0; i < n; i++) {
+        double t = (r[i].target - middle) / spread;
+        double far = t < -1 ? search_log(-t) : 0;
+        r[i].target = t < -1 ? -1 - far / (1 + far / 4) : t;
+    }
+}
+
+static void standardise(struct ranked *r, int n)
+{
+    double mean = 0, square = 0;
+
+    for (int i = 0; i < n; i++)
+        mean += r[i].target / n;
+    for (int i = 0; i < n; i++)
+        square += (r[i].target - mean) * (r[i].target - mean) / n;
+    for (int i = 0; i < n; i++)
+        r[i].target = square > 0 ? (r[i].target - mean) / sqrt(square) : 0;
+}
+
+/* Best first, with targets. */
+static int rank_all(const struct history *h, int d, struct ranked *out)
+{
+    int n = 0, below = level_modelled(h, d), top = 0, failed = 0;
+
+    for (int i = 0; i < h->n; i++)
+        n += rank_row(h, h->order.rows[i], below, &out[n]);
+    qsort(out, (size_t)n, sizeof *out, compare);
+    while (top < n && out[top].tier == 0)
+        top++;
+    while (failed < n && out[n - 1 - failed].tier == 2)
+        failed++;
+    if (top > 0)
+        warp(out, top);
+    double middle = top > 0 ? out[top / 2].target : 0, low = top > 0 ? out[top - 1].target : 0;
+    for (int i = top; i < n; i++) {
+        double share = (i - top + 1.0) / MAX(n - failed - top, 1);
+        out[i].target = out[i].tier == 2 ? low : middle + (low - middle) * share;
+    }
+    standardise(out, n);
+    return n;
+}
+
+static int compare_trials(const void *x, const void *y)
+{
+    const int64_t *a = x, *b = y;
+
+    return *a < *b ? 1 : *a > *b ? -1 : 0;
+}
+
+/* The trial from which on trials are among the newest `n`. */
+static int64_t newest_from(const struct ranked *all, int n_all, int n)
+{
+    int64_t *trials = mem_array((size_t)n_all, sizeof *trials);
+
+    for (int i = 0; i < n_all; i++)
+        trials[i] = all[i].trial;
+    qsort(trials, (size_t)n_all, sizeof *trials, compare_trials);
+    int64_t from = trials[n - 1];
+    mem_free(trials);
+    return from;
+}
+
+static bool is_picked(const struct ranked *all, int n, int i, int64_t newest)
+{
+    int best = GP_TARGETS / 2, rest = GP_TARGETS / 4;
+
+    if (n <= GP_TARGETS || i < best || all[i].trial >= newest)
+        return true;
+    int span = n - best, k = i - best; /* `rest` of them, evenly */
+    return (int64_t)k * rest / span != (int64_t)(k + 1) * rest / span;
+}
+
+void gp_train_make(struct gp_train *t, const struct history *h, int d)
+{
+    struct ranked *all = mem_array((size_t)h->n, sizeof *all);
+    int n = rank_all(h, d, all);
+    int64_t newest = n > GP_TARGETS ? newest_from(all, n, GP_TARGETS / 4) : 0;
+
+    t->n = 0;
+    t->hash = 1;
+    for (int i = 0; i < n && t->n < GP_TARGETS; i++) {
+        uint64_t bits = 0;
+        if (!is_picked(all, n, i, newest))
+            continue;
+        memcpy(&bits, &all[i].target, sizeof bits);
+        t->hash = rng_mix(rng_mix(t->hash, (uint64_t)all[i].trial), bits);
+        t->rows[t->n] = all[i].row;
+        t->targets[t->n++] = all[i].target;
+    }
+    t->hash |= 1;
+    mem_free(all);
+}

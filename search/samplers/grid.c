@@ -1,0 +1,226 @@
+/* grid.c - the grid: every combination of values once, then the end. What has values keeps them all (choices, integers,
+ * floats with a step); a float without step is cut into `points`, evenly over its range or its logarithm, both ends
+ * among them. Free axes stay out.
+ *
+ * The order is not the odometer's. Most grids are cut short by a budget, and an odometer would then have tried one value
+ * of most parameters; here every beginning of the grid is spread over all of them, families included, by a Sobol
+ * sequence over the cells, and the numbering of the cells finds what it leaves (walk.h). So a grid of 1e18 is no more
+ * work than a small one. A point is known by its cells, so a retried, enqueued or adopted one shifts nothing.
+ *
+ * It walks a space of its own, `cells`, in which the cut floats are integers. */
+#include "search/contract/state.h"
+#include "search/samplers/samplers.h"
+#include "search/space/walk.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { VERSION = 1, FEWEST_POINTS = 3, USUAL_POINTS = 10 };
+
+struct grid {
+    struct sampler base;
+    struct space *cells;
+    struct walk walk;
+    double *point; /* room for one in cells */
+};
+
+static const struct search_option options[] = {
+    { "points", 0, 1000, 0, true,
+      "values of a float without step; 0 = the most, from 3 to 10, with a grid within budget" },
+};
+
+static struct grid *of(struct sampler *s)
+{
+    return (struct grid *)s;
+}
+
+static bool is_cut(const struct param *p)
+{
+    return isinf(param_size(p)) && p->axis != AXIS_FREE;
+}
+
+/* ---- cells ---- */
+
+static struct space *cells_new(const struct space *space, int points)
+{
+    struct space *cells = space_new();
+
+    for (int i = 0; i < space->n; i++) {
+        struct param p = space->params[i];
+        if (is_cut(&p)) {
+            p.kind = PARAM_INT;
+            p.is_log = false;
+            p.lo = p.def = 0;
+            p.hi = points - 1;
+            p.step = 1;
+        }
+        CHECK(space_add(cells, &p, NULL) == i);
+    }
+    return cells;
+}
+
+static int points_for(const struct space *space, int64_t budget)
+{
+    for (int points = USUAL_POINTS; budget > 0 && points > FEWEST_POINTS; points--) {
+        struct space *cells = cells_new(space, points);
+        double size = space_search_size(cells);
+        space_free(cells);
+        if (size <= (double)budget)
+            return points;
+    }
+    return budget > 0 ? FEWEST_POINTS : USUAL_POINTS;
+}
+
+static double exact_value(const struct param *p, double cell, double last)
+{
+    if (last == 0) /* one point stands in the middle */
+        return param_from_unit(p, 0.5);
+    if (cell == 0 || cell == last)
+        return cell == 0 ? p->lo : p->hi;
+    return param_from_unit(p, cell / last);
+}
+
+/* From one point to its neighbour below, or above where there is none. */
+static double gap_at(const struct param *p, double cell, double last)
+{
+    if (last == 0)
+        return p->hi - p->lo;
+    return fabs(exact_value(p, cell, last) - exact_value(p, cell > 0 ? cell - 1 : 1, last));
+}
+
+/* To 12 digits where that moves it by next to nothing: 0.01 is to read 0.01, though the way there is by a logarithm. */
+static double value_of(const struct param *p, double cell, double last)
+{
+    double v = exact_value(p, cell, last);
+    char text[40];
+
+    (void)snprintf(text, sizeof text, "%.12g", v);
+    double round = strtod(text, NULL);
+    bool is_near = fabs(round - v) <= 1e-6 * gap_at(p, cell, last);
+    return is_near && round >= p->lo && round <= p->hi ? round : v;
+}
+
+static void cells_to_point(const struct grid *g, const double *cells, double *point)
+{
+    for (int i = 0; i < g->cells->n; i++) {
+        const struct param *p = &g->base.space->params[i];
+        point[i] = is_cut(p) && !isnan(cells[i]) ? value_of(p, cells[i], g->cells->params[i].hi)
+                                                 : cells[i];
+    }
+}
+
+/* False where a value lies between the points of the grid. */
+static bool point_to_cells(const struct grid *g, const double *point, double *cells)
+{
+    for (int i = 0; i < g->cells->n; i++) {
+        const struct param *p = &g->base.space->params[i];
+        cells[i] = point[i];
+        if (!is_cut(p) || isnan(point[i]))
+            continue;
+        double last = g->cells->params[i].hi;
+        cells[i] = last == 0 ? 0 : floor(param_to_unit(p, point[i]) * last + 0.5);
+        if (fabs(value_of(p, cells[i], last) - point[i]) > 1e-5 * gap_at(p, cells[i], last))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the sampler ---- */
+
+static struct sampler *grid_open(const struct space *space, const struct search_setup *setup,
+                                 struct err *err)
+{
+    struct grid *g = mem_zalloc(sizeof *g);
+    int points = setup->options ? (int)setup->options[0] : 0;
+
+    (void)err;
+    g->base = (struct sampler){ &search_grid, space, setup->seed };
+    g->cells = cells_new(space, points > 0 ? points : points_for(space, setup->budget_trials));
+    g->point = mem_array((size_t)space->n, sizeof *g->point);
+    walk_init(&g->walk, g->cells, &sequence_sobol, setup->seed);
+    return &g->base;
+}
+
+static void grid_close(struct sampler *s)
+{
+    struct grid *g = of(s);
+
+    walk_fini(&g->walk);
+    space_free(g->cells);
+    mem_free(g->point);
+    mem_free(g);
+}
+
+static int grid_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
+{
+    struct grid *g = of(s);
+
+    (void)first, (void)err;
+    for (int k = 0; k < n; k++) {
+        if (walk_next(&g->walk, g->point) == 0)
+            return k;
+        if (s->space->n > 0)
+            cells_to_point(g, g->point, points + (size_t)k * (size_t)s->space->n);
+    }
+    return n;
+}
+
+static int grid_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    (void)trial;
+    if (space_check(s->space, point, err) < 0)
+        return -1;
+    if (point_to_cells(of(s), point, of(s)->point))
+        (void)walk_mark(&of(s)->walk, of(s)->point);
+    return 0;
+}
+
+static int grid_observe(struct sampler *s, const struct observation *o, struct err *err)
+{
+    (void)s, (void)o, (void)err;
+    return 0;
+}
+
+/* The cells' fingerprint holds the number of points, the space's the range they are cut from. */
+static struct state_head head_of(const struct sampler *s)
+{
+    const struct grid *g = (const struct grid *)s;
+    uint64_t both = rng_mix(space_fingerprint(s->space), space_fingerprint(g->cells));
+
+    return (struct state_head){ s->ops->name, VERSION, both, s->seed };
+}
+
+static int grid_save(const struct sampler *s, struct buf *out, struct err *err)
+{
+    struct state_head head = head_of(s);
+
+    if (state_put(out, &head, err) < 0)
+        return -1;
+    return walk_save(&((const struct grid *)s)->walk, out, err);
+}
+
+static int grid_load(struct sampler *s, struct view *in, struct err *err)
+{
+    struct state_head head = head_of(s);
+
+    if (state_check(in, &head, err) < 0 || walk_load(&of(s)->walk, in, err) < 0)
+        return -1;
+    return state_end(in, err);
+}
+
+const struct sampler_ops search_grid = {
+    .name = "grid",
+    .help = "every combination of values once, in an order that spreads any beginning evenly",
+    .options = options,
+    .n_options = ARRAY_LEN(options),
+    .open = grid_open,
+    .close = grid_close,
+    .suggest = grid_suggest,
+    .adopt = grid_adopt,
+    .observe = grid_observe,
+    .save = grid_save,
+    .load = grid_load,
+};

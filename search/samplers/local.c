@@ -1,0 +1,343 @@
+/* local.c - the low-cost-first local search: one walk (local_flow.h) for each family, and a chooser (chooser.h) that gives
+ * the next trial to the family expected to improve soonest per cost. Families are the choices of the first choice at
+ * the root that opens parameters; a space without one is a single family. Each walk starts at its family's defaults,
+ * which a model's author puts where trials are cheap. (Wang, Wu, Huang and Saied, Economical Hyperparameter Optimization
+ * with Blended Search Strategy, ICLR 2021, for the restarts beside it.)
+ *
+ * Better is judged at equal levels: by the incumbent's own value there. A trial that got further than the incumbent did
+ * is better; equal values go to the cheaper. A converged walk starts anew, by turns from its best point with half of
+ * the coordinates drawn afresh, and from a random point. */
+#include "search/contract/history.h"
+#include "search/contract/state.h"
+#include "search/samplers/chooser.h"
+#include "search/samplers/local_flow.h"
+#include "search/samplers/samplers.h"
+#include "search/space/draw.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { VERSION = 1, ATTEMPTS = 24, TAG = 0x10ca2 };
+
+struct arm {
+    struct flow flow;
+    bool has_best; /* over all walks of the arm */
+    int64_t best;
+    uint32_t restarts;
+};
+struct local {
+    struct sampler base;
+    struct draw draw;
+    struct history history;
+    struct chooser chooser;
+    struct arm *arms;
+    int root;       /* the parameter that names the family, -1 = none */
+    int64_t newest; /* largest trial suggested */
+    double *unit;   /* scratch */
+};
+
+static struct local *of(struct sampler *s)
+{
+    return (struct local *)s;
+}
+
+static int root_of(const struct space *s)
+{
+    for (int i = 0; i < s->n; i++) { /* parents come first: a child's root is known by its parent */
+        int parent = s->params[i].parent;
+        if (parent >= 0 && s->params[parent].parent < 0 &&
+            s->params[parent].kind == PARAM_CATEGORICAL && s->params[parent].axis != AXIS_FREE)
+            return parent;
+    }
+    return -1;
+}
+
+static struct sampler *local_open(const struct space *space, const struct search_setup *setup,
+                                  struct err *err)
+{
+    if (setup->n_objectives > 1) {
+        (void)err_set(err, ERR_ARG, "sampler local searches for one objective, not %d: use tpe",
+                      setup->n_objectives);
+        return NULL;
+    }
+    struct local *l = mem_zalloc(sizeof *l);
+    l->base = (struct sampler){ &search_local, space, setup->seed };
+    l->root = root_of(space);
+    draw_init(&l->draw, space);
+    l->draw.fuse = setup->fuse;
+    history_init(&l->history, space);
+    chooser_init(&l->chooser, l->root < 0 ? 1 : space->params[l->root].n_choices);
+    l->arms = mem_array((size_t)l->chooser.n, sizeof *l->arms);
+    l->unit = mem_array((size_t)space->n, sizeof *l->unit);
+    for (int i = 0; i < l->chooser.n; i++)
+        flow_init(&l->arms[i].flow, space, l->root, i);
+    return &l->base;
+}
+
+static void local_close(struct sampler *s)
+{
+    struct local *l = of(s);
+
+    for (int i = 0; i < l->chooser.n; i++)
+        flow_fini(&l->arms[i].flow);
+    mem_free(l->arms);
+    mem_free(l->unit);
+    chooser_fini(&l->chooser);
+    history_fini(&l->history);
+    draw_fini(&l->draw);
+    mem_free(l);
+}
+
+static int arm_of(const struct local *l, const double *point)
+{
+    return l->root < 0 ? 0 : (int)point[l->root];
+}
+
+/* l->unit as a point; true when it is new, and then it counts as seen. */
+static bool take(struct local *l, double *point)
+{
+    const struct space *s = l->base.space;
+
+    space_from_unit(s, l->unit, point);
+    for (int i = 0; i < s->n; i++) {
+        if (s->params[i].axis == AXIS_FREE && !isnan(point[i]))
+            point[i] = s->params[i].def;
+    }
+    return draw_mark(&l->draw, point);
+}
+
+/* Random coordinates, save those that `keep` keeps with probability 1/2 (NULL: none). */
+static void random_unit(struct local *l, int arm, uint64_t what, uint64_t number,
+                        const double *keep)
+{
+    struct rng r;
+
+    rng_init(&r, rng_mix(rng_mix(l->base.seed, TAG), rng_mix((uint64_t)arm, what)), number);
+    for (int i = 0; i < l->base.space->n; i++) {
+        double u = rng_unit(&r), coin = rng_unit(&r);
+        bool is_kept = keep && coin < 0.5 && !isnan(keep[i]);
+        l->unit[i] = i == l->root ? l->arms[arm].flow.centre[i] : is_kept ? keep[i] : u;
+    }
+}
+
+/* Of one arm: along its walk, or else at random; false when the arm has hardly a new point left. */
+static bool propose(struct local *l, int arm, int64_t trial, double *point)
+{
+    struct flow *w = &l->arms[arm].flow;
+
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        flow_next(w, rng_mix(l->base.seed, (uint64_t)arm), attempt, l->unit);
+        if (take(l, point)) {
+            flow_asked(w);
+            return true;
+        }
+    }
+    flow_asked(w);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        random_unit(l, arm, 1 + (uint64_t)attempt, (uint64_t)trial, NULL);
+        if (take(l, point))
+            return true;
+    }
+    return false;
+}
+
+static int suggest_one(struct local *l, int64_t trial, double *point)
+{
+    int arm = 0;
+
+    if (draw_is_used_up(&l->draw)) /* who gives nothing changes nothing */
+        return 0;
+    while ((arm = chooser_next(&l->chooser, l->base.seed, trial)) >= 0) {
+        if (propose(l, arm, trial, point)) {
+            chooser_start(&l->chooser, arm);
+            return 1;
+        }
+        chooser_close(&l->chooser, arm);
+    }
+    return draw_unseen(&l->draw, l->base.seed, trial, point);
+}
+
+static int local_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
+{
+    struct local *l = of(s);
+
+    (void)err;
+    for (int k = 0; k < n; k++) {
+        double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
+        if (suggest_one(l, first + k, point) == 0)
+            return k;
+        (void)history_add(&l->history, first + k, point);
+        l->newest = MAX(l->newest, first + k);
+    }
+    return n;
+}
+
+static int local_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    struct local *l = of(s);
+
+    if (space_check(s->space, point, err) < 0)
+        return -1;
+    (void)draw_mark(&l->draw, point);
+    if (history_add(&l->history, trial, point) >= 0)
+        chooser_start(&l->chooser, arm_of(l, point));
+    return 0;
+}
+
+static double rank_value(const struct history_report *r)
+{
+    return isnan(r->value) ? -INFINITY : r->value;
+}
+
+/* Row a against row b, both with reports: at the highest level of b's that a has too; or else whoever got higher. */
+static bool is_better(const struct history *h, int a, int b)
+{
+    const struct history_row *x = &h->rows[a], *y = &h->rows[b];
+    const struct history_report *own = &x->reports[0], *other = history_at(h, b, own->below);
+
+    if (!other)
+        return own->below < y->reports[0].below && rank_value(own) > -INFINITY;
+    if (rank_value(own) != rank_value(other))
+        return rank_value(own) > rank_value(other);
+    return own->below == y->reports[0].below && x->cost < y->cost;
+}
+
+static void restart(struct local *l, int arm)
+{
+    struct arm *a = &l->arms[arm];
+    const double *keep = NULL;
+
+    if (a->has_best && a->restarts % 2 == 0)
+        keep = history_unit(&l->history, history_find(&l->history, a->best));
+    random_unit(l, arm, 0, a->restarts++, keep);
+    flow_restart(&a->flow, l->unit, l->newest);
+}
+
+/* A trial has a new value. is_first: its first one, by which it counts as failed when it is not better. */
+static void follow(struct local *l, int arm, int row, bool is_first)
+{
+    struct arm *a = &l->arms[arm];
+    const struct history *h = &l->history;
+    int64_t trial = h->rows[row].trial;
+    struct flow *w = &a->flow;
+
+    if (rank_value(&h->rows[row].reports[0]) > -INFINITY &&
+        (!a->has_best || (a->best != trial && is_better(h, row, history_find(h, a->best))))) {
+        a->has_best = true;
+        a->best = trial;
+    }
+    bool is_new = w->has_incumbent
+                      ? w->incumbent != trial && is_better(h, row, history_find(h, w->incumbent))
+                      : trial > w->last;
+    if (is_new && rank_value(&h->rows[row].reports[0]) > -INFINITY)
+        flow_move(w, trial, history_unit(h, row), l->newest);
+    else if (is_first && flow_fail(w, trial))
+        restart(l, arm);
+}
+
+static int local_observe(struct sampler *s, const struct observation *o, struct err *err)
+{
+    struct local *l = of(s);
+    int row = history_find(&l->history, o->trial);
+
+    (void)err;
+    if (row < 0)
+        return 0;
+    double cost = l->history.rows[row].cost;
+    int had = l->history.rows[row].n_reports;
+    if (!history_observe(&l->history, o))
+        return 0;
+    const struct history_row *r = &l->history.rows[row];
+    int arm = arm_of(l, history_point(&l->history, row));
+    bool is_failure = o->state == OBS_FAILED && r->n_reports == 0;
+    if (r->cost > cost || (had == 0 && r->n_reports > 0) || is_failure)
+        chooser_observe(&l->chooser, arm, r->n_reports > 0 ? r->reports[0].value : NAN,
+                        r->cost - cost);
+    if (r->n_reports > 0)
+        follow(l, arm, row, had == 0);
+    else if (is_failure && flow_fail(&l->arms[arm].flow, o->trial))
+        restart(l, arm);
+    return 0;
+}
+
+static struct state_head head_of(const struct sampler *s)
+{
+    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
+}
+
+static int local_save(const struct sampler *s, struct buf *out, struct err *err)
+{
+    const struct local *l = (const struct local *)s;
+    struct state_head head = head_of(s);
+
+    if (state_put(out, &head, err) < 0 || seen_save(&l->draw.seen, out, err) < 0 ||
+        history_save(&l->history, out, err) < 0 || chooser_save(&l->chooser, out, err) < 0 ||
+        buf_put_u64(out, (uint64_t)l->newest, err) < 0)
+        return -1;
+    for (int i = 0; i < l->chooser.n; i++) {
+        const struct arm *a = &l->arms[i];
+        if (flow_save(&a->flow, out, err) < 0 || buf_put_u8(out, a->has_best, err) < 0 ||
+            buf_put_u64(out, (uint64_t)a->best, err) < 0 || buf_put_u32(out, a->restarts, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A trial that an arm may lean on: known, of the arm, with a value. */
+static bool is_of_arm(const struct local *l, int arm, int64_t trial)
+{
+    int row = history_find(&l->history, trial);
+
+    return row >= 0 && l->history.rows[row].n_reports > 0 &&
+           arm_of(l, history_point(&l->history, row)) == arm;
+}
+
+static int arm_load(struct local *l, int arm, struct view *in, struct err *err)
+{
+    struct arm *a = &l->arms[arm];
+    uint8_t has_best = 0;
+    uint64_t best = 0;
+
+    if (flow_load(&a->flow, in, err) < 0 || view_u8(in, &has_best, err) < 0 ||
+        view_u64(in, &best, err) < 0 || view_u32(in, &a->restarts, err) < 0)
+        return -1;
+    if (has_best > 1 || (has_best && !is_of_arm(l, arm, (int64_t)best)) ||
+        (a->flow.has_incumbent && !is_of_arm(l, arm, a->flow.incumbent)))
+        return err_set(err, ERR_ARG, "saved state is damaged: the best trial of a family");
+    a->has_best = has_best;
+    a->best = (int64_t)best;
+    return 0;
+}
+
+static int local_load(struct sampler *s, struct view *in, struct err *err)
+{
+    struct state_head head = head_of(s);
+    struct local *l = of(s);
+    uint64_t newest = 0;
+
+    if (state_check(in, &head, err) < 0 || seen_load(&l->draw.seen, in, err) < 0 ||
+        history_load(&l->history, in, err) < 0 || chooser_load(&l->chooser, in, err) < 0 ||
+        view_u64(in, &newest, err) < 0)
+        return -1;
+    l->newest = (int64_t)newest;
+    for (int i = 0; i < l->chooser.n; i++) {
+        if (arm_load(l, i, in, err) < 0)
+            return -1;
+    }
+    return state_end(in, err);
+}
+
+const struct sampler_ops search_local = {
+    .name = "local",
+    .ranks_by_one = true,
+    .help = "local search from each family's cheap defaults, family chosen by cost for improvement",
+    .open = local_open,
+    .close = local_close,
+    .suggest = local_suggest,
+    .adopt = local_adopt,
+    .observe = local_observe,
+    .save = local_save,
+    .load = local_load,
+};

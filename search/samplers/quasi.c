@@ -1,0 +1,123 @@
+/* quasi.c - the Sobol and Halton samplers: scrambled low-discrepancy sequences (sobol.c, halton.c) through the space
+ * (walk.c). They learn nothing; their state is how far the sequence is used and which points were seen. For studies that
+ * want an even look at a space: a start for models, an estimate of importance, a budget too small for a model. */
+#include "search/contract/state.h"
+#include "search/samplers/samplers.h"
+#include "search/space/walk.h"
+
+#include "base/mem.h"
+
+enum { VERSION = 1 };
+
+struct quasi {
+    struct sampler base;
+    struct walk walk;
+};
+
+static struct quasi *of(struct sampler *s)
+{
+    return (struct quasi *)s;
+}
+
+static struct sampler *quasi_new(const struct sampler_ops *ops, const struct sequence_ops *sequence,
+                                 const struct space *space, uint64_t seed)
+{
+    struct quasi *q = mem_zalloc(sizeof *q);
+
+    q->base = (struct sampler){ ops, space, seed };
+    walk_init(&q->walk, space, sequence, seed);
+    return &q->base;
+}
+
+static struct sampler *sobol_open(const struct space *space, const struct search_setup *setup,
+                                  struct err *err)
+{
+    (void)err;
+    return quasi_new(&search_sobol, &sequence_sobol, space, setup->seed);
+}
+
+static struct sampler *halton_open(const struct space *space, const struct search_setup *setup,
+                                   struct err *err)
+{
+    (void)err;
+    return quasi_new(&search_halton, &sequence_halton, space, setup->seed);
+}
+
+static void quasi_close(struct sampler *s)
+{
+    walk_fini(&of(s)->walk);
+    mem_free(s);
+}
+
+static int quasi_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
+{
+    (void)first, (void)err;
+    for (int k = 0; k < n; k++) {
+        double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
+        if (walk_next(&of(s)->walk, point) == 0)
+            return k;
+    }
+    return n;
+}
+
+static int quasi_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    (void)trial;
+    if (space_check(s->space, point, err) < 0)
+        return -1;
+    (void)walk_mark(&of(s)->walk, point);
+    return 0;
+}
+
+static int quasi_observe(struct sampler *s, const struct observation *o, struct err *err)
+{
+    (void)s, (void)o, (void)err;
+    return 0;
+}
+
+static struct state_head head_of(const struct sampler *s)
+{
+    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
+}
+
+static int quasi_save(const struct sampler *s, struct buf *out, struct err *err)
+{
+    struct state_head head = head_of(s);
+
+    if (state_put(out, &head, err) < 0)
+        return -1;
+    return walk_save(&((const struct quasi *)s)->walk, out, err);
+}
+
+static int quasi_load(struct sampler *s, struct view *in, struct err *err)
+{
+    struct state_head head = head_of(s);
+
+    if (state_check(in, &head, err) < 0 || walk_load(&of(s)->walk, in, err) < 0)
+        return -1;
+    return state_end(in, err);
+}
+
+const struct sampler_ops search_sobol = {
+    .name = "sobol",
+    .help = "an even cover of the space: scrambled Sobol sequence, none twice",
+    .open = sobol_open,
+    .close = quasi_close,
+    .suggest = quasi_suggest,
+    .adopt = quasi_adopt,
+    .observe = quasi_observe,
+    .save = quasi_save,
+    .load = quasi_load,
+};
+
+const struct sampler_ops search_halton = {
+    .name = "halton",
+    .help = "an even cover of the space: scrambled Halton sequence, none twice",
+    .open = halton_open,
+    .close = quasi_close,
+    .suggest = quasi_suggest,
+    .adopt = quasi_adopt,
+    .observe = quasi_observe,
+    .save = quasi_save,
+    .load = quasi_load,
+};

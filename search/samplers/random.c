@@ -1,0 +1,101 @@
+/* random.c - the random sampler: independent draws over the space, no configuration twice while there are unseen ones.
+ * Each point is keyed by (seed, trial number), so that it does not depend on how many are asked for at once. It learns
+ * nothing: its state is the set of points seen. */
+#include "search/contract/state.h"
+#include "search/samplers/samplers.h"
+#include "search/space/draw.h"
+
+#include "base/mem.h"
+
+enum { VERSION = 1 };
+
+struct random_sampler {
+    struct sampler base;
+    struct draw draw;
+};
+
+static struct random_sampler *of(struct sampler *s)
+{
+    return (struct random_sampler *)s;
+}
+
+static struct sampler *random_open(const struct space *space, const struct search_setup *setup,
+                                   struct err *err)
+{
+    struct random_sampler *r = mem_zalloc(sizeof *r);
+
+    (void)err;
+    r->base = (struct sampler){ &search_random, space, setup->seed };
+    draw_init(&r->draw, space);
+    r->draw.fuse = setup->fuse;
+    return &r->base;
+}
+
+static void random_close(struct sampler *s)
+{
+    draw_fini(&of(s)->draw);
+    mem_free(s);
+}
+
+static int random_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
+{
+    (void)err;
+    for (int k = 0; k < n; k++) {
+        double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
+        if (draw_unseen(&of(s)->draw, s->seed, first + k, point) == 0)
+            return k;
+    }
+    return n;
+}
+
+static int random_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    (void)trial;
+    if (space_check(s->space, point, err) < 0)
+        return -1;
+    (void)draw_mark(&of(s)->draw, point);
+    return 0;
+}
+
+static int random_observe(struct sampler *s, const struct observation *o, struct err *err)
+{
+    (void)s, (void)o, (void)err;
+    return 0;
+}
+
+static struct state_head head_of(const struct sampler *s)
+{
+    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
+}
+
+static int random_save(const struct sampler *s, struct buf *out, struct err *err)
+{
+    const struct random_sampler *r = (const struct random_sampler *)s;
+    struct state_head head = head_of(s);
+
+    if (state_put(out, &head, err) < 0)
+        return -1;
+    return seen_save(&r->draw.seen, out, err);
+}
+
+static int random_load(struct sampler *s, struct view *in, struct err *err)
+{
+    struct state_head head = head_of(s);
+
+    if (state_check(in, &head, err) < 0 || seen_load(&of(s)->draw.seen, in, err) < 0)
+        return -1;
+    return state_end(in, err);
+}
+
+const struct sampler_ops search_random = {
+    .name = "random",
+    .help = "independent random configurations, none twice",
+    .open = random_open,
+    .close = random_close,
+    .suggest = random_suggest,
+    .adopt = random_adopt,
+    .recall = random_adopt, /* a point is keyed by its trial: nothing else was used up */
+    .observe = random_observe,
+    .save = random_save,
+    .load = random_load,
+};

@@ -1,0 +1,316 @@
+/* bohb.c - BOHB's sampler (Falkner, Klein & Hutter, "BOHB: Robust and Efficient Hyperparameter Optimization at Scale", ICML
+ * 2018), after the authors' HpBandSter: the results of the highest level that has enough of them are split into the best
+ * 15 % and the rest, each side gets a product-kernel density (kde.h), and of 64 draws near good points the one with the
+ * greatest good : bad ratio is proposed; one proposal in three is random. With the scheduler hyperband this is BOHB.
+ *
+ * As there: failed trials count as the worst, values of inactive parameters are those of a random trial that has them,
+ * ratios are of densities not below 1e-32. Ours: nothing is proposed twice (the best unseen draw is taken); a side of
+ * more than 64 good or 192 bad trials is thinned evenly by rank, so that 100,000 trials cost what a few hundred do; the
+ * kernel of a choice is never wider than uniform. */
+#include "search/contract/history.h"
+#include "search/contract/state.h"
+#include "search/samplers/tpe/kde.h"
+#include "search/samplers/tpe/tpe.h"
+#include "search/space/draw.h"
+#include "search/space/elem.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { VERSION = 1, MOST_GOOD = 64, MOST_BAD = 192 };
+enum { MIN_POINTS, TOP_PERCENT, SAMPLES, RANDOM_FRACTION, WIDER, LEAST_BANDWIDTH, N_OPTIONS };
+#define LEAST_LOG_DENSITY (-73.68272297580947) /* ln 1e-32 */
+static const uint64_t PROPOSE_TAG = 0x70726f70, IMPUTE_TAG = 0x696d7075;
+
+static const struct search_option options[N_OPTIONS] = {
+    { "min_points", 0, 1e6, 0, true,
+      "results a level needs on each side for a model; 0 = parameters + 1" },
+    { "top_n_percent", 1, 99, 15, false, "share of the results that counts as good" },
+    { "num_samples", 1, 10000, 64, true, "draws of which the best is proposed" },
+    { "random_fraction", 0, 1, 1.0 / 3, false, "share of proposals that are random" },
+    { "bandwidth_factor", 1e-3, 1000, 3, false, "draws come from kernels so much wider" },
+    { "min_bandwidth", 1e-9, 1, 1e-3, false, "least bandwidth, as a share of the range" },
+};
+
+struct bohb {
+    struct sampler base;
+    struct draw draw;
+    struct history history;
+    double options[N_OPTIONS];
+    int d;
+    int *params, *choices; /* the searched ones; choices 0 = numeric */
+};
+
+/* The trials a model is made of: those with a value at the level, best first, then the failed. */
+struct members {
+    int below, n;
+    int *rows;
+};
+
+static struct bohb *of(struct sampler *s)
+{
+    return (struct bohb *)s;
+}
+
+static struct sampler *bohb_open(const struct space *space, const struct search_setup *setup,
+                                 struct err *err)
+{
+    struct bohb *b = mem_zalloc(sizeof *b);
+
+    (void)err;
+    b->base = (struct sampler){ &search_bohb, space, setup->seed };
+    draw_init(&b->draw, space);
+    b->draw.fuse = setup->fuse;
+    history_init(&b->history, space);
+    search_options_default(options, N_OPTIONS, b->options);
+    for (int i = 0; setup->options && i < N_OPTIONS; i++)
+        b->options[i] = setup->options[i];
+    b->params = mem_array((size_t)space->n, sizeof *b->params);
+    b->choices = mem_array((size_t)space->n, sizeof *b->choices);
+    for (int i = 0; i < space->n; i++) {
+        const struct param *p = &space->params[i];
+        if (p->axis == AXIS_FREE || !(param_size(p) > 1))
+            continue;
+        b->choices[b->d] = p->kind == PARAM_CATEGORICAL ? p->n_choices : 0;
+        b->params[b->d++] = i;
+    }
+    return &b->base;
+}
+
+static void bohb_close(struct sampler *s)
+{
+    struct bohb *b = of(s);
+
+    draw_fini(&b->draw);
+    history_fini(&b->history);
+    mem_free(b->params);
+    mem_free(b->choices);
+    mem_free(b);
+}
+
+/* ---- the model ---- */
+
+/* NaN where the parameter is inactive. */
+static double value_of(const struct bohb *b, int row, int j)
+{
+    int i = b->params[j];
+
+    return b->choices[j] ? history_point(&b->history, row)[i] : history_unit(&b->history, row)[i];
+}
+
+static struct members members_of(const struct bohb *b, const struct history_board *board)
+{
+    const struct history *h = &b->history;
+    struct members m = { .below = board->below };
+
+    m.rows = mem_array((size_t)board->n + (size_t)h->failed.n, sizeof *m.rows);
+    for (int i = 0; i < board->n; i++)
+        m.rows[m.n++] = board->entries[i].row;
+    for (int i = 0; i < h->failed.n; i++) {
+        if (!history_at(h, h->failed.rows[i], board->below))
+            m.rows[m.n++] = h->failed.rows[i];
+    }
+    return m;
+}
+
+/* The value of a random trial of this side that has one, else a random one. Keyed by the trial it is for. */
+static double imputed(const struct bohb *b, const int *rows, int n, int row, int j)
+{
+    uint32_t dice[4];
+
+    rng_at(rng_mix(b->base.seed, IMPUTE_TAG), (uint32_t)j, 0, (uint64_t)b->history.rows[row].trial,
+           dice);
+    for (int i = 0, at = (int)(dice[0] % (uint32_t)n); i < n; i++, at = at + 1 == n ? 0 : at + 1) {
+        double v = value_of(b, rows[at], j);
+        if (!isnan(v))
+            return v;
+    }
+    return b->choices[j] ? dice[1] % (uint32_t)b->choices[j] : dice[1] * 0x1p-32;
+}
+
+/* The density of members first..first+n-1, thinned to about `most`, but never to fewer than d + 1. */
+static void side_fit(const struct bohb *b, const struct members *m, int first, int n, int most,
+                     struct kde *k)
+{
+    int kept = MIN(n, MAX(most, b->d + 1));
+    int *rows = mem_array((size_t)kept, sizeof *rows);
+
+    kde_init(k, kept, b->d, b->choices);
+    for (int i = 0; i < kept; i++)
+        rows[i] = m->rows[first + (int)((int64_t)i * n / kept)];
+    for (int i = 0; i < kept; i++) {
+        for (int j = 0; j < b->d; j++) {
+            double v = value_of(b, rows[i], j);
+            k->data[(size_t)i * (size_t)b->d + (size_t)j] =
+                isnan(v) ? imputed(b, rows, kept, rows[i], j) : v;
+        }
+    }
+    mem_free(rows);
+    kde_fit(k, b->options[LEAST_BANDWIDTH]);
+}
+
+static bool is_scored(double value)
+{
+    return value > -INFINITY; /* no NaN either */
+}
+
+static bool level_fit(const struct bohb *b, const struct history_board *board, struct kde *good,
+                      struct kde *bad)
+{
+    struct members m = members_of(b, board);
+    double share = b->options[TOP_PERCENT] / 100;
+    int least = MAX((int)b->options[MIN_POINTS], b->d + 1);
+    int n_good = MAX(least, (int)(share * m.n));
+    int n_bad = MIN(MAX(least, (int)((1 - share) * m.n)), m.n - n_good);
+    bool is_enough =
+        n_bad > b->d && n_good <= board->n && is_scored(board->entries[n_good - 1].value);
+
+    if (is_enough) {
+        side_fit(b, &m, 0, n_good, MOST_GOOD, good);
+        side_fit(b, &m, n_good, n_bad, MOST_BAD, bad);
+    }
+    mem_free(m.rows);
+    return is_enough;
+}
+
+static bool model_fit(const struct bohb *b, struct kde *good, struct kde *bad)
+{
+    for (int i = 0; b->d > 0 && i < b->history.n_boards; i++) {
+        if (b->history.boards[i].n > 0 && level_fit(b, &b->history.boards[i], good, bad))
+            return true;
+    }
+    return false;
+}
+
+/* ---- proposals ---- */
+
+static void draw_to_point(const struct bohb *b, const double *x, double *point)
+{
+    const struct space *s = b->base.space;
+    int j = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        bool is_searched = j < b->d && b->params[j] == i;
+        const struct param *p = &s->params[i];
+        if (!space_is_active(s, point, i))
+            point[i] = NAN;
+        else if (!is_searched)
+            point[i] = p->def;
+        else
+            point[i] = b->choices[j] ? x[j] : param_from_unit(p, x[j]);
+        j += is_searched;
+    }
+}
+
+/* The unseen draw with the greatest ratio; false when all draws were seen. */
+static bool model_propose(const struct bohb *b, const struct kde *good, const struct kde *bad,
+                          struct rng *r, double *point)
+{
+    double *x = mem_array((size_t)b->d, sizeof *x);
+    double *drawn = mem_array((size_t)b->base.space->n, sizeof *drawn);
+    double best = -INFINITY;
+
+    for (int i = 0; i < (int)b->options[SAMPLES]; i++) {
+        kde_sample(good, b->options[WIDER], r, x);
+        double ratio = MAX(kde_log_density(good, x), LEAST_LOG_DENSITY) -
+                       MAX(kde_log_density(bad, x), LEAST_LOG_DENSITY);
+        if (!(ratio > best))
+            continue;
+        draw_to_point(b, x, drawn);
+        if (seen_has(&b->draw.seen, space_hash(b->base.space, drawn)))
+            continue;
+        best = ratio;
+        memcpy(point, drawn, (size_t)b->base.space->n * sizeof *point);
+    }
+    mem_free(drawn);
+    mem_free(x);
+    return best > -INFINITY;
+}
+
+static int bohb_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
+{
+    struct kde good = { 0 }, bad = { 0 };
+    struct bohb *b = of(s);
+    bool has_model = model_fit(b, &good, &bad);
+    int given = 0;
+
+    (void)err;
+    for (; given < n; given++) {
+        double *point = s->space->n > 0 ? points + (size_t)given * (size_t)s->space->n : points;
+        struct rng r;
+        rng_init(&r, rng_mix(s->seed, PROPOSE_TAG), (uint64_t)(first + given));
+        bool is_random = rng_unit(&r) < b->options[RANDOM_FRACTION] || !has_model;
+        if (!is_random && model_propose(b, &good, &bad, &r, point))
+            (void)draw_mark(&b->draw, point);
+        else if (draw_unseen(&b->draw, s->seed, first + given, point) == 0)
+            break;
+        (void)history_add(&b->history, first + given, point);
+    }
+    kde_fini(&good);
+    kde_fini(&bad);
+    return given;
+}
+
+static int bohb_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    if (space_check(s->space, point, err) < 0)
+        return -1;
+    (void)draw_mark(&of(s)->draw, point);
+    (void)history_add(&of(s)->history, trial, point);
+    return 0;
+}
+
+static int bohb_observe(struct sampler *s, const struct observation *o, struct err *err)
+{
+    (void)err;
+    (void)history_observe(&of(s)->history, o);
+    return 0;
+}
+
+/* ---- state ---- */
+
+static struct state_head head_of(const struct sampler *s)
+{
+    const struct bohb *b = (const struct bohb *)s;
+    uint64_t both = rng_mix(space_fingerprint(s->space), state_fingerprint(b->options, N_OPTIONS));
+
+    return (struct state_head){ s->ops->name, VERSION, both, s->seed };
+}
+
+static int bohb_save(const struct sampler *s, struct buf *out, struct err *err)
+{
+    const struct bohb *b = (const struct bohb *)s;
+    struct state_head head = head_of(s);
+
+    if (state_put(out, &head, err) < 0 || seen_save(&b->draw.seen, out, err) < 0)
+        return -1;
+    return history_save(&b->history, out, err);
+}
+
+static int bohb_load(struct sampler *s, struct view *in, struct err *err)
+{
+    struct state_head head = head_of(s);
+
+    if (state_check(in, &head, err) < 0 || seen_load(&of(s)->draw.seen, in, err) < 0 ||
+        history_load(&of(s)->history, in, err) < 0)
+        return -1;
+    return state_end(in, err);
+}
+
+const struct sampler_ops search_bohb = {
+    .name = "bohb",
+    .ranks_by_one = true,
+    .help = "BOHB's model: densities of good and bad trials, one pair per level; for hyperband",
+    .options = options,
+    .n_options = N_OPTIONS,
+    .open = bohb_open,
+    .close = bohb_close,
+    .suggest = bohb_suggest,
+    .adopt = bohb_adopt,
+    .recall = bohb_adopt, /* a point is keyed by its trial: nothing else was used up */
+    .observe = bohb_observe,
+    .save = bohb_save,
+    .load = bohb_load,
+};

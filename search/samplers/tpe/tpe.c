@@ -1,0 +1,294 @@
+/* tpe.c - the TPE sampler: tree-structured Parzen estimator (Bergstra et al., NeurIPS 2011), joint over all parameters as
+ * in BOHB and Optuna, conditional spaces included (parzen.h). Draws candidates from the density of the good trials and
+ * proposes the one where good / bad is largest.
+ *
+ * Beyond the papers: a stratified start (latin.h), candidates that were proposed before left out, and trials in flight
+ * kept out of the bad density: to run is no verdict; those asked for together choose among few shapes (shape_rng). */
+#include "search/samplers/tpe/tpe.h"
+#include "search/contract/history.h"
+#include "search/contract/state.h"
+#include "search/samplers/tpe/parzen.h"
+#include "search/samplers/tpe/tpe_split.h"
+#include "search/space/draw.h"
+#include "search/space/elem.h"
+#include "search/space/latin.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+enum {
+    VERSION = 1,
+    LEAST_TRIALS = 10,
+    LEAST_PER_BRANCH = 3,
+    LEAST_AT_MOST = 20,
+    LEAST_RESULTS = 5,
+    CANDIDATES = 24,
+    MOST_DRAWS = 20 * CANDIDATES
+};
+/* Of one kernel alone: the width of a number's normal as a share of its range, and the share of a category's chances
+ * that all its choices have alike. The bad are smoothed a little more: between two bad trials is no good place. */
+static const double GOOD_WIDTH = 0.2, BAD_WIDTH = 0.25, SPREAD = 0.5;
+/* The prior's weight among the good: what is drawn from it is seldom proposed, but keeps all of the space in play. */
+static const double GOOD_PRIOR = 0.3;
+static const uint64_t DRAW_TAG = 0x747065;     /* "tpe" */
+static const uint64_t FUSE_TAG = 0x7470656675; /* "tpefu" */
+
+struct tpe {
+    struct sampler base;
+    struct draw draw;
+    struct history history;
+    struct parzen_axes axes;
+    struct parzen good, bad;
+    struct tpe_split split;
+    double *places; /* history.n x axes.n */
+    int n_places, cap_places;
+    int n_start, block, n_objectives; /* block: of the stratified start */
+    double *point, *place;            /* room for one */
+};
+
+static struct tpe *of(struct sampler *s)
+{
+    return (struct tpe *)s;
+}
+
+/* Trials before the model speaks. A parameter that opens branches needs some of each: one that the start never met, or met
+ * twice at a bad place, looks bad for long. */
+static int start_size(const struct space *space)
+{
+    int branches = 0;
+
+    for (int i = 0; i < space->n; i++) {
+        if (space->params[i].parent >= 0)
+            branches = MAX(branches, space->params[space->params[i].parent].n_choices);
+    }
+    return MAX(LEAST_TRIALS, MIN(LEAST_PER_BRANCH * branches, LEAST_AT_MOST));
+}
+
+static struct sampler *tpe_open(const struct space *space, const struct search_setup *setup,
+                                struct err *err)
+{
+    struct tpe *t = mem_zalloc(sizeof *t);
+
+    (void)err;
+    t->base = (struct sampler){ &search_tpe, space, setup->seed };
+    draw_init(&t->draw, space);
+    t->draw.fuse = setup->fuse;
+    history_init(&t->history, space);
+    parzen_axes_init(&t->axes, space);
+    parzen_init(&t->good, &t->axes);
+    parzen_init(&t->bad, &t->axes);
+    tpe_split_init(&t->split);
+    t->n_start = start_size(space);
+    t->block = MIN(MAX(t->n_start, setup->parallel), LATIN_MAX_BLOCK);
+    t->n_objectives = MIN(MAX(setup->n_objectives, 1), SEARCH_MAX_OBJECTIVES);
+    t->point = mem_array((size_t)space->n + 1, sizeof *t->point);
+    t->place = mem_array((size_t)space->n + 1, sizeof *t->place);
+    return &t->base;
+}
+
+static void tpe_close(struct sampler *s)
+{
+    struct tpe *t = of(s);
+
+    draw_fini(&t->draw);
+    history_fini(&t->history);
+    parzen_fini(&t->good);
+    parzen_fini(&t->bad);
+    parzen_axes_fini(&t->axes);
+    tpe_split_fini(&t->split);
+    mem_free(t->places);
+    mem_free(t->point);
+    mem_free(t->place);
+    mem_free(t);
+}
+
+/* Places of the rows that came since. */
+static void places_follow(struct tpe *t)
+{
+    size_t d = (size_t)t->axes.n;
+
+    if (t->history.n > t->cap_places) {
+        t->cap_places = t->history.cap;
+        t->places = mem_resize(t->places, ((size_t)t->cap_places * d + 1) * sizeof *t->places);
+    }
+    for (; t->n_places < t->history.n; t->n_places++)
+        parzen_place(&t->axes, history_point(&t->history, t->n_places),
+                     t->places + (size_t)t->n_places * d);
+}
+
+static const double *place_of(const struct tpe *t, int row)
+{
+    return t->places + (size_t)row * (size_t)t->axes.n;
+}
+
+/* Scott's rule: the width falls with K^(-1/(d+4)). */
+static double scott(int n_kernels, int d)
+{
+    return search_exp(-search_log(n_kernels + 1) / (d + 4));
+}
+
+static void build(struct tpe *t, struct parzen *p, double prior, double width)
+{
+    double shrink = scott(p->n, t->axes.n_joint);
+
+    parzen_build(p, prior, width * shrink, SPREAD * shrink);
+}
+
+/* The better a good trial, the more it weighs: log(n + 3/2) - log(place), as in CMA-ES (Hansen, 2016), mean 1. The density
+ * then follows the improvement that a trial brought, not only that it is in the first tenth. */
+static void build_good(struct tpe *t)
+{
+    const struct tpe_split *s = &t->split;
+    double whole = 0, top = search_log(s->n_good + 1.5);
+
+    for (int k = 1; k <= s->n_good; k++)
+        whole += top - search_log(k);
+    parzen_clear(&t->good);
+    for (int i = 0; i < s->n_good; i++)
+        parzen_add(&t->good, place_of(t, s->good[i]),
+                   (top - search_log(s->place[s->good[i]])) * s->n_good / whole);
+    build(t, &t->good, GOOD_PRIOR, GOOD_WIDTH);
+}
+
+static void build_bad(struct tpe *t)
+{
+    const struct tpe_split *s = &t->split;
+
+    parzen_clear(&t->bad);
+    for (int i = 0; i < s->n_bad; i++)
+        parzen_add(&t->bad, place_of(t, s->bad[i]), 1);
+    build(t, &t->bad, 1 / s->thinned, BAD_WIDTH);
+}
+
+/* ---- model ---- */
+
+static double score(struct tpe *t, const double *point)
+{
+    parzen_place(&t->axes, point, t->place);
+    return parzen_log(&t->good, t->place) - parzen_log(&t->bad, t->place);
+}
+
+/* Where the kernel and the shape of a trial's i-th candidate come from: the trial's group, so that those who are asked for
+ * together choose among few shapes, and each among candidates as it would have alone. False: from its own stream. */
+static bool shape_rng(const struct tpe *t, int64_t trial, int i, struct rng *out)
+{
+    if (t->draw.fuse < 2)
+        return false;
+    rng_init(out, rng_mix(rng_mix(t->base.seed, FUSE_TAG), (uint64_t)i),
+             (uint64_t)draw_group(trial, t->draw.fuse));
+    return true;
+}
+
+static bool propose(struct tpe *t, int64_t trial, double *best)
+{
+    struct rng r, shape;
+    double most = -INFINITY;
+    int found = 0;
+
+    rng_init(&r, rng_mix(t->base.seed, DRAW_TAG), (uint64_t)trial);
+    for (int i = 0; i < MOST_DRAWS && found < CANDIDATES; i++) {
+        parzen_draw(&t->good, shape_rng(t, trial, i, &shape) ? &shape : &r, &r, t->point);
+        if (seen_has(&t->draw.seen, space_hash(t->base.space, t->point)))
+            continue;
+        double s = score(t, t->point);
+        if (found++ == 0 || s > most) {
+            most = s;
+            memcpy(best, t->point, (size_t)t->base.space->n * sizeof *best);
+        }
+    }
+    return found > 0;
+}
+
+static int suggest_one(struct tpe *t, int64_t trial, bool has_model, double *point)
+{
+    bool is_made = false;
+
+    if (has_model && t->history.n >= t->n_start) {
+        is_made = propose(t, trial, point);
+    } else {
+        latin_point(t->base.space, t->base.seed, trial, t->block, t->draw.fuse, point);
+        is_made = true;
+    }
+    if (!is_made || !draw_mark(&t->draw, point)) {
+        if (draw_unseen(&t->draw, t->base.seed, trial, point) == 0)
+            return 0;
+    }
+    (void)history_add(&t->history, trial, point);
+    places_follow(t);
+    return 1;
+}
+
+static int tpe_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
+{
+    struct tpe *t = of(s);
+    bool has_model = tpe_split_make(&t->split, &t->history, t->axes.n_joint, t->n_objectives,
+                                    LEAST_RESULTS, s->seed);
+
+    (void)err;
+    places_follow(t);
+    if (has_model) {
+        build_good(t);
+        build_bad(t);
+    }
+    for (int k = 0; k < n; k++) {
+        double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
+        if (suggest_one(t, first + k, has_model, point) == 0)
+            return k;
+    }
+    return n;
+}
+
+static int tpe_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    if (space_check(s->space, point, err) < 0)
+        return -1;
+    (void)draw_mark(&of(s)->draw, point);
+    (void)history_add(&of(s)->history, trial, point);
+    return 0;
+}
+
+static int tpe_observe(struct sampler *s, const struct observation *o, struct err *err)
+{
+    (void)err;
+    (void)history_observe(&of(s)->history, o);
+    return 0;
+}
+
+static struct state_head head_of(const struct sampler *s)
+{
+    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
+}
+
+static int tpe_save(const struct sampler *s, struct buf *out, struct err *err)
+{
+    const struct tpe *t = (const struct tpe *)s;
+    struct state_head head = head_of(s);
+
+    if (state_put(out, &head, err) < 0 || seen_save(&t->draw.seen, out, err) < 0)
+        return -1;
+    return history_save(&t->history, out, err);
+}
+
+static int tpe_load(struct sampler *s, struct view *in, struct err *err)
+{
+    struct state_head head = head_of(s);
+
+    if (state_check(in, &head, err) < 0 || seen_load(&of(s)->draw.seen, in, err) < 0 ||
+        history_load(&of(s)->history, in, err) < 0)
+        return -1;
+    return state_end(in, err);
+}
+
+const struct sampler_ops search_tpe = {
+    .name = "tpe",
+    .help = "learns where good configurations are: tree-structured Parzen estimator, joint",
+    .open = tpe_open,
+    .close = tpe_close,
+    .suggest = tpe_suggest,
+    .adopt = tpe_adopt,
+    .recall = tpe_adopt, /* a point is keyed by its trial: nothing else was used up */
+    .observe = tpe_observe,
+    .save = tpe_save,
+    .load = tpe_load,
+};

@@ -1,0 +1,10 @@
+/* tpe.h - the samplers of this room, by symbol: for the list in search/searchers.c and for duo.c. */
+#ifndef SEARCH_SAMPLERS_TPE_TPE_H
+#define SEARCH_SAMPLERS_TPE_TPE_H
+
+#include "search/contract/sampler.h"
+
+extern const struct sampler_ops search_tpe;  /* tpe.c */
+extern const struct sampler_ops search_bohb; /* bohb.c */
+
+#endif

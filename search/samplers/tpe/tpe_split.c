@@ -1,0 +1,192 @@
+/* tpe_split.c - see tpe_split.h. The boards of the history are sorted already, so the good ones are read off their tops;
+ * one pass over the trials gathers the bad. */
+#include "search/samplers/tpe/tpe_split.h"
+
+#include "search/samplers/tpe/tpe_front.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_GOOD = 25,
+    MOST_GOOD_FRONTS = 50,
+    LEAST_RESULTS = 8,
+    THIN_ABOVE = 2000,
+    THIN_TO = 1000
+};
+
+void tpe_split_init(struct tpe_split *s)
+{
+    memset(s, 0, sizeof *s);
+}
+
+void tpe_split_fini(struct tpe_split *s)
+{
+    mem_free(s->good);
+    mem_free(s->bad);
+    mem_free(s->place);
+    tpe_split_init(s);
+}
+
+static bool has_verdict(const struct history_row *r)
+{
+    return r->n_reports > 0 || r->state == OBS_FAILED;
+}
+
+/* Position of the modelled level among the boards, -1 = no value at all. */
+static int level_find(const struct history *h, int n_joint)
+{
+    int most = -1;
+
+    for (int b = 0; b < h->n_boards; b++) {
+        if (h->boards[b].n >= MAX(n_joint + 1, LEAST_RESULTS))
+            return b;
+        if (most < 0 || h->boards[b].n > h->boards[most].n)
+            most = b;
+    }
+    return most;
+}
+
+static void good_add(struct tpe_split *s, int row)
+{
+    s->place[row] = (uint8_t)++s->n_good;
+}
+
+static bool is_better(double a, double b)
+{
+    return !isnan(a) && (isnan(b) || a > b);
+}
+
+/* The best trial that has values above the modelled level only and was not taken yet, or -1. There are few. */
+static int best_above(const struct tpe_split *s, const struct history *h, int level, double *value)
+{
+    int best = -1;
+
+    for (int b = 0; b < level; b++) {
+        for (int i = 0; i < h->boards[b].n; i++) {
+            const struct history_entry *e = &h->boards[b].entries[i];
+            const struct history_row *r = &h->rows[e->row];
+            bool is_free = !s->place[e->row] && r->state != OBS_FAILED &&
+                           r->reports[r->n_reports - 1].below == h->boards[b].below;
+            if (is_free && (best < 0 || is_better(e->value, *value))) {
+                best = e->row;
+                *value = e->value;
+            }
+        }
+    }
+    return best;
+}
+
+/* Takes the first `want` in order. */
+static void take_good(struct tpe_split *s, const struct history *h, int level, int want)
+{
+    for (int b = level; b < h->n_boards; b++) {
+        const struct history_board *board = &h->boards[b];
+        for (int i = 0; i < board->n && s->n_good < want;) {
+            const struct history_entry *e = &board->entries[i];
+            double value = NAN;
+            int above = b == level ? best_above(s, h, level, &value) : -1;
+            if (above >= 0 && is_better(value, e->value)) {
+                good_add(s, above);
+                continue;
+            }
+            if (!s->place[e->row] && h->rows[e->row].state != OBS_FAILED)
+                good_add(s, e->row);
+            i++;
+        }
+    }
+}
+
+/* Several objectives: the fronts among those with a value at the level. */
+static void take_fronts(struct tpe_split *s, const struct history *h, int level, int m, int want)
+{
+    const struct history_board *board = &h->boards[level];
+    double *values = mem_array((size_t)board->n * (size_t)m, sizeof *values);
+    int *rows = mem_array((size_t)board->n, sizeof *rows), n = 0;
+    int good[MOST_GOOD_FRONTS];
+
+    for (int i = 0; i < h->order.n; i++) { /* in order of age */
+        int row = h->order.rows[i];
+        const struct history_report *report = history_at(h, row, board->below);
+        if (!report || h->rows[row].state == OBS_FAILED)
+            continue;
+        values[n * m] = report->value;
+        memcpy(values + n * m + 1, h->rows[row].more, (size_t)(m - 1) * sizeof *values);
+        rows[n++] = row;
+    }
+    int got = tpe_front_best(values, rows, n, m, MIN(want, MOST_GOOD_FRONTS), good);
+    for (int i = 0; i < got; i++)
+        good_add(s, good[i]);
+    mem_free(values);
+    mem_free(rows);
+}
+
+/* One of each `stride` neighbours in age, the one of least hash: the same ones as long as the stride stays. */
+static uint64_t age_hash(uint64_t seed, int64_t trial)
+{
+    uint64_t x = seed ^ ((uint64_t)trial * UINT64_C(0x9E3779B97F4A7C15));
+
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+static void gather(struct tpe_split *s, const struct history *h, int stride, uint64_t seed)
+{
+    uint64_t least = UINT64_MAX;
+    int picked = -1, seen = 0;
+
+    s->n_good = s->n_bad = 0;
+    for (int i = 0; i < h->order.n; i++) {
+        int row = h->order.rows[i];
+        if (s->place[row]) {
+            s->good[s->n_good++] = row;
+            continue;
+        }
+        if (!has_verdict(&h->rows[row]))
+            continue;
+        uint64_t hash = age_hash(seed, h->rows[row].trial);
+        if (picked < 0 || hash < least) {
+            least = hash;
+            picked = row;
+        }
+        if (++seen == stride) {
+            s->bad[s->n_bad++] = picked;
+            picked = -1;
+            seen = 0;
+        }
+    }
+    if (picked >= 0)
+        s->bad[s->n_bad++] = picked;
+}
+
+bool tpe_split_make(struct tpe_split *s, const struct history *h, int n_joint, int n_objectives,
+                    int least, uint64_t seed)
+{
+    int level = level_find(h, n_joint);
+
+    s->n = 0;
+    for (int i = 0; i < h->n; i++)
+        s->n += has_verdict(&h->rows[i]);
+    if (s->n < least || level < 0)
+        return false;
+    if (h->n > s->cap) {
+        s->cap = h->cap;
+        s->good = mem_resize(s->good, (size_t)s->cap * sizeof *s->good);
+        s->bad = mem_resize(s->bad, (size_t)s->cap * sizeof *s->bad);
+        s->place = mem_resize(s->place, (size_t)s->cap);
+    }
+    memset(s->place, 0, (size_t)h->n);
+    s->n_good = 0;
+    if (n_objectives > 1)
+        take_fronts(s, h, level, n_objectives, (s->n + 9) / 10);
+    else
+        take_good(s, h, level, MIN((s->n + 9) / 10, MOST_GOOD));
+    int n_bad = s->n - s->n_good, stride = n_bad > THIN_ABOVE ? (n_bad - 1) / THIN_TO + 1 : 1;
+    gather(s, h, stride, seed);
+    s->thinned = stride;
+    return s->n_good > 0;
+}

@@ -1,0 +1,498 @@
+/* asha.c - asynchronous successive halving with promotion and resume (L. Li et al., "A System for Massively Parallel
+ * Hyperparameter Tuning", MLSys 2020, algorithm 2). A trial that comes to a rung goes on when it is among the best 1/eta
+ * of all that ever came there, else it pauses; it is resumed when later results lift it into the best 1/eta. Whenever a
+ * slot is free the highest rung with such a trial gives it, and only then a new trial starts: nobody waits.
+ *
+ * The top costs as much as all below it, and while the sampler still learns, the best third of a rung are trials that it
+ * will soon better. So from the last rung before the top, unless it is the first of its bracket, only one in eta * top
+ * goes on, the first one out of 2 eta. Waiting is free, as who waits can be resumed: with stop_only the shares are eta
+ * everywhere.
+ * A ladder that is behind the others at its lowest rung (asha_rival.c) also sends one in eta * top from there.
+ * With stop_only a trial below the best 1/eta is stopped for good (as the tools that cannot resume do it).
+ *
+ * Where ranks mislead. Successive halving believes the ranks of its lowest rung. A rung is believed at once only where the
+ * papers' own defaults would put one, down to R/eta^2. Each lower one must prove itself: until the values seen at it and
+ * at the next rung are clearly correlated (trust.h), trials pass it whatever their rank; afterwards one in eta^3 still
+ * does, so that the proof stays current. Passing costs little just there, since those rungs are the cheap ones.
+ *
+ * Several brackets: trial -> bracket by a draw keyed by its number, with Hyperband's weights eta^(k-1)/k for a bracket of k
+ * rungs. Brackets compare for themselves.
+ *
+ * A failed trial counts as the worst of the rung it ran for, a cancelled one not at all, and one that completed early counts with its value
+ * in all rungs above: it will never be better. When no new trial can start and a ladder has nothing running and nobody at
+ * its top, its best trial goes on out of turn, so that even two trials give one that was fully trained.
+ *
+ * A paused trial is given up when it is below the best 1/eta by four standard errors of that share, or, when no new
+ * trials will come, when even the worst of all that may still arrive cannot lift it. */
+#include "search/schedulers/asha.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "search/schedulers/schedulers.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    OPT_ETA,
+    OPT_MIN_LEVEL,
+    OPT_PER_LEVEL,
+    OPT_BRACKETS,
+    OPT_STOP_ONLY,
+    OPT_STRICT,
+    OPT_TRUST,
+    OPT_TOP
+};
+enum { DRAW_BRACKET = 1, DRAW_SCOUT = 2 };
+enum { HOPELESS_ERRORS = 4 };
+
+static const struct search_option asha_options[ASHA_OPTIONS] = {
+    [OPT_ETA] = { "eta", 2, RUNG_ETA_MAX, 3, true, "one in so many goes on from each rung" },
+    [OPT_MIN_LEVEL] = { "min_level", 1, 1000000, 1, true,
+                        "lowest level at which trials are compared" },
+    [OPT_PER_LEVEL] = { "per_level", 0, RUNG_MAX, 6, true,
+                        "ladders of up to so many levels have a rung at each level" },
+    [OPT_BRACKETS] = { "brackets", 1, ASHA_MAX_BRACKETS, 1, true,
+                       "so many brackets, each starting a rung higher than the one before" },
+    [OPT_STOP_ONLY] = { "stop_only", 0, 1, 0, true,
+                        "1 = stop trials for good instead of pausing them" },
+    [OPT_STRICT] = { "strict", 0, 1, 0, true,
+                     "1 = never more than one in eta goes on, even if later ones are better" },
+    [OPT_TRUST] = { "trust", 0, 1, 0.3, false,
+                    "rank correlation with the next rung that the lowest rungs must show before trials stop there; 0 = none" },
+    [OPT_TOP] = { "top", 1, RUNG_ETA_MAX, 3, true,
+                  "so many times fewer go on to the top level than from other rungs" },
+};
+
+static struct asha *of(struct scheduler *s)
+{
+    return (struct asha *)s;
+}
+
+static struct scheduler *asha_open(const struct search_setup *setup, struct err *err)
+{
+    struct asha *a = mem_zalloc(sizeof *a);
+
+    (void)err;
+    a->base = (struct scheduler){ &search_asha, setup->seed };
+    if (setup->options)
+        memcpy(a->options, setup->options, sizeof a->options);
+    else
+        search_options_default(asha_options, ASHA_OPTIONS, a->options);
+    a->rule = (struct rung_rule){ (int)a->options[OPT_ETA], (int)a->options[OPT_MIN_LEVEL],
+                                  (int)a->options[OPT_PER_LEVEL] };
+    a->n_brackets = (int)a->options[OPT_BRACKETS];
+    a->is_stop_only = a->options[OPT_STOP_ONLY] != 0;
+    a->is_strict = a->options[OPT_STRICT] != 0;
+    a->trust_least = a->options[OPT_TRUST];
+    a->top = a->is_stop_only ? 1 : (int)a->options[OPT_TOP];
+    return &a->base;
+}
+
+static void asha_close(struct scheduler *s)
+{
+    struct asha *a = of(s);
+
+    for (int i = 0; i < a->n_ladders; i++) {
+        for (int b = 0; b < a->ladders[i].n_tracks; b++) {
+            for (int k = 0; k < RUNG_MAX; k++)
+                rung_fini(&a->ladders[i].tracks[b].rungs[k]);
+        }
+    }
+    mem_free(a->ladders);
+    roster_fini(&a->roster);
+    mem_free(a);
+}
+
+/* ---- starting ---- */
+
+struct asha_ladder *asha_ladder_add(struct asha *a, int group, int max_level)
+{
+    for (int i = 0; i < a->n_ladders; i++) {
+        if (a->ladders[i].group == group && a->ladders[i].max_level == max_level)
+            return &a->ladders[i];
+    }
+    a->ladders = mem_resize(a->ladders, (size_t)(a->n_ladders + 1) * sizeof *a->ladders);
+    struct asha_ladder *l = &a->ladders[a->n_ladders++];
+    *l = (struct asha_ladder){ .group = group, .max_level = max_level };
+    rung_ladder_init(&l->rungs, &a->rule, max_level);
+    l->n_tracks = MIN(a->n_brackets, l->rungs.n);
+    return l;
+}
+
+static int bracket_draw(const struct asha *a, const struct asha_ladder *l, int64_t trial)
+{
+    int64_t weight[ASHA_MAX_BRACKETS], sum = 0;
+    struct rng r;
+    int b = 0;
+
+    for (int i = 0; i < l->n_tracks; i++) {
+        int k = l->rungs.n - i;
+        weight[i] = MAX((rung_power(a->rule.eta, MIN(k - 1, 7)) << 8) / k, 1);
+        sum += weight[i];
+    }
+    rng_init(&r, rng_mix(a->base.seed, DRAW_BRACKET), (uint64_t)trial);
+    CHECK(sum > 0);
+    int64_t at = (int64_t)(rng_u64(&r) % (uint64_t)sum);
+    while (b + 1 < l->n_tracks && at >= weight[b])
+        at -= weight[b++];
+    return b;
+}
+
+static int level_of(const struct asha *a, const struct roster_entry *e)
+{
+    return asha_ladder_of(a, e)->rungs.level[e->rung];
+}
+
+static int asha_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err)
+{
+    struct asha *a = of(s);
+    struct roster_entry *e = roster_find(&a->roster, trial);
+
+    if (max_level < 1)
+        return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
+    if (e)
+        return level_of(a, e);
+    struct asha_ladder *l = asha_ladder_add(a, group, max_level);
+    int b = bracket_draw(a, l, trial);
+    e = roster_add(&a->roster, trial, (int)(l - a->ladders) * ASHA_MAX_BRACKETS + b, b);
+    return level_of(a, e);
+}
+
+/* ---- comparing ---- */
+
+/* One in so many goes on from rung k of bracket b. */
+static size_t share_of(const struct asha *a, const struct asha_ladder *l, int b, int k)
+{
+    return (size_t)a->rule.eta * (size_t)(k > b && k == l->rungs.n - 2 ? a->top : 1);
+}
+
+static size_t limit_of(const struct asha *a, const struct asha_ladder *l, int b, int k, size_t n)
+{
+    return rung_limit(&a->rule, share_of(a, l, b, k), n);
+}
+
+static bool has_promotable(const struct asha *a, const struct asha_ladder *l, int b, int k)
+{
+    const struct rung *r = &l->tracks[b].rungs[k];
+    size_t limit = limit_of(a, l, b, k, r->n);
+
+    if (limit > 0 && b == 0 && k == 0 && asha_is_behind(a, l))
+        limit = rung_limit(&a->rule, (size_t)a->rule.eta * (size_t)a->top, r->n);
+    return !a->is_stop_only && r->first_open < limit &&
+           (!a->is_strict || r->n_promoted < (int64_t)limit);
+}
+
+/* Goes on from its rung whatever its rank: ranks there prove nothing yet, or it is one of those that keep the proof
+ * current. */
+static bool is_free(const struct asha *a, const struct roster_entry *e)
+{
+    const struct asha_ladder *l = asha_ladder_of(a, e);
+    uint32_t draw[4];
+
+    if (a->trust_least <= 0 || e->rung + 3 >= l->rungs.n)
+        return false;
+    const struct trust *t = &l->trust[e->rung];
+    if (!t->holds && (t->n >= ASHA_PROOF || t->n + l->n_free[e->rung] < ASHA_PROOF))
+        return true; /* with many workers the others are compared until the first pairs are there */
+    rng_at(a->base.seed, DRAW_SCOUT, (uint32_t)e->rung, (uint64_t)e->trial, draw);
+    return draw[0] % (uint32_t)(a->rule.eta * a->rule.eta * a->rule.eta) == 0;
+}
+
+static void go_on(struct asha *a, struct roster_entry *e)
+{
+    e->rung++;
+    roster_move(&a->roster, e, ROSTER_RUNNING);
+}
+
+/* A trial that passed the rung below whatever its rank came to this one, or ended before. */
+static void leave_free(const struct asha *a, struct roster_entry *e, bool has_come, double value)
+{
+    struct asha_ladder *l = asha_ladder_of(a, e);
+
+    if (!(e->flags & ASHA_FREE))
+        return;
+    if (has_come)
+        trust_add(&l->trust[e->rung - 1], e->value, value, a->trust_least);
+    l->n_free[e->rung - 1]--;
+    e->flags = 0;
+}
+
+/* It came to its rung with a value: it goes on, pauses or stops. */
+static void arrive(struct asha *a, struct roster_entry *e, double value)
+{
+    struct asha_ladder *l = asha_ladder_of(a, e);
+    struct rung *r = asha_rung_of(a, e);
+    int b = e->home % ASHA_MAX_BRACKETS;
+
+    leave_free(a, e, true, value);
+    e->value = value;
+    bool goes_free = !isnan(value) && is_free(a, e);
+    bool may_pause = !isnan(value) && !a->is_stop_only && !goes_free;
+    size_t at = rung_add(r, (struct rung_entry){ value, e->trial, may_pause });
+    if (goes_free) {
+        e->flags = ASHA_FREE;
+        l->n_free[e->rung]++;
+        go_on(a, e);
+    } else if (may_pause) {
+        roster_move(&a->roster, e, ROSTER_PAUSED);
+        if (has_promotable(a, l, b, e->rung) && r->first_open == at) {
+            rung_close(r, at);
+            r->n_promoted++;
+            go_on(a, e);
+        }
+    } else if (a->is_stop_only && !isnan(value) && at < MAX(limit_of(a, l, b, e->rung, r->n), 1)) {
+        go_on(a, e);
+    } else {
+        roster_move(&a->roster, e, ROSTER_STOPPED);
+    }
+}
+
+/* It ended: a failure is the worst of its rung, a completed one stands in all rungs from its own to the top. */
+static void end(struct asha *a, struct roster_entry *e, enum obs_state state, double value)
+{
+    struct asha_ladder *l = asha_ladder_of(a, e);
+    struct rung *r = asha_rung_of(a, e);
+
+    if (e->state == ROSTER_RUNNING && state == OBS_FAILED) {
+        rung_add(r, (struct rung_entry){ NAN, e->trial, false });
+    } else if (e->state == ROSTER_RUNNING && (state == OBS_COMPLETED || state == OBS_RUNNING)) {
+        leave_free(a, e, true, value);
+        for (; e->rung < l->rungs.n; e->rung++, r++)
+            rung_add(r, (struct rung_entry){ value, e->trial, false });
+        e->rung--;
+    } else if (e->state == ROSTER_PAUSED) {
+        size_t at = rung_find(r, e->value, e->trial);
+        if (state == OBS_CANCELLED)
+            rung_remove(r, at);
+        else
+            rung_close(r, at);
+    }
+    leave_free(a, e, false, NAN);
+    roster_move(&a->roster, e, ROSTER_ENDED);
+}
+
+static struct sched_decision decision_of(const struct asha *a, const struct roster_entry *e)
+{
+    switch (e->state) {
+    case ROSTER_RUNNING:
+        return (struct sched_decision){ SCHED_RUN_TO, level_of(a, e) };
+    case ROSTER_PAUSED:
+        return (struct sched_decision){ SCHED_PAUSE, 0 };
+    case ROSTER_STOPPED:
+        return (struct sched_decision){ SCHED_STOP, 0 };
+    default:
+        return (struct sched_decision){ SCHED_DONE, 0 };
+    }
+}
+
+static int asha_report(struct scheduler *s, const struct observation *o, struct sched_decision *out,
+                       struct err *err)
+{
+    struct asha *a = of(s);
+    struct roster_entry *e = roster_find(&a->roster, o->trial);
+    double value = isnan(o->value) ? NAN : o->value;
+
+    if (!e)
+        return roster_unknown(o->trial, err);
+    if (e->state != ROSTER_ENDED) {
+        const struct rung_ladder *l = &asha_ladder_of(a, e)->rungs;
+        if (o->state != OBS_RUNNING || o->resource >= l->level[l->n - 1])
+            end(a, e, o->state, value);
+        else if (e->state == ROSTER_RUNNING && o->resource >= level_of(a, e))
+            arrive(a, e, value);
+    }
+    *out = decision_of(a, e);
+    return 0;
+}
+
+/* ---- going on ---- */
+
+static struct sched_resume promote(struct asha *a, struct rung *r, size_t at)
+{
+    struct roster_entry *e = roster_find(&a->roster, r->entries[at].trial);
+
+    CHECK(e && e->state == ROSTER_PAUSED);
+    rung_close(r, at);
+    r->n_promoted++;
+    go_on(a, e);
+    return (struct sched_resume){ e->trial, level_of(a, e) };
+}
+
+/* The rung nearest to its ladder's top that has somebody to promote. */
+static struct rung *promotable_rung(struct asha *a)
+{
+    for (int below = 1; below < RUNG_MAX; below++) {
+        for (int i = 0; i < a->n_ladders; i++) {
+            struct asha_ladder *l = &a->ladders[i];
+            int k = l->rungs.n - 1 - below;
+            for (int b = 0; b < l->n_tracks && b <= k; b++) {
+                if (has_promotable(a, l, b, k))
+                    return &l->tracks[b].rungs[k];
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool has_top(const struct asha_ladder *l)
+{
+    for (int b = 0; b < l->n_tracks; b++) {
+        const struct rung *top = &l->tracks[b].rungs[l->rungs.n - 1];
+        if (top->n > 0 && !isnan(top->entries[0].value))
+            return true;
+    }
+    return false;
+}
+
+static bool is_running(const struct asha *a, const struct asha_ladder *l)
+{
+    for (size_t i = 0; a->roster.n_running > 0 && i < a->roster.n; i++) {
+        const struct roster_entry *e = &a->roster.entries[i];
+        if (e->state == ROSTER_RUNNING && asha_ladder_of(a, e) == l)
+            return true;
+    }
+    return false;
+}
+
+/* The rung whose best open trial is to go on out of turn: the highest of a ladder that has nobody at its top. */
+static struct rung *needy_rung(struct asha *a)
+{
+    for (int i = 0; i < a->n_ladders; i++) {
+        struct asha_ladder *l = &a->ladders[i];
+        if (has_top(l) || is_running(a, l))
+            continue;
+        for (int k = l->rungs.n - 2; k >= 0; k--) {
+            struct rung *best = NULL;
+            for (int b = 0; b < l->n_tracks; b++) {
+                struct rung *r = &l->tracks[b].rungs[k];
+                if (r->first_open < r->n &&
+                    (!best ||
+                     rung_before(&r->entries[r->first_open], &best->entries[best->first_open])))
+                    best = r;
+            }
+            if (best)
+                return best;
+        }
+    }
+    return NULL;
+}
+
+static int asha_resume(struct scheduler *s, int n, bool idle, struct sched_resume *out,
+                       struct err *err)
+{
+    struct asha *a = of(s);
+    int given = 0;
+
+    (void)err;
+    while (given < n) {
+        struct rung *r = promotable_rung(a);
+        if (!r && idle)
+            r = needy_rung(a);
+        if (!r)
+            break;
+        out[given++] = promote(a, r, r->first_open);
+    }
+    return given;
+}
+
+/* ---- giving up ---- */
+
+/* Gives up open trials of a rung from place `from` on. */
+static int give_up(struct asha *a, struct rung *r, size_t from, int n, int64_t *trials)
+{
+    int given = 0;
+
+    for (size_t i = MAX(from, r->first_open); i < r->n && given < n; i++) {
+        if (!r->entries[i].is_open)
+            continue;
+        struct roster_entry *e = roster_find(&a->roster, r->entries[i].trial);
+        CHECK(e && e->state == ROSTER_PAUSED);
+        rung_close(r, i);
+        roster_move(&a->roster, e, ROSTER_STOPPED);
+        trials[given++] = e->trial;
+    }
+    return given;
+}
+
+/* The first place from which on no trial ever goes on: share + four standard errors. */
+static size_t hopeless_from(size_t n_there, size_t share)
+{
+    double n = (double)n_there, eta = (double)share;
+
+    return (size_t)((n + HOPELESS_ERRORS * sqrt(n * (eta - 1))) / eta) + 1;
+}
+
+/* Nobody of the ladder runs, and nobody may go on. */
+static bool is_over(const struct asha *a, const struct asha_ladder *l)
+{
+    for (int b = 0; b < l->n_tracks; b++) {
+        for (int k = b; k + 1 < l->rungs.n; k++) {
+            if (has_promotable(a, l, b, k))
+                return false;
+        }
+    }
+    return !is_running(a, l);
+}
+
+/* How many may still come to the rung of this track. */
+static size_t coming(const struct asha *a, int home, int rung)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->roster.n; i++) {
+        const struct roster_entry *e = &a->roster.entries[i];
+        n += e->home == home && ((e->state == ROSTER_RUNNING && e->rung <= rung) ||
+                                 (e->state == ROSTER_PAUSED && e->rung < rung));
+    }
+    return n;
+}
+
+static int retire_track(struct asha *a, int home, bool closing, int n, int64_t *trials)
+{
+    struct asha_ladder *l = &a->ladders[home / ASHA_MAX_BRACKETS];
+    bool is_last = closing && has_top(l), takes_all = is_last && is_over(a, l);
+    int given = 0, b = home % ASHA_MAX_BRACKETS;
+
+    for (int k = 0; k + 1 < l->rungs.n && given < n; k++) {
+        struct rung *r = &l->tracks[b].rungs[k];
+        if (r->first_open == r->n)
+            continue;
+        size_t from = takes_all ? 0 : hopeless_from(r->n, share_of(a, l, b, k));
+        if (is_last)
+            from = MIN(from, limit_of(a, l, b, k, r->n + coming(a, home, k)));
+        given += give_up(a, r, from, n - given, trials + given);
+    }
+    return given;
+}
+
+static int asha_retire(struct scheduler *s, int n, bool closing, int64_t *trials, struct err *err)
+{
+    struct asha *a = of(s);
+    int given = 0;
+
+    (void)err;
+    for (int i = 0; i < a->n_ladders; i++) {
+        for (int b = 0; b < a->ladders[i].n_tracks && given < n; b++)
+            given += retire_track(a, i * ASHA_MAX_BRACKETS + b, closing, n - given, trials + given);
+    }
+    return given;
+}
+
+const struct scheduler_ops search_asha = {
+    .name = "asha",
+    .help =
+        "successive halving without waiting: the best 1/eta of each rung go on, paused ones too",
+    .options = asha_options,
+    .n_options = ASHA_OPTIONS,
+    .open = asha_open,
+    .close = asha_close,
+    .start = asha_start,
+    .report = asha_report,
+    .resume = asha_resume,
+    .retire = asha_retire,
+    .is_behind = asha_group_is_behind,
+    .describe = asha_describe,
+    .save = asha_save,
+    .load = asha_load,
+};

@@ -1,0 +1,58 @@
+/* asha.h - what asha.c (decisions) and asha_state.c (bytes, rows for those who look) share. Private to these two. */
+#ifndef SEARCH_SCHEDULERS_ASHA_H
+#define SEARCH_SCHEDULERS_ASHA_H
+
+#include "search/schedulers/roster.h"
+#include "search/schedulers/rung.h"
+#include "search/schedulers/trust.h"
+
+enum { ASHA_OPTIONS = 8, ASHA_MAX_BRACKETS = 8 };
+enum { ASHA_PROOF = 12 }; /* pairs that a proof is first sought with */
+enum { ASHA_FREE = 1 };   /* flag of a trial: it left its last rung whatever its rank */
+
+/* Bracket b starts at rung b of the ladder; its rungs below stay empty. */
+struct asha_track {
+    struct rung rungs[RUNG_MAX];
+};
+struct asha_ladder {
+    int group, max_level, n_tracks;
+    struct rung_ladder rungs;
+    struct asha_track tracks[ASHA_MAX_BRACKETS];
+    struct trust trust[RUNG_MAX]; /* of a rung's ranks in the next one */
+    int n_free[RUNG_MAX]; /* trials that passed the rung whatever their rank, and still run */
+};
+
+struct asha {
+    struct scheduler base;
+    double options[ASHA_OPTIONS];
+    struct rung_rule rule;
+    int n_brackets;
+    bool is_stop_only, is_strict;
+    double trust_least;
+    int top;                     /* so many times fewer go on to the top */
+    struct roster roster;        /* home = ladder * ASHA_MAX_BRACKETS + bracket */
+    struct asha_ladder *ladders; /* in the order they were met */
+    int n_ladders;
+};
+
+struct asha_ladder *asha_ladder_add(struct asha *a, int group, int max_level);
+static inline struct asha_ladder *asha_ladder_of(const struct asha *a, const struct roster_entry *e)
+{
+    return &a->ladders[e->home / ASHA_MAX_BRACKETS];
+}
+static inline struct rung *asha_rung_of(const struct asha *a, const struct roster_entry *e)
+{
+    return &asha_ladder_of(a, e)->tracks[e->home % ASHA_MAX_BRACKETS].rungs[e->rung];
+}
+
+/* Its best trial waiting at the lowest rung is not among the best 1/eta of the lowest rungs of all ladders (asha_rival.c). */
+bool asha_is_behind(const struct asha *a, const struct asha_ladder *l);
+
+bool asha_group_is_behind(const struct scheduler *s,
+                          int group); /* likewise its best that ever came */
+
+int asha_describe(const struct scheduler *s, int first, int n, struct sched_rung *out);
+int asha_save(const struct scheduler *s, struct buf *out, struct err *err);
+int asha_load(struct scheduler *s, struct view *in, struct err *err);
+
+#endif

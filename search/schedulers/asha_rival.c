@@ -1,0 +1,70 @@
+/* asha_rival.c - the lowest rungs of all ladders as one contest. Ladders (families) are compared for themselves, but who goes
+ * on from the lowest rung also takes time from the others: the forests of a table that boosting fits better cost as much as
+ * all its boosting. Where ladders are short each level is a whole fit, scored on the same rows, so that the lowest rungs of
+ * all may stand in one list. A ladder whose best waiting trial is not in the best 1/eta of that list is behind.
+ * Long ladders count shares of a fit, which say nothing about another family's: they neither join nor are judged. */
+#include "search/schedulers/asha.h"
+
+#include <math.h>
+
+static bool is_contender(const struct asha *a, const struct asha_ladder *l)
+{
+    return l->rungs.n > 1 && l->max_level <= a->rule.per_level;
+}
+
+/* How many of a rung are better than the value; NaN, of one that failed, is worst. */
+static size_t better_than(const struct rung *r, double value)
+{
+    size_t lo = 0, hi = r->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (isnan(value) ? !isnan(r->entries[mid].value) : r->entries[mid].value > value)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Is the value not among the best 1/eta of the list? Alone a ladder is never behind. */
+static bool is_outranked(const struct asha *a, const struct asha_ladder *l, double value)
+{
+    size_t n = 0, better = 0;
+
+    for (int i = 0; i < a->n_ladders; i++) {
+        const struct rung *r = &a->ladders[i].tracks[0].rungs[0];
+
+        if (!is_contender(a, &a->ladders[i]))
+            continue;
+        n += r->n;
+        better += better_than(r, value);
+    }
+    return n > l->tracks[0].rungs[0].n && better >= MAX(n / (size_t)a->rule.eta, 1);
+}
+
+bool asha_is_behind(const struct asha *a, const struct asha_ladder *l)
+{
+    const struct rung *own = &l->tracks[0].rungs[0];
+
+    return own->first_open < own->n && is_contender(a, l) &&
+           is_outranked(a, l, own->entries[own->first_open].value);
+}
+
+bool asha_group_is_behind(const struct scheduler *s, int group)
+{
+    const struct asha *a = (const struct asha *)s;
+    bool is_known = false;
+
+    for (int i = 0; i < a->n_ladders; i++) {
+        const struct asha_ladder *l = &a->ladders[i];
+        const struct rung *own = &l->tracks[0].rungs[0];
+
+        if (l->group != group || own->n == 0 || !is_contender(a, l))
+            continue;
+        if (!is_outranked(a, l, own->entries[0].value))
+            return false;
+        is_known = true;
+    }
+    return is_known;
+}

@@ -1,0 +1,429 @@
+/* median.c - the median rule: a trial whose best value so far is worse than the median of what finished trials had at the same
+ * point is stopped. `average` says what of them is compared: 0 their values at that point (Optuna's MedianPruner,
+ * the default), 1 the average of their values up to it (D. Golovin et al., "Google Vizier", KDD 2017, section 3.2; NNI).
+ *
+ * Why the first is the default: curves rise, so an average up to a point lies below the values at it, a late riser passes
+ * nearly every such test, and most bad trials do too. Trials compare within their group and length; only completed ones count, so a rule
+ * that stops much does not move its own bar. The first `startup` of a ladder and the first `warmup` points are let be.
+ *
+ * In the roster: home = ladder, rung = the point it runs to, value = its best; curves hold the values of those that run. */
+#include "base/mem.h"
+#include "search/contract/state.h"
+#include "search/schedulers/roster.h"
+#include "search/schedulers/schedulers.h"
+#include "search/schedulers/stepper.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { VERSION = 1 };
+enum { OPT_STARTUP, OPT_WARMUP, OPT_INTERVAL, OPT_AVERAGE, N_OPTIONS };
+
+static const struct search_option median_options[N_OPTIONS] = {
+    [OPT_STARTUP] = { "startup", 1, 1000000, 5, true,
+                      "completed trials of a ladder before any is stopped" },
+    [OPT_WARMUP] = { "warmup", 0, 1000000, 0, true, "first points at which none is stopped" },
+    [OPT_INTERVAL] = { "interval", 0, 1000000, 0, true,
+                       "levels from one point to the next; 0 = each, on long ladders about fifty points" },
+    [OPT_AVERAGE] = { "average", 0, 1, 0, true,
+                      "1 = compare with averages up to the point, 0 = with the values at it" },
+};
+
+/* What completed trials had at a point, rising; NaN is left out. */
+struct bar {
+    double *values;
+    size_t n, cap;
+};
+struct ladder {
+    int group, max_level, n_points;
+    int64_t n_completed;
+    struct bar *bars; /* one per point */
+};
+struct curve { /* of a running trial */
+    int64_t trial;
+    int n, cap;
+    double *values;
+};
+struct median {
+    struct scheduler base;
+    double options[N_OPTIONS];
+    struct roster roster;
+    struct ladder *ladders;
+    int n_ladders;
+    struct curve *curves; /* in order of trials */
+    size_t n_curves, cap_curves;
+};
+
+static struct median *of(struct scheduler *s)
+{
+    return (struct median *)s;
+}
+
+static int level_of(const struct median *m, const struct roster_entry *e)
+{
+    return stepper_level(m->ladders[e->home].max_level, (int)m->options[OPT_INTERVAL], e->rung);
+}
+
+static struct scheduler *median_open(const struct search_setup *setup, struct err *err)
+{
+    struct median *m = mem_zalloc(sizeof *m);
+
+    (void)err;
+    m->base = (struct scheduler){ &search_median, setup->seed };
+    if (setup->options)
+        memcpy(m->options, setup->options, sizeof m->options);
+    else
+        search_options_default(median_options, N_OPTIONS, m->options);
+    return &m->base;
+}
+
+static void median_close(struct scheduler *s)
+{
+    struct median *m = of(s);
+
+    for (int i = 0; i < m->n_ladders; i++) {
+        for (int k = 0; k < m->ladders[i].n_points; k++)
+            mem_free(m->ladders[i].bars[k].values);
+        mem_free(m->ladders[i].bars);
+    }
+    for (size_t i = 0; i < m->n_curves; i++)
+        mem_free(m->curves[i].values);
+    mem_free(m->curves);
+    mem_free(m->ladders);
+    roster_fini(&m->roster);
+    mem_free(m);
+}
+
+/* ---- curves and bars ---- */
+
+static size_t curve_place(const struct median *m, int64_t trial)
+{
+    size_t lo = 0, hi = m->n_curves;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (m->curves[mid].trial < trial)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void curve_new(struct median *m, int64_t trial)
+{
+    size_t at = curve_place(m, trial);
+
+    if (m->n_curves == m->cap_curves) {
+        m->cap_curves = m->cap_curves ? 2 * m->cap_curves : 16;
+        m->curves = mem_resize(m->curves, m->cap_curves * sizeof *m->curves);
+    }
+    memmove(m->curves + at + 1, m->curves + at, (m->n_curves - at) * sizeof *m->curves);
+    m->curves[at] = (struct curve){ .trial = trial };
+    m->n_curves++;
+}
+
+static void curve_add(struct curve *c, double value)
+{
+    if (c->n == c->cap) {
+        c->cap = c->cap ? 2 * c->cap : 8;
+        c->values = mem_resize(c->values, (size_t)c->cap * sizeof *c->values);
+    }
+    c->values[c->n++] = value;
+}
+
+static void curve_drop(struct median *m, int64_t trial)
+{
+    size_t at = curve_place(m, trial);
+
+    CHECK(at < m->n_curves && m->curves[at].trial == trial);
+    mem_free(m->curves[at].values);
+    memmove(m->curves + at, m->curves + at + 1, (m->n_curves - at - 1) * sizeof *m->curves);
+    m->n_curves--;
+}
+
+static void bar_add(struct bar *b, double value)
+{
+    size_t at = b->n;
+
+    if (isnan(value))
+        return;
+    if (b->n == b->cap) {
+        b->cap = b->cap ? 2 * b->cap : 8;
+        b->values = mem_resize(b->values, b->cap * sizeof *b->values);
+    }
+    while (at > 0 && b->values[at - 1] > value)
+        at--;
+    memmove(b->values + at + 1, b->values + at, (b->n - at) * sizeof *b->values);
+    b->values[at] = value;
+    b->n++;
+}
+
+/* The median; of an even number the lower one of the middle two, so that ties and infinities need no arithmetic. */
+static double bar_median(const struct bar *b)
+{
+    return b->n == 0 ? NAN : b->values[(b->n - 1) / 2];
+}
+
+/* A completed trial moves the bars of all points; those it skipped or never came to have its last value. */
+static void complete(struct median *m, const struct roster_entry *e, double value)
+{
+    const struct curve *c = &m->curves[curve_place(m, e->trial)];
+    struct ladder *l = &m->ladders[e->home];
+    double sum = 0;
+
+    for (int k = 0; k < l->n_points; k++) {
+        double at = k < c->n ? c->values[k] : value;
+        sum += at;
+        bar_add(&l->bars[k], m->options[OPT_AVERAGE] != 0 ? sum / (k + 1) : at);
+    }
+    l->n_completed++;
+}
+
+/* ---- the scheduler ---- */
+
+static struct ladder *ladder_at(struct median *m, int group, int max_level)
+{
+    for (int i = 0; i < m->n_ladders; i++) {
+        if (m->ladders[i].group == group && m->ladders[i].max_level == max_level)
+            return &m->ladders[i];
+    }
+    int n_points = stepper_points(max_level, (int)m->options[OPT_INTERVAL]);
+    m->ladders = mem_resize(m->ladders, (size_t)(m->n_ladders + 1) * sizeof *m->ladders);
+    m->ladders[m->n_ladders] =
+        (struct ladder){ .group = group,
+                         .max_level = max_level,
+                         .n_points = n_points,
+                         .bars = mem_array((size_t)n_points, sizeof(struct bar)) };
+    return &m->ladders[m->n_ladders++];
+}
+
+static int median_start(struct scheduler *s, int64_t trial, int group, int max_level,
+                        struct err *err)
+{
+    struct median *m = of(s);
+    struct roster_entry *e = roster_find(&m->roster, trial);
+
+    if (max_level < 1)
+        return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
+    if (!e) {
+        int home = (int)(ladder_at(m, group, max_level) - m->ladders);
+        e = roster_add(&m->roster, trial, home, 0);
+        curve_new(m, trial);
+    }
+    return level_of(m, e);
+}
+
+static bool is_bad(const struct median *m, const struct roster_entry *e)
+{
+    const struct ladder *l = &m->ladders[e->home];
+    double median = bar_median(&l->bars[e->rung]);
+
+    return l->n_completed >= (int64_t)m->options[OPT_STARTUP] &&
+           e->rung >= (int)m->options[OPT_WARMUP] && e->value < median;
+}
+
+static void stop(struct median *m, struct roster_entry *e, enum roster_state to)
+{
+    curve_drop(m, e->trial);
+    roster_move(&m->roster, e, to);
+}
+
+static void arrive(struct median *m, struct roster_entry *e, double value)
+{
+    curve_add(&m->curves[curve_place(m, e->trial)], value);
+    if (isnan(e->value) || value > e->value)
+        e->value = value;
+    if (isnan(value) || is_bad(m, e))
+        stop(m, e, ROSTER_STOPPED);
+    else
+        e->rung++;
+}
+
+static int median_report(struct scheduler *s, const struct observation *o,
+                         struct sched_decision *out, struct err *err)
+{
+    struct median *m = of(s);
+    struct roster_entry *e = roster_find(&m->roster, o->trial);
+    double value = isnan(o->value) ? NAN : o->value;
+
+    if (!e)
+        return roster_unknown(o->trial, err);
+    bool is_over = o->state != OBS_RUNNING || o->resource >= m->ladders[e->home].max_level;
+    if (is_over && e->state == ROSTER_RUNNING) {
+        if ((o->state == OBS_COMPLETED || o->state == OBS_RUNNING) && !isnan(value))
+            complete(m, e, value);
+        stop(m, e, ROSTER_ENDED);
+    } else if (is_over) {
+        roster_move(&m->roster, e, ROSTER_ENDED);
+    } else if (e->state == ROSTER_RUNNING && o->resource >= level_of(m, e)) {
+        arrive(m, e, value);
+    }
+    *out = (struct sched_decision){ SCHED_DONE, 0 };
+    if (e->state == ROSTER_RUNNING)
+        *out = (struct sched_decision){ SCHED_RUN_TO, level_of(m, e) };
+    else if (e->state == ROSTER_STOPPED)
+        out->action = SCHED_STOP;
+    return 0;
+}
+
+static int median_resume(struct scheduler *s, int n, bool idle, struct sched_resume *out,
+                         struct err *err)
+{
+    (void)s, (void)n, (void)idle, (void)out, (void)err;
+    return 0; /* nothing is ever paused */
+}
+
+static int median_retire(struct scheduler *s, int n, bool closing, int64_t *trials, struct err *err)
+{
+    (void)s, (void)n, (void)closing, (void)trials, (void)err;
+    return 0;
+}
+
+/* ---- bytes ---- */
+
+static int doubles_save(const double *v, size_t n, struct buf *out, struct err *err)
+{
+    if (buf_put_u64(out, n, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (buf_put_f64(out, v[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int median_save(const struct scheduler *s, struct buf *out, struct err *err)
+{
+    const struct median *m = (const struct median *)s;
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(m->options, N_OPTIONS),
+                               s->seed };
+
+    if (state_put(out, &head, err) < 0 || roster_save(&m->roster, out, err) < 0 ||
+        buf_put_u32(out, (uint32_t)m->n_ladders, err) < 0)
+        return -1;
+    for (int i = 0; i < m->n_ladders; i++) {
+        const struct ladder *l = &m->ladders[i];
+        if (buf_put_u32(out, (uint32_t)l->group, err) < 0 ||
+            buf_put_u32(out, (uint32_t)l->max_level, err) < 0 ||
+            buf_put_u64(out, (uint64_t)l->n_completed, err) < 0)
+            return -1;
+        for (int k = 0; k < l->n_points; k++) {
+            if (doubles_save(l->bars[k].values, l->bars[k].n, out, err) < 0)
+                return -1;
+        }
+    }
+    for (size_t i = 0; i < m->n_curves; i++) { /* as many as trials run, in their order */
+        if (doubles_save(m->curves[i].values, (size_t)m->curves[i].n, out, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int damaged(struct err *err)
+{
+    return err_set(err, ERR_ARG, "saved state is damaged: curves and trials differ");
+}
+
+static int bar_load(struct bar *b, struct view *in, struct err *err)
+{
+    uint64_t n = 0;
+    double v = 0;
+
+    if (view_u64(in, &n, err) < 0)
+        return -1;
+    for (uint64_t i = 0; i < n; i++) { /* a false count ends at the end of the bytes */
+        if (view_f64(in, &v, err) < 0)
+            return -1;
+        if (isnan(v) || (b->n > 0 && v < b->values[b->n - 1]))
+            return damaged(err);
+        bar_add(b, v);
+    }
+    return 0;
+}
+
+static int ladder_load(struct median *m, struct view *in, struct err *err)
+{
+    uint32_t group = 0, max_level = 0;
+    uint64_t n_completed = 0;
+    int before = m->n_ladders;
+
+    if (view_u32(in, &group, err) < 0 || view_u32(in, &max_level, err) < 0 ||
+        view_u64(in, &n_completed, err) < 0)
+        return -1;
+    /* Each point takes 8 bytes at least: a ladder longer than the bytes left is not made first. */
+    if (max_level < 1 || max_level > INT32_MAX || n_completed > m->roster.n ||
+        (size_t)stepper_points((int)max_level, (int)m->options[OPT_INTERVAL]) >
+            (in->len - in->pos) / 8)
+        return damaged(err);
+    struct ladder *l = ladder_at(m, (int)group, (int)max_level);
+    if (m->n_ladders == before)
+        return damaged(err);
+    l->n_completed = (int64_t)n_completed;
+    for (int k = 0; k < l->n_points; k++) {
+        if (bar_load(&l->bars[k], in, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int curve_load(struct median *m, const struct roster_entry *e, struct view *in,
+                      struct err *err)
+{
+    uint64_t n = 0;
+    double v = 0;
+
+    if (view_u64(in, &n, err) < 0)
+        return -1;
+    if (n > (uint64_t)e->rung)
+        return damaged(err);
+    curve_new(m, e->trial);
+    for (uint64_t i = 0; i < n; i++) {
+        if (view_f64(in, &v, err) < 0)
+            return -1;
+        curve_add(&m->curves[curve_place(m, e->trial)], v);
+    }
+    return 0;
+}
+
+static int median_load(struct scheduler *s, struct view *in, struct err *err)
+{
+    struct median *m = of(s);
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(m->options, N_OPTIONS),
+                               s->seed };
+    uint32_t n = 0;
+
+    if (state_check(in, &head, err) < 0 || roster_load(&m->roster, in, err) < 0 ||
+        view_u32(in, &n, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        if (ladder_load(m, in, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < m->roster.n; i++) {
+        const struct roster_entry *e = &m->roster.entries[i];
+        bool is_known =
+            e->state == ROSTER_RUNNING || e->state == ROSTER_STOPPED || e->state == ROSTER_ENDED;
+        if (!is_known || e->home >= m->n_ladders || e->flags ||
+            e->rung >= m->ladders[e->home].n_points)
+            return damaged(err);
+        if (e->state == ROSTER_RUNNING && curve_load(m, e, in, err) < 0)
+            return -1;
+    }
+    return state_end(in, err);
+}
+
+const struct scheduler_ops search_median = {
+    .name = "median",
+    .help = "stops a trial that is worse than the median of the completed ones at the same point",
+    .options = median_options,
+    .n_options = N_OPTIONS,
+    .open = median_open,
+    .close = median_close,
+    .start = median_start,
+    .report = median_report,
+    .resume = median_resume,
+    .retire = median_retire,
+    .save = median_save,
+    .load = median_load,
+};

@@ -1,0 +1,81 @@
+/* none.c - the scheduler that schedules nothing: every trial runs straight to the top of its ladder. Without state: what
+ * it must know (the top level) comes with each report. */
+#include "search/contract/state.h"
+#include "search/schedulers/schedulers.h"
+
+#include "base/mem.h"
+
+enum { VERSION = 1 };
+
+static struct scheduler *none_open(const struct search_setup *setup, struct err *err)
+{
+    struct scheduler *s = mem_zalloc(sizeof *s);
+
+    (void)err;
+    *s = (struct scheduler){ &search_none, setup->seed };
+    return s;
+}
+
+static void none_close(struct scheduler *s)
+{
+    mem_free(s);
+}
+
+static int none_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err)
+{
+    (void)s, (void)trial, (void)group;
+    if (max_level < 1)
+        return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
+    return max_level;
+}
+
+static int none_report(struct scheduler *s, const struct observation *o, struct sched_decision *out,
+                       struct err *err)
+{
+    bool is_over = o->state != OBS_RUNNING || o->resource >= o->max_resource;
+
+    (void)s, (void)err;
+    *out = is_over ? (struct sched_decision){ SCHED_DONE, 0 }
+                   : (struct sched_decision){ SCHED_RUN_TO, o->max_resource };
+    return 0;
+}
+
+static int none_resume(struct scheduler *s, int n, bool idle, struct sched_resume *out,
+                       struct err *err)
+{
+    (void)s, (void)n, (void)idle, (void)out, (void)err;
+    return 0; /* nothing is ever paused */
+}
+
+static int none_retire(struct scheduler *s, int n, bool closing, int64_t *trials, struct err *err)
+{
+    (void)s, (void)n, (void)closing, (void)trials, (void)err;
+    return 0;
+}
+
+static int none_save(const struct scheduler *s, struct buf *out, struct err *err)
+{
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
+
+    return state_put(out, &head, err);
+}
+
+static int none_load(struct scheduler *s, struct view *in, struct err *err)
+{
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
+
+    return state_check(in, &head, err) < 0 ? -1 : state_end(in, err);
+}
+
+const struct scheduler_ops search_none = {
+    .name = "none",
+    .help = "every trial runs to the end",
+    .open = none_open,
+    .close = none_close,
+    .start = none_start,
+    .report = none_report,
+    .resume = none_resume,
+    .retire = none_retire,
+    .save = none_save,
+    .load = none_load,
+};

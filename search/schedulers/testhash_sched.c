@@ -1,0 +1,256 @@
+/* testhash_sched.c - the test scheduler: starts, goes on, pauses, resumes and stops trials by a hash of the exact sequence
+ * of reports so far, as testhash.c does for points. About half of the reports below the top go on, a third pause, the
+ * rest stop. A paused trial is resumed when the hash at that time says so, and at the latest when nothing else could
+ * run, so every study with it ends. Offered only with --dev.
+ *
+ * Trials stand in a table in order of their numbers; how often it is asked changes nothing, only what it was told. */
+#include "search/contract/chain.h"
+#include "search/contract/state.h"
+#include "search/schedulers/schedulers.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { VERSION = 1 };
+enum entry_state { ENTRY_RUNNING, ENTRY_PAUSED, ENTRY_STOPPED, ENTRY_ENDED, ENTRY_STATES };
+
+struct entry {
+    int64_t trial;
+    int max_level, level, to;
+    enum entry_state state;
+};
+
+struct testhash {
+    struct scheduler base;
+    struct chain chain;
+    struct entry *entries;
+    size_t n, cap;
+};
+
+static struct testhash *of(struct scheduler *s)
+{
+    return (struct testhash *)s;
+}
+
+static uint64_t decide(const struct testhash *t, int64_t trial, uint64_t what)
+{
+    return rng_mix(rng_mix(t->chain.value, (uint64_t)trial), what);
+}
+
+/* The place of a trial, or where it would stand. */
+static size_t place_of(const struct testhash *t, int64_t trial)
+{
+    size_t lo = 0, hi = t->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (t->entries[mid].trial < trial)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static struct scheduler *testhash_open(const struct search_setup *setup, struct err *err)
+{
+    struct testhash *t = mem_zalloc(sizeof *t);
+
+    (void)err;
+    t->base = (struct scheduler){ &search_testhash_scheduler, setup->seed };
+    chain_init(&t->chain, setup->seed);
+    return &t->base;
+}
+
+static void testhash_close(struct scheduler *s)
+{
+    chain_fini(&of(s)->chain);
+    mem_free(of(s)->entries);
+    mem_free(s);
+}
+
+static struct entry *insert(struct testhash *t, size_t at)
+{
+    if (t->n == t->cap) {
+        t->cap = t->cap ? 2 * t->cap : 64;
+        t->entries = mem_resize(t->entries, t->cap * sizeof *t->entries);
+    }
+    memmove(t->entries + at + 1, t->entries + at, (t->n - at) * sizeof *t->entries);
+    t->n++;
+    return &t->entries[at];
+}
+
+static int testhash_start(struct scheduler *s, int64_t trial, int group, int max_level,
+                          struct err *err)
+{
+    struct testhash *t = of(s);
+    size_t at = place_of(t, trial);
+
+    (void)group;
+    if (max_level < 1)
+        return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
+    if (at < t->n && t->entries[at].trial == trial)
+        return t->entries[at].to;
+    int to = 1 + (int)(decide(t, trial, 1) % (uint64_t)max_level);
+    *insert(t, at) = (struct entry){ trial, max_level, 0, to, ENTRY_RUNNING };
+    return to;
+}
+
+static void entry_move(const struct testhash *t, struct entry *e)
+{
+    uint64_t h = decide(t, e->trial, 2), dice = h % 6;
+
+    e->state = dice < 3 ? ENTRY_RUNNING : dice < 5 ? ENTRY_PAUSED : ENTRY_STOPPED;
+    if (e->state == ENTRY_RUNNING)
+        e->to = e->level + 1 + (int)((h >> 32) % (uint64_t)(e->max_level - e->level));
+}
+
+static struct sched_decision decision_of(const struct entry *e)
+{
+    switch (e->state) {
+    case ENTRY_RUNNING:
+        return (struct sched_decision){ SCHED_RUN_TO, e->to };
+    case ENTRY_PAUSED:
+        return (struct sched_decision){ SCHED_PAUSE, 0 };
+    case ENTRY_STOPPED:
+        return (struct sched_decision){ SCHED_STOP, 0 };
+    default:
+        return (struct sched_decision){ SCHED_DONE, 0 };
+    }
+}
+
+static int testhash_report(struct scheduler *s, const struct observation *o,
+                           struct sched_decision *out, struct err *err)
+{
+    struct testhash *t = of(s);
+    size_t at = place_of(t, o->trial);
+
+    if (at == t->n || t->entries[at].trial != o->trial)
+        return err_set(err, ERR_NOTFOUND, "the scheduler has no trial %" PRId64, o->trial);
+    struct entry *e = &t->entries[at];
+    chain_observe(&t->chain, o);
+    if (o->state != OBS_RUNNING || o->resource >= e->max_level) {
+        e->state = ENTRY_ENDED;
+    } else if (o->resource > e->level && e->state == ENTRY_RUNNING) {
+        e->level = o->resource;
+        if (isnan(o->value))
+            e->state = ENTRY_STOPPED;
+        else if (e->level >= e->to) /* a level on the way to `to` decides nothing */
+            entry_move(t, e);
+    }
+    *out = decision_of(e);
+    return 0;
+}
+
+static int testhash_resume(struct scheduler *s, int n, bool idle, struct sched_resume *out,
+                           struct err *err)
+{
+    struct testhash *t = of(s);
+    int given = 0;
+
+    (void)err;
+    for (size_t i = 0; i < t->n && given < n; i++) {
+        struct entry *e = &t->entries[i];
+        if (e->state != ENTRY_PAUSED)
+            continue;
+        uint64_t h = decide(t, e->trial, 3);
+        if (!idle && h % 3 != 0)
+            continue;
+        e->state = ENTRY_RUNNING;
+        e->to = e->level + 1 + (int)((h >> 32) % (uint64_t)(e->max_level - e->level));
+        out[given++] = (struct sched_resume){ e->trial, e->to };
+    }
+    return given;
+}
+
+static int testhash_retire(struct scheduler *s, int n, bool closing, int64_t *trials,
+                           struct err *err)
+{
+    struct testhash *t = of(s);
+    int given = 0;
+
+    (void)err;
+    for (size_t i = 0; closing && i < t->n && given < n; i++) {
+        struct entry *e = &t->entries[i];
+        if (e->state != ENTRY_PAUSED || decide(t, e->trial, 4) % 2)
+            continue;
+        e->state = ENTRY_STOPPED;
+        trials[given++] = e->trial;
+    }
+    return given;
+}
+
+static int testhash_save(const struct scheduler *s, struct buf *out, struct err *err)
+{
+    const struct testhash *t = (const struct testhash *)s;
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
+
+    if (state_put(out, &head, err) < 0 || chain_save(&t->chain, out, err) < 0 ||
+        buf_put_u64(out, t->n, err) < 0)
+        return -1;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct entry *e = &t->entries[i];
+        if (buf_put_u64(out, (uint64_t)e->trial, err) < 0 ||
+            buf_put_u32(out, (uint32_t)e->max_level, err) < 0 ||
+            buf_put_u32(out, (uint32_t)e->level, err) < 0 ||
+            buf_put_u32(out, (uint32_t)e->to, err) < 0 ||
+            buf_put_u8(out, (uint8_t)e->state, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int entry_load(struct entry *e, struct view *in, struct err *err)
+{
+    uint32_t max_level = 0, level = 0, to = 0;
+    uint64_t trial = 0;
+    uint8_t state = 0;
+
+    if (view_u64(in, &trial, err) < 0 || view_u32(in, &max_level, err) < 0 ||
+        view_u32(in, &level, err) < 0 || view_u32(in, &to, err) < 0 || view_u8(in, &state, err) < 0)
+        return -1;
+    if (max_level < 1 || max_level > INT32_MAX || to < 1 || to > max_level || level > max_level ||
+        state >= ENTRY_STATES || (level == max_level && state != ENTRY_ENDED))
+        return err_set(err, ERR_ARG, "saved state is damaged: trial %" PRId64, (int64_t)trial);
+    *e = (struct entry){ (int64_t)trial, (int)max_level, (int)level, (int)to,
+                         (enum entry_state)state };
+    return 0;
+}
+
+static int testhash_load(struct scheduler *s, struct view *in, struct err *err)
+{
+    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
+    struct testhash *t = of(s);
+    struct entry e = { 0 };
+    uint64_t n = 0;
+
+    if (state_check(in, &head, err) < 0 || chain_load(&t->chain, in, err) < 0 ||
+        view_u64(in, &n, err) < 0)
+        return -1;
+    for (uint64_t i = 0; i < n; i++) { /* a false count ends at the end of the bytes */
+        if (entry_load(&e, in, err) < 0)
+            return -1;
+        if (t->n > 0 && e.trial <= t->entries[t->n - 1].trial)
+            return err_set(err, ERR_ARG, "saved state is damaged: trials out of order");
+        *insert(t, t->n) = e;
+    }
+    return state_end(in, err);
+}
+
+const struct scheduler_ops search_testhash_scheduler = {
+    .name = "testhash",
+    .help = "for tests: pauses, resumes and stops by the sequence of all results so far",
+    .is_test_only = true,
+    .open = testhash_open,
+    .close = testhash_close,
+    .start = testhash_start,
+    .report = testhash_report,
+    .resume = testhash_resume,
+    .retire = testhash_retire,
+    .save = testhash_save,
+    .load = testhash_load,
+};

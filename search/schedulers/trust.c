@@ -1,0 +1,70 @@
+/* trust.c - Kendall's tau over a window of pairs (M. Kendall, "A New Measure of Rank Correlation", Biometrika 1938): the share
+ * of pairs of trials that stand in the same order at both rungs, less the share that do not. Under independence
+ * its variance is 2(2n+5) / 9n(n-1). */
+#include "search/schedulers/trust.h"
+
+#include <math.h>
+
+static int order_of(double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return !isnan(a) - !isnan(b);
+    return (a > b) - (a < b);
+}
+
+double trust_tau(const struct trust *t)
+{
+    int sum = 0;
+
+    for (int i = 0; i < t->n; i++) {
+        for (int k = 0; k < i; k++)
+            sum += order_of(t->here[i], t->here[k]) * order_of(t->there[i], t->there[k]);
+    }
+    return t->n < 2 ? 0 : sum / (t->n * (t->n - 1) / 2.0);
+}
+
+static void judge(struct trust *t, double least)
+{
+    double n = t->n;
+
+    t->holds = t->n >= TRUST_MIN_PAIRS &&
+               trust_tau(t) - sqrt(2 * (2 * n + 5) / (9 * n * (n - 1))) >= least;
+}
+
+void trust_add(struct trust *t, double here, double there, double least)
+{
+    t->here[t->next] = here;
+    t->there[t->next] = there;
+    t->next = (t->next + 1) % TRUST_WINDOW;
+    t->n = t->n < TRUST_WINDOW ? t->n + 1 : t->n;
+    judge(t, least);
+}
+
+int trust_save(const struct trust *t, struct buf *out, struct err *err)
+{
+    if (buf_put_u32(out, (uint32_t)t->n, err) < 0 || buf_put_u32(out, (uint32_t)t->next, err) < 0)
+        return -1;
+    for (int i = 0; i < t->n; i++) {
+        if (buf_put_f64(out, t->here[i], err) < 0 || buf_put_f64(out, t->there[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int trust_load(struct trust *t, double least, struct view *in, struct err *err)
+{
+    uint32_t n = 0, next = 0;
+
+    if (view_u32(in, &n, err) < 0 || view_u32(in, &next, err) < 0)
+        return -1;
+    if (n > TRUST_WINDOW || next != (n < TRUST_WINDOW ? n : next % TRUST_WINDOW))
+        return err_set(err, ERR_ARG, "saved state is damaged: a window of %u pairs", n);
+    t->n = (int)n;
+    t->next = (int)next;
+    for (int i = 0; i < t->n; i++) {
+        if (view_f64(in, &t->here[i], err) < 0 || view_f64(in, &t->there[i], err) < 0)
+            return -1;
+    }
+    judge(t, least);
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* draw.c - random points without repeats. First by rejection, which keeps the distribution exact; a space that is nearly
+ * used up, or so skewed that rejection fails, is walked from a random rank to the next unseen point. */
+#include "search/space/draw.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ATTEMPTS = 64, ATTEMPTS_PER_SHAPE = 16 };
+static const uint64_t SHAPE_TAG = 0x7368617065; /* "shape" */
+
+void draw_init(struct draw *d, const struct space *space)
+{
+    d->space = space;
+    d->size = space_search_size(space);
+    d->fuse = 0;
+    seen_init(&d->seen);
+}
+
+void draw_fini(struct draw *d)
+{
+    seen_fini(&d->seen);
+}
+
+static double unit_at(uint64_t seed, int i, int attempt, int64_t trial)
+{
+    uint32_t out[4];
+
+    rng_at(seed, (uint32_t)i, (uint32_t)attempt, (uint64_t)trial, out);
+    return (double)(((uint64_t)out[1] << 32 | out[0]) >> 11) * 0x1p-53;
+}
+
+/* Division that rounds down: trials of a warm start are numbered 0, -1, -2 ... */
+int64_t draw_group(int64_t trial, int fuse)
+{
+    int64_t k = trial - 1;
+
+    return k / fuse - (k % fuse < 0);
+}
+
+static void draw_once(const struct draw *d, uint64_t seed, int64_t trial, int attempt,
+                      double *point)
+{
+    const struct space *s = d->space;
+    bool is_fused = d->fuse > 1;
+    uint64_t shape_seed = is_fused ? rng_mix(seed, SHAPE_TAG) : 0;
+
+    for (int i = 0; i < s->n; i++) {
+        const struct param *p = &s->params[i];
+        if (!space_is_active(s, point, i))
+            point[i] = NAN;
+        else if (p->axis == AXIS_FREE)
+            point[i] = p->def;
+        else if (p->axis == AXIS_SHAPE && is_fused)
+            point[i] = param_from_unit(p, unit_at(shape_seed, i, attempt / ATTEMPTS_PER_SHAPE,
+                                                  draw_group(trial, d->fuse)));
+        else
+            point[i] = param_from_unit(p, unit_at(seed, i, attempt, trial));
+    }
+}
+
+static int walk_to_unseen(struct draw *d, uint64_t seed, int64_t trial, double *point)
+{
+    uint64_t n = (uint64_t)d->size;
+    uint64_t rank = rng_mix(rng_mix(seed, (uint64_t)trial), n) % n;
+
+    for (size_t i = 0; i <= d->seen.n; i++) { /* among seen + 1 points one is unseen */
+        space_at(d->space, rank, point);
+        if (seen_add(&d->seen, space_hash(d->space, point)))
+            return 1;
+        rank = rank + 1 == n ? 0 : rank + 1;
+    }
+    return 0;
+}
+
+bool draw_is_used_up(const struct draw *d)
+{
+    return d->size < 0x1p53 && (double)d->seen.n >= d->size;
+}
+
+int draw_unseen(struct draw *d, uint64_t seed, int64_t trial, double *point)
+{
+    bool is_countable = d->size < 0x1p53;
+
+    if (draw_is_used_up(d))
+        return 0;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        draw_once(d, seed, trial, attempt, point);
+        if (seen_add(&d->seen, space_hash(d->space, point)))
+            return 1;
+    }
+    /* Beyond counting, 64 repeats mean a range of a few representable numbers: take the last as it is. */
+    return is_countable ? walk_to_unseen(d, seed, trial, point) : 1;
+}
+
+bool draw_mark(struct draw *d, const double *point)
+{
+    const struct space *s = d->space;
+    double *costly = mem_array((size_t)s->n, sizeof *costly);
+
+    for (int i = 0; i < s->n; i++)
+        costly[i] =
+            s->params[i].axis == AXIS_FREE && !isnan(point[i]) ? s->params[i].def : point[i];
+    bool is_new = seen_add(&d->seen, space_hash(s, costly));
+    mem_free(costly);
+    return is_new;
+}

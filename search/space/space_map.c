@@ -1,0 +1,223 @@
+/* space_map.c - values of parameters: cells of the discrete ones, the maps to the unit cube and back, activity and
+ * legality of points. Every map is exact enough that from_unit(to_unit(v)) == v for each discrete value (the limits in
+ * space.c see to that), and uses search_log/search_exp so that all machines agree.
+ *
+ * An integer on a log scale owns [v - 1/2, v + 1/2] of the log axis, as in Optuna: its probability is that length. */
+#include "search/space/elem.h"
+#include "search/space/space.h"
+
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BELOW_ONE (1 - 0x1p-53)
+
+static double clamp(double v, double lo, double hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* The nearest number of 15 digits: 0.1 + 2 * 0.1 is to read 0.3. */
+static double decimal(double v)
+{
+    char text[40];
+
+    (void)snprintf(text, sizeof text, "%.15g", v);
+    return strtod(text, NULL);
+}
+
+static bool is_continuous(const struct param *p)
+{
+    return p->kind == PARAM_FLOAT && p->step == 0 && p->lo < p->hi;
+}
+
+double param_size(const struct param *p)
+{
+    switch (p->kind) {
+    case PARAM_FLOAT:
+        if (is_continuous(p))
+            return INFINITY;
+        return p->step > 0 ? floor((p->hi - p->lo) / p->step + 0.5) + 1 : 1;
+    case PARAM_INT:
+        return floor((p->hi - p->lo) / (p->step > 0 ? p->step : 1) + 0.5) + 1;
+    case PARAM_CATEGORICAL:
+    case PARAM_ORDINAL:
+        return p->n_choices;
+    case PARAM_CONSTANT:
+        break;
+    }
+    return 1;
+}
+
+double param_value(const struct param *p, double cell)
+{
+    double size = param_size(p);
+
+    CHECK(!is_continuous(p) && cell >= 0 && cell < size);
+    switch (p->kind) {
+    case PARAM_FLOAT:
+        if (cell == 0)
+            return p->lo;
+        return cell == size - 1 ? p->hi : decimal(p->lo + cell * p->step);
+    case PARAM_INT:
+        return p->lo + cell * (p->step > 0 ? p->step : 1);
+    case PARAM_CATEGORICAL:
+    case PARAM_ORDINAL:
+        return cell;
+    case PARAM_CONSTANT:
+        break;
+    }
+    return p->lo;
+}
+
+double param_cell(const struct param *p, double v)
+{
+    CHECK(!is_continuous(p));
+    double size = param_size(p), step = p->step > 0 ? p->step : 1;
+
+    if (p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL)
+        return clamp(floor(v + 0.5), 0, size - 1);
+    return clamp(floor((v - p->lo) / step + 0.5), 0, size - 1);
+}
+
+bool param_is_legal(const struct param *p, double v)
+{
+    if (!isfinite(v))
+        return false;
+    if (is_continuous(p))
+        return v >= p->lo && v <= p->hi;
+    double want = param_value(p, param_cell(p, v));
+    if (p->kind != PARAM_FLOAT || p->step == 0)
+        return v == want;
+    double slack = 1e-9 * p->step + 0x1p-50 * (fabs(p->lo) + fabs(p->hi));
+    return fabs(v - want) <= slack;
+}
+
+static double int_log_from_unit(const struct param *p, double u)
+{
+    double a = search_log(p->lo - 0.5), b = search_log(p->hi + 0.5);
+
+    return clamp(floor(search_exp(a + u * (b - a)) + 0.5), p->lo, p->hi);
+}
+
+static double int_log_to_unit(const struct param *p, double v)
+{
+    double a = search_log(p->lo - 0.5), b = search_log(p->hi + 0.5);
+
+    return ((search_log(v - 0.5) + search_log(v + 0.5)) / 2 - a) / (b - a);
+}
+
+double param_from_unit(const struct param *p, double u)
+{
+    double size = param_size(p);
+
+    u = u >= 0 ? clamp(u, 0, BELOW_ONE) : 0; /* NaN too */
+    if (p->kind == PARAM_INT && p->is_log)
+        return int_log_from_unit(p, u);
+    if (!is_continuous(p))
+        return param_value(p, clamp(floor(u * size), 0, size - 1));
+    if (!p->is_log)
+        return clamp(p->lo + u * (p->hi - p->lo), p->lo, p->hi);
+    double a = search_log(p->lo), b = search_log(p->hi);
+    return clamp(search_exp(a + u * (b - a)), p->lo, p->hi);
+}
+
+double param_to_unit(const struct param *p, double v)
+{
+    double u = 0;
+
+    if (p->kind == PARAM_INT && p->is_log) {
+        u = int_log_to_unit(p, clamp(v, p->lo, p->hi));
+    } else if (!is_continuous(p)) {
+        u = (param_cell(p, v) + 0.5) / param_size(p);
+    } else if (!p->is_log) {
+        u = (v - p->lo) / (p->hi - p->lo);
+    } else {
+        double a = search_log(p->lo), b = search_log(p->hi);
+        u = a < b ? (search_log(clamp(v, p->lo, p->hi)) - a) / (b - a) : 0.5;
+    }
+    return clamp(u, 0, BELOW_ONE);
+}
+
+/* ---- points ---- */
+
+bool space_is_active(const struct space *s, const double *point, int i)
+{
+    const struct param *p = &s->params[i];
+
+    if (p->parent < 0)
+        return true;
+    double c = point[p->parent]; /* NaN where the parent itself is inactive */
+    return c >= 0 && c < 64 && (p->parent_mask >> (unsigned)c & 1);
+}
+
+static int check_value(const struct space *s, int i, double v, struct err *err)
+{
+    const struct param *p = &s->params[i];
+    char text[64];
+
+    if (param_is_legal(p, v))
+        return 0;
+    if (isnan(v))
+        return err_at(err, p->name, "is missing");
+    if (p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL)
+        return err_at(err, p->name, "has no choice number %g", v);
+    space_value_text(s, i, v, text, sizeof text);
+    if (v >= p->lo && v <= p->hi)
+        return err_at(err, p->name, "%s is not a step of %g..%g by %g", text, p->lo, p->hi,
+                      p->step);
+    return err_at(err, p->name, "%s is outside %g..%g", text, p->lo, p->hi);
+}
+
+int space_check(const struct space *s, const double *point, struct err *err)
+{
+    for (int i = 0; i < s->n; i++) {
+        if (space_is_active(s, point, i)) {
+            if (check_value(s, i, point[i], err) < 0)
+                return -1;
+        } else if (!isnan(point[i])) {
+            return err_at(err, s->params[i].name, "is not active: it depends on %s",
+                          s->params[s->params[i].parent].name);
+        }
+    }
+    return 0;
+}
+
+void space_defaults(const struct space *s, double *point)
+{
+    for (int i = 0; i < s->n; i++)
+        point[i] = space_is_active(s, point, i) ? s->params[i].def : NAN;
+}
+
+void space_from_unit(const struct space *s, const double *unit, double *point)
+{
+    for (int i = 0; i < s->n; i++)
+        point[i] = space_is_active(s, point, i) ? param_from_unit(&s->params[i], unit[i]) : NAN;
+}
+
+void space_to_unit(const struct space *s, const double *point, double *unit)
+{
+    for (int i = 0; i < s->n; i++)
+        unit[i] = isnan(point[i]) ? NAN : param_to_unit(&s->params[i], point[i]);
+}
+
+void space_value_text(const struct space *s, int i, double v, char *out, size_t size)
+{
+    const struct param *p = &s->params[i];
+
+    if (isnan(v)) {
+        str_copy(out, size, "-");
+        return;
+    }
+    if ((p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL) && param_is_legal(p, v)) {
+        str_copy(out, size, p->choices[(int)v]);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) { /* the shortest that reads back as v */
+        (void)snprintf(out, size, "%.*g", digits, v);
+        if (strtod(out, NULL) == v)
+            return;
+    }
+}

@@ -1,0 +1,188 @@
+/* space_set.c - a space as a set: how many points it has, the point of a rank, hashes and equality of points. Used to
+ * avoid proposing a configuration twice and to notice that a small space is used up.
+ *
+ * Counting goes from the leaves up: a leaf has its values; a choice with children has, for each choice, the product of
+ * the children active then. Ranks are unfolded the same way from the roots down. */
+#include "search/space/space.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Counts of the subtrees, one per parameter; the caller frees. */
+static double *counts_new(const struct space *s, bool with_free)
+{
+    double *count = mem_array((size_t)s->n, sizeof *count);
+    double by_choice[64];
+
+    for (int i = s->n - 1; i >= 0; i--) {
+        const struct param *p = &s->params[i];
+        bool has_children = false;
+        for (int c = 0; c < 64; c++)
+            by_choice[c] = 1;
+        for (int j = i + 1; j < s->n; j++) {
+            if (s->params[j].parent != i)
+                continue;
+            has_children = true;
+            for (int c = 0; c < p->n_choices; c++)
+                by_choice[c] *= s->params[j].parent_mask >> c & 1 ? count[j] : 1;
+        }
+        count[i] = p->axis == AXIS_FREE && !with_free ? 1 : param_size(p);
+        if (has_children) {
+            count[i] = 0;
+            for (int c = 0; c < p->n_choices; c++)
+                count[i] += by_choice[c];
+        }
+    }
+    return count;
+}
+
+static double size_of(const struct space *s, bool with_free)
+{
+    double *count = counts_new(s, with_free), size = 1;
+
+    for (int i = 0; i < s->n; i++) {
+        if (s->params[i].parent < 0)
+            size *= count[i];
+    }
+    mem_free(count);
+    return size;
+}
+
+double space_size(const struct space *s)
+{
+    return size_of(s, true);
+}
+
+double space_search_size(const struct space *s)
+{
+    return size_of(s, false);
+}
+
+/* Splits `rank` among the parameters whose parent is `parent` and has choice c. */
+static void rank_split(const struct space *s, const double *count, int parent, int c, uint64_t rank,
+                       uint64_t *ranks)
+{
+    for (int j = parent + 1; j < s->n; j++) {
+        const struct param *p = &s->params[j];
+        if (p->parent != parent || (parent >= 0 && !(p->parent_mask >> c & 1)))
+            continue;
+        ranks[j] = rank % (uint64_t)count[j];
+        rank /= (uint64_t)count[j];
+    }
+}
+
+/* The choice of parameter i that rank *r falls into; *r becomes the rank within it. */
+static int rank_choice(const struct space *s, const double *count, int i, uint64_t *r,
+                       bool *has_children)
+{
+    for (int c = 0; c < s->params[i].n_choices; c++) {
+        double below = 1;
+        for (int j = i + 1; j < s->n; j++) {
+            if (s->params[j].parent != i)
+                continue;
+            *has_children = true;
+            below *= s->params[j].parent_mask >> c & 1 ? count[j] : 1;
+        }
+        if (!*has_children)
+            return 0;
+        if (*r < (uint64_t)below)
+            return c;
+        *r -= (uint64_t)below;
+    }
+    return 0;
+}
+
+void space_at(const struct space *s, uint64_t rank, double *point)
+{
+    double *count = counts_new(s, false);
+    uint64_t *ranks = mem_array((size_t)s->n, sizeof *ranks);
+
+    rank_split(s, count, -1, 0, rank, ranks);
+    for (int i = 0; i < s->n; i++) {
+        const struct param *p = &s->params[i];
+        bool has_children = false;
+        if (!space_is_active(s, point, i)) {
+            point[i] = NAN;
+            continue;
+        }
+        if (p->axis == AXIS_FREE) {
+            point[i] = p->def;
+            continue;
+        }
+        int c = rank_choice(s, count, i, &ranks[i], &has_children);
+        point[i] = has_children ? c : param_value(p, (double)ranks[i]);
+        if (has_children)
+            rank_split(s, count, i, c, ranks[i], ranks);
+    }
+    mem_free(ranks);
+    mem_free(count);
+}
+
+/* ---- identity ---- */
+
+static uint64_t bits_of(double v)
+{
+    uint64_t bits = 0;
+
+    v = v == 0 ? 0 : v; /* -0 is 0 */
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+/* What makes two values of a parameter the same: the cell where there are cells, so that a user's 0.3 and our
+ * 0.1 + 2 * 0.1 are one. */
+static uint64_t identity(const struct param *p, double v)
+{
+    return isinf(param_size(p)) ? bits_of(v) : bits_of(param_cell(p, v));
+}
+
+uint64_t space_hash(const struct space *s, const double *point)
+{
+    uint64_t h = (uint64_t)s->n;
+
+    for (int i = 0; i < s->n; i++) {
+        if (space_is_active(s, point, i))
+            h = rng_mix(rng_mix(h, (uint64_t)i), identity(&s->params[i], point[i]));
+    }
+    return h;
+}
+
+bool space_points_equal(const struct space *s, const double *a, const double *b)
+{
+    for (int i = 0; i < s->n; i++) {
+        bool active = space_is_active(s, a, i);
+        if (active != space_is_active(s, b, i))
+            return false;
+        if (active && identity(&s->params[i], a[i]) != identity(&s->params[i], b[i]))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+    h = rng_mix(h, strlen(text));
+    for (; *text; text++)
+        h = rng_mix(h, (unsigned char)*text);
+    return h;
+}
+
+uint64_t space_fingerprint(const struct space *s)
+{
+    uint64_t h = (uint64_t)s->n;
+
+    for (int i = 0; i < s->n; i++) {
+        const struct param *p = &s->params[i];
+        h = hash_text(h, p->name);
+        h = rng_mix(h, (uint64_t)p->kind << 8 | (uint64_t)p->axis << 4 | p->is_log);
+        h = rng_mix(rng_mix(h, bits_of(p->lo)), bits_of(p->hi));
+        h = rng_mix(rng_mix(h, bits_of(p->step)), bits_of(p->def));
+        h = rng_mix(rng_mix(h, (uint64_t)p->parent + 1), p->parent_mask);
+        h = rng_mix(h, (uint64_t)p->n_choices);
+        for (int c = 0; c < p->n_choices; c++)
+            h = hash_text(h, p->choices[c]);
+    }
+    return h;
+}

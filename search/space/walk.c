@@ -1,0 +1,172 @@
+/* walk.c - sequences through spaces: dimensions shared among parameters that exclude each other, elements that fall on
+ * seen points passed over, the rest of a nearly used up space found by a numbering with a stride coprime to its size. */
+#include "search/space/walk.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+
+enum { ATTEMPTS = 32 };
+static const uint64_t RANK_TAG = 0x72616e6b; /* "rank" */
+
+/* ---- dimensions ---- */
+
+static bool is_searched(const struct param *p)
+{
+    return p->axis != AXIS_FREE && param_size(p) > 1;
+}
+
+/* Whether the choice where their paths part lets only one of the two be active. Parents come before children, so the
+ * path of the later one is followed first. */
+static bool exclude_each_other(const struct space *s, int a, int b)
+{
+    int child_a = -1, child_b = -1;
+
+    while (a != b) {
+        int *later = a > b ? &a : &b, *child = a > b ? &child_a : &child_b;
+        *child = *later;
+        *later = s->params[*later].parent;
+    }
+    if (a < 0 || child_a < 0 || child_b < 0) /* two roots, or one above the other */
+        return false;
+    return (s->params[child_a].parent_mask & s->params[child_b].parent_mask) == 0;
+}
+
+/* The first dimension that none of the earlier ones active together with i has. */
+static int dim_for(const struct walk *w, int i)
+{
+    bool taken[SPACE_MAX_PARAMS + 1] = { false };
+    int d = 0;
+
+    for (int j = 0; j < i; j++) {
+        if (w->dim[j] >= 0 && !exclude_each_other(w->space, i, j))
+            taken[w->dim[j]] = true;
+    }
+    while (taken[d])
+        d++;
+    return d;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+void walk_init(struct walk *w, const struct space *space, const struct sequence_ops *ops,
+               uint64_t seed)
+{
+    size_t n = (size_t)space->n;
+
+    *w = (struct walk){ .space = space, .ops = ops, .size = space_search_size(space) };
+    w->dim = mem_array(n, sizeof *w->dim);
+    for (int i = 0; i < space->n; i++) {
+        w->dim[i] = is_searched(&space->params[i]) ? dim_for(w, i) : -1;
+        w->dims = MAX(w->dims, w->dim[i] + 1);
+    }
+    w->unit = mem_array((size_t)w->dims, sizeof *w->unit);
+    w->point = mem_array(n, sizeof *w->point);
+    w->sequence = ops->make(w->dims, seed);
+    seen_init(&w->seen);
+    if (w->size < 0x1p53) {
+        uint64_t size = (uint64_t)w->size;
+        w->rank = rng_mix(seed, RANK_TAG) % size;
+        w->stride =
+            (uint64_t)(w->size * 0.6180339887498949) + 1; /* the golden ratio spreads best */
+        while (common_divisor(w->stride, size) > 1)
+            w->stride++;
+    }
+}
+
+void walk_fini(struct walk *w)
+{
+    if (w->ops)
+        w->ops->destroy(w->sequence);
+    seen_fini(&w->seen);
+    mem_free(w->dim);
+    mem_free(w->unit);
+    mem_free(w->point);
+    *w = (struct walk){ 0 };
+}
+
+/* ---- points ---- */
+
+static void element_to_point(struct walk *w, double *point)
+{
+    const struct space *s = w->space;
+
+    w->ops->at(w->sequence, w->used++, w->unit);
+    for (int i = 0; i < s->n; i++) {
+        if (!space_is_active(s, point, i))
+            point[i] = NAN;
+        else if (w->dim[i] < 0)
+            point[i] = s->params[i].def;
+        else
+            point[i] = param_from_unit(&s->params[i], w->unit[w->dim[i]]);
+    }
+}
+
+static int next_unseen_rank(struct walk *w, double *point)
+{
+    uint64_t size = (uint64_t)w->size;
+
+    while (w->passed < size) {
+        space_at(w->space, w->rank, point);
+        w->rank = w->rank >= size - w->stride % size ? w->rank - (size - w->stride % size)
+                                                     : w->rank + w->stride % size;
+        w->passed++;
+        if (seen_add(&w->seen, space_hash(w->space, point)))
+            return 1;
+    }
+    return 0;
+}
+
+int walk_next(struct walk *w, double *point)
+{
+    bool is_countable = w->size < 0x1p53;
+
+    if (is_countable && (double)w->seen.n >= w->size)
+        return 0;
+    for (int attempt = 0; attempt < ATTEMPTS && w->used < SEQUENCE_END; attempt++) {
+        element_to_point(w, point);
+        if (seen_add(&w->seen, space_hash(w->space, point)))
+            return 1;
+    }
+    if (is_countable)
+        return next_unseen_rank(w, point);
+    /* Beyond counting, that many repeats mean a range of a few representable numbers: take the last as it is. */
+    return w->used < SEQUENCE_END;
+}
+
+bool walk_mark(struct walk *w, const double *point)
+{
+    const struct space *s = w->space;
+
+    for (int i = 0; i < s->n; i++)
+        w->point[i] =
+            s->params[i].axis == AXIS_FREE && !isnan(point[i]) ? s->params[i].def : point[i];
+    return seen_add(&w->seen, space_hash(s, w->point));
+}
+
+/* ---- state ---- */
+
+int walk_save(const struct walk *w, struct buf *out, struct err *err)
+{
+    if (buf_put_u64(out, w->used, err) < 0)
+        return -1;
+    return seen_save(&w->seen, out, err);
+}
+
+int walk_load(struct walk *w, struct view *in, struct err *err)
+{
+    if (view_u64(in, &w->used, err) < 0)
+        return -1;
+    if (w->used > SEQUENCE_END)
+        return err_set(err, ERR_ARG, "saved state is damaged: a place beyond the sequence");
+    return seen_load(&w->seen, in, err);
+}
