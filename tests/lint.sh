@@ -8,7 +8,7 @@ sources() { git ls-files '*.c' '*.h' '*.cu' '*.cuh'; }
 changed() {
     local base
     base=$(git merge-base HEAD origin/main 2>/dev/null) || return 0
-    { git diff --name-only "$base"; git ls-files --others --exclude-standard; } | grep -E '\.(c|h|cu|cuh)$'
+    { git diff --name-only --diff-filter=d "$base"; git ls-files --others --exclude-standard; } | grep -E '\.(c|h|cu|cuh)$'
 }
 
 mapfile -t files < <([ "${1:-}" = all ] || changed)
