@@ -183,8 +183,8 @@ int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **o
 /* Events: journal rows as JSON {seq, at, study, trial, event, data}, and transient ones (progress) without seq. */
 struct ctl_sub;
 struct ctl_sub *ctl_subscribe(struct ctl *ctl, int64_t study,
-                              void (*on_event)(void *arg, int64_t seq, const char *event,
-                                               const char *json),
+                              void (*on_event)(void *arg, int64_t study, int64_t seq,
+                                               const char *event, const char *json),
                               void *arg);
 void ctl_unsubscribe(struct ctl *ctl, struct ctl_sub *sub);
 /* Replays journal rows after `seq` (at most `limit`); more = there are more. */

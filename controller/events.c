@@ -14,7 +14,7 @@ enum { FLUSH_BATCH = 1000 };
 struct ctl_sub {
     struct ctl_sub *next;
     int64_t study; /* 0 = all */
-    void (*on_event)(void *arg, int64_t seq, const char *event, const char *json);
+    void (*on_event)(void *arg, int64_t study, int64_t seq, const char *event, const char *json);
     void *arg;
     bool is_dead; /* unsubscribed while a row is going round */
 };
@@ -54,7 +54,7 @@ static void tell_all(struct ctl *ctl, int64_t study, int64_t seq, const char *ev
 
     for (struct ctl_sub *s = ctl->subs; s; s = s->next) {
         if (!s->is_dead && (!s->study || !study || s->study == study))
-            s->on_event(s->arg, seq, event, text);
+            s->on_event(s->arg, study, seq, event, text);
     }
     mem_free(text);
 }
@@ -128,8 +128,8 @@ void events_free_all(struct ctl *ctl)
 }
 
 struct ctl_sub *ctl_subscribe(struct ctl *ctl, int64_t study,
-                              void (*on_event)(void *arg, int64_t seq, const char *event,
-                                               const char *json),
+                              void (*on_event)(void *arg, int64_t study, int64_t seq,
+                                               const char *event, const char *json),
                               void *arg)
 {
     struct ctl_sub *s = mem_zalloc(sizeof *s);
@@ -154,6 +154,7 @@ void ctl_unsubscribe(struct ctl *ctl, struct ctl_sub *sub)
 struct replay_arg {
     void (*on_event)(void *arg, int64_t seq, const char *event, const char *json);
     void *arg;
+    int64_t last; /* what is beyond it is not committed */
     int n, limit;
     bool more;
 };
@@ -162,6 +163,8 @@ static int on_replay(void *arg, const struct journal_row *row)
 {
     struct replay_arg *r = arg;
 
+    if (row->seq > r->last)
+        return 1;
     if (r->n == r->limit) {
         r->more = true;
         return 1;
@@ -179,7 +182,9 @@ int ctl_events_since(struct ctl *ctl, int64_t study, int64_t seq, int limit,
                      void (*on_event)(void *arg, int64_t seq, const char *event, const char *json),
                      void *arg, bool *more, struct err *err)
 {
-    struct replay_arg r = { .on_event = on_event, .arg = arg, .limit = limit };
+    struct replay_arg r = {
+        .on_event = on_event, .arg = arg, .last = ctl->events_sent, .limit = limit
+    };
 
     if (store_journal_each(ctl->store, study, seq, limit + 1, on_replay, &r, err) < 0)
         return -1;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "web/conn.h"
+#include "web/feed.h"
 #include "web/listen.h"
 #include "web/route.h"
 
@@ -43,6 +44,7 @@ struct web {
     struct door doors[DOORS];
     struct conn_set *conns;
     struct web_req *reqs;
+    struct feed *feed;
     int64_t answers[6];
 };
 
@@ -464,6 +466,7 @@ void web_free(struct web *web)
             evhttp_free(web->doors[i].http); /* frees the listener and every connection */
     }
     conn_set_free(web->conns);
+    feed_free(web->feed);
     /* Those left wait for a callback of the controller, and will only be freed by it. */
     for (struct web_req *r = web->reqs; r; r = r->next) {
         r->web = NULL;
@@ -484,6 +487,11 @@ const char *web_address(const struct web *web)
 struct loop *web_loop(const struct web *web)
 {
     return web->loop;
+}
+
+struct feed **web_feed(struct web *web)
+{
+    return &web->feed;
 }
 
 const struct web_conf *web_conf_get(const struct web *web)

@@ -237,6 +237,12 @@ static void on_event(void *arg, int64_t seq, const char *event, const char *json
     f->n++;
 }
 
+static void on_live(void *arg, int64_t study, int64_t seq, const char *event, const char *json)
+{
+    (void)study;
+    on_event(arg, seq, event, json);
+}
+
 static void subscribers_get_every_committed_row_once_in_order(void **state)
 {
     struct rig r;
@@ -249,7 +255,7 @@ static void subscribers_get_every_committed_row_once_in_order(void **state)
     rig_open(&r);
     rig_dataset(&r, "d");
     live.last = replayed.last = ctl_events_last(r.ctl);
-    sub = ctl_subscribe(r.ctl, 0, on_event, &live);
+    sub = ctl_subscribe(r.ctl, 0, on_live, &live);
     id = rig_study(&r, SPEC);
     rig_run(&r, id, 2, 1, 0, 0);
     while (more)

@@ -32,7 +32,7 @@ struct ctl_wait {
 };
 struct ctl_sub {
     int64_t study;
-    void (*on_event)(void *arg, int64_t seq, const char *event, const char *json);
+    void (*on_event)(void *arg, int64_t study, int64_t seq, const char *event, const char *json);
     void *arg;
     struct ctl_sub *next;
 };
@@ -109,7 +109,7 @@ fake_emit(struct ctl *ctl, int64_t study, const char *event, const char *json)
     for (struct ctl_sub *s = ctl->subs, *next; s; s = next) {
         next = s->next;
         if (s->study == 0 || s->study == study)
-            s->on_event(s->arg, e->seq, event, e->json);
+            s->on_event(s->arg, study, e->seq, event, e->json);
     }
 }
 
@@ -606,7 +606,8 @@ int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **o
     return 0;
 }
 struct ctl_sub *ctl_subscribe(struct ctl *ctl, int64_t study,
-                              void (*on_event)(void *, int64_t, const char *, const char *),
+                              void (*on_event)(void *, int64_t, int64_t, const char *,
+                                               const char *),
                               void *arg)
 {
     struct ctl_sub *s = mem_zalloc(sizeof *s);
