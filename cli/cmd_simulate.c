@@ -8,7 +8,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "search/lab/judge.h"
+#include "search/lab/seeds.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -69,14 +69,14 @@ static void print_head(const struct tabular *t, const struct sim_conf *c, int se
 static struct table *heads_new(const struct tabular *t, const struct sim_conf *c, bool levels,
                                char text[][24])
 {
-    const char *heads[6 + JUDGE_MARKS + TABULAR_MAX_LEVELS] = { "sampler", "scheduler" };
+    const char *heads[6 + SEEDS_MARKS + TABULAR_MAX_LEVELS] = { "sampler", "scheduler" };
     int n = 2;
 
-    for (int k = 0; k < JUDGE_MARKS; k++) {
+    for (int k = 0; k < SEEDS_MARKS; k++) {
         if (t->is_grid)
-            (void)snprintf(text[n], sizeof *text, "@%" PRId64, c->trials >> (JUDGE_MARKS - 1 - k));
+            (void)snprintf(text[n], sizeof *text, "@%" PRId64, c->trials >> (SEEDS_MARKS - 1 - k));
         else
-            (void)snprintf(text[n], sizeof *text, "@%d%%", 100 >> (JUDGE_MARKS - 1 - k));
+            (void)snprintf(text[n], sizeof *text, "@%d%%", 100 >> (SEEDS_MARKS - 1 - k));
         heads[n] = text[n];
         n++;
     }
@@ -92,18 +92,18 @@ static struct table *heads_new(const struct tabular *t, const struct sim_conf *c
     return table_new(heads, n);
 }
 
-static void print_row(struct table *out, const struct simulate_pair *p, const struct judgement *j,
-                      bool levels)
+static void print_row(struct table *out, const struct simulate_pair *p,
+                      const struct seeds_result *j, bool levels)
 {
     table_cell(out, "%s", p->sampler_text);
     table_cell(out, "%s", p->scheduler_text);
-    for (int k = 0; k < JUDGE_MARKS; k++) {
+    for (int k = 0; k < SEEDS_MARKS; k++) {
         if (j->seeds > 1)
             table_cell(out, "%.4f+-%.4f", j->regret[k], j->se[k]);
         else
             table_cell(out, "%.4f", j->regret[k]);
     }
-    table_cell(out, "%.6g", j->value[JUDGE_MARKS - 1]);
+    table_cell(out, "%.6g", j->value[SEEDS_MARKS - 1]);
     table_cell(out, "%.6g", j->started);
     table_cell(out, "%.6g", p->conf.table->is_grid ? j->repeats : j->resumed);
     table_cell(out, "%.1f%%", 100 * j->idle / fmax(j->busy + j->idle, 1e-300));
@@ -112,9 +112,9 @@ static void print_row(struct table *out, const struct simulate_pair *p, const st
 }
 
 static void print_text_answer(const struct tabular *t, const struct simulate_pair *pairs,
-                              const struct judgement *judged, int n)
+                              const struct seeds_result *judged, int n)
 {
-    char text[6 + JUDGE_MARKS + TABULAR_MAX_LEVELS][24];
+    char text[6 + SEEDS_MARKS + TABULAR_MAX_LEVELS][24];
     bool levels = pairs[0].conf.n_levels > 1;
     struct table *out = NULL;
 
@@ -149,7 +149,7 @@ static json_t *reals_new(const double *v, size_t n)
     return list;
 }
 
-static json_t *run_new(const struct simulate_pair *p, const struct judgement *j)
+static json_t *run_new(const struct simulate_pair *p, const struct seeds_result *j)
 {
     json_t *o = json_pack("{s:s, s:s, s:i, s:I}", "sampler", p->sampler_text, "scheduler",
                           p->scheduler_text, "workers", p->conf.workers, "trials_limit",
@@ -166,7 +166,7 @@ static json_t *run_new(const struct simulate_pair *p, const struct judgement *j)
 
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
         json_object_set_new(trials, counts[i].name, jsonx_real(counts[i].value));
-    for (int k = 0; k < JUDGE_MARKS; k++)
+    for (int k = 0; k < SEEDS_MARKS; k++)
         json_array_append_new(marks,
                               json_pack("{s:o, s:o, s:o, s:o}", "at", jsonx_real(j->at[k]),
                                         "regret", jsonx_real(j->regret[k]), "se",
@@ -185,7 +185,7 @@ static json_t *run_new(const struct simulate_pair *p, const struct judgement *j)
 }
 
 static void print_json_answer(const struct tabular *t, const struct simulate_pair *pairs,
-                              const struct judgement *judged, int n)
+                              const struct seeds_result *judged, int n)
 {
     json_t *runs = json_array();
     double sign = t->is_minimised ? -1 : 1;
@@ -214,11 +214,11 @@ static int simulate_all(const struct simulate_opts *o, const char *const *specs,
                                   .clock_ms = o->clock_ms,
                                   .seed = (uint64_t)o->seed };
     struct simulate_pair *pairs = mem_array(SIMULATE_MAX_PAIRS, sizeof *pairs);
-    struct judgement *judged = mem_array(SIMULATE_MAX_PAIRS, sizeof *judged);
+    struct seeds_result *judged = mem_array(SIMULATE_MAX_PAIRS, sizeof *judged);
     struct tabular *t = tablefile_load(o->table, err);
     int n = t ? simulate_pairs(t, &wish, specs, n_specs, pairs, err) : -1, done = 0;
 
-    while (done < n && judge(&pairs[done].conf, (int)o->seeds, &judged[done], err) == 0)
+    while (done < n && seeds_run(&pairs[done].conf, (int)o->seeds, &judged[done], err) == 0)
         done++;
     bool is_done = n > 0 && done == n;
     if (is_done && o->json)
@@ -226,7 +226,7 @@ static int simulate_all(const struct simulate_opts *o, const char *const *specs,
     else if (is_done)
         print_text_answer(t, pairs, judged, n);
     for (int i = 0; i < done; i++)
-        judgement_fini(&judged[i]);
+        seeds_result_fini(&judged[i]);
     mem_free(pairs);
     mem_free(judged);
     tabular_free(t);

@@ -2,7 +2,7 @@
  * on every machine. */
 #include "controller/objective.h"
 
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include <math.h>
 

@@ -14,7 +14,7 @@
  * importance, not its own. */
 #include "search/insight/importance.h"
 
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include "base/mem.h"
 

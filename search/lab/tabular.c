@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include <math.h>
 #include <stdlib.h>

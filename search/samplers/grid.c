@@ -4,13 +4,13 @@
  *
  * The order is not the odometer's. Most grids are cut short by a budget, and an odometer would then have tried one value
  * of most parameters; here every beginning of the grid is spread over all of them, families included, by a Sobol
- * sequence over the cells, and the numbering of the cells finds what it leaves (walk.h). So a grid of 1e18 is no more
+ * sequence over the cells, and the numbering of the cells finds what it leaves (quasi_points.h). So a grid of 1e18 is no more
  * work than a small one. A point is known by its cells, so a retried, enqueued or adopted one shifts nothing.
  *
  * It walks a space of its own, `cells`, in which the cut floats are integers. */
 #include "search/contract/state.h"
 #include "search/samplers/samplers.h"
-#include "search/space/walk.h"
+#include "search/space/quasi_points.h"
 
 #include "base/mem.h"
 
@@ -23,7 +23,7 @@ enum { VERSION = 1, FEWEST_POINTS = 3, USUAL_POINTS = 10 };
 struct grid {
     struct sampler base;
     struct space *cells;
-    struct walk walk;
+    struct quasi_points points;
     double *point; /* room for one in cells */
 };
 
@@ -140,7 +140,7 @@ static struct sampler *grid_open(const struct space *space, const struct search_
     g->base = (struct sampler){ &search_grid, space, setup->seed };
     g->cells = cells_new(space, points > 0 ? points : points_for(space, setup->budget_trials));
     g->point = mem_array((size_t)space->n, sizeof *g->point);
-    walk_init(&g->walk, g->cells, &sequence_sobol, setup->seed);
+    quasi_points_init(&g->points, g->cells, &sequence_sobol, setup->seed);
     return &g->base;
 }
 
@@ -148,7 +148,7 @@ static void grid_close(struct sampler *s)
 {
     struct grid *g = of(s);
 
-    walk_fini(&g->walk);
+    quasi_points_fini(&g->points);
     space_free(g->cells);
     mem_free(g->point);
     mem_free(g);
@@ -160,7 +160,7 @@ static int grid_suggest(struct sampler *s, int64_t first, int n, double *points,
 
     (void)first, (void)err;
     for (int k = 0; k < n; k++) {
-        if (walk_next(&g->walk, g->point) == 0)
+        if (quasi_points_next(&g->points, g->point) == 0)
             return k;
         if (s->space->n > 0)
             cells_to_point(g, g->point, points + (size_t)k * (size_t)s->space->n);
@@ -174,7 +174,7 @@ static int grid_adopt(struct sampler *s, int64_t trial, const double *point, str
     if (space_check(s->space, point, err) < 0)
         return -1;
     if (point_to_cells(of(s), point, of(s)->point))
-        (void)walk_mark(&of(s)->walk, of(s)->point);
+        (void)quasi_points_mark(&of(s)->points, of(s)->point);
     return 0;
 }
 
@@ -199,14 +199,14 @@ static int grid_save(const struct sampler *s, struct buf *out, struct err *err)
 
     if (state_put(out, &head, err) < 0)
         return -1;
-    return walk_save(&((const struct grid *)s)->walk, out, err);
+    return quasi_points_save(&((const struct grid *)s)->points, out, err);
 }
 
 static int grid_load(struct sampler *s, struct view *in, struct err *err)
 {
     struct state_head head = head_of(s);
 
-    if (state_check(in, &head, err) < 0 || walk_load(&of(s)->walk, in, err) < 0)
+    if (state_check(in, &head, err) < 0 || quasi_points_load(&of(s)->points, in, err) < 0)
         return -1;
     return state_end(in, err);
 }

@@ -12,7 +12,7 @@
 #include "search/samplers/chooser.h"
 #include "search/samplers/local_flow.h"
 #include "search/samplers/samplers.h"
-#include "search/space/draw.h"
+#include "search/space/fresh_points.h"
 
 #include "base/mem.h"
 
@@ -29,7 +29,7 @@ struct arm {
 };
 struct local {
     struct sampler base;
-    struct draw draw;
+    struct fresh_points fresh;
     struct history history;
     struct chooser chooser;
     struct arm *arms;
@@ -65,8 +65,8 @@ static struct sampler *local_open(const struct space *space, const struct search
     struct local *l = mem_zalloc(sizeof *l);
     l->base = (struct sampler){ &search_local, space, setup->seed };
     l->root = root_of(space);
-    draw_init(&l->draw, space);
-    l->draw.fuse = setup->fuse;
+    fresh_points_init(&l->fresh, space);
+    l->fresh.fuse = setup->fuse;
     history_init(&l->history, space);
     chooser_init(&l->chooser, l->root < 0 ? 1 : space->params[l->root].n_choices);
     l->arms = mem_array((size_t)l->chooser.n, sizeof *l->arms);
@@ -86,7 +86,7 @@ static void local_close(struct sampler *s)
     mem_free(l->unit);
     chooser_fini(&l->chooser);
     history_fini(&l->history);
-    draw_fini(&l->draw);
+    fresh_points_fini(&l->fresh);
     mem_free(l);
 }
 
@@ -105,7 +105,7 @@ static bool take(struct local *l, double *point)
         if (s->params[i].axis == AXIS_FREE && !isnan(point[i]))
             point[i] = s->params[i].def;
     }
-    return draw_mark(&l->draw, point);
+    return fresh_points_mark(&l->fresh, point);
 }
 
 /* Random coordinates, save those that `keep` keeps with probability 1/2 (NULL: none). */
@@ -147,7 +147,7 @@ static int suggest_one(struct local *l, int64_t trial, double *point)
 {
     int arm = 0;
 
-    if (draw_is_used_up(&l->draw)) /* who gives nothing changes nothing */
+    if (fresh_points_is_used_up(&l->fresh)) /* who gives nothing changes nothing */
         return 0;
     while ((arm = chooser_next(&l->chooser, l->base.seed, trial)) >= 0) {
         if (propose(l, arm, trial, point)) {
@@ -156,7 +156,7 @@ static int suggest_one(struct local *l, int64_t trial, double *point)
         }
         chooser_close(&l->chooser, arm);
     }
-    return draw_unseen(&l->draw, l->base.seed, trial, point);
+    return fresh_points_next(&l->fresh, l->base.seed, trial, point);
 }
 
 static int local_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
@@ -180,7 +180,7 @@ static int local_adopt(struct sampler *s, int64_t trial, const double *point, st
 
     if (space_check(s->space, point, err) < 0)
         return -1;
-    (void)draw_mark(&l->draw, point);
+    (void)fresh_points_mark(&l->fresh, point);
     if (history_add(&l->history, trial, point) >= 0)
         chooser_start(&l->chooser, arm_of(l, point));
     return 0;
@@ -272,7 +272,7 @@ static int local_save(const struct sampler *s, struct buf *out, struct err *err)
     const struct local *l = (const struct local *)s;
     struct state_head head = head_of(s);
 
-    if (state_put(out, &head, err) < 0 || seen_save(&l->draw.seen, out, err) < 0 ||
+    if (state_put(out, &head, err) < 0 || hash_set_save(&l->fresh.seen, out, err) < 0 ||
         history_save(&l->history, out, err) < 0 || chooser_save(&l->chooser, out, err) < 0 ||
         buf_put_u64(out, (uint64_t)l->newest, err) < 0)
         return -1;
@@ -317,7 +317,7 @@ static int local_load(struct sampler *s, struct view *in, struct err *err)
     struct local *l = of(s);
     uint64_t newest = 0;
 
-    if (state_check(in, &head, err) < 0 || seen_load(&l->draw.seen, in, err) < 0 ||
+    if (state_check(in, &head, err) < 0 || hash_set_load(&l->fresh.seen, in, err) < 0 ||
         history_load(&l->history, in, err) < 0 || chooser_load(&l->chooser, in, err) < 0 ||
         view_u64(in, &newest, err) < 0)
         return -1;

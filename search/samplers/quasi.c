@@ -1,9 +1,9 @@
 /* quasi.c - the Sobol and Halton samplers: scrambled low-discrepancy sequences (sobol.c, halton.c) through the space
- * (walk.c). They learn nothing; their state is how far the sequence is used and which points were seen. For studies that
+ * (quasi_points.c). They learn nothing; their state is how far the sequence is used and which points were seen. For studies that
  * want an even look at a space: a start for models, an estimate of importance, a budget too small for a model. */
 #include "search/contract/state.h"
 #include "search/samplers/samplers.h"
-#include "search/space/walk.h"
+#include "search/space/quasi_points.h"
 
 #include "base/mem.h"
 
@@ -11,7 +11,7 @@ enum { VERSION = 1 };
 
 struct quasi {
     struct sampler base;
-    struct walk walk;
+    struct quasi_points points;
 };
 
 static struct quasi *of(struct sampler *s)
@@ -25,7 +25,7 @@ static struct sampler *quasi_new(const struct sampler_ops *ops, const struct seq
     struct quasi *q = mem_zalloc(sizeof *q);
 
     q->base = (struct sampler){ ops, space, seed };
-    walk_init(&q->walk, space, sequence, seed);
+    quasi_points_init(&q->points, space, sequence, seed);
     return &q->base;
 }
 
@@ -45,7 +45,7 @@ static struct sampler *halton_open(const struct space *space, const struct searc
 
 static void quasi_close(struct sampler *s)
 {
-    walk_fini(&of(s)->walk);
+    quasi_points_fini(&of(s)->points);
     mem_free(s);
 }
 
@@ -54,7 +54,7 @@ static int quasi_suggest(struct sampler *s, int64_t first, int n, double *points
     (void)first, (void)err;
     for (int k = 0; k < n; k++) {
         double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
-        if (walk_next(&of(s)->walk, point) == 0)
+        if (quasi_points_next(&of(s)->points, point) == 0)
             return k;
     }
     return n;
@@ -65,7 +65,7 @@ static int quasi_adopt(struct sampler *s, int64_t trial, const double *point, st
     (void)trial;
     if (space_check(s->space, point, err) < 0)
         return -1;
-    (void)walk_mark(&of(s)->walk, point);
+    (void)quasi_points_mark(&of(s)->points, point);
     return 0;
 }
 
@@ -86,14 +86,14 @@ static int quasi_save(const struct sampler *s, struct buf *out, struct err *err)
 
     if (state_put(out, &head, err) < 0)
         return -1;
-    return walk_save(&((const struct quasi *)s)->walk, out, err);
+    return quasi_points_save(&((const struct quasi *)s)->points, out, err);
 }
 
 static int quasi_load(struct sampler *s, struct view *in, struct err *err)
 {
     struct state_head head = head_of(s);
 
-    if (state_check(in, &head, err) < 0 || walk_load(&of(s)->walk, in, err) < 0)
+    if (state_check(in, &head, err) < 0 || quasi_points_load(&of(s)->points, in, err) < 0)
         return -1;
     return state_end(in, err);
 }

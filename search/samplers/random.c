@@ -3,7 +3,7 @@
  * nothing: its state is the set of points seen. */
 #include "search/contract/state.h"
 #include "search/samplers/samplers.h"
-#include "search/space/draw.h"
+#include "search/space/fresh_points.h"
 
 #include "base/mem.h"
 
@@ -11,7 +11,7 @@ enum { VERSION = 1 };
 
 struct random_sampler {
     struct sampler base;
-    struct draw draw;
+    struct fresh_points fresh;
 };
 
 static struct random_sampler *of(struct sampler *s)
@@ -26,14 +26,14 @@ static struct sampler *random_open(const struct space *space, const struct searc
 
     (void)err;
     r->base = (struct sampler){ &search_random, space, setup->seed };
-    draw_init(&r->draw, space);
-    r->draw.fuse = setup->fuse;
+    fresh_points_init(&r->fresh, space);
+    r->fresh.fuse = setup->fuse;
     return &r->base;
 }
 
 static void random_close(struct sampler *s)
 {
-    draw_fini(&of(s)->draw);
+    fresh_points_fini(&of(s)->fresh);
     mem_free(s);
 }
 
@@ -42,7 +42,7 @@ static int random_suggest(struct sampler *s, int64_t first, int n, double *point
     (void)err;
     for (int k = 0; k < n; k++) {
         double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
-        if (draw_unseen(&of(s)->draw, s->seed, first + k, point) == 0)
+        if (fresh_points_next(&of(s)->fresh, s->seed, first + k, point) == 0)
             return k;
     }
     return n;
@@ -53,7 +53,7 @@ static int random_adopt(struct sampler *s, int64_t trial, const double *point, s
     (void)trial;
     if (space_check(s->space, point, err) < 0)
         return -1;
-    (void)draw_mark(&of(s)->draw, point);
+    (void)fresh_points_mark(&of(s)->fresh, point);
     return 0;
 }
 
@@ -75,14 +75,14 @@ static int random_save(const struct sampler *s, struct buf *out, struct err *err
 
     if (state_put(out, &head, err) < 0)
         return -1;
-    return seen_save(&r->draw.seen, out, err);
+    return hash_set_save(&r->fresh.seen, out, err);
 }
 
 static int random_load(struct sampler *s, struct view *in, struct err *err)
 {
     struct state_head head = head_of(s);
 
-    if (state_check(in, &head, err) < 0 || seen_load(&of(s)->draw.seen, in, err) < 0)
+    if (state_check(in, &head, err) < 0 || hash_set_load(&of(s)->fresh.seen, in, err) < 0)
         return -1;
     return state_end(in, err);
 }

@@ -1,10 +1,10 @@
 /* testhash.c - the test sampler: random points keyed by a hash of the exact sequence of observations so far. It is the
  * touchstone of determinism: if the controller ever told it of results in another order, the study would change, and
  * the test that compares leaderboards would see it. Offered only with --dev. */
-#include "search/contract/chain.h"
+#include "search/contract/observation_hash.h"
 #include "search/contract/state.h"
 #include "search/samplers/samplers.h"
-#include "search/space/draw.h"
+#include "search/space/fresh_points.h"
 
 #include "base/mem.h"
 
@@ -12,8 +12,8 @@ enum { VERSION = 1 };
 
 struct testhash {
     struct sampler base;
-    struct draw draw;
-    struct chain chain;
+    struct fresh_points fresh;
+    struct observation_hash observed;
 };
 
 static struct testhash *of(struct sampler *s)
@@ -28,15 +28,15 @@ static struct sampler *testhash_open(const struct space *space, const struct sea
 
     (void)err;
     t->base = (struct sampler){ &search_testhash_sampler, space, setup->seed };
-    draw_init(&t->draw, space);
-    chain_init(&t->chain, setup->seed);
+    fresh_points_init(&t->fresh, space);
+    observation_hash_init(&t->observed, setup->seed);
     return &t->base;
 }
 
 static void testhash_close(struct sampler *s)
 {
-    draw_fini(&of(s)->draw);
-    chain_fini(&of(s)->chain);
+    fresh_points_fini(&of(s)->fresh);
+    observation_hash_fini(&of(s)->observed);
     mem_free(s);
 }
 
@@ -48,7 +48,7 @@ static int testhash_suggest(struct sampler *s, int64_t first, int n, double *poi
     (void)err;
     for (int k = 0; k < n; k++) {
         double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
-        if (draw_unseen(&t->draw, t->chain.value, first + k, point) == 0)
+        if (fresh_points_next(&t->fresh, t->observed.value, first + k, point) == 0)
             return k;
     }
     return n;
@@ -58,15 +58,15 @@ static int testhash_adopt(struct sampler *s, int64_t trial, const double *point,
 {
     if (space_check(s->space, point, err) < 0)
         return -1;
-    (void)draw_mark(&of(s)->draw, point);
-    chain_adopt(&of(s)->chain, trial, space_hash(s->space, point));
+    (void)fresh_points_mark(&of(s)->fresh, point);
+    observation_hash_adopt(&of(s)->observed, trial, space_hash(s->space, point));
     return 0;
 }
 
 static int testhash_observe(struct sampler *s, const struct observation *o, struct err *err)
 {
     (void)err;
-    chain_observe(&of(s)->chain, o);
+    observation_hash_observe(&of(s)->observed, o);
     return 0;
 }
 
@@ -80,17 +80,17 @@ static int testhash_save(const struct sampler *s, struct buf *out, struct err *e
     const struct testhash *t = (const struct testhash *)s;
     struct state_head head = head_of(s);
 
-    if (state_put(out, &head, err) < 0 || seen_save(&t->draw.seen, out, err) < 0)
+    if (state_put(out, &head, err) < 0 || hash_set_save(&t->fresh.seen, out, err) < 0)
         return -1;
-    return chain_save(&t->chain, out, err);
+    return observation_hash_save(&t->observed, out, err);
 }
 
 static int testhash_load(struct sampler *s, struct view *in, struct err *err)
 {
     struct state_head head = head_of(s);
 
-    if (state_check(in, &head, err) < 0 || seen_load(&of(s)->draw.seen, in, err) < 0 ||
-        chain_load(&of(s)->chain, in, err) < 0)
+    if (state_check(in, &head, err) < 0 || hash_set_load(&of(s)->fresh.seen, in, err) < 0 ||
+        observation_hash_load(&of(s)->observed, in, err) < 0)
         return -1;
     return state_end(in, err);
 }

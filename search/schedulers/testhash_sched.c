@@ -4,7 +4,7 @@
  * run, so every study with it ends. Offered only with --dev.
  *
  * Trials stand in a table in order of their numbers; how often it is asked changes nothing, only what it was told. */
-#include "search/contract/chain.h"
+#include "search/contract/observation_hash.h"
 #include "search/contract/state.h"
 #include "search/schedulers/schedulers.h"
 
@@ -26,7 +26,7 @@ struct entry {
 
 struct testhash {
     struct scheduler base;
-    struct chain chain;
+    struct observation_hash observed;
     struct entry *entries;
     size_t n, cap;
 };
@@ -38,7 +38,7 @@ static struct testhash *of(struct scheduler *s)
 
 static uint64_t decide(const struct testhash *t, int64_t trial, uint64_t what)
 {
-    return rng_mix(rng_mix(t->chain.value, (uint64_t)trial), what);
+    return rng_mix(rng_mix(t->observed.value, (uint64_t)trial), what);
 }
 
 /* The place of a trial, or where it would stand. */
@@ -62,13 +62,13 @@ static struct scheduler *testhash_open(const struct search_setup *setup, struct 
 
     (void)err;
     t->base = (struct scheduler){ &search_testhash_scheduler, setup->seed };
-    chain_init(&t->chain, setup->seed);
+    observation_hash_init(&t->observed, setup->seed);
     return &t->base;
 }
 
 static void testhash_close(struct scheduler *s)
 {
-    chain_fini(&of(s)->chain);
+    observation_hash_fini(&of(s)->observed);
     mem_free(of(s)->entries);
     mem_free(s);
 }
@@ -132,7 +132,7 @@ static int testhash_report(struct scheduler *s, const struct observation *o,
     if (at == t->n || t->entries[at].trial != o->trial)
         return err_set(err, ERR_NOTFOUND, "the scheduler has no trial %" PRId64, o->trial);
     struct entry *e = &t->entries[at];
-    chain_observe(&t->chain, o);
+    observation_hash_observe(&t->observed, o);
     if (o->state != OBS_RUNNING || o->resource >= e->max_level) {
         e->state = ENTRY_ENDED;
     } else if (o->resource > e->level && e->state == ENTRY_RUNNING) {
@@ -189,7 +189,7 @@ static int testhash_save(const struct scheduler *s, struct buf *out, struct err 
     const struct testhash *t = (const struct testhash *)s;
     struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
 
-    if (state_put(out, &head, err) < 0 || chain_save(&t->chain, out, err) < 0 ||
+    if (state_put(out, &head, err) < 0 || observation_hash_save(&t->observed, out, err) < 0 ||
         buf_put_u64(out, t->n, err) < 0)
         return -1;
     for (size_t i = 0; i < t->n; i++) {
@@ -228,7 +228,7 @@ static int testhash_load(struct scheduler *s, struct view *in, struct err *err)
     struct entry e = { 0 };
     uint64_t n = 0;
 
-    if (state_check(in, &head, err) < 0 || chain_load(&t->chain, in, err) < 0 ||
+    if (state_check(in, &head, err) < 0 || observation_hash_load(&t->observed, in, err) < 0 ||
         view_u64(in, &n, err) < 0)
         return -1;
     for (uint64_t i = 0; i < n; i++) { /* a false count ends at the end of the bytes */

@@ -4,7 +4,7 @@
  * erfcx; here Mills' ratio R(x) = 1 / (x + c) gives 1 - x R = c / (x + c) with no subtraction at all. */
 #include "search/space/normal.h"
 
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include <math.h>
 

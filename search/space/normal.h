@@ -1,5 +1,5 @@
 /* normal.h - the standard normal distribution and what expected improvement needs of it, from series and continued
- * fractions over elem.h, so the same bits on every machine. Relative error below 1e-12 (tested against numerical
+ * fractions over exact_math.h, so the same bits on every machine. Relative error below 1e-12 (tested against numerical
  * integration). */
 #ifndef SEARCH_SPACE_NORMAL_H
 #define SEARCH_SPACE_NORMAL_H

@@ -3,7 +3,7 @@
  * space.c see to that), and uses search_log/search_exp so that all machines agree.
  *
  * An integer on a log scale owns [v - 1/2, v + 1/2] of the log axis, as in Optuna: its probability is that length. */
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 #include "search/space/space.h"
 
 #include "base/str.h"

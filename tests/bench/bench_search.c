@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cli/simulate_conf.h"
 #include "cli/tablefile.h"
-#include "search/lab/judge.h"
+#include "search/lab/seeds.h"
 #include "tests/search/curve_family.h"
 
 #include <glob.h>
@@ -24,7 +24,7 @@ struct tables {
 };
 
 struct mean { /* over tables, each a mean over seeds of its own */
-    double regret[JUDGE_MARKS], se[JUDGE_MARKS], repeats, idle_open;
+    double regret[SEEDS_MARKS], se[SEEDS_MARKS], repeats, idle_open;
 };
 
 static void die(const struct err *err)
@@ -66,7 +66,7 @@ static const char *short_name(const struct tabular *t)
 
 static void print_marks(const double *regret, const double *se)
 {
-    for (int k = 0; k < JUDGE_MARKS; k++) {
+    for (int k = 0; k < SEEDS_MARKS; k++) {
         if (se)
             printf("  %.4f +-%.4f", regret[k], se[k]);
         else
@@ -93,11 +93,11 @@ static struct mean measure(const struct tables *t, const char *sampler, const ch
     struct err err = { 0 };
 
     for (int i = 0; i < t->n; i++) {
-        struct judgement j;
+        struct seeds_result j;
         wish.seed =
             1 + (uint64_t)i * 1000003; /* seeds of their own, or the tables would err together */
         if (simulate_pairs(t->list[i], &wish, NULL, 0, pair, &err) < 0 ||
-            judge(&pair->conf, seeds, &j, &err) < 0)
+            seeds_run(&pair->conf, seeds, &j, &err) < 0)
             die(&err);
         printf("  %-20.20s %-23.23s", short_name(t->list[i]),
                i > 0 || scheduler == NULL ? "" : scheduler);
@@ -108,15 +108,15 @@ static struct mean measure(const struct tables *t, const char *sampler, const ch
             printf("  trials %.0f, to the end %.0f, idle %.1f%%\n", j.started,
                    j.reached[pair->conf.n_levels - 1],
                    100 * j.idle / fmax(j.busy + j.idle, 1e-300));
-        for (int k = 0; k < JUDGE_MARKS; k++) {
+        for (int k = 0; k < SEEDS_MARKS; k++) {
             m.regret[k] += j.regret[k] / t->n;
             m.se[k] += j.se[k] * j.se[k] / t->n / t->n;
         }
         m.repeats += j.repeats / t->n;
         m.idle_open += j.idle_open;
-        judgement_fini(&j);
+        seeds_result_fini(&j);
     }
-    for (int k = 0; k < JUDGE_MARKS; k++)
+    for (int k = 0; k < SEEDS_MARKS; k++)
         m.se[k] = sqrt(m.se[k]);
     mem_free(pair);
     return m;
@@ -133,12 +133,12 @@ static void print_mean(const char *what, const struct mean *m)
 
 static void grid_random(const struct tables *t)
 {
-    double mean[JUDGE_MARKS] = { 0 };
+    double mean[SEEDS_MARKS] = { 0 };
 
     printf("random, exact expectation\n");
     for (int i = 0; i < t->n; i++) {
-        double r[JUDGE_MARKS];
-        for (int k = 0; k < JUDGE_MARKS; k++) {
+        double r[SEEDS_MARKS];
+        for (int k = 0; k < SEEDS_MARKS; k++) {
             r[k] = tabular_random_regret(t->list[i], (size_t)50 << k);
             mean[k] += r[k] / t->n;
         }

@@ -1,7 +1,7 @@
 /* fuzz_search.c - any bytes as the saved state of a sampler or scheduler: refused, or a searcher that works on and whose
  * own state loads again. The first byte picks the searcher, the rest is the state.
- * covers: search/samplers/tpe/tpe.c search/space/walk.c search/samplers/quasi.c search/samplers/grid.c search/samplers/tpe/bohb.c search/contract/state.c search/space/seen.c search/contract/history_state.c
- *   search/contract/chain.c search/samplers/random.c search/samplers/testhash.c search/schedulers/testhash_sched.c search/schedulers/asha_state.c
+ * covers: search/samplers/tpe/tpe.c search/space/quasi_points.c search/samplers/quasi.c search/samplers/grid.c search/samplers/tpe/bohb.c search/contract/state.c search/space/hash_set.c search/contract/history_state.c
+ *   search/contract/observation_hash.c search/samplers/random.c search/samplers/testhash.c search/schedulers/testhash_sched.c search/schedulers/asha_state.c
  *   search/schedulers/bracket_state.c search/schedulers/median.c search/schedulers/patience.c search/schedulers/roster.c search/schedulers/rung.c search/schedulers/trust.c */
 #include "base/mem.h"
 #include "base/str.h"

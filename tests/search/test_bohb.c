@@ -9,7 +9,7 @@
 #include "search/contract/sampler.h"
 #include "search/samplers/tpe/kde.h"
 #include "search/searchers.h"
-#include "search/space/seen.h"
+#include "search/space/hash_set.h"
 
 #include <math.h>
 
@@ -239,23 +239,23 @@ static void nothing_is_proposed_twice_with_many_in_flight(void **state)
 {
     struct space *s = space_new();
     double points[32 * 3];
-    struct seen seen;
+    struct hash_set seen;
 
     (void)state;
     spaces_int(s, "a", 0, 7, 0, false);
     spaces_choice(s, "b", 8, false);
     spaces_int(s, "c", 0, 7, 0, false);
     struct sampler *x = open_bohb(s, test_seed(), 0);
-    seen_init(&seen);
+    hash_set_init(&seen);
     for (int64_t first = 1; first <= 512; first += 32) {
         assert_int_equal(x->ops->suggest(x, first, 32, points, NULL), 32);
         for (int k = 0; k < 32; k++) {
-            assert_true(seen_add(&seen, space_hash(s, points + (size_t)3 * (size_t)k)));
+            assert_true(hash_set_add(&seen, space_hash(s, points + (size_t)3 * (size_t)k)));
             tell(x, first + k, OBS_COMPLETED, 9, points[3 * k]);
         }
     }
     assert_int_equal(x->ops->suggest(x, 513, 1, points, NULL), 0);
-    seen_fini(&seen);
+    hash_set_fini(&seen);
     sampler_close(x);
     space_free(s);
 }

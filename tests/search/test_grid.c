@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "search/contract/sampler.h"
 #include "search/searchers.h"
-#include "search/space/seen.h"
+#include "search/space/hash_set.h"
 
 #include <math.h>
 
@@ -77,16 +77,16 @@ static void every_combination_comes_once(void **state)
         }
         double size = space_search_size(finite), point[8];
         struct sampler *x = open_grid(s, rng_u64(&r), points, 0);
-        struct seen seen;
-        seen_init(&seen);
+        struct hash_set seen;
+        hash_set_init(&seen);
         for (int k = 0; size <= 3000 && k < size; k++) {
             assert_int_equal(x->ops->suggest(x, 1 + k, 1, point, NULL), 1);
             assert_int_equal(space_check(s, point, NULL), 0);
-            assert_true(seen_add(&seen, space_hash(s, point)));
+            assert_true(hash_set_add(&seen, space_hash(s, point)));
         }
         if (size <= 3000)
             assert_int_equal(x->ops->suggest(x, 1, 1, point, NULL), 0);
-        seen_fini(&seen);
+        hash_set_fini(&seen);
         sampler_close(x);
         space_free(finite);
         space_free(s);

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "search/contract/option.h"
 #include "search/contract/state.h"
-#include "search/space/seen.h"
+#include "search/space/hash_set.h"
 
 #include <math.h>
 
@@ -100,37 +100,38 @@ static void option_values_tell_fingerprints_apart(void **state)
 static void a_set_of_hashes_is_one_whatever_the_order(void **state)
 {
     enum { N = 5000 };
-    struct seen a, b, c;
+    struct hash_set a, b, c;
     struct buf x, y;
 
     (void)state;
-    seen_init(&a);
-    seen_init(&b);
-    seen_init(&c);
+    hash_set_init(&a);
+    hash_set_init(&b);
+    hash_set_init(&c);
     buf_init(&x, 1 << 20);
     buf_init(&y, 1 << 20);
     for (uint64_t i = 0; i < N; i++) {
-        assert_false(seen_has(&a, i * 64));
-        assert_true(seen_add(&a, i * 64)); /* hashes that collide in their low bits, 0 among them */
-        assert_true(seen_add(&b, (N - 1 - i) * 64));
-        assert_false(seen_add(&a, i * 64));
-        assert_true(seen_has(&a, i * 64));
+        assert_false(hash_set_has(&a, i * 64));
+        assert_true(
+            hash_set_add(&a, i * 64)); /* hashes that collide in their low bits, 0 among them */
+        assert_true(hash_set_add(&b, (N - 1 - i) * 64));
+        assert_false(hash_set_add(&a, i * 64));
+        assert_true(hash_set_has(&a, i * 64));
     }
     assert_int_equal(a.n, N);
-    assert_int_equal(seen_save(&a, &x, NULL), 0);
-    assert_int_equal(seen_save(&b, &y, NULL), 0);
+    assert_int_equal(hash_set_save(&a, &x, NULL), 0);
+    assert_int_equal(hash_set_save(&b, &y, NULL), 0);
     assert_int_equal(x.len, y.len);
     assert_memory_equal(x.data, y.data, x.len);
     struct view in = { (const uint8_t *)x.data, x.len, 0 };
-    assert_int_equal(seen_load(&c, &in, NULL), 0);
+    assert_int_equal(hash_set_load(&c, &in, NULL), 0);
     for (uint64_t i = 0; i < N; i++)
-        assert_true(seen_has(&c, i * 64));
-    assert_false(seen_has(&c, 63));
+        assert_true(hash_set_has(&c, i * 64));
+    assert_false(hash_set_has(&c, 63));
     buf_fini(&x);
     buf_fini(&y);
-    seen_fini(&a);
-    seen_fini(&b);
-    seen_fini(&c);
+    hash_set_fini(&a);
+    hash_set_fini(&b);
+    hash_set_fini(&c);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "search/contract/sampler.h"
 #include "search/searchers.h"
-#include "search/space/draw.h"
+#include "search/space/fresh_points.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -116,16 +116,16 @@ static void a_trial_depends_on_its_number_only(void **state)
 
     (void)state;
     for (int64_t trial = 1; trial < 200; trial++) {
-        struct draw x, y;
-        draw_init(&x, s);
-        draw_init(&y, s);
+        struct fresh_points x, y;
+        fresh_points_init(&x, s);
+        fresh_points_init(&y, s);
         for (int64_t before = 1; before < trial; before += 7) /* y has a history, x has none */
-            assert_int_equal(draw_unseen(&y, 4, before * 1000, b), 1);
-        assert_int_equal(draw_unseen(&x, 4, trial, a), 1);
-        assert_int_equal(draw_unseen(&y, 4, trial, b), 1);
+            assert_int_equal(fresh_points_next(&y, 4, before * 1000, b), 1);
+        assert_int_equal(fresh_points_next(&x, 4, trial, a), 1);
+        assert_int_equal(fresh_points_next(&y, 4, trial, b), 1);
         assert_memory_equal(a, b, (size_t)s->n * sizeof *a);
-        draw_fini(&x);
-        draw_fini(&y);
+        fresh_points_fini(&x);
+        fresh_points_fini(&y);
     }
     space_free(s);
 }
@@ -134,7 +134,7 @@ static void a_trial_depends_on_its_number_only(void **state)
 static void a_skewed_space_is_used_up_too(void **state)
 {
     struct space *s = space_new();
-    struct draw d;
+    struct fresh_points d;
     double point[8];
 
     (void)state;
@@ -142,13 +142,13 @@ static void a_skewed_space_is_used_up_too(void **state)
     spaces_int(s, "behind", 1, 500, 0, true);
     spaces_under(s, gate, 1);
     assert_true(space_search_size(s) == 563);
-    draw_init(&d, s);
+    fresh_points_init(&d, s);
     for (int k = 0; k < 563; k++) {
-        assert_int_equal(draw_unseen(&d, test_seed(), 1 + k, point), 1);
+        assert_int_equal(fresh_points_next(&d, test_seed(), 1 + k, point), 1);
         assert_int_equal(space_check(s, point, NULL), 0);
     }
-    assert_int_equal(draw_unseen(&d, test_seed(), 999, point), 0);
-    draw_fini(&d);
+    assert_int_equal(fresh_points_next(&d, test_seed(), 999, point), 0);
+    fresh_points_fini(&d);
     space_free(s);
 }
 
@@ -156,17 +156,17 @@ static void a_skewed_space_is_used_up_too(void **state)
 static void a_range_of_a_few_numbers_does_not_hang(void **state)
 {
     struct space *s = space_new();
-    struct draw d;
+    struct fresh_points d;
     double point[1];
 
     (void)state;
     spaces_float(s, "x", 1, 1 + 0x1p-52, 0, false);
-    draw_init(&d, s);
+    fresh_points_init(&d, s);
     for (int k = 0; k < 100; k++) {
-        assert_int_equal(draw_unseen(&d, 7, k, point), 1);
+        assert_int_equal(fresh_points_next(&d, 7, k, point), 1);
         assert_int_equal(space_check(s, point, NULL), 0);
     }
-    draw_fini(&d);
+    fresh_points_fini(&d);
     space_free(s);
 }
 

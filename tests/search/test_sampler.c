@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "search/contract/sampler.h"
 #include "search/searchers.h"
-#include "search/space/seen.h"
+#include "search/space/hash_set.h"
 
 #include <math.h>
 
@@ -80,17 +80,17 @@ static void use_up(const struct sampler_ops *ops, const struct space *s, struct 
 {
     double points[MAX_P * 16];
     struct sampler *sampler = open_one(ops, s, rng_u64(r));
-    struct seen seen;
+    struct hash_set seen;
     int64_t next = 1;
     int n = 0, got = 0;
 
-    seen_init(&seen);
+    hash_set_init(&seen);
     while (got == n) {
         n = 1 + (int)rng_below(r, 16);
         got = ops->suggest(sampler, next, n, points, NULL);
         for (int k = 0; k < got; k++) {
             assert_int_equal(space_check(s, points + k * s->n, NULL), 0);
-            assert_true(seen_add(&seen, space_hash(s, points + k * s->n)));
+            assert_true(hash_set_add(&seen, space_hash(s, points + k * s->n)));
         }
         next += got;
         struct observation o = random_observation(r, next);
@@ -98,7 +98,7 @@ static void use_up(const struct sampler_ops *ops, const struct space *s, struct 
     }
     assert_true((double)seen.n == space_search_size(s));
     assert_int_equal(ops->suggest(sampler, next, 4, points, NULL), 0);
-    seen_fini(&seen);
+    hash_set_fini(&seen);
     sampler_close(sampler);
 }
 

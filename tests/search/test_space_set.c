@@ -3,7 +3,7 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/space/seen.h"
+#include "search/space/hash_set.h"
 
 #include <math.h>
 
@@ -71,14 +71,14 @@ static void every_rank_is_another_legal_point(void **state)
     for (int round = 0; round < 300; round++) {
         struct space *s = spaces_random(&r, 7, true);
         struct err err = { 0 };
-        struct seen seen;
+        struct hash_set seen;
         double size = space_search_size(s);
-        seen_init(&seen);
+        hash_set_init(&seen);
         for (uint64_t rank = 0; size <= 3000 && (double)rank < size; rank++) {
             space_at(s, rank, point);
             if (space_check(s, point, &err) < 0)
                 fail_msg("rank %g: %s", (double)rank, err.text);
-            assert_true(seen_add(&seen, space_hash(s, point)));
+            assert_true(hash_set_add(&seen, space_hash(s, point)));
             space_at(s, rank, again);
             assert_true(space_points_equal(s, point, again));
         }
@@ -86,9 +86,9 @@ static void every_rank_is_another_legal_point(void **state)
         /* No point is left out: a random one is among them. */
         for (int i = 0; size <= 3000 && i < 50; i++) {
             spaces_point(s, &r, point);
-            assert_true(seen_has(&seen, space_hash(s, point)));
+            assert_true(hash_set_has(&seen, space_hash(s, point)));
         }
-        seen_fini(&seen);
+        hash_set_fini(&seen);
         space_free(s);
     }
     assert_true(used > 50);

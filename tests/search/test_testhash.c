@@ -4,7 +4,7 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "search/contract/chain.h"
+#include "search/contract/observation_hash.h"
 #include "search/contract/sampler.h"
 #include "search/contract/scheduler.h"
 #include "search/searchers.h"
@@ -67,31 +67,31 @@ static void every_field_of_an_observation_counts(void **state)
     all[6].more[2] = 1;
     all[7].cost = 101;
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-        struct chain c;
-        chain_init(&c, 1);
-        chain_observe(&c, &all[i]);
+        struct observation_hash c;
+        observation_hash_init(&c, 1);
+        observation_hash_observe(&c, &all[i]);
         value[i] = c.value;
         for (size_t k = 0; k < i; k++)
             assert_true(value[k] != value[i]);
-        chain_fini(&c);
+        observation_hash_fini(&c);
     }
 }
 
 static void all_nans_are_one(void **state)
 {
     struct observation a = observation_of(1, NAN), b = observation_of(1, -NAN);
-    struct chain x, y;
+    struct observation_hash x, y;
 
     (void)state;
-    chain_init(&x, 1);
-    chain_init(&y, 1);
-    chain_observe(&x, &a);
-    chain_observe(&y, &b);
+    observation_hash_init(&x, 1);
+    observation_hash_init(&y, 1);
+    observation_hash_observe(&x, &a);
+    observation_hash_observe(&y, &b);
     assert_true(x.value == y.value);
-    chain_observe(&x, &b);
+    observation_hash_observe(&x, &b);
     assert_true(x.value == y.value);
-    chain_fini(&x);
-    chain_fini(&y);
+    observation_hash_fini(&x);
+    observation_hash_fini(&y);
 }
 
 static void the_scheduler_uses_every_decision(void **state)

@@ -9,7 +9,7 @@
 #include "search/contract/state.h"
 #include "search/samplers/gp/gp_pick.h"
 #include "search/samplers/gp/gp_train.h"
-#include "search/space/walk.h"
+#include "search/space/quasi_points.h"
 
 #include "base/mem.h"
 
@@ -21,7 +21,7 @@ static const double FIT_WORK = 4e6, PICK_WORK = 8e6; /* multiplications per sugg
 
 struct gp_sampler {
     struct sampler base;
-    struct walk walk;
+    struct quasi_points points;
     struct history history;
     struct gp_code code;
     int n_start;
@@ -58,7 +58,7 @@ static struct sampler *gp_open(const struct space *space, const struct search_se
     }
     struct gp_sampler *g = mem_zalloc(sizeof *g);
     g->base = (struct sampler){ &search_gp, space, setup->seed };
-    walk_init(&g->walk, space, &sequence_sobol, setup->seed);
+    quasi_points_init(&g->points, space, &sequence_sobol, setup->seed);
     history_init(&g->history, space);
     g->code = code;
     g->n_start = MAX(8, MIN(code.d + 2, 20));
@@ -70,7 +70,7 @@ static void gp_close(struct sampler *s)
 {
     struct gp_sampler *g = of(s);
 
-    walk_fini(&g->walk);
+    quasi_points_fini(&g->points);
     history_fini(&g->history);
     gp_model_fini(&g->model);
     gp_scratch_fini(&g->scratch);
@@ -91,7 +91,7 @@ static void points_shape(const struct gp_sampler *g, struct gp_points *p)
     memcpy(p->is_choice, g->code.is_choice, sizeof p->is_choice);
     for (int k = 0; k < g->code.d; k++) {
         bool is_child = g->base.space->params[g->code.params[k]].parent >= 0;
-        p->length[k] = gp_length_prior(g->walk.dims, is_child);
+        p->length[k] = gp_length_prior(g->points.dims, is_child);
     }
 }
 
@@ -191,7 +191,7 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
 {
     struct gp_pick p = { .code = &g->code,
                          .model = &g->model,
-                         .seen = &g->walk.seen,
+                         .seen = &g->points.seen,
                          .seed = g->base.seed,
                          .trial = trial };
 
@@ -202,7 +202,7 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
     p.budget = gp_pick_budget(&g->model, PICK_WORK);
     if (gp_pick_point(&p, point) == 0)
         return 0;
-    (void)walk_mark(&g->walk, point);
+    (void)quasi_points_mark(&g->points, point);
     return 1;
 }
 
@@ -225,11 +225,12 @@ int gp_trials(const struct sampler *s)
 
 static int suggest_one(struct gp_sampler *g, int64_t trial, double *point)
 {
-    bool is_left = (double)g->walk.seen.n < g->walk.size; /* else nothing is fitted for nothing */
+    bool is_left =
+        (double)g->points.seen.n < g->points.size; /* else nothing is fitted for nothing */
 
     if (is_left && gp_is_ready(&g->base) && model_pick(g, trial, point))
         return 1;
-    return walk_next(&g->walk, point);
+    return quasi_points_next(&g->points, point);
 }
 
 static int gp_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
@@ -248,7 +249,7 @@ static int gp_adopt(struct sampler *s, int64_t trial, const double *point, struc
 {
     if (space_check(s->space, point, err) < 0)
         return -1;
-    (void)walk_mark(&of(s)->walk, point);
+    (void)quasi_points_mark(&of(s)->points, point);
     (void)history_add(&of(s)->history, trial, point);
     return 0;
 }
@@ -271,7 +272,7 @@ static int gp_save(const struct sampler *s, struct buf *out, struct err *err)
     const struct gp_sampler *g = (const struct gp_sampler *)s;
     struct state_head head = head_of(s);
 
-    if (state_put(out, &head, err) < 0 || walk_save(&g->walk, out, err) < 0 ||
+    if (state_put(out, &head, err) < 0 || quasi_points_save(&g->points, out, err) < 0 ||
         history_save(&g->history, out, err) < 0 || buf_put_u64(out, g->fitted, err) < 0 ||
         buf_put_u32(out, (uint32_t)g->restart_at, err) < 0)
         return -1;
@@ -288,7 +289,7 @@ static int gp_load(struct sampler *s, struct view *in, struct err *err)
     struct gp_sampler *g = of(s);
     uint32_t restart_at = 0;
 
-    if (state_check(in, &head, err) < 0 || walk_load(&g->walk, in, err) < 0 ||
+    if (state_check(in, &head, err) < 0 || quasi_points_load(&g->points, in, err) < 0 ||
         history_load(&g->history, in, err) < 0 || view_u64(in, &g->fitted, err) < 0 ||
         view_u32(in, &restart_at, err) < 0)
         return -1;

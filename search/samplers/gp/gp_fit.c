@@ -8,7 +8,7 @@
  * with respect to logarithms. */
 #include "search/samplers/gp/gp_model.h"
 #include "search/samplers/gp/linalg.h"
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include "base/base.h"
 #include "base/mem.h"

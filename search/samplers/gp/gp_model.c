@@ -1,9 +1,9 @@
-/* gp_model.c - the kernel and the posterior. exp here is elem.h's without its divisions: a covariance is computed a
+/* gp_model.c - the kernel and the posterior. exp here is exact_math.h's without its divisions: a covariance is computed a
  * thousand times per suggestion, and the loops run along points, so that the compiler may use vector registers. */
 #include "search/samplers/gp/gp_model.h"
 
 #include "search/samplers/gp/linalg.h"
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include "base/base.h"
 #include "base/mem.h"

@@ -4,7 +4,7 @@
  * neighbours, the step shrinking as it goes. */
 #include "search/samplers/gp/gp_pick.h"
 
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 #include "search/space/normal.h"
 
 #include "base/mem.h"
@@ -53,7 +53,7 @@ static double score(struct climb *c, double least)
         if (c->space->params[i].axis == AXIS_FREE && !isnan(c->point[i]))
             c->point[i] = c->space->params[i].def;
     }
-    return seen_has(c->p->seen, space_hash(c->space, c->point)) ? -INFINITY : value;
+    return hash_set_has(c->p->seen, space_hash(c->space, c->point)) ? -INFINITY : value;
 }
 
 static void leader_set(struct climb *c, struct leader *l, double value)

@@ -4,14 +4,14 @@
 #define SEARCH_SAMPLERS_GP_GP_PICK_H
 
 #include "search/samplers/gp/gp_code.h"
-#include "search/space/seen.h"
+#include "search/space/hash_set.h"
 
 enum { GP_MAX_ELITES = 8 };
 
 struct gp_pick {
     const struct gp_code *code;
     struct gp_model *model;
-    const struct seen *seen;
+    const struct hash_set *seen;
     double best;                         /* to improve on, in units of the targets */
     const double *elites[GP_MAX_ELITES]; /* the best points, in the unit cube (space_to_unit) */
     int n_elites;

@@ -1,7 +1,7 @@
 /* gp_train.c - which of a study's trials count, and as what. */
 #include "search/samplers/gp/gp_train.h"
 
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

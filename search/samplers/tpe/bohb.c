@@ -11,8 +11,8 @@
 #include "search/contract/state.h"
 #include "search/samplers/tpe/kde.h"
 #include "search/samplers/tpe/tpe.h"
-#include "search/space/draw.h"
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
+#include "search/space/fresh_points.h"
 
 #include "base/mem.h"
 
@@ -36,7 +36,7 @@ static const struct search_option options[N_OPTIONS] = {
 
 struct bohb {
     struct sampler base;
-    struct draw draw;
+    struct fresh_points fresh;
     struct history history;
     double options[N_OPTIONS];
     int d;
@@ -61,8 +61,8 @@ static struct sampler *bohb_open(const struct space *space, const struct search_
 
     (void)err;
     b->base = (struct sampler){ &search_bohb, space, setup->seed };
-    draw_init(&b->draw, space);
-    b->draw.fuse = setup->fuse;
+    fresh_points_init(&b->fresh, space);
+    b->fresh.fuse = setup->fuse;
     history_init(&b->history, space);
     search_options_default(options, N_OPTIONS, b->options);
     for (int i = 0; setup->options && i < N_OPTIONS; i++)
@@ -83,7 +83,7 @@ static void bohb_close(struct sampler *s)
 {
     struct bohb *b = of(s);
 
-    draw_fini(&b->draw);
+    fresh_points_fini(&b->fresh);
     history_fini(&b->history);
     mem_free(b->params);
     mem_free(b->choices);
@@ -219,7 +219,7 @@ static bool model_propose(const struct bohb *b, const struct kde *good, const st
         if (!(ratio > best))
             continue;
         draw_to_point(b, x, drawn);
-        if (seen_has(&b->draw.seen, space_hash(b->base.space, drawn)))
+        if (hash_set_has(&b->fresh.seen, space_hash(b->base.space, drawn)))
             continue;
         best = ratio;
         memcpy(point, drawn, (size_t)b->base.space->n * sizeof *point);
@@ -243,8 +243,8 @@ static int bohb_suggest(struct sampler *s, int64_t first, int n, double *points,
         rng_init(&r, rng_mix(s->seed, PROPOSE_TAG), (uint64_t)(first + given));
         bool is_random = rng_unit(&r) < b->options[RANDOM_FRACTION] || !has_model;
         if (!is_random && model_propose(b, &good, &bad, &r, point))
-            (void)draw_mark(&b->draw, point);
-        else if (draw_unseen(&b->draw, s->seed, first + given, point) == 0)
+            (void)fresh_points_mark(&b->fresh, point);
+        else if (fresh_points_next(&b->fresh, s->seed, first + given, point) == 0)
             break;
         (void)history_add(&b->history, first + given, point);
     }
@@ -257,7 +257,7 @@ static int bohb_adopt(struct sampler *s, int64_t trial, const double *point, str
 {
     if (space_check(s->space, point, err) < 0)
         return -1;
-    (void)draw_mark(&of(s)->draw, point);
+    (void)fresh_points_mark(&of(s)->fresh, point);
     (void)history_add(&of(s)->history, trial, point);
     return 0;
 }
@@ -284,7 +284,7 @@ static int bohb_save(const struct sampler *s, struct buf *out, struct err *err)
     const struct bohb *b = (const struct bohb *)s;
     struct state_head head = head_of(s);
 
-    if (state_put(out, &head, err) < 0 || seen_save(&b->draw.seen, out, err) < 0)
+    if (state_put(out, &head, err) < 0 || hash_set_save(&b->fresh.seen, out, err) < 0)
         return -1;
     return history_save(&b->history, out, err);
 }
@@ -293,7 +293,7 @@ static int bohb_load(struct sampler *s, struct view *in, struct err *err)
 {
     struct state_head head = head_of(s);
 
-    if (state_check(in, &head, err) < 0 || seen_load(&of(s)->draw.seen, in, err) < 0 ||
+    if (state_check(in, &head, err) < 0 || hash_set_load(&of(s)->fresh.seen, in, err) < 0 ||
         history_load(&of(s)->history, in, err) < 0)
         return -1;
     return state_end(in, err);

@@ -2,7 +2,7 @@
  * nor vanish; search_log and search_exp, so that all machines agree. */
 #include "search/samplers/tpe/kde.h"
 
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include "base/base.h"
 #include "base/mem.h"

@@ -3,7 +3,7 @@
  * PARZEN_LEVELS steps of sqrt 2, for which the masses of all cells are known beforehand. */
 #include "search/samplers/tpe/parzen.h"
 
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 #include "search/space/normal.h"
 
 #include "base/mem.h"

@@ -9,8 +9,8 @@
 #include "search/contract/state.h"
 #include "search/samplers/tpe/parzen.h"
 #include "search/samplers/tpe/tpe_split.h"
-#include "search/space/draw.h"
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
+#include "search/space/fresh_points.h"
 #include "search/space/latin.h"
 
 #include "base/mem.h"
@@ -36,7 +36,7 @@ static const uint64_t FUSE_TAG = 0x7470656675; /* "tpefu" */
 
 struct tpe {
     struct sampler base;
-    struct draw draw;
+    struct fresh_points fresh;
     struct history history;
     struct parzen_axes axes;
     struct parzen good, bad;
@@ -72,8 +72,8 @@ static struct sampler *tpe_open(const struct space *space, const struct search_s
 
     (void)err;
     t->base = (struct sampler){ &search_tpe, space, setup->seed };
-    draw_init(&t->draw, space);
-    t->draw.fuse = setup->fuse;
+    fresh_points_init(&t->fresh, space);
+    t->fresh.fuse = setup->fuse;
     history_init(&t->history, space);
     parzen_axes_init(&t->axes, space);
     parzen_init(&t->good, &t->axes);
@@ -91,7 +91,7 @@ static void tpe_close(struct sampler *s)
 {
     struct tpe *t = of(s);
 
-    draw_fini(&t->draw);
+    fresh_points_fini(&t->fresh);
     history_fini(&t->history);
     parzen_fini(&t->good);
     parzen_fini(&t->bad);
@@ -173,10 +173,10 @@ static double score(struct tpe *t, const double *point)
  * together choose among few shapes, and each among candidates as it would have alone. False: from its own stream. */
 static bool shape_rng(const struct tpe *t, int64_t trial, int i, struct rng *out)
 {
-    if (t->draw.fuse < 2)
+    if (t->fresh.fuse < 2)
         return false;
     rng_init(out, rng_mix(rng_mix(t->base.seed, FUSE_TAG), (uint64_t)i),
-             (uint64_t)draw_group(trial, t->draw.fuse));
+             (uint64_t)fresh_points_group(trial, t->fresh.fuse));
     return true;
 }
 
@@ -189,7 +189,7 @@ static bool propose(struct tpe *t, int64_t trial, double *best)
     rng_init(&r, rng_mix(t->base.seed, DRAW_TAG), (uint64_t)trial);
     for (int i = 0; i < MOST_DRAWS && found < CANDIDATES; i++) {
         parzen_draw(&t->good, shape_rng(t, trial, i, &shape) ? &shape : &r, &r, t->point);
-        if (seen_has(&t->draw.seen, space_hash(t->base.space, t->point)))
+        if (hash_set_has(&t->fresh.seen, space_hash(t->base.space, t->point)))
             continue;
         double s = score(t, t->point);
         if (found++ == 0 || s > most) {
@@ -207,11 +207,11 @@ static int suggest_one(struct tpe *t, int64_t trial, bool has_model, double *poi
     if (has_model && t->history.n >= t->n_start) {
         is_made = propose(t, trial, point);
     } else {
-        latin_point(t->base.space, t->base.seed, trial, t->block, t->draw.fuse, point);
+        latin_point(t->base.space, t->base.seed, trial, t->block, t->fresh.fuse, point);
         is_made = true;
     }
-    if (!is_made || !draw_mark(&t->draw, point)) {
-        if (draw_unseen(&t->draw, t->base.seed, trial, point) == 0)
+    if (!is_made || !fresh_points_mark(&t->fresh, point)) {
+        if (fresh_points_next(&t->fresh, t->base.seed, trial, point) == 0)
             return 0;
     }
     (void)history_add(&t->history, trial, point);
@@ -243,7 +243,7 @@ static int tpe_adopt(struct sampler *s, int64_t trial, const double *point, stru
 {
     if (space_check(s->space, point, err) < 0)
         return -1;
-    (void)draw_mark(&of(s)->draw, point);
+    (void)fresh_points_mark(&of(s)->fresh, point);
     (void)history_add(&of(s)->history, trial, point);
     return 0;
 }
@@ -265,7 +265,7 @@ static int tpe_save(const struct sampler *s, struct buf *out, struct err *err)
     const struct tpe *t = (const struct tpe *)s;
     struct state_head head = head_of(s);
 
-    if (state_put(out, &head, err) < 0 || seen_save(&t->draw.seen, out, err) < 0)
+    if (state_put(out, &head, err) < 0 || hash_set_save(&t->fresh.seen, out, err) < 0)
         return -1;
     return history_save(&t->history, out, err);
 }
@@ -274,7 +274,7 @@ static int tpe_load(struct sampler *s, struct view *in, struct err *err)
 {
     struct state_head head = head_of(s);
 
-    if (state_check(in, &head, err) < 0 || seen_load(&of(s)->draw.seen, in, err) < 0 ||
+    if (state_check(in, &head, err) < 0 || hash_set_load(&of(s)->fresh.seen, in, err) < 0 ||
         history_load(&of(s)->history, in, err) < 0)
         return -1;
     return state_end(in, err);

@@ -1,8 +1,8 @@
-/* test_elem.c - our log and exp against libm's, over the whole range, and each undoing the other. */
+/* test_exact_math.c - our log and exp against libm's, over the whole range, and each undoing the other. */
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include <math.h>
 

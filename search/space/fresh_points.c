@@ -1,6 +1,6 @@
-/* draw.c - random points without repeats. First by rejection, which keeps the distribution exact; a space that is nearly
+/* fresh_points.c - random points without repeats. First by rejection, which keeps the distribution exact; a space that is nearly
  * used up, or so skewed that rejection fails, is walked from a random rank to the next unseen point. */
-#include "search/space/draw.h"
+#include "search/space/fresh_points.h"
 
 #include "base/mem.h"
 
@@ -10,17 +10,17 @@
 enum { ATTEMPTS = 64, ATTEMPTS_PER_SHAPE = 16 };
 static const uint64_t SHAPE_TAG = 0x7368617065; /* "shape" */
 
-void draw_init(struct draw *d, const struct space *space)
+void fresh_points_init(struct fresh_points *d, const struct space *space)
 {
     d->space = space;
     d->size = space_search_size(space);
     d->fuse = 0;
-    seen_init(&d->seen);
+    hash_set_init(&d->seen);
 }
 
-void draw_fini(struct draw *d)
+void fresh_points_fini(struct fresh_points *d)
 {
-    seen_fini(&d->seen);
+    hash_set_fini(&d->seen);
 }
 
 static double unit_at(uint64_t seed, int i, int attempt, int64_t trial)
@@ -32,14 +32,14 @@ static double unit_at(uint64_t seed, int i, int attempt, int64_t trial)
 }
 
 /* Division that rounds down: trials of a warm start are numbered 0, -1, -2 ... */
-int64_t draw_group(int64_t trial, int fuse)
+int64_t fresh_points_group(int64_t trial, int fuse)
 {
     int64_t k = trial - 1;
 
     return k / fuse - (k % fuse < 0);
 }
 
-static void draw_once(const struct draw *d, uint64_t seed, int64_t trial, int attempt,
+static void draw_once(const struct fresh_points *d, uint64_t seed, int64_t trial, int attempt,
                       double *point)
 {
     const struct space *s = d->space;
@@ -54,47 +54,47 @@ static void draw_once(const struct draw *d, uint64_t seed, int64_t trial, int at
             point[i] = p->def;
         else if (p->axis == AXIS_SHAPE && is_fused)
             point[i] = param_from_unit(p, unit_at(shape_seed, i, attempt / ATTEMPTS_PER_SHAPE,
-                                                  draw_group(trial, d->fuse)));
+                                                  fresh_points_group(trial, d->fuse)));
         else
             point[i] = param_from_unit(p, unit_at(seed, i, attempt, trial));
     }
 }
 
-static int walk_to_unseen(struct draw *d, uint64_t seed, int64_t trial, double *point)
+static int walk_to_unseen(struct fresh_points *d, uint64_t seed, int64_t trial, double *point)
 {
     uint64_t n = (uint64_t)d->size;
     uint64_t rank = rng_mix(rng_mix(seed, (uint64_t)trial), n) % n;
 
     for (size_t i = 0; i <= d->seen.n; i++) { /* among seen + 1 points one is unseen */
         space_at(d->space, rank, point);
-        if (seen_add(&d->seen, space_hash(d->space, point)))
+        if (hash_set_add(&d->seen, space_hash(d->space, point)))
             return 1;
         rank = rank + 1 == n ? 0 : rank + 1;
     }
     return 0;
 }
 
-bool draw_is_used_up(const struct draw *d)
+bool fresh_points_is_used_up(const struct fresh_points *d)
 {
     return d->size < 0x1p53 && (double)d->seen.n >= d->size;
 }
 
-int draw_unseen(struct draw *d, uint64_t seed, int64_t trial, double *point)
+int fresh_points_next(struct fresh_points *d, uint64_t seed, int64_t trial, double *point)
 {
     bool is_countable = d->size < 0x1p53;
 
-    if (draw_is_used_up(d))
+    if (fresh_points_is_used_up(d))
         return 0;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         draw_once(d, seed, trial, attempt, point);
-        if (seen_add(&d->seen, space_hash(d->space, point)))
+        if (hash_set_add(&d->seen, space_hash(d->space, point)))
             return 1;
     }
     /* Beyond counting, 64 repeats mean a range of a few representable numbers: take the last as it is. */
     return is_countable ? walk_to_unseen(d, seed, trial, point) : 1;
 }
 
-bool draw_mark(struct draw *d, const double *point)
+bool fresh_points_mark(struct fresh_points *d, const double *point)
 {
     const struct space *s = d->space;
     double *costly = mem_array((size_t)s->n, sizeof *costly);
@@ -102,7 +102,7 @@ bool draw_mark(struct draw *d, const double *point)
     for (int i = 0; i < s->n; i++)
         costly[i] =
             s->params[i].axis == AXIS_FREE && !isnan(point[i]) ? s->params[i].def : point[i];
-    bool is_new = seen_add(&d->seen, space_hash(s, costly));
+    bool is_new = hash_set_add(&d->seen, space_hash(s, costly));
     mem_free(costly);
     return is_new;
 }

@@ -1,11 +1,11 @@
-/* test_walk.c - sequences led through spaces: parameters that never are active together share a dimension and others never
+/* test_quasi_points.c - sequences led through spaces: parameters that never are active together share a dimension and others never
  * do; the cover of a conditional space is even in every branch; an adopted point shifts nothing; finite spaces end. */
 #include "tests/search/marginals.h"
 #include "tests/search/spaces.h"
 #include "tests/unit.h"
 
 #include "base/mem.h"
-#include "search/space/walk.h"
+#include "search/space/quasi_points.h"
 
 #include <math.h>
 
@@ -18,9 +18,9 @@ static void only_parameters_that_exclude_each_other_share_a_dimension(void **sta
     rng_init(&r, test_seed(), 1);
     for (int round = 0; round < 200; round++) {
         struct space *s = spaces_random(&r, 12, false);
-        struct walk w;
+        struct quasi_points w;
         double point[16];
-        walk_init(&w, s, &sequence_halton, 1);
+        quasi_points_init(&w, s, &sequence_halton, 1);
         for (int t = 0; t < 50; t++) {
             bool taken[16] = { false };
             spaces_point(s, &r, point);
@@ -31,7 +31,7 @@ static void only_parameters_that_exclude_each_other_share_a_dimension(void **sta
                 taken[w.dim[i]] = true;
             }
         }
-        walk_fini(&w);
+        quasi_points_fini(&w);
         space_free(s);
     }
 }
@@ -39,7 +39,7 @@ static void only_parameters_that_exclude_each_other_share_a_dimension(void **sta
 static void families_share_dimensions(void **state)
 {
     struct space *s = space_new();
-    struct walk w;
+    struct quasi_points w;
     char name[16];
 
     (void)state;
@@ -52,9 +52,9 @@ static void families_share_dimensions(void **state)
     spaces_constant(s, "constant", 3);
     spaces_int(s, "free", 1, 9, 0, false);
     spaces_axis(s, AXIS_FREE);
-    walk_init(&w, s, &sequence_sobol, 1);
+    quasi_points_init(&w, s, &sequence_sobol, 1);
     assert_int_equal(w.dims, 6);
-    walk_fini(&w);
+    quasi_points_fini(&w);
     space_free(s);
 }
 
@@ -74,12 +74,12 @@ static void branches_are_covered_evenly(void **state)
     spaces_int(s, "c", 0, 15, 0, false);
     spaces_under(s, family, 12);
     spaces_float(s, "d", 0, 1, 0, false); /* keeps points apart */
-    struct walk w;
+    struct quasi_points w;
     double five[5];
-    walk_init(&w, s, &sequence_sobol, TEST_FIXED_SEED);
+    quasi_points_init(&w, s, &sequence_sobol, TEST_FIXED_SEED);
     int branch[4] = { 0 }, a[8] = { 0 }, b[8] = { 0 }, c[16] = { 0 };
     for (int k = 0; k < N; k++) {
-        assert_int_equal(walk_next(&w, five), 1);
+        assert_int_equal(quasi_points_next(&w, five), 1);
         memcpy(point, five, sizeof point);
         branch[(int)point[0]]++;
         if (!isnan(point[1]))
@@ -95,7 +95,7 @@ static void branches_are_covered_evenly(void **state)
         assert_true(abs(a[i] - N / 32) <= 1 && abs(b[i] - N / 32) <= 1);
     for (int i = 0; i < 16; i++)
         assert_true(abs(c[i] - N / 32) <= 1);
-    walk_fini(&w);
+    quasi_points_fini(&w);
     space_free(s);
 }
 
@@ -111,23 +111,23 @@ static void a_mark_takes_one_point_and_shifts_nothing(void **state)
     for (int round = 0; round < 20; round++) {
         double plain[N * 16], point[16];
         bool is_marked[N] = { false };
-        struct walk x, y;
-        walk_init(&x, s, &sequence_halton, test_seed() + (uint64_t)round);
-        walk_init(&y, s, &sequence_halton, test_seed() + (uint64_t)round);
+        struct quasi_points x, y;
+        quasi_points_init(&x, s, &sequence_halton, test_seed() + (uint64_t)round);
+        quasi_points_init(&y, s, &sequence_halton, test_seed() + (uint64_t)round);
         for (int k = 0; k < N; k++)
-            assert_int_equal(walk_next(&x, plain + (size_t)k * (size_t)s->n), 1);
+            assert_int_equal(quasi_points_next(&x, plain + (size_t)k * (size_t)s->n), 1);
         for (int k = 0; k < N; k += 1 + (int)rng_below(&r, 4)) {
-            assert_true(walk_mark(&y, plain + (size_t)k * (size_t)s->n));
+            assert_true(quasi_points_mark(&y, plain + (size_t)k * (size_t)s->n));
             is_marked[k] = true;
         }
         for (int k = 0; k < N; k++) {
             if (is_marked[k])
                 continue;
-            assert_int_equal(walk_next(&y, point), 1);
+            assert_int_equal(quasi_points_next(&y, point), 1);
             assert_true(space_points_equal(s, point, plain + (size_t)k * (size_t)s->n));
         }
-        walk_fini(&x);
-        walk_fini(&y);
+        quasi_points_fini(&x);
+        quasi_points_fini(&y);
     }
     space_free(s);
 }
@@ -136,20 +136,20 @@ static void a_mark_takes_one_point_and_shifts_nothing(void **state)
 static void a_skewed_space_is_used_up(void **state)
 {
     struct space *s = space_new();
-    struct walk w;
+    struct quasi_points w;
     double point[4];
 
     (void)state;
     int gate = spaces_choice(s, "gate", 64, false);
     spaces_int(s, "behind", 1, 500, 0, true);
     spaces_under(s, gate, 1);
-    walk_init(&w, s, &sequence_sobol, test_seed());
+    quasi_points_init(&w, s, &sequence_sobol, test_seed());
     for (int k = 0; k < 563; k++) {
-        assert_int_equal(walk_next(&w, point), 1);
+        assert_int_equal(quasi_points_next(&w, point), 1);
         assert_int_equal(space_check(s, point, NULL), 0);
     }
-    assert_int_equal(walk_next(&w, point), 0);
-    walk_fini(&w);
+    assert_int_equal(quasi_points_next(&w, point), 0);
+    quasi_points_fini(&w);
     space_free(s);
 }
 

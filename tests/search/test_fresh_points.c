@@ -1,4 +1,4 @@
-/* test_draw.c - fused draws: trials of one group share their shape parameters, conditional ones too; every marginal stays
+/* test_fresh_points.c - fused draws: trials of one group share their shape parameters, conditional ones too; every marginal stays
  * exact, each trial stays a function of its number, and nothing is proposed twice. Plain draws are test_random.c. */
 #include "tests/search/marginals.h"
 #include "tests/search/spaces.h"
@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "search/contract/sampler.h"
 #include "search/searchers.h"
-#include "search/space/draw.h"
+#include "search/space/fresh_points.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -129,17 +129,17 @@ static void a_fused_trial_depends_on_its_number_only(void **state)
 
     (void)state;
     for (int64_t trial = -20; trial < 60; trial++) {
-        struct draw x, y;
-        draw_init(&x, s);
-        draw_init(&y, s);
+        struct fresh_points x, y;
+        fresh_points_init(&x, s);
+        fresh_points_init(&y, s);
         x.fuse = y.fuse = 5;
         for (int64_t before = 1; before < 100; before += 7) /* y has a history, x has none */
-            assert_int_equal(draw_unseen(&y, 4, before * 1000, b), 1);
-        assert_int_equal(draw_unseen(&x, 4, trial, a), 1);
-        assert_int_equal(draw_unseen(&y, 4, trial, b), 1);
+            assert_int_equal(fresh_points_next(&y, 4, before * 1000, b), 1);
+        assert_int_equal(fresh_points_next(&x, 4, trial, a), 1);
+        assert_int_equal(fresh_points_next(&y, 4, trial, b), 1);
         assert_memory_equal(a, b, (size_t)s->n * sizeof *a);
-        draw_fini(&x);
-        draw_fini(&y);
+        fresh_points_fini(&x);
+        fresh_points_fini(&y);
     }
     space_free(s);
 }
@@ -156,14 +156,14 @@ static void groups_below_one_are_whole_too(void **state)
     spaces_axis(s, AXIS_SHAPE);
     spaces_float(s, "own", 0, 1, 0, false);
     for (int64_t trial = -11; trial <= 12; trial++) {
-        struct draw d;
-        draw_init(&d, s);
+        struct fresh_points d;
+        fresh_points_init(&d, s);
         d.fuse = 4;
-        assert_int_equal(draw_unseen(&d, 9, trial, point), 1);
+        assert_int_equal(fresh_points_next(&d, 9, trial, point), 1);
         assert_int_equal(point[0] != last, (trial + 11) % 4 == 0);
         runs += point[0] != last;
         last = point[0];
-        draw_fini(&d);
+        fresh_points_fini(&d);
     }
     assert_int_equal(runs, 6);
     space_free(s);
@@ -179,17 +179,17 @@ static void finite_spaces_are_used_up_fused(void **state)
     for (int round = 0; round < 60; round++) {
         struct space *s = spaces_random(&r, 6, true);
         double size = space_search_size(s), point[8];
-        struct draw d;
+        struct fresh_points d;
         for (int i = 0; i < s->n; i++)
             s->params[i].axis = rng_below(&r, 2) ? AXIS_SHAPE : AXIS_COSTLY;
-        draw_init(&d, s);
+        fresh_points_init(&d, s);
         d.fuse = 2 + (int)rng_below(&r, 40);
         for (int k = 0; size <= 2000 && k < size; k++) {
-            assert_int_equal(draw_unseen(&d, 3, 1 + k, point), 1);
+            assert_int_equal(fresh_points_next(&d, 3, 1 + k, point), 1);
             assert_int_equal(space_check(s, point, NULL), 0);
         }
-        assert_int_equal(size <= 2000 ? draw_unseen(&d, 3, 5000, point) : 0, 0);
-        draw_fini(&d);
+        assert_int_equal(size <= 2000 ? fresh_points_next(&d, 3, 5000, point) : 0, 0);
+        fresh_points_fini(&d);
         space_free(s);
     }
 }

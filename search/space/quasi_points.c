@@ -1,6 +1,6 @@
-/* walk.c - sequences through spaces: dimensions shared among parameters that exclude each other, elements that fall on
+/* quasi_points.c - sequences through spaces: dimensions shared among parameters that exclude each other, elements that fall on
  * seen points passed over, the rest of a nearly used up space found by a numbering with a stride coprime to its size. */
-#include "search/space/walk.h"
+#include "search/space/quasi_points.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -34,7 +34,7 @@ static bool exclude_each_other(const struct space *s, int a, int b)
 }
 
 /* The first dimension that none of the earlier ones active together with i has. */
-static int dim_for(const struct walk *w, int i)
+static int dim_for(const struct quasi_points *w, int i)
 {
     bool taken[SPACE_MAX_PARAMS + 1] = { false };
     int d = 0;
@@ -58,12 +58,12 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-void walk_init(struct walk *w, const struct space *space, const struct sequence_ops *ops,
-               uint64_t seed)
+void quasi_points_init(struct quasi_points *w, const struct space *space,
+                       const struct sequence_ops *ops, uint64_t seed)
 {
     size_t n = (size_t)space->n;
 
-    *w = (struct walk){ .space = space, .ops = ops, .size = space_search_size(space) };
+    *w = (struct quasi_points){ .space = space, .ops = ops, .size = space_search_size(space) };
     w->dim = mem_array(n, sizeof *w->dim);
     for (int i = 0; i < space->n; i++) {
         w->dim[i] = is_searched(&space->params[i]) ? dim_for(w, i) : -1;
@@ -72,7 +72,7 @@ void walk_init(struct walk *w, const struct space *space, const struct sequence_
     w->unit = mem_array((size_t)w->dims, sizeof *w->unit);
     w->point = mem_array(n, sizeof *w->point);
     w->sequence = ops->make(w->dims, seed);
-    seen_init(&w->seen);
+    hash_set_init(&w->seen);
     if (w->size < 0x1p53) {
         uint64_t size = (uint64_t)w->size;
         w->rank = rng_mix(seed, RANK_TAG) % size;
@@ -83,20 +83,20 @@ void walk_init(struct walk *w, const struct space *space, const struct sequence_
     }
 }
 
-void walk_fini(struct walk *w)
+void quasi_points_fini(struct quasi_points *w)
 {
     if (w->ops)
         w->ops->destroy(w->sequence);
-    seen_fini(&w->seen);
+    hash_set_fini(&w->seen);
     mem_free(w->dim);
     mem_free(w->unit);
     mem_free(w->point);
-    *w = (struct walk){ 0 };
+    *w = (struct quasi_points){ 0 };
 }
 
 /* ---- points ---- */
 
-static void element_to_point(struct walk *w, double *point)
+static void element_to_point(struct quasi_points *w, double *point)
 {
     const struct space *s = w->space;
 
@@ -111,7 +111,7 @@ static void element_to_point(struct walk *w, double *point)
     }
 }
 
-static int next_unseen_rank(struct walk *w, double *point)
+static int next_unseen_rank(struct quasi_points *w, double *point)
 {
     uint64_t size = (uint64_t)w->size;
 
@@ -120,13 +120,13 @@ static int next_unseen_rank(struct walk *w, double *point)
         w->rank = w->rank >= size - w->stride % size ? w->rank - (size - w->stride % size)
                                                      : w->rank + w->stride % size;
         w->passed++;
-        if (seen_add(&w->seen, space_hash(w->space, point)))
+        if (hash_set_add(&w->seen, space_hash(w->space, point)))
             return 1;
     }
     return 0;
 }
 
-int walk_next(struct walk *w, double *point)
+int quasi_points_next(struct quasi_points *w, double *point)
 {
     bool is_countable = w->size < 0x1p53;
 
@@ -134,7 +134,7 @@ int walk_next(struct walk *w, double *point)
         return 0;
     for (int attempt = 0; attempt < ATTEMPTS && w->used < SEQUENCE_END; attempt++) {
         element_to_point(w, point);
-        if (seen_add(&w->seen, space_hash(w->space, point)))
+        if (hash_set_add(&w->seen, space_hash(w->space, point)))
             return 1;
     }
     if (is_countable)
@@ -143,30 +143,30 @@ int walk_next(struct walk *w, double *point)
     return w->used < SEQUENCE_END;
 }
 
-bool walk_mark(struct walk *w, const double *point)
+bool quasi_points_mark(struct quasi_points *w, const double *point)
 {
     const struct space *s = w->space;
 
     for (int i = 0; i < s->n; i++)
         w->point[i] =
             s->params[i].axis == AXIS_FREE && !isnan(point[i]) ? s->params[i].def : point[i];
-    return seen_add(&w->seen, space_hash(s, w->point));
+    return hash_set_add(&w->seen, space_hash(s, w->point));
 }
 
 /* ---- state ---- */
 
-int walk_save(const struct walk *w, struct buf *out, struct err *err)
+int quasi_points_save(const struct quasi_points *w, struct buf *out, struct err *err)
 {
     if (buf_put_u64(out, w->used, err) < 0)
         return -1;
-    return seen_save(&w->seen, out, err);
+    return hash_set_save(&w->seen, out, err);
 }
 
-int walk_load(struct walk *w, struct view *in, struct err *err)
+int quasi_points_load(struct quasi_points *w, struct view *in, struct err *err)
 {
     if (view_u64(in, &w->used, err) < 0)
         return -1;
     if (w->used > SEQUENCE_END)
         return err_set(err, ERR_ARG, "saved state is damaged: a place beyond the sequence");
-    return seen_load(&w->seen, in, err);
+    return hash_set_load(&w->seen, in, err);
 }

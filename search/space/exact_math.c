@@ -1,6 +1,6 @@
-/* elem.c - log and exp from textbook series, after exact range reduction (frexp, ldexp, floor are exact by definition).
+/* exact_math.c - log and exp from textbook series, after exact range reduction (frexp, ldexp, floor are exact by definition).
  * Compiled with -ffp-contract=off like everything else, or a fused multiply-add would bring the difference back. */
-#include "search/space/elem.h"
+#include "search/space/exact_math.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
-/* judge.c - sums over seeds, divided at the end. A search that ran out of configurations before a mark keeps its last
+/* seeds.c - sums over seeds, divided at the end. A search that ran out of configurations before a mark keeps its last
  * value there. */
-#include "search/lab/judge.h"
+#include "search/lab/seeds.h"
 
 #include "base/mem.h"
 
@@ -12,7 +12,7 @@ static size_t mark_at(const struct sim_conf *c, int mark)
 
     if (whole == 0)
         whole = c->table->n;
-    return MAX(1, whole >> (JUDGE_MARKS - 1 - mark));
+    return MAX(1, whole >> (SEEDS_MARKS - 1 - mark));
 }
 
 static double value_at(const struct sim_result *r, size_t i)
@@ -20,9 +20,9 @@ static double value_at(const struct sim_result *r, size_t i)
     return r->trace[MIN(i, r->n_trace - 1)];
 }
 
-static void add_marks(const struct sim_conf *c, const struct sim_result *r, struct judgement *j)
+static void add_marks(const struct sim_conf *c, const struct sim_result *r, struct seeds_result *j)
 {
-    for (int k = 0; k < JUDGE_MARKS; k++) {
+    for (int k = 0; k < SEEDS_MARKS; k++) {
         double v = value_at(r, mark_at(c, k)), regret = tabular_regret(c->table, v);
 
         v = isnan(v) ? c->table->worst : v;
@@ -34,7 +34,7 @@ static void add_marks(const struct sim_conf *c, const struct sim_result *r, stru
         j->curve[i] += tabular_regret(c->table, value_at(r, i));
 }
 
-static void add_counts(const struct sim_result *r, struct judgement *j)
+static void add_counts(const struct sim_result *r, struct seeds_result *j)
 {
     j->started += (double)r->started;
     j->resumed += (double)r->resumed;
@@ -53,7 +53,7 @@ static void add_counts(const struct sim_result *r, struct judgement *j)
     j->end += r->end;
 }
 
-static void divide(struct judgement *j, int n)
+static void divide(struct seeds_result *j, int n)
 {
     double *counts[] = { &j->started, &j->resumed,   &j->completed, &j->stopped, &j->failed,
                          &j->retired, &j->paused,    &j->running,   &j->repeats, &j->busy,
@@ -65,7 +65,7 @@ static void divide(struct judgement *j, int n)
         j->reached[k] /= n;
     for (size_t i = 0; i < j->n_curve; i++)
         j->curve[i] /= n;
-    for (int k = 0; k < JUDGE_MARKS; k++) {
+    for (int k = 0; k < SEEDS_MARKS; k++) {
         j->regret[k] /= n;
         j->value[k] /= n;
         double spread = j->se[k] / n - j->regret[k] * j->regret[k];
@@ -73,21 +73,21 @@ static void divide(struct judgement *j, int n)
     }
 }
 
-int judge(const struct sim_conf *conf, int seeds, struct judgement *j, struct err *err)
+int seeds_run(const struct sim_conf *conf, int seeds, struct seeds_result *j, struct err *err)
 {
     struct sim_conf c = *conf;
-    struct judgement sum = { .seeds = seeds };
+    struct seeds_result sum = { .seeds = seeds };
 
     CHECK(seeds >= 1);
-    sum.n_curve = mark_at(conf, JUDGE_MARKS - 1) + 1;
+    sum.n_curve = mark_at(conf, SEEDS_MARKS - 1) + 1;
     sum.curve = mem_array(sum.n_curve, sizeof *sum.curve);
-    for (int k = 0; k < JUDGE_MARKS; k++)
+    for (int k = 0; k < SEEDS_MARKS; k++)
         sum.at[k] = (double)mark_at(conf, k) * (conf->clock > 0 ? conf->clock / SIM_SHARES : 1);
     for (int i = 0; i < seeds; i++) {
         struct sim_result r;
         c.seed = conf->seed + (uint64_t)i;
         if (simulate(&c, &r, err) < 0) {
-            judgement_fini(&sum);
+            seeds_result_fini(&sum);
             return -1;
         }
         add_marks(&c, &r, &sum);
@@ -99,8 +99,8 @@ int judge(const struct sim_conf *conf, int seeds, struct judgement *j, struct er
     return 0;
 }
 
-void judgement_fini(struct judgement *j)
+void seeds_result_fini(struct seeds_result *j)
 {
     mem_free(j->curve);
-    *j = (struct judgement){ 0 };
+    *j = (struct seeds_result){ 0 };
 }

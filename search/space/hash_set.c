@@ -1,21 +1,21 @@
-/* seen.c - the hash set: linear probing in a power-of-two table at most two thirds full. The keys are hashes already, so
+/* hash_set.c - the hash set: linear probing in a power-of-two table at most two thirds full. The keys are hashes already, so
  * their low bits serve as the slot. */
-#include "search/space/seen.h"
+#include "search/space/hash_set.h"
 
 #include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void seen_init(struct seen *s)
+void hash_set_init(struct hash_set *s)
 {
     memset(s, 0, sizeof *s);
 }
 
-void seen_fini(struct seen *s)
+void hash_set_fini(struct hash_set *s)
 {
     mem_free(s->slots);
-    seen_init(s);
+    hash_set_init(s);
 }
 
 /* 0 marks a free slot, so the hash 0 is kept as 1. */
@@ -24,7 +24,7 @@ static uint64_t key_of(uint64_t hash)
     return hash ? hash : 1;
 }
 
-static size_t slot_of(const struct seen *s, uint64_t key)
+static size_t slot_of(const struct hash_set *s, uint64_t key)
 {
     size_t at = (size_t)key & (s->cap - 1);
 
@@ -33,9 +33,9 @@ static size_t slot_of(const struct seen *s, uint64_t key)
     return at;
 }
 
-static void grow(struct seen *s)
+static void grow(struct hash_set *s)
 {
-    struct seen old = *s;
+    struct hash_set old = *s;
 
     s->cap = old.cap ? old.cap * 2 : 64;
     s->slots = mem_array(s->cap, sizeof *s->slots);
@@ -46,14 +46,14 @@ static void grow(struct seen *s)
     mem_free(old.slots);
 }
 
-bool seen_has(const struct seen *s, uint64_t hash)
+bool hash_set_has(const struct hash_set *s, uint64_t hash)
 {
     uint64_t key = key_of(hash);
 
     return s->cap > 0 && s->slots[slot_of(s, key)] == key;
 }
 
-bool seen_add(struct seen *s, uint64_t hash)
+bool hash_set_add(struct hash_set *s, uint64_t hash)
 {
     uint64_t key = key_of(hash);
 
@@ -74,7 +74,7 @@ static int compare_keys(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int seen_save(const struct seen *s, struct buf *out, struct err *err)
+int hash_set_save(const struct hash_set *s, struct buf *out, struct err *err)
 {
     uint64_t *keys = mem_array(s->n + 1, sizeof *keys);
     size_t n = 0;
@@ -92,7 +92,7 @@ int seen_save(const struct seen *s, struct buf *out, struct err *err)
     return rc;
 }
 
-int seen_load(struct seen *s, struct view *in, struct err *err)
+int hash_set_load(struct hash_set *s, struct view *in, struct err *err)
 {
     uint64_t n = 0, key = 0, last = 0;
 
@@ -106,7 +106,7 @@ int seen_load(struct seen *s, struct view *in, struct err *err)
             return -1;
         if (key <= last)
             return err_set(err, ERR_ARG, "saved state is damaged: hashes out of order");
-        seen_add(s, key);
+        hash_set_add(s, key);
         last = key;
     }
     return 0;

@@ -1,31 +1,31 @@
-/* draw.h - a random point that was not proposed before: what the random sampler is made of and what others start with.
+/* fresh_points.h - a random point that was not proposed before: what the random sampler is made of and what others start with.
  * A point is a pure function of (seed, trial number, set of points seen): never of the batch it is drawn in. Free axes
  * stay at their default and do not tell points apart.
  *
  * With `fuse` > 1 the trials of one group, (trial - 1) / fuse, draw their AXIS_SHAPE parameters from the group's stream
  * and the rest from their own: a batch then holds few distinct shapes, which can train in one launch, and every
  * parameter still has its exact distribution. A group whose shape has no unseen point left moves on to the next. */
-#ifndef SEARCH_SPACE_DRAW_H
-#define SEARCH_SPACE_DRAW_H
+#ifndef SEARCH_SPACE_FRESH_POINTS_H
+#define SEARCH_SPACE_FRESH_POINTS_H
 
-#include "search/space/seen.h"
+#include "search/space/hash_set.h"
 #include "search/space/space.h"
 
-struct draw {
+struct fresh_points {
     const struct space *space; /* borrowed */
     double size;               /* space_search_size */
-    int fuse;                  /* search_setup's; 0 after draw_init */
-    struct seen seen;
+    int fuse;                  /* search_setup's; 0 after fresh_points_init */
+    struct hash_set seen;
 };
 
-int64_t draw_group(int64_t trial, int fuse); /* fuse >= 1 */
+int64_t fresh_points_group(int64_t trial, int fuse); /* fuse >= 1 */
 
-void draw_init(struct draw *d, const struct space *space);
-void draw_fini(struct draw *d);
-bool draw_is_used_up(const struct draw *d); /* the space has no unseen point left */
+void fresh_points_init(struct fresh_points *d, const struct space *space);
+void fresh_points_fini(struct fresh_points *d);
+bool fresh_points_is_used_up(const struct fresh_points *d); /* the space has no unseen point left */
 /* 1 and the point, which counts as seen from now on; 0 when it is used up. */
-int draw_unseen(struct draw *d, uint64_t seed, int64_t trial, double *point);
+int fresh_points_next(struct fresh_points *d, uint64_t seed, int64_t trial, double *point);
 /* Marks a point of someone else's; true when it was new. */
-bool draw_mark(struct draw *d, const double *point);
+bool fresh_points_mark(struct fresh_points *d, const double *point);
 
 #endif

@@ -1,0 +1,60 @@
+/* observation_hash.c - value = mix(value, link) for each link that is new. Kept apart from the searchers so that both see exactly
+ * the same sequence as one number, which a test can also compute for itself. */
+#include "search/contract/observation_hash.h"
+
+#include "base/rng.h"
+
+#include <string.h>
+
+void observation_hash_init(struct observation_hash *c, uint64_t seed)
+{
+    c->value = rng_mix(seed, 1);
+    hash_set_init(&c->links);
+}
+
+void observation_hash_fini(struct observation_hash *c)
+{
+    hash_set_fini(&c->links);
+}
+
+static void link_add(struct observation_hash *c, uint64_t link)
+{
+    if (hash_set_add(&c->links, link))
+        c->value = rng_mix(c->value, link);
+}
+
+static uint64_t bits_of(double v)
+{
+    uint64_t bits = 0;
+
+    if (v != v) /* one NaN is as good as another */
+        return 1;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+void observation_hash_observe(struct observation_hash *c, const struct observation *o)
+{
+    uint64_t h = rng_mix((uint64_t)o->trial, (uint64_t)o->state);
+
+    h = rng_mix(h, (uint64_t)(uint32_t)o->resource << 32 | (uint32_t)o->max_resource);
+    h = rng_mix(rng_mix(h, bits_of(o->value)), bits_of(o->cost));
+    for (size_t i = 0; i < ARRAY_LEN(o->more); i++)
+        h = rng_mix(h, bits_of(o->more[i]));
+    link_add(c, h);
+}
+
+void observation_hash_adopt(struct observation_hash *c, int64_t trial, uint64_t point_hash)
+{
+    link_add(c, rng_mix(rng_mix((uint64_t)trial, OBS_STATES), point_hash));
+}
+
+int observation_hash_save(const struct observation_hash *c, struct buf *out, struct err *err)
+{
+    return buf_put_u64(out, c->value, err) < 0 ? -1 : hash_set_save(&c->links, out, err);
+}
+
+int observation_hash_load(struct observation_hash *c, struct view *in, struct err *err)
+{
+    return view_u64(in, &c->value, err) < 0 ? -1 : hash_set_load(&c->links, in, err);
+}
