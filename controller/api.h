@@ -35,6 +35,7 @@
  *   runners     {runners: [{id, name, session, state, reason, numeric_sig, labels, alive, last_seen, lanes, devices: [{id, kind,
  *               name, memory_bytes, max_lanes, running, failures, quarantined}]}]}
  *   tokens      {tokens: [{id, name, role, created_at}]}; ctl_token_new {id, name, role, token}
+ *   sessions    {sessions: [{id, name, role, token: id | null, created_at, seen_at, ends_at}]}
  *   logs        {events: [{seq, at, study, trial, event, data}]};  backup {path, bytes}
  *   health      {status: ok|busy|stopping, version, protocol, studies: {live, running}, runners, devices, lanes, uptime_ms} */
 #ifndef CONTROLLER_API_H
@@ -67,18 +68,47 @@ const char *ctl_data_dir(const struct ctl *ctl);
 /* Back-pressure: false = answer 503 + Retry-After to lease and submit; renew, report and complete still pass. */
 bool ctl_admits(const struct ctl *ctl);
 
-/* Who: role of a bearer token. */
+/* Who a request is. The Unix socket is an administrator with neither token nor session. */
 enum ctl_role { CTL_NOBODY, CTL_VIEWER, CTL_RUNNER, CTL_USER, CTL_ADMIN };
-int ctl_token_role(struct ctl *ctl, const char *token, enum ctl_role *role, char *name,
-                   size_t name_size, struct err *err);
+struct ctl_who {
+    enum ctl_role role; /* CTL_NOBODY: not known here */
+    int64_t token;      /* that it came with, or that opened its session; 0 = none */
+    int64_t session;    /* of the page; 0 = none */
+    char name[64];
+};
+const char *ctl_role_name(enum ctl_role role);
+int ctl_token_who(struct ctl *ctl, const char *token, struct ctl_who *who, struct err *err);
 int ctl_token_new(struct ctl *ctl, const char *name, const char *role, json_t **out,
                   struct err *err); /* the text is shown once */
 int ctl_tokens(struct ctl *ctl, json_t **out, struct err *err);
-int ctl_token_revoke(struct ctl *ctl, int64_t id, struct err *err);
-/* One-time page links: made by serve and run, exchanged for a session cookie, once, within 10 minutes. */
-int ctl_link_new(struct ctl *ctl, char code[33], struct err *err);
-int ctl_link_use(struct ctl *ctl, const char *code, char cookie[65], struct err *err);
-int ctl_cookie_role(struct ctl *ctl, const char *cookie, enum ctl_role *role, struct err *err);
+int ctl_token_revoke(struct ctl *ctl, int64_t id, struct err *err); /* its sessions end with it */
+
+/* Sessions of the page. A session has two secrets: a cookie, which browsers send to every port of this host, and one that
+ * the page sends as a header and that never is in a cookie. Only hashes of both are stored; a restart ends no session. */
+struct ctl_keys {
+    char cookie[65], secret[65];
+};
+/* A link opens one session, once, within 10 minutes. role NULL = that of `by`, which is NULL for the program's own start. */
+int ctl_link_new(struct ctl *ctl, const struct ctl_who *by, const char *role, char code[33],
+                 struct err *err);
+int ctl_link_use(struct ctl *ctl, const char *code, struct ctl_keys *out, struct err *err);
+int ctl_session_open(struct ctl *ctl, const char *token, struct ctl_keys *out, struct ctl_who *who,
+                     struct err *err); /* ERR_AUTH: unknown token */
+/* CTL_NOBODY unless both fit. */
+int ctl_session_who(struct ctl *ctl, const struct ctl_keys *keys, struct ctl_who *who,
+                    struct err *err);
+int ctl_sessions(struct ctl *ctl, json_t **out, struct err *err);
+int ctl_session_end(struct ctl *ctl, int64_t id, struct err *err);
+/* A link of the page to a file cannot send a header: it carries a ticket for this one path, once, within a minute. */
+int ctl_ticket_new(struct ctl *ctl, const struct ctl_who *who, const char *path, char ticket[33],
+                   struct err *err);
+int ctl_ticket_use(struct ctl *ctl, const char *cookie, const char *ticket, const char *path,
+                   struct ctl_who *who, struct err *err); /* CTL_NOBODY: not this one, or not now */
+/* on_end is called once, after the commit, when the token or the session of `who` is no more. */
+struct ctl_watch;
+struct ctl_watch *ctl_who_watch(struct ctl *ctl, const struct ctl_who *who,
+                                void (*on_end)(void *arg), void *arg);
+void ctl_who_unwatch(struct ctl *ctl, struct ctl_watch *watch); /* NULL is legal */
 
 /* Studies. `ref` is an id in digits or a name. */
 int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, bool load_if_exists,

@@ -1,39 +1,19 @@
-/* auth.c - tokens, links, cookies. A token is 32 random bytes; only its SHA-256 is stored, so reading the database gives
- * nobody access. Links work once, for ten minutes; cookies live as long as the process, at most a day. */
+/* auth.c - access tokens. A token is 32 random bytes; only its SHA-256 is stored, so reading the database gives nobody
+ * access. Sessions of the page are in session.c. */
 #include "controller/auth.h"
 
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "store/runner.h"
+#include "store/token.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum {
-    LINKS_MAX = 64,
-    COOKIES_MAX = 256,
-    LINK_MS = 600000,
-    COOKIE_MS = 86400000,
-    NAME_MAX_BYTES = 60
-};
-
-struct link {
-    char code[33];
-    int64_t until_ms;
-};
-struct cookie {
-    char text[65];
-    int64_t until_ms;
-};
-struct auth {
-    struct link links[LINKS_MAX];
-    struct cookie cookies[COOKIES_MAX];
-    int next_link, next_cookie; /* the oldest gives way */
-};
+enum { NAME_MAX_BYTES = 60 };
 
 static const char *const role_name[] = { [CTL_NOBODY] = "nobody",
                                          [CTL_VIEWER] = "viewer",
@@ -41,17 +21,22 @@ static const char *const role_name[] = { [CTL_NOBODY] = "nobody",
                                          [CTL_USER] = "user",
                                          [CTL_ADMIN] = "admin" };
 
-struct auth *auth_new(void)
+const char *ctl_role_name(enum ctl_role role)
 {
-    return mem_zalloc(sizeof(struct auth));
+    CHECK((size_t)role < ARRAY_LEN(role_name));
+    return role_name[role];
 }
 
-void auth_free(struct auth *a)
+enum ctl_role auth_role_parse(const char *name)
 {
-    mem_free(a);
+    for (int i = CTL_VIEWER; i <= CTL_ADMIN; i++) {
+        if (str_eq(role_name[i], name))
+            return (enum ctl_role)i;
+    }
+    return CTL_NOBODY;
 }
 
-static int random_hex(char *out, size_t bytes, struct err *err)
+int auth_random_hex(char *out, size_t bytes, struct err *err)
 {
     uint8_t raw[32];
 
@@ -64,28 +49,19 @@ static int random_hex(char *out, size_t bytes, struct err *err)
 
 /* ---- tokens ---- */
 
-static enum ctl_role role_parse(const char *name)
-{
-    for (int i = CTL_VIEWER; i <= CTL_ADMIN; i++) {
-        if (str_eq(role_name[i], name))
-            return (enum ctl_role)i;
-    }
-    return CTL_NOBODY;
-}
-
-int ctl_token_role(struct ctl *ctl, const char *token, enum ctl_role *role, char *name,
-                   size_t name_size, struct err *err)
+int ctl_token_who(struct ctl *ctl, const char *token, struct ctl_who *who, struct err *err)
 {
     char hash[SHA256_HEX];
     struct token_row row = { 0 };
     int rc = 0;
 
-    *role = CTL_NOBODY;
+    *who = (struct ctl_who){ 0 };
     sha256_hex(token, strlen(token), hash);
     rc = store_token_find(ctl->store, hash, &row, err);
     if (rc == 1) {
-        *role = role_parse(row.role);
-        str_copy(name, name_size, row.name);
+        who->role = auth_role_parse(row.role);
+        who->token = row.id;
+        str_copy(who->name, sizeof who->name, row.name);
     }
     token_row_fini(&row);
     return rc < 0 ? -1 : 0;
@@ -97,7 +73,7 @@ static int token_make(struct ctl *ctl, const char *name, const char *role, char 
     struct token_row row = { .created_at = ctl_wall(ctl) };
     int rc = 0;
 
-    if (random_hex(token, 32, err) < 0)
+    if (auth_random_hex(token, 32, err) < 0)
         return -1;
     row.name = mem_strdup(name);
     row.role = mem_strdup(role);
@@ -116,7 +92,7 @@ int ctl_token_new(struct ctl *ctl, const char *name, const char *role, json_t **
 
     if (!name || !str_name_ok(name) || strlen(name) > NAME_MAX_BYTES)
         return err_at(err, "name", "must be a name of letters, digits, . _ -");
-    if (!role || role_parse(role) == CTL_NOBODY)
+    if (!role || auth_role_parse(role) == CTL_NOBODY)
         return err_at(err, "role", "must be admin, user, viewer or runner");
     if (token_make(ctl, name, role, token, &id, err) < 0)
         return -1;
@@ -148,7 +124,11 @@ int ctl_tokens(struct ctl *ctl, json_t **out, struct err *err)
 
 int ctl_token_revoke(struct ctl *ctl, int64_t id, struct err *err)
 {
-    return store_token_delete(ctl->store, id, err);
+    if (store_token_delete(ctl->store, id, err) < 0)
+        return -1;
+    log_info("token.revoked token=%" PRId64, id);
+    auth_changed(ctl);
+    return 0;
 }
 
 static int count_token(void *arg, struct token_row *row)
@@ -174,62 +154,4 @@ int auth_first_token(struct ctl *ctl, struct err *err)
     size_t n = strlen(token);
     token[n] = '\n';
     return io_replace(path, token, n + 1, 0600, err);
-}
-
-/* ---- links and cookies ---- */
-
-int ctl_link_new(struct ctl *ctl, char code[33], struct err *err)
-{
-    struct link *l = &ctl->auth->links[ctl->auth->next_link++ % LINKS_MAX];
-
-    if (random_hex(code, 16, err) < 0)
-        return -1;
-    str_copy(l->code, sizeof l->code, code);
-    l->until_ms = ctl_now(ctl) + LINK_MS;
-    return 0;
-}
-
-/* Every byte is looked at, so that time tells nothing about the secret. */
-static bool secret_equals(const char *a, const char *b)
-{
-    size_t n = strlen(a);
-    unsigned diff = 0;
-
-    if (n == 0 || strlen(b) != n)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        diff |= (unsigned char)(a[i] ^ b[i]);
-    return diff == 0;
-}
-
-int ctl_link_use(struct ctl *ctl, const char *code, char cookie[65], struct err *err)
-{
-    struct auth *a = ctl->auth;
-
-    for (int i = 0; i < LINKS_MAX; i++) {
-        struct link *l = &a->links[i];
-
-        if (!secret_equals(l->code, code) || l->until_ms < ctl_now(ctl))
-            continue;
-        if (random_hex(cookie, 32, err) < 0)
-            return -1;
-        l->code[0] = '\0'; /* once */
-        struct cookie *c = &a->cookies[a->next_cookie++ % COOKIES_MAX];
-        str_copy(c->text, sizeof c->text, cookie);
-        c->until_ms = ctl_now(ctl) + COOKIE_MS;
-        return 0;
-    }
-    return err_set(err, ERR_AUTH, "this link was used already, or is older than ten minutes");
-}
-
-int ctl_cookie_role(struct ctl *ctl, const char *cookie, enum ctl_role *role, struct err *err)
-{
-    (void)err;
-    *role = CTL_NOBODY;
-    for (int i = 0; i < COOKIES_MAX; i++) {
-        const struct cookie *c = &ctl->auth->cookies[i];
-        if (secret_equals(c->text, cookie) && c->until_ms >= ctl_now(ctl))
-            *role = CTL_ADMIN;
-    }
-    return 0;
 }

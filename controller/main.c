@@ -204,6 +204,7 @@ static int signals(struct daemon *d, struct err *err)
 static void on_collect(void *arg)
 {
     housekeep_collect(((struct daemon *)arg)->ctl);
+    auth_collect(((struct daemon *)arg)->ctl);
 }
 
 static void on_checkpoint(void *arg)
@@ -225,7 +226,8 @@ static int open_door(struct daemon *d, struct err *err)
     int rc = auth_first_token(d->ctl, err);
     if (ctl_request_end(d->ctl, rc == 0, rc == 0 ? err : NULL) < 0)
         rc = -1;
-    if (rc < 0 || store_turn_commit(d->ctl->store, err) < 0 || ctl_link_new(d->ctl, code, err) < 0)
+    if (rc < 0 || store_turn_commit(d->ctl->store, err) < 0 ||
+        ctl_link_new(d->ctl, NULL, NULL, code, err) < 0)
         return -1;
     printf("assayd: %s  page: %s/open?code=%s  token: %s/admin-token\n", web_address(d->web),
            web_address(d->web), code, d->conf.data_dir);

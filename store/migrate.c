@@ -8,10 +8,11 @@
 
 #include <stdio.h>
 
-extern const char store_migration_001[];
+extern const char store_migration_001[], store_migration_002[];
 
 static const char *const steps[] = {
     store_migration_001,
+    store_migration_002,
 };
 
 int store_version_newest(void)

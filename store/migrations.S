@@ -8,3 +8,7 @@
 store_migration_001:
     .incbin "store/migrations/001_start.sql"
     .byte 0
+    .globl store_migration_002
+store_migration_002:
+    .incbin "store/migrations/002_sessions.sql"
+    .byte 0

@@ -1,4 +1,4 @@
-/* runner.c - rows of known runners and of tokens.
+/* runner.c - rows of known runners.
  *
  * A runner is one process start (its session); rows stay as the history that attempts refer to. Seeing a runner again
  * is no event; being enabled, drained, quarantined or gone is. */
@@ -16,24 +16,13 @@ static const struct column runner_column[] = {
     COLUMN(COL_TEXT, runner_row, labels),    COLUMN(COL_TEXT, runner_row, devices),
     COLUMN(COL_TEXT, runner_row, state),     COLUMN(COL_TEXT, runner_row, reason),
     COLUMN(COL_I64, runner_row, first_seen), COLUMN(COL_I64, runner_row, last_seen),
+    COLUMN(COL_I64, runner_row, token),
 };
 static const struct columns runner_columns = { runner_column, ARRAY_LEN(runner_column) };
-
-static const struct column token_column[] = {
-    COLUMN(COL_I64, token_row, id),         COLUMN(COL_STR, token_row, name),
-    COLUMN(COL_TEXT, token_row, role),      COLUMN(COL_CHARS, token_row, hash),
-    COLUMN(COL_I64, token_row, created_at),
-};
-static const struct columns token_columns = { token_column, ARRAY_LEN(token_column) };
 
 void runner_row_fini(struct runner_row *r)
 {
     row_fini(&runner_columns, r);
-}
-
-void token_row_fini(struct token_row *r)
-{
-    row_fini(&token_columns, r);
 }
 
 /* 1 when state or reason differ from the stored ones, 0 when not, -1 on error. */
@@ -109,57 +98,4 @@ int store_runner_each(struct store *s, int (*on_row)(void *arg, struct runner_ro
     }
     query_close(&q);
     return rc < 0 || stop < 0 ? -1 : 0;
-}
-
-int store_token_put(struct store *s, struct token_row *r, struct err *err)
-{
-    bool is_new = r->id == 0;
-    struct query q;
-    int64_t id = 0;
-
-    CHECK(r->role && r->hash[0]);
-    if (!r->created_at)
-        r->created_at = clk_wall_ms(s->clk);
-    q = query_open(s, is_new ? SQL_TOKEN_INSERT : SQL_TOKEN_UPDATE);
-    query_row(&q, &token_columns, r);
-    if (!is_new)
-        return query_put(&q, "token", r->id, err);
-    id = query_insert(&q, err);
-    if (id < 0)
-        return err_wrap(err, "token %s", r->name ? r->name : "");
-    r->id = id;
-    return 0;
-}
-
-int store_token_find(struct store *s, const char *hash, struct token_row *out, struct err *err)
-{
-    struct query q = query_open(s, SQL_TOKEN_FIND);
-
-    query_text(&q, ":hash", hash);
-    return query_get(&q, &token_columns, out, err);
-}
-
-int store_token_each(struct store *s, int (*on_row)(void *arg, struct token_row *row), void *arg,
-                     struct err *err)
-{
-    struct query q = query_open(s, SQL_TOKEN_EACH);
-    int rc = 0, stop = 0;
-
-    while (!stop && (rc = query_step(&q, err)) == 1) {
-        struct token_row row = { 0 };
-
-        query_load(&q, &token_columns, &row);
-        stop = on_row(arg, &row);
-        token_row_fini(&row);
-    }
-    query_close(&q);
-    return rc < 0 || stop < 0 ? -1 : 0;
-}
-
-int store_token_delete(struct store *s, int64_t id, struct err *err)
-{
-    struct query q = query_open(s, SQL_TOKEN_DELETE);
-
-    query_i64(&q, ":id", id);
-    return query_put(&q, "token", id, err);
 }

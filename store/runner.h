@@ -1,4 +1,4 @@
-/* runner.h - rows of known runners, of tasks (leased work that is no trial), of datasets and of tokens. */
+/* runner.h - rows of known runners, of tasks (leased work that is no trial), and of datasets. */
 #ifndef STORE_RUNNER_H
 #define STORE_RUNNER_H
 
@@ -10,6 +10,7 @@ struct runner_row {
     char *state;  /* enabled | draining | quarantined | gone */
     char *reason; /* NULL */
     int64_t first_seen, last_seen;
+    int64_t token; /* whose session it is; 0 = the Unix socket, -1 = not known (migration 002) */
 };
 void runner_row_fini(struct runner_row *r);
 /* Insert when id = 0; journal "runner" when new or when state or reason changed. */
@@ -61,19 +62,5 @@ int store_dataset_each(struct store *s, int (*on_row)(void *arg, struct dataset_
 /* ERR_CONFLICT while an unfinished study uses it; its open tasks are the caller's to cancel. Ended studies keep naming the
  * id, but it is gone for get, find and each. */
 int store_dataset_delete(struct store *s, int64_t id, struct err *err);
-
-struct token_row {
-    int64_t id;
-    char *name, *role;     /* admin | user | viewer | runner */
-    char hash[SHA256_HEX]; /* sha256 of the token text */
-    int64_t created_at;
-};
-void token_row_fini(struct token_row *r);
-int store_token_put(struct store *s, struct token_row *r, struct err *err);
-/* 1/0/-1. */
-int store_token_find(struct store *s, const char *hash, struct token_row *out, struct err *err);
-int store_token_each(struct store *s, int (*on_row)(void *arg, struct token_row *row), void *arg,
-                     struct err *err);
-int store_token_delete(struct store *s, int64_t id, struct err *err);
 
 #endif

@@ -9,6 +9,7 @@
 
 struct stream {
     struct feed_reader reader;
+    struct ctl_watch *watch; /* the stream ends with the token or session that opened it */
     struct loop_timer *heartbeat;
 };
 
@@ -33,6 +34,20 @@ static void stream_gone(struct web_req *r)
 
     loop_timer_free(s->heartbeat);
     feed_leave(&s->reader);
+    ctl_who_unwatch(r->ctl, s->watch);
+}
+
+/* Its token or session is no more: the client asks again, and is told. */
+static void on_who_ended(void *arg)
+{
+    struct web_req *r = arg;
+    void (*on_gone)(struct web_req *) = r->on_gone;
+
+    r->on_gone = NULL;
+    if (!on_gone)
+        return;
+    on_gone(r);
+    web_stream_end(r);
 }
 
 static void stream_start(struct stream *s)
@@ -43,6 +58,7 @@ static void stream_start(struct stream *s)
     r->on_gone = stream_gone;
     if (web_stream_start(r, "text/event-stream; charset=utf-8", on_drained) < 0)
         return;
+    s->watch = ctl_who_watch(r->ctl, &r->who, on_who_ended, r);
     s->heartbeat = loop_timer_new(web_loop(r->web), beat, beat, on_heartbeat, r);
     web_stream_add(r, "retry: 2000\n\n", 13);
     feed_join(&s->reader);

@@ -16,6 +16,7 @@ static int runner_hello(struct web_req *r, struct err *err)
 
 struct lease {
     struct ctl_wait *wait;
+    struct ctl_watch *watch;
     bool is_over;
 };
 
@@ -26,6 +27,7 @@ static void on_grant(void *arg, json_t *grant_new, const struct err *err)
 
     lease->is_over = true;
     r->on_gone = NULL;
+    ctl_who_unwatch(r->ctl, lease->watch);
     if (err && err->code != ERR_NONE) {
         json_decref(grant_new);
         web_fail(r, err);
@@ -44,6 +46,21 @@ static void lease_cancel(struct web_req *r)
         return;
     lease->is_over = true;
     ctl_runner_lease_cancel(r->ctl, lease->wait);
+    ctl_who_unwatch(r->ctl, lease->watch);
+    web_release(r);
+}
+
+/* The runner's token was revoked while it waited. */
+static void on_who_ended(void *arg)
+{
+    struct web_req *r = arg;
+    struct err err = { 0 };
+
+    web_hold(r);
+    r->on_gone = NULL;
+    lease_cancel(r);
+    err_set(&err, ERR_AUTH, "this token was revoked");
+    web_fail(r, &err);
     web_release(r);
 }
 
@@ -65,6 +82,7 @@ static int runner_lease(struct web_req *r, struct err *err)
     if (!lease->is_over) {
         r->on_gone = lease_cancel;
         web_watch(r);
+        lease->watch = ctl_who_watch(r->ctl, &r->who, on_who_ended, r);
     }
     return 0;
 }

@@ -8,7 +8,7 @@ static int study_create(struct web_req *r, struct err *err)
     json_t *out = NULL;
 
     if (web_arg_bool(r, "load_if_exists", &load_if_exists, err) < 0 ||
-        ctl_study_create(r->ctl, r->json, r->who, load_if_exists, &out, err) < 0)
+        ctl_study_create(r->ctl, r->json, r->who.name, load_if_exists, &out, err) < 0)
         return -1;
     return web_json(r, 201, out);
 }
@@ -262,7 +262,7 @@ static const struct web_route routes[] = {
       "Which parameters made the difference", NULL, "Importance" },
     { WEB_GET, "/api/v1/studies/{study}/pareto", study_pareto, WEB_VIEWERS, 0, "x,y",
       "Trials that no other beats in two facts at once", NULL, "Pareto" },
-    { WEB_GET, "/api/v1/studies/{study}/best/artifact", study_artifact, WEB_VIEWERS, 0, NULL,
-      "Download the best model", NULL, "Bytes" },
+    { WEB_GET, "/api/v1/studies/{study}/best/artifact", study_artifact, WEB_VIEWERS, WEB_TICKET,
+      "ticket", "Download the best model", NULL, "Bytes" },
 };
 const struct web_table web_study_table = { routes, ARRAY_LEN(routes) };

@@ -83,7 +83,7 @@ static const struct web_route routes[] = {
     { WEB_POST, "/api/v1/trials/{trial}/retry", trial_retry, WEB_USERS,
       WEB_WRITE | WEB_JSON_MAY | WEB_ONCE, NULL, "A new trial of the same configuration", NULL,
       "Trial" },
-    { WEB_GET, "/api/v1/trials/{trial}/artifact", trial_artifact, WEB_VIEWERS, 0, NULL,
+    { WEB_GET, "/api/v1/trials/{trial}/artifact", trial_artifact, WEB_VIEWERS, WEB_TICKET, "ticket",
       "Download a kept model", NULL, "Bytes" },
 };
 const struct web_table web_trial_table = { routes, ARRAY_LEN(routes) };

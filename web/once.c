@@ -35,7 +35,7 @@ static void name_of(const struct web_req *r, const char *key, char out[SHA256_HE
     struct sha256 s;
 
     sha256_init(&s);
-    sha256_add(&s, r->who, strlen(r->who) + 1);
+    sha256_add(&s, r->who.name, strlen(r->who.name) + 1);
     sha256_add(&s, key, strlen(key) + 1);
     sha256_end_hex(&s, out);
 }

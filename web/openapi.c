@@ -162,8 +162,24 @@ static const struct schema schemas[] = {
     { "RunnerList", JSON, LIST("runners", REF("Runner")) },
     { "Health", JSON, "{\"type\":\"object\"}" },
     { "Session", JSON,
-      "{\"type\":\"object\",\"required\":[\"role\",\"name\",\"csrf\"],\"properties\":{\"role\":" STR
-      ",\"name\":" STR ",\"csrf\":" TEXT "}}" },
+      "{\"type\":\"object\",\"required\":[\"role\",\"name\",\"session\"],\"properties\":{\"role\":" STR
+      ",\"name\":" STR ",\"session\":" INT ",\"secret\":" STR ",\"dev\":{\"type\":\"boolean\"}}}" },
+    { "SessionNew", JSON,
+      "{\"type\":\"object\",\"required\":[\"token\"],\"additionalProperties\":false,"
+      "\"properties\":{\"token\":{\"type\":\"string\",\"maxLength\":200}}}" },
+    { "SessionRow", JSON,
+      "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"role\",\"token\"],\"properties\":{\"id\":" ID
+      ",\"name\":" STR ",\"role\":" STR ",\"token\":" INT ",\"created_at\":" INT ",\"seen_at\":" INT
+      ",\"ends_at\":" INT "}}" },
+    { "SessionList", JSON, LIST("sessions", REF("SessionRow")) },
+    { "TicketNew", JSON,
+      "{\"type\":\"object\",\"required\":[\"path\"],\"additionalProperties\":false,"
+      "\"properties\":{\"path\":{\"type\":\"string\",\"maxLength\":1024}}}" },
+    { "Ticket", JSON,
+      "{\"type\":\"object\",\"required\":[\"ticket\"],\"properties\":{\"ticket\":" STR "}}" },
+    { "LinkNew", JSON,
+      "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"role\":{"
+      "\"type\":\"string\",\"nullable\":true,\"enum\":[\"viewer\",\"user\",\"admin\",null]}}}" },
     { "TokenNew", JSON,
       "{\"type\":\"object\",\"required\":[\"name\",\"role\"],\"properties\":{\"name\":" STR
       ",\"role\":{\"type\":\"string\",\"enum\":[\"viewer\",\"runner\",\"user\",\"admin\"]}}}" },

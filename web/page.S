@@ -30,5 +30,6 @@ web_file_\name\()_end:
     file curve_js, "web/static/curve.js"
     file columns_js, "web/static/columns.js"
     file tables_js, "web/static/tables.js"
+    file signin_js, "web/static/signin.js"
 
     .section .note.GNU-stack, "", %progbits

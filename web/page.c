@@ -30,7 +30,8 @@
     X(pareto_js, "pareto.js", "text/javascript; charset=utf-8")         \
     X(curve_js, "curve.js", "text/javascript; charset=utf-8")           \
     X(columns_js, "columns.js", "text/javascript; charset=utf-8")       \
-    X(tables_js, "tables.js", "text/javascript; charset=utf-8")
+    X(tables_js, "tables.js", "text/javascript; charset=utf-8")         \
+    X(signin_js, "signin.js", "text/javascript; charset=utf-8")
 
 #define X(sym, name, type) extern const char web_file_##sym[], web_file_##sym##_end[];
 FILES(X)
@@ -135,8 +136,7 @@ void web_page_error(struct web_req *r, const struct err *err)
 }
 
 static const struct web_route routes[] = {
-    { WEB_GET, "/", page_index, WEB_VIEWERS, WEB_HTML, NULL, "The page", NULL, "Html" },
-    { WEB_GET, "/static/{file}", page_file, WEB_VIEWERS, 0, NULL, "The page's files", NULL,
-      "Bytes" },
+    { WEB_GET, "/", page_index, 0, WEB_OPEN | WEB_HTML, NULL, "The page", NULL, "Html" },
+    { WEB_GET, "/static/{file}", page_file, 0, WEB_OPEN, NULL, "The page's files", NULL, "Bytes" },
 };
 const struct web_table web_page_table = { routes, ARRAY_LEN(routes) };

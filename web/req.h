@@ -31,7 +31,7 @@ enum web_method {
 };
 extern const char *const web_method_name[WEB_METHODS];
 
-enum { WEB_VARS_MAX = 2, WEB_HEADERS_MAX = 12, WEB_COOKIE_SIZE = 65 };
+enum { WEB_VARS_MAX = 2, WEB_HEADERS_MAX = 12 };
 
 struct web_answer {
     int status;       /* 0 = none yet */
@@ -52,15 +52,12 @@ struct web_req {
     struct web_wire *wire; /* server.c's half; NULL once answered or the client is gone */
     const struct web_route *route;
     enum web_method method;
-    bool is_local;  /* came by the Unix socket: an administrator */
-    bool by_cookie; /* came with the page's session */
+    bool is_local; /* came by the Unix socket: an administrator */
     struct args_path path;
     struct args_query query;
     const char *vars[WEB_VARS_MAX]; /* what {x} of the route's pattern stand for, in order */
-    enum ctl_role role;
-    char who[128];
-    char cookie[WEB_COOKIE_SIZE];
-    const char *body; /* borrowed from the wire until the handler returns */
+    struct ctl_who who;             /* auth.c fills it */
+    const char *body;               /* borrowed from the wire until the handler returns */
     size_t body_len;
     json_t *json; /* the body, for WEB_JSON routes; owned */
     struct web_answer answer;

@@ -15,8 +15,8 @@
 #include <string.h>
 
 static const struct web_table *const tables[] = {
-    &web_study_table,  &web_trial_table,   &web_data_table,  &web_runner_table,
-    &web_events_table, &web_service_table, &web_debug_table, &web_page_table,
+    &web_study_table, &web_trial_table,   &web_data_table,  &web_runner_table, &web_events_table,
+    &web_auth_table,  &web_service_table, &web_debug_table, &web_page_table,
 };
 
 const struct web_route *web_route_at(size_t i)
@@ -167,7 +167,7 @@ static int prepare(struct web_req *r, const char *uri, struct err *err)
     if (web_route_find(r->method, &r->path, web_conf_get(r->web)->dev, &r->route, r->vars,
                        &others) == 0)
         return no_route(r, others, err);
-    if (web_auth_check(r, err) < 0 ||
+    if (web_auth_check(r, uri, err) < 0 ||
         query_check(r, uri[path_len] ? uri + path_len + 1 : NULL, err) < 0 ||
         body_check(r, err) < 0)
         return -1;

@@ -26,6 +26,9 @@ enum web_flags {
     WEB_HTML = 128,   /* for a person in a browser: errors are pages */
     WEB_ONCE =
         256, /* makes something new: repeated under an Idempotency-Key it does not (once.h) */
+    WEB_TICKET =
+        1024, /* a file: the page may bring a ticket in the address instead of its header */
+    WEB_NO_PAGE = 2048, /* makes a key: not by a session of the page */
 };
 
 struct web_route {
@@ -43,7 +46,7 @@ struct web_table {
     size_t n;
 };
 extern const struct web_table web_study_table, web_trial_table, web_data_table, web_runner_table,
-    web_events_table, web_service_table, web_debug_table, web_page_table;
+    web_events_table, web_auth_table, web_service_table, web_debug_table, web_page_table;
 
 const struct web_route *web_route_at(size_t i); /* all of them, in order; NULL past the end */
 /* Fills vars. 1 found; 0 none: then *others tells which methods this path has (1 << method). */
@@ -52,12 +55,12 @@ int web_route_find(enum web_method method, const struct args_path *path, bool is
 /* Checks everything, runs the handler, answers. uri: as on the request line. The request is released. */
 void web_dispatch(struct web_req *r, const char *uri);
 
-/* web/auth.c: who is this, and may they? Sets r->role, who, by_cookie; ERR_AUTH or ERR_DENIED. */
-int web_auth_check(struct web_req *r, struct err *err);
+/* web/auth.c: who is this, and may they? Sets r->who; ERR_AUTH or ERR_DENIED. uri: as on the request line. */
+int web_auth_check(struct web_req *r, const char *uri, struct err *err);
 /* Host and Origin of a TCP request: ERR_DENIED. */
 int web_auth_origin(const struct web_req *r, struct err *err);
-void web_auth_csrf(const char *cookie, char out[SHA256_HEX]);
-void web_auth_cookie_name(const struct web_req *r, char *out, size_t size);
+/* The cookie of the page's session on its way out; NULL = it is taken back. */
+void web_auth_cookie(struct web_req *r, const char *cookie);
 
 void web_page_error(struct web_req *r,
                     const struct err *err); /* web/page.c: for people, not programs */

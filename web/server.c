@@ -208,7 +208,8 @@ static void count_answer(const struct web_req *r)
     if (r->web && status_class >= 1 && status_class <= 5)
         r->web->answers[status_class]++;
     log_debug("web.answered method=%s route=%s status=%d who=%s", web_method_name[r->method],
-              r->route ? r->route->pattern : "-", r->answer.status, r->who[0] ? r->who : "-");
+              r->route ? r->route->pattern : "-", r->answer.status,
+              r->who.name[0] ? r->who.name : "-");
 }
 
 void web_send(struct web_req *r)

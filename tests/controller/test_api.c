@@ -364,11 +364,12 @@ static void a_long_recovery_is_no_slow_turn(void **state)
 
 /* ---- who may come in ---- */
 
-static void tokens_links_and_cookies_open_and_close(void **state)
+static void tokens_links_and_sessions_open_and_close(void **state)
 {
     struct rig r;
-    enum ctl_role role;
-    char name[40], code[33], cookie[65], again[65];
+    struct ctl_who who;
+    struct ctl_keys keys, again;
+    char code[33];
     json_t *out = NULL;
     const char *token = NULL;
 
@@ -376,26 +377,29 @@ static void tokens_links_and_cookies_open_and_close(void **state)
     rig_open(&r);
     assert_int_equal(RIG_CALL(&r, ctl_token_new(r.ctl, "ci", "runner", &out, &rig_err)), 0);
     token = json_string_value(json_object_get(out, "token"));
-    assert_int_equal(ctl_token_role(r.ctl, token, &role, name, sizeof name, &rig_err), 0);
-    assert_int_equal(role, CTL_RUNNER);
-    assert_string_equal(name, "ci");
-    assert_int_equal(ctl_token_role(r.ctl, "nonsense", &role, name, sizeof name, &rig_err), 0);
-    assert_int_equal(role, CTL_NOBODY);
+    assert_int_equal(ctl_token_who(r.ctl, token, &who, &rig_err), 0);
+    assert_int_equal(who.role, CTL_RUNNER);
+    assert_string_equal(who.name, "ci");
+    assert_int_equal(ctl_token_who(r.ctl, "nonsense", &who, &rig_err), 0);
+    assert_int_equal(who.role, CTL_NOBODY);
     assert_int_equal(RIG_CALL(&r, ctl_token_revoke(r.ctl, num(out, "id"), &rig_err)), 0);
-    assert_int_equal(ctl_token_role(r.ctl, token, &role, name, sizeof name, &rig_err), 0);
-    assert_int_equal(role, CTL_NOBODY);
+    assert_int_equal(ctl_token_who(r.ctl, token, &who, &rig_err), 0);
+    assert_int_equal(who.role, CTL_NOBODY);
     json_decref(out);
 
-    assert_int_equal(ctl_link_new(r.ctl, code, &rig_err), 0);
-    assert_int_equal(ctl_link_use(r.ctl, code, cookie, &rig_err), 0);
-    assert_int_equal(ctl_link_use(r.ctl, code, again, &rig_err), -1); /* once */
-    assert_int_equal(ctl_cookie_role(r.ctl, cookie, &role, &rig_err), 0);
-    assert_int_equal(role, CTL_ADMIN);
-    assert_int_equal(ctl_cookie_role(r.ctl, "", &role, &rig_err), 0);
-    assert_int_equal(role, CTL_NOBODY);
-    assert_int_equal(ctl_link_new(r.ctl, code, &rig_err), 0);
+    assert_int_equal(ctl_link_new(r.ctl, NULL, NULL, code, &rig_err), 0);
+    assert_int_equal(RIG_CALL(&r, ctl_link_use(r.ctl, code, &keys, &rig_err)), 0);
+    assert_int_equal(RIG_CALL(&r, ctl_link_use(r.ctl, code, &again, &rig_err)), -1); /* once */
+    assert_int_equal(ctl_session_who(r.ctl, &keys, &who, &rig_err), 0);
+    assert_int_equal(who.role, CTL_ADMIN);
+    again = keys;
+    again.secret[0] = '\0';
+    assert_int_equal(ctl_session_who(r.ctl, &again, &who, &rig_err), 0);
+    assert_int_equal(who.role, CTL_NOBODY);
+    assert_int_equal(ctl_link_new(r.ctl, NULL, NULL, code, &rig_err), 0);
     clk_advance(&r.clk, 600001);
-    assert_int_equal(ctl_link_use(r.ctl, code, again, &rig_err), -1); /* ten minutes */
+    assert_int_equal(RIG_CALL(&r, ctl_link_use(r.ctl, code, &again, &rig_err)),
+                     -1); /* ten minutes */
     rig_close(&r);
 }
 
@@ -504,7 +508,7 @@ int main(void)
         cmocka_unit_test(slow_turns_push_back),
         cmocka_unit_test(one_slow_turn_is_soon_forgotten),
         cmocka_unit_test(a_long_recovery_is_no_slow_turn),
-        cmocka_unit_test(tokens_links_and_cookies_open_and_close),
+        cmocka_unit_test(tokens_links_and_sessions_open_and_close),
         cmocka_unit_test(the_first_token_is_made_once_and_private),
         cmocka_unit_test(the_service_tells_of_itself),
         cmocka_unit_test(a_restart_changes_no_fact),

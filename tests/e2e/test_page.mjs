@@ -102,8 +102,8 @@ async function analysed(page, study) {
 }
 
 async function story(page, link, address, study) {
-  ok('without a session the page asks for the link', (await fetch(`${address}/`)).status === 401);
-  ok('without a session no file of the page is served', (await fetch(`${address}/static/app.js`)).status === 401);
+  ok('without a session the page holds no data', (await fetch(`${address}/api/v1/studies`)).status === 401);
+  ok('the form to sign in needs none', (await fetch(`${address}/static/signin.js`)).status === 200);
   await page.go(link);
   await page.until("document.querySelector('.list tbody a')");
   ok('the one-time link signs in and shows the study', await page.eval("document.querySelector('.list tbody a').textContent === 'waveform'"));

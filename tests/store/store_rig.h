@@ -8,6 +8,7 @@
 #include "store/runner.h"
 #include "store/store.h"
 #include "store/study.h"
+#include "store/token.h"
 #include "store/trial.h"
 
 struct store_rig {

@@ -120,6 +120,47 @@ static void tokens_are_found_by_their_hash_and_can_be_taken_away(void **state)
     (void)state;
 }
 
+static int count_session(void *arg, struct session_row *row)
+{
+    (void)row;
+    ++*(int *)arg;
+    return 0;
+}
+
+static void sessions_go_with_their_token_their_time_and_their_number(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    struct token_row token = { .name = mem_strdup("ci"), .role = mem_strdup("user") };
+    int n = 0;
+
+    sha256_hex("secret", 6, token.hash);
+    assert_int_equal(store_token_put(r->store, &token, NULL), 0);
+    for (int i = 0; i < 6; i++) {
+        struct session_row s = { .token = i < 4 ? token.id : 0, .ends_at = 10 + i };
+        struct session_row found = { 0 };
+
+        s.name = mem_strdup("ci");
+        s.role = mem_strdup("user");
+        sha256_hex(&i, sizeof i, s.cookie_hash);
+        sha256_hex("x", 1, s.secret_hash);
+        assert_int_equal(store_session_put(r->store, &s, NULL), 0);
+        assert_int_equal(store_session_find(r->store, s.cookie_hash, &found, NULL), 1);
+        assert_int_equal(found.token, s.token);
+        assert_int_equal(store_session_has(r->store, s.id, NULL), 1);
+        session_row_fini(&found);
+        session_row_fini(&s);
+    }
+    assert_int_equal(store_session_expire(r->store, 10, NULL), 1);
+    assert_int_equal(store_session_trim(r->store, token.id, 1, NULL), 2);
+    assert_int_equal(store_session_trim(r->store, 0, 1, NULL), 1);
+    assert_int_equal(store_token_delete(r->store, token.id, NULL), 0);
+    assert_int_equal(store_session_each(r->store, count_session, &n, NULL), 0);
+    assert_int_equal(n, 1); /* the one that no token opened */
+    token_row_fini(&token);
+    store_rig_free(r);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_runner_must_be_known_to_be_updated_and_in_a_known_state),
         cmocka_unit_test(runners_are_listed),
         cmocka_unit_test(tokens_are_found_by_their_hash_and_can_be_taken_away),
+        cmocka_unit_test(sessions_go_with_their_token_their_time_and_their_number),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,7 @@ static struct store_rig *world_new(void)
         .trial = 1, .fence = 1, .runner = 1, .session = "s1", .device = "cpu0"
     };
     struct token_row k = { .name = mem_strdup("me"), .role = mem_strdup("admin") };
+    struct session_row n = { .name = mem_strdup("me"), .role = mem_strdup("admin"), .ends_at = 9 };
 
     store_rig_blob(r, 1, 100, "csv", named);
     store_rig_blob(r, 2, 100, "csv", unnamed);
@@ -47,10 +48,15 @@ static struct store_rig *world_new(void)
     assert_int_equal(store_task_put(r->store, &t, NULL), 0);
     assert_int_equal(store_report_add(r->store, 1, 1, 0.5, 0.1, NULL), 0);
     assert_int_equal(store_token_put(r->store, &k, NULL), 0);
+    n.token = k.id;
+    str_copy(n.cookie_hash, sizeof n.cookie_hash, named);
+    str_copy(n.secret_hash, sizeof n.secret_hash, named);
+    assert_int_equal(store_session_put(r->store, &n, NULL), 0);
     assert_int_equal(store_search_put(r->store, 1, 1, "abc", 3, NULL), 0);
     dataset_row_fini(&d);
     task_row_fini(&t);
     token_row_fini(&k);
+    session_row_fini(&n);
     store_rig_commit(r);
     return r;
 }
@@ -247,6 +253,33 @@ static int token_delete(struct store_rig *r, struct err *err)
     return store_token_delete(r->store, 1, err);
 }
 
+static int session_insert(struct store_rig *r, struct err *err)
+{
+    struct session_row row = { .name = mem_strdup("you"), .role = mem_strdup("viewer") };
+    int rc = 0;
+
+    sha256_hex("c", 1, row.cookie_hash);
+    sha256_hex("s", 1, row.secret_hash);
+    rc = store_session_put(r->store, &row, err);
+    session_row_fini(&row);
+    return rc;
+}
+
+static int session_delete(struct store_rig *r, struct err *err)
+{
+    return store_session_delete(r->store, 1, err);
+}
+
+static int session_expire(struct store_rig *r, struct err *err)
+{
+    return store_session_expire(r->store, 10, err) < 0 ? -1 : 0;
+}
+
+static int session_trim(struct store_rig *r, struct err *err)
+{
+    return store_session_trim(r->store, 1, 0, err) < 0 ? -1 : 0;
+}
+
 static int blob_add(struct store_rig *r, struct err *err)
 {
     char sha256[SHA256_HEX];
@@ -282,7 +315,9 @@ static const struct {
     { "task insert", task_insert },       { "task update", task_update },
     { "dataset insert", dataset_insert }, { "dataset update", dataset_update },
     { "dataset delete", dataset_delete }, { "token insert", token_insert },
-    { "token delete", token_delete },     { "blob add", blob_add },
+    { "token delete", token_delete },     { "session insert", session_insert },
+    { "session delete", session_delete }, { "session expire", session_expire },
+    { "session trim", session_trim },     { "blob add", blob_add },
     { "blob collect", blob_collect },     { "journal row", journal_row },
 };
 

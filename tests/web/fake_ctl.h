@@ -36,6 +36,12 @@ struct ctl_sub {
     void *arg;
     struct ctl_sub *next;
 };
+struct ctl_watch {
+    struct ctl_watch *next;
+    int64_t token, session;
+    void (*on_end)(void *arg);
+    void *arg;
+};
 struct ctl {
     struct loop *loop;
     char dir[200];
@@ -50,8 +56,11 @@ struct ctl {
     int n_events;
     void (*hashed)(void *arg, int64_t bytes, const struct err *err);
     void *hashed_arg;
-    bool hash_waits; /* the test calls fake_hash_done */
-    int links;
+    bool hash_waits;    /* the test calls fake_hash_done */
+    int links, revoked; /* revoked: the token of this role */
+    bool session_ended, revokes;
+    char ticket_path[200];
+    struct ctl_watch *watches;
     int rows; /* of the leaderboard */
     char once_key[SHA256_HEX], *once_answer;
     char last[400]; /* the last call and its arguments */
@@ -91,7 +100,7 @@ static struct ctl *fake_ctl_new(struct loop *loop, const char *dir)
 
 static void fake_ctl_free(struct ctl *ctl)
 {
-    CHECK(!ctl->subs && !ctl->wait && ctl->open == 0);
+    CHECK(!ctl->subs && !ctl->wait && !ctl->watches && ctl->open == 0);
     mem_free(ctl->events);
     mem_free(ctl->once_answer);
     mem_free(ctl);
@@ -147,6 +156,14 @@ static json_t *fake_study(const char *name)
     return json_pack("{s:i, s:s, s:s}", "id", 7, "name", name, "state", "running");
 }
 
+static void fake_ended(struct ctl *ctl)
+{
+    for (struct ctl_watch *w = ctl->watches, *next; w; w = next) {
+        next = w->next;
+        if ((w->session && ctl->session_ended) || (!w->session && w->token == ctl->revoked))
+            w->on_end(w->arg);
+    }
+}
 /* ---- api.h ---- */
 
 void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *, bool, const struct err *), void *arg)
@@ -184,19 +201,25 @@ bool ctl_admits(const struct ctl *ctl)
 {
     return !ctl->is_busy;
 }
-int ctl_token_role(struct ctl *ctl, const char *token, enum ctl_role *role, char *name, size_t size,
-                   struct err *err)
+const char *ctl_role_name(enum ctl_role role)
+{
+    static const char *const name[] = { "nobody", "viewer", "runner", "user", "admin" };
+
+    return name[role];
+}
+/* The token's id is its role's number. */
+int ctl_token_who(struct ctl *ctl, const char *token, struct ctl_who *who, struct err *err)
 {
     static const char *const tokens[] = { "-", "viewer-token", "runner-token", "user-token",
                                           "admin-token" };
 
-    (void)ctl, (void)err;
-    *role = CTL_NOBODY;
+    (void)err;
+    *who = (struct ctl_who){ 0 };
     for (int i = 1; i <= CTL_ADMIN; i++) {
-        if (strcmp(tokens[i], token) == 0)
-            *role = (enum ctl_role)i;
+        if (strcmp(tokens[i], token) == 0 && ctl->revoked != i)
+            *who = (struct ctl_who){ .role = (enum ctl_role)i, .token = i };
     }
-    str_copy(name, size, token);
+    str_copy(who->name, sizeof who->name, token);
     return 0;
 }
 int ctl_token_new(struct ctl *ctl, const char *name, const char *role, json_t **out,
@@ -216,29 +239,111 @@ int ctl_tokens(struct ctl *ctl, json_t **out, struct err *err)
 int ctl_token_revoke(struct ctl *ctl, int64_t id, struct err *err)
 {
     SAY(ctl, "token_revoke %d", (int)id);
-    return id == 1 ? 0 : err_set(err, ERR_NOTFOUND, "no token %d", (int)id);
+    if (id < 1 || id > CTL_ADMIN)
+        return err_set(err, ERR_NOTFOUND, "no token %d", (int)id);
+    if (ctl->revokes) {
+        ctl->revoked = (int)id;
+        fake_ended(ctl);
+    }
+    return 0;
 }
-int ctl_link_new(struct ctl *ctl, char code[33], struct err *err)
+int ctl_link_new(struct ctl *ctl, const struct ctl_who *by, const char *role, char code[33],
+                 struct err *err)
 {
     (void)err;
+    SAY(ctl, "link_new %s %s", by ? by->name : "-", role ? role : "-");
     ctl->links++;
     str_copy(code, 33, "0123456789abcdef0123456789abcdef");
     return 0;
 }
-int ctl_link_use(struct ctl *ctl, const char *code, char cookie[65], struct err *err)
+/* The one session: number 1, cookie "ccc...", secret "sss...". */
+static void fake_keys(struct ctl_keys *out)
+{
+    memset(out, 0, sizeof *out);
+    memset(out->cookie, 'c', 64);
+    memset(out->secret, 's', 64);
+}
+int ctl_link_use(struct ctl *ctl, const char *code, struct ctl_keys *out, struct err *err)
 {
     if (ctl->links <= 0 || strcmp(code, "0123456789abcdef0123456789abcdef") != 0)
         return err_set(err, ERR_AUTH, "this link was used or is too old");
     ctl->links--;
-    memset(cookie, 'c', 64);
-    cookie[64] = '\0';
+    fake_keys(out);
     return 0;
 }
-int ctl_cookie_role(struct ctl *ctl, const char *cookie, enum ctl_role *role, struct err *err)
+int ctl_session_open(struct ctl *ctl, const char *token, struct ctl_keys *out, struct ctl_who *who,
+                     struct err *err)
+{
+    ctl_token_who(ctl, token, who, err);
+    if (who->role == CTL_NOBODY)
+        return err_set(err, ERR_AUTH, "unknown token");
+    who->session = 1;
+    fake_keys(out);
+    return 0;
+}
+int ctl_session_who(struct ctl *ctl, const struct ctl_keys *keys, struct ctl_who *who,
+                    struct err *err)
+{
+    (void)err;
+    *who = (struct ctl_who){ 0 };
+    if (!ctl->session_ended && strspn(keys->cookie, "c") == 64 && strspn(keys->secret, "s") == 64)
+        *who = (struct ctl_who){ .role = CTL_ADMIN, .session = 1, .name = "page" };
+    return 0;
+}
+int ctl_sessions(struct ctl *ctl, json_t **out, struct err *err)
 {
     (void)ctl, (void)err;
-    *role = strspn(cookie, "c") == 64 && cookie[64] == '\0' ? CTL_ADMIN : CTL_NOBODY;
+    *out = json_pack("{s:[{s:i, s:s, s:s, s:n}]}", "sessions", "id", 1, "name", "page", "role",
+                     "admin", "token");
     return 0;
+}
+int ctl_session_end(struct ctl *ctl, int64_t id, struct err *err)
+{
+    if (id != 1 || ctl->session_ended)
+        return err_set(err, ERR_NOTFOUND, "no session %d", (int)id);
+    ctl->session_ended = true;
+    fake_ended(ctl);
+    return 0;
+}
+int ctl_ticket_new(struct ctl *ctl, const struct ctl_who *who, const char *path, char ticket[33],
+                   struct err *err)
+{
+    if (!who->session)
+        return err_set(err, ERR_CONFLICT, "no session");
+    str_copy(ctl->ticket_path, sizeof ctl->ticket_path, path);
+    str_copy(ticket, 33, "fedcba9876543210fedcba9876543210");
+    return 0;
+}
+int ctl_ticket_use(struct ctl *ctl, const char *cookie, const char *ticket, const char *path,
+                   struct ctl_who *who, struct err *err)
+{
+    (void)cookie, (void)err;
+    *who = (struct ctl_who){ 0 };
+    if (strcmp(ticket, "fedcba9876543210fedcba9876543210") != 0 ||
+        strcmp(path, ctl->ticket_path) != 0)
+        return 0;
+    ctl->ticket_path[0] = '\0';
+    *who = (struct ctl_who){ .role = CTL_ADMIN, .session = 1, .name = "page" };
+    return 0;
+}
+struct ctl_watch *ctl_who_watch(struct ctl *ctl, const struct ctl_who *who,
+                                void (*on_end)(void *arg), void *arg)
+{
+    struct ctl_watch *w = mem_zalloc(sizeof *w);
+
+    *w = (struct ctl_watch){ ctl->watches, who->token, who->session, on_end, arg };
+    return ctl->watches = w;
+}
+void ctl_who_unwatch(struct ctl *ctl, struct ctl_watch *watch)
+{
+    struct ctl_watch **at = &ctl->watches;
+
+    if (!watch)
+        return;
+    while (*at != watch)
+        at = &(*at)->next;
+    *at = watch->next;
+    mem_free(watch);
 }
 int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, bool load_if_exists,
                      json_t **out, struct err *err)

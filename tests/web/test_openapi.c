@@ -152,6 +152,8 @@ static void answers_fit_the_document(void **state)
         { "GET", "/api/v1/runners", NULL, "/api/v1/runners" },
         { "POST", "/api/v1/runners", "{}", "/api/v1/runners" },
         { "GET", "/api/v1/session", NULL, "/api/v1/session" },
+        { "GET", "/api/v1/sessions", NULL, "/api/v1/sessions" },
+        { "POST", "/api/v1/session", "{\"token\":\"user-token\"}", "/api/v1/session" },
         { "GET", "/api/v1/tokens", NULL, "/api/v1/tokens" },
         { "POST", "/api/v1/links", NULL, "/api/v1/links" },
     };

@@ -1,16 +1,42 @@
-// api.js - the REST API and the event stream as this page uses them. Writes carry the CSRF token of the
-// session. The stream is read with fetch, not EventSource, because an expired session must be told from
-// a broken line; it comes back by itself after the last event it saw.
+// api.js - the REST API and the event stream as this page uses them. Every request carries the secret of the session in a
+// header: the cookie alone opens nothing, because browsers send cookies to every port of a host. The secret is kept in this
+// origin's local storage, so that all its tabs are signed in, also after a restart of browser or controller. The stream is
+// read with fetch, not EventSource, which can send no header; it comes back by itself after the last event it saw.
 
-const BASE = '/api/v1';
-let session = null;
+const BASE = '/api/v1', KEY = 'assay-key';
+let session = null, signedOut = () => {};
 
+/** status 0: no answer came at all. */
 export class ApiError extends Error {
   constructor(status, problem) {
     super(problem.detail || problem.title || `the server answered ${status}`);
     this.status = status;
     this.where = problem.where;
   }
+}
+
+/** The one-time link leads to #key=...: the secret is taken, and the address forgets it. */
+function takeKey() {
+  const found = /^#key=([0-9a-f]{64})$/.exec(location.hash);
+  if (!found) return;
+  localStorage.setItem(KEY, found[1]);
+  history.replaceState(null, '', `${location.pathname}#/`);
+}
+
+async function request(path, init = {}) {
+  const key = localStorage.getItem(KEY);
+  let res;
+  try {
+    res = await fetch(BASE + path, { ...init, headers: { ...init.headers, ...(key && { 'X-Assay-CSRF': key }) } });
+  } catch (err) {
+    if (err.name === 'AbortError') throw err;
+    throw new ApiError(0, { detail: 'The controller does not answer: it may be restarting, or the network is down. This page goes on when it is back.' });
+  }
+  if (res.status === 401 && session) {
+    session = null;
+    signedOut();
+  }
+  return res;
 }
 
 async function answer(res) {
@@ -27,20 +53,77 @@ async function answer(res) {
 }
 
 export async function get(path, signal) {
-  return answer(await fetch(BASE + path, { signal, headers: { Accept: 'application/json' } }));
+  return answer(await request(path, { signal, headers: { Accept: 'application/json' } }));
 }
 
 /** Bytes [from, from + length) of a file, fewer where it ends before. */
 export async function bytes(path, from, length, signal) {
-  const res = await fetch(BASE + path, { signal, headers: { Range: `bytes=${from}-${from + length - 1}` } });
+  const res = await request(path, { signal, headers: { Range: `bytes=${from}-${from + length - 1}` } });
   if (!res.ok) return answer(res);
   const all = await res.arrayBuffer();
   return res.status === 206 ? all : all.slice(from, from + length);
 }
 
+/** Who is this? An ApiError of status 401 when nobody is signed in. */
 export async function start() {
+  takeKey();
   session = await get('/session');
   return session;
+}
+
+/** The same for a page that opens: waits for a controller that does not answer; nobody signed in is no error. */
+export async function startPatiently(onWait) {
+  for (let delay = 500; ; delay = Math.min(delay * 2, 10000)) {
+    try {
+      return await start();
+    } catch (err) {
+      if (err.status === 401 || err.status === 403) return null;
+      onWait();
+      await new Promise((r) => { setTimeout(r, delay); });
+    }
+  }
+}
+
+/** {role, name, session}, or null when nobody is signed in. */
+export function who() {
+  return session;
+}
+
+/** f is called once when the session that `start` found has ended. */
+export function onSignedOut(f) {
+  signedOut = f;
+}
+
+export async function signIn(token) {
+  const answered = await send('POST', '/session', { token });
+  localStorage.setItem(KEY, answered.secret);
+  return start();
+}
+
+export async function signOut() {
+  session = null; // nothing that follows is a surprise
+  await send('DELETE', '/session');
+  localStorage.removeItem(KEY);
+  signedOut();
+}
+
+/** A link to a file can send no header: when it is clicked, its address gets a ticket, good for once. */
+async function download(link) {
+  const { ticket } = await send('POST', '/tickets', { path: link.pathname });
+  const once = document.createElement('a');
+  once.href = `${link.pathname}?ticket=${ticket}`;
+  once.download = link.download;
+  once.click();
+}
+
+/** Makes every <a download> to the API of this page, today's and tomorrow's, work. onError(err) tells the person. */
+export function serveDownloads(onError) {
+  document.addEventListener('click', (e) => {
+    const link = e.target.closest?.('a[download]');
+    if (!link || !link.isConnected || link.origin !== location.origin || !link.pathname.startsWith(`${BASE}/`)) return;
+    e.preventDefault();
+    download(link).catch(onError);
+  });
 }
 
 export function mayWrite() {
@@ -48,16 +131,14 @@ export function mayWrite() {
 }
 
 export async function send(method, path, body) {
-  const headers = { 'X-Assay-CSRF': session?.csrf || '' };
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
-  return answer(await fetch(BASE + path,
+  const headers = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  return answer(await request(path,
     { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }));
 }
 
 /** A spec as people write it: YAML or JSON text. */
 export async function sendSpec(path, text) {
-  return answer(await fetch(BASE + path,
-    { method: 'POST', headers: { 'X-Assay-CSRF': session?.csrf || '', 'Content-Type': 'application/yaml' }, body: text }));
+  return answer(await request(path, { method: 'POST', headers: { 'Content-Type': 'application/yaml' }, body: text }));
 }
 
 /** Splits a byte stream into events: {id, event, data}. */
@@ -89,9 +170,8 @@ export function follow(study, onEvent, onState) {
 
   async function once() {
     const headers = last === null ? {} : { 'Last-Event-ID': last };
-    const url = BASE + '/events' + (study ? `?study=${encodeURIComponent(study)}` : '');
     line = new AbortController();
-    const res = await fetch(url, { signal: line.signal, headers });
+    const res = await request('/events' + (study ? `?study=${encodeURIComponent(study)}` : ''), { signal: line.signal, headers });
     if (!res.ok) throw new ApiError(res.status, {});
     onState('on');
     delay = 500;

@@ -4,6 +4,7 @@
 import * as api from './api.js';
 import { h, replace, setText } from './dom.js';
 import { newView } from './new.js';
+import { showWho, signInView } from './signin.js';
 import { studiesView } from './studies.js';
 import { studyView } from './study.js';
 import { datasetsView, runnersView } from './tables.js';
@@ -20,7 +21,7 @@ const main = document.getElementById('main');
 let view = null, stopEvents = null;
 
 function linkState(state) {
-  const texts = { on: 'live', off: 'reconnecting', refused: 'signed out' };
+  const texts = { on: 'live', off: 'offline: the controller does not answer, trying again', refused: 'signed out' };
   document.getElementById('link-state').dataset.state = state;
   setText(document.getElementById('link-text'), texts[state]);
   if (state === 'on') view?.refresh?.();
@@ -34,12 +35,20 @@ export function showError(err) {
   document.body.append(box);
 }
 
-function refused(err) {
-  replace(main, h('section', { class: 'empty' }, h('h1', {}, 'Signed out'),
-    h('p', {}, err.message), h('p', {}, 'Open the page by the one-time link that ', h('code', {}, 'assay serve'), ' prints.')));
+/** In place of the view, which is as it was after signing in again. */
+function signedOut() {
+  view?.stop?.();
+  stopEvents?.();
+  view = null;
+  linkState('refused');
+  signInView(main, () => {
+    showWho();
+    open();
+  });
 }
 
 function open() {
+  if (!api.who()) return; // the sign-in form stays until somebody is signed in
   const hash = location.hash || '#/';
   const found = routes.map(([re, nav, make]) => [re.exec(hash), nav, make]).find(([m]) => m);
   view?.stop?.();
@@ -61,11 +70,13 @@ function open() {
   stopEvents = api.follow(view.study || null, (name, data) => view?.onEvent?.(name, data), linkState);
 }
 
-try {
-  await api.start();
-  window.addEventListener('hashchange', () => { open(); window.scrollTo(0, 0); main.focus({ preventScroll: true }); });
+window.addEventListener('hashchange', () => { open(); window.scrollTo(0, 0); main.focus({ preventScroll: true }); });
+api.onSignedOut(signedOut);
+api.serveDownloads(showError);
+await api.startPatiently(() => linkState('off'));
+if (api.who()) {
+  showWho();
   open();
-} catch (err) {
-  linkState('refused');
-  refused(err);
+} else {
+  signedOut();
 }
