@@ -30,8 +30,18 @@
     X(pareto_js, "pareto.js", "text/javascript; charset=utf-8")         \
     X(curve_js, "curve.js", "text/javascript; charset=utf-8")           \
     X(columns_js, "columns.js", "text/javascript; charset=utf-8")       \
-    X(tables_js, "tables.js", "text/javascript; charset=utf-8")         \
-    X(signin_js, "signin.js", "text/javascript; charset=utf-8")
+    X(signin_js, "signin.js", "text/javascript; charset=utf-8")         \
+    X(budget_js, "budget.js", "text/javascript; charset=utf-8")         \
+    X(cells_js, "cells.js", "text/javascript; charset=utf-8")           \
+    X(chips_js, "chips.js", "text/javascript; charset=utf-8")           \
+    X(detail_js, "detail.js", "text/javascript; charset=utf-8")         \
+    X(feed_js, "feed.js", "text/javascript; charset=utf-8")             \
+    X(hold_js, "hold.js", "text/javascript; charset=utf-8")             \
+    X(order_js, "order.js", "text/javascript; charset=utf-8")           \
+    X(trials_js, "trials.js", "text/javascript; charset=utf-8")         \
+    X(why_js, "why.js", "text/javascript; charset=utf-8")               \
+    X(where_js, "where.js", "text/javascript; charset=utf-8")           \
+    X(tables_js, "tables.js", "text/javascript; charset=utf-8")
 
 #define X(sym, name, type) extern const char web_file_##sym[], web_file_##sym##_end[];
 FILES(X)

@@ -72,11 +72,14 @@ function told(...args) {
 
 /** Search, importance and trade-off say what the commands say. */
 async function analysed(page, study) {
+  await page.eval("document.querySelector('.search').scrollIntoView()"); // cards are filled once they are in sight
   const brackets = told('show', study).brackets.reverse(), went = brackets.flatMap((b) => b.rungs.map((r) => r.promoted));
   ok('the sampler stands there with its reason', (await page.eval("document.querySelector('.chosen').textContent")).includes('auto'));
   const shown = await page.until("document.querySelectorAll('.rungs tbody tr:not(.ladder)').length");
   ok('every rung is a row', shown === went.length, `${shown} of ${went.length}`);
-  const cells = await page.eval("[...document.querySelectorAll('.rungs tbody tr:not(.ladder)')].map((tr) => Number(tr.cells[3].textContent) || 0)");
+  const rungs = "[...document.querySelectorAll('.rungs tbody tr:not(.ladder)')].map((tr) => Number(tr.cells[3].textContent) || 0)";
+  await page.until(`${rungs}.join() === '${went.join()}'`).catch(() => {});
+  const cells = await page.eval(rungs);
   ok('those who went on are counted', went.length > 1 && cells.join() === went.join() && went.some((n) => n > 0), `${cells} for ${went}`);
   ok('those who were stopped are listed with what they reached', await page.eval("[...document.querySelectorAll('.board tbody tr[aria-rowindex]')].some((tr) => tr.cells[0].textContent === '–' && tr.querySelector('[data-state=pruned]') && tr.querySelector('.reported'))"));
   run('export', study, '-o', 'told.assay', '--server', `unix:${data}/sock`);
@@ -110,7 +113,8 @@ async function story(page, link, address, study) {
   await page.eval("document.querySelector('.list tbody a').click()");
   await page.until("document.querySelector('#board-head')");
   await page.eval('window.sameDocument = true');
-  ok('while no runner takes work the leaderboard is empty', await page.eval(shownRows) === 0);
+  await page.until("document.querySelector('.note')?.textContent.startsWith('Waiting: ')");
+  ok('while no runner takes work nothing is ranked, and the page says why', (await page.eval(ranked(1))).length === 0);
   run('runner', 'enable', '1', '--server', `unix:${data}/sock`);
   await page.until(`${shownRows} > 3`, 60000);
   ok('the leaderboard fills live, without a reload', await page.eval('window.sameDocument === true && location.hash') === `#/studies/${study}`);

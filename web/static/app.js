@@ -1,5 +1,5 @@
-// app.js - the frame of the page: which view the address names, one event stream, errors shown to people.
-// A view is a function (root, params) => { refresh?(), onEvent?(name, data), stop?() }.
+// app.js - the frame of the page: which view the address names, one event stream, and what is said when the server does not
+// answer or the session is over. A view is a function (root, params) => { refresh?(), onEvent?(name, data), stop?() }.
 
 import * as api from './api.js';
 import { h, replace, setText } from './dom.js';
@@ -16,18 +16,41 @@ const routes = [
   [/^#\/datasets$/, 'datasets', datasetsView],
   [/^#\/runners$/, 'runners', runnersView],
 ];
+const PATIENCE_MS = 1500;
 
-const main = document.getElementById('main');
-let view = null, stopEvents = null;
+const main = document.getElementById('main'), banner = document.getElementById('banner');
+let view = null, stopEvents = null, offSince = null, bannerTimer = null;
 
 function linkState(state) {
-  const texts = { on: 'live', off: 'offline: the controller does not answer, trying again', refused: 'signed out' };
+  const texts = { on: 'live', off: 'offline', refused: 'signed out' };
   document.getElementById('link-state').dataset.state = state;
   setText(document.getElementById('link-text'), texts[state]);
-  if (state === 'on') view?.refresh?.();
+  if (state === 'off' && offSince === null) {
+    offSince = Date.now();
+    bannerTimer = setTimeout(sayOffline, PATIENCE_MS); // a line that comes back at once is nobody's business
+  }
+  if (state === 'on') {
+    const wasOff = offSince !== null;
+    online();
+    if (wasOff) view?.refresh?.();
+  }
+}
+
+function sayOffline() {
+  const since = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }).format(offSince);
+  banner.hidden = false;
+  setText(banner, view ? `The controller has not answered since ${since}. What you see is what it said last; this page goes on by itself when it is back.`
+    : 'The controller does not answer. This page opens by itself when it is back.');
+}
+
+function online() {
+  clearTimeout(bannerTimer);
+  offSince = null;
+  banner.hidden = true;
 }
 
 export function showError(err) {
+  if (err.status === 401) return; // the form is there by now
   const old = document.querySelector('.toast');
   if (old) old.remove();
   const box = h('div', { class: 'toast', role: 'alert' }, h('p', {}, err.message),
@@ -35,11 +58,16 @@ export function showError(err) {
   document.body.append(box);
 }
 
-/** In place of the view, which is as it was after signing in again. */
-function signedOut() {
+function leave() {
   view?.stop?.();
   stopEvents?.();
-  view = null;
+  view = stopEvents = null;
+}
+
+/** In place of the view, which is as it was after signing in again. */
+function signedOut() {
+  leave();
+  online();
   linkState('refused');
   signInView(main, () => {
     showWho();
@@ -51,14 +79,13 @@ function open() {
   if (!api.who()) return; // the sign-in form stays until somebody is signed in
   const hash = location.hash || '#/';
   const found = routes.map(([re, nav, make]) => [re.exec(hash), nav, make]).find(([m]) => m);
-  view?.stop?.();
-  stopEvents?.();
-  view = null;
+  leave();
   for (const a of document.querySelectorAll('[data-nav]')) {
     if (found && a.dataset.nav === found[1]) a.setAttribute('aria-current', 'page');
     else a.removeAttribute('aria-current');
   }
   if (!found) {
+    document.title = 'Assay';
     replace(main, h('section', { class: 'empty' }, h('h1', {}, 'Nothing here'),
       h('p', {}, h('a', { href: '#/' }, 'All studies'))));
     return;
@@ -67,13 +94,14 @@ function open() {
   replace(main);
   main.dataset.view = found[1];
   view = found[2](main, params, showError);
-  stopEvents = api.follow(view.study || null, (name, data) => view?.onEvent?.(name, data), linkState);
+  stopEvents = api.follow(view.study || null, (name, data) => view?.onEvent?.(name, data), linkState, { brief: true });
 }
 
 window.addEventListener('hashchange', () => { open(); window.scrollTo(0, 0); main.focus({ preventScroll: true }); });
 api.onSignedOut(signedOut);
 api.serveDownloads(showError);
 await api.startPatiently(() => linkState('off'));
+online();
 if (api.who()) {
   showWho();
   open();

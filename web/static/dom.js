@@ -46,3 +46,34 @@ export function announce(text) {
   live.textContent = '';
   setTimeout(() => { live.textContent = text; }, 50);
 }
+
+/** Fills an element anew only when `key` differs from the last one: what is unchanged keeps its focus, selection and clicks. */
+export function patch(el, key, make) {
+  if (el.patchKey === key) return;
+  el.patchKey = key;
+  const made = make();
+  if (typeof made === 'string') setText(el, made);
+  else replace(el, made);
+}
+
+/** Makes the children of `parent` between `first` and `last` (which stay) the given ones, by as few moves as come easily:
+ * an element that stands where it belongs is not touched. */
+export function arrange(parent, first, last, wanted) {
+  const keep = new Set(wanted);
+  for (let el = first ? first.nextSibling : parent.firstChild; el && el !== last;) {
+    const next = el.nextSibling;
+    if (!keep.has(el)) el.remove();
+    el = next;
+  }
+  let at = first ? first.nextSibling : parent.firstChild;
+  for (const el of wanted) {
+    if (el === at) at = at.nextSibling;
+    else parent.insertBefore(el, at);
+  }
+}
+
+export function setAttr(el, name, value) {
+  if (value === null || value === false || value === undefined) {
+    if (el.hasAttribute(name)) el.removeAttribute(name);
+  } else if (el.getAttribute(name) !== String(value)) el.setAttribute(name, value);
+}

@@ -1,88 +1,59 @@
-// studies.js - the first view: every study with its state, best score, trials and what is left of its budget.
+// studies.js - the first view: every study with its state, best score, trials and what is left of its budget. Rows are patched
+// in place; only studies that an event names are asked for again. While somebody reads, new studies wait.
 
 import * as api from './api.js';
-import { h, replace, setText } from './dom.js';
-import { NONE, ago, count, decimalsFor, duration, fixed, when } from './format.js';
+import { failedText, isOver, leftText, meter, pill, progress, trialsBar } from './budget.js';
+import { arrange, h, patch, replace, setAttr, setText } from './dom.js';
+import { NONE, ago, count, decimalsFor, fixed, when } from './format.js';
+import { makeHold, waitingText } from './hold.js';
+import { metricName } from './metrics.js';
+import { studyWhy } from './why.js';
 
-const ENDS = ['completed', 'pruned', 'failed', 'cancelled'];
-export const STATES = ['running', 'paused', 'queued', ...ENDS];
-
-export function ended(study) {
-  return ENDS.reduce((n, s) => n + (study.trials?.[s] || 0), 0);
-}
-
-export function isOver(study) {
-  return ['completed', 'stopped', 'failed'].includes(study.state);
-}
-
-/** Milliseconds of its clock that a study has used, now; age = since it was fetched. */
-export function usedMs(study, age) {
-  const runs = study.state === 'running' || study.state === 'finishing';
-  return (study.used_ms || 0) + (runs && study.used_ms ? age : 0);
-}
-
-/** 0..1 of the budget that is nearest to its end, or null when there is none. */
-export function progress(study, age) {
-  const b = study.budget || {};
-  const parts = [];
-  if (b.trials) parts.push(ended(study) / b.trials);
-  if (b.time_ms) parts.push(usedMs(study, age) / b.time_ms);
-  if (isOver(study)) return 1;
-  return parts.length ? Math.min(1, Math.max(...parts)) : null;
-}
-
-export function leftText(study, age) {
-  const b = study.budget || {};
-  if (isOver(study)) return b.time_ms || study.used_ms ? `took ${duration(study.used_ms)}` : '';
-  const parts = [];
-  if (b.time_ms) parts.push(`${duration(Math.max(0, b.time_ms - usedMs(study, age)))} left`);
-  if (b.trials) parts.push(`${count(Math.max(0, b.trials - ended(study)))} trials left`);
-  return parts.join(', ');
-}
-
-export function pill(state) {
-  return h('span', { class: 'pill', 'data-state': state }, state);
-}
-
-export function meter(part, label, over) {
-  const bar = h('span', { class: 'meter-fill' });
-  bar.style.width = `${(100 * (part || 0)).toFixed(1)}%`;
-  return h('span', { class: 'meter', 'data-over': over, role: 'progressbar', 'aria-label': label, 'aria-valuemin': 0,
-    'aria-valuemax': 100, 'aria-valuenow': Math.round(100 * (part || 0)) }, bar);
-}
-
-/** Trials by state as one thin bar with its numbers in words. */
-export function trialsBar(trials) {
-  const known = STATES.filter((s) => trials?.[s] > 0);
-  const total = known.reduce((n, s) => n + trials[s], 0);
-  const words = known.map((s) => `${count(trials[s])} ${s}`).join(', ') || 'none yet';
-  const bar = h('span', { class: 'split', role: 'img', 'aria-label': words, title: words });
-  for (const state of known) {
-    const part = h('span', { 'data-state': state });
-    part.style.flexGrow = trials[state];
-    bar.append(part);
-  }
-  return h('span', { class: 'split-cell' }, h('span', { class: 'num' }, count(total)), bar);
-}
+const PAGE = 500, BY_ID = 100, START_MS = 400;
 
 function bestCell(study) {
   const best = study.best;
-  if (!best || !Number.isFinite(best.score)) return h('td', { class: 'num quiet' }, NONE);
-  return h('td', { class: 'num' }, h('strong', {}, fixed(best.score, decimalsFor(best.score, best.se))),
-    h('span', { class: 'sub' }, [study.metric, best.family].filter(Boolean).join(' · ')));
+  if (!best || !Number.isFinite(best.score)) return [h('span', { class: 'quiet' }, NONE)];
+  return [h('strong', {}, fixed(best.score, decimalsFor(best.score, best.se))), h('span', { class: 'sub' }, [metricName(study.metric), best.family].filter(Boolean).join(' · '))];
 }
 
-function row(study, age) {
+function budgetCell(study, age) {
   const part = progress(study, age);
-  return h('tr', {},
-    h('th', { scope: 'row' }, h('a', { href: `#/studies/${study.id}` }, study.name),
-      h('span', { class: 'sub' }, study.dataset_name || study.dataset || '', study.target ? ` → ${study.target}` : '')),
-    h('td', {}, pill(study.state)),
-    bestCell(study),
-    h('td', {}, trialsBar(study.trials)),
-    h('td', {}, part === null ? null : meter(part, `${study.name}: budget used`, isOver(study)),
-      h('span', { class: 'sub' }, leftText(study, age))),
-    h('td', { class: 'num quiet', title: when(study.created_at) }, ago(study.created_at)));
+  return [part === null ? null : meter(part, `${study.name}: budget used`, isOver(study)), h('span', { class: 'sub' }, leftText(study, age))];
+}
+
+function stateCell(study) {
+  const why = study.state === 'completed' ? null : studyWhy(study);
+  return [pill(study.state), why ? h('span', { class: why.isBad ? 'sub bad' : 'sub' }, why.isEnd ? why.said : why.text) : null];
+}
+
+function trialsCell(study) {
+  const failed = failedText(study);
+  return [trialsBar(study.trials), failed ? h('span', { class: 'sub bad' }, failed) : null];
+}
+
+/** Each cell: what it depends on, and what is drawn. */
+const cells = [
+  ['', (s) => `${s.state} ${s.reason} ${s.why}`, stateCell],
+  ['num', (s) => JSON.stringify([s.best?.score, s.best?.se, s.best?.family, s.metric]), bestCell],
+  ['', (s) => JSON.stringify(s.trials), trialsCell],
+  ['', (s, age) => `${progress(s, age)?.toFixed(3)} ${leftText(s, age)}`, budgetCell],
+  ['num quiet', (s) => ago(s.created_at), (s) => ago(s.created_at)],
+];
+
+function rowOf(study) {
+  const link = h('a', { href: `#/studies/${study.id}` }, study.name), sub = h('span', { class: 'sub' });
+  const tds = cells.map(([kind]) => h('td', { class: kind || null }));
+  tds[4].title = when(study.created_at);
+  const tr = h('tr', {}, h('th', { scope: 'row' }, link, sub), tds);
+  return {
+    tr,
+    update(s, age) {
+      setText(link, s.name);
+      setText(sub, `${s.dataset_name || s.dataset || ''}${s.target ? ` → ${s.target}` : ''}`);
+      cells.forEach(([, of, draw], i) => patch(tds[i], of(s, age), () => draw(s, age)));
+    },
+  };
 }
 
 function empty() {
@@ -93,53 +64,125 @@ function empty() {
 }
 
 export function studiesView(root, params, showError) {
-  let studies = [], fetched = 0, archived = false, filter = '';
-  const body = h('tbody');
-  const heads = ['Study', 'State', 'Best score', 'Trials', 'Budget', 'Created'];
+  const studies = new Map(), rows = new Map(), waiting = new Set(), touched = new Set();
+  let fetched = 0, archived = false, filter = '', isLoaded = false, isStopped = false, needsAll = true;
+  const body = h('tbody'), heads = ['Study', 'State', 'Best score', 'Trials', 'Budget', 'Created'];
   const table = h('table', { class: 'list' }, h('caption', { class: 'unseen' }, 'Studies'),
     h('thead', {}, h('tr', {}, heads.map((t, i) => h('th', { scope: 'col', class: i === 2 || i === 5 ? 'num' : null }, t)))), body);
-  const holder = h('div', { class: 'card flush' }, table);
-  const total = h('span', { class: 'quiet' });
-  const search = h('input', { type: 'search', placeholder: 'Filter by name or state', 'aria-label': 'Filter studies',
-    oninput: () => { filter = search.value.toLowerCase(); draw(); } });
-  const box = h('input', { type: 'checkbox', onchange: () => { archived = box.checked; refresh(); } });
+  const holder = h('div', { class: 'card flush' }, h('p', { class: 'quiet wait' }, 'Asking…')), total = h('span', { class: 'quiet' });
+  const search = h('input', { type: 'search', placeholder: 'Filter by name or state', 'aria-label': 'Filter studies', oninput: () => { filter = search.value.toLowerCase(); draw(); } });
+  const box = h('input', { type: 'checkbox', onchange: () => { archived = box.checked; needsAll = true; refresh(); } });
+  const news = h('button', { type: 'button', class: 'news', hidden: true, onclick: () => settle() });
+  const hold = makeHold(holder, { onFree: () => settle() });
 
   function draw() {
     const age = performance.now() - fetched;
-    const shown = studies.filter((s) => `${s.name} ${s.state} ${s.target || ''} ${s.dataset_name || ''}`.toLowerCase().includes(filter));
-    setText(total, studies.length ? `${count(shown.length)} of ${count(studies.length)}` : '');
-    if (studies.length === 0) replace(holder, empty());
-    else {
-      const held = body.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
-      replace(body, shown.map((s) => row(s, age)));
-      if (table.parentNode !== holder) replace(holder, table);
-      if (held) body.querySelector(`a[href="${held}"]`)?.focus({ preventScroll: true });
+    const known = [...studies.values()].filter((s) => !waiting.has(s.id)).sort((a, b) => b.id - a.id);
+    const shown = known.filter((s) => `${s.name} ${s.state} ${s.target || ''} ${s.dataset_name || ''}`.toLowerCase().includes(filter));
+    setText(total, known.length ? `${count(shown.length)} of ${count(known.length)}` : '');
+    setText(news, waitingText(waiting.size, 'study', 'studies'));
+    news.hidden = waiting.size === 0;
+    if (!isLoaded) return;
+    if (known.length === 0) {
+      if (!holder.querySelector('.empty')) replace(holder, empty());
+      return;
     }
+    for (const s of shown) {
+      if (!rows.has(s.id)) rows.set(s.id, rowOf(s));
+      rows.get(s.id).update(s, age);
+    }
+    arrange(body, null, null, shown.map((s) => rows.get(s.id).tr));
+    if (table.parentNode !== holder) replace(holder, table);
+  }
+
+  function settle() {
+    waiting.clear();
+    draw();
+  }
+
+  function take(list) {
+    const isRead = isLoaded && hold.isRead();
+    for (const s of list) {
+      if (s.archived && !archived) studies.delete(s.id);
+      else {
+        if (isRead && !studies.has(s.id)) waiting.add(s.id);
+        studies.set(s.id, s);
+      }
+    }
+    if (waiting.size) hold.wait();
+    fetched = performance.now();
+  }
+
+  /** All of them, painted page by page. */
+  async function loadAll() {
+    const there = new Set();
+    for (let after = 0; after !== null;) {
+      const page = await api.get(`/studies?limit=${PAGE}&after=${after}${archived ? '&archived=true' : ''}`);
+      if (isStopped) return;
+      for (const s of page.studies) there.add(s.id);
+      take(page.studies);
+      isLoaded = true;
+      draw();
+      after = page.studies.length < PAGE ? null : page.studies[page.studies.length - 1].id;
+    }
+    for (const id of studies.keys()) if (!there.has(id)) studies.delete(id);
+    needsAll = false;
+    draw();
+  }
+
+  async function loadSome() {
+    const ids = [...touched];
+    touched.clear();
+    for (let i = 0; i < ids.length; i += BY_ID) {
+      const some = ids.slice(i, i + BY_ID), list = (await api.get(`/studies?ids=${some.join()}`)).studies;
+      if (isStopped) return;
+      for (const id of some) if (!list.some((s) => s.id === id)) studies.delete(id);
+      take(list);
+    }
+    draw();
   }
 
   async function load() {
     try {
-      const all = [];
-      for (let after = 0; ;) {
-        const page = (await api.get(`/studies?limit=500&after=${after}${archived ? '&archived=true' : ''}`)).studies;
-        all.push(...page);
-        if (page.length < 500) break;
-        after = page[page.length - 1].id;
-      }
-      studies = all.sort((a, b) => b.id - a.id);
-      fetched = performance.now();
-      draw();
+      await (needsAll ? loadAll() : loadSome());
     } catch (err) {
-      showError(err);
+      needsAll = true;
+      if (err.status > 0) showError(err);
     }
   }
 
   const refresh = api.throttled(300, load);
-  const tick = setInterval(() => { if (!studies.every(isOver)) draw(); }, 1000);
+  const tick = setInterval(() => { if ([...studies.values()].some((s) => !isOver(s))) draw(); }, 1000);
   document.title = 'Studies · Assay';
-  root.append(h('div', { class: 'bar' }, h('h1', {}, 'Studies'), total, h('span', { class: 'grow' }), search,
+  root.append(h('div', { class: 'bar' }, h('h1', {}, 'Studies'), total, h('span', { class: 'grow' }), news, search,
     api.mayWrite() ? h('a', { class: 'button primary', href: '#/new' }, 'New study') : null,
     h('label', { class: 'check' }, box, ' archived')), holder);
-  load();
-  return { refresh, onEvent: refresh, stop: () => { clearInterval(tick); refresh.stop(); } };
+  setAttr(news, 'aria-live', 'polite');
+  let start = setTimeout(begin, START_MS); // a line that does not come must not keep the list from being shown
+
+  /** The list is asked for once the line stands: what happens from then on is told. */
+  function begin() {
+    clearTimeout(start);
+    if (start === null) return;
+    start = null;
+    load();
+  }
+
+  return {
+    refresh() {
+      if (start !== null) return;
+      needsAll = true;
+      refresh();
+    },
+    onEvent(name, data) {
+      if (name === 'hello') {
+        begin();
+        return;
+      }
+      if (name !== 'changed' || !Array.isArray(data?.studies)) needsAll = true;
+      else for (const id of data.studies) touched.add(id);
+      refresh();
+    },
+    stop: () => { isStopped = true; clearTimeout(start); clearInterval(tick); refresh.stop(); hold.stop(); },
+  };
 }

@@ -1,20 +1,25 @@
-// study.js - one study: what it found so far, what is left of its budget, its leaderboard, its best model. Fed by
-// the event stream: an event asks for a fresh look at the study and the top of its board, at most once a
-// second; the whole board is fetched at the start, at a resync, at the end, and now and then while it grows.
+// study.js - one study: what it found so far, what is left of its budget, its leaderboard, its best model. Its trials come by
+// feed.js; this file draws the study itself and tells the board, the chart and the cards what changed.
 
 import * as api from './api.js';
 import { makeBoard } from './board.js';
 import { makeChart } from './chart.js';
+import { makeChips } from './chips.js';
 import { makeColumns } from './columns.js';
 import { curvesOf } from './curve.js';
-import { announce, h, replace, setText } from './dom.js';
+import { announce, h, patch, replace, setAttr, setText } from './dom.js';
+import { makeFeed, paced } from './feed.js';
+import { compile } from './filter.js';
 import { makeImportance } from './importance.js';
 import { makePareto } from './pareto.js';
 import { makeSearch } from './search.js';
+import { metricName } from './metrics.js';
 import { NONE, count, decimalsFor, duration, fixed, when } from './format.js';
-import { ended, isOver, leftText, meter, pill, progress, trialsBar, usedMs } from './studies.js';
+import { ended, failedText, isOver, leftText, meter, pill, progress, trialsBar, usedMs } from './budget.js';
+import { Trials } from './trials.js';
+import { studyWhy } from './why.js';
 
-const TOP = 300, PAGE = 1000, WHOLE_MS = 15000, UNFINISHED = 200, ANALYSIS_MS = 5000;
+const ANALYSIS_MS = 10000, FILTER_MS = 120, PICTURE_MS = 500;
 
 const goals = { score: 'score', fit_us: 'short fit time', predict_ns_row: 'short prediction time', model_bytes: 'small models' };
 
@@ -42,43 +47,64 @@ function saveText(name, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-export function studyView(root, [ref], showError) {
-  let study = null, fetched = 0, bestSeen = null, wholeAt = -Infinity, needsWhole = true, isStopped = false, analysed = 0, analysedAt = -Infinity;
-  const path = `/studies/${encodeURIComponent(ref)}`;
+/** What is measured and asked of the server only once it is in sight. */
+function onSight(el, f) {
+  const seen = new IntersectionObserver((list) => {
+    if (!list.some((e) => e.isIntersecting)) return;
+    seen.disconnect();
+    f();
+  });
+  seen.observe(el);
+  return () => seen.disconnect();
+}
 
-  const title = h('h1', {}, '…'), state = h('span', {}), about = h('p', { class: 'sub about' });
+export function studyView(root, [ref], showError) {
+  let study = null, fetched = 0, bestSeen = null, isStopped = false, analysed = -1, analysedAt = -Infinity, chip = null, isAnalysing = false, trialAt = '', columnsKey = null, areColumnsSeen = false;
+  const path = `/studies/${encodeURIComponent(ref)}`, trials = new Trials();
+
+  const title = h('h1', {}, '…'), state = h('span', {}), ending = h('span', { class: 'quiet' }), about = h('p', { class: 'sub about' });
   const download = h('a', { class: 'button primary', download: '', hidden: true }, 'Download best model');
   const actions = h('span', { class: 'actions' });
   const facts = { score: fact('Best score'), test: fact('Test score'), trials: fact('Trials'), time: fact('Time') };
   facts.score.box.classList.add('lead');
-  const bar = h('div', { class: 'budget' });
-  const note = h('p', { class: 'note', hidden: true }), unlisted = h('p', { class: 'sub unlisted', hidden: true });
+  const bar = h('div', { class: 'budget' }), note = h('p', { class: 'note', hidden: true });
   const chart = makeChart();
-  const importance = makeImportance(path, showError), pareto = makePareto(path, showError), searchCard = makeSearch(), columns = makeColumns(path, showError);
-  const board = makeBoard({ caption: 'Leaderboard', onOpen: showCurves, onVariant: api.mayWrite() ? variant : null });
-  const filterNote = h('span', { class: 'bad', role: 'status' });
-  const search = h('input', { type: 'search', id: 'filter', placeholder: 'family = boost and score > 0.9', 'aria-label': 'Filter the leaderboard', spellcheck: 'false',
-    oninput: () => setText(filterNote, board.filter(search.value)) });
-  const csv = h('button', { type: 'button', onclick: () => saveText(`${study?.name || 'study'}-leaderboard.csv`, csvOf(board.ordered())) }, 'CSV');
+  const importance = makeImportance(path, quietError), pareto = makePareto(path, quietError), searchCard = makeSearch(), columns = makeColumns(path, quietError);
+  const board = makeBoard({ caption: 'Leaderboard', trials, onOpen: showTrial, onSight: (numbers) => feed.need(numbers), onVariant: api.mayWrite() ? variant : null });
+  const chips = makeChips((states) => { chip = states; choose(); });
+  const filterNote = h('p', { class: 'filter-note', id: 'filter-note', role: 'status', hidden: true }), reading = h('span', { class: 'quiet', role: 'status' });
+  let filterTimer = null;
+  const search = h('input', { type: 'search', id: 'filter', placeholder: 'family = boost and score > 0.9', 'aria-label': 'Filter the leaderboard', 'aria-describedby': 'filter-note', spellcheck: 'false',
+    oninput: () => { clearTimeout(filterTimer); filterTimer = setTimeout(choose, trials.size > 2000 ? FILTER_MS : 0); } });
+  const csv = h('button', { type: 'button', onclick: saveCsv }, 'CSV');
+  const feed = makeFeed(path, trials, { onStudy, onRows, onProgress: (text) => setText(reading, text), onError });
+  const draw = paced(PICTURE_MS, drawPictures);
 
   root.append(
     h('p', { class: 'crumb' }, h('a', { href: '#/' }, 'Studies')),
-    h('div', { class: 'bar head' }, title, state, h('span', { class: 'grow' }), actions, download),
+    h('div', { class: 'bar head' }, title, state, ending, h('span', { class: 'grow' }), actions, download),
     about, note,
     h('section', { class: 'card summary', 'aria-label': 'Summary' }, h('dl', { class: 'facts' }, Object.values(facts).map((f) => f.box)), bar),
     h('section', { class: 'card', 'aria-labelledby': 'chart-head' }, h('div', { class: 'bar tight' }, h('h2', { id: 'chart-head' }, 'Score by trial'), h('span', { class: 'key' }, 'best so far'), h('span', { class: 'grow' }), chart.legend), chart.box),
     h('section', { 'aria-labelledby': 'board-head' },
-      h('div', { class: 'bar tight' }, h('h2', { id: 'board-head' }, 'Leaderboard'), board.shown, h('span', { class: 'grow' }), filterNote, search, csv),
-      h('div', { class: 'card flush' }, board.scroller), unlisted),
+      h('div', { class: 'bar tight' }, h('h2', { id: 'board-head' }, 'Leaderboard'), board.shown, reading, h('span', { class: 'grow' }), board.news, search, csv),
+      h('div', { class: 'bar tight chip-bar' }, chips.box), filterNote,
+      h('div', { class: 'card flush' }, board.scroller)),
     h('div', { class: 'pair' }, importance.box, pareto.box),
     columns.box,
     searchCard.box);
+  const unseen = [onSight(importance.box, () => { isAnalysing = true; analyse(); }), onSight(searchCard.box, () => { areColumnsSeen = true; drawColumns(); })];
+
+  /** A server that does not answer is told of above (app.js), once. */
+  function quietError(err) {
+    if (err.status > 0) showError(err);
+  }
 
   async function act(verb, question) {
     if (question && !window.confirm(question)) return;
     try {
       await api.send('POST', `${path}/${verb}`);
-      refresh();
+      feed.refresh();
     } catch (err) {
       showError(err);
     }
@@ -97,77 +123,158 @@ export function studyView(root, [ref], showError) {
     actions.dataset.has = wanted;
   }
 
+  const scoreText = (score, se) => {
+    const d = decimalsFor(score, se);
+    return [fixed(score, d), Number.isFinite(se) ? h('span', { class: 'se' }, ` ± ${fixed(se, d)}`) : null];
+  };
+
   function drawBest() {
-    const result = study.result?.score !== undefined && study.result?.score !== null ? study.result : null;
-    const top = board.best(), best = top && Number.isFinite(top.score) ? top : result;
+    const top = board.order.ranked[0] || study.best, result = Number.isFinite(study.result?.score) ? study.result : null;
+    const best = top && Number.isFinite(top.score) ? top : result;
     if (!best) return;
-    const d = decimalsFor(best.score, best.se);
-    replace(facts.score.dd, fixed(best.score, d), Number.isFinite(best.se) ? h('span', { class: 'se' }, ` ± ${fixed(best.se, d)}`) : null);
-    setText(facts.score.sub, [study.metric, best.family, best.number ? `trial #${best.number}` : ''].filter(Boolean).join(' · '));
-    const test = Number.isFinite(result?.test_score) ? result : best;
-    if (Number.isFinite(test.test_score)) {
-      const td = decimalsFor(test.test_score, test.test_se);
-      replace(facts.test.dd, fixed(test.test_score, td), Number.isFinite(test.test_se) ? h('span', { class: 'se' }, ` ± ${fixed(test.test_se, td)}`) : null);
-      setText(facts.test.sub, 'on rows never seen by the search');
-    } else {
-      setText(facts.test.sub, 'no test rows were set apart');
-    }
-    const hasModel = isOver(study) ? study.state !== 'failed' && (study.artifact || best.artifact !== false) : [...board.rows.values()].some((r) => r.artifact);
-    download.href = `/api/v1${path}/best/artifact`;
+    const told = study.best?.number === best.number ? study.best : best, test = Number.isFinite(result?.test_score) ? result : told;
+    patch(facts.score.dd, `${told.score} ${told.se}`, () => scoreText(told.score, told.se));
+    setText(facts.score.sub, [metricName(study.metric), best.family, best.number ? `trial #${best.number}` : ''].filter(Boolean).join(' · '));
+    const hasTest = Number.isFinite(test.test_score);
+    patch(facts.test.dd, `${test.test_score} ${test.test_se}`, () => (hasTest ? scoreText(test.test_score, test.test_se) : NONE));
+    setText(facts.test.sub, hasTest ? 'on rows never seen by the search' : 'no test rows were set apart');
+    const hasModel = isOver(study) ? study.state !== 'failed' && (study.artifact || best.artifact !== false) : board.order.ranked.slice(0, 300).some((r) => r.artifact);
+    setAttr(download, 'href', `/api/v1${path}/best/artifact`);
     download.hidden = !hasModel;
-    if (hasModel) columns.show(`${best.number} ${study.artifact || ''}`);
-    if (bestSeen !== null && bestSeen !== best.number) announce(`New best: ${fixed(best.score, d)} by ${best.family}, trial ${best.number}`);
+    columnsKey = hasModel ? `${best.number} ${study.artifact || ''}` : null;
+    drawColumns();
+    if (bestSeen !== null && bestSeen !== best.number) announce(`New best: ${fixed(best.score, decimalsFor(best.score, best.se))} by ${best.family}, trial ${best.number}`);
     bestSeen = best.number ?? bestSeen;
+  }
+
+  function drawColumns() {
+    if (areColumnsSeen && columnsKey) columns.show(columnsKey);
   }
 
   function drawStudy() {
     const age = performance.now() - fetched, part = progress(study, age);
     document.title = `${study.name} · Assay`;
     setText(title, study.name);
-    if (state.dataset.state !== study.state) replace(state, pill(study.state));
-    state.dataset.state = study.state;
+    patch(state, study.state, () => pill(study.state));
     setText(about, [study.dataset_name || study.dataset, study.target && `predicts ${study.target}`, study.task, validationOf(study),
       study.objectives?.length > 1 && `searches for ${study.objectives.map((key) => goals[key]).join(', ')}`,
       study.created_at && `created ${when(study.created_at)}`].filter(Boolean).join(' · '));
-    const why = study.state === 'failed' || study.state === 'queued' || study.waits ? study.reason || study.waits : '';
-    note.hidden = !why;
-    setText(note, why ? String(why) : '');
-    replace(facts.trials.dd, trialsBar(study.trials));
-    const limit = study.budget?.trials;
-    setText(facts.trials.sub, limit ? `${count(ended(study))} of ${count(limit)} ended` : `${count(ended(study))} ended, ${count(study.trials?.running || 0)} running`);
+    const why = studyWhy(study);
+    note.hidden = !why || why.isEnd;
+    setText(note, note.hidden ? '' : why.text);
+    setText(ending, why?.isEnd ? why.said : '');
+    note.classList.toggle('bad-note', Boolean(why?.isBad));
+    patch(facts.trials.dd, JSON.stringify(study.trials), () => trialsBar(study.trials));
+    drawTrials();
     setText(facts.time.dd, duration(usedMs(study, age)));
     setText(facts.time.sub, leftText(study, age) || (study.budget?.time_ms ? '' : 'no limit'));
-    replace(bar, part === null ? null : meter(part, 'Budget used', isOver(study)));
+    patch(bar, `${part === null ? null : part.toFixed(4)} ${isOver(study)}`, () => (part === null ? [] : meter(part, 'Budget used', isOver(study))));
+    chips.update(study.trials);
+    board.say(emptyBoard());
     drawActions();
     drawBest();
   }
 
-  async function wholeBoard() {
-    const all = [];
-    for (let offset = 0; ; offset += PAGE) {
-      const page = (await api.get(`${path}/leaderboard?offset=${offset}&limit=${PAGE}`)).rows;
-      all.push(...page);
-      if (page.length < PAGE) break;
+  function drawTrials() {
+    const limit = study.budget?.trials, done = ended(study), failed = failedText(study);
+    const words = limit ? `${count(done)} of ${count(limit)} ended` : `${count(done)} ended, ${count(study.trials?.running || 0)} running`;
+    patch(facts.trials.sub, `${words} ${failed}`, () => [words, failed ? h('span', { class: 'bad failed' }, failed) : null]);
+  }
+
+  function emptyBoard() {
+    if (isOver(study)) return 'This study ended without a trial.';
+    return study.state === 'paused' ? 'No trial has run yet: the study is paused.' : 'The first trials appear here in a moment.';
+  }
+
+  function onStudy(now) {
+    if (study === null) setTimeout(choose);
+    if (study !== null && isOver(now) && !isOver(study) && now.brackets === undefined) lastWord();
+    study = { ...study, ...now, spec: now.spec ?? study?.spec, data: now.data ?? study?.data, brackets: now.brackets ?? study?.brackets };
+    fetched = performance.now();
+    document.title = `${study.name} · Assay`;
+  }
+
+  /** Changes of an ended study leave out its rungs: they are asked for once, at its end. */
+  async function lastWord() {
+    try {
+      const whole = await api.get(path);
+      if (isStopped) return;
+      study = { ...study, ...whole };
+      drawStudy();
+      draw();
+    } catch (err) {
+      quietError(err);
     }
-    return all;
   }
 
-  /** Trials that are on their way or were stopped: the newest of each kind, as rows without a rank. */
-  async function unfinished() {
-    const kinds = ['running', 'paused', 'pruned'].filter((k) => study.trials?.[k] > 0);
-    const lacking = kinds.filter((k) => study.trials[k] > UNFINISHED).map((k) => `${count(study.trials[k])} ${k}`).join(', ');
-    unlisted.hidden = !lacking;
-    setText(unlisted, `Of ${lacking} trials the newest ${UNFINISHED} are listed; assay trials shows all.`);
-    const lists = await Promise.all(kinds.map((k) => api.get(`${path}/trials?state=${k}&sort=-number&limit=${UNFINISHED}`)));
-    return lists.flatMap((l) => l.trials).map((t) => ({ ...t, trial: t.id, reported: t.score, score: null, se: null, artifact: false, fit_us: t.info?.fit_us, predict_ns_row: null, model_bytes: null }));
+  /** changed: rows that differ. Everything that follows from them is drawn; pictures a little later. */
+  function onRows(changed, isLive) {
+    board.update(changed, study.larger_is_better === false, isLive);
+    drawStudy();
+    draw();
+    const open = board.opened();
+    if (open && changed?.has(open)) showTrial(open);
   }
 
-  async function showCurves(row) {
+  function drawPictures() {
+    if (isStopped || !study) return;
+    const scored = trials.scored(), isLower = study.larger_is_better === false;
+    chart.update(scored, isLower);
+    pareto.update(scored, isLower, study.objectives);
+    searchCard.update(study);
+    analyse();
+  }
+
+  /** Which rows the box and the chips leave. A question about parameters waits until every configuration is here. */
+  async function choose() {
+    clearTimeout(filterTimer);
+    const text = search.value;
+    try {
+      const { test, needsConfig } = compile(text, { families: trials.families, parameters: trials.parameters, isWhole: trials.hasConfigs() });
+      tell('');
+      if (needsConfig && text && !trials.hasConfigs()) {
+        tell('Reading the configurations of all trials…');
+        await feed.configs();
+        if (!isStopped && search.value === text && trials.hasConfigs()) choose();
+        return;
+      }
+      board.choose(test, chip);
+    } catch (err) {
+      if (err.status !== undefined || err.name === 'AbortError') quietError(err);
+      else tell(err.message, true);
+    }
+  }
+
+  function tell(text, isBad = false) {
+    filterNote.hidden = !text;
+    filterNote.classList.toggle('bad', isBad);
+    setText(filterNote, text && isBad ? `${text[0].toUpperCase()}${text.slice(1)}.` : text);
+    setAttr(search, 'aria-invalid', isBad ? 'true' : null);
+  }
+
+  async function saveCsv() {
+    csv.disabled = true;
+    try {
+      const rows = [...board.order.shown];
+      await feed.whole(rows);
+      saveText(`${study?.name || 'study'}-leaderboard.csv`, csvOf(rows));
+    } catch (err) {
+      quietError(err);
+    } finally {
+      csv.disabled = false;
+    }
+  }
+
+  async function showTrial(row) {
+    const key = `${row.number} ${row.at}`;
+    if (key === trialAt) return;
+    trialAt = key;
     try {
       const trial = await api.get(`/trials/${row.trial}`);
-      if (!isStopped) board.setCurves(row.trial, curvesOf(trial, study));
+      if (!isStopped) board.show(row, trial, curvesOf(trial, study));
     } catch (err) {
-      showError(err);
+      trialAt = '';
+      quietError(err);
     }
   }
 
@@ -178,62 +285,42 @@ export function studyView(root, [ref], showError) {
     try {
       const made = await api.sendSpec(`${path}/trials`, text);
       announce(`Trial ${made.number} is queued`);
-      refresh();
+      feed.refresh();
     } catch (err) {
       showError(err);
     }
   }
 
-  function analyse(force) {
-    const now = performance.now();
-    if (!force && now - analysedAt < ANALYSIS_MS) return;
+  /** Importance and the front are estimates over many trials: asked for when they are in sight, now and then, and at the end. */
+  function analyse() {
+    const now = performance.now(), key = `${board.order.ranked.length} ${isOver(study || {})}`;
+    if (!isAnalysing || !study || key === analysed || (!isOver(study) && now - analysedAt < ANALYSIS_MS)) return;
+    analysed = key;
     analysedAt = now;
     importance.refresh();
     pareto.refresh();
   }
 
-  async function load() {
-    try {
-      const now = performance.now();
-      const wasOver = study !== null && isOver(study);
-      study = await api.get(path);
-      fetched = performance.now();
-      const whole = needsWhole || (isOver(study) && !wasOver) || board.rows.size < TOP || now - wholeAt > WHOLE_MS;
-      const rows = whole ? await wholeBoard() : (await api.get(`${path}/leaderboard?limit=${TOP}`)).rows;
-      if (isStopped) return;
-      const ended = rows.length;
-      rows.push(...await unfinished());
-      if (isStopped) return;
-      if (whole) wholeAt = now;
-      needsWhole = false;
-      board.update(rows, whole, study.larger_is_better === false);
-      const scored = [...board.rows.values()];
-      chart.update(scored, study.larger_is_better === false);
-      pareto.update(scored, study.larger_is_better === false, study.objectives);
-      searchCard.update(study);
-      analyse(ended !== analysed && (isOver(study) || analysed === 0));
-      analysed = ended;
-      drawStudy();
-    } catch (err) {
-      if (err.status === 404 && study === null) replace(root, h('section', { class: 'empty' }, h('h1', {}, 'No such study'), h('p', {}, err.message), h('p', {}, h('a', { href: '#/' }, 'All studies'))));
-      else showError(err);
-    }
+  function onError(err) {
+    if (err.status === 404 && study === null) replace(root, h('section', { class: 'empty' }, h('h1', {}, 'No such study'), h('p', {}, err.message), h('p', {}, h('a', { href: '#/' }, 'All studies'))));
+    else quietError(err);
   }
 
-  const refresh = api.throttled(400, load);
   const tick = setInterval(() => { if (study && !isOver(study)) drawStudy(); }, 1000);
-  load();
   return {
     study: ref,
-    refresh,
-    onEvent(name) {
-      if (name === 'resync') needsWhole = true;
-      if (name !== 'hello') refresh();
+    refresh: feed.refresh,
+    onEvent(name, data) {
+      if (name === 'changed' || name === 'resync' || (data?.seq ?? Infinity) > (feed.seq() ?? -1)) feed.refresh();
     },
     stop() {
       isStopped = true;
       clearInterval(tick);
-      refresh.stop();
+      clearTimeout(filterTimer);
+      draw.stop();
+      for (const f of unseen) f();
+      feed.refresh.stop();
+      feed.stop();
       chart.stop();
       importance.stop();
       pareto.stop();

@@ -3,7 +3,7 @@
 import * as api from './api.js';
 import { h, replace, setText } from './dom.js';
 import { NONE, ago, bytes, count, when } from './format.js';
-import { pill } from './studies.js';
+import { pill } from './budget.js';
 
 function listView(root, { title, path, key, heads, row, empty, showError }) {
   const body = h('tbody'), total = h('span', { class: 'quiet' });

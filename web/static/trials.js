@@ -1,0 +1,109 @@
+// trials.js - what the page knows of the trials of one study: one object per trial, by number. The first rows come whole,
+// the rest as columns (without configuration and error, 10,000 at a time), changes as whole rows again. An answer that
+// is older than what is known changes nothing. Pure: no element, no request.
+//
+// A row: number, trial (id), family, state, reason, detail, score (of the board, else null), reported (its last score when it
+// is not on the board), se, test_score, test_se, level, max_level, fit_us, predict_ns_row, model_bytes, cut, artifact, front,
+// config (undefined until known), isWhole, at (the journal's number when it was told), rank (set by order.js).
+
+const known = (x) => (x > 0 ? x : null);
+
+export class Trials {
+  constructor() {
+    this.clear();
+  }
+
+  clear() {
+    this.all = []; // by number - 1; holes where nothing is known
+    this.size = 0;
+    this.families = new Set();
+    this.parameters = new Set();
+    this.isComplete = false; // every trial is here
+  }
+
+  get(number) {
+    return this.all[number - 1];
+  }
+
+  rowOf(number) {
+    let row = this.all[number - 1];
+    if (!row) {
+      row = this.all[number - 1] = { number, rank: null, at: -1, isWhole: false };
+      this.size++;
+    }
+    return row;
+  }
+
+  /** Whole rows, true at `seq`. Returns those that are new or differ. */
+  take(list, seq) {
+    const changed = new Set();
+    for (const r of list) {
+      const row = this.rowOf(r.number);
+      if (row.at > seq) continue;
+      const rank = row.rank;
+      Object.assign(row, r, { at: seq, isWhole: true });
+      row.rank = rank; // order.js ranks what is here
+      row.score = row.score ?? null;
+      row.fit_us = known(row.fit_us);
+      row.predict_ns_row = known(row.predict_ns_row);
+      row.model_bytes = known(row.model_bytes);
+      this.families.add(row.family);
+      for (const key in row.config) if (key !== 'family') this.parameters.add(key);
+      changed.add(row);
+    }
+    return changed;
+  }
+
+  /** Columns of trials from + 0, from + 1, ... */
+  takeColumns(c) {
+    const changed = new Set();
+    for (let i = 0; i < c.count; i++) {
+      const row = this.rowOf(c.from + i), isOn = (c.flags[i] & 1) !== 0;
+      if (c.config) {
+        row.config = c.config[i];
+        for (const key in row.config) if (key !== 'family') this.parameters.add(key);
+      }
+      if (row.at >= c.seq) continue;
+      const score = c.score[i], state = c.states[c.state[i]];
+      if (row.isWhole && row.state === state && row.score === (isOn ? score : null) && row.level === c.level[i]) {
+        row.at = c.seq;
+        continue;
+      }
+      row.trial = c.trial[i];
+      row.state = state;
+      row.reason = c.reasons[c.reason[i]];
+      row.family = c.families[c.family[i]];
+      row.score = isOn ? score : null;
+      row.reported = isOn ? null : score;
+      row.test_score = c.test_score ? c.test_score[i] : row.test_score ?? null;
+      row.level = c.level[i];
+      row.max_level = c.max_level[i];
+      row.fit_us = known(c.fit_us[i]);
+      row.predict_ns_row = known(c.predict_ns_row[i]);
+      row.model_bytes = known(c.model_bytes[i]);
+      row.artifact = (c.flags[i] & 2) !== 0;
+      row.cut = (c.flags[i] & 4) !== 0;
+      row.front = (c.flags[i] & 8) !== 0;
+      row.at = c.seq;
+      row.isWhole = false;
+      changed.add(row);
+    }
+    for (const f of c.families) this.families.add(f);
+    return changed;
+  }
+
+  /** Whether every trial is here with its configuration. */
+  hasConfigs() {
+    return this.isComplete && this.all.every((r) => r.config !== undefined);
+  }
+
+  /** Every row, by number. */
+  rows() {
+    return this.all.filter(Boolean);
+  }
+
+  /** Those with a place on the board, by number. */
+  scored() {
+    return this.all.filter((r) => r && Number.isFinite(r.score));
+  }
+}
