@@ -163,15 +163,16 @@ async function* eventsOf(body) {
   }
 }
 
-/** Follows events until stopped. onEvent(name, data); onState('on' | 'off' | 'refused'). Returns stop(). A browser has six lines to
+/** Follows events until stopped; brief: one `changed` a second at most instead of every event. onEvent(name, data); onState('on' | 'off' | 'refused'). Returns stop(). A browser has six lines to
  * a server for all its pages, those one may go back to among them: a page that nobody sees gives its own back. */
-export function follow(study, onEvent, onState) {
+export function follow(study, onEvent, onState, { brief = false } = {}) {
   let line = null, wake = null, isStopped = false, last = null, delay = 500;
 
   async function once() {
     const headers = last === null ? {} : { 'Last-Event-ID': last };
     line = new AbortController();
-    const res = await request('/events' + (study ? `?study=${encodeURIComponent(study)}` : ''), { signal: line.signal, headers });
+    const query = [study ? `study=${encodeURIComponent(study)}` : '', brief ? 'brief=true' : ''].filter(Boolean).join('&');
+    const res = await request('/events' + (query && `?${query}`), { signal: line.signal, headers });
     if (!res.ok) throw new ApiError(res.status, {});
     onState('on');
     delay = 500;

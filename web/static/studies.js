@@ -148,6 +148,7 @@ export function studiesView(root, params, showError) {
     } catch (err) {
       needsAll = true;
       if (err.status > 0) showError(err);
+      else if (err.status === undefined) reportError(err);
     }
   }
 

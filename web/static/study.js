@@ -98,6 +98,7 @@ export function studyView(root, [ref], showError) {
   /** A server that does not answer is told of above (app.js), once. */
   function quietError(err) {
     if (err.status > 0) showError(err);
+    else if (err.status === undefined && err.name !== 'AbortError') reportError(err);
   }
 
   async function act(verb, question) {
