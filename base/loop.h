@@ -16,7 +16,7 @@ struct loop *loop_new(struct clk *clk, struct err *err); /* clk borrowed; ignore
 void loop_free(
     struct loop
         *l); /* waits for running pool jobs, drops waiting ones; done callbacks do not run */
-struct event_base *loop_base(struct loop *l); /* borrowed, for evhttp and bufferevents */
+struct event_base *loop_base(struct loop *l); /* borrowed, for bufferevents */
 struct clk *loop_clk(struct loop *l);
 int loop_run(struct loop *l, struct err *err); /* until loop_stop */
 void loop_stop(struct loop *l); /* ends after the current turn; callable from any callback */

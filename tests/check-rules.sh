@@ -49,7 +49,7 @@ my $knots = join '|', qw(
 );
 my @only = ( # what, pattern, where it may stand
     ['sqlite3', qr/\bsqlite3_\w+\s*\(/, qr{^(store|tests)/}],
-    ['evhttp', qr/\bevhttp_\w+\s*\(/, qr{^(web/server\w*\.c|tests/.*)$}],
+    ['evhttp', qr/\bevhttp_\w+\s*\(/, qr{^tests/}],
     ['a kernel launch', qr/<<</, qr{^(ml/cuda|tests/cuda)/}],
     ['SQL', qr/"\s*(SELECT\s.*\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+TABLE)\b/, qr{^(store|tests)/}],
 );

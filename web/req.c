@@ -5,6 +5,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "web/conn.h"
 #include "web/gzip.h"
 #include "web/server.h"
 
@@ -234,45 +235,14 @@ int web_status_of(enum err_code code)
     return (unsigned)code < ERR_CODES ? status[code] : 500;
 }
 
-static const char *title_of(int status)
-{
-    switch (status) {
-    case 400:
-        return "Bad Request";
-    case 401:
-        return "Unauthorized";
-    case 403:
-        return "Forbidden";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 409:
-        return "Conflict";
-    case 413:
-        return "Content Too Large";
-    case 426:
-        return "Upgrade Required";
-    case 502:
-        return "Bad Gateway";
-    case 503:
-        return "Service Unavailable";
-    case 504:
-        return "Gateway Timeout";
-    case 507:
-        return "Insufficient Storage";
-    default:
-        return "Internal Server Error";
-    }
-}
-
 void web_problem(struct web_req *r, const struct err *err)
 {
-    bool is_405 = r->answer.status == 405; /* route.c says so: there is no such err code */
-    int status = is_405 ? 405 : web_status_of(err->code);
+    /* route.c sets these two: there are no such err codes. */
+    bool is_method = r->answer.status == 405 || r->answer.status == 501;
+    int status = is_method ? r->answer.status : web_status_of(err->code);
     json_t *j =
         json_pack("{s:s, s:s, s:i, s:s}", "type", err->code == ERR_STALE ? "stale" : "about:blank",
-                  "title", title_of(status), "status", status, "detail", "");
+                  "title", conn_status_text(status), "status", status, "detail", "");
 
     r->answer.n_headers = 0; /* those of the answer it was going to be */
     /* Text that came from outside may be cut inside a character. */

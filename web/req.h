@@ -2,7 +2,7 @@
  * variables, query and body, calls one function of controller/api.h, sets one answer and returns 0, or
  * fills err and returns -1: route.c turns that into a status. A request lives until its answer is sent and
  * the last callback that was given it has come (web_hold, web_release), also when its client is long gone.
- * Nothing here knows evhttp; server.c owns the wire. */
+ * Nothing here knows sockets; server.c owns the wire. */
 #ifndef WEB_REQ_H
 #define WEB_REQ_H
 
@@ -52,7 +52,8 @@ struct web_req {
     struct web_wire *wire; /* server.c's half; NULL once answered or the client is gone */
     const struct web_route *route;
     enum web_method method;
-    bool is_local; /* came by the Unix socket: an administrator */
+    const char *method_text; /* as the client wrote it; borrowed until the answer */
+    bool is_local;           /* came by the Unix socket: an administrator */
     struct args_path path;
     struct args_query query;
     const char *vars[WEB_VARS_MAX]; /* what {x} of the route's pattern stand for, in order */

@@ -1,6 +1,7 @@
 /* route.c - from a request line to a handler and from its result to an answer. The order of checks is one
- * for all routes: address, Host and Origin, route, token and role, query keys, body; only then does the
- * handler run, inside a savepoint when it writes. An err becomes a status in one place (req.c). */
+ * for all routes: address, Host and Origin, route, token and role, query keys. All that needs the head of the
+ * request only, and comes before a byte of its body is read. Then the body; only then does the handler
+ * run, inside a savepoint when it writes. An err becomes a status in one place (req.c). */
 #include "web/route.h"
 
 #include "base/jsonx.h"
@@ -90,8 +91,7 @@ static int no_route(struct web_req *r, unsigned others, struct err *err)
 {
     if (!others)
         return err_set(err, ERR_NOTFOUND, "there is nothing at this address");
-    err_set(err, ERR_ARG, "this address does not take %s",
-            r->method == WEB_OTHER ? "that method" : web_method_name[r->method]);
+    err_set(err, ERR_ARG, "this address does not take %s", r->method_text);
     r->answer.status = 405;
     web_problem(r, err);
     allow_add(r, others);
@@ -157,19 +157,39 @@ static int body_check(struct web_req *r, struct err *err)
     return 0;
 }
 
+/* A method that no address takes is no reason to blame the address. */
+static int unknown_method(struct web_req *r, struct err *err)
+{
+    err_set(
+        err, ERR_ARG,
+        "this server does not know the method %s: it takes GET, HEAD, POST, PUT, PATCH and DELETE",
+        r->method_text);
+    r->answer.status = 501;
+    web_problem(r, err);
+    return -1;
+}
+
 static int prepare(struct web_req *r, const char *uri, struct err *err)
 {
     size_t path_len = strcspn(uri, "?");
     unsigned others = 0;
 
-    if (web_auth_origin(r, err) < 0 || args_path_parse(&r->arena, uri, path_len, &r->path, err) < 0)
+    if (web_auth_origin(r, err) < 0)
         return -1;
+    if (args_path_parse(&r->arena, uri, path_len, &r->path, err) < 0)
+        return r->method == WEB_OTHER ? unknown_method(r, err) : -1;
     if (web_route_find(r->method, &r->path, web_conf_get(r->web)->dev, &r->route, r->vars,
                        &others) == 0)
-        return no_route(r, others, err);
-    if (web_auth_check(r, uri, err) < 0 ||
-        query_check(r, uri[path_len] ? uri + path_len + 1 : NULL, err) < 0 ||
-        body_check(r, err) < 0)
+        return r->method == WEB_OTHER && !others ? unknown_method(r, err)
+                                                 : no_route(r, others, err);
+    if (web_auth_check(r, uri, err) < 0)
+        return -1;
+    return query_check(r, uri[path_len] ? uri + path_len + 1 : NULL, err);
+}
+
+static int body_admit(struct web_req *r, struct err *err)
+{
+    if (body_check(r, err) < 0)
         return -1;
     if (r->route->flags & WEB_ADMIT && !ctl_admits(r->ctl))
         return err_set(err, ERR_BUSY, "the controller is busy: try again in a second");
@@ -182,7 +202,7 @@ static void refuse(struct web_req *r, const struct err *err)
 {
     if (r->route && r->route->flags & WEB_HTML)
         web_page_error(r, err);
-    else if (r->answer.status != 405)
+    else if (r->answer.status != 405 && r->answer.status != 501)
         web_problem(r, err);
     if (r->answer.status >= 500 && r->answer.status != 503)
         log_error("web.failed path=\"%s\" err=\"%s\"", r->route ? r->route->pattern : "?",
@@ -229,12 +249,22 @@ static void run(struct web_req *r, const char *uri)
     web_finish(r, writes);
 }
 
-void web_dispatch(struct web_req *r, const char *uri)
+bool web_admit(struct web_req *r, const char *uri)
+{
+    struct err err = { 0 };
+
+    if (prepare(r, uri, &err) == 0)
+        return true;
+    refuse(r, &err);
+    return false;
+}
+
+void web_run(struct web_req *r, const char *uri)
 {
     struct err err = { 0 };
 
     web_hold(r);
-    if (prepare(r, uri, &err) < 0)
+    if (body_admit(r, &err) < 0)
         refuse(r, &err);
     else
         run(r, uri);

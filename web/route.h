@@ -52,8 +52,11 @@ const struct web_route *web_route_at(size_t i); /* all of them, in order; NULL p
 /* Fills vars. 1 found; 0 none: then *others tells which methods this path has (1 << method). */
 int web_route_find(enum web_method method, const struct args_path *path, bool is_dev,
                    const struct web_route **out, const char *vars[WEB_VARS_MAX], unsigned *others);
-/* Checks everything, runs the handler, answers. uri: as on the request line. The request is released. */
-void web_dispatch(struct web_req *r, const char *uri);
+/* Everything that the head of a request decides; uri: as on its first line. False = it was refused and
+ * answered. */
+bool web_admit(struct web_req *r, const char *uri);
+/* Checks the body, runs the handler, answers; only after web_admit. The request is released. */
+void web_run(struct web_req *r, const char *uri);
 
 /* web/auth.c: who is this, and may they? Sets r->who; ERR_AUTH or ERR_DENIED. uri: as on the request line. */
 int web_auth_check(struct web_req *r, const char *uri, struct err *err);

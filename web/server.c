@@ -1,38 +1,27 @@
-/* server.c - the only file that knows evhttp: two doors (Unix socket, TCP), limits, and the passage between
- * an evhttp request and a web_req. An evhttp request belongs to us from its callback until it is answered;
- * when the client leaves first, evhttp tells by the connection's close callback, after which we must not
- * touch it. While an answer is deferred evhttp does not read, so a leaving client is seen by an EV_CLOSED
- * event of ours where that matters (long polls, streams). Everything runs on the loop's thread. */
+/* server.c - the HTTP side as a whole: it opens the doors (a Unix socket, TCP), and stands between a connection
+ * (conn.h), which knows no routes, and a web_req, which knows no sockets. A request is made when its head
+ * has arrived; route.c then decides at once whether it may come in, and runs its handler when the body is
+ * there. A request belongs to its connection until it is answered. When the client leaves first, on_gone
+ * takes the connection away from the request; the request lives on until its last callback has come. */
 #include "web/server.h"
 
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "web/conn.h"
+#include "web/door.h"
 #include "web/feed.h"
 #include "web/listen.h"
 #include "web/route.h"
 
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/event.h>
-#include <event2/http.h>
-#include <event2/listener.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-enum { DOORS = 2, METHODS = 0xffff };
-
-struct door {
-    struct web *web;
-    struct evhttp *http;
-    struct evconnlistener *listener;
-    bool is_local;
-};
+enum { DOORS = 2, DESCRIPTORS_KEPT = 512 };
 
 struct web {
     struct ctl *ctl;
@@ -40,18 +29,16 @@ struct web {
     struct web_conf conf;
     char address[80];
     int port;
-    bool is_closing;
-    struct door doors[DOORS];
-    struct conn_set *conns;
+    struct door *doors[DOORS]; /* the Unix socket, TCP; NULL = not there */
     struct web_req *reqs;
     struct feed *feed;
     int64_t answers[6];
 };
 
 struct web_wire {
-    struct evhttp_request *http;
-    struct evhttp_connection *conn;
-    struct event *closed;
+    struct conn *conn;
+    const char *target; /* of the first line, until the answer */
+    bool is_handed;     /* the handler has run */
     bool is_stream;
     void (*on_drained)(struct web_req *r);
 };
@@ -60,8 +47,6 @@ struct web_wire {
 
 static void wire_free(struct web_req *r)
 {
-    if (r->wire->closed)
-        event_free(r->wire->closed);
     mem_free(r->wire);
     r->wire = NULL;
 }
@@ -75,27 +60,12 @@ static void gone_tell(struct web_req *r)
         on_gone(r);
 }
 
-/* The answer was sent before; only the descriptor is left to be given back. */
-static void on_idle_conn_closed(struct evhttp_connection *conn, void *arg)
+/* The connection is gone before the answer. */
+static void on_gone(void *request)
 {
-    struct web *web = arg;
+    struct web_req *r = request;
+    bool will_answer = r->wire->is_handed && !r->on_gone && !r->wire->is_stream;
 
-    (void)conn;
-    conn_over(web->conns);
-}
-
-/* evhttp is taking the connection down. The request goes with it unless evhttp has let go of it. */
-static void on_conn_closed(struct evhttp_connection *conn, void *arg)
-{
-    struct web_req *r = arg;
-    struct evhttp_request *http = r->wire->http;
-    bool will_answer = !r->on_gone && !r->wire->is_stream;
-
-    (void)conn;
-    if (r->web)
-        conn_over(r->web->conns);
-    if (!evhttp_request_get_connection(http))
-        evhttp_request_free(http);
     wire_free(r);
     if (will_answer || r->is_sent)
         return; /* a callback still to come calls web_send, which then only releases */
@@ -104,30 +74,12 @@ static void on_conn_closed(struct evhttp_connection *conn, void *arg)
     web_release(r);
 }
 
-static void on_peer_closed(evutil_socket_t fd, short what, void *arg);
-
-static void watch_add(struct web_req *r, short what)
+/* The client hung up, the connection is still there. */
+static void on_left(void *request)
 {
-    struct bufferevent *bev = evhttp_connection_get_bufferevent(r->wire->conn);
-
-    if (r->wire->closed)
-        event_free(r->wire->closed);
-    r->wire->closed =
-        event_new(loop_base(r->web->loop), bufferevent_getfd(bev), what, on_peer_closed, r);
-    CHECK(r->wire->closed && event_add(r->wire->closed, NULL) == 0);
-}
-
-/* A reset comes as EV_READ, not as EV_CLOSED; so may a pipelined request, which evhttp reads later. */
-static void on_peer_closed(evutil_socket_t fd, short what, void *arg)
-{
-    struct web_req *r = arg;
+    struct web_req *r = request;
     struct err err = { 0 };
-    char byte = 0;
 
-    if (!(what & EV_CLOSED) && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
-        watch_add(r, EV_CLOSED);
-        return;
-    }
     web_hold(r);
     gone_tell(r);
     if (r->wire && r->wire->is_stream) {
@@ -135,7 +87,6 @@ static void on_peer_closed(evutil_socket_t fd, short what, void *arg)
     } else {
         err_set(&err, ERR_BUSY, "the client left");
         web_problem(r, &err);
-        web_header_add(r, "Connection", "close");
         web_send(r);
     }
     web_release(r);
@@ -143,44 +94,46 @@ static void on_peer_closed(evutil_socket_t fd, short what, void *arg)
 
 void web_watch(struct web_req *r)
 {
-    CHECK(r->on_gone && !r->wire->closed);
-    watch_add(r, EV_READ | EV_CLOSED);
+    CHECK(r->on_gone);
+    if (r->wire)
+        conn_watch(r->wire->conn);
 }
 
 /* ---- answers ---- */
 
 const char *web_header(const struct web_req *r, const char *name)
 {
-    return r->wire ? evhttp_find_header(evhttp_request_get_input_headers(r->wire->http), name)
-                   : NULL;
+    return r->wire ? conn_header(r->wire->conn, name) : NULL;
+}
+
+static void field_add(struct evbuffer *out, const char *name, const char *value)
+{
+    if (strpbrk(value, "\r\n"))
+        log_error("web.field name=%s err=\"it holds a line's end and is left out\"", name);
+    else
+        evbuffer_add_printf(out, "%s: %s\r\n", name, value);
+}
+
+static void fields_write(const struct web_req *r, struct evbuffer *out)
+{
+    const struct web_answer *a = &r->answer;
+    bool has_cache = false;
+
+    for (int i = 0; i < a->n_headers; i++) {
+        field_add(out, a->headers[i].key, a->headers[i].value);
+        has_cache |= strcmp(a->headers[i].key, "Cache-Control") == 0;
+    }
+    if (a->type)
+        field_add(out, "Content-Type", a->type);
+    field_add(out, "X-Content-Type-Options", "nosniff");
+    if (!has_cache)
+        field_add(out, "Cache-Control", "no-store");
 }
 
 static void bytes_free(const void *p, size_t n, void *arg)
 {
     (void)p, (void)n;
     mem_free(arg);
-}
-
-static void headers_write(struct web_req *r)
-{
-    struct evkeyvalq *out = evhttp_request_get_output_headers(r->wire->http);
-    const struct web_answer *a = &r->answer;
-    bool has_cache = false;
-    char text[24];
-
-    for (int i = 0; i < a->n_headers; i++) {
-        evhttp_add_header(out, a->headers[i].key, a->headers[i].value);
-        has_cache |= strcmp(a->headers[i].key, "Cache-Control") == 0;
-    }
-    if (a->type)
-        evhttp_add_header(out, "Content-Type", a->type);
-    evhttp_add_header(out, "X-Content-Type-Options", "nosniff");
-    if (!has_cache)
-        evhttp_add_header(out, "Cache-Control", "no-store");
-    if (r->wire->is_stream || a->status == 304 || a->status == 204)
-        return;
-    (void)!snprintf(text, sizeof text, "%zu", a->len);
-    evhttp_add_header(out, "Content-Length", text);
 }
 
 static void body_write(struct web_req *r, struct evbuffer *buf)
@@ -218,17 +171,19 @@ void web_send(struct web_req *r)
         return;
     r->is_sent = true;
     if (r->wire) {
-        struct evhttp_request *http = r->wire->http;
-        struct evbuffer *buf = evbuffer_new();
+        struct conn *c = r->wire->conn;
+        struct evbuffer *fields = evbuffer_new(), *body = evbuffer_new();
+        int status = r->answer.status;
 
-        CHECK(buf && r->answer.status);
+        CHECK(fields && body && status);
         count_answer(r);
-        headers_write(r);
-        body_write(r, buf);
-        evhttp_connection_set_closecb(r->wire->conn, on_idle_conn_closed, r->web);
+        fields_write(r, fields);
+        body_write(r, body);
         wire_free(r);
-        evhttp_send_reply(http, r->answer.status, NULL, buf);
-        evbuffer_free(buf);
+        conn_answer(c, status, fields, body,
+                    status == 304 || status == 204 ? -1 : (int64_t)r->answer.len);
+        evbuffer_free(fields);
+        evbuffer_free(body);
     }
     r->on_gone = NULL;
     web_release(r);
@@ -238,6 +193,8 @@ void web_send(struct web_req *r)
 
 int web_stream_start(struct web_req *r, const char *type, void (*on_drained)(struct web_req *r))
 {
+    struct evbuffer *fields = NULL;
+
     if (!r->wire)
         return -1;
     r->wire->is_stream = true;
@@ -245,36 +202,32 @@ int web_stream_start(struct web_req *r, const char *type, void (*on_drained)(str
     r->answer.status = 200;
     r->answer.type = type;
     count_answer(r);
-    headers_write(r);
-    evhttp_send_reply_start(r->wire->http, 200, NULL);
+    fields = evbuffer_new();
+    CHECK(fields);
+    fields_write(r, fields);
+    conn_stream_start(r->wire->conn, fields);
+    evbuffer_free(fields);
     web_watch(r);
     return 0;
 }
 
-static void on_chunk_written(struct evhttp_connection *conn, void *arg)
+static void on_drained(void *request)
 {
-    struct web_req *r = arg;
+    struct web_req *r = request;
 
-    (void)conn;
-    if (r->wire && r->wire->on_drained)
+    if (r->wire->on_drained)
         r->wire->on_drained(r);
 }
 
 void web_stream_add(struct web_req *r, const char *text, size_t n)
 {
-    struct evbuffer *buf = evbuffer_new();
-
-    CHECK(r->wire && r->wire->is_stream && buf);
-    evbuffer_add(buf, text, n);
-    evhttp_send_reply_chunk_with_cb(r->wire->http, buf, on_chunk_written, r);
-    evbuffer_free(buf);
+    CHECK(r->wire && r->wire->is_stream);
+    conn_stream_add(r->wire->conn, text, n);
 }
 
 size_t web_stream_pending(const struct web_req *r)
 {
-    struct bufferevent *bev = evhttp_connection_get_bufferevent(r->wire->conn);
-
-    return evbuffer_get_length(bufferevent_get_output(bev));
+    return r->wire ? conn_stream_pending(r->wire->conn) : 0;
 }
 
 void web_stream_end(struct web_req *r)
@@ -283,108 +236,107 @@ void web_stream_end(struct web_req *r)
         return;
     r->is_sent = true;
     if (r->wire) {
-        struct evhttp_request *http = r->wire->http;
+        struct conn *c = r->wire->conn;
 
-        evhttp_connection_set_closecb(r->wire->conn, on_idle_conn_closed, r->web);
         wire_free(r);
-        evhttp_send_reply_end(http);
+        conn_stream_end(c);
     }
     web_release(r);
 }
 
 /* ---- requests ---- */
 
-static enum web_method method_of(const struct evhttp_request *http)
+static enum web_method method_of(const char *name)
 {
-    switch (evhttp_request_get_command(http)) {
-    case EVHTTP_REQ_GET:
-        return WEB_GET;
-    case EVHTTP_REQ_HEAD:
-        return WEB_HEAD;
-    case EVHTTP_REQ_POST:
-        return WEB_POST;
-    case EVHTTP_REQ_PUT:
-        return WEB_PUT;
-    case EVHTTP_REQ_PATCH:
-        return WEB_PATCH;
-    case EVHTTP_REQ_DELETE:
-        return WEB_DELETE;
-    default:
-        return WEB_OTHER;
-    }
+    int m = 0;
+
+    while (m < WEB_OTHER && strcmp(web_method_name[m], name) != 0)
+        m++;
+    return (enum web_method)m;
 }
 
-static void on_request(struct evhttp_request *http, void *arg)
+/* Everything that the head decides is decided here, the token first of all: a body is only read for those
+ * who may send it. */
+static void on_head(struct conn *c, const struct head *head)
 {
-    struct door *door = arg;
-    struct web *web = door->web;
-    struct evbuffer *body = evhttp_request_get_input_buffer(http);
+    struct web *web = door_arg(conn_door(c));
     struct web_req *r = web_req_new(web, web->ctl, &web->reqs);
+    bool is_open = false;
 
     r->wire = mem_zalloc(sizeof *r->wire);
-    r->wire->http = http;
-    r->wire->conn = evhttp_request_get_connection(http);
-    r->is_local = door->is_local;
-    r->method = method_of(http);
-    r->body_len = evbuffer_get_length(body);
-    r->body = r->body_len ? (const char *)evbuffer_pullup(body, -1) : "";
-    evhttp_connection_set_closecb(r->wire->conn, on_conn_closed, r);
-    conn_request_whole(web->conns, evhttp_connection_get_bufferevent(r->wire->conn));
-    web_dispatch(r, evhttp_request_get_uri(http));
+    r->wire->conn = c;
+    r->wire->target = head->target;
+    r->is_local = door_conf_get(conn_door(c))->is_local;
+    r->method = method_of(head->method);
+    r->method_text = head->method;
+    conn_attach(c, r);
+    web_hold(r);
+    if (!web_admit(r, head->target)) {
+        conn_know(c, false);
+    } else {
+        is_open = r->route->flags & WEB_OPEN;
+        if (!is_open)
+            conn_know(c, true);
+        conn_body_max(c, is_open && !conn_is_known(c) ? WEB_OPEN_BODY_MAX
+                         : r->route->flags & WEB_RAW  ? WEB_BODY_MAX
+                                                      : WEB_JSON_MAX);
+    }
+    web_release(r);
+}
+
+static void on_body(void *request, const char *body, size_t n)
+{
+    struct web_req *r = request;
+
+    r->wire->is_handed = true;
+    r->body = body;
+    r->body_len = n;
+    web_run(r, r->wire->target);
 }
 
 /* ---- doors ---- */
 
-static void on_full(void *arg, bool is_full)
+static struct door *door_open(struct web *web, int fd, bool is_local)
 {
-    struct web *web = arg;
+    const struct web_conf *conf = &web->conf;
+    struct door_conf d = {
+        .name = is_local ? "unix" : "tcp",
+        .limits = { .guests = conf->max_connections,
+                    .strangers = MIN(conf->max_strangers, MAX(conf->max_connections / 4, 1)),
+                    .strangers_per_address = conf->max_strangers_per_address,
+                    .bytes = conf->max_inflight_bytes,
+                    .leaving = conf->max_strangers },
+        .is_local = is_local,
+        .idle_ms = conf->idle_ms,
+        .head_ms = MIN(conf->head_ms, conf->request_ms),
+        .request_ms = conf->request_ms,
+        .hooks = { on_head, on_body, on_gone, on_left, on_drained },
+        .arg = web,
+    };
 
-    if (is_full)
-        log_warn("web.full connections=%" PRId64, conn_count(web->conns));
-    for (int i = 0; i < DOORS; i++) {
-        if (!web->doors[i].listener || web->is_closing)
-            continue;
-        if (is_full)
-            evconnlistener_disable(web->doors[i].listener);
-        else
-            evconnlistener_enable(web->doors[i].listener);
+    return fd < 0 ? NULL : door_new(web->loop, fd, &d);
+}
+
+/* Each connection takes a descriptor, and the database, blobs and pipes need theirs, too. */
+static int64_t connections_that_fit(int64_t wanted)
+{
+    struct rlimit limit = { 0 };
+    int64_t need = DOORS * (wanted + wanted / 4) + DESCRIPTORS_KEPT;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return wanted;
+    if (limit.rlim_cur < (rlim_t)need) {
+        limit.rlim_cur = MIN(limit.rlim_max, (rlim_t)need);
+        (void)!setrlimit(RLIMIT_NOFILE, &limit);
+        (void)getrlimit(RLIMIT_NOFILE, &limit);
     }
-}
-
-/* Out of descriptors, most likely: breathe, or the loop spins on a listener that stays readable. */
-static void on_accept_failed(struct evconnlistener *listener, void *arg)
-{
-    struct web *web = arg;
-
-    (void)web;
-    log_warn("web.accept err=\"%s\"", evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
-    evconnlistener_disable(listener);
-    conn_retry(web->conns);
-}
-
-static int door_open(struct web *web, struct door *door, int fd, bool is_local)
-{
-    struct event_base *base = loop_base(web->loop);
-    struct timeval idle = { .tv_sec = web->conf.idle_ms / 1000,
-                            .tv_usec = web->conf.idle_ms % 1000 * 1000 };
-
-    if (fd < 0)
-        return -1;
-    door->web = web;
-    door->is_local = is_local;
-    door->http = evhttp_new(base);
-    door->listener =
-        evconnlistener_new(base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
-    CHECK(door->http && door->listener);
-    evhttp_set_max_headers_size(door->http, WEB_HEADER_MAX);
-    evhttp_set_max_body_size(door->http, WEB_BODY_MAX);
-    evhttp_set_timeout_tv(door->http, &idle);
-    evhttp_set_allowed_methods(door->http, METHODS);
-    evhttp_set_bevcb(door->http, conn_new, web->conns);
-    evhttp_set_gencb(door->http, on_request, door);
-    CHECK(evhttp_bind_listener(door->http, door->listener));
-    evconnlistener_set_error_cb(door->listener, on_accept_failed);
-    return 0;
+    if (limit.rlim_cur >= (rlim_t)need)
+        return wanted;
+    wanted = MAX(((int64_t)limit.rlim_cur - DESCRIPTORS_KEPT) * 2 / 5, 8);
+    log_warn("web.descriptors limit=%lld connections=%lld note=\"raise the limit of open files for "
+             "more\"",
+             (long long)limit.rlim_cur, (long long)wanted);
+    return wanted;
 }
 
 /* The machine's own name is served too: nobody else's DNS can give it to a browser here. */
@@ -407,8 +359,15 @@ static void conf_take(struct web_conf *to, const struct web_conf *from)
     to->host_names = names_new(from->host_names);
     if (to->max_connections <= 0)
         to->max_connections = 4096;
+    to->max_connections = connections_that_fit(to->max_connections);
+    if (to->max_strangers <= 0)
+        to->max_strangers = 512;
+    if (to->max_strangers_per_address <= 0)
+        to->max_strangers_per_address = 32;
     if (to->max_inflight_bytes <= 0)
         to->max_inflight_bytes = 64 << 20;
+    if (to->head_ms <= 0)
+        to->head_ms = 10000;
     if (to->idle_ms <= 0)
         to->idle_ms = 60000;
     if (to->request_ms <= 0)
@@ -421,23 +380,22 @@ struct web *web_new(struct ctl *ctl, struct loop *loop, const struct web_conf *c
                     struct err *err)
 {
     struct web *web = mem_zalloc(sizeof *web);
-    struct conn_limits limits = { .on_full = on_full, .arg = web };
 
     web->ctl = ctl;
     web->loop = loop;
     conf_take(&web->conf, conf);
-    limits.max_connections = web->conf.max_connections;
-    limits.max_inflight_bytes = web->conf.max_inflight_bytes;
-    limits.request_ms = web->conf.request_ms;
-    web->conns = conn_set_new(loop, &limits);
-    if (conf->socket_path &&
-        door_open(web, &web->doors[0], listen_unix(conf->socket_path, err), true) < 0)
-        goto fail;
-    if (conf->listen &&
-        door_open(web, &web->doors[1],
-                  listen_tcp(conf->listen, web->address, sizeof web->address, &web->port, err),
-                  false) < 0)
-        goto fail;
+    if (conf->socket_path) {
+        web->doors[0] = door_open(web, listen_unix(conf->socket_path, err), true);
+        if (!web->doors[0])
+            goto fail;
+    }
+    if (conf->listen) {
+        int fd = listen_tcp(conf->listen, web->address, sizeof web->address, &web->port, err);
+
+        web->doors[1] = door_open(web, fd, false);
+        if (!web->doors[1])
+            goto fail;
+    }
     log_info("web.ready socket=%s address=%s", conf->socket_path ? conf->socket_path : "-",
              web->address[0] ? web->address : "-");
     return web;
@@ -448,10 +406,9 @@ fail:
 
 void web_close_doors(struct web *web)
 {
-    web->is_closing = true;
     for (int i = 0; i < DOORS; i++) {
-        if (web->doors[i].listener)
-            evconnlistener_disable(web->doors[i].listener);
+        if (web->doors[i])
+            door_close(web->doors[i]);
     }
 }
 
@@ -459,14 +416,10 @@ void web_free(struct web *web)
 {
     if (!web)
         return;
-    web->is_closing = true;
-    if (web->doors[0].listener)
+    if (web->doors[0])
         unlink(web->conf.socket_path);
-    for (int i = 0; i < DOORS; i++) {
-        if (web->doors[i].http)
-            evhttp_free(web->doors[i].http); /* frees the listener and every connection */
-    }
-    conn_set_free(web->conns);
+    for (int i = 0; i < DOORS; i++)
+        door_free(web->doors[i]);
     feed_free(web->feed);
     /* Those left wait for a callback of the controller, and will only be freed by it. */
     for (struct web_req *r = web->reqs; r; r = r->next) {
@@ -507,5 +460,11 @@ int web_port(const struct web *web)
 
 int64_t web_count(const struct web *web, int status_class)
 {
-    return status_class == 0 ? conn_count(web->conns) : web->answers[status_class];
+    int64_t n = 0;
+
+    if (status_class > 0)
+        return web->answers[status_class];
+    for (int i = 0; i < DOORS; i++)
+        n += web->doors[i] ? door_count(web->doors[i]) : 0;
+    return n;
 }

@@ -22,15 +22,25 @@ struct web_conf {
     const char *listen;
     /* What the Host header may be besides addresses, localhost and this machine's name: "a.lan,b" */
     const char *host_names;
-    bool dev;                   /* opens /api/v1/debug */
-    int64_t max_connections;    /* 4096; further ones wait in the listener's queue */
-    int64_t max_inflight_bytes; /* 64 MiB of bodies being read, all connections; over it: 503 */
-    int64_t idle_ms;            /* 60000 of silence close a connection */
+    bool dev; /* opens /api/v1/debug */
+    /* 4096 for each door; when all of them have shown a token, further ones wait in the kernel's queue */
+    int64_t max_connections;
+    int64_t max_strangers; /* 512 connections without a valid token, at most a quarter */
+    int64_t max_strangers_per_address; /* 32; an IPv6 /64 is one address */
+    int64_t max_inflight_bytes; /* 64 MiB of unfinished bodies at each door; the largest gets 503 */
+    int64_t head_ms;            /* 10000 for the head of a request, and for all a stranger does */
+    int64_t idle_ms;            /* 60000 of silence, or of an answer not read, close a connection */
     int64_t request_ms;         /* 120000 for a request to arrive whole */
     int64_t heartbeat_ms;       /* 15000 between signs of life on event streams */
 };
 
-enum { WEB_HEADER_MAX = 16 << 10, WEB_BODY_MAX = 8 << 20, WEB_STREAM_MAX = 256 << 10 };
+enum {
+    WEB_HEADER_MAX = 16 << 10,
+    WEB_BODY_MAX = 8 << 20,      /* of routes that take bytes */
+    WEB_JSON_MAX = 1 << 20,      /* of all others */
+    WEB_OPEN_BODY_MAX = 4 << 10, /* without a token, where none is needed */
+    WEB_STREAM_MAX = 256 << 10,
+};
 
 /* Borrows ctl and loop until web_free; conf's strings are copied. */
 struct web *web_new(struct ctl *ctl, struct loop *loop, const struct web_conf *conf,
