@@ -1,6 +1,7 @@
 /* modelfile.c - see modelfile.h. Called by cmd_model.c and cmd_explain.c. */
 #include "cli/modelfile.h"
 #include "cli/outfile.h"
+#include "cli/print.h"
 
 #include "base/gz.h"
 #include "base/mem.h"
@@ -49,6 +50,10 @@ int model_table_open(struct model_table *t, const struct artifact *a, const char
     if (read_csv(file, &csv, path, err) == 0)
         t->frame = frame_open(path, err);
     mem_free(list);
+    for (int i = 0; t->frame && i < t->frame->n_cols; i++) {
+        if (t->frame->cols[i].not_numbers > 0)
+            print_not_numbers(file, t->frame->cols[i].name, t->frame->cols[i].not_numbers);
+    }
     if (t->frame)
         return 0;
     tempdir_end(&t->temp, false);

@@ -271,6 +271,13 @@ void print_leaderboard(const json_t *board, int limit, FILE *out)
         fprintf(out, "* on the front: no trial beats it in all objectives (assay pareto)\n");
 }
 
+void print_not_numbers(const char *file, const char *column, int64_t n)
+{
+    fprintf(stderr, "%s: %" PRId64 " cell%s of column \"%.200s\" %s\n", file, n, n == 1 ? "" : "s",
+            column ? column : "",
+            n == 1 ? "is no number and reads as missing" : "are no numbers and read as missing");
+}
+
 void progress_init(struct progress *p)
 {
     p->is_terminal = print_is_terminal(stderr);

@@ -29,6 +29,9 @@ const char *print_text(const json_t *o, const char *key);
 int64_t print_ended_trials(
     const json_t *study); /* of a study's answer: all that reached one of the four ends */
 
+/* Says on stderr how many cells of a column said to be numeric are other text. */
+void print_not_numbers(const char *file, const char *column, int64_t n);
+
 /* The leaderboard answer of the API as a table; limit 0 = all. Ids stand there where they are not the numbers. */
 void print_leaderboard(const json_t *board, int limit, FILE *out);
 

@@ -83,6 +83,20 @@ static int check_going_on(struct session *s, struct err *err)
     return s->local && !local_is_alive(s->local, err) ? -1 : 0;
 }
 
+/* Columns said to be numeric that hold other text too. */
+static void tell_junk(const json_t *dataset, const char *file)
+{
+    size_t i;
+    json_t *col;
+
+    json_array_foreach(json_object_get(json_object_get(dataset, "schema"), "columns"), i, col)
+    {
+        int64_t n = json_integer_value(json_object_get(col, "not_numbers"));
+        if (n > 0)
+            print_not_numbers(file, json_string_value(json_object_get(col, "name")), n);
+    }
+}
+
 int session_dataset(struct session *s, const char *file, const char *name, const json_t *columns,
                     json_t **out, struct err *err)
 {
@@ -123,6 +137,7 @@ int session_dataset(struct session *s, const char *file, const char *name, const
         err_set(err, ERR_ARG, "%s", print_text(row, "error"));
         goto out;
     }
+    tell_junk(row, file);
     *out = row;
     row = NULL;
     rc = 0;

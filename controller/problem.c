@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MULTICLASS_MAX = 20, ROWS_PER_CLASS = 5, ENCODED_MAX_LEVELS = 100, PROBLEM_VERSION = 1 };
@@ -98,12 +99,16 @@ static int task_choose(struct problem *p, const struct spec *spec, const json_t 
                                  [TASK_BINARY] = FT_BINARY,
                                  [TASK_MULTICLASS] = FT_MULTICLASS,
                                  [TASK_REGRESSION] = FT_REGRESSION };
+    const struct metric *metric = spec->metric[0] ? metric_find(spec->metric) : NULL;
     int64_t distinct = int_of(column, "distinct");
 
     if (task_infer(column, spec->target, p->data.rows, &p->task, err) < 0)
         return -1;
     if (spec->task != TASK_AUTO)
         p->task = tasks[spec->task];
+    else if (metric && metric->tasks == FT_REGRESSION && !is_categorical(column))
+        p->task =
+            FT_REGRESSION; /* whole numbers that are few could be classes: the metric says what they are */
     if (p->task == FT_REGRESSION && is_categorical(column))
         return err_at(err, "task", "column \"%.80s\" holds words: regression needs numbers",
                       spec->target);
@@ -124,12 +129,34 @@ static int metric_choose(struct problem *p, const struct spec *spec, const json_
     if (!p->metric)
         return err_at(err, spec->metric_where, "\"%.40s\" is no metric", name);
     if (!(p->metric->tasks & p->task))
-        return err_at(err, spec->metric_where, "%s does not suit the task %s", name, p->data.task);
+        return err_at(
+            err, spec->metric_where, "%s does not suit the task %s%s: a metric such as %s does%s",
+            name, p->data.task, spec->task == TASK_AUTO ? ", which the target suggests" : "",
+            metric_for_task(p->task), spec->task == TASK_AUTO ? ", or name the task" : "");
     if (str_eq(name, "poisson_deviance") && json_number_value(least) < 0)
         return err_at(err, spec->metric_where, "%s needs a target from 0 up; \"%.80s\" has %g",
                       name, spec->target, json_number_value(least));
     str_copy(p->data.metric, sizeof p->data.metric, name);
     return 0;
+}
+
+/* The two values of a column of numbers are its least and its largest. The workers know classes by the shortest text of their
+ * number (ml/data.h). */
+static int positive_number_check(struct problem *p, const struct spec *spec, const json_t *column,
+                                 struct err *err)
+{
+    char *out = p->data.positive;
+    double least = number_of(column, "min"), most = number_of(column, "max"), v = NAN;
+    char *end = NULL;
+
+    v = strtod(spec->positive, &end);
+    if (end != spec->positive && *end == '\0' && (v == least || v == most)) {
+        for (int digits = 15; digits == 15 || (digits <= 17 && strtod(out, NULL) != v); digits++)
+            (void)!snprintf(out, sizeof p->data.positive, "%.*g", digits, v);
+        return 0;
+    }
+    return err_at(err, "positive", "column \"%.80s\" has no value \"%.80s\": it holds %g and %g",
+                  spec->target, spec->positive, least, most);
 }
 
 static int positive_check(struct problem *p, const struct spec *spec, const json_t *column,
@@ -143,8 +170,10 @@ static int positive_check(struct problem *p, const struct spec *spec, const json
     if (p->task != FT_BINARY)
         return err_at(err, "positive", "only a binary task has a positive class");
     str_copy(p->data.positive, sizeof p->data.positive, spec->positive);
-    if (!is_categorical(column) || json_array_size(levels) == 0)
-        return 0; /* a number: the workers compare it as one */
+    if (!is_categorical(column))
+        return positive_number_check(p, spec, column, err);
+    if (json_array_size(levels) == 0)
+        return 0; /* a table of very many columns goes without them */
     json_array_foreach(levels, i, v)
     {
         if (str_eq(json_string_value(v), spec->positive))
@@ -188,6 +217,36 @@ static int monotone_check(struct problem *p, const struct spec *spec, const json
             return -1;
     }
     return 0;
+}
+
+/* What the training table has, a table of test rows must have: else every trial fails as it is scored. */
+static int test_check(const json_t *schema, const struct dataset_row *test, struct err *err)
+{
+    const char *file = test->file_name && test->file_name[0] ? test->file_name : test->name;
+    json_t *other =
+        test->schema ? jsonx_load(test->schema, strlen(test->schema), "schema", err) : NULL;
+    json_t *names = json_object(), *c = NULL;
+    size_t i = 0;
+    int rc = test->schema && !other ? -1 : 0;
+
+    json_array_foreach(json_object_get(other, "columns"), i, c)
+        json_object_set(names, text_of(c, "name"), c);
+    json_array_foreach(json_object_get(schema, "columns"), i, c)
+    {
+        const json_t *twin = json_object_get(names, text_of(c, "name"));
+        if (!other || rc < 0 || str_starts(text_of(c, "type"), "ignore"))
+            continue;
+        if (!twin || str_starts(text_of(twin, "type"), "ignore"))
+            rc = err_at(err, "test", "%.100s has no column \"%.80s\", which the training table has",
+                        file, text_of(c, "name"));
+        else if (!is_categorical(c) && is_categorical(twin))
+            rc = err_at(err, "test",
+                        "column \"%.80s\" of %.100s holds words; in the training table, numbers",
+                        text_of(c, "name"), file);
+    }
+    json_decref(names);
+    json_decref(other);
+    return rc;
 }
 
 static void validation_choose(struct problem *p, const struct spec *spec)
@@ -267,7 +326,8 @@ int problem_resolve(struct problem *p, const struct spec *spec, const struct dat
         goto out;
     }
     if (task_choose(p, spec, column, err) < 0 || metric_choose(p, spec, column, err) < 0 ||
-        positive_check(p, spec, column, err) < 0 || monotone_check(p, spec, schema, err) < 0)
+        positive_check(p, spec, column, err) < 0 || monotone_check(p, spec, schema, err) < 0 ||
+        (test && test_check(schema, test, err) < 0))
         goto out;
     validation_choose(p, spec);
     if (p->data.rows < p->data.folds * 2) {

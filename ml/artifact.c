@@ -361,15 +361,25 @@ int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, con
         return err_set(err, ERR_CONFLICT, "the predictions of a %s model cannot be explained",
                        a->family);
     const struct explain_rows rows = { v->rows, from, n, of };
+    if (a->n_models == 1)
+        return a->ops->explain(a->models[0], a->prep, &rows, out, err);
     double *one = mem_try_alloc((width + 1) * sizeof(*one));
-    int rc = one ? 0 : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)n);
+    struct explain_sums *sums = mem_try_zalloc((size_t)(n + 1) * sizeof(*sums));
+    int rc =
+        one && sums ? 0 : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)n);
+    enum explain_link link = EXPLAIN_SAME;
 
     memset(out, 0, width * sizeof(*out));
     for (int m = 0; m < a->n_models && rc == 0; m++) {
+        if (m == 0 && a->ops->explain_link)
+            link = a->ops->explain_link(a->models[0]);
         rc = a->ops->explain(a->models[m], a->prep, &rows, one, err);
-        for (size_t i = 0; i < width && rc == 0; i++)
-            out[i] += one[i] / a->n_models;
+        if (rc == 0)
+            explain_bag_add(link, one, prep_inputs(a->prep), n, sums, out);
     }
+    if (rc == 0)
+        explain_bag_end(link, a->n_models, prep_inputs(a->prep), n, sums, out);
+    mem_try_free(sums);
     mem_try_free(one);
     return rc;
 }

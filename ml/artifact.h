@@ -71,7 +71,7 @@ int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
 int artifact_outputs(const struct artifact *a); /* floats of a row: 1 or n_classes */
 int artifact_view_shuffle(struct artifact_view *v, int input, const int32_t *order,
                           struct err *err); /* prep_view_shuffle */
-/* Explanations (model.h), means over the bag. ERR_CONFLICT: the family has none. out: [inputs] importances, shares of their
+/* Explanations (model.h), means over the bag (explain_bag.h). ERR_CONFLICT: the family has none. out: [inputs] importances, shares of their
  * sum are what can be compared; and [n][inputs + 1] SHAP values of rows, of each for the output of[row]. */
 int artifact_importance(const struct artifact *a, double *out, struct err *err);
 int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, const int *of,

@@ -451,6 +451,13 @@ static int explain(const struct predictor *p, const struct prep *prep,
                         : boost_shap(&p->forest, p->base, 1.0, prep, rows, out, err);
 }
 
+static enum explain_link link_of(const struct predictor *p)
+{
+    return p->loss == BOOST_LOGISTIC  ? EXPLAIN_LOG_ODDS
+           : p->loss == BOOST_POISSON ? EXPLAIN_LOG
+                                      : EXPLAIN_SAME;
+}
+
 const struct model_ops model_boost = {
     .family = &family_boost,
     .open = boost_open,
@@ -470,4 +477,5 @@ const struct model_ops model_boost = {
     .predict = predict,
     .importance = importance,
     .explain = explain,
+    .explain_link = link_of,
 };

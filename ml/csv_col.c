@@ -126,8 +126,10 @@ static int take_odd_number(struct csv_table *t, struct csv_col *col, const struc
     csv_number(s, n, &v);
     if (v.kind == CSV_TEXT && t->has_comma)
         csv_number_comma(s, n, &v);
-    if (v.kind == CSV_TEXT && col->must_be_number)
-        return err_set(err, ERR_ARG, "\"%.*s\" is not a number", (int)MIN(n, 60), s);
+    if (v.kind == CSV_TEXT && col->must_be_number) {
+        csv_col_junk(col, s, n);
+        v.kind = CSV_MISSING;
+    }
     if (v.kind == CSV_TEXT || (is_code(s, n) && !col->must_be_number))
         return csv_col_retype(t, (int)(col - t->cols), place, err) < 0 ? -1 : 1;
     if (v.kind == CSV_DOUBLE && col->mode == COL_INT)

@@ -106,6 +106,7 @@ void csv_table_fini(struct csv_table *t)
         mem_free(col->entries);
         mem_free(col->odd);
         mem_free(col->odd_at);
+        mem_free(col->junk);
     }
     frame_out_abort(t->out);
     if (t->spool >= 0)
@@ -193,10 +194,25 @@ int64_t csv_table_bytes(const struct csv_table *t)
     return bytes;
 }
 
+enum { JUNK_SHOWN = 60 };
+
+void csv_col_junk(struct csv_col *col, const char *s, size_t n)
+{
+    col->stats.not_numbers++;
+    if (!col->junk) {
+        col->junk = mem_zalloc(JUNK_SHOWN + 1);
+        memcpy(col->junk, s, MIN(n, JUNK_SHOWN));
+    }
+}
+
 static int col_end(struct csv_table *t, struct csv_col *col, struct err *err)
 {
     struct frame_levels levels = { 0 };
 
+    if (col->junk && col->stats.distinct == 0)
+        return err_set(err, ERR_ARG,
+                       "column \"%.100s\" is to hold numbers, and no cell of it is one: \"%s\"",
+                       col->name, col->junk);
     if (col->mode == COL_IGNORED)
         return frame_out_col(t->out, col->name, FRAME_IGNORED, &col->stats, NULL, 0, NULL, err);
     if (col->mode != COL_TEXT)

@@ -21,7 +21,8 @@ struct csv_col {
     char *name;
     enum csv_mode mode;
     bool
-        must_be_number; /* by an override: other text is an error, and spellings need not be kept */
+        must_be_number; /* by an override: other text reads as missing, and spellings need not be kept */
+    char *junk;         /* the first text where a number must be, shortened; NULL = none */
     union {
         int32_t *ints;   /* FRAME_INT_MISSING */
         double *doubles; /* NaN */
@@ -74,6 +75,7 @@ int64_t csv_table_bytes(const struct csv_table *t); /* memory held */
 int csv_col_take(struct csv_table *t, int c, const struct csv_rows *rows, int64_t first, int64_t n,
                  int64_t *bad_field, struct err *err);
 void csv_col_odd(struct csv_col *col, int64_t place, const char *s, size_t n);
+void csv_col_junk(struct csv_col *col, const char *s, size_t n); /* text where a number must be */
 
 /* A field without its quotes; unescaped into t->scratch where it must be. */
 void csv_field(struct csv_table *t, const struct csv_rows *rows, int64_t i, bool is_last,

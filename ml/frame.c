@@ -63,6 +63,7 @@ static int col_open(struct frame_map *m, uint32_t i, struct err *err)
     *c = (struct frame_col){ (const char *)m->data + r->name_at,
                              (enum frame_type)r->type,
                              r->missing,
+                             r->not_numbers,
                              r->min,
                              r->max,
                              r->mean,

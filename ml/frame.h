@@ -16,6 +16,7 @@ struct frame_col {
     const char *name; /* UTF-8; borrowed from the frame */
     enum frame_type type;
     int64_t missing;       /* rows without a value */
+    int64_t not_numbers;   /* of these: text in a column that was said to be numeric */
     double min, max, mean; /* numeric, of present values; NaN when none */
     int64_t distinct;      /* exact for categoricals; for numerics capped at 4,096 */
     int n_levels;          /* categorical; levels are sorted by count (most first), then by text */
@@ -41,7 +42,7 @@ void frame_codes(const struct frame *f, int col, int64_t from, int64_t n, int32_
 /* The numbers of n rows, given in ascending order. */
 void frame_numbers_at(const struct frame *f, int col, const int64_t *rows, int64_t n, double *out);
 /* One JSON text describing columns and statistics, for people and for the controller: {"rows":..,"columns":[{"name",
- * "type","missing","distinct","levels":[first 100],"min","max","mean"}]}. Heap, mem_free; NULL = no memory. */
+ * "type","missing","not_numbers" where there are some,"distinct","levels":[first 100],"min","max","mean"}]}. Heap, mem_free; NULL = no memory. */
 char *frame_schema_json(const struct frame *f);
 
 /* Builder: columns are added whole or by chunks by the CSV reader; see csv.h. */

@@ -80,8 +80,8 @@ static int check_col(struct check *c, const struct frame_rec *r, struct err *err
         return broken(err, "unknown column type");
     if (r->name_bytes == 0 || !text_ok(c, r->name_at, r->name_bytes))
         return broken(err, "a column name is no text");
-    if (r->missing < 0 || (uint64_t)r->missing > c->t->rows || r->distinct < 0 || isinf(r->min) ||
-        isinf(r->max))
+    if (r->missing < 0 || (uint64_t)r->missing > c->t->rows || r->not_numbers > r->missing ||
+        r->distinct < 0 || isinf(r->min) || isinf(r->max))
         return broken(err, "a column's statistics are impossible");
     if (r->type == FRAME_IGNORED)
         return r->n_levels ? broken(err, "an ignored column has levels") : 0;

@@ -50,7 +50,8 @@ struct frame_rec { /* a column record */
     uint64_t
         levels_at; /* n_levels + 1 u64 offsets of texts that lie one after the other, each with its NUL */
     uint64_t map_at; /* n_levels u32: stored code -> level index */
-    uint32_t n_levels, zero;
+    uint32_t n_levels;
+    uint32_t not_numbers; /* as frame.h; UINT32_MAX: or more */
 };
 
 /* ---- statistics of one column while it is written ---- */
@@ -61,6 +62,7 @@ struct frame_stats {
     uint64_t *set; /* distinct values seen, until there are FRAME_DISTINCT_CAP */
     uint32_t set_cap;
     int64_t distinct;
+    int64_t not_numbers;
 };
 void frame_stats_init(struct frame_stats *s);
 void frame_stats_fini(struct frame_stats *s);

@@ -181,7 +181,8 @@ int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
 {
     struct frame_rec rec = { .name_bytes = (uint32_t)strlen(name),
                              .type = type,
-                             .missing = stats->missing };
+                             .missing = stats->missing,
+                             .not_numbers = (uint32_t)MIN(stats->not_numbers, UINT32_MAX) };
 
     CHECK((type == FRAME_CATEGORICAL) == (levels != NULL));
     rec.min = rec.max = rec.mean = NAN;

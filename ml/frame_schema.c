@@ -56,6 +56,9 @@ static int add_col(struct buf *b, const struct frame *f, int col)
     if (buf_addf(b, NULL, ",\"missing\":%lld,\"distinct\":%lld", (long long)c->missing,
                  (long long)c->distinct) < 0)
         return -1;
+    if (c->not_numbers > 0 &&
+        buf_addf(b, NULL, ",\"not_numbers\":%lld", (long long)c->not_numbers) < 0)
+        return -1;
     if (c->type == FRAME_NUMERIC)
         return add_numeric(b, f, col);
     int rc = buf_adds(b, ",\"levels\":[", NULL);

@@ -478,6 +478,11 @@ static int explain(const struct predictor *p, const struct prep *prep,
     return 0;
 }
 
+static enum explain_link link_of(const struct predictor *p)
+{
+    return p->task == ML_BINARY ? EXPLAIN_LOG_ODDS : EXPLAIN_SAME;
+}
+
 const struct model_ops model_linear = {
     .family = &family_linear,
     .open = linear_open,
@@ -493,4 +498,5 @@ const struct model_ops model_linear = {
     .predict = predict,
     .importance = importance,
     .explain = explain,
+    .explain_link = link_of,
 };

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "ml/data.h"
+#include "ml/explain_bag.h"
 #include "ml/family.h"
 
 #include <stdbool.h>
@@ -90,6 +91,7 @@ struct model_ops {
     /* SHAP values of rows: out[row][inputs + 1], the last one the base; they add up to the raw score: log-odds, scores before softmax, shares of forests, target units. */
     int (*explain)(const struct predictor *p, const struct prep *prep,
                    const struct explain_rows *rows, double *out, struct err *err);
+    enum explain_link (*explain_link)(const struct predictor *p); /* NULL = EXPLAIN_SAME */
 };
 const struct model_ops *model_find(const char *family);              /* NULL = not in this build */
 int model_task(const struct ml_data *d);                             /* FT_ */

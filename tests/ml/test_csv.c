@@ -388,8 +388,10 @@ static void overrides_that_do_not_fit_are_refused(void **state)
     struct err err = { 0 };
 
     (void)state;
-    assert_int_equal(csv_try("a,b\n1,2\n1,2\n3,abc\n", 18, 0, &opts, &err), -1);
-    assert_string_equal(err.text, "t.csv: line 4, column \"b\": \"abc\" is not a number");
+    assert_int_equal(csv_try("a,b\n1,\n1,def\n3,abc\n", 19, 0, &opts, &err), -1);
+    assert_string_equal(err.text,
+                        "t.csv: column \"b\" is to hold numbers, and no cell of it is one: "
+                        "\"def\"");
     opts.overrides = unknown;
     assert_int_equal(csv_try("age,b\n1,2\n", 10, 0, &opts, &err), -1);
     assert_string_equal(err.text, "t.csv: no column is called \"agee\"; did you mean \"age\"?");

@@ -117,6 +117,14 @@ static void assert_adds_up(const struct rig *r, const struct artifact *a, bool i
     mem_free(p);
 }
 
+/* Poisson asks for counts. */
+static void counts_take(const struct rig_table *t, int64_t row)
+{
+    double *y = t->cols[t->n_cols - 1].num;
+
+    y[row] = floor(fmax(0, y[row] / 20));
+}
+
 static void values_and_base_add_up_to_the_score(void **state)
 {
     static const struct {
@@ -141,10 +149,8 @@ static void values_and_base_add_up_to_the_score(void **state)
         double params[FAMILY_MAX_PARAMS] = { 0 };
         struct rig_table *t = rig_mixed(cases[i].task, 300, cases[i].classes, i);
         bool is_log = cases[i].param == BOOST_OBJECTIVE && cases[i].value == 5;
-        for (int64_t row = 0; row < t->rows && is_log; row++) { /* poisson asks for counts */
-            double *y = t->cols[t->n_cols - 1].num;
-            y[row] = floor(fmax(0, y[row] / 20));
-        }
+        for (int64_t row = 0; row < t->rows && is_log; row++)
+            counts_take(t, row);
         struct rig *r = rig_new(t, cases[i].task, metric_default(cases[i].task), 2);
         family_defaults(family_find("boost"), params);
         params[BOOST_MIN_LEAF] = 3;
@@ -195,17 +201,75 @@ static void forests_add_up_too(void **state)
     }
 }
 
-static void a_bag_is_explained_by_the_mean_of_its_models(void **state)
+static void values_of_a_bag_add_up_to_what_it_predicts(void **state)
 {
-    double params[FAMILY_MAX_PARAMS] = { 0 };
-    struct rig *r = rig_new(rig_mixed(ML_REGRESSION, 200, 0, 3), ML_REGRESSION, METRIC_RMSE, 2);
+    static const struct {
+        const char *family;
+        enum ml_task task;
+        int param;
+        double value;
+        bool is_log;
+        int64_t steps;
+    } cases[] = {
+        { "boost", ML_REGRESSION, BOOST_LEAVES, 31, false, 10 },
+        { "boost", ML_REGRESSION, BOOST_OBJECTIVE, 5, true, 10 },
+        { "boost", ML_BINARY, BOOST_LEAVES, 31, false, 40 },
+        { "linear", ML_BINARY, BOOST_LEAVES, 0, false, 9 },
+        { "linear", ML_REGRESSION, BOOST_LEAVES, 0, false, 9 },
+    };
 
     (void)state;
-    family_defaults(family_find("boost"), params);
-    struct artifact *a = shipped(r, "boost", params, 2, 10);
-    assert_adds_up(r, a, false); /* regression: the mean of the scores is the prediction */
-    artifact_close(a);
-    rig_free(r);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        double params[FAMILY_MAX_PARAMS] = { 0 };
+        struct rig_table *t = rig_mixed(cases[i].task, 200, 0, 3);
+        for (int64_t row = 0; row < t->rows && cases[i].is_log; row++)
+            counts_take(t, row);
+        struct rig *r = rig_new(t, cases[i].task, metric_default(cases[i].task), 2);
+        family_defaults(family_find(cases[i].family), params);
+        if (cases[i].value != 0)
+            params[cases[i].param] = cases[i].value;
+        struct artifact *a = shipped(r, cases[i].family, params, 2, cases[i].steps);
+        assert_adds_up(r, a, cases[i].is_log);
+        artifact_close(a);
+        rig_free(r);
+    }
+}
+
+/* A row that its models score far out, one of them at its own base, and all at once: nothing is lost, no sign turns. */
+static void far_scores_of_a_bag_keep_sum_and_signs(void **state)
+{
+    static const double models[][2][3] = { /* {value, value, base} of two models */
+                                           { { 900, -1, 2 }, { 30, 5, -1 } },
+                                           { { -900, 1, 0 }, { -800, 0, 0 } },
+                                           { { 3, -3, 1 }, { 1, 0.5, -1 } },
+                                           { { 0, 0, 5 }, { 0, 0, -5 } },
+                                           { { 2, 0, -1 }, { -2, 0, 1 } }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(models); i++) {
+        for (int k = EXPLAIN_SAME; k <= EXPLAIN_LOG; k++) {
+            struct explain_sums sums = { 0 };
+            double out[3] = { 0 }, p = 0, q = 0, want, score;
+            for (int m = 0; m < 2; m++) {
+                const double *x = models[i][m];
+                double s = fmin(fmax(x[0] + x[1] + x[2], -700), 700);
+                explain_bag_add(k, x, 2, 1, &sums, out);
+                q += 0.5 / (1 + exp(s));
+                p += 0.5 * (k == EXPLAIN_SAME  ? x[0] + x[1] + x[2]
+                            : k == EXPLAIN_LOG ? exp(s)
+                                               : 1 / (1 + exp(-s)));
+            }
+            explain_bag_end(k, 2, 2, 1, &sums, out);
+            score = out[0] + out[1] + out[2];
+            want = k == EXPLAIN_SAME ? p : k == EXPLAIN_LOG ? log(p) : log(p / q);
+            assert_true(isfinite(score));
+            if (isfinite(want) && fabs(score - want) > 1e-6 * fmax(1, fabs(want)))
+                fail_msg("case %zu, link %d: %.9g, expected %.9g", i, k, score, want);
+            if (models[i][0][0] * models[i][1][0] > 0)
+                assert_true(out[0] * models[i][0][0] > 0);
+        }
+    }
 }
 
 /* x0 and a level decide, x1 is noise that trees may split on, x2 is told to nobody. */
@@ -350,7 +414,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_and_base_add_up_to_the_score),
         cmocka_unit_test(forests_add_up_too),
-        cmocka_unit_test(a_bag_is_explained_by_the_mean_of_its_models),
+        cmocka_unit_test(values_of_a_bag_add_up_to_what_it_predicts),
+        cmocka_unit_test(far_scores_of_a_bag_keep_sum_and_signs),
         cmocka_unit_test(what_decides_is_found_and_what_is_not_read_is_worth_nothing),
         cmocka_unit_test(a_shuffle_costs_what_it_must),
         cmocka_unit_test(a_view_shuffled_back_is_as_it_was),
