@@ -5,6 +5,7 @@
 #include "tests/unit.h"
 
 #include "base/clk.h"
+#include "base/known.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
@@ -68,8 +69,12 @@ static void hear_event(struct worker_end *w, enum msg_type type, char *file, siz
 static void run(struct worker_end *w, int id, const struct msg_grant *g, const char *key,
                 const char *path)
 {
-    say(w, json_pack("{s:s, s:i, s:o, s:s, s:{}}", "op", "run", "run", id, "grant",
-                     msg_grant_json_new(g), key, path, "checkpoints"));
+    char mark[FILE_MARK_TEXT], mark_key[40];
+
+    file_mark_text(path, mark);
+    (void)snprintf(mark_key, sizeof mark_key, "%s_mark", key);
+    say(w, json_pack("{s:s, s:i, s:o, s:s, s:s, s:{}}", "op", "run", "run", id, "grant",
+                     msg_grant_json_new(g), key, path, mark_key, mark, "checkpoints"));
 }
 
 static void answer(struct worker_end *w, int64_t trial, const char *action, int64_t deadline_ms)
