@@ -12,7 +12,7 @@ CREATE TABLE session (
     seen_at INTEGER NOT NULL, -- to the hour
     ends_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX session_token ON session (token) WHERE token IS NOT NULL;
+CREATE INDEX session_token ON session (token);
 
 -- The token that said hello: its id, 0 = the Unix socket, -1 = from before this step, anyone's.
 ALTER TABLE runner ADD COLUMN token INTEGER NOT NULL DEFAULT -1;

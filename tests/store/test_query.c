@@ -16,9 +16,18 @@
 static bool may_scan(int id)
 {
     static const int whole[] = {
-        SQL_RUNNER_EACH,   SQL_TOKEN_EACH,     SQL_SESSION_EACH,   SQL_TASK_EACH,
-        SQL_DATASET_EACH,  SQL_BLOB_TOTAL,     SQL_REPLAY_JOURNAL, SQL_REPLAY_STUDIES,
-        SQL_REPLAY_TRIALS, SQL_REPLAY_REPORTS, SQL_STUDY_EACH /* newest first, in the order of the table, until the limit */
+        SQL_RUNNER_EACH,
+        SQL_TOKEN_EACH,
+        SQL_SESSION_EACH,
+        SQL_SESSION_EXPIRE,
+        SQL_TASK_EACH,
+        SQL_DATASET_EACH,
+        SQL_BLOB_TOTAL,
+        SQL_REPLAY_JOURNAL,
+        SQL_REPLAY_STUDIES,
+        SQL_REPLAY_TRIALS,
+        SQL_REPLAY_REPORTS,
+        SQL_STUDY_EACH /* newest first, in the order of the table, until the limit */
     };
 
     for (size_t i = 0; i < ARRAY_LEN(whole); i++) {
