@@ -53,7 +53,9 @@ static void no_statement_scans_a_table_unasked(void **state)
         while (sqlite3_step(stmt) == SQLITE_ROW) {
             const char *plan = (const char *)sqlite3_column_text(stmt, 3);
 
-            if (strstr(plan, "SCAN") && !strstr(plan, "USING INDEX task_open"))
+            /* The rows of a subquery were found by its own plan, which has a line of its own. */
+            if (strstr(plan, "SCAN") && !strstr(plan, "USING INDEX task_open") &&
+                !strstr(plan, "SCAN (subquery"))
                 fail_msg("%s\n    %s", sql_text[id], plan);
             if (strstr(plan, "TEMP B-TREE") &&
                 id != SQL_DATASET_FIND_HASH) /* sorts the one or two that match */
