@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TURNS = 16, SIGNALS_MAX = 8, THREADS_MAX = 16 };
+enum { TURNS = 16, BREATH_US = 6000, SIGNALS_MAX = 8, THREADS_MAX = 16 };
 
 struct job {
     struct job *next;
@@ -48,6 +48,8 @@ struct loop {
     int64_t turns_us[TURNS];
     unsigned turn_pos;
     int64_t marked_us; /* wall time of this turn up to its hook's end, 0 without a hook */
+    int64_t breath_us; /* wall time up to where it was ended early */
+    int64_t turn_max_us;
 
     int n_threads, wake_fd;
     struct event *wake_ev;
@@ -134,18 +136,49 @@ int64_t loop_turn_us(const struct loop *l)
     return longest;
 }
 
+int64_t loop_turn_max_us(const struct loop *l)
+{
+    return l->turn_max_us;
+}
+
+void loop_breathe(struct loop *l)
+{
+    int64_t us = since_poll_us(l);
+
+    if (us < BREATH_US)
+        return;
+    l->breath_us = us;
+    event_base_loopbreak(l->base);
+}
+
+/* The turn was ended before its hook's place in the queue. */
+static void hook_now(struct loop *l)
+{
+    int64_t from = clock_us(CLOCK_MONOTONIC);
+
+    event_del(l->turn_ev);
+    l->turn_marked = l->turn_late = false;
+    if (l->on_turn_end)
+        l->on_turn_end(l->turn_arg);
+    l->marked_us = l->breath_us + clock_us(CLOCK_MONOTONIC) - from;
+}
+
 int loop_run(struct loop *l, struct err *err)
 {
     l->stop = false;
     while (!l->stop) {
         int64_t cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
 
-        l->marked_us = 0;
+        l->marked_us = l->breath_us = 0;
         if (event_base_loop(l->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) < 0)
             return err_set(err, ERR_IO, "the event loop failed");
+        if (l->breath_us && l->turn_marked)
+            hook_now(l);
         /* CPU time leaves out the wait for events; a hook's own waiting (fsync) is in marked_us. */
         cpu = clock_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
-        l->turns_us[l->turn_pos++ % TURNS] = MAX(cpu, l->marked_us);
+        cpu = MAX(cpu, l->marked_us);
+        l->turns_us[l->turn_pos++ % TURNS] = cpu;
+        l->turn_max_us = MAX(l->turn_max_us, cpu);
     }
     return 0;
 }

@@ -40,7 +40,11 @@ void loop_watch_free(struct loop_watch *w);
  * commits. A mark made in the hook asks for another one. One hook per loop. */
 void loop_turn_hook(struct loop *l, void (*on_turn_end)(void *arg), void *arg);
 void loop_turn_mark(struct loop *l);
-int64_t loop_turn_us(const struct loop *l); /* how long the longest of the last 16 turns took */
+int64_t loop_turn_us(const struct loop *l);     /* how long the longest of the last 16 turns took */
+int64_t loop_turn_max_us(const struct loop *l); /* and the longest of all */
+/* Called after a piece of work of some length: when the turn has lasted long, it ends here, and callbacks that are left
+ * belong to the next one, behind those that were ready before them. */
+void loop_breathe(struct loop *l);
 
 /* Pool: `work` runs on a pool thread and must touch only its arg; then `done` runs on the loop. */
 void loop_pool_start(struct loop *l,

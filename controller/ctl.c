@@ -207,7 +207,7 @@ static void arm_timer(struct ctl *ctl)
     due = MIN(due, lease_due(ctl));
     due = MIN(due, wait_due(ctl));
     due = MIN(due, budget_due(ctl));
-    if (ctl->is_deferred)
+    if (ctl->is_deferred || wait_goes_on(ctl))
         due = now;
     if (ctl->commit_failed_ms != INT64_MIN)
         due = MAX(due, MIN(ctl->commit_failed_ms + COMMIT_PATIENCE_MS, now + COMMIT_PATIENCE_MS));
@@ -333,6 +333,8 @@ void ctl_free(struct ctl *ctl)
     mem_free(ctl->runners);
     mem_free(ctl->tasks);
     mem_free(ctl->leases);
+    idmap_fini(&ctl->lease_at);
+    idmap_fini(&ctl->runner_at);
     mem_free(ctl->after);
     mem_free(ctl);
 }

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "controller/api.h"
 #include "controller/conf.h"
+#include "controller/idmap.h"
 #include "proto/msg.h"
 #include "store/store.h"
 
@@ -42,11 +43,18 @@ struct ctl {
     int n_studies, cap_studies;
     struct runner **runners; /* owned */
     int n_runners, cap_runners;
+    struct idmap runner_at; /* by id; built anew by runner.c when runners_moved */
+    bool runners_moved;
     struct task **tasks; /* open ones, by id; owned */
     int n_tasks, cap_tasks;
     struct lease *leases; /* of lanes and of tasks, in no order */
     int n_leases, cap_leases;
-    struct ctl_wait *waits; /* long polls, oldest first */
+    struct idmap lease_at;               /* by id of the trial, or minus that of the task */
+    int64_t leases_no;                   /* grows with every change of the table */
+    int64_t tallied_no;                  /* the one that devices' counts are of (runner.c) */
+    struct ctl_wait *waits, *waits_last; /* long polls, oldest first */
+    struct ctl_wait *wait_next;          /* who is tried next; NULL = the oldest */
+    int n_waits, waits_left;             /* left: to be tried since the last news */
     struct ctl_sub *subs;
     struct after_commit *after; /* of this turn */
     int n_after, cap_after;

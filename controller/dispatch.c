@@ -364,6 +364,15 @@ static int grant_fit(struct ctl *ctl, struct runner *r, struct device *d, const 
     return rc;
 }
 
+bool dispatch_may(struct ctl *ctl, const struct runner *r)
+{
+    bool any = task_waits(ctl, r);
+
+    for (int i = 0; i < ctl->n_studies && !any; i++)
+        any = may_run(ctl->studies[i], r);
+    return any;
+}
+
 int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const struct msg_ask *ask,
                    json_t **out, struct err *err)
 {

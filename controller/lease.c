@@ -16,13 +16,16 @@
 
 #include <inttypes.h>
 
+static int64_t key_of(bool is_task, int64_t id)
+{
+    return is_task ? -id : id;
+}
+
 struct lease *lease_find(struct ctl *ctl, bool is_task, int64_t id)
 {
-    for (int i = 0; i < ctl->n_leases; i++) {
-        if (ctl->leases[i].id == id && ctl->leases[i].is_task == is_task)
-            return &ctl->leases[i];
-    }
-    return NULL;
+    int i = idmap_find(&ctl->lease_at, key_of(is_task, id));
+
+    return i < 0 ? NULL : &ctl->leases[i];
 }
 
 struct lease *lease_add(struct ctl *ctl, const struct lease *l)
@@ -31,7 +34,22 @@ struct lease *lease_add(struct ctl *ctl, const struct lease *l)
     CHECK(l->fence >= 1 && l->runner > 0 && l->session[0]);
     CTL_GROW(ctl->leases, ctl->n_leases, ctl->cap_leases);
     ctl->leases[ctl->n_leases] = *l;
+    idmap_put(&ctl->lease_at, key_of(l->is_task, l->id), ctl->n_leases);
+    ctl->leases_no++;
     return &ctl->leases[ctl->n_leases++];
+}
+
+void lease_remove(struct ctl *ctl, int i)
+{
+    const struct lease *l = &ctl->leases[i], *last = &ctl->leases[ctl->n_leases - 1];
+
+    CHECK(i >= 0 && i < ctl->n_leases);
+    idmap_remove(&ctl->lease_at, key_of(l->is_task, l->id));
+    if (l != last)
+        idmap_put(&ctl->lease_at, key_of(last->is_task, last->id), i);
+    ctl->leases[i] = *last;
+    ctl->n_leases--;
+    ctl->leases_no++;
 }
 
 static void drop(struct ctl *ctl, bool is_task, int64_t id, int64_t fence)
@@ -39,7 +57,7 @@ static void drop(struct ctl *ctl, bool is_task, int64_t id, int64_t fence)
     struct lease *l = lease_find(ctl, is_task, id);
 
     if (l && l->fence == fence)
-        *l = ctl->leases[--ctl->n_leases];
+        lease_remove(ctl, (int)(l - ctl->leases));
     ctl->has_news = true;
 }
 
@@ -51,15 +69,6 @@ void lease_drop(struct ctl *ctl, int64_t trial, int64_t fence)
 void lease_drop_task(struct ctl *ctl, int64_t task, int64_t fence)
 {
     drop(ctl, true, task, fence);
-}
-
-int lease_count(const struct ctl *ctl, int64_t runner, const char *device)
-{
-    int n = 0;
-
-    for (int i = 0; i < ctl->n_leases; i++)
-        n += ctl->leases[i].runner == runner && (!device || str_eq(ctl->leases[i].device, device));
-    return n;
 }
 
 int lease_count_study(const struct ctl *ctl, int64_t study)
@@ -197,7 +206,7 @@ int lease_restore(struct ctl *ctl, struct study *st, struct err *err)
             continue;
         if (l->number > st->n_trials || st->trials[l->number - 1].state != TS_RUNNING ||
             st->trials[l->number - 1].id != l->id)
-            *l = ctl->leases[--ctl->n_leases];
+            lease_remove(ctl, i);
     }
     for (int64_t k = 1; st->count[TS_RUNNING] > 0 && k <= st->n_trials; k++) {
         if (st->trials[k - 1].state == TS_RUNNING && restore_one(ctl, st, k, err) < 0)

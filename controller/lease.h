@@ -29,8 +29,7 @@ struct lease *lease_add(struct ctl *ctl,
                         const struct lease *l); /* valid until the next add or drop */
 void lease_drop(struct ctl *ctl, int64_t trial, int64_t fence);
 void lease_drop_task(struct ctl *ctl, int64_t task, int64_t fence);
-/* Leases of one device or (device NULL) of the runner. */
-int lease_count(const struct ctl *ctl, int64_t runner, const char *device);
+void lease_remove(struct ctl *ctl, int i); /* by its place; another one takes that */
 int lease_count_study(const struct ctl *ctl, int64_t study);
 int lease_count_leaving(const struct ctl *ctl, int64_t study);
 

@@ -275,12 +275,13 @@ static bool is_listed(const struct msg_report *m, const struct lease *l)
 }
 
 /* Granted, known to have arrived, but not held any more: back to the queue at once. */
-static int requeue_missing(struct ctl *ctl, const struct msg_report *m, struct err *err)
+static int requeue_missing(struct ctl *ctl, int64_t runner, const struct msg_report *m,
+                           struct err *err)
 {
     for (int i = ctl->n_leases - 1; i >= 0; i--) {
         struct lease l;
 
-        if (i >= ctl->n_leases)
+        if (i >= ctl->n_leases || ctl->leases[i].runner != runner)
             continue;
         l = ctl->leases[i];
         if (!str_eq(l.session, m->session) || is_listed(m, &l) || !lease_is_missing(&l, m))
@@ -313,7 +314,7 @@ int ctl_runner_report(struct ctl *ctl, int64_t runner, const json_t *body, json_
             goto out;
         a.n_replies++;
     }
-    if (renew_all(ctl, &m, &a, err) < 0 || requeue_missing(ctl, &m, err) < 0 ||
+    if (renew_all(ctl, &m, &a, err) < 0 || requeue_missing(ctl, runner, &m, err) < 0 ||
         study_settle_all(ctl, err) < 0)
         goto out;
     a.drain = str_eq(r->row.state, "draining") || ctl->is_stopping;

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/lease.h"
-#include "controller/wait.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,13 +16,47 @@
 
 enum { GONE_PERIODS = 10 };
 
+/* Ids are known only once a new one's row is written, and change with every load. */
+static void index_all(struct ctl *ctl)
+{
+    idmap_fini(&ctl->runner_at);
+    for (int i = 0; i < ctl->n_runners; i++) {
+        if (ctl->runners[i]->row.id)
+            idmap_put(&ctl->runner_at, ctl->runners[i]->row.id, i);
+    }
+    ctl->runners_moved = false;
+}
+
 struct runner *runner_find(struct ctl *ctl, int64_t id)
 {
+    if (ctl->runners_moved)
+        index_all(ctl);
+    int i = idmap_find(&ctl->runner_at, id);
+    return i < 0 ? NULL : ctl->runners[i];
+}
+
+/* Counts the leases of each device, once for every change of their table. */
+static void tally(struct ctl *ctl)
+{
+    if (ctl->tallied_no == ctl->leases_no && !ctl->runners_moved)
+        return;
     for (int i = 0; i < ctl->n_runners; i++) {
-        if (ctl->runners[i]->row.id == id)
-            return ctl->runners[i];
+        struct runner *r = ctl->runners[i];
+
+        r->n_leases = 0;
+        for (int k = 0; k < r->n_devices; k++)
+            r->devices[k].n_leases = 0;
     }
-    return NULL;
+    for (int i = 0; i < ctl->n_leases; i++) {
+        struct runner *r = runner_find(ctl, ctl->leases[i].runner);
+        struct device *d = r ? runner_device(r, ctl->leases[i].device) : NULL;
+
+        if (r)
+            r->n_leases++;
+        if (d)
+            d->n_leases++;
+    }
+    ctl->tallied_no = ctl->leases_no;
 }
 
 struct runner *runner_of(struct ctl *ctl, int64_t id, const char *session, struct err *err)
@@ -66,13 +99,14 @@ bool runner_is_enabled(const struct runner *r)
  * neither, long before it is given up. */
 static bool is_here(const struct ctl *ctl, const struct runner *r)
 {
-    return ctl_now(ctl) - r->heard_ms <= ctl->conf.lease_ms || wait_has(ctl, r->row.id);
+    return ctl_now(ctl) - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
 }
 
-int runner_capacity(const struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
+int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
 {
     int lanes = 0;
 
+    tally(ctl);
     *n_devices = *n_idle = 0;
     for (int i = 0; i < ctl->n_runners; i++) {
         const struct runner *r = ctl->runners[i];
@@ -84,7 +118,7 @@ int runner_capacity(const struct ctl *ctl, const char *sig, int *n_devices, int 
             if (r->devices[k].is_quarantined)
                 continue;
             (*n_devices)++;
-            *n_idle += lease_count(ctl, r->row.id, r->devices[k].is.id) == 0;
+            *n_idle += r->devices[k].n_leases == 0;
             lanes += r->devices[k].is.max_lanes;
         }
     }
@@ -167,6 +201,7 @@ static struct runner *runner_add(struct ctl *ctl)
 
     CTL_GROW(ctl->runners, ctl->n_runners, ctl->cap_runners);
     ctl->runners[ctl->n_runners++] = r;
+    ctl->runners_moved = true;
     r->heard_ms = ctl_now(ctl);
     return r;
 }
@@ -198,12 +233,14 @@ int runner_reload(struct ctl *ctl, struct err *err)
 
     ctl->runners = NULL;
     ctl->n_runners = ctl->cap_runners = 0;
+    ctl->runners_moved = true;
     int rc = store_runner_each(ctl->store, on_row, ctl, err);
     for (int i = 0; i < n_old; i++) {
         struct runner *now = runner_find(ctl, old[i]->row.id);
 
         if (now) {
             now->heard_ms = old[i]->heard_ms;
+            now->n_waits = old[i]->n_waits;
             for (int k = 0; k < MIN(now->n_devices, old[i]->n_devices); k++) {
                 now->devices[k].last_n = old[i]->devices[k].last_n;
                 now->devices[k].grant_turn = old[i]->devices[k].grant_turn;
@@ -222,6 +259,7 @@ void runner_free_all(struct ctl *ctl)
     for (int i = 0; i < ctl->n_runners; i++)
         runner_free(ctl->runners[i]);
     ctl->n_runners = 0;
+    ctl->runners_moved = true;
 }
 
 void runner_forget_grants(struct ctl *ctl, bool by_turn)
@@ -243,10 +281,11 @@ int runner_tick(struct ctl *ctl, struct err *err)
 {
     int64_t silence = GONE_PERIODS * ctl->conf.lease_ms + ctl->conf.max_wait_ms;
 
+    tally(ctl);
     for (int i = ctl->n_runners - 1; i >= 0; i--) {
         struct runner *r = ctl->runners[i];
 
-        if (ctl_now(ctl) - r->heard_ms <= silence || lease_count(ctl, r->row.id, NULL) > 0)
+        if (ctl_now(ctl) - r->heard_ms <= silence || r->n_leases > 0)
             continue;
         ctl_touch_runners(ctl);
         mem_free(r->row.state);
@@ -256,6 +295,7 @@ int runner_tick(struct ctl *ctl, struct err *err)
         log_info("runner.gone runner=%" PRId64 " name=%s", r->row.id, r->row.name);
         runner_free(r);
         ctl->runners[i] = ctl->runners[--ctl->n_runners];
+        ctl->runners_moved = true;
     }
     return 0;
 }
@@ -370,6 +410,7 @@ int ctl_runner_hello(struct ctl *ctl, const json_t *body, json_t **out, struct e
     }
     ctl_touch_runners(ctl);
     hello_take(ctl, r, &m);
+    ctl->runners_moved = true;
     if (put(ctl, r, err) < 0)
         return -1;
     log_info("runner.hello runner=%" PRId64 " name=%s devices=%d sig=%s", r->row.id, r->row.name,
@@ -385,12 +426,12 @@ json_t *runner_json(struct ctl *ctl, struct runner *r)
 
     for (int i = 0; i < r->n_devices; i++) {
         const struct device *d = &r->devices[i];
-        json_array_append_new(devices, json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:b}", "id",
-                                                 d->is.id, "kind", d->is.kind, "name", d->is.name,
-                                                 "memory_bytes", (json_int_t)d->is.memory_bytes,
-                                                 "max_lanes", d->is.max_lanes, "running",
-                                                 lease_count(ctl, r->row.id, d->is.id), "failures",
-                                                 d->fails, "quarantined", d->is_quarantined));
+        json_array_append_new(devices,
+                              json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:b}", "id", d->is.id,
+                                        "kind", d->is.kind, "name", d->is.name, "memory_bytes",
+                                        (json_int_t)d->is.memory_bytes, "max_lanes",
+                                        d->is.max_lanes, "running", d->n_leases, "failures",
+                                        d->fails, "quarantined", d->is_quarantined));
     }
     int64_t silent = ctl_now(ctl) - r->heard_ms;
     return json_pack("{s:I, s:s, s:s, s:s, s:s?, s:s, s:s?, s:b, s:I, s:I, s:i, s:o}", "id",
@@ -398,8 +439,8 @@ json_t *runner_json(struct ctl *ctl, struct runner *r)
                      r->row.state, "reason", r->row.reason, "numeric_sig", r->row.numeric_sig,
                      "labels", r->row.labels, "alive", runner_is_alive(ctl, r), "first_seen",
                      (json_int_t)r->row.first_seen, "last_seen",
-                     (json_int_t)(ctl_wall(ctl) - silent), "lanes",
-                     lease_count(ctl, r->row.id, NULL), "devices", devices);
+                     (json_int_t)(ctl_wall(ctl) - silent), "lanes", r->n_leases, "devices",
+                     devices);
 }
 
 int ctl_runners(struct ctl *ctl, json_t **out, struct err *err)

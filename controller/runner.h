@@ -16,6 +16,7 @@ struct device {
     int64_t last_n;                    /* last lease call answered; 0 = none */
     json_t *last_grant;                /* its answer, for a repeat; NULL = none was given */
     int64_t grant_turn, grant_request; /* who made it */
+    int n_leases;                      /* as of the last tally */
 };
 
 struct runner {
@@ -23,6 +24,8 @@ struct runner {
     struct device *devices;
     int n_devices;
     int64_t heard_ms; /* monotonic; lease calls and reports */
+    int n_leases;     /* as of the last tally */
+    int n_waits;      /* lease calls that wait */
 };
 
 int runner_load_all(struct ctl *ctl, struct err *err);
@@ -39,7 +42,7 @@ struct device *runner_device(struct runner *r, const char *id);
 bool runner_is_alive(const struct ctl *ctl, const struct runner *r);
 bool runner_is_enabled(const struct runner *r);
 /* Lanes that the enabled devices of runners which are there hold in all (a killed one is not, after a lease); sig NULL = any. idle: devices without a lease. */
-int runner_capacity(const struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
+int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
 
 /* A trial failed on this device by the machine, or ended well there. The third different one in a row quarantines. */
 int runner_failed(struct ctl *ctl, int64_t runner, const char *device, int64_t trial,

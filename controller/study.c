@@ -71,7 +71,7 @@ void study_drop(struct ctl *ctl, struct study *st)
     }
     for (int i = ctl->n_leases - 1; i >= 0; i--) {
         if (!ctl->leases[i].is_task && ctl->leases[i].study == st->row.id)
-            ctl->leases[i] = ctl->leases[--ctl->n_leases];
+            lease_remove(ctl, i);
     }
     study_clear(st);
     mem_free(st);

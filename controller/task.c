@@ -115,7 +115,7 @@ int task_load_all(struct ctl *ctl, struct err *err)
         const struct task *t = l->is_task ? task_find(ctl, l->id) : NULL;
 
         if (l->is_task && (!t || !str_eq(t->row.state, "running") || t->row.fence != l->fence))
-            ctl->leases[i] = ctl->leases[--ctl->n_leases];
+            lease_remove(ctl, i);
     }
     return 0;
 }
@@ -327,6 +327,15 @@ static bool suits(struct ctl *ctl, const struct task *t, const struct runner *r)
 
     return !st || !st->row.numeric_sig || !st->row.numeric_sig[0] ||
            str_eq(st->row.numeric_sig, r->row.numeric_sig);
+}
+
+bool task_waits(struct ctl *ctl, const struct runner *r)
+{
+    for (int i = 0; i < ctl->n_tasks; i++) {
+        if (str_eq(ctl->tasks[i]->row.state, "queued") && suits(ctl, ctl->tasks[i], r))
+            return true;
+    }
+    return false;
 }
 
 static int take(struct ctl *ctl, struct task *t, struct runner *r, const struct msg_ask *ask,

@@ -25,6 +25,7 @@ int task_cancel_of_dataset(struct ctl *ctl, int64_t dataset, struct err *err);
 
 /* A task for this device: 1 and the grant (msg_grant_fini by the caller), 0 = none. */
 struct runner;
+bool task_waits(struct ctl *ctl, const struct runner *r); /* is there one? */
 int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, struct msg_grant *out,
                struct err *err);
 int task_lost(struct ctl *ctl, int64_t id, enum trial_reason reason, struct err *err);

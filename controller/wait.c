@@ -15,8 +15,11 @@
 
 #include <inttypes.h>
 
+/* Waiting calls are tried for so long a turn; the others' turn comes with the next one. */
+enum { SERVE_US = 6000, CLASSES = 8 };
+
 struct ctl_wait {
-    struct ctl_wait *next;
+    struct ctl_wait *next, *prev;
     int64_t runner, until_ms;
     struct msg_ask ask;
     void (*on_grant)(void *arg, json_t *grant_new, const struct err *err);
@@ -30,12 +33,15 @@ static json_t *none_json(void)
 
 static void unlink_wait(struct ctl *ctl, struct ctl_wait *w)
 {
-    struct ctl_wait **p = &ctl->waits;
+    struct runner *r = runner_find(ctl, w->runner);
 
-    while (*p && *p != w)
-        p = &(*p)->next;
-    CHECK(*p == w);
-    *p = w->next;
+    *(w->prev ? &w->prev->next : &ctl->waits) = w->next;
+    *(w->next ? &w->next->prev : &ctl->waits_last) = w->prev;
+    if (ctl->wait_next == w)
+        ctl->wait_next = w->next;
+    ctl->n_waits--;
+    if (r)
+        r->n_waits--;
 }
 
 /* Answers and frees. */
@@ -90,25 +96,92 @@ static int serve_one(struct ctl *ctl, struct ctl_wait *w, json_t **out, struct e
     return rc;
 }
 
+/* Where one device found nothing, another like it finds nothing either. */
+struct classes {
+    const struct runner *runner[CLASSES];
+    const struct device *device[CLASSES];
+    int n;
+};
+
+static bool is_like(const struct runner *a, const struct device *da, const struct runner *b,
+                    const struct device *db)
+{
+    return str_eq(da->is.kind, db->is.kind) && a->n_devices == b->n_devices &&
+           str_eq(a->row.numeric_sig, b->row.numeric_sig);
+}
+
+/* Is there any point in a try? */
+static bool may_have(struct ctl *ctl, const struct ctl_wait *w, const struct classes *poor)
+{
+    struct runner *r = runner_find(ctl, w->runner);
+    struct device *d = r ? runner_device(r, w->ask.device) : NULL;
+
+    if (!d)
+        return true; /* an error, which it is told */
+    if (d->is_quarantined || !runner_is_enabled(r))
+        return false;
+    for (int i = 0; i < poor->n; i++) {
+        if (is_like(r, d, poor->runner[i], poor->device[i]))
+            return false;
+    }
+    return dispatch_may(ctl, r);
+}
+
+static void poor_add(struct ctl *ctl, struct classes *poor, const struct ctl_wait *w)
+{
+    struct runner *r = runner_find(ctl, w->runner);
+
+    if (poor->n == CLASSES || !r)
+        return;
+    poor->runner[poor->n] = r;
+    poor->device[poor->n++] = runner_device(r, w->ask.device);
+}
+
+/* One call's try. */
+static void serve(struct ctl *ctl, struct ctl_wait *w, struct classes *poor)
+{
+    struct err err = { 0 };
+    json_t *grant = NULL;
+    int rc = serve_one(ctl, w, &grant, &err);
+
+    if (rc == 0)
+        poor_add(ctl, poor, w);
+    if (rc < 0)
+        poor->n = 0; /* what was undone took the runners with it */
+    if (rc == 1)
+        ctl->stats.waits_served++;
+    if (rc != 0)
+        answer(ctl, w, grant, rc < 0 ? &err : NULL);
+}
+
 void wait_serve(struct ctl *ctl)
 {
-    struct ctl_wait *w = ctl->waits, *next = NULL;
+    int64_t from_us = clk_now_us(ctl->clk);
+    struct classes poor = { .n = 0 };
 
-    if (!ctl->has_news || ctl->is_stopping)
+    if (ctl->is_stopping)
         return;
-    ctl->has_news = false;
-    for (; w && !ctl->is_deferred; w = next) {
-        struct err err = { 0 };
-        json_t *grant = NULL;
-        int rc = serve_one(ctl, w, &grant, &err);
-
-        next = w->next;
-        if (rc == 1)
-            ctl->stats.waits_served++;
-        if (rc != 0)
-            answer(ctl, w, grant, rc < 0 ? &err : NULL);
+    if (ctl->has_news) {
+        if (ctl->waits_left == 0)
+            ctl->wait_next = NULL; /* from the oldest */
+        ctl->waits_left = ctl->n_waits;
     }
+    while (ctl->waits_left > 0 && !ctl->is_deferred && ctl->waits &&
+           clk_now_us(ctl->clk) - from_us < SERVE_US) {
+        struct ctl_wait *w = ctl->wait_next ? ctl->wait_next : ctl->waits;
+
+        ctl->wait_next = w->next;
+        ctl->waits_left--;
+        if (may_have(ctl, w, &poor))
+            serve(ctl, w, &poor);
+    }
+    ctl->waits_left = MIN(ctl->waits_left, ctl->n_waits);
     ctl->has_news = ctl->is_deferred;
+}
+
+bool wait_goes_on(const struct ctl *ctl)
+{
+    return ctl->waits_left > 0 && !ctl->is_stopping && !ctl->is_deferred;
 }
 
 void wait_tick(struct ctl *ctl)
@@ -149,20 +222,12 @@ int64_t wait_due(const struct ctl *ctl)
     return due;
 }
 
-bool wait_has(const struct ctl *ctl, int64_t runner)
-{
-    for (const struct ctl_wait *w = ctl->waits; w; w = w->next) {
-        if (w->runner == runner)
-            return true;
-    }
-    return false;
-}
-
 /* ---- the call ---- */
 
 static void end_former(struct ctl *ctl, int64_t runner, const char *device)
 {
-    struct ctl_wait *w = ctl->waits, *next = NULL;
+    const struct runner *r = runner_find(ctl, runner);
+    struct ctl_wait *w = r && r->n_waits > 0 ? ctl->waits : NULL, *next = NULL;
 
     for (; w; w = next) {
         next = w->next;
@@ -176,16 +241,18 @@ static struct ctl_wait *wait_add(struct ctl *ctl, int64_t runner, const struct m
                                                   const struct err *err),
                                  void *arg)
 {
-    struct ctl_wait *w = mem_zalloc(sizeof *w), **p = &ctl->waits;
+    struct ctl_wait *w = mem_zalloc(sizeof *w);
 
     w->runner = runner;
     w->ask = *ask;
     w->until_ms = ctl_now(ctl) + MIN(ask->wait_s * 1000, ctl->conf.max_wait_ms);
     w->on_grant = on_grant;
     w->arg = arg;
-    while (*p)
-        p = &(*p)->next;
-    *p = w;
+    w->prev = ctl->waits_last;
+    *(w->prev ? &w->prev->next : &ctl->waits) = w;
+    ctl->waits_last = w;
+    ctl->n_waits++;
+    runner_find(ctl, runner)->n_waits++;
     return w;
 }
 

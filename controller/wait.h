@@ -5,11 +5,11 @@
 
 #include "controller/ctl.h"
 
-void wait_serve(struct ctl *ctl);    /* at the end of a turn: whoever can have work gets it */
-void wait_tick(struct ctl *ctl);     /* answers "none" to those who waited long enough */
-void wait_end_all(struct ctl *ctl);  /* answers "none" to all */
-void wait_free_all(struct ctl *ctl); /* answers nobody */
-bool wait_has(const struct ctl *ctl, int64_t runner); /* one of its calls waits */
+void wait_serve(struct ctl *ctl);         /* at the end of a turn: whoever can have work gets it */
+void wait_tick(struct ctl *ctl);          /* answers "none" to those who waited long enough */
+void wait_end_all(struct ctl *ctl);       /* answers "none" to all */
+void wait_free_all(struct ctl *ctl);      /* answers nobody */
+bool wait_goes_on(const struct ctl *ctl); /* some are still to be tried, in the next turn */
 int64_t wait_due(const struct ctl *ctl);
 
 #endif

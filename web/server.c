@@ -287,11 +287,13 @@ static void on_head(struct conn *c, const struct head *head)
 static void on_body(void *request, const char *body, size_t n)
 {
     struct web_req *r = request;
+    struct loop *loop = r->web->loop;
 
     r->wire->is_handed = true;
     r->body = body;
     r->body_len = n;
     web_run(r, r->wire->target);
+    loop_breathe(loop);
 }
 
 /* ---- doors ---- */
