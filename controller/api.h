@@ -27,12 +27,12 @@
  *               worst to the best of both that they dominate (times and sizes by their logarithm) | null
  *   trial       {id, study, number, state, reason, detail, family, config, seed, level, max_level, run_to, score, se, select,
  *               test_score, test_se, artifact: sha256 | null, checkpoint: bool, retry_of, source, info, created_at, started_at,
- *               ended_at}; ctl_trial_get adds reports: [{level, value, se}] and attempts: [{fence, runner, session, device, from,
+ *               ended_at}; ctl_trial_get adds reports: [{level, value, se}] and attempts: [{fence, runner, device, from,
  *               to, end_reason, started_at, ended_at}]
  *   trials      {trials: [trial], next: number | null}
  *   dataset     {id, name, state: ingesting|ready|failed, error, blob, identity, frame, file_name, columns, rows, cols, bytes,
  *               created_at}; ctl_dataset_get and _create add schema;  datasets {datasets: [dataset]}
- *   runners     {runners: [{id, name, session, state, reason, numeric_sig, labels, alive, last_seen, lanes, devices: [{id, kind,
+ *   runners     {runners: [{id, name, state, reason, numeric_sig, labels, alive, last_seen, lanes, devices: [{id, kind,
  *               name, memory_bytes, max_lanes, running, failures, quarantined}]}]}
  *   tokens      {tokens: [{id, name, role, created_at}]}; ctl_token_new {id, name, role, token}
  *   sessions    {sessions: [{id, name, role, token: id | null, created_at, seen_at, ends_at}]}
@@ -195,17 +195,19 @@ int ctl_datasets(struct ctl *ctl, json_t **out, struct err *err);
 int ctl_dataset_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err);
 int ctl_dataset_delete(struct ctl *ctl, const char *ref, struct err *err);
 
-/* Runners: bodies are proto/msg.h messages. The lease may wait: on_grant is called once, maybe before ctl_runner_lease
+/* Runners: bodies are proto/msg.h messages. A session belongs to the token that said hello (0 = the Unix socket); with
+ * another, hello, lease and report are ERR_DENIED. The lease may wait: on_grant is called once, maybe before ctl_runner_lease
  * returns, maybe seconds later in a turn of its own (the answer leaves after that turn's commit). cancel when the client
  * goes away. A grant whose answer could not be sent is found again by (session, n) or requeued by the next renewal. */
 struct ctl_wait;
-int ctl_runner_hello(struct ctl *ctl, const json_t *body, json_t **out, struct err *err);
-int ctl_runner_lease(struct ctl *ctl, int64_t runner, const json_t *body,
+int ctl_runner_hello(struct ctl *ctl, int64_t token, const json_t *body, json_t **out,
+                     struct err *err);
+int ctl_runner_lease(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
                      void (*on_grant)(void *arg, json_t *grant_new, const struct err *err),
                      void *arg, struct ctl_wait **wait, struct err *err);
 void ctl_runner_lease_cancel(struct ctl *ctl, struct ctl_wait *wait);
-int ctl_runner_report(struct ctl *ctl, int64_t runner, const json_t *body, json_t **out,
-                      struct err *err);
+int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
+                      json_t **out, struct err *err);
 int ctl_runners(struct ctl *ctl, json_t **out, struct err *err);
 int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **out,
                    struct err *err); /* drain | enable */

@@ -118,12 +118,11 @@ static int on_report(void *arg, int level, double value, double se)
 
 static int on_attempt(void *arg, const struct attempt_row *a)
 {
-    json_array_append_new(arg, json_pack("{s:I, s:I, s:s, s:s, s:i, s:i, s:s?, s:I, s:I}", "fence",
-                                         (json_int_t)a->fence, "runner", (json_int_t)a->runner,
-                                         "session", a->session, "device", a->device, "from",
-                                         a->from_level, "to", a->to_level, "end_reason",
-                                         a->end_reason, "started_at", (json_int_t)a->started_at,
-                                         "ended_at", (json_int_t)a->ended_at));
+    json_array_append_new(
+        arg, json_pack("{s:I, s:I, s:s, s:i, s:i, s:s?, s:I, s:I}", "fence", (json_int_t)a->fence,
+                       "runner", (json_int_t)a->runner, "device", a->device, "from", a->from_level,
+                       "to", a->to_level, "end_reason", a->end_reason, "started_at",
+                       (json_int_t)a->started_at, "ended_at", (json_int_t)a->ended_at));
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/believe.h"
 #include "controller/board.h"
 #include "controller/lease.h"
 #include "controller/live.h"
@@ -343,6 +344,11 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
         return -1;
     if (rc == 0 || !row->msg_answer || !strstr(row->msg_answer, "\"keep\""))
         return refuse(st, row, e, "a completion that nobody asked for", reply, err);
+    rc = believe_model(st->ctl, e->blob, err);
+    if (rc < 0)
+        return -1;
+    if (rc == 0)
+        return refuse(st, row, e, "a file that is no model", reply, err);
     if (l && l->kept_ms)
         st->keep_ms = MAX(st->keep_ms, ctl_now(st->ctl) - l->kept_ms);
     str_copy(row->artifact, sizeof row->artifact, e->blob);
@@ -414,6 +420,9 @@ static int lane_take(struct study *st, struct trial_row *row, const struct msg_e
     CHECK(row->state == TS_RUNNING && row->msg_seq == e->seq && row->fence == e->fence);
     if (FAULT("lane.event"))
         return err_set(err, ERR_IO, "fault: lane.event");
+    const char *lie = believe_scores(st, e);
+    if (lie)
+        return refuse(st, row, e, lie, reply, err);
     switch (e->type) {
     case MSG_RUNG:
         return on_rung(st, row, e, reply, err);

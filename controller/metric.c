@@ -5,25 +5,26 @@
 #include "base/str.h"
 #include "ml/family.h"
 
+#include <float.h>
 #include <stddef.h>
 
 static const struct metric metrics[] = {
-    { "auc", true, FT_BINARY | FT_MULTICLASS },
-    { "logloss", false, FT_BINARY | FT_MULTICLASS },
-    { "accuracy", true, FT_BINARY | FT_MULTICLASS },
-    { "balanced_accuracy", true, FT_BINARY | FT_MULTICLASS },
-    { "f1", true, FT_BINARY | FT_MULTICLASS },
-    { "rmse", false, FT_REGRESSION },
-    { "mae", false, FT_REGRESSION },
-    { "r2", true, FT_REGRESSION },
-    { "poisson_deviance", false, FT_REGRESSION },
-    { "pinball_05", false, FT_REGRESSION },
-    { "pinball_10", false, FT_REGRESSION },
-    { "pinball_25", false, FT_REGRESSION },
-    { "pinball_50", false, FT_REGRESSION },
-    { "pinball_75", false, FT_REGRESSION },
-    { "pinball_90", false, FT_REGRESSION },
-    { "pinball_95", false, FT_REGRESSION },
+    { "auc", true, FT_BINARY | FT_MULTICLASS, 0, 1 },
+    { "logloss", false, FT_BINARY | FT_MULTICLASS, 0, DBL_MAX },
+    { "accuracy", true, FT_BINARY | FT_MULTICLASS, 0, 1 },
+    { "balanced_accuracy", true, FT_BINARY | FT_MULTICLASS, 0, 1 },
+    { "f1", true, FT_BINARY | FT_MULTICLASS, 0, 1 },
+    { "rmse", false, FT_REGRESSION, 0, DBL_MAX },
+    { "mae", false, FT_REGRESSION, 0, DBL_MAX },
+    { "r2", true, FT_REGRESSION, -DBL_MAX, 1 },
+    { "poisson_deviance", false, FT_REGRESSION, 0, DBL_MAX },
+    { "pinball_05", false, FT_REGRESSION, 0, DBL_MAX },
+    { "pinball_10", false, FT_REGRESSION, 0, DBL_MAX },
+    { "pinball_25", false, FT_REGRESSION, 0, DBL_MAX },
+    { "pinball_50", false, FT_REGRESSION, 0, DBL_MAX },
+    { "pinball_75", false, FT_REGRESSION, 0, DBL_MAX },
+    { "pinball_90", false, FT_REGRESSION, 0, DBL_MAX },
+    { "pinball_95", false, FT_REGRESSION, 0, DBL_MAX },
 };
 
 const struct metric *metric_find(const char *name)

@@ -10,7 +10,8 @@
 struct metric {
     const char *name;
     bool larger_is_better;
-    int tasks; /* mask of FT_* (ml/family.h) */
+    int tasks;     /* mask of FT_* (ml/family.h) */
+    double lo, hi; /* no score is beyond */
 };
 
 const struct metric *metric_find(const char *name); /* NULL = unknown */

@@ -294,8 +294,8 @@ static int requeue_missing(struct ctl *ctl, int64_t runner, const struct msg_rep
     return 0;
 }
 
-int ctl_runner_report(struct ctl *ctl, int64_t runner, const json_t *body, json_t **out,
-                      struct err *err)
+int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
+                      json_t **out, struct err *err)
 {
     struct msg_report m = { 0 };
     struct msg_answer a = { .lease_ms = ctl->conf.lease_ms };
@@ -304,7 +304,7 @@ int ctl_runner_report(struct ctl *ctl, int64_t runner, const json_t *body, json_
 
     if (msg_report_parse(&m, body, err) < 0)
         return -1;
-    r = runner_of(ctl, runner, m.session, err);
+    r = runner_of(ctl, token, runner, m.session, err);
     if (!r)
         goto out;
     ctl->stats.reports++;

@@ -59,7 +59,16 @@ static void tally(struct ctl *ctl)
     ctl->tallied_no = ctl->leases_no;
 }
 
-struct runner *runner_of(struct ctl *ctl, int64_t id, const char *session, struct err *err)
+/* Those of before sessions had owners (-1) are anyone's until their next hello. */
+static int owner_check(const struct runner_row *row, int64_t token, struct err *err)
+{
+    if (row->token == token || row->token < 0)
+        return 0;
+    return err_set(err, ERR_DENIED, "runner %" PRId64 " said hello with another token", row->id);
+}
+
+struct runner *runner_of(struct ctl *ctl, int64_t token, int64_t id, const char *session,
+                         struct err *err)
 {
     struct runner *r = runner_find(ctl, id);
 
@@ -71,6 +80,8 @@ struct runner *runner_of(struct ctl *ctl, int64_t id, const char *session, struc
         err_set(err, ERR_STALE, "runner %" PRId64 " has another session", id);
         return NULL;
     }
+    if (owner_check(&r->row, token, err) < 0)
+        return NULL;
     r->heard_ms = ctl_now(ctl);
     return r;
 }
@@ -387,7 +398,8 @@ static void hello_take(struct ctl *ctl, struct runner *r, const struct msg_hello
     r->heard_ms = ctl_now(ctl);
 }
 
-int ctl_runner_hello(struct ctl *ctl, const json_t *body, json_t **out, struct err *err)
+int ctl_runner_hello(struct ctl *ctl, int64_t token, const json_t *body, json_t **out,
+                     struct err *err)
 {
     struct msg_hello m;
     struct msg_welcome w = { .lease_ms = ctl->conf.lease_ms };
@@ -402,12 +414,19 @@ int ctl_runner_hello(struct ctl *ctl, const json_t *body, json_t **out, struct e
     }
     if (!r) {
         int rc = store_runner_find(ctl->store, m.session, &row, err);
-        if (rc < 0)
+        if (rc == 1 && owner_check(&row, token, err) < 0)
+            rc = -1;
+        if (rc < 0) {
+            runner_row_fini(&row);
             return -1;
+        }
         ctl_touch_runners(ctl);
         r = runner_add(ctl);
         r->row = row;
+    } else if (owner_check(&r->row, token, err) < 0) {
+        return -1;
     }
+    r->row.token = token;
     ctl_touch_runners(ctl);
     hello_take(ctl, r, &m);
     ctl->runners_moved = true;
@@ -434,13 +453,12 @@ json_t *runner_json(struct ctl *ctl, struct runner *r)
                                         d->fails, "quarantined", d->is_quarantined));
     }
     int64_t silent = ctl_now(ctl) - r->heard_ms;
-    return json_pack("{s:I, s:s, s:s, s:s, s:s?, s:s, s:s?, s:b, s:I, s:I, s:i, s:o}", "id",
-                     (json_int_t)r->row.id, "name", r->row.name, "session", r->row.session, "state",
-                     r->row.state, "reason", r->row.reason, "numeric_sig", r->row.numeric_sig,
-                     "labels", r->row.labels, "alive", runner_is_alive(ctl, r), "first_seen",
-                     (json_int_t)r->row.first_seen, "last_seen",
-                     (json_int_t)(ctl_wall(ctl) - silent), "lanes", r->n_leases, "devices",
-                     devices);
+    return json_pack("{s:I, s:s, s:s, s:s?, s:s, s:s?, s:b, s:I, s:I, s:i, s:o}", "id",
+                     (json_int_t)r->row.id, "name", r->row.name, "state", r->row.state, "reason",
+                     r->row.reason, "numeric_sig", r->row.numeric_sig, "labels", r->row.labels,
+                     "alive", runner_is_alive(ctl, r), "first_seen", (json_int_t)r->row.first_seen,
+                     "last_seen", (json_int_t)(ctl_wall(ctl) - silent), "lanes", r->n_leases,
+                     "devices", devices);
 }
 
 int ctl_runners(struct ctl *ctl, json_t **out, struct err *err)

@@ -36,8 +36,10 @@ int runner_tick(struct ctl *ctl, struct err *err); /* forgets who has been gone 
 void runner_forget_grants(struct ctl *ctl, bool by_turn);
 
 struct runner *runner_find(struct ctl *ctl, int64_t id); /* NULL */
-/* By id and session: ERR_NOTFOUND (register again) or ERR_STALE (another session). Marks it as heard. */
-struct runner *runner_of(struct ctl *ctl, int64_t id, const char *session, struct err *err);
+/* By id, session and token: ERR_NOTFOUND (register again), ERR_STALE (another session) or ERR_DENIED (another token than
+ * said hello). Marks it as heard. */
+struct runner *runner_of(struct ctl *ctl, int64_t token, int64_t id, const char *session,
+                         struct err *err);
 struct device *runner_device(struct runner *r, const char *id);
 bool runner_is_alive(const struct ctl *ctl, const struct runner *r);
 bool runner_is_enabled(const struct runner *r);

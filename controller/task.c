@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/believe.h"
 #include "controller/budget.h"
 #include "controller/dataset.h"
 #include "controller/finish.h"
@@ -412,11 +413,22 @@ bool task_renew(struct ctl *ctl, const char *session, const struct msg_held *h)
 
 static int done(struct ctl *ctl, struct task *t, const struct msg_event *e, struct err *err)
 {
+    bool is_refit = str_eq(t->row.kind, "refit");
+    const struct study *st = is_refit ? study_by_id(ctl, t->row.study, err) : NULL;
+    const char *lie = st ? believe_scores(st, e) : NULL;
     int64_t bytes = 0;
 
-    if (str_eq(t->row.kind, "refit") &&
-        (!e->blob[0] || store_blob_has(ctl->store, e->blob, &bytes, err) != 1))
+    if (is_refit && !st)
+        return -1;
+    if (is_refit && (!e->blob[0] || store_blob_has(ctl->store, e->blob, &bytes, err) != 1))
         return err_at(err, "blob", "no such blob was uploaded");
+    if (is_refit) {
+        int rc = believe_model(ctl, e->blob, err);
+        if (rc <= 0)
+            return rc < 0 ? -1 : err_at(err, "blob", "the file is no model");
+    }
+    if (lie)
+        return err_at(err, "value", "%s", lie);
     if (conclude(ctl, t, e, NULL, err) < 0)
         return -1;
     mem_free(t->row.result);
@@ -447,6 +459,20 @@ static int apply(struct ctl *ctl, struct task *t, const struct lease *l, const s
     return fail(ctl, t, e->detail && e->detail[0] ? e->detail : trial_reason_name[e->reason], err);
 }
 
+/* Whose is it? Of a task that was lost, its last holder's, who may still end it; of one never granted, nobody's. */
+static bool is_holder(const struct task *t, const struct lease *l, const char *session)
+{
+    json_t *o = NULL;
+    bool is = false;
+
+    if (l)
+        return str_eq(l->session, session);
+    o = t->row.result ? jsonx_load(t->row.result, strlen(t->row.result), "holder", NULL) : NULL;
+    is = str_eq(json_string_value(json_object_get(o, "session")), session);
+    json_decref(o);
+    return is;
+}
+
 int task_event(struct ctl *ctl, int64_t runner, const char *session, const struct msg_event *e,
                struct msg_reply *reply, struct err *err)
 {
@@ -465,7 +491,7 @@ int task_event(struct ctl *ctl, int64_t runner, const char *session, const struc
         task_row_fini(&old);
         return rc < 0 ? -1 : 0;
     }
-    if (e->seq < 1 || t->row.fence != e->fence || (l && !str_eq(l->session, session)))
+    if (e->seq < 1 || t->row.fence != e->fence || !is_holder(t, l, session))
         return 0;
     if (e->seq <= t->row.msg_seq) {
         reply->action = MSG_OK;

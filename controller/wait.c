@@ -256,7 +256,7 @@ static struct ctl_wait *wait_add(struct ctl *ctl, int64_t runner, const struct m
     return w;
 }
 
-int ctl_runner_lease(struct ctl *ctl, int64_t runner, const json_t *body,
+int ctl_runner_lease(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
                      void (*on_grant)(void *arg, json_t *grant_new, const struct err *err),
                      void *arg, struct ctl_wait **wait, struct err *err)
 {
@@ -270,7 +270,7 @@ int ctl_runner_lease(struct ctl *ctl, int64_t runner, const json_t *body,
         *wait = NULL;
     if (msg_ask_parse(&ask, body, err) < 0)
         return -1;
-    r = runner_of(ctl, runner, ask.session, err);
+    r = runner_of(ctl, token, runner, ask.session, err);
     if (!r)
         return -1;
     d = runner_device(r, ask.device);

@@ -32,53 +32,26 @@ static int broken(struct err *err, const char *what)
     return err_set(err, ERR_ARG, "damaged model file: %s", what);
 }
 
-static int read_head(struct view *in, struct err *err)
+/* The sections of a whole file, each with the checksum that the head promises. */
+static int read_sections(const struct view *in, struct view *sections, struct err *err)
 {
-    const void *magic = NULL;
-    uint32_t format = 0, reader = 0, sections = 0;
+    struct artifact_place places[SECTIONS];
 
-    if (in->len > ARTIFACT_MAX_BYTES)
-        return err_set(err, ERR_TOOBIG, "a model file of %zu bytes is over the limit of 1 GiB",
-                       in->len);
-    if (view_bytes(in, &magic, 8, NULL) < 0 || memcmp(magic, ARTIFACT_MAGIC, 8) != 0)
-        return err_set(err, ERR_ARG, "not a model file");
-    if (view_u32(in, &format, err) < 0 || view_u32(in, &reader, err) < 0 ||
-        view_u32(in, &sections, err) < 0)
+    if (artifact_head_read(in->data, in->len, in->len, places, err) < 0)
         return -1;
-    if (format < 1 || reader < 1 || reader > ARTIFACT_FORMAT)
-        return err_set(
-            err, ERR_VERSION,
-            "model file of format %u for readers of format %u and later; this program reads "
-            "up to format %d",
-            format, reader, ARTIFACT_FORMAT);
-    return sections == SECTIONS ? 0 : broken(err, "wrong number of sections");
-}
-
-static int read_table(struct view *in, struct view *sections, struct err *err)
-{
-    uint64_t next = in->pos + SECTIONS * ARTIFACT_ENTRY_BYTES;
-
     for (int i = 0; i < SECTIONS; i++) {
-        const void *name = NULL, *digest = NULL;
-        uint64_t at = 0, n = 0;
-        if (view_bytes(in, &name, ARTIFACT_NAME_BYTES, err) < 0 || view_u64(in, &at, err) < 0 ||
-            view_u64(in, &n, err) < 0 || view_bytes(in, &digest, SHA256_BYTES, err) < 0)
-            return -1;
-        if (memcmp(name, artifact_section_names[i], ARTIFACT_NAME_BYTES) != 0)
-            return broken(err, "an unknown section");
-        if (at != next || at > in->len || n > in->len - at)
-            return broken(err, "a section lies outside");
-        struct sha256 h;
+        const struct artifact_place *p = &places[i];
         uint8_t is[SHA256_BYTES];
+        struct sha256 h;
+
         sha256_init(&h);
-        sha256_add(&h, in->data + at, n);
+        sha256_add(&h, in->data + p->at, p->n);
         sha256_end(&h, is);
-        if (memcmp(is, digest, sizeof(is)) != 0)
+        if (memcmp(is, p->digest, sizeof(is)) != 0)
             return broken(err, "the checksum of a section does not match");
-        sections[i] = (struct view){ in->data + at, n, 0 };
-        next = at + n;
+        sections[i] = (struct view){ in->data + p->at, p->n, 0 };
     }
-    return next == in->len ? 0 : broken(err, "bytes after the last section");
+    return 0;
 }
 
 static int read_text(struct view *in, char **out, struct err *err)
@@ -179,8 +152,7 @@ static struct artifact *load(const void *bytes, size_t n, bool is_staged, struct
     struct view in = { bytes, n, 0 }, sections[SECTIONS] = { 0 };
 
     a->is_staged = is_staged;
-    if (read_head(&in, err) < 0 || read_table(&in, sections, err) < 0 ||
-        read_info(a, &sections[SECTION_INFO], err) < 0 ||
+    if (read_sections(&in, sections, err) < 0 || read_info(a, &sections[SECTION_INFO], err) < 0 ||
         read_schema(a, &sections[SECTION_SCHEMA], err) < 0)
         goto fail;
     a->prep = prep_load(&sections[SECTION_PREP], err);

@@ -9,14 +9,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "ml/artifact_head.h"
 #include "ml/frame.h"
 #include "ml/metric.h"
 #include "ml/prep.h"
 
 #include <stdint.h>
-
-#define ARTIFACT_FORMAT 1
-enum { ARTIFACT_MAX_BYTES = 1 << 30 };
 
 struct artifact_info {
     enum ml_task task;

@@ -11,9 +11,6 @@
 
 enum { SCHEMA_LEVELS = 100, GIVE_BACK_BYTES = 1 << 19 };
 
-const char artifact_section_names[SECTIONS][ARTIFACT_NAME_BYTES] = { "info", "schema", "prep",
-                                                                     "model" };
-
 static int put_score(struct buf *b, double v, struct err *err)
 {
     return buf_put_f64(b, isnan(v) ? (double)NAN : v, err);
@@ -173,7 +170,7 @@ static int write_entry(const struct artifact_parts *p, int i, const struct buf *
 static int write_container(const struct artifact_parts *p, const struct buf *sections,
                            struct buf *out, struct err *err)
 {
-    uint64_t at = 8 + 3 * 4 + SECTIONS * ARTIFACT_ENTRY_BYTES;
+    uint64_t at = ARTIFACT_HEAD_BYTES;
 
     if (buf_add(out, ARTIFACT_MAGIC, 8, err) < 0 || buf_put_u32(out, ARTIFACT_FORMAT, err) < 0 ||
         buf_put_u32(out, ARTIFACT_MIN_READER, err) < 0 || buf_put_u32(out, SECTIONS, err) < 0)

@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/sha256.h"
 #include "base/str.h"
+#include "ml/artifact_head.h"
 #include "ml/family.h"
 #include "store/blob.h"
 #include "store/journal.h"
@@ -155,6 +157,46 @@ const char *rig_blob(struct rig *r, const char *tag, char out[SHA256_HEX])
     return out;
 }
 
+void rig_file(struct rig *r, const char *sha256, const void *bytes, size_t n)
+{
+    char path[700];
+    FILE *f = NULL;
+    int n_folder = snprintf(path, sizeof path, "%s/blobs/%.2s", r->dir, sha256);
+
+    assert_int_equal(io_mkdirs(path, 0700, NULL), 0);
+    snprintf(path + n_folder, sizeof path - (size_t)n_folder, "/%s", sha256);
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void put(uint8_t **at, const void *p, size_t n)
+{
+    memcpy(*at, p, n);
+    *at += n;
+}
+
+/* The same with a file that begins as a model does, and has empty sections. Little-endian, as this machine. */
+static const char *rig_model(struct rig *r, const char *tag, char out[SHA256_HEX])
+{
+    const uint32_t versions[] = { ARTIFACT_FORMAT, 1, SECTIONS };
+    const uint64_t place[] = { ARTIFACT_HEAD_BYTES, 0 };
+    uint8_t head[ARTIFACT_HEAD_BYTES], *at = head;
+
+    rig_blob(r, tag, out);
+    put(&at, ARTIFACT_MAGIC, 8);
+    put(&at, versions, sizeof versions);
+    for (int i = 0; i < SECTIONS; i++) {
+        put(&at, artifact_section_names[i], ARTIFACT_NAME_BYTES);
+        put(&at, place, sizeof place);
+        put(&at, out, SHA256_BYTES);
+    }
+    assert_int_equal(at - head, ARTIFACT_HEAD_BYTES);
+    rig_file(r, out, head, sizeof head);
+    return out;
+}
+
 static const char schema_text[] =
     "{'rows':1000,'columns':["
     "{'name':'x1','type':'numeric','missing':0,'distinct':900,'min':0,'max':9.5,'mean':4},"
@@ -201,7 +243,7 @@ static void refit(struct fake *f, const struct msg_grant *g)
     e.trial = g->task;
     e.fence = g->fence;
     e.seq = 1;
-    rig_blob(f->rig, tag, e.blob);
+    rig_model(f->rig, tag, e.blob);
     assert_int_equal(fake_report(f, &e, 1, &a), 0);
     assert_int_equal(a.replies[0].action, MSG_OK);
     msg_answer_fini(&a);
@@ -318,7 +360,7 @@ void fake_open(struct fake *f, struct rig *r, const char *session, int max_lanes
     str_copy(m.devices[0].kind, sizeof m.devices[0].kind, "cpu");
     m.devices[0].max_lanes = max_lanes;
     body = msg_hello_json_new(&m);
-    RETRY(rc, out, r, ctl_runner_hello(r->ctl, body, &out, &rig_err));
+    RETRY(rc, out, r, ctl_runner_hello(r->ctl, 0, body, &out, &rig_err));
     if (rc < 0)
         fail_msg("hello: %s", rig_err.text);
     assert_int_equal(msg_welcome_parse(&w, out, &rig_err), 0);
@@ -340,7 +382,7 @@ json_t *fake_ask_of(struct fake *f, const json_t *ask)
     int rc = -1;
 
     RETRY(rc, grant, f->rig,
-          ctl_runner_lease(f->rig->ctl, f->id, ask, on_grant, &grant, NULL, &rig_err));
+          ctl_runner_lease(f->rig->ctl, 0, f->id, ask, on_grant, &grant, NULL, &rig_err));
     if (rc < 0)
         fail_msg("lease: %s", rig_err.text);
     assert_non_null(grant);
@@ -413,7 +455,7 @@ int fake_report(struct fake *f, const struct msg_event *events, int n, struct ms
         m.asked = &asked;
     }
     body = msg_report_json_new(&m);
-    RETRY(rc, answer, f->rig, ctl_runner_report(f->rig->ctl, f->id, body, &answer, &rig_err));
+    RETRY(rc, answer, f->rig, ctl_runner_report(f->rig->ctl, 0, f->id, body, &answer, &rig_err));
     json_decref(body);
     *out = (struct msg_answer){ 0 };
     if (rc == 0)
@@ -447,7 +489,10 @@ void fake_event(const struct fake *f, int i, struct msg_event *e)
         return;
     }
     snprintf(tag, sizeof tag, "%d of %s at %d", (int)l->next, l->config, l->to);
-    rig_blob(f->rig, tag, e->blob);
+    if (l->next == MSG_COMPLETE)
+        rig_model(f->rig, tag, e->blob);
+    else
+        rig_blob(f->rig, tag, e->blob);
 }
 
 enum msg_action fake_step(struct fake *f, int i)

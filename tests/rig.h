@@ -38,6 +38,8 @@ extern struct err rig_err; /* of the last call */
 json_t *rig_json(const char *text); /* ' stands for " */
 const char *rig_blob(struct rig *r, const char *tag,
                      char out[SHA256_HEX]); /* a blob's row, named by a tag */
+/* The bytes of a blob whose row there is, right or wrong. */
+void rig_file(struct rig *r, const char *sha256, const void *bytes, size_t n);
 /* A table with columns x1..x5, c, y (binary, 1000 rows), ready after a fake ingest. */
 void rig_dataset(struct rig *r, const char *name);
 int64_t rig_study(struct rig *r, const char *spec); /* ' stands for "; its id */

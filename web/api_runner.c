@@ -9,7 +9,7 @@ static int runner_hello(struct web_req *r, struct err *err)
 {
     json_t *out = NULL;
 
-    if (ctl_runner_hello(r->ctl, r->json, &out, err) < 0)
+    if (ctl_runner_hello(r->ctl, r->who.token, r->json, &out, err) < 0)
         return -1;
     return web_json(r, 200, out);
 }
@@ -74,7 +74,7 @@ static int runner_lease(struct web_req *r, struct err *err)
     r->state = lease;
     r->is_deferred = true;
     web_hold(r);
-    if (ctl_runner_lease(r->ctl, id, r->json, on_grant, r, &lease->wait, err) < 0) {
+    if (ctl_runner_lease(r->ctl, r->who.token, id, r->json, on_grant, r, &lease->wait, err) < 0) {
         web_release(r);
         r->is_deferred = false;
         return -1;
@@ -92,7 +92,8 @@ static int runner_report(struct web_req *r, struct err *err)
     json_t *out = NULL;
     int64_t id = 0;
 
-    if (web_var_i64(r, 0, &id, err) < 0 || ctl_runner_report(r->ctl, id, r->json, &out, err) < 0)
+    if (web_var_i64(r, 0, &id, err) < 0 ||
+        ctl_runner_report(r->ctl, r->who.token, id, r->json, &out, err) < 0)
         return -1;
     return web_json(r, 200, out);
 }
@@ -125,15 +126,17 @@ static int runner_enable(struct web_req *r, struct err *err)
 }
 
 static const struct web_route routes[] = {
-    { WEB_POST, "/api/v1/runners", runner_hello, WEB_RUNNERS, WEB_WRITE | WEB_JSON, NULL,
-      "A runner says who it is; a known session keeps its id", "RunnerHello", "RunnerWelcome" },
+    { WEB_POST, "/api/v1/runners", runner_hello, WEB_RUNNERS, WEB_WRITE | WEB_JSON | WEB_NO_PAGE,
+      NULL, "A runner says who it is; a known session keeps its id", "RunnerHello",
+      "RunnerWelcome" },
     { WEB_GET, "/api/v1/runners", runner_list, WEB_VIEWERS, 0, NULL, "List runners", NULL,
       "RunnerList" },
     { WEB_POST, "/api/v1/runners/{runner}/lease", runner_lease, WEB_RUNNERS,
-      WEB_WRITE | WEB_JSON | WEB_ADMIT, NULL, "Ask for work; waits up to wait_s seconds",
-      "RunnerAsk", "RunnerGrant" },
-    { WEB_POST, "/api/v1/runners/{runner}/report", runner_report, WEB_RUNNERS, WEB_WRITE | WEB_JSON,
-      NULL, "Renew and report all lanes in one call", "RunnerReport", "RunnerAnswer" },
+      WEB_WRITE | WEB_JSON | WEB_ADMIT | WEB_NO_PAGE, NULL,
+      "Ask for work; waits up to wait_s seconds", "RunnerAsk", "RunnerGrant" },
+    { WEB_POST, "/api/v1/runners/{runner}/report", runner_report, WEB_RUNNERS,
+      WEB_WRITE | WEB_JSON | WEB_NO_PAGE, NULL, "Renew and report all lanes in one call",
+      "RunnerReport", "RunnerAnswer" },
     { WEB_POST, "/api/v1/runners/{runner}/drain", runner_drain, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
       NULL, "Give the runner no more work", NULL, "Runner" },
     { WEB_POST, "/api/v1/runners/{runner}/enable", runner_enable, WEB_USERS,

@@ -122,7 +122,7 @@ int web_auth_check(struct web_req *r, const char *uri, struct err *err)
         return err_set(err, ERR_DENIED, "the role %s may not do this", ctl_role_name(r->who.role));
     if (r->route->flags & WEB_NO_PAGE && r->who.session)
         return err_set(err, ERR_DENIED,
-                       "keys are not made by the page: use the assay command on the machine of the "
-                       "controller, or send an administrator's token");
+                       "a session of the page may not do this: send a token, or use the assay "
+                       "command on the machine of the controller");
     return 0;
 }

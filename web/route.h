@@ -28,7 +28,7 @@ enum web_flags {
         256, /* makes something new: repeated under an Idempotency-Key it does not (once.h) */
     WEB_TICKET =
         1024, /* a file: the page may bring a ticket in the address instead of its header */
-    WEB_NO_PAGE = 2048, /* makes a key: not by a session of the page */
+    WEB_NO_PAGE = 2048, /* makes a key or speaks for a runner: not by a session of the page */
 };
 
 struct web_route {

@@ -142,8 +142,8 @@ static void bad_arguments_get_one_clear_error(void **state)
     FAILS(ctl_dataset_delete(r.ctl, "x", &rig_err), ERR_NOTFOUND);
     FAILS(ctl_runner_act(r.ctl, 99, "drain", &out, &rig_err), ERR_NOTFOUND);
     FAILS(ctl_runner_act(r.ctl, 1, "explode", &out, &rig_err), ERR_ARG);
-    FAILS(ctl_runner_report(r.ctl, 1, empty, &out, &rig_err), ERR_ARG);
-    FAILS(ctl_runner_hello(r.ctl, empty, &out, &rig_err), ERR_ARG);
+    FAILS(ctl_runner_report(r.ctl, 0, 1, empty, &out, &rig_err), ERR_ARG);
+    FAILS(ctl_runner_hello(r.ctl, 0, empty, &out, &rig_err), ERR_ARG);
     FAILS(ctl_study_create(r.ctl, empty, "t", false, &out, &rig_err), ERR_ARG);
     FAILS(ctl_token_new(r.ctl, "a b", "user", &out, &rig_err), ERR_ARG);
     FAILS(ctl_token_new(r.ctl, "ab", "root", &out, &rig_err), ERR_ARG);

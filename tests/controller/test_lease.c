@@ -92,7 +92,7 @@ static void an_older_lease_call_is_stale(void **state)
     set(&s, SPEC, 2);
     json_decref(fake_ask_raw(&s.a, 2, 1));
     assert_int_equal(
-        RIG_CALL(&s.r, ctl_runner_lease(s.r.ctl, s.a.id, body, on_none, &calls, NULL, &rig_err)),
+        RIG_CALL(&s.r, ctl_runner_lease(s.r.ctl, 0, s.a.id, body, on_none, &calls, NULL, &rig_err)),
         -1);
     assert_int_equal(rig_err.code, ERR_STALE);
     assert_int_equal(calls, 0);
@@ -428,7 +428,8 @@ static struct ctl_wait *wait_for(struct scene *s, struct fake *f, int64_t n, str
     body = msg_ask_json_new(&ask);
     *w = (struct waiting){ 0 };
     assert_int_equal(
-        RIG_CALL(&s->r, ctl_runner_lease(s->r.ctl, f->id, body, on_grant, w, &wait, &rig_err)), 0);
+        RIG_CALL(&s->r, ctl_runner_lease(s->r.ctl, 0, f->id, body, on_grant, w, &wait, &rig_err)),
+        0);
     json_decref(body);
     return wait;
 }
@@ -531,7 +532,7 @@ static void hostile_reports_change_nothing(void **state)
         set(&s, SPEC, 1);
         fake_ask(&s.a);
         events = s.r.ctl->events_sent;
-        if (RIG_CALL(&s.r, ctl_runner_report(s.r.ctl, s.a.id, body, &out, &rig_err)) == 0)
+        if (RIG_CALL(&s.r, ctl_runner_report(s.r.ctl, 0, s.a.id, body, &out, &rig_err)) == 0)
             fail_msg("%s was taken", bodies[i]);
         assert_true(rig_err.text[0] != '\0');
         assert_int_equal(s.r.ctl->events_sent, events);

@@ -657,19 +657,20 @@ int ctl_dataset_delete(struct ctl *ctl, const char *ref, struct err *err)
     SAY(ctl, "dataset_delete %s", ref);
     return 0;
 }
-int ctl_runner_hello(struct ctl *ctl, const json_t *body, json_t **out, struct err *err)
+int ctl_runner_hello(struct ctl *ctl, int64_t token, const json_t *body, json_t **out,
+                     struct err *err)
 {
-    (void)ctl, (void)body, (void)err;
+    (void)ctl, (void)token, (void)body, (void)err;
     *out = json_pack("{s:i, s:i}", "runner", 3, "lease_ms", 30000);
     return 0;
 }
-int ctl_runner_lease(struct ctl *ctl, int64_t runner, const json_t *body,
+int ctl_runner_lease(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
                      void (*on_grant)(void *, json_t *, const struct err *), void *arg,
                      struct ctl_wait **wait, struct err *err)
 {
     struct ctl_wait *w = NULL;
 
-    (void)body;
+    (void)token, (void)body;
     SAY(ctl, "runner_lease %d", (int)runner);
     if (runner != 3)
         return err_set(err, ERR_STALE, "runner %d is not known", (int)runner);
@@ -689,10 +690,10 @@ void ctl_runner_lease_cancel(struct ctl *ctl, struct ctl_wait *wait)
     ctl->cancels++;
     mem_free(wait);
 }
-int ctl_runner_report(struct ctl *ctl, int64_t runner, const json_t *body, json_t **out,
-                      struct err *err)
+int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
+                      json_t **out, struct err *err)
 {
-    (void)body, (void)err;
+    (void)token, (void)body, (void)err;
     SAY(ctl, "runner_report %d", (int)runner);
     *out = json_pack("{s:[]}", "replies");
     return 0;
