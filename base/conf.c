@@ -231,7 +231,7 @@ int conf_env(void *target, const struct conf_opt *opts, size_t n, struct err *er
 
         name_as(name, &opts[i], true);
         value = getenv(name);
-        if (value && conf_set(target, &opts[i], value, name, err) < 0)
+        if (value && value[0] && conf_set(target, &opts[i], value, name, err) < 0)
             return -1;
     }
     return 0;

@@ -31,6 +31,7 @@ struct conf_opt {
 int conf_defaults(void *target, const struct conf_opt *opts, size_t n, struct err *err);
 int conf_file(void *target, const struct conf_opt *opts, size_t n, const char *path,
               struct err *err); /* names line and nearest key */
+/* A variable that is set to nothing counts as not set. */
 int conf_env(void *target, const struct conf_opt *opts, size_t n, struct err *err);
 /* Consumes "--name value", "--name=value", "--flag"; stops at the first non-option; *argi is left there. */
 int conf_args(void *target, const struct conf_opt *opts, size_t n, int argc, char **argv, int *argi,

@@ -1,6 +1,7 @@
 /* args.c - the command line of one command: options from its table (base/conf.h), operands in any order.
  * "--" ends the options. A wrong option is a usage error that names the nearest right one; nothing is guessed. */
 #include "cli/cmd.h"
+#include "cli/print.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -18,20 +19,22 @@ static void print_help(const struct cmd *cmd, const struct conf_opt *opts, size_
     conf_help(stdout, opts, n);
 }
 
-static int usage_error(const struct cmd *cmd, const char *text)
+int cli_usage(const struct cmd *cmd, const char *text)
 {
     fprintf(stderr, "assay %s: %s\nusage: assay %s %s\n('assay %s --help' tells more)\n", cmd->name,
-            text, cmd->name, cmd->operands, cmd->name);
+            print_safe(text), cmd->name, cmd->operands, cmd->name);
     return CLI_USAGE;
 }
 
-/* -o FILE and -h are the only short options; they become their long forms. */
+/* -o FILE, -y and -h are the only short options; the first two become their long forms. */
 static char **expand_short(int argc, char **argv)
 {
     char **out = mem_array((size_t)argc + 1, sizeof(*out));
 
     for (int i = 0; i < argc; i++)
-        out[i] = strcmp(argv[i], "-o") == 0 ? (char *)"--output" : argv[i];
+        out[i] = strcmp(argv[i], "-o") == 0   ? (char *)"--output"
+                 : strcmp(argv[i], "-y") == 0 ? (char *)"--yes"
+                                              : argv[i];
     return out;
 }
 
@@ -68,20 +71,22 @@ int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void 
             /* An option's own word first, so that --help after others still works. */
             int before = i;
             if (one_option(opts, n, target, argc, args, &i, &err) < 0 || i == before) {
-                rc = usage_error(cmd, err.text[0] ? err.text : args[before]);
+                if (!err.text[0])
+                    err_set(&err, ERR_ARG, "unknown option %.80s", argv[before]);
+                rc = cli_usage(cmd, err.text);
                 goto out;
             }
         } else if (count >= max_operands) {
             char text[200];
             snprintf(text, sizeof(text), "unexpected argument \"%.100s\"", args[i]);
-            rc = usage_error(cmd, text);
+            rc = cli_usage(cmd, text);
             goto out;
         } else {
             operands[count++] = args[i++];
         }
     }
     if (count < min_operands)
-        rc = usage_error(cmd, "an argument is missing");
+        rc = cli_usage(cmd, "an argument is missing");
 out:
     *n_operands = count;
     mem_free(args);
@@ -104,8 +109,8 @@ int cli_fail(const struct err *err)
 {
     /* err_at put the field's name in front of its own texts; a server's answer carries it apart. */
     if (err->where[0] && !strstr(err->text, err->where))
-        fprintf(stderr, "assay: %s: %s\n", err->where, err->text);
+        fprintf(stderr, "assay: %s: %s\n", print_safe(err->where), print_safe(err->text));
     else
-        fprintf(stderr, "assay: %s\n", err->text);
+        fprintf(stderr, "assay: %s\n", print_safe(err->text));
     return cli_exit_code(err);
 }

@@ -11,13 +11,14 @@
 #include "base/str.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048 };
+enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048, TOKEN_FILE_MAX = 4096 };
 
 /* ~/.config/assay/config.yaml holds "server: ..." and "token: ..."; absent is fine. */
 struct client_file {
@@ -60,25 +61,49 @@ static int pick_server(struct client *c, const char *server, struct err *err)
     return 0;
 }
 
+/* A variable that is set to nothing counts as not set. */
+static const char *env(const char *name)
+{
+    const char *v = getenv(name);
+
+    return v && v[0] ? v : NULL;
+}
+
+/* A token travels in a header line, so it holds visible characters only; space around it is a slip of the editor. */
+static int pick_token(struct client *c, const char *token, struct err *err)
+{
+    if (!token)
+        return 0;
+    token += strspn(token, " \t\r\n");
+    c->token = mem_strdup(token);
+    size_t n = strlen(c->token);
+    while (n > 0 && strchr(" \t\r\n", c->token[n - 1]))
+        c->token[--n] = '\0';
+    for (const char *p = c->token; *p; p++) {
+        if (*p <= ' ' || *p > '~')
+            return err_at(err, "token", "holds a space or another character that no token has");
+    }
+    return 0;
+}
+
 struct client *client_new(const char *server, const char *token, struct err *err)
 {
     struct client *c = mem_zalloc(sizeof(*c));
     struct client_file cf = { 0 };
 
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (!server)
-        server = getenv("ASSAY_URL");
-    if (!token)
-        token = getenv("ASSAY_TOKEN");
+    if (!server || !server[0])
+        server = env("ASSAY_URL");
+    if (!token || !token[0])
+        token = env("ASSAY_TOKEN");
     if ((!server || !token) && read_config(&cf, err) < 0)
         goto fail;
     if (!server)
         server = cf.server;
     if (!token)
         token = cf.token;
-    if (pick_server(c, server, err) < 0)
+    if (pick_server(c, server, err) < 0 || pick_token(c, token, err) < 0)
         goto fail;
-    c->token = mem_strdup(token);
     c->curl = curl_easy_init();
     CHECK(c->curl);
     conf_fini(&cf, file_opts, ARRAY_LEN(file_opts));
@@ -91,7 +116,19 @@ fail:
 
 struct client *client_of(const struct cli_common *common, struct err *err)
 {
-    return client_new(common->server, common->token, err);
+    struct client *c = NULL;
+    struct buf text = { 0 };
+
+    if (common->token || !common->token_file)
+        return client_new(common->server, common->token, err);
+    if (io_read_file(common->token_file, TOKEN_FILE_MAX, &text, err) == 0) {
+        if (text.len > 0)
+            c = client_new(common->server, text.data, err);
+        else
+            err_set(err, ERR_ARG, "%s: the file is empty", common->token_file);
+    }
+    buf_fini(&text);
+    return c;
 }
 
 void client_free(struct client *c)
@@ -161,21 +198,50 @@ static enum err_code status_code(long status)
     }
 }
 
-int client_problem(long status, const char *body, size_t n, struct err *err)
+static int no_token(const struct client *c, struct err *err)
+{
+    if (c->token)
+        return err_set(err, ERR_AUTH,
+                       "%s does not know this token: it was revoked, or belongs to another "
+                       "controller ('assay token add NAME ROLE' makes one there)",
+                       c->server);
+    return err_set(err, ERR_AUTH, "%s needs a token: set ASSAY_TOKEN, or use --token-file",
+                   c->server);
+}
+
+static int redirect(const struct client *c, struct err *err)
+{
+    char *to = NULL;
+
+    curl_easy_getinfo(c->curl, CURLINFO_REDIRECT_URL, &to);
+    return err_set(err, ERR_IO,
+                   "%s answered with a redirect%s%.200s: give --server the address of "
+                   "the controller itself",
+                   c->server, to ? " to " : "", to ? to : "");
+}
+
+int client_check(struct client *c, const char *body, size_t n, struct err *err)
 {
     struct err ignored = { 0 };
+    long status = 0;
+
+    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 200 && status < 300)
+        return 0;
+    if (status >= 300 && status < 400)
+        return redirect(c, err);
+    if (status == 401)
+        return no_token(c, err);
     json_t *j = n ? jsonx_load(body, n, "answer", &ignored) : NULL;
     const char *detail = j ? json_string_value(json_object_get(j, "detail")) : NULL;
     const char *title = j ? json_string_value(json_object_get(j, "title")) : NULL;
     const char *where = j ? json_string_value(json_object_get(j, "where")) : NULL;
 
-    if (status == 401)
-        err_set(err, ERR_AUTH, "the server wants a token: set ASSAY_TOKEN or --token%s%s",
-                detail ? " " : "", detail ? detail : "");
-    else if (detail || title)
+    if (detail || title)
         err_set(err, status_code(status), "%s", detail ? detail : title);
     else
-        err_set(err, status_code(status), "the server answered %ld", status);
+        err_set(err, status_code(status), "%s answered with status %ld and no explanation",
+                c->server, status);
     if (where && err)
         str_copy(err->where, sizeof(err->where), where);
     json_decref(j);
@@ -187,6 +253,8 @@ int client_curl_error(const struct client *c, CURLcode rc, struct err *err)
     if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST)
         return err_set(err, ERR_UNREACHABLE,
                        "no controller answers at %s (start one with 'assay serve')", c->server);
+    if (rc == CURLE_ABORTED_BY_CALLBACK)
+        return err_set(err, ERR_IO, "interrupted");
     if (rc == CURLE_OPERATION_TIMEDOUT)
         return err_set(err, ERR_UNREACHABLE, "%s did not answer in time", c->server);
     return err_set(err, ERR_UNREACHABLE, "%s: %s", c->server, curl_easy_strerror(rc));
@@ -217,16 +285,37 @@ struct curl_slist *client_prepare(struct client *c, const char *method, const ch
     return curl_slist_append(headers, "Expect:");
 }
 
+static void note_hash(struct client *c, const char *line, size_t n)
+{
+    static const char name[] = "x-assay-sha256:";
+    size_t at = sizeof(name) - 1;
+
+    if (n < at || strncasecmp(line, name, at) != 0)
+        return;
+    while (at < n && line[at] == ' ')
+        at++;
+    if (n - at >= SHA256_HEX - 1)
+        (void)snprintf(c->sha256, sizeof(c->sha256), "%.*s", SHA256_HEX - 1, line + at);
+}
+
+bool client_wants_end(const struct client *c)
+{
+    return c->wants_end && c->wants_end();
+}
+
+static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t d, curl_off_t e)
+{
+    (void)a, (void)b, (void)d, (void)e;
+    return client_wants_end(arg);
+}
+
 static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
     struct client *c = arg;
 
-    static const char hash[] = "X-Assay-SHA256: ";
-
+    note_hash(c, p, size * n);
     if (size * n == 2 && p[0] == '\r' && p[1] == '\n')
         c->has_headers = true;
-    else if (size * n >= sizeof hash - 1 + 64 && strncasecmp(p, hash, sizeof hash - 1) == 0)
-        (void)!snprintf(c->sha256, sizeof c->sha256, "%.64s", p + sizeof hash - 1);
     else if (size * n > 5 &&
              memcmp(p, "HTTP/", 5) == 0) /* of the final answer, not of a 100 before it */
         c->has_headers = false;
@@ -238,6 +327,11 @@ CURLcode client_perform(struct client *c)
 {
     c->has_headers = false;
     c->sha256[0] = '\0';
+    if (c->wants_end) {
+        curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+        curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, c);
+    }
     curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, c);
     CURLcode code = curl_easy_perform(c->curl);
@@ -250,7 +344,6 @@ int client_call(struct client *c, const char *method, const char *path, const js
     struct curl_slist *headers = client_prepare(c, method, path);
     char *text = body ? jsonx_dump(body) : NULL;
     struct buf answer;
-    long status = 0;
     int rc = -1;
 
     buf_init(&answer, CLIENT_MAX_ANSWER);
@@ -271,13 +364,13 @@ int client_call(struct client *c, const char *method, const char *path, const js
         client_curl_error(c, code, err);
         goto out;
     }
-    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
-    if (status >= 400) {
-        client_problem(status, answer.data, answer.len, err);
+    if (client_check(c, answer.data, answer.len, err) < 0)
+        goto out;
+    if (out && answer.len > 0 && !(*out = jsonx_load(answer.data, answer.len, "answer", NULL))) {
+        err_set(err, ERR_IO, "%s answered with something that is no JSON: is it a controller?",
+                c->server);
         goto out;
     }
-    if (out && answer.len > 0 && !(*out = jsonx_load(answer.data, answer.len, "answer", err)))
-        goto out;
     rc = 0;
 out:
     curl_slist_free_all(headers);
@@ -312,7 +405,7 @@ int client_post(struct client *c, const json_t *body, json_t **out, struct err *
 struct sink {
     struct client *client;
     int fd;
-    struct sha256 hash;
+    struct sha256 hash; /* of what was written */
     struct buf problem; /* the body of an error answer, told apart by status at the first bytes */
     struct err err;
 };
@@ -323,17 +416,19 @@ static size_t on_file(char *p, size_t size, size_t n, void *arg)
     long status = 0;
 
     curl_easy_getinfo(s->client->curl, CURLINFO_RESPONSE_CODE, &status);
-    if (status >= 400)
+    if (status != 200)
         return buf_add(&s->problem, p, size * n, NULL) < 0 ? 0 : size * n;
+    sha256_add(&s->hash, p, size * n);
     for (size_t done = 0; done < size * n;) {
         ssize_t w = write(s->fd, p + done, size * n - done);
+        if (w < 0 && errno == EINTR)
+            continue;
         if (w < 0) {
             err_errno(&s->err, "write");
             return 0;
         }
         done += (size_t)w;
     }
-    sha256_add(&s->hash, p, size * n);
     return size * n;
 }
 
@@ -343,7 +438,9 @@ static int hash_check(const struct client *c, struct sink *s, struct err *err)
     char got[SHA256_HEX];
 
     sha256_end_hex(&s->hash, got);
-    if (!c->sha256[0] || strcmp(got, c->sha256) == 0)
+    if (!c->sha256[0])
+        return err_set(err, ERR_IO, "%s did not send a model: is it a controller?", c->server);
+    if (strcmp(got, c->sha256) == 0)
         return 0;
     return err_set(err, ERR_IO, "the file arrived damaged: its bytes hash to %.12s, not to %.12s",
                    got, c->sha256);
@@ -352,7 +449,6 @@ static int hash_check(const struct client *c, struct sink *s, struct err *err)
 static int fetch_into(struct client *c, const char *api_path, struct sink *s, struct err *err)
 {
     struct curl_slist *headers = client_prepare(c, "GET", api_path);
-    long status = 0;
 
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_file);
@@ -366,9 +462,8 @@ static int fetch_into(struct client *c, const char *api_path, struct sink *s, st
     }
     if (code != CURLE_OK)
         return client_curl_error(c, code, err);
-    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
-    if (status >= 400)
-        return client_problem(status, s->problem.data, s->problem.len, err);
+    if (client_check(c, s->problem.data, s->problem.len, err) < 0)
+        return -1;
     return hash_check(c, s, err);
 }
 
@@ -385,4 +480,9 @@ int client_download(struct client *c, const char *api_path, const char *file, st
     int rc = outfile_end(&out, fetch_into(c, api_path, &s, err), err);
     buf_fini(&s.problem);
     return rc;
+}
+
+void client_end_when(struct client *c, int (*asked)(void))
+{
+    c->wants_end = asked;
 }

@@ -12,7 +12,7 @@
 
 struct client;
 
-/* server/token: NULL = environment ASSAY_URL / ASSAY_TOKEN, then ~/.config/assay/config.yaml, then
+/* server/token: NULL = environment ASSAY_URL / ASSAY_TOKEN (empty counts as not set), then ~/.config/assay/config.yaml, then
  * the socket of `assay serve` in this folder (assay-data/sock). */
 struct client *client_new(const char *server, const char *token, struct err *err);
 struct client *client_of(const struct cli_common *common, struct err *err);
@@ -26,11 +26,20 @@ int client_get(struct client *c, json_t **out, struct err *err, const char *path
     PRINTF_LIKE(4, 5);
 int client_post(struct client *c, const json_t *body, json_t **out, struct err *err,
                 const char *path_fmt, ...) PRINTF_LIKE(5, 6);
-/* To a file, complete or not at all (outfile.h); "-" = standard output. */
+/* A model to a file, complete or not at all (outfile.h); "-" = standard output. Its bytes must have the hash that the
+ * controller names, so neither a page of some proxy nor a damaged file is taken for a model. */
 int client_download(struct client *c, const char *api_path, const char *file, struct err *err);
 /* Sends a file as a blob in parts, skipping what the server has. */
 int client_upload(struct client *c, const char *file, char sha256[SHA256_HEX], struct err *err);
 void client_timeout_ms(struct client *c, int64_t ms); /* per call from now on; 0 = 60 s */
+/* Ends the present call and those after it once `asked` says so ("interrupted"); NULL = never. */
+void client_end_when(struct client *c, int (*asked)(void));
+/* A list of any length, in as many calls as it takes: `limit` rows of the array `key`. The path, which may hold a query, is
+ * asked with limit= and with after= (the answers' `next`) or offset=. *out = the first answer with all rows in it and the
+ * `next` of the last one. */
+enum client_paging { CLIENT_BY_NEXT, CLIENT_BY_OFFSET };
+int client_list(struct client *c, const char *path, const char *key, enum client_paging paging,
+                int64_t limit, json_t **out, struct err *err);
 void client_quote(const char *text, char *out,
                   size_t size); /* percent-encoding of one path segment */
 

@@ -13,14 +13,18 @@ struct client {
     char *base;   /* http://host:port */
     char *token;
     int64_t timeout_ms;
-    bool has_headers; /* of the present call: all of them have arrived */
-    char sha256[65];  /* of the present call: what the body hashes to, when the server says so */
+    int (*wants_end)(void); /* true ends the present call; NULL = nobody asks */
+    /* Of the present call: */
+    bool has_headers;        /* all of them have arrived */
+    char sha256[SHA256_HEX]; /* X-Assay-SHA256; "" = none */
 };
 
 struct curl_slist *client_prepare(struct client *c, const char *method, const char *path);
 /* After client_prepare. An answer that was cut off anywhere, in its headers too, is no success. */
 CURLcode client_perform(struct client *c);
-int client_problem(long status, const char *body, size_t n, struct err *err);
+/* 0 for 2xx. Everything else is an error, a redirect too. */
+int client_check(struct client *c, const char *body, size_t n, struct err *err);
+bool client_wants_end(const struct client *c); /* the user asked to stop (client_end_when) */
 int client_curl_error(const struct client *c, CURLcode rc, struct err *err);
 
 #endif

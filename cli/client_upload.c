@@ -33,16 +33,19 @@ static bool may_repeat(const struct err *why, int *failures)
     return true;
 }
 
-static int hash_file(int fd, const char *file, char sha256[SHA256_HEX], struct err *err)
+static int hash_file(const struct client *c, int fd, const char *file, char sha256[SHA256_HEX],
+                     struct err *err)
 {
     struct sha256 h;
     char *part = mem_alloc(PART_BYTES);
-    ssize_t n;
+    ssize_t n = 0;
 
     sha256_init(&h);
-    while ((n = read(fd, part, PART_BYTES)) > 0)
+    while (!client_wants_end(c) && (n = read(fd, part, PART_BYTES)) > 0)
         sha256_add(&h, part, (size_t)n);
     mem_free(part);
+    if (client_wants_end(c))
+        return err_set(err, ERR_IO, "interrupted");
     if (n < 0)
         return err_errno(err, "%s", file);
     sha256_end_hex(&h, sha256);
@@ -59,7 +62,6 @@ static int put_part(struct client *c, const char *id, int64_t offset, const char
 {
     char path[160];
     struct buf answer;
-    long status = 0;
     int rc = 0;
 
     snprintf(path, sizeof(path), "/uploads/%s?offset=%" PRId64, id, offset);
@@ -73,13 +75,10 @@ static int put_part(struct client *c, const char *id, int64_t offset, const char
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &answer);
     CURLcode code = client_perform(c);
     curl_slist_free_all(headers);
-    if (code != CURLE_OK) {
+    if (code != CURLE_OK)
         rc = client_curl_error(c, code, err);
-    } else {
-        curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
-        if (status >= 400)
-            rc = client_problem(status, answer.data, answer.len, err);
-    }
+    else
+        rc = client_check(c, answer.data, answer.len, err);
     buf_fini(&answer);
     return rc;
 }
@@ -104,7 +103,6 @@ static int send_parts(struct client *c, int fd, const char *file, const char *id
 
 static int server_has_once(struct client *c, const char *sha256, struct err *err)
 {
-    struct err why = { 0 };
     char path[120];
 
     snprintf(path, sizeof(path), "/blobs/%s", sha256);
@@ -119,13 +117,7 @@ static int server_has_once(struct client *c, const char *sha256, struct err *err
     curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
     if (status == 404)
         return 0;
-    if (status >= 400) {
-        client_problem(status, NULL, 0, &why);
-        if (err)
-            *err = why;
-        return -1;
-    }
-    return 1;
+    return client_check(c, NULL, 0, err) < 0 ? -1 : 1;
 }
 
 static int server_has(struct client *c, const char *sha256, struct err *err)
@@ -194,7 +186,7 @@ int client_upload(struct client *c, const char *file, char sha256[SHA256_HEX], s
         err_set(err, ERR_ARG, "%s: not a regular file", file);
     } else if (st.st_size == 0) {
         err_set(err, ERR_ARG, "%s: the file is empty", file);
-    } else if (hash_file(fd, file, sha256, err) == 0) {
+    } else if (hash_file(c, fd, file, sha256, err) == 0) {
         rc = server_has(c, sha256, err);
         if (rc == 0)
             rc = send_file(c, fd, file, sha256, err);

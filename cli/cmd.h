@@ -1,6 +1,6 @@
 /* cmd.h - a command of `assay` is one row of the table in main.c: name, usage, help, function. A command reads its own
  * options with cli_args (options and operands may be mixed), talks through client.h, prints through print.h and returns
- * an exit code: 0 ok, 1 failed, 2 usage, 3 not found, 4 not reachable. */
+ * an exit code: 0 ok, 1 failed, 2 usage, 3 not found, 4 not reachable, 130 ended by Ctrl-C. */
 #ifndef CLI_CMD_H
 #define CLI_CMD_H
 
@@ -10,7 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NOTFOUND = 3, CLI_UNREACHABLE = 4 };
+enum {
+    CLI_OK = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 2,
+    CLI_NOTFOUND = 3,
+    CLI_UNREACHABLE = 4,
+    CLI_INTERRUPTED = 130 /* as shells report a program that SIGINT ended */
+};
 enum { CLI_MAX_OPERANDS = 16 };
 
 struct cmd {
@@ -24,7 +31,7 @@ struct cmd {
 /* Options every command that asks a server has; first member of such an options struct. */
 struct cli_common {
     char *server; /* unix:PATH or http(s)://host:port */
-    char *token;
+    char *token, *token_file;
     bool json;
 };
 #define CLI_COMMON(type)                                                            \
@@ -41,7 +48,14 @@ struct cli_common {
           NULL,                                                                     \
           0,                                                                        \
           0,                                                                        \
-          "access token; better in ASSAY_TOKEN or the config file" },               \
+          "access token; better in ASSAY_TOKEN, where other users do not see it" }, \
+        { "token_file",                                                             \
+          CONF_STR,                                                                 \
+          offsetof(type, common.token_file),                                        \
+          NULL,                                                                     \
+          0,                                                                        \
+          0,                                                                        \
+          "file that holds the access token" },                                     \
     {                                                                               \
         "json", CONF_BOOL, offsetof(type, common.json), "false", 0, 0, "print JSON" \
     }
@@ -52,6 +66,8 @@ struct cli_common {
 int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void *target, int argc,
              char **argv, const char **operands, int min_operands, int max_operands,
              int *n_operands);
+int cli_usage(const struct cmd *cmd,
+              const char *text);          /* says it and how the command is used; CLI_USAGE */
 int cli_exit_code(const struct err *err); /* of a failed call */
 int cli_fail(const struct err *err);      /* prints "assay: ..." and returns the code */
 
@@ -60,6 +76,7 @@ int cmd_fit(const struct cmd *cmd, int argc, char **argv);
 int cmd_run(const struct cmd *cmd, int argc, char **argv);
 int cmd_preview(const struct cmd *cmd, int argc, char **argv);
 int cmd_searchers(const struct cmd *cmd, int argc, char **argv);
+int cmd_attach(const struct cmd *cmd, int argc, char **argv);
 int cmd_submit(const struct cmd *cmd, int argc, char **argv);
 int cmd_ls(const struct cmd *cmd, int argc, char **argv);
 int cmd_show(const struct cmd *cmd, int argc, char **argv);

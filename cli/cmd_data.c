@@ -1,6 +1,5 @@
 /* cmd_data.c - `assay data add|ls|show|rm|make`. The operand after `data` is the verb; each verb has its own few lines. */
-#include "cli/client.h"
-#include "cli/cmd.h"
+#include "cli/call.h"
 #include "cli/print.h"
 #include "cli/problem.h"
 #include "cli/session.h"
@@ -16,7 +15,7 @@ struct data_opts {
     struct cli_common common;
     char *output, *name, *test_output;
     int64_t rows, seed, test_rows;
-    bool list;
+    bool list, yes;
 };
 #define AT(f) offsetof(struct data_opts, f)
 static const struct conf_opt opts[] = {
@@ -32,6 +31,7 @@ static const struct conf_opt opts[] = {
     { "test_rows", CONF_I64, AT(test_rows), "0", 0, 100000000, "make: its rows; 0 = as many" },
     { "seed", CONF_I64, AT(seed), "1", 0, INT64_C(9007199254740992), "make: seed" },
     { "list", CONF_BOOL, AT(list), "false", 0, 0, "make: list the problems" },
+    { "yes", CONF_BOOL, AT(yes), "false", 0, 0, "rm: do it without asking (-y)" },
 };
 
 static int list_problems(bool as_json)
@@ -173,6 +173,8 @@ static int show_or_remove(struct client *c, const struct data_opts *o, const cha
     json_t *row = NULL;
     bool is_show = strcmp(verb, "show") == 0;
 
+    if (!is_show && !o->yes && !call_confirms("remove dataset %s?", print_safe(name)))
+        return CLI_FAILED;
     client_quote(name, quoted, sizeof(quoted));
     snprintf(path, sizeof(path), "/datasets/%s", quoted);
     if (client_call(c, is_show ? "GET" : "DELETE", path, NULL, &row, err) < 0)
@@ -181,6 +183,8 @@ static int show_or_remove(struct client *c, const struct data_opts *o, const cha
         print_json(row);
     else if (is_show)
         show_columns(row);
+    else
+        printf("removed dataset %s\n", print_safe(name));
     json_decref(row);
     return CLI_OK;
 }

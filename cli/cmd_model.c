@@ -1,7 +1,6 @@
 /* cmd_model.c - `assay predict` and `assay export`. predict works without any service: it reads the table by the types the
  * model expects, so that a column that was text stays text, and writes one row per input row, in order. */
-#include "cli/client.h"
-#include "cli/cmd.h"
+#include "cli/call.h"
 #include "cli/modelfile.h"
 #include "cli/print.h"
 
@@ -140,17 +139,53 @@ out:
 
 struct export_opts {
     struct cli_common common;
-    char *output;
-    int64_t trial;
+    char *output, *trial;
 };
 #define AT(f) offsetof(struct export_opts, f)
 static const struct conf_opt export_table[] = {
     CLI_COMMON(struct export_opts),
     { "output", CONF_STR, AT(output), NULL, 0, 0, "where to save (-o; default STUDY.assay)" },
-    { "trial", CONF_I64, AT(trial), "0", 0, INT64_MAX,
-      "the model of this trial (id) instead of the best" },
+    { "trial", CONF_STR, AT(trial), NULL, 0, 0,
+      "the model of this trial, by its number on the leaderboard, instead of the best" },
 };
 #undef AT
+
+/* Where the model is asked for. STUDY/NUMBER is a trial, and so is --trial NUMBER beside STUDY. */
+static int path_of(struct client *c, const char *what, const char *trial, char *path, size_t size,
+                   struct err *err)
+{
+    char quoted[400], name[300];
+    int64_t id = 0;
+
+    if (strchr(what, '/') && trial)
+        return err_at(err, "--trial", "the trial is named twice");
+    if (!strchr(what, '/') && !trial) {
+        client_quote(what, quoted, sizeof(quoted));
+        (void)!snprintf(path, size, "/studies/%s/best/artifact", quoted);
+        return 0;
+    }
+    if (trial && !strchr(trial, '/'))
+        (void)!snprintf(name, sizeof(name), "%.150s/%.40s", what, trial);
+    else
+        str_copy(name, sizeof(name), trial ? trial : what);
+    if (call_trial_id(c, name, &id, err) < 0)
+        return -1;
+    (void)!snprintf(path, size, "/trials/%" PRId64 "/artifact", id);
+    return 0;
+}
+
+/* adult.assay, adult-3.assay */
+static void file_of(const char *what, const char *trial, char *file, size_t size)
+{
+    const char *slash = trial ? strrchr(trial, '/') : NULL;
+
+    (void)!snprintf(file, size, "%.150s%s%.40s.assay", what, trial ? "-" : "",
+                    slash   ? slash + 1
+                    : trial ? trial
+                            : "");
+    for (char *p = file; *p; p++)
+        *p = (char)(*p == '/' ? '-' : *p);
+}
 
 int cmd_export(const struct cmd *cmd, int argc, char **argv)
 {
@@ -158,21 +193,18 @@ int cmd_export(const struct cmd *cmd, int argc, char **argv)
     struct err err = { 0 };
     const char *op[CLI_MAX_OPERANDS];
     struct client *c = NULL;
-    char file[200], quoted[400], path[460];
+    char file[300], path[460];
     int n = 0, rc;
 
     if ((rc = cli_args(cmd, export_table, ARRAY_LEN(export_table), &o, argc, argv, op, 1, 1, &n)) >=
         0)
         goto out;
     rc = CLI_OK;
-    client_quote(op[0], quoted, sizeof(quoted));
-    if (o.trial > 0)
-        snprintf(path, sizeof(path), "/trials/%" PRId64 "/artifact", o.trial);
-    else
-        snprintf(path, sizeof(path), "/studies/%s/best/artifact", quoted);
-    snprintf(file, sizeof(file), "%.150s.assay", op[0]);
+    file_of(op[0], o.trial, file, sizeof(file));
     const char *to = o.output ? o.output : file;
-    if (!(c = client_of(&o.common, &err)) || client_download(c, path, to, &err) < 0)
+    if (!(c = client_of(&o.common, &err)) ||
+        path_of(c, op[0], o.trial, path, sizeof(path), &err) < 0 ||
+        client_download(c, path, to, &err) < 0)
         rc = cli_fail(&err);
     else if (strcmp(to, "-") != 0 && !o.common.json)
         printf("saved %s\n", to);

@@ -1,5 +1,4 @@
-/* cmd_run.c - `assay run SPEC` (a service of one's own for one study, its database kept) and `assay submit SPEC` (to a
- * running service). */
+/* cmd_run.c - `assay run SPEC`: a service of one's own for one study, its database kept. */
 #include "cli/cmd.h"
 #include "cli/local.h"
 #include "cli/outfile.h"
@@ -14,35 +13,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-static int submit_spec(struct session *s, json_t *spec, const char *path, bool load_if_exists,
-                       int64_t *study, struct err *err)
-{
-    json_t *answer = NULL;
-
-    if (specfile_resolve(s, spec, path, load_if_exists, err) < 0 ||
-        client_post(s->client, spec, &answer, err, "/studies%s",
-                    load_if_exists ? "?load_if_exists=true" : "") < 0)
-        return -1;
-    *study = json_integer_value(json_object_get(answer, "id"));
-    json_decref(answer);
-    return 0;
-}
-
-static int follow_to_model(struct session *s, int64_t study, const char *output, struct err *err)
-{
-    json_t *last = NULL;
-    int rc = session_follow(s, study, &last, err);
-
-    if (rc == 0 && strcmp(print_text(last, "state"), "failed") == 0)
-        rc = err_set(err, ERR_IO, "the search failed: %s", print_text(last, "reason"));
-    if (rc == 0)
-        rc = session_results(s, study, output, 10, err);
-    if (rc == 0 && s->quiet && last)
-        print_json(last);
-    json_decref(last);
-    return rc;
-}
 
 struct run_opts {
     char *dir, *output, *device;
@@ -62,29 +32,46 @@ static const struct conf_opt run_table[] = {
 };
 #undef AT
 
+/* Where the model goes unless -o says it: NAME.assay. */
+static const char *output_of(const struct run_opts *o, const char *name, char *file, size_t size)
+{
+    (void)!snprintf(file, size, "%.150s.assay", name);
+    return o->output ? o->output : file;
+}
+
+static int follow_and_save(struct session *s, const struct run_opts *o, const json_t *study,
+                           struct err *err)
+{
+    char file[200];
+    const char *output = output_of(o, print_text(study, "name"), file, sizeof(file));
+
+    if (session_to_end(s, json_integer_value(json_object_get(study, "id")), output, err) < 0)
+        return -1;
+    if (!o->json)
+        printf("\nsaved %s; everything is kept in %s: 'assay serve --data-dir %s' shows it in a "
+               "browser\n",
+               output, o->dir, o->dir);
+    return 0;
+}
+
 static int run_spec(struct session *s, struct local *local, json_t *spec, const char *path,
                     const struct run_opts *o, struct err *err)
 {
-    char file[200];
-    int64_t study = 0;
+    char file[200], name[160];
+    json_t *study = NULL;
 
-    snprintf(file, sizeof(file), "%.150s.assay",
-             json_object_get(spec, "name") ? print_text(spec, "name") : "best");
-    const char *output = o->output ? o->output : file;
-    if (local_device_check(o->device, err) < 0 || outfile_check(output, err) < 0 ||
+    specfile_study_name(spec, path, name, sizeof(name));
+    if (local_device_check(o->device, err) < 0 ||
+        outfile_check(output_of(o, name, file, sizeof(file)), err) < 0 ||
         io_mkdirs(o->dir, 0700, err) < 0 ||
         local_start(local, o->dir, (int)o->runners, o->device, err) < 0)
         return -1;
     s->client = local->client;
-    if (submit_spec(s, spec, path, false, &study, err) < 0)
+    if (specfile_submit(s, spec, path, false, &study, err) < 0)
         return -1;
-    if (follow_to_model(s, study, output, err) < 0)
-        return -1;
-    if (!o->json)
-        printf(
-            "\nsaved %s; everything is kept in %s: 'assay serve --data-dir %s' shows it in a browser\n",
-            output, o->dir, o->dir);
-    return 0;
+    int rc = follow_and_save(s, o, study, err);
+    json_decref(study);
+    return rc;
 }
 
 int cmd_run(const struct cmd *cmd, int argc, char **argv)
@@ -103,66 +90,10 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv)
     s.quiet = o.json;
     rc = CLI_OK;
     if (!(spec = specfile_load(op[0], &err)) || run_spec(&s, &local, spec, op[0], &o, &err) < 0)
-        rc = cli_fail(&err);
+        rc = session_exit_code(&err);
 out:
     local_stop(&local, 1000);
     json_decref(spec);
     conf_fini(&o, run_table, ARRAY_LEN(run_table));
-    return rc;
-}
-
-struct submit_opts {
-    struct cli_common common;
-    bool follow, load_if_exists;
-    char *output;
-};
-#define AT(f) offsetof(struct submit_opts, f)
-static const struct conf_opt submit_table[] = {
-    CLI_COMMON(struct submit_opts),
-    { "follow", CONF_BOOL, AT(follow), "false", 0, 0,
-      "stay until the study ended and show its leaderboard" },
-    { "output", CONF_STR, AT(output), NULL, 0, 0, "with --follow: save the best model here (-o)" },
-    { "load_if_exists", CONF_BOOL, AT(load_if_exists), "false", 0, 0,
-      "a study of that name is not an error but the answer" },
-};
-#undef AT
-
-int cmd_submit(const struct cmd *cmd, int argc, char **argv)
-{
-    struct submit_opts o = { 0 };
-    struct session s;
-    struct err err = { 0 };
-    const char *op[CLI_MAX_OPERANDS];
-    struct client *c = NULL;
-    json_t *spec = NULL;
-    int64_t study = 0;
-    int n = 0, rc;
-
-    if ((rc = cli_args(cmd, submit_table, ARRAY_LEN(submit_table), &o, argc, argv, op, 1, 1, &n)) >=
-        0)
-        goto out;
-    rc = CLI_OK;
-    if (!(spec = specfile_load(op[0], &err)) ||
-        (o.follow && o.output && outfile_check(o.output, &err) < 0) ||
-        !(c = client_of(&o.common, &err))) {
-        rc = cli_fail(&err);
-        goto out;
-    }
-    session_init(&s, c, NULL);
-    s.quiet = o.common.json;
-    if (submit_spec(&s, spec, op[0], o.load_if_exists, &study, &err) < 0) {
-        rc = cli_fail(&err);
-        goto out;
-    }
-    if (o.common.json && !o.follow)
-        printf("{\"id\": %" PRId64 "}\n", study);
-    else if (!o.common.json)
-        printf("study %" PRId64 "\n", study);
-    if (o.follow && follow_to_model(&s, study, o.output, &err) < 0)
-        rc = cli_fail(&err);
-out:
-    client_free(c);
-    json_decref(spec);
-    conf_fini(&o, submit_table, ARRAY_LEN(submit_table));
     return rc;
 }

@@ -99,7 +99,7 @@ int cmd_token(const struct cmd *cmd, int argc, char **argv)
     struct call c;
     json_t *answer = NULL, *body = NULL;
     char path[160], id[140];
-    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 3);
+    int rc = call_begin(&c, cmd, CALL_ASKS, argc, argv, 1, 3);
 
     if (rc >= 0)
         return call_end(&c, rc);
@@ -109,6 +109,9 @@ int cmd_token(const struct cmd *cmd, int argc, char **argv)
         body = json_pack("{s:s, s:s}", "name", c.op[1], "role", c.op[2]);
         rc = client_post(c.client, body, &answer, &c.err, "/tokens");
     } else if (strcmp(c.op[0], "rm") == 0 && c.n == 2) {
+        if (!c.o.yes && !call_confirms("remove token %s, which locks out at once whoever uses it?",
+                                       print_safe(c.op[1])))
+            return call_end(&c, CLI_FAILED);
         client_quote(c.op[1], id, sizeof(id));
         snprintf(path, sizeof(path), "/tokens/%s", id);
         rc = client_call(c.client, "DELETE", path, NULL, &answer, &c.err);
@@ -123,7 +126,7 @@ int cmd_token(const struct cmd *cmd, int argc, char **argv)
     else if (answer)
         token_answer(answer);
     else if (!c.o.common.json)
-        printf("removed token %s\n", c.op[1]);
+        printf("removed token %s\n", print_safe(c.op[1]));
     json_decref(answer);
     return call_end(&c, CLI_OK);
 }
@@ -180,7 +183,7 @@ static void find_temp(struct finding *f)
 {
     const char *base = getenv("TMPDIR");
 
-    if (!base)
+    if (!base || !base[0])
         base = "/tmp";
     *f = (struct finding){ .what = "temporary folder", .ok = access(base, W_OK | X_OK) == 0 };
     snprintf(f->result, sizeof(f->result), "%.120s %s", base,

@@ -35,21 +35,22 @@ static void study_rows(const json_t *answer)
         table_cell(t, "%s", when);
     }
     table_print(t, stdout);
+    print_more(answer);
 }
 
 int cmd_ls(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL;
-    char state[80] = "";
+    char path[200] = "", state[200] = "";
     int rc = call_begin(&c, cmd, CALL_ALL, argc, argv, 0, 0);
 
     if (rc >= 0)
         return call_end(&c, rc);
-    if (c.o.state)
-        snprintf(state, sizeof(state), "&state=%.60s", c.o.state);
-    if (client_get(c.client, &answer, &c.err, "/studies?limit=%" PRId64 "%s%s", c.o.limit, state,
-                   c.o.all ? "&archived=true" : "") < 0)
+    client_quote(c.o.state ? c.o.state : "", state, sizeof(state));
+    (void)!snprintf(path, sizeof(path), "/studies?archived=%s%s%.150s", c.o.all ? "true" : "false",
+                    state[0] ? "&state=" : "", state);
+    if (client_list(c.client, path, "studies", CLIENT_BY_NEXT, c.o.limit, &answer, &c.err) < 0)
         return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
         print_json(answer);
@@ -62,7 +63,7 @@ int cmd_ls(const struct cmd *cmd, int argc, char **argv)
 /* A searcher, and why it when nobody named it. */
 static void show_searcher(const json_t *s, const char *key, const char *why_key)
 {
-    const char *why = json_string_value(json_object_get(s, why_key));
+    const char *why = json_is_string(json_object_get(s, why_key)) ? print_text(s, why_key) : NULL;
 
     if (json_is_string(json_object_get(s, key)))
         printf("%-12s %s%s%s%s\n", key, print_text(s, key), why ? " (auto: " : "", why ? why : "",
@@ -107,16 +108,84 @@ static void show_brackets(const json_t *s)
     table_print(t, stdout);
 }
 
+/* "10m00s of time (3m12s used), 200 trials (40 ended)" */
+static void show_budget(const json_t *s)
+{
+    const json_t *budget = json_object_get(s, "budget");
+    int64_t time_ms = json_integer_value(json_object_get(budget, "time_ms"));
+    int64_t trials = json_integer_value(json_object_get(budget, "trials"));
+    char limit[40], used[40];
+
+    str_fmt_ms(time_ms, limit, sizeof(limit));
+    str_fmt_ms(json_integer_value(json_object_get(s, "used_ms")), used, sizeof(used));
+    printf("%-12s ", "budget");
+    if (time_ms > 0)
+        printf("%s of time (%s used)%s", limit, used, trials > 0 ? ", " : "");
+    if (trials > 0)
+        printf("%" PRId64 " trials (%" PRId64 " ended)", trials, print_ended_trials(s));
+    if (time_ms == 0)
+        printf("%s, %s used", trials > 0 ? "" : "no limit", used);
+    printf("\n");
+}
+
+/* "40: 31 completed, 6 pruned, 3 running" */
+static void show_counts(const json_t *s)
+{
+    const json_t *trials = json_object_get(s, "trials");
+    const char *key, *comma = ":";
+    json_t *v;
+
+    printf("%-12s %" JSON_INTEGER_FORMAT, "trials",
+           json_integer_value(json_object_get(trials, "total")));
+    json_object_foreach((json_t *)trials, key, v)
+    {
+        if (strcmp(key, "total") == 0 || json_integer_value(v) == 0)
+            continue;
+        printf("%s %" JSON_INTEGER_FORMAT " %s", comma, json_integer_value(v), key);
+        comma = ",";
+    }
+    printf("\n");
+}
+
+static void show_best(const json_t *s)
+{
+    const json_t *best = json_object_get(s, "best");
+    char score[80];
+
+    if (!json_is_object(best)) {
+        printf("%-12s none yet\n", "best");
+        return;
+    }
+    print_score(json_object_get(best, "score"), json_object_get(best, "se"), score, sizeof(score));
+    printf("%-12s %s (%s, trial %s/%" JSON_INTEGER_FORMAT ")\n", "best", score,
+           print_text(best, "family"), print_text(s, "name"),
+           json_integer_value(json_object_get(best, "number")));
+}
+
+static void show_times(const json_t *s)
+{
+    static const char *const keys[] = { "created_at", "started_at", "ended_at" };
+    static const char *const names[] = { "created", "started", "ended" };
+    char when[40];
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        print_when(json_object_get(s, keys[i]), when, sizeof(when));
+        if (strcmp(when, "-") != 0)
+            printf("%-12s %s\n", names[i], when);
+    }
+}
+
 static void show_study(const json_t *s)
 {
-    static const char *const texts[] = { "name",   "state", "reason", "owner",     "dataset_name",
-                                         "target", "task",  "metric", "validation" };
-    const json_t *best = json_object_get(s, "best");
-    char score[80], when[40];
-    const char *key;
+    static const char *const texts[] = {
+        "name",         "state",  "reason", "why",    "owner",
+        "dataset_name", "target", "task",   "metric", "validation"
+    };
     json_t *v;
     size_t i = 0;
 
+    printf("%-12s %" JSON_INTEGER_FORMAT "\n", "study",
+           json_integer_value(json_object_get(s, "id")));
     for (i = 0; i < ARRAY_LEN(texts); i++)
         if (json_is_string(json_object_get(s, texts[i])))
             printf("%-12s %s\n", texts[i], print_text(s, texts[i]));
@@ -130,13 +199,10 @@ static void show_study(const json_t *s)
     show_searcher(s, "scheduler", "scheduler_why");
     if (strcmp(print_text(s, "resource"), "auto") != 0)
         printf("%-12s %s\n", "resource", print_text(s, "resource"));
-    json_object_foreach(json_object_get(s, "trials"), key, v) if (json_integer_value(v) > 0)
-        printf("%-12s %" JSON_INTEGER_FORMAT "\n", key, json_integer_value(v));
-    print_score(json_object_get(best, "score"), json_object_get(best, "se"), score, sizeof(score));
-    printf("%-12s %s (%s, trial %" JSON_INTEGER_FORMAT ")\n", "best", score,
-           print_text(best, "family"), json_integer_value(json_object_get(best, "number")));
-    print_when(json_object_get(s, "created_at"), when, sizeof(when));
-    printf("%-12s %s\n", "created", when);
+    show_budget(s);
+    show_counts(s);
+    show_best(s);
+    show_times(s);
     show_brackets(s);
 }
 
@@ -162,12 +228,13 @@ int cmd_leaderboard(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL;
+    char path[440];
     int rc = call_begin(&c, cmd, CALL_LIMIT, argc, argv, 1, 1);
 
     if (rc >= 0)
         return call_end(&c, rc);
-    if (client_get(c.client, &answer, &c.err, "/studies/%s/leaderboard?limit=%" PRId64, c.quoted,
-                   c.o.limit) < 0)
+    (void)!snprintf(path, sizeof(path), "/studies/%s/leaderboard", c.quoted);
+    if (client_list(c.client, path, "rows", CLIENT_BY_OFFSET, c.o.limit, &answer, &c.err) < 0)
         return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
         print_json(answer);
@@ -177,21 +244,47 @@ int cmd_leaderboard(const struct cmd *cmd, int argc, char **argv)
     return call_end(&c, CLI_OK);
 }
 
+/* What would be lost, in words, before it is; only where a person can answer. */
+static bool confirms(struct call *c, const char *verb)
+{
+    json_t *study = NULL;
+    bool yes = true;
+
+    if (c->o.yes || !call_is_asked() ||
+        client_get(c->client, &study, NULL, "/studies/%s", c->quoted) < 0)
+        return true; /* the call itself says what is wrong */
+    if (strcmp(verb, "rm") == 0)
+        yes = call_confirms(
+            "remove study %s (%s), its %" JSON_INTEGER_FORMAT " trials and its models?",
+            print_text(study, "name"), print_text(study, "state"),
+            json_integer_value(json_object_get(json_object_get(study, "trials"), "total")));
+    else
+        yes = call_confirms(
+            "end study %s (%s) without a model ('assay stop %s' keeps the best one)?",
+            print_text(study, "name"), print_text(study, "state"), print_text(study, "name"));
+    json_decref(study);
+    return yes;
+}
+
 /* The verb is the command's own name: one row of the table in main.c each. */
 int cmd_study_verb(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL;
-    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 1);
+    bool asks = strcmp(cmd->name, "kill") == 0;
+    int rc = call_begin(&c, cmd, asks ? CALL_ASKS : CALL_PLAIN, argc, argv, 1, 1);
 
     if (rc >= 0)
         return call_end(&c, rc);
+    if (asks && !confirms(&c, cmd->name))
+        return call_end(&c, CLI_FAILED);
     if (client_post(c.client, NULL, &answer, &c.err, "/studies/%s/%s", c.quoted, cmd->name) < 0)
         return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
         print_json(answer);
     else
-        printf("%s: %s\n", print_text(answer, "name"), print_text(answer, "state"));
+        printf("%s: %s%s\n", print_text(answer, "name"), print_text(answer, "state"),
+               strcmp(cmd->name, "archive") == 0 ? ", archived" : "");
     json_decref(answer);
     return call_end(&c, CLI_OK);
 }
@@ -200,14 +293,16 @@ int cmd_rm(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     char path[440];
-    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 1);
+    int rc = call_begin(&c, cmd, CALL_ASKS, argc, argv, 1, 1);
 
     if (rc >= 0)
         return call_end(&c, rc);
+    if (!confirms(&c, cmd->name))
+        return call_end(&c, CLI_FAILED);
     snprintf(path, sizeof(path), "/studies/%s", c.quoted);
     if (client_call(c.client, "DELETE", path, NULL, NULL, &c.err) < 0)
         return call_end(&c, cli_fail(&c.err));
     if (!c.o.common.json)
-        printf("removed %s\n", c.op[0]);
+        printf("removed %s\n", print_safe(c.op[0]));
     return call_end(&c, CLI_OK);
 }

@@ -20,8 +20,8 @@ static const char *reason_of(const json_t *trial)
 
 static void trial_rows(const json_t *answer)
 {
-    static const char *const heads[] = { "id",    "number", "state", "family",
-                                         "level", "score",  "fit",   "why" };
+    static const char *const heads[] = { "trial", "id",    "state", "family",
+                                         "level", "score", "fit",   "why" };
     struct table *t = table_new(heads, ARRAY_LEN(heads));
     size_t i;
     json_t *row;
@@ -32,8 +32,8 @@ static void trial_rows(const json_t *answer)
         print_score(json_object_get(row, "score"), json_object_get(row, "se"), score,
                     sizeof(score));
         print_us(json_object_get(json_object_get(row, "info"), "fit_us"), fit, sizeof(fit));
-        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "id")));
         table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "number")));
+        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "id")));
         table_cell(t, "%s", print_text(row, "state"));
         table_cell(t, "%s", print_text(row, "family"));
         table_cell(t, "%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
@@ -44,21 +44,22 @@ static void trial_rows(const json_t *answer)
         table_cell(t, "%s", reason_of(row));
     }
     table_print(t, stdout);
+    print_more(answer);
 }
 
 int cmd_trials(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL;
-    char state[80] = "";
+    char path[700], state[200] = "";
     int rc = call_begin(&c, cmd, CALL_STATE, argc, argv, 1, 1);
 
     if (rc >= 0)
         return call_end(&c, rc);
-    if (c.o.state)
-        snprintf(state, sizeof(state), "&state=%.60s", c.o.state);
-    if (client_get(c.client, &answer, &c.err, "/studies/%s/trials?limit=%" PRId64 "%s", c.quoted,
-                   c.o.limit, state) < 0)
+    client_quote(c.o.state ? c.o.state : "", state, sizeof(state));
+    (void)!snprintf(path, sizeof(path), "/studies/%s/trials%s%s", c.quoted,
+                    state[0] ? "?state=" : "", state);
+    if (client_list(c.client, path, "trials", CLIENT_BY_NEXT, c.o.limit, &answer, &c.err) < 0)
         return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
         print_json(answer);
@@ -93,7 +94,7 @@ static void show_config(const json_t *config)
                          ? NULL
                          : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
         if (strcmp(key, "family") != 0)
-            printf("  %-14s %s\n", key, text ? text : json_string_value(v));
+            printf("  %-14s %s\n", print_safe(key), print_safe(text ? text : json_string_value(v)));
         free(text);
     }
 }
@@ -130,9 +131,11 @@ static void show_trial(const json_t *t)
     const json_t *info = json_object_get(t, "info"), *bytes = json_object_get(info, "model_bytes");
     char text[80] = "-";
 
-    printf("%-12s %" JSON_INTEGER_FORMAT " (number %" JSON_INTEGER_FORMAT
-           " of study %" JSON_INTEGER_FORMAT ")\n",
-           "trial", json_integer_value(json_object_get(t, "id")),
+    printf("%-12s %" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT " (id %" JSON_INTEGER_FORMAT
+           ": number %" JSON_INTEGER_FORMAT " of study %" JSON_INTEGER_FORMAT ")\n",
+           "trial", json_integer_value(json_object_get(t, "study")),
+           json_integer_value(json_object_get(t, "number")),
+           json_integer_value(json_object_get(t, "id")),
            json_integer_value(json_object_get(t, "number")),
            json_integer_value(json_object_get(t, "study")));
     line("state", print_text(t, "state"));
@@ -184,9 +187,9 @@ static int enqueue(struct call *c)
     if (c->o.common.json)
         print_json(answer);
     else
-        printf("trial %" JSON_INTEGER_FORMAT " (number %" JSON_INTEGER_FORMAT " of its study)\n",
-               json_integer_value(json_object_get(answer, "id")),
-               json_integer_value(json_object_get(answer, "number")));
+        printf("trial %s/%" JSON_INTEGER_FORMAT " (id %" JSON_INTEGER_FORMAT ")\n",
+               print_safe(c->op[1]), json_integer_value(json_object_get(answer, "number")),
+               json_integer_value(json_object_get(answer, "id")));
     json_decref(answer);
     return CLI_OK;
 }
@@ -197,32 +200,38 @@ int cmd_trial(const struct cmd *cmd, int argc, char **argv)
     const char *verb, *id_text;
     json_t *answer = NULL;
     int64_t id = 0;
-    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 3);
+    int rc = call_begin(&c, cmd, CALL_ASKS, argc, argv, 1, 3);
 
     if (rc >= 0)
         return call_end(&c, rc);
     if (c.n == 3 && strcmp(c.op[0], "enqueue") == 0)
         return call_end(&c, enqueue(&c));
-    if (c.n == 3)
-        return call_end(&c, call_usage(cmd));
     id_text = trial_path_of(&c, &verb);
-    if (str_i64(id_text, 1, INT64_MAX, &id, &c.err) < 0)
-        return call_end(&c, (cli_fail(&c.err), CLI_USAGE));
-    if (strcmp(verb, "show") == 0)
+    bool is_show = strcmp(verb, "show") == 0, is_kill = strcmp(verb, "kill") == 0;
+    if (!is_show && !is_kill && strcmp(verb, "retry") != 0)
+        return call_end(&c, cli_usage(cmd, "the verbs are show, kill, retry and enqueue"));
+    if (c.n == 3)
+        return call_end(&c, cli_usage(cmd, "one trial at a time"));
+    if (call_trial_id(c.client, id_text, &id, &c.err) < 0) {
+        rc = cli_fail(&c.err);
+        return call_end(&c, c.err.code == ERR_ARG ? CLI_USAGE : rc);
+    }
+    if (is_kill && !c.o.yes && !call_confirms("cancel trial %s?", print_safe(id_text)))
+        return call_end(&c, CLI_FAILED);
+    if (is_show)
         rc = client_get(c.client, &answer, &c.err, "/trials/%" PRId64, id);
-    else if (strcmp(verb, "kill") == 0 || strcmp(verb, "retry") == 0)
-        rc = client_post(c.client, NULL, &answer, &c.err, "/trials/%" PRId64 "/%s", id, verb);
     else
-        return call_end(&c, call_usage(cmd));
+        rc = client_post(c.client, NULL, &answer, &c.err, "/trials/%" PRId64 "/%s", id, verb);
     if (rc < 0)
         return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
         print_json(answer);
-    else if (strcmp(verb, "show") == 0)
+    else if (is_show)
         show_trial(answer);
     else
-        printf("trial %" JSON_INTEGER_FORMAT ": %s\n",
-               json_integer_value(json_object_get(answer, "id")), print_text(answer, "state"));
+        printf("trial %" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT ": %s\n",
+               json_integer_value(json_object_get(answer, "study")),
+               json_integer_value(json_object_get(answer, "number")), print_text(answer, "state"));
     json_decref(answer);
     return call_end(&c, CLI_OK);
 }
@@ -237,8 +246,10 @@ int cmd_logs(const struct cmd *cmd, int argc, char **argv)
 
     if (rc >= 0)
         return call_end(&c, rc);
-    if (str_i64(c.op[0], 1, INT64_MAX, &id, &c.err) < 0)
-        return call_end(&c, (cli_fail(&c.err), CLI_USAGE));
+    if (call_trial_id(c.client, c.op[0], &id, &c.err) < 0) {
+        rc = cli_fail(&c.err);
+        return call_end(&c, c.err.code == ERR_ARG ? CLI_USAGE : rc);
+    }
     if (client_get(c.client, &answer, &c.err, "/trials/%" PRId64 "/logs", id) < 0)
         return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
@@ -249,7 +260,7 @@ int cmd_logs(const struct cmd *cmd, int argc, char **argv)
             char *data = json_dumps(json_object_get(row, "data"), JSON_COMPACT | JSON_ENCODE_ANY),
                  when[40];
             print_when(json_object_get(row, "at"), when, sizeof(when));
-            printf("%s  %-16s %s\n", when, print_text(row, "event"), data ? data : "");
+            printf("%s  %-16s %s\n", when, print_text(row, "event"), print_safe(data ? data : ""));
             free(data);
         }
     json_decref(answer);

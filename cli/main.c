@@ -39,11 +39,17 @@ static const struct cmd commands[] = {
       "  assay run configs/studies/quick.yaml --dir ./assay-data", cmd_run },
     { "serve", "[--data-dir DIR] [--listen HOST:PORT]",
       "the controller daemon (= assayd): REST API and web page", NULL, cmd_serve },
-    { "agent", "--controller URL [--name NAME]", "a trial-runner (= assay-runner) on this machine",
-      NULL, cmd_agent },
-    { "submit", "SPEC.yaml [--follow]", "send a search spec to a running controller",
-      "Tables named by path are uploaded.\n\n  assay submit spec.yaml --follow -o best.assay",
+    { "agent", "--server URL [--token-file FILE] [--name NAME]",
+      "a trial-runner (= assay-runner) on this machine", NULL, cmd_agent },
+    { "submit", "SPEC.yaml [--follow [-o MODEL]]", "send a search spec to a running controller",
+      "Tables named by path are uploaded. With --follow, Ctrl-C leaves the study, which goes on;\n"
+      "'assay attach' comes back to it.\n\n  assay submit spec.yaml --follow -o best.assay",
       cmd_submit },
+    { "attach", "STUDY [-o MODEL]", "follow a study of a running controller to its end",
+      "Ctrl-C leaves the study, which goes on. At the end the leaderboard is shown, and with -o the\n"
+      "best model saved. A study that has ended shows its leaderboard at once.\n\n"
+      "  assay attach adult -o best.assay",
+      cmd_attach },
     { "preview", "SPEC.yaml", "what a search spec would do, before anything runs",
       "Trials by length, the most they can cost, and how long that takes once the table is known to\n"
       "the controller. Nothing is stored.\n\n  assay preview configs/studies/full.yaml",
@@ -66,11 +72,15 @@ static const struct cmd commands[] = {
       cmd_pareto },
     { "trials", "STUDY [--state STATE]", "trials of a study by number",
       "  assay trials adult --state failed", cmd_trials },
-    { "trial", "[show|kill|retry] TRIAL | enqueue STUDY CONFIG",
+    { "trial", "[show|kill|retry] STUDY/NUMBER | enqueue STUDY CONFIG",
       "one trial: configuration, reports, leases; or one more, as you wish it",
-      "  assay trial retry 17\n  assay trial enqueue adult '{family: boost, leaves: 63}'",
+      "A trial is named by its study and its number there, as leaderboards show it; its id works as\n"
+      "well.\n\n"
+      "  assay trial adult/17\n  assay trial retry adult/17\n"
+      "  assay trial enqueue adult '{family: boost, leaves: 63}'",
       cmd_trial },
-    { "logs", "TRIAL", "what happened to a trial, from its journal", "  assay logs 17", cmd_logs },
+    { "logs", "STUDY/NUMBER", "what happened to a trial, from its journal", "  assay logs adult/17",
+      cmd_logs },
     { "pause", "STUDY", "pause a study; its clock stands still", "  assay pause adult",
       cmd_study_verb },
     { "resume", "STUDY", "go on with a paused study", "  assay resume adult", cmd_study_verb },
@@ -79,8 +89,8 @@ static const struct cmd commands[] = {
     { "archive", "STUDY", "hide an ended study from lists", "  assay archive adult",
       cmd_study_verb },
     { "rm", "STUDY", "remove an ended study and all that came of it", "  assay rm adult", cmd_rm },
-    { "export", "STUDY [-o FILE] [--trial ID]", "save the best model (or a trial's) as a file",
-      "  assay export adult -o income.assay", cmd_export },
+    { "export", "STUDY[/NUMBER] [-o FILE]", "save the best model (or a trial's) as a file",
+      "  assay export adult -o income.assay\n  assay export adult/3", cmd_export },
     { "predict", "MODEL DATA.csv [-o OUT.csv]", "predict the rows of a table with a saved model",
       "Columns are matched by name; the target need not be there. Writes a header\n"
       "`prediction` (regression) or `prediction,p_<class>,...`, one row per input row, in order.\n\n"

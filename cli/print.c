@@ -1,4 +1,4 @@
-/* print.c - tables, scores, the progress line. Everything for eyes goes through here, so that --json stays clean. */
+/* print.c - tables, scores, text made safe. Everything for eyes goes through here, so that --json stays clean. */
 #include "cli/print.h"
 
 #include "base/base.h"
@@ -10,8 +10,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { COLUMNS_DEFAULT = 80, SAFE_BUFFERS = 16 };
 
 struct table {
     const char *const *heads;
@@ -26,11 +29,113 @@ bool print_is_terminal(FILE *out)
     return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
 }
 
+bool print_is_utf8(void)
+{
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *v = getenv(names[i]);
+        if (v && v[0])
+            return strstr(v, "UTF-8") || strstr(v, "utf8") || strstr(v, "UTF8") ||
+                   strstr(v, "utf-8");
+    }
+    return true;
+}
+
+int print_columns(FILE *out)
+{
+    struct winsize w = { 0 };
+    const char *text = getenv("COLUMNS");
+    int64_t n = 0;
+
+    if (ioctl(fileno(out), TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+        return w.ws_col;
+    return text && str_i64(text, 1, 10000, &n, NULL) == 0 ? (int)n : COLUMNS_DEFAULT;
+}
+
+/* ---- text that others wrote ---- */
+
+/* The code point at *s and its bytes; -1 for a byte that begins no UTF-8. */
+static int32_t code_point(const unsigned char *s, size_t *n)
+{
+    size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    int32_t c = s[0] < 0x80 ? s[0] : s[0] & (0xff >> (len + 1));
+
+    *n = 1;
+    if (!str_utf8_ok((const char *)s, strnlen((const char *)s, len)))
+        return -1;
+    for (size_t i = 1; i < len; i++)
+        c = c << 6 | (s[i] & 0x3f);
+    *n = len;
+    return c;
+}
+
+/* Controls of terminals (C0, DEL, C1), line ends of Unicode, and what turns the direction of writing. */
+static bool is_control(int32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+static const char *first_unsafe(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text += n) {
+        if (is_control(code_point((const unsigned char *)text, &n)))
+            break;
+    }
+    return text;
+}
+
+static size_t escape(const char *at, size_t *n, char *out, size_t size)
+{
+    int32_t c = code_point((const unsigned char *)at, n);
+    int len = 0;
+
+    if (!is_control(c))
+        len = snprintf(out, size, "%.*s", (int)*n, at);
+    else if (c == '\n' || c == '\r' || c == '\t')
+        len = snprintf(out, size, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+    else if (c < 0x80)
+        len = snprintf(out, size, "\\x%02x", (unsigned char)*at);
+    else
+        len = snprintf(out, size, "\\u%04x", (unsigned)c);
+    return (size_t)len;
+}
+
+const char *print_safe(const char *text)
+{
+    static char *buffers[SAFE_BUFFERS];
+    static unsigned turn;
+    char **out = &buffers[turn % SAFE_BUFFERS];
+    size_t len = 0, n = 0;
+
+    if (!*first_unsafe(text))
+        return text;
+    turn++;
+    mem_free(*out);
+    size_t size = 6 * strlen(text) + 1;
+    *out = mem_alloc(size);
+    for (; *text; text += n)
+        len += escape(text, &n, *out + len, size - len);
+    return *out;
+}
+
+/* In JSON text the same characters may be written as \u009b, which means the same. */
 void print_json(const json_t *v)
 {
     char *text = json_dumps(v, JSON_INDENT(2) | JSON_REAL_PRECISION(10) | JSON_ENCODE_ANY);
+    size_t n = 0;
 
-    puts(text ? text : "null");
+    for (const char *s = text ? text : "null"; *s; s += n) {
+        int32_t c = code_point((const unsigned char *)s, &n);
+        if (c >= 0x7f && is_control(c))
+            printf("\\u%04x", (unsigned)c);
+        else
+            (void)!fwrite(s, 1, n, stdout);
+    }
+    putchar('\n');
     free(text);
 }
 
@@ -55,11 +160,11 @@ void table_cell(struct table *t, const char *fmt, ...)
         t->cap = t->cap ? 2 * t->cap : 64;
         t->cells = mem_resize(t->cells, (size_t)t->cap * sizeof(*t->cells));
     }
-    t->cells[t->n_cells++] = mem_strdup(text);
+    t->cells[t->n_cells++] = mem_strdup(print_safe(text));
 }
 
-/* Columns on screen: continuation bytes of UTF-8 take no room. */
-static int text_width(const char *s)
+/* Continuation bytes of UTF-8 take no room. */
+int print_width(const char *s)
 {
     int n = 0;
 
@@ -75,7 +180,7 @@ static bool looks_numeric(const char *s)
 
 static void print_cell(const char *s, int width, bool right, bool last, FILE *out)
 {
-    int pad = MAX(width - text_width(s), 0);
+    int pad = MAX(width - print_width(s), 0);
 
     if (right)
         fprintf(out, "%*s%s", pad, "", s);
@@ -86,11 +191,11 @@ static void print_cell(const char *s, int width, bool right, bool last, FILE *ou
 
 static void column_shape(const struct table *t, int c, int rows, int *width, bool *right)
 {
-    *width = text_width(t->heads[c]);
+    *width = print_width(t->heads[c]);
     *right = rows > 0;
     for (int r = 0; r < rows; r++) {
         const char *s = t->cells[r * t->n_cols + c];
-        *width = MAX(*width, text_width(s));
+        *width = MAX(*width, print_width(s));
         *right = *right && (looks_numeric(s) || strcmp(s, "-") == 0);
     }
 }
@@ -122,6 +227,20 @@ void table_print(struct table *t, FILE *out)
     mem_free(t);
 }
 
+/* An error estimate is itself known to about two digits: 490.01522 is 490, 0.0046213 is 0.0046. */
+static void error_text(double v, char *out, size_t size)
+{
+    double a = fabs(v);
+    int decimals = a > 0 && isfinite(a) ? 1 - (int)floor(log10(a)) : 5;
+    double unit = decimals < 0 ? pow(10, -decimals) : 1;
+
+    if (a != 0 && (a >= 1e7 || a < 1e-7))
+        (void)!snprintf(out, size, "%.1e", v);
+    else
+        (void)!snprintf(out, size, "%.*f", MAX(MIN(decimals, 8), 0),
+                        decimals < 0 ? round(v / unit) * unit : v);
+}
+
 static void number_text(double v, char *out, size_t size)
 {
     double a = fabs(v);
@@ -144,7 +263,7 @@ void print_score(const json_t *value, const json_t *se, char *out, size_t size)
     }
     number_text(json_number_value(value), number, sizeof(number));
     if (json_is_number(se)) {
-        number_text(json_number_value(se), error, sizeof(error));
+        error_text(json_number_value(se), error, sizeof(error));
         snprintf(out, size, "%s ± %s", number, error);
     } else {
         snprintf(out, size, "%s", number);
@@ -187,7 +306,7 @@ void print_when(const json_t *wall_ms, char *out, size_t size)
     struct tm tm;
 
     if (!json_is_number(wall_ms) || t == 0 || !gmtime_r(&t, &tm) ||
-        strftime(out, size, "%Y-%m-%d %H:%M", &tm) == 0)
+        strftime(out, size, "%Y-%m-%d %H:%M UTC", &tm) == 0)
         snprintf(out, size, "-");
 }
 
@@ -195,7 +314,7 @@ const char *print_text(const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
 
-    return s && s[0] ? s : "-";
+    return s && s[0] ? print_safe(s) : "-";
 }
 
 int64_t print_ended_trials(const json_t *study)
@@ -207,6 +326,12 @@ int64_t print_ended_trials(const json_t *study)
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
         n += json_integer_value(json_object_get(trials, ends[i]));
     return n;
+}
+
+void print_more(const json_t *answer)
+{
+    if (json_is_integer(json_object_get(answer, "next")))
+        printf("… there are more: --limit N shows so many\n");
 }
 
 static void board_row(struct table *t, const json_t *row, bool with_id)
@@ -265,54 +390,16 @@ void print_leaderboard(const json_t *board, int limit, FILE *out)
     for (size_t i = 0; i < shown; i++)
         board_row(t, json_array_get(rows, i), with_id);
     table_print(t, out);
-    if (shown < n)
-        fprintf(out, "… and %zu more\n", n - shown);
+    int64_t total = json_integer_value(json_object_get(board, "total"));
+    if ((int64_t)shown < total)
+        fprintf(out, "… and %" PRId64 " more\n", total - (int64_t)shown);
     if (json_object_get(json_array_get(rows, 0), "front"))
         fprintf(out, "* on the front: no trial beats it in all objectives (assay pareto)\n");
 }
 
 void print_not_numbers(const char *file, const char *column, int64_t n)
 {
-    fprintf(stderr, "%s: %" PRId64 " cell%s of column \"%.200s\" %s\n", file, n, n == 1 ? "" : "s",
-            column ? column : "",
+    fprintf(stderr, "%s: %" PRId64 " cell%s of column \"%.200s\" %s\n", print_safe(file), n,
+            n == 1 ? "" : "s", print_safe(column ? column : ""),
             n == 1 ? "is no number and reads as missing" : "are no numbers and read as missing");
-}
-
-void progress_init(struct progress *p)
-{
-    p->is_terminal = print_is_terminal(stderr);
-    p->last_ms = INT64_MIN / 2;
-    p->width = 0;
-}
-
-void progress_draw(struct progress *p, double share, int64_t now_ms, const char *fmt, ...)
-{
-    enum { BAR = 24 };
-    char text[400], bar[BAR * 3 + 1];
-    size_t n = 0;
-    va_list ap;
-
-    if (now_ms - p->last_ms < (p->is_terminal ? 80 : 5000))
-        return;
-    p->last_ms = now_ms;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    if (!p->is_terminal) {
-        fprintf(stderr, "%s\n", text);
-        return;
-    }
-    share = share < 0 ? 0 : share > 1 ? 1 : share;
-    for (int i = 0; i < BAR; i++)
-        n += (size_t)snprintf(bar + n, sizeof(bar) - n, "%s", i < share * BAR ? "█" : "·");
-    fprintf(stderr, "\r\033[K%s %s", bar, text);
-    fflush(stderr);
-}
-
-void progress_end(struct progress *p)
-{
-    if (p->is_terminal) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
 }

@@ -1,4 +1,5 @@
-/* print.h - what people see: aligned columns, one progress line on a terminal, colours only there (NO_COLOR respected). */
+/* print.h - what people see: aligned columns, bold heads only on a terminal (NO_COLOR respected). Text that a server, a file
+ * or another user wrote is shown with its control characters escaped, so that it cannot steer the terminal. */
 #ifndef CLI_PRINT_H
 #define CLI_PRINT_H
 
@@ -9,7 +10,15 @@
 #include <stdio.h>
 
 bool print_is_terminal(FILE *out);
-void print_json(const json_t *v); /* indented, to stdout */
+bool print_is_utf8(void);          /* by LC_ALL, LC_CTYPE, LANG; nothing set counts as yes */
+int print_columns(FILE *out);      /* of the terminal now, else COLUMNS, else 80 */
+int print_width(const char *text); /* columns that it takes on screen */
+void print_json(const json_t *v);  /* indented, to stdout; control characters as \u009b */
+
+/* `text` as it can be shown: control characters, bytes that are no UTF-8 and characters that turn the direction of writing
+ * stand as \n, \x1b or \u202e. Returns `text` itself where there is nothing to escape, else one of 16 buffers that are used
+ * in turn. */
+const char *print_safe(const char *text);
 
 /* A table: rows of cells, column widths computed at the end; numbers aligned right. */
 struct table;
@@ -23,7 +32,8 @@ void print_score(const json_t *value, const json_t *se, char *out, size_t size);
 void print_ms(const json_t *ms, char *out, size_t size);
 void print_us(const json_t *us, char *out, size_t size);
 void print_ns(const json_t *ns, char *out, size_t size);        /* "583 ns", "1.93 us", "4.5 ms" */
-void print_when(const json_t *wall_ms, char *out, size_t size); /* "2026-05-01 12:30" UTC */
+void print_when(const json_t *wall_ms, char *out, size_t size); /* "2026-05-01 12:30 UTC" */
+/* The text at `key`, made safe to show; "-" when it is absent or empty. */
 const char *print_text(const json_t *o, const char *key);
 
 int64_t print_ended_trials(
@@ -32,18 +42,10 @@ int64_t print_ended_trials(
 /* Says on stderr how many cells of a column said to be numeric are other text. */
 void print_not_numbers(const char *file, const char *column, int64_t n);
 
+/* A list's answer that is not the whole list says so below the table. */
+void print_more(const json_t *answer);
+
 /* The leaderboard answer of the API as a table; limit 0 = all. Ids stand there where they are not the numbers. */
 void print_leaderboard(const json_t *board, int limit, FILE *out);
-
-/* One line that is redrawn, on stderr, only when that is a terminal; elsewhere a line when `text` differs and 5 s passed. */
-struct progress {
-    bool is_terminal;
-    int64_t last_ms;
-    int width;
-};
-void progress_init(struct progress *p);
-void progress_draw(struct progress *p, double share, int64_t now_ms, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-void progress_end(struct progress *p);
 
 #endif

@@ -1,6 +1,4 @@
-/* session.c - follows one study for a person at a terminal. Asks often over a Unix socket, as long as the search is young or
- * near its end: an answer takes both sides about 0.5 ms, which short trials on one core would miss. Once a second over a
- * network. */
+/* session.c - signals, tables that become datasets, results. How a study is followed stands in follow.c. */
 #include "cli/session.h"
 #include "cli/print.h"
 
@@ -14,8 +12,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { SAVE_RESERVE_MS = 150 }; /* kept at the hard end for downloading the model */
 
 static volatile sig_atomic_t interrupts;
 
@@ -48,30 +44,16 @@ void session_init(struct session *s, struct client *client, struct local *local)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static void pause_ms(int64_t ms)
+void session_pause_ms(int64_t ms)
 {
     const struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
     nanosleep(&t, NULL); /* a signal ends it early, which is what we want */
 }
 
-enum { POLL_MS = 20, POLL_MOST_MS = 100, POLL_REMOTE_MS = 1000 };
-
-static int64_t poll_ms(const struct session *s)
+int64_t session_poll_ms(const struct session *s)
 {
-    return str_starts(client_server(s->client), "unix:") ? POLL_MS : POLL_REMOTE_MS;
-}
-
-/* Between two looks at a study that was followed for so long: what an end may be told late is in proportion. */
-static int64_t follow_ms(const struct session *s, int64_t followed_ms)
-{
-    int64_t ms = followed_ms / 20;
-
-    if (poll_ms(s) > POLL_MOST_MS)
-        return poll_ms(s);
-    if (s->end_ms)
-        ms = MIN(ms, (s->end_ms - clk_now_ms(&s->clk)) / 20);
-    return MAX(POLL_MS, MIN(ms, POLL_MOST_MS));
+    return str_starts(client_server(s->client), "unix:") ? SESSION_POLL_MS : SESSION_POLL_REMOTE_MS;
 }
 
 static int check_going_on(struct session *s, struct err *err)
@@ -106,8 +88,12 @@ int session_dataset(struct session *s, const char *file, const char *name, const
     int rc = -1;
 
     *out = NULL;
-    if (client_upload(s->client, file, sha256, err) < 0)
+    client_end_when(s->client, session_interrupts); /* Ctrl-C may come in the middle of gigabytes */
+    rc = client_upload(s->client, file, sha256, err);
+    client_end_when(s->client, NULL);
+    if (rc < 0)
         return -1;
+    rc = -1;
     body = json_pack("{s:s, s:s, s:s}", "name", name, "blob", sha256, "file_name", base);
     if (!body) {
         err_set(err, ERR_ARG, "%s: the file's name is not UTF-8", file);
@@ -127,7 +113,7 @@ int session_dataset(struct session *s, const char *file, const char *name, const
         }
         if (check_going_on(s, err) < 0)
             goto out;
-        pause_ms(poll_ms(s) / 4 + 1);
+        session_pause_ms(session_poll_ms(s) / 4 + 1);
         json_decref(row);
         row = NULL;
         if (client_get(s->client, &row, err, "/datasets/%" PRId64, id) < 0)
@@ -196,102 +182,6 @@ json_t *session_columns_like_new(const json_t *dataset, const char *file)
     return out;
 }
 
-static double share_done(const struct session *s, const json_t *study)
-{
-    const json_t *budget = json_object_get(study, "budget");
-    double trials = json_number_value(json_object_get(budget, "trials"));
-    double ended = (double)print_ended_trials(study);
-    double by_trials = trials > 0 ? ended / trials : 0, by_time = 0;
-
-    if (s->end_ms > s->start_ms)
-        by_time = (double)(clk_now_ms(&s->clk) - s->start_ms) / (double)(s->end_ms - s->start_ms);
-    else if (json_number_value(json_object_get(budget, "time_ms")) > 0)
-        by_time = json_number_value(json_object_get(study, "used_ms")) /
-                  json_number_value(json_object_get(budget, "time_ms"));
-    return by_trials > by_time ? by_trials : by_time;
-}
-
-static void draw(const struct session *s, struct progress *p, const json_t *study)
-{
-    const json_t *best = json_object_get(study, "best");
-    char score[80], lead[160] = "", left[40] = "";
-
-    if (s->quiet)
-        return;
-    print_score(json_object_get(best, "score"), NULL, score, sizeof(score));
-    if (json_is_object(best))
-        (void)!snprintf(lead, sizeof(lead), ", best %s %s (%s)", print_text(study, "metric"), score,
-                        print_text(best, "family"));
-    if (s->end_ms)
-        str_fmt_ms(s->end_ms > clk_now_ms(&s->clk) ? s->end_ms - clk_now_ms(&s->clk) : 0, left,
-                   sizeof(left));
-    progress_draw(p, share_done(s, study), clk_now_ms(&s->clk),
-                  "%s: %" JSON_INTEGER_FORMAT " trials%s%s%s", print_text(study, "state"),
-                  (json_int_t)print_ended_trials(study), lead, left[0] ? ", left " : "", left);
-}
-
-static bool study_ended(const json_t *study)
-{
-    const char *state = print_text(study, "state");
-
-    return strcmp(state, "completed") == 0 || strcmp(state, "stopped") == 0 ||
-           strcmp(state, "failed") == 0;
-}
-
-/* First Ctrl-C: stop with a model. Returns -1 when it is time to leave at once. */
-static int obey_interrupts(struct session *s, int64_t study, int *obeyed)
-{
-    if (interrupts >= 2)
-        return -1;
-    if (interrupts == 1 && *obeyed == 0) {
-        *obeyed = 1;
-        if (!s->quiet)
-            fprintf(stderr, "\nstopping with the best model so far (again to leave at once)\n");
-        client_post(s->client, NULL, NULL, NULL, "/studies/%" PRId64 "/stop", study);
-    }
-    return 0;
-}
-
-int session_follow(struct session *s, int64_t study, json_t **out, struct err *err)
-{
-    struct progress p;
-    int64_t began_ms = clk_now_ms(&s->clk);
-    int obeyed = 0, rc = -1;
-
-    *out = NULL;
-    progress_init(&p);
-    for (;;) {
-        json_t *now = NULL;
-        struct err why = { 0 };
-        if (obey_interrupts(s, study, &obeyed) < 0) {
-            err_set(err, ERR_IO, "interrupted");
-            break;
-        }
-        if (client_get(s->client, &now, &why, "/studies/%" PRId64, study) == 0) {
-            json_decref(*out);
-            *out = now;
-            draw(s, &p, now);
-            if (study_ended(now)) {
-                rc = 0;
-                break;
-            }
-        } else if (why.code != ERR_UNREACHABLE && why.code != ERR_BUSY) {
-            if (err)
-                *err = why;
-            break;
-        }
-        if (s->local && !local_is_alive(s->local, err))
-            break;
-        if (s->end_ms && clk_now_ms(&s->clk) >= s->end_ms - SAVE_RESERVE_MS) {
-            rc = 0; /* the best so far is what we save */
-            break;
-        }
-        pause_ms(follow_ms(s, clk_now_ms(&s->clk) - began_ms));
-    }
-    progress_end(&p);
-    return rc;
-}
-
 int session_results(struct session *s, int64_t study, const char *output, int rows, struct err *err)
 {
     json_t *board = NULL;
@@ -314,4 +204,26 @@ int session_results(struct session *s, int64_t study, const char *output, int ro
 out:
     json_decref(board);
     return rc;
+}
+
+int session_to_end(struct session *s, int64_t study, const char *output, struct err *err)
+{
+    json_t *last = NULL;
+    int rc = session_follow(s, study, &last, err);
+
+    if (rc == 0 && strcmp(print_text(last, "state"), "failed") == 0)
+        rc = err_set(err, ERR_IO, "the search failed: %s", print_text(last, "reason"));
+    if (rc == 0)
+        rc = session_results(s, study, output, 10, err);
+    if (rc == 0 && s->quiet && last)
+        print_json(last);
+    json_decref(last);
+    return rc;
+}
+
+int session_exit_code(const struct err *err)
+{
+    int rc = cli_fail(err);
+
+    return session_interrupts() > 0 ? CLI_INTERRUPTED : rc;
 }

@@ -170,8 +170,22 @@ void specfile_name_tables(json_t *spec, const char *spec_path)
     name_table(json_object_get(spec, "test"), spec_path);
 }
 
-int specfile_resolve(struct session *s, json_t *spec, const char *spec_path, bool is_named,
-                     struct err *err)
+void specfile_study_name(const json_t *spec, const char *spec_path, char *out, size_t size)
+{
+    const char *name = json_string_value(json_object_get(spec, "name"));
+    const char *table = json_string_value(json_object_get(spec, "dataset"));
+    char file[1024];
+
+    if (name)
+        str_copy(out, size, name);
+    else if (table && find_file(table, spec_path, file, sizeof(file)))
+        dataset_name(file, out, size);
+    else
+        str_copy(out, size, table && str_name_ok(table) ? table : "best");
+}
+
+static int resolve_tables(struct session *s, json_t *spec, const char *spec_path, bool is_named,
+                          struct err *err)
 {
     json_t *train = NULL, *test_row = NULL, *test = json_object_get(spec, "test");
     int rc = resolve(s, spec, spec_path, json_object_get(spec, "columns"), NULL, &train, err);
@@ -183,4 +197,21 @@ int specfile_resolve(struct session *s, json_t *spec, const char *spec_path, boo
     json_decref(train);
     json_decref(test_row);
     return rc;
+}
+
+/* A key of the spec is wrong: the file says where to look. */
+static int name_file(const char *spec_path, struct err *err)
+{
+    return err->code == ERR_ARG && err->where[0] ? err_wrap(err, "%s", spec_path) : -1;
+}
+
+int specfile_submit(struct session *s, json_t *spec, const char *spec_path, bool load_if_exists,
+                    json_t **study, struct err *err)
+{
+    if (resolve_tables(s, spec, spec_path, load_if_exists, err) < 0)
+        return -1;
+    if (client_post(s->client, spec, study, err, "/studies%s",
+                    load_if_exists ? "?load_if_exists=true" : "") < 0)
+        return name_file(spec_path, err);
+    return 0;
 }

@@ -10,10 +10,12 @@
 
 /* Reads and checks the whole spec (proto/spec.h) before anything else happens. "-" = standard input. */
 json_t *specfile_load(const char *path, struct err *err);
-/* Uploads what is named by path; the spec is changed in place. is_named: a spec without a name takes its table's, else the
- * controller finds a name that is free. */
-int specfile_resolve(struct session *s, json_t *spec, const char *spec_path, bool is_named,
-                     struct err *err);
+/* Uploads what is named by path, which changes the spec in place, and submits it. *study = the controller's answer.
+ * load_if_exists: a spec without a name takes its table's, else the controller finds a name that is free. */
+int specfile_submit(struct session *s, json_t *spec, const char *spec_path, bool load_if_exists,
+                    json_t **study, struct err *err);
+/* The name that a study of this spec would have: its own, else its table's. */
+void specfile_study_name(const json_t *spec, const char *spec_path, char *out, size_t size);
 /* Uploads nothing: a table named by path gets the name it would be registered under. */
 void specfile_name_tables(json_t *spec, const char *spec_path);
 

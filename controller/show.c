@@ -35,6 +35,15 @@ static json_t *stored(const char *text)
 
 /* ---- studies ---- */
 
+/* What the spec resolved to. The rungs in it are the answer's own "brackets". */
+static json_t *data_json(const struct study *st)
+{
+    json_t *o = stored(st->row.data);
+
+    (void)json_object_del(o, "brackets");
+    return o;
+}
+
 static int64_t ended_trials(const struct study *st)
 {
     return st->count[TS_COMPLETED] + st->count[TS_PRUNED] + st->count[TS_FAILED] +
@@ -180,7 +189,7 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
                         study_is_final(st->row.state) ? stored(st->row.result) : json_null());
     if (whole) {
         json_object_set_new(o, "spec", stored(st->row.spec));
-        json_object_set_new(o, "data", stored(st->row.data));
+        json_object_set_new(o, "data", data_json(st));
         json_object_set_new(o, "brackets", rungs_json(st));
     }
     return o;

@@ -35,6 +35,7 @@ struct agent {
     bool renew_due;
     bool draining, paused; /* paused: the controller said drain */
     bool is_away;          /* for one log line at each change */
+    struct err refusal;    /* why the controller does not let us in */
 };
 
 static void pump_soon(void *arg);
@@ -76,6 +77,40 @@ static void pause_talk(struct agent *a, const struct http_reply *r, const char *
     a->is_away |= r->status == 0;
     if (!a->again)
         a->again = loop_timer_new(a->c.loop, ms, 0, on_again, a);
+}
+
+/* True for an answer that stays the same until somebody gives this runner another token: then it ends, saying what to do,
+ * instead of asking for ever. 403 is only told to who registers: later it concerns one request. */
+static bool is_refused(struct agent *a, const struct http_reply *r, bool registers)
+{
+    static const char make[] = "'assay token add NAME runner' makes a token for runners";
+    const char *server = a->c.conf->controller;
+
+    if (r->status != 401 && !(r->status == 403 && registers))
+        return false;
+    if (r->status == 403)
+        err_set(&a->refusal, ERR_DENIED, "%.120s refuses this runner: %.120s; %s", server,
+                r->err.text, make);
+    else if (a->c.has_token)
+        err_set(
+            &a->refusal, ERR_AUTH,
+            "%.120s does not know this token: it was revoked, or belongs to another controller; "
+            "%s",
+            server, make);
+    else
+        err_set(&a->refusal, ERR_AUTH,
+                "%.120s needs a token: set ASSAY_TOKEN, or use --token-file; %s", server, make);
+    loop_stop(a->c.loop);
+    return true;
+}
+
+int agent_refusal(const struct agent *a, struct err *err)
+{
+    if (a->refusal.code == ERR_NONE)
+        return 0;
+    if (err)
+        *err = a->refusal;
+    return -1;
 }
 
 static void forget_runner(void *arg)
@@ -134,7 +169,8 @@ static void on_welcome(void *arg, const struct http_reply *r)
         }
         json_decref(j);
     }
-    pause_talk(a, &bad, "refused");
+    if (!is_refused(a, &bad, true))
+        pause_talk(a, &bad, "refused");
 }
 
 static void send_hello(struct agent *a)
@@ -226,7 +262,7 @@ static void on_reported(void *arg, const struct http_reply *r)
         take_answer(a, r);
     } else if (r->status == 404) {
         forget_runner(a);
-    } else {
+    } else if (!is_refused(a, r, false)) {
         if (r->status == 400 || r->status == 413 || r->status == 409)
             drop_refused(a, &r->err);
         pause_talk(a, r, "refused");

@@ -6,14 +6,19 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define AT(field) offsetof(struct runner_conf, field)
 const struct conf_opt runner_opts[] = {
     { "controller", CONF_STR, AT(controller), "unix:assay-data/sock", 0, 0,
-      "where the controller listens: unix:PATH or http(s)://HOST:PORT" },
+      "where the controller listens: unix:PATH or http(s)://HOST:PORT; also ASSAY_URL" },
+    { "server", CONF_STR, AT(controller), NULL, 0, 0,
+      "the same as --controller, by the name that other commands use" },
+    { "token", CONF_STR, AT(token), NULL, 0, 0,
+      "token for a TCP controller; better in ASSAY_TOKEN, where other users do not see it" },
     { "token_file", CONF_STR, AT(token_file), NULL, 0, 0,
-      "file holding the token for a TCP controller" },
+      "file that holds the token for a TCP controller" },
     { "name", CONF_STR, AT(name), NULL, 0, 0,
       "name shown on the runners page (default: the host's)" },
     { "labels", CONF_STR, AT(labels), "", 0, 0, "key=value,... that studies may ask for" },
@@ -102,6 +107,14 @@ static int load_args(struct runner_conf *c, int argc, char **argv, struct err *e
     return rc;
 }
 
+/* ASSAY_URL is what the command line reads; the runner's own variables rank above it. */
+static int url_env(struct runner_conf *c, struct err *err)
+{
+    const char *url = getenv("ASSAY_URL");
+
+    return url && url[0] ? conf_set(c, &runner_opts[0], url, "ASSAY_URL", err) : 0;
+}
+
 int runner_conf_load(struct runner_conf *c, int argc, char **argv, bool *help, struct err *err)
 {
     const char *file = NULL;
@@ -115,7 +128,8 @@ int runner_conf_load(struct runner_conf *c, int argc, char **argv, bool *help, s
         return 0;
     if (file && conf_file(c, runner_opts, runner_opts_n, file, err) < 0)
         return -1;
-    if (conf_env(c, runner_opts, runner_opts_n, err) < 0 || load_args(c, argc, argv, err) < 0)
+    if (url_env(c, err) < 0 || conf_env(c, runner_opts, runner_opts_n, err) < 0 ||
+        load_args(c, argc, argv, err) < 0)
         return -1;
     return check(c, err);
 }

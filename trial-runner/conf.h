@@ -11,7 +11,7 @@
 
 struct runner_conf {
     char *controller; /* unix:PATH or http(s)://host:port */
-    char *token_file;
+    char *token, *token_file;
     char *name;
     char *labels;
     char *cache_dir;

@@ -38,12 +38,12 @@ struct runner {
 
 static int help(void)
 {
-    printf("usage: assay-runner [--controller ADDRESS] [option]...\n\n"
+    printf("usage: assay-runner [--server ADDRESS] [option]...\n\n"
            "Offers this machine's devices to an assay controller and runs what it is given.\n\n"
            "  --config FILE          options as \"name: value\" lines\n");
     conf_help(stdout, runner_opts, runner_opts_n);
     printf(
-        "\nexample: assay-runner --controller https://assay.example:7878 --token-file ~/.assay-token\n");
+        "\nexample: assay-runner --server https://assay.example:7878 --token-file ~/.assay-token\n");
     return 0;
 }
 
@@ -79,8 +79,10 @@ static int read_token(struct runner *r, struct err *err)
     struct buf text;
     int rc = 0;
 
-    if (!r->conf.token_file)
+    if (!r->conf.token_file) {
+        r->token = r->conf.token && r->conf.token[0] ? mem_strdup(r->conf.token) : NULL;
         return 0;
+    }
     rc = io_read_file(r->conf.token_file, 4096, &text, err);
     if (rc == 0) {
         r->token = mem_strdup(text.data ? text.data : "");
@@ -125,7 +127,9 @@ static int start_agent(struct runner *r, struct err *err)
                             .token = r->token,
                             .delay_ms = r->conf.dev_delay_ms,
                             .delay_seed = (uint64_t)r->conf.dev_delay_seed };
-    struct agent_conf ac = { .loop = r->loop, .conf = &r->conf, .name = r->name };
+    struct agent_conf ac = {
+        .loop = r->loop, .conf = &r->conf, .name = r->name, .has_token = r->token != NULL
+    };
 
     r->n_devices = gpu_devices(r->conf.devices, r->conf.memory_bytes, r->devices, err);
     if (r->n_devices < 0)
@@ -159,7 +163,9 @@ static int run(struct runner *r, struct err *err)
         r->parent = loop_watch_new(r->loop, (int)r->conf.parent_fd, on_parent, r);
     log_info("runner.start name=%s devices=%d controller=%s", r->name, r->n_devices,
              r->conf.controller);
-    return loop_run(r->loop, err);
+    if (loop_run(r->loop, err) < 0)
+        return -1;
+    return agent_refusal(r->agent, err);
 }
 
 static void stop(struct runner *r)

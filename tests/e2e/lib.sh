@@ -49,3 +49,43 @@ split_table() { # file
 }
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# Starts a controller that speaks over $WORK/data/sock only, and a runner unless the first argument is "alone". ASSAY_URL
+# names it for the commands that follow.
+start_service() { # [alone]
+    export ASSAY_URL=unix:$WORK/data/sock
+    "$ASSAY" serve --data-dir data --no-tcp >serve.log 2>&1 &
+    PIDS="${PIDS:-} $!"
+    until "$ASSAY" ls >/dev/null 2>&1; do
+        kill -0 $! || return 1
+        sleep 0.05
+    done
+    [ "${1:-}" = alone ] && return 0
+    "$ASSAY" agent --devices cpu:1 --cache-dir cache >agent.log 2>&1 &
+    PIDS="$PIDS $!"
+}
+
+# Runs a command on a terminal of its own, COLUMNS wide, and keeps all that it wrote in the file OUT. KEYS are typed at once.
+on_terminal() { # columns out keys command...
+    local columns=$1 out=$2 keys=$3
+    shift 3
+    TERM=xterm python3 - "$columns" "$out" "$keys" "$@" <<'PY'
+import fcntl, os, pty, struct, sys, termios
+columns, out, keys, command = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    os.execvp(command[0], command)
+os.write(fd, keys.encode().decode("unicode_escape").encode())
+with open(out, "wb") as f:
+    while True:
+        try:
+            part = os.read(fd, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        f.write(part)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
+}
