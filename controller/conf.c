@@ -10,6 +10,7 @@ const struct conf_opt ctl_opts[] = {
     { "data_dir",    CONF_STR,         AT(data_dir),     "assay-data",     0,    0,         "folder of the database and the blobs; made 0700" },
     { "socket",      CONF_STR,         AT(socket),       NULL,             0,    0,         "Unix socket for local programs (default: sock in the data folder)" },
     { "listen",      CONF_STR,         AT(listen),       "127.0.0.1:7878", 0,    0,         "TCP address; port 0 = any free; empty = none" },
+    { "insecure",    CONF_BOOL,        AT(insecure),     "false",          0,    0,         "allow listen addresses that other machines can reach, although nothing is encrypted" },
     { "no_tcp",      CONF_BOOL,        AT(no_tcp),       "false",          0,    0,         "no TCP listener" },
     { "host_names",  CONF_STR,         AT(host_names),   NULL,             0,    0,         "further names that the Host header may hold, separated by commas" },
     { "parent_fd",   CONF_I64,         AT(parent_fd),    "-1",             -1,   1 << 20,   "end when this inherited pipe closes" },

@@ -13,7 +13,7 @@ struct ctl_conf {
     char *listen;     /* NULL or "" = no TCP */
     char *host_names; /* further names the Host header may hold */
     char *log_level;
-    bool no_tcp;
+    bool no_tcp, insecure;
     bool no_sync;
     bool dev;
     int64_t parent_fd; /* -1 = none: the process ends when this pipe closes */

@@ -231,6 +231,10 @@ static int open_door(struct daemon *d, struct err *err)
         return -1;
     printf("assayd: %s  page: %s/open?code=%s  token: %s/admin-token\n", web_address(d->web),
            web_address(d->web), code, d->conf.data_dir);
+    if (web_beyond(d->web)[0])
+        printf("assayd: listening on %s without TLS: tokens and data cross the network readable by "
+               "others\n",
+               web_beyond(d->web));
     fflush(stdout);
     return 0;
 }
@@ -240,6 +244,7 @@ static int start(struct daemon *d, struct err *err)
     struct web_conf web = { .socket_path = d->conf.socket,
                             .listen = d->conf.listen,
                             .host_names = d->conf.host_names,
+                            .insecure = d->conf.insecure,
                             .dev = d->conf.dev,
                             .max_connections = d->conf.max_connections,
                             .max_inflight_bytes = d->conf.max_inflight };

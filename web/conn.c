@@ -416,7 +416,7 @@ static void head_more(struct conn *c)
     if (len > 0) {
         head_whole(c, (size_t)len);
     } else if (len < 0) {
-        refuse(c, 400, "this is no HTTP/1.1 request: its lines must end with CR LF");
+        refuse(c, 400, "every line of a request must end with CR LF");
     } else if (n == WEB_HEADER_MAX) {
         char why[100];
 

@@ -7,6 +7,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -82,37 +84,91 @@ int listen_unix(const char *path, struct err *err)
     return fd;
 }
 
-static int address_of(int fd, char *address, size_t size, int *port, struct err *err)
+static bool is_loopback(const struct sockaddr_storage *ss)
+{
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)ss;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)ss;
+
+    if (ss->ss_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+static bool is_any(const struct sockaddr_storage *ss)
+{
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)ss;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)ss;
+
+    return ss->ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)
+                                     : v4->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+/* "Any" is an address to listen on, not one to type: the first address that others can use stands for it,
+ * or loopback where the machine has no other. Link-local ones need a zone, which differs on each machine. */
+static void any_replace(struct sockaddr_storage *ss)
+{
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ss;
+    struct sockaddr_in *v4 = (struct sockaddr_in *)ss;
+    struct ifaddrs *list = NULL;
+    bool is_found = false;
+
+    if (getifaddrs(&list) < 0)
+        list = NULL;
+    for (const struct ifaddrs *i = list; i && !is_found; i = i->ifa_next) {
+        if (!i->ifa_addr || i->ifa_addr->sa_family != ss->ss_family || !(i->ifa_flags & IFF_UP) ||
+            i->ifa_flags & IFF_LOOPBACK)
+            continue;
+        if (ss->ss_family == AF_INET) {
+            v4->sin_addr = ((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr;
+            is_found = true;
+        } else {
+            v6->sin6_addr = ((const struct sockaddr_in6 *)(const void *)i->ifa_addr)->sin6_addr;
+            is_found = !IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr);
+        }
+    }
+    if (!is_found && ss->ss_family == AF_INET)
+        v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    else if (!is_found)
+        v6->sin6_addr = in6addr_loopback;
+    if (list)
+        freeifaddrs(list);
+}
+
+/* "127.0.0.1:7878" or "[::1]:7878". */
+static int address_write(const struct sockaddr_storage *ss, char *out, size_t size)
+{
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)ss;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)ss;
+    char text[INET6_ADDRSTRLEN] = "";
+    int port = ntohs(ss->ss_family == AF_INET6 ? v6->sin6_port : v4->sin_port);
+
+    if (ss->ss_family == AF_INET6)
+        inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+    else
+        inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
+    (void)!snprintf(out, size, ss->ss_family == AF_INET6 ? "[%s]:%d" : "%s:%d", text, port);
+    return port;
+}
+
+static int address_of(int fd, struct listen_address *out, struct err *err)
 {
     struct sockaddr_storage ss;
     socklen_t len = sizeof ss;
-    char text[INET6_ADDRSTRLEN] = "";
+    char text[64];
 
     memset(&ss, 0, sizeof ss);
     if (getsockname(fd, (struct sockaddr *)&ss, &len) < 0)
         return err_errno(err, "getsockname");
-    if (ss.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&ss;
-
-        *port = ntohs(v6->sin6_port);
-        /* "Any" is an address to listen on, not one to type. */
-        inet_ntop(AF_INET6,
-                  IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr) ? &in6addr_loopback : &v6->sin6_addr,
-                  text, sizeof text);
-        (void)!snprintf(address, size, "http://[%s]:%d", text, *port);
-    } else {
-        struct sockaddr_in *v4 = (struct sockaddr_in *)&ss;
-
-        *port = ntohs(v4->sin_port);
-        if (v4->sin_addr.s_addr == htonl(INADDR_ANY))
-            v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
-        (void)!snprintf(address, size, "http://%s:%d", text, *port);
-    }
+    out->is_beyond = !is_loopback(&ss);
+    out->port = address_write(&ss, out->bound, sizeof out->bound);
+    if (is_any(&ss))
+        any_replace(&ss);
+    (void)address_write(&ss, text, sizeof text);
+    (void)!snprintf(out->url, sizeof out->url, "http://%s", text);
     return 0;
 }
 
-int listen_tcp(const char *text, char *address, size_t size, int *port, struct err *err)
+int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out, struct err *err)
 {
     struct sockaddr_storage ss;
     socklen_t len = 0;
@@ -120,13 +176,20 @@ int listen_tcp(const char *text, char *address, size_t size, int *port, struct e
 
     if (args_listen_parse(text, &ss, &len, err) < 0)
         return -1;
+    if (!is_loopback(&ss) && !may_be_beyond)
+        return err_at(
+            err, "listen",
+            "%s can be reached from other machines, and tokens and data would cross the "
+            "network readable by others: listen on 127.0.0.1 behind a TLS proxy or an SSH "
+            "tunnel, or give --insecure",
+            text);
     fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_errno(err, "socket");
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (bind(fd, (struct sockaddr *)&ss, len) < 0 || listen(fd, BACKLOG) < 0 ||
-        address_of(fd, address, size, port, err) < 0) {
+        address_of(fd, out, err) < 0) {
         err_errno(err, "listening on %s", text);
         close(fd);
         return -1;

@@ -27,9 +27,8 @@ struct web {
     struct ctl *ctl;
     struct loop *loop;
     struct web_conf conf;
-    char address[80];
-    int port;
-    struct door *doors[DOORS]; /* the Unix socket, TCP; NULL = not there */
+    struct listen_address address; /* empty without TCP */
+    struct door *doors[DOORS];     /* the Unix socket, TCP; NULL = not there */
     struct web_req *reqs;
     struct feed *feed;
     int64_t answers[6];
@@ -301,13 +300,14 @@ static void on_body(void *request, const char *body, size_t n)
 static struct door *door_open(struct web *web, int fd, bool is_local)
 {
     const struct web_conf *conf = &web->conf;
+    int64_t strangers = MIN(conf->max_strangers, MAX(conf->max_connections / 4, 1));
     struct door_conf d = {
         .name = is_local ? "unix" : "tcp",
         .limits = { .guests = conf->max_connections,
-                    .strangers = MIN(conf->max_strangers, MAX(conf->max_connections / 4, 1)),
+                    .strangers = strangers,
                     .strangers_per_address = conf->max_strangers_per_address,
                     .bytes = conf->max_inflight_bytes,
-                    .leaving = conf->max_strangers },
+                    .leaving = strangers },
         .is_local = is_local,
         .idle_ms = conf->idle_ms,
         .head_ms = MIN(conf->head_ms, conf->request_ms),
@@ -392,14 +392,17 @@ struct web *web_new(struct ctl *ctl, struct loop *loop, const struct web_conf *c
             goto fail;
     }
     if (conf->listen) {
-        int fd = listen_tcp(conf->listen, web->address, sizeof web->address, &web->port, err);
+        int fd = listen_tcp(conf->listen, conf->insecure, &web->address, err);
 
         web->doors[1] = door_open(web, fd, false);
         if (!web->doors[1])
             goto fail;
     }
     log_info("web.ready socket=%s address=%s", conf->socket_path ? conf->socket_path : "-",
-             web->address[0] ? web->address : "-");
+             web->address.url[0] ? web->address.url : "-");
+    if (web->address.is_beyond)
+        log_warn("web.insecure listen=%s note=\"other machines can reach it, without encryption\"",
+                 web->address.bound);
     return web;
 fail:
     web_free(web);
@@ -437,7 +440,12 @@ void web_free(struct web *web)
 
 const char *web_address(const struct web *web)
 {
-    return web->address;
+    return web->address.url;
+}
+
+const char *web_beyond(const struct web *web)
+{
+    return web->address.is_beyond ? web->address.bound : "";
 }
 
 struct loop *web_loop(const struct web *web)
@@ -457,7 +465,7 @@ const struct web_conf *web_conf_get(const struct web *web)
 
 int web_port(const struct web *web)
 {
-    return web->port;
+    return web->address.port;
 }
 
 int64_t web_count(const struct web *web, int status_class)

@@ -22,7 +22,8 @@ struct web_conf {
     const char *listen;
     /* What the Host header may be besides addresses, localhost and this machine's name: "a.lan,b" */
     const char *host_names;
-    bool dev; /* opens /api/v1/debug */
+    bool insecure; /* may listen where other machines can reach it, without TLS */
+    bool dev;      /* opens /api/v1/debug */
     /* 4096 for each door; when all of them have shown a token, further ones wait in the kernel's queue */
     int64_t max_connections;
     int64_t max_strangers; /* 512 connections without a valid token, at most a quarter */
@@ -49,7 +50,9 @@ struct web *web_new(struct ctl *ctl, struct loop *loop, const struct web_conf *c
 void web_free(struct web *web);
 /* No new connection from now on (graceful stop); what is being answered goes on. */
 void web_close_doors(struct web *web);
-const char *web_address(
-    const struct web *web); /* "http://127.0.0.1:7878", "" without a TCP listener; borrowed */
+/* "http://127.0.0.1:7878", to be typed into a browser; "" without a TCP listener; borrowed. */
+const char *web_address(const struct web *web);
+/* "0.0.0.0:7878": what it listens on, when other machines can reach that, or "". */
+const char *web_beyond(const struct web *web);
 
 #endif
