@@ -21,17 +21,19 @@ says() { # status text command...
     [ $got -eq "$status" ] && grep -qF -- "$text" said || { echo "status $got:"; cat said; return 1; }
 }
 RUNNER=("$ASSAY" agent --cache-dir cache2 --devices cpu:1 --server "$TCP")
-registered() { # options...: a runner gets in and is asked to leave again
-    local pid
-    env -u ASSAY_URL "$ASSAY" agent --cache-dir cache3 --devices cpu:1 "$@" >in.log 2>&1 &
+registered() { # settings of the environment and options...: a runner gets in, and leaves when it is told to
+    local pid tries=0
+    rm -f in.log
+    env "$@" >in.log 2>&1 &
     pid=$!
-    until grep -q runner.registered in.log; do kill -0 $pid || return 1; sleep 0.05; done
+    until grep -qs runner.registered in.log; do
+        kill -0 $pid && [ $((tries += 1)) -lt 300 ] || { kill $pid; return 1; }
+        sleep 0.1
+    done
     kill $pid
     wait $pid
 }
-by_environment() { ASSAY_TOKEN=$TOKEN registered "$1" "$TCP"; }
-by_url() { ASSAY_TOKEN=$TOKEN ASSAY_URL=$TCP "$ASSAY" agent --cache-dir cache3 --devices cpu:1 >in.log 2>&1 & local pid=$!
-    until grep -q runner.registered in.log; do kill -0 $pid || return 1; sleep 0.05; done; kill $pid; wait $pid; }
+AGENT=("$ASSAY" agent --cache-dir cache3 --devices cpu:1)
 
 ok "a runner without a token ends and says what to do" says 1 'needs a token: set ASSAY_TOKEN, or use --token-file' env -u ASSAY_TOKEN "${RUNNER[@]}"
 ok "one with a wrong token too" says 1 'does not know this token' env ASSAY_TOKEN=nonsense "${RUNNER[@]}"
@@ -39,10 +41,10 @@ VIEWER=$("$ASSAY" token add eyes viewer)
 ok "one with a viewer's token too" says 1 "'assay token add NAME runner'" env ASSAY_TOKEN="$VIEWER" "${RUNNER[@]}"
 TOKEN=$("$ASSAY" token add hands runner)
 echo "$TOKEN" >token
-ok "ASSAY_TOKEN lets it in, with --controller" by_environment --controller
-ok "and with --server" by_environment --server
-ok "and ASSAY_URL" by_url
-ok "--token-file lets it in" registered --server "$TCP" --token-file token
+ok "ASSAY_TOKEN lets it in, with --controller" registered ASSAY_TOKEN="$TOKEN" "${AGENT[@]}" --controller "$TCP"
+ok "and with --server" registered ASSAY_TOKEN="$TOKEN" "${AGENT[@]}" --server "$TCP"
+ok "and ASSAY_URL" registered ASSAY_TOKEN="$TOKEN" ASSAY_URL="$TCP" "${AGENT[@]}"
+ok "--token-file lets it in" registered -u ASSAY_URL "${AGENT[@]}" --server "$TCP" --token-file token
 ok "the advice to the command line is one sentence" says 1 "assay: $TCP needs a token: set ASSAY_TOKEN, or use --token-file" env ASSAY_URL="$TCP" "$ASSAY" ls
 ok "a wrong token is another matter" says 1 'does not know this token' env ASSAY_URL="$TCP" ASSAY_TOKEN=x "$ASSAY" ls
 echo "  $VIEWER " >viewer
