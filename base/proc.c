@@ -33,8 +33,22 @@ int proc_pipe(int *read_fd, int *write_fd, struct err *err)
     return 0;
 }
 
-/* The inherited environment with env_add over it. The array is heap, its strings are borrowed. */
-static char **env_new(const char *const *add)
+static bool is_kept(const char *variable, const char *const *keep)
+{
+    size_t len = strcspn(variable, "=");
+
+    for (size_t i = 0; keep && keep[i]; i++) {
+        size_t n = strlen(keep[i]);
+
+        if (keep[i][n - 1] == '*' ? len >= n - 1 && strncmp(variable, keep[i], n - 1) == 0
+                                  : len == n && strncmp(variable, keep[i], n) == 0)
+            return true;
+    }
+    return !keep;
+}
+
+/* The inherited environment, or what is kept of it, with env_add over it. The array is heap, its strings are borrowed. */
+static char **env_new(const char *const *add, const char *const *keep)
 {
     size_t n = 0, n_add = 0, used = 0;
     char **env = NULL;
@@ -49,7 +63,7 @@ static char **env_new(const char *const *add)
 
         while (k < n_add && (strncmp(add[k], environ[i], len) != 0 || add[k][len] != '='))
             k++;
-        if (k == n_add)
+        if (k == n_add && is_kept(environ[i], keep))
             env[used++] = environ[i];
     }
     for (size_t k = 0; k < n_add; k++)
@@ -118,7 +132,10 @@ static void child_run(const struct proc_spec *spec, char **env, int report, pid_
         if (getppid() != parent) /* it died before the prctl */
             _exit(127);
     }
-    fd = place_fds(spec, report);
+    if (spec->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        fd = -1;
+    else
+        fd = place_fds(spec, report);
     if (fd >= 0)
         execvpe(path, (char *const *)spec->argv, env);
     why = errno;
@@ -149,7 +166,7 @@ int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct err *err)
     CHECK(spec->n_fds <= FDS_MAX);
     if (proc_pipe(&rd, &wr, err) < 0)
         return -1;
-    env = env_new(spec->env_add);
+    env = env_new(spec->env_add, spec->env_keep);
     child = FAULT("proc.fork") ? (errno = EAGAIN, -1) : fork();
     if (child == 0)
         child_run(spec, env, wr, parent);

@@ -17,10 +17,13 @@ struct proc_spec {
     const char *const *argv; /* NULL-terminated */
     const char *const
         *env_add; /* "NAME=value", NULL-terminated, over the inherited environment; may be NULL */
+    /* Names of what is inherited, "OMP_*" = all that begin so; NULL-terminated; NULL = everything */
+    const char *const *env_keep;
     const struct proc_fd *fds;
     int n_fds;
     bool new_session;     /* setsid, so that a terminal's Ctrl-C does not reach it */
     bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL */
+    bool no_new_privs;    /* whatever it runs gains no rights by set-user-ID files */
 };
 
 int proc_spawn(const struct proc_spec *spec, pid_t *pid,

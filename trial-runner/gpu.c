@@ -144,6 +144,7 @@ static bool may_have_gpu(void)
            access("/dev/dxg", F_OK) == 0;
 }
 
+/* Not without new rights, as workers are: the driver's set-user-ID helper makes the device files, before the first worker. */
 static int probe_spawn(pid_t *pid, int *fd, struct err *err)
 {
     const char *const argv[] = { "assay-runner", "--probe", NULL };

@@ -210,6 +210,31 @@ void slot_send(struct slot *s, json_t *msg_steal)
 
 /* ---- birth ---- */
 
+/* What a worker inherits: where things are, how libraries and devices behave. Not the rest, such as access tokens of the one who
+ * started the runner: a worker reads files of strangers. */
+static const char *const worker_env[] = { "PATH",
+                                          "HOME",
+                                          "TMPDIR",
+                                          "TZ",
+                                          "LANG",
+                                          "LC_*",
+                                          "LD_LIBRARY_PATH",
+                                          "CUDA_*",
+                                          "NVIDIA_*",
+                                          "OPENBLAS_*",
+                                          "OMP_*",
+                                          "MKL_*",
+                                          "MALLOC_*",
+                                          "GLIBC_TUNABLES",
+                                          "ASSAY_CUDA*",
+                                          "ASSAY_FAULT",
+                                          "ASAN_OPTIONS",
+                                          "LSAN_OPTIONS",
+                                          "UBSAN_OPTIONS",
+                                          "TSAN_OPTIONS",
+                                          "LLVM_PROFILE_FILE",
+                                          NULL };
+
 static int worker_spawn(struct slot *s, int child_fd, struct err *err)
 {
     char device[64], numbered[80];
@@ -224,10 +249,12 @@ static int worker_spawn(struct slot *s, int child_fd, struct err *err)
     struct proc_fd fds[] = { { child_fd, WORKER_FD } };
     struct proc_spec spec = { .argv = argv,
                               .env_add = env,
+                              .env_keep = worker_env,
                               .fds = fds,
                               .n_fds = 1,
                               .new_session = true,
-                              .die_with_parent = true };
+                              .die_with_parent = true,
+                              .no_new_privs = true };
 
     snprintf(device, sizeof device, "ASSAY_WORKER_DEVICE=%s", s->device->id);
     snprintf(numbered, sizeof numbered, "ASSAY_WORKER_FD=%d", WORKER_FD);

@@ -217,7 +217,7 @@ static const struct web_route routes[] = {
       "Forget an upload", NULL, NULL },
     { WEB_POST, "/api/v1/uploads/{upload}/commit", upload_commit, WEB_UPLOADERS, WEB_JSON, NULL,
       "Check the hash and make the upload a blob", "UploadCommit", "Blob" },
-    { WEB_GET, "/api/v1/blobs/{sha256}", blob_show, WEB_ANYONE, 0, NULL,
+    { WEB_GET, "/api/v1/blobs/{sha256}", blob_show, WEB_UPLOADERS, 0, NULL,
       "The bytes of a blob; takes Range", NULL, "Bytes" },
     { WEB_POST, "/api/v1/datasets", dataset_create, WEB_USERS, WEB_WRITE | WEB_JSON | WEB_ADMIT,
       NULL, "Make a dataset of a blob; reading it is a task of a runner", "DatasetNew", "Dataset" },
