@@ -86,6 +86,14 @@ export async function open({ width = 1360, height = 900, dark = false } = {}) {
         await new Promise((r) => { setTimeout(r, 50); });
       }
     },
+    /** The pointer moves over the middle of an element, and presses there when asked to. */
+    async pointer(selector, isClick = false) {
+      const at = await page.eval(`(() => { const r = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`);
+      await send('Input.dispatchMouseEvent', { type: 'mouseMoved', ...at });
+      if (!isClick) return;
+      await send('Input.dispatchMouseEvent', { type: 'mousePressed', button: 'left', clickCount: 1, ...at });
+      await send('Input.dispatchMouseEvent', { type: 'mouseReleased', button: 'left', clickCount: 1, ...at });
+    },
     async key(key, code = key) {
       const codes = { Enter: 13, Tab: 9, ' ': 32 };
       const p = { key, code, windowsVirtualKeyCode: codes[key] || 0, text: key === 'Enter' ? '\r' : key.length === 1 ? key : undefined };

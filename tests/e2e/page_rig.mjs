@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chromiumPath } from './cdp.mjs';
+import { chromiumPath, open } from './cdp.mjs';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
@@ -172,6 +172,80 @@ export function fakeStudy(more = {}) {
 
 export function fakeRow(number, more = {}) {
   return { trial: 1000 + number, number, family: 'boost', state: 'completed', reason: 'none', detail: null, source: 'sampler', score: 0.9 - number / 1000, se: 0.002, reported: 0.9 - number / 1000,
-    test_score: null, test_se: null, level: 3, max_level: 3, fit_us: 50000, predict_ns_row: 900, model_bytes: 12000, cut: false, artifact: true, rank: 1, started_at: 1, ended_at: 2,
+    test_score: null, test_se: null, level: 3, max_level: 3, fit_us: 50000, predict_ns_row: 900, model_bytes: 12000, cut: false, artifact: false, rank: 1, started_at: 1, ended_at: 2,
     config: { family: 'boost', leaves: 31, learning_rate: 0.1 }, ...more };
+}
+
+/** The columns of trials (rows of fakeRow, by number), as the API tells them. */
+export function fakeColumns(rows, url, seq) {
+  const after = Number(url.searchParams.get('after')), limit = Number(url.searchParams.get('limit')), part = rows.slice(after, after + limit), to = after + part.length;
+  const families = [...new Set(rows.map((r) => r.family))], states = ['none', 'queued', 'running', 'paused', 'completed', 'pruned', 'failed', 'cancelled'];
+  const reasons = [...new Set(['none', ...rows.map((r) => r.reason)])], pick = (f) => part.map(f);
+  return { seq, from: after + 1, count: part.length, next: to < rows.length ? to : null, total: rows.length, families, states, reasons,
+    trial: pick((r) => r.trial), state: pick((r) => states.indexOf(r.state)), reason: pick((r) => reasons.indexOf(r.reason)), family: pick((r) => families.indexOf(r.family)),
+    score: pick((r) => r.score ?? r.reported), level: pick((r) => r.level), max_level: pick((r) => r.max_level), fit_us: pick((r) => r.fit_us || 0),
+    predict_ns_row: pick((r) => r.predict_ns_row || 0), model_bytes: pick((r) => r.model_bytes || 0), ended_at: pick((r) => r.ended_at),
+    flags: pick((r) => (Number.isFinite(r.score) ? 1 : 0) | (r.artifact ? 2 : 0) | (r.cut ? 4 : 0)),
+    ...(url.searchParams.get('config') === 'true' && { config: pick((r) => r.config) }) };
+}
+
+/** The answers of a study with these trials: what a fake controller says until a test changes `world`. world.changed: numbers of
+ * trials that changed after a journal number: [[seq, number], ...]. */
+export function fakeAnswers(world) {
+  const best = () => [...world.rows].sort((a, b) => (b.score ?? -Infinity) - (a.score ?? -Infinity));
+  const count = () => {
+    const trials = { total: world.rows.length, queued: 0, running: 0, paused: 0, completed: 0, pruned: 0, failed: 0, cancelled: 0 };
+    for (const r of world.rows) trials[r.state]++;
+    const [top] = best();
+    return { ...world.study, trials, best: Number.isFinite(top?.score) ? top : null };
+  };
+  world.seq ??= 1;
+  world.changed ??= [];
+  return {
+    'GET /studies': () => ({ studies: [count()], next: null }),
+    'GET /studies/1': count,
+    'GET /studies/1/page': (url) => ({ seq: world.seq, study: count(), rows: best().slice(0, Number(url.searchParams.get('limit'))) }),
+    'GET /studies/1/columns': (url) => fakeColumns(world.rows, url, world.seq),
+    'GET /studies/1/rows': (url) => ({ seq: world.seq, rows: url.searchParams.get('numbers').split(',').map((n) => world.rows[n - 1]) }),
+    'GET /studies/1/changes': (url) => {
+      const after = Number(url.searchParams.get('after')), numbers = new Set(world.changed.filter(([s]) => s > after).map(([, n]) => n));
+      return { seq: world.seq, more: false, reset: false, study: count(), rows: [...numbers].map((n) => world.rows[n - 1]) };
+    },
+    'GET /studies/1/importance': () => ({ study: 1, method: 'ped_anova', state: 'too_few', trials: 0, parameters: [], main_effects: null }),
+    'GET /studies/1/pareto': () => ({ study: 1, metric: 'auc', state: 'ready', rows: [], compared: 0, total: 0 }),
+    ...Object.fromEntries(world.rows.map((r) => [`GET /trials/${r.trial}`, () => ({ ...world.rows[r.number - 1], id: r.trial, reports: [], attempts: world.attempts?.[r.number] || [], info: {} })])),
+  };
+}
+
+/** Changes trials of the world and tells the page: changes = {number: {field: value}}; a number beyond the last is a new trial. */
+export function fakeChange(fake, world, changes) {
+  for (const [number, more] of Object.entries(changes)) {
+    world.seq++;
+    world.rows[number - 1] = { ...(world.rows[number - 1] || fakeRow(Number(number))), ...more };
+    world.changed.push([world.seq, Number(number)]);
+  }
+  fake.seq = world.seq;
+  fake.tell('changed', { seq: world.seq, studies: [1] });
+}
+
+/** Runs a story of cases in a browser against a fake controller, and ends the process as tests/run.sh expects. */
+export async function browserTest(world, story, size = {}) {
+  needChromium();
+  let passed = 0, failed = 0;
+  const ok = (name, is, told = '') => {
+    if (is) passed++;
+    else failed++;
+    console.log(`${is ? 'ok' : 'FAILED'} ${name}${is ? '' : ` (${told})`}`);
+  };
+  const fake = await makeFake(fakeAnswers(world)), page = await open(size);
+  try {
+    await story({ ok, fake, page });
+    ok('the browser had nothing to complain of', page.problems.length === 0, page.problems.join('; '));
+  } catch (err) {
+    ok('the story goes to its end', false, err.stack);
+  }
+  await page.close();
+  await fake.away().catch(() => {});
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed ? 1 : 0);
 }

@@ -63,8 +63,9 @@ export function makeColumns(path, showError) {
         schema = await schemaOf(`${path}/best/artifact`, asked.signal);
         draw();
       } catch (err) {
+        if (err.status === 404) return; // no file yet: asked again with the next best
         shownOf = null;
-        if (err.name !== 'AbortError' && err.status !== 404) showError(err);
+        if (err.name !== 'AbortError') showError(err);
       }
     },
     stop() {

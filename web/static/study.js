@@ -130,11 +130,11 @@ export function studyView(root, [ref], showError) {
   };
 
   function drawBest() {
-    const top = board.order.ranked[0] || study.best, result = Number.isFinite(study.result?.score) ? study.result : null;
+    const top = study.best || board.order.ranked[0], result = Number.isFinite(study.result?.score) ? study.result : null;
     const best = top && Number.isFinite(top.score) ? top : result;
     if (!best) return;
-    const told = study.best?.number === best.number ? study.best : best, test = Number.isFinite(result?.test_score) ? result : told;
-    patch(facts.score.dd, `${told.score} ${told.se}`, () => scoreText(told.score, told.se));
+    const test = Number.isFinite(result?.test_score) ? result : best;
+    patch(facts.score.dd, `${best.score} ${best.se}`, () => scoreText(best.score, best.se));
     setText(facts.score.sub, [metricName(study.metric), best.family, best.number ? `trial #${best.number}` : ''].filter(Boolean).join(' · '));
     const hasTest = Number.isFinite(test.test_score);
     patch(facts.test.dd, `${test.test_score} ${test.test_se}`, () => (hasTest ? scoreText(test.test_score, test.test_se) : NONE));
