@@ -254,13 +254,21 @@ static enum web_method method_of(const char *name)
     return (enum web_method)m;
 }
 
+static int64_t body_max(const struct web_route *route, bool is_known)
+{
+    if (route->flags & WEB_OPEN && !is_known)
+        return WEB_OPEN_BODY_MAX;
+    /* Runners report schemas of wide tables, up to 3 MiB, together with results. */
+    return route->flags & WEB_RAW || route->allow == WEB_RUNNERS ? WEB_BODY_MAX : WEB_JSON_MAX;
+}
+
 /* Everything that the head decides is decided here, the token first of all: a body is only read for those
  * who may send it. */
 static void on_head(struct conn *c, const struct head *head)
 {
     struct web *web = door_arg(conn_door(c));
     struct web_req *r = web_req_new(web, web->ctl, &web->reqs);
-    bool is_open = false;
+    bool is_admitted = false;
 
     r->wire = mem_zalloc(sizeof *r->wire);
     r->wire->conn = c;
@@ -270,16 +278,11 @@ static void on_head(struct conn *c, const struct head *head)
     r->method_text = head->method;
     conn_attach(c, r);
     web_hold(r);
-    if (!web_admit(r, head->target)) {
-        conn_know(c, false);
-    } else {
-        is_open = r->route->flags & WEB_OPEN;
-        if (!is_open)
-            conn_know(c, true);
-        conn_body_max(c, is_open && !conn_is_known(c) ? WEB_OPEN_BODY_MAX
-                         : r->route->flags & WEB_RAW  ? WEB_BODY_MAX
-                                                      : WEB_JSON_MAX);
-    }
+    is_admitted = web_admit(r, head->target);
+    if (r->who.role != CTL_NOBODY || r->answer.status == 401)
+        conn_know(c, r->who.role != CTL_NOBODY);
+    if (is_admitted)
+        conn_body_max(c, body_max(r->route, conn_is_known(c)));
     web_release(r);
 }
 

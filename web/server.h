@@ -37,7 +37,7 @@ struct web_conf {
 
 enum {
     WEB_HEADER_MAX = 16 << 10,
-    WEB_BODY_MAX = 8 << 20,      /* of routes that take bytes */
+    WEB_BODY_MAX = 8 << 20,      /* of routes that take bytes, and of runners' reports */
     WEB_JSON_MAX = 1 << 20,      /* of all others */
     WEB_OPEN_BODY_MAX = 4 << 10, /* without a token, where none is needed */
     WEB_STREAM_MAX = 256 << 10,
