@@ -307,12 +307,20 @@ int64_t io_file_bytes(const char *path)
     return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
-int io_free_bytes(const char *dir, int64_t *out, struct err *err)
+int io_disk_bytes(const char *dir, int64_t *free_bytes, int64_t *whole, struct err *err)
 {
     struct statvfs vfs;
 
     if (statvfs(dir, &vfs) < 0)
         return err_errno(err, "free space of %s", dir);
-    *out = (int64_t)vfs.f_bavail * (int64_t)vfs.f_frsize;
+    *free_bytes = (int64_t)vfs.f_bavail * (int64_t)vfs.f_frsize;
+    *whole = (int64_t)vfs.f_blocks * (int64_t)vfs.f_frsize;
     return 0;
+}
+
+int io_free_bytes(const char *dir, int64_t *out, struct err *err)
+{
+    int64_t whole = 0;
+
+    return io_disk_bytes(dir, out, &whole, err);
 }

@@ -39,5 +39,6 @@ int io_private_dir(const char *path, struct err *err);
 int io_remove_tree(const char *path, struct err *err); /* never follows links */
 int64_t io_file_bytes(const char *path);               /* -1 when absent */
 int io_free_bytes(const char *dir, int64_t *out, struct err *err);
+int io_disk_bytes(const char *dir, int64_t *free_bytes, int64_t *whole, struct err *err);
 
 #endif

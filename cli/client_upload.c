@@ -162,12 +162,15 @@ static int commit(struct client *c, const char *id, const char *sha256, struct e
 static int send_file(struct client *c, int fd, const char *file, const char *sha256,
                      struct err *err)
 {
-    char id[33] = "";
+    char id[33] = "", path[80];
 
-    if (begin(c, id, err) < 0 || send_parts(c, fd, file, id, err) < 0 ||
-        commit(c, id, sha256, err) < 0)
+    if (begin(c, id, err) < 0)
         return err_wrap(err, "upload of %s", file);
-    return 0;
+    if (send_parts(c, fd, file, id, err) == 0 && commit(c, id, sha256, err) == 0)
+        return 0;
+    snprintf(path, sizeof(path), "/uploads/%s", id); /* nobody goes on with it */
+    client_call(c, "DELETE", path, NULL, NULL, NULL);
+    return err_wrap(err, "upload of %s", file);
 }
 
 int client_upload(struct client *c, const char *file, char sha256[SHA256_HEX], struct err *err)

@@ -67,6 +67,8 @@ const char *ctl_data_dir(const struct ctl *ctl);
 
 /* Back-pressure: false = answer 503 + Retry-After to lease and submit; renew, report and complete still pass. */
 bool ctl_admits(const struct ctl *ctl);
+/* The same as a refusal: ERR_FULL when it is for want of room, else ERR_BUSY. */
+int ctl_admit(const struct ctl *ctl, struct err *err);
 
 /* Who a request is. The Unix socket is an administrator with neither token nor session. */
 enum ctl_role { CTL_NOBODY, CTL_VIEWER, CTL_RUNNER, CTL_USER, CTL_ADMIN };
@@ -179,13 +181,23 @@ int ctl_blob_check(struct ctl *ctl, const char *sha256,
 /* Uploads (controller/upload.c over store/blob.h). id: 32 hex digits; a bad one is ERR_ARG. Parts are written at once.
  * commit hashes and fsyncs on the loop's pool; on_done is called exactly once, maybe before the call returns (no pool),
  * and only when the call returned 0; adding the blob's row is the caller's next step. */
-int ctl_upload_new(struct ctl *ctl, char id[33], struct err *err);
+/* For whom: `who` as the door calls them; a runner says for which trial or task, so that what was brought in vain goes with
+ * its lane. */
+struct ctl_upload_by {
+    char who[64];
+    bool is_limited; /* by the quota of one token */
+    int64_t trial, task, fence;
+};
+int ctl_upload_new(struct ctl *ctl, const struct ctl_upload_by *by, char id[33], struct err *err);
 int ctl_upload_size(struct ctl *ctl, const char *id, int64_t *size, struct err *err);
 int ctl_upload_write(struct ctl *ctl, const char *id, int64_t offset, const void *p, size_t n,
                      struct err *err);
+/* Asked again while it is under way, it is done once and answered twice. */
 int ctl_upload_commit(struct ctl *ctl, const char *id, const char *sha256,
                       void (*on_done)(void *arg, int64_t bytes, const struct err *err), void *arg,
                       struct err *err);
+/* After its row was added in the request: whose it is, and that it may be named soon. */
+int ctl_upload_named(struct ctl *ctl, const char *id, const char *sha256, struct err *err);
 int ctl_upload_drop(struct ctl *ctl, const char *id, struct err *err);
 int ctl_dataset_create(
     struct ctl *ctl, const json_t *body, json_t **out,

@@ -17,8 +17,6 @@
 #define ASSAY_VERSION "0.1.0"
 #endif
 
-enum { IDEM_DAYS_MS = 86400000 };
-
 static void count_studies(const struct ctl *ctl, int *live, int *running)
 {
     *live = *running = 0;
@@ -163,25 +161,6 @@ int ctl_once_put(struct ctl *ctl, const char *key, const char *answer, struct er
 }
 
 /* ---- housekeeping ---- */
-
-void housekeep_collect(struct ctl *ctl)
-{
-    struct err err = { 0 };
-    int64_t bytes = 0;
-    int rc = 0;
-
-    if (ctl_request_begin(ctl, &err) < 0) {
-        log_warn("blob.collect err=\"%s\"", err.text);
-        return;
-    }
-    rc = store_blob_collect(ctl->store, ctl->conf.data_dir, ctl->conf.blob_age_ms, &bytes, &err);
-    if (rc == 0)
-        rc = store_idem_expire(ctl->store, ctl_wall(ctl) - IDEM_DAYS_MS, &err);
-    if (ctl_request_end(ctl, rc == 0, &err) < 0 || rc < 0)
-        log_warn("blob.collect err=\"%s\"", err.text);
-    else if (bytes > 0)
-        log_info("blob.collect bytes=%" PRId64, bytes);
-}
 
 struct wal_job {
     char *dir;

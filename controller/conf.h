@@ -23,6 +23,7 @@ struct ctl_conf {
     int64_t blob_age_ms;
     int64_t max_trials; /* of one study */
     int64_t max_connections, max_inflight;
+    int64_t disk_quota, token_quota; /* bytes of files; 0 = as much as the disk has */
 };
 
 extern const struct conf_opt ctl_opts[];

@@ -17,10 +17,12 @@
 #include "controller/events.h"
 #include "controller/lease.h"
 #include "controller/recover.h"
+#include "controller/rubbish.h"
 #include "controller/runner.h"
 #include "controller/snapshot.h"
 #include "controller/study.h"
 #include "controller/task.h"
+#include "controller/upload.h"
 #include "controller/wait.h"
 
 #include <inttypes.h>
@@ -70,6 +72,18 @@ bool ctl_admits(const struct ctl *ctl)
     bool is_busy = ctl->turn_avg_us > BUSY_TURN_US && ctl_now(ctl) - ctl->slow_turn_ms < BUSY_MS;
 
     return commits && !is_busy && !ctl->is_stopping;
+}
+
+int ctl_admit(const struct ctl *ctl, struct err *err)
+{
+    if (ctl_admits(ctl))
+        return 0;
+    if (ctl->commit_was_full && ctl->commit_failed_ms != INT64_MIN &&
+        ctl_now(ctl) - ctl->commit_failed_ms < COMMIT_PATIENCE_MS)
+        return err_set(err, ERR_FULL,
+                       "the disk of the data folder is full: nothing can be stored until there is "
+                       "room again");
+    return err_set(err, ERR_BUSY, "the controller is busy: try again in a second");
 }
 
 /* ---- requests ---- */
@@ -180,6 +194,7 @@ static bool commit(struct ctl *ctl, struct err *err)
     log_error("ctl.commit err=\"%s\"", err->text);
     store_turn_rollback(ctl->store);
     ctl->commit_failed_ms = ctl_now(ctl);
+    ctl->commit_was_full = err->code == ERR_FULL;
     ctl->stats.commit_failures++;
     reload_touched(ctl, true);
     return false;
@@ -286,6 +301,7 @@ struct ctl *ctl_new(const struct ctl_conf *conf, struct clk *clk, struct loop *l
     ctl->store = store_open(conf->data_dir, NULL, clk, err);
     if (!ctl->store || recover_all(ctl, err) < 0)
         goto fail;
+    ctl->had_leases = ctl->n_leases > 0;
     if (loop) {
         loop_turn_hook(loop, on_turn_end, ctl);
         ctl->timer = loop_timer_new(loop, 1, 0, on_tick, ctl);
@@ -325,6 +341,8 @@ void ctl_free(struct ctl *ctl)
     if (ctl->loop)
         loop_turn_hook(ctl->loop, NULL, NULL);
     auth_free(ctl->auth);
+    uploads_free(ctl);
+    rubbish_free(ctl);
     if (ctl->store) {
         store_turn_rollback(ctl->store);
         store_close(ctl->store);

@@ -19,6 +19,8 @@ struct study;
 struct runner;
 struct task;
 struct lease;
+struct uploads;
+struct rubbish;
 
 struct after_commit {
     void (*on_done)(void *arg, bool ok, const struct err *err);
@@ -72,12 +74,16 @@ struct ctl {
     int64_t turn_avg_us;      /* moving average of a turn's work without its commit */
     int64_t slow_turn_ms;     /* when the last slow turn ended */
     int64_t commit_failed_ms; /* when the last commit failed; INT64_MIN = never */
+    bool commit_was_full;     /* for want of room on the disk */
     int64_t started_ms;
     struct loop_timer *
         timer; /* armed to the next deadline at the end of each turn; NULL in tests without a loop */
     struct ahead *ahead; /* suggestions beside the loop (ahead.h); NULL until the first slow one */
     bool has_no_ahead;   /* there can be none */
     struct auth *auth;
+    struct uploads *uploads; /* upload.c */
+    struct rubbish *rubbish; /* rubbish.c */
+    bool had_leases; /* at the start: there are runners who asked things of the process before */
     struct ctl_stats stats;
 };
 

@@ -137,6 +137,10 @@ static void stop(struct daemon *d, const char *why)
     web_close_doors(d->web);
     ctl_stop(d->ctl);
     ctl_turn_end(d->ctl);
+    for (int i = 0; i < 2; i++) { /* rows, and then their files */
+        housekeep_collect(d->ctl);
+        ctl_turn_end(d->ctl);
+    }
     d->linger = loop_timer_new(d->loop, LINGER_MS, 0, on_linger_end, d); /* answers get out */
 }
 

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "store/blob_dir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -191,12 +192,17 @@ static int place(const char *dir, const char *from, int fd, const char *sha256, 
 static int committed_already(const char *dir, const char *sha256, int64_t *bytes, struct err *err)
 {
     char path[PATH_MAX];
+    int rc = 0;
 
     if (blob_path(dir, sha256, path, sizeof path, NULL) < 0)
         return err_set(err, ERR_NOTFOUND, "no such upload");
     if (known_check(known_blobs(), path, sha256, err) < 0)
         return -1;
-    if (utimensat(AT_FDCWD, path, NULL, 0) < 0 || (*bytes = io_file_bytes(path)) < 0)
+    /* Collection lets go of a file that has changed since it looked. */
+    pthread_mutex_lock(&blob_dir_lock);
+    rc = utimensat(AT_FDCWD, path, NULL, 0) < 0 || (*bytes = io_file_bytes(path)) < 0;
+    pthread_mutex_unlock(&blob_dir_lock);
+    if (rc)
         return err_errno(err, "touch blob");
     known_note(known_blobs(), path, sha256);
     return names_sync(dir, sha256, err);
@@ -226,6 +232,24 @@ int blob_upload_commit(const char *dir, const char *id, const char *sha256, int6
     }
     io->close(fd);
     return rc < 0 ? err_wrap(err, "commit of the upload") : 0;
+}
+
+void blob_upload_each(const char *dir, void (*on_upload)(void *arg, const char *id, int64_t bytes),
+                      void *arg)
+{
+    char folder[PATH_MAX];
+    int64_t bytes = 0;
+    DIR *d = NULL;
+
+    if (snprintf(folder, sizeof folder, "%s/uploads", dir) < (int)sizeof folder)
+        d = opendir(folder);
+    for (struct dirent *e = NULL; d && (e = readdir(d));) {
+        if (strlen(e->d_name) == 2 * ID_BYTES &&
+            blob_upload_size(dir, e->d_name, &bytes, NULL) == 0)
+            on_upload(arg, e->d_name, bytes);
+    }
+    if (d)
+        closedir(d);
 }
 
 int blob_upload_drop(const char *dir, const char *id, struct err *err)

@@ -1,10 +1,10 @@
 /* blob.h - content-addressed files: datasets, frames, checkpoints, artifacts. Written aside, fsynced, renamed, folder
- * fsynced, and only then named by a row. Files no row names are orphans; collection removes those older than an hour
- * (uploads a day). The file calls take the data folder, hold no connection and may run on a pool thread; the row calls
+ * fsynced, and only then named by a row. Collection removes what nothing names and nothing may come to name. The file calls take the data folder, hold no connection and may run on a pool thread; the row calls
  * belong to the loop. All writes go through base/io.h's table. */
 #ifndef STORE_BLOB_H
 #define STORE_BLOB_H
 
+#include "base/known.h"
 #include "store/store.h"
 
 enum { BLOB_PART_MAX = 4 << 20 };
@@ -21,6 +21,9 @@ int blob_upload_write(const char *dir, const char *id, int64_t offset, const voi
  * ERR_ARG on another hash: the upload stays. */
 int blob_upload_commit(const char *dir, const char *id, const char *sha256, int64_t *bytes,
                        struct err *err);
+/* All there are. */
+void blob_upload_each(const char *dir, void (*on_upload)(void *arg, const char *id, int64_t bytes),
+                      void *arg);
 int blob_upload_drop(const char *dir, const char *id, struct err *err);
 
 /* Whole, durable. */
@@ -39,10 +42,24 @@ int store_blob_add(struct store *s, const char *sha256, int64_t bytes, const cha
                    struct err *err);
 /* 1/0/-1. */
 int store_blob_has(struct store *s, const char *sha256, int64_t *bytes, struct err *err);
-/* Removes files that are older than min_age_ms and have no row in the committed state (uploads: a day), then rows that old
- * that nothing refers to; their files go at the next call after the commit. bytes: of the files that went. */
-int store_blob_collect(struct store *s, const char *dir, int64_t min_age_ms, int64_t *bytes,
-                       struct err *err);
+/* Who brought it, for quotas. */
+int store_blob_own(struct store *s, const char *sha256, const char *owner, struct err *err);
+int store_blob_owned(struct store *s, const char *owner, int64_t *bytes, struct err *err);
+
+enum { BLOB_FOLDERS = 256, BLOB_FOLDERS_AT_ONCE = 8 };
+
+/* Who knows whether something may still come to name a blob. */
+struct blob_judge {
+    /* A row that nothing names. was_named: something has let go of it; else nothing has named it yet. */
+    bool (*row_may_go)(void *arg, const char *sha256, bool was_named);
+    /* A file under blobs/ without a row; mark: as it is now. */
+    bool (*file_may_go)(void *arg, const char *name, const struct file_mark *mark);
+    void *arg;
+};
+/* Drops rows of blobs that nothing names and that the judge gives up; their files go at the next call after the commit. Looks
+ * at a part of the rows and folders: 32 calls see every folder. bytes: of the files that went. */
+int store_blob_collect(struct store *s, const char *dir, const struct blob_judge *judge,
+                       int64_t *bytes, struct err *err);
 int store_blob_total(struct store *s, int64_t *count, int64_t *bytes, struct err *err);
 
 #endif

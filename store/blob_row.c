@@ -1,10 +1,13 @@
-/* blob_row.c - rows of blobs, and collection of what nobody names.
+/* blob_row.c - rows of blobs, and collection of what nothing names.
  *
- * A file may go only when the *committed* state has no row for it, since a turn may still fail; and only when it is old,
- * since an upload is committed before the row that names it. So collection removes files first, and rows after: the files
- * of rows dropped now go in a later turn's collection. Belongs to the loop's thread. */
+ * Which rows may be unnamed stands in the table blob_loose, which triggers keep (migrations/003_loose_blobs.sql); whether
+ * something may still come to name one, the caller's judge says. A file may go only when the *committed* state has no row for
+ * it, since a turn may still fail, and only while it is the very file that was looked at, since its bytes may just have been
+ * uploaded again. So collection removes files first, and rows after: the files of rows dropped now go in a later turn's
+ * collection. No age here comes from the wall clock, which may jump. Belongs to the loop's thread. */
 #include "base/fault.h"
 #include "base/io.h"
+#include "base/known.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/blob.h"
@@ -16,9 +19,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { UPLOAD_AGE_MS = 24 * 3600 * 1000 };
+enum { LOOSE_AT_ONCE = 512 };
+
+struct blob_gone {
+    char sha256[SHA256_HEX];
+    struct file_mark mark;
+};
 
 int store_blob_add(struct store *s, const char *sha256, int64_t bytes, const char *kind,
                    struct err *err)
@@ -63,22 +70,42 @@ int store_blob_total(struct store *s, int64_t *count, int64_t *bytes, struct err
     return rc < 0 ? -1 : 0;
 }
 
-static int64_t mtime_ms(const struct stat *st)
+int store_blob_own(struct store *s, const char *sha256, const char *owner, struct err *err)
 {
-    return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+    struct query q = query_open(s, SQL_BLOB_OWN);
+
+    query_text(&q, ":sha256", sha256);
+    query_text(&q, ":owner", owner);
+    return query_run(&q, err) < 0 ? err_wrap(err, "blob") : 0;
 }
 
-/* Removes the file if it is still old; a commit may just have renamed a new one over it. */
-static int remove_old(const char *path, int64_t before, int64_t *bytes, struct err *err)
+int store_blob_owned(struct store *s, const char *owner, int64_t *bytes, struct err *err)
 {
-    struct stat st;
+    struct query q = query_open(s, SQL_BLOB_OWNED);
+    int rc = 0;
+
+    query_text(&q, ":owner", owner);
+    rc = query_step(&q, err);
+    if (rc == 1)
+        *bytes = query_col_i64(&q, 0);
+    query_close(&q);
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- files ---- */
+
+/* Removes the file if it is still the one that was looked at; a commit may just have put a new one in its place. */
+static int remove_same(const char *path, const struct file_mark *mark, int64_t *bytes,
+                       struct err *err)
+{
+    struct file_mark now;
     int rc = 0;
 
     pthread_mutex_lock(&blob_dir_lock);
-    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && mtime_ms(&st) < before) {
+    if (file_mark_get(path, &now) && file_mark_same(&now, mark)) {
         rc = FAULT("blob.unlink") ? (errno = EIO, -1) : io->unlink(path);
         if (rc == 0)
-            *bytes += (int64_t)st.st_size;
+            *bytes += now.bytes;
         else
             rc = errno == ENOENT ? 0 : err_errno(err, "remove %s", path);
     }
@@ -86,11 +113,31 @@ static int remove_old(const char *path, int64_t before, int64_t *bytes, struct e
     return rc;
 }
 
-/* Files of one folder that no row names and that are older than `before`. s NULL: no file here has a row. */
-static int folder_collect(struct store *s, const char *folder, int64_t before, int64_t *bytes,
-                          struct err *err)
+/* The files of rows that were dropped, now that the dropping is committed. A row that came back keeps its file. */
+static int gone_collect(struct store *s, const char *dir, int64_t *bytes, struct err *err)
+{
+    char path[PATH_MAX];
+
+    while (s->n_gone > 0) {
+        const struct blob_gone *g = &s->gone[s->n_gone - 1];
+        int has = store_blob_has(s, g->sha256, NULL, err);
+
+        if (has < 0)
+            return -1;
+        if (has == 0 && blob_path(dir, g->sha256, path, sizeof path, NULL) == 0 &&
+            remove_same(path, &g->mark, bytes, err) < 0)
+            return -1;
+        s->n_gone--;
+    }
+    return 0;
+}
+
+/* Files of one folder that no row names: left by an end between a file's commit and its row's. */
+static int folder_collect(struct store *s, const char *folder, const struct blob_judge *judge,
+                          int64_t *bytes, struct err *err)
 {
     DIR *d = FAULT("blob.opendir") ? (errno = EMFILE, NULL) : opendir(folder);
+    struct file_mark mark;
     char path[PATH_MAX];
     int rc = 0;
 
@@ -101,51 +148,119 @@ static int folder_collect(struct store *s, const char *folder, int64_t before, i
 
         if (e->d_name[0] == '.')
             continue;
-        if (s && str_sha256_ok(e->d_name))
+        if (str_sha256_ok(e->d_name))
             has = store_blob_has(s, e->d_name, NULL, err);
         if (has < 0)
             rc = -1;
         else if (has == 0 &&
-                 snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < (int)sizeof path)
-            rc = remove_old(path, before, bytes, err);
+                 snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < (int)sizeof path &&
+                 file_mark_get(path, &mark) && judge->file_may_go(judge->arg, e->d_name, &mark))
+            rc = remove_same(path, &mark, bytes, err);
     }
     closedir(d);
     return rc;
 }
 
-static int files_collect(struct store *s, const char *dir, int64_t min_age_ms, int64_t *bytes,
-                         struct err *err)
+/* A few folders at each call. */
+static int folders_collect(struct store *s, const char *dir, const struct blob_judge *judge,
+                           int64_t *bytes, struct err *err)
 {
-    int64_t now = clk_wall_ms(s->clk);
     char folder[PATH_MAX];
 
-    for (int i = 0; i < 256; i++) {
-        if (snprintf(folder, sizeof folder, "%s/blobs/%02x", dir, (unsigned)i) >=
+    for (int i = 0; i < BLOB_FOLDERS_AT_ONCE; i++) {
+        if (snprintf(folder, sizeof folder, "%s/blobs/%02x", dir, (unsigned)s->folder) >=
             (int)sizeof folder)
             return err_set(err, ERR_TOOBIG, "the folder's path is too long");
-        if (folder_collect(s, folder, now - min_age_ms, bytes, err) < 0)
+        if (folder_collect(s, folder, judge, bytes, err) < 0)
             return -1;
+        s->folder = (s->folder + 1) % BLOB_FOLDERS;
     }
-    snprintf(folder, sizeof folder, "%s/uploads", dir);
-    return folder_collect(NULL, folder, now - UPLOAD_AGE_MS, bytes, err);
+    return 0;
 }
 
-int store_blob_collect(struct store *s, const char *dir, int64_t min_age_ms, int64_t *bytes,
-                       struct err *err)
-{
-    struct query q;
-    int n = 0;
+/* ---- rows ---- */
 
-    CHECK(min_age_ms >= 0);
+static int drop(struct store *s, const char *dir, const char *sha256, struct err *err)
+{
+    struct query q = query_open(s, SQL_BLOB_DROP);
+    struct blob_gone g = { 0 };
+    char path[PATH_MAX];
+
+    query_text(&q, ":sha256", sha256);
+    if (query_run(&q, err) < 0)
+        return -1;
+    s->blob_rows_dropped = true;
+    if (blob_path(dir, sha256, path, sizeof path, NULL) < 0 || !file_mark_get(path, &g.mark))
+        return 0; /* the file is gone already */
+    str_copy(g.sha256, sizeof g.sha256, sha256);
+    if (s->n_gone == s->cap_gone) {
+        s->cap_gone = MAX(16, s->cap_gone * 2);
+        s->gone = mem_resize(s->gone, (size_t)s->cap_gone * sizeof *s->gone);
+    }
+    s->gone[s->n_gone++] = g;
+    return 0;
+}
+
+struct loose {
+    char sha256[SHA256_HEX];
+    bool was_named, is_named;
+};
+
+/* The next ones after those of the last call, and from the beginning again. */
+static int loose_read(struct store *s, struct loose *list, int *n, struct err *err)
+{
+    struct query q = query_open(s, SQL_BLOB_LOOSE);
+    int rc = 0;
+
+    *n = 0;
+    query_text(&q, ":after", s->loose_after);
+    query_i64(&q, ":limit", LOOSE_AT_ONCE);
+    while ((rc = query_step(&q, err)) == 1) {
+        struct loose *l = &list[(*n)++];
+
+        str_copy(l->sha256, sizeof l->sha256, query_col_text(&q, 0));
+        l->was_named = query_col_i64(&q, 1) != 0;
+        l->is_named = query_col_i64(&q, 2) != 0;
+    }
+    query_close(&q);
+    str_copy(s->loose_after, sizeof s->loose_after, *n == LOOSE_AT_ONCE ? list[*n - 1].sha256 : "");
+    return rc < 0 ? -1 : 0;
+}
+
+static int rows_collect(struct store *s, const char *dir, const struct blob_judge *judge,
+                        struct err *err)
+{
+    struct loose *list = mem_array(LOOSE_AT_ONCE, sizeof *list);
+    struct savepoint sp = { 0 };
+    int n = 0, rc = loose_read(s, list, &n, err);
+
+    if (rc == 0 && n > 0)
+        rc = savepoint_open(&sp, s, err);
+    for (int i = 0; i < n && rc == 0; i++) {
+        if (list[i].is_named) {
+            struct query q = query_open(s, SQL_BLOB_LOOSE_END);
+
+            query_text(&q, ":sha256", list[i].sha256);
+            rc = query_run(&q, err) < 0 ? -1 : 0;
+        } else if (judge->row_may_go(judge->arg, list[i].sha256, list[i].was_named)) {
+            rc = drop(s, dir, list[i].sha256, err);
+        }
+    }
+    mem_free(list);
+    if (rc < 0 || n == 0) {
+        savepoint_undo(&sp);
+        return rc;
+    }
+    return savepoint_keep(&sp, err);
+}
+
+int store_blob_collect(struct store *s, const char *dir, const struct blob_judge *judge,
+                       int64_t *bytes, struct err *err)
+{
     *bytes = 0;
     /* What this turn has dropped may still come back, so its files are left alone until it is committed. */
-    if (!s->blob_rows_dropped && files_collect(s, dir, min_age_ms, bytes, err) < 0)
+    if (!s->blob_rows_dropped &&
+        (gone_collect(s, dir, bytes, err) < 0 || folders_collect(s, dir, judge, bytes, err) < 0))
         return err_wrap(err, "collect");
-    q = query_open(s, SQL_BLOB_DROP_UNNAMED);
-    query_i64(&q, ":before", clk_wall_ms(s->clk) - min_age_ms);
-    n = query_run(&q, err);
-    if (n < 0)
-        return err_wrap(err, "collect");
-    s->blob_rows_dropped |= n > 0;
-    return 0;
+    return rows_collect(s, dir, judge, err) < 0 ? err_wrap(err, "collect") : 0;
 }

@@ -36,9 +36,14 @@ struct store {
     int lock_fd; /* -1 when opened to read */
     bool is_readonly;
     bool turn_is_open;
-    bool turn_is_broken;    /* SQLite rolled it back by itself: nothing more may be written in it */
-    bool blob_rows_dropped; /* in this turn; their files stay until it is committed */
-    int depth;              /* of open savepoints */
+    bool turn_is_broken; /* SQLite rolled it back by itself: nothing more may be written in it */
+    enum err_code broken_code; /* by what */
+    bool blob_rows_dropped;    /* in this turn; their files stay until it is committed */
+    struct blob_gone *gone; /* blobs whose rows were dropped: their files go later (blob_row.c) */
+    int n_gone, cap_gone;
+    char loose_after[SHA256_HEX]; /* how far collection has come in the table of loose blobs */
+    int folder;                   /* and in the folders of blobs */
+    int depth;                    /* of open savepoints */
     int64_t journal_last;
     int64_t journal_was[SAVEPOINT_MAX + 1]; /* [0]: when the turn began; [d]: savepoint d */
     sqlite3_stmt *stmt[SQL_COUNT];

@@ -8,11 +8,12 @@
 
 #include <stdio.h>
 
-extern const char store_migration_001[], store_migration_002[];
+extern const char store_migration_001[], store_migration_002[], store_migration_003[];
 
 static const char *const steps[] = {
     store_migration_001,
     store_migration_002,
+    store_migration_003,
 };
 
 int store_version_newest(void)

@@ -12,3 +12,7 @@ store_migration_001:
 store_migration_002:
     .incbin "store/migrations/002_sessions.sql"
     .byte 0
+    .globl store_migration_003
+store_migration_003:
+    .incbin "store/migrations/003_loose_blobs.sql"
+    .byte 0

@@ -58,9 +58,15 @@ int store_db_fail(sqlite3 *db, int rc, struct err *err)
 
 int store_fail(struct store *s, int rc, struct err *err)
 {
-    if (s->turn_is_open && sqlite3_get_autocommit(s->db))
+    struct err own = { 0 };
+
+    err = err ? err : &own;
+    store_db_fail(s->db, rc, err);
+    if (s->turn_is_open && !s->turn_is_broken && sqlite3_get_autocommit(s->db)) {
         s->turn_is_broken = true;
-    return store_db_fail(s->db, rc, err);
+        s->broken_code = err->code;
+    }
+    return -1;
 }
 
 int query_prepare_all(struct store *s, struct err *err)

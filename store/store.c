@@ -279,6 +279,7 @@ void store_close(struct store *s)
     }
     if (s->lock_fd >= 0)
         close(s->lock_fd);
+    mem_free(s->gone);
     mem_free(s->dir);
     mem_free(s->db_path);
     mem_free(s->vfs);

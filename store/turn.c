@@ -6,12 +6,19 @@
 #include "base/fault.h"
 #include "store/query.h"
 
+static int broken(const struct store *s, struct err *err)
+{
+    if (s->broken_code == ERR_FULL)
+        return err_set(err, ERR_FULL, "database: no space left on device");
+    return err_set(err, ERR_IO, "the turn's transaction was rolled back");
+}
+
 int turn_begin(struct store *s, struct err *err)
 {
     struct query q;
 
     if (s->turn_is_broken)
-        return err_set(err, ERR_IO, "the turn's transaction was rolled back");
+        return broken(s, err);
     if (s->turn_is_open)
         return 0;
     if (s->is_readonly)
@@ -38,6 +45,7 @@ static int run(struct store *s, enum sql_id id, struct err *err)
 static void turn_end(struct store *s)
 {
     s->turn_is_open = s->turn_is_broken = s->blob_rows_dropped = false;
+    s->broken_code = ERR_NONE;
     s->depth = 0;
 }
 
@@ -47,7 +55,7 @@ int store_turn_commit(struct store *s, struct err *err)
     if (!s->turn_is_open)
         return 0;
     if (s->turn_is_broken)
-        err_set(err, ERR_IO, "the turn's transaction was rolled back");
+        broken(s, err);
     else if (FAULT("turn.commit"))
         err_set(err, ERR_IO, "commit: injected fault");
     else if (run(s, SQL_COMMIT, err) == 0) {
@@ -96,7 +104,7 @@ int savepoint_keep(struct savepoint *sp, struct err *err)
 
     CHECK(s && sp->depth == s->depth);
     if (s->turn_is_broken)
-        err_set(err, ERR_IO, "the turn's transaction was rolled back");
+        broken(s, err);
     else if (run(s, SQL_RELEASE, err) == 0) {
         s->depth--;
         sp->store = NULL;

@@ -97,6 +97,7 @@ static void upload_begin(struct book *b, struct out *o)
 {
     o->upload = upload_start(b->conf.loop, b->conf.http, o->file, o->ev.blob,
                              b->conf.backoff_max_ms, on_uploaded, o);
+    upload_for(o->upload, o->held->is_task, o->held->trial, o->held->fence);
 }
 
 /* Would `o`, still unsent, only say what the newer message makes moot? */

@@ -262,6 +262,9 @@ static void set_body(struct http_call *c)
     case HTTP_HEAD:
         curl_easy_setopt(c->easy, CURLOPT_NOBODY, 1L);
         return;
+    case HTTP_DELETE:
+        curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, "DELETE");
+        return;
     case HTTP_PUT:
         curl_easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, "PUT");
         break;

@@ -34,7 +34,7 @@ struct http_reply {
     int64_t sent_ms; /* loop clock when the call left */
 };
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT };
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_DELETE };
 struct http_request {
     enum http_method method;
     const char *path; /* "/api/v1/..." */

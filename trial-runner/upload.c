@@ -16,13 +16,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PART_BYTES = 4 << 20, PART_MIN = 32 << 10, FIRST_PAUSE_MS = 50, ANEW_MAX = 5 };
+enum {
+    PART_BYTES = 4 << 20,
+    PART_MIN = 32 << 10,
+    FIRST_PAUSE_MS = 50,
+    ANEW_MAX = 5,
+    DROP_MS = 5000
+};
 enum step { STEP_ASK, STEP_BEGIN, STEP_PARTS, STEP_COMMIT };
 
 struct upload {
     struct loop *loop;
     struct http *http;
     char *path, id[65], sha256[SHA256_HEX];
+    bool is_task;
+    int64_t lane, fence; /* of whose lane or task it is; 0 = not known */
     enum step step;
     int fd, anew;
     int64_t bytes, at, part; /* part: bytes under way */
@@ -45,6 +53,26 @@ static void upload_free(struct upload *u)
         close(u->fd);
     mem_free(u->path);
     mem_free(u);
+}
+
+static void on_dropped(void *arg, const struct http_reply *r)
+{
+    (void)arg, (void)r; /* what stays is swept by the controller */
+}
+
+/* The parts that were sent are of no use to anybody. */
+static void parts_drop(struct upload *u)
+{
+    char path[128];
+
+    if (!u->id[0])
+        return;
+    snprintf(path, sizeof path, "/api/v1/uploads/%s", u->id);
+    u->id[0] = '\0';
+    http_send(u->http, &(struct http_request){ .method = HTTP_DELETE,
+                                               .path = path,
+                                               .limit_ms = DROP_MS,
+                                               .on_done = on_dropped });
 }
 
 static void upload_end(struct upload *u, const struct err *err)
@@ -81,6 +109,7 @@ static void begin_anew(struct upload *u, const struct err *why)
         upload_end(u, why);
         return;
     }
+    parts_drop(u);
     u->step = STEP_BEGIN;
     u->at = 0;
     retry(u, 0, why);
@@ -124,6 +153,7 @@ static void step_next(struct upload *u, const struct http_reply *r)
             u->step = STEP_COMMIT;
         break;
     case STEP_COMMIT:
+        u->id[0] = '\0'; /* it is a blob now */
         log_debug("upload.done blob=%.12s bytes=%" PRId64, u->sha256, u->bytes);
         upload_end(u, NULL);
         return;
@@ -149,6 +179,7 @@ static void on_done(void *arg, const struct http_reply *r)
     } else if (u->step >= STEP_PARTS && (r->status == 404 || r->status == 409)) {
         begin_anew(u, &r->err);
     } else {
+        parts_drop(u);
         upload_end(u, &r->err);
     }
 }
@@ -184,6 +215,18 @@ static void send(struct upload *u, enum http_method method, const char *path, ch
                                                          .arg = u });
 }
 
+static char *begin_body(const struct upload *u)
+{
+    char *body = mem_alloc(100);
+
+    if (u->lane)
+        snprintf(body, 100, "{\"%s\":%" PRId64 ",\"fence\":%" PRId64 "}",
+                 u->is_task ? "task" : "trial", u->lane, u->fence);
+    else
+        str_copy(body, 100, "{}");
+    return body;
+}
+
 static void step_send(struct upload *u)
 {
     char path[256], *body = NULL;
@@ -195,7 +238,8 @@ static void step_send(struct upload *u)
         send(u, HTTP_HEAD, path, NULL, 0, false);
         break;
     case STEP_BEGIN:
-        send(u, HTTP_POST, "/api/v1/uploads", mem_strdup("{}"), 2, true);
+        body = begin_body(u);
+        send(u, HTTP_POST, "/api/v1/uploads", body, strlen(body), true);
         break;
     case STEP_PARTS:
         if (part_read(u, &body, &err) < 0) {
@@ -252,8 +296,17 @@ struct upload *upload_start(struct loop *loop, struct http *http, const char *pa
     return u;
 }
 
+void upload_for(struct upload *u, bool is_task, int64_t id, int64_t fence)
+{
+    u->is_task = is_task;
+    u->lane = id;
+    u->fence = fence;
+}
+
 void upload_cancel(struct upload *u)
 {
-    if (u)
-        upload_free(u);
+    if (!u)
+        return;
+    parts_drop(u);
+    upload_free(u);
 }

@@ -17,6 +17,10 @@ struct upload;
 struct upload *upload_start(struct loop *loop, struct http *http, const char *path,
                             const char *sha256, int64_t backoff_max_ms,
                             void (*on_done)(void *arg, const struct err *err), void *arg);
-void upload_cancel(struct upload *u); /* NULL is legal */
+/* For which trial or task of which fence: the controller deletes what it brought in vain when that ends. Before the first
+ * turn of the loop. */
+void upload_for(struct upload *u, bool is_task, int64_t id, int64_t fence);
+/* What was sent of it is deleted at the controller. NULL is legal. */
+void upload_cancel(struct upload *u);
 
 #endif

@@ -14,9 +14,19 @@
 
 static int upload_new(struct web_req *r, struct err *err)
 {
+    static const char *const keys[] = { "trial", "task", "fence" };
+    struct ctl_upload_by by = { .is_limited = r->who.token > 0 && r->who.role != CTL_RUNNER };
     char id[33] = "";
 
-    if (ctl_upload_new(r->ctl, id, err) < 0)
+    if (r->json &&
+        (jsonx_only(r->json, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
+         jsonx_i64(r->json, NULL, "trial", JSONX_OPTIONAL, 1, INT64_MAX, &by.trial, err) < 0 ||
+         jsonx_i64(r->json, NULL, "task", JSONX_OPTIONAL, 1, INT64_MAX, &by.task, err) < 0 ||
+         jsonx_i64(r->json, NULL, "fence", JSONX_OPTIONAL, 0, INT64_MAX, &by.fence, err) < 0))
+        return -1;
+    (void)!snprintf(by.who, sizeof by.who, "%.40s (token %lld)", r->who.name,
+                    (long long)r->who.token);
+    if (ctl_upload_new(r->ctl, &by, id, err) < 0)
         return -1;
     return web_json(r, 201, json_pack("{s:s, s:i}", "id", id, "size", 0));
 }
@@ -66,6 +76,8 @@ static int blob_row_add(struct web_req *r, const struct commit *c, int64_t bytes
     if (ctl_request_begin(r->ctl, err) < 0)
         return -1;
     rc = ctl_blob_add(r->ctl, c->sha256, bytes, c->kind, err);
+    if (rc == 0)
+        rc = ctl_upload_named(r->ctl, r->vars[0], c->sha256, err);
     if (ctl_request_end(r->ctl, rc == 0, rc == 0 ? err : NULL) < 0)
         return -1;
     return rc;
@@ -208,7 +220,7 @@ static int dataset_delete(struct web_req *r, struct err *err)
 
 static const struct web_route routes[] = {
     { WEB_POST, "/api/v1/uploads", upload_new, WEB_UPLOADERS, WEB_JSON_MAY, NULL, "Begin an upload",
-      NULL, "Upload" },
+      "UploadNew", "Upload" },
     { WEB_GET, "/api/v1/uploads/{upload}", upload_show, WEB_UPLOADERS, 0, NULL,
       "How much of an upload has arrived", NULL, "Upload" },
     { WEB_PUT, "/api/v1/uploads/{upload}", upload_part, WEB_UPLOADERS, WEB_RAW, "offset",

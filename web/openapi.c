@@ -135,6 +135,9 @@ static const struct schema schemas[] = {
     { "Upload", JSON,
       "{\"type\":\"object\",\"required\":[\"id\",\"size\"],\"properties\":{\"id\":" STR
       ",\"size\":{\"type\":\"integer\"}}}" },
+    { "UploadNew", JSON,
+      "{\"type\":\"object\",\"properties\":{\"trial\":" INT ",\"task\":" INT ",\"fence\":" INT
+      "}}" },
     { "UploadCommit", JSON,
       "{\"type\":\"object\",\"required\":[\"sha256\"],\"properties\":{\"sha256\":" STR
       ",\"kind\":" STR "}}" },

@@ -254,7 +254,7 @@ void web_problem(struct web_req *r, const struct err *err)
         json_object_set_new(j, "where", json_string(err->where));
     web_json(r, status, j);
     r->answer.type = "application/problem+json";
-    if (status == 503)
+    if (status == 503 || status == 507)
         web_header_add(r, "Retry-After", "1");
     if (status == 401)
         web_header_add(r, "WWW-Authenticate", "Bearer realm=\"assay\"");

@@ -191,9 +191,7 @@ static int body_admit(struct web_req *r, struct err *err)
 {
     if (body_check(r, err) < 0)
         return -1;
-    if (r->route->flags & WEB_ADMIT && !ctl_admits(r->ctl))
-        return err_set(err, ERR_BUSY, "the controller is busy: try again in a second");
-    return 0;
+    return r->route->flags & WEB_ADMIT ? ctl_admit(r->ctl, err) : 0;
 }
 
 /* ---- running ---- */

@@ -32,7 +32,7 @@ struct mock {
     struct server *server;
     struct mock_rules rules;
     struct blob blobs[BLOBS_MAX];
-    int n_blobs, n_grants, n_lanes, n_events, n_asked, repeats, hellos, gets, epoch;
+    int n_blobs, n_grants, n_lanes, n_events, n_asked, repeats, hellos, gets, drops, epoch;
     char *grants[GRANTS_MAX];
     struct lane lanes[LANES_MAX];
     struct asked asked[DEVICES_MAX];
@@ -125,6 +125,15 @@ static void upload_part(struct mock *f, const struct server_request *r, struct s
     memcpy(b->bytes + offset, r->body, r->len);
     b->n = (size_t)offset + r->len;
     say_text(a, 200, "{}");
+}
+
+static void upload_drop(struct mock *f, const struct server_request *r, struct server_answer *a)
+{
+    char id[33] = "";
+
+    assert_int_equal(sscanf(r->path, "/api/v1/uploads/%32[a-z0-9]", id), 1);
+    f->drops += blob_at(f, id) != NULL;
+    say_text(a, 204, "");
 }
 
 static void upload_commit(struct mock *f, const struct server_request *r, struct server_answer *a)
@@ -329,6 +338,8 @@ static void handle(void *arg, const struct server_request *r, struct server_answ
         report(f, r, a);
     else if (str_eq(r->path, "/api/v1/uploads"))
         say(a, 201, json_pack("{s:s}", "id", blob_add(f)->id));
+    else if (str_starts(r->path, "/api/v1/uploads/") && str_eq(r->method, "DELETE"))
+        upload_drop(f, r, a);
     else if (str_starts(r->path, "/api/v1/uploads/") && str_eq(r->method, "PUT"))
         upload_part(f, r, a);
     else if (str_starts(r->path, "/api/v1/uploads/"))
@@ -364,6 +375,11 @@ void mock_forget_runners(struct mock *f)
 struct server *mock_server(struct mock *f)
 {
     return f->server;
+}
+
+int mock_drops(const struct mock *f)
+{
+    return f->drops;
 }
 
 int mock_blob_gets(const struct mock *f)

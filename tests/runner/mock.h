@@ -42,6 +42,7 @@ int mock_asks_waiting_grants(const struct mock *f);
 void mock_blob(struct mock *f, const void *p, size_t n, char sha256[SHA256_HEX]);
 bool mock_has_blob(const struct mock *f, const char *sha256, const char **bytes, size_t *n);
 int mock_blob_gets(const struct mock *f);
+int mock_drops(const struct mock *f); /* uploads that their maker deleted */
 
 int mock_n_events(const struct mock *f);
 const struct mock_event *mock_event(const struct mock *f, int i);

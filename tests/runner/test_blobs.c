@@ -294,6 +294,33 @@ static void an_upload_the_controller_forgot_begins_again(void **state)
     put(g, (5 << 20) + 2, 2, 1, 409);
 }
 
+static void turn(struct rig *g)
+{
+    struct loop_timer *t = loop_timer_new(g->loop, 1, 0, (void (*)(void *))loop_stop, g->loop);
+
+    loop_run(g->loop, NULL);
+    loop_timer_free(t);
+}
+
+static void an_upload_that_is_given_up_is_deleted_at_the_controller(void **state)
+{
+    struct rig *g = *state;
+    char sha[SHA256_HEX], *bytes = noise(9 << 20, sha);
+    struct upload *u = NULL;
+
+    assert_int_equal(io_replace(g->file, bytes, 9 << 20, 0600, NULL), 0);
+    g->wanted = 1;
+    u = upload_start(g->loop, g->http, g->file, sha, 20, on_uploaded, g);
+    upload_for(u, false, 7, 1);
+    while (g->requests < 3) /* asked, begun, a part */
+        turn(g);
+    upload_cancel(u);
+    while (mock_drops(g->mock) == 0)
+        turn(g);
+    assert_int_equal(g->done, 0);
+    mem_free(bytes);
+}
+
 static void a_refusal_that_cannot_change_ends_the_upload(void **state)
 {
     struct rig *g = *state;
@@ -352,6 +379,7 @@ int main(void)
         T(an_upload_survives_a_failure_at_every_step),
         T(parts_shrink_until_they_get_through_a_bad_line),
         T(an_upload_the_controller_forgot_begins_again),
+        T(an_upload_that_is_given_up_is_deleted_at_the_controller),
         T(a_refusal_that_cannot_change_ends_the_upload),
         T(uploads_and_downloads_wait_for_a_controller_that_is_away),
     };

@@ -33,7 +33,10 @@ int64_t store_rig_count(struct store_rig *r, const char *sql); /* first column o
 /* Blob of n bytes made from seed: file and, when kind is not NULL, row. */
 void store_rig_blob(struct store_rig *r, unsigned seed, size_t n, const char *kind,
                     char sha256[SHA256_HEX]);
-void store_rig_age(const char *path, int64_t ms); /* the file was last changed that long ago */
+/* A judge that lets everything go that nothing names. */
+extern const struct blob_judge store_rig_all;
+/* Collects until every folder was seen, each call in a turn of its own; bytes of the files that went. */
+int64_t store_rig_collect(struct store_rig *r, const struct blob_judge *judge);
 /* Digest and replay: the journal must rebuild what the rows say. */
 void store_rig_check_replay(struct store_rig *r);
 

@@ -155,7 +155,7 @@ static int collect(struct sweep *w, struct err *err)
     int64_t bytes = 0;
 
     w->may_collect = true;
-    return store_blob_collect(w->store, w->data, 0, &bytes, err);
+    return store_blob_collect(w->store, w->data, &store_rig_all, &bytes, err);
 }
 
 static int on_last(void *arg, struct study_row *row)

@@ -116,7 +116,7 @@ static void a_second_opener_is_refused_until_the_first_is_gone(void **state)
 }
 
 /* The bytes of a file, for comparing. */
-static void file_hash(const char *path, char out[SHA256_HEX])
+static void hash_of_file(const char *path, char out[SHA256_HEX])
 {
     struct buf text;
 
@@ -161,13 +161,13 @@ static void a_file_that_is_not_ours_is_refused_and_not_touched(void **state)
         store_close(r->store);
         r->store = NULL;
         header_put(path, cases[i].at, cases[i].value);
-        file_hash(path, before);
+        hash_of_file(path, before);
         assert_null(store_open(r->data, NULL, &r->clk, &err));
         if (err.code != cases[i].code || !strstr(err.text, cases[i].text))
             fail_msg("%s: %s", cases[i].name, err.text);
         assert_null(store_open_readonly(r->data, &err));
         assert_int_equal(err.code, cases[i].code);
-        file_hash(path, after);
+        hash_of_file(path, after);
         assert_string_equal(before, after);
         assert_int_equal(io_file_bytes(wal), -1);
         store_rig_free(r);
@@ -202,13 +202,13 @@ static void a_newer_schema_in_the_log_is_refused_and_not_touched(void **state)
         skip();
     }
     assert_true(io_file_bytes(wal) > 0);
-    file_hash(path, before);
-    file_hash(wal, logged);
+    hash_of_file(path, before);
+    hash_of_file(wal, logged);
     assert_null(store_open(r->data, NULL, &r->clk, &err));
     assert_int_equal(err.code, ERR_VERSION);
-    file_hash(path, after);
+    hash_of_file(path, after);
     assert_string_equal(before, after);
-    file_hash(wal, after);
+    hash_of_file(wal, after);
     assert_string_equal(logged, after);
     store_rig_free(r);
     (void)state;

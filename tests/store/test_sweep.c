@@ -292,8 +292,7 @@ static int blob_collect(struct store_rig *r, struct err *err)
 {
     int64_t bytes = 0;
 
-    clk_advance(&r->clk, 2 * 3600 * 1000);
-    return store_blob_collect(r->store, r->data, 3600 * 1000, &bytes, err);
+    return store_blob_collect(r->store, r->data, &store_rig_all, &bytes, err);
 }
 
 static int journal_row(struct store_rig *r, struct err *err)

@@ -201,6 +201,10 @@ bool ctl_admits(const struct ctl *ctl)
 {
     return !ctl->is_busy;
 }
+int ctl_admit(const struct ctl *ctl, struct err *err)
+{
+    return ctl_admits(ctl) ? 0 : err_set(err, ERR_BUSY, "the controller is busy: try again");
+}
 const char *ctl_role_name(enum ctl_role role)
 {
     static const char *const name[] = { "nobody", "viewer", "runner", "user", "admin" };
@@ -590,15 +594,19 @@ int ctl_blob_check(struct ctl *ctl, const char *sha256,
     (void)ctl, (void)sha256, (void)on_done, (void)arg, (void)err;
     return 1;
 }
-
 int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size, struct err *err)
 {
     (void)!snprintf(out, size, "%s/blobs/%s", ctl->dir, sha256);
     return io_file_bytes(out) >= 0 ? 0 : err_set(err, ERR_NOTFOUND, "no blob %.8s", sha256);
 }
-int ctl_upload_new(struct ctl *ctl, char id[33], struct err *err)
+int ctl_upload_named(struct ctl *ctl, const char *id, const char *sha256, struct err *err)
 {
-    (void)ctl, (void)err;
+    (void)ctl, (void)id, (void)sha256, (void)err;
+    return 0;
+}
+int ctl_upload_new(struct ctl *ctl, const struct ctl_upload_by *by, char id[33], struct err *err)
+{
+    (void)ctl, (void)by, (void)err;
     str_copy(id, 33, "00000000000000000000000000000001");
     return 0;
 }
