@@ -18,6 +18,7 @@
 #include "web/door.h"
 #include "web/server.h"
 
+#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -28,6 +29,8 @@
 #include <unistd.h>
 
 enum {
+    READ_NOW = 16 << 10,
+    WRITE_NOW = 256 << 10,
     LINGER_MS = 2000,
     LINGER_BYTES = 2 * WEB_BODY_MAX,
     STREAM_SNDBUF = 64 << 10, /* or the kernel keeps megabytes for a reader that has stopped */
@@ -202,12 +205,28 @@ static bool body_is_past(struct conn *c)
     return c->state == CONN_BUSY || (c->state == CONN_BODY && c->body.state == BODY_WHOLE);
 }
 
+/* Writes what the kernel takes at once, which most answers are done with; waiting for the socket to become
+ * writable would cost two system calls, and a round of the loop behind everybody else's requests. */
+static void write_now(struct conn *c)
+{
+    struct evbuffer *out = output(c);
+
+    evbuffer_unfreeze(out, 1);
+    (void)evbuffer_write_atmost(out, bufferevent_getfd(c->bev), WRITE_NOW);
+    evbuffer_freeze(out, 1);
+    if (evbuffer_get_length(out) > 0)
+        bufferevent_enable(c->bev, EV_WRITE); /* also after an error, which on_end then hears of */
+    else
+        bufferevent_trigger(c->bev, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
+}
+
 /* Whatever is in the output now is the answer, and nothing is read until it is out. */
 static void answer_go(struct conn *c, int64_t length_before)
 {
     c->added += (int64_t)evbuffer_get_length(output(c)) - length_before;
     c->moved_ms = door_now(c->door);
     bufferevent_disable(c->bev, EV_READ);
+    write_now(c);
 }
 
 void conn_answer(struct conn *c, int status, struct evbuffer *fields, struct evbuffer *body,
@@ -289,6 +308,7 @@ void conn_stream_add(struct conn *c, const void *p, size_t n)
     if (c->head.minor > 0)
         evbuffer_add(out, "\r\n", 2);
     c->added += (int64_t)evbuffer_get_length(out) - before;
+    bufferevent_enable(c->bev, EV_WRITE); /* later: several events leave together */
 }
 
 size_t conn_stream_pending(const struct conn *c)
@@ -305,8 +325,6 @@ void conn_stream_end(struct conn *c)
         evbuffer_add(output(c), "0\r\n\r\n", 5);
     c->state = CONN_ANSWER;
     answer_go(c, before);
-    if (c->head.minor == 0 && before == 0) /* nothing is left to be written, so nothing will tell */
-        bufferevent_trigger(c->bev, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
 }
 
 /* ---- requests ---- */
@@ -373,6 +391,8 @@ static void body_start(struct conn *c)
     }
     if (c->head.wants_continue && evbuffer_get_length(input(c)) == 0 && c->body.state != BODY_WHOLE)
         evbuffer_add_printf(output(c), "HTTP/1.1 100 Continue\r\n\r\n");
+    if (evbuffer_get_length(output(c)) > 0)
+        write_now(c);
     body_more(c);
 }
 
@@ -473,6 +493,7 @@ static void on_written(struct bufferevent *bev, void *arg)
     (void)bev;
     if (evbuffer_get_length(output(c)) > 0)
         return;
+    bufferevent_disable(c->bev, EV_WRITE);
     if (c->state == CONN_STREAM) {
         if (c->request)
             hooks(c)->on_drained(c->request);
@@ -584,6 +605,19 @@ struct conn *conn_new(struct door *door, int fd, uint64_t address, bool is_known
     c->moved_ms = door_now(door);
     gate_enter(door_gate(door), &c->guest, address, is_known, c->moved_ms);
     bufferevent_setcb(c->bev, on_readable, on_written, on_end, c);
-    CHECK(bufferevent_enable(c->bev, EV_READ | EV_WRITE) == 0);
+    CHECK(bufferevent_disable(c->bev, EV_WRITE) == 0 && bufferevent_enable(c->bev, EV_READ) == 0);
     return c;
+}
+
+void conn_read_now(struct conn *c)
+{
+    int n = 0;
+
+    evbuffer_unfreeze(input(c), 0);
+    n = evbuffer_read(input(c), bufferevent_getfd(c->bev), READ_NOW);
+    evbuffer_freeze(input(c), 0);
+    if (n > 0)
+        on_readable(c->bev, c);
+    else if (n == 0 || errno != EAGAIN)
+        conn_free(c);
 }

@@ -1,7 +1,7 @@
 /* conn.h - one connection, which speaks HTTP/1.x: it reads requests one after another, hands each over twice
  * (when its head is there, and when its body is), writes the answer, and goes on or closes. It knows nothing
  * of routes or tokens; its door (door.h) decides how long it may take and when it must go. Everything runs on
- * the loop's thread. No call below frees a connection: that only happens in its own events and in the door's
+ * the loop's thread. No other call below frees a connection: that only happens in its own events and in the door's
  * sweep, and its owner then hears on_gone if a request was still attached. */
 #ifndef WEB_CONN_H
 #define WEB_CONN_H
@@ -35,6 +35,8 @@ struct conn_hooks {
 
 /* fd is taken, also on failure. address: for the gate; is_known: needs no token. */
 struct conn *conn_new(struct door *door, int fd, uint64_t address, bool is_known);
+/* For a fresh one whose first request may be there already; may free it. */
+void conn_read_now(struct conn *c);
 void conn_free(struct conn *c);
 struct door *conn_door(const struct conn *c);
 

@@ -17,6 +17,7 @@
 enum {
     SWEEP_MS = 1000,
     ACCEPTS_A_TURN = 32,
+    ACCEPT_MS = 4,
     GIVE_BACK_CONNS =
         256, /* so many gone, or so many bytes, and the allocator is asked to give ... */
     GIVE_BACK_BYTES = 8 << 20, /* ... its free pages back to the system */
@@ -50,11 +51,13 @@ static void pause_set(struct door *d, bool is_paused)
 static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
 {
     struct door *d = arg;
+    int64_t start = door_now(d);
 
     (void)what;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
         socklen_t len = sizeof from;
+        struct conn *c = NULL;
         int fd = -1;
 
         if (gate_is_full(&d->gate)) {
@@ -71,8 +74,11 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
             pause_set(d, true);
             return;
         }
-        if (conn_new(d, fd, gate_address((struct sockaddr *)&from), d->conf.is_local))
-            door_settle(d);
+        c = conn_new(d, fd, gate_address((struct sockaddr *)&from), d->conf.is_local);
+        door_settle(d);
+        conn_read_now(c);
+        if (door_now(d) - start > ACCEPT_MS)
+            return; /* the rest in the next turn */
     }
 }
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { STREAMS = 24, EVENTS = 6000, SPARE = 16 << 10 };
+enum { STREAMS = 24, EVENTS = 6000, SPARE = 48 << 10 };
 
 static void a_stream_that_is_not_read_holds_what_is_promised_and_gives_it_back(void **state)
 {
