@@ -1,14 +1,21 @@
-/* cmd_preview.c - `assay preview SPEC`: asks the controller what a spec would do. A table named by path is not uploaded for
- * that; then the answer has no times. And `assay searchers`: what a spec may name. */
+/* cmd_preview.c - `assay preview SPEC`: what a spec would do, and all that `assay submit` would refuse. A table that the
+ * controller knows is asked for there. A table that is a file is read here, by a service of our own that ends with us:
+ * nothing is uploaded, and no controller is needed. The study is then really made in that service, because what submitting
+ * refuses is best known by submitting. And `assay searchers`: what a spec may name. */
 #include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/local.h"
 #include "cli/print.h"
+#include "cli/session.h"
 #include "cli/specfile.h"
+
+#include "search/searchers.h"
 
 #include "base/str.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void print_searcher(const json_t *a, const char *key, const char *why_key)
 {
@@ -62,14 +69,33 @@ static void print_cost(const json_t *a)
            full > 0 ? 100 * json_number_value(json_object_get(cost, "typical")) / full : 100);
 }
 
-static void print_preview(const json_t *a)
+/* A limit in time ends the study, however many trials that allows; how many the preview counts is then only a beginning. */
+static void print_trials(const json_t *a, const json_t *spec)
+{
+    const json_t *budget = json_object_get(spec, "budget");
+    const json_t *time = json_object_get(budget, "time");
+    char limit[60];
+
+    if (json_is_string(time))
+        (void)!snprintf(limit, sizeof(limit), "%.50s", print_text(budget, "time"));
+    else
+        (void)!snprintf(limit, sizeof(limit), "%gs", json_number_value(time));
+    printf("%-12s %" JSON_INTEGER_FORMAT, "trials",
+           json_integer_value(json_object_get(a, "trials")));
+    if (time && json_is_true(json_object_get(a, "open")))
+        printf(" at first; as many as fit into %s", limit);
+    else if (json_is_true(json_object_get(a, "open")))
+        printf(" at first; as many as fit into 10m, the limit where a spec sets none");
+    else if (json_is_string(time) || json_number_value(time) > 0)
+        printf(", or what fits into %s", limit);
+    printf("%s\n", json_is_true(json_object_get(a, "scaled")) ? " (counts are scaled up)" : "");
+}
+
+static void print_preview(const json_t *a, const json_t *spec)
 {
     print_searcher(a, "sampler", "sampler_why");
     print_searcher(a, "scheduler", "scheduler_why");
-    printf("%-12s %" JSON_INTEGER_FORMAT "%s%s\n", "trials",
-           json_integer_value(json_object_get(a, "trials")),
-           json_is_true(json_object_get(a, "open")) ? " (for a start: the spec sets no limit)" : "",
-           json_is_true(json_object_get(a, "scaled")) ? " (counts are scaled up)" : "");
+    print_trials(a, spec);
     print_cost(a);
     printf("\n");
     print_lines(a);
@@ -80,12 +106,101 @@ struct preview_opts {
 };
 static const struct conf_opt preview_table[] = { CLI_COMMON(struct preview_opts) };
 
+/* What only the controller knows, as far as one answers: whether the name is free, whether the earlier study is there. */
+static int check_there(const struct preview_opts *o, const json_t *spec, struct err *err)
+{
+    const char *name = json_string_value(json_object_get(spec, "name"));
+    json_t *warm = json_object_get(spec, "warm_start"), *row = NULL;
+    char quoted[400];
+    struct err why = { 0 };
+    struct client *c = client_of(&o->common, err);
+    int rc = c ? 0 : -1;
+
+    if (c && name) {
+        client_quote(name, quoted, sizeof(quoted));
+        if (client_get(c, &row, &why, "/studies/%s", quoted) == 0)
+            rc = err_set(err, ERR_CONFLICT, "there is a study called %s already", name);
+    }
+    if (rc == 0 && warm && !json_is_null(warm)) {
+        char *text = json_is_string(warm) ? NULL : json_dumps(warm, JSON_ENCODE_ANY);
+        client_quote(text ? text : json_string_value(warm), quoted, sizeof(quoted));
+        free(text);
+        err_clear(&why);
+        rc = client_get(c, NULL, &why, "/studies/%s", quoted);
+        if (rc < 0 && why.code == ERR_NOTFOUND)
+            err_at(err, "warm_start", "%s", why.text);
+        else if (rc < 0)
+            err_set(err, why.code, "warm_start names a study of the controller: %s", why.text);
+    }
+    json_decref(row);
+    client_free(c);
+    return rc;
+}
+
+/* Reads the tables and makes the study in a service of our own. */
+static int preview_here(const struct preview_opts *o, json_t *spec, const char *path,
+                        json_t **answer, struct err *err)
+{
+    struct session s;
+    struct local local = { 0 };
+    json_t *study = NULL;
+    int rc = -1;
+
+    session_init(&s, NULL, &local);
+    if (check_there(o, spec, err) < 0 || local_start(&local, NULL, 1, "cpu", err) < 0)
+        goto out;
+    s.client = local.client;
+    s.quiet = o->common.json;
+    json_object_del(spec, "warm_start"); /* it was looked for where it is */
+    if (specfile_upload(&s, spec, path, err) < 0)
+        goto out;
+    rc = client_post(s.client, spec, answer, err, "/studies:preview");
+    if (rc == 0)
+        rc = client_post(s.client, spec, &study, err, "/studies");
+    json_decref(study);
+out:
+    local_stop(&local, 300);
+    return rc;
+}
+
+static int preview_there(const struct preview_opts *o, const json_t *spec, json_t **answer,
+                         struct err *err)
+{
+    struct client *c = client_of(&o->common, err);
+    int rc = c ? client_post(c, spec, answer, err, "/studies:preview") : -1;
+
+    client_free(c);
+    return rc;
+}
+
+/* One table is a file and the other one the controller's: they cannot be read in one place, so the test table is left out. */
+static void drop_test(json_t *spec)
+{
+    fprintf(stderr, "test.dataset %s was not looked at: it is not where the training table is\n",
+            print_text(json_object_get(spec, "test"), "dataset"));
+    json_object_del(spec, "test");
+}
+
+static int preview(const struct preview_opts *o, json_t *spec, const char *path, json_t **answer,
+                   struct err *err)
+{
+    bool has_test = json_object_get(json_object_get(spec, "test"), "dataset") != NULL;
+    int files = specfile_files(spec, path, err), rc = -1;
+
+    if (files >= 0 && has_test && !(files & SPECFILE_TRAIN) != !(files & SPECFILE_TEST))
+        drop_test(spec);
+    if (files >= 0 && files & SPECFILE_TRAIN)
+        rc = preview_here(o, spec, path, answer, err);
+    else if (files >= 0)
+        rc = preview_there(o, spec, answer, err);
+    return rc < 0 ? specfile_name(path, err) : 0;
+}
+
 int cmd_preview(const struct cmd *cmd, int argc, char **argv)
 {
     struct preview_opts o = { 0 };
     struct err err = { 0 };
     const char *op[CLI_MAX_OPERANDS];
-    struct client *c = NULL;
     json_t *spec = NULL, *answer = NULL;
     int n = 0;
     int rc = cli_args(cmd, preview_table, ARRAY_LEN(preview_table), &o, argc, argv, op, 1, 1, &n);
@@ -93,17 +208,13 @@ int cmd_preview(const struct cmd *cmd, int argc, char **argv)
     if (rc >= 0)
         goto out;
     rc = CLI_OK;
-    if ((spec = specfile_load(op[0], &err)))
-        specfile_name_tables(spec, op[0]);
-    if (!spec || !(c = client_of(&o.common, &err)) ||
-        client_post(c, spec, &answer, &err, "/studies:preview") < 0)
-        rc = cli_fail(&err);
+    if (!(spec = specfile_load(op[0], &err)) || preview(&o, spec, op[0], &answer, &err) < 0)
+        rc = session_exit_code(&err);
     else if (o.common.json)
         print_json(answer);
     else
-        print_preview(answer);
+        print_preview(answer, spec);
 out:
-    client_free(c);
     json_decref(spec);
     json_decref(answer);
     conf_fini(&o, preview_table, ARRAY_LEN(preview_table));
@@ -129,12 +240,60 @@ static void searcher_rows(const json_t *list, const char *kind)
     }
 }
 
+static json_t *searcher_json(const char *name, const char *help,
+                             const struct search_option *options, int n)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:b, s:s}", "name",
+                                              options[i].name, "lo", options[i].lo, "hi",
+                                              options[i].hi, "default", options[i].def, "whole",
+                                              options[i].is_int, "help", options[i].help));
+    return json_pack("{s:s, s:s, s:o}", "name", name, "help", help, "options", list);
+}
+
+/* Those that this program has, in the form of GET /searchers. */
+static json_t *searchers_here_new(void)
+{
+    json_t *samplers = json_array(), *schedulers = json_array();
+
+    for (int i = 0; sampler_at(i); i++) {
+        const struct sampler_ops *s = sampler_at(i);
+        if (!s->is_test_only)
+            json_array_append_new(samplers,
+                                  searcher_json(s->name, s->help, s->options, s->n_options));
+    }
+    for (int i = 0; scheduler_at(i); i++) {
+        const struct scheduler_ops *s = scheduler_at(i);
+        if (!s->is_test_only)
+            json_array_append_new(schedulers,
+                                  searcher_json(s->name, s->help, s->options, s->n_options));
+    }
+    return json_pack("{s:o, s:o}", "samplers", samplers, "schedulers", schedulers);
+}
+
+/* A controller is asked only when one is named on the command line: it may be another version than this program. */
+static int searchers_of(const struct preview_opts *o, json_t **answer, struct err *err)
+{
+    struct client *c = NULL;
+    int rc = 0;
+
+    if (!o->common.server) {
+        *answer = searchers_here_new();
+        return 0;
+    }
+    c = client_of(&o->common, err);
+    rc = c ? client_get(c, answer, err, "/searchers") : -1;
+    client_free(c);
+    return rc;
+}
+
 int cmd_searchers(const struct cmd *cmd, int argc, char **argv)
 {
     struct preview_opts o = { 0 };
     struct err err = { 0 };
     const char *op[CLI_MAX_OPERANDS];
-    struct client *c = NULL;
     json_t *answer = NULL;
     int n = 0;
     int rc = cli_args(cmd, preview_table, ARRAY_LEN(preview_table), &o, argc, argv, op, 0, 0, &n);
@@ -142,7 +301,7 @@ int cmd_searchers(const struct cmd *cmd, int argc, char **argv)
     if (rc >= 0)
         goto out;
     rc = CLI_OK;
-    if (!(c = client_of(&o.common, &err)) || client_get(c, &answer, &err, "/searchers") < 0) {
+    if (searchers_of(&o, &answer, &err) < 0) {
         rc = cli_fail(&err);
     } else if (o.common.json) {
         print_json(answer);
@@ -151,7 +310,6 @@ int cmd_searchers(const struct cmd *cmd, int argc, char **argv)
         searcher_rows(json_object_get(answer, "schedulers"), "schedulers");
     }
 out:
-    client_free(c);
     json_decref(answer);
     conf_fini(&o, preview_table, ARRAY_LEN(preview_table));
     return rc;

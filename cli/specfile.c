@@ -136,11 +136,8 @@ static int resolve(struct session *s, json_t *holder, const char *spec_path, con
     char file[1024], as[128];
     json_t *same = NULL;
 
-    if (!name || !find_file(name, spec_path, file, sizeof(file))) {
-        if (name && (strchr(name, '/') || str_ends(name, ".csv") || str_ends(name, ".gz")))
-            return err_set(err, ERR_NOTFOUND, "dataset: %s: no such file", name);
+    if (!name || !find_file(name, spec_path, file, sizeof(file)))
         return 0; /* a registered name: the controller knows */
-    }
     dataset_name(file, as, sizeof(as));
     if (like)
         columns = same = session_columns_like_new(like, file);
@@ -151,37 +148,28 @@ static int resolve(struct session *s, json_t *holder, const char *spec_path, con
     return rc;
 }
 
-static void name_table(json_t *holder, const char *spec_path)
+/* 1 = a file, 0 = a registered name, -1 = a file that is not there. */
+static int is_file(const json_t *holder, const char *where, const char *spec_path, struct err *err)
 {
     const char *name = json_string_value(json_object_get(holder, "dataset"));
-    char file[1024], as[128];
-
-    if (!name || (str_name_ok(name) && !find_file(name, spec_path, file, sizeof(file))))
-        return;
-    if (!find_file(name, spec_path, file, sizeof(file)))
-        str_copy(file, sizeof(file), name);
-    dataset_name(file, as, sizeof(as));
-    json_object_set_new(holder, "dataset", json_string(as));
-}
-
-void specfile_name_tables(json_t *spec, const char *spec_path)
-{
-    name_table(spec, spec_path);
-    name_table(json_object_get(spec, "test"), spec_path);
-}
-
-void specfile_study_name(const json_t *spec, const char *spec_path, char *out, size_t size)
-{
-    const char *name = json_string_value(json_object_get(spec, "name"));
-    const char *table = json_string_value(json_object_get(spec, "dataset"));
     char file[1024];
 
-    if (name)
-        str_copy(out, size, name);
-    else if (table && find_file(table, spec_path, file, sizeof(file)))
-        dataset_name(file, out, size);
-    else
-        str_copy(out, size, table && str_name_ok(table) ? table : "best");
+    if (!name)
+        return 0;
+    if (find_file(name, spec_path, file, sizeof(file)))
+        return 1;
+    if (!str_name_ok(name) || str_ends(name, ".csv") || str_ends(name, ".gz"))
+        return err_set(err, ERR_NOTFOUND, "%s: %s: no such file", where, name);
+    return 0;
+}
+
+int specfile_files(const json_t *spec, const char *spec_path, struct err *err)
+{
+    int train = is_file(spec, "dataset", spec_path, err);
+    int test =
+        train < 0 ? -1 : is_file(json_object_get(spec, "test"), "test.dataset", spec_path, err);
+
+    return train < 0 || test < 0 ? -1 : train * SPECFILE_TRAIN + test * SPECFILE_TEST;
 }
 
 static int resolve_tables(struct session *s, json_t *spec, const char *spec_path, bool is_named,
@@ -199,19 +187,40 @@ static int resolve_tables(struct session *s, json_t *spec, const char *spec_path
     return rc;
 }
 
-/* A key of the spec is wrong: the file says where to look. */
-static int name_file(const char *spec_path, struct err *err)
+int specfile_upload(struct session *s, json_t *spec, const char *spec_path, struct err *err)
 {
-    return err->code == ERR_ARG && err->where[0] ? err_wrap(err, "%s", spec_path) : -1;
+    return resolve_tables(s, spec, spec_path, false, err);
+}
+
+void specfile_study_name(const json_t *spec, const char *spec_path, char *out, size_t size)
+{
+    const char *name = json_string_value(json_object_get(spec, "name"));
+    const char *table = json_string_value(json_object_get(spec, "dataset"));
+    char file[1024];
+
+    if (name)
+        str_copy(out, size, name);
+    else if (table && find_file(table, spec_path, file, sizeof(file)))
+        dataset_name(file, out, size);
+    else
+        str_copy(out, size, table && str_name_ok(table) ? table : "best");
+}
+
+int specfile_name(const char *spec_path, struct err *err)
+{
+    return err->code == ERR_ARG && !str_starts(err->text, spec_path)
+               ? err_wrap(err, "%s", spec_path)
+               : -1;
 }
 
 int specfile_submit(struct session *s, json_t *spec, const char *spec_path, bool load_if_exists,
                     json_t **study, struct err *err)
 {
-    if (resolve_tables(s, spec, spec_path, load_if_exists, err) < 0)
-        return -1;
+    if (specfile_files(spec, spec_path, err) < 0 ||
+        resolve_tables(s, spec, spec_path, load_if_exists, err) < 0)
+        return specfile_name(spec_path, err);
     if (client_post(s->client, spec, study, err, "/studies%s",
                     load_if_exists ? "?load_if_exists=true" : "") < 0)
-        return name_file(spec_path, err);
+        return specfile_name(spec_path, err);
     return 0;
 }

@@ -16,7 +16,12 @@ int specfile_submit(struct session *s, json_t *spec, const char *spec_path, bool
                     json_t **study, struct err *err);
 /* The name that a study of this spec would have: its own, else its table's. */
 void specfile_study_name(const json_t *spec, const char *spec_path, char *out, size_t size);
-/* Uploads nothing: a table named by path gets the name it would be registered under. */
-void specfile_name_tables(json_t *spec, const char *spec_path);
+/* Which of the spec's tables are files: SPECFILE_TRAIN | SPECFILE_TEST; -1 when one looks like a file and is not there. */
+enum { SPECFILE_TRAIN = 1, SPECFILE_TEST = 2 };
+int specfile_files(const json_t *spec, const char *spec_path, struct err *err);
+/* Uploads what is named by path, which changes the spec in place. */
+int specfile_upload(struct session *s, json_t *spec, const char *spec_path, struct err *err);
+/* Puts the spec's file before an error that concerns a key of it; -1. */
+int specfile_name(const char *spec_path, struct err *err);
 
 #endif

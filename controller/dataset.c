@@ -177,6 +177,24 @@ int ctl_dataset_create(struct ctl *ctl, const json_t *body, json_t **out, struct
     return rc;
 }
 
+int dataset_look(struct ctl *ctl, const char *name, const json_t *columns, const char *where,
+                 struct dataset_row *out, struct err *err)
+{
+    char *text = columns_text(columns), identity[SHA256_HEX];
+    int rc = store_dataset_find(ctl->store, name, out, err);
+
+    if (rc == 0)
+        rc = err_at(err, where, "there is no dataset \"%.80s\"", name);
+    if (rc == 1 && text && !str_eq(text, out->columns)) {
+        identity_of(out->blob, text, identity);
+        dataset_row_fini(out);
+        *out = (struct dataset_row){ 0 };
+        rc = store_dataset_find(ctl->store, identity, out, err);
+    }
+    mem_free(text);
+    return rc < 0 ? -1 : 0;
+}
+
 int dataset_for_spec(struct ctl *ctl, const char *name, const json_t *columns, const char *where,
                      struct dataset_row *out, struct err *err)
 {

@@ -12,6 +12,9 @@
  * dataset's own, a sister dataset of the same file is found or made. */
 int dataset_for_spec(struct ctl *ctl, const char *name, const json_t *columns, const char *where,
                      struct dataset_row *out, struct err *err);
+/* The same for a look beforehand: nothing is made. A row without a state is a sister that would be. */
+int dataset_look(struct ctl *ctl, const char *name, const json_t *columns, const char *where,
+                 struct dataset_row *out, struct err *err);
 /* The study's dataset (and test dataset) may be ready now: resolves the study, or fails it with the parser's text. */
 int dataset_resolve_study(struct study *st, struct err *err);
 /* The ingest task ended. error NULL = the frame is there. */

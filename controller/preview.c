@@ -1,11 +1,12 @@
-/* preview.c - what a spec would do, before anything runs: nothing is stored, nothing need exist but the spec. With a dataset
- * that is there and read, costs are known by the families' formulas; once a trial has run on it, by the clock too. The
+/* preview.c - what a spec would do, before anything runs: nothing is stored, and what submitting the spec would refuse is
+ * refused here. With a dataset that is read, costs are known by the families' formulas; once a trial has run on it, by the clock too. The
  * scheduler's own part is search/preview.h; the first trials, which are none of the scheduler's, are added here. */
 #include "search/preview.h"
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/api.h"
+#include "controller/dataset.h"
 #include "controller/ladder.h"
 #include "controller/propose.h"
 #include "controller/searchers.h"
@@ -36,22 +37,42 @@ static void plan_of_fini(struct plan_of *p)
     spec_fini(&p->spec);
 }
 
-/* The table, if it is there: what does not fit it is an error now. */
+static bool is_ready(const struct dataset_row *row)
+{
+    return row->state && str_eq(row->state, "ready");
+}
+
+/* The tables, which must be there. Once they are read, what does not fit them is an error now. */
 static int resolve(struct ctl *ctl, struct plan_of *p, struct err *err)
 {
+    const struct spec *spec = &p->spec;
     struct dataset_row train = { 0 }, test = { 0 };
-    int rc = store_dataset_find(ctl->store, p->spec.dataset, &train, err), has_test = 0;
+    bool has_test = spec->test_dataset[0] != '\0';
+    int rc = dataset_look(ctl, spec->dataset, spec->columns, "dataset", &train, err);
 
-    if (rc == 1 && p->spec.test_dataset[0])
-        has_test = store_dataset_find(ctl->store, p->spec.test_dataset, &test, err);
-    if (rc == 1 && has_test >= 0 && str_eq(train.state, "ready") &&
-        (has_test == 0 || str_eq(test.state, "ready"))) {
+    if (rc == 0 && has_test)
+        rc = dataset_look(ctl, spec->test_dataset, spec->columns, "test.dataset", &test, err);
+    if (rc == 0 && is_ready(&train) && (!has_test || is_ready(&test))) {
         p->dataset = train.id;
-        rc = problem_resolve(&p->problem, &p->spec, &train, has_test ? &test : NULL, err);
+        rc = problem_resolve(&p->problem, spec, &train, has_test ? &test : NULL, err);
     }
     dataset_row_fini(&train);
     dataset_row_fini(&test);
-    return rc < 0 || has_test < 0 ? -1 : 0;
+    return rc;
+}
+
+/* A name that the spec gives must be free, as submitting it asks for. */
+static int name_check(struct ctl *ctl, const struct spec *spec, const json_t *json, struct err *err)
+{
+    struct study_row row = { 0 };
+    int rc = 0;
+
+    if (json_is_string(json_object_get(json, "name")))
+        rc = store_study_find(ctl->store, spec->name, &row, err);
+    if (rc == 1)
+        rc = err_set(err, ERR_CONFLICT, "there is a study called %s already", spec->name);
+    study_row_fini(&row);
+    return rc;
 }
 
 static int levels_of(const struct plan_of *p, int family)
@@ -252,7 +273,8 @@ int ctl_study_preview(struct ctl *ctl, const json_t *json, json_t **out, struct 
 
     if (spec_parse(&p->spec, json, err) < 0)
         goto out;
-    if (study_check_spec(ctl, &p->spec, err) < 0 || resolve(ctl, p, err) < 0)
+    if (name_check(ctl, &p->spec, json, err) < 0 || study_check_spec(ctl, &p->spec, err) < 0 ||
+        resolve(ctl, p, err) < 0)
         goto out;
     struct space_for need = { p->problem.is_ready ? p->problem.task : tasks[p->spec.task],
                               p->problem.is_ready ? p->problem.data.metric : p->spec.metric,

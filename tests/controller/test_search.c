@@ -419,9 +419,13 @@ static void a_preview_needs_no_dataset_but_a_right_spec(void **state)
         { "{'dataset':'d','target':'y','resource':'epochs'}", "resource" },
         { "{'dataset':'d','target':'y','resource':'rounds','space':[{'family':'linear'}]}",
           "resource" },
+        { "{'dataset':'elsewhere','target':'y'}", "dataset" },
+        { "{'dataset':'d','target':'y','test':{'dataset':'elsewhere'}}", "test.dataset" },
     };
     struct rig r;
-    json_t *spec = rig_json("{'dataset':'elsewhere','target':'y'}"), *out = NULL;
+    /* Another reading of the table, which nobody has made yet. */
+    json_t *spec = rig_json("{'dataset':'d','target':'y','columns':{'x1':'categorical'}}"),
+           *out = NULL;
 
     (void)state;
     rig_open(&r);

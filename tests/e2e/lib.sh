@@ -61,7 +61,7 @@ start_service() { # [alone]
         sleep 0.05
     done
     [ "${1:-}" = alone ] && return 0
-    "$ASSAY" agent --devices cpu:1 --cache-dir cache >agent.log 2>&1 &
+    "$ASSAY" agent --controller "$ASSAY_URL" --devices cpu:1 --cache-dir cache >agent.log 2>&1 &
     PIDS="$PIDS $!"
 }
 
