@@ -80,7 +80,7 @@ FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
 # What ml/ and search/ may use of base/: libc only. Also what the CUDA half links.
 LIBC_BASE := base err mem arena buf str log clk rng fault sha256 io
-ML_SRCS := $(LIBC_BASE:%=base/%.c) $(wildcard ml/*.c ml/cpu/*.c)
+ML_SRCS := $(LIBC_BASE:%=base/%.c) $(filter ml/%,$(SRCS))
 CUDA_SRCS := $(filter-out ml/cuda/check%,$(wildcard ml/cuda/*.c ml/cuda/*.cu))
 CUDA_CHECKS := $(wildcard ml/cuda/check*.c)
 

@@ -12,7 +12,7 @@ struct gz *gz_open(const char *path, struct err *err); /* ERR_NOTFOUND, ERR_IO *
 struct gz *gz_open_fd(int fd, struct err *err);        /* takes the descriptor, on failure too */
 /* Fills up to n bytes: > 0 bytes read, 0 at the end, -1 on error. Concatenated members are one stream. */
 long gz_read(struct gz *g, void *out, size_t n, struct err *err);
-/* The same as a callback, for ml/csv.h: ctx is the struct gz. */
+/* The same as a callback, for ml/read/csv.h: ctx is the struct gz. */
 long gz_source(void *ctx, void *out, size_t n, struct err *err);
 void gz_close(struct gz *g);
 

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "ml/json_text.h"
-#include "ml/permute.h"
+#include "ml/fit/permute.h"
+#include "ml/table/json_text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "ml/artifact.h"
+#include "ml/model/artifact.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define CLI_EXPLAIN_H
 
 #include "base/err.h"
-#include "ml/artifact.h"
+#include "ml/model/artifact.h"
 
 #include <stdbool.h>
 #include <stdint.h>

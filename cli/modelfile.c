@@ -5,7 +5,7 @@
 
 #include "base/gz.h"
 #include "base/mem.h"
-#include "ml/csv.h"
+#include "ml/read/csv.h"
 
 #include <string.h>
 #include <unistd.h>

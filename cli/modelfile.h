@@ -5,8 +5,8 @@
 
 #include "base/err.h"
 #include "cli/tempdir.h"
-#include "ml/artifact.h"
-#include "ml/frame.h"
+#include "ml/model/artifact.h"
+#include "ml/table/frame.h"
 
 #include <stdbool.h>
 #include <stdio.h>

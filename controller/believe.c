@@ -1,11 +1,11 @@
 /* believe.c - see believe.h. The range of each metric stands in metric.c; of a model's bytes only the head is read here, since
- * its size is not bounded by what a turn may take: whoever loads it checks every length and checksum (ml/artifact.c). */
+ * its size is not bounded by what a turn may take: whoever loads it checks every length and checksum (ml/model/artifact.c). */
 #include "controller/believe.h"
 
 #include "base/log.h"
 #include "base/str.h"
 #include "controller/metric.h"
-#include "ml/artifact_head.h"
+#include "ml/model/artifact_head.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,10 +1,10 @@
 /* config.h - a configuration in its three forms: JSON text of a trial ({"family":"boost","learning_rate":0.1,...}: every
  * parameter that is no free axis, and the limits that a user set to free ones), one double per parameter of its family
- * (ml/family.h), and a point of the study's space (search/space/space.h). */
+ * (ml/family/family.h), and a point of the study's space (search/space/space.h). */
 #ifndef CONTROLLER_CONFIG_H
 #define CONTROLLER_CONFIG_H
 
-#include "ml/family.h"
+#include "ml/family/family.h"
 #include "search/space/space.h"
 
 #include <jansson.h>

@@ -3,7 +3,7 @@
 #include "controller/metric.h"
 
 #include "base/str.h"
-#include "ml/family.h"
+#include "ml/family/family.h"
 
 #include <float.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* metric.h - what the controller must know of a metric without linking ml/: its name, its direction, the tasks it fits.
- * A test compares this table with ml/metric.h. */
+ * A test compares this table with ml/metric/metric.h. */
 #ifndef CONTROLLER_METRIC_H
 #define CONTROLLER_METRIC_H
 
@@ -10,7 +10,7 @@
 struct metric {
     const char *name;
     bool larger_is_better;
-    int tasks;     /* mask of FT_* (ml/family.h) */
+    int tasks;     /* mask of FT_* (ml/family/family.h) */
     double lo, hi; /* no score is beyond */
 };
 

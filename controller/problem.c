@@ -1,5 +1,5 @@
 /* problem.c - from a spec and the schema of its table to a learning problem. The rules for `task: auto` are those of
- * ml_task_infer (ml/data.h), read from the schema's statistics: two distinct values = binary; categorical, or at most 20
+ * ml_task_infer (ml/model/data.h), read from the schema's statistics: two distinct values = binary; categorical, or at most 20
  * distinct whole numbers with five rows each on average = multiclass; else regression. One distinct value is an error. What only the rows can tell (a
  * class that is in no training row) is left to the workers. */
 #include "controller/problem.h"
@@ -141,7 +141,7 @@ static int metric_choose(struct problem *p, const struct spec *spec, const json_
 }
 
 /* The two values of a column of numbers are its least and its largest. The workers know classes by the shortest text of their
- * number (ml/data.h). */
+ * number (ml/model/data.h). */
 static int positive_number_check(struct problem *p, const struct spec *spec, const json_t *column,
                                  struct err *err)
 {

@@ -5,7 +5,7 @@
 #define CONTROLLER_PROBLEM_H
 
 #include "controller/metric.h"
-#include "ml/family.h"
+#include "ml/family/family.h"
 #include "proto/msg.h"
 #include "proto/spec.h"
 #include "store/runner.h"

@@ -1,5 +1,5 @@
 /* space.h - the space of a study: from the spec's `space` (a list of families with what their parameters may be) and the
- * tables of ml/family.h. Named controller/space.h beside search/space/space.h, which is the space itself. */
+ * tables of ml/family/family.h. Named controller/space.h beside search/space/space.h, which is the space itself. */
 #ifndef CONTROLLER_SPACE_H
 #define CONTROLLER_SPACE_H
 

@@ -55,7 +55,7 @@ struct msg_ask {
     int64_t wait_s;                          /* long poll, 0..60 */
 };
 
-/* What a task reads. Frame = the columnar file ml/frame.h maps. */
+/* What a task reads. Frame = the columnar file ml/table/frame.h maps. */
 struct msg_data {
     char frame[SHA256_HEX];      /* of the training table */
     char test_frame[SHA256_HEX]; /* "" = none or by fraction */

@@ -8,8 +8,8 @@
 #include "base/rng.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "ml/artifact_head.h"
-#include "ml/family.h"
+#include "ml/model/artifact_head.h"
+#include "ml/family/family.h"
 #include "store/blob.h"
 #include "store/journal.h"
 

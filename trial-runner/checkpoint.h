@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sha256.h"
-#include "ml/fit.h"
+#include "ml/fit/fit.h"
 
 #include <stdint.h>
 

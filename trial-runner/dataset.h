@@ -4,7 +4,7 @@
 #define RUNNER_DATASET_H
 
 #include "base/err.h"
-#include "ml/data.h"
+#include "ml/model/data.h"
 #include "proto/msg.h"
 
 struct datasets;

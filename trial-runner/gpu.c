@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
-#include "ml/ops.h"
+#include "ml/ops/ops.h"
 
 #include <dlfcn.h>
 #include <errno.h>

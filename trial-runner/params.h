@@ -4,7 +4,7 @@
 #define RUNNER_PARAMS_H
 
 #include "base/err.h"
-#include "ml/family.h"
+#include "ml/family/family.h"
 
 #include <jansson.h>
 

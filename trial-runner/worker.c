@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "ml/ops.h"
+#include "ml/ops/ops.h"
 #include "trial-runner/gpu.h"
 #include "trial-runner/worker_priv.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clk.h"
-#include "ml/fit.h"
+#include "ml/fit/fit.h"
 #include "proto/msg.h"
 #include "trial-runner/dataset.h"
 #include "trial-runner/wire.h"

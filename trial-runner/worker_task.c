@@ -7,7 +7,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "ml/csv.h"
+#include "ml/read/csv.h"
 #include "trial-runner/checkpoint.h"
 #include "trial-runner/params.h"
 

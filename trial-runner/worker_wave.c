@@ -5,7 +5,7 @@
 #include "trial-runner/worker_priv.h"
 
 #include "base/base.h"
-#include "ml/fit.h"
+#include "ml/fit/fit.h"
 
 struct wave {
     struct job *jobs[FIT_TOGETHER];

@@ -33,7 +33,7 @@ void cuts_rows(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, 
                const struct cuts_node *node, int col, struct cuts_best *best);
 
 /* The same for the classes that are in the node; node->s is not read. hist[class][256]: weights; total[class]: of the node.
- * Rows stand class by class: class k ends before row ends[k]. The score is rf_many_gini's (ml/forest_math.h). */
+ * Rows stand class by class: class k ends before row ends[k]. The score is rf_many_gini's (ml/math/forest_math.h). */
 void cuts_hist_many(int32_t *hist, int n_bins, const int32_t *total, int n_classes,
                     const struct cuts_node *node, int col, struct cuts_best *best);
 void cuts_rows_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,

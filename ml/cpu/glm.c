@@ -3,7 +3,7 @@
 #include "ml/cpu/glm.h"
 
 #include "ml/cpu/simd.h"
-#include "ml/fmath.h"
+#include "ml/math/fmath.h"
 
 #include <string.h>
 

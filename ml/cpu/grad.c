@@ -1,9 +1,9 @@
 /* grad.c - the gradient pass of boosting: loops that the compiler turns into vectors, elementary functions from
- * ml/fmath.h, so that all instruction sets and machines give equal bits. Called by ml/boost_round.c. */
+ * ml/math/fmath.h, so that all instruction sets and machines give equal bits. Called by ml/boost/boost_round.c. */
 #include "ml/cpu/grad.h"
 
 #include "ml/cpu/simd.h"
-#include "ml/grad_math.h"
+#include "ml/math/grad_math.h"
 
 enum { BLOCK = 256 };
 

@@ -25,7 +25,7 @@ void grad_class(const float *p, const float *y, const float *w, int64_t n, float
                 const struct grad_out *out);
 /* Squared error: g = w (f - y), h = w. The scale depends on g: first this, then grad_quantise. */
 void grad_square(const float *f, const float *y, const float *w, int64_t n, float *g);
-/* The derivatives of the losses of ml/boost_loss.c, with e = f - y: cut at +-far; 1 - alpha above, -alpha below, 0 at y;
+/* The derivatives of the losses of ml/boost/boost_loss.c, with e = f - y: cut at +-far; 1 - alpha above, -alpha below, 0 at y;
  * exp(min(f, 80)) - y, and with it h = w exp(min(f, 80)). */
 void grad_huber(const float *f, const float *y, const float *w, int64_t n, float far, float *g);
 void grad_quantile(const float *f, const float *y, const float *w, int64_t n, float alpha,

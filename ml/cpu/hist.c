@@ -2,7 +2,7 @@
  * 8-byte load. What bounds it: a core finishes one store a cycle, so that no arrangement gives more than one add a cycle,
  * and rows that come from memory, which is why rows and gradients are prefetched and why far rows are read once, for 64
  * columns (their histograms then live in the second-level cache), near ones in tiles of 16 columns (33 KiB of histograms,
- * first-level cache). Called by ml/boost_grow.c. */
+ * first-level cache). Called by ml/boost/boost_grow.c. */
 #include "ml/cpu/hist.h"
 
 #include "ml/cpu/simd.h"

@@ -7,7 +7,7 @@
 #ifndef ML_CPU_HIST_H
 #define ML_CPU_HIST_H
 
-#include "ml/tree_math.h" /* hist_word, hist_g, hist_h */
+#include "ml/math/tree_math.h" /* hist_word, hist_g, hist_h */
 
 #include <stdint.h>
 

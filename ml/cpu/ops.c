@@ -1,10 +1,10 @@
-/* ops.c - the CPU's table of operations (ml/ops.h). The families call the kernels of this folder directly, with more
+/* ops.c - the CPU's table of operations (ml/ops/ops.h). The families call the kernels of this folder directly, with more
  * context (tiles, masks); this table is what parity is measured on and what small callers use. */
-#include "ml/ops.h"
+#include "ml/ops/ops.h"
 
 #include "base/mem.h"
 #include "ml/cpu/hist.h"
-#include "ml/fmath.h"
+#include "ml/math/fmath.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* scan.c - scans of a column's histogram for the best threshold or set of levels. The numeric scan sums up the packed
  * words (both halves at once) and then scores many thresholds at a time; each score is a fixed expression of whole
- * numbers, so all instruction sets give equal bits. Called by ml/boost_grow.c once per (node, column). */
+ * numbers, so all instruction sets give equal bits. Called by ml/boost/boost_grow.c once per (node, column). */
 #include "ml/cpu/scan.h"
 
 #include "ml/cpu/hist.h"

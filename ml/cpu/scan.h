@@ -6,7 +6,7 @@
 #ifndef ML_CPU_SCAN_H
 #define ML_CPU_SCAN_H
 
-#include "ml/tree_math.h" /* struct scan_node, scores */
+#include "ml/math/tree_math.h" /* struct scan_node, scores */
 
 #include <stdint.h>
 

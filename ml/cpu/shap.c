@@ -1,5 +1,5 @@
 /* shap.c - the pass over a tree for eight rows at once; the formulas are in shap.h. Rows never mix, each sum has a fixed order:
- * equal bits on every instruction set and for every split of a table into blocks. Called by ml/shap.c. */
+ * equal bits on every instruction set and for every split of a table into blocks. Called by ml/model/shap.c. */
 #include "ml/cpu/shap.h"
 
 #include "ml/cpu/simd.h"

@@ -1,11 +1,11 @@
-/* boost.c - the host's side of boosting on a device (ml/ops_boost.h): memory, and the launches of a round in order. Plain C.
+/* boost.c - the host's side of boosting on a device (ml/ops/ops_boost.h): memory, and the launches of a round in order. Plain C.
  * A round is queued whole; the host looks once for trees that are not finished after as many steps as usually do, and
  * queues more while there are any, then takes trees back. Everything a booster has on the device is one allocation. How
  * many launches a round takes depends on its largest tree, not on how many lanes grow. */
 #include "ml/cuda/boost.h"
 
 #include "ml/cuda/table.h"
-#include "ml/grad_math.h"
+#include "ml/math/grad_math.h"
 
 #include <stdlib.h>
 #include <string.h>

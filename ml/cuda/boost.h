@@ -1,18 +1,18 @@
-/* boost.h - private to the device's boosting: what its kernels share. Contract: ml/ops_boost.h; how a round goes: boost.c.
+/* boost.h - private to the device's boosting: what its kernels share. Contract: ml/ops/ops_boost.h; how a round goes: boost.c.
  *
  * All trees of a round (lane x output) grow at the same time, whatever their trials, rules and rounds; blockIdx's last
  * dimension is the tree. A step splits a batch of nodes of each tree: select (which), partition (their rows), kids (which child is summed), hist, scan, best. Depth-wise
  * a batch is a level. Leaf-wise it is the best open leaf and, ahead of need, the next best ones: a tree is grown somewhat
  * larger than asked for, and select replays the one-leaf-at-a-time order on what is known, so that the tree that comes out
- * is the one of ml/boost_grow.c. Nodes have a place (in order of creation) and an order (the CPU's number; -1 = not reached
+ * is the one of ml/boost/boost_grow.c. Nodes have a place (in order of creation) and an order (the CPU's number; -1 = not reached
  * by the replay). Every sum is of whole numbers, so neither block sizes nor the order of rows in a node show. */
 #ifndef ML_CUDA_BOOST_H
 #define ML_CUDA_BOOST_H
 
 #include "ml/cuda/cuda.h"
-#include "ml/ops_boost.h"
-#include "ml/sort.h"
-#include "ml/tree_math.h"
+#include "ml/math/sort.h"
+#include "ml/math/tree_math.h"
+#include "ml/ops/ops_boost.h"
 
 enum { BOOST_BINS = 256, BOOST_MISSING = 255, BOOST_GROUP = 16, BOOST_WARPS = 4 };
 /* 32-bit sums of a block hold so many rows: |g|, h < 2^16. */

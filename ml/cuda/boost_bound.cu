@@ -1,4 +1,4 @@
-/* boost_bound.cu - monotone constraints, as ml/boost_bound.c: where a batch splits a constrained column, the middle of the two
+/* boost_bound.cu - monotone constraints, as ml/boost/boost_bound.c: where a batch splits a constrained column, the middle of the two
  * kids' values stands between their subtrees. The values come from unrounded gradients of the kids' rows, in whole units. */
 #include "ml/cuda/gpu.h"
 

@@ -1,10 +1,10 @@
 /* boost_grad.cu - the first kernels of a round: probabilities, gradients, their scale (of numbers: from a sum in the order
- * of ml/cpu/grad.h) and quantised words, by the arithmetic of ml/grad_math.h. A thread per row and tree. */
+ * of ml/cpu/grad.h) and quantised words, by the arithmetic of ml/math/grad_math.h. A thread per row and tree. */
 #include "ml/cuda/gpu.h"
 
 #include "base/rng.h"
 #include "ml/cuda/boost.h"
-#include "ml/grad_math.h"
+#include "ml/math/grad_math.h"
 
 enum { SIZE_SUMS = 8 };
 

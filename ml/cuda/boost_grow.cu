@@ -1,4 +1,4 @@
-/* boost_grow.cu - which nodes are split next. One warp per tree replays the order of ml/boost_grow.c (open leaves by gain, or
+/* boost_grow.cu - which nodes are split next. One warp per tree replays the order of ml/boost/boost_grow.c (open leaves by gain, or
  * by depth; equal ones by number) over the nodes whose splits are known, giving out the numbers that the CPU would. Where
  * the replay meets a leaf that is not split yet, that leaf and, leaf-wise, the next best ones go into the batch: up to half
  * of the leaves still to come, as long as the nodes reserved for that last. Depth-wise the batch is the level. */

@@ -1,4 +1,4 @@
-/* boost_quantile.cu - exact quantiles of residuals, of every leaf of every tree at once: their keys (ml/sort.h) are selected by
+/* boost_quantile.cu - exact quantiles of residuals, of every leaf of every tree at once: their keys (ml/math/sort.h) are selected by
  * radix, a byte a pass from the highest, as ml_quantile does. A pass counts the digits of the rows that are still in question,
  * then a warp per leaf looks in which digit its rank falls. Nothing depends on the order of rows. Also what huber calls far,
  * the same of all training rows of a lane, and the units that huber adds to a leaf's median. Numbers only: a tree is a lane. */

@@ -369,7 +369,7 @@ __device__ static void rule_of(const struct ml_boost_rule *in, const struct boos
     s->min_h = scan_min_h(nd->total, nd->n, in->min_leaf, in->min_hessian * tree->h_scale);
     r->is_bounded = in->is_monotone;
     if (in->is_monotone) {
-        /* Leaf values of poisson are no Newton steps: the scan knows directions only (ml/boost_bound.c). */
+        /* Leaf values of poisson are no Newton steps: the scan knows directions only (ml/boost/boost_bound.c). */
         int is_newton = in->loss != ML_BOOST_POISSON;
         r->bounds.lo = is_newton ? nd->lo * unit : -(double)INFINITY;
         r->bounds.hi = is_newton ? nd->hi * unit : (double)INFINITY;

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/cuda/check.h"
-#include "ml/family_params.h"
-#include "ml/model.h"
-#include "ml/ops.h"
+#include "ml/family/family_params.h"
+#include "ml/model/model.h"
+#include "ml/ops/ops.h"
 
 #include <inttypes.h>
 #include <math.h>

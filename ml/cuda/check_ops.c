@@ -3,7 +3,7 @@
  * could not check is named. Exit 1 when an answer differs. */
 #include "base/rng.h"
 #include "ml/cuda/check.h"
-#include "ml/ops.h"
+#include "ml/ops/ops.h"
 
 #include <inttypes.h>
 #include <math.h>

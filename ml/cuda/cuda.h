@@ -3,9 +3,9 @@
 #define ML_CUDA_CUDA_H
 
 #include "ml/cuda/trace.h"
-#include "ml/ops.h"
-#include "ml/ops_boost.h"
-#include "ml/ops_forest.h"
+#include "ml/ops/ops.h"
+#include "ml/ops/ops_boost.h"
+#include "ml/ops/ops_forest.h"
 
 #ifdef ASSAY_EMULATE
 #include ASSAY_EMULATE /* the emulation's header, named by the build */

@@ -1,4 +1,4 @@
-/* forest.c - the host's side of forests on a device (ml/ops_forest.h): memory, uploads, the launches of a call. Plain C. Levels
+/* forest.c - the host's side of forests on a device (ml/ops/ops_forest.h): memory, uploads, the launches of a call. Plain C. Levels
  * are queued by eights; between, the host looks whether any node is left open. */
 #include "ml/cuda/forest.h"
 
@@ -59,7 +59,7 @@ static void view_init(struct rf_view *v, const struct ml_ctx *c, const struct ml
         v->warps--;
 }
 
-/* x log x of whole numbers, as ml/forest_work.c has it. */
+/* x log x of whole numbers, as ml/forest/forest_work.c has it. */
 static int xlogx_put(struct ml_forest *f, struct err *err)
 {
     int64_t n = f->v.rows + 2;

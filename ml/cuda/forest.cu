@@ -1,6 +1,6 @@
 /* forest.cu - trees of forests, level by level: the rows of each tree and its root, then a kernel per level in which a block
  * grows one open node after another (forest.h). Columns are looked at in the order of the permutation that the node's key
- * draws, a warp each; after n_visit of them further ones, until one can be split: as ml/forest_grow.c. */
+ * draws, a warp each; after n_visit of them further ones, until one can be split: as ml/forest/forest_grow.c. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/forest.h"

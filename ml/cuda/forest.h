@@ -1,4 +1,4 @@
-/* forest.h - private to the device's forests (contract: ml/ops_forest.h): what forest.c and the kernels of forest.cu and
+/* forest.h - private to the device's forests (contract: ml/ops/ops_forest.h): what forest.c and the kernels of forest.cu and
  * forest_split.cuh share. All trees of a call grow at once, level by level: a block per open node of any tree adds up the
  * node's rows, looks at its columns (a warp each), splits the rows and puts the kids into the next level's queue. Rows of a
  * node stand in any order: every sum is of whole numbers. */
@@ -6,8 +6,8 @@
 #define ML_CUDA_FOREST_H
 
 #include "ml/cuda/cuda.h"
-#include "ml/forest_math.h"
-#include "ml/ops_forest.h"
+#include "ml/math/forest_math.h"
+#include "ml/ops/ops_forest.h"
 
 enum { RF_BINS = 256, RF_MISSING = 255, RF_LEVELS = 128, RF_WARPS = 8 };
 enum rf_kind { RF_TWO, RF_MANY, RF_NUMBER };

@@ -1,6 +1,6 @@
 /* forest_split.cuh - the best split of a node in one column, by one warp: the column's histogram in shared memory, then all
  * cuts weighed eight positions a lane. A position is a bin, or a level in its order. Scores, and ties (the smaller position,
- * then missing to the right), are those of ml/forest_split.c and ml/forest_random.c. Included by forest.cu. */
+ * then missing to the right), are those of ml/forest/forest_split.c and ml/forest/forest_random.c. Included by forest.cu. */
 #ifndef ML_CUDA_FOREST_SPLIT_CUH
 #define ML_CUDA_FOREST_SPLIT_CUH
 

@@ -1,4 +1,4 @@
-/* hist.cu - hist_nodes (contract in ml/ops.h): histograms of all nodes of all lanes in one launch.
+/* hist.cu - hist_nodes (contract in ml/ops/ops.h): histograms of all nodes of all lanes in one launch.
  * Grid = (column groups, row tiles, nodes). A block keeps its columns' 256 bins in shared memory as two 32-bit sums, g and
  * h, adds its rows with integer atomics (any order, equal bits) and adds what is not zero to global memory: the packed
  * 64-bit word, again a whole number. A tile has so few rows that no 32-bit sum can overflow: |g|, h < 2^16, 2^15 rows. */

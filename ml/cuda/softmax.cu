@@ -1,7 +1,7 @@
-/* softmax.cu - softmax_rows (contract in ml/ops.h). One thread per row: classes are few, and the ascending sum of the
+/* softmax.cu - softmax_rows (contract in ml/ops/ops.h). One thread per row: classes are few, and the ascending sum of the
  * contract leaves no parallelism inside a row; rows are plenty. */
 #include "ml/cuda/gpu.h"
-#include "ml/fmath.h"
+#include "ml/math/fmath.h"
 
 __global__ void softmax_rows_kernel(const float *z, float *p, int64_t n, int k)
 {

@@ -5,9 +5,9 @@
 #include "base/clk.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/data.h"
-#include "ml/family_params.h"
-#include "ml/model.h"
+#include "ml/family/family_params.h"
+#include "ml/model/data.h"
+#include "ml/model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

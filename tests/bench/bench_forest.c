@@ -6,9 +6,9 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/data.h"
-#include "ml/forest.h"
-#include "ml/prep_state.h"
+#include "ml/forest/forest.h"
+#include "ml/model/data.h"
+#include "ml/prep/prep_state.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
 #include "controller/metric.h"
 #include "controller/problem.h"
 #include "controller/space.h"
-#include "ml/data.h"
-#include "ml/family.h"
-#include "ml/frame.h"
-#include "ml/metric.h"
+#include "ml/family/family.h"
+#include "ml/metric/metric.h"
+#include "ml/model/data.h"
+#include "ml/table/frame.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* boost_rig.c - see boost_rig.h. */
 #include "tests/cuda/boost_rig.h"
 
-#include "ml/ops.h"
+#include "ml/ops/ops.h"
 #include "tests/cuda/emu.h"
 
 const struct ml_ops *assay_cuda_ops(void);

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/cuda/trace.h"
-#include "ml/fmath.h"
-#include "ml/ops.h"
+#include "ml/math/fmath.h"
+#include "ml/ops/ops.h"
 #include "tests/cuda/emu.h"
 
 #include <stdlib.h>

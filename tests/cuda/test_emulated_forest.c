@@ -3,7 +3,7 @@
 #include "tests/cuda/boost_rig.h"
 
 #include "base/base.h"
-#include "ml/family_params.h"
+#include "ml/family/family_params.h"
 
 #include <math.h>
 

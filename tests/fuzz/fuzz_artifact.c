@@ -1,10 +1,10 @@
 /* fuzz_artifact.c - any bytes as a model file. The checksums are made right first (unless the first byte says no), so that
  * the fuzzer reaches the parsers behind them; what loads must predict without harm on a table made to fit it.
- * covers: ml/artifact.c ml/prep_save.c */
+ * covers: ml/model/artifact.c ml/prep/prep_save.c */
 #include "base/mem.h"
 #include "base/sha256.h"
-#include "ml/artifact.h"
-#include "ml/artifact_file.h"
+#include "ml/model/artifact.h"
+#include "ml/model/artifact_file.h"
 
 #include <stdio.h>
 #include <string.h>

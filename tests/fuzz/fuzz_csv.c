@@ -1,12 +1,12 @@
 /* fuzz_csv.c - any bytes as CSV: one clear error and no file, or a frame that passes its own check, whose hash and cells do
  * not depend on how the bytes arrived. The first three bytes choose options and read size.
- * covers: ml/csv.c ml/csv_scan.c ml/csv_num.c ml/csv_col.c ml/csv_table.c ml/csv_retype.c ml/csv_dict.c ml/csv_dialect.c */
+ * covers: ml/read/csv.c ml/read/csv_scan.c ml/read/csv_num.c ml/read/csv_col.c ml/read/csv_table.c ml/read/csv_retype.c ml/read/csv_dict.c ml/read/csv_dialect.c */
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "ml/csv.h"
-#include "ml/csv_scan.h"
-#include "ml/frame.h"
+#include "ml/read/csv.h"
+#include "ml/read/csv_scan.h"
+#include "ml/table/frame.h"
 
 #include <math.h>
 #include <stdio.h>

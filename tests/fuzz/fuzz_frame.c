@@ -1,8 +1,8 @@
 /* fuzz_frame.c - any bytes as a frame file: refused with one clear error, or every cell, level and statistic can be read.
- * covers: ml/frame_check.c ml/frame.c ml/frame_schema.c */
+ * covers: ml/table/frame_check.c ml/table/frame.c ml/table/frame_schema.c */
 #include "base/err.h"
 #include "base/mem.h"
-#include "ml/frame.h"
+#include "ml/table/frame.h"
 
 #include <stdio.h>
 #include <string.h>

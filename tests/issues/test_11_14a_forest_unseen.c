@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/forest.h"
+#include "ml/forest/forest.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/api.h"
-#include "ml/artifact_head.h"
+#include "ml/model/artifact_head.h"
 
 #include <float.h>
 #include <math.h>

@@ -133,7 +133,7 @@ static void polls_that_cannot_have_work_cost_no_request(void **state)
         str_copy(ask.session, sizeof ask.session, session);
         str_copy(ask.device, sizeof ask.device, "cpu0");
         json_t *body = msg_ask_json_new(&ask);
-        assert_int_equal(RIG_CALL(&r, ctl_runner_lease(r.ctl, f.id, body, on_grant, &granted,
+        assert_int_equal(RIG_CALL(&r, ctl_runner_lease(r.ctl, 0, f.id, body, on_grant, &granted,
                                                        &waits[i], &rig_err)),
                          0);
         assert_non_null(waits[i]);

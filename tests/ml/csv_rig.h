@@ -5,8 +5,8 @@
 
 #include "tests/unit.h"
 
-#include "ml/csv.h"
-#include "ml/frame.h"
+#include "ml/read/csv.h"
+#include "ml/table/frame.h"
 
 struct text_source {
     const char *text;

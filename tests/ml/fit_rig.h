@@ -6,10 +6,10 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "ml/data.h"
-#include "ml/family_params.h"
-#include "ml/fit.h"
-#include "ml/model.h"
+#include "ml/family/family_params.h"
+#include "ml/fit/fit.h"
+#include "ml/model/data.h"
+#include "ml/model/model.h"
 
 struct rig_table {
     int64_t rows;

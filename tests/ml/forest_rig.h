@@ -4,7 +4,7 @@
 
 #include "tests/ml/fit_rig.h"
 
-#include "ml/forest_model.h"
+#include "ml/forest/forest_model.h"
 
 extern const char *const forest_families[2];
 extern const enum ml_task forest_tasks[3];

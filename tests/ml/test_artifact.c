@@ -7,8 +7,8 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/sha256.h"
-#include "ml/artifact.h"
-#include "ml/artifact_file.h"
+#include "ml/model/artifact.h"
+#include "ml/model/artifact_file.h"
 
 #include <math.h>
 

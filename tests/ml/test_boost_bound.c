@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/boost.h"
-#include "ml/models.h"
+#include "ml/boost/boost.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 

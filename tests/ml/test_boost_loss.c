@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/boost.h"
+#include "ml/boost/boost.h"
 #include "ml/cpu/grad.h"
 
 #include <math.h>

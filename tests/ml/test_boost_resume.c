@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/boost.h"
+#include "ml/boost/boost.h"
 #include "ml/cpu/simd.h"
 
 #include <math.h>

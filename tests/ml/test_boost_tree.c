@@ -3,7 +3,7 @@
 #include "tests/ml/fit_rig.h"
 
 #include "base/base.h"
-#include "ml/boost.h"
+#include "ml/boost/boost.h"
 
 #include <math.h>
 

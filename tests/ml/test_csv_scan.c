@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "base/rng.h"
-#include "ml/csv_scan.h"
+#include "ml/read/csv_scan.h"
 
 enum { MOST = 400 };
 

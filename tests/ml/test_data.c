@@ -5,8 +5,8 @@
 #include "base/base.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "ml/data.h"
-#include "ml/split.h"
+#include "ml/model/data.h"
+#include "ml/model/split.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -4,9 +4,9 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/artifact.h"
-#include "ml/data_target.h"
-#include "ml/permute.h"
+#include "ml/fit/permute.h"
+#include "ml/model/artifact.h"
+#include "ml/model/data_target.h"
 
 #include <math.h>
 

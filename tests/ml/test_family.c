@@ -3,8 +3,8 @@
 #include "tests/unit.h"
 
 #include "base/base.h"
-#include "ml/family.h"
-#include "ml/family_params.h"
+#include "ml/family/family.h"
+#include "ml/family/family_params.h"
 
 #include <math.h>
 

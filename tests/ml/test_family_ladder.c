@@ -4,8 +4,8 @@
 #include "tests/ml/fit_rig.h"
 
 #include "base/mem.h"
-#include "ml/models.h"
-#include "ml/split.h"
+#include "ml/model/models.h"
+#include "ml/model/split.h"
 
 #include <math.h>
 

@@ -6,9 +6,9 @@
 #include "base/base.h"
 #include "base/gz.h"
 #include "base/mem.h"
-#include "ml/artifact.h"
-#include "ml/csv.h"
-#include "ml/fit_private.h"
+#include "ml/fit/fit_private.h"
+#include "ml/model/artifact.h"
+#include "ml/read/csv.h"
 
 #include <math.h>
 #include <unistd.h>

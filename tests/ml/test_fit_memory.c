@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/fit.h"
-#include "ml/model.h"
+#include "ml/fit/fit.h"
+#include "ml/model/model.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "base/rng.h"
-#include "ml/fmath.h"
+#include "ml/math/fmath.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "ml/cpu/part.h"
 #include "ml/cpu/simd.h"
-#include "ml/forest.h"
+#include "ml/forest/forest.h"
 
 #include <math.h>
 #include <string.h>

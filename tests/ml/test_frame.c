@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sha256.h"
-#include "ml/frame.h"
-#include "ml/frame_file.h"
+#include "ml/table/frame.h"
+#include "ml/table/frame_file.h"
 
 #include <math.h>
 #include <unistd.h>

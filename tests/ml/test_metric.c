@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 #include "base/rng.h"
-#include "ml/metric.h"
-#include "ml/sort.h"
+#include "ml/math/sort.h"
+#include "ml/metric/metric.h"
 
 #include <math.h>
 

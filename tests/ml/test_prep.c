@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/prep.h"
-#include "ml/prep_state.h"
+#include "ml/prep/prep.h"
+#include "ml/prep/prep_state.h"
 
 #include <math.h>
 

@@ -6,8 +6,8 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/simd.h"
-#include "ml/prep.h"
-#include "ml/shap.h"
+#include "ml/model/shap.h"
+#include "ml/prep/prep.h"
 
 #include <math.h>
 

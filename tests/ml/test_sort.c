@@ -2,7 +2,7 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
-#include "ml/sort.h"
+#include "ml/math/sort.h"
 
 #include <math.h>
 

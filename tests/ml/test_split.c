@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "base/rng.h"
-#include "ml/split.h"
+#include "ml/model/split.h"
 
 #include <math.h>
 

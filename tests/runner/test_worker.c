@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "ml/artifact.h"
-#include "ml/family.h"
+#include "ml/family/family.h"
+#include "ml/model/artifact.h"
 #include "tests/runner/stage.h"
 #include "trial-runner/runner.h"
 

@@ -8,8 +8,8 @@
 #include "base/gz.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/csv.h"
-#include "ml/frame.h"
+#include "ml/read/csv.h"
+#include "ml/table/frame.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
  * Predictions of the test rows go to DIR/ours.p. */
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/artifact.h"
-#include "ml/data.h"
-#include "ml/fit.h"
-#include "ml/model.h"
+#include "ml/fit/fit.h"
+#include "ml/model/artifact.h"
+#include "ml/model/data.h"
+#include "ml/model/model.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,0 +1,346 @@
+/* boost_loss.c - the losses that boosting lowers: targets and first score of a lane, gradients of a tree, leaf values, and the
+ * way from scores to predictions. Loss of a row, s = its score:
+ *
+ *   logistic, softmax   minus log likelihood of the class
+ *   squared             (y - s)^2 / 2                                  y standardised by the lane's training rows
+ *   absolute            |y - s| / 2, the quantile .5                   likewise
+ *   quantile            alpha (y - s) above, (1 - alpha) (s - y) below likewise
+ *   huber               squared up to d, then linear; d = the alpha quantile of |y - s| over the training rows, anew each
+ *                       round (Friedman 2001, algorithm 4)             likewise
+ *   poisson             exp(s) - y s, y >= 0 as it is
+ *
+ * Splits are chosen by first and second derivatives (1 where there is no second). A leaf value is then the step that is best
+ * for the loss itself: one Newton step for logistic, softmax and squared; the quantile of the residuals; for huber their
+ * median and the mean of what is left, cut at d (the same paper); for poisson log(sum y / sum exp s). Both penalties act as on
+ * a Newton step v = -G / (H + l2): a leaf of n rows counts as G = -n v. Called by boost.c, boost_round.c, boost_grow.c. */
+#include "ml/boost/boost.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "ml/cpu/grad.h"
+#include "ml/family/family_params.h"
+#include "ml/math/grad_math.h"
+#include "ml/math/sort.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Below this |gradient| rows of a multiclass tree are thinned: late rounds are sure of most rows, and 2% of the largest
+ * possible gradient loses nothing that could be measured on letter, satimage and covertype. */
+#define THIN       0.02f
+#define THIN_ROWS  1000
+#define MOST_COUNT 1e15 /* poisson */
+
+static const struct {
+    enum ml_task task;
+    bool is_refit; /* the leaf value is not a Newton step */
+} losses[] = {
+    [BOOST_ABSOLUTE] = { ML_REGRESSION, true }, [BOOST_HUBER] = { ML_REGRESSION, true },
+    [BOOST_SQUARED] = { ML_REGRESSION, false }, [BOOST_QUANTILE] = { ML_REGRESSION, true },
+    [BOOST_POISSON] = { ML_REGRESSION, true },  [BOOST_LOGISTIC] = { ML_BINARY, false },
+    [BOOST_SOFTMAX] = { ML_MULTICLASS, false },
+};
+
+bool boost_loss_suits(enum boost_loss loss, enum ml_task task)
+{
+    return loss > BOOST_AUTO && loss < BOOST_LOSSES && losses[loss].task == task;
+}
+
+bool boost_loss_is_refit(enum boost_loss loss)
+{
+    return losses[loss].is_refit;
+}
+
+enum boost_loss boost_loss_auto(enum ml_task task, enum metric_id metric)
+{
+    if (task != ML_REGRESSION)
+        return task == ML_BINARY ? BOOST_LOGISTIC : BOOST_SOFTMAX;
+    if (metric == METRIC_POISSON)
+        return BOOST_POISSON;
+    if (metric_info(metric)->quantile > 0)
+        return BOOST_QUANTILE;
+    return metric == METRIC_MAE ? BOOST_ABSOLUTE : BOOST_SQUARED;
+}
+
+static int loss_choose(struct boost_lane *l, const double *params, const struct ml_data *d,
+                       struct err *err)
+{
+    char name[64];
+
+    l->loss = (enum boost_loss)params[BOOST_OBJECTIVE];
+    l->alpha = l->loss == BOOST_QUANTILE || l->loss == BOOST_HUBER ? params[BOOST_ALPHA] : 0.5;
+    if (l->loss == BOOST_AUTO) {
+        l->loss = boost_loss_auto(l->task, d->spec.metric);
+        if (l->loss == BOOST_QUANTILE)
+            l->alpha = metric_info(d->spec.metric)->quantile;
+    }
+    if (l->task == ML_REGRESSION && params[BOOST_CLASS_WEIGHT] > 0)
+        return err_at(err, "class_weight", "balanced is for classes; the target is numeric");
+    if (boost_loss_suits(l->loss, l->task))
+        return 0;
+    family_choice_name(&family_find("boost")->params[BOOST_OBJECTIVE], (int)l->loss, name,
+                       sizeof name);
+    return err_at(err, "objective", "%s does not suit a %s target", name,
+                  l->task == ML_REGRESSION ? "numeric"
+                  : l->task == ML_BINARY   ? "two-class"
+                                           : "many-class");
+}
+
+/* ---- targets and first scores ---- */
+
+static int counts_check(const struct boost_lane *l, const struct ml_data *d, struct err *err)
+{
+    for (int64_t i = 0; i < l->r.n_train; i++) {
+        double y = d->y[l->r.train[i]];
+        if (!(y >= 0 && y <= MOST_COUNT))
+            return err_at(err, "objective",
+                          "poisson needs a target of counts, from 0 to %g; row %" PRId32 " has %g",
+                          MOST_COUNT, l->r.train[i] + 1, y);
+    }
+    return 0;
+}
+
+/* Poisson: the target as it is; half a count stands in for none at all. */
+static void counts_take(const struct ml_data *d, struct boost_lane *l)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < l->r.n_train; i++) {
+        l->y[l->r.train[i]] = (float)d->y[l->r.train[i]];
+        sum += d->y[l->r.train[i]];
+    }
+    l->y_mean = 0;
+    l->y_scale = 1;
+    l->base[0] = fm_log_d(fmax(sum, 0.5) / (double)l->r.n_train);
+}
+
+static int numbers_take(const struct ml_data *d, struct boost_lane *l, struct err *err)
+{
+    target_scale(d, &l->r, &l->y_mean, &l->y_scale);
+    for (int64_t i = 0; i < l->r.n_train; i++) {
+        int64_t row = l->r.train[i];
+        l->y[row] = (float)(d->y[row] / l->y_scale - l->y_mean / l->y_scale);
+    }
+    if (!losses[l->loss].is_refit)
+        return 0;
+    uint32_t *key = mem_try_alloc((size_t)l->r.n_train * sizeof *key);
+    if (!key)
+        return err_set(err, ERR_NOMEM, "boost: no memory for %" PRId64 " targets", l->r.n_train);
+    for (int64_t i = 0; i < l->r.n_train; i++)
+        key[i] = ml_key_f32(l->y[l->r.train[i]]);
+    l->base[0] = (double)ml_quantile(key, l->r.n_train, l->loss == BOOST_HUBER ? 0.5 : l->alpha);
+    mem_try_free(key);
+    return 0;
+}
+
+/* balanced: n / (classes present * rows of the class). Also the floor of thinning, by the lightest class. */
+static void class_weights(struct boost_lane *l, const double *count, int k, bool is_balanced)
+{
+    double present = 0, least = 1;
+
+    for (int c = 0; c < k; c++)
+        present += count[c] > 0;
+    for (int64_t i = 0; i < l->r.n_train && is_balanced; i++) {
+        int32_t row = l->r.train[i];
+        double w = (double)l->r.n_train / (present * count[(int)l->y[row]]);
+        l->w[row] = (float)w;
+        least = fmin(least, w);
+    }
+    l->thin = l->loss == BOOST_SOFTMAX && l->r.n_train >= THIN_ROWS ? THIN * (float)least : 0.0f;
+}
+
+/* Classes: smoothed shares of the weighted training rows on the link scale. */
+static void classes_take(const struct ml_data *d, struct boost_lane *l, bool is_balanced)
+{
+    int k = MAX(2, l->outputs);
+    double *count = mem_array((size_t)k * 2, sizeof *count), *sum = count + k, all = 0;
+
+    for (int64_t i = 0; i < l->r.n_train; i++) {
+        int32_t row = l->r.train[i];
+        l->y[row] = (float)d->y[row];
+        count[(int)d->y[row]] += 1.0;
+    }
+    class_weights(l, count, k, is_balanced);
+    grad_size(l->w, l->rows, &l->w_largest, &l->w_sum);
+    for (int64_t i = 0; i < l->r.n_train; i++)
+        sum[(int)l->y[l->r.train[i]]] += (double)l->w[l->r.train[i]];
+    for (int c = 0; c < k; c++)
+        all += sum[c];
+    for (int c = 0; c < k; c++)
+        sum[c] = (sum[c] + 0.5) / (all + 0.5 * k);
+    l->base[0] = fm_log_d(sum[1] / sum[0]);
+    for (int c = 0; c < k && l->outputs > 1; c++)
+        l->base[c] = fm_log_d(sum[c]);
+    mem_free(count);
+}
+
+int boost_loss_open(struct boost_lane *l, const double *params, const struct ml_data *d,
+                    struct err *err)
+{
+    if (loss_choose(l, params, d, err) < 0 ||
+        (l->loss == BOOST_POISSON && counts_check(l, d, err) < 0))
+        return -1;
+    if (l->loss == BOOST_POISSON)
+        counts_take(d, l);
+    else if (l->task != ML_REGRESSION)
+        classes_take(d, l, params[BOOST_CLASS_WEIGHT] > 0);
+    else
+        return numbers_take(d, l, err);
+    return 0;
+}
+
+/* ---- gradients ---- */
+
+/* What huber calls far: the alpha quantile of |y - s|. */
+static float far_residual(const struct boost_lane *l, uint32_t *key)
+{
+    for (int64_t i = 0; i < l->r.n_train; i++)
+        key[i] = ml_key_f32(fabsf(l->y[l->r.train[i]] - l->f[l->r.train[i]]));
+    return ml_quantile(key, l->r.n_train, l->alpha);
+}
+
+void boost_loss_round(struct boost_work *wk, const struct boost_lane *l)
+{
+    if (l->loss == BOOST_LOGISTIC)
+        grad_sigmoid(l->f, l->rows, wk->p);
+    else if (l->loss == BOOST_SOFTMAX)
+        grad_softmax(l->f, l->rows, l->rows, l->outputs, wk->p);
+    else if (l->loss == BOOST_HUBER)
+        wk->far = far_residual(l, (uint32_t *)wk->spare);
+}
+
+/* K / (K - 1), since the scores of K classes have one degree too many (Friedman 2001, algorithm 6). */
+float boost_loss_h_factor(const struct boost_lane *l)
+{
+    return l->loss == BOOST_SOFTMAX ? (float)l->outputs / (float)(l->outputs - 1) : 1.0f;
+}
+
+static void class_gradients(struct boost_work *wk, const struct boost_lane *l, int output,
+                            struct grad_out *o)
+{
+    bool is_binary = l->loss == BOOST_LOGISTIC;
+
+    o->g_scale = o->h_scale = grad_scale(l->w_largest, l->w_sum, l->r.n_train);
+    o->thin = l->thin;
+    grad_class(wk->p + output * l->rows, l->y, l->w, l->rows, is_binary ? 1.0f : (float)output,
+               boost_loss_h_factor(l), o);
+}
+
+static void number_gradients(struct boost_work *wk, const struct boost_lane *l, struct grad_out *o)
+{
+    double largest, sum;
+
+    switch (l->loss) {
+    case BOOST_POISSON:
+        grad_poisson(l->f, l->y, l->w, l->rows, wk->g, wk->h);
+        break;
+    case BOOST_HUBER:
+        grad_huber(l->f, l->y, l->w, l->rows, wk->far, wk->g);
+        break;
+    case BOOST_SQUARED:
+        grad_square(l->f, l->y, l->w, l->rows, wk->g);
+        break;
+    default:
+        grad_quantile(l->f, l->y, l->w, l->rows, (float)l->alpha, wk->g);
+    }
+    if (l->loss != BOOST_POISSON)
+        memcpy(wk->h, l->w, (size_t)l->rows * sizeof *wk->h);
+    grad_size(wk->g, l->rows, &largest, &sum);
+    o->g_scale = grad_scale(largest, sum, l->r.n_train);
+    o->h_scale = 1.0f; /* h = 1 counts rows */
+    if (l->loss == BOOST_POISSON) {
+        grad_size(wk->h, l->rows, &largest, &sum);
+        o->h_scale = grad_scale(largest, sum, l->r.n_train);
+    }
+    grad_quantise(l->rows, o);
+}
+
+void boost_loss_gradients(struct boost_work *wk, const struct boost_lane *l, int output,
+                          uint64_t tree_seed)
+{
+    struct grad_out o = { .g = wk->g, .h = wk->h, .q = wk->q, .key = (uint32_t)tree_seed };
+
+    if (l->task == ML_REGRESSION)
+        number_gradients(wk, l, &o);
+    else
+        class_gradients(wk, l, output, &o);
+    wk->g_scale = (double)o.g_scale;
+    wk->h_scale = (double)o.h_scale;
+}
+
+/* ---- leaf values ---- */
+
+/* Weights of numbers are 1, or 0: such a row counts as absent. */
+static double residual_quantile(const struct boost_work *wk, const struct boost_lane *l,
+                                double alpha, const int32_t *rows, int64_t n, double *weight)
+{
+    uint32_t *key = (uint32_t *)wk->spare;
+    int64_t m = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        key[m] = ml_key_f32(l->y[rows[i]] - l->f[rows[i]]);
+        m += l->w[rows[i]] > 0.0f;
+    }
+    *weight = (double)m;
+    return m ? (double)ml_quantile(key, m, alpha) : 0.0;
+}
+
+static double residual_huber(const struct boost_work *wk, const struct boost_lane *l,
+                             const int32_t *rows, int64_t n, double *weight)
+{
+    double middle = residual_quantile(wk, l, 0.5, rows, n, weight), far = (double)wk->far;
+    int64_t units = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (l->w[rows[i]] > 0.0f)
+            units += huber_units((double)(l->y[rows[i]] - l->f[rows[i]]) - middle, far);
+    }
+    return *weight > 0 ? huber_step(middle, units, far, *weight) : 0.0;
+}
+
+double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, const int32_t *rows,
+                       int64_t n)
+{
+    double value, weight;
+    int64_t g = 0, h = 0;
+
+    if (l->loss == BOOST_ABSOLUTE || l->loss == BOOST_QUANTILE) {
+        value = residual_quantile(wk, l, l->alpha, rows, n, &weight);
+        return leaf_refit(value, weight, l->p.l1, l->p.l2);
+    }
+    if (l->loss == BOOST_HUBER) {
+        value = residual_huber(wk, l, rows, n, &weight);
+        return leaf_refit(value, weight, l->p.l1, l->p.l2);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        g += leaf_units(wk->g[rows[i]], wk->g_scale);
+        h += leaf_units(wk->h[rows[i]], wk->h_scale);
+    }
+    if (l->loss == BOOST_POISSON)
+        return leaf_poisson(g, h, wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
+    return leaf_step(g, h, wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
+}
+
+/* ---- predictions ---- */
+
+void boost_loss_predict(enum boost_loss loss, const struct boost_scores *s, int64_t n, float *out)
+{
+    float *f = s->f;
+
+    if (loss == BOOST_LOGISTIC) {
+        grad_sigmoid(f, n, out);
+    } else if (loss == BOOST_SOFTMAX) {
+        grad_softmax(f, s->stride, n, s->outputs, f);
+        for (int64_t i = 0; i < n; i++) {
+            for (int k = 0; k < s->outputs; k++)
+                out[i * s->outputs + k] = f[k * s->stride + i];
+        }
+    } else if (loss == BOOST_POISSON) {
+        for (int64_t i = 0; i < n; i++)
+            out[i] = fm_exp(f[i]);
+    } else {
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)(s->mean + s->scale * (double)f[i]);
+    }
+}

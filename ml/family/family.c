@@ -1,0 +1,128 @@
+/* family.c - the registry of families and what can be asked of their parameters. Pure data and arithmetic, no kernel: the
+ * controller links this file and family_tables.c without the rest of ml/. */
+#include "ml/family/family.h"
+
+#include "base/base.h"
+#include "ml/family/family_params.h"
+#include "ml/family/family_tables.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct family *family_at(int i)
+{
+    static const struct family *const all[] = { &family_baseline, &family_linear, &family_boost,
+                                                &family_forest, &family_extra_trees };
+
+    return i >= 0 && i < (int)ARRAY_LEN(all) ? all[i] : NULL;
+}
+
+const struct family *family_find(const char *name)
+{
+    const struct family *f;
+
+    for (int i = 0; (f = family_at(i)); i++) {
+        if (strcmp(f->name, name) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+int family_param_find(const struct family *f, const char *name)
+{
+    for (int i = 0; i < f->n_params; i++) {
+        if (strcmp(f->params[i].name, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+int family_params_check(const struct family *f, const double *params, struct err *err)
+{
+    for (int i = 0; i < f->n_params; i++) {
+        const struct family_param *p = &f->params[i];
+        if (!isfinite(params[i]))
+            return err_at(err, p->name, "%s: %s must be a finite number", f->name, p->name);
+        if (params[i] < p->hard_lo || params[i] > p->hard_hi)
+            return err_at(err, p->name, "%s: %s must be from %g to %g, not %g", f->name, p->name,
+                          p->hard_lo, p->hard_hi, params[i]);
+        if (p->kind != FP_FLOAT && params[i] != floor(params[i]))
+            return err_at(err, p->name, "%s: %s must be a whole number, not %g", f->name, p->name,
+                          params[i]);
+    }
+    return 0;
+}
+
+void family_defaults(const struct family *f, double *params)
+{
+    for (int i = 0; i < f->n_params; i++)
+        params[i] = f->params[i].def;
+}
+
+int family_choice_count(const struct family_param *p)
+{
+    int n = 1;
+
+    CHECK(p->kind == FP_CHOICE);
+    for (const char *s = p->choices; *s; s++)
+        n += *s == '|';
+    return n;
+}
+
+/* Start of choice i, its length in *len; NULL past the end. */
+static const char *choice_at(const struct family_param *p, int i, size_t *len)
+{
+    const char *s = p->choices;
+
+    for (; i > 0; i--) {
+        s = strchr(s, '|');
+        if (!s)
+            return NULL;
+        s++;
+    }
+    *len = strcspn(s, "|");
+    return s;
+}
+
+int family_choice_find(const struct family_param *p, const char *name)
+{
+    size_t len;
+    const char *s;
+
+    if (p->kind != FP_CHOICE)
+        return -1;
+    for (int i = 0; (s = choice_at(p, i, &len)); i++) {
+        if (strlen(name) == len && memcmp(s, name, len) == 0)
+            return i;
+    }
+    return -1;
+}
+
+void family_choice_name(const struct family_param *p, int i, char *out, size_t size)
+{
+    size_t len = 0;
+    const char *s = choice_at(p, i, &len);
+
+    CHECK(s && len < size);
+    memcpy(out, s, len);
+    out[len] = '\0';
+}
+
+void family_shape_key(const struct family *f, const double *params, char *out, size_t size)
+{
+    size_t at = (size_t)snprintf(out, size, "%s", f->name);
+
+    for (int i = 0; i < f->n_params && at < size; i++) {
+        const struct family_param *p = &f->params[i];
+        char choice[64];
+        if (p->axis != FA_SHAPE)
+            continue;
+        if (p->kind == FP_CHOICE)
+            family_choice_name(p, (int)params[i], choice, sizeof choice);
+        else
+            CHECK(snprintf(choice, sizeof choice, "%.17g", params[i]) < (int)sizeof choice);
+        at += (size_t)snprintf(out + at, size - at, " %s=%s", p->name, choice);
+    }
+    CHECK(at < size);
+}

@@ -1,0 +1,411 @@
+/* fit.c - the engine. A level is trained check point by check point: every fitted fold is brought to the next one, its
+ * held-out rows are scored, and the pooled curve says whether to go on. The lanes of a run go in one call to the family.
+ * Levels of one key continue the same run; another key starts a new one and keeps the finished one until the new level is
+ * reached, so that a cut always has the better of both. Called by the worker; one thread per trial. */
+#include "ml/fit/fit_private.h"
+
+#include "base/base.h"
+#include "base/clk.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- runs ---- */
+
+struct family_shape fit_shape(const struct fit_trial *t)
+{
+    struct family_shape s = model_shape(t->d, t->folds);
+
+    s.resource = t->resource;
+    return s;
+}
+
+void fit_plan(const struct fit_trial *t, int level, struct family_plan *out)
+{
+    struct family_shape s = fit_shape(t);
+
+    family_level_plan(t->f, &s, t->params, level, out);
+}
+
+int fit_trial_levels(const struct fit_trial *t)
+{
+    struct family_shape s = fit_shape(t);
+
+    return family_levels(t->f, &s);
+}
+
+int fit_own_level(const struct fit_trial *t, int level)
+{
+    struct family_shape s = fit_shape(t);
+
+    return family_own_level(t->f, &s, level);
+}
+
+struct fit_run *fit_run_new(const struct fit_trial *t, int level)
+{
+    struct fit_run *r = mem_zalloc(sizeof *r);
+
+    fit_plan(t, level, &r->plan);
+    r->level = level;
+    return r;
+}
+
+void fit_lane_close(const struct fit_trial *t, struct lane *l)
+{
+    if (l->state)
+        t->ops->close(l);
+    l->state = NULL;
+}
+
+void fit_run_close_lanes(const struct fit_trial *t, struct fit_run *r)
+{
+    for (int f = 0; r && f < r->n_lanes; f++)
+        fit_lane_close(t, &r->lanes[f]);
+}
+
+void fit_run_free(struct fit_trial *t, struct fit_run *r)
+{
+    if (!r)
+        return;
+    fit_run_close_lanes(t, r);
+    for (int f = 0; f < r->n_lanes; f++) {
+        mem_try_free(r->now[f]);
+        mem_try_free(r->best[f]);
+        t->own_bytes -= 2 * t->rows[f].n_held * t->d->n_outputs * (int64_t)sizeof(float);
+    }
+    mem_free(r->values);
+    mem_free(r);
+}
+
+int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds, struct err *err)
+{
+    while (r->n_lanes < folds) {
+        int f = r->n_lanes;
+        struct lane *l = &r->lanes[f];
+        size_t bytes = (size_t)(t->rows[f].n_held * t->d->n_outputs + 1) * sizeof(float);
+        memset(l, 0, sizeof *l);
+        l->fold = f;
+        l->seed = t->seed;
+        l->level = fit_own_level(t, r->level);
+        l->share = r->plan.share;
+        memcpy(l->params, t->params, sizeof l->params);
+        if (t->ops->open(t->d, l, err) < 0)
+            return -1;
+        r->n_lanes++;
+        r->now[f] = mem_try_alloc(bytes);
+        r->best[f] = mem_try_alloc(bytes);
+        t->own_bytes += 2 * t->rows[f].n_held * t->d->n_outputs * (int64_t)sizeof(float);
+        if (!r->now[f] || !r->best[f])
+            return err_set(err, ERR_NOMEM, "no memory for out-of-fold predictions");
+    }
+    return 0;
+}
+
+/* ---- open, close ---- */
+
+static int rows_take(struct fit_trial *t, int fold, struct err *err)
+{
+    struct fold_rows *r = &t->rows[fold];
+
+    if (fold_rows_init(r, t->d, fold, 0, err) < 0)
+        return -1;
+    mem_try_free(r->train);
+    r->train = NULL;
+    t->y[fold] = mem_try_alloc((size_t)(r->n_held + 1) * sizeof(double));
+    if (!t->y[fold])
+        return err_set(err, ERR_NOMEM, "no memory for %lld targets", (long long)r->n_held);
+    for (int64_t i = 0; i < r->n_held; i++)
+        t->y[fold][i] = t->d->y[r->held[i]];
+    t->own_bytes += r->n_held * 12;
+    return 0;
+}
+
+/* AUC needs both classes in every fold to be compared along an axis. */
+static enum metric_id select_metric(const struct fit_trial *t)
+{
+    enum metric_id id = t->d->spec.metric;
+
+    if (t->d->spec.task == ML_REGRESSION)
+        return id == METRIC_R2 ? METRIC_RMSE : id;
+    if (!metric_info(id)->is_smooth)
+        return METRIC_LOGLOSS;
+    for (int f = 0; f < t->folds && id == METRIC_AUC; f++) {
+        bool differs = false;
+        for (int64_t i = 1; i < t->rows[f].n_held && !differs; i++)
+            differs = t->y[f][i] != t->y[f][0];
+        if (!differs)
+            return METRIC_LOGLOSS;
+    }
+    return id;
+}
+
+struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, const double *params,
+                                 uint64_t seed, bool holdout, struct err *err)
+{
+    struct fit_trial *t;
+
+    if (!model_find(f->name)) {
+        err_set(err, ERR_NOTFOUND, "this build has no model called \"%s\"", f->name);
+        return NULL;
+    }
+    if (!(f->tasks & model_task(d))) {
+        err_set(err, ERR_ARG, "%s does not fit this task", f->name);
+        return NULL;
+    }
+    if (d->monotone && !f->keeps_monotone) {
+        err_at(err, "monotone", "%s cannot keep predictions monotone", f->name);
+        return NULL;
+    }
+    if (family_params_check(f, params, err) < 0)
+        return NULL;
+    t = mem_zalloc(sizeof *t);
+    t->d = d;
+    t->f = f;
+    t->ops = model_find(f->name);
+    memcpy(t->params, params, (size_t)f->n_params * sizeof *params);
+    t->seed = seed;
+    t->is_holdout = holdout;
+    t->folds = holdout ? 1 : d->k_folds;
+    t->test_score = t->test_se = (double)NAN;
+    for (int k = 0; k < t->folds; k++) {
+        if (rows_take(t, k, err) < 0) {
+            fit_trial_close(t);
+            return NULL;
+        }
+    }
+    t->select = select_metric(t);
+    return t;
+}
+
+void fit_trial_spends(struct fit_trial *t, enum family_resource resource)
+{
+    CHECK(!t->run && t->level == 0);
+    t->resource = resource;
+}
+
+void fit_trial_close(struct fit_trial *t)
+{
+    if (!t)
+        return;
+    fit_run_free(t, t->run);
+    fit_run_free(t, t->before);
+    for (int f = 0; f < t->folds; f++) {
+        fold_rows_fini(&t->rows[f]);
+        mem_try_free(t->y[f]);
+    }
+    mem_free(t);
+}
+
+int fit_folds_of(const struct fit_trial *t, const struct family_plan *plan)
+{
+    return plan->folds > 0 ? MIN(plan->folds, t->folds) : t->folds;
+}
+
+/* ---- advance ---- */
+
+bool fit_lanes_aim(struct fit_run *r, int folds, int64_t step)
+{
+    bool is_behind = false;
+
+    for (int f = 0; f < folds; f++) {
+        r->lanes[f].max_steps = step;
+        r->lanes[f].is_done = r->lanes[f].steps_done >= step;
+        is_behind = is_behind || !r->lanes[f].is_done;
+    }
+    return is_behind;
+}
+
+int fit_lanes_there(const struct fit_run *r, int folds, int64_t step, struct err *err)
+{
+    bool is_behind = false;
+
+    for (int f = 0; f < folds; f++) {
+        const struct lane *l = &r->lanes[f];
+        if (l->failed) {
+            if (err)
+                *err = l->why;
+            return -1;
+        }
+        is_behind = is_behind || l->steps_done < step;
+    }
+    return is_behind ? 0 : 1;
+}
+
+/* Brings every lane below `step` to it. 1 all there, 0 stopped, -1 failed. */
+static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int64_t step,
+                         const struct ml_stop *stop, struct err *err)
+{
+    if (!fit_lanes_aim(r, folds, step))
+        return 1;
+    if (t->ops->advance(t->d, r->lanes, folds, step, stop, err) < 0)
+        return -1;
+    return fit_lanes_there(r, folds, step, err);
+}
+
+/* The lanes of a grid stop at whole counts, whose prunings are as many steps. */
+static int predict_point(const struct fit_trial *t, const struct fit_run *r, int fold, int64_t step,
+                         struct err *err)
+{
+    const struct lane *l = &r->lanes[fold];
+
+    return r->plan.n_counts > 0 ? t->ops->predict_held_at(t->d, l, step, r->now[fold], err)
+                                : t->ops->predict_held(t->d, l, r->now[fold], err);
+}
+
+int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err)
+{
+    int64_t step = fit_point_step(r, point);
+
+    for (int f = 0; f < folds; f++) {
+        int64_t done = r->lanes[f].steps_done;
+        if (r->n_values[f] != point || done < step || (r->plan.n_counts == 0 && done > step))
+            continue;
+        if (predict_point(t, r, f, step, err) < 0)
+            return -1;
+        r->now_step[f] = step;
+        if (fit_point_record(t, r, f, err) < 0)
+            return -1;
+    }
+    struct fit_choice c = fit_choose(t, r, folds);
+    if (c.best != point)
+        return 0;
+    for (int f = 0; f < folds; f++) {
+        float *swap = r->best[f];
+        if (r->now_step[f] != step)
+            continue;
+        r->best[f] = r->now[f];
+        r->now[f] = swap;
+        r->best_step[f] = step;
+        r->now_step[f] = 0;
+    }
+    return 0;
+}
+
+static int run_advance(struct fit_trial *t, struct fit_run *r, int folds,
+                       const struct ml_stop *stop, struct err *err)
+{
+    for (;;) {
+        struct fit_choice c = fit_choose(t, r, folds);
+        if (c.is_final)
+            return 1;
+        /* Many points of a grid are scored without training between them. */
+        if (r->plan.n_counts > 0 && ml_stop_now(stop))
+            return 0;
+        int rc = lanes_to_step(t, r, folds, fit_point_step(r, c.points), stop, err);
+        if (rc <= 0)
+            return rc;
+        if (fit_point_take(t, r, folds, c.points, err) < 0)
+            return -1;
+    }
+}
+
+int fit_level_begin(struct fit_trial *t, int level, struct err *err)
+{
+    struct family_plan plan;
+
+    CHECK(level >= 1 && level <= fit_trial_levels(t) && !t->is_cut);
+    t->target = level;
+    fit_plan(t, level, &plan);
+    if (t->run && t->run->plan.key != plan.key) {
+        if (t->level > 0 && !t->before) {
+            t->before = t->run; /* a finished level */
+            t->run = NULL;
+        } else {
+            fit_run_free(t, t->run);
+            t->run = NULL;
+        }
+    }
+    if (!t->run)
+        t->run = fit_run_new(t, level);
+    t->run->plan = plan; /* of a higher level: the same points and more */
+    int folds = fit_folds_of(t, &plan);
+    return fit_run_open(t, t->run, folds, err) < 0 ? -1 : folds;
+}
+
+void fit_level_end(struct fit_trial *t, int level, bool is_reached, int64_t us)
+{
+    t->fit_us += us;
+    t->peak_bytes = MAX(t->peak_bytes, fit_trial_bytes(t));
+    if (is_reached) {
+        struct family_shape shape = fit_shape(t);
+        t->work_units += family_level_cost(t->f, &shape, t->params, t->level, level);
+        t->level = level;
+        fit_run_free(t, t->before);
+        t->before = NULL;
+    }
+}
+
+int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop, struct err *err)
+{
+    struct clk clk;
+
+    if (level <= t->level)
+        return 1;
+    clk_init_system(&clk);
+    int64_t before = clk_now_us(&clk);
+    int folds = fit_level_begin(t, level, err);
+    int rc = folds < 0 ? -1 : run_advance(t, t->run, folds, stop, err);
+    fit_level_end(t, level, rc > 0, clk_now_us(&clk) - before);
+    return rc;
+}
+
+/* ---- cut ---- */
+
+/* Before the first check point: a point at the step that all folds have. */
+static int odd_point(struct fit_trial *t, struct fit_run *r, int folds, struct err *err)
+{
+    int64_t step = r->n_lanes >= folds ? r->lanes[0].steps_done : 0;
+
+    for (int f = 1; f < folds; f++)
+        step = MIN(step, r->n_lanes >= folds ? r->lanes[f].steps_done : 0);
+    if (step < 1)
+        return 0;
+    r->odd_step = step;
+    for (int f = 0; f < folds; f++) {
+        if (t->ops->predict_held_at(t->d, &r->lanes[f], step, r->now[f], err) < 0)
+            return -1;
+        r->now_step[f] = step;
+        r->n_values[f] = 0;
+        if (fit_point_record(t, r, f, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void speak(struct fit_trial *t, struct fit_run *r, int folds, double *select)
+{
+    struct fit_choice c = fit_choose(t, r, folds);
+
+    if (c.best < 0 || (t->chosen && !fit_is_better(t, c.select, *select)))
+        return;
+    t->chosen = r;
+    t->chosen_folds = folds;
+    *select = c.select;
+}
+
+int fit_trial_cut(struct fit_trial *t, struct err *err)
+{
+    struct family_plan plan;
+    double select = (double)NAN;
+
+    if (t->is_cut)
+        return 0;
+    int target = MAX(t->target, t->level);
+    fit_plan(t, MAX(target, 1), &plan);
+    int folds = fit_folds_of(t, &plan);
+    if (t->run && t->level == 0 && fit_choose(t, t->run, folds).best < 0 &&
+        odd_point(t, t->run, folds, err) < 0)
+        return -1;
+    if (t->run)
+        speak(t, t->run, folds, &select);
+    if (t->before)
+        speak(t, t->before, t->before->n_lanes, &select);
+    if (t->run && !t->chosen) /* fewer folds of the same run, from a lower level */
+        speak(t, t->run, 1, &select);
+    if (!t->chosen)
+        return err_set(err, ERR_TIMEOUT, "%s: the deadline came before the first usable step",
+                       t->f->name);
+    t->is_cut = true;
+    return 0;
+}

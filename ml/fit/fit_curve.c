@@ -1,0 +1,145 @@
+/* fit_curve.c - what the points of a run mean. Everything here is a pure function of recorded values, so that slicing,
+ * checkpoints and levels reached in one go or one by one cannot change a choice. Called by fit.c. */
+#include "ml/fit/fit_private.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+int64_t fit_point_step(const struct fit_run *r, int point)
+{
+    const struct family_plan *plan = &r->plan;
+
+    if (r->odd_step > 0)
+        return r->odd_step;
+    if (plan->n_counts > 0) {
+        int ways = MAX(1, plan->per_count), count = MIN(point / ways, plan->n_counts - 1);
+        return (plan->count[count] - 1) * ways + point % ways + 1;
+    }
+    return MIN((point + 1) * r->plan.check_every, r->plan.cap);
+}
+
+bool fit_is_better(const struct fit_trial *t, double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return !isnan(a);
+    return metric_info(t->select)->larger_is_better ? a > b : a < b;
+}
+
+/* A metric that is undefined here (one class only) is NaN, not a failure. */
+static void fold_metric(const struct fit_trial *t, enum metric_id id, const struct fit_run *r,
+                        int fold, double *value, double *se)
+{
+    *value = *se = (double)NAN;
+    if (metric_score(id, t->d->spec.task, r->now[fold], t->y[fold], t->rows[fold].n_held,
+                     MAX(t->d->n_classes, 1), value, se, NULL) < 0)
+        *value = *se = (double)NAN;
+}
+
+void fit_point_put(struct fit_run *r, int fold, const struct fit_value *v)
+{
+    if (r->n_values[fold] == r->cap) {
+        int cap = r->cap ? r->cap * 2 : 32;
+        struct fit_value *grown = mem_array((size_t)cap * SPLIT_MAX_FOLDS, sizeof *grown);
+        if (r->cap)
+            memcpy(grown, r->values, (size_t)r->cap * SPLIT_MAX_FOLDS * sizeof *grown);
+        mem_free(r->values);
+        r->values = grown;
+        r->cap = cap;
+    }
+    r->values[r->n_values[fold]++ * SPLIT_MAX_FOLDS + fold] = *v;
+}
+
+int fit_point_record(struct fit_trial *t, struct fit_run *r, int fold, struct err *err)
+{
+    struct fit_value v;
+    double ignored;
+
+    fold_metric(t, t->d->spec.metric, r, fold, &v.score, &v.se);
+    v.select = v.score;
+    if (t->select != t->d->spec.metric)
+        fold_metric(t, t->select, r, fold, &v.select, &ignored);
+    if (t->d->spec.task == ML_REGRESSION && !isfinite(v.select))
+        return err_set(err, ERR_ARG, "%s: the fit diverged", t->f->name);
+    fit_point_put(r, fold, &v);
+    return 0;
+}
+
+/* Row-weighted mean of the selection metric over the first `folds` folds but one; folds where it is undefined are left
+ * out, the same ones at every point. */
+double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int point, int folds,
+                     int without)
+{
+    double sum = 0, weight = 0;
+
+    for (int f = 0; f < folds; f++) {
+        double v = r->values[point * SPLIT_MAX_FOLDS + f].select, w = (double)t->rows[f].n_held;
+        if (f == without || isnan(v))
+            continue;
+        sum += w * v;
+        weight += w;
+    }
+    return weight > 0 ? sum / weight : (double)NAN;
+}
+
+/* Points that are compared with each other: of a grid those of one count, all of them. */
+static int group_of(const struct fit_run *r)
+{
+    return r->plan.n_counts > 0 && r->odd_step == 0 ? r->plan.per_count : 0;
+}
+
+struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r, int folds)
+{
+    struct fit_choice c = { .folds = folds, .best = -1, .select = (double)NAN };
+    int points = r->n_values[0], group = group_of(r), best = -1;
+    double select = (double)NAN;
+
+    for (int f = 1; f < folds; f++)
+        points = MIN(points, r->n_values[f]);
+    for (int p = 0; p < points && !c.is_final; p++) {
+        double v = fit_fold_mean(t, r, p, folds, -1);
+        if (best < 0 || (group && p % group == 0) || fit_is_better(t, v, select)) {
+            best = p;
+            select = v;
+        }
+        c.points = p + 1;
+        if (group && c.points % group != 0)
+            continue; /* a count speaks when all of it is there */
+        c.best = best;
+        c.select = select;
+        c.is_final =
+            fit_point_step(r, p) >= r->plan.cap ||
+            (!group && fit_point_step(r, p) - fit_point_step(r, c.best) >= r->plan.patience);
+    }
+    return c;
+}
+
+void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
+                     double *score, double *se)
+{
+    double sum = 0, square = 0, weight = 0;
+    int group = group_of(r);
+
+    for (int f = 0; f < c->folds; f++) {
+        int first = group ? c->best - c->best % group : 0, end = group ? first + group : c->points,
+            best = c->folds > 1 ? first : c->best;
+        double top = (double)NAN, w = (double)t->rows[f].n_held;
+        for (int p = first; p < end && c->folds > 1; p++) {
+            double v = fit_fold_mean(t, r, p, c->folds, f);
+            if (fit_is_better(t, v, top)) {
+                top = v;
+                best = p;
+            }
+        }
+        const struct fit_value *v = &r->values[best * SPLIT_MAX_FOLDS + f];
+        if (isnan(v->score))
+            continue;
+        sum += w * v->score;
+        square += w * w * v->se * v->se;
+        weight += w;
+    }
+    *score = weight > 0 ? sum / weight : (double)NAN;
+    *se = weight > 0 ? sqrt(square) / weight : (double)NAN;
+}

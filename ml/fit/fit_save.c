@@ -1,0 +1,186 @@
+/* fit_save.c - checkpoints of a trial: what was recorded of every point and every lane's own bytes. Only whole steps are
+ * written: what a lane had half done is done again, with equal bits. Predictions are not written: they are made again from
+ * the models when somebody asks. A level that is done again sooner than read is left out whole. The bytes hold no time or
+ * machine. Called by fit.h's callers. */
+#include "ml/fit/fit_private.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+enum { FIT_FORMAT = 2, MAX_POINTS = 1 << 20, REDO_SHARE = 10 };
+
+/* Written as it is made, for out may be a file: a lane's models are most of what a trial holds. */
+static int lane_save(const struct fit_trial *t, const struct fit_run *r, int f, struct buf *out,
+                     struct err *err)
+{
+    if (buf_put_u32(out, (uint32_t)r->n_values[f], err) < 0 ||
+        t->ops->save(&r->lanes[f], r->lanes[f].steps_done, out, err) < 0)
+        return -1;
+    for (int p = 0; p < r->n_values[f]; p++) {
+        const struct fit_value *v = &r->values[p * SPLIT_MAX_FOLDS + f];
+        if (buf_put_f64(out, v->select, err) < 0 || buf_put_f64(out, v->score, err) < 0 ||
+            buf_put_f64(out, v->se, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int run_save(const struct fit_trial *t, const struct fit_run *r, struct buf *out,
+                    struct err *err)
+{
+    if (buf_put_u32(out, r ? (uint32_t)r->level : 0, err) < 0)
+        return -1;
+    if (!r)
+        return 0;
+    if (buf_put_u32(out, (uint32_t)r->n_lanes, err) < 0)
+        return -1;
+    for (int f = 0; f < r->n_lanes; f++) {
+        if (lane_save(t, r, f, out, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A level of some folds is reached, the next costs far more and has all that this one has to do: a forest's first has a
+ * quarter of the trees on one of five folds, megabytes that only one trial in nine reads again. Nothing of it is written,
+ * and it is done again with the rest. */
+static bool is_soon_done_again(const struct fit_trial *t)
+{
+    struct family_shape s = fit_shape(t);
+
+    return t->level > 0 && t->level < fit_trial_levels(t) && t->target <= t->level && t->run &&
+           t->run->n_lanes < t->folds &&
+           family_level_cost(t->f, &s, t->params, 0, t->level) <=
+               family_level_cost(t->f, &s, t->params, t->level, t->level + 1) / REDO_SHARE;
+}
+
+int fit_trial_save(struct fit_trial *t, struct buf *out, struct err *err)
+{
+    bool is_short = is_soon_done_again(t);
+
+    if (t->is_cut)
+        return err_set(err, ERR_CONFLICT, "a trial that was cut does not go on");
+    if (buf_put_u32(out, FIT_FORMAT, err) < 0 || buf_put_str(out, t->f->name, err) < 0 ||
+        buf_put_u64(out, t->seed, err) < 0 || buf_put_u64(out, (uint64_t)t->d->rows, err) < 0 ||
+        buf_put_u32(out, (uint32_t)t->folds, err) < 0 ||
+        buf_put_u32(out, is_short ? 0 : (uint32_t)t->level, err) < 0)
+        return -1;
+    for (int i = 0; i < t->f->n_params; i++) {
+        if (buf_put_f64(out, t->params[i], err) < 0)
+            return -1;
+    }
+    return run_save(t, is_short ? NULL : t->run, out, err) < 0
+               ? -1
+               : run_save(t, is_short ? NULL : t->before, out, err);
+}
+
+/* The checkpoint must be of this very trial. */
+static int head_load(struct fit_trial *t, struct view *in, struct err *err)
+{
+    uint32_t format = 0, folds = 0, level = 0;
+    uint64_t seed = 0, rows = 0;
+    char *name = NULL;
+    int rc = -1;
+
+    if (view_u32(in, &format, err) < 0)
+        return -1;
+    if (format != FIT_FORMAT)
+        return err_set(err, ERR_VERSION, "checkpoint: format %u, this program reads %d", format,
+                       FIT_FORMAT);
+    if (view_str(in, &name, 64, err) < 0 || view_u64(in, &seed, err) < 0 ||
+        view_u64(in, &rows, err) < 0 || view_u32(in, &folds, err) < 0 ||
+        view_u32(in, &level, err) < 0)
+        goto out;
+    if (strcmp(name, t->f->name) != 0 || seed != t->seed || rows != (uint64_t)t->d->rows ||
+        folds != (uint32_t)t->folds || level > (uint32_t)fit_trial_levels(t)) {
+        err_set(err, ERR_ARG, "checkpoint: of another trial");
+        goto out;
+    }
+    for (int i = 0; i < t->f->n_params; i++) {
+        double v = 0;
+        if (view_f64(in, &v, err) < 0)
+            goto out;
+        if (v != t->params[i]) {
+            err_set(err, ERR_ARG, "checkpoint: of other parameters");
+            goto out;
+        }
+    }
+    t->level = (int)level;
+    rc = 0;
+out:
+    mem_free(name);
+    return rc;
+}
+
+static int lane_load(struct fit_trial *t, struct fit_run *r, int f, struct view *in,
+                     struct err *err)
+{
+    uint32_t points = 0;
+
+    if (view_u32(in, &points, err) < 0)
+        return -1;
+    if (points > MAX_POINTS)
+        return err_set(err, ERR_ARG, "checkpoint: a lane of %u points", points);
+    if (t->ops->load(t->d, &r->lanes[f], in, err) < 0)
+        return -1;
+    for (uint32_t p = 0; p < points; p++) {
+        struct fit_value v;
+        if (view_f64(in, &v.select, err) < 0 || view_f64(in, &v.score, err) < 0 ||
+            view_f64(in, &v.se, err) < 0)
+            return -1;
+        fit_point_put(r, f, &v);
+    }
+    return 0;
+}
+
+static int run_load(struct fit_trial *t, struct fit_run **out, struct view *in, struct err *err)
+{
+    uint32_t level = 0, n_lanes = 0;
+
+    if (view_u32(in, &level, err) < 0)
+        return -1;
+    if (level == 0)
+        return 0;
+    if (level > (uint32_t)fit_trial_levels(t) || view_u32(in, &n_lanes, err) < 0 ||
+        n_lanes > (uint32_t)t->folds)
+        return err_set(err, ERR_ARG, "checkpoint: broken level");
+    *out = fit_run_new(t, (int)level);
+    if (fit_run_open(t, *out, (int)n_lanes, err) < 0)
+        return -1;
+    for (uint32_t f = 0; f < n_lanes; f++) {
+        if (lane_load(t, *out, (int)f, in, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int fit_trial_load(struct fit_trial *t, struct view *in, struct err *err)
+{
+    CHECK(!t->run && t->level == 0 && !t->is_cut);
+    if (head_load(t, in, err) < 0 || run_load(t, &t->run, in, err) < 0 ||
+        run_load(t, &t->before, in, err) < 0)
+        goto fail;
+    if (in->pos != in->len) {
+        err_set(err, ERR_ARG, "checkpoint: followed by something else");
+        goto fail;
+    }
+    /* A run may have been opened for a lower level than it has reached. */
+    if (t->run && t->level > 0) {
+        struct family_plan plan;
+        fit_plan(t, t->level, &plan);
+        t->run->plan = plan.key == t->run->plan.key ? plan : t->run->plan;
+    }
+    if (t->level > 0 && !t->run && !t->before) {
+        err_set(err, ERR_ARG, "checkpoint: a level without a model");
+        goto fail;
+    }
+    return 0;
+fail:
+    fit_run_free(t, t->run);
+    fit_run_free(t, t->before);
+    t->run = t->before = NULL;
+    t->level = 0;
+    return -1;
+}

@@ -1,0 +1,434 @@
+/* fit_ship.c - what leaves a trial: the artifact (the bag of fold models cut at the chosen step), its score on test rows
+ * through nothing but the artifact's own bytes, and the refit on all rows. Called by fit.h's callers. */
+#include "ml/fit/fit_private.h"
+
+#include "base/base.h"
+#include "base/clk.h"
+#include "base/mem.h"
+#include "ml/model/artifact.h"
+#include "ml/model/data_target.h"
+#include "ml/table/json_text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 4096, MEASURE_US = 1000, CLOCK_US = 20, GIVE_BACK_BYTES = 1 << 19 };
+
+/* ---- artifact ---- */
+
+static int params_json(const struct family *f, const double *params, struct buf *out,
+                       struct err *err)
+{
+    if (buf_adds(out, "{", err) < 0)
+        return -1;
+    for (int i = 0; i < f->n_params; i++) {
+        const struct family_param *p = &f->params[i];
+        char choice[64];
+        if (i && buf_adds(out, ",", err) < 0)
+            return -1;
+        if (json_text_str(out, p->name, err) < 0 || buf_adds(out, ":", err) < 0)
+            return -1;
+        if (p->kind == FP_CHOICE) {
+            family_choice_name(p, (int)params[i], choice, sizeof choice);
+            if (json_text_str(out, choice, err) < 0)
+                return -1;
+        } else if (json_text_num(out, params[i], err) < 0) {
+            return -1;
+        }
+    }
+    return buf_adds(out, "}", err);
+}
+
+/* What the models hold important, as shares of their mean. 1 = told, 0 = the family cannot tell or nothing is. */
+static int importance_of(const struct ml_data *d, const struct model_ops *ops, int n_models,
+                         const struct buf *models, double *share, struct err *err)
+{
+    bool is_told = ops->importance != NULL;
+    double sum = 0;
+
+    for (int m = 0; m < n_models && is_told; m++) {
+        struct view in = { (const uint8_t *)models[m].data, models[m].len, 0 };
+        struct predictor *p = ops->predictor_load(d->prep, d->n_outputs, d->spec.task, &in, err);
+        if (!p)
+            return -1;
+        is_told = ops->importance(p, d->prep, share, NULL) == 0; /* not of trees of format 1 */
+        ops->predictor_free(p);
+    }
+    if (is_told && models[0].len >= GIVE_BACK_BYTES)
+        mem_give_back();
+    for (int i = 0; i < prep_inputs(d->prep); i++)
+        sum += share[i];
+    for (int i = 0; i < prep_inputs(d->prep) && sum > 0; i++)
+        share[i] /= sum;
+    return is_told && sum > 0;
+}
+
+static int artifact_make(const struct ml_data *d, const struct family *f, const double *params,
+                         double score, double se, int n_models, struct buf *models, struct buf *out,
+                         struct err *err)
+{
+    struct artifact_parts p = {
+        .task = d->spec.task,
+        .target = d->spec.target,
+        .n_classes = d->n_classes,
+        .classes = (const char *const *)d->classes,
+        .family = f->name,
+        .metric = metric_info(d->spec.metric)->name,
+        .score = score,
+        .score_se = se,
+        .prep = d->prep,
+        .monotone = d->monotone,
+        .n_models = n_models,
+        .models = models,
+        .gives_models = true,
+    };
+    struct buf json;
+    int rc = -1;
+
+    double *share = mem_array((size_t)prep_inputs(d->prep) + 1, sizeof *share);
+    int told = importance_of(d, model_find(f->name), n_models, models, share, err);
+    buf_init(&json, 1 << 16);
+    if (told >= 0 && params_json(f, params, &json, err) == 0) {
+        p.params_json = json.data;
+        p.importance = told ? share : NULL;
+        rc = artifact_write(&p, out, err);
+    }
+    buf_fini(&json);
+    mem_free(share);
+    return rc;
+}
+
+/* At most, but for the head. */
+static size_t saved_bytes(const struct fit_trial *t, const struct lane *l)
+{
+    return (size_t)MIN((double)t->ops->model_bytes(l) * t->ops->file_share, ARTIFACT_MAX_BYTES);
+}
+
+/* closes: each lane when its bytes are there, and what it held is no longer the process's when those of the next come. */
+static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, struct err *err)
+{
+    struct buf models[SPLIT_MAX_FOLDS];
+    struct fit_run *r;
+    struct fit_choice c;
+    double score, se, params[FAMILY_MAX_PARAMS];
+    int rc = 0;
+
+    if (fit_speaker(t, &r, &c) < 0)
+        return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
+    for (int f = 0; f < c.folds; f++) {
+        buf_init(&models[f], ARTIFACT_MAX_BYTES);
+        if (rc == 0 && t->ops->model_bytes)
+            rc = buf_reserve(&models[f], saved_bytes(t, &r->lanes[f]), err);
+        if (rc == 0)
+            rc = t->ops->save(&r->lanes[f], fit_point_step(r, c.best), &models[f], err);
+        int64_t held = closes ? t->ops->bytes(&r->lanes[f]) : 0;
+        if (closes)
+            fit_lane_close(t, &r->lanes[f]);
+        if (held >= GIVE_BACK_BYTES)
+            mem_give_back();
+    }
+    fit_cross_score(t, r, &c, &score, &se);
+    memcpy(params, t->params, sizeof params);
+    t->f->choose(params, fit_own_level(t, r->level), fit_point_step(r, c.best));
+    if (rc == 0)
+        rc = artifact_make(t->d, t->f, params, score, se, c.folds, models, out, err);
+    for (int f = 0; f < c.folds; f++)
+        buf_fini(&models[f]);
+    return rc;
+}
+
+int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
+{
+    return trial_artifact(t, false, out, err);
+}
+
+/* ---- test rows ---- */
+
+/* Predictions of one model of the bag after another, so that one at a time is in memory. */
+struct test {
+    const struct frame *frame;
+    double *y;    /* [frame->rows], NaN where there is nothing to predict */
+    double *sum;  /* [rows to predict][n_outputs], added up as artifact_predict does */
+    float *chunk; /* [CHUNK][n_outputs] */
+    int64_t n;    /* rows to predict */
+};
+
+static bool has_test_rows(const struct ml_data *d)
+{
+    return d->spec.test_frame || d->spec.test_fraction > 0;
+}
+
+static void test_close(struct test *t)
+{
+    mem_try_free(t->y);
+    mem_try_free(t->sum);
+    mem_try_free(t->chunk);
+}
+
+static int test_target(const struct ml_data *d, struct test *t, struct err *err)
+{
+    struct err why = { 0 };
+
+    if (!d->spec.test_frame) {
+        for (int64_t i = 0; i < t->frame->rows; i++)
+            t->y[i] = d->fold[i] == SPLIT_TEST ? d->y[i] : (double)NAN;
+    } else if (data_target_of(t->frame, d->spec.target, d->spec.task, d->n_classes,
+                              (const char *const *)d->classes, t->y, &why) < 0) {
+        return err_at(err, "test", "the test table: %s", why.text);
+    }
+    for (int64_t i = 0; i < t->frame->rows; i++)
+        t->n += !isnan(t->y[i]);
+    return 0;
+}
+
+static int test_open(const struct ml_data *d, struct test *t, struct err *err)
+{
+    size_t k = (size_t)d->n_outputs;
+
+    *t = (struct test){ .frame = d->spec.test_frame ? d->spec.test_frame : d->spec.frame };
+    if (!has_test_rows(d))
+        return 0;
+    t->y = mem_try_alloc((size_t)t->frame->rows * sizeof *t->y);
+    t->chunk = mem_try_alloc(CHUNK * k * sizeof *t->chunk);
+    if (t->y && test_target(d, t, err) < 0)
+        return -1;
+    t->sum = mem_try_zalloc(((size_t)t->n * k + 1) * sizeof *t->sum);
+    if (!t->y || !t->chunk || !t->sum)
+        return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
+    return 0;
+}
+
+static int test_add(const struct ml_data *d, struct test *t, const struct artifact *a,
+                    struct err *err)
+{
+    int k = d->n_outputs, rc = 0;
+    double *sum = t->sum;
+
+    if (t->n == 0)
+        return 0;
+    struct artifact_view *v = artifact_view_new(a, t->frame, err);
+    if (!v)
+        return -1;
+    for (int64_t from = 0; from < t->frame->rows && rc == 0; from += CHUNK) {
+        int64_t m = MIN(CHUNK, t->frame->rows - from);
+        rc = artifact_predict(v, from, m, t->chunk, err);
+        for (int64_t i = 0; i < m && rc == 0; i++) {
+            if (isnan(t->y[from + i]))
+                continue;
+            for (int o = 0; o < k; o++)
+                sum[o] += (double)t->chunk[i * k + o];
+            sum += k;
+        }
+    }
+    artifact_view_free(v);
+    return rc;
+}
+
+/* Score of all that was added; NaN when there is none, or the metric is undefined on these rows. */
+static int test_score(const struct ml_data *d, struct test *t, int n_models, double *score,
+                      double *se, struct err *err)
+{
+    int64_t n = 0, width = t->n * d->n_outputs;
+
+    *score = *se = (double)NAN;
+    if (t->n == 0)
+        return 0;
+    float *pred = mem_try_alloc((size_t)width * sizeof *pred);
+    if (!pred)
+        return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
+    for (int64_t i = 0; i < width; i++)
+        pred[i] = (float)(t->sum[i] / n_models);
+    for (int64_t i = 0; i < t->frame->rows; i++) {
+        if (!isnan(t->y[i]))
+            t->y[n++] = t->y[i];
+    }
+    if (metric_score(d->spec.metric, d->spec.task, pred, t->y, n, MAX(d->n_classes, 1), score, se,
+                     NULL) < 0)
+        *score = *se = (double)NAN;
+    mem_try_free(pred);
+    return 0;
+}
+
+/* ---- size and time ---- */
+
+/* Nanoseconds for a row of the table it was trained on, 0 = unknown: the least of a few growing batches, so that another
+ * process on the machine does not count as the model's; nor does its first touch, which may lay a model out anew and takes
+ * as long as thousands of rows: it comes before. */
+static int64_t predict_ns(const struct ml_data *d, const struct artifact *a, int64_t within_us)
+{
+    static const int64_t sizes[] = { 8, 64, 512, 4096 };
+    const struct frame *f = d->spec.frame;
+    struct artifact_view *v = artifact_view_new(a, f, NULL);
+    float *out = mem_try_alloc((size_t)(sizes[ARRAY_LEN(sizes) - 1] * d->n_outputs) * sizeof *out);
+    int64_t least = INT64_MAX, spent_us = 0;
+    struct clk clk;
+
+    clk_init_system(&clk);
+    bool is_ready = v && out && f->rows > 0 && artifact_predict(v, 0, 1, out, NULL) == 0;
+    for (size_t i = 0; is_ready && i < ARRAY_LEN(sizes) && spent_us < within_us; i++) {
+        int64_t n = MIN(sizes[i], f->rows), before = clk_now_us(&clk);
+        if (n < 1 || artifact_predict(v, 0, n, out, NULL) < 0)
+            break;
+        int64_t us = clk_now_us(&clk) - before;
+        spent_us += us;
+        if (us < CLOCK_US && i + 1 < ARRAY_LEN(sizes) && n < f->rows)
+            continue; /* too short for the clock */
+        least = MIN(least, MAX(us * 1000 / n, 1));
+    }
+    mem_try_free(out);
+    artifact_view_free(v);
+    return least == INT64_MAX ? 0 : least;
+}
+
+struct tested {
+    double score, se;
+    int64_t ns_row; /* of all models; 0 = unknown */
+};
+
+static int artifact_test(const struct ml_data *d, const struct buf *bytes, struct tested *out,
+                         struct err *err)
+{
+    struct artifact *a = artifact_load_staged(bytes->data, bytes->len, err);
+    int n = a ? artifact_info(a)->n_models : 0, timed = 0, rc = -1;
+    struct test t = { 0 };
+
+    *out = (struct tested){ (double)NAN, (double)NAN, 0 };
+    if (!a || test_open(d, &t, err) < 0)
+        goto out;
+    for (int m = 0; m < n; m++) {
+        if (artifact_stage(a, m, err) < 0 || test_add(d, &t, a, err) < 0)
+            goto out;
+        int64_t ns = predict_ns(d, a, MEASURE_US / n);
+        timed += ns > 0;
+        out->ns_row += ns;
+    }
+    if (timed < n)
+        out->ns_row = 0;
+    rc = test_score(d, &t, n, &out->score, &out->se, err);
+out:
+    test_close(&t);
+    artifact_close(a);
+    return rc;
+}
+
+static int trial_test(struct fit_trial *t, const struct buf *bytes, struct err *err)
+{
+    struct tested is;
+
+    if (artifact_test(t->d, bytes, &is, err) < 0)
+        return -1;
+    t->test_score = is.score;
+    t->test_se = is.se;
+    t->model_bytes = (int64_t)bytes->len;
+    t->predict_ns_row = is.ns_row;
+    return 0;
+}
+
+int fit_trial_test(struct fit_trial *t, struct err *err)
+{
+    struct buf bytes;
+
+    buf_init(&bytes, ARTIFACT_MAX_BYTES);
+    int rc = fit_trial_artifact(t, &bytes, err);
+    if (rc == 0)
+        rc = trial_test(t, &bytes, err);
+    buf_fini(&bytes);
+    /* Its size is nothing that a trial must have. */
+    return rc < 0 && has_test_rows(t->d) ? -1 : 0;
+}
+
+int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err)
+{
+    struct fit_run *r = NULL;
+    struct fit_choice c;
+
+    CHECK(!t->is_shipped);
+    t->growth = fit_trial_growth(t);
+    if (fit_speaker(t, &r, &c) < 0)
+        return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
+    t->is_shipped = true;
+    fit_run_close_lanes(t, r == t->run ? t->before : t->run);
+    if (trial_artifact(t, true, out, err) < 0)
+        return -1;
+    fit_run_close_lanes(t, r);
+    int rc = trial_test(t, out, err);
+    return rc < 0 && has_test_rows(t->d) ? -1 : 0;
+}
+
+/* ---- refit ---- */
+
+/* One lane on all rows to its last step. */
+static int refit_lane(struct ml_data *d, const struct family *f, struct lane *l, int64_t steps,
+                      const struct ml_stop *stop, struct err *err)
+{
+    const struct model_ops *ops = model_find(f->name);
+
+    l->max_steps = steps;
+    while (l->steps_done < steps && !l->is_done) {
+        int64_t before = l->steps_done;
+        if (ops->advance(d, l, 1, steps - before, stop, err) < 0)
+            return -1;
+        if (l->failed) {
+            if (err)
+                *err = l->why;
+            return -1;
+        }
+        if (l->steps_done < steps && !l->is_done && ml_stop_now(stop))
+            return err_set(err, ERR_TIMEOUT,
+                           "%s: the deadline came at step %lld of %lld of the refit", f->name,
+                           (long long)l->steps_done, (long long)steps);
+    }
+    return 0;
+}
+
+int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,
+                       uint64_t seed, int64_t steps, const struct ml_stop *stop, struct buf *out,
+                       double *test, double *test_se, struct err *err)
+{
+    const struct model_ops *ops = model_find(f->name);
+    struct lane l = { .fold = FOLD_ALL, .seed = seed, .level = f->levels };
+    struct family_plan plan;
+    struct buf model;
+    double chosen[FAMILY_MAX_PARAMS] = { 0 };
+    struct tested is = { (double)NAN, (double)NAN, 0 };
+    int64_t held = 0;
+    int rc = -1;
+
+    if (!ops)
+        return err_set(err, ERR_NOTFOUND, "this build has no model called \"%s\"", f->name);
+    if (family_params_check(f, params, err) < 0)
+        return -1;
+    buf_init(&model, ARTIFACT_MAX_BYTES);
+    memcpy(l.params, params, (size_t)f->n_params * sizeof *params);
+    memcpy(chosen, params, (size_t)f->n_params * sizeof *params);
+    f->plan(params, f->levels, &plan);
+    for (int64_t i = 0; i < d->rows; i++)
+        held += d->fold[i] == 0;
+    if (plan.scales_with_rows &&
+        d->n_train > held) /* the steps were chosen on the rows outside fold 0 */
+        steps = (steps * d->n_train + (d->n_train - held) / 2) / (d->n_train - held);
+    /* Chosen values of a grid may stand in params by now: then its last step is what was chosen. */
+    steps = MAX(1, plan.n_counts > 0 ? MIN(steps, plan.cap) : steps);
+    if (ops->open(d, &l, err) < 0)
+        goto out;
+    if (refit_lane(d, f, &l, steps, stop, err) < 0)
+        goto out;
+    steps = MIN(steps, l.steps_done);
+    if (ops->save(&l, steps, &model, err) < 0)
+        goto out;
+    f->choose(chosen, f->levels, steps);
+    ops->close(&l);
+    l.state = NULL;
+    if (artifact_make(d, f, chosen, (double)NAN, (double)NAN, 1, &model, out, err) < 0 ||
+        (has_test_rows(d) && artifact_test(d, out, &is, err) < 0))
+        goto out;
+    *test = is.score;
+    *test_se = is.se;
+    rc = 0;
+out:
+    if (l.state)
+        ops->close(&l);
+    buf_fini(&model);
+    return rc;
+}

@@ -1,0 +1,147 @@
+/* fit_together.c - several trials in the launches of one. Each goes from check point to check point as it would alone
+ * (fit.c); between two looks at anybody's points the lanes of all go in one call to the family, by as many steps as the
+ * next of them has left. What a trial comes to does not depend on who comes along. Called by the worker of a device. */
+#include "ml/fit/fit_private.h"
+
+#include "base/base.h"
+#include "base/clk.h"
+#include "base/mem.h"
+
+struct member {
+    struct fit_trial *t;
+    int level, folds, point;
+    int64_t step; /* of the point */
+    int rc;       /* 0 = under way */
+    bool is_in;   /* of the call */
+    struct err *err;
+};
+
+/* Takes finished points until lanes must be trained; sets rc when the level is reached. */
+static void point_next(struct member *m)
+{
+    struct fit_run *r = m->t->run;
+
+    while (m->rc == 0) {
+        struct fit_choice c = fit_choose(m->t, r, m->folds);
+        m->point = c.points;
+        m->step = fit_point_step(r, c.points);
+        if (c.is_final)
+            m->rc = 1;
+        else if (fit_lanes_aim(r, m->folds, m->step))
+            return;
+        else if (fit_point_take(m->t, r, m->folds, m->point, m->err) < 0)
+            m->rc = -1;
+    }
+}
+
+bool fit_trial_fuses(const struct fit_trial *t)
+{
+    bool fuses = t->ops->fuses && !(t->run && t->run->plan.n_counts > 0);
+
+    for (int f = 0; fuses && t->run && f < t->run->n_lanes; f++)
+        fuses = t->ops->fuses(t->d, &t->run->lanes[f]);
+    return fuses;
+}
+
+/* How many go, and by how many steps at most: the first to reach its point is not kept waiting. */
+static int members_pick(struct member *m, int n, int64_t *steps)
+{
+    int n_in = 0;
+
+    *steps = INT64_MAX;
+    for (int i = 0; i < n; i++) {
+        m[i].is_in = m[i].rc == 0 && fit_trial_fuses(m[i].t);
+        n_in += m[i].is_in;
+        for (int f = 0; m[i].is_in && f < m[i].folds; f++) {
+            const struct lane *l = &m[i].t->run->lanes[f];
+            if (!l->is_done)
+                *steps = MIN(*steps, m[i].step - l->steps_done);
+        }
+    }
+    return n_in;
+}
+
+/* One call for the lanes of all that are in. false = an error or no progress. */
+static bool lanes_go(struct member *m, int n, int64_t steps, struct lane *lanes,
+                     const struct ml_stop *stop)
+{
+    struct member *first = NULL;
+    struct err err = { 0 };
+    int k = 0;
+    bool has_moved = false;
+
+    for (int i = 0; i < n; i++) {
+        for (int f = 0; m[i].is_in && f < m[i].folds; f++)
+            lanes[k++] = m[i].t->run->lanes[f];
+        first = first || !m[i].is_in ? first : &m[i];
+    }
+    int rc = first->t->ops->advance(first->t->d, lanes, k, steps, stop, &err);
+    k = 0;
+    for (int i = 0; i < n; i++) {
+        for (int f = 0; m[i].is_in && f < m[i].folds; f++) {
+            has_moved = has_moved || lanes[k].steps_done > m[i].t->run->lanes[f].steps_done;
+            m[i].t->run->lanes[f] = lanes[k++];
+        }
+        if (!m[i].is_in)
+            continue;
+        if (rc < 0) {
+            m[i].rc = -1;
+            *m[i].err = err;
+        } else if (fit_lanes_there(m[i].t->run, m[i].folds, m[i].step, m[i].err) < 0) {
+            m[i].rc = -1;
+        }
+    }
+    return rc >= 0 && has_moved;
+}
+
+static int members_begin(struct member *m, struct fit_trial *const *trials, const int *levels,
+                         int n, struct err *errs)
+{
+    int n_lanes = 0;
+
+    for (int i = 0; i < n; i++) {
+        m[i] = (struct member){ .t = trials[i], .level = levels[i], .err = &errs[i] };
+        if (trials[i]->level >= levels[i]) {
+            m[i].rc = 1;
+            continue;
+        }
+        m[i].folds = fit_level_begin(trials[i], levels[i], &errs[i]);
+        m[i].rc = m[i].folds < 0 ? -1 : 0;
+        n_lanes += MAX(m[i].folds, 0);
+    }
+    return n_lanes;
+}
+
+void fit_trials_advance(struct fit_trial *const *trials, const int *levels, int n,
+                        const struct ml_stop *stop, int *rc, struct err *errs)
+{
+    struct member m[FIT_TOGETHER];
+    struct clk clk;
+    int64_t steps = 0;
+    int n_went = 1;
+
+    CHECK(n >= 1 && n <= FIT_TOGETHER);
+    clk_init_system(&clk);
+    int64_t before = clk_now_us(&clk);
+    int n_lanes = members_begin(m, trials, levels, n, errs);
+    struct lane *lanes = mem_array((size_t)n_lanes + 1, sizeof *lanes);
+    for (;;) {
+        for (int i = 0; i < n; i++)
+            point_next(&m[i]);
+        int n_in = members_pick(m, n, &steps);
+        if (m[0].rc != 0 || !m[0].is_in || ml_stop_now(stop))
+            break;
+        n_went = MAX(n_went, n_in);
+        if (!lanes_go(m, n, steps, lanes, stop))
+            break;
+    }
+    mem_free(lanes);
+    int64_t us = (clk_now_us(&clk) - before) / n_went;
+    for (int i = 0; i < n; i++) {
+        if (m[i].level > m[i].t->level)
+            fit_level_end(m[i].t, m[i].level, m[i].rc > 0, us);
+        rc[i] = m[i].rc;
+    }
+    if (rc[0] == 0 && !m[0].is_in)
+        rc[0] = fit_trial_advance(trials[0], levels[0], stop, &errs[0]);
+}

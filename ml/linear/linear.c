@@ -1,0 +1,502 @@
+/* linear.c - the linear family behind the lane interface (model.h): the penalty path of a lane, its predictions and its
+ * bytes. Training, held-out rows and inference go through the same product (ml/cpu/glm.h), so that they agree bit for bit.
+ * One thread per lane. */
+#include "ml/linear/linear.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "ml/cpu/glm.h"
+#include "ml/family/family_params.h"
+#include "ml/family/family_tables.h"
+#include "ml/model/split.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LINEAR_FORMAT = 1 };
+
+bool linear_uses_gram(const struct linear_lane *l)
+{
+    return l->task == ML_REGRESSION && l->cols <= LINEAR_GRAM_COLS;
+}
+
+int64_t linear_weights(const struct linear_lane *l)
+{
+    return (int64_t)(l->cols + 1) * l->lanes;
+}
+
+/* ---- lanes ---- */
+
+static void lane_free(struct linear_lane *l)
+{
+    if (!l)
+        return;
+    fold_rows_fini(&l->r);
+    mem_try_free(l->label);
+    mem_try_free(l->target);
+    mem_try_free(l->z);
+    mem_try_free(l->gram);
+    for (size_t i = 0; i < ARRAY_LEN(l->path); i++)
+        mem_try_free(l->path[i]);
+    lbfgs_fini(&l->opt);
+    gram_set_free(l->grams);
+    mem_free(l);
+}
+
+/* Power of two not below the largest target: dividing by it is exact and shares nothing but the exponent. */
+static double target_unit(const struct ml_data *d)
+{
+    double top = 0;
+    int exponent;
+
+    for (int64_t i = 0; i < d->rows; i++)
+        top = d->fold[i] < SPLIT_NONE ? fmax(top, fabs(d->y[i])) : top;
+    frexp(top, &exponent);
+    return ldexp(1.0, exponent < -1000 ? -1000 : exponent > 1023 ? 1023 : exponent);
+}
+
+static int targets_take(const struct ml_data *d, struct linear_lane *l, struct err *err)
+{
+    size_t n = (size_t)l->r.n_train;
+
+    if (l->task != ML_REGRESSION) {
+        l->label = mem_try_alloc(n * sizeof *l->label);
+        for (size_t i = 0; l->label && i < n; i++)
+            l->label[i] = (int32_t)d->y[l->r.train[i]];
+        l->bytes += (int64_t)(n * sizeof *l->label);
+    } else if (linear_uses_gram(l)) {
+        l->mean = 0;
+        l->spread = l->unit = target_unit(d);
+        return 0;
+    } else {
+        target_scale(d, &l->r, &l->mean, &l->spread);
+        l->target = mem_try_alloc(n * sizeof *l->target);
+        for (size_t i = 0; l->target && i < n; i++)
+            l->target[i] = d->y[l->r.train[i]] / l->spread - l->mean / l->spread;
+        l->bytes += (int64_t)(n * sizeof *l->target);
+    }
+    if (!l->label && !l->target)
+        return err_set(err, ERR_NOMEM, "linear: no memory for %zu targets", n);
+    return 0;
+}
+
+static int linear_open(struct ml_data *d, struct lane *lane, struct err *err)
+{
+    struct linear_lane *l = mem_zalloc(sizeof *l);
+
+    l->task = d->spec.task;
+    l->outputs = d->n_outputs;
+    l->lanes = glm_lanes(l->outputs);
+    l->x = ml_data_dense(d, err);
+    l->spread = 1;
+    if (!l->x || fold_rows_init(&l->r, d, lane->fold, lane->share, err) < 0)
+        goto fail;
+    l->cols = l->x->cols;
+    l->bytes =
+        (int64_t)sizeof *l + (l->r.n_train + l->r.n_held) * 4 + (int64_t)GLM_TILE * l->lanes * 8;
+    l->z = mem_try_alloc((size_t)(GLM_TILE * l->lanes) * sizeof *l->z);
+    if (!l->z) {
+        err_set(err, ERR_NOMEM, "linear: no memory");
+        goto fail;
+    }
+    if (targets_take(d, l, err) < 0)
+        goto fail;
+    if (!linear_uses_gram(l)) {
+        if (lbfgs_init(&l->opt, linear_weights(l), err) < 0)
+            goto fail;
+        l->bytes += linear_weights(l) * (5 + 2 * LBFGS_MEMORY) * 8;
+    }
+    lane->state = l;
+    return 0;
+fail:
+    lane_free(l);
+    return -1;
+}
+
+static void linear_close(struct lane *lane)
+{
+    lane_free(lane->state);
+    lane->state = NULL;
+}
+
+static int64_t linear_held_bytes(const struct lane *lane)
+{
+    const struct linear_lane *l = lane->state;
+
+    return l->bytes +
+           (l->grams ? (l->grams->folds * (l->cols + 2) + GLM_TILE) * l->grams->wide * 8 : 0);
+}
+
+/* ---- training ---- */
+
+/* Intercept at the base rate would save few iterations: a path starts from zero. */
+static int step_start(struct linear_lane *l, int step, struct err *err)
+{
+    int64_t n = linear_weights(l);
+
+    l->path[step] = mem_try_zalloc((size_t)n * sizeof(double));
+    if (!l->path[step])
+        return err_set(err, ERR_NOMEM, "linear: no memory for %lld weights", (long long)n);
+    l->bytes += n * 8;
+    if (step > 0)
+        memcpy(l->path[step], l->path[step - 1], (size_t)n * sizeof(double));
+    return 0;
+}
+
+static bool is_finite(const double *w, int64_t n)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += w[i] * 0.0;
+    return sum == 0.0;
+}
+
+/* One point of the path. 1 done, 0 stopped, -1 failed. */
+static int lane_step(struct linear_lane *l, int step, const struct ml_stop *stop, struct err *err)
+{
+    double c = linear_path_c(step + 1);
+
+    if (ml_stop_now(stop))
+        return 0;
+    if (!l->path[step] && step_start(l, step, err) < 0)
+        return -1;
+    if (linear_uses_gram(l)) {
+        if (ridge_solve(l, c, l->path[step], err) < 0)
+            return -1;
+    } else {
+        if (!l->opt.is_started)
+            lbfgs_start(&l->opt, l->path[step]);
+        if (!lbfgs_run(&l->opt, l, c, stop))
+            return 0;
+        memcpy(l->path[step], l->opt.w, (size_t)l->opt.size * sizeof(double));
+    }
+    if (!is_finite(l->path[step], linear_weights(l)))
+        return err_set(err, ERR_ARG, "linear: the fit diverged");
+    return 1;
+}
+
+/* Every lane with a Gram: the per-fold sums are made once, by whichever lane comes first. */
+static int grams_ready(struct ml_data *d, struct lane *lanes, int n, const struct ml_stop *stop,
+                       struct err *err)
+{
+    struct gram_set *g = NULL;
+    struct linear_lane *needy = NULL;
+
+    for (int i = 0; i < n; i++) {
+        struct linear_lane *l = lanes[i].state;
+        g = l->grams ? l->grams : g;
+        if (linear_uses_gram(l) && !l->gram && !needy)
+            needy = l;
+    }
+    if (!needy)
+        return 1;
+    if (!g)
+        g = needy->grams = gram_set_new(d, needy->cols, lanes[0].share, err);
+    if (!g)
+        return -1;
+    if (!gram_set_run(g, d, needy, stop))
+        return 0;
+    for (int i = 0; i < n; i++) {
+        struct linear_lane *l = lanes[i].state;
+        if (!l->gram && ridge_take_gram(g, lanes[i].fold, l, err) < 0)
+            return -1;
+    }
+    return 1;
+}
+
+static int linear_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
+                          const struct ml_stop *stop, struct err *err)
+{
+    int rc = grams_ready(d, lanes, n, stop, err);
+
+    for (int i = 0; i < n && rc > 0; i++) {
+        struct lane *lane = &lanes[i];
+        int64_t most = linear_path_steps(lane->params[LINEAR_C]),
+                target = MIN(lane->steps_done + steps, most);
+        if (lane->max_steps)
+            target = MIN(target, lane->max_steps);
+        while (!lane->failed && !lane->is_done && lane->steps_done < target) {
+            int got = lane_step(lane->state, (int)lane->steps_done, stop, &lane->why);
+            if (got == 0)
+                return 0;
+            lane->failed = got < 0;
+            lane->steps_done += got > 0;
+        }
+        lane->is_done = lane->is_done ||
+                        lane->steps_done >= (lane->max_steps ? MIN(lane->max_steps, most) : most);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- predictions ---- */
+
+struct predictor { /* what is needed of a lane or of its bytes */
+    enum ml_task task;
+    int outputs, lanes, cols;
+    double mean, spread;
+    double *w;
+};
+
+static void scores_out(const struct predictor *p, double *z, int64_t n, float *out)
+{
+    if (p->task == ML_REGRESSION) {
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)(p->mean + p->spread * z[i]);
+        return;
+    }
+    glm_probabilities(z, n, p->outputs, p->lanes);
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < p->outputs; k++)
+            out[i * p->outputs + k] = (float)z[i * p->lanes + k];
+    }
+}
+
+/* rows NULL = the first n. */
+static int predict_rows(const struct predictor *p, const struct prep_dense *x, const int32_t *rows,
+                        int64_t n, float *out, struct err *err)
+{
+    double *z = mem_try_alloc((size_t)(GLM_TILE * p->lanes) * sizeof *z);
+
+    if (!z)
+        return err_set(err, ERR_NOMEM, "linear: no memory for predictions");
+    for (int64_t from = 0; from < n; from += GLM_TILE) {
+        struct glm_rows r = { x->x + (rows ? 0 : from * x->stride),
+                              x->stride,
+                              p->cols,
+                              p->lanes,
+                              rows ? rows + from : NULL,
+                              MIN(GLM_TILE, n - from) };
+        glm_scores(&r, p->w, z);
+        scores_out(p, z, r.n, out + from * p->outputs);
+    }
+    mem_try_free(z);
+    return 0;
+}
+
+static int linear_predict_held_at(struct ml_data *d, const struct lane *lane, int64_t steps,
+                                  float *out, struct err *err)
+{
+    const struct linear_lane *l = lane->state;
+
+    (void)d;
+    CHECK(steps >= 1 && steps <= lane->steps_done);
+    struct predictor p = { l->task, l->outputs, l->lanes,          l->cols,
+                           l->mean, l->spread,  l->path[steps - 1] };
+    return predict_rows(&p, l->x, l->r.held, l->r.n_held, out, err);
+}
+
+static int linear_predict_held(struct ml_data *d, const struct lane *lane, float *out,
+                               struct err *err)
+{
+    return linear_predict_held_at(d, lane, lane->steps_done, out, err);
+}
+
+/* ---- bytes: head, then the weights of every step ---- */
+
+static int linear_save(const struct lane *lane, int64_t steps, struct buf *out, struct err *err)
+{
+    const struct linear_lane *l = lane->state;
+
+    CHECK(steps <= lane->steps_done);
+    if (buf_put_u32(out, LINEAR_FORMAT, err) < 0 ||
+        buf_put_u32(out, (uint32_t)l->outputs, err) < 0 ||
+        buf_put_u32(out, (uint32_t)l->cols, err) < 0 || buf_put_f64(out, l->mean, err) < 0 ||
+        buf_put_f64(out, l->spread, err) < 0 || buf_put_u32(out, (uint32_t)steps, err) < 0)
+        return -1;
+    for (int64_t s = 0; s < steps; s++) {
+        for (int64_t i = 0; i < linear_weights(l); i++) {
+            if (i % l->lanes < l->outputs && buf_put_f64(out, l->path[s][i], err) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+struct head {
+    uint32_t steps;
+    double mean, spread;
+};
+
+static int head_load(struct view *in, int outputs, int cols, struct head *h, struct err *err)
+{
+    uint32_t format = 0, k = 0, c = 0;
+
+    if (view_u32(in, &format, err) < 0)
+        return -1;
+    if (format != LINEAR_FORMAT)
+        return err_set(err, ERR_VERSION, "linear: format %u, this program reads %d", format,
+                       LINEAR_FORMAT);
+    if (view_u32(in, &k, err) < 0 || view_u32(in, &c, err) < 0 || view_f64(in, &h->mean, err) < 0 ||
+        view_f64(in, &h->spread, err) < 0 || view_u32(in, &h->steps, err) < 0)
+        return -1;
+    if (k != (uint32_t)outputs || c != (uint32_t)cols)
+        return err_set(err, ERR_ARG,
+                       "linear: a model of %u outputs and %u columns, expected %d and %d", k, c,
+                       outputs, cols);
+    if (h->steps > LINEAR_PATH_POINTS || !isfinite(h->mean) || !isfinite(h->spread))
+        return err_set(err, ERR_ARG, "linear: a broken head");
+    return 0;
+}
+
+static int weights_load(struct view *in, double *w, int64_t n, int outputs, int lanes,
+                        struct err *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        w[i] = 0;
+        if (i % lanes >= outputs)
+            continue;
+        if (view_f64(in, &w[i], err) < 0)
+            return -1;
+        if (!isfinite(w[i]))
+            return err_set(err, ERR_ARG, "linear: a weight is not a number");
+    }
+    return 0;
+}
+
+static int linear_load(struct ml_data *d, struct lane *lane, struct view *in, struct err *err)
+{
+    struct linear_lane *l = lane->state;
+    struct head h = { 0 };
+
+    (void)d;
+    if (head_load(in, l->outputs, l->cols, &h, err) < 0)
+        return -1;
+    l->opt.is_started = false;
+    for (uint32_t s = 0; s < h.steps; s++) {
+        if (!l->path[s] && step_start(l, (int)s, err) < 0)
+            return -1;
+        if (weights_load(in, l->path[s], linear_weights(l), l->outputs, l->lanes, err) < 0)
+            return -1;
+    }
+    lane->steps_done = h.steps;
+    lane->is_done = false;
+    return 0;
+}
+
+/* ---- inference ---- */
+
+static void predictor_free(struct predictor *p)
+{
+    if (!p)
+        return;
+    mem_try_free(p->w);
+    mem_free(p);
+}
+
+static struct predictor *predictor_load(const struct prep *prep, int n_outputs, enum ml_task task,
+                                        struct view *in, struct err *err)
+{
+    struct predictor *p = mem_zalloc(sizeof *p);
+    struct head h = { 0 };
+
+    *p = (struct predictor){
+        .task = task, .outputs = n_outputs, .lanes = glm_lanes(n_outputs), .cols = prep_width(prep)
+    };
+    int64_t n = (int64_t)(p->cols + 1) * p->lanes;
+    p->w = mem_try_alloc((size_t)n * sizeof *p->w);
+    if (!p->w) {
+        err_set(err, ERR_NOMEM, "linear: no memory for %lld weights", (long long)n);
+        goto fail;
+    }
+    if (head_load(in, n_outputs, p->cols, &h, err) < 0)
+        goto fail;
+    if (h.steps == 0) {
+        err_set(err, ERR_ARG, "linear: a model without weights");
+        goto fail;
+    }
+    p->mean = h.mean;
+    p->spread = h.spread;
+    for (uint32_t s = 0; s < h.steps; s++) { /* the last one is the model */
+        if (weights_load(in, p->w, n, n_outputs, p->lanes, err) < 0)
+            goto fail;
+    }
+    return p;
+fail:
+    predictor_free(p);
+    return NULL;
+}
+
+static int predict(const struct predictor *p, const struct prep_view *v, int64_t from, int64_t n,
+                   float *out, struct err *err)
+{
+    for (int64_t at = 0; at < n; at += GLM_TILE) {
+        int64_t m = MIN(GLM_TILE, n - at);
+        struct prep_dense x = { 0 };
+        if (prep_dense_make(v, from + at, m, &x, err) < 0)
+            return -1;
+        int rc = predict_rows(p, &x, NULL, m, out + at * p->outputs, err);
+        prep_dense_fini(&x);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- explanation: dense columns are standardised, so that weights compare and the mean row scores the intercept ---- */
+
+static int importance(const struct predictor *p, const struct prep *prep, double *out,
+                      struct err *err)
+{
+    (void)err;
+    for (int i = 0; i < prep_inputs(prep); i++) {
+        int at = 0, n = prep_dense_of(prep, i, &at);
+        for (int64_t w = (int64_t)at * p->lanes; w < (int64_t)(at + n) * p->lanes; w++)
+            out[i] += fabs(p->w[w] * p->spread);
+    }
+    return 0;
+}
+
+static void explain_row(const struct predictor *p, const struct prep *prep, const float *x, int k,
+                        double *out)
+{
+    for (int i = 0; i < prep_inputs(prep); i++) {
+        int at = 0, n = prep_dense_of(prep, i, &at);
+        double sum = 0;
+        for (int j = at; j < at + n; j++)
+            sum += (double)x[j] * p->w[(int64_t)j * p->lanes + k];
+        *out++ = p->spread * sum;
+    }
+    *out = p->mean + p->spread * p->w[(int64_t)p->cols * p->lanes + k];
+}
+
+/* SHAP values of a linear model whose columns are taken as independent: w (x - mean), summed over the columns of an input. */
+static int explain(const struct predictor *p, const struct prep *prep,
+                   const struct explain_rows *rows, double *out, struct err *err)
+{
+    int64_t width = (int64_t)prep_inputs(prep) + 1;
+
+    for (int64_t at = 0; at < rows->n; at += GLM_TILE) {
+        int64_t m = MIN(GLM_TILE, rows->n - at);
+        struct prep_dense x = { 0 };
+        if (prep_dense_make(rows->v, rows->from + at, m, &x, err) < 0)
+            return -1;
+        for (int64_t i = 0; i < m; i++)
+            explain_row(p, prep, x.x + i * x.stride, rows->of[at + i], out + (at + i) * width);
+        prep_dense_fini(&x);
+    }
+    return 0;
+}
+
+static enum explain_link link_of(const struct predictor *p)
+{
+    return p->task == ML_BINARY ? EXPLAIN_LOG_ODDS : EXPLAIN_SAME;
+}
+
+const struct model_ops model_linear = {
+    .family = &family_linear,
+    .open = linear_open,
+    .close = linear_close,
+    .advance = linear_advance,
+    .predict_held = linear_predict_held,
+    .predict_held_at = linear_predict_held_at,
+    .save = linear_save,
+    .load = linear_load,
+    .bytes = linear_held_bytes,
+    .predictor_load = predictor_load,
+    .predictor_free = predictor_free,
+    .predict = predict,
+    .importance = importance,
+    .explain = explain,
+    .explain_link = link_of,
+};

@@ -1,0 +1,357 @@
+/* artifact.c - the model file read back from anyone. Order of trust: size, magic and version; the section table, whose
+ * sections must be exactly ours and lie one after the other to the last byte; their checksums; then each section by its
+ * own parser, which must use up all its bytes. Memory stays within a small multiple of the file. Nothing refers to the
+ * bytes after loading, but of a staged one. A loaded artifact is immutable; a view binds it to a frame. Called by the CLI, the worker, fit.c. */
+#include "ml/model/artifact.h"
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "ml/model/artifact_file.h"
+#include "ml/model/model.h"
+
+#include <string.h>
+
+struct artifact {
+    struct artifact_info info;
+    char *target, *family, *metric, *schema;
+    char **classes;
+    int n_classes;
+    struct prep *prep;
+    const struct model_ops *ops;
+    struct predictor **models;
+    int n_models;
+    bool is_staged;      /* models has one at most, of these: */
+    struct view *staged; /* [info.n_models], of the caller's bytes */
+    int n_outputs;
+};
+
+static int broken(struct err *err, const char *what)
+{
+    return err_set(err, ERR_ARG, "damaged model file: %s", what);
+}
+
+/* The sections of a whole file, each with the checksum that the head promises. */
+static int read_sections(const struct view *in, struct view *sections, struct err *err)
+{
+    struct artifact_place places[SECTIONS];
+
+    if (artifact_head_read(in->data, in->len, in->len, places, err) < 0)
+        return -1;
+    for (int i = 0; i < SECTIONS; i++) {
+        const struct artifact_place *p = &places[i];
+        uint8_t is[SHA256_BYTES];
+        struct sha256 h;
+
+        sha256_init(&h);
+        sha256_add(&h, in->data + p->at, p->n);
+        sha256_end(&h, is);
+        if (memcmp(is, p->digest, sizeof(is)) != 0)
+            return broken(err, "the checksum of a section does not match");
+        sections[i] = (struct view){ in->data + p->at, p->n, 0 };
+    }
+    return 0;
+}
+
+static int read_text(struct view *in, char **out, struct err *err)
+{
+    if (view_str(in, out, ARTIFACT_MAX_TEXT, err) < 0)
+        return -1;
+    return str_utf8_ok(*out, strlen(*out)) ? 0 : broken(err, "a text is not UTF-8");
+}
+
+static int read_info(struct artifact *a, struct view *in, struct err *err)
+{
+    uint32_t n = 0;
+    uint8_t task = 0;
+
+    if (view_u8(in, &task, err) < 0 || read_text(in, &a->target, err) < 0 ||
+        read_text(in, &a->family, err) < 0 || read_text(in, &a->metric, err) < 0 ||
+        view_f64(in, &a->info.score, err) < 0 || view_f64(in, &a->info.score_se, err) < 0 ||
+        view_u32(in, &n, err) < 0)
+        return -1;
+    bool fits = task == ML_BINARY       ? n == 2
+                : task == ML_MULTICLASS ? n >= 2
+                                        : task == ML_REGRESSION && n == 0;
+    if (!fits || n > ARTIFACT_MAX_CLASSES)
+        return broken(err, "its task and classes do not fit");
+    a->classes = mem_array(n + 1, sizeof(*a->classes));
+    a->n_classes = (int)n;
+    for (uint32_t i = 0; i < n; i++) {
+        if (read_text(in, &a->classes[i], err) < 0)
+            return -1;
+    }
+    a->n_outputs = task == ML_MULTICLASS ? (int)n : 1;
+    a->info.task = (enum ml_task)task;
+    return in->pos == in->len ? 0 : broken(err, "bytes after its description");
+}
+
+static int read_schema(struct artifact *a, const struct view *in, struct err *err)
+{
+    if (memchr(in->data, 0, in->len) || !str_utf8_ok((const char *)in->data, in->len))
+        return broken(err, "its schema is no text");
+    a->schema = mem_try_alloc(in->len + 1);
+    if (!a->schema)
+        return err_set(err, ERR_NOMEM, "no memory for the schema");
+    memcpy(a->schema, in->data, in->len);
+    a->schema[in->len] = '\0';
+    return 0;
+}
+
+static struct predictor *read_model(const struct artifact *a, struct view one, struct err *err)
+{
+    struct predictor *p = a->ops->predictor_load(a->prep, a->n_outputs, a->info.task, &one, err);
+
+    if (p && one.pos != one.len) {
+        broken(err, "bytes after a model");
+        a->ops->predictor_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+static int read_models(struct artifact *a, struct view *in, struct err *err)
+{
+    uint32_t n = 0;
+
+    a->ops = model_find(a->family);
+    if (!a->ops)
+        return err_set(err, ERR_VERSION,
+                       "the model is of the family \"%.40s\", which this program does not have",
+                       a->family);
+    if (view_u32(in, &n, err) < 0)
+        return -1;
+    if (n < 1 || n > ARTIFACT_MAX_MODELS || n > (in->len - in->pos) / 8)
+        return broken(err, "impossible number of models");
+    a->models = mem_array(n, sizeof(struct predictor *));
+    if (a->is_staged)
+        a->staged = mem_array(n, sizeof *a->staged);
+    a->info.n_models = (int)n;
+    for (uint32_t i = 0; i < n; i++) {
+        const void *bytes = NULL;
+        uint64_t len = 0;
+        if (view_u64(in, &len, err) < 0 || view_bytes(in, &bytes, len, err) < 0)
+            return -1;
+        struct view one = { bytes, len, 0 };
+        if (a->is_staged) {
+            a->staged[i] = one;
+            continue;
+        }
+        a->models[i] = read_model(a, one, err);
+        if (!a->models[i])
+            return -1;
+        a->n_models++;
+    }
+    return in->pos == in->len ? 0 : broken(err, "bytes after the models");
+}
+
+static struct artifact *load(const void *bytes, size_t n, bool is_staged, struct err *err)
+{
+    struct artifact *a = mem_zalloc(sizeof(*a));
+    struct view in = { bytes, n, 0 }, sections[SECTIONS] = { 0 };
+
+    a->is_staged = is_staged;
+    if (read_sections(&in, sections, err) < 0 || read_info(a, &sections[SECTION_INFO], err) < 0 ||
+        read_schema(a, &sections[SECTION_SCHEMA], err) < 0)
+        goto fail;
+    a->prep = prep_load(&sections[SECTION_PREP], err);
+    if (!a->prep)
+        goto fail;
+    if (sections[SECTION_PREP].pos != sections[SECTION_PREP].len) {
+        broken(err, "bytes after its preparation");
+        goto fail;
+    }
+    if (read_models(a, &sections[SECTION_MODEL], err) < 0)
+        goto fail;
+    a->info.target = a->target;
+    a->info.family = a->family;
+    a->info.metric = a->metric;
+    a->info.n_classes = a->n_classes;
+    a->info.classes = (const char *const *)a->classes;
+    a->info.schema_json = a->schema;
+    return a;
+fail:
+    artifact_close(a);
+    return NULL;
+}
+
+struct artifact *artifact_load(const void *bytes, size_t n, struct err *err)
+{
+    return load(bytes, n, false, err);
+}
+
+struct artifact *artifact_load_staged(const void *bytes, size_t n, struct err *err)
+{
+    return load(bytes, n, true, err);
+}
+
+int artifact_stage(struct artifact *a, int model, struct err *err)
+{
+    CHECK(a->is_staged && model >= 0 && model < a->info.n_models);
+    if (a->n_models > 0)
+        a->ops->predictor_free(a->models[0]);
+    a->n_models = 0;
+    a->models[0] = read_model(a, a->staged[model], err);
+    a->n_models = a->models[0] != NULL;
+    return a->models[0] ? 0 : -1;
+}
+
+struct artifact *artifact_open(const char *path, struct err *err)
+{
+    struct artifact *a = NULL;
+    struct buf bytes;
+
+    if (io_read_file(path, ARTIFACT_MAX_BYTES, &bytes, err) < 0)
+        return NULL;
+    a = artifact_load(bytes.data, bytes.len, err);
+    buf_fini(&bytes);
+    if (!a)
+        err_wrap(err, "%s", path);
+    return a;
+}
+
+void artifact_close(struct artifact *a)
+{
+    if (!a)
+        return;
+    for (int i = 0; i < a->n_models; i++)
+        a->ops->predictor_free(a->models[i]);
+    for (int i = 0; i < a->n_classes; i++)
+        mem_free(a->classes[i]);
+    mem_free(a->models);
+    mem_free(a->staged);
+    mem_free(a->classes);
+    mem_free(a->target);
+    mem_free(a->family);
+    mem_free(a->metric);
+    mem_try_free(a->schema);
+    prep_free(a->prep);
+    mem_free(a);
+}
+
+const struct artifact_info *artifact_info(const struct artifact *a)
+{
+    return &a->info;
+}
+
+const struct prep *artifact_prep(const struct artifact *a)
+{
+    return a->prep;
+}
+
+/* ---- predicting ---- */
+
+struct artifact_view {
+    const struct artifact *artifact;
+    struct prep_view *rows;
+};
+
+struct artifact_view *artifact_view_new(const struct artifact *a, const struct frame *f,
+                                        struct err *err)
+{
+    struct prep_view *rows = prep_view_new(a->prep, f, err);
+
+    if (!rows)
+        return NULL;
+    struct artifact_view *v = mem_alloc(sizeof(*v));
+    *v = (struct artifact_view){ a, rows };
+    return v;
+}
+
+void artifact_view_free(struct artifact_view *v)
+{
+    if (!v)
+        return;
+    prep_view_free(v->rows);
+    mem_free(v);
+}
+
+int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
+                     struct err *err)
+{
+    const struct artifact *a = v->artifact;
+    size_t width = (size_t)n * (size_t)a->n_outputs;
+    double *sum = mem_try_zalloc((width + 1) * sizeof(*sum));
+    float *one = mem_try_alloc((width + 1) * sizeof(*one));
+    int rc = 0;
+
+    if (!sum || !one)
+        rc = err_set(err, ERR_NOMEM, "no memory to predict %lld rows", (long long)n);
+    for (int m = 0; m < a->n_models && rc == 0;
+         m++) { /* in the order of the folds: a fixed order of sums */
+        rc = a->ops->predict(a->models[m], v->rows, from, n, one, err);
+        for (size_t i = 0; i < width && rc == 0; i++)
+            sum[i] += (double)one[i];
+    }
+    for (size_t i = 0; i < width && rc == 0; i++)
+        out[i] = (float)(sum[i] / a->n_models);
+    mem_try_free(sum);
+    mem_try_free(one);
+    return rc;
+}
+
+int artifact_outputs(const struct artifact *a)
+{
+    return a->n_outputs;
+}
+
+int artifact_view_shuffle(struct artifact_view *v, int input, const int32_t *order, struct err *err)
+{
+    return prep_view_shuffle(v->rows, input, order, err);
+}
+
+/* ---- explaining ---- */
+
+int artifact_importance(const struct artifact *a, double *out, struct err *err)
+{
+    int inputs = prep_inputs(a->prep);
+
+    if (!a->ops->importance)
+        return err_set(err, ERR_CONFLICT, "a %s model does not know what its columns are worth",
+                       a->family);
+    memset(out, 0, (size_t)inputs * sizeof(*out));
+    for (int m = 0; m < a->n_models; m++) {
+        if (a->ops->importance(a->models[m], a->prep, out, err) < 0)
+            return -1;
+    }
+    for (int i = 0; i < inputs; i++) {
+        out[i] /= a->n_models;
+        if (!(out[i] >= 0 && out[i] <= 1e300))
+            return broken(err, "what a column is worth is out of range");
+    }
+    return 0;
+}
+
+int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, const int *of,
+                     double *out, struct err *err)
+{
+    const struct artifact *a = v->artifact;
+    size_t width = (size_t)n * ((size_t)prep_inputs(a->prep) + 1);
+
+    if (!a->ops->explain)
+        return err_set(err, ERR_CONFLICT, "the predictions of a %s model cannot be explained",
+                       a->family);
+    const struct explain_rows rows = { v->rows, from, n, of };
+    if (a->n_models == 1)
+        return a->ops->explain(a->models[0], a->prep, &rows, out, err);
+    double *one = mem_try_alloc((width + 1) * sizeof(*one));
+    struct explain_sums *sums = mem_try_zalloc((size_t)(n + 1) * sizeof(*sums));
+    int rc =
+        one && sums ? 0 : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)n);
+    enum explain_link link = EXPLAIN_SAME;
+
+    memset(out, 0, width * sizeof(*out));
+    for (int m = 0; m < a->n_models && rc == 0; m++) {
+        if (m == 0 && a->ops->explain_link)
+            link = a->ops->explain_link(a->models[0]);
+        rc = a->ops->explain(a->models[m], a->prep, &rows, one, err);
+        if (rc == 0)
+            explain_bag_add(link, one, prep_inputs(a->prep), n, sums, out);
+    }
+    if (rc == 0)
+        explain_bag_end(link, a->n_models, prep_inputs(a->prep), n, sums, out);
+    mem_try_free(sums);
+    mem_try_free(one);
+    return rc;
+}

@@ -1,0 +1,207 @@
+/* artifact_write.c - a fitted pipeline as one file. The bytes are a pure function of the parts: no time, host, path or
+ * duration, NaN always the same, so that the same seed ships the same file. The layout is in artifact.h; the reader, which
+ * must not trust any of it, is artifact.c. Called by the engine (fit_ship.c). */
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "ml/model/artifact_file.h"
+#include "ml/table/json_text.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SCHEMA_LEVELS = 100, GIVE_BACK_BYTES = 1 << 19 };
+
+static int put_score(struct buf *b, double v, struct err *err)
+{
+    return buf_put_f64(b, isnan(v) ? (double)NAN : v, err);
+}
+
+static int write_info(const struct artifact_parts *p, struct buf *b, struct err *err)
+{
+    if (buf_put_u8(b, (uint8_t)p->task, err) < 0 || buf_put_str(b, p->target, err) < 0 ||
+        buf_put_str(b, p->family, err) < 0 || buf_put_str(b, p->metric, err) < 0 ||
+        put_score(b, p->score, err) < 0 || put_score(b, p->score_se, err) < 0 ||
+        buf_put_u32(b, (uint32_t)p->n_classes, err) < 0)
+        return -1;
+    for (int i = 0; i < p->n_classes; i++) {
+        if (buf_put_str(b, p->classes[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_key(struct buf *b, const char *key, struct err *err)
+{
+    return buf_addf(b, err, ",\"%s\":", key);
+}
+
+static int add_texts(struct buf *b, const char *const *texts, int n, struct err *err)
+{
+    int rc = buf_adds(b, "[", err);
+
+    for (int i = 0; i < n && rc == 0; i++) {
+        if (i > 0)
+            rc = buf_adds(b, ",", err);
+        if (rc == 0)
+            rc = json_text_str(b, texts[i], err);
+    }
+    return rc < 0 ? -1 : buf_adds(b, "]", err);
+}
+
+static int add_input(struct buf *b, const struct artifact_parts *a, int i, struct err *err)
+{
+    const struct prep *p = a->prep;
+    bool is_numeric = prep_input_type(p, i) == FRAME_NUMERIC;
+    const char *const *levels = NULL;
+    int n = prep_input_levels(p, i, &levels);
+
+    if (buf_adds(b, i > 0 ? ",{\"name\":" : "{\"name\":", err) < 0 ||
+        json_text_str(b, prep_input_name(p, i), err) < 0 ||
+        buf_addf(b, err, ",\"type\":\"%s\"", is_numeric ? "numeric" : "categorical") < 0)
+        return -1;
+    if (!is_numeric &&
+        (add_key(b, "levels", err) < 0 || add_texts(b, levels, MIN(n, SCHEMA_LEVELS), err) < 0))
+        return -1;
+    if (a->monotone && a->monotone[i] &&
+        buf_addf(b, err, ",\"monotone\":\"%s\"", a->monotone[i] > 0 ? "increasing" : "decreasing") <
+            0)
+        return -1;
+    if (a->importance && (add_key(b, "importance", err) < 0 ||
+                          json_text_num(b, floor(a->importance[i] * 1e6 + 0.5) / 1e6, err) < 0))
+        return -1;
+    return buf_adds(b, "}", err);
+}
+
+static int write_schema(const struct artifact_parts *p, struct buf *b, struct err *err)
+{
+    const char *task = p->task == ML_BINARY       ? "binary"
+                       : p->task == ML_MULTICLASS ? "multiclass"
+                                                  : "regression";
+
+    if (buf_addf(b, err, "{\"format\":%d,\"task\":\"%s\",\"target\":", ARTIFACT_FORMAT, task) < 0 ||
+        json_text_str(b, p->target, err) < 0 || add_key(b, "classes", err) < 0 ||
+        add_texts(b, p->classes, p->n_classes, err) < 0 || add_key(b, "family", err) < 0 ||
+        json_text_str(b, p->family, err) < 0 || add_key(b, "params", err) < 0 ||
+        buf_adds(b, p->params_json && *p->params_json ? p->params_json : "{}", err) < 0 ||
+        buf_addf(b, err, ",\"models\":%d", p->n_models) < 0 || add_key(b, "metric", err) < 0 ||
+        json_text_str(b, p->metric, err) < 0 || add_key(b, "score", err) < 0 ||
+        json_text_num(b, p->score, err) < 0 || add_key(b, "score_se", err) < 0 ||
+        json_text_num(b, p->score_se, err) < 0 || add_key(b, "inputs", err) < 0 ||
+        buf_adds(b, "[", err) < 0)
+        return -1;
+    for (int i = 0; i < prep_inputs(p->prep); i++) {
+        if (add_input(b, p, i, err) < 0)
+            return -1;
+    }
+    return buf_adds(b, "]}", err);
+}
+
+/* ---- models: as large as all else is small, so they are never held twice ---- */
+
+static void put_le(uint8_t *out, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        out[i] = (uint8_t)(v >> (8 * i));
+}
+
+static uint64_t models_len(const struct artifact_parts *p)
+{
+    uint64_t len = 4;
+
+    for (int i = 0; i < p->n_models; i++)
+        len += 8 + p->models[i].len;
+    return len;
+}
+
+static void models_hash(const struct artifact_parts *p, struct sha256 *h)
+{
+    uint8_t n[8];
+
+    put_le(n, (uint64_t)p->n_models, 4);
+    sha256_add(h, n, 4);
+    for (int i = 0; i < p->n_models; i++) {
+        put_le(n, p->models[i].len, 8);
+        sha256_add(h, n, 8);
+        sha256_add(h, p->models[i].data, p->models[i].len);
+    }
+}
+
+static int models_put(const struct artifact_parts *p, struct buf *out, struct err *err)
+{
+    if (buf_reserve(out, models_len(p), err) < 0 ||
+        buf_put_u32(out, (uint32_t)p->n_models, err) < 0)
+        return -1;
+    for (int i = 0; i < p->n_models; i++) {
+        if (buf_put_u64(out, p->models[i].len, err) < 0 ||
+            buf_add(out, p->models[i].data, p->models[i].len, err) < 0)
+            return -1;
+        bool is_much = p->models[i].len >= GIVE_BACK_BYTES;
+        if (p->gives_models)
+            buf_fini(&p->models[i]);
+        if (p->gives_models && is_much) /* or they would be held twice after all, as free heap */
+            mem_give_back();
+    }
+    return 0;
+}
+
+/* ---- the file ---- */
+
+static int write_entry(const struct artifact_parts *p, int i, const struct buf *sections,
+                       uint64_t *at, struct buf *out, struct err *err)
+{
+    uint64_t len = i == SECTION_MODEL ? models_len(p) : sections[i].len;
+    uint8_t digest[SHA256_BYTES];
+    struct sha256 h;
+
+    sha256_init(&h);
+    if (i == SECTION_MODEL)
+        models_hash(p, &h);
+    else
+        sha256_add(&h, sections[i].data, sections[i].len);
+    sha256_end(&h, digest);
+    if (buf_add(out, artifact_section_names[i], ARTIFACT_NAME_BYTES, err) < 0 ||
+        buf_put_u64(out, *at, err) < 0 || buf_put_u64(out, len, err) < 0 ||
+        buf_add(out, digest, sizeof(digest), err) < 0)
+        return -1;
+    *at += len;
+    return 0;
+}
+
+static int write_container(const struct artifact_parts *p, const struct buf *sections,
+                           struct buf *out, struct err *err)
+{
+    uint64_t at = ARTIFACT_HEAD_BYTES;
+
+    if (buf_add(out, ARTIFACT_MAGIC, 8, err) < 0 || buf_put_u32(out, ARTIFACT_FORMAT, err) < 0 ||
+        buf_put_u32(out, ARTIFACT_MIN_READER, err) < 0 || buf_put_u32(out, SECTIONS, err) < 0)
+        return -1;
+    for (int i = 0; i < SECTIONS; i++) {
+        if (write_entry(p, i, sections, &at, out, err) < 0)
+            return -1;
+    }
+    for (int i = 0; i < SECTIONS; i++) {
+        int rc = i == SECTION_MODEL ? models_put(p, out, err)
+                                    : buf_add(out, sections[i].data, sections[i].len, err);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *err)
+{
+    struct buf sections[SECTIONS];
+    int rc = -1;
+
+    CHECK(p->n_models >= 1 && p->n_models <= ARTIFACT_MAX_MODELS &&
+          p->n_classes <= ARTIFACT_MAX_CLASSES);
+    for (int i = 0; i < SECTIONS; i++)
+        buf_init(&sections[i], ARTIFACT_MAX_BYTES);
+    if (write_info(p, &sections[SECTION_INFO], err) == 0 &&
+        write_schema(p, &sections[SECTION_SCHEMA], err) == 0 &&
+        prep_save(p->prep, &sections[SECTION_PREP], err) == 0)
+        rc = write_container(p, sections, out, err);
+    for (int i = 0; i < SECTIONS; i++)
+        buf_fini(&sections[i]);
+    return rc < 0 ? err_wrap(err, "model file") : 0;
+}

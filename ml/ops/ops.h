@@ -1,0 +1,87 @@
+/* ops.h - the operations that have a CPU and a CUDA form, each with one contract here, a plain reference in tests/ml and
+ * tests/cuda, and a line in ml/cuda/check_ops.c. A backend is a table of functions over opaque contexts, so that both
+ * can be compared in one process. Buffers are the backend's memory (get, put copy from and to the host); an operation
+ * takes the context's stream, never synchronises, and returns 0 or -1 + err. Sizes may be 0. C++-clean. */
+#ifndef ML_OPS_OPS_H
+#define ML_OPS_OPS_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ML_OPS_ABI 4
+
+struct ml_ctx; /* one device with one stream; used by one thread at a time */
+
+struct ml_device {
+    int index;
+    char name[64];
+    char numeric_class[32]; /* cpu | cuda-sm90: results compare bit for bit only within one */
+    int64_t memory_bytes, free_bytes;
+};
+
+/* Pointers are the backend's memory, the numbers are the host's. */
+struct ml_hist_in {
+    const uint8_t *bins; /* row-major */
+    int64_t stride;
+    int cols;
+    const int32_t *rows;
+    const int64_t *from; /* n_nodes + 1 */
+    int n_nodes;         /* <= 65,535 */
+    int64_t max_rows;    /* of the largest node */
+    const uint32_t *q;   /* by row */
+};
+
+struct ml_boost_ops;
+struct ml_forest_ops;
+
+struct ml_ops {
+    int abi;             /* ML_OPS_ABI; another one is refused */
+    const char *backend; /* cpu | cuda */
+
+    int (*device_count)(int *n, struct err *err); /* 0 devices is no error */
+    int (*device_get)(int index, struct ml_device *out, struct err *err);
+    struct ml_ctx *(*open)(int index, struct err *err);
+    void (*close)(struct ml_ctx *c);
+    int (*alloc)(struct ml_ctx *c, size_t bytes, void **out, struct err *err); /* ERR_NOMEM */
+    void (*release)(struct ml_ctx *c, void *p);
+    int (*put)(struct ml_ctx *c, void *device, const void *host, size_t bytes, struct err *err);
+    int (*get)(struct ml_ctx *c, void *host, const void *device, size_t bytes,
+               struct err *err); /* waits for the stream */
+    int (*wait)(struct ml_ctx *c, struct err *err);
+
+    /* softmax_rows: p[i][j] = exp(z[i][j] - max_i) / sum_i, sum in ascending j. z, p: n x k row-major, may alias; k >= 1.
+     * exp is ml/math/fmath.h's: equal bits on every backend. */
+    int (*softmax_rows)(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
+                        struct err *err);
+
+    /* hist_nodes: gradient histograms of many tree nodes in one launch. Node m has the rows rows[from[m] .. from[m+1]);
+     * each adds its word q[row] (g signed in the upper 16 bits, h >= 0 in the lower) to bin bins[row * stride + j] of
+     * every column j: hist[(m * cols + j) * 256 + bin], int64 with g in the upper and h in the lower 32 bits.
+     * hist is overwritten. Whole numbers: equal bits on every backend, in any order. */
+    int (*hist_nodes)(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist,
+                      struct err *err);
+
+    /* Boosting, whole rounds (ml/ops/ops_boost.h); NULL = the backend has none, and the caller's own is used. */
+    const struct ml_boost_ops *boost;
+    /* Growing trees of forests (ml/ops/ops_forest.h); NULL likewise. */
+    const struct ml_forest_ops *forest;
+};
+
+extern const struct ml_ops ml_cpu_ops;
+
+/* The CUDA half: a shared object opened at run time, from ASSAY_CUDA, beside the program, or PREFIX/lib/assay. NULL with a
+ * reason when it is absent, too old, or finds no driver; that is the normal case on a machine without a GPU. */
+const struct ml_ops *ml_cuda_open(struct err *err);
+typedef const struct ml_ops *ml_ops_export(
+    void); /* what the shared object exports as "assay_cuda_ops" */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

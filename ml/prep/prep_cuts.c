@@ -1,0 +1,146 @@
+/* prep_cuts.c - where a numeric column is cut into bins. A value so frequent that it fills a bin gets its own; the rest
+ * are shared out so that the bins hold about equal shares, the share being counted anew after every bin. A row's share is
+ * counted more towards both ends of the column, at the rims in proportion to the rows beyond: bins are finer there. A tree that
+ * has met only noise then parts a few rows from the others and looks at further columns; where bins are coarse it would halve its
+ * rows for nothing (docs/DECISIONS.md). Whole numbers throughout but for square roots and quotients, so the cuts are equal
+ * on every machine. Called by prep_fit.c and, with the counts of bins for values, by prep_bins.c for
+ * coarser binnings. */
+#include "base/mem.h"
+#include "ml/math/sort.h"
+#include "ml/prep/prep_state.h"
+
+#include <math.h>
+
+int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
+{
+    int64_t total = 0, rest = 0, big = 0, fill = 0, bins_left, big_from;
+    int n_bins = 0;
+
+    if (n <= max_bins) {
+        for (int64_t i = 0; i < n; i++)
+            last[i] = i;
+        return (int)n;
+    }
+    for (int64_t i = 0; i < n; i++)
+        total += count[i];
+    big_from = (total + max_bins - 1) / max_bins;
+    for (int64_t i = 0; i < n; i++) {
+        bool is_big = count[i] >= big_from;
+        big += is_big;
+        rest += is_big ? 0 : count[i];
+    }
+    bins_left = max_bins - big; /* for the values that are not big */
+    for (int64_t i = 0; i < n; i++) {
+        bool is_big = count[i] >= big_from, next_big = i + 1 < n && count[i + 1] >= big_from;
+        fill += count[i];
+        if (!is_big)
+            rest -= count[i];
+        /* rest + fill rows for bins_left bins: full at the share, or at half of it before a big value. */
+        bool is_full = is_big || fill * MAX(bins_left, 1) >= rest + fill ||
+                       (next_big && fill * MAX(bins_left, 1) * 2 >= rest + fill);
+        if (i + 1 < n && (!is_full || n_bins == max_bins - 1))
+            continue;
+        last[n_bins++] = i;
+        bins_left -= !is_big;
+        fill = 0;
+    }
+    return n_bins;
+}
+
+/* Midway, rounded to float, but never up to the next value: a <= cut < b. */
+static float cut_between(float a, float b)
+{
+    float cut = (float)(((double)a + (double)b) * 0.5);
+
+    return cut >= b ? a : cut;
+}
+
+static float finite_float(double x)
+{
+    const float most = 3.4028234663852886e38f;
+
+    return x > (double)most ? most : x < -(double)most ? -most : (float)x;
+}
+
+/* Distinct values and their counts, from sorted keys; returns how many. */
+static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t *count)
+{
+    int64_t d = -1;
+
+    for (int64_t i = 0; i < n; i++) {
+        bool is_new = i == 0 || key[i] != key[i - 1];
+        d += is_new;
+        value[d] = ml_key_f32_value(key[i]);
+        count[d] = is_new ? 1 : count[d] + 1;
+    }
+    return d + 1;
+}
+
+/* The share of the row of this rank in 64ths: (q (1 - q))^-1/4 of its place q in 0..1, and at the rims so much more that a bin
+ * is as wide as about a twelfth of the rows beyond it, or a row. */
+static int64_t share_at(double rank, double rows)
+{
+    const double rim = 0.2, rim_rows = 16;
+    double q = rank / rows, beyond = MAX(MIN(rank, rows - rank), rim_rows);
+
+    return (int64_t)(64.0 * MAX(1.0 / sqrt(sqrt(q * (1.0 - q))), rim * rows / beyond));
+}
+
+/* Counts of `rows` rows become shares, found anew when the way to the nearer end has changed by a 64th. */
+static void shares_of(int64_t *count, int64_t d, int64_t rows)
+{
+    int64_t seen = 0, next = 0, unit = 1;
+
+    for (int64_t i = 0; i < d; i++) {
+        int64_t at = seen + count[i] / 2;
+        if (at >= next) {
+            unit = share_at((double)at + 0.5, (double)rows);
+            next = at + 1 + MIN(at, rows - at) / 64;
+        }
+        seen += count[i];
+        count[i] *= unit;
+    }
+}
+
+void prep_sorter_fini(struct prep_sorter *s)
+{
+    mem_try_free(s->key);
+    mem_try_free(s->value);
+    mem_try_free(s->count);
+}
+
+int prep_sorter_init(struct prep_sorter *s, int64_t most, struct err *err)
+{
+    size_t n = (size_t)most + 1;
+
+    *s = (struct prep_sorter){ mem_try_alloc(n * sizeof *s->key),
+                               mem_try_alloc(n * sizeof *s->value),
+                               mem_try_alloc(n * sizeof *s->count), most };
+    if (s->key && s->value && s->count)
+        return 0;
+    prep_sorter_fini(s);
+    *s = (struct prep_sorter){ 0 };
+    return err_set(err, ERR_NOMEM, "no memory to bin %lld rows", (long long)most);
+}
+
+void prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct prep_sorter *s)
+{
+    int64_t last[PREP_MAX_BINS], m = 0;
+
+    CHECK(n <= s->most);
+    for (int64_t i = 0; i < n; i++) {
+        s->key[m] = ml_key_f32(finite_float(sample[i]));
+        m += !isnan(sample[i]);
+    }
+    ml_sort_u32(s->key, (uint32_t *)(void *)s->count, (size_t)m); /* its room is free until below */
+    int64_t d = distinct_of(s->key, m, s->value, s->count);
+    shares_of(s->count, d, m);
+    col->n_bins = MAX(prep_cut(s->count, d, PREP_MAX_BINS, last), 1);
+    col->cuts = mem_array((size_t)col->n_bins, sizeof(*col->cuts));
+    for (int b = 0; b + 1 < col->n_bins; b++)
+        col->cuts[b] = cut_between(s->value[last[b]], s->value[last[b] + 1]);
+    if (m > 0)
+        col->median = ((double)ml_key_f32_value(s->key[(m - 1) / 2]) +
+                       (double)ml_key_f32_value(s->key[m / 2])) *
+                      0.5;
+}

@@ -1,0 +1,265 @@
+/* csv_col.c - the fields of one column, a stretch of rows at a time, into the chunk being filled: the inner loop of the
+ * reader. A numeric column starts each chunk as int32 and widens it to double at the first value that needs it; at the
+ * first text it is turned into text for good (csv_retype.c). Each mode has one loop over its most common forms, compiled
+ * for files with and without quotes and for the last column (whose fields may end in a carriage return); anything else
+ * goes through one slow path. Called by csv_table.c. */
+#include "base/mem.h"
+#include "ml/read/csv_num.h"
+#include "ml/read/csv_table.h"
+
+#include <math.h>
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* Field i without surrounding quotes; doubled quotes are still doubled. */
+ALWAYS_INLINE size_t field_raw(const struct csv_rows *r, int64_t i, bool quotes, bool last,
+                               const char **s)
+{
+    uint32_t from = i ? r->ends[i - 1] + 1 : r->start, to = r->ends[i];
+
+    if (last && to > from && r->text[to - 1] == '\r')
+        to--;
+    if (quotes && r->text[from] == '"')
+        from++, to--;
+    *s = r->text + from;
+    return to - from;
+}
+
+/* Whether a quote is among n bytes; 8 readable bytes past the end. */
+ALWAYS_INLINE bool has_quote(const char *s, size_t n)
+{
+    const uint64_t ones = 0x0101010101010101ull;
+
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t x = csv_load8(s + i) ^ ones * '"';
+        x = n - i < 8 ? x | ~0ull << (n - i) * 8 : x; /* what follows the field is no quote */
+        if ((x - ones) & ~x & ones * 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* Doubled quotes made single, in the table's scratch. */
+static void field_unescape(struct csv_table *t, const char **s, size_t *n)
+{
+    if (t->scratch_cap < *n + 16) {
+        t->scratch_cap = *n * 2 + 64;
+        t->scratch = mem_resize(t->scratch, t->scratch_cap);
+    }
+    char *to = t->scratch;
+    for (const char *p = *s, *end = *s + *n; p < end; p++) {
+        *to++ = *p;
+        p += *p == '"'; /* the scan has made sure that a second one follows */
+    }
+    *s = t->scratch;
+    *n = (size_t)(to - t->scratch);
+}
+
+ALWAYS_INLINE void field_text(struct csv_table *t, const struct csv_rows *r, int64_t i,
+                              bool is_last, const char **s, size_t *n)
+{
+    *n = field_raw(r, i, r->has_quotes, is_last, s);
+    if (r->has_escapes && has_quote(*s, *n))
+        field_unescape(t, s, n);
+}
+
+void csv_field(struct csv_table *t, const struct csv_rows *r, int64_t i, bool is_last,
+               const char **s, size_t *n)
+{
+    field_text(t, r, i, is_last, s, n);
+}
+
+void csv_col_odd(struct csv_col *col, int64_t place, const char *s, size_t n)
+{
+    if (col->odd_bytes + n + 8 > col->odd_cap) {
+        col->odd_cap = (col->odd_bytes + n + 8) * 3 / 2;
+        col->odd = mem_resize(col->odd, col->odd_cap);
+    }
+    uint8_t *to = col->odd + col->odd_bytes;
+    uint16_t row = (uint16_t)place;
+    uint32_t len = (uint32_t)n;
+    memcpy(to, &row, 2);
+    to[2] = (uint8_t)MIN(n, 255);
+    to += 3;
+    if (n >= 255) {
+        memcpy(to, &len, 4);
+        to += 4;
+    }
+    memcpy(to, s, n);
+    col->odd_bytes = (size_t)(to + n - col->odd);
+}
+
+/* The chunk being filled, of which `place` rows are taken, from int32 to double; backwards, because they share memory. */
+static void col_widen(struct csv_col *col, int64_t place)
+{
+    for (int64_t i = place - 1; i >= 0; i--) {
+        int32_t v;
+        memcpy(&v, (char *)col->stage + i * 4, sizeof(v));
+        double d = v == FRAME_INT_MISSING ? (double)NAN : v;
+        memcpy((char *)col->stage + i * 8, &d, sizeof(d));
+    }
+    col->mode = COL_DOUBLE;
+}
+
+/* "007": a code, whose zeros tell it from "7", and no number (what R's readr holds, too). */
+static bool is_code(const char *s, size_t n)
+{
+    size_t digits = 0;
+
+    while (digits < n && s[digits] >= '0' && s[digits] <= '9')
+        digits++;
+    return n > 1 && digits == n && s[0] == '0';
+}
+
+/* One field of a numeric column in any form. 1 = the column is text now and the field still to be taken. */
+static int take_odd_number(struct csv_table *t, struct csv_col *col, const struct csv_rows *r,
+                           int64_t i, bool last, int64_t place, struct err *err)
+{
+    struct csv_value v;
+    const char *s;
+    size_t n;
+
+    csv_field(t, r, i, last, &s, &n);
+    if (n > CSV_MAX_FIELD)
+        return err_set(err, ERR_TOOBIG, "a field of %zu bytes is over the limit of %d", n,
+                       CSV_MAX_FIELD);
+    csv_number(s, n, &v);
+    if (v.kind == CSV_TEXT && t->has_comma)
+        csv_number_comma(s, n, &v);
+    if (v.kind == CSV_TEXT && col->must_be_number) {
+        csv_col_junk(col, s, n);
+        v.kind = CSV_MISSING;
+    }
+    if (v.kind == CSV_TEXT || (is_code(s, n) && !col->must_be_number))
+        return csv_col_retype(t, (int)(col - t->cols), place, err) < 0 ? -1 : 1;
+    if (v.kind == CSV_DOUBLE && col->mode == COL_INT)
+        col_widen(col, place);
+    if (col->mode == COL_INT)
+        col->ints[place] = v.kind == CSV_MISSING ? FRAME_INT_MISSING : v.i;
+    else
+        col->doubles[place] = v.kind == CSV_MISSING ? (double)NAN : v.d;
+    if (v.kind != CSV_MISSING && !v.is_plain && !col->must_be_number)
+        csv_col_odd(col, place, s, n);
+    return 0;
+}
+
+ALWAYS_INLINE bool signed_int(const char *s, size_t n, int32_t *out)
+{
+    if (csv_quick_int(s, n, out))
+        return true;
+    if (*s != '-' || !csv_quick_int(s + 1, n - 1, out) || *out == 0)
+        return false;
+    *out = -*out;
+    return true;
+}
+
+/* Rows that the quick form takes, from k on; returns the first row that it does not. */
+ALWAYS_INLINE int64_t loop_ints(struct csv_col *col, const struct csv_rows *r, int64_t at,
+                                int64_t step, int64_t k, int64_t n, int64_t place, bool quotes,
+                                bool last)
+{
+    const char *s;
+    int32_t v;
+
+    for (; k < n; k++) {
+        size_t len = field_raw(r, at + k * step, quotes, last, &s);
+        if (signed_int(s, len, &v) || csv_quick_long(s, len, &v))
+            col->ints[place + k] = v;
+        else if (len == 0)
+            col->ints[place + k] = FRAME_INT_MISSING;
+        else
+            break;
+    }
+    return k;
+}
+
+ALWAYS_INLINE int64_t loop_doubles(struct csv_col *col, const struct csv_rows *r, int64_t at,
+                                   int64_t step, int64_t k, int64_t n, int64_t place, bool quotes,
+                                   bool last)
+{
+    const char *s;
+    double v = 0;
+    int32_t whole;
+    bool is_plain = false;
+
+    for (; k < n; k++) {
+        size_t len = field_raw(r, at + k * step, quotes, last, &s);
+        if (csv_quick_decimal(s, len, &v, &is_plain)) {
+            col->doubles[place + k] = v;
+            if (!is_plain && !col->must_be_number)
+                csv_col_odd(col, place + k, s, len);
+        } else if (signed_int(s, len, &whole)) {
+            col->doubles[place + k] = whole;
+        } else if (len == 0) {
+            col->doubles[place + k] = (double)NAN;
+        } else {
+            break;
+        }
+    }
+    return k;
+}
+
+#define PICK(LOOP)                                                             \
+    (r->has_quotes ? (last ? LOOP(col, r, at, step, k, n, place, true, true)   \
+                           : LOOP(col, r, at, step, k, n, place, true, false)) \
+                   : (last ? LOOP(col, r, at, step, k, n, place, false, true)  \
+                           : LOOP(col, r, at, step, k, n, place, false, false)))
+
+static int64_t take_ints(struct csv_col *col, const struct csv_rows *r, int64_t at, int64_t step,
+                         int64_t k, int64_t n, int64_t place, bool last)
+{
+    return PICK(loop_ints);
+}
+
+static int64_t take_doubles(struct csv_col *col, const struct csv_rows *r, int64_t at, int64_t step,
+                            int64_t k, int64_t n, int64_t place, bool last)
+{
+    return PICK(loop_doubles);
+}
+
+/* Texts; returns the first row not taken, which is n unless err is set. */
+static int64_t take_texts(struct csv_table *t, struct csv_col *col, const struct csv_rows *r,
+                          int64_t at, int64_t k, int64_t n, bool last, struct err *err)
+{
+    struct csv_dict *dict = col->dict;
+    const char *s;
+    size_t len;
+
+    for (; k < n; k++) {
+        uint32_t code = 0;
+        field_text(t, r, at + k * t->n_cols, last, &s, &len);
+        if (csv_dict_add(dict, s, len, &code, err) < 0)
+            break;
+        col->codes[t->filled + k] = code;
+        if (code == FRAME_CODE_MISSING)
+            col->stats.missing++;
+        else
+            dict->count[code]++;
+    }
+    return k;
+}
+
+int csv_col_take(struct csv_table *t, int c, const struct csv_rows *r, int64_t first, int64_t n,
+                 int64_t *bad_field, struct err *err)
+{
+    struct csv_col *col = &t->cols[c];
+    bool last = c == t->n_cols - 1;
+    int64_t at = first * t->n_cols + c, k = 0;
+    int rc = 0;
+
+    while (k < n && rc >= 0 && col->mode != COL_IGNORED) {
+        if (col->mode == COL_TEXT) {
+            k = take_texts(t, col, r, at, k, n, last, err);
+            rc = k < n ? -1 : 0;
+            continue;
+        }
+        k = col->mode == COL_INT ? take_ints(col, r, at, t->n_cols, k, n, t->filled, last)
+                                 : take_doubles(col, r, at, t->n_cols, k, n, t->filled, last);
+        if (k == n)
+            break;
+        rc = take_odd_number(t, col, r, at + k * t->n_cols, last, t->filled + k, err);
+        k += rc == 0;
+    }
+    *bad_field = at + k * t->n_cols;
+    return rc < 0 ? -1 : 0;
+}

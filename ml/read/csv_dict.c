@@ -1,0 +1,187 @@
+/* csv_dict.c - texts to codes. Open addressing over 16-byte slots that hold all that a lookup needs to say no (hash and
+ * length) and the code; the texts lie in one pool in order of appearance, so their places need no table while reading.
+ * Spellings of missing are words too, whose code says so: a lookup then answers for them at no cost. The hash is keyed per
+ * process, because column values come from strangers; codes depend on the order of appearance alone, so the key never
+ * shows. One dictionary per text column, used by one thread. */
+#include "ml/read/csv_dict.h"
+
+#include "base/mem.h"
+#include "ml/read/csv.h"
+#include "ml/read/csv_num.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+__extension__ typedef unsigned __int128 u128;
+
+enum { TEXT_PAD = 8 }; /* same_text reads past the end */
+
+void csv_dict_init(struct csv_dict *d)
+{
+    const void *random = (const void *)(uintptr_t)getauxval(AT_RANDOM);
+
+    *d = (struct csv_dict){ .seed = 0x9e3779b97f4a7c15ull };
+    if (random)
+        memcpy(&d->seed, random, sizeof(d->seed));
+}
+
+void csv_dict_fini(struct csv_dict *d)
+{
+    mem_try_free(d->slots);
+    mem_free(d->text);
+    mem_free(d->count);
+    mem_try_free(d->text_at);
+    *d = (struct csv_dict){ 0 };
+}
+
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+    u128 p = (u128)(a ^ 0xa0761d6478bd642full) * (b ^ 0xe7037ed1a0b428dbull);
+
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+/* The first n bytes of the 8 at p, n in 1..8. */
+static inline uint64_t load_part(const char *p, size_t n)
+{
+    return csv_load8(p) << (64 - 8 * n);
+}
+
+static inline uint32_t hash_text(const struct csv_dict *d, const char *s, size_t n)
+{
+    uint64_t h = d->seed ^ n;
+
+    for (; n > 8; n -= 8, s += 8)
+        h = mix(csv_load8(s), h);
+    return (uint32_t)mix(n ? load_part(s, n) : 0, h);
+}
+
+/* n equal bytes; both sides have 8 readable bytes past the end. */
+static inline bool same_text(const char *a, const char *b, size_t n)
+{
+    for (; n > 8; n -= 8, a += 8, b += 8) {
+        if (csv_load8(a) != csv_load8(b))
+            return false;
+    }
+    return n == 0 || load_part(a, n) == load_part(b, n);
+}
+
+/* The slot of a word, or the free one where it belongs. */
+static inline struct csv_slot *slot_find(const struct csv_dict *d, const char *s, size_t n,
+                                         uint32_t hash)
+{
+    uint32_t mask = d->n_slots - 1;
+    uint64_t stored = n < UINT16_MAX ? n : UINT16_MAX;
+
+    for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
+        struct csv_slot *slot = &d->slots[i];
+        if (slot->at == 0)
+            return slot;
+        if (slot->hash != hash || slot->n != stored)
+            continue;
+        const char *text = d->text + slot->at - 1;
+        if (same_text(text, s, n) && (stored < UINT16_MAX || text[n] == '\0'))
+            return slot;
+    }
+}
+
+static int slots_grow(struct csv_dict *d, struct err *err)
+{
+    uint32_t n = d->n_slots ? d->n_slots * 2 : 32;
+    struct csv_slot *slots = mem_try_zalloc((size_t)n * sizeof(*slots));
+
+    if (!slots)
+        return err_set(err, ERR_NOMEM, "no memory for %u different texts", d->n_words);
+    for (uint32_t i = 0; i < d->n_slots; i++) {
+        uint32_t to = d->slots[i].hash & (n - 1);
+        if (d->slots[i].at == 0)
+            continue;
+        while (slots[to].at)
+            to = (to + 1) & (n - 1);
+        slots[to] = d->slots[i];
+    }
+    mem_try_free(d->slots);
+    d->slots = slots;
+    d->n_slots = n;
+    return 0;
+}
+
+static void text_add(struct csv_dict *d, const char *s, size_t n)
+{
+    size_t need = d->text_bytes + n + 1 + TEXT_PAD;
+
+    if (need > d->text_cap) {
+        d->text_cap = MAX(need, d->text_cap + d->text_cap / 2);
+        d->text = mem_resize(d->text, d->text_cap);
+    }
+    memcpy(d->text + d->text_bytes, s, n);
+    memset(d->text + d->text_bytes + n, 0, 1 + TEXT_PAD);
+    d->text_bytes += n + 1;
+}
+
+static uint32_t level_add(struct csv_dict *d)
+{
+    if (d->n_levels == d->cap_levels) {
+        d->cap_levels = d->cap_levels ? d->cap_levels + d->cap_levels / 2 : 16;
+        d->count = mem_resize(d->count, (size_t)d->cap_levels * sizeof(*d->count));
+    }
+    d->count[d->n_levels] = 0;
+    return d->n_levels++;
+}
+
+/* A word that is not there yet. */
+static int word_add(struct csv_dict *d, const char *s, size_t n, uint32_t hash, uint32_t *code,
+                    struct err *err)
+{
+    if (n > CSV_MAX_FIELD)
+        return err_set(err, ERR_TOOBIG, "a field of %zu bytes is over the limit of %d", n,
+                       CSV_MAX_FIELD);
+    if (d->n_levels >= CSV_MAX_LEVELS)
+        return err_set(err, ERR_TOOBIG, "more than %d different texts", CSV_MAX_LEVELS);
+    if (d->n_words >= d->n_slots / 4 * 3 && slots_grow(d, err) < 0)
+        return -1;
+    struct csv_slot *slot = slot_find(d, s, n, hash);
+    *code = csv_is_missing(s, n) ? FRAME_CODE_MISSING : level_add(d);
+    *slot = (struct csv_slot){ hash, *code, d->text_bytes + 1, n < UINT16_MAX ? n : UINT16_MAX };
+    text_add(d, s, n);
+    d->n_words++;
+    return 0;
+}
+
+int csv_dict_add(struct csv_dict *d, const char *s, size_t n, uint32_t *code, struct err *err)
+{
+    uint32_t hash = hash_text(d, s, n);
+
+    if (d->n_slots > 0) {
+        const struct csv_slot *slot = slot_find(d, s, n, hash);
+        if (slot->at) {
+            *code = slot->code;
+            return 0;
+        }
+    }
+    return word_add(d, s, n, hash, code, err);
+}
+
+int64_t csv_dict_bytes(const struct csv_dict *d)
+{
+    return (int64_t)(d->text_cap + (size_t)d->n_slots * sizeof(*d->slots) +
+                     (size_t)d->cap_levels * 8);
+}
+
+int csv_dict_levels(struct csv_dict *d, struct frame_levels *out, struct err *err)
+{
+    uint64_t at = 0;
+
+    mem_try_free(d->slots);
+    d->slots = NULL;
+    d->n_slots = 0;
+    d->text_at = mem_try_alloc(((size_t)d->n_levels + 1) * sizeof(*d->text_at));
+    if (!d->text_at)
+        return err_set(err, ERR_NOMEM, "no memory for %u different texts", d->n_levels);
+    for (uint32_t level = 0; level < d->n_levels; at += strlen(d->text + at) + 1) {
+        if (!csv_is_missing(d->text + at, strlen(d->text + at)))
+            d->text_at[level++] = at;
+    }
+    *out = (struct frame_levels){ d->n_levels, d->text, d->text_at, d->count };
+    return 0;
+}

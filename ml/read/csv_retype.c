@@ -1,0 +1,197 @@
+/* csv_retype.c - a column that held only numbers until now met a text, so all of it is text: its chunks are read back, each
+ * number is written as it stood in the file, and the codes take the numbers' place. What "%.15g" gives back exactly needs
+ * no memory of its spelling; the others ("007", "1.50", "1e5") were noted when they were read, per chunk, and lie in a
+ * spool file beside the frame that has no name any more, so that no end of the program leaves it behind. */
+#include "base/fault.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "ml/read/csv_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int spool_open(struct csv_table *t, struct err *err)
+{
+    char *name = NULL;
+
+    if (FAULT("csv.spool"))
+        return err_set(err, ERR_FULL, "spool file beside %s: injected", t->path);
+    t->spool = io_open_aside(t->path, "spool", 0600, &name, err);
+    if (t->spool < 0)
+        return -1;
+    unlink(name);
+    mem_free(name);
+    return 0;
+}
+
+static int spool_move(const struct csv_table *t, void *data, size_t n, uint64_t at, bool is_write,
+                      struct err *err)
+{
+    char *p = data;
+
+    while (n > 0) {
+        ssize_t done =
+            is_write ? pwrite(t->spool, p, n, (off_t)at) : pread(t->spool, p, n, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            errno = done == 0 ? EIO : errno;
+            return err_errno(err, "spool file beside %s", t->path);
+        }
+        p += done, at += (uint64_t)done, n -= (size_t)done;
+    }
+    return 0;
+}
+
+int csv_spool(struct csv_table *t, struct csv_col *col, struct err *err)
+{
+    if (col->odd_bytes == 0 && !col->odd_at)
+        return 0;
+    if (t->spool < 0 && spool_open(t, err) < 0)
+        return -1;
+    size_t had = col->odd_at ? (size_t)t->n_chunks * 2 : 0;
+    col->odd_at = mem_resize(col->odd_at, ((size_t)t->n_chunks + 1) * 2 * sizeof(*col->odd_at));
+    if (had == 0) /* the first odd chunk: those before it had none */
+        memset(col->odd_at, 0, (size_t)t->n_chunks * 2 * sizeof(*col->odd_at));
+    col->odd_at[t->n_chunks * 2] = t->spool_bytes;
+    col->odd_at[t->n_chunks * 2 + 1] = col->odd_bytes;
+    if (spool_move(t, col->odd, col->odd_bytes, t->spool_bytes, true, err) < 0)
+        return -1;
+    t->spool_bytes += col->odd_bytes;
+    col->odd_bytes = 0;
+    return 0;
+}
+
+/* Walks the odd spellings of a chunk. */
+struct odd {
+    const uint8_t *p, *end;
+    int64_t row; /* of the next one; -1 = none left */
+    const char *text;
+    size_t n;
+};
+
+static void odd_next(struct odd *o)
+{
+    uint16_t row;
+    uint32_t n;
+
+    o->row = -1;
+    if (o->p == o->end)
+        return;
+    memcpy(&row, o->p, 2);
+    n = o->p[2];
+    o->p += 3;
+    if (n == 255) {
+        memcpy(&n, o->p, 4);
+        o->p += 4;
+    }
+    o->row = row;
+    o->text = (const char *)o->p;
+    o->n = n;
+    o->p += n;
+}
+
+static int intern(struct csv_table *t, struct csv_col *col, const char *s, size_t n, uint32_t *code,
+                  struct err *err)
+{
+    if (t->scratch_cap < n + 16) {
+        t->scratch_cap = n * 2 + 64;
+        t->scratch = mem_resize(t->scratch, t->scratch_cap);
+    }
+    memcpy(t->scratch, s, n); /* the dictionary reads past the end */
+    if (csv_dict_add(col->dict, t->scratch, n, code, err) < 0)
+        return -1;
+    CHECK(*code != FRAME_CODE_MISSING);
+    col->dict->count[*code]++;
+    return 0;
+}
+
+static int recode(struct csv_table *t, struct csv_col *col, const double *v, int64_t n,
+                  struct odd *o, uint32_t *codes, struct err *err)
+{
+    char text[40];
+
+    odd_next(o);
+    for (int64_t i = 0; i < n; i++) {
+        codes[i] = FRAME_CODE_MISSING;
+        if (isnan(v[i])) {
+            col->stats.missing++;
+            continue;
+        }
+        int len = 0;
+        if (o->row != i)
+            len = v[i] == floor(v[i]) && fabs(v[i]) < 1e15
+                      ? snprintf(text, sizeof(text), "%" PRId64, (int64_t)v[i])
+                      : snprintf(text, sizeof(text), "%.15g", v[i]);
+        int rc = o->row == i ? intern(t, col, o->text, o->n, &codes[i], err)
+                             : intern(t, col, text, (size_t)len, &codes[i], err);
+        if (rc < 0)
+            return -1;
+        if (o->row == i)
+            odd_next(o);
+    }
+    return 0;
+}
+
+/* A chunk that is in the file already. */
+static int retype_chunk(struct csv_table *t, struct csv_col *col, int64_t chunk, double *v,
+                        uint32_t *codes, struct err *err)
+{
+    enum frame_chunk type = (enum frame_chunk)(col->entries[chunk] & 7);
+    uint64_t odd_bytes = col->odd_at ? col->odd_at[chunk * 2 + 1] : 0;
+    uint8_t *spelled = mem_alloc(odd_bytes + 1);
+    struct odd o = { .p = spelled, .end = spelled + odd_bytes };
+    int rc = -1;
+
+    if (odd_bytes > 0 && spool_move(t, spelled, odd_bytes, col->odd_at[chunk * 2], false, err) < 0)
+        goto out;
+    if (frame_out_read(t->out, col->entries[chunk], t->pack,
+                       t->chunk_rows * frame_chunk_width(type), err) < 0)
+        goto out;
+    frame_unpack_numbers(t->pack, type, t->chunk_rows, v);
+    if (recode(t, col, v, t->chunk_rows, &o, codes, err) < 0)
+        goto out;
+    int64_t bytes = frame_pack_codes(codes, t->chunk_rows, t->pack, &type);
+    rc = frame_out_chunk(t->out, type, t->pack, bytes, &col->entries[chunk], err);
+out:
+    mem_free(spelled);
+    return rc;
+}
+
+int csv_col_retype(struct csv_table *t, int c, int64_t place, struct err *err)
+{
+    struct csv_col *col = &t->cols[c];
+    double *v = mem_alloc((size_t)t->chunk_rows * sizeof(*v));
+    uint32_t *codes = mem_alloc((size_t)t->chunk_rows * sizeof(*codes));
+    struct odd o = { .p = col->odd, .end = col->odd ? col->odd + col->odd_bytes : NULL };
+    int rc = 0;
+
+    col->dict = mem_alloc(sizeof(*col->dict));
+    csv_dict_init(col->dict);
+    frame_stats_fini(&col->stats);
+    frame_stats_init(&col->stats);
+    for (int64_t i = 0; i < t->n_chunks && rc == 0; i++)
+        rc = retype_chunk(t, col, i, v, codes, err);
+    for (int64_t i = 0; i < place; i++)
+        v[i] = col->mode == COL_DOUBLE             ? col->doubles[i]
+               : col->ints[i] == FRAME_INT_MISSING ? (double)NAN
+                                                   : col->ints[i];
+    if (rc == 0)
+        rc = recode(t, col, v, place, &o, codes, err);
+    if (rc == 0)
+        memcpy(col->codes, codes, (size_t)place * sizeof(*codes));
+    col->mode = COL_TEXT;
+    mem_free(col->odd);
+    mem_free(col->odd_at);
+    col->odd = NULL;
+    col->odd_at = NULL;
+    col->odd_bytes = col->odd_cap = 0;
+    mem_free(v);
+    mem_free(codes);
+    return rc;
+}

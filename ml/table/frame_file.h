@@ -1,0 +1,112 @@
+/* frame_file.h - private: how a frame lies in its file, and the pieces that write one. Included by frame*.c and csv*.c.
+ *
+ * Little-endian, every table 8-aligned, written front to back so that it can be hashed on the way:
+ *   header 64 bytes (magic, version) | chunks of all columns in the order they were finished | per column: its name, its
+ *   chunk table, its level offsets, level texts and code map | column records | trailer 64 bytes.
+ * A column is cut into chunks of chunk_rows rows (the last one shorter); each chunk has the narrowest type that holds its
+ * values exactly. A chunk table entry is the chunk's offset with its type in the low 3 bits. Missing: the lowest integer,
+ * NaN, or the highest code. Codes are numbered as they first appeared; the code map turns them into level indices. */
+#ifndef ML_TABLE_FRAME_FILE_H
+#define ML_TABLE_FRAME_FILE_H
+
+#include "ml/table/frame.h"
+
+#include <stddef.h>
+
+#define FRAME_MAGIC        "ASSAYFRM"
+#define FRAME_CODE_MISSING UINT32_MAX
+#define FRAME_INT_MISSING  INT32_MIN
+enum {
+    FRAME_VERSION = 1,
+    FRAME_CHUNK_ROWS = 65536,
+    FRAME_MIN_CHUNK_ROWS = 32,
+    FRAME_DISTINCT_CAP = 4096
+};
+enum { FRAME_EDGE_BYTES = 64, FRAME_MAX_COLS = 1 << 20, FRAME_MAX_TEXT = (1 << 20) + 1 };
+
+enum frame_chunk { FC_I8, FC_I16, FC_I32, FC_F32, FC_F64, FC_U8, FC_U16, FC_U32 };
+static inline int64_t frame_chunk_width(enum frame_chunk t)
+{
+    static const int8_t width[8] = { 1, 2, 4, 4, 8, 1, 2, 4 };
+    return width[t];
+}
+
+struct frame_trailer {
+    char magic[8];
+    uint32_t version, n_cols;
+    uint64_t rows;
+    uint32_t chunk_rows, zero;
+    uint64_t cols_at, file_bytes;
+    uint64_t spare[2]; /* zero */
+};
+
+struct frame_rec { /* a column record */
+    uint64_t name_at;
+    uint32_t name_bytes; /* without NUL */
+    uint32_t type;
+    int64_t missing, distinct;
+    double min, max, mean;
+    uint64_t chunks_at; /* u64 entries */
+    uint64_t
+        levels_at; /* n_levels + 1 u64 offsets of texts that lie one after the other, each with its NUL */
+    uint64_t map_at; /* n_levels u32: stored code -> level index */
+    uint32_t n_levels;
+    uint32_t not_numbers; /* as frame.h; UINT32_MAX: or more */
+};
+
+/* ---- statistics of one column while it is written ---- */
+struct frame_stats {
+    int64_t rows, missing;
+    double min, max, sum; /* of present finite values, summed in row order */
+    int64_t finite;
+    uint64_t *set; /* distinct values seen, until there are FRAME_DISTINCT_CAP */
+    uint32_t set_cap;
+    int64_t distinct;
+    int64_t not_numbers;
+};
+void frame_stats_init(struct frame_stats *s);
+void frame_stats_fini(struct frame_stats *s);
+void frame_stats_numbers(struct frame_stats *s, const double *v, int64_t n);
+void frame_stats_ints(struct frame_stats *s, const int32_t *v,
+                      int64_t n); /* FRAME_INT_MISSING = missing */
+
+/* ---- packing: into `out` of at least n * 8 bytes; returns the bytes used ---- */
+int64_t frame_pack_numbers(const double *v, int64_t n, void *out, enum frame_chunk *type);
+int64_t frame_pack_ints(const int32_t *v, int64_t n, void *out, enum frame_chunk *type);
+int64_t frame_pack_codes(const uint32_t *v, int64_t n, void *out, enum frame_chunk *type);
+void frame_unpack_numbers(const void *data, enum frame_chunk type, int64_t n, double *out);
+/* out[i] = number rows[i] - rows[0] of data. */
+void frame_pick_numbers(const void *data, enum frame_chunk type, const int64_t *rows, int64_t n,
+                        double *out);
+/* Codes past n_map read as missing: the file may come from a stranger. */
+void frame_unpack_codes(const void *data, enum frame_chunk type, int64_t n, const uint32_t *map,
+                        uint32_t n_map, int32_t *out);
+
+/* ---- the file being written ---- */
+struct frame_out;
+struct frame_out *frame_out_new(const char *path, struct err *err); /* writes aside */
+void frame_out_abort(struct frame_out *o);
+int frame_out_chunk(struct frame_out *o, enum frame_chunk type, const void *data, int64_t bytes,
+                    uint64_t *entry, struct err *err);
+/* Reads a chunk back: a column that turned out to be text late is packed anew, and its old chunk stays as a hole. */
+int frame_out_read(struct frame_out *o, uint64_t entry, void *out, int64_t bytes, struct err *err);
+struct frame_levels { /* in order of first appearance */
+    int64_t n;
+    const char *text;        /* texts one after the other, each with its NUL */
+    const uint64_t *text_at; /* [n] */
+    const int64_t *count;    /* [n] rows of each */
+};
+/* order[n]: codes, most frequent first, then by text. */
+int frame_levels_order(const struct frame_levels *l, uint32_t *order, struct err *err);
+/* Columns in their final order. levels only for a categorical one. */
+int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
+                  const struct frame_stats *stats, const uint64_t *chunks, int64_t n_chunks,
+                  const struct frame_levels *levels, struct err *err);
+int frame_out_end(struct frame_out *o, int64_t rows, int64_t chunk_rows, char hash[SHA256_HEX],
+                  struct err *err);                 /* frees o */
+int64_t frame_out_bytes(const struct frame_out *o); /* so far */
+
+/* Checks everything in a mapped file that reading relies on; fills the trailer. */
+int frame_check(const uint8_t *data, uint64_t size, struct frame_trailer *t, struct err *err);
+
+#endif
