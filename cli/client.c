@@ -154,6 +154,19 @@ void client_timeout_ms(struct client *c, int64_t ms)
     c->timeout_ms = ms;
 }
 
+void client_deadline(struct client *c, const struct clk *clk, int64_t end_ms)
+{
+    c->clk = clk;
+    c->deadline_ms = end_ms;
+}
+
+static int64_t call_ms(const struct client *c)
+{
+    int64_t ms = c->timeout_ms > 0 ? c->timeout_ms : 60000;
+
+    return c->clk ? MAX(1, MIN(ms, c->deadline_ms - clk_now_ms(c->clk))) : ms;
+}
+
 void client_quote(const char *text, char *out, size_t size)
 {
     static const char plain[] =
@@ -272,8 +285,7 @@ struct curl_slist *client_prepare(struct client *c, const char *method, const ch
     curl_easy_setopt(c->curl, CURLOPT_CUSTOMREQUEST, method);
     curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT_MS, 5000L);
-    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT_MS,
-                     (long)(c->timeout_ms > 0 ? c->timeout_ms : 60000));
+    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT_MS, (long)call_ms(c));
     if (c->socket)
         curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->socket);
     else

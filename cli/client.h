@@ -3,6 +3,7 @@
 #ifndef CLI_CLIENT_H
 #define CLI_CLIENT_H
 
+#include "base/clk.h"
 #include "base/err.h"
 #include "base/sha256.h"
 #include "cli/cmd.h"
@@ -40,6 +41,8 @@ void client_end_when(struct client *c, int (*asked)(void));
 enum client_paging { CLIENT_BY_NEXT, CLIENT_BY_OFFSET };
 int client_list(struct client *c, const char *path, const char *key, enum client_paging paging,
                 int64_t limit, json_t **out, struct err *err);
+/* No call goes on after end_ms of the clock, which is borrowed. */
+void client_deadline(struct client *c, const struct clk *clk, int64_t end_ms);
 void client_quote(const char *text, char *out,
                   size_t size); /* percent-encoding of one path segment */
 

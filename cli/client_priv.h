@@ -13,6 +13,8 @@ struct client {
     char *base;   /* http://host:port */
     char *token;
     int64_t timeout_ms;
+    const struct clk *clk; /* of deadline_ms; NULL = none */
+    int64_t deadline_ms;
     int (*wants_end)(void); /* true ends the present call; NULL = nobody asks */
     /* Of the present call: */
     bool has_headers;        /* all of them have arrived */

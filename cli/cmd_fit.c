@@ -1,5 +1,6 @@
 /* cmd_fit.c - `assay fit`: a table in, a model out; no server, no spec. The clock of --time starts with the process; the
  * study gets what is left after reading the table, less the moment that saving takes. */
+#include "cli/baseline.h"
 #include "cli/cmd.h"
 #include "cli/local.h"
 #include "cli/outfile.h"
@@ -13,6 +14,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { LATE_MS = 150, TURNS = 6, PATIENCE_MS = 300 };
 
 struct fit_opts {
     char *target, *metric, *test, *output, *positive, *task, *columns, *monotone, *sampler,
@@ -195,6 +198,15 @@ out:
     return rc;
 }
 
+static void tell_json(const struct fit_opts *o, const json_t *study, const json_t *board)
+{
+    json_t *doc =
+        json_pack("{s:O?, s:O?, s:s}", "study", study, "leaderboard", board, "model", o->output);
+
+    print_json(doc);
+    json_decref(doc);
+}
+
 static int finish(struct session *s, const struct fit_opts *o, int64_t study, const json_t *last,
                   struct err *err)
 {
@@ -205,12 +217,10 @@ static int finish(struct session *s, const struct fit_opts *o, int64_t study, co
     if (o->json) {
         json_t *board = NULL;
         if (client_get(s->client, &board, err, "/studies/%" PRId64 "/leaderboard?limit=1000",
-                       study) < 0)
+                       study) < 0 &&
+            !session_is_late(s))
             return -1;
-        json_t *doc =
-            json_pack("{s:O, s:O, s:s}", "study", last, "leaderboard", board, "model", o->output);
-        print_json(doc);
-        json_decref(doc);
+        tell_json(o, last, board);
         json_decref(board);
         return 0;
     }
@@ -221,21 +231,95 @@ static int finish(struct session *s, const struct fit_opts *o, int64_t study, co
     return 0;
 }
 
+/* The model that needs nobody else, for the case that nothing else will be ready in time. What is wrong with the table, the
+ * search says better. */
+static void baseline_of(struct session *s, const struct fit_opts *o, const char *file,
+                        struct baseline *b)
+{
+    struct err ignored = { 0 };
+    json_t *columns = o->columns ? pairs_new(o->columns, "--columns", "TYPE", &ignored) : NULL;
+    const struct baseline_spec spec = { .file = file,
+                                        .target = o->target,
+                                        .metric = o->metric,
+                                        .task = o->task,
+                                        .positive = o->positive,
+                                        .columns = columns,
+                                        .seed = o->seed };
+
+    if (s->end_ms && (!o->columns || columns))
+        (void)baseline_make(b, &spec, &ignored);
+    json_decref(columns);
+}
+
+/* Nothing was wrong but the time. */
+static bool is_too_late(const struct session *s, const json_t *last, const struct err *why)
+{
+    bool no_answer =
+        why->code == ERR_TIMEOUT || why->code == ERR_UNREACHABLE || why->code == ERR_BUSY;
+
+    if (why->code == ERR_NOTFOUND && last)
+        return s->end_ms > 0;
+    if (last && strcmp(print_text(last, "state"), "failed") == 0)
+        return json_integer_value(json_object_get(json_object_get(last, "trials"), "failed")) == 0;
+    return no_answer && session_is_late(s);
+}
+
+static int save_baseline(const struct fit_opts *o, const json_t *last, struct baseline *b,
+                         struct err *err)
+{
+    if (baseline_save(b, o->output, err) < 0)
+        return -1;
+    if (o->json) {
+        tell_json(o, last, NULL);
+        return 0;
+    }
+    printf("no trial ended in time: saved %s, the baseline of its first %" PRId64
+           " rows; a longer --time, or an idle machine, gives a better one\n",
+           o->output, b->rows);
+    return 0;
+}
+
+static int search(struct session *s, struct local *local, const struct fit_opts *o,
+                  const char *file, json_t **last, struct err *err)
+{
+    int64_t study = 0, left = s->end_ms - clk_now_ms(&s->clk);
+
+    if (local_start(local, NULL, (int)o->runners, o->device, s->end_ms ? MAX(left, 1) : 0, err) < 0)
+        return -1;
+    s->client = local->client;
+    if (s->end_ms)
+        client_deadline(s->client, &s->clk, s->end_ms);
+    if (submit(s, o, file, &study, err) < 0 || session_follow(s, study, last, err) < 0)
+        return -1;
+    return finish(s, o, study, *last, err);
+}
+
+/* An orderly end takes processes that have a turn, and a folder that is emptied: late, others do it. */
+static void end_local(const struct session *s, struct local *local)
+{
+    int64_t wanted_ms = MAX(LATE_MS, TURNS * s->slow_ms);
+    int64_t left_ms = s->end_ms ? s->end_ms - clk_now_ms(&s->clk) - wanted_ms : PATIENCE_MS;
+
+    if (left_ms < 0)
+        local_abandon(local);
+    else
+        local_stop(local, MIN(PATIENCE_MS, left_ms));
+}
+
 int cmd_fit(const struct cmd *cmd, int argc, char **argv)
 {
     struct fit_opts o = { 0 };
     struct session s;
     struct local local = { 0 };
+    struct baseline baseline = { 0 };
     struct err err = { 0 };
     const char *operands[CLI_MAX_OPERANDS];
     int n = 0, rc;
-    int64_t study = 0;
     json_t *last = NULL;
 
     session_init(&s, NULL, &local); /* first: the clock starts with the process */
     if ((rc = cli_args(cmd, opts, ARRAY_LEN(opts), &o, argc, argv, operands, 1, 1, &n)) >= 0)
         goto out;
-    rc = CLI_FAILED;
     s.quiet = o.json;
     if (check_inputs(&o, operands[0], &err) < 0) {
         rc = cli_fail(&err);
@@ -246,18 +330,14 @@ int cmd_fit(const struct cmd *cmd, int argc, char **argv)
     if (o.time_ms == 0 && o.trials == 0)
         o.time_ms = 60000;
     s.end_ms = o.time_ms ? s.start_ms + o.time_ms : 0;
-    if (local_start(&local, NULL, (int)o.runners, o.device, &err) < 0) {
-        rc = cli_fail(&err);
-        goto out;
-    }
-    s.client = local.client;
-    if (submit(&s, &o, operands[0], &study, &err) < 0 ||
-        session_follow(&s, study, &last, &err) < 0 || finish(&s, &o, study, last, &err) < 0)
-        rc = cli_fail(&err);
-    else
-        rc = CLI_OK;
+    baseline_of(&s, &o, operands[0], &baseline);
+    rc = search(&s, &local, &o, operands[0], &last, &err);
+    if (rc < 0 && baseline.model.len > 0 && is_too_late(&s, last, &err))
+        rc = save_baseline(&o, last, &baseline, &err);
+    rc = rc < 0 ? cli_fail(&err) : CLI_OK;
 out:
-    local_stop(&local, 300);
+    end_local(&s, &local);
+    baseline_fini(&baseline);
     json_decref(last);
     conf_fini(&o, opts, ARRAY_LEN(opts));
     return rc;

@@ -64,7 +64,7 @@ static int run_spec(struct session *s, struct local *local, json_t *spec, const 
     if (local_device_check(o->device, err) < 0 ||
         outfile_check(output_of(o, name, file, sizeof(file)), err) < 0 ||
         io_mkdirs(o->dir, 0700, err) < 0 ||
-        local_start(local, o->dir, (int)o->runners, o->device, err) < 0)
+        local_start(local, o->dir, (int)o->runners, o->device, 0, err) < 0)
         return -1;
     s->client = local->client;
     if (specfile_submit(s, spec, path, false, &study, err) < 0)

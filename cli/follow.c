@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum { POLL_MOST_MS = 100, SILENT_MS = 3000 };
-enum { SAVE_RESERVE_MS = 150 }; /* kept at the hard end for downloading the model */
 
 struct follow {
     struct session *s;
@@ -220,7 +219,10 @@ int session_follow(struct session *s, int64_t study, json_t **out, struct err *e
     for (;;) {
         if ((rc = obey_interrupts(&f, *out, err)) != 0)
             break;
-        if ((rc = look(&f, out, err)) != 0) {
+        int64_t asked_ms = now_ms(&f);
+        rc = look(&f, out, err);
+        s->slow_ms = MAX(s->slow_ms, now_ms(&f) - asked_ms);
+        if (rc != 0) {
             rc = rc > 0 ? 0 : -1;
             break;
         }
@@ -228,7 +230,7 @@ int session_follow(struct session *s, int64_t study, json_t **out, struct err *e
             rc = -1;
             break;
         }
-        if (s->end_ms && now_ms(&f) >= s->end_ms - SAVE_RESERVE_MS)
+        if (session_is_late(s))
             break; /* the best so far is what we save */
         session_pause_ms(pause_of(&f));
     }

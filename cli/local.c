@@ -190,7 +190,7 @@ static bool socket_accepts(const char *path)
     return ok;
 }
 
-static int wait_ready(struct local *l, struct err *err)
+static int wait_ready(struct local *l, int64_t limit_ms, struct err *err)
 {
     struct clk clk;
     char path[104];
@@ -198,15 +198,16 @@ static int wait_ready(struct local *l, struct err *err)
 
     clk_init_system(&clk);
     snprintf(path, sizeof(path), "%s/sock", l->dir);
-    for (int64_t end = clk_now_ms(&clk) + START_LIMIT_MS; clk_now_ms(&clk) < end;) {
+    limit_ms = limit_ms > 0 ? MIN(limit_ms, START_LIMIT_MS) : START_LIMIT_MS;
+    for (int64_t end = clk_now_ms(&clk) + limit_ms; clk_now_ms(&clk) < end;) {
         if (socket_accepts(path))
             return 0;
         if (!local_is_alive(l, err))
             return -1;
         nanosleep(&pause, NULL);
     }
-    return err_set(err, ERR_TIMEOUT, "the controller did not answer within %d s",
-                   START_LIMIT_MS / 1000);
+    return err_set(err, ERR_TIMEOUT, "the controller did not answer within %.1f s",
+                   (double)limit_ms / 1000);
 }
 
 int local_device_check(const char *device, struct err *err)
@@ -217,7 +218,7 @@ int local_device_check(const char *device, struct err *err)
 }
 
 int local_start(struct local *l, const char *data_dir, int n_runners, const char *devices,
-                struct err *err)
+                int64_t limit_ms, struct err *err)
 {
     char server[120];
     int read_fd = -1;
@@ -227,7 +228,7 @@ int local_start(struct local *l, const char *data_dir, int n_runners, const char
     l->n_runners = n_runners;
     l->runners = mem_array((size_t)n_runners, sizeof(*l->runners));
     if (make_folder(l, data_dir, err) < 0 || proc_pipe(&read_fd, &l->parent_fd, err) < 0 ||
-        spawn_all(l, devices, read_fd, err) < 0 || wait_ready(l, err) < 0)
+        spawn_all(l, devices, read_fd, err) < 0 || wait_ready(l, limit_ms, err) < 0)
         goto fail;
     snprintf(server, sizeof(server), "unix:%s/sock", l->dir);
     if (!(l->client = client_new(server, NULL, err)))
@@ -241,13 +242,13 @@ fail:
     return -1;
 }
 
-static void end_child(pid_t *pid, int64_t patience_ms)
+static void end_child(pid_t *pid, const struct clk *clk, int64_t until_ms)
 {
     int status = 0;
 
     if (*pid <= 0)
         return;
-    if (proc_wait_ms(*pid, patience_ms, &status, NULL) == 0) {
+    if (proc_wait_ms(*pid, MAX(until_ms - clk_now_ms(clk), 0), &status, NULL) == 0) {
         proc_kill(*pid, SIGKILL);
         proc_wait_ms(*pid, 5000, &status, NULL);
     }
@@ -256,8 +257,12 @@ static void end_child(pid_t *pid, int64_t patience_ms)
 
 void local_stop(struct local *l, int64_t patience_ms)
 {
+    struct clk clk;
+
     client_free(l->client);
     l->client = NULL;
+    clk_init_system(&clk);
+    int64_t until_ms = clk_now_ms(&clk) + patience_ms;
     for (int i = 0; i < l->n_runners; i++)
         if (l->runners[i] > 0)
             proc_kill(l->runners[i], SIGTERM);
@@ -267,10 +272,62 @@ void local_stop(struct local *l, int64_t patience_ms)
         close(l->parent_fd);
     l->parent_fd = -1;
     for (int i = 0; i < l->n_runners; i++)
-        end_child(&l->runners[i], patience_ms);
-    end_child(&l->controller, patience_ms);
+        end_child(&l->runners[i], &clk, until_ms);
+    end_child(&l->controller, &clk, until_ms);
     mem_free(l->runners);
     l->runners = NULL;
     l->n_runners = 0;
     tempdir_end(&l->temp, getenv("ASSAY_KEEP_TEMP") != NULL);
+}
+
+static void kill_all(const struct local *l)
+{
+    for (int i = 0; i < l->n_runners; i++)
+        proc_kill(l->runners[i], SIGKILL);
+    proc_kill(l->controller, SIGKILL);
+}
+
+static bool is_gone(pid_t pid)
+{
+    return pid <= 0 || kill(pid, 0) < 0;
+}
+
+/* In the process that stays behind. Where nobody buries orphans they are there for good: it looks for a second. */
+static void clean_up(struct local *l)
+{
+    const struct timespec pause = { .tv_nsec = 10000000 };
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    setsid();
+    for (int fd = 0; fd < 3 && null_fd >= 0; fd++)
+        dup2(null_fd, fd); /* whoever reads our output must not wait for this */
+    for (int look = 0; look < 100; look++) {
+        bool all = is_gone(l->controller);
+        for (int i = 0; i < l->n_runners; i++)
+            all = all && is_gone(l->runners[i]);
+        if (all)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    tempdir_end(&l->temp, getenv("ASSAY_KEEP_TEMP") != NULL);
+    _exit(0);
+}
+
+void local_abandon(struct local *l)
+{
+    kill_all(l);
+    fflush(NULL);
+    pid_t pid = l->controller > 0 ? fork() : -1;
+    if (pid == 0)
+        clean_up(l);
+    if (pid < 0) {
+        local_stop(l, 0);
+        return;
+    }
+    client_free(l->client);
+    if (l->parent_fd >= 0)
+        close(l->parent_fd);
+    close(l->temp.lock_fd);
+    mem_free(l->runners);
+    *l = (struct local){ .parent_fd = -1 };
 }

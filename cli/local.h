@@ -24,12 +24,15 @@ struct local {
 };
 
 int local_device_check(const char *device, struct err *err); /* of a --device: auto, cpu, cuda */
-/* data_dir NULL = inside a fresh temporary folder; devices: as assay-runner's option. Returns when the controller answers (some milliseconds); the runners
+/* limit_ms: for the controller to answer; 0 = 10 s. data_dir NULL = inside a fresh temporary folder; devices: as assay-runner's option. Returns when the controller answers (some milliseconds); the runners
  * register by themselves. On failure everything is undone and the last lines of the log are in the error. */
 int local_start(struct local *l, const char *data_dir, int n_runners, const char *devices,
-                struct err *err);
-void local_stop(struct local *l,
-                int64_t patience_ms); /* SIGTERM, then SIGKILL; removes the folder; idempotent */
+                int64_t limit_ms, struct err *err);
+/* SIGTERM, after patience_ms of all together SIGKILL; removes the folder; idempotent. */
+void local_stop(struct local *l, int64_t patience_ms);
+/* The same for whoever is late: SIGKILL at once, and nothing is waited for; a process of its own removes the folder when all
+ * have ended. */
+void local_abandon(struct local *l);
 bool local_is_alive(struct local *l,
                     struct err *err); /* false + reason when the controller or all runners ended */
 

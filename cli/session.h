@@ -21,6 +21,7 @@ struct session {
     struct clk clk;
     int64_t start_ms;          /* monotonic, when the process began */
     int64_t end_ms;            /* monotonic, hard; 0 = none */
+    int64_t slow_ms;           /* the longest that an answer took while the study was followed */
     bool quiet;                /* --json: no progress, no tables */
     bool detaches;             /* Ctrl-C leaves the study as it is; else it stops the study */
     bool is_attached;          /* the study began before this program did */
@@ -46,7 +47,9 @@ void session_pause_ms(int64_t ms);                /* a signal ends it early */
 int session_to_end(struct session *s, int64_t study, const char *output, struct err *err);
 /* Says a failure and returns its exit code; 130 when Ctrl-C caused it. */
 int session_exit_code(const struct err *err);
-/* Leaderboard on stdout, the best model to `output` (NULL = none). */
+/* The hard end is so near that what there is must be fetched now. */
+bool session_is_late(const struct session *s);
+/* The best model to `output` (NULL = none), the leaderboard on stdout: late, it may be missing. ERR_NOTFOUND: no model. */
 int session_results(struct session *s, int64_t study, const char *output, int rows,
                     struct err *err);
 

@@ -1,0 +1,186 @@
+/* baseline.c - see baseline.h. Called by cmd_fit.c. */
+#include "cli/baseline.h"
+#include "cli/modelfile.h"
+#include "cli/tempdir.h"
+
+#include "base/base.h"
+#include "base/gz.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "ml/artifact.h"
+#include "ml/csv.h"
+#include "ml/fit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HEAD_BYTES = 4 << 20, FOLDS = 5 };
+
+/* ---- the first rows ---- */
+
+struct head {
+    char *text;
+    size_t n, at;
+};
+
+/* Up to HEAD_BYTES of the table, whole rows; a line end within quotes ends none. */
+static int head_read(struct head *h, const char *file, struct err *err)
+{
+    struct gz *g = gz_open(file, err);
+    size_t end = 0;
+    bool is_quoted = false;
+    long n = 0;
+
+    *h = (struct head){ 0 };
+    if (!g)
+        return -1;
+    h->text = mem_alloc(HEAD_BYTES);
+    while (h->n < HEAD_BYTES && (n = gz_read(g, h->text + h->n, HEAD_BYTES - h->n, err)) > 0)
+        h->n += (size_t)n;
+    gz_close(g);
+    for (size_t i = 0; h->n == HEAD_BYTES && i < h->n; i++) {
+        is_quoted = is_quoted != (h->text[i] == '"');
+        if (h->text[i] == '\n' && !is_quoted)
+            end = i + 1;
+    }
+    h->n = h->n == HEAD_BYTES ? end : h->n;
+    return n < 0 ? -1 : 0;
+}
+
+static long head_take(void *ctx, void *out, size_t n, struct err *err)
+{
+    struct head *h = ctx;
+    size_t some = MIN(n, h->n - h->at);
+
+    (void)err;
+    memcpy(out, h->text + h->at, some);
+    h->at += some;
+    return (long)some;
+}
+
+static enum frame_type type_of(const char *name)
+{
+    return str_eq(name, "numeric")       ? FRAME_NUMERIC
+           : str_eq(name, "categorical") ? FRAME_CATEGORICAL
+                                         : FRAME_IGNORED;
+}
+
+static struct frame *frame_of(const struct baseline_spec *spec, const char *path, struct err *err)
+{
+    struct csv_override *list = mem_array(json_object_size(spec->columns) + 1, sizeof(*list));
+    struct csv_opts opts = { .overrides = list, .name = spec->file };
+    char hash[SHA256_HEX];
+    const char *name = NULL;
+    struct head head;
+    json_t *type = NULL;
+
+    json_object_foreach((json_t *)spec->columns, name, type)
+    {
+        const char *text = json_string_value(type);
+        list[opts.n_overrides++] = (struct csv_override){ name, type_of(text ? text : "") };
+    }
+    int rc = head_read(&head, spec->file, err);
+    if (rc == 0)
+        rc = csv_to_frame(head_take, &head, &opts, path, hash, err);
+    mem_free(head.text);
+    mem_free(list);
+    return rc < 0 ? NULL : frame_open(path, err);
+}
+
+/* ---- the model ---- */
+
+/* As the controller chooses them (controller/problem.c). */
+static int task_choose(const struct baseline_spec *spec, struct ml_data_spec *out, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum ml_task task;
+    } tasks[] = { { "binary", ML_BINARY },
+                  { "multiclass", ML_MULTICLASS },
+                  { "regression", ML_REGRESSION } };
+    bool has_metric = spec->metric && spec->metric[0];
+
+    if (has_metric && metric_parse(spec->metric, &out->metric, err) < 0)
+        return -1;
+    if (ml_task_infer(out->frame, out->target, &out->task, err) < 0)
+        return -1;
+    if (has_metric && metric_info(out->metric)->tasks == ML_REGRESSION)
+        out->task = ML_REGRESSION;
+    for (size_t i = 0; spec->task && i < ARRAY_LEN(tasks); i++)
+        out->task = str_eq(spec->task, tasks[i].name) ? tasks[i].task : out->task;
+    if (!has_metric)
+        out->metric = metric_default(out->task);
+    return 0;
+}
+
+static int model_make(const struct baseline_spec *spec, const struct frame *f, struct buf *out,
+                      struct err *err)
+{
+    const struct family *family = family_find("baseline");
+    double params[FAMILY_MAX_PARAMS] = { 0 };
+    struct ml_data_spec problem = { .frame = f,
+                                    .target = spec->target,
+                                    .positive = spec->positive ? spec->positive : "",
+                                    .folds = FOLDS,
+                                    .split_seed = (uint64_t)spec->seed };
+    struct ml_data *d = NULL;
+    struct fit_trial *t = NULL;
+    int rc = -1;
+
+    if (task_choose(spec, &problem, err) < 0 || !(d = ml_data_open(&problem, err)))
+        goto out;
+    family_defaults(family, params);
+    if (!(t = fit_trial_open(d, family, params, (uint64_t)spec->seed, false, err)) ||
+        fit_trial_advance(t, fit_trial_levels(t), NULL, err) < 0 ||
+        fit_trial_artifact(t, out, err) < 0)
+        goto out;
+    rc = 0;
+out:
+    if (t)
+        fit_trial_close(t);
+    if (d)
+        ml_data_close(d);
+    return rc;
+}
+
+int baseline_make(struct baseline *b, const struct baseline_spec *spec, struct err *err)
+{
+    struct tempdir temp = { 0 };
+    char path[sizeof(temp.path) + 8];
+    int rc = -1;
+
+    *b = (struct baseline){ 0 };
+    buf_init(&b->model, ARTIFACT_MAX_BYTES);
+    if (tempdir_make(&temp, sizeof(temp.path), err) < 0)
+        return -1;
+    snprintf(path, sizeof(path), "%s/frame", temp.path);
+    struct frame *f = frame_of(spec, path, err);
+    if (f) {
+        b->rows = f->rows;
+        rc = model_make(spec, f, &b->model, err);
+        frame_close(f);
+    }
+    tempdir_end(&temp, false);
+    if (rc < 0)
+        buf_clear(&b->model);
+    return rc;
+}
+
+static int put(FILE *out, void *ctx, struct err *err)
+{
+    const struct baseline *b = ctx;
+
+    (void)err; /* output_write looks at the stream's own */
+    fwrite(b->model.data, 1, b->model.len, out);
+    return 0;
+}
+
+int baseline_save(struct baseline *b, const char *path, struct err *err)
+{
+    return output_write(path, put, b, err);
+}
+
+void baseline_fini(struct baseline *b)
+{
+    buf_fini(&b->model);
+}
