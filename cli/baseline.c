@@ -7,9 +7,9 @@
 #include "base/gz.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "ml/artifact.h"
-#include "ml/csv.h"
-#include "ml/fit.h"
+#include "ml/fit/fit.h"
+#include "ml/model/artifact.h"
+#include "ml/read/csv.h"
 
 #include <stdio.h>
 #include <string.h>
