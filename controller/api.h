@@ -119,6 +119,12 @@ int ctl_study_preview(struct ctl *ctl, const json_t *spec, json_t **out, struct 
 int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
                 json_t **out, struct err *err);
 int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err);
+/* An ended study may have to be read first, which is done beside the loop: 1 = every call for it answers at once (or there
+ * is no such study), 0 = on_ready(arg) is called once when that is so, -1 = too many are waited for (ERR_BUSY). */
+int ctl_study_await(struct ctl *ctl, const char *ref, void (*on_ready)(void *arg), void *arg,
+                    struct err *err);
+/* Its id from its row, without reading its trials. */
+int ctl_study_id(struct ctl *ctl, const char *ref, int64_t *id, struct err *err);
 enum ctl_study_verb { CTL_PAUSE, CTL_RESUME, CTL_STOP, CTL_KILL, CTL_ARCHIVE, CTL_UNARCHIVE };
 int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, json_t **out,
                   struct err *err);

@@ -9,6 +9,7 @@
 #include "controller/budget.h"
 #include "controller/dataset.h"
 #include "controller/finish.h"
+#include "controller/load.h"
 #include "controller/searchers.h"
 #include "controller/show.h"
 #include "controller/trial_act.h"
@@ -233,7 +234,7 @@ int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t 
         if (!o)
             goto out;
         json_array_append_new(l->out, o);
-        study_trim(ctl);
+        load_trim(ctl);
     }
     *out =
         json_pack("{s:O, s:o}", "studies", l->out, "next",

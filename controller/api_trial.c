@@ -99,14 +99,25 @@ int ctl_trials(struct ctl *ctl, const char *ref, const char *state, const char *
 
 /* ---- show ---- */
 
-/* The trial and its study in memory. */
+/* The trial and its study in memory. An ended study is not read for a trial's sake: nothing of it changes any more. */
 static struct study *find(struct ctl *ctl, int64_t id, struct trial_row *row, struct err *err)
 {
     int rc = store_trial_get(ctl->store, id, row, err);
+    struct study *st = rc == 1 ? study_loaded(ctl, row->study) : NULL;
+    struct study_row of = { 0 };
 
     if (rc == 0)
         err_set(err, ERR_NOTFOUND, "no trial %" PRId64, id);
-    return rc == 1 ? study_by_id(ctl, row->study, err) : NULL;
+    if (rc != 1 || st)
+        return st;
+    rc = store_study_get(ctl->store, row->study, &of, err);
+    if (rc == 1 && study_is_final(of.state))
+        err_set(err, ERR_CONFLICT, "study %s is %s: its trials do not change any more", of.name,
+                study_state_name[of.state]);
+    else if (rc == 1)
+        st = study_by_id(ctl, row->study, err);
+    study_row_fini(&of);
+    return st;
 }
 
 static int on_report(void *arg, int level, double value, double se)

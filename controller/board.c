@@ -8,6 +8,7 @@
 #include "controller/trial_act.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool better(const struct study *st, double score_a, int64_t a, double score_b, int64_t b)
@@ -40,13 +41,27 @@ void board_add(struct study *st, int64_t number)
     CHECK(t->state == TS_COMPLETED);
     if (isnan(t->score))
         return;
-    int at = place_of(st, number, t->score);
+    int at = st->is_filling ? st->n_board : place_of(st, number, t->score);
     if (at < st->n_board && st->board[at] == number)
         return;
     CTL_GROW(st->board, st->n_board, st->cap_board);
     memmove(st->board + at + 1, st->board + at, (size_t)(st->n_board - at) * sizeof *st->board);
     st->board[at] = (int32_t)number;
     st->n_board++;
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+    const struct study *st = arg;
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return x == y ? 0 : better(st, st->trials[x - 1].score, x, st->trials[y - 1].score, y) ? -1 : 1;
+}
+
+void board_sort(struct study *st)
+{
+    if (st->n_board > 1)
+        qsort_r(st->board, (size_t)st->n_board, sizeof *st->board, compare, st);
 }
 
 void board_remove(struct study *st, int64_t number)

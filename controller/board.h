@@ -6,6 +6,7 @@
 #include "controller/study.h"
 
 void board_add(struct study *st, int64_t number);
+void board_sort(struct study *st); /* after many were added in any order (study.is_filling) */
 void board_remove(struct study *st, int64_t number);
 /* Would a trial of this number, with this record (its family, its score, its costs), be among those whose artifacts are
  * kept: the best 10 of the study, the best 3 of its family, with several objectives the front, among the completed ones? */

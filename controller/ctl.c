@@ -16,6 +16,7 @@
 #include "controller/budget.h"
 #include "controller/events.h"
 #include "controller/lease.h"
+#include "controller/load.h"
 #include "controller/recover.h"
 #include "controller/rubbish.h"
 #include "controller/runner.h"
@@ -249,7 +250,7 @@ void ctl_turn_end(struct ctl *ctl)
     ctl->suggest_us = 0;
     run_after(ctl, ok, &err);
     events_flush(ctl);
-    study_trim(ctl);
+    load_trim(ctl);
     arm_timer(ctl);
 }
 
@@ -331,6 +332,7 @@ void ctl_free(struct ctl *ctl)
         return;
     wait_free_all(ctl);
     events_free_all(ctl);
+    load_free_all(ctl);
     while (ctl->n_studies > 0)
         study_drop(ctl, ctl->studies[0]);
     ahead_stop(ctl);

@@ -78,6 +78,7 @@ struct ctl {
     int64_t started_ms;
     struct loop_timer *
         timer; /* armed to the next deadline at the end of each turn; NULL in tests without a loop */
+    struct load_job *loads; /* ended studies that are being read (load.c) */
     struct ahead *ahead; /* suggestions beside the loop (ahead.h); NULL until the first slow one */
     bool has_no_ahead;   /* there can be none */
     struct auth *auth;

@@ -126,7 +126,7 @@ static int progress_event(struct ctl *ctl, struct study *st, const struct trial_
     struct lease *l = lease_find(ctl, false, row->id);
 
     reply->action = trial_is_final(row->state) ? MSG_STOP : MSG_OK;
-    if (l && l->fence == e->fence) {
+    if (st && l && l->fence == e->fence) {
         l->progress = e->progress;
         events_progress(ctl, st->row.id, row, e);
     }
@@ -175,8 +175,10 @@ static int lane_message(struct ctl *ctl, const char *session, const struct msg_e
 
     reply->action = MSG_STALE;
     if (rc == 1 && row.fence == e->fence) {
-        st = study_by_id(ctl, row.study, err);
-        rc = st ? check_holder(ctl, st, &row, session, err) : -1;
+        /* Nothing of an ended trial is changed, and its study may be one that would have to be read. */
+        bool is_over = trial_is_final(row.state);
+        st = is_over ? study_loaded(ctl, row.study) : study_by_id(ctl, row.study, err);
+        rc = st ? check_holder(ctl, st, &row, session, err) : is_over ? 1 : -1;
         if (rc == 0 && e->type != MSG_PROGRESS && e->seq <= row.msg_seq)
             rc = 1; /* requeued since: a repeat is acknowledged all the same */
         if (rc == 1 && e->type == MSG_PROGRESS)
@@ -232,7 +234,7 @@ static int renew_lane(struct ctl *ctl, const char *session, const struct msg_hel
         return 1;
     }
     rc = store_trial_get(ctl->store, h->trial, &row, err);
-    if (rc == 1 && row.fence == h->fence) {
+    if (rc == 1 && row.fence == h->fence && !trial_is_final(row.state)) {
         st = study_by_id(ctl, row.study, err);
         rc = st ? rejoin(ctl, st, &row, session, err) : -1;
     } else {

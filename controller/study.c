@@ -28,7 +28,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ENDED_KEPT = 8, SETTLE_MAX = 10000, CHECKED_ROWS = 1000, EXPECT_US = 20000 };
+enum { SETTLE_MAX = 10000, CHECKED_ROWS = 1000, EXPECT_US = 20000 };
 
 /* ---- memory ---- */
 
@@ -63,6 +63,12 @@ static void study_clear(struct study *st)
     mem_free(st->kept);
 }
 
+void study_free(struct study *st)
+{
+    study_clear(st);
+    mem_free(st);
+}
+
 void study_drop(struct ctl *ctl, struct study *st)
 {
     for (int i = 0; i < ctl->n_studies; i++) {
@@ -73,26 +79,7 @@ void study_drop(struct ctl *ctl, struct study *st)
         if (!ctl->leases[i].is_task && ctl->leases[i].study == st->row.id)
             lease_remove(ctl, i);
     }
-    study_clear(st);
-    mem_free(st);
-}
-
-void study_trim(struct ctl *ctl)
-{
-    int ended = 0;
-
-    for (int i = 0; i < ctl->n_studies; i++)
-        ended += study_is_final(ctl->studies[i]->row.state);
-    while (ended-- > ENDED_KEPT) {
-        struct study *oldest = NULL;
-
-        for (int i = 0; i < ctl->n_studies; i++) {
-            struct study *st = ctl->studies[i];
-            if (study_is_final(st->row.state) && (!oldest || st->asked_ms < oldest->asked_ms))
-                oldest = st;
-        }
-        study_drop(ctl, oldest);
-    }
+    study_free(st);
 }
 
 struct study *study_loaded(struct ctl *ctl, int64_t id)
@@ -216,8 +203,8 @@ static void refit_load(struct study *st)
     json_decref(o);
 }
 
-/* Fills an empty study from its rows: 1, 0 = there is no such row, -1. */
-static int fill(struct study *st, int64_t id, struct err *err)
+/* All but its trials: 1, 0 = there is no such row, -1. */
+static int head_load(struct study *st, int64_t id, struct err *err)
 {
     int rc = store_study_get(st->ctl->store, id, &st->row, err);
 
@@ -228,7 +215,28 @@ static int fill(struct study *st, int64_t id, struct err *err)
     if (st->row.data &&
         (problem_load(&st->problem, st->row.data, err) < 0 || space_load(st, err) < 0))
         return -1;
-    if (store_trial_each(st->ctl->store, id, on_trial, st, err) < 0)
+    return 1;
+}
+
+int study_fill_trials(struct study *st, struct store *store, struct err *err)
+{
+    int rc = 0;
+
+    st->is_filling = true;
+    rc = store_trial_each(store, st->row.id, on_trial, st, err);
+    st->is_filling = false;
+    board_sort(st);
+    return rc;
+}
+
+/* Fills an empty study from its rows: 1, 0 = there is no such row, -1. */
+static int fill(struct study *st, int64_t id, struct err *err)
+{
+    int rc = head_load(st, id, err);
+
+    if (rc <= 0)
+        return rc;
+    if (study_fill_trials(st, st->ctl->store, err) < 0)
         return -1;
     clock_load(st);
     probe_load(st);
@@ -238,6 +246,35 @@ static int fill(struct study *st, int64_t id, struct err *err)
         return -1;
     st->needs_settling = !study_is_final(st->row.state);
     return lease_restore(st->ctl, st, err) < 0 ? -1 : 1;
+}
+
+struct study *study_head_load(struct ctl *ctl, int64_t id, struct err *err)
+{
+    struct study *st = study_new(ctl);
+
+    if (head_load(st, id, err) == 1)
+        return st;
+    study_free(st);
+    return NULL;
+}
+
+int study_adopt(struct ctl *ctl, struct study *st, struct err *err)
+{
+    struct study_row now = { 0 };
+    int rc = store_study_get(ctl->store, st->row.id, &now, err);
+
+    if (rc != 1 || !study_is_final(now.state)) {
+        study_row_fini(&now);
+        return -1;
+    }
+    study_row_fini(&st->row);
+    st->row = now;
+    clock_load(st);
+    rungs_load(st);
+    st->asked_ms = ctl_now(ctl);
+    CTL_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
+    ctl->studies[ctl->n_studies++] = st;
+    return 0;
 }
 
 struct study *study_load(struct ctl *ctl, int64_t id, struct err *err)
@@ -250,8 +287,7 @@ struct study *study_load(struct ctl *ctl, int64_t id, struct err *err)
         ctl->studies[ctl->n_studies++] = st;
         return st;
     }
-    study_clear(st);
-    mem_free(st);
+    study_free(st);
     if (rc == 0)
         err_set(err, ERR_NOTFOUND, "no study %" PRId64, id);
     else
@@ -293,21 +329,37 @@ struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err)
     return st;
 }
 
-struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err)
+int study_find(struct ctl *ctl, const char *ref, int64_t *id, bool *is_final, struct err *err)
 {
     struct study_row row = { 0 };
-    int64_t id = 0;
     int rc = 0;
+    bool is_id = str_i64(ref, 1, INT64_MAX, id, NULL) == 0;
+
+    for (int i = 0; i < ctl->n_studies; i++) {
+        const struct study_row *had = &ctl->studies[i]->row;
+
+        if (is_id ? had->id != *id : !str_eq(had->name, ref))
+            continue;
+        *id = had->id;
+        *is_final = study_is_final(had->state);
+        return 1;
+    }
+    rc = is_id ? store_study_get(ctl->store, *id, &row, err)
+               : store_study_find(ctl->store, ref, &row, err);
+    *id = row.id;
+    *is_final = study_is_final(row.state);
+    study_row_fini(&row);
+    return rc;
+}
+
+struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err)
+{
+    int64_t id = 0;
+    bool is_final = false;
 
     if (str_i64(ref, 1, INT64_MAX, &id, NULL) == 0)
         return study_by_id(ctl, id, err);
-    for (int i = 0; i < ctl->n_studies; i++) {
-        if (str_eq(ctl->studies[i]->row.name, ref))
-            return study_by_id(ctl, ctl->studies[i]->row.id, err);
-    }
-    rc = store_study_find(ctl->store, ref, &row, err);
-    id = row.id;
-    study_row_fini(&row);
+    int rc = study_find(ctl, ref, &id, &is_final, err);
     if (rc == 0)
         err_set(err, ERR_NOTFOUND, "no study \"%.80s\"", ref);
     return rc == 1 ? study_by_id(ctl, id, err) : NULL;

@@ -118,6 +118,7 @@ struct study {
 
     int64_t touched_turn, touched_request, asked_ms;
     bool needs_settling, is_settling;
+    bool is_filling; /* from its rows: the board is sorted at the end */
     struct analysis *analysis; /* a cache of what the trials say; NULL until asked for */
 };
 
@@ -126,7 +127,14 @@ struct study *study_load(struct ctl *ctl, int64_t id, struct err *err);
 int study_reload(struct ctl *ctl, struct study *st,
                  struct err *err); /* drops it when the row is gone */
 void study_drop(struct ctl *ctl, struct study *st);
-void study_trim(struct ctl *ctl); /* forgets ended studies nobody asked for lately */
+void study_free(struct study *st); /* one that the controller does not have, or not any more */
+/* The steps of loading an ended study beside the loop (load.c): all but its trials; those, by whoever owns it alone, from a
+ * store of his own; taken in by the controller, -1 when its row is gone. */
+struct study *study_head_load(struct ctl *ctl, int64_t id, struct err *err);
+int study_fill_trials(struct study *st, struct store *store, struct err *err);
+int study_adopt(struct ctl *ctl, struct study *st, struct err *err);
+/* Which study is it, and has it ended? Reads its row at most: 1/0/-1. */
+int study_find(struct ctl *ctl, const char *ref, int64_t *id, bool *is_final, struct err *err);
 struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err);
 struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err);
 struct study *study_loaded(struct ctl *ctl, int64_t id); /* NULL when it is not in memory */

@@ -165,14 +165,21 @@ static void note_new(struct study *st, const struct trial_row *row)
     st->trials[st->n_trials++] = (struct trial_mem){ .id = row->id, .score = NAN };
 }
 
-bool trial_is_part(const struct study *st, const struct trial_row *row)
+static bool is_part(const struct study *st, const json_t *info)
 {
-    json_t *info = trial_info(row);
     json_int_t folds = json_integer_value(json_object_get(info, "folds"));
     bool is_cut = json_is_true(json_object_get(info, "cut"));
 
-    json_decref(info);
     return is_cut && folds > 0 && !st->problem.data.holdout && folds < st->problem.data.folds;
+}
+
+bool trial_is_part(const struct study *st, const struct trial_row *row)
+{
+    json_t *info = trial_info(row);
+    bool part = is_part(st, info);
+
+    json_decref(info);
+    return part;
 }
 
 /* What memory needs of a row's info: when it is new, at every level, when it was completed. */
@@ -191,7 +198,7 @@ static void note_info(struct study *st, struct trial_mem *t, const struct trial_
         t->predict_ns = json_integer_value(json_object_get(info, "predict_ns_row"));
         t->model_bytes = json_integer_value(json_object_get(info, "model_bytes"));
         t->is_cut = json_is_true(json_object_get(info, "cut"));
-        t->is_part = trial_is_part(st, row);
+        t->is_part = is_part(st, info);
     }
     if (is_higher || is_complete)
         memory_note(st, t, json_number_value(json_object_get(info, "growth")));

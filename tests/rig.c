@@ -178,7 +178,7 @@ static void put(uint8_t **at, const void *p, size_t n)
 }
 
 /* The same with a file that begins as a model does, and has empty sections. Little-endian, as this machine. */
-static const char *rig_model(struct rig *r, const char *tag, char out[SHA256_HEX])
+const char *rig_model(struct rig *r, const char *tag, char out[SHA256_HEX])
 {
     const uint32_t versions[] = { ARTIFACT_FORMAT, 1, SECTIONS };
     const uint64_t place[] = { ARTIFACT_HEAD_BYTES, 0 };

@@ -40,6 +40,8 @@ const char *rig_blob(struct rig *r, const char *tag,
                      char out[SHA256_HEX]); /* a blob's row, named by a tag */
 /* The bytes of a blob whose row there is, right or wrong. */
 void rig_file(struct rig *r, const char *sha256, const void *bytes, size_t n);
+/* The same with a file that begins as a model does. */
+const char *rig_model(struct rig *r, const char *tag, char out[SHA256_HEX]);
 /* A table with columns x1..x5, c, y (binary, 1000 rows), ready after a fake ingest. */
 void rig_dataset(struct rig *r, const char *name);
 int64_t rig_study(struct rig *r, const char *spec); /* ' stands for "; its id */

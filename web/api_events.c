@@ -81,15 +81,8 @@ static void on_committed(void *arg, bool ok, const struct err *err)
 static int study_id(struct web_req *r, int64_t *out, struct err *err)
 {
     const char *ref = web_arg(r, "study");
-    json_t *study = NULL;
 
-    if (!ref)
-        return 0;
-    if (ctl_study_get(r->ctl, ref, &study, err) < 0)
-        return -1;
-    *out = json_integer_value(json_object_get(study, "id"));
-    json_decref(study);
-    return 0;
+    return ref ? ctl_study_id(r->ctl, ref, out, err) : 0;
 }
 
 static int events(struct web_req *r, struct err *err)

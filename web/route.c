@@ -257,14 +257,68 @@ bool web_admit(struct web_req *r, const char *uri)
     return false;
 }
 
+/* The study that this is about, or that a new one begins from; NULL = none. */
+static const char *study_of(const struct web_req *r)
+{
+    static const char prefix[] = "/api/v1/studies/{study}";
+
+    if (strncmp(r->route->pattern, prefix, sizeof prefix - 1) == 0)
+        return r->vars[0];
+    return r->json ? json_string_value(json_object_get(r->json, "warm_start")) : NULL;
+}
+
+struct waiting {
+    struct web_req *r;
+    const char *uri;
+};
+
+static void on_study(void *arg)
+{
+    struct waiting *w = arg;
+    struct web_req *r = w->r;
+
+    if (r->wire)
+        run(r, w->uri);
+    else
+        web_send(r); /* the client left: there is nobody to answer */
+    web_release(r);
+}
+
+/* An ended study is read beside the loop before its handler runs: 1 = it waits for that, 0 = it need not, -1. */
+static int study_await(struct web_req *r, const char *uri, struct err *err)
+{
+    const char *ref = study_of(r);
+    struct waiting *w = NULL;
+    int rc = 0;
+
+    if (!ref)
+        return 0;
+    w = arena_alloc(&r->arena, sizeof *w);
+    web_hold(r);
+    rc = ctl_study_await(r->ctl, ref, on_study, w, err);
+    if (rc != 0) {
+        web_release(r);
+        return rc < 0 ? -1 : 0;
+    }
+    /* What is the connection's may be gone by then. */
+    *w = (struct waiting){ r, arena_strdup(&r->arena, uri) };
+    if (r->body_len > 0 && r->json)
+        r->body = arena_strndup(&r->arena, r->body, r->body_len);
+    return 1;
+}
+
 void web_run(struct web_req *r, const char *uri)
 {
     struct err err = { 0 };
+    int rc = 0;
 
     web_hold(r);
-    if (body_admit(r, &err) < 0)
+    rc = body_admit(r, &err);
+    if (rc == 0)
+        rc = study_await(r, uri, &err);
+    if (rc < 0)
         refuse(r, &err);
-    else
+    else if (rc == 0)
         run(r, uri);
     web_release(r);
 }

@@ -61,6 +61,10 @@ struct ctl {
     bool session_ended, revokes;
     char ticket_path[200];
     struct ctl_watch *watches;
+    bool study_waits; /* the test calls on_ready */
+    int awaits;
+    void (*on_ready)(void *arg);
+    void *on_ready_arg;
     int rows; /* of the leaderboard */
     char once_key[SHA256_HEX], *once_answer;
     char last[400]; /* the last call and its arguments */
@@ -405,6 +409,25 @@ int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t 
     *out = json_pack("{s:[o]}", "studies", fake_study("adult"));
     return 0;
 }
+int ctl_study_await(struct ctl *ctl, const char *ref, void (*on_ready)(void *arg), void *arg,
+                    struct err *err)
+{
+    (void)ref, (void)err;
+    ctl->awaits += ctl->study_waits;
+    ctl->on_ready = on_ready;
+    ctl->on_ready_arg = arg;
+    return ctl->study_waits ? 0 : 1;
+}
+int ctl_study_id(struct ctl *ctl, const char *ref, int64_t *id, struct err *err)
+{
+    json_t *o = NULL;
+
+    if (ctl_study_get(ctl, ref, &o, err) < 0)
+        return -1;
+    *id = json_integer_value(json_object_get(o, "id"));
+    json_decref(o);
+    return 0;
+}
 int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err)
 {
     SAY(ctl, "study_get %s", ref);
@@ -456,42 +479,7 @@ int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit,
     *out = json_pack("{s:o, s:i}", "rows", rows, "total", ctl->rows);
     return 0;
 }
-int ctl_study_page(struct ctl *ctl, const char *ref, int limit, struct buf *out, struct err *err)
-{
-    SAY(ctl, "page %s %d", ref, limit);
-    return fake_fails(ref, err) < 0
-               ? -1
-               : buf_addf(out, err,
-                          "{\"seq\":7,\"study\":{\"id\":1,\"name\":\"%s\",\"state\":"
-                          "\"running\"},\"rows\":[]}",
-                          ref);
-}
-int ctl_study_changes(struct ctl *ctl, const char *ref, int64_t after, int limit, struct buf *out,
-                      struct err *err)
-{
-    SAY(ctl, "changes %s %d %d", ref, (int)after, limit);
-    return fake_fails(ref, err) < 0
-               ? -1
-               : buf_adds(out,
-                          "{\"seq\":7,\"more\":false,\"reset\":false,\"kept\":[],\"study\":"
-                          "{\"id\":1,\"name\":\"a\",\"state\":\"running\"},\"rows\":[]}",
-                          err);
-}
-int ctl_study_columns(struct ctl *ctl, const char *ref, int64_t after, int limit, bool with_config,
-                      struct buf *out, struct err *err)
-{
-    SAY(ctl, "columns %s %d %d %d", ref, (int)after, limit, with_config);
-    return fake_fails(ref, err) < 0 ? -1 : buf_adds(out, "{}", err);
-}
-int ctl_study_rows(struct ctl *ctl, const char *ref, const struct ctl_rows *want, struct buf *out,
-                   struct err *err)
-{
-    SAY(ctl, "rows %s %s %s %s %d %d", ref, want->numbers ? want->numbers : "-",
-        want->state ? want->state : "-", want->sort ? want->sort : "-", (int)want->after,
-        want->limit);
-    return fake_fails(ref, err) < 0 ? -1
-                                    : buf_adds(out, "{\"seq\":7,\"rows\":[],\"next\":null}", err);
-}
+#include "tests/web/fake_page.h"
 int ctl_importance(struct ctl *ctl, const char *ref, const char *method, json_t **out,
                    struct err *err)
 {
