@@ -147,7 +147,7 @@ static int preview_here(const struct preview_opts *o, json_t *spec, const char *
     int rc = -1;
 
     session_init(&s, NULL, &local);
-    if (check_there(o, spec, 0, err) < 0 || local_start(&local, NULL, 1, "cpu", err) < 0)
+    if (check_there(o, spec, err) < 0 || local_start(&local, NULL, 1, "cpu", 0, err) < 0)
         goto out;
     s.client = local.client;
     s.quiet = o->common.json;
