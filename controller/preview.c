@@ -21,6 +21,9 @@ struct plan_of {
     struct study_space space;
     struct search_choice choice;
     int64_t dataset;
+    const char *dataset_state;          /* missing | ingesting | ready | failed */
+    bool has_first[STUDY_MAX_FAMILIES]; /* the budget has room for the family's first trial */
+    int64_t n_first; /* trials before the scheduler's own: the baseline, the families' firsts */
     double *costs[STUDY_MAX_FAMILIES]; /* per family, by level; only when the problem is ready */
     double baseline;
     struct preview_ladder ladders[STUDY_MAX_FAMILIES]; /* of those searched */
@@ -124,18 +127,37 @@ static bool is_searched(const struct plan_of *p, int family)
     return false;
 }
 
+/* The baseline, then each family's first, the lead's before the others (script.c), as many as the budget has. */
+static void take_firsts(struct plan_of *p)
+{
+    int64_t left = p->spec.budget_trials ? p->spec.budget_trials : INT64_MAX;
+
+    p->n_first = 1;
+    for (int late = 0; late < 2; late++) {
+        for (int i = 0; i < p->space.n_families; i++) {
+            if ((p->space.is_auto && !p->space.first[i].family->is_lead) != late ||
+                p->n_first >= left)
+                continue;
+            p->has_first[i] = true;
+            p->n_first++;
+        }
+    }
+}
+
 static int foresee(struct plan_of *p, struct err *err)
 {
     double options[SEARCH_MAX_OPTIONS];
     struct search_setup setup;
     const struct scheduler_ops *ops =
         searchers_scheduler(&p->spec, p->choice.scheduler, &setup, options, err);
-    int64_t n_first = p->space.n_families + 1;
 
     if (!ops)
         return -1;
+    take_firsts(p);
+    if (setup.budget_trials && setup.budget_trials <= p->n_first)
+        return 0; /* the scheduler has none of its own */
     if (setup.budget_trials)
-        setup.budget_trials = MAX(setup.budget_trials - n_first, 1);
+        setup.budget_trials -= p->n_first;
     for (int i = 0; i < p->space.n_families; i++) {
         if (!is_searched(p, i))
             continue;
@@ -173,7 +195,7 @@ static json_t *lines_json(const struct plan_of *p)
                                     1, "max_level", 1, "what", "one fit", "typical", 1, "most", 1));
     for (int i = 0; i < p->space.n_families; i++) {
         for (int l = 1; l <= levels_of(p, i); l++) {
-            int64_t typical = l == levels_of(p, i), most = typical;
+            int64_t typical = p->has_first[i] && l == levels_of(p, i), most = typical;
 
             for (int k = 0; k < p->preview.n_lines; k++) {
                 const struct preview_line *line = &p->preview.lines[k];
@@ -234,7 +256,7 @@ static json_t *costs_json(const struct plan_of *p, double us)
         return json_null();
     us = is_measured ? us : 1; /* a unit is made to be about a microsecond */
     for (int i = 0; i < p->space.n_families; i++)
-        first += p->costs[i][levels_of(p, i) - 1];
+        first += p->has_first[i] ? p->costs[i][levels_of(p, i) - 1] : 0;
     return json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:b}", "typical", p->preview.typical + first,
                      "most", p->preview.most + first, "full", p->preview.full + first, "typical_ms",
                      (json_int_t)((p->preview.typical + first) * us / 1000), "most_ms",
@@ -249,7 +271,7 @@ static json_t *text_or_null(const char *s)
 
 static json_t *preview_json(const struct plan_of *p, double us_per_unit)
 {
-    json_int_t trials = (json_int_t)p->preview.trials + p->space.n_families + 1;
+    json_int_t trials = (json_int_t)(p->preview.trials + p->n_first);
     json_t *o = json_pack(
         "{s:s, s:o, s:s, s:o, s:b, s:I, s:b, s:b, s:o, s:o}", "sampler", p->choice.sampler,
         "sampler_why", text_or_null(p->choice.sampler_why), "scheduler", p->choice.scheduler,

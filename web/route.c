@@ -146,14 +146,20 @@ static int body_check(struct web_req *r, struct err *err)
         return 0;
     if (!(flags & (WEB_JSON | WEB_JSON_MAY)))
         return r->body_len == 0 ? 0 : err_set(err, ERR_ARG, "this address takes no body");
+    if (r->body_len == 0 && flags & WEB_JSON_MAY)
+        return 0;
     if (r->body_len == 0)
-        return flags & WEB_JSON_MAY ? 0 : err_set(err, ERR_ARG, "a JSON object is needed as body");
+        return err_set(err, ERR_ARG, "%s",
+                       is_yaml(r) ? "the YAML is empty: keys and values are needed"
+                                  : "the body is empty: a JSON object is needed");
     r->json = is_yaml(r) ? yamlx_load(r->body, r->body_len, "the body", err)
                          : jsonx_load(r->body, r->body_len, "the body", err);
     if (!r->json)
         return -1;
     if (!json_is_object(r->json))
-        return err_set(err, ERR_ARG, "the body must be a JSON object");
+        return err_set(err, ERR_ARG, "%s",
+                       is_yaml(r) ? "keys and values are needed, one \"key: value\" a line"
+                                  : "the body must be a JSON object");
     return 0;
 }
 

@@ -380,6 +380,31 @@ static void a_preview_accounts_for_the_budget_and_stores_nothing(void **state)
     rig_close(&r);
 }
 
+/* Issue 11, point 27: a budget of 3 trials was previewed as 6, the baseline and every family's first. */
+static void a_preview_of_few_trials_is_of_those_that_run(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    for (int trials = 1; trials <= 12; trials++) {
+        json_t *out = NULL, *spec = NULL;
+        char line[300];
+
+        snprintf(line, sizeof line, "{'name':'s'," BASE "'budget':{'trials':%d}}", trials);
+        spec = rig_json(line);
+        assert_int_equal(ctl_study_preview(r.ctl, spec, &out, &rig_err), 0);
+        assert_int_equal(json_integer_value(json_object_get(out, "trials")), trials);
+        assert_int_equal(sum(out, "typical"), trials);
+        assert_int_equal(sum(out, "most"), trials);
+        assert_false(json_is_true(json_object_get(out, "open")));
+        json_decref(out);
+        json_decref(spec);
+    }
+    rig_close(&r);
+}
+
 static void hyperband_of_rounds_has_the_brackets_of_the_paper(void **state)
 {
     static const int ends[][2] = { { 1, 54 }, { 3, 41 }, { 9, 24 }, { 27, 14 }, { 81, 10 + 1 } };
@@ -485,6 +510,7 @@ int main(void)
         cmocka_unit_test(the_list_of_searchers_is_what_specs_take),
         cmocka_unit_test(brackets_account_for_every_trial),
         cmocka_unit_test(a_preview_accounts_for_the_budget_and_stores_nothing),
+        cmocka_unit_test(a_preview_of_few_trials_is_of_those_that_run),
         cmocka_unit_test(hyperband_of_rounds_has_the_brackets_of_the_paper),
         cmocka_unit_test(a_preview_needs_no_dataset_but_a_right_spec),
     };

@@ -68,6 +68,10 @@ export async function open({ width = 1360, height = 900, dark = false } = {}) {
 
   const page = {
     send, problems, requests, call,
+    /** Calls f with every message of the protocol for this page. */
+    on(f) {
+      listeners.add((msg) => { if (msg.sessionId === sessionId) f(msg); });
+    },
     async go(url) {
       await send('Page.navigate', { url });
     },

@@ -77,7 +77,11 @@ export function makeRig({ program = join(root, process.env.B || 'build/gcc', 'as
     study(spec, rows = 300) {
       run('data', 'make', 'waveform', '--rows', String(rows), '--seed', '3', '-o', 'train.csv');
       run('data', 'add', 'train.csv', '--name', 'train', ...rig.server);
-      writeFileSync(join(work, 'spec.yaml'), `name: waveform\ndataset: train\ntarget: class\n${spec}`);
+      return rig.submit('waveform', spec);
+    },
+    /** Another study over that table. */
+    submit(name, spec) {
+      writeFileSync(join(work, 'spec.yaml'), `name: ${name}\ndataset: train\ntarget: class\n${spec}`);
       return /\d+/.exec(run('submit', 'spec.yaml', ...rig.server))[0];
     },
     async over(id, ms = 60000) {

@@ -4,15 +4,9 @@
 import * as api from './api.js';
 import { announce, h, replace, setText } from './dom.js';
 import { count, duration } from './format.js';
+import { lineOf } from './where.js';
 
 const ASK_MS = 350;
-
-/** The line of the text that a path such as `space[0].leaves` or `budget.trials` begins at, or null: its first key. */
-function lineOf(text, where) {
-  const key = /^[a-z_]+/.exec(where || '')?.[0];
-  const at = key ? text.split('\n').findIndex((line) => line.startsWith(`${key}:`)) : -1;
-  return at < 0 ? null : at + 1;
-}
 
 /** Names as comments, a few a line. */
 function listed(searchers) {
@@ -45,6 +39,18 @@ budget: {time: 10m}     # or {trials: 200}
 `;
 }
 
+/** The text with another dataset: only the value behind `dataset:` differs, so that nothing that was written is lost. Null
+ * where there is no such line. */
+export function withDataset(text, name) {
+  const re = /^(dataset:[ \t]*)(?:"[^"\n]*"|'[^'\n]*'|[^#\n]*?)([ \t]*(?:#[^\n]*)?)$/m, value = /^[\w.-]+$/.test(name) ? name : JSON.stringify(name);
+  return re.test(text) ? text.replace(re, (all, key, comment) => `${key.trimEnd()} ${value}${comment}`) : null;
+}
+
+/** Whether a spec says anything at all, comments aside. */
+export function isEmpty(text) {
+  return text.split('\n').every((line) => /^\s*(#.*)?$/.test(line));
+}
+
 function searcher(name, chosen, why) {
   return h('p', {}, h('span', { class: 'quiet' }, `${name} `), h('strong', {}, chosen), why ? h('span', { class: 'quiet' }, ` (auto: ${why})`) : null);
 }
@@ -74,7 +80,7 @@ export function newView(root, params, showError) {
   const text = h('textarea', { id: 'spec', rows: 18, spellcheck: 'false', autocomplete: 'off', 'aria-label': 'Search spec, YAML or JSON', oninput: () => ask() });
   const start = h('button', { type: 'submit', class: 'button primary', disabled: '' }, 'Start');
   const tables = h('select', { 'aria-label': 'Dataset', onchange: () => fill(tables.value) });
-  let names = { samplers: 'random', schedulers: 'none' }, asked = 0, isStopped = false, timer = null;
+  let names = { samplers: 'random', schedulers: 'none' }, asked = 0, isStopped = false, timer = null, filled = '';
 
   /** What is wrong, with the key and the line it is in. */
   function wrong(err) {
@@ -86,16 +92,21 @@ export function newView(root, params, showError) {
   }
 
   async function preview() {
-    const mine = ++asked;
-    try {
-      const p = await api.sendSpec('/studies:preview', text.value);
-      if (mine !== asked || isStopped) return;
-      start.disabled = false;
+    const mine = ++asked, spec = text.value;
+    if (isEmpty(spec)) {
       text.removeAttribute('aria-invalid');
+      replace(told, h('p', {}, 'The spec is empty. It needs two lines at least:'), h('pre', {}, h('code', {}, 'dataset: NAME\ntarget: COLUMN')));
+      return;
+    }
+    try {
+      const p = await api.sendSpec('/studies:preview', spec);
+      if (mine !== asked || isStopped) return;
+      text.removeAttribute('aria-invalid');
+      start.disabled = !api.mayWrite();
       replace(told, previewBox(p));
     } catch (err) {
       if (mine !== asked || isStopped) return;
-      if (err.status === 400) wrong(err);
+      if ([400, 404, 409, 413, 422].includes(err.status)) wrong(err);
       else showError(err);
     }
   }
@@ -108,7 +119,13 @@ export function newView(root, params, showError) {
 
   async function fill(name) {
     try {
-      text.value = template(name ? await api.get(`/datasets/${encodeURIComponent(name)}`) : null, names);
+      const changed = text.value !== filled && !isEmpty(text.value) ? withDataset(text.value, name || 'DATASET') : undefined;
+      if (changed === null) {
+        announce('The spec has no line that begins with dataset: it was left as it is');
+        replace(told, h('p', { class: 'quiet' }, `The spec has no line that begins with “dataset:”. Write dataset: ${name}.`));
+        return;
+      }
+      text.value = changed ?? (filled = template(name ? await api.get(`/datasets/${encodeURIComponent(name)}`) : null, names));
       ask();
     } catch (err) {
       showError(err);
@@ -123,7 +140,7 @@ export function newView(root, params, showError) {
       announce(`Study ${study.name} was started`);
       location.hash = `#/studies/${study.id}`;
     } catch (err) {
-      if (err.status === 400 || err.status === 409) wrong(err);
+      if ([400, 404, 409, 413, 422].includes(err.status)) wrong(err);
       else showError(err);
     }
   }
