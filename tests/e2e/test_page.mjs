@@ -184,7 +184,7 @@ async function submitted(page, address) {
   await page.eval("document.querySelector('[type=submit]').click()");
   const made = /studies\/(\d+)/.exec(await page.until("location.hash.startsWith('#/studies/') && location.hash"))[1];
   const asked = run('trial', 'enqueue', made, '{family: boost, leaves: 7}', '--server', `unix:${data}/sock`);
-  ok('a user may ask for one trial more', /^trial \d+ \(number \d+/.test(asked), asked);
+  ok('a user may ask for one trial more', /^trial \d+\/\d+ \(id \d+/.test(asked), asked);
   await page.until("document.querySelector('.head .pill')?.dataset.state === 'completed'", 60000);
   ok('the study runs, and its front is marked', await page.until("document.querySelectorAll('.board .front').length > 0"));
   ok('it says what it searched for', await page.eval("document.querySelector('.about').textContent.includes('small models')"));
