@@ -15,7 +15,7 @@ await browserTest(world, async ({ ok, fake, page }) => {
   fake.answers['GET /datasets/other%20table'] = () => dataset('other table');
   fake.answers['POST /studies:preview'] = (url, body) => {
     if (body.includes('leafs')) return { status: 400, title: 'Bad request', detail: 'unknown key "leafs": did you mean leaves?', where: 'space[1].leafs' };
-    if (body.includes('nowhere')) return { status: 404, title: 'Not found', detail: 'there is no dataset nowhere', where: 'dataset' };
+    if (body.includes('nowhere')) return { status: 400, title: 'Bad request', detail: 'there is no dataset "nowhere"', where: 'dataset' };
     return preview;
   };
   const spec = (text) => page.eval(`(() => { const t = document.getElementById('spec'); t.value = ${JSON.stringify(text)}; t.dispatchEvent(new Event('input')); })()`);
@@ -36,7 +36,7 @@ await browserTest(world, async ({ ok, fake, page }) => {
   ok('a written one keeps everything but the name', await page.eval(value) === '# mine\ndataset: "other table"   # the big one\ntarget: y\nseed: 77\n', await page.eval(value));
 
   await spec('dataset: nowhere\ntarget: y\n');
-  await page.until(`${told}.includes('there is no dataset nowhere')`);
+  await page.until(`${told}.includes('there is no dataset')`);
   ok('an unknown dataset cannot be started', await page.eval(`${off} && ${told}.includes('line 1')`), await page.eval(told));
 
   await spec('dataset: train\n\ntarget: y\nspace:\n  - family: boost\n    leaves: 3\n  - family: forest\n    # so many\n    leafs: 3\n');
