@@ -47,6 +47,7 @@ void load_trim(struct ctl *ctl)
             if (study_is_final(st->row.state) && (!oldest || st->asked_ms < oldest->asked_ms))
                 oldest = st;
         }
+        CHECK(oldest);
         n--;
         trials -= oldest->n_trials;
         study_drop(ctl, oldest);
