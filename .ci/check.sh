@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a change must pass (`make check`): lint, gcc and clang builds without a warning, all tests, unit tests
-# under the sanitizers, a short fuzz of every harness over its kept corpus. Every step runs even when one
+# What a change must pass (`make check`): lint, gcc and clang builds without a warning, all tests, the API
+# against its description, unit tests under the sanitizers, a short fuzz of every harness over its kept corpus. Every step runs even when one
 # before it failed; ends with "N passed, N failed, N skipped" over test cases and the other steps.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -45,6 +45,7 @@ address_tests() {
 step lint make -s lint LINT=all
 step gcc make -j"$jobs" WERROR=1 all build-tests
 step tests make -s -j"$jobs" WERROR=1 run-tests
+step api tests/api/check.sh
 step address address_tests
 step thread thread_tests
 export KEEP=0 # a check leaves the tree as it was

@@ -7,8 +7,9 @@ set -eu
 want="gcc g++ make pkg-config libsqlite3-dev libevent-dev libjansson-dev libcurl4-openssl-dev libyaml-dev \
 zlib1g-dev libssl-dev libcmocka-dev sqlite3 curl jq procps ca-certificates"
 if [ "${1:-}" = dev ]; then
-    want="$want clang clang-format clang-tidy llvm libclang-rt-14-dev lcov shellcheck git"
+    want="$want clang clang-format clang-tidy llvm libclang-rt-14-dev lcov shellcheck git python3"
     command -v chromium >/dev/null 2>&1 || want="$want chromium"
+    python3 -c 'import ensurepip, venv' 2>/dev/null || want="$want python3-venv"
     command -v node >/dev/null 2>&1 || want="$want nodejs npm"
 fi
 [ "${1:-}" = peers ] && want="$want python3 python3-sklearn python3-xgboost util-linux"

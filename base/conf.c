@@ -9,9 +9,11 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NAME_MAX_BYTES = 64, FILE_MAX_BYTES = 1 << 20, OPTS_MAX = 128 };
 
@@ -89,15 +91,43 @@ static const char *shown(const struct conf_opt *opt, int64_t v, char *out, size_
     return out;
 }
 
+static bool is_text(const struct conf_opt *opt)
+{
+    return opt->type == CONF_STR || opt->type == CONF_PATH;
+}
+
+/* Heap. "" and "-" are no paths. */
+static char *absolute_new(const char *path, struct err *err)
+{
+    char cwd[PATH_MAX], *out = NULL;
+    size_t size = 0;
+
+    while (path[0] == '.' && path[1] == '/')
+        path += 2;
+    if (path[0] == '/' || path[0] == '\0' || strcmp(path, "-") == 0)
+        return mem_strdup(path);
+    if (!getcwd(cwd, sizeof cwd)) {
+        err_errno(err, "the folder that '%.60s' is relative to", path);
+        return NULL;
+    }
+    size = strlen(cwd) + strlen(path) + 2;
+    out = mem_alloc(size);
+    snprintf(out, size, "%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd,
+             strcmp(path, ".") == 0 ? "" : path);
+    return out;
+}
+
 static int set_value(void *field, const struct conf_opt *opt, const char *value, struct err *err)
 {
     char lo[32], hi[32];
     int64_t v = 0;
 
-    if (opt->type == CONF_STR) {
+    if (is_text(opt)) {
         char **s = field;
-        char *copy = mem_strdup(value);
+        char *copy = opt->type == CONF_PATH ? absolute_new(value, err) : mem_strdup(value);
 
+        if (!copy)
+            return -1;
         mem_free(*s);
         *s = copy;
         return 0;
@@ -290,7 +320,7 @@ int conf_args(void *target, const struct conf_opt *opts, size_t n, int argc, cha
 void conf_fini(void *target, const struct conf_opt *opts, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (opts[i].type == CONF_STR) {
+        if (is_text(&opts[i])) {
             char **s = field_of(target, &opts[i]);
 
             mem_free(*s);
@@ -301,11 +331,10 @@ void conf_fini(void *target, const struct conf_opt *opts, size_t n)
 
 void conf_help(FILE *out, const struct conf_opt *opts, size_t n)
 {
-    static const char *const kinds[] = { [CONF_I64] = "N",
-                                         [CONF_STR] = "TEXT",
-                                         [CONF_BOOL] = "",
-                                         [CONF_DURATION_MS] = "TIME",
-                                         [CONF_BYTES] = "SIZE" };
+    static const char *const kinds[] = {
+        [CONF_I64] = "N", [CONF_STR] = "TEXT",         [CONF_PATH] = "PATH",
+        [CONF_BOOL] = "", [CONF_DURATION_MS] = "TIME", [CONF_BYTES] = "SIZE"
+    };
 
     for (size_t i = 0; i < n; i++) {
         char name[NAME_MAX_BYTES], left[NAME_MAX_BYTES + 16];
@@ -327,7 +356,7 @@ static json_t *value_new(const void *target, const struct conf_opt *opt)
 
     if (opt->type == CONF_BOOL)
         return json_boolean(*(const bool *)field);
-    if (opt->type != CONF_STR)
+    if (!is_text(opt))
         return json_integer(*(const int64_t *)field);
     s = *(char *const *)field;
     if (!s)

@@ -7,8 +7,8 @@
 /* clang-format off */
 const struct conf_opt ctl_opts[] = {
     /* name          type              field             default           min   max        help */
-    { "data_dir",    CONF_STR,         AT(data_dir),     "assay-data",     0,    0,         "folder of the database and the blobs; made 0700" },
-    { "socket",      CONF_STR,         AT(socket),       NULL,             0,    0,         "Unix socket for local programs (default: sock in the data folder)" },
+    { "data_dir",    CONF_PATH,        AT(data_dir),     "assay-data",     0,    0,         "folder of the database and the blobs; made 0700" },
+    { "socket",      CONF_PATH,        AT(socket),       NULL,             0,    0,         "Unix socket for local programs (default: sock in the data folder)" },
     { "listen",      CONF_STR,         AT(listen),       "127.0.0.1:7878", 0,    0,         "TCP address; port 0 = any free; empty = none" },
     { "insecure",    CONF_BOOL,        AT(insecure),     "false",          0,    0,         "allow listen addresses that other machines can reach, although nothing is encrypted" },
     { "no_tcp",      CONF_BOOL,        AT(no_tcp),       "false",          0,    0,         "no TCP listener" },

@@ -15,6 +15,7 @@
 #include "controller/housekeep.h"
 #include "web/server.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ enum {
     LINGER_MS = 200,
     PARTING_MS = 20,
     POOL_THREADS = 2,
+    SOCKET_BYTES = 100,
     EXIT_OK_ = 0,
     EXIT_FAILED = 1,
     EXIT_USAGE = 2
@@ -106,15 +108,27 @@ static int conf_read(const struct daemon *d, struct ctl_conf *conf, struct err *
     return 0;
 }
 
+/* Paths are absolute, but a socket's is at most some hundred bytes: in a deep folder it is named from here. */
+static void socket_shorten(struct ctl_conf *conf)
+{
+    char cwd[PATH_MAX];
+    size_t n = getcwd(cwd, sizeof cwd) ? strlen(cwd) : 0;
+
+    if (strlen(conf->socket) > SOCKET_BYTES && n > 0 && strncmp(conf->socket, cwd, n) == 0 &&
+        conf->socket[n] == '/')
+        memmove(conf->socket, conf->socket + n + 1, strlen(conf->socket + n + 1) + 1);
+}
+
 static int conf_socket(struct ctl_conf *conf, struct err *err)
 {
     size_t n = strlen(conf->data_dir) + 8;
 
-    if (conf->socket)
-        return 0;
-    conf->socket = mem_alloc(n);
-    (void)snprintf(conf->socket, n, "%s/sock", conf->data_dir);
-    if (strlen(conf->socket) > 100)
+    if (!conf->socket) {
+        conf->socket = mem_alloc(n);
+        (void)snprintf(conf->socket, n, "%s/sock", conf->data_dir);
+    }
+    socket_shorten(conf);
+    if (strlen(conf->socket) > SOCKET_BYTES)
         return err_at(err, "socket", "%.60s... is too long for a Unix socket: give --socket",
                       conf->socket);
     return 0;

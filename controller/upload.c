@@ -330,12 +330,16 @@ int ctl_upload_write(struct ctl *ctl, const char *id, int64_t offset, const void
         return err_set(err, ERR_TOOBIG, "a part holds at most %d bytes, this one %zu",
                        (int)BLOB_PART_MAX, n);
     if (offset < 0 || offset > BLOB_MAX_BYTES - (int64_t)n)
-        return err_at(err, "offset", "out of range");
+        return err_at(err, "offset",
+                      "must be at least 0, and the file's end at most at %" PRId64 " bytes",
+                      BLOB_MAX_BYTES);
     if (!(up = find(ctl, id)))
         return err_set(err, ERR_NOTFOUND, "no such upload");
     if (up->commit)
         return err_set(err, ERR_CONFLICT, "the upload is being committed");
-    if (quota_check(ctl, &up->by, offset + (int64_t)n - up->bytes, err) < 0 ||
+    /* A part beyond the end takes nothing: it is refused as such below, not for want of room. */
+    if ((offset <= up->bytes &&
+         quota_check(ctl, &up->by, offset + (int64_t)n - up->bytes, err) < 0) ||
         blob_upload_write(ctl_data_dir(ctl), id, offset, p, n, err) < 0)
         return -1;
     up->bytes = MAX(up->bytes, offset + (int64_t)n);

@@ -1,6 +1,7 @@
 /* openapi.c - GET /api/v1/openapi.json: an OpenAPI 3 document made from the route table, so that no route can
  * be missing from it, with the schemas below. Schemas say what a client may rely on; answers may hold more.
  * tests/web/test_openapi.c checks the document, and answers against it. */
+#include "web/params.h"
 #include "web/route.h"
 
 #include "base/jsonx.h"
@@ -16,14 +17,24 @@ struct schema {
     const char *json;
 };
 
-#define JSON      "application/json"
-#define REF(name) "{\"$ref\":\"#/components/schemas/" name "\"}"
-#define ID        "{\"type\":\"integer\",\"minimum\":1}"
-#define NUM       "{\"type\":\"number\",\"nullable\":true}"
-#define INT       "{\"type\":\"integer\",\"nullable\":true}"
-#define STR       "{\"type\":\"string\"}"
-#define TEXT      "{\"type\":\"string\",\"nullable\":true}"
-#define OBJ       "{\"type\":\"object\",\"nullable\":true}"
+#define JSON           "application/json"
+#define REF(name)      "{\"$ref\":\"#/components/schemas/" name "\"}"
+#define ID             "{\"type\":\"integer\",\"minimum\":1,\"maximum\":9223372036854775807}"
+#define NUM            "{\"type\":\"number\",\"nullable\":true}"
+#define INT            "{\"type\":\"integer\",\"nullable\":true}"
+#define STR            "{\"type\":\"string\"}"
+#define TEXT           "{\"type\":\"string\",\"nullable\":true}"
+#define OBJ            "{\"type\":\"object\",\"nullable\":true}"
+#define NULLABLE(type) "{\"type\":\"" type "\",\"nullable\":true}"
+#define NAME(most)     "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._-]{0," most "}$\"}"
+#define ID_OR_NULL \
+    "{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":9223372036854775807}"
+#define NAME_OR_NULL \
+    "{\"type\":\"string\",\"nullable\":true,\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._-]{0,119}$\"}"
+#define HASH    "{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{64}$\"}"
+#define WORD    "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._/-]{0,23}$\"}"
+#define CLOSED  "\"additionalProperties\":false"
+#define SESSION "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9]{1,32}$\"}"
 #define LIST(key, item)                                                      \
     "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
     "\":{\"type\":\"array\",\"items\":" item "}}}"
@@ -38,13 +49,23 @@ static const struct schema schemas[] = {
     { "Text", "text/plain", STR },
     { "Html", "text/html", STR },
     { "Events", "text/event-stream", STR },
-    { "Spec", JSON,
-      "{\"type\":\"object\",\"required\":[\"dataset\",\"target\"],\"properties\":{\"name\":" STR
-      ",\"dataset\":" STR ",\"target\":" STR ",\"metric\":" STR ",\"budget\":{\"type\":\"object\"},"
-      "\"seed\":{\"type\":\"integer\"}}}" },
+    { "Spec", JSON, /* docs/SPEC.md has all of it */
+      "{\"type\":\"object\",\"required\":[\"dataset\",\"target\"]," CLOSED
+      ",\"properties\":{\"name\":" NAME_OR_NULL ",\"dataset\":" NAME(
+          "119") ",\"target\":{\"type\":\"string\",\"minLength\":1},\"columns\":" OBJ
+                 ",\"positive\":{},\"task\":" TEXT ",\"metric\":" TEXT
+                 ",\"validation\":{},\"test\":{},"
+                 "\"budget\":" OBJ ",\"stop\":" OBJ ",\"priority\":" INT
+                 ",\"sampler\":{},\"scheduler\":{},"
+                 "\"seed\":" INT ",\"deterministic\":" NULLABLE(
+                     "boolean") ",\"parallel\":" INT ",\"space\":{},"
+                                "\"enqueue\":{},\"warm_start\":{},\"objectives\":{},\"monotone\":{},\"resource\":{}}}" },
     { "StudyPatch", JSON,
-      "{\"type\":\"object\",\"properties\":{\"priority\":{\"type\":\"integer\"},"
-      "\"budget\":{\"type\":\"object\"}}}" },
+      "{\"type\":\"object\"," CLOSED ",\"properties\":{\"priority\":{\"type\":\"integer\","
+      "\"nullable\":true,\"minimum\":-1000,\"maximum\":1000},\"budget\":{\"type\":\"object\","
+      "\"nullable\":true," CLOSED ",\"properties\":{\"time_ms\":{\"type\":\"integer\","
+      "\"nullable\":true,\"minimum\":1,\"maximum\":31622400000},\"trials\":{\"type\":\"integer\","
+      "\"nullable\":true,\"minimum\":1,\"maximum\":1000000000}}}}}" },
     { "Study", JSON,
       "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"state\"],\"properties\":{\"id\":" ID
       ",\"name\":" STR
@@ -124,7 +145,8 @@ static const struct schema schemas[] = {
       "\"compared\":{\"type\":\"integer\"},\"total\":{\"type\":\"integer\"},\"volume\":" NUM
       ",\"rows\":{\"type\":\"array\",\"items\":" REF("LeaderboardRow") "}}}" },
     { "Configuration", JSON,
-      "{\"type\":\"object\",\"required\":[\"family\"],\"properties\":{\"family\":" STR "}}" },
+      "{\"type\":\"object\",\"required\":[\"family\"],\"properties\":{\"family\":{\"type\":\"string\","
+      "\"minLength\":1}}}" },
     { "Trial", JSON,
       "{\"type\":\"object\",\"required\":[\"id\",\"number\",\"state\"],\"properties\":{\"id\":" ID
       ",\"number\":" ID
@@ -136,28 +158,43 @@ static const struct schema schemas[] = {
       "{\"type\":\"object\",\"required\":[\"id\",\"size\"],\"properties\":{\"id\":" STR
       ",\"size\":{\"type\":\"integer\"}}}" },
     { "UploadNew", JSON,
-      "{\"type\":\"object\",\"properties\":{\"trial\":" INT ",\"task\":" INT ",\"fence\":" INT
-      "}}" },
+      "{\"type\":\"object\"," CLOSED ",\"properties\":{\"trial\":" ID_OR_NULL
+      ",\"task\":" ID_OR_NULL ",\"fence\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,"
+      "\"maximum\":9223372036854775807}}}" },
     { "UploadCommit", JSON,
-      "{\"type\":\"object\",\"required\":[\"sha256\"],\"properties\":{\"sha256\":" STR
-      ",\"kind\":" STR "}}" },
+      "{\"type\":\"object\",\"required\":[\"sha256\"]," CLOSED ",\"properties\":{\"sha256\":" HASH
+      ",\"kind\":{\"type\":\"string\",\"nullable\":true,\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._-]{0,30}$\"}}}" },
     { "Blob", JSON,
       "{\"type\":\"object\",\"required\":[\"sha256\",\"bytes\"],\"properties\":{\"sha256\":" STR
       ",\"bytes\":{\"type\":\"integer\"}}}" },
     { "DatasetNew", JSON,
-      "{\"type\":\"object\",\"required\":[\"name\",\"blob\"],\"properties\":{\"name\":" STR
-      ",\"blob\":" STR ",\"file_name\":" STR ",\"columns\":{\"type\":\"object\"}}}" },
+      "{\"type\":\"object\",\"required\":[\"blob\"]," CLOSED
+      ",\"properties\":{\"name\":" NAME_OR_NULL ",\"blob\":" HASH
+      ",\"file_name\":{\"type\":\"string\",\"nullable\":true,\"minLength\":1,"
+      "\"maxLength\":120},\"columns\":{\"type\":\"object\",\"nullable\":true,"
+      "\"additionalProperties\":{\"type\":\"string\",\"enum\":[\"numeric\",\"categorical\","
+      "\"ignore\"]}}}}" },
     { "Dataset", JSON,
       "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"state\"],\"properties\":{\"id\":" ID
       ",\"name\":" STR ",\"state\":" STR ",\"rows\":" INT ",\"error\":" TEXT "}}" },
     { "DatasetList", JSON, LIST("datasets", REF("Dataset")) },
-    { "RunnerHello", JSON, "{\"type\":\"object\"}" },
+    { "RunnerHello", JSON, /* docs/PROTOCOL.md */
+      "{\"type\":\"object\",\"required\":[\"protocol\",\"name\",\"session\",\"numeric_sig\",\"devices\"],"
+      "\"properties\":{\"protocol\":{\"type\":\"integer\",\"enum\":[1]},\"name\":" STR
+      ",\"session\":" SESSION ",\"numeric_sig\":" STR ",\"labels\":" TEXT
+      ",\"devices\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":{\"type\":\"object\","
+      "\"required\":[\"id\",\"kind\",\"max_lanes\"],\"properties\":{\"id\":" WORD ",\"kind\":" STR
+      ",\"max_lanes\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":256}}}}}}" },
     { "RunnerWelcome", JSON,
       "{\"type\":\"object\",\"required\":[\"runner\",\"lease_ms\"],\"properties\":{\"runner\":" ID
       ",\"lease_ms\":{\"type\":\"integer\"}}}" },
-    { "RunnerAsk", JSON, "{\"type\":\"object\"}" },
+    { "RunnerAsk", JSON,
+      "{\"type\":\"object\",\"required\":[\"session\",\"n\",\"device\",\"max_lanes\"],\"properties\":{"
+      "\"session\":" SESSION ",\"n\":" ID ",\"device\":" WORD
+      ",\"max_lanes\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":256}}}" },
     { "RunnerGrant", JSON, "{\"type\":\"object\"}" },
-    { "RunnerReport", JSON, "{\"type\":\"object\"}" },
+    { "RunnerReport", JSON,
+      "{\"type\":\"object\",\"required\":[\"session\"],\"properties\":{\"session\":" SESSION "}}" },
     { "RunnerAnswer", JSON, "{\"type\":\"object\"}" },
     { "Runner", JSON,
       "{\"type\":\"object\",\"required\":[\"id\"],\"properties\":{\"id\":" ID ",\"name\":" STR
@@ -184,14 +221,16 @@ static const struct schema schemas[] = {
       "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"role\":{"
       "\"type\":\"string\",\"nullable\":true,\"enum\":[\"viewer\",\"user\",\"admin\",null]}}}" },
     { "TokenNew", JSON,
-      "{\"type\":\"object\",\"required\":[\"name\",\"role\"],\"properties\":{\"name\":" STR
-      ",\"role\":{\"type\":\"string\",\"enum\":[\"viewer\",\"runner\",\"user\",\"admin\"]}}}" },
+      "{\"type\":\"object\",\"required\":[\"name\",\"role\"]," CLOSED
+      ",\"properties\":{\"name\":" NAME(
+          "59") ",\"role\":{\"type\":\"string\",\"enum\":[\"viewer\",\"runner\",\"user\",\"admin\"]}}}" },
     { "Token", JSON, "{\"type\":\"object\"}" },
     { "TokenList", JSON, LIST("tokens", REF("Token")) },
     { "Link", JSON,
       "{\"type\":\"object\",\"required\":[\"path\"],\"properties\":{\"path\":" STR ",\"url\":" TEXT
       "}}" },
-    { "BackupNew", JSON, "{\"type\":\"object\",\"properties\":{\"name\":" STR "}}" },
+    { "BackupNew", JSON,
+      "{\"type\":\"object\"," CLOSED ",\"properties\":{\"name\":" NAME_OR_NULL "}}" },
     { "Backup", JSON, "{\"type\":\"object\"}" },
 };
 
@@ -225,33 +264,6 @@ static json_t *body_content_new(const char *schema)
     return o;
 }
 
-static void parameter_add(json_t *list, const char *name, size_t n, const char *in)
-{
-    json_array_append_new(list, json_pack("{s:s%, s:s, s:b, s:{s:s}}", "name", name, n, "in", in,
-                                          "required", strcmp(in, "path") == 0, "schema", "type",
-                                          "string"));
-}
-
-static json_t *parameters_new(const struct web_route *route)
-{
-    json_t *list = json_array();
-
-    for (const char *p = strchr(route->pattern, '{'); p; p = strchr(p, '{')) {
-        size_t n = strcspn(++p, "}");
-
-        parameter_add(list, p, n, "path");
-    }
-    for (const char *q = route->query; q && *q;) {
-        size_t n = strcspn(q, ",");
-
-        parameter_add(list, q, n, "query");
-        q += n + (q[n] == ',');
-    }
-    if (route->flags & WEB_ONCE)
-        parameter_add(list, "Idempotency-Key", strlen("Idempotency-Key"), "header");
-    return list;
-}
-
 static json_t *operation_new(const struct web_route *route)
 {
     json_t *answers = json_object(), *op = NULL;
@@ -263,11 +275,13 @@ static json_t *operation_new(const struct web_route *route)
     } else {
         json_object_set_new(answers, "204", json_pack("{s:s}", "description", "done"));
     }
-    json_object_set_new(
-        answers, "default",
-        json_pack("{s:s, s:o}", "description", "refused", "content", content_new("Problem")));
-    op = json_pack("{s:s, s:o, s:o}", "summary", route->summary, "parameters",
-                   parameters_new(route), "responses", answers);
+    json_t *refused = content_new("Problem");
+    if (route->flags & WEB_HTML)
+        json_object_update_missing_new(refused, content_new("Html"));
+    json_object_set_new(answers, "default",
+                        json_pack("{s:s, s:o}", "description", "refused", "content", refused));
+    op = json_pack("{s:s, s:o, s:o}", "summary", route->summary, "parameters", params_new(route),
+                   "responses", answers);
     if (route->takes)
         json_object_set_new(op, "requestBody",
                             json_pack("{s:b, s:o}", "required",
