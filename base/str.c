@@ -324,23 +324,137 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
     return d[na % 3][nb];
 }
 
-const char *str_nearest(const char *s, const char *const *names, size_t n)
+/* Small letters and digits without what joins them: "Learning-Rate" is "learningrate". */
+static size_t plain(const char *s, char out[NEAR_MAX + 1])
 {
+    size_t n = 0;
+
+    for (; *s && n < NEAR_MAX; s++) {
+        if (*s != '_' && *s != '-' && *s != ' ' && *s != '.')
+            out[n++] = (char)(*s >= 'A' && *s <= 'Z' ? *s - 'A' + 'a' : *s);
+    }
+    out[n] = '\0';
+    return n;
+}
+
+static const char *nearest_letters(const char *s, const char *const *names, size_t n)
+{
+    char a[NEAR_MAX + 1], b[NEAR_MAX + 1];
     const char *best = NULL;
-    size_t len = strlen(s), near = 0;
+    size_t len = plain(s, a), near = 0;
 
-    for (size_t i = 0; i < n && len <= NEAR_MAX; i++) {
-        size_t k = strlen(names[i]), d = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = plain(names[i], b), d = 0;
 
-        if (k > NEAR_MAX)
+        d = distance(a, len, b, k);
+        if (d == 0 && len > 0)
+            return names[i];
+        if (len == k && k < 3) /* of two letters one is no likeness: lr and l1 */
             continue;
-        d = distance(s, len, names[i], k);
         if (d <= 1 + MIN(len, k) / 4 && d < MAX(len, k) && (!best || d < near)) {
             best = names[i];
             near = d;
         }
     }
     return best;
+}
+
+/* Is a part of `s`, between its joints, the first n bytes of `part`, an s at the end aside? */
+static bool has_part(const char *s, const char *part, size_t n)
+{
+    n -= n > 3 && part[n - 1] == 's';
+    while (*s) {
+        size_t k = strcspn(s, "_-"), bare = k - (k > 3 && s[k - 1] == 's');
+
+        if (bare == n && memcmp(s, part, n) == 0)
+            return true;
+        s += k + (s[k] != '\0');
+    }
+    return false;
+}
+
+/* Every part of `s` is one of `whole`; at least one has three letters. */
+static bool parts_within(const char *s, const char *whole)
+{
+    bool is_word = false;
+
+    while (*s) {
+        size_t k = strcspn(s, "_-");
+
+        if (k == 0 || !has_part(whole, s, k))
+            return false;
+        is_word = is_word || k >= 3;
+        s += k + (s[k] != '\0');
+    }
+    return is_word;
+}
+
+static const char *nearest_parts(const char *s, const char *const *names, size_t n)
+{
+    const char *best = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        bool is_near = parts_within(s, names[i]) || parts_within(names[i], s);
+
+        if (is_near && (!best || strlen(names[i]) < strlen(best)))
+            best = names[i];
+    }
+    return best;
+}
+
+static const char *nearest_alias(const char *s, const char *const *names, size_t n,
+                                 const struct str_alias *aliases, size_t n_aliases)
+{
+    char a[NEAR_MAX + 1], b[NEAR_MAX + 1];
+
+    plain(s, a);
+    for (size_t i = 0; i < n_aliases; i++) {
+        plain(aliases[i].word, b);
+        if (strcmp(a, b) != 0)
+            continue;
+        if (strchr(aliases[i].means, ' '))
+            return aliases[i].means;
+        for (size_t k = 0; k < n; k++) {
+            if (strcmp(names[k], aliases[i].means) == 0)
+                return names[k];
+        }
+    }
+    return NULL;
+}
+
+const char *str_nearest_or(const char *s, const char *const *names, size_t n,
+                           const struct str_alias *aliases, size_t n_aliases)
+{
+    const char *near = NULL;
+
+    if (strlen(s) > NEAR_MAX)
+        return NULL;
+    near = nearest_alias(s, names, n, aliases, n_aliases);
+    if (!near)
+        near = nearest_letters(s, names, n);
+    return near ? near : nearest_parts(s, names, n);
+}
+
+const char *str_nearest(const char *s, const char *const *names, size_t n)
+{
+    return str_nearest_or(s, names, n, NULL, 0);
+}
+
+void str_list(const char *const *names, size_t n, char *out, size_t size)
+{
+    size_t len = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        size_t need = strlen(names[i]) + (i ? 2 : 0);
+
+        if (len + need + sizeof ", ..." > size) {
+            str_copy(out + len, size - len, ", ...");
+            return;
+        }
+        len += str_copy(out + len, size - len, i ? ", " : "");
+        len += str_copy(out + len, size - len, names[i]);
+    }
 }
 
 void str_fmt_bytes(int64_t n, char *out, size_t size)

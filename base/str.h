@@ -24,9 +24,18 @@ size_t str_copy(char *dst, size_t size,
                 const char *src); /* always terminated; returns strlen(src) */
 void str_hex(const uint8_t *bytes, size_t n, char *out); /* 2n digits + NUL */
 int str_unhex(const char *s, uint8_t *out, size_t n, struct err *err);
-/* The name of the table nearest to `s` by edit distance, or NULL when none is near enough. */
+/* The name that was meant by `s`, or NULL when none is near: the same in another case or with other joints (learning-rate),
+ * few letters apart, or sharing whole parts (no_gain: no_gain_trials). */
 const char *str_nearest(const char *s, const char *const *names, size_t n);
-void str_fmt_bytes(int64_t n, char *out, size_t size); /* "1.5 MiB" */
-void str_fmt_ms(int64_t ms, char *out, size_t size);   /* "1m12s" */
+/* What other programs call something, and what it is called here: one of the names, or words for people ("budget: {time:
+ * ...}", told by the space in them). */
+struct str_alias {
+    const char *word, *means;
+};
+const char *str_nearest_or(const char *s, const char *const *names, size_t n,
+                           const struct str_alias *aliases, size_t n_aliases);
+void str_list(const char *const *names, size_t n, char *out, size_t size); /* "a, b, c" */
+void str_fmt_bytes(int64_t n, char *out, size_t size);                     /* "1.5 MiB" */
+void str_fmt_ms(int64_t ms, char *out, size_t size);                       /* "1m12s" */
 
 #endif

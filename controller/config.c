@@ -59,13 +59,30 @@ static int value_parse(const struct family_param *p, const json_t *v, const char
 static int unknown_param(const struct family *f, const char *where, const char *key,
                          struct err *err)
 {
-    const char *names[FAMILY_MAX_PARAMS];
+    const char *names[FAMILY_MAX_PARAMS], *near = family_param_near(f, key);
+    char list[260];
 
+    if (near)
+        return err_at(err, where, "%s has no such parameter; did you mean %s?", f->name, near);
+    if (f->n_params == 0)
+        return err_at(err, where, "%s has no parameters", f->name);
     for (int i = 0; i < f->n_params; i++)
         names[i] = f->params[i].name;
-    const char *near = str_nearest(key, names, (size_t)f->n_params);
-    return err_at(err, where, "%s has no such parameter%s%s%s", f->name,
-                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    str_list(names, (size_t)f->n_params, list, sizeof list);
+    return err_at(err, where, "%s has no such parameter; it has %s", f->name, list);
+}
+
+int config_unknown_family(const char *name, const char *where, struct err *err)
+{
+    const char *names[FAMILY_MAX_PARAMS], *near = family_near(name);
+    char list[200];
+    size_t n = 0;
+
+    for (; n < ARRAY_LEN(names) && family_at((int)n); n++)
+        names[n] = family_at((int)n)->name;
+    str_list(names, n, list, sizeof list);
+    return err_at(err, where, "\"%.60s\" is no family of models%s%s; there are %s", name,
+                  near ? "; did you mean " : "", near ? near : "", list);
 }
 
 int config_parse(struct config *c, const json_t *json, const char *path, struct err *err)
@@ -81,7 +98,7 @@ int config_parse(struct config *c, const json_t *json, const char *path, struct 
     c->family = family_find(name);
     if (!c->family) {
         jsonx_path(where, sizeof where, path, "family");
-        return err_at(err, where, "\"%.60s\" is no family of models", name);
+        return config_unknown_family(name, where, err);
     }
     family_defaults(c->family, c->params);
     json_object_foreach((json_t *)json, key, v)

@@ -17,6 +17,7 @@ struct config {
 /* JSON to numbers: unknown family or parameter, wrong type, value outside what the family can do are errors with the path
  * of the key below `path`. Parameters left out get the family's default; a free axis given is its limit. */
 int config_parse(struct config *c, const json_t *json, const char *path, struct err *err);
+int config_unknown_family(const char *name, const char *where, struct err *err); /* says so; -1 */
 int config_parse_text(struct config *c, const char *text, struct err *err);
 char *config_text_new(
     const struct config *c); /* sorted keys: equal configurations, equal text; mem_free */

@@ -73,16 +73,34 @@ static int options_of_auto(const json_t *given, const char *path, struct err *er
 static int unknown(const char *path, const char *name, const char *const *names, size_t n,
                    struct err *err)
 {
-    const char *near = str_nearest(name, names, n);
-    char all[200] = "";
-    size_t len = 0;
+    static const struct str_alias words[] = {
+        { "random_search", "random" },
+        { "randomized", "random" },
+        { "grid_search", "grid" },
+        { "bayes", "gp" },
+        { "bayesian", "gp" },
+        { "gaussian_process", "gp" },
+        { "optuna", "tpe" },
+        { "hyperopt", "tpe" },
+        { "parzen", "tpe" },
+        { "qmc", "sobol" },
+        { "lhs", "sobol" },
+        { "successive_halving", "sha" },
+        { "halving", "sha" },
+        { "async_hyperband", "asha" },
+        { "asynchronous_halving", "asha" },
+        { "median_stopping", "median" },
+        { "median_pruner", "median" },
+        { "early_stopping", "patience" },
+        { "off", "none" },
+        { "no", "none" },
+    };
+    const char *near = str_nearest_or(name, names, n, words, ARRAY_LEN(words));
+    char all[200];
 
     if (near)
         return err_at(err, path, "\"%.40s\" is no %s; did you mean %s?", name, path, near);
-    for (size_t i = 0; i < n && len + strlen(names[i]) + 2 < sizeof all; i++) {
-        len += str_copy(all + len, sizeof all - len, i ? ", " : "");
-        len += str_copy(all + len, sizeof all - len, names[i]);
-    }
+    str_list(names, n, all, sizeof all);
     return err_at(err, path, "\"%.40s\" is no %s; there are %s", name, path, all);
 }
 

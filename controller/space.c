@@ -153,6 +153,33 @@ static int domain_choice(struct domain *d, const struct family_param *fp, const 
     return 0;
 }
 
+/* The kinds of ranges as other tools call them. */
+static int kind_check(const char *kind, const char *where, const char *const *kinds, size_t n,
+                      struct err *err)
+{
+    static const struct str_alias words[] = {
+        { "loguniform", "log" },      { "log_float", "log" },      { "reciprocal", "log" },
+        { "float", "uniform" },       { "real", "uniform" },       { "linear", "uniform" },
+        { "range", "uniform" },       { "integer", "int" },        { "randint", "int" },
+        { "quniform", "int" },        { "log_int", "int_log" },    { "lograndint", "int_log" },
+        { "qloguniform", "int_log" }, { "categorical", "choice" }, { "values", "choice" },
+        { "options", "choice" },      { "enum", "choice" },        { "choices", "choice" },
+        { "one_of", "choice" },       { "grid", "choice" },
+    };
+    char at[140];
+
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(kind, kinds[i]))
+            return 0;
+    }
+    const char *near = str_nearest_or(kind, kinds, n, words, ARRAY_LEN(words));
+    jsonx_path(at, sizeof at, where, kind);
+    return err_at(err, at,
+                  "unknown kind of range%s%s%s a range is [lowest, highest], {log: [..]}, "
+                  "{int: [..]}, {int_log: [..]} or {choice: [..]}",
+                  near ? "; did you mean " : "", near ? near : "", near ? "?" : ":");
+}
+
 static int domain_object(struct domain *d, const struct family_param *fp, const json_t *v,
                          const char *where, struct err *err)
 {
@@ -160,8 +187,10 @@ static int domain_object(struct domain *d, const struct family_param *fp, const 
     void *it = json_object_iter((json_t *)v);
     char at[140];
 
-    if (jsonx_only(v, where, kinds, ARRAY_LEN(kinds), err) < 0)
-        return -1;
+    for (void *k = it; k; k = json_object_iter_next((json_t *)v, k)) {
+        if (kind_check(json_object_iter_key(k), where, kinds, ARRAY_LEN(kinds), err) < 0)
+            return -1;
+    }
     if (json_object_size(v) != 1)
         return err_at(err, where, "must have exactly one of uniform, log, int, int_log, choice");
     const char *kind = json_object_iter_key(it);
@@ -305,15 +334,8 @@ static int family_of_entry(const json_t *entry, const char *path, const struct s
         return -1;
     jsonx_path(where, sizeof where, path, "family");
     *out = family_find(name);
-    if (!*out) {
-        const char *names[STUDY_MAX_FAMILIES];
-        int n = 0;
-        for (; n < STUDY_MAX_FAMILIES && family_at(n); n++)
-            names[n] = family_at(n)->name;
-        const char *near = str_nearest(name, names, (size_t)n);
-        return err_at(err, where, "\"%.60s\" is no family of models%s%s%s", name,
-                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-    }
+    if (!*out)
+        return config_unknown_family(name, where, err);
     if (str_eq(name, "baseline"))
         return err_at(err, where, "the baseline is always tried; leave it out");
     if (!((*out)->tasks & need->task))

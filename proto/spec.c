@@ -68,11 +68,12 @@ static const char *word_at(const json_t *o, const char *key)
 static int bad_word(const char *where, const char *word, const char *const *known, size_t n,
                     struct err *err)
 {
-    char list[200];
-    size_t len = 0;
+    const char *near = spec_word_near(word, known, n);
+    char list[260];
 
-    for (size_t i = 0; i < n && len < sizeof list; i++)
-        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", known[i]);
+    if (near)
+        return err_at(err, where, "\"%.40s\" is not known; did you mean %s?", word, near);
+    str_list(known, n, list, sizeof list);
     return err_at(err, where, "\"%.40s\" is not one of %s", word, list);
 }
 
@@ -225,6 +226,8 @@ static int validation_parse(struct spec *s, const json_t *o, struct err *err)
     int64_t folds = s->folds;
     int kind = 0, has_folds = 0, has_fraction = 0;
 
+    if (spec_shape_check(o, "validation", err) < 0)
+        return -1;
     if (!json_is_object(v)) {
         if (spec_word_parse(o, NULL, "validation", kinds, ARRAY_LEN(kinds), &kind, err) < 0)
             return -1;
@@ -256,6 +259,8 @@ static int test_parse(struct spec *s, const json_t *o, struct err *err)
     json_t *v = json_object_get(o, "test");
     int ignored = 0;
 
+    if (spec_shape_check(o, "test", err) < 0)
+        return -1;
     if (!json_is_object(v))
         return spec_word_parse(o, NULL, "test", words, ARRAY_LEN(words), &ignored, err) < 0 ? -1
                                                                                             : 0;
@@ -275,7 +280,8 @@ static int budget_parse(struct spec *s, const json_t *o, struct err *err)
     static const char *const keys[] = { "time", "trials", "trial_time", "trial_memory" };
     json_t *b = NULL;
 
-    if (jsonx_obj(o, NULL, "budget", JSONX_OPTIONAL, &b, err) < 0)
+    if (spec_shape_check(o, "budget", err) < 0 ||
+        jsonx_obj(o, NULL, "budget", JSONX_OPTIONAL, &b, err) < 0)
         return -1;
     if (b && (ONLY(b, "budget", keys, err) < 0 ||
               duration_parse(b, "budget", "time", &s->budget_time_ms, err) < 0 ||
@@ -293,8 +299,10 @@ static int stop_parse(struct spec *s, const json_t *o, struct err *err)
 {
     static const char *const keys[] = { "score", "no_gain_trials" };
     json_t *v = NULL;
-    int rc = jsonx_obj(o, NULL, "stop", JSONX_OPTIONAL, &v, err);
+    int rc = spec_shape_check(o, "stop", err);
 
+    if (rc == 0)
+        rc = jsonx_obj(o, NULL, "stop", JSONX_OPTIONAL, &v, err);
     if (rc <= 0)
         return rc;
     if (ONLY(v, "stop", keys, err) < 0)
@@ -378,6 +386,9 @@ static int objects_parse(const json_t *o, const char *key, size_t max, bool with
     json_array_foreach(list, i, e)
     {
         jsonx_path_at(where, sizeof where, key, i);
+        if (json_is_string(e) && with_family)
+            return err_at(err, where, "must be an object: write {family: %.60s}",
+                          json_string_value(e));
         if (!json_is_object(e))
             return err_at(err, where, "must be an object");
         if (with_family && jsonx_str(e, where, "family", JSONX_REQUIRED, 64, &family, err) < 0)
@@ -456,6 +467,8 @@ static int search_parse(struct spec *s, const json_t *j, struct err *err)
         searcher_parse(j, "scheduler", s->scheduler, sizeof s->scheduler, &s->scheduler_options,
                        err) < 0 ||
         warm_parse(s, j, err) < 0)
+        return -1;
+    if (spec_shape_check(j, "space", err) < 0)
         return -1;
     if (!str_eq(word_at(j, "space"), "auto") &&
         objects_parse(j, "space", FAMILIES_MAX, true, &s->space, err) < 0)

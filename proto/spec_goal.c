@@ -85,7 +85,7 @@ static int objective_parse(struct spec *s, const json_t *v, const char *where,
             return err_at(err, where, "%s is not the metric, which is %s", word, s->metric);
         return metric_set(s, &metrics[i], where, err);
     }
-    near = str_nearest(word, names, ARRAY_LEN(names));
+    near = spec_word_near(word, names, ARRAY_LEN(names));
     return err_at(
         err, where,
         "\"%.40s\" is no objective (a metric, score, fit_time, predict_time or model_bytes)%s%s%s",

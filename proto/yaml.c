@@ -16,7 +16,8 @@ struct reader {
     yaml_parser_t parser;
     yaml_event_t event; /* the present one */
     bool has_event;
-    const char *what;
+    const char *what, *bytes;
+    size_t n;
     int depth;
     struct err *err;
 };
@@ -43,6 +44,55 @@ static void event_drop(struct reader *r)
     r->has_event = false;
 }
 
+/* libyaml's words, which speak of its inside, as a person would say it. What is not listed is said as it is. */
+static const struct {
+    const char *problem, *text;
+} texts[] = {
+    { "mapping values are not allowed in this context",
+      "a second ':' in one line, or a key that is indented too far; text that holds ': ' needs "
+      "quotes" },
+    { "did not find expected key", "a key was expected here: look at the indentation" },
+    { "could not find expected ':'", "the ':' behind a key is missing" },
+    { "did not find expected ',' or ']'", "a ',' or the closing ']' is missing" },
+    { "did not find expected ',' or '}'", "a ',' or the closing '}' is missing" },
+    { "did not find expected '-' indicator", "an entry of this list does not begin with '- '" },
+    { "block sequence entries are not allowed in this context",
+      "a list cannot begin here: put its first '- ' on a line of its own" },
+    { "found unexpected end of stream", "a quote is not closed" },
+    { "found character that cannot start any token",
+      "text that begins with this character needs quotes" },
+    { "did not find expected node content", "a value is missing here" },
+    { "did not find expected <document start>", "only one document is allowed" },
+};
+
+/* The byte at a place that libyaml counts in lines and characters; NUL past the end. */
+static char byte_at(const struct reader *r, yaml_mark_t at)
+{
+    size_t i = 0;
+
+    for (size_t line = at.line; line > 0 && i < r->n; i++)
+        line -= r->bytes[i] == '\n';
+    for (size_t left = at.column; left > 0 && i < r->n; left--) {
+        i++;
+        while (i < r->n && ((unsigned char)r->bytes[i] & 0xc0) == 0x80)
+            i++;
+    }
+    return (char)(i < r->n ? r->bytes[i] : '\0');
+}
+
+static const char *problem_text(const struct reader *r, yaml_mark_t at)
+{
+    const char *problem = r->parser.problem ? r->parser.problem : "not YAML";
+
+    if (byte_at(r, at) == '\t')
+        return "a tab: YAML is indented with spaces";
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (str_eq(problem, texts[i].problem))
+            return texts[i].text;
+    }
+    return problem;
+}
+
 static int event_next(struct reader *r)
 {
     event_drop(r);
@@ -51,7 +101,7 @@ static int event_next(struct reader *r)
         return 0;
     }
     yaml_mark_t at = r->parser.problem_mark;
-    const char *problem = r->parser.problem ? r->parser.problem : "not YAML";
+    const char *problem = problem_text(r, at);
     if (r->parser.error == YAML_READER_ERROR) /* it has no mark, only an offset */
         return err_set(r->err, ERR_ARG, "%s: byte %zu: %s", r->what, r->parser.problem_offset + 1,
                        problem);
@@ -296,7 +346,7 @@ static bool looks_like_json(const char *bytes, size_t n)
 
 json_t *yamlx_load(const char *bytes, size_t n, const char *what, struct err *err)
 {
-    struct reader r = { .what = what, .err = err };
+    struct reader r = { .what = what, .bytes = bytes, .n = n, .err = err };
     json_t *v = NULL;
 
     if (n > YAMLX_MAX_BYTES) {

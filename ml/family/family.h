@@ -114,6 +114,10 @@ void family_level_help(const struct family *f, const struct family_shape *s, int
 const struct family *family_find(const char *name); /* NULL = unknown */
 const struct family *family_at(int i);              /* NULL past the end; order of the registry */
 int family_param_find(const struct family *f, const char *name);
+/* What was meant by a name that is none of ours, also as other libraries call it (lightgbm, n_estimators); NULL = no idea.
+ * family_near.c. */
+const char *family_near(const char *name);
+const char *family_param_near(const struct family *f, const char *name);
 int family_params_check(const struct family *f, const double *params,
                         struct err *err); /* err->where = parameter */
 void family_defaults(const struct family *f, double *params);
