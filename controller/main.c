@@ -105,7 +105,8 @@ static int conf_read(const struct daemon *d, struct ctl_conf *conf, struct err *
         mem_free(conf->listen);
         conf->listen = NULL;
     }
-    return 0;
+    return web_conf_check(&(struct web_conf){ .listen = conf->listen, .insecure = conf->insecure },
+                          err);
 }
 
 /* Paths are absolute, but a socket's is at most some hundred bytes: in a deep folder it is named from here. */

@@ -168,21 +168,37 @@ static int address_of(int fd, struct listen_address *out, struct err *err)
     return 0;
 }
 
-int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out, struct err *err)
+static int address_read(const char *text, bool may_be_beyond, struct sockaddr_storage *ss,
+                        socklen_t *len, struct err *err)
 {
-    struct sockaddr_storage ss;
-    socklen_t len = 0;
-    int fd = -1, one = 1;
-
-    if (args_listen_parse(text, &ss, &len, err) < 0)
+    if (args_listen_parse(text, ss, len, err) < 0)
         return -1;
-    if (!is_loopback(&ss) && !may_be_beyond)
+    if (!is_loopback(ss) && !may_be_beyond)
         return err_at(
             err, "listen",
             "%s can be reached from other machines, and tokens and data would cross the "
             "network readable by others: listen on 127.0.0.1 behind a TLS proxy or an SSH "
             "tunnel, or give --insecure",
             text);
+    return 0;
+}
+
+int listen_check(const char *text, bool may_be_beyond, struct err *err)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = 0;
+
+    return address_read(text, may_be_beyond, &ss, &len, err);
+}
+
+int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out, struct err *err)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = 0;
+    int fd = -1, one = 1;
+
+    if (address_read(text, may_be_beyond, &ss, &len, err) < 0)
+        return -1;
     fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_errno(err, "socket");

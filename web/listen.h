@@ -20,6 +20,7 @@ struct listen_address {
 
 /* text as in args_listen_parse. Tokens and data are not encrypted, so an address beyond this machine is refused
  * unless may_be_beyond. */
+int listen_check(const char *text, bool may_be_beyond, struct err *err); /* only reads the text */
 int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out, struct err *err);
 
 #endif

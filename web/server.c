@@ -381,6 +381,11 @@ static void conf_take(struct web_conf *to, const struct web_conf *from)
         to->heartbeat_ms = 15000;
 }
 
+int web_conf_check(const struct web_conf *conf, struct err *err)
+{
+    return conf->listen ? listen_check(conf->listen, conf->insecure, err) : 0;
+}
+
 struct web *web_new(struct ctl *ctl, struct loop *loop, const struct web_conf *conf,
                     struct err *err)
 {

@@ -43,6 +43,8 @@ enum {
     WEB_STREAM_MAX = 256 << 10,
 };
 
+/* Whether conf may be listened on, before anything is made: ERR_ARG. */
+int web_conf_check(const struct web_conf *conf, struct err *err);
 /* Borrows ctl and loop until web_free; conf's strings are copied. */
 struct web *web_new(struct ctl *ctl, struct loop *loop, const struct web_conf *conf,
                     struct err *err);

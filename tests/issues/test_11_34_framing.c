@@ -132,12 +132,14 @@ static void an_address_beyond_this_machine_needs_insecure_and_is_named(void **st
     assert_string_equal(web_beyond(rig->web), "");
     for (size_t i = 0; i < ARRAY_LEN(beyond); i++) {
         conf.listen = beyond[i];
+        assert_int_equal(web_conf_check(&conf, &err), -1);
         assert_null(web_new(rig->ctl, rig->loop, &conf, &err));
         assert_non_null(strstr(err.text, "--insecure"));
         assert_non_null(strstr(err.text, beyond[i]));
     }
     conf.listen = "0.0.0.0:0";
     conf.insecure = true;
+    assert_int_equal(web_conf_check(&conf, &err), 0);
     struct web *web = web_new(rig->ctl, rig->loop, &conf, &err);
     assert_non_null(web);
     assert_true(str_starts(web_beyond(web), "0.0.0.0:"));
