@@ -399,23 +399,31 @@ static int add_scores(struct buf *out, const struct study *st, int64_t from, int
     return buf_adds(out, "]", err);
 }
 
+/* What only rows hold: configurations and test scores. */
 static int add_configs(struct buf *out, struct study *st, int64_t from, int64_t to, struct err *err)
 {
-    if (buf_adds(out, ",\"config\":[", err) < 0)
-        return -1;
-    for (int64_t k = from; k <= to; k++) {
-        struct trial_row row = { 0 };
-        int rc = k > from ? buf_add(out, ",", 1, err) : 0;
+    struct buf tests;
+    int rc = buf_adds(out, ",\"config\":[", err);
 
+    buf_init(&tests, SIZE_MAX);
+    if (rc == 0)
+        rc = buf_adds(&tests, "],\"test_score\":[", err);
+    for (int64_t k = from; rc == 0 && k <= to; k++) {
+        struct trial_row row = { 0 };
+
+        if (k > from && (buf_add(out, ",", 1, err) < 0 || buf_add(&tests, ",", 1, err) < 0))
+            rc = -1;
         if (rc == 0)
             rc = trial_load(st, k, &row, err);
-        if (rc == 0)
-            rc = add_config(out, row.config, err);
+        if (rc == 0 && (add_config(out, row.config, err) < 0 ||
+                        add_real(&tests, row.test_score, 10, err) < 0))
+            rc = -1;
         trial_row_fini(&row);
-        if (rc < 0)
-            return -1;
     }
-    return buf_adds(out, "]", err);
+    if (rc == 0 && (buf_add(out, tests.data, tests.len, err) < 0 || buf_adds(out, "]", err) < 0))
+        rc = -1;
+    buf_fini(&tests);
+    return rc;
 }
 
 /* ,"key":["a","b"]; a name that is missing is the first one, "". */

@@ -190,7 +190,7 @@ export function fakeColumns(rows, url, seq) {
     score: pick((r) => r.score ?? r.reported), level: pick((r) => r.level), max_level: pick((r) => r.max_level), fit_us: pick((r) => r.fit_us || 0),
     predict_ns_row: pick((r) => r.predict_ns_row || 0), model_bytes: pick((r) => r.model_bytes || 0), ended_at: pick((r) => r.ended_at),
     flags: pick((r) => (Number.isFinite(r.score) ? 1 : 0) | (r.artifact ? 2 : 0) | (r.cut ? 4 : 0)),
-    ...(url.searchParams.get('config') === 'true' && { config: pick((r) => r.config) }) };
+    ...(url.searchParams.get('config') === 'true' && { config: pick((r) => r.config), test_score: pick((r) => r.test_score) }) };
 }
 
 /** The answers of a study with these trials: what a fake controller says until a test changes `world`. world.changed: numbers of

@@ -38,9 +38,9 @@ await test('an answer that is older than what is known changes nothing', () => {
 await test('columns make rows of those that are not known whole, with what the board shows', () => {
   const trials = new Trials();
   trials.takeColumns({ seq: 8, from: 3, count: 2, families: ['boost'], states: ['none', 'completed', 'pruned'], reasons: ['none', 'stopped'], trial: [103, 104], state: [1, 2], reason: [0, 1], family: [0, 0], score: [0.7, 0.6],
-    level: [3, 1], max_level: [3, 3], fit_us: [5, 0], predict_ns_row: [0, 0], model_bytes: [9, 0], flags: [3, 4], config: [{ family: 'boost', leaves: 3 }, { family: 'boost' }] });
+    level: [3, 1], max_level: [3, 3], fit_us: [5, 0], predict_ns_row: [0, 0], model_bytes: [9, 0], flags: [3, 4], config: [{ family: 'boost', leaves: 3 }, { family: 'boost' }], test_score: [0.65, null] });
   const [a, b] = trials.rows();
-  equal([a.number, a.score, a.reported, a.artifact, a.fit_us, a.predict_ns_row, a.isWhole], [3, 0.7, null, true, 5, null, false]);
+  equal([a.number, a.score, a.reported, a.artifact, a.fit_us, a.predict_ns_row, a.isWhole, a.test_score], [3, 0.7, null, true, 5, null, false, 0.65]);
   equal([b.number, b.score, b.reported, b.artifact, b.cut, b.reason], [4, null, 0.6, false, true, 'stopped']);
   ok(trials.parameters.has('leaves') && trials.scored().length === 1, 'parameters');
 });

@@ -11,7 +11,7 @@ import { Order } from './order.js';
 
 const ROW = 38, MORE = 8, FRESH_MS = 1500, ENDS = ['completed', 'pruned', 'failed', 'cancelled'];
 
-export function makeBoard({ caption, trials, onOpen, onVariant, onSight }) {
+export function makeBoard({ caption, trials, onOpen, onVariant, onSight, onTestOrder }) {
   const order = new Order(), pending = new Set(), fresh = new Map(), elements = new Map();
   const look = { decimals: { score: 4, test_score: 4 }, scale: { lo: 0, hi: 1 }, isNew: (r) => r.rank === null && Number.isFinite(r.score) };
   let opened = null, openedHeight = 0, told = '', emptyText = 'Asking…';
@@ -34,6 +34,7 @@ export function makeBoard({ caption, trials, onOpen, onVariant, onSight }) {
     const first = column.dir || (order.isLower ? 1 : -1);
     order.ask({ sortDir: order.sortKey === column.key ? -order.sortDir : first, sortKey: column.key });
     settle();
+    if (column.key === 'test_score') onTestOrder?.();
   }
 
   /** What the rows in sight share: decimals of the columns, the scale of the whiskers. */

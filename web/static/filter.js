@@ -16,7 +16,7 @@ const FIELDS = [
   { names: ['trial', 'number'], key: 'number', kind: 'number' },
   { names: ['family'], key: 'family', kind: 'text', known: 'families' },
   { names: ['score'], key: 'score', kind: 'number' },
-  { names: ['test', 'test_score'], key: 'test_score', kind: 'number' },
+  { names: ['test', 'test_score'], key: 'test_score', kind: 'number', isRead: true },
   { names: ['reported'], key: 'reported', kind: 'number' },
   { names: ['resource', 'level'], key: 'level', kind: 'number' },
   { names: ['max_level'], key: 'max_level', kind: 'number' },
@@ -180,6 +180,7 @@ export function compile(text, known = {}) {
     const op = tokens[at++].text, ops = op.toLowerCase() === 'in' ? '=' : op, values = op.toLowerCase() === 'in' ? list(name) : [operand(name, op)];
     const field = byName.get(name.toLowerCase());
     if (field) {
+      needsConfig ||= Boolean(field.isRead); // it comes with the configurations
       const all = values.map((v) => fieldTest(field, ops, v, facts));
       return (row) => all.some((f) => f(row));
     }

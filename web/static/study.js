@@ -70,7 +70,7 @@ export function studyView(root, [ref], showError) {
   const bar = h('div', { class: 'budget' }), note = h('p', { class: 'note', hidden: true });
   const chart = makeChart();
   const importance = makeImportance(path, quietError), pareto = makePareto(path, quietError), searchCard = makeSearch(), columns = makeColumns(path, quietError);
-  const board = makeBoard({ caption: 'Leaderboard', trials, onOpen: showTrial, onSight: (numbers) => feed.need(numbers), onVariant: api.mayWrite() ? variant : null });
+  const board = makeBoard({ caption: 'Leaderboard', trials, onOpen: showTrial, onSight: (numbers) => feed.need(numbers), onTestOrder: readTests, onVariant: api.mayWrite() ? variant : null });
   const chips = makeChips((states) => { chip = states; choose(); });
   const filterNote = h('p', { class: 'filter-note', id: 'filter-note', role: 'status', hidden: true }), reading = h('span', { class: 'quiet', role: 'status' });
   let filterTimer = null;
@@ -243,6 +243,17 @@ export function studyView(root, [ref], showError) {
     } catch (err) {
       if (err.status !== undefined || err.name === 'AbortError') quietError(err);
       else tell(err.message, true);
+    }
+  }
+
+  /** Test scores come with the configurations: an order by them needs them of all trials. */
+  async function readTests() {
+    if (trials.hasConfigs()) return;
+    try {
+      await feed.configs();
+      if (!isStopped) board.update(null, study.larger_is_better === false, false);
+    } catch (err) {
+      quietError(err);
     }
   }
 

@@ -1,7 +1,7 @@
 // tables.js - the two quiet views: datasets with their columns, runners with their devices.
 
 import * as api from './api.js';
-import { h, replace, setText } from './dom.js';
+import { arrange, h, replace, setText } from './dom.js';
 import { NONE, ago, bytes, count, when } from './format.js';
 import { pill } from './budget.js';
 
@@ -10,24 +10,46 @@ function listView(root, { title, path, key, heads, row, empty, showError }) {
   const table = h('table', { class: 'list' }, h('caption', { class: 'unseen' }, title),
     h('thead', {}, h('tr', {}, heads.map(([name, num]) => h('th', { scope: 'col', class: num ? 'num' : null }, name)))), body);
   const holder = h('div', { class: 'card flush' }, table);
-  let last = '';
+  const rows = new Map(); // id -> {tr, key, cells: what each was made of}
+  let isStopped = false;
+
+  /** Only cells whose content differs are replaced: buttons keep the focus, opened details stay open. */
+  function rowOf(item) {
+    const key = JSON.stringify(item), known = rows.get(item.id);
+    if (known?.key === key) return known.tr;
+    const made = row(item), cells = [...made.cells].map((c) => c.innerHTML);
+    if (!known) {
+      rows.set(item.id, { tr: made, key, cells });
+      return made;
+    }
+    cells.forEach((text, i) => {
+      if (text !== known.cells[i]) known.tr.cells[i].replaceChildren(...made.cells[i].childNodes);
+      known.tr.cells[i].title = made.cells[i].title;
+    });
+    Object.assign(known, { key, cells });
+    return known.tr;
+  }
 
   async function load() {
     try {
-      const items = (await api.get(path))[key];
-      const text = JSON.stringify(items);
-      if (text === last) return;
-      last = text;
-      const openIds = new Set([...body.querySelectorAll('details[open]')].map((d) => d.dataset.id));
+      const items = [];
+      for (let after = 0; after !== null;) {
+        const page = await api.get(after ? `${path}?after=${after}` : path);
+        if (isStopped) return;
+        items.push(...page[key]);
+        after = page.next ?? null;
+      }
       setText(total, items.length ? count(items.length) : '');
       if (!items.length) replace(holder, empty());
       else {
-        replace(body, items.map(row));
+        const ids = new Set(items.map((i) => i.id));
+        for (const id of rows.keys()) if (!ids.has(id)) rows.delete(id);
+        arrange(body, null, null, items.map(rowOf));
         if (table.parentNode !== holder) replace(holder, table);
-        for (const d of body.querySelectorAll('details')) d.open = openIds.has(d.dataset.id);
       }
     } catch (err) {
-      showError(err);
+      if (err.status > 0) showError(err);
+      else if (err.status === undefined) reportError(err);
     }
   }
 
@@ -36,7 +58,7 @@ function listView(root, { title, path, key, heads, row, empty, showError }) {
   document.title = `${title} · Assay`;
   root.append(h('div', { class: 'bar' }, h('h1', {}, title), total), holder);
   load();
-  return { refresh, onEvent: refresh, load, stop: () => { clearInterval(tick); refresh.stop(); } };
+  return { refresh, onEvent: refresh, load, stop: () => { isStopped = true; clearInterval(tick); refresh.stop(); } };
 }
 
 /** The schema is fetched when it is asked for: a table may have thousands of columns. */

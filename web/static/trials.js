@@ -61,6 +61,7 @@ export class Trials {
       const row = this.rowOf(c.from + i), isOn = (c.flags[i] & 1) !== 0;
       if (c.config) {
         row.config = c.config[i];
+        row.test_score ??= c.test_score[i];
         for (const key in row.config) if (key !== 'family') this.parameters.add(key);
       }
       if (row.at >= c.seq) continue;
@@ -75,7 +76,7 @@ export class Trials {
       row.family = c.families[c.family[i]];
       row.score = isOn ? score : null;
       row.reported = isOn ? null : score;
-      row.test_score = c.test_score ? c.test_score[i] : row.test_score ?? null;
+      row.test_score = c.test_score ? c.test_score[i] : null;
       row.level = c.level[i];
       row.max_level = c.max_level[i];
       row.fit_us = known(c.fit_us[i]);
