@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
+enum { FIRST_WAIT_MS = 20, MOST_WAIT_MS = 500 };
 enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048, TOKEN_FILE_MAX = 4096 };
 
 /* ~/.config/assay/config.yaml holds "server: ..." and "token: ..."; absent is fine. */
@@ -152,6 +154,24 @@ const char *client_server(const struct client *c)
 void client_timeout_ms(struct client *c, int64_t ms)
 {
     c->timeout_ms = ms;
+}
+
+void client_patience(struct client *c, int64_t ms)
+{
+    c->patience_ms = ms;
+}
+
+bool client_repeats(const struct client *c, const struct err *why, int64_t *waited_ms)
+{
+    int64_t ms = MIN(FIRST_WAIT_MS + *waited_ms / 4, MOST_WAIT_MS);
+    const struct timespec pause = { .tv_nsec = ms * 1000000 };
+
+    if (why->code != ERR_BUSY || *waited_ms >= c->patience_ms || client_wants_end(c) ||
+        (c->clk && clk_now_ms(c->clk) + ms >= c->deadline_ms))
+        return false;
+    nanosleep(&pause, NULL);
+    *waited_ms += ms;
+    return true;
 }
 
 void client_deadline(struct client *c, const struct clk *clk, int64_t end_ms)
@@ -350,8 +370,8 @@ CURLcode client_perform(struct client *c)
     return code == CURLE_OK && !c->has_headers ? CURLE_RECV_ERROR : code;
 }
 
-int client_call(struct client *c, const char *method, const char *path, const json_t *body,
-                json_t **out, struct err *err)
+static int call_once(struct client *c, const char *method, const char *path, const json_t *body,
+                     json_t **out, struct err *err)
 {
     struct curl_slist *headers = client_prepare(c, method, path);
     char *text = body ? jsonx_dump(body) : NULL;
@@ -388,6 +408,21 @@ out:
     curl_slist_free_all(headers);
     mem_free(text);
     buf_fini(&answer);
+    return rc;
+}
+
+int client_call(struct client *c, const char *method, const char *path, const json_t *body,
+                json_t **out, struct err *err)
+{
+    struct err why = { 0 };
+    int64_t waited_ms = 0;
+    int rc;
+
+    do
+        rc = call_once(c, method, path, body, out, &why);
+    while (rc < 0 && client_repeats(c, &why, &waited_ms));
+    if (rc < 0 && err)
+        *err = why;
     return rc;
 }
 
@@ -458,7 +493,7 @@ static int hash_check(const struct client *c, struct sink *s, struct err *err)
                    got, c->sha256);
 }
 
-static int fetch_into(struct client *c, const char *api_path, struct sink *s, struct err *err)
+static int fetch_once(struct client *c, const char *api_path, struct sink *s, struct err *err)
 {
     struct curl_slist *headers = client_prepare(c, "GET", api_path);
 
@@ -477,6 +512,22 @@ static int fetch_into(struct client *c, const char *api_path, struct sink *s, st
     if (client_check(c, s->problem.data, s->problem.len, err) < 0)
         return -1;
     return hash_check(c, s, err);
+}
+
+/* An answer that says "busy" has written nothing to the file. */
+static int fetch_into(struct client *c, const char *api_path, struct sink *s, struct err *err)
+{
+    struct err why = { 0 };
+    int64_t waited_ms = 0;
+    int rc;
+
+    do {
+        buf_clear(&s->problem);
+        rc = fetch_once(c, api_path, s, &why);
+    } while (rc < 0 && client_repeats(c, &why, &waited_ms));
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
 }
 
 int client_download(struct client *c, const char *api_path, const char *file, struct err *err)

@@ -41,6 +41,8 @@ void client_end_when(struct client *c, int (*asked)(void));
 enum client_paging { CLIENT_BY_NEXT, CLIENT_BY_OFFSET };
 int client_list(struct client *c, const char *path, const char *key, enum client_paging paging,
                 int64_t limit, json_t **out, struct err *err);
+/* "Busy" is no answer until it was the answer for so long: for whoever started the controller. 0 (at first) = it is one. */
+void client_patience(struct client *c, int64_t ms);
 /* No call goes on after end_ms of the clock, which is borrowed. */
 void client_deadline(struct client *c, const struct clk *clk, int64_t end_ms);
 void client_quote(const char *text, char *out,

@@ -21,14 +21,21 @@
 
 enum { PART_BYTES = 4 << 20, REPEATS = 5, FIRST_PAUSE_MS = 50 };
 
-/* After a failure of one step: waits, longer each time, and says whether to repeat it. */
-static bool may_repeat(const struct err *why, int *failures)
-{
-    const struct timespec pause = { .tv_nsec = (FIRST_PAUSE_MS << *failures) % 1000 * 1000000L };
+struct failures { /* of one step */
+    int n;
+    int64_t waited_ms; /* client_repeats */
+};
 
-    if ((why->code != ERR_UNREACHABLE && why->code != ERR_BUSY) || *failures == REPEATS)
+/* After a failure of one step: waits, longer each time, and says whether to repeat it. */
+static bool may_repeat(const struct client *c, const struct err *why, struct failures *f)
+{
+    const struct timespec pause = { .tv_nsec = (FIRST_PAUSE_MS << f->n) % 1000 * 1000000L };
+
+    if (client_repeats(c, why, &f->waited_ms))
+        return true;
+    if ((why->code != ERR_UNREACHABLE && why->code != ERR_BUSY) || f->n == REPEATS)
         return false;
-    *failures += 1;
+    f->n += 1;
     nanosleep(&pause, NULL);
     return true;
 }
@@ -91,10 +98,10 @@ static int send_parts(struct client *c, int fd, const char *file, const char *id
     int rc = 0;
 
     while (rc == 0 && (n = pread(fd, part, PART_BYTES, at)) != 0) {
-        int failures = 0;
+        struct failures failures = { 0 };
         do
             rc = n < 0 ? err_errno(err, "%s", file) : put_part(c, id, at, part, (size_t)n, err);
-        while (rc < 0 && may_repeat(err, &failures));
+        while (rc < 0 && may_repeat(c, err, &failures));
         at += n;
     }
     mem_free(part);
@@ -122,22 +129,24 @@ static int server_has_once(struct client *c, const char *sha256, struct err *err
 
 static int server_has(struct client *c, const char *sha256, struct err *err)
 {
-    int rc, failures = 0;
+    struct failures failures = { 0 };
+    int rc;
 
     do
         rc = server_has_once(c, sha256, err);
-    while (rc < 0 && may_repeat(err, &failures));
+    while (rc < 0 && may_repeat(c, err, &failures));
     return rc;
 }
 
 static int begin(struct client *c, char id[33], struct err *err)
 {
     json_t *answer = NULL;
-    int rc, failures = 0;
+    struct failures failures = { 0 };
+    int rc;
 
     do
         rc = client_post(c, NULL, &answer, err, "/uploads");
-    while (rc < 0 && may_repeat(err, &failures));
+    while (rc < 0 && may_repeat(c, err, &failures));
     if (rc == 0 && str_copy(id, 33, print_text(answer, "id")) == 0)
         rc = err_set(err, ERR_IO, "the server gave no upload id");
     json_decref(answer);
@@ -147,14 +156,15 @@ static int begin(struct client *c, char id[33], struct err *err)
 static int commit(struct client *c, const char *id, const char *sha256, struct err *err)
 {
     json_t *body = json_pack("{s:s}", "sha256", sha256);
-    int rc, failures = 0;
+    struct failures failures = { 0 };
+    int rc;
 
     do {
         /* It may be the answer that was cut off: then the upload is gone and the blob there. */
-        rc = failures > 0 && server_has_once(c, sha256, err) == 1
+        rc = (failures.n > 0 || failures.waited_ms > 0) && server_has_once(c, sha256, err) == 1
                  ? 0
                  : client_post(c, body, NULL, err, "/uploads/%s/commit", id);
-    } while (rc < 0 && may_repeat(err, &failures));
+    } while (rc < 0 && may_repeat(c, err, &failures));
     json_decref(body);
     return rc;
 }

@@ -20,7 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILD_FD = 9, CHILD_LOCK_FD = 10, BASE_MAX = 60, START_LIMIT_MS = 10000, LOG_TAIL = 600 };
+enum {
+    CHILD_FD = 9,
+    CHILD_LOCK_FD = 10,
+    BASE_MAX = 60,
+    START_LIMIT_MS = 10000,
+    BUSY_LIMIT_MS = 120000,
+    LOG_TAIL = 600
+};
 
 static int make_folder(struct local *l, const char *data_dir, struct err *err)
 {
@@ -233,6 +240,7 @@ int local_start(struct local *l, const char *data_dir, int n_runners, const char
     snprintf(server, sizeof(server), "unix:%s/sock", l->dir);
     if (!(l->client = client_new(server, NULL, err)))
         goto fail;
+    client_patience(l->client, BUSY_LIMIT_MS); /* with our own table, and for nobody else */
     close(read_fd);
     return 0;
 fail:
