@@ -7,9 +7,9 @@
 #   SEED=7 tests/api/check.sh     other requests
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-B=${B:-build/gcc}
-venv=build/api-venv
-here=tests/api
+B=$PWD/${B:-build/gcc}
+venv=$PWD/build/api-venv
+here=$PWD/tests/api
 work=$(mktemp -d "${TMPDIR:-/tmp}/assay-api-XXXXXX")
 server=
 passed=0 failed=0
@@ -67,6 +67,7 @@ curl -s -m 10 -H "Authorization: Bearer $token" "$address/api/v1/openapi.json" >
 "$venv/bin/python" -m openapi_spec_validator "$work/openapi.json" >"$work/log" 2>&1
 tell "the description is a valid OpenAPI document" $? "$work/log"
 
+cd "$work" || exit 1 # the tool leaves a folder of its notes where it runs
 # Not asked: event streams, which have no end; the verbs of --dev, which are not served here; and the revoking of tokens,
 # which would revoke the one that the tool comes with.
 timeout 240 "$venv/bin/st" --config-file "$here/schemathesis.toml" run "$address/api/v1/openapi.json" \
