@@ -36,6 +36,28 @@ static void runner_rows(const json_t *answer)
     table_print(t, stdout);
 }
 
+/* By its id, or its name. */
+static int runner_id(struct client *client, const char *text, int64_t *id, struct err *err)
+{
+    json_t *answer = NULL, *row = NULL;
+    size_t i;
+
+    if (str_i64(text, 1, INT64_MAX, id, NULL) == 0)
+        return 0;
+    if (client_get(client, &answer, err, "/runners") < 0)
+        return -1;
+    *id = 0;
+    json_array_foreach(json_object_get(answer, "runners"), i, row)
+    {
+        if (str_eq(json_string_value(json_object_get(row, "name")), text))
+            *id = json_integer_value(json_object_get(row, "id"));
+    }
+    json_decref(answer);
+    return *id ? 0
+               : err_set(err, ERR_NOTFOUND,
+                         "no runner is called \"%.60s\": 'assay runner ls' lists them", text);
+}
+
 int cmd_runner(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
@@ -48,7 +70,7 @@ int cmd_runner(const struct cmd *cmd, int argc, char **argv)
     if (strcmp(c.op[0], "ls") == 0 && c.n == 1)
         rc = client_get(c.client, &answer, &c.err, "/runners");
     else if ((strcmp(c.op[0], "drain") == 0 || strcmp(c.op[0], "enable") == 0) && c.n == 2)
-        rc = str_i64(c.op[1], 1, INT64_MAX, &id, &c.err) < 0
+        rc = runner_id(c.client, c.op[1], &id, &c.err) < 0
                  ? -1
                  : client_post(c.client, NULL, &answer, &c.err, "/runners/%" PRId64 "/%s", id,
                                c.op[0]);

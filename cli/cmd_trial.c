@@ -259,7 +259,7 @@ int cmd_logs(const struct cmd *cmd, int argc, char **argv)
         {
             char *data = json_dumps(json_object_get(row, "data"), JSON_COMPACT | JSON_ENCODE_ANY),
                  when[40];
-            print_when(json_object_get(row, "at"), when, sizeof(when));
+            print_instant(json_object_get(row, "at"), when, sizeof(when));
             printf("%s  %-16s %s\n", when, print_text(row, "event"), print_safe(data ? data : ""));
             free(data);
         }

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COLUMNS_DEFAULT = 80, SAFE_BUFFERS = 16 };
+enum { COLUMNS_DEFAULT = 80, SAFE_BUFFERS = 16, CELL_LEAST = 6 };
 
 struct table {
     const char *const *heads;
@@ -178,10 +178,27 @@ static bool looks_numeric(const char *s)
     return (*s >= '0' && *s <= '9') || *s == '-' || *s == '+';
 }
 
+/* The first width - 1 columns of it, and a sign that there is more. */
+static void print_cut(const char *s, int width, bool last, FILE *out)
+{
+    const char *end = s;
+
+    for (int n = 0; *end; end++) {
+        n += ((unsigned char)*end & 0xc0) != 0x80;
+        if (n == width)
+            break;
+    }
+    fprintf(out, "%.*s…%s", (int)(end - s), s, last ? "\n" : "  ");
+}
+
 static void print_cell(const char *s, int width, bool right, bool last, FILE *out)
 {
-    int pad = MAX(width - print_width(s), 0);
+    int pad = width - print_width(s);
 
+    if (pad < 0) {
+        print_cut(s, width, last, out);
+        return;
+    }
     if (right)
         fprintf(out, "%*s%s", pad, "", s);
     else
@@ -200,6 +217,22 @@ static void column_shape(const struct table *t, int c, int rows, int *width, boo
     }
 }
 
+/* Texts give way, the widest first, until the table fits a terminal of so many columns; numbers are never cut. */
+static void narrow(int *width, const bool *right, int n, int columns)
+{
+    for (;;) {
+        int total = 2 * (n - 1), widest = -1;
+        for (int c = 0; c < n; c++) {
+            total += width[c];
+            if (!right[c] && width[c] > CELL_LEAST && (widest < 0 || width[c] > width[widest]))
+                widest = c;
+        }
+        if (total <= columns || widest < 0)
+            return;
+        width[widest]--;
+    }
+}
+
 void table_print(struct table *t, FILE *out)
 {
     int rows = t->n_cells / t->n_cols;
@@ -210,6 +243,8 @@ void table_print(struct table *t, FILE *out)
     CHECK(t->n_cells % t->n_cols == 0);
     for (int c = 0; c < t->n_cols; c++)
         column_shape(t, c, rows, &width[c], &right[c]);
+    if (print_is_terminal(out))
+        narrow(width, right, t->n_cols, print_columns(out));
     if (bold)
         fputs("\033[1m", out);
     for (int c = 0; c < t->n_cols; c++)
@@ -300,14 +335,25 @@ void print_ns(const json_t *ns, char *out, size_t size)
         snprintf(out, size, "%.*f ms", v < 9.95e6 ? 1 : 0, v / 1e6);
 }
 
-void print_when(const json_t *wall_ms, char *out, size_t size)
+static void when(const json_t *wall_ms, bool seconds, char *out, size_t size)
 {
     time_t t = (time_t)(json_number_value(wall_ms) / 1000);
     struct tm tm;
 
     if (!json_is_number(wall_ms) || t == 0 || !gmtime_r(&t, &tm) ||
-        strftime(out, size, "%Y-%m-%d %H:%M UTC", &tm) == 0)
-        snprintf(out, size, "-");
+        (seconds ? strftime(out, size, "%Y-%m-%d %H:%M:%S UTC", &tm)
+                 : strftime(out, size, "%Y-%m-%d %H:%M UTC", &tm)) == 0)
+        (void)!snprintf(out, size, "-");
+}
+
+void print_when(const json_t *wall_ms, char *out, size_t size)
+{
+    when(wall_ms, false, out, size);
+}
+
+void print_instant(const json_t *wall_ms, char *out, size_t size)
+{
+    when(wall_ms, true, out, size);
 }
 
 const char *print_text(const json_t *o, const char *key)

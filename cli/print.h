@@ -33,6 +33,7 @@ void print_ms(const json_t *ms, char *out, size_t size);
 void print_us(const json_t *us, char *out, size_t size);
 void print_ns(const json_t *ns, char *out, size_t size);        /* "583 ns", "1.93 us", "4.5 ms" */
 void print_when(const json_t *wall_ms, char *out, size_t size); /* "2026-05-01 12:30 UTC" */
+void print_instant(const json_t *wall_ms, char *out, size_t size); /* with seconds, for logs */
 /* The text at `key`, made safe to show; "-" when it is absent or empty. */
 const char *print_text(const json_t *o, const char *key);
 

@@ -27,8 +27,11 @@ static int word_parse(const char *key, const char *word, const char *const *word
             return 0;
     }
     const char *near = str_nearest(word, words, (size_t)n);
-    return err_at(err, key, "\"%.40s\" is unknown%s%s%s", word, near ? "; did you mean " : "",
-                  near ? near : "", near ? "?" : "");
+    char list[200];
+
+    str_list(words, (size_t)n, list, sizeof list);
+    return err_at(err, key, "\"%.40s\" is not one of %s%s%s%s", word, list,
+                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 /* ---- importance ---- */

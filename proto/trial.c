@@ -81,8 +81,12 @@ static int name_find(const char *name, const char *const *names, int from, int n
         }
     }
     const char *near = name ? str_nearest(name, names + from, (size_t)(n - from)) : NULL;
-    return err_set(err, ERR_ARG, "\"%.40s\" is no %s%s%s%s", name ? name : "", what,
-                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    char list[300];
+
+    if (near)
+        return err_set(err, ERR_ARG, "\"%.40s\" is no %s; did you mean %s?", name, what, near);
+    str_list(names + from, (size_t)(n - from), list, sizeof list);
+    return err_set(err, ERR_ARG, "\"%.40s\" is no %s; there are %s", name ? name : "", what, list);
 }
 
 int trial_state_parse(const char *name, enum trial_state *out, struct err *err)

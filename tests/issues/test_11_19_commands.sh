@@ -79,6 +79,10 @@ nothing_set() { (cd empty && says 4 'unix:assay-data/sock' env ASSAY_URL= ASSAY_
 ok "an empty ASSAY_URL counts as not set" nothing_set
 ok "a short option that is not there is said so" says 2 'unknown option -q' "$ASSAY" ls -q
 
+ok "a runner is named by its name" says 0 ': drain' "$ASSAY" runner drain "$("$ASSAY" runner ls --json | jq -r '.runners[-1].name')"
+ok "a state that is not there lists those that are" says 1 'there are queued, running, paused' "$ASSAY" trials two --state zebra
+ok "a method too" says 1 'is not one of ped_anova, fanova' "$ASSAY" importance two --method zebra
+
 if command -v python3 >/dev/null; then
     refused() { ! on_terminal 80 asked 'n\n' "$ASSAY" "$@" && grep -q 'y/N' asked && grep -q 'nothing was changed' asked; }
     ok "rm asks on a terminal, and no is no" refused rm one

@@ -5,6 +5,8 @@
 #include "base/base.h"
 #include "cli/print.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static void control_characters_are_shown_escaped(void **state)
@@ -64,6 +66,48 @@ static void cells_of_a_table_are_safe(void **state)
     assert_null(strchr(text, '\033'));
 }
 
+/* A terminal of so many columns in place of stdout's; what was written there. */
+static size_t on_terminal(struct table *t, int columns, char *out, size_t size)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    struct winsize w = { .ws_row = 24, .ws_col = (unsigned short)columns };
+
+    if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0)
+        skip();
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    FILE *f = fdopen(slave, "w");
+    assert_non_null(f);
+    assert_int_equal(ioctl(slave, TIOCSWINSZ, &w), 0);
+    setenv("TERM", "xterm", 1);
+    setenv("NO_COLOR", "1", 1);
+    table_print(t, f);
+    fflush(f);
+    ssize_t n = read(master, out, size - 1);
+    assert_true(n > 0);
+    out[n] = '\0';
+    fclose(f);
+    close(master);
+    return (size_t)n;
+}
+
+static void texts_of_a_table_give_way_on_a_narrow_terminal(void **state)
+{
+    static const char *const heads[] = { "name", "score", "why" };
+    char out[1000], *save = NULL;
+
+    (void)state;
+    for (int columns = 30; columns < 120; columns += 10) {
+        struct table *t = table_new(heads, 3);
+        table_cell(t, "a-study-with-quite-a-long-name");
+        table_cell(t, "0.91342");
+        table_cell(t, "%s", "no runner is connected that can take this größe");
+        on_terminal(t, columns, out, sizeof out);
+        assert_non_null(strstr(out, "0.91342")); /* numbers stay whole */
+        for (char *line = strtok_r(out, "\r\n", &save); line; line = strtok_r(NULL, "\r\n", &save))
+            assert_true(print_width(line) <= columns);
+    }
+}
+
 static void errors_have_two_digits(void **state)
 {
     static const struct {
@@ -108,6 +152,7 @@ int main(void)
         cmocka_unit_test(control_characters_are_shown_escaped),
         cmocka_unit_test(several_texts_can_be_shown_at_once),
         cmocka_unit_test(cells_of_a_table_are_safe),
+        cmocka_unit_test(texts_of_a_table_give_way_on_a_narrow_terminal),
         cmocka_unit_test(errors_have_two_digits),
         cmocka_unit_test(dates_say_their_zone),
     };
