@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "ml/read/csv_dialect.h"
+#include "ml/read/csv_format.h"
 #include "ml/read/csv_scan.h"
 #include "ml/read/csv_table.h"
 
@@ -183,9 +184,12 @@ static bool rows_are_even(const struct reader *r, size_t n_ends, size_t n_rows)
 
 static int fail_ragged(struct reader *r, size_t at, size_t fields, struct err *err)
 {
-    char what[80];
+    char what[160];
+    int n = r->table.n_cols;
 
-    (void)snprintf(what, sizeof(what), "expected %d fields, found %zu", r->table.n_cols, fields);
+    (void)snprintf(
+        what, sizeof(what), "expected %d field%s, found %zu%s", n, n == 1 ? "" : "s", fields,
+        n == 1 ? "; the first line tells the delimiter, one of comma, semicolon, tab and |" : "");
     return fail_at(r, at, false, ERR_ARG, what, err);
 }
 
@@ -258,7 +262,9 @@ static int row_unfinished(struct reader *r, struct err *err)
     }
     if (n >= (size_t)most) {
         (void)snprintf(what, sizeof(what),
-                       r->has_table ? "more than the expected %d fields" : "more than %d columns",
+                       !r->has_table ? "more than %d columns"
+                       : most == 1   ? "more than the expected %d field"
+                                     : "more than the expected %d fields",
                        most);
         return fail_at(r, 0, false, r->has_table ? ERR_ARG : ERR_TOOBIG, what, err);
     }
@@ -343,12 +349,13 @@ static bool guess_comma(const struct reader *r)
     return r->delimiter != ',' && csv_comma_guess(r->text, r->scan.ends, n);
 }
 
-static int refuse_utf16(struct reader *r, struct err *err)
+static int refuse_others(const struct reader *r, struct err *err)
 {
-    if (r->n < 2 || (memcmp(r->text, "\xff\xfe", 2) != 0 && memcmp(r->text, "\xfe\xff", 2) != 0))
-        return 0;
-    return err_set(err, ERR_ARG, "%s: the file is UTF-16; convert it: iconv -f UTF-16 -t UTF-8",
-                   r->opts->name ? r->opts->name : "csv");
+    const char *what = csv_format_other(r->text, r->n);
+
+    return what ? err_set(err, ERR_ARG, "%s: the file is %s", r->opts->name ? r->opts->name : "csv",
+                          what)
+                : 0;
 }
 
 /* Delimiter, names and table from the first row, which is taken when it is a header. */
@@ -357,9 +364,11 @@ static int reader_begin(struct reader *r, struct err *err)
     size_t n = 0;
     bool is_header = false;
 
-    if (buffer_fill(r, err) < 0 || refuse_utf16(r, err) < 0)
+    if (buffer_fill(r, err) < 0)
         return -1;
     skip_mark(r);
+    if (refuse_others(r, err) < 0)
+        return -1;
     skip_empty_lines(r);
     if (r->n == 0)
         return err_set(err, ERR_ARG, "%s: the file is empty",

@@ -1,0 +1,115 @@
+/* csv_format.c - see csv_format.h. Called by csv.c. */
+#include "ml/read/csv_format.h"
+
+#include "base/base.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#define PANDAS "convert it, e.g. with pandas: "
+
+struct magic {
+    const char *text;
+    size_t n;
+    const char *what;
+};
+
+/* Could be the name of a column too, if no control byte followed. */
+static const struct magic magics[] = {
+    { "PAR1", 4, "Parquet; " PANDAS "pd.read_parquet(FILE).to_csv(\"table.csv\", index=False)" },
+    { "ARROW1", 6,
+      "Arrow (Feather); " PANDAS "pd.read_feather(FILE).to_csv(\"table.csv\", index=False)" },
+    { "\xff\xff\xff\xff", 4, "an Arrow stream; write it as CSV with pyarrow.csv.write_csv" },
+    { "ORC", 3, "ORC; " PANDAS "pd.read_orc(FILE).to_csv(\"table.csv\", index=False)" },
+    { "Obj\x01", 4, "Avro; convert it to CSV" },
+    { "\x89HDF", 4, "HDF5; " PANDAS "pd.read_hdf(FILE).to_csv(\"table.csv\", index=False)" },
+    { "SQLite format 3", 16,
+      "an SQLite database; write a table of it as CSV: "
+      "sqlite3 -header -csv FILE \"SELECT * FROM t\"" },
+    { "PK\x03\x04", 4, "a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV" },
+    { "\xd0\xcf\x11\xe0", 4, "an old Excel workbook; save the sheet as CSV" },
+    { "BZh", 3, "compressed with bzip2; unpack it (bunzip2), or pack it with gzip" },
+    { "\xfd"
+      "7zXZ",
+      5, "compressed with xz; unpack it (unxz), or pack it with gzip" },
+    { "\x28\xb5\x2f\xfd", 4, "compressed with zstd; unpack it (unzstd), or pack it with gzip" },
+    { "\x93NUMPY", 6,
+      "a NumPy array; write it as CSV: numpy.savetxt(\"table.csv\", a, delimiter=\",\")" },
+};
+/* Could not. */
+static const struct magic sure_magics[] = {
+    { "%PDF-", 5, "a PDF; a table is read as CSV" },
+    { "\xff\xfe", 2, "UTF-16; convert it: iconv -f UTF-16 -t UTF-8" },
+    { "\xfe\xff", 2, "UTF-16; convert it: iconv -f UTF-16 -t UTF-8" },
+};
+
+enum { LOOK_BYTES = 4096, FIRST_TEXT = 9 }; /* bytes below a tab are in no text */
+
+static const char *magic_of(const struct magic *m, size_t n_magics, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n_magics; i++) {
+        if (n >= m[i].n && memcmp(text, m[i].text, m[i].n) == 0)
+            return m[i].what;
+    }
+    return NULL;
+}
+
+static bool is_binary(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n && i < LOOK_BYTES; i++) {
+        if ((unsigned char)text[i] < FIRST_TEXT)
+            return true;
+    }
+    return false;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static size_t skip_spaces(const char *text, size_t n, size_t at)
+{
+    while (at < n && is_space(text[at]))
+        at++;
+    return at;
+}
+
+/* "{" and then a key in quotes and a colon, or "}": no header of a CSV begins so. */
+static bool is_object(const char *text, size_t n, size_t at)
+{
+    if (at >= n || text[at] != '{')
+        return false;
+    at = skip_spaces(text, n, at + 1);
+    if (at < n && text[at] == '}')
+        return true;
+    if (at >= n || text[at++] != '"')
+        return false;
+    while (at < n && text[at] != '"' && text[at] != '\n')
+        at += text[at] == '\\' ? 2 : 1;
+    at = at < n && text[at] == '"' ? skip_spaces(text, n, at + 1) : n;
+    return at < n && text[at] == ':';
+}
+
+const char *csv_format_other(const char *text, size_t n)
+{
+    const char *what = magic_of(sure_magics, ARRAY_LEN(sure_magics), text, n);
+
+    if (!what && is_binary(text, n))
+        what = magic_of(magics, ARRAY_LEN(magics), text, n);
+    if (what)
+        return what;
+    size_t at = skip_spaces(text, n, 0);
+    if (is_object(text, n, at))
+        return "JSON lines (an object a line), or one JSON object; "
+               "convert it, e.g. with pandas: "
+               "pd.read_json(FILE, lines=True).to_csv(\"table.csv\", index=False)";
+    if (at < n && text[at] == '[' && is_object(text, n, skip_spaces(text, n, at + 1)))
+        return "a JSON array; " PANDAS "pd.read_json(FILE).to_csv(\"table.csv\", index=False)";
+    if (n - at >= 5 &&
+        (strncasecmp(text + at, "<html", 5) == 0 || strncasecmp(text + at, "<!doc", 5) == 0 ||
+         strncmp(text + at, "<?xml", 5) == 0))
+        return "HTML or XML, perhaps an error page saved as a table; a table is read as CSV";
+    return NULL;
+}

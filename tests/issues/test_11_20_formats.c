@@ -1,0 +1,67 @@
+/* test_11_20_formats.c - found by hand: Parquet and JSON lines were answered with "a quote inside a field that does not start with
+ * one", and a row that is too long for a table of one column with "expected 1 fields". */
+#include "tests/ml/csv_rig.h"
+
+#include "base/base.h"
+
+#include <string.h>
+
+#define FILE_OF(text) text, sizeof(text) - 1
+
+static void files_that_are_no_csv_are_named_with_the_way_out(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *said;
+    } files[] = {
+        { FILE_OF("PAR1\x15\x04\x15\x10"),
+          "t.csv: the file is Parquet; convert it, e.g. with pandas: pd.read_parquet" },
+        { FILE_OF("{\"a\": 1, \"y\": 0}\n{\"a\": 2}\n"),
+          "t.csv: the file is JSON lines (an object a line)" },
+        { FILE_OF("\n {}\n"), "JSON lines" },
+        { FILE_OF("[\n  {\"a\": 1}]"), "t.csv: the file is a JSON array; convert it" },
+        { FILE_OF("\xef\xbb\xbf{\"a\\\"b\" : 1}"), "JSON lines" },
+        { FILE_OF("PK\x03\x04\x14\0\x06"), "an Excel workbook" },
+        { FILE_OF("SQLite format 3\0\x10"), "an SQLite database" },
+        { FILE_OF("ARROW1\0\0"), "pd.read_feather" },
+        { FILE_OF("ORC\n\x03\0"), "pd.read_orc" },
+        { FILE_OF("<!DOCTYPE html><html>"), "HTML" },
+        { FILE_OF("a\n1\n2,3\n"),
+          "t.csv: line 3: expected 1 field, found 2; the first line tells the delimiter" },
+        { FILE_OF("a,b\n1\n"), "t.csv: line 2: expected 2 fields, found 1" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct err err = { 0 };
+        assert_int_equal(csv_try(files[i].text, files[i].n, 0, NULL, &err), -1);
+        if (!strstr(err.text, files[i].said))
+            fail_msg("file %zu: \"%s\" instead of \"%s\"", i, err.text, files[i].said);
+        assert_null(strstr(err.text, "a quote inside"));
+    }
+}
+
+static void names_that_look_like_such_a_file_are_names(void **state)
+{
+    static const char *const texts[] = { "PAR1,b\n1,2\n",    "ORCID,b\n1,2\n", "PK,b\n1,2\n",
+                                         "BZh9,b\n1,2\n",    "[a],b\n1,2\n",   "{a},b\n1,2\n",
+                                         "<html>x,b\n1,2\n", "{ ,b\n1,2\n" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct err err = { 0 };
+        int rc = csv_try(texts[i], strlen(texts[i]), 0, NULL, &err);
+        assert_int_equal(rc, i == 6 ? -1 : 0); /* but nobody calls a column <html> */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_that_are_no_csv_are_named_with_the_way_out),
+        cmocka_unit_test(names_that_look_like_such_a_file_are_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
