@@ -32,7 +32,7 @@
  *   trials      {trials: [trial], next: number | null}
  *   dataset     {id, name, state: ingesting|ready|failed, error, blob, identity, frame, file_name, columns, rows, cols, bytes,
  *               created_at}; ctl_dataset_get and _create add schema;  datasets {datasets: [dataset]}
- *   runners     {runners: [{id, name, state, reason, numeric_sig, labels, alive, last_seen, lanes, devices: [{id, kind,
+ *   runners     {total, next: id | null, runners (by id): [{id, name, state, reason, numeric_sig, labels, alive, last_seen, lanes, devices: [{id, kind,
  *               name, memory_bytes, max_lanes, running, failures, quarantined}]}]}
  *   tokens      {tokens: [{id, name, role, created_at}]}; ctl_token_new {id, name, role, token}
  *   sessions    {sessions: [{id, name, role, token: id | null, created_at, seen_at, ends_at}]}
@@ -118,6 +118,7 @@ int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, boo
 int ctl_study_preview(struct ctl *ctl, const json_t *spec, json_t **out, struct err *err);
 int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
                 json_t **out, struct err *err);
+int ctl_studies_of(struct ctl *ctl, const char *ids, json_t **out, struct err *err); /* "7,9" */
 int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err);
 /* An ended study may have to be read first, which is done beside the loop: 1 = every call for it answers at once (or there
  * is no such study), 0 = on_ready(arg) is called once when that is so, -1 = too many are waited for (ERR_BUSY). */
@@ -226,7 +227,7 @@ int ctl_runner_lease(struct ctl *ctl, int64_t token, int64_t runner, const json_
 void ctl_runner_lease_cancel(struct ctl *ctl, struct ctl_wait *wait);
 int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
                       json_t **out, struct err *err);
-int ctl_runners(struct ctl *ctl, json_t **out, struct err *err);
+int ctl_runners(struct ctl *ctl, int64_t after, int limit, json_t **out, struct err *err);
 int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **out,
                    struct err *err); /* drain | enable */
 

@@ -6,10 +6,10 @@
 #include "base/str.h"
 #include "controller/analysis.h"
 #include "controller/board.h"
+#include "controller/brief.h"
 #include "controller/budget.h"
 #include "controller/dataset.h"
 #include "controller/finish.h"
-#include "controller/load.h"
 #include "controller/searchers.h"
 #include "controller/show.h"
 #include "controller/trial_act.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PAGE_MAX = 1000, OWNER_MAX = 60, PRIORITY_MAX = 1000 };
+enum { PAGE_MAX = 1000, IDS_MAX = 100, OWNER_MAX = 60, PRIORITY_MAX = 1000 };
 
 /* ---- create ---- */
 
@@ -214,6 +214,39 @@ static int on_study(void *arg, struct study_row *row)
     return 0;
 }
 
+/* From memory where it is there, else from its row: nothing is loaded for a list. */
+static int list_add(struct list *l, int64_t id, struct err *err)
+{
+    struct study *st = study_loaded(l->ctl, id);
+    json_t *o = st ? show_study(st, false, err) : brief_json(l->ctl, id, err);
+
+    return o ? json_array_append_new(l->out, o) : -1;
+}
+
+int ctl_studies_of(struct ctl *ctl, const char *ids, json_t **out, struct err *err)
+{
+    struct list l = { .ctl = ctl, .out = json_array() };
+    int rc = 0;
+
+    for (const char *p = ids; *p && rc == 0; l.n++) {
+        size_t len = strcspn(p, ",");
+        struct err why = { 0 };
+        char text[24];
+        int64_t id = 0;
+
+        str_copy(text, MIN(sizeof text, len + 1), p);
+        if (str_i64(text, 1, INT64_MAX, &id, NULL) < 0 || l.n == IDS_MAX)
+            rc = err_at(err, "ids", "must be at most %d ids with commas between them", IDS_MAX);
+        else if (list_add(&l, id, &why) < 0 && why.code != ERR_NOTFOUND)
+            rc = err_set(err, why.code, "%s", why.text);
+        p += len + (p[len] == ',');
+    }
+    if (rc == 0)
+        *out = json_pack("{s:O, s:n}", "studies", l.out, "next");
+    json_decref(l.out);
+    return rc;
+}
+
 int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
                 json_t **out, struct err *err)
 {
@@ -221,6 +254,7 @@ int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t 
     enum study_state only = SS_NONE;
     int rc = -1;
 
+    l->ctl = ctl;
     l->limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
     l->out = json_array();
     if (state && state[0] && study_state_parse(state, &only, err) < 0)
@@ -229,12 +263,8 @@ int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t 
                          on_study, l, err) < 0)
         goto out;
     for (int i = 0; i < MIN(l->n, l->limit); i++) {
-        struct study *st = study_by_id(ctl, l->ids[i], err);
-        json_t *o = st ? show_study(st, false, err) : NULL;
-        if (!o)
+        if (list_add(l, l->ids[i], err) < 0)
             goto out;
-        json_array_append_new(l->out, o);
-        load_trim(ctl);
     }
     *out =
         json_pack("{s:O, s:o}", "studies", l->out, "next",

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "controller/ahead.h"
 #include "controller/auth.h"
+#include "controller/brief.h"
 #include "controller/budget.h"
 #include "controller/events.h"
 #include "controller/lease.h"
@@ -333,6 +334,7 @@ void ctl_free(struct ctl *ctl)
     wait_free_all(ctl);
     events_free_all(ctl);
     load_free_all(ctl);
+    brief_free_all(ctl);
     while (ctl->n_studies > 0)
         study_drop(ctl, ctl->studies[0]);
     ahead_stop(ctl);

@@ -78,6 +78,9 @@ struct ctl {
     int64_t started_ms;
     struct loop_timer *
         timer; /* armed to the next deadline at the end of each turn; NULL in tests without a loop */
+    struct brief *briefs; /* ended studies as lists show them (brief.c) */
+    int n_briefs, cap_briefs;
+    struct idmap brief_at;
     struct load_job *loads; /* ended studies that are being read (load.c) */
     struct ahead *ahead; /* suggestions beside the loop (ahead.h); NULL until the first slow one */
     bool has_no_ahead;   /* there can be none */

@@ -57,7 +57,7 @@ static int debug_state(struct ctl *ctl, const json_t *args, json_t **out, struct
             tasks, json_pack("{s:I, s:s, s:s, s:I}", "id", (json_int_t)ctl->tasks[i]->row.id,
                              "kind", ctl->tasks[i]->row.kind, "state", ctl->tasks[i]->row.state,
                              "fence", (json_int_t)ctl->tasks[i]->row.fence));
-    ctl_runners(ctl, &runners, err);
+    ctl_runners(ctl, 0, 1000, &runners, err);
     *out = json_pack("{s:o, s:o, s:o, s:o, s:b, s:I, s:I}", "studies", studies, "leases", leases,
                      "tasks", tasks, "runners", json_incref(json_object_get(runners, "runners")),
                      "waiting", ctl->waits != NULL, "turn_avg_us", (json_int_t)ctl->turn_avg_us,

@@ -12,9 +12,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { GONE_PERIODS = 10 };
+enum { GONE_PERIODS = 10, DEVICES_MAX = 2000 };
 
 /* Ids are known only once a new one's row is written, and change with every load. */
 static void index_all(struct ctl *ctl)
@@ -443,6 +444,7 @@ json_t *runner_json(struct ctl *ctl, struct runner *r)
 {
     json_t *devices = json_array();
 
+    tally(ctl);
     for (int i = 0; i < r->n_devices; i++) {
         const struct device *d = &r->devices[i];
         json_array_append_new(devices,
@@ -461,14 +463,37 @@ json_t *runner_json(struct ctl *ctl, struct runner *r)
                      "devices", devices);
 }
 
-int ctl_runners(struct ctl *ctl, json_t **out, struct err *err)
+static int by_id(const void *a, const void *b)
 {
-    json_t *list = json_array();
+    const struct runner *x = *(struct runner *const *)a, *y = *(struct runner *const *)b;
+
+    return x->row.id < y->row.id ? -1 : x->row.id > y->row.id;
+}
+
+/* A page ends by its devices too: a runner may have many. */
+int ctl_runners(struct ctl *ctl, int64_t after, int limit, json_t **out, struct err *err)
+{
+    struct runner **list = mem_array((size_t)ctl->n_runners + 1, sizeof(struct runner *));
+    json_t *rows = json_array();
+    int64_t last = 0;
+    int i = 0, n_devices = 0;
 
     (void)err;
-    for (int i = 0; i < ctl->n_runners; i++)
-        json_array_append_new(list, runner_json(ctl, ctl->runners[i]));
-    *out = json_pack("{s:o}", "runners", list);
+    for (int k = 0; k < ctl->n_runners; k++)
+        list[k] = ctl->runners[k];
+    qsort(list, (size_t)ctl->n_runners, sizeof(struct runner *), by_id);
+    while (i < ctl->n_runners && list[i]->row.id <= after)
+        i++;
+    for (; i < ctl->n_runners && (int)json_array_size(rows) < limit && n_devices < DEVICES_MAX;
+         i++) {
+        json_array_append_new(rows, runner_json(ctl, list[i]));
+        n_devices += list[i]->n_devices;
+        last = list[i]->row.id;
+    }
+    *out = json_pack("{s:i, s:o, s:o}", "total", ctl->n_runners, "next",
+                     i < ctl->n_runners ? json_integer((json_int_t)last) : json_null(), "runners",
+                     rows);
+    mem_free(list);
     return 0;
 }
 

@@ -79,9 +79,13 @@ static json_t *best_json(struct study *st, struct err *err)
     struct trial_row row = { 0 };
     json_t *o = NULL;
 
-    if (!best)
+    if (!best && !st->brief_best)
         return json_null();
-    if (trial_load(st, best, &row, err) == 0)
+    int rc = best ? trial_load(st, best, &row, err)
+                  : MIN(store_trial_get(st->ctl->store, st->brief_best, &row, err), 0);
+    if (rc == 0 && !row.id)
+        return json_null(); /* deleted since */
+    if (rc == 0)
         o = json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "trial", (json_int_t)row.id, "number",
                       (json_int_t)row.number, "family", row.family, "score", jsonx_real(row.score),
                       "se", jsonx_real(row.score_se), "test_score", jsonx_real(row.test_score),

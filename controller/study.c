@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "controller/analysis.h"
 #include "controller/board.h"
+#include "controller/brief.h"
 #include "controller/budget.h"
 #include "controller/dataset.h"
 #include "controller/finish.h"
@@ -71,6 +72,7 @@ void study_free(struct study *st)
 
 void study_drop(struct ctl *ctl, struct study *st)
 {
+    brief_forget(ctl, st->row.id);
     for (int i = 0; i < ctl->n_studies; i++) {
         if (ctl->studies[i] == st)
             ctl->studies[i] = ctl->studies[--ctl->n_studies];
@@ -203,8 +205,8 @@ static void refit_load(struct study *st)
     json_decref(o);
 }
 
-/* All but its trials: 1, 0 = there is no such row, -1. */
-static int head_load(struct study *st, int64_t id, struct err *err)
+/* What its row says: 1, 0 = there is no such row, -1. */
+static int row_load(struct study *st, int64_t id, struct err *err)
 {
     int rc = store_study_get(st->ctl->store, id, &st->row, err);
 
@@ -212,10 +214,31 @@ static int head_load(struct study *st, int64_t id, struct err *err)
         return rc;
     if (spec_load(st, err) < 0)
         return -1;
-    if (st->row.data &&
-        (problem_load(&st->problem, st->row.data, err) < 0 || space_load(st, err) < 0))
+    if (st->row.data && problem_load(&st->problem, st->row.data, err) < 0)
         return -1;
+    st->used_base = st->row.used_ms;
     return 1;
+}
+
+/* All but its trials. */
+static int head_load(struct study *st, int64_t id, struct err *err)
+{
+    int rc = row_load(st, id, err);
+
+    return rc == 1 && st->row.data && space_load(st, err) < 0 ? -1 : rc;
+}
+
+struct study *study_row_load(struct ctl *ctl, int64_t id, struct err *err)
+{
+    struct study *st = study_new(ctl);
+    int rc = row_load(st, id, err);
+
+    if (rc == 1)
+        return st;
+    if (rc == 0)
+        err_set(err, ERR_NOTFOUND, "no study %" PRId64, id);
+    study_free(st);
+    return NULL;
 }
 
 int study_fill_trials(struct study *st, struct store *store, struct err *err)
@@ -442,7 +465,9 @@ static int settle_once(struct study *st, struct err *err)
 {
     if (!st->problem.is_ready && study_is_open(st) && dataset_resolve_study(st, err) < 0)
         return -1;
-    if (!st->problem.is_ready || study_is_final(st->row.state))
+    if (study_is_final(st->row.state))
+        return brief_keep(st, err);
+    if (!st->problem.is_ready)
         return 0;
     if (st->probe && probe_step(st, err) < 0)
         return -1;

@@ -118,7 +118,8 @@ struct study {
 
     int64_t touched_turn, touched_request, asked_ms;
     bool needs_settling, is_settling;
-    bool is_filling; /* from its rows: the board is sorted at the end */
+    int64_t brief_best; /* of one without its trials (brief.c): the id of the best, 0 = none */
+    bool is_filling;    /* from its rows: the board is sorted at the end */
     struct analysis *analysis; /* a cache of what the trials say; NULL until asked for */
 };
 
@@ -130,6 +131,7 @@ void study_drop(struct ctl *ctl, struct study *st);
 void study_free(struct study *st); /* one that the controller does not have, or not any more */
 /* The steps of loading an ended study beside the loop (load.c): all but its trials; those, by whoever owns it alone, from a
  * store of his own; taken in by the controller, -1 when its row is gone. */
+struct study *study_row_load(struct ctl *ctl, int64_t id, struct err *err); /* not even its space */
 struct study *study_head_load(struct ctl *ctl, int64_t id, struct err *err);
 int study_fill_trials(struct study *st, struct store *store, struct err *err);
 int study_adopt(struct ctl *ctl, struct study *st, struct err *err);

@@ -8,12 +8,14 @@
 
 #include <stdio.h>
 
-extern const char store_migration_001[], store_migration_002[], store_migration_003[];
+extern const char store_migration_001[], store_migration_002[], store_migration_003[],
+    store_migration_004[];
 
 static const char *const steps[] = {
     store_migration_001,
     store_migration_002,
     store_migration_003,
+    store_migration_004,
 };
 
 int store_version_newest(void)

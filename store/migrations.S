@@ -16,3 +16,7 @@ store_migration_002:
 store_migration_003:
     .incbin "store/migrations/003_loose_blobs.sql"
     .byte 0
+    .globl store_migration_004
+store_migration_004:
+    .incbin "store/migrations/004_study_counts.sql"
+    .byte 0

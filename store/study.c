@@ -19,7 +19,7 @@ static const struct column study_column[] = {
     COLUMN(COL_REF, study_row, best_trial),  COLUMN(COL_CHARS, study_row, artifact),
     COLUMN(COL_TEXT, study_row, result),     COLUMN(COL_BOOL, study_row, is_archived),
     COLUMN(COL_I64, study_row, created_at),  COLUMN(COL_I64, study_row, started_at),
-    COLUMN(COL_I64, study_row, ended_at),
+    COLUMN(COL_I64, study_row, ended_at),    COLUMN(COL_TEXT, study_row, counts),
 };
 static const struct columns study_columns = { study_column, ARRAY_LEN(study_column) };
 

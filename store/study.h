@@ -23,6 +23,7 @@ struct study_row {
     char *result;              /* JSON of the ended study: scores of the shipped model; NULL */
     bool is_archived;
     int64_t created_at, started_at, ended_at; /* wall ms, 0 = not yet */
+    char *counts; /* JSON: how its trials ended and which is best; NULL until it has ended */
 };
 void study_row_fini(struct study_row *r);
 

@@ -186,6 +186,19 @@ int store_trial_each(struct store *s, int64_t study,
     return rc < 0 || stop < 0 ? -1 : 0;
 }
 
+int store_trial_count(struct store *s, int64_t study, int64_t count[TS_STATES], struct err *err)
+{
+    struct query q = query_open(s, SQL_TRIAL_COUNT);
+    int rc = 0;
+
+    query_i64(&q, ":study", study);
+    rc = query_step(&q, err);
+    for (int k = TS_QUEUED; rc == 1 && k < TS_STATES; k++)
+        count[k] = query_col_i64(&q, k - TS_QUEUED);
+    query_close(&q);
+    return rc == 1 ? 0 : -1;
+}
+
 static int journal_report(struct store *s, int64_t study, int64_t trial, int level, double value,
                           double se, struct err *err)
 {

@@ -43,6 +43,9 @@ int store_trial_get(struct store *s, int64_t id, struct trial_row *out, struct e
 int store_trial_each(struct store *s, int64_t study,
                      int (*on_row)(void *arg, struct trial_row *row), void *arg, struct err *err);
 
+/* How many are in each state. */
+int store_trial_count(struct store *s, int64_t study, int64_t count[TS_STATES], struct err *err);
+
 /* Journals "report"; same (trial, level) again: ERR_CONFLICT. */
 int store_report_add(struct store *s, int64_t trial, int level, double value, double se,
                      struct err *err);

@@ -100,9 +100,14 @@ static int runner_report(struct web_req *r, struct err *err)
 
 static int runner_list(struct web_req *r, struct err *err)
 {
+    int64_t after = 0, limit = 200;
     json_t *out = NULL;
 
-    return ctl_runners(r->ctl, &out, err) < 0 ? -1 : web_json(r, 200, out);
+    if (web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0 ||
+        ctl_runners(r->ctl, after, (int)limit, &out, err) < 0)
+        return -1;
+    return web_json(r, 200, out);
 }
 
 static int act(struct web_req *r, const char *verb, struct err *err)
@@ -129,7 +134,7 @@ static const struct web_route routes[] = {
     { WEB_POST, "/api/v1/runners", runner_hello, WEB_RUNNERS, WEB_WRITE | WEB_JSON | WEB_NO_PAGE,
       NULL, "A runner says who it is; a known session keeps its id", "RunnerHello",
       "RunnerWelcome" },
-    { WEB_GET, "/api/v1/runners", runner_list, WEB_VIEWERS, 0, NULL, "List runners", NULL,
+    { WEB_GET, "/api/v1/runners", runner_list, WEB_VIEWERS, 0, "after,limit", "List runners", NULL,
       "RunnerList" },
     { WEB_POST, "/api/v1/runners/{runner}/lease", runner_lease, WEB_RUNNERS,
       WEB_WRITE | WEB_JSON | WEB_ADMIT | WEB_NO_PAGE, NULL,

@@ -31,8 +31,11 @@ static int study_list(struct web_req *r, struct err *err)
 {
     int64_t after = 0, limit = 100;
     bool with_archived = false;
+    const char *ids = web_arg(r, "ids");
     json_t *out = NULL;
 
+    if (ids)
+        return ctl_studies_of(r->ctl, ids, &out, err) < 0 ? -1 : web_json(r, 200, out);
     if (web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
         web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0 ||
         web_arg_bool(r, "archived", &with_archived, err) < 0 ||
@@ -228,7 +231,7 @@ static const struct web_route routes[] = {
       "What a spec would do: trials by length, cost, time; nothing is stored", "Spec", "Preview" },
     { WEB_GET, "/api/v1/searchers", searchers, WEB_VIEWERS, 0, NULL,
       "Samplers and schedulers that a spec may name, with their options", NULL, "Searchers" },
-    { WEB_GET, "/api/v1/studies", study_list, WEB_VIEWERS, 0, "state,archived,after,limit",
+    { WEB_GET, "/api/v1/studies", study_list, WEB_VIEWERS, 0, "state,archived,after,limit,ids",
       "List studies", NULL, "StudyList" },
     { WEB_GET, "/api/v1/studies/{study}", study_show, WEB_VIEWERS, 0, NULL, "One study", NULL,
       "Study" },

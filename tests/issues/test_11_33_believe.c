@@ -108,7 +108,7 @@ static void nobody_sees_a_session_and_no_other_token_may_use_it(void **state)
 
     (void)state;
     scene_open(&s);
-    assert_int_equal(ctl_runners(s.r.ctl, &list, &rig_err), 0);
+    assert_int_equal(ctl_runners(s.r.ctl, 0, 1000, &list, &rig_err), 0);
     assert_int_equal(ctl_trial_get(s.r.ctl, s.f.lanes[0].trial, &trial, &rig_err), 0);
     text = jsonx_dump(trial);
     assert_non_null(strstr(text, "\"attempts\":[{"));

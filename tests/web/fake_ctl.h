@@ -694,9 +694,9 @@ int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json
     *out = json_pack("{s:[]}", "replies");
     return 0;
 }
-int ctl_runners(struct ctl *ctl, json_t **out, struct err *err)
+int ctl_runners(struct ctl *ctl, int64_t after, int limit, json_t **out, struct err *err)
 {
-    (void)ctl, (void)err;
+    (void)ctl, (void)err, (void)after, (void)limit;
     *out = json_pack("{s:[]}", "runners");
     return 0;
 }

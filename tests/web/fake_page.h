@@ -2,6 +2,13 @@
 #ifndef TESTS_WEB_FAKE_PAGE_H
 #define TESTS_WEB_FAKE_PAGE_H
 
+int ctl_studies_of(struct ctl *ctl, const char *ids, json_t **out, struct err *err)
+{
+    (void)err;
+    SAY(ctl, "studies_of %s", ids);
+    *out = json_pack("{s:[o], s:n}", "studies", fake_study("adult"), "next");
+    return 0;
+}
 int ctl_study_page(struct ctl *ctl, const char *ref, int limit, struct buf *out, struct err *err)
 {
     SAY(ctl, "page %s %d", ref, limit);
