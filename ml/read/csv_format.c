@@ -25,8 +25,7 @@ static const struct magic magics[] = {
     { "Obj\x01", 4, "Avro; convert it to CSV" },
     { "\x89HDF", 4, "HDF5; " PANDAS "pd.read_hdf(FILE).to_csv(\"table.csv\", index=False)" },
     { "SQLite format 3", 16,
-      "an SQLite database; write a table of it as CSV: "
-      "sqlite3 -header -csv FILE \"SELECT * FROM t\"" },
+      "an SQLite database; write a table of it as CSV: sqlite3 has .mode csv and .output" },
     { "PK\x03\x04", 4, "a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV" },
     { "\xd0\xcf\x11\xe0", 4, "an old Excel workbook; save the sheet as CSV" },
     { "BZh", 3, "compressed with bzip2; unpack it (bunzip2), or pack it with gzip" },
