@@ -415,8 +415,8 @@ static int add_configs(struct buf *out, struct study *st, int64_t from, int64_t 
             rc = -1;
         if (rc == 0)
             rc = trial_load(st, k, &row, err);
-        if (rc == 0 && (add_config(out, row.config, err) < 0 ||
-                        add_real(&tests, row.test_score, 10, err) < 0))
+        if (rc == 0 &&
+            (add_config(out, row.config, err) < 0 || add_real(&tests, row.test_score, 10, err) < 0))
             rc = -1;
         trial_row_fini(&row);
     }
