@@ -16,6 +16,7 @@ static const char *const code_names[ERR_CODES] = {
     [ERR_FULL] = "full",          [ERR_IO] = "io",
     [ERR_NOMEM] = "no_memory",    [ERR_DEVICE] = "device",
     [ERR_TIMEOUT] = "timeout",    [ERR_UNREACHABLE] = "unreachable",
+    [ERR_DAMAGED] = "damaged",
 };
 
 /* A text cut by the buffer's end may end inside a UTF-8 sequence: drop the torn bytes. */

@@ -30,6 +30,7 @@ enum err_code {
     ERR_DEVICE,      /* an accelerator failed: 500 */
     ERR_TIMEOUT,     /* a limit in time passed */
     ERR_UNREACHABLE, /* the controller cannot be reached: exit 4 */
+    ERR_DAMAGED,     /* what is stored makes no sense; trying again is of no use: 500 */
     ERR_CODES
 };
 

@@ -8,6 +8,7 @@
 #include "controller/board.h"
 #include "controller/brief.h"
 #include "controller/budget.h"
+#include "controller/damage.h"
 #include "controller/dataset.h"
 #include "controller/finish.h"
 #include "controller/searchers.h"
@@ -185,6 +186,7 @@ int ctl_study_create(struct ctl *ctl, const json_t *json, const char *owner, boo
     if (study_check_spec(ctl, &spec, err) < 0 || datasets_of(ctl, &spec, &dataset, err) < 0 ||
         insert(ctl, &spec, owner, dataset, &id, err) < 0)
         goto out;
+    damage_forget(ctl, id); /* of one that was never committed: its id is free again */
     st = study_load(ctl, id, err);
     if (!st || settle_new(st, err) < 0)
         goto out;
@@ -193,6 +195,8 @@ int ctl_study_create(struct ctl *ctl, const json_t *json, const char *owner, boo
     *out = show_study(st, true, err);
     rc = *out ? 0 : -1;
 out:
+    if (rc < 0 && id)
+        damage_forget(ctl, id);
     spec_fini(&spec);
     return rc;
 }

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "controller/board.h"
+#include "controller/damage.h"
 #include "controller/finish.h"
 #include "controller/ladder.h"
 #include "controller/probe.h"
@@ -148,6 +149,8 @@ bool budget_allows_trial(const struct study *st)
 {
     int64_t made = st->is_deterministic ? st->plan.next_number - 1 : st->n_trials;
 
+    if (made >= st->ctl->conf.max_trials)
+        return false; /* so that it ends, instead of failing at every one that it asks for */
     return !st->spec.budget_trials || made < st->spec.budget_trials;
 }
 
@@ -226,7 +229,7 @@ int budget_tick(struct ctl *ctl, struct err *err)
 
     for (int i = 0; i < ctl->n_studies; i++) {
         if (tick_one(ctl->studies[i], now, err) < 0)
-            return -1;
+            return damage_suspect(ctl, ctl->studies[i]->row.id, err);
     }
     return 0;
 }

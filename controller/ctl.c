@@ -15,6 +15,7 @@
 #include "controller/auth.h"
 #include "controller/brief.h"
 #include "controller/budget.h"
+#include "controller/damage.h"
 #include "controller/events.h"
 #include "controller/lease.h"
 #include "controller/load.h"
@@ -33,6 +34,7 @@ enum {
     BUSY_TURN_US = 20000,
     BUSY_MS = 200,
     COMMIT_PATIENCE_MS = 1000,
+    TICK_PATIENCE_MS = 250,
     IDLE_TICK_MS = 1000,
     MIN_TICK_MS = 2
 };
@@ -115,6 +117,20 @@ void ctl_touch_runners(struct ctl *ctl)
     ctl->has_news = true;
 }
 
+/* Rows that could not be read when memory was to follow them are read now: no request works on what they do not say. */
+static int catch_up(struct ctl *ctl, struct err *err)
+{
+    struct err why = { 0 };
+
+    if (ctl->is_tasks_old && task_load_all(ctl, &why) == 0)
+        ctl->is_tasks_old = false;
+    if (ctl->is_runners_old && runner_reload(ctl, &why) == 0)
+        ctl->is_runners_old = false;
+    if (!ctl->is_tasks_old && !ctl->is_runners_old)
+        return 0;
+    return err_set(err, ERR_BUSY, "the database cannot be read: %s", why.text);
+}
+
 int ctl_request_begin(struct ctl *ctl, struct err *err)
 {
     CHECK(!ctl->in_request);
@@ -124,16 +140,19 @@ int ctl_request_begin(struct ctl *ctl, struct err *err)
         loop_turn_mark(ctl->loop);
     if (FAULT("ctl.request"))
         return err_set(err, ERR_IO, "fault: ctl.request");
+    if (catch_up(ctl, err) < 0)
+        return -1;
     if (savepoint_open(&ctl->request_sp, ctl->store, err) < 0)
         return -1;
     ctl->in_request = true;
+    ctl->suspect = 0;
     ctl->request_no++;
     ctl->stats.requests++;
     return 0;
 }
 
 /* Memory becomes what the rows say. `by_turn`: everything this turn touched, else what this request touched. A study that
- * cannot even be read is dropped from memory: the next call for it tries again. */
+ * cannot even be read leaves memory; damage.h remembers it and reads it again later. */
 static void reload_touched(struct ctl *ctl, bool by_turn)
 {
     struct err err = { 0 };
@@ -144,17 +163,16 @@ static void reload_touched(struct ctl *ctl, bool by_turn)
         if (by_turn ? st->touched_turn != ctl->turn_no : st->touched_request != ctl->request_no)
             continue;
         ctl->stats.reloads++;
-        if (study_reload(ctl, st, &err) < 0) {
-            log_error("study.reload study=%" PRId64 " err=\"%s\"", st->row.id, err.text);
-            study_drop(ctl, st);
-        }
+        (void)study_reload(ctl, st, &err); /* a failure was logged; st is gone then */
     }
     if (by_turn ? ctl->tasks_turn == ctl->turn_no : ctl->tasks_request == ctl->request_no) {
-        if (task_load_all(ctl, &err) < 0)
+        ctl->is_tasks_old = task_load_all(ctl, &err) < 0;
+        if (ctl->is_tasks_old)
             log_error("task.reload err=\"%s\"", err.text);
     }
     if (by_turn ? ctl->runners_turn == ctl->turn_no : ctl->runners_request == ctl->request_no) {
-        if (runner_reload(ctl, &err) < 0)
+        ctl->is_runners_old = runner_reload(ctl, &err) < 0;
+        if (ctl->is_runners_old)
             log_error("runner.reload err=\"%s\"", err.text);
     }
     runner_forget_grants(ctl, by_turn);
@@ -170,6 +188,8 @@ int ctl_request_end(struct ctl *ctl, bool keep, struct err *err)
     savepoint_undo(&ctl->request_sp);
     ctl->stats.requests_undone++;
     reload_touched(ctl, false);
+    if (!keep)
+        damage_convict(ctl);
     return keep ? -1 : 0;
 }
 
@@ -224,8 +244,11 @@ static void arm_timer(struct ctl *ctl)
     due = MIN(due, lease_due(ctl));
     due = MIN(due, wait_due(ctl));
     due = MIN(due, budget_due(ctl));
+    due = MIN(due, damage_due(ctl));
     if (ctl->is_deferred || wait_goes_on(ctl))
         due = now;
+    if (ctl->tick_failed_ms != INT64_MIN) /* what is due could not be done: not at once again */
+        due = MAX(due, MIN(ctl->tick_failed_ms + TICK_PATIENCE_MS, now + TICK_PATIENCE_MS));
     if (ctl->commit_failed_ms != INT64_MIN)
         due = MAX(due, MIN(ctl->commit_failed_ms + COMMIT_PATIENCE_MS, now + COMMIT_PATIENCE_MS));
     loop_timer_again(ctl->timer, MAX(due - now, MIN_TICK_MS));
@@ -259,10 +282,12 @@ void ctl_tick(struct ctl *ctl)
 {
     struct err err = { 0 };
 
+    ctl->tick_failed_ms = ctl_now(ctl);
     if (ctl_request_begin(ctl, &err) < 0) {
         log_error("ctl.tick err=\"%s\"", err.text);
         return;
     }
+    damage_tick(ctl);
     for (int i = 0; ctl->is_deferred && i < ctl->n_studies; i++)
         ctl_touch(ctl, ctl->studies[i]); /* what was put off goes on */
     ctl->is_deferred = false;
@@ -273,6 +298,8 @@ void ctl_tick(struct ctl *ctl)
         log_error("ctl.tick err=\"%s\"", err.text);
     if (ctl_request_end(ctl, ok, &err) < 0)
         log_error("ctl.tick err=\"%s\"", err.text);
+    else if (ok)
+        ctl->tick_failed_ms = INT64_MIN;
     wait_tick(ctl);
 }
 
@@ -297,7 +324,7 @@ struct ctl *ctl_new(const struct ctl_conf *conf, struct clk *clk, struct loop *l
     ctl->clk = clk;
     ctl->loop = loop;
     ctl->turn_no = 1;
-    ctl->commit_failed_ms = INT64_MIN;
+    ctl->commit_failed_ms = ctl->tick_failed_ms = INT64_MIN;
     ctl->started_ms = clk_now_ms(clk);
     ctl->auth = auth_new();
     ctl->store = store_open(conf->data_dir, NULL, clk, err);
@@ -351,6 +378,7 @@ void ctl_free(struct ctl *ctl)
         store_turn_rollback(ctl->store);
         store_close(ctl->store);
     }
+    mem_free(ctl->damages);
     mem_free(ctl->studies);
     mem_free(ctl->runners);
     mem_free(ctl->tasks);

@@ -21,6 +21,7 @@ struct task;
 struct lease;
 struct uploads;
 struct rubbish;
+struct damage;
 
 struct after_commit {
     void (*on_done)(void *arg, bool ok, const struct err *err);
@@ -51,6 +52,8 @@ struct ctl {
     int n_tasks, cap_tasks;
     struct lease *leases; /* of lanes and of tasks, in no order */
     int n_leases, cap_leases;
+    struct damage *damages; /* of studies that are not in memory because of it (damage.h) */
+    int n_damages, cap_damages;
     struct idmap lease_at;               /* by id of the trial, or minus that of the task */
     int64_t leases_no;                   /* grows with every change of the table */
     int64_t tallied_no;                  /* the one that devices' counts are of (runner.c) */
@@ -64,6 +67,11 @@ struct ctl {
     struct savepoint request_sp; /* of the request that runs; requests do not nest */
     int64_t turn_no, request_no, group_no, analysis_no;
     int64_t tasks_turn, tasks_request, runners_turn, runners_request; /* who changed them last */
+    bool is_tasks_old,
+        is_runners_old; /* could not be read again: no request runs before they are */
+    int64_t suspect;    /* study whose rows made this request fail; 0 = none */
+    struct err suspect_why;
+    int64_t tick_failed_ms;                 /* INT64_MIN = the last tick went well */
     bool in_request, is_stopping, has_news; /* has_news: a waiting lease call may find work now */
     int64_t events_sent;                    /* journal sequence delivered to subscribers */
     int64_t turn_start_us;                  /* 0 = the turn has done nothing yet */

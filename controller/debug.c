@@ -153,7 +153,7 @@ static int debug_clock(struct ctl *ctl, const json_t *args, json_t **out, struct
     return 0;
 }
 
-/* name [nth] [kill] */
+/* name [nth] [kill | on] */
 static int debug_fault(struct ctl *ctl, const json_t *args, json_t **out, struct err *err)
 {
     const char *name = arg_at(args, 0), *nth = arg_at(args, 1);
@@ -162,7 +162,10 @@ static int debug_fault(struct ctl *ctl, const json_t *args, json_t **out, struct
     (void)ctl;
     if (!name || (nth && str_i64(nth, 1, INT32_MAX, &n, err) < 0))
         return err_at(err, "args", "needs a fault point, and perhaps which passing of it");
-    fault_arm_name(name, (int)n, str_eq(arg_at(args, 2), "kill"));
+    if (str_eq(arg_at(args, 2), "on"))
+        fault_arm_from(name, (int)n);
+    else
+        fault_arm_name(name, (int)n, str_eq(arg_at(args, 2), "kill"));
     *out = json_pack("{s:s, s:I}", "armed", name, "nth", (json_int_t)n);
     return 0;
 }

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/budget.h"
+#include "controller/damage.h"
 #include "controller/lease.h"
 #include "controller/live.h"
 #include "controller/memory.h"
@@ -357,6 +358,8 @@ static int grant_fit(struct ctl *ctl, struct runner *r, struct device *d, const 
         rc = pick(g, r, d, ask, err);
         if (rc == 0 && g->n > 0)
             rc = grant(g, r, ask, out, err);
+        if (rc < 0)
+            damage_suspect(ctl, order[i]->row.id, err);
         group_fini(g);
     }
     mem_free(g);

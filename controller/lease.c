@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/damage.h"
 #include "controller/task.h"
 #include "controller/trial_act.h"
 
@@ -120,7 +121,9 @@ int lease_lose(struct ctl *ctl, struct lease l, enum trial_reason reason, struct
     st = study_by_id(ctl, l.study, err);
     if (!st)
         return -1;
-    return trial_end(st, l.number, TE_LOST, reason, NULL, err);
+    if (trial_end(st, l.number, TE_LOST, reason, NULL, err) < 0)
+        return damage_suspect(ctl, l.study, err);
+    return 0;
 }
 
 int lease_expire(struct ctl *ctl, struct err *err)
@@ -186,6 +189,9 @@ static int restore_one(struct ctl *ctl, struct study *st, int64_t number, struct
     if (old)
         lease_drop(ctl, old->id, old->fence);
     rc = store_attempt_each(ctl->store, row.id, on_attempt, &l, err);
+    if (rc == 0 && (l.runner <= 0 || !l.session[0] || l.from < 0 || l.from >= l.to))
+        rc = err_set(err, ERR_DAMAGED, "trial %" PRId64 " runs without an attempt that says where",
+                     number);
     if (rc < 0)
         goto out;
     l.granted_ms = now;

@@ -1,12 +1,12 @@
 /* recover.c - start after any end. Unfinished studies are loaded whole (study.c rebuilds their search by replay), ended ones
- * on demand. Every running trial and task gets a full lease period, during which its runner may speak up; runners come
- * from their rows. Then each study draws the consequences of what it finds, in a request and a turn of its own: there is
- * no other clean-up, so a crash during recovery is recovered from in the same way. */
+ * on demand; those that cannot be loaded are set apart (damage.h). Every running trial and task gets a full lease period,
+ * during which its runner may speak up; runners come from their rows. Then the studies draw the consequences of what they
+ * find, in a request and a turn of their own: there is no other clean-up, so a crash during recovery is recovered from in
+ * the same way. */
 #include "controller/recover.h"
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "controller/runner.h"
 #include "controller/study.h"
 #include "controller/task.h"
@@ -30,68 +30,28 @@ static int on_study(void *arg, struct study_row *row)
     return 0;
 }
 
-/* ---- a study that cannot be loaded (its sampler is gone, say) ends with the reason instead of stopping the service ---- */
-
-static int on_trial(void *arg, struct trial_row *row)
-{
-    struct ids *ids = arg;
-
-    if (trial_is_final(row->state))
-        return 0;
-    CTL_GROW(ids->list, ids->n, ids->cap);
-    ids->list[ids->n++] = row->id;
-    return 0;
-}
-
-static int trial_give_up(struct ctl *ctl, int64_t id, struct err *err)
-{
-    struct trial_row row = { 0 };
-    int rc = store_trial_get(ctl->store, id, &row, err) == 1 ? 0 : -1;
-    bool was_running = row.state == TS_RUNNING;
-
-    if (rc == 0)
-        rc = trial_next(&row.state, TE_CANCEL, id, err);
-    row.ended_at = ctl_wall(ctl);
-    if (rc == 0)
-        rc = store_trial_event(ctl->store, &row, TE_CANCEL, NULL, err);
-    if (rc == 0 && was_running)
-        rc = store_attempt_close(ctl->store, id, row.fence, "study_failed", err);
-    trial_row_fini(&row);
-    return rc;
-}
-
-static int study_give_up(struct ctl *ctl, int64_t id, const char *why, struct err *err)
-{
-    struct study_row row = { 0 };
-    struct ids open = { 0 };
-    int rc = store_trial_each(ctl->store, id, on_trial, &open, err);
-
-    for (int i = 0; i < open.n && rc == 0; i++)
-        rc = trial_give_up(ctl, open.list[i], err);
-    mem_free(open.list);
-    if (rc == 0)
-        rc = store_study_get(ctl->store, id, &row, err) == 1 ? 0 : -1;
-    if (rc == 0)
-        rc = study_next(&row.state, SE_FAIL, id, err);
-    mem_free(row.reason);
-    row.reason = mem_strdup(why);
-    row.ended_at = ctl_wall(ctl);
-    if (rc == 0)
-        rc = store_study_event(ctl->store, &row, SE_FAIL, NULL, err);
-    study_row_fini(&row);
-    return rc;
-}
-
-static int load_one(struct ctl *ctl, int64_t id, struct err *err)
+/* A study that cannot be loaded stops nothing: damage.h has it. */
+static void load_one(struct ctl *ctl, int64_t id)
 {
     struct err why = { 0 };
 
-    if (study_load(ctl, id, &why))
-        return 0;
-    log_error("study.load study=%" PRId64 " err=\"%s\"", id, why.text);
-    if (why.code == ERR_IO || why.code == ERR_NOMEM)
-        return err_set(err, why.code, "%s", why.text);
-    return study_give_up(ctl, id, why.text, err);
+    (void)study_load(ctl, id, &why); /* a failure was logged */
+}
+
+/* All studies draw their consequences. One that cannot is taken out (damage_suspect), and the others do it again. */
+static int settle(struct ctl *ctl, struct err *err)
+{
+    int damaged = 0, rc = -1;
+
+    do {
+        damaged = ctl->n_damages;
+        if (ctl_request_begin(ctl, err) < 0)
+            return -1;
+        rc = study_settle_all(ctl, err);
+        if (ctl_request_end(ctl, rc == 0, err) < 0)
+            rc = -1;
+    } while (rc < 0 && ctl->n_damages > damaged);
+    return rc < 0 ? -1 : store_turn_commit(ctl->store, err);
 }
 
 int recover_all(struct ctl *ctl, struct err *err)
@@ -102,22 +62,15 @@ int recover_all(struct ctl *ctl, struct err *err)
 
     ctl->events_sent = journal_last(ctl->store);
     if (runner_load_all(ctl, err) < 0 || task_load_all(ctl, err) < 0 ||
-        store_study_each(ctl->store, unfinished, true, 0, MAX_STUDIES, on_study, &ids, err) < 0 ||
-        ctl_request_begin(ctl, err) < 0)
+        store_study_each(ctl->store, unfinished, true, 0, MAX_STUDIES, on_study, &ids, err) < 0)
         goto out;
-    rc = 0;
-    for (int i = ids.n - 1; i >= 0 && rc == 0; i--) /* oldest first */
-        rc = load_one(ctl, ids.list[i], err);
-    if (rc == 0)
-        rc = study_settle_all(ctl, err);
-    if (ctl_request_end(ctl, rc == 0, err) < 0)
-        rc = -1;
-    if (rc == 0)
-        rc = store_turn_commit(ctl->store, err);
+    for (int i = ids.n - 1; i >= 0; i--) /* oldest first */
+        load_one(ctl, ids.list[i]);
+    rc = settle(ctl, err);
     ctl->turn_no++;
     ctl->turn_start_us = 0; /* however long it took, it is not what a turn takes */
-    log_info("ctl.recovered studies=%d tasks=%d leases=%d runners=%d", ctl->n_studies, ctl->n_tasks,
-             ctl->n_leases, ctl->n_runners);
+    log_info("ctl.recovered studies=%d damaged=%d tasks=%d leases=%d runners=%d", ctl->n_studies,
+             ctl->n_damages, ctl->n_tasks, ctl->n_leases, ctl->n_runners);
 out:
     mem_free(ids.list);
     return rc;

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/damage.h"
 #include "controller/events.h"
 #include "controller/lane.h"
 #include "controller/lease.h"
@@ -107,6 +108,14 @@ static int rejoin(struct ctl *ctl, struct study *st, struct trial_row *row, cons
 
 /* ---- one event of a lane ---- */
 
+/* What cannot be read of this trial may not stop the other lanes of its runner: it is stale to them. */
+static bool is_lost_case(struct ctl *ctl, const struct trial_row *row, const struct err *err)
+{
+    bool has_row = row->id > 0; /* then it is its study that cannot be read */
+
+    return has_row ? damage_is_lasting(ctl, row->study) : !damage_is_passing(err);
+}
+
 /* Who speaks: 1 = the holder of the lease, 0 = nobody we know, -1. */
 static int check_holder(struct ctl *ctl, struct study *st, struct trial_row *row,
                         const char *session, struct err *err)
@@ -179,12 +188,18 @@ static int lane_message(struct ctl *ctl, const char *session, const struct msg_e
         bool is_over = trial_is_final(row.state);
         st = is_over ? study_loaded(ctl, row.study) : study_by_id(ctl, row.study, err);
         rc = st ? check_holder(ctl, st, &row, session, err) : is_over ? 1 : -1;
-        if (rc == 0 && e->type != MSG_PROGRESS && e->seq <= row.msg_seq)
+        if (rc < 0 && !st && is_lost_case(ctl, &row, err))
+            rc = 0;
+        else if (rc == 0 && e->type != MSG_PROGRESS && e->seq <= row.msg_seq)
             rc = 1; /* requeued since: a repeat is acknowledged all the same */
         if (rc == 1 && e->type == MSG_PROGRESS)
             rc = progress_event(ctl, st, &row, e, reply);
         else if (rc == 1)
             rc = numbered_event(st, &row, e, reply, err);
+        if (st && rc < 0)
+            damage_suspect(ctl, st->row.id, err);
+    } else if (rc < 0 && is_lost_case(ctl, &row, err)) {
+        rc = 0;
     }
     if (reply->action == MSG_STALE)
         ctl->stats.stale++;
@@ -236,9 +251,9 @@ static int renew_lane(struct ctl *ctl, const char *session, const struct msg_hel
     rc = store_trial_get(ctl->store, h->trial, &row, err);
     if (rc == 1 && row.fence == h->fence && !trial_is_final(row.state)) {
         st = study_by_id(ctl, row.study, err);
-        rc = st ? rejoin(ctl, st, &row, session, err) : -1;
+        rc = st ? rejoin(ctl, st, &row, session, err) : is_lost_case(ctl, &row, err) ? 0 : -1;
     } else {
-        rc = rc < 0 ? -1 : 0;
+        rc = rc < 0 && !is_lost_case(ctl, &row, err) ? -1 : 0;
     }
     trial_row_fini(&row);
     return rc;

@@ -241,12 +241,19 @@ int runner_load_all(struct ctl *ctl, struct err *err)
 int runner_reload(struct ctl *ctl, struct err *err)
 {
     struct runner **old = ctl->runners;
-    int n_old = ctl->n_runners;
+    int n_old = ctl->n_runners, cap_old = ctl->cap_runners;
 
     ctl->runners = NULL;
     ctl->n_runners = ctl->cap_runners = 0;
     ctl->runners_moved = true;
-    int rc = store_runner_each(ctl->store, on_row, ctl, err);
+    if (store_runner_each(ctl->store, on_row, ctl, err) < 0) {
+        runner_free_all(ctl);
+        mem_free(ctl->runners);
+        ctl->runners = old;
+        ctl->n_runners = n_old;
+        ctl->cap_runners = cap_old;
+        return -1;
+    }
     for (int i = 0; i < n_old; i++) {
         struct runner *now = runner_find(ctl, old[i]->row.id);
 
@@ -263,7 +270,7 @@ int runner_reload(struct ctl *ctl, struct err *err)
         runner_free(old[i]);
     }
     mem_free(old);
-    return rc;
+    return 0;
 }
 
 void runner_free_all(struct ctl *ctl)

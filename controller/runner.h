@@ -29,7 +29,8 @@ struct runner {
 };
 
 int runner_load_all(struct ctl *ctl, struct err *err);
-int runner_reload(struct ctl *ctl, struct err *err); /* stored facts only; liveness stays */
+/* Stored facts only; liveness stays. On failure the runners in memory stay as they are. */
+int runner_reload(struct ctl *ctl, struct err *err);
 void runner_free_all(struct ctl *ctl);
 int runner_tick(struct ctl *ctl, struct err *err); /* forgets who has been gone for long */
 /* Grants made in this turn (or request) never reached anybody: a repeat of the call is a new one. */

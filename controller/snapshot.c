@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "controller/budget.h"
+#include "controller/damage.h"
 #include "controller/plan.h"
 #include "controller/propose.h"
 #include "controller/script.h"
@@ -143,7 +144,7 @@ int snapshot_tick(struct ctl *ctl, struct err *err)
         if (held && !st->holds_suggestions)
             ctl->is_deferred = true;
         if (due && !st->holds_suggestions && snapshot_save(st, err) < 0)
-            return -1;
+            return damage_suspect(ctl, st->row.id, err);
     }
     return 0;
 }

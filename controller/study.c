@@ -13,6 +13,7 @@
 #include "controller/board.h"
 #include "controller/brief.h"
 #include "controller/budget.h"
+#include "controller/damage.h"
 #include "controller/dataset.h"
 #include "controller/finish.h"
 #include "controller/lease.h"
@@ -140,9 +141,48 @@ static int space_load(struct study *st, struct err *err)
     return 0;
 }
 
+struct loading {
+    struct study *st;
+    struct err *err;
+};
+
+static bool is_level(int level, int most)
+{
+    return level >= 0 && level <= most;
+}
+
+/* What the code relies on and no constraint of the table promises. */
+static int trial_check(const struct study *st, const struct trial_row *row, struct err *err)
+{
+    const char *what = NULL;
+
+    if (row->number != st->n_trials + 1)
+        return err_set(err, ERR_DAMAGED, "trial %d is missing: the next one is %" PRId64,
+                       st->n_trials + 1, row->number);
+    if (row->state == TS_NONE || (study_is_final(st->row.state) && !trial_is_final(row->state)))
+        what = "state";
+    else if (!row->config || !row->config_hash[0])
+        what = "configuration";
+    else if (!row->family || !row->shape_key)
+        what = "family";
+    else if (row->max_level < 1 || row->max_level > INT16_MAX ||
+             !is_level(row->level, row->max_level) || !is_level(row->run_to, row->max_level) ||
+             !is_level(row->checkpoint_level, row->max_level))
+        what = "level";
+    else if (row->fence < (row->state == TS_RUNNING) || row->msg_seq < 0)
+        what = "fence";
+    return what ? err_set(err, ERR_DAMAGED, "the stored %s of trial %" PRId64 " makes no sense",
+                          what, row->number)
+                : 0;
+}
+
 static int on_trial(void *arg, struct trial_row *row)
 {
-    trial_note(arg, row);
+    struct loading *l = arg;
+
+    if (trial_check(l->st, row, l->err) < 0)
+        return -1;
+    trial_note(l->st, row);
     return 0;
 }
 
@@ -193,16 +233,22 @@ static void rungs_load(struct study *st)
     json_decref(o);
 }
 
-static void refit_load(struct study *st)
+static int refit_load(struct study *st, struct err *err)
 {
+    struct task_row task = { 0 };
     json_t *o = NULL;
 
     if (st->row.state != SS_FINISHING || !st->row.result)
-        return;
+        return 0;
     o = jsonx_load(st->row.result, strlen(st->row.result), "result", NULL);
-    int64_t task = json_integer_value(json_object_get(o, "refit_task"));
-    st->refit = task_find(st->ctl, task) ? task : 0;
+    int64_t id = json_integer_value(json_object_get(o, "refit_task"));
     json_decref(o);
+    /* Its row, not memory: tasks may be loaded after this. */
+    int rc = id > 0 ? store_task_get(st->ctl->store, id, &task, err) : 0;
+    if (rc == 1 && (str_eq(task.state, "queued") || str_eq(task.state, "running")))
+        st->refit = id;
+    task_row_fini(&task);
+    return rc < 0 ? -1 : 0;
 }
 
 /* What its row says: 1, 0 = there is no such row, -1. */
@@ -212,6 +258,8 @@ static int row_load(struct study *st, int64_t id, struct err *err)
 
     if (rc <= 0)
         return rc;
+    if (!st->row.name || !st->row.spec || st->row.state == SS_NONE)
+        return err_set(err, ERR_DAMAGED, "its row is not whole");
     if (spec_load(st, err) < 0)
         return -1;
     if (st->row.data && problem_load(&st->problem, st->row.data, err) < 0)
@@ -243,10 +291,11 @@ struct study *study_row_load(struct ctl *ctl, int64_t id, struct err *err)
 
 int study_fill_trials(struct study *st, struct store *store, struct err *err)
 {
+    struct loading l = { st, err };
     int rc = 0;
 
     st->is_filling = true;
-    rc = store_trial_each(store, st->row.id, on_trial, st, err);
+    rc = store_trial_each(store, st->row.id, on_trial, &l, err);
     st->is_filling = false;
     board_sort(st);
     return rc;
@@ -259,14 +308,15 @@ static int fill(struct study *st, int64_t id, struct err *err)
 
     if (rc <= 0)
         return rc;
-    if (study_fill_trials(st, st->ctl->store, err) < 0)
+    if (study_fill_trials(st, st->ctl->store, err) < 0 || refit_load(st, err) < 0)
         return -1;
     clock_load(st);
     probe_load(st);
-    refit_load(st);
     rungs_load(st);
     if (st->problem.is_ready && search_load(st, err) < 0)
         return -1;
+    /* If this turn's commit fails, what it was read from is gone. */
+    st->touched_turn = st->ctl->turn_no;
     st->needs_settling = !study_is_final(st->row.state);
     return lease_restore(st->ctl, st, err) < 0 ? -1 : 1;
 }
@@ -300,45 +350,69 @@ int study_adopt(struct ctl *ctl, struct study *st, struct err *err)
     return 0;
 }
 
+static struct study_kept kept_of(const struct study *st)
+{
+    return (struct study_kept){ .used_ms = budget_used(st),
+                                .keep_ms = st->keep_ms,
+                                .lane_us = st->lane_us,
+                                .was_running = st->clock_from >= 0 };
+}
+
+static void kept_take(struct study *st, const struct study_kept *kept)
+{
+    st->keep_ms = kept->keep_ms;
+    st->lane_us = kept->lane_us;
+    if (kept->was_running && st->clock_from >= 0)
+        st->used_base = MAX(kept->used_ms, st->used_base);
+}
+
 struct study *study_load(struct ctl *ctl, int64_t id, struct err *err)
 {
-    struct study *st = study_new(ctl);
-    int rc = fill(st, id, err);
+    struct err why = { 0 };
+    struct study *st = NULL;
+    int rc = 0;
 
+    if (damage_check(ctl, id, err) < 0)
+        return NULL;
+    st = study_new(ctl);
+    rc = fill(st, id, &why);
     if (rc == 1) {
+        if (damage_of(ctl, id))
+            kept_take(st, &damage_of(ctl, id)->kept);
+        damage_forget(ctl, id);
         CTL_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
         ctl->studies[ctl->n_studies++] = st;
         return st;
     }
     study_free(st);
-    if (rc == 0)
+    if (rc == 0) {
         err_set(err, ERR_NOTFOUND, "no study %" PRId64, id);
-    else
-        err_wrap(err, "study %" PRId64, id);
+    } else {
+        damage_note(ctl, id, &why, NULL);
+        err_set(err, why.code, "study %" PRId64 ": %s", id, why.text);
+    }
     return NULL;
 }
 
 int study_reload(struct ctl *ctl, struct study *st, struct err *err)
 {
-    int64_t id = st->row.id, asked = st->asked_ms, used = budget_used(st), keep = st->keep_ms,
-            lane_us = st->lane_us;
-    bool ran = st->clock_from >= 0;
+    int64_t id = st->row.id, asked = st->asked_ms;
+    struct study_kept kept = kept_of(st);
 
     study_clear(st);
     *st = (struct study){
         .ctl = ctl, .clock_from = -1, .best_score = NAN, .asked_ms = asked, .expect_us = EXPECT_US
     };
     int rc = fill(st, id, err);
-    if (rc <= 0) {
-        st->row.id = id;
-        study_drop(ctl, st); /* it was made by what is undone */
-        return rc < 0 ? -1 : 0;
+    if (rc == 1) {
+        kept_take(st, &kept);
+        return 0;
     }
-    st->keep_ms = keep;
-    st->lane_us = lane_us;
-    if (ran && st->clock_from >= 0)
-        st->used_base = MAX(used, st->used_base);
-    return 0;
+    st->row.id = id;
+    study_drop(ctl, st);
+    if (rc < 0)
+        damage_note(ctl, id, err, &kept);
+    return rc < 0 ? -1 : 1; /* made by what is undone */
 }
 
 struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err)
@@ -548,7 +622,7 @@ int study_settle_all(struct ctl *ctl, struct err *err)
 {
     for (int i = 0; i < ctl->n_studies; i++) {
         if (study_settle(ctl->studies[i], err) < 0)
-            return -1;
+            return damage_suspect(ctl, ctl->studies[i]->row.id, err);
     }
     return 0;
 }

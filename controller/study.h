@@ -125,8 +125,8 @@ struct study {
 
 /* Loads or reloads from rows. study_get also finds ended ones; `ref` is an id in digits or a name. */
 struct study *study_load(struct ctl *ctl, int64_t id, struct err *err);
-int study_reload(struct ctl *ctl, struct study *st,
-                 struct err *err); /* drops it when the row is gone */
+/* 0, or st is gone: 1 its row is gone, too; -1 it cannot be read, and damage.h knows. */
+int study_reload(struct ctl *ctl, struct study *st, struct err *err);
 void study_drop(struct ctl *ctl, struct study *st);
 void study_free(struct study *st); /* one that the controller does not have, or not any more */
 /* The steps of loading an ended study beside the loop (load.c): all but its trials; those, by whoever owns it alone, from a

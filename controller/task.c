@@ -98,25 +98,36 @@ static void lease_again(struct ctl *ctl, const struct task *t)
 
 static int on_row(void *arg, struct task_row *row)
 {
-    struct ctl *ctl = arg;
-    struct task *t = task_add(ctl, row);
-
-    if (str_eq(t->row.state, "running"))
-        lease_again(ctl, t);
+    (void)task_add(arg, row);
     return 0;
 }
 
 int task_load_all(struct ctl *ctl, struct err *err)
 {
-    task_free_all(ctl);
-    if (store_task_each(ctl->store, true, on_row, ctl, err) < 0)
+    struct ctl old = { .tasks = ctl->tasks, .n_tasks = ctl->n_tasks, .cap_tasks = ctl->cap_tasks };
+
+    ctl->tasks = NULL;
+    ctl->n_tasks = ctl->cap_tasks = 0;
+    if (store_task_each(ctl->store, true, on_row, ctl, err) < 0) {
+        task_free_all(ctl);
+        mem_free(ctl->tasks);
+        ctl->tasks = old.tasks;
+        ctl->n_tasks = old.n_tasks;
+        ctl->cap_tasks = old.cap_tasks;
         return -1;
+    }
+    task_free_all(&old);
+    mem_free(old.tasks);
     for (int i = ctl->n_leases - 1; i >= 0; i--) {
         const struct lease *l = &ctl->leases[i];
         const struct task *t = l->is_task ? task_find(ctl, l->id) : NULL;
 
         if (l->is_task && (!t || !str_eq(t->row.state, "running") || t->row.fence != l->fence))
             lease_remove(ctl, i);
+    }
+    for (int i = 0; i < ctl->n_tasks; i++) {
+        if (str_eq(ctl->tasks[i]->row.state, "running"))
+            lease_again(ctl, ctl->tasks[i]);
     }
     return 0;
 }

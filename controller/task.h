@@ -13,8 +13,8 @@ struct task {
     struct task_row row;
 };
 
-int task_load_all(struct ctl *ctl,
-                  struct err *err); /* open ones; leases of running ones are made again */
+/* Reads the open ones; leases of running ones are made again. On failure the tasks in memory stay as they are. */
+int task_load_all(struct ctl *ctl, struct err *err);
 void task_free_all(struct ctl *ctl);
 struct task *task_find(struct ctl *ctl, int64_t id);
 

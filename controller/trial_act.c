@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "controller/board.h"
+#include "controller/damage.h"
 #include "controller/ladder.h"
 #include "controller/lease.h"
 #include "controller/live.h"
@@ -37,9 +38,9 @@ int trial_load(struct study *st, int64_t number, struct trial_row *row, struct e
     int rc = store_trial_get(st->ctl->store, trial_mem(st, number)->id, row, err);
 
     if (rc == 0)
-        return err_set(err, ERR_IO, "trial %" PRId64 " of study %" PRId64 " has no row", number,
-                       st->row.id);
-    return rc < 0 ? -1 : 0;
+        rc = err_set(err, ERR_DAMAGED, "trial %" PRId64 " of study %" PRId64 " has no row", number,
+                     st->row.id);
+    return rc < 0 ? damage_suspect(st->ctl, st->row.id, err) : 0;
 }
 
 /* ---- info ---- */

@@ -91,8 +91,7 @@ int store_dataset_each(struct store *s, int (*on_row)(void *arg, struct dataset_
     while (!stop && (rc = query_step(&q, err)) == 1) {
         struct dataset_row row = { 0 };
 
-        query_load(&q, &dataset_columns, &row);
-        stop = on_row(arg, &row);
+        stop = query_load(&q, &dataset_columns, &row, err) < 0 ? -1 : on_row(arg, &row);
         dataset_row_fini(&row);
     }
     query_close(&q);

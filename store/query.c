@@ -49,6 +49,8 @@ int store_db_fail(sqlite3 *db, int rc, struct err *err)
         if (rc == SQLITE_CONSTRAINT_UNIQUE || rc == SQLITE_CONSTRAINT_PRIMARYKEY)
             return err_set(err, ERR_CONFLICT, "there is one already (%s)", text);
         return err_set(err, ERR_ARG, "not storable: %s", text);
+    case SQLITE_CORRUPT:
+        return err_set(err, ERR_DAMAGED, "database: %s", text);
     case SQLITE_NOTADB:
         return err_set(err, ERR_IO, "the file is not a database");
     default:
@@ -280,20 +282,21 @@ const char *query_col_text(const struct query *q, int i)
     return (const char *)sqlite3_column_text(q->stmt, i);
 }
 
-static int enum_value(const struct column *c, const char *name)
+static int enum_load(const struct column *c, const char *name, int *out, struct err *err)
 {
-    if (!name)
-        return 0;
-    for (size_t i = 1; i < c->size; i++) {
+    *out = 0;
+    for (size_t i = 1; name && *out == 0 && i < c->size; i++) {
         if (strcmp(c->names[i], name) == 0)
-            return (int)i;
+            *out = (int)i;
     }
-    CHECK(
-        !"a name that this version does not know"); /* the schema's CHECKs and user_version exclude it */
-    return 0;
+    return name && *out == 0
+               ? err_set(err, ERR_DAMAGED, "its stored %s is \"%.40s\", which nothing has",
+                         c->bind + 1, name)
+               : 0;
 }
 
-static void load_field(const struct query *q, int i, const struct column *c, void *row)
+static int load_field(const struct query *q, int i, const struct column *c, void *row,
+                      struct err *err)
 {
     char *at = (char *)row + c->at;
 
@@ -320,19 +323,23 @@ static void load_field(const struct query *q, int i, const struct column *c, voi
         str_copy(at, c->size, query_col_text(q, i) ? query_col_text(q, i) : "");
         break;
     case COL_ENUM:
-        *(int *)(void *)at = enum_value(c, query_col_text(q, i));
-        break;
+        return enum_load(c, query_col_text(q, i), (int *)(void *)at, err);
     }
+    return 0;
 }
 
-void query_load(struct query *q, const struct columns *cols, void *row)
+int query_load(struct query *q, const struct columns *cols, void *row, struct err *err)
 {
+    int rc = 0;
+
     CHECK(q->rows > 0 && (size_t)sqlite3_column_count(q->stmt) == cols->n);
     for (size_t i = 0; i < cols->n; i++) {
         if (q->rows == 1) /* once per query: the statement's columns are those of the table */
             CHECK(strcmp(sqlite3_column_name(q->stmt, (int)i), cols->v[i].bind + 1) == 0);
-        load_field(q, (int)i, &cols->v[i], row);
+        if (load_field(q, (int)i, &cols->v[i], row, err) < 0)
+            rc = -1;
     }
+    return rc;
 }
 
 void row_fini(const struct columns *cols, void *row)
@@ -363,8 +370,10 @@ int query_get(struct query *q, const struct columns *cols, void *row, struct err
 {
     int rc = query_step(q, err);
 
-    if (rc == 1)
-        query_load(q, cols, row);
+    if (rc == 1 && query_load(q, cols, row, err) < 0) {
+        row_fini(cols, row);
+        rc = -1;
+    }
     query_close(q);
     return rc;
 }

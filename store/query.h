@@ -64,8 +64,9 @@ int query_step(struct query *q, struct err *err); /* 1 row, 0 none, -1 error */
 int64_t query_col_i64(const struct query *q, int i);
 double query_col_f64(const struct query *q, int i);       /* NULL = NaN */
 const char *query_col_text(const struct query *q, int i); /* until the next step; NULL = NULL */
-/* Fills every field of `row` from the columns, whose names and order must be those of `cols`. row_fini frees. */
-void query_load(struct query *q, const struct columns *cols, void *row);
+/* Fills every field of `row` from the columns, whose names and order must be those of `cols`. row_fini frees. A name that
+ * no version of the enum has is 0 in the row, and ERR_DAMAGED: the file was changed by something else. */
+int query_load(struct query *q, const struct columns *cols, void *row, struct err *err);
 void query_close(struct query *q);
 
 /* To the end of a statement without rows, and closes; -1 or rows changed. */

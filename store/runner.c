@@ -92,8 +92,7 @@ int store_runner_each(struct store *s, int (*on_row)(void *arg, struct runner_ro
     while (!stop && (rc = query_step(&q, err)) == 1) {
         struct runner_row row = { 0 };
 
-        query_load(&q, &runner_columns, &row);
-        stop = on_row(arg, &row);
+        stop = query_load(&q, &runner_columns, &row, err) < 0 ? -1 : on_row(arg, &row);
         runner_row_fini(&row);
     }
     query_close(&q);

@@ -94,8 +94,7 @@ int store_task_each(struct store *s, bool only_open, int (*on_row)(void *arg, st
     while (!stop && (rc = query_step(&q, err)) == 1) {
         struct task_row row = { 0 };
 
-        query_load(&q, &task_columns, &row);
-        stop = on_row(arg, &row);
+        stop = query_load(&q, &task_columns, &row, err) < 0 ? -1 : on_row(arg, &row);
         task_row_fini(&row);
     }
     query_close(&q);

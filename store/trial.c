@@ -109,7 +109,9 @@ static int state_get(struct store *s, int64_t id, enum trial_state *out, int64_t
     query_i64(&q, ":id", id);
     rc = query_step(&q, err);
     if (rc == 1) {
-        CHECK(trial_state_parse(query_col_text(&q, 0), out, NULL) == 0);
+        if (trial_state_parse(query_col_text(&q, 0), out, NULL) < 0)
+            rc = err_set(err, ERR_DAMAGED, "trial %lld: its stored state is nothing known",
+                         (long long)id);
         *study = query_col_i64(&q, 1);
     }
     query_close(&q);
@@ -178,8 +180,7 @@ int store_trial_each(struct store *s, int64_t study,
     while (!stop && (rc = query_step(&q, err)) == 1) {
         struct trial_row row = { 0 };
 
-        query_load(&q, &trial_columns, &row);
-        stop = on_row(arg, &row);
+        stop = query_load(&q, &trial_columns, &row, err) < 0 ? -1 : on_row(arg, &row);
         trial_row_fini(&row);
     }
     query_close(&q);
@@ -304,8 +305,7 @@ int store_attempt_each(struct store *s, int64_t trial,
     while (!stop && (rc = query_step(&q, err)) == 1) {
         struct attempt_row row = { 0 };
 
-        query_load(&q, &attempt_columns, &row);
-        stop = on_row(arg, &row);
+        stop = query_load(&q, &attempt_columns, &row, err) < 0 ? -1 : on_row(arg, &row);
         row_fini(&attempt_columns, &row);
     }
     query_close(&q);

@@ -1,6 +1,7 @@
 /* rig.c - see rig.h. Failures are cmocka's: a call that must work asserts. */
 #include "tests/rig.h"
 
+#include "base/fault.h"
 #include "base/io.h"
 #include "base/jsonx.h"
 #include "base/log.h"
@@ -17,6 +18,12 @@
 #include <unistd.h>
 
 struct err rig_err;
+bool rig_healed;
+
+void rig_heal(void)
+{
+    rig_healed = fault_disarm() == 1 || rig_healed;
+}
 
 /* ---- the controller ---- */
 
@@ -25,8 +32,12 @@ static void open_ctl(struct rig *r)
     struct err err = { 0 };
 
     r->ctl = ctl_new(&r->conf, &r->clk, NULL, &err);
-    if (!r->ctl) /* a start that a fault struck is tried again, as systemd would */
+    for (int i = 0; i < 2 && !r->ctl;
+         i++) { /* a start that a fault struck is tried again, as systemd would */
+        if (i > 0)
+            rig_heal();
         r->ctl = ctl_new(&r->conf, &r->clk, NULL, &err);
+    }
     if (!r->ctl)
         fail_msg("controller: %s", err.text);
 }
@@ -116,12 +127,18 @@ int rig_end(struct rig *r, int rc)
     return r->committed ? rc : -1;
 }
 
+enum { HEAL_MS = 600 };
+
 /* Calls of fake runners are repeated like a network client's: a fault that strikes once does not stop them. */
 #define RETRY(rc, out, r, call)                            \
     do {                                                   \
-        for (int try_ = 0; try_ < 3 && (rc) < 0; try_++) { \
+        for (int try_ = 0; try_ < 4 && (rc) < 0; try_++) { \
             json_decref(out);                              \
             (out) = NULL;                                  \
+            if (try_ == 2) {                               \
+                rig_heal();                                \
+                rig_pass(r, HEAL_MS);                      \
+            }                                              \
             (rc) = RIG_CALL(r, call);                      \
         }                                                  \
     } while (0)
@@ -292,7 +309,13 @@ struct study *rig_get(struct rig *r, int64_t study)
 {
     struct study *st = study_by_id(r->ctl, study, &rig_err);
 
-    assert_non_null(st);
+    for (int i = 0; i < 8 && !st; i++) { /* a fault keeps it out of memory */
+        rig_heal();
+        rig_pass(r, HEAL_MS << i);
+        st = study_by_id(r->ctl, study, &rig_err);
+    }
+    if (!st)
+        fail_msg("study %lld: %s", (long long)study, rig_err.text);
     return st;
 }
 

@@ -34,6 +34,10 @@ void rig_pass(struct rig *r, int64_t ms); /* time passes, the timer fires */
 int rig_begin(struct rig *r);
 int rig_end(struct rig *r, int rc);
 extern struct err rig_err; /* of the last call */
+/* A fault that stays (fault_arm_from) is ended by the second failure of a call in a row, as a disk that is well again:
+ * rig_healed says that one was. */
+extern bool rig_healed;
+void rig_heal(void);
 
 json_t *rig_json(const char *text); /* ' stands for " */
 const char *rig_blob(struct rig *r, const char *tag,

@@ -23,6 +23,13 @@
 /* Of tests that measure chance: the same in every run, so that chance fails none. */
 #define TEST_FIXED_SEED UINT64_C(20261121)
 
+/* A sweep of faults, in both ways: the nth point alone fails, then the nth and every later one. The body arms with
+ * test_fault(nth, stays) and sets `fired` by fault_disarm(). Needs base/fault.h. */
+#define TEST_SWEEP(nth, fired, stays)                    \
+    for (int stays = 0, nth = 1, fired = 1; (stays) < 2; \
+         (fired) ? (nth)++ : ((stays)++, (fired) = (nth) = 1))
+#define test_fault(nth, stays) ((stays) ? fault_arm_from(NULL, (nth)) : fault_arm(nth))
+
 static inline uint64_t test_seed(void)
 {
     const char *s = getenv("ASSAY_TEST_SEED");

@@ -230,6 +230,7 @@ int web_status_of(enum err_code code)
         [ERR_NOTFOUND] = 404, [ERR_CONFLICT] = 409, [ERR_STALE] = 409,   [ERR_TOOBIG] = 413,
         [ERR_VERSION] = 426,  [ERR_BUSY] = 503,     [ERR_FULL] = 507,    [ERR_IO] = 500,
         [ERR_NOMEM] = 500,    [ERR_DEVICE] = 500,   [ERR_TIMEOUT] = 504, [ERR_UNREACHABLE] = 502,
+        [ERR_DAMAGED] = 500,
     };
 
     return (unsigned)code < ERR_CODES ? status[code] : 500;

@@ -136,6 +136,28 @@ static void the_nth_point_fails_once_and_a_sweep_ends(void **state)
     assert_int_equal(three_points(), 0);
 }
 
+static void from_the_nth_point_on_every_one_fails(void **state)
+{
+    (void)state;
+    fault_arm_from(NULL, 2);
+    assert_int_equal(three_points(), 2);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(three_points(), 1);
+    assert_int_equal(fault_disarm(), 1);
+    assert_int_equal(three_points(), 0);
+    fault_arm_from("two", 3);
+    assert_int_equal(three_points() + three_points(), 0);
+    assert_int_equal(three_points(), 2);
+    assert_int_equal(three_points(), 2);
+    assert_int_equal(fault_disarm(), 1);
+    setenv("ASSAY_FAULT", "three:1:on", 1);
+    assert_int_equal(fault_arm_env(), 1);
+    assert_int_equal(three_points(), 3);
+    assert_int_equal(three_points(), 3);
+    assert_int_equal(fault_disarm(), 1);
+    unsetenv("ASSAY_FAULT");
+}
+
 static void a_named_point_counts_only_its_own_passings(void **state)
 {
     (void)state;
@@ -212,6 +234,7 @@ int main(void)
         cmocka_unit_test(a_huge_line_is_cut_but_ends),
         cmocka_unit_test(levels_have_names),
         cmocka_unit_test(the_nth_point_fails_once_and_a_sweep_ends),
+        cmocka_unit_test(from_the_nth_point_on_every_one_fails),
         cmocka_unit_test(a_named_point_counts_only_its_own_passings),
         cmocka_unit_test(the_environment_arms_a_point),
         cmocka_unit_test(a_kill_point_kills_the_process),

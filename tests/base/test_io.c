@@ -34,19 +34,20 @@ static void assert_content(const char *path, const char *want)
 static void replace_is_all_or_nothing_under_every_fault(void **state)
 {
     char dir[400], path[400];
-    int fired = 1, failures = 0;
+    int failures = 0;
 
     (void)state;
     test_path(dir, sizeof dir, "replace");
     test_path(path, sizeof path, "replace/file");
     assert_int_equal(io_mkdirs(dir, 0700, NULL), 0);
-    for (int nth = 1; fired; nth++) {
+    TEST_SWEEP(nth, fired, stays)
+    {
         struct err err = { 0 };
         struct buf b;
         int rc = 0;
 
         assert_int_equal(io_replace(path, "old", 3, 0600, NULL), 0);
-        fault_arm(nth);
+        test_fault(nth, stays);
         rc = io_replace(path, "newer", 5, 0600, &err);
         fired = fault_disarm();
         assert_int_equal(rc, fired ? -1 : 0);

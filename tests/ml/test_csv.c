@@ -502,9 +502,10 @@ static void any_fault_leaves_no_file_behind(void **state)
     (void)state;
     buf_init(&b, 8 << 20);
     random_text(&b, 4, 3000);
-    for (int nth = 1, fired = 1; fired; nth++) {
+    TEST_SWEEP(nth, fired, stays)
+    {
         struct err err = { 0 };
-        fault_arm(nth);
+        test_fault(nth, stays);
         int rc = csv_try(b.data, b.len, 0, NULL, &err);
         fired = fault_disarm();
         assert_int_equal(rc, fired ? -1 : 0);

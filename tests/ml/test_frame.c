@@ -263,10 +263,11 @@ static void any_fault_leaves_no_file(void **state)
     static const double v[] = { 1, 2, 3 };
 
     (void)state;
-    for (int nth = 1, fired = 1; fired; nth++) {
+    TEST_SWEEP(nth, fired, stays)
+    {
         struct err err = { 0 };
         char hash[SHA256_HEX];
-        fault_arm(nth);
+        test_fault(nth, stays);
         struct frame_writer *w = frame_writer_new(path_of("faulty"), &err);
         int rc = w ? 0 : -1;
         if (rc == 0 && frame_writer_numeric(w, "x", v, 3, &err) < 0) {

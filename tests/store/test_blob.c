@@ -1,5 +1,6 @@
 /* test_blob.c - the files of blobs: uploads in parts, commits, names that try to leave the folder, faults. */
 #include "tests/store/store_rig.h"
+#include "tests/unit.h"
 
 #include "base/fault.h"
 #include "base/io.h"
@@ -8,15 +9,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int64_t uploads(const struct store_rig *r)
 {
@@ -259,7 +255,8 @@ static void a_link_in_the_place_of_an_upload_is_not_followed(void **state)
 /* Whatever fails, a name under blobs/ stands for its bytes, and asking again succeeds. */
 static void a_failed_commit_can_be_repeated(void **state)
 {
-    for (int nth = 1, fired = 1; fired; nth++) {
+    TEST_SWEEP(nth, fired, stays)
+    {
         struct store_rig *r = store_rig_new();
         char id[33], sha256[SHA256_HEX], path[400];
         struct err err = { 0 };
@@ -269,7 +266,7 @@ static void a_failed_commit_can_be_repeated(void **state)
         sha256_hex("abc", 3, sha256);
         assert_int_equal(blob_upload_new(r->data, id, NULL), 0);
         assert_int_equal(blob_upload_write(r->data, id, 0, "abc", 3, NULL), 0);
-        fault_arm(nth);
+        test_fault(nth, stays);
         rc = blob_upload_commit(r->data, id, sha256, &size, &err);
         fired = fault_disarm();
         assert_int_equal(rc, fired ? -1 : 0);
@@ -285,12 +282,13 @@ static void a_failed_commit_can_be_repeated(void **state)
 
 static void a_failed_put_leaves_nothing_behind(void **state)
 {
-    for (int nth = 1, fired = 1; fired; nth++) {
+    TEST_SWEEP(nth, fired, stays)
+    {
         struct store_rig *r = store_rig_new();
         char sha256[SHA256_HEX];
         int rc = 0;
 
-        fault_arm(nth);
+        test_fault(nth, stays);
         rc = blob_put(r->data, "abc", 3, sha256, NULL);
         fired = fault_disarm();
         assert_int_equal(rc, fired ? -1 : 0);

@@ -1,5 +1,6 @@
 /* test_maint.c - backup while writing, checkpoints, integrity, the digest, the read-only shell. */
 #include "tests/store/store_rig.h"
+#include "tests/unit.h"
 
 #include "base/fault.h"
 #include "base/io.h"
@@ -7,16 +8,11 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* The backup as a data folder of its own, opened. */
 static struct store *backup_open(struct store_rig *r, const char *name, struct err *err)
@@ -73,7 +69,8 @@ static void a_backup_never_overwrites(void **state)
 
 static void a_backup_that_fails_leaves_no_file(void **state)
 {
-    for (int nth = 1, fired = 1; fired; nth++) {
+    TEST_SWEEP(nth, fired, stays)
+    {
         struct store_rig *r = store_rig_new();
         char path[300];
         int rc = 0;
@@ -81,7 +78,7 @@ static void a_backup_that_fails_leaves_no_file(void **state)
         snprintf(path, sizeof path, "%s/copy", r->dir);
         store_rig_study(r, "one");
         store_rig_commit(r);
-        fault_arm(nth);
+        test_fault(nth, stays);
         rc = store_backup(r->store, path, NULL);
         fired = fault_disarm();
         assert_int_equal(rc, fired ? -1 : 0);
@@ -190,7 +187,7 @@ static void damage_is_found(void **state)
     close(fd);
     r->store = store_open(r->data, NULL, &r->clk, &err);
     assert_true(!r->store || store_integrity(r->store, &err) < 0);
-    assert_int_equal(err.code, ERR_IO);
+    assert_int_equal(err.code, ERR_DAMAGED);
     store_rig_free(r);
     (void)state;
 }

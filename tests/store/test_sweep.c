@@ -2,20 +2,16 @@
  * fails, and the facts are those from before it, both in the turn that goes on and after a restart. Without a fault it must
  * change something, or the sweep would prove nothing. A new function gets its line in the table. */
 #include "tests/store/store_rig.h"
+#include "tests/unit.h"
 
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* A rig with what each act finds: ids are 1 for the first of everything. */
 static struct store_rig *world_new(void)
@@ -321,14 +317,14 @@ static const struct {
 };
 
 /* One act with the nth fault; 1 when the fault was reached. is_done: the world is another one now. */
-static int act_once(struct store_rig *r, size_t i, int nth, bool *is_done)
+static int act_once(struct store_rig *r, size_t i, int nth, int stays, bool *is_done)
 {
     char before[SHA256_HEX], after[SHA256_HEX];
     struct err err = { 0 };
     int rc = 0, fired = 0;
 
     assert_int_equal(store_digest(r->store, before, NULL), 0);
-    fault_arm(nth);
+    test_fault(nth, stays);
     rc = acts[i].act(r, &err);
     fired = fault_disarm();
     assert_int_equal(store_digest(r->store, after, NULL), 0);
@@ -353,11 +349,12 @@ static void every_write_is_all_or_nothing_at_every_fault(void **state)
     for (size_t i = 0; i < ARRAY_LEN(acts); i++) {
         struct store_rig *r = NULL;
 
-        for (int nth = 1, fired = 1; fired; nth++) {
+        TEST_SWEEP(nth, fired, stays)
+        {
             bool is_done = false;
 
             r = r ? r : world_new();
-            fired = act_once(r, i, nth, &is_done);
+            fired = act_once(r, i, nth, stays, &is_done);
             if (is_done) {
                 store_rig_free(r);
                 r = NULL;
@@ -376,12 +373,13 @@ static void an_open_that_fails_leaves_a_store_that_opens(void **state)
 
     store_rig_study(r, "one");
     store_rig_commit(r);
-    for (int nth = 1, fired = 1; fired; nth++) {
+    TEST_SWEEP(nth, fired, stays)
+    {
         struct err err = { 0 };
         struct store *s = NULL;
 
         store_close(r->store);
-        fault_arm(nth);
+        test_fault(nth, stays);
         s = store_open(r->data, NULL, &r->clk, &err);
         fired = fault_disarm();
         assert_int_equal(s == NULL, fired);
@@ -400,12 +398,13 @@ static void a_first_open_that_fails_leaves_a_folder_that_opens(void **state)
 {
     struct store_rig *r = store_rig_new();
 
-    for (int nth = 1, fired = 1; fired; nth++) {
+    TEST_SWEEP(nth, fired, stays)
+    {
         char fresh[260];
         struct store *s = NULL;
 
-        snprintf(fresh, sizeof fresh, "%s/fresh-%d", r->dir, nth);
-        fault_arm(nth);
+        snprintf(fresh, sizeof fresh, "%s/fresh-%d-%d", r->dir, stays, nth);
+        test_fault(nth, stays);
         s = store_open(fresh, NULL, &r->clk, NULL);
         fired = fault_disarm();
         store_close(s);
