@@ -140,6 +140,7 @@ out:
 struct export_opts {
     struct cli_common common;
     char *output, *trial;
+    bool rows;
 };
 #define AT(f) offsetof(struct export_opts, f)
 static const struct conf_opt export_table[] = {
@@ -147,8 +148,44 @@ static const struct conf_opt export_table[] = {
     { "output", CONF_STR, AT(output), NULL, 0, 0, "where to save (-o; default STUDY.assay)" },
     { "trial", CONF_STR, AT(trial), NULL, 0, 0,
       "the model of this trial, by its number on the leaderboard, instead of the best" },
+    { "rows", CONF_BOOL, AT(rows), "false", 0, 0,
+      "all that is stored about the study as JSON, also of a damaged one" },
 };
 #undef AT
+
+struct rows_of {
+    struct client *c;
+    const char *study; /* quoted */
+};
+
+/* {"study": {...}, "trials": [...]}, in as many answers as it takes. */
+static int write_rows(FILE *out, void *ctx, struct err *err)
+{
+    const struct rows_of *r = ctx;
+    json_t *all = NULL, *page = NULL;
+    int64_t after = 0;
+    int rc = 0;
+
+    do {
+        page = NULL;
+        rc = client_get(r->c, &page, err, "/studies/%s/dump?after=%" PRId64, r->study, after);
+        if (rc < 0)
+            break;
+        after = json_integer_value(json_object_get(page, "next"));
+        if (all) {
+            json_array_extend(json_object_get(all, "trials"), json_object_get(page, "trials"));
+            json_object_set(all, "error", json_object_get(page, "error"));
+            json_decref(page);
+        } else {
+            all = page;
+            json_object_del(all, "next");
+        }
+    } while (after > 0);
+    if (rc == 0 && (json_dumpf(all, out, JSON_INDENT(1)) < 0 || fputc('\n', out) == EOF))
+        rc = err_set(err, ERR_IO, "the rows could not be written");
+    json_decref(all);
+    return rc;
+}
 
 /* Where the model is asked for. STUDY/NUMBER is a trial, and so is --trial NUMBER beside STUDY. */
 static int path_of(struct client *c, const char *what, const char *trial, char *path, size_t size,
@@ -193,7 +230,7 @@ int cmd_export(const struct cmd *cmd, int argc, char **argv)
     struct err err = { 0 };
     const char *op[CLI_MAX_OPERANDS];
     struct client *c = NULL;
-    char file[300], path[460];
+    char file[300], quoted[400], path[460];
     int n = 0, rc;
 
     if ((rc = cli_args(cmd, export_table, ARRAY_LEN(export_table), &o, argc, argv, op, 1, 1, &n)) >=
@@ -201,10 +238,16 @@ int cmd_export(const struct cmd *cmd, int argc, char **argv)
         goto out;
     rc = CLI_OK;
     file_of(op[0], o.trial, file, sizeof(file));
+    if (o.rows)
+        snprintf(file, sizeof(file), "%.150s.json", op[0]);
+    client_quote(op[0], quoted, sizeof(quoted));
+    struct rows_of rows = { NULL, quoted };
     const char *to = o.output ? o.output : file;
-    if (!(c = client_of(&o.common, &err)) ||
-        path_of(c, op[0], o.trial, path, sizeof(path), &err) < 0 ||
-        client_download(c, path, to, &err) < 0)
+    if (!(c = rows.c = client_of(&o.common, &err)))
+        rc = cli_fail(&err);
+    else if (o.rows ? output_write(to, write_rows, &rows, &err) < 0
+                    : path_of(c, op[0], o.trial, path, sizeof(path), &err) < 0 ||
+                          client_download(c, path, to, &err) < 0)
         rc = cli_fail(&err);
     else if (strcmp(to, "-") != 0 && !o.common.json)
         printf("saved %s\n", to);

@@ -88,9 +88,13 @@ static const struct cmd commands[] = {
     { "kill", "STUDY", "end a study now, without a model", "  assay kill adult", cmd_study_verb },
     { "archive", "STUDY", "hide an ended study from lists", "  assay archive adult",
       cmd_study_verb },
-    { "rm", "STUDY", "remove an ended study and all that came of it", "  assay rm adult", cmd_rm },
-    { "export", "STUDY[/NUMBER] [-o FILE]", "save the best model (or a trial's) as a file",
-      "  assay export adult -o income.assay\n  assay export adult/3", cmd_export },
+    { "rm", "STUDY", "remove an ended (or damaged) study and all that came of it",
+      "  assay rm adult", cmd_rm },
+    { "export", "STUDY[/NUMBER] [-o FILE] [--rows]",
+      "save the best model (or a trial's) as a file, or what is stored as JSON",
+      "  assay export adult -o income.assay\n  assay export adult/3\n"
+      "  assay export adult --rows -o adult.json",
+      cmd_export },
     { "predict", "MODEL DATA.csv [-o OUT.csv]", "predict the rows of a table with a saved model",
       "Columns are matched by name; the target need not be there. Writes a header\n"
       "`prediction` (regression) or `prediction,p_<class>,...`, one row per input row, in order.\n\n"

@@ -12,6 +12,7 @@
  *               ended_at}; ctl_study_get adds spec, data, and brackets: null without rungs, or [{family, max_level, bracket, rungs:
  *               [{rung, level, resource: share of a full run's cost, size: planned | null, running, waiting, promoted, done,
  *               best | null}]}], lowest rung first (rungs.h); `why` says why a waiting study waits
+ *               a study whose rows are damaged has state "damaged", stored_state, and reason; the rest as far as its row tells
  *   preview     {sampler, sampler_why, scheduler, scheduler_why, deterministic, trials, open: bool (no limit of trials: this
  *               is for a first so many), scaled: bool, lines: [{family, level, max_level, what, typical, most}] (trials that end
  *               there; most: in the worst case), cost: null while the dataset is not there, or {typical, most, full: cost units;
@@ -37,7 +38,7 @@
  *   tokens      {tokens: [{id, name, role, created_at}]}; ctl_token_new {id, name, role, token}
  *   sessions    {sessions: [{id, name, role, token: id | null, created_at, seen_at, ends_at}]}
  *   logs        {events: [{seq, at, study, trial, event, data}]};  backup {path, bytes}
- *   health      {status: ok|busy|stopping, version, protocol, studies: {live, running}, runners, devices, lanes, uptime_ms} */
+ *   health      {status: ok|busy|stopping, version, protocol, studies: {live, running, damaged}, runners, devices, lanes, uptime_ms} */
 #ifndef CONTROLLER_API_H
 #define CONTROLLER_API_H
 
@@ -132,7 +133,10 @@ int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, js
 int ctl_study_patch(struct ctl *ctl, const char *ref, const json_t *patch, json_t **out,
                     struct err *err); /* priority, raised budget */
 int ctl_study_delete(struct ctl *ctl, const char *ref,
-                     struct err *err); /* ERR_CONFLICT unless ended */
+                     struct err *err); /* ERR_CONFLICT unless ended or damaged */
+/* The rows as they are stored, also of a damaged study (store/study.h: store_study_dump). */
+int ctl_study_dump(struct ctl *ctl, const char *ref, int64_t after, int limit, json_t **out,
+                   struct err *err);
 int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out,
                     struct err *err);
 /* method: ped_anova | fanova, NULL = ped_anova. x, y: score | fit_us | predict_ns_row | model_bytes, NULL = fit_us, score; both

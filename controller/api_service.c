@@ -42,14 +42,14 @@ int ctl_health(struct ctl *ctl, json_t **out, struct err *err)
     (void)err;
     count_studies(ctl, &live, &running);
     runner_capacity(ctl, "", &n_devices, &n_idle);
-    *out =
-        json_pack("{s:s, s:s, s:i, s:{s:i, s:i}, s:i, s:i, s:i, s:I}", "status",
-                  ctl->is_stopping  ? "stopping"
-                  : ctl_admits(ctl) ? "ok"
-                                    : "busy",
-                  "version", ASSAY_VERSION, "protocol", MSG_PROTOCOL, "studies", "live", live,
-                  "running", running, "runners", count_runners(ctl), "devices", n_devices, "lanes",
-                  ctl->n_leases, "uptime_ms", (json_int_t)(ctl_now(ctl) - ctl->started_ms));
+    *out = json_pack("{s:s, s:s, s:i, s:{s:i, s:i, s:i}, s:i, s:i, s:i, s:I}", "status",
+                     ctl->is_stopping  ? "stopping"
+                     : ctl_admits(ctl) ? "ok"
+                                       : "busy",
+                     "version", ASSAY_VERSION, "protocol", MSG_PROTOCOL, "studies", "live", live,
+                     "running", running, "damaged", ctl->n_damages, "runners", count_runners(ctl),
+                     "devices", n_devices, "lanes", ctl->n_leases, "uptime_ms",
+                     (json_int_t)(ctl_now(ctl) - ctl->started_ms));
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "controller/finish.h"
 #include "controller/searchers.h"
 #include "controller/show.h"
+#include "controller/task.h"
 #include "controller/trial_act.h"
 #include "controller/warm.h"
 
@@ -208,22 +209,37 @@ struct list {
     json_t *out;
     int64_t ids[PAGE_MAX + 1];
     int n, limit;
+    bool only_damaged;
 };
 
 static int on_study(void *arg, struct study_row *row)
 {
     struct list *l = arg;
 
+    if (l->only_damaged && !damage_of(l->ctl, row->id))
+        return 0;
     l->ids[l->n++] = row->id;
-    return 0;
+    return l->n > l->limit;
 }
 
-/* From memory where it is there, else from its row: nothing is loaded for a list. */
+/* From memory where it is there, else from its row: nothing is loaded for a list. One that is damaged is shown as such. */
 static int list_add(struct list *l, int64_t id, struct err *err)
 {
     struct study *st = study_loaded(l->ctl, id);
-    json_t *o = st ? show_study(st, false, err) : brief_json(l->ctl, id, err);
+    const struct damage *d = damage_of(l->ctl, id);
+    struct err why = { 0 };
+    json_t *o = NULL;
 
+    if (st)
+        o = show_study(st, false, &why);
+    else if (d)
+        o = show_damaged(l->ctl, id, &d->why);
+    else
+        o = brief_json(l->ctl, id, &why);
+    if (!o && why.code != ERR_NOTFOUND)
+        o = show_damaged(l->ctl, id, &why);
+    if (!o)
+        *err = why;
     return o ? json_array_append_new(l->out, o) : -1;
 }
 
@@ -261,10 +277,11 @@ int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t 
     l->ctl = ctl;
     l->limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
     l->out = json_array();
-    if (state && state[0] && study_state_parse(state, &only, err) < 0)
+    l->only_damaged = str_eq(state, SHOW_DAMAGED);
+    if (state && state[0] && !l->only_damaged && study_state_parse(state, &only, err) < 0)
         goto out;
-    if (store_study_each(ctl->store, only ? 1u << only : 0, with_archived, after, l->limit + 1,
-                         on_study, l, err) < 0)
+    if (store_study_each(ctl->store, only ? 1u << only : 0, with_archived, after,
+                         l->only_damaged ? INT32_MAX : l->limit + 1, on_study, l, err) < 0)
         goto out;
     for (int i = 0; i < MIN(l->n, l->limit); i++) {
         if (list_add(l, l->ids[i], err) < 0)
@@ -282,10 +299,20 @@ out:
 
 int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err)
 {
-    struct study *st = study_by_ref(ctl, ref, err);
+    int64_t id = 0;
 
-    *out = st ? show_study(st, true, err) : NULL;
+    *out = study_ref(ctl, ref, &id, err) == 0 ? show_any(ctl, id, true, err) : NULL;
     return *out ? 0 : -1;
+}
+
+int ctl_study_dump(struct ctl *ctl, const char *ref, int64_t after, int limit, json_t **out,
+                   struct err *err)
+{
+    int64_t id = 0;
+
+    return study_ref(ctl, ref, &id, err) < 0
+               ? -1
+               : store_study_dump(ctl->store, id, after, MIN(MAX(limit, 1), PAGE_MAX), out, err);
 }
 
 /* ---- verbs ---- */
@@ -430,12 +457,30 @@ int ctl_study_patch(struct ctl *ctl, const char *ref, const json_t *patch, json_
     return *out ? 0 : -1;
 }
 
+/* Whatever its rows say, they go. The memory of its damage goes when somebody finds that there is no row (damage.h). */
+static int delete_damaged(struct ctl *ctl, int64_t id, struct err *err)
+{
+    if (task_cancel_of_study(ctl, id, err) < 0 || store_study_delete(ctl->store, id, err) < 0)
+        return -1;
+    log_info("study.delete study=%" PRId64 " damaged=true", id);
+    return 0;
+}
+
 int ctl_study_delete(struct ctl *ctl, const char *ref, struct err *err)
 {
-    struct study *st = study_by_ref(ctl, ref, err);
+    struct err why = { 0 };
+    struct study *st = NULL;
+    int64_t ref_id = 0;
 
-    if (!st)
+    if (study_ref(ctl, ref, &ref_id, err) < 0)
         return -1;
+    st = study_by_id(ctl, ref_id, &why);
+    if (!st && damage_is_lasting(ctl, ref_id))
+        return delete_damaged(ctl, ref_id, err);
+    if (!st) {
+        *err = why;
+        return -1;
+    }
     if (!study_is_final(st->row.state))
         return err_set(err, ERR_CONFLICT, "study %s is %s: stop or kill it first", st->row.name,
                        study_state_name[st->row.state]);

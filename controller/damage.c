@@ -53,7 +53,7 @@ void damage_note(struct ctl *ctl, int64_t study, const struct err *why,
 {
     struct damage *d = damage_of(ctl, study);
 
-    CHECK(study > 0 && why->code != ERR_NONE);
+    CHECK(why->code != ERR_NONE);
     if (!d) {
         CTL_GROW(ctl->damages, ctl->n_damages, ctl->cap_damages);
         d = &ctl->damages[ctl->n_damages++];

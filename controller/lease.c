@@ -119,6 +119,10 @@ int lease_lose(struct ctl *ctl, struct lease l, enum trial_reason reason, struct
     if (l.is_task)
         return task_lost(ctl, l.id, reason, err);
     st = study_by_id(ctl, l.study, err);
+    if (!st && (err->code == ERR_NOTFOUND || damage_is_lasting(ctl, l.study))) {
+        lease_drop(ctl, l.id, l.fence);
+        return 0;
+    }
     if (!st)
         return -1;
     if (trial_end(st, l.number, TE_LOST, reason, NULL, err) < 0)

@@ -54,8 +54,9 @@ static int run_add(struct study *st, int64_t number, const char *config, int fro
 
     CHECK(p->n_runs < p->workers);
     if (from >= to)
-        return err_set(err, ERR_IO, "the scheduler sends trial %" PRId64 " from level %d to %d",
-                       number, from, to);
+        return err_set(err, ERR_DAMAGED,
+                       "the scheduler sends trial %" PRId64 " from level %d to %d", number, from,
+                       to);
     p->runs[p->n_runs++] = (struct plan_run){ number, p->now + cost, from, to };
     return 0;
 }

@@ -435,5 +435,5 @@ int problem_load(struct problem *p, const char *text, struct err *err)
     search_load(&p->search, json_object_get(o, "search"));
     p->is_ready = p->task && p->metric;
     json_decref(o);
-    return p->is_ready ? 0 : err_set(err, ERR_IO, "the study's data is damaged");
+    return p->is_ready ? 0 : err_set(err, ERR_DAMAGED, "the study's data is damaged");
 }

@@ -113,7 +113,9 @@ static bool is_lost_case(struct ctl *ctl, const struct trial_row *row, const str
 {
     bool has_row = row->id > 0; /* then it is its study that cannot be read */
 
-    return has_row ? damage_is_lasting(ctl, row->study) : !damage_is_passing(err);
+    if (has_row)
+        return err->code == ERR_NOTFOUND || damage_is_lasting(ctl, row->study);
+    return !damage_is_passing(err);
 }
 
 /* Who speaks: 1 = the holder of the lease, 0 = nobody we know, -1. */

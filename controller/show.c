@@ -8,12 +8,15 @@
 #include "controller/analysis.h"
 #include "controller/board.h"
 #include "controller/budget.h"
+#include "controller/damage.h"
 #include "controller/dispatch.h"
 #include "controller/lease.h"
 #include "controller/rungs.h"
 #include "controller/trial_act.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 json_t *show_id(const char *sha256)
@@ -197,6 +200,77 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
         json_object_set_new(o, "brackets", rungs_json(st));
     }
     return o;
+}
+
+static json_t *counts_json(struct ctl *ctl, int64_t study)
+{
+    int64_t count[TS_STATES], total = 0;
+    json_t *o = json_object();
+
+    (void)store_trial_counts(ctl->store, study, count, NULL); /* zeros are all that is known then */
+    for (int s = TS_QUEUED; s < TS_STATES; s++) {
+        json_object_set_new(o, trial_state_name[s], json_integer((json_int_t)count[s]));
+        total += count[s];
+    }
+    json_object_set_new(o, "total", json_integer((json_int_t)total));
+    return o;
+}
+
+/* The stored value where it has the type that clients expect, else what stands for nothing. */
+static json_t *raw(const json_t *row, const char *key, json_t *nothing)
+{
+    json_t *v = json_object_get(row, key);
+
+    if (!v || json_typeof(v) != json_typeof(nothing))
+        return nothing;
+    json_decref(nothing);
+    return json_incref(v);
+}
+
+json_t *show_damaged(struct ctl *ctl, int64_t id, const struct err *why)
+{
+    static const char *const numbers[] = { "priority",   "seed",       "dataset",
+                                           "created_at", "started_at", "ended_at" };
+    static const char *const texts[] = { "owner", "numeric_sig" };
+    static const char *const absent[] = { "why", "metric", "best", "result", "artifact" };
+    json_t *dump = NULL, *row = NULL, *o = json_object();
+    char name[40], reason[500];
+
+    (void)store_study_dump(ctl->store, id, 0, 0, &dump, NULL); /* what cannot be read stays empty */
+    row = json_object_get(dump, "study");
+    (void)snprintf(name, sizeof name, "study-%" PRId64, id);
+    (void)snprintf(reason, sizeof reason, "its rows %s: %s",
+                   damage_is_passing(why) ? "cannot be read now" : "are damaged", why->text);
+    json_object_set_new(o, "id", json_integer((json_int_t)id));
+    json_object_set_new(o, "name", raw(row, "name", json_string(name)));
+    json_object_set_new(o, "state", json_string(SHOW_DAMAGED));
+    json_object_set_new(o, "stored_state", raw(row, "state", json_string("")));
+    json_object_set_new(o, "reason", json_string(reason));
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        json_object_set_new(o, numbers[i], raw(row, numbers[i], json_integer(0)));
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        json_object_set_new(o, texts[i], raw(row, texts[i], json_string("")));
+    for (size_t i = 0; i < ARRAY_LEN(absent); i++)
+        json_object_set_new(o, absent[i], json_null());
+    json_object_set_new(o, "archived",
+                        json_boolean(json_integer_value(json_object_get(row, "is_archived")) != 0));
+    json_object_set_new(o, "trials", counts_json(ctl, id));
+    json_decref(dump);
+    return o;
+}
+
+json_t *show_any(struct ctl *ctl, int64_t id, bool whole, struct err *err)
+{
+    struct err why = { 0 };
+    struct study *st = study_by_id(ctl, id, &why);
+    json_t *o = st ? show_study(st, whole, &why) : NULL;
+
+    if (o || why.code == ERR_NOTFOUND) {
+        if (!o)
+            *err = why;
+        return o;
+    }
+    return show_damaged(ctl, id, damage_of(ctl, id) ? &damage_of(ctl, id)->why : &why);
 }
 
 /* ---- trials ---- */

@@ -159,7 +159,10 @@ static int trial_check(const struct study *st, const struct trial_row *row, stru
     if (row->number != st->n_trials + 1)
         return err_set(err, ERR_DAMAGED, "trial %d is missing: the next one is %" PRId64,
                        st->n_trials + 1, row->number);
-    if (row->state == TS_NONE || (study_is_final(st->row.state) && !trial_is_final(row->state)))
+    if (row->id < 1 || (st->n_trials > 0 && row->id <= st->trials[st->n_trials - 1].id))
+        what = "id";
+    else if (row->state == TS_NONE ||
+             (study_is_final(st->row.state) && !trial_is_final(row->state)))
         what = "state";
     else if (!row->config || !row->config_hash[0])
         what = "configuration";
@@ -251,6 +254,23 @@ static int refit_load(struct study *st, struct err *err)
     return rc < 0 ? -1 : 0;
 }
 
+static int row_check(const struct study *st, struct err *err)
+{
+    const struct study_row *row = &st->row;
+    struct dataset_row data = { 0 };
+    int rc = 0;
+
+    if (row->id < 1 || !row->name || !row->name[0] || !row->spec || row->state == SS_NONE)
+        return err_set(err, ERR_DAMAGED, "its row is not whole");
+    /* An ended one may outlive its dataset. */
+    rc = row->dataset && !study_is_final(row->state)
+             ? store_dataset_get(st->ctl->store, row->dataset, &data, err)
+             : 1;
+    dataset_row_fini(&data);
+    return rc == 0 ? err_set(err, ERR_DAMAGED, "its row names a dataset that there is not")
+                   : MIN(rc, 0);
+}
+
 /* What its row says: 1, 0 = there is no such row, -1. */
 static int row_load(struct study *st, int64_t id, struct err *err)
 {
@@ -258,8 +278,8 @@ static int row_load(struct study *st, int64_t id, struct err *err)
 
     if (rc <= 0)
         return rc;
-    if (!st->row.name || !st->row.spec || st->row.state == SS_NONE)
-        return err_set(err, ERR_DAMAGED, "its row is not whole");
+    if (row_check(st, err) < 0)
+        return -1;
     if (spec_load(st, err) < 0)
         return -1;
     if (st->row.data && problem_load(&st->problem, st->row.data, err) < 0)
@@ -310,6 +330,8 @@ static int fill(struct study *st, int64_t id, struct err *err)
         return rc;
     if (study_fill_trials(st, st->ctl->store, err) < 0 || refit_load(st, err) < 0)
         return -1;
+    if (!st->problem.is_ready && st->n_trials > 0)
+        return err_set(err, ERR_DAMAGED, "it has trials, but its data is not there");
     clock_load(st);
     probe_load(st);
     rungs_load(st);
@@ -426,40 +448,53 @@ struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err)
     return st;
 }
 
+int study_ref(struct ctl *ctl, const char *ref, int64_t *id, struct err *err)
+{
+    int rc = 0;
+
+    if (str_i64(ref, 1, INT64_MAX, id, NULL) == 0)
+        return 0;
+    for (int i = 0; i < ctl->n_studies; i++) {
+        if (str_eq(ctl->studies[i]->row.name, ref)) {
+            *id = ctl->studies[i]->row.id;
+            return 0;
+        }
+    }
+    rc = store_study_id(ctl->store, ref, id, err);
+    if (rc == 0)
+        return err_set(err, ERR_NOTFOUND, "no study \"%.80s\"", ref);
+    return rc < 0 ? -1 : 0;
+}
+
 int study_find(struct ctl *ctl, const char *ref, int64_t *id, bool *is_final, struct err *err)
 {
     struct study_row row = { 0 };
-    int rc = 0;
-    bool is_id = str_i64(ref, 1, INT64_MAX, id, NULL) == 0;
+    struct err why = { 0 };
+    const struct study *st = NULL;
 
-    for (int i = 0; i < ctl->n_studies; i++) {
-        const struct study_row *had = &ctl->studies[i]->row;
-
-        if (is_id ? had->id != *id : !str_eq(had->name, ref))
-            continue;
-        *id = had->id;
-        *is_final = study_is_final(had->state);
+    if (study_ref(ctl, ref, id, &why) < 0) {
+        if (why.code != ERR_NOTFOUND)
+            *err = why;
+        return why.code == ERR_NOTFOUND ? 0 : -1;
+    }
+    st = study_loaded(ctl, *id);
+    if (st) {
+        *is_final = study_is_final(st->row.state);
         return 1;
     }
-    rc = is_id ? store_study_get(ctl->store, *id, &row, err)
-               : store_study_find(ctl->store, ref, &row, err);
-    *id = row.id;
-    *is_final = study_is_final(row.state);
+    int rc = store_study_get(ctl->store, *id, &row, &why);
+    *is_final = rc == 1 && study_is_final(row.state);
     study_row_fini(&row);
-    return rc;
+    if (rc < 0 && damage_is_passing(&why))
+        *err = why;
+    return rc < 0 && !damage_is_passing(&why) ? 1 : rc; /* a damaged one is found, too */
 }
 
 struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err)
 {
     int64_t id = 0;
-    bool is_final = false;
 
-    if (str_i64(ref, 1, INT64_MAX, &id, NULL) == 0)
-        return study_by_id(ctl, id, err);
-    int rc = study_find(ctl, ref, &id, &is_final, err);
-    if (rc == 0)
-        err_set(err, ERR_NOTFOUND, "no study \"%.80s\"", ref);
-    return rc == 1 ? study_by_id(ctl, id, err) : NULL;
+    return study_ref(ctl, ref, &id, err) < 0 ? NULL : study_by_id(ctl, id, err);
 }
 
 int study_open_search(struct study *st, struct err *err)
@@ -498,8 +533,10 @@ int study_move(struct study *st, enum study_event ev, const char *reason, json_t
         goto out;
     mem_free(st->row.reason);
     st->row.reason = mem_strdup(copy);
-    if (store_study_event(st->ctl->store, &st->row, ev, text, err) < 0)
+    if (store_study_event(st->ctl->store, &st->row, ev, text, err) < 0) {
+        damage_suspect(st->ctl, st->row.id, err);
         goto out;
+    }
     log_info("study.%s study=%" PRId64 " name=%s%s%s%s", study_event_name[ev], st->row.id,
              st->row.name, copy ? " reason=\"" : "", copy ? copy : "", copy ? "\"" : "");
     rc = 0;
@@ -523,7 +560,9 @@ int study_save(struct study *st, struct err *err)
     }
     st->row.used_ms = budget_used(st);
     st->used_saved_ms = ctl_now(st->ctl);
-    return store_study_update(st->ctl->store, &st->row, err);
+    if (store_study_update(st->ctl->store, &st->row, err) < 0)
+        return damage_suspect(st->ctl, st->row.id, err);
+    return 0;
 }
 
 int study_fail(struct study *st, const char *reason, struct err *err)

@@ -139,6 +139,8 @@ int study_adopt(struct ctl *ctl, struct study *st, struct err *err);
 int study_find(struct ctl *ctl, const char *ref, int64_t *id, bool *is_final, struct err *err);
 struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err);
 struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err);
+/* What a ref names, loaded or not: 0 and the id, or -1. An id in digits need not exist. */
+int study_ref(struct ctl *ctl, const char *ref, int64_t *id, struct err *err);
 struct study *study_loaded(struct ctl *ctl, int64_t id); /* NULL when it is not in memory */
 
 /* What can be said of a spec before its data is known: searchers, families, configurations, the study to begin from. */

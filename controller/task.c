@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "controller/believe.h"
 #include "controller/budget.h"
+#include "controller/damage.h"
 #include "controller/dataset.h"
 #include "controller/finish.h"
 #include "controller/lease.h"
@@ -251,9 +252,11 @@ static int conclude(struct ctl *ctl, struct task *t, const struct msg_event *e, 
         rc = dataset_ingested(ctl, dataset, result, error, err);
     } else {
         struct study *st = study_by_id(ctl, study, err);
-        rc = st ? finish_refitted(st, error ? NULL : e->blob, e ? e->test_value : NAN,
-                                  e ? e->test_se : NAN, err)
-                : -1;
+        if (st)
+            rc = finish_refitted(st, error ? NULL : e->blob, e ? e->test_value : NAN,
+                                 e ? e->test_se : NAN, err);
+        else /* nobody waits for it when the study is damaged */
+            rc = damage_is_lasting(ctl, study) ? 0 : -1;
     }
     json_decref(result);
     return rc;
@@ -337,6 +340,8 @@ static bool suits(struct ctl *ctl, const struct task *t, const struct runner *r)
 {
     const struct study *st = t->row.study ? study_loaded(ctl, t->row.study) : NULL;
 
+    if (t->row.study && !st)
+        return false; /* it is damaged */
     return !st || !st->row.numeric_sig || !st->row.numeric_sig[0] ||
            str_eq(st->row.numeric_sig, r->row.numeric_sig);
 }

@@ -261,24 +261,27 @@ int trial_move(struct study *st, struct trial_row *row, enum trial_event ev, jso
         row->checkpoint_level = 0;
     }
     if (store_trial_event(ctl->store, row, ev, text, err) < 0)
-        goto out;
+        goto fail;
     if (was == TS_RUNNING && row->state != TS_RUNNING) {
         if (store_attempt_close(ctl->store, row->id, row->fence,
                                 end_reason ? end_reason : trial_event_name[ev], err) < 0)
-            goto out;
+            goto fail;
         lease_drop(ctl, row->id, row->fence);
     }
     trial_note(st, row);
     if (trial_is_final(row->state)) {
         count_end(ctl, row->state);
         if (!st->is_deterministic && live_ended(st, row, err) < 0)
-            goto out;
+            goto fail;
     }
     log_info("trial.%s study=%" PRId64 " trial=%" PRId64 " number=%" PRId64 " fence=%" PRId64
              " reason=%s",
              trial_event_name[ev], st->row.id, row->id, row->number, row->fence,
              trial_reason_name[row->reason]);
     rc = 0;
+    goto out;
+fail:
+    damage_suspect(ctl, st->row.id, err); /* the event was legal: it is the rows that do not fit */
 out:
     mem_free(text);
     return rc;
@@ -288,7 +291,7 @@ int trial_save(struct study *st, struct trial_row *row, struct err *err)
 {
     ctl_touch(st->ctl, st);
     if (store_trial_update(st->ctl->store, row, err) < 0)
-        return -1;
+        return damage_suspect(st->ctl, st->row.id, err);
     trial_note(st, row);
     return 0;
 }

@@ -295,10 +295,29 @@ static int enum_load(const struct column *c, const char *name, int *out, struct 
                : 0;
 }
 
+/* Text goes out as JSON, so what is no UTF-8 is found here and not there. Nearly all of it is ASCII. */
+static int text_load(const struct query *q, int i, const struct column *c, const char **out,
+                     struct err *err)
+{
+    const char *text = query_col_text(q, i);
+    size_t n = text ? (size_t)sqlite3_column_bytes(q->stmt, i) : 0;
+    unsigned char any = 0;
+
+    *out = text;
+    for (size_t k = 0; k < n; k++)
+        any |= (unsigned char)text[k];
+    if (any < 0x80 || str_utf8_ok(text, n))
+        return 0;
+    *out = NULL;
+    return err_set(err, ERR_DAMAGED, "its stored %s is no text", c->bind + 1);
+}
+
 static int load_field(const struct query *q, int i, const struct column *c, void *row,
                       struct err *err)
 {
     char *at = (char *)row + c->at;
+    const char *text = NULL;
+    int rc = 0;
 
     switch (c->kind) {
     case COL_I64:
@@ -317,15 +336,18 @@ static int load_field(const struct query *q, int i, const struct column *c, void
         break;
     case COL_TEXT:
     case COL_STR:
-        *(char **)(void *)at = mem_strdup(query_col_text(q, i));
+        rc = text_load(q, i, c, &text, err);
+        *(char **)(void *)at = mem_strdup(text);
         break;
     case COL_CHARS:
-        str_copy(at, c->size, query_col_text(q, i) ? query_col_text(q, i) : "");
+        rc = text_load(q, i, c, &text, err);
+        str_copy(at, c->size, text ? text : "");
         break;
     case COL_ENUM:
-        return enum_load(c, query_col_text(q, i), (int *)(void *)at, err);
+        rc = enum_load(c, query_col_text(q, i), (int *)(void *)at, err);
+        break;
     }
-    return 0;
+    return rc;
 }
 
 int query_load(struct query *q, const struct columns *cols, void *row, struct err *err)

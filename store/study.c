@@ -125,6 +125,19 @@ int store_study_find(struct store *s, const char *name, struct study_row *out, s
     return query_get(&q, &study_columns, out, err);
 }
 
+int store_study_id(struct store *s, const char *name, int64_t *id, struct err *err)
+{
+    struct query q = query_open(s, SQL_STUDY_ID);
+    int rc = 0;
+
+    query_text(&q, ":name", name);
+    rc = query_step(&q, err);
+    if (rc == 1)
+        *id = query_col_i64(&q, 0);
+    query_close(&q);
+    return rc;
+}
+
 int store_study_each(struct store *s, uint32_t states_mask, bool with_archived, int64_t after,
                      int limit, int (*on_row)(void *arg, struct study_row *row), void *arg,
                      struct err *err)

@@ -4,6 +4,8 @@
 
 #include "store/store.h"
 
+#include <jansson.h>
+
 struct study_row {
     int64_t id; /* 0 before insert */
     char *name; /* unique */
@@ -40,12 +42,21 @@ int store_study_update(struct store *s, const struct study_row *r, struct err *e
 int store_study_get(struct store *s, int64_t id, struct study_row *out, struct err *err);
 /* 1/0/-1. */
 int store_study_find(struct store *s, const char *name, struct study_row *out, struct err *err);
+/* The id alone, also of a study whose row is damaged: 1/0/-1. */
+int store_study_id(struct store *s, const char *name, int64_t *id, struct err *err);
 /* Newest first; states_mask bit per enum study_state, 0 = all; after = id below which to go on, 0 = from the top. */
 int store_study_each(struct store *s, uint32_t states_mask, bool with_archived, int64_t after,
                      int limit, int (*on_row)(void *arg, struct study_row *row), void *arg,
                      struct err *err);
 /* With its trials, reports, attempts; journal keeps one row "delete". */
 int store_study_delete(struct store *s, int64_t id, struct err *err);
+
+/* The rows as they are (dump.c), for a study that nothing else can read: {study: {column: value}, trials: [{column: value,
+ * reports: [..], attempts: [..]}] with numbers above `after`, next: number | null, error: text | null (then what could be
+ * read is there)}. 0/-1. */
+int store_study_dump(struct store *s, int64_t study, int64_t after, int limit, json_t **out,
+                     struct err *err);
+int store_trial_counts(struct store *s, int64_t study, int64_t count[TS_STATES], struct err *err);
 
 /* Sampler, scheduler and planner state as one blob of bytes with the journal sequence it includes. */
 int store_search_put(struct store *s, int64_t study, int64_t seq, const void *bytes, size_t n,

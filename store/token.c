@@ -85,7 +85,7 @@ int store_token_each(struct store *s, int (*on_row)(void *arg, struct token_row 
     while (!stop && (rc = query_step(&q, err)) == 1) {
         struct token_row row = { 0 };
 
-        stop = query_load(\&q, \&token_columns, \&row, err) < 0 ? -1 : on_row(arg, \&row);
+        stop = query_load(&q, &token_columns, &row, err) < 0 ? -1 : on_row(arg, &row);
         token_row_fini(&row);
     }
     query_close(&q);
@@ -147,7 +147,7 @@ int store_session_each(struct store *s, int (*on_row)(void *arg, struct session_
     while (!stop && (rc = query_step(&q, err)) == 1) {
         struct session_row row = { 0 };
 
-        stop = query_load(\&q, \&session_columns, \&row, err) < 0 ? -1 : on_row(arg, \&row);
+        stop = query_load(&q, &session_columns, &row, err) < 0 ? -1 : on_row(arg, &row);
         session_row_fini(&row);
     }
     query_close(&q);

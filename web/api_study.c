@@ -214,6 +214,18 @@ int web_artifact(struct web_req *r, const char *sha256, const char *file_name, s
     return web_blob(r, sha256, err);
 }
 
+static int study_dump(struct web_req *r, struct err *err)
+{
+    int64_t after = 0, limit = 1000;
+    json_t *out = NULL;
+
+    if (web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0 ||
+        ctl_study_dump(r->ctl, r->vars[0], after, (int)limit, &out, err) < 0)
+        return -1;
+    return web_json(r, 200, out);
+}
+
 static int study_artifact(struct web_req *r, struct err *err)
 {
     char sha256[SHA256_HEX] = "", file_name[256] = "";
@@ -238,7 +250,7 @@ static const struct web_route routes[] = {
     { WEB_PATCH, "/api/v1/studies/{study}", study_patch, WEB_USERS, WEB_WRITE | WEB_JSON, NULL,
       "Change the priority or raise the budget of a study", "StudyPatch", "Study" },
     { WEB_DELETE, "/api/v1/studies/{study}", study_delete, WEB_USERS, WEB_WRITE, NULL,
-      "Delete an ended study with its trials", NULL, NULL },
+      "Delete an ended or damaged study with its trials", NULL, NULL },
     { WEB_POST, "/api/v1/studies/{study}/pause", study_pause, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
       NULL, "Pause: running lanes stop at their next rung", NULL, "Study" },
     { WEB_POST, "/api/v1/studies/{study}/resume", study_resume, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
@@ -261,6 +273,8 @@ static const struct web_route routes[] = {
       "after,limit,config", "Facts of all trials, one array each", NULL, "StudyColumns" },
     { WEB_GET, "/api/v1/studies/{study}/rows", study_rows, WEB_VIEWERS, 0,
       "numbers,state,sort,after,limit", "Rows of some trials", NULL, "StudyRows" },
+    { WEB_GET, "/api/v1/studies/{study}/dump", study_dump, WEB_VIEWERS, 0, "after,limit",
+      "The rows of a study as they are stored, also of a damaged one", NULL, "StudyDump" },
     { WEB_GET, "/api/v1/studies/{study}/importance", study_importance, WEB_VIEWERS, 0, "method",
       "Which parameters made the difference", NULL, "Importance" },
     { WEB_GET, "/api/v1/studies/{study}/pareto", study_pareto, WEB_VIEWERS, 0, "x,y",

@@ -70,7 +70,12 @@ static const struct schema schemas[] = {
       "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"state\"],\"properties\":{\"id\":" ID
       ",\"name\":" STR
       ",\"state\":{\"type\":\"string\",\"enum\":[\"queued\",\"running\",\"paused\","
-      "\"finishing\",\"completed\",\"stopped\",\"failed\"]}}}" },
+      "\"finishing\",\"completed\",\"stopped\",\"failed\",\"damaged\"]},\"reason\":" TEXT
+      ",\"why\":" TEXT "}}" },
+    { "StudyDump", JSON,
+      "{\"type\":\"object\",\"required\":[\"study\",\"trials\",\"next\",\"error\"],"
+      "\"properties\":{\"study\":" OBJ ",\"trials\":{\"type\":\"array\",\"items\":{\"type\":"
+      "\"object\"}},\"next\":" INT ",\"error\":" TEXT "}}" },
     { "Searcher", JSON,
       "{\"type\":\"object\",\"required\":[\"name\",\"help\",\"options\"],\"properties\":{\"name\":" STR
       ",\"help\":" STR ",\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}" },

@@ -615,29 +615,39 @@ static void a_spec_that_does_not_fit_changes_nothing(void **state)
 }
 
 /* A later version may have lost a sampler or a family: the study ends and says so, the service goes on. */
-static void a_study_that_cannot_be_loaded_ends_with_the_reason(void **state)
+/* Its rows stay as they are: a version that has its sampler goes on with it. */
+static void a_study_that_cannot_be_loaded_is_damaged_until_it_can(void **state)
 {
     struct rig r;
     struct fake f;
     int64_t id = start(&r, "{" BASE "'budget':{'trials':20},'sampler':'random'}");
     struct study *st = rig_get(&r, id);
-    char *at = NULL;
+    struct study_row row = { 0 };
+    json_t *out = NULL;
 
     (void)state;
     fake_open(&f, &r, "f", 1);
     fake_ask(&f);
-    st = rig_get(&r, id);
-    at = strstr(st->row.data, "\"random\"");
-    assert_non_null(at);
-    memcpy(at, "\"rondom\"", 8);
+    memcpy(strstr(st->row.data, "\"random\""), "\"rondom\"", 8);
     rig_begin(&r);
     assert_int_equal(store_study_update(r.ctl->store, &st->row, &rig_err), 0);
     rig_end(&r, 0);
-    r.ctl->conf.dev = r.conf.dev = true;
     rig_restart(&r);
-    assert_string_equal(state_of(&r, id), "failed");
-    assert_non_null(strstr(rig_get(&r, id)->row.reason, "rondom"));
-    assert_false(study_has_open_trials(rig_get(&r, id)));
+    assert_null(study_loaded(r.ctl, id));
+    assert_int_equal(RIG_CALL(&r, ctl_study_get(r.ctl, "1", &out, &rig_err)), 0);
+    assert_string_equal(json_string_value(json_object_get(out, "state")), "damaged");
+    assert_non_null(strstr(json_string_value(json_object_get(out, "reason")), "rondom"));
+    json_decref(out);
+
+    rig_begin(&r);
+    assert_int_equal(store_study_get(r.ctl->store, id, &row, &rig_err), 1);
+    memcpy(strstr(row.data, "\"rondom\""), "\"random\"", 8);
+    assert_int_equal(store_study_update(r.ctl->store, &row, &rig_err), 0);
+    study_row_fini(&row);
+    rig_end(&r, 0);
+    rig_restart(&r);
+    assert_string_equal(state_of(&r, id), "running");
+    assert_true(study_has_open_trials(rig_get(&r, id)));
     rig_close(&r);
 }
 
@@ -777,7 +787,7 @@ int main(void)
         cmocka_unit_test(auto_is_kfold_without_a_limit_in_time),
         cmocka_unit_test(a_probe_decides_between_kfold_and_holdout),
         cmocka_unit_test(a_spec_that_does_not_fit_changes_nothing),
-        cmocka_unit_test(a_study_that_cannot_be_loaded_ends_with_the_reason),
+        cmocka_unit_test(a_study_that_cannot_be_loaded_is_damaged_until_it_can),
         cmocka_unit_test(a_name_is_taken_once),
         cmocka_unit_test(a_study_waits_for_its_dataset),
         cmocka_unit_test(a_table_that_cannot_be_read_fails_its_studies_with_the_parsers_words),

@@ -783,4 +783,6 @@ int ctl_debug(struct ctl *ctl, const char *verb, const json_t *args, json_t **ou
     return 0;
 }
 
+#include "tests/web/fake_dump.h"
+
 #endif
