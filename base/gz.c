@@ -19,6 +19,9 @@ struct gz {
     bool at_eof;
     z_stream z;
     unsigned long long in_total; /* bytes taken from the file */
+    unsigned long long made;     /* bytes unpacked */
+    unsigned long long floor;    /* so many may be made whatever came in; 0 = no bound */
+    unsigned ratio;
     unsigned char *in;
     size_t pos, len; /* what of `in` was not yet used */
 };
@@ -139,10 +142,22 @@ static long read_gzip(struct gz *g, void *out, size_t n, struct err *err)
         } else if (!made && !used && g->at_eof) {
             return damaged(g, "ends too early", err);
         }
+        g->made += made;
+        if (g->floor && g->made > g->floor && g->made / g->ratio > g->in_total)
+            return err_set(err, ERR_TOOBIG,
+                           "the gzip data unpacks to more than %u times its length (%llu bytes of "
+                           "%llu): unpack it first, so that its real length is known",
+                           g->ratio, g->made, g->in_total);
         if (made)
             return (long)made;
     }
     return 0;
+}
+
+void gz_bound(struct gz *g, int64_t floor, int ratio)
+{
+    g->floor = (unsigned long long)floor;
+    g->ratio = (unsigned)ratio;
 }
 
 long gz_read(struct gz *g, void *out, size_t n, struct err *err)

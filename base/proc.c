@@ -285,6 +285,13 @@ int64_t proc_rss_file_bytes(pid_t pid)
     return statm_bytes(pid, 2);
 }
 
+int64_t proc_anon_bytes(pid_t pid)
+{
+    int64_t all = statm_bytes(pid, 1), files = statm_bytes(pid, 2);
+
+    return all < 0 || files < 0 ? -1 : MAX(all - files, 0);
+}
+
 int64_t proc_rss_peak_bytes(void)
 {
     char text[4096];

@@ -37,6 +37,8 @@ void proc_kill(pid_t pid, int signo);
 void proc_describe(int status, char *out,
                    size_t size);   /* "exit 3", "killed by signal 9 (Killed)" */
 int64_t proc_rss_bytes(pid_t pid); /* -1 when unknown */
+/* Without pages of mapped files, which the system takes back when it needs room. */
+int64_t proc_anon_bytes(pid_t pid);
 int64_t proc_rss_file_bytes(
     pid_t pid); /* of these, pages of files: code, mapped tables; -1 when unknown */
 int64_t proc_rss_peak_bytes(

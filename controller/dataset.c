@@ -288,6 +288,7 @@ static int take_result(struct ctl *ctl, struct dataset_row *row, const json_t *r
 {
     json_t *schema = NULL, *columns = NULL;
     const char *frame = NULL;
+    char owner[64] = "";
     int64_t bytes = 0;
 
     if (jsonx_str(result, "detail", "frame", JSONX_REQUIRED, 64, &frame, err) < 0 ||
@@ -298,6 +299,10 @@ static int take_result(struct ctl *ctl, struct dataset_row *row, const json_t *r
         return -1;
     if (!str_sha256_ok(frame) || store_blob_has(ctl->store, frame, &bytes, err) != 1)
         return err_at(err, "detail.frame", "no such blob was uploaded");
+    /* What was made of a table counts as its owner's. */
+    if (store_blob_owner(ctl->store, row->blob, owner, sizeof owner, err) < 0 ||
+        (owner[0] && store_blob_own(ctl->store, frame, owner, err) < 0))
+        return -1;
     str_copy(row->frame, sizeof row->frame, frame);
     row->schema = jsonx_dump(schema);
     return 0;

@@ -15,6 +15,7 @@
 #include "controller/lease.h"
 #include "controller/runner.h"
 #include "controller/trial_act.h"
+#include "controller/upload.h"
 #include "store/blob.h"
 
 #include <inttypes.h>
@@ -305,6 +306,7 @@ static int grant_ingest(struct ctl *ctl, struct task *t, struct msg_grant *g, st
         json_decref(config);
         str_copy(g->source, sizeof g->source, row.blob);
         str_copy(g->source_name, sizeof g->source_name, row.file_name);
+        g->max_bytes = upload_room(ctl, row.blob);
     }
     dataset_row_fini(&row);
     return rc == 0 ? (end(ctl, t, "cancelled", err) < 0 ? -1 : 0) : rc;

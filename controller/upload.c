@@ -124,17 +124,20 @@ static int disk_check(struct ctl *ctl, int64_t more, struct err *err)
     return err_set(err, ERR_FULL, "the disk quota of %s is used up (disk_quota of assayd)", keep);
 }
 
-int64_t ctl_room(struct ctl *ctl, const char *who)
+int64_t upload_room(struct ctl *ctl, const char *sha256)
 {
     int64_t left = INT64_MAX, used = 0, free_bytes = 0, whole = 0, count = 0;
+    char who[64] = "";
 
     if (io_disk_bytes(ctl_data_dir(ctl), &free_bytes, &whole, NULL) == 0)
-        left = MAX(free_bytes - MIN(whole / RESERVE_SHARE, (int64_t)RESERVE_MOST), 0);
+        left = free_bytes - MIN(whole / RESERVE_SHARE, (int64_t)RESERVE_MOST);
     if (ctl->conf.disk_quota > 0 && store_blob_total(ctl->store, &count, &used, NULL) == 0)
-        left = MIN(left, MAX(ctl->conf.disk_quota - used, 0));
-    if (ctl->conf.token_quota > 0 && who[0] && store_blob_owned(ctl->store, who, &used, NULL) == 0)
-        left = MIN(left, MAX(ctl->conf.token_quota - used, 0));
-    return left;
+        left = MIN(left, ctl->conf.disk_quota - used);
+    if (ctl->conf.token_quota > 0 &&
+        store_blob_owner(ctl->store, sha256, who, sizeof who, NULL) == 0 && who[0] &&
+        store_blob_owned(ctl->store, who, &used, NULL) == 0)
+        left = MIN(left, ctl->conf.token_quota - used);
+    return MAX(left, 1);
 }
 
 /* `more` bytes of an upload: is there room for them, on the disk and in the quota of its token? */

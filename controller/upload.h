@@ -8,7 +8,7 @@
 /* Deletes those whose lane has ended, and those that nobody went on with. */
 void uploads_sweep(struct ctl *ctl);
 void uploads_free(struct ctl *ctl);
-/* Bytes that one more file may take, by the disk and the quotas; who "" = only the disk's. */
-int64_t ctl_room(struct ctl *ctl, const char *who);
+/* Bytes that one more file of the same owner may take, by the disk and the quotas; at least 1. */
+int64_t upload_room(struct ctl *ctl, const char *sha256);
 
 #endif

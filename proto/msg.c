@@ -135,6 +135,7 @@ static const struct codec_field grant_fields[] = {
     F_JSON(msg_grant, config, OPT, DETAIL_MAX),
     F_SHA(msg_grant, source, OPT),
     F_STR(msg_grant, source_name, OPT),
+    F_I64(msg_grant, max_bytes, OPT, 0, INT64_MAX),
     F_U64(msg_grant, seed, OPT),
     F_INT(msg_grant, rounds_hint, OPT, 0, INT32_MAX),
     F_STR(msg_grant, free_json, OPT),

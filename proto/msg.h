@@ -94,6 +94,7 @@ struct msg_grant {
     char *config;            /* REFIT: configuration; INGEST: {"columns":{...}}; heap or NULL */
     char source[SHA256_HEX]; /* INGEST: the uploaded file */
     char source_name[128];   /* INGEST: for error texts */
+    int64_t max_bytes;       /* INGEST: most bytes of the frame; 0 = not said */
     uint64_t seed;
     int rounds_hint; /* REFIT: steps (boosting rounds) that validation chose; the engine scales them to all rows */
     char free_json[256]; /* REFIT: all chosen free-axis values as JSON text */

@@ -44,6 +44,9 @@ int store_blob_add(struct store *s, const char *sha256, int64_t bytes, const cha
 int store_blob_has(struct store *s, const char *sha256, int64_t *bytes, struct err *err);
 /* Who brought it, for quotas. */
 int store_blob_own(struct store *s, const char *sha256, const char *owner, struct err *err);
+/* "" = nobody's. */
+int store_blob_owner(struct store *s, const char *sha256, char *owner, size_t size,
+                     struct err *err);
 int store_blob_owned(struct store *s, const char *owner, int64_t *bytes, struct err *err);
 
 enum { BLOB_FOLDERS = 256, BLOB_FOLDERS_AT_ONCE = 8 };

@@ -79,6 +79,18 @@ int store_blob_own(struct store *s, const char *sha256, const char *owner, struc
     return query_run(&q, err) < 0 ? err_wrap(err, "blob") : 0;
 }
 
+int store_blob_owner(struct store *s, const char *sha256, char *owner, size_t size, struct err *err)
+{
+    struct query q = query_open(s, SQL_BLOB_OWNER);
+    int rc = 0;
+
+    query_text(&q, ":sha256", sha256);
+    rc = query_step(&q, err);
+    str_copy(owner, size, rc == 1 ? query_col_text(&q, 0) : "");
+    query_close(&q);
+    return rc < 0 ? -1 : 0;
+}
+
 int store_blob_owned(struct store *s, const char *owner, int64_t *bytes, struct err *err)
 {
     struct query q = query_open(s, SQL_BLOB_OWNED);

@@ -201,6 +201,17 @@ struct held *book_find(struct book *b, int64_t trial, int64_t fence, bool is_tas
     return h;
 }
 
+bool book_has_file(const struct book *b, const char *path)
+{
+    for (const struct held *h = b->held; h; h = h->next) {
+        for (const struct out *o = h->outs; o; o = o->next) {
+            if (o->file && str_eq(o->file, path))
+                return true;
+        }
+    }
+    return false;
+}
+
 struct held *book_first(struct book *b)
 {
     return b->held;

@@ -51,7 +51,8 @@ void book_free(struct book *b);
 struct held *book_add(struct book *b, int64_t trial, int64_t fence, bool is_task,
                       struct group *group);
 struct held *book_find(struct book *b, int64_t trial, int64_t fence, bool is_task);
-struct held *book_first(struct book *b); /* then ->next */
+bool book_has_file(const struct book *b, const char *path); /* is it still to be uploaded? */
+struct held *book_first(struct book *b);                    /* then ->next */
 /* Forgets it with all it had to say: uploads end, files go. */
 void book_drop(struct book *b, struct held *h);
 

@@ -13,6 +13,7 @@
 #include "trial-runner/backoff.h"
 #include "trial-runner/wire.h"
 
+#include <dirent.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -56,6 +57,25 @@ static void worker_forget(struct slot *s)
     s->alive_until_ms = s->rss_limit = 0;
 }
 
+/* What it left half written. Files that it has handed over lie there too, until they are uploaded. */
+static void scratch_clear(const struct slot *s)
+{
+    char path[4096], mark[32];
+    DIR *dir = opendir(s->scratch);
+
+    snprintf(mark, sizeof mark, "-%ld-", (long)s->pid);
+    for (const struct dirent *d = NULL; dir && (d = readdir(dir));) {
+        if (d->d_name[0] == '.' || !strstr(d->d_name, mark) ||
+            snprintf(path, sizeof path, "%s/%s", s->scratch, d->d_name) >= (int)sizeof path ||
+            s->ops->keeps_file(s->arg, path))
+            continue;
+        log_debug("scratch.cleared file=%s", d->d_name);
+        unlink(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 static void on_respawn(void *arg)
 {
     struct slot *s = arg;
@@ -85,6 +105,7 @@ static void worker_dead(struct slot *s)
     else
         proc_describe(status, why, sizeof why);
     log_warn("worker.dead device=%s pid=%ld why=\"%s\"", s->device->id, (long)s->pid, why);
+    scratch_clear(s);
     worker_forget(s);
     s->why[0] = '\0';
     s->reason = TR_WORKER_DIED;
@@ -117,7 +138,7 @@ static void on_watch(void *arg)
     bool is_own = s->rss_limit > 0 && (limit <= 0 || s->rss_limit < limit);
     if (is_own)
         limit = s->rss_limit;
-    rss = proc_rss_bytes(s->pid);
+    rss = proc_anon_bytes(s->pid);
     if (limit > 0 && rss > limit) {
         str_fmt_bytes(rss, a, sizeof a);
         str_fmt_bytes(limit, b, sizeof b);

@@ -20,6 +20,8 @@ struct slot_ops {
     /* Its worker has ended. reason: TR_MEMORY when it was killed for its memory, else TR_WORKER_DIED. why: "killed by
      * signal 9 (Killed)", "silent for 12 s: killed". A new worker comes by itself. */
     void (*on_dead)(void *arg, enum trial_reason reason, const char *why);
+    /* Has it handed this file over? The others it leaves are removed at its death. */
+    bool (*keeps_file)(void *arg, const char *path);
 };
 
 /* conf and device are borrowed; scratch is the folder for the worker's files. The first worker starts at once. */

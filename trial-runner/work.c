@@ -244,6 +244,11 @@ static void on_message(void *arg, const char *op, const json_t *msg)
     }
 }
 
+static bool keeps_file(void *arg, const char *path)
+{
+    return book_has_file(((struct work *)arg)->c.book, path);
+}
+
 static void on_ready(void *arg)
 {
     struct work *w = arg;
@@ -341,7 +346,7 @@ struct slot *work_slot(struct work *w)
 
 struct work *work_new(const struct work_conf *conf, struct err *err)
 {
-    static const struct slot_ops ops = { on_ready, on_message, on_dead };
+    static const struct slot_ops ops = { on_ready, on_message, on_dead, keeps_file };
     struct work *w = mem_zalloc(sizeof *w);
 
     w->c = *conf;

@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SCHEMA_MAX = 3 << 20 };
+/* Tables of text pack to a tenth, seldom to a fiftieth; only what was made to fill disks packs to a thousandth. */
+enum { SCHEMA_MAX = 3 << 20, UNPACK_FLOOR = 64 << 20, UNPACK_RATIO = 100 };
 
 /* Stopped or draining while it ran: says what there is to say and true. */
 static bool is_stopped(struct worker *w, struct job *j)
@@ -99,6 +100,8 @@ static int parse_file(struct worker *w, struct job *j, const char *frame, char s
     opts.overrides = overrides;
     if (rc == 0) {
         source.gz = path ? gz_open(path, err) : NULL;
+        if (source.gz)
+            gz_bound(source.gz, UNPACK_FLOOR, UNPACK_RATIO);
         rc = source.gz ? csv_to_frame(read_some, &source, &opts, frame, sha256, err) : -1;
         gz_close(source.gz);
     }
@@ -149,6 +152,22 @@ static char *ingest_detail(const char *path, const char *sha256, struct err *err
     return text;
 }
 
+/* The controller says how much room the table may take. */
+static int room_check(const struct job *j, const char *frame, struct err *err)
+{
+    int64_t bytes = io_file_bytes(frame), most = j->run->grant.max_bytes;
+    char a[32], b[32];
+
+    if (most <= 0 || bytes <= most)
+        return 0;
+    str_fmt_bytes(bytes, a, sizeof a);
+    str_fmt_bytes(most, b, sizeof b);
+    return err_set(err, ERR_TOOBIG,
+                   "the table takes %s on the controller's disk, and only %s are left, of the disk "
+                   "or of a quota",
+                   a, b);
+}
+
 void worker_ingest(struct worker *w, struct job *j)
 {
     char path[WORKER_PATH_BYTES];
@@ -161,7 +180,7 @@ void worker_ingest(struct worker *w, struct job *j)
     msg_event_init(&ev);
     ev.type = MSG_TASK_DONE;
     worker_path(w, j, "frame", path);
-    if (parse_file(w, j, path, ev.blob, &err) == 0)
+    if (parse_file(w, j, path, ev.blob, &err) == 0 && room_check(j, path, &err) == 0)
         ev.detail = ingest_detail(path, ev.blob, &err);
     if (is_stopped(w, j)) {
         mem_free(ev.detail);
