@@ -185,6 +185,36 @@ static void wal_done(void *arg)
     mem_free(j);
 }
 
+static void check_work(void *arg)
+{
+    struct wal_job *j = arg;
+
+    j->rc = store_quick_check(j->dir, &j->err);
+}
+
+static void check_done(void *arg)
+{
+    struct wal_job *j = arg;
+
+    if (j->rc < 0)
+        log_error("store.damaged err=\"%s\" note=\"restore a backup\"", j->err.text);
+    else
+        log_info("store.checked note=\"whole, after an end that was none of its own\"");
+    mem_free(j->dir);
+    mem_free(j);
+}
+
+void housekeep_check_database(struct ctl *ctl)
+{
+    struct wal_job *j = NULL;
+
+    if (!store_ended_badly(ctl->store))
+        return;
+    j = mem_zalloc(sizeof *j);
+    j->dir = mem_strdup(ctl->conf.data_dir);
+    loop_pool_submit(ctl->loop, check_work, check_done, j);
+}
+
 void housekeep_checkpoint(struct ctl *ctl)
 {
     struct wal_job *j = mem_zalloc(sizeof *j);

@@ -24,6 +24,7 @@ const struct conf_opt ctl_opts[] = {
     { "max_inflight", CONF_BYTES,      AT(max_inflight), "64MiB",          1 << 20, INT64_C(1) << 40, "unfinished bodies at each door; over it the largest is answered 503" },
     { "disk_quota", CONF_BYTES,        AT(disk_quota),   "0",              0,    INT64_C(1) << 60, "bytes that all files may take; 0 = the disk, less a twentieth (at most 1 GiB) for the database" },
     { "token_quota", CONF_BYTES,       AT(token_quota),  "64GiB",          0,    INT64_C(1) << 60, "bytes that the tables of one token may take; 0 = no limit" },
+    { "new",           CONF_BOOL,      AT(begin_empty),  "false",          0,    0,         "begin with an empty database in a data folder that has lost its own" },
     { "no_sync",     CONF_BOOL,        AT(no_sync),      "false",          0,    0,         "never wait for the disk: for a folder that nobody needs once this program or the machine went down" },
     { "log_level",   CONF_STR,         AT(log_level),    "info",           0,    0,         "error, warn, info or debug; SIGUSR1 raises it by one" },
     { "dev",         CONF_BOOL,        AT(dev),          "false",          0,    0,         "debug commands, test searchers and fault points" },

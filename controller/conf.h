@@ -15,6 +15,7 @@ struct ctl_conf {
     char *log_level;
     bool no_tcp, insecure;
     bool no_sync;
+    bool begin_empty; /* --new */
     bool dev;
     int64_t parent_fd; /* -1 = none: the process ends when this pipe closes */
     int64_t lease_ms;

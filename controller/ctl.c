@@ -327,7 +327,10 @@ struct ctl *ctl_new(const struct ctl_conf *conf, struct clk *clk, struct loop *l
     ctl->commit_failed_ms = ctl->tick_failed_ms = INT64_MIN;
     ctl->started_ms = clk_now_ms(clk);
     ctl->auth = auth_new();
-    ctl->store = store_open(conf->data_dir, NULL, clk, err);
+    ctl->store = conf->begin_empty ? store_open_empty(conf->data_dir, NULL, clk, err)
+                                   : store_open(conf->data_dir, NULL, clk, err);
+    if (ctl->store && store_warning(ctl->store)[0])
+        log_warn("store.odd data_dir=%s warning=\"%s\"", conf->data_dir, store_warning(ctl->store));
     if (!ctl->store || recover_all(ctl, err) < 0)
         goto fail;
     ctl->had_leases = ctl->n_leases > 0;

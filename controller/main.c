@@ -280,6 +280,7 @@ static int start(struct daemon *d, struct err *err)
     d->web = web_new(d->ctl, d->loop, &web, err);
     if (!d->web || signals(d, err) < 0 || open_door(d, err) < 0)
         return -1;
+    housekeep_check_database(d->ctl);
     d->collect = loop_timer_new(d->loop, d->conf.collect_ms, d->conf.collect_ms, on_collect, d);
     d->checkpoint =
         loop_timer_new(d->loop, d->conf.checkpoint_ms, d->conf.checkpoint_ms, on_checkpoint, d);

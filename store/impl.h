@@ -35,6 +35,13 @@ struct store {
     const struct clk *clk;
     int lock_fd; /* -1 when opened to read */
     bool is_readonly;
+    bool is_open;      /* to the end of store_open */
+    bool is_noted;     /* the lock file says that it is open */
+    bool may_be_empty; /* --new */
+    bool ended_badly;  /* the lock file says so */
+    int64_t
+        last_known; /* the journal's last row when the lock file was last written; 0 = not known */
+    char warning[400];
     bool turn_is_open;
     bool turn_is_broken; /* SQLite rolled it back by itself: nothing more may be written in it */
     enum err_code broken_code; /* by what */
@@ -54,6 +61,8 @@ struct store {
 /* Fills err from the connection's last error; returns -1. Notices when SQLite ended the transaction by itself. */
 int store_fail(struct store *s, int rc, struct err *err);
 int store_db_fail(sqlite3 *db, int rc, struct err *err);
+/* Writes to the lock file how far the journal is committed (store.c). */
+void store_note(struct store *s, bool is_open);
 int turn_begin(struct store *s, struct err *err); /* no-op when it is open */
 /* journal_add with data as a value, which it takes. */
 int journal_add_new(struct store *s, int64_t study, int64_t trial, const char *event, json_t *data,

@@ -144,6 +144,22 @@ int store_integrity(struct store *s, struct err *err)
     return findings_none(s, SETUP_FOREIGN_KEY_CHECK, NULL, err);
 }
 
+int store_quick_check(const char *dir, struct err *err)
+{
+    struct store s = { 0 };
+    size_t size = strlen(dir) + 16;
+    char *path = mem_alloc(size);
+    int rc = -1;
+
+    snprintf(path, size, "%s/assay.db", dir);
+    s.db = db_open(path, NULL, SQLITE_OPEN_READONLY, err);
+    if (s.db)
+        rc = findings_none(&s, SETUP_QUICK_CHECK, "ok", err);
+    sqlite3_close(s.db);
+    mem_free(path);
+    return rc < 0 ? err_wrap(err, "%s", dir) : 0;
+}
+
 /* Type, length and bytes of one value, so that no two different rows hash alike. */
 static void digest_value(struct sha256 *h, sqlite3_stmt *stmt, int i)
 {

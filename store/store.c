@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "store/query.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -86,6 +87,90 @@ static int lock_take(struct store *s, struct err *err)
     return rc;
 }
 
+/* The lock file also holds the sequence of the journal's last committed row, and whether the folder is open: what tells a
+ * start that the database has become older, and that the program before did not end by itself. It is not synced, because
+ * it is only ever behind the database, never ahead of it. */
+static void note_read(struct store *s)
+{
+    char text[64] = "", state[16] = "";
+    long long last = 0;
+
+    if (pread(s->lock_fd, text, sizeof text - 1, 0) > 0 &&
+        sscanf(text, "journal %lld %15s", &last, state) == 2 && last > 0) {
+        s->last_known = last;
+        s->ended_badly = strcmp(state, "open") == 0;
+    }
+}
+
+void store_note(struct store *s, bool is_open)
+{
+    char text[64];
+    int n = 0;
+
+    if (s->lock_fd < 0)
+        return;
+    n = snprintf(text, sizeof text, "journal %-20lld %-6s\n", (long long)s->journal_last,
+                 is_open ? "open" : "closed");
+    s->is_noted = pwrite(s->lock_fd, text, (size_t)n, 0) == n; /* else the next start says less */
+}
+
+/* Is there at least one blob? */
+static bool has_blobs(const struct store *s)
+{
+    char *path = path_join(s->dir, "blobs");
+    DIR *d = opendir(path);
+    bool has = false;
+
+    for (const struct dirent *e = NULL; d && !has && (e = readdir(d));)
+        has = e->d_name[0] != '.'; /* a folder is made with its first blob */
+    if (d)
+        closedir(d);
+    mem_free(path);
+    return has;
+}
+
+/* A database without a table is a new one, or has lost its file or its log. */
+static int empty_check(struct store *s, struct err *err)
+{
+    int64_t version = 0;
+
+    if (db_setup_i64(s->db, SETUP_READ_VERSION, &version, err) < 0)
+        return -1;
+    if (version != 0 || (s->last_known == 0 && !has_blobs(s)))
+        return 0;
+    if (!s->may_be_empty)
+        return err_set(
+            err, ERR_CONFLICT,
+            "the database is empty or missing (assay.db, assay.db-wal), though the folder "
+            "was in use before: put it back, or a backup, or start assayd once with "
+            "--new to begin without it");
+    (void)!snprintf(s->warning, sizeof s->warning,
+                    "the folder was in use before, and its database is empty or missing: beginning "
+                    "without it, as --new says");
+    return 0;
+}
+
+/* Less than what was last committed here: the file or its log was lost, cut, or replaced by an older one. */
+static void age_check(struct store *s)
+{
+    if (!s->warning[0] && s->journal_last < s->last_known)
+        (void)!snprintf(s->warning, sizeof s->warning,
+                        "the database is older than when it was last used: its journal ends at "
+                        "%" PRId64 ", it ended at %" PRId64
+                        "; assay.db or assay.db-wal was lost, damaged or replaced",
+                        s->journal_last, s->last_known);
+}
+
+const char *store_warning(const struct store *s)
+{
+    return s->warning;
+}
+
+bool store_ended_badly(const struct store *s)
+{
+    return s->ended_badly;
+}
+
 static int version_check(int64_t version, int64_t application, struct err *err)
 {
     if (application != APPLICATION_ID && (application != 0 || version != 0))
@@ -141,7 +226,7 @@ static int schema_open(struct store *s, struct err *err)
 
     /* Until the version is known to be ours, closing must not tidy the log into the file. */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (log_check(s->db, err) < 0)
+    if (log_check(s->db, err) < 0 || empty_check(s, err) < 0)
         return -1;
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     for (size_t i = 0; i < ARRAY_LEN(pragmas); i++) {
@@ -215,13 +300,18 @@ static struct store *store_new(const char *dir, const char *vfs, const struct cl
     return s;
 }
 
-struct store *store_open(const char *dir, const char *vfs, struct clk *clk, struct err *err)
+static struct store *open_it(const char *dir, const char *vfs, struct clk *clk, bool may_be_empty,
+                             struct err *err)
 {
     struct store *s = store_new(dir, vfs, clk);
 
+    s->may_be_empty = may_be_empty;
+
     CHECK(clk); /* journal rows carry its time */
-    if (io_private_dir(s->dir, err) < 0 || files_close(s, err) < 0 || lock_take(s, err) < 0 ||
-        header_check(s->db_path, err) < 0 || folders_make(s, err) < 0)
+    if (io_private_dir(s->dir, err) < 0 || files_close(s, err) < 0 || lock_take(s, err) < 0)
+        goto fail;
+    note_read(s);
+    if (header_check(s->db_path, err) < 0 || folders_make(s, err) < 0)
         goto fail;
     s->db = db_open(s->db_path, vfs, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
     if (!s->db || schema_open(s, err) < 0 || query_prepare_all(s, err) < 0 ||
@@ -229,11 +319,23 @@ struct store *store_open(const char *dir, const char *vfs, struct clk *clk, stru
         goto fail;
     if (io_fsync_dir(s->dir, err) < 0)
         goto fail;
+    age_check(s);
+    s->is_open = true;
     return s;
 fail:
     err_wrap(err, "%s", dir);
     store_close(s);
     return NULL;
+}
+
+struct store *store_open(const char *dir, const char *vfs, struct clk *clk, struct err *err)
+{
+    return open_it(dir, vfs, clk, false, err);
+}
+
+struct store *store_open_empty(const char *dir, const char *vfs, struct clk *clk, struct err *err)
+{
+    return open_it(dir, vfs, clk, true, err);
 }
 
 struct store *store_open_readonly(const char *dir, struct err *err)
@@ -277,6 +379,8 @@ void store_close(struct store *s)
         query_finalize_all(s);
         CHECK(sqlite3_close(s->db) == SQLITE_OK);
     }
+    if (s->is_open)
+        store_note(s, false);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
     mem_free(s->gone);

@@ -22,6 +22,13 @@ struct store;
 /* Opens or creates `dir` (0700), takes its lock (ERR_BUSY: another assayd has it), migrates, prepares every statement.
  * A newer user_version is ERR_VERSION and nothing is touched. vfs: NULL or the name of a test VFS. */
 struct store *store_open(const char *dir, const char *vfs, struct clk *clk, struct err *err);
+/* The same, but a folder that has lost its database begins empty (--new); store_open refuses it with ERR_CONFLICT. */
+struct store *store_open_empty(const char *dir, const char *vfs, struct clk *clk, struct err *err);
+/* What was odd about the folder, to be told once; "" = nothing. */
+const char *store_warning(const struct store *s);
+bool store_ended_badly(const struct store *s); /* the program before did not close it */
+/* Whether the database file is whole, by a connection of its own: a pool thread may call it. ERR_IO: it is damaged. */
+int store_quick_check(const char *dir, struct err *err);
 /* For debug commands while assayd runs. */
 struct store *store_open_readonly(const char *dir, struct err *err);
 void store_close(struct store *s);

@@ -60,6 +60,8 @@ int store_turn_commit(struct store *s, struct err *err)
         err_set(err, ERR_IO, "commit: injected fault");
     else if (run(s, SQL_COMMIT, err) == 0) {
         CHECK(sqlite3_get_autocommit(s->db));
+        if (s->journal_last != s->journal_was[0] || !s->is_noted)
+            store_note(s, true);
         turn_end(s);
         return 0;
     }
