@@ -117,6 +117,11 @@ void ctl_who_unwatch(struct ctl *ctl, struct ctl_watch *watch); /* NULL is legal
 int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, bool load_if_exists,
                      json_t **out, struct err *err);
 int ctl_study_preview(struct ctl *ctl, const json_t *spec, json_t **out, struct err *err);
+/* The same beside the loop: on_done is called once, with the answer (the callee owns it) or the error, and only when the
+ * call returned 0; ERR_BUSY when several are being made. */
+int ctl_study_preview_beside(struct ctl *ctl, const json_t *spec,
+                             void (*on_done)(void *arg, json_t *out_new, const struct err *err),
+                             void *arg, struct err *err);
 int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
                 json_t **out, struct err *err);
 int ctl_studies_of(struct ctl *ctl, const char *ids, json_t **out, struct err *err); /* "7,9" */

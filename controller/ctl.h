@@ -86,6 +86,7 @@ struct ctl {
     int64_t started_ms;
     struct loop_timer *
         timer; /* armed to the next deadline at the end of each turn; NULL in tests without a loop */
+    int n_previews;       /* being made beside the loop */
     struct brief *briefs; /* ended studies as lists show them (brief.c) */
     int n_briefs, cap_briefs;
     struct idmap brief_at;

@@ -13,7 +13,7 @@
 #include "controller/trial_act.h"
 #include "store/runner.h"
 
-enum { MEASURED = 32 };
+enum { MEASURED = 32, PREVIEWS_MAX = 4 };
 
 struct plan_of {
     struct spec spec;
@@ -29,6 +29,7 @@ struct plan_of {
     struct preview_ladder ladders[STUDY_MAX_FAMILIES]; /* of those searched */
     int n_ladders, family_of[STUDY_MAX_FAMILIES];
     struct preview preview;
+    double us_per_unit; /* measured; 0 = not */
 };
 
 static void plan_of_fini(struct plan_of *p)
@@ -271,7 +272,7 @@ static json_t *text_or_null(const char *s)
 
 static json_t *preview_json(const struct plan_of *p, double us_per_unit)
 {
-    json_int_t trials = (json_int_t)(p->preview.trials + p->n_first);
+    json_int_t trials = (p->preview.trials + p->n_first);
     json_t *o = json_pack(
         "{s:s, s:o, s:s, s:o, s:b, s:I, s:b, s:b, s:o, s:o}", "sampler", p->choice.sampler,
         "sampler_why", text_or_null(p->choice.sampler_why), "scheduler", p->choice.scheduler,
@@ -283,37 +284,99 @@ static json_t *preview_json(const struct plan_of *p, double us_per_unit)
     return o;
 }
 
-int ctl_study_preview(struct ctl *ctl, const json_t *json, json_t **out, struct err *err)
+static void plan_of_free(struct plan_of *p)
+{
+    plan_of_fini(p);
+    mem_free(p);
+}
+
+/* What needs the controller: the spec is checked, its table looked up, costs priced and measured. */
+static struct plan_of *prepare(struct ctl *ctl, const json_t *json, struct err *err)
 {
     static const int tasks[] = { [TASK_AUTO] = FT_ANY,
                                  [TASK_BINARY] = FT_BINARY,
                                  [TASK_MULTICLASS] = FT_MULTICLASS,
                                  [TASK_REGRESSION] = FT_REGRESSION };
     struct plan_of *p = mem_zalloc(sizeof *p);
-    double us = 0;
-    int rc = -1;
 
     if (spec_parse(&p->spec, json, err) < 0)
-        goto out;
+        goto fail;
     if (name_check(ctl, &p->spec, json, err) < 0 || study_check_spec(ctl, &p->spec, err) < 0 ||
         resolve(ctl, p, err) < 0)
-        goto out;
+        goto fail;
     struct space_for need = { p->problem.is_ready ? p->problem.task : tasks[p->spec.task],
                               p->problem.is_ready ? p->problem.data.metric : p->spec.metric,
                               p->spec.monotone != NULL };
     if (study_space_build(&p->space, p->spec.space, &need, err) < 0)
-        goto out;
+        goto fail;
     p->problem.shape.resource =
         (enum family_resource)p->spec.resource; /* also where there is no table yet */
     searchers_choice(&p->spec, &p->space, &p->choice);
     if (p->problem.is_ready)
         price(p);
-    if (foresee(p, err) < 0 || measure_all(ctl, p, &us, err) < 0)
-        goto out;
-    *out = preview_json(p, us);
-    rc = 0;
-out:
-    plan_of_fini(p);
-    mem_free(p);
+    if (measure_all(ctl, p, &p->us_per_unit, err) == 0)
+        return p;
+fail:
+    plan_of_free(p);
+    return NULL;
+}
+
+int ctl_study_preview(struct ctl *ctl, const json_t *json, json_t **out, struct err *err)
+{
+    struct plan_of *p = prepare(ctl, json, err);
+    int rc = p ? foresee(p, err) : -1;
+
+    if (rc == 0)
+        *out = preview_json(p, p->us_per_unit);
+    if (p)
+        plan_of_free(p);
     return rc;
+}
+
+/* ---- beside the loop: a scheduler's steps of a million trials take most of a second ---- */
+
+struct preview_job {
+    struct ctl *ctl;
+    struct plan_of *plan;
+    void (*on_done)(void *arg, json_t *out_new, const struct err *err);
+    void *arg;
+    int rc;
+    struct err err;
+};
+
+static void work(void *arg)
+{
+    struct preview_job *j = arg;
+
+    j->rc = foresee(j->plan, &j->err);
+}
+
+static void done(void *arg)
+{
+    struct preview_job *j = arg;
+
+    j->ctl->n_previews--;
+    j->on_done(j->arg, j->rc == 0 ? preview_json(j->plan, j->plan->us_per_unit) : NULL,
+               j->rc == 0 ? NULL : &j->err);
+    plan_of_free(j->plan);
+    mem_free(j);
+}
+
+int ctl_study_preview_beside(struct ctl *ctl, const json_t *json,
+                             void (*on_done)(void *arg, json_t *out_new, const struct err *err),
+                             void *arg, struct err *err)
+{
+    struct preview_job *j = NULL;
+    struct plan_of *p = NULL;
+
+    if (ctl->n_previews >= PREVIEWS_MAX)
+        return err_set(err, ERR_BUSY, "several previews are being made: try again in a second");
+    p = prepare(ctl, json, err);
+    if (!p)
+        return -1;
+    j = mem_zalloc(sizeof *j);
+    *j = (struct preview_job){ .ctl = ctl, .plan = p, .on_done = on_done, .arg = arg };
+    ctl->n_previews++;
+    loop_pool_submit(ctl->loop, work, done, j);
+    return 0;
 }

@@ -13,11 +13,27 @@ static int study_create(struct web_req *r, struct err *err)
     return web_json(r, 201, out);
 }
 
+static void on_previewed(void *arg, json_t *out, const struct err *err)
+{
+    struct web_req *r = arg;
+
+    if (out)
+        web_json(r, 200, out);
+    else
+        web_problem(r, err);
+    web_finish(r, false);
+    web_release(r);
+}
+
 static int study_preview(struct web_req *r, struct err *err)
 {
-    json_t *out = NULL;
-
-    return ctl_study_preview(r->ctl, r->json, &out, err) < 0 ? -1 : web_json(r, 200, out);
+    r->is_deferred = true;
+    web_hold(r);
+    if (ctl_study_preview_beside(r->ctl, r->json, on_previewed, r, err) == 0)
+        return 0;
+    web_release(r);
+    r->is_deferred = false;
+    return -1;
 }
 
 static int searchers(struct web_req *r, struct err *err)

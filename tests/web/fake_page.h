@@ -2,6 +2,17 @@
 #ifndef TESTS_WEB_FAKE_PAGE_H
 #define TESTS_WEB_FAKE_PAGE_H
 
+int ctl_study_preview_beside(struct ctl *ctl, const json_t *spec,
+                             void (*on_done)(void *arg, json_t *out_new, const struct err *err),
+                             void *arg, struct err *err)
+{
+    json_t *out = NULL;
+
+    if (ctl_study_preview(ctl, spec, &out, err) < 0)
+        return -1;
+    on_done(arg, out, NULL);
+    return 0;
+}
 int ctl_studies_of(struct ctl *ctl, const char *ids, json_t **out, struct err *err)
 {
     (void)err;
