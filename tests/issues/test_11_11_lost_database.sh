@@ -15,7 +15,7 @@ started() { # folder options...
     "$ASSAY" serve --data-dir "$dir" --listen '' "$@" >"$dir.log" 2>&1 &
     SERVER=$!
     PIDS=$SERVER
-    for _ in $(seq 400); do
+    for _ in $(seq 1500); do
         grep -q 'assayd.started' "$dir.log" && return 0
         kill -0 $SERVER 2>/dev/null || return 1
         sleep 0.02
@@ -49,7 +49,7 @@ killed() { # a folder whose last writes are in the log only
 
 checked() {
     killed && started kill9 || return 1
-    for _ in $(seq 200); do
+    for _ in $(seq 1000); do
         grep -q 'store.checked' kill9.log && break
         sleep 0.02
     done
