@@ -12,9 +12,9 @@
 
 enum conf_type {
     CONF_I64,
-    CONF_STR,         /* char *, heap */
-    CONF_PATH,        /* the same, made absolute: who uses it later may be told it, or be elsewhere */
-    CONF_BOOL,        /* bool */
+    CONF_STR,  /* char *, heap */
+    CONF_PATH, /* the same, made absolute: who uses it later may be told it, or be elsewhere */
+    CONF_BOOL, /* bool */
     CONF_DURATION_MS, /* int64_t, str_duration_ms */
     CONF_BYTES        /* int64_t, str_bytes */
 };

@@ -9,8 +9,8 @@
 #include "base/rng.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "ml/model/artifact_head.h"
 #include "ml/family/family.h"
+#include "ml/model/artifact_head.h"
 #include "store/blob.h"
 #include "store/journal.h"
 

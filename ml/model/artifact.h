@@ -9,10 +9,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "ml/model/artifact_head.h"
-#include "ml/table/frame.h"
 #include "ml/metric/metric.h"
+#include "ml/model/artifact_head.h"
 #include "ml/prep/prep.h"
+#include "ml/table/frame.h"
 
 #include <stdint.h>
 
