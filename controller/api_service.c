@@ -31,7 +31,7 @@ static int count_runners(const struct ctl *ctl)
     int n = 0;
 
     for (int i = 0; i < ctl->n_runners; i++)
-        n += runner_is_alive(ctl, ctl->runners[i]);
+        n += runner_is_here(ctl, ctl->runners[i]);
     return n;
 }
 
@@ -115,8 +115,8 @@ int ctl_metrics(struct ctl *ctl, struct buf *out, struct err *err)
     if (counters(ctl, out, err) < 0 ||
         metric(out, "studies_live", "gauge", "unfinished studies", live, err) < 0 ||
         metric(out, "studies_running", "gauge", "running studies", running, err) < 0 ||
-        metric(out, "runners_alive", "gauge", "runners heard of lately", count_runners(ctl), err) <
-            0 ||
+        metric(out, "runners_alive", "gauge", "runners heard of within a lease period",
+               count_runners(ctl), err) < 0 ||
         metric(out, "devices", "gauge", "devices that take work", n_devices, err) < 0 ||
         metric(out, "devices_idle", "gauge", "of these without work", n_idle, err) < 0 ||
         metric(out, "leases", "gauge", "lanes and tasks under lease", ctl->n_leases, err) < 0 ||

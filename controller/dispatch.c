@@ -392,26 +392,31 @@ int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const st
     return rc != 0 ? rc : grant_fit(ctl, r, d, ask, out, err);
 }
 
+static void finishing_why(const struct study *st, char *out, size_t size)
+{
+    int64_t n = st->count[TS_RUNNING];
+
+    if (st->refit)
+        str_copy(out, size, "its best configuration is fitted on all rows");
+    else if (n > 0)
+        (void)snprintf(out, size, "%" PRId64 " %s to the end of its time", n,
+                       n == 1 ? "trial runs" : "trials run");
+    else if (rescue_waits(st))
+        str_copy(out, size, "the best paused trial waits for a device to save its model");
+}
+
 void dispatch_why(const struct study *st, char *out, size_t size)
 {
     const char *sig = st->row.numeric_sig ? st->row.numeric_sig : "";
-    int n_devices = 0, n_idle = 0, n_any = 0;
 
     out[0] = '\0';
-    if (st->row.state != SS_QUEUED && st->row.state != SS_RUNNING)
+    if (st->row.state == SS_FINISHING)
+        finishing_why(st, out, size);
+    if ((st->row.state != SS_QUEUED && st->row.state != SS_RUNNING) || st->count[TS_RUNNING] > 0)
         return;
-    if (!st->problem.is_ready) {
-        str_copy(out, size, "its dataset is being read");
-        return;
-    }
-    if (st->count[TS_RUNNING] > 0)
-        return;
-    runner_capacity(st->ctl, sig, &n_devices, &n_idle);
-    runner_capacity(st->ctl, "", &n_any, &n_idle);
-    if (n_any == 0)
-        str_copy(out, size, "no runner is there that takes work");
-    else if (n_devices == 0)
-        (void)snprintf(out, size, "no runner of numeric class %s is there", sig);
-    else
-        str_copy(out, size, "its turn comes when a device asks for work");
+    runner_why(st->ctl, sig, out, size);
+    if (!out[0])
+        str_copy(out, size,
+                 st->problem.is_ready ? "its turn comes when a device asks for work"
+                                      : "its dataset is being read");
 }

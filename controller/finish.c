@@ -70,7 +70,10 @@ int finish_begin(struct study *st, const char *why, bool cut_running, struct err
 
 int finish_kill(struct study *st, struct err *err)
 {
-    if (study_may(st, SE_STOP, err) < 0 || cancel_open(st, true, true, true, TR_USER, err) < 0 ||
+    if (study_may(st, SE_STOP, err) < 0)
+        return -1;
+    rungs_keep(st);
+    if (study_save(st, err) < 0 || cancel_open(st, true, true, true, TR_USER, err) < 0 ||
         task_cancel_of_study(st->ctl, st->row.id, err) < 0)
         return -1;
     budget_clock_stop(st);

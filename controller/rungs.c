@@ -92,11 +92,45 @@ static json_t *describe(const struct study *st)
     return out;
 }
 
+/* Those of `key` ended on this rung. */
+static void count_as_done(json_t *rung, const char *key)
+{
+    json_int_t n = json_integer_value(json_object_get(rung, key));
+    json_int_t done = json_integer_value(json_object_get(rung, "done"));
+
+    json_object_set_new(rung, key, json_integer(0));
+    json_object_set_new(rung, "done", json_integer(done + n));
+}
+
+/* What was kept is the picture of the moment at which the search ended: what waited then was cancelled, and what ran has
+ * ended since. */
+static void close_open(const struct study *st, json_t *brackets)
+{
+    bool is_over = study_is_final(st->row.state);
+    json_t *bracket = NULL, *rung = NULL;
+    size_t i = 0, k = 0;
+
+    if (!is_over && st->row.state != SS_FINISHING)
+        return;
+    json_array_foreach(brackets, i, bracket)
+    {
+        json_array_foreach(json_object_get(bracket, "rungs"), k, rung)
+        {
+            count_as_done(rung, "waiting");
+            if (is_over || st->count[TS_RUNNING] == 0)
+                count_as_done(rung, "running");
+        }
+    }
+}
+
 json_t *rungs_json(const struct study *st)
 {
-    if (st->rungs)
-        return json_incref(st->rungs);
-    return st->scheduler ? describe(st) : json_null();
+    json_t *out = st->rungs       ? json_deep_copy(st->rungs)
+                  : st->scheduler ? describe(st)
+                                  : json_null();
+
+    close_open(st, out);
+    return out;
 }
 
 void rungs_keep(struct study *st)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GONE_PERIODS = 10, DEVICES_MAX = 2000 };
+enum { GONE_PERIODS = 10 };
 
 /* Ids are known only once a new one's row is written, and change with every load. */
 static void index_all(struct ctl *ctl)
@@ -37,7 +37,7 @@ struct runner *runner_find(struct ctl *ctl, int64_t id)
 }
 
 /* Counts the leases of each device, once for every change of their table. */
-static void tally(struct ctl *ctl)
+void runner_tally(struct ctl *ctl)
 {
     if (ctl->tallied_no == ctl->leases_no && !ctl->runners_moved)
         return;
@@ -97,9 +97,11 @@ struct device *runner_device(struct runner *r, const char *id)
     return NULL;
 }
 
-bool runner_is_alive(const struct ctl *ctl, const struct runner *r)
+/* Will it take work soon? One that has work is heard within a lease, one that has none waits for it; a killed one does
+ * neither, long before it is given up. */
+bool runner_is_here(const struct ctl *ctl, const struct runner *r)
 {
-    return ctl_now(ctl) - r->heard_ms <= 2 * ctl->conf.lease_ms + ctl->conf.max_wait_ms;
+    return ctl_now(ctl) - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
 }
 
 bool runner_is_enabled(const struct runner *r)
@@ -107,23 +109,16 @@ bool runner_is_enabled(const struct runner *r)
     return str_eq(r->row.state, "enabled");
 }
 
-/* Will it take work soon? One that has work is heard within a lease, one that has none waits for it; a killed one does
- * neither, long before it is given up. */
-static bool is_here(const struct ctl *ctl, const struct runner *r)
-{
-    return ctl_now(ctl) - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
-}
-
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
 {
     int lanes = 0;
 
-    tally(ctl);
+    runner_tally(ctl);
     *n_devices = *n_idle = 0;
     for (int i = 0; i < ctl->n_runners; i++) {
         const struct runner *r = ctl->runners[i];
 
-        if (!is_here(ctl, r) || !runner_is_enabled(r) ||
+        if (!runner_is_here(ctl, r) || !runner_is_enabled(r) ||
             (sig && sig[0] && !str_eq(sig, r->row.numeric_sig)))
             continue;
         for (int k = 0; k < r->n_devices; k++) {
@@ -187,7 +182,7 @@ static void devices_load(struct runner *r)
     json_decref(list);
 }
 
-static int put(struct ctl *ctl, struct runner *r, struct err *err)
+int runner_put(struct ctl *ctl, struct runner *r, struct err *err)
 {
     ctl_touch_runners(ctl);
     mem_free(r->row.devices);
@@ -300,7 +295,7 @@ int runner_tick(struct ctl *ctl, struct err *err)
 {
     int64_t silence = GONE_PERIODS * ctl->conf.lease_ms + ctl->conf.max_wait_ms;
 
-    tally(ctl);
+    runner_tally(ctl);
     for (int i = ctl->n_runners - 1; i >= 0; i--) {
         struct runner *r = ctl->runners[i];
 
@@ -340,7 +335,7 @@ static int quarantine(struct ctl *ctl, struct runner *r, struct device *d, struc
     }
     log_warn("runner.quarantined runner=%" PRId64 " name=%s device=%s", r->row.id, r->row.name,
              d->is.id);
-    return put(ctl, r, err);
+    return runner_put(ctl, r, err);
 }
 
 int runner_failed(struct ctl *ctl, int64_t runner, const char *device, int64_t trial,
@@ -438,92 +433,11 @@ int ctl_runner_hello(struct ctl *ctl, int64_t token, const json_t *body, json_t 
     ctl_touch_runners(ctl);
     hello_take(ctl, r, &m);
     ctl->runners_moved = true;
-    if (put(ctl, r, err) < 0)
+    if (runner_put(ctl, r, err) < 0)
         return -1;
     log_info("runner.hello runner=%" PRId64 " name=%s devices=%d sig=%s", r->row.id, r->row.name,
              r->n_devices, r->row.numeric_sig);
     w.runner = r->row.id;
     *out = msg_welcome_json_new(&w);
-    return 0;
-}
-
-json_t *runner_json(struct ctl *ctl, struct runner *r)
-{
-    json_t *devices = json_array();
-
-    tally(ctl);
-    for (int i = 0; i < r->n_devices; i++) {
-        const struct device *d = &r->devices[i];
-        json_array_append_new(devices,
-                              json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:b}", "id", d->is.id,
-                                        "kind", d->is.kind, "name", d->is.name, "memory_bytes",
-                                        (json_int_t)d->is.memory_bytes, "max_lanes",
-                                        d->is.max_lanes, "running", d->n_leases, "failures",
-                                        d->fails, "quarantined", d->is_quarantined));
-    }
-    int64_t silent = ctl_now(ctl) - r->heard_ms;
-    return json_pack("{s:I, s:s, s:s, s:s?, s:s, s:s?, s:b, s:I, s:I, s:i, s:o}", "id",
-                     (json_int_t)r->row.id, "name", r->row.name, "state", r->row.state, "reason",
-                     r->row.reason, "numeric_sig", r->row.numeric_sig, "labels", r->row.labels,
-                     "alive", runner_is_alive(ctl, r), "first_seen", (json_int_t)r->row.first_seen,
-                     "last_seen", (json_int_t)(ctl_wall(ctl) - silent), "lanes", r->n_leases,
-                     "devices", devices);
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const struct runner *x = *(struct runner *const *)a, *y = *(struct runner *const *)b;
-
-    return x->row.id < y->row.id ? -1 : x->row.id > y->row.id;
-}
-
-/* A page ends by its devices too: a runner may have many. */
-int ctl_runners(struct ctl *ctl, int64_t after, int limit, json_t **out, struct err *err)
-{
-    struct runner **list = mem_array((size_t)ctl->n_runners + 1, sizeof(struct runner *));
-    json_t *rows = json_array();
-    int64_t last = 0;
-    int i = 0, n_devices = 0;
-
-    (void)err;
-    for (int k = 0; k < ctl->n_runners; k++)
-        list[k] = ctl->runners[k];
-    qsort(list, (size_t)ctl->n_runners, sizeof(struct runner *), by_id);
-    while (i < ctl->n_runners && list[i]->row.id <= after)
-        i++;
-    for (; i < ctl->n_runners && (int)json_array_size(rows) < limit && n_devices < DEVICES_MAX;
-         i++) {
-        json_array_append_new(rows, runner_json(ctl, list[i]));
-        n_devices += list[i]->n_devices;
-        last = list[i]->row.id;
-    }
-    *out = json_pack("{s:i, s:o, s:o}", "total", ctl->n_runners, "next",
-                     i < ctl->n_runners ? json_integer((json_int_t)last) : json_null(), "runners",
-                     rows);
-    mem_free(list);
-    return 0;
-}
-
-int ctl_runner_act(struct ctl *ctl, int64_t id, const char *verb, json_t **out, struct err *err)
-{
-    struct runner *r = runner_find(ctl, id);
-    bool drain = str_eq(verb, "drain");
-
-    if (!r)
-        return err_set(err, ERR_NOTFOUND, "no runner %" PRId64, id);
-    if (!drain && !str_eq(verb, "enable"))
-        return err_set(err, ERR_ARG, "\"%.40s\" is neither drain nor enable", verb);
-    ctl_touch_runners(ctl);
-    mem_free(r->row.state);
-    r->row.state = mem_strdup(drain ? "draining" : "enabled");
-    mem_free(r->row.reason);
-    r->row.reason = drain ? mem_strdup("drained by a user") : NULL;
-    for (int i = 0; !drain && i < r->n_devices; i++) {
-        r->devices[i].is_quarantined = false;
-        r->devices[i].fails = 0;
-    }
-    if (put(ctl, r, err) < 0)
-        return -1;
-    *out = runner_json(ctl, r);
     return 0;
 }

@@ -42,7 +42,8 @@ struct runner *runner_find(struct ctl *ctl, int64_t id); /* NULL */
 struct runner *runner_of(struct ctl *ctl, int64_t token, int64_t id, const char *session,
                          struct err *err);
 struct device *runner_device(struct runner *r, const char *id);
-bool runner_is_alive(const struct ctl *ctl, const struct runner *r);
+/* It was heard of within a lease period, or waits for work: it takes some soon. */
+bool runner_is_here(const struct ctl *ctl, const struct runner *r);
 bool runner_is_enabled(const struct runner *r);
 /* Lanes that the enabled devices of runners which are there hold in all (a killed one is not, after a lease); sig NULL = any. idle: devices without a lease. */
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
@@ -52,6 +53,10 @@ int runner_failed(struct ctl *ctl, int64_t runner, const char *device, int64_t t
                   struct err *err);
 void runner_worked(struct ctl *ctl, int64_t runner, const char *device);
 
-json_t *runner_json(struct ctl *ctl, struct runner *r);
+void runner_tally(struct ctl *ctl); /* n_leases of runners and devices are true now */
+int runner_put(struct ctl *ctl, struct runner *r, struct err *err); /* writes its row */
+/* One sentence on why no device takes the work of a study of this numeric class ("" = any has come yet); it begins in lower
+ * case and has no full stop, as all of a study's `why`. Empty when a device does. */
+void runner_why(struct ctl *ctl, const char *sig, char *out, size_t size);
 
 #endif

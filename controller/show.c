@@ -171,7 +171,7 @@ static void add_search(json_t *o, const struct study *st)
 json_t *show_study(struct study *st, bool whole, struct err *err)
 {
     json_t *best = best_json(st, err), *o = NULL;
-    char why[200];
+    char why[300];
 
     if (!best)
         return NULL;

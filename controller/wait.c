@@ -44,9 +44,13 @@ static void unlink_wait(struct ctl *ctl, struct ctl_wait *w)
         r->n_waits--;
 }
 
-/* Answers and frees. */
+/* Answers and frees. Its connection stood until now: it was there. */
 static void answer(struct ctl *ctl, struct ctl_wait *w, json_t *grant, const struct err *err)
 {
+    struct runner *r = runner_find(ctl, w->runner);
+
+    if (r)
+        r->heard_ms = ctl_now(ctl);
     unlink_wait(ctl, w);
     w->on_grant(w->arg, grant, err);
     mem_free(w);

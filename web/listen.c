@@ -1,6 +1,7 @@
 /* listen.c - the Unix socket is as private as its file: made under umask 0177, in a folder that only we can
  * write to. A left-over socket file nobody answers on is removed, a living one is an error. TCP listeners
- * carry TCP_NODELAY, which accepted sockets inherit: without it a keep-alive reply over TLS waits 40 ms. */
+ * carry what accepted sockets inherit: TCP_NODELAY, without which a keep-alive reply over TLS waits 40 ms, and probes of a
+ * silent peer, so that the waiting call of a machine that lost its power is closed after half a minute. */
 #include "web/listen.h"
 
 #include "web/args.h"
@@ -195,7 +196,7 @@ int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out,
 {
     struct sockaddr_storage ss;
     socklen_t len = 0;
-    int fd = -1, one = 1;
+    int fd = -1, one = 1, idle_s = 15, probe_s = 5, probes = 3;
 
     if (address_read(text, may_be_beyond, &ss, &len, err) < 0)
         return -1;
@@ -204,6 +205,10 @@ int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out,
         return err_errno(err, "socket");
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe_s, sizeof probe_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
     if (bind(fd, (struct sockaddr *)&ss, len) < 0 || listen(fd, BACKLOG) < 0 ||
         address_of(fd, out, err) < 0) {
         err_errno(err, "listening on %s", text);

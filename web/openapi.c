@@ -202,8 +202,10 @@ static const struct schema schemas[] = {
       "{\"type\":\"object\",\"required\":[\"session\"],\"properties\":{\"session\":" SESSION "}}" },
     { "RunnerAnswer", JSON, "{\"type\":\"object\"}" },
     { "Runner", JSON,
-      "{\"type\":\"object\",\"required\":[\"id\"],\"properties\":{\"id\":" ID ",\"name\":" STR
-      "}}" },
+      "{\"type\":\"object\",\"required\":[\"id\",\"state\",\"alive\",\"last_seen\"],\"properties\":{"
+      "\"id\":" ID ",\"name\":" STR ",\"state\":{\"type\":\"string\",\"enum\":[\"enabled\","
+      "\"draining\",\"quarantined\",\"lost\"]},\"alive\":{\"type\":\"boolean\"},\"last_seen\":{\"type\":"
+      "\"integer\"}}}" },
     { "RunnerList", JSON, LIST("runners", REF("Runner")) },
     { "Health", JSON, "{\"type\":\"object\"}" },
     { "Session", JSON,

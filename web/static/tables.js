@@ -110,7 +110,7 @@ export function runnersView(root, params, showError) {
   }
 
   function button(r) {
-    if (!api.mayWrite() || r.state === 'gone') return null;
+    if (!api.mayWrite() || r.state === 'lost') return null;
     const verb = r.state === 'enabled' ? 'drain' : 'enable';
     return h('button', { type: 'button', onclick: () => act(r, verb), 'aria-label': `${verb} ${r.name}` }, verb === 'drain' ? 'Drain' : 'Enable');
   }
@@ -120,7 +120,7 @@ export function runnersView(root, params, showError) {
     heads: [['Runner'], ['State'], ['Devices'], ['Lanes', true], ['Heard', true], ['']],
     row: (r) => h('tr', {},
       h('th', { scope: 'row' }, r.name, h('span', { class: 'sub' }, [`#${r.id}`, r.numeric_sig, r.labels].filter(Boolean).join(' · '))),
-      h('td', {}, pill(r.alive === false && r.state !== 'gone' ? 'lost' : r.state), r.reason ? h('span', { class: 'sub bad' }, r.reason) : null),
+      h('td', {}, pill(r.state), r.reason ? h('span', { class: 'sub bad' }, r.reason) : null),
       h('td', {}, h('ul', { class: 'plain-list' }, (r.devices || []).map(deviceRow))),
       h('td', { class: 'num' }, count(r.lanes)),
       h('td', { class: 'num quiet', title: when(r.last_seen) }, ago(r.last_seen)),

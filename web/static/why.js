@@ -44,7 +44,7 @@ const lead = { paused: 'Paused', finishing: 'Finishing', completed: 'Completed',
 export function studyWhy(study) {
   const said = isOver(study.state) || !study.why ? study.reason : study.why;
   if (!said) return null;
-  const text = String(said), isWaiting = text === study.why && !isOver(study.state) && study.state !== 'paused';
+  const text = String(said), isWaiting = text === study.why && !isOver(study.state) && !['paused', 'finishing'].includes(study.state);
   const head = isWaiting ? 'Waiting' : lead[study.state] || '';
   return { text: head && !text.toLowerCase().startsWith(head.toLowerCase()) ? `${head}: ${text}` : text[0].toUpperCase() + text.slice(1), isBad: study.state === 'failed' || study.state === 'damaged',
     isEnd: ['completed', 'stopped'].includes(study.state), said: text };
