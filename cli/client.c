@@ -479,18 +479,22 @@ static size_t on_file(char *p, size_t size, size_t n, void *arg)
     return size * n;
 }
 
-/* A copy that is not what the server meant to send is not kept. */
-static int hash_check(const struct client *c, struct sink *s, struct err *err)
+/* A copy that is not what the server meant to send is not kept. A blob is named by its hash in the address; of a model the
+ * answer's header says the hash, and an answer without it does not come from a controller. */
+static int hash_check(const struct client *c, const char *api_path, struct sink *s, struct err *err)
 {
+    static const char blobs[] = "/blobs/";
+    bool is_blob = strncmp(api_path, blobs, sizeof blobs - 1) == 0;
+    const char *want = is_blob ? api_path + sizeof blobs - 1 : c->sha256;
     char got[SHA256_HEX];
 
     sha256_end_hex(&s->hash, got);
-    if (!c->sha256[0])
+    if (!want[0])
         return err_set(err, ERR_IO, "%s did not send a model: is it a controller?", c->server);
-    if (strcmp(got, c->sha256) == 0)
+    if (strcmp(got, want) == 0)
         return 0;
     return err_set(err, ERR_IO, "the file arrived damaged: its bytes hash to %.12s, not to %.12s",
-                   got, c->sha256);
+                   got, want);
 }
 
 static int fetch_once(struct client *c, const char *api_path, struct sink *s, struct err *err)
@@ -511,7 +515,7 @@ static int fetch_once(struct client *c, const char *api_path, struct sink *s, st
         return client_curl_error(c, code, err);
     if (client_check(c, s->problem.data, s->problem.len, err) < 0)
         return -1;
-    return hash_check(c, s, err);
+    return hash_check(c, api_path, s, err);
 }
 
 /* An answer that says "busy" has written nothing to the file. */

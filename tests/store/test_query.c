@@ -57,8 +57,10 @@ static void no_statement_scans_a_table_unasked(void **state)
             if (strstr(plan, "SCAN") && !strstr(plan, "USING INDEX task_open") &&
                 !strstr(plan, "SCAN (subquery"))
                 fail_msg("%s\n    %s", sql_text[id], plan);
-            if (strstr(plan, "TEMP B-TREE") &&
-                id != SQL_DATASET_FIND_HASH) /* sorts the one or two that match */
+            if (strstr(plan,
+                       "TEMP B-TREE") && /* each sorts little or is asked once in a long while: */
+                id != SQL_DATASET_FIND_HASH && /* the one or two that match */
+                id != SQL_TRIAL_COUNTS)        /* only for a study that cannot be loaded */
                 fail_msg("%s\n    %s", sql_text[id], plan);
         }
         sqlite3_finalize(stmt);
