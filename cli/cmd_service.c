@@ -44,7 +44,7 @@ static int runner_id(struct client *client, const char *text, int64_t *id, struc
 
     if (str_i64(text, 1, INT64_MAX, id, NULL) == 0)
         return 0;
-    if (client_get(client, &answer, err, "/runners") < 0)
+    if (client_list(client, "/runners", "runners", CLIENT_BY_NEXT, INT64_MAX, &answer, err) < 0)
         return -1;
     *id = 0;
     json_array_foreach(json_object_get(answer, "runners"), i, row)
@@ -68,7 +68,8 @@ int cmd_runner(const struct cmd *cmd, int argc, char **argv)
     if (rc >= 0)
         return call_end(&c, rc);
     if (strcmp(c.op[0], "ls") == 0 && c.n == 1)
-        rc = client_get(c.client, &answer, &c.err, "/runners");
+        rc = client_list(c.client, "/runners", "runners", CLIENT_BY_NEXT, INT64_MAX, &answer,
+                         &c.err);
     else if ((strcmp(c.op[0], "drain") == 0 || strcmp(c.op[0], "enable") == 0) && c.n == 2)
         rc = runner_id(c.client, c.op[1], &id, &c.err) < 0
                  ? -1

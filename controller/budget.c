@@ -160,9 +160,10 @@ static int64_t patience(const struct study *st)
     const struct spec *s = &st->spec;
     int64_t ended = st->n_trials - st->count[TS_QUEUED] - st->count[TS_RUNNING];
 
-    if (s->stop_no_gain_trials || s->has_stop_score || !s->budget_time_ms ||
-        st->problem.data.rows > SMALL_ROWS)
+    if (s->stop_no_gain_trials >= 0)
         return s->stop_no_gain_trials;
+    if (s->has_stop_score || !s->budget_time_ms || st->problem.data.rows > SMALL_ROWS)
+        return 0;
     return MAX(PATIENCE_TRIALS, ended / 2);
 }
 

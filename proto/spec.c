@@ -39,7 +39,7 @@ static const char *const column_types[] = { "numeric", "categorical", "ignore" }
 
 void spec_init(struct spec *s)
 {
-    *s = (struct spec){ .folds = 5, .holdout_fraction = 0.2 };
+    *s = (struct spec){ .folds = 5, .holdout_fraction = 0.2, .stop_no_gain_trials = -1 };
     str_copy(s->metric_where, sizeof s->metric_where, "metric");
     str_copy(s->sampler, sizeof s->sampler, "auto");
     str_copy(s->scheduler, sizeof s->scheduler, "auto");

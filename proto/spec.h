@@ -44,7 +44,8 @@ struct spec {
     int64_t trial_memory_bytes;  /* 0 = none */
     bool has_stop_score;
     double stop_score;
-    int64_t stop_no_gain_trials; /* 0 = none */
+    int64_t
+        stop_no_gain_trials; /* 0 = never, -1 = not said: the controller's rule for small tables */
     int priority;
     char sampler[32]; /* "auto" */
     json_t *

@@ -91,7 +91,8 @@ static void set_stop(json_t *o, const struct spec *s)
 
     if (s->has_stop_score)
         set(t, "score", json_real(s->stop_score));
-    set_i64(t, "no_gain_trials", s->stop_no_gain_trials);
+    if (s->stop_no_gain_trials >= 0)
+        set(t, "no_gain_trials", json_integer((json_int_t)s->stop_no_gain_trials));
     if (json_object_size(t) > 0)
         set(o, "stop", t);
     else

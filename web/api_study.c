@@ -126,7 +126,7 @@ static int study_leaderboard(struct web_req *r, struct err *err)
     json_t *out = NULL;
 
     if (web_arg_i64(r, "offset", 0, INT32_MAX, &offset, err) < 0 ||
-        web_arg_i64(r, "limit", 1, 10000, &limit, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0 ||
         ctl_leaderboard(r->ctl, r->vars[0], offset, (int)limit, &out, err) < 0)
         return -1;
     return web_json(r, 200, out);

@@ -10,7 +10,7 @@ static int trial_list(struct web_req *r, struct err *err)
     json_t *out = NULL;
 
     if (web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
-        web_arg_i64(r, "limit", 1, 10000, &limit, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0 ||
         ctl_trials(r->ctl, r->vars[0], web_arg(r, "state"), web_arg(r, "sort"), after, (int)limit,
                    &out, err) < 0)
         return -1;

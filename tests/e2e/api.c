@@ -115,7 +115,7 @@ char *api_leaderboard_text(struct client *c, int64_t study, struct err *err)
     size_t i = 0;
     char *text = NULL;
 
-    if (client_get(c, &board, err, "/studies/%" PRId64 "/leaderboard?limit=10000", study) < 0)
+    if (client_get(c, &board, err, "/studies/%" PRId64 "/leaderboard?limit=1000", study) < 0)
         return NULL;
     json_array_foreach(json_object_get(board, "rows"), i, row)
     {

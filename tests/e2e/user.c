@@ -142,7 +142,7 @@ static void look_at_trials(struct user *u, int64_t study)
     json_t *all = NULL, *row = NULL;
     size_t i = 0;
 
-    if (client_get(u->client, &all, &err, "/studies/%" PRId64 "/trials?limit=10000", study) < 0)
+    if (client_get(u->client, &all, &err, "/studies/%" PRId64 "/trials?limit=1000", study) < 0)
         is_expected(u, &err, "trials");
     json_array_foreach(json_object_get(all, "trials"), i, row) ledger_trial(u->ledger, row);
     json_decref(all);

@@ -17,7 +17,7 @@ static struct web_rig *rig_with_pool(void)
 {
     struct web_rig *rig = web_rig_new(fake_ctl_new, NULL);
 
-    rig->ctl->rows = 2000;
+    rig->ctl->rows = 1000;
     loop_pool_start(rig->loop, 1);
     return rig;
 }
@@ -39,7 +39,7 @@ static char *unpacked(const struct web_reply *r, size_t *len)
 
 static void long_answers_shrink_for_those_who_take_it(void **state)
 {
-    static const int sizes[] = { 30, 2000 }; /* here, and on the pool */
+    static const int sizes[] = { 30, 1000 }; /* here, and on the pool */
     struct web_rig *rig = rig_with_pool();
 
     (void)state;
@@ -82,7 +82,7 @@ static void short_answers_and_refused_gzip_stay_as_they_are(void **state)
 
 static void a_client_that_leaves_before_its_answer_is_packed_harms_nobody(void **state)
 {
-    static const char ask[] = "GET /api/v1/studies/a/leaderboard?limit=2000 HTTP/1.1\r\n"
+    static const char ask[] = "GET /api/v1/studies/a/leaderboard?limit=1000 HTTP/1.1\r\n"
                               "Host: localhost\r\nAccept-Encoding: gzip\r\n\r\n";
     struct web_rig *rig = rig_with_pool();
     struct web_reply r;
@@ -95,7 +95,7 @@ static void a_client_that_leaves_before_its_answer_is_packed_harms_nobody(void *
         web_rig_pump(rig, i % 4);
         close(fd);
     }
-    r = web_rig_call(rig, true, "GET", "/api/v1/studies/a/leaderboard?limit=2000", GZIP, NULL);
+    r = web_rig_call(rig, true, "GET", "/api/v1/studies/a/leaderboard?limit=1000", GZIP, NULL);
     assert_string_equal(web_reply_header(&r, "Content-Encoding"), "gzip");
     web_reply_free(&r);
     web_rig_free(rig, fake_ctl_free);

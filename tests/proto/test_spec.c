@@ -198,7 +198,7 @@ static void random_limits(struct rng *r, struct spec *s)
     s->trial_memory_bytes = rng_below(r, 2) ? 0 : (int64_t)(rng_u64(r) >> 1);
     s->has_stop_score = rng_below(r, 2);
     s->stop_score = s->has_stop_score ? rng_normal(r) : 0;
-    s->stop_no_gain_trials = rng_below(r, 3);
+    s->stop_no_gain_trials = (int64_t)rng_below(r, 4) - 1;
     s->deterministic = (enum spec_tri)rng_below(r, 3);
     if (s->deterministic == TRI_ON)
         s->budget_time_ms = s->trial_time_ms = 0;
