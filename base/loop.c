@@ -21,6 +21,7 @@ struct job {
     struct job *next;
     void (*work)(void *arg);
     void (*done)(void *arg);
+    void (*drop)(void *arg); /* NULL = nothing to free */
     void *arg;
 };
 
@@ -394,6 +395,12 @@ void loop_pool_start(struct loop *l, int threads)
 
 void loop_pool_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg)
 {
+    loop_pool_submit_owned(l, work, done, NULL, arg);
+}
+
+void loop_pool_submit_owned(struct loop *l, void (*work)(void *arg), void (*done)(void *arg),
+                            void (*drop)(void *arg), void *arg)
+{
     struct job *j = NULL;
 
     if (l->n_threads == 0) {
@@ -405,6 +412,7 @@ void loop_pool_submit(struct loop *l, void (*work)(void *arg), void (*done)(void
     j = mem_zalloc(sizeof *j);
     j->work = work;
     j->done = done;
+    j->drop = drop;
     j->arg = arg;
     pthread_mutex_lock(&l->lock);
     list_add(&l->todo, j);
@@ -422,8 +430,11 @@ static void pool_end(struct loop *l)
     pthread_mutex_unlock(&l->lock);
     for (int i = 0; i < l->n_threads; i++)
         pthread_join(l->threads[i], NULL);
-    while ((j = list_pop(&l->todo)) || (j = list_pop(&l->finished)))
+    while ((j = list_pop(&l->todo)) || (j = list_pop(&l->finished))) {
+        if (j->drop)
+            j->drop(j->arg);
         mem_free(j);
+    }
 }
 
 /* ---- life ---- */

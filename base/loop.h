@@ -50,5 +50,8 @@ void loop_breathe(struct loop *l);
 void loop_pool_start(struct loop *l,
                      int threads); /* default none: then jobs run at once, in place */
 void loop_pool_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg);
+/* The same; loop_free calls `drop` for a job whose `done` will not run any more, so that it can free what it owns. */
+void loop_pool_submit_owned(struct loop *l, void (*work)(void *arg), void (*done)(void *arg),
+                            void (*drop)(void *arg), void *arg);
 
 #endif

@@ -88,6 +88,16 @@ static void waiters_call(struct load_job *j)
     }
 }
 
+/* The controller is gone, and those who waited with it. */
+static void drop(void *arg)
+{
+    struct load_job *j = arg;
+
+    study_free(j->st);
+    mem_free(j->dir);
+    mem_free(j);
+}
+
 static void done(void *arg)
 {
     struct load_job *j = arg;
@@ -101,11 +111,11 @@ static void done(void *arg)
                 j->st); /* whoever asked for it reads it on the loop, and hears what is wrong */
         waiters_call(j);
         load_trim(j->ctl);
+        mem_free(j->dir);
+        mem_free(j);
     } else {
-        study_free(j->st);
+        drop(j);
     }
-    mem_free(j->dir);
-    mem_free(j);
 }
 
 /* ---- asking ---- */
@@ -165,7 +175,7 @@ int ctl_study_await(struct ctl *ctl, const char *ref, void (*on_ready)(void *arg
     j->next = ctl->loads;
     ctl->loads = j;
     waiter_add(j, on_ready, arg);
-    loop_pool_submit(ctl->loop, work, done, j);
+    loop_pool_submit_owned(ctl->loop, work, done, drop, j);
     return 0;
 }
 
