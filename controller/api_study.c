@@ -328,9 +328,8 @@ static int act_pause(struct study *st, struct err *err)
 
 static int act_resume(struct study *st, struct err *err)
 {
-    if (st->row.state != SS_PAUSED)
-        return err_set(err, ERR_CONFLICT, "study %s is %s: cannot resume", st->row.name,
-                       study_state_name[st->row.state]);
+    if (study_may(st, SE_RESUME, err) < 0)
+        return -1;
     ctl_touch(st->ctl, st);
     if (st->row.started_at)
         budget_clock_start(st);
@@ -358,14 +357,6 @@ static int act_archive(struct study *st, bool on, struct err *err)
     return store_study_update(st->ctl->store, &st->row, err);
 }
 
-static int act_kill(struct study *st, struct err *err)
-{
-    if (study_is_final(st->row.state))
-        return err_set(err, ERR_CONFLICT, "study %" PRId64 " is %s: cannot kill", st->row.id,
-                       study_state_name[st->row.state]);
-    return finish_kill(st, err);
-}
-
 int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, json_t **out,
                   struct err *err)
 {
@@ -385,7 +376,7 @@ int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, js
         rc = act_stop(st, err);
         break;
     case CTL_KILL:
-        rc = act_kill(st, err);
+        rc = finish_kill(st, err);
         break;
     case CTL_ARCHIVE:
     case CTL_UNARCHIVE:

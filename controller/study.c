@@ -515,9 +515,22 @@ int study_open_search(struct study *st, struct err *err)
 
 int study_may(const struct study *st, enum study_event ev, struct err *err)
 {
+    static const char *const done[SE_EVENTS] = { [SE_PAUSE] = "paused",
+                                                 [SE_RESUME] = "resumed",
+                                                 [SE_FINISH] = "stopped",
+                                                 [SE_STOP] = "killed" };
     enum study_state state = st->row.state;
+    const char *now = study_state_name[state];
 
-    return study_next(&state, ev, st->row.id, err);
+    if (study_next(&state, ev, st->row.id, NULL) == 0)
+        return 0;
+    CHECK(done[ev]);
+    if (study_is_final(st->row.state))
+        return err_set(err, ERR_CONFLICT, "study \"%s\" has already ended (%s)", st->row.name, now);
+    return str_eq(now, done[ev])
+               ? err_set(err, ERR_CONFLICT, "study \"%s\" is %s already", st->row.name, now)
+               : err_set(err, ERR_CONFLICT, "study \"%s\" is %s and cannot be %s", st->row.name,
+                         now, done[ev]);
 }
 
 int study_move(struct study *st, enum study_event ev, const char *reason, json_t *data,

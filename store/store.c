@@ -82,7 +82,8 @@ static int lock_take(struct store *s, struct err *err)
     if (s->lock_fd < 0)
         rc = err_errno(err, "open %s", path);
     else if (FAULT("store.lock") || flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0)
-        rc = err_set(err, ERR_BUSY, "%s: another assayd uses this folder", s->dir);
+        rc = err_set(err, ERR_BUSY,
+                     "another assayd uses this folder: stop it, or choose another --data-dir");
     mem_free(path);
     return rc;
 }

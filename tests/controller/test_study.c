@@ -138,7 +138,7 @@ static void stop_ends_with_a_model_and_kill_without(void **state)
         assert_int_equal(fake_step(&f, 0), MSG_STOP);
         json_t *out = NULL;
         assert_int_equal(RIG_CALL(&r, ctl_study_act(r.ctl, "s", CTL_KILL, &out, &rig_err)), -1);
-        assert_non_null(strstr(rig_err.text, "is stopped: cannot kill"));
+        assert_non_null(strstr(rig_err.text, "study \"s\" has already ended (stopped)"));
         rig_close(&r);
     }
 }
