@@ -188,6 +188,17 @@ static bool study_ended(const json_t *study)
            strcmp(state, "failed") == 0;
 }
 
+/* The controller paused it for a reason that somebody must mend first: waiting here would be in vain. */
+static int check_stuck(const json_t *study, struct err *err)
+{
+    const char *reason = print_text(study, "reason");
+
+    if (strcmp(print_text(study, "state"), "paused") != 0 || strcmp(reason, "-") == 0 ||
+        strcmp(reason, "paused by a user") == 0)
+        return 0;
+    return err_set(err, ERR_IO, "study %s is paused: %s", print_text(study, "name"), reason);
+}
+
 /* One look: 0 = go on, 1 = it ended, -1. */
 static int look(struct follow *f, json_t **study, struct err *err)
 {
@@ -205,6 +216,8 @@ static int look(struct follow *f, json_t **study, struct err *err)
     }
     if (*study)
         draw(f, *study);
+    if (now && check_stuck(now, err) < 0)
+        return -1;
     return now && study_ended(now);
 }
 

@@ -13,6 +13,7 @@
 #include "controller/finish.h"
 #include "controller/searchers.h"
 #include "controller/show.h"
+#include "controller/table.h"
 #include "controller/task.h"
 #include "controller/trial_act.h"
 #include "controller/warm.h"
@@ -331,6 +332,7 @@ static int act_resume(struct study *st, struct err *err)
     if (study_may(st, SE_RESUME, err) < 0)
         return -1;
     ctl_touch(st->ctl, st);
+    table_worked(st);
     if (st->row.started_at)
         budget_clock_start(st);
     return study_move(st, SE_RESUME, NULL, NULL, err);

@@ -24,6 +24,7 @@
 #include "controller/runner.h"
 #include "controller/snapshot.h"
 #include "controller/study.h"
+#include "controller/table.h"
 #include "controller/task.h"
 #include "controller/upload.h"
 #include "controller/wait.h"
@@ -245,6 +246,7 @@ static void arm_timer(struct ctl *ctl)
     due = MIN(due, wait_due(ctl));
     due = MIN(due, budget_due(ctl));
     due = MIN(due, damage_due(ctl));
+    due = MIN(due, table_due(ctl));
     if (ctl->is_deferred || wait_goes_on(ctl))
         due = now;
     if (ctl->tick_failed_ms != INT64_MIN) /* what is due could not be done: not at once again */
@@ -288,6 +290,7 @@ void ctl_tick(struct ctl *ctl)
         return;
     }
     damage_tick(ctl);
+    table_tick(ctl);
     for (int i = 0; ctl->is_deferred && i < ctl->n_studies; i++)
         ctl_touch(ctl, ctl->studies[i]); /* what was put off goes on */
     ctl->is_deferred = false;

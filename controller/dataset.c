@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/table.h"
 #include "controller/task.h"
 #include "store/blob.h"
 
@@ -62,11 +63,17 @@ static void identity_of(const char *blob, const char *columns, char out[SHA256_H
     sha256_end_hex(&h, out);
 }
 
-/* A dataset that failed is tried again when somebody asks for it again. */
+/* A dataset that failed, or whose frame has gone bad on disk, is made again when somebody asks for it again. */
 static int revive(struct ctl *ctl, struct dataset_row *row, struct err *err)
 {
-    if (!str_eq(row->state, "failed"))
+    struct err why = { 0 };
+
+    if (!str_eq(row->state, "failed") &&
+        (!str_eq(row->state, "ready") || table_look(ctl, row->frame, &why) == 0))
         return 0;
+    if (why.text[0])
+        log_warn("dataset.again dataset=%" PRId64 " name=%s err=\"%s\"", row->id, row->name,
+                 why.text);
     mem_free(row->state);
     row->state = mem_strdup("ingesting");
     mem_free(row->error);

@@ -22,6 +22,7 @@
 #include "controller/probe.h"
 #include "controller/rescue.h"
 #include "controller/runner.h"
+#include "controller/table.h"
 #include "controller/task.h"
 #include "controller/trial_act.h"
 
@@ -57,7 +58,7 @@ static bool may_run(const struct study *st, const struct runner *r)
 {
     bool is_waiting = st->row.state == SS_RUNNING || st->row.state == SS_QUEUED;
 
-    if (!(is_waiting || is_last(st)) || !st->problem.is_ready || !st->sampler)
+    if (!(is_waiting || is_last(st)) || !st->problem.is_ready || !st->sampler || table_waits(st))
         return false;
     if (st->row.numeric_sig && st->row.numeric_sig[0] &&
         !str_eq(st->row.numeric_sig, r->row.numeric_sig))
@@ -357,6 +358,8 @@ static int grant_fit(struct ctl *ctl, struct runner *r, struct device *d, const 
         g->is_probe = false;
         rc = pick(g, r, d, ask, err);
         if (rc == 0 && g->n > 0)
+            rc = table_check(g->st, ask, err);
+        if (rc == 1)
             rc = grant(g, r, ask, out, err);
         if (rc < 0)
             damage_suspect(ctl, order[i]->row.id, err);

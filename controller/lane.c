@@ -18,6 +18,7 @@
 #include "controller/plan.h"
 #include "controller/probe.h"
 #include "controller/runner.h"
+#include "controller/table.h"
 #include "controller/trial_act.h"
 #include "store/blob.h"
 
@@ -390,6 +391,11 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
     if (found)
         l = *found;
     reply->action = MSG_OK;
+    if (e->reason == TR_DATA) { /* nobody's fault who had to do with the lane */
+        if (table_failed(st, e->detail, err) < 0)
+            return -1;
+        return requeue(st, row, TR_DATA, trial_reason_name[TR_DATA], err) < 0 ? -1 : 1;
+    }
     if (l.is_probe) {
         if (st->problem.is_undecided && probe_decide(st, 0, err) < 0)
             return -1;
@@ -448,6 +454,7 @@ static void answered(struct study *st, int64_t id, const struct msg_event *e,
     struct lease *l = lease_find(st->ctl, false, id);
 
     st->lane_us = MAX(e->fit_us, 1);
+    table_worked(st);
     if (l)
         l->is_leaving = reply->action == MSG_PAUSE || reply->action == MSG_KEEP;
 }

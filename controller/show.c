@@ -1,6 +1,7 @@
 /* show.c - what the API answers about studies and trials, in one place, so that lists, single answers and pages agree.
  * Nothing here changes anything. */
 #include "controller/show.h"
+#include "controller/table.h"
 
 #include "base/jsonx.h"
 #include "base/mem.h"
@@ -176,6 +177,7 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
     if (!best)
         return NULL;
     dispatch_why(st, why, sizeof why);
+    table_why(st, why, sizeof why);
     o = json_pack(
         "{s:I, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:b, s:I, s:o, s:b, s:s, s:s, s:o}", "id",
         (json_int_t)st->row.id, "name", st->row.name, "owner", st->row.owner ? st->row.owner : "",

@@ -116,6 +116,9 @@ struct study {
     int64_t rescue,
         rescue_until; /* number of the paused trial that is completed at the end (rescue.h), 0 = none; monotonic ms */
 
+    int table_fails; /* attempts in a row whose table a runner could not read (table.h) */
+    int64_t
+        table_next_ms; /* monotonic time of the next one; 0 = at once. Both lost at a reload: tried anew */
     int64_t touched_turn, touched_request, asked_ms;
     bool needs_settling, is_settling;
     int64_t brief_best; /* of one without its trials (brief.c): the id of the best, 0 = none */

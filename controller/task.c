@@ -469,8 +469,12 @@ static int apply(struct ctl *ctl, struct task *t, const struct lease *l, const s
         log_warn("task.refused task=%" PRId64 " where=%s err=\"%s\"", id, why.where, why.text);
         return task_lost(ctl, id, TR_DEVICE, err);
     }
+    if (e->reason == TR_DATA && t->row.attempts >= TASK_ATTEMPTS_MAX)
+        return fail(ctl, t, e->detail && e->detail[0] ? e->detail : "its table cannot be read",
+                    err);
     if (trial_reason_is_machine(e->reason)) {
-        if (e->reason != TR_DRAINED && runner_failed(ctl, l->runner, l->device, -id, err) < 0)
+        if (e->reason != TR_DRAINED && e->reason != TR_DATA &&
+            runner_failed(ctl, l->runner, l->device, -id, err) < 0)
             return -1;
         return task_lost(ctl, id, e->reason, err);
     }

@@ -45,6 +45,7 @@ const char *const trial_reason_name[TR_REASONS] = {
     [TR_BUDGET] = "budget",
     [TR_USER] = "user",
     [TR_STOPPED] = "stopped",
+    [TR_DATA] = "data",
 };
 
 /* clang-format off */
@@ -136,7 +137,8 @@ int trial_reason_parse(const char *name, enum trial_reason *out, struct err *err
 
 bool trial_reason_is_machine(enum trial_reason r)
 {
-    return r == TR_WORKER_DIED || r == TR_RUNNER_LOST || r == TR_DEVICE || r == TR_DRAINED;
+    return r == TR_WORKER_DIED || r == TR_RUNNER_LOST || r == TR_DEVICE || r == TR_DRAINED ||
+           r == TR_DATA;
 }
 
 bool trial_is_final(enum trial_state s)

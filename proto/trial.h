@@ -75,6 +75,7 @@ enum trial_reason {
     TR_BUDGET,        /* cancelled: the study's budget ended first */
     TR_USER,          /* cancelled by a user */
     TR_STOPPED,       /* pruned: the scheduler stopped it */
+    TR_DATA,          /* machine: the table's file cannot be read, which is no runner's fault */
     TR_REASONS
 };
 

@@ -232,6 +232,7 @@ static void ingest(struct fake *f, const struct msg_grant *g)
     json_t *detail = NULL;
 
     rig_blob(f->rig, g->source, frame);
+    rig_file(f->rig, frame, g->source, strlen(g->source));
     detail = json_pack("{s:s, s:i, s:i, s:i, s:o}", "frame", frame, "bytes", 100, "rows", 1000,
                        "cols", 7, "schema", rig_json(schema_text));
     text = jsonx_dump(detail);

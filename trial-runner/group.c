@@ -206,7 +206,8 @@ static void on_file(void *arg, const char *path, const struct err *err)
         log_warn("checkpoint.missing trial=%" PRId64 " err=\"%s\"", n->trial, err->text);
     } else {
         log_error("group.file group=%" PRId64 " err=\"%s\"", g->grant.group, err->text);
-        group_fail(g, TR_DEVICE, err->text);
+        /* The controller has no whole file: not this machine's fault. */
+        group_fail(g, err->code == ERR_NOTFOUND ? TR_DATA : TR_DEVICE, err->text);
     }
     if (g->n_pending == 0)
         g->env->on_files(g->env->arg);

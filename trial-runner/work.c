@@ -288,7 +288,7 @@ static void blame_files(struct work *w)
                 if (h->group == g && h->state != HELD_OUT)
                     book_discard_unsent(w->c.book, h);
             }
-            group_fail(g, TR_DEVICE, err.text);
+            group_fail(g, TR_DATA, err.text);
         }
     }
 }

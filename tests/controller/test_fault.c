@@ -100,6 +100,9 @@ static void named_points_are_passed_and_change_nothing(void **state)
             compare(want, nth, names[i], false, &fired);
         compare(want, 2, names[i], true, &fired);
     }
+    /* One read of the table's file fails; when it fails for ever the study pauses (tests/issues/test_11_03). */
+    compare(want, 1, "file.hash", false, &fired);
+    assert_true(fired);
     free(want);
 }
 

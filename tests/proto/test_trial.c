@@ -158,7 +158,8 @@ static void unknown_names_are_refused_with_the_nearest(void **state)
 
 static void only_machine_reasons_requeue(void **state)
 {
-    static const char *const machine[] = { "worker_died", "runner_lost", "device", "drained" };
+    static const char *const machine[] = { "worker_died", "runner_lost", "device", "drained",
+                                           "data" };
 
     (void)state;
     for (int i = 0; i < TR_REASONS; i++) {

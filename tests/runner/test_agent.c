@@ -593,7 +593,7 @@ static void a_table_that_does_not_exist_fails_its_lanes(void **state)
     mock_grant(g->mock, &m);
     stage_start(g);
     stage_run_until(g, is_failed_1);
-    assert_int_equal(mock_find(g->mock, MSG_FAILED, 1)->reason, TR_DEVICE);
+    assert_int_equal(mock_find(g->mock, MSG_FAILED, 1)->reason, TR_DATA);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, stage_setup, stage_teardown)

@@ -9,6 +9,7 @@ const REASONS = {
   worker_died: ['worker died', 'Its worker process ended. The trial is not to blame and is tried again.'],
   runner_lost: ['runner lost', 'Its runner was not heard of any more. The trial is not to blame and is tried again.'],
   device: ['device failed', 'Its device failed. The trial is not to blame and is tried again.'],
+  data: ['table unreadable', 'The file of its table could not be read. The trial is not to blame and is tried again.'],
   drained: ['drained', 'Its runner was drained; another one takes the trial.'],
   budget: ['budget used up', 'The budget of the study was used up before this trial had a result.'],
   user: ['by a user', 'A user ended it.'],
