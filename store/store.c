@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "store/query.h"
 
 #include <dirent.h>
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -93,13 +95,16 @@ static int lock_take(struct store *s, struct err *err)
  * it is only ever behind the database, never ahead of it. */
 static void note_read(struct store *s)
 {
-    char text[64] = "", state[16] = "";
+    static const char head[] = "journal ";
+    char text[64] = "", *end = NULL;
     long long last = 0;
 
-    if (pread(s->lock_fd, text, sizeof text - 1, 0) > 0 &&
-        sscanf(text, "journal %lld %15s", &last, state) == 2 && last > 0) {
+    if (pread(s->lock_fd, text, sizeof text - 1, 0) <= 0 || !str_starts(text, head))
+        return;
+    last = strtoll(text + sizeof head - 1, &end, 10);
+    if (last > 0 && *end == ' ') {
         s->last_known = last;
-        s->ended_badly = strcmp(state, "open") == 0;
+        s->ended_badly = str_starts(end + strspn(end, " "), "open");
     }
 }
 
