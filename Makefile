@@ -134,7 +134,7 @@ $B/%.S.o: %.S
 	$Q$(CC) -I. $(ASMFLAGS) -c $< -o $@
 
 # .incbin leaves no dependency file: whatever may be embedded rebuilds it.
-$(patsubst %,$B/%.o,$(wildcard web/*.S)): $(shell find web/static -type f 2>/dev/null)
+$B/web/api/page.S.o: $(shell find web/static -type f 2>/dev/null)
 $(patsubst %,$B/%.o,$(wildcard store/*.S)): $(wildcard store/migrations/*.sql store/*.def)
 
 # A list of the objects, so that a removed source file also renews the archive.

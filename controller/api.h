@@ -61,7 +61,7 @@ void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *arg, bool ok, const
 /* One request = one savepoint: begin before the handler, end after it (keep on success, undo on failure). */
 int ctl_request_begin(struct ctl *ctl, struct err *err);
 int ctl_request_end(struct ctl *ctl, bool keep, struct err *err);
-/* Answers kept for a day under a client's key (web/once.h): 1/0/-1. put is part of the request that it belongs to. */
+/* Answers kept for a day under a client's key (web/request/once.h): 1/0/-1. put is part of the request that it belongs to. */
 int ctl_once_get(struct ctl *ctl, const char *key, struct buf *out, struct err *err);
 int ctl_once_put(struct ctl *ctl, const char *key, const char *answer, struct err *err);
 struct loop *ctl_loop(struct ctl *ctl);

@@ -1,7 +1,7 @@
 /* upload.c - the blob files behind web/: parts of an upload, their commit, the path of a blob. The file
  * work is store/blob.h's and needs no connection, so a commit (hash of every byte, fsync) runs on the
  * loop's pool and the loop never waits for a disk. Rows are not written here: the caller names a blob by
- * ctl_blob_add only after its file is durable. Called by web/api_data.c. */
+ * ctl_blob_add only after its file is durable. Called by web/api/data.c. */
 #include "controller/upload.h"
 #include "base/io.h"
 #include "base/log.h"

@@ -9,10 +9,10 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "web/door.h"
-#include "web/feed.h"
-#include "web/listen.h"
-#include "web/route.h"
+#include "web/api/feed.h"
+#include "web/http/door.h"
+#include "web/http/listen.h"
+#include "web/request/route.h"
 
 #include <event2/buffer.h>
 #include <inttypes.h>

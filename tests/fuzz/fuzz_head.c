@@ -1,10 +1,10 @@
 /* fuzz_head.c - the head and the body of a request, as they come from the network in pieces. What is accepted
  * must keep its promises, and it must not matter where the pieces end.
- * covers: web/head.c web/body.c */
+ * covers: web/http/head.c web/http/body.c */
 #include "base/base.h"
 #include "base/mem.h"
-#include "web/body.h"
-#include "web/head.h"
+#include "web/http/body.h"
+#include "web/http/head.h"
 
 #include <event2/buffer.h>
 #include <string.h>

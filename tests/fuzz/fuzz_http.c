@@ -1,10 +1,10 @@
 /* fuzz_http.c - what a client wrote, byte by byte: path, query, Range, Cookie, Authorization, Host, Origin,
  * listen address, file name. The first byte says which; what is accepted must keep its promises.
- * covers: web/args.c */
+ * covers: web/http/args.c */
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "web/args.h"
+#include "web/http/args.h"
 
 #include <string.h>
 

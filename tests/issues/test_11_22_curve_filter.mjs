@@ -5,7 +5,7 @@
 import { curvesOf } from '../../web/static/curve.js';
 import { compile } from '../../web/static/filter.js';
 import * as pareto from '../../web/static/pareto.js';
-import { end, equal, fakeDocument, ok, refuses, test } from '../web/cases.mjs';
+import { end, equal, fakeDocument, ok, refuses, test } from '../web/static/cases.mjs';
 
 fakeDocument();
 const known = { families: ['boost', 'linear'], parameters: ['bins'], isWhole: true };

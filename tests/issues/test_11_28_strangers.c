@@ -4,7 +4,7 @@
 #include "tests/web/fake_ctl.h"
 #include "tests/web/web_rig.h"
 
-#include "web/req.h"
+#include "web/request/req.h"
 
 #include <poll.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #include "tests/web/web_rig.h"
 
 #include "base/base.h"
-#include "web/req.h"
+#include "web/request/req.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

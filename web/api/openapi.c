@@ -1,0 +1,336 @@
+/* openapi.c - GET /api/v1/openapi.json: an OpenAPI 3 document made from the route table, so that no route can
+ * be missing from it, with the schemas below. Schemas say what a client may rely on; answers may hold more.
+ * tests/web/api/test_openapi.c checks the document, and answers against it. */
+#include "web/api/params.h"
+#include "web/request/route.h"
+
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "web/server.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct schema {
+    const char *name;
+    const char *type; /* of the body that carries it */
+    const char *json;
+};
+
+#define JSON           "application/json"
+#define REF(name)      "{\"$ref\":\"#/components/schemas/" name "\"}"
+#define ID             "{\"type\":\"integer\",\"minimum\":1,\"maximum\":9223372036854775807}"
+#define NUM            "{\"type\":\"number\",\"nullable\":true}"
+#define INT            "{\"type\":\"integer\",\"nullable\":true}"
+#define STR            "{\"type\":\"string\"}"
+#define TEXT           "{\"type\":\"string\",\"nullable\":true}"
+#define OBJ            "{\"type\":\"object\",\"nullable\":true}"
+#define NULLABLE(type) "{\"type\":\"" type "\",\"nullable\":true}"
+#define NAME(most)     "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._-]{0," most "}$\"}"
+#define ID_OR_NULL \
+    "{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":9223372036854775807}"
+#define NAME_OR_NULL \
+    "{\"type\":\"string\",\"nullable\":true,\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._-]{0,119}$\"}"
+#define HASH    "{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{64}$\"}"
+#define WORD    "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._/-]{0,23}$\"}"
+#define CLOSED  "\"additionalProperties\":false"
+#define SESSION "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9]{1,32}$\"}"
+#define LIST(key, item)                                                      \
+    "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
+    "\":{\"type\":\"array\",\"items\":" item "}}}"
+
+static const struct schema schemas[] = {
+    { "Problem", "application/problem+json",
+      "{\"type\":\"object\",\"required\":[\"type\",\"title\",\"status\",\"detail\"],\"properties\":{"
+      "\"type\":" STR ",\"title\":" STR ",\"status\":{\"type\":\"integer\"},\"detail\":" STR
+      ",\"where\":" STR "}}" },
+    { "Any", JSON, "{\"type\":\"object\"}" },
+    { "Bytes", "application/octet-stream", "{\"type\":\"string\",\"format\":\"binary\"}" },
+    { "Text", "text/plain", STR },
+    { "Html", "text/html", STR },
+    { "Events", "text/event-stream", STR },
+    { "Spec", JSON, /* docs/SPEC.md has all of it */
+      "{\"type\":\"object\",\"required\":[\"dataset\",\"target\"]," CLOSED
+      ",\"properties\":{\"name\":" NAME_OR_NULL ",\"dataset\":" NAME(
+          "119") ",\"target\":{\"type\":\"string\",\"minLength\":1},\"columns\":" OBJ
+                 ",\"positive\":{},\"task\":" TEXT ",\"metric\":" TEXT
+                 ",\"validation\":{},\"test\":{},"
+                 "\"budget\":" OBJ ",\"stop\":" OBJ ",\"priority\":" INT
+                 ",\"sampler\":{},\"scheduler\":{},"
+                 "\"seed\":" INT ",\"deterministic\":" NULLABLE(
+                     "boolean") ",\"parallel\":" INT ",\"space\":{},"
+                                "\"enqueue\":{},\"warm_start\":{},\"objectives\":{},\"monotone\":{},\"resource\":{}}}" },
+    { "StudyPatch", JSON,
+      "{\"type\":\"object\"," CLOSED ",\"properties\":{\"priority\":{\"type\":\"integer\","
+      "\"nullable\":true,\"minimum\":-1000,\"maximum\":1000},\"budget\":{\"type\":\"object\","
+      "\"nullable\":true," CLOSED ",\"properties\":{\"time_ms\":{\"type\":\"integer\","
+      "\"nullable\":true,\"minimum\":1,\"maximum\":31622400000},\"trials\":{\"type\":\"integer\","
+      "\"nullable\":true,\"minimum\":1,\"maximum\":1000000000}}}}}" },
+    { "Study", JSON,
+      "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"state\"],\"properties\":{\"id\":" ID
+      ",\"name\":" STR
+      ",\"state\":{\"type\":\"string\",\"enum\":[\"queued\",\"running\",\"paused\","
+      "\"finishing\",\"completed\",\"stopped\",\"failed\",\"damaged\"]},\"reason\":" TEXT
+      ",\"why\":" TEXT "}}" },
+    { "StudyDump", JSON,
+      "{\"type\":\"object\",\"required\":[\"study\",\"trials\",\"next\",\"error\"],"
+      "\"properties\":{\"study\":" OBJ ",\"trials\":{\"type\":\"array\",\"items\":{\"type\":"
+      "\"object\"}},\"next\":" INT ",\"error\":" TEXT "}}" },
+    { "Searcher", JSON,
+      "{\"type\":\"object\",\"required\":[\"name\",\"help\",\"options\"],\"properties\":{\"name\":" STR
+      ",\"help\":" STR ",\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}" },
+    { "Searchers", JSON,
+      "{\"type\":\"object\",\"required\":[\"samplers\",\"schedulers\"],\"properties\":{"
+      "\"samplers\":{\"type\":\"array\",\"items\":" REF(
+          "Searcher") "},"
+                      "\"schedulers\":{\"type\":\"array\",\"items\":" REF("Searcher") "}}}" },
+    { "PreviewLine", JSON,
+      "{\"type\":\"object\",\"required\":[\"family\",\"level\",\"max_level\",\"typical\",\"most\"],"
+      "\"properties\":{\"family\":" STR ",\"level\":" ID ",\"max_level\":" ID ",\"what\":" STR
+      ",\"typical\":{\"type\":\"integer\"},\"most\":{\"type\":\"integer\"}}}" },
+    { "Preview", JSON,
+      "{\"type\":\"object\",\"required\":[\"sampler\",\"scheduler\",\"trials\",\"open\",\"lines\",\"cost\"],"
+      "\"properties\":{\"sampler\":" STR ",\"sampler_why\":" TEXT ",\"scheduler\":" STR
+      ",\"scheduler_why\":" TEXT ",\"deterministic\":{\"type\":\"boolean\"},\"trials\":" ID
+      ",\"open\":{\"type\":\"boolean\"},\"scaled\":{\"type\":\"boolean\"},"
+      "\"lines\":{\"type\":\"array\",\"items\":" REF("PreviewLine") "},\"cost\":" OBJ "}}" },
+    { "StudyList", JSON, LIST("studies", REF("Study")) },
+    { "LeaderboardRow", JSON,
+      "{\"type\":\"object\",\"required\":[\"rank\",\"trial\",\"number\",\"family\",\"score\","
+      "\"state\"],\"properties\":{\"rank\":" ID ",\"trial\":" ID ",\"number\":" ID
+      ",\"family\":" STR ",\"config\":" OBJ ",\"score\":" NUM ",\"se\":" NUM ",\"test_score\":" NUM
+      ",\"test_se\":" NUM ",\"level\":" INT ",\"max_level\":" INT ",\"fit_us\":" INT
+      ",\"predict_ns_row\":" INT ",\"model_bytes\":" INT ",\"state\":" STR
+      ",\"cut\":{\"type\":\"boolean\"},\"front\":{\"type\":\"boolean\"},"
+      "\"artifact\":{\"type\":\"boolean\"}}}" },
+    { "Leaderboard", JSON, LIST("rows", REF("LeaderboardRow")) },
+    { "StudyRow", JSON,
+      "{\"type\":\"object\",\"required\":[\"rank\",\"trial\",\"number\",\"family\",\"config\","
+      "\"state\",\"reason\",\"score\",\"reported\"],\"properties\":{\"rank\":" INT ",\"trial\":" ID
+      ",\"number\":" ID ",\"family\":" STR ",\"config\":" OBJ ",\"state\":" STR ",\"reason\":" STR
+      ",\"detail\":" TEXT ",\"source\":" STR ",\"score\":" NUM ",\"reported\":" NUM ",\"se\":" NUM
+      ",\"test_score\":" NUM ",\"test_se\":" NUM ",\"level\":" INT ",\"max_level\":" INT
+      ",\"fit_us\":" INT ",\"predict_ns_row\":" INT ",\"model_bytes\":" INT ",\"started_at\":" INT
+      ",\"ended_at\":" INT ",\"cut\":{\"type\":\"boolean\"},"
+      "\"front\":{\"type\":\"boolean\"},\"artifact\":{\"type\":\"boolean\"}}}" },
+    { "StudyPage", JSON,
+      "{\"type\":\"object\",\"required\":[\"seq\",\"study\",\"rows\"],\"properties\":{"
+      "\"seq\":{\"type\":\"integer\"},\"study\":" REF(
+          "Study") ",\"rows\":{\"type\":\"array\",\"items\":" REF("StudyRow") "}}}" },
+    { "StudyChanges", JSON,
+      "{\"type\":\"object\",\"required\":[\"seq\",\"more\",\"reset\",\"study\",\"kept\","
+      "\"rows\"],\"properties\":{\"seq\":{\"type\":\"integer\"},"
+      "\"more\":{\"type\":\"boolean\"},\"reset\":{\"type\":\"boolean\"},"
+      "\"kept\":{\"type\":\"array\",\"items\":" ID "},\"study\":" REF(
+          "Study") ",\"rows\":{\"type\":\"array\",\"items\":" REF("StudyRow") "}}}" },
+    { "StudyColumns", JSON,
+      "{\"type\":\"object\",\"required\":[\"seq\",\"from\",\"count\",\"total\",\"next\","
+      "\"families\",\"states\",\"reasons\",\"trial\",\"state\",\"reason\",\"family\",\"score\","
+      "\"level\",\"max_level\",\"fit_us\",\"predict_ns_row\",\"model_bytes\",\"ended_at\","
+      "\"flags\"],\"properties\":{\"seq\":{\"type\":\"integer\"},"
+      "\"from\":{\"type\":\"integer\"},\"count\":{\"type\":\"integer\"},"
+      "\"total\":{\"type\":\"integer\"},\"next\":" INT ",\"score\":{\"type\":\"array\","
+      "\"items\":" NUM "},\"flags\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}}}" },
+    { "StudyRows", JSON,
+      "{\"type\":\"object\",\"required\":[\"seq\",\"rows\",\"next\"],\"properties\":{"
+      "\"seq\":{\"type\":\"integer\"},\"next\":" INT
+      ",\"rows\":{\"type\":\"array\",\"items\":" REF("StudyRow") "}}}" },
+    { "Importance", JSON,
+      "{\"type\":\"object\",\"required\":[\"method\",\"state\",\"trials\",\"parameters\"],"
+      "\"properties\":{\"method\":{\"type\":\"string\",\"enum\":[\"ped_anova\",\"fanova\"]},"
+      "\"state\":{\"type\":\"string\",\"enum\":[\"ready\",\"computing\",\"too_few\"]},"
+      "\"trials\":{\"type\":\"integer\"},\"main_effects\":" NUM
+      ",\"parameters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\","
+      "\"importance\"],\"properties\":{\"name\":" STR ",\"family\":" TEXT
+      ",\"importance\":{\"type\":\"number\"}}}}}}" },
+    { "Pareto", JSON,
+      "{\"type\":\"object\",\"required\":[\"x\",\"y\",\"state\",\"rows\"],\"properties\":{\"x\":" STR
+      ",\"y\":" STR ",\"facts\":{\"type\":\"array\",\"items\":" STR
+      "},\"state\":{\"type\":\"string\",\"enum\":[\"ready\",\"computing\"]},"
+      "\"compared\":{\"type\":\"integer\"},\"total\":{\"type\":\"integer\"},\"volume\":" NUM
+      ",\"rows\":{\"type\":\"array\",\"items\":" REF("LeaderboardRow") "}}}" },
+    { "Configuration", JSON,
+      "{\"type\":\"object\",\"required\":[\"family\"],\"properties\":{\"family\":{\"type\":\"string\","
+      "\"minLength\":1}}}" },
+    { "Trial", JSON,
+      "{\"type\":\"object\",\"required\":[\"id\",\"number\",\"state\"],\"properties\":{\"id\":" ID
+      ",\"number\":" ID
+      ",\"state\":{\"type\":\"string\",\"enum\":[\"queued\",\"running\",\"paused\","
+      "\"completed\",\"pruned\",\"failed\",\"cancelled\"]},\"score\":" NUM "}}" },
+    { "TrialList", JSON, LIST("trials", REF("Trial")) },
+    { "TrialLog", JSON, "{\"type\":\"object\"}" },
+    { "Upload", JSON,
+      "{\"type\":\"object\",\"required\":[\"id\",\"size\"],\"properties\":{\"id\":" STR
+      ",\"size\":{\"type\":\"integer\"}}}" },
+    { "UploadNew", JSON,
+      "{\"type\":\"object\"," CLOSED ",\"properties\":{\"trial\":" ID_OR_NULL
+      ",\"task\":" ID_OR_NULL ",\"fence\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,"
+      "\"maximum\":9223372036854775807}}}" },
+    { "UploadCommit", JSON,
+      "{\"type\":\"object\",\"required\":[\"sha256\"]," CLOSED ",\"properties\":{\"sha256\":" HASH
+      ",\"kind\":{\"type\":\"string\",\"nullable\":true,\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._-]{0,30}$\"}}}" },
+    { "Blob", JSON,
+      "{\"type\":\"object\",\"required\":[\"sha256\",\"bytes\"],\"properties\":{\"sha256\":" STR
+      ",\"bytes\":{\"type\":\"integer\"}}}" },
+    { "DatasetNew", JSON,
+      "{\"type\":\"object\",\"required\":[\"blob\"]," CLOSED
+      ",\"properties\":{\"name\":" NAME_OR_NULL ",\"blob\":" HASH
+      ",\"file_name\":{\"type\":\"string\",\"nullable\":true,\"minLength\":1,"
+      "\"maxLength\":120},\"columns\":{\"type\":\"object\",\"nullable\":true,"
+      "\"additionalProperties\":{\"type\":\"string\",\"enum\":[\"numeric\",\"categorical\","
+      "\"ignore\"]}}}}" },
+    { "Dataset", JSON,
+      "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"state\"],\"properties\":{\"id\":" ID
+      ",\"name\":" STR ",\"state\":" STR ",\"rows\":" INT ",\"error\":" TEXT "}}" },
+    { "DatasetList", JSON, LIST("datasets", REF("Dataset")) },
+    { "RunnerHello", JSON, /* docs/PROTOCOL.md */
+      "{\"type\":\"object\",\"required\":[\"protocol\",\"name\",\"session\",\"numeric_sig\",\"devices\"],"
+      "\"properties\":{\"protocol\":{\"type\":\"integer\",\"enum\":[1]},\"name\":" STR
+      ",\"session\":" SESSION ",\"numeric_sig\":" STR ",\"labels\":" TEXT
+      ",\"devices\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":{\"type\":\"object\","
+      "\"required\":[\"id\",\"kind\",\"max_lanes\"],\"properties\":{\"id\":" WORD ",\"kind\":" STR
+      ",\"max_lanes\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":256}}}}}}" },
+    { "RunnerWelcome", JSON,
+      "{\"type\":\"object\",\"required\":[\"runner\",\"lease_ms\"],\"properties\":{\"runner\":" ID
+      ",\"lease_ms\":{\"type\":\"integer\"}}}" },
+    { "RunnerAsk", JSON,
+      "{\"type\":\"object\",\"required\":[\"session\",\"n\",\"device\",\"max_lanes\"],\"properties\":{"
+      "\"session\":" SESSION ",\"n\":" ID ",\"device\":" WORD
+      ",\"max_lanes\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":256}}}" },
+    { "RunnerGrant", JSON, "{\"type\":\"object\"}" },
+    { "RunnerReport", JSON,
+      "{\"type\":\"object\",\"required\":[\"session\"],\"properties\":{\"session\":" SESSION "}}" },
+    { "RunnerAnswer", JSON, "{\"type\":\"object\"}" },
+    { "Runner", JSON,
+      "{\"type\":\"object\",\"required\":[\"id\",\"state\",\"alive\",\"last_seen\"],\"properties\":{"
+      "\"id\":" ID ",\"name\":" STR ",\"state\":{\"type\":\"string\",\"enum\":[\"enabled\","
+      "\"draining\",\"quarantined\",\"lost\"]},\"alive\":{\"type\":\"boolean\"},\"last_seen\":{\"type\":"
+      "\"integer\"}}}" },
+    { "RunnerList", JSON, LIST("runners", REF("Runner")) },
+    { "Health", JSON, "{\"type\":\"object\"}" },
+    { "Session", JSON,
+      "{\"type\":\"object\",\"required\":[\"role\",\"name\",\"session\"],\"properties\":{\"role\":" STR
+      ",\"name\":" STR ",\"session\":" INT ",\"secret\":" STR ",\"dev\":{\"type\":\"boolean\"}}}" },
+    { "SessionNew", JSON,
+      "{\"type\":\"object\",\"required\":[\"token\"],\"additionalProperties\":false,"
+      "\"properties\":{\"token\":{\"type\":\"string\",\"maxLength\":200}}}" },
+    { "SessionRow", JSON,
+      "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"role\",\"token\"],\"properties\":{\"id\":" ID
+      ",\"name\":" STR ",\"role\":" STR ",\"token\":" INT ",\"created_at\":" INT ",\"seen_at\":" INT
+      ",\"ends_at\":" INT "}}" },
+    { "SessionList", JSON, LIST("sessions", REF("SessionRow")) },
+    { "TicketNew", JSON,
+      "{\"type\":\"object\",\"required\":[\"path\"],\"additionalProperties\":false,"
+      "\"properties\":{\"path\":{\"type\":\"string\",\"maxLength\":1024}}}" },
+    { "Ticket", JSON,
+      "{\"type\":\"object\",\"required\":[\"ticket\"],\"properties\":{\"ticket\":" STR "}}" },
+    { "LinkNew", JSON,
+      "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"role\":{"
+      "\"type\":\"string\",\"nullable\":true,\"enum\":[\"viewer\",\"user\",\"admin\",null]}}}" },
+    { "TokenNew", JSON,
+      "{\"type\":\"object\",\"required\":[\"name\",\"role\"]," CLOSED
+      ",\"properties\":{\"name\":" NAME(
+          "59") ",\"role\":{\"type\":\"string\",\"enum\":[\"viewer\",\"runner\",\"user\",\"admin\"]}}}" },
+    { "Token", JSON, "{\"type\":\"object\"}" },
+    { "TokenList", JSON, LIST("tokens", REF("Token")) },
+    { "Link", JSON,
+      "{\"type\":\"object\",\"required\":[\"path\"],\"properties\":{\"path\":" STR ",\"url\":" TEXT
+      "}}" },
+    { "BackupNew", JSON,
+      "{\"type\":\"object\"," CLOSED ",\"properties\":{\"name\":" NAME_OR_NULL "}}" },
+    { "Backup", JSON, "{\"type\":\"object\"}" },
+};
+
+static const struct schema *schema_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(schemas); i++) {
+        if (strcmp(schemas[i].name, name) == 0)
+            return &schemas[i];
+    }
+    CHECK(!"a route names a schema that is not there");
+    return NULL;
+}
+
+/* {"<type>": {"schema": {"$ref": ...}}} */
+static json_t *content_new(const char *schema)
+{
+    const struct schema *s = schema_find(schema);
+    char ref[80];
+
+    (void)!snprintf(ref, sizeof ref, "#/components/schemas/%s", schema);
+    return json_pack("{s:{s:{s:s}}}", s->type, "schema", "$ref", ref);
+}
+
+/* The same for a body: what is JSON may come as YAML. */
+static json_t *body_content_new(const char *schema)
+{
+    json_t *o = content_new(schema), *json = json_object_get(o, "application/json");
+
+    if (json)
+        json_object_set(o, "application/yaml", json);
+    return o;
+}
+
+static json_t *operation_new(const struct web_route *route)
+{
+    json_t *answers = json_object(), *op = NULL;
+
+    if (route->gives) {
+        json_object_set_new(
+            answers, "2XX",
+            json_pack("{s:s, s:o}", "description", "done", "content", content_new(route->gives)));
+    } else {
+        json_object_set_new(answers, "204", json_pack("{s:s}", "description", "done"));
+    }
+    json_t *refused = content_new("Problem");
+    if (route->flags & WEB_HTML)
+        json_object_update_missing_new(refused, content_new("Html"));
+    json_object_set_new(answers, "default",
+                        json_pack("{s:s, s:o}", "description", "refused", "content", refused));
+    op = json_pack("{s:s, s:o, s:o}", "summary", route->summary, "parameters", params_new(route),
+                   "responses", answers);
+    if (route->takes)
+        json_object_set_new(op, "requestBody",
+                            json_pack("{s:b, s:o}", "required",
+                                      (route->flags & (WEB_JSON | WEB_RAW)) != 0, "content",
+                                      body_content_new(route->takes)));
+    if (route->flags & WEB_OPEN)
+        json_object_set_new(op, "security", json_array());
+    return op;
+}
+
+static json_t *paths_new(void)
+{
+    static const char *const key[] = { "get", "head", "post", "put", "patch", "delete" };
+    json_t *paths = json_object();
+    const struct web_route *route = NULL;
+
+    for (size_t i = 0; (route = web_route_at(i)); i++) {
+        json_t *item = json_object_get(paths, route->pattern);
+
+        if (!item) {
+            item = json_object();
+            json_object_set_new(paths, route->pattern, item);
+        }
+        json_object_set_new(item, key[route->method], operation_new(route));
+    }
+    return paths;
+}
+
+json_t *web_openapi_new(void)
+{
+    json_t *all = json_object();
+
+    for (size_t i = 0; i < ARRAY_LEN(schemas); i++) {
+        json_t *schema =
+            jsonx_load(schemas[i].json, strlen(schemas[i].json), schemas[i].name, NULL);
+
+        CHECK(schema);
+        json_object_set_new(all, schemas[i].name, schema);
+    }
+    return json_pack("{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:o, s:{s:{s:s, s:s}}}, s:[{s:[]}]}",
+                     "openapi", "3.0.3", "info", "title", "Assay", "version", "1", "description",
+                     "Search over pipelines and hyperparameters as a service", "paths", paths_new(),
+                     "components", "schemas", all, "securitySchemes", "token", "type", "http",
+                     "scheme", "bearer", "security", "token");
+}

@@ -1,0 +1,113 @@
+/* service.c - the service itself: health, metrics, configuration, backup, and the description of this API. */
+#include "web/request/route.h"
+
+#include "base/clk.h"
+#include "base/io.h"
+#include "base/jsonx.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "web/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { METRICS_MAX = 4 << 20 };
+
+static int health(struct web_req *r, struct err *err)
+{
+    json_t *out = NULL;
+
+    return ctl_health(r->ctl, &out, err) < 0 ? -1 : web_json(r, 200, out);
+}
+
+static int web_metrics(const struct web *web, struct buf *out, struct err *err)
+{
+    if (buf_addf(out, err,
+                 "# HELP assay_http_connections Open connections.\n"
+                 "# TYPE assay_http_connections gauge\nassay_http_connections %" PRId64 "\n"
+                 "# HELP assay_http_answers_total Answers sent, by class of status.\n"
+                 "# TYPE assay_http_answers_total counter\n",
+                 web_count(web, 0)) < 0)
+        return -1;
+    for (int c = 2; c <= 5; c++) {
+        if (buf_addf(out, err, "assay_http_answers_total{class=\"%dxx\"} %" PRId64 "\n", c,
+                     web_count(web, c)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int metrics(struct web_req *r, struct err *err)
+{
+    struct buf out;
+    int rc = 0;
+
+    buf_init(&out, METRICS_MAX);
+    rc = ctl_metrics(r->ctl, &out, err);
+    if (rc == 0)
+        rc = web_metrics(r->web, &out, err);
+    if (rc == 0)
+        web_bytes(r, 200, "text/plain; version=0.0.4; charset=utf-8", out.data, out.len);
+    buf_fini(&out);
+    return rc;
+}
+
+static int config(struct web_req *r, struct err *err)
+{
+    json_t *out = NULL;
+
+    return ctl_config(r->ctl, &out, err) < 0 ? -1 : web_json(r, 200, out);
+}
+
+/* ---- backup, description ---- */
+
+static int backup(struct web_req *r, struct err *err)
+{
+    static const char *const keys[] = { "name" };
+    char path[1024], made_up[64];
+    const char *name = made_up;
+    json_t *out = NULL;
+
+    (void)!snprintf(made_up, sizeof made_up, "assay-%" PRId64 ".db",
+                    clk_wall_ms(loop_clk(web_loop(r->web))));
+    if (r->json && (jsonx_only(r->json, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
+                    jsonx_str(r->json, NULL, "name", JSONX_OPTIONAL, 120, &name, err) < 0))
+        return -1;
+    /* A name, never a path: a token must not be a way to write anywhere on this machine. */
+    if (!str_name_ok(name))
+        return err_at(err, "name", "a backup's name may hold letters, digits, '.', '_' and '-'");
+    if (snprintf(path, sizeof path, "%s/backups", ctl_data_dir(r->ctl)) >= (int)sizeof path - 128)
+        return err_set(err, ERR_IO, "the data folder's path is too long");
+    if (io_mkdirs(path, 0700, err) < 0)
+        return -1;
+    (void)!snprintf(path, sizeof path, "%s/backups/%s", ctl_data_dir(r->ctl), name);
+    if (io_file_bytes(path) >= 0)
+        return err_set(err, ERR_CONFLICT, "there is a backup named %s", name);
+    if (ctl_backup(r->ctl, path, &out, err) < 0)
+        return -1;
+    return web_json(r, 201, out);
+}
+
+static int openapi(struct web_req *r, struct err *err)
+{
+    (void)err;
+    return web_json(r, 200, web_openapi_new());
+}
+
+static const struct web_route routes[] = {
+    { WEB_GET, "/health", health, 0, WEB_OPEN, NULL, "Is the controller well? Needs no token", NULL,
+      "Health" },
+    { WEB_GET, "/metrics", metrics, WEB_VIEWERS, 0, NULL, "Counters as Prometheus text", NULL,
+      "Text" },
+    { WEB_GET, "/api/v1/health", health, WEB_ANYONE, 0, NULL,
+      "The same as /health, for a token's check", NULL, "Health" },
+    { WEB_GET, "/api/v1/config", config, WEB_USERS, 0, NULL, "The controller's options", NULL,
+      "Any" },
+    { WEB_POST, "/api/v1/backup", backup, WEB_ADMINS, WEB_JSON_MAY, NULL,
+      "Copy the database into the data folder's backups/", "BackupNew", "Backup" },
+    { WEB_GET, "/api/v1/openapi.json", openapi, WEB_ANYONE, 0, NULL, "This description", NULL,
+      "Any" },
+};
+const struct web_table web_service_table = { routes, ARRAY_LEN(routes) };

@@ -1,0 +1,623 @@
+/* conn.c - see conn.h. The rules about a descriptor: it belongs to the connection's bufferevent, which is
+ * freed by conn_free and by nothing else, with no reference kept; libevent then removes its events at once
+ * and closes the descriptor behind them. So a descriptor's number is never free while an event still waits
+ * on it, and a later connection with the same number hears only its own bytes. (Closing first, with the
+ * events still armed, is how a dead connection once swallowed other clients' requests.)
+ *
+ * While a request is being handled or answered nothing is read, so that a client which sends more than it
+ * reads is held back by TCP; a client that leaves meanwhile is only seen where conn_watch asks for it.
+ *
+ * A connection that must end with something unread is shut down on our side only, and what still comes is
+ * thrown away for LINGER_MS: a plain close would send a reset, which takes the answer away from the client. */
+#include "web/http/conn.h"
+
+#include "base/base.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "web/http/body.h"
+#include "web/http/door.h"
+#include "web/server.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    READ_NOW = 16 << 10,
+    WRITE_NOW = 256 << 10,
+    LINGER_MS = 2000,
+    LINGER_BYTES = 2 * WEB_BODY_MAX,
+    STREAM_SNDBUF = 64 << 10, /* or the kernel keeps megabytes for a reader that has stopped */
+};
+
+enum conn_state {
+    CONN_HEAD,   /* reading one, or idle before it */
+    CONN_BODY,   /* reading one */
+    CONN_BUSY,   /* being handled */
+    CONN_ANSWER, /* being written */
+    CONN_STREAM, /* an answer without an end */
+    CONN_LINGER, /* has answered, and throws away what still comes */
+};
+
+struct conn {
+    struct guest guest; /* first: conn_of_guest */
+    struct door *door;
+    struct bufferevent *bev;
+    enum conn_state state;
+    bool is_closing; /* after the answer that is being written */
+    bool is_read;    /* nothing of the answered request is still to come */
+    char *text;      /* of the head, which `head` points into; NULL between requests */
+    struct head head;
+    size_t seen; /* bytes of the input that were searched for the end of the head */
+    struct body body;
+    struct evbuffer *content; /* the body so far */
+    void *request;            /* the owner's; NULL = none, or answered */
+    struct event *watch;
+    int64_t since_ms;     /* the first byte of the request that is being read; 0 = none yet */
+    int64_t moved_ms;     /* when it became idle, or a byte of its answer was last taken */
+    int64_t added, taken; /* bytes of answers: put into the output, taken by the kernel */
+    int64_t dropped;      /* bytes thrown away while lingering */
+};
+
+static void read_more(struct conn *c);
+
+struct conn *conn_of_guest(struct guest *guest)
+{
+    return (struct conn *)guest;
+}
+
+struct door *conn_door(const struct conn *c)
+{
+    return c->door;
+}
+
+static const struct conn_hooks *hooks(const struct conn *c)
+{
+    return &door_conf_get(c->door)->hooks;
+}
+
+static struct evbuffer *input(const struct conn *c)
+{
+    return bufferevent_get_input(c->bev);
+}
+
+static struct evbuffer *output(const struct conn *c)
+{
+    return bufferevent_get_output(c->bev);
+}
+
+/* ---- the end ---- */
+
+static void watch_end(struct conn *c)
+{
+    if (c->watch)
+        event_free(c->watch);
+    c->watch = NULL;
+}
+
+static void *detach(struct conn *c)
+{
+    void *request = c->request;
+
+    watch_end(c);
+    c->request = NULL;
+    return request;
+}
+
+void conn_free(struct conn *c)
+{
+    void *request = detach(c);
+    size_t held = evbuffer_get_length(output(c)) + evbuffer_get_length(input(c)) +
+                  evbuffer_get_length(c->content);
+
+    gate_leave(door_gate(c->door), &c->guest);
+    door_left(c->door, held);
+    if (request)
+        hooks(c)->on_gone(request);
+    bufferevent_free(c->bev);
+    evbuffer_free(c->content);
+    mem_free(c->text);
+    mem_free(c);
+}
+
+/* Everything is said. */
+static void linger(struct conn *c)
+{
+    c->state = CONN_LINGER;
+    c->moved_ms = door_now(c->door);
+    (void)!shutdown((int)bufferevent_getfd(c->bev), SHUT_WR);
+    evbuffer_drain(input(c), evbuffer_get_length(input(c)));
+    bufferevent_enable(c->bev, EV_READ);
+}
+
+/* ---- answers ---- */
+
+const char *conn_status_text(int status)
+{
+    static const struct {
+        int status;
+        const char *text;
+    } list[] = {
+        { 200, "OK" },
+        { 201, "Created" },
+        { 202, "Accepted" },
+        { 204, "No Content" },
+        { 206, "Partial Content" },
+        { 302, "Found" },
+        { 303, "See Other" },
+        { 304, "Not Modified" },
+        { 307, "Temporary Redirect" },
+        { 400, "Bad Request" },
+        { 401, "Unauthorized" },
+        { 403, "Forbidden" },
+        { 404, "Not Found" },
+        { 405, "Method Not Allowed" },
+        { 408, "Request Timeout" },
+        { 409, "Conflict" },
+        { 412, "Precondition Failed" },
+        { 413, "Content Too Large" },
+        { 415, "Unsupported Media Type" },
+        { 416, "Range Not Satisfiable" },
+        { 417, "Expectation Failed" },
+        { 422, "Unprocessable Content" },
+        { 426, "Upgrade Required" },
+        { 429, "Too Many Requests" },
+        { 431, "Request Header Fields Too Large" },
+        { 500, "Internal Server Error" },
+        { 501, "Not Implemented" },
+        { 502, "Bad Gateway" },
+        { 503, "Service Unavailable" },
+        { 504, "Gateway Timeout" },
+        { 505, "HTTP Version Not Supported" },
+        { 507, "Insufficient Storage" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+        if (list[i].status == status)
+            return list[i].text;
+    }
+    return "Status";
+}
+
+static void top_write(struct conn *c, struct evbuffer *out, int status)
+{
+    time_t now = (time_t)(clk_wall_ms(loop_clk(door_loop(c->door))) / 1000);
+    struct tm tm;
+    char date[40] = "";
+
+    if (gmtime_r(&now, &tm))
+        (void)!strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, conn_status_text(status),
+                        date);
+}
+
+/* What the client has already sent of a body that nobody wants needs no second connection. */
+static bool body_is_past(struct conn *c)
+{
+    if (c->state == CONN_BODY)
+        (void)body_take(&c->body, input(c), NULL);
+    return c->state == CONN_BUSY || (c->state == CONN_BODY && c->body.state == BODY_WHOLE);
+}
+
+/* Writes what the kernel takes at once, which most answers are done with; waiting for the socket to become
+ * writable would cost two system calls, and a round of the loop behind everybody else's requests. */
+static void write_now(struct conn *c)
+{
+    struct evbuffer *out = output(c);
+
+    evbuffer_unfreeze(out, 1);
+    (void)evbuffer_write_atmost(out, bufferevent_getfd(c->bev), WRITE_NOW);
+    evbuffer_freeze(out, 1);
+    if (evbuffer_get_length(out) > 0)
+        bufferevent_enable(c->bev, EV_WRITE); /* also after an error, which on_end then hears of */
+    else
+        bufferevent_trigger(c->bev, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
+}
+
+/* Whatever is in the output now is the answer, and nothing is read until it is out. */
+static void answer_go(struct conn *c, int64_t length_before)
+{
+    c->added += (int64_t)evbuffer_get_length(output(c)) - length_before;
+    c->moved_ms = door_now(c->door);
+    bufferevent_disable(c->bev, EV_READ);
+    write_now(c);
+}
+
+void conn_answer(struct conn *c, int status, struct evbuffer *fields, struct evbuffer *body,
+                 int64_t body_len)
+{
+    struct evbuffer *out = output(c);
+    int64_t before = (int64_t)evbuffer_get_length(out);
+
+    (void)detach(c);
+    c->is_read = body_is_past(c);
+    if (!c->is_read || !c->head.is_kept || c->guest.kind == GUEST_LEAVING)
+        c->is_closing = true;
+    evbuffer_drain(c->content, evbuffer_get_length(c->content));
+    gate_bytes(door_gate(c->door), &c->guest, 0);
+    top_write(c, out, status);
+    evbuffer_add_buffer(out, fields);
+    if (body_len >= 0)
+        evbuffer_add_printf(out, "Content-Length: %lld\r\n", (long long)body_len);
+    if (c->is_closing || c->head.minor == 0)
+        evbuffer_add_printf(out, "Connection: %s\r\n", c->is_closing ? "close" : "keep-alive");
+    evbuffer_add(out, "\r\n", 2);
+    evbuffer_add_buffer(out, body);
+    c->state = CONN_ANSWER;
+    answer_go(c, before);
+}
+
+/* Refused before there was a request to answer, or while its body was still to come. */
+static void refuse(struct conn *c, int status, const char *why)
+{
+    struct evbuffer *fields = evbuffer_new(), *body = evbuffer_new();
+    void *request = detach(c);
+
+    CHECK(fields && body);
+    if (request)
+        hooks(c)->on_gone(request);
+    evbuffer_add_printf(fields,
+                        "Content-Type: application/problem+json\r\n"
+                        "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n%s",
+                        status == 503 ? "Retry-After: 1\r\n" : "");
+    evbuffer_add_printf(
+        body, "{\"detail\":\"%s\",\"status\":%d,\"title\":\"%s\",\"type\":\"about:blank\"}", why,
+        status, conn_status_text(status));
+    c->is_closing = true;
+    conn_answer(c, status, fields, body, (int64_t)evbuffer_get_length(body));
+    evbuffer_free(fields);
+    evbuffer_free(body);
+}
+
+void conn_stream_start(struct conn *c, struct evbuffer *fields)
+{
+    struct evbuffer *out = output(c);
+    int64_t before = (int64_t)evbuffer_get_length(out);
+    int size = STREAM_SNDBUF;
+
+    (void)!setsockopt((int)bufferevent_getfd(c->bev), SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    c->is_read = body_is_past(c);
+    c->is_closing = c->is_closing || !c->is_read || !c->head.is_kept || c->head.minor == 0;
+    evbuffer_drain(c->content, evbuffer_get_length(c->content));
+    top_write(c, out, 200);
+    evbuffer_add_buffer(out, fields);
+    if (c->head.minor > 0)
+        evbuffer_add_printf(out, "Transfer-Encoding: chunked\r\n");
+    evbuffer_add_printf(out, "%s\r\n", c->is_closing ? "Connection: close\r\n" : "");
+    c->state = CONN_STREAM;
+    answer_go(c, before);
+}
+
+void conn_stream_add(struct conn *c, const void *p, size_t n)
+{
+    struct evbuffer *out = output(c);
+    int64_t before = (int64_t)evbuffer_get_length(out);
+
+    CHECK(c->state == CONN_STREAM && n > 0);
+    if (before == 0)
+        c->moved_ms = door_now(c->door); /* patience starts when something waits */
+    if (c->head.minor > 0)
+        evbuffer_add_printf(out, "%zx\r\n", n);
+    evbuffer_add(out, p, n);
+    if (c->head.minor > 0)
+        evbuffer_add(out, "\r\n", 2);
+    c->added += (int64_t)evbuffer_get_length(out) - before;
+    bufferevent_enable(c->bev, EV_WRITE); /* later: several events leave together */
+}
+
+size_t conn_stream_pending(const struct conn *c)
+{
+    return evbuffer_get_length(output(c));
+}
+
+void conn_stream_end(struct conn *c)
+{
+    int64_t before = (int64_t)evbuffer_get_length(output(c));
+
+    (void)detach(c);
+    if (c->head.minor > 0)
+        evbuffer_add(output(c), "0\r\n\r\n", 5);
+    c->state = CONN_ANSWER;
+    answer_go(c, before);
+}
+
+/* ---- requests ---- */
+
+void conn_attach(struct conn *c, void *request)
+{
+    CHECK(!c->request);
+    c->request = request;
+}
+
+void conn_body_max(struct conn *c, int64_t max)
+{
+    c->body.max = max;
+}
+
+const char *conn_header(const struct conn *c, const char *name)
+{
+    return c->text ? head_find(&c->head, name) : NULL;
+}
+
+void conn_know(struct conn *c, bool is_known)
+{
+    gate_know(door_gate(c->door), &c->guest, is_known || door_conf_get(c->door)->is_local);
+}
+
+bool conn_is_known(const struct conn *c)
+{
+    return c->guest.kind == GUEST_KNOWN;
+}
+
+static void body_more(struct conn *c)
+{
+    char why[120];
+    size_t n = 0;
+    int rc = body_take(&c->body, input(c), c->content);
+
+    if (rc == 0)
+        return;
+    if (rc != 1) {
+        (void)!snprintf(why, sizeof why,
+                        rc == 413 ? "the body is over the limit of %lld bytes"
+                                  : "the chunks of the body are no chunks",
+                        (long long)c->body.max);
+        refuse(c, rc, why);
+        return;
+    }
+    bufferevent_disable(c->bev, EV_READ);
+    gate_bytes(door_gate(c->door), &c->guest, 0);
+    c->state = CONN_BUSY;
+    n = evbuffer_get_length(c->content);
+    hooks(c)->on_body(c->request, n ? (const char *)evbuffer_pullup(c->content, -1) : "", n);
+    evbuffer_drain(c->content, evbuffer_get_length(c->content));
+}
+
+static void body_start(struct conn *c)
+{
+    char why[80];
+
+    if (body_init(&c->body, &c->head, c->body.max) != 0) {
+        (void)!snprintf(why, sizeof why, "the body is over the limit of %lld bytes",
+                        (long long)c->body.max);
+        refuse(c, 413, why);
+        return;
+    }
+    if (c->head.wants_continue && evbuffer_get_length(input(c)) == 0 && c->body.state != BODY_WHOLE)
+        evbuffer_add_printf(output(c), "HTTP/1.1 100 Continue\r\n\r\n");
+    if (evbuffer_get_length(output(c)) > 0)
+        write_now(c);
+    body_more(c);
+}
+
+static void head_whole(struct conn *c, size_t n)
+{
+    const char *why = NULL;
+    int rc = 0;
+
+    c->seen = 0;
+    c->text = mem_alloc(n + 1);
+    CHECK(evbuffer_remove(input(c), c->text, n) == (int)n);
+    c->text[n] = '\0';
+    rc = head_parse(c->text, n, &c->head, &why);
+    if (rc) {
+        refuse(c, rc, why);
+        return;
+    }
+    (void)body_init(&c->body, &c->head, INT64_MAX);
+    c->state = CONN_BODY;
+    hooks(c)->on_head(c, &c->head);
+    if (c->request)
+        body_start(c);
+}
+
+static void head_more(struct conn *c)
+{
+    struct evbuffer *in = input(c);
+    char end[2];
+    size_t n = 0;
+    int64_t len = 0;
+
+    /* Empty lines in front of a request are left over from somebody's body, and are ignored (RFC 9112). */
+    while (c->seen == 0 && evbuffer_copyout(in, end, 2) == 2 && memcmp(end, "\r\n", 2) == 0)
+        evbuffer_drain(in, 2);
+    n = MIN(evbuffer_get_length(in), (size_t)WEB_HEADER_MAX);
+    if (n == 0)
+        return;
+    if (c->since_ms == 0)
+        c->since_ms = door_now(c->door) + 1;
+    len = head_end((const char *)evbuffer_pullup(in, (ev_ssize_t)n), n, &c->seen);
+    if (len > 0) {
+        head_whole(c, (size_t)len);
+    } else if (len < 0) {
+        refuse(c, 400, "every line of a request must end with CR LF");
+    } else if (n == WEB_HEADER_MAX) {
+        char why[100];
+
+        (void)!snprintf(why, sizeof why, "the first line and the headers are over %d bytes",
+                        (int)WEB_HEADER_MAX);
+        refuse(c, 431, why);
+    }
+}
+
+static void read_more(struct conn *c)
+{
+    gate_bytes(door_gate(c->door), &c->guest,
+               (int64_t)(evbuffer_get_length(input(c)) + evbuffer_get_length(c->content)));
+    door_settle(c->door); /* which may have shown out this very connection */
+    if (c->state == CONN_HEAD)
+        head_more(c);
+    else if (c->state == CONN_BODY)
+        body_more(c);
+}
+
+static void next_request(struct conn *c)
+{
+    c->state = CONN_HEAD;
+    c->since_ms = 0;
+    c->moved_ms = door_now(c->door);
+    mem_free(c->text);
+    c->text = NULL;
+    bufferevent_enable(c->bev, EV_READ);
+    if (evbuffer_get_length(input(c)) > 0)
+        read_more(c);
+}
+
+/* ---- what libevent tells ---- */
+
+static void on_readable(struct bufferevent *bev, void *arg)
+{
+    struct conn *c = arg;
+
+    (void)bev;
+    if (c->state == CONN_HEAD || c->state == CONN_BODY) {
+        read_more(c);
+    } else if (c->state == CONN_LINGER) {
+        c->dropped += (int64_t)evbuffer_get_length(input(c));
+        evbuffer_drain(input(c), evbuffer_get_length(input(c)));
+        if (c->dropped > LINGER_BYTES)
+            conn_free(c);
+    }
+}
+
+static void on_written(struct bufferevent *bev, void *arg)
+{
+    struct conn *c = arg;
+
+    (void)bev;
+    if (evbuffer_get_length(output(c)) > 0)
+        return;
+    bufferevent_disable(c->bev, EV_WRITE);
+    if (c->state == CONN_STREAM) {
+        if (c->request)
+            hooks(c)->on_drained(c->request);
+    } else if (c->state == CONN_ANSWER && !c->is_closing) {
+        next_request(c);
+    } else if (c->state == CONN_ANSWER) {
+        if ((c->is_read && evbuffer_get_length(input(c)) == 0) ||
+            !gate_part(door_gate(c->door), &c->guest))
+            conn_free(c);
+        else
+            linger(c);
+    }
+}
+
+static void on_end(struct bufferevent *bev, short what, void *arg)
+{
+    (void)bev, (void)what;
+    conn_free(arg);
+}
+
+static void on_peer(evutil_socket_t fd, short what, void *arg);
+
+static void watch_add(struct conn *c, short what)
+{
+    watch_end(c);
+    c->watch =
+        event_new(loop_base(door_loop(c->door)), bufferevent_getfd(c->bev), what, on_peer, c);
+    CHECK(c->watch && event_add(c->watch, NULL) == 0);
+}
+
+/* A reset comes as EV_READ, not as EV_CLOSED; so may a pipelined request, which is read later. */
+static void on_peer(evutil_socket_t fd, short what, void *arg)
+{
+    struct conn *c = arg;
+    char byte = 0;
+
+    if (!(what & EV_CLOSED) && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+        watch_add(c, EV_CLOSED);
+        return;
+    }
+    watch_end(c);
+    c->is_closing = true;
+    if (c->request)
+        hooks(c)->on_left(c->request);
+}
+
+void conn_watch(struct conn *c)
+{
+    CHECK(c->request && !c->watch);
+    watch_add(c, EV_READ | EV_CLOSED);
+}
+
+/* ---- the door's hand ---- */
+
+void conn_shed(struct conn *c)
+{
+    bool has_room = gate_part(door_gate(c->door), &c->guest);
+    bool is_reading = c->state == CONN_HEAD || c->state == CONN_BODY;
+
+    if (is_reading && has_room && c->since_ms)
+        refuse(c, 503, "the server holds too many unfinished requests: try again in a second");
+    else if (is_reading || !has_room)
+        (void)!shutdown((int)bufferevent_getfd(c->bev), SHUT_RDWR); /* and on_end follows */
+    else
+        c->is_closing = true;
+}
+
+void conn_check(struct conn *c, int64_t now_ms, bool *is_dead)
+{
+    const struct door_conf *conf = door_conf_get(c->door);
+    bool is_known = c->guest.kind == GUEST_KNOWN;
+    int64_t patience = is_known ? conf->idle_ms : MIN(conf->head_ms, conf->idle_ms);
+    int64_t taken = c->added - (int64_t)evbuffer_get_length(output(c));
+
+    switch (c->state) {
+    case CONN_HEAD:
+        if (c->since_ms && now_ms - c->since_ms > conf->head_ms)
+            refuse(c, 408, "the head of the request did not come in time");
+        else if (!c->since_ms)
+            *is_dead = now_ms - c->moved_ms > patience;
+        break;
+    case CONN_BODY:
+        if (now_ms - c->since_ms > (is_known ? conf->request_ms : conf->head_ms))
+            refuse(c, 408, "the request did not come in time");
+        break;
+    case CONN_BUSY:
+        break;
+    case CONN_ANSWER:
+    case CONN_STREAM:
+        if (taken != c->taken)
+            c->moved_ms = now_ms;
+        c->taken = taken;
+        *is_dead = taken != c->added && now_ms - c->moved_ms > patience;
+        break;
+    case CONN_LINGER:
+        *is_dead = now_ms - c->moved_ms > LINGER_MS;
+        break;
+    }
+}
+
+struct conn *conn_new(struct door *door, int fd, uint64_t address, bool is_known)
+{
+    struct conn *c = mem_zalloc(sizeof *c);
+
+    c->door = door;
+    c->bev = bufferevent_socket_new(loop_base(door_loop(door)), fd, BEV_OPT_CLOSE_ON_FREE);
+    c->content = evbuffer_new();
+    CHECK(c->bev && c->content);
+    c->moved_ms = door_now(door);
+    gate_enter(door_gate(door), &c->guest, address, is_known, c->moved_ms);
+    bufferevent_setcb(c->bev, on_readable, on_written, on_end, c);
+    CHECK(bufferevent_disable(c->bev, EV_WRITE) == 0 && bufferevent_enable(c->bev, EV_READ) == 0);
+    return c;
+}
+
+void conn_read_now(struct conn *c)
+{
+    int n = 0;
+
+    evbuffer_unfreeze(input(c), 0);
+    n = evbuffer_read(input(c), bufferevent_getfd(c->bev), READ_NOW);
+    evbuffer_freeze(input(c), 0);
+    if (n > 0)
+        on_readable(c->bev, c);
+    else if (n == 0 || errno != EAGAIN)
+        conn_free(c);
+}

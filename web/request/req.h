@@ -1,0 +1,121 @@
+/* req.h - one HTTP request as the handlers see it, and the ways to answer it. A handler reads path
+ * variables, query and body, calls one function of controller/api.h, sets one answer and returns 0, or
+ * fills err and returns -1: route.c turns that into a status. A request lives until its answer is sent and
+ * the last callback that was given it has come (web_hold, web_release), also when its client is long gone.
+ * Nothing here knows sockets; server.c owns the wire. */
+#ifndef WEB_REQUEST_REQ_H
+#define WEB_REQUEST_REQ_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "controller/api.h"
+#include "web/http/args.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct web;
+struct web_route;
+struct web_wire;
+
+enum web_method {
+    WEB_GET,
+    WEB_HEAD,
+    WEB_POST,
+    WEB_PUT,
+    WEB_PATCH,
+    WEB_DELETE,
+    WEB_OTHER,
+    WEB_METHODS
+};
+extern const char *const web_method_name[WEB_METHODS];
+
+enum { WEB_VARS_MAX = 2, WEB_HEADERS_MAX = 12 };
+
+struct web_answer {
+    int status;       /* 0 = none yet */
+    const char *type; /* lives for ever */
+    void *bytes;      /* heap when is_owned */
+    size_t len;
+    bool is_owned;
+    int fd; /* >= 0: `len` bytes of this file from `offset` instead; closed when sent */
+    int64_t offset;
+    int n_headers;
+    struct args_pair headers[WEB_HEADERS_MAX]; /* in the arena, or living for ever */
+};
+
+struct web_req {
+    struct web *web; /* NULL once the server is gone */
+    struct ctl *ctl;
+    struct arena arena;
+    struct web_wire *wire; /* server.c's half; NULL once answered or the client is gone */
+    const struct web_route *route;
+    enum web_method method;
+    const char *method_text; /* as the client wrote it; borrowed until the answer */
+    bool is_local;           /* came by the Unix socket: an administrator */
+    struct args_path path;
+    struct args_query query;
+    const char *vars[WEB_VARS_MAX]; /* what {x} of the route's pattern stand for, in order */
+    struct ctl_who who;             /* auth.c fills it */
+    const char *body;               /* borrowed from the wire until the handler returns */
+    size_t body_len;
+    json_t *json; /* the body, for WEB_JSON routes; owned */
+    struct web_answer answer;
+    int holds;
+    bool is_sent;                       /* answered, or nobody is left to answer */
+    bool is_deferred;                   /* the handler answers later, by web_finish */
+    void *state;                        /* a handler's own, of a deferred answer */
+    void (*on_gone)(struct web_req *r); /* the client left: cancel what would have answered */
+    struct web_req *next, **link;       /* all that are alive */
+};
+
+struct web_req *web_req_new(struct web *web, struct ctl *ctl, struct web_req **list);
+void web_hold(struct web_req *r);
+void web_release(struct web_req *r); /* frees at the last one */
+
+/* Arguments. A missing one leaves *out as it was. */
+int web_var_i64(const struct web_req *r, int var, int64_t *out, struct err *err);
+int web_arg_i64(const struct web_req *r, const char *key, int64_t min, int64_t max, int64_t *out,
+                struct err *err);
+int web_arg_bool(const struct web_req *r, const char *key, bool *out, struct err *err);
+const char *web_arg(const struct web_req *r, const char *key); /* NULL = absent */
+
+/* Answers; each replaces the one before. web_json takes the value. */
+int web_json(struct web_req *r, int status, json_t *value);
+/* JSON that was written as text; the buffer is empty afterwards. */
+int web_json_text(struct web_req *r, int status, struct buf *text);
+int web_bytes(struct web_req *r, int status, const char *type, const void *p,
+              size_t n); /* copied */
+int web_fixed(struct web_req *r, int status, const char *type, const void *p,
+              size_t n); /* lives for ever */
+/* A file that never changes; honours Range, and If-None-Match against etag. */
+int web_file(struct web_req *r, const char *type, const char *path, const char *etag,
+             struct err *err);
+void web_problem(struct web_req *r, const struct err *err);
+void web_header_add(struct web_req *r, const char *name,
+                    const char *value); /* copied to the arena */
+int web_status_of(enum err_code code);
+
+/* Sends what was set: at once, or after this turn's commit (a failed commit answers 503 instead). */
+void web_finish(struct web_req *r, bool after_commit);
+void web_fail(struct web_req *r, const struct err *err); /* web_problem, sent at once */
+
+/* ---- server.c ---- */
+const char *web_header(const struct web_req *r,
+                       const char *name); /* of the request; NULL when absent */
+void web_send(struct web_req *r);         /* the answer goes out, the request is released */
+/* Watches for the client's leaving while an answer is deferred; on_gone must be set. */
+void web_watch(struct web_req *r);
+/* An answer without an end: returns -1 when the client is gone. */
+int web_stream_start(struct web_req *r, const char *type, void (*on_drained)(struct web_req *r));
+void web_stream_add(struct web_req *r, const char *text, size_t n);
+size_t web_stream_pending(const struct web_req *r); /* bytes not yet taken by the kernel */
+void web_stream_end(struct web_req *r);
+struct loop *web_loop(const struct web *web);
+const struct web_conf *web_conf_get(const struct web *web);
+int web_port(const struct web *web);
+int64_t web_count(const struct web *web,
+                  int status_class); /* answers 1xx..5xx; 0 = open connections */
+
+#endif
