@@ -9,10 +9,10 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "trial-runner/agent.h"
-#include "trial-runner/conf.h"
+#include "trial-runner/agent/agent.h"
+#include "trial-runner/agent/conf.h"
 #include "trial-runner/gpu.h"
-#include "trial-runner/worker.h"
+#include "trial-runner/worker/worker.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "store/blob.h"
 #include "tests/e2e/service.h"
-#include "trial-runner/cache.h"
+#include "trial-runner/agent/cache.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "proto/msg.h"
 #include "trial-runner/wire.h"
-#include "trial-runner/worker.h"
+#include "trial-runner/worker/worker.h"
 
 #include <signal.h>
 #include <sys/socket.h>

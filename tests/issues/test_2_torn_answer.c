@@ -6,7 +6,7 @@
 #include "base/loop.h"
 #include "base/sha256.h"
 #include "cli/client.h"
-#include "trial-runner/http.h"
+#include "trial-runner/agent/http.h"
 
 #include <pthread.h>
 #include <sys/socket.h>

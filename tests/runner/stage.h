@@ -4,7 +4,7 @@
 #define TESTS_RUNNER_STAGE_H
 
 #include "tests/runner/mock.h"
-#include "trial-runner/agent.h"
+#include "trial-runner/agent/agent.h"
 
 struct stage {
     struct clk clk;

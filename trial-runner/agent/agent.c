@@ -1,0 +1,440 @@
+/* agent.c - registration, asks, reports and the lease clock. All that can be done now is done by pump(), which runs once
+ * after the callbacks of a turn, so that what happened together is reported together. A report is the renewal too: the
+ * lease is counted from when the last answered one was SENT. Nothing waits for anything it need not wait for: each
+ * device has its own long poll, reports have a connection of their own, and blobs go past both. */
+#include "trial-runner/agent/agent.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "trial-runner/agent/backoff.h"
+#include "trial-runner/agent/seat.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define NUMERIC_SIG "assay-1/cpu"
+enum { FIRST_PAUSE_MS = 20, CALL_MIN_MS = 2000, EVENTS_MAX = 512 };
+
+struct agent {
+    struct agent_conf c;
+    char session[33];
+    struct fetch *fetch;
+    struct book *book;
+    struct seat *seats[MSG_MAX_DEVICES];
+    int64_t runner; /* 0 = not registered */
+    int64_t lease_ms, renewed_ms;
+    struct http_call *hello, *report;
+    struct backoff backoff;
+    struct loop_timer *again, *pump, *renew, *expire, *drain_end;
+    int max_events; /* 1 while looking for the message that the controller refuses */
+    bool renew_due;
+    bool draining, paused; /* paused: the controller said drain */
+    bool is_away;          /* for one log line at each change */
+    struct err refusal;    /* why the controller does not let us in */
+};
+
+static void pump_soon(void *arg);
+
+static int64_t now_ms(const struct agent *a)
+{
+    return clk_now_ms(loop_clk(a->c.loop));
+}
+
+/* ---- being heard, and not ---- */
+
+static void heard(struct agent *a, int64_t sent_ms, int64_t lease_ms)
+{
+    if (a->is_away)
+        log_info("controller.back runner=%" PRId64, a->runner);
+    a->is_away = false;
+    a->lease_ms = lease_ms;
+    a->renewed_ms = MAX(a->renewed_ms, sent_ms);
+    backoff_reset(&a->backoff);
+    loop_timer_again(a->expire, a->renewed_ms + a->lease_ms - now_ms(a));
+}
+
+static void on_again(void *arg)
+{
+    struct agent *a = arg;
+
+    loop_timer_free(a->again);
+    a->again = NULL;
+    pump_soon(a);
+}
+
+/* Registration and reports share one pause: neither can do what the other cannot. */
+static void pause_talk(struct agent *a, const struct http_reply *r, const char *what)
+{
+    int64_t ms = MAX(backoff_next_ms(&a->backoff), r->retry_after_ms);
+
+    if (!a->is_away || r->status != 0)
+        log_warn("controller.%s in_ms=%" PRId64 " err=\"%s\"", what, ms, r->err.text);
+    a->is_away |= r->status == 0;
+    if (!a->again)
+        a->again = loop_timer_new(a->c.loop, ms, 0, on_again, a);
+}
+
+/* True for an answer that stays the same until somebody gives this runner another token: then it ends, saying what to do,
+ * instead of asking for ever. 403 is only told to who registers: later it concerns one request. */
+static bool is_refused(struct agent *a, const struct http_reply *r, bool registers)
+{
+    static const char make[] = "'assay token add NAME runner' makes a token for runners";
+    const char *server = a->c.conf->controller;
+
+    if (r->status != 401 && !(r->status == 403 && registers))
+        return false;
+    if (r->status == 403)
+        err_set(&a->refusal, ERR_DENIED, "%.120s refuses this runner: %.120s; %s", server,
+                r->err.text, make);
+    else if (a->c.has_token)
+        err_set(
+            &a->refusal, ERR_AUTH,
+            "%.120s does not know this token: it was revoked, or belongs to another controller; "
+            "%s",
+            server, make);
+    else
+        err_set(&a->refusal, ERR_AUTH,
+                "%.120s needs a token: set ASSAY_TOKEN, or use --token-file; %s", server, make);
+    loop_stop(a->c.loop);
+    return true;
+}
+
+int agent_refusal(const struct agent *a, struct err *err)
+{
+    if (a->refusal.code == ERR_NONE)
+        return 0;
+    if (err)
+        *err = a->refusal;
+    return -1;
+}
+
+static void forget_runner(void *arg)
+{
+    struct agent *a = arg;
+
+    log_warn("runner.unknown runner=%" PRId64, a->runner);
+    a->runner = 0;
+    pump_soon(a);
+}
+
+/* The lease has run out: what is being computed stops, since another may have it. What only waits for an answer keeps
+ * asking: its fence decides. */
+static void on_expire(void *arg)
+{
+    struct agent *a = arg;
+    int64_t left = a->renewed_ms + a->lease_ms - now_ms(a);
+    struct held *h = NULL, *next = NULL;
+
+    if (a->lease_ms == 0)
+        return;
+    if (left > 0) {
+        loop_timer_again(a->expire, left);
+        return;
+    }
+    for (h = book_first(a->book); h; h = next) {
+        next = h->next;
+        if (h->state == HELD_PARKED || h->state == HELD_OUT)
+            continue;
+        log_warn("lane.expired trial=%" PRId64 " fence=%" PRId64, h->trial, h->fence);
+        work_drop(h);
+    }
+}
+
+/* ---- registration ---- */
+
+static void on_welcome(void *arg, const struct http_reply *r)
+{
+    struct agent *a = arg;
+    struct msg_welcome m = { 0 };
+    struct http_reply bad = *r;
+    json_t *j = NULL;
+
+    a->hello = NULL;
+    if (r->status >= 200 && r->status < 300) {
+        j = jsonx_load(r->body, r->len, "welcome", &bad.err);
+        if (j && msg_welcome_parse(&m, j, &bad.err) == 0) {
+            a->runner = m.runner;
+            a->renew_due = true; /* at once: it may be another controller than the one we knew */
+            log_info("runner.registered runner=%" PRId64 " lease_ms=%" PRId64, m.runner,
+                     m.lease_ms);
+            heard(a, r->sent_ms, m.lease_ms);
+            pump_soon(a);
+            json_decref(j);
+            return;
+        }
+        json_decref(j);
+    }
+    if (!is_refused(a, &bad, true))
+        pause_talk(a, &bad, "refused");
+}
+
+static void send_hello(struct agent *a)
+{
+    struct msg_hello *m = mem_zalloc(sizeof *m);
+
+    m->protocol = MSG_PROTOCOL;
+    str_copy(m->name, sizeof m->name, a->c.name);
+    str_copy(m->session, sizeof m->session, a->session);
+    str_copy(m->numeric_sig, sizeof m->numeric_sig, NUMERIC_SIG);
+    str_copy(m->labels, sizeof m->labels, a->c.conf->labels);
+    m->n_devices = a->c.n_devices;
+    memcpy(m->devices, a->c.devices, (size_t)a->c.n_devices * sizeof *m->devices);
+    a->hello = http_post_json(a->c.http, "/api/v1/runners", msg_hello_json_new(m), CALL_MIN_MS * 5,
+                              on_welcome, a);
+    mem_free(m);
+}
+
+/* ---- reports ---- */
+
+/* A report with one message was refused as malformed: that message would be refused for ever. */
+static void drop_refused(struct agent *a, const struct err *why)
+{
+    struct held *h = book_report_events(a->book) == 1 ? book_report_held(a->book, 0) : NULL;
+
+    if (book_report_events(a->book) > 1) {
+        a->max_events = 1;
+    } else if (h) {
+        log_error("message.refused trial=%" PRId64 " err=\"%s\"", h->trial, why->text);
+        work_drop(h);
+        a->max_events = EVENTS_MAX;
+    }
+}
+
+static void drop_listed(struct agent *a, const struct msg_held *list, int n, bool is_task)
+{
+    for (int i = 0; i < n; i++) {
+        struct held *h = book_find(a->book, list[i].trial, list[i].fence, is_task);
+
+        if (h)
+            work_drop(h);
+    }
+}
+
+static int apply_answer(struct agent *a, const struct msg_answer *m, struct err *err)
+{
+    enum msg_type type = MSG_PROGRESS;
+    struct held *h = NULL;
+
+    if (m->n_replies != book_report_events(a->book))
+        return err_set(err, ERR_IO, "%d replies to %d messages", m->n_replies,
+                       book_report_events(a->book));
+    for (int i = 0; i < m->n_replies; i++) {
+        if (!book_answer(a->book, i, &m->replies[i], &h, &type))
+            return err_set(err, ERR_IO, "reply %d is to another message", i);
+        if (h)
+            work_reply(h, type, &m->replies[i]);
+    }
+    drop_listed(a, m->stop, m->n_stop, false);
+    drop_listed(a, m->stop_tasks, m->n_stop_tasks, true);
+    return 0;
+}
+
+static void take_answer(struct agent *a, const struct http_reply *r)
+{
+    struct msg_answer m = { 0 };
+    struct http_reply bad = *r;
+    json_t *j = jsonx_load(r->body, r->len, "answer", &bad.err);
+    int rc = j ? msg_answer_parse(&m, j, &bad.err) : -1;
+
+    if (rc == 0) {
+        a->max_events = EVENTS_MAX;
+        a->paused = m.drain;
+        heard(a, r->sent_ms, m.lease_ms);
+        rc = apply_answer(a, &m, &bad.err);
+        msg_answer_fini(&m);
+    }
+    if (rc < 0)
+        pause_talk(a, &bad, "answer");
+    json_decref(j);
+}
+
+static void on_reported(void *arg, const struct http_reply *r)
+{
+    struct agent *a = arg;
+
+    a->report = NULL;
+    if (r->status >= 200 && r->status < 300) {
+        take_answer(a, r);
+    } else if (r->status == 404) {
+        forget_runner(a);
+    } else if (!is_refused(a, r, false)) {
+        if (r->status == 400 || r->status == 413 || r->status == 409)
+            drop_refused(a, &r->err);
+        pause_talk(a, r, "refused");
+    }
+    book_report_lost(a->book);
+    pump_soon(a);
+}
+
+static void send_report(struct agent *a)
+{
+    struct msg_asked asked[MSG_MAX_DEVICES];
+    char path[80];
+    int n = 0;
+
+    for (int i = 0; i < a->c.n_devices; i++) {
+        if (seat_asked(a->seats[i], &asked[n]))
+            n++;
+    }
+    a->renew_due = false;
+    snprintf(path, sizeof path, "/api/v1/runners/%" PRId64 "/report", a->runner);
+    a->report = http_post_json(a->c.http, path,
+                               book_report_new(a->book, a->session, asked, n, a->max_events),
+                               MAX(a->lease_ms / 3, CALL_MIN_MS), on_reported, a);
+    loop_timer_again(a->renew, a->lease_ms / 3);
+}
+
+/* ---- the turn ---- */
+
+static bool is_over(const struct agent *a)
+{
+    for (int i = 0; i < a->c.n_devices; i++) {
+        if (seat_is_open(a->seats[i]))
+            return false;
+    }
+    return a->draining && !book_first(a->book);
+}
+
+static void on_pump(void *arg)
+{
+    struct agent *a = arg;
+
+    loop_timer_free(a->pump);
+    a->pump = NULL;
+    if (is_over(a)) {
+        loop_stop(a->c.loop);
+        return;
+    }
+    if (a->runner == 0) {
+        if (!a->hello && !a->again)
+            send_hello(a);
+        return;
+    }
+    if (!a->report && !a->again && (a->renew_due || book_has_sendable(a->book)))
+        send_report(a);
+    for (int i = 0; i < a->c.n_devices; i++)
+        seat_turn(a->seats[i], a->runner, a->paused);
+}
+
+static void pump_soon(void *arg)
+{
+    struct agent *a = arg;
+
+    if (!a->pump)
+        a->pump = loop_timer_new(a->c.loop, 0, 0, on_pump, a);
+}
+
+static void on_renew(void *arg)
+{
+    struct agent *a = arg;
+
+    a->renew_due = true;
+    pump_soon(a);
+}
+
+static void on_drain_end(void *arg)
+{
+    struct agent *a = arg;
+
+    log_warn("drain.cut after_ms=%" PRId64, a->c.conf->drain_ms);
+    loop_stop(a->c.loop);
+}
+
+void agent_drain(struct agent *a)
+{
+    if (a->draining)
+        return;
+    log_info("runner.drain");
+    a->draining = true;
+    for (int i = 0; i < a->c.n_devices; i++)
+        seat_drain(a->seats[i]);
+    a->drain_end = loop_timer_new(a->c.loop, a->c.conf->drain_ms, 0, on_drain_end, a);
+    pump_soon(a);
+}
+
+/* ---- life ---- */
+
+static void session_make(struct agent *a)
+{
+    uint8_t bytes[16];
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+        struct rng r;
+
+        rng_init(&r, a->c.seed ^ (uint64_t)clk_wall_ms(loop_clk(a->c.loop)), 11);
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = (uint8_t)rng_below(&r, 256);
+    }
+    str_hex(bytes, sizeof bytes, a->session);
+}
+
+static struct seat *seat_of(struct agent *a, int i, struct err *err)
+{
+    struct seat_conf sc = { .loop = a->c.loop,
+                            .conf = a->c.conf,
+                            .http = a->c.http,
+                            .cache = a->c.cache,
+                            .fetch = a->fetch,
+                            .book = a->book,
+                            .device = &a->c.devices[i],
+                            .session = a->session,
+                            .seed = rng_mix(a->c.seed, (uint64_t)i + 1),
+                            .on_change = pump_soon,
+                            .on_unknown = forget_runner,
+                            .arg = a };
+
+    return seat_new(&sc, err);
+}
+
+struct agent *agent_new(const struct agent_conf *conf, struct err *err)
+{
+    struct agent *a = mem_zalloc(sizeof *a);
+    struct loop *l = conf->loop;
+
+    a->c = *conf;
+    a->max_events = EVENTS_MAX;
+    session_make(a);
+    backoff_init(&a->backoff, FIRST_PAUSE_MS, conf->conf->backoff_max_ms, conf->seed);
+    a->fetch = fetch_new(l, conf->http, conf->cache, conf->conf->backoff_max_ms);
+    a->book = book_new(&(struct book_conf){ .loop = l,
+                                            .http = conf->http,
+                                            .cache = conf->cache,
+                                            .keeps_blobs = !conf->conf->blob_dir,
+                                            .backoff_max_ms = conf->conf->backoff_max_ms,
+                                            .on_sendable = pump_soon,
+                                            .arg = a });
+    a->renew = loop_timer_new(l, INT32_MAX, 0, on_renew, a);
+    a->expire = loop_timer_new(l, INT32_MAX, 0, on_expire, a);
+    for (int i = 0; i < conf->n_devices; i++) {
+        a->seats[i] = seat_of(a, i, err);
+        if (!a->seats[i]) {
+            agent_free(a);
+            return NULL;
+        }
+    }
+    pump_soon(a);
+    return a;
+}
+
+void agent_free(struct agent *a)
+{
+    if (!a)
+        return;
+    http_cancel(a->hello);
+    http_cancel(a->report);
+    for (int i = 0; i < a->c.n_devices; i++)
+        seat_free(a->seats[i]);
+    book_free(a->book);
+    fetch_free(a->fetch);
+    loop_timer_free(a->again);
+    loop_timer_free(a->pump);
+    loop_timer_free(a->renew);
+    loop_timer_free(a->expire);
+    loop_timer_free(a->drain_end);
+    mem_free(a);
+}

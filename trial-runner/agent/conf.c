@@ -1,0 +1,140 @@
+/* conf.c - the option table of assay-runner. One row drives parsing, range, --help and the docs. Precedence is
+ * base/conf.h's: flag, environment, file, default. */
+#include "trial-runner/agent/conf.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct runner_conf, field)
+const struct conf_opt runner_opts[] = {
+    { "controller", CONF_STR, AT(controller), "unix:assay-data/sock", 0, 0,
+      "where the controller listens: unix:PATH or http(s)://HOST:PORT; also ASSAY_URL" },
+    { "server", CONF_STR, AT(controller), NULL, 0, 0,
+      "the same as --controller, by the name that other commands use" },
+    { "token", CONF_STR, AT(token), NULL, 0, 0,
+      "token for a TCP controller; better in ASSAY_TOKEN, where other users do not see it" },
+    { "token_file", CONF_PATH, AT(token_file), NULL, 0, 0,
+      "file that holds the token for a TCP controller" },
+    { "name", CONF_STR, AT(name), NULL, 0, 0,
+      "name shown on the runners page (default: the host's)" },
+    { "labels", CONF_STR, AT(labels), "", 0, 0, "key=value,... that studies may ask for" },
+    { "cache_dir", CONF_PATH, AT(cache_dir), NULL, 0, 0,
+      "folder for downloaded tables and scratch files (default: ~/.cache/assay/runner)" },
+    { "cache_limit", CONF_BYTES, AT(cache_limit_bytes), "20GiB", 1 << 20, INT64_MAX,
+      "downloaded tables beyond this are removed, least recently used first" },
+    { "blob_dir", CONF_PATH, AT(blob_dir), NULL, 0, 0,
+      "blobs folder of a controller on this machine: tables are mapped from there instead of downloaded" },
+    { "devices", CONF_STR, AT(devices), "auto", 0, 0,
+      "auto (CPUs and GPUs) | cpu | cpu:N (N worker processes) | cuda" },
+    { "memory", CONF_BYTES, AT(memory_bytes), "0", 0, INT64_MAX,
+      "host memory for all workers together; 0 = three quarters of the machine's" },
+    { "parent_fd", CONF_I64, AT(parent_fd), "-1", -1, 1 << 20,
+      "end at once when this descriptor closes" },
+    { "lease_wait", CONF_DURATION_MS, AT(lease_wait_ms), "30s", 0, 60000,
+      "how long one request for work waits at the controller" },
+    { "slice", CONF_DURATION_MS, AT(slice_ms), "500ms", 1, 500,
+      "work between two looks at limits and messages" },
+    { "slice_grace", CONF_DURATION_MS, AT(slice_grace_ms), "10s", 10, 3600000,
+      "a worker silent for this long beyond its word is killed" },
+    { "checkpoint", CONF_DURATION_MS, AT(checkpoint_ms), "30s", 10, 3600000,
+      "work a crash may cost a trial" },
+    { "drain", CONF_DURATION_MS, AT(drain_ms), "20s", 0, 3600000,
+      "time to save and say goodbye after SIGTERM" },
+    { "backoff_max", CONF_DURATION_MS, AT(backoff_max_ms), "5s", 10, 600000,
+      "longest pause between two tries to reach the controller" },
+    { "log_level", CONF_STR, AT(log_level), "info", 0, 0, "error | warn | info | debug" },
+    { "dev", CONF_BOOL, AT(dev), "false", 0, 0, "allow fault points (ASSAY_FAULT)" },
+    { "dev_delay_ms", CONF_I64, AT(dev_delay_ms), "0", 0, 60000,
+      "tests: delay each message by a random time up to this" },
+    { "dev_delay_seed", CONF_I64, AT(dev_delay_seed), "1", 0, INT64_MAX,
+      "tests: seed of those delays" },
+};
+const size_t runner_opts_n = ARRAY_LEN(runner_opts);
+
+static int check(const struct runner_conf *c, struct err *err)
+{
+    if (log_level_parse(c->log_level) < 0)
+        return err_at(err, "log_level", "'%.40s' is not error, warn, info or debug", c->log_level);
+    if (str_starts(c->controller, "unix:")
+            ? c->controller[5] == '\0'
+            : !str_starts(c->controller, "http://") && !str_starts(c->controller, "https://"))
+        return err_at(err, "controller", "'%.100s' is neither unix:PATH nor an http address",
+                      c->controller);
+    if (c->name && (!str_name_ok(c->name) || strlen(c->name) > 63))
+        return err_at(err, "name", "'%.80s': 1 to 63 letters, digits, '.', '_' or '-'", c->name);
+    if (strlen(c->labels) > 255 || !str_utf8_ok(c->labels, strlen(c->labels)))
+        return err_at(err, "labels", "at most 255 bytes of UTF-8");
+    if (c->dev_delay_ms > 0 && !c->dev)
+        return err_at(err, "dev_delay_ms", "only with --dev");
+    return 0;
+}
+
+/* --config and --help are looked for first, since a file ranks below environment and flags. */
+static int scan(int argc, char **argv, const char **file, bool *help, struct err *err)
+{
+    for (int i = 1; i < argc; i++) {
+        if (str_eq(argv[i], "--help") || str_eq(argv[i], "-h"))
+            *help = true;
+        else if (str_starts(argv[i], "--config="))
+            *file = argv[i] + strlen("--config=");
+        else if (str_eq(argv[i], "--config") && i + 1 == argc)
+            return err_set(err, ERR_ARG, "--config needs a file");
+        else if (str_eq(argv[i], "--config"))
+            *file = argv[++i];
+    }
+    return 0;
+}
+
+static int load_args(struct runner_conf *c, int argc, char **argv, struct err *err)
+{
+    char **left = mem_array((size_t)argc + 1, sizeof *left);
+    int n = 0, at = 1, rc = 0;
+
+    for (int i = 0; i < argc; i++) {
+        if (i > 0 && str_eq(argv[i], "--config"))
+            i++;
+        else if (i == 0 || !str_starts(argv[i], "--config="))
+            left[n++] = argv[i];
+    }
+    rc = conf_args(c, runner_opts, runner_opts_n, n, left, &at, err);
+    if (rc == 0 && at < n)
+        rc = err_set(err, ERR_ARG, "unexpected argument '%.80s'", left[at]);
+    mem_free(left);
+    return rc;
+}
+
+/* ASSAY_URL is what the command line reads; the runner's own variables rank above it. */
+static int url_env(struct runner_conf *c, struct err *err)
+{
+    const char *url = getenv("ASSAY_URL");
+
+    return url && url[0] ? conf_set(c, &runner_opts[0], url, "ASSAY_URL", err) : 0;
+}
+
+int runner_conf_load(struct runner_conf *c, int argc, char **argv, bool *help, struct err *err)
+{
+    const char *file = NULL;
+
+    *c = (struct runner_conf){ 0 };
+    *help = false;
+    if (scan(argc, argv, &file, help, err) < 0 ||
+        conf_defaults(c, runner_opts, runner_opts_n, err) < 0)
+        return -1;
+    if (*help)
+        return 0;
+    if (file && conf_file(c, runner_opts, runner_opts_n, file, err) < 0)
+        return -1;
+    if (url_env(c, err) < 0 || conf_env(c, runner_opts, runner_opts_n, err) < 0 ||
+        load_args(c, argc, argv, err) < 0)
+        return -1;
+    return check(c, err);
+}
+
+void runner_conf_fini(struct runner_conf *c)
+{
+    conf_fini(c, runner_opts, runner_opts_n);
+}

@@ -1,0 +1,39 @@
+/* conf.h - the options of assay-runner, one table for file, environment, flags and --help. Filled by main.c once at
+ * start; everybody else reads it. A worker process gets what it needs on its command line (slot.c). */
+#ifndef TRIAL_RUNNER_AGENT_CONF_H
+#define TRIAL_RUNNER_AGENT_CONF_H
+
+#include "base/conf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct runner_conf {
+    char *controller; /* unix:PATH or http(s)://host:port */
+    char *token, *token_file;
+    char *name;
+    char *labels;
+    char *cache_dir;
+    int64_t cache_limit_bytes;
+    char *blob_dir;       /* of a controller on this machine: blobs are mapped from there */
+    char *devices;        /* auto | cpu | cpu:N | cuda */
+    int64_t memory_bytes; /* of all devices together; 0 = three quarters of the machine */
+    int64_t parent_fd;    /* -1 = none */
+    int64_t lease_wait_ms;
+    int64_t slice_ms, slice_grace_ms, checkpoint_ms;
+    int64_t drain_ms, backoff_max_ms;
+    char *log_level;
+    bool dev;
+    int64_t dev_delay_ms, dev_delay_seed;
+};
+
+extern const struct conf_opt runner_opts[];
+extern const size_t runner_opts_n;
+
+/* Defaults, then --config FILE, environment, flags; checks what a table cannot. On error call runner_conf_fini too.
+ * *help is set when --help was given. */
+int runner_conf_load(struct runner_conf *c, int argc, char **argv, bool *help, struct err *err);
+void runner_conf_fini(struct runner_conf *c);
+
+#endif

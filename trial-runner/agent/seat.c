@@ -1,0 +1,186 @@
+/* seat.c - one device's asking; see seat.h. An answer that grants nothing is asked again at once when it came after a
+ * wait, and after a growing pause when it came at once, so that a controller that cannot wait is not run over. */
+#include "trial-runner/agent/seat.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "trial-runner/agent/backoff.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FIRST_PAUSE_MS = 20, ASK_MARGIN_MS = 10000, EMPTY_QUICK_MS = 20 };
+
+struct seat {
+    struct seat_conf c;
+    struct work *work;
+    struct http_call *ask;
+    int64_t n;        /* of the last call sent; the same again until answered */
+    bool is_open;     /* n has no answer yet */
+    int64_t answered; /* the last answered n */
+    int64_t sent_ms;
+    struct backoff backoff;
+    struct loop_timer *again;
+    bool draining;
+};
+
+static int64_t now_ms(const struct seat *s)
+{
+    return clk_now_ms(loop_clk(s->c.loop));
+}
+
+static void on_ask_again(void *arg)
+{
+    struct seat *s = arg;
+
+    loop_timer_free(s->again);
+    s->again = NULL;
+    s->c.on_change(s->c.arg);
+}
+
+static void pause_ask(struct seat *s, int64_t at_least_ms)
+{
+    if (!s->again)
+        s->again = loop_timer_new(s->c.loop, MAX(backoff_next_ms(&s->backoff), at_least_ms), 0,
+                                  on_ask_again, s);
+}
+
+static void take_grant(struct seat *s, const struct http_reply *r)
+{
+    struct msg_grant m = { 0 };
+    struct err err = { 0 };
+    json_t *j = jsonx_load(r->body, r->len, "grant", &err);
+    int rc = j ? msg_grant_parse(&m, j, &err) : -1;
+
+    json_decref(j);
+    /* Even one that cannot be read is answered: not being listed, its lanes go back to the queue at once. */
+    s->is_open = false;
+    s->answered = s->n;
+    if (rc == 1) {
+        backoff_reset(&s->backoff);
+        work_take(s->work, &m);
+    } else if (rc == 0 && now_ms(s) - s->sent_ms > EMPTY_QUICK_MS) {
+        backoff_reset(&s->backoff);
+    } else {
+        if (rc < 0)
+            log_error("grant.bad device=%s err=\"%s\"", s->c.device->id, err.text);
+        pause_ask(s, 0);
+    }
+}
+
+static void on_grant(void *arg, const struct http_reply *r)
+{
+    struct seat *s = arg;
+
+    s->ask = NULL;
+    if (r->status >= 200 && r->status < 300) {
+        take_grant(s, r);
+    } else if (r->status == 404) {
+        s->c.on_unknown(s->c.arg);
+    } else {
+        if (r->status != 0)
+            log_warn("ask.refused device=%s err=\"%s\"", s->c.device->id, r->err.text);
+        if (s->draining)
+            s->is_open = false; /* whatever it granted comes back when its lease ends */
+        else
+            pause_ask(s, r->retry_after_ms);
+    }
+    s->c.on_change(s->c.arg);
+}
+
+static void send_ask(struct seat *s, int64_t runner)
+{
+    struct msg_ask *m = mem_zalloc(sizeof *m);
+    int64_t wait_ms = s->draining ? 0 : s->c.conf->lease_wait_ms;
+    char path[80];
+
+    if (!s->is_open)
+        s->n++;
+    s->is_open = true;
+    s->sent_ms = now_ms(s);
+    str_copy(m->session, sizeof m->session, s->c.session);
+    str_copy(m->device, sizeof m->device, s->c.device->id);
+    m->n = s->n;
+    m->max_lanes = s->c.device->max_lanes;
+    m->host_bytes = MAX(s->c.device->memory_bytes - MAX(slot_rss_bytes(work_slot(s->work)), 0), 0);
+    m->n_cached = cache_list(s->c.cache, m->cached, MSG_MAX_CACHED);
+    m->wait_s = wait_ms / 1000;
+    snprintf(path, sizeof path, "/api/v1/runners/%" PRId64 "/lease", runner);
+    s->ask =
+        http_post_json(s->c.http, path, msg_ask_json_new(m), wait_ms + ASK_MARGIN_MS, on_grant, s);
+    mem_free(m);
+}
+
+/* While draining, only a call whose answer we might have missed is repeated, so that what it granted can be given back. */
+static bool may_ask(const struct seat *s, bool paused)
+{
+    if (s->ask || s->again)
+        return false;
+    if (s->draining)
+        return s->is_open;
+    return !paused && work_wants(s->work);
+}
+
+void seat_turn(struct seat *s, int64_t runner, bool paused)
+{
+    if (runner != 0 && may_ask(s, paused))
+        send_ask(s, runner);
+}
+
+void seat_drain(struct seat *s)
+{
+    s->draining = true;
+    work_drain(s->work);
+    http_cancel(s->ask);
+    s->ask = NULL;
+    loop_timer_free(s->again);
+    s->again = NULL;
+}
+
+bool seat_is_open(const struct seat *s)
+{
+    return s->is_open;
+}
+
+bool seat_asked(const struct seat *s, struct msg_asked *out)
+{
+    if (s->answered == 0)
+        return false;
+    out->n = s->answered;
+    str_copy(out->device, sizeof out->device, s->c.device->id);
+    return true;
+}
+
+struct seat *seat_new(const struct seat_conf *conf, struct err *err)
+{
+    struct seat *s = mem_zalloc(sizeof *s);
+    struct work_conf wc = { .loop = conf->loop,
+                            .conf = conf->conf,
+                            .device = conf->device,
+                            .book = conf->book,
+                            .fetch = conf->fetch,
+                            .cache = conf->cache,
+                            .on_change = conf->on_change,
+                            .arg = conf->arg };
+
+    s->c = *conf;
+    backoff_init(&s->backoff, FIRST_PAUSE_MS, conf->conf->backoff_max_ms, conf->seed);
+    s->work = work_new(&wc, err);
+    if (s->work)
+        return s;
+    mem_free(s);
+    return NULL;
+}
+
+void seat_free(struct seat *s)
+{
+    if (!s)
+        return;
+    http_cancel(s->ask);
+    loop_timer_free(s->again);
+    work_free(s->work);
+    mem_free(s);
+}

@@ -1,0 +1,381 @@
+/* work.c - groups of one device between grant and end; see work.h. A group lives until the worker has said `end` of it
+ * (or never got it) and none of its lanes is held any more. */
+#include "trial-runner/agent/work.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "trial-runner/agent/group.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { GROUPS_MAX = 2, VAIN_DEATHS_MAX = 3 };
+
+struct work {
+    struct work_conf c;
+    struct group_env env;
+    struct slot *slot;
+    struct group *groups; /* in order of arrival */
+    int64_t runs;
+    int vain_deaths; /* in a row, without one lane begun */
+    bool soon, draining;
+};
+
+/* ---- groups ---- */
+
+static void group_unlink(struct work *w, struct group *g)
+{
+    struct group **link = &w->groups;
+
+    while (*link != g)
+        link = &(*link)->next;
+    *link = g->next;
+    group_free(g);
+}
+
+/* Frees groups that are over. */
+static void sweep(struct work *w)
+{
+    for (struct group *g = w->groups, *next = NULL; g; g = next) {
+        next = g->next;
+        if ((g->ended || !g->sent) && !group_is_held(g))
+            group_unlink(w, g);
+    }
+    w->c.on_change(w->c.arg);
+}
+
+static void try_send(void *arg)
+{
+    struct work *w = arg;
+
+    for (struct group *g = w->groups; g; g = g->next) {
+        if (slot_is_ready(w->slot) && !g->sent && !g->ended && g->n_pending == 0)
+            group_send(g, w->slot);
+    }
+}
+
+/* An older fence of the same trial or task has been taken from us, or we would not have been given this one. */
+static void drop_older(struct work *w, int64_t id, bool is_task)
+{
+    for (struct held *h = book_first(w->c.book), *next = NULL; h; h = next) {
+        next = h->next;
+        if (h->trial == id && h->is_task == is_task)
+            work_drop(h);
+    }
+}
+
+void work_take(struct work *w, struct msg_grant *grant)
+{
+    struct group *g = NULL, **link = &w->groups;
+    int64_t now = clk_now_ms(loop_clk(w->c.loop));
+
+    for (int i = 0; i < grant->n_lanes; i++)
+        drop_older(w, grant->lanes[i].trial, false);
+    if (grant->kind != MSG_FIT)
+        drop_older(w, grant->task, true);
+    g = group_new(&w->env, ++w->runs, grant, grant->deadline_ms > 0 ? now + grant->deadline_ms : 0);
+    while (*link)
+        link = &(*link)->next;
+    *link = g;
+    w->soon = false;
+    log_debug("group.taken device=%s group=%" PRId64 " lanes=%d deadline_ms=%" PRId64,
+              w->c.device->id, g->grant.group, g->grant.n_lanes, g->grant.deadline_ms);
+    if (w->draining) {
+        group_fail(g, TR_DRAINED, "the runner leaves");
+        return;
+    }
+    group_fetch(g);
+    try_send(w);
+}
+
+bool work_wants(const struct work *w)
+{
+    int n = 0;
+
+    for (const struct group *g = w->groups; g; g = g->next)
+        n += !g->ended;
+    return slot_is_ready(w->slot) && !w->draining && n < (w->soon ? GROUPS_MAX : 1);
+}
+
+/* ---- lanes ---- */
+
+static void tell(struct held *h, const char *op, const char *action, const struct msg_reply *r)
+{
+    struct work *w = h->group->env->work;
+    int64_t now = clk_now_ms(loop_clk(w->c.loop));
+    int64_t at = r && r->deadline_ms > 0 ? now + r->deadline_ms : 0;
+
+    slot_send(w->slot, json_pack("{s:s, s:I, s:I, s:b, s:s, s:i, s:I}", "op", op, "trial",
+                                 (json_int_t)h->trial, "fence", (json_int_t)h->fence, "task",
+                                 (int)h->is_task, "action", action, "to", r ? r->to : 0,
+                                 "deadline_at_ms", (json_int_t)at));
+}
+
+static void release(struct held *h)
+{
+    struct work *w = h->group->env->work;
+
+    book_drop(w->c.book, h);
+    sweep(w);
+}
+
+void work_drop(struct held *h)
+{
+    if (h->state != HELD_OUT && h->group->sent)
+        tell(h, "stop", "stop", NULL);
+    release(h);
+}
+
+static bool is_end(enum msg_type t)
+{
+    return t == MSG_COMPLETE || t == MSG_FAILED || t == MSG_PAUSED || t == MSG_TASK_DONE ||
+           t == MSG_TASK_FAILED;
+}
+
+void work_reply(struct held *h, enum msg_type type, const struct msg_reply *r)
+{
+    bool is_question = type == MSG_RUNG || type == MSG_FINAL;
+
+    switch (r->action) {
+    case MSG_RUN_TO:
+    case MSG_PAUSE:
+    case MSG_KEEP:
+        if (h->state != HELD_PARKED || !is_question)
+            break; /* its worker died since; what that means is on its way */
+        h->state = HELD_ANSWERED;
+        tell(h, "answer", msg_action_name[r->action], r);
+        break;
+    case MSG_OK:
+        if (is_question)
+            log_warn("reply.odd trial=%" PRId64 " type=%s", h->trial, msg_type_name[type]);
+        if (is_question)
+            work_drop(h);
+        else if (is_end(type))
+            release(h);
+        else if (r->deadline_ms > 0 && (h->state == HELD_RUNNING || h->state == HELD_ANSWERED))
+            tell(h, "answer", "ok", r);
+        break;
+    default: /* stop, drop, stale */
+        if (r->action == MSG_STALE)
+            log_info("lane.stale trial=%" PRId64 " fence=%" PRId64, h->trial, h->fence);
+        work_drop(h);
+        break;
+    }
+}
+
+/* ---- what the worker says ---- */
+
+static struct held *held_of(struct work *w, const json_t *msg)
+{
+    int64_t trial = 0, fence = 0;
+    bool is_task = false;
+
+    if (jsonx_i64(msg, NULL, "trial", JSONX_REQUIRED, 0, INT64_MAX, &trial, NULL) < 0 ||
+        jsonx_i64(msg, NULL, "fence", JSONX_REQUIRED, 0, INT64_MAX, &fence, NULL) < 0 ||
+        jsonx_bool(msg, NULL, "task", JSONX_OPTIONAL, &is_task, NULL) < 0)
+        return NULL;
+    return book_find(w->c.book, trial, fence, is_task);
+}
+
+static void take_event(struct work *w, const json_t *msg)
+{
+    struct msg_report r = { 0 };
+    struct err err = { 0 };
+    const char *file = json_string_value(json_object_get(msg, "file"));
+    struct msg_event *ev = NULL;
+    struct held *h = NULL;
+
+    if (msg_report_parse(&r, json_object_get(msg, "report"), &err) < 0 || r.n_events != 1) {
+        log_error("worker.event device=%s err=\"%s\"", w->c.device->id, err.text);
+        msg_report_fini(&r);
+        return;
+    }
+    ev = &r.events[0];
+    h = book_find(w->c.book, ev->trial, ev->fence,
+                  ev->type == MSG_TASK_DONE || ev->type == MSG_TASK_FAILED);
+    if (h && h->state != HELD_OUT) {
+        if (ev->type == MSG_RUNG || ev->type == MSG_FINAL)
+            h->state = HELD_PARKED;
+        else if (is_end(ev->type))
+            h->state = HELD_OUT;
+        ev->seq = 0;
+        book_push(w->c.book, h, ev, file);
+    } else if (file) {
+        unlink(file);
+    }
+    msg_report_fini(&r);
+}
+
+static void take_end(struct work *w, const json_t *msg)
+{
+    int64_t run = 0;
+
+    (void)jsonx_i64(msg, NULL, "run", JSONX_REQUIRED, 0, INT64_MAX, &run, NULL);
+    for (struct group *g = w->groups; g; g = g->next) {
+        if (g->run == run)
+            g->ended = true;
+    }
+    sweep(w);
+}
+
+static void on_message(void *arg, const char *op, const json_t *msg)
+{
+    struct work *w = arg;
+    struct held *h = NULL;
+
+    if (str_eq(op, "lane")) {
+        h = held_of(w, msg);
+        w->vain_deaths = 0;
+        if (h && (h->state == HELD_WAITING || h->state == HELD_ANSWERED))
+            h->state = HELD_RUNNING;
+    } else if (str_eq(op, "soon")) {
+        w->soon = true;
+        w->c.on_change(w->c.arg);
+    } else if (str_eq(op, "event")) {
+        take_event(w, msg);
+    } else if (str_eq(op, "end")) {
+        take_end(w, msg);
+    } else {
+        log_error("worker.op device=%s op=\"%s\"", w->c.device->id, op);
+    }
+}
+
+static bool keeps_file(void *arg, const char *path)
+{
+    return book_has_file(((struct work *)arg)->c.book, path);
+}
+
+static void on_ready(void *arg)
+{
+    struct work *w = arg;
+
+    try_send(w);
+    if (w->draining)
+        slot_send(w->slot, json_pack("{s:s}", "op", "drain"));
+    sweep(w);
+}
+
+static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_reason reason,
+                      const char *why)
+{
+    char text[320];
+    bool was_running = h->state == HELD_RUNNING,
+         was_parked = h->state == HELD_PARKED || h->state == HELD_ANSWERED;
+
+    /* Only lanes that ran can be to blame; a parked one loses its fit and is fitted again, at nobody's charge. */
+    snprintf(text, sizeof text, "worker %s while it %s", why,
+             !was_running    ? "waited"
+             : n_running > 1 ? "ran beside others"
+                             : "ran alone");
+    book_discard_unsent(w->c.book, h);
+    if (!was_running)
+        reason = was_parked ? TR_DRAINED : TR_WORKER_DIED;
+    book_push_failure(w->c.book, h, reason, text);
+}
+
+/* A file that was cut short while it was mapped kills whoever reads it. Then its lanes are not to blame. */
+static void blame_files(struct work *w)
+{
+    for (struct group *g = w->groups; g; g = g->next) {
+        struct err err = { 0 };
+
+        if (g->sent && !g->ended && group_files_check(g, &err) < 0) {
+            for (struct held *h = book_first(w->c.book); h; h = h->next) {
+                if (h->group == g && h->state != HELD_OUT)
+                    book_discard_unsent(w->c.book, h);
+            }
+            group_fail(g, TR_DATA, err.text);
+        }
+    }
+}
+
+static void on_dead(void *arg, enum trial_reason reason, const char *why)
+{
+    struct work *w = arg;
+    bool is_vain = ++w->vain_deaths >= VAIN_DEATHS_MAX;
+
+    int n_running = 0;
+
+    w->soon = false;
+    for (const struct held *h = book_first(w->c.book); h; h = h->next)
+        n_running += h->group->env->work == w && h->group->sent && h->state == HELD_RUNNING;
+    blame_files(w);
+    for (struct held *h = book_first(w->c.book); h; h = h->next) {
+        if (h->group->env->work != w || !h->group->sent)
+            continue;
+        if ((h->state != HELD_WAITING && h->state != HELD_OUT) ||
+            (is_vain && h->state == HELD_WAITING))
+            fail_dead(w, h, n_running, reason, why);
+    }
+    for (struct group *g = w->groups; g; g = g->next) {
+        bool has_waiting = false;
+
+        for (const struct held *h = book_first(w->c.book); h; h = h->next)
+            has_waiting |= h->group == g && h->state == HELD_WAITING;
+        if (has_waiting)
+            g->sent = false; /* for the successor */
+        else
+            g->ended = g->ended || g->sent;
+    }
+    sweep(w);
+}
+
+/* ---- life ---- */
+
+void work_drain(struct work *w)
+{
+    if (w->draining)
+        return;
+    w->draining = true;
+    slot_send(w->slot, json_pack("{s:s}", "op", "drain"));
+    for (struct group *g = w->groups; g; g = g->next) {
+        if (!g->sent && !g->ended)
+            group_fail(g, TR_DRAINED, "the runner leaves");
+    }
+    sweep(w);
+}
+
+struct slot *work_slot(struct work *w)
+{
+    return w->slot;
+}
+
+struct work *work_new(const struct work_conf *conf, struct err *err)
+{
+    static const struct slot_ops ops = { on_ready, on_message, on_dead, keeps_file };
+    struct work *w = mem_zalloc(sizeof *w);
+
+    w->c = *conf;
+    w->env = (struct group_env){ .work = w,
+                                 .book = conf->book,
+                                 .fetch = conf->fetch,
+                                 .cache = conf->cache,
+                                 .on_files = try_send,
+                                 .arg = w };
+    w->slot =
+        slot_new(conf->loop, conf->conf, conf->device, cache_scratch(conf->cache), &ops, w, err);
+    if (!w->slot) {
+        mem_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void work_free(struct work *w)
+{
+    if (!w)
+        return;
+    slot_free(w->slot);
+    for (struct held *h = book_first(w->c.book), *next = NULL; h; h = next) {
+        next = h->next;
+        if (h->group->env->work == w)
+            book_drop(w->c.book, h);
+    }
+    while (w->groups)
+        group_unlink(w, w->groups);
+    mem_free(w);
+}

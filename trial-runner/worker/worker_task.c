@@ -1,0 +1,262 @@
+/* worker_task.c - tasks in a worker: ingest (an uploaded file becomes a frame) and refit (the winner once more on all
+ * rows). A task is one piece: it ends, or is stopped and done again elsewhere; there is no checkpoint. */
+#include "trial-runner/worker/worker_private.h"
+
+#include "base/gz.h"
+#include "base/io.h"
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "ml/read/csv.h"
+#include "trial-runner/worker/checkpoint.h"
+#include "trial-runner/worker/params.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Tables of text pack to a tenth, seldom to a fiftieth; only what was made to fill disks packs to a thousandth. */
+enum { SCHEMA_MAX = 3 << 20, UNPACK_FLOOR = 64 << 20, UNPACK_RATIO = 100 };
+
+/* Stopped or draining while it ran: says what there is to say and true. */
+static bool is_stopped(struct worker *w, struct job *j)
+{
+    if (!j->stop && !w->draining)
+        return false;
+    if (!j->stop)
+        worker_fail(w, j, TR_DRAINED, "the runner leaves");
+    j->state = JOB_DONE;
+    return true;
+}
+
+/* ---- ingest ---- */
+
+struct source {
+    struct worker *w;
+    struct job *job;
+    struct gz *gz;
+};
+
+/* The reader's source: a way to look at the pipe without the reader knowing of pipes. */
+static long read_some(void *ctx, void *out, size_t n, struct err *err)
+{
+    struct source *s = ctx;
+
+    (void)worker_stop_clock(s->w);
+    if (s->job->stop || s->w->draining)
+        return err_set(err, ERR_BUSY, "stopped");
+    return gz_read(s->gz, out, n, err);
+}
+
+static int type_of(const char *column, const char *type, enum frame_type *out, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum frame_type type;
+    } types[] = { { "numeric", FRAME_NUMERIC },
+                  { "categorical", FRAME_CATEGORICAL },
+                  { "ignore", FRAME_IGNORED },
+                  { "ignored", FRAME_IGNORED } };
+
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (str_eq(type, types[i].name)) {
+            *out = types[i].type;
+            return 0;
+        }
+    }
+    return err_set(err, ERR_ARG, "column \"%s\": the type must be numeric, categorical or ignore",
+                   column);
+}
+
+/* {"columns":{name: type}}; names are borrowed from the JSON. */
+static int overrides_of(const json_t *config, struct csv_override **out, int *n, struct err *err)
+{
+    json_t *columns = json_object_get(config, "columns");
+    void *it = json_object_iter(columns);
+
+    *out = mem_array(json_object_size(columns) + 1, sizeof **out);
+    for (*n = 0; it; it = json_object_iter_next(columns, it)) {
+        struct csv_override *o = &(*out)[(*n)++];
+
+        o->name = json_object_iter_key(it);
+        if (type_of(o->name, json_string_value(json_object_iter_value(it)), &o->type, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int parse_file(struct worker *w, struct job *j, const char *frame, char sha256[SHA256_HEX],
+                      struct err *err)
+{
+    const struct msg_grant *g = &j->run->grant;
+    const char *path = worker_input(j, "source");
+    struct source source = { .w = w, .job = j };
+    struct csv_override *overrides = NULL;
+    struct csv_opts opts = { .name = g->source_name[0] ? g->source_name : "the file",
+                             .max_bytes = w->memory_bytes };
+    json_t *config = g->config ? jsonx_load(g->config, strlen(g->config), "columns", err) : NULL;
+    int rc = g->config && !config ? -1 : overrides_of(config, &overrides, &opts.n_overrides, err);
+
+    opts.overrides = overrides;
+    if (rc == 0) {
+        source.gz = path ? gz_open(path, err) : NULL;
+        if (source.gz)
+            gz_bound(source.gz, UNPACK_FLOOR, UNPACK_RATIO);
+        rc = source.gz ? csv_to_frame(read_some, &source, &opts, frame, sha256, err) : -1;
+        gz_close(source.gz);
+    }
+    mem_free(overrides);
+    json_decref(config);
+    return rc;
+}
+
+/* Levels are for people: a table of very many columns goes without them. */
+static json_t *schema_new(const struct frame *f, struct err *err)
+{
+    char *text = frame_schema_json(f);
+    size_t n = strlen(text), i = 0;
+    json_t *schema = jsonx_load(text, n, "schema", err), *column = NULL;
+
+    mem_free(text);
+    if (n <= SCHEMA_MAX || !schema)
+        return schema;
+    json_array_foreach(json_object_get(schema, "columns"), i, column)
+        json_object_del(column, "levels");
+    text = jsonx_dump(schema);
+    n = strlen(text);
+    mem_free(text);
+    if (n > SCHEMA_MAX) {
+        err_set(err, ERR_TOOBIG, "%d columns: too many to describe", f->n_cols);
+        json_decref(schema);
+        return NULL;
+    }
+    return schema;
+}
+
+static char *ingest_detail(const char *path, const char *sha256, struct err *err)
+{
+    struct frame *f = frame_open(path, err);
+    json_t *schema = f ? schema_new(f, err) : NULL;
+    json_t *o = NULL;
+    char *text = NULL;
+
+    if (schema) {
+        o = json_pack("{s:s, s:I, s:I, s:i, s:o}", "frame", sha256, "bytes",
+                      (json_int_t)io_file_bytes(path), "rows", (json_int_t)f->rows, "cols",
+                      f->n_cols, "schema", schema);
+        CHECK(o);
+        text = jsonx_dump(o);
+        json_decref(o);
+    }
+    frame_close(f);
+    return text;
+}
+
+/* The controller says how much room the table may take. */
+static int room_check(const struct job *j, const char *frame, struct err *err)
+{
+    int64_t bytes = io_file_bytes(frame), most = j->run->grant.max_bytes;
+    char a[32], b[32];
+
+    if (most <= 0 || bytes <= most)
+        return 0;
+    str_fmt_bytes(bytes, a, sizeof a);
+    str_fmt_bytes(most, b, sizeof b);
+    return err_set(err, ERR_TOOBIG,
+                   "the table takes %s on the controller's disk, and only %s are left, of the disk "
+                   "or of a quota",
+                   a, b);
+}
+
+void worker_ingest(struct worker *w, struct job *j)
+{
+    char path[WORKER_PATH_BYTES];
+    struct err err = { 0 };
+    struct msg_event ev;
+
+    if (is_stopped(w, j))
+        return;
+    worker_begin(w, j);
+    msg_event_init(&ev);
+    ev.type = MSG_TASK_DONE;
+    worker_path(w, j, "frame", path);
+    if (parse_file(w, j, path, ev.blob, &err) == 0 && room_check(j, path, &err) == 0)
+        ev.detail = ingest_detail(path, ev.blob, &err);
+    if (is_stopped(w, j)) {
+        mem_free(ev.detail);
+        unlink(path);
+    } else if (!ev.detail) {
+        unlink(path);
+        worker_fail(w, j, err.code == ERR_IO || err.code == ERR_FULL ? TR_DEVICE : TR_INVALID,
+                    err.text);
+    } else {
+        worker_event(w, j, &ev, path);
+        j->state = JOB_DONE;
+    }
+}
+
+/* ---- refit ---- */
+
+static int refit(struct worker *w, struct job *j, struct buf *out, struct msg_event *ev,
+                 struct err *err)
+{
+    const struct msg_grant *g = &j->run->grant;
+    struct ml_stop stop = { .now_us = worker_stop_clock, .ctx = w, .deadline_us = INT64_MAX };
+
+    if (j->deadline_ms > 0)
+        stop.deadline_us = j->deadline_ms * 1000;
+    if (params_parse(g->config, &j->family, j->params, err) < 0 ||
+        params_merge(j->family, j->params, g->free_json, err) < 0 || worker_open_device(w, err) < 0)
+        return -1;
+    if (worker_table(w, j, err) < 0)
+        return -1;
+    int rc = fit_refit_artifact(j->data, j->family, j->params, g->seed, g->rounds_hint, &stop, out,
+                                &ev->test_value, &ev->test_se, err);
+    return dataset_unchanged(w->datasets, j->data, err) < 0 ? -1 : rc;
+}
+
+static char *refit_detail(const struct msg_event *ev)
+{
+    json_t *o = json_pack("{s:s, s:I, s:o, s:o}", "artifact", ev->blob, "bytes",
+                          (json_int_t)ev->model_bytes, "test_score", jsonx_real(ev->test_value),
+                          "test_se", jsonx_real(ev->test_se));
+    char *text = NULL;
+
+    CHECK(o);
+    text = jsonx_dump(o);
+    json_decref(o);
+    return text;
+}
+
+void worker_refit(struct worker *w, struct job *j)
+{
+    char path[WORKER_PATH_BYTES];
+    int64_t before = worker_now_us(w);
+    struct err err = { 0 };
+    struct msg_event ev;
+    struct buf out;
+
+    if (is_stopped(w, j))
+        return;
+    worker_begin(w, j);
+    worker_poll(w, 0);
+    msg_event_init(&ev);
+    ev.type = MSG_TASK_DONE;
+    buf_init(&out, (size_t)1 << 30);
+    worker_path(w, j, "artifact", path);
+    if (refit(w, j, &out, &ev, &err) < 0 || checkpoint_file(path, &out, ev.blob, &err) < 0) {
+        if (!is_stopped(w, j))
+            worker_fail(w, j,
+                        err.code == ERR_TIMEOUT                        ? TR_BUDGET
+                        : err.code == ERR_DEVICE || err.code == ERR_IO ? TR_DEVICE
+                                                                       : TR_INVALID,
+                        err.text);
+    } else {
+        ev.model_bytes = (int64_t)out.len;
+        ev.fit_us = worker_now_us(w) - before;
+        ev.detail = refit_detail(&ev);
+        worker_event(w, j, &ev, path);
+    }
+    buf_fini(&out);
+    worker_fit_close(w, j);
+}
