@@ -20,6 +20,7 @@ enum {
     PART_BYTES = 4 << 20,
     PART_MIN = 32 << 10,
     FIRST_PAUSE_MS = 50,
+    /* Where one part in 100 arrives damaged, six tries of one part all fail once in 10^12 uploads. */
     ANEW_MAX = 5,
     DROP_MS = 5000
 };
@@ -102,7 +103,8 @@ static void retry(struct upload *u, int64_t after_ms, const struct err *why)
     u->again = loop_timer_new(u->loop, ms, 0, on_again, u);
 }
 
-/* The upload is unknown, or stands elsewhere than we think: from the start, but not for ever. */
+/* Sends everything again from the first byte, under a new id, at most ANEW_MAX times. Then the cause is not passing:
+ * the file here is not what its hash says, or the line damages every try. */
 static void begin_anew(struct upload *u, const struct err *why)
 {
     if (++u->anew > ANEW_MAX) {
@@ -113,6 +115,14 @@ static void begin_anew(struct upload *u, const struct err *why)
     u->step = STEP_BEGIN;
     u->at = 0;
     retry(u, 0, why);
+}
+
+/* Answers that say that the parts which arrived are of no use, though the file may be good: the controller does not know
+ * the upload (404, after its restart), it holds another number of bytes than was sent (409), or the bytes that arrived
+ * have another hash or made no sense (400: a damaged connection). */
+static bool is_of_no_use(const struct upload *u, int status)
+{
+    return status == 400 || (u->step >= STEP_PARTS && (status == 404 || status == 409));
 }
 
 static int take_id(struct upload *u, const struct http_reply *r, struct err *err)
@@ -176,7 +186,7 @@ static void on_done(void *arg, const struct http_reply *r)
         if (u->step == STEP_PARTS && r->status == 0)
             u->part_max = MAX(u->part_max / 2, PART_MIN);
         retry(u, r->retry_after_ms, &r->err);
-    } else if (u->step >= STEP_PARTS && (r->status == 404 || r->status == 409)) {
+    } else if (is_of_no_use(u, r->status)) {
         begin_anew(u, &r->err);
     } else {
         parts_drop(u);

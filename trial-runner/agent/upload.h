@@ -1,7 +1,8 @@
 /* upload.h - a file becomes a blob of the controller: asked for first (HEAD), sent in parts of at most 4 MiB, committed
  * by its hash. Torn connections and restarts of the controller only cost the part that was under way; an upload that
- * the controller no longer knows begins again. Tried for ever, since a blob must be acknowledged before the message
- * that names it; only a refusal that cannot change (too big, malformed) ends with an error. */
+ * the controller no longer knows begins again, and so does one whose bytes arrived damaged (another hash), a few times.
+ * Everything else is tried for ever, since a blob must be acknowledged before the message that names it; only a refusal
+ * that cannot change (too big) and a file whose hash is wrong at every try end with an error. */
 #ifndef TRIAL_RUNNER_AGENT_UPLOAD_H
 #define TRIAL_RUNNER_AGENT_UPLOAD_H
 
