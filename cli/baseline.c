@@ -89,7 +89,7 @@ static struct frame *frame_of(const struct baseline_spec *spec, const char *path
 
 /* ---- the model ---- */
 
-/* As the controller chooses them (controller/problem.c). */
+/* As the controller chooses them (controller/problem/problem.c). */
 static int task_choose(const struct baseline_spec *spec, struct ml_data_spec *out, struct err *err)
 {
     static const struct {

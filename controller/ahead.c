@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/propose.h"
+#include "controller/decide/propose.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
 #ifndef CONTROLLER_AHEAD_H
 #define CONTROLLER_AHEAD_H
 
-#include "controller/study.h"
+#include "controller/state/study.h"
 
 enum { AHEAD_LATER = 2 };
 

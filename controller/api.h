@@ -195,7 +195,7 @@ int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size,
  * ERR_NOTFOUND, so that whoever has the bytes uploads them again, which mends it. */
 int ctl_blob_check(struct ctl *ctl, const char *sha256,
                    void (*on_done)(void *arg, const struct err *err), void *arg, struct err *err);
-/* Uploads (controller/upload.c over store/blob.h). id: 32 hex digits; a bad one is ERR_ARG. Parts are written at once.
+/* Uploads (controller/files/upload.c over store/blob.h). id: 32 hex digits; a bad one is ERR_ARG. Parts are written at once.
  * commit hashes and fsyncs on the loop's pool; on_done is called exactly once, maybe before the call returns (no pool),
  * and only when the call returned 0; adding the blob's row is the caller's next step. */
 /* For whom: `who` as the door calls them; a runner says for which trial or task, so that what was brought in vain goes with

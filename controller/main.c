@@ -10,9 +10,9 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/auth.h"
-#include "controller/ctl.h"
-#include "controller/housekeep.h"
+#include "controller/api/auth.h"
+#include "controller/serve/housekeep.h"
+#include "controller/state/ctl.h"
 #include "web/server.h"
 
 #include <limits.h>

@@ -8,11 +8,11 @@
 
 #include "base/log.h"
 #include "base/rng.h"
-#include "controller/budget.h"
-#include "controller/damage.h"
-#include "controller/plan.h"
-#include "controller/propose.h"
-#include "controller/script.h"
+#include "controller/decide/budget.h"
+#include "controller/decide/plan.h"
+#include "controller/decide/propose.h"
+#include "controller/decide/script.h"
+#include "controller/state/damage.h"
 #include "store/journal.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #ifndef CONTROLLER_SNAPSHOT_H
 #define CONTROLLER_SNAPSHOT_H
 
-#include "controller/study.h"
+#include "controller/state/study.h"
 
 /* Writes one when enough trials have ended since the last; inside a request, after settling. */
 int snapshot_tick(struct ctl *ctl, struct err *err);

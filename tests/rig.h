@@ -7,8 +7,8 @@
 #include "tests/unit.h"
 
 #include "base/clk.h"
-#include "controller/ctl.h"
-#include "controller/study.h"
+#include "controller/state/ctl.h"
+#include "controller/state/study.h"
 #include "proto/msg.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* artifact_head.c - see artifact_head.h. Called by artifact.c for whole files and by controller/believe.c for those that a
+/* artifact_head.c - see artifact_head.h. Called by artifact.c for whole files and by controller/serve/believe.c for those that a
  * runner says are models. */
 #include "ml/model/artifact_head.h"
 

@@ -5,7 +5,7 @@
  *   [TRIALS=20000] [SAMPLER=auto] [SCHEDULER=auto] build/gcc/tests/bench/bench_turns */
 #include "tests/rig.h"
 
-#include "controller/propose.h"
+#include "controller/decide/propose.h"
 
 #include <event2/event.h>
 #include <stdlib.h>

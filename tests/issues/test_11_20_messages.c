@@ -2,8 +2,8 @@
  * row is a spec, the key that is wrong in it, and what the message must say. */
 #include "tests/unit.h"
 
-#include "controller/searchers.h"
-#include "controller/space.h"
+#include "controller/decide/searchers.h"
+#include "controller/problem/space.h"
 #include "proto/spec.h"
 #include "proto/yaml.h"
 

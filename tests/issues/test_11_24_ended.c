@@ -3,7 +3,7 @@
 #include "tests/rig.h"
 
 #include "base/str.h"
-#include "controller/runner.h"
+#include "controller/state/runner.h"
 
 #define SPEC                                                                                \
     "{'name':'s','dataset':'d','target':'y','budget':{'trials':40},'seed':7,'parallel':12," \

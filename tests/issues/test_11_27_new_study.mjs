@@ -1,6 +1,6 @@
 // test_11_27_new_study.mjs - the form of a new study: an unknown dataset enabled Start, an error's line was that of its section,
 // a switched dataset threw the text away, an empty spec was told of a JSON object. (A preview of 6 trials for a budget of 3
-// is in tests/controller/test_search.c.) Run by tests/run.sh.
+// is in tests/controller/decide/test_search.c.) Run by tests/run.sh.
 
 import { browserTest, fakeStudy } from '../e2e/page_rig.mjs';
 

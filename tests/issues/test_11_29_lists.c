@@ -3,7 +3,7 @@
 #include "tests/rig.h"
 
 #include "base/mem.h"
-#include "controller/brief.h"
+#include "controller/view/brief.h"
 
 #define SPEC \
     "{'name':'%s','dataset':'d','target':'y','budget':{'trials':12},'seed':7,'scheduler':'asha'}"

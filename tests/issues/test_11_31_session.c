@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "controller/auth.h"
-#include "controller/ctl.h"
+#include "controller/api/auth.h"
+#include "controller/state/ctl.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

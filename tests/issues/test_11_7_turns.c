@@ -5,7 +5,7 @@
 
 #include "base/loop.h"
 #include "base/str.h"
-#include "controller/idmap.h"
+#include "controller/state/idmap.h"
 
 #include <event2/event.h>
 #include <time.h>

@@ -4,8 +4,8 @@
 
 #include "base/io.h"
 #include "base/str.h"
-#include "controller/housekeep.h"
-#include "controller/upload.h"
+#include "controller/files/upload.h"
+#include "controller/serve/housekeep.h"
 #include "store/blob.h"
 
 #include <dirent.h>

@@ -1,0 +1,558 @@
+/* study.c - the verbs on studies that web/ calls: create, list, show, act, patch, delete, leaderboard, best model.
+ * Each checks its input whole before it changes anything, changes rows, and lets study_settle draw the consequences. */
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/decide/budget.h"
+#include "controller/decide/finish.h"
+#include "controller/decide/searchers.h"
+#include "controller/decide/warm.h"
+#include "controller/serve/dataset.h"
+#include "controller/serve/table.h"
+#include "controller/state/board.h"
+#include "controller/state/damage.h"
+#include "controller/state/task.h"
+#include "controller/state/trial.h"
+#include "controller/view/analysis.h"
+#include "controller/view/brief.h"
+#include "controller/view/show.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PAGE_MAX = 1000, IDS_MAX = 100, OWNER_MAX = 60, PRIORITY_MAX = 1000 };
+
+/* ---- create ---- */
+
+static int resource_check(const struct spec *spec, const struct study_space *space, struct err *err)
+{
+    const struct family_shape s = { .resource = (enum family_resource)spec->resource };
+    bool has_one = spec->resource == RES_AUTO;
+
+    for (int i = 0; i < space->n_families; i++)
+        has_one = has_one || family_resource_of(space->first[i].family, &s) != FR_AUTO;
+    return has_one ? 0
+                   : err_at(err, "resource", "no family of the space can spend %s",
+                            spec_resource_name[spec->resource]);
+}
+
+/* What can be said of space and enqueue before the task is known: families and parameters exist, values are legal. */
+static int space_check_early(const struct spec *spec, struct err *err)
+{
+    static const int tasks[] = { [TASK_AUTO] = FT_ANY,
+                                 [TASK_BINARY] = FT_BINARY,
+                                 [TASK_MULTICLASS] = FT_MULTICLASS,
+                                 [TASK_REGRESSION] = FT_REGRESSION };
+    struct study_space space;
+    struct config c;
+    char path[40];
+    json_t *v = NULL;
+    size_t i = 0;
+
+    struct space_for need = { tasks[spec->task], spec->metric, spec->monotone != NULL };
+    if (study_space_build(&space, spec->space, &need, err) < 0)
+        return -1;
+    int rc = resource_check(spec, &space, err);
+    study_space_fini(&space);
+    if (rc < 0)
+        return -1;
+    json_array_foreach(spec->enqueue, i, v)
+    {
+        jsonx_path_at(path, sizeof path, "enqueue", i);
+        if (config_parse(&c, v, path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int study_check_spec(struct ctl *ctl, const struct spec *spec, struct err *err)
+{
+    return searchers_check(spec, ctl->conf.dev, err) < 0 || space_check_early(spec, err) < 0
+               ? -1
+               : warm_check(ctl, spec, err);
+}
+
+/* A name that nobody gave but the dataset's is the next free one: w, w-2, w-3 ... */
+static int name_free(struct ctl *ctl, struct spec *spec, struct err *err)
+{
+    struct dataset_row data = { 0 };
+    char name[sizeof spec->name];
+    int rc = store_dataset_find(ctl->store, spec->dataset, &data, err);
+
+    if (rc == 1) /* the spec may know it by its hash */
+        str_copy(spec->name, sizeof spec->name, data.name);
+    dataset_row_fini(&data);
+    str_copy(name, sizeof name, spec->name);
+    if (rc == 0)
+        rc = 1; /* no such dataset: said where the spec is held against it */
+    for (int i = 2; rc == 1; i++) {
+        struct study_row old = { 0 };
+
+        rc = store_study_find(ctl->store, name, &old, err);
+        study_row_fini(&old);
+        if (rc == 1)
+            (void)snprintf(name, sizeof name, "%.110s-%d", spec->name, i);
+    }
+    str_copy(spec->name, sizeof spec->name, name);
+    return rc;
+}
+
+/* The study there is under this name: 1 = loaded and shown, 0 = none, -1. */
+static int load_existing(struct ctl *ctl, const struct spec *spec, bool load, json_t **out,
+                         struct err *err)
+{
+    struct study_row row = { 0 };
+    int rc = store_study_find(ctl->store, spec->name, &row, err);
+
+    if (rc == 1 && !load)
+        rc = err_set(err, ERR_CONFLICT, "there is a study called %s already", spec->name);
+    if (rc == 1) {
+        struct study *st = study_by_id(ctl, row.id, err);
+        *out = st ? show_study(st, true, err) : NULL;
+        rc = *out ? 1 : -1;
+    }
+    study_row_fini(&row);
+    return rc;
+}
+
+static int insert(struct ctl *ctl, const struct spec *spec, const char *owner, int64_t dataset,
+                  int64_t *id, struct err *err)
+{
+    struct study_row row = { .seed = (int64_t)spec->seed,
+                             .priority = spec->priority,
+                             .dataset = dataset,
+                             .created_at = ctl_wall(ctl) };
+    json_t *json = spec_json_new(spec);
+    int rc = 0;
+
+    row.name = mem_strdup(spec->name);
+    row.owner = mem_strdup(owner ? owner : "");
+    row.spec = jsonx_dump(json);
+    row.numeric_sig = mem_strdup("");
+    json_decref(json);
+    rc = store_study_insert(ctl->store, &row, err);
+    *id = row.id;
+    study_row_fini(&row);
+    return rc;
+}
+
+static int datasets_of(struct ctl *ctl, struct spec *spec, int64_t *id, struct err *err)
+{
+    struct dataset_row train = { 0 }, test = { 0 };
+    int rc = dataset_for_spec(ctl, spec->dataset, spec->columns, "dataset", &train, err);
+
+    *id = train.id;
+    if (rc == 0 && spec->test_dataset[0]) {
+        rc = dataset_for_spec(ctl, spec->test_dataset, spec->columns, "test.dataset", &test, err);
+        if (rc == 0)
+            str_copy(spec->test_dataset, sizeof spec->test_dataset, test.name);
+    }
+    dataset_row_fini(&train);
+    dataset_row_fini(&test);
+    return rc;
+}
+
+/* A dataset that is ready tells at once whether the spec fits it: then a misfit is an error, not a failed study. */
+static int settle_new(struct study *st, struct err *err)
+{
+    ctl_touch(st->ctl, st);
+    if (study_settle(st, err) < 0)
+        return -1;
+    if (st->row.state == SS_FAILED)
+        return err_set(err, ERR_ARG, "%s",
+                       st->row.reason ? st->row.reason : "the study cannot run");
+    return 0;
+}
+
+int ctl_study_create(struct ctl *ctl, const json_t *json, const char *owner, bool load_if_exists,
+                     json_t **out, struct err *err)
+{
+    struct spec spec;
+    struct study *st = NULL;
+    int64_t dataset = 0, id = 0;
+    int rc = -1;
+
+    if (spec_parse(&spec, json, err) < 0)
+        return -1;
+    rc = json_is_string(json_object_get(json, "name")) || load_if_exists
+             ? load_existing(ctl, &spec, load_if_exists, out, err)
+             : name_free(ctl, &spec, err);
+    if (rc != 0) {
+        spec_fini(&spec);
+        return rc < 0 ? -1 : 0;
+    }
+    rc = -1;
+    if (study_check_spec(ctl, &spec, err) < 0 || datasets_of(ctl, &spec, &dataset, err) < 0 ||
+        insert(ctl, &spec, owner, dataset, &id, err) < 0)
+        goto out;
+    damage_forget(ctl, id); /* of one that was never committed: its id is free again */
+    st = study_load(ctl, id, err);
+    if (!st || settle_new(st, err) < 0)
+        goto out;
+    log_info("study.create study=%" PRId64 " name=%s dataset=%" PRId64 " deterministic=%d", id,
+             st->row.name, dataset, st->is_deterministic);
+    *out = show_study(st, true, err);
+    rc = *out ? 0 : -1;
+out:
+    if (rc < 0 && id)
+        damage_forget(ctl, id);
+    spec_fini(&spec);
+    return rc;
+}
+
+/* ---- list, show ---- */
+
+struct list {
+    struct ctl *ctl;
+    json_t *out;
+    int64_t ids[PAGE_MAX + 1];
+    int n, limit;
+    bool only_damaged;
+};
+
+static int on_study(void *arg, struct study_row *row)
+{
+    struct list *l = arg;
+
+    if (l->only_damaged && !damage_of(l->ctl, row->id))
+        return 0;
+    l->ids[l->n++] = row->id;
+    return l->n > l->limit;
+}
+
+/* From memory where it is there, else from its row: nothing is loaded for a list. One that is damaged is shown as such. */
+static int list_add(struct list *l, int64_t id, struct err *err)
+{
+    struct study *st = study_loaded(l->ctl, id);
+    const struct damage *d = damage_of(l->ctl, id);
+    struct err why = { 0 };
+    json_t *o = NULL;
+
+    if (st)
+        o = show_study(st, false, &why);
+    else if (d)
+        o = show_damaged(l->ctl, id, &d->why);
+    else
+        o = brief_json(l->ctl, id, &why);
+    if (!o && why.code != ERR_NOTFOUND)
+        o = show_damaged(l->ctl, id, &why);
+    if (!o)
+        *err = why;
+    return o ? json_array_append_new(l->out, o) : -1;
+}
+
+int ctl_studies_of(struct ctl *ctl, const char *ids, json_t **out, struct err *err)
+{
+    struct list l = { .ctl = ctl, .out = json_array() };
+    int rc = 0;
+
+    for (const char *p = ids; *p && rc == 0; l.n++) {
+        size_t len = strcspn(p, ",");
+        struct err why = { 0 };
+        char text[24];
+        int64_t id = 0;
+
+        str_copy(text, MIN(sizeof text, len + 1), p);
+        if (str_i64(text, 1, INT64_MAX, &id, NULL) < 0 || l.n == IDS_MAX)
+            rc = err_at(err, "ids", "must be at most %d ids with commas between them", IDS_MAX);
+        else if (list_add(&l, id, &why) < 0 && why.code != ERR_NOTFOUND)
+            rc = err_set(err, why.code, "%s", why.text);
+        p += len + (p[len] == ',');
+    }
+    if (rc == 0)
+        *out = json_pack("{s:O, s:n}", "studies", l.out, "next");
+    json_decref(l.out);
+    return rc;
+}
+
+int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
+                json_t **out, struct err *err)
+{
+    struct list *l = mem_zalloc(sizeof *l);
+    enum study_state only = SS_NONE;
+    int rc = -1;
+
+    l->ctl = ctl;
+    l->limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
+    l->out = json_array();
+    l->only_damaged = str_eq(state, SHOW_DAMAGED);
+    if (state && state[0] && !l->only_damaged && study_state_parse(state, &only, err) < 0)
+        goto out;
+    if (store_study_each(ctl->store, only ? 1u << only : 0, with_archived, after,
+                         l->only_damaged ? INT32_MAX : l->limit + 1, on_study, l, err) < 0)
+        goto out;
+    for (int i = 0; i < MIN(l->n, l->limit); i++) {
+        if (list_add(l, l->ids[i], err) < 0)
+            goto out;
+    }
+    *out =
+        json_pack("{s:O, s:o}", "studies", l->out, "next",
+                  l->n > l->limit ? json_integer((json_int_t)l->ids[l->limit - 1]) : json_null());
+    rc = 0;
+out:
+    json_decref(l->out);
+    mem_free(l);
+    return rc;
+}
+
+int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err)
+{
+    int64_t id = 0;
+
+    *out = study_ref(ctl, ref, &id, err) == 0 ? show_any(ctl, id, true, err) : NULL;
+    return *out ? 0 : -1;
+}
+
+int ctl_study_dump(struct ctl *ctl, const char *ref, int64_t after, int limit, json_t **out,
+                   struct err *err)
+{
+    int64_t id = 0;
+
+    return study_ref(ctl, ref, &id, err) < 0
+               ? -1
+               : store_study_dump(ctl->store, id, after, MIN(MAX(limit, 1), PAGE_MAX), out, err);
+}
+
+/* ---- verbs ---- */
+
+static int act_pause(struct study *st, struct err *err)
+{
+    if (study_may(st, SE_PAUSE, err) < 0)
+        return -1;
+    ctl_touch(st->ctl, st);
+    budget_clock_stop(st);
+    return study_move(st, SE_PAUSE, "paused by a user", NULL, err);
+}
+
+static int act_resume(struct study *st, struct err *err)
+{
+    if (study_may(st, SE_RESUME, err) < 0)
+        return -1;
+    ctl_touch(st->ctl, st);
+    table_worked(st);
+    if (st->row.started_at)
+        budget_clock_start(st);
+    return study_move(st, SE_RESUME, NULL, NULL, err);
+}
+
+static int act_stop(struct study *st, struct err *err)
+{
+    if (st->row.state == SS_FINISHING)
+        return 0; /* it is on its way */
+    if (st->row.state == SS_QUEUED || !st->problem.is_ready)
+        return finish_kill(st, err); /* there is nothing to make a model of */
+    if (study_may(st, SE_FINISH, err) < 0)
+        return -1;
+    return finish_begin(st, FINISH_BY_USER, true, err);
+}
+
+static int act_archive(struct study *st, bool on, struct err *err)
+{
+    if (!study_is_final(st->row.state))
+        return err_set(err, ERR_CONFLICT, "study %s is %s: only ended studies are archived",
+                       st->row.name, study_state_name[st->row.state]);
+    ctl_touch(st->ctl, st);
+    st->row.is_archived = on;
+    return store_study_update(st->ctl->store, &st->row, err);
+}
+
+int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, json_t **out,
+                  struct err *err)
+{
+    struct study *st = study_by_ref(ctl, ref, err);
+    int rc = -1;
+
+    if (!st)
+        return -1;
+    switch (verb) {
+    case CTL_PAUSE:
+        rc = act_pause(st, err);
+        break;
+    case CTL_RESUME:
+        rc = act_resume(st, err);
+        break;
+    case CTL_STOP:
+        rc = act_stop(st, err);
+        break;
+    case CTL_KILL:
+        rc = finish_kill(st, err);
+        break;
+    case CTL_ARCHIVE:
+    case CTL_UNARCHIVE:
+        rc = act_archive(st, verb == CTL_ARCHIVE, err);
+        break;
+    }
+    if (rc < 0 || study_settle(st, err) < 0)
+        return -1;
+    *out = show_study(st, true, err);
+    return *out ? 0 : -1;
+}
+
+/* ---- patch ---- */
+
+static int patch_budget(struct study *st, const json_t *budget, struct spec *to, struct err *err)
+{
+    static const char *const keys[] = { "time_ms", "trials" };
+
+    if (!budget)
+        return 0;
+    if (jsonx_only(budget, "budget", keys, ARRAY_LEN(keys), err) < 0 ||
+        jsonx_i64(budget, "budget", "time_ms", JSONX_OPTIONAL, 1, INT64_C(31622400000),
+                  &to->budget_time_ms, err) < 0 ||
+        jsonx_i64(budget, "budget", "trials", JSONX_OPTIONAL, 1, 1000000000, &to->budget_trials,
+                  err) < 0)
+        return -1;
+    if (st->is_deterministic != !to->budget_time_ms && st->is_deterministic)
+        return err_at(err, "budget.time_ms", "a deterministic study has no limit in time");
+    if (!st->spec.budget_time_ms != !to->budget_time_ms)
+        return err_at(err, "budget.time_ms", "the study has no limit in time");
+    if (!st->spec.budget_trials != !to->budget_trials)
+        return err_at(err, "budget.trials", "the study has no limit in trials");
+    if (to->budget_time_ms < st->spec.budget_time_ms || to->budget_trials < st->spec.budget_trials)
+        return err_at(err, "budget", "a budget can be raised, not lowered");
+    return 0;
+}
+
+int ctl_study_patch(struct ctl *ctl, const char *ref, const json_t *patch, json_t **out,
+                    struct err *err)
+{
+    static const char *const keys[] = { "priority", "budget" };
+    struct study *st = study_by_ref(ctl, ref, err);
+    int64_t priority = st ? st->row.priority : 0;
+    json_t *budget = NULL, *json = NULL;
+
+    if (!st || jsonx_only(patch, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
+        jsonx_i64(patch, NULL, "priority", JSONX_OPTIONAL, -PRIORITY_MAX, PRIORITY_MAX, &priority,
+                  err) < 0 ||
+        jsonx_obj(patch, NULL, "budget", JSONX_OPTIONAL, &budget, err) < 0)
+        return -1;
+    if (!study_is_open(st))
+        return err_set(err, ERR_CONFLICT, "study %s is %s: nothing can be changed", st->row.name,
+                       study_state_name[st->row.state]);
+    struct spec to = st->spec;
+    if (patch_budget(st, budget, &to, err) < 0)
+        return -1;
+    ctl_touch(ctl, st);
+    to.priority = (int)priority;
+    st->spec = to;
+    st->row.priority = priority;
+    json = spec_json_new(&st->spec);
+    mem_free(st->row.spec);
+    st->row.spec = jsonx_dump(json);
+    json_decref(json);
+    st->plan.is_filled = false; /* there may be room for more trials */
+    if (study_save(st, err) < 0 || study_settle(st, err) < 0)
+        return -1;
+    *out = show_study(st, true, err);
+    return *out ? 0 : -1;
+}
+
+/* Whatever its rows say, they go. The memory of its damage goes when somebody finds that there is no row (damage.h). */
+static int delete_damaged(struct ctl *ctl, int64_t id, struct err *err)
+{
+    if (task_cancel_of_study(ctl, id, err) < 0 || store_study_delete(ctl->store, id, err) < 0)
+        return -1;
+    log_info("study.delete study=%" PRId64 " damaged=true", id);
+    return 0;
+}
+
+int ctl_study_delete(struct ctl *ctl, const char *ref, struct err *err)
+{
+    struct err why = { 0 };
+    struct study *st = NULL;
+    int64_t ref_id = 0;
+
+    if (study_ref(ctl, ref, &ref_id, err) < 0)
+        return -1;
+    st = study_by_id(ctl, ref_id, &why);
+    if (!st && damage_is_lasting(ctl, ref_id))
+        return delete_damaged(ctl, ref_id, err);
+    if (!st) {
+        *err = why;
+        return -1;
+    }
+    if (!study_is_final(st->row.state))
+        return err_set(err, ERR_CONFLICT, "study %s is %s: stop or kill it first", st->row.name,
+                       study_state_name[st->row.state]);
+    int64_t id = st->row.id;
+    if (store_study_delete(ctl->store, id, err) < 0)
+        return -1;
+    log_info("study.delete study=%" PRId64 " name=%s", id, st->row.name);
+    study_drop(ctl, st); /* if the commit fails it is loaded again when somebody asks */
+    return 0;
+}
+
+/* ---- results ---- */
+
+static json_t *board_row_json(struct study *st, const struct trial_row *row, int64_t rank,
+                              const bool *is_front)
+{
+    json_t *o = show_board_row(row, rank);
+
+    if (st->spec.n_objectives > 1)
+        json_object_set_new(o, "front", json_boolean(is_front[row->number - 1]));
+    return o;
+}
+
+int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out,
+                    struct err *err)
+{
+    struct study *st = study_by_ref(ctl, ref, err);
+    json_t *rows = NULL;
+    bool *is_front = NULL;
+
+    if (!st)
+        return -1;
+    if (offset < 0)
+        return err_at(err, "offset", "must not be below 0");
+    limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
+    rows = json_array();
+    is_front = show_front_new(st);
+    for (int64_t i = offset; i < MIN(offset + limit, st->n_board); i++) {
+        struct trial_row row = { 0 };
+        int rc = trial_load(st, st->board[i], &row, err);
+
+        if (rc == 0)
+            json_array_append_new(rows, board_row_json(st, &row, i + 1, is_front));
+        trial_row_fini(&row);
+        if (rc < 0) {
+            mem_free(is_front);
+            json_decref(rows);
+            return -1;
+        }
+    }
+    mem_free(is_front);
+    bool ready = st->problem.is_ready;
+    *out = json_pack(
+        "{s:I, s:s, s:o, s:b, s:i, s:o}", "study", (json_int_t)st->row.id, "name", st->row.name,
+        "metric", ready ? json_string(st->problem.data.metric) : json_null(), "larger_is_better",
+        !ready || st->problem.metric->larger_is_better, "total", st->n_board, "rows", rows);
+    return 0;
+}
+
+int ctl_best_artifact(struct ctl *ctl, const char *ref, char sha256[SHA256_HEX], char *file_name,
+                      size_t size, struct err *err)
+{
+    struct study *st = study_by_ref(ctl, ref, err);
+    struct trial_row row = { 0 };
+    int64_t best = 0;
+
+    if (!st)
+        return -1;
+    (void)snprintf(file_name, size, "%s.assay", st->row.name);
+    if (st->row.artifact[0]) {
+        str_copy(sha256, SHA256_HEX, st->row.artifact);
+        return 0;
+    }
+    best = board_best_artifact(st);
+    if (!best)
+        return err_set(err, ERR_NOTFOUND, "study %s has no model yet", st->row.name);
+    int rc = trial_load(st, best, &row, err);
+    if (rc == 0)
+        str_copy(sha256, SHA256_HEX, row.artifact);
+    trial_row_fini(&row);
+    return rc;
+}

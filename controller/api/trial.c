@@ -1,0 +1,310 @@
+/* trial.c - the verbs on trials that web/ calls: list, show, kill, retry, enqueue, logs, artifact. A retry is a new trial
+ * of the same configuration; an ended trial never changes. */
+#include "controller/state/trial.h"
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/decide/budget.h"
+#include "controller/decide/live.h"
+#include "controller/decide/plan.h"
+#include "controller/decide/propose.h"
+#include "controller/problem/ladder.h"
+#include "controller/serve/events.h"
+#include "controller/view/show.h"
+#include "store/journal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE_MAX = 1000, LOG_MAX = 1000 };
+
+/* ---- list ---- */
+
+static int append(struct study *st, int64_t number, json_t *list, struct err *err)
+{
+    struct trial_row row = { 0 };
+    int rc = trial_load(st, number, &row, err);
+
+    if (rc == 0)
+        json_array_append_new(list, show_trial(&row));
+    trial_row_fini(&row);
+    return rc;
+}
+
+/* By number, forwards from `after`; newest: backwards. */
+static int list_numbers(struct study *st, enum trial_state only, bool newest, int64_t after,
+                        int limit, json_t *list, int64_t *next, struct err *err)
+{
+    int64_t step = newest ? -1 : 1, k = after ? after + step : newest ? st->n_trials : 1;
+
+    *next = 0;
+    for (; k >= 1 && k <= st->n_trials; k += step) {
+        if (only && st->trials[k - 1].state != only)
+            continue;
+        if ((int)json_array_size(list) == limit) {
+            *next = k - step;
+            return 0;
+        }
+        if (append(st, k, list, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* By rank: `after` is a rank. */
+static int list_ranks(struct study *st, int64_t after, int limit, json_t *list, int64_t *next,
+                      struct err *err)
+{
+    int64_t k = MAX(after, 0);
+
+    for (; k < MIN(after + limit, st->n_board); k++) {
+        if (append(st, st->board[k], list, err) < 0)
+            return -1;
+    }
+    *next = k < st->n_board ? k : 0;
+    return 0;
+}
+
+int ctl_trials(struct ctl *ctl, const char *ref, const char *state, const char *sort, int64_t after,
+               int limit, json_t **out, struct err *err)
+{
+    struct study *st = study_by_ref(ctl, ref, err);
+    enum trial_state only = TS_NONE;
+    json_t *list = NULL;
+    int64_t next = 0;
+    int rc = 0;
+
+    if (!st || (state && state[0] && trial_state_parse(state, &only, err) < 0))
+        return -1;
+    if (!sort || !sort[0])
+        sort = "number";
+    if (after < 0)
+        return err_at(err, "after", "must not be below 0");
+    limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
+    list = json_array();
+    if (str_eq(sort, "number") || str_eq(sort, "-number"))
+        rc = list_numbers(st, only, sort[0] == '-', after, limit, list, &next, err);
+    else if (str_eq(sort, "score"))
+        rc = list_ranks(st, after, limit, list, &next, err);
+    else
+        rc = err_at(err, "sort", "must be number, -number or score");
+    if (rc == 0)
+        *out = json_pack("{s:O, s:o}", "trials", list, "next",
+                         next ? json_integer((json_int_t)next) : json_null());
+    json_decref(list);
+    return rc;
+}
+
+/* ---- show ---- */
+
+/* The trial and its study in memory. An ended study is not read for a trial's sake: nothing of it changes any more. */
+static struct study *find(struct ctl *ctl, int64_t id, struct trial_row *row, struct err *err)
+{
+    int rc = store_trial_get(ctl->store, id, row, err);
+    struct study *st = rc == 1 ? study_loaded(ctl, row->study) : NULL;
+    struct study_row of = { 0 };
+
+    if (rc == 0)
+        err_set(err, ERR_NOTFOUND, "no trial %" PRId64, id);
+    if (rc != 1 || st)
+        return st;
+    rc = store_study_get(ctl->store, row->study, &of, err);
+    if (rc == 1 && study_is_final(of.state))
+        err_set(err, ERR_CONFLICT, "study %s is %s: its trials do not change any more", of.name,
+                study_state_name[of.state]);
+    else if (rc == 1)
+        st = study_by_id(ctl, row->study, err);
+    study_row_fini(&of);
+    return st;
+}
+
+static int on_report(void *arg, int level, double value, double se)
+{
+    json_array_append_new(arg, json_pack("{s:i, s:o, s:o}", "level", level, "value",
+                                         jsonx_real(value), "se", jsonx_real(se)));
+    return 0;
+}
+
+static int on_attempt(void *arg, const struct attempt_row *a)
+{
+    json_array_append_new(
+        arg, json_pack("{s:I, s:I, s:s, s:i, s:i, s:s?, s:I, s:I}", "fence", (json_int_t)a->fence,
+                       "runner", (json_int_t)a->runner, "device", a->device, "from", a->from_level,
+                       "to", a->to_level, "end_reason", a->end_reason, "started_at",
+                       (json_int_t)a->started_at, "ended_at", (json_int_t)a->ended_at));
+    return 0;
+}
+
+int ctl_trial_get(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    struct trial_row row = { 0 };
+    json_t *reports = json_array(), *attempts = json_array();
+    int rc = store_trial_get(ctl->store, id, &row, err);
+
+    if (rc == 0)
+        rc = err_set(err, ERR_NOTFOUND, "no trial %" PRId64, id);
+    if (rc == 1)
+        rc = store_report_each(ctl->store, id, on_report, reports, err);
+    if (rc == 0)
+        rc = store_attempt_each(ctl->store, id, on_attempt, attempts, err);
+    if (rc == 0) {
+        *out = show_trial(&row);
+        json_object_set(*out, "reports", reports);
+        json_object_set(*out, "attempts", attempts);
+    }
+    json_decref(reports);
+    json_decref(attempts);
+    trial_row_fini(&row);
+    return rc;
+}
+
+static int on_journal(void *arg, const struct journal_row *row)
+{
+    json_array_append_new(arg, events_json(row));
+    return 0;
+}
+
+int ctl_trial_logs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    struct trial_row row = { 0 };
+    json_t *list = json_array();
+    int rc = store_trial_get(ctl->store, id, &row, err);
+
+    if (rc == 0)
+        rc = err_set(err, ERR_NOTFOUND, "no trial %" PRId64, id);
+    if (rc == 1)
+        rc = store_journal_trial(ctl->store, id, LOG_MAX, on_journal, list, err);
+    if (rc == 0)
+        *out = json_pack("{s:O}", "events", list);
+    json_decref(list);
+    trial_row_fini(&row);
+    return rc;
+}
+
+int ctl_trial_artifact(struct ctl *ctl, int64_t id, char sha256[SHA256_HEX], struct err *err)
+{
+    struct trial_row row = { 0 };
+    int rc = store_trial_get(ctl->store, id, &row, err);
+
+    if (rc == 0)
+        rc = err_set(err, ERR_NOTFOUND, "no trial %" PRId64, id);
+    else if (rc == 1 && !row.artifact[0])
+        rc = err_set(err, ERR_NOTFOUND, "trial %" PRId64 " has no model: only the best are kept",
+                     id);
+    if (rc == 1)
+        str_copy(sha256, SHA256_HEX, row.artifact);
+    trial_row_fini(&row);
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- verbs ---- */
+
+int ctl_trial_kill(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    struct trial_row row = { 0 };
+    struct study *st = find(ctl, id, &row, err);
+    int rc = -1;
+
+    if (st) {
+        row.reason = TR_USER;
+        json_t *data = json_pack("{s:s}", "reason", trial_reason_name[TR_USER]);
+        rc = trial_move(st, &row, TE_CANCEL, data, "killed", err);
+    }
+    if (rc == 0 && (rc = study_settle(st, err)) == 0)
+        *out = show_trial(&row);
+    trial_row_fini(&row);
+    return rc;
+}
+
+/* The next number is free: a trial that a suggestion was begun for is made first. */
+static int make_begun(struct study *st, struct err *err)
+{
+    int rc = 0;
+
+    if (!ahead_is_open(st))
+        return 0;
+    ctl_touch(st->ctl, st);
+    st->holds_suggestions = true; /* just this one */
+    rc = ahead_settle(st, err);
+    if (rc == 0)
+        rc = st->is_deterministic ? plan_advance(st, err) : live_make_begun(st, err);
+    st->holds_suggestions = false;
+    st->ctl->is_deferred = true;
+    if (rc == 0 && ahead_is_open(st))
+        return err_set(err, ERR_BUSY, "study %s is making a trial: ask again", st->row.name);
+    return rc < 0 ? -1 : 0;
+}
+
+/* A trial that a user asks for: tried as soon as its turn comes. */
+static int add(struct study *st, const struct config *c, enum trial_source source, int64_t retry_of,
+               json_t **out, struct err *err)
+{
+    struct trial_row row = { 0 };
+    int64_t number = 0;
+    char *text = NULL;
+    int to = 0, rc = -1;
+
+    if (!study_is_open(st) || !st->sampler)
+        return err_set(err, ERR_CONFLICT, "study %s is %s: it takes no more trials", st->row.name,
+                       st->problem.is_ready ? study_state_name[st->row.state]
+                                            : "waiting for its data");
+    if (st->spec.budget_trials && st->n_trials >= st->spec.budget_trials)
+        return err_set(err, ERR_CONFLICT,
+                       "the budget of %" PRId64 " trials is used: raise it first",
+                       st->spec.budget_trials);
+    if (!(c->family->tasks & st->problem.task))
+        return err_at(err, "family", "%s does not do the task %s", c->family->name,
+                      st->problem.data.task);
+    /* The plan of a deterministic study starts it, and tells the searchers, when its number's turn comes. */
+    if (make_begun(st, err) < 0)
+        return -1;
+    ctl_touch(st->ctl, st);
+    number = st->n_trials + 1;
+    if (!st->is_deterministic) {
+        text = config_text_new(c);
+        rc = propose_again(st, number, source, text, err);
+        mem_free(text);
+        if (rc < 0)
+            return -1;
+        to = propose_start(st, number, source, c->family->name,
+                           ladder_levels(&st->problem, c->family), err);
+        if (to < 0)
+            return -1;
+    }
+    if (trial_create(st, c, source, to, retry_of, &number, err) < 0 || study_settle(st, err) < 0)
+        return -1;
+    rc = trial_load(st, number, &row, err);
+    if (rc == 0)
+        *out = show_trial(&row);
+    trial_row_fini(&row);
+    return rc;
+}
+
+int ctl_trial_retry(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    struct trial_row row = { 0 };
+    struct study *st = find(ctl, id, &row, err);
+    struct config c;
+    int rc = -1;
+
+    if (st && !trial_is_final(row.state))
+        err_set(err, ERR_CONFLICT, "trial %" PRId64 " is %s: it has not ended", id,
+                trial_state_name[row.state]);
+    else if (st && config_parse_text(&c, row.config, err) == 0)
+        rc = add(st, &c, SRC_RETRY, id, out, err);
+    trial_row_fini(&row);
+    return rc;
+}
+
+int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, json_t **out,
+                      struct err *err)
+{
+    struct study *st = study_by_ref(ctl, study, err);
+    struct config c;
+
+    if (!st || config_parse(&c, config, NULL, err) < 0)
+        return -1;
+    return add(st, &c, SRC_USER, 0, out, err);
+}

@@ -1,0 +1,35 @@
+/* budget.h - what a study may spend: time on its own clock (from the first lease, pauses left out), trials, and the rules
+ * that stop it early. The reserve at the end keeps room for finishing, so that the study ends inside its time. */
+#ifndef CONTROLLER_DECIDE_BUDGET_H
+#define CONTROLLER_DECIDE_BUDGET_H
+
+#include "controller/state/study.h"
+
+void budget_clock_start(struct study *st);
+void budget_clock_stop(struct study *st);
+int64_t budget_used(const struct study *st);    /* ms */
+int64_t budget_left(const struct study *st);    /* ms; INT64_MAX without a limit */
+int64_t budget_reserve(const struct study *st); /* ms kept for finishing */
+/* Monotonic times: no slice of a lane may end after cut; the study ends at hard whatever happens. INT64_MAX = none. */
+int64_t budget_cut_ms(const struct study *st);
+int64_t budget_hard_ms(const struct study *st);
+/* How long a lane of this family may compute: the spec's limit, and in an automatic space with a limit in time a tenth of
+ * that for families other than the yardstick's; 0 = no limit. */
+int64_t budget_lane_ms(const struct study *st, const char *family);
+/* The first configuration of the family that matters most for time: the strongest of an automatic space, else the
+ * costliest. */
+const struct config *budget_yardstick(const struct study *st);
+int64_t budget_refit_ms(const struct study *st);  /* estimate of refitting the best; 0 = none */
+bool budget_allows_trial(const struct study *st); /* one more may be created */
+
+/* A trial ended with this score (NaN = none), in plan or arrival order: gain, stop score, no_gain_trials. */
+void budget_note_end(struct study *st, double score);
+/* study.closing as a small number for files, and back; 0 = not closing. */
+int budget_closing_code(const char *closing);
+bool budget_closing_known(int code);
+const char *budget_closing_of(int code);
+
+int budget_tick(struct ctl *ctl, struct err *err);
+int64_t budget_due(const struct ctl *ctl);
+
+#endif

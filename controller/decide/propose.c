@@ -1,0 +1,342 @@
+/* propose.c - the script (script.h) and the sampler. In a deterministic study the sampler sees exactly the sequence of suggest, adopt and
+ * observe calls that the plan makes, so a restart that replays the plan rebuilds it; in others the journal is replayed. A
+ * configuration of the script that lies in the space is adopted by the sampler, so that it is not proposed twice. */
+#include "controller/decide/propose.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "controller/ahead.h"
+#include "controller/decide/script.h"
+#include "controller/decide/searchers.h"
+#include "controller/decide/warm.h"
+#include "controller/problem/ladder.h"
+#include "controller/state/objective.h"
+#include "controller/state/trial.h"
+#include "store/journal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- opening ---- */
+
+int propose_open(struct study *st, struct err *err)
+{
+    CHECK(!st->sampler && !st->scheduler && !st->script);
+    if (warm_load(st, err) < 0 || script_make(st, err) < 0 || searchers_open(st, err) < 0) {
+        propose_close(st);
+        return -1;
+    }
+    return 0;
+}
+
+void propose_close(struct study *st)
+{
+    ahead_close(st);
+    sampler_close(st->sampler);
+    scheduler_close(st->scheduler);
+    st->sampler = NULL;
+    st->scheduler = NULL;
+    script_fini(st);
+}
+
+/* ---- proposals ---- */
+
+static int adopt(struct study *st, int64_t number, const struct config *c, struct err *err)
+{
+    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    struct err outside = { 0 };
+    int rc = ahead_settle(st, err);
+
+    /* The baseline, and what a user asks for outside the space, are no concern of the sampler. */
+    if (rc == 0 && config_to_point(c, st->space.space, point, &outside) == 0)
+        rc = st->sampler->ops->adopt(st->sampler, number, point, err);
+    mem_free(point);
+    return rc;
+}
+
+static int journal_begin(struct study *st, int64_t number, struct err *err)
+{
+    char data[60];
+
+    (void)snprintf(data, sizeof data, "{\"number\":%" PRId64 "}", number);
+    ctl_touch(st->ctl, st);
+    return journal_add(st->ctl->store, st->row.id, 0, "search.suggest", data, err);
+}
+
+void propose_took(struct study *st, int64_t us, bool in_turn)
+{
+    st->ctl->suggest_us += in_turn ? us : 0;
+    st->suggest_us += us;
+    st->expect_us = MAX(us, st->expect_us - st->expect_us / 16);
+}
+
+static int suggest_here(struct study *st, int64_t number, double *point, struct err *err)
+{
+    int64_t start_us = clk_now_us(st->ctl->clk);
+    int rc = st->sampler->ops->suggest(st->sampler, number, 1, point, err);
+
+    propose_took(st, clk_now_us(st->ctl->clk) - start_us, true);
+    return rc;
+}
+
+/* In place where it is quick, else beside the loop. A live study says in its journal when it was begun: the sampler may
+ * hear of results before the trial is made, and a replay must tell it of them in the same order. */
+static int suggest_or_begin(struct study *st, int64_t number, double *point, struct err *err)
+{
+    if (ahead_is_open(st))
+        return ahead_take(st, number, point, err);
+    if (st->holds_suggestions) {
+        st->ctl->is_deferred = true;
+        return AHEAD_LATER;
+    }
+    if (!ahead_is_wanted(st))
+        return suggest_here(st, number, point, err);
+    if (!st->is_deterministic && journal_begin(st, number, err) < 0)
+        return -1;
+    ahead_begin(st, number);
+    return AHEAD_LATER;
+}
+
+static int suggest(struct study *st, int64_t number, struct config *c, struct err *err)
+{
+    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    int rc = suggest_or_begin(st, number, point, err);
+
+    if (rc == 1)
+        config_from_point(c, st->space.space, point);
+    mem_free(point);
+    return rc;
+}
+
+bool propose_must_wait(struct study *st, int64_t number)
+{
+    if (st->ctl->suggest_us < PROPOSE_TURN_US || ahead_is_made(st, number))
+        return false;
+    st->ctl->is_deferred = true;
+    return true;
+}
+
+int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
+                 struct err *err)
+{
+    /* One that is being suggested is for this number. */
+    const struct script_item *item = ahead_is_open(st) ? NULL : script_next(st);
+
+    if (item) {
+        *c = item->config;
+        *source = item->source;
+        return adopt(st, number, c, err) < 0 ? -1 : 1;
+    }
+    *source = SRC_SAMPLER;
+    return suggest(st, number, c, err);
+}
+
+/* The sampler hears what it proposed then: 1, 0 = it must propose it again, -1. */
+static int recall(struct study *st, int64_t number, const struct config *c, struct err *err)
+{
+    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    struct err outside = { 0 };
+    int rc = 0;
+
+    if (config_to_point(c, st->space.space, point, &outside) == 0)
+        rc = st->sampler->ops->recall(st->sampler, number, point, err) < 0 ? -1 : 1;
+    mem_free(point);
+    return rc;
+}
+
+/* is_own: the sampler proposed it. */
+static int adopt_text(struct study *st, int64_t number, const char *config, bool is_own,
+                      struct err *err)
+{
+    struct trial_row row = { 0 };
+    struct config c;
+    int rc = config ? 0 : trial_load(st, number, &row, err);
+
+    if (rc == 0)
+        rc = config_parse_text(&c, config ? config : row.config, err);
+    if (rc == 0)
+        rc = is_own ? recall(st, number, &c, err) : adopt(st, number, &c, err);
+    trial_row_fini(&row);
+    return rc;
+}
+
+/* What was begun ahead, or made now: a replay waits for it. */
+static int propose_here(struct study *st, int64_t number, struct config *c, struct err *err)
+{
+    double *point = mem_array((size_t)st->space.space->n, sizeof *point);
+    int rc = ahead_settle(st, err);
+
+    if (rc == 0)
+        rc = ahead_is_made(st, number) ? ahead_take(st, number, point, err)
+                                       : suggest_here(st, number, point, err);
+    if (rc == 1)
+        config_from_point(c, st->space.space, point);
+    mem_free(point);
+    return rc;
+}
+
+/* The trial came of it: told here, where it was proposed, and not again where it was made. It never was made: proposed
+ * again, and kept for its number. */
+int propose_begun(struct study *st, int64_t number, struct err *err)
+{
+    bool is_made =
+        number >= 1 && number <= st->n_trials && trial_mem(st, number)->source == SRC_SAMPLER;
+
+    if (number < 1 || ahead_is_open(st))
+        return 0;
+    if (is_made && st->sampler->ops->recall) {
+        int rc = adopt_text(st, number, NULL, true, err);
+
+        st->recalled = rc == 1 ? number : 0;
+        return rc < 0 ? -1 : 0;
+    }
+    ahead_begin(st, number);
+    return ahead_settle(st, err);
+}
+
+int propose_again(struct study *st, int64_t number, enum trial_source source, const char *config,
+                  struct err *err)
+{
+    struct config proposed;
+    int rc = 0;
+
+    if (source == SRC_SCRIPT || source == SRC_FIRST)
+        script_took(st, trial_mem(st, number)->config);
+    if (number == st->recalled)
+        return 0;
+    if (source != SRC_SAMPLER)
+        return adopt_text(st, number, config, false, err);
+    if (st->sampler->ops->recall && (rc = adopt_text(st, number, config, true, err)) != 0)
+        return rc < 0 ? -1 : 0;
+    rc = propose_here(st, number, &proposed, err);
+    if (rc < 0)
+        return -1;
+    if (rc == 1 && config_hash_of(&proposed) == trial_mem(st, number)->config)
+        return 0;
+    /* Another version of the sampler made it: what was tried is the truth. */
+    log_warn("study.replay_differs study=%" PRId64 " number=%" PRId64, st->row.id, number);
+    return adopt_text(st, number, config, false, err);
+}
+
+/* ---- results ---- */
+
+int64_t propose_cost(const struct study *st, const char *config, int from, int to)
+{
+    struct config c;
+
+    if (from >= to || config_parse_text(&c, config, NULL) < 0)
+        return 1;
+    return family_level_cost(c.family, &st->problem.shape, c.params, from, to);
+}
+
+enum obs_state propose_obs_of(enum trial_state s)
+{
+    switch (s) {
+    case TS_COMPLETED:
+        return OBS_COMPLETED;
+    case TS_PRUNED:
+        return OBS_PRUNED;
+    case TS_FAILED:
+        return OBS_FAILED;
+    default:
+        return OBS_CANCELLED;
+    }
+}
+
+static struct observation observation_of(struct study *st, int64_t number, enum obs_state state,
+                                         int level, double score)
+{
+    const struct trial_mem *t = trial_mem(st, number);
+    struct observation o = { .trial = number,
+                             .state = state,
+                             .resource = level,
+                             .max_resource = t->max_level,
+                             .value = isnan(score) ? NAN : study_gain(st, score) };
+
+    if (objective_count(st) > 1) { /* what a trial costs is known when it is completed */
+        double all[SPEC_MAX_OBJECTIVES];
+
+        objective_all(st, t, all);
+        for (int i = 1; i < objective_count(st); i++)
+            o.more[i - 1] = state == OBS_COMPLETED ? all[i] : NAN;
+    }
+    return o;
+}
+
+int propose_observe(struct study *st, int64_t number, enum obs_state state, int level, double score,
+                    struct err *err)
+{
+    struct observation o = observation_of(st, number, state, level, score);
+
+    return ahead_observe(st, &o, err);
+}
+
+int propose_group(const struct study *st, const char *family)
+{
+    int group = st->n_families - 1;
+
+    while (group > 0 && !str_eq(st->families[group]->name, family))
+        group--; /* a user's trial of a family outside the study stands with the baseline, as trial_mem has it */
+    return group;
+}
+
+int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,
+                  int max_level, struct err *err)
+{
+    const struct family *f = family_find(family);
+
+    if (source == SRC_FIRST)
+        return max_level;
+    bool is_short = f && ladder_is_short(&st->problem, number, f);
+    int to =
+        st->scheduler->ops->start(st->scheduler, number, propose_group(st, family),
+                                  is_short ? ladder_top(&st->problem, f, true) : max_level, err);
+
+    return to > 0 && is_short ? ladder_to_family(f, true, to) : to;
+}
+
+static bool is_on_short(struct study *st, int64_t number, const struct family **f)
+{
+    *f = st->families[trial_mem(st, number)->family];
+    return ladder_is_short(&st->problem, number, *f);
+}
+
+int propose_resume(struct study *st, bool idle, struct sched_resume *out, struct err *err)
+{
+    const struct family *f;
+    int n = st->scheduler->ops->resume(st->scheduler, 1, idle, out, err);
+
+    if (n > 0 && is_on_short(st, out->trial, &f))
+        out->to = ladder_to_family(f, true, out->to);
+    return n;
+}
+
+int propose_report(struct study *st, int64_t number, enum obs_state state, int level, double score,
+                   struct sched_decision *out, struct err *err)
+{
+    struct observation o = observation_of(st, number, state, level, score);
+
+    if (trial_mem(st, number)->source == SRC_FIRST) {
+        *out = state == OBS_RUNNING
+                   ? (struct sched_decision){ SCHED_RUN_TO, trial_mem(st, number)->max_level }
+                   : (struct sched_decision){ SCHED_DONE, 0 };
+        return 0;
+    }
+    const struct family *f;
+    bool is_short = is_on_short(st, number, &f);
+
+    if (is_short) {
+        o.resource = ladder_to_scheduler(f, true, level);
+        o.max_resource = ladder_top(&st->problem, f, true);
+    }
+    int rc = st->scheduler->ops->report(st->scheduler, &o, out, err);
+    if (rc == 0 && is_short && out->action == SCHED_RUN_TO)
+        out->to = ladder_to_family(f, true, out->to);
+    return rc;
+}

@@ -1,0 +1,140 @@
+/* rungs.c - the answer of scheduler_ops.describe as JSON: groups become families, values the metric's own direction. */
+#include "controller/decide/rungs.h"
+
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "controller/problem/ladder.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct family *family_of(const struct study *st, int group)
+{
+    return st->families[group >= 0 && group < st->n_families ? group : 0];
+}
+
+/* What a trial has spent when it stands at this level, as a share of a whole run. */
+static double share_of(const struct study *st, const struct family *f, int level, int max_level)
+{
+    double params[FAMILY_MAX_PARAMS];
+
+    family_defaults(f, params);
+    for (int i = 0; i < st->space.n_families; i++) {
+        const struct config *c = &st->space.first[i];
+        if (c->family == f)
+            memcpy(params, c->params, (size_t)f->n_params * sizeof *params);
+    }
+    const struct family_shape *s = &st->problem.shape;
+    double whole = (double)family_level_cost(f, s, params, 0, max_level), spent = 0;
+    for (int l = 1; l <= level; l++) /* rung by rung: straight to the top is cheaper for some */
+        spent += (double)family_level_cost(f, s, params, l - 1, l);
+    return whole > 0 ? spent / whole : 0;
+}
+
+static bool is_on_short(const struct problem *p, const struct family *f, const struct sched_rung *r)
+{
+    return f->adds_folds > 0 && family_resource_of(f, &p->shape) == FR_AUTO &&
+           r->max_level == ladder_top(p, f, true);
+}
+
+static json_t *rung_json(const struct study *st, const struct sched_rung *r)
+{
+    const struct family *f = family_of(st, r->group);
+    bool is_short = is_on_short(&st->problem, f, r);
+    int level = ladder_to_family(f, is_short, r->level), top = is_short ? f->levels : r->max_level;
+    json_t *o = json_pack("{s:i, s:i, s:f, s:o, s:I, s:I, s:I, s:I, s:o}", "rung", r->rung, "level",
+                          level, "resource", share_of(st, f, level, top), "size",
+                          r->size > 0 ? json_integer((json_int_t)r->size) : json_null(), "running",
+                          (json_int_t)r->n_running, "waiting", (json_int_t)r->n_waiting, "promoted",
+                          (json_int_t)r->n_promoted, "done", (json_int_t)r->n_done, "best",
+                          isfinite(r->best) ? jsonx_real(study_gain(st, r->best)) : json_null());
+
+    CHECK(o);
+    return o;
+}
+
+static json_t *bracket_json(const struct study *st, const struct sched_rung *r, json_t *rungs)
+{
+    const struct family *f = family_of(st, r->group);
+    json_t *o = json_pack("{s:s, s:i, s:i, s:o}", "family", f->name, "max_level",
+                          is_on_short(&st->problem, f, r) ? f->levels : r->max_level, "bracket",
+                          r->bracket, "rungs", rungs);
+
+    CHECK(o);
+    return o;
+}
+
+static bool same_bracket(const struct sched_rung *a, const struct sched_rung *b)
+{
+    return a->group == b->group && a->max_level == b->max_level && a->bracket == b->bracket;
+}
+
+static json_t *describe(const struct study *st)
+{
+    const struct scheduler_ops *ops = st->scheduler->ops;
+    struct sched_rung *list = NULL;
+    json_t *out = NULL, *rungs = NULL;
+
+    if (!ops->describe)
+        return json_null();
+    int n = ops->describe(st->scheduler, 0, 0, NULL), first = MAX(n - RUNGS_MAX, 0);
+    list = mem_array((size_t)MAX(n - first, 1), sizeof *list);
+    CHECK(ops->describe(st->scheduler, first, n - first, list) == n);
+    out = json_array();
+    for (int i = 0; i < n - first; i++) {
+        if (i == 0 || !same_bracket(&list[i - 1], &list[i])) {
+            rungs = json_array();
+            json_array_append_new(out, bracket_json(st, &list[i], rungs));
+        }
+        json_array_append_new(rungs, rung_json(st, &list[i]));
+    }
+    mem_free(list);
+    return out;
+}
+
+/* Those of `key` ended on this rung. */
+static void count_as_done(json_t *rung, const char *key)
+{
+    json_int_t n = json_integer_value(json_object_get(rung, key));
+    json_int_t done = json_integer_value(json_object_get(rung, "done"));
+
+    json_object_set_new(rung, key, json_integer(0));
+    json_object_set_new(rung, "done", json_integer(done + n));
+}
+
+/* What was kept is the picture of the moment at which the search ended: what waited then was cancelled, and what ran has
+ * ended since. */
+static void close_open(const struct study *st, json_t *brackets)
+{
+    bool is_over = study_is_final(st->row.state);
+    json_t *bracket = NULL, *rung = NULL;
+    size_t i = 0, k = 0;
+
+    if (!is_over && st->row.state != SS_FINISHING)
+        return;
+    json_array_foreach(brackets, i, bracket)
+    {
+        json_array_foreach(json_object_get(bracket, "rungs"), k, rung)
+        {
+            count_as_done(rung, "waiting");
+            if (is_over || st->count[TS_RUNNING] == 0)
+                count_as_done(rung, "running");
+        }
+    }
+}
+
+json_t *rungs_json(const struct study *st)
+{
+    json_t *out = st->rungs       ? json_deep_copy(st->rungs)
+                  : st->scheduler ? describe(st)
+                                  : json_null();
+
+    close_open(st, out);
+    return out;
+}
+
+void rungs_keep(struct study *st)
+{
+    if (!st->rungs && st->scheduler)
+        st->rungs = describe(st);
+}

@@ -1,0 +1,212 @@
+/* rubbish.c - see rubbish.h. One look every `collect_ms`:
+ *
+ * - an upload goes when its lane or task has ended, or when nothing was added to it for an hour;
+ * - a blob that nothing has named yet goes when the lane that brought it has ended; one that a user brought, after
+ *   `blob_age_ms`;
+ * - a blob that the last row has let go of goes at once, unless somebody has asked for it lately;
+ * - a file without a row (the process ended between the two) goes after ten minutes.
+ *
+ * Runners say for which trial or task an upload is (PROTOCOL.md), so that what was brought in vain goes with its lane. */
+#include "controller/files/rubbish.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/files/upload.h"
+#include "controller/serve/housekeep.h"
+#include "controller/state/lease.h"
+#include "controller/state/task.h"
+#include "store/trial.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    ASKED_MS = 600000, /* between asking whether a blob is there and naming it */
+    STRAY_MS = 600000, /* between a file's commit and its row's */
+    START_MS = 30000,  /* who asked before a restart is forgotten by it */
+    LOOKS_KEPT =
+        2 * BLOB_FOLDERS / BLOB_FOLDERS_AT_ONCE, /* unseen for so many, it is named or gone */
+    IDEM_EVERY_MS = 600000,                      /* a look at old idempotency keys */
+    IDEM_AGE_MS = 24 * 3600 * 1000
+};
+
+/* A blob that was brought or asked for, or a stray file, and when. */
+struct said {
+    char sha256[SHA256_HEX];
+    int64_t at_ms;
+    bool is_stray;
+    int looks;             /* since it was last met */
+    struct file_mark mark; /* of a stray */
+    struct ctl_upload_by by;
+};
+
+struct rubbish {
+    struct said *list;
+    int n, cap;
+    int64_t idem_ms;
+};
+
+static struct rubbish *rubbish_of(struct ctl *ctl)
+{
+    if (!ctl->rubbish)
+        ctl->rubbish = mem_zalloc(sizeof *ctl->rubbish);
+    return ctl->rubbish;
+}
+
+static struct said *find(struct rubbish *r, const char *sha256, bool is_stray)
+{
+    for (int i = 0; i < r->n; i++) {
+        if (r->list[i].is_stray == is_stray && memcmp(r->list[i].sha256, sha256, 64) == 0)
+            return &r->list[i];
+    }
+    return NULL;
+}
+
+static struct said *find_or_add(struct ctl *ctl, const char *sha256, bool is_stray, bool *is_new)
+{
+    struct rubbish *r = rubbish_of(ctl);
+    struct said *s = find(r, sha256, is_stray);
+
+    *is_new = !s;
+    if (s)
+        return s;
+    CTL_GROW(r->list, r->n, r->cap);
+    s = &r->list[r->n++];
+    *s = (struct said){ .at_ms = ctl_now(ctl), .is_stray = is_stray };
+    str_copy(s->sha256, sizeof s->sha256, sha256);
+    return s;
+}
+
+static bool by_lane(const struct ctl_upload_by *by)
+{
+    return by->trial > 0 || by->task > 0;
+}
+
+void rubbish_said(struct ctl *ctl, const char *sha256, const struct ctl_upload_by *by)
+{
+    bool is_new = false;
+    struct said *s = find_or_add(ctl, sha256, false, &is_new);
+
+    s->at_ms = ctl_now(ctl);
+    s->looks = 0;
+    /* Two lanes, or a lane and somebody who asks: then its age counts. */
+    s->by = is_new && by ? *by : (struct ctl_upload_by){ 0 };
+}
+
+void rubbish_free(struct ctl *ctl)
+{
+    if (ctl->rubbish)
+        mem_free(ctl->rubbish->list);
+    mem_free(ctl->rubbish);
+    ctl->rubbish = NULL;
+}
+
+/* ---- who may still name it ---- */
+
+/* A trial whose lease ran out keeps its fence until it is granted again, and may be taken back with it. */
+static bool trial_may_rejoin(struct ctl *ctl, int64_t trial, int64_t fence)
+{
+    struct trial_row row = { 0 };
+    struct err err = { 0 };
+    int rc = store_trial_get(ctl->store, trial, &row, &err);
+    bool may = rc < 0 || (rc == 1 && row.fence == fence && row.state == TS_QUEUED &&
+                          row.reason == TR_RUNNER_LOST);
+
+    trial_row_fini(&row);
+    return may;
+}
+
+bool rubbish_lane_lives(struct ctl *ctl, const struct ctl_upload_by *by)
+{
+    bool is_task = by->task > 0;
+    int64_t id = is_task ? by->task : by->trial;
+    const struct lease *l = lease_find(ctl, is_task, id);
+
+    if (l)
+        return l->fence == by->fence;
+    if (!is_task)
+        return trial_may_rejoin(ctl, id, by->fence);
+    const struct task *t = task_find(ctl, id);
+    return t && t->row.fence == by->fence;
+}
+
+static bool row_may_go(void *arg, const char *sha256, bool was_named)
+{
+    struct ctl *ctl = arg;
+    struct said *s = find(rubbish_of(ctl), sha256, false);
+    bool is_new = false;
+
+    if (s)
+        s->looks = 0;
+    if (s && by_lane(&s->by) && !was_named)
+        return !rubbish_lane_lives(ctl, &s->by);
+    if (was_named && (!s || by_lane(&s->by)))
+        return !ctl->had_leases || ctl_now(ctl) - ctl->started_ms >= START_MS;
+    s = find_or_add(ctl, sha256, false, &is_new);
+    return ctl_now(ctl) - s->at_ms >= MIN(ctl->conf.blob_age_ms, was_named ? ASKED_MS : INT64_MAX);
+}
+
+static bool file_may_go(void *arg, const char *name, const struct file_mark *mark)
+{
+    struct ctl *ctl = arg;
+    bool is_new = false;
+    struct said *s = NULL;
+
+    if (!str_sha256_ok(name))
+        return false; /* not of our making */
+    s = find_or_add(ctl, name, true, &is_new);
+    s->looks = 0;
+    if (is_new || !file_mark_same(&s->mark, mark)) {
+        s->mark = *mark;
+        s->at_ms = ctl_now(ctl);
+    }
+    return ctl_now(ctl) - s->at_ms >= MIN(STRAY_MS, ctl->conf.blob_age_ms);
+}
+
+/* What was said of blobs that are named or gone by now is forgotten. */
+static void forget_old(struct ctl *ctl)
+{
+    struct rubbish *r = rubbish_of(ctl);
+
+    for (int i = r->n - 1; i >= 0; i--) {
+        struct said *s = &r->list[i];
+
+        if (++s->looks > LOOKS_KEPT && ctl_now(ctl) - s->at_ms >= ASKED_MS)
+            *s = r->list[--r->n];
+    }
+}
+
+/* ---- a look ---- */
+
+static int collect(struct ctl *ctl, struct err *err)
+{
+    const struct blob_judge judge = { row_may_go, file_may_go, ctl };
+    struct rubbish *r = rubbish_of(ctl);
+    int64_t bytes = 0, now = ctl_now(ctl);
+
+    if (store_blob_collect(ctl->store, ctl->conf.data_dir, &judge, &bytes, err) < 0)
+        return -1;
+    if (bytes > 0)
+        log_info("blob.collect bytes=%" PRId64, bytes);
+    if (r->idem_ms && now - r->idem_ms < IDEM_EVERY_MS)
+        return 0;
+    r->idem_ms = now;
+    return store_idem_expire(ctl->store, ctl_wall(ctl) - IDEM_AGE_MS, err);
+}
+
+void housekeep_collect(struct ctl *ctl)
+{
+    struct err err = { 0 };
+    int rc = 0;
+
+    uploads_sweep(ctl);
+    if (ctl_request_begin(ctl, &err) < 0) {
+        log_warn("blob.collect err=\"%s\"", err.text);
+        return;
+    }
+    rc = collect(ctl, &err);
+    if (ctl_request_end(ctl, rc == 0, rc == 0 ? &err : NULL) < 0 || rc < 0)
+        log_warn("blob.collect err=\"%s\"", err.text);
+    forget_old(ctl); /* after the look, which may be the first for long */
+}

@@ -1,0 +1,16 @@
+/* rubbish.h - what nothing can name any more: which blobs and uploads may go, and their going. In memory stand the blobs
+ * that were brought or asked for lately and for which lane; a restart forgets that, and gives everything a full age. Ages
+ * are counted on the monotonic clock. One thread, the loop's. Private to controller/. */
+#ifndef CONTROLLER_FILES_RUBBISH_H
+#define CONTROLLER_FILES_RUBBISH_H
+
+#include "controller/state/ctl.h"
+#include "store/blob.h"
+
+/* A blob was committed for these hands, or asked for (by NULL): whoever did may name it soon. */
+void rubbish_said(struct ctl *ctl, const char *sha256, const struct ctl_upload_by *by);
+/* May a message of this lane or task still be applied? */
+bool rubbish_lane_lives(struct ctl *ctl, const struct ctl_upload_by *by);
+void rubbish_free(struct ctl *ctl);
+
+#endif

@@ -1,0 +1,255 @@
+/* config.c - configurations between JSON, a family's parameter list and a point of the space. The JSON text is what a trial's
+ * row stores and a worker reads, so its form is canonical: sorted keys, whole numbers as integers, choices as words.
+ *
+ * In a space, parameters are named "<family>.<parameter>"; a numeric parameter that a user limited to a list of values is
+ * an ordinal whose choices are the numbers as text. */
+#include "controller/problem/config.h"
+
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int config_choice_find(const struct family_param *p, const json_t *v)
+{
+    char number[40];
+
+    if (json_is_string(v))
+        return family_choice_find(p, json_string_value(v));
+    if (json_is_boolean(v))
+        return family_choice_find(p, json_is_true(v) ? "yes" : "no");
+    if (!json_is_number(v))
+        return -1;
+    (void)snprintf(number, sizeof number, "%.15g", json_number_value(v));
+    return family_choice_find(p, number);
+}
+
+static int choice_parse(const struct family_param *p, const json_t *v, const char *where,
+                        double *out, struct err *err)
+{
+    int i = config_choice_find(p, v);
+
+    if (i < 0)
+        return err_at(err, where, "must be one of %s", p->choices);
+    *out = i;
+    return 0;
+}
+
+static int value_parse(const struct family_param *p, const json_t *v, const char *where,
+                       double *out, struct err *err)
+{
+    if (p->kind == FP_CHOICE)
+        return choice_parse(p, v, where, out, err);
+    if (!json_is_number(v))
+        return err_at(err, where, "must be a number");
+    double x = json_number_value(v);
+    if (p->kind == FP_INT && x != floor(x))
+        return err_at(err, where, "must be a whole number, not %g", x);
+    if (!(x >= p->hard_lo && x <= p->hard_hi))
+        return err_at(err, where, "must be from %g to %g, not %g", p->hard_lo, p->hard_hi, x);
+    *out = x;
+    return 0;
+}
+
+static int unknown_param(const struct family *f, const char *where, const char *key,
+                         struct err *err)
+{
+    const char *names[FAMILY_MAX_PARAMS], *near = family_param_near(f, key);
+    char list[260];
+
+    if (near)
+        return err_at(err, where, "%s has no such parameter; did you mean %s?", f->name, near);
+    if (f->n_params == 0)
+        return err_at(err, where, "%s has no parameters", f->name);
+    for (int i = 0; i < f->n_params; i++)
+        names[i] = f->params[i].name;
+    str_list(names, (size_t)f->n_params, list, sizeof list);
+    return err_at(err, where, "%s has no such parameter; it has %s", f->name, list);
+}
+
+int config_unknown_family(const char *name, const char *where, struct err *err)
+{
+    const char *names[FAMILY_MAX_PARAMS], *near = family_near(name);
+    char list[200];
+    size_t n = 0;
+
+    for (; n < ARRAY_LEN(names) && family_at((int)n); n++)
+        names[n] = family_at((int)n)->name;
+    str_list(names, n, list, sizeof list);
+    return err_at(err, where, "\"%.60s\" is no family of models%s%s; there are %s", name,
+                  near ? "; did you mean " : "", near ? near : "", list);
+}
+
+int config_parse(struct config *c, const json_t *json, const char *path, struct err *err)
+{
+    const char *name = NULL, *key = NULL;
+    json_t *v = NULL;
+    char where[120];
+
+    if (!json_is_object(json))
+        return err_at(err, path, "must be an object {family: ..., parameters}");
+    if (jsonx_str(json, path, "family", JSONX_REQUIRED, 64, &name, err) < 0)
+        return -1;
+    c->family = family_find(name);
+    if (!c->family) {
+        jsonx_path(where, sizeof where, path, "family");
+        return config_unknown_family(name, where, err);
+    }
+    family_defaults(c->family, c->params);
+    json_object_foreach((json_t *)json, key, v)
+    {
+        if (str_eq(key, "family"))
+            continue;
+        int i = family_param_find(c->family, key);
+        jsonx_path(where, sizeof where, path, key);
+        if (i < 0)
+            return unknown_param(c->family, where, key, err);
+        if (value_parse(&c->family->params[i], v, where, &c->params[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int config_parse_text(struct config *c, const char *text, struct err *err)
+{
+    json_t *json = jsonx_load(text, strlen(text), "configuration", err);
+    int rc = json ? config_parse(c, json, NULL, err) : -1;
+
+    json_decref(json);
+    return rc;
+}
+
+char *config_text_new(const struct config *c)
+{
+    json_t *o = json_object();
+    char word[64];
+
+    json_object_set_new(o, "family", json_string(c->family->name));
+    for (int i = 0; i < c->family->n_params; i++) {
+        const struct family_param *p = &c->family->params[i];
+        json_t *v = NULL;
+
+        if (p->axis == FA_FREE && c->params[i] == p->def)
+            continue; /* chosen inside each fit; only a limit of the user's own is told */
+        if (p->kind == FP_CHOICE) {
+            family_choice_name(p, (int)c->params[i], word, sizeof word);
+            v = json_string(word);
+        } else if (p->kind == FP_INT) {
+            v = json_integer((json_int_t)c->params[i]);
+        } else {
+            v = json_real(c->params[i]);
+        }
+        json_object_set_new(o, p->name, v);
+    }
+    char *text = jsonx_dump(o);
+    json_decref(o);
+    return text;
+}
+
+void config_hash(const char *text, char out[17])
+{
+    char hex[SHA256_HEX];
+
+    sha256_hex(text, strlen(text), hex);
+    str_copy(out, 17, hex);
+}
+
+uint64_t config_hash_of(const struct config *c)
+{
+    char *text = config_text_new(c), hex[17];
+
+    config_hash(text, hex);
+    mem_free(text);
+    return strtoull(hex, NULL, 16);
+}
+
+/* ---- points ---- */
+
+/* The parameter's index in its family, or -1 for `family` itself. */
+static int family_index(const struct family *f, const struct param *p)
+{
+    size_t n = strlen(f->name);
+
+    if (strncmp(p->name, f->name, n) != 0 || p->name[n] != '.')
+        return -1;
+    return family_param_find(f, p->name + n + 1);
+}
+
+static double param_to_family(const struct param *p, const struct family_param *fp, double v)
+{
+    double number = 0;
+
+    if (p->kind == PARAM_CONSTANT)
+        return p->lo;
+    if (p->kind != PARAM_CATEGORICAL && p->kind != PARAM_ORDINAL)
+        return v;
+    CHECK(v >= 0 && (int)v < p->n_choices);
+    if (fp->kind == FP_CHOICE)
+        return family_choice_find(fp, p->choices[(int)v]);
+    CHECK(str_f64(p->choices[(int)v], &number, NULL) == 0); /* space.c wrote it */
+    return number;
+}
+
+void config_from_point(struct config *c, const struct space *s, const double *point)
+{
+    int at = space_find(s, "family");
+
+    CHECK(at >= 0 && s->params[at].kind == PARAM_CATEGORICAL);
+    c->family = family_find(s->params[at].choices[(int)point[at]]);
+    CHECK(c->family);
+    family_defaults(c->family, c->params);
+    for (int i = 0; i < s->n; i++) {
+        if (i == at || !space_is_active(s, point, i))
+            continue;
+        int k = family_index(c->family, &s->params[i]);
+        CHECK(k >= 0);
+        c->params[k] = param_to_family(&s->params[i], &c->family->params[k], point[i]);
+    }
+}
+
+/* The point's value for a family value; NaN when the space does not have it. */
+static double param_from_family(const struct param *p, const struct family_param *fp, double v)
+{
+    char word[64];
+    double number = 0;
+
+    if (p->kind == PARAM_CONSTANT)
+        return v == p->lo ? v : NAN;
+    if (p->kind != PARAM_CATEGORICAL && p->kind != PARAM_ORDINAL)
+        return v;
+    if (fp->kind == FP_CHOICE)
+        family_choice_name(fp, (int)v, word, sizeof word);
+    for (int i = 0; i < p->n_choices; i++) {
+        if (fp->kind == FP_CHOICE ? str_eq(p->choices[i], word)
+                                  : str_f64(p->choices[i], &number, NULL) == 0 && number == v)
+            return i;
+    }
+    return NAN;
+}
+
+int config_to_point(const struct config *c, const struct space *s, double *point, struct err *err)
+{
+    int at = space_find(s, "family");
+
+    for (int i = 0; i < s->n; i++)
+        point[i] = NAN;
+    CHECK(at >= 0);
+    for (int k = 0; k < s->params[at].n_choices; k++) {
+        if (str_eq(s->params[at].choices[k], c->family->name))
+            point[at] = k;
+    }
+    if (isnan(point[at]))
+        return err_set(err, ERR_ARG, "family %s is not in this space", c->family->name);
+    for (int i = 0; i < s->n; i++) {
+        int k = i == at ? -1 : family_index(c->family, &s->params[i]);
+
+        if (k >= 0 && space_is_active(s, point, i))
+            point[i] = param_from_family(&s->params[i], &c->family->params[k], c->params[k]);
+    }
+    return space_check(s, point, err);
+}

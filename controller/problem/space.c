@@ -1,0 +1,432 @@
+/* space.c - builds the space of a study. Automatic: all parameters of all families that suit the task, free axes left out
+ * (one fit answers for all their values). By the user: a list of {family, parameter: domain}, where a domain is
+ *
+ *   value                 fixed                       [lo, hi], {uniform: [lo, hi]}   any number (whole for a whole parameter)
+ *   {log: [lo, hi]}       on a log scale              {int: [lo, hi]}, {int_log: [lo, hi]}
+ *   {choice: [a, b, ...]} one of these
+ *
+ * A free axis takes one value, its limit. A parameter that is not named keeps the family's own range, or its default where
+ * that range is one value. Every domain must lie inside the family's hard limits. */
+#include "controller/problem/space.h"
+
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_CHOICES = 256 };
+
+struct domain {
+    struct param p;
+    char *words[MAX_CHOICES]; /* owned */
+};
+
+static void domain_fini(struct domain *d)
+{
+    for (int i = 0; i < d->p.n_choices; i++)
+        mem_free(d->words[i]);
+    d->p.n_choices = 0;
+}
+
+static enum param_axis axis_of(const struct family_param *fp)
+{
+    static const enum param_axis axes[] = { [FA_COSTLY] = AXIS_COSTLY,
+                                            [FA_FREE] = AXIS_FREE,
+                                            [FA_PATH] = AXIS_PATH,
+                                            [FA_SHAPE] = AXIS_SHAPE };
+    return axes[fp->axis];
+}
+
+static void domain_default(struct domain *d, const struct family_param *fp)
+{
+    char word[64];
+
+    if (fp->kind == FP_CHOICE) {
+        d->p.kind = PARAM_CATEGORICAL;
+        d->p.n_choices = (int)(fp->hi - fp->lo) + 1;
+        CHECK(d->p.n_choices <= MAX_CHOICES);
+        for (int i = 0; i < d->p.n_choices; i++) {
+            family_choice_name(fp, (int)fp->lo + i, word, sizeof word);
+            d->words[i] = mem_strdup(word);
+        }
+        d->p.def = fp->def - fp->lo;
+        return;
+    }
+    d->p.kind = fp->kind == FP_INT ? PARAM_INT : PARAM_FLOAT;
+    d->p.lo = fp->lo;
+    d->p.hi = fp->hi;
+    d->p.step = fp->step;
+    d->p.is_log = fp->is_log;
+    d->p.def = fp->def;
+}
+
+/* ---- what a user may write for a parameter ---- */
+
+static int number_check(const struct family_param *fp, const json_t *v, const char *where,
+                        double *out, struct err *err)
+{
+    if (!json_is_number(v))
+        return err_at(err, where, "must be a number");
+    *out = json_number_value(v);
+    if (fp->kind == FP_INT && *out != floor(*out))
+        return err_at(err, where, "must be a whole number, not %g", *out);
+    if (!(*out >= fp->hard_lo && *out <= fp->hard_hi))
+        return err_at(err, where, "must be from %g to %g, not %g", fp->hard_lo, fp->hard_hi, *out);
+    return 0;
+}
+
+static int domain_range(struct domain *d, const struct family_param *fp, const json_t *pair,
+                        bool is_log, bool is_int, const char *where, struct err *err)
+{
+    if (fp->kind == FP_CHOICE)
+        return err_at(err, where, "takes one of %s", fp->choices);
+    if (!json_is_array(pair) || json_array_size(pair) != 2)
+        return err_at(err, where, "must be [lowest, highest]");
+    if (number_check(fp, json_array_get(pair, 0), where, &d->p.lo, err) < 0 ||
+        number_check(fp, json_array_get(pair, 1), where, &d->p.hi, err) < 0)
+        return -1;
+    if (!(d->p.lo < d->p.hi))
+        return err_at(err, where, "has an empty range: %g is not below %g", d->p.lo, d->p.hi);
+    if (is_log && !(d->p.lo > 0))
+        return err_at(err, where, "is log, so its range must be above 0");
+    if (is_int && (d->p.lo != floor(d->p.lo) || d->p.hi != floor(d->p.hi)))
+        return err_at(err, where, "must have whole limits");
+    d->p.kind = is_int || fp->kind == FP_INT ? PARAM_INT : PARAM_FLOAT;
+    d->p.is_log = is_log;
+    d->p.def = MIN(MAX(fp->def, d->p.lo), d->p.hi);
+    if (d->p.kind == PARAM_INT)
+        d->p.def = MIN(MAX(floor(d->p.def + 0.5), d->p.lo), d->p.hi);
+    return 0;
+}
+
+static int domain_word(struct domain *d, const struct family_param *fp, const json_t *v,
+                       const char *where, struct err *err)
+{
+    char word[64];
+    double x = 0;
+
+    if (fp->kind == FP_CHOICE) {
+        int i = config_choice_find(fp, v);
+        if (i < 0)
+            return err_at(err, where, "must be one of %s", fp->choices);
+        family_choice_name(fp, i, word, sizeof word);
+    } else {
+        if (number_check(fp, v, where, &x, err) < 0)
+            return -1;
+        (void)snprintf(word, sizeof word, "%.17g", x);
+    }
+    for (int i = 0; i < d->p.n_choices; i++) {
+        if (str_eq(d->words[i], word))
+            return err_at(err, where, "names %s twice", word);
+    }
+    d->words[d->p.n_choices++] = mem_strdup(word);
+    return 0;
+}
+
+static int domain_choice(struct domain *d, const struct family_param *fp, const json_t *list,
+                         const char *where, struct err *err)
+{
+    char at[140], def[64];
+    json_t *v = NULL;
+    size_t i = 0;
+
+    if (!json_is_array(list) || json_array_size(list) == 0 || json_array_size(list) > MAX_CHOICES)
+        return err_at(err, where, "must be a list of 1 to %d values", MAX_CHOICES);
+    d->p.kind = fp->kind == FP_CHOICE ? PARAM_CATEGORICAL : PARAM_ORDINAL;
+    json_array_foreach((json_t *)list, i, v)
+    {
+        jsonx_path_at(at, sizeof at, where, i);
+        if (domain_word(d, fp, v, at, err) < 0)
+            return -1;
+    }
+    if (fp->kind == FP_CHOICE)
+        family_choice_name(fp, (int)fp->def, def, sizeof def);
+    else
+        (void)snprintf(def, sizeof def, "%.17g", fp->def);
+    for (int k = 0; k < d->p.n_choices; k++) {
+        if (str_eq(d->words[k], def))
+            d->p.def = k;
+    }
+    return 0;
+}
+
+/* The kinds of ranges as other tools call them. */
+static int kind_check(const char *kind, const char *where, const char *const *kinds, size_t n,
+                      struct err *err)
+{
+    static const struct str_alias words[] = {
+        { "loguniform", "log" },      { "log_float", "log" },      { "reciprocal", "log" },
+        { "float", "uniform" },       { "real", "uniform" },       { "linear", "uniform" },
+        { "range", "uniform" },       { "integer", "int" },        { "randint", "int" },
+        { "quniform", "int" },        { "log_int", "int_log" },    { "lograndint", "int_log" },
+        { "qloguniform", "int_log" }, { "categorical", "choice" }, { "values", "choice" },
+        { "options", "choice" },      { "enum", "choice" },        { "choices", "choice" },
+        { "one_of", "choice" },       { "grid", "choice" },
+    };
+    char at[140];
+
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(kind, kinds[i]))
+            return 0;
+    }
+    const char *near = str_nearest_or(kind, kinds, n, words, ARRAY_LEN(words));
+    jsonx_path(at, sizeof at, where, kind);
+    return err_at(err, at,
+                  "unknown kind of range%s%s%s a range is [lowest, highest], {log: [..]}, "
+                  "{int: [..]}, {int_log: [..]} or {choice: [..]}",
+                  near ? "; did you mean " : "", near ? near : "", near ? "?" : ":");
+}
+
+static int domain_object(struct domain *d, const struct family_param *fp, const json_t *v,
+                         const char *where, struct err *err)
+{
+    static const char *const kinds[] = { "uniform", "log", "int", "int_log", "choice" };
+    void *it = json_object_iter((json_t *)v);
+    char at[140];
+
+    for (void *k = it; k; k = json_object_iter_next((json_t *)v, k)) {
+        if (kind_check(json_object_iter_key(k), where, kinds, ARRAY_LEN(kinds), err) < 0)
+            return -1;
+    }
+    if (json_object_size(v) != 1)
+        return err_at(err, where, "must have exactly one of uniform, log, int, int_log, choice");
+    const char *kind = json_object_iter_key(it);
+    const json_t *arg = json_object_iter_value(it);
+    jsonx_path(at, sizeof at, where, kind);
+    if (str_eq(kind, "choice"))
+        return domain_choice(d, fp, arg, at, err);
+    return domain_range(d, fp, arg, str_eq(kind, "log") || str_eq(kind, "int_log"),
+                        str_starts(kind, "int"), at, err);
+}
+
+static int domain_parse(struct domain *d, const struct family_param *fp, const json_t *v,
+                        const char *where, struct err *err)
+{
+    if (json_is_object(v))
+        return domain_object(d, fp, v, where, err);
+    if (json_is_array(v))
+        return domain_range(d, fp, v, false, false, where, err);
+    if (fp->kind == FP_CHOICE) {
+        d->p.kind = PARAM_CATEGORICAL;
+        return domain_word(d, fp, v, where, err);
+    }
+    d->p.kind = PARAM_CONSTANT;
+    if (number_check(fp, v, where, &d->p.lo, err) < 0)
+        return -1;
+    d->p.hi = d->p.def = d->p.lo;
+    return 0;
+}
+
+/* ---- families ---- */
+
+struct adding { /* the family at hand */
+    struct study_space *out;
+    const struct space_for *need;
+    const struct family *f;
+    int which;
+};
+
+/* Parameter k with the range that this study searches without being asked for. */
+static struct family_param param_for(const struct adding *a, int k)
+{
+    struct family_param fp = a->f->params[k];
+
+    if (a->f->searched)
+        a->f->searched(k, a->need->task, a->need->metric, &fp.lo, &fp.hi);
+    return fp;
+}
+
+/* A choice that no task of the study could use. */
+static int choices_check(const struct adding *a, int k, const struct domain *d, const char *where,
+                         struct err *err)
+{
+    const struct family_param *fp = &a->f->params[k];
+
+    for (int i = 0; a->f->choice_tasks && fp->kind == FP_CHOICE && i < d->p.n_choices; i++) {
+        if (!(a->f->choice_tasks(k, family_choice_find(fp, d->words[i])) & a->need->task))
+            return err_at(err, where, "%s does not suit this task", d->words[i]);
+    }
+    return 0;
+}
+
+static int family_add_param(const struct adding *a, int k, const json_t *v, const char *where,
+                            struct err *err)
+{
+    struct domain d = { .p = { .parent = 0, .parent_mask = UINT64_C(1) << a->which } };
+    struct family_param fp = param_for(a, k);
+    char name[120];
+    int rc = -1;
+
+    (void)snprintf(name, sizeof name, "%s.%s", a->f->name, fp.name);
+    d.p.name = name;
+    d.p.axis = axis_of(&fp);
+    d.p.choices = d.words;
+    if (!v)
+        domain_default(&d, &fp);
+    else if (domain_parse(&d, &fp, v, where, err) < 0 || choices_check(a, k, &d, where, err) < 0)
+        goto out;
+    if (space_add(a->out->space, &d.p, err) < 0) {
+        if (err)
+            str_copy(err->where, sizeof err->where, where);
+        goto out;
+    }
+    rc = 0;
+out:
+    domain_fini(&d);
+    return rc;
+}
+
+/* A free axis answers by itself, and some parameters have one value unless the user says so. */
+static bool is_searched(const struct adding *a, int k)
+{
+    struct family_param fp = param_for(a, k);
+
+    return fp.axis != FA_FREE && fp.lo < fp.hi;
+}
+
+/* entry: NULL or the user's object. */
+static int family_add(const struct adding *a, const json_t *entry, const char *path,
+                      struct err *err)
+{
+    struct config ignored;
+    const struct family *f = a->f;
+    char where[120];
+    const char *key = NULL;
+    json_t *v = NULL;
+
+    for (int k = 0; k < f->n_params; k++) {
+        v = entry ? json_object_get(entry, f->params[k].name) : NULL;
+        jsonx_path(where, sizeof where, path, f->params[k].name);
+        if (v && f->params[k].axis == FA_FREE && (json_is_object(v) || json_is_array(v)))
+            return err_at(err, where,
+                          "is chosen by validation inside each fit; give one value as its limit");
+        if ((v || is_searched(a, k)) && family_add_param(a, k, v, where, err) < 0)
+            return -1;
+    }
+    if (!entry)
+        return 0;
+    json_object_foreach((json_t *)entry, key, v)
+    {
+        /* Known names were parsed above; config_parse words the error for the others. */
+        if (str_eq(key, "family") || family_param_find(f, key) >= 0)
+            continue;
+        json_t *probe = json_pack("{s:s, s:i}", "family", f->name, key, 0);
+        int rc = probe ? config_parse(&ignored, probe, path, err) : 0;
+        json_decref(probe);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int family_of_entry(const json_t *entry, const char *path, const struct space_for *need,
+                           const struct family **out, struct err *err)
+{
+    const char *name = NULL;
+    char where[120];
+
+    if (!json_is_object(entry))
+        return err_at(err, path, "must be an object {family: ..., parameters}");
+    if (jsonx_str(entry, path, "family", JSONX_REQUIRED, 64, &name, err) < 0)
+        return -1;
+    jsonx_path(where, sizeof where, path, "family");
+    *out = family_find(name);
+    if (!*out)
+        return config_unknown_family(name, where, err);
+    if (str_eq(name, "baseline"))
+        return err_at(err, where, "the baseline is always tried; leave it out");
+    if (!((*out)->tasks & need->task))
+        return err_at(err, where, "%s does not do this task", name);
+    if (need->is_monotone && !(*out)->keeps_monotone)
+        return err_at(err, where, "%s cannot keep the constraints of monotone", name);
+    return 0;
+}
+
+/* Families of the study in order, and the user's entries beside them. */
+static int families_list(const json_t *list, const struct space_for *need,
+                         const struct family **families, const json_t **entries, struct err *err)
+{
+    char path[40];
+    int n = 0;
+
+    if (!list) {
+        for (int i = 0; family_at(i) && n < STUDY_MAX_FAMILIES; i++) {
+            entries[n] = NULL;
+            if ((family_at(i)->tasks & need->task) && !str_eq(family_at(i)->name, "baseline") &&
+                (family_at(i)->keeps_monotone || !need->is_monotone))
+                families[n++] = family_at(i);
+        }
+        return n > 0 ? n : err_at(err, "space", "no family of models does this task");
+    }
+    if (!json_is_array(list) || json_array_size(list) == 0 ||
+        json_array_size(list) > STUDY_MAX_FAMILIES)
+        return err_at(err, "space", "must be auto or a list of 1 to %d families",
+                      STUDY_MAX_FAMILIES);
+    for (; n < (int)json_array_size(list); n++) {
+        jsonx_path_at(path, sizeof path, "space", (size_t)n);
+        entries[n] = json_array_get(list, (size_t)n);
+        if (family_of_entry(entries[n], path, need, &families[n], err) < 0)
+            return -1;
+        for (int k = 0; k < n; k++) {
+            if (families[k] == families[n])
+                return err_at(err, path, "names %s twice", families[n]->name);
+        }
+    }
+    return n;
+}
+
+static void first_configs(struct study_space *out)
+{
+    double *point = mem_array((size_t)out->space->n, sizeof *point);
+
+    for (int i = 0; i < out->n_families; i++) {
+        /* Defaults of the whole tree depend on the family chosen at its root. */
+        out->space->params[0].def = i;
+        space_defaults(out->space, point);
+        config_from_point(&out->first[i], out->space, point);
+    }
+    out->space->params[0].def = 0;
+    mem_free(point);
+}
+
+int study_space_build(struct study_space *out, const json_t *list, const struct space_for *need,
+                      struct err *err)
+{
+    const struct family *families[STUDY_MAX_FAMILIES];
+    const json_t *entries[STUDY_MAX_FAMILIES];
+    char *names[STUDY_MAX_FAMILIES], path[40];
+    struct param root = { .name = "family", .kind = PARAM_CATEGORICAL, .parent = -1 };
+    int n = families_list(list, need, families, entries, err);
+
+    *out = (struct study_space){ .n_families = n, .is_auto = !list };
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n; i++)
+        names[i] = (char *)families[i]->name;
+    root.n_choices = n;
+    root.choices = names;
+    out->space = space_new();
+    if (space_add(out->space, &root, err) < 0)
+        goto fail;
+    for (int i = 0; i < n; i++) {
+        jsonx_path_at(path, sizeof path, "space", (size_t)i);
+        struct adding a = { out, need, families[i], i };
+        if (family_add(&a, entries[i], path, err) < 0)
+            goto fail;
+    }
+    first_configs(out);
+    return 0;
+fail:
+    study_space_fini(out);
+    return -1;
+}
+
+void study_space_fini(struct study_space *s)
+{
+    space_free(s->space);
+    s->space = NULL;
+    s->n_families = 0;
+}

@@ -1,0 +1,199 @@
+/* events.c - subscribers. Journal rows go out only after the commit that holds them, in order of their sequence, each once;
+ * a client that comes back asks for the rows after the last one it saw. Progress is transient: seq 0, never stored. */
+#include "controller/serve/events.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/journal.h"
+
+#include <string.h>
+
+enum { FLUSH_BATCH = 1000 };
+
+struct ctl_sub {
+    struct ctl_sub *next;
+    int64_t study; /* 0 = all */
+    void (*on_event)(void *arg, int64_t study, int64_t seq, const char *event, const char *json);
+    void *arg;
+    bool is_dead; /* unsubscribed while a row is going round */
+};
+
+static bool in_flush; /* one thread, one controller a process */
+
+json_t *events_json(const struct journal_row *row)
+{
+    json_t *data = row->data ? jsonx_load(row->data, strlen(row->data), "journal", NULL) : NULL;
+
+    return json_pack("{s:I, s:I, s:I, s:I, s:s, s:o}", "seq", (json_int_t)row->seq, "at",
+                     (json_int_t)row->at, "study", (json_int_t)row->study, "trial",
+                     (json_int_t)row->trial, "event", row->event, "data",
+                     data ? data : json_null());
+}
+
+static void sweep(struct ctl *ctl)
+{
+    struct ctl_sub **p = &ctl->subs;
+
+    while (*p) {
+        struct ctl_sub *s = *p;
+
+        if (!s->is_dead) {
+            p = &s->next;
+            continue;
+        }
+        *p = s->next;
+        mem_free(s);
+    }
+}
+
+static void tell_all(struct ctl *ctl, int64_t study, int64_t seq, const char *event,
+                     const json_t *json)
+{
+    char *text = jsonx_dump(json);
+
+    for (struct ctl_sub *s = ctl->subs; s; s = s->next) {
+        if (!s->is_dead && (!s->study || !study || s->study == study))
+            s->on_event(s->arg, study, seq, event, text);
+    }
+    mem_free(text);
+}
+
+struct flush {
+    struct ctl *ctl;
+    int n;
+};
+
+static int on_row(void *arg, const struct journal_row *row)
+{
+    struct flush *f = arg;
+    json_t *json = events_json(row);
+
+    f->n++;
+    f->ctl->events_sent = row->seq;
+    tell_all(f->ctl, row->study, row->seq, row->event, json);
+    json_decref(json);
+    return 0;
+}
+
+void events_flush(struct ctl *ctl)
+{
+    struct flush f = { .ctl = ctl };
+    struct err err = { 0 };
+
+    if (ctl->events_sent >= journal_last(ctl->store))
+        return;
+    if (!ctl->subs) {
+        ctl->events_sent = journal_last(ctl->store);
+        return;
+    }
+    in_flush = true;
+    do {
+        f.n = 0;
+        if (store_journal_each(ctl->store, 0, ctl->events_sent, FLUSH_BATCH, on_row, &f, &err) <
+            0) {
+            log_error("events.flush err=\"%s\"", err.text);
+            break;
+        }
+    } while (f.n == FLUSH_BATCH);
+    in_flush = false;
+    sweep(ctl);
+}
+
+void events_progress(struct ctl *ctl, int64_t study, const struct trial_row *row,
+                     const struct msg_event *e)
+{
+    json_t *data = NULL, *json = NULL;
+
+    if (!ctl->subs)
+        return;
+    data = json_pack("{s:I, s:s, s:i, s:o, s:o}", "number", (json_int_t)row->number, "family",
+                     row->family, "level", e->level, "progress", jsonx_real(e->progress), "score",
+                     jsonx_real(e->value));
+    json = json_pack("{s:i, s:I, s:I, s:I, s:s, s:o}", "seq", 0, "at", (json_int_t)ctl_wall(ctl),
+                     "study", (json_int_t)study, "trial", (json_int_t)row->id, "event", "progress",
+                     "data", data);
+    tell_all(ctl, study, 0, "progress", json);
+    json_decref(json);
+}
+
+void events_free_all(struct ctl *ctl)
+{
+    while (ctl->subs) {
+        struct ctl_sub *s = ctl->subs;
+
+        ctl->subs = s->next;
+        mem_free(s);
+    }
+}
+
+struct ctl_sub *ctl_subscribe(struct ctl *ctl, int64_t study,
+                              void (*on_event)(void *arg, int64_t study, int64_t seq,
+                                               const char *event, const char *json),
+                              void *arg)
+{
+    struct ctl_sub *s = mem_zalloc(sizeof *s);
+
+    s->study = study;
+    s->on_event = on_event;
+    s->arg = arg;
+    s->next = ctl->subs;
+    ctl->subs = s;
+    return s;
+}
+
+void ctl_unsubscribe(struct ctl *ctl, struct ctl_sub *sub)
+{
+    if (!sub)
+        return;
+    sub->is_dead = true;
+    if (!in_flush)
+        sweep(ctl);
+}
+
+struct replay_arg {
+    void (*on_event)(void *arg, int64_t seq, const char *event, const char *json);
+    void *arg;
+    int64_t last; /* what is beyond it is not committed */
+    int n, limit;
+    bool more;
+};
+
+static int on_replay(void *arg, const struct journal_row *row)
+{
+    struct replay_arg *r = arg;
+
+    if (row->seq > r->last)
+        return 1;
+    if (r->n == r->limit) {
+        r->more = true;
+        return 1;
+    }
+    json_t *json = events_json(row);
+    char *text = jsonx_dump(json);
+    r->n++;
+    r->on_event(r->arg, row->seq, row->event, text);
+    mem_free(text);
+    json_decref(json);
+    return 0;
+}
+
+int ctl_events_since(struct ctl *ctl, int64_t study, int64_t seq, int limit,
+                     void (*on_event)(void *arg, int64_t seq, const char *event, const char *json),
+                     void *arg, bool *more, struct err *err)
+{
+    struct replay_arg r = {
+        .on_event = on_event, .arg = arg, .last = ctl->events_sent, .limit = limit
+    };
+
+    if (store_journal_each(ctl->store, study, seq, limit + 1, on_replay, &r, err) < 0)
+        return -1;
+    if (more)
+        *more = r.more;
+    return 0;
+}
+
+int64_t ctl_events_last(struct ctl *ctl)
+{
+    return ctl->events_sent;
+}

@@ -1,0 +1,471 @@
+/* lane.c - rung, final, complete, paused, checkpoint, failed: one function each.
+ *
+ * At a rung a deterministic study answers `pause` unless its plan has decided already; others ask the scheduler now. At the
+ * top the answer is `keep` for trials among the best, whose artifact the worker then uploads, and `drop` for the others,
+ * which are completed by that very answer. A group that crashed is told apart from a lane that crashed alone: its lanes go
+ * out again in halves, and only a lane that crashed alone twice has failed by its configuration. */
+#include "controller/serve/lane.h"
+
+#include "base/fault.h"
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/decide/live.h"
+#include "controller/decide/plan.h"
+#include "controller/decide/probe.h"
+#include "controller/serve/believe.h"
+#include "controller/serve/table.h"
+#include "controller/state/board.h"
+#include "controller/state/lease.h"
+#include "controller/state/runner.h"
+#include "controller/state/trial.h"
+#include "store/blob.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DETAIL_KEPT = 64 << 10, FAILURE_TEXT = 1000, CRASHES_ALONE_MAX = 2 };
+
+/* ---- refusing ---- */
+
+/* The trial goes back to the queue: 0, or -1. */
+static int requeue(struct study *st, struct trial_row *row, enum trial_reason reason,
+                   const char *end_reason, struct err *err)
+{
+    row->reason = reason;
+    json_t *data = json_pack("{s:s}", "reason", end_reason);
+    return trial_move(st, row, TE_LOST, data, end_reason, err) < 0 ? -1 : 0;
+}
+
+static int refuse(struct study *st, struct trial_row *row, const struct msg_event *e,
+                  const char *why, struct msg_reply *reply, struct err *err)
+{
+    const struct lease *l = lease_find(st->ctl, false, row->id);
+
+    log_warn("lane.refused trial=%" PRId64 " fence=%" PRId64 " type=%s why=\"%s\"", row->id,
+             row->fence, msg_type_name[e->type], why);
+    reply->action = MSG_STALE;
+    mem_free(row->msg_answer);
+    row->msg_answer = mem_strdup("{\"action\":\"stale\",\"to\":0}"); /* for a repeat */
+    if (l && runner_failed(st->ctl, l->runner, l->device, row->id, err) < 0)
+        return -1;
+    return requeue(st, row, TR_DEVICE, "refused", err);
+}
+
+/* 1, 0 = nobody uploaded it, -1. */
+static int has_blob(struct study *st, const char *sha256, struct err *err)
+{
+    int64_t bytes = 0;
+
+    return sha256[0] ? store_blob_has(st->ctl->store, sha256, &bytes, err) : 0;
+}
+
+/* ---- rungs ---- */
+
+/* A worker counts from the checkpoint it began with; what was spent before each pause stands in the row. */
+static void info_set_fit(json_t *info, const struct msg_event *e)
+{
+    json_int_t before = json_integer_value(json_object_get(info, "paused_fit_us"));
+
+    json_object_set_new(info, "fit_us", json_integer(before + (json_int_t)e->fit_us));
+}
+
+/* What a row keeps of an event's detail. */
+static void info_add_detail(json_t *info, const char *detail, const char *const *keys, int n)
+{
+    json_t *o = NULL;
+
+    if (!detail || strlen(detail) > DETAIL_KEPT)
+        return;
+    o = jsonx_load(detail, strlen(detail), "detail", NULL);
+    for (int i = 0; json_is_object(o) && i < n; i++) {
+        json_t *v = json_object_get(o, keys[i]);
+        if (v)
+            json_object_set(info, keys[i], v);
+    }
+    json_decref(o);
+}
+
+static int report_add(struct study *st, struct trial_row *row, const struct msg_event *e,
+                      struct err *err)
+{
+    static const char *const growth[] = { "growth" };
+    json_t *info = trial_info(row);
+
+    info_set_fit(info, e);
+    info_add_detail(info, e->detail, growth, 1);
+    trial_info_set(row, info);
+    if (store_report_add(st->ctl->store, row->id, e->level, e->value, e->se, err) < 0)
+        return -1;
+    row->level = e->level;
+    row->score = e->value;
+    row->score_se = e->se;
+    return trial_save(st, row, err);
+}
+
+/* What the trial is to do now, after its report at this level. */
+static int rung_decide(struct study *st, struct trial_row *row, const struct msg_event *e,
+                       bool is_new, struct sched_decision *d, struct err *err)
+{
+    *d = (struct sched_decision){ SCHED_PAUSE, 0 };
+    if (!study_is_open(st)) {
+        d->action = SCHED_STOP;
+        return 0;
+    }
+    if (st->is_deterministic) {
+        int rc = plan_decision(st, row->number, e->level, d, err);
+
+        if (rc == 0)
+            d->action = SCHED_PAUSE; /* the plan is not there yet */
+        return rc < 0 ? -1 : 0;
+    }
+    return is_new ? live_rung(st, row->number, e->level, e->value, d, err) : 0;
+}
+
+static int on_rung(struct study *st, struct trial_row *row, const struct msg_event *e,
+                   struct msg_reply *reply, struct err *err)
+{
+    struct sched_decision d = { SCHED_PAUSE, 0 };
+    bool is_new = e->level > row->level;
+    int64_t seq = row->msg_seq, number = row->number;
+
+    if (e->level < 1 || e->level >= row->max_level || e->level > row->run_to)
+        return refuse(st, row, e, "a rung beyond its leave", reply, err);
+    if (is_new && report_add(st, row, e, err) < 0)
+        return -1;
+    if (e->level < row->run_to) { /* decided before it was lost */
+        reply->action = MSG_RUN_TO;
+        reply->to = row->run_to;
+        return 1;
+    }
+    if (rung_decide(st, row, e, is_new, &d, err) < 0)
+        return -1;
+    /* The decision may have changed the row: pruned, or leave to go on. */
+    trial_row_fini(row);
+    if (trial_load(st, number, row, err) < 0)
+        return -1;
+    row->msg_seq = seq;
+    if (d.action == SCHED_RUN_TO) {
+        row->run_to = MAX(row->run_to, d.to);
+        reply->action = MSG_RUN_TO;
+        reply->to = row->run_to;
+    } else if (d.action == SCHED_PAUSE) {
+        reply->action = MSG_PAUSE;
+    } else {
+        reply->action = MSG_STOP;
+        row->reason = TR_STOPPED;
+        if (row->state == TS_RUNNING && trial_move(st, row, TE_PRUNE, NULL, "stopped", err) < 0)
+            return -1;
+    }
+    return 1;
+}
+
+static int on_paused(struct study *st, struct trial_row *row, const struct msg_event *e,
+                     struct msg_reply *reply, struct err *err)
+{
+    int rc = has_blob(st, e->blob, err);
+    json_t *info = NULL;
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || e->level < 1 || e->level > row->level)
+        return refuse(st, row, e, "a pause without its checkpoint", reply, err);
+    str_copy(row->checkpoint, sizeof row->checkpoint, e->blob);
+    row->checkpoint_level = e->level;
+    reply->action = MSG_OK;
+    info = trial_info(row);
+    json_object_set_new(info, "paused_fit_us",
+                        json_integer(json_integer_value(json_object_get(info, "fit_us"))));
+    trial_info_set(row, info);
+    if (trial_move(st, row, TE_PAUSE, json_pack("{s:i}", "level", e->level), NULL, err) < 0)
+        return -1;
+    if (row->run_to <= row->level)
+        return 1;
+    /* Somebody decided to go on while it was on its way. */
+    row->reason = TR_NONE;
+    json_t *data = json_pack("{s:i}", "to", row->run_to);
+    return trial_move(st, row, TE_PROMOTE, data, NULL, err) < 0 ? -1 : 1;
+}
+
+static int on_checkpoint(struct study *st, struct trial_row *row, const struct msg_event *e,
+                         struct msg_reply *reply, struct err *err)
+{
+    int rc = has_blob(st, e->blob, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || e->level < 0 || e->level > row->run_to)
+        return refuse(st, row, e, "a checkpoint nobody uploaded", reply, err);
+    str_copy(row->checkpoint, sizeof row->checkpoint, e->blob);
+    row->checkpoint_level = e->level;
+    reply->action = MSG_OK;
+    return 1;
+}
+
+/* ---- the end ---- */
+
+static void take_final(struct study *st, struct trial_row *row, const struct msg_event *e)
+{
+    static const char *const kept[] = { "free", "steps", "folds", "curve", "engine", "growth" };
+    const struct lease *l = lease_find(st->ctl, false, row->id);
+    json_t *info = trial_info(row);
+
+    row->level = MAX(row->level, e->level);
+    row->score = e->value;
+    row->score_se = e->se;
+    row->select_value = e->select_value;
+    row->test_score = e->test_value;
+    row->test_se = e->test_se;
+    info_set_fit(info, e);
+    json_object_set_new(info, "predict_ns_row", json_integer((json_int_t)e->predict_ns_row));
+    json_object_set_new(info, "model_bytes", json_integer((json_int_t)e->model_bytes));
+    json_object_set_new(info, "work_units", json_integer((json_int_t)e->work_units));
+    json_object_set_new(info, "peak_bytes", json_integer((json_int_t)e->peak_bytes));
+    json_object_set_new(info, "cut", json_boolean(e->cut));
+    if (l) {
+        json_object_set_new(info, "runner", json_integer((json_int_t)l->runner));
+        json_object_set_new(info, "device", json_string(l->device));
+    }
+    info_add_detail(info, e->detail, kept, (int)ARRAY_LEN(kept));
+    trial_info_set(row, info);
+}
+
+static json_t *final_data(const struct trial_row *row)
+{
+    return json_pack("{s:o, s:o, s:s}", "score", jsonx_real(row->score), "se",
+                     jsonx_real(row->score_se), "family", row->family);
+}
+
+static int fail_with(struct study *st, struct trial_row *row, enum trial_event ev,
+                     enum trial_reason reason, const char *detail, struct err *err)
+{
+    char text[FAILURE_TEXT];
+
+    row->reason = reason;
+    mem_free(row->detail);
+    row->detail = NULL;
+    if (detail && detail[0]) {
+        str_copy(text, sizeof text, detail);
+        row->detail = mem_strdup(text);
+    }
+    json_t *data =
+        json_pack("{s:s, s:s?}", "reason", trial_reason_name[reason], "detail", row->detail);
+    return trial_move(st, row, ev, data, trial_reason_name[reason], err) < 0 ? -1 : 1;
+}
+
+/* The probe has answered: 1 = an ordinary final of a holdout study, 0 = back to the queue, -1. */
+static int probe_final(struct study *st, struct trial_row *row, const struct msg_event *e,
+                       struct msg_reply *reply, struct err *err)
+{
+    if (st->problem.is_undecided && probe_decide(st, e->cut ? 0 : e->fit_us, err) < 0)
+        return -1;
+    if (st->problem.data.holdout && !e->cut)
+        return 1;
+    reply->action = MSG_STOP;
+    return requeue(st, row, TR_NONE, "probe", err);
+}
+
+/* As its record would be if it were completed now. */
+static bool keeps(struct study *st, const struct trial_row *row, const struct msg_event *e)
+{
+    struct trial_mem t = *trial_mem(st, row->number);
+    json_t *info = trial_info(row);
+
+    t.score = row->score;
+    t.fit_us = json_integer_value(json_object_get(info, "fit_us"));
+    t.predict_ns = e->predict_ns_row;
+    t.model_bytes = e->model_bytes;
+    json_decref(info);
+    return board_keeps(st, row->number, &t);
+}
+
+/* Cut before all folds were scored. Such a score is better or worse by which fold it was, so beside trials that were scored on
+ * all it must be better by two standard errors to count; the others are pruned. */
+static bool is_outdone(struct study *st, const struct trial_row *row)
+{
+    double se = isfinite(row->score_se) ? row->score_se : 0;
+
+    if (!trial_is_part(st, row))
+        return false;
+    double gain = study_gain(st, row->score) - 2 * se;
+    for (int i = 0; i < st->n_board; i++) {
+        const struct trial_mem *t = &st->trials[st->board[i] - 1];
+        if (!t->is_part)
+            return study_gain(st, t->score) >= gain; /* the best of them */
+    }
+    return false;
+}
+
+static int on_final(struct study *st, struct trial_row *row, const struct msg_event *e,
+                    struct msg_reply *reply, struct err *err)
+{
+    struct lease *l = lease_find(st->ctl, false, row->id);
+
+    if (e->level < 0 || e->level > row->max_level || (!e->cut && e->level > row->run_to))
+        return refuse(st, row, e, "a level beyond its leave", reply, err);
+    if (l)
+        runner_worked(st->ctl, l->runner, l->device);
+    if (l && l->is_probe) {
+        int rc = probe_final(st, row, e, reply, err);
+        if (rc <= 0)
+            return rc < 0 ? -1 : 1;
+    }
+    if (!isfinite(e->value)) {
+        reply->action = MSG_DROP;
+        return fail_with(st, row, TE_FAIL, TR_INVALID,
+                         e->detail && e->detail[0] ? e->detail : "it has no score", err);
+    }
+    take_final(st, row, e);
+    if (is_outdone(st, row)) {
+        reply->action = MSG_DROP;
+        return fail_with(st, row, TE_PRUNE, st->row.state == SS_RUNNING ? TR_TIME : TR_BUDGET,
+                         "its time ended before all folds were scored", err);
+    }
+    if (keeps(st, row, e)) {
+        reply->action = MSG_KEEP;
+        if (l)
+            l->kept_ms = ctl_now(st->ctl);
+        return 1;
+    }
+    reply->action = MSG_DROP;
+    return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
+}
+
+static int on_complete(struct study *st, struct trial_row *row, const struct msg_event *e,
+                       struct msg_reply *reply, struct err *err)
+{
+    const struct lease *l = lease_find(st->ctl, false, row->id);
+    json_t *info = NULL;
+    int rc = has_blob(st, e->blob, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || !row->msg_answer || !strstr(row->msg_answer, "\"keep\""))
+        return refuse(st, row, e, "a completion that nobody asked for", reply, err);
+    rc = believe_model(st->ctl, e->blob, err);
+    if (rc < 0)
+        return -1;
+    if (rc == 0)
+        return refuse(st, row, e, "a file that is no model", reply, err);
+    if (l && l->kept_ms)
+        st->keep_ms = MAX(st->keep_ms, ctl_now(st->ctl) - l->kept_ms);
+    str_copy(row->artifact, sizeof row->artifact, e->blob);
+    if (e->model_bytes > 0) { /* a runner of before told it only here */
+        info = trial_info(row);
+        json_object_set_new(info, "model_bytes", json_integer((json_int_t)e->model_bytes));
+        trial_info_set(row, info);
+    }
+    reply->action = MSG_OK;
+    return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
+}
+
+/* A worker died with this lane in it. */
+static int on_crash(struct study *st, struct trial_row *row, const struct lease *l,
+                    const char *detail, struct err *err)
+{
+    if (l->group_size > 1) {
+        int half = (l->group_size + 1) / 2;
+
+        if (requeue(st, row, TR_WORKER_DIED, "worker_died", err) < 0)
+            return -1;
+        trial_mem(st, row->number)->max_group = (int16_t)half;
+        return 1;
+    }
+    row->crashes_alone++;
+    if (row->crashes_alone >= CRASHES_ALONE_MAX)
+        return fail_with(st, row, TE_FAIL, TR_CRASHED_ALONE, detail, err);
+    if (requeue(st, row, TR_WORKER_DIED, "worker_died", err) < 0)
+        return -1;
+    trial_mem(st, row->number)->max_group = 1;
+    return 1;
+}
+
+static int on_failed(struct study *st, struct trial_row *row, const struct msg_event *e,
+                     struct msg_reply *reply, struct err *err)
+{
+    struct lease *found = lease_find(st->ctl, false, row->id), l = { .group_size = 1 };
+
+    if (found)
+        l = *found;
+    reply->action = MSG_OK;
+    if (e->reason == TR_DATA) { /* nobody's fault who had to do with the lane */
+        if (table_failed(st, e->detail, err) < 0)
+            return -1;
+        return requeue(st, row, TR_DATA, trial_reason_name[TR_DATA], err) < 0 ? -1 : 1;
+    }
+    if (l.is_probe) {
+        if (st->problem.is_undecided && probe_decide(st, 0, err) < 0)
+            return -1;
+        if (e->reason == TR_BUDGET || e->reason == TR_TIME)
+            return requeue(st, row, TR_NONE, "probe", err) < 0 ? -1 : 1;
+    }
+    if (trial_reason_is_machine(e->reason)) {
+        if (e->reason != TR_DRAINED && runner_failed(st->ctl, l.runner, l.device, row->id, err) < 0)
+            return -1;
+        if (e->reason == TR_WORKER_DIED)
+            return on_crash(st, row, &l, e->detail, err);
+        return requeue(st, row, e->reason, trial_reason_name[e->reason], err) < 0 ? -1 : 1;
+    }
+    if (e->reason == TR_TIME &&
+        !st->spec.trial_time_ms) /* the share of its family, not a limit that it broke */
+        return fail_with(st, row, TE_PRUNE, e->reason, e->detail, err);
+    if (e->reason == TR_BUDGET || e->reason == TR_USER || e->reason == TR_STOPPED)
+        return fail_with(st, row, TE_CANCEL, e->reason, e->detail, err);
+    if (l.runner)
+        runner_worked(st->ctl, l.runner, l.device);
+    return fail_with(st, row, TE_FAIL, e->reason == TR_NONE ? TR_INVALID : e->reason, e->detail,
+                     err);
+}
+
+static int lane_take(struct study *st, struct trial_row *row, const struct msg_event *e,
+                     struct msg_reply *reply, struct err *err)
+{
+    CHECK(row->state == TS_RUNNING && row->msg_seq == e->seq && row->fence == e->fence);
+    if (FAULT("lane.event"))
+        return err_set(err, ERR_IO, "fault: lane.event");
+    const char *lie = believe_scores(st, e);
+    if (lie)
+        return refuse(st, row, e, lie, reply, err);
+    switch (e->type) {
+    case MSG_RUNG:
+        return on_rung(st, row, e, reply, err);
+    case MSG_FINAL:
+        return on_final(st, row, e, reply, err);
+    case MSG_COMPLETE:
+        return on_complete(st, row, e, reply, err);
+    case MSG_PAUSED:
+        return on_paused(st, row, e, reply, err);
+    case MSG_CHECKPOINT:
+        return on_checkpoint(st, row, e, reply, err);
+    case MSG_FAILED:
+        return on_failed(st, row, e, reply, err);
+    default:
+        return refuse(st, row, e, "no message of a lane", reply, err);
+    }
+}
+
+/* Its device goes on with other work, whatever is still on its way. */
+static void answered(struct study *st, int64_t id, const struct msg_event *e,
+                     const struct msg_reply *reply)
+{
+    struct lease *l = lease_find(st->ctl, false, id);
+
+    st->lane_us = MAX(e->fit_us, 1);
+    table_worked(st);
+    if (l)
+        l->is_leaving = reply->action == MSG_PAUSE || reply->action == MSG_KEEP;
+}
+
+int lane_event(struct study *st, struct trial_row *row, const struct msg_event *e,
+               struct msg_reply *reply, struct err *err)
+{
+    int64_t id = row->id;
+    int rc = lane_take(st, row, e, reply, err);
+
+    if (rc >= 0 && (e->type == MSG_RUNG || e->type == MSG_FINAL))
+        answered(st, id, e, reply);
+    return rc;
+}

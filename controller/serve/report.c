@@ -1,0 +1,346 @@
+/* report.c - what runners say: renewals, events of lanes and tasks, and the answers.
+ *
+ * A message is (trial, fence, seq): another fence or a gap is `stale`; seq <= last is acknowledged again, the last one with
+ * its stored answer; last + 1 is applied. A trial that expired keeps its fence until it is granted again, and a message or a
+ * renewal under that fence from the same session takes it back (REJOIN). A message that contradicts what the trial is doing
+ * (a level beyond its leave, a blob nobody uploaded) is refused as stale too, and the lane counts as lost by the machine.
+ * One report is one request: everything in it is applied, or nothing.
+ *
+ * What each type does stands in lane.c; here is the envelope. */
+#include "base/fault.h"
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/serve/events.h"
+#include "controller/serve/lane.h"
+#include "controller/state/damage.h"
+#include "controller/state/lease.h"
+#include "controller/state/runner.h"
+#include "controller/state/task.h"
+#include "controller/state/trial.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- stored answers ---- */
+
+static char *answer_text(const struct msg_reply *reply)
+{
+    json_t *o = json_pack("{s:s, s:i}", "action", msg_action_name[reply->action], "to", reply->to);
+    char *text = jsonx_dump(o);
+
+    json_decref(o);
+    return text;
+}
+
+static void answer_load(const char *text, struct msg_reply *reply)
+{
+    json_t *o = text ? jsonx_load(text, strlen(text), "answer", NULL) : NULL;
+    const char *word = json_string_value(json_object_get(o, "action"));
+
+    reply->action = MSG_OK;
+    for (int i = 0; i < MSG_ACTIONS; i++) {
+        if (str_eq(word, msg_action_name[i]))
+            reply->action = (enum msg_action)i;
+    }
+    reply->to = (int)json_integer_value(json_object_get(o, "to"));
+    json_decref(o);
+}
+
+/* ---- rejoin ---- */
+
+struct find_attempt {
+    int64_t fence;
+    const char *session;
+    struct attempt_row found;
+    bool is_found;
+};
+
+static int on_attempt(void *arg, const struct attempt_row *a)
+{
+    struct find_attempt *f = arg;
+
+    if (a->fence != f->fence || !str_eq(a->session, f->session))
+        return 0;
+    f->found = *a;
+    f->found.end_reason = NULL; /* borrowed from the query */
+    f->is_found = true;
+    return 1;
+}
+
+/* The lane of an expired trial speaks again under its old fence: 1 = it has its lease back, 0 = no, -1. */
+static int rejoin(struct ctl *ctl, struct study *st, struct trial_row *row, const char *session,
+                  struct err *err)
+{
+    struct find_attempt f = { .fence = row->fence, .session = session };
+    int64_t now = ctl_now(ctl);
+    struct lease l = { .id = row->id,
+                       .fence = row->fence,
+                       .study = st->row.id,
+                       .number = row->number,
+                       .group_size = 1,
+                       .granted_ms = now,
+                       .expires_ms = now + ctl->conf.lease_ms,
+                       .was_listed = true,
+                       .is_probe = row->number == st->probe };
+
+    if (row->state != TS_QUEUED || row->reason != TR_RUNNER_LOST || study_is_final(st->row.state))
+        return 0;
+    if (store_attempt_each(ctl->store, row->id, on_attempt, &f, err) < 0)
+        return -1;
+    if (!f.is_found)
+        return 0;
+    row->reason = TR_NONE;
+    if (trial_move(st, row, TE_REJOIN, json_pack("{s:I}", "fence", (json_int_t)row->fence), NULL,
+                   err) < 0 ||
+        store_attempt_reopen(ctl->store, row->id, row->fence, err) < 0)
+        return -1;
+    l.runner = f.found.runner;
+    l.from = f.found.from_level;
+    l.to = row->run_to;
+    str_copy(l.session, sizeof l.session, session);
+    str_copy(l.device, sizeof l.device, f.found.device);
+    lease_add(ctl, &l);
+    ctl->stats.rejoined++;
+    return 1;
+}
+
+/* ---- one event of a lane ---- */
+
+/* What cannot be read of this trial may not stop the other lanes of its runner: it is stale to them. */
+static bool is_lost_case(struct ctl *ctl, const struct trial_row *row, const struct err *err)
+{
+    bool has_row = row->id > 0; /* then it is its study that cannot be read */
+
+    if (has_row)
+        return err->code == ERR_NOTFOUND || damage_is_lasting(ctl, row->study);
+    return !damage_is_passing(err);
+}
+
+/* Who speaks: 1 = the holder of the lease, 0 = nobody we know, -1. */
+static int check_holder(struct ctl *ctl, struct study *st, struct trial_row *row,
+                        const char *session, struct err *err)
+{
+    struct lease *l = lease_find(ctl, false, row->id);
+
+    if (l)
+        return l->fence == row->fence && str_eq(l->session, session);
+    if (trial_is_final(row->state) || row->state == TS_PAUSED)
+        return 1; /* nothing is applied then but repeats */
+    return rejoin(ctl, st, row, session, err);
+}
+
+static int progress_event(struct ctl *ctl, struct study *st, const struct trial_row *row,
+                          const struct msg_event *e, struct msg_reply *reply)
+{
+    struct lease *l = lease_find(ctl, false, row->id);
+
+    reply->action = trial_is_final(row->state) ? MSG_STOP : MSG_OK;
+    if (st && l && l->fence == e->fence) {
+        l->progress = e->progress;
+        events_progress(ctl, st->row.id, row, e);
+    }
+    return 0;
+}
+
+static int numbered_event(struct study *st, struct trial_row *row, const struct msg_event *e,
+                          struct msg_reply *reply, struct err *err)
+{
+    char *text = NULL;
+    int rc = 0;
+
+    if (e->seq < 1) {
+        reply->action = MSG_STALE;
+        return 0;
+    }
+    if (e->seq <= row->msg_seq) {
+        if (e->seq == row->msg_seq)
+            answer_load(row->msg_answer, reply);
+        else
+            reply->action = MSG_OK;
+        return 0;
+    }
+    if (e->seq != row->msg_seq + 1)
+        return 0;
+    if (row->state != TS_RUNNING) {
+        reply->action = MSG_STOP; /* it was ended meanwhile */
+        return 0;
+    }
+    row->msg_seq = e->seq;
+    rc = lane_event(st, row, e, reply, err);
+    if (rc <= 0)
+        return rc;
+    text = answer_text(reply);
+    mem_free(row->msg_answer);
+    row->msg_answer = text;
+    return trial_save(st, row, err);
+}
+
+static int lane_message(struct ctl *ctl, const char *session, const struct msg_event *e,
+                        struct msg_reply *reply, struct err *err)
+{
+    struct trial_row row = { 0 };
+    struct study *st = NULL;
+    int rc = store_trial_get(ctl->store, e->trial, &row, err);
+
+    reply->action = MSG_STALE;
+    if (rc == 1 && row.fence == e->fence) {
+        /* Nothing of an ended trial is changed, and its study may be one that would have to be read. */
+        bool is_over = trial_is_final(row.state);
+        st = is_over ? study_loaded(ctl, row.study) : study_by_id(ctl, row.study, err);
+        rc = st ? check_holder(ctl, st, &row, session, err) : is_over ? 1 : -1;
+        if (rc < 0 && !st && is_lost_case(ctl, &row, err))
+            rc = 0;
+        else if (rc == 0 && e->type != MSG_PROGRESS && e->seq <= row.msg_seq)
+            rc = 1; /* requeued since: a repeat is acknowledged all the same */
+        if (rc == 1 && e->type == MSG_PROGRESS)
+            rc = progress_event(ctl, st, &row, e, reply);
+        else if (rc == 1)
+            rc = numbered_event(st, &row, e, reply, err);
+        if (st && rc < 0)
+            damage_suspect(ctl, st->row.id, err);
+    } else if (rc < 0 && is_lost_case(ctl, &row, err)) {
+        rc = 0;
+    }
+    if (reply->action == MSG_STALE)
+        ctl->stats.stale++;
+    struct lease *l = lease_find(ctl, false, e->trial);
+    if (l && l->deadline_ms)
+        reply->deadline_ms = MAX(l->deadline_ms - ctl_now(ctl), 1);
+    trial_row_fini(&row);
+    return rc < 0 ? -1 : 0;
+}
+
+static int event_apply(struct ctl *ctl, int64_t runner, const char *session,
+                       const struct msg_event *e, struct msg_reply *reply, struct err *err)
+{
+    *reply = (struct msg_reply){ .trial = e->trial, .fence = e->fence, .seq = e->seq };
+    ctl->stats.events++;
+    if (FAULT("report.event"))
+        return err_set(err, ERR_IO, "fault: report.event");
+    if (e->type == MSG_TASK_DONE || e->type == MSG_TASK_FAILED)
+        return task_event(ctl, runner, session, e, reply, err);
+    return lane_message(ctl, session, e, reply, err);
+}
+
+/* ---- renewals ---- */
+
+static bool was_answered(const struct msg_answer *a, const struct msg_held *h)
+{
+    for (int i = 0; i < a->n_replies; i++) {
+        if (a->replies[i].trial == h->trial && a->replies[i].fence == h->fence)
+            return true;
+    }
+    return false;
+}
+
+/* 1 = the lane is this session's, 0 = it must stop, -1. */
+static int renew_lane(struct ctl *ctl, const char *session, const struct msg_held *h,
+                      struct err *err)
+{
+    struct lease *l = lease_find(ctl, false, h->trial);
+    struct trial_row row = { 0 };
+    struct study *st = NULL;
+    int rc = 0;
+
+    if (l) {
+        if (l->fence != h->fence || !str_eq(l->session, session))
+            return 0;
+        lease_renew(ctl, l);
+        return 1;
+    }
+    rc = store_trial_get(ctl->store, h->trial, &row, err);
+    if (rc == 1 && row.fence == h->fence && !trial_is_final(row.state)) {
+        st = study_by_id(ctl, row.study, err);
+        rc = st ? rejoin(ctl, st, &row, session, err) : is_lost_case(ctl, &row, err) ? 0 : -1;
+    } else {
+        rc = rc < 0 && !is_lost_case(ctl, &row, err) ? -1 : 0;
+    }
+    trial_row_fini(&row);
+    return rc;
+}
+
+static int renew_all(struct ctl *ctl, const struct msg_report *m, struct msg_answer *a,
+                     struct err *err)
+{
+    a->stop = mem_array((size_t)m->n_held + 1, sizeof *a->stop);
+    a->stop_tasks = mem_array((size_t)m->n_tasks + 1, sizeof *a->stop_tasks);
+    for (int i = 0; i < m->n_held; i++) {
+        int rc = renew_lane(ctl, m->session, &m->held[i], err);
+
+        if (rc < 0)
+            return -1;
+        if (rc == 0 && !was_answered(a, &m->held[i]))
+            a->stop[a->n_stop++] = m->held[i];
+    }
+    for (int i = 0; i < m->n_tasks; i++) {
+        if (!task_renew(ctl, m->session, &m->tasks[i]) && !was_answered(a, &m->tasks[i]))
+            a->stop_tasks[a->n_stop_tasks++] = m->tasks[i];
+    }
+    return 0;
+}
+
+static bool is_listed(const struct msg_report *m, const struct lease *l)
+{
+    const struct msg_held *list = l->is_task ? m->tasks : m->held;
+    int n = l->is_task ? m->n_tasks : m->n_held;
+
+    for (int i = 0; i < n; i++) {
+        if (list[i].trial == l->id && list[i].fence == l->fence)
+            return true;
+    }
+    return false;
+}
+
+/* Granted, known to have arrived, but not held any more: back to the queue at once. */
+static int requeue_missing(struct ctl *ctl, int64_t runner, const struct msg_report *m,
+                           struct err *err)
+{
+    for (int i = ctl->n_leases - 1; i >= 0; i--) {
+        struct lease l;
+
+        if (i >= ctl->n_leases || ctl->leases[i].runner != runner)
+            continue;
+        l = ctl->leases[i];
+        if (!str_eq(l.session, m->session) || is_listed(m, &l) || !lease_is_missing(&l, m))
+            continue;
+        log_info("lease.missing %s=%" PRId64 " fence=%" PRId64, l.is_task ? "task" : "trial", l.id,
+                 l.fence);
+        if (lease_lose(ctl, l, TR_RUNNER_LOST, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
+                      json_t **out, struct err *err)
+{
+    struct msg_report m = { 0 };
+    struct msg_answer a = { .lease_ms = ctl->conf.lease_ms };
+    struct runner *r = NULL;
+    int rc = -1;
+
+    if (msg_report_parse(&m, body, err) < 0)
+        return -1;
+    r = runner_of(ctl, token, runner, m.session, err);
+    if (!r)
+        goto out;
+    ctl->stats.reports++;
+    a.replies = mem_array((size_t)m.n_events + 1, sizeof *a.replies);
+    for (int i = 0; i < m.n_events; i++) {
+        if (event_apply(ctl, runner, m.session, &m.events[i], &a.replies[i], err) < 0)
+            goto out;
+        a.n_replies++;
+    }
+    if (renew_all(ctl, &m, &a, err) < 0 || requeue_missing(ctl, runner, &m, err) < 0 ||
+        study_settle_all(ctl, err) < 0)
+        goto out;
+    a.drain = str_eq(r->row.state, "draining") || ctl->is_stopping;
+    *out = msg_answer_json_new(&a);
+    rc = 0;
+out:
+    msg_answer_fini(&a);
+    msg_report_fini(&m);
+    return rc;
+}

@@ -1,0 +1,174 @@
+/* table.c - looking at tables' files, and patience with runners that cannot read them. */
+#include "controller/serve/table.h"
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "controller/decide/budget.h"
+#include "store/blob.h"
+#include "store/runner.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    FIRST_PAUSE_MS = 1000,
+    ATTEMPTS_MAX = 5,       /* 1, 2, 4 and 8 seconds between them */
+    HASH_AT_ONCE = 1 << 20, /* about a millisecond */
+    SENTENCE = 900,
+    NAME_BYTES = 160,
+};
+
+/* ---- the controller's own files ---- */
+
+static int measure(struct ctl *ctl, const char *sha256, const char *path, struct err *err)
+{
+    int64_t promised = 0, bytes = io_file_bytes(path);
+    int rc = store_blob_has(ctl->store, sha256, &promised, err);
+
+    if (rc < 0)
+        return -1;
+    if (access(path, R_OK) < 0)
+        return err_errno(err, "%s", path);
+    if (rc == 1 && bytes != promised)
+        return err_set(err, ERR_IO,
+                       "the file %s is damaged: it has %" PRId64 " bytes instead of %" PRId64, path,
+                       bytes, promised);
+    return 0;
+}
+
+int table_look(struct ctl *ctl, const char *sha256, struct err *err)
+{
+    const char *dir = ctl->conf.data_dir;
+    char path[PATH_MAX];
+
+    if (blob_is_checked(dir, sha256))
+        return 0;
+    if (blob_path(dir, sha256, path, sizeof path, NULL) < 0)
+        return err_set(err, ERR_NOTFOUND, "the file %s/blobs/%.2s/%s is missing", dir, sha256,
+                       sha256);
+    return io_file_bytes(path) > HASH_AT_ONCE ? measure(ctl, sha256, path, err)
+                                              : blob_check(dir, sha256, err);
+}
+
+static bool has_cached(const struct msg_ask *ask, const char *sha256)
+{
+    for (int i = 0; i < ask->n_cached; i++) {
+        if (str_eq(ask->cached[i], sha256))
+            return true;
+    }
+    return false;
+}
+
+/* ---- pausing ---- */
+
+static void table_name(const struct study *st, bool is_test, char *out, size_t size)
+{
+    struct dataset_row row = { 0 };
+
+    str_copy(out, size, is_test ? st->spec.test_dataset : st->spec.dataset);
+    if (!is_test && store_dataset_get(st->ctl->store, st->row.dataset, &row, NULL) == 1)
+        str_copy(out, size, row.name);
+    dataset_row_fini(&row);
+}
+
+static int table_pause(struct study *st, bool is_test, const char *what, struct err *err)
+{
+    char name[NAME_BYTES], text[SENTENCE];
+
+    st->table_fails = 0;
+    st->table_next_ms = 0;
+    if (study_may(st, SE_PAUSE, NULL) < 0)
+        return 0; /* it is ending: nothing more goes out */
+    table_name(st, is_test, name, sizeof name);
+    (void)snprintf(text, sizeof text,
+                   "the table %s cannot be read: %.500s; add the same file again (assay data add), "
+                   "then resume the study",
+                   name, what);
+    log_error("table.bad study=%" PRId64 " name=%s table=%s err=\"%s\"", st->row.id, st->row.name,
+              name, what);
+    ctl_touch(st->ctl, st);
+    budget_clock_stop(st);
+    return study_move(st, SE_PAUSE, text, NULL, err) < 0 ? -1 : 0;
+}
+
+int table_check(struct study *st, const struct msg_ask *ask, struct err *err)
+{
+    const char *files[] = { st->problem.data.frame, st->problem.data.test_frame };
+
+    for (int i = 0; i < 2; i++) {
+        struct err why = { 0 };
+
+        if (!files[i][0] || has_cached(ask, files[i]) || table_look(st->ctl, files[i], &why) == 0)
+            continue;
+        if (why.code != ERR_NOTFOUND && why.code != ERR_IO)
+            return err_set(err, why.code, "%s", why.text);
+        if (why.code == ERR_IO && !strstr(why.text, "damaged"))
+            return table_failed(st, why.text, err); /* a failed read may pass */
+        return table_pause(st, i == 1, why.text, err);
+    }
+    return 1;
+}
+
+/* ---- what only runners see ---- */
+
+/* Many lanes fail by one cause at once: they are one attempt, and so is whatever fails before the next is due. */
+int table_failed(struct study *st, const char *detail, struct err *err)
+{
+    int64_t now = ctl_now(st->ctl);
+    const char *what = detail && detail[0] ? detail : "a runner did not get it";
+
+    if (table_waits(st) || study_may(st, SE_PAUSE, NULL) < 0)
+        return 0;
+    if (++st->table_fails >= ATTEMPTS_MAX)
+        return table_pause(st, false, what, err);
+    st->table_next_ms = now + ((int64_t)FIRST_PAUSE_MS << (st->table_fails - 1));
+    log_warn("table.retry study=%" PRId64 " name=%s attempt=%d in_ms=%" PRId64 " err=\"%s\"",
+             st->row.id, st->row.name, st->table_fails, st->table_next_ms - now, what);
+    return 0;
+}
+
+void table_worked(struct study *st)
+{
+    st->table_fails = 0;
+    st->table_next_ms = 0;
+}
+
+bool table_waits(const struct study *st)
+{
+    return st->table_next_ms > ctl_now(st->ctl);
+}
+
+void table_why(const struct study *st, char *out, size_t size)
+{
+    if (table_waits(st))
+        (void)snprintf(
+            out, size, "a runner could not read its table; attempt %d of %d comes in %" PRId64 " s",
+            st->table_fails + 1, ATTEMPTS_MAX, (st->table_next_ms - ctl_now(st->ctl) + 999) / 1000);
+}
+
+void table_tick(struct ctl *ctl)
+{
+    for (int i = 0; i < ctl->n_studies; i++) {
+        struct study *st = ctl->studies[i];
+
+        if (st->table_next_ms && !table_waits(st)) {
+            st->table_next_ms = 0;
+            ctl->has_news = true;
+        }
+    }
+}
+
+int64_t table_due(const struct ctl *ctl)
+{
+    int64_t due = INT64_MAX;
+
+    for (int i = 0; i < ctl->n_studies; i++) {
+        if (ctl->studies[i]->table_next_ms)
+            due = MIN(due, ctl->studies[i]->table_next_ms);
+    }
+    return due;
+}

@@ -1,0 +1,396 @@
+/* turn.c - the frame of everything: requests, turns, commits, what runs after them, and the timer of deadlines.
+ *
+ * A request (ctl_request_begin/_end) is a savepoint. When it is undone, or when the commit at the end of the turn fails,
+ * memory is made equal to the rows again by loading the touched studies, tasks and runners from the store: there is one
+ * way to build memory, and it is the one that a restart takes. Answers leave through ctl_after_commit only.
+ *
+ * The end of a turn, in this order: waiting lease calls are served (each in a request of its own), the transaction is
+ * committed, callbacks run, subscribers get the new journal rows, the timer is set to the next deadline. */
+#include "controller/state/ctl.h"
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/ahead.h"
+#include "controller/api/auth.h"
+#include "controller/decide/budget.h"
+#include "controller/files/rubbish.h"
+#include "controller/files/upload.h"
+#include "controller/serve/events.h"
+#include "controller/serve/load.h"
+#include "controller/serve/recover.h"
+#include "controller/serve/table.h"
+#include "controller/serve/wait.h"
+#include "controller/snapshot.h"
+#include "controller/state/damage.h"
+#include "controller/state/lease.h"
+#include "controller/state/runner.h"
+#include "controller/state/study.h"
+#include "controller/state/task.h"
+#include "controller/view/brief.h"
+
+#include <inttypes.h>
+
+enum {
+    BUSY_TURN_US = 20000,
+    BUSY_MS = 200,
+    COMMIT_PATIENCE_MS = 1000,
+    TICK_PATIENCE_MS = 250,
+    IDLE_TICK_MS = 1000,
+    MIN_TICK_MS = 2
+};
+
+void *ctl_grow(void *array, size_t size, int n, int *cap)
+{
+    CHECK(n <= *cap);
+    if (n < *cap)
+        return array;
+    *cap = *cap ? *cap * 2 : 8;
+    return mem_resize(array, (size_t)*cap * size);
+}
+
+int64_t ctl_now(const struct ctl *ctl)
+{
+    return clk_now_ms(ctl->clk);
+}
+
+int64_t ctl_wall(const struct ctl *ctl)
+{
+    return clk_wall_ms(ctl->clk);
+}
+
+struct loop *ctl_loop(struct ctl *ctl)
+{
+    return ctl->loop;
+}
+
+const char *ctl_data_dir(const struct ctl *ctl)
+{
+    return ctl->conf.data_dir;
+}
+
+bool ctl_admits(const struct ctl *ctl)
+{
+    bool commits = ctl->commit_failed_ms == INT64_MIN ||
+                   ctl_now(ctl) - ctl->commit_failed_ms >= COMMIT_PATIENCE_MS;
+    /* One turn of seconds leaves a high average for as long as nothing comes in to lower it. */
+    bool is_busy = ctl->turn_avg_us > BUSY_TURN_US && ctl_now(ctl) - ctl->slow_turn_ms < BUSY_MS;
+
+    return commits && !is_busy && !ctl->is_stopping;
+}
+
+int ctl_admit(const struct ctl *ctl, struct err *err)
+{
+    if (ctl_admits(ctl))
+        return 0;
+    if (ctl->commit_was_full && ctl->commit_failed_ms != INT64_MIN &&
+        ctl_now(ctl) - ctl->commit_failed_ms < COMMIT_PATIENCE_MS)
+        return err_set(err, ERR_FULL,
+                       "the disk of the data folder is full: nothing can be stored until there is "
+                       "room again");
+    return err_set(err, ERR_BUSY, "the controller is busy: try again in a second");
+}
+
+/* ---- requests ---- */
+
+void ctl_touch(struct ctl *ctl, struct study *st)
+{
+    CHECK(ctl->in_request);
+    st->touched_turn = ctl->turn_no;
+    st->touched_request = ctl->request_no;
+    st->needs_settling = true;
+    ctl->has_news = true;
+}
+
+void ctl_touch_tasks(struct ctl *ctl)
+{
+    CHECK(ctl->in_request);
+    ctl->tasks_turn = ctl->turn_no;
+    ctl->tasks_request = ctl->request_no;
+    ctl->has_news = true;
+}
+
+void ctl_touch_runners(struct ctl *ctl)
+{
+    CHECK(ctl->in_request);
+    ctl->runners_turn = ctl->turn_no;
+    ctl->runners_request = ctl->request_no;
+    ctl->has_news = true;
+}
+
+/* Rows that could not be read when memory was to follow them are read now: no request works on what they do not say. */
+static int catch_up(struct ctl *ctl, struct err *err)
+{
+    struct err why = { 0 };
+
+    if (ctl->is_tasks_old && task_load_all(ctl, &why) == 0)
+        ctl->is_tasks_old = false;
+    if (ctl->is_runners_old && runner_reload(ctl, &why) == 0)
+        ctl->is_runners_old = false;
+    if (!ctl->is_tasks_old && !ctl->is_runners_old)
+        return 0;
+    return err_set(err, ERR_BUSY, "the database cannot be read: %s", why.text);
+}
+
+int ctl_request_begin(struct ctl *ctl, struct err *err)
+{
+    CHECK(!ctl->in_request);
+    if (!ctl->turn_start_us)
+        ctl->turn_start_us = clk_now_us(ctl->clk);
+    if (ctl->loop)
+        loop_turn_mark(ctl->loop);
+    if (FAULT("ctl.request"))
+        return err_set(err, ERR_IO, "fault: ctl.request");
+    if (catch_up(ctl, err) < 0)
+        return -1;
+    if (savepoint_open(&ctl->request_sp, ctl->store, err) < 0)
+        return -1;
+    ctl->in_request = true;
+    ctl->suspect = 0;
+    ctl->request_no++;
+    ctl->stats.requests++;
+    return 0;
+}
+
+/* Memory becomes what the rows say. `by_turn`: everything this turn touched, else what this request touched. A study that
+ * cannot even be read leaves memory; damage.h remembers it and reads it again later. */
+static void reload_touched(struct ctl *ctl, bool by_turn)
+{
+    struct err err = { 0 };
+
+    for (int i = ctl->n_studies - 1; i >= 0; i--) {
+        struct study *st = ctl->studies[i];
+
+        if (by_turn ? st->touched_turn != ctl->turn_no : st->touched_request != ctl->request_no)
+            continue;
+        ctl->stats.reloads++;
+        (void)study_reload(ctl, st, &err); /* a failure was logged; st is gone then */
+    }
+    if (by_turn ? ctl->tasks_turn == ctl->turn_no : ctl->tasks_request == ctl->request_no) {
+        ctl->is_tasks_old = task_load_all(ctl, &err) < 0;
+        if (ctl->is_tasks_old)
+            log_error("task.reload err=\"%s\"", err.text);
+    }
+    if (by_turn ? ctl->runners_turn == ctl->turn_no : ctl->runners_request == ctl->request_no) {
+        ctl->is_runners_old = runner_reload(ctl, &err) < 0;
+        if (ctl->is_runners_old)
+            log_error("runner.reload err=\"%s\"", err.text);
+    }
+    runner_forget_grants(ctl, by_turn);
+    ctl->has_news = true;
+}
+
+int ctl_request_end(struct ctl *ctl, bool keep, struct err *err)
+{
+    CHECK(ctl->in_request);
+    ctl->in_request = false;
+    if (keep && savepoint_keep(&ctl->request_sp, err) == 0)
+        return 0;
+    savepoint_undo(&ctl->request_sp);
+    ctl->stats.requests_undone++;
+    reload_touched(ctl, false);
+    if (!keep)
+        damage_convict(ctl);
+    return keep ? -1 : 0;
+}
+
+/* ---- turns ---- */
+
+void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *arg, bool ok, const struct err *err),
+                      void *arg)
+{
+    CTL_GROW(ctl->after, ctl->n_after, ctl->cap_after);
+    ctl->after[ctl->n_after++] = (struct after_commit){ on_done, arg };
+    if (ctl->loop)
+        loop_turn_mark(ctl->loop);
+}
+
+static bool commit(struct ctl *ctl, struct err *err)
+{
+    int rc = FAULT("ctl.commit") ? err_set(err, ERR_IO, "fault: ctl.commit")
+                                 : store_turn_commit(ctl->store, err);
+
+    if (rc == 0) {
+        ctl->stats.commits++;
+        return true;
+    }
+    log_error("ctl.commit err=\"%s\"", err->text);
+    store_turn_rollback(ctl->store);
+    ctl->commit_failed_ms = ctl_now(ctl);
+    ctl->commit_was_full = err->code == ERR_FULL;
+    ctl->stats.commit_failures++;
+    reload_touched(ctl, true);
+    return false;
+}
+
+static void run_after(struct ctl *ctl, bool ok, const struct err *err)
+{
+    struct after_commit *list = ctl->after;
+    int n = ctl->n_after;
+
+    /* What a callback adds belongs to the next turn. */
+    ctl->after = NULL;
+    ctl->n_after = ctl->cap_after = 0;
+    for (int i = 0; i < n; i++)
+        list[i].on_done(list[i].arg, ok, ok ? NULL : err);
+    mem_free(list);
+}
+
+static void arm_timer(struct ctl *ctl)
+{
+    int64_t now = ctl_now(ctl), due = now + IDLE_TICK_MS;
+
+    if (!ctl->timer)
+        return;
+    due = MIN(due, lease_due(ctl));
+    due = MIN(due, wait_due(ctl));
+    due = MIN(due, budget_due(ctl));
+    due = MIN(due, damage_due(ctl));
+    due = MIN(due, table_due(ctl));
+    if (ctl->is_deferred || wait_goes_on(ctl))
+        due = now;
+    if (ctl->tick_failed_ms != INT64_MIN) /* what is due could not be done: not at once again */
+        due = MAX(due, MIN(ctl->tick_failed_ms + TICK_PATIENCE_MS, now + TICK_PATIENCE_MS));
+    if (ctl->commit_failed_ms != INT64_MIN)
+        due = MAX(due, MIN(ctl->commit_failed_ms + COMMIT_PATIENCE_MS, now + COMMIT_PATIENCE_MS));
+    loop_timer_again(ctl->timer, MAX(due - now, MIN_TICK_MS));
+}
+
+void ctl_turn_end(struct ctl *ctl)
+{
+    struct err err = { 0 };
+    int64_t worked = 0;
+
+    CHECK(!ctl->in_request);
+    wait_serve(ctl);
+    if (ctl->turn_start_us) {
+        worked = clk_now_us(ctl->clk) - ctl->turn_start_us;
+        ctl->turn_max_us = MAX(ctl->turn_max_us, worked);
+        ctl->turn_avg_us += (worked - ctl->turn_avg_us) / 8;
+        if (worked > BUSY_TURN_US)
+            ctl->slow_turn_ms = ctl_now(ctl);
+    }
+    bool ok = commit(ctl, &err);
+    ctl->turn_no++;
+    ctl->turn_start_us = 0;
+    ctl->suggest_us = 0;
+    run_after(ctl, ok, &err);
+    events_flush(ctl);
+    load_trim(ctl);
+    arm_timer(ctl);
+}
+
+void ctl_tick(struct ctl *ctl)
+{
+    struct err err = { 0 };
+
+    ctl->tick_failed_ms = ctl_now(ctl);
+    if (ctl_request_begin(ctl, &err) < 0) {
+        log_error("ctl.tick err=\"%s\"", err.text);
+        return;
+    }
+    damage_tick(ctl);
+    table_tick(ctl);
+    for (int i = 0; ctl->is_deferred && i < ctl->n_studies; i++)
+        ctl_touch(ctl, ctl->studies[i]); /* what was put off goes on */
+    ctl->is_deferred = false;
+    bool ok = lease_expire(ctl, &err) == 0 && budget_tick(ctl, &err) == 0 &&
+              runner_tick(ctl, &err) == 0 && study_settle_all(ctl, &err) == 0 &&
+              snapshot_tick(ctl, &err) == 0;
+    if (!ok)
+        log_error("ctl.tick err=\"%s\"", err.text);
+    if (ctl_request_end(ctl, ok, &err) < 0)
+        log_error("ctl.tick err=\"%s\"", err.text);
+    else if (ok)
+        ctl->tick_failed_ms = INT64_MIN;
+    wait_tick(ctl);
+}
+
+static void on_tick(void *arg)
+{
+    ctl_tick(arg);
+}
+
+static void on_turn_end(void *arg)
+{
+    ctl_turn_end(arg);
+}
+
+/* ---- life ---- */
+
+struct ctl *ctl_new(const struct ctl_conf *conf, struct clk *clk, struct loop *loop,
+                    struct err *err)
+{
+    struct ctl *ctl = mem_zalloc(sizeof *ctl);
+
+    ctl->conf = *conf;
+    ctl->clk = clk;
+    ctl->loop = loop;
+    ctl->turn_no = 1;
+    ctl->commit_failed_ms = ctl->tick_failed_ms = INT64_MIN;
+    ctl->started_ms = clk_now_ms(clk);
+    ctl->auth = auth_new();
+    ctl->store = conf->begin_empty ? store_open_empty(conf->data_dir, NULL, clk, err)
+                                   : store_open(conf->data_dir, NULL, clk, err);
+    if (ctl->store && store_warning(ctl->store)[0])
+        log_warn("store.odd data_dir=%s warning=\"%s\"", conf->data_dir, store_warning(ctl->store));
+    if (!ctl->store || recover_all(ctl, err) < 0)
+        goto fail;
+    ctl->had_leases = ctl->n_leases > 0;
+    if (loop) {
+        loop_turn_hook(loop, on_turn_end, ctl);
+        ctl->timer = loop_timer_new(loop, 1, 0, on_tick, ctl);
+    }
+    return ctl;
+fail:
+    ctl_free(ctl);
+    return NULL;
+}
+
+void ctl_stop(struct ctl *ctl)
+{
+    struct err err = { 0 };
+
+    ctl->is_stopping = true;
+    wait_end_all(ctl);
+    if (ctl_request_begin(ctl, &err) < 0)
+        return;
+    bool ok = study_settle_all(ctl, &err) == 0 && snapshot_all(ctl, &err) == 0;
+    if (ctl_request_end(ctl, ok, &err) < 0 || !ok)
+        log_warn("ctl.stop err=\"%s\"", err.text); /* the next start takes longer, no more */
+}
+
+void ctl_free(struct ctl *ctl)
+{
+    if (!ctl)
+        return;
+    wait_free_all(ctl);
+    events_free_all(ctl);
+    load_free_all(ctl);
+    brief_free_all(ctl);
+    while (ctl->n_studies > 0)
+        study_drop(ctl, ctl->studies[0]);
+    ahead_stop(ctl);
+    task_free_all(ctl);
+    runner_free_all(ctl);
+    if (ctl->timer)
+        loop_timer_free(ctl->timer);
+    if (ctl->loop)
+        loop_turn_hook(ctl->loop, NULL, NULL);
+    auth_free(ctl->auth);
+    uploads_free(ctl);
+    rubbish_free(ctl);
+    if (ctl->store) {
+        store_turn_rollback(ctl->store);
+        store_close(ctl->store);
+    }
+    mem_free(ctl->damages);
+    mem_free(ctl->studies);
+    mem_free(ctl->runners);
+    mem_free(ctl->tasks);
+    mem_free(ctl->leases);
+    idmap_fini(&ctl->lease_at);
+    idmap_fini(&ctl->runner_at);
+    mem_free(ctl->after);
+    mem_free(ctl);
+}

@@ -1,0 +1,310 @@
+/* wait.c - lease calls and their long polls. A call is (session, device, n): the same n again gets the same answer, a smaller
+ * one is stale. A waiting call is served at the end of a turn in which something changed, as a request of its own, so that
+ * its rows are committed with that turn and its answer leaves after. A second call of the same device ends the first
+ * one's wait: the client has given that one up. */
+#include "controller/serve/wait.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/serve/dispatch.h"
+#include "controller/state/lease.h"
+#include "controller/state/runner.h"
+#include "controller/state/study.h"
+
+#include <inttypes.h>
+
+/* Waiting calls are tried for so long a turn; the others' turn comes with the next one. */
+enum { SERVE_US = 6000, CLASSES = 8 };
+
+struct ctl_wait {
+    struct ctl_wait *next, *prev;
+    int64_t runner, until_ms;
+    struct msg_ask ask;
+    void (*on_grant)(void *arg, json_t *grant_new, const struct err *err);
+    void *arg;
+};
+
+static json_t *none_json(void)
+{
+    return msg_grant_json_new(NULL);
+}
+
+static void unlink_wait(struct ctl *ctl, struct ctl_wait *w)
+{
+    struct runner *r = runner_find(ctl, w->runner);
+
+    *(w->prev ? &w->prev->next : &ctl->waits) = w->next;
+    *(w->next ? &w->next->prev : &ctl->waits_last) = w->prev;
+    if (ctl->wait_next == w)
+        ctl->wait_next = w->next;
+    ctl->n_waits--;
+    if (r)
+        r->n_waits--;
+}
+
+/* Answers and frees. Its connection stood until now: it was there. */
+static void answer(struct ctl *ctl, struct ctl_wait *w, json_t *grant, const struct err *err)
+{
+    struct runner *r = runner_find(ctl, w->runner);
+
+    if (r)
+        r->heard_ms = ctl_now(ctl);
+    unlink_wait(ctl, w);
+    w->on_grant(w->arg, grant, err);
+    mem_free(w);
+}
+
+/* One try for this call: 1 with the grant, 0, -1. The device remembers what it was given. */
+static int try_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, json_t **out,
+                     struct err *err)
+{
+    struct device *d = runner_device(r, ask->device);
+    int rc = 0;
+
+    if (!d)
+        return err_at(err, "device", "runner %" PRId64 " has no device \"%s\"", r->row.id,
+                      ask->device);
+    rc = dispatch_grant(ctl, r, d, ask, out, err);
+    if (rc < 0)
+        return -1;
+    d->last_n = ask->n;
+    json_decref(d->last_grant);
+    d->last_grant = rc == 1 ? json_incref(*out) : NULL;
+    d->grant_turn = ctl->turn_no;
+    d->grant_request = ctl->request_no;
+    return rc;
+}
+
+/* ---- waiting calls ---- */
+
+static int serve_one(struct ctl *ctl, struct ctl_wait *w, json_t **out, struct err *err)
+{
+    struct runner *r = runner_find(ctl, w->runner);
+    int rc = 0;
+
+    if (!r)
+        return err_set(err, ERR_NOTFOUND, "no runner %" PRId64 ": register again", w->runner);
+    if (ctl_request_begin(ctl, err) < 0)
+        return -1;
+    rc = try_grant(ctl, r, &w->ask, out, err);
+    if (rc == 1 && study_settle_all(ctl, err) < 0)
+        rc = -1;
+    if (ctl_request_end(ctl, rc >= 0, err) < 0)
+        rc = -1;
+    if (rc < 0) {
+        json_decref(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+/* Where one device found nothing, another like it finds nothing either. */
+struct classes {
+    const struct runner *runner[CLASSES];
+    const struct device *device[CLASSES];
+    int n;
+};
+
+static bool is_like(const struct runner *a, const struct device *da, const struct runner *b,
+                    const struct device *db)
+{
+    return str_eq(da->is.kind, db->is.kind) && a->n_devices == b->n_devices &&
+           str_eq(a->row.numeric_sig, b->row.numeric_sig);
+}
+
+/* Is there any point in a try? */
+static bool may_have(struct ctl *ctl, const struct ctl_wait *w, const struct classes *poor)
+{
+    struct runner *r = runner_find(ctl, w->runner);
+    struct device *d = r ? runner_device(r, w->ask.device) : NULL;
+
+    if (!d)
+        return true; /* an error, which it is told */
+    if (d->is_quarantined || !runner_is_enabled(r))
+        return false;
+    for (int i = 0; i < poor->n; i++) {
+        if (is_like(r, d, poor->runner[i], poor->device[i]))
+            return false;
+    }
+    return dispatch_may(ctl, r);
+}
+
+static void poor_add(struct ctl *ctl, struct classes *poor, const struct ctl_wait *w)
+{
+    struct runner *r = runner_find(ctl, w->runner);
+
+    if (poor->n == CLASSES || !r)
+        return;
+    poor->runner[poor->n] = r;
+    poor->device[poor->n++] = runner_device(r, w->ask.device);
+}
+
+/* One call's try. */
+static void serve(struct ctl *ctl, struct ctl_wait *w, struct classes *poor)
+{
+    struct err err = { 0 };
+    json_t *grant = NULL;
+    int rc = serve_one(ctl, w, &grant, &err);
+
+    if (rc == 0)
+        poor_add(ctl, poor, w);
+    if (rc < 0)
+        poor->n = 0; /* what was undone took the runners with it */
+    if (rc == 1)
+        ctl->stats.waits_served++;
+    if (rc != 0)
+        answer(ctl, w, grant, rc < 0 ? &err : NULL);
+}
+
+void wait_serve(struct ctl *ctl)
+{
+    int64_t from_us = clk_now_us(ctl->clk);
+    struct classes poor = { .n = 0 };
+
+    if (ctl->is_stopping)
+        return;
+    if (ctl->has_news) {
+        if (ctl->waits_left == 0)
+            ctl->wait_next = NULL; /* from the oldest */
+        ctl->waits_left = ctl->n_waits;
+    }
+    while (ctl->waits_left > 0 && !ctl->is_deferred && ctl->waits &&
+           clk_now_us(ctl->clk) - from_us < SERVE_US) {
+        struct ctl_wait *w = ctl->wait_next ? ctl->wait_next : ctl->waits;
+
+        ctl->wait_next = w->next;
+        ctl->waits_left--;
+        if (may_have(ctl, w, &poor))
+            serve(ctl, w, &poor);
+    }
+    ctl->waits_left = MIN(ctl->waits_left, ctl->n_waits);
+    ctl->has_news = ctl->is_deferred;
+}
+
+bool wait_goes_on(const struct ctl *ctl)
+{
+    return ctl->waits_left > 0 && !ctl->is_stopping && !ctl->is_deferred;
+}
+
+void wait_tick(struct ctl *ctl)
+{
+    struct ctl_wait *w = ctl->waits, *next = NULL;
+
+    for (; w; w = next) {
+        next = w->next;
+        if (w->until_ms > ctl_now(ctl))
+            continue;
+        ctl->stats.waits_timed_out++;
+        answer(ctl, w, none_json(), NULL);
+    }
+}
+
+void wait_end_all(struct ctl *ctl)
+{
+    while (ctl->waits)
+        answer(ctl, ctl->waits, none_json(), NULL);
+}
+
+void wait_free_all(struct ctl *ctl)
+{
+    while (ctl->waits) {
+        struct ctl_wait *w = ctl->waits;
+
+        ctl->waits = w->next;
+        mem_free(w);
+    }
+}
+
+int64_t wait_due(const struct ctl *ctl)
+{
+    int64_t due = INT64_MAX;
+
+    for (const struct ctl_wait *w = ctl->waits; w; w = w->next)
+        due = MIN(due, w->until_ms);
+    return due;
+}
+
+/* ---- the call ---- */
+
+static void end_former(struct ctl *ctl, int64_t runner, const char *device)
+{
+    const struct runner *r = runner_find(ctl, runner);
+    struct ctl_wait *w = r && r->n_waits > 0 ? ctl->waits : NULL, *next = NULL;
+
+    for (; w; w = next) {
+        next = w->next;
+        if (w->runner == runner && str_eq(w->ask.device, device))
+            answer(ctl, w, none_json(), NULL);
+    }
+}
+
+static struct ctl_wait *wait_add(struct ctl *ctl, int64_t runner, const struct msg_ask *ask,
+                                 void (*on_grant)(void *arg, json_t *grant_new,
+                                                  const struct err *err),
+                                 void *arg)
+{
+    struct ctl_wait *w = mem_zalloc(sizeof *w);
+
+    w->runner = runner;
+    w->ask = *ask;
+    w->until_ms = ctl_now(ctl) + MIN(ask->wait_s * 1000, ctl->conf.max_wait_ms);
+    w->on_grant = on_grant;
+    w->arg = arg;
+    w->prev = ctl->waits_last;
+    *(w->prev ? &w->prev->next : &ctl->waits) = w;
+    ctl->waits_last = w;
+    ctl->n_waits++;
+    runner_find(ctl, runner)->n_waits++;
+    return w;
+}
+
+int ctl_runner_lease(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
+                     void (*on_grant)(void *arg, json_t *grant_new, const struct err *err),
+                     void *arg, struct ctl_wait **wait, struct err *err)
+{
+    struct msg_ask ask = { 0 };
+    struct runner *r = NULL;
+    struct device *d = NULL;
+    json_t *grant = NULL;
+    int rc = 0;
+
+    if (wait)
+        *wait = NULL;
+    if (msg_ask_parse(&ask, body, err) < 0)
+        return -1;
+    r = runner_of(ctl, token, runner, ask.session, err);
+    if (!r)
+        return -1;
+    d = runner_device(r, ask.device);
+    if (d && ask.n < d->last_n)
+        return err_set(err, ERR_STALE,
+                       "lease call %" PRId64 " of %s is over: %" PRId64 " was answered", ask.n,
+                       ask.device, d->last_n);
+    end_former(ctl, runner, ask.device);
+    if (d && ask.n == d->last_n && d->last_grant) {
+        on_grant(arg, json_incref(d->last_grant), NULL);
+        return 0;
+    }
+    rc = try_grant(ctl, r, &ask, &grant, err);
+    if (rc == 1)
+        rc = study_settle_all(ctl, err) < 0 ? -1 : 1;
+    if (rc < 0) {
+        json_decref(grant);
+        return -1;
+    }
+    if (rc == 0 && ask.wait_s > 0 && wait && !ctl->is_stopping)
+        *wait = wait_add(ctl, runner, &ask, on_grant, arg);
+    else
+        on_grant(arg, rc == 1 ? grant : none_json(), NULL);
+    return 0;
+}
+
+void ctl_runner_lease_cancel(struct ctl *ctl, struct ctl_wait *wait)
+{
+    if (!wait)
+        return;
+    unlink_wait(ctl, wait);
+    mem_free(wait);
+}

@@ -1,0 +1,153 @@
+/* damage.c - see damage.h. The list is as long as there are damaged studies that somebody met since the start. */
+#include "controller/state/damage.h"
+
+#include "base/log.h"
+#include "controller/state/study.h"
+
+#include <inttypes.h>
+
+enum { FIRST_PAUSE_MS = 250, LONGEST_PAUSE_MS = 600000, LASTING_TRIES = 4 };
+
+bool damage_is_passing(const struct err *err)
+{
+    switch (err->code) {
+    case ERR_IO:
+    case ERR_NOMEM:
+    case ERR_BUSY:
+    case ERR_FULL:
+    case ERR_TIMEOUT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+struct damage *damage_of(const struct ctl *ctl, int64_t study)
+{
+    for (int i = 0; i < ctl->n_damages; i++) {
+        if (ctl->damages[i].study == study)
+            return &ctl->damages[i];
+    }
+    return NULL;
+}
+
+void damage_forget(struct ctl *ctl, int64_t study)
+{
+    struct damage *d = damage_of(ctl, study);
+
+    if (d)
+        *d = ctl->damages[--ctl->n_damages];
+}
+
+static int64_t pause_ms(int tries)
+{
+    int64_t ms = FIRST_PAUSE_MS;
+
+    for (int i = 1; i < tries && ms < LONGEST_PAUSE_MS; i++)
+        ms *= 2;
+    return MIN(ms, LONGEST_PAUSE_MS);
+}
+
+void damage_note(struct ctl *ctl, int64_t study, const struct err *why,
+                 const struct study_kept *kept)
+{
+    struct damage *d = damage_of(ctl, study);
+
+    CHECK(why->code != ERR_NONE);
+    if (!d) {
+        CTL_GROW(ctl->damages, ctl->n_damages, ctl->cap_damages);
+        d = &ctl->damages[ctl->n_damages++];
+        *d = (struct damage){ .study = study };
+    }
+    d->why = *why;
+    d->tries++;
+    d->due_ms = damage_is_passing(why) ? ctl_now(ctl) + pause_ms(d->tries) : INT64_MAX;
+    if (kept)
+        d->kept = *kept;
+    log_error("study.damaged study=%" PRId64 " tries=%d err=\"%s\"", study, d->tries, why->text);
+}
+
+int damage_check(struct ctl *ctl, int64_t study, struct err *err)
+{
+    struct damage *d = damage_of(ctl, study);
+    struct study_row row = { 0 };
+
+    if (!d)
+        return 0;
+    if (store_study_get(ctl->store, study, &row, NULL) == 0) {
+        damage_forget(ctl, study); /* deleted since, or never committed */
+        return 0;
+    }
+    study_row_fini(&row);
+    if (!damage_is_passing(&d->why))
+        return err_set(err, ERR_CONFLICT,
+                       "study %" PRId64
+                       " is damaged (%s): its rows can be exported, and it can be deleted",
+                       study, d->why.text);
+    if (ctl_now(ctl) >= d->due_ms)
+        return 0;
+    return err_set(err, ERR_BUSY, "study %" PRId64 " cannot be read now: %s", study, d->why.text);
+}
+
+bool damage_is_lasting(const struct ctl *ctl, int64_t study)
+{
+    const struct damage *d = damage_of(ctl, study);
+
+    return d && (!damage_is_passing(&d->why) || d->tries >= LASTING_TRIES);
+}
+
+int damage_suspect(struct ctl *ctl, int64_t study, const struct err *err)
+{
+    if (ctl->in_request && !ctl->suspect && err && !damage_is_passing(err)) {
+        ctl->suspect = study;
+        ctl->suspect_why = *err;
+    }
+    return -1;
+}
+
+void damage_convict(struct ctl *ctl)
+{
+    int64_t id = ctl->suspect;
+    struct study *st = id ? study_loaded(ctl, id) : NULL;
+
+    ctl->suspect = 0;
+    if (st) {
+        study_drop(ctl, st);
+        damage_note(ctl, id, &ctl->suspect_why, NULL);
+    }
+}
+
+/* Ended ones are read when somebody asks. */
+static void try_again(struct ctl *ctl, int64_t id)
+{
+    struct study_row row = { 0 };
+    struct err err = { 0 };
+    int rc = store_study_get(ctl->store, id, &row, &err);
+
+    if (rc == 0 || (rc == 1 && study_is_final(row.state)))
+        damage_forget(ctl, id);
+    else if (rc < 0)
+        damage_note(ctl, id, &err, NULL);
+    else if (study_load(ctl, id, &err))
+        log_info("study.read_again study=%" PRId64, id);
+    study_row_fini(&row);
+}
+
+void damage_tick(struct ctl *ctl)
+{
+    int64_t now = ctl_now(ctl);
+
+    for (int i = ctl->n_damages - 1; i >= 0; i--) {
+        if (i < ctl->n_damages && ctl->damages[i].due_ms <= now)
+            try_again(ctl, ctl->damages[i].study);
+    }
+}
+
+int64_t damage_due(const struct ctl *ctl)
+{
+    int64_t due = INT64_MAX;
+
+    for (int i = 0; i < ctl->n_damages; i++)
+        due = MIN(due, ctl->damages[i].due_ms);
+    return due;
+}

@@ -1,0 +1,85 @@
+/* objective.c - see objective.h. The logarithm is search/'s own: its bits decide what a sampler is told, so they are the same
+ * on every machine. */
+#include "controller/state/objective.h"
+
+#include "search/space/exact_math.h"
+
+#include <math.h>
+
+int objective_count(const struct study *st)
+{
+    return MAX(st->spec.n_objectives, 1);
+}
+
+static double cheapness(int64_t cost)
+{
+    return cost > 0 ? -search_log((double)cost) : NAN;
+}
+
+double objective_worth(const struct study *st, const struct trial_mem *t, enum spec_objective o)
+{
+    switch (o) {
+    case OBJ_SCORE:
+        return study_gain(st, t->score);
+    case OBJ_FIT_TIME:
+        return cheapness(t->fit_us);
+    case OBJ_PREDICT_TIME:
+        return cheapness(t->predict_ns);
+    default:
+        return cheapness(t->model_bytes);
+    }
+}
+
+void objective_all(const struct study *st, const struct trial_mem *t,
+                   double out[SPEC_MAX_OBJECTIVES])
+{
+    int n = 0;
+
+    out[n++] = objective_worth(st, t, OBJ_SCORE);
+    for (int i = 0; i < st->spec.n_objectives; i++) {
+        if (st->spec.objectives[i] != OBJ_SCORE)
+            out[n++] = objective_worth(st, t, st->spec.objectives[i]);
+    }
+    while (n < SPEC_MAX_OBJECTIVES)
+        out[n++] = NAN;
+}
+
+/* 1 = a is better, -1 = b; less is better, and 0 is unknown, which is worst. */
+static int cheaper(int64_t a, int64_t b)
+{
+    if (a <= 0 || b <= 0)
+        return (a > 0) - (b > 0);
+    return (a < b) - (a > b);
+}
+
+static int compare(const struct study *st, const struct trial_mem *a, const struct trial_mem *b,
+                   enum spec_objective o)
+{
+    double x = study_gain(st, a->score), y = study_gain(st, b->score);
+
+    switch (o) {
+    case OBJ_SCORE:
+        return (x > y) - (x < y);
+    case OBJ_FIT_TIME:
+        return cheaper(a->fit_us, b->fit_us);
+    case OBJ_PREDICT_TIME:
+        return cheaper(a->predict_ns, b->predict_ns);
+    default:
+        return cheaper(a->model_bytes, b->model_bytes);
+    }
+}
+
+bool objective_dominates(const struct study *st, const struct trial_mem *a,
+                         const struct trial_mem *b)
+{
+    bool is_better = false;
+
+    for (int i = 0; i < st->spec.n_objectives; i++) {
+        int c = compare(st, a, b, st->spec.objectives[i]);
+
+        if (c < 0)
+            return false;
+        is_better = is_better || c > 0;
+    }
+    return is_better;
+}

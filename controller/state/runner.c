@@ -1,0 +1,443 @@
+/* runner.c - known runners. Registration writes a row; renewals and lease calls write nothing. A device that fails three
+ * different trials in a row by reasons of the machine is quarantined: it gets no work until somebody enables the runner
+ * again; when all devices of a runner are, so is the runner. Runners that were silent for ten lease periods and hold
+ * nothing are forgotten: their row says gone, and a session that comes back registers again. */
+#include "controller/state/runner.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/state/lease.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GONE_PERIODS = 10 };
+
+/* Ids are known only once a new one's row is written, and change with every load. */
+static void index_all(struct ctl *ctl)
+{
+    idmap_fini(&ctl->runner_at);
+    for (int i = 0; i < ctl->n_runners; i++) {
+        if (ctl->runners[i]->row.id)
+            idmap_put(&ctl->runner_at, ctl->runners[i]->row.id, i);
+    }
+    ctl->runners_moved = false;
+}
+
+struct runner *runner_find(struct ctl *ctl, int64_t id)
+{
+    if (ctl->runners_moved)
+        index_all(ctl);
+    int i = idmap_find(&ctl->runner_at, id);
+    return i < 0 ? NULL : ctl->runners[i];
+}
+
+/* Counts the leases of each device, once for every change of their table. */
+void runner_tally(struct ctl *ctl)
+{
+    if (ctl->tallied_no == ctl->leases_no && !ctl->runners_moved)
+        return;
+    for (int i = 0; i < ctl->n_runners; i++) {
+        struct runner *r = ctl->runners[i];
+
+        r->n_leases = 0;
+        for (int k = 0; k < r->n_devices; k++)
+            r->devices[k].n_leases = 0;
+    }
+    for (int i = 0; i < ctl->n_leases; i++) {
+        struct runner *r = runner_find(ctl, ctl->leases[i].runner);
+        struct device *d = r ? runner_device(r, ctl->leases[i].device) : NULL;
+
+        if (r)
+            r->n_leases++;
+        if (d)
+            d->n_leases++;
+    }
+    ctl->tallied_no = ctl->leases_no;
+}
+
+/* Those of before sessions had owners (-1) are anyone's until their next hello. */
+static int owner_check(const struct runner_row *row, int64_t token, struct err *err)
+{
+    if (row->token == token || row->token < 0)
+        return 0;
+    return err_set(err, ERR_DENIED, "runner %" PRId64 " said hello with another token", row->id);
+}
+
+struct runner *runner_of(struct ctl *ctl, int64_t token, int64_t id, const char *session,
+                         struct err *err)
+{
+    struct runner *r = runner_find(ctl, id);
+
+    if (!r) {
+        err_set(err, ERR_NOTFOUND, "no runner %" PRId64 ": register again", id);
+        return NULL;
+    }
+    if (!str_eq(r->row.session, session)) {
+        err_set(err, ERR_STALE, "runner %" PRId64 " has another session", id);
+        return NULL;
+    }
+    if (owner_check(&r->row, token, err) < 0)
+        return NULL;
+    r->heard_ms = ctl_now(ctl);
+    return r;
+}
+
+struct device *runner_device(struct runner *r, const char *id)
+{
+    CHECK(r->devices || r->n_devices == 0);
+    for (int i = 0; i < r->n_devices; i++) {
+        if (str_eq(r->devices[i].is.id, id))
+            return &r->devices[i];
+    }
+    return NULL;
+}
+
+/* Will it take work soon? One that has work is heard within a lease, one that has none waits for it; a killed one does
+ * neither, long before it is given up. */
+bool runner_is_here(const struct ctl *ctl, const struct runner *r)
+{
+    return ctl_now(ctl) - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
+}
+
+bool runner_is_enabled(const struct runner *r)
+{
+    return str_eq(r->row.state, "enabled");
+}
+
+int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
+{
+    int lanes = 0;
+
+    runner_tally(ctl);
+    *n_devices = *n_idle = 0;
+    for (int i = 0; i < ctl->n_runners; i++) {
+        const struct runner *r = ctl->runners[i];
+
+        if (!runner_is_here(ctl, r) || !runner_is_enabled(r) ||
+            (sig && sig[0] && !str_eq(sig, r->row.numeric_sig)))
+            continue;
+        for (int k = 0; k < r->n_devices; k++) {
+            if (r->devices[k].is_quarantined)
+                continue;
+            (*n_devices)++;
+            *n_idle += r->devices[k].n_leases == 0;
+            lanes += r->devices[k].is.max_lanes;
+        }
+    }
+    return lanes;
+}
+
+/* ---- devices as stored ---- */
+
+static char *devices_text(const struct runner *r)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < r->n_devices; i++) {
+        const struct device *d = &r->devices[i];
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:I, s:i, s:b}", "id", d->is.id, "kind", d->is.kind,
+                            "name", d->is.name, "memory_bytes", (json_int_t)d->is.memory_bytes,
+                            "max_lanes", d->is.max_lanes, "quarantined", d->is_quarantined));
+    }
+    char *text = jsonx_dump(list);
+    json_decref(list);
+    return text;
+}
+
+static const char *word(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "";
+}
+
+static void devices_load(struct runner *r)
+{
+    struct err ignored = { 0 };
+    const char *text = r->row.devices ? r->row.devices : "[]";
+    json_t *list = jsonx_load(text, strlen(text), "devices", &ignored), *v = NULL;
+    size_t i = 0;
+
+    r->n_devices = (int)MIN(json_array_size(list), MSG_MAX_DEVICES);
+    r->devices = mem_array((size_t)r->n_devices, sizeof *r->devices);
+    json_array_foreach(list, i, v)
+    {
+        struct device *d = &r->devices[i];
+
+        if ((int)i >= r->n_devices)
+            break;
+        str_copy(d->is.id, sizeof d->is.id, word(v, "id"));
+        str_copy(d->is.kind, sizeof d->is.kind, word(v, "kind"));
+        str_copy(d->is.name, sizeof d->is.name, word(v, "name"));
+        d->is.memory_bytes = json_integer_value(json_object_get(v, "memory_bytes"));
+        d->is.max_lanes = (int)json_integer_value(json_object_get(v, "max_lanes"));
+        d->is_quarantined = json_is_true(json_object_get(v, "quarantined"));
+    }
+    json_decref(list);
+}
+
+int runner_put(struct ctl *ctl, struct runner *r, struct err *err)
+{
+    ctl_touch_runners(ctl);
+    mem_free(r->row.devices);
+    r->row.devices = devices_text(r);
+    r->row.last_seen = ctl_wall(ctl);
+    return store_runner_put(ctl->store, &r->row, err);
+}
+
+/* ---- load, forget ---- */
+
+static void runner_free(struct runner *r)
+{
+    for (int i = 0; i < r->n_devices; i++)
+        json_decref(r->devices[i].last_grant);
+    mem_free(r->devices);
+    runner_row_fini(&r->row);
+    mem_free(r);
+}
+
+static struct runner *runner_add(struct ctl *ctl)
+{
+    struct runner *r = mem_zalloc(sizeof *r);
+
+    CTL_GROW(ctl->runners, ctl->n_runners, ctl->cap_runners);
+    ctl->runners[ctl->n_runners++] = r;
+    ctl->runners_moved = true;
+    r->heard_ms = ctl_now(ctl);
+    return r;
+}
+
+static int on_row(void *arg, struct runner_row *row)
+{
+    struct ctl *ctl = arg;
+    struct runner *r = NULL;
+
+    if (str_eq(row->state, "gone"))
+        return 0;
+    r = runner_add(ctl);
+    r->row = *row;
+    *row = (struct runner_row){ 0 };
+    devices_load(r);
+    return 0;
+}
+
+int runner_load_all(struct ctl *ctl, struct err *err)
+{
+    runner_free_all(ctl);
+    return store_runner_each(ctl->store, on_row, ctl, err);
+}
+
+int runner_reload(struct ctl *ctl, struct err *err)
+{
+    struct runner **old = ctl->runners;
+    int n_old = ctl->n_runners, cap_old = ctl->cap_runners;
+
+    ctl->runners = NULL;
+    ctl->n_runners = ctl->cap_runners = 0;
+    ctl->runners_moved = true;
+    if (store_runner_each(ctl->store, on_row, ctl, err) < 0) {
+        runner_free_all(ctl);
+        mem_free(ctl->runners);
+        ctl->runners = old;
+        ctl->n_runners = n_old;
+        ctl->cap_runners = cap_old;
+        return -1;
+    }
+    for (int i = 0; i < n_old; i++) {
+        struct runner *now = runner_find(ctl, old[i]->row.id);
+
+        if (now) {
+            now->heard_ms = old[i]->heard_ms;
+            now->n_waits = old[i]->n_waits;
+            for (int k = 0; k < MIN(now->n_devices, old[i]->n_devices); k++) {
+                now->devices[k].last_n = old[i]->devices[k].last_n;
+                now->devices[k].grant_turn = old[i]->devices[k].grant_turn;
+                now->devices[k].grant_request = old[i]->devices[k].grant_request;
+                now->devices[k].last_grant = json_incref(old[i]->devices[k].last_grant);
+            }
+        }
+        runner_free(old[i]);
+    }
+    mem_free(old);
+    return 0;
+}
+
+void runner_free_all(struct ctl *ctl)
+{
+    for (int i = 0; i < ctl->n_runners; i++)
+        runner_free(ctl->runners[i]);
+    ctl->n_runners = 0;
+    ctl->runners_moved = true;
+}
+
+void runner_forget_grants(struct ctl *ctl, bool by_turn)
+{
+    for (int i = 0; i < ctl->n_runners; i++) {
+        for (int k = 0; k < ctl->runners[i]->n_devices; k++) {
+            struct device *d = &ctl->runners[i]->devices[k];
+
+            if (by_turn ? d->grant_turn != ctl->turn_no : d->grant_request != ctl->request_no)
+                continue;
+            json_decref(d->last_grant);
+            d->last_grant = NULL;
+            d->last_n = 0;
+        }
+    }
+}
+
+int runner_tick(struct ctl *ctl, struct err *err)
+{
+    int64_t silence = GONE_PERIODS * ctl->conf.lease_ms + ctl->conf.max_wait_ms;
+
+    runner_tally(ctl);
+    for (int i = ctl->n_runners - 1; i >= 0; i--) {
+        struct runner *r = ctl->runners[i];
+
+        if (ctl_now(ctl) - r->heard_ms <= silence || r->n_leases > 0)
+            continue;
+        ctl_touch_runners(ctl);
+        mem_free(r->row.state);
+        r->row.state = mem_strdup("gone");
+        if (store_runner_put(ctl->store, &r->row, err) < 0)
+            return -1;
+        log_info("runner.gone runner=%" PRId64 " name=%s", r->row.id, r->row.name);
+        runner_free(r);
+        ctl->runners[i] = ctl->runners[--ctl->n_runners];
+        ctl->runners_moved = true;
+    }
+    return 0;
+}
+
+/* ---- failures ---- */
+
+static int quarantine(struct ctl *ctl, struct runner *r, struct device *d, struct err *err)
+{
+    char why[120];
+    bool all = true;
+
+    d->is_quarantined = true;
+    ctl->stats.quarantined++;
+    (void)snprintf(why, sizeof why, "device %s failed %d different trials in a row", d->is.id,
+                   RUNNER_FAILS_MAX);
+    for (int i = 0; i < r->n_devices; i++)
+        all = all && r->devices[i].is_quarantined;
+    mem_free(r->row.reason);
+    r->row.reason = mem_strdup(why);
+    if (all && runner_is_enabled(r)) {
+        mem_free(r->row.state);
+        r->row.state = mem_strdup("quarantined");
+    }
+    log_warn("runner.quarantined runner=%" PRId64 " name=%s device=%s", r->row.id, r->row.name,
+             d->is.id);
+    return runner_put(ctl, r, err);
+}
+
+int runner_failed(struct ctl *ctl, int64_t runner, const char *device, int64_t trial,
+                  struct err *err)
+{
+    struct runner *r = runner_find(ctl, runner);
+    struct device *d = r ? runner_device(r, device) : NULL;
+
+    if (!d || d->is_quarantined)
+        return 0;
+    for (int i = 0; i < d->fails; i++) {
+        if (d->failed[i] == trial)
+            return 0; /* the same one again may be the trial's fault */
+    }
+    d->failed[d->fails++] = trial;
+    return d->fails >= RUNNER_FAILS_MAX ? quarantine(ctl, r, d, err) : 0;
+}
+
+void runner_worked(struct ctl *ctl, int64_t runner, const char *device)
+{
+    struct runner *r = runner_find(ctl, runner);
+    struct device *d = r ? runner_device(r, device) : NULL;
+
+    if (d)
+        d->fails = 0;
+}
+
+/* ---- what web/ calls ---- */
+
+static void hello_take(struct ctl *ctl, struct runner *r, const struct msg_hello *m)
+{
+    struct runner_row *row = &r->row;
+
+    mem_free(row->name);
+    mem_free(row->numeric_sig);
+    mem_free(row->labels);
+    row->name = mem_strdup(m->name);
+    row->numeric_sig = mem_strdup(m->numeric_sig);
+    row->labels = mem_strdup(m->labels);
+    if (!row->session)
+        row->session = mem_strdup(m->session);
+    if (!row->state || str_eq(row->state, "gone")) {
+        mem_free(row->state);
+        row->state = mem_strdup("enabled");
+    }
+    if (!row->first_seen)
+        row->first_seen = ctl_wall(ctl);
+    struct device *devices = mem_array((size_t)m->n_devices, sizeof *devices);
+    for (int i = 0; i < m->n_devices; i++) {
+        struct device *old = runner_device(r, m->devices[i].id);
+
+        if (old) {
+            devices[i] = *old;
+            old->last_grant = NULL;
+        }
+        devices[i].is = m->devices[i];
+    }
+    for (int i = 0; i < r->n_devices; i++)
+        json_decref(r->devices[i].last_grant);
+    mem_free(r->devices);
+    r->devices = devices;
+    r->n_devices = m->n_devices;
+    r->heard_ms = ctl_now(ctl);
+}
+
+int ctl_runner_hello(struct ctl *ctl, int64_t token, const json_t *body, json_t **out,
+                     struct err *err)
+{
+    struct msg_hello m;
+    struct msg_welcome w = { .lease_ms = ctl->conf.lease_ms };
+    struct runner_row row = { 0 };
+    struct runner *r = NULL;
+
+    if (msg_hello_parse(&m, body, err) < 0)
+        return -1;
+    for (int i = 0; i < ctl->n_runners; i++) {
+        if (str_eq(ctl->runners[i]->row.session, m.session))
+            r = ctl->runners[i];
+    }
+    if (!r) {
+        int rc = store_runner_find(ctl->store, m.session, &row, err);
+        if (rc == 1 && owner_check(&row, token, err) < 0)
+            rc = -1;
+        if (rc < 0) {
+            runner_row_fini(&row);
+            return -1;
+        }
+        ctl_touch_runners(ctl);
+        r = runner_add(ctl);
+        r->row = row;
+    } else if (owner_check(&r->row, token, err) < 0) {
+        return -1;
+    }
+    r->row.token = token;
+    ctl_touch_runners(ctl);
+    hello_take(ctl, r, &m);
+    ctl->runners_moved = true;
+    if (runner_put(ctl, r, err) < 0)
+        return -1;
+    log_info("runner.hello runner=%" PRId64 " name=%s devices=%d sig=%s", r->row.id, r->row.name,
+             r->n_devices, r->row.numeric_sig);
+    w.runner = r->row.id;
+    *out = msg_welcome_json_new(&w);
+    return 0;
+}

@@ -1,0 +1,356 @@
+/* trial.c - the actions on trials. A trial's row is read when something happens to it and written at once: memory holds
+ * only the short record that dispatch, plan and leaderboard need, and trial_note is the one place that fills it, for live
+ * changes and for recovery alike. Transitions themselves are proto/trial.h's table. */
+#include "controller/state/trial.h"
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "controller/decide/live.h"
+#include "controller/problem/ladder.h"
+#include "controller/state/board.h"
+#include "controller/state/damage.h"
+#include "controller/state/lease.h"
+#include "controller/state/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED_MASK ((UINT64_C(1) << 53) - 1) /* JSON numbers keep it */
+
+const char *const trial_source_name[SRC_SOURCES] = {
+    [SRC_SCRIPT] = "script", [SRC_SAMPLER] = "sampler", [SRC_USER] = "user",
+    [SRC_RETRY] = "retry",   [SRC_FIRST] = "first",
+};
+
+struct trial_mem *trial_mem(struct study *st, int64_t number)
+{
+    CHECK(number >= 1 && number <= st->n_trials);
+    return &st->trials[number - 1];
+}
+
+int trial_load(struct study *st, int64_t number, struct trial_row *row, struct err *err)
+{
+    int rc = store_trial_get(st->ctl->store, trial_mem(st, number)->id, row, err);
+
+    if (rc == 0)
+        rc = err_set(err, ERR_DAMAGED, "trial %" PRId64 " of study %" PRId64 " has no row", number,
+                     st->row.id);
+    return rc < 0 ? damage_suspect(st->ctl, st->row.id, err) : 0;
+}
+
+/* ---- info ---- */
+
+json_t *trial_info(const struct trial_row *row)
+{
+    struct err ignored = { 0 };
+    json_t *info = row->info ? jsonx_load(row->info, strlen(row->info), "info", &ignored) : NULL;
+
+    if (!json_is_object(info)) {
+        json_decref(info);
+        info = json_object();
+    }
+    if (!json_object_get(info, "source"))
+        json_object_set_new(info, "source", json_string(trial_source_name[SRC_SCRIPT]));
+    return info;
+}
+
+void trial_info_set(struct trial_row *row, json_t *info)
+{
+    mem_free(row->info);
+    row->info = jsonx_dump(info);
+    json_decref(info);
+}
+
+/* ---- memory ---- */
+
+static void list_remove(int32_t *list, int *n, int64_t number, bool is_sorted)
+{
+    for (int i = 0; i < *n; i++) {
+        if (list[i] != number)
+            continue;
+        if (is_sorted)
+            memmove(list + i, list + i + 1, (size_t)(*n - i - 1) * sizeof *list);
+        else
+            list[i] = list[*n - 1];
+        (*n)--;
+        return;
+    }
+}
+
+static void queue_add(struct study *st, int64_t number)
+{
+    int at = st->n_queue;
+
+    CTL_GROW(st->queue, st->n_queue, st->cap_queue);
+    for (; at > 0 && st->queue[at - 1] > number; at--)
+        st->queue[at] = st->queue[at - 1];
+    st->queue[at] = (int32_t)number;
+    st->n_queue++;
+}
+
+/* Takes the trial off the lists that its old record put it on. */
+static void unlist(struct study *st, int64_t number)
+{
+    const struct trial_mem *t = trial_mem(st, number);
+
+    if (t->state != TS_NONE)
+        st->count[t->state]--;
+    if (t->state == TS_QUEUED)
+        list_remove(st->queue, &st->n_queue, number, true);
+    if (t->state == TS_PAUSED)
+        list_remove(st->paused, &st->n_paused, number, false);
+    if (t->state == TS_COMPLETED) {
+        board_remove(st, number);
+        list_remove(st->kept, &st->n_kept, number, false);
+    }
+}
+
+static void list(struct study *st, int64_t number)
+{
+    const struct trial_mem *t = trial_mem(st, number);
+
+    st->count[t->state]++;
+    if (t->state == TS_QUEUED)
+        queue_add(st, number);
+    if (t->state == TS_PAUSED) {
+        CTL_GROW(st->paused, st->n_paused, st->cap_paused);
+        st->paused[st->n_paused++] = (int32_t)number;
+    }
+    if (t->state != TS_COMPLETED)
+        return;
+    board_add(st, number);
+    if (t->has_artifact && !isnan(t->score)) {
+        CTL_GROW(st->kept, st->n_kept, st->cap_kept);
+        st->kept[st->n_kept++] = (int32_t)number;
+    }
+}
+
+static int family_of(const struct study *st, const char *name)
+{
+    for (int i = 0; i < st->n_families; i++) {
+        if (str_eq(st->families[i]->name, name))
+            return i;
+    }
+    return 0;
+}
+
+static enum trial_source source_of(const json_t *info)
+{
+    const char *word = json_string_value(json_object_get(info, "source"));
+
+    for (int i = 0; i < SRC_SOURCES; i++) {
+        if (str_eq(word, trial_source_name[i]))
+            return (enum trial_source)i;
+    }
+    return SRC_SCRIPT;
+}
+
+enum trial_source trial_source_of(const struct trial_row *row)
+{
+    json_t *info = trial_info(row);
+    enum trial_source source = source_of(info);
+
+    json_decref(info);
+    return source;
+}
+
+static void note_new(struct study *st, const struct trial_row *row)
+{
+    CHECK(row->number == st->n_trials + 1); /* numbers have no holes */
+    CTL_GROW(st->trials, st->n_trials, st->cap_trials);
+    st->trials[st->n_trials++] = (struct trial_mem){ .id = row->id, .score = NAN };
+}
+
+static bool is_part(const struct study *st, const json_t *info)
+{
+    json_int_t folds = json_integer_value(json_object_get(info, "folds"));
+    bool is_cut = json_is_true(json_object_get(info, "cut"));
+
+    return is_cut && folds > 0 && !st->problem.data.holdout && folds < st->problem.data.folds;
+}
+
+bool trial_is_part(const struct study *st, const struct trial_row *row)
+{
+    json_t *info = trial_info(row);
+    bool part = is_part(st, info);
+
+    json_decref(info);
+    return part;
+}
+
+/* What memory needs of a row's info: when it is new, at every level, when it was completed. */
+static void note_info(struct study *st, struct trial_mem *t, const struct trial_row *row,
+                      bool is_new, bool is_higher)
+{
+    bool is_complete = row->state == TS_COMPLETED && t->fit_us == 0;
+    json_t *info = is_new || is_higher || is_complete ? trial_info(row) : NULL;
+
+    if (is_new) {
+        t->source = (uint8_t)source_of(info);
+        t->config = strtoull(row->config_hash, NULL, 16);
+    }
+    if (is_complete) {
+        t->fit_us = json_integer_value(json_object_get(info, "fit_us"));
+        t->predict_ns = json_integer_value(json_object_get(info, "predict_ns_row"));
+        t->model_bytes = json_integer_value(json_object_get(info, "model_bytes"));
+        t->is_cut = json_is_true(json_object_get(info, "cut"));
+        t->is_part = is_part(st, info);
+    }
+    if (is_higher || is_complete)
+        memory_note(st, t, json_number_value(json_object_get(info, "growth")));
+    json_decref(info);
+}
+
+void trial_note(struct study *st, const struct trial_row *row)
+{
+    bool is_new = row->number > st->n_trials;
+
+    if (is_new)
+        note_new(st, row);
+    else
+        unlist(st, row->number);
+    struct trial_mem *t = trial_mem(st, row->number);
+    bool is_higher = row->level > t->level;
+    CHECK(t->id == row->id && row->state != TS_NONE && row->max_level >= 1);
+    t->state = (uint8_t)row->state;
+    t->reason = (uint8_t)row->reason;
+    t->family = (int8_t)family_of(st, row->family);
+    t->level = (int16_t)row->level;
+    t->max_level = (int16_t)row->max_level;
+    t->run_to = (int16_t)row->run_to;
+    t->checkpoint_level = (int16_t)(row->checkpoint[0] ? row->checkpoint_level : 0);
+    t->score = row->score;
+    t->ended_at = row->ended_at;
+    t->has_artifact = row->artifact[0] != '\0';
+    note_info(st, t, row, is_new, is_higher);
+    list(st, row->number);
+}
+
+/* ---- changes ---- */
+
+static void count_end(struct ctl *ctl, enum trial_state state)
+{
+    ctl->stats.completed += state == TS_COMPLETED;
+    ctl->stats.failed += state == TS_FAILED;
+    ctl->stats.pruned += state == TS_PRUNED;
+    ctl->stats.cancelled += state == TS_CANCELLED;
+}
+
+int trial_move(struct study *st, struct trial_row *row, enum trial_event ev, json_t *data,
+               const char *end_reason, struct err *err)
+{
+    struct ctl *ctl = st->ctl;
+    enum trial_state was = row->state;
+    char *text = data ? jsonx_dump(data) : NULL;
+    int rc = -1;
+
+    json_decref(data);
+    if (trial_next(&row->state, ev, row->id, err) < 0)
+        goto out; /* a conflict changes nothing, so nothing need be loaded again */
+    ctl_touch(ctl, st);
+    if (row->state == TS_RUNNING && !row->started_at)
+        row->started_at = ctl_wall(ctl);
+    if (trial_is_final(row->state)) {
+        row->ended_at = ctl_wall(ctl);
+        row->checkpoint[0] = '\0'; /* nobody resumes it */
+        row->checkpoint_level = 0;
+    }
+    if (store_trial_event(ctl->store, row, ev, text, err) < 0)
+        goto fail;
+    if (was == TS_RUNNING && row->state != TS_RUNNING) {
+        if (store_attempt_close(ctl->store, row->id, row->fence,
+                                end_reason ? end_reason : trial_event_name[ev], err) < 0)
+            goto fail;
+        lease_drop(ctl, row->id, row->fence);
+    }
+    trial_note(st, row);
+    if (trial_is_final(row->state)) {
+        count_end(ctl, row->state);
+        if (!st->is_deterministic && live_ended(st, row, err) < 0)
+            goto fail;
+    }
+    log_info("trial.%s study=%" PRId64 " trial=%" PRId64 " number=%" PRId64 " fence=%" PRId64
+             " reason=%s",
+             trial_event_name[ev], st->row.id, row->id, row->number, row->fence,
+             trial_reason_name[row->reason]);
+    rc = 0;
+    goto out;
+fail:
+    damage_suspect(ctl, st->row.id, err); /* the event was legal: it is the rows that do not fit */
+out:
+    mem_free(text);
+    return rc;
+}
+
+int trial_save(struct study *st, struct trial_row *row, struct err *err)
+{
+    ctl_touch(st->ctl, st);
+    if (store_trial_update(st->ctl->store, row, err) < 0)
+        return damage_suspect(st->ctl, st->row.id, err);
+    trial_note(st, row);
+    return 0;
+}
+
+int trial_end(struct study *st, int64_t number, enum trial_event ev, enum trial_reason reason,
+              const char *detail, struct err *err)
+{
+    struct trial_row row = { 0 };
+    int rc = trial_load(st, number, &row, err);
+
+    if (rc == 0) {
+        row.reason = reason;
+        if (detail) {
+            mem_free(row.detail);
+            row.detail = mem_strdup(detail);
+        }
+        json_t *data = json_pack("{s:s}", "reason", trial_reason_name[reason]);
+        rc = trial_move(st, &row, ev, data, trial_reason_name[reason], err);
+    }
+    trial_row_fini(&row);
+    return rc;
+}
+
+int trial_create(struct study *st, const struct config *c, enum trial_source source, int run_to,
+                 int64_t retry_of, int64_t *number, struct err *err)
+{
+    char shape[200];
+    struct trial_row row = { .study = st->row.id,
+                             .number = st->n_trials + 1,
+                             .state = TS_QUEUED,
+                             .max_level = ladder_levels(&st->problem, c->family),
+                             .run_to = run_to,
+                             .score = NAN,
+                             .score_se = NAN,
+                             .select_value = NAN,
+                             .test_score = NAN,
+                             .test_se = NAN,
+                             .retry_of = retry_of };
+    int rc = -1;
+
+    if (st->n_trials >= st->ctl->conf.max_trials)
+        return err_set(err, ERR_TOOBIG, "study %s has reached the limit of %" PRId64 " trials",
+                       st->row.name, st->ctl->conf.max_trials);
+    ctl_touch(st->ctl, st);
+    row.config = config_text_new(c);
+    config_hash(row.config, row.config_hash);
+    row.family = mem_strdup(c->family->name);
+    family_shape_key(c->family, c->params, shape, sizeof shape);
+    row.shape_key = mem_strdup(shape);
+    row.seed = rng_mix(st->spec.seed, (uint64_t)row.number) & SEED_MASK;
+    trial_info_set(&row, json_pack("{s:s}", "source", trial_source_name[source]));
+    if (store_trial_insert(st->ctl->store, &row, err) < 0)
+        goto out;
+    trial_note(st, &row);
+    *number = row.number;
+    log_debug("trial.create study=%" PRId64 " trial=%" PRId64 " number=%" PRId64 " source=%s",
+              st->row.id, row.id, row.number, trial_source_name[source]);
+    rc = 0;
+out:
+    trial_row_fini(&row);
+    return rc;
+}

@@ -1,0 +1,142 @@
+/* test_script.c - the order of what is tried before the sampler. */
+#include "tests/rig.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/decide/script.h"
+#include "controller/problem/config.h"
+#include "controller/snapshot.h"
+
+#include <string.h>
+
+#define SPEC(more)                                                                       \
+    "{'name':'s','dataset':'d','target':'y','seed':7,'metric':'auc','sampler':'random'," \
+    "'scheduler':'asha','validation':'kfold'," more "}"
+
+static bool is_of(const char *config, const char *family)
+{
+    return strstr(config, family) != NULL;
+}
+
+/* All of boosting is better than all forests, and these than extra trees. */
+static double boosting_leads(const char *config, int level)
+{
+    return fake_score(config, level) / 100 + (is_of(config, "\"boost\"")    ? 0.9
+                                              : is_of(config, "\"forest\"") ? 0.7
+                                                                            : 0.5);
+}
+
+static double forests_lead(const char *config, int level)
+{
+    return fake_score(config, level) / 100 + (is_of(config, "\"forest\"") ? 0.9 : 0.5);
+}
+
+static const char *family_of(struct rig *r, int64_t id, int64_t number)
+{
+    const struct study *st = rig_get(r, id);
+
+    return st->families[st->trials[number - 1].family]->name;
+}
+
+/* Works one trial after another until there are so many; each time it may be loaded again. */
+static int64_t work(struct rig *r, const char *spec, double (*score)(const char *, int), int n,
+                    bool reload)
+{
+    struct fake f;
+    rig_open(r);
+    rig_dataset(r, "d");
+    int64_t id = rig_study(r, spec);
+
+    fake_open(&f, r, "f", 1);
+    f.score = score;
+    while (rig_get(r, id)->n_trials < n) {
+        if (f.n_lanes == 0)
+            fake_ask(&f);
+        if (f.n_lanes > 0)
+            fake_step(&f, 0);
+        if (reload && rig_get(r, id)->n_trials == n / 2)
+            assert_int_equal(RIG_CALL(r, snapshot_save(rig_get(r, id), &rig_err)), 0);
+        if (reload)
+            assert_int_equal(study_reload(r->ctl, rig_get(r, id), &rig_err), 0);
+        rig_pass(r, 1);
+    }
+    return id;
+}
+
+static void the_lead_comes_first_and_each_family_once(void **state)
+{
+    static const char *const first[] = { "baseline", "boost", "linear", "forest", "extra_trees" };
+    struct rig r;
+    int64_t id = work(&r, SPEC("'budget':{'time':'1h'}"), boosting_leads, 5, false);
+
+    (void)state;
+    for (int i = 0; i < (int)ARRAY_LEN(first); i++)
+        assert_string_equal(family_of(&r, id, i + 1), first[i]);
+    rig_close(&r);
+}
+
+/* How many of the trials 7 to 9 are of a family: the first after one of each has come to its lowest rung. */
+static int share_of(double (*score)(const char *, int), const char *spec, const char *family,
+                    bool reload)
+{
+    struct rig r;
+    int64_t id = work(&r, spec, score, 9, reload);
+    int n = 0;
+
+    for (int64_t k = 7; k <= 9; k++)
+        n += str_eq(family_of(&r, id, k), family);
+    rig_close(&r);
+    return n;
+}
+
+static void the_portfolio_of_the_best_family_comes_before_the_others(void **state)
+{
+    static const char limited[] = SPEC("'budget':{'time':'1h'}");
+    static const char counted[] = SPEC("'budget':{'trials':60}");
+
+    (void)state;
+    for (int reload = 0; reload < 2; reload++) {
+        assert_int_equal(share_of(boosting_leads, limited, "boost", reload), 3);
+        assert_in_range(share_of(forests_lead, limited, "forest", reload), 2, 3);
+        assert_int_equal(share_of(forests_lead, limited, "boost", reload), 0);
+    }
+    /* Without a limit in time nothing is late. */
+    assert_int_equal(share_of(boosting_leads, counted, "boost", false), 1);
+    assert_int_equal(share_of(forests_lead, counted, "boost", false), 1);
+}
+
+/* Whatever the order was, a load finds the same things taken and the same left. */
+static void a_load_knows_what_was_taken(void **state)
+{
+    (void)state;
+    for (int n = 6; n < 20; n++) {
+        struct rig r;
+        int64_t id = work(&r, SPEC("'budget':{'time':'1h'}"), boosting_leads, n, false);
+        struct study *st = rig_get(&r, id);
+        int pos = st->script_pos;
+        struct script_item *before = mem_array((size_t)st->n_script, sizeof *before);
+
+        memcpy(before, st->script, (size_t)st->n_script * sizeof *before);
+        if (n % 2)
+            assert_int_equal(RIG_CALL(&r, snapshot_save(st, &rig_err)), 0);
+        assert_int_equal(study_reload(r.ctl, st, &rig_err), 0);
+        st = rig_get(&r, id);
+        assert_int_equal(st->script_pos, pos);
+        for (int i = 0; i < st->n_script; i++)
+            assert_int_equal(config_hash_of(&st->script[i].config),
+                             config_hash_of(&before[i].config));
+        mem_free(before);
+        rig_close(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_lead_comes_first_and_each_family_once),
+        cmocka_unit_test(the_portfolio_of_the_best_family_comes_before_the_others),
+        cmocka_unit_test(a_load_knows_what_was_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

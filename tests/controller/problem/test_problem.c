@@ -1,0 +1,468 @@
+/* test_problem.c - what the controller says of a problem without linking a kernel must be what ml/ says. */
+#include "tests/rig.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/problem/metric.h"
+#include "controller/problem/problem.h"
+#include "controller/problem/space.h"
+#include "ml/family/family.h"
+#include "ml/metric/metric.h"
+#include "ml/model/data.h"
+#include "ml/table/frame.h"
+
+#include <math.h>
+
+static void the_table_of_metrics_is_that_of_ml(void **state)
+{
+    (void)state;
+    for (int i = 0; i < METRICS; i++) {
+        const struct metric_info *info = metric_info((enum metric_id)i);
+        const struct metric *m = metric_find(info->name);
+
+        assert_non_null(m);
+        assert_int_equal(m->larger_is_better, info->larger_is_better);
+        assert_int_equal(m->tasks, info->tasks);
+        assert_non_null(metric_at(i));
+    }
+    assert_null(metric_at(METRICS));
+    assert_string_equal(metric_for_task(FT_BINARY), metric_info(metric_default(ML_BINARY))->name);
+    assert_string_equal(metric_for_task(FT_MULTICLASS),
+                        metric_info(metric_default(ML_MULTICLASS))->name);
+    assert_string_equal(metric_for_task(FT_REGRESSION),
+                        metric_info(metric_default(ML_REGRESSION))->name);
+}
+
+/* ---- task: auto ---- */
+
+enum { ROWS = 600 };
+
+/* A frame with a column x and a target y made by `value`; codes when it gives levels. */
+static struct frame *make(const char *path, double (*value)(int row), bool words)
+{
+    static const char *const levels[] = { "a", "b", "c", "d" };
+    static double x[ROWS], y[ROWS];
+    static int32_t codes[ROWS];
+    char hash[SHA256_HEX];
+    struct err err = { 0 };
+    struct frame_writer *w = frame_writer_new(path, &err);
+
+    assert_non_null(w);
+    for (int i = 0; i < ROWS; i++) {
+        x[i] = i * 0.5;
+        y[i] = value(i);
+        codes[i] = (int32_t)y[i];
+    }
+    assert_int_equal(frame_writer_numeric(w, "x", x, ROWS, &err), 0);
+    if (words)
+        assert_int_equal(frame_writer_categorical(w, "y", codes, ROWS, levels, 4, &err), 0);
+    else
+        assert_int_equal(frame_writer_numeric(w, "y", y, ROWS, &err), 0);
+    assert_int_equal(frame_writer_end(w, hash, &err), 0);
+    return frame_open(path, &err);
+}
+
+static double two_values(int i)
+{
+    return i % 2 ? 0.25 : 7;
+}
+static double four_words(int i)
+{
+    return i % 4;
+}
+static double two_words(int i)
+{
+    return i % 2;
+}
+static double ten_whole(int i)
+{
+    return i % 10;
+}
+static double twenty_one_whole(int i)
+{
+    return i % 21;
+}
+static double three_with_a_half(int i)
+{
+    return i % 3 * 0.5; /* lowest and highest are whole, not all */
+}
+static double real(int i)
+{
+    return sin(i);
+}
+static double some_missing(int i)
+{
+    return i % 7 ? i % 3 : NAN;
+}
+static double few_rows_each(int i)
+{
+    return i < 20 ? i : NAN; /* 20 classes of one row */
+}
+
+static void task_auto_means_what_ml_infers(void **state)
+{
+    static const struct {
+        const char *what;
+        double (*value)(int row);
+        bool words;
+    } cases[] = {
+        { "two numbers", two_values, false },
+        { "four words", four_words, true },
+        { "two words", two_words, true },
+        { "ten whole numbers", ten_whole, false },
+        { "21 whole numbers", twenty_one_whole, false },
+        { "three numbers, one not whole", three_with_a_half, false },
+        { "real numbers", real, false },
+        { "classes and missing values", some_missing, false },
+        { "classes of one row", few_rows_each, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char path[300];
+        struct frame *f =
+            make(test_path(path, sizeof path, "frame"), cases[i].value, cases[i].words);
+        struct dataset_row row = { .rows = ROWS, .cols = 2 };
+        struct spec spec;
+        struct problem p;
+        struct err err = { 0 };
+        enum ml_task want;
+
+        assert_non_null(f);
+        spec_init(&spec);
+        str_copy(spec.target, sizeof spec.target, "y");
+        row.schema = frame_schema_json(f);
+        str_copy(row.frame, sizeof row.frame, "x");
+        assert_int_equal(ml_task_infer(f, "y", &want, &err), 0);
+        if (problem_resolve(&p, &spec, &row, NULL, &err) < 0)
+            fail_msg("%s: %s", cases[i].what, err.text);
+        if (p.task != (int)want)
+            fail_msg("%s: %s, ml says %d", cases[i].what, p.data.task, (int)want);
+        mem_free(row.schema);
+        spec_fini(&spec);
+        frame_close(f);
+    }
+}
+
+static void a_problem_survives_being_stored(void **state)
+{
+    struct rig r;
+    struct problem *p = NULL, again;
+    json_t *one = NULL, *two = NULL;
+    int64_t id = 0;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    id = rig_study(&r,
+                   "{'dataset':'d','target':'y','budget':{'trials':3},'test':{'fraction':0.25}}");
+    p = &rig_get(&r, id)->problem;
+    assert_int_equal(problem_load(&again, rig_get(&r, id)->row.data, &rig_err), 0);
+    one = problem_json_new(p);
+    two = problem_json_new(&again);
+    assert_true(json_equal(one, two));
+    assert_int_equal(p->shape.rows, 750);
+    assert_int_equal(p->shape.columns, 6);
+    json_decref(one);
+    json_decref(two);
+    rig_close(&r);
+}
+
+static void constraints_name_columns_of_numbers(void **state)
+{
+    static const struct {
+        const char *monotone, *where;
+        double (*value)(int row);
+    } cases[] = {
+        { "{'x':'increasing'}", NULL, two_words },
+        { "{'x':'decreasing'}", NULL, real },
+        { "{'x':'increasing'}", "monotone", four_words },
+        { "{'z':'increasing'}", "monotone.z", real },
+        { "{'w':'increasing'}", "monotone.w", real },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char path[300];
+        struct frame *f = make(test_path(path, sizeof path, "frame"), cases[i].value, false);
+        struct dataset_row row = { .rows = ROWS, .cols = 2 };
+        struct spec spec;
+        struct problem p, again;
+        struct err err = { 0 };
+
+        spec_init(&spec);
+        str_copy(spec.target, sizeof spec.target, "y");
+        spec.monotone = rig_json(cases[i].monotone);
+        char *text = frame_schema_json(f);
+        json_t *schema = rig_json(text);
+        mem_free(text);
+        json_array_append_new(json_object_get(schema, "columns"),
+                              rig_json("{'name':'w','type':'categorical'}"));
+        row.schema = json_dumps(schema, 0);
+        str_copy(row.frame, sizeof row.frame, "x");
+        int rc = problem_resolve(&p, &spec, &row, NULL, &err);
+        if (cases[i].where) {
+            assert_int_equal(rc, -1);
+            assert_string_equal(err.where, cases[i].where);
+            assert_ptr_equal(strstr(err.text, cases[i].where), err.text);
+        } else {
+            assert_int_equal(rc, 0);
+            json_t *one = problem_json_new(&p);
+            char *saved = json_dumps(one, 0);
+            assert_int_equal(problem_load(&again, saved, &err), 0);
+            assert_true(again.data.monotone[0]);
+            assert_string_equal(again.data.monotone, p.data.monotone);
+            free(saved);
+            json_decref(one);
+        }
+        free(row.schema);
+        json_decref(schema);
+        spec_fini(&spec);
+        frame_close(f);
+    }
+}
+
+static double from_half(int i)
+{
+    return i + 0.5;
+}
+static double below_none(int i)
+{
+    return i - 3.5;
+}
+
+static void poisson_deviance_needs_counts(void **state)
+{
+    (void)state;
+    for (int is_count = 0; is_count < 2; is_count++) {
+        char path[300];
+        struct frame *f =
+            make(test_path(path, sizeof path, "frame"), is_count ? from_half : below_none, false);
+        struct dataset_row row = { .rows = ROWS, .cols = 2 };
+        struct spec spec;
+        struct problem p;
+        struct err err = { 0 };
+
+        spec_init(&spec);
+        str_copy(spec.target, sizeof spec.target, "y");
+        str_copy(spec.metric, sizeof spec.metric, "poisson_deviance");
+        str_copy(spec.metric_where, sizeof spec.metric_where, "metric");
+        row.schema = frame_schema_json(f);
+        str_copy(row.frame, sizeof row.frame, "x");
+        assert_int_equal(problem_resolve(&p, &spec, &row, NULL, &err), is_count ? 0 : -1);
+        if (!is_count)
+            assert_string_equal(
+                err.text, "metric: poisson_deviance needs a target from 0 up; \"y\" has -3.5");
+        mem_free(row.schema);
+        spec_fini(&spec);
+        frame_close(f);
+    }
+}
+
+/* ---- configurations ---- */
+
+static const struct space_for binary = { FT_BINARY, "auc", false };
+
+static void configurations_go_through_every_form_unchanged(void **state)
+{
+    struct study_space s;
+    struct err err = { 0 };
+    struct config c, back;
+    struct rng rng;
+
+    (void)state;
+    assert_int_equal(study_space_build(&s, NULL, &binary, &err), 0);
+    rng_init(&rng, test_seed(), 1);
+    for (int k = 0; k < 500; k++) {
+        double unit[SPACE_MAX_PARAMS], point[SPACE_MAX_PARAMS], again[SPACE_MAX_PARAMS];
+        char *text = NULL, *text_again = NULL;
+
+        for (int i = 0; i < s.space->n; i++)
+            unit[i] = rng_unit(&rng);
+        space_from_unit(s.space, unit, point);
+        config_from_point(&c, s.space, point);
+        assert_int_equal(family_params_check(c.family, c.params, &err), 0);
+        text = config_text_new(&c);
+        assert_int_equal(config_parse_text(&back, text, &err), 0);
+        text_again = config_text_new(&back);
+        assert_string_equal(text, text_again);
+        assert_int_equal(config_to_point(&back, s.space, again, &err), 0);
+        assert_true(space_points_equal(s.space, point, again));
+        mem_free(text);
+        mem_free(text_again);
+    }
+    study_space_fini(&s);
+}
+
+static void users_domains_become_parameters(void **state)
+{
+    static const struct {
+        const char *spec, *param;
+        double lo, hi;
+        enum param_kind kind;
+        bool is_log;
+    } cases[] = {
+        { "[{'family':'boost','learning_rate':0.1}]", "boost.learning_rate", 0.1, 0.1,
+          PARAM_CONSTANT, false },
+        { "[{'family':'boost','learning_rate':[0.1,0.2]}]", "boost.learning_rate", 0.1, 0.2,
+          PARAM_FLOAT, false },
+        { "[{'family':'boost','learning_rate':{'log':[0.1,0.2]}}]", "boost.learning_rate", 0.1, 0.2,
+          PARAM_FLOAT, true },
+        { "[{'family':'boost','leaves':{'int_log':[4,9]}}]", "boost.leaves", 4, 9, PARAM_INT,
+          true },
+        { "[{'family':'boost','leaves':{'int':[4,9]}}]", "boost.leaves", 4, 9, PARAM_INT, false },
+        { "[{'family':'boost','leaves':{'choice':[4,9]}}]", "boost.leaves", 0, 0, PARAM_ORDINAL,
+          false },
+        { "[{'family':'boost','bins':{'choice':['63','255']}}]", "boost.bins", 0, 0,
+          PARAM_CATEGORICAL, false },
+        { "[{'family':'boost','bins':'63'}]", "boost.bins", 0, 0, PARAM_CATEGORICAL, false },
+        { "[{'family':'boost','rounds':500}]", "boost.rounds", 500, 500, PARAM_CONSTANT, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *list = rig_json(cases[i].spec);
+        struct study_space s;
+        struct err err = { 0 };
+        int k = -1;
+
+        if (study_space_build(&s, list, &binary, &err) < 0)
+            fail_msg("%s: %s: %s", cases[i].spec, err.where, err.text);
+        k = space_find(s.space, cases[i].param);
+        assert_true(k >= 0);
+        assert_int_equal(s.space->params[k].kind, cases[i].kind);
+        if (cases[i].hi > 0)
+            assert_true(s.space->params[k].lo == cases[i].lo &&
+                        s.space->params[k].hi == cases[i].hi);
+        assert_int_equal(s.space->params[k].is_log, cases[i].is_log);
+        study_space_fini(&s);
+        json_decref(list);
+    }
+}
+
+/* What the metric, the task and constraints make of the space: which parameters are in it, and how many choices. */
+static void a_space_suits_task_metric_and_constraints(void **state)
+{
+    static const struct {
+        struct space_for need;
+        const char *param;
+        int choices; /* 0 = not searched */
+    } cases[] = {
+        { { FT_REGRESSION, "mae", false }, "boost.objective", 3 },
+        { { FT_REGRESSION, "rmse", false }, "boost.objective", 0 },
+        { { FT_BINARY, "auc", false }, "boost.objective", 0 },
+        { { FT_BINARY, "auc", false }, "boost.class_weight", 0 },
+        { { FT_BINARY, "f1", false }, "boost.class_weight", 2 },
+        { { FT_MULTICLASS, "balanced_accuracy", false }, "boost.class_weight", 2 },
+        { { FT_BINARY, "auc", false }, "boost.alpha", 0 },
+        { { FT_BINARY, "auc", false }, "linear.C", 0 }, /* a free axis */
+        { { FT_BINARY, "auc", true }, "boost.grow", 2 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct study_space s;
+        struct err err = { 0 };
+        assert_int_equal(study_space_build(&s, NULL, &cases[i].need, &err), 0);
+        int k = space_find(s.space, cases[i].param);
+        assert_int_equal(k >= 0 ? s.space->params[k].n_choices : 0, cases[i].choices);
+        for (int f = 0; f < s.n_families; f++)
+            assert_true(!cases[i].need.is_monotone || s.first[f].family->keeps_monotone);
+        study_space_fini(&s);
+    }
+}
+
+static void a_space_that_does_not_suit_is_one_error_with_its_path(void **state)
+{
+    static const struct {
+        struct space_for need;
+        const char *spec, *where;
+    } cases[] = {
+        { { FT_BINARY, "auc", false },
+          "[{'family':'boost','objective':'poisson'}]",
+          "space[0].objective" },
+        { { FT_REGRESSION, "mae", false },
+          "[{'family':'boost','objective':{'choice':['huber','logistic']}}]",
+          "space[0].objective.choice" },
+        { { FT_MULTICLASS, "auc", false },
+          "[{'family':'boost','objective':'logistic'}]",
+          "space[0].objective" },
+        { { FT_REGRESSION, "rmse", false },
+          "[{'family':'boost','class_weight':'balanced'}]",
+          "space[0].class_weight" },
+        { { FT_BINARY, "auc", true },
+          "[{'family':'boost'},{'family':'linear'}]",
+          "space[1].family" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *list = rig_json(cases[i].spec);
+        struct study_space s;
+        struct err err = { 0 };
+        assert_int_equal(study_space_build(&s, list, &cases[i].need, &err), -1);
+        assert_int_equal(strncmp(err.where, cases[i].where, strlen("space[0].family")), 0);
+        json_decref(list);
+    }
+}
+
+/* `bins: 255` in YAML is a number, `bootstrap: true` a truth: both mean the choice of that name. */
+static void a_choice_may_be_written_as_a_number_or_a_truth(void **state)
+{
+    static const struct {
+        const char *param, *value, *want; /* NULL: refused */
+    } cases[] = {
+        { "boost.bins", "255", "255" },           { "boost.bins", "'63'", "63" },
+        { "boost.bins", "127.0", "127" },         { "boost.bins", "100", NULL },
+        { "boost.bins", "255.5", NULL },          { "boost.bins", "null", NULL },
+        { "forest.max_features", "0.50", "0.5" }, { "forest.bootstrap", "false", "no" },
+        { "forest.bootstrap", "true", "yes" },    { "forest.max_features", "true", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct space_for need = { FT_BINARY, "auc", false };
+        char text[120], list_text[140];
+        struct study_space s;
+        struct config c;
+        struct err err = { 0 };
+
+        const char *dot = strchr(cases[i].param, '.');
+        (void)snprintf(text, sizeof text, "{'family':'%.*s','%s':%s}", (int)(dot - cases[i].param),
+                       cases[i].param, dot + 1, cases[i].value);
+        (void)snprintf(list_text, sizeof list_text, "[%s]", text);
+        json_t *config = rig_json(text), *list = rig_json(list_text);
+        int rc = config_parse(&c, config, "", &err);
+        assert_int_equal(study_space_build(&s, list, &need, &err), rc);
+        assert_int_equal(rc, cases[i].want ? 0 : -1);
+        if (rc == 0) {
+            char want[40], *stored = config_text_new(&c);
+            (void)snprintf(want, sizeof want, ":\"%s\"", cases[i].want);
+            assert_non_null(strstr(stored, want));
+            assert_string_equal(s.space->params[space_find(s.space, cases[i].param)].choices[0],
+                                cases[i].want);
+            mem_free(stored);
+            study_space_fini(&s);
+        }
+        json_decref(config);
+        json_decref(list);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_of_metrics_is_that_of_ml),
+        cmocka_unit_test(task_auto_means_what_ml_infers),
+        cmocka_unit_test(a_problem_survives_being_stored),
+        cmocka_unit_test(poisson_deviance_needs_counts),
+        cmocka_unit_test(configurations_go_through_every_form_unchanged),
+        cmocka_unit_test(users_domains_become_parameters),
+        cmocka_unit_test(constraints_name_columns_of_numbers),
+        cmocka_unit_test(a_space_suits_task_metric_and_constraints),
+        cmocka_unit_test(a_choice_may_be_written_as_a_number_or_a_truth),
+        cmocka_unit_test(a_space_that_does_not_suit_is_one_error_with_its_path),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
