@@ -56,7 +56,7 @@ PKGS := sqlite3:libsqlite3-dev libevent:libevent-dev libevent_pthreads:libevent-
         libevent_openssl:libevent-dev openssl:libssl-dev jansson:libjansson-dev \
         libcurl:libcurl4-openssl-dev yaml-0.1:libyaml-dev zlib:zlib1g-dev
 pkg_names := $(foreach p,$(PKGS),$(firstword $(subst :, ,$p)))
-need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint run test check dev,$(or $(MAKECMDGOALS),all)),1))
+need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint spec-tables run test check dev,$(or $(MAKECMDGOALS),all)),1))
 ifdef need_pkgs
 PKG_CFLAGS := $(shell pkg-config --cflags $(pkg_names) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(pkg_names) 2>/dev/null)
@@ -102,7 +102,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers fuzz build-fuzz \
-        fuzz-cover fuzz-minimise install clean gpu-check gpu-bench cuda need-packages
+        fuzz-cover fuzz-minimise spec-tables install clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
 
@@ -316,8 +316,19 @@ fuzz-cover:
 
 # ---- what a change must pass ----
 
-lint:
-	@tests/lint.sh $(LINT)
+# The tables of docs/SPEC.md follow from the code: spec-tables renews them, lint refuses a document that differs.
+SPEC_SRCS := docs/spec_tables.c $(LIBC_BASE:%=base/%.c) \
+             $(filter ml/family/% ml/math/% ml/metric/% search/%,$(SRCS))
+
+$B/docs/spec_tables: $(SPEC_SRCS:%=$B/%.o)
+	$(call say,link,$@)
+	$Q$(CC) $(LDFLAGS_ALL) $^ -lm -o $@
+
+spec-tables: $B/docs/spec_tables
+	@$< docs/SPEC.md > $B/docs/SPEC.md && cp $B/docs/SPEC.md docs/SPEC.md
+
+lint: $B/docs/spec_tables
+	@SPEC_TABLES=$< tests/lint.sh $(LINT)
 
 check: deps-dev
 	@.ci/check.sh

@@ -193,7 +193,7 @@ sub check_readme {
     }
 }
 
-for my $path (sort split /\n/, `find base proto search store ml controller trial-runner web cli tests -type f \\( -name '*.[chS]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' \\) -not -path '*/node_modules/*' 2>/dev/null`) {
+for my $path (sort split /\n/, `find base proto search store ml controller trial-runner web cli tests docs -type f \\( -name '*.[chS]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' \\) -not -path '*/node_modules/*' 2>/dev/null`) {
     open my $in, '<', $path or next;
     my $text = do { local $/; <$in> } // '';
     $files++;

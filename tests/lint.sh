@@ -28,6 +28,12 @@ mapfile -t scripts < <(git ls-files '*.sh' '.ci/run')
 [ ${#scripts[@]} -eq 0 ] || shellcheck -S warning "${scripts[@]}" || bad=1
 tests/check-rules.sh || bad=1
 
+# The tables of docs/SPEC.md are made from the code (docs/spec_tables.c); `make lint` builds the program.
+if [ -n "${SPEC_TABLES:-}" ] && ! "$SPEC_TABLES" docs/SPEC.md | diff -u docs/SPEC.md - >&2; then
+    echo "docs/SPEC.md: its tables differ from the code: run make spec-tables" >&2
+    bad=1
+fi
+
 # Commits since the rule was made: a subject of at most 72 characters, and a body that says why.
 git log --no-merges --since=2026-11-22T17:30:00Z --format='%h%x09%s%x09%b%x00' 2>/dev/null | tr '\n' ' ' | tr '\0' '\n' |
     awk -F '\t' '{ sub(/^ /, "", $1) }

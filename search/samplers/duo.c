@@ -184,7 +184,7 @@ static int duo_load(struct sampler *s, struct view *in, struct err *err)
 
 const struct sampler_ops search_duo = {
     .name = "duo",
-    .help = "TPE and a Gaussian process by turns, each learning from all trials",
+    .help = "TPE and a Gaussian process take turns; both learn from all trials",
     .open = duo_open,
     .close = duo_close,
     .suggest = duo_suggest,

@@ -29,7 +29,7 @@ struct grid {
 
 static const struct search_option options[] = {
     { "points", 0, 1000, 0, true,
-      "values of a float without step; 0 = the most, from 3 to 10, with a grid within budget" },
+      "values that are tried of a number without steps; 0: the most, from 3 to 10, for which the grid fits the budget" },
 };
 
 static struct grid *of(struct sampler *s)
@@ -213,7 +213,8 @@ static int grid_load(struct sampler *s, struct view *in, struct err *err)
 
 const struct sampler_ops search_grid = {
     .name = "grid",
-    .help = "every combination of values once, in an order that spreads any beginning evenly",
+    .help =
+        "tries every combination of values once, in an order that covers the space evenly from the start",
     .options = options,
     .n_options = ARRAY_LEN(options),
     .open = grid_open,

@@ -332,7 +332,8 @@ static int local_load(struct sampler *s, struct view *in, struct err *err)
 const struct sampler_ops search_local = {
     .name = "local",
     .ranks_by_one = true,
-    .help = "local search from each family's cheap defaults, family chosen by cost for improvement",
+    .help =
+        "local search in each family from its defaults; the family whose improvement costs least is next",
     .open = local_open,
     .close = local_close,
     .suggest = local_suggest,

@@ -100,7 +100,7 @@ static int quasi_load(struct sampler *s, struct view *in, struct err *err)
 
 const struct sampler_ops search_sobol = {
     .name = "sobol",
-    .help = "an even cover of the space: scrambled Sobol sequence, none twice",
+    .help = "covers the space evenly: scrambled Sobol sequence, no configuration twice",
     .open = sobol_open,
     .close = quasi_close,
     .suggest = quasi_suggest,
@@ -112,7 +112,7 @@ const struct sampler_ops search_sobol = {
 
 const struct sampler_ops search_halton = {
     .name = "halton",
-    .help = "an even cover of the space: scrambled Halton sequence, none twice",
+    .help = "covers the space evenly: scrambled Halton sequence, no configuration twice",
     .open = halton_open,
     .close = quasi_close,
     .suggest = quasi_suggest,

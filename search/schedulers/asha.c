@@ -47,21 +47,22 @@ enum { DRAW_BRACKET = 1, DRAW_SCOUT = 2 };
 enum { HOPELESS_ERRORS = 4 };
 
 static const struct search_option asha_options[ASHA_OPTIONS] = {
-    [OPT_ETA] = { "eta", 2, RUNG_ETA_MAX, 3, true, "one in so many goes on from each rung" },
+    [OPT_ETA] = { "eta", 2, RUNG_ETA_MAX, 3, true,
+                  "the best 1/eta of the trials go on from each rung" },
     [OPT_MIN_LEVEL] = { "min_level", 1, 1000000, 1, true,
                         "lowest level at which trials are compared" },
     [OPT_PER_LEVEL] = { "per_level", 0, RUNG_MAX, 6, true,
-                        "ladders of up to so many levels have a rung at each level" },
+                        "a ladder of at most this many levels has a rung at each level" },
     [OPT_BRACKETS] = { "brackets", 1, ASHA_MAX_BRACKETS, 1, true,
-                       "so many brackets, each starting a rung higher than the one before" },
+                       "number of brackets; each starts one rung higher than the one before" },
     [OPT_STOP_ONLY] = { "stop_only", 0, 1, 0, true,
-                        "1 = stop trials for good instead of pausing them" },
+                        "1: trials are stopped for good instead of paused" },
     [OPT_STRICT] = { "strict", 0, 1, 0, true,
-                     "1 = never more than one in eta goes on, even if later ones are better" },
+                     "1: never more than 1/eta of a rung goes on, even if later trials are better" },
     [OPT_TRUST] = { "trust", 0, 1, 0.3, false,
-                    "rank correlation with the next rung that the lowest rungs must show before trials stop there; 0 = none" },
+                    "rank correlation with the next rung that the lowest rungs must show before they hold trials back; 0: none is needed" },
     [OPT_TOP] = { "top", 1, RUNG_ETA_MAX, 3, true,
-                  "so many times fewer go on to the top level than from other rungs" },
+                  "promotions to the top level are rarer than others by this factor" },
 };
 
 static struct asha *of(struct scheduler *s)
@@ -482,7 +483,7 @@ static int asha_retire(struct scheduler *s, int n, bool closing, int64_t *trials
 const struct scheduler_ops search_asha = {
     .name = "asha",
     .help =
-        "successive halving without waiting: the best 1/eta of each rung go on, paused ones too",
+        "asynchronous successive halving: the best 1/eta of each rung go on, and a paused trial is resumed when it comes among them",
     .options = asha_options,
     .n_options = ASHA_OPTIONS,
     .open = asha_open,

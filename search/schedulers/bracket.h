@@ -20,9 +20,9 @@ enum { BRACKET_MAX_OPTIONS = 8 };
 enum { BRACKET_ETA, BRACKET_MIN_LEVEL, BRACKET_PER_LEVEL, BRACKET_OPTIONS };
 /* clang-format off */
 #define BRACKET_OPTION_ROWS \
-    [BRACKET_ETA] = { "eta", 2, RUNG_ETA_MAX, 3, true, "one in so many goes on from each rung" }, \
+    [BRACKET_ETA] = { "eta", 2, RUNG_ETA_MAX, 3, true, "the best 1/eta of the trials go on from each rung" }, \
     [BRACKET_MIN_LEVEL] = { "min_level", 1, 1000000, 1, true, "lowest level at which trials are compared" }, \
-    [BRACKET_PER_LEVEL] = { "per_level", 0, RUNG_MAX, 6, true, "ladders of up to so many levels have a rung at each level" }
+    [BRACKET_PER_LEVEL] = { "per_level", 0, RUNG_MAX, 6, true, "a ladder of at most this many levels has a rung at each level" }
 /* clang-format on */
 enum { BRACKET_FINAL = 1 }; /* flag of a trial: ended early with a value that counts in all rungs */
 

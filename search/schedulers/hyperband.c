@@ -38,7 +38,7 @@ static struct scheduler *hyperband_open(const struct search_setup *setup, struct
 
 const struct scheduler_ops search_hyperband = {
     .name = "hyperband",
-    .help = "brackets of successive halving, from many short trials to a few full ones",
+    .help = "Hyperband: brackets of successive halving, from many short trials to a few full ones",
     .options = hyperband_options,
     .n_options = BRACKET_OPTIONS,
     .open = hyperband_open,

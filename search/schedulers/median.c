@@ -21,12 +21,13 @@ enum { OPT_STARTUP, OPT_WARMUP, OPT_INTERVAL, OPT_AVERAGE, N_OPTIONS };
 
 static const struct search_option median_options[N_OPTIONS] = {
     [OPT_STARTUP] = { "startup", 1, 1000000, 5, true,
-                      "completed trials of a ladder before any is stopped" },
-    [OPT_WARMUP] = { "warmup", 0, 1000000, 0, true, "first points at which none is stopped" },
+                      "completed trials that a ladder needs before a trial is stopped" },
+    [OPT_WARMUP] = { "warmup", 0, 1000000, 0, true,
+                     "number of first points at which no trial is stopped" },
     [OPT_INTERVAL] = { "interval", 0, 1000000, 0, true,
-                       "levels from one point to the next; 0 = each, on long ladders about fifty points" },
+                       "levels between two points; 0: a point at every level, on long ladders about 50 points" },
     [OPT_AVERAGE] = { "average", 0, 1, 0, true,
-                      "1 = compare with averages up to the point, 0 = with the values at it" },
+                      "1: averages up to the point are compared; 0: the values at the point" },
 };
 
 /* What completed trials had at a point, rising; NaN is left out. */
@@ -415,7 +416,8 @@ static int median_load(struct scheduler *s, struct view *in, struct err *err)
 
 const struct scheduler_ops search_median = {
     .name = "median",
-    .help = "stops a trial that is worse than the median of the completed ones at the same point",
+    .help =
+        "stops a trial whose best value is below the median of the completed trials at the same point",
     .options = median_options,
     .n_options = N_OPTIONS,
     .open = median_open,

@@ -69,7 +69,7 @@ static int none_load(struct scheduler *s, struct view *in, struct err *err)
 
 const struct scheduler_ops search_none = {
     .name = "none",
-    .help = "every trial runs to the end",
+    .help = "trains every trial to its top level",
     .open = none_open,
     .close = none_close,
     .start = none_start,

@@ -17,11 +17,11 @@ enum { OPT_PATIENCE, OPT_MIN_DELTA, OPT_INTERVAL, N_OPTIONS };
 
 static const struct search_option patience_options[N_OPTIONS] = {
     [OPT_PATIENCE] = { "patience", 1, 200, 5, true,
-                       "so many points without a better value stop it" },
+                       "a trial is stopped after this many points without a better value" },
     [OPT_MIN_DELTA] = { "min_delta", 0, 1e9, 0, false,
-                        "what a better value must exceed the best by" },
+                        "a value counts as better only if it exceeds the best by more than this" },
     [OPT_INTERVAL] = { "interval", 0, 1000000, 0, true,
-                       "levels from one point to the next; 0 = each, on long ladders about fifty points" },
+                       "levels between two points; 0: a point at every level, on long ladders about 50 points" },
 };
 
 struct patience {
@@ -150,7 +150,7 @@ static int patience_load(struct scheduler *s, struct view *in, struct err *err)
 
 const struct scheduler_ops search_patience = {
     .name = "patience",
-    .help = "stops a trial that stays without a better value for some time",
+    .help = "stops a trial that has not improved for some time",
     .options = patience_options,
     .n_options = N_OPTIONS,
     .open = patience_open,

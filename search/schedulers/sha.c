@@ -14,7 +14,7 @@ enum { OPT_TRIALS = BRACKET_OPTIONS, N_OPTIONS };
 static const struct search_option sha_options[N_OPTIONS] = {
     BRACKET_OPTION_ROWS,
     [OPT_TRIALS] = { "trials", 0, 1000000, 0, true,
-                     "so many start together; 0 = as many as the budget has" },
+                     "number of trials that start together; 0: the study's budget of trials" },
 };
 
 static void sha_plan(const struct bracket_table *t, int max_level, int nth,
@@ -49,7 +49,8 @@ static struct scheduler *sha_open(const struct search_setup *setup, struct err *
 
 const struct scheduler_ops search_sha = {
     .name = "sha",
-    .help = "successive halving: all trials start together, the best 1/eta of each rung go on",
+    .help =
+        "successive halving: all trials start together, and the best 1/eta of each rung go on when all have reached it",
     .options = sha_options,
     .n_options = N_OPTIONS,
     .open = sha_open,

@@ -307,7 +307,8 @@ static int gp_load(struct sampler *s, struct view *in, struct err *err)
 const struct sampler_ops search_gp = {
     .name = "gp",
     .ranks_by_one = true,
-    .help = "Gaussian process, expected improvement: small spaces, few and dear trials",
+    .help =
+        "Gaussian process with expected improvement, for small spaces and few, expensive trials",
     .open = gp_open,
     .close = gp_close,
     .suggest = gp_suggest,

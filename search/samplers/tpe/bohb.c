@@ -26,12 +26,13 @@ static const uint64_t PROPOSE_TAG = 0x70726f70, IMPUTE_TAG = 0x696d7075;
 
 static const struct search_option options[N_OPTIONS] = {
     { "min_points", 0, 1e6, 0, true,
-      "results a level needs on each side for a model; 0 = parameters + 1" },
-    { "top_n_percent", 1, 99, 15, false, "share of the results that counts as good" },
-    { "num_samples", 1, 10000, 64, true, "draws of which the best is proposed" },
-    { "random_fraction", 0, 1, 1.0 / 3, false, "share of proposals that are random" },
-    { "bandwidth_factor", 1e-3, 1000, 3, false, "draws come from kernels so much wider" },
-    { "min_bandwidth", 1e-9, 1, 1e-3, false, "least bandwidth, as a share of the range" },
+      "good and bad results that a level needs, of each, before it has a model; 0: the number of parameters + 1" },
+    { "top_n_percent", 1, 99, 15, false, "percentage of the results that counts as good" },
+    { "num_samples", 1, 10000, 64, true, "number of draws of which the best is proposed" },
+    { "random_fraction", 0, 1, 1.0 / 3, false, "share of the proposals that are drawn at random" },
+    { "bandwidth_factor", 1e-3, 1000, 3, false, "kernels are widened by this factor for drawing" },
+    { "min_bandwidth", 1e-9, 1, 1e-3, false,
+      "smallest bandwidth of a kernel, as a share of the parameter's range" },
 };
 
 struct bohb {
@@ -302,7 +303,8 @@ static int bohb_load(struct sampler *s, struct view *in, struct err *err)
 const struct sampler_ops search_bohb = {
     .name = "bohb",
     .ranks_by_one = true,
-    .help = "BOHB's model: densities of good and bad trials, one pair per level; for hyperband",
+    .help =
+        "BOHB: densities of good and bad trials at the highest level with enough results; meant for hyperband",
     .options = options,
     .n_options = N_OPTIONS,
     .open = bohb_open,

@@ -282,7 +282,8 @@ static int tpe_load(struct sampler *s, struct view *in, struct err *err)
 
 const struct sampler_ops search_tpe = {
     .name = "tpe",
-    .help = "learns where good configurations are: tree-structured Parzen estimator, joint",
+    .help =
+        "tree-structured Parzen estimator over all parameters jointly: learns where good configurations are",
     .open = tpe_open,
     .close = tpe_close,
     .suggest = tpe_suggest,
