@@ -105,8 +105,8 @@ static int conf_read(const struct daemon *d, struct ctl_conf *conf, struct err *
         mem_free(conf->listen);
         conf->listen = NULL;
     }
-    return web_conf_check(&(struct web_conf){ .listen = conf->listen, .insecure = conf->insecure },
-                          err);
+    return http_conf_check(
+        &(struct http_conf){ .listen = conf->listen, .insecure = conf->insecure }, err);
 }
 
 /* Paths are absolute, but a socket's is at most some hundred bytes: in a deep folder it is named from here. */
@@ -236,9 +236,11 @@ static void on_checkpoint(void *arg)
 /* The first start with a TCP door makes the administrator's token, and every start a link to the page. */
 static int open_door(struct daemon *d, struct err *err)
 {
+    const char *address = http_server_address(web_http(d->web)),
+               *beyond = http_server_beyond(web_http(d->web));
     char code[33];
 
-    if (!web_address(d->web)[0])
+    if (!address[0])
         return 0;
     if (ctl_request_begin(d->ctl, err) < 0)
         return -1;
@@ -248,25 +250,25 @@ static int open_door(struct daemon *d, struct err *err)
     if (rc < 0 || store_turn_commit(d->ctl->store, err) < 0 ||
         ctl_link_new(d->ctl, NULL, NULL, code, err) < 0)
         return -1;
-    printf("assayd: %s  page: %s/open?code=%s  token: %s/admin-token\n", web_address(d->web),
-           web_address(d->web), code, d->conf.data_dir);
-    if (web_beyond(d->web)[0])
+    printf("assayd: %s  page: %s/open?code=%s  token: %s/admin-token\n", address, address, code,
+           d->conf.data_dir);
+    if (beyond[0])
         printf("assayd: listening on %s without TLS: tokens and data cross the network readable by "
                "others\n",
-               web_beyond(d->web));
+               beyond);
     fflush(stdout);
     return 0;
 }
 
 static int start(struct daemon *d, struct err *err)
 {
-    struct web_conf web = { .socket_path = d->conf.socket,
-                            .listen = d->conf.listen,
+    struct web_conf web = { .http = { .socket_path = d->conf.socket,
+                                      .listen = d->conf.listen,
+                                      .insecure = d->conf.insecure,
+                                      .max_connections = d->conf.max_connections,
+                                      .max_inflight_bytes = d->conf.max_inflight },
                             .host_names = d->conf.host_names,
-                            .insecure = d->conf.insecure,
-                            .dev = d->conf.dev,
-                            .max_connections = d->conf.max_connections,
-                            .max_inflight_bytes = d->conf.max_inflight };
+                            .dev = d->conf.dev };
 
     if (d->conf.no_sync)
         io = &io_unsynced;
@@ -285,7 +287,7 @@ static int start(struct daemon *d, struct err *err)
     d->checkpoint =
         loop_timer_new(d->loop, d->conf.checkpoint_ms, d->conf.checkpoint_ms, on_checkpoint, d);
     log_info("assayd.started data_dir=%s socket=%s address=%s", d->conf.data_dir, d->conf.socket,
-             web_address(d->web));
+             http_server_address(web_http(d->web)));
     return 0;
 }
 

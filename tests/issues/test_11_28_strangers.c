@@ -72,7 +72,7 @@ static void a_body_is_not_read_before_the_token_is_checked(void **state)
 
 static void unfinished_bodies_without_a_token_hold_nobody_up(void **state)
 {
-    struct web_conf conf = { .max_inflight_bytes = 4 * PART };
+    struct web_conf conf = { .http.max_inflight_bytes = 4 * PART };
     struct web_rig *rig = web_rig_new(fake_ctl_new, &conf);
     int fds[8];
 
@@ -93,7 +93,7 @@ static void unfinished_bodies_without_a_token_hold_nobody_up(void **state)
 
 static void the_largest_unfinished_body_is_shed_and_the_others_end(void **state)
 {
-    struct web_conf conf = { .max_inflight_bytes = 6 * PART };
+    struct web_conf conf = { .http.max_inflight_bytes = 6 * PART };
     struct web_rig *rig = web_rig_new(fake_ctl_new, &conf);
     int large = begin(rig, false, ADMIN, 5 * PART), small = begin(rig, false, ADMIN, 2 * PART),
         next;
@@ -114,7 +114,7 @@ static void the_largest_unfinished_body_is_shed_and_the_others_end(void **state)
 
 static void bodies_at_one_door_cost_the_other_nothing(void **state)
 {
-    struct web_conf conf = { .max_inflight_bytes = 2 * PART };
+    struct web_conf conf = { .http.max_inflight_bytes = 2 * PART };
     struct web_rig *rig = web_rig_new(fake_ctl_new, &conf);
     int tcp = begin(rig, false, ADMIN, 2 * PART), local = begin(rig, true, "", 2 * PART);
 
@@ -131,7 +131,7 @@ static void bodies_at_one_door_cost_the_other_nothing(void **state)
 
 static void idle_connections_without_a_token_leave_room_for_all(void **state)
 {
-    struct web_conf conf = { .max_connections = 100 };
+    struct web_conf conf = { .http.max_connections = 100 };
     struct web_rig *rig = web_rig_new(fake_ctl_new, &conf);
     int *fds = mem_array(MANY, sizeof *fds);
 
@@ -142,7 +142,7 @@ static void idle_connections_without_a_token_leave_room_for_all(void **state)
             web_rig_write(rig, fds[i], "G", 1);
     }
     expect_health(rig);
-    assert_true(web_count(rig->web, 0) < 100);
+    assert_true(http_server_count(web_http(rig->web)) < 100);
     for (int i = 0; i < MANY; i++)
         close(fds[i]);
     web_rig_pump(rig, 20);
@@ -154,7 +154,7 @@ static void idle_connections_without_a_token_leave_room_for_all(void **state)
 static void strangers_have_a_short_life_and_the_known_stay(void **state)
 {
     static const char ask[] = "GET /api/v1/studies HTTP/1.1\r\nHost: localhost\r\n" ADMIN "\r\n";
-    struct web_conf conf = { .head_ms = 20 };
+    struct web_conf conf = { .http.head_ms = 20 };
     struct web_rig *rig = web_rig_new(fake_ctl_new, &conf);
     int idle = web_rig_connect(rig, false), slow = web_rig_connect(rig, false),
         known = web_rig_connect(rig, false);
@@ -179,7 +179,7 @@ static void answers_that_nobody_reads_are_given_up(void **state)
 {
     static const char ask[] =
         "GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n" ADMIN "\r\n";
-    struct web_conf conf = { .idle_ms = 30 };
+    struct web_conf conf = { .http.idle_ms = 30 };
     struct web_rig *rig = web_rig_new(fake_ctl_new, &conf);
     int fd = web_rig_connect(rig, false), size = 4096;
 
@@ -188,13 +188,13 @@ static void answers_that_nobody_reads_are_given_up(void **state)
     for (int i = 0; i < 400; i++)
         (void)!send(fd, ask, sizeof ask - 1, MSG_NOSIGNAL);
     web_rig_pump(rig, 50);
-    assert_int_equal(web_count(rig->web, 0), 1);
-    for (int i = 0; i < 20000 && web_count(rig->web, 0) > 0; i++) {
+    assert_int_equal(http_server_count(web_http(rig->web)), 1);
+    for (int i = 0; i < 20000 && http_server_count(web_http(rig->web)) > 0; i++) {
         web_rig_pump(rig, 1);
         if (i % 100 == 99)
             poll(NULL, 0, 20);
     }
-    assert_int_equal(web_count(rig->web, 0), 0);
+    assert_int_equal(http_server_count(web_http(rig->web)), 0);
     close(fd);
     web_rig_free(rig, fake_ctl_free);
 }

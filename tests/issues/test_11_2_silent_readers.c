@@ -34,7 +34,7 @@ static void a_stream_that_is_not_read_holds_what_is_promised_and_gives_it_back(v
         web_rig_write(rig, fds[i], ask, sizeof ask - 1);
     }
     web_rig_pump(rig, 20);
-    assert_int_equal(web_count(rig->web, 0), STREAMS);
+    assert_int_equal(http_server_count(web_http(rig->web)), STREAMS);
     for (int i = 0; i < EVENTS; i++) {
         fake_emit(rig->ctl, 1, "trial", json);
         if (i % 20 == 0)
@@ -49,7 +49,7 @@ static void a_stream_that_is_not_read_holds_what_is_promised_and_gives_it_back(v
     held = (full - empty - left) / STREAMS;
     printf("held by each stream: %lld kB; left when all are gone: %lld kB\n", (long long)held >> 10,
            (long long)left >> 10);
-    assert_int_equal(web_count(rig->web, 0), 0);
+    assert_int_equal(http_server_count(web_http(rig->web)), 0);
     assert_true(held <= WEB_STREAM_MAX + SPARE);
     assert_true(left < 4 << 20); /* of the feed's ring of events, which all streams share */
     web_rig_free(rig, fake_ctl_free);

@@ -321,14 +321,15 @@ static void a_session_outlives_a_restart_and_is_stored_as_hashes(void **state)
 {
     struct web_rig *rig = web_rig_new(real_ctl_new, NULL);
     struct page p = page_by_link(rig);
-    struct web_conf web = { .socket_path = rig->socket_path };
+    struct web_conf web = { .http.socket_path = rig->socket_path };
     char listen[40], path[300];
     struct err err = { 0 };
     struct buf db;
 
     (void)state;
-    (void)!snprintf(listen, sizeof listen, "127.0.0.1%s", strrchr(web_address(rig->web), ':'));
-    web.listen = listen;
+    (void)!snprintf(listen, sizeof listen, "127.0.0.1%s",
+                    strrchr(http_server_address(web_http(rig->web)), ':'));
+    web.http.listen = listen;
     web_free(rig->web);
     ctl_free(rig->ctl);
     (void)!snprintf(path, sizeof path, "%s/assay.db", data_dir);

@@ -129,28 +129,29 @@ static void an_address_beyond_this_machine_needs_insecure_and_is_named(void **st
     struct err err = { 0 };
 
     (void)state;
-    assert_string_equal(web_beyond(rig->web), "");
+    assert_string_equal(http_server_beyond(web_http(rig->web)), "");
     for (size_t i = 0; i < ARRAY_LEN(beyond); i++) {
-        conf.listen = beyond[i];
-        assert_int_equal(web_conf_check(&conf, &err), -1);
+        conf.http.listen = beyond[i];
+        assert_int_equal(http_conf_check(&conf.http, &err), -1);
         assert_null(web_new(rig->ctl, rig->loop, &conf, &err));
         assert_non_null(strstr(err.text, "--insecure"));
         assert_non_null(strstr(err.text, beyond[i]));
     }
-    conf.listen = "0.0.0.0:0";
-    conf.insecure = true;
-    assert_int_equal(web_conf_check(&conf, &err), 0);
+    conf.http.listen = "0.0.0.0:0";
+    conf.http.insecure = true;
+    assert_int_equal(http_conf_check(&conf.http, &err), 0);
     struct web *web = web_new(rig->ctl, rig->loop, &conf, &err);
     assert_non_null(web);
-    assert_true(str_starts(web_beyond(web), "0.0.0.0:"));
-    assert_string_equal(strrchr(web_beyond(web), ':'), strrchr(web_address(web), ':'));
-    assert_null(strstr(web_address(web), "0.0.0.0"));
+    assert_true(str_starts(http_server_beyond(web_http(web)), "0.0.0.0:"));
+    assert_string_equal(strrchr(http_server_beyond(web_http(web)), ':'),
+                        strrchr(http_server_address(web_http(web)), ':'));
+    assert_null(strstr(http_server_address(web_http(web)), "0.0.0.0"));
     web_free(web);
-    conf.listen = "127.0.0.2:0"; /* the whole of 127/8 stays on this machine */
-    conf.insecure = false;
+    conf.http.listen = "127.0.0.2:0"; /* the whole of 127/8 stays on this machine */
+    conf.http.insecure = false;
     web = web_new(rig->ctl, rig->loop, &conf, &err);
     assert_non_null(web);
-    assert_true(str_starts(web_address(web), "http://127.0.0.2:"));
+    assert_true(str_starts(http_server_address(web_http(web)), "http://127.0.0.2:"));
     web_free(web);
     web_rig_free(rig, fake_ctl_free);
 }

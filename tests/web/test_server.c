@@ -3,6 +3,8 @@
 #include "tests/web/fake_ctl.h"
 #include "tests/web/web_rig.h"
 
+#include "web/request/req.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/socket.h>
@@ -36,7 +38,7 @@ static void both_doors_answer(void **state)
     struct stat st;
 
     (void)state;
-    assert_true(str_starts(web_address(rig->web), "http://127.0.0.1:"));
+    assert_true(str_starts(http_server_address(web_http(rig->web)), "http://127.0.0.1:"));
     expect(web_rig_call(rig, true, "GET", "/health", NULL, NULL), 200, "\"ok\"");
     expect(web_rig_call(rig, false, "GET", "/health", NULL, NULL), 200, "\"ok\"");
     assert_int_equal(stat(rig->socket_path, &st), 0);
@@ -48,7 +50,7 @@ static void socket_folder_open_to_others_is_refused(void **state)
 {
     struct web_rig *rig = rig_with(NULL);
     char path[300];
-    struct web_conf conf = { .socket_path = path };
+    struct web_conf conf = { .http.socket_path = path };
     struct err err = { 0 };
 
     (void)state;
@@ -58,7 +60,7 @@ static void socket_folder_open_to_others_is_refused(void **state)
     strncat(path, "/sock", sizeof path - strlen(path) - 1);
     assert_null(web_new(rig->ctl, rig->loop, &conf, &err));
     assert_non_null(strstr(err.text, "written by others"));
-    conf.socket_path = rig->socket_path; /* a living one */
+    conf.http.socket_path = rig->socket_path; /* a living one */
     assert_null(web_new(rig->ctl, rig->loop, &conf, &err));
     assert_int_equal(err.code, ERR_CONFLICT);
     rig_end(rig);
@@ -74,7 +76,7 @@ static void stale_socket_file_is_replaced(void **state)
 
     (void)state, (void)unused;
     (void)!snprintf(path, sizeof path, "%s/old", rig->dir);
-    conf.socket_path = path;
+    conf.http.socket_path = path;
     second = web_new(rig->ctl, rig->loop, &conf, NULL);
     assert_non_null(second);
     assert_int_equal(link(path, rig->dir[0] ? "/dev/null/x" : ""), -1);
@@ -308,7 +310,7 @@ static void headers_and_bodies_have_limits(void **state)
 
 static void bodies_in_flight_are_bounded(void **state)
 {
-    struct web_conf conf = { .max_inflight_bytes = 1 << 20 };
+    struct web_conf conf = { .http.max_inflight_bytes = 1 << 20 };
     struct web_rig *rig = rig_with(&conf);
     static char part[300000];
     int fds[6];
@@ -339,7 +341,7 @@ static void bodies_in_flight_are_bounded(void **state)
 
 static void request_that_never_ends_is_closed(void **state)
 {
-    struct web_conf conf = { .request_ms = 50 };
+    struct web_conf conf = { .http.request_ms = 50 };
     struct web_rig *rig = rig_with(&conf);
     int fd = web_rig_connect(rig, true);
     char *got = NULL;
@@ -355,7 +357,7 @@ static void request_that_never_ends_is_closed(void **state)
 
 static void full_house_makes_others_wait(void **state)
 {
-    struct web_conf conf = { .max_connections = 3 };
+    struct web_conf conf = { .http.max_connections = 3 };
     struct web_rig *rig = rig_with(&conf);
     int fds[5];
     struct web_reply r;

@@ -33,7 +33,7 @@ struct web_rig *web_rig_new(struct ctl *(*make_ctl)(struct loop *loop, const cha
                             const struct web_conf *conf)
 {
     struct web_rig *rig = mem_zalloc(sizeof *rig);
-    struct web_conf c = { .listen = "127.0.0.1:0" };
+    struct web_conf c = { .http.listen = "127.0.0.1:0" };
     struct err err = { 0 };
 
     (void)!snprintf(rig->dir, sizeof rig->dir, "%s/assay-web-XXXXXX",
@@ -46,9 +46,9 @@ struct web_rig *web_rig_new(struct ctl *(*make_ctl)(struct loop *loop, const cha
     rig->ctl = make_ctl(rig->loop, rig->dir);
     if (conf)
         c = *conf;
-    if (!c.listen)
-        c.listen = "127.0.0.1:0";
-    c.socket_path = rig->socket_path;
+    if (!c.http.listen)
+        c.http.listen = "127.0.0.1:0";
+    c.http.socket_path = rig->socket_path;
     rig->web = web_new(rig->ctl, rig->loop, &c, &err);
     if (!rig->web)
         fprintf(stderr, "%s\n", err.text);
@@ -80,7 +80,8 @@ int web_rig_connect(struct web_rig *rig, bool is_local)
 
     str_copy(un.sun_path, sizeof un.sun_path, rig->socket_path);
     if (!is_local)
-        in.sin_port = htons((uint16_t)strtol(strrchr(web_address(rig->web), ':') + 1, NULL, 10));
+        in.sin_port = htons(
+            (uint16_t)strtol(strrchr(http_server_address(web_http(rig->web)), ':') + 1, NULL, 10));
     rc = is_local ? connect(fd, (struct sockaddr *)&un, sizeof un)
                   : connect(fd, (struct sockaddr *)&in, sizeof in);
     CHECK(rc == 0);

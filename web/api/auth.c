@@ -1,10 +1,11 @@
 /* auth.c - keys: access tokens, one-time links to the page, its sessions, tickets for its links to files. A
  * session is made by a link (GET /open, for people) or by a token (POST /session, the page's sign-in form); who
  * may come in with which is auth.c's. */
-#include "web/request/route.h"
+#include "web/api/handlers.h"
 
 #include "base/jsonx.h"
-#include "web/server.h"
+#include "web/http/http_server.h"
+#include "web/request/auth.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static int link_new(struct web_req *r, struct err *err)
 {
     static const char *const keys[] = { "role" };
     char code[33] = "", path[64], url[160];
-    const char *address = web_address(r->web), *role = NULL;
+    const char *address = http_server_address(r->web->http), *role = NULL;
 
     if ((r->json && (jsonx_only(r->json, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
                      jsonx_str(r->json, NULL, "role", JSONX_OPTIONAL, 20, &role, err) < 0)) ||
@@ -87,10 +88,9 @@ static int link_open(struct web_req *r, struct err *err)
 
 static json_t *session_json(const struct web_req *r, const struct ctl_who *who, const char *secret)
 {
-    json_t *o =
-        json_pack("{s:s, s:s, s:o, s:b}", "role", ctl_role_name(who->role), "name", who->name,
-                  "session", who->session ? json_integer((json_int_t)who->session) : json_null(),
-                  "dev", web_conf_get(r->web)->dev);
+    json_t *o = json_pack(
+        "{s:s, s:s, s:o, s:b}", "role", ctl_role_name(who->role), "name", who->name, "session",
+        who->session ? json_integer((json_int_t)who->session) : json_null(), "dev", r->web->dev);
 
     if (secret)
         json_object_set_new(o, "secret", json_string(secret));

@@ -1,6 +1,6 @@
 /* debug.c - the dangerous ones, only with --dev and only for administrators: clock, fault, state, digest,
  * replay. The verbs are the controller's. */
-#include "web/request/route.h"
+#include "web/api/handlers.h"
 
 #include "base/str.h"
 

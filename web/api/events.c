@@ -1,11 +1,11 @@
 /* events.c - the live feed: server-sent events whose ids are journal sequence numbers. A client that comes back with
  * Last-Event-ID (or after=) gets what it missed, then what happens; feed.c does the telling. */
-#include "web/api/feed.h"
-#include "web/request/route.h"
+#include "web/api/handlers.h"
 
 #include "base/loop.h"
 #include "base/str.h"
-#include "web/server.h"
+#include "web/api/feed.h"
+#include "web/request/send.h"
 
 struct stream {
     struct feed_reader reader;
@@ -24,7 +24,7 @@ static void on_heartbeat(void *arg)
 {
     struct web_req *r = arg;
 
-    if (r->wire && web_stream_pending(r) == 0)
+    if (r->conn && web_stream_pending(r) == 0)
         web_stream_add(r, ":\n\n", 3);
 }
 
@@ -53,13 +53,13 @@ static void on_who_ended(void *arg)
 static void stream_start(struct stream *s)
 {
     struct web_req *r = s->reader.r;
-    int64_t beat = web_conf_get(r->web)->heartbeat_ms;
+    int64_t beat = r->web->heartbeat_ms;
 
     r->on_gone = stream_gone;
     if (web_stream_start(r, "text/event-stream; charset=utf-8", on_drained) < 0)
         return;
     s->watch = ctl_who_watch(r->ctl, &r->who, on_who_ended, r);
-    s->heartbeat = loop_timer_new(web_loop(r->web), beat, beat, on_heartbeat, r);
+    s->heartbeat = loop_timer_new(r->web->loop, beat, beat, on_heartbeat, r);
     web_stream_add(r, "retry: 2000\n\n", 13);
     feed_join(&s->reader);
 }
@@ -69,7 +69,7 @@ static void on_committed(void *arg, bool ok, const struct err *err)
 {
     struct web_req *r = arg;
 
-    if (!r->wire)
+    if (!r->conn)
         web_send(r);
     else if (!ok)
         web_fail(r, err);

@@ -10,7 +10,7 @@
 #include "base/clk.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "web/server.h"
+#include "web/request/send.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -255,7 +255,7 @@ static void brief_send(struct feed *f, struct feed_reader *s, int64_t now)
 
 static void reader_serve(struct feed *f, struct feed_reader *s, int64_t now)
 {
-    if (!s->r->wire || s->is_overflowed)
+    if (!s->r->conn || s->is_overflowed)
         return;
     if (s->is_brief) {
         brief_send(f, s, now);
@@ -321,12 +321,12 @@ static struct feed *feed_new(struct ctl *ctl, struct loop *loop)
 
 void feed_join(struct feed_reader *s)
 {
-    struct feed **place = web_feed(s->r->web), *f = *place;
+    struct feed **place = &s->r->web->feed, *f = *place;
     int64_t last = ctl_events_last(s->r->ctl);
     bool is_behind = s->seq >= 0 && s->seq < last;
 
     if (!f)
-        f = *place = feed_new(s->r->ctl, web_loop(s->r->web));
+        f = *place = feed_new(s->r->ctl, s->r->web->loop);
     if (!f->sub)
         f->sub = ctl_subscribe(f->ctl, 0, on_event, f);
     if (f->n_readers == f->cap_readers) {
@@ -350,7 +350,7 @@ void feed_join(struct feed_reader *s)
 
 void feed_leave(struct feed_reader *s)
 {
-    struct feed *f = s->r->web ? *web_feed(s->r->web) : NULL;
+    struct feed *f = s->r->web ? s->r->web->feed : NULL;
 
     for (int i = 0; f && i < f->n_readers; i++) {
         if (f->readers[i] == s)
@@ -362,7 +362,7 @@ void feed_leave(struct feed_reader *s)
 
 void feed_drained(struct feed_reader *s)
 {
-    struct feed *f = *web_feed(s->r->web);
+    struct feed *f = s->r->web->feed;
 
     if (s->is_overflowed)
         resync(f, s);

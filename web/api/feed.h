@@ -25,7 +25,4 @@ void feed_drained(struct feed_reader *reader); /* the client has read what there
 
 void feed_free(struct feed *feed); /* NULL is legal */
 
-/* server.c: where the feed is kept; NULL before the first reader. */
-struct feed **web_feed(struct web *web);
-
 #endif

@@ -1,12 +1,11 @@
 /* openapi.c - GET /api/v1/openapi.json: an OpenAPI 3 document made from the route table, so that no route can
  * be missing from it, with the schemas below. Schemas say what a client may rely on; answers may hold more.
  * tests/web/api/test_openapi.c checks the document, and answers against it. */
-#include "web/api/params.h"
-#include "web/request/route.h"
+#include "web/api/openapi.h"
 
 #include "base/jsonx.h"
 #include "base/mem.h"
-#include "web/server.h"
+#include "web/api/params.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -299,13 +298,13 @@ static json_t *operation_new(const struct web_route *route)
     return op;
 }
 
-static json_t *paths_new(void)
+static json_t *paths_new(const struct web_tables *all)
 {
     static const char *const key[] = { "get", "head", "post", "put", "patch", "delete" };
     json_t *paths = json_object();
     const struct web_route *route = NULL;
 
-    for (size_t i = 0; (route = web_route_at(i)); i++) {
+    for (size_t i = 0; (route = web_route_at(all, i)); i++) {
         json_t *item = json_object_get(paths, route->pattern);
 
         if (!item) {
@@ -317,20 +316,20 @@ static json_t *paths_new(void)
     return paths;
 }
 
-json_t *web_openapi_new(void)
+json_t *openapi_new(const struct web_tables *all)
 {
-    json_t *all = json_object();
+    json_t *described = json_object();
 
     for (size_t i = 0; i < ARRAY_LEN(schemas); i++) {
         json_t *schema =
             jsonx_load(schemas[i].json, strlen(schemas[i].json), schemas[i].name, NULL);
 
         CHECK(schema);
-        json_object_set_new(all, schemas[i].name, schema);
+        json_object_set_new(described, schemas[i].name, schema);
     }
     return json_pack("{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:o, s:{s:{s:s, s:s}}}, s:[{s:[]}]}",
                      "openapi", "3.0.3", "info", "title", "Assay", "version", "1", "description",
-                     "Search over pipelines and hyperparameters as a service", "paths", paths_new(),
-                     "components", "schemas", all, "securitySchemes", "token", "type", "http",
-                     "scheme", "bearer", "security", "token");
+                     "Search over pipelines and hyperparameters as a service", "paths",
+                     paths_new(all), "components", "schemas", described, "securitySchemes", "token",
+                     "type", "http", "scheme", "bearer", "security", "token");
 }

@@ -1,10 +1,10 @@
 /* page.c - the page: files embedded by page.S, compressed once at their first request, named by a hash of
  * their content so that an unchanged one costs 304. The content security policy lets in nothing but our
  * own files: no inline script or style, no other host, no frame. */
-#include "web/request/route.h"
+#include "web/api/handlers.h"
 
 #include "base/str.h"
-#include "web/request/gzip.h"
+#include "web/http/gzip.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,11 +60,6 @@ static struct file files[] = {
 #undef X
 };
 
-static const char csp[] =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'";
-
 static void compress_once(struct file *f)
 {
     size_t n = (size_t)(f->to - f->from);
@@ -74,20 +69,13 @@ static void compress_once(struct file *f)
         return;
     sha256_hex(f->from, n, hash);
     (void)!snprintf(f->etag, sizeof f->etag, "\"%.16s\"", hash);
-    f->gz = web_gzip(f->from, n, 9, &f->gz_len);
-}
-
-static void page_headers(struct web_req *r)
-{
-    web_header_add(r, "Content-Security-Policy", csp);
-    web_header_add(r, "Referrer-Policy", "no-referrer");
-    web_header_add(r, "Cross-Origin-Opener-Policy", "same-origin");
+    f->gz = http_gzip(f->from, n, 9, &f->gz_len);
 }
 
 static int file_answer(struct web_req *r, struct file *f)
 {
     compress_once(f);
-    page_headers(r);
+    web_page_headers(r);
     web_header_add(r, "ETag", f->etag);
     web_header_add(r, "Cache-Control", "private, no-cache");
     web_header_add(r, "Vary", "Accept-Encoding");
@@ -112,37 +100,6 @@ static int page_file(struct web_req *r, struct err *err)
             return file_answer(r, &files[i]);
     }
     return err_set(err, ERR_NOTFOUND, "there is no such file");
-}
-
-static void html_escape(const char *s, char *out, size_t size)
-{
-    size_t n = 0;
-
-    for (; *s && n + 8 < size; s++) {
-        const char *e = *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : *s == '&' ? "&amp;" : NULL;
-
-        if (e)
-            n += str_copy(out + n, size - n, e);
-        else
-            out[n++] = *s;
-    }
-    out[n] = '\0';
-}
-
-void web_page_error(struct web_req *r, const struct err *err)
-{
-    char text[2600], detail[2000];
-
-    html_escape(err->text, detail, sizeof detail);
-    r->answer.n_headers = 0;
-    (void)!snprintf(
-        text, sizeof text,
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Assay</title>"
-        "<link rel=\"icon\" href=\"data:,\"><h1>Assay</h1><p>%s.</p><p>A fresh one-time link is printed by <code>assay "
-        "serve</code> when it starts.</p>",
-        detail);
-    web_bytes(r, web_status_of(err->code), "text/html; charset=utf-8", text, strlen(text));
-    page_headers(r);
 }
 
 static const struct web_route routes[] = {

@@ -1,9 +1,10 @@
 /* runner.c - the runners' side: hello, the long poll for work, report; and what people do with runners.
  * A lease may be granted in a later turn: its request is deferred and the grant leaves after that turn's
  * commit. When the client goes away first, the wait is cancelled, so that no lane is given to nobody. */
-#include "web/request/route.h"
+#include "web/api/handlers.h"
 
 #include "base/mem.h"
+#include "web/request/send.h"
 
 static int runner_hello(struct web_req *r, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* service.c - the service itself: health, metrics, configuration, backup, and the description of this API. */
-#include "web/request/route.h"
+#include "web/api/handlers.h"
 
 #include "base/clk.h"
 #include "base/io.h"
@@ -7,7 +7,8 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "web/server.h"
+#include "web/api/openapi.h"
+#include "web/http/http_server.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,11 +30,11 @@ static int web_metrics(const struct web *web, struct buf *out, struct err *err)
                  "# TYPE assay_http_connections gauge\nassay_http_connections %" PRId64 "\n"
                  "# HELP assay_http_answers_total Answers sent, by class of status.\n"
                  "# TYPE assay_http_answers_total counter\n",
-                 web_count(web, 0)) < 0)
+                 http_server_count(web->http)) < 0)
         return -1;
     for (int c = 2; c <= 5; c++) {
         if (buf_addf(out, err, "assay_http_answers_total{class=\"%dxx\"} %" PRId64 "\n", c,
-                     web_count(web, c)) < 0)
+                     web->answers[c]) < 0)
             return -1;
     }
     return 0;
@@ -71,7 +72,7 @@ static int backup(struct web_req *r, struct err *err)
     json_t *out = NULL;
 
     (void)!snprintf(made_up, sizeof made_up, "assay-%" PRId64 ".db",
-                    clk_wall_ms(loop_clk(web_loop(r->web))));
+                    clk_wall_ms(loop_clk(r->web->loop)));
     if (r->json && (jsonx_only(r->json, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
                     jsonx_str(r->json, NULL, "name", JSONX_OPTIONAL, 120, &name, err) < 0))
         return -1;
@@ -93,7 +94,7 @@ static int backup(struct web_req *r, struct err *err)
 static int openapi(struct web_req *r, struct err *err)
 {
     (void)err;
-    return web_json(r, 200, web_openapi_new());
+    return web_json(r, 200, openapi_new(r->web->tables));
 }
 
 static const struct web_route routes[] = {

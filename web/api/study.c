@@ -1,6 +1,9 @@
 /* study.c - studies: submit, list, show, change, steer, delete; their leaderboard and best model. Every
  * handler decodes, calls one function of the controller and answers with its JSON as it is. */
-#include "web/request/route.h"
+#include "web/api/handlers.h"
+
+#include "web/api/blob.h"
+#include "web/request/send.h"
 
 static int study_create(struct web_req *r, struct err *err)
 {
@@ -217,17 +220,6 @@ static int study_pareto(struct web_req *r, struct err *err)
     if (ctl_pareto(r->ctl, r->vars[0], web_arg(r, "x"), web_arg(r, "y"), &out, err) < 0)
         return -1;
     return web_json(r, 200, out);
-}
-
-int web_artifact(struct web_req *r, const char *sha256, const char *file_name, struct err *err)
-{
-    char disposition[512];
-
-    args_disposition(file_name, disposition, sizeof disposition);
-    web_header_add(r, "Content-Disposition", disposition);
-    web_header_add(r, "X-Assay-SHA256", sha256);
-    web_header_add(r, "Cache-Control", "private, no-cache"); /* tomorrow's best may be another */
-    return web_blob(r, sha256, err);
 }
 
 static int study_dump(struct web_req *r, struct err *err)

@@ -1,5 +1,7 @@
 /* trial.c - trials: list, show, log, enqueue, kill, retry, download. */
-#include "web/request/route.h"
+#include "web/api/handlers.h"
+
+#include "web/api/blob.h"
 
 #include <inttypes.h>
 #include <stdio.h>

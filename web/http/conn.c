@@ -15,8 +15,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "web/http/body.h"
-#include "web/http/door.h"
-#include "web/server.h"
+#include "web/http/status.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -32,7 +31,7 @@ enum {
     READ_NOW = 16 << 10,
     WRITE_NOW = 256 << 10,
     LINGER_MS = 2000,
-    LINGER_BYTES = 2 * WEB_BODY_MAX,
+    LINGER_BYTES = 16 << 20,
     STREAM_SNDBUF = 64 << 10, /* or the kernel keeps megabytes for a reader that has stopped */
 };
 
@@ -47,7 +46,7 @@ enum conn_state {
 
 struct conn {
     struct guest guest; /* first: conn_of_guest */
-    struct door *door;
+    struct conn_group *group;
     struct bufferevent *bev;
     enum conn_state state;
     bool is_closing; /* after the answer that is being written */
@@ -67,19 +66,24 @@ struct conn {
 
 static void read_more(struct conn *c);
 
-struct conn *conn_of_guest(struct guest *guest)
+static struct conn *conn_of_guest(struct guest *guest)
 {
     return (struct conn *)guest;
 }
 
-struct door *conn_door(const struct conn *c)
+struct conn_group *conn_group(const struct conn *c)
 {
-    return c->door;
+    return c->group;
 }
 
 static const struct conn_hooks *hooks(const struct conn *c)
 {
-    return &door_conf_get(c->door)->hooks;
+    return &c->group->conf.hooks;
+}
+
+static int64_t now_of(const struct conn_group *g)
+{
+    return clk_now_ms(loop_clk(g->loop));
 }
 
 static struct evbuffer *input(const struct conn *c)
@@ -110,27 +114,30 @@ static void *detach(struct conn *c)
     return request;
 }
 
-void conn_free(struct conn *c)
+static void conn_free(struct conn *c)
 {
+    struct conn_group *group = c->group;
     void *request = detach(c);
     size_t held = evbuffer_get_length(output(c)) + evbuffer_get_length(input(c)) +
                   evbuffer_get_length(c->content);
 
-    gate_leave(door_gate(c->door), &c->guest);
-    door_left(c->door, held);
+    gate_leave(&c->group->gate, &c->guest);
+    group->freed++;
+    group->freed_bytes += (int64_t)held;
     if (request)
-        hooks(c)->on_gone(request);
+        group->conf.hooks.on_gone(request);
     bufferevent_free(c->bev);
     evbuffer_free(c->content);
     mem_free(c->text);
     mem_free(c);
+    group->on_freed(group);
 }
 
 /* Everything is said. */
 static void linger(struct conn *c)
 {
     c->state = CONN_LINGER;
-    c->moved_ms = door_now(c->door);
+    c->moved_ms = now_of(c->group);
     (void)!shutdown((int)bufferevent_getfd(c->bev), SHUT_WR);
     evbuffer_drain(input(c), evbuffer_get_length(input(c)));
     bufferevent_enable(c->bev, EV_READ);
@@ -138,62 +145,15 @@ static void linger(struct conn *c)
 
 /* ---- answers ---- */
 
-const char *conn_status_text(int status)
-{
-    static const struct {
-        int status;
-        const char *text;
-    } list[] = {
-        { 200, "OK" },
-        { 201, "Created" },
-        { 202, "Accepted" },
-        { 204, "No Content" },
-        { 206, "Partial Content" },
-        { 302, "Found" },
-        { 303, "See Other" },
-        { 304, "Not Modified" },
-        { 307, "Temporary Redirect" },
-        { 400, "Bad Request" },
-        { 401, "Unauthorized" },
-        { 403, "Forbidden" },
-        { 404, "Not Found" },
-        { 405, "Method Not Allowed" },
-        { 408, "Request Timeout" },
-        { 409, "Conflict" },
-        { 412, "Precondition Failed" },
-        { 413, "Content Too Large" },
-        { 415, "Unsupported Media Type" },
-        { 416, "Range Not Satisfiable" },
-        { 417, "Expectation Failed" },
-        { 422, "Unprocessable Content" },
-        { 426, "Upgrade Required" },
-        { 429, "Too Many Requests" },
-        { 431, "Request Header Fields Too Large" },
-        { 500, "Internal Server Error" },
-        { 501, "Not Implemented" },
-        { 502, "Bad Gateway" },
-        { 503, "Service Unavailable" },
-        { 504, "Gateway Timeout" },
-        { 505, "HTTP Version Not Supported" },
-        { 507, "Insufficient Storage" },
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-        if (list[i].status == status)
-            return list[i].text;
-    }
-    return "Status";
-}
-
 static void top_write(struct conn *c, struct evbuffer *out, int status)
 {
-    time_t now = (time_t)(clk_wall_ms(loop_clk(door_loop(c->door))) / 1000);
+    time_t now = (time_t)(clk_wall_ms(loop_clk(c->group->loop)) / 1000);
     struct tm tm;
     char date[40] = "";
 
     if (gmtime_r(&now, &tm))
         (void)!strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
-    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, conn_status_text(status),
+    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_status_text(status),
                         date);
 }
 
@@ -224,7 +184,7 @@ static void write_now(struct conn *c)
 static void answer_go(struct conn *c, int64_t length_before)
 {
     c->added += (int64_t)evbuffer_get_length(output(c)) - length_before;
-    c->moved_ms = door_now(c->door);
+    c->moved_ms = now_of(c->group);
     bufferevent_disable(c->bev, EV_READ);
     write_now(c);
 }
@@ -240,7 +200,7 @@ void conn_answer(struct conn *c, int status, struct evbuffer *fields, struct evb
     if (!c->is_read || !c->head.is_kept || c->guest.kind == GUEST_LEAVING)
         c->is_closing = true;
     evbuffer_drain(c->content, evbuffer_get_length(c->content));
-    gate_bytes(door_gate(c->door), &c->guest, 0);
+    gate_bytes(&c->group->gate, &c->guest, 0);
     top_write(c, out, status);
     evbuffer_add_buffer(out, fields);
     if (body_len >= 0)
@@ -268,7 +228,7 @@ static void refuse(struct conn *c, int status, const char *why)
                         status == 503 ? "Retry-After: 1\r\n" : "");
     evbuffer_add_printf(
         body, "{\"detail\":\"%s\",\"status\":%d,\"title\":\"%s\",\"type\":\"about:blank\"}", why,
-        status, conn_status_text(status));
+        status, http_status_text(status));
     c->is_closing = true;
     conn_answer(c, status, fields, body, (int64_t)evbuffer_get_length(body));
     evbuffer_free(fields);
@@ -301,7 +261,7 @@ void conn_stream_add(struct conn *c, const void *p, size_t n)
 
     CHECK(c->state == CONN_STREAM && n > 0);
     if (before == 0)
-        c->moved_ms = door_now(c->door); /* patience starts when something waits */
+        c->moved_ms = now_of(c->group); /* patience starts when something waits */
     if (c->head.minor > 0)
         evbuffer_add_printf(out, "%zx\r\n", n);
     evbuffer_add(out, p, n);
@@ -347,7 +307,7 @@ const char *conn_header(const struct conn *c, const char *name)
 
 void conn_know(struct conn *c, bool is_known)
 {
-    gate_know(door_gate(c->door), &c->guest, is_known || door_conf_get(c->door)->is_local);
+    gate_know(&c->group->gate, &c->guest, is_known || c->group->conf.is_local);
 }
 
 bool conn_is_known(const struct conn *c)
@@ -372,7 +332,7 @@ static void body_more(struct conn *c)
         return;
     }
     bufferevent_disable(c->bev, EV_READ);
-    gate_bytes(door_gate(c->door), &c->guest, 0);
+    gate_bytes(&c->group->gate, &c->guest, 0);
     c->state = CONN_BUSY;
     n = evbuffer_get_length(c->content);
     hooks(c)->on_body(c->request, n ? (const char *)evbuffer_pullup(c->content, -1) : "", n);
@@ -427,30 +387,30 @@ static void head_more(struct conn *c)
     /* Empty lines in front of a request are left over from somebody's body, and are ignored (RFC 9112). */
     while (c->seen == 0 && evbuffer_copyout(in, end, 2) == 2 && memcmp(end, "\r\n", 2) == 0)
         evbuffer_drain(in, 2);
-    n = MIN(evbuffer_get_length(in), (size_t)WEB_HEADER_MAX);
+    n = MIN(evbuffer_get_length(in), (size_t)HTTP_HEAD_MAX);
     if (n == 0)
         return;
     if (c->since_ms == 0)
-        c->since_ms = door_now(c->door) + 1;
+        c->since_ms = now_of(c->group) + 1;
     len = head_end((const char *)evbuffer_pullup(in, (ev_ssize_t)n), n, &c->seen);
     if (len > 0) {
         head_whole(c, (size_t)len);
     } else if (len < 0) {
         refuse(c, 400, "every line of a request must end with CR LF");
-    } else if (n == WEB_HEADER_MAX) {
+    } else if (n == HTTP_HEAD_MAX) {
         char why[100];
 
         (void)!snprintf(why, sizeof why, "the first line and the headers are over %d bytes",
-                        (int)WEB_HEADER_MAX);
+                        (int)HTTP_HEAD_MAX);
         refuse(c, 431, why);
     }
 }
 
 static void read_more(struct conn *c)
 {
-    gate_bytes(door_gate(c->door), &c->guest,
+    gate_bytes(&c->group->gate, &c->guest,
                (int64_t)(evbuffer_get_length(input(c)) + evbuffer_get_length(c->content)));
-    door_settle(c->door); /* which may have shown out this very connection */
+    conn_settle(c->group); /* which may have shown out this very connection */
     if (c->state == CONN_HEAD)
         head_more(c);
     else if (c->state == CONN_BODY)
@@ -461,7 +421,7 @@ static void next_request(struct conn *c)
 {
     c->state = CONN_HEAD;
     c->since_ms = 0;
-    c->moved_ms = door_now(c->door);
+    c->moved_ms = now_of(c->group);
     mem_free(c->text);
     c->text = NULL;
     bufferevent_enable(c->bev, EV_READ);
@@ -501,7 +461,7 @@ static void on_written(struct bufferevent *bev, void *arg)
         next_request(c);
     } else if (c->state == CONN_ANSWER) {
         if ((c->is_read && evbuffer_get_length(input(c)) == 0) ||
-            !gate_part(door_gate(c->door), &c->guest))
+            !gate_part(&c->group->gate, &c->guest))
             conn_free(c);
         else
             linger(c);
@@ -519,8 +479,7 @@ static void on_peer(evutil_socket_t fd, short what, void *arg);
 static void watch_add(struct conn *c, short what)
 {
     watch_end(c);
-    c->watch =
-        event_new(loop_base(door_loop(c->door)), bufferevent_getfd(c->bev), what, on_peer, c);
+    c->watch = event_new(loop_base(c->group->loop), bufferevent_getfd(c->bev), what, on_peer, c);
     CHECK(c->watch && event_add(c->watch, NULL) == 0);
 }
 
@@ -546,11 +505,11 @@ void conn_watch(struct conn *c)
     watch_add(c, EV_READ | EV_CLOSED);
 }
 
-/* ---- the door's hand ---- */
+/* ---- what the door asks for ---- */
 
-void conn_shed(struct conn *c)
+static void shed(struct conn *c)
 {
-    bool has_room = gate_part(door_gate(c->door), &c->guest);
+    bool has_room = gate_part(&c->group->gate, &c->guest);
     bool is_reading = c->state == CONN_HEAD || c->state == CONN_BODY;
 
     if (is_reading && has_room && c->since_ms)
@@ -561,9 +520,21 @@ void conn_shed(struct conn *c)
         c->is_closing = true;
 }
 
-void conn_check(struct conn *c, int64_t now_ms, bool *is_dead)
+void conn_settle(struct conn_group *g)
 {
-    const struct door_conf *conf = door_conf_get(c->door);
+    enum gate_reason why = GATE_BYTES;
+    struct guest *guest = NULL;
+
+    while ((guest = gate_excess(&g->gate, now_of(g), &why))) {
+        g->shed[why]++;
+        shed(conn_of_guest(guest));
+    }
+}
+
+/* If its time is over it is answered 408, or must be freed (*is_dead). */
+static void time_check(struct conn *c, int64_t now_ms, bool *is_dead)
+{
+    const struct conn_conf *conf = &c->group->conf;
     bool is_known = c->guest.kind == GUEST_KNOWN;
     int64_t patience = is_known ? conf->idle_ms : MIN(conf->head_ms, conf->idle_ms);
     int64_t taken = c->added - (int64_t)evbuffer_get_length(output(c));
@@ -594,16 +565,40 @@ void conn_check(struct conn *c, int64_t now_ms, bool *is_dead)
     }
 }
 
-struct conn *conn_new(struct door *door, int fd, uint64_t address, bool is_known)
+void conn_check_all(struct conn_group *g)
+{
+    int64_t now = now_of(g);
+
+    for (int k = GUEST_STRANGER; k < GUEST_KINDS; k++) {
+        for (struct guest *guest = g->gate.lists[k].first, *next = NULL; guest; guest = next) {
+            bool is_dead = false;
+
+            next = guest->next;
+            time_check(conn_of_guest(guest), now, &is_dead);
+            if (is_dead)
+                conn_free(conn_of_guest(guest));
+        }
+    }
+}
+
+void conn_free_all(struct conn_group *g)
+{
+    for (int k = GUEST_STRANGER; k < GUEST_KINDS; k++) {
+        while (g->gate.lists[k].first)
+            conn_free(conn_of_guest(g->gate.lists[k].first));
+    }
+}
+
+struct conn *conn_new(struct conn_group *group, int fd, uint64_t address)
 {
     struct conn *c = mem_zalloc(sizeof *c);
 
-    c->door = door;
-    c->bev = bufferevent_socket_new(loop_base(door_loop(door)), fd, BEV_OPT_CLOSE_ON_FREE);
+    c->group = group;
+    c->bev = bufferevent_socket_new(loop_base(group->loop), fd, BEV_OPT_CLOSE_ON_FREE);
     c->content = evbuffer_new();
     CHECK(c->bev && c->content);
-    c->moved_ms = door_now(door);
-    gate_enter(door_gate(door), &c->guest, address, is_known, c->moved_ms);
+    c->moved_ms = now_of(group);
+    gate_enter(&group->gate, &c->guest, address, group->conf.is_local, c->moved_ms);
     bufferevent_setcb(c->bev, on_readable, on_written, on_end, c);
     CHECK(bufferevent_disable(c->bev, EV_WRITE) == 0 && bufferevent_enable(c->bev, EV_READ) == 0);
     return c;

@@ -1,8 +1,13 @@
-/* conn.h - one connection, which speaks HTTP/1.x: it reads requests one after another, hands each over twice
- * (when its head is there, and when its body is), writes the answer, and goes on or closes. It knows nothing
- * of routes or tokens; its door (door.h) decides how long it may take and when it must go. Everything runs on
- * the loop's thread. No other call below frees a connection: that only happens in its own events and in the door's
- * sweep, and its owner then hears on_gone if a request was still attached. */
+/* conn.h - one connection that speaks HTTP/1.x. It reads requests one after another, hands each of them to its owner
+ * twice (when the head has arrived, and when the body has), writes the answer, and then reads the next request or
+ * closes. It knows nothing of addresses, tokens or JSON: the owner attaches a request of its own to the connection
+ * and is called back through conn_hooks.
+ *
+ * All connections of one door share a conn_group: the gate that says how many may stay (gate.h), the time limits and
+ * the hooks. The door (door.h) makes connections and asks once a second for conn_check_all.
+ *
+ * Everything runs on the loop's thread. Only conn_read_now, conn_check_all, conn_free_all and the connection's own
+ * events free a connection; if a request was still attached, its owner is told by on_gone. */
 #ifndef WEB_HTTP_CONN_H
 #define WEB_HTTP_CONN_H
 
@@ -14,9 +19,10 @@
 #include <stdint.h>
 
 struct conn;
-struct door;
 struct evbuffer;
-struct event_base;
+struct loop;
+
+enum { HTTP_HEAD_MAX = 16 << 10 }; /* bytes of a request's first line and headers */
 
 /* What the connection tells; `request` is what on_head attached. */
 struct conn_hooks {
@@ -33,12 +39,40 @@ struct conn_hooks {
     void (*on_drained)(void *request);
 };
 
-/* fd is taken, also on failure. address: for the gate; is_known: needs no token. */
-struct conn *conn_new(struct door *door, int fd, uint64_t address, bool is_known);
-/* For a fresh one whose first request may be there already; may free it. */
+struct conn_conf {
+    struct gate_limits limits;
+    bool is_local; /* a Unix socket in a private folder: nobody is a stranger */
+    int64_t
+        idle_ms; /* between requests, and without progress of an answer, once a token was shown */
+    int64_t head_ms;    /* for the head of a request, and for everything that a stranger does */
+    int64_t request_ms; /* for a whole request */
+    struct conn_hooks hooks;
+    void *owner; /* for the hooks */
+};
+
+/* What the connections of one door have in common. The door owns it, and frees all connections before it goes. */
+struct conn_group {
+    struct conn_conf conf;
+    struct loop *loop;
+    struct gate gate;
+    void (*on_freed)(
+        struct conn_group *g); /* a connection has gone: there may be room for another */
+    int64_t
+        shed[GATE_REASONS]; /* connections shown out; whoever reports them sets them back to 0 */
+    int64_t freed, freed_bytes; /* connections that have gone, and the bytes they held; likewise */
+};
+
+/* fd is taken. address: as gate_address gives it. */
+struct conn *conn_new(struct conn_group *group, int fd, uint64_t address);
+/* For a fresh connection, whose first request may have arrived already. May free it. */
 void conn_read_now(struct conn *c);
-void conn_free(struct conn *c);
-struct door *conn_door(const struct conn *c);
+struct conn_group *conn_group(const struct conn *c);
+
+/* Shows out whoever is over a limit of the gate. A request that was on its way is answered 503. */
+void conn_settle(struct conn_group *g);
+/* Answers 408 to requests that take too long, and frees connections that were idle too long. Once a second. */
+void conn_check_all(struct conn_group *g);
+void conn_free_all(struct conn_group *g);
 
 /* Between on_head and the answer. */
 void conn_attach(struct conn *c, void *request);
@@ -58,13 +92,5 @@ void conn_stream_start(struct conn *c, struct evbuffer *fields);
 void conn_stream_add(struct conn *c, const void *p, size_t n);
 size_t conn_stream_pending(const struct conn *c); /* bytes not yet taken by the kernel */
 void conn_stream_end(struct conn *c);
-
-/* For the door. Answers 503 if a request was on its way, lets an answer end, and closes. */
-void conn_shed(struct conn *c);
-/* If its time is over it is answered 408, or must be freed (*is_dead). */
-void conn_check(struct conn *c, int64_t now_ms, bool *is_dead);
-struct conn *conn_of_guest(struct guest *guest);
-
-const char *conn_status_text(int status);
 
 #endif

@@ -4,10 +4,12 @@
  * of this host and on behalf of any page there, and only a page of this origin has the secret. Where a browser
  * follows a link to a file, it cannot send a header: the address then carries a one-use ticket. The Host
  * header must be a literal address or a name we were told of (DNS rebinding), an Origin must be our own. The
- * checks that need no secret come first. Called by route.c, once per request. */
+ * checks that need no secret come first. Called by run.c, once per request. */
+#include "web/request/auth.h"
+
 #include "base/str.h"
+#include "web/http/http_server.h"
 #include "web/request/route.h"
-#include "web/server.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +20,7 @@ int web_auth_origin(const struct web_req *r, struct err *err)
 
     if (r->is_local)
         return 0;
-    if (!args_host_ok(host, web_conf_get(r->web)->host_names))
+    if (!args_host_ok(host, r->web->host_names))
         return err_set(err, ERR_DENIED,
                        "this Host is not served here: use the address, localhost, or a name given "
                        "by --host-names");
@@ -30,7 +32,7 @@ int web_auth_origin(const struct web_req *r, struct err *err)
 static void cookie_name(const struct web_req *r, char *out, size_t size)
 {
     /* Two services on one machine shall not sign each other's pages out. */
-    (void)!snprintf(out, size, "assay-%d", web_port(r->web));
+    (void)!snprintf(out, size, "assay-%d", http_server_port(r->web->http));
 }
 
 void web_auth_cookie(struct web_req *r, const char *cookie)

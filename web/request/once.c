@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "web/request/route.h"
-#include "web/server.h"
 
 #include <string.h>
 

@@ -6,8 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "web/http/conn.h"
-#include "web/request/gzip.h"
-#include "web/server.h"
+#include "web/http/status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,12 +22,12 @@ const char *const web_method_name[WEB_METHODS] = {
 
 /* ---- life ---- */
 
-struct web_req *web_req_new(struct web *web, struct ctl *ctl, struct web_req **list)
+struct web_req *web_req_new(struct web *web)
 {
-    struct web_req *r = mem_zalloc(sizeof *r);
+    struct web_req **list = &web->reqs, *r = mem_zalloc(sizeof *r);
 
     r->web = web;
-    r->ctl = ctl;
+    r->ctl = web->ctl;
     r->holds = 1;
     r->answer.fd = -1;
     arena_init(&r->arena);
@@ -67,7 +66,7 @@ void web_release(struct web_req *r)
     CHECK(r->holds > 0);
     if (--r->holds > 0)
         return;
-    CHECK(!r->wire);
+    CHECK(!r->conn);
     if (r->link) {
         *r->link = r->next;
         if (r->next)
@@ -80,6 +79,11 @@ void web_release(struct web_req *r)
 }
 
 /* ---- arguments ---- */
+
+const char *web_header(const struct web_req *r, const char *name)
+{
+    return r->conn ? conn_header(r->conn, name) : NULL;
+}
 
 int web_var_i64(const struct web_req *r, int var, int64_t *out, struct err *err)
 {
@@ -243,7 +247,7 @@ void web_problem(struct web_req *r, const struct err *err)
     int status = is_method ? r->answer.status : web_status_of(err->code);
     json_t *j =
         json_pack("{s:s, s:s, s:i, s:s}", "type", err->code == ERR_STALE ? "stale" : "about:blank",
-                  "title", conn_status_text(status), "status", status, "detail", "");
+                  "title", http_status_text(status), "status", status, "detail", "");
 
     r->answer.n_headers = 0; /* those of the answer it was going to be */
     /* Text that came from outside may be cut inside a character. */
@@ -261,37 +265,47 @@ void web_problem(struct web_req *r, const struct err *err)
         web_header_add(r, "WWW-Authenticate", "Bearer realm=\"assay\"");
 }
 
-/* ---- sending ---- */
+/* ---- pages ---- */
 
-static void on_committed(void *arg, bool ok, const struct err *err)
+static const char csp[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
+void web_page_headers(struct web_req *r)
 {
-    struct web_req *r = arg;
-
-    if (!ok) {
-        struct err failed = { 0 };
-
-        err_set(&failed, ERR_BUSY, "nothing was changed: %s",
-                err && err->text[0] ? err->text : "the commit failed");
-        if (err && err->code == ERR_FULL)
-            failed.code = ERR_FULL;
-        web_problem(r, &failed);
-    }
-    web_send_packed(r);
-    web_release(r);
+    web_header_add(r, "Content-Security-Policy", csp);
+    web_header_add(r, "Referrer-Policy", "no-referrer");
+    web_header_add(r, "Cross-Origin-Opener-Policy", "same-origin");
 }
 
-void web_finish(struct web_req *r, bool after_commit)
+static void html_escape(const char *s, char *out, size_t size)
 {
-    if (!after_commit || !r->web) {
-        web_send_packed(r);
-        return;
+    size_t n = 0;
+
+    for (; *s && n + 8 < size; s++) {
+        const char *e = *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : *s == '&' ? "&amp;" : NULL;
+
+        if (e)
+            n += str_copy(out + n, size - n, e);
+        else
+            out[n++] = *s;
     }
-    web_hold(r);
-    ctl_after_commit(r->ctl, on_committed, r);
+    out[n] = '\0';
 }
 
-void web_fail(struct web_req *r, const struct err *err)
+void web_problem_page(struct web_req *r, const struct err *err)
 {
-    web_problem(r, err);
-    web_send(r);
+    char text[2600], detail[2000];
+
+    html_escape(err->text, detail, sizeof detail);
+    r->answer.n_headers = 0;
+    (void)!snprintf(
+        text, sizeof text,
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Assay</title>"
+        "<link rel=\"icon\" href=\"data:,\"><h1>Assay</h1><p>%s.</p><p>A fresh one-time link is printed by <code>assay "
+        "serve</code> when it starts.</p>",
+        detail);
+    web_bytes(r, web_status_of(err->code), "text/html; charset=utf-8", text, strlen(text));
+    web_page_headers(r);
 }

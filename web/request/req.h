@@ -1,8 +1,9 @@
-/* req.h - one HTTP request as the handlers see it, and the ways to answer it. A handler reads path
- * variables, query and body, calls one function of controller/api.h, sets one answer and returns 0, or
- * fills err and returns -1: route.c turns that into a status. A request lives until its answer is sent and
- * the last callback that was given it has come (web_hold, web_release), also when its client is long gone.
- * Nothing here knows sockets; server.c owns the wire. */
+/* req.h - one HTTP request as the handlers see it, and what all requests share. A handler reads path variables, query
+ * and body, calls one function of controller/api.h, sets one answer and returns 0, or fills err and returns -1:
+ * run.c turns that into a status. Only send.c, which sends the answer, and run.c touch the connection.
+ *
+ * A request lives until its answer is sent and the last callback that was given it has come (web_hold,
+ * web_release), also when its client left long ago. */
 #ifndef WEB_REQUEST_REQ_H
 #define WEB_REQUEST_REQ_H
 
@@ -15,9 +16,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct web;
+struct conn;
+struct feed;
+struct http_server;
+struct loop;
+struct web_req;
 struct web_route;
-struct web_wire;
+struct web_tables;
 
 enum web_method {
     WEB_GET,
@@ -31,7 +36,28 @@ enum web_method {
 };
 extern const char *const web_method_name[WEB_METHODS];
 
-enum { WEB_VARS_MAX = 2, WEB_HEADERS_MAX = 12 };
+enum {
+    WEB_VARS_MAX = 2,
+    WEB_HEADERS_MAX = 12,
+    WEB_BODY_MAX = 8 << 20,      /* of routes that take bytes, and of runners' reports */
+    WEB_JSON_MAX = 1 << 20,      /* of all others */
+    WEB_OPEN_BODY_MAX = 4 << 10, /* without a token, where none is needed */
+    WEB_STREAM_MAX = 256 << 10,  /* waiting in an event stream whose client does not read */
+};
+
+/* What all requests share. web/server.c makes it and frees it. */
+struct web {
+    struct ctl *ctl;
+    struct loop *loop;
+    struct http_server *http;
+    const struct web_tables *tables; /* of all routes */
+    char *host_names; /* what the Host header may be besides addresses and localhost: "a.lan,b" */
+    bool dev;         /* routes with WEB_DEV are open */
+    int64_t heartbeat_ms; /* between signs of life on event streams */
+    struct web_req *reqs; /* all that are alive */
+    struct feed *feed;    /* web/api/feed.h; NULL before the first reader */
+    int64_t answers[6];   /* how many were sent, by class: answers[2] counts 200 to 299 */
+};
 
 struct web_answer {
     int status;       /* 0 = none yet */
@@ -49,7 +75,8 @@ struct web_req {
     struct web *web; /* NULL once the server is gone */
     struct ctl *ctl;
     struct arena arena;
-    struct web_wire *wire; /* server.c's half; NULL once answered or the client is gone */
+    struct conn *conn;  /* NULL once it is answered or the client is gone */
+    const char *target; /* of the request's first line; borrowed until the answer */
     const struct web_route *route;
     enum web_method method;
     const char *method_text; /* as the client wrote it; borrowed until the answer */
@@ -63,14 +90,17 @@ struct web_req {
     json_t *json; /* the body, for WEB_JSON routes; owned */
     struct web_answer answer;
     int holds;
-    bool is_sent;                       /* answered, or nobody is left to answer */
-    bool is_deferred;                   /* the handler answers later, by web_finish */
-    void *state;                        /* a handler's own, of a deferred answer */
-    void (*on_gone)(struct web_req *r); /* the client left: cancel what would have answered */
-    struct web_req *next, **link;       /* all that are alive */
+    bool is_sent;     /* answered, or nobody is left to answer */
+    bool is_handed;   /* the body has come, and the handler was or will be called */
+    bool is_stream;   /* its answer has no end: web_stream_start was called */
+    bool is_deferred; /* the handler answers later, by web_finish */
+    void *state;      /* a handler's own, of a deferred answer */
+    void (*on_gone)(struct web_req *r);    /* the client left: cancel what would have answered */
+    void (*on_drained)(struct web_req *r); /* a stream: the client has read everything */
+    struct web_req *next, **link;          /* all that are alive */
 };
 
-struct web_req *web_req_new(struct web *web, struct ctl *ctl, struct web_req **list);
+struct web_req *web_req_new(struct web *web);
 void web_hold(struct web_req *r);
 void web_release(struct web_req *r); /* frees at the last one */
 
@@ -93,29 +123,15 @@ int web_fixed(struct web_req *r, int status, const char *type, const void *p,
 int web_file(struct web_req *r, const char *type, const char *path, const char *etag,
              struct err *err);
 void web_problem(struct web_req *r, const struct err *err);
+void web_problem_page(struct web_req *r, const struct err *err); /* for a person in a browser */
+void web_page_headers(
+    struct web_req *r); /* what every page carries: content security policy and more */
 void web_header_add(struct web_req *r, const char *name,
                     const char *value); /* copied to the arena */
 int web_status_of(enum err_code code);
 
-/* Sends what was set: at once, or after this turn's commit (a failed commit answers 503 instead). */
-void web_finish(struct web_req *r, bool after_commit);
-void web_fail(struct web_req *r, const struct err *err); /* web_problem, sent at once */
-
-/* ---- server.c ---- */
-const char *web_header(const struct web_req *r,
-                       const char *name); /* of the request; NULL when absent */
-void web_send(struct web_req *r);         /* the answer goes out, the request is released */
-/* Watches for the client's leaving while an answer is deferred; on_gone must be set. */
-void web_watch(struct web_req *r);
-/* An answer without an end: returns -1 when the client is gone. */
-int web_stream_start(struct web_req *r, const char *type, void (*on_drained)(struct web_req *r));
-void web_stream_add(struct web_req *r, const char *text, size_t n);
-size_t web_stream_pending(const struct web_req *r); /* bytes not yet taken by the kernel */
-void web_stream_end(struct web_req *r);
-struct loop *web_loop(const struct web *web);
-const struct web_conf *web_conf_get(const struct web *web);
-int web_port(const struct web *web);
-int64_t web_count(const struct web *web,
-                  int status_class); /* answers 1xx..5xx; 0 = open connections */
+const char *web_header(
+    const struct web_req *r,
+    const char *name); /* of the request; NULL = absent, or its client has left */
 
 #endif

@@ -1,31 +1,14 @@
-/* route.c - from a request line to a handler and from its result to an answer. The order of checks is one
- * for all routes: address, Host and Origin, route, token and role, query keys. All that needs the head of the
- * request only, and comes before a byte of its body is read. Then the body; only then does the handler
- * run, inside a savepoint when it writes. An err becomes a status in one place (req.c). */
+/* route.c - see route.h. */
 #include "web/request/route.h"
 
-#include "base/jsonx.h"
-#include "base/log.h"
-#include "base/mem.h"
-#include "base/str.h"
-#include "proto/yaml.h"
-#include "web/request/once.h"
-#include "web/server.h"
-
-#include <inttypes.h>
 #include <string.h>
 
-static const struct web_table *const tables[] = {
-    &web_study_table, &web_trial_table,   &web_data_table,  &web_runner_table, &web_events_table,
-    &web_auth_table,  &web_service_table, &web_debug_table, &web_page_table,
-};
-
-const struct web_route *web_route_at(size_t i)
+const struct web_route *web_route_at(const struct web_tables *all, size_t i)
 {
-    for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
-        if (i < tables[t]->n)
-            return &tables[t]->routes[i];
-        i -= tables[t]->n;
+    for (size_t t = 0; t < all->n; t++) {
+        if (i < all->tables[t]->n)
+            return &all->tables[t]->routes[i];
+        i -= all->tables[t]->n;
     }
     return NULL;
 }
@@ -53,278 +36,22 @@ static bool pattern_fits(const char *pattern, const struct args_path *path,
     return seg == path->n;
 }
 
-int web_route_find(enum web_method method, const struct args_path *path, bool is_dev,
+int web_route_find(const struct web_tables *all, const struct web_asked *asked,
                    const struct web_route **out, const char *vars[WEB_VARS_MAX], unsigned *others)
 {
     const struct web_route *route = NULL;
 
     *others = 0;
-    for (size_t i = 0; (route = web_route_at(i)); i++) {
-        if ((route->flags & WEB_DEV && !is_dev) || !pattern_fits(route->pattern, path, vars))
+    for (size_t i = 0; (route = web_route_at(all, i)); i++) {
+        if ((route->flags & WEB_DEV && !asked->is_dev) ||
+            !pattern_fits(route->pattern, asked->path, vars))
             continue;
         *others |= 1U << route->method;
-        if (route->method == method || (route->method == WEB_GET && method == WEB_HEAD)) {
+        if (route->method == asked->method ||
+            (route->method == WEB_GET && asked->method == WEB_HEAD)) {
             *out = route;
             return 1;
         }
     }
     return 0;
-}
-
-static void allow_add(struct web_req *r, unsigned methods)
-{
-    char text[80] = "";
-    size_t n = 0;
-
-    if (methods & 1U << WEB_GET)
-        methods |= 1U << WEB_HEAD;
-    for (int m = 0; m < WEB_OTHER; m++) {
-        if (methods >> m & 1) {
-            n += str_copy(text + n, sizeof text - n, n ? ", " : "");
-            n += str_copy(text + n, sizeof text - n, web_method_name[m]);
-        }
-    }
-    web_header_add(r, "Allow", text);
-}
-
-static int no_route(struct web_req *r, unsigned others, struct err *err)
-{
-    if (!others)
-        return err_set(err, ERR_NOTFOUND, "there is nothing at this address");
-    err_set(err, ERR_ARG, "this address does not take %s", r->method_text);
-    r->answer.status = 405;
-    web_problem(r, err);
-    allow_add(r, others);
-    return -1;
-}
-
-/* ---- checks ---- */
-
-static bool listed(const char *list, const char *key)
-{
-    size_t len = strlen(key);
-
-    while (list && *list) {
-        size_t n = strcspn(list, ",");
-
-        if (n == len && memcmp(list, key, n) == 0)
-            return true;
-        list += n + (list[n] == ',');
-    }
-    return false;
-}
-
-static int query_check(struct web_req *r, const char *text, struct err *err)
-{
-    const char *list = r->route->query;
-
-    if (args_query_parse(&r->arena, text, &r->query, err) < 0)
-        return -1;
-    for (int i = 0; i < r->query.n; i++) {
-        const char *key = r->query.pairs[i].key;
-
-        if (!listed(list, key))
-            return err_at(err, key, "unknown query argument \"%s\"; this address takes %s", key,
-                          list ? list : "none");
-    }
-    return 0;
-}
-
-/* People write specs in YAML: it may be sent as it is. */
-static bool is_yaml(const struct web_req *r)
-{
-    const char *type = web_header(r, "Content-Type");
-
-    return type && str_starts(type, "application/yaml");
-}
-
-static int body_check(struct web_req *r, struct err *err)
-{
-    unsigned flags = r->route->flags;
-
-    if (flags & WEB_RAW)
-        return 0;
-    if (!(flags & (WEB_JSON | WEB_JSON_MAY)))
-        return r->body_len == 0 ? 0 : err_set(err, ERR_ARG, "this address takes no body");
-    if (r->body_len == 0 && flags & WEB_JSON_MAY)
-        return 0;
-    if (r->body_len == 0)
-        return err_set(err, ERR_ARG, "%s",
-                       is_yaml(r) ? "the YAML is empty: keys and values are needed"
-                                  : "the body is empty: a JSON object is needed");
-    r->json = is_yaml(r) ? yamlx_load(r->body, r->body_len, "the body", err)
-                         : jsonx_load(r->body, r->body_len, "the body", err);
-    if (!r->json)
-        return -1;
-    if (!json_is_object(r->json))
-        return err_set(err, ERR_ARG, "%s",
-                       is_yaml(r) ? "keys and values are needed, one \"key: value\" a line"
-                                  : "the body must be a JSON object");
-    return 0;
-}
-
-/* A method that no address takes is no reason to blame the address. */
-static int unknown_method(struct web_req *r, struct err *err)
-{
-    err_set(
-        err, ERR_ARG,
-        "this server does not know the method %s: it takes GET, HEAD, POST, PUT, PATCH and DELETE",
-        r->method_text);
-    r->answer.status = 501;
-    web_problem(r, err);
-    return -1;
-}
-
-static int prepare(struct web_req *r, const char *uri, struct err *err)
-{
-    size_t path_len = strcspn(uri, "?");
-    unsigned others = 0;
-
-    if (web_auth_origin(r, err) < 0)
-        return -1;
-    if (args_path_parse(&r->arena, uri, path_len, &r->path, err) < 0)
-        return r->method == WEB_OTHER ? unknown_method(r, err) : -1;
-    if (web_route_find(r->method, &r->path, web_conf_get(r->web)->dev, &r->route, r->vars,
-                       &others) == 0)
-        return r->method == WEB_OTHER && !others ? unknown_method(r, err)
-                                                 : no_route(r, others, err);
-    if (web_auth_check(r, uri, err) < 0)
-        return -1;
-    return query_check(r, uri[path_len] ? uri + path_len + 1 : NULL, err);
-}
-
-static int body_admit(struct web_req *r, struct err *err)
-{
-    if (body_check(r, err) < 0)
-        return -1;
-    return r->route->flags & WEB_ADMIT ? ctl_admit(r->ctl, err) : 0;
-}
-
-/* ---- running ---- */
-
-static void refuse(struct web_req *r, const struct err *err)
-{
-    if (r->route && r->route->flags & WEB_HTML)
-        web_page_error(r, err);
-    else if (r->answer.status != 405 && r->answer.status != 501)
-        web_problem(r, err);
-    if (r->answer.status >= 500 && r->answer.status != 503)
-        log_error("web.failed path=\"%s\" err=\"%s\"", r->route ? r->route->pattern : "?",
-                  err->text);
-    web_send(r);
-}
-
-static int run_once(struct web_req *r, const char *uri, struct err *err)
-{
-    int rc = once_recall(r, uri, err);
-
-    if (rc != 0)
-        return rc < 0 ? -1 : 0;
-    return r->route->run(r, err) < 0 || once_keep(r, uri, err) < 0 ? -1 : 0;
-}
-
-/* A handler that failed had its savepoint undone, so its answer waits for nothing. */
-static void run(struct web_req *r, const char *uri)
-{
-    bool writes = r->route->flags & WEB_WRITE;
-    struct err err = { 0 }, end_err = { 0 };
-    int rc = 0;
-
-    if (writes && ctl_request_begin(r->ctl, &err) < 0) {
-        refuse(r, &err);
-        return;
-    }
-    rc = run_once(r, uri, &err);
-    if (writes && ctl_request_end(r->ctl, rc == 0, &end_err) < 0 && rc == 0) {
-        rc = -1;
-        err = end_err;
-    }
-    r->body = NULL;
-    if (rc == 0 && r->is_deferred)
-        return;
-    if (rc < 0) {
-        if (r->on_gone)
-            r->on_gone(r); /* what was to answer later has nothing left to say */
-        r->on_gone = NULL;
-        refuse(r, &err);
-        return;
-    }
-    CHECK(r->answer.status);
-    web_finish(r, writes);
-}
-
-bool web_admit(struct web_req *r, const char *uri)
-{
-    struct err err = { 0 };
-
-    if (prepare(r, uri, &err) == 0)
-        return true;
-    refuse(r, &err);
-    return false;
-}
-
-/* The study that this is about, or that a new one begins from; NULL = none. */
-static const char *study_of(const struct web_req *r)
-{
-    static const char prefix[] = "/api/v1/studies/{study}";
-
-    if (strncmp(r->route->pattern, prefix, sizeof prefix - 1) == 0)
-        return r->vars[0];
-    return r->json ? json_string_value(json_object_get(r->json, "warm_start")) : NULL;
-}
-
-struct waiting {
-    struct web_req *r;
-    const char *uri;
-};
-
-static void on_study(void *arg)
-{
-    struct waiting *w = arg;
-    struct web_req *r = w->r;
-
-    if (r->wire)
-        run(r, w->uri);
-    else
-        web_send(r); /* the client left: there is nobody to answer */
-    web_release(r);
-}
-
-/* An ended study is read beside the loop before its handler runs: 1 = it waits for that, 0 = it need not, -1. */
-static int study_await(struct web_req *r, const char *uri, struct err *err)
-{
-    const char *ref = study_of(r);
-    struct waiting *w = NULL;
-    int rc = 0;
-
-    if (!ref)
-        return 0;
-    w = arena_alloc(&r->arena, sizeof *w);
-    web_hold(r);
-    rc = ctl_study_await(r->ctl, ref, on_study, w, err);
-    if (rc != 0) {
-        web_release(r);
-        return rc < 0 ? -1 : 0;
-    }
-    /* What is the connection's may be gone by then. */
-    *w = (struct waiting){ r, arena_strdup(&r->arena, uri) };
-    if (r->body_len > 0 && r->json)
-        r->body = arena_strndup(&r->arena, r->body, r->body_len);
-    return 1;
-}
-
-void web_run(struct web_req *r, const char *uri)
-{
-    struct err err = { 0 };
-    int rc = 0;
-
-    web_hold(r);
-    rc = body_admit(r, &err);
-    if (rc == 0)
-        rc = study_await(r, uri, &err);
-    if (rc < 0)
-        refuse(r, &err);
-    else if (rc == 0)
-        run(r, uri);
-    web_release(r);
 }

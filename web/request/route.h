@@ -1,5 +1,5 @@
-/* route.h - the table of everything assayd answers: method, path, who may, what it takes and gives. The same
- * rows drive dispatch, the checks before a handler runs, 405 with Allow, and openapi.json. */
+/* route.h - a row of the table of everything that assayd answers: method, path, who may call it, what it takes and what it
+ * gives. The same rows drive the checks before a handler runs (run.c), 405 with Allow, and openapi.json. */
 #ifndef WEB_REQUEST_ROUTE_H
 #define WEB_REQUEST_ROUTE_H
 
@@ -41,39 +41,27 @@ struct web_route {
     const char *takes, *gives; /* names of schemas in openapi.c; NULL = none */
 };
 
+/* The routes of one file of handlers. */
 struct web_table {
     const struct web_route *routes;
     size_t n;
 };
-extern const struct web_table web_study_table, web_trial_table, web_data_table, web_runner_table,
-    web_events_table, web_auth_table, web_service_table, web_debug_table, web_page_table;
+/* All of them: web/api/tables.c. */
+struct web_tables {
+    const struct web_table *const *tables;
+    size_t n;
+};
 
-const struct web_route *web_route_at(size_t i); /* all of them, in order; NULL past the end */
+const struct web_route *web_route_at(const struct web_tables *all,
+                                     size_t i); /* NULL past the end */
+
+struct web_asked {
+    enum web_method method;
+    const struct args_path *path;
+    bool is_dev;
+};
 /* Fills vars. 1 found; 0 none: then *others tells which methods this path has (1 << method). */
-int web_route_find(enum web_method method, const struct args_path *path, bool is_dev,
+int web_route_find(const struct web_tables *all, const struct web_asked *asked,
                    const struct web_route **out, const char *vars[WEB_VARS_MAX], unsigned *others);
-/* Everything that the head of a request decides; uri: as on its first line. False = it was refused and
- * answered. */
-bool web_admit(struct web_req *r, const char *uri);
-/* Checks the body, runs the handler, answers; only after web_admit. The request is released. */
-void web_run(struct web_req *r, const char *uri);
-
-/* web/request/auth.c: who is this, and may they? Sets r->who; ERR_AUTH or ERR_DENIED. uri: as on the request line. */
-int web_auth_check(struct web_req *r, const char *uri, struct err *err);
-/* Host and Origin of a TCP request: ERR_DENIED. */
-int web_auth_origin(const struct web_req *r, struct err *err);
-/* The cookie of the page's session on its way out; NULL = it is taken back. */
-void web_auth_cookie(struct web_req *r, const char *cookie);
-
-void web_page_error(struct web_req *r,
-                    const struct err *err); /* web/api/page.c: for people, not programs */
-
-/* web/api/data.c: the bytes of a blob, its file checked against its hash first; the answer may come later. */
-int web_blob(struct web_req *r, const char *sha256, struct err *err);
-/* web/api/study.c: a model file under a name that a person keeps */
-int web_artifact(struct web_req *r, const char *sha256, const char *file_name, struct err *err);
-
-/* web/api/openapi.c */
-json_t *web_openapi_new(void);
 
 #endif

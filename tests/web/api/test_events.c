@@ -2,6 +2,7 @@
  * heartbeats, and that a leaving reader is forgotten. */
 #include "tests/web/fake_ctl.h"
 #include "tests/web/web_rig.h"
+#include "web/request/req.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

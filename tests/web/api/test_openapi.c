@@ -2,7 +2,7 @@
  * of the fake controller fit their schemas, so do refusals). */
 #include "tests/web/fake_ctl.h"
 #include "tests/web/web_rig.h"
-#include "web/request/route.h"
+#include "web/api/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,7 +109,7 @@ static void document_names_every_route(void **state)
 
     (void)state;
     assert_string_equal(json_string_value(json_object_get(doc, "openapi")), "3.0.3");
-    for (size_t i = 0; (route = web_route_at(i)); i++) {
+    for (size_t i = 0; (route = web_route_at(&web_tables, i)); i++) {
         json_t *op = json_object_get(json_object_get(json_object_get(doc, "paths"), route->pattern),
                                      key[route->method]);
         size_t braces = 0, in_path = 0, n = 0;

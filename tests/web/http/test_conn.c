@@ -161,9 +161,9 @@ static void a_refusal_reaches_a_client_that_goes_on_sending(void **state)
         expect(rig, fd, status[i]);
         close(fd);
     }
-    for (int i = 0; i < 5000 && web_count(rig->web, 0) > 0; i++)
+    for (int i = 0; i < 5000 && http_server_count(web_http(rig->web)) > 0; i++)
         web_rig_pump(rig, 1); /* what had been sent is read and thrown away */
-    assert_int_equal(web_count(rig->web, 0), 0);
+    assert_int_equal(http_server_count(web_http(rig->web)), 0);
     web_rig_free(rig, fake_ctl_free);
 }
 

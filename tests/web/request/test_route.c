@@ -2,7 +2,7 @@
  * errors have one shape and the right status, and hostile requests change nothing. */
 #include "tests/web/fake_ctl.h"
 #include "tests/web/web_rig.h"
-#include "web/request/route.h"
+#include "web/api/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,16 +70,17 @@ static void each_route_is_found_and_says_who_may(void **state)
     size_t i = 0;
 
     (void)state;
-    for (; (route = web_route_at(i)); i++) {
+    for (; (route = web_route_at(&web_tables, i)); i++) {
         struct arena a;
         struct args_path path;
         char text[200];
         unsigned others = 0;
+        struct web_asked asked = { route->method, &path, true };
 
         arena_init(&a);
         path_of(route, text, sizeof text);
         assert_int_equal(args_path_parse(&a, text, strlen(text), &path, NULL), 0);
-        assert_int_equal(web_route_find(route->method, &path, true, &found, vars, &others), 1);
+        assert_int_equal(web_route_find(&web_tables, &asked, &found, vars, &others), 1);
         if (found != route)
             fail_msg("%s is hidden by %s", route->pattern, found->pattern);
         if ((route->allow == 0) != ((route->flags & WEB_OPEN) != 0))
@@ -101,7 +102,7 @@ static void only_the_allowed_come_in(void **state)
     const struct web_route *route = NULL;
 
     (void)state;
-    for (size_t i = 0; (route = web_route_at(i)); i++) {
+    for (size_t i = 0; (route = web_route_at(&web_tables, i)); i++) {
         char path[200], header[100];
 
         path_of(route, path, sizeof path);

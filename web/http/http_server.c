@@ -1,0 +1,168 @@
+/* http_server.c - see http_server.h. It fills in the defaults, raises the limit of open files as far as the connections need, and
+ * opens the doors. What happens on a connection is conn.c's; who may come in is gate.c's. */
+#include "web/http/http_server.h"
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "web/http/door.h"
+#include "web/http/listen.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* DESCRIPTORS_KEPT: what the database, stored files, pipes and the loop need beside the connections. */
+enum { DOORS = 2, DESCRIPTORS_KEPT = 512 };
+
+struct http_server {
+    struct http_conf conf;
+    struct listen_address address; /* empty without TCP */
+    struct door *doors[DOORS];     /* the Unix socket, TCP; NULL = not there */
+};
+
+/* Each connection takes a descriptor. A quarter more are allowed for those that are leaving. */
+static int64_t connections_that_fit(int64_t wanted)
+{
+    struct rlimit limit = { 0 };
+    int64_t need = DOORS * (wanted + wanted / 4) + DESCRIPTORS_KEPT;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return wanted;
+    if (limit.rlim_cur < (rlim_t)need) {
+        limit.rlim_cur = MIN(limit.rlim_max, (rlim_t)need);
+        (void)!setrlimit(RLIMIT_NOFILE, &limit);
+        (void)getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur >= (rlim_t)need)
+        return wanted;
+    wanted = MAX(((int64_t)limit.rlim_cur - DESCRIPTORS_KEPT) * 2 / 5, 8);
+    log_warn("web.descriptors limit=%lld connections=%lld note=\"raise the limit of open files for "
+             "more\"",
+             (long long)limit.rlim_cur, (long long)wanted);
+    return wanted;
+}
+
+static void conf_take(struct http_conf *to, const struct http_conf *from)
+{
+    *to = *from;
+    to->socket_path = mem_strdup(from->socket_path);
+    to->listen = mem_strdup(from->listen);
+    if (to->max_connections <= 0)
+        to->max_connections = 4096;
+    to->max_connections = connections_that_fit(to->max_connections);
+    if (to->max_strangers <= 0)
+        to->max_strangers = 512;
+    if (to->max_strangers_per_address <= 0)
+        to->max_strangers_per_address = 32;
+    if (to->max_inflight_bytes <= 0)
+        to->max_inflight_bytes = 64 << 20;
+    if (to->head_ms <= 0)
+        to->head_ms = 10000;
+    if (to->idle_ms <= 0)
+        to->idle_ms = 60000;
+    if (to->request_ms <= 0)
+        to->request_ms = 120000;
+}
+
+int http_conf_check(const struct http_conf *conf, struct err *err)
+{
+    return conf->listen ? listen_check(conf->listen, conf->insecure, err) : 0;
+}
+
+static struct door *door_open(const struct http_server *http, struct loop *loop, int fd,
+                              bool is_local, const struct conn_hooks *hooks, void *owner)
+{
+    const struct http_conf *conf = &http->conf;
+    int64_t strangers = MIN(conf->max_strangers, MAX(conf->max_connections / 4, 1));
+    struct conn_conf c = {
+        .limits = { .guests = conf->max_connections,
+                    .strangers = strangers,
+                    .strangers_per_address = conf->max_strangers_per_address,
+                    .bytes = conf->max_inflight_bytes,
+                    .leaving = strangers },
+        .is_local = is_local,
+        .idle_ms = conf->idle_ms,
+        .head_ms = MIN(conf->head_ms, conf->request_ms),
+        .request_ms = conf->request_ms,
+        .hooks = *hooks,
+        .owner = owner,
+    };
+
+    return fd < 0 ? NULL : door_new(loop, fd, is_local ? "unix" : "tcp", &c);
+}
+
+struct http_server *http_server_new(struct loop *loop, const struct http_conf *conf,
+                                    const struct conn_hooks *hooks, void *owner, struct err *err)
+{
+    struct http_server *http = mem_zalloc(sizeof *http);
+
+    conf_take(&http->conf, conf);
+    if (conf->socket_path) {
+        int fd = listen_unix(conf->socket_path, err);
+
+        http->doors[0] = door_open(http, loop, fd, true, hooks, owner);
+        if (!http->doors[0])
+            goto fail;
+    }
+    if (conf->listen) {
+        int fd = listen_tcp(conf->listen, conf->insecure, &http->address, err);
+
+        http->doors[1] = door_open(http, loop, fd, false, hooks, owner);
+        if (!http->doors[1])
+            goto fail;
+    }
+    log_info("web.ready socket=%s address=%s", conf->socket_path ? conf->socket_path : "-",
+             http->address.url[0] ? http->address.url : "-");
+    if (http->address.is_beyond)
+        log_warn("web.insecure listen=%s note=\"other machines can reach it, without encryption\"",
+                 http->address.bound);
+    return http;
+fail:
+    http_server_free(http);
+    return NULL;
+}
+
+void http_server_close_doors(struct http_server *http)
+{
+    for (int i = 0; i < DOORS; i++) {
+        if (http->doors[i])
+            door_close(http->doors[i]);
+    }
+}
+
+void http_server_free(struct http_server *http)
+{
+    if (!http)
+        return;
+    if (http->doors[0])
+        unlink(http->conf.socket_path);
+    for (int i = 0; i < DOORS; i++)
+        door_free(http->doors[i]);
+    mem_free((void *)(uintptr_t)http->conf.socket_path);
+    mem_free((void *)(uintptr_t)http->conf.listen);
+    mem_free(http);
+}
+
+const char *http_server_address(const struct http_server *http)
+{
+    return http->address.url;
+}
+
+const char *http_server_beyond(const struct http_server *http)
+{
+    return http->address.is_beyond ? http->address.bound : "";
+}
+
+int http_server_port(const struct http_server *http)
+{
+    return http->address.port;
+}
+
+int64_t http_server_count(const struct http_server *http)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < DOORS; i++)
+        n += http->doors[i] ? door_count(http->doors[i]) : 0;
+    return n;
+}
