@@ -1,18 +1,23 @@
-/* exact_math.c - log and exp from textbook series, after exact range reduction (frexp, ldexp, floor are exact by definition).
- * Compiled with -ffp-contract=off like everything else, or a fused multiply-add would bring the difference back. */
+/* exact_math.c - log and exp from textbook series after an exact reduction of the argument: frexp,
+ * ldexp and floor are exact by definition. The file must be compiled with -ffp-contract=off, like
+ * all others: a fused multiply-add would make machines differ again. */
 #include "search/space/exact_math.h"
 
 #include <math.h>
 
-/* ln 2 in two parts: k * LN2_HI is exact for |k| < 2^11. */
+/* ln 2 in two parts. LN2_HI has 42 significant bits, so k * LN2_HI is exact for |k| < 2^11, which
+ * covers every exponent. */
 static const double LN2_HI = 0x1.62e42fefa38p-1, LN2_LO = 0x1.ef35793c7673p-45;
 
+/* log(x) = e log 2 + log(m) with m in [sqrt(1/2), sqrt(2)), and log(m) = 2 artanh(s) = 2 (s + s^3/3
+ * + s^5/5 + ...) with s = (m - 1) / (m + 1). Then |s| < 0.172, so the terms up to s^23 reach below
+ * a double's last bit. */
 double search_log(double x)
 {
     int e = 0;
     double m = frexp(x, &e);
 
-    if (m < 0x1.6a09e667f3bcdp-1) { /* sqrt(1/2): keep m near 1 on both sides */
+    if (m < 0x1.6a09e667f3bcdp-1) { /* sqrt(1/2) */
         m = m * 2;
         e = e - 1;
     }
@@ -22,6 +27,8 @@ double search_log(double x)
     return e * LN2_HI + (2 * s + (2 * s * sum + e * LN2_LO));
 }
 
+/* exp(x) = 2^k exp(r) with |r| <= log(2) / 2; the Taylor series of exp(r) to the 14th power reaches
+ * a double's last bit. */
 double search_exp(double x)
 {
     if (x < -708)

@@ -1,10 +1,11 @@
-/* exact_math.h - elementary functions that are bit for bit the same on every machine: + - * / in a fixed order, no libm beyond
- * exact scaling. libm's own may differ in the last bit between processors, and one bit changes a study. Relative error
- * below 1e-15 (tested against libm). */
+/* exact_math.h - log and exp that give the same bits on every machine: only + - * / in a fixed
+ * order, and exact scaling. The functions of libm may differ in the last bit between processors and
+ * versions, and one bit changes which configuration a sampler proposes. The relative error is below
+ * 1e-15 (tested against libm). */
 #ifndef SEARCH_SPACE_EXACT_MATH_H
 #define SEARCH_SPACE_EXACT_MATH_H
 
 double search_log(double x); /* x > 0, finite */
-double search_exp(double x); /* |x| <= 708, else 0 or infinity */
+double search_exp(double x); /* 0 below -708, infinity above 708: the ends of a double's range */
 
 #endif

@@ -1,5 +1,7 @@
-/* fresh_points.c - random points without repeats. First by rejection, which keeps the distribution exact; a space that is nearly
- * used up, or so skewed that rejection fails, is walked from a random rank to the next unseen point. */
+/* fresh_points.c - random points without repeats. First by rejection, which keeps the distribution
+ * exact: a point that was seen before is drawn again. If that fails 64 times, the space is nearly
+ * used up or very skewed. A space that can be numbered is then searched from a random rank upwards
+ * for the next unseen point. */
 #include "search/space/fresh_points.h"
 
 #include "base/mem.h"
@@ -7,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+/* Draws before rejection is given up, and how many of them keep one shape of a fused group. If nine
+ * tenths of a space were seen, 64 draws would all fail once in a thousand times. */
 enum { ATTEMPTS = 64, ATTEMPTS_PER_SHAPE = 16 };
 static const uint64_t SHAPE_TAG = 0x7368617065; /* "shape" */
 
@@ -23,6 +27,7 @@ void fresh_points_fini(struct fresh_points *d)
     hash_set_fini(&d->seen);
 }
 
+/* Uniform in [0,1), keyed by what it decides: parameter i of this trial at this attempt. */
 static double unit_at(uint64_t seed, int i, int attempt, int64_t trial)
 {
     uint32_t out[4];
@@ -31,7 +36,7 @@ static double unit_at(uint64_t seed, int i, int attempt, int64_t trial)
     return (double)(((uint64_t)out[1] << 32 | out[0]) >> 11) * 0x1p-53;
 }
 
-/* Division that rounds down: trials of a warm start are numbered 0, -1, -2 ... */
+/* Division that rounds down, because trials of a warm start are numbered 0, -1, -2 ... */
 int64_t fresh_points_group(int64_t trial, int fuse)
 {
     int64_t k = trial - 1;
@@ -65,7 +70,7 @@ static int walk_to_unseen(struct fresh_points *d, uint64_t seed, int64_t trial, 
     uint64_t n = (uint64_t)d->size;
     uint64_t rank = rng_mix(rng_mix(seed, (uint64_t)trial), n) % n;
 
-    for (size_t i = 0; i <= d->seen.n; i++) { /* among seen + 1 points one is unseen */
+    for (size_t i = 0; i <= d->seen.n; i++) { /* one of seen.n + 1 points is unseen */
         space_at(d->space, rank, point);
         if (hash_set_add(&d->seen, space_hash(d->space, point)))
             return 1;
@@ -90,7 +95,8 @@ int fresh_points_next(struct fresh_points *d, uint64_t seed, int64_t trial, doub
         if (hash_set_add(&d->seen, space_hash(d->space, point)))
             return 1;
     }
-    /* Beyond counting, 64 repeats mean a range of a few representable numbers: take the last as it is. */
+    /* A space that cannot be numbered has at least 2^53 points. If 64 draws repeat there, a range
+     * holds only a few representable numbers; the last draw is taken although it was seen. */
     return is_countable ? walk_to_unseen(d, seed, trial, point) : 1;
 }
 

@@ -1,10 +1,12 @@
-/* halton.c - Halton's sequence (1960): dimension d is the radical inverse of the index in base the d-th prime, with the
- * digits of each place permuted at random and independently (Owen, "A randomized Halton algorithm in R", 2017), which
- * breaks the stripes that plain Halton has in large bases. Places beyond 32 bits of the fraction get random digits keyed
- * by the element, so that every element is uniform over the cube.
+/* halton.c - Halton's sequence (1960): dimension d of an element is the radical inverse of its
+ * index in base the d-th prime, that is, the digits of the index mirrored at the point. The digits
+ * of each place are permuted at random and independently (Owen, A randomized Halton algorithm in R,
+ * 2017), because the plain sequence forms stripes in large bases. The fraction beyond 32 bits is
+ * random and keyed by the element, so every element is uniform over the cube.
  *
- * Any dimension is there, but a base b spreads evenly only every b elements: from some 20 dimensions on Sobol's is the
- * better one. It has no powers of two to stop at, which suits studies that may end anywhere. */
+ * Any number of dimensions is possible, but a base b is covered evenly only after b elements, so
+ * Sobol's sequence is better from about 20 dimensions on. Halton's has no powers of two at which it
+ * is best cut, which suits studies that may end at any time. */
 #include "search/space/sequence.h"
 
 #include "base/base.h"
@@ -13,7 +15,7 @@
 
 #include <stdbool.h>
 
-enum { MAX_PLACES = 32 };
+enum { MAX_PLACES = 32 }; /* base 2 needs 32 digits for 32 bits; larger bases need fewer */
 
 struct base {
     uint32_t prime;
@@ -35,7 +37,7 @@ static bool is_prime(uint32_t n)
     return true;
 }
 
-/* Fisher and Yates. */
+/* A random permutation of 0..n-1 (Fisher and Yates). */
 static void permute(struct rng *r, uint16_t *digits, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {

@@ -1,4 +1,6 @@
-/* latin.c - see latin.h. The permutation of a block is a Fisher-Yates shuffle keyed by (seed, parameter, block). */
+/* latin.c - the stratified start; see latin.h. The order of the parts within a block is a
+ * Fisher-Yates shuffle keyed by (seed, parameter, block), and the place inside a part is drawn by
+ * (seed, parameter, trial). */
 #include "search/space/latin.h"
 
 #include "base/rng.h"
@@ -12,6 +14,8 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
+/* A value in [0,1) for the index-th trial: in the part that the shuffle of its block gives it,
+ * anywhere inside the part. */
 static double stratified(uint64_t seed, int param, int64_t index, int block)
 {
     int64_t which = floor_div(index, block);

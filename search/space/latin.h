@@ -1,6 +1,8 @@
-/* latin.h - the stratified start of samplers that learn: a Latin hypercube (McKay, Beckman, Conover 1979) per block of
- * `block` trials, so that each parameter's range is covered evenly by the first block. A point is a pure function of
- * (seed, trial). With `fuse` > 1 the trials of a group share their shape parameters, as fresh_points.h says. */
+/* latin.h - the stratified start of samplers that learn: a Latin hypercube (McKay, Beckman, Conover
+ * 1979). Trials are cut into blocks of `block`; within a block each parameter has exactly one value
+ * in each of `block` equal parts of its range, so the first block already covers every parameter
+ * evenly. A point is a pure function of (seed, trial). With `fuse` > 1 the trials of a group share
+ * their shape parameters, as fresh_points.h says. Points may repeat; the caller marks them. */
 #ifndef SEARCH_SPACE_LATIN_H
 #define SEARCH_SPACE_LATIN_H
 

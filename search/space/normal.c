@@ -1,7 +1,13 @@
-/* normal.c - cdf: Marsaglia's series (Evaluating the Normal Distribution, JSS 2004) near the middle, the continued
- * fraction of Mills' ratio (Abramowitz and Stegun 26.2.14) in the tail. Log expected improvement in the spirit of Ament
- * et al., Unexpected Improvements to Expected Improvement (NeurIPS 2023), who avoid the cancellation in pdf + z cdf with
- * erfcx; here Mills' ratio R(x) = 1 / (x + c) gives 1 - x R = c / (x + c) with no subtraction at all. */
+/* normal.c - the functions of normal.h.
+ *
+ * cdf: near the middle Marsaglia's series (Evaluating the Normal Distribution, Journal of
+ * Statistical Software 2004), in the tail the continued fraction of Mills' ratio R(x) = (1 -
+ * cdf(x)) / pdf(x) (Abramowitz and Stegun 26.2.14).
+ *
+ * Log expected improvement: pdf(z) + z cdf(z) loses all digits for very negative z, because two
+ * nearly equal numbers are subtracted. Ament et al. (Unexpected Improvements to Expected
+ * Improvement, NeurIPS 2023) avoid this with erfcx. Here the continued fraction gives R(x) = 1 / (x
+ * + c), so 1 - x R(x) = c / (x + c), which needs no subtraction. */
 #include "search/space/normal.h"
 
 #include "search/space/exact_math.h"
@@ -10,6 +16,8 @@
 
 static const double LOG_SQRT_2PI = 0x1.d67f1c864beb5p-1; /* log(2 pi) / 2 */
 static const double SQRT_2PI = 0x1.40d931ff62706p+1;
+/* The series is used for |z| <= MIDDLE. Beyond it, 64 terms of the fraction are enough for the
+ * error that normal.h promises. */
 enum { MIDDLE = 2, FRACTION_TERMS = 64 };
 
 double normal_pdf(double z)
@@ -17,7 +25,7 @@ double normal_pdf(double z)
     return search_exp(-0.5 * z * z) / SQRT_2PI;
 }
 
-/* c of the Mills ratio 1 / (x + c), x >= MIDDLE: c = 1/(x + 2/(x + 3/(x + ...))). */
+/* c of Mills' ratio 1 / (x + c) for x >= MIDDLE: c = 1/(x + 2/(x + 3/(x + ...))). */
 static double mills_c(double x)
 {
     double c = 0;
@@ -55,14 +63,15 @@ double normal_log_ei(double z)
     return -0.5 * x * x - LOG_SQRT_2PI + search_log(c / (x + c));
 }
 
-/* Bisection would do; Newton's steps from a rough start (A&S 26.2.23) take four. */
+/* Three steps of Newton's method from a rough start (Abramowitz and Stegun 26.2.23, error below
+ * 4.5e-4). */
 double normal_quantile(double p)
 {
     double tail = p < 0.5 ? p : 1 - p, t = sqrt(-2 * search_log(tail));
     double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
                        (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
 
-    for (int k = 0; k < 3; k++) /* on the tail's side, where cdf keeps its digits */
+    for (int k = 0; k < 3; k++) /* in the lower tail, where cdf keeps its relative precision */
         x += (normal_cdf(-x) - tail) / normal_pdf(x);
     return p < 0.5 ? -x : x;
 }

@@ -1,5 +1,8 @@
-/* quasi_points.c - sequences through spaces: dimensions shared among parameters that exclude each other, elements that fall on
- * seen points passed over, the rest of a nearly used up space found by a numbering with a stride coprime to its size. */
+/* quasi_points.c - sequences through spaces; see quasi_points.h. Dimensions are given to parameters
+ * greedily, as colours in graph colouring: each parameter takes the first dimension that no earlier
+ * parameter has with which it can be active. The numbering of the whole space visits rank, rank +
+ * stride, ... modulo the size; a stride without a common divisor with the size visits every rank
+ * once. */
 #include "search/space/quasi_points.h"
 
 #include "base/mem.h"
@@ -7,6 +10,9 @@
 
 #include <math.h>
 
+/* Seen elements in a row after which the numbering is used. If half of a space was seen, 32 random
+ * points in a row would all be seen once in 4 billion times, so the order of the sequence is kept
+ * for long. */
 enum { ATTEMPTS = 32 };
 static const uint64_t RANK_TAG = 0x72616e6b; /* "rank" */
 
@@ -17,8 +23,9 @@ static bool is_searched(const struct param *p)
     return p->axis != AXIS_FREE && param_size(p) > 1;
 }
 
-/* Whether the choice where their paths part lets only one of the two be active. Parents come before children, so the
- * path of the later one is followed first. */
+/* Whether parameters a and b can never be active together: at the choice where their paths to the
+ * root meet, they need different values. Both paths are followed upwards until they meet. Parents
+ * come before children, so the parameter with the larger index goes up first. */
 static bool exclude_each_other(const struct space *s, int a, int b)
 {
     int child_a = -1, child_b = -1;
@@ -28,12 +35,14 @@ static bool exclude_each_other(const struct space *s, int a, int b)
         *child = *later;
         *later = s->params[*later].parent;
     }
-    if (a < 0 || child_a < 0 || child_b < 0) /* two roots, or one above the other */
+    if (a < 0 || child_a < 0 ||
+        child_b < 0) /* they have different roots, or one is above the other */
         return false;
     return (s->params[child_a].parent_mask & s->params[child_b].parent_mask) == 0;
 }
 
-/* The first dimension that none of the earlier ones active together with i has. */
+/* The first dimension that none of the earlier parameters has which can be active together with
+ * i. */
 static int dim_for(const struct quasi_points *w, int i)
 {
     bool taken[SPACE_MAX_PARAMS + 1] = { false };
@@ -76,8 +85,8 @@ void quasi_points_init(struct quasi_points *w, const struct space *space,
     if (w->size < 0x1p53) {
         uint64_t size = (uint64_t)w->size;
         w->rank = rng_mix(seed, RANK_TAG) % size;
-        w->stride =
-            (uint64_t)(w->size * 0.6180339887498949) + 1; /* the golden ratio spreads best */
+        w->stride = (uint64_t)(w->size * 0.6180339887498949) +
+                    1; /* the golden ratio spreads any beginning evenly */
         while (common_divisor(w->stride, size) > 1)
             w->stride++;
     }
@@ -139,7 +148,8 @@ int quasi_points_next(struct quasi_points *w, double *point)
     }
     if (is_countable)
         return next_unseen_rank(w, point);
-    /* Beyond counting, that many repeats mean a range of a few representable numbers: take the last as it is. */
+    /* As in fresh_points.c: a huge space with so many repeats has ranges of a few representable
+     * numbers, and the last element is taken although it was seen. */
     return w->used < SEQUENCE_END;
 }
 

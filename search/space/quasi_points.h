@@ -1,10 +1,13 @@
-/* quasi_points.h - a sequence led through a space without repeats: what the Sobol, Halton and grid samplers are made of. Its
- * points are those of the sequence in order, less the ones seen before; what falls on nothing new for long is looked for
- * in a shuffled numbering of the whole space, so that a finite space is used up and then ends. A point is a pure
- * function of (seed, elements used, points seen), never of the batch it is asked in.
+/* quasi_points.h - leads a low-discrepancy sequence through a space without repeats. The Sobol,
+ * Halton and grid samplers consist of it. Its points are the elements of the sequence in order,
+ * without those seen before. If 32 elements in a row were seen, the next point comes from a
+ * shuffled numbering of the whole space, so a finite space is used up completely and then ends. A
+ * point is a pure function of (seed, elements used, points seen), never of the batch it is asked
+ * in.
  *
- * Each parameter that is searched has a dimension; parameters that never are active together share one, so a space of
- * many families needs no more dimensions than its largest one. Free axes stay at their default. */
+ * Each parameter that is searched has a dimension of the sequence. Parameters that are never active
+ * together share one, so a space of many families needs no more dimensions than its largest family.
+ * Free axes stay at their default. */
 #ifndef SEARCH_SPACE_QUASI_POINTS_H
 #define SEARCH_SPACE_QUASI_POINTS_H
 
@@ -22,16 +25,18 @@ struct quasi_points {
     int dims;
     double *unit, *point; /* room for one */
     double size;
-    /* The numbering: ranks start, start + stride, ... Those before `passed` are all seen, so it need not be saved. */
+    /* The shuffled numbering goes from `rank` on by `stride`; `passed` ranks were visited, and all
+     * of them are seen. */
     uint64_t rank, stride, passed;
 };
 
 void quasi_points_init(struct quasi_points *w, const struct space *space,
                        const struct sequence_ops *ops, uint64_t seed);
 void quasi_points_fini(struct quasi_points *w);
-/* 1 and the point, seen from now on; 0 when the space has no unseen point left. */
+/* Returns 1 and the point, which counts as seen from now on, or 0 if the space has no unseen point
+ * left. */
 int quasi_points_next(struct quasi_points *w, double *point);
-/* Marks a point of someone else's; true when it was new. */
+/* Marks a point that did not come from here. True if it was new. */
 bool quasi_points_mark(struct quasi_points *w, const double *point);
 int quasi_points_save(const struct quasi_points *w, struct buf *out, struct err *err);
 int quasi_points_load(struct quasi_points *w, struct view *in,

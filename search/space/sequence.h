@@ -1,12 +1,13 @@
-/* sequence.h - low-discrepancy sequences: points that fill the unit cube more evenly than random ones, any number of them,
- * any element by its index. Scrambled by the seed, so that each element alone is uniform over the cube and seeds are
- * independent replicates. Pure and deterministic; a sequence is read-only after its making. */
+/* sequence.h - low-discrepancy sequences: points that fill the unit cube more evenly than random
+ * ones. A sequence has no end, and any element can be computed from its index alone. The seed
+ * scrambles it: each element by itself is uniform over the cube, and two seeds give independent
+ * sequences. Pure and deterministic; a sequence is read-only once it is made. */
 #ifndef SEARCH_SPACE_SEQUENCE_H
 #define SEARCH_SPACE_SEQUENCE_H
 
 #include <stdint.h>
 
-/* Beyond 2^52 elements the bits of a double are used up. */
+/* After 2^52 elements the bits of a double are used up. */
 #define SEQUENCE_END (UINT64_C(1) << 52)
 
 struct sequence;

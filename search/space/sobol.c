@@ -1,15 +1,19 @@
-/* sobol.c - Sobol's sequence in base 2, scrambled. Element i of a dimension is the XOR of the direction numbers of the bits
- * set in i (Sobol 1967). Direction numbers follow the recurrence of a primitive polynomial over GF(2) (Bratley & Fox,
- * ACM Algorithm 659, 1988), one polynomial per dimension in order of degree; they are found here, by the order of x,
- * rather than read from a table, so that every space has its dimensions (512 need degree 13).
+/* sobol.c - Sobol's sequence in base 2, scrambled. In each dimension, element i is the XOR of the
+ * direction numbers of the bits set in i (Sobol 1967). Direction numbers follow the recurrence of a
+ * primitive polynomial over GF(2) (Bratley and Fox, ACM Algorithm 659, 1988), with one polynomial
+ * per dimension in order of degree. The polynomials are computed here instead of read from a table,
+ * so that every space has enough dimensions (512 need degree 13).
  *
- * The first numbers of each recurrence are free but for being odd. As Joe & Kuo do (SIAM J. Sci. Comput. 30, 2008), they
- * are chosen for good two-dimensional projections: of some candidates the one with the least sum of t values against
- * the dimensions before, where t says how far the first 2^m points are from a perfect net. Theirs is a search for up to
- * 2^18 points over months; this one looks at 16 .. 1024 points, as many as a study has, and takes milliseconds.
+ * The first numbers of each recurrence may be chosen freely, as long as they are odd. As Joe and
+ * Kuo do (SIAM Journal on Scientific Computing 30, 2008), they are chosen for good two-dimensional
+ * projections: of some candidates, the one with the smallest sum of t values against earlier
+ * dimensions. t says how far the first 2^m points are from a perfect net. Joe and Kuo searched for
+ * months over up to 2^18 points. This search looks at 16 to 1024 points, as many as a study has
+ * trials, and takes milliseconds.
  *
- * Scrambling is Owen's nested uniform one (1995): each bit is flipped by a random bit that depends on all the bits above
- * it. The net stays a net; every element is uniform; and the error falls faster than by a shift. */
+ * Scrambling is Owen's nested uniform scrambling (1995): each bit is flipped by a random bit that
+ * depends on all bits above it. The points remain a net, every element is uniform, and the error
+ * falls faster than with a random shift. */
 #include "search/space/sequence.h"
 
 #include "base/base.h"
@@ -20,7 +24,8 @@
 #include <string.h>
 
 enum { BITS = 53, MAX_DEGREE = 13, BITS_PER_DRAW = 7 };
-/* The choice of direction numbers: candidates tried, dimensions compared with, points 2^m looked at. */
+/* The choice of direction numbers: how many candidates are tried, with how many earlier dimensions
+ * each is compared, and for which numbers of points 2^m. */
 enum { CANDIDATES = 8, COMPARED = 16, MIN_M = 4, MAX_M = 10 };
 
 /* Fixed, so that the unscrambled sequence is the same for all studies. */
@@ -34,6 +39,8 @@ struct sequence {
 
 /* ---- polynomials: bit k is the coefficient of x^k ---- */
 
+/* A polynomial is primitive if the powers of x modulo it reach 1 only after 2^degree - 1
+ * multiplications. */
 static bool is_primitive(uint32_t poly, int degree)
 {
     uint32_t period = (UINT32_C(1) << degree) - 1, x = 1;
@@ -63,6 +70,7 @@ static uint32_t next_primitive(uint32_t poly, int *degree)
 
 /* ---- direction numbers ---- */
 
+/* Fills v[degree..BITS) from v[0..degree) by the recurrence of the polynomial. */
 static void recur(uint64_t *v, uint32_t poly, int degree)
 {
     for (int k = degree; k < BITS; k++) {
@@ -74,8 +82,8 @@ static void recur(uint64_t *v, uint32_t poly, int degree)
     }
 }
 
-/* The leading rows of a generator matrix: bit k of row r is output bit r of direction number k. Those of the first 2^m
- * points are its upper left m x m corner. */
+/* The leading rows of a generator matrix: bit k of row r is output bit r of direction number k.
+ * Those of the first 2^m points are its upper left m x m corner. */
 struct corner {
     uint32_t rows[MAX_M];
 };
@@ -91,7 +99,8 @@ static struct corner corner_of(const uint64_t *v)
     return c;
 }
 
-/* Adds a row to a basis in echelon form over GF(2), by its highest bit; false when it depends on the others. */
+/* Adds a row to a basis in echelon form over GF(2), by its highest bit; false when it depends on
+ * the others. */
 static bool basis_add(uint32_t *basis, uint32_t row)
 {
     for (int bit = MAX_M - 1; bit >= 0 && row; bit--) {
@@ -106,8 +115,9 @@ static bool basis_add(uint32_t *basis, uint32_t row)
     return false;
 }
 
-/* t of the first 2^m points of two dimensions: all boxes of 2^(t-m) hold 2^t of them (Niederreiter 1987). The smallest
- * number of leading rows, any of the one with any of the other, that depend on each other says it. */
+/* t of the first 2^m points of two dimensions: every elementary box of volume 2^(t-m) holds exactly
+ * 2^t of them (Niederreiter 1987). t is m minus the largest k for which any k leading rows, some
+ * from each of the two generator matrices, are linearly independent. */
 static int net_t(const struct corner *a, const struct corner *b, int m)
 {
     uint32_t mask = (UINT32_C(1) << m) - 1, basis_a[MAX_M] = { 0 };
@@ -120,12 +130,14 @@ static int net_t(const struct corner *a, const struct corner *b, int m)
         while (from_a + from_b < m && basis_add(basis, b->rows[from_b] & mask))
             from_b++;
         strength = MIN(strength, from_a + from_b);
-        (void)basis_add(basis_a, a->rows[from_a] & mask); /* one dimension is a perfect net */
+        (void)basis_add(basis_a,
+                        a->rows[from_a] & mask); /* rows of one dimension are always independent */
     }
     return m - strength;
 }
 
-/* Stops early once it is no better than `enough`. */
+/* The sum of t against earlier dimensions; smaller is better. Stops as soon as the sum reaches
+ * `enough`. */
 static int badness(const struct corner *all, int dim, const struct corner *c, int enough)
 {
     int sum = 0;
@@ -195,7 +207,9 @@ static void sobol_destroy(struct sequence *q)
 
 /* ---- elements ---- */
 
-/* One draw holds the random bits of a subtree of 7 levels: bit `node`, heap order, flips what comes after that path. */
+/* Owen's scrambling. The random bits form a binary tree: the bit at a node flips the next bit of
+ * every element whose leading bits lead to that node. One draw of 128 bits holds a subtree of 7
+ * levels; `node` is its index in heap order. */
 static uint64_t scramble(uint64_t seed, uint64_t x)
 {
     uint64_t out = 0;

@@ -1,6 +1,8 @@
-/* space.c - building a space: a parameter is checked whole before it is copied in, so that everything behind this file
- * may trust the table. Called by the controller while it reads a spec (user input: errors name the parameter) and by
- * tests. Values and units are space_map.c; counting and hashing are space_set.c. */
+/* space.c - builds a space. Each parameter is checked completely before it is copied in, so all
+ * other code may rely on the rules in space.h without checking again. The controller calls this
+ * while it reads a spec, so a wrong parameter is user input: every error names the parameter and
+ * none is a CHECK. Values and the unit cube are in space_map.c; counting and hashing are in
+ * space_set.c. */
 #include "search/space/space.h"
 
 #include "base/mem.h"
@@ -11,10 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds that keep every map exact in doubles: see param_to_unit. */
+/* With these bounds from_unit(to_unit(v)) == v holds for every discrete value. A double has 53 bits
+ * (9e15). An int on a log scale loses some of them in the logarithm, so its bound is lower. A float
+ * may have at most STEPS_LIMIT steps, so that half a step is far above the rounding error of a
+ * sum. */
 #define INT_LIMIT     1e15
 #define INT_LOG_LIMIT 1e12
 #define STEPS_LIMIT   1e9
+/* PARENT_MAX_CHOICES: the bits of param.parent_mask. */
 enum { CHOICE_MAX_BYTES = 1000, PARENT_MAX_CHOICES = 64 };
 
 struct space *space_new(void)
@@ -59,7 +65,7 @@ static bool is_number(const struct param *p)
     return p->kind == PARAM_FLOAT || p->kind == PARAM_INT;
 }
 
-/* ---- checks; each names the parameter ---- */
+/* ---- checks: each error names the parameter ---- */
 
 static int check_name(const struct space *s, const struct param *p, struct err *err)
 {

@@ -1,10 +1,15 @@
-/* space.h - a search space: a tree of parameters. A categorical or ordinal parameter may open children: a child is
- * active only when its parent is active and has one of the listed choices. Pure: no I/O, no clock, libc only.
+/* space.h - a search space: a tree of parameters. A categorical or ordinal parameter may have
+ * children. A child is active only while its parent is active and has one of the choices that the
+ * child lists. Pure: no I/O, no clock, libc only. The controller builds a space from a spec
+ * (controller/space.c); samplers only read it.
  *
- * A point is one double per parameter, in the order of the table: floats and ints by value, categoricals and
- * ordinals by index of the choice, NaN where inactive. Parents come before children.
- * Unit cube: every active parameter maps to [0,1) and back (log and step respected), which is where samplers work. The
- * maps use only + - * / in a fixed order, so that a seed gives the same points on every machine. */
+ * A point is one configuration as an array of doubles, one per parameter, in the order of the
+ * table: floats and ints by value, categoricals and ordinals by the index of the choice, NaN where
+ * the parameter is inactive. Parents come before their children.
+ *
+ * Unit cube: every active parameter maps to [0,1) and back. The map respects log scale and step, so
+ * samplers can work in the cube alone. It uses only + - * / in a fixed order, so the same seed
+ * gives the same points on every machine. */
 #ifndef SEARCH_SPACE_SPACE_H
 #define SEARCH_SPACE_SPACE_H
 
@@ -16,8 +21,11 @@
 #include <stdint.h>
 
 enum param_kind { PARAM_FLOAT, PARAM_INT, PARAM_CATEGORICAL, PARAM_ORDINAL, PARAM_CONSTANT };
-/* FREE: one fit answers for every value, samplers skip it. PATH: neighbours are cheaper together. SHAPE: lanes that share
- * it can train in one launch. */
+/* What a parameter means for the cost of training.
+ * COSTLY  every value needs a fit of its own.
+ * FREE    one fit gives the results for every value, so samplers leave the parameter at its default.
+ * PATH    neighbouring values are cheaper to train together.
+ * SHAPE   trials with equal values can train in one launch of a device. */
 enum param_axis { AXIS_COSTLY, AXIS_FREE, AXIS_PATH, AXIS_SHAPE };
 
 struct param {
@@ -25,7 +33,9 @@ struct param {
     enum param_kind kind;
     enum param_axis axis;
     double lo, hi; /* FLOAT, INT: inclusive; CONSTANT: lo */
-    double step;   /* 0 = none (INT: 1); divides hi - lo; excludes log, save INT's 1 */
+    /* Distance of neighbouring values, 0 = none. It divides hi - lo. An INT without a step has step
+     * 1. A parameter on a log scale has no step, except an INT's 1. */
+    double step;
     bool is_log;
     double def; /* default: value or choice index; CONSTANT: ignored */
     int n_choices;
@@ -42,41 +52,48 @@ struct space {
 
 struct space *space_new(void);
 void space_free(struct space *s);
-/* Adds a copy and returns its index, or -1 with the parameter's name in err->where: empty or reversed range, log with
- * lo <= 0, step that does not fit, default outside, duplicate name or choice, unknown, free or never active parent, too
- * many. The space is as before then. */
+/* Adds a copy of the parameter and returns its index. On error returns -1 with the parameter's name
+ * in err->where, and the space is as before. Errors are: an empty or reversed range, a log scale
+ * with lo <= 0, a step that does not divide the range, a default outside the range, a duplicate
+ * name or choice, a parent that is unknown, free or never active, and more than SPACE_MAX_PARAMS
+ * parameters. */
 int space_add(struct space *s, const struct param *p, struct err *err);
 int space_find(const struct space *s, const char *name); /* -1 = none */
 
-/* One parameter: its values are counted 0..size-1 in ascending order where they are discrete. */
+/* The values of one parameter. If they are discrete they are numbered 0..size-1 in ascending order;
+ * such a number is called a cell. */
 double param_size(const struct param *p); /* INFINITY for a float without step */
 double param_value(const struct param *p, double cell);
-double param_cell(const struct param *p, double v);      /* nearest; discrete ones only */
+double param_cell(const struct param *p, double v); /* the nearest one; discrete parameters only */
 double param_from_unit(const struct param *p, double u); /* u in [0,1), clamped */
 double param_to_unit(const struct param *p, double v);   /* centre of a discrete cell */
 bool param_is_legal(const struct param *p, double v);
 
 bool space_is_active(const struct space *s, const double *point, int i);
-/* Values legal, NaN exactly where inactive; err->where = the parameter. */
+/* Checks that every active value is legal, and that NaN stands exactly where a parameter is
+ * inactive. On error err->where is the parameter's name. */
 int space_check(const struct space *s, const double *point, struct err *err);
 void space_defaults(const struct space *s, double *point);
-/* unit[i] in [0,1); those of inactive parameters are ignored. */
+/* unit[i] must be in [0,1); it is ignored where parameter i is inactive. */
 void space_from_unit(const struct space *s, const double *unit, double *point);
-/* Centre of a discrete cell; NaN stays NaN. */
+/* A discrete value maps to the centre of its cell; NaN stays NaN. */
 void space_to_unit(const struct space *s, const double *point, double *unit);
-/* Of the active values; equal points, equal hash. */
+/* A hash of the active values: equal points have equal hashes. */
 uint64_t space_hash(const struct space *s, const double *point);
 bool space_points_equal(const struct space *s, const double *a, const double *b);
 /* Of the definition: names, kinds, ranges, choices, tree. Saved states carry it. */
 uint64_t space_fingerprint(const struct space *s);
 
-/* Number of distinct points, INFINITY when a float has no step; search_size counts free axes as one value. */
+/* Number of distinct points, INFINITY if a float has no step. space_search_size counts a free axis
+ * as one value. */
 double space_size(const struct space *s);
 double space_search_size(const struct space *s);
-/* The rank-th point of 0..space_search_size-1 (< 2^53), free axes at their default: a numbering of the whole space. */
+/* The point with this rank, 0..space_search_size-1 (below 2^53): a numbering of the whole space.
+ * Free axes have their default. */
 void space_at(const struct space *s, uint64_t rank, double *point);
 
-/* Decimal-stable text of a value ("0.1", "31", "relu") for logs and previews; "-" for NaN. */
+/* Text of a value ("0.1", "31", "relu") for logs and previews: the shortest that reads back as the
+ * same double. "-" for NaN. */
 void space_value_text(const struct space *s, int i, double v, char *out, size_t size);
 
 #endif

@@ -1,8 +1,10 @@
-/* space_map.c - values of parameters: cells of the discrete ones, the maps to the unit cube and back, activity and
- * legality of points. Every map is exact enough that from_unit(to_unit(v)) == v for each discrete value (the limits in
- * space.c see to that), and uses search_log/search_exp so that all machines agree.
+/* space_map.c - the values of parameters: the cells of discrete ones, the maps to the unit cube and
+ * back, and whether a point is active and legal. from_unit(to_unit(v)) == v holds for each discrete
+ * value, because space.c bounds the ranges. Logarithms and exponentials are those of exact_math.h,
+ * so all machines agree to the last bit.
  *
- * An integer on a log scale owns [v - 1/2, v + 1/2] of the log axis, as in Optuna: its probability is that length. */
+ * An integer v on a log scale owns the interval [v - 1/2, v + 1/2] of the log axis (Optuna does the
+ * same): the probability of drawing it is the length of that interval. */
 #include "search/space/exact_math.h"
 #include "search/space/space.h"
 
@@ -12,14 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BELOW_ONE (1 - 0x1p-53)
+#define BELOW_ONE (1 - 0x1p-53) /* the largest double below 1 */
 
 static double clamp(double v, double lo, double hi)
 {
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* The nearest number of 15 digits: 0.1 + 2 * 0.1 is to read 0.3. */
+/* The nearest number with 15 digits, so that 0.1 + 2 * 0.1 becomes 0.3. */
 static double decimal(double v)
 {
     char text[40];
@@ -91,6 +93,9 @@ bool param_is_legal(const struct param *p, double v)
     double want = param_value(p, param_cell(p, v));
     if (p->kind != PARAM_FLOAT || p->step == 0)
         return v == want;
+    /* A user writes 0.3 for lo + 3 * step. Such a value may differ from ours by a tiny part of the
+     * step and by the rounding of numbers as large as the range (2^-50 of it is eight units in the
+     * last place). */
     double slack = 1e-9 * p->step + 0x1p-50 * (fabs(p->lo) + fabs(p->hi));
     return fabs(v - want) <= slack;
 }
@@ -113,7 +118,7 @@ double param_from_unit(const struct param *p, double u)
 {
     double size = param_size(p);
 
-    u = u >= 0 ? clamp(u, 0, BELOW_ONE) : 0; /* NaN too */
+    u = u >= 0 ? clamp(u, 0, BELOW_ONE) : 0; /* NaN becomes 0 as well */
     if (p->kind == PARAM_INT && p->is_log)
         return int_log_from_unit(p, u);
     if (!is_continuous(p))
@@ -149,7 +154,8 @@ bool space_is_active(const struct space *s, const double *point, int i)
 
     if (p->parent < 0)
         return true;
-    double c = point[p->parent]; /* NaN where the parent itself is inactive */
+    double c =
+        point[p->parent]; /* NaN if the parent itself is inactive; then no comparison holds */
     return c >= 0 && c < 64 && (p->parent_mask >> (unsigned)c & 1);
 }
 
@@ -215,7 +221,7 @@ void space_value_text(const struct space *s, int i, double v, char *out, size_t 
         str_copy(out, size, p->choices[(int)v]);
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) { /* the shortest that reads back as v */
+    for (int digits = 15; digits <= 17; digits++) { /* the shortest text that reads back as v */
         (void)snprintf(out, size, "%.*g", digits, v);
         if (strtod(out, NULL) == v)
             return;

@@ -1,8 +1,11 @@
-/* space_set.c - a space as a set: how many points it has, the point of a rank, hashes and equality of points. Used to
- * avoid proposing a configuration twice and to notice that a small space is used up.
+/* space_set.c - a space as a set of points: how many there are, the point with a given rank, hashes
+ * and equality. Samplers use it so that no configuration is proposed twice, and to notice that a
+ * small space is used up.
  *
- * Counting goes from the leaves up: a leaf has its values; a choice with children has, for each choice, the product of
- * the children active then. Ranks are unfolded the same way from the roots down. */
+ * Points are counted from the leaves of the tree upwards. The count of a parameter without children
+ * is its number of values. The count of a choice with children is the sum, over its choices, of the
+ * product of the counts of the children that are active for that choice. A rank is turned into a
+ * point the same way from the roots downwards, as a number in mixed radix. */
 #include "search/space/space.h"
 
 #include "base/mem.h"
@@ -10,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Counts of the subtrees, one per parameter; the caller frees. */
+/* The counts of the subtrees, one per parameter. The caller frees them. */
 static double *counts_new(const struct space *s, bool with_free)
 {
     double *count = mem_array((size_t)s->n, sizeof *count);
@@ -60,7 +63,8 @@ double space_search_size(const struct space *s)
     return size_of(s, false);
 }
 
-/* Splits `rank` among the parameters whose parent is `parent` and has choice c. */
+/* Splits `rank` among the children of `parent` that are active when it has choice c. Parent -1
+ * means the roots. */
 static void rank_split(const struct space *s, const double *count, int parent, int c, uint64_t rank,
                        uint64_t *ranks)
 {
@@ -73,7 +77,8 @@ static void rank_split(const struct space *s, const double *count, int parent, i
     }
 }
 
-/* The choice of parameter i that rank *r falls into; *r becomes the rank within it. */
+/* The choice of parameter i that rank *r falls into; *r becomes the rank within that choice.
+ * *has_children tells whether i has children at all; without them the rank itself is the cell. */
 static int rank_choice(const struct space *s, const double *count, int i, uint64_t *r,
                        bool *has_children)
 {
@@ -126,13 +131,13 @@ static uint64_t bits_of(double v)
 {
     uint64_t bits = 0;
 
-    v = v == 0 ? 0 : v; /* -0 is 0 */
+    v = v == 0 ? 0 : v; /* -0 and 0 are the same value, but have different bits */
     memcpy(&bits, &v, sizeof bits);
     return bits;
 }
 
-/* What makes two values of a parameter the same: the cell where there are cells, so that a user's 0.3 and our
- * 0.1 + 2 * 0.1 are one. */
+/* Two values of a discrete parameter are the same if they have the same cell, so a user's 0.3 and
+ * our 0.1 + 2 * 0.1 are equal. Values of a continuous one are the same if their bits are. */
 static uint64_t identity(const struct param *p, double v)
 {
     return isinf(param_size(p)) ? bits_of(v) : bits_of(param_cell(p, v));
