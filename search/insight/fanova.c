@@ -1,15 +1,20 @@
-/* fanova.c - functional ANOVA by a regression forest. Hutter, Hoos, Leyton-Brown, "An Efficient Approach for Assessing
- * Hyperparameter Importance", ICML 2014: a tree is constant on boxes, so the marginal of one parameter and its variance
- * under the uniform measure of the space are exact sums over leaves (section 4.1). Trees: bootstrap samples, all
- * parameters at each node, best drop of squared error, split until pure. Categories are split as sets in the order of
- * their means (Fisher 1958: the best set split is among those).
+/* fanova.c - functional ANOVA by a regression forest (Hutter, Hoos, Leyton-Brown, An Efficient
+ * Approach for Assessing Hyperparameter Importance, ICML 2014). A tree is constant on boxes of the
+ * space, so the marginal of one parameter and its variance under the uniform measure are exact sums
+ * over the leaves (section 4.1 of the paper). Trees are grown on bootstrap samples, look at all
+ * parameters in each node, take the largest drop of squared error, and split until a node is pure.
+ * Categories are split as sets in the order of their means; the best split into two sets is among
+ * those (Fisher 1958).
  *
- * Conditional spaces. The measure is that of the tree of parameters: each active one uniform, given its parent. A node
- * is split by a parameter only when the whole box has it active, so a leaf's measure is the product of its shares of the
- * parameters that bound it. The main effect of a parameter is P(active) times the variance of E[score | its value,
- * active]; that of a parent, E[score | its choice], holds what opening its children brings. Where the trials in a node all
- * have choices that open a child, but the box holds others too, those others, of which nothing is known, become a leaf
- * with the node's mean. Main effects add up to at most the whole variance along any chain of conditions. */
+ * Conditional spaces. The measure follows the tree of parameters: each active parameter is uniform,
+ * given its parent. A node is split by a parameter only if the parameter is active in the whole
+ * box. So the measure of a leaf is the product of its shares of the parameters that bound it. The
+ * main effect of a parameter is P(active) times the variance of E[score | its value, active]. The
+ * main effect of a parent, E[score | its choice], includes what opening its children brings.
+ *
+ * A box may hold choices of a parent that no trial of the node has, and such choices can keep its
+ * children from being split. Nothing is known about them, so they become a leaf with the node's
+ * mean. Along any chain of conditions the main effects add up to at most the whole variance. */
 #include "search/insight/fanova.h"
 
 #include "search/insight/fanova_tree.h"
@@ -28,6 +33,8 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The marginal of a number is a step function. Its edges are sorted, and the function is integrated
+ * between them. */
 static double variance_of_number(struct edges *e)
 {
     double sum = 0, squares = 0, height = 0;
@@ -39,7 +46,7 @@ static double variance_of_number(struct edges *e)
         squares += width * height * height;
         height += e->list[i].step;
     }
-    return squares - sum * sum; /* outside the edges it is 0 */
+    return squares - sum * sum; /* outside the edges the function is 0 */
 }
 
 static double variance_of_choices(const double *height, int n)
@@ -53,6 +60,8 @@ static double variance_of_choices(const double *height, int n)
     return ss;
 }
 
+/* Leaves are weighted by their volume in the whole space, which for a conditional parameter already
+ * has the factor P(active) twice in the square; one of the two is divided out here. */
 static double variance_of(struct forest *f, int j)
 {
     const struct param *p = &f->space->params[j];
@@ -136,7 +145,8 @@ static void forest_fini(struct forest *f)
     mem_free(f->choice_sum);
 }
 
-/* Grows one tree and adds its shares; false when it is flat. */
+/* Grows one tree and adds its shares of the variance to out. False if the tree is flat, that is,
+ * has no variance. */
 static bool tree_add(struct forest *f, uint64_t seed, int tree, int *trials, double *out)
 {
     int n = MIN(f->n, FANOVA_TREE_TRIALS);

@@ -1,5 +1,6 @@
-/* fanova_tree.c - growing a regression tree over a tree-shaped space: boxes, splits, leaves. What is grown and how it is
- * measured stands in fanova.c. */
+/* fanova_tree.c - grows a regression tree over a space with conditions: the box of a node, its best
+ * split, its leaves. fanova.c explains what is grown and how it is measured. The box is one struct
+ * that each recursion changes on the way down and restores on the way up. */
 #include "search/insight/fanova_tree.h"
 
 #include "base/mem.h"
@@ -31,7 +32,8 @@ static int choice_of(const struct forest *f, int trial, int j)
 
 /* ---- the box ---- */
 
-/* Is the parameter active in all of the box? */
+/* Whether the parameter is active everywhere in the box: each of its ancestors holds only choices
+ * that open the next. */
 static bool is_active(const struct forest *f, int j)
 {
     for (; param_at(f, j)->parent >= 0; j = param_at(f, j)->parent) {
@@ -46,6 +48,7 @@ static bool is_active(const struct forest *f, int j)
     return true;
 }
 
+/* The share of parameter j's range or choices that the box holds. */
 static double share_of(const struct forest *f, int j)
 {
     const struct param *p = param_at(f, j);
@@ -67,8 +70,9 @@ static void edge_add(struct edges *e, double at, double step)
     e->list[e->n++] = (struct edge){ at, step };
 }
 
-/* The box is a leaf: it adds to the whole and to the marginal of each parameter that bounds it; to the others it adds
- * the same everywhere, which changes no variance. */
+/* Makes the box a leaf. Its value, weighted by its volume, is added to the whole and to the
+ * marginal of each parameter that bounds it. To the marginals of the others it would add a
+ * constant, which changes no variance. */
 static void leaf(struct forest *f, double value)
 {
     double volume = 1;
@@ -97,7 +101,7 @@ static void leaf(struct forest *f, double value)
 struct split {
     int param; /* -1 = none */
     double gain, at;
-    int cut; /* of a set: so many choices of `order` go left */
+    int cut; /* the first `cut` trials in the order of keys go left */
 };
 
 static int by_key(const void *a, const void *b)
@@ -118,8 +122,9 @@ static double mean_of(const struct forest *f, const int *trials, int n)
     return sum / n;
 }
 
-/* A key per trial that a threshold can split by: the unit value, or for a category the mean of its choice in the node.
- * Equal keys of different choices must not be mixed with a threshold between them, so ties stay together. */
+/* Sorts the node's trials by a key that a threshold can split: the unit value, or for a category
+ * the mean gain of its choice in the node. Trials with equal keys always stay together, because two
+ * choices may have the same mean. */
 static void node_keys(const struct forest *f, int j, const int *trials, int n)
 {
     const struct param *p = param_at(f, j);
@@ -145,7 +150,9 @@ static void node_keys(const struct forest *f, int j, const int *trials, int n)
     qsort(f->sorted, (size_t)n, sizeof *f->sorted, by_key);
 }
 
-/* The best threshold of one parameter, by the drop of the squared error: n_l n_r / n (mean_l - mean_r)^2. */
+/* The best threshold of one parameter, by the drop of the squared error: n_l n_r / n (mean_l -
+ * mean_r)^2. With `left` the sum of (gain - mean) on the left side, this is left^2 n / (n_l
+ * n_r). */
 static void try_split(const struct forest *f, int j, const int *trials, int n, double mean,
                       struct split *best)
 {
@@ -179,7 +186,7 @@ static struct split best_split(const struct forest *f, const int *trials, int n)
 
 static void grow(struct forest *f, int *trials, int n, int depth);
 
-/* Would children of j be open to splits if the choices that no trial has were not in the box? */
+/* Whether a child of j could be split if the choices that no trial has were not in the box. */
 static bool is_blocked(const struct forest *f, int j, const bool *seen)
 {
     const bool *in = f->in + f->first[j];
@@ -198,8 +205,8 @@ static bool is_blocked(const struct forest *f, int j, const bool *seen)
     return false;
 }
 
-/* Choices of a parent that no trial of the node has become a leaf of the node's mean, where they keep children from
- * being split. */
+/* Choices of parent j that no trial of the node has, and that keep children from being split,
+ * become a leaf with the node's mean. The box keeps the other choices. */
 static void part_unseen(struct forest *f, int j, const int *trials, int n)
 {
     int size = param_at(f, j)->n_choices;
@@ -217,7 +224,7 @@ static void part_unseen(struct forest *f, int j, const int *trials, int n)
     mem_free(seen);
 }
 
-/* Those that go left come first; returns how many. */
+/* Puts the trials that go left first and returns their number. */
 static int partition(const struct forest *f, const struct split *s, int *trials, int n)
 {
     node_keys(f, s->param, trials, n);
@@ -247,7 +254,7 @@ static void grow_set(struct forest *f, const struct split *s, int *trials, int n
 
     for (int i = 0; i < n; i++)
         (i < n_left ? left : right)[choice_of(f, trials[i], s->param)] = true;
-    for (int c = 0; c < size; c++) { /* choices that nobody has go with the larger part */
+    for (int c = 0; c < size; c++) { /* choices that no trial has go with the larger part */
         bool goes_left = left[c] || (!right[c] && 2 * n_left >= n);
         left[c] = old[c] && goes_left;
         right[c] = old[c] && !goes_left;
@@ -262,7 +269,7 @@ static void grow_set(struct forest *f, const struct split *s, int *trials, int n
     mem_free(right);
 }
 
-/* The box as it is; it is the same again when this returns. */
+/* Splits the box or makes it a leaf. The box is unchanged when this returns. */
 static void split_or_leaf(struct forest *f, int *trials, int n, int depth)
 {
     struct split s = { .param = -1 };
@@ -291,6 +298,8 @@ static bool is_flat(const struct forest *f, const int *trials, int n)
     return true;
 }
 
+/* Grows the subtree of a node. part_unseen narrows the box for good, so the box is kept aside and
+ * restored at the end. */
 static void grow(struct forest *f, int *trials, int n, int depth)
 {
     size_t n_choices = (size_t)f->first[f->space->n], n_params = (size_t)f->space->n;

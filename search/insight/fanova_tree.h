@@ -1,5 +1,5 @@
-/* fanova_tree.h - one tree of fanova.c: grown on a sample of trials, it leaves behind the marginal of each parameter.
- * Private to fanova.c. */
+/* fanova_tree.h - one tree of fanova.c. It is grown on a sample of trials, and while it grows it
+ * collects the marginal of each parameter; the tree itself is not kept. Private to fanova.c. */
 #ifndef SEARCH_INSIGHT_FANOVA_TREE_H
 #define SEARCH_INSIGHT_FANOVA_TREE_H
 
@@ -7,7 +7,8 @@
 
 enum { FANOVA_DEPTH = 64 };
 
-/* One end of a leaf along a number: from here on the marginal changes by `step`. */
+/* One end of a leaf along a numeric parameter: from this place on the marginal is higher by
+ * `step`. */
 struct edge {
     double at, step;
 };
@@ -42,7 +43,7 @@ struct forest {
     double *choice_sum;    /* room for SPACE_MAX_CHOICES: sums, and after them counts */
 };
 
-/* Grows over all of the box that f holds; trials are put in another order. */
+/* Grows a tree over the box that f holds. The order of `trials` changes. */
 void fanova_tree_grow(struct forest *f, int *trials, int n);
 
 bool fanova_is_set(const struct param *p); /* split as a set of choices, not by a threshold */

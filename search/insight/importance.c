@@ -1,17 +1,20 @@
-/* importance.c - PED-ANOVA: a parameter matters when the best tenth of the trials have other values of it than all have.
- * Watanabe, Bansal, Hutter, "PED-ANOVA: Efficiently Quantifying Hyperparameter Importance in Arbitrary Subspaces", IJCAI
- * 2023: the importance is (gamma'/gamma)^2 times the Pearson divergence of the density of the top from that of all (eq.
- * 16), here with gamma' = 0.1 and gamma = 1, so that the factor is the same for all and is left out.
+/* importance.c - PED-ANOVA: a parameter matters if the best tenth of the trials have other values
+ * of it than all trials have (Watanabe, Bansal, Hutter, PED-ANOVA: Efficiently Quantifying
+ * Hyperparameter Importance in Arbitrary Subspaces, IJCAI 2023). The importance is (gamma'/gamma)^2
+ * times the Pearson divergence of the density of the top from the density of all (equation 16).
+ * Here gamma' = 0.1 and gamma = 1, so the factor is the same for all parameters and is left out.
  *
- * The densities are over at most 50 cells of the unit scale of a number, or the choices. Numbers: a Gaussian kernel cut to
- * the scale per cell that was hit, Scott's bandwidth, never narrower than what puts 90 % into its own cell, and a prior
- * kernel of weight 1. Categories: their counts and the same prior. (Optuna smears each category over the others by a share
- * that no number of trials makes smaller; a choice that decides everything then ranks below the noise of numbers.)
+ * Densities are over the choices of a parameter, or over at most 50 cells of a number's unit scale.
+ * A number has a Gaussian kernel for each cell that was hit, cut to the scale, with Scott's
+ * bandwidth, plus a prior kernel of weight 1. A bandwidth is never so narrow that more than 90 % of
+ * a kernel fall into its own cell. A category has its counts plus the same prior. (Optuna smears
+ * each category over the others by a fixed share. A choice that decides everything then ranks below
+ * the noise of numbers, however many trials there are.)
  *
- * Conditional parameters (the paper's extension to changing domains): trials are parted by whether the parameter was
- * active. With alpha and beta the shares of the top and of all trials in a part, the part counts alpha^2 / beta times the
- * divergence within it; where the parameter is absent the divergence is 0. Whether it is there at all is its parent's
- * importance, not its own. */
+ * Conditional parameters (the paper's extension to changing domains): only trials in which the
+ * parameter was active are compared. With alpha and beta the shares of the top and of all trials in
+ * which it was active, the importance is alpha^2 / beta times the divergence among those. Whether
+ * the parameter is active at all is the importance of its parent, not its own. */
 #include "search/insight/importance.h"
 
 #include "search/space/exact_math.h"
@@ -22,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* gamma' of the paper; the bandwidth with which 90 % of a kernel fall into its own cell (1.64
+ * standard deviations are half a cell); and a density that keeps the divergence finite. */
 #define QUANTILE  0.1
 #define MIN_SIGMA (0.5 / 1.64)
 #define TINY      1e-12
@@ -41,7 +46,8 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The gain from which on a trial counts as top, ties included; n = how many are no NaN. */
+/* The gain from which a trial counts as top, ties included; *n becomes the number of gains that are
+ * not NaN. */
 static double top_from(const struct importance_data *d, int *n)
 {
     double *sorted = mem_array((size_t)d->n + 1, sizeof *sorted);
@@ -55,14 +61,14 @@ static double top_from(const struct importance_data *d, int *n)
     int n_top = MAX((int)ceil(QUANTILE * *n), MIN_TOP);
     double from = *n > MIN_TOP ? sorted[n_top - 1] : NAN;
     if (*n > MIN_TOP && from == sorted[*n - 1])
-        from = NAN; /* all are top: nothing tells good from bad */
+        from = NAN; /* all trials are top, so nothing tells good from bad */
     mem_free(sorted);
     return from;
 }
 
 /* ---- densities over cells ---- */
 
-/* Marsaglia, "Evaluating the Normal Distribution", 2004. */
+/* Marsaglia, Evaluating the Normal Distribution, 2004. */
 static double normal_cdf(double x)
 {
     double term = x, sum = x, last = 0;
@@ -89,11 +95,12 @@ static int grid_of(const struct param *p)
 static int cell_of(const struct param *p, int grid, float unit)
 {
     if (p->kind == PARAM_INT && p->is_log && param_size(p) == grid)
-        return (int)param_cell(p, param_from_unit(p, unit)); /* its values are not equally wide */
+        return (int)param_cell(p, param_from_unit(p, unit)); /* here values differ in width */
     return MIN(grid - 1, (int)((double)unit * grid));
 }
 
-/* The first hit cell by which `want` trials are reached. */
+/* The first cell up to which `want` trials are counted (`beyond`: more than `want`). Cells without
+ * a trial are passed. */
 static int quantile_cell(const double *count, int grid, double want, bool beyond)
 {
     double sum = 0;
@@ -110,7 +117,7 @@ static int quantile_cell(const double *count, int grid, double want, bool beyond
     return last;
 }
 
-/* Scott's rule over the cells. */
+/* Scott's rule, in cells: 1.059 min(sd, iqr / 1.34) n^(-1/5). */
 static double bandwidth(const double *count, int grid, double n)
 {
     double mean = 0, ss = 0;
@@ -126,7 +133,7 @@ static double bandwidth(const double *count, int grid, double n)
     return fmax(sigma, MIN_SIGMA);
 }
 
-/* Adds `weight` of a normal distribution that is cut to the scale and rounded to cells. */
+/* Adds a normal distribution with this weight, cut to the scale and summed over each cell. */
 static void add_kernel(double *pdf, int grid, double mean, double sigma, double weight)
 {
     double low = normal_cdf((-0.5 - mean) / sigma), at = low;
@@ -169,6 +176,7 @@ static void density(const struct param *p, const double *count, int grid, double
         density_of_number(count, grid, n, pdf);
 }
 
+/* Pearson's divergence: the sum of all (top / all - 1)^2. */
 static double divergence(const double *top, const double *all, int grid)
 {
     double sum = 0;

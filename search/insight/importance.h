@@ -1,5 +1,6 @@
-/* importance.h - which parameters made the difference: what the estimates are made from, and PED-ANOVA, the one that is
- * cheap enough to be always on. A report for people: no searcher reads it. Pure. */
+/* importance.h - which parameters made the difference: the data that estimates are made from, and
+ * PED-ANOVA, which is cheap enough to be always on. It is a report for people: no sampler or
+ * scheduler reads it. Pure. */
 #ifndef SEARCH_INSIGHT_IMPORTANCE_H
 #define SEARCH_INSIGHT_IMPORTANCE_H
 
@@ -12,12 +13,14 @@ struct importance_data {
     const double *gains; /* n; larger is better; infinities are legal, NaN is left out */
 };
 
-/* May this parameter matter at all: it is searched (no free axis, no constant) and has two values or more. */
+/* Whether a parameter can matter at all: it is searched (no free axis) and has at least two
+ * values. */
 bool importance_concerns(const struct param *p);
 
-/* out[space->n]: 0 or more, comparable within one call only; divide by their sum to show shares. Returns how many trials
- * it is made from, 0 = too few (fewer than 3, or all equally good): then all are 0. Depends on the gains by their order
- * only. Cost: O(n log n + n d + d 50^2). */
+/* out[space->n]: each is 0 or more, and they are comparable within one call only; divide by their
+ * sum to show shares. Returns the number of trials used, or 0 if there are too few (fewer than 3,
+ * or all equally good); then all are 0. Only the order of the gains matters. Cost: O(n log n + n d
+ * + d 50^2). */
 int importance_ped_anova(const struct importance_data *d, double *out);
 
 #endif

@@ -1,8 +1,13 @@
-/* pareto.c - non-dominated sorting by efficient sequential search (Zhang, Tian, Cheng, Jin, "An Efficient Approach to
- * Nondominated Sorting for Evolutionary Multiobjective Optimization", IEEE TEVC 2015): points in lexicographic order are
- * put into the first front none of whose members dominates them, which binary search finds, since who is dominated from
- * one front is dominated from each front before it. The hypervolume by exclusive volumes (While, Bradstreet, Barone, "A
- * Fast Way of Calculating Exact Hypervolumes", IEEE TEVC 2012). */
+/* pareto.c - the functions of pareto.h.
+ *
+ * Non-dominated sorting by efficient sequential search (Zhang, Tian, Cheng, Jin, An Efficient
+ * Approach to Nondominated Sorting for Evolutionary Multiobjective Optimization, IEEE TEVC 2015):
+ * points are visited in lexicographic order, and each is put into the first front in which no
+ * member dominates it. A point that is dominated by a member of one front is also dominated by a
+ * member of every front before it, so binary search finds the front.
+ *
+ * The hypervolume is computed from exclusive volumes (While, Bradstreet, Barone, A Fast Way of
+ * Calculating Exact Hypervolumes, IEEE TEVC 2012). */
 #include "search/insight/pareto.h"
 
 #include "base/base.h"
@@ -31,7 +36,7 @@ struct item {
     int row, m;
 };
 
-/* Best first by the first objective, then the second ...; ties by row. */
+/* Best first, by the first objective, then the second and so on; ties by row. */
 static int lexicographic(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
@@ -70,8 +75,8 @@ static struct item *sorted_new(const double *values, int n, int m, int *count)
 
 struct fronts {
     const struct item *items;
-    int *last; /* of a front: its newest item, -1 = none */
-    int *prev; /* of an item: the one before it in its front */
+    int *last; /* for each front: its newest item, -1 = none */
+    int *prev; /* for each item: the one before it in its front */
     int n;
 };
 
@@ -83,7 +88,7 @@ static bool front_dominates(const struct fronts *f, int front, int item)
         if (pareto_dominates(f->items[i].v, p->v, p->m))
             return true;
         if (p->m <= 2)
-            return false; /* the newest is the best in the second objective */
+            return false; /* with two objectives the newest member is the best in the second one */
     }
     return false;
 }
@@ -119,7 +124,7 @@ int pareto_ranks(const double *values, int n, int m, int *ranks)
     return f.n + (count < n);
 }
 
-/* Takes those of the sorted items that none dominates to the front; returns how many. */
+/* Moves the sorted items that no other dominates to the beginning. Returns their number. */
 static int keep_front(struct item *items, int n, int m)
 {
     int kept = 0;
@@ -151,7 +156,7 @@ int pareto_front(const double *values, int n, int m, int *rows)
 
 /* ---- hypervolume ---- */
 
-/* Of a front of two objectives above 0, sorted. */
+/* The area under a sorted front of two objectives above 0. */
 static double area(const struct item *items, int n)
 {
     double sum = 0, height = 0;
@@ -174,7 +179,9 @@ static double box(const double *v, int m)
     return out;
 }
 
-/* Above 0; items are sorted and none dominates another. */
+/* The volume above 0 of items that are sorted and of which none dominates another. Each item adds
+ * its box less the part that the items after it cover too; that part is the volume of those items,
+ * limited to the box. */
 static double volume(const struct item *items, int n, int m)
 {
     double sum = 0;
@@ -187,7 +194,7 @@ static double volume(const struct item *items, int n, int m)
         return area(items, n);
     double *limited = mem_array((size_t)n * (size_t)m, sizeof *limited);
     struct item *rest = mem_array((size_t)n, sizeof *rest);
-    for (int i = 0; i < n; i++) { /* what i covers and those after it do not */
+    for (int i = 0; i < n; i++) { /* what item i covers and later ones do not */
         int n_rest = n - i - 1;
         for (int k = 0; k < n_rest; k++) {
             for (int j = 0; j < m; j++)

@@ -1,5 +1,6 @@
-/* seeds.c - sums over seeds, divided at the end. A search that ran out of configurations before a mark keeps its last
- * value there. */
+/* seeds.c - adds up the results of all seeds and divides at the end. A mark is a point at which
+ * searches are compared. A search that ran out of configurations before a mark keeps its last value
+ * there. */
 #include "search/lab/seeds.h"
 
 #include "base/mem.h"
@@ -53,6 +54,7 @@ static void add_counts(const struct sim_result *r, struct seeds_result *j)
     j->end += r->end;
 }
 
+/* Sums become means. The standard error of the mean is sqrt((E[x^2] - E[x]^2) / (n - 1)). */
 static void divide(struct seeds_result *j, int n)
 {
     double *counts[] = { &j->started, &j->resumed,   &j->completed, &j->stopped, &j->failed,

@@ -1,5 +1,6 @@
-/* seeds.h - a sampler and a scheduler over many seeds on a table: mean regret with its standard error, and what the trials
- * and workers did on average. */
+/* seeds.h - a sampler and a scheduler on a benchmark table with many seeds: the mean regret with
+ * its standard error, and what trials and workers did on average. Called by `assay simulate` and
+ * tests/bench/. */
 #ifndef SEARCH_LAB_SEEDS_H
 #define SEARCH_LAB_SEEDS_H
 
@@ -9,7 +10,7 @@ enum { SEEDS_MARKS = 3 };
 
 struct seeds_result {
     int seeds;
-    double at[SEEDS_MARKS]; /* a quarter, a half, the whole: seconds, or trials ended */
+    double at[SEEDS_MARKS]; /* a quarter, a half and all of the seconds, or of the ended trials */
     double regret[SEEDS_MARKS], se[SEEDS_MARKS];
     double value[SEEDS_MARKS]; /* mean best, in the table's own direction */
     double *curve;             /* mean regret along the trace */
@@ -20,7 +21,7 @@ struct seeds_result {
     double busy, idle, idle_open, end;
 };
 
-/* Seeds conf->seed, + 1, .. 0, or -1 as simulate. */
+/* Runs the seeds conf->seed, conf->seed + 1 and so on. Returns as simulate() does. */
 int seeds_run(const struct sim_conf *conf, int seeds, struct seeds_result *j, struct err *err);
 void seeds_result_fini(struct seeds_result *j);
 

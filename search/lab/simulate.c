@@ -1,6 +1,8 @@
-/* simulate.c - the event loop of the simulated clock. One event per running trial: it reaches the level it was sent to.
- * Nothing can happen to it before, so the epochs on the way are counted when it sets off, each at its own time. Events go
- * in order of (time, trial number); equal times are common in grids, and there the oldest trial is told first. */
+/* simulate.c - the event loop of the simulated clock. There is one event for each running trial: it
+ * reaches the level that it was sent to. Nothing can happen to it before, so the epochs on the way
+ * are counted when it sets off, each at the time at which it will end. Events are handled in order
+ * of (time, trial number). Equal times are common in grids; there the oldest trial is told
+ * first. */
 #include "search/lab/simulate.h"
 
 #include "base/mem.h"
@@ -9,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { RETIRE_BATCH = 32 };
+enum { RETIRE_BATCH = 32 }; /* retired trials asked for in one call */
 enum sim_state { SIM_RUNNING, SIM_PAUSED, SIM_ENDED };
 
 struct sim_trial {
@@ -72,7 +74,8 @@ static struct event heap_pop(struct sim *m)
 
 /* ---- the best so far ---- */
 
-/* With a clock: into the first share that ends at or after `at`; trace_close makes it count from there on. */
+/* A value that is known at time `at`. With a clock it goes into the first share of the trace that
+ * ends at or after `at`; trace_close makes it count from there on. */
 static void trace_value(struct sim *m, double at, double value)
 {
     double clock = m->conf->clock;
@@ -121,7 +124,7 @@ static struct sim_trial *trial_of(struct sim *m, int64_t trial)
     return trial >= 1 && trial <= m->r->started ? &m->trials[trial - 1] : NULL;
 }
 
-/* Sends a trial to a level, from now on. */
+/* Sends a trial to a level, starting now. */
 static int run(struct sim *m, int64_t trial, int to, struct err *err)
 {
     struct sim_trial *t = trial_of(m, trial);
@@ -152,7 +155,7 @@ static void trial_add(struct sim *m, size_t config)
     m->taken[config] = true;
 }
 
-/* 1, 0 = there are no more, -1. */
+/* Starts a new trial: 1 = started, 0 = there are no more, -1 = error. */
 static int start_one(struct sim *m, struct err *err)
 {
     int64_t trial = m->r->started + 1;
@@ -163,7 +166,8 @@ static int start_one(struct sim *m, struct err *err)
     m->is_exhausted = true;
     if (m->conf->trials > 0 && trial > m->conf->trials)
         return 0;
-    /* Curves run out before the sampler does: the last proposal would have nowhere to go. */
+    /* A table of curves has few configurations in a space with many points: the sampler would go on
+     * proposing, but no configuration is left. */
     if (!m->conf->table->is_grid && (uint64_t)m->r->started >= m->conf->table->n)
         return 0;
     int rc = m->sampler->ops->suggest(m->sampler, trial, 1, m->point, err);
@@ -230,7 +234,8 @@ static struct observation observation_of(const struct sim *m, int64_t trial, enu
     };
 }
 
-/* Stopped or retired: the scheduler knows, the sampler is told that nothing more comes. */
+/* A trial was stopped or retired. The scheduler knows; the sampler is told that no more values will
+ * come. */
 static int prune(struct sim *m, int64_t trial, struct err *err)
 {
     struct observation o = observation_of(m, trial, OBS_PRUNED, NAN);
@@ -242,6 +247,7 @@ static int prune(struct sim *m, int64_t trial, struct err *err)
     return 0;
 }
 
+/* Carries out what the scheduler decided. */
 static int obey(struct sim *m, int64_t trial, const struct sched_decision *d, struct err *err)
 {
     struct sim_trial *t = &m->trials[trial - 1];

@@ -1,10 +1,11 @@
-/* simulate.h - a search that takes no time: any sampler and scheduler against a table, with W workers on a simulated
- * clock. The calls are those of a live study, in its order: at a report first the sampler, then the scheduler, then what
- * is to be retired; a free worker gets a trial to resume, else a new one. Asking, pausing and resuming take no time.
- * Thousands of trials a second; a run is a pure function of its conf.
+/* simulate.h - a search that takes no time: any sampler and scheduler against a table of known
+ * outcomes, with W workers on a simulated clock. The calls are those of a live study, in its order.
+ * At a report first the sampler is told, then the scheduler, then trials are retired. A free worker
+ * gets a trial to resume, otherwise a new one. Asking, pausing and resuming take no time. Several
+ * thousand trials run in a second, and a run is a pure function of its conf.
  *
- * Epochs of a table count at the moment they end, whether the scheduler hears of them or not: it is told at the levels of
- * the ladder only, of the value there. */
+ * The value of an epoch counts for the best so far at the moment the epoch ends, whether or not the
+ * scheduler hears of it. The scheduler is told only the values at the levels of its ladder. */
 #ifndef SEARCH_LAB_SIMULATE_H
 #define SEARCH_LAB_SIMULATE_H
 
@@ -20,18 +21,18 @@ struct sim_conf {
     const struct scheduler_ops *scheduler;
     const double *sampler_options, *scheduler_options; /* NULL = the defaults */
     uint64_t seed;
-    int workers; /* a grid's evaluations take equally long, so W workers are W in flight: the oldest is told first */
+    int workers; /* in a grid all take equally long, so the oldest of W trials is told first */
     int n_levels;
     int ladder
-        [TABULAR_MAX_LEVELS]; /* epochs of levels 1..n_levels, rising, the last = table->epochs */
+        [TABULAR_MAX_LEVELS]; /* epochs of levels 1..n_levels, rising; the last is table->epochs */
     double clock; /* seconds until it stops; 0 = never. Epochs that would end later do not count */
     int64_t
         trials; /* started at most; 0 = no limit. One of the two limits, or the table's end, ends it */
 };
 
 struct sim_result {
-    /* The best value so far: with a clock at 0, 1 .. 100 % of it, without after 0, 1 .. n trials have ended. NaN before the
-     * first. */
+    /* The best value so far: with a clock at 0, 1 .. 100 % of it, without after 0, 1 .. n trials
+     * have ended. NaN before the first. */
     double *trace;
     size_t n_trace;
     int64_t started, resumed, completed, stopped, failed, retired;
@@ -44,7 +45,7 @@ struct sim_result {
     double end;                      /* the clock at the end */
 };
 
-/* 0, or -1 when a searcher refuses or breaks its contract; r is set on 0 only. */
+/* Returns 0, or -1 if a sampler or scheduler refuses or breaks its contract. r is set only on 0. */
 int simulate(const struct sim_conf *conf, struct sim_result *r, struct err *err);
 void sim_result_fini(struct sim_result *r);
 

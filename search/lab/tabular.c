@@ -1,6 +1,6 @@
-/* tabular.c - checks a tabular benchmark once, so that every access after it is plain arithmetic. The distance of curve
- * tables, their regret and the mixed-radix numbering of grids are those of the public tables' description
- * (NAS-Bench-201, HPOBench, LCBench as in docs/SIMULATE.md). */
+/* tabular.c - a tabular benchmark. It is checked completely when it is built, so every access later
+ * is plain arithmetic. The distance in curve tables, the regret and the mixed-radix numbering of
+ * grids are those of the public tables (NAS-Bench-201, HPOBench, LCBench; see docs/SIMULATE.md). */
 #include "search/lab/tabular.h"
 
 #include "base/mem.h"
@@ -34,12 +34,14 @@ double tabular_best_until(const struct tabular *t, size_t config, int epoch)
     double best = NAN;
 
     for (int e = 1; e <= epoch; e++)
-        best = fmax(best, tabular_value(t, config, e)); /* fmax passes over NaN */
+        best = fmax(best, tabular_value(t, config, e)); /* fmax ignores NaN */
     return best;
 }
 
 /* ---- scaling ---- */
 
+/* A value on [0, 1], on the log scale if the parameter has one. A category stays the index of its
+ * choice. */
 static double scaled(const struct param *p, double v)
 {
     double lo = p->lo, hi = p->hi;
@@ -57,6 +59,7 @@ static double scaled(const struct param *p, double v)
     return hi > lo ? (v - lo) / (hi - lo) : 0;
 }
 
+/* Two different categories are at distance 1. Stops as soon as the sum reaches `at_most`. */
 static double squared_distance(const struct space *s, const double *a, const double *b,
                                double at_most)
 {
@@ -102,7 +105,7 @@ size_t tabular_find(const struct tabular *t, const double *point, const bool *ta
     return nearest;
 }
 
-/* ---- what the values are measured by ---- */
+/* ---- regret ---- */
 
 double tabular_regret(const struct tabular *t, double value)
 {
@@ -110,7 +113,8 @@ double tabular_regret(const struct tabular *t, double value)
 
     if (isnan(value))
         value = t->worst;
-    /* Half the table as good as its best: any that is, has none. */
+    /* If half of the table is as good as its best, the scale is 0: then such a value has regret 0
+     * and any other 1. */
     return scale > 0 ? (t->best - value) / scale : value >= t->best ? 0 : 1;
 }
 
@@ -121,7 +125,8 @@ static int rising(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The last epochs' values in rising order, failures first as the worst; NULL when none has a value. */
+/* The values of the last epochs in rising order. Failures come first, as the worst. NULL if no
+ * configuration has a value. */
 static double *sorted_finals(const struct tabular *t, size_t *n_failed)
 {
     double *v = mem_array(t->n, sizeof *v);
@@ -146,7 +151,8 @@ double tabular_random_regret(const struct tabular *t, size_t draws)
 
     CHECK(v);
     draws = MIN(draws, t->n);
-    /* In falling order: the i-th best is the best of the draws when it is drawn and none of the i before it is. */
+    /* From the best downwards: the i-th best is the best of the draws if it is drawn and none of
+     * the i better ones is. */
     for (size_t i = 0; i < t->n && draws > 0 && left > 0; i++) {
         double others = (double)(t->n - i), hit = MIN(1, (double)draws / others);
         double x = v[t->n - 1 - i];
@@ -164,7 +170,7 @@ static int measure(struct tabular *t, struct err *err)
 
     if (!v)
         return err_set(err, ERR_ARG, "no configuration has a value at the end");
-    /* Of those that have a value. */
+    /* The median of the configurations that have a value. */
     size_t lower = failed + (n - failed - 1) / 2, upper = failed + (n - failed) / 2;
     t->median = (v[lower] + v[upper]) / 2;
     t->worst = v[failed];
@@ -256,7 +262,7 @@ static int check_times(const struct tabular *t, struct err *err)
     return 0;
 }
 
-/* Takes points: they become places. */
+/* Takes ownership of points and scales them in place. */
 static int place_all(struct tabular *t, double *points, struct err *err)
 {
     size_t d = (size_t)t->space->n;

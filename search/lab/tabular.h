@@ -1,8 +1,10 @@
-/* tabular.h - a tabular benchmark: the outcome of every configuration is known beforehand, so that samplers and schedulers
- * are judged without training. A *grid* has one value for every point of a discrete space; *curves* are value and
- * cumulative seconds at each epoch for some configurations of a space. Pure data: reading files is the caller's.
+/* tabular.h - a tabular benchmark: the outcome of every configuration is known beforehand, so
+ * samplers and schedulers can be judged without training. A *grid* has one value for every point of
+ * a discrete space. *Curves* have, for some configurations of a space, the value and the cumulative
+ * seconds at each epoch. Pure data: the caller reads the files (cli/tablefile.c).
  *
- * Values come out flipped where the table minimises: larger is better everywhere. A NaN is a configuration that fails. */
+ * If the table minimises, values come out negated, so larger is better everywhere. A NaN is a
+ * configuration that fails. */
 #ifndef SEARCH_LAB_TABULAR_H
 #define SEARCH_LAB_TABULAR_H
 
@@ -28,8 +30,9 @@ struct tabular {
     double mean_time;     /* seconds of all epochs; 1 in a grid */
 };
 
-/* Both take `space` and the arrays (heap), whether they succeed or not. Error: sizes that do not fit, no value at all, a
- * parameter that a grid cannot have, a configuration outside the space, times that do not rise. */
+/* Both take ownership of `space` and the arrays (heap), whether they succeed or not. Errors: sizes
+ * that do not fit, no value at all, a parameter that a grid cannot have, a configuration outside
+ * the space, times that do not rise. */
 struct tabular *tabular_grid_new(const char *name, struct space *space, bool is_minimised,
                                  float *values, size_t n, struct err *err);
 /* points: n x space->n values in the parameters' own units (choices by index); data as above. */
@@ -42,20 +45,23 @@ void tabular_free(struct tabular *t); /* NULL is legal */
 double tabular_value(const struct tabular *t, size_t config, int epoch);
 double tabular_seconds(const struct tabular *t, size_t config,
                        int epoch); /* since its start; 0 at epoch 0 */
-/* The best of epochs 1..epoch; NaN when none has a value. */
+/* The best value of epochs 1..epoch; NaN if none has a value. */
 double tabular_best_until(const struct tabular *t, size_t config, int epoch);
 
-/* Where a point lies. Grid: its entry. Curves: the configuration nearest by squared distance among those that are not
- * `taken` (n flags; equal distance: the first), TABULAR_NONE when all are. */
+/* The configuration for a point. In a grid it is the point's own entry. In curves it is the nearest
+ * by squared distance among those that are not `taken` (n flags; at equal distance the first), or
+ * TABULAR_NONE if all are taken. */
 size_t tabular_find(const struct tabular *t, const double *point, const bool *taken);
 
-/* 0 = the best of the table, 1 = its median. A value that is NaN (nothing was found) counts as the worst. */
+/* Regret: 0 is the best of the table and 1 its median. NaN (nothing was found) counts as the worst
+ * value. */
 double tabular_regret(const struct tabular *t, double value);
-/* What `draws` random configurations, none twice, reach on average (their last epochs): exact, no sampling. */
+/* The mean regret of the best of `draws` different random configurations at their last epoch.
+ * Exact, without sampling. */
 double tabular_random_regret(const struct tabular *t, size_t draws);
 
-/* The epochs of a scheduler's levels, so that neighbours differ by about the factor eta: epochs / eta^k rounded, from
- * the top down to 1. Returns how many. */
+/* The epochs of a scheduler's levels: epochs / eta^k, rounded, from the top down to 1, so
+ * neighbouring levels differ by about the factor eta. Returns their number. */
 int tabular_ladder(int epochs, double eta, int ladder[TABULAR_MAX_LEVELS]);
 
 #endif
