@@ -183,7 +183,9 @@ sub check_readme {
     if (open my $in, '<', "$dir/README.md") { local $/; $text = <$in> }
     else { return breach("$dir: has no README.md") }
     my @lines = split /\n/, $text;
-    breach("$dir/README.md: " . @lines . " lines, at most 40") if @lines > 40 && $dir ne 'tests';
+    my $most = 28 + grep { /^- `/ } @lines; # one bullet a file, and what a folder has to say beside them
+    $most = 40 if $most < 40;
+    breach("$dir/README.md: " . @lines . " lines, at most $most") if @lines > $most && $dir ne 'tests';
     opendir my $d, $dir or return;
     for my $f (sort readdir $d) {
         next if $f =~ /^\./ || $f eq 'README.md' || $f eq 'node_modules';
