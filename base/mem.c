@@ -64,6 +64,11 @@ void mem_free(void *p)
     free(p);
 }
 
+size_t mem_more(size_t cap)
+{
+    return cap < 4 ? 4 : cap < 1024 ? cap * 2 : cap + cap / 4;
+}
+
 void *mem_try_alloc(size_t n)
 {
     if (n > SIZE_MAX - 64 || FAULT("mem.try_alloc"))

@@ -17,6 +17,9 @@ void *mem_resize(void *p, size_t n);        /* realloc that cannot fail */
 char *mem_strdup(const char *s);            /* NULL gives NULL */
 void *mem_dup(const void *p, size_t n);
 void mem_free(void *p); /* = free; NULL is legal */
+/* The next capacity of a full array that grows one element at a time: twice as large while it is small, then a quarter
+ * larger, so that no more than a fifth of a long array stands empty. */
+size_t mem_more(size_t cap);
 
 void *mem_try_alloc(size_t n);  /* 64-byte aligned, uninitialised, NULL when there is none */
 void *mem_try_zalloc(size_t n); /* 64-byte aligned, zeroed */

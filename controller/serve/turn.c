@@ -45,7 +45,7 @@ void *ctl_grow(void *array, size_t size, int n, int *cap)
     CHECK(n <= *cap);
     if (n < *cap)
         return array;
-    *cap = *cap ? *cap * 2 : 8;
+    *cap = (int)mem_more((size_t)*cap);
     return mem_resize(array, (size_t)*cap * size);
 }
 

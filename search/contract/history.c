@@ -1,6 +1,6 @@
 /* history.c - the trials of a study and their values, kept so that a suggestion need not sort anything: every level has
  * its trials in order of value, the pending and the failed ones stand in lists of their own. A report costs a binary
- * search and one memmove; a trial costs about 250 bytes beside its point. Saving is history_state.c. */
+ * search and one memmove; a trial costs about 130 bytes beside its point's active values. Saving is history_state.c. */
 #include "search/contract/history.h"
 
 #include "search/contract/history_private.h"
@@ -15,6 +15,7 @@ void history_init(struct history *h, const struct space *space)
 {
     memset(h, 0, sizeof *h);
     h->space = space;
+    packed_points_init(&h->points, space);
 }
 
 void history_fini(struct history *h)
@@ -24,8 +25,8 @@ void history_fini(struct history *h)
     for (int i = 0; i < h->n_boards; i++)
         mem_free(h->boards[i].entries);
     mem_free(h->rows);
-    mem_free(h->points);
-    mem_free(h->units);
+    mem_free(h->more);
+    packed_points_fini(&h->points);
     mem_free(h->order.rows);
     mem_free(h->silent.rows);
     mem_free(h->failed.rows);
@@ -38,7 +39,7 @@ static void *grown(void *items, int n, int *cap, size_t size)
 {
     if (n < *cap)
         return items;
-    *cap = *cap ? *cap * 2 : 4;
+    *cap = (int)mem_more((size_t)*cap);
     return mem_resize(items, (size_t)*cap * size);
 }
 
@@ -187,32 +188,58 @@ int history_find(const struct history *h, int64_t trial)
     return list_holds(h, &h->order, at, trial) ? h->order.rows[at] : -1;
 }
 
-const double *history_point(const struct history *h, int row)
+void history_point(const struct history *h, int row, double *point)
 {
-    return h->points + (size_t)row * (size_t)h->space->n;
+    packed_points_get(&h->points, (size_t)row, point);
 }
 
-const double *history_unit(const struct history *h, int row)
+void history_unit(const struct history *h, int row, double *unit)
 {
-    return h->units + (size_t)row * (size_t)h->space->n;
+    history_point(h, row, unit);
+    space_to_unit(h->space, unit, unit);
+}
+
+const double *history_more(const struct history *h, int row)
+{
+    static const double none[HISTORY_MORE];
+
+    return h->more ? h->more + (size_t)row * HISTORY_MORE : none;
+}
+
+/* Room is made for all rows when the first one has more than zeros: most studies have one objective. */
+void history_more_set(struct history *h, int row, const double *more)
+{
+    bool has_more = false;
+
+    for (int i = 0; i < HISTORY_MORE; i++)
+        has_more = has_more || more[i] != 0;
+    if (!h->more && !has_more)
+        return;
+    if (!h->more)
+        h->more = mem_array((size_t)h->cap * HISTORY_MORE, sizeof *h->more);
+    memcpy(h->more + (size_t)row * HISTORY_MORE, more, HISTORY_MORE * sizeof *more);
+}
+
+static void rows_grow(struct history *h)
+{
+    h->cap = (int)mem_more((size_t)h->cap);
+    h->rows = mem_resize(h->rows, (size_t)h->cap * sizeof *h->rows);
+    if (h->more)
+        h->more = mem_resize(h->more, (size_t)h->cap * HISTORY_MORE * sizeof *h->more);
 }
 
 int history_add(struct history *h, int64_t trial, const double *point)
 {
-    size_t d = (size_t)h->space->n;
     int row = h->n;
 
     if (history_find(h, trial) >= 0)
         return -1;
-    if (h->n == h->cap) {
-        h->cap = h->cap ? h->cap * 2 : 16;
-        h->rows = mem_resize(h->rows, (size_t)h->cap * sizeof *h->rows);
-        h->points = mem_resize(h->points, ((size_t)h->cap * d + 1) * sizeof *h->points);
-        h->units = mem_resize(h->units, ((size_t)h->cap * d + 1) * sizeof *h->units);
-    }
+    if (h->n == h->cap)
+        rows_grow(h);
     h->rows[row] = (struct history_row){ .trial = trial, .state = OBS_RUNNING };
-    memcpy(h->points + (size_t)row * d, point, d * sizeof *point);
-    space_to_unit(h->space, point, h->units + (size_t)row * d);
+    if (h->more)
+        memset(h->more + (size_t)row * HISTORY_MORE, 0, HISTORY_MORE * sizeof *h->more);
+    packed_points_add(&h->points, point);
     h->n++;
     list_add(h, &h->order, row);
     list_add(h, &h->silent, row);
@@ -240,7 +267,10 @@ const struct history_report *history_at(const struct history *h, int row, int be
 
 void history_report_add(struct history_row *r, int at, const struct history_report *report)
 {
-    r->reports = grown(r->reports, r->n_reports, &r->cap_reports, sizeof *r->reports);
+    bool is_full = (r->n_reports & (r->n_reports - 1)) == 0; /* at 0, 1, 2, 4, 8 ... */
+
+    if (is_full)
+        r->reports = mem_resize(r->reports, (size_t)MAX(2 * r->n_reports, 1) * sizeof *r->reports);
     memmove(r->reports + at + 1, r->reports + at, (size_t)(r->n_reports - at) * sizeof *r->reports);
     r->reports[at] = *report;
     r->n_reports++;
@@ -250,7 +280,7 @@ void history_report_add(struct history_row *r, int at, const struct history_repo
 static bool keep_value(struct history *h, int row, const struct observation *o, int below)
 {
     struct history_row *r = &h->rows[row];
-    struct history_report report = { below, o->state != OBS_RUNNING, o->value };
+    struct history_report report = { o->value, below, o->state != OBS_RUNNING };
     struct history_entry entry = { o->value, r->trial, row };
     int at = report_place(r, below);
 
@@ -265,7 +295,7 @@ static bool keep_value(struct history *h, int row, const struct observation *o, 
     }
     board_add(h, below, &entry);
     if (at == 0)
-        memcpy(r->more, o->more, sizeof r->more);
+        history_more_set(h, row, o->more);
     return true;
 }
 

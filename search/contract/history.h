@@ -13,20 +13,22 @@
 #define SEARCH_CONTRACT_HISTORY_H
 
 #include "search/contract/sampler.h"
+#include "search/space/packed_points.h"
+
+enum { HISTORY_MORE = SEARCH_MAX_OBJECTIVES - 1 };
 
 struct history_report {
+    double value;
     int below;
     bool is_final;
-    double value;
 };
 struct history_row {
     int64_t trial;
-    enum obs_state state; /* RUNNING until its end came */
-    int max_level;        /* 0 = not known yet */
-    int n_reports, cap_reports;
-    struct history_report *reports;         /* by `below`, highest level first */
-    double more[SEARCH_MAX_OBJECTIVES - 1]; /* further objectives at its highest level */
-    double cost;                            /* the largest reported */
+    double cost;                    /* the largest reported */
+    struct history_report *reports; /* by `below`, highest level first */
+    int n_reports;                  /* there is room for the next power of two */
+    int max_level;                  /* 0 = not known yet */
+    enum obs_state state;           /* RUNNING until its end came */
 };
 /* The trials with a value at one level, best first; equal values by trial, NaN as -infinity. */
 struct history_entry {
@@ -45,10 +47,10 @@ struct history {
     const struct space *space; /* borrowed */
     int n, cap;
     struct history_row *rows;
-    double *points,
-        *units; /* n x space->n each: values, and their place in the unit cube (space_to_unit) */
-    struct history_list order;  /* every row */
-    struct history_list silent; /* running without any report: the pending ones */
+    struct packed_points points; /* of the rows */
+    double *more;                /* HISTORY_MORE a row at its highest level; NULL = all 0 */
+    struct history_list order;   /* every row */
+    struct history_list silent;  /* running without any report: the pending ones */
     struct history_list failed;
     struct history_board *boards; /* by `below`, the top first; levels without a value have none */
     int n_boards, cap_boards;
@@ -63,8 +65,11 @@ int history_find(const struct history *h, int64_t trial); /* its row or -1 */
 /* True when it changed anything. */
 bool history_observe(struct history *h, const struct observation *o);
 
-const double *history_point(const struct history *h, int row);
-const double *history_unit(const struct history *h, int row);
+/* Writes the row's space->n values, or their places in the unit cube (space_to_unit). */
+void history_point(const struct history *h, int row, double *point);
+void history_unit(const struct history *h, int row, double *unit);
+/* The further objectives at its highest level, HISTORY_MORE of them. */
+const double *history_more(const struct history *h, int row);
 const struct history_report *history_at(const struct history *h, int row, int below); /* or NULL */
 const struct history_board *history_board(const struct history *h, int below);        /* or NULL */
 

@@ -15,18 +15,20 @@ static int put_value(struct buf *out, double v, struct err *err)
     return buf_put_f64(out, isnan(v) ? NAN : v, err);
 }
 
-static int put_row(const struct history *h, int row, struct buf *out, struct err *err)
+static int put_row(const struct history *h, int row, double *point, struct buf *out,
+                   struct err *err)
 {
     const struct history_row *r = &h->rows[row];
     int rc = buf_put_u64(out, (uint64_t)r->trial, err);
 
+    history_point(h, row, point);
     for (int i = 0; rc == 0 && i < h->space->n; i++)
-        rc = put_value(out, history_point(h, row)[i], err);
+        rc = put_value(out, point[i], err);
     if (rc < 0 || buf_put_u8(out, (uint8_t)r->state, err) < 0 ||
         buf_put_u32(out, (uint32_t)r->max_level, err) < 0 || put_value(out, r->cost, err) < 0)
         return -1;
-    for (size_t i = 0; i < ARRAY_LEN(r->more); i++) {
-        if (put_value(out, r->more[i], err) < 0)
+    for (size_t i = 0; i < HISTORY_MORE; i++) {
+        if (put_value(out, history_more(h, row)[i], err) < 0)
             return -1;
     }
     if (buf_put_u32(out, (uint32_t)r->n_reports, err) < 0)
@@ -42,13 +44,13 @@ static int put_row(const struct history *h, int row, struct buf *out, struct err
 
 int history_save(const struct history *h, struct buf *out, struct err *err)
 {
-    if (buf_put_u32(out, (uint32_t)h->n, err) < 0)
-        return -1;
-    for (int i = 0; i < h->n; i++) {
-        if (put_row(h, h->order.rows[i], out, err) < 0)
-            return -1;
-    }
-    return 0;
+    double *point = mem_array((size_t)h->space->n + 1, sizeof *point);
+    int rc = buf_put_u32(out, (uint32_t)h->n, err);
+
+    for (int i = 0; rc == 0 && i < h->n; i++)
+        rc = put_row(h, h->order.rows[i], point, out, err);
+    mem_free(point);
+    return rc;
 }
 
 static int damaged(const char *what, struct err *err)
@@ -73,7 +75,7 @@ static int get_reports(struct history_row *r, struct view *in, struct err *err)
         if (below > (uint32_t)r->max_level || is_final > 1 ||
             (i > 0 && (int)below <= r->reports[i - 1].below))
             return damaged("a report out of order", err);
-        history_report_add(r, (int)i, &(struct history_report){ (int)below, is_final, value });
+        history_report_add(r, (int)i, &(struct history_report){ value, (int)below, is_final });
     }
     return 0;
 }
@@ -83,6 +85,7 @@ static int get_row(struct history *h, double *point, struct view *in, struct err
     uint64_t trial = 0;
     uint8_t state = 0;
     uint32_t max_level = 0;
+    double more[HISTORY_MORE];
 
     if (view_u64(in, &trial, err) < 0)
         return -1;
@@ -103,10 +106,11 @@ static int get_row(struct history *h, double *point, struct view *in, struct err
         return damaged("a trial's state", err);
     r->state = (enum obs_state)state;
     r->max_level = (int)max_level;
-    for (size_t i = 0; i < ARRAY_LEN(r->more); i++) {
-        if (view_f64(in, &r->more[i], err) < 0)
+    for (size_t i = 0; i < HISTORY_MORE; i++) {
+        if (view_f64(in, &more[i], err) < 0)
             return -1;
     }
+    history_more_set(h, row, more);
     return get_reports(r, in, err);
 }
 

@@ -33,9 +33,9 @@ struct local {
     struct history history;
     struct chooser chooser;
     struct arm *arms;
-    int root;       /* the parameter that names the family, -1 = none */
-    int64_t newest; /* largest trial suggested */
-    double *unit;   /* scratch */
+    int root;            /* the parameter that names the family, -1 = none */
+    int64_t newest;      /* largest trial suggested */
+    double *unit, *seen; /* scratch: a proposal, a point from the history */
 };
 
 static struct local *of(struct sampler *s)
@@ -71,6 +71,7 @@ static struct sampler *local_open(const struct space *space, const struct search
     chooser_init(&l->chooser, l->root < 0 ? 1 : space->params[l->root].n_choices);
     l->arms = mem_array((size_t)l->chooser.n, sizeof *l->arms);
     l->unit = mem_array((size_t)space->n, sizeof *l->unit);
+    l->seen = mem_array((size_t)space->n, sizeof *l->seen);
     for (int i = 0; i < l->chooser.n; i++)
         flow_init(&l->arms[i].flow, space, l->root, i);
     return &l->base;
@@ -84,6 +85,7 @@ static void local_close(struct sampler *s)
         flow_fini(&l->arms[i].flow);
     mem_free(l->arms);
     mem_free(l->unit);
+    mem_free(l->seen);
     chooser_fini(&l->chooser);
     history_fini(&l->history);
     fresh_points_fini(&l->fresh);
@@ -93,6 +95,19 @@ static void local_close(struct sampler *s)
 static int arm_of(const struct local *l, const double *point)
 {
     return l->root < 0 ? 0 : (int)point[l->root];
+}
+
+static int arm_of_row(const struct local *l, int row)
+{
+    history_point(&l->history, row, l->seen);
+    return arm_of(l, l->seen);
+}
+
+/* Overwritten by the next call. */
+static const double *unit_of_row(const struct local *l, int row)
+{
+    history_unit(&l->history, row, l->seen);
+    return l->seen;
 }
 
 /* l->unit as a point; true when it is new, and then it counts as seen. */
@@ -210,7 +225,7 @@ static void restart(struct local *l, int arm)
     const double *keep = NULL;
 
     if (a->has_best && a->restarts % 2 == 0)
-        keep = history_unit(&l->history, history_find(&l->history, a->best));
+        keep = unit_of_row(l, history_find(&l->history, a->best));
     random_unit(l, arm, 0, a->restarts++, keep);
     flow_restart(&a->flow, l->unit, l->newest);
 }
@@ -232,7 +247,7 @@ static void follow(struct local *l, int arm, int row, bool is_first)
                       ? w->incumbent != trial && is_better(h, row, history_find(h, w->incumbent))
                       : trial > w->last;
     if (is_new && rank_value(&h->rows[row].reports[0]) > -INFINITY)
-        flow_move(w, trial, history_unit(h, row), l->newest);
+        flow_move(w, trial, unit_of_row(l, row), l->newest);
     else if (is_first && flow_fail(w, trial))
         restart(l, arm);
 }
@@ -250,7 +265,7 @@ static int local_observe(struct sampler *s, const struct observation *o, struct 
     if (!history_observe(&l->history, o))
         return 0;
     const struct history_row *r = &l->history.rows[row];
-    int arm = arm_of(l, history_point(&l->history, row));
+    int arm = arm_of_row(l, row);
     bool is_failure = o->state == OBS_FAILED && r->n_reports == 0;
     if (r->cost > cost || (had == 0 && r->n_reports > 0) || is_failure)
         chooser_observe(&l->chooser, arm, r->n_reports > 0 ? r->reports[0].value : NAN,
@@ -290,8 +305,7 @@ static bool is_of_arm(const struct local *l, int arm, int64_t trial)
 {
     int row = history_find(&l->history, trial);
 
-    return row >= 0 && l->history.rows[row].n_reports > 0 &&
-           arm_of(l, history_point(&l->history, row)) == arm;
+    return row >= 0 && l->history.rows[row].n_reports > 0 && arm_of_row(l, row) == arm;
 }
 
 static int arm_load(struct local *l, int arm, struct view *in, struct err *err)

@@ -40,7 +40,7 @@ struct roster_entry *roster_add(struct roster *r, int64_t trial, int home, int r
 
     CHECK(at == r->n || r->entries[at].trial != trial);
     if (r->n == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 64;
+        r->cap = mem_more(r->cap);
         r->entries = mem_resize(r->entries, r->cap * sizeof *r->entries);
     }
     memmove(r->entries + at + 1, r->entries + at, (r->n - at) * sizeof *r->entries);

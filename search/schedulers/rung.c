@@ -92,7 +92,7 @@ size_t rung_add(struct rung *r, struct rung_entry e)
     size_t at = place_of(r, &e);
 
     if (r->n == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 16;
+        r->cap = mem_more(r->cap);
         r->entries = mem_resize(r->entries, r->cap * sizeof *r->entries);
     }
     memmove(r->entries + at + 1, r->entries + at, (r->n - at) * sizeof *r->entries);

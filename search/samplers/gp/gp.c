@@ -36,6 +36,8 @@ struct gp_sampler {
     struct gp_scratch scratch;
     uint64_t modelled; /* hash of the model's targets; 0 = none */
     int64_t believed[PENDING_MAX];
+    double *seen;           /* scratch: a point from the history */
+    double *elites;         /* GP_MAX_ELITES units that a pick starts from */
     double best_told, best; /* the model's mean at the best of them; in flight too */
 };
 
@@ -61,6 +63,8 @@ static struct sampler *gp_open(const struct space *space, const struct search_se
     quasi_points_init(&g->points, space, &sequence_sobol, setup->seed);
     history_init(&g->history, space);
     g->code = code;
+    g->seen = mem_array((size_t)space->n, sizeof *g->seen);
+    g->elites = mem_array((size_t)space->n * GP_MAX_ELITES, sizeof *g->elites);
     g->n_start = MAX(8, MIN(code.d + 2, 20));
     g->is_stale = true;
     return &g->base;
@@ -74,6 +78,8 @@ static void gp_close(struct sampler *s)
     history_fini(&g->history);
     gp_model_fini(&g->model);
     gp_scratch_fini(&g->scratch);
+    mem_free(g->seen);
+    mem_free(g->elites);
     mem_free(g);
 }
 
@@ -81,7 +87,8 @@ static void points_add(struct gp_sampler *g, struct gp_points *p, int row)
 {
     double x[GP_MAX_DIMS];
 
-    gp_code_of(&g->code, history_point(&g->history, row), x);
+    history_point(&g->history, row, g->seen);
+    gp_code_of(&g->code, g->seen, x);
     gp_points_add(p, x);
 }
 
@@ -197,8 +204,11 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
 
     model_update(g);
     p.best = g->best;
-    for (int i = 0; i < MIN(g->train.n, GP_MAX_ELITES); i++)
-        p.elites[p.n_elites++] = history_unit(&g->history, g->train.rows[i]);
+    for (int i = 0; i < MIN(g->train.n, GP_MAX_ELITES); i++) {
+        double *unit = g->elites + (size_t)i * (size_t)g->base.space->n;
+        history_unit(&g->history, g->train.rows[i], unit);
+        p.elites[p.n_elites++] = unit;
+    }
     p.budget = gp_pick_budget(&g->model, PICK_WORK);
     if (gp_pick_point(&p, point) == 0)
         return 0;

@@ -93,12 +93,23 @@ static void bohb_close(struct sampler *s)
 
 /* ---- the model ---- */
 
-/* NaN where the parameter is inactive. */
-static double value_of(const struct bohb *b, int row, int j)
+/* The searched values of these rows, n x d: choices by index, numbers in the unit interval, NaN where the parameter is
+ * inactive. Owned by the caller. */
+static double *values_new(const struct bohb *b, const int *rows, int n)
 {
-    int i = b->params[j];
+    double *values = mem_array((size_t)n * (size_t)b->d, sizeof *values), *to = values;
+    double *point = mem_array((size_t)b->base.space->n, sizeof *point);
 
-    return b->choices[j] ? history_point(&b->history, row)[i] : history_unit(&b->history, row)[i];
+    for (int i = 0; i < n; i++) {
+        history_point(&b->history, rows[i], point);
+        for (int j = 0; j < b->d; j++) {
+            double v = point[b->params[j]];
+            bool is_number = b->choices[j] == 0 && !isnan(v);
+            *to++ = is_number ? param_to_unit(&b->base.space->params[b->params[j]], v) : v;
+        }
+    }
+    mem_free(point);
+    return values;
 }
 
 static struct members members_of(const struct bohb *b, const struct history_board *board)
@@ -116,15 +127,15 @@ static struct members members_of(const struct bohb *b, const struct history_boar
     return m;
 }
 
-/* The value of a random trial of this side that has one, else a random one. Keyed by the trial it is for. */
-static double imputed(const struct bohb *b, const int *rows, int n, int row, int j)
+/* The value of a random trial of this side that has one, else a random one. values: n x d, of this side. Keyed by the
+ * trial it is for. */
+static double imputed(const struct bohb *b, const double *values, int n, int64_t trial, int j)
 {
     uint32_t dice[4];
 
-    rng_at(rng_mix(b->base.seed, IMPUTE_TAG), (uint32_t)j, 0, (uint64_t)b->history.rows[row].trial,
-           dice);
+    rng_at(rng_mix(b->base.seed, IMPUTE_TAG), (uint32_t)j, 0, (uint64_t)trial, dice);
     for (int i = 0, at = (int)(dice[0] % (uint32_t)n); i < n; i++, at = at + 1 == n ? 0 : at + 1) {
-        double v = value_of(b, rows[at], j);
+        double v = values[(size_t)at * (size_t)b->d + (size_t)j];
         if (!isnan(v))
             return v;
     }
@@ -141,13 +152,15 @@ static void side_fit(const struct bohb *b, const struct members *m, int first, i
     kde_init(k, kept, b->d, b->choices);
     for (int i = 0; i < kept; i++)
         rows[i] = m->rows[first + (int)((int64_t)i * n / kept)];
+    double *values = values_new(b, rows, kept);
     for (int i = 0; i < kept; i++) {
         for (int j = 0; j < b->d; j++) {
-            double v = value_of(b, rows[i], j);
-            k->data[(size_t)i * (size_t)b->d + (size_t)j] =
-                isnan(v) ? imputed(b, rows, kept, rows[i], j) : v;
+            size_t at = (size_t)i * (size_t)b->d + (size_t)j;
+            int64_t trial = b->history.rows[rows[i]].trial;
+            k->data[at] = isnan(values[at]) ? imputed(b, values, kept, trial, j) : values[at];
         }
     }
+    mem_free(values);
     mem_free(rows);
     kde_fit(k, b->options[LEAST_BANDWIDTH]);
 }

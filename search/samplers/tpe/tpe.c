@@ -34,6 +34,13 @@ static const double GOOD_PRIOR = 0.3;
 static const uint64_t DRAW_TAG = 0x747065;     /* "tpe" */
 static const uint64_t FUSE_TAG = 0x7470656675; /* "tpefu" */
 
+/* The places of some trials, in the order of their numbers. */
+struct placed {
+    int *rows;
+    double *places; /* n x axes.n */
+    int n, cap;
+};
+
 struct tpe {
     struct sampler base;
     struct fresh_points fresh;
@@ -41,10 +48,9 @@ struct tpe {
     struct parzen_axes axes;
     struct parzen good, bad;
     struct tpe_split split;
-    double *places; /* history.n x axes.n */
-    int n_places, cap_places;
-    int n_start, block, n_objectives; /* block: of the stratified start */
-    double *point, *place;            /* room for one */
+    struct placed bad_placed, bad_next; /* of the last suggestion's bad trials; room for the next */
+    int n_start, block, n_objectives;   /* block: of the stratified start */
+    double *point, *place, *seen;       /* room for one */
 };
 
 static struct tpe *of(struct sampler *s)
@@ -84,7 +90,14 @@ static struct sampler *tpe_open(const struct space *space, const struct search_s
     t->n_objectives = MIN(MAX(setup->n_objectives, 1), SEARCH_MAX_OBJECTIVES);
     t->point = mem_array((size_t)space->n + 1, sizeof *t->point);
     t->place = mem_array((size_t)space->n + 1, sizeof *t->place);
+    t->seen = mem_array((size_t)space->n + 1, sizeof *t->seen);
     return &t->base;
+}
+
+static void placed_fini(struct placed *p)
+{
+    mem_free(p->rows);
+    mem_free(p->places);
 }
 
 static void tpe_close(struct sampler *s)
@@ -97,29 +110,54 @@ static void tpe_close(struct sampler *s)
     parzen_fini(&t->bad);
     parzen_axes_fini(&t->axes);
     tpe_split_fini(&t->split);
-    mem_free(t->places);
+    placed_fini(&t->bad_placed);
+    placed_fini(&t->bad_next);
     mem_free(t->point);
     mem_free(t->place);
+    mem_free(t->seen);
     mem_free(t);
 }
 
-/* Places of the rows that came since. */
-static void places_follow(struct tpe *t)
+static void row_place(struct tpe *t, int row, double *place)
 {
-    size_t d = (size_t)t->axes.n;
-
-    if (t->history.n > t->cap_places) {
-        t->cap_places = t->history.cap;
-        t->places = mem_resize(t->places, ((size_t)t->cap_places * d + 1) * sizeof *t->places);
-    }
-    for (; t->n_places < t->history.n; t->n_places++)
-        parzen_place(&t->axes, history_point(&t->history, t->n_places),
-                     t->places + (size_t)t->n_places * d);
+    history_point(&t->history, row, t->seen);
+    parzen_place(&t->axes, t->seen, place);
 }
 
-static const double *place_of(const struct tpe *t, int row)
+static void placed_room(struct placed *p, int n, int d)
 {
-    return t->places + (size_t)row * (size_t)t->axes.n;
+    p->n = n;
+    if (n <= p->cap)
+        return;
+    p->cap = n + n / 4;
+    p->rows = mem_resize(p->rows, (size_t)p->cap * sizeof *p->rows);
+    p->places = mem_resize(p->places, ((size_t)p->cap * (size_t)d + 1) * sizeof *p->places);
+}
+
+/* Fills bad_placed. A place costs a logarithm for each number, keeping the places of all trials would double what a trial
+ * takes in memory, and nearly all bad trials were bad at the last suggestion: those places are copied. */
+static void bad_place_all(struct tpe *t)
+{
+    const struct tpe_split *s = &t->split;
+    struct placed had = t->bad_placed, *to = &t->bad_next;
+    size_t d = (size_t)t->axes.n;
+    int at = 0;
+
+    placed_room(to, s->n_bad, t->axes.n);
+    for (int i = 0; i < s->n_bad; i++) {
+        double *place = to->places + (size_t)i * d;
+        int64_t trial = t->history.rows[s->bad[i]].trial;
+
+        to->rows[i] = s->bad[i];
+        while (at < had.n && t->history.rows[had.rows[at]].trial < trial)
+            at++;
+        if (at < had.n && had.rows[at] == s->bad[i])
+            memcpy(place, had.places + (size_t)at * d, d * sizeof *place);
+        else
+            row_place(t, s->bad[i], place);
+    }
+    t->bad_placed = t->bad_next;
+    t->bad_next = had;
 }
 
 /* Scott's rule: the width falls with K^(-1/(d+4)). */
@@ -145,20 +183,21 @@ static void build_good(struct tpe *t)
     for (int k = 1; k <= s->n_good; k++)
         whole += top - search_log(k);
     parzen_clear(&t->good);
-    for (int i = 0; i < s->n_good; i++)
-        parzen_add(&t->good, place_of(t, s->good[i]),
+    for (int i = 0; i < s->n_good; i++) {
+        row_place(t, s->good[i], t->place);
+        parzen_add(&t->good, t->place,
                    (top - search_log(s->place[s->good[i]])) * s->n_good / whole);
+    }
     build(t, &t->good, GOOD_PRIOR, GOOD_WIDTH);
 }
 
 static void build_bad(struct tpe *t)
 {
-    const struct tpe_split *s = &t->split;
-
+    bad_place_all(t);
     parzen_clear(&t->bad);
-    for (int i = 0; i < s->n_bad; i++)
-        parzen_add(&t->bad, place_of(t, s->bad[i]), 1);
-    build(t, &t->bad, 1 / s->thinned, BAD_WIDTH);
+    for (int i = 0; i < t->bad_placed.n; i++)
+        parzen_add(&t->bad, t->bad_placed.places + (size_t)i * (size_t)t->axes.n, 1);
+    build(t, &t->bad, 1 / t->split.thinned, BAD_WIDTH);
 }
 
 /* ---- model ---- */
@@ -215,7 +254,6 @@ static int suggest_one(struct tpe *t, int64_t trial, bool has_model, double *poi
             return 0;
     }
     (void)history_add(&t->history, trial, point);
-    places_follow(t);
     return 1;
 }
 
@@ -226,7 +264,6 @@ static int tpe_suggest(struct sampler *s, int64_t first, int n, double *points, 
                                     LEAST_RESULTS, s->seed);
 
     (void)err;
-    places_follow(t);
     if (has_model) {
         build_good(t);
         build_bad(t);

@@ -114,7 +114,7 @@ static void take_fronts(struct tpe_split *s, const struct history *h, int level,
         if (!report || h->rows[row].state == OBS_FAILED)
             continue;
         values[n * m] = report->value;
-        memcpy(values + n * m + 1, h->rows[row].more, (size_t)(m - 1) * sizeof *values);
+        memcpy(values + n * m + 1, history_more(h, row), (size_t)(m - 1) * sizeof *values);
         rows[n++] = row;
     }
     int got = tpe_front_best(values, rows, n, m, MIN(want, MOST_GOOD_FRONTS), good);
