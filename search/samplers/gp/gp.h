@@ -1,4 +1,5 @@
-/* gp.h - what a sampler made of several (duo.c) asks its Gaussian process. Private to these. */
+/* gp.h - the Gaussian process sampler, and what a sampler that consists of several (duo.c) asks
+ * it. */
 #ifndef SEARCH_SAMPLERS_GP_GP_H
 #define SEARCH_SAMPLERS_GP_GP_H
 
@@ -6,8 +7,9 @@
 
 extern const struct sampler_ops search_gp;
 
-/* It has results enough for a model: what it suggests next comes from that, not from its start's sequence. */
+/* Whether it has enough results for a model, so that its next suggestion comes from the model and
+ * not from the sequence of its start. */
 bool gp_is_ready(struct sampler *s);
-int gp_trials(const struct sampler *s); /* proposed or adopted */
+int gp_trials(const struct sampler *s); /* number of trials proposed or adopted */
 
 #endif

@@ -1,4 +1,4 @@
-/* gp_code.c - points as a Gaussian process sees them. */
+/* gp_code.c - points as vectors for a Gaussian process; see gp_code.h. */
 #include "search/samplers/gp/gp_code.h"
 
 #include <math.h>

@@ -1,6 +1,8 @@
-/* gp_code.h - how a Gaussian process sees a point of a space: one dimension for each parameter that is searched and has
- * more than one value. Numbers and ordinals lie in the unit cube, a choice is its index (compared, never subtracted), an
- * inactive number stands in the middle and an inactive choice apart from all others. */
+/* gp_code.h - how a Gaussian process sees a point of a space: as a vector with one dimension for
+ * each parameter that is searched and has more than one value. Numbers and ordinals are their place
+ * in the unit cube. A category is the index of its choice, which is only compared, never
+ * subtracted. An inactive number stands in the middle of its range, and an inactive category is a
+ * choice of its own. */
 #ifndef SEARCH_SAMPLERS_GP_GP_CODE_H
 #define SEARCH_SAMPLERS_GP_GP_CODE_H
 
@@ -14,7 +16,7 @@ struct gp_code {
     bool is_choice[GP_MAX_DIMS];
 };
 
-/* ERR_ARG when there are more than GP_MAX_DIMS dimensions. */
+/* ERR_ARG if there are more than GP_MAX_DIMS dimensions. */
 int gp_code_init(struct gp_code *c, const struct space *space, struct err *err);
 void gp_code_of(const struct gp_code *c, const double *point, double *x);
 

@@ -1,11 +1,15 @@
-/* gp_fit.c - how the hyperparameters are found: maximum a posteriori, from a few starts.
+/* gp_fit.c - finds the hyperparameters: maximum a posteriori, from a few starts (gp.c chooses
+ * them).
  *
- * Priors: length scales log-normal with a median sqrt(2) + log(d)/2 and a deviation sqrt(3), where d is how many dimensions are
- * active together (Hvarfner, Hellsten and Nardi, Vanilla Bayesian Optimization Performs Great in High Dimensions, ICML 2024).
- * For a dimension of one branch only the median is exp(-1): a branch has few trials, and a model that takes it for flat would
- * rule it out after two. Signal log-normal around 1, as targets
- * are standardised, noise log-normal and small. The gradient is Rasmussen and Williams' (5.9) with the derivatives taken
- * with respect to logarithms. */
+ * Priors. The logarithm of a length scale is normal with mean sqrt(2) + log(d)/2 and deviation
+ * sqrt(3), where d is the number of dimensions that are active together (Hvarfner, Hellsten and
+ * Nardi, Vanilla Bayesian Optimization Performs Great in High Dimensions, ICML 2024). A dimension
+ * that exists only in one branch of the space has mean -1: a branch has few trials, and a model
+ * that takes it for flat would rule it out after two of them. The signal is log-normal around 1,
+ * because targets are standardised, and the noise is log-normal and small.
+ *
+ * The gradient is Rasmussen and Williams' equation 5.9, with derivatives with respect to
+ * logarithms. */
 #include "search/samplers/gp/gp_model.h"
 #include "search/samplers/gp/linalg.h"
 #include "search/space/exact_math.h"
@@ -16,8 +20,9 @@
 #include <math.h>
 #include <string.h>
 
+/* The normal prior of a hyperparameter's logarithm, and the bounds that a fit keeps. */
 struct prior {
-    double mean, sd, lo, hi; /* of the logarithm */
+    double mean, sd, lo, hi;
 };
 
 double gp_length_prior(int n_joint, bool is_child)
@@ -69,7 +74,7 @@ void gp_scratch_fini(struct gp_scratch *s)
     mem_free(s->slope);
 }
 
-/* Fills chol and slope, factors; returns the log determinant of the factor. */
+/* Fills chol and slope and factors the covariance. Returns the log determinant of the factor. */
 static double factor(const struct gp_points *p, const struct gp_kernel *g, struct gp_scratch *s)
 {
     double x[GP_MAX_DIMS], log_det = 0, product = 1;
@@ -83,7 +88,7 @@ static double factor(const struct gp_points *p, const struct gp_kernel *g, struc
         la_cholesky_row(s->chol, s->cap, i, 1e-12 * g->signal);
         product *= row[i];
         if (i % 8 == 7 ||
-            i == p->n - 1) { /* far from under- and overflow, and an eighth of the logs */
+            i == p->n - 1) { /* one logarithm for eight pivots; eight cannot overflow */
             log_det += search_log(product);
             product = 1;
         }
@@ -91,8 +96,9 @@ static double factor(const struct gp_points *p, const struct gp_kernel *g, struc
     return log_det;
 }
 
-/* beta: K^-1 y; the inverse is used up. The signal's part is tr(W (K - noise I)) with W = beta beta' - K^-1, where
- * tr(W K) = y' K^-1 y - n needs no second look at K, whose place the factor has taken. */
+/* The gradient is 1/2 tr(W dK/dtheta) with beta = K^-1 y and W = beta beta' - K^-1. s->inverse is
+ * overwritten by W. For the signal dK = K - noise I. tr(W K) = y' K^-1 y - n, so K itself is not
+ * needed; the factor has taken its place. */
 static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, const double *beta,
                         struct gp_scratch *s, double quadratic, double *gradient)
 {
@@ -118,7 +124,8 @@ static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, co
             column[k] += sum;
         }
     }
-    /* Off the diagonal every pair counts twice, which the half in front takes back. d(r^2)/d(log l) = -2 r_k^2. */
+    /* Each pair stands twice in the trace, which cancels the factor 1/2. d(r^2)/d(log length) = -2
+     * r_k^2. */
     gradient[GP_NOISE] = 0.5 * g->noise * trace;
     gradient[GP_SIGNAL] =
         0.5 * (quadratic - p->n) - gradient[GP_NOISE]; /* tr(W K) = y'K^-1 y - n */
@@ -166,6 +173,8 @@ double gp_climb(const struct gp_points *p, const double *targets, double *theta,
             best = value;
             memcpy(theta, at, (size_t)n * sizeof *at);
         }
+        /* Each step grows by 1.3 while its slope keeps its sign, and halves when the sign
+         * changes. */
         for (int i = 0; i < n; i++) {
             struct prior prior = prior_of(p, i);
             double turn = g[i] * before[i];

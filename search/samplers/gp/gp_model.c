@@ -1,5 +1,7 @@
-/* gp_model.c - the kernel and the posterior. exp here is exact_math.h's without its divisions: a covariance is computed a
- * thousand times per suggestion, and the loops run along points, so that the compiler may use vector registers. */
+/* gp_model.c - the kernel and the posterior. A suggestion computes about a thousand rows of
+ * covariances, so exp is written here without the divisions of exact_math.h, and the loops run
+ * along points, which lets the compiler use vector registers. Sums keep one fixed order, so a seed
+ * gives the same bits on every machine. */
 #include "search/samplers/gp/gp_model.h"
 
 #include "search/samplers/gp/linalg.h"
@@ -13,7 +15,9 @@
 #include <string.h>
 
 static const double SQRT_5 = 0x1.1e3779b97f4a8p+1;
-static const double JITTER = 1e-8; /* of the signal variance: the least pivot */
+/* Smallest pivot and smallest predicted variance, as a share of the signal variance. Two points may
+ * be equal; without it the factor would divide by 0. */
+static const double JITTER = 1e-8;
 
 void gp_points_init(struct gp_points *p, int d, int cap)
 {
@@ -53,7 +57,8 @@ static void hamming_add(double *restrict r2, const double *restrict x, double at
         r2[i] += x[i] != at ? weight : 0;
 }
 
-/* exp(-x), x >= 0; relative error below 1e-13. 2^k is put together from its bits. */
+/* exp(-x) for x >= 0, with a relative error below 1e-13: the Taylor series of exp(r) by Horner's
+ * rule, times 2^-k, which is put together from its bits. */
 static double exp_minus(double x)
 {
     static const double c[] = { 1.0 / 479001600,
@@ -89,6 +94,8 @@ void gp_kernel_set(struct gp_kernel *g, int d, const double *theta)
         g->weight[k] = search_exp(-2 * theta[GP_SCALE + k]);
 }
 
+/* Matern 5/2: k = signal (1 + s + s^2 / 3) exp(-s) with s = sqrt(5) r, so dk/d(r^2) = -5/6 signal
+ * (1 + s) exp(-s). */
 void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const double *x, int n,
                    double *k, double *slope)
 {
@@ -147,7 +154,7 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
         double *row = m->chol + (size_t)i * (size_t)cap;
         gp_points_get(&m->points, i, x);
         gp_covariance(&m->points, &m->kernel, x, i, row, NULL);
-        row[i] = signal + (i < n_targets ? m->kernel.noise : 0); /* what is believed is sure */
+        row[i] = signal + (i < n_targets ? m->kernel.noise : 0); /* a believed value has no noise */
         la_cholesky_row(m->chol, cap, i, JITTER * signal);
     }
     if (m->n_rows == 0) {

@@ -1,10 +1,15 @@
-/* gp_model.h - Gaussian process regression: Matern 5/2 with a length scale per dimension, zero mean, Gaussian noise.
- * (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006: 2.25-2.30, 4.17, 5.8-5.9.)
- * Points live in the unit cube; a choice counts 0 or 1 for equal or different (Hamming). Targets should have a spread
- * about 1. Rows without a target (trials in flight) may follow those with one: they narrow the variance and leave the
- * mean alone, which is what believing the model's own prediction there comes to (kriging believer, Ginsbourger 2010).
+/* gp_model.h - Gaussian process regression with a Matern 5/2 kernel, one length scale per
+ * dimension, zero mean and Gaussian noise (Rasmussen and Williams, Gaussian Processes for Machine
+ * Learning, 2006: equations 2.25-2.30, 4.17, 5.8-5.9). gp.c, gp_fit.c and gp_pick.c use it; it
+ * knows nothing of studies or spaces.
  *
- * Hyperparameters are held as logarithms, in this order: signal variance, noise variance, length scale of each dimension. */
+ * Points live in the unit cube. Two values of a choice are at distance 0 or 1 (Hamming). Targets
+ * should be standardised. Points without a target, that is, trials in flight, may follow those with
+ * one. They lower the variance around them and leave the mean unchanged, which is the same as
+ * believing the model's own prediction there (kriging believer, Ginsbourger 2010).
+ *
+ * Hyperparameters (theta) are held as logarithms, in this order: signal variance, noise variance,
+ * and the length scale of each dimension. */
 #ifndef SEARCH_SAMPLERS_GP_GP_MODEL_H
 #define SEARCH_SAMPLERS_GP_GP_MODEL_H
 
@@ -21,21 +26,24 @@ enum {
 struct gp_points {
     int n, d, cap; /* cap: room for points, a multiple of 4 */
     bool is_choice[GP_MAX_DIMS];
-    double length[GP_MAX_DIMS]; /* log of each length scale's prior median */
+    double length[GP_MAX_DIMS]; /* prior median of each length scale, as a logarithm */
     double *x;                  /* dimension by dimension: x[k * cap + i] */
 };
-void gp_points_init(struct gp_points *p, int d, int cap); /* numbers, all active together */
+/* All dimensions are numbers that are active together; the caller may change is_choice and
+ * length. */
+void gp_points_init(struct gp_points *p, int d, int cap);
 void gp_points_fini(struct gp_points *p);
 void gp_points_get(const struct gp_points *p, int i, double *x);
 void gp_points_add(struct gp_points *p, const double *x); /* below cap */
 
-/* theta, ready for use. */
+/* The hyperparameters as the kernel needs them. */
 struct gp_kernel {
     double signal, noise;
     double weight[GP_MAX_DIMS]; /* 1 / length scale^2 */
 };
 void gp_kernel_set(struct gp_kernel *g, int d, const double *theta);
-/* k[i] = covariance, without noise, of x and point i, for i < n. slope, if not NULL: dk/d(r^2), r the scaled distance. */
+/* k[i] = covariance of x and point i without noise, for i < n. slope[i], if not NULL, is dk/d(r^2)
+ * with r the distance in length scales. */
 void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const double *x, int n,
                    double *k, double *slope);
 
@@ -43,39 +51,44 @@ struct gp_model {
     struct gp_points points;
     struct gp_kernel kernel;
     int n_targets;
-    int n_rows;    /* factored so far, <= points.n */
+    int n_rows;    /* points that are factored so far, at most points.n */
     double *chol;  /* cap x cap */
     double *alpha; /* L^-1 of the targets */
     double *row;   /* scratch, cap */
 };
 void gp_model_init(struct gp_model *m, int d, int cap);
 void gp_model_fini(struct gp_model *m);
-/* Factors the rows not yet factored; those of targets come with them (targets[i] of row i). */
+/* Factors the points that are not factored yet. targets[i] belongs to point i; they are taken at
+ * the first call after gp_model_clear, and their number may not change later. */
 void gp_model_extend(struct gp_model *m, int n_targets, const double *targets);
-/* Forgets points and factor. */
+/* Forgets points and factor, and sets the hyperparameters. */
 void gp_model_clear(struct gp_model *m, const double *theta);
-/* Mean and standard deviation of the noise-free function at x. */
+/* Mean and standard deviation of the function without noise at x. */
 void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd);
 
-/* The log marginal likelihood of the targets plus the log prior of theta, and its gradient (d + 2 numbers); scratch as
- * from gp_fit_room. */
+/* gp_fit.c: room for fits of up to cap points. */
 struct gp_scratch {
     int cap;
     double *chol, *inverse, *work, *slope;
 };
 void gp_scratch_init(struct gp_scratch *s, int cap);
 void gp_scratch_fini(struct gp_scratch *s);
+/* The log marginal likelihood of the targets plus the log prior of theta, and its gradient (d + 2
+ * numbers). */
 double gp_objective(const struct gp_points *p, const double *targets, const double *theta,
                     struct gp_scratch *s, double *gradient);
-/* Climbs the objective from theta for a number of steps (resilient propagation: Riedmiller and Braun 1993, the variant
- * of Igel and Huesken 2000 with steps kept inside the bounds); theta becomes the best seen, which is returned. */
+/* Climbs the objective from theta for a number of steps, by resilient propagation (Riedmiller and
+ * Braun 1993, in the variant of Igel and Huesken 2000), always inside the bounds. theta becomes the
+ * best setting seen, and its objective is returned. */
 double gp_climb(const struct gp_points *p, const double *targets, double *theta, int steps,
                 struct gp_scratch *s);
-/* For points->length: n_joint dimensions are active together; is_child: this one only in some branches. */
+/* A value for points->length. n_joint: how many dimensions are active together. is_child: the
+ * dimension is active only in some branches of the space. */
 double gp_length_prior(int n_joint, bool is_child);
-/* Where a fit begins: every length scale at `scale` times the prior's median. */
+/* Where a fit begins: signal and noise at their prior's middle, every length scale at `scale` times
+ * its prior median. */
 void gp_theta_start(const struct gp_points *p, double scale, double *theta);
-/* Inside the bounds of every hyperparameter; false for NaN. */
+/* Whether every hyperparameter is inside its bounds; false for NaN. */
 bool gp_theta_is_legal(int d, const double *theta);
 
 #endif

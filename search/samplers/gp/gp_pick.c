@@ -1,7 +1,8 @@
-/* gp_pick.c - maximising log expected improvement without gradients, which suits choices, steps and conditions as well as
- * smooth ranges. Half of the budget looks around: a third of that at random, the rest by changing some parameters of the
- * best points by steps of many sizes. The other half climbs from the LEADERS, each step keeping the best of a few
- * neighbours, the step shrinking as it goes. */
+/* gp_pick.c - maximises the log expected improvement without gradients, so choices, steps and
+ * conditions are handled like smooth ranges. One half of the budget looks around: a third of it at
+ * random, the rest by changing some parameters of the best trials by amounts of several sizes. The
+ * other half climbs from the LEADERS best points found. Each step keeps the best of a few
+ * neighbours, and the size of the steps shrinks as it goes. */
 #include "search/samplers/gp/gp_pick.h"
 
 #include "search/space/exact_math.h"
@@ -13,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEADERS = 4, NEIGHBOURS = 4, TAG = 0x6e1 };
+enum { LEADERS = 4, NEIGHBOURS = 4, TAG = 0x6e1 }; /* TAG keeps these draws apart from others */
 
 struct leader {
     double score;
@@ -23,12 +24,14 @@ struct climb {
     const struct gp_pick *p;
     const struct space *space;
     struct rng rng;
-    int left; /* predictions */
+    int left; /* predictions that may still be made */
     struct leader leaders[LEADERS];
     int n_leaders;
     double *unit, *point; /* scratch */
 };
 
+/* A prediction solves a triangular system (n^2 / 2) and computes n covariances of about 3 d + 30
+ * operations. At least 60 predictions are made, whatever they cost, and at most 600. */
 int gp_pick_budget(const struct gp_model *m, double work)
 {
     double n = m->points.n, each = n * n / 2 + n * (3.0 * m->points.d + 30) + 100;
@@ -37,7 +40,8 @@ int gp_pick_budget(const struct gp_model *m, double work)
     return (int)(budget < 60 ? 60 : budget > 600 ? 600 : budget);
 }
 
-/* Of c->unit, whose point goes to c->point; -INFINITY when it is not above `least`, or was proposed before. */
+/* The log expected improvement at c->unit; its point goes to c->point. -INFINITY if it is not above
+ * `least`, or if the point was proposed before. */
 static double score(struct climb *c, double least)
 {
     double x[GP_MAX_DIMS], mean = 0, sd = 0;
@@ -65,7 +69,8 @@ static void leader_set(struct climb *c, struct leader *l, double value)
     memcpy(l->point, c->point, size);
 }
 
-/* Keeps the LEADERS best different ones, best first. */
+/* Puts the point at c->unit among the leaders if it is one of the best, each only once, best
+ * first. */
 static void consider(struct climb *c)
 {
     int at = c->n_leaders;
@@ -92,7 +97,8 @@ static void random_unit(struct climb *c)
         c->unit[i] = rng_unit(&c->rng);
 }
 
-/* A step of about `size` in the unit cube, at least to the next cell; a choice is drawn anew. */
+/* Moves parameter i by about `size` in the unit cube, at least to the next cell. A category changes
+ * to another one. */
 static void move(struct climb *c, int i, double size)
 {
     const struct param *p = &c->space->params[i];
@@ -106,20 +112,20 @@ static void move(struct climb *c, int i, double size)
         if (fabs(step) * cells < 1)
             step = (step < 0 ? -1 : 1) / cells;
         u += step;
-        if (u < 0 || u >= 1) /* off the edge: come back from it */
+        if (u < 0 || u >= 1) /* beyond an edge: reflect */
             u = u < 0 ? -u : 2 - u;
         u = u < 0 ? 0 : u >= 1 ? 0x1.fffffffffffffp-1 : u;
     }
     c->unit[i] = u;
 }
 
-/* One parameter for certain, others with a chance that makes one more on average. */
+/* Changes one parameter for certain, and each one with probability 1/d, so one more on average. */
 static void mutate(struct climb *c, const double *from, double size)
 {
     const struct gp_code *code = c->p->code;
     int sure = (int)rng_below(&c->rng, (uint32_t)code->d);
 
-    for (int i = 0; i < c->space->n; i++) /* what a new branch opens is drawn at random */
+    for (int i = 0; i < c->space->n; i++) /* parameters that were inactive are drawn at random */
         c->unit[i] = isnan(from[i]) ? rng_unit(&c->rng) : from[i];
     for (int k = 0; k < code->d; k++) {
         bool also = rng_unit(&c->rng) * code->d < 1;
@@ -143,6 +149,8 @@ static void look_around(struct climb *c, int n)
     }
 }
 
+/* Climbs from all leaders in turn. The step shrinks by a fifth each round from 0.15 to 0.002, then
+ * starts again. */
 static void climb_on(struct climb *c)
 {
     double size = 0.15;
@@ -161,6 +169,7 @@ static void climb_on(struct climb *c)
     }
 }
 
+/* Tries every point of a small space. */
 static void enumerate(struct climb *c)
 {
     uint64_t n = (uint64_t)space_search_size(c->space);

@@ -1,5 +1,7 @@
-/* gp_pick.h - the unseen point of largest expected improvement under a Gaussian process: all of a small space, else random
- * points and neighbours of the best, then hill climbing from the most promising. Pure; keyed by (seed, trial). */
+/* gp_pick.h - the point with the largest expected improvement under a Gaussian process, among
+ * points that were not proposed before. A small space is tried completely. In a larger one random
+ * points and neighbours of the best trials are tried first, then the most promising are improved by
+ * hill climbing. Pure; keyed by (seed, trial). */
 #ifndef SEARCH_SAMPLERS_GP_GP_PICK_H
 #define SEARCH_SAMPLERS_GP_GP_PICK_H
 
@@ -20,9 +22,9 @@ struct gp_pick {
     int budget; /* predictions it may make */
 };
 
-/* 1 and the point, 0 when it met none that is unseen. */
+/* Returns 1 and the point, or 0 if no unseen point was found. */
 int gp_pick_point(const struct gp_pick *p, double *point);
-/* Predictions that take about `work` multiplications with the model as it is. */
+/* How many predictions take about `work` multiplications with this model. */
 int gp_pick_budget(const struct gp_model *m, double work);
 
 #endif

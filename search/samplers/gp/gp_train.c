@@ -1,4 +1,5 @@
-/* gp_train.c - which of a study's trials count, and as what. */
+/* gp_train.c - ranks a study's trials and turns their values into targets; gp_train.h gives the
+ * rules. */
 #include "search/samplers/gp/gp_train.h"
 
 #include "search/space/exact_math.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 struct ranked {
-    int row, tier; /* 0 = at the level modelled or above, then below it, then failed */
+    int row, tier; /* 0 = at the modelled level or above, 1 = below it, 2 = failed */
     int below;
     int64_t trial;
     double value, target;
@@ -54,13 +55,15 @@ static int level_modelled(const struct history *h, int d)
     return below;
 }
 
-/* The row's place in the ranking; false for one of which nothing is known. */
+/* The row's entry in the ranking; false if nothing is known of the trial. A level is kept as
+ * `below`, its distance from the top (history.h), so a smaller number is a higher level. */
 static bool rank_row(const struct history *h, int row, int below, struct ranked *out)
 {
     const struct history_row *r = &h->rows[row];
     const struct history_report *at = history_at(h, row, below);
 
-    if (!at && r->n_reports > 0) /* only above (a report was skipped), or only below */
+    if (!at &&
+        r->n_reports > 0) /* it has reports only above the level (one was skipped), or only below */
         at = r->reports[0].below < below ? &r->reports[0] : NULL;
     *out = (struct ranked){ .row = row, .trial = r->trial };
     if (r->state == OBS_FAILED) {
@@ -77,8 +80,8 @@ static bool rank_row(const struct history *h, int row, int below, struct ranked 
     return true;
 }
 
-/* The values of the first n, brought to a size that cannot overflow by a power of two; infinities become the largest and
- * the smallest finite ones. */
+/* Copies the values of the first n into their targets, scaled by a power of two so that nothing can
+ * overflow. Infinities become the largest and the smallest finite value. */
 static void scale_down(struct ranked *r, int n)
 {
     double top = -INFINITY, low = INFINITY;
@@ -95,8 +98,9 @@ static void scale_down(struct ranked *r, int n)
         r[i].target = ldexp(MIN(top, MAX(low, r[i].value)), -e);
 }
 
-/* Targets of the first n, which are sorted: distance from the median in mean distances of the better half, on the worse
- * side its logarithm, bent to end at -5: however bad, it says little of where the good ones are. */
+/* The targets of the first n, which are sorted: the distance from the median, in units of the mean
+ * distance of the better half. Beyond -1 the logarithm of the distance is taken and bent so that it
+ * never passes -5, because how bad a trial is says little about where good ones are. */
 static void warp(struct ranked *r, int n)
 {
     double middle = 0, spread = 0;
@@ -106,7 +110,7 @@ static void warp(struct ranked *r, int n)
     int half = (n + 1) / 2;
     for (int i = 0; i < half; i++)
         spread += (r[i].target - middle) / half;
-    if (spread <= 0) /* half of them are equal and best: the others' distance */
+    if (spread <= 0) /* half of the values are equal and best: use the distance of the worst */
         spread = MAX(middle - r[n - 1].target, 0x1p-1000);
     for (int i = 0; i < n; i++) {
         double t = (r[i].target - middle) / spread;
@@ -127,7 +131,8 @@ static void standardise(struct ranked *r, int n)
         r[i].target = square > 0 ? (r[i].target - mean) / sqrt(square) : 0;
 }
 
-/* Best first, with targets. */
+/* Ranks all trials of which something is known, best first, and gives them targets. Returns their
+ * number. */
 static int rank_all(const struct history *h, int d, struct ranked *out)
 {
     int n = 0, below = level_modelled(h, d), top = 0, failed = 0;
@@ -157,7 +162,7 @@ static int compare_trials(const void *x, const void *y)
     return *a < *b ? 1 : *a > *b ? -1 : 0;
 }
 
-/* The trial from which on trials are among the newest `n`. */
+/* The smallest number among the newest n trials. */
 static int64_t newest_from(const struct ranked *all, int n_all, int n)
 {
     int64_t *trials = mem_array((size_t)n_all, sizeof *trials);
@@ -170,13 +175,15 @@ static int64_t newest_from(const struct ranked *all, int n_all, int n)
     return from;
 }
 
+/* Whether the trial at place i of the ranking is among the at most GP_TARGETS that the model
+ * sees. */
 static bool is_picked(const struct ranked *all, int n, int i, int64_t newest)
 {
     int best = GP_TARGETS / 2, rest = GP_TARGETS / 4;
 
     if (n <= GP_TARGETS || i < best || all[i].trial >= newest)
         return true;
-    int span = n - best, k = i - best; /* `rest` of them, evenly */
+    int span = n - best, k = i - best; /* `rest` of the span, evenly spaced */
     return (int64_t)k * rest / span != (int64_t)(k + 1) * rest / span;
 }
 

@@ -1,5 +1,6 @@
-/* linalg.c - dot products and axpys, and the triangular recurrences made of them (Golub and Van Loan, Matrix Computations,
- * 4.2 and 3.1). Loops are written four wide, which lets the compiler use vector registers without reordering sums. */
+/* linalg.c - dot products, axpys, and the triangular recurrences made of them (Golub and Van Loan,
+ * Matrix Computations, sections 4.2 and 3.1). Loops handle four elements at a time, which lets the
+ * compiler use vector registers without changing the order of a sum. */
 #include "search/samplers/gp/linalg.h"
 
 #include <math.h>
@@ -64,7 +65,8 @@ void la_solve_lower_transposed(const double *l, int stride, int n, double *v)
     }
 }
 
-/* m = L^-1 by rows, then inverse = m' m as a sum of outer products: only axpys, all of them along rows. */
+/* First m = L^-1 row by row, then inverse = m' m as a sum of outer products. Both need only axpys
+ * along rows. */
 void la_inverse(const double *l, int stride, int n, double *m, double *inverse)
 {
     size_t width = (size_t)stride;

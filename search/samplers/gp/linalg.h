@@ -1,21 +1,23 @@
-/* linalg.h - the little dense linear algebra that a Gaussian process needs: lower triangular factors, row by row. Matrices
- * are row-major with a stride of at least n; only the lower triangle is read or written. Sums run in one fixed order (four
- * interleaved partial sums), so results are the same bits on every machine, and a factor grown by a row has the same
- * bits as one made at once. */
+/* linalg.h - the dense linear algebra that a Gaussian process needs: lower triangular factors, row
+ * by row. Matrices are row-major with a stride of at least n, and only the lower triangle is read
+ * or written. Sums have one fixed order (four interleaved partial sums), so results have the same
+ * bits on every machine, and a factor that was extended row by row has the same bits as one made at
+ * once. */
 #ifndef SEARCH_SAMPLERS_GP_LINALG_H
 #define SEARCH_SAMPLERS_GP_LINALG_H
 
 double la_dot(const double *a, const double *b, int n);
 void la_axpy(double *restrict y, double a, const double *restrict x, int n); /* y += a x */
 
-/* Row i of the Cholesky factor, in place: l's rows 0..i-1 are factored, row i holds the matrix's a[i][0..i]. A pivot
- * below `floor` is raised to it (jitter where it is needed only): a positive semi-definite matrix always factors. */
+/* Row i of the Cholesky factor, in place. Rows 0..i-1 of l are factored, and row i holds the
+ * matrix's a[i][0..i]. A pivot below `floor` is raised to it, so every positive semi-definite
+ * matrix has a factor; jitter is added only where it is needed. */
 void la_cholesky_row(double *l, int stride, int i, double floor);
-/* Solves L v = b for rows from..n-1 in place; v[0..from) is solved already. */
+/* Solves L v = b in place for rows from..n-1; v[0..from) is already solved. */
 void la_solve_lower(const double *l, int stride, int from, int n, double *v);
 /* Solves L' v = b in place. */
 void la_solve_lower_transposed(const double *l, int stride, int n, double *v);
-/* inverse = (L L')^-1, both triangles; m: n x stride of scratch. */
+/* inverse = (L L')^-1, both triangles. m is scratch of n x stride numbers. */
 void la_inverse(const double *l, int stride, int n, double *m, double *inverse);
 
 #endif
