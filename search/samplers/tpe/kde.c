@@ -1,5 +1,6 @@
-/* kde.c - product-kernel densities. Logarithms throughout, so that many dimensions with narrow kernels neither overflow
- * nor vanish; search_log and search_exp, so that all machines agree. */
+/* kde.c - product-kernel densities; see kde.h. Everything is computed in logarithms, so many
+ * dimensions with narrow kernels neither overflow nor vanish, and with search_log and search_exp,
+ * so all machines agree to the last bit. */
 #include "search/samplers/tpe/kde.h"
 
 #include "search/space/exact_math.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 #define HALF_LOG_2PI 0.91893853320467274178
-enum { ATTEMPTS = 64 };
+enum { ATTEMPTS = 64 }; /* of a rejection that succeeds at least once in five times */
 
 void kde_init(struct kde *k, int n, int d, const int *choices)
 {
@@ -91,14 +92,14 @@ double kde_log_density(const struct kde *k, const double *x)
         k->terms[i] = log_kernel(k, k->data + (size_t)i * (size_t)k->d, x);
         top = MAX(top, k->terms[i]);
     }
-    for (int i = 0; i < k->n; i++) { /* what is 2^-57 of the top does not count */
+    for (int i = 0; i < k->n; i++) { /* e^-40 = 2^-57 of the largest term would change no bit */
         if (k->terms[i] > top - 40)
             sum += search_exp(k->terms[i] - top);
     }
     return k->log_scale + top + search_log(sum);
 }
 
-/* A normal within the unit interval, by rejection: at least a fifth of it lies inside. */
+/* A normal inside the unit interval, by rejection. At least a fifth of it lies inside. */
 static double cut_normal(struct rng *r, double mean, double sd)
 {
     for (int i = 0; i < ATTEMPTS; i++) {

@@ -1,6 +1,8 @@
-/* parzen.c - kernels, their densities and draws from them. The cost of a density is one table look-up (few cells), one
- * comparison (categories) or one square (else) per kernel and dimension, and one exp per kernel: widths are rounded to
- * PARZEN_LEVELS steps of sqrt 2, for which the masses of all cells are known beforehand. */
+/* parzen.c - kernels, their densities, and draws from them. A density costs, for each kernel and
+ * dimension, one look-up in a table (few cells), one comparison (categories) or one square
+ * (numbers), and one exp for each kernel. This is possible because widths are rounded to powers of
+ * sqrt 2, for which the masses of all cells are tabulated. Data are stored dimension by dimension,
+ * so that loops run along kernels and the compiler can use vector registers. */
 #include "search/samplers/tpe/parzen.h"
 
 #include "search/space/exact_math.h"
@@ -14,13 +16,15 @@
 
 enum { JOINT_SAMPLES = 64, MAX_TRIES = 64, LINE_GRID = 128 };
 #define HALF_LOG_2PI 0.9189385332046727
-#define LEAST_MASS   1e-12
+#define LEAST_MASS   1e-12 /* of a far cell, so that its logarithm is finite */
 
+/* 2^(-level / 2), exact for even levels. */
 static double width_of(int level)
 {
     return ldexp(level % 2 ? 0.7071067811865476 : 1, -(level / 2));
 }
 
+/* The level whose width is nearest on a log scale: 0.84 is 2^(-1/4), half way to the next. */
 static int level_of(double width)
 {
     int level = 0;
@@ -32,7 +36,8 @@ static int level_of(double width)
 
 /* ---- axes ---- */
 
-/* Borders of the cells in the unit interval: equal ones, but by length on the log axis for an integer on a log scale. */
+/* The borders of the cells in the unit interval. They are equally far apart, except for an integer
+ * on a log scale, whose cells have their lengths on the log axis. */
 static void borders(const struct param *p, int cells, double *at)
 {
     double a = 0, b = 1;
@@ -46,6 +51,8 @@ static void borders(const struct param *p, int cells, double *at)
                                                   : (double)c / cells;
 }
 
+/* [cell][centre]: the logarithm of the mass that a normal around the centre cell has in a cell,
+ * relative to uniform. */
 static double *masses_new(const struct param *p, int cells, double width)
 {
     double *masses = mem_array((size_t)cells * (size_t)cells, sizeof *masses);
@@ -85,7 +92,7 @@ static void axis_add(struct parzen_axes *a, int i)
     a->dims[a->n++] = dim;
 }
 
-/* How many parameters a point has, at most: the largest of some random ones. */
+/* The largest number of parameters that are active together, as seen in some random points. */
 static int joint_size(const struct parzen_axes *a)
 {
     const struct space *s = a->space;
@@ -120,7 +127,7 @@ void parzen_axes_init(struct parzen_axes *a, const struct space *space)
 
         axis_add(a, i);
         a->is_shape[i] = p->axis == AXIS_SHAPE;
-        if (p->parent >= 0) /* parents come first */
+        if (p->parent >= 0) /* a parent decides which shape parameters exist */
             a->is_shape[p->parent] = true;
     }
     a->n_joint = joint_size(a);
@@ -182,7 +189,7 @@ void parzen_clear(struct parzen *p)
     p->n = 0;
 }
 
-/* Dimension j of kernel k stands at [j * cap + k]. */
+/* Makes room for more kernels. Dimension j of kernel k is at [j * cap + k], so everything moves. */
 static void grow(struct parzen *p)
 {
     size_t cap = p->cap ? (size_t)p->cap * 2 : 64, old = (size_t)p->cap, d = (size_t)p->axes->n;
@@ -207,7 +214,8 @@ void parzen_add(struct parzen *p, const double *place, double weight)
     p->weights[p->n++] = weight;
 }
 
-/* Log of the normal's height over its share inside [0,1], for centres 0, 1/LINE_GRID .. 1. */
+/* The logarithm of a normal's height divided by its share inside [0,1], for centres 0, 1/LINE_GRID,
+ * .. 1. */
 static double *line_new(double width)
 {
     double *line = mem_array(LINE_GRID + 1, sizeof *line);
@@ -220,7 +228,8 @@ static double *line_new(double width)
     return line;
 }
 
-/* By interpolation: the centre moves it slowly. */
+/* Interpolates line_new at the centre of each kernel; the share inside changes slowly with the
+ * centre. */
 static void build_line(struct parzen *p, int j)
 {
     const double *place = p->places + (size_t)j * (size_t)p->cap;
@@ -296,10 +305,11 @@ static void add_category(const struct parzen *p, int j, double x)
     }
 }
 
-/* x in [-700, 0]: 2^k * e^r with |r| <= ln 2 / 2, the series to r^9. No call and no division, so that loops vectorise. */
+/* exp(x) for x in [-700, 0]: 2^k e^r with |r| <= ln 2 / 2, and the series of e^r up to r^9. It has
+ * no call and no division, so that loops vectorise. */
 static inline double quick_exp(double x)
 {
-    const double magic = 0x1.8p52; /* adding it rounds to an integer */
+    const double magic = 0x1.8p52; /* adding and subtracting it rounds to an integer */
     double shifted = x * 0x1.71547652b82fep0 + magic, k = shifted - magic, scale = 0;
     double r = x - k * 0x1.62e42fefa39efp-1;
     double y =
@@ -313,13 +323,14 @@ static inline double quick_exp(double x)
                                                                          r * (1.0 / 362880)))))))));
     uint64_t bits = 0;
 
-    memcpy(&bits, &shifted, sizeof bits); /* k stands in the low bits */
+    memcpy(&bits, &shifted, sizeof bits); /* the low bits hold k */
     bits = (bits + 1023) << 52;
     memcpy(&scale, &bits, sizeof scale);
     return y * scale;
 }
 
-/* The sum of w[i] exp(x[i] - top); x[i] <= top. Relative error of a term below 1e-9, none below exp(-700). */
+/* The sum of w[i] exp(x[i] - top), where x[i] <= top. The relative error of a term is below 1e-9;
+ * terms below exp(-700) count as exp(-700). */
 static double sum_exp(const double *x, const double *w, int n, double top)
 {
     double sum = 0;
@@ -334,7 +345,7 @@ static double sum_exp(const double *x, const double *w, int n, double top)
 
 double parzen_log(struct parzen *p, const double *place)
 {
-    double top = 0; /* the prior's */
+    double top = 0; /* the prior's logarithm */
 
     for (int k = 0; k < p->n; k++)
         p->work[k] = 0;
@@ -386,7 +397,7 @@ static double draw_cell(const struct parzen *p, int j, int centre, struct rng *r
 
 static double draw_line(const struct parzen *p, int j, double centre, struct rng *r)
 {
-    for (int i = 0; i < MAX_TRIES; i++) { /* at least a third of a normal is inside */
+    for (int i = 0; i < MAX_TRIES; i++) { /* at least a third of the normal is inside */
         double x = centre + width_of(p->level[j]) * rng_normal(r);
         if (x >= 0 && x < 1)
             return x;
@@ -394,6 +405,8 @@ static double draw_line(const struct parzen *p, int j, double centre, struct rng
     return centre;
 }
 
+/* The kernel's own choice, or one of the others with equal chances. One uniform number decides
+ * both. */
 static double draw_category(const struct parzen *p, int j, double own, struct rng *r)
 {
     double cells = p->axes->dims[j].cells, u = rng_unit(r);
@@ -406,6 +419,8 @@ static double draw_category(const struct parzen *p, int j, double own, struct rn
     return other < own ? other : other + 1;
 }
 
+/* A value of parameter i from a kernel (-1 = the prior). If the kernel's trial did not have the
+ * parameter, it is uniform. */
 static double draw_value(const struct parzen *p, int kernel, int i, struct rng *r)
 {
     const struct param *param = &p->axes->space->params[i];

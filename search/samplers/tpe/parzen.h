@@ -1,11 +1,16 @@
-/* parzen.h - Parzen densities over a tree of parameters: the two models of TPE (Bergstra et al., "Algorithms for
- * Hyper-Parameter Optimization", 2011), here joint over all parameters (Falkner et al., BOHB, 2018).
+/* parzen.h - Parzen densities over a tree of parameters: the two models of TPE (Bergstra et al.,
+ * Algorithms for Hyper-Parameter Optimization, 2011), here joint over all parameters (Falkner et
+ * al., BOHB, 2018).
  *
- * A density is a mixture of kernels, each a product over parameters: a normal cut to the range (its mass in the cell,
- * for few cells), or for a category its own choice more likely than the others. Where a kernel's trial did not have the
- * parameter (another branch of the tree), that factor is uniform, and a kernel picks branches top down like a point is
- * built: so each kernel, and the mixture, is a proper density over the whole conditional space. One more kernel is the
- * prior: uniform everywhere. Densities are relative to uniform, so the prior's is 1 and none can be nothing. */
+ * A density is a mixture of kernels, one per trial. Each kernel is a product over parameters. For a
+ * number the factor is a normal cut to the range (or its mass in each cell, if the number has few
+ * values). For a category the kernel's own choice is more likely than the others. If the kernel's
+ * trial did not have the parameter, because it was in another branch of the tree, that factor is
+ * uniform. A kernel chooses branches from the root downwards, as a point is built. So each kernel,
+ * and the mixture, is a proper density over the whole conditional space.
+ *
+ * One more kernel is the prior, which is uniform everywhere. Densities are relative to the uniform
+ * density: the prior's is 1, and no density is ever 0. */
 #ifndef SEARCH_SAMPLERS_TPE_PARZEN_H
 #define SEARCH_SAMPLERS_TPE_PARZEN_H
 
@@ -25,7 +30,8 @@ struct parzen_dim {
     double *masses
         [PARZEN_LEVELS]; /* CELLS: log of mass relative to uniform, [cell][centre], once used */
 };
-/* The parameters that are searched, with what depends on the space alone. Widths are rounded to levels. */
+/* The parameters that are searched, and the tables that depend only on the space. The width of a
+ * normal is rounded to one of PARZEN_LEVELS, so that a table can be made once for each. */
 struct parzen_axes {
     const struct space *space; /* borrowed */
     int n;
@@ -40,7 +46,8 @@ struct parzen_axes {
 void parzen_axes_init(struct parzen_axes *a, const struct space *space);
 void parzen_axes_fini(struct parzen_axes *a);
 
-/* A point as densities see it: per dimension its cell, or its place in [0,1); -1 = inactive. */
+/* A point as densities see it: for each dimension its cell, or its place in [0,1), or -1 if it is
+ * inactive. */
 void parzen_place(const struct parzen_axes *a, const double *point, double *place);
 
 struct parzen {
@@ -51,19 +58,22 @@ struct parzen {
     double *norms;        /* LINE: log of the normal's share inside the range, negated */
     int *level;           /* per dimension: its width */
     double *same, *other; /* per dimension: log of a category's chances relative to uniform */
-    double prior, total;  /* weights; a kernel's is 1 */
+    double prior, total;  /* weight of the prior, and of all kernels with it */
     double *work;
 };
 void parzen_init(struct parzen *p, struct parzen_axes *axes);
 void parzen_fini(struct parzen *p);
 void parzen_clear(struct parzen *p);
 void parzen_add(struct parzen *p, const double *place, double weight);
-/* Once all kernels are in. prior: its weight. width: of the normals, as a share of the range.
- * spread: the share of a category's chances that all choices have alike, the kernel's own has the rest beside. */
+/* To be called once all kernels are added. prior: the weight of the prior kernel. width: the
+ * normals' standard deviation as a share of the range. spread: the share of a category's
+ * probability that is uniform over all choices; the kernel's own choice has the rest in
+ * addition. */
 void parzen_build(struct parzen *p, double prior, double width, double spread);
-/* Log of the density relative to uniform. */
+/* The logarithm of the density relative to uniform. */
 double parzen_log(struct parzen *p, const double *place);
-/* A point of the mixture: `shape` decides the kernel and the parameters that make the shape, r the others; they may be one. */
+/* Draws a point from the mixture. `shape` decides the kernel and the parameters that make up the
+ * shape, r decides the others; both may be the same stream. */
 void parzen_draw(const struct parzen *p, struct rng *shape, struct rng *r, double *point);
 
 #endif

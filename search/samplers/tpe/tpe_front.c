@@ -1,4 +1,7 @@
-/* tpe_front.c - see tpe_front.h. */
+/* tpe_front.c - the best fronts of many trials; tpe_front.h gives the rule. The hypervolume is
+ * costly, so it is computed only for the MOST_TIED trials of the one front that does not fit, and
+ * sorting into fronts is quadratic with more than two objectives, so it is done in blocks of BLOCK
+ * first. */
 #include "search/samplers/tpe/tpe_front.h"
 
 #include "search/insight/pareto.h"
@@ -10,6 +13,7 @@
 
 enum { BLOCK = 500, MOST_TIED = 32 };
 
+/* The trials that are still compared. */
 struct field {
     double *values; /* n x m */
     int *rows, *ranks;
@@ -23,7 +27,8 @@ static void keep(struct field *f, int to, int from)
     f->rows[to] = f->rows[from];
 }
 
-/* The share of each block that its lowest ranks give: at least `least` of it. */
+/* Of each block, keeps the trials with the lowest ranks, whole ranks only, until at least `least`
+ * are kept. */
 static void tournament(struct field *f, int least)
 {
     int kept = 0;
@@ -43,7 +48,7 @@ static void tournament(struct field *f, int least)
     f->n = kept;
 }
 
-/* The range of each objective, of its finite values. */
+/* The range of each objective over its finite values. */
 static void range_of(const struct field *f, double *lo, double *hi)
 {
     for (int k = 0; k < f->m; k++) {
@@ -68,9 +73,10 @@ static bool is_measurable(const struct field *f, int i)
     return true;
 }
 
-/* Adds up to `want` of the tied ones, each time the one that adds most volume; the others come last, by age. Volumes are
- * taken over [0,1] of each range (halved first: it may be beyond a double) from a tenth below: being extreme counts, but
- * not alone. */
+/* Adds up to `want` of the tied trials, each time the one that adds the most volume. Trials with an
+ * infinity or NaN come last, by age. Each objective is scaled to [0,1] by its range. Values are
+ * halved first, because a range may be larger than a double. The reference point is -0.1, so a
+ * trial that is best in one objective and worst in another adds some volume, but not the most. */
 static int add_by_volume(const struct field *f, const int *tied, int n_tied, int want, int *out)
 {
     const double reference[PARETO_MAX_OBJECTIVES] = { -0.1, -0.1, -0.1, -0.1 };
@@ -110,6 +116,7 @@ static int add_by_volume(const struct field *f, const int *tied, int n_tied, int
     return n;
 }
 
+/* Takes whole fronts as long as they fit, then part of the next one. */
 static int take(const struct field *f, int want, int *out)
 {
     int ranks = pareto_ranks(f->values, f->n, f->m, f->ranks), n = 0;
@@ -125,7 +132,7 @@ static int take(const struct field *f, int want, int *out)
             if (is_whole)
                 out[n++] = f->rows[i];
             else if (n_tied < MOST_TIED && nth * MIN(MOST_TIED, count) / count == n_tied)
-                tied[n_tied++] = i; /* evenly out of a large front */
+                tied[n_tied++] = i; /* evenly spaced members of a large front */
             nth++;
         }
         if (!is_whole)

@@ -1,5 +1,6 @@
-/* tpe_split.c - see tpe_split.h. The boards of the history are sorted already, so the good ones are read off their tops;
- * one pass over the trials gathers the bad. */
+/* tpe_split.c - splits trials into good and bad; tpe_split.h gives the rule. The history keeps the
+ * trials of each level sorted, so the good ones are read from the top of these lists, and one pass
+ * over all trials gathers the bad ones. */
 #include "search/samplers/tpe/tpe_split.h"
 
 #include "search/samplers/tpe/tpe_front.h"
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* MOST_GOOD is hyperopt's and Optuna's default. More than THIN_ABOVE bad trials are thinned to
+ * about THIN_TO, so that a suggestion costs the same with 100,000 trials as with 2,000. */
 enum {
     MOST_GOOD = 25,
     MOST_GOOD_FRONTS = 50,
@@ -36,7 +39,7 @@ static bool has_verdict(const struct history_row *r)
     return r->n_reports > 0 || r->state == OBS_FAILED;
 }
 
-/* Position of the modelled level among the boards, -1 = no value at all. */
+/* The index of the modelled level among the history's levels, or -1 if there is no value at all. */
 static int level_find(const struct history *h, int n_joint)
 {
     int most = -1;
@@ -60,7 +63,8 @@ static bool is_better(double a, double b)
     return !isnan(a) && (isnan(b) || a > b);
 }
 
-/* The best trial that has values above the modelled level only and was not taken yet, or -1. There are few. */
+/* The best trial that has values only above the modelled level and was not taken yet, or -1. There
+ * are few of them. */
 static int best_above(const struct tpe_split *s, const struct history *h, int level, double *value)
 {
     int best = -1;
@@ -80,7 +84,7 @@ static int best_above(const struct tpe_split *s, const struct history *h, int le
     return best;
 }
 
-/* Takes the first `want` in order. */
+/* Takes the first `want` trials of the ranking. */
 static void take_good(struct tpe_split *s, const struct history *h, int level, int want)
 {
     for (int b = level; b < h->n_boards; b++) {
@@ -100,7 +104,8 @@ static void take_good(struct tpe_split *s, const struct history *h, int level, i
     }
 }
 
-/* Several objectives: the fronts among those with a value at the level. */
+/* With several objectives: takes the best fronts among the trials that have a value at the
+ * level. */
 static void take_fronts(struct tpe_split *s, const struct history *h, int level, int m, int want)
 {
     const struct history_board *board = &h->boards[level];
@@ -108,7 +113,7 @@ static void take_fronts(struct tpe_split *s, const struct history *h, int level,
     int *rows = mem_array((size_t)board->n, sizeof *rows), n = 0;
     int good[MOST_GOOD_FRONTS];
 
-    for (int i = 0; i < h->order.n; i++) { /* in order of age */
+    for (int i = 0; i < h->order.n; i++) { /* from the oldest trial to the newest */
         int row = h->order.rows[i];
         const struct history_report *report = history_at(h, row, board->below);
         if (!report || h->rows[row].state == OBS_FAILED)
@@ -124,7 +129,8 @@ static void take_fronts(struct tpe_split *s, const struct history *h, int level,
     mem_free(rows);
 }
 
-/* One of each `stride` neighbours in age, the one of least hash: the same ones as long as the stride stays. */
+/* A random number for a trial. Of each `stride` neighbours in age the one with the smallest number
+ * is kept, so the same trials are kept as long as the stride does not change. */
 static uint64_t age_hash(uint64_t seed, int64_t trial)
 {
     uint64_t x = seed ^ ((uint64_t)trial * UINT64_C(0x9E3779B97F4A7C15));
@@ -134,6 +140,7 @@ static uint64_t age_hash(uint64_t seed, int64_t trial)
     return x ^ x >> 31;
 }
 
+/* Fills good and bad in order of age; of the bad ones, one of each `stride`. */
 static void gather(struct tpe_split *s, const struct history *h, int stride, uint64_t seed)
 {
     uint64_t least = UINT64_MAX;
