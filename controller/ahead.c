@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/decide/propose.h"
+#include "controller/serve/turn.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "controller/api/auth.h"
 #include "controller/serve/housekeep.h"
+#include "controller/serve/turn.h"
 #include "controller/state/ctl.h"
 #include "web/server.h"
 

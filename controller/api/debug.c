@@ -7,7 +7,6 @@
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
 #include "controller/state/task.h"
-#include "controller/view/show.h"
 #include "store/journal.h"
 
 #include <inttypes.h>

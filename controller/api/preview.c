@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/api.h"
+#include "controller/api/spec_check.h"
 #include "controller/decide/propose.h"
 #include "controller/decide/searchers.h"
 #include "controller/problem/ladder.h"

@@ -14,11 +14,6 @@
 
 enum { DEVICES_MAX = 2000 };
 
-static int64_t silent_ms(const struct ctl *ctl, const struct runner *r)
-{
-    return ctl_now(ctl) - r->heard_ms;
-}
-
 static json_t *device_json(const struct device *d)
 {
     return json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:b}", "id", d->is.id, "kind", d->is.kind,
@@ -34,7 +29,7 @@ static json_t *reason_json(const struct ctl *ctl, const struct runner *r)
     if (runner_is_here(ctl, r))
         return r->row.reason ? json_string(r->row.reason) : json_null();
     (void)snprintf(text, sizeof text, "nothing was heard of it for %" PRId64 " s%s%s",
-                   silent_ms(ctl, r) / 1000, r->row.reason ? "; before that: " : "",
+                   runner_silent_ms(ctl, r) / 1000, r->row.reason ? "; before that: " : "",
                    r->row.reason ? r->row.reason : "");
     return json_string(text);
 }
@@ -47,12 +42,13 @@ static json_t *runner_json(struct ctl *ctl, struct runner *r)
     runner_tally(ctl);
     for (int i = 0; i < r->n_devices; i++)
         json_array_append_new(devices, device_json(&r->devices[i]));
-    return json_pack(
-        "{s:I, s:s, s:s, s:o, s:s, s:s?, s:b, s:I, s:I, s:i, s:o}", "id", (json_int_t)r->row.id,
-        "name", r->row.name, "state", is_here ? r->row.state : "lost", "reason",
-        reason_json(ctl, r), "numeric_sig", r->row.numeric_sig, "labels", r->row.labels, "alive",
-        is_here, "first_seen", (json_int_t)r->row.first_seen, "last_seen",
-        (json_int_t)(ctl_wall(ctl) - silent_ms(ctl, r)), "lanes", r->n_leases, "devices", devices);
+    return json_pack("{s:I, s:s, s:s, s:o, s:s, s:s?, s:b, s:I, s:I, s:i, s:o}", "id",
+                     (json_int_t)r->row.id, "name", r->row.name, "state",
+                     is_here ? r->row.state : "lost", "reason", reason_json(ctl, r), "numeric_sig",
+                     r->row.numeric_sig, "labels", r->row.labels, "alive", is_here, "first_seen",
+                     (json_int_t)r->row.first_seen, "last_seen",
+                     (json_int_t)(ctl_wall(ctl) - runner_silent_ms(ctl, r)), "lanes", r->n_leases,
+                     "devices", devices);
 }
 
 static int by_id(const void *a, const void *b)
@@ -111,74 +107,4 @@ int ctl_runner_act(struct ctl *ctl, int64_t id, const char *verb, json_t **out, 
         return -1;
     *out = runner_json(ctl, r);
     return 0;
-}
-
-/* ---- why nobody takes work ---- */
-
-struct absent {
-    int other, lost, draining, quarantined;
-    int64_t silent_ms;  /* of the lost one heard last */
-    const char *reason; /* of a quarantined one */
-};
-
-static void absent_count(struct ctl *ctl, const char *sig, struct absent *a)
-{
-    for (int i = 0; i < ctl->n_runners; i++) {
-        const struct runner *r = ctl->runners[i];
-
-        if (sig[0] && !str_eq(sig, r->row.numeric_sig)) {
-            a->other++;
-        } else if (!runner_is_here(ctl, r)) {
-            a->silent_ms = a->lost++ ? MIN(a->silent_ms, silent_ms(ctl, r)) : silent_ms(ctl, r);
-        } else if (str_eq(r->row.state, "draining")) {
-            a->draining++;
-        } else {
-            a->quarantined++;
-            a->reason = r->row.reason;
-        }
-    }
-}
-
-struct parts {
-    char text[400];
-    size_t len;
-};
-
-static void part_add(struct parts *p, int n, const char *one, const char *more, const char *detail)
-{
-    int len = 0;
-
-    if (n == 0)
-        return;
-    len = snprintf(p->text + p->len, sizeof p->text - p->len, "%s%d %s%s", p->len ? ", " : ": ", n,
-                   n == 1 ? one : more, detail);
-    CHECK(len > 0 && p->len + (size_t)len < sizeof p->text);
-    p->len += (size_t)len;
-}
-
-void runner_why(struct ctl *ctl, const char *sig, char *out, size_t size)
-{
-    struct absent a = { 0 };
-    struct parts p = { "", 0 };
-    char reason[120] = "", silent[40];
-    int n_devices = 0, n_idle = 0;
-
-    out[0] = '\0';
-    runner_capacity(ctl, sig, &n_devices, &n_idle);
-    if (n_devices > 0)
-        return;
-    absent_count(ctl, sig, &a);
-    if (a.reason)
-        (void)snprintf(reason, sizeof reason, " (%.100s)", a.reason);
-    (void)snprintf(silent, sizeof silent, " for %" PRId64 " s", a.silent_ms / 1000);
-    part_add(&p, a.quarantined, "is quarantined", "are quarantined", reason);
-    part_add(&p, a.draining, "is draining", "are draining", "");
-    part_add(&p, a.lost, "was not heard of", "were not heard of", silent);
-    part_add(&p, a.other, "is of another class", "are of another class", "");
-    if (a.other > 0)
-        (void)snprintf(out, size, "no runner of numeric class %.60s takes work%s", sig, p.text);
-    else if (p.len > 0)
-        (void)snprintf(out, size, "no runner takes work%s", p.text);
-    else
-        str_copy(out, size, "no runner is connected");
 }

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/serve/housekeep.h"
-#include "controller/state/lease.h"
 #include "controller/state/runner.h"
 #include "controller/state/study.h"
 #include "store/blob.h"

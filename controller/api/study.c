@@ -4,17 +4,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/decide/budget.h"
+#include "controller/api/spec_check.h"
 #include "controller/decide/finish.h"
-#include "controller/decide/searchers.h"
-#include "controller/decide/warm.h"
 #include "controller/serve/dataset.h"
+#include "controller/serve/load.h"
+#include "controller/serve/settle.h"
 #include "controller/serve/table.h"
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
 #include "controller/state/task.h"
 #include "controller/state/trial.h"
-#include "controller/view/analysis.h"
 #include "controller/view/brief.h"
 #include "controller/view/show.h"
 
@@ -26,54 +25,6 @@
 enum { PAGE_MAX = 1000, IDS_MAX = 100, OWNER_MAX = 60, PRIORITY_MAX = 1000 };
 
 /* ---- create ---- */
-
-static int resource_check(const struct spec *spec, const struct study_space *space, struct err *err)
-{
-    const struct family_shape s = { .resource = (enum family_resource)spec->resource };
-    bool has_one = spec->resource == RES_AUTO;
-
-    for (int i = 0; i < space->n_families; i++)
-        has_one = has_one || family_resource_of(space->first[i].family, &s) != FR_AUTO;
-    return has_one ? 0
-                   : err_at(err, "resource", "no family of the space can spend %s",
-                            spec_resource_name[spec->resource]);
-}
-
-/* What can be said of space and enqueue before the task is known: families and parameters exist, values are legal. */
-static int space_check_early(const struct spec *spec, struct err *err)
-{
-    static const int tasks[] = { [TASK_AUTO] = FT_ANY,
-                                 [TASK_BINARY] = FT_BINARY,
-                                 [TASK_MULTICLASS] = FT_MULTICLASS,
-                                 [TASK_REGRESSION] = FT_REGRESSION };
-    struct study_space space;
-    struct config c;
-    char path[40];
-    json_t *v = NULL;
-    size_t i = 0;
-
-    struct space_for need = { tasks[spec->task], spec->metric, spec->monotone != NULL };
-    if (study_space_build(&space, spec->space, &need, err) < 0)
-        return -1;
-    int rc = resource_check(spec, &space, err);
-    study_space_fini(&space);
-    if (rc < 0)
-        return -1;
-    json_array_foreach(spec->enqueue, i, v)
-    {
-        jsonx_path_at(path, sizeof path, "enqueue", i);
-        if (config_parse(&c, v, path, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-int study_check_spec(struct ctl *ctl, const struct spec *spec, struct err *err)
-{
-    return searchers_check(spec, ctl->conf.dev, err) < 0 || space_check_early(spec, err) < 0
-               ? -1
-               : warm_check(ctl, spec, err);
-}
 
 /* A name that nobody gave but the dataset's is the next free one: w, w-2, w-3 ... */
 static int name_free(struct ctl *ctl, struct spec *spec, struct err *err)
@@ -298,6 +249,21 @@ out:
     return rc;
 }
 
+/* The study, or that it is damaged; NULL when there is none. */
+static json_t *show_any(struct ctl *ctl, int64_t id, bool whole, struct err *err)
+{
+    struct err why = { 0 };
+    struct study *st = study_by_id(ctl, id, &why);
+    json_t *o = st ? show_study(st, whole, &why) : NULL;
+
+    if (o || why.code == ERR_NOTFOUND) {
+        if (!o)
+            *err = why;
+        return o;
+    }
+    return show_damaged(ctl, id, damage_of(ctl, id) ? &damage_of(ctl, id)->why : &why);
+}
+
 int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err)
 {
     int64_t id = 0;
@@ -323,7 +289,7 @@ static int act_pause(struct study *st, struct err *err)
     if (study_may(st, SE_PAUSE, err) < 0)
         return -1;
     ctl_touch(st->ctl, st);
-    budget_clock_stop(st);
+    study_clock_stop(st);
     return study_move(st, SE_PAUSE, "paused by a user", NULL, err);
 }
 
@@ -334,7 +300,7 @@ static int act_resume(struct study *st, struct err *err)
     ctl_touch(st->ctl, st);
     table_worked(st);
     if (st->row.started_at)
-        budget_clock_start(st);
+        study_clock_start(st);
     return study_move(st, SE_RESUME, NULL, NULL, err);
 }
 

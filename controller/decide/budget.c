@@ -39,27 +39,10 @@ enum { CLOSING_NOT, CLOSING_SCORE, CLOSING_PATIENCE, CLOSINGS };
 static const char *const closings[CLOSINGS] = { NULL, "the score was reached",
                                                 "no gain in many trials" };
 
-void budget_clock_start(struct study *st)
-{
-    if (st->clock_from < 0)
-        st->clock_from = ctl_now(st->ctl);
-}
-
-void budget_clock_stop(struct study *st)
-{
-    st->used_base = budget_used(st);
-    st->clock_from = -1;
-    st->row.used_ms = st->used_base;
-}
-
-int64_t budget_used(const struct study *st)
-{
-    return st->used_base + (st->clock_from >= 0 ? ctl_now(st->ctl) - st->clock_from : 0);
-}
-
 int64_t budget_left(const struct study *st)
 {
-    return st->spec.budget_time_ms ? MAX(st->spec.budget_time_ms - budget_used(st), 0) : INT64_MAX;
+    return st->spec.budget_time_ms ? MAX(st->spec.budget_time_ms - study_used_ms(st), 0)
+                                   : INT64_MAX;
 }
 
 int64_t budget_refit_ms(const struct study *st)
@@ -211,7 +194,8 @@ static int tick_one(struct study *st, int64_t now, struct err *err)
     struct ctl *ctl = st->ctl;
 
     if (st->row.state == SS_RUNNING && now >= budget_cut_ms(st)) {
-        log_info("study.time_used study=%" PRId64 " used_ms=%" PRId64, st->row.id, budget_used(st));
+        log_info("study.time_used study=%" PRId64 " used_ms=%" PRId64, st->row.id,
+                 study_used_ms(st));
         if (finish_begin(st, "the time was used", false, err) < 0)
             return -1;
     }

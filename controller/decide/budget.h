@@ -5,9 +5,6 @@
 
 #include "controller/state/study.h"
 
-void budget_clock_start(struct study *st);
-void budget_clock_stop(struct study *st);
-int64_t budget_used(const struct study *st);    /* ms */
 int64_t budget_left(const struct study *st);    /* ms; INT64_MAX without a limit */
 int64_t budget_reserve(const struct study *st); /* ms kept for finishing */
 /* Monotonic times: no slice of a lane may end after cut; the study ends at hard whatever happens. INT64_MAX = none. */

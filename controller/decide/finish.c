@@ -62,7 +62,7 @@ int finish_begin(struct study *st, const char *why, bool cut_running, struct err
     rungs_keep(st);
     if (study_save(st, err) < 0)
         return -1;
-    budget_clock_start(st); /* finishing is part of the time, also when the study was paused */
+    study_clock_start(st); /* finishing is part of the time, also when the study was paused */
     if (rescue_begin(st, err) < 0)
         return -1;
     return cancel_open(st, true, cut_running, false, reason, err);
@@ -76,7 +76,7 @@ int finish_kill(struct study *st, struct err *err)
     if (study_save(st, err) < 0 || cancel_open(st, true, true, true, TR_USER, err) < 0 ||
         task_cancel_of_study(st->ctl, st->row.id, err) < 0)
         return -1;
-    budget_clock_stop(st);
+    study_clock_stop(st);
     st->row.ended_at = ctl_wall(st->ctl);
     return study_move(st, SE_STOP, "killed by a user", NULL, err);
 }
@@ -206,7 +206,7 @@ static int end(struct study *st, struct err *err)
     int64_t best = board_best_artifact(st);
     char why[300];
 
-    budget_clock_stop(st);
+    study_clock_stop(st);
     st->row.ended_at = ctl_wall(st->ctl);
     if (best && ship(st, best, err) < 0)
         return -1;
@@ -218,7 +218,7 @@ static int end(struct study *st, struct err *err)
             first_failure(st, why, sizeof why);
     }
     log_info("study.end study=%" PRId64 " name=%s trials=%d best=%" PRId64 " used_ms=%" PRId64,
-             st->row.id, st->row.name, st->n_trials, best, budget_used(st));
+             st->row.id, st->row.name, st->n_trials, best, study_used_ms(st));
     json_t *data =
         st->row.result ? jsonx_load(st->row.result, strlen(st->row.result), "result", NULL) : NULL;
     return study_move(st, by_user ? SE_STOP : best ? SE_COMPLETE : SE_FAIL, why, data, err);

@@ -212,12 +212,21 @@ static int tell_end(struct study *st, int64_t number, enum trial_state state,
     return 0;
 }
 
-int live_ended(struct study *st, const struct trial_row *row, struct err *err)
+int live_hear(struct study *st, struct sched_decision *rung, struct err *err)
 {
-    CHECK(trial_is_final(row->state));
-    if (!st->sampler)
-        return 0; /* an ended study that was asked for again */
-    return tell_end(st, row->number, row->state, row->reason, row->level, row->score, err);
+    int n = st->n_happened;
+
+    st->n_happened = 0;
+    for (int i = 0; i < n; i++) {
+        struct happening h = st->happened[i];
+
+        if (h.kind == TRIAL_REPORTED && live_rung(st, h.number, h.level, h.score, rung, err) < 0)
+            return -1;
+        if (h.kind == TRIAL_ENDED &&
+            tell_end(st, h.number, h.state, h.reason, h.level, h.score, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int retire(struct study *st, bool closing, struct err *err)

@@ -22,7 +22,7 @@ int64_t live_parallel(const struct study *st);
 int live_rung(struct study *st, int64_t number, int level, double score, struct sched_decision *out,
               struct err *err);
 /* A trial was ended (its row is final): sampler, scheduler and stop rules hear of it. */
-int live_ended(struct study *st, const struct trial_row *row, struct err *err);
+int live_hear(struct study *st, struct sched_decision *rung, struct err *err);
 int live_settle(
     struct study *st,
     struct err *err); /* prunes what will never be resumed; ends the study when all is done */

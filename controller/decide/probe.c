@@ -15,7 +15,6 @@
 #include "controller/problem/ladder.h"
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
-#include "controller/state/trial.h"
 #include "store/journal.h"
 
 #include <inttypes.h>

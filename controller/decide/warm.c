@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/serve/load.h"
 #include "controller/state/objective.h"
 #include "controller/state/trial.h"
 #include "store/journal.h"

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/serve/load.h"
 #include "controller/serve/table.h"
 #include "controller/state/task.h"
 #include "store/blob.h"

@@ -19,6 +19,7 @@
 #include "controller/decide/probe.h"
 #include "controller/decide/rescue.h"
 #include "controller/serve/table.h"
+#include "controller/serve/task.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
 #include "controller/state/memory.h"
@@ -58,7 +59,8 @@ static bool may_run(const struct study *st, const struct runner *r)
 {
     bool is_waiting = st->row.state == SS_RUNNING || st->row.state == SS_QUEUED;
 
-    if (!(is_waiting || is_last(st)) || !st->problem.is_ready || !st->sampler || table_waits(st))
+    if (!(is_waiting || is_last(st)) || !st->problem.is_ready || !st->sampler ||
+        study_waits_for_table(st))
         return false;
     if (st->row.numeric_sig && st->row.numeric_sig[0] &&
         !str_eq(st->row.numeric_sig, r->row.numeric_sig))
@@ -227,7 +229,7 @@ static int study_start(struct study *st, struct runner *r, struct err *err)
     if (st->row.state != SS_QUEUED)
         return 0;
     st->row.started_at = ctl_wall(st->ctl);
-    budget_clock_start(st);
+    study_clock_start(st);
     return study_move(st, SE_START, NULL, NULL, err);
 }
 
@@ -393,33 +395,4 @@ int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const st
         msg_grant_fini(&task);
     }
     return rc != 0 ? rc : grant_fit(ctl, r, d, ask, out, err);
-}
-
-static void finishing_why(const struct study *st, char *out, size_t size)
-{
-    int64_t n = st->count[TS_RUNNING];
-
-    if (st->refit)
-        str_copy(out, size, "its best configuration is fitted on all rows");
-    else if (n > 0)
-        (void)snprintf(out, size, "%" PRId64 " %s to the end of its time", n,
-                       n == 1 ? "trial runs" : "trials run");
-    else if (rescue_waits(st))
-        str_copy(out, size, "the best paused trial waits for a device to save its model");
-}
-
-void dispatch_why(const struct study *st, char *out, size_t size)
-{
-    const char *sig = st->row.numeric_sig ? st->row.numeric_sig : "";
-
-    out[0] = '\0';
-    if (st->row.state == SS_FINISHING)
-        finishing_why(st, out, size);
-    if ((st->row.state != SS_QUEUED && st->row.state != SS_RUNNING) || st->count[TS_RUNNING] > 0)
-        return;
-    runner_why(st->ctl, sig, out, size);
-    if (!out[0])
-        str_copy(out, size,
-                 st->problem.is_ready ? "its turn comes when a device asks for work"
-                                      : "its dataset is being read");
 }

@@ -12,7 +12,5 @@ struct device;
 int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const struct msg_ask *ask,
                    json_t **out, struct err *err);
 bool dispatch_may(struct ctl *ctl, const struct runner *r); /* might there be work for it? Cheap. */
-/* Why a waiting study waits, for people; "" when it does not. */
-void dispatch_why(const struct study *st, char *out, size_t size);
 
 #endif

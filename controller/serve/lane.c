@@ -98,12 +98,7 @@ static int report_add(struct study *st, struct trial_row *row, const struct msg_
     info_set_fit(info, e);
     info_add_detail(info, e->detail, growth, 1);
     trial_info_set(row, info);
-    if (store_report_add(st->ctl->store, row->id, e->level, e->value, e->se, err) < 0)
-        return -1;
-    row->level = e->level;
-    row->score = e->value;
-    row->score_se = e->se;
-    return trial_save(st, row, err);
+    return trial_report(st, row, e->level, e->value, e->se, err);
 }
 
 /* What the trial is to do now, after its report at this level. */
@@ -122,7 +117,7 @@ static int rung_decide(struct study *st, struct trial_row *row, const struct msg
             d->action = SCHED_PAUSE; /* the plan is not there yet */
         return rc < 0 ? -1 : 0;
     }
-    return is_new ? live_rung(st, row->number, e->level, e->value, d, err) : 0;
+    return is_new ? live_hear(st, d, err) : 0;
 }
 
 static int on_rung(struct study *st, struct trial_row *row, const struct msg_event *e,

@@ -1,204 +1,237 @@
-/* load.c - see load.h. A study of 100,000 trials takes seconds to read: on the loop nobody else would be answered. Its head
- * (row, spec, data, space) is made here at once; the pool's thread then owns it alone and fills in its trials, from what is
- * committed, through a connection of its own. Ended studies do not change but for their row, which is read again when they
- * are taken in. What a job needs outlives the controller: a process may end while one runs. */
+/* load.c - studies come into memory and leave it. A study is its rows (state/rows.h) and its search (sampler, scheduler, plan),
+ * which is rebuilt by telling the searchers again what happened, in the order in which it happened. There is one way to load
+ * a study, and three occasions: the start of the process, somebody asks for a study that is not in memory, and a request or
+ * a turn was undone, so that memory must follow the rows again.
+ *
+ * A study that cannot be read leaves memory and is remembered as damaged (state/damage.h); what may be readable later is
+ * tried again by damage_tick. Whoever holds a `struct study *` across a call that may reload must look it up again. */
 #include "controller/serve/load.h"
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
-#include "controller/state/study.h"
+#include "controller/decide/live.h"
+#include "controller/decide/plan.h"
+#include "controller/decide/propose.h"
+#include "controller/decide/searchers.h"
+#include "controller/decide/warm.h"
+#include "controller/snapshot.h"
+#include "controller/state/damage.h"
+#include "controller/state/lease.h"
+#include "controller/state/rows.h"
+#include "controller/view/analysis.h"
+#include "controller/view/brief.h"
 
 #include <inttypes.h>
+#include <math.h>
 
-struct waiter {
-    struct waiter *next;
-    void (*on_ready)(void *arg);
-    void *arg;
-};
+/* ---- leaving memory ---- */
 
-struct load_job {
-    struct load_job *next;
-    struct ctl *ctl; /* NULL once that is gone */
-    int64_t id;
-    struct study *st;
-    char *dir;
-    struct waiter *waiters;
-    int rc;
-    struct err err;
-};
-
-void load_trim(struct ctl *ctl)
+/* Everything but the struct itself, which stays where it is. */
+static void study_clear(struct study *st)
 {
-    int n = 0;
-    int64_t trials = 0;
+    analysis_free(st->analysis);
+    st->analysis = NULL;
+    propose_close(st);
+    plan_fini(st);
+    json_decref(st->warm);
+    study_fini(st);
+}
 
+void study_free(struct study *st)
+{
+    study_clear(st);
+    mem_free(st);
+}
+
+void study_drop(struct ctl *ctl, struct study *st)
+{
+    brief_forget(ctl, st->row.id);
     for (int i = 0; i < ctl->n_studies; i++) {
-        bool is_ended = study_is_final(ctl->studies[i]->row.state);
-
-        n += is_ended;
-        trials += is_ended ? ctl->studies[i]->n_trials : 0;
+        if (ctl->studies[i] == st)
+            ctl->studies[i] = ctl->studies[--ctl->n_studies];
     }
-    while (n > LOAD_KEPT || (n > 1 && trials > LOAD_KEPT_TRIALS)) {
-        struct study *oldest = NULL;
-
-        for (int i = 0; i < ctl->n_studies; i++) {
-            struct study *st = ctl->studies[i];
-            if (study_is_final(st->row.state) && (!oldest || st->asked_ms < oldest->asked_ms))
-                oldest = st;
-        }
-        CHECK(oldest);
-        n--;
-        trials -= oldest->n_trials;
-        study_drop(ctl, oldest);
+    for (int i = ctl->n_leases - 1; i >= 0; i--) {
+        if (!ctl->leases[i].is_task && ctl->leases[i].study == st->row.id)
+            lease_remove(ctl, i);
     }
+    study_free(st);
 }
 
-/* ---- beside the loop ---- */
+/* ---- coming into memory ---- */
 
-static void work(void *arg)
+static int search_load(struct study *st, struct err *err)
 {
-    struct load_job *j = arg;
-    struct store *store = store_open_readonly(j->dir, &j->err);
+    int64_t seq = 0;
+    int rc = 0;
 
-    j->rc = store ? study_fill_trials(j->st, store, &j->err) : -1;
-    if (store)
-        store_close(store);
-}
-
-/* ---- at home again ---- */
-
-static void unlink_job(struct ctl *ctl, const struct load_job *j)
-{
-    struct load_job **p = &ctl->loads;
-
-    while (*p != j)
-        p = &(*p)->next;
-    *p = j->next;
-}
-
-static void waiters_call(struct load_job *j)
-{
-    while (j->waiters) {
-        struct waiter *w = j->waiters;
-
-        j->waiters = w->next;
-        w->on_ready(w->arg);
-        mem_free(w);
-    }
-}
-
-/* The controller is gone, and those who waited with it. */
-static void drop(void *arg)
-{
-    struct load_job *j = arg;
-
-    study_free(j->st);
-    mem_free(j->dir);
-    mem_free(j);
-}
-
-static void done(void *arg)
-{
-    struct load_job *j = arg;
-
-    if (j->ctl) {
-        unlink_job(j->ctl, j);
-        if (j->rc < 0)
-            log_error("study.load study=%" PRId64 " err=\"%s\"", j->id, j->err.text);
-        if (j->rc < 0 || study_loaded(j->ctl, j->id) || study_adopt(j->ctl, j->st, NULL) < 0)
-            study_free(
-                j->st); /* whoever asked for it reads it on the loop, and hears what is wrong */
-        waiters_call(j);
-        load_trim(j->ctl);
-        mem_free(j->dir);
-        mem_free(j);
-    } else {
-        drop(j);
-    }
-}
-
-/* ---- asking ---- */
-
-static void waiter_add(struct load_job *j, void (*on_ready)(void *arg), void *arg)
-{
-    struct waiter *w = mem_zalloc(sizeof *w), **p = &j->waiters;
-
-    w->on_ready = on_ready;
-    w->arg = arg;
-    while (*p)
-        p = &(*p)->next;
-    *p = w;
-}
-
-static struct load_job *job_find(const struct ctl *ctl, int64_t id, int *n)
-{
-    struct load_job *found = NULL;
-
-    *n = 0;
-    for (struct load_job *j = ctl->loads; j; j = j->next) {
-        ++*n;
-        if (j->id == id)
-            found = j;
-    }
-    return found;
-}
-
-int ctl_study_await(struct ctl *ctl, const char *ref, void (*on_ready)(void *arg), void *arg,
-                    struct err *err)
-{
-    struct load_job *j = NULL;
-    int64_t id = 0;
-    bool is_final = false;
-    int n = 0, rc = study_find(ctl, ref, &id, &is_final, err);
-
-    if (rc < 0)
+    if (study_is_final(st->row.state) || st->row.state == SS_FINISHING)
+        return 0;
+    if (!st->problem.search.sampler[0])
+        searchers_choose(st); /* stored before there was a choice: what its spec names */
+    if (propose_open(st, err) < 0)
         return -1;
-    if (rc == 0 || !is_final || study_loaded(ctl, id) || !ctl->loop)
-        return 1;
-    j = job_find(ctl, id, &n);
-    if (!j && n >= LOAD_WAITING)
-        return err_set(err, ERR_BUSY,
-                       "several ended studies are being read: try again in a second");
-    if (j) {
-        waiter_add(j, on_ready, arg);
+    if (st->is_deterministic)
+        plan_init(st);
+    rc = snapshot_load(st, &seq, err);
+    if (rc < 0 || (rc == 0 && warm_tell(st, err) < 0))
+        return -1;
+    return st->is_deterministic ? 0 : live_replay(st, seq, err);
+}
+
+/* The study and its search: 1, 0 = there is no such row, -1. */
+static int fill(struct study *st, int64_t id, struct err *err)
+{
+    int rc = study_fill(st, id, err);
+
+    if (rc != 1)
+        return rc;
+    if (st->problem.is_ready && search_load(st, err) < 0)
+        return -1;
+    return lease_restore(st->ctl, st, err) < 0 ? -1 : 1;
+}
+
+static struct study_kept kept_of(const struct study *st)
+{
+    return (struct study_kept){ .used_ms = study_used_ms(st),
+                                .keep_ms = st->keep_ms,
+                                .lane_us = st->lane_us,
+                                .was_running = st->clock_from >= 0 };
+}
+
+static void kept_take(struct study *st, const struct study_kept *kept)
+{
+    st->keep_ms = kept->keep_ms;
+    st->lane_us = kept->lane_us;
+    if (kept->was_running && st->clock_from >= 0)
+        st->used_base = MAX(kept->used_ms, st->used_base);
+}
+
+struct study *study_load(struct ctl *ctl, int64_t id, struct err *err)
+{
+    struct err why = { 0 };
+    struct study *st = NULL;
+    int rc = 0;
+
+    if (damage_check(ctl, id, err) < 0)
+        return NULL;
+    st = study_new(ctl);
+    rc = fill(st, id, &why);
+    if (rc == 1) {
+        if (damage_of(ctl, id))
+            kept_take(st, &damage_of(ctl, id)->kept);
+        damage_forget(ctl, id);
+        CTL_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
+        ctl->studies[ctl->n_studies++] = st;
+        return st;
+    }
+    study_free(st);
+    if (rc == 0) {
+        err_set(err, ERR_NOTFOUND, "no study %" PRId64, id);
+    } else {
+        damage_note(ctl, id, &why, NULL);
+        err_set(err, why.code, "study %" PRId64 ": %s", id, why.text);
+    }
+    return NULL;
+}
+
+int study_reload(struct ctl *ctl, struct study *st, struct err *err)
+{
+    int64_t id = st->row.id, asked = st->asked_ms;
+    struct study_kept kept = kept_of(st);
+
+    study_clear(st);
+    study_init(st, ctl);
+    st->asked_ms = asked;
+    int rc = fill(st, id, err);
+    if (rc == 1) {
+        kept_take(st, &kept);
         return 0;
     }
-    struct study *st = study_head_load(ctl, id, err);
+    st->row.id = id;
+    study_drop(ctl, st);
+    if (rc < 0)
+        damage_note(ctl, id, err, &kept);
+    return rc < 0 ? -1 : 1; /* made by what is undone */
+}
+
+struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err)
+{
+    struct study *st = study_loaded(ctl, id);
+
     if (!st)
-        return 1; /* damaged: whoever loads it tells */
-    j = mem_zalloc(sizeof *j);
-    j->ctl = ctl;
-    j->id = id;
-    j->st = st;
-    j->dir = mem_strdup(ctl->conf.data_dir);
-    j->next = ctl->loads;
-    ctl->loads = j;
-    waiter_add(j, on_ready, arg);
-    loop_pool_submit_owned(ctl->loop, work, done, drop, j);
+        st = study_load(ctl, id, err);
+    if (st)
+        st->asked_ms = ctl_now(ctl);
+    return st;
+}
+
+struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err)
+{
+    int64_t id = 0;
+
+    return study_ref(ctl, ref, &id, err) < 0 ? NULL : study_by_id(ctl, id, err);
+}
+
+int study_adopt(struct ctl *ctl, struct study *st, struct err *err)
+{
+    if (study_take_row(st, err) < 0)
+        return -1;
+    st->asked_ms = ctl_now(ctl);
+    CTL_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
+    ctl->studies[ctl->n_studies++] = st;
     return 0;
 }
 
-int ctl_study_id(struct ctl *ctl, const char *ref, int64_t *id, struct err *err)
+int study_open_search(struct study *st, struct err *err)
 {
-    bool is_final = false;
-    int rc = study_find(ctl, ref, id, &is_final, err);
-
-    return rc == 0 ? err_set(err, ERR_NOTFOUND, "no study \"%.80s\"", ref) : MIN(rc, 0);
+    CHECK(st->problem.is_ready && !st->sampler && st->n_trials == 0);
+    if (study_space_load(st, err) < 0)
+        return -1;
+    searchers_choose(st);
+    if ((st->spec.warm_start[0] && warm_gather(st, err) < 0) || propose_open(st, err) < 0 ||
+        warm_tell(st, err) < 0)
+        return -1;
+    if (st->is_deterministic)
+        plan_init(st);
+    return 0;
 }
 
-void load_free_all(struct ctl *ctl)
+/* ---- damaged ones ---- */
+
+void damage_convict(struct ctl *ctl)
 {
-    while (ctl->loads) {
-        struct load_job *j = ctl->loads;
+    int64_t id = ctl->suspect;
+    struct study *st = id ? study_loaded(ctl, id) : NULL;
 
-        ctl->loads = j->next;
-        j->ctl = NULL;
-        while (j->waiters) {
-            struct waiter *w = j->waiters;
+    ctl->suspect = 0;
+    if (st) {
+        study_drop(ctl, st);
+        damage_note(ctl, id, &ctl->suspect_why, NULL);
+    }
+}
 
-            j->waiters = w->next;
-            mem_free(w);
-        }
+/* Ended ones are read when somebody asks. */
+static void try_again(struct ctl *ctl, int64_t id)
+{
+    struct study_row row = { 0 };
+    struct err err = { 0 };
+    int rc = store_study_get(ctl->store, id, &row, &err);
+
+    if (rc == 0 || (rc == 1 && study_is_final(row.state)))
+        damage_forget(ctl, id);
+    else if (rc < 0)
+        damage_note(ctl, id, &err, NULL);
+    else if (study_load(ctl, id, &err))
+        log_info("study.read_again study=%" PRId64, id);
+    study_row_fini(&row);
+}
+
+void damage_tick(struct ctl *ctl)
+{
+    int64_t now = ctl_now(ctl);
+
+    for (int i = ctl->n_damages - 1; i >= 0; i--) {
+        if (i < ctl->n_damages && ctl->damages[i].due_ms <= now)
+            try_again(ctl, ctl->damages[i].study);
     }
 }

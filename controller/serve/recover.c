@@ -7,8 +7,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/serve/load.h"
+#include "controller/serve/settle.h"
 #include "controller/state/runner.h"
-#include "controller/state/study.h"
 #include "controller/state/task.h"
 #include "store/journal.h"
 

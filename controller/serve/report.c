@@ -13,11 +13,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/serve/events.h"
+#include "controller/serve/expire.h"
 #include "controller/serve/lane.h"
+#include "controller/serve/load.h"
+#include "controller/serve/settle.h"
+#include "controller/serve/task.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
-#include "controller/state/task.h"
 #include "controller/state/trial.h"
 
 #include <inttypes.h>

@@ -4,7 +4,6 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "controller/decide/budget.h"
 #include "store/blob.h"
 #include "store/runner.h"
 
@@ -16,7 +15,6 @@
 
 enum {
     FIRST_PAUSE_MS = 1000,
-    ATTEMPTS_MAX = 5,       /* 1, 2, 4 and 8 seconds between them */
     HASH_AT_ONCE = 1 << 20, /* about a millisecond */
     SENTENCE = 900,
     NAME_BYTES = 160,
@@ -91,7 +89,7 @@ static int table_pause(struct study *st, bool is_test, const char *what, struct 
     log_error("table.bad study=%" PRId64 " name=%s table=%s err=\"%s\"", st->row.id, st->row.name,
               name, what);
     ctl_touch(st->ctl, st);
-    budget_clock_stop(st);
+    study_clock_stop(st);
     return study_move(st, SE_PAUSE, text, NULL, err) < 0 ? -1 : 0;
 }
 
@@ -121,9 +119,9 @@ int table_failed(struct study *st, const char *detail, struct err *err)
     int64_t now = ctl_now(st->ctl);
     const char *what = detail && detail[0] ? detail : "a runner did not get it";
 
-    if (table_waits(st) || study_may(st, SE_PAUSE, NULL) < 0)
+    if (study_waits_for_table(st) || study_may(st, SE_PAUSE, NULL) < 0)
         return 0;
-    if (++st->table_fails >= ATTEMPTS_MAX)
+    if (++st->table_fails >= TABLE_ATTEMPTS)
         return table_pause(st, false, what, err);
     st->table_next_ms = now + ((int64_t)FIRST_PAUSE_MS << (st->table_fails - 1));
     log_warn("table.retry study=%" PRId64 " name=%s attempt=%d in_ms=%" PRId64 " err=\"%s\"",
@@ -137,25 +135,12 @@ void table_worked(struct study *st)
     st->table_next_ms = 0;
 }
 
-bool table_waits(const struct study *st)
-{
-    return st->table_next_ms > ctl_now(st->ctl);
-}
-
-void table_why(const struct study *st, char *out, size_t size)
-{
-    if (table_waits(st))
-        (void)snprintf(
-            out, size, "a runner could not read its table; attempt %d of %d comes in %" PRId64 " s",
-            st->table_fails + 1, ATTEMPTS_MAX, (st->table_next_ms - ctl_now(st->ctl) + 999) / 1000);
-}
-
 void table_tick(struct ctl *ctl)
 {
     for (int i = 0; i < ctl->n_studies; i++) {
         struct study *st = ctl->studies[i];
 
-        if (st->table_next_ms && !table_waits(st)) {
+        if (st->table_next_ms && !study_waits_for_table(st)) {
             st->table_next_ms = 0;
             ctl->has_news = true;
         }

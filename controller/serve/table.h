@@ -13,10 +13,6 @@ int table_look(struct ctl *ctl, const char *sha256, struct err *err);
 /* A runner could not read it. detail: its words, may be NULL. */
 int table_failed(struct study *st, const char *detail, struct err *err);
 void table_worked(struct study *st);
-/* It is tried again later. */
-bool table_waits(const struct study *st);
-void table_why(const struct study *st, char *out,
-               size_t size); /* out stays when it does not wait */
 
 void table_tick(struct ctl *ctl);
 int64_t table_due(const struct ctl *ctl);

@@ -17,9 +17,13 @@
 #include "controller/files/rubbish.h"
 #include "controller/files/upload.h"
 #include "controller/serve/events.h"
+#include "controller/serve/expire.h"
 #include "controller/serve/load.h"
+#include "controller/serve/load_beside.h"
 #include "controller/serve/recover.h"
+#include "controller/serve/settle.h"
 #include "controller/serve/table.h"
+#include "controller/serve/turn.h"
 #include "controller/serve/wait.h"
 #include "controller/snapshot.h"
 #include "controller/state/damage.h"
@@ -39,35 +43,6 @@ enum {
     IDLE_TICK_MS = 1000,
     MIN_TICK_MS = 2
 };
-
-void *ctl_grow(void *array, size_t size, int n, int *cap)
-{
-    CHECK(n <= *cap);
-    if (n < *cap)
-        return array;
-    *cap = (int)mem_more((size_t)*cap);
-    return mem_resize(array, (size_t)*cap * size);
-}
-
-int64_t ctl_now(const struct ctl *ctl)
-{
-    return clk_now_ms(ctl->clk);
-}
-
-int64_t ctl_wall(const struct ctl *ctl)
-{
-    return clk_wall_ms(ctl->clk);
-}
-
-struct loop *ctl_loop(struct ctl *ctl)
-{
-    return ctl->loop;
-}
-
-const char *ctl_data_dir(const struct ctl *ctl)
-{
-    return ctl->conf.data_dir;
-}
 
 bool ctl_admits(const struct ctl *ctl)
 {
@@ -92,31 +67,6 @@ int ctl_admit(const struct ctl *ctl, struct err *err)
 }
 
 /* ---- requests ---- */
-
-void ctl_touch(struct ctl *ctl, struct study *st)
-{
-    CHECK(ctl->in_request);
-    st->touched_turn = ctl->turn_no;
-    st->touched_request = ctl->request_no;
-    st->needs_settling = true;
-    ctl->has_news = true;
-}
-
-void ctl_touch_tasks(struct ctl *ctl)
-{
-    CHECK(ctl->in_request);
-    ctl->tasks_turn = ctl->turn_no;
-    ctl->tasks_request = ctl->request_no;
-    ctl->has_news = true;
-}
-
-void ctl_touch_runners(struct ctl *ctl)
-{
-    CHECK(ctl->in_request);
-    ctl->runners_turn = ctl->turn_no;
-    ctl->runners_request = ctl->request_no;
-    ctl->has_news = true;
-}
 
 /* Rows that could not be read when memory was to follow them are read now: no request works on what they do not say. */
 static int catch_up(struct ctl *ctl, struct err *err)

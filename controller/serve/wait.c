@@ -9,9 +9,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/serve/dispatch.h"
-#include "controller/state/lease.h"
+#include "controller/serve/settle.h"
 #include "controller/state/runner.h"
-#include "controller/state/study.h"
 
 #include <inttypes.h>
 

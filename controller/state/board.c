@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "controller/state/objective.h"
-#include "controller/state/trial.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,30 +127,4 @@ int64_t board_best_artifact(const struct study *st)
             best = number;
     }
     return best;
-}
-
-int board_evict(struct study *st, struct err *err)
-{
-    if (st->evict_completed == st->count[TS_COMPLETED] && st->evict_kept == st->n_kept)
-        return 0;
-    for (int i = st->n_kept - 1; i >= 0; i--) {
-        int64_t number = st->kept[i];
-        struct trial_mem *t = &st->trials[number - 1];
-        struct trial_row row = { 0 };
-        int rc = 0;
-
-        if (board_keeps(st, number, t))
-            continue;
-        rc = trial_load(st, number, &row, err);
-        if (rc == 0) {
-            row.artifact[0] = '\0';
-            rc = trial_save(st, &row, err); /* takes it off the list */
-        }
-        trial_row_fini(&row);
-        if (rc < 0)
-            return -1;
-    }
-    st->evict_completed = st->count[TS_COMPLETED];
-    st->evict_kept = st->n_kept;
-    return 0;
 }

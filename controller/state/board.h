@@ -14,7 +14,5 @@ bool board_keeps(const struct study *st, int64_t number, const struct trial_mem 
 int64_t board_rank(const struct study *st, int64_t number); /* from 1; of one that is on it */
 int64_t board_best(const struct study *st);                 /* number or 0 */
 int64_t board_best_artifact(const struct study *st); /* the best one whose artifact is here, or 0 */
-/* Lets go of artifacts that fell out of what is kept. */
-int board_evict(struct study *st, struct err *err);
 
 #endif

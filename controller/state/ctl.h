@@ -100,20 +100,7 @@ struct ctl {
     struct ctl_stats stats;
 };
 
-/* Opens the data folder and loads what is unfinished (recover.c). conf's strings must outlive the controller. */
-struct ctl *ctl_new(const struct ctl_conf *conf, struct clk *clk, struct loop *loop,
-                    struct err *err);
-void ctl_free(struct ctl *ctl); /* commits nothing: the turn's end did */
-/* Graceful stop: grants no more, waiting lease calls are answered "none"; reports still pass. */
-void ctl_stop(struct ctl *ctl);
-
-/* Everything that is due by the clock: expired leases, ends of budgets, long polls that waited long enough. One request. */
-void ctl_tick(struct ctl *ctl);
-/* The end of a turn: waiting leases are served, the turn is committed, the answers go out. */
-void ctl_turn_end(struct ctl *ctl);
-
-/* Memory of this study no longer equals its committed rows. Call before the first change of a request. */
-void ctl_touch(struct ctl *ctl, struct study *st);
+/* Memory of all open tasks no longer equals their committed rows. Called before the first change of a request. */
 void ctl_touch_tasks(struct ctl *ctl);   /* the same for all open tasks */
 void ctl_touch_runners(struct ctl *ctl); /* and for what is stored of runners */
 int64_t ctl_now(const struct ctl *ctl);  /* monotonic ms */

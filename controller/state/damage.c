@@ -2,7 +2,6 @@
 #include "controller/state/damage.h"
 
 #include "base/log.h"
-#include "controller/state/study.h"
 
 #include <inttypes.h>
 
@@ -103,44 +102,6 @@ int damage_suspect(struct ctl *ctl, int64_t study, const struct err *err)
         ctl->suspect_why = *err;
     }
     return -1;
-}
-
-void damage_convict(struct ctl *ctl)
-{
-    int64_t id = ctl->suspect;
-    struct study *st = id ? study_loaded(ctl, id) : NULL;
-
-    ctl->suspect = 0;
-    if (st) {
-        study_drop(ctl, st);
-        damage_note(ctl, id, &ctl->suspect_why, NULL);
-    }
-}
-
-/* Ended ones are read when somebody asks. */
-static void try_again(struct ctl *ctl, int64_t id)
-{
-    struct study_row row = { 0 };
-    struct err err = { 0 };
-    int rc = store_study_get(ctl->store, id, &row, &err);
-
-    if (rc == 0 || (rc == 1 && study_is_final(row.state)))
-        damage_forget(ctl, id);
-    else if (rc < 0)
-        damage_note(ctl, id, &err, NULL);
-    else if (study_load(ctl, id, &err))
-        log_info("study.read_again study=%" PRId64, id);
-    study_row_fini(&row);
-}
-
-void damage_tick(struct ctl *ctl)
-{
-    int64_t now = ctl_now(ctl);
-
-    for (int i = ctl->n_damages - 1; i >= 0; i--) {
-        if (i < ctl->n_damages && ctl->damages[i].due_ms <= now)
-            try_again(ctl, ctl->damages[i].study);
-    }
 }
 
 int64_t damage_due(const struct ctl *ctl)

@@ -40,9 +40,6 @@ bool damage_is_lasting(const struct ctl *ctl, int64_t study);
 /* This study's rows made the present request fail. When the request is undone the study leaves memory, so that whatever
  * serves all studies goes on without it. Returns -1. Errors that may pass by themselves convict nobody. */
 int damage_suspect(struct ctl *ctl, int64_t study, const struct err *err);
-void damage_convict(struct ctl *ctl); /* at the end of an undone request */
-
-void damage_tick(struct ctl *ctl); /* tries again what is due */
 int64_t damage_due(const struct ctl *ctl);
 
 #endif

@@ -5,7 +5,6 @@
 #define CONTROLLER_STATE_LEASE_H
 
 #include "controller/state/ctl.h"
-#include "controller/state/study.h"
 
 struct lease {
     bool is_task;
@@ -33,15 +32,7 @@ void lease_remove(struct ctl *ctl, int i); /* by its place; another one takes th
 int lease_count_study(const struct ctl *ctl, int64_t study);
 int lease_count_leaving(const struct ctl *ctl, int64_t study);
 
-/* Is a lane that the session does not list lost? Rules in lease.c. */
-bool lease_is_missing(const struct lease *l, const struct msg_report *r);
 void lease_renew(struct ctl *ctl, struct lease *l);
-/* The lane goes back to the queue with its number, reports and last checkpoint. */
-int lease_lose(struct ctl *ctl, struct lease l, enum trial_reason reason, struct err *err);
-int lease_expire(struct ctl *ctl, struct err *err);
 int64_t lease_due(const struct ctl *ctl); /* when the next one expires; INT64_MAX = never */
-
-/* After a (re)load of a study: leases of its running trials stay, those of others go, missing ones are made again. */
-int lease_restore(struct ctl *ctl, struct study *st, struct err *err);
 
 #endif

@@ -104,6 +104,11 @@ bool runner_is_here(const struct ctl *ctl, const struct runner *r)
     return ctl_now(ctl) - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
 }
 
+int64_t runner_silent_ms(const struct ctl *ctl, const struct runner *r)
+{
+    return ctl_now(ctl) - r->heard_ms;
+}
+
 bool runner_is_enabled(const struct runner *r)
 {
     return str_eq(r->row.state, "enabled");

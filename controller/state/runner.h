@@ -45,6 +45,7 @@ struct device *runner_device(struct runner *r, const char *id);
 /* It was heard of within a lease period, or waits for work: it takes some soon. */
 bool runner_is_here(const struct ctl *ctl, const struct runner *r);
 bool runner_is_enabled(const struct runner *r);
+int64_t runner_silent_ms(const struct ctl *ctl, const struct runner *r); /* since it was heard */
 /* Lanes that the enabled devices of runners which are there hold in all (a killed one is not, after a lease); sig NULL = any. idle: devices without a lease. */
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
 
@@ -55,8 +56,5 @@ void runner_worked(struct ctl *ctl, int64_t runner, const char *device);
 
 void runner_tally(struct ctl *ctl); /* n_leases of runners and devices are true now */
 int runner_put(struct ctl *ctl, struct runner *r, struct err *err); /* writes its row */
-/* One sentence on why no device takes the work of a study of this numeric class ("" = any has come yet); it begins in lower
- * case and has no full stop, as all of a study's `why`. Empty when a device does. */
-void runner_why(struct ctl *ctl, const char *sig, char *out, size_t size);
 
 #endif

@@ -17,6 +17,8 @@ struct ahead_slot;
 struct analysis;
 
 enum { CTL_KEEP_BEST = 10, CTL_KEEP_FAMILY = 3 };
+/* Attempts in a row whose table a runner could not read, until the study pauses; 1, 2, 4 and 8 seconds lie between them. */
+enum { TABLE_ATTEMPTS = 5 };
 
 /* Where a trial came from; the word is kept in its row's info as "source". FIRST: of the script too, but run to its top
  * whatever the scheduler is (the baseline, the first configurations of families: propose.c). */
@@ -60,6 +62,20 @@ struct plan {
     int n_runs, workers;
     bool
         is_filled; /* free workers were filled after the last event: asking again would not be the same study */
+};
+
+/* What happened to a trial and was not yet taken into account by a decision, in the order in which it was recorded. */
+enum happening_kind {
+    TRIAL_REPORTED, /* it reached a level below its top; level, score */
+    TRIAL_ENDED     /* it is final; state, reason, level, score */
+};
+struct happening {
+    enum happening_kind kind;
+    int64_t number;
+    enum trial_state state;
+    enum trial_reason reason;
+    int level;
+    double score;
 };
 
 struct study {
@@ -116,6 +132,9 @@ struct study {
     int64_t rescue,
         rescue_until; /* number of the paused trial that is completed at the end (rescue.h), 0 = none; monotonic ms */
 
+    struct happening *happened; /* since the last decision; owned */
+    int n_happened, cap_happened;
+
     int table_fails; /* attempts in a row whose table a runner could not read (table.h) */
     int64_t
         table_next_ms; /* monotonic time of the next one; 0 = at once. Both lost at a reload: tried anew */
@@ -126,45 +145,36 @@ struct study {
     struct analysis *analysis; /* a cache of what the trials say; NULL until asked for */
 };
 
-/* Loads or reloads from rows. study_get also finds ended ones; `ref` is an id in digits or a name. */
-struct study *study_load(struct ctl *ctl, int64_t id, struct err *err);
-/* 0, or st is gone: 1 its row is gone, too; -1 it cannot be read, and damage.h knows. */
-int study_reload(struct ctl *ctl, struct study *st, struct err *err);
-void study_drop(struct ctl *ctl, struct study *st);
-void study_free(struct study *st); /* one that the controller does not have, or not any more */
-/* The steps of loading an ended study beside the loop (load.c): all but its trials; those, by whoever owns it alone, from a
- * store of his own; taken in by the controller, -1 when its row is gone. */
-struct study *study_row_load(struct ctl *ctl, int64_t id, struct err *err); /* not even its space */
-struct study *study_head_load(struct ctl *ctl, int64_t id, struct err *err);
-int study_fill_trials(struct study *st, struct store *store, struct err *err);
-int study_adopt(struct ctl *ctl, struct study *st, struct err *err);
-/* Which study is it, and has it ended? Reads its row at most: 1/0/-1. */
-int study_find(struct ctl *ctl, const char *ref, int64_t *id, bool *is_final, struct err *err);
-struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err);
-struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err);
-/* What a ref names, loaded or not: 0 and the id, or -1. An id in digits need not exist. */
-int study_ref(struct ctl *ctl, const char *ref, int64_t *id, struct err *err);
+struct study *study_new(struct ctl *ctl);           /* empty; rows.h fills it */
+void study_init(struct study *st, struct ctl *ctl); /* the same in place */
+void study_fini(struct study *st);                  /* its search and its analysis are closed */
+void study_delete(struct study *st);                /* the same, and frees it */
 struct study *study_loaded(struct ctl *ctl, int64_t id); /* NULL when it is not in memory */
 
-/* What can be said of a spec before its data is known: searchers, families, configurations, the study to begin from. */
-int study_check_spec(struct ctl *ctl, const struct spec *spec, struct err *err);
-/* The data became ready: space, script, sampler and scheduler are made, search decisions so far are replayed. */
-int study_open_search(struct study *st, struct err *err);
+/* Memory of this study no longer equals its committed rows. Called before the first change of a request. */
+void ctl_touch(struct ctl *ctl, struct study *st);
+/* Notes what happened to a trial; called by trial.c alone. */
+void study_happened(struct study *st, struct happening h);
 
 /* May this event happen now? Asked before anything is changed, so that a conflict costs no reload. */
 int study_may(const struct study *st, enum study_event ev, struct err *err);
 /* A change of state with its journal row. data is stolen, may be NULL. */
 int study_move(struct study *st, enum study_event ev, const char *reason, json_t *data,
                struct err *err);
-int study_save(struct study *st, struct err *err);
+int study_save(struct study *st, struct err *err); /* its row, no change of state */
 int study_fail(struct study *st, const char *reason, struct err *err);
+/* A line in its journal that changes no row. */
+int study_say(struct study *st, const char *event, const char *data, struct err *err);
 
-/* Takes all consequences of what changed: plans, retires, ends. Called at the end of each request that touched it. */
-int study_settle(struct study *st, struct err *err);
-int study_settle_all(struct ctl *ctl, struct err *err);
+/* The clock of its budget in time; pauses are left out. */
+int64_t study_used_ms(const struct study *st);
+void study_clock_start(struct study *st);
+void study_clock_stop(struct study *st);
 
 bool study_is_open(const struct study *st); /* more trials may be created */
 bool study_has_open_trials(const struct study *st);
+bool study_waits_for_table(
+    const struct study *st); /* its table could not be read: tried again later (table.h) */
 double study_gain(const struct study *st, double score); /* larger is better */
 
 #endif

@@ -1,25 +1,17 @@
-/* task.c - tasks: rows with a fence, a sequence and a lease, as trials have. While a task runs, its `result` column names who
- * holds it ({"runner", "session", "device"}), so that a restart can give the lease a full period. */
+/* task.c - open tasks in memory, and every change of a task's row. A task is leased work that is no trial: `ingest` makes a
+ * frame of an uploaded file, `refit` fits the best configuration once more on all rows. It has a fence, a sequence and a
+ * lease as a trial has. While a task runs, its `result` column names its holder ({"runner", "session", "device"}), so that
+ * after a restart the lease can be given a full period again. What a task's end means is serve/task.c's. */
 #include "controller/state/task.h"
 
-#include "base/fault.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/decide/budget.h"
-#include "controller/decide/finish.h"
-#include "controller/files/upload.h"
-#include "controller/serve/believe.h"
-#include "controller/serve/dataset.h"
-#include "controller/state/damage.h"
 #include "controller/state/lease.h"
-#include "controller/state/runner.h"
 #include "controller/state/trial.h"
-#include "store/blob.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- memory ---- */
@@ -136,7 +128,7 @@ int task_load_all(struct ctl *ctl, struct err *err)
 
 /* ---- changes ---- */
 
-static int put(struct ctl *ctl, struct task *t, const char *state, struct err *err)
+int task_put(struct ctl *ctl, struct task *t, const char *state, struct err *err)
 {
     ctl_touch_tasks(ctl);
     if (!str_eq(t->row.state, state)) {
@@ -208,10 +200,10 @@ int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err 
     return rc;
 }
 
-static int end(struct ctl *ctl, struct task *t, const char *state, struct err *err)
+int task_end(struct ctl *ctl, struct task *t, const char *state, struct err *err)
 {
     t->row.ended_at = ctl_wall(ctl);
-    if (put(ctl, t, state, err) < 0)
+    if (task_put(ctl, t, state, err) < 0)
         return -1;
     task_forget(ctl, t);
     return 0;
@@ -223,7 +215,7 @@ static int cancel_where(struct ctl *ctl, int64_t study, int64_t dataset, struct 
         struct task *t = ctl->tasks[i];
 
         if ((study && t->row.study == study) || (dataset && t->row.dataset == dataset)) {
-            if (end(ctl, t, "cancelled", err) < 0)
+            if (task_end(ctl, t, "cancelled", err) < 0)
                 return -1;
         }
     }
@@ -238,291 +230,4 @@ int task_cancel_of_study(struct ctl *ctl, int64_t study, struct err *err)
 int task_cancel_of_dataset(struct ctl *ctl, int64_t dataset, struct err *err)
 {
     return cancel_where(ctl, 0, dataset, err);
-}
-
-/* The task is over: whoever waits for it goes on. */
-static int conclude(struct ctl *ctl, struct task *t, const struct msg_event *e, const char *error,
-                    struct err *err)
-{
-    json_t *result =
-        e && e->detail ? jsonx_load(e->detail, strlen(e->detail), "detail", NULL) : NULL;
-    int64_t study = t->row.study, dataset = t->row.dataset;
-    int rc = 0;
-
-    if (str_eq(t->row.kind, "ingest")) {
-        rc = dataset_ingested(ctl, dataset, result, error, err);
-    } else {
-        struct study *st = study_by_id(ctl, study, err);
-        if (st)
-            rc = finish_refitted(st, error ? NULL : e->blob, e ? e->test_value : NAN,
-                                 e ? e->test_se : NAN, err);
-        else /* nobody waits for it when the study is damaged */
-            rc = damage_is_lasting(ctl, study) ? 0 : -1;
-    }
-    json_decref(result);
-    return rc;
-}
-
-static int fail(struct ctl *ctl, struct task *t, const char *error, struct err *err)
-{
-    mem_free(t->row.error);
-    t->row.error = mem_strdup(error);
-    if (conclude(ctl, t, NULL, error, err) < 0)
-        return -1;
-    return end(ctl, t, "failed", err);
-}
-
-int task_lost(struct ctl *ctl, int64_t id, enum trial_reason reason, struct err *err)
-{
-    struct task *t = task_find(ctl, id);
-
-    if (!t)
-        return 0;
-    if (reason != TR_DRAINED && t->row.attempts >= TASK_ATTEMPTS_MAX)
-        return fail(ctl, t, "the machines that worked on it were lost three times", err);
-    lease_drop_task(ctl, id, t->row.fence);
-    return put(ctl, t, "queued", err);
-}
-
-/* ---- grants ---- */
-
-static json_t *config_of(const struct task *t)
-{
-    return t->row.config ? jsonx_load(t->row.config, strlen(t->row.config), "task", NULL) : NULL;
-}
-
-/* 1, 0 = the dataset is gone and so is the task, -1. */
-static int grant_ingest(struct ctl *ctl, struct task *t, struct msg_grant *g, struct err *err)
-{
-    struct dataset_row row = { 0 };
-    int rc = store_dataset_get(ctl->store, t->row.dataset, &row, err);
-
-    if (rc == 1) {
-        json_t *columns =
-            row.columns ? jsonx_load(row.columns, strlen(row.columns), "columns", NULL) : NULL;
-        json_t *config = json_pack("{s:o}", "columns", columns ? columns : json_object());
-        g->kind = MSG_INGEST;
-        g->config = jsonx_dump(config);
-        json_decref(config);
-        str_copy(g->source, sizeof g->source, row.blob);
-        str_copy(g->source_name, sizeof g->source_name, row.file_name);
-        g->max_bytes = upload_room(ctl, row.blob);
-    }
-    dataset_row_fini(&row);
-    return rc == 0 ? (end(ctl, t, "cancelled", err) < 0 ? -1 : 0) : rc;
-}
-
-static int grant_refit(struct ctl *ctl, struct task *t, struct msg_grant *g, struct err *err)
-{
-    struct study *st = study_by_id(ctl, t->row.study, err);
-    json_t *o = st ? config_of(t) : NULL;
-    int64_t hard = 0;
-
-    if (!o)
-        return -1;
-    hard = budget_hard_ms(st);
-    g->kind = MSG_REFIT;
-    g->study = st->row.id;
-    g->data = st->problem.data;
-    g->deadline_ms = hard == INT64_MAX ? 0 : MAX(hard - ctl_now(ctl), 1);
-    g->trial_memory_bytes = st->spec.trial_memory_bytes;
-    g->config = jsonx_dump(json_object_get(o, "config"));
-    g->seed = (uint64_t)json_integer_value(json_object_get(o, "seed"));
-    g->rounds_hint = (int)json_integer_value(json_object_get(o, "rounds"));
-    char *free_text = jsonx_dump(json_object_get(o, "free"));
-    if (strlen(free_text) < sizeof g->free_json && !str_eq(free_text, "null"))
-        str_copy(g->free_json, sizeof g->free_json, free_text);
-    mem_free(free_text);
-    json_decref(o);
-    return 1;
-}
-
-/* Refits stay on the study's numeric signature. */
-static bool suits(struct ctl *ctl, const struct task *t, const struct runner *r)
-{
-    const struct study *st = t->row.study ? study_loaded(ctl, t->row.study) : NULL;
-
-    if (t->row.study && !st)
-        return false; /* it is damaged */
-    return !st || !st->row.numeric_sig || !st->row.numeric_sig[0] ||
-           str_eq(st->row.numeric_sig, r->row.numeric_sig);
-}
-
-bool task_waits(struct ctl *ctl, const struct runner *r)
-{
-    for (int i = 0; i < ctl->n_tasks; i++) {
-        if (str_eq(ctl->tasks[i]->row.state, "queued") && suits(ctl, ctl->tasks[i], r))
-            return true;
-    }
-    return false;
-}
-
-static int take(struct ctl *ctl, struct task *t, struct runner *r, const struct msg_ask *ask,
-                struct msg_grant *g, struct err *err)
-{
-    int64_t now = ctl_now(ctl);
-    struct lease l = { .is_task = true,
-                       .id = t->row.id,
-                       .fence = t->row.fence + 1,
-                       .study = t->row.study,
-                       .runner = r->row.id,
-                       .ask_n = ask->n,
-                       .granted_ms = now,
-                       .expires_ms = now + ctl->conf.lease_ms };
-    json_t *holder = json_pack("{s:I, s:s, s:s}", "runner", (json_int_t)r->row.id, "session",
-                               ask->session, "device", ask->device);
-
-    str_copy(l.session, sizeof l.session, ask->session);
-    str_copy(l.device, sizeof l.device, ask->device);
-    t->row.fence++;
-    t->row.msg_seq = 0;
-    t->row.attempts++;
-    mem_free(t->row.result);
-    t->row.result = jsonx_dump(holder);
-    json_decref(holder);
-    if (put(ctl, t, "running", err) < 0)
-        return -1;
-    lease_add(ctl, &l);
-    g->task = t->row.id;
-    g->fence = t->row.fence;
-    return 0;
-}
-
-int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, struct msg_grant *out,
-               struct err *err)
-{
-    /* Ingest before refit before fit: others wait for it. */
-    static const char *const kinds[] = { "ingest", "refit" };
-
-    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
-        for (int i = 0; i < ctl->n_tasks; i++) {
-            struct task *t = ctl->tasks[i];
-            int rc = 0;
-
-            if (!str_eq(t->row.kind, kinds[k]) || !str_eq(t->row.state, "queued") ||
-                !suits(ctl, t, r))
-                continue;
-            *out = (struct msg_grant){ 0 };
-            rc = k == 0 ? grant_ingest(ctl, t, out, err) : grant_refit(ctl, t, out, err);
-            if (rc == 1 && take(ctl, t, r, ask, out, err) < 0)
-                rc = -1;
-            if (rc < 0)
-                msg_grant_fini(out);
-            if (rc != 0)
-                return rc;
-            i--; /* it went away */
-        }
-    }
-    return 0;
-}
-
-bool task_renew(struct ctl *ctl, const char *session, const struct msg_held *h)
-{
-    struct task *t = task_find(ctl, h->trial);
-    struct lease *l = t ? lease_find(ctl, true, t->row.id) : NULL;
-
-    if (!l || l->fence != h->fence || !str_eq(l->session, session))
-        return false;
-    lease_renew(ctl, l);
-    return true;
-}
-
-/* ---- events ---- */
-
-static int done(struct ctl *ctl, struct task *t, const struct msg_event *e, struct err *err)
-{
-    bool is_refit = str_eq(t->row.kind, "refit");
-    const struct study *st = is_refit ? study_by_id(ctl, t->row.study, err) : NULL;
-    const char *lie = st ? believe_scores(st, e) : NULL;
-    int64_t bytes = 0;
-
-    if (is_refit && !st)
-        return -1;
-    if (is_refit && (!e->blob[0] || store_blob_has(ctl->store, e->blob, &bytes, err) != 1))
-        return err_at(err, "blob", "no such blob was uploaded");
-    if (is_refit) {
-        int rc = believe_model(ctl, e->blob, err);
-        if (rc <= 0)
-            return rc < 0 ? -1 : err_at(err, "blob", "the file is no model");
-    }
-    if (lie)
-        return err_at(err, "value", "%s", lie);
-    if (conclude(ctl, t, e, NULL, err) < 0)
-        return -1;
-    mem_free(t->row.result);
-    t->row.result = NULL;
-    return end(ctl, t, "done", err);
-}
-
-/* A message that cannot be applied is the machine's fault, like a loss. */
-static int apply(struct ctl *ctl, struct task *t, const struct lease *l, const struct msg_event *e,
-                 struct err *err)
-{
-    struct err why = { 0 };
-    int64_t id = t->row.id;
-
-    if (e->type == MSG_TASK_DONE) {
-        if (done(ctl, t, e, &why) == 0)
-            return 0;
-        if (why.code != ERR_ARG)
-            return err_set(err, why.code, "%s", why.text);
-        log_warn("task.refused task=%" PRId64 " where=%s err=\"%s\"", id, why.where, why.text);
-        return task_lost(ctl, id, TR_DEVICE, err);
-    }
-    if (e->reason == TR_DATA && t->row.attempts >= TASK_ATTEMPTS_MAX)
-        return fail(ctl, t, e->detail && e->detail[0] ? e->detail : "its table cannot be read",
-                    err);
-    if (trial_reason_is_machine(e->reason)) {
-        if (e->reason != TR_DRAINED && e->reason != TR_DATA &&
-            runner_failed(ctl, l->runner, l->device, -id, err) < 0)
-            return -1;
-        return task_lost(ctl, id, e->reason, err);
-    }
-    return fail(ctl, t, e->detail && e->detail[0] ? e->detail : trial_reason_name[e->reason], err);
-}
-
-/* Whose is it? Of a task that was lost, its last holder's, who may still end it; of one never granted, nobody's. */
-static bool is_holder(const struct task *t, const struct lease *l, const char *session)
-{
-    json_t *o = NULL;
-    bool is = false;
-
-    if (l)
-        return str_eq(l->session, session);
-    o = t->row.result ? jsonx_load(t->row.result, strlen(t->row.result), "holder", NULL) : NULL;
-    is = str_eq(json_string_value(json_object_get(o, "session")), session);
-    json_decref(o);
-    return is;
-}
-
-int task_event(struct ctl *ctl, int64_t runner, const char *session, const struct msg_event *e,
-               struct msg_reply *reply, struct err *err)
-{
-    struct task *t = task_find(ctl, e->trial);
-    struct lease *l = t ? lease_find(ctl, true, t->row.id) : NULL;
-    struct task_row old = { 0 };
-
-    if (FAULT("task.event"))
-        return err_set(err, ERR_IO, "fault: task.event");
-    reply->action = MSG_STALE;
-    if (!t) {
-        /* Ended: the last message again is acknowledged again. */
-        int rc = store_task_get(ctl->store, e->trial, &old, err);
-        if (rc == 1 && old.fence == e->fence && e->seq <= old.msg_seq)
-            reply->action = MSG_OK;
-        task_row_fini(&old);
-        return rc < 0 ? -1 : 0;
-    }
-    if (e->seq < 1 || t->row.fence != e->fence || !is_holder(t, l, session))
-        return 0;
-    if (e->seq <= t->row.msg_seq) {
-        reply->action = MSG_OK;
-        return 0;
-    }
-    if (e->seq != t->row.msg_seq + 1)
-        return 0;
-    struct lease held = l ? *l : (struct lease){ .runner = runner };
-    t->row.msg_seq = e->seq;
-    reply->action = MSG_OK;
-    return apply(ctl, t, &held, e, err);
 }

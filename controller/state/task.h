@@ -23,15 +23,9 @@ int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err 
 int task_cancel_of_study(struct ctl *ctl, int64_t study, struct err *err);
 int task_cancel_of_dataset(struct ctl *ctl, int64_t dataset, struct err *err);
 
-/* A task for this device: 1 and the grant (msg_grant_fini by the caller), 0 = none. */
-struct runner;
-bool task_waits(struct ctl *ctl, const struct runner *r); /* is there one? */
-int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, struct msg_grant *out,
-               struct err *err);
-int task_lost(struct ctl *ctl, int64_t id, enum trial_reason reason, struct err *err);
-int task_event(struct ctl *ctl, int64_t runner, const char *session, const struct msg_event *e,
-               struct msg_reply *reply, struct err *err);
-/* Does this session hold the task under this fence (renews it)? */
-bool task_renew(struct ctl *ctl, const char *session, const struct msg_held *h);
+/* Writes the row in this state; the task stays open. */
+int task_put(struct ctl *ctl, struct task *t, const char *state, struct err *err);
+/* Writes it in its last state; the task and its lease leave memory. */
+int task_end(struct ctl *ctl, struct task *t, const char *state, struct err *err);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "controller/decide/live.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
@@ -271,8 +270,12 @@ int trial_move(struct study *st, struct trial_row *row, enum trial_event ev, jso
     trial_note(st, row);
     if (trial_is_final(row->state)) {
         count_end(ctl, row->state);
-        if (!st->is_deterministic && live_ended(st, row, err) < 0)
-            goto fail;
+        study_happened(st, (struct happening){ .kind = TRIAL_ENDED,
+                                               .number = row->number,
+                                               .state = row->state,
+                                               .reason = row->reason,
+                                               .level = row->level,
+                                               .score = row->score });
     }
     log_info("trial.%s study=%" PRId64 " trial=%" PRId64 " number=%" PRId64 " fence=%" PRId64
              " reason=%s",
@@ -285,6 +288,24 @@ fail:
 out:
     mem_free(text);
     return rc;
+}
+
+int trial_report(struct study *st, struct trial_row *row, int level, double value, double se,
+                 struct err *err)
+{
+    CHECK(row->state == TS_RUNNING && level > row->level && level < row->max_level);
+    ctl_touch(st->ctl, st);
+    if (store_report_add(st->ctl->store, row->id, level, value, se, err) < 0)
+        return -1;
+    row->level = level;
+    row->score = value;
+    row->score_se = se;
+    if (trial_save(st, row, err) < 0)
+        return -1;
+    study_happened(
+        st, (struct happening){
+                .kind = TRIAL_REPORTED, .number = row->number, .level = level, .score = value });
+    return 0;
 }
 
 int trial_save(struct study *st, struct trial_row *row, struct err *err)
@@ -353,4 +374,30 @@ int trial_create(struct study *st, const struct config *c, enum trial_source sou
 out:
     trial_row_fini(&row);
     return rc;
+}
+
+int trial_evict(struct study *st, struct err *err)
+{
+    if (st->evict_completed == st->count[TS_COMPLETED] && st->evict_kept == st->n_kept)
+        return 0;
+    for (int i = st->n_kept - 1; i >= 0; i--) {
+        int64_t number = st->kept[i];
+        struct trial_mem *t = &st->trials[number - 1];
+        struct trial_row row = { 0 };
+        int rc = 0;
+
+        if (board_keeps(st, number, t))
+            continue;
+        rc = trial_load(st, number, &row, err);
+        if (rc == 0) {
+            row.artifact[0] = '\0';
+            rc = trial_save(st, &row, err); /* takes it off the list */
+        }
+        trial_row_fini(&row);
+        if (rc < 0)
+            return -1;
+    }
+    st->evict_completed = st->count[TS_COMPLETED];
+    st->evict_kept = st->n_kept;
+    return 0;
 }

@@ -12,6 +12,9 @@ int trial_load(struct study *st, int64_t number, struct trial_row *row, struct e
 int trial_move(struct study *st, struct trial_row *row, enum trial_event ev, json_t *data,
                const char *end_reason, struct err *err);
 int trial_save(struct study *st, struct trial_row *row, struct err *err); /* no change of state */
+/* A running trial reached this level, below its top: the report's row, and the trial's. */
+int trial_report(struct study *st, struct trial_row *row, int level, double value, double se,
+                 struct err *err);
 /* Load, move, done; for callers that change nothing else of the row. reason and detail as stored; detail may be NULL. */
 int trial_end(struct study *st, int64_t number, enum trial_event ev, enum trial_reason reason,
               const char *detail, struct err *err);
@@ -19,6 +22,9 @@ int trial_end(struct study *st, int64_t number, enum trial_event ev, enum trial_
 /* A new trial, queued. run_to 0 = the plan has not started it yet. */
 int trial_create(struct study *st, const struct config *c, enum trial_source source, int run_to,
                  int64_t retry_of, int64_t *number, struct err *err);
+
+/* Lets go of the artifacts that are no longer among those that are kept (board_keeps). */
+int trial_evict(struct study *st, struct err *err);
 
 /* The study's memory takes over what the row says. */
 void trial_note(struct study *st, const struct trial_row *row);

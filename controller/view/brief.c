@@ -5,7 +5,6 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/state/board.h"
 #include "controller/view/show.h"
 
 #include <string.h>
@@ -18,32 +17,6 @@ struct brief {
 };
 
 /* ---- counts, as stored ---- */
-
-static char *counts_text(const struct study *st)
-{
-    int64_t best = board_best(st);
-    json_t *o = json_pack("{s:I}", "best", (json_int_t)(best ? st->trials[best - 1].id : 0));
-
-    for (int s = TS_QUEUED; s < TS_STATES; s++)
-        json_object_set_new(o, trial_state_name[s], json_integer((json_int_t)st->count[s]));
-    char *text = jsonx_dump(o);
-    json_decref(o);
-    return text;
-}
-
-int brief_keep(struct study *st, struct err *err)
-{
-    char *text = counts_text(st);
-
-    if (str_eq(st->row.counts, text)) {
-        mem_free(text);
-        return 0;
-    }
-    ctl_touch(st->ctl, st);
-    mem_free(st->row.counts);
-    st->row.counts = text;
-    return store_study_update(st->ctl->store, &st->row, err);
-}
 
 /* A study that ended without being in memory (it could not be loaded) has none: they are counted. */
 static int counts_load(struct study *st, struct err *err)
@@ -122,6 +95,6 @@ json_t *brief_json(struct ctl *ctl, int64_t id, struct err *err)
     if (json && study_is_final(st->row.state))
         cache(ctl, id, json);
     st->n_trials = 0; /* there never were any here */
-    study_free(st);
+    study_delete(st);
     return json;
 }

@@ -2,10 +2,8 @@
 #ifndef CONTROLLER_VIEW_BRIEF_H
 #define CONTROLLER_VIEW_BRIEF_H
 
-#include "controller/state/study.h"
+#include "controller/state/rows.h"
 
-/* Stores the counts of a study that has ended, if they are not there yet. Part of study_settle. */
-int brief_keep(struct study *st, struct err *err);
 /* The list's form of a study that is not in memory (a new reference): from the row, once, and then from a bounded cache. */
 json_t *brief_json(struct ctl *ctl, int64_t id, struct err *err);
 void brief_forget(struct ctl *ctl, int64_t id); /* its row may have changed */

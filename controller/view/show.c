@@ -1,19 +1,16 @@
 /* show.c - what the API answers about studies and trials, in one place, so that lists, single answers and pages agree.
  * Nothing here changes anything. */
 #include "controller/view/show.h"
-#include "controller/serve/table.h"
 
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/decide/budget.h"
 #include "controller/decide/rungs.h"
-#include "controller/serve/dispatch.h"
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
-#include "controller/state/lease.h"
 #include "controller/state/trial.h"
 #include "controller/view/analysis.h"
+#include "controller/view/why.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -63,7 +60,7 @@ static double progress_of(const struct study *st)
     if (st->spec.budget_trials)
         by_trials = (double)ended_trials(st) / (double)st->spec.budget_trials;
     if (st->spec.budget_time_ms)
-        by_time = (double)budget_used(st) / (double)st->spec.budget_time_ms;
+        by_time = (double)study_used_ms(st) / (double)st->spec.budget_time_ms;
     return fmin(fmax(by_trials, by_time), 1);
 }
 
@@ -148,7 +145,7 @@ static void add_times(json_t *o, const struct study *st)
     json_object_set_new(o, "budget",
                         json_pack("{s:I, s:I}", "time_ms", (json_int_t)st->spec.budget_time_ms,
                                   "trials", (json_int_t)st->spec.budget_trials));
-    json_object_set_new(o, "used_ms", json_integer((json_int_t)budget_used(st)));
+    json_object_set_new(o, "used_ms", json_integer((json_int_t)study_used_ms(st)));
     json_object_set_new(o, "progress", json_real(progress_of(st)));
     json_object_set_new(o, "created_at", json_integer((json_int_t)st->row.created_at));
     json_object_set_new(o, "started_at", json_integer((json_int_t)st->row.started_at));
@@ -176,8 +173,7 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
 
     if (!best)
         return NULL;
-    dispatch_why(st, why, sizeof why);
-    table_why(st, why, sizeof why);
+    study_why(st, why, sizeof why);
     o = json_pack(
         "{s:I, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:b, s:I, s:o, s:b, s:s, s:s, s:o}", "id",
         (json_int_t)st->row.id, "name", st->row.name, "owner", st->row.owner ? st->row.owner : "",
@@ -259,20 +255,6 @@ json_t *show_damaged(struct ctl *ctl, int64_t id, const struct err *why)
     json_object_set_new(o, "trials", counts_json(ctl, id));
     json_decref(dump);
     return o;
-}
-
-json_t *show_any(struct ctl *ctl, int64_t id, bool whole, struct err *err)
-{
-    struct err why = { 0 };
-    struct study *st = study_by_id(ctl, id, &why);
-    json_t *o = st ? show_study(st, whole, &why) : NULL;
-
-    if (o || why.code == ERR_NOTFOUND) {
-        if (!o)
-            *err = why;
-        return o;
-    }
-    return show_damaged(ctl, id, damage_of(ctl, id) ? &damage_of(ctl, id)->why : &why);
 }
 
 /* ---- trials ---- */

@@ -8,8 +8,6 @@ json_t *show_study(struct study *st, bool whole, struct err *err); /* whole: wit
 #define SHOW_DAMAGED "damaged" /* the state of a study whose rows cannot be understood */
 /* What can be said of a study that is not in memory because of `why` (damage.h). */
 json_t *show_damaged(struct ctl *ctl, int64_t id, const struct err *why);
-/* The study, or that it is damaged; NULL when there is none. */
-json_t *show_any(struct ctl *ctl, int64_t id, bool whole, struct err *err);
 json_t *show_trial(const struct trial_row *row);
 json_t *show_board_row(const struct trial_row *row, int64_t rank);
 /* By number - 1: is it on the front of the study's objectives; NULL where there is one only; owned. */

@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "controller/api/auth.h"
+#include "controller/serve/turn.h"
 #include "controller/state/ctl.h"
 
 #include <setjmp.h>

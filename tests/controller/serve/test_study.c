@@ -172,16 +172,16 @@ static void a_paused_study_grants_nothing_and_its_clock_stands(void **state)
     assert_int_equal(fake_ask(&f), 1);
     rig_pass(&r, 300);
     json_decref(act(&r, "s", CTL_PAUSE));
-    used = budget_used(rig_get(&r, id));
+    used = study_used_ms(rig_get(&r, id));
     assert_int_equal(used, 300);
     assert_int_equal(fake_ask(&f), 0);
     rig_pass(&r, 500);
     rig_restart(&r);
     rig_pass(&r, 200);
-    assert_int_equal(budget_used(rig_get(&r, id)), used);
+    assert_int_equal(study_used_ms(rig_get(&r, id)), used);
     json_decref(act(&r, "s", CTL_RESUME));
     rig_pass(&r, 100);
-    assert_int_equal(budget_used(rig_get(&r, id)), used + 100);
+    assert_int_equal(study_used_ms(rig_get(&r, id)), used + 100);
     assert_true(fake_ask(&f) > 0);
     rig_close(&r);
 }
@@ -245,7 +245,7 @@ static int64_t run_by_time(struct rig *r, int64_t id, struct fake *f, int64_t st
         for (int k = f->n_lanes - 1; k >= 0 && f->n_lanes > 0; k--)
             fake_step(f, MIN(k, f->n_lanes - 1));
     }
-    return budget_used(rig_get(r, id));
+    return study_used_ms(rig_get(r, id));
 }
 
 static void a_limit_in_time_holds(void **state)
@@ -336,7 +336,7 @@ static void a_dear_best_at_the_end_does_not_cancel_the_others(void **state)
         assert_int_equal(fake_step(&f, 0), MSG_OK);
         assert_string_equal(state_of(&r, id), "completed");
         assert_int_equal(rig_count(&r, id, TS_CANCELLED), 0);
-        assert_true(budget_used(rig_get(&r, id)) <= 30000);
+        assert_true(study_used_ms(rig_get(&r, id)) <= 30000);
         rig_close(&r);
     }
 }
@@ -357,7 +357,7 @@ static void a_silent_runner_cannot_hold_up_the_end(void **state)
     for (int i = 0; i < 10000 && !study_is_final(rig_get(&r, id)->row.state); i++)
         rig_pass(&r, 20);
     assert_string_equal(state_of(&r, id), "completed");
-    assert_true(budget_used(rig_get(&r, id)) <= 10000);
+    assert_true(study_used_ms(rig_get(&r, id)) <= 10000);
     assert_int_equal(rig_count(&r, id, TS_CANCELLED) > 0, 1);
     assert_int_equal(fake_step(&f, 0), MSG_STOP);
     rig_close(&r);

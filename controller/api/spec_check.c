@@ -1,0 +1,56 @@
+/* spec_check.c - what can be said of a spec before its data is known: its searchers and families exist, its configurations are
+ * legal, and the study that it begins from is there. Submitting and previewing refuse the same specs because both ask here;
+ * what only the table can tell is said by problem/problem.c when the dataset is ready. */
+#include "controller/api/spec_check.h"
+
+#include "base/jsonx.h"
+#include "controller/decide/searchers.h"
+#include "controller/decide/warm.h"
+
+static int resource_check(const struct spec *spec, const struct study_space *space, struct err *err)
+{
+    const struct family_shape s = { .resource = (enum family_resource)spec->resource };
+    bool has_one = spec->resource == RES_AUTO;
+
+    for (int i = 0; i < space->n_families; i++)
+        has_one = has_one || family_resource_of(space->first[i].family, &s) != FR_AUTO;
+    return has_one ? 0
+                   : err_at(err, "resource", "no family of the space can spend %s",
+                            spec_resource_name[spec->resource]);
+}
+
+/* What can be said of space and enqueue before the task is known: families and parameters exist, values are legal. */
+static int space_check_early(const struct spec *spec, struct err *err)
+{
+    static const int tasks[] = { [TASK_AUTO] = FT_ANY,
+                                 [TASK_BINARY] = FT_BINARY,
+                                 [TASK_MULTICLASS] = FT_MULTICLASS,
+                                 [TASK_REGRESSION] = FT_REGRESSION };
+    struct study_space space;
+    struct config c;
+    char path[40];
+    json_t *v = NULL;
+    size_t i = 0;
+
+    struct space_for need = { tasks[spec->task], spec->metric, spec->monotone != NULL };
+    if (study_space_build(&space, spec->space, &need, err) < 0)
+        return -1;
+    int rc = resource_check(spec, &space, err);
+    study_space_fini(&space);
+    if (rc < 0)
+        return -1;
+    json_array_foreach(spec->enqueue, i, v)
+    {
+        jsonx_path_at(path, sizeof path, "enqueue", i);
+        if (config_parse(&c, v, path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int study_check_spec(struct ctl *ctl, const struct spec *spec, struct err *err)
+{
+    return searchers_check(spec, ctl->conf.dev, err) < 0 || space_check_early(spec, err) < 0
+               ? -1
+               : warm_check(ctl, spec, err);
+}

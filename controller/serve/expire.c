@@ -1,0 +1,71 @@
+/* expire.c - lanes and tasks that are lost: their lease ran out, or their runner does not list them any more.
+ *
+ * When does silence about a lane mean that it is gone? A report may have been on its way when the grant was made. A lane is
+ * therefore requeued for not being listed only if its session has listed it before (reports of a session do not overtake
+ * each other), or if the report says that the answer to the lease call that granted it, or to a later one of that device,
+ * has arrived (`asked` in proto/msg.h). A lane from before a restart of the controller has no lease call; it waits for its
+ * period to end. All of this decides only how soon a lane is requeued: the fence keeps two runners from being believed. */
+#include "controller/serve/expire.h"
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "controller/serve/load.h"
+#include "controller/serve/task.h"
+#include "controller/state/damage.h"
+#include "controller/state/trial.h"
+
+#include <inttypes.h>
+
+bool lease_is_missing(const struct lease *l, const struct msg_report *r)
+{
+    if (l->was_listed)
+        return true;
+    if (l->ask_n == 0)
+        return false;
+    for (int i = 0; i < r->n_asked; i++) {
+        if (str_eq(r->asked[i].device, l->device))
+            return r->asked[i].n >= l->ask_n;
+    }
+    return false;
+}
+
+int lease_lose(struct ctl *ctl, struct lease l, enum trial_reason reason, struct err *err)
+{
+    struct study *st = NULL;
+
+    ctl->stats.lost++;
+    if (l.is_task)
+        return task_lost(ctl, l.id, reason, err);
+    st = study_by_id(ctl, l.study, err);
+    if (!st && (err->code == ERR_NOTFOUND || damage_is_lasting(ctl, l.study))) {
+        lease_drop(ctl, l.id, l.fence);
+        return 0;
+    }
+    if (!st)
+        return -1;
+    if (trial_end(st, l.number, TE_LOST, reason, NULL, err) < 0)
+        return damage_suspect(ctl, l.study, err);
+    return 0;
+}
+
+int lease_expire(struct ctl *ctl, struct err *err)
+{
+    int64_t now = ctl_now(ctl);
+
+    for (int i = ctl->n_leases - 1; i >= 0; i--) {
+        struct lease l;
+
+        if (i >= ctl->n_leases || ctl->leases[i].expires_ms > now)
+            continue;
+        l = ctl->leases[i];
+        if (FAULT("lease.expire"))
+            return err_set(err, ERR_IO, "fault: lease.expire");
+        log_info("lease.expired %s=%" PRId64 " fence=%" PRId64 " runner=%" PRId64,
+                 l.is_task ? "task" : "trial", l.id, l.fence, l.runner);
+        ctl->stats.expired++;
+        if (lease_lose(ctl, l, TR_RUNNER_LOST, err) < 0)
+            return -1;
+    }
+    return 0;
+}

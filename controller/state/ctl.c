@@ -1,0 +1,50 @@
+/* ctl.c - small things that every room needs of the controller: its clocks, growing arrays, and marking what a request
+ * changed. Requests and turns themselves are serve/turn.c's. */
+#include "controller/state/ctl.h"
+
+#include "base/mem.h"
+
+void *ctl_grow(void *array, size_t size, int n, int *cap)
+{
+    CHECK(n <= *cap);
+    if (n < *cap)
+        return array;
+    *cap = (int)mem_more((size_t)*cap);
+    return mem_resize(array, (size_t)*cap * size);
+}
+
+int64_t ctl_now(const struct ctl *ctl)
+{
+    return clk_now_ms(ctl->clk);
+}
+
+int64_t ctl_wall(const struct ctl *ctl)
+{
+    return clk_wall_ms(ctl->clk);
+}
+
+struct loop *ctl_loop(struct ctl *ctl)
+{
+    return ctl->loop;
+}
+
+const char *ctl_data_dir(const struct ctl *ctl)
+{
+    return ctl->conf.data_dir;
+}
+
+void ctl_touch_tasks(struct ctl *ctl)
+{
+    CHECK(ctl->in_request);
+    ctl->tasks_turn = ctl->turn_no;
+    ctl->tasks_request = ctl->request_no;
+    ctl->has_news = true;
+}
+
+void ctl_touch_runners(struct ctl *ctl)
+{
+    CHECK(ctl->in_request);
+    ctl->runners_turn = ctl->turn_no;
+    ctl->runners_request = ctl->request_no;
+    ctl->has_news = true;
+}

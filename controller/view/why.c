@@ -1,0 +1,127 @@
+/* why.c - one sentence on why a study waits. It begins in lower case and has no full stop, because it is shown behind the
+ * study's name. Nothing is decided here; the sentences follow the same facts as dispatch (serve/dispatch.c) does. */
+#include "controller/view/why.h"
+
+#include "base/str.h"
+#include "controller/decide/rescue.h"
+#include "controller/state/runner.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- why nobody takes work ---- */
+
+struct absent {
+    int other, lost, draining, quarantined;
+    int64_t silent_ms;  /* of the lost one heard last */
+    const char *reason; /* of a quarantined one */
+};
+
+static void absent_count(struct ctl *ctl, const char *sig, struct absent *a)
+{
+    for (int i = 0; i < ctl->n_runners; i++) {
+        const struct runner *r = ctl->runners[i];
+
+        if (sig[0] && !str_eq(sig, r->row.numeric_sig)) {
+            a->other++;
+        } else if (!runner_is_here(ctl, r)) {
+            a->silent_ms =
+                a->lost++ ? MIN(a->silent_ms, runner_silent_ms(ctl, r)) : runner_silent_ms(ctl, r);
+        } else if (str_eq(r->row.state, "draining")) {
+            a->draining++;
+        } else {
+            a->quarantined++;
+            a->reason = r->row.reason;
+        }
+    }
+}
+
+struct parts {
+    char text[400];
+    size_t len;
+};
+
+static void part_add(struct parts *p, int n, const char *one, const char *more, const char *detail)
+{
+    int len = 0;
+
+    if (n == 0)
+        return;
+    len = snprintf(p->text + p->len, sizeof p->text - p->len, "%s%d %s%s", p->len ? ", " : ": ", n,
+                   n == 1 ? one : more, detail);
+    CHECK(len > 0 && p->len + (size_t)len < sizeof p->text);
+    p->len += (size_t)len;
+}
+
+static void runner_why(struct ctl *ctl, const char *sig, char *out, size_t size)
+{
+    struct absent a = { 0 };
+    struct parts p = { "", 0 };
+    char reason[120] = "", silent[40];
+    int n_devices = 0, n_idle = 0;
+
+    out[0] = '\0';
+    runner_capacity(ctl, sig, &n_devices, &n_idle);
+    if (n_devices > 0)
+        return;
+    absent_count(ctl, sig, &a);
+    if (a.reason)
+        (void)snprintf(reason, sizeof reason, " (%.100s)", a.reason);
+    (void)snprintf(silent, sizeof silent, " for %" PRId64 " s", a.silent_ms / 1000);
+    part_add(&p, a.quarantined, "is quarantined", "are quarantined", reason);
+    part_add(&p, a.draining, "is draining", "are draining", "");
+    part_add(&p, a.lost, "was not heard of", "were not heard of", silent);
+    part_add(&p, a.other, "is of another class", "are of another class", "");
+    if (a.other > 0)
+        (void)snprintf(out, size, "no runner of numeric class %.60s takes work%s", sig, p.text);
+    else if (p.len > 0)
+        (void)snprintf(out, size, "no runner takes work%s", p.text);
+    else
+        str_copy(out, size, "no runner is connected");
+}
+
+/* ---- the study ---- */
+
+static void finishing_why(const struct study *st, char *out, size_t size)
+{
+    int64_t n = st->count[TS_RUNNING];
+
+    if (st->refit)
+        str_copy(out, size, "its best configuration is fitted on all rows");
+    else if (n > 0)
+        (void)snprintf(out, size, "%" PRId64 " %s to the end of its time", n,
+                       n == 1 ? "trial runs" : "trials run");
+    else if (rescue_waits(st))
+        str_copy(out, size, "the best paused trial waits for a device to save its model");
+}
+
+static void waiting_why(const struct study *st, char *out, size_t size)
+{
+    const char *sig = st->row.numeric_sig ? st->row.numeric_sig : "";
+
+    out[0] = '\0';
+    if (st->row.state == SS_FINISHING)
+        finishing_why(st, out, size);
+    if ((st->row.state != SS_QUEUED && st->row.state != SS_RUNNING) || st->count[TS_RUNNING] > 0)
+        return;
+    runner_why(st->ctl, sig, out, size);
+    if (!out[0])
+        str_copy(out, size,
+                 st->problem.is_ready ? "its turn comes when a device asks for work"
+                                      : "its dataset is being read");
+}
+
+static void table_why(const struct study *st, char *out, size_t size)
+{
+    if (study_waits_for_table(st))
+        (void)snprintf(out, size,
+                       "a runner could not read its table; attempt %d of %d comes in %" PRId64 " s",
+                       st->table_fails + 1, TABLE_ATTEMPTS,
+                       (st->table_next_ms - ctl_now(st->ctl) + 999) / 1000);
+}
+
+void study_why(const struct study *st, char *out, size_t size)
+{
+    waiting_why(st, out, size);
+    table_why(st, out, size); /* knows better */
+}
