@@ -6,8 +6,11 @@
 #include "tests/web/fake_ctl.h"
 #include "tests/web/web_rig.h"
 
+#include "base/log.h"
+
 #include "base/base.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -79,6 +82,30 @@ static void an_unknown_method_is_answered_with_a_word_on_the_method(void **state
             assert_non_null(web_reply_header(&r, "Allow"));
         web_reply_free(&r);
     }
+    web_rig_free(rig, fake_ctl_free);
+}
+
+/* Anybody can send them, without a token: they must not fill the log. */
+static void unknown_methods_leave_no_line_in_the_log(void **state)
+{
+    struct web_rig *rig = web_rig_new(fake_ctl_new, NULL);
+    char text[2000] = "";
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+    log_to_fd(fds[1]);
+    for (int i = 0; i < 3; i++) {
+        struct web_reply r = web_rig_call(rig, false, "BREW", "/nothing", NULL, NULL);
+
+        assert_int_equal(r.status, 501);
+        web_reply_free(&r);
+    }
+    log_to_fd(2);
+    (void)!read(fds[0], text, sizeof text - 1);
+    assert_string_equal(text, "");
+    close(fds[0]);
+    close(fds[1]);
     web_rig_free(rig, fake_ctl_free);
 }
 
@@ -161,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_body_of_two_lengths_is_refused_and_nothing_behind_it_is_read),
         cmocka_unit_test(an_unknown_method_is_answered_with_a_word_on_the_method),
+        cmocka_unit_test(unknown_methods_leave_no_line_in_the_log),
         cmocka_unit_test(a_connection_that_is_used_again_answers_every_post),
         cmocka_unit_test(an_address_beyond_this_machine_needs_insecure_and_is_named),
     };

@@ -325,8 +325,9 @@ static void body_more(struct conn *c)
         return;
     if (rc != 1) {
         (void)!snprintf(why, sizeof why,
-                        rc == 413 ? "the body is over the limit of %lld bytes"
-                                  : "the chunks of the body are no chunks",
+                        rc == 413   ? "the body is over the limit of %lld bytes"
+                        : rc == 431 ? "the fields behind the last chunk of the body are too long"
+                                    : "the body is not made of well-formed chunks",
                         (long long)c->body.max);
         refuse(c, rc, why);
         return;
@@ -384,12 +385,16 @@ static void head_more(struct conn *c)
     size_t n = 0;
     int64_t len = 0;
 
-    /* Empty lines in front of a request are left over from somebody's body, and are ignored (RFC 9112). */
-    while (c->seen == 0 && evbuffer_copyout(in, end, 2) == 2 && memcmp(end, "\r\n", 2) == 0)
+    /* RFC 9112 asks to ignore empty lines in front of a request: some clients send one behind a body. */
+    while (evbuffer_copyout(in, end, 2) == 2 && memcmp(end, "\r\n", 2) == 0) {
         evbuffer_drain(in, 2);
+        c->seen = 0;
+    }
     n = MIN(evbuffer_get_length(in), (size_t)HTTP_HEAD_MAX);
-    if (n == 0)
+    if (n == 0) {
+        c->since_ms = 0; /* an empty line is not the beginning of a request */
         return;
+    }
     if (c->since_ms == 0)
         c->since_ms = now_of(c->group) + 1;
     len = head_end((const char *)evbuffer_pullup(in, (ev_ssize_t)n), n, &c->seen);
@@ -489,9 +494,13 @@ static void on_peer(evutil_socket_t fd, short what, void *arg)
     struct conn *c = arg;
     char byte = 0;
 
-    if (!(what & EV_CLOSED) && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
-        watch_add(c, EV_CLOSED);
-        return;
+    if (!(what & EV_CLOSED)) {
+        ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+        if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))) {
+            watch_add(c, n > 0 ? EV_CLOSED : EV_READ | EV_CLOSED);
+            return;
+        }
     }
     watch_end(c);
     c->is_closing = true;

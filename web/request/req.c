@@ -175,10 +175,13 @@ int web_fixed(struct web_req *r, int status, const char *type, const void *p, si
     return 0;
 }
 
-static int file_range(struct web_req *r, int64_t size)
+/* If-Range names the file that the client has a part of. When it is another one by now, all of it is sent. */
+static int file_range(struct web_req *r, int64_t size, const char *etag)
 {
+    const char *of = web_header(r, "If-Range");
+    const char *range = !of || strcmp(of, etag) == 0 ? web_header(r, "Range") : NULL;
     int64_t from = 0, len = size;
-    int rc = args_range(web_header(r, "Range"), size, &from, &len);
+    int rc = args_range(range, size, &from, &len);
     char text[100];
 
     web_header_add(r, "Accept-Ranges", "bytes");
@@ -216,7 +219,7 @@ int web_file(struct web_req *r, const char *type, const char *path, const char *
         return err_errno(err, "opening the file");
     r->answer.status = 200;
     r->answer.type = type;
-    if (file_range(r, st.st_size) < 0) {
+    if (file_range(r, st.st_size, quoted) < 0) {
         static const char text[] = "{\"type\":\"about:blank\",\"title\":\"Range Not Satisfiable\","
                                    "\"status\":416,\"detail\":\"the file is shorter than that\"}";
 

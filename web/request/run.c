@@ -156,7 +156,8 @@ static void refuse(struct web_req *r, const struct err *err)
         web_problem_page(r, err);
     else if (r->answer.status != 405 && r->answer.status != 501)
         web_problem(r, err);
-    if (r->answer.status >= 500 && r->answer.status != 503)
+    /* 501 is the client's doing: whoever asks for strange methods must not fill the log. */
+    if (r->answer.status >= 500 && r->answer.status != 501 && r->answer.status != 503)
         log_error("web.failed path=\"%s\" err=\"%s\"", r->route ? r->route->pattern : "?",
                   err->text);
     web_send(r);

@@ -4,6 +4,8 @@
 #include "tests/web/web_rig.h"
 
 #include "base/base.h"
+#include "base/rng.h"
+#include "tests/unit.h"
 #include "web/request/req.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@
 
 #define ADMIN  "Authorization: Bearer admin-token\r\n"
 #define HOST   "Host: localhost\r\n"
+#define SHA    "9372c470eeadd5ecd9c3c74c2b3cb633f8e2f2fad799250a0f70d652b6b825e4"
 #define UPLOAD "PUT /api/v1/uploads/00000000000000000000000000000001?offset=0 HTTP/1.1\r\n" HOST
 
 static struct web_rig *rig_new(void)
@@ -190,6 +193,104 @@ static void many_requests_at_once_are_answered_one_after_another(void **state)
     web_rig_free(rig, fake_ctl_free);
 }
 
+/* Some clients end a body with a line's end that its length does not count. It may come byte by byte. */
+static void an_empty_line_before_a_request_is_ignored_also_in_two_pieces(void **state)
+{
+    struct web_rig *rig = rig_new();
+    int fd = web_rig_connect(rig, true);
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        say(rig, fd, "\r");
+        web_rig_pump(rig, 3);
+        say(rig, fd, "\n");
+        web_rig_pump(rig, 3);
+        say(rig, fd, "GET /health HTTP/1.1\r\n" HOST "\r\n");
+        expect(rig, fd, 200);
+    }
+    close(fd);
+    web_rig_free(rig, fake_ctl_free);
+}
+
+/* However the bytes of several requests are cut into pieces, each is answered once and in order. */
+static void the_pieces_in_which_requests_arrive_make_no_difference(void **state)
+{
+    static const char text[] = UPLOAD
+        "Content-Length: 5\r\n\r\nhello" /* 200 */
+        "GET /nothing HTTP/1.1\r\n" HOST "\r\n" /* 404 */ UPLOAD
+        "Transfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n2\r\nde\r\n0\r\nT: z\r\n\r\n" /* 200 */
+        "\r\nHEAD /health HTTP/1.1\r\n" HOST "\r\n"                                      /* 200 */
+        UPLOAD "Expect: 100-continue\r\nContent-Length: 4\r\n\r\nabcd"                   /* 200 */
+        "GET /health HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n";                     /* 200 */
+    static const char *const want[] = { "200", "404", "200", "200", "200", "200" };
+    struct web_rig *rig = rig_new();
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, test_seed(), 1);
+    for (int round = 0; round < 60; round++) {
+        int fd = web_rig_connect(rig, true);
+        size_t at = 0, n = 0;
+        char *got = NULL;
+
+        while (at < sizeof text - 1) {
+            size_t k = 1 + rng_below(&rng, round < 5 ? 1 : 80);
+
+            k = MIN(k, sizeof text - 1 - at);
+            web_rig_write(rig, fd, text + at, k);
+            web_rig_pump(rig, (int)rng_below(&rng, 4));
+            at += k;
+        }
+        got = web_rig_read_raw(rig, fd, "Connection: close");
+        for (const char *p = got; (p = strstr(p, "HTTP/1.1 ")); p += 9) {
+            if (memcmp(p + 9, "100", 3) == 0)
+                continue;
+            if (n == ARRAY_LEN(want) || memcmp(p + 9, want[n], 3) != 0)
+                fail_msg("round %d, answer %zu: %.60s", round, n, p);
+            n++;
+        }
+        assert_int_equal(n, ARRAY_LEN(want));
+        mem_free(got);
+        close(fd);
+    }
+    web_rig_free(rig, fake_ctl_free);
+}
+
+/* The client sees that bytes are missing; nobody else notices. */
+static void a_file_that_shrinks_while_it_is_sent_ends_only_its_connection(void **state)
+{
+    enum { SIZE = 24 << 20 };
+    struct web_rig *rig = rig_new();
+    int fd = web_rig_connect(rig, true);
+    char path[300], head[300], *got = NULL;
+    static char piece[1 << 16];
+    ssize_t n = 0;
+    size_t all = 0;
+
+    (void)state;
+    (void)!snprintf(path, sizeof path, "%s/blobs/%s", rig->dir, SHA);
+    assert_int_equal(io_replace(path, "x", 1, 0600, NULL), 0);
+    assert_int_equal(truncate(path, SIZE), 0);
+    (void)!snprintf(head, sizeof head, "GET /api/v1/blobs/%s HTTP/1.1\r\n" HOST "\r\n", SHA);
+    say(rig, fd, head);
+    web_rig_pump(rig, 5);
+    assert_int_equal(truncate(path, 1), 0);
+    do {
+        web_rig_pump(rig, 2);
+        n = recv(fd, piece, sizeof piece, 0);
+        all += n > 0 ? (size_t)n : 0;
+    } while (n > 0 || (n < 0 && errno == EAGAIN));
+    assert_true(all < SIZE);
+    close(fd);
+    fd = web_rig_connect(rig, true);
+    say(rig, fd, "GET /health HTTP/1.1\r\n" HOST "\r\n");
+    got = web_rig_read_raw(rig, fd, "200");
+    assert_non_null(strstr(got, "200"));
+    mem_free(got);
+    close(fd);
+    web_rig_free(rig, fake_ctl_free);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +300,9 @@ int main(void)
         cmocka_unit_test(a_client_that_has_said_all_still_hears_its_answer),
         cmocka_unit_test(a_refusal_reaches_a_client_that_goes_on_sending),
         cmocka_unit_test(many_requests_at_once_are_answered_one_after_another),
+        cmocka_unit_test(an_empty_line_before_a_request_is_ignored_also_in_two_pieces),
+        cmocka_unit_test(the_pieces_in_which_requests_arrive_make_no_difference),
+        cmocka_unit_test(a_file_that_shrinks_while_it_is_sent_ends_only_its_connection),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
