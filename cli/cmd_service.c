@@ -34,6 +34,12 @@ static void runner_rows(const json_t *answer)
         table_cell(t, "%s", when);
     }
     table_print(t, stdout);
+    json_array_foreach(json_object_get(answer, "runners"), i, row)
+    {
+        if (json_is_string(json_object_get(row, "reason")))
+            printf("runner %" JSON_INTEGER_FORMAT ": %s\n",
+                   json_integer_value(json_object_get(row, "id")), print_text(row, "reason"));
+    }
 }
 
 /* By its id, or its name. */

@@ -34,8 +34,9 @@
  *   dataset     {id, name, state: ingesting|ready|failed, error, blob, identity, frame, file_name, columns, rows, cols, bytes,
  *               created_at}; ctl_dataset_get and _create add schema;  datasets {datasets: [dataset]}
  *   runners     {total, next: id | null, runners (by id): [{id, name, state, reason, numeric_sig, labels, alive, last_seen, lanes, devices: [{id, kind,
- *               name, memory_bytes, max_lanes, running, failures, quarantined}]}]}; state: enabled, draining, quarantined,
- *               or lost (= not alive: not heard of for a lease period)
+ *               name, memory_bytes, max_lanes, running, failures, quarantined, quarantined_until (ms since 1970 | null),
+ *               on_probation}]}]}; state: enabled, draining, quarantined, or lost (= not alive: not heard of for a lease
+ *               period)
  *   tokens      {tokens: [{id, name, role, created_at}]}; ctl_token_new {id, name, role, token}
  *   sessions    {sessions: [{id, name, role, token: id | null, created_at, seen_at, ends_at}]}
  *   logs        {events: [{seq, at, study, trial, event, data}]};  backup {path, bytes}

@@ -15,6 +15,7 @@ const struct conf_opt ctl_opts[] = {
     { "host_names",  CONF_STR,         AT(host_names),   NULL,             0,    0,         "further names that the Host header may hold, separated by commas" },
     { "parent_fd",   CONF_I64,         AT(parent_fd),    "-1",             -1,   1 << 20,   "end when this inherited pipe closes" },
     { "lease_ms",    CONF_I64,         AT(lease_ms),     "30000",          200,  600000,    "how long a runner may be silent before its trials are queued again" },
+    { "quarantine_ms", CONF_DURATION_MS, AT(quarantine_ms), "60s",         100,  3600000,   "how long a device that failed 3 different trials in a row gets no work; doubled each time that it fails again, up to 60 times as long" },
     { "max_wait_ms", CONF_I64,         AT(max_wait_ms),  "60000",          0,    600000,    "longest long poll of a lease call" },
     { "collect_ms",  CONF_DURATION_MS, AT(collect_ms),   "10s",            100,  86400000,  "how often files that nothing names any more are looked for" },
     { "checkpoint_ms", CONF_DURATION_MS, AT(checkpoint_ms), "60s",         1000, 86400000,  "how often the write-ahead log is folded into the database" },

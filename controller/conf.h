@@ -19,6 +19,7 @@ struct ctl_conf {
     bool dev;
     int64_t parent_fd; /* -1 = none: the process ends when this pipe closes */
     int64_t lease_ms;
+    int64_t quarantine_ms; /* the first one of a device */
     int64_t max_wait_ms;
     int64_t collect_ms, checkpoint_ms; /* how often orphans are collected, the WAL is folded in */
     int64_t blob_age_ms;

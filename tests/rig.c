@@ -53,6 +53,7 @@ void rig_open(struct rig *r)
     log_level_set(getenv("RIG_LOG") ? LOG_DEBUG : LOG_ERROR);
     clk_init_manual(&r->clk, 1000000, INT64_C(1700000000000));
     r->conf = (struct ctl_conf){ .data_dir = r->dir,
+                                 .quarantine_ms = 60000,
                                  .dev = true,
                                  .lease_ms = RIG_LEASE_MS,
                                  .max_wait_ms = 60000,

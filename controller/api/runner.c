@@ -6,6 +6,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/state/quarantine.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,20 +15,25 @@
 
 enum { DEVICES_MAX = 2000 };
 
-static json_t *device_json(const struct device *d)
+static json_t *device_json(const struct ctl *ctl, const struct device *d)
 {
-    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:b}", "id", d->is.id, "kind", d->is.kind,
-                     "name", d->is.name, "memory_bytes", (json_int_t)d->is.memory_bytes,
+    json_int_t until = d->quarantined_until - ctl_now(ctl) + ctl_wall(ctl);
+
+    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:b, s:o, s:b}", "id", d->is.id, "kind",
+                     d->is.kind, "name", d->is.name, "memory_bytes", (json_int_t)d->is.memory_bytes,
                      "max_lanes", d->is.max_lanes, "running", d->n_leases, "failures", d->fails,
-                     "quarantined", d->is_quarantined);
+                     "quarantined", d->is_quarantined, "quarantined_until",
+                     d->is_quarantined ? json_integer(until) : json_null(), "on_probation",
+                     d->is_on_probation);
 }
 
 static json_t *reason_json(const struct ctl *ctl, const struct runner *r)
 {
     char text[300];
 
+    quarantine_reason(ctl, r, text, sizeof text);
     if (runner_is_here(ctl, r))
-        return r->row.reason ? json_string(r->row.reason) : json_null();
+        return text[0] ? json_string(text) : json_null();
     (void)snprintf(text, sizeof text, "nothing was heard of it for %" PRId64 " s%s%s",
                    runner_silent_ms(ctl, r) / 1000, r->row.reason ? "; before that: " : "",
                    r->row.reason ? r->row.reason : "");
@@ -41,7 +47,7 @@ static json_t *runner_json(struct ctl *ctl, struct runner *r)
 
     runner_tally(ctl);
     for (int i = 0; i < r->n_devices; i++)
-        json_array_append_new(devices, device_json(&r->devices[i]));
+        json_array_append_new(devices, device_json(ctl, &r->devices[i]));
     return json_pack("{s:I, s:s, s:s, s:o, s:s, s:s?, s:b, s:I, s:I, s:i, s:o}", "id",
                      (json_int_t)r->row.id, "name", r->row.name, "state",
                      is_here ? r->row.state : "lost", "reason", reason_json(ctl, r), "numeric_sig",
@@ -99,10 +105,8 @@ int ctl_runner_act(struct ctl *ctl, int64_t id, const char *verb, json_t **out, 
     r->row.state = mem_strdup(drain ? "draining" : "enabled");
     mem_free(r->row.reason);
     r->row.reason = drain ? mem_strdup("drained by a user") : NULL;
-    for (int i = 0; !drain && i < r->n_devices; i++) {
-        r->devices[i].is_quarantined = false;
-        r->devices[i].fails = 0;
-    }
+    if (!drain)
+        quarantine_lift(r);
     if (runner_put(ctl, r, err) < 0)
         return -1;
     *out = runner_json(ctl, r);

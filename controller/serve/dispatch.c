@@ -23,6 +23,7 @@
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
 #include "controller/state/memory.h"
+#include "controller/state/quarantine.h"
 #include "controller/state/runner.h"
 #include "controller/state/task.h"
 #include "controller/state/trial.h"
@@ -385,14 +386,16 @@ int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const st
                    json_t **out, struct err *err)
 {
     struct msg_grant task = { 0 };
+    struct msg_ask less = *ask; /* borrows all but the number of lanes */
     int rc = 0;
 
-    if (ctl->is_stopping || !runner_is_enabled(r) || d->is_quarantined)
+    if (ctl->is_stopping || !runner_is_enabled(r) || !quarantine_allows(ctl, d))
         return 0;
-    rc = task_grant(ctl, r, ask, &task, err);
+    less.max_lanes = quarantine_lanes(d, ask->max_lanes);
+    rc = task_grant(ctl, r, &less, &task, err);
     if (rc == 1) {
         *out = msg_grant_json_new(&task);
         msg_grant_fini(&task);
     }
-    return rc != 0 ? rc : grant_fit(ctl, r, d, ask, out, err);
+    return rc != 0 ? rc : grant_fit(ctl, r, d, &less, out, err);
 }

@@ -18,7 +18,7 @@
 #include "controller/serve/table.h"
 #include "controller/state/board.h"
 #include "controller/state/lease.h"
-#include "controller/state/runner.h"
+#include "controller/state/quarantine.h"
 #include "controller/state/trial.h"
 #include "store/blob.h"
 
@@ -50,7 +50,7 @@ static int refuse(struct study *st, struct trial_row *row, const struct msg_even
     reply->action = MSG_STALE;
     mem_free(row->msg_answer);
     row->msg_answer = mem_strdup("{\"action\":\"stale\",\"to\":0}"); /* for a repeat */
-    if (l && runner_failed(st->ctl, l->runner, l->device, row->id, err) < 0)
+    if (l && quarantine_failed(st->ctl, l->runner, l->device, row->id, err) < 0)
         return -1;
     return requeue(st, row, TR_DEVICE, "refused", err);
 }
@@ -298,13 +298,16 @@ static int on_final(struct study *st, struct trial_row *row, const struct msg_ev
                     struct msg_reply *reply, struct err *err)
 {
     struct lease *l = lease_find(st->ctl, false, row->id);
+    int rc = 0;
 
     if (e->level < 0 || e->level > row->max_level || (!e->cut && e->level > row->run_to))
         return refuse(st, row, e, "a level beyond its leave", reply, err);
     if (l)
-        runner_worked(st->ctl, l->runner, l->device);
+        rc = quarantine_worked(st->ctl, l->runner, l->device, err);
+    if (rc < 0)
+        return -1;
     if (l && l->is_probe) {
-        int rc = probe_final(st, row, e, reply, err);
+        rc = probe_final(st, row, e, reply, err);
         if (rc <= 0)
             return rc < 0 ? -1 : 1;
     }
@@ -398,7 +401,8 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
             return requeue(st, row, TR_NONE, "probe", err) < 0 ? -1 : 1;
     }
     if (trial_reason_is_machine(e->reason)) {
-        if (e->reason != TR_DRAINED && runner_failed(st->ctl, l.runner, l.device, row->id, err) < 0)
+        if (e->reason != TR_DRAINED &&
+            quarantine_failed(st->ctl, l.runner, l.device, row->id, err) < 0)
             return -1;
         if (e->reason == TR_WORKER_DIED)
             return on_crash(st, row, &l, e->detail, err);
@@ -409,8 +413,8 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
         return fail_with(st, row, TE_PRUNE, e->reason, e->detail, err);
     if (e->reason == TR_BUDGET || e->reason == TR_USER || e->reason == TR_STOPPED)
         return fail_with(st, row, TE_CANCEL, e->reason, e->detail, err);
-    if (l.runner)
-        runner_worked(st->ctl, l.runner, l.device);
+    if (l.runner && quarantine_worked(st->ctl, l.runner, l.device, err) < 0)
+        return -1;
     return fail_with(st, row, TE_FAIL, e->reason == TR_NONE ? TR_INVALID : e->reason, e->detail,
                      err);
 }

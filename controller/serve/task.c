@@ -16,6 +16,7 @@
 #include "controller/serve/load.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
+#include "controller/state/quarantine.h"
 #include "controller/state/runner.h"
 #include "store/blob.h"
 
@@ -248,7 +249,7 @@ static int apply(struct ctl *ctl, struct task *t, const struct lease *l, const s
 
     if (e->type == MSG_TASK_DONE) {
         if (done(ctl, t, e, &why) == 0)
-            return 0;
+            return quarantine_worked(ctl, l->runner, l->device, err);
         if (why.code != ERR_ARG)
             return err_set(err, why.code, "%s", why.text);
         log_warn("task.refused task=%" PRId64 " where=%s err=\"%s\"", id, why.where, why.text);
@@ -259,7 +260,7 @@ static int apply(struct ctl *ctl, struct task *t, const struct lease *l, const s
                     err);
     if (trial_reason_is_machine(e->reason)) {
         if (e->reason != TR_DRAINED && e->reason != TR_DATA &&
-            runner_failed(ctl, l->runner, l->device, -id, err) < 0)
+            quarantine_failed(ctl, l->runner, l->device, -id, err) < 0)
             return -1;
         return task_lost(ctl, id, e->reason, err);
     }

@@ -28,6 +28,7 @@
 #include "controller/snapshot.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
+#include "controller/state/quarantine.h"
 #include "controller/state/runner.h"
 #include "controller/state/study.h"
 #include "controller/state/task.h"
@@ -197,6 +198,7 @@ static void arm_timer(struct ctl *ctl)
     due = MIN(due, budget_due(ctl));
     due = MIN(due, damage_due(ctl));
     due = MIN(due, table_due(ctl));
+    due = MIN(due, quarantine_due(ctl));
     if (ctl->is_deferred || wait_goes_on(ctl))
         due = now;
     if (ctl->tick_failed_ms != INT64_MIN) /* what is due could not be done: not at once again */
@@ -245,8 +247,8 @@ void ctl_tick(struct ctl *ctl)
         ctl_touch(ctl, ctl->studies[i]); /* what was put off goes on */
     ctl->is_deferred = false;
     bool ok = lease_expire(ctl, &err) == 0 && budget_tick(ctl, &err) == 0 &&
-              runner_tick(ctl, &err) == 0 && study_settle_all(ctl, &err) == 0 &&
-              snapshot_tick(ctl, &err) == 0;
+              runner_tick(ctl, &err) == 0 && quarantine_tick(ctl, &err) == 0 &&
+              study_settle_all(ctl, &err) == 0 && snapshot_tick(ctl, &err) == 0;
     if (!ok)
         log_error("ctl.tick err=\"%s\"", err.text);
     if (ctl_request_end(ctl, ok, &err) < 0)

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "controller/serve/dispatch.h"
 #include "controller/serve/settle.h"
+#include "controller/state/quarantine.h"
 #include "controller/state/runner.h"
 
 #include <inttypes.h>
@@ -121,7 +122,7 @@ static bool may_have(struct ctl *ctl, const struct ctl_wait *w, const struct cla
 
     if (!d)
         return true; /* an error, which it is told */
-    if (d->is_quarantined || !runner_is_enabled(r))
+    if (!quarantine_allows(ctl, d) || !runner_is_enabled(r))
         return false;
     for (int i = 0; i < poor->n; i++) {
         if (is_like(r, d, poor->runner[i], poor->device[i]))

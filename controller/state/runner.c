@@ -1,7 +1,6 @@
-/* runner.c - known runners. Registration writes a row; renewals and lease calls write nothing. A device that fails three
- * different trials in a row by reasons of the machine is quarantined: it gets no work until somebody enables the runner
- * again; when all devices of a runner are, so is the runner. Runners that were silent for ten lease periods and hold
- * nothing are forgotten: their row says gone, and a session that comes back registers again. */
+/* runner.c - known runners: their rows, their devices, and which of them are here. Registration writes a row; renewals and
+ * lease calls write nothing. Runners that were silent for ten lease periods and hold nothing are forgotten: their row
+ * says gone, and a session that comes back registers again. Devices that fail are quarantine.c's. */
 #include "controller/state/runner.h"
 
 #include "base/jsonx.h"
@@ -139,16 +138,24 @@ int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idl
 
 /* ---- devices as stored ---- */
 
-static char *devices_text(const struct runner *r)
+/* Times are stored on the wall clock, since the monotonic one begins anew with the machine. */
+static char *devices_text(struct ctl *ctl, const struct runner *r)
 {
     json_t *list = json_array();
+    int64_t clocks = ctl_wall(ctl) - ctl_now(ctl);
 
     for (int i = 0; i < r->n_devices; i++) {
         const struct device *d = &r->devices[i];
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:I, s:i, s:b}", "id", d->is.id, "kind", d->is.kind,
-                            "name", d->is.name, "memory_bytes", (json_int_t)d->is.memory_bytes,
-                            "max_lanes", d->is.max_lanes, "quarantined", d->is_quarantined));
+        json_t *o = json_pack("{s:s, s:s, s:s, s:I, s:i, s:b}", "id", d->is.id, "kind", d->is.kind,
+                              "name", d->is.name, "memory_bytes", (json_int_t)d->is.memory_bytes,
+                              "max_lanes", d->is.max_lanes, "quarantined", d->is_quarantined);
+
+        if (d->quarantine_ms) {
+            json_object_set_new(o, "probation", json_boolean(d->is_on_probation));
+            json_object_set_new(o, "quarantine_ms", json_integer(d->quarantine_ms));
+            json_object_set_new(o, "until", json_integer(d->quarantined_until + clocks));
+        }
+        json_array_append_new(list, o);
     }
     char *text = jsonx_dump(list);
     json_decref(list);
@@ -162,7 +169,18 @@ static const char *word(const json_t *o, const char *key)
     return s ? s : "";
 }
 
-static void devices_load(struct runner *r)
+/* A wall clock that was set back or forth cannot make a quarantine longer than it was. */
+static void quarantine_load(struct ctl *ctl, struct device *d, const json_t *o)
+{
+    int64_t left = json_integer_value(json_object_get(o, "until")) - ctl_wall(ctl);
+
+    d->is_quarantined = json_is_true(json_object_get(o, "quarantined"));
+    d->is_on_probation = json_is_true(json_object_get(o, "probation"));
+    d->quarantine_ms = MAX(json_integer_value(json_object_get(o, "quarantine_ms")), 0);
+    d->quarantined_until = ctl_now(ctl) + MIN(MAX(left, 0), d->quarantine_ms);
+}
+
+static void devices_load(struct ctl *ctl, struct runner *r)
 {
     struct err ignored = { 0 };
     const char *text = r->row.devices ? r->row.devices : "[]";
@@ -182,7 +200,7 @@ static void devices_load(struct runner *r)
         str_copy(d->is.name, sizeof d->is.name, word(v, "name"));
         d->is.memory_bytes = json_integer_value(json_object_get(v, "memory_bytes"));
         d->is.max_lanes = (int)json_integer_value(json_object_get(v, "max_lanes"));
-        d->is_quarantined = json_is_true(json_object_get(v, "quarantined"));
+        quarantine_load(ctl, d, v);
     }
     json_decref(list);
 }
@@ -191,7 +209,7 @@ int runner_put(struct ctl *ctl, struct runner *r, struct err *err)
 {
     ctl_touch_runners(ctl);
     mem_free(r->row.devices);
-    r->row.devices = devices_text(r);
+    r->row.devices = devices_text(ctl, r);
     r->row.last_seen = ctl_wall(ctl);
     return store_runner_put(ctl->store, &r->row, err);
 }
@@ -228,7 +246,7 @@ static int on_row(void *arg, struct runner_row *row)
     r = runner_add(ctl);
     r->row = *row;
     *row = (struct runner_row){ 0 };
-    devices_load(r);
+    devices_load(ctl, r);
     return 0;
 }
 
@@ -317,55 +335,6 @@ int runner_tick(struct ctl *ctl, struct err *err)
         ctl->runners_moved = true;
     }
     return 0;
-}
-
-/* ---- failures ---- */
-
-static int quarantine(struct ctl *ctl, struct runner *r, struct device *d, struct err *err)
-{
-    char why[120];
-    bool all = true;
-
-    d->is_quarantined = true;
-    ctl->stats.quarantined++;
-    (void)snprintf(why, sizeof why, "device %s failed %d different trials in a row", d->is.id,
-                   RUNNER_FAILS_MAX);
-    for (int i = 0; i < r->n_devices; i++)
-        all = all && r->devices[i].is_quarantined;
-    mem_free(r->row.reason);
-    r->row.reason = mem_strdup(why);
-    if (all && runner_is_enabled(r)) {
-        mem_free(r->row.state);
-        r->row.state = mem_strdup("quarantined");
-    }
-    log_warn("runner.quarantined runner=%" PRId64 " name=%s device=%s", r->row.id, r->row.name,
-             d->is.id);
-    return runner_put(ctl, r, err);
-}
-
-int runner_failed(struct ctl *ctl, int64_t runner, const char *device, int64_t trial,
-                  struct err *err)
-{
-    struct runner *r = runner_find(ctl, runner);
-    struct device *d = r ? runner_device(r, device) : NULL;
-
-    if (!d || d->is_quarantined)
-        return 0;
-    for (int i = 0; i < d->fails; i++) {
-        if (d->failed[i] == trial)
-            return 0; /* the same one again may be the trial's fault */
-    }
-    d->failed[d->fails++] = trial;
-    return d->fails >= RUNNER_FAILS_MAX ? quarantine(ctl, r, d, err) : 0;
-}
-
-void runner_worked(struct ctl *ctl, int64_t runner, const char *device)
-{
-    struct runner *r = runner_find(ctl, runner);
-    struct device *d = r ? runner_device(r, device) : NULL;
-
-    if (d)
-        d->fails = 0;
 }
 
 /* ---- what web/ calls ---- */

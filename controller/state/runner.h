@@ -10,7 +10,10 @@ enum { RUNNER_FAILS_MAX = 3 }; /* different trials in a row */
 
 struct device {
     struct msg_device is;
-    bool is_quarantined;
+    /* Kept by quarantine.c: when this quarantine ends (monotonic), and how long the last one was (0 = there was none
+     * since the device last worked). */
+    bool is_quarantined, is_on_probation;
+    int64_t quarantined_until, quarantine_ms;
     int fails;
     int64_t failed[RUNNER_FAILS_MAX];  /* trials of the present streak */
     int64_t last_n;                    /* last lease call answered; 0 = none */
@@ -48,11 +51,6 @@ bool runner_is_enabled(const struct runner *r);
 int64_t runner_silent_ms(const struct ctl *ctl, const struct runner *r); /* since it was heard */
 /* Lanes that the enabled devices of runners which are there hold in all (a killed one is not, after a lease); sig NULL = any. idle: devices without a lease. */
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
-
-/* A trial failed on this device by the machine, or ended well there. The third different one in a row quarantines. */
-int runner_failed(struct ctl *ctl, int64_t runner, const char *device, int64_t trial,
-                  struct err *err);
-void runner_worked(struct ctl *ctl, int64_t runner, const char *device);
 
 void runner_tally(struct ctl *ctl); /* n_leases of runners and devices are true now */
 int runner_put(struct ctl *ctl, struct runner *r, struct err *err); /* writes its row */

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "controller/decide/rescue.h"
+#include "controller/state/quarantine.h"
 #include "controller/state/runner.h"
 
 #include <inttypes.h>
@@ -13,8 +14,8 @@
 
 struct absent {
     int other, lost, draining, quarantined;
-    int64_t silent_ms;  /* of the lost one heard last */
-    const char *reason; /* of a quarantined one */
+    int64_t silent_ms;          /* of the lost one heard last */
+    const struct runner *first; /* of those in quarantine, the one that comes out first */
 };
 
 static void absent_count(struct ctl *ctl, const char *sig, struct absent *a)
@@ -30,8 +31,8 @@ static void absent_count(struct ctl *ctl, const char *sig, struct absent *a)
         } else if (str_eq(r->row.state, "draining")) {
             a->draining++;
         } else {
-            a->quarantined++;
-            a->reason = r->row.reason;
+            if (!a->quarantined++ || quarantine_ends(r) < quarantine_ends(a->first))
+                a->first = r;
         }
     }
 }
@@ -57,7 +58,7 @@ static void runner_why(struct ctl *ctl, const char *sig, char *out, size_t size)
 {
     struct absent a = { 0 };
     struct parts p = { "", 0 };
-    char reason[120] = "", silent[40];
+    char text[200] = "", reason[200] = "", silent[40];
     int n_devices = 0, n_idle = 0;
 
     out[0] = '\0';
@@ -65,8 +66,10 @@ static void runner_why(struct ctl *ctl, const char *sig, char *out, size_t size)
     if (n_devices > 0)
         return;
     absent_count(ctl, sig, &a);
-    if (a.reason)
-        (void)snprintf(reason, sizeof reason, " (%.100s)", a.reason);
+    if (a.first && a.first->row.reason) {
+        quarantine_reason(ctl, a.first, text, sizeof text);
+        (void)snprintf(reason, sizeof reason, " (%.180s)", text);
+    }
     (void)snprintf(silent, sizeof silent, " for %" PRId64 " s", a.silent_ms / 1000);
     part_add(&p, a.quarantined, "is quarantined", "are quarantined", reason);
     part_add(&p, a.draining, "is draining", "are draining", "");

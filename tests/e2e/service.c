@@ -190,11 +190,15 @@ static int spawn(struct service *s, const char *const *argv, const char *fault, 
 
 int service_start_controller(struct service *s, struct err *err)
 {
-    char lease[24];
+    char lease[24], quarantine[24];
 
     (void)!snprintf(lease, sizeof lease, "%" PRId64, s->conf.lease_ms ? s->conf.lease_ms : 30000);
-    const char *argv[] = { "assayd", "--data-dir", s->data,       "--socket", s->sock, "--lease-ms",
-                           lease,    "--no-tcp",   "--parent-fd", "9",        "--dev", NULL };
+    (void)!snprintf(quarantine, sizeof quarantine, "%" PRId64 "ms",
+                    s->conf.quarantine_ms ? s->conf.quarantine_ms : 60000);
+    const char *argv[] = { "assayd",      "--data-dir", s->data, "--socket",
+                           s->sock,       "--lease-ms", lease,   "--no-tcp",
+                           "--parent-fd", "9",          "--dev", "--quarantine-ms",
+                           quarantine,    NULL };
     int rc = spawn(s, argv, s->fault[0] ? s->fault : NULL, "assayd", &s->controller, err);
     s->may_die = s->fault[0] != '\0';
     s->fault[0] = '\0';

@@ -21,6 +21,7 @@ struct service_conf {
     int devices[SERVICE_RUNNERS];  /* worker processes of each; 0 = 1 */
     int delay_ms[SERVICE_RUNNERS]; /* each message of it is delayed by a random time up to this */
     int64_t lease_ms;              /* 0 = 30000 */
+    int64_t quarantine_ms;         /* the first one of a device; 0 = 60000 */
     const char *runner_socket;     /* where runners dial (a proxy); NULL = the controller's */
     uint64_t seed;                 /* of the delays */
 };

@@ -94,7 +94,8 @@ function deviceRow(d) {
   return h('li', {}, h('strong', {}, d.id), ' ', h('span', { class: 'quiet' }, [d.name || d.kind, d.memory_bytes ? bytes(d.memory_bytes) : ''].filter(Boolean).join(', ')),
     d.running ? h('span', {}, ` ${count(d.running)} running`) : h('span', { class: 'quiet' }, ' idle'),
     d.failures ? h('span', { class: 'bad' }, ` ${count(d.failures)} ${d.failures === 1 ? 'failure' : 'failures'}`) : null,
-    d.quarantined ? h('span', { class: 'bad' }, ' quarantined') : null);
+    d.quarantined ? h('span', { class: 'bad', title: `until ${when(d.quarantined_until)}` }, ' quarantined') : null,
+    d.on_probation ? h('span', { class: 'bad', title: 'one trial at a time, until one ends well' }, ' on probation') : null);
 }
 
 export function runnersView(root, params, showError) {

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "controller/state/lease.h"
+#include "controller/state/quarantine.h"
 #include "controller/state/runner.h"
 
 #include <math.h>
@@ -325,7 +326,8 @@ static void a_group_that_crashed_goes_out_in_halves(void **state)
             assert_int_equal(send(&s.a, &e), MSG_OK);
             fake_drop(&s.a, i);
             /* The test is about groups, not about quarantine. */
-            runner_worked(s.r.ctl, s.a.id, "cpu0");
+            assert_int_equal(RIG_CALL(&s.r, quarantine_worked(s.r.ctl, s.a.id, "cpu0", &rig_err)),
+                             0);
         }
     }
     assert_int_equal(n, 1);
