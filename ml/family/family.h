@@ -1,5 +1,5 @@
 /* family.h - what everybody may know of a model family without linking a kernel: its parameters, its ladder of
- * levels, its cost and memory formulas. libc-only data, made from ml/family/family.def; the controller includes it. */
+ * levels, its cost and memory formulas. libc-only data, made from ml/family/family_params.def; the controller includes it. */
 #ifndef ML_FAMILY_FAMILY_H
 #define ML_FAMILY_FAMILY_H
 

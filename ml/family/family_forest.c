@@ -11,7 +11,7 @@
 #define FOREST(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help) \
     { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
 static const struct family_param forest_params[] = {
-#include "ml/family/family.def"
+#include "ml/family/family_params.def"
 };
 
 /* ---- the grid ---- */

@@ -1,4 +1,4 @@
-/* family_params.h - the place of each parameter in a family's params[], made from ml/family/family.def. For the families' own
+/* family_params.h - the place of each parameter in a family's params[], made from ml/family/family_params.def. For the families' own
  * files and for family*.c; others find parameters by name (ml/family/family.h). */
 #ifndef ML_FAMILY_FAMILY_PARAMS_H
 #define ML_FAMILY_FAMILY_PARAMS_H
@@ -7,19 +7,19 @@
 
 #define LINEAR(NAME, ...) LINEAR_##NAME,
 enum linear_param {
-#include "ml/family/family.def"
+#include "ml/family/family_params.def"
     LINEAR_PARAMS
 };
 
 #define BOOST(NAME, ...) BOOST_##NAME,
 enum boost_param {
-#include "ml/family/family.def"
+#include "ml/family/family_params.def"
     BOOST_PARAMS
 };
 
 #define FOREST(NAME, ...) FOREST_##NAME,
 enum forest_param {
-#include "ml/family/family.def"
+#include "ml/family/family_params.def"
     FOREST_PARAMS,
     EXTRA_PARAMS = FOREST_BOOTSTRAP
 };

@@ -1,7 +1,7 @@
-/* family_tables.c - one row per family: parameters (from family.def), ladder, cost and memory formulas, first
+/* family_tables.c - one row per family: parameters (from family_params.def), ladder, cost and memory formulas, first
  * configurations. Formulas are whole-number arithmetic on purpose-rounded doubles, never a clock: they drive virtual time.
  * Constants were fitted to bench_fit on one core of a 2026 server (docs of each below); memory is what the family's
- * bytes() reports. To add a family: PARAM rows in family.def, a struct here, a line in family_at(). */
+ * bytes() reports. To add a family: PARAM rows in family_params.def, a struct here, a line in family_at(). */
 #include "ml/family/family_tables.h"
 
 #include "base/base.h"
@@ -88,7 +88,7 @@ const struct family family_baseline = {
 #define LINEAR(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help) \
     { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
 static const struct family_param linear_params[] = {
-#include "ml/family/family.def"
+#include "ml/family/family_params.def"
 };
 
 double linear_path_c(int step)
@@ -180,7 +180,7 @@ const struct family family_linear = {
 #define BOOST(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help) \
     { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
 static const struct family_param boost_params[] = {
-#include "ml/family/family.def"
+#include "ml/family/family_params.def"
 };
 
 double boost_rate_at(const double *params, int level)

@@ -6,7 +6,7 @@
 #include "base/clk.h"
 #include "base/mem.h"
 #include "ml/model/artifact.h"
-#include "ml/model/data_target.h"
+#include "ml/model/target.h"
 #include "ml/table/json_text.h"
 
 #include <math.h>

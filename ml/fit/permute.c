@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/model/data_target.h"
+#include "ml/model/target.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* forest_cut.c - cuts a grown tree to what a best-first growth with fewer leaves, or one that asks for a larger decrease of the
  * impurity, would have grown. Because a node's split depends on nothing but its rows and its path, the order in which nodes
  * are popped from the heap can be found afterwards: best-first trees of every size are nested (Shi 2007, "Best-first
- * decision tree learning", section 3.3). The order of nodes stays that of growth. Called by forest.c. */
+ * decision tree learning", section 3.3). The order of nodes stays that of growth. Called by forest_model.c. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"

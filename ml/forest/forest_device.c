@@ -1,6 +1,6 @@
 /* forest_device.c - trees of forests grown on a device (ml/ops/ops_forest.h): as many at once as are wanted and fit there, kept
  * there until they are taken one by one. A tree comes back in the device's order of nodes and gets the CPU's, so that all
- * that follows (cuts, bytes, scores) is the CPU's. What the device cannot take is grown on the CPU. Called by forest.c. */
+ * that follows (cuts, bytes, scores) is the CPU's. What the device cannot take is grown on the CPU. Called by forest_model.c. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"

@@ -1,6 +1,6 @@
 /* forest_explain.c - what a forest knows of its columns: the decrease of impurity that splits on each brought, weighted by the
  * share of rows (Breiman 2001), and SHAP values of rows (ml/model/shap.h) in shares of classes or units of the target. Called
- * through the tables in forest.c. */
+ * through the tables in forest_model.c. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"

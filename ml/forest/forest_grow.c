@@ -1,7 +1,7 @@
 /* forest_grow.c - grows one tree depth first. Rows and their words lie in node order in one of two lists and are split into
  * the other, where the rows of a class stay together. Which columns a node looks at is drawn from its own key (of the tree and the path from the
  * root): subtrees are independent of each other, and the order of growth shows nowhere. A node looks at n_visit columns, and
- * at further ones until one of them can be split (as scikit-learn counts it). Called by forest.c. */
+ * at further ones until one of them can be split (as scikit-learn counts it). Called by forest_model.c. */
 #include "ml/forest/forest_work.h"
 
 #include "base/base.h"

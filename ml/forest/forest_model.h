@@ -5,7 +5,7 @@
  * forest_bytes.c    a tree as bytes: written, cut, read
  * forest_cut.c      a grown tree cut by impurity decrease and number of leaves (best first)
  * forest_walk.c     rows down a tree, for all prunings in one pass
- * forest.c          the families behind the lane interface
+ * forest_model.c    the families behind the lane interface
  * forest_predict.c  model files
  * forest_explain.c  gains of columns, SHAP values
  * forest_device.c   trees grown on a device that has a form for it (ml/ops/ops_forest.h)
@@ -91,7 +91,7 @@ int rf_walk_axes(const struct rf_flat *t, int outputs, const struct forest_axis 
 void rf_walk(const struct rf_flat *t, int outputs, const uint8_t *bins, int64_t stride,
              const int32_t *rows, int64_t n, float *acc);
 
-/* ---- forest.c ---- */
+/* ---- forest_model.c ---- */
 
 int forest_head_load(struct forest_head *h, enum ml_task task, int outputs, int cols,
                      struct view *in, struct err *err);

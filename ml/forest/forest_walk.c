@@ -1,7 +1,7 @@
 /* forest_walk.c - rows down a tree of a forest. Sixteen rows step together, so that they hide each other's latency; a leaf leads
  * to itself. For the grid of prunings each row is walked to its leaf once: what the prunings answer there (the value of the
  * node on the leaf's path where each of them stops) is found for all leaves first, top down, and added as one run of floats.
- * Sums are float, one addition per tree in order: the order of rows, blocks and prunings shows nowhere. Called by forest.c,
+ * Sums are float, one addition per tree in order: the order of rows, blocks and prunings shows nowhere. Called by forest_model.c,
  * forest_predict.c. */
 #include "ml/forest/forest_model.h"
 

@@ -1,5 +1,5 @@
 /* forest_work.c - the memory that growing a tree takes, all of it taken before the first tree but for the tree itself and
- * the nodes that wait. Called by forest.c through forest.h. */
+ * the nodes that wait. Called by forest_model.c through forest.h. */
 #include "ml/forest/forest_work.h"
 
 #include "base/base.h"

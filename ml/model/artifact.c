@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "ml/model/artifact_file.h"
+#include "ml/model/artifact_private.h"
 #include "ml/model/model.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * must not trust any of it, is artifact.c. Called by the engine (fit_ship.c). */
 #include "base/mem.h"
 #include "base/sha256.h"
-#include "ml/model/artifact_file.h"
+#include "ml/model/artifact_private.h"
 #include "ml/table/json_text.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "ml/model/data.h"
 
 #include "base/mem.h"
-#include "ml/model/data_target.h"
+#include "ml/model/target.h"
 #include "ml/model/split.h"
 #include "ml/ops/ops.h"
 #include "ml/ops/ops_boost.h"

@@ -4,7 +4,7 @@
 #include "ml/prep/prep.h"
 
 #include "base/mem.h"
-#include "ml/prep/prep_state.h"
+#include "ml/prep/prep_private.h"
 
 #include <errno.h>
 #include <math.h>

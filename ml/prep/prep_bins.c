@@ -3,7 +3,7 @@
  * so training, prediction and exports route alike. Called by data.c (whole frame) and the tree predictor (any rows). */
 #include "base/mem.h"
 #include "ml/cpu/column.h"
-#include "ml/prep/prep_state.h"
+#include "ml/prep/prep_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * coarser binnings. */
 #include "base/mem.h"
 #include "ml/math/sort.h"
-#include "ml/prep/prep_state.h"
+#include "ml/prep/prep_private.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * end; values are held to +-DENSE_LIMIT standard deviations so that a wild value in a row to predict cannot overflow a
  * model. Padding up to the stride is 0. Called by data.c (whole frame) and the linear predictor (any rows). */
 #include "base/mem.h"
-#include "ml/prep/prep_state.h"
+#include "ml/prep/prep_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/cpu/column.h"
-#include "ml/prep/prep_state.h"
+#include "ml/prep/prep_private.h"
 
 #include <math.h>
 #include <stdlib.h>

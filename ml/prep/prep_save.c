@@ -3,7 +3,7 @@
  * (ascending finite cuts, positive spreads). Deterministic: the bytes are a pure function of the fitted state. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "ml/prep/prep_state.h"
+#include "ml/prep/prep_private.h"
 
 #include <math.h>
 #include <string.h>

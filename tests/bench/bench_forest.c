@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "ml/forest/forest.h"
 #include "ml/model/data.h"
-#include "ml/prep/prep_state.h"
+#include "ml/prep/prep_private.h"
 
 #include <math.h>
 #include <stdio.h>

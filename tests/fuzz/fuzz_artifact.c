@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "ml/model/artifact.h"
-#include "ml/model/artifact_file.h"
+#include "ml/model/artifact_private.h"
 
 #include <stdio.h>
 #include <string.h>

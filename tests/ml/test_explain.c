@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "ml/fit/permute.h"
 #include "ml/model/artifact.h"
-#include "ml/model/data_target.h"
+#include "ml/model/target.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* forest.c - the families forest and extra_trees behind the lane interface (model.h). A step is a tree under one pruning
+/* forest_model.c - the families forest and extra_trees behind the lane interface (model.h). A step is a tree under one pruning
  * (family_plan's grid): lanes stop at whole trees, and sums of the held-out rows under every pruning are kept up to date,
  * so that all answers to a number of trees come from the one pass that grew them. Trees are kept as bytes; they are
  * independent of each other, so that a lane that was saved goes on at its next tree. One thread per lane. */

@@ -1,6 +1,6 @@
-/* data_target.h - the target column as classes and numbers. */
-#ifndef ML_MODEL_DATA_TARGET_H
-#define ML_MODEL_DATA_TARGET_H
+/* target.h - the target column as classes and numbers. */
+#ifndef ML_MODEL_TARGET_H
+#define ML_MODEL_TARGET_H
 
 #include "ml/model/data.h"
 

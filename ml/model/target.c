@@ -1,7 +1,7 @@
-/* data_target.c - what is to be predicted: the target column read as class indices or numbers, the classes in the order
+/* target.c - what is to be predicted: the target column read as class indices or numbers, the classes in the order
  * that artifacts and predictions use, and what `auto` means for a column. Labels of numeric classes are written the
  * shortest way that reads back. Called by data.c and, for the task, by the controller's side of ingest. */
-#include "ml/model/data_target.h"
+#include "ml/model/target.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
-/* prep_state.h - private to prep*.c: the fitted state of a preparation and a frame seen through it. */
-#ifndef ML_PREP_PREP_STATE_H
-#define ML_PREP_PREP_STATE_H
+/* prep_private.h - private to prep*.c: the fitted state of a preparation and a frame seen through it. */
+#ifndef ML_PREP_PREP_PRIVATE_H
+#define ML_PREP_PREP_PRIVATE_H
 
 #include "ml/prep/prep.h"
 
