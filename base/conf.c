@@ -6,6 +6,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -240,7 +241,7 @@ int conf_file(void *target, const struct conf_opt *opts, size_t n, const char *p
 
     if (rc == 0 && strlen(text.data) != text.len)
         rc = err_set(err, ERR_ARG, "%s: holds a NUL byte", path);
-    if (rc == 0 && !str_utf8_ok(text.data, text.len))
+    if (rc == 0 && !utf8_ok(text.data, text.len))
         rc = err_set(err, ERR_ARG, "%s: is not UTF-8", path);
     for (char *line = rc == 0 ? text.data : NULL, *next = NULL; line && rc == 0; line = next) {
         next = strchr(line, '\n');

@@ -1,7 +1,7 @@
 /* err.c - filling and wrapping the error struct. Every function tolerates err == NULL and returns -1. */
 #include "base/err.h"
 
-#include "base/str.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void clean_utf8(char *s, size_t size)
 
     trim_utf8(s, size);
     for (size_t n = strlen(s); n > 0; s += step, n -= step) {
-        for (step = 1; step <= MIN(n, 4) && !str_utf8_ok(s, step); step++)
+        for (step = 1; step <= MIN(n, 4) && !utf8_ok(s, step); step++)
             continue;
         if (step > MIN(n, 4)) {
             *s = '?';

@@ -15,8 +15,7 @@ int str_duration_ms(const char *s, int64_t *out,
                     struct err *err); /* "250ms" "60s" "10m" "2h" "1d"; a bare number is seconds */
 int str_bytes(const char *s, int64_t *out, struct err *err); /* "8GiB" "512MB" "1024" */
 bool str_name_ok(const char *s); /* 1..120 bytes of [A-Za-z0-9._-], not starting with '.' or '-' */
-bool str_sha256_ok(const char *s); /* 64 lower-case hex digits */
-bool str_utf8_ok(const char *s, size_t n);
+bool str_sha256_ok(const char *s);         /* 64 lower-case hex digits */
 bool str_eq(const char *a, const char *b); /* NULL-safe */
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);

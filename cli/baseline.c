@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "ml/fit/fit.h"
 #include "ml/model/artifact.h"
+#include "ml/model/target.h"
 #include "ml/read/csv.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -62,7 +63,7 @@ static int32_t code_point(const unsigned char *s, size_t *n)
     int32_t c = s[0] < 0x80 ? s[0] : s[0] & (0xff >> (len + 1));
 
     *n = 1;
-    if (!str_utf8_ok((const char *)s, strnlen((const char *)s, len)))
+    if (!utf8_ok((const char *)s, strnlen((const char *)s, len)))
         return -1;
     for (size_t i = 1; i < len; i++)
         c = c << 6 | (s[i] & 0x3f);

@@ -5,7 +5,7 @@
  *   <!-- end -->
  *
  * Usage: spec_tables FILE prints FILE with every table made anew. `make spec-tables` writes the result back, and
- * tests/lint.sh refuses a document that differs from it. The rows come from ml/metric/metric.c, ml/family/family.def and
+ * tests/lint.sh refuses a document that differs from it. The rows come from ml/metric/metric.c, ml/family/family_params.def and
  * the option tables in search/, so nothing is written twice. */
 #include "base/base.h"
 #include "ml/family/family.h"

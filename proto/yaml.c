@@ -7,6 +7,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -244,7 +245,7 @@ static char *key_read(struct reader *r, const json_t *object)
         problem = REFUSED;
     else if (memchr(key, 0, r->event.data.scalar.length))
         problem = "NUL byte in a key";
-    else if (!str_utf8_ok(key, strlen(key)))
+    else if (!utf8_ok(key, strlen(key)))
         problem = "a key is not UTF-8";
     else if (json_object_get(object, key))
         problem = "duplicate key ";

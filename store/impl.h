@@ -3,10 +3,14 @@
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
 
+#include "base/clk.h"
+#include "base/err.h"
 #include "base/jsonx.h"
-#include "store/store.h"
+#include "base/sha256.h"
+#include "store/db.h"
 
-#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 enum sql_id {
 #define SQL(name, text) SQL_##name,
@@ -16,16 +20,7 @@ enum sql_id {
 #undef SETUP
     SQL_COUNT
 };
-enum setup_id {
-#define SQL(name, text)
-#define SETUP(name, text) SETUP_##name,
-#include "store/sql.def"
-#undef SQL
-#undef SETUP
-    SETUP_COUNT
-};
 extern const char *const sql_text[SQL_COUNT];
-extern const char *const setup_text[SETUP_COUNT];
 
 enum { SAVEPOINT_MAX = 16 };
 
@@ -60,7 +55,6 @@ struct store {
 
 /* Fills err from the connection's last error; returns -1. Notices when SQLite ended the transaction by itself. */
 int store_fail(struct store *s, int rc, struct err *err);
-int store_db_fail(sqlite3 *db, int rc, struct err *err);
 /* Writes to the lock file how far the journal is committed (store.c). */
 void store_note(struct store *s, bool is_open);
 int turn_begin(struct store *s, struct err *err); /* no-op when it is open */
@@ -68,11 +62,5 @@ int turn_begin(struct store *s, struct err *err); /* no-op when it is open */
 int journal_add_new(struct store *s, int64_t study, int64_t trial, const char *event, json_t *data,
                     struct err *err);
 int journal_load_last(struct store *s, struct err *err);
-/* Opens the database file with what every connection needs. NULL on error. */
-sqlite3 *db_open(const char *path, const char *vfs, int flags, struct err *err);
-int db_setup(sqlite3 *db, enum setup_id id, struct err *err);
-int db_setup_i64(sqlite3 *db, enum setup_id id, int64_t *out, struct err *err);
-int store_migrate(sqlite3 *db, struct err *err); /* migrate.c */
-int store_version_newest(void);
 
 #endif

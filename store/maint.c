@@ -2,6 +2,8 @@
  *
  * The backup and the log's checkpoint open connections of their own and touch nothing of the store that changes, so a
  * pool thread may run them while the loop writes. */
+#include "store/store.h"
+
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -30,7 +32,7 @@ static int pages_copy(const struct store *s, const char *to_path, struct err *er
         rc = b && !FAULT("backup.step") ? sqlite3_backup_step(b, -1) : SQLITE_IOERR;
         sqlite3_backup_finish(b);
         if (rc != SQLITE_DONE)
-            store_db_fail(to, rc, err);
+            db_fail(to, rc, err);
     }
     sqlite3_close(to);
     sqlite3_close(from);
@@ -108,7 +110,7 @@ int store_wal_checkpoint(const char *dir, struct err *err)
                        ? SQLITE_IOERR
                        : sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 
-        rc = step == SQLITE_OK ? 0 : store_db_fail(db, step, err);
+        rc = step == SQLITE_OK ? 0 : db_fail(db, step, err);
     }
     sqlite3_close(db);
     mem_free(path);
@@ -132,7 +134,7 @@ static int findings_none(struct store *s, enum setup_id id, const char *fine, st
                             fine ? "damaged" : "broken reference in", text ? text : "?");
     }
     if (!found && rc != SQLITE_OK && rc != SQLITE_DONE)
-        found = store_db_fail(s->db, rc, err);
+        found = db_fail(s->db, rc, err);
     sqlite3_finalize(stmt);
     return found;
 }

@@ -1,4 +1,6 @@
 /* meta.c - small values by name, and answers kept for clients that repeat a request. */
+#include "store/store.h"
+
 #include "store/query.h"
 
 /* The text of the first row's first column is added to `out`: 1/0/-1. Closes q. */

@@ -3,8 +3,9 @@
  * The steps are store/migrations/NNN_name.sql, embedded by migrations.S; `PRAGMA user_version` counts those applied. A
  * step is never edited once released: a change is a new one. To add one: write the file, add its .incbin to
  * migrations.S and its line to the table below. Called by store_open only, before statements are prepared. */
+#include "store/migrate.h"
+
 #include "base/fault.h"
-#include "store/query.h"
 
 #include <stdio.h>
 
@@ -36,7 +37,7 @@ static int step_apply(sqlite3 *db, int version, const char *text, struct err *er
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(db, set_version, NULL, NULL, NULL);
     if (rc != SQLITE_OK) {
-        store_db_fail(db, rc, err);
+        db_fail(db, rc, err);
     } else if (db_setup(db, SETUP_MIGRATE_COMMIT, err) == 0) {
         return 0;
     }

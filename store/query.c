@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,50 +21,13 @@ const char *const sql_text[SQL_COUNT] = {
 #undef SQL
 #undef SETUP
 };
-const char *const setup_text[SETUP_COUNT] = {
-#define SQL(name, text)
-#define SETUP(name, text) [SETUP_##name] = (text),
-#include "store/sql.def"
-#undef SQL
-#undef SETUP
-};
-
-int store_db_fail(sqlite3 *db, int rc, struct err *err)
-{
-    const char *text = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
-    bool disk_full = db && (rc & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC;
-
-    if (disk_full)
-        return err_set(err, ERR_FULL, "database: no space left on device");
-    switch (rc & 0xff) {
-    case SQLITE_FULL:
-        return err_set(err, ERR_FULL, "database: %s", text);
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return err_set(err, ERR_BUSY, "database: %s", text);
-    case SQLITE_NOMEM:
-        return err_set(err, ERR_NOMEM, "database: %s", text);
-    case SQLITE_CONSTRAINT:
-        if (rc == SQLITE_CONSTRAINT_FOREIGNKEY)
-            return err_set(err, ERR_CONFLICT, "it names something that is not stored");
-        if (rc == SQLITE_CONSTRAINT_UNIQUE || rc == SQLITE_CONSTRAINT_PRIMARYKEY)
-            return err_set(err, ERR_CONFLICT, "there is one already (%s)", text);
-        return err_set(err, ERR_ARG, "not storable: %s", text);
-    case SQLITE_CORRUPT:
-        return err_set(err, ERR_DAMAGED, "database: %s", text);
-    case SQLITE_NOTADB:
-        return err_set(err, ERR_IO, "the file is not a database");
-    default:
-        return err_set(err, ERR_IO, "database: %s", text);
-    }
-}
 
 int store_fail(struct store *s, int rc, struct err *err)
 {
     struct err own = { 0 };
 
     err = err ? err : &own;
-    store_db_fail(s->db, rc, err);
+    db_fail(s->db, rc, err);
     if (s->turn_is_open && !s->turn_is_broken && sqlite3_get_autocommit(s->db)) {
         s->turn_is_broken = true;
         s->broken_code = err->code;
@@ -80,7 +44,7 @@ int query_prepare_all(struct store *s, struct err *err)
                                           &s->stmt[i], NULL);
 
         if (rc != SQLITE_OK) {
-            store_db_fail(s->db, rc, err);
+            db_fail(s->db, rc, err);
             return err_wrap(err, "prepare \"%.60s\"", sql_text[i]);
         }
     }
@@ -306,7 +270,7 @@ static int text_load(const struct query *q, int i, const struct column *c, const
     *out = text;
     for (size_t k = 0; k < n; k++)
         any |= (unsigned char)text[k];
-    if (any < 0x80 || str_utf8_ok(text, n))
+    if (any < 0x80 || utf8_ok(text, n))
         return 0;
     *out = NULL;
     return err_set(err, ERR_DAMAGED, "its stored %s is no text", c->bind + 1);

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "store/migrate.h"
 #include "store/query.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { APPLICATION_ID = 0x41737361, BUSY_MS = 5000 };
+enum { APPLICATION_ID = 0x41737361 };
 
 static char *path_join(const char *dir, const char *name)
 {
@@ -31,47 +32,6 @@ static char *path_join(const char *dir, const char *name)
 
     snprintf(path, size, "%s/%s", dir, name);
     return path;
-}
-
-int db_setup(sqlite3 *db, enum setup_id id, struct err *err)
-{
-    int rc =
-        FAULT("store.setup") ? SQLITE_IOERR : sqlite3_exec(db, setup_text[id], NULL, NULL, NULL);
-
-    return rc == SQLITE_OK ? 0 : store_db_fail(db, rc, err);
-}
-
-int db_setup_i64(sqlite3 *db, enum setup_id id, int64_t *out, struct err *err)
-{
-    sqlite3_stmt *stmt = NULL;
-    int rc = FAULT("store.setup") ? SQLITE_IOERR
-                                  : sqlite3_prepare_v2(db, setup_text[id], -1, &stmt, NULL);
-
-    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        *out = sqlite3_column_int64(stmt, 0);
-        rc = SQLITE_OK;
-    }
-    if (rc != SQLITE_OK)
-        store_db_fail(db, rc, err);
-    sqlite3_finalize(stmt);
-    return rc == SQLITE_OK ? 0 : -1;
-}
-
-sqlite3 *db_open(const char *path, const char *vfs, int flags, struct err *err)
-{
-    sqlite3 *db = NULL;
-    int rc = FAULT("store.open") ? SQLITE_CANTOPEN
-                                 : sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, vfs);
-
-    if (rc != SQLITE_OK) {
-        store_db_fail(db, rc, err);
-        err_wrap(err, "open %s", path);
-        sqlite3_close(db);
-        return NULL;
-    }
-    sqlite3_extended_result_codes(db, 1);
-    sqlite3_busy_timeout(db, BUSY_MS);
-    return db;
 }
 
 /* Only one controller per folder; flock, because it also tells two stores in one process apart and dies with us. */

@@ -3,6 +3,8 @@
  * The first write of a turn begins it, store_turn_commit ends it, and nothing else does: SQLite may roll a whole
  * transaction back by itself (disk full, I/O error), and then the turn is broken: its later writes fail, so that no half
  * of it can be committed, and so does its commit. The journal's sequence steps back with whatever is undone. */
+#include "store/store.h"
+
 #include "base/fault.h"
 #include "store/query.h"
 

@@ -1,5 +1,5 @@
 /* problem.c - from a spec and the schema of its table to a learning problem. The rules for `task: auto` are those of
- * ml_task_infer (ml/model/data.h), read from the schema's statistics: two distinct values = binary; categorical, or at most 20
+ * ml_task_infer (ml/model/target.h), read from the schema's statistics: two distinct values = binary; categorical, or at most 20
  * distinct whole numbers with five rows each on average = multiclass; else regression. One distinct value is an error. What only the rows can tell (a
  * class that is in no training row) is left to the workers. */
 #include "controller/problem/problem.h"

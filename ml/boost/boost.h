@@ -18,7 +18,8 @@
 #include "ml/cpu/hist.h"
 #include "ml/cpu/scan.h"
 #include "ml/cpu/tree.h"
-#include "ml/model/models.h"
+#include "ml/model/fold_rows.h"
+#include "ml/model/model.h"
 
 #include <stdbool.h>
 

@@ -4,23 +4,11 @@
 #ifndef ML_CPU_CUTS_H
 #define ML_CPU_CUTS_H
 
-#include <stdbool.h>
+#include "ml/cpu/cut.h"
+
 #include <stdint.h>
 
-enum { CUTS_MISSING = 255, CUTS_ROWS = 128 };
-
-struct cuts_node {
-    int64_t n, s;  /* weight of the node, and of its class 1; below 2^31 */
-    int64_t least; /* weight on either side, >= 1 */
-};
-
-/* The best so far; a kernel leaves it alone unless it finds a better one, and then returns true in is_better. */
-struct cuts_best {
-    double score;
-    int col; /* the caller's number of the column */
-    int bin; /* x <= bin goes left: midway between the present bins on both sides */
-    bool missing_left, is_better;
-};
+enum { CUTS_ROWS = 128 }; /* rows that cuts_rows takes at most */
 
 /* hist[256]: weight | weight of class 1 << 32 of every bin, CUTS_MISSING the missing ones; cleared. Only bins below n_bins
  * (<= 255) and the missing one hold anything. */

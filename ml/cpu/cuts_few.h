@@ -3,7 +3,10 @@
 #ifndef ML_CPU_CUTS_FEW_H
 #define ML_CPU_CUTS_FEW_H
 
-#include "ml/cpu/cuts.h"
+#include "ml/cpu/cut.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 enum { CUTS_FEW = 64, CUTS_DIGITS = 8 };
 

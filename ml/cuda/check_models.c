@@ -10,6 +10,7 @@
 #include "ml/cuda/check.h"
 #include "ml/family/family_params.h"
 #include "ml/model/model.h"
+#include "ml/model/models.h"
 #include "ml/ops/ops.h"
 
 #include <inttypes.h>

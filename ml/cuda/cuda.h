@@ -2,7 +2,6 @@
 #ifndef ML_CUDA_CUDA_H
 #define ML_CUDA_CUDA_H
 
-#include "ml/cuda/trace.h"
 #include "ml/ops/ops.h"
 #include "ml/ops/ops_boost.h"
 #include "ml/ops/ops_forest.h"

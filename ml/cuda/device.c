@@ -1,6 +1,7 @@
 /* device.c - devices, memory and copies of the CUDA half, and the table it exports. Plain C: no kernel here. A missing or too
  * old driver, or no device, means zero devices; every other failure is an error with CUDA's words. */
 #include "ml/cuda/cuda.h"
+#include "ml/cuda/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef ML_CUDA_FOREST_SPLIT_CUH
 #define ML_CUDA_FOREST_SPLIT_CUH
 
-#include "ml/cuda/forest.h"
+#include "ml/cuda/forest_view.h"
 
 #define ALL    0xffffffffu
 #define RF_NOT (-1.7976931348623157e308) /* -DBL_MAX: no cut */

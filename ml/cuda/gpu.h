@@ -16,6 +16,7 @@
 #endif
 
 #include "ml/cuda/cuda.h"
+#include "ml/cuda/trace.h"
 
 /* A statement. The launcher looks at cudaGetLastError once after all of its own. */
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                   \

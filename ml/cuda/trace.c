@@ -1,6 +1,8 @@
 /* trace.c - where the time on a device goes: with ASSAY_CUDA_TRACE in the environment every launch is waited for and timed by
  * kernel, and a kernel that fails is named. Slower than without, since nothing overlaps. Of the process, which then uses one
  * device from one thread; called by LAUNCH (gpu.h) and device.c. */
+#include "ml/cuda/trace.h"
+
 #include "ml/cuda/cuda.h"
 
 #include <stdlib.h>

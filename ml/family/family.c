@@ -3,20 +3,10 @@
 #include "ml/family/family.h"
 
 #include "base/base.h"
-#include "ml/family/family_params.h"
-#include "ml/family/family_tables.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-const struct family *family_at(int i)
-{
-    static const struct family *const all[] = { &family_baseline, &family_linear, &family_boost,
-                                                &family_forest, &family_extra_trees };
-
-    return i >= 0 && i < (int)ARRAY_LEN(all) ? all[i] : NULL;
-}
 
 const struct family *family_find(const char *name)
 {

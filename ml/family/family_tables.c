@@ -361,3 +361,11 @@ const struct family family_boost = {
     .choice_tasks = boost_choice_tasks,
     .portfolio = boost_portfolio,
 };
+
+const struct family *family_at(int i)
+{
+    static const struct family *const all[] = { &family_baseline, &family_linear, &family_boost,
+                                                &family_forest, &family_extra_trees };
+
+    return i >= 0 && i < (int)ARRAY_LEN(all) ? all[i] : NULL;
+}

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "base/clk.h"
 #include "base/mem.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 #include <string.h>

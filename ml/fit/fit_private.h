@@ -12,7 +12,8 @@
 #define ML_FIT_FIT_PRIVATE_H
 
 #include "ml/fit/fit.h"
-#include "ml/model/models.h"
+#include "ml/model/fold_rows.h"
+#include "ml/model/model.h"
 #include "ml/model/split.h"
 
 struct fit_value { /* of one fold at one point; NaN = undefined there */

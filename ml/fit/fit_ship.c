@@ -6,6 +6,7 @@
 #include "base/clk.h"
 #include "base/mem.h"
 #include "ml/model/artifact.h"
+#include "ml/model/models.h"
 #include "ml/model/target.h"
 #include "ml/table/json_text.h"
 
@@ -173,7 +174,7 @@ static int test_target(const struct ml_data *d, struct test *t, struct err *err)
     if (!d->spec.test_frame) {
         for (int64_t i = 0; i < t->frame->rows; i++)
             t->y[i] = d->fold[i] == SPLIT_TEST ? d->y[i] : (double)NAN;
-    } else if (data_target_of(t->frame, d->spec.target, d->spec.task, d->n_classes,
+    } else if (target_read_as(t->frame, d->spec.target, d->spec.task, d->n_classes,
                               (const char *const *)d->classes, t->y, &why) < 0) {
         return err_at(err, "test", "the test table: %s", why.text);
     }

@@ -107,7 +107,7 @@ static int trying_init(struct trying *t, const struct artifact *a, const struct 
     t->order = mem_try_alloc(rows * sizeof *t->order);
     if (!t->y || !t->kept_y || !t->pred || !t->chunk || !t->order)
         return err_set(err, ERR_NOMEM, "no memory to shuffle %lld rows", (long long)f->rows);
-    if (data_target_of(f, spec->target, t->info->task, t->info->n_classes, t->info->classes, t->y,
+    if (target_read_as(f, spec->target, t->info->task, t->info->n_classes, t->info->classes, t->y,
                        err) < 0)
         return -1;
     t->v = artifact_view_new(a, f, err);

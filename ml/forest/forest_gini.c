@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "ml/cpu/cuts.h"
 #include "ml/cpu/cuts_few.h"
 
 enum { BYTE_SUM = 255, MANY_CLASSES = 16 };

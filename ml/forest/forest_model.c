@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/family/family_tables.h"
+#include "ml/model/models.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -16,7 +16,8 @@
 #include "base/buf.h"
 #include "ml/family/family_params.h"
 #include "ml/forest/forest.h"
-#include "ml/model/models.h"
+#include "ml/model/fold_rows.h"
+#include "ml/model/model.h"
 
 enum { RF_MAX_DEPTH = FOREST_WHOLE_DEPTH, RF_FORMAT = 1 };
 

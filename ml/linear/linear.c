@@ -8,6 +8,7 @@
 #include "ml/cpu/glm.h"
 #include "ml/family/family_params.h"
 #include "ml/family/family_tables.h"
+#include "ml/model/models.h"
 #include "ml/model/split.h"
 
 #include <math.h>

@@ -10,8 +10,8 @@
 #ifndef ML_LINEAR_LINEAR_H
 #define ML_LINEAR_LINEAR_H
 
-#include "ml/model/models.h"
-
+#include "ml/model/fold_rows.h"
+#include "ml/model/model.h"
 #include <stdbool.h>
 
 enum { LINEAR_GRAM_COLS = 512, LBFGS_MEMORY = 8 };

@@ -278,7 +278,7 @@ int metric_score(enum metric_id id, enum ml_task task, const float *pred, const 
     rc = 0;
     switch (id) {
     case METRIC_AUC:
-        rc = metric_auc(task, pred, y, n, r.k, r.term, value, se, err);
+        rc = metric_auc(pred, y, n, task == ML_BINARY ? 1 : k, r.term, value, se, err);
         break;
     case METRIC_LOGLOSS:
         score_logloss(&r, value, se);

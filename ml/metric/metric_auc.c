@@ -9,6 +9,7 @@
 #include "ml/math/sort.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 struct auc_work {
     int64_t n;
@@ -114,8 +115,8 @@ static int auc_multiclass(struct auc_work *w, const float *pred, const double *y
     return 0;
 }
 
-int metric_auc(enum ml_task task, const float *pred, const double *y, int64_t n, int k,
-               double *term, double *value, double *se, struct err *err)
+int metric_auc(const float *pred, const double *y, int64_t n, int width, double *term,
+               double *value, double *se, struct err *err)
 {
     struct auc_work w = { n, NULL, NULL, NULL };
     int rc = -1;
@@ -125,10 +126,10 @@ int metric_auc(enum ml_task task, const float *pred, const double *y, int64_t n,
     w.v = mem_try_alloc((size_t)n * sizeof(*w.v));
     if (!w.key || !w.row || !w.v)
         err_set(err, ERR_NOMEM, "no memory to rank %lld rows", (long long)n);
-    else if (task == ML_BINARY)
+    else if (width == 1)
         rc = auc_binary(&w, pred, y, value, se, err);
     else
-        rc = auc_multiclass(&w, pred, y, k, term, value, se, err);
+        rc = auc_multiclass(&w, pred, y, width, term, value, se, err);
     mem_try_free(w.key);
     mem_try_free(w.row);
     mem_try_free(w.v);

@@ -1,10 +1,16 @@
-/* metric_auc.h - private to metric.c: the area under the ROC curve. term: n doubles of scratch. */
+/* metric_auc.h - the area under the ROC curve and its standard error (metric_auc.c). Called by metric.c alone.
+ *
+ * pred: n x width, row-major; width 1 = scores of the positive class, else one score a class. y: class indices. With a
+ * score a class the result is the mean of each class against the rest, weighted by the number of rows of the class.
+ * term: n doubles of scratch, used only then. */
 #ifndef ML_METRIC_METRIC_AUC_H
 #define ML_METRIC_METRIC_AUC_H
 
-#include "ml/metric/metric.h"
+#include "base/err.h"
 
-int metric_auc(enum ml_task task, const float *pred, const double *y, int64_t n, int k,
-               double *term, double *value, double *se, struct err *err);
+#include <stdint.h>
+
+int metric_auc(const float *pred, const double *y, int64_t n, int width, double *term,
+               double *value, double *se, struct err *err);
 
 #endif

@@ -8,8 +8,10 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "ml/model/artifact_private.h"
 #include "ml/model/model.h"
+#include "ml/model/models.h"
 
 #include <string.h>
 
@@ -58,7 +60,7 @@ static int read_text(struct view *in, char **out, struct err *err)
 {
     if (view_str(in, out, ARTIFACT_MAX_TEXT, err) < 0)
         return -1;
-    return str_utf8_ok(*out, strlen(*out)) ? 0 : broken(err, "a text is not UTF-8");
+    return utf8_ok(*out, strlen(*out)) ? 0 : broken(err, "a text is not UTF-8");
 }
 
 static int read_info(struct artifact *a, struct view *in, struct err *err)
@@ -89,7 +91,7 @@ static int read_info(struct artifact *a, struct view *in, struct err *err)
 
 static int read_schema(struct artifact *a, const struct view *in, struct err *err)
 {
-    if (memchr(in->data, 0, in->len) || !str_utf8_ok((const char *)in->data, in->len))
+    if (memchr(in->data, 0, in->len) || !utf8_ok((const char *)in->data, in->len))
         return broken(err, "its schema is no text");
     a->schema = mem_try_alloc(in->len + 1);
     if (!a->schema)

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/family/family_tables.h"
+#include "ml/model/fold_rows.h"
 #include "ml/model/models.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 #include "ml/model/data.h"
 
 #include "base/mem.h"
-#include "ml/model/target.h"
 #include "ml/model/split.h"
+#include "ml/model/target.h"
 #include "ml/ops/ops.h"
 #include "ml/ops/ops_boost.h"
 
@@ -98,6 +98,24 @@ static int data_counts_check(const struct ml_data *d, struct err *err)
             return err_at(err, "metric", "poisson_deviance needs a target from 0 up; \"%s\" has %g",
                           d->spec.target, d->y[i]);
     }
+    return 0;
+}
+
+/* Targets and classes move from the reader's hands into the data's. */
+static int data_target(struct ml_data *d, struct err *err)
+{
+    const struct target_column in = { d->spec.frame, d->spec.target, d->spec.positive,
+                                      d->spec.task };
+    struct target t = { 0 };
+    int rc = target_read(&in, &t, err);
+
+    if (rc < 0) {
+        target_fini(&t);
+        return -1;
+    }
+    d->y = t.y;
+    d->classes = t.classes;
+    d->n_classes = t.n_classes;
     return 0;
 }
 

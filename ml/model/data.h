@@ -64,9 +64,6 @@ struct ml_data {
 
 struct ml_data *ml_data_open(const struct ml_data_spec *spec, struct err *err);
 void ml_data_close(struct ml_data *d);
-/* What auto means for a target column: two distinct values = binary, categorical or few whole numbers = multiclass,
- * else regression. One class only is an error naming the column. */
-int ml_task_infer(const struct frame *f, const char *target, enum ml_task *out, struct err *err);
 
 /* Shared forms, made at the first call (thread-safe), borrowed, NULL + err on no memory: */
 const struct prep_bins *ml_data_bins(struct ml_data *d, int max_bins,

@@ -93,7 +93,14 @@ struct model_ops {
                    const struct explain_rows *rows, double *out, struct err *err);
     enum explain_link (*explain_link)(const struct predictor *p); /* NULL = EXPLAIN_SAME */
 };
-const struct model_ops *model_find(const char *family);              /* NULL = not in this build */
+
+/* Trains lanes that share one workspace, one after another: each by up to `steps` more steps and no more than it may take.
+ * busy: the state of the lane whose step lies half done in the workspace and must go on first; NULL = none. train brings a
+ * lane to `target` steps and returns false when it was stopped; then no other lane is begun. */
+typedef bool lane_train_fn(void *ctx, struct lane *l, int64_t target, const struct ml_stop *stop);
+void lanes_in_turn(struct lane *lanes, int n, const void *busy, int64_t steps, lane_train_fn *train,
+                   void *ctx, const struct ml_stop *stop);
+
 int model_task(const struct ml_data *d);                             /* FT_ */
 struct family_shape model_shape(const struct ml_data *d, int folds); /* what formulas depend on */
 

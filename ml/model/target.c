@@ -1,6 +1,9 @@
-/* target.c - what is to be predicted: the target column read as class indices or numbers, the classes in the order
- * that artifacts and predictions use, and what `auto` means for a column. Labels of numeric classes are written the
- * shortest way that reads back. Called by data.c and, for the task, by the controller's side of ingest. */
+/* target.c - the target column of a table, read as class indices or numbers (target.h).
+ *
+ * Classes of a text column are its levels; classes of a numeric column are its distinct values, whose labels are written
+ * the shortest way that reads back as the same number. Levels that look like numbers are sorted by value, so that "10"
+ * comes after "9". Values become class indices in two steps: first the index in the order found, then, once the classes
+ * are sorted, the index in the artifact's order. */
 #include "ml/model/target.h"
 
 #include "base/buf.h"
@@ -11,21 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int target_find(const struct frame *f, const char *target, struct err *err)
+static int target_find(const struct frame *f, const char *name, struct err *err)
 {
-    int at = frame_find(f, target);
+    int at = frame_find(f, name);
 
     if (at < 0)
-        return err_at(err, "target", "no column is called \"%.100s\"", target);
+        return err_at(err, "target", "no column is called \"%.100s\"", name);
     if (f->cols[at].type == FRAME_IGNORED)
-        return err_at(err, "target", "the target column \"%.100s\" is ignored in this table",
-                      target);
+        return err_at(err, "target", "the target column \"%.100s\" is ignored in this table", name);
     if (f->cols[at].missing == f->rows)
-        return err_at(err, "target", "the target column \"%.100s\" has no values", target);
+        return err_at(err, "target", "the target column \"%.100s\" has no values", name);
     if (f->cols[at].distinct < 2)
         return err_at(err, "target",
                       "the target column \"%.100s\" has only one value: there is nothing to learn",
-                      target);
+                      name);
     return at;
 }
 
@@ -38,9 +40,9 @@ static int column_numbers(const struct frame *f, int at, double **out, struct er
     return 0;
 }
 
-int ml_task_infer(const struct frame *f, const char *target, enum ml_task *out, struct err *err)
+int ml_task_infer(const struct frame *f, const char *name, enum ml_task *out, struct err *err)
 {
-    int at = target_find(f, target, err);
+    int at = target_find(f, name, err);
     double *v = NULL;
     bool are_whole = true;
 
@@ -50,7 +52,7 @@ int ml_task_infer(const struct frame *f, const char *target, enum ml_task *out, 
     *out = c->distinct == 2               ? ML_BINARY
            : c->type == FRAME_CATEGORICAL ? ML_MULTICLASS
                                           : ML_REGRESSION;
-    if (*out != ML_REGRESSION || c->distinct > DATA_FEW_WHOLE ||
+    if (*out != ML_REGRESSION || c->distinct > TARGET_FEW_WHOLE ||
         f->rows - c->missing < 5 * c->distinct)
         return 0;
     if (column_numbers(f, at, &v, err) < 0)
@@ -62,19 +64,20 @@ int ml_task_infer(const struct frame *f, const char *target, enum ml_task *out, 
     return 0;
 }
 
-static int target_numbers(struct ml_data *d, int at, struct err *err)
+static int target_numbers(const struct target_column *in, int at, struct target *out,
+                          struct err *err)
 {
-    if (d->spec.frame->cols[at].type != FRAME_NUMERIC)
+    if (in->frame->cols[at].type != FRAME_NUMERIC)
         return err_at(err, "target",
                       "the target column \"%.100s\" holds text: regression needs numbers",
-                      d->spec.target);
-    if (column_numbers(d->spec.frame, at, &d->y, err) < 0)
+                      in->name);
+    if (column_numbers(in->frame, at, &out->y, err) < 0)
         return -1;
-    for (int64_t i = 0; i < d->rows; i++) {
-        if (isinf(d->y[i]))
+    for (int64_t i = 0; i < in->frame->rows; i++) {
+        if (isinf(out->y[i]))
             return err_at(err, "target",
-                          "the target column \"%.100s\" is infinite in data row %lld",
-                          d->spec.target, (long long)i + 1);
+                          "the target column \"%.100s\" is infinite in data row %lld", in->name,
+                          (long long)i + 1);
     }
     return 0;
 }
@@ -98,11 +101,11 @@ static int by_label(const void *va, const void *vb)
     return strcmp(a->text, b->text);
 }
 
-static int too_many(const struct ml_data *d, int64_t n, struct err *err)
+static int too_many(const struct target_column *in, int64_t n, struct err *err)
 {
     return err_at(err, "target",
                   "the target column \"%.100s\" has %s%lld classes; at most %d are supported",
-                  d->spec.target, n >= 4096 ? "at least " : "", (long long)n, DATA_MAX_CLASSES);
+                  in->name, n >= 4096 ? "at least " : "", (long long)n, TARGET_MAX_CLASSES);
 }
 
 static int by_number(const void *va, const void *vb)
@@ -113,22 +116,22 @@ static int by_number(const void *va, const void *vb)
 }
 
 /* Classes of a numeric column: y comes in as values and leaves as indices of ascending values. */
-static int classes_of_numbers(struct ml_data *d, int at, struct class_key *key, int n,
-                              struct err *err)
+static int classes_of_numbers(const struct target_column *in, int at, struct class_key *key, int n,
+                              struct target *out, struct err *err)
 {
     double *value = mem_array((size_t)n + 1, sizeof(*value));
     int seen = 0, rc = -1;
 
-    if (column_numbers(d->spec.frame, at, &d->y, err) < 0)
+    if (column_numbers(in->frame, at, &out->y, err) < 0)
         goto out;
-    for (int64_t i = 0; i < d->rows; i++) {
-        double *hit = isnan(d->y[i])
-                          ? &d->y[i]
-                          : bsearch(&d->y[i], value, (size_t)seen, sizeof(*value), by_number);
+    for (int64_t i = 0; i < in->frame->rows; i++) {
+        double *hit = isnan(out->y[i])
+                          ? &out->y[i]
+                          : bsearch(&out->y[i], value, (size_t)seen, sizeof(*value), by_number);
         if (hit)
             continue;
         CHECK(seen < n); /* the frame counted them */
-        value[seen++] = d->y[i];
+        value[seen++] = out->y[i];
         qsort(value, (size_t)seen, sizeof(*value), by_number);
     }
     for (int i = 0; i < seen; i++) {
@@ -142,11 +145,11 @@ static int classes_of_numbers(struct ml_data *d, int at, struct class_key *key, 
         }
         key[i] = (struct class_key){ buf_take(&b, NULL), value[i], true, 0, i };
     }
-    for (int64_t i = 0; i < d->rows; i++) {
-        if (isnan(d->y[i]))
+    for (int64_t i = 0; i < in->frame->rows; i++) {
+        if (isnan(out->y[i]))
             continue;
-        const double *hit = bsearch(&d->y[i], value, (size_t)seen, sizeof(*value), by_number);
-        d->y[i] = (double)(hit - value);
+        const double *hit = bsearch(&out->y[i], value, (size_t)seen, sizeof(*value), by_number);
+        out->y[i] = (double)(hit - value);
     }
     rc = 0;
 out:
@@ -154,20 +157,20 @@ out:
     return rc;
 }
 
-static int classes_of_levels(struct ml_data *d, int at, struct class_key *key, int n,
-                             struct err *err)
+static int classes_of_levels(const struct target_column *in, int at, struct class_key *key, int n,
+                             struct target *out, struct err *err)
 {
-    const struct frame_col *c = &d->spec.frame->cols[at];
+    const struct frame_col *c = &in->frame->cols[at];
     int32_t code[256];
 
-    d->y = mem_try_alloc((size_t)d->rows * sizeof(*d->y));
-    if (!d->y)
-        return err_set(err, ERR_NOMEM, "no memory for %lld targets", (long long)d->rows);
-    for (int64_t from = 0; from < d->rows; from += 256) {
-        int64_t rows = MIN(d->rows - from, 256);
-        frame_codes(d->spec.frame, at, from, rows, code);
+    out->y = mem_try_alloc((size_t)in->frame->rows * sizeof(*out->y));
+    if (!out->y)
+        return err_set(err, ERR_NOMEM, "no memory for %lld targets", (long long)in->frame->rows);
+    for (int64_t from = 0; from < in->frame->rows; from += 256) {
+        int64_t rows = MIN(in->frame->rows - from, 256);
+        frame_codes(in->frame, at, from, rows, code);
         for (int64_t i = 0; i < rows; i++)
-            d->y[from + i] = code[i] < 0 ? (double)NAN : code[i];
+            out->y[from + i] = code[i] < 0 ? (double)NAN : code[i];
     }
     bool all_numbers = true;
     for (int i = 0; i < n; i++) {
@@ -182,9 +185,9 @@ static int classes_of_levels(struct ml_data *d, int at, struct class_key *key, i
 }
 
 /* Binary: {negative, positive}. Positive is what the spec says, else the rarer class, else the later label. */
-static int order_binary(const struct ml_data *d, struct class_key *key, struct err *err)
+static int order_binary(const struct target_column *in, struct class_key *key, struct err *err)
 {
-    const char *wanted = d->spec.positive;
+    const char *wanted = in->positive;
     int positive = key[0].rows < key[1].rows ? 0 : 1;
 
     if (wanted && *wanted) {
@@ -193,7 +196,7 @@ static int order_binary(const struct ml_data *d, struct class_key *key, struct e
             return err_at(err, "positive",
                           "the target column \"%.60s\" has no class \"%.60s\"; its classes are "
                           "\"%.60s\" and \"%.60s\"",
-                          d->spec.target, wanted, key[0].text, key[1].text);
+                          in->name, wanted, key[0].text, key[1].text);
     }
     if (positive == 0) {
         struct class_key t = key[0];
@@ -217,52 +220,53 @@ static int drop_empty(struct class_key *key, int n)
     return kept;
 }
 
-static int target_classes(struct ml_data *d, int at, struct err *err)
+static int target_classes(const struct target_column *in, int at, struct target *out,
+                          struct err *err)
 {
-    const struct frame_col *c = &d->spec.frame->cols[at];
-    int n = (int)MIN(c->distinct, DATA_MAX_CLASSES + 1), rc = -1;
+    const struct frame_col *c = &in->frame->cols[at];
+    int n = (int)MIN(c->distinct, TARGET_MAX_CLASSES + 1), rc = -1;
     struct class_key *key = NULL;
     int *to = NULL;
 
-    if (c->distinct > DATA_MAX_CLASSES)
-        return too_many(d, c->distinct, err);
+    if (c->distinct > TARGET_MAX_CLASSES)
+        return too_many(in, c->distinct, err);
     if (c->type == FRAME_CATEGORICAL)
         n = c->n_levels;
-    if (n > DATA_MAX_CLASSES)
-        return too_many(d, n, err);
+    if (n > TARGET_MAX_CLASSES)
+        return too_many(in, n, err);
     key = mem_array((size_t)n + 1, sizeof(*key));
     to = mem_array((size_t)n + 1, sizeof(*to));
-    rc = c->type == FRAME_NUMERIC ? classes_of_numbers(d, at, key, n, err)
-                                  : classes_of_levels(d, at, key, n, err);
+    rc = c->type == FRAME_NUMERIC ? classes_of_numbers(in, at, key, n, out, err)
+                                  : classes_of_levels(in, at, key, n, out, err);
     if (rc < 0)
         goto out;
-    for (int64_t i = 0; i < d->rows; i++) {
-        if (!isnan(d->y[i]))
-            key[(int)d->y[i]].rows++;
+    for (int64_t i = 0; i < in->frame->rows; i++) {
+        if (!isnan(out->y[i]))
+            key[(int)out->y[i]].rows++;
     }
     int kept = drop_empty(key, n);
     qsort(key, (size_t)kept, sizeof(*key), by_label);
     if (kept < 2)
         rc = err_at(err, "target",
                     "the target column \"%.100s\" has only one class: there is nothing to learn",
-                    d->spec.target);
-    else if (d->spec.task == ML_BINARY && kept != 2)
+                    in->name);
+    else if (in->task == ML_BINARY && kept != 2)
         rc = err_at(err, "task",
                     "the target column \"%.100s\" has %d classes: a binary task needs two",
-                    d->spec.target, kept);
-    else if (d->spec.task == ML_BINARY)
-        rc = order_binary(d, key, err);
+                    in->name, kept);
+    else if (in->task == ML_BINARY)
+        rc = order_binary(in, key, err);
     if (rc < 0)
         goto out;
-    d->n_classes = kept;
-    d->classes = mem_array((size_t)kept, sizeof(*d->classes));
+    out->n_classes = kept;
+    out->classes = mem_array((size_t)kept, sizeof(*out->classes));
     for (int i = 0; i < kept; i++) {
         to[key[i].was] = i;
-        d->classes[i] = key[i].text;
+        out->classes[i] = key[i].text;
         key[i].text = NULL;
     }
-    for (int64_t i = 0; i < d->rows; i++)
-        d->y[i] = isnan(d->y[i]) ? d->y[i] : to[(int)d->y[i]];
+    for (int64_t i = 0; i < in->frame->rows; i++)
+        out->y[i] = isnan(out->y[i]) ? out->y[i] : to[(int)out->y[i]];
 out:
     for (int i = 0; i < n; i++)
         mem_free(key[i].text);
@@ -271,13 +275,24 @@ out:
     return rc;
 }
 
-int data_target(struct ml_data *d, struct err *err)
+int target_read(const struct target_column *in, struct target *out, struct err *err)
 {
-    int at = target_find(d->spec.frame, d->spec.target, err);
+    int at = target_find(in->frame, in->name, err);
 
+    *out = (struct target){ 0 };
     if (at < 0)
         return -1;
-    return d->spec.task == ML_REGRESSION ? target_numbers(d, at, err) : target_classes(d, at, err);
+    return in->task == ML_REGRESSION ? target_numbers(in, at, out, err)
+                                     : target_classes(in, at, out, err);
+}
+
+void target_fini(struct target *t)
+{
+    for (int i = 0; t->classes && i < t->n_classes; i++)
+        mem_free(t->classes[i]);
+    mem_free(t->classes);
+    mem_try_free(t->y);
+    *t = (struct target){ 0 };
 }
 
 /* ---- another table ---- */
@@ -311,14 +326,14 @@ static int class_of_text(const char *const *classes, int n, const char *text)
     return end != text && !*end ? class_of_number(classes, n, v) : -1;
 }
 
-int data_target_of(const struct frame *f, const char *target, enum ml_task task, int n_classes,
+int target_read_as(const struct frame *f, const char *name, enum ml_task task, int n_classes,
                    const char *const *classes, double *y, struct err *err)
 {
-    int at = frame_find(f, target), *to = NULL;
+    int at = frame_find(f, name), *to = NULL;
     int32_t code[256];
 
     if (at < 0)
-        return err_set(err, ERR_ARG, "no column is called \"%.100s\"", target);
+        return err_set(err, ERR_ARG, "no column is called \"%.100s\"", name);
     const struct frame_col *c = &f->cols[at];
     if (c->type == FRAME_NUMERIC) {
         frame_numbers(f, at, 0, f->rows, y);
@@ -329,7 +344,7 @@ int data_target_of(const struct frame *f, const char *target, enum ml_task task,
         return 0;
     }
     if (task == ML_REGRESSION || c->type == FRAME_IGNORED)
-        return err_set(err, ERR_ARG, "the column \"%.100s\" holds no numbers", target);
+        return err_set(err, ERR_ARG, "the column \"%.100s\" holds no numbers", name);
     to = mem_array((size_t)c->n_levels + 1, sizeof *to);
     for (int i = 0; i < c->n_levels; i++)
         to[i] = class_of_text(classes, n_classes, c->levels[i]);

@@ -3,6 +3,7 @@
  * (ascending finite cuts, positive spreads). Deterministic: the bytes are a pure function of the fitted state. */
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "ml/prep/prep_private.h"
 
 #include <math.h>
@@ -134,7 +135,7 @@ static int load_text(struct view *in, char **out, struct err *err)
 {
     if (view_str(in, out, PREP_MAX_TEXT, err) < 0)
         return -1;
-    return str_utf8_ok(*out, strlen(*out)) ? 0 : broken(err);
+    return utf8_ok(*out, strlen(*out)) ? 0 : broken(err);
 }
 
 static int load_categorical(struct prep_col *c, struct view *in, struct err *err)

@@ -3,7 +3,7 @@
 #define ML_READ_CSV_DIALECT_H
 
 #include "base/err.h"
-#include "ml/read/csv.h"
+#include "ml/read/csv_opts.h"
 #include "ml/read/csv_table.h"
 
 /* The delimiter among , ; tab | under which the rows of the sample have equally many fields, the most; ',' when none does.

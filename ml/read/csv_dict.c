@@ -6,8 +6,8 @@
 #include "ml/read/csv_dict.h"
 
 #include "base/mem.h"
-#include "ml/read/csv.h"
 #include "ml/read/csv_num.h"
+#include "ml/read/csv_opts.h"
 
 #include <string.h>
 #include <sys/auxv.h>

@@ -4,8 +4,8 @@
 #define ML_READ_CSV_TABLE_H
 
 #include "base/err.h"
-#include "ml/read/csv.h"
 #include "ml/read/csv_dict.h"
+#include "ml/read/csv_opts.h"
 #include "ml/table/frame_file.h"
 
 #include <stdbool.h>

@@ -6,11 +6,10 @@
 
 #include "base/err.h"
 #include "base/sha256.h"
+#include "ml/table/frame_type.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum frame_type { FRAME_NUMERIC, FRAME_CATEGORICAL, FRAME_IGNORED };
 
 struct frame_col {
     const char *name; /* UTF-8; borrowed from the frame */

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static bool text_ok(struct check *c, uint64_t at, uint64_t n)
         return false;
     c->text_left -= n + 1;
     const char *s = (const char *)c->data + at;
-    return s[n] == '\0' && memchr(s, 0, n) == NULL && str_utf8_ok(s, n);
+    return s[n] == '\0' && memchr(s, 0, n) == NULL && utf8_ok(s, n);
 }
 
 static int check_chunks(struct check *c, const struct frame_rec *r, struct err *err)

@@ -9,9 +9,13 @@
 #ifndef ML_TABLE_FRAME_FILE_H
 #define ML_TABLE_FRAME_FILE_H
 
-#include "ml/table/frame.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "ml/table/frame_type.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define FRAME_MAGIC        "ASSAYFRM"
 #define FRAME_CODE_MISSING UINT32_MAX

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "ml/table/frame_file.h"
 
 #include <math.h>
@@ -57,7 +58,7 @@ void frame_writer_abort(struct frame_writer *w)
 
 static int writer_begin(struct frame_writer *w, const char *name, int64_t n, struct err *err)
 {
-    if (!name || !*name || !str_utf8_ok(name, strlen(name)) || strlen(name) >= FRAME_MAX_TEXT)
+    if (!name || !*name || !utf8_ok(name, strlen(name)) || strlen(name) >= FRAME_MAX_TEXT)
         return err_set(err, ERR_ARG, "column %d has no valid name", w->n_names + 1);
     if (n < 1 || (w->rows >= 0 && n != w->rows))
         return err_set(err, ERR_ARG, "column \"%.100s\" has %lld rows where %lld are expected",
@@ -144,7 +145,7 @@ int frame_writer_categorical(struct frame_writer *w, const char *name, const int
     text = mem_alloc(bytes + 1);
     for (int i = 0; i < n_levels; i++) {
         size_t len = strlen(levels[i]);
-        if (len >= FRAME_MAX_TEXT || !str_utf8_ok(levels[i], len)) {
+        if (len >= FRAME_MAX_TEXT || !utf8_ok(levels[i], len)) {
             err_set(err, ERR_ARG, "column \"%.100s\": level %d is no valid text", name, i);
             goto out;
         }

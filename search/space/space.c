@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -77,7 +78,7 @@ static int check_name(const struct space *s, const struct param *p, struct err *
         if ((unsigned char)p->name[i] < 0x20 || p->name[i] == 0x7f)
             return err_at(err, "", "a parameter's name holds a control character");
     }
-    if (!str_utf8_ok(p->name, n))
+    if (!utf8_ok(p->name, n))
         return err_at(err, "", "a parameter's name is not UTF-8");
     if (s->n >= SPACE_MAX_PARAMS)
         return err_at(err, p->name, "is one too many: a space has at most %d parameters",
@@ -164,7 +165,7 @@ static int check_choices(const struct param *p, struct err *err)
         return err_at(err, p->name, "is a choice: log and step belong to numbers");
     for (int c = 0; c < p->n_choices; c++) {
         size_t n = p->choices[c] ? strlen(p->choices[c]) : 0;
-        if (n == 0 || n > CHOICE_MAX_BYTES || !str_utf8_ok(p->choices[c], n))
+        if (n == 0 || n > CHOICE_MAX_BYTES || !utf8_ok(p->choices[c], n))
             return err_at(err, p->name, "has a choice that is empty, too long or not UTF-8");
     }
     char **sorted = mem_dup(p->choices, (size_t)p->n_choices * sizeof *sorted);

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 
@@ -70,10 +71,10 @@ static void a_cut_text_stays_valid_utf8(void **state)
         while (n + 4 < sizeof text)
             n += str_copy(text + n, sizeof text - n, "\xf0\x9f\x98\x80");
         err_set(&err, ERR_ARG, "%s", text);
-        assert_true(str_utf8_ok(err.text, strlen(err.text)));
+        assert_true(utf8_ok(err.text, strlen(err.text)));
         err_at(&err, text, "%s", text);
-        assert_true(str_utf8_ok(err.text, strlen(err.text)));
-        assert_true(str_utf8_ok(err.where, strlen(err.where)));
+        assert_true(utf8_ok(err.text, strlen(err.text)));
+        assert_true(utf8_ok(err.where, strlen(err.where)));
     }
 }
 
@@ -98,7 +99,7 @@ static void quoted_bytes_that_are_not_utf8_become_question_marks(void **state)
         assert_string_equal(err.where, cases[i].out);
         err_set(&err, ERR_ARG, "\"%s\"", cases[i].in);
         err_wrap(&err, "%s", cases[i].in);
-        assert_true(str_utf8_ok(err.text, strlen(err.text)));
+        assert_true(utf8_ok(err.text, strlen(err.text)));
         assert_true(strstr(err.text, cases[i].out) == err.text);
     }
     struct err err = { 0 };

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 
@@ -212,10 +213,10 @@ static void utf8_is_judged_as_rfc_3629_does(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(good); i++)
-        assert_true(str_utf8_ok(good[i], strlen(good[i])));
+        assert_true(utf8_ok(good[i], strlen(good[i])));
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        assert_false(str_utf8_ok(bad[i], strlen(bad[i])));
-    assert_true(str_utf8_ok("a\0b", 3));
+        assert_false(utf8_ok(bad[i], strlen(bad[i])));
+    assert_true(utf8_ok("a\0b", 3));
 }
 
 static void hex_goes_both_ways(void **state)

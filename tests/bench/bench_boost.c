@@ -8,6 +8,7 @@
 #include "ml/family/family_params.h"
 #include "ml/model/data.h"
 #include "ml/model/model.h"
+#include "ml/model/models.h"
 
 #include <stdio.h>
 #include <stdlib.h>

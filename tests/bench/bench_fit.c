@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "ml/fit/fit.h"
 #include "ml/model/artifact.h"
+#include "ml/model/target.h"
 #include "ml/read/csv.h"
 
 #include <fcntl.h>

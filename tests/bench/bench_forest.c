@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "ml/forest/forest.h"
 #include "ml/model/data.h"
+#include "ml/model/target.h"
 #include "ml/prep/prep_private.h"
 
 #include <math.h>

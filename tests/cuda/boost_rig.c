@@ -1,6 +1,7 @@
 /* boost_rig.c - see boost_rig.h. */
 #include "tests/cuda/boost_rig.h"
 
+#include "ml/model/models.h"
 #include "ml/ops/ops.h"
 #include "tests/cuda/emu.h"
 

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/boost/boost.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 

@@ -3,6 +3,7 @@
 #include "tests/cuda/boost_rig.h"
 
 #include "base/base.h"
+#include "ml/model/models.h"
 
 enum { TRIALS = 6, STEPS = 3 };
 

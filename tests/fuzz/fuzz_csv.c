@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "ml/read/csv.h"
 #include "ml/read/csv_scan.h"
 #include "ml/table/frame.h"
@@ -60,7 +61,7 @@ static void check_col(const struct frame *f, int c, double *x, int32_t *code)
     const struct frame_col *col = &f->cols[c];
     int64_t missing = 0;
 
-    CHECK(str_utf8_ok(col->name, strlen(col->name)));
+    CHECK(utf8_ok(col->name, strlen(col->name)));
     if (col->type == FRAME_IGNORED)
         return;
     if (col->type == FRAME_NUMERIC)
@@ -78,7 +79,7 @@ static void check_col(const struct frame *f, int c, double *x, int32_t *code)
     }
     CHECK(missing == col->missing);
     for (int l = 0; l < col->n_levels; l++)
-        CHECK(str_utf8_ok(col->levels[l], strlen(col->levels[l])));
+        CHECK(utf8_ok(col->levels[l], strlen(col->levels[l])));
 }
 
 static void check_frame(void)
@@ -107,7 +108,7 @@ static int convert(const uint8_t *data, size_t size, size_t step, const struct c
     int rc = csv_to_frame(source_read, &s, opts, path, hash, &err);
 
     if (rc < 0) {
-        CHECK(err.code != ERR_NONE && err.text[0] && str_utf8_ok(err.text, strlen(err.text)));
+        CHECK(err.code != ERR_NONE && err.text[0] && utf8_ok(err.text, strlen(err.text)));
         CHECK(access(path, F_OK) < 0);
     }
     return rc;

@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "web/http/args.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ static void path_one(const char *text, size_t n)
             const char *s = path.segments[i];
 
             CHECK(s[0] && !strchr(s, '/') && strcmp(s, "..") != 0 && strcmp(s, ".") != 0);
-            CHECK(str_utf8_ok(s, strlen(s)));
+            CHECK(utf8_ok(s, strlen(s)));
         }
     }
     if (args_query_parse(&a, text[split] ? text + split + 1 : text, &query, NULL) == 0) {

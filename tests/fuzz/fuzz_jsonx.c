@@ -4,6 +4,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -31,11 +32,11 @@ static void get_all(json_t *o)
         jsonx_f64(o, "", key, JSONX_OPTIONAL, &d, &err);
         jsonx_bool(o, NULL, key, JSONX_OPTIONAL, &b, &err);
         if (jsonx_str(o, "x[1]", key, JSONX_OPTIONAL, 10, &s, &err) == 1)
-            CHECK(strlen(s) <= 10 && str_utf8_ok(s, strlen(s)));
+            CHECK(strlen(s) <= 10 && utf8_ok(s, strlen(s)));
         if (jsonx_arr(o, "top", key, JSONX_OPTIONAL, 3, &sub, &err) == 1)
             CHECK(json_array_size(sub) <= 3);
         jsonx_obj(o, "top", key, JSONX_OPTIONAL, &sub, &err);
-        CHECK(strlen(err.text) < sizeof err.text && str_utf8_ok(err.text, strlen(err.text)));
+        CHECK(strlen(err.text) < sizeof err.text && utf8_ok(err.text, strlen(err.text)));
     }
 }
 

@@ -4,6 +4,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "proto/msg.h"
 
 #include <string.h>
@@ -101,8 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int kind = data[0] % KINDS, rc = parse(kind, m, j, &err);
     if (rc < 0) {
         CHECK(err.code == ERR_ARG || err.code == ERR_VERSION);
-        CHECK(err.text[0] && str_utf8_ok(err.text, strlen(err.text)));
-        CHECK(str_utf8_ok(err.where, strlen(err.where)));
+        CHECK(err.text[0] && utf8_ok(err.text, strlen(err.text)));
+        CHECK(utf8_ok(err.where, strlen(err.where)));
     } else {
         check_round_trip(kind, m, rc == 1);
         fini(kind, m);

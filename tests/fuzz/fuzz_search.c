@@ -5,6 +5,7 @@
  *   search/schedulers/bracket_state.c search/schedulers/median.c search/schedulers/patience.c search/schedulers/roster.c search/schedulers/rung.c search/schedulers/trust.c */
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "search/contract/sampler.h"
 #include "search/contract/scheduler.h"
 #include "search/searchers.h"
@@ -59,7 +60,7 @@ static void check_sampler(const struct sampler_ops *ops, const uint8_t *data, si
         again = ops->open(space, &setup, NULL);
         CHECK(ops->load(again, &out, NULL) == 0);
     } else {
-        CHECK(err.code != ERR_NONE && str_utf8_ok(err.text, strlen(err.text)));
+        CHECK(err.code != ERR_NONE && utf8_ok(err.text, strlen(err.text)));
     }
     buf_fini(&saved);
     sampler_close(again);
@@ -91,7 +92,7 @@ static void check_scheduler(const struct scheduler_ops *ops, const uint8_t *data
         again = ops->open(&setup, NULL);
         CHECK(ops->load(again, &out, NULL) == 0);
     } else {
-        CHECK(err.code != ERR_NONE && str_utf8_ok(err.text, strlen(err.text)));
+        CHECK(err.code != ERR_NONE && utf8_ok(err.text, strlen(err.text)));
     }
     buf_fini(&saved);
     scheduler_close(again);

@@ -4,6 +4,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "proto/spec.h"
 #include "proto/yaml.h"
 
@@ -46,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         spec_fini(&s);
     } else {
         CHECK(err.code == ERR_ARG && err.text[0]);
-        CHECK(str_utf8_ok(err.text, strlen(err.text)));
-        CHECK(str_utf8_ok(err.where, strlen(err.where)));
+        CHECK(utf8_ok(err.text, strlen(err.text)));
+        CHECK(utf8_ok(err.where, strlen(err.where)));
     }
     json_decref(j);
     return 0;

@@ -4,6 +4,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "proto/yaml.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!v) {
         CHECK((err.code == ERR_ARG || err.code == ERR_TOOBIG) && err.text[0]);
-        CHECK(str_utf8_ok(err.text, strlen(err.text)));
+        CHECK(utf8_ok(err.text, strlen(err.text)));
         return 0;
     }
     char *text = jsonx_dump(v);

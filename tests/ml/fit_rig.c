@@ -2,6 +2,7 @@
 #include "tests/ml/fit_rig.h"
 
 #include "base/mem.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -1,6 +1,8 @@
 /* forest_rig.c - see forest_rig.h. */
 #include "tests/ml/forest_rig.h"
 
+#include "ml/model/models.h"
+
 const char *const forest_families[2] = { "forest", "extra_trees" };
 const enum ml_task forest_tasks[3] = { ML_BINARY, ML_MULTICLASS, ML_REGRESSION };
 

@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 #include "ml/model/artifact.h"
 #include "ml/model/artifact_private.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 

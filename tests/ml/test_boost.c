@@ -7,6 +7,7 @@
 #include "ml/cpu/grad.h"
 #include "ml/cpu/hist.h"
 #include "ml/cpu/simd.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "ml/boost/boost.h"
 #include "ml/cpu/grad.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "ml/boost/boost.h"
 #include "ml/cpu/simd.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "ml/model/data.h"
 #include "ml/model/split.h"
+#include "ml/model/target.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -4,7 +4,8 @@
 #include "tests/ml/fit_rig.h"
 
 #include "base/mem.h"
-#include "ml/model/models.h"
+#include "ml/model/fold_rows.h"
+#include "ml/model/model.h"
 #include "ml/model/split.h"
 
 #include <math.h>

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "ml/fit/fit_private.h"
 #include "ml/model/artifact.h"
+#include "ml/model/target.h"
 #include "ml/read/csv.h"
 
 #include <math.h>

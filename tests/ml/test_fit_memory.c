@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "ml/fit/fit.h"
 #include "ml/model/model.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 

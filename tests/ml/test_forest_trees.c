@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "ml/model/models.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "ml/cpu/glm.h"
 #include "ml/cpu/simd.h"
+#include "ml/model/models.h"
 
 #include <math.h>
 

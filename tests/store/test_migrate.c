@@ -1,6 +1,7 @@
 /* test_migrate.c - a new folder gets the newest schema; every table is STRICT; the schema guards what code relies on. */
 #include "tests/store/store_rig.h"
 
+#include "store/migrate.h"
 #include "store/query.h"
 
 #include <setjmp.h>

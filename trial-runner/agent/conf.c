@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static int check(const struct runner_conf *c, struct err *err)
                       c->controller);
     if (c->name && (!str_name_ok(c->name) || strlen(c->name) > 63))
         return err_at(err, "name", "'%.80s': 1 to 63 letters, digits, '.', '_' or '-'", c->name);
-    if (strlen(c->labels) > 255 || !str_utf8_ok(c->labels, strlen(c->labels)))
+    if (strlen(c->labels) > 255 || !utf8_ok(c->labels, strlen(c->labels)))
         return err_at(err, "labels", "at most 255 bytes of UTF-8");
     if (c->dev_delay_ms > 0 && !c->dev)
         return err_at(err, "dev_delay_ms", "only with --dev");

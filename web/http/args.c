@@ -3,6 +3,7 @@
 #include "web/http/args.h"
 
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -48,7 +49,7 @@ int args_decode(struct arena *a, const char *s, size_t n, bool plus, const char 
         to[len++] = (char)c;
     }
     to[len] = '\0';
-    if (!str_utf8_ok(to, len))
+    if (!utf8_ok(to, len))
         return err_set(err, ERR_ARG, "the address is not UTF-8");
     *out = to;
     return 0;

@@ -5,6 +5,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "web/http/conn.h"
 #include "web/http/status.h"
 
@@ -255,10 +256,10 @@ void web_problem(struct web_req *r, const struct err *err)
     r->answer.n_headers = 0; /* those of the answer it was going to be */
     /* Text that came from outside may be cut inside a character. */
     json_object_set_new(j, "detail",
-                        str_utf8_ok(err->text, strlen(err->text))
+                        utf8_ok(err->text, strlen(err->text))
                             ? json_string(err->text)
                             : json_string("(the text of this error is not UTF-8)"));
-    if (err->where[0] && str_utf8_ok(err->where, strlen(err->where)))
+    if (err->where[0] && utf8_ok(err->where, strlen(err->where)))
         json_object_set_new(j, "where", json_string(err->where));
     web_json(r, status, j);
     r->answer.type = "application/problem+json";

@@ -10,6 +10,7 @@
 #include "ml/model/artifact.h"
 #include "ml/model/data.h"
 #include "ml/model/model.h"
+#include "ml/model/models.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "ml/family/family.h"
 #include "ml/metric/metric.h"
 #include "ml/model/data.h"
+#include "ml/model/target.h"
 #include "ml/table/frame.h"
 
 #include <math.h>
