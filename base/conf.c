@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { NAME_MAX_BYTES = 64, FILE_MAX_BYTES = 1 << 20, OPTS_MAX = 128 };
+enum { HELP_LEFT = 26, HELP_WIDTH = 100, HELP_BYTES = 600 };
 
 static void *field_of(void *target, const struct conf_opt *opt)
 {
@@ -300,6 +301,7 @@ int conf_args(void *target, const struct conf_opt *opts, size_t n, int argc, cha
     while (*argi < argc && str_starts(argv[*argi], "--")) {
         const char *arg = argv[(*argi)++], *value = NULL;
         const struct conf_opt *opt = NULL;
+        struct err why = { 0 };
 
         if (strcmp(arg, "--") == 0)
             break;
@@ -309,11 +311,11 @@ int conf_args(void *target, const struct conf_opt *opts, size_t n, int argc, cha
         if (!value && opt->type == CONF_BOOL)
             value = "true";
         if (!value && *argi >= argc)
-            return err_at(err, opt->name, "%s needs a value", arg);
+            return err_set(err, ERR_ARG, "%s needs a value", arg);
         if (!value)
             value = argv[(*argi)++];
-        if (conf_set(target, opt, value, "", err) < 0)
-            return -1;
+        if (set_value(field_of(target, opt), opt, value, &why) < 0)
+            return err_set(err, ERR_ARG, "%.*s: %s", (int)strcspn(arg, "="), arg, why.text);
     }
     return 0;
 }
@@ -330,6 +332,37 @@ void conf_fini(void *target, const struct conf_opt *opts, size_t n)
     }
 }
 
+/* The default is worth a word unless it means "not set", or the help says it in words. */
+static bool has_telling_default(const struct conf_opt *opt)
+{
+    if (!opt->def || !opt->def[0] || strcmp(opt->def, "false") == 0 || strcmp(opt->def, "-1") == 0)
+        return false;
+    return !strstr(opt->help, "default") &&
+           (strcmp(opt->def, "0") != 0 || !strstr(opt->help, "0 ="));
+}
+
+/* Words after HELP_LEFT columns, in lines of at most HELP_WIDTH. */
+static void print_wrapped(FILE *out, const char *text)
+{
+    int column = HELP_LEFT;
+
+    while (*text) {
+        int len = (int)strcspn(text, " ");
+
+        if (column > HELP_LEFT && column + 1 + len > HELP_WIDTH) {
+            fprintf(out, "\n%*s", HELP_LEFT, "");
+            column = HELP_LEFT;
+        } else if (column > HELP_LEFT) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", len, text);
+        column += len;
+        text += len + strspn(text + len, " ");
+    }
+    fputc('\n', out);
+}
+
 void conf_help(FILE *out, const struct conf_opt *opts, size_t n)
 {
     static const char *const kinds[] = {
@@ -338,15 +371,15 @@ void conf_help(FILE *out, const struct conf_opt *opts, size_t n)
     };
 
     for (size_t i = 0; i < n; i++) {
-        char name[NAME_MAX_BYTES], left[NAME_MAX_BYTES + 16];
-        int rc = 0;
+        char name[NAME_MAX_BYTES], left[NAME_MAX_BYTES + 16], text[HELP_BYTES];
+        bool tells = has_telling_default(&opts[i]);
 
         name_as(name, &opts[i], false);
-        rc = snprintf(left, sizeof left, "--%s %s", name, kinds[opts[i].type]);
-        fprintf(out, "  %-28s %s", rc < 0 ? name : left, opts[i].help);
-        if (opts[i].def && opts[i].def[0])
-            fprintf(out, " (default %s)", opts[i].def);
-        fputc('\n', out);
+        (void)!snprintf(left, sizeof left, "--%s %s", name, kinds[opts[i].type]);
+        (void)!snprintf(text, sizeof text, "%s%s%s%s", opts[i].help, tells ? " (default " : "",
+                        tells ? opts[i].def : "", tells ? ")" : "");
+        fprintf(out, "  %-*s", HELP_LEFT - 2, left);
+        print_wrapped(out, text);
     }
 }
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MAX_VERBS = 8 };
+
 static void print_help(const struct cmd *cmd, const struct conf_opt *opts, size_t n)
 {
     printf("usage: assay %s%s%s\n\n%s\n", cmd->name, cmd->operands[0] ? " " : "", cmd->operands,
@@ -21,9 +23,74 @@ static void print_help(const struct cmd *cmd, const struct conf_opt *opts, size_
 
 int cli_usage(const struct cmd *cmd, const char *text)
 {
-    fprintf(stderr, "assay %s: %s\nusage: assay %s %s\n('assay %s --help' tells more)\n", cmd->name,
-            print_safe(text), cmd->name, cmd->operands, cmd->name);
+    fprintf(stderr, "assay %s: %s\nusage: assay %s%s%s\n('assay %s --help' tells more)\n",
+            cmd->name, print_safe(text), cmd->name, cmd->operands[0] ? " " : "", cmd->operands,
+            cmd->name);
     return CLI_USAGE;
+}
+
+/* The usage of a command with verbs reads "ls | add NAME ROLE | rm ID"; that of others names operands and options only. */
+static bool has_verbs(const struct cmd *cmd)
+{
+    return cmd->operands[0] != '[' && strchr(cmd->operands, '|') != NULL;
+}
+
+/* Splits such a usage into its parts: *verb the first word of each, *rest what follows it. Returns how many. */
+static int verbs_of(const struct cmd *cmd, char *copy, size_t size, char **verb, char **rest)
+{
+    char *save = NULL;
+    int n = 0;
+
+    (void)!snprintf(copy, size, "%s", cmd->operands);
+    for (char *p = strtok_r(copy, "|", &save); p && n < MAX_VERBS; p = strtok_r(NULL, "|", &save)) {
+        verb[n] = p + strspn(p, " ");
+        rest[n] = verb[n] + strcspn(verb[n], " ");
+        if (*rest[n])
+            *rest[n]++ = '\0';
+        n++;
+    }
+    return n;
+}
+
+int cli_usage_verb(const struct cmd *cmd, const char *said)
+{
+    char copy[200], list[200], text[400], *verb[MAX_VERBS], *rest[MAX_VERBS];
+    int n = verbs_of(cmd, copy, sizeof(copy), verb, rest);
+
+    for (int i = 0; said && i < n; i++) {
+        if (strcmp(verb[i], said) == 0) {
+            bool takes = rest[i][strspn(rest[i], " ")] != '\0';
+            snprintf(text, sizeof(text), "%s takes %s", said, takes ? rest[i] : "no argument");
+            return cli_usage(cmd, text);
+        }
+    }
+    str_list((const char *const *)verb, (size_t)n, list, sizeof(list));
+    if (said)
+        snprintf(text, sizeof(text), "there is no \"%.60s\"; there are %s", said, list);
+    else
+        snprintf(text, sizeof(text), "say what to do: %s", list);
+    return cli_usage(cmd, text);
+}
+
+/* Which operand is missing: the word of the usage line at that place, options and what stands in brackets passed over. */
+static int usage_missing(const struct cmd *cmd, int at)
+{
+    char copy[200], text[240] = "an argument is missing", *save = NULL;
+    int depth = 0;
+
+    if (has_verbs(cmd) && at == 0)
+        return cli_usage_verb(cmd, NULL);
+    (void)!snprintf(copy, sizeof(copy), "%s", cmd->operands);
+    for (char *p = strtok_r(copy, " ", &save); p; p = strtok_r(NULL, " ", &save)) {
+        bool is_plain = depth == 0 && *p != '[' && *p != '-' && *p != '|';
+        for (const char *c = p; *c; c++)
+            depth += (*c == '[') - (*c == ']');
+        if (is_plain && at-- == 0) {
+            snprintf(text, sizeof(text), "%s is missing", p);
+            break;
+        }
+    }
+    return cli_usage(cmd, text);
 }
 
 /* -o FILE, -y and -h are the only short options; the first two become their long forms. */
@@ -76,6 +143,9 @@ int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void 
                 rc = cli_usage(cmd, err.text);
                 goto out;
             }
+        } else if (args[i][0] == '\0') {
+            rc = cli_usage(cmd, "an argument is empty: is a variable of your shell not set?");
+            goto out;
         } else if (count >= max_operands) {
             char text[200];
             snprintf(text, sizeof(text), "unexpected argument \"%.100s\"", args[i]);
@@ -86,7 +156,7 @@ int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void 
         }
     }
     if (count < min_operands)
-        rc = cli_usage(cmd, "an argument is missing");
+        rc = usage_missing(cmd, count);
 out:
     *n_operands = count;
     mem_free(args);

@@ -46,11 +46,6 @@ int call_end(struct call *c, int rc)
     return rc;
 }
 
-int call_usage(const struct cmd *cmd)
-{
-    return cli_usage(cmd, "no such verb, or too few or too many arguments for it");
-}
-
 static int trial_of_study(struct client *client, const char *study, const char *number, int64_t *id,
                           struct err *err)
 {

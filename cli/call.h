@@ -33,9 +33,6 @@ struct call {
 int call_begin(struct call *c, const struct cmd *cmd, enum call_takes takes, int argc, char **argv,
                int min, int max);
 int call_end(struct call *c, int rc); /* returns rc */
-/* For a command with verbs that got none of them, or not the operands of one; CLI_USAGE. */
-int call_usage(const struct cmd *cmd);
-
 /* The id of a trial: STUDY/NUMBER, as the leaderboard shows it, or the id itself. */
 int call_trial_id(struct client *client, const char *text, int64_t *id, struct err *err);
 /* Asks "... ? [y/N]" on a terminal; true without asking where there is none, since a script has thought before. */

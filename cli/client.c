@@ -56,7 +56,8 @@ static int pick_server(struct client *c, const char *server, struct err *err)
         return 0;
     }
     if (!str_starts(server, "http://") && !str_starts(server, "https://"))
-        return err_at(err, "server", "\"%s\" is neither unix:PATH nor http(s)://host:port", server);
+        return err_at(err, "--server or ASSAY_URL",
+                      "\"%s\" is no address: write unix:PATH or http://host:port", server);
     c->base = mem_strdup(server);
     for (size_t n = strlen(c->base); n > 0 && c->base[n - 1] == '/'; n--)
         c->base[n - 1] = '\0';

@@ -67,7 +67,10 @@ int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void 
              char **argv, const char **operands, int min_operands, int max_operands,
              int *n_operands);
 int cli_usage(const struct cmd *cmd,
-              const char *text);          /* says it and how the command is used; CLI_USAGE */
+              const char *text); /* says it and how the command is used; CLI_USAGE */
+/* For a command whose usage lists verbs ("ls | add NAME ROLE | rm ID"): says what the verb takes, or which verbs there are
+ * when `said` is none of them (NULL = none was given). CLI_USAGE. */
+int cli_usage_verb(const struct cmd *cmd, const char *said);
 int cli_exit_code(const struct err *err); /* of a failed call */
 int cli_fail(const struct err *err);      /* prints "assay: ..." and returns the code */
 

@@ -205,9 +205,7 @@ int cmd_data(const struct cmd *cmd, int argc, char **argv)
         known = known || strcmp(op[0], verbs[i]) == 0;
     bool wants_operand = strcmp(op[0], "ls") != 0 && strcmp(op[0], "make") != 0;
     if (!known || (wants_operand && n < 2)) {
-        fprintf(stderr, "assay data: %s; usage: assay data %s\n",
-                known ? "an argument is missing" : "unknown verb", cmd->operands);
-        rc = CLI_USAGE;
+        rc = cli_usage_verb(cmd, op[0]);
     } else if (strcmp(op[0], "make") == 0) {
         rc = make(&o, n > 1 ? op[1] : NULL, &err);
     } else if (!(c = client_of(&o.common, &err))) {

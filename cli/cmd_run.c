@@ -54,6 +54,15 @@ static int follow_and_save(struct session *s, const struct run_opts *o, const js
     return 0;
 }
 
+static int dir_make(const char *dir, struct err *err)
+{
+    struct err why = { 0 };
+
+    return io_mkdirs(dir, 0700, &why) == 0
+               ? 0
+               : err_set(err, ERR_IO, "--dir: cannot make the folder %s (%s)", dir, why.text);
+}
+
 static int run_spec(struct session *s, struct local *local, json_t *spec, const char *path,
                     const struct run_opts *o, struct err *err)
 {
@@ -63,7 +72,7 @@ static int run_spec(struct session *s, struct local *local, json_t *spec, const 
     specfile_study_name(spec, path, name, sizeof(name));
     if (local_device_check(o->device, err) < 0 ||
         outfile_check(output_of(o, name, file, sizeof(file)), err) < 0 ||
-        io_mkdirs(o->dir, 0700, err) < 0 ||
+        dir_make(o->dir, err) < 0 ||
         local_start(local, o->dir, (int)o->runners, o->device, 0, err) < 0)
         return -1;
     s->client = local->client;

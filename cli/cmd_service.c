@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "ml/ops/ops.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -82,7 +83,7 @@ int cmd_runner(const struct cmd *cmd, int argc, char **argv)
                  : client_post(c.client, NULL, &answer, &c.err, "/runners/%" PRId64 "/%s", id,
                                c.op[0]);
     else
-        return call_end(&c, call_usage(cmd));
+        return call_end(&c, cli_usage_verb(cmd, c.op[0]));
     if (rc < 0)
         return call_end(&c, cli_fail(&c.err));
     if (c.o.common.json)
@@ -145,7 +146,7 @@ int cmd_token(const struct cmd *cmd, int argc, char **argv)
         snprintf(path, sizeof(path), "/tokens/%s", id);
         rc = client_call(c.client, "DELETE", path, NULL, &answer, &c.err);
     } else {
-        return call_end(&c, call_usage(cmd));
+        return call_end(&c, cli_usage_verb(cmd, c.op[0]));
     }
     json_decref(body);
     if (rc < 0)
@@ -164,8 +165,17 @@ int cmd_debug(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
     json_t *answer = NULL, *body = json_object(), *args = json_array();
+    char id_text[24];
+    int64_t id = 0;
     int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, CLI_MAX_OPERANDS);
 
+    /* "debug trial" takes STUDY/NUMBER as every command does; the controller's own verb takes the id. */
+    if (rc < 0 && c.n == 2 && strcmp(c.op[0], "trial") == 0 && strchr(c.op[1], '/')) {
+        if (call_trial_id(c.client, c.op[1], &id, &c.err) < 0)
+            rc = cli_fail(&c.err);
+        snprintf(id_text, sizeof(id_text), "%" PRId64, id);
+        c.op[1] = id_text;
+    }
     for (int i = 1; rc < 0 && i < c.n; i++)
         json_array_append_new(args, json_string(c.op[i]));
     json_object_set_new(body, "args", args);
@@ -208,6 +218,20 @@ static void find_gpu(struct finding *f)
         dlclose(nvml);
 }
 
+/* The part of the program that trains on GPUs. Opening it initialises no device. */
+static void find_cuda(struct finding *f)
+{
+    struct err err = { 0 };
+
+    *f = (struct finding){ .what = "CUDA half", .is_optional = true };
+    f->ok = ml_cuda_open(&err) != NULL;
+    snprintf(f->result, sizeof(f->result), "%s",
+             f->ok ? "installed; untested on hardware: it ran only under an emulation so far"
+                   : "not installed: GPUs are not used (and it is untested on hardware so far)");
+    if (!f->ok)
+        snprintf(f->mend, sizeof(f->mend), "install NVIDIA's nvcc, then: make");
+}
+
 static void find_temp(struct finding *f)
 {
     const char *base = getenv("TMPDIR");
@@ -237,7 +261,7 @@ static void find_server(struct finding *f, const struct cli_common *common)
         snprintf(f->result, sizeof(f->result), "%.150s", err.text);
     if (!f->ok)
         snprintf(f->mend, sizeof(f->mend),
-                 "assay serve  (not needed for 'assay fit' and 'assay run')");
+                 "assay serve  (not needed by 'assay fit' and 'assay run')");
     json_decref(health);
     client_free(c);
 }
@@ -257,7 +281,7 @@ static const struct conf_opt doctor_opts[] = { CLI_COMMON(struct call_opts) };
 int cmd_doctor(const struct cmd *cmd, int argc, char **argv)
 {
     struct call_opts o = { 0 };
-    struct finding all[4];
+    struct finding all[5];
     const char *op[CLI_MAX_OPERANDS];
     json_t *doc = json_array();
     int n = 0, bad = 0,
@@ -267,8 +291,9 @@ int cmd_doctor(const struct cmd *cmd, int argc, char **argv)
         goto out;
     find_machine(&all[0]);
     find_gpu(&all[1]);
-    find_temp(&all[2]);
-    find_server(&all[3], &o.common);
+    find_cuda(&all[2]);
+    find_temp(&all[3]);
+    find_server(&all[4], &o.common);
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         const struct finding *f = &all[i];
         bad += !f->ok && !f->is_optional;

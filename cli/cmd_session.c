@@ -53,7 +53,7 @@ int cmd_session(const struct cmd *cmd, int argc, char **argv)
         snprintf(path, sizeof(path), "/sessions/%s", id);
         rc = client_call(c.client, "DELETE", path, NULL, &answer, &c.err);
     } else {
-        return call_end(&c, call_usage(cmd));
+        return call_end(&c, cli_usage_verb(cmd, c.op[0]));
     }
     json_decref(body);
     if (rc < 0)

@@ -36,6 +36,8 @@ static void study_rows(const json_t *answer)
     }
     table_print(t, stdout);
     print_more(answer);
+    if (json_array_size(json_object_get(answer, "studies")) == 0)
+        fprintf(stderr, "no studies here; 'assay submit SPEC.yaml' starts one\n");
 }
 
 int cmd_ls(const struct cmd *cmd, int argc, char **argv)

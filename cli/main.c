@@ -1,6 +1,7 @@
 /* main.c - `assay`, and its other two names. One executable: called as assayd it is the controller, as assay-runner a
  * runner, otherwise the command line. Adding a command is one function (cmd.h) and one row here. */
 #include "cli/cmd.h"
+#include "cli/print.h"
 
 #include "base/log.h"
 #include "base/str.h"
@@ -37,64 +38,6 @@ static const struct cmd commands[] = {
       cmd_fit },
     { "run", "SPEC.yaml [--dir DIR] [-o MODEL]", "run a search spec here, keeping its database",
       "  assay run configs/studies/quick.yaml --dir ./assay-data", cmd_run },
-    { "serve", "[--data-dir DIR] [--listen HOST:PORT]",
-      "the controller daemon (= assayd): REST API and web page", NULL, cmd_serve },
-    { "agent", "--server URL [--token-file FILE] [--name NAME]",
-      "a trial-runner (= assay-runner) on this machine", NULL, cmd_agent },
-    { "submit", "SPEC.yaml [--follow [-o MODEL]]", "send a search spec to a running controller",
-      "Tables named by path are uploaded. With --follow, Ctrl-C leaves the study, which goes on;\n"
-      "'assay attach' comes back to it.\n\n  assay submit spec.yaml --follow -o best.assay",
-      cmd_submit },
-    { "attach", "STUDY [-o MODEL]", "follow a study of a running controller to its end",
-      "Ctrl-C leaves the study, which goes on. At the end the leaderboard is shown, and with -o the\n"
-      "best model saved. A study that has ended shows its leaderboard at once.\n\n"
-      "  assay attach adult -o best.assay",
-      cmd_attach },
-    { "preview", "SPEC.yaml", "what a search spec would do, before anything runs",
-      "Trials by length, the most they can cost, and how long that takes once the table is known to\n"
-      "the controller. Nothing is stored.\n\n  assay preview configs/studies/full.yaml",
-      cmd_preview },
-    { "searchers", "", "samplers and schedulers that a spec may name, with their options",
-      "What a controller takes as `sampler` and `scheduler`; `auto` picks one of them.\n\n  assay searchers",
-      cmd_searchers },
-    { "ls", "[--state STATE]", "list studies", "  assay ls --state running", cmd_ls },
-    { "show", "STUDY", "one study: state, budget, best", "  assay show adult", cmd_show },
-    { "leaderboard", "STUDY [--limit N]", "trials of a study, best first",
-      "  assay leaderboard adult --limit 20", cmd_leaderboard },
-    { "importance", "STUDY [--method ped_anova|fanova]", "which parameters made the difference",
-      "PED-ANOVA (what the best tenth of the trials have in common) is there at once; fanova\n"
-      "(shares of the variance over the whole space, by a forest) takes seconds.\n\n"
-      "  assay importance adult --method fanova",
-      cmd_importance },
-    { "pareto", "STUDY [--x FACT] [--y FACT]", "trials that no other beats in two facts at once",
-      "Facts: score, fit_us, predict_ns_row, model_bytes. Neither named: the study's objectives.\n\n"
-      "  assay pareto adult --x predict_ns_row",
-      cmd_pareto },
-    { "trials", "STUDY [--state STATE]", "trials of a study by number",
-      "  assay trials adult --state failed", cmd_trials },
-    { "trial", "[show|kill|retry] STUDY/NUMBER | enqueue STUDY CONFIG",
-      "one trial: configuration, reports, leases; or one more, as you wish it",
-      "A trial is named by its study and its number there, as leaderboards show it; its id works as\n"
-      "well.\n\n"
-      "  assay trial adult/17\n  assay trial retry adult/17\n"
-      "  assay trial enqueue adult '{family: boost, leaves: 63}'",
-      cmd_trial },
-    { "logs", "STUDY/NUMBER", "what happened to a trial, from its journal", "  assay logs adult/17",
-      cmd_logs },
-    { "pause", "STUDY", "pause a study; its clock stands still", "  assay pause adult",
-      cmd_study_verb },
-    { "resume", "STUDY", "go on with a paused study", "  assay resume adult", cmd_study_verb },
-    { "stop", "STUDY", "end a study now, with a model", "  assay stop adult", cmd_study_verb },
-    { "kill", "STUDY", "end a study now, without a model", "  assay kill adult", cmd_study_verb },
-    { "archive", "STUDY", "hide an ended study from lists", "  assay archive adult",
-      cmd_study_verb },
-    { "rm", "STUDY", "remove an ended (or damaged) study and all that came of it",
-      "  assay rm adult", cmd_rm },
-    { "export", "STUDY[/NUMBER] [-o FILE] [--rows]",
-      "save the best model (or a trial's) as a file, or what is stored as JSON",
-      "  assay export adult -o income.assay\n  assay export adult/3\n"
-      "  assay export adult --rows -o adult.json",
-      cmd_export },
     { "predict", "MODEL DATA.csv [-o OUT.csv]", "predict the rows of a table with a saved model",
       "Columns are matched by name; the target need not be there. Writes a header\n"
       "`prediction` (regression) or `prediction,p_<class>,...`, one row per input row, in order.\n\n"
@@ -105,22 +48,87 @@ static const struct cmd commands[] = {
       "Without a table: what each column is worth to the model (gain of a tree's splits, weights of a\n"
       "linear model). With one: SHAP values, a row of `prediction,class,score,base,<columns>` per input\n"
       "row, where base and values add up to the score (log-odds; the score of a class before softmax; a\n"
-      "forest's probability of the class; the target's units). With --permutation: what the model's metric loses on the table when a\n"
-      "column is shuffled; use rows that it was not trained on.\n\n"
+      "forest's probability of the class; the target's units). With --permutation: what the model's\n"
+      "metric loses on the table when a column is shuffled; use rows that it was not trained on.\n\n"
       "  assay explain best.assay\n"
       "  assay explain best.assay new.csv --rows 100 -o why.csv\n"
       "  assay explain best.assay new.csv --mean\n"
       "  assay explain best.assay test.csv --permutation",
       cmd_explain },
+    { "serve", "[--data-dir DIR] [--listen HOST:PORT]",
+      "the controller (= assayd): REST API and web page", NULL, cmd_serve },
+    { "agent", "--server URL [--token-file FILE] [--name NAME]",
+      "a runner on this machine (= assay-runner): offers its cores and GPUs to a controller", NULL,
+      cmd_agent },
+    { "submit", "SPEC.yaml [--follow [-o MODEL]]", "send a search spec to a running controller",
+      "Tables named by path are uploaded. With --follow, Ctrl-C leaves the study, which goes on;\n"
+      "'assay attach' comes back to it.\n\n  assay submit spec.yaml --follow -o best.assay",
+      cmd_submit },
+    { "attach", "STUDY [-o MODEL]", "follow a study of a running controller to its end",
+      "Ctrl-C leaves the study, which goes on. At the end the leaderboard is shown, and with -o the\n"
+      "best model saved. A study that has ended shows its leaderboard at once.\n\n"
+      "  assay attach adult -o best.assay",
+      cmd_attach },
+    { "preview", "SPEC.yaml",
+      "what a search spec would do, and what is wrong with it, before anything runs",
+      "Trials by length, the most they can cost, and how long that takes once the table is known to\n"
+      "the controller. Nothing is stored.\n\n  assay preview configs/studies/full.yaml",
+      cmd_preview },
+    { "searchers", "", "the samplers and schedulers that a spec may name, with their options",
+      "What a controller takes as `sampler` and `scheduler`; `auto` picks one of them.\n\n  assay searchers",
+      cmd_searchers },
     { "simulate", "[SPEC...] --table FILE [--workers N] [--seeds S]",
-      "compare samplers and schedulers on a table of known outcomes",
+      "compare samplers and schedulers on a table of known outcomes, without training",
       "Trains nothing and asks no controller. Runs the sampler and scheduler of each SPEC, or those\n"
       "of the flags, every one with every other, under a simulated clock. docs/SIMULATE.md has the\n"
       "files' format.\n\n"
       "  assay simulate --table x.curves.json --sampler random,tpe --scheduler none,asha --workers 64",
       cmd_simulate },
+    { "ls", "[--state STATE]", "list studies", "  assay ls --state running", cmd_ls },
+    { "show", "STUDY", "one study: state, why it waits, budget, best trial, rungs",
+      "  assay show adult", cmd_show },
+    { "leaderboard", "STUDY [--limit N]", "trials of a study, best first",
+      "  assay leaderboard adult --limit 20", cmd_leaderboard },
+    { "trials", "STUDY [--state STATE]", "trials of a study by number",
+      "  assay trials adult --state failed", cmd_trials },
+    { "trial", "[show|kill|retry] STUDY/NUMBER | enqueue STUDY CONFIG",
+      "one trial: show, kill or retry it, or enqueue a configuration of your own",
+      "A trial is named by its study and its number there, as leaderboards show it; its id works as\n"
+      "well.\n\n"
+      "  assay trial adult/17\n  assay trial retry adult/17\n"
+      "  assay trial enqueue adult '{family: boost, leaves: 63}'",
+      cmd_trial },
+    { "logs", "STUDY/NUMBER", "what happened to a trial, from its journal", "  assay logs adult/17",
+      cmd_logs },
+    { "importance", "STUDY [--method ped_anova|fanova]",
+      "which parameters made the difference in a study",
+      "PED-ANOVA (what the best tenth of the trials have in common) is there at once; fanova\n"
+      "(shares of the variance over the whole space, by a forest) takes seconds.\n\n"
+      "  assay importance adult --method fanova",
+      cmd_importance },
+    { "pareto", "STUDY [--x MEASURE] [--y MEASURE]",
+      "trials that no other trial beats in two measures at once",
+      "Measures: score, fit_us, predict_ns_row, model_bytes. Where none is named, the study's\n"
+      "objectives are used.\n\n"
+      "  assay pareto adult --x predict_ns_row",
+      cmd_pareto },
+    { "export", "STUDY[/NUMBER] [-o FILE] [--rows]",
+      "save a study's best model, or a trial's, as a file; --rows: all its rows as JSON",
+      "  assay export adult -o income.assay\n  assay export adult/3\n"
+      "  assay export adult --rows -o adult.json",
+      cmd_export },
+    { "pause", "STUDY", "pause a study; its clock stands still", "  assay pause adult",
+      cmd_study_verb },
+    { "resume", "STUDY", "continue a paused study", "  assay resume adult", cmd_study_verb },
+    { "stop", "STUDY", "end a study now and keep its best model", "  assay stop adult",
+      cmd_study_verb },
+    { "kill", "STUDY", "end a study now, without a model", "  assay kill adult", cmd_study_verb },
+    { "archive", "STUDY", "hide an ended study from lists", "  assay archive adult",
+      cmd_study_verb },
+    { "rm", "STUDY", "remove an ended (or damaged) study, its trials and its models",
+      "  assay rm adult", cmd_rm },
     { "data", "add FILE | ls | show NAME | rm NAME | make PROBLEM",
-      "datasets, and benchmark problems made here",
+      "datasets of a controller; benchmark problems made here",
       "  assay data make waveform -o waveform.csv --test-output waveform-test.csv\n  assay data make   (lists the problems)",
       cmd_data },
     { "runner", "ls | drain ID | enable ID", "runners of a controller", "  assay runner ls",
@@ -128,13 +136,33 @@ static const struct cmd commands[] = {
     { "token", "ls | add NAME ROLE | rm ID", "access tokens (roles: admin user viewer runner)",
       "  assay token add ci user", cmd_token },
     { "session", "ls | link [ROLE] | rm ID",
-      "who is signed in to the page; a new one-time link to it (roles: admin user viewer)",
+      "who is signed in to the page; a new one-time link (roles: admin user viewer)",
       "  assay session link viewer", cmd_session },
-    { "doctor", "", "what works on this machine, what is missing, what mends it", "  assay doctor",
-      cmd_doctor },
-    { "debug", "VERB [ARGUMENT...]",
-      "ask a controller about its inside (trial, state, digest, replay, sql ...)",
-      "  assay debug digest", cmd_debug },
+    { "doctor", "", "what works on this machine, what is missing, and how to mend it",
+      "  assay doctor", cmd_doctor },
+    { "debug", "VERB [ARGUMENT...]", "look inside a controller that runs with --dev",
+      "state            studies, queues, leases and runners in memory\n"
+      "trial TRIAL      one trial (STUDY/NUMBER) and its journal\n"
+      "digest           one hash of all facts, equal before and after a restart\n"
+      "replay           rebuild the state from the journal and list what differs\n"
+      "sql SELECT       read the database\n"
+      "clock +TIME      move the controller's clock forward\n"
+      "fault NAME [NTH] [on|kill]   let a fault point fail\n\n"
+      "  assay debug trial adult/17\n  assay debug sql 'SELECT state, count(*) FROM trial GROUP BY 1'",
+      cmd_debug },
+};
+
+/* Headings of the list of commands, each before the command that it names. */
+static const struct {
+    const char *first, *text;
+} headings[] = {
+    { "fit", "A model for a table, without a server:" },
+    { "serve", "The service:" },
+    { "submit", "Starting studies:" },
+    { "ls", "Looking at studies and trials:" },
+    { "pause", "Steering studies:" },
+    { "data", "Tables, runners, people:" },
+    { "doctor", "When something is wrong (docs/DEBUG.md):" },
 };
 
 static void print_help(FILE *out)
@@ -142,13 +170,17 @@ static void print_help(FILE *out)
     fprintf(
         out,
         "usage: assay COMMAND [options]\n\n"
-        "Assay finds the best model for a table: it searches pipelines and hyperparameters over\n"
-        "your CPUs and GPUs and hands you the winner as a file.\n\n");
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        "Assay finds the best model for a table: it searches models and hyperparameters on your\n"
+        "machines and hands you the best one as a file.\n");
+    for (size_t i = 0, next = 0; i < ARRAY_LEN(commands); i++) {
+        if (next < ARRAY_LEN(headings) && strcmp(commands[i].name, headings[next].first) == 0)
+            fprintf(out, "\n%s\n", headings[next++].text);
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
+    }
     fprintf(
         out,
-        "\n'assay COMMAND --help' tells more. Start with: assay fit your.csv --target COLUMN\n");
+        "\n'assay COMMAND --help' tells more. Start with: assay fit TABLE.csv --target COLUMN\n"
+        "Commands find their controller by --server, ASSAY_URL, or assay-data/sock in this folder.\n");
 }
 
 static int unknown(const char *name)
@@ -158,8 +190,8 @@ static int unknown(const char *name)
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         names[i] = commands[i].name;
     const char *near = str_nearest(name, names, ARRAY_LEN(names));
-    fprintf(stderr, "assay: no command \"%s\"%s%s; 'assay --help' lists them\n", name,
-            near ? "; did you mean " : "", near ? near : "");
+    fprintf(stderr, "assay: there is no command \"%.80s\"%s%s%s ('assay --help' lists them)\n",
+            print_safe(name), near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     return CLI_USAGE;
 }
 

@@ -40,7 +40,10 @@ static int open_aside(struct outfile *o, const char *path, bool is_there, struct
     o->fd = io_open_aside(o->path, "part", 0644, &o->part, &why);
     if (o->fd >= 0)
         return 0;
-    err_errno(err, "%s", path);
+    if (errno == ENOENT)
+        err_set(err, ERR_IO, "cannot write %s: its folder does not exist", path);
+    else
+        err_errno(err, "cannot write %s", path);
     mem_free(o->path);
     return -1;
 }

@@ -302,6 +302,8 @@ struct tabular *tablefile_load(const char *path, struct err *err)
     if (io_read_file(path, MAX_JSON, &text, err) < 0)
         return NULL;
     o = jsonx_load(text.data ? text.data : "", text.len, path, err);
+    if (!o)
+        err_wrap(err, "the description of a table of known outcomes is JSON (docs/SIMULATE.md)");
     buf_fini(&text);
     if (!o)
         return NULL;

@@ -120,9 +120,9 @@ static void bad_flags_are_explained(void **state)
           2,
           "unknown option --leasems=3s; did you mean --lease-ms?" },
         { { "x", "--qqqqqqqq", NULL }, 2, "unknown option --qqqqqqqq" },
-        { { "x", "--workers", NULL }, 2, "workers: --workers needs a value" },
-        { { "x", "--workers", "-1" }, 3, "workers: must be from 1 to 64" },
-        { { "x", "--dev=perhaps", NULL }, 2, "dev: 'perhaps' is not true or false" },
+        { { "x", "--workers", NULL }, 2, "--workers needs a value" },
+        { { "x", "--workers", "-1" }, 3, "--workers: must be from 1 to 64" },
+        { { "x", "--dev=perhaps", NULL }, 2, "--dev: 'perhaps' is not true or false" },
         { { "x", "--=", NULL }, 2, "unknown option --=" },
     };
 

@@ -148,10 +148,22 @@ static int take_folder(struct cache *c, const char *dir, struct err *err)
                    FOLDERS_MAX);
 }
 
+static int make_folders(struct cache *c, struct err *err)
+{
+    static const char *const kinds[] = { "blobs", "part", "scratch" };
+    char path[PATH_BYTES];
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        path_of(c, kinds[i], "", path, sizeof path);
+        if (io_mkdirs(path, 0700, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 struct cache *cache_open(const char *dir, const char *blob_dir, int64_t limit_bytes,
                          struct err *err)
 {
-    static const char *const kinds[] = { "blobs", "part", "scratch" };
     struct cache *c = mem_zalloc(sizeof *c);
     char path[PATH_BYTES];
 
@@ -166,12 +178,7 @@ struct cache *cache_open(const char *dir, const char *blob_dir, int64_t limit_by
     c->scratch = mem_strdup(path);
     if (io_file_bytes(path) >= 0 && io_remove_tree(path, err) < 0)
         goto fail;
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        path_of(c, kinds[i], "", path, sizeof path);
-        if (io_mkdirs(path, 0700, err) < 0)
-            goto fail;
-    }
-    if (scan(c, err) < 0)
+    if (make_folders(c, err) < 0 || scan(c, err) < 0)
         goto fail;
     cache_trim(c);
     return c;
@@ -259,6 +266,8 @@ int cache_part(struct cache *c, const char *sha256, char *out, size_t size, int6
     if (FAULT("cache.part"))
         return err_set(err, ERR_IO, "%s: injected", out);
     *have = 0;
+    if (make_folders(c, err) < 0) /* somebody may have cleared the cache while the runner runs */
+        return -1;
     if (lstat(out, &st) == 0 && S_ISREG(st.st_mode))
         *have = st.st_size;
     return 0;

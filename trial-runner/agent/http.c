@@ -100,6 +100,9 @@ static void no_answer(struct http_call *c, CURLcode code, struct err *err)
 
     if (c->is_broken_off)
         err_set(err, ERR_IO, "%s: broken off", c->req.path);
+    else if (unreachable &&
+             c->http->unix_path) /* libcurl would name a host that nobody asked for */
+        err_set(err, ERR_UNREACHABLE, "no controller answers at unix:%s", c->http->unix_path);
     else
         err_set(err,
                 slow          ? ERR_TIMEOUT

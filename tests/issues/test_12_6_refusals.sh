@@ -1,0 +1,57 @@
+#!/bin/bash
+# What the command line says to someone who mistypes: which word is missing or not known, an option as it was typed, and
+# the way out. Each case is one sentence that used to say less ("an argument is missing", "limit: must be ...", "no such
+# verb, or too few or too many arguments for it", "Failed to connect to localhost port 80").
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+unset ASSAY_URL
+
+says() { # text arguments...: the command fails and prints the text
+    local want=$1 out
+    shift
+    if out=$("$ASSAY" "$@" 2>&1 </dev/null); then
+        echo "assay $* should fail"
+        return 1
+    fi
+    grep -qF -- "$want" <<<"$out" || { echo "assay $*: $out"; return 1; }
+}
+
+ok "the missing operand is named" says "TRAIN.csv is missing" fit --target y
+ok "also behind options in brackets" says "STUDY/NUMBER is missing" trial
+ok "a command with verbs lists them" says "say what to do: ls, add, rm" token
+ok "an unknown verb too" says 'there is no "frob"; there are ls, drain, enable' runner frob
+ok "a verb says what it takes" says "add takes NAME ROLE" token add x --server unix:nowhere
+ok "an empty argument is asked about" says "an argument is empty" show ""
+ok "an option is named as it is typed" says "--limit: must be from 1 to" ls --limit 0
+ok "a value that is missing too" says "--time needs a value" fit t.csv --time
+ok "an unknown command gets the nearest" says 'there is no command "fti"; did you mean fit?' fti
+ok "an address that is none" says "--server or ASSAY_URL: " ls --server localhost:7878
+printf 'a,b,y\n1,2,0\n3,1,1\n2,2,0\n' >t.csv
+ok "a folder that is not there" says "cannot write no/m.assay: its folder does not exist" fit t.csv --target y -o no/m.assay
+ok "a file where a folder should be" says "--dir: cannot make the folder t.csv" run "$ROOT/configs/studies/quick.yaml" --dir t.csv
+ok "a table of outcomes that is none" says "is JSON (docs/SIMULATE.md)" simulate --table t.csv
+
+agent_names_socket() { # it tries again for ever
+    "$ASSAY" agent --server unix:nowhere/sock --cache-dir cache >agent.log 2>&1 &
+    local pid=$! rc=1
+    for _ in $(seq 300); do
+        grep -qF 'no controller answers at unix:' agent.log && rc=0 && break
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.1
+    done
+    kill $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    return $rc
+}
+ok "a runner names the socket where nobody answers" agent_names_socket
+
+help_fits() { # no line of any help is wider than 100 columns
+    local c bad=0
+    for c in "" fit run predict explain submit ls trial data token debug simulate serve agent; do
+        # shellcheck disable=SC2086 # "" is the program's own help
+        "$ASSAY" $c --help | awk -v c="$c" 'length > 100 { print c ": " $0; bad = 1 } END { exit bad }' || bad=1
+    done
+    return $bad
+}
+ok "help fits 100 columns" help_fits
+finish
