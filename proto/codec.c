@@ -1,8 +1,10 @@
-/* codec.c - the two walks over a field table: struct to JSON, JSON to struct (codec.h says what each type means).
+/* codec.c - goes through a field table in two directions: struct to JSON, and JSON to struct.
+ * codec.h says what each type means.
  *
- * Decoding trusts nothing: lengths and ranges stand in the table, a list is refused before anything is allocated for
- * it. Encoding trusts its caller: the structs are our own, so a value that our own decoder would refuse is a bug and is
- * caught by the round-trip tests; only text from outside (host names, error texts) is repaired on the way out. */
+ * Decoding trusts nothing: lengths and ranges are in the table, and a list that is too long is
+ * refused before memory is allocated for it. Encoding trusts its caller: a struct with a value that
+ * our own decoder would refuse is a bug, which the round-trip tests find. Only text from outside
+ * (host names, error texts) is repaired on the way out. */
 #include "proto/codec.h"
 
 #include "base/mem.h"
@@ -117,7 +119,7 @@ static json_t *value_new(const struct codec_field *f, const void *src)
     return NULL;
 }
 
-/* What stands for "empty" where the field must be there. */
+/* The value that means "empty" for a field that must be present. */
 static json_t *empty_new(const struct codec_field *f)
 {
     switch (f->type) {

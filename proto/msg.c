@@ -1,8 +1,9 @@
-/* msg.c - the runner protocol's JSON forms: one field table per message (docs/PROTOCOL.md names each field), and the
- * checks that a table cannot say: versions, unique devices, what each kind of grant must carry.
+/* msg.c - the JSON forms of the runner protocol: one field table per message (docs/PROTOCOL.md
+ * explains each field), and the checks that a table cannot express: versions, unique devices, and
+ * what each kind of grant must carry.
  *
- * Decoders give back a whole message or nothing: on error everything half-made has been freed and the struct is as
- * init left it. Unknown fields are ignored, so that a newer peer may add some (CONTRACTS section 6). */
+ * A decoder returns a whole message or nothing: on error it has freed everything, and the struct is
+ * as init left it. Unknown fields are ignored, so that a newer peer may add some. */
 #include "proto/msg.h"
 
 #include "base/mem.h"
@@ -251,7 +252,7 @@ int msg_hello_parse(struct msg_hello *m, const json_t *j, struct err *err)
     int64_t n = 0;
 
     memset(m, 0, sizeof *m);
-    /* The version comes before everything else: another one may have other fields. */
+    /* The version is read before everything else, because another version may have other fields. */
     if (jsonx_i64(j, NULL, "protocol", REQ, 0, INT32_MAX, &n, err) < 0)
         return -1;
     if (!protocol_spoken(n))

@@ -1,7 +1,7 @@
-/* msg.h - what runners and the controller say to each other, and its JSON forms (docs/PROTOCOL.md tells the
- * story). Every message of a lane carries (trial, fence, seq); see CONTRACTS: seq <= last is acknowledged
- * again without effect and with the same answer, last + 1 is applied, a gap or another fence is `stale`.
- * Decoders ignore unknown fields (a newer peer), refuse wrong types, and bound every list.
+/* msg.h - what runners and the controller say to each other, and its JSON forms (docs/PROTOCOL.md tells the story). Every
+ * message of a lane carries (trial, fence, seq). If seq is at most the last one applied, the message has no effect and gets
+ * the same answer again. If it is the last one plus 1, it is applied. A gap or another fence is `stale`. Decoders ignore
+ * unknown fields, because a newer peer may send them, refuse wrong types, and bound every list.
  *
  *   POST /api/v1/runners              msg_hello  -> msg_welcome
  *   POST /api/v1/runners/{id}/lease   msg_ask    -> msg_grant (or none)
@@ -41,7 +41,7 @@ struct msg_hello {
 };
 struct msg_welcome {
     int64_t runner;   /* id; a known session gets its old one */
-    int64_t lease_ms; /* be heard within this, or lose the lanes */
+    int64_t lease_ms; /* a runner that is silent for longer loses its lanes */
 };
 
 struct msg_ask {
@@ -55,7 +55,7 @@ struct msg_ask {
     int64_t wait_s;                          /* long poll, 0..60 */
 };
 
-/* What a task reads. Frame = the columnar file ml/table/frame.h maps. */
+/* What a fit or a refit reads. A frame is the columnar file of ml/table/frame.h. */
 struct msg_data {
     char frame[SHA256_HEX];      /* of the training table */
     char test_frame[SHA256_HEX]; /* "" = none or by fraction */
@@ -64,7 +64,7 @@ struct msg_data {
     char task[16];       /* binary | multiclass | regression */
     char metric[32];
     double test_fraction; /* rows of `frame` set apart by a hash of (split_seed, row) */
-    int folds;            /* k; holdout = fold 0 of k where 1/k is nearest to the fraction */
+    int folds;            /* k; a holdout is fold 0 of k folds, with 1/k nearest to the fraction */
     bool holdout;         /* only fold 0 is fitted; refit at the end */
     uint64_t split_seed;
     char resource[8];      /* what levels spend: auto | rounds | rows; "" = auto */
@@ -78,7 +78,7 @@ struct msg_lane {
     uint64_t seed;
     int from, to;                /* levels of the family's ladder: 0 = nothing done yet */
     char checkpoint[SHA256_HEX]; /* "" = none */
-    double growth;               /* family_shape.growth, for its memory; 0 = unknown */
+    double growth;               /* family_shape.growth, for the estimate of memory; 0 = unknown */
 };
 struct msg_grant {
     enum msg_kind kind;
@@ -130,8 +130,8 @@ struct msg_event {
 struct msg_held {
     int64_t trial, fence;
 };
-/* The last lease call of a device whose answer has arrived: only lanes of grants up to it are requeued for not being
- * listed, so that a report that crosses a grant on the way takes nothing back. */
+/* The last lease call of a device whose answer has arrived. Only lanes of grants up to that call are requeued if the report
+ * does not list them. So a report that crosses a grant on the way takes nothing back. */
 struct msg_asked {
     char device[32];
     int64_t n;

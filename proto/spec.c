@@ -1,11 +1,11 @@
-/* spec.c - the search spec from JSON and back. Strict: each object of the spec lists its keys once, jsonx reports the
- * unknown ones with the nearest known, and every value is checked against its range here, so that nothing behind this
- * file sees a spec that is wrong in itself. What needs more knowledge is checked by the controller: whether the dataset
- * exists, whether metric and task fit it, families and parameters in `space` and `enqueue`, sampler and scheduler names
- * and their options (only their shapes are checked here).
+/* spec.c - reads the search spec from JSON. It is strict: the keys of each object are listed once, an unknown key is an
+ * error that names the nearest known one, and every value is checked against its range. So no other code sees a spec that
+ * is wrong in itself. What needs more knowledge is checked by the controller: whether the dataset exists, whether metric and
+ * task fit it, the families and parameters in `space` and `enqueue`, and the names and options of samplers and schedulers
+ * (only their shapes are checked here).
  *
- * Many keys take a word or an object (`test: none`, `validation: {kind: kfold, folds: 5}`); each has a parser below.
- * What is searched for, metric, objectives and constraints, is spec_goal.c; writing is spec_write.c. */
+ * Many keys take a word or an object (`test: none`, `validation: {kind: kfold, folds: 5}`); each has a parser below. Metric,
+ * objectives and constraints are in spec_goal.c, writing is in spec_write.c, and docs/SPEC.md explains every key. */
 #include "proto/spec.h"
 
 #include "proto/spec_private.h"
@@ -369,7 +369,7 @@ static int parallel_parse(struct spec *s, const json_t *o, struct err *err)
     return rc;
 }
 
-/* A list of objects; each needs a family when `with_family`. Parameters are for the controller to judge. */
+/* A list of objects; with `with_family` each needs a family. The controller checks the parameters. */
 static int objects_parse(const json_t *o, const char *key, size_t max, bool with_family,
                          json_t **out, struct err *err)
 {

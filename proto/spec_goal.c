@@ -1,6 +1,8 @@
-/* spec_goal.c - what a spec searches for: the metric, and objectives beside it (`objectives: [auc, predict_time]`). One
- * objective is always the score by the metric; a metric named there need not be named twice. An objective in seconds is
- * measured and differs from run to run, so a deterministic study takes none. Also what every model must keep: `monotone`. */
+/* spec_goal.c - what a spec searches for: the metric, and further objectives (`objectives: [auc,
+ * predict_time]`). One objective is always the score. A metric that is named among the objectives
+ * need not be named under `metric` too. An objective in seconds is measured and differs from run to
+ * run, so a deterministic study takes none. Also the constraint that every model must keep:
+ * `monotone`. */
 #include "proto/spec_private.h"
 
 #include "base/jsonx.h"
@@ -52,7 +54,8 @@ static int metric_parse_name(struct spec *s, const json_t *o, struct err *err)
     return at == 0 ? 0 : metric_set(s, &metrics[at - 1], "metric", err);
 }
 
-/* One objective: a word, or {metric: word}. A metric's name is the score, and says by what it is measured. */
+/* One objective: a word, or {metric: word}. The name of a metric means the score, and sets the
+ * metric. */
 static int objective_parse(struct spec *s, const json_t *v, const char *where,
                            enum spec_objective *out, struct err *err)
 {
@@ -122,7 +125,8 @@ int spec_goal_parse(struct spec *s, const json_t *o, struct err *err)
     return metric_parse_name(s, o, err) < 0 ? -1 : objectives_parse(s, o, err);
 }
 
-/* Of seconds, which differ between machines; the size of a model is the same everywhere. */
+/* Whether it is measured in seconds, which differ between machines. The size of a model is the same
+ * everywhere. */
 static bool is_measured(enum spec_objective o)
 {
     return o == OBJ_FIT_TIME || o == OBJ_PREDICT_TIME;

@@ -1,8 +1,9 @@
-/* trial.c - names and transitions of trials and studies: four tables and the few functions that read them.
+/* trial.c - names and transitions of trials and studies: four tables and the functions that read
+ * them.
  *
- * The tables are the whole truth of CONTRACTS section 1: what is not in them cannot happen. Controller, recovery and
- * `assay debug replay` all step through trial_next and study_next, so the journal replays by the same code. A zero
- * entry (TS_NONE, SS_NONE) means "not allowed"; TS_NONE as the present state means "not created yet". */
+ * What is not in the tables cannot happen. The controller, its recovery and `assay debug replay`
+ * all use trial_next and study_next, so the journal is replayed by the same code. A zero entry
+ * (TS_NONE, SS_NONE) means "not allowed". TS_NONE as the present state means "not created yet". */
 #include "proto/trial.h"
 
 #include "base/str.h"
@@ -58,7 +59,8 @@ static const enum trial_state trial_table[TS_STATES][TE_EVENTS] = {
     [TS_PAUSED]  = { [TE_PROMOTE] = TS_QUEUED, [TE_COMPLETE] = TS_COMPLETED, [TE_PRUNE] = TS_PRUNED,
                      [TE_CANCEL] = TS_CANCELLED },
 };
-/* STOP ends a study without more ado; a user's stop that still wants its model is FINISH, later STOP. */
+/* STOP ends a study at once. If a user stops a study and its model is still wanted, that is FINISH,
+ * and STOP later. */
 static const enum study_state study_table[SS_STATES][SE_EVENTS] = {
     [SS_NONE]      = { [SE_CREATE] = SS_QUEUED },
     [SS_QUEUED]    = { [SE_START] = SS_RUNNING, [SE_PAUSE] = SS_PAUSED, [SE_STOP] = SS_STOPPED,

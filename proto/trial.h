@@ -1,6 +1,7 @@
-/* trial.h - the states of trials and studies, the events between them, and the one pure transition table of
- * each (CONTRACTS: QUEUED, RUNNING under a lease, PAUSED at a rung, then exactly one of four ends).
- * No I/O and no clock, so that replaying the journal uses the very same code. */
+/* trial.h - the states of trials and studies, the events between them, and one transition table for
+ * each. A trial is QUEUED, RUNNING under a lease or PAUSED at a rung, and then in exactly one of
+ * four final states (docs/MAP.md). There is no I/O and no clock, so a replay of the journal uses
+ * the same code. */
 #ifndef PROTO_TRIAL_H
 #define PROTO_TRIAL_H
 
@@ -34,8 +35,8 @@ enum trial_event {
     TE_EVENTS
 };
 
-/* queued -> running <-> paused -> finishing -> completed | stopped | failed. SS_QUEUED waits for its dataset
- * or its first lease. */
+/* queued -> running <-> paused -> finishing -> completed | stopped | failed. SS_QUEUED waits for
+ * its dataset or its first lease. */
 enum study_state {
     SS_NONE,
     SS_QUEUED,
@@ -59,8 +60,8 @@ enum study_event {
     SE_EVENTS
 };
 
-/* Why a trial ended or was requeued; stored as text. Configuration reasons end the trial as failed,
- * machine reasons requeue it and cost it nothing. */
+/* Why a trial ended or was requeued; stored as text. With a reason of the configuration the trial
+ * has failed. With a reason of the machine it goes back to the queue, which costs it nothing. */
 enum trial_reason {
     TR_NONE,
     TR_DIVERGED,      /* configuration: loss not finite */
@@ -75,7 +76,7 @@ enum trial_reason {
     TR_BUDGET,        /* cancelled: the study's budget ended first */
     TR_USER,          /* cancelled by a user */
     TR_STOPPED,       /* pruned: the scheduler stopped it */
-    TR_DATA,          /* machine: the table's file cannot be read, which is no runner's fault */
+    TR_DATA,          /* machine: the table's file cannot be read; no runner is to blame */
     TR_REASONS
 };
 
@@ -94,7 +95,8 @@ bool trial_reason_is_machine(enum trial_reason r);
 bool trial_is_final(enum trial_state s);
 bool study_is_final(enum study_state s);
 
-/* The next state, or -1 with ERR_CONFLICT ("trial 7 is completed: cannot lease"); *state untouched then. */
+/* Moves *state to the next state. On an event that the state does not allow, returns -1 with
+ * ERR_CONFLICT ("trial 7 is completed: cannot lease") and leaves *state as it is. */
 int trial_next(enum trial_state *state, enum trial_event ev, int64_t trial, struct err *err);
 int study_next(enum study_state *state, enum study_event ev, int64_t study, struct err *err);
 

@@ -1,5 +1,6 @@
-/* yaml.c - libyaml's events to a JSON value (yaml.h says which YAML is taken). A value is built while events come; what
- * cannot be JSON, or could cost more than its bytes (aliases), is refused at the event with its line and column.
+/* yaml.c - turns libyaml's events into a JSON value; yaml.h says which YAML is accepted. The value is built while events
+ * come. What cannot be JSON, or could take more memory than its bytes (aliases), is refused at its event, with line and
+ * column.
  *
  * One struct reader per load; recursion is as deep as the document, at most YAMLX_MAX_DEPTH. */
 #include "proto/yaml.h"
@@ -45,7 +46,7 @@ static void event_drop(struct reader *r)
     r->has_event = false;
 }
 
-/* libyaml's words, which speak of its inside, as a person would say it. What is not listed is said as it is. */
+/* libyaml's messages speak of its internals; these are the words for people. A message that is not listed is kept. */
 static const struct {
     const char *problem, *text;
 } texts[] = {
@@ -335,7 +336,8 @@ fail:
     return NULL;
 }
 
-/* JSON is nearly YAML, but not where texts hold U+0085 or keys are long: what reads as JSON is taken as that. */
+/* Text that is valid JSON is read as JSON. YAML would nearly always give the same, but not with U+0085 in a text or with
+ * very long keys. */
 static bool looks_like_json(const char *bytes, size_t n)
 {
     size_t i = 0;
