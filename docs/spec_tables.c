@@ -246,14 +246,15 @@ static const char option_head[] =
 
 static void samplers_print(void)
 {
-    printf("| sampler | what it does | several objectives |\n|---|---|---|\n");
+    printf(
+        "| sampler | what it does | learns from results | several objectives |\n|---|---|---|---|\n");
     for (int i = 0; sampler_at(i); i++) {
         const struct sampler_ops *s = sampler_at(i);
         if (s->is_test_only)
             continue;
         printf("| `%s` | ", s->name);
         cell_print(s->help);
-        printf(" | %s |\n", s->ranks_by_one ? "no" : "yes");
+        printf(" | %s | %s |\n", s->ignores_results ? "no" : "yes", s->ranks_by_one ? "no" : "yes");
     }
     printf(option_head, "sampler");
     for (int i = 0; sampler_at(i); i++) {

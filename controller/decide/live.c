@@ -13,6 +13,7 @@
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
 #include "controller/state/trial.h"
+#include "search/searchers.h"
 #include "store/journal.h"
 
 #include <inttypes.h>
@@ -23,21 +24,10 @@ enum { RETIRE_BATCH = 64, REPLAY_BATCH = 1000 };
 
 /* ---- making work ---- */
 
-/* One that never looks at results loses nothing by many trials in flight. */
-static bool learns(const char *sampler)
-{
-    static const char *const blind[] = { "random", "grid", "sobol", "halton" };
-
-    for (size_t i = 0; i < ARRAY_LEN(blind); i++) {
-        if (str_eq(sampler, blind[i]))
-            return false;
-    }
-    return true;
-}
-
 int64_t live_parallel(const struct study *st)
 {
     int n_devices = 0, n_idle = 0;
+    const struct sampler_ops *sampler = sampler_find(st->problem.search.sampler);
     int64_t lanes = 0;
 
     if (st->spec.parallel)
@@ -45,7 +35,9 @@ int64_t live_parallel(const struct study *st)
     lanes = runner_capacity(st->ctl, st->row.numeric_sig, &n_devices, &n_idle);
     if (st->lane_us > 0 && st->lane_us < LIVE_SHORT_MS * 1000)
         lanes += n_devices;
-    if (learns(st->problem.search.sampler))
+    /* Random, grid and quasi-random samplers ignore results, so any number of trials may be in flight.
+     * A sampler that learns would propose too many without knowing what came of the ones before. */
+    if (!sampler || !sampler->ignores_results)
         lanes = MIN(lanes, MAX(16, 2 * n_devices) + st->n_board / 4);
     return MAX(lanes, 1);
 }

@@ -35,6 +35,8 @@ struct sampler_ops {
     const char *help;  /* one line for --help and /config */
     bool is_test_only; /* offered only with --dev */
     bool ranks_by_one; /* takes no more than one objective */
+    /* What it proposes does not depend on results, so any number of trials may be in flight. */
+    bool ignores_results;
     const struct search_option *options;
     int n_options;
     struct sampler *(*open)(const struct space *space, const struct search_setup *setup,

@@ -213,6 +213,7 @@ static int grid_load(struct sampler *s, struct view *in, struct err *err)
 
 const struct sampler_ops search_grid = {
     .name = "grid",
+    .ignores_results = true,
     .help =
         "tries every combination of values once, in an order that covers the space evenly from the start",
     .options = options,

@@ -100,6 +100,7 @@ static int quasi_load(struct sampler *s, struct view *in, struct err *err)
 
 const struct sampler_ops search_sobol = {
     .name = "sobol",
+    .ignores_results = true,
     .help = "covers the space evenly: scrambled Sobol sequence, no configuration twice",
     .open = sobol_open,
     .close = quasi_close,
@@ -112,6 +113,7 @@ const struct sampler_ops search_sobol = {
 
 const struct sampler_ops search_halton = {
     .name = "halton",
+    .ignores_results = true,
     .help = "covers the space evenly: scrambled Halton sequence, no configuration twice",
     .open = halton_open,
     .close = quasi_close,

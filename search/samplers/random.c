@@ -89,6 +89,7 @@ static int random_load(struct sampler *s, struct view *in, struct err *err)
 
 const struct sampler_ops search_random = {
     .name = "random",
+    .ignores_results = true,
     .help = "independent random configurations, none of them twice",
     .open = random_open,
     .close = random_close,
