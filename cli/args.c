@@ -1,5 +1,11 @@
-/* args.c - the command line of one command: options from its table (base/conf.h), operands in any order.
- * "--" ends the options. A wrong option is a usage error that names the nearest right one; nothing is guessed. */
+/* args.c - reads the command line of one command.
+ *
+ * Options come from the command's table (base/conf.h) and may stand before, between and behind the
+ * operands. "--" ends the options. A wrong option is a usage error that names the nearest right
+ * one; nothing is guessed. Every usage error ends with the usage line, so that the reader sees at
+ * once what was wanted.
+ *
+ * Called by every command. */
 #include "cli/cmd.h"
 #include "cli/print.h"
 
@@ -29,13 +35,15 @@ int cli_usage(const struct cmd *cmd, const char *text)
     return CLI_USAGE;
 }
 
-/* The usage of a command with verbs reads "ls | add NAME ROLE | rm ID"; that of others names operands and options only. */
+/* True when the usage line lists verbs, such as "ls | add NAME ROLE | rm ID". Other usage lines
+ * hold only operands and options. */
 static bool has_verbs(const struct cmd *cmd)
 {
     return cmd->operands[0] != '[' && strchr(cmd->operands, '|') != NULL;
 }
 
-/* Splits such a usage into its parts: *verb the first word of each, *rest what follows it. Returns how many. */
+/* Splits a usage line with verbs into its parts: *verb is the first word of each part, *rest the
+ * text behind it. Returns the number of parts. */
 static int verbs_of(const struct cmd *cmd, char *copy, size_t size, char **verb, char **rest)
 {
     char *save = NULL;
@@ -72,7 +80,8 @@ int cli_usage_verb(const struct cmd *cmd, const char *said)
     return cli_usage(cmd, text);
 }
 
-/* Which operand is missing: the word of the usage line at that place, options and what stands in brackets passed over. */
+/* Says which operand is missing: the word at that place of the usage line, where options and
+ * words in brackets are not counted. */
 static int usage_missing(const struct cmd *cmd, int at)
 {
     char copy[200], text[240] = "an argument is missing", *save = NULL;
@@ -108,7 +117,7 @@ static char **expand_short(int argc, char **argv)
 static int one_option(const struct conf_opt *opts, size_t n, void *target, int argc, char **argv,
                       int *i, struct err *err)
 {
-    /* conf_args parses a run of options; operands between two runs are ours. */
+    /* conf_args reads options up to the next operand; the operands are collected by cli_args. */
     return conf_args(target, opts, n, argc, argv, i, err);
 }
 
@@ -135,7 +144,8 @@ int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void 
             only_operands = true;
             i++;
         } else if (!only_operands && args[i][0] == '-' && args[i][1] != '\0') {
-            /* An option's own word first, so that --help after others still works. */
+            /* conf_args takes an option together with its value, so a value of "--help" is not
+             * taken for the option. */
             int before = i;
             if (one_option(opts, n, target, argc, args, &i, &err) < 0 || i == before) {
                 if (!err.text[0])
@@ -177,7 +187,8 @@ int cli_exit_code(const struct err *err)
 
 int cli_fail(const struct err *err)
 {
-    /* err_at put the field's name in front of its own texts; a server's answer carries it apart. */
+    /* err_at puts the field's name before its own texts. The answer of a server carries the name
+     * apart from the text. */
     if (err->where[0] && !strstr(err->text, err->where))
         fprintf(stderr, "assay: %s: %s\n", print_safe(err->where), print_safe(err->text));
     else

@@ -1,4 +1,10 @@
-/* baseline.c - see baseline.h. Called by cmd_fit.c. */
+/* baseline.c - makes the baseline model for `assay fit` (see baseline.h for what it is).
+ *
+ * It reads the first HEAD_BYTES of the table, chooses task and metric as the controller would, fits
+ * the baseline family in this process, and keeps the model file in memory. cmd_fit.c writes that
+ * file only when no trial ended in time.
+ *
+ * Called by cmd_fit.c. */
 #include "cli/baseline.h"
 #include "cli/modelfile.h"
 #include "cli/tempdir.h"
@@ -24,7 +30,8 @@ struct head {
     size_t n, at;
 };
 
-/* Up to HEAD_BYTES of the table, whole rows; a line end within quotes ends none. */
+/* Reads at most HEAD_BYTES of the table and cuts the text after its last whole row. A line end
+ * within quotes does not end a row. */
 static int head_read(struct head *h, const char *file, struct err *err)
 {
     struct gz *g = gz_open(file, err);
@@ -90,7 +97,8 @@ static struct frame *frame_of(const struct baseline_spec *spec, const char *path
 
 /* ---- the model ---- */
 
-/* As the controller chooses them (controller/problem/problem.c). */
+/* Task and metric are chosen by the rules that the controller uses
+ * (controller/problem/problem.c). */
 static int task_choose(const struct baseline_spec *spec, struct ml_data_spec *out, struct err *err)
 {
     static const struct {

@@ -1,6 +1,8 @@
-/* baseline.h - the cheapest model of a table, made by `fit` itself before it starts anything: whatever the machine is busy
- * with, there is a model when the time is over. It knows how often each class occurs, or the mean of the target, and is made
- * of the table's first rows where the table is long. */
+/* baseline.h - the cheapest model of a table, which `fit` makes itself before it starts anything.
+ *
+ * It makes sure that `fit --time` always ends with a model, even on a machine so busy that no
+ * trial ends in time. The model knows only how often each class occurs, or the mean of the
+ * target. For a long table it is made of the first rows. */
 #ifndef CLI_BASELINE_H
 #define CLI_BASELINE_H
 
@@ -17,11 +19,12 @@ struct baseline_spec { /* as the options of `fit`; NULL = not given */
 };
 struct baseline {
     struct buf model; /* the model file; empty = none */
-    int64_t rows;     /* that it was made of */
+    int64_t rows;     /* rows that the model was made of */
 };
-/* -1 where there is none to be had: the search itself will say what is wrong. */
+/* Returns -1 when no baseline can be made, for example because the table cannot be read. The
+ * search that follows reports the reason. */
 int baseline_make(struct baseline *b, const struct baseline_spec *spec, struct err *err);
 int baseline_save(struct baseline *b, const char *path, struct err *err);
-void baseline_fini(struct baseline *b); /* legal on one that is all zero */
+void baseline_fini(struct baseline *b); /* may be called on an all-zero struct */
 
 #endif

@@ -1,4 +1,7 @@
-/* call.c - see call.h. */
+/* call.c - the common beginning and end of commands that ask a controller (see call.h).
+ *
+ * It holds the option tables of those commands, finds the trial that STUDY/NUMBER names, and
+ * asks for confirmation before something is removed. Called by the cmd_*.c files. */
 #include "cli/call.h"
 #include "cli/print.h"
 
@@ -10,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the order of enum call_takes: a command takes a beginning of this table. */
+/* In the order of enum call_takes: each command takes the first rows of this table, as many as
+ * its value says. */
 #define AT(f) offsetof(struct call_opts, f)
 static const struct conf_opt list_opts[] = {
     CLI_COMMON(struct call_opts),

@@ -1,6 +1,9 @@
-/* call.h - what a command that asks a controller begins and ends with: its options, its operands, a connection. The option
- * tables here are all such commands need; one with options of its own (export, importance ...) reads them itself. Also what
- * operands mean: STUDY/NUMBER is a trial, and what removes something asks first where a person sits in front of it. */
+/* call.h - what all commands that ask a controller begin and end with: options, operands, a
+ * connection.
+ *
+ * The two option tables in call.c are enough for most commands. A command with further options
+ * (export, importance and others) reads its own table with cli_args instead. This header also
+ * says how a trial is named on the command line, and asks before something is removed. */
 #ifndef CLI_CALL_H
 #define CLI_CALL_H
 
@@ -14,8 +17,8 @@ struct call_opts {
     char *state;
 };
 
-/* How many of the options a command takes: the connection's; also --limit; also --state; also --all. CALL_ASKS: the
- * connection's and --yes. */
+/* Which options a command takes. CALL_PLAIN: those of the connection. Each further value adds
+ * one: --limit, --state, --all. CALL_ASKS: those of the connection, and --yes. */
 enum call_takes { CALL_PLAIN, CALL_LIMIT, CALL_STATE, CALL_ALL, CALL_ASKS };
 
 struct call {
@@ -23,19 +26,22 @@ struct call {
     struct client *client;
     const char *op[CLI_MAX_OPERANDS];
     int n;
-    char quoted[400]; /* op[0] as a segment of a path */
+    char quoted[400]; /* op[0], encoded as one segment of a URL path */
     struct err err;
     const struct conf_opt *opts;
     size_t n_opts;
 };
 
-/* Returns -1 to go on, else an exit code. Either way call_end ends it. */
+/* call_begin returns -1 when the command may go on, else an exit code. In both cases the caller
+ * ends with call_end. */
 int call_begin(struct call *c, const struct cmd *cmd, enum call_takes takes, int argc, char **argv,
                int min, int max);
 int call_end(struct call *c, int rc); /* returns rc */
-/* The id of a trial: STUDY/NUMBER, as the leaderboard shows it, or the id itself. */
+/* Finds the id of a trial that is written as STUDY/NUMBER, as leaderboards show it, or as the id
+ * itself. */
 int call_trial_id(struct client *client, const char *text, int64_t *id, struct err *err);
-/* Asks "... ? [y/N]" on a terminal; true without asking where there is none, since a script has thought before. */
+/* Asks "... ? [y/N]" on a terminal. Where there is no terminal it returns true without asking,
+ * because nobody could answer a script. */
 bool call_confirms(const char *fmt, ...) PRINTF_LIKE(1, 2);
 bool call_is_asked(void); /* whether call_confirms would ask */
 

@@ -1,4 +1,7 @@
-/* client_list.c - lists that are longer than one answer: the controller gives at most PAGE rows a call. */
+/* client_list.c - reads lists that are longer than one answer.
+ *
+ * The controller gives at most PAGE rows a call; client_list asks again until it has as many
+ * rows as wanted or the list ends. Called by the commands that list something. */
 #include "cli/client.h"
 
 #include "base/base.h"
@@ -10,7 +13,7 @@
 
 enum { PAGE = 1000 };
 
-/* The next answer's rows and its `next` go into *out. */
+/* Appends the rows of a further answer to *out and takes over its `next`. */
 static void join(json_t **out, json_t *page, const char *key)
 {
     if (!*out) {

@@ -1,6 +1,11 @@
-/* client_upload.c - a file becomes a blob: hash it, ask whether the server has it, else send it in parts of at most 4 MiB
- * and commit by hash. The file is read twice; one that changes in between fails the commit, which says so. Each step may be
- * repeated without harm, and is, a few times, when the connection was cut or the server busy. */
+/* client_upload.c - turns a file into a blob on the server.
+ *
+ * The file is hashed first. If the server does not have these bytes, they are sent in parts of at
+ * most 4 MiB and committed by their hash. The file is read twice, so a file that changes in between
+ * fails at the commit, which says so.
+ *
+ * Each step may be repeated without harm. It is repeated a few times, with growing pauses, when
+ * the connection was cut or the server was busy. */
 #include "cli/client.h"
 #include "cli/client_priv.h"
 #include "cli/print.h"
@@ -26,7 +31,7 @@ struct failures { /* of one step */
     int64_t waited_ms; /* client_repeats */
 };
 
-/* After a failure of one step: waits, longer each time, and says whether to repeat it. */
+/* After a failed step: waits, each time longer, and returns whether to repeat the step. */
 static bool may_repeat(const struct client *c, const struct err *why, struct failures *f)
 {
     const struct timespec pause = { .tv_nsec = (FIRST_PAUSE_MS << f->n) % 1000 * 1000000L };
@@ -160,7 +165,8 @@ static int commit(struct client *c, const char *id, const char *sha256, struct e
     int rc;
 
     do {
-        /* It may be the answer that was cut off: then the upload is gone and the blob there. */
+        /* If only the answer to the last commit was lost, the upload no longer exists and the
+         * blob does. */
         rc = (failures.n > 0 || failures.waited_ms > 0) && server_has_once(c, sha256, err) == 1
                  ? 0
                  : client_post(c, body, NULL, err, "/uploads/%s/commit", id);
@@ -178,7 +184,7 @@ static int send_file(struct client *c, int fd, const char *file, const char *sha
         return err_wrap(err, "upload of %s", file);
     if (send_parts(c, fd, file, id, err) == 0 && commit(c, id, sha256, err) == 0)
         return 0;
-    snprintf(path, sizeof(path), "/uploads/%s", id); /* nobody goes on with it */
+    snprintf(path, sizeof(path), "/uploads/%s", id); /* frees its space on the server now */
     client_call(c, "DELETE", path, NULL, NULL, NULL);
     return err_wrap(err, "upload of %s", file);
 }

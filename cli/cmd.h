@@ -1,6 +1,12 @@
-/* cmd.h - a command of `assay` is one row of the table in main.c: name, usage, help, function. A command reads its own
- * options with cli_args (options and operands may be mixed), talks through client.h, prints through print.h and returns
- * an exit code: 0 ok, 1 failed, 2 usage, 3 not found, 4 not reachable, 130 ended by Ctrl-C. */
+/* cmd.h - what a command of `assay` is.
+ *
+ * Each command is one row of the table in main.c: name, usage, help, function. The function reads
+ * its options with cli_args, talks to a controller through client.h, prints through print.h, and
+ * returns an exit code: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 no controller answers, 130
+ * ended by Ctrl-C.
+ *
+ * Data goes to stdout, progress and errors go to stderr. With --json, stdout holds exactly one
+ * JSON document. */
 #ifndef CLI_CMD_H
 #define CLI_CMD_H
 
@@ -16,7 +22,7 @@ enum {
     CLI_USAGE = 2,
     CLI_NOTFOUND = 3,
     CLI_UNREACHABLE = 4,
-    CLI_INTERRUPTED = 130 /* as shells report a program that SIGINT ended */
+    CLI_INTERRUPTED = 130 /* what shells report for a program that SIGINT ended */
 };
 enum { CLI_MAX_OPERANDS = 16 };
 
@@ -28,7 +34,8 @@ struct cmd {
     int (*run)(const struct cmd *cmd, int argc, char **argv); /* argv[0] = the command's name */
 };
 
-/* Options every command that asks a server has; first member of such an options struct. */
+/* The options of every command that asks a server. The first member of such a command's options
+ * struct. */
 struct cli_common {
     char *server; /* unix:PATH or http(s)://host:port */
     char *token, *token_file;
@@ -60,18 +67,21 @@ struct cli_common {
         "json", CONF_BOOL, offsetof(type, common.json), "false", 0, 0, "print JSON" \
     }
 
-/* Fills `target` from argv by the table (long options; -o VALUE for the one named "output"; -h). Returns -1 to go on, or
- * the exit code when help was printed or the usage was wrong (already said on stderr). operands must lie in
- * [min_operands, max_operands]. Free with conf_fini. */
+/* Fills `target` from argv by the table of options. "-o VALUE" stands for the option named
+ * "output", "-y" for "yes", "-h" for help. The number of operands must lie in [min_operands,
+ * max_operands].
+ *
+ * Returns -1 when the command may go on. Otherwise help was printed or the usage was wrong
+ * (already said on stderr), and the result is the exit code. Free `target` with conf_fini. */
 int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void *target, int argc,
              char **argv, const char **operands, int min_operands, int max_operands,
              int *n_operands);
 int cli_usage(const struct cmd *cmd,
-              const char *text); /* says it and how the command is used; CLI_USAGE */
+              const char *text); /* prints the text and the usage; returns CLI_USAGE */
 /* For a command whose usage lists verbs ("ls | add NAME ROLE | rm ID"): says what the verb takes, or which verbs there are
  * when `said` is none of them (NULL = none was given). CLI_USAGE. */
 int cli_usage_verb(const struct cmd *cmd, const char *said);
-int cli_exit_code(const struct err *err); /* of a failed call */
+int cli_exit_code(const struct err *err); /* the exit code that fits the error */
 int cli_fail(const struct err *err);      /* prints "assay: ..." and returns the code */
 
 /* One function per row of the table. */

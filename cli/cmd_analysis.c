@@ -1,5 +1,7 @@
-/* cmd_analysis.c - what a study's trials have shown: importance pareto. The controller makes long answers beside its other
- * work and says "computing" meanwhile: we ask again until it is done. */
+/* cmd_analysis.c - `assay importance` and `assay pareto`: what a study's trials have shown.
+ *
+ * The controller computes long answers beside its other work and meanwhile answers with the
+ * state "computing". These commands then ask again every ASK_MS until the answer is complete. */
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/print.h"
@@ -30,7 +32,7 @@ static const struct conf_opt pareto_opts[] = {
     { "y", CONF_STR, AT(y), "", 0, 0, "likewise; default: score" },
 };
 
-/* Asks until the answer is complete. An exit code. */
+/* Asks until the answer is complete. Returns an exit code. */
 static int ask(const struct analysis_opts *o, const char *path, json_t **answer)
 {
     const struct timespec pause = { 0, ASK_MS * 1000000L };

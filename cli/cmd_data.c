@@ -1,4 +1,7 @@
-/* cmd_data.c - `assay data add|ls|show|rm|make`. The operand after `data` is the verb; each verb has its own few lines. */
+/* cmd_data.c - `assay data add|ls|show|rm|make`: datasets of a controller, and benchmark problems.
+ *
+ * The first operand is the verb. `make` writes a table of a published problem (problem.h) and
+ * needs no controller; the other verbs do. */
 #include "cli/call.h"
 #include "cli/print.h"
 #include "cli/problem.h"

@@ -1,6 +1,8 @@
-/* cmd_explain.c - `assay explain`: why a model predicts what it does. Needs no service. Without a table the model is asked what
- * its columns are worth to it; with one, every row gets its SHAP values, or, with --permutation, the metric is measured with
- * each column shuffled. */
+/* cmd_explain.c - `assay explain`: why a model predicts what it does. Needs no controller.
+ *
+ * Without a table, the model itself says what its columns are worth to it. With a table, every
+ * row gets its SHAP values (explain_rows.c). With --permutation, the loss of the metric is
+ * measured while each column in turn is shuffled. */
 #include "cli/cmd.h"
 #include "cli/explain.h"
 #include "cli/modelfile.h"
@@ -59,14 +61,15 @@ int explain_json(FILE *out, const char *text, struct err *err)
 
 struct listed {
     int input;
-    double value, more; /* share and total; or loss and its standard error */
+    /* a share and its total; with --permutation a loss and its standard error */
+    double value, more;
     bool is_unused;
 };
 
 struct listing {
     const struct explaining *e;
     struct listed *rows;
-    const char *heads[3]; /* column, and the two numbers */
+    const char *heads[3]; /* heads of the column's name and of the two numbers */
     char head_json[400];  /* members before "columns" */
 };
 
@@ -123,7 +126,8 @@ static void bar_of(double share, char *out, size_t size)
         n += (size_t)snprintf(out + n, size - n, "█");
 }
 
-/* JSON or CSV where they were asked for; 1 = neither was, the caller prints for people. */
+/* Writes JSON or CSV where one was asked for. Returns 1 where neither was: the caller prints a
+ * table. */
 static int list_write(struct listing *l, struct err *err)
 {
     const struct explain_opts *o = l->e->o;
@@ -134,7 +138,8 @@ static int list_write(struct listing *l, struct err *err)
     return output_write(o->output ? o->output : "-", o->json ? list_json : list_csv, l, err);
 }
 
-/* Shares of the sum of `total`, said to be of `what`. */
+/* Prints each column's share of the sum of `total`. `what` names the sum in the line below the
+ * table. */
 static int shares(const struct explaining *e, const char *measure, const char *what,
                   const double *total, struct err *err)
 {

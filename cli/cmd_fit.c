@@ -1,5 +1,12 @@
-/* cmd_fit.c - `assay fit`: a table in, a model out; no server, no spec. The clock of --time starts with the process; the
- * study gets what is left after reading the table, less the moment that saving takes. */
+/* cmd_fit.c - `assay fit`: a table goes in, a model file comes out. No server and no spec are
+ * needed.
+ *
+ * The command starts a controller and runners of its own (local.h), uploads the table, submits a
+ * study, follows it (session.h) and saves the best model.
+ *
+ * The clock of --time starts with the process and everything must end before it: the study gets
+ * the time that is left after the table was read, less a reserve for saving. Before anything is
+ * started, a baseline model is made (baseline.h). It is saved when no trial ends in time. */
 #include "cli/baseline.h"
 #include "cli/cmd.h"
 #include "cli/local.h"
@@ -64,7 +71,7 @@ static const struct conf_opt opts[] = {
     { "json", CONF_BOOL, AT(json), "false", 0, 0, "print one JSON document at the end" },
 };
 
-/* "a=x,b=y" as an object; NULL and an error for anything else, an empty text too. */
+/* Parses "a=x,b=y" into an object. Anything else, also an empty text, gives NULL and an error. */
 static json_t *pairs_new(const char *text, const char *option, const char *form, struct err *err)
 {
     json_t *out = json_object();
@@ -148,7 +155,7 @@ static json_t *spec_new(const struct fit_opts *o, const json_t *train, const jso
     return spec;
 }
 
-/* Everything that can be wrong is said before anything is started. */
+/* Checks the inputs that can be checked before anything is started. */
 static int check_inputs(const struct fit_opts *o, const char *train, struct err *err)
 {
     if (!o->target)
@@ -237,8 +244,8 @@ static int finish(struct session *s, const struct fit_opts *o, int64_t study, co
     return 0;
 }
 
-/* The model that needs nobody else, for the case that nothing else will be ready in time. What is wrong with the table, the
- * search says better. */
+/* Makes the baseline model. Its errors are ignored, because the search reports the same ones in
+ * better words. */
 static void baseline_of(struct session *s, const struct fit_opts *o, const char *file,
                         struct baseline *b)
 {
@@ -257,7 +264,7 @@ static void baseline_of(struct session *s, const struct fit_opts *o, const char 
     json_decref(columns);
 }
 
-/* Nothing was wrong but the time. */
+/* True when the search failed only because its time was over. */
 static bool is_too_late(const struct session *s, const json_t *last, const struct err *why)
 {
     bool no_answer =
@@ -300,7 +307,8 @@ static int search(struct session *s, struct local *local, const struct fit_opts 
     return finish(s, o, study, *last, err);
 }
 
-/* An orderly end takes processes that have a turn, and a folder that is emptied: late, others do it. */
+/* An orderly end takes a moment, because processes must be scheduled and a folder must be
+ * emptied. When there is no time left for that, local_abandon leaves it to another process. */
 static void end_local(const struct session *s, struct local *local)
 {
     int64_t wanted_ms = MAX(LATE_MS, TURNS * s->slow_ms);

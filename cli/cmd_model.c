@@ -1,5 +1,8 @@
-/* cmd_model.c - `assay predict` and `assay export`. predict works without any service: it reads the table by the types the
- * model expects, so that a column that was text stays text, and writes one row per input row, in order. */
+/* cmd_model.c - `assay predict` and `assay export`.
+ *
+ * `predict` needs no controller. It reads the table with the column types that the model
+ * expects, so that a column which was text stays text, and writes one row per input row, in
+ * order. `export` downloads a model of a study, or writes the study's rows as JSON. */
 #include "cli/call.h"
 #include "cli/modelfile.h"
 #include "cli/print.h"
@@ -158,7 +161,7 @@ struct rows_of {
     const char *study; /* quoted */
 };
 
-/* {"study": {...}, "trials": [...]}, in as many answers as it takes. */
+/* Writes {"study": {...}, "trials": [...]}. The trials are read in as many answers as needed. */
 static int write_rows(FILE *out, void *ctx, struct err *err)
 {
     const struct rows_of *r = ctx;
@@ -187,7 +190,7 @@ static int write_rows(FILE *out, void *ctx, struct err *err)
     return rc;
 }
 
-/* Where the model is asked for. STUDY/NUMBER is a trial, and so is --trial NUMBER beside STUDY. */
+/* The API path of the model. A trial is named by STUDY/NUMBER, or by STUDY and --trial NUMBER. */
 static int path_of(struct client *c, const char *what, const char *trial, char *path, size_t size,
                    struct err *err)
 {

@@ -1,7 +1,10 @@
-/* cmd_preview.c - `assay preview SPEC`: what a spec would do, and all that `assay submit` would refuse. A table that the
- * controller knows is asked for there. A table that is a file is read here, by a service of our own that ends with us:
- * nothing is uploaded, and no controller is needed. The study is then really made in that service, because what submitting
- * refuses is best known by submitting. And `assay searchers`: what a spec may name. */
+/* cmd_preview.c - `assay preview SPEC`: what a spec would do, and everything that `submit` would
+ * refuse. Also `assay searchers`: what a spec may name as sampler and scheduler.
+ *
+ * A table that the controller knows by name is looked up there. A table that is a file is read
+ * here, by a private service that ends with this command: nothing is uploaded, and no controller
+ * is needed. The study is then really created in that private service, because the refusals of
+ * `submit` are found most reliably by submitting. */
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/local.h"
@@ -69,7 +72,8 @@ static void print_cost(const json_t *a)
            full > 0 ? 100 * json_number_value(json_object_get(cost, "typical")) / full : 100);
 }
 
-/* A limit in time ends the study, however many trials that allows; how many the preview counts is then only a beginning. */
+/* A study with a limit in time runs as many trials as fit, so the number in the preview is only
+ * where it begins. */
 static void print_trials(const json_t *a, const json_t *spec)
 {
     const json_t *budget = json_object_get(spec, "budget");
@@ -106,7 +110,8 @@ struct preview_opts {
 };
 static const struct conf_opt preview_table[] = { CLI_COMMON(struct preview_opts) };
 
-/* What only the controller knows, as far as one answers: whether the name is free, whether the earlier study is there. */
+/* Checks what only a controller can know, if one answers: whether the study's name is free, and
+ * whether the study of `warm_start` exists. */
 static int check_there(const struct preview_opts *o, const json_t *spec, struct err *err)
 {
     const char *name = json_string_value(json_object_get(spec, "name"));
@@ -137,7 +142,7 @@ static int check_there(const struct preview_opts *o, const json_t *spec, struct 
     return rc;
 }
 
-/* Reads the tables and makes the study in a service of our own. */
+/* Reads the tables and creates the study in a private service. */
 static int preview_here(const struct preview_opts *o, json_t *spec, const char *path,
                         json_t **answer, struct err *err)
 {
@@ -173,7 +178,8 @@ static int preview_there(const struct preview_opts *o, const json_t *spec, json_
     return rc;
 }
 
-/* One table is a file and the other one the controller's: they cannot be read in one place, so the test table is left out. */
+/* When one table is a file and the other one is known to the controller only, no place has both.
+ * The test table is then left out. */
 static void drop_test(json_t *spec)
 {
     fprintf(stderr, "test.dataset %s was not looked at: it is not where the training table is\n",
@@ -253,7 +259,7 @@ static json_t *searcher_json(const char *name, const char *help,
     return json_pack("{s:s, s:s, s:o}", "name", name, "help", help, "options", list);
 }
 
-/* Those that this program has, in the form of GET /searchers. */
+/* The searchers of this program, in the form of GET /searchers. */
 static json_t *searchers_here_new(void)
 {
     json_t *samplers = json_array(), *schedulers = json_array();
@@ -273,7 +279,8 @@ static json_t *searchers_here_new(void)
     return json_pack("{s:o, s:o}", "samplers", samplers, "schedulers", schedulers);
 }
 
-/* A controller is asked only when one is named on the command line: it may be another version than this program. */
+/* A controller is asked only when the command line names one, because it may be of another
+ * version than this program. */
 static int searchers_of(const struct preview_opts *o, json_t **answer, struct err *err)
 {
     struct client *c = NULL;

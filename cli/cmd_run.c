@@ -1,4 +1,7 @@
-/* cmd_run.c - `assay run SPEC`: a service of one's own for one study, its database kept. */
+/* cmd_run.c - `assay run SPEC`: one study in a private service whose data folder is kept.
+ *
+ * Unlike `fit` it takes a spec, and unlike `submit` it needs no controller. The folder (--dir)
+ * can be opened later with `assay serve --data-dir DIR`. */
 #include "cli/cmd.h"
 #include "cli/local.h"
 #include "cli/outfile.h"
@@ -32,7 +35,7 @@ static const struct conf_opt run_table[] = {
 };
 #undef AT
 
-/* Where the model goes unless -o says it: NAME.assay. */
+/* The file that the model is saved to: -o, or NAME.assay. */
 static const char *output_of(const struct run_opts *o, const char *name, char *file, size_t size)
 {
     (void)!snprintf(file, size, "%.150s.assay", name);

@@ -1,4 +1,9 @@
-/* cmd_service.c - runners, tokens, doctor and debug: what an operator asks. */
+/* cmd_service.c - what an operator asks: `assay runner`, `assay token`, `assay debug`, `assay
+ * doctor`.
+ *
+ * `doctor` looks at this machine only, apart from one question to the controller. Each of its
+ * findings is ok, missing but optional ("-"), or BAD, and says how to mend it. docs/DEBUG.md
+ * tells when to use which command. */
 #include "cli/call.h"
 #include "cli/print.h"
 
@@ -43,7 +48,7 @@ static void runner_rows(const json_t *answer)
     }
 }
 
-/* By its id, or its name. */
+/* Finds a runner by its id or its name. */
 static int runner_id(struct client *client, const char *text, int64_t *id, struct err *err)
 {
     json_t *answer = NULL, *row = NULL;
@@ -115,7 +120,7 @@ static void token_rows(const json_t *tokens)
     table_print(t, stdout);
 }
 
-/* A new token is shown this once: the controller keeps its hash only. */
+/* A new token can be shown only now: the controller keeps nothing but its hash. */
 static void token_answer(const json_t *answer)
 {
     if (json_object_get(answer, "tokens"))

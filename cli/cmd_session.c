@@ -1,4 +1,6 @@
-/* cmd_session.c - who has the page open: list, end, and a fresh one-time link. */
+/* cmd_session.c - `assay session`: who is signed in to the page.
+ *
+ * Lists the sessions, ends one, or prints a new one-time link with which a browser signs in. */
 #include "cli/call.h"
 #include "cli/print.h"
 
@@ -26,7 +28,8 @@ static void session_rows(const json_t *sessions)
     table_print(t, stdout);
 }
 
-/* The controller does not know under which name we reach it. */
+/* The controller may not know under which name this machine reaches it, and then gives only the
+ * path of the link. */
 static void link_line(const json_t *answer)
 {
     const json_t *url = json_object_get(answer, "url");

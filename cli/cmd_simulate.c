@@ -1,5 +1,8 @@
-/* cmd_simulate.c - `assay simulate`: which sampler and scheduler finds the better configurations, on a table where every
- * outcome is known (docs/SIMULATE.md). Nothing is trained and no controller is asked. */
+/* cmd_simulate.c - `assay simulate`: which sampler and scheduler finds better configurations, tried
+ * on a table where every outcome is known (docs/SIMULATE.md).
+ *
+ * Nothing is trained and no controller is asked. Each pair of a sampler and a scheduler runs
+ * once a seed in search/lab/simulate.h, and the results are printed as regret. */
 #include "cli/cmd.h"
 #include "cli/print.h"
 #include "cli/simulate_conf.h"
@@ -120,7 +123,9 @@ static void print_text_answer(const struct tabular *t, const struct simulate_pai
 
     for (int i = 0; i < n; i++) {
         const struct sim_conf *c = &pairs[i].conf, *before = i > 0 ? &pairs[i - 1].conf : NULL;
-        /* Specs may bring limits of their own: what is compared in one table has the same ones. */
+        /* Pairs with equal limits share one printed table. A spec may set limits of its own; a
+         * new table with its own head begins there, because results under other limits do not
+         * compare. */
         if (!before || c->workers != before->workers || c->clock != before->clock ||
             c->trials != before->trials) {
             if (out) {

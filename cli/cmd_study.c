@@ -1,4 +1,7 @@
-/* cmd_study.c - looking at studies and steering them: ls show leaderboard pause resume stop kill archive rm. */
+/* cmd_study.c - commands on studies: ls, show, leaderboard, pause, resume, stop, kill, archive, rm.
+ *
+ * Each command is one call of the REST API and one way to print its answer. `kill` and `rm` lose
+ * something, so they ask first where a person sits at a terminal. */
 #include "cli/call.h"
 #include "cli/print.h"
 
@@ -62,7 +65,7 @@ int cmd_ls(const struct cmd *cmd, int argc, char **argv)
     return call_end(&c, CLI_OK);
 }
 
-/* A searcher, and why it when nobody named it. */
+/* Prints a sampler or scheduler, and the reason for it when it was chosen automatically. */
 static void show_searcher(const json_t *s, const char *key, const char *why_key)
 {
     const char *why = json_is_string(json_object_get(s, why_key)) ? print_text(s, why_key) : NULL;
@@ -90,7 +93,7 @@ static void rung_row(struct table *t, const json_t *bracket, const json_t *rung)
     table_cell(t, "%s", best);
 }
 
-/* Where trials stand on the scheduler's rungs. */
+/* Prints how many trials are on each of the scheduler's rungs. */
 static void show_brackets(const json_t *s)
 {
     static const char *const heads[] = { "family",  "bracket",  "level", "running",
@@ -246,7 +249,7 @@ int cmd_leaderboard(const struct cmd *cmd, int argc, char **argv)
     return call_end(&c, CLI_OK);
 }
 
-/* What would be lost, in words, before it is; only where a person can answer. */
+/* Says what would be lost and asks, where a person can answer. */
 static bool confirms(struct call *c, const char *verb)
 {
     json_t *study = NULL;
@@ -254,7 +257,7 @@ static bool confirms(struct call *c, const char *verb)
 
     if (c->o.yes || !call_is_asked() ||
         client_get(c->client, &study, NULL, "/studies/%s", c->quoted) < 0)
-        return true; /* the call itself says what is wrong */
+        return true; /* the call that follows reports the error */
     if (strcmp(verb, "rm") == 0)
         yes = call_confirms(
             "remove study %s (%s), its %" JSON_INTEGER_FORMAT " trials and its models?",
@@ -268,7 +271,8 @@ static bool confirms(struct call *c, const char *verb)
     return yes;
 }
 
-/* The verb is the command's own name: one row of the table in main.c each. */
+/* pause, resume, stop, kill and archive are one row each in the table of main.c. The verb of the
+ * API is the command's name. */
 int cmd_study_verb(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;

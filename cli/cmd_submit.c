@@ -1,5 +1,8 @@
-/* cmd_submit.c - `assay submit SPEC` (to a running service) and `assay attach STUDY` (follow one that runs there). Both follow
- * from outside: Ctrl-C takes this terminal away and leaves the study to whoever else works with it. */
+/* cmd_submit.c - `assay submit SPEC` sends a study to a running controller; `assay attach STUDY`
+ * follows one that runs there.
+ *
+ * Both only watch: Ctrl-C ends this program and leaves the study running, because others may use
+ * it. --stop-on-interrupt changes that. */
 #include "cli/cmd.h"
 #include "cli/outfile.h"
 #include "cli/print.h"
@@ -16,7 +19,7 @@
 struct submit_opts {
     struct cli_common common;
     char *output;
-    bool stop_on_interrupt; /* the first ones are of `attach` too */
+    bool stop_on_interrupt; /* the members up to this one are options of `attach` too */
     bool follow, load_if_exists;
 };
 #define AT(f) offsetof(struct submit_opts, f)
@@ -41,7 +44,7 @@ static void session_of(struct session *s, struct client *c, const struct submit_
     s->server_option = o->common.server;
 }
 
-/* An exit code. */
+/* Returns an exit code. */
 static int follow(struct session *s, const json_t *study, const struct submit_opts *o,
                   struct err *err)
 {
@@ -70,7 +73,8 @@ static int submit(const struct submit_opts *o, const char *path, json_t *spec, s
     else if (!o->common.json)
         printf("study %" JSON_INTEGER_FORMAT " (%s)\n",
                json_integer_value(json_object_get(study, "id")), print_text(study, "name"));
-    (void)fflush(stdout); /* before the first progress line, also in a pipe */
+    /* so that this line comes before the first progress line, also in a pipe */
+    (void)fflush(stdout);
     if (o->follow)
         rc = follow(&s, study, o, err);
     else if (!o->common.json)

@@ -1,4 +1,6 @@
-/* cmd_trial.c - one trial and all of a study: trials trial logs. */
+/* cmd_trial.c - commands on trials: trials, trial, logs.
+ *
+ * A trial is named by STUDY/NUMBER, as leaderboards show it, or by its id (call_trial_id). */
 #include "cli/call.h"
 #include "cli/print.h"
 
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Why it ended otherwise than by itself. */
+/* Why the trial did not complete; "-" when there is no reason. */
 static const char *reason_of(const json_t *trial)
 {
     const char *reason = print_text(trial, "reason");
@@ -169,7 +171,8 @@ static const char *trial_path_of(struct call *c, const char **verb)
     return c->op[1];
 }
 
-/* `assay trial enqueue STUDY '{family: boost, leaves: 63}'`: the configuration as people write it. */
+/* `assay trial enqueue STUDY '{family: boost, leaves: 63}'`. The configuration is YAML, as in a
+ * spec. */
 static int enqueue(struct call *c)
 {
     json_t *config = yamlx_load(c->op[2], strlen(c->op[2]), "the configuration", &c->err);

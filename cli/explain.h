@@ -1,4 +1,5 @@
-/* explain.h - private to `assay explain`: what is explained, and its rows. */
+/* explain.h - private to `assay explain`: what is explained (cmd_explain.c), and the SHAP values
+ * of rows (explain_rows.c). */
 #ifndef CLI_EXPLAIN_H
 #define CLI_EXPLAIN_H
 
@@ -26,8 +27,9 @@ struct explaining {
 const char *explain_name(const struct explaining *e, int input);
 int explain_json(FILE *out, const char *text, struct err *err); /* quoted */
 
-/* explain_rows.c: SHAP values of the rows of e->f as CSV or JSON (for output_write; ctx is a struct explaining); and the mean of
- * their sizes by input, out[inputs]. */
+/* Defined in explain_rows.c. explain_rows_write writes the SHAP values of the rows of e->f as
+ * CSV or JSON; it is a callback of output_write, and ctx is a struct explaining.
+ * explain_rows_mean gives the mean size of these values for each input, out[inputs]. */
 int explain_rows_write(FILE *out, void *ctx, struct err *err);
 int explain_rows_mean(const struct explaining *e, double *out, struct err *err);
 

@@ -1,5 +1,8 @@
-/* explain_rows.c - SHAP values of the rows of a table, a block of rows at a time: written one by one, or as their mean size by
- * column. Of several classes each row explains the predicted one, or the one asked for. Called by cmd_explain.c. */
+/* explain_rows.c - SHAP values of the rows of a table.
+ *
+ * The rows are computed in blocks and written one by one, or summed up to their mean size by
+ * column. In a task with several classes, the values of a row explain the class that is
+ * predicted for it, or the class that --class names. Called by cmd_explain.c. */
 #include "cli/explain.h"
 #include "cli/modelfile.h"
 
@@ -17,7 +20,7 @@ struct block { /* of rows */
     int class_wanted; /* -1 = the predicted one */
     double *phi;
     float *p;
-    int *of; /* class explained; outputs of a binary model: always its only one */
+    int *of; /* the class explained for each row; a binary model has one output for both classes */
 };
 
 static void rows_head(const struct explaining *e, FILE *out)
@@ -53,7 +56,7 @@ static int put_class(FILE *out, bool is_json, const char *key, const char *name,
     return 0;
 }
 
-/* Score, base and the values; of the other class of two with the opposite sign. */
+/* Writes score, base and values. For the second of two classes their sign is reversed. */
 static void put_values(const struct explaining *e, FILE *out, const double *phi, double sign)
 {
     bool is_json = e->o->json;
@@ -152,7 +155,8 @@ static int put_head(const struct explaining *e, FILE *out, struct err *err)
     return 0;
 }
 
-/* The first block is filled before the head is written: a model that cannot be explained says so, and nothing else. */
+/* The first block is computed before anything is written, so that a model that cannot be
+ * explained prints only its error. */
 static int put_rows(const struct explaining *e, FILE *out, struct block *b, struct err *err)
 {
     for (int64_t from = 0; from < rows_of(e); from += b->most) {

@@ -1,6 +1,12 @@
-/* follow.c - follows one study for a person at a terminal (session.h). Asks often over a Unix socket, as long as the search
- * is young or near its end: an answer takes both sides about 0.5 ms, which short trials on one core would miss. Once a
- * second over a network. A controller that does not answer is asked again for ever; the line says so meanwhile. */
+/* follow.c - follows one study to its end, for a person at a terminal (declared in session.h).
+ *
+ * Over a Unix socket the study's state is asked for often while the search is young or near its
+ * end, so that short trials and the end are seen soon. Each question costs both sides about 0.5 ms,
+ * which matters when they share one core with the trials; therefore the pauses grow with the age of
+ * the search. Over a network it is asked for once a second.
+ *
+ * A controller that does not answer is asked again for ever; the progress line then says how
+ * long it has been silent. */
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/session.h"
@@ -28,7 +34,8 @@ static int64_t now_ms(const struct follow *f)
     return clk_now_ms(&f->s->clk);
 }
 
-/* Between two looks at a study that was followed for so long: what an end may be told late is in proportion. */
+/* The pause before the next question is a twentieth of the time since the start, so that the end
+ * is noticed late by at most that share. */
 static int64_t pause_of(const struct follow *f)
 {
     const struct session *s = f->s;
@@ -69,7 +76,8 @@ static int64_t left_of(const struct follow *f, const json_t *study)
     return limit > 0 ? MAX(left, 0) : -1;
 }
 
-/* When a best trial that was there before us ended, by the controller's clock. */
+/* Asks when the best trial ended, where that happened before this program began to follow. Uses
+ * the controller's clock. */
 static void ask_gain(struct follow *f, const json_t *best)
 {
     json_t *trial = NULL;
@@ -135,7 +143,7 @@ static void say_detached(struct follow *f, const json_t *study)
 
     (void)!snprintf(id, sizeof(id), "%" PRId64, f->study);
     if (!study)
-        name = id; /* nothing was heard of it yet */
+        name = id; /* no answer has come so far */
     if (server)
         (void)!snprintf(option, sizeof(option), " --server %.250s", print_safe(server));
     progress_end(&f->line);
@@ -160,7 +168,7 @@ static void stop_study(struct follow *f)
         fprintf(stderr, "assay: the study could not be stopped: %s\n", print_safe(why.text));
 }
 
-/* 0 = go on, 1 = detached, -1 = leave at once. */
+/* Returns 0 to go on, 1 when detached, -1 to leave at once. */
 static int obey_interrupts(struct follow *f, const json_t *study, struct err *err)
 {
     int n = session_interrupts();
@@ -188,7 +196,8 @@ static bool study_ended(const json_t *study)
            strcmp(state, "failed") == 0;
 }
 
-/* The controller paused it for a reason that somebody must mend first: waiting here would be in vain. */
+/* A study that the controller paused for a reason that somebody must mend would be waited for in
+ * vain: that is an error. */
 static int check_stuck(const json_t *study, struct err *err)
 {
     const char *reason = print_text(study, "reason");
@@ -199,7 +208,7 @@ static int check_stuck(const json_t *study, struct err *err)
     return err_set(err, ERR_IO, "study %s is paused: %s", print_text(study, "name"), reason);
 }
 
-/* One look: 0 = go on, 1 = it ended, -1. */
+/* Asks once. Returns 0 to go on, 1 when the study has ended, -1 on an error. */
 static int look(struct follow *f, json_t **study, struct err *err)
 {
     json_t *now = NULL;

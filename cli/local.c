@@ -1,5 +1,10 @@
-/* local.c - start, watch and stop the controller and the runners of `fit` and `run`. The socket's path must stay under 108
- * bytes, so the folder with the socket is always a short one of our own; only the data may lie elsewhere. */
+/* local.c - starts, watches and stops the controller and the runners of `fit` and `run` (see
+ * local.h).
+ *
+ * The path of a Unix socket must be shorter than 108 bytes. Therefore the socket always lies in a
+ * short folder of our own under TMPDIR, and only the data may lie elsewhere.
+ *
+ * Called by cmd_fit.c, cmd_run.c and cmd_preview.c. */
 #include "cli/local.h"
 
 #include "base/buf.h"
@@ -57,13 +62,12 @@ static int spawn(const struct local *l, const char *const *argv, const char *log
     int log_fd = open_log(l, log, err), null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), rc = -1;
 
     if (log_fd >= 0 && null_fd >= 0) {
-        const struct proc_fd fds[] = {
-            { null_fd, 0 },
-            { log_fd, 1 },
-            { log_fd, 2 },
-            { pipe_fd, CHILD_FD },
-            { l->temp.lock_fd, CHILD_LOCK_FD } /* the folder is in use until the last one ends */
-        };
+        const struct proc_fd fds[] = { { null_fd, 0 },
+                                       { log_fd, 1 },
+                                       { log_fd, 2 },
+                                       { pipe_fd, CHILD_FD },
+                                       /* keeps the folder locked until the last child has ended */
+                                       { l->temp.lock_fd, CHILD_LOCK_FD } };
         const struct proc_spec spec = {
             .argv = argv, .fds = fds, .n_fds = ARRAY_LEN(fds), .new_session = true
         };
@@ -115,7 +119,8 @@ static int spawn_all(struct local *l, const char *devices, int pipe_fd, struct e
     return 0;
 }
 
-/* What a child wrote of itself as it refused to start ("assay-runner: devices: ..."), in `why`. */
+/* Finds the sentence with which a child refused to start ("assay-runner: devices: ..."), and
+ * copies it to `why` without the program's name. */
 static bool refusal(const char *text, const char *program, char *why, size_t size)
 {
     size_t n = strlen(text), skip = strlen(program);
@@ -132,7 +137,8 @@ static bool refusal(const char *text, const char *program, char *why, size_t siz
     return true;
 }
 
-/* Why a child ended: its own last word, or how it went and the end of its log. */
+/* Puts into err why a child ended: its own last sentence if there is one. Otherwise err says how
+ * it ended, and the end of its log is printed. */
 static int tell_end(const struct local *l, const char *name, const char *what, const char *program,
                     int status, struct err *err)
 {
@@ -155,7 +161,8 @@ static int tell_end(const struct local *l, const char *name, const char *what, c
     return err_set(err, ERR_IO, "the %s ended unexpectedly: %s", what, how);
 }
 
-/* 1 = it lives, 0 = it ended (told), -1 = it was known to have ended. */
+/* Returns 1 when the child lives, 0 when it has just ended (the reason is in err), -1 when it
+ * was already known to have ended. */
 static int child_look(const struct local *l, pid_t *pid, const char *name, const char *what,
                       const char *program, struct err *err)
 {
@@ -170,7 +177,7 @@ static int child_look(const struct local *l, pid_t *pid, const char *name, const
     return 0;
 }
 
-/* One of several runners may end: the others go on. */
+/* The study goes on as long as the controller and at least one runner live. */
 bool local_is_alive(struct local *l, struct err *err)
 {
     int n_alive = 0;
@@ -240,7 +247,8 @@ int local_start(struct local *l, const char *data_dir, int n_runners, const char
     snprintf(server, sizeof(server), "unix:%s/sock", l->dir);
     if (!(l->client = client_new(server, NULL, err)))
         goto fail;
-    client_patience(l->client, BUSY_LIMIT_MS); /* with our own table, and for nobody else */
+    /* only we use this controller, so waiting for it is right */
+    client_patience(l->client, BUSY_LIMIT_MS);
     close(read_fd);
     return 0;
 fail:
@@ -300,7 +308,9 @@ static bool is_gone(pid_t pid)
     return pid <= 0 || kill(pid, 0) < 0;
 }
 
-/* In the process that stays behind. Where nobody buries orphans they are there for good: it looks for a second. */
+/* Runs in the process that stays behind. A killed child whose parent is gone is normally removed
+ * by init. Where no process does that, the child stays visible for ever, so this waits for at
+ * most a second. */
 static void clean_up(struct local *l)
 {
     const struct timespec pause = { .tv_nsec = 10000000 };
@@ -308,7 +318,7 @@ static void clean_up(struct local *l)
 
     setsid();
     for (int fd = 0; fd < 3 && null_fd >= 0; fd++)
-        dup2(null_fd, fd); /* whoever reads our output must not wait for this */
+        dup2(null_fd, fd); /* closes our output, so that its reader sees the end */
     for (int look = 0; look < 100; look++) {
         bool all = is_gone(l->controller);
         for (int i = 0; i < l->n_runners; i++)

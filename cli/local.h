@@ -1,5 +1,8 @@
-/* local.h - a service of one's own for one study: a private folder (0700) with a controller and a runner that speak over
- * its Unix socket and end when this process does, however it does: they hold the far end of a pipe of ours. */
+/* local.h - a private controller with runners, for one study of `fit`, `run` or `preview`.
+ *
+ * They live in a private folder (mode 0700) and speak over a Unix socket in it. They hold one
+ * end of a pipe whose other end is ours. When this process ends, in whatever way, the pipe
+ * closes and they end too; so nothing is left behind by a kill. */
 #ifndef CLI_LOCAL_H
 #define CLI_LOCAL_H
 
@@ -23,15 +26,21 @@ struct local {
     struct client *client;
 };
 
-int local_device_check(const char *device, struct err *err); /* of a --device: auto, cpu, cuda */
-/* limit_ms: for the controller to answer; 0 = 10 s. data_dir NULL = inside a fresh temporary folder; devices: as assay-runner's option. Returns when the controller answers (some milliseconds); the runners
- * register by themselves. On failure everything is undone and the last lines of the log are in the error. */
+/* checks the value of --device: auto, cpu or cuda */
+int local_device_check(const char *device, struct err *err);
+/* Starts everything and returns when the controller answers, after some milliseconds; the runners
+ * register by themselves.
+ *
+ * limit_ms is the time that the controller has for its first answer; 0 = 10 s. data_dir NULL
+ * means a fresh temporary folder. devices is passed to assay-runner as --devices. On failure
+ * everything is undone, and the last lines of the log are in the error. */
 int local_start(struct local *l, const char *data_dir, int n_runners, const char *devices,
                 int64_t limit_ms, struct err *err);
-/* SIGTERM, after patience_ms of all together SIGKILL; removes the folder; idempotent. */
+/* Sends SIGTERM to all, and after patience_ms SIGKILL to those that still run. Removes the
+ * folder. May be called twice. */
 void local_stop(struct local *l, int64_t patience_ms);
-/* The same for whoever is late: SIGKILL at once, and nothing is waited for; a process of its own removes the folder when all
- * have ended. */
+/* The same for a command that has no time left: kills all at once and does not wait. Another
+ * process removes the folder when all have ended. */
 void local_abandon(struct local *l);
 bool local_is_alive(struct local *l,
                     struct err *err); /* false + reason when the controller or all runners ended */

@@ -1,5 +1,8 @@
-/* main.c - `assay`, and its other two names. One executable: called as assayd it is the controller, as assay-runner a
- * runner, otherwise the command line. Adding a command is one function (cmd.h) and one row here. */
+/* main.c - the program `assay`, and its two other names.
+ *
+ * There is one executable. Called as assayd it is the controller, called as assay-runner it is a
+ * runner, otherwise it is the command line with the table of commands below. A new command needs
+ * a function (cmd.h) and one row here. */
 #include "cli/cmd.h"
 #include "cli/print.h"
 

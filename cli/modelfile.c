@@ -1,4 +1,5 @@
-/* modelfile.c - see modelfile.h. Called by cmd_model.c and cmd_explain.c. */
+/* modelfile.c - tables for a saved model, and output files (see modelfile.h). Called by
+ * cmd_model.c, cmd_explain.c and problem.c. */
 #include "cli/modelfile.h"
 #include "cli/outfile.h"
 #include "cli/print.h"
@@ -85,7 +86,8 @@ int output_write(const char *path, int (*fn)(FILE *out, void *ctx, struct err *e
         return written(stdout, fn(stdout, ctx, err), err);
     if (outfile_open(&o, path, err) < 0)
         return -1;
-    int fd = dup(o.fd), rc = -1; /* the stream closes its own, o closes the other */
+    /* fclose closes a copy of the descriptor; outfile_end closes the other one */
+    int fd = dup(o.fd), rc = -1;
     FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (out)
         rc = written(out, fn(out, ctx, err), err);

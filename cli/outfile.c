@@ -1,4 +1,5 @@
-/* outfile.c - see outfile.h. Called by client.c (downloads) and modelfile.c (predictions, explanations). */
+/* outfile.c - output files that are complete or absent (see outfile.h). Called by client.c for
+ * downloads and by modelfile.c for predictions and explanations. */
 #include "cli/outfile.h"
 
 #include "base/base.h"
@@ -15,13 +16,13 @@
 
 enum { IS_NEW, IS_FILE, IS_OTHER };
 
-/* What lies at the end of `path` and its links. */
+/* Finds out what `path` leads to, links followed. */
 static int look(const char *path, int *what, struct err *err)
 {
     struct stat st;
 
     if (stat(path, &st) < 0) {
-        *what = IS_NEW; /* whatever else is wrong with it, opening it says */
+        *what = IS_NEW; /* any other problem is reported when the file is opened */
         return 0;
     }
     if (S_ISDIR(st.st_mode))
@@ -32,7 +33,8 @@ static int look(const char *path, int *what, struct err *err)
 
 static int open_aside(struct outfile *o, const char *path, bool is_there, struct err *err)
 {
-    char *real = is_there ? realpath(path, NULL) : NULL; /* else the rename would replace a link */
+    /* without this, the rename would replace a link instead of the file that it names */
+    char *real = is_there ? realpath(path, NULL) : NULL;
     struct err why = { 0 };
 
     o->path = mem_strdup(real ? real : path);

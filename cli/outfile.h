@@ -1,6 +1,11 @@
-/* outfile.h - a file that a command was told to write: complete or not at all. It is written aside (a new file of a random name beside it, which
- * nobody can have put there before), synced and renamed; a link is followed to what it names. What is there and is no plain file (a device, a pipe) is written as it is and
- * never replaced: `-o /dev/null` run by root must not cost the machine its /dev/null. "-" = standard output. */
+/* outfile.h - an output file that a command was told to write. It is complete or not there at all.
+ *
+ * The bytes go to a new file with a random name in the same folder, so that nobody can have
+ * prepared that name. The file is then synced and renamed. A link is followed to the file that it
+ * names.
+ *
+ * A path that leads to a device or a pipe is written as it is and never replaced, so that `-o
+ * /dev/null` run by root does not remove /dev/null. "-" is standard output. */
 #ifndef CLI_OUTFILE_H
 #define CLI_OUTFILE_H
 
@@ -10,14 +15,15 @@
 
 struct outfile {
     int fd;            /* to write to */
-    char *path, *part; /* part NULL: written in place */
+    char *path, *part; /* part is the name of the new file; NULL = written in place */
 };
 
-/* 0, or -1 and nothing to end. A folder is ERR_ARG. */
+/* Returns 0, or -1 with nothing to end. A folder is ERR_ARG. */
 int outfile_open(struct outfile *o, const char *path, struct err *err);
-/* Ends it. rc < 0: what was written aside goes, and rc is returned; else -1 when it could not be completed. */
+/* Ends the file. With rc < 0 the new file is removed and rc returned; otherwise the result is -1
+ * when the file could not be completed. */
 int outfile_end(struct outfile *o, int rc, struct err *err);
-/* Could it be opened? Asked before long work, not after it; leaves nothing behind. */
+/* Checks whether the file could be written, and leaves nothing behind. Asked before long work. */
 int outfile_check(const char *path, struct err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* print.c - tables, scores, text made safe. Everything for eyes goes through here, so that --json stays clean. */
+/* print.c - everything that is printed for people: tables, scores, times, and text of others
+ * made safe. JSON for programs goes through print_json only. */
 #include "cli/print.h"
 
 #include "base/base.h"
@@ -56,7 +57,7 @@ int print_columns(FILE *out)
 
 /* ---- text that others wrote ---- */
 
-/* The code point at *s and its bytes; -1 for a byte that begins no UTF-8. */
+/* The code point at *s, with its number of bytes in *n; -1 where no valid UTF-8 begins. */
 static int32_t code_point(const unsigned char *s, size_t *n)
 {
     size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
@@ -71,7 +72,8 @@ static int32_t code_point(const unsigned char *s, size_t *n)
     return c;
 }
 
-/* Controls of terminals (C0, DEL, C1), line ends of Unicode, and what turns the direction of writing. */
+/* Characters that steer a terminal (C0, DEL, C1), line ends of Unicode, and marks that change
+ * the direction of writing. */
 static bool is_control(int32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f ||
@@ -123,7 +125,7 @@ const char *print_safe(const char *text)
     return *out;
 }
 
-/* In JSON text the same characters may be written as \u009b, which means the same. */
+/* JSON may write such a character as \u009b, which means the same. */
 void print_json(const json_t *v)
 {
     char *text = json_dumps(v, JSON_INDENT(2) | JSON_REAL_PRECISION(10) | JSON_ENCODE_ANY);
@@ -164,7 +166,7 @@ void table_cell(struct table *t, const char *fmt, ...)
     t->cells[t->n_cells++] = mem_strdup(print_safe(text));
 }
 
-/* Continuation bytes of UTF-8 take no room. */
+/* Counts characters: continuation bytes of UTF-8 take no column. */
 int print_width(const char *s)
 {
     int n = 0;
@@ -179,7 +181,7 @@ static bool looks_numeric(const char *s)
     return (*s >= '0' && *s <= '9') || *s == '-' || *s == '+';
 }
 
-/* The first width - 1 columns of it, and a sign that there is more. */
+/* Prints the first width - 1 columns of the text, and a sign that there is more. */
 static void print_cut(const char *s, int width, bool last, FILE *out)
 {
     const char *end = s;
@@ -218,7 +220,8 @@ static void column_shape(const struct table *t, int c, int rows, int *width, boo
     }
 }
 
-/* Texts give way, the widest first, until the table fits a terminal of so many columns; numbers are never cut. */
+/* Narrows the columns of text, always the widest one, until the table fits the terminal. Numbers
+ * are never cut. */
 static void narrow(int *width, const bool *right, int n, int columns)
 {
     for (;;) {
@@ -263,7 +266,8 @@ void table_print(struct table *t, FILE *out)
     mem_free(t);
 }
 
-/* An error estimate is itself known to about two digits: 490.01522 is 490, 0.0046213 is 0.0046. */
+/* A standard error is itself known to about two digits, so 490.01522 is printed as 490 and
+ * 0.0046213 as 0.0046. */
 static void error_text(double v, char *out, size_t size)
 {
     double a = fabs(v);
@@ -407,7 +411,8 @@ static void board_row(struct table *t, const json_t *row, bool with_id)
                json_is_true(json_object_get(row, "cut")) ? " (cut)" : "");
 }
 
-/* Trials are asked for by their id, which is not their number where the database has seen other studies. */
+/* A trial's id differs from its number where the database has seen other studies. Then both are
+ * shown. */
 static bool ids_differ(const json_t *rows)
 {
     json_t *row;

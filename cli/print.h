@@ -1,5 +1,8 @@
-/* print.h - what people see: aligned columns, bold heads only on a terminal (NO_COLOR respected). Text that a server, a file
- * or another user wrote is shown with its control characters escaped, so that it cannot steer the terminal. */
+/* print.h - what people see: aligned columns, scores, times. Heads are bold on a terminal only, and
+ * NO_COLOR is respected.
+ *
+ * Text that a server, a file or another user wrote is shown with its control characters escaped,
+ * so that it cannot steer the terminal. */
 #ifndef CLI_PRINT_H
 #define CLI_PRINT_H
 
@@ -15,8 +18,9 @@ int print_columns(FILE *out);      /* of the terminal now, else COLUMNS, else 80
 int print_width(const char *text); /* columns that it takes on screen */
 void print_json(const json_t *v);  /* indented, to stdout; control characters as \u009b */
 
-/* `text` as it can be shown: control characters, bytes that are no UTF-8 and characters that turn the direction of writing
- * stand as \n, \x1b or \u202e. Returns `text` itself where there is nothing to escape, else one of 16 buffers that are used
+/* Returns the text in a form that is safe to show: control characters, bytes that are not UTF-8,
+ * and characters that change the direction of writing are written as \n, \x1b or \u202e. The
+ * result is `text` itself when nothing had to be escaped, else one of 16 buffers that are used
  * in turn. */
 const char *print_safe(const char *text);
 
@@ -38,15 +42,16 @@ void print_instant(const json_t *wall_ms, char *out, size_t size); /* with secon
 const char *print_text(const json_t *o, const char *key);
 
 int64_t print_ended_trials(
-    const json_t *study); /* of a study's answer: all that reached one of the four ends */
+    const json_t *study); /* the trials of a study (its JSON) that have ended, in whatever way */
 
-/* Says on stderr how many cells of a column said to be numeric are other text. */
+/* Says on stderr how many cells of a column declared numeric hold other text. */
 void print_not_numbers(const char *file, const char *column, int64_t n);
 
-/* A list's answer that is not the whole list says so below the table. */
+/* Says below the table when the list goes on. */
 void print_more(const json_t *answer);
 
-/* The leaderboard answer of the API as a table; limit 0 = all. Ids stand there where they are not the numbers. */
+/* Prints the leaderboard (an answer of the API) as a table; limit 0 = all rows. Ids are shown
+ * where they differ from the numbers. */
 void print_leaderboard(const json_t *board, int limit, FILE *out);
 
 #endif

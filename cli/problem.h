@@ -1,5 +1,6 @@
-/* problem.h - benchmark problems made from their published definitions, so that a first run needs no file: each is a
- * generator of rows plus the best score that any model can reach on it. */
+/* problem.h - benchmark problems that are made from their published definitions, so that a first
+ * run needs no file. Each problem is a generator of rows, with the best score that any model can
+ * reach on it. */
 #ifndef CLI_PROBLEM_H
 #define CLI_PROBLEM_H
 
@@ -16,8 +17,8 @@ struct problem {
     const char *metric;
     double best; /* best possible expected score by that metric */
     const char *best_why;
-    int64_t rows;   /* default; of an enumerated set: all there are */
-    int enumerated; /* 1: rows are all legal cases, --rows is refused */
+    int64_t rows;   /* default number of rows; all rows of an enumerated problem */
+    int enumerated; /* 1 = the rows are all possible cases, so --rows is refused */
     void (*header)(FILE *out);
     void (*row)(FILE *out, struct rng *r, int64_t i, int64_t n); /* generated ones */
     int64_t (*all)(FILE *out); /* enumerated ones; returns the rows written */

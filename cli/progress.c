@@ -1,5 +1,8 @@
-/* progress.c - see progress.h. The cursor rests at the beginning of the line, so that "clear from here" also takes the rows
- * that a terminal folds a long line into when it becomes narrower. Called by follow.c. */
+/* progress.c - draws the progress line (see progress.h).
+ *
+ * On a terminal the cursor rests at the beginning of the line. Then "clear from here" also
+ * clears the rows into which a terminal folds the line when its window becomes narrower. Called
+ * by follow.c. */
 #include "cli/progress.h"
 #include "cli/print.h"
 
@@ -13,7 +16,8 @@
 
 enum { DRAW_MS = 80, LINE_FIRST_MS = 5000, LINE_MOST_MS = 60000, BAR_LONG = 24, BAR_SHORT = 10 };
 
-/* How much of the line is said; every row leaves out more than the one above. */
+/* The forms of the line, from the fullest to the shortest. Each leaves out more than the one
+ * above it; the first that fits is used. */
 static const struct form {
     int bar;
     bool family, metric, words, gain;
@@ -101,7 +105,7 @@ static void compose(const struct progress_facts *f, const struct form *form, boo
         add(out, size, "; %s", f->why);
 }
 
-/* Cuts after so many columns, never within a character. */
+/* Cuts the text after this many columns, but never within a character. */
 static void cut(char *text, int columns)
 {
     for (; *text; text++) {
@@ -137,7 +141,7 @@ void progress_init(struct progress *p)
                             .last_ms = INT64_MIN };
 }
 
-/* A file is written less often the longer the search takes. */
+/* Whether to draw now. To a file, lines come less often the longer the search takes. */
 static bool is_due(struct progress *p, int64_t now_ms)
 {
     int64_t pause = DRAW_MS;

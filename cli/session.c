@@ -1,4 +1,5 @@
-/* session.c - signals, tables that become datasets, results. How a study is followed stands in follow.c. */
+/* session.c - what commands that follow a study share: signals, tables that become datasets,
+ * results. Following itself is in follow.c. */
 #include "cli/session.h"
 #include "cli/print.h"
 
@@ -14,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SAVE_RESERVE_MS = 150 }; /* for fetching the model, and three slow answers */
-enum { OLDEST_MS = 60000 };     /* older, and the clocks do not fit together */
+enum { SAVE_RESERVE_MS = 150 }; /* time kept for fetching the model, beside three slow answers */
+enum { OLDEST_MS = 60000 };     /* a greater age means that the two clocks do not fit together */
 
 static volatile sig_atomic_t interrupts;
 
@@ -31,8 +32,9 @@ int session_interrupts(void)
     return (int)interrupts;
 }
 
-/* How long ago the process began: beside busy ones, loading it takes its time too. Field 22 of the kernel's line on us, behind
- * our name in brackets, is the moment in ticks since the machine started. */
+/* How long ago this process began. On a busy machine loading the program takes time too, and
+ * --time counts it. Field 22 of /proc/self/stat is the start in clock ticks since the machine
+ * started; the fields are counted behind the program's name, which stands in brackets. */
 static int64_t process_age_ms(void)
 {
     char line[1024] = "";
@@ -68,7 +70,8 @@ void session_init(struct session *s, struct client *client, struct local *local)
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
-    if (signal(SIGHUP, SIG_IGN) != SIG_IGN) /* the terminal went away, and nobody said nohup */
+    /* a closed terminal counts as Ctrl-C, unless the program runs under nohup */
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
         sigaction(SIGHUP, &sa, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
@@ -85,7 +88,8 @@ int64_t session_poll_ms(const struct session *s)
     return str_starts(client_server(s->client), "unix:") ? SESSION_POLL_MS : SESSION_POLL_REMOTE_MS;
 }
 
-/* Beside busy processes an answer takes as long as they let it. */
+/* The reserve grows with the slowest answer so far, because a busy machine will be slow at the
+ * end too. */
 static int64_t reserve_ms(const struct session *s)
 {
     return MAX(SAVE_RESERVE_MS,
@@ -106,7 +110,7 @@ static int check_going_on(struct session *s, struct err *err)
     return s->local && !local_is_alive(s->local, err) ? -1 : 0;
 }
 
-/* Columns said to be numeric that hold other text too. */
+/* Reports the columns that were declared numeric and hold other text too. */
 static void tell_junk(const json_t *dataset, const char *file)
 {
     size_t i;
@@ -129,7 +133,8 @@ int session_dataset(struct session *s, const char *file, const char *name, const
     int rc = -1;
 
     *out = NULL;
-    client_end_when(s->client, session_interrupts); /* Ctrl-C may come in the middle of gigabytes */
+    /* an upload may be large, so Ctrl-C must be able to end it */
+    client_end_when(s->client, session_interrupts);
     rc = client_upload(s->client, file, sha256, err);
     client_end_when(s->client, NULL);
     if (rc < 0)
@@ -174,7 +179,7 @@ out:
     return rc;
 }
 
-/* The header line of a table as text, to know which columns it has. */
+/* Reads the header line of a table as text, to know which columns it has. */
 static char *header_line_new(const char *file)
 {
     enum { HEAD_MAX = 1 << 20 };

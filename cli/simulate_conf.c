@@ -1,4 +1,5 @@
-/* simulate_conf.c - from words to searchers. Wherever a word is wrong, the flag or the spec and its key are named. */
+/* simulate_conf.c - turns the flags and specs of `assay simulate` into searchers, options and
+ * limits. An error names the flag, or the spec and its key. */
 #include "cli/simulate_conf.h"
 
 #include "base/mem.h"
@@ -57,7 +58,7 @@ static const struct scheduler_ops *scheduler_named(const char *name, struct err 
     return NULL;
 }
 
-/* "eta=4:brackets=2" into the options of the table. */
+/* Reads "eta=4:brackets=2" into the searcher's options. */
 static int options_set(char *text, const struct search_option *options, int n, double *out,
                        const char *what, struct err *err)
 {
@@ -165,7 +166,7 @@ static int ladder_parse(const char *text, int epochs, struct sim_conf *c, struct
     return 0;
 }
 
-/* What the flags say, and the defaults where they say nothing. */
+/* Sets the limits from the flags, and the defaults where no flag is given. */
 static int limits_set(const struct tabular *t, const struct simulate_wish *w, struct sim_conf *c,
                       struct err *err)
 {
@@ -204,7 +205,7 @@ static void option_text(char *out, size_t size, const char *name, const json_t *
     json_object_foreach((json_t *)options, key, v)
     {
         int rc = n < size ? snprintf(out + n, size - n, ":%s=%.15g", key, json_number_value(v)) : 0;
-        n += (size_t)rc; /* too long is refused when it is read */
+        n += (size_t)rc; /* a text that is too long is refused when it is read again */
     }
 }
 
@@ -218,14 +219,15 @@ static int pair_of_spec(const struct tabular *t, const struct simulate_wish *w, 
 
     if (!json)
         return -1;
-    /* The table of the spec plays no part: here the outcomes are known. */
+    /* The spec's own table is not used: here the outcomes come from the table of known outcomes. */
     json_object_set_new(json, "dataset", json_string("table"));
     json_object_del(json, "test");
     if (spec_parse(&spec, json, err) < 0)
         goto out;
     budget = json_object_get(json, "budget");
     p->conf = (struct sim_conf){ .workers = spec.parallel, .trials = spec.budget_trials };
-    if (json_object_get(budget, "time")) /* the default of a spec without limits is none of ours */
+    /* only where the spec names a time; the spec's default is for real studies */
+    if (json_object_get(budget, "time"))
         p->conf.clock = (double)spec.budget_time_ms / 1000;
     option_text(sampler, sizeof sampler, spec.sampler, spec.sampler_options);
     option_text(scheduler, sizeof scheduler, spec.scheduler, spec.scheduler_options);

@@ -1,5 +1,8 @@
-/* specfile.c - load, check, upload. The check here is the controller's own parser, so a wrong key is told before a table of
- * gigabytes travels. */
+/* specfile.c - loads a spec, checks it, and uploads the tables it names (see specfile.h).
+ *
+ * The check uses the controller's own parser (proto/spec.h), so that a wrong key is reported
+ * before a large table is uploaded. Called by cmd_run.c, cmd_submit.c, cmd_preview.c and
+ * simulate_conf.c. */
 #include "cli/specfile.h"
 #include "cli/print.h"
 
@@ -29,7 +32,7 @@ static int read_stdin(struct buf *out, struct err *err)
     return 0;
 }
 
-/* A path is no legal dataset name, so the parser sees a stand-in for it. */
+/* A path is not a legal name of a dataset, so the parser is given another word in its place. */
 static int check(const json_t *spec, const char *path, struct err *err)
 {
     struct spec parsed;
@@ -76,7 +79,8 @@ json_t *specfile_load(const char *path, struct err *err)
     return spec;
 }
 
-/* The file that `name` means, or 0 when it is none: as given, or relative to the spec's folder. */
+/* Finds the file that `name` means, as given or relative to the spec's folder. Returns 0 when
+ * there is none. */
 static int find_file(const char *name, const char *spec_path, char *out, size_t size)
 {
     const char *slash = strrchr(spec_path, '/');
@@ -104,7 +108,8 @@ static void dataset_name(const char *file, char *out, size_t size)
         str_copy(out, size, "table");
 }
 
-/* Another table has that name already: this one gets a few digits of its own content's hash behind it. */
+/* Uploads the file as a dataset. If another table has that name already, a few digits of the
+ * hash of this one's content are added to the name. */
 static int upload_as(struct session *s, const char *file, const char *as, const json_t *columns,
                      json_t **row, struct err *err)
 {
@@ -137,7 +142,7 @@ static int resolve(struct session *s, json_t *holder, const char *spec_path, con
     json_t *same = NULL;
 
     if (!name || !find_file(name, spec_path, file, sizeof(file)))
-        return 0; /* a registered name: the controller knows */
+        return 0; /* a registered name, which the controller knows */
     dataset_name(file, as, sizeof(as));
     if (like)
         columns = same = session_columns_like_new(like, file);
@@ -148,7 +153,7 @@ static int resolve(struct session *s, json_t *holder, const char *spec_path, con
     return rc;
 }
 
-/* 1 = a file, 0 = a registered name, -1 = a file that is not there. */
+/* Returns 1 for a file, 0 for a registered name, -1 for a file that is not there. */
 static int is_file(const json_t *holder, const char *where, const char *spec_path, struct err *err)
 {
     const char *name = json_string_value(json_object_get(holder, "dataset"));

@@ -1,5 +1,8 @@
-/* tablefile.c - reads and checks the description, then the values beside it. Files may come from anywhere: no size is
- * believed before the file that it speaks of has exactly that size, and the value file lies in the same folder. */
+/* tablefile.c - reads a table of known outcomes (see tablefile.h): first the description, then the
+ * values.
+ *
+ * The files may come from anywhere. No number in the description is believed before the file of
+ * values has exactly the size that follows from it, and that file must lie in the same folder. */
 #include "cli/tablefile.h"
 
 #include "base/io.h"
@@ -25,7 +28,8 @@ static int add_choices(struct space *s, const json_t *o, const char *path, const
     if (jsonx_arr(o, path, "choices", JSONX_REQUIRED, SPACE_MAX_CHOICES, &choices, err) < 0)
         return -1;
     int n = (int)json_array_size(choices);
-    /* An ordinal is its integer index: what the choices are called does not matter to a sampler. */
+    /* An ordinal parameter is its integer index: what its choices are called does not matter to
+     * a sampler. */
     if (strcmp(kind, "ordinal") == 0) {
         struct param p = { .name = (char *)name, .parent = -1, .kind = PARAM_INT, .hi = n - 1 };
         if (n < 1)
@@ -111,7 +115,7 @@ static struct space *params_read(const json_t *o, bool is_grid, struct err *err)
 
 /* ---- values ---- */
 
-/* The file that `data` names, which must hold exactly n floats; NULL on error. */
+/* Reads the file that `data` names, which must hold exactly n floats. Returns NULL on error. */
 static float *values_read(const json_t *o, const char *json_path, size_t n, struct err *err)
 {
     const char *name = NULL, *slash = strrchr(json_path, '/');
@@ -174,7 +178,7 @@ static int direction_read(const json_t *o, bool *is_minimised, struct err *err)
     return 0;
 }
 
-/* n rows of one number per parameter; NULL on error. */
+/* Reads n rows with one number for each parameter. Returns NULL on error. */
 static double *rows_read(const json_t *o, const struct space *s, size_t n, struct err *err)
 {
     json_t *rows = NULL;
@@ -212,7 +216,8 @@ static double *rows_read(const json_t *o, const struct space *s, size_t n, struc
 
 /* ---- the whole ---- */
 
-/* A table whose values are not those it was described with is of no use as a measure. */
+/* Where the description states the best value, it must be the best of the file: a table with other
+ * values would measure something else. */
 static int best_check(const json_t *o, const struct tabular *t, struct err *err)
 {
     double said = 0, best = t->is_minimised ? -t->best : t->best;

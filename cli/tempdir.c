@@ -1,6 +1,10 @@
-/* tempdir.c - temporary folders with a lock. The lock is flock's: it belongs to the open file, so children that inherit it
- * share it and the kernel lets go of it at the end of the last one, however they ended. The file gets its name only once it
- * is locked, so that nobody can take a folder that is just being made for a stale one. */
+/* tempdir.c - private temporary folders that do not outlive their owners (see tempdir.h).
+ *
+ * The lock is flock's, which belongs to the open file: children that inherit the descriptor share
+ * the lock, and the kernel releases it when the last of them has ended, however it ended.
+ *
+ * The lock file gets its name only after it is locked. Otherwise another process could take a
+ * folder that is being made for one that was left behind. */
 #include "cli/tempdir.h"
 
 #include "base/io.h"
@@ -20,7 +24,7 @@
 
 enum { NAME_BYTES = sizeof(PREFIX "XXXXXX") - 1, SWEEP_MOST = 8 };
 
-/* Ours, private, and no link: nobody else can have made it. */
+/* True when the folder is ours, private and not a link, so that nobody else can have made it. */
 static bool is_own(const char *path)
 {
     struct stat st;
@@ -47,7 +51,7 @@ static bool remove_if_stale(const char *path)
     return is_stale;
 }
 
-/* A few at a time, because somebody waits for what we were started for. */
+/* Removes only a few at a time, because the user waits for something else. */
 static void sweep(const char *base)
 {
     char path[260];

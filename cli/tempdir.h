@@ -1,6 +1,9 @@
-/* tempdir.h - a private folder (0700) under TMPDIR that ends with its owners, also when they were killed: it holds a file
- * `lock` that they keep locked, and whoever makes the next one removes those of the same user that nobody locks any more.
- * A folder without `lock` is never touched. */
+/* tempdir.h - a private folder (mode 0700) under TMPDIR that is removed even when its owners are
+ * killed.
+ *
+ * The folder holds a file `lock` that the owners keep locked. Whoever makes the next folder
+ * removes those of the same user that nobody locks any more. A folder without `lock` is never
+ * touched. */
 #ifndef CLI_TEMPDIR_H
 #define CLI_TEMPDIR_H
 
@@ -11,12 +14,14 @@
 
 struct tempdir {
     char path[240]; /* "" = none */
-    int lock_fd; /* close-on-exec; a child that works in the folder inherits it and so keeps the folder */
+    int lock_fd;    /* close-on-exec; a child that inherits it keeps the folder alive */
 };
 
-/* longest: of TMPDIR's value; /tmp takes the place of a longer one or of none. Sweeps a few stale ones first. */
+/* Makes the folder, and removes a few old ones first. If the value of TMPDIR is longer than
+ * `longest`, or not set, /tmp is used. */
 int tempdir_make(struct tempdir *t, size_t longest, struct err *err);
-/* Removes it. keep: leaves it for good, no sweep will touch it. Idempotent, and legal on one that is all zero. */
+/* Removes the folder. With keep it stays for good, and no later run removes it. May be called
+ * twice, and on an all-zero struct. */
 void tempdir_end(struct tempdir *t, bool keep);
 
 #endif
