@@ -8,6 +8,7 @@
 #include "controller/decide/finish.h"
 #include "controller/serve/dataset.h"
 #include "controller/serve/load.h"
+#include "controller/serve/retry.h"
 #include "controller/serve/settle.h"
 #include "controller/serve/table.h"
 #include "controller/state/board.h"
@@ -299,6 +300,7 @@ static int act_resume(struct study *st, struct err *err)
         return -1;
     ctl_touch(st->ctl, st);
     table_worked(st);
+    retry_forget(st);
     if (st->row.started_at)
         study_clock_start(st);
     return study_move(st, SE_RESUME, NULL, NULL, err);

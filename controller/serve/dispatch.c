@@ -18,6 +18,7 @@
 #include "controller/decide/live.h"
 #include "controller/decide/probe.h"
 #include "controller/decide/rescue.h"
+#include "controller/serve/retry.h"
 #include "controller/serve/table.h"
 #include "controller/serve/task.h"
 #include "controller/state/damage.h"
@@ -153,7 +154,8 @@ static int group_fill(struct group *g, int most, int64_t memory, int choice, str
         struct trial_row *row = &g->rows[g->n];
         int64_t bytes = 0;
 
-        if (!is_ready(t) || (t->max_group && t->max_group <= g->n) ||
+        if (!is_ready(t) || retry_waits(st, st->queue[i]) ||
+            (t->max_group && t->max_group <= g->n) ||
             (choice >= 0 && st->families[t->family]->has_device != choice))
             continue;
         *row = (struct trial_row){ 0 };
@@ -193,7 +195,7 @@ static int pick_probe(struct group *g, struct runner *r, struct err *err)
     if (!st->probe)
         return 0; /* decided by the formula: an ordinary grant */
     g->is_probe = true;
-    if (!is_ready(trial_mem(st, st->probe)))
+    if (!is_ready(trial_mem(st, st->probe)) || retry_waits(st, st->probe))
         return 1;
     if (trial_load(st, st->probe, &g->rows[0], err) < 0)
         return -1;
@@ -205,13 +207,15 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
                 struct err *err)
 {
     struct study *st = g->st;
+    int want = 0;
 
     if (st->problem.is_undecided) {
         int rc = pick_probe(g, r, err);
         if (rc != 0)
             return rc < 0 ? -1 : 0;
     }
-    if (!st->is_deterministic && live_fill(st, MIN(ask->max_lanes, d->is.max_lanes), err) < 0)
+    want = MIN(ask->max_lanes, d->is.max_lanes) + retry_n_waiting(st);
+    if (!st->is_deterministic && live_fill(st, want, err) < 0)
         return -1;
     return group_fill(g, group_size(st, r, d, ask), memory_of(st, d, ask), first_choice(st, r, d),
                       err);

@@ -15,6 +15,7 @@
 #include "controller/decide/plan.h"
 #include "controller/decide/probe.h"
 #include "controller/serve/believe.h"
+#include "controller/serve/retry.h"
 #include "controller/serve/table.h"
 #include "controller/state/board.h"
 #include "controller/state/lease.h"
@@ -44,13 +45,15 @@ static int refuse(struct study *st, struct trial_row *row, const struct msg_even
                   const char *why, struct msg_reply *reply, struct err *err)
 {
     const struct lease *l = lease_find(st->ctl, false, row->id);
+    int rc = 0;
 
     log_warn("lane.refused trial=%" PRId64 " fence=%" PRId64 " type=%s why=\"%s\"", row->id,
              row->fence, msg_type_name[e->type], why);
     reply->action = MSG_STALE;
     mem_free(row->msg_answer);
     row->msg_answer = mem_strdup("{\"action\":\"stale\",\"to\":0}"); /* for a repeat */
-    if (l && quarantine_failed(st->ctl, l->runner, l->device, row->id, err) < 0)
+    rc = l ? quarantine_failed(st->ctl, l->runner, l->device, row->id, err) : 1;
+    if (rc < 0 || (rc == 0 && retry_failed(st, row->number, l, why, err) < 0))
         return -1;
     return requeue(st, row, TR_DEVICE, "refused", err);
 }
@@ -298,16 +301,11 @@ static int on_final(struct study *st, struct trial_row *row, const struct msg_ev
                     struct msg_reply *reply, struct err *err)
 {
     struct lease *l = lease_find(st->ctl, false, row->id);
-    int rc = 0;
 
     if (e->level < 0 || e->level > row->max_level || (!e->cut && e->level > row->run_to))
         return refuse(st, row, e, "a level beyond its leave", reply, err);
-    if (l)
-        rc = quarantine_worked(st->ctl, l->runner, l->device, err);
-    if (rc < 0)
-        return -1;
     if (l && l->is_probe) {
-        rc = probe_final(st, row, e, reply, err);
+        int rc = probe_final(st, row, e, reply, err);
         if (rc <= 0)
             return rc < 0 ? -1 : 1;
     }
@@ -385,6 +383,7 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
                      struct msg_reply *reply, struct err *err)
 {
     struct lease *found = lease_find(st->ctl, false, row->id), l = { .group_size = 1 };
+    int blamed = 0;
 
     if (found)
         l = *found;
@@ -401,11 +400,15 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
             return requeue(st, row, TR_NONE, "probe", err) < 0 ? -1 : 1;
     }
     if (trial_reason_is_machine(e->reason)) {
-        if (e->reason != TR_DRAINED &&
-            quarantine_failed(st->ctl, l.runner, l.device, row->id, err) < 0)
+        if (e->reason != TR_DRAINED)
+            blamed = quarantine_failed(st->ctl, l.runner, l.device, row->id, err);
+        if (blamed < 0)
             return -1;
         if (e->reason == TR_WORKER_DIED)
             return on_crash(st, row, &l, e->detail, err);
+        if (e->reason == TR_DEVICE && !blamed &&
+            retry_failed(st, row->number, &l, e->detail, err) < 0)
+            return -1;
         return requeue(st, row, e->reason, trial_reason_name[e->reason], err) < 0 ? -1 : 1;
     }
     if (e->reason == TR_TIME &&
@@ -458,12 +461,27 @@ static void answered(struct study *st, int64_t id, const struct msg_event *e,
         l->is_leaving = reply->action == MSG_PAUSE || reply->action == MSG_KEEP;
 }
 
+/* The device did all that was asked of it. A trial whose model is kept has not ended before the model is here. */
+static bool is_good_end(const struct msg_event *e, const struct msg_reply *reply)
+{
+    if (e->type == MSG_FINAL)
+        return reply->action == MSG_DROP || reply->action == MSG_STOP;
+    return (e->type == MSG_COMPLETE || e->type == MSG_PAUSED) && reply->action == MSG_OK;
+}
+
 int lane_event(struct study *st, struct trial_row *row, const struct msg_event *e,
                struct msg_reply *reply, struct err *err)
 {
-    int64_t id = row->id;
+    const struct lease *found = lease_find(st->ctl, false, row->id);
+    struct lease l = found ? *found : (struct lease){ 0 };
+    int64_t id = row->id, number = row->number;
     int rc = lane_take(st, row, e, reply, err);
 
+    if (rc >= 0 && is_good_end(e, reply)) {
+        retry_worked(st, number);
+        if (l.runner && quarantine_worked(st->ctl, l.runner, l.device, err) < 0)
+            return -1;
+    }
     if (rc >= 0 && (e->type == MSG_RUNG || e->type == MSG_FINAL))
         answered(st, id, e, reply);
     return rc;

@@ -21,6 +21,7 @@
 #include "controller/serve/load.h"
 #include "controller/serve/load_beside.h"
 #include "controller/serve/recover.h"
+#include "controller/serve/retry.h"
 #include "controller/serve/settle.h"
 #include "controller/serve/table.h"
 #include "controller/serve/turn.h"
@@ -198,6 +199,7 @@ static void arm_timer(struct ctl *ctl)
     due = MIN(due, budget_due(ctl));
     due = MIN(due, damage_due(ctl));
     due = MIN(due, table_due(ctl));
+    due = MIN(due, retry_due(ctl));
     due = MIN(due, quarantine_due(ctl));
     if (ctl->is_deferred || wait_goes_on(ctl))
         due = now;
@@ -243,6 +245,7 @@ void ctl_tick(struct ctl *ctl)
     }
     damage_tick(ctl);
     table_tick(ctl);
+    retry_tick(ctl);
     for (int i = 0; ctl->is_deferred && i < ctl->n_studies; i++)
         ctl_touch(ctl, ctl->studies[i]); /* what was put off goes on */
     ctl->is_deferred = false;

@@ -60,6 +60,7 @@ static void state_set(struct ctl *ctl, struct runner *r)
     reason_set(ctl, r);
 }
 
+/* 1, or -1. */
 static int begin(struct ctl *ctl, struct runner *r, struct device *d, struct err *err)
 {
     int64_t first = MAX(ctl->conf.quarantine_ms, 1), longest = first * QUARANTINE_GROWTH;
@@ -73,7 +74,7 @@ static int begin(struct ctl *ctl, struct runner *r, struct device *d, struct err
     state_set(ctl, r);
     log_warn("runner.quarantined runner=%" PRId64 " name=%s device=%s for_ms=%" PRId64, r->row.id,
              r->row.name, d->is.id, d->quarantine_ms);
-    return runner_put(ctl, r, err);
+    return runner_put(ctl, r, err) < 0 ? -1 : 1;
 }
 
 int quarantine_failed(struct ctl *ctl, int64_t runner, const char *device, int64_t trial,

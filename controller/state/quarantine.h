@@ -16,7 +16,8 @@ enum {
     QUARANTINE_GROWTH = 60               /* 60 s become at most 1 h */
 };
 
-/* A trial (or a task, by its negative id) failed on this device by the machine. */
+/* A trial (or a task, by its negative id) failed on this device by the machine. 1 = the device is blamed for it and goes
+ * into quarantine, 0 = not yet, -1. */
 int quarantine_failed(struct ctl *ctl, int64_t runner, const char *device, int64_t trial,
                       struct err *err);
 /* One ended well there, or failed by its own configuration: the device works. */

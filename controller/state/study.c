@@ -53,6 +53,7 @@ void study_fini(struct study *st)
     mem_free(st->board);
     mem_free(st->kept);
     mem_free(st->happened);
+    mem_free(st->retries);
 }
 
 void study_delete(struct study *st)

@@ -18,7 +18,13 @@ struct analysis;
 
 enum { CTL_KEEP_BEST = 10, CTL_KEEP_FAMILY = 3 };
 /* Attempts in a row whose table a runner could not read, until the study pauses; 1, 2, 4 and 8 seconds lie between them. */
-enum { TABLE_ATTEMPTS = 5 };
+enum { TABLE_ATTEMPTS = 5, RETRY_ATTEMPTS = 5 };
+
+/* A trial that failed by the machine (serve/retry.h): so often in a row, and when it may be tried again (0 = now). */
+struct retry {
+    int64_t number, next_ms;
+    int fails;
+};
 
 /* Where a trial came from; the word is kept in its row's info as "source". FIRST: of the script too, but run to its top
  * whatever the scheduler is (the baseline, the first configurations of families: propose.c). */
@@ -135,6 +141,8 @@ struct study {
     struct happening *happened; /* since the last decision; owned */
     int n_happened, cap_happened;
 
+    struct retry *retries; /* trials that fail by the machine (serve/retry.h); NULL = never any */
+    int n_retries;
     int table_fails; /* attempts in a row whose table a runner could not read (table.h) */
     int64_t
         table_next_ms; /* monotonic time of the next one; 0 = at once. Both lost at a reload: tried anew */

@@ -123,8 +123,30 @@ static void table_why(const struct study *st, char *out, size_t size)
                        (st->table_next_ms - ctl_now(st->ctl) + 999) / 1000);
 }
 
+static void retry_why(const struct study *st, char *out, size_t size)
+{
+    int64_t now = ctl_now(st->ctl);
+    const struct retry *next = NULL;
+
+    for (int i = 0; i < st->n_retries && st->count[TS_RUNNING] == 0; i++) {
+        const struct retry *r = &st->retries[i];
+
+        if (r->next_ms > now && (!next || r->next_ms < next->next_ms))
+            next = r;
+    }
+    if (next)
+        (void)snprintf(out, size,
+                       "trial %" PRId64
+                       " failed %d times in a row by the machine; attempt %d of %d "
+                       "comes in %" PRId64 " s",
+                       next->number, next->fails, next->fails + 1, RETRY_ATTEMPTS,
+                       (next->next_ms - now + 999) / 1000);
+}
+
 void study_why(const struct study *st, char *out, size_t size)
 {
     waiting_why(st, out, size);
-    table_why(st, out, size); /* knows better */
+    /* These know the reason more exactly. */
+    retry_why(st, out, size);
+    table_why(st, out, size);
 }

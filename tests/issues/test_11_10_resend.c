@@ -3,10 +3,12 @@
  * sends the bytes again before it blames anything, and gives up only when every try arrives damaged. */
 #include "tests/unit.h"
 
+#include "base/fault.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tests/runner/mock.h"
+#include "trial-runner/agent/fetch.h"
 #include "trial-runner/agent/upload.h"
 
 #include <unistd.h>
@@ -114,12 +116,39 @@ static void what_arrives_damaged_every_time_is_given_up(void **state)
     assert_false(mock_has_blob(g->mock, sha, NULL, NULL));
 }
 
+static void on_fetched(void *arg, const char *path, const struct err *err)
+{
+    assert_null(path);
+    on_uploaded(arg, err);
+}
+
+/* Was tried for ever, without a word to the controller: the study said that the trial was running. */
+static void a_cache_disk_that_stays_full_is_told_after_a_few_tries(void **state)
+{
+    struct rig *g = *state;
+    char dir[200], sha[SHA256_HEX];
+    struct cache *cache = cache_open(test_path(dir, sizeof dir, "full"), NULL, 1 << 20, NULL);
+    struct fetch *fetch = fetch_new(g->loop, g->http, cache, 20);
+
+    mock_blob(g->mock, "table", 5, sha);
+    fault_arm_from("fetch.write", 1);
+    fetch_get(fetch, sha, on_fetched, g);
+    loop_run(g->loop, NULL);
+    assert_int_equal(fault_disarm(), 1);
+    assert_int_equal(g->done, 1);
+    assert_int_equal(g->err.code, ERR_FULL);
+    assert_non_null(strstr(g->err.text, "the runner's cache"));
+    fetch_free(fetch);
+    cache_close(cache);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(what_arrived_damaged_is_sent_again),
         T(what_arrives_damaged_every_time_is_given_up),
+        T(a_cache_disk_that_stays_full_is_told_after_a_few_tries),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

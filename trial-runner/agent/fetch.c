@@ -16,7 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, DAMAGED_MAX = 3, FIRST_PAUSE_MS = 50 };
+enum {
+    PATH_BYTES = 4096,
+    DAMAGED_MAX = 3, /* a download with another hash than its name */
+    REFUSED_MAX = 5, /* a disk that takes no bytes; with the pauses about one second */
+    FIRST_PAUSE_MS = 50
+};
 
 struct waiter {
     struct waiter *next;
@@ -32,7 +37,7 @@ struct download {
     struct http_call *call;
     struct loop_timer *again;
     struct backoff backoff;
-    int fd, damaged;
+    int fd, damaged, refused;
     bool has_begun; /* bytes of the present answer have come */
     int64_t at;     /* next byte of the part file */
     struct err write_err;
@@ -96,6 +101,19 @@ static void download_retry(struct download *d, int64_t after_ms, const struct er
     log_warn("fetch.retry blob=%.12s at=%" PRId64 " in_ms=%" PRId64 " err=\"%s\"", d->sha256, d->at,
              ms, why->text);
     d->again = loop_timer_new(d->fetch->loop, ms, 0, on_again, d);
+}
+
+/* This machine's own disk refused. After a few tries the controller is told, which gives the work to another runner. */
+static void download_refused(struct download *d, const struct err *why)
+{
+    struct err err = { 0 };
+
+    if (++d->refused < REFUSED_MAX) {
+        download_retry(d, 0, why);
+        return;
+    }
+    err_set(&err, why->code, "the runner's cache: %s", why->text);
+    download_end(d, NULL, &err);
 }
 
 /* A server that does not know ranges sends all of it (200): begin again. */
@@ -163,7 +181,7 @@ static void on_done(void *arg, const struct http_reply *r)
     if (r->status == 200 || r->status == 206) {
         download_commit(d);
     } else if (d->write_err.code != ERR_NONE) {
-        download_retry(d, 0, &d->write_err);
+        download_refused(d, &d->write_err);
     } else if (r->status == 416 && at > 0) {
         /* We hold as much as there is, or more: the hash tells. */
         download_commit(d);
@@ -188,7 +206,7 @@ static void download_start(struct download *d)
             err_errno(&err, "%s", part);
     }
     if (d->fd < 0) {
-        download_retry(d, 0, &err);
+        download_refused(d, &err);
         return;
     }
     snprintf(path, sizeof path, "/api/v1/blobs/%s", d->sha256);

@@ -1,6 +1,7 @@
 /* fetch.h - blobs from the controller into the cache: each is downloaded once however many wait for it, a torn download
- * goes on where it stopped, a damaged one is thrown away and tried again. Retries for ever while the controller is away;
- * only its word that the blob does not exist, or a blob that comes damaged three times, ends a wait with an error. */
+ * goes on where it stopped, a damaged one is thrown away and tried again. Retries for ever while the controller is away.
+ * A wait ends with an error when the controller says that the blob does not exist (ERR_NOTFOUND), when the blob came
+ * damaged three times, or when this machine's disk refused to take it five times. */
 #ifndef TRIAL_RUNNER_AGENT_FETCH_H
 #define TRIAL_RUNNER_AGENT_FETCH_H
 
