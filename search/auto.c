@@ -1,12 +1,14 @@
-/* auto.c - the rule of auto.h. */
+/* auto.c - the rule that auto.h states. */
 #include "search/auto.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A grid is worth its order only when it surely comes to its end: without a limit in trials, a handful of points. */
+/* A grid is only better than a model if it is sure to be finished. Without a limit of trials that
+ * holds for a few points. */
 enum { GRID_UNLIMITED = 32 };
 
+/* Parameters that are searched and have more than one value. */
 static int dimensions(const struct space *s)
 {
     int n = 0;

@@ -1,6 +1,7 @@
-/* preview.c - runs the scheduler on made-up trials, on a clock that counts cost. A trial's values rise along its ladder, so
- * that rules which look at one trial alone let it run; between trials they are random (typical) or rise with the trial's
- * number (the worst case). Few thousand trials, so a preview takes milliseconds. */
+/* preview.c - runs the scheduler on made-up trials, with a clock that counts cost. A trial's values
+ * rise along its ladder, so rules that look at one trial alone let it run. Between trials, values
+ * are random (typical) or rise with the trial's number (the worst case). A few thousand trials take
+ * milliseconds. */
 #include "search/preview.h"
 
 #include "base/mem.h"
@@ -12,7 +13,7 @@ enum { MAX_SLOTS = 64, OPEN_TRIALS = 100, MAX_LEVEL = 1 << 20, RETIRE_BATCH = 16
 
 struct made_up {
     int ladder, level, to;
-    double end; /* when it comes to `to` */
+    double end; /* the time at which it comes to `to` */
 };
 
 struct run {
@@ -42,7 +43,7 @@ static void run_on(struct run *r, int64_t trial, int to)
     t->end = r->clock + cost_of(l, to) - cost_of(l, t->level);
 }
 
-/* Gives work to one slot; false when there is none. */
+/* Gives work to one free slot, in the order that scheduler.h prescribes. False if there is none. */
 static bool fill_one(struct run *r, struct err *err)
 {
     struct sched_resume go = { 0 };
@@ -119,7 +120,7 @@ static int run_all(struct run *r, struct err *err)
             return 0;
         if (step(r, err) < 0)
             return -1;
-        do { /* where a retired trial ended is known: it is not told of */
+        do { /* a retired trial ended at the level where it is; nothing is counted here */
             n = r->ops->retire(r->s, RETIRE_BATCH, r->n_started == r->n_trials, retired, err);
         } while (n == RETIRE_BATCH);
         if (n < 0)
@@ -192,7 +193,7 @@ static int run_once(const struct scheduler_ops *ops, const struct search_setup *
 
 /* ---- how many ---- */
 
-/* The first rung of the last bracket; false when the scheduler has none of planned size. */
+/* The first rung of the last bracket. False if the scheduler has no bracket of planned size. */
 static bool last_bracket(const struct scheduler *s, struct sched_rung *out)
 {
     struct sched_rung rows[64];
@@ -211,7 +212,8 @@ static bool last_bracket(const struct scheduler *s, struct sched_rung *out)
     return false;
 }
 
-/* Trials of one round of brackets, until one like the first opens again; 0 = it has no rounds. */
+/* The number of trials in one round of brackets, until a bracket like the first opens again. 0 =
+ * there are no rounds. */
 static int64_t round_of(const struct scheduler_ops *ops, const struct search_setup *setup,
                         const struct preview_ladder *l)
 {

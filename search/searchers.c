@@ -1,4 +1,4 @@
-/* searchers.c - the list of searchers.h: one row each. */
+/* searchers.c - the list of samplers and schedulers, one row each. */
 #include "search/searchers.h"
 
 #include "search/samplers/gp/gp.h"

@@ -1,5 +1,6 @@
-/* searchers.h - the list of samplers and schedulers that a spec may name, in the order help shows them.
- * The searchers themselves know nothing of it; to add one, see README.md. */
+/* searchers.h - the list of samplers and schedulers that a spec may name, in the order in which
+ * help and docs/SPEC.md show them. The searchers themselves know nothing of this list. README.md
+ * says how to add one. */
 #ifndef SEARCH_SEARCHERS_H
 #define SEARCH_SEARCHERS_H
 

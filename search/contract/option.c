@@ -1,4 +1,5 @@
-/* option.c - options of searchers by name, from the rows of their tables. */
+/* option.c - sets the options of samplers and schedulers by name, from the rows of their tables,
+ * and says what may have been meant by a wrong name. */
 #include "search/contract/option.h"
 
 #include "base/str.h"
@@ -12,7 +13,8 @@ void search_options_default(const struct search_option *options, int n, double *
         out[i] = options[i].def;
 }
 
-/* Options as other tools call them. */
+/* The names that other tools have for these options. They are not accepted; an error suggests
+ * ours. */
 static const struct str_alias words[] = {
     { "n_startup_trials", "startup" },
     { "n_initial_points", "startup" },

@@ -1,7 +1,7 @@
-/* option.h - what a searcher (sampler or scheduler) is opened with: the seed, what the study says of itself, and the
- * searcher's own options. Options are numbers named by a table of the searcher ("eta", 2..16, default 3), so that
- * spec check, --help and docs read the same rows; the caller turns `{kind: hyperband, eta: 4}` into one double per
- * row. Pure data, libc only. */
+/* option.h - what a sampler or scheduler is opened with: the seed, hints from the study, and its
+ * own options. Options are numbers named by a table of the searcher ("eta", 2..16, default 3). The
+ * check of a spec, `assay searchers` and docs/SPEC.md all read that table. The caller turns `{kind:
+ * hyperband, eta: 4}` into one double per row. Pure data, libc only. */
 #ifndef SEARCH_CONTRACT_OPTION_H
 #define SEARCH_CONTRACT_OPTION_H
 
@@ -22,15 +22,16 @@ struct search_setup {
     const double *options; /* one per row of ops->options; NULL = the defaults */
     int64_t budget_trials; /* 0 = not limited; a hint for the size of brackets and grids */
     int parallel;          /* trials in flight, a hint; 0 = unknown */
-    int n_objectives;      /* 0 is read as 1 */
-    int fuse;              /* so many trials in a row share their shape parameters; 0, 1 = none */
+    int n_objectives;      /* 0 means 1 */
+    int fuse; /* this many trials in a row share their shape parameters; 0 or 1 = none */
 };
 
 enum { SEARCH_MAX_OPTIONS = 16 };
 
 /* Fills out[0..n) with the defaults. */
 void search_options_default(const struct search_option *options, int n, double *out);
-/* Sets one by name; unknown name or value out of range is ERR_ARG with the name (nearest known one in the text). */
+/* Sets one option by name. ERR_ARG for an unknown name (the text has the nearest known one) or a
+ * value out of range. */
 int search_option_set(const struct search_option *options, int n, const char *name, double value,
                       double *out, struct err *err);
 

@@ -1,4 +1,5 @@
-/* samplers.h - the samplers of this room, by symbol: for the list in searchers.c and for duo.c. */
+/* samplers.h - the samplers of this room by symbol, for the list in search/searchers.c and for
+ * duo.c. */
 #ifndef SEARCH_SAMPLERS_SAMPLERS_H
 #define SEARCH_SAMPLERS_SAMPLERS_H
 

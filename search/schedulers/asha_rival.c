@@ -1,8 +1,11 @@
-/* asha_rival.c - the lowest rungs of all ladders as one contest. Ladders (families) are compared for themselves, but who goes
- * on from the lowest rung also takes time from the others: the forests of a table that boosting fits better cost as much as
- * all its boosting. Where ladders are short each level is a whole fit, scored on the same rows, so that the lowest rungs of
- * all may stand in one list. A ladder whose best waiting trial is not in the best 1/eta of that list is behind.
- * Long ladders count shares of a fit, which say nothing about another family's: they neither join nor are judged. */
+/* asha_rival.c - compares families at their lowest rung. ASHA ranks each ladder (family) only
+ * within itself, but a trial that goes on takes time from the other families. On a table that
+ * boosting fits better than forests, the forests would still cost as much as all boosting trials.
+ *
+ * If ladders are short, each level is a whole fit, scored on the same rows, so the lowest rungs of
+ * all ladders can be put into one list. A ladder is behind if its best waiting trial is not in the
+ * best 1/eta of that list. A level of a long ladder is a share of a fit, which says nothing about
+ * another family, so long ladders are left out. */
 #include "search/schedulers/asha.h"
 
 #include <math.h>
@@ -12,7 +15,7 @@ static bool is_contender(const struct asha *a, const struct asha_ladder *l)
     return l->rungs.n > 1 && l->max_level <= a->rule.per_level;
 }
 
-/* How many of a rung are better than the value; NaN, of one that failed, is worst. */
+/* How many entries of a rung are better than the value. NaN, from a failed trial, is the worst. */
 static size_t better_than(const struct rung *r, double value)
 {
     size_t lo = 0, hi = r->n;
@@ -27,7 +30,8 @@ static size_t better_than(const struct rung *r, double value)
     return lo;
 }
 
-/* Is the value not among the best 1/eta of the list? Alone a ladder is never behind. */
+/* Whether the value is not among the best 1/eta of the list. A ladder that is alone in it is never
+ * behind. */
 static bool is_outranked(const struct asha *a, const struct asha_ladder *l, double value)
 {
     size_t n = 0, better = 0;

@@ -1,4 +1,5 @@
-/* rung.c - the rungs of a ladder, and the ranking at one. */
+/* rung.c - the rungs of a ladder, and the ranking at one rung: an array sorted best first, changed
+ * by insertion. */
 #include "search/schedulers/rung.h"
 
 #include "base/mem.h"
@@ -43,7 +44,7 @@ void rung_ladder_init(struct rung_ladder *l, const struct rung_rule *rule, int m
             l->level[n++] = level;
     } else {
         for (int64_t part = 1; n < RUNG_MAX && part * lowest <= max_level; part *= rule->eta)
-            l->level[n++] = (int)((2 * (int64_t)max_level + part) / (2 * part));
+            l->level[n++] = (int)((2 * (int64_t)max_level + part) / (2 * part)); /* rounded */
     }
     l->n = lowest_first(l->level, n);
 }
@@ -65,7 +66,7 @@ void rung_fini(struct rung *r)
     *r = (struct rung){ 0 };
 }
 
-/* The place of an entry, or where it would stand. */
+/* The place of an entry, or the place where it belongs. */
 static size_t place_of(const struct rung *r, const struct rung_entry *e)
 {
     size_t lo = 0, hi = r->n;

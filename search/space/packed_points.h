@@ -1,6 +1,7 @@
-/* packed_points.h - many points of one space in little memory: of each only the values of its active parameters, since which
- * parameters are active follows from the values of their parents. A space of several model families has mostly inactive
- * parameters, so this takes a third of the room that whole points would. Points are numbered from 0 as they come. */
+/* packed_points.h - many points of one space in little memory. Of each point only the values of its
+ * active parameters are kept, because the values of parents say which parameters are active. In a
+ * space of several model families most parameters are inactive, so this takes a third of the room
+ * of whole points. Points are numbered from 0 as they come. */
 #ifndef SEARCH_SPACE_PACKED_POINTS_H
 #define SEARCH_SPACE_PACKED_POINTS_H
 
