@@ -23,17 +23,17 @@ enum { BAR = 24 };
 
 #define AT(f) offsetof(struct explain_opts, f)
 static const struct conf_opt explain_table[] = {
-    { "rows", CONF_I64, AT(rows), "0", 0, INT64_MAX, "only the first so many rows; 0 = all" },
+    { "rows", CONF_I64, AT(rows), "0", 0, INT64_MAX, "only this many rows from the top; 0 = all" },
     { "class", CONF_STR, AT(class_name), NULL, 0, 0,
       "explain the score of this class, not of the predicted one" },
     { "mean", CONF_BOOL, AT(mean), "false", 0, 0,
-      "the mean size of the rows' values by column, not the rows" },
+      "print the mean size of each column's values instead of the rows" },
     { "permutation", CONF_BOOL, AT(permutation), "false", 0, 0,
       "measure what the metric loses when a column is shuffled" },
     { "target", CONF_STR, AT(target), NULL, 0, 0,
       "with --permutation: the column to predict (default: the model's)" },
     { "repeats", CONF_I64, AT(repeats), "5", 1, 1000, "with --permutation: shuffles per column" },
-    { "seed", CONF_I64, AT(seed), "0", 0, INT64_MAX, "with --permutation: of the shuffles" },
+    { "seed", CONF_I64, AT(seed), "0", 0, INT64_MAX, "with --permutation: seed of the shuffles" },
     { "output", CONF_STR, AT(output), NULL, 0, 0, "write CSV (or JSON) to this file (-o)" },
     { "no_header", CONF_BOOL, AT(no_header), "false", 0, 0, "the table's first line is data" },
     { "json", CONF_BOOL, AT(json), "false", 0, 0, "JSON instead of text or CSV" },
@@ -181,8 +181,8 @@ static int importance(const struct explaining *e, struct err *err)
         err_wrap(err, "name a table and say --permutation to measure it");
     else
         rc = shares(e, is_linear ? "weight" : "gain",
-                    is_linear ? "the weights of standardised columns" : "what splits gained", total,
-                    err);
+                    is_linear ? "the weights of standardised columns" : "the gains of splits",
+                    total, err);
     mem_free(total);
     return rc;
 }
@@ -266,12 +266,6 @@ static int explain_rows_of(struct explaining *e, const char *file, struct err *e
     return rc;
 }
 
-static int usage(const struct cmd *cmd, const char *what)
-{
-    fprintf(stderr, "assay explain: %s\nusage: assay explain %s\n", what, cmd->operands);
-    return CLI_USAGE;
-}
-
 int cmd_explain(const struct cmd *cmd, int argc, char **argv)
 {
     struct explain_opts o = { 0 };
@@ -285,15 +279,15 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
                        &n)) >= 0)
         goto out;
     if (o.permutation && n < 2) {
-        rc = usage(cmd, "--permutation needs a table that holds the target");
+        rc = cli_usage(cmd, "--permutation needs a table that holds the target");
         goto out;
     }
     if (o.mean && (n < 2 || o.permutation)) {
-        rc = usage(cmd, "--mean needs a table, and goes without --permutation");
+        rc = cli_usage(cmd, "--mean needs a table, and goes without --permutation");
         goto out;
     }
     if (o.target && !o.permutation) {
-        rc = usage(cmd, "--target goes with --permutation");
+        rc = cli_usage(cmd, "--target goes with --permutation");
         goto out;
     }
     rc = CLI_OK;

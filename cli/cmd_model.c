@@ -129,9 +129,7 @@ int cmd_predict(const struct cmd *cmd, int argc, char **argv)
     else if (o.json)
         puts(artifact_info(a)->schema_json);
     else if (n < 2)
-        rc = (fprintf(stderr, "assay predict: name the table to predict\nusage: assay predict %s\n",
-                      cmd->operands),
-              CLI_USAGE);
+        rc = cli_usage(cmd, "DATA.csv is missing");
     else if (predict(a, op[1], &o, &err) < 0)
         rc = cli_fail(&err);
 out:

@@ -67,8 +67,8 @@ static void print_cost(const json_t *a)
            seconds(cost, "most_ms"),
            json_is_true(json_object_get(cost, "measured")) ? "from trials on this table"
                                                            : "by formula: no trial has run on it");
-    printf("%-12s %.1f s if every trial ran to its top (%.0f%% of it are expected)\n", "instead of",
-           seconds(cost, "full_ms"),
+    printf("%-12s %.1f s if every trial ran to its top; about %.0f%% of that is expected\n",
+           "full length", seconds(cost, "full_ms"),
            full > 0 ? 100 * json_number_value(json_object_get(cost, "typical")) / full : 100);
 }
 
@@ -182,7 +182,9 @@ static int preview_there(const struct preview_opts *o, const json_t *spec, json_
  * The test table is then left out. */
 static void drop_test(json_t *spec)
 {
-    fprintf(stderr, "test.dataset %s was not looked at: it is not where the training table is\n",
+    fprintf(stderr,
+            "test.dataset %s was not checked: one of the two tables is a file, the other one "
+            "is known only to the controller\n",
             print_text(json_object_get(spec, "test"), "dataset"));
     json_object_del(spec, "test");
 }

@@ -144,8 +144,9 @@ int cmd_token(const struct cmd *cmd, int argc, char **argv)
         body = json_pack("{s:s, s:s}", "name", c.op[1], "role", c.op[2]);
         rc = client_post(c.client, body, &answer, &c.err, "/tokens");
     } else if (strcmp(c.op[0], "rm") == 0 && c.n == 2) {
-        if (!c.o.yes && !call_confirms("remove token %s, which locks out at once whoever uses it?",
-                                       print_safe(c.op[1])))
+        if (!c.o.yes &&
+            !call_confirms("remove token %s (programs that use it are refused from then on)?",
+                           print_safe(c.op[1])))
             return call_end(&c, CLI_FAILED);
         client_quote(c.op[1], id, sizeof(id));
         snprintf(path, sizeof(path), "/tokens/%s", id);
@@ -191,7 +192,7 @@ int cmd_debug(const struct cmd *cmd, int argc, char **argv)
         if (client_post(c.client, body, &answer, &c.err, "/debug/%s", verb) < 0) {
             rc = cli_fail(&c.err);
             if (strstr(c.err.text, "nothing at this address"))
-                fprintf(stderr, "(debug commands are there when assayd runs with --dev)\n");
+                fprintf(stderr, "(debug commands need a controller that was started with --dev)\n");
         } else {
             print_json(answer);
         }

@@ -382,7 +382,7 @@ int64_t print_ended_trials(const json_t *study)
 void print_more(const json_t *answer)
 {
     if (json_is_integer(json_object_get(answer, "next")))
-        printf("… there are more: --limit N shows so many\n");
+        printf("… there are more; a larger --limit shows them\n");
 }
 
 static void board_row(struct table *t, const json_t *row, bool with_id)
