@@ -108,9 +108,12 @@ static int add(struct client *c, const struct data_opts *o, const char *file, st
     if (o->common.json)
         print_json(row);
     else
-        printf("%s: %" JSON_INTEGER_FORMAT " rows, %" JSON_INTEGER_FORMAT " columns\n",
+        printf("%s: %" JSON_INTEGER_FORMAT " rows, %" JSON_INTEGER_FORMAT " columns%s\n",
                print_text(row, "name"), json_integer_value(json_object_get(row, "rows")),
-               json_integer_value(json_object_get(row, "cols")));
+               json_integer_value(json_object_get(row, "cols")),
+               strcmp(print_text(row, "name"), name) == 0
+                   ? ""
+                   : " (the same table was already there under this name)");
     json_decref(row);
     return CLI_OK;
 }

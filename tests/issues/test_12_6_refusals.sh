@@ -45,6 +45,12 @@ agent_names_socket() { # it tries again for ever
 }
 ok "a runner names the socket where nobody answers" agent_names_socket
 
+start_service
+"$ASSAY" data make twonorm --rows 200 -o two.csv 2>/dev/null
+"$ASSAY" data add two.csv >/dev/null
+again() { "$ASSAY" data add two.csv --name three | grep -qF 'two: 200 rows, 21 columns (the same table was already there'; }
+ok "a table that is there already is named" again
+
 help_fits() { # no line of any help is wider than 100 columns
     local c bad=0
     for c in "" fit run predict explain submit ls trial data token debug simulate serve agent; do
