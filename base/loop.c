@@ -50,7 +50,7 @@ struct loop {
     unsigned turn_pos;
     int64_t marked_us; /* wall time of this turn up to its hook's end, 0 without a hook */
     int64_t breath_us; /* wall time up to where it was ended early */
-    int64_t turn_max_us;
+    int64_t turn_max_us, turn_cpu_max_us;
 
     int n_threads, wake_fd;
     struct event *wake_ev;
@@ -111,6 +111,10 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
     if (l->on_turn_end)
         l->on_turn_end(l->turn_arg);
     l->marked_us = since_poll_us(l);
+    /* libevent goes on until nothing is active. What the hook has begun is a turn of its own, and before that turn the
+     * kernel is asked for what came meanwhile: otherwise hooks could follow each other for as long as each begins more. */
+    if (l->turn_marked)
+        event_base_loopbreak(l->base);
 }
 
 void loop_turn_hook(struct loop *l, void (*on_turn_end)(void *arg), void *arg)
@@ -140,6 +144,11 @@ int64_t loop_turn_us(const struct loop *l)
 int64_t loop_turn_max_us(const struct loop *l)
 {
     return l->turn_max_us;
+}
+
+int64_t loop_turn_cpu_max_us(const struct loop *l)
+{
+    return l->turn_cpu_max_us;
 }
 
 void loop_breathe(struct loop *l)
@@ -177,6 +186,7 @@ int loop_run(struct loop *l, struct err *err)
             hook_now(l);
         /* CPU time leaves out the wait for events; a hook's own waiting (fsync) is in marked_us. */
         cpu = clock_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
+        l->turn_cpu_max_us = MAX(l->turn_cpu_max_us, cpu);
         cpu = MAX(cpu, l->marked_us);
         l->turns_us[l->turn_pos++ % TURNS] = cpu;
         l->turn_max_us = MAX(l->turn_max_us, cpu);

@@ -42,6 +42,8 @@ void loop_turn_hook(struct loop *l, void (*on_turn_end)(void *arg), void *arg);
 void loop_turn_mark(struct loop *l);
 int64_t loop_turn_us(const struct loop *l);     /* how long the longest of the last 16 turns took */
 int64_t loop_turn_max_us(const struct loop *l); /* and the longest of all */
+/* The longest of all in processor time, which other programs of the machine do not change. */
+int64_t loop_turn_cpu_max_us(const struct loop *l);
 /* Called after a piece of work of some length: when the turn has lasted long, it ends here, and callbacks that are left
  * belong to the next one, behind those that were ready before them. */
 void loop_breathe(struct loop *l);

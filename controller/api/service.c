@@ -123,6 +123,8 @@ int ctl_metrics(struct ctl *ctl, struct buf *out, struct err *err)
             0 ||
         metric(out, "turn_max_us", "gauge", "longest turn of the loop since the start, all of it",
                turn_max_us(ctl), err) < 0 ||
+        metric(out, "turn_cpu_max_us", "gauge", "longest turn of the loop in processor time",
+               ctl->loop ? loop_turn_cpu_max_us(ctl->loop) : 0, err) < 0 ||
         metric(out, "blobs", "gauge", "blobs named by rows", blobs, err) < 0 ||
         metric(out, "blob_bytes", "gauge", "their bytes", bytes, err) < 0 ||
         metric(out, "database_bytes", "gauge", "size of the database", store_db_bytes(ctl->store),

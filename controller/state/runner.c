@@ -98,9 +98,14 @@ struct device *runner_device(struct runner *r, const char *id)
 
 /* Will it take work soon? One that has work is heard within a lease, one that has none waits for it; a killed one does
  * neither, long before it is given up. */
+static bool is_here_at(const struct ctl *ctl, const struct runner *r, int64_t now)
+{
+    return now - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
+}
+
 bool runner_is_here(const struct ctl *ctl, const struct runner *r)
 {
-    return ctl_now(ctl) - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
+    return is_here_at(ctl, r, ctl_now(ctl));
 }
 
 int64_t runner_silent_ms(const struct ctl *ctl, const struct runner *r)
@@ -115,6 +120,7 @@ bool runner_is_enabled(const struct runner *r)
 
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
 {
+    int64_t now = ctl_now(ctl); /* asked once, not once for each runner */
     int lanes = 0;
 
     runner_tally(ctl);
@@ -122,7 +128,7 @@ int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idl
     for (int i = 0; i < ctl->n_runners; i++) {
         const struct runner *r = ctl->runners[i];
 
-        if (!runner_is_here(ctl, r) || !runner_is_enabled(r) ||
+        if (!is_here_at(ctl, r, now) || !runner_is_enabled(r) ||
             (sig && sig[0] && !str_eq(sig, r->row.numeric_sig)))
             continue;
         for (int k = 0; k < r->n_devices; k++) {

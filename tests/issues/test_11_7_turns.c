@@ -9,6 +9,7 @@
 
 #include <event2/event.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PIECES = 60, PIECE_US = 1000 };
 
@@ -95,6 +96,55 @@ static void the_longest_turn_is_never_forgotten(void **state)
     assert_true(loop_turn_max_us(w.loop) >= PIECE_US);
     event_free(w.events[0]);
     loop_free(w.loop);
+}
+
+/* Each end of a turn begins another turn, as an end that serves waiting polls does. Somebody writes to a pipe meanwhile. */
+struct chain {
+    struct loop *loop;
+    int pipe[2], hooks, hooks_when_read;
+};
+
+static void on_chain_end(void *arg)
+{
+    struct chain *c = arg;
+
+    if (c->hooks++ == 0)
+        assert_int_equal(write(c->pipe[1], "x", 1), 1);
+    if (c->hooks < PIECES)
+        loop_turn_mark(c->loop);
+    else
+        loop_stop(c->loop);
+}
+
+static void on_chain_read(int fd, void *arg)
+{
+    struct chain *c = arg;
+    char byte = 0;
+
+    assert_int_equal(read(fd, &byte, 1), 1);
+    c->hooks_when_read = c->hooks;
+}
+
+static void turns_that_begin_turns_keep_nobody_waiting(void **state)
+{
+    struct clk clk;
+    struct chain c = { 0 };
+    struct err err = { 0 };
+
+    (void)state;
+    clk_init_system(&clk);
+    assert_int_equal(pipe(c.pipe), 0);
+    c.loop = loop_new(&clk, &err);
+    loop_turn_hook(c.loop, on_chain_end, &c);
+    struct loop_watch *watch = loop_watch_new(c.loop, c.pipe[0], on_chain_read, &c);
+    loop_turn_mark(c.loop);
+    assert_int_equal(loop_run(c.loop, &err), 0);
+    assert_int_equal(c.hooks, PIECES);
+    assert_in_range(c.hooks_when_read, 1, 2);
+    loop_watch_free(watch);
+    loop_free(c.loop);
+    close(c.pipe[0]);
+    close(c.pipe[1]);
 }
 
 /* ---- polls ---- */
@@ -187,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_turn_ends_before_all_that_is_ready_is_done),
         cmocka_unit_test(the_longest_turn_is_never_forgotten),
+        cmocka_unit_test(turns_that_begin_turns_keep_nobody_waiting),
         cmocka_unit_test(polls_that_cannot_have_work_cost_no_request),
         cmocka_unit_test(a_map_of_ids_finds_what_a_list_would),
     };
