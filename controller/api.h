@@ -40,7 +40,8 @@
  *   tokens      {tokens: [{id, name, role, created_at}]}; ctl_token_new {id, name, role, token}
  *   sessions    {sessions: [{id, name, role, token: id | null, created_at, seen_at, ends_at}]}
  *   logs        {events: [{seq, at, study, trial, event, data}]};  backup {path, bytes}
- *   health      {status: ok|busy|stopping, version, protocol, studies: {live, running, damaged}, runners, devices, lanes, uptime_ms} */
+ *   health      {status: ok|busy|damaged|stopping, finding: a sentence on a damaged database | null, version, protocol,
+ *               studies: {live, running, damaged}, runners, devices, lanes, uptime_ms} */
 #ifndef CONTROLLER_API_H
 #define CONTROLLER_API_H
 

@@ -41,10 +41,15 @@ int ctl_health(struct ctl *ctl, json_t **out, struct err *err)
     (void)err;
     count_studies(ctl, &live, &running);
     runner_capacity(ctl, "", &n_devices, &n_idle);
-    *out = json_pack("{s:s, s:s, s:i, s:{s:i, s:i, s:i}, s:i, s:i, s:i, s:I}", "status",
-                     ctl->is_stopping  ? "stopping"
-                     : ctl_admits(ctl) ? "ok"
-                                       : "busy",
+    *out = json_pack("{s:s, s:s?, s:s, s:i, s:{s:i, s:i, s:i}, s:i, s:i, s:i, s:I}", "status",
+                     ctl->is_stopping   ? "stopping"
+                     : ctl->is_damaged  ? "damaged"
+                     : !ctl_admits(ctl) ? "busy"
+                                        : "ok",
+                     "finding",
+                     ctl->is_damaged ? "the database has damaged pages: stop assayd and restore a "
+                                       "backup; assayd's log names what was found"
+                                     : NULL,
                      "version", ASSAY_VERSION, "protocol", MSG_PROTOCOL, "studies", "live", live,
                      "running", running, "damaged", ctl->n_damages, "runners", count_runners(ctl),
                      "devices", n_devices, "lanes", ctl->n_leases, "uptime_ms",
@@ -164,6 +169,7 @@ int ctl_once_put(struct ctl *ctl, const char *key, const char *answer, struct er
 /* ---- housekeeping ---- */
 
 struct wal_job {
+    struct ctl *ctl; /* outlives the loop's pool */
     char *dir;
     struct err err;
     int rc;
@@ -197,6 +203,7 @@ static void check_done(void *arg)
 {
     struct wal_job *j = arg;
 
+    j->ctl->is_damaged = j->rc < 0;
     if (j->rc < 0)
         log_error("store.damaged err=\"%s\" note=\"restore a backup\"", j->err.text);
     else
@@ -212,6 +219,7 @@ void housekeep_check_database(struct ctl *ctl)
     if (!store_ended_badly(ctl->store))
         return;
     j = mem_zalloc(sizeof *j);
+    j->ctl = ctl;
     j->dir = mem_strdup(ctl->conf.data_dir);
     loop_pool_submit(ctl->loop, check_work, check_done, j);
 }

@@ -98,6 +98,7 @@ struct ctl {
     struct rubbish *rubbish; /* rubbish.c */
     bool had_leases; /* at the start: there are runners who asked things of the process before */
     struct ctl_stats stats;
+    bool is_damaged; /* quick_check found damage in the database: /health says so until the end */
 };
 
 /* Memory of all open tasks no longer equals their committed rows. Called before the first change of a request. */

@@ -16,10 +16,10 @@ const routes = [
   [/^#\/datasets$/, 'datasets', datasetsView],
   [/^#\/runners$/, 'runners', runnersView],
 ];
-const PATIENCE_MS = 1500;
+const PATIENCE_MS = 1500, HEALTH_EVERY_MS = 30000;
 
 const main = document.getElementById('main'), banner = document.getElementById('banner');
-let view = null, stopEvents = null, offSince = null, bannerTimer = null;
+let view = null, stopEvents = null, offSince = null, bannerTimer = null, finding = null;
 
 function linkState(state) {
   const texts = { on: 'live', off: 'offline', refused: 'signed out' };
@@ -32,6 +32,7 @@ function linkState(state) {
   if (state === 'on') {
     const wasOff = offSince !== null;
     online();
+    askHealth();
     if (wasOff) view?.refresh?.();
   }
 }
@@ -46,7 +47,19 @@ function sayOffline() {
 function online() {
   clearTimeout(bannerTimer);
   offSince = null;
-  banner.hidden = true;
+  banner.hidden = !finding;
+  setText(banner, finding ? `The controller needs help: ${finding}.` : '');
+}
+
+/** What the controller says of itself: after a crash it looks through its database, and may find damage in it. */
+async function askHealth() {
+  if (!api.who() || offSince !== null) return;
+  try {
+    finding = (await api.get('/health')).finding || null;
+  } catch {
+    return; // the event stream notices a controller that is away
+  }
+  if (offSince === null) online();
 }
 
 export function showError(err) {
@@ -102,6 +115,7 @@ api.onSignedOut(signedOut);
 api.serveDownloads(showError);
 await api.startPatiently(() => linkState('off'));
 online();
+setInterval(askHealth, HEALTH_EVERY_MS);
 if (api.who()) {
   showWho();
   open();
