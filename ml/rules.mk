@@ -6,3 +6,5 @@ $(addprefix $B/ml/,read/csv_col.c.o read/csv_dict.c.o read/csv_scan.c.o read/csv
 # So are the loops that split the nodes of a forest.
 $(addprefix $B/ml/forest/,forest_split.c.o forest_random.c.o forest_gini.c.o forest_grow.c.o forest_columns.c.o \
     forest_walk.c.o): OPT := -O3 -g -fno-trapping-math
+# sqrt without errno is one instruction.
+$B/ml/cpu/layer.c.o: OPT += -fno-math-errno

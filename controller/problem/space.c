@@ -355,7 +355,8 @@ static int families_list(const json_t *list, const struct space_for *need,
     if (!list) {
         for (int i = 0; family_at(i) && n < STUDY_MAX_FAMILIES; i++) {
             entries[n] = NULL;
-            if ((family_at(i)->tasks & need->task) && !str_eq(family_at(i)->name, "baseline") &&
+            if ((family_at(i)->tasks & need->task) && !family_at(i)->by_name &&
+                !str_eq(family_at(i)->name, "baseline") &&
                 (family_at(i)->keeps_monotone || !need->is_monotone))
                 families[n++] = family_at(i);
         }

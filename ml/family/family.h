@@ -70,6 +70,7 @@ struct family {
     bool keeps_monotone; /* honours constraints on columns (data.h) */
     enum family_form form;
     bool has_device; /* has a form for GPUs (ops.h) */
+    bool by_name; /* tried only where a space names it: automatic searches leave it out */
     bool
         is_lead; /* usually the strongest: where all families are searched, time is planned by it */
     const struct family_param *params;

@@ -24,6 +24,13 @@ enum forest_param {
     EXTRA_PARAMS = FOREST_BOOTSTRAP
 };
 
+#define MLP(NAME, ...) MLP_##NAME,
+enum mlp_param {
+#include "ml/family/family_params.def"
+    MLP_PARAMS
+};
+enum { MLP_MOST_WIDTH = 2048 };
+
 /* The prunings that one forest is scored at, the smallest model first: depths by split sizes. Depth FOREST_WHOLE_DEPTH is no
  * limit. */
 enum { FOREST_WHOLE_DEPTH = 100, FOREST_MAX_AXES = 20 };

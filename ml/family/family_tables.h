@@ -5,6 +5,6 @@
 #include "ml/family/family.h"
 
 extern const struct family family_baseline, family_linear, family_boost, family_forest,
-    family_extra_trees;
+    family_extra_trees, family_mlp;
 
 #endif

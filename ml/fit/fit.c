@@ -275,6 +275,8 @@ int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point,
         float *swap = r->best[f];
         if (r->now_step[f] != step)
             continue;
+        if (t->ops->keep && t->ops->keep(&r->lanes[f], err) < 0)
+            return -1;
         r->best[f] = r->now[f];
         r->now[f] = swap;
         r->best_step[f] = step;

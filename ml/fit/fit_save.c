@@ -15,8 +15,13 @@ enum { FIT_FORMAT = 2, MAX_POINTS = 1 << 20, REDO_SHARE = 10 };
 static int lane_save(const struct fit_trial *t, const struct fit_run *r, int f, struct buf *out,
                      struct err *err)
 {
-    if (buf_put_u32(out, (uint32_t)r->n_values[f], err) < 0 ||
-        t->ops->save(&r->lanes[f], r->lanes[f].steps_done, out, err) < 0)
+    const struct lane *l = &r->lanes[f];
+
+    if (buf_put_u32(out, (uint32_t)r->n_values[f], err) < 0)
+        return -1;
+    int rc = t->ops->save_training ? t->ops->save_training(l, out, err)
+                                   : t->ops->save(l, l->steps_done, out, err);
+    if (rc < 0)
         return -1;
     for (int p = 0; p < r->n_values[f]; p++) {
         const struct fit_value *v = &r->values[p * SPLIT_MAX_FOLDS + f];

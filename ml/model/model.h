@@ -60,6 +60,9 @@ struct model_ops {
      * same launches of a device. Where it turns out that the device cannot, such a call does nothing and this says no from
      * then on. NULL = never. */
     bool (*fuses)(const struct ml_data *d, const struct lane *l);
+    /* The point at which the lane stands is the best of the curve so far: predict_held_at and save may ask for it later, when
+     * the lane has gone on. NULL = the family can go back to any step. */
+    int (*keep)(struct lane *l, struct err *err);
     /* Scores of the held-out rows in ascending row order after the steps done so far: link scale converted to
      * probabilities or target units; out: n_held x n_outputs floats. Incremental inside the family. */
     int (*predict_held)(struct ml_data *d, const struct lane *l, float *out, struct err *err);
@@ -69,6 +72,8 @@ struct model_ops {
     /* The fitted lane cut to its first `steps` steps, as bytes: a checkpoint (steps = all; bins routed) and the model section
      * of an artifact are this one form. */
     int (*save)(const struct lane *l, int64_t steps, struct buf *out, struct err *err);
+    /* A checkpoint of all steps done, where it holds more than the model does (the state of an optimiser); NULL = save. */
+    int (*save_training)(const struct lane *l, struct buf *out, struct err *err);
     int (*load)(struct ml_data *d, struct lane *l, struct view *in,
                 struct err *err);                 /* to continue training, bit for bit */
     int64_t (*bytes)(const struct lane *l);       /* memory held now */

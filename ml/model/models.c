@@ -8,7 +8,8 @@
 const struct model_ops *model_find(const char *family)
 {
     static const struct model_ops *const all[] = { &model_baseline, &model_linear, &model_boost,
-                                                   &model_forest, &model_extra_trees };
+                                                   &model_forest, &model_extra_trees,
+                                                   &model_mlp };
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         if (strcmp(all[i]->family->name, family) == 0)

@@ -8,7 +8,7 @@
 #include "ml/model/model.h"
 
 extern const struct model_ops model_baseline, model_linear, model_boost, model_forest,
-    model_extra_trees;
+    model_extra_trees, model_mlp;
 
 const struct model_ops *model_find(const char *family); /* NULL = not in this build */
 
