@@ -20,3 +20,7 @@ store_migration_003:
 store_migration_004:
     .incbin "store/migrations/004_study_counts.sql"
     .byte 0
+    .globl store_migration_005
+store_migration_005:
+    .incbin "store/migrations/005_no_search_state.sql"
+    .byte 0

@@ -1,4 +1,4 @@
-/* study.c - rows of studies and their search state.
+/* study.c - rows of studies.
  *
  * A state changes only by store_study_event, which asks proto/trial.h's table whether the stored state allows the event
  * and writes the journal row in the same savepoint, so that replaying the journal must end where the rows are. */
@@ -167,8 +167,8 @@ int store_study_delete(struct store *s, int64_t id, struct err *err)
 {
     /* Children first, as the foreign keys want it. */
     static const enum sql_id steps[] = { SQL_STUDY_DELETE_REPORTS, SQL_STUDY_DELETE_ATTEMPTS,
-                                         SQL_STUDY_DELETE_TRIALS,  SQL_STUDY_DELETE_TASKS,
-                                         SQL_STUDY_DELETE_SEARCH,  SQL_STUDY_DELETE_JOURNAL };
+                                         SQL_STUDY_DELETE_TRIALS, SQL_STUDY_DELETE_TASKS,
+                                         SQL_STUDY_DELETE_JOURNAL };
     struct savepoint sp;
     struct query q;
 
@@ -189,34 +189,4 @@ int store_study_delete(struct store *s, int64_t id, struct err *err)
 rollback:
     savepoint_undo(&sp);
     return err_wrap(err, "delete study %lld", (long long)id);
-}
-
-int store_search_put(struct store *s, int64_t study, int64_t seq, const void *bytes, size_t n,
-                     struct err *err)
-{
-    struct query q = query_open(s, SQL_SEARCH_PUT);
-
-    CHECK(seq >= 0 && (bytes || n == 0));
-    query_i64(&q, ":study", study);
-    query_i64(&q, ":seq", seq);
-    query_blob(&q, ":bytes", bytes, n);
-    return query_run(&q, err) < 0 ? err_wrap(err, "search state of study %lld", (long long)study)
-                                  : 0;
-}
-
-int store_search_get(struct store *s, int64_t study, int64_t *seq, struct buf *out, struct err *err)
-{
-    struct query q = query_open(s, SQL_SEARCH_GET);
-    int rc = 0;
-
-    query_i64(&q, ":study", study);
-    rc = query_step(&q, err);
-    if (rc == 1) {
-        *seq = query_col_i64(&q, 0);
-        if (buf_add(out, sqlite3_column_blob(q.stmt, 1), (size_t)sqlite3_column_bytes(q.stmt, 1),
-                    err) < 0)
-            rc = -1;
-    }
-    query_close(&q);
-    return rc;
 }

@@ -1,4 +1,4 @@
-/* study.h - rows of studies and their search state. Strings in rows are heap (mem_free via _fini); put copies. */
+/* study.h - rows of studies. Strings in rows are heap (mem_free via _fini); put copies. */
 #ifndef STORE_STUDY_H
 #define STORE_STUDY_H
 
@@ -57,12 +57,5 @@ int store_study_delete(struct store *s, int64_t id, struct err *err);
 int store_study_dump(struct store *s, int64_t study, int64_t after, int limit, json_t **out,
                      struct err *err);
 int store_trial_counts(struct store *s, int64_t study, int64_t count[TS_STATES], struct err *err);
-
-/* Sampler, scheduler and planner state as one blob of bytes with the journal sequence it includes. */
-int store_search_put(struct store *s, int64_t study, int64_t seq, const void *bytes, size_t n,
-                     struct err *err);
-/* 1/0/-1. */
-int store_search_get(struct store *s, int64_t study, int64_t *seq, struct buf *out,
-                     struct err *err);
 
 #endif

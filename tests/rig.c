@@ -9,10 +9,12 @@
 #include "base/rng.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "controller/ahead.h"
 #include "ml/family/family.h"
 #include "ml/model/artifact_head.h"
 #include "store/blob.h"
 #include "store/journal.h"
+#include "tests/search/probe.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -319,6 +321,19 @@ struct study *rig_get(struct rig *r, int64_t study)
     if (!st)
         fail_msg("study %lld: %s", (long long)study, rig_err.text);
     return st;
+}
+
+uint64_t rig_probe(struct rig *r, int64_t study)
+{
+    static const int max_level[] = { 9, 3, 1, 9, 9 }; /* by group; not those of the families */
+    struct study *st = rig_get(r, study);
+    uint64_t sampler = 0;
+
+    if (!st->sampler)
+        fail_msg("the study is %s: %s", study_state_name[st->row.state], st->row.reason);
+    assert_int_equal(ahead_settle(st, &rig_err), 0);
+    sampler = probe_sampler(st->sampler);
+    return rng_mix(sampler, probe_scheduler(st->scheduler, max_level, ARRAY_LEN(max_level)));
 }
 
 int64_t rig_count(struct rig *r, int64_t study, enum trial_state s)

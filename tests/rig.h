@@ -57,6 +57,8 @@ char *rig_board(
     struct rig *r,
     int64_t study); /* leaderboard and result as text without times, for comparing; free() */
 int64_t rig_count(struct rig *r, int64_t study, enum trial_state s);
+/* What its searchers would decide next, as one number (tests/search/probe.h). They are used up by it: study_reload. */
+uint64_t rig_probe(struct rig *r, int64_t study);
 
 /* ---- fake runners ---- */
 

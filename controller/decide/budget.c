@@ -34,11 +34,6 @@ enum {
     NO_MODEL_MS = 200,
 };
 
-/* Why no more trials are made; the numbers stand in snapshots. */
-enum { CLOSING_NOT, CLOSING_SCORE, CLOSING_PATIENCE, CLOSINGS };
-static const char *const closings[CLOSINGS] = { NULL, "the score was reached",
-                                                "no gain in many trials" };
-
 int64_t budget_left(const struct study *st)
 {
     return st->spec.budget_time_ms ? MAX(st->spec.budget_time_ms - study_used_ms(st), 0)
@@ -162,29 +157,9 @@ void budget_note_end(struct study *st, double score)
     }
     if (s->has_stop_score && !isnan(st->best_score) &&
         study_gain(st, st->best_score) >= study_gain(st, s->stop_score))
-        st->closing = closings[CLOSING_SCORE];
+        st->closing = "the score was reached";
     if (patience(st) && st->since_gain >= patience(st))
-        st->closing = closings[CLOSING_PATIENCE];
-}
-
-int budget_closing_code(const char *closing)
-{
-    int code = 0;
-
-    while (closing && closings[code] != closing)
-        CHECK(++code < CLOSINGS);
-    return code;
-}
-
-bool budget_closing_known(int code)
-{
-    return code >= 0 && code < CLOSINGS;
-}
-
-const char *budget_closing_of(int code)
-{
-    CHECK(budget_closing_known(code));
-    return closings[code];
+        st->closing = "no gain in many trials";
 }
 
 /* ---- by the clock ---- */

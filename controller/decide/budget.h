@@ -21,10 +21,6 @@ bool budget_allows_trial(const struct study *st); /* one more may be created */
 
 /* A trial ended with this score (NaN = none), in plan or arrival order: gain, stop score, no_gain_trials. */
 void budget_note_end(struct study *st, double score);
-/* study.closing as a small number for files, and back; 0 = not closing. */
-int budget_closing_code(const char *closing);
-bool budget_closing_known(int code);
-const char *budget_closing_of(int code);
 
 int budget_tick(struct ctl *ctl, struct err *err);
 int64_t budget_due(const struct ctl *ctl);

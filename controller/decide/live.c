@@ -364,9 +364,9 @@ static int on_journal(void *arg, const struct journal_row *row)
     return rc < 0 ? -1 : 0;
 }
 
-int live_replay(struct study *st, int64_t after, struct err *err)
+int live_replay(struct study *st, struct err *err)
 {
-    struct replay r = { .st = st, .err = err, .last = after };
+    struct replay r = { .st = st, .err = err };
 
     do {
         r.n = 0;

@@ -27,7 +27,7 @@ int live_settle(
     struct study *st,
     struct err *err); /* prunes what will never be resumed; ends the study when all is done */
 
-/* Rebuilds sampler and scheduler by replaying the study's journal after this sequence. */
-int live_replay(struct study *st, int64_t after, struct err *err);
+/* Rebuilds sampler and scheduler, fresh ones, by making the calls again that the study's journal tells of. */
+int live_replay(struct study *st, struct err *err);
 
 #endif

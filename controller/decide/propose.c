@@ -72,7 +72,6 @@ static int journal_begin(struct study *st, int64_t number, struct err *err)
 void propose_took(struct study *st, int64_t us, bool in_turn)
 {
     st->ctl->suggest_us += in_turn ? us : 0;
-    st->suggest_us += us;
     st->expect_us = MAX(us, st->expect_us - st->expect_us / 16);
 }
 

@@ -193,13 +193,3 @@ void script_took(struct study *st, uint64_t config)
         at++;
     take(st, at < st->n_script ? at : st->script_pos);
 }
-
-void script_restore(struct study *st, int n)
-{
-    CHECK(st->script_pos == 0);
-    for (int64_t k = 1; k <= st->n_trials && st->script_pos < n; k++) {
-        const struct trial_mem *t = &st->trials[k - 1];
-        if (t->source == SRC_SCRIPT || t->source == SRC_FIRST)
-            script_took(st, t->config);
-    }
-}

@@ -12,7 +12,5 @@ void script_fini(struct study *st);
 const struct script_item *script_next(struct study *st);
 /* The trial with this hash (trial_mem.config) was taken from it in a former life. */
 void script_took(struct study *st, uint64_t config);
-/* Of a script just made, what the first n trials that came of one have taken. */
-void script_restore(struct study *st, int n);
 
 #endif

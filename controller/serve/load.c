@@ -14,7 +14,6 @@
 #include "controller/decide/propose.h"
 #include "controller/decide/searchers.h"
 #include "controller/decide/warm.h"
-#include "controller/snapshot.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
 #include "controller/state/rows.h"
@@ -61,9 +60,6 @@ void study_drop(struct ctl *ctl, struct study *st)
 
 static int search_load(struct study *st, struct err *err)
 {
-    int64_t seq = 0;
-    int rc = 0;
-
     if (study_is_final(st->row.state) || st->row.state == SS_FINISHING)
         return 0;
     if (!st->problem.search.sampler[0])
@@ -72,10 +68,9 @@ static int search_load(struct study *st, struct err *err)
         return -1;
     if (st->is_deterministic)
         plan_init(st);
-    rc = snapshot_load(st, &seq, err);
-    if (rc < 0 || (rc == 0 && warm_tell(st, err) < 0))
+    if (warm_tell(st, err) < 0)
         return -1;
-    return st->is_deterministic ? 0 : live_replay(st, seq, err);
+    return st->is_deterministic ? 0 : live_replay(st, err);
 }
 
 /* The study and its search: 1, 0 = there is no such row, -1. */

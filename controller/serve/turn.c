@@ -26,7 +26,6 @@
 #include "controller/serve/table.h"
 #include "controller/serve/turn.h"
 #include "controller/serve/wait.h"
-#include "controller/snapshot.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
 #include "controller/state/quarantine.h"
@@ -251,7 +250,7 @@ void ctl_tick(struct ctl *ctl)
     ctl->is_deferred = false;
     bool ok = lease_expire(ctl, &err) == 0 && budget_tick(ctl, &err) == 0 &&
               runner_tick(ctl, &err) == 0 && quarantine_tick(ctl, &err) == 0 &&
-              study_settle_all(ctl, &err) == 0 && snapshot_tick(ctl, &err) == 0;
+              study_settle_all(ctl, &err) == 0;
     if (!ok)
         log_error("ctl.tick err=\"%s\"", err.text);
     if (ctl_request_end(ctl, ok, &err) < 0)
@@ -310,9 +309,9 @@ void ctl_stop(struct ctl *ctl)
     wait_end_all(ctl);
     if (ctl_request_begin(ctl, &err) < 0)
         return;
-    bool ok = study_settle_all(ctl, &err) == 0 && snapshot_all(ctl, &err) == 0;
+    bool ok = study_settle_all(ctl, &err) == 0;
     if (ctl_request_end(ctl, ok, &err) < 0 || !ok)
-        log_warn("ctl.stop err=\"%s\"", err.text); /* the next start takes longer, no more */
+        log_warn("ctl.stop err=\"%s\"", err.text); /* the next start draws the same consequences */
 }
 
 void ctl_free(struct ctl *ctl)

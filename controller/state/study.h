@@ -120,17 +120,14 @@ struct study {
     int64_t since_gain; /* trials that ended since the best score was reached */
     double best_score;  /* in plan or arrival order, for the stop rules; NaN = none */
 
-    int64_t used_base;       /* ms of budget used when the clock was last started or stopped */
-    int64_t clock_from;      /* monotonic ms when the clock was started; -1 = it stands */
-    int64_t used_saved_ms;   /* monotonic time of the last store of used_ms */
-    int64_t keep_ms;         /* longest time from `keep` to the artifact's arrival */
-    int64_t lane_us;         /* what the last lane with an answer computed; 0 = none yet */
-    int64_t snapshot_trials; /* trials there were at the last snapshot of the searchers */
-    int64_t snapshot_us;     /* what it took */
-    int64_t suggest_us;      /* spent by the sampler since then */
-    int64_t expect_us;       /* what the next suggestion may take: the longest of the last ones */
-    bool holds_suggestions;  /* none is begun until a snapshot was written */
-    int64_t recalled;        /* replay: the trial that the sampler was told of where it was begun */
+    int64_t used_base;      /* ms of budget used when the clock was last started or stopped */
+    int64_t clock_from;     /* monotonic ms when the clock was started; -1 = it stands */
+    int64_t used_saved_ms;  /* monotonic time of the last store of used_ms */
+    int64_t keep_ms;        /* longest time from `keep` to the artifact's arrival */
+    int64_t lane_us;        /* what the last lane with an answer computed; 0 = none yet */
+    int64_t expect_us;      /* what the next suggestion may take: the longest of the last ones */
+    bool holds_suggestions; /* none is begun: a user's trial takes the next number first */
+    int64_t recalled;       /* replay: the trial that the sampler was told of where it was begun */
     struct ahead_slot
         *ahead;    /* a suggestion made beside the loop (ahead.h); NULL before the first */
     int64_t probe; /* number of the trial that decides the validation; 0 = none */

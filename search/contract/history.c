@@ -1,9 +1,7 @@
 /* history.c - the trials of a study and their values, kept so that a suggestion need not sort anything: every level has
  * its trials in order of value, the pending and the failed ones stand in lists of their own. A report costs a binary
- * search and one memmove; a trial costs about 130 bytes beside its point's active values. Saving is history_state.c. */
+ * search and one memmove; a trial costs about 130 bytes beside its point's active values. */
 #include "search/contract/history.h"
-
-#include "search/contract/history_private.h"
 
 #include "base/mem.h"
 
@@ -98,11 +96,6 @@ static bool stands_before(const struct history_entry *a, const struct history_en
     double x = rank_value(a->value), y = rank_value(b->value);
 
     return x != y ? x > y : a->trial < b->trial;
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-    return stands_before(a, b) ? -1 : stands_before(b, a);
 }
 
 static int entry_place(const struct history_board *b, const struct history_entry *e)
@@ -207,7 +200,7 @@ const double *history_more(const struct history *h, int row)
 }
 
 /* Room is made for all rows when the first one has more than zeros: most studies have one objective. */
-void history_more_set(struct history *h, int row, const double *more)
+static void history_more_set(struct history *h, int row, const double *more)
 {
     bool has_more = false;
 
@@ -265,7 +258,7 @@ const struct history_report *history_at(const struct history *h, int row, int be
     return i < r->n_reports && r->reports[i].below == below ? &r->reports[i] : NULL;
 }
 
-void history_report_add(struct history_row *r, int at, const struct history_report *report)
+static void report_add(struct history_row *r, int at, const struct history_report *report)
 {
     bool is_full = (r->n_reports & (r->n_reports - 1)) == 0; /* at 0, 1, 2, 4, 8 ... */
 
@@ -291,7 +284,7 @@ static bool keep_value(struct history *h, int row, const struct observation *o, 
         board_remove(h, below, &old);
         r->reports[at] = report;
     } else {
-        history_report_add(r, at, &report);
+        report_add(r, at, &report);
     }
     board_add(h, below, &entry);
     if (at == 0)
@@ -327,25 +320,4 @@ bool history_observe(struct history *h, const struct observation *o)
     if (is_kept)
         list_remove(h, &h->silent, row);
     return is_kept || is_end || is_costlier;
-}
-
-/* ---- after loading: what follows from the rows ---- */
-
-void history_index(struct history *h)
-{
-    h->silent.n = 0;
-    for (int row = 0; row < h->n; row++) {
-        struct history_row *r = &h->rows[row];
-        if (r->state == OBS_RUNNING && r->n_reports == 0)
-            list_add(h, &h->silent, row);
-        if (r->state == OBS_FAILED)
-            list_add(h, &h->failed, row);
-        for (int i = 0; i < r->n_reports; i++) {
-            struct history_entry e = { r->reports[i].value, r->trial, row };
-            board_append(board_open(h, r->reports[i].below), &e);
-        }
-    }
-    for (int b = 0; b < h->n_boards; b++)
-        qsort(h->boards[b].entries, (size_t)h->boards[b].n, sizeof *h->boards[b].entries,
-              compare_entries);
 }

@@ -7,8 +7,7 @@
  * Merging: for each trial and level the first value stays, save that the value a trial ended with replaces a report; the
  * first end stays. So observations may come in any order, and one that came before changes nothing.
  *
- * Rows are numbered as they came and never move; what is iterated in order goes by `order`. A state loaded from bytes
- * has its rows in trial order: nothing may depend on row numbers but through the trial's number. */
+ * Rows are numbered as they came and never move; what is iterated in order goes by `order`. */
 #ifndef SEARCH_CONTRACT_HISTORY_H
 #define SEARCH_CONTRACT_HISTORY_H
 
@@ -72,9 +71,5 @@ void history_unit(const struct history *h, int row, double *unit);
 const double *history_more(const struct history *h, int row);
 const struct history_report *history_at(const struct history *h, int row, int below); /* or NULL */
 const struct history_board *history_board(const struct history *h, int below);        /* or NULL */
-
-int history_save(const struct history *h, struct buf *out, struct err *err);
-int history_load(struct history *h, struct view *in,
-                 struct err *err); /* into an empty one; any bytes are safe */
 
 #endif

@@ -48,13 +48,3 @@ void observation_hash_adopt(struct observation_hash *c, int64_t trial, uint64_t 
 {
     link_add(c, rng_mix(rng_mix((uint64_t)trial, OBS_STATES), point_hash));
 }
-
-int observation_hash_save(const struct observation_hash *c, struct buf *out, struct err *err)
-{
-    return buf_put_u64(out, c->value, err) < 0 ? -1 : hash_set_save(&c->links, out, err);
-}
-
-int observation_hash_load(struct observation_hash *c, struct view *in, struct err *err)
-{
-    return view_u64(in, &c->value, err) < 0 ? -1 : hash_set_load(&c->links, in, err);
-}

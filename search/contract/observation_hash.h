@@ -15,7 +15,5 @@ void observation_hash_init(struct observation_hash *c, uint64_t seed);
 void observation_hash_fini(struct observation_hash *c);
 void observation_hash_observe(struct observation_hash *c, const struct observation *o);
 void observation_hash_adopt(struct observation_hash *c, int64_t trial, uint64_t point_hash);
-int observation_hash_save(const struct observation_hash *c, struct buf *out, struct err *err);
-int observation_hash_load(struct observation_hash *c, struct view *in, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* sampler.h - who proposes configurations. A sampler is a pure value: batches out, observations in any order,
- * state saved to bytes; replaying the same calls gives the same state and the same proposals.
+ * replaying the same calls gives the same state and the same proposals, which is how a restart rebuilds it.
  * One thread at a time; no clock, no I/O. Larger `value` is always better here: the caller flips losses.
  *
  * Free axes (AXIS_FREE) are never searched: proposals carry their default. A trial that ends in any way must be
@@ -7,7 +7,6 @@
 #ifndef SEARCH_CONTRACT_SAMPLER_H
 #define SEARCH_CONTRACT_SAMPLER_H
 
-#include "base/buf.h"
 #include "search/contract/option.h"
 #include "search/space/space.h"
 
@@ -15,7 +14,7 @@
 
 /* RUNNING: an intermediate report. CANCELLED: ended without a verdict, only its pending place is freed. */
 enum obs_state { OBS_RUNNING, OBS_COMPLETED, OBS_PRUNED, OBS_FAILED, OBS_CANCELLED, OBS_STATES };
-enum { SEARCH_MAX_OBJECTIVES = 4, SEARCH_MAX_STATE_BYTES = 1 << 28 };
+enum { SEARCH_MAX_OBJECTIVES = 4 };
 
 struct observation {
     int64_t
@@ -54,10 +53,6 @@ struct sampler_ops {
     /* Out of order and repeated observations are legal; a repeat changes nothing. A trial neither suggested nor adopted
      * is ignored. */
     int (*observe)(struct sampler *s, const struct observation *o, struct err *err);
-    /* The bytes are a pure function of the state. load: into a fresh one of the same space and seed (checked); on error
-     * the sampler may only be closed. Bytes may come from a damaged file: any input is safe. */
-    int (*save)(const struct sampler *s, struct buf *out, struct err *err);
-    int (*load)(struct sampler *s, struct view *in, struct err *err);
 };
 struct sampler {
     const struct sampler_ops *ops;

@@ -12,7 +12,6 @@
 #ifndef SEARCH_CONTRACT_SCHEDULER_H
 #define SEARCH_CONTRACT_SCHEDULER_H
 
-#include "base/buf.h"
 #include "search/contract/option.h"
 #include "search/contract/sampler.h"
 
@@ -68,8 +67,6 @@ struct scheduler_ops {
     /* Rungs from position `first` on, at most n, in order of group, ladder, bracket, rung; returns how many there are in
      * all. NULL: this one has no rungs. */
     int (*describe)(const struct scheduler *s, int first, int n, struct sched_rung *out);
-    int (*save)(const struct scheduler *s, struct buf *out, struct err *err);
-    int (*load)(struct scheduler *s, struct view *in, struct err *err); /* as a sampler's */
 };
 struct scheduler {
     const struct scheduler_ops *ops;

@@ -37,7 +37,5 @@ void chooser_close(struct chooser *c, int arm);
 double chooser_eci(const struct chooser *c, int arm);
 /* Arms never begun come first, in their order (put the cheap ones first); -1 when all are closed. */
 int chooser_next(const struct chooser *c, uint64_t seed, int64_t trial);
-int chooser_save(const struct chooser *c, struct buf *out, struct err *err);
-int chooser_load(struct chooser *c, struct view *in, struct err *err); /* any bytes are safe */
 
 #endif

@@ -5,7 +5,6 @@
  * TPE gives the stratified start; then of three trials in a row one is TPE's and two are the process's, by the trial's
  * number. From TRIALS_MAX trials on the process, whose cost grows with the cube of the trials, is given up for good and
  * TPE goes on alone, as it does where a process cannot be: more than one objective, too many parameters. */
-#include "search/contract/state.h"
 #include "search/samplers/gp/gp.h"
 #include "search/samplers/samplers.h"
 #include "search/samplers/tpe/tpe.h"
@@ -13,7 +12,7 @@
 
 #include "base/mem.h"
 
-enum { VERSION = 1, EVERY = 3, TRIALS_MAX = 500 };
+enum { EVERY = 3, TRIALS_MAX = 500 };
 
 struct duo {
     struct sampler base;
@@ -90,17 +89,16 @@ static int duo_adopt(struct sampler *s, int64_t trial, const double *point, stru
     return d->gp ? d->gp->ops->adopt(d->gp, trial, point, err) : 0;
 }
 
-/* The process's fit goes on with each of its suggestions, so those are made again. */
+/* TPE's own suggestions leave what adopting them leaves. */
 static int duo_recall(struct sampler *s, int64_t trial, const double *point, struct err *err)
 {
     struct duo *d = of(s);
 
     if (!is_turn_of_gp(d, trial))
         return duo_adopt(s, trial, point, err);
-    double *again = mem_array((size_t)s->space->n + 1, sizeof *again);
-    int rc = suggest_one(d, trial, again, err);
-    mem_free(again);
-    return rc < 0 ? -1 : 0;
+    if (d->gp->ops->recall(d->gp, trial, point, err) < 0)
+        return -1;
+    return d->tpe->ops->adopt(d->tpe, trial, point, err);
 }
 
 static int duo_observe(struct sampler *s, const struct observation *o, struct err *err)
@@ -112,76 +110,6 @@ static int duo_observe(struct sampler *s, const struct observation *o, struct er
     return d->gp ? d->gp->ops->observe(d->gp, o, err) : 0;
 }
 
-/* ---- state: each one's own, after its length; no process: length 0 ---- */
-
-static struct state_head head_of(const struct sampler *s)
-{
-    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
-}
-
-static int member_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    struct buf own;
-    int rc = -1;
-
-    buf_init(&own, SEARCH_MAX_STATE_BYTES);
-    if (!s || s->ops->save(s, &own, err) == 0) {
-        rc = buf_put_u64(out, own.len, err);
-        if (rc == 0 && own.len > 0)
-            rc = buf_add(out, own.data, own.len, err);
-    }
-    buf_fini(&own);
-    return rc;
-}
-
-static int duo_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    const struct duo *d = (const struct duo *)s;
-    struct state_head head = head_of(s);
-
-    if (state_put(out, &head, err) < 0 || member_save(d->tpe, out, err) < 0)
-        return -1;
-    return member_save(d->gp, out, err);
-}
-
-/* 1 = loaded, 0 = none was saved. */
-static int member_load(struct sampler *s, struct view *in, struct err *err)
-{
-    const void *bytes = NULL;
-    uint64_t size = 0;
-
-    if (view_u64(in, &size, err) < 0)
-        return -1;
-    if (size > in->len - in->pos)
-        return err_set(err, ERR_ARG, "saved state is cut short");
-    if (size == 0)
-        return 0;
-    if (!s)
-        return err_set(err, ERR_ARG, "saved state has a model that its space cannot have");
-    if (view_bytes(in, &bytes, (size_t)size, err) < 0)
-        return -1;
-    struct view own = { .data = bytes, .len = (size_t)size };
-    return s->ops->load(s, &own, err) < 0 ? -1 : 1;
-}
-
-static int duo_load(struct sampler *s, struct view *in, struct err *err)
-{
-    struct state_head head = head_of(s);
-    struct duo *d = of(s);
-
-    if (state_check(in, &head, err) < 0)
-        return -1;
-    int tpe = member_load(d->tpe, in, err);
-    if (tpe == 0)
-        return err_set(err, ERR_ARG, "saved state is damaged: half of it is missing");
-    int gp = tpe < 0 ? -1 : member_load(d->gp, in, err);
-    if (gp < 0)
-        return -1;
-    if (gp == 0)
-        gp_give_up(d);
-    return state_end(in, err);
-}
-
 const struct sampler_ops search_duo = {
     .name = "duo",
     .help = "TPE and a Gaussian process take turns; both learn from all trials",
@@ -191,6 +119,4 @@ const struct sampler_ops search_duo = {
     .adopt = duo_adopt,
     .recall = duo_recall,
     .observe = duo_observe,
-    .save = duo_save,
-    .load = duo_load,
 };

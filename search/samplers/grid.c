@@ -8,7 +8,6 @@
  * work than a small one. A point is known by its cells, so a retried, enqueued or adopted one shifts nothing.
  *
  * It walks a space of its own, `cells`, in which the cut floats are integers. */
-#include "search/contract/state.h"
 #include "search/samplers/samplers.h"
 #include "search/space/quasi_points.h"
 
@@ -18,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VERSION = 1, FEWEST_POINTS = 3, USUAL_POINTS = 10 };
+enum { FEWEST_POINTS = 3, USUAL_POINTS = 10 };
 
 struct grid {
     struct sampler base;
@@ -184,33 +183,6 @@ static int grid_observe(struct sampler *s, const struct observation *o, struct e
     return 0;
 }
 
-/* The cells' fingerprint holds the number of points, the space's the range they are cut from. */
-static struct state_head head_of(const struct sampler *s)
-{
-    const struct grid *g = (const struct grid *)s;
-    uint64_t both = rng_mix(space_fingerprint(s->space), space_fingerprint(g->cells));
-
-    return (struct state_head){ s->ops->name, VERSION, both, s->seed };
-}
-
-static int grid_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    struct state_head head = head_of(s);
-
-    if (state_put(out, &head, err) < 0)
-        return -1;
-    return quasi_points_save(&((const struct grid *)s)->points, out, err);
-}
-
-static int grid_load(struct sampler *s, struct view *in, struct err *err)
-{
-    struct state_head head = head_of(s);
-
-    if (state_check(in, &head, err) < 0 || quasi_points_load(&of(s)->points, in, err) < 0)
-        return -1;
-    return state_end(in, err);
-}
-
 const struct sampler_ops search_grid = {
     .name = "grid",
     .ignores_results = true,
@@ -223,6 +195,4 @@ const struct sampler_ops search_grid = {
     .suggest = grid_suggest,
     .adopt = grid_adopt,
     .observe = grid_observe,
-    .save = grid_save,
-    .load = grid_load,
 };

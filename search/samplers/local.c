@@ -8,7 +8,6 @@
  * is better; equal values go to the cheaper. A converged walk starts anew, by turns from its best point with half of
  * the coordinates drawn afresh, and from a random point. */
 #include "search/contract/history.h"
-#include "search/contract/state.h"
 #include "search/samplers/chooser.h"
 #include "search/samplers/local_flow.h"
 #include "search/samplers/samplers.h"
@@ -19,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 1, ATTEMPTS = 24, TAG = 0x10ca2 };
+enum { ATTEMPTS = 24, TAG = 0x10ca2 };
 
 struct arm {
     struct flow flow;
@@ -277,72 +276,6 @@ static int local_observe(struct sampler *s, const struct observation *o, struct 
     return 0;
 }
 
-static struct state_head head_of(const struct sampler *s)
-{
-    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
-}
-
-static int local_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    const struct local *l = (const struct local *)s;
-    struct state_head head = head_of(s);
-
-    if (state_put(out, &head, err) < 0 || hash_set_save(&l->fresh.seen, out, err) < 0 ||
-        history_save(&l->history, out, err) < 0 || chooser_save(&l->chooser, out, err) < 0 ||
-        buf_put_u64(out, (uint64_t)l->newest, err) < 0)
-        return -1;
-    for (int i = 0; i < l->chooser.n; i++) {
-        const struct arm *a = &l->arms[i];
-        if (flow_save(&a->flow, out, err) < 0 || buf_put_u8(out, a->has_best, err) < 0 ||
-            buf_put_u64(out, (uint64_t)a->best, err) < 0 || buf_put_u32(out, a->restarts, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* A trial that an arm may lean on: known, of the arm, with a value. */
-static bool is_of_arm(const struct local *l, int arm, int64_t trial)
-{
-    int row = history_find(&l->history, trial);
-
-    return row >= 0 && l->history.rows[row].n_reports > 0 && arm_of_row(l, row) == arm;
-}
-
-static int arm_load(struct local *l, int arm, struct view *in, struct err *err)
-{
-    struct arm *a = &l->arms[arm];
-    uint8_t has_best = 0;
-    uint64_t best = 0;
-
-    if (flow_load(&a->flow, in, err) < 0 || view_u8(in, &has_best, err) < 0 ||
-        view_u64(in, &best, err) < 0 || view_u32(in, &a->restarts, err) < 0)
-        return -1;
-    if (has_best > 1 || (has_best && !is_of_arm(l, arm, (int64_t)best)) ||
-        (a->flow.has_incumbent && !is_of_arm(l, arm, a->flow.incumbent)))
-        return err_set(err, ERR_ARG, "saved state is damaged: the best trial of a family");
-    a->has_best = has_best;
-    a->best = (int64_t)best;
-    return 0;
-}
-
-static int local_load(struct sampler *s, struct view *in, struct err *err)
-{
-    struct state_head head = head_of(s);
-    struct local *l = of(s);
-    uint64_t newest = 0;
-
-    if (state_check(in, &head, err) < 0 || hash_set_load(&l->fresh.seen, in, err) < 0 ||
-        history_load(&l->history, in, err) < 0 || chooser_load(&l->chooser, in, err) < 0 ||
-        view_u64(in, &newest, err) < 0)
-        return -1;
-    l->newest = (int64_t)newest;
-    for (int i = 0; i < l->chooser.n; i++) {
-        if (arm_load(l, i, in, err) < 0)
-            return -1;
-    }
-    return state_end(in, err);
-}
-
 const struct sampler_ops search_local = {
     .name = "local",
     .ranks_by_one = true,
@@ -353,6 +286,4 @@ const struct sampler_ops search_local = {
     .suggest = local_suggest,
     .adopt = local_adopt,
     .observe = local_observe,
-    .save = local_save,
-    .load = local_load,
 };

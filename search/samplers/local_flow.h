@@ -36,7 +36,5 @@ void flow_asked(struct flow *w);
 void flow_move(struct flow *w, int64_t trial, const double *unit, int64_t newest);
 /* A trial's result that is not better. True when the search has converged: it wants a restart. */
 bool flow_fail(struct flow *w, int64_t trial);
-int flow_save(const struct flow *w, struct buf *out, struct err *err);
-int flow_load(struct flow *w, struct view *in, struct err *err); /* any bytes are safe */
 
 #endif

@@ -1,13 +1,10 @@
 /* quasi.c - the Sobol and Halton samplers: scrambled low-discrepancy sequences (sobol.c, halton.c) through the space
  * (quasi_points.c). They learn nothing; their state is how far the sequence is used and which points were seen. For studies that
  * want an even look at a space: a start for models, an estimate of importance, a budget too small for a model. */
-#include "search/contract/state.h"
 #include "search/samplers/samplers.h"
 #include "search/space/quasi_points.h"
 
 #include "base/mem.h"
-
-enum { VERSION = 1 };
 
 struct quasi {
     struct sampler base;
@@ -75,29 +72,6 @@ static int quasi_observe(struct sampler *s, const struct observation *o, struct 
     return 0;
 }
 
-static struct state_head head_of(const struct sampler *s)
-{
-    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
-}
-
-static int quasi_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    struct state_head head = head_of(s);
-
-    if (state_put(out, &head, err) < 0)
-        return -1;
-    return quasi_points_save(&((const struct quasi *)s)->points, out, err);
-}
-
-static int quasi_load(struct sampler *s, struct view *in, struct err *err)
-{
-    struct state_head head = head_of(s);
-
-    if (state_check(in, &head, err) < 0 || quasi_points_load(&of(s)->points, in, err) < 0)
-        return -1;
-    return state_end(in, err);
-}
-
 const struct sampler_ops search_sobol = {
     .name = "sobol",
     .ignores_results = true,
@@ -107,8 +81,6 @@ const struct sampler_ops search_sobol = {
     .suggest = quasi_suggest,
     .adopt = quasi_adopt,
     .observe = quasi_observe,
-    .save = quasi_save,
-    .load = quasi_load,
 };
 
 const struct sampler_ops search_halton = {
@@ -120,6 +92,4 @@ const struct sampler_ops search_halton = {
     .suggest = quasi_suggest,
     .adopt = quasi_adopt,
     .observe = quasi_observe,
-    .save = quasi_save,
-    .load = quasi_load,
 };

@@ -1,13 +1,10 @@
 /* random.c - the random sampler: independent draws over the space, no configuration twice while there are unseen ones.
  * Each point is keyed by (seed, trial number), so that it does not depend on how many are asked for at once. It learns
  * nothing: its state is the set of points seen. */
-#include "search/contract/state.h"
 #include "search/samplers/samplers.h"
 #include "search/space/fresh_points.h"
 
 #include "base/mem.h"
-
-enum { VERSION = 1 };
 
 struct random_sampler {
     struct sampler base;
@@ -63,30 +60,6 @@ static int random_observe(struct sampler *s, const struct observation *o, struct
     return 0;
 }
 
-static struct state_head head_of(const struct sampler *s)
-{
-    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
-}
-
-static int random_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    const struct random_sampler *r = (const struct random_sampler *)s;
-    struct state_head head = head_of(s);
-
-    if (state_put(out, &head, err) < 0)
-        return -1;
-    return hash_set_save(&r->fresh.seen, out, err);
-}
-
-static int random_load(struct sampler *s, struct view *in, struct err *err)
-{
-    struct state_head head = head_of(s);
-
-    if (state_check(in, &head, err) < 0 || hash_set_load(&of(s)->fresh.seen, in, err) < 0)
-        return -1;
-    return state_end(in, err);
-}
-
 const struct sampler_ops search_random = {
     .name = "random",
     .ignores_results = true,
@@ -97,6 +70,4 @@ const struct sampler_ops search_random = {
     .adopt = random_adopt,
     .recall = random_adopt, /* a point is keyed by its trial: nothing else was used up */
     .observe = random_observe,
-    .save = random_save,
-    .load = random_load,
 };

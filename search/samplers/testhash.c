@@ -2,13 +2,10 @@
  * touchstone of determinism: if the controller ever told it of results in another order, the study would change, and
  * the test that compares leaderboards would see it. Offered only with --dev. */
 #include "search/contract/observation_hash.h"
-#include "search/contract/state.h"
 #include "search/samplers/samplers.h"
 #include "search/space/fresh_points.h"
 
 #include "base/mem.h"
-
-enum { VERSION = 1 };
 
 struct testhash {
     struct sampler base;
@@ -70,31 +67,6 @@ static int testhash_observe(struct sampler *s, const struct observation *o, stru
     return 0;
 }
 
-static struct state_head head_of(const struct sampler *s)
-{
-    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
-}
-
-static int testhash_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    const struct testhash *t = (const struct testhash *)s;
-    struct state_head head = head_of(s);
-
-    if (state_put(out, &head, err) < 0 || hash_set_save(&t->fresh.seen, out, err) < 0)
-        return -1;
-    return observation_hash_save(&t->observed, out, err);
-}
-
-static int testhash_load(struct sampler *s, struct view *in, struct err *err)
-{
-    struct state_head head = head_of(s);
-
-    if (state_check(in, &head, err) < 0 || hash_set_load(&of(s)->fresh.seen, in, err) < 0 ||
-        observation_hash_load(&of(s)->observed, in, err) < 0)
-        return -1;
-    return state_end(in, err);
-}
-
 const struct sampler_ops search_testhash_sampler = {
     .name = "testhash",
     .help = "for tests: random points keyed by the sequence of all results so far",
@@ -104,6 +76,4 @@ const struct sampler_ops search_testhash_sampler = {
     .suggest = testhash_suggest,
     .adopt = testhash_adopt,
     .observe = testhash_observe,
-    .save = testhash_save,
-    .load = testhash_load,
 };

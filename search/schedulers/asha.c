@@ -494,6 +494,4 @@ const struct scheduler_ops search_asha = {
     .retire = asha_retire,
     .is_behind = asha_group_is_behind,
     .describe = asha_describe,
-    .save = asha_save,
-    .load = asha_load,
 };

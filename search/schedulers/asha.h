@@ -1,4 +1,4 @@
-/* asha.h - what asha.c (decisions) and asha_state.c (bytes, rows for those who look) share. Private to these two. */
+/* asha.h - what asha.c (decisions) and asha_describe.c (rungs as rows) share. Private to these two. */
 #ifndef SEARCH_SCHEDULERS_ASHA_H
 #define SEARCH_SCHEDULERS_ASHA_H
 
@@ -52,7 +52,5 @@ bool asha_group_is_behind(const struct scheduler *s,
                           int group); /* likewise its best that ever came */
 
 int asha_describe(const struct scheduler *s, int first, int n, struct sched_rung *out);
-int asha_save(const struct scheduler *s, struct buf *out, struct err *err);
-int asha_load(struct scheduler *s, struct view *in, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* bracket.c - filling brackets, and deciding a rung once all have come to it. bracket_state.c saves them. */
+/* bracket.c - filling brackets, and deciding a rung once all have come to it. */
 #include "search/schedulers/bracket.h"
 
 #include "base/mem.h"

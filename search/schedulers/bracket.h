@@ -60,7 +60,7 @@ struct bracket_table {
     struct scheduler base;
     bracket_planner *plan;
     struct rung_rule rule;
-    double options[BRACKET_MAX_OPTIONS]; /* all that decides, for the head of its bytes */
+    double options[BRACKET_MAX_OPTIONS]; /* all that decides */
     int n_options;
     struct roster roster; /* home = bracket */
     struct bracket *brackets;
@@ -82,10 +82,8 @@ int bracket_resume(struct scheduler *s, int n, bool idle, struct sched_resume *o
                    struct err *err);
 int bracket_retire(struct scheduler *s, int n, bool closing, int64_t *trials, struct err *err);
 int bracket_describe(const struct scheduler *s, int first, int n, struct sched_rung *out);
-int bracket_save(const struct scheduler *s, struct buf *out, struct err *err);
-int bracket_load(struct scheduler *s, struct view *in, struct err *err);
 
-/* Private to bracket.c and bracket_state.c. */
+/* Private to bracket.c and bracket_describe.c. */
 void bracket_plan_of(const struct bracket_table *t, const struct bracket *b,
                      struct bracket_plan *out);
 struct bracket_ladder *bracket_ladder_at(struct bracket_table *t, int group, int max_level);

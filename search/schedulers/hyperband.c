@@ -48,6 +48,4 @@ const struct scheduler_ops search_hyperband = {
     .resume = bracket_resume,
     .retire = bracket_retire,
     .describe = bracket_describe,
-    .save = bracket_save,
-    .load = bracket_load,
 };

@@ -8,7 +8,6 @@
  *
  * In the roster: home = ladder, rung = the point it runs to, value = its best; curves hold the values of those that run. */
 #include "base/mem.h"
-#include "search/contract/state.h"
 #include "search/schedulers/roster.h"
 #include "search/schedulers/schedulers.h"
 #include "search/schedulers/stepper.h"
@@ -16,7 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 1 };
 enum { OPT_STARTUP, OPT_WARMUP, OPT_INTERVAL, OPT_AVERAGE, N_OPTIONS };
 
 static const struct search_option median_options[N_OPTIONS] = {
@@ -281,139 +279,6 @@ static int median_retire(struct scheduler *s, int n, bool closing, int64_t *tria
     return 0;
 }
 
-/* ---- bytes ---- */
-
-static int doubles_save(const double *v, size_t n, struct buf *out, struct err *err)
-{
-    if (buf_put_u64(out, n, err) < 0)
-        return -1;
-    for (size_t i = 0; i < n; i++) {
-        if (buf_put_f64(out, v[i], err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int median_save(const struct scheduler *s, struct buf *out, struct err *err)
-{
-    const struct median *m = (const struct median *)s;
-    struct state_head head = { s->ops->name, VERSION, state_fingerprint(m->options, N_OPTIONS),
-                               s->seed };
-
-    if (state_put(out, &head, err) < 0 || roster_save(&m->roster, out, err) < 0 ||
-        buf_put_u32(out, (uint32_t)m->n_ladders, err) < 0)
-        return -1;
-    for (int i = 0; i < m->n_ladders; i++) {
-        const struct ladder *l = &m->ladders[i];
-        if (buf_put_u32(out, (uint32_t)l->group, err) < 0 ||
-            buf_put_u32(out, (uint32_t)l->max_level, err) < 0 ||
-            buf_put_u64(out, (uint64_t)l->n_completed, err) < 0)
-            return -1;
-        for (int k = 0; k < l->n_points; k++) {
-            if (doubles_save(l->bars[k].values, l->bars[k].n, out, err) < 0)
-                return -1;
-        }
-    }
-    for (size_t i = 0; i < m->n_curves; i++) { /* as many as trials run, in their order */
-        if (doubles_save(m->curves[i].values, (size_t)m->curves[i].n, out, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int damaged(struct err *err)
-{
-    return err_set(err, ERR_ARG, "saved state is damaged: curves and trials differ");
-}
-
-static int bar_load(struct bar *b, struct view *in, struct err *err)
-{
-    uint64_t n = 0;
-    double v = 0;
-
-    if (view_u64(in, &n, err) < 0)
-        return -1;
-    for (uint64_t i = 0; i < n; i++) { /* a false count ends at the end of the bytes */
-        if (view_f64(in, &v, err) < 0)
-            return -1;
-        if (isnan(v) || (b->n > 0 && v < b->values[b->n - 1]))
-            return damaged(err);
-        bar_add(b, v);
-    }
-    return 0;
-}
-
-static int ladder_load(struct median *m, struct view *in, struct err *err)
-{
-    uint32_t group = 0, max_level = 0;
-    uint64_t n_completed = 0;
-    int before = m->n_ladders;
-
-    if (view_u32(in, &group, err) < 0 || view_u32(in, &max_level, err) < 0 ||
-        view_u64(in, &n_completed, err) < 0)
-        return -1;
-    /* Each point takes 8 bytes at least: a ladder longer than the bytes left is not made first. */
-    if (max_level < 1 || max_level > INT32_MAX || n_completed > m->roster.n ||
-        (size_t)stepper_points((int)max_level, (int)m->options[OPT_INTERVAL]) >
-            (in->len - in->pos) / 8)
-        return damaged(err);
-    struct ladder *l = ladder_at(m, (int)group, (int)max_level);
-    if (m->n_ladders == before)
-        return damaged(err);
-    l->n_completed = (int64_t)n_completed;
-    for (int k = 0; k < l->n_points; k++) {
-        if (bar_load(&l->bars[k], in, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int curve_load(struct median *m, const struct roster_entry *e, struct view *in,
-                      struct err *err)
-{
-    uint64_t n = 0;
-    double v = 0;
-
-    if (view_u64(in, &n, err) < 0)
-        return -1;
-    if (n > (uint64_t)e->rung)
-        return damaged(err);
-    curve_new(m, e->trial);
-    for (uint64_t i = 0; i < n; i++) {
-        if (view_f64(in, &v, err) < 0)
-            return -1;
-        curve_add(&m->curves[curve_place(m, e->trial)], v);
-    }
-    return 0;
-}
-
-static int median_load(struct scheduler *s, struct view *in, struct err *err)
-{
-    struct median *m = of(s);
-    struct state_head head = { s->ops->name, VERSION, state_fingerprint(m->options, N_OPTIONS),
-                               s->seed };
-    uint32_t n = 0;
-
-    if (state_check(in, &head, err) < 0 || roster_load(&m->roster, in, err) < 0 ||
-        view_u32(in, &n, err) < 0)
-        return -1;
-    for (uint32_t i = 0; i < n; i++) {
-        if (ladder_load(m, in, err) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < m->roster.n; i++) {
-        const struct roster_entry *e = &m->roster.entries[i];
-        bool is_known =
-            e->state == ROSTER_RUNNING || e->state == ROSTER_STOPPED || e->state == ROSTER_ENDED;
-        if (!is_known || e->home >= m->n_ladders || e->flags ||
-            e->rung >= m->ladders[e->home].n_points)
-            return damaged(err);
-        if (e->state == ROSTER_RUNNING && curve_load(m, e, in, err) < 0)
-            return -1;
-    }
-    return state_end(in, err);
-}
-
 const struct scheduler_ops search_median = {
     .name = "median",
     .help =
@@ -426,6 +291,4 @@ const struct scheduler_ops search_median = {
     .report = median_report,
     .resume = median_resume,
     .retire = median_retire,
-    .save = median_save,
-    .load = median_load,
 };

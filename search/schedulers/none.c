@@ -1,11 +1,8 @@
 /* none.c - the scheduler that schedules nothing: every trial runs straight to the top of its ladder. Without state: what
  * it must know (the top level) comes with each report. */
-#include "search/contract/state.h"
 #include "search/schedulers/schedulers.h"
 
 #include "base/mem.h"
-
-enum { VERSION = 1 };
 
 static struct scheduler *none_open(const struct search_setup *setup, struct err *err)
 {
@@ -53,20 +50,6 @@ static int none_retire(struct scheduler *s, int n, bool closing, int64_t *trials
     return 0;
 }
 
-static int none_save(const struct scheduler *s, struct buf *out, struct err *err)
-{
-    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
-
-    return state_put(out, &head, err);
-}
-
-static int none_load(struct scheduler *s, struct view *in, struct err *err)
-{
-    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
-
-    return state_check(in, &head, err) < 0 ? -1 : state_end(in, err);
-}
-
 const struct scheduler_ops search_none = {
     .name = "none",
     .help = "trains every trial to its top level",
@@ -76,6 +59,4 @@ const struct scheduler_ops search_none = {
     .report = none_report,
     .resume = none_resume,
     .retire = none_retire,
-    .save = none_save,
-    .load = none_load,
 };

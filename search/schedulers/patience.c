@@ -4,7 +4,6 @@
  *
  * In the roster: home = the ladder's length, rung = the point it runs to, value = its best, flags = points since then. */
 #include "base/mem.h"
-#include "search/contract/state.h"
 #include "search/schedulers/roster.h"
 #include "search/schedulers/schedulers.h"
 #include "search/schedulers/stepper.h"
@@ -12,7 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 1 };
 enum { OPT_PATIENCE, OPT_MIN_DELTA, OPT_INTERVAL, N_OPTIONS };
 
 static const struct search_option patience_options[N_OPTIONS] = {
@@ -120,34 +118,6 @@ static int patience_retire(struct scheduler *s, int n, bool closing, int64_t *tr
     return 0;
 }
 
-static int patience_save(const struct scheduler *s, struct buf *out, struct err *err)
-{
-    const struct patience *p = (const struct patience *)s;
-    struct state_head head = { s->ops->name, VERSION, state_fingerprint(p->options, N_OPTIONS),
-                               s->seed };
-
-    return state_put(out, &head, err) < 0 ? -1 : roster_save(&p->roster, out, err);
-}
-
-static int patience_load(struct scheduler *s, struct view *in, struct err *err)
-{
-    struct patience *p = of(s);
-    struct state_head head = { s->ops->name, VERSION, state_fingerprint(p->options, N_OPTIONS),
-                               s->seed };
-
-    if (state_check(in, &head, err) < 0 || roster_load(&p->roster, in, err) < 0)
-        return -1;
-    for (size_t i = 0; i < p->roster.n; i++) {
-        const struct roster_entry *e = &p->roster.entries[i];
-        bool is_known =
-            e->state == ROSTER_RUNNING || e->state == ROSTER_STOPPED || e->state == ROSTER_ENDED;
-        if (!is_known || e->home < 1 || e->flags > p->options[OPT_PATIENCE] ||
-            e->rung >= stepper_points(e->home, (int)p->options[OPT_INTERVAL]))
-            return err_set(err, ERR_ARG, "saved state is damaged: a trial past its ladder");
-    }
-    return state_end(in, err);
-}
-
 const struct scheduler_ops search_patience = {
     .name = "patience",
     .help = "stops a trial that has not improved for some time",
@@ -159,6 +129,4 @@ const struct scheduler_ops search_patience = {
     .report = patience_report,
     .resume = patience_resume,
     .retire = patience_retire,
-    .save = patience_save,
-    .load = patience_load,
 };

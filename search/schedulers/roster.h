@@ -1,5 +1,5 @@
 /* roster.h - which trials a scheduler with rungs knows: where each stands and what it does. In order of their numbers.
- * `home` and `rung` mean what the owner says; what it reads from saved bytes it must check itself. */
+ * `home` and `rung` mean what the owner says. */
 #ifndef SEARCH_SCHEDULERS_ROSTER_H
 #define SEARCH_SCHEDULERS_ROSTER_H
 
@@ -38,7 +38,5 @@ struct roster_entry *roster_find(const struct roster *r, int64_t trial); /* NULL
 struct roster_entry *roster_add(struct roster *r, int64_t trial, int home, int rung);
 void roster_move(struct roster *r, struct roster_entry *e, enum roster_state to);
 int roster_unknown(int64_t trial, struct err *err); /* ERR_NOTFOUND, -1 */
-int roster_save(const struct roster *r, struct buf *out, struct err *err);
-int roster_load(struct roster *r, struct view *in, struct err *err); /* into an empty one */
 
 #endif

@@ -60,6 +60,4 @@ const struct scheduler_ops search_sha = {
     .resume = bracket_resume,
     .retire = bracket_retire,
     .describe = bracket_describe,
-    .save = bracket_save,
-    .load = bracket_load,
 };

@@ -5,7 +5,6 @@
  *
  * Trials stand in a table in order of their numbers; how often it is asked changes nothing, only what it was told. */
 #include "search/contract/observation_hash.h"
-#include "search/contract/state.h"
 #include "search/schedulers/schedulers.h"
 
 #include "base/mem.h"
@@ -15,7 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 1 };
 enum entry_state { ENTRY_RUNNING, ENTRY_PAUSED, ENTRY_STOPPED, ENTRY_ENDED, ENTRY_STATES };
 
 struct entry {
@@ -184,63 +182,6 @@ static int testhash_retire(struct scheduler *s, int n, bool closing, int64_t *tr
     return given;
 }
 
-static int testhash_save(const struct scheduler *s, struct buf *out, struct err *err)
-{
-    const struct testhash *t = (const struct testhash *)s;
-    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
-
-    if (state_put(out, &head, err) < 0 || observation_hash_save(&t->observed, out, err) < 0 ||
-        buf_put_u64(out, t->n, err) < 0)
-        return -1;
-    for (size_t i = 0; i < t->n; i++) {
-        const struct entry *e = &t->entries[i];
-        if (buf_put_u64(out, (uint64_t)e->trial, err) < 0 ||
-            buf_put_u32(out, (uint32_t)e->max_level, err) < 0 ||
-            buf_put_u32(out, (uint32_t)e->level, err) < 0 ||
-            buf_put_u32(out, (uint32_t)e->to, err) < 0 ||
-            buf_put_u8(out, (uint8_t)e->state, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int entry_load(struct entry *e, struct view *in, struct err *err)
-{
-    uint32_t max_level = 0, level = 0, to = 0;
-    uint64_t trial = 0;
-    uint8_t state = 0;
-
-    if (view_u64(in, &trial, err) < 0 || view_u32(in, &max_level, err) < 0 ||
-        view_u32(in, &level, err) < 0 || view_u32(in, &to, err) < 0 || view_u8(in, &state, err) < 0)
-        return -1;
-    if (max_level < 1 || max_level > INT32_MAX || to < 1 || to > max_level || level > max_level ||
-        state >= ENTRY_STATES || (level == max_level && state != ENTRY_ENDED))
-        return err_set(err, ERR_ARG, "saved state is damaged: trial %" PRId64, (int64_t)trial);
-    *e = (struct entry){ (int64_t)trial, (int)max_level, (int)level, (int)to,
-                         (enum entry_state)state };
-    return 0;
-}
-
-static int testhash_load(struct scheduler *s, struct view *in, struct err *err)
-{
-    struct state_head head = { s->ops->name, VERSION, state_fingerprint(NULL, 0), s->seed };
-    struct testhash *t = of(s);
-    struct entry e = { 0 };
-    uint64_t n = 0;
-
-    if (state_check(in, &head, err) < 0 || observation_hash_load(&t->observed, in, err) < 0 ||
-        view_u64(in, &n, err) < 0)
-        return -1;
-    for (uint64_t i = 0; i < n; i++) { /* a false count ends at the end of the bytes */
-        if (entry_load(&e, in, err) < 0)
-            return -1;
-        if (t->n > 0 && e.trial <= t->entries[t->n - 1].trial)
-            return err_set(err, ERR_ARG, "saved state is damaged: trials out of order");
-        *insert(t, t->n) = e;
-    }
-    return state_end(in, err);
-}
-
 const struct scheduler_ops search_testhash_scheduler = {
     .name = "testhash",
     .help = "for tests: pauses, resumes and stops by the sequence of all results so far",
@@ -251,6 +192,4 @@ const struct scheduler_ops search_testhash_scheduler = {
     .report = testhash_report,
     .resume = testhash_resume,
     .retire = testhash_retire,
-    .save = testhash_save,
-    .load = testhash_load,
 };

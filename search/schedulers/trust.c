@@ -39,32 +39,3 @@ void trust_add(struct trust *t, double here, double there, double least)
     t->n = t->n < TRUST_WINDOW ? t->n + 1 : t->n;
     judge(t, least);
 }
-
-int trust_save(const struct trust *t, struct buf *out, struct err *err)
-{
-    if (buf_put_u32(out, (uint32_t)t->n, err) < 0 || buf_put_u32(out, (uint32_t)t->next, err) < 0)
-        return -1;
-    for (int i = 0; i < t->n; i++) {
-        if (buf_put_f64(out, t->here[i], err) < 0 || buf_put_f64(out, t->there[i], err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-int trust_load(struct trust *t, double least, struct view *in, struct err *err)
-{
-    uint32_t n = 0, next = 0;
-
-    if (view_u32(in, &n, err) < 0 || view_u32(in, &next, err) < 0)
-        return -1;
-    if (n > TRUST_WINDOW || next != (n < TRUST_WINDOW ? n : next % TRUST_WINDOW))
-        return err_set(err, ERR_ARG, "saved state is damaged: a window of %u pairs", n);
-    t->n = (int)n;
-    t->next = (int)next;
-    for (int i = 0; i < t->n; i++) {
-        if (view_f64(in, &t->here[i], err) < 0 || view_f64(in, &t->there[i], err) < 0)
-            return -1;
-    }
-    judge(t, least);
-    return 0;
-}

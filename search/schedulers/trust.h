@@ -20,7 +20,5 @@ struct trust {
  * of a tau between unrelated values is taken off. */
 void trust_add(struct trust *t, double here, double there, double least);
 double trust_tau(const struct trust *t); /* of the pairs held; 0 with fewer than 2 */
-int trust_save(const struct trust *t, struct buf *out, struct err *err);
-int trust_load(struct trust *t, double least, struct view *in, struct err *err);
 
 #endif

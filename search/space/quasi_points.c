@@ -162,21 +162,3 @@ bool quasi_points_mark(struct quasi_points *w, const double *point)
             s->params[i].axis == AXIS_FREE && !isnan(point[i]) ? s->params[i].def : point[i];
     return hash_set_add(&w->seen, space_hash(s, w->point));
 }
-
-/* ---- state ---- */
-
-int quasi_points_save(const struct quasi_points *w, struct buf *out, struct err *err)
-{
-    if (buf_put_u64(out, w->used, err) < 0)
-        return -1;
-    return hash_set_save(&w->seen, out, err);
-}
-
-int quasi_points_load(struct quasi_points *w, struct view *in, struct err *err)
-{
-    if (view_u64(in, &w->used, err) < 0)
-        return -1;
-    if (w->used > SEQUENCE_END)
-        return err_set(err, ERR_ARG, "saved state is damaged: a place beyond the sequence");
-    return hash_set_load(&w->seen, in, err);
-}

@@ -38,8 +38,5 @@ void quasi_points_fini(struct quasi_points *w);
 int quasi_points_next(struct quasi_points *w, double *point);
 /* Marks a point that did not come from here. True if it was new. */
 bool quasi_points_mark(struct quasi_points *w, const double *point);
-int quasi_points_save(const struct quasi_points *w, struct buf *out, struct err *err);
-int quasi_points_load(struct quasi_points *w, struct view *in,
-                      struct err *err); /* into a fresh one */
 
 #endif

@@ -81,8 +81,6 @@ void space_to_unit(const struct space *s, const double *point, double *unit);
 /* A hash of the active values: equal points have equal hashes. */
 uint64_t space_hash(const struct space *s, const double *point);
 bool space_points_equal(const struct space *s, const double *a, const double *b);
-/* Of the definition: names, kinds, ranges, choices, tree. Saved states carry it. */
-uint64_t space_fingerprint(const struct space *s);
 
 /* Number of distinct points, INFINITY if a float has no step. space_search_size counts a free axis
  * as one value. */

@@ -165,29 +165,3 @@ bool space_points_equal(const struct space *s, const double *a, const double *b)
     }
     return true;
 }
-
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-    h = rng_mix(h, strlen(text));
-    for (; *text; text++)
-        h = rng_mix(h, (unsigned char)*text);
-    return h;
-}
-
-uint64_t space_fingerprint(const struct space *s)
-{
-    uint64_t h = (uint64_t)s->n;
-
-    for (int i = 0; i < s->n; i++) {
-        const struct param *p = &s->params[i];
-        h = hash_text(h, p->name);
-        h = rng_mix(h, (uint64_t)p->kind << 8 | (uint64_t)p->axis << 4 | p->is_log);
-        h = rng_mix(rng_mix(h, bits_of(p->lo)), bits_of(p->hi));
-        h = rng_mix(rng_mix(h, bits_of(p->step)), bits_of(p->def));
-        h = rng_mix(rng_mix(h, (uint64_t)p->parent + 1), p->parent_mask);
-        h = rng_mix(h, (uint64_t)p->n_choices);
-        for (int c = 0; c < p->n_choices; c++)
-            h = hash_text(h, p->choices[c]);
-    }
-    return h;
-}

@@ -253,7 +253,6 @@ static void nonsense_in_any_column_stops_nothing(void **state)
         { "trial", "study = ", " AND state = 'paused'" },
         { "attempt", "trial IN (SELECT id FROM trial WHERE study = ", ")" },
         { "report", "trial IN (SELECT id FROM trial WHERE study = ", ")" },
-        { "search_state", "study = ", "" },
         { "journal", "study = ", "" },
     };
     static const char *const values[] = {

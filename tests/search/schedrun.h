@@ -1,6 +1,6 @@
 /* schedrun.h - drives a scheduler through a made-up study as a controller would, with what goes wrong in one: trials that
- * fail or are cancelled (paused ones too), NaN and infinities, late and repeated reports, restarts from saved bytes or from a
- * journal of the calls that gave something. Keeps what was reported, so that a test can work out by itself what had to be
+ * fail or are cancelled (paused ones too), NaN and infinities, late and repeated reports, restarts from a journal of
+ * the calls that gave something. Keeps what was reported, so that a test can work out by itself what had to be
  * decided. It checks what holds for every scheduler. */
 #ifndef TESTS_SEARCH_SCHEDRUN_H
 #define TESTS_SEARCH_SCHEDRUN_H
@@ -31,7 +31,7 @@ struct schedrun {
     const struct scheduler_ops *ops;
     struct search_setup setup;
     int n_trials, slots, n_groups, max_level[3];                   /* by group */
-    uint32_t fail, cancel, special, restart, replay, late;         /* in 1000 */
+    uint32_t fail, cancel, special, replay, late;                  /* in 1000 */
     void (*on_resume)(struct schedrun *r, int64_t trial);          /* before it counts as running */
     void (*on_quiet)(struct schedrun *r);                          /* resume has nothing to give */
     double (*value)(struct schedrun *r, int64_t trial, int level); /* NULL = random */
@@ -49,8 +49,7 @@ void schedrun_all(struct schedrun *r); /* to the end of the study */
 /* A whole study with failures, cancelled trials, odd values and restarts; the caller closes it. */
 void schedrun_stormy(struct schedrun *r, struct rng *g);
 void schedrun_close(struct schedrun *r);
-/* Goes on with one loaded from its bytes, and with one that was given the calls again, which must be the same. */
-void schedrun_restart(struct schedrun *r);
+/* Goes on with one that was given the calls again, which must decide the same. */
 void schedrun_replay(struct schedrun *r);
 
 /* One call each, for examples. */

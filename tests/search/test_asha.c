@@ -138,7 +138,7 @@ static void those_who_go_on_are_the_best_of_their_rung_and_none_of_them_waits(vo
         r.fail = rng_below(&g, 100);
         r.cancel = rng_below(&g, 60);
         r.special = 60;
-        r.restart = 50;
+        r.replay = 50;
         r.on_resume = promoted_is_in_best;
         r.on_quiet = nobody_in_best_waits;
         schedrun_open(&r, rng_u64(&g));

@@ -140,69 +140,6 @@ static void estimates_are_positive_whatever_comes(void **state)
     }
 }
 
-static void a_restored_chooser_goes_on_the_same(void **state)
-{
-    struct rng r;
-
-    (void)state;
-    for (uint64_t seed = 1; seed <= 200; seed++) {
-        struct chooser c, d;
-        struct buf b, again;
-        rng_init(&r, test_seed(), 1000 + seed);
-        chooser_init(&c, ARMS);
-        chooser_init(&d, ARMS);
-        for (int t = 0; t < 40; t++)
-            random_step(&c, &r);
-        buf_init(&b, 1 << 20);
-        buf_init(&again, 1 << 20);
-        assert_int_equal(chooser_save(&c, &b, NULL), 0);
-        struct view in = { (const uint8_t *)b.data, b.len, 0 };
-        assert_int_equal(chooser_load(&d, &in, NULL), 0);
-        assert_int_equal(chooser_save(&d, &again, NULL), 0);
-        assert_int_equal(b.len, again.len);
-        assert_memory_equal(b.data, again.data, b.len);
-        for (int t = 1; t < 30; t++)
-            assert_int_equal(chooser_next(&c, seed, t), chooser_next(&d, seed, t));
-        buf_fini(&b);
-        buf_fini(&again);
-        chooser_fini(&c);
-        chooser_fini(&d);
-    }
-}
-
-static void damaged_states_are_refused_or_harmless(void **state)
-{
-    struct chooser c;
-    struct buf b;
-    struct rng r;
-
-    (void)state;
-    rng_init(&r, test_seed(), 9);
-    chooser_init(&c, ARMS);
-    for (int t = 0; t < 40; t++)
-        random_step(&c, &r);
-    buf_init(&b, 1 << 20);
-    assert_int_equal(chooser_save(&c, &b, NULL), 0);
-    for (int k = 0; k < 20000; k++) {
-        uint8_t *copy = mem_dup(b.data, b.len);
-        struct view in = { copy, rng_below(&r, 4) ? b.len : rng_below(&r, (uint32_t)b.len), 0 };
-        struct chooser d;
-        for (uint32_t flips = 1 + rng_below(&r, 4); flips > 0; flips--)
-            copy[rng_below(&r, (uint32_t)b.len)] = (uint8_t)rng_u32(&r);
-        chooser_init(&d, ARMS);
-        if (chooser_load(&d, &in, NULL) == 0) {
-            for (int i = 0; i < ARMS; i++)
-                assert_true(chooser_eci(&d, i) > 0);
-            assert_true(chooser_next(&d, 1, k) < ARMS);
-            random_step(&d, &r);
-        }
-        chooser_fini(&d);
-        mem_free(copy);
-    }
-    buf_fini(&b);
-    chooser_fini(&c);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,8 +148,6 @@ int main(void)
         cmocka_unit_test(better_and_cheaper_arms_get_more_trials),
         cmocka_unit_test(scale_and_shift_of_values_change_nothing),
         cmocka_unit_test(estimates_are_positive_whatever_comes),
-        cmocka_unit_test(a_restored_chooser_goes_on_the_same),
-        cmocka_unit_test(damaged_states_are_refused_or_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

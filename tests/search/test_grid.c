@@ -160,26 +160,6 @@ static void adopted_points_are_known_by_their_cell(void **state)
     space_free(s);
 }
 
-/* A state of another number of points is another grid. */
-static void a_state_of_another_cut_is_refused(void **state)
-{
-    struct space *s = spaces_mixed();
-    struct sampler *x = open_grid(s, 3, 5, 0), *y = open_grid(s, 3, 6, 0);
-    struct err err = { 0 };
-    struct buf b;
-
-    (void)state;
-    buf_init(&b, 1 << 20);
-    assert_int_equal(x->ops->save(x, &b, NULL), 0);
-    struct view in = { (const uint8_t *)b.data, b.len, 0 };
-    assert_int_equal(y->ops->load(y, &in, &err), -1);
-    assert_int_equal(err.code, ERR_CONFLICT);
-    buf_fini(&b);
-    sampler_close(x);
-    sampler_close(y);
-    space_free(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,7 +168,6 @@ int main(void)
         cmocka_unit_test(a_huge_grid_begins_evenly),
         cmocka_unit_test(the_number_of_points_follows_the_budget),
         cmocka_unit_test(adopted_points_are_known_by_their_cell),
-        cmocka_unit_test(a_state_of_another_cut_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

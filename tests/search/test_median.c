@@ -79,7 +79,7 @@ static void both_rules_are_what_they_say(void **state)
             if (t->state != RUN_RUNNING)
                 continue;
             if (step % 20 == 0)
-                schedrun_restart(&r);
+                schedrun_replay(&r);
             int level = t->to;
             assert_int_equal(level, t->level + 1);
             double v = (double)rng_below(&g, 12);

@@ -29,7 +29,7 @@ static void so_many_points_without_a_better_value_stop(void **state)
             since = is_better ? 0 : since + 1;
             best = is_better ? v : best;
             if (rng_below(&g, 5) == 0)
-                schedrun_restart(&r);
+                schedrun_replay(&r);
             assert_int_equal(schedrun_report(&r, 1, OBS_RUNNING, level, v).action,
                              since >= options[0] ? SCHED_STOP : SCHED_RUN_TO);
         }
@@ -67,7 +67,7 @@ static void any_study_ends_well(void **state)
                                .fail = 40,
                                .cancel = 40,
                                .special = 100,
-                               .restart = 50 };
+                               .replay = 50 };
         schedrun_open(&r, rng_u64(&g));
         schedrun_all(&r);
         schedrun_close(&r);

@@ -85,7 +85,7 @@ static void a_restart_finds_an_emptied_bracket_of_one_level_filling(void **state
     schedrun_open(&r, 1);
     schedrun_start(&r, 0);
     schedrun_report(&r, 1, OBS_CANCELLED, 0, NAN);
-    schedrun_restart(&r);
+    schedrun_replay(&r);
     schedrun_start(&r, 0);
     assert_int_equal(schedrun_row(&r, 0, 0, 0).n_running, 1);
     schedrun_replay(&r);

@@ -71,36 +71,12 @@ static void old_pairs_leave_the_window(void **state)
     assert_true(t.holds);
 }
 
-static void bytes_hold_all_and_false_ones_are_refused(void **state)
-{
-    struct trust t = { 0 }, again = { 0 };
-    struct buf b;
-
-    (void)state;
-    for (int i = 0; i < 45; i++)
-        trust_add(&t, i, i % 7, 0.1);
-    buf_init(&b, 10000);
-    assert_int_equal(trust_save(&t, &b, NULL), 0);
-    struct view in = { (const uint8_t *)b.data, b.len, 0 };
-    assert_int_equal(trust_load(&again, 0.1, &in, NULL), 0);
-    assert_memory_equal(&t, &again, sizeof t);
-    for (size_t n = 0; n < b.len; n++) {
-        in = (struct view){ (const uint8_t *)b.data, n, 0 };
-        assert_int_equal(trust_load(&again, 0.1, &in, NULL), -1);
-    }
-    b.data[0] = TRUST_WINDOW + 1;
-    in = (struct view){ (const uint8_t *)b.data, b.len, 0 };
-    assert_int_equal(trust_load(&again, 0.1, &in, NULL), -1);
-    buf_fini(&b);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tau_of_known_orders),
         cmocka_unit_test(chance_seldom_proves_anything_and_order_always_does),
         cmocka_unit_test(old_pairs_leave_the_window),
-        cmocka_unit_test(bytes_hold_all_and_false_ones_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static void a_request_that_does_not_fit_is_undone_and_the_turn_goes_on(void **st
 {
     struct store_rig *r = store_rig_new();
     size_t n = 100000;
-    char *big = mem_alloc(n), before[SHA256_HEX], after[SHA256_HEX];
+    char *big = mem_zalloc(n + 1), before[SHA256_HEX], after[SHA256_HEX];
     struct err err = { 0 };
     struct savepoint sp;
 
@@ -107,7 +107,7 @@ static void a_request_that_does_not_fit_is_undone_and_the_turn_goes_on(void **st
     assert_int_equal(store_digest(r->store, before, NULL), 0);
     pages_limit(r, 1); /* = as many as there are */
     assert_int_equal(savepoint_open(&sp, r->store, NULL), 0);
-    assert_int_equal(store_search_put(r->store, 1, 1, big, n, &err), -1);
+    assert_int_equal(store_meta_put(r->store, "big", big, &err), -1);
     assert_int_equal(err.code, ERR_FULL);
     savepoint_undo(&sp);
     if (store_turn_commit(r->store, &err) ==
@@ -120,10 +120,11 @@ static void a_request_that_does_not_fit_is_undone_and_the_turn_goes_on(void **st
         store_rig_study(r, "one");
     }
     pages_limit(r, 1000000);
-    assert_int_equal(store_search_put(r->store, 1, 1, big, n, NULL), 0);
+    assert_int_equal(store_meta_put(r->store, "big", big, NULL), 0);
     store_rig_commit(r);
     store_rig_restart(r);
-    assert_int_equal(store_rig_count(r, "SELECT length(bytes) FROM search_state"), (int64_t)n);
+    assert_int_equal(store_rig_count(r, "SELECT length(value) FROM meta WHERE name = 'big'"),
+                     (int64_t)n);
     assert_int_equal(store_integrity(r->store, NULL), 0);
     mem_free(big);
     store_rig_free(r);

@@ -36,6 +36,29 @@ static void a_new_database_has_the_newest_schema_and_the_pragmas(void **state)
     (void)state;
 }
 
+/* Searchers were stored as bytes up to version 4. */
+static void a_database_with_stored_searchers_opens_without_them(void **state)
+{
+    static const char old[] =
+        "CREATE TABLE search_state (study INTEGER PRIMARY KEY REFERENCES study (id),"
+        " seq INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;"
+        "INSERT INTO search_state VALUES (1, 7, x'01ff');"
+        "PRAGMA user_version = 4;";
+    struct store_rig *r = store_rig_new();
+
+    store_rig_study(r, "one");
+    store_rig_commit(r);
+    assert_int_equal(sqlite3_exec(r->store->db, old, NULL, NULL, NULL), SQLITE_OK);
+    store_rig_restart(r);
+    assert_int_equal(pragma_i64(r, "PRAGMA user_version"), store_version_newest());
+    assert_int_equal(
+        pragma_i64(r, "SELECT count(*) FROM sqlite_schema WHERE name = 'search_state'"), 0);
+    assert_int_equal(pragma_i64(r, "SELECT count(*) FROM study WHERE name = 'one'"), 1);
+    assert_int_equal(pragma_i64(r, "PRAGMA foreign_key_check"), -1);
+    store_rig_free(r);
+    (void)state;
+}
+
 static void every_table_is_strict(void **state)
 {
     struct store_rig *r = store_rig_new();
@@ -105,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_database_has_the_newest_schema_and_the_pragmas),
+        cmocka_unit_test(a_database_with_stored_searchers_opens_without_them),
         cmocka_unit_test(every_table_is_strict),
         cmocka_unit_test(every_reference_has_an_index),
         cmocka_unit_test(states_outside_the_tables_cannot_be_stored),

@@ -226,12 +226,10 @@ static void a_deleted_study_leaves_one_journal_row_and_its_id_is_not_used_again(
     struct err err = { 0 };
 
     assert_int_equal(store_report_add(r->store, trial, 1, 1, 1, NULL), 0);
-    assert_int_equal(store_search_put(r->store, id, 1, "x", 1, NULL), 0);
     assert_int_equal(store_study_delete(r->store, id, NULL), 0);
     assert_int_equal(store_rig_count(r, "SELECT count(*) FROM journal WHERE study = 1"), 1);
     assert_int_equal(store_rig_count(r, "SELECT count(*) FROM trial"), 0);
     assert_int_equal(store_rig_count(r, "SELECT count(*) FROM report"), 0);
-    assert_int_equal(store_rig_count(r, "SELECT count(*) FROM search_state"), 0);
     assert_int_equal(store_study_delete(r->store, id, &err), -1);
     assert_int_equal(err.code, ERR_NOTFOUND);
     assert_int_equal(store_study_delete(r->store, other, NULL),
@@ -241,30 +239,6 @@ static void a_deleted_study_leaves_one_journal_row_and_its_id_is_not_used_again(
     assert_int_equal(store_rig_study(r, "one"), 3); /* the name is free */
     assert_int_equal(store_rig_trial(r, 3, 1), trial + 1);
     store_rig_check_replay(r);
-    store_rig_free(r);
-    (void)state;
-}
-
-static void the_search_state_is_replaced_whole(void **state)
-{
-    struct store_rig *r = store_rig_new();
-    int64_t id = store_rig_study(r, "one"), seq = 0;
-    struct buf out;
-
-    buf_init(&out, 100);
-    assert_int_equal(store_search_get(r->store, id, &seq, &out, NULL), 0);
-    assert_int_equal(store_search_put(r->store, id, 4, "a\0b", 3, NULL), 0);
-    assert_int_equal(store_search_put(r->store, id, 9, "c\0de", 4, NULL), 0);
-    assert_int_equal(store_search_get(r->store, id, &seq, &out, NULL), 1);
-    assert_int_equal(seq, 9);
-    assert_int_equal(out.len, 4);
-    assert_memory_equal(out.data, "c\0de", 4);
-    assert_int_equal(store_search_put(r->store, id, 9, NULL, 0, NULL), 0);
-    buf_clear(&out);
-    assert_int_equal(store_search_get(r->store, id, &seq, &out, NULL), 1);
-    assert_int_equal(out.len, 0);
-    buf_fini(&out);
-    assert_int_equal(store_search_put(r->store, 77, 1, "x", 1, NULL), -1);
     store_rig_free(r);
     (void)state;
 }
@@ -280,7 +254,6 @@ int main(void)
         cmocka_unit_test(lists_are_newest_first_filtered_and_paged),
         cmocka_unit_test(a_row_callback_may_stop_or_fail),
         cmocka_unit_test(a_deleted_study_leaves_one_journal_row_and_its_id_is_not_used_again),
-        cmocka_unit_test(the_search_state_is_replaced_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,6 @@ static struct store_rig *world_new(void)
     str_copy(n.cookie_hash, sizeof n.cookie_hash, named);
     str_copy(n.secret_hash, sizeof n.secret_hash, named);
     assert_int_equal(store_session_put(r->store, &n, NULL), 0);
-    assert_int_equal(store_search_put(r->store, 1, 1, "abc", 3, NULL), 0);
     dataset_row_fini(&d);
     task_row_fini(&t);
     token_row_fini(&k);
@@ -86,11 +85,6 @@ static int study_update(struct store_rig *r, struct err *err)
 static int study_delete(struct store_rig *r, struct err *err)
 {
     return store_study_delete(r->store, 1, err);
-}
-
-static int search_put(struct store_rig *r, struct err *err)
-{
-    return store_search_put(r->store, 1, 3, "abcd", 4, err);
 }
 
 static int trial_insert(struct store_rig *r, struct err *err)
@@ -300,20 +294,33 @@ static const struct {
     const char *name;
     int (*act)(struct store_rig *r, struct err *err);
 } acts[] = {
-    { "study insert", study_insert },     { "study event", study_event },
-    { "study update", study_update },     { "study delete", study_delete },
-    { "search put", search_put },         { "trial insert", trial_insert },
-    { "trial event", trial_event },       { "trial update", trial_update },
-    { "report add", report_add },         { "attempt open", attempt_open },
-    { "attempt close", attempt_close },   { "attempt reopen", attempt_reopen },
-    { "runner insert", runner_insert },   { "runner update", runner_update },
-    { "task insert", task_insert },       { "task update", task_update },
-    { "dataset insert", dataset_insert }, { "dataset update", dataset_update },
-    { "dataset delete", dataset_delete }, { "token insert", token_insert },
-    { "token delete", token_delete },     { "session insert", session_insert },
-    { "session delete", session_delete }, { "session expire", session_expire },
-    { "session trim", session_trim },     { "blob add", blob_add },
-    { "blob collect", blob_collect },     { "journal row", journal_row },
+    { "study insert", study_insert },
+    { "study event", study_event },
+    { "study update", study_update },
+    { "study delete", study_delete },
+    { "trial insert", trial_insert },
+    { "trial event", trial_event },
+    { "trial update", trial_update },
+    { "report add", report_add },
+    { "attempt open", attempt_open },
+    { "attempt close", attempt_close },
+    { "attempt reopen", attempt_reopen },
+    { "runner insert", runner_insert },
+    { "runner update", runner_update },
+    { "task insert", task_insert },
+    { "task update", task_update },
+    { "dataset insert", dataset_insert },
+    { "dataset update", dataset_update },
+    { "dataset delete", dataset_delete },
+    { "token insert", token_insert },
+    { "token delete", token_delete },
+    { "session insert", session_insert },
+    { "session delete", session_delete },
+    { "session expire", session_expire },
+    { "session trim", session_trim },
+    { "blob add", blob_add },
+    { "blob collect", blob_collect },
+    { "journal row", journal_row },
 };
 
 /* One act with the nth fault; 1 when the fault was reached. is_done: the world is another one now. */

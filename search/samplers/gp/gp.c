@@ -6,7 +6,6 @@
  * anew. Past PENDING_MAX trials in flight beyond the results known, points come from the start's sequence: no model could
  * tell them apart. */
 #include "search/samplers/gp/gp.h"
-#include "search/contract/state.h"
 #include "search/samplers/gp/gp_pick.h"
 #include "search/samplers/gp/gp_train.h"
 #include "search/space/quasi_points.h"
@@ -16,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 1, PENDING_MAX = 64, FIT_MAX = 128, CAP = GP_TARGETS + PENDING_MAX + 4 };
+enum { PENDING_MAX = 64, FIT_MAX = 128, CAP = GP_TARGETS + PENDING_MAX + 4 };
 static const double FIT_WORK = 4e6, PICK_WORK = 8e6; /* multiplications per suggestion */
 
 struct gp_sampler {
@@ -25,7 +24,7 @@ struct gp_sampler {
     struct history history;
     struct gp_code code;
     int n_start;
-    /* what was learned: part of the state */
+    /* what was learned so far: depends on every fit before */
     double theta[GP_MAX_THETA];
     uint64_t fitted; /* hash of the set that theta was fitted to last; 0 = never */
     int restart_at;  /* results at which the fit looks for other starts again */
@@ -140,6 +139,16 @@ static void fit(struct gp_sampler *g)
     g->fitted = t->hash;
 }
 
+static void fit_update(struct gp_sampler *g)
+{
+    if (g->fitted == g->train.hash)
+        return;
+    if (!g->scratch.chol)
+        gp_scratch_init(&g->scratch, FIT_MAX);
+    fit(g);
+    g->modelled = 0;
+}
+
 /* The best of what the model thinks of the points from..n-1: noise is not a result, and what is believed of a trial in
  * flight is nothing to be gained once more. */
 static double best_mean(struct gp_sampler *g, int from, int n)
@@ -173,12 +182,8 @@ static void model_update(struct gp_sampler *g)
     if (!g->model.chol) {
         gp_model_init(&g->model, g->code.d, CAP);
         points_shape(g, &g->model.points);
-        gp_scratch_init(&g->scratch, FIT_MAX);
     }
-    if (g->fitted != g->train.hash) {
-        fit(g);
-        g->modelled = 0;
-    }
+    fit_update(g);
     int had = g->modelled == g->train.hash ? g->model.points.n - g->train.n : 0;
     while (kept < had && kept < n &&
            g->believed[kept] == g->history.rows[silent->rows[from + kept]].trial)
@@ -233,12 +238,15 @@ int gp_trials(const struct sampler *s)
     return ((const struct gp_sampler *)s)->history.n;
 }
 
+/* Where no point is left, nothing is fitted for nothing. */
+static bool is_models_turn(struct gp_sampler *g)
+{
+    return (double)g->points.seen.n < g->points.size && gp_is_ready(&g->base);
+}
+
 static int suggest_one(struct gp_sampler *g, int64_t trial, double *point)
 {
-    bool is_left =
-        (double)g->points.seen.n < g->points.size; /* else nothing is fitted for nothing */
-
-    if (is_left && gp_is_ready(&g->base) && model_pick(g, trial, point))
+    if (is_models_turn(g) && model_pick(g, trial, point))
         return 1;
     return quasi_points_next(&g->points, point);
 }
@@ -264,54 +272,30 @@ static int gp_adopt(struct sampler *s, int64_t trial, const double *point, struc
     return 0;
 }
 
+/* The point is known, so only the fit is repeated, not the search for the best point, which takes longer. Where half of a
+ * finite space was seen, that search may have found nothing new, and the point came from the sequence: then it is
+ * repeated too. */
+static int gp_recall(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    struct gp_sampler *g = of(s);
+
+    if (is_models_turn(g) && (double)g->points.seen.n < g->points.size / 2) {
+        fit_update(g);
+        return gp_adopt(s, trial, point, err);
+    }
+    double *again = mem_array((size_t)s->space->n + 1, sizeof *again);
+    (void)suggest_one(g, trial, again);
+    (void)history_add(&g->history, trial, again);
+    mem_free(again);
+    return 0;
+}
+
 static int gp_observe(struct sampler *s, const struct observation *o, struct err *err)
 {
     (void)err;
     if (history_observe(&of(s)->history, o))
         of(s)->is_stale = true;
     return 0;
-}
-
-static struct state_head head_of(const struct sampler *s)
-{
-    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
-}
-
-static int gp_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    const struct gp_sampler *g = (const struct gp_sampler *)s;
-    struct state_head head = head_of(s);
-
-    if (state_put(out, &head, err) < 0 || quasi_points_save(&g->points, out, err) < 0 ||
-        history_save(&g->history, out, err) < 0 || buf_put_u64(out, g->fitted, err) < 0 ||
-        buf_put_u32(out, (uint32_t)g->restart_at, err) < 0)
-        return -1;
-    for (int i = 0; g->fitted && i < g->code.d + GP_SCALE; i++) {
-        if (buf_put_f64(out, g->theta[i], err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int gp_load(struct sampler *s, struct view *in, struct err *err)
-{
-    struct state_head head = head_of(s);
-    struct gp_sampler *g = of(s);
-    uint32_t restart_at = 0;
-
-    if (state_check(in, &head, err) < 0 || quasi_points_load(&g->points, in, err) < 0 ||
-        history_load(&g->history, in, err) < 0 || view_u64(in, &g->fitted, err) < 0 ||
-        view_u32(in, &restart_at, err) < 0)
-        return -1;
-    for (int i = 0; g->fitted && i < g->code.d + GP_SCALE; i++) {
-        if (view_f64(in, &g->theta[i], err) < 0)
-            return -1;
-    }
-    if (restart_at > INT32_MAX || (g->fitted && !gp_theta_is_legal(g->code.d, g->theta)) ||
-        (g->fitted == 0 && restart_at != 0))
-        return err_set(err, ERR_ARG, "saved state is damaged: the model's settings");
-    g->restart_at = (int)restart_at;
-    return state_end(in, err);
 }
 
 const struct sampler_ops search_gp = {
@@ -323,7 +307,6 @@ const struct sampler_ops search_gp = {
     .close = gp_close,
     .suggest = gp_suggest,
     .adopt = gp_adopt,
+    .recall = gp_recall,
     .observe = gp_observe,
-    .save = gp_save,
-    .load = gp_load,
 };

@@ -8,7 +8,6 @@
  * more than 64 good or 192 bad trials is thinned evenly by rank, so that 100,000 trials cost what a few hundred do; the
  * kernel of a choice is never wider than uniform. */
 #include "search/contract/history.h"
-#include "search/contract/state.h"
 #include "search/samplers/tpe/kde.h"
 #include "search/samplers/tpe/tpe.h"
 #include "search/space/exact_math.h"
@@ -19,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 1, MOST_GOOD = 64, MOST_BAD = 192 };
+enum { MOST_GOOD = 64, MOST_BAD = 192 };
 enum { MIN_POINTS, TOP_PERCENT, SAMPLES, RANDOM_FRACTION, WIDER, LEAST_BANDWIDTH, N_OPTIONS };
 #define LEAST_LOG_DENSITY (-73.68272297580947) /* ln 1e-32 */
 static const uint64_t PROPOSE_TAG = 0x70726f70, IMPUTE_TAG = 0x696d7075;
@@ -283,36 +282,6 @@ static int bohb_observe(struct sampler *s, const struct observation *o, struct e
     return 0;
 }
 
-/* ---- state ---- */
-
-static struct state_head head_of(const struct sampler *s)
-{
-    const struct bohb *b = (const struct bohb *)s;
-    uint64_t both = rng_mix(space_fingerprint(s->space), state_fingerprint(b->options, N_OPTIONS));
-
-    return (struct state_head){ s->ops->name, VERSION, both, s->seed };
-}
-
-static int bohb_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    const struct bohb *b = (const struct bohb *)s;
-    struct state_head head = head_of(s);
-
-    if (state_put(out, &head, err) < 0 || hash_set_save(&b->fresh.seen, out, err) < 0)
-        return -1;
-    return history_save(&b->history, out, err);
-}
-
-static int bohb_load(struct sampler *s, struct view *in, struct err *err)
-{
-    struct state_head head = head_of(s);
-
-    if (state_check(in, &head, err) < 0 || hash_set_load(&of(s)->fresh.seen, in, err) < 0 ||
-        history_load(&of(s)->history, in, err) < 0)
-        return -1;
-    return state_end(in, err);
-}
-
 const struct sampler_ops search_bohb = {
     .name = "bohb",
     .ranks_by_one = true,
@@ -326,6 +295,4 @@ const struct sampler_ops search_bohb = {
     .adopt = bohb_adopt,
     .recall = bohb_adopt, /* a point is keyed by its trial: nothing else was used up */
     .observe = bohb_observe,
-    .save = bohb_save,
-    .load = bohb_load,
 };

@@ -6,7 +6,6 @@
  * kept out of the bad density: to run is no verdict; those asked for together choose among few shapes (shape_rng). */
 #include "search/samplers/tpe/tpe.h"
 #include "search/contract/history.h"
-#include "search/contract/state.h"
 #include "search/samplers/tpe/parzen.h"
 #include "search/samplers/tpe/tpe_split.h"
 #include "search/space/exact_math.h"
@@ -18,7 +17,6 @@
 #include <math.h>
 #include <string.h>
 enum {
-    VERSION = 1,
     LEAST_TRIALS = 10,
     LEAST_PER_BRANCH = 3,
     LEAST_AT_MOST = 20,
@@ -292,31 +290,6 @@ static int tpe_observe(struct sampler *s, const struct observation *o, struct er
     return 0;
 }
 
-static struct state_head head_of(const struct sampler *s)
-{
-    return (struct state_head){ s->ops->name, VERSION, space_fingerprint(s->space), s->seed };
-}
-
-static int tpe_save(const struct sampler *s, struct buf *out, struct err *err)
-{
-    const struct tpe *t = (const struct tpe *)s;
-    struct state_head head = head_of(s);
-
-    if (state_put(out, &head, err) < 0 || hash_set_save(&t->fresh.seen, out, err) < 0)
-        return -1;
-    return history_save(&t->history, out, err);
-}
-
-static int tpe_load(struct sampler *s, struct view *in, struct err *err)
-{
-    struct state_head head = head_of(s);
-
-    if (state_check(in, &head, err) < 0 || hash_set_load(&of(s)->fresh.seen, in, err) < 0 ||
-        history_load(&of(s)->history, in, err) < 0)
-        return -1;
-    return state_end(in, err);
-}
-
 const struct sampler_ops search_tpe = {
     .name = "tpe",
     .help =
@@ -327,6 +300,4 @@ const struct sampler_ops search_tpe = {
     .adopt = tpe_adopt,
     .recall = tpe_adopt, /* a point is keyed by its trial: nothing else was used up */
     .observe = tpe_observe,
-    .save = tpe_save,
-    .load = tpe_load,
 };

@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "controller/decide/script.h"
 #include "controller/problem/config.h"
-#include "controller/snapshot.h"
 
 #include <string.h>
 
@@ -54,8 +53,6 @@ static int64_t work(struct rig *r, const char *spec, double (*score)(const char 
             fake_ask(&f);
         if (f.n_lanes > 0)
             fake_step(&f, 0);
-        if (reload && rig_get(r, id)->n_trials == n / 2)
-            assert_int_equal(RIG_CALL(r, snapshot_save(rig_get(r, id), &rig_err)), 0);
         if (reload)
             assert_int_equal(study_reload(r->ctl, rig_get(r, id), &rig_err), 0);
         rig_pass(r, 1);
@@ -117,8 +114,6 @@ static void a_load_knows_what_was_taken(void **state)
         struct script_item *before = mem_array((size_t)st->n_script, sizeof *before);
 
         memcpy(before, st->script, (size_t)st->n_script * sizeof *before);
-        if (n % 2)
-            assert_int_equal(RIG_CALL(&r, snapshot_save(st, &rig_err)), 0);
         assert_int_equal(study_reload(r.ctl, st, &rig_err), 0);
         st = rig_get(&r, id);
         assert_int_equal(st->script_pos, pos);

@@ -444,41 +444,6 @@ static void live_studies_survive_restarts_and_deaths(void **state)
     }
 }
 
-/* The state of the searchers after a load must be the one they had. */
-static void a_load_rebuilds_the_searchers_of_a_live_study(void **state)
-{
-    struct rig r;
-    struct fake f;
-    struct buf before, after;
-    int64_t id =
-        start(&r, "{" BASE "'budget':{'time':'1h'},'validation':'kfold','sampler':'testhash',"
-                  "'scheduler':'testhash'}");
-
-    (void)state;
-    fake_open(&f, &r, "f", 4);
-    for (int i = 0; i < 60; i++) {
-        struct study *st = NULL;
-
-        if (f.n_lanes < 4)
-            fake_ask(&f);
-        if (f.n_lanes > 0)
-            fake_step(&f, i % f.n_lanes);
-        buf_init(&before, 1 << 24);
-        buf_init(&after, 1 << 24);
-        st = rig_get(&r, id);
-        assert_int_equal(st->sampler->ops->save(st->sampler, &before, &rig_err), 0);
-        assert_int_equal(st->scheduler->ops->save(st->scheduler, &before, &rig_err), 0);
-        assert_int_equal(study_reload(r.ctl, st, &rig_err), 0);
-        assert_int_equal(st->sampler->ops->save(st->sampler, &after, &rig_err), 0);
-        assert_int_equal(st->scheduler->ops->save(st->scheduler, &after, &rig_err), 0);
-        assert_int_equal(before.len, after.len);
-        assert_memory_equal(before.data, after.data, before.len);
-        buf_fini(&before);
-        buf_fini(&after);
-    }
-    rig_close(&r);
-}
-
 /* ---- validation ---- */
 
 static void holdout_refits_the_best_and_ships_that(void **state)
@@ -782,7 +747,6 @@ int main(void)
         cmocka_unit_test(a_grant_carries_the_time_that_is_left_less_the_reserve),
         cmocka_unit_test(stop_rules_end_a_study),
         cmocka_unit_test(live_studies_survive_restarts_and_deaths),
-        cmocka_unit_test(a_load_rebuilds_the_searchers_of_a_live_study),
         cmocka_unit_test(holdout_refits_the_best_and_ships_that),
         cmocka_unit_test(auto_is_kfold_without_a_limit_in_time),
         cmocka_unit_test(a_probe_decides_between_kfold_and_holdout),
