@@ -242,7 +242,7 @@ deps-dev:
 
 run: deps
 	@+$(AGAIN) all
-	@cli/first-run.sh $B/assay
+	@cli/first-run.sh $(if $(SAN)$(COV),$B,build)/assay
 
 dev: deps
 	@+$(AGAIN) all

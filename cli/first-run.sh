@@ -23,9 +23,12 @@ paste -d, "$out/$problem-test.csv" "$out/predictions.csv" | awk -F, '
 cat <<T
 
 Next:
-  $assay fit YOUR.csv --target COLUMN          your own table
-  $assay predict best.assay NEW.csv            use the model
-  $assay serve                                 the service: it prints the address of its page
-  $assay submit configs/studies/quick.yaml     a study on that service; watch its leaderboard on the page
-  $assay --help
+  $assay fit YOUR.csv --target COLUMN --time 60s     your own table
+  $assay predict $out/best.assay NEW.csv             use the model
+  $assay --help                                      all commands
+
+The service, in three terminals:
+  $assay serve                                       prints the address of its page
+  $assay agent                                       a runner on this machine
+  $assay submit configs/studies/quick.yaml           a study; watch its leaderboard on the page
 T

@@ -436,15 +436,21 @@ void print_leaderboard(const json_t *board, int limit, FILE *out)
     const json_t *rows = json_object_get(board, "rows");
     size_t n = json_array_size(rows), shown = limit > 0 && (size_t)limit < n ? (size_t)limit : n;
     bool with_id = ids_differ(rows);
+    int n_cut = 0;
     struct table *t =
         with_id ? table_new(with, ARRAY_LEN(with)) : table_new(heads, ARRAY_LEN(heads));
 
-    for (size_t i = 0; i < shown; i++)
-        board_row(t, json_array_get(rows, i), with_id);
+    for (size_t i = 0; i < shown; i++) {
+        const json_t *row = json_array_get(rows, i);
+        board_row(t, row, with_id);
+        n_cut += json_is_true(json_object_get(row, "cut"));
+    }
     table_print(t, out);
     int64_t total = json_integer_value(json_object_get(board, "total"));
     if ((int64_t)shown < total)
         fprintf(out, "… and %" PRId64 " more\n", total - (int64_t)shown);
+    if (n_cut > 0)
+        fprintf(out, "(cut) = ended by a limit of time, with its best so far\n");
     if (json_object_get(json_array_get(rows, 0), "front"))
         fprintf(out, "* on the front: no trial beats it in all objectives (assay pareto)\n");
 }

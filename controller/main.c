@@ -56,9 +56,9 @@ static void usage(FILE *out)
 {
     fprintf(out, "usage: assayd [options]\n\n"
                  "The controller: studies, runners, the REST API and the page.\n\n"
-                 "  --config FILE            options as lines `name: value`\n"
-                 "  -n                       check the configuration and end\n"
-                 "  --help                   this text\n");
+                 "  --config FILE           options as lines `name: value`\n"
+                 "  -n                      check the configuration and end\n"
+                 "  --help                  this text\n");
     conf_help(out, ctl_opts, ctl_n_opts);
     fprintf(out, "\nExample: assayd --data-dir /var/lib/assay --listen 127.0.0.1:7878\n");
 }

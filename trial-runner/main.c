@@ -40,7 +40,7 @@ static int help(void)
 {
     printf("usage: assay-runner [--server ADDRESS] [option]...\n\n"
            "Offers this machine's devices to an assay controller and runs what it is given.\n\n"
-           "  --config FILE          options as \"name: value\" lines\n");
+           "  --config FILE           options as \"name: value\" lines\n");
     conf_help(stdout, runner_opts, runner_opts_n);
     printf(
         "\nexample: assay-runner --server https://assay.example:7878 --token-file ~/.assay-token\n");
