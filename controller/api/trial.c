@@ -208,7 +208,10 @@ int ctl_trial_kill(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
     struct study *st = find(ctl, id, &row, err);
     int rc = -1;
 
-    if (st) {
+    if (st && trial_is_final(row.state)) {
+        err_set(err, ERR_CONFLICT, "trial %s/%" PRId64 " has already ended (%s)", st->row.name,
+                row.number, trial_state_name[row.state]);
+    } else if (st) {
         row.reason = TR_USER;
         json_t *data = json_pack("{s:s}", "reason", trial_reason_name[TR_USER]);
         rc = trial_move(st, &row, TE_CANCEL, data, "killed", err);

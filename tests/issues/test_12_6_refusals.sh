@@ -51,6 +51,11 @@ start_service
 again() { "$ASSAY" data add two.csv --name three | grep -qF 'two: 200 rows, 21 columns (the same table was already there'; }
 ok "a table that is there already is named" again
 
+printf 'name: two\ndataset: two\ntarget: class\nbudget: {trials: 2}\nspace: [{family: linear}]\n' >two.yaml
+"$ASSAY" submit two.yaml --follow >/dev/null 2>&1
+ok "a trial that has ended is not killed" says "trial two/1 has already ended (completed)" trial kill two/1
+ok "debug needs a controller with --dev" says "need a controller that was started with --dev" debug digest
+
 help_fits() { # no line of any help is wider than 100 columns
     local c bad=0
     for c in "" fit run predict explain submit ls trial data token debug simulate serve agent; do
