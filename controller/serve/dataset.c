@@ -72,16 +72,7 @@ static int revive(struct ctl *ctl, struct dataset_row *row, struct err *err)
     if (!str_eq(row->state, "failed") &&
         (!str_eq(row->state, "ready") || table_look(ctl, row->frame, &why) == 0))
         return 0;
-    if (why.text[0])
-        log_warn("dataset.again dataset=%" PRId64 " name=%s err=\"%s\"", row->id, row->name,
-                 why.text);
-    mem_free(row->state);
-    row->state = mem_strdup("ingesting");
-    mem_free(row->error);
-    row->error = NULL;
-    if (store_dataset_put(ctl->store, row, err) < 0)
-        return -1;
-    return task_create_ingest(ctl, row->id, err);
+    return table_remake(ctl, row, why.text[0] ? why.text : NULL, err);
 }
 
 static int name_is_free(struct ctl *ctl, const char *name, struct err *err)

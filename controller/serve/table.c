@@ -3,7 +3,9 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "controller/state/task.h"
 #include "store/blob.h"
 #include "store/runner.h"
 
@@ -61,6 +63,53 @@ static bool has_cached(const struct msg_ask *ask, const char *sha256)
     return false;
 }
 
+/* ---- making it again ---- */
+
+int table_remake(struct ctl *ctl, struct dataset_row *row, const char *why, struct err *err)
+{
+    mem_free(row->state);
+    mem_free(row->error);
+    row->state = mem_strdup("ingesting");
+    row->error = mem_strdup(why);
+    if (store_dataset_put(ctl->store, row, err) < 0)
+        return -1;
+    log_warn("dataset.again dataset=%" PRId64 " name=%s err=\"%s\"", row->id, row->name,
+             why ? why : "");
+    return task_create_ingest(ctl, row->id, err);
+}
+
+static int dataset_of(const struct study *st, bool is_test, struct dataset_row *out, struct err *err)
+{
+    return is_test ? store_dataset_find(st->ctl->store, st->spec.test_dataset, out, err)
+                   : store_dataset_get(st->ctl->store, st->row.dataset, out, err);
+}
+
+/* Where the file that the user brought is whole, the table is read from it once more, as often as a runner's failure to
+ * read it is forgiven. 1 = it is being made, 0 = it cannot be, -1. */
+static int remake(struct study *st, bool is_test, const char *what, struct err *err)
+{
+    struct dataset_row row = { 0 };
+    char why[SENTENCE];
+    int rc = dataset_of(st, is_test, &row, err);
+
+    if (rc == 1 && str_eq(row.state, "ready")) {
+        rc = st->table_fails + 1 < TABLE_ATTEMPTS && table_look(st->ctl, row.blob, NULL) == 0;
+        (void)snprintf(why, sizeof why, "%.500s; it is made again from the file it came from",
+                       what);
+        st->table_fails += rc;
+        if (rc == 1 && table_remake(st->ctl, &row, why, err) < 0)
+            rc = -1;
+    } else if (rc == 1) {
+        rc = str_eq(row.state, "ingesting");
+    }
+    dataset_row_fini(&row);
+    if (rc == 1) {
+        st->is_table_remade = true;
+        st->table_next_ms = ctl_now(st->ctl) + FIRST_PAUSE_MS;
+    }
+    return rc;
+}
+
 /* ---- pausing ---- */
 
 static void table_name(const struct study *st, bool is_test, char *out, size_t size)
@@ -68,7 +117,7 @@ static void table_name(const struct study *st, bool is_test, char *out, size_t s
     struct dataset_row row = { 0 };
 
     str_copy(out, size, is_test ? st->spec.test_dataset : st->spec.dataset);
-    if (!is_test && store_dataset_get(st->ctl->store, st->row.dataset, &row, NULL) == 1)
+    if (dataset_of(st, is_test, &row, NULL) == 1)
         str_copy(out, size, row.name);
     dataset_row_fini(&row);
 }
@@ -77,8 +126,7 @@ static int table_pause(struct study *st, bool is_test, const char *what, struct 
 {
     char name[NAME_BYTES], text[SENTENCE];
 
-    st->table_fails = 0;
-    st->table_next_ms = 0;
+    table_worked(st);
     if (study_may(st, SE_PAUSE, NULL) < 0)
         return 0; /* it is ending: nothing more goes out */
     table_name(st, is_test, name, sizeof name);
@@ -97,8 +145,10 @@ int table_check(struct study *st, const struct msg_ask *ask, struct err *err)
 {
     const char *files[] = { st->problem.data.frame, st->problem.data.test_frame };
 
+    st->is_table_remade = false;
     for (int i = 0; i < 2; i++) {
         struct err why = { 0 };
+        int rc = 0;
 
         if (!files[i][0] || has_cached(ask, files[i]) || table_look(st->ctl, files[i], &why) == 0)
             continue;
@@ -106,7 +156,8 @@ int table_check(struct study *st, const struct msg_ask *ask, struct err *err)
             return err_set(err, why.code, "%s", why.text);
         if (why.code == ERR_IO && !strstr(why.text, "damaged"))
             return table_failed(st, why.text, err); /* a failed read may pass */
-        return table_pause(st, i == 1, why.text, err);
+        rc = remake(st, i == 1, why.text, err);
+        return rc == 0 ? table_pause(st, i == 1, why.text, err) : MIN(rc, 0);
     }
     return 1;
 }

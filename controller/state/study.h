@@ -140,6 +140,7 @@ struct study {
 
     struct retry *retries; /* trials that fail by the machine (serve/retry.h); NULL = never any */
     int n_retries;
+    bool is_table_remade; /* its table waits for that, not for a runner */
     int table_fails; /* attempts in a row whose table a runner could not read (table.h) */
     int64_t
         table_next_ms; /* monotonic time of the next one; 0 = at once. Both lost at a reload: tried anew */

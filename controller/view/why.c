@@ -116,7 +116,9 @@ static void waiting_why(const struct study *st, char *out, size_t size)
 
 static void table_why(const struct study *st, char *out, size_t size)
 {
-    if (study_waits_for_table(st))
+    if (study_waits_for_table(st) && st->is_table_remade)
+        str_copy(out, size, "its table's file was damaged and is made again from its source");
+    else if (study_waits_for_table(st))
         (void)snprintf(out, size,
                        "a runner could not read its table; attempt %d of %d comes in %" PRId64 " s",
                        st->table_fails + 1, TABLE_ATTEMPTS,
