@@ -55,7 +55,7 @@ static const struct conf_opt opts[] = {
     { "monotone", CONF_STR, AT(monotone), NULL, 0, 0,
       "predictions must never fall, or never rise, with a column: age=increasing,debt=decreasing" },
     { "families", CONF_STR, AT(families), NULL, 0, 0,
-      "only these model families: linear,boost,forest,extra_trees" },
+      "only these model families, of linear,boost,forest,extra_trees,mlp (mlp only when named)" },
     { "sampler", CONF_STR, AT(sampler), NULL, 0, 0,
       "what proposes configurations ('assay searchers' lists them); default auto" },
     { "scheduler", CONF_STR, AT(scheduler), NULL, 0, 0,
