@@ -222,9 +222,11 @@ static int measure(struct study *st, double *us, double *units, struct err *err)
         struct trial_row row = { 0 };
         int rc = t->is_cut || t->fit_us <= 0 ? 0 : trial_load(st, st->board[k], &row, err);
 
-        if (row.config) {
+        struct config c;
+
+        if (row.config && config_parse_text(&c, row.config, NULL) == 0) {
             *us += (double)t->fit_us;
-            *units += (double)propose_cost(st, row.config, 0, row.level);
+            *units += (double)propose_cost(st, &c, 0, row.level);
         }
         trial_row_fini(&row);
         if (rc < 0)

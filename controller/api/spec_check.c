@@ -5,7 +5,7 @@
 
 #include "base/jsonx.h"
 #include "controller/decide/searchers.h"
-#include "controller/decide/warm.h"
+#include "controller/serve/load.h"
 
 static int resource_check(const struct spec *spec, const struct study_space *space, struct err *err)
 {
@@ -46,6 +46,17 @@ static int space_check_early(const struct spec *spec, struct err *err)
             return -1;
     }
     return 0;
+}
+
+/* The study that `warm_start` names, if the spec has one: it must be there. */
+static int warm_check(struct ctl *ctl, const struct spec *spec, struct err *err)
+{
+    struct err why = { 0 };
+
+    if (!spec->warm_start[0] || study_by_ref(ctl, spec->warm_start, &why))
+        return 0;
+    return why.code == ERR_NOTFOUND ? err_at(err, "warm_start", "%s", why.text)
+                                    : err_set(err, why.code, "%s", why.text);
 }
 
 int study_check_spec(struct ctl *ctl, const struct spec *spec, struct err *err)

@@ -10,6 +10,7 @@
 #include "controller/serve/load.h"
 #include "controller/serve/retry.h"
 #include "controller/serve/settle.h"
+#include "controller/serve/ship.h"
 #include "controller/serve/table.h"
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
@@ -311,10 +312,10 @@ static int act_stop(struct study *st, struct err *err)
     if (st->row.state == SS_FINISHING)
         return 0; /* it is on its way */
     if (st->row.state == SS_QUEUED || !st->problem.is_ready)
-        return finish_kill(st, err); /* there is nothing to make a model of */
+        return ship_kill(st, err); /* there is nothing to make a model of */
     if (study_may(st, SE_FINISH, err) < 0)
         return -1;
-    return finish_begin(st, FINISH_BY_USER, true, err);
+    return ship_finish(st, FINISH_BY_USER, true, err);
 }
 
 static int act_archive(struct study *st, bool on, struct err *err)
@@ -346,7 +347,7 @@ int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, js
         rc = act_stop(st, err);
         break;
     case CTL_KILL:
-        rc = finish_kill(st, err);
+        rc = ship_kill(st, err);
         break;
     case CTL_ARCHIVE:
     case CTL_UNARCHIVE:

@@ -4,10 +4,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/decide/live.h"
-#include "controller/decide/plan.h"
-#include "controller/decide/propose.h"
-#include "controller/problem/ladder.h"
+#include "controller/ahead.h"
 #include "controller/serve/events.h"
 #include "controller/serve/load.h"
 #include "controller/serve/settle.h"
@@ -233,7 +230,7 @@ static int make_begun(struct study *st, struct err *err)
     st->holds_suggestions = true; /* just this one */
     rc = ahead_settle(st, err);
     if (rc == 0)
-        rc = st->is_deterministic ? plan_advance(st, err) : live_make_begun(st, err);
+        rc = settle_begun(st, err);
     st->holds_suggestions = false;
     st->ctl->is_deferred = true;
     if (rc == 0 && ahead_is_open(st))
@@ -247,8 +244,7 @@ static int add(struct study *st, const struct config *c, enum trial_source sourc
 {
     struct trial_row row = { 0 };
     int64_t number = 0;
-    char *text = NULL;
-    int to = 0, rc = -1;
+    int rc = -1;
 
     if (!study_is_open(st) || !st->sampler)
         return err_set(err, ERR_CONFLICT, "study %s is %s: it takes no more trials", st->row.name,
@@ -264,20 +260,8 @@ static int add(struct study *st, const struct config *c, enum trial_source sourc
     /* The plan of a deterministic study starts it, and tells the searchers, when its number's turn comes. */
     if (make_begun(st, err) < 0)
         return -1;
-    ctl_touch(st->ctl, st);
     number = st->n_trials + 1;
-    if (!st->is_deterministic) {
-        text = config_text_new(c);
-        rc = propose_again(st, number, source, text, err);
-        mem_free(text);
-        if (rc < 0)
-            return -1;
-        to = propose_start(st, number, source, c->family->name,
-                           ladder_levels(&st->problem, c->family), err);
-        if (to < 0)
-            return -1;
-    }
-    if (trial_create(st, c, source, to, retry_of, &number, err) < 0 || study_settle(st, err) < 0)
+    if (settle_adopt(st, c, source, retry_of, err) < 0 || study_settle(st, err) < 0)
         return -1;
     rc = trial_load(st, number, &row, err);
     if (rc == 0)

@@ -14,19 +14,14 @@
  */
 #include "controller/decide/budget.h"
 
-#include "base/log.h"
 #include "base/str.h"
-#include "controller/decide/finish.h"
-#include "controller/decide/probe.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/board.h"
-#include "controller/state/damage.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 enum {
-    SAVE_MS = 1000,
     SHORT_BUDGET_MS = 10000,
     SMALL_ROWS = 10000,
     PATIENCE_TRIALS = 200,
@@ -162,49 +157,7 @@ void budget_note_end(struct study *st, double score)
         st->closing = "no gain in many trials";
 }
 
-/* ---- by the clock ---- */
-
-static int tick_one(struct study *st, int64_t now, struct err *err)
+bool budget_is_over(const struct study *st)
 {
-    struct ctl *ctl = st->ctl;
-
-    if (st->row.state == SS_RUNNING && now >= budget_cut_ms(st)) {
-        log_info("study.time_used study=%" PRId64 " used_ms=%" PRId64, st->row.id,
-                 study_used_ms(st));
-        if (finish_begin(st, "the time was used", false, err) < 0)
-            return -1;
-    }
-    if (st->row.state == SS_FINISHING || (st->row.state == SS_RUNNING && st->probe))
-        st->needs_settling = true;
-    if (st->spec.budget_time_ms && st->clock_from >= 0 && now - st->used_saved_ms >= SAVE_MS) {
-        ctl_touch(ctl, st);
-        return study_save(st, err);
-    }
-    return 0;
-}
-
-int budget_tick(struct ctl *ctl, struct err *err)
-{
-    int64_t now = ctl_now(ctl);
-
-    for (int i = 0; i < ctl->n_studies; i++) {
-        if (tick_one(ctl->studies[i], now, err) < 0)
-            return damage_suspect(ctl, ctl->studies[i]->row.id, err);
-    }
-    return 0;
-}
-
-int64_t budget_due(const struct ctl *ctl)
-{
-    int64_t due = INT64_MAX;
-
-    for (int i = 0; i < ctl->n_studies; i++) {
-        const struct study *st = ctl->studies[i];
-
-        if (st->row.state == SS_RUNNING)
-            due = MIN(due, MIN(budget_cut_ms(st), probe_due(st)));
-        else if (st->row.state == SS_FINISHING)
-            due = MIN(due, finish_due(st));
-    }
-    return due;
+    return st->row.state == SS_RUNNING && ctl_now(st->ctl) >= budget_cut_ms(st);
 }

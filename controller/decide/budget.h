@@ -22,7 +22,7 @@ bool budget_allows_trial(const struct study *st); /* one more may be created */
 /* A trial ended with this score (NaN = none), in plan or arrival order: gain, stop score, no_gain_trials. */
 void budget_note_end(struct study *st, double score);
 
-int budget_tick(struct ctl *ctl, struct err *err);
-int64_t budget_due(const struct ctl *ctl);
+/* The study runs and its time for new work is used: the search is over. */
+bool budget_is_over(const struct study *st);
 
 #endif

@@ -1,33 +1,36 @@
-/* live.h - studies with a limit in time (not deterministic): decisions are taken when results arrive, trials are made when
- * somebody asks for work. */
+/* live.h - decisions in the order in which results arrive: studies with a limit in time. Sampler and scheduler hear of each
+ * result when it is recorded, and new trials are made when somebody asks for work. */
 #ifndef CONTROLLER_DECIDE_LIVE_H
 #define CONTROLLER_DECIDE_LIVE_H
 
-#include "controller/state/study.h"
+#include "controller/decide/action.h"
 
-/* Makes trials or promotes paused ones until `want` wait in the queue, or no more may be. */
-int live_fill(struct study *st, int want, struct err *err);
-/* Makes the script's trials until the one with this configuration; its number. */
-int live_make_until(struct study *st, const char *config, int64_t *number, struct err *err);
-/* The trial that a suggestion was begun for, if it is there (ahead.h). */
-int live_make_begun(struct study *st, struct err *err);
-/* Trials in flight; those whose answer was `pause` or `keep` hold no device and come on top, LIVE_LEAVING_MOST times as many
- * at most, lest files pile up before a slow line. Where the last trial took less
- * than LIVE_SHORT_MS, each device has its next one before word of the last has come and gone: it is chosen without that
- * one's result, as with one worker more. */
+/* Tells sampler, scheduler and stop rules what happened since the last call. */
+int live_hear(struct study *st, struct err *err);
+/* What the scheduler said of the last report that was heard. */
+struct sched_decision live_said(const struct study *st);
+/* What follows for the study as it is: prunes what will never be resumed, ends the search. 1 = actions, 0 = nothing, -1. */
+int live_next(struct study *st, struct actions *out, struct err *err);
+
+/* One step towards `want` trials in the queue: one more is made, or a paused one promoted. 1 = actions, 0 = no more, -1. */
+int live_fill(struct study *st, int want, struct actions *out, struct err *err);
+/* One new trial: 1, 0 = no more may be made, AHEAD_LATER (actions may hold a journal line all the same), -1. */
+int live_create(struct study *st, struct actions *out, struct err *err);
+/* A user's trial with the next number, which the searchers hear of now. */
+int live_adopt(struct study *st, const struct config *c, enum trial_source source, int64_t retry_of,
+               struct actions *out, struct err *err);
+
+/* How many trials may be in flight. Trials whose answer was `pause` or `keep` hold no device and come on top, but at most
+ * LIVE_LEAVING_MOST times as many, which limits how many files can wait for a slow upload link. Where the last trial took
+ * less than LIVE_SHORT_MS, each device gets its next trial before the result of the last has arrived: that trial is chosen
+ * without this result, as with one more worker. */
 enum { LIVE_SHORT_MS = 400, LIVE_LEAVING_MOST = 4 };
 int64_t live_parallel(const struct study *st);
 
-/* A trial reached a rung below its top: what the scheduler says. */
-int live_rung(struct study *st, int64_t number, int level, double score, struct sched_decision *out,
-              struct err *err);
-/* A trial was ended (its row is final): sampler, scheduler and stop rules hear of it. */
-int live_hear(struct study *st, struct sched_decision *rung, struct err *err);
-int live_settle(
-    struct study *st,
-    struct err *err); /* prunes what will never be resumed; ends the study when all is done */
-
-/* Rebuilds sampler and scheduler, fresh ones, by making the calls again that the study's journal tells of. */
-int live_replay(struct study *st, struct err *err);
+/* Replay (serve/replay.c): the journal's lines in their order, each told again. */
+int live_recreate(struct study *st, int64_t number, struct err *err);
+int live_hear_one(struct study *st, const struct happening *h, struct err *err);
+int live_resume_again(struct study *st, bool idle, struct err *err);
+int live_retire_again(struct study *st, bool closing, struct err *err);
 
 #endif

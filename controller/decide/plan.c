@@ -1,20 +1,20 @@
 /* plan.c - virtual workers.
  *
- * `workers` virtual workers run trials; a run of a trial from one level to another occupies its worker for the family's
- * cost in units. Events are taken in order of (virtual end, trial number), each only when its real result is known; real
- * results that come early wait in their rows. Only this file tells sampler and scheduler of a deterministic study anything,
- * so they see one sequence whatever the runners do: same seed, same study.
+ * `workers` virtual workers run trials. A run of a trial from one level to another occupies its worker for as many units as
+ * the family's cost formula says. Events (the ends of runs) are taken in the order of (virtual end, trial number), each only
+ * when its real result is known; a real result that comes early waits in its row. In a deterministic study nobody else tells
+ * sampler and scheduler anything, so they see one sequence whatever the runners do: same seed, same study.
  *
- * The plan stores nothing of its own. After a load it runs again from the start: creating trial 7 then means finding row
- * 7, promoting one that is promoted means nothing to do, until it comes to a result that is not known yet. Every action
- * here must therefore be legal to repeat. What a user does by hand (enqueue, retry, kill) becomes part of the rows: a row
- * that exists is taken when its number's turn comes, a killed trial is a known end. */
+ * The plan stores nothing of its own. After a load it runs again from the start: what was created, promoted or pruned by an
+ * earlier process is found in the rows, and the action for it is left out, until the plan comes to a result that is not known
+ * yet. What a user does by hand (enqueue, retry, kill) becomes part of the rows: a trial that exists is taken when its
+ * number's turn comes, and a killed trial is a known end. */
 #include "controller/decide/plan.h"
 
 #include "base/mem.h"
 #include "controller/decide/budget.h"
-#include "controller/decide/finish.h"
 #include "controller/decide/propose.h"
+#include "controller/decide/searchers.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/trial.h"
 
@@ -41,18 +41,19 @@ void plan_init(struct study *st)
 void plan_fini(struct study *st)
 {
     mem_free(st->plan.runs);
+    mem_free(st->plan.levels);
     st->plan = (struct plan){ 0 };
 }
 
 /* ---- starting runs ---- */
 
-static int run_add(struct study *st, int64_t number, const char *config, int from, int to,
+static int run_add(struct study *st, int64_t number, const struct config *c, int from, int to,
                    struct err *err)
 {
     struct plan *p = &st->plan;
-    int64_t cost = propose_cost(st, config, from, to);
+    int64_t cost = propose_cost(st, c, from, to);
 
-    CHECK(p->n_runs < p->workers);
+    CHECK(p->n_runs < p->workers && number >= 1 && cost >= 0);
     if (from >= to)
         return err_set(err, ERR_DAMAGED,
                        "the scheduler sends trial %" PRId64 " from level %d to %d", number, from,
@@ -61,73 +62,72 @@ static int run_add(struct study *st, int64_t number, const char *config, int fro
     return 0;
 }
 
-/* The trial shall run on to `to`: in memory, and in its row unless a former life of the plan did that. */
-static int go_on(struct study *st, int64_t number, int from, int to, struct err *err)
+/* The trial shall run on to `to`: in the plan, and in its row unless an earlier process did that. */
+static int go_on(struct study *st, int64_t number, int from, int to, struct actions *out,
+                 struct err *err)
 {
-    struct trial_row row = { 0 };
-    int rc = trial_load(st, number, &row, err);
+    const struct trial_mem *t = trial_mem(st, number);
+    struct config c;
 
-    if (rc == 0)
-        rc = run_add(st, number, row.config, from, to, err);
-    if (rc == 0 && !trial_is_final(row.state) && row.run_to < to) {
-        row.run_to = to;
-        row.vcost = propose_cost(st, row.config, 0, to);
-        row.reason = row.state == TS_PAUSED ? TR_NONE : row.reason;
-        rc = row.state == TS_PAUSED
-                 ? trial_move(st, &row, TE_PROMOTE, json_pack("{s:i}", "to", to), NULL, err)
-                 : trial_save(st, &row,
-                              err); /* its checkpoint is on the way, or it was lost meanwhile */
+    if (trial_config(st, number, &c, err) < 0 || run_add(st, number, &c, from, to, err) < 0)
+        return -1;
+    if (!trial_is_final((enum trial_state)t->state) && t->run_to < to) {
+        struct action *a = action_add(out, ACT_RUN_TO, number);
+
+        a->to = to;
+        a->vcost = propose_cost(st, &c, 0, to);
     }
-    trial_row_fini(&row);
-    return rc;
+    return 0;
 }
 
-/* A row with this number is here: made by a former life of the plan, or by a user. */
-static int start_existing(struct study *st, int64_t number, struct err *err)
+/* A trial with this number is there: made by an earlier process, or by a user. */
+static int start_existing(struct study *st, int64_t number, struct actions *out, struct err *err)
 {
-    enum trial_source source = (enum trial_source)trial_mem(st, number)->source;
-    struct trial_row row = { 0 };
-    int to = 0, rc = trial_load(st, number, &row, err);
+    const struct trial_mem *t = trial_mem(st, number);
+    enum trial_source source = (enum trial_source)t->source;
+    struct config c;
+    int to = 0;
 
-    if (rc == 0)
-        rc = propose_again(st, number, source, row.config, err);
-    if (rc == 0 && (to = propose_start(st, number, source, row.family, row.max_level, err)) < 0)
-        rc = -1;
-    if (rc == 0)
-        rc = run_add(st, number, row.config, 0, to, err);
-    if (rc == 0 && row.run_to == 0 && !trial_is_final(row.state)) {
-        row.run_to = to;
-        row.vstart = st->plan.now;
-        row.vcost = propose_cost(st, row.config, 0, to);
-        rc = trial_save(st, &row, err);
+    if (trial_config(st, number, &c, err) < 0 || propose_again(st, number, source, &c, err) < 0)
+        return -1;
+    to = propose_start(st, number, source, c.family ? c.family->name : "", t->max_level, err);
+    if (to < 0 || run_add(st, number, &c, 0, to, err) < 0)
+        return -1;
+    if (t->run_to == 0 && !trial_is_final((enum trial_state)t->state)) {
+        struct action *a = action_add(out, ACT_RUN_TO, number);
+
+        a->to = to;
+        a->vstart = st->plan.now;
+        a->vcost = propose_cost(st, &c, 0, to);
     }
-    trial_row_fini(&row);
-    return rc;
+    return 0;
 }
 
 /* START_LATER: in the next turn. */
 enum { START_NONE, START_DONE, START_LATER };
 
-static int start_new(struct study *st, int64_t number, struct err *err)
+static int start_new(struct study *st, int64_t number, struct actions *out, struct err *err)
 {
     enum trial_source source = SRC_SCRIPT;
+    struct action *a = NULL;
     struct config c;
-    int rc = propose_next(st, number, &c, &source, err), to = 0;
+    int rc = propose_next(st, number, &c, &source, out, err), to = 0;
 
     if (rc == AHEAD_LATER)
         return START_LATER;
     if (rc <= 0) {
         st->is_exhausted = rc == 0;
-        return rc;
+        return rc < 0 ? -1 : START_NONE;
     }
     to = propose_start(st, number, source, c.family->name, ladder_levels(&st->problem, c.family),
                        err);
-    if (to < 0 || trial_create(st, &c, source, to, 0, &number, err) < 0)
+    if (to < 0 || run_add(st, number, &c, 0, to, err) < 0)
         return -1;
-    char *config = config_text_new(&c);
-    rc = run_add(st, number, config, 0, to, err);
-    mem_free(config);
-    return rc < 0 ? -1 : START_DONE;
+    a = action_add(out, ACT_CREATE, 0);
+    a->config = c;
+    a->source = source;
+    a->to = to;
+    return START_DONE;
 }
 
 static bool may_start(const struct study *st)
@@ -137,72 +137,72 @@ static bool may_start(const struct study *st)
     return !st->closing && budget_allows_trial(st) && (has_row || !st->is_exhausted);
 }
 
+/* What a trial has reached in the order of the virtual clock. */
+static int level_of(const struct plan *p, int64_t number)
+{
+    return number <= p->n_levels ? p->levels[number - 1] : 0;
+}
+
+static void level_set(struct plan *p, int64_t number, int level)
+{
+    while (p->n_levels < number) {
+        CTL_GROW(p->levels, p->n_levels, p->cap_levels);
+        p->levels[p->n_levels++] = 0;
+    }
+    p->levels[number - 1] = (int16_t)level;
+}
+
 /* One paused trial goes on: 1, 0 = none. idle: no new one can be made. */
-static int resume_one(struct study *st, bool idle, struct err *err)
+static int resume_one(struct study *st, bool idle, struct actions *out, struct err *err)
 {
     struct sched_resume r = { 0 };
     int rc = propose_resume(st, idle, &r, err);
 
     if (rc <= 0)
         return rc;
-    return go_on(st, r.trial, trial_mem(st, r.trial)->plan_level, r.to, err) < 0 ? -1 : 1;
+    CHECK(r.trial >= 1 && r.trial < st->plan.next_number);
+    return go_on(st, r.trial, level_of(&st->plan, r.trial), r.to, out, err) < 0 ? -1 : START_DONE;
 }
 
-static int start_one(struct study *st, struct err *err)
+static int start_one(struct study *st, struct actions *out, struct err *err)
 {
-    int rc = resume_one(st, false, err);
+    int rc = resume_one(st, false, out, err);
 
     if (rc != 0)
         return rc;
     if (!may_start(st))
-        return resume_one(st, true, err);
+        return resume_one(st, true, out, err);
     int64_t number = st->plan.next_number;
     if (propose_must_wait(st, number))
         return START_LATER;
-    rc = number <= st->n_trials ? start_existing(st, number, err) : start_new(st, number, err);
-    if (rc < 0 || rc == START_LATER)
-        return rc;
-    if (number > st->n_trials) /* the space is used up */
-        return resume_one(st, true, err);
-    st->plan.next_number++;
-    return START_DONE;
+    if (number <= st->n_trials)
+        rc = start_existing(st, number, out, err) < 0 ? -1 : START_DONE;
+    else
+        rc = start_new(st, number, out, err);
+    if (rc == START_NONE) /* the space is used up */
+        return resume_one(st, true, out, err);
+    if (rc == START_DONE)
+        st->plan.next_number++;
+    return rc;
 }
 
 /* ---- events ---- */
 
-struct find_report {
-    int level;
-    double value;
-    bool is_found;
-};
-
-static int on_report(void *arg, int level, double value, double se)
-{
-    struct find_report *f = arg;
-
-    (void)se;
-    if (level == f->level) {
-        f->value = value;
-        f->is_found = true;
-    }
-    return f->is_found;
-}
-
 /* What came of a run: 1, 0 = not known yet, -1. A rung that was reported counts before the end of the trial, so that a
- * replay takes the same steps as the first life did. */
+ * replay takes the same steps as the first process did. */
 static int outcome_of(struct study *st, const struct plan_run *run, struct outcome *out,
                       struct err *err)
 {
     const struct trial_mem *t = trial_mem(st, run->number);
-    struct find_report f = { .level = run->to, .value = NAN };
+    double value = NAN;
 
     if (run->to < t->max_level) {
-        if (store_report_each(st->ctl->store, t->id, on_report, &f, err) < 0)
-            return -1;
-        if (f.is_found) {
-            *out = (struct outcome){ .is_rung = true, .level = run->to, .score = f.value };
-            return 1;
-        }
+        int rc = trial_report_at(st, run->number, run->to, &value, err);
+
+        if (rc == 1)
+            *out = (struct outcome){ .is_rung = true, .level = run->to, .score = value };
+        if (rc != 0)
+            return rc;
     }
     if (!trial_is_final((enum trial_state)t->state))
         return 0;
@@ -212,30 +212,35 @@ static int outcome_of(struct study *st, const struct plan_run *run, struct outco
     return 1;
 }
 
-static int prune(struct study *st, int64_t number, struct err *err)
+static void prune(struct study *st, int64_t number, struct actions *out)
 {
+    struct action *a = NULL;
+
     if (trial_is_final((enum trial_state)trial_mem(st, number)->state))
-        return 0;
-    return trial_end(st, number, TE_PRUNE, TR_STOPPED, NULL, err);
+        return;
+    a = action_add(out, ACT_END, number);
+    a->event = TE_PRUNE;
+    a->reason = TR_STOPPED;
 }
 
 static int take_rung(struct study *st, const struct plan_run *run, const struct outcome *o,
-                     struct err *err)
+                     struct actions *out, struct err *err)
 {
     struct sched_decision d = { SCHED_DONE, 0 };
 
-    trial_mem(st, run->number)->plan_level = (int16_t)o->level;
+    level_set(&st->plan, run->number, o->level);
     if (propose_observe(st, run->number, OBS_RUNNING, o->level, o->score, err) < 0 ||
         propose_report(st, run->number, OBS_RUNNING, o->level, o->score, &d, err) < 0)
         return -1;
     if (d.action == SCHED_RUN_TO)
-        return go_on(st, run->number, o->level, d.to, err);
+        return go_on(st, run->number, o->level, d.to, out, err);
     if (d.action == SCHED_PAUSE)
         return 0;
     budget_note_end(st, NAN);
     if (propose_observe(st, run->number, OBS_PRUNED, o->level, NAN, err) < 0)
         return -1;
-    return prune(st, run->number, err);
+    prune(st, run->number, out);
+    return 0;
 }
 
 static int take_end(struct study *st, const struct plan_run *run, const struct outcome *o,
@@ -251,7 +256,7 @@ static int take_end(struct study *st, const struct plan_run *run, const struct o
     return propose_report(st, run->number, obs, o->level, o->score, &ignored, err);
 }
 
-static int retire(struct study *st, struct err *err)
+static int retire(struct study *st, struct actions *out, struct err *err)
 {
     int64_t numbers[RETIRE_BATCH];
     bool closing = !may_start(st);
@@ -260,10 +265,11 @@ static int retire(struct study *st, struct err *err)
     do {
         n = st->scheduler->ops->retire(st->scheduler, RETIRE_BATCH, closing, numbers, err);
         for (int i = 0; i < n; i++) {
-            int level = trial_mem(st, numbers[i])->plan_level;
-            if (propose_observe(st, numbers[i], OBS_PRUNED, level, NAN, err) < 0 ||
-                prune(st, numbers[i], err) < 0)
+            int level = level_of(&st->plan, numbers[i]);
+
+            if (propose_observe(st, numbers[i], OBS_PRUNED, level, NAN, err) < 0)
                 return -1;
+            prune(st, numbers[i], out);
         }
     } while (n == RETIRE_BATCH);
     return n < 0 ? -1 : 0;
@@ -281,8 +287,8 @@ static int first_run(const struct plan *p)
     return best;
 }
 
-/* One event: 1, 0 = it is not known yet, or there is none. */
-static int step(struct study *st, struct err *err)
+/* One event: 1, 0 = its result is not known yet, or there is none. */
+static int step(struct study *st, struct actions *out, struct err *err)
 {
     struct plan *p = &st->plan;
     struct outcome o = { 0 };
@@ -294,66 +300,71 @@ static int step(struct study *st, struct err *err)
     rc = outcome_of(st, &run, &o, err);
     if (rc <= 0)
         return rc;
-    CHECK(run.end >= p->now);
+    CHECK(run.end >= p->now); /* the virtual clock never goes back */
     p->now = run.end;
     p->runs[i] = p->runs[--p->n_runs];
-    rc = o.is_rung ? take_rung(st, &run, &o, err) : take_end(st, &run, &o, err);
-    if (rc < 0 || retire(st, err) < 0)
+    rc = o.is_rung ? take_rung(st, &run, &o, out, err) : take_end(st, &run, &o, err);
+    if (rc < 0 || retire(st, out, err) < 0)
         return -1;
     p->is_filled = false;
     return 1;
 }
 
-/* 1 = all that can run does, 0 = not yet, -1. */
-static int fill(struct study *st, struct err *err)
+/* Free workers get trials, one at a time where that needs an action: 1, 0 = the next suggestion is not made yet, -1. */
+static int fill(struct study *st, struct actions *out, struct err *err)
 {
     int rc = START_DONE;
 
-    while (rc == START_DONE && st->plan.n_runs < st->plan.workers)
-        rc = start_one(st, err);
+    while (rc == START_DONE && out->n == 0 && st->plan.n_runs < st->plan.workers)
+        rc = start_one(st, out, err);
     if (rc < 0)
         return -1;
+    if (out->n > 0)
+        return 1; /* called again when it is carried out */
     st->plan.is_filled = rc != START_LATER;
     return st->plan.is_filled;
 }
 
-int plan_advance(struct study *st, struct err *err)
+/* Nothing runs on the virtual workers, and nothing more may be started. */
+static int close_plan(struct study *st, struct actions *out, struct err *err)
+{
+    if (retire(st, out, err) < 0)
+        return -1;
+    if (out->n == 0 && st->row.state == SS_RUNNING)
+        action_add(out, ACT_FINISH, 0)->why = st->closing        ? st->closing
+                                              : st->is_exhausted ? "the space is used up"
+                                                                 : "all trials have ended";
+    return out->n > 0;
+}
+
+int plan_next(struct study *st, struct actions *out, struct err *err)
 {
     int rc = 1;
 
-    CHECK(st->is_deterministic && st->sampler && st->scheduler);
-    while (rc > 0) {
-        /* A new row of a user's may be started at once; else free workers are filled once per event. */
+    CHECK(st->is_deterministic && st->sampler && st->scheduler && out->n == 0);
+    CHECK(st->plan.next_number <= st->n_trials + 1); /* what it created is there */
+    while (rc > 0 && out->n == 0) {
+        /* A new trial of a user's may be started at once; else free workers are filled once per event. */
         if (st->plan.next_number <= st->n_trials && may_start(st))
             st->plan.is_filled = false;
-        if (!st->plan.is_filled && (rc = fill(st, err)) <= 0)
-            return rc;
-        rc = step(st, err);
+        if (!st->plan.is_filled && (rc = fill(st, out, err)) <= 0)
+            return rc < 0 ? -1 : out->n > 0;
+        if (out->n == 0)
+            rc = step(st, out, err);
     }
-    if (rc < 0 || st->plan.n_runs > 0 || may_start(st))
-        return rc;
-    if (retire(st, err) < 0)
-        return -1;
-    if (st->row.state != SS_RUNNING)
-        return 0;
-    return finish_begin(st,
-                        st->closing        ? st->closing
-                        : st->is_exhausted ? "the space is used up"
-                                           : "all trials have ended",
-                        false, err);
+    if (rc < 0 || out->n > 0)
+        return rc < 0 ? -1 : 1;
+    return st->plan.n_runs > 0 || may_start(st) ? 0 : close_plan(st, out, err);
 }
 
-int plan_decision(struct study *st, int64_t number, int level, struct sched_decision *out,
-                  struct err *err)
+struct sched_decision plan_said(const struct study *st, int64_t number, int level)
 {
-    const struct trial_mem *t = NULL;
+    const struct trial_mem *t = &st->trials[number - 1];
 
-    if (plan_advance(st, err) < 0)
-        return -1;
-    t = trial_mem(st, number);
-    *out = (struct sched_decision){ SCHED_STOP, 0 };
+    CHECK(number >= 1 && number <= st->n_trials);
     if (trial_is_final((enum trial_state)t->state))
-        return 1;
-    *out = (struct sched_decision){ SCHED_RUN_TO, t->run_to };
-    return t->run_to > level;
+        return (struct sched_decision){ SCHED_STOP, 0 };
+    if (t->run_to > level)
+        return (struct sched_decision){ SCHED_RUN_TO, t->run_to };
+    return (struct sched_decision){ SCHED_PAUSE, 0 };
 }

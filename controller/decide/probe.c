@@ -1,23 +1,20 @@
 /* probe.c - how validation: auto becomes kfold or holdout.
  *
- * kfold, if at least three trials with all folds fit the time that is left on the devices there are; the yardstick is the
+ * kfold, if at least three trials with all folds fit the time that is left on the devices there are. The yardstick is the
  * first configuration of the strongest family (budget_yardstick). Its cost formula (one unit is about a microsecond of one
  * core) decides when it is clear by a factor of eight either way. Else that trial is leased alone, on one fold, with a
- * deadline at a third of the time divided by the folds: if it ends before that, three trials of all folds fit. A
- * probe's fit is thrown away (the trial goes back to the queue) unless the answer is holdout and it was not cut: then it
- * is an ordinary trial. */
+ * deadline at a third of the time divided by the folds: if it ends before that, three trials of all folds fit.
+ *
+ * The probe's fit is thrown away and the trial goes back to the queue, unless the answer is holdout and it was not cut: then
+ * it is an ordinary trial. Called by dispatch.c and lane.c through serve/settle.h. */
 #include "controller/decide/probe.h"
 
-#include "base/log.h"
-#include "base/mem.h"
 #include "controller/decide/budget.h"
 #include "controller/decide/live.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
-#include "store/journal.h"
-
-#include <inttypes.h>
+#include "controller/state/trial.h"
 
 enum { WANTED_TRIALS = 3, CLEAR_FACTOR = 8, MIN_PROBE_MS = 200, OVERRUN_MS = 1500 };
 
@@ -37,47 +34,53 @@ static int64_t lanes(const struct study *st, const char *sig)
     return MAX(runner_capacity(st->ctl, sig, &n_devices, &n_idle), 1);
 }
 
-static int decide(struct study *st, bool kfold, const char *by, int64_t fit_us, struct err *err)
+static void validate(struct actions *out, bool is_kfold, const char *by, int64_t fit_us)
 {
-    json_t *data = NULL;
-    int rc = -1;
+    struct action *a = action_add(out, ACT_VALIDATE, 0);
 
-    problem_decide(&st->problem, kfold, st->n_trials + 1);
-    st->probe = 0;
-    ctl_touch(st->ctl, st);
-    data = json_pack("{s:s, s:s, s:I}", "validation", kfold ? "kfold" : "holdout", "by", by,
-                     "fit_us", (json_int_t)fit_us);
-    char *text = json_dumps(data, JSON_COMPACT);
-    log_info("study.validation study=%" PRId64 " kind=%s by=%s fit_us=%" PRId64, st->row.id,
-             kfold ? "kfold" : "holdout", by, fit_us);
-    if (journal_add(st->ctl->store, st->row.id, 0, "search.validation", text, err) == 0)
-        rc = study_save(st, err);
-    free(text);
-    json_decref(data);
-    return rc;
+    a->is_kfold = is_kfold;
+    a->why = by;
+    a->fit_us = fit_us;
 }
 
-int probe_prepare(struct study *st, const char *sig, struct err *err)
+/* Trials up to the probe get their numbers now, in the usual order. */
+static int name_probe(struct study *st, const struct config *yardstick, struct actions *out,
+                      struct err *err)
+{
+    uint64_t config = config_hash_of(yardstick);
+    int rc = 0;
+
+    for (int64_t k = 1; k <= st->n_trials; k++) {
+        if (trial_mem(st, k)->config != config)
+            continue;
+        action_add(out, ACT_PROBE, k);
+        return 1;
+    }
+    rc = live_create(st, out, err);
+    if (rc == 1 || rc < 0)
+        return rc;
+    if (st->n_trials == 0)
+        return err_set(err, ERR_CONFLICT, "study %s can make no trial to decide its validation",
+                       st->row.name);
+    action_add(out, ACT_PROBE, st->n_trials); /* the budget ends before it: any trial will do */
+    return 1;
+}
+
+int probe_next(struct study *st, const char *sig, struct actions *out, struct err *err)
 {
     const struct config *c = budget_yardstick(st);
     int64_t left_us = (budget_left(st) - budget_reserve(st)) * 1000 * lanes(st, sig);
     int64_t trial_us = cost_of(st, c, st->problem.kfolds);
-    char *text = NULL;
 
-    CHECK(st->problem.is_undecided);
-    if (st->probe)
+    if (!st->problem.is_undecided || st->probe)
         return 0;
     if (left_us / trial_us >= (int64_t)WANTED_TRIALS * CLEAR_FACTOR)
-        return decide(st, true, "formula", 0, err);
-    if (left_us / WANTED_TRIALS < trial_us / CLEAR_FACTOR)
-        return decide(st, false, "formula", 0, err);
-    /* Trials up to the probe get their numbers now, in the usual order. */
-    text = config_text_new(c);
-    int rc = live_make_until(st, text, &st->probe, err);
-    mem_free(text);
-    if (rc == 0)
-        log_info("study.probe study=%" PRId64 " number=%" PRId64, st->row.id, st->probe);
-    return rc;
+        validate(out, true, "formula", 0);
+    else if (left_us / WANTED_TRIALS < trial_us / CLEAR_FACTOR)
+        validate(out, false, "formula", 0);
+    else
+        return name_probe(st, c, out, err);
+    return 1;
 }
 
 int64_t probe_deadline_ms(const struct study *st)
@@ -89,13 +92,13 @@ int64_t probe_deadline_ms(const struct study *st)
     return ctl_now(st->ctl) + MAX(MIN(ms, left / 4), MIN_PROBE_MS);
 }
 
-int probe_decide(struct study *st, int64_t fit_us, struct err *err)
+void probe_decide(const struct study *st, int64_t fit_us, struct actions *out)
 {
     int64_t left_us =
         (budget_left(st) - budget_reserve(st)) * 1000 * lanes(st, st->row.numeric_sig);
-    bool kfold = fit_us > 0 && left_us / (fit_us * st->problem.kfolds) >= WANTED_TRIALS;
 
-    return decide(st, kfold, "probe", fit_us, err);
+    validate(out, fit_us > 0 && left_us / (fit_us * st->problem.kfolds) >= WANTED_TRIALS, "probe",
+             fit_us);
 }
 
 static const struct lease *probe_lease(const struct study *st)
@@ -103,14 +106,11 @@ static const struct lease *probe_lease(const struct study *st)
     return st->probe ? lease_find(st->ctl, false, st->trials[st->probe - 1].id) : NULL;
 }
 
-int probe_step(struct study *st, struct err *err)
+bool probe_is_over(const struct study *st)
 {
     const struct lease *l = probe_lease(st);
 
-    if (!l || !l->is_probe || ctl_now(st->ctl) < l->deadline_ms + OVERRUN_MS)
-        return 0;
-    log_warn("study.probe_overran study=%" PRId64 " number=%" PRId64, st->row.id, st->probe);
-    return probe_decide(st, 0, err);
+    return l && l->is_probe && ctl_now(st->ctl) >= l->deadline_ms + OVERRUN_MS;
 }
 
 int64_t probe_due(const struct study *st)

@@ -11,7 +11,6 @@
 #include "controller/ahead.h"
 #include "controller/decide/script.h"
 #include "controller/decide/searchers.h"
-#include "controller/decide/warm.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/objective.h"
 #include "controller/state/trial.h"
@@ -28,7 +27,7 @@
 int propose_open(struct study *st, struct err *err)
 {
     CHECK(!st->sampler && !st->scheduler && !st->script);
-    if (warm_load(st, err) < 0 || script_make(st, err) < 0 || searchers_open(st, err) < 0) {
+    if (script_make(st, err) < 0 || searchers_open(st, err) < 0) {
         propose_close(st);
         return -1;
     }
@@ -60,15 +59,6 @@ static int adopt(struct study *st, int64_t number, const struct config *c, struc
     return rc;
 }
 
-static int journal_begin(struct study *st, int64_t number, struct err *err)
-{
-    char data[60];
-
-    (void)snprintf(data, sizeof data, "{\"number\":%" PRId64 "}", number);
-    ctl_touch(st->ctl, st);
-    return journal_add(st->ctl->store, st->row.id, 0, "search.suggest", data, err);
-}
-
 void propose_took(struct study *st, int64_t us, bool in_turn)
 {
     st->ctl->suggest_us += in_turn ? us : 0;
@@ -86,7 +76,8 @@ static int suggest_here(struct study *st, int64_t number, double *point, struct 
 
 /* In place where it is quick, else beside the loop. A live study says in its journal when it was begun: the sampler may
  * hear of results before the trial is made, and a replay must tell it of them in the same order. */
-static int suggest_or_begin(struct study *st, int64_t number, double *point, struct err *err)
+static int suggest_or_begin(struct study *st, int64_t number, double *point, struct actions *out,
+                            struct err *err)
 {
     if (ahead_is_open(st))
         return ahead_take(st, number, point, err);
@@ -96,16 +87,21 @@ static int suggest_or_begin(struct study *st, int64_t number, double *point, str
     }
     if (!ahead_is_wanted(st))
         return suggest_here(st, number, point, err);
-    if (!st->is_deterministic && journal_begin(st, number, err) < 0)
-        return -1;
+    if (!st->is_deterministic) {
+        struct action *a = action_add(out, ACT_SAY, 0);
+
+        a->say = "search.suggest";
+        (void)snprintf(a->data, sizeof a->data, "{\"number\":%" PRId64 "}", number);
+    }
     ahead_begin(st, number);
     return AHEAD_LATER;
 }
 
-static int suggest(struct study *st, int64_t number, struct config *c, struct err *err)
+static int suggest(struct study *st, int64_t number, struct config *c, struct actions *out,
+                   struct err *err)
 {
     double *point = mem_array((size_t)st->space.space->n, sizeof *point);
-    int rc = suggest_or_begin(st, number, point, err);
+    int rc = suggest_or_begin(st, number, point, out, err);
 
     if (rc == 1)
         config_from_point(c, st->space.space, point);
@@ -122,7 +118,7 @@ bool propose_must_wait(struct study *st, int64_t number)
 }
 
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
-                 struct err *err)
+                 struct actions *out, struct err *err)
 {
     /* One that is being suggested is for this number. */
     const struct script_item *item = ahead_is_open(st) ? NULL : script_next(st);
@@ -133,7 +129,7 @@ int propose_next(struct study *st, int64_t number, struct config *c, enum trial_
         return adopt(st, number, c, err) < 0 ? -1 : 1;
     }
     *source = SRC_SAMPLER;
-    return suggest(st, number, c, err);
+    return suggest(st, number, c, out, err);
 }
 
 /* The sampler hears what it proposed then: 1, 0 = it must propose it again, -1. */
@@ -149,20 +145,21 @@ static int recall(struct study *st, int64_t number, const struct config *c, stru
     return rc;
 }
 
-/* is_own: the sampler proposed it. */
-static int adopt_text(struct study *st, int64_t number, const char *config, bool is_own,
-                      struct err *err)
+/* c NULL: it is read where it is needed. is_own: the sampler proposed it. */
+static int adopt_again(struct study *st, int64_t number, const struct config *c, bool is_own,
+                       struct err *err)
 {
-    struct trial_row row = { 0 };
-    struct config c;
-    int rc = config ? 0 : trial_load(st, number, &row, err);
+    struct config stored;
 
-    if (rc == 0)
-        rc = config_parse_text(&c, config ? config : row.config, err);
-    if (rc == 0)
-        rc = is_own ? recall(st, number, &c, err) : adopt(st, number, &c, err);
-    trial_row_fini(&row);
-    return rc;
+    if (!c) {
+        if (trial_config(st, number, &stored, err) < 0)
+            return -1;
+        c = &stored;
+    }
+    if (!c->family)
+        return err_set(err, ERR_DAMAGED,
+                       "the stored configuration of trial %" PRId64 " cannot be read", number);
+    return is_own ? recall(st, number, c, err) : adopt(st, number, c, err);
 }
 
 /* What was begun ahead, or made now: a replay waits for it. */
@@ -190,7 +187,7 @@ int propose_begun(struct study *st, int64_t number, struct err *err)
     if (number < 1 || ahead_is_open(st))
         return 0;
     if (is_made && st->sampler->ops->recall) {
-        int rc = adopt_text(st, number, NULL, true, err);
+        int rc = adopt_again(st, number, NULL, true, err);
 
         st->recalled = rc == 1 ? number : 0;
         return rc < 0 ? -1 : 0;
@@ -199,8 +196,8 @@ int propose_begun(struct study *st, int64_t number, struct err *err)
     return ahead_settle(st, err);
 }
 
-int propose_again(struct study *st, int64_t number, enum trial_source source, const char *config,
-                  struct err *err)
+int propose_again(struct study *st, int64_t number, enum trial_source source,
+                  const struct config *config, struct err *err)
 {
     struct config proposed;
     int rc = 0;
@@ -210,8 +207,8 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
     if (number == st->recalled)
         return 0;
     if (source != SRC_SAMPLER)
-        return adopt_text(st, number, config, false, err);
-    if (st->sampler->ops->recall && (rc = adopt_text(st, number, config, true, err)) != 0)
+        return adopt_again(st, number, config, false, err);
+    if (st->sampler->ops->recall && (rc = adopt_again(st, number, config, true, err)) != 0)
         return rc < 0 ? -1 : 0;
     rc = propose_here(st, number, &proposed, err);
     if (rc < 0)
@@ -220,18 +217,16 @@ int propose_again(struct study *st, int64_t number, enum trial_source source, co
         return 0;
     /* Another version of the sampler made it: what was tried is the truth. */
     log_warn("study.replay_differs study=%" PRId64 " number=%" PRId64, st->row.id, number);
-    return adopt_text(st, number, config, false, err);
+    return adopt_again(st, number, config, false, err);
 }
 
 /* ---- results ---- */
 
-int64_t propose_cost(const struct study *st, const char *config, int from, int to)
+int64_t propose_cost(const struct study *st, const struct config *c, int from, int to)
 {
-    struct config c;
-
-    if (from >= to || config_parse_text(&c, config, NULL) < 0)
+    if (from >= to || !c->family)
         return 1;
-    return family_level_cost(c.family, &st->problem.shape, c.params, from, to);
+    return family_level_cost(c->family, &st->problem.shape, c->params, from, to);
 }
 
 enum obs_state propose_obs_of(enum trial_state s)
@@ -276,15 +271,6 @@ int propose_observe(struct study *st, int64_t number, enum obs_state state, int 
     return ahead_observe(st, &o, err);
 }
 
-int propose_group(const struct study *st, const char *family)
-{
-    int group = st->n_families - 1;
-
-    while (group > 0 && !str_eq(st->families[group]->name, family))
-        group--; /* a user's trial of a family outside the study stands with the baseline, as trial_mem has it */
-    return group;
-}
-
 int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,
                   int max_level, struct err *err)
 {
@@ -294,7 +280,7 @@ int propose_start(struct study *st, int64_t number, enum trial_source source, co
         return max_level;
     bool is_short = f && ladder_is_short(&st->problem, number, f);
     int to =
-        st->scheduler->ops->start(st->scheduler, number, propose_group(st, family),
+        st->scheduler->ops->start(st->scheduler, number, searchers_group(st, family),
                                   is_short ? ladder_top(&st->problem, f, true) : max_level, err);
 
     return to > 0 && is_short ? ladder_to_family(f, true, to) : to;

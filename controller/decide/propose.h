@@ -5,6 +5,7 @@
 #define CONTROLLER_DECIDE_PROPOSE_H
 
 #include "controller/ahead.h"
+#include "controller/decide/action.h"
 
 int propose_open(struct study *st,
                  struct err *err); /* makes the script, opens sampler and scheduler */
@@ -20,11 +21,11 @@ void propose_took(struct study *st, int64_t us,
 /* The next configuration for this trial number: 1, 0 = the space is exhausted, AHEAD_LATER = it is being made beside the
  * loop, a tick comes when it is there, -1. */
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
-                 struct err *err);
+                 struct actions *out, struct err *err);
 /* A trial that exists already (a restart, or a user made it): the sampler goes through what it went through then.
  * config NULL: it is read from the row where it is needed. */
-int propose_again(struct study *st, int64_t number, enum trial_source source, const char *config,
-                  struct err *err);
+int propose_again(struct study *st, int64_t number, enum trial_source source,
+                  const struct config *config, struct err *err);
 
 /* Replay: here the suggestion for this number was begun. */
 int propose_begun(struct study *st, int64_t number, struct err *err);
@@ -36,14 +37,13 @@ int propose_observe(struct study *st, int64_t number, enum obs_state state, int 
  * top at once, so that a model is there early and every family was seen whole. */
 int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,
                   int max_level, struct err *err);
-/* The scheduler's number for a family. */
-int propose_group(const struct study *st, const char *family);
 /* One paused trial that is to go on: 1, 0 = none, -1. idle: nothing new can be made (scheduler.h). */
 int propose_resume(struct study *st, bool idle, struct sched_resume *out, struct err *err);
 /* A report for the scheduler. */
 int propose_report(struct study *st, int64_t number, enum obs_state state, int level, double score,
                    struct sched_decision *out, struct err *err);
 enum obs_state propose_obs_of(enum trial_state s); /* of a final state */
-int64_t propose_cost(const struct study *st, const char *config, int from, int to);
+/* Cost units from level to level, by the family's formula. */
+int64_t propose_cost(const struct study *st, const struct config *c, int from, int to);
 
 #endif

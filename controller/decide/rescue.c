@@ -1,15 +1,12 @@
 /* rescue.c - completes the best paused trial. Nothing of it need outlast a restart: a trial that is queued while its study
- * finishes is cancelled then, and the best completed one ships. */
+ * finishes is then cancelled, and the best completed one ships. Called by finish.c. */
 #include "controller/decide/rescue.h"
 
-#include "base/log.h"
 #include "controller/decide/budget.h"
-#include "controller/problem/config.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/board.h"
 #include "controller/state/trial.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* A runner that is there asks at once; with none, a stop by a user should not take longer than this. */
@@ -26,15 +23,15 @@ static bool beats(const struct study *st, int64_t number, int64_t other)
 /* 1, 0 = it has nothing to complete with, -1. */
 static int can_complete(struct study *st, int64_t number, struct err *err)
 {
-    struct trial_row row = { 0 };
+    const struct trial_mem *t = trial_mem(st, number);
     struct config c;
-    int rc = trial_load(st, number, &row, err);
 
-    if (rc == 0 && row.checkpoint[0] && row.checkpoint_level == row.level &&
-        row.level < row.max_level && config_parse_text(&c, row.config, NULL) == 0)
-        rc = ladder_is_whole(&st->problem, c.family, c.params, row.level);
-    trial_row_fini(&row);
-    return rc;
+    CHECK(t->state == TS_PAUSED);
+    if (t->checkpoint_level < 1 || t->checkpoint_level != t->level || t->level >= t->max_level)
+        return 0;
+    if (trial_config(st, number, &c, err) < 0)
+        return -1;
+    return c.family && ladder_is_whole(&st->problem, c.family, c.params, t->level);
 }
 
 /* The best one there is: its number, 0, -1. */
@@ -55,31 +52,22 @@ static int64_t pick(struct study *st, struct err *err)
     return found;
 }
 
-int rescue_begin(struct study *st, struct err *err)
+int rescue_next(struct study *st, struct actions *out, struct err *err)
 {
     int64_t now = ctl_now(st->ctl), hard = budget_hard_ms(st), number = 0;
-    struct trial_row row = { 0 };
+    struct action *a = NULL;
 
-    st->rescue = 0;
-    if (st->count[TS_PAUSED] == 0 || !st->problem.is_ready || !st->sampler ||
+    CHECK(st->row.state == SS_FINISHING);
+    if (st->count[TS_PAUSED] == 0 || rescue_waits(st) || !st->problem.is_ready || !st->sampler ||
         (hard != INT64_MAX && hard - now < NEED_MS))
         return 0;
     number = pick(st, err);
     if (number <= 0)
         return (int)number;
-    int rc = trial_load(st, number, &row, err);
-    if (rc == 0) {
-        row.run_to = row.level + 1; /* beyond its checkpoint; it will not train */
-        row.reason = TR_NONE;
-        log_info("study.rescue study=%" PRId64 " number=%" PRId64, st->row.id, number);
-        rc = trial_move(st, &row, TE_PROMOTE, json_pack("{s:i}", "to", row.run_to), NULL, err);
-    }
-    trial_row_fini(&row);
-    if (rc < 0)
-        return -1;
-    st->rescue = number;
-    st->rescue_until = MIN(now + WAIT_MS, hard);
-    return 0;
+    a = action_add(out, ACT_RESCUE, number);
+    a->to = trial_mem(st, number)->level + 1; /* beyond its checkpoint; it will not train */
+    a->until_ms = MIN(now + WAIT_MS, hard);
+    return 1;
 }
 
 bool rescue_waits(const struct study *st)

@@ -133,8 +133,7 @@ json_t *rungs_json(const struct study *st)
     return out;
 }
 
-void rungs_keep(struct study *st)
+json_t *rungs_now(const struct study *st)
 {
-    if (!st->rungs && st->scheduler)
-        st->rungs = describe(st);
+    return st->scheduler ? describe(st) : NULL;
 }

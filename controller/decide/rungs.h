@@ -12,7 +12,7 @@
  * counts as done where it was. At most the last RUNGS_MAX rungs. */
 enum { RUNGS_MAX = 1000 };
 json_t *rungs_json(const struct study *st);
-/* The search ends: what rungs_json says now is what the scheduler will have said. */
-void rungs_keep(struct study *st);
+/* As the scheduler says now, a new reference; NULL without a scheduler. Kept with the study when its search ends. */
+json_t *rungs_now(const struct study *st);
 
 #endif

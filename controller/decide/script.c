@@ -5,7 +5,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/decide/propose.h"
+#include "controller/decide/searchers.h"
 #include "controller/decide/warm.h"
 #include "controller/problem/config.h"
 #include "controller/problem/ladder.h"
@@ -142,7 +142,7 @@ static bool is_behind(const struct study *st, const struct script_item *item)
     const struct scheduler_ops *ops = st->scheduler->ops;
 
     return ops->is_behind &&
-           ops->is_behind(st->scheduler, propose_group(st, item->config.family->name));
+           ops->is_behind(st->scheduler, searchers_group(st, item->config.family->name));
 }
 
 /* While others wait the sampler may propose the same. */

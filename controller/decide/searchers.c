@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "controller/decide/plan.h"
 #include "search/auto.h"
 #include "search/searchers.h"
 
@@ -270,6 +269,15 @@ void searchers_choose(struct study *st)
              c->sampler_why[0] ? "\"" : "", c->scheduler,
              c->scheduler_why[0] ? " scheduler_why=\"" : "", c->scheduler_why,
              c->scheduler_why[0] ? "\"" : "");
+}
+
+int searchers_group(const struct study *st, const char *family)
+{
+    int group = st->n_families - 1;
+
+    while (group > 0 && !str_eq(st->families[group]->name, family))
+        group--; /* a user's trial of a family outside the study stands with the baseline, as trial_mem has it */
+    return group;
 }
 
 /* ---- opening ---- */

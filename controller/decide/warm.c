@@ -7,32 +7,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/serve/load.h"
 #include "controller/state/objective.h"
 #include "controller/state/trial.h"
-#include "store/journal.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-enum { JOURNAL_HEAD = 64 }; /* it is among the first rows of a study */
-
-static struct study *source_of(struct ctl *ctl, const struct spec *spec, struct err *err)
-{
-    struct err why = { 0 };
-    struct study *from = study_by_ref(ctl, spec->warm_start, &why);
-
-    if (!from)
-        (void)(why.code == ERR_NOTFOUND ? err_at(err, "warm_start", "%s", why.text)
-                                        : err_set(err, why.code, "%s", why.text));
-    return from;
-}
-
-int warm_check(struct ctl *ctl, const struct spec *spec, struct err *err)
-{
-    return spec->warm_start[0] && !source_of(ctl, spec, err) ? -1 : 0;
-}
 
 /* ---- gathering ---- */
 
@@ -65,21 +45,22 @@ static int add_trial(struct study *from, int64_t number, json_t *list, struct er
     return rc;
 }
 
-int warm_gather(struct study *st, struct err *err)
+json_t *warm_gather(struct study *st, struct study *from, struct err *err)
 {
-    struct study *from = source_of(st->ctl, &st->spec, err);
-    json_t *o = NULL, *list = NULL;
+    json_t *list = NULL, *o = NULL;
     int rc = 0;
 
-    if (!from)
-        return -1;
-    if (from == st || !from->problem.is_ready)
-        return err_at(err, "warm_start", "study %s has no results yet", from->row.name);
+    if (from == st || !from->problem.is_ready) {
+        err_at(err, "warm_start", "study %s has no results yet", from->row.name);
+        return NULL;
+    }
     if (from->problem.task != st->problem.task ||
-        !str_eq(from->problem.data.metric, st->problem.data.metric))
-        return err_at(err, "warm_start", "study %s is %s by %s, this one %s by %s", from->row.name,
-                      from->problem.data.task, from->problem.data.metric, st->problem.data.task,
-                      st->problem.data.metric);
+        !str_eq(from->problem.data.metric, st->problem.data.metric)) {
+        err_at(err, "warm_start", "study %s is %s by %s, this one %s by %s", from->row.name,
+               from->problem.data.task, from->problem.data.metric, st->problem.data.task,
+               st->problem.data.metric);
+        return NULL;
+    }
     list = json_array();
     for (int i = 0; i < from->n_board && json_array_size(list) < WARM_TRIALS && rc == 0; i++)
         rc = add_trial(from, from->board[i], list, err);
@@ -88,37 +69,13 @@ int warm_gather(struct study *st, struct err *err)
     o = json_pack("{s:I, s:s, s:b, s:o}", "study", (json_int_t)from->row.id, "name", from->row.name,
                   "same", same_scores(st, from), "trials", list);
     CHECK(o);
-    char *text = jsonx_dump(o);
     if (rc == 0)
-        rc = journal_add(st->ctl->store, st->row.id, 0, "search.warm", text, err);
-    mem_free(text);
+        return o;
     json_decref(o);
-    return rc;
+    return NULL;
 }
 
 /* ---- using ---- */
-
-static int on_journal(void *arg, const struct journal_row *row)
-{
-    json_t **out = arg;
-
-    if (!str_eq(row->event, "search.warm") || !row->data)
-        return 0;
-    *out = jsonx_load(row->data, strlen(row->data), "journal", NULL);
-    return 1;
-}
-
-int warm_load(struct study *st, struct err *err)
-{
-    json_decref(st->warm);
-    st->warm = NULL;
-    if (!st->spec.warm_start[0])
-        return 0;
-    return store_journal_each(st->ctl->store, st->row.id, 0, JOURNAL_HEAD, on_journal, &st->warm,
-                              err) < 0
-               ? -1
-               : 0;
-}
 
 static int64_t whole(const json_t *o, const char *key)
 {

@@ -8,12 +8,9 @@
 
 enum { WARM_TRIALS = 200, WARM_FIRST = 10 };
 
-/* The spec's `warm_start` names a study: ERR_ARG with the path if it does not. */
-int warm_check(struct ctl *ctl, const struct spec *spec, struct err *err);
-/* Reads and journals. The other study has the same task and metric, or it is an error. Problem and space are ready. */
-int warm_gather(struct study *st, struct err *err);
-/* st->warm from the journal; NULL where there is none. */
-int warm_load(struct study *st, struct err *err);
+/* The best trials of the earlier study as JSON, a new reference, which becomes st->warm and is journaled; NULL = they do not
+ * suit: the other study must have the same task and metric. Problem and space are ready. */
+json_t *warm_gather(struct study *st, struct study *from, struct err *err);
 /* With the same rows and scoring: the trials become observations 0, -1, -2 ... of the fresh sampler. */
 int warm_tell(struct study *st, struct err *err);
 /* With other rows scores do not compare: the best few configurations are tried first instead. The i-th: 1, 0 = no more. */

@@ -15,10 +15,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/decide/budget.h"
-#include "controller/decide/live.h"
 #include "controller/decide/probe.h"
 #include "controller/decide/rescue.h"
 #include "controller/serve/retry.h"
+#include "controller/serve/settle.h"
 #include "controller/serve/table.h"
 #include "controller/serve/task.h"
 #include "controller/state/damage.h"
@@ -190,7 +190,7 @@ static int pick_probe(struct group *g, struct runner *r, struct err *err)
 {
     struct study *st = g->st;
 
-    if (probe_prepare(st, r->row.numeric_sig, err) < 0)
+    if (settle_probe(st, r->row.numeric_sig, err) < 0)
         return -1;
     if (!st->probe)
         return 0; /* decided by the formula: an ordinary grant */
@@ -215,7 +215,7 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
             return rc < 0 ? -1 : 0;
     }
     want = MIN(ask->max_lanes, d->is.max_lanes) + retry_n_waiting(st);
-    if (!st->is_deterministic && live_fill(st, want, err) < 0)
+    if (settle_fill(st, want, err) < 0)
         return -1;
     return group_fill(g, group_size(st, r, d, ask), memory_of(st, d, ask), first_choice(st, r, d),
                       err);

@@ -11,11 +11,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/decide/live.h"
-#include "controller/decide/plan.h"
-#include "controller/decide/probe.h"
 #include "controller/serve/believe.h"
 #include "controller/serve/retry.h"
+#include "controller/serve/settle.h"
 #include "controller/serve/table.h"
 #include "controller/state/board.h"
 #include "controller/state/lease.h"
@@ -113,14 +111,9 @@ static int rung_decide(struct study *st, struct trial_row *row, const struct msg
         d->action = SCHED_STOP;
         return 0;
     }
-    if (st->is_deterministic) {
-        int rc = plan_decision(st, row->number, e->level, d, err);
-
-        if (rc == 0)
-            d->action = SCHED_PAUSE; /* the plan is not there yet */
-        return rc < 0 ? -1 : 0;
-    }
-    return is_new ? live_hear(st, d, err) : 0;
+    if (!is_new && !st->is_deterministic)
+        return 0; /* it was told to pause, and says so again */
+    return settle_report(st, row->number, e->level, d, err);
 }
 
 static int on_rung(struct study *st, struct trial_row *row, const struct msg_event *e,
@@ -258,7 +251,7 @@ static int fail_with(struct study *st, struct trial_row *row, enum trial_event e
 static int probe_final(struct study *st, struct trial_row *row, const struct msg_event *e,
                        struct msg_reply *reply, struct err *err)
 {
-    if (st->problem.is_undecided && probe_decide(st, e->cut ? 0 : e->fit_us, err) < 0)
+    if (settle_validation(st, e->cut ? 0 : e->fit_us, err) < 0)
         return -1;
     if (st->problem.data.holdout && !e->cut)
         return 1;
@@ -394,7 +387,7 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
         return requeue(st, row, TR_DATA, trial_reason_name[TR_DATA], err) < 0 ? -1 : 1;
     }
     if (l.is_probe) {
-        if (st->problem.is_undecided && probe_decide(st, 0, err) < 0)
+        if (settle_validation(st, 0, err) < 0)
             return -1;
         if (e->reason == TR_BUDGET || e->reason == TR_TIME)
             return requeue(st, row, TR_NONE, "probe", err) < 0 ? -1 : 1;

@@ -7,13 +7,14 @@
  * tried again by damage_tick. Whoever holds a `struct study *` across a call that may reload must look it up again. */
 #include "controller/serve/load.h"
 
+#include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/decide/live.h"
 #include "controller/decide/plan.h"
 #include "controller/decide/propose.h"
 #include "controller/decide/searchers.h"
 #include "controller/decide/warm.h"
+#include "controller/serve/replay.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
 #include "controller/state/rows.h"
@@ -33,6 +34,7 @@ static void study_clear(struct study *st)
     propose_close(st);
     plan_fini(st);
     json_decref(st->warm);
+    st->warm = NULL;
     study_fini(st);
 }
 
@@ -64,13 +66,12 @@ static int search_load(struct study *st, struct err *err)
         return 0;
     if (!st->problem.search.sampler[0])
         searchers_choose(st); /* stored before there was a choice: what its spec names */
-    if (propose_open(st, err) < 0)
+    if (replay_warm(st, err) < 0 || propose_open(st, err) < 0 || warm_tell(st, err) < 0)
         return -1;
-    if (st->is_deterministic)
-        plan_init(st);
-    if (warm_tell(st, err) < 0)
-        return -1;
-    return st->is_deterministic ? 0 : live_replay(st, err);
+    if (!st->is_deterministic)
+        return replay_study(st, err);
+    plan_init(st); /* it runs again when the study is settled */
+    return 0;
 }
 
 /* The study and its search: 1, 0 = there is no such row, -1. */
@@ -177,14 +178,36 @@ int study_adopt(struct ctl *ctl, struct study *st, struct err *err)
     return 0;
 }
 
+/* The earlier study's trials become part of this one: it stands on its own from then on, whatever becomes of the other. */
+static int warm_open(struct study *st, struct err *err)
+{
+    struct err why = { 0 };
+    struct study *from = NULL;
+    int rc = -1;
+
+    if (!st->spec.warm_start[0])
+        return 0;
+    from = study_by_ref(st->ctl, st->spec.warm_start, &why);
+    if (!from)
+        return why.code == ERR_NOTFOUND ? err_at(err, "warm_start", "%s", why.text)
+                                        : err_set(err, why.code, "%s", why.text);
+    st->warm = warm_gather(st, from, err);
+    if (st->warm) {
+        char *text = jsonx_dump(st->warm);
+
+        rc = study_say(st, "search.warm", text, err);
+        mem_free(text);
+    }
+    return rc;
+}
+
 int study_open_search(struct study *st, struct err *err)
 {
     CHECK(st->problem.is_ready && !st->sampler && st->n_trials == 0);
     if (study_space_load(st, err) < 0)
         return -1;
     searchers_choose(st);
-    if ((st->spec.warm_start[0] && warm_gather(st, err) < 0) || propose_open(st, err) < 0 ||
-        warm_tell(st, err) < 0)
+    if (warm_open(st, err) < 0 || propose_open(st, err) < 0 || warm_tell(st, err) < 0)
         return -1;
     if (st->is_deterministic)
         plan_init(st);

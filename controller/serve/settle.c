@@ -1,44 +1,239 @@
 /* settle.c - the consequences of what happened. A request changes rows through state/, which notes what happened to each
- * trial; at its end the study is settled: what happened is told to the searchers, decisions follow, and their actions are
- * carried out here, until nothing more follows. This is the only place that carries out decisions.
+ * trial; at its end the study is settled: what happened is told to the searchers, decisions follow (decide/decide.h), and
+ * their actions are carried out here, until nothing more follows. This is the only place that carries out decisions.
  *
  * Called at the end of every request that touched a study, with study.needs_settling as the sign that there is something to
  * do. It stops by itself, because each round moves the study towards its end. */
 #include "controller/serve/settle.h"
 
-#include "controller/decide/finish.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/decide/budget.h"
+#include "controller/decide/decide.h"
 #include "controller/decide/live.h"
-#include "controller/decide/plan.h"
 #include "controller/decide/probe.h"
 #include "controller/serve/dataset.h"
+#include "controller/serve/ship.h"
 #include "controller/state/check.h"
 #include "controller/state/damage.h"
 #include "controller/state/rows.h"
+#include "controller/state/task.h"
 #include "controller/state/trial.h"
 
-enum { SETTLE_MAX = 10000 };
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 
+/* More actions of one settling than any study can have are a circle of decisions: a bug. */
+enum { SETTLE_MAX = 10000000, SAVE_MS = 1000 };
+
+/* ---- carrying out ---- */
+
+static int run_to(struct study *st, const struct action *a, struct err *err)
+{
+    struct trial_row row = { 0 };
+    int rc = trial_load(st, a->number, &row, err);
+
+    if (rc == 0 && !trial_is_final(row.state)) {
+        row.run_to = MAX(row.run_to, a->to);
+        if (a->vstart >= 0)
+            row.vstart = a->vstart;
+        if (a->vcost >= 0)
+            row.vcost = a->vcost;
+        /* One that is not paused keeps its reason: its checkpoint is on the way, or its runner was lost meanwhile and may
+         * take it back. */
+        if (row.state == TS_PAUSED) {
+            row.reason = TR_NONE;
+            rc = trial_move(st, &row, TE_PROMOTE, json_pack("{s:i}", "to", a->to), NULL, err);
+        } else {
+            rc = trial_save(st, &row, err);
+        }
+    }
+    trial_row_fini(&row);
+    return rc;
+}
+
+static int rescue(struct study *st, const struct action *a, struct err *err)
+{
+    log_info("study.rescue study=%" PRId64 " number=%" PRId64, st->row.id, a->number);
+    if (run_to(st, a, err) < 0)
+        return -1;
+    st->rescue = a->number;
+    st->rescue_until = a->until_ms;
+    return 0;
+}
+
+static int validate(struct study *st, const struct action *a, struct err *err)
+{
+    json_t *data = json_pack("{s:s, s:s, s:I}", "validation", a->is_kfold ? "kfold" : "holdout",
+                             "by", a->why, "fit_us", (json_int_t)a->fit_us);
+    char *text = json_dumps(data, JSON_COMPACT);
+    int rc = -1;
+
+    CHECK(st->problem.is_undecided && data && text);
+    problem_decide(&st->problem, a->is_kfold, st->n_trials + 1);
+    st->probe = 0;
+    log_info("study.validation study=%" PRId64 " kind=%s by=%s fit_us=%" PRId64, st->row.id,
+             a->is_kfold ? "kfold" : "holdout", a->why, a->fit_us);
+    if (study_say(st, "search.validation", text, err) == 0)
+        rc = study_save(st, err);
+    free(text);
+    json_decref(data);
+    return rc;
+}
+
+static int give_up_refit(struct study *st, struct err *err)
+{
+    if (task_cancel_of_study(st->ctl, st->row.id, err) < 0)
+        return -1;
+    return ship_refitted(st, NULL, NAN, NAN, err);
+}
+
+static int apply(struct study *st, const struct action *a, struct err *err)
+{
+    int64_t number = 0;
+
+    CHECK(a->number <= st->n_trials);
+    switch (a->kind) {
+    case ACT_SAY:
+        return study_say(st, a->say, a->data, err);
+    case ACT_CREATE:
+        return trial_create(st, &a->config, a->source, a->to, a->retry_of, &number, err);
+    case ACT_RUN_TO:
+        return run_to(st, a, err);
+    case ACT_END:
+        return trial_end(st, a->number, a->event, a->reason, NULL, err);
+    case ACT_PROBE:
+        st->probe = a->number;
+        log_info("study.probe study=%" PRId64 " number=%" PRId64, st->row.id, st->probe);
+        return 0;
+    case ACT_VALIDATE:
+        return validate(st, a, err);
+    case ACT_FINISH:
+        return ship_finish(st, a->why, a->is_cut, err);
+    case ACT_RESCUE:
+        return rescue(st, a, err);
+    case ACT_REFIT:
+        return ship_refit(st, a->number, err);
+    case ACT_NO_REFIT:
+        return give_up_refit(st, err);
+    case ACT_CLOSE:
+        return ship_close(st, a->number, err);
+    }
+    CHECK(!"an action of no kind");
+    return -1;
+}
+
+static int apply_all(struct study *st, struct actions *list, struct err *err)
+{
+    int rc = 0;
+
+    for (int i = 0; i < list->n && rc == 0; i++)
+        rc = apply(st, &list->list[i], err);
+    list->n = 0;
+    return rc;
+}
+
+/* Asks until nothing follows. `ask` is one of decide/'s questions; want is its argument, where it has one. */
+enum question { ASK_NEXT, ASK_FILL, ASK_PROBE, ASK_BEGUN };
+
+static int ask(struct study *st, enum question q, int want, const char *sig, struct actions *out,
+               struct err *err)
+{
+    switch (q) {
+    case ASK_FILL:
+        return decide_hear(st, err) < 0 ? -1 : live_fill(st, want, out, err);
+    case ASK_PROBE:
+        return decide_hear(st, err) < 0 ? -1 : probe_next(st, sig, out, err);
+    case ASK_BEGUN:
+        return decide_begun(st, out, err);
+    default:
+        return decide_next(st, out, err);
+    }
+}
+
+static int follow(struct study *st, enum question q, int want, const char *sig, struct err *err)
+{
+    struct actions list = { 0 };
+    int rc = 1;
+
+    study_hold(st);
+    for (int i = 0; rc == 1; i++) {
+        CHECK(i < SETTLE_MAX);
+        rc = ask(st, q, want, sig, &list, err);
+        if (rc == 1)
+            rc = apply_all(st, &list, err) < 0 ? -1 : 1;
+    }
+    actions_fini(&list);
+    return rc;
+}
+
+/* ---- what requests ask for beside settling ---- */
+
+int settle_fill(struct study *st, int want, struct err *err)
+{
+    return st->is_deterministic ? 0 : follow(st, ASK_FILL, want, NULL, err);
+}
+
+int settle_probe(struct study *st, const char *sig, struct err *err)
+{
+    return follow(st, ASK_PROBE, 0, sig, err);
+}
+
+int settle_begun(struct study *st, struct err *err)
+{
+    return follow(st, ASK_BEGUN, 0, NULL, err);
+}
+
+int settle_report(struct study *st, int64_t number, int level, struct sched_decision *out,
+                  struct err *err)
+{
+    study_hold(st);
+    if (st->is_deterministic ? follow(st, ASK_NEXT, 0, NULL, err) < 0 : decide_hear(st, err) < 0)
+        return -1;
+    *out = decide_said(st, number, level);
+    return 0;
+}
+
+int settle_validation(struct study *st, int64_t fit_us, struct err *err)
+{
+    struct actions list = { 0 };
+    int rc = 0;
+
+    if (st->problem.is_undecided) {
+        probe_decide(st, fit_us, &list);
+        rc = apply_all(st, &list, err);
+    }
+    actions_fini(&list);
+    return rc;
+}
+
+int settle_adopt(struct study *st, const struct config *c, enum trial_source source,
+                 int64_t retry_of, struct err *err)
+{
+    struct actions list = { 0 };
+    int rc = 0;
+
+    ctl_touch(st->ctl, st);
+    rc = decide_hear(st, err);
+    if (rc == 0)
+        rc = decide_adopt(st, c, source, retry_of, &list, err) < 0 ? -1 : apply_all(st, &list, err);
+    actions_fini(&list);
+    return rc;
+}
+
+/* ---- settling ---- */
+
+/* The counts of a study that ended are kept in the next round: closing it touched it. */
 static int settle_once(struct study *st, struct err *err)
 {
-    struct sched_decision ignored;
-
-    if (!st->sampler || st->is_deterministic)
-        st->n_happened = 0;
-    else if (live_hear(st, &ignored, err) < 0)
-        return -1;
     if (!st->problem.is_ready && study_is_open(st) && dataset_resolve_study(st, err) < 0)
+        return -1;
+    if (decide_hear(st, err) < 0)
         return -1;
     if (study_is_final(st->row.state))
         return study_keep_counts(st, err);
-    if (!st->problem.is_ready)
-        return 0;
-    if (st->probe && probe_step(st, err) < 0)
-        return -1;
-    if (study_is_open(st) && st->is_deterministic && plan_advance(st, err) < 0)
-        return -1;
-    if (study_is_open(st) && !st->is_deterministic && live_settle(st, err) < 0)
-        return -1;
-    if (st->row.state == SS_FINISHING && finish_step(st, err) < 0)
+    if (follow(st, ASK_NEXT, 0, NULL, err) < 0)
         return -1;
     return st->n_kept > 0 ? trial_evict(st, err) : 0;
 }
@@ -46,7 +241,7 @@ static int settle_once(struct study *st, struct err *err)
 int study_settle(struct study *st, struct err *err)
 {
     for (int i = 0; st->needs_settling; i++) {
-        CHECK(i < SETTLE_MAX); /* every round moves the study towards its end */
+        CHECK(i < SETTLE_MAX);
         st->needs_settling = false;
         if (settle_once(st, err) < 0)
             return err_wrap(err, "study %s", st->row.name);
@@ -63,4 +258,44 @@ int study_settle_all(struct ctl *ctl, struct err *err)
             return damage_suspect(ctl, ctl->studies[i]->row.id, err);
     }
     return 0;
+}
+
+/* ---- by the clock ---- */
+
+static int tick_one(struct study *st, int64_t now, struct err *err)
+{
+    if (budget_is_over(st)) {
+        log_info("study.time_used study=%" PRId64 " used_ms=%" PRId64, st->row.id,
+                 study_used_ms(st));
+        if (ship_finish(st, "the time was used", false, err) < 0)
+            return -1;
+    }
+    if (st->row.state == SS_FINISHING || (st->row.state == SS_RUNNING && st->probe))
+        st->needs_settling = true;
+    /* So that a crash forgets at most a second of what was used. */
+    if (st->spec.budget_time_ms && st->clock_from >= 0 && now - st->used_saved_ms >= SAVE_MS) {
+        ctl_touch(st->ctl, st);
+        return study_save(st, err);
+    }
+    return 0;
+}
+
+int study_tick_all(struct ctl *ctl, struct err *err)
+{
+    int64_t now = ctl_now(ctl);
+
+    for (int i = 0; i < ctl->n_studies; i++) {
+        if (tick_one(ctl->studies[i], now, err) < 0)
+            return damage_suspect(ctl, ctl->studies[i]->row.id, err);
+    }
+    return 0;
+}
+
+int64_t study_due(const struct ctl *ctl)
+{
+    int64_t due = INT64_MAX;
+
+    for (int i = 0; i < ctl->n_studies; i++)
+        due = MIN(due, decide_due(ctl->studies[i]));
+    return due;
 }

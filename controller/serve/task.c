@@ -9,11 +9,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/decide/budget.h"
-#include "controller/decide/finish.h"
 #include "controller/files/upload.h"
 #include "controller/serve/believe.h"
 #include "controller/serve/dataset.h"
 #include "controller/serve/load.h"
+#include "controller/serve/ship.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
 #include "controller/state/quarantine.h"
@@ -40,8 +40,8 @@ static int conclude(struct ctl *ctl, struct task *t, const struct msg_event *e, 
     } else {
         struct study *st = study_by_id(ctl, study, err);
         if (st)
-            rc = finish_refitted(st, error ? NULL : e->blob, e ? e->test_value : NAN,
-                                 e ? e->test_se : NAN, err);
+            rc = ship_refitted(st, error ? NULL : e->blob, e ? e->test_value : NAN,
+                               e ? e->test_se : NAN, err);
         else /* nobody waits for it when the study is damaged */
             rc = damage_is_lasting(ctl, study) ? 0 : -1;
     }

@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "controller/ahead.h"
 #include "controller/api/auth.h"
-#include "controller/decide/budget.h"
 #include "controller/files/rubbish.h"
 #include "controller/files/upload.h"
 #include "controller/serve/events.h"
@@ -195,7 +194,7 @@ static void arm_timer(struct ctl *ctl)
         return;
     due = MIN(due, lease_due(ctl));
     due = MIN(due, wait_due(ctl));
-    due = MIN(due, budget_due(ctl));
+    due = MIN(due, study_due(ctl));
     due = MIN(due, damage_due(ctl));
     due = MIN(due, table_due(ctl));
     due = MIN(due, retry_due(ctl));
@@ -248,7 +247,7 @@ void ctl_tick(struct ctl *ctl)
     for (int i = 0; ctl->is_deferred && i < ctl->n_studies; i++)
         ctl_touch(ctl, ctl->studies[i]); /* what was put off goes on */
     ctl->is_deferred = false;
-    bool ok = lease_expire(ctl, &err) == 0 && budget_tick(ctl, &err) == 0 &&
+    bool ok = lease_expire(ctl, &err) == 0 && study_tick_all(ctl, &err) == 0 &&
               runner_tick(ctl, &err) == 0 && quarantine_tick(ctl, &err) == 0 &&
               study_settle_all(ctl, &err) == 0;
     if (!ok)

@@ -71,11 +71,17 @@ struct study *study_loaded(struct ctl *ctl, int64_t id)
     return NULL;
 }
 
+void study_hold(struct study *st)
+{
+    CHECK(st->ctl->in_request);
+    st->touched_turn = st->ctl->turn_no;
+    st->touched_request = st->ctl->request_no;
+}
+
 void ctl_touch(struct ctl *ctl, struct study *st)
 {
-    CHECK(ctl->in_request && st->ctl == ctl);
-    st->touched_turn = ctl->turn_no;
-    st->touched_request = ctl->request_no;
+    CHECK(st->ctl == ctl);
+    study_hold(st);
     st->needs_settling = true;
     ctl->has_news = true;
 }

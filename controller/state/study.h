@@ -40,7 +40,6 @@ struct trial_mem { /* trial number = index + 1 */
     uint8_t state, reason, source;
     int8_t family; /* of study.families, 0 = the baseline */
     int16_t level, max_level, run_to, checkpoint_level;
-    int16_t plan_level;                 /* reached in the plan's order */
     bool has_artifact, is_cut, is_part; /* is_part: completed with a score of some folds only */
     int16_t max_group; /* after a crash in a group: at most so many lanes with it; 0 = any */
     double growth;     /* of its trees against the formula (memory.c); 0 = unknown */
@@ -64,6 +63,8 @@ struct plan_run {
 struct plan {
     int64_t now;
     int64_t next_number; /* the trial that is started next */
+    int16_t *levels;     /* by number - 1: what each trial reached in the plan's order; owned */
+    int n_levels, cap_levels;
     struct plan_run *runs;
     int n_runs, workers;
     bool
@@ -84,6 +85,13 @@ struct happening {
     double score;
 };
 
+/* What the rows of a study would say, for a study without a database: tests of decisions are made on one. */
+enum { SHEET_TRIALS = 64, SHEET_LEVELS = 12 };
+struct study_sheet {
+    struct config configs[SHEET_TRIALS];
+    double reports[SHEET_TRIALS][SHEET_LEVELS]; /* by number - 1 and level; NaN = none */
+};
+
 struct study {
     struct ctl *ctl;
     struct study_row row;
@@ -100,6 +108,7 @@ struct study {
     json_t *rungs; /* as they stood when the search ended (rungs.h); NULL before; owned */
     struct script_item *script;            /* what is tried before the sampler, in order; owned */
     int n_script, script_pos, script_free; /* free: from here on the order follows results */
+    struct sched_decision said;            /* the scheduler's answer to the last report (live.h) */
     struct plan plan;                      /* deterministic studies */
     bool is_exhausted;                     /* the space has no more points */
     const char *closing; /* why no more trials are made, NULL = they are; static text */
@@ -132,9 +141,12 @@ struct study {
         *ahead;    /* a suggestion made beside the loop (ahead.h); NULL before the first */
     int64_t probe; /* number of the trial that decides the validation; 0 = none */
     int64_t refit; /* open refit task, 0 = none */
+    bool is_ending_new,
+        cuts_running; /* it has just begun to finish; running trials are cancelled by that */
     int64_t rescue,
         rescue_until; /* number of the paused trial that is completed at the end (rescue.h), 0 = none; monotonic ms */
 
+    struct study_sheet *sheet;  /* NULL: everything is in the database; borrowed */
     struct happening *happened; /* since the last decision; owned */
     int n_happened, cap_happened;
 
@@ -159,6 +171,8 @@ struct study *study_loaded(struct ctl *ctl, int64_t id); /* NULL when it is not 
 
 /* Memory of this study no longer equals its committed rows. Called before the first change of a request. */
 void ctl_touch(struct ctl *ctl, struct study *st);
+/* The part of ctl_touch that is undone with the request: for changes of the searchers' memory alone. */
+void study_hold(struct study *st);
 /* Notes what happened to a trial; called by trial.c alone. */
 void study_happened(struct study *st, struct happening h);
 

@@ -42,6 +42,54 @@ int trial_load(struct study *st, int64_t number, struct trial_row *row, struct e
     return rc < 0 ? damage_suspect(st->ctl, st->row.id, err) : 0;
 }
 
+int trial_config(struct study *st, int64_t number, struct config *out, struct err *err)
+{
+    struct trial_row row = { 0 };
+
+    if (st->sheet) {
+        *out = st->sheet->configs[number - 1];
+        return 0;
+    }
+    int rc = trial_load(st, number, &row, err);
+    if (rc == 0 && config_parse_text(out, row.config, NULL) < 0)
+        out->family = NULL;
+    trial_row_fini(&row);
+    return rc;
+}
+
+struct find_report {
+    int level;
+    double value;
+    bool is_found;
+};
+
+static int on_report(void *arg, int level, double value, double se)
+{
+    struct find_report *f = arg;
+
+    (void)se;
+    if (level == f->level) {
+        f->value = value;
+        f->is_found = true;
+    }
+    return f->is_found;
+}
+
+int trial_report_at(struct study *st, int64_t number, int level, double *value, struct err *err)
+{
+    struct find_report f = { .level = level, .value = NAN };
+
+    if (st->sheet) {
+        CHECK(level >= 1 && level < SHEET_LEVELS);
+        *value = st->sheet->reports[number - 1][level];
+        return !isnan(*value);
+    }
+    if (store_report_each(st->ctl->store, trial_mem(st, number)->id, on_report, &f, err) < 0)
+        return -1;
+    *value = f.value;
+    return f.is_found;
+}
+
 /* ---- info ---- */
 
 json_t *trial_info(const struct trial_row *row)

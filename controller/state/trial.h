@@ -7,6 +7,10 @@
 
 /* The row by number; trial_row_fini after it, also on error. */
 int trial_load(struct study *st, int64_t number, struct trial_row *row, struct err *err);
+/* Its configuration; out->family is NULL when what is stored is none (another version wrote it). */
+int trial_config(struct study *st, int64_t number, struct config *out, struct err *err);
+/* The score that it reported at this level: 1, 0 = it did not, -1. */
+int trial_report_at(struct study *st, int64_t number, int level, double *value, struct err *err);
 /* Steps the state machine, writes the row and the journal; a trial that leaves RUNNING loses its lease and its attempt ends
  * with `end_reason` (NULL: the event's name). data is stolen, may be NULL. */
 int trial_move(struct study *st, struct trial_row *row, enum trial_event ev, json_t *data,
