@@ -1,7 +1,14 @@
-/* fit.c - the engine. A level is trained check point by check point: every fitted fold is brought to the next one, its
- * held-out rows are scored, and the pooled curve says whether to go on. The lanes of a run go in one call to the family.
- * Levels of one key continue the same run; another key starts a new one and keeps the finished one until the new level is
- * reached, so that a cut always has the better of both. Called by the worker; one thread per trial. */
+/* fit.c - opening a trial, advancing it, cutting it at a deadline (fit.h).
+ *
+ * A level is trained check point by check point. Every fitted fold is brought to the next check
+ * point, its held-out rows are scored, and the mean curve over the folds says whether to go on
+ * (fit_curve.c). The lanes of a run go to the family in one call, so that it may train them
+ * together.
+ *
+ * Levels of one key continue the same run. A level with another key starts a new run; the finished
+ * run is kept until the new level is reached, so that a cut in between can fall back on it.
+ *
+ * Called by the worker. One thread works on a trial. */
 #include "ml/fit/fit_private.h"
 
 #include "base/base.h"
@@ -65,6 +72,7 @@ void fit_run_close_lanes(const struct fit_trial *t, struct fit_run *r)
         fit_lane_close(t, &r->lanes[f]);
 }
 
+/* Frees what fit_run_open added for each lane; own_bytes must come out as it was before. */
 void fit_run_free(struct fit_trial *t, struct fit_run *r)
 {
     if (!r)
@@ -79,8 +87,12 @@ void fit_run_free(struct fit_trial *t, struct fit_run *r)
     mem_free(r);
 }
 
+/* The memory of the two prediction buffers is accounted in own_bytes as soon as the lane counts in
+ * n_lanes, because fit_run_free takes it off for every lane that counts, also after a failure
+ * below. */
 int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds, struct err *err)
 {
+    CHECK(folds >= 1 && folds <= t->folds && t->folds <= SPLIT_MAX_FOLDS);
     while (r->n_lanes < folds) {
         int f = r->n_lanes;
         struct lane *l = &r->lanes[f];
@@ -105,6 +117,8 @@ int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds, struct err *
 
 /* ---- open, close ---- */
 
+/* The held-out rows of a fold and their targets. The training rows are not kept: the family makes
+ * its own list. 12 bytes a row: a row number of 4 and a target of 8. */
 static int rows_take(struct fit_trial *t, int fold, struct err *err)
 {
     struct fold_rows *r = &t->rows[fold];
@@ -122,7 +136,10 @@ static int rows_take(struct fit_trial *t, int fold, struct err *err)
     return 0;
 }
 
-/* AUC needs both classes in every fold to be compared along an axis. */
+/* The metric that chooses along the free axis. Metrics that move in jumps (accuracy) are too coarse
+ * to compare neighbouring steps: log loss takes their place. AUC is undefined for a fold with one
+ * class only, and then log loss compares the steps of every fold. r2 orders steps as rmse does, but
+ * also depends on the fold's own mean, so rmse is used. */
 static enum metric_id select_metric(const struct fit_trial *t)
 {
     enum metric_id id = t->d->spec.metric;
@@ -198,6 +215,7 @@ void fit_trial_close(struct fit_trial *t)
     mem_free(t);
 }
 
+/* Folds that a plan fits, at most those that the trial has; plan->folds 0 = all. */
 int fit_folds_of(const struct fit_trial *t, const struct family_plan *plan)
 {
     return plan->folds > 0 ? MIN(plan->folds, t->folds) : t->folds;
@@ -209,6 +227,7 @@ bool fit_lanes_aim(struct fit_run *r, int folds, int64_t step)
 {
     bool is_behind = false;
 
+    CHECK(folds <= r->n_lanes);
     for (int f = 0; f < folds; f++) {
         r->lanes[f].max_steps = step;
         r->lanes[f].is_done = r->lanes[f].steps_done >= step;
@@ -244,7 +263,8 @@ static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int6
     return fit_lanes_there(r, folds, step, err);
 }
 
-/* The lanes of a grid stop at whole counts, whose prunings are as many steps. */
+/* The lanes of a grid (family_plan.n_counts) stop at whole counts of units. All prunings of a count
+ * are scored from the lane as it stands, each as a step of its own, so the step must be named. */
 static int predict_point(const struct fit_trial *t, const struct fit_run *r, int fold, int64_t step,
                          struct err *err)
 {
@@ -254,6 +274,8 @@ static int predict_point(const struct fit_trial *t, const struct fit_run *r, int
                                 : t->ops->predict_held(t->d, l, r->now[fold], err);
 }
 
+/* A fold takes the point only when its lane stands at the point's step; a grid's lane may stand
+ * further on. */
 int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err)
 {
     int64_t step = fit_point_step(r, point);
@@ -271,6 +293,7 @@ int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point,
     struct fit_choice c = fit_choose(t, r, folds);
     if (c.best != point)
         return 0;
+    CHECK(c.best < r->n_values[0]);
     for (int f = 0; f < folds; f++) {
         float *swap = r->best[f];
         if (r->now_step[f] != step)
@@ -292,7 +315,8 @@ static int run_advance(struct fit_trial *t, struct fit_run *r, int folds,
         struct fit_choice c = fit_choose(t, r, folds);
         if (c.is_final)
             return 1;
-        /* Many points of a grid are scored without training between them. */
+        /* The points of one count of a grid are scored without training between them, so the
+         * deadline is also looked at here. */
         if (r->plan.n_counts > 0 && ml_stop_now(stop))
             return 0;
         int rc = lanes_to_step(t, r, folds, fit_point_step(r, c.points), stop, err);
@@ -312,7 +336,8 @@ int fit_level_begin(struct fit_trial *t, int level, struct err *err)
     fit_plan(t, level, &plan);
     if (t->run && t->run->plan.key != plan.key) {
         if (t->level > 0 && !t->before) {
-            t->before = t->run; /* a finished level */
+            /* a finished level: a cut may fall back on it */
+            t->before = t->run;
             t->run = NULL;
         } else {
             fit_run_free(t, t->run);
@@ -321,7 +346,8 @@ int fit_level_begin(struct fit_trial *t, int level, struct err *err)
     }
     if (!t->run)
         t->run = fit_run_new(t, level);
-    t->run->plan = plan; /* of a higher level: the same points and more */
+    /* a higher level of the same key has the same points and more */
+    t->run->plan = plan;
     int folds = fit_folds_of(t, &plan);
     return fit_run_open(t, t->run, folds, err) < 0 ? -1 : folds;
 }
@@ -355,7 +381,8 @@ int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop
 
 /* ---- cut ---- */
 
-/* Before the first check point: a point at the step that all folds have. */
+/* The deadline came before the first check point: records point 0 at the last step that all folds
+ * have. */
 static int odd_point(struct fit_trial *t, struct fit_run *r, int folds, struct err *err)
 {
     int64_t step = r->n_lanes >= folds ? r->lanes[0].steps_done : 0;
@@ -376,6 +403,8 @@ static int odd_point(struct fit_trial *t, struct fit_run *r, int folds, struct e
     return 0;
 }
 
+/* Makes r the run whose result the trial has after a cut, where it is better than the one so far
+ * (*select). */
 static void speak(struct fit_trial *t, struct fit_run *r, int folds, double *select)
 {
     struct fit_choice c = fit_choose(t, r, folds);
@@ -404,7 +433,9 @@ int fit_trial_cut(struct fit_trial *t, struct err *err)
         speak(t, t->run, folds, &select);
     if (t->before)
         speak(t, t->before, t->before->n_lanes, &select);
-    if (t->run && !t->chosen) /* fewer folds of the same run, from a lower level */
+    /* A lower level of the same run may have fitted fold 0 only: then that fold alone gives the
+     * result. */
+    if (t->run && !t->chosen)
         speak(t, t->run, 1, &select);
     if (!t->chosen)
         return err_set(err, ERR_TIMEOUT, "%s: the deadline came before the first usable step",

@@ -1,5 +1,9 @@
-/* fit_curve.c - what the points of a run mean. Everything here is a pure function of recorded values, so that slicing,
- * checkpoints and levels reached in one go or one by one cannot change a choice. Called by fit.c. */
+/* fit_curve.c - what the recorded points of a run mean: the chosen step, the end by patience, the
+ * cross-fitted score.
+ *
+ * Everything here is a pure function of recorded values. Slicing, checkpoints, and whether levels
+ * were reached in one go or one by one cannot change a choice. Called by the other files of the
+ * engine. */
 #include "ml/fit/fit_private.h"
 
 #include "base/base.h"
@@ -8,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+/* The step at which a point stands. In a grid, count c and pruning w stand at step (c - 1) * ways +
+ * w + 1. */
 int64_t fit_point_step(const struct fit_run *r, int point)
 {
     const struct family_plan *plan = &r->plan;
@@ -28,7 +34,8 @@ bool fit_is_better(const struct fit_trial *t, double a, double b)
     return metric_info(t->select)->larger_is_better ? a > b : a < b;
 }
 
-/* A metric that is undefined here (one class only) is NaN, not a failure. */
+/* A metric that is undefined for a fold (rows of one class only) is NaN; that is not a failure of
+ * the trial. */
 static void fold_metric(const struct fit_trial *t, enum metric_id id, const struct fit_run *r,
                         int fold, double *value, double *se)
 {
@@ -38,8 +45,11 @@ static void fold_metric(const struct fit_trial *t, enum metric_id id, const stru
         *value = *se = (double)NAN;
 }
 
+/* The values have room for all folds at each point, so that folds may be recorded one after
+ * another. */
 void fit_point_put(struct fit_run *r, int fold, const struct fit_value *v)
 {
+    CHECK(fold >= 0 && fold < SPLIT_MAX_FOLDS && r->n_values[fold] <= r->cap);
     if (r->n_values[fold] == r->cap) {
         int cap = r->cap ? r->cap * 2 : 32;
         struct fit_value *grown = mem_array((size_t)cap * SPLIT_MAX_FOLDS, sizeof *grown);
@@ -61,14 +71,15 @@ int fit_point_record(struct fit_trial *t, struct fit_run *r, int fold, struct er
     v.select = v.score;
     if (t->select != t->d->spec.metric)
         fold_metric(t, t->select, r, fold, &v.select, &ignored);
+    /* A regression loss that is not finite means that the predictions overflowed. */
     if (t->d->spec.task == ML_REGRESSION && !isfinite(v.select))
         return err_set(err, ERR_ARG, "%s: the fit diverged", t->f->name);
     fit_point_put(r, fold, &v);
     return 0;
 }
 
-/* Row-weighted mean of the selection metric over the first `folds` folds but one; folds where it is undefined are left
- * out, the same ones at every point. */
+/* Folds where the metric is undefined are left out: the same folds at every point, so that points
+ * stay comparable. */
 double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int point, int folds,
                      int without)
 {
@@ -84,12 +95,16 @@ double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int poi
     return weight > 0 ? sum / weight : (double)NAN;
 }
 
-/* Points that are compared with each other: of a grid those of one count, all of them. */
+/* Points that are compared with each other. In a grid these are the prunings of one count of units;
+ * the largest count that is complete always wins, because more units are worse by chance only. 0 =
+ * all points of the run. */
 static int group_of(const struct fit_run *r)
 {
     return r->plan.n_counts > 0 && r->odd_step == 0 ? r->plan.per_count : 0;
 }
 
+/* Goes through the points in order and stops where patience ends, so that points recorded later
+ * cannot change an earlier choice. A tie keeps the earlier point. */
 struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r, int folds)
 {
     struct fit_choice c = { .folds = folds, .best = -1, .select = (double)NAN };
@@ -106,7 +121,8 @@ struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r,
         }
         c.points = p + 1;
         if (group && c.points % group != 0)
-            continue; /* a count speaks when all of it is there */
+            /* a count of a grid is judged when all of its prunings are there */
+            continue;
         c.best = best;
         c.select = select;
         c.is_final =
@@ -116,6 +132,11 @@ struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r,
     return c;
 }
 
+/* For fold f the best point is looked for on the mean curve of the other folds (Varma and Simon,
+ * Bias in error estimation when using cross-validation for model selection, BMC Bioinformatics
+ * 2006, describe the optimism that this removes). With one fold there are no others: the chosen
+ * point is used. The folds' standard errors are added as those of independent samples: se =
+ * sqrt(sum (w se)^2) / sum w. */
 void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
                      double *score, double *se)
 {

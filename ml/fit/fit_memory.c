@@ -1,6 +1,10 @@
-/* fit_memory.c - what a trial holds, what it will hold at a level, and how its trees compare with the family's formula.
- * Formulas know what rows and columns take; how many rounds a table wants, or how soon its leaves are pure, only a fit
- * knows: that is one factor (family_shape.growth), measured here on the lanes themselves. Called by fit.h's callers. */
+/* fit_memory.c - the memory that a trial holds, the memory that it will hold at a level, and how
+ * large its trees are against the family's formula.
+ *
+ * A family's formula knows what rows and columns take. How many rounds a table wants, or how soon
+ * its leaves are pure, shows only in a fit: that is one factor, the growth (family_shape.growth),
+ * which is measured here on the lanes. Called by the worker, which shares the memory of a machine
+ * among trials. */
 #include "ml/fit/fit_private.h"
 
 #include "base/base.h"
@@ -9,10 +13,13 @@
 
 #include <math.h>
 
+/* NOTHING: a growth so small that the formula gives the memory without any tree. MOST: a measured
+ * growth is held between 1/16 and 16, because a few trees may be far from typical. */
 #define NOTHING 1e-9 /* a growth: no trees at all */
 #define MOST    16.0
 enum { SAMPLE = 8 };
-#define STRIDE 1.12 /* from one promise to the next, where nobody knows the end */
+/* how much more than it holds a trial may take before it must ask again, where its end is unknown */
+#define STRIDE 1.12
 
 int64_t fit_trial_bytes(const struct fit_trial *t)
 {

@@ -1,5 +1,8 @@
-/* fit_result.c - what a trial says of itself: which run speaks, its scores and curve, how far it is, its out-of-fold
- * predictions. Reads what fit.c has recorded and changes nothing but buffers. Called by the worker between slices. */
+/* fit_result.c - what a trial tells of itself: its scores and curve, its progress, its out-of-fold
+ * predictions.
+ *
+ * Reads what fit.c has recorded and changes nothing but prediction buffers. Called by the worker
+ * between slices. */
 #include "ml/fit/fit_private.h"
 
 #include "base/base.h"
@@ -7,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+/* While a new run is in training, the result is that of the last finished level, in `before`. */
 int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choice *c)
 {
     struct family_plan plan;
@@ -18,13 +22,14 @@ int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choi
     }
     if (t->level == 0 || !(t->before || t->run))
         return -1;
-    *run = t->before ? t->before : t->run; /* before: the last level that was finished */
+    /* before: the last level that was finished */
+    *run = t->before ? t->before : t->run;
     fit_plan(t, t->level, &plan);
     *c = fit_choose(t, *run, fit_folds_of(t, &plan));
     return c->best < 0 ? -1 : 0;
 }
 
-/* Of a grid the curve shows the best pruning of each count. */
+/* In a grid the curve shows the best pruning of each count of units. */
 static void curve_of_counts(const struct fit_trial *t, const struct fit_run *r,
                             const struct fit_choice *c, struct fit_result *out)
 {
@@ -47,6 +52,7 @@ static void curve_copy(const struct fit_trial *t, const struct fit_run *r,
         curve_of_counts(t, r, c, out);
         return;
     }
+    /* A curve has at most 256 points: every n-th one, and always the last. */
     int every = (c->points + 255) / 256;
 
     for (int p = 0; p < c->points; p++) {
@@ -100,6 +106,8 @@ double fit_trial_progress(const struct fit_trial *t)
     for (int f = 0; f < folds; f++)
         done = MIN(done, f < t->run->n_lanes ? t->run->lanes[f].steps_done : 0);
     struct fit_choice c = fit_choose(t, t->run, folds);
+    /* The end by patience is not known yet: it is taken to be `patience` steps after the best point
+     * so far. */
     int64_t best = c.best >= 0 ? fit_point_step(t->run, c.best) : done;
     int64_t end = plan.n_counts > 0 ? plan.cap : MIN(plan.cap, best + plan.patience);
     double p = end > 0 ? (double)done / (double)end : 0.0;
@@ -118,6 +126,8 @@ int fit_trial_oof(struct fit_trial *t, float *out, struct err *err)
         out[i] = NAN;
     int64_t step = fit_point_step(r, c.best);
     for (int f = 0; f < c.folds; f++) {
+        /* The buffer of the best point may be of another step after a checkpoint or a fall-back:
+         * then predict again. */
         if (r->best_step[f] != step) {
             if (t->ops->predict_held_at(t->d, &r->lanes[f], step, r->best[f], err) < 0)
                 return -1;

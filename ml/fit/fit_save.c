@@ -1,7 +1,10 @@
-/* fit_save.c - checkpoints of a trial: what was recorded of every point and every lane's own bytes. Only whole steps are
- * written: what a lane had half done is done again, with equal bits. Predictions are not written: they are made again from
- * the models when somebody asks. A level that is done again sooner than read is left out whole. The bytes hold no time or
- * machine. Called by fit.h's callers. */
+/* fit_save.c - checkpoints of a trial: the recorded values of every point, and each lane's own
+ * bytes.
+ *
+ * Only whole steps are written. A step that a lane had half done is done again after loading, with
+ * equal bits. Predictions are not written: they are made again from the models when they are asked
+ * for. A level that is cheaper to train again than to read is left out as a whole. The bytes hold
+ * no time and no machine. Called by the worker. */
 #include "ml/fit/fit_private.h"
 
 #include "base/base.h"
@@ -9,9 +12,11 @@
 
 #include <string.h>
 
+/* MAX_POINTS bounds what a damaged file can make us read. REDO_SHARE: see is_soon_done_again. */
 enum { FIT_FORMAT = 2, MAX_POINTS = 1 << 20, REDO_SHARE = 10 };
 
-/* Written as it is made, for out may be a file: a lane's models are most of what a trial holds. */
+/* Everything is written as it is made, because `out` may be a file: the models of the lanes are
+ * most of the memory that a trial holds. */
 static int lane_save(const struct fit_trial *t, const struct fit_run *r, int f, struct buf *out,
                      struct err *err)
 {
@@ -48,9 +53,11 @@ static int run_save(const struct fit_trial *t, const struct fit_run *r, struct b
     return 0;
 }
 
-/* A level of some folds is reached, the next costs far more and has all that this one has to do: a forest's first has a
- * quarter of the trees on one of five folds, megabytes that only one trial in nine reads again. Nothing of it is written,
- * and it is done again with the rest. */
+/* Whether a checkpoint would cost more than it saves: only some folds are fitted, and the next
+ * level, which repeats all of this level's work, costs at least REDO_SHARE times as much. Example:
+ * the first level of a forest has a quarter of the trees on one of five folds; its checkpoint is
+ * megabytes, and only one trial in nine was ever promoted. Nothing is written then, and the level
+ * is trained again with the rest. */
 static bool is_soon_done_again(const struct fit_trial *t)
 {
     struct family_shape s = fit_shape(t);
@@ -81,7 +88,8 @@ int fit_trial_save(struct fit_trial *t, struct buf *out, struct err *err)
                : run_save(t, is_short ? NULL : t->before, out, err);
 }
 
-/* The checkpoint must be of this very trial. */
+/* The checkpoint must be of this very trial: the same family, seed, table size, folds and
+ * parameters. */
 static int head_load(struct fit_trial *t, struct view *in, struct err *err)
 {
     uint32_t format = 0, folds = 0, level = 0;
@@ -140,6 +148,7 @@ static int lane_load(struct fit_trial *t, struct fit_run *r, int f, struct view 
     return 0;
 }
 
+/* Lanes are opened as for a fresh run; the family then replaces their state by the saved one. */
 static int run_load(struct fit_trial *t, struct fit_run **out, struct view *in, struct err *err)
 {
     uint32_t level = 0, n_lanes = 0;
@@ -171,7 +180,8 @@ int fit_trial_load(struct fit_trial *t, struct view *in, struct err *err)
         err_set(err, ERR_ARG, "checkpoint: followed by something else");
         goto fail;
     }
-    /* A run may have been opened for a lower level than it has reached. */
+    /* The run was opened for the lowest level of its key; the plan of the level reached has the
+     * same points and more. */
     if (t->run && t->level > 0) {
         struct family_plan plan;
         fit_plan(t, t->level, &plan);

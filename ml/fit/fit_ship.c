@@ -1,5 +1,9 @@
-/* fit_ship.c - what leaves a trial: the artifact (the bag of fold models cut at the chosen step), its score on test rows
- * through nothing but the artifact's own bytes, and the refit on all rows. Called by fit.h's callers. */
+/* fit_ship.c - what leaves a trial: the model file (the fold models, cut at the chosen step), its
+ * score on test rows, and the refit on all rows.
+ *
+ * Test rows are scored through nothing but the file's own bytes, so that the score is that of what
+ * ships. Models are loaded one at a time for it, because a bag of large forests may not fit into
+ * memory beside itself. Called by the worker. */
 #include "ml/fit/fit_private.h"
 
 #include "base/base.h"
@@ -14,6 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* CHUNK: rows predicted at a time. MEASURE_US: time spent on measuring the speed of predictions,
+ * divided among the fold models. CLOCK_US: a measured time below this is too short to be trusted.
+ * GIVE_BACK_BYTES: what is freed in one go is returned to the system from here on (mem_give_back),
+ * because below it the call takes longer than it helps. */
 enum { CHUNK = 4096, MEASURE_US = 1000, CLOCK_US = 20, GIVE_BACK_BYTES = 1 << 19 };
 
 /* ---- artifact ---- */
@@ -41,7 +49,8 @@ static int params_json(const struct family *f, const double *params, struct buf 
     return buf_adds(out, "}", err);
 }
 
-/* What the models hold important, as shares of their mean. 1 = told, 0 = the family cannot tell or nothing is. */
+/* The importance of inputs as the models hold it, as shares of their sum. 1 = known; 0 = the family
+ * cannot tell, or no input is used. */
 static int importance_of(const struct ml_data *d, const struct model_ops *ops, int n_models,
                          const struct buf *models, double *share, struct err *err)
 {
@@ -53,7 +62,8 @@ static int importance_of(const struct ml_data *d, const struct model_ops *ops, i
         struct predictor *p = ops->predictor_load(d->prep, d->n_outputs, d->spec.task, &in, err);
         if (!p)
             return -1;
-        is_told = ops->importance(p, d->prep, share, NULL) == 0; /* not of trees of format 1 */
+        /* models of format 1 do not hold it */
+        is_told = ops->importance(p, d->prep, share, NULL) == 0;
         ops->predictor_free(p);
     }
     if (is_told && models[0].len >= GIVE_BACK_BYTES)
@@ -100,13 +110,14 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
     return rc;
 }
 
-/* At most, but for the head. */
+/* An upper bound of what a lane's model takes in the file, apart from the head of the file. */
 static size_t saved_bytes(const struct fit_trial *t, const struct lane *l)
 {
     return (size_t)MIN((double)t->ops->model_bytes(l) * t->ops->file_share, ARTIFACT_MAX_BYTES);
 }
 
-/* closes: each lane when its bytes are there, and what it held is no longer the process's when those of the next come. */
+/* closes: each lane is closed as soon as its bytes are written, and large memory goes back to the
+ * system before the next one is written. */
 static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, struct err *err)
 {
     struct buf models[SPLIT_MAX_FOLDS];
@@ -117,6 +128,7 @@ static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, str
 
     if (fit_speaker(t, &r, &c) < 0)
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
+    CHECK(c.folds <= r->n_lanes);
     for (int f = 0; f < c.folds; f++) {
         buf_init(&models[f], ARTIFACT_MAX_BYTES);
         if (rc == 0 && t->ops->model_bytes)
@@ -146,11 +158,14 @@ int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
 
 /* ---- test rows ---- */
 
-/* Predictions of one model of the bag after another, so that one at a time is in memory. */
+/* Test rows. Predictions are added up one fold model after another, so that one model at a time is
+ * in memory. */
 struct test {
     const struct frame *frame;
-    double *y;    /* [frame->rows], NaN where there is nothing to predict */
-    double *sum;  /* [rows to predict][n_outputs], added up as artifact_predict does */
+    /* [frame->rows]; NaN where there is nothing to predict */
+    double *y;
+    /* [rows to predict][n_outputs], added up in the order that artifact_predict has */
+    double *sum;
     float *chunk; /* [CHUNK][n_outputs] */
     int64_t n;    /* rows to predict */
 };
@@ -167,6 +182,8 @@ static void test_close(struct test *t)
     mem_try_free(t->chunk);
 }
 
+/* Rows of the table itself are known by the split. A test table is read in the classes of the
+ * training table; an error names it as the test table's. */
 static int test_target(const struct ml_data *d, struct test *t, struct err *err)
 {
     struct err why = { 0 };
@@ -226,7 +243,8 @@ static int test_add(const struct ml_data *d, struct test *t, const struct artifa
     return rc;
 }
 
-/* Score of all that was added; NaN when there is none, or the metric is undefined on these rows. */
+/* The score of everything that was added. NaN when there are no test rows, or the metric is
+ * undefined on them. Overwrites t->y. */
 static int test_score(const struct ml_data *d, struct test *t, int n_models, double *score,
                       double *se, struct err *err)
 {
@@ -253,9 +271,9 @@ static int test_score(const struct ml_data *d, struct test *t, int n_models, dou
 
 /* ---- size and time ---- */
 
-/* Nanoseconds for a row of the table it was trained on, 0 = unknown: the least of a few growing batches, so that another
- * process on the machine does not count as the model's; nor does its first touch, which may lay a model out anew and takes
- * as long as thousands of rows: it comes before. */
+/* Nanoseconds to predict a row of the training table; 0 = unknown. The least of a few batches of
+ * growing size, because other processes of the machine only ever add time. One row is predicted
+ * before: the first prediction may lay a model out anew, which takes as long as thousands of rows. */
 static int64_t predict_ns(const struct ml_data *d, const struct artifact *a, int64_t within_us)
 {
     static const int64_t sizes[] = { 8, 64, 512, 4096 };
@@ -335,7 +353,7 @@ int fit_trial_test(struct fit_trial *t, struct err *err)
     if (rc == 0)
         rc = trial_test(t, &bytes, err);
     buf_fini(&bytes);
-    /* Its size is nothing that a trial must have. */
+    /* Without test rows the test serves size and speed only, and a trial may do without them. */
     return rc < 0 && has_test_rows(t->d) ? -1 : 0;
 }
 
@@ -359,7 +377,7 @@ int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err)
 
 /* ---- refit ---- */
 
-/* One lane on all rows to its last step. */
+/* Trains one lane on all rows to its last step. */
 static int refit_lane(struct ml_data *d, const struct family *f, struct lane *l, int64_t steps,
                       const struct ml_stop *stop, struct err *err)
 {
@@ -383,6 +401,7 @@ static int refit_lane(struct ml_data *d, const struct family *f, struct lane *l,
     return 0;
 }
 
+/* The last act of a holdout study; see fit.h. */
 int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,
                        uint64_t seed, int64_t steps, const struct ml_stop *stop, struct buf *out,
                        double *test, double *test_se, struct err *err)
@@ -406,10 +425,11 @@ int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *
     f->plan(params, f->levels, &plan);
     for (int64_t i = 0; i < d->rows; i++)
         held += d->fold[i] == 0;
-    if (plan.scales_with_rows &&
-        d->n_train > held) /* the steps were chosen on the rows outside fold 0 */
+    /* the steps were chosen with the rows outside fold 0 */
+    if (plan.scales_with_rows && d->n_train > held)
         steps = (steps * d->n_train + (d->n_train - held) / 2) / (d->n_train - held);
-    /* Chosen values of a grid may stand in params by now: then its last step is what was chosen. */
+    /* In a grid the chosen values may stand in params already; the last step of the plan is then
+     * the chosen one. */
     steps = MAX(1, plan.n_counts > 0 ? MIN(steps, plan.cap) : steps);
     if (ops->open(d, &l, err) < 0)
         goto out;

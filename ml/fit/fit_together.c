@@ -1,6 +1,9 @@
-/* fit_together.c - several trials in the launches of one. Each goes from check point to check point as it would alone
- * (fit.c); between two looks at anybody's points the lanes of all go in one call to the family, by as many steps as the
- * next of them has left. What a trial comes to does not depend on who comes along. Called by the worker of a device. */
+/* fit_together.c - several trials trained in the same launches of a device.
+ *
+ * Each trial goes from check point to check point as it would alone (fit.c). Between two check
+ * points of any member the lanes of all members go to the family in one call, by as many steps as
+ * the nearest check point is away. A trial's result does not depend on which others train with it.
+ * Called by the worker of a device. */
 #include "ml/fit/fit_private.h"
 
 #include "base/base.h"
@@ -10,13 +13,17 @@
 struct member {
     struct fit_trial *t;
     int level, folds, point;
-    int64_t step; /* of the point */
-    int rc;       /* 0 = under way */
-    bool is_in;   /* of the call */
+    /* the step of its next point */
+    int64_t step;
+    /* as fit_trial_advance: 0 = still training */
+    int rc;
+    /* takes part in the call at hand */
+    bool is_in;
     struct err *err;
 };
 
-/* Takes finished points until lanes must be trained; sets rc when the level is reached. */
+/* Takes finished points until lanes must be trained. Sets rc when the level is reached or a point
+ * fails. */
 static void point_next(struct member *m)
 {
     struct fit_run *r = m->t->run;
@@ -34,6 +41,7 @@ static void point_next(struct member *m)
     }
 }
 
+/* A grid is left out: its lanes must stop at whole counts, which differ from trial to trial. */
 bool fit_trial_fuses(const struct fit_trial *t)
 {
     bool fuses = t->ops->fuses && !(t->run && t->run->plan.n_counts > 0);
@@ -43,7 +51,8 @@ bool fit_trial_fuses(const struct fit_trial *t)
     return fuses;
 }
 
-/* How many go, and by how many steps at most: the first to reach its point is not kept waiting. */
+/* Chooses the members of the next call and its number of steps: the distance to the nearest check
+ * point of any of them, so that none trains past its own. */
 static int members_pick(struct member *m, int n, int64_t *steps)
 {
     int n_in = 0;
@@ -61,7 +70,9 @@ static int members_pick(struct member *m, int n, int64_t *steps)
     return n_in;
 }
 
-/* One call for the lanes of all that are in. false = an error or no progress. */
+/* One call for the lanes of all members that take part. The lanes are copied together for it and
+ * back again. False = an error, or no lane has moved (the call was stopped, or the device cannot
+ * train them together). */
 static bool lanes_go(struct member *m, int n, int64_t steps, struct lane *lanes,
                      const struct ml_stop *stop)
 {
@@ -79,6 +90,7 @@ static bool lanes_go(struct member *m, int n, int64_t steps, struct lane *lanes,
     k = 0;
     for (int i = 0; i < n; i++) {
         for (int f = 0; m[i].is_in && f < m[i].folds; f++) {
+            CHECK(lanes[k].state == m[i].t->run->lanes[f].state); /* in the order they went in */
             has_moved = has_moved || lanes[k].steps_done > m[i].t->run->lanes[f].steps_done;
             m[i].t->run->lanes[f] = lanes[k++];
         }
@@ -100,6 +112,7 @@ static int members_begin(struct member *m, struct fit_trial *const *trials, cons
     int n_lanes = 0;
 
     for (int i = 0; i < n; i++) {
+        CHECK(trials[i]->f == trials[0]->f && trials[i]->d == trials[0]->d);
         m[i] = (struct member){ .t = trials[i], .level = levels[i], .err = &errs[i] };
         if (trials[i]->level >= levels[i]) {
             m[i].rc = 1;
@@ -136,12 +149,15 @@ void fit_trials_advance(struct fit_trial *const *trials, const int *levels, int 
             break;
     }
     mem_free(lanes);
+    /* Members that advanced together share the time evenly: there is no measure of what each one
+     * took. */
     int64_t us = (clk_now_us(&clk) - before) / n_went;
     for (int i = 0; i < n; i++) {
         if (m[i].level > m[i].t->level)
             fit_level_end(m[i].t, m[i].level, m[i].rc > 0, us);
         rc[i] = m[i].rc;
     }
+    /* The device could not take the lanes together: the first trial goes on alone. */
     if (rc[0] == 0 && !m[0].is_in)
         rc[0] = fit_trial_advance(trials[0], levels[0], stop, &errs[0]);
 }

@@ -1,5 +1,8 @@
-/* permute.c - see permute.h. An input is shuffled inside the view (prep_view_shuffle), so that a family sees nothing but other
- * rows; shuffles are keyed by (seed, input, repeat). Called by `assay explain`. */
+/* permute.c - importance of inputs by permutation (permute.h).
+ *
+ * An input is shuffled inside the view of the table (prep_view_shuffle), so that the model sees
+ * other rows and nothing else. Shuffles are keyed by (seed, input, repeat): they do not depend on
+ * the order in which inputs are tried. Called by `assay explain`. */
 #include "ml/fit/permute.h"
 
 #include "base/base.h"
@@ -24,7 +27,7 @@ struct trying {
     int32_t *order;
 };
 
-/* The metric of the rows as the view shows them. */
+/* The metric of the rows as the view shows them at the moment. */
 static int score_of(struct trying *t, double *score, struct err *err)
 {
     int k = t->outputs;
@@ -49,7 +52,8 @@ static int score_of(struct trying *t, double *score, struct err *err)
                         score, &se, err);
 }
 
-/* Fisher and Yates among the rows used; those behind stay. */
+/* Shuffles the first t->rows rows by the algorithm of Fisher and Yates; the rows behind them stay
+ * in place. */
 static void shuffle(struct trying *t, uint64_t seed, int64_t frame_rows)
 {
     struct rng r;
@@ -80,6 +84,8 @@ static int try_input(struct trying *t, const struct frame *f, const struct permu
         sum += drop;
         square += drop * drop;
     }
+    /* The variance of the mean over the repeats. Rounding may make the sum of squares slightly
+     * negative. */
     double n = spec->repeats, mean = sum / n, left = square - sum * mean;
     *out = (struct permuted){ .drop = mean };
     out->se = n > 1 ? sqrt((left > 0 ? left : 0) / (n - 1) / n) : (double)NAN;

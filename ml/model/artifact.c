@@ -1,7 +1,10 @@
-/* artifact.c - the model file read back from anyone. Order of trust: size, magic and version; the section table, whose
- * sections must be exactly ours and lie one after the other to the last byte; their checksums; then each section by its
- * own parser, which must use up all its bytes. Memory stays within a small multiple of the file. Nothing refers to the
- * bytes after loading, but of a staged one. A loaded artifact is immutable; a view binds it to a frame. Called by the CLI, the worker, fit.c. */
+/* artifact.c - reading a model file that may come from anyone, and predicting with it.
+ *
+ * Checked in this order: size, magic and version; the section table, whose sections must be exactly
+ * ours and lie one after the other to the last byte; their checksums; then each section by its own
+ * parser, which must use up all its bytes. Memory stays within a small multiple of the file. After
+ * loading nothing refers to the bytes, except in a staged artifact. A loaded artifact is immutable;
+ * a view binds it to a table. Called by the CLI, the worker and fit/. */
 #include "ml/model/artifact.h"
 
 #include "base/io.h"
@@ -24,8 +27,10 @@ struct artifact {
     const struct model_ops *ops;
     struct predictor **models;
     int n_models;
-    bool is_staged;      /* models has one at most, of these: */
-    struct view *staged; /* [info.n_models], of the caller's bytes */
+    /* models has at most one entry, made from one of these: */
+    bool is_staged;
+    /* [info.n_models], within the caller's bytes */
+    struct view *staged;
     int n_outputs;
 };
 
@@ -34,7 +39,7 @@ static int broken(struct err *err, const char *what)
     return err_set(err, ERR_ARG, "damaged model file: %s", what);
 }
 
-/* The sections of a whole file, each with the checksum that the head promises. */
+/* The sections of a whole file, each checked against its checksum in the head. */
 static int read_sections(const struct view *in, struct view *sections, struct err *err)
 {
     struct artifact_place places[SECTIONS];
@@ -280,8 +285,8 @@ int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
 
     if (!sum || !one)
         rc = err_set(err, ERR_NOMEM, "no memory to predict %lld rows", (long long)n);
-    for (int m = 0; m < a->n_models && rc == 0;
-         m++) { /* in the order of the folds: a fixed order of sums */
+    /* Added up in the order of the folds: a fixed order of sums. */
+    for (int m = 0; m < a->n_models && rc == 0; m++) {
         rc = a->ops->predict(a->models[m], v->rows, from, n, one, err);
         for (size_t i = 0; i < width && rc == 0; i++)
             sum[i] += (double)one[i];

@@ -1,5 +1,5 @@
-/* artifact_head.c - see artifact_head.h. Called by artifact.c for whole files and by controller/serve/believe.c for those that a
- * runner says are models. */
+/* artifact_head.c - reads the head of a model file (artifact_head.h). Called by artifact.c for
+ * whole files, and by controller/serve/believe.c for a file that a runner says is a model. */
 #include "ml/model/artifact_head.h"
 
 #include "base/buf.h"

@@ -1,5 +1,6 @@
-/* artifact_head.h - the beginning of a model file: magic, versions, and where its sections lie. Libc only and without a
- * kernel, so that the controller can look at a file before it believes that it is a model. */
+/* artifact_head.h - the beginning of a model file: magic, versions, and where its sections lie.
+ * Needs libc only and no kernel, so that the controller can look at a file before it accepts it as
+ * a model. */
 #ifndef ML_MODEL_ARTIFACT_HEAD_H
 #define ML_MODEL_ARTIFACT_HEAD_H
 
@@ -19,10 +20,12 @@ extern const char artifact_section_names[SECTIONS][ARTIFACT_NAME_BYTES];
 
 struct artifact_place {
     uint64_t at, n;
-    const uint8_t *digest; /* sha256 of its bytes; within the head */
+    /* SHA-256 of its bytes; points into the head */
+    const uint8_t *digest;
 };
-/* head: the first n bytes of a file of file_bytes; ARTIFACT_HEAD_BYTES are enough. Sections must be exactly ours and lie one
- * after the other to the last byte; their checksums are the caller's. */
+/* head: the first n bytes of a file of file_bytes bytes; ARTIFACT_HEAD_BYTES are enough. The
+ * sections must be exactly ours and lie one after the other to the last byte. The caller checks
+ * their checksums. */
 int artifact_head_read(const void *head, size_t n, uint64_t file_bytes,
                        struct artifact_place places[SECTIONS], struct err *err);
 

@@ -1,6 +1,7 @@
-/* artifact_write.c - a fitted pipeline as one file. The bytes are a pure function of the parts: no time, host, path or
- * duration, NaN always the same, so that the same seed ships the same file. The layout is in artifact.h; the reader, which
- * must not trust any of it, is artifact.c. Called by the engine (fit_ship.c). */
+/* artifact_write.c - writes a fitted pipeline as one file (layout: artifact.h).
+ *
+ * The bytes are a pure function of the parts: no time, host, path or duration, and one form of NaN,
+ * so that the same seed ships the same file. Called by fit/. */
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "ml/model/artifact_private.h"
@@ -9,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+/* SCHEMA_LEVELS: levels of a column that the JSON text names, of which people read a few only.
+ * GIVE_BACK_BYTES: as in ml/fit/fit_ship.c. */
 enum { SCHEMA_LEVELS = 100, GIVE_BACK_BYTES = 1 << 19 };
 
 static int put_score(struct buf *b, double v, struct err *err)
@@ -96,7 +99,8 @@ static int write_schema(const struct artifact_parts *p, struct buf *b, struct er
     return buf_adds(b, "]}", err);
 }
 
-/* ---- models: as large as all else is small, so they are never held twice ---- */
+/* The models section is as large as all else is small: it is hashed and written from the models
+ * themselves, so that it is never in memory twice. */
 
 static void put_le(uint8_t *out, uint64_t v, int bytes)
 {
@@ -138,7 +142,8 @@ static int models_put(const struct artifact_parts *p, struct buf *out, struct er
         bool is_much = p->models[i].len >= GIVE_BACK_BYTES;
         if (p->gives_models)
             buf_fini(&p->models[i]);
-        if (p->gives_models && is_much) /* or they would be held twice after all, as free heap */
+        /* else they would be held twice after all, as free heap */
+        if (p->gives_models && is_much)
             mem_give_back();
     }
     return 0;

@@ -1,5 +1,6 @@
-/* baseline.c - what every model must beat: shares of the classes, or the mean of the target (the median where the metric is
- * mae). One step, at once, never fails on valid data. */
+/* baseline.c - the family that every other must beat: the shares of the classes, or the mean of the
+ * target. For quantile losses it predicts the quantile, for mae the median. One step; never fails
+ * on valid data. */
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/family/family_tables.h"
@@ -11,7 +12,8 @@
 
 enum { BASELINE_FORMAT = 1 };
 
-struct predictor { /* a lane's state and what its bytes load to are the same */
+/* The state of a lane, and what its bytes load to. */
+struct predictor {
     int outputs;
     int64_t n_held;
     double *value;
@@ -41,7 +43,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The middle of what has a share q of the values below it. */
+/* The value that has a share q of the values below it; the middle of the two neighbours where it
+ * lies between rows. */
 static double quantile_of(double *v, int64_t n, double q)
 {
     double at = q * (double)n;

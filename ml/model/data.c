@@ -1,7 +1,9 @@
-/* data.c - a learning problem opened: target, split and fitted preparation at once, the matrices that trials share when
- * they are first asked for. Making one holds the lock, so that threads that need the same matrix wait for it instead of
- * building it twice; what was made stays until close and is read without a lock. Everything but ml_shared is immutable
- * after open. Callers: the engine (fit.c), the worker. */
+/* data.c - opening a learning problem, and the matrices that its trials share (data.h).
+ *
+ * Target, split and preparation are made at once; the matrices when they are first asked for.
+ * Making one holds the lock, so that threads that need the same matrix wait for it instead of
+ * building it twice. What was made stays until close and is read without the lock. Everything but
+ * ml_shared is immutable after open. Called by the engine and the worker. */
 #include "ml/model/data.h"
 
 #include "base/mem.h"
@@ -14,6 +16,7 @@
 #include <pthread.h>
 #include <string.h>
 
+/* Binnings by their number of bins, 2 to 255; all others are made from the finest one. */
 enum { SHARED_MAX_BINNINGS = 256, SHARED_FINEST = 255 };
 
 struct ml_shared {
@@ -56,7 +59,7 @@ static int data_split(struct ml_data *d, struct err *err)
     return 0;
 }
 
-/* Directions by column of the frame. */
+/* direction: one for each column of the frame. */
 static int monotone_columns(const struct ml_data *d, int8_t *direction, struct err *err)
 {
     const struct frame *f = d->spec.frame;
@@ -73,7 +76,8 @@ static int monotone_columns(const struct ml_data *d, int8_t *direction, struct e
     return 0;
 }
 
-/* A column that the preparation dropped tells nothing, so that it cannot go against anything. */
+/* Constraints by input. A column that the preparation has dropped (a constant one) has no input and
+ * needs no constraint. */
 static int data_monotone(struct ml_data *d, struct err *err)
 {
     const struct frame *f = d->spec.frame;
@@ -101,7 +105,6 @@ static int data_counts_check(const struct ml_data *d, struct err *err)
     return 0;
 }
 
-/* Targets and classes move from the reader's hands into the data's. */
 static int data_target(struct ml_data *d, struct err *err)
 {
     const struct target_column in = { d->spec.frame, d->spec.target, d->spec.positive,
@@ -179,7 +182,7 @@ void ml_data_close(struct ml_data *d)
     mem_free(d);
 }
 
-/* Under the lock. Coarser binnings are made from the finest. */
+/* To be called with the lock held. */
 static const struct prep_bins *shared_bins(struct ml_data *d, int max_bins, struct err *err)
 {
     struct ml_shared *s = d->shared;

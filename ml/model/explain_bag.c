@@ -1,4 +1,4 @@
-/* explain_bag.c - explanations of several models as one (explain_bag.h). Called by artifact.c. */
+/* explain_bag.c - the rescale rule for a bag of models (explain_bag.h). Called by artifact.c. */
 #include "ml/model/explain_bag.h"
 
 #include "base/base.h"
@@ -6,9 +6,12 @@
 
 #include <math.h>
 
-#define MOST_SCORE 700.0 /* further out nothing is left of 1 - p, or of a rate */
-#define NEAR       1e-6  /* closer together than this a secant is a tangent */
+/* beyond this score nothing is left of 1 - p, or of a rate */
+#define MOST_SCORE 700.0
+/* below this distance the secant is replaced by the tangent */
+#define NEAR 1e-6
 
+/* out: p and 1 - p, each computed from the side that is small, so that neither loses digits. */
 static void predict(enum explain_link link, double score, double out[2])
 {
     double s = fmin(fmax(score, -MOST_SCORE), MOST_SCORE), e = fm_exp_d(-fabs(s));
@@ -22,13 +25,13 @@ static void predict(enum explain_link link, double score, double out[2])
     out[s >= 0] = e / (1 + e);
 }
 
-/* How much the prediction moves per unit of the score there. */
+/* How much the prediction moves per unit of the score, at p. */
 static double slope(enum explain_link link, const double p[2])
 {
     return link == EXPLAIN_LOG ? p[0] : p[0] * p[1];
 }
 
-/* p less q, by the side that is small. */
+/* p less q, computed from the smaller of the two sides of each. */
 static double moved(enum explain_link link, const double p[2], const double q[2])
 {
     return link == EXPLAIN_LOG_ODDS && p[0] + q[0] > 1 ? q[1] - p[1] : p[0] - q[0];

@@ -35,6 +35,7 @@ void lanes_in_turn(struct lane *lanes, int n, const void *busy, int64_t steps, l
     for (int i = 0; i < n; i++)
         first = busy && busy == lanes[i].state ? i : first;
     for (int i = 0; i < n; i++) {
+        /* The busy lane comes first; the others keep their order. */
         struct lane *lane = &lanes[i == 0 ? first : i <= first ? i - 1 : i];
         int64_t target = lane->steps_done + steps;
         if (lane->failed || lane->is_done)

@@ -1,7 +1,10 @@
-/* shap.c - from a family's trees to SHAP values: the plan of a tree (its nodes in depth-first order, merged shares of rows per
- * column of a path, tables over the points of the quadrature), then blocks of rows through the kernel (ml/cpu/shap.h). A plan
- * is made once per tree and call, so that many rows in one call are cheaper than one by one; values do not depend on
- * that. Called by the explain functions of the families (boost_explain.c). */
+/* shap.c - from a family's trees to SHAP values.
+ *
+ * For each tree a plan is made: its nodes in depth-first order, the share of rows that each column
+ * of a path lets through, and tables over the points of the quadrature. Blocks of rows then go
+ * through the kernel (ml/cpu/shap.h). A plan is made once per tree and call, so many rows in one
+ * call are cheaper than one by one; the values do not depend on that. Called by the explain
+ * functions of the families. */
 #include "ml/model/shap.h"
 
 #include "base/base.h"
@@ -10,13 +13,14 @@
 
 #include <string.h>
 
-/* A path of 512 columns needs 256 points to be exact; from 128 on what is left out is below 1e-27 of the integral: the
- * Legendre coefficients of t^n fall like exp(-k^2 / 2n). */
+/* A path of 512 different columns would need 256 points to be exact. From 128 points on, what is
+ * left out is below 1e-27 of the integral, because the Legendre coefficients of t^n fall like
+ * exp(-k^2 / 2n). PHI_WORDS bounds the scratch to 32 MiB. */
 enum { MOST_POINTS = 128, MOST_COLUMNS = 512, PHI_WORDS = 1 << 22 };
 
 /* ---- quadrature ---- */
 
-/* P_n(x) and its derivative, by the recurrence. */
+/* P_n(x) and its derivative, by the three-term recurrence. */
 static double legendre(int n, double x, double *slope)
 {
     double before = 1.0, p = x;
@@ -30,7 +34,8 @@ static double legendre(int n, double x, double *slope)
     return p;
 }
 
-/* A root of P_n not found yet, from x: Newton on P_n without the roots already found (Maehly 1954), then on P_n itself. */
+/* A root of P_n that is not found yet, starting at x: Newton's method on P_n divided by the roots
+ * found so far (Maehly 1954), then on P_n itself to remove the rounding of the division. */
 static double next_root(int n, double x, const double *found, int n_found)
 {
     double slope = 1.0;
@@ -53,7 +58,8 @@ static double next_root(int n, double x, const double *found, int n_found)
 
 void shap_quadrature(int points, double *t, double *weight)
 {
-    double root[MOST_POINTS] = { 0 }, slope = 1.0; /* ascending; they are not found in order */
+    /* ascending; the roots are not found in that order */
+    double root[MOST_POINTS] = { 0 }, slope = 1.0;
 
     CHECK(points >= 1 && points <= MOST_POINTS);
     for (int i = 0; i < points && points > 1; i++) {
@@ -76,16 +82,23 @@ struct planner {
     struct shap_plan plan;
     int nodes_cap;
     struct shap_step *steps;
-    double *z;   /* by step: share of rows that pass all splits of the path on the step's column */
-    int *before; /* by step: the path's step before on the same column, -1 = none */
-    int *stack;  /* nodes to come, each with its level */
-    int *up;     /* by level: the step there */
-    int *distinct; /* by level: columns of the path */
-    int *last;     /* [cols] level of the path's last split on it, 0 = none */
+    /* by step: the share of rows that pass all splits of the path on the step's column */
+    double *z;
+    /* by step: the step of the path before it on the same column; -1 = none */
+    int *before;
+    /* nodes to come, each with its level */
+    int *stack;
+    /* by level: the step there */
+    int *up;
+    /* by level: different columns of the path so far */
+    int *distinct;
+    /* [cols] level of the path's last split on the column; 0 = none */
+    int *last;
     int depth, most_distinct;
     double *tables, *stay, *leave, *pull;
     int64_t words_cap;
-    int known_points; /* what the arrays below are for */
+    /* the number of points that the arrays below are for */
+    int known_points;
     double point[MOST_POINTS], push[MOST_POINTS], weight[MOST_POINTS];
 };
 
@@ -101,7 +114,7 @@ static int no_memory(const struct shap_tree *t, struct err *err)
     return err_set(err, ERR_NOMEM, "no memory to explain a tree of %d nodes", t->n_nodes);
 }
 
-/* Room for a tree's steps: one block, cut up. */
+/* Room for the steps of a tree: one block, divided among the arrays. */
 static int planner_reserve(struct planner *p, const struct shap_tree *t, struct err *err)
 {
     size_t n = (size_t)t->n_nodes + 1;
@@ -122,7 +135,7 @@ static int planner_reserve(struct planner *p, const struct shap_tree *t, struct 
     return 0;
 }
 
-/* One step; the path above it is in up[], last[] and distinct[]. */
+/* Adds one step. The path above it is in up[], last[] and distinct[]. */
 static void step_add(struct planner *p, const struct shap_tree *t, int node, int parent, int level)
 {
     const struct shap_node *split = &t->nodes[parent];
@@ -179,7 +192,7 @@ static void steps_make(struct planner *p, const struct shap_tree *t)
     path_cut(p, &level, 0);
 }
 
-/* Where the scratch and the tables lie in one block. */
+/* Divides one block of memory among the scratch and the tables of a tree. */
 static int tables_reserve(struct planner *p, const struct shap_tree *t, struct err *err)
 {
     int64_t q = p->plan.points, n = p->plan.n_steps, levels = p->depth + 1;
@@ -255,7 +268,7 @@ static int planner_take(struct planner *p, const struct shap_tree *t, struct err
 
 /* ---- rows ---- */
 
-/* Mean value over the rows that came to the leaves. */
+/* The mean value of the tree over the training rows that reached its leaves. */
 static double tree_mean(const struct shap_tree *t, int k)
 {
     double sum = 0.0;
@@ -269,14 +282,17 @@ static double tree_mean(const struct shap_tree *t, int k)
     return sum / t->nodes[0].rows;
 }
 
-/* A chunk of rows in the order of their outputs, so that blocks want few trees each. */
+/* A chunk of rows in the order of the outputs that are explained, so that a block of rows needs few
+ * trees. */
 struct chunk {
     struct prep_bins b;
     const int *of;
-    int64_t *order; /* place -> row */
-    int64_t *first; /* [outputs + 1] place of an output's first row */
-    double *phi;    /* [blocks][cols][SHAP_ROWS] */
-    double *mean;   /* [outputs] */
+    /* place in that order to row */
+    int64_t *order;
+    /* [outputs + 1] place of an output's first row */
+    int64_t *first;
+    double *phi;  /* [blocks][cols][SHAP_ROWS] */
+    double *mean; /* [outputs] */
 };
 
 static void chunk_sort(struct chunk *c, const struct shap_trees *trees)
@@ -302,7 +318,8 @@ static void tree_rows(const struct planner *p, const struct shap_trees *trees,
     for (; from < to; from += SHAP_ROWS) {
         struct shap_values v = { .values = t->values, .pitch = t->n_outputs };
         const uint8_t *x[SHAP_ROWS];
-        for (int r = 0; r < SHAP_ROWS; r++) { /* behind the last row: it again, worth nothing */
+        /* places behind the last row repeat it; of = -1 keeps them out */
+        for (int r = 0; r < SHAP_ROWS; r++) {
             int64_t row = c->order[MIN(from + r, c->b.rows - 1)];
             int of = c->of[row] - t->output;
             x[r] = c->b.bins + row * c->b.stride;
@@ -324,7 +341,7 @@ static void rows_out(const struct shap_trees *trees, const struct chunk *c, doub
     }
 }
 
-/* Every tree in turn over all its blocks. */
+/* Takes every tree in turn over all blocks of the chunk. */
 static int chunk_rows(struct planner *p, const struct shap_trees *trees, const struct chunk *c,
                       struct err *err)
 {

@@ -1,7 +1,10 @@
-/* split.c - which rows a model may see: pure functions of (seed, row, target), so that any machine makes the same split.
- * A row is a test row when its own hash is low: adding rows never moves old ones. Folds deal the rows of each class
- * (regression: of each block of k neighbours in the order of the target) in hash order, and the dealing goes on where
- * the last class stopped, so that fold sizes differ by at most one. Called by data.c. */
+/* split.c - test rows and folds (split.h).
+ *
+ * A row is a test row when its own hash is low: adding rows to a table never moves the old ones.
+ * Folds are dealt like cards: the rows of a class, in the order of their hashes, go to the folds in
+ * turn, and the dealing goes on where the last class stopped, so that fold sizes differ by at most
+ * one. For regression the rows are dealt in the order of the target, in blocks of k with a fresh
+ * order of folds for each block. Called by data.c. */
 #include "ml/model/split.h"
 
 #include "base/mem.h"
@@ -20,7 +23,8 @@ static uint32_t row_hash(uint64_t seed, uint32_t tag, uint64_t row)
     return out[0];
 }
 
-/* Sets SPLIT_TEST, SPLIT_NONE or 0; a wanted test split has at least one row. Returns the number of training rows. */
+/* Sets SPLIT_TEST, SPLIT_NONE or 0. Returns the number of training rows. Where a test split is
+ * wanted and no hash is low enough, the row with the lowest hash becomes the test row. */
 static int64_t mark_test(const double *y, int64_t n, double test_fraction, uint64_t seed,
                          uint8_t *fold)
 {
@@ -47,7 +51,7 @@ static int64_t mark_test(const double *y, int64_t n, double test_fraction, uint6
     return train;
 }
 
-/* Fills key and row with the training rows in dealing order. */
+/* Fills key and row with the training rows in the order in which they are dealt. */
 static int deal_order(enum ml_task task, const double *y, int64_t n, uint64_t seed,
                       const uint8_t *fold, uint64_t *key, uint32_t *row, struct err *err)
 {
@@ -75,7 +79,8 @@ static void deal(enum ml_task task, const uint32_t *row, int64_t m, int k, uint6
 
     for (int64_t i = 0; i < m; i++) {
         int at = (int)(i % k);
-        /* A fresh order for each block of k: no fold always gets the lowest target. */
+        /* A fresh order of folds for each block of k rows: else one fold would always get the
+         * lowest target of its block. */
         if (at == 0 && task == ML_REGRESSION) {
             for (int j = 0; j < k; j++)
                 order[j] = (uint8_t)j;
