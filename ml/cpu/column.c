@@ -1,5 +1,9 @@
-/* column.c - see column.h. Sums run in eight fixed lanes. A bin is found in two steps of 16 cuts, each one compare and one
- * count of bits where there are vectors, else by halving, eight values at a time so that their searches overlap. */
+/* column.c - counts, sums and bins of a column (column.h).
+ *
+ * Sums run in eight fixed lanes. The bin of a value is the number of cuts below it. With vectors it
+ * is found in two steps of 16 cuts, each one comparison and one count of bits: the first finds the
+ * group of 16 cuts, the second the place in it. Without vectors it is found by halving, eight
+ * values at a time, so that their memory reads overlap. */
 #include "ml/cpu/column.h"
 
 #include "ml/cpu/simd.h"
@@ -22,6 +26,8 @@ void column_moments_init(struct column_moments *m, double center)
     }
 }
 
+/* Adds up to eight values, one to each lane. Tests are arithmetic instead of branches, so that the
+ * loop becomes vector code. v - v == 0 holds for finite values only. */
 SIMD_BODY void lanes_add(struct column_moments *m, const double *x, const uint8_t *use, int lanes)
 {
     double center = m->center;
@@ -79,6 +85,7 @@ void column_moments_total(const struct column_moments *m, struct column_total *o
 
 /* ---- bins ---- */
 
+/* Eight binary searches side by side over 256 cuts. */
 static void bins_plain(const float *cuts, int n_bins, const double *x, int64_t n, uint8_t *out,
                        int64_t stride)
 {
@@ -109,6 +116,8 @@ static inline __attribute__((always_inline)) uint8_t bin_of(float v, int pos, in
     return (uint8_t)(v != v ? MISSING : pos);
 }
 
+/* last[] holds the last cut of each group of 16. Padding with infinity keeps group below 16,
+ * because no value is above infinity. */
 __attribute__((target("avx512f,popcnt"))) static void bins_wide(const float *cuts, int n_bins,
                                                                 const double *x, int64_t n,
                                                                 uint8_t *out, int64_t stride)
@@ -128,6 +137,7 @@ __attribute__((target("avx512f,popcnt"))) static void bins_wide(const float *cut
     }
 }
 
+/* How many of sixteen ascending cuts are below the value. */
 __attribute__((target("avx2,popcnt"))) static inline int below_middle(const float *sixteen,
                                                                       __m256 all)
 {

@@ -1,7 +1,9 @@
-/* cut.h - a node that is to be cut, and the best cut found for it so far: what cuts.c and cuts_few.c have in common.
+/* cut.h - a node that is to be cut, and the best cut found for it so far: what cuts.c and
+ * cuts_few.c have in common.
  *
- * Weights are whole numbers: how often bootstrap drew a row. A cut sends the rows whose bin is at most `bin` to the left;
- * rows with a missing value (bin 255) go to the side that missing_left names. */
+ * Weights are whole numbers: how often bootstrap drew a row. A cut sends the rows whose bin is at
+ * most `bin` to the left; rows with a missing value (bin 255) go to the side that missing_left
+ * names. */
 #ifndef ML_CPU_CUT_H
 #define ML_CPU_CUT_H
 
@@ -11,15 +13,19 @@
 enum { CUTS_MISSING = 255 }; /* the bin of a missing value */
 
 struct cuts_node {
-    int64_t n, s;  /* weight of the node, and of its class 1; below 2^31 */
-    int64_t least; /* weight on either side, >= 1 */
+    /* weight of all rows of the node, and of those of class 1; below 2^31 */
+    int64_t n, s;
+    /* least weight of either side; at least 1 */
+    int64_t least;
 };
 
-/* The best so far; a kernel leaves it alone unless it finds a better one, and then returns true in is_better. */
+/* A kernel changes the best cut only when it finds a better one, and then sets is_better. */
 struct cuts_best {
     double score;
-    int col; /* the caller's number of the column */
-    int bin; /* x <= bin goes left: midway between the present bins on both sides */
+    /* the number that the caller gave the column */
+    int col;
+    /* x <= bin goes left; it lies midway between the nearest bins that hold rows */
+    int bin;
     bool missing_left, is_better;
 };
 

@@ -1,5 +1,8 @@
-/* cuts.c - cuts of one column, eight scores at a time: from a histogram, or, where rows are few, with every row's bin as a
- * cut: then what lies left of all of them is summed in bytes, one row after the other, and no histogram is needed. */
+/* cuts.c - cuts of one column, eight scores at a time (cuts.h).
+ *
+ * There are two ways. With many rows the column's histogram is summed up from bin to bin, and every
+ * bin is a cut. With few rows there is no histogram: every row's own bin is a cut, and what lies
+ * left of all of these cuts is summed up in bytes, one row after another. */
 #include "ml/cpu/cuts.h"
 
 #include "base/base.h"
@@ -22,7 +25,7 @@ typedef int32_t wide_ints __attribute__((vector_size(SIXTEEN * 4)));
 typedef int64_t longs __attribute__((vector_size(LANES * 8)));
 typedef uint64_t words __attribute__((vector_size(LANES * 8)));
 
-/* The largest of n scores, a multiple of LANES. */
+/* The largest of n scores; n is a multiple of LANES. */
 SIMD_BODY double top_of(const double *score, int n)
 {
     double best = CUTS_NONE;
@@ -39,7 +42,8 @@ SIMD_BODY double top_of(const double *score, int n)
     return best;
 }
 
-/* l, s: weight and weight of class 1 left of n cuts. */
+/* Scores of n cuts. l, s: weight and weight of class 1 to the left of each cut. A cut with less
+ * than the least weight on a side gets CUTS_NONE. */
 SIMD_BODY double cuts_weigh(const double *l, const double *s, int n, const struct cuts_node *node,
                             double *score)
 {
@@ -55,7 +59,8 @@ SIMD_BODY double cuts_weigh(const double *l, const double *s, int n, const struc
     return top_of(score, n);
 }
 
-/* l, l2, r2: weight left of n cuts, and the sums of the squared weights of the classes on either side. */
+/* The same for more classes. l: weight to the left of each cut; l2, r2: sums of the squared weights
+ * of the classes on either side. */
 SIMD_BODY double many_weigh(const double *l, const double *l2, const double *r2, int n,
                             const struct cuts_node *node, double *score)
 {
@@ -85,7 +90,8 @@ SIMD_BODY int first_of(const double *score, double what)
     return at + __builtin_ctzll(is_one) / 8;
 }
 
-/* sums[b]: what bins up to b hold; more: added to each. */
+/* sums[b]: packed weights of the bins up to b. more is added to each: the missing values, when they
+ * go left. */
 SIMD_BODY double sums_weigh(const int64_t *sums, int n, int64_t more, const struct cuts_node *node,
                             double *score)
 {
@@ -98,7 +104,8 @@ SIMD_BODY double sums_weigh(const int64_t *sums, int n, int64_t more, const stru
     return cuts_weigh(l, s, n, node, score);
 }
 
-/* The better of the best cuts with missing values to the right and to the left, if it beats *best. */
+/* Takes the better of the best cuts with missing values to the right and to the left, if it beats
+ * *best. */
 SIMD_BODY void best_take(double right, int right_at, double left, int left_at, int col,
                          struct cuts_best *best)
 {
@@ -143,7 +150,8 @@ SIMD_KERNEL(cuts_hist,
              struct cuts_best *best),
             (hist, n_bins, node, col, best))
 
-/* What lies left of eight bins on, class by class; missing values too where asked. */
+/* Weights to the left of the cuts at eight bins from `at` on, class by class; with the missing
+ * values where asked. */
 SIMD_BODY void many_eight(const int32_t *hist, bool with_missing, const int32_t *total,
                           int n_classes, int at, double *l, double *l2, double *r2)
 {
@@ -177,7 +185,8 @@ SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
     return many_weigh(l, l2, r2, n, node, score);
 }
 
-/* Sums from bin to bin in place: within sixteen by halves of the way, and on from the sixteen before. */
+/* Running sums from bin to bin, in place: within sixteen bins by doubling the distance, then adding
+ * what the sixteen before add up to. */
 SIMD_BODY void sum_one(int32_t *a, int n)
 {
     const wide_ints none = { 0 };
@@ -200,7 +209,8 @@ SIMD_BODY void sum_one(int32_t *a, int n)
     }
 }
 
-/* Of every class, n bins; true: a value is missing. What is missing stays where it is. */
+/* Running sums for every class over n bins. True: some value is missing. The bin of missing values
+ * stays as it is. */
 SIMD_BODY bool many_sum(int32_t *hist, int n, int n_classes)
 {
     int32_t any = 0;
@@ -248,7 +258,8 @@ SIMD_KERNEL(cuts_hist_many,
 
 /* ---- from rows, each one's bin a cut ---- */
 
-/* The least bin of those above `above`, where that is -1 of those whose score is `top`; 255: none. */
+/* The least bin above `above`; where above is -1, the least of those whose score is `top`. 255 =
+ * none. */
 SIMD_BODY int lane_least(const uint8_t *bins, const double *score, int n, double top, int above)
 {
     few least = (few){ 0 } + 255;
@@ -270,7 +281,8 @@ SIMD_BODY int lane_least(const uint8_t *bins, const double *score, int n, double
     return out;
 }
 
-/* The cut among the rows' bins with the score `top`: the smallest bin, midway to the next one. n: a multiple of LANES. */
+/* Takes the cut among the rows' bins whose score is `top`: the smallest such bin, moved midway to
+ * the next bin that holds rows. n: a multiple of LANES. */
 SIMD_BODY void rows_take(const uint8_t *bins, const double *score, int n, double top, int col,
                          struct cuts_best *best)
 {
@@ -287,7 +299,8 @@ SIMD_BODY void rows_take(const uint8_t *bins, const double *score, int n, double
     best->missing_left = false;
 }
 
-/* The bins, with rows past the last up to a whole vector: a cut more than once does no harm. Returns how many then. */
+/* Copies the bins and repeats rows past the last one up to a whole vector: scoring a cut twice does
+ * no harm. Returns how many there are then. */
 SIMD_BODY int rows_pad(const uint8_t *from, int n, uint8_t *bins)
 {
     int all = (n + LANES - 1) / LANES * LANES;
@@ -303,8 +316,8 @@ SIMD_BODY int rows_pad(const uint8_t *from, int n, uint8_t *bins)
     return all;
 }
 
-/* sum[i]: what weight[from..to) adds up to where the bin is at most cuts[i], for WIDE cuts or, where `is_double`, for
- * twice as many; is_double is a constant. */
+/* sum[i]: the sum of weight[from..to) over the rows whose bin is at most cuts[i], for WIDE cuts;
+ * for twice as many where `is_double`, which is a constant. */
 SIMD_BODY void left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight, int from,
                        int to, bool is_double, uint8_t *sum)
 {
@@ -322,7 +335,7 @@ SIMD_BODY void left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *
         memcpy(sum + WIDE, &left_next, sizeof left_next);
 }
 
-/* all: the n rows, padded. */
+/* all: the number of rows after padding. */
 SIMD_BODY void two_left(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                         int all, bool is_double, double *l, double *s)
 {
@@ -338,9 +351,11 @@ SIMD_BODY void two_left(const uint8_t *bins, const uint8_t *weight, const uint8_
     }
 }
 
-/* ---- from at most eight rows: all against all, a cut in each word, a row in each of its bytes ---- */
+/* At most eight rows: every row against every row. A word stands for a cut, and each of its bytes
+ * for a row. */
 
-/* Byte i of word j: whether row i lies left of row j's bin. Rows past the last stand for the first. */
+/* Byte i of word j is set when row i lies left of the cut at row j's bin. Places past the last row
+ * repeat the first. */
 SIMD_BODY void eight_left(const uint8_t *bins, words *is_left)
 {
     uint64_t row, cut[LANES];
@@ -353,7 +368,7 @@ SIMD_BODY void eight_left(const uint8_t *bins, words *is_left)
     *is_left = (words)((bytes)((words){ 0 } + row) <= (bytes)cuts);
 }
 
-/* What the weights of rows from..to add up to in each word; at most 255. */
+/* Sums the weights of rows [from, to) in each word; they are at most 255. */
 SIMD_BODY void eight_sum(const words *is_left, const uint8_t *weight, int from, int to, reals *sum)
 {
     uint64_t w;
@@ -422,8 +437,9 @@ SIMD_KERNEL_STATIC(rows_two,
                     const struct cuts_node *node, int col, struct cuts_best *best),
                    (bins, weight, ones, n, node, col, best))
 
-/* Of classes with weights t and x of them to the left, sum (t - x)^2 = sum t^2 - 2 sum t x + sum x^2, modulo 2^16: of at
- * most 255 in all the sum itself is less. */
+/* For classes of weight t with x of it to the left, sum (t - x)^2 = sum t^2 - 2 sum t x + sum x^2.
+ * All of it may be computed modulo 2^16, because with a weight of at most 255 in all, the sum
+ * itself is below that. */
 SIMD_BODY void many_left(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
                          const int32_t *total, int n_classes, int all, bool is_double, double *l,
                          double *l2, double *r2)

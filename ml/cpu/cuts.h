@@ -1,6 +1,11 @@
-/* cuts.h - the best cut of a numeric column under Gini, all cuts weighed in vectors. The score of a cut, larger is better: of
- * two classes n - 2 (l0 l1 / l + r0 r1 / r) with whole weights, in one order of operations, so that every
- * instruction set gives the same bits. Ties keep the smaller bin, then missing to the right. */
+/* cuts.h - the best cut of a numeric column for classes under the Gini criterion, all cuts scored
+ * in vectors: the hot loop of random forests.
+ *
+ * The score is larger for better cuts. For two classes with weights l0, l1 on the left, r0, r1 on
+ * the right, l and r in all, n = l + r, it is n - 2 (l0 l1 / l + r0 r1 / r): n less the weighted
+ * Gini impurity of both sides. All operations run in one order, so that every instruction set gives
+ * the same bits. Of equal scores the smaller bin wins, then missing values to the right. Called by
+ * ml/forest/forest_gini.c. */
 #ifndef ML_CPU_CUTS_H
 #define ML_CPU_CUTS_H
 
@@ -10,18 +15,21 @@
 
 enum { CUTS_ROWS = 128 }; /* rows that cuts_rows takes at most */
 
-/* hist[256]: weight | weight of class 1 << 32 of every bin, CUTS_MISSING the missing ones; cleared. Only bins below n_bins
- * (<= 255) and the missing one hold anything. */
+/* hist[256]: for every bin the weight in the lower half and the weight of class 1 in the upper half
+ * (<< 32); CUTS_MISSING is the bin of missing values. Only the bins below n_bins (at most 255) and
+ * that one hold anything. The histogram is cleared on the way. */
 void cuts_hist(int64_t *hist, int n_bins, const struct cuts_node *node, int col,
                struct cuts_best *best);
 
-/* bins[i]: the column in row i, i < n <= CUTS_ROWS, none missing; all CUTS_ROWS bytes are readable. weight, ones: of the
- * rows, at least 8 bytes readable; they sum to at most 255. */
+/* bins[i]: the column's bin in row i, i < n <= CUTS_ROWS, none missing; all CUTS_ROWS bytes must be
+ * readable. weight, ones: weight of the row, and its weight where it is of class 1; at least 8
+ * bytes readable. The weights add up to at most 255. */
 void cuts_rows(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                const struct cuts_node *node, int col, struct cuts_best *best);
 
-/* The same for the classes that are in the node; node->s is not read. hist[class][256]: weights; total[class]: of the node.
- * Rows stand class by class: class k ends before row ends[k]. The score is rf_many_gini's (ml/math/forest_math.h). */
+/* The same for the classes that occur in the node; node->s is not read. hist[class][256]: weights;
+ * total[class]: weight of the class in the node. Rows stand class by class: class k ends before row
+ * ends[k]. The score is that of rf_many_gini (ml/math/forest_math.h). */
 void cuts_hist_many(int32_t *hist, int n_bins, const int32_t *total, int n_classes,
                     const struct cuts_node *node, int col, struct cuts_best *best);
 void cuts_rows_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,

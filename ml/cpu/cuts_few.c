@@ -1,5 +1,8 @@
-/* cuts_few.c - the cuts of at most 64 rows, each row's bin a cut. The rows left of a cut are 64 bits; what a class weighs there
- * is the number of bits that they share with its rows, once for each binary digit of the weights. */
+/* cuts_few.c - cuts of at most 64 rows, where each row's bin is a cut (cuts_few.h).
+ *
+ * The rows to the left of a cut are a set of 64 bits. The weight of a class to the left is found by
+ * counting the bits that this set shares with the rows of the class, once for each binary digit of
+ * the weights. */
 #include "ml/cpu/cuts_few.h"
 
 #include "base/base.h"
@@ -26,7 +29,7 @@ static inline uint64_t bits_below(int n)
     return n >= CUTS_FEW ? ~0ull : (1ull << n) - 1;
 }
 
-/* Weights of n rows as digits. Returns how many there are. */
+/* Splits the weights of n rows into binary digits. Returns the number of digits. */
 BITS_INLINE int digits_of(const uint8_t *weight, int n, uint64_t *digits)
 {
     __m512i w = _mm512_maskz_loadu_epi8(bits_below(n), weight);
@@ -72,10 +75,13 @@ SIMD_BITS void cuts_few_many(struct cuts_few *f, const uint8_t *weight, const in
 /* ---- a column ---- */
 
 struct cuts {
-    __m512i row;  /* the bins */
-    uint64_t all; /* the rows there are */
+    /* the rows' bins */
+    __m512i row;
+    /* a bit for each row there is */
+    uint64_t all;
     int n;
-    uint64_t left[CUTS_FEW]; /* the rows left of each row's bin */
+    /* for each row's bin, the set of rows to the left */
+    uint64_t left[CUTS_FEW];
     double score[CUTS_FEW];
 };
 
@@ -87,10 +93,11 @@ BITS_INLINE void cuts_open(struct cuts *c, const uint8_t *bins, int n)
     for (int i = 0; i < n; i++)
         c->left[i] = _mm512_mask_cmple_epu8_mask(c->all, c->row, _mm512_set1_epi8((char)bins[i]));
     for (int i = n; i % LANES; i++)
-        c->left[i] = c->left[0]; /* a cut more than once does no harm */
+        /* scoring a cut twice does no harm */
+        c->left[i] = c->left[0];
 }
 
-/* What the rows of one class weigh left of eight cuts. */
+/* The weight of one class to the left of eight cuts. */
 BITS_INLINE __m512d weigh_left(__m512i left, const uint64_t *digits, int n_digits)
 {
     __m512i sum = _mm512_setzero_si512();
@@ -102,7 +109,7 @@ BITS_INLINE __m512d weigh_left(__m512i left, const uint64_t *digits, int n_digit
     return _mm512_cvtepi64_pd(sum);
 }
 
-/* Scores of cuts with too little on a side give way. */
+/* Cuts with less than the least weight on a side get no score. */
 BITS_INLINE __m512d score_keep(struct cuts *c, int at, __m512d score, __m512d ln, __m512d rn,
                                const struct cuts_node *node, __m512d top)
 {
@@ -121,12 +128,14 @@ BITS_INLINE uint8_t least_bin(__m512i row, uint64_t of)
     __m256i y = _mm256_min_epu8(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
     __m128i x = _mm_min_epu8(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
 
-    x = _mm_min_epu8(x, _mm_srli_epi16(x, 8)); /* the lesser of two bytes, in the lower one */
+    /* the lesser of two bytes, in the lower one */
+    x = _mm_min_epu8(x, _mm_srli_epi16(x, 8));
     x = _mm_minpos_epu16(_mm_and_si128(x, _mm_set1_epi16(0xff)));
     return (uint8_t)_mm_cvtsi128_si32(x);
 }
 
-/* The smallest bin among the cuts with the best score, midway to the next one. */
+/* Takes the cut with the smallest bin among those with the best score, moved midway to the next bin
+ * that holds rows. */
 BITS_INLINE void cuts_take(const struct cuts *c, __m512d tops, int col, struct cuts_best *best)
 {
     double top = _mm512_reduce_max_pd(tops);
@@ -186,7 +195,8 @@ BITS_INLINE void cut_many(const struct cuts_few *f, struct cuts *c, const struct
     cuts_take(c, top, col, best);
 }
 
-/* The number of digits is a constant where it is small, which it nearly always is. */
+/* The number of digits is passed as a constant where it is small, which it nearly always is, so
+ * that the loop over digits unrolls. */
 SIMD_BITS void cuts_few_cut(const struct cuts_few *f, const uint8_t *bins,
                             const struct cuts_node *node, int col, struct cuts_best *best)
 {

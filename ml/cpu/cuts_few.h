@@ -1,5 +1,8 @@
-/* cuts_few.h - the best cuts of at most 64 rows on CPUs that count bits in vectors (simd_has_bits). What the columns of a node
- * have in common is made ready once. The answers are those of cuts_rows and cuts_rows_many bit for bit, which use it. */
+/* cuts_few.h - the best cut of at most 64 rows, on CPUs that count bits in vectors (simd_has_bits).
+ *
+ * What all columns of a node have in common (weights and classes of its rows, as bits) is prepared
+ * once per node. The results equal those of cuts_rows and cuts_rows_many, which call these, bit for
+ * bit. */
 #ifndef ML_CPU_CUTS_FEW_H
 #define ML_CPU_CUTS_FEW_H
 
@@ -10,7 +13,8 @@
 
 enum { CUTS_FEW = 64, CUTS_DIGITS = 8 };
 
-/* Rows by classes (of two: all, and those of class 1) and the binary digits of their weights. */
+/* The rows of each class as 64-bit sets, one for each binary digit of their weights. With two
+ * classes, entry 0 is all rows and entry 1 those of class 1. */
 struct cuts_few {
     int n, n_classes, n_digits;
     bool is_two;
@@ -18,9 +22,9 @@ struct cuts_few {
     double total[CUTS_FEW];
 };
 
-/* Whether these may be called. */
+/* Whether this CPU can run the functions below. */
 bool cuts_few_is_fast(void);
-/* The arguments of cuts_rows and cuts_rows_many; at most CUTS_FEW rows. */
+/* Arguments as in cuts_rows and cuts_rows_many, with at most CUTS_FEW rows. */
 void cuts_few_two(struct cuts_few *f, const uint8_t *weight, const uint8_t *ones, int n);
 void cuts_few_many(struct cuts_few *f, const uint8_t *weight, const int32_t *ends,
                    const int32_t *total, int n_classes);

@@ -1,4 +1,5 @@
-/* draws.c - Philox4x32-10 (base/rng.h) on sixteen counters side by side. */
+/* draws.c - the generator Philox4x32-10 of base/rng.h (Salmon et al., Parallel random numbers: as
+ * easy as 1, 2, 3, 2011) on sixteen counters side by side. */
 #include "ml/cpu/draws.h"
 
 #include "base/base.h"
@@ -6,7 +7,7 @@
 
 enum { LANES = DRAWS / 4, ROUNDS = 10 };
 
-/* One round; hi, lo: of the product of a word with a constant. */
+/* One round of Philox. A 32 x 32 bit product is split into its high and low word. */
 SIMD_BODY void round_words(uint32_t *restrict c0, uint32_t *restrict c1, uint32_t *restrict c2,
                            uint32_t *restrict c3, uint32_t k0, uint32_t k1)
 {

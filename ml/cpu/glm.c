@@ -1,5 +1,7 @@
-/* glm.c - see glm.h. Blocks of four rows share each load of the weights; loops have eight fixed lanes so that they become
- * vector code. Called by ml/linear*.c. */
+/* glm.c - products, losses and Gram matrices of linear models (glm.h).
+ *
+ * Blocks of four rows share each load of the weights. Loops run over eight fixed lanes, so that
+ * they become vector code. */
 #include "ml/cpu/glm.h"
 
 #include "ml/cpu/simd.h"
@@ -9,7 +11,8 @@
 
 enum { ROWS = 4, LANES = 8 };
 
-typedef double eight __attribute__((vector_size(64))); /* lowered to the registers there are */
+/* the compiler maps it to the registers of the instruction set */
+typedef double eight __attribute__((vector_size(64)));
 
 SIMD_BODY const float *row_at(const struct glm_rows *r, int64_t i)
 {
@@ -18,6 +21,7 @@ SIMD_BODY const float *row_at(const struct glm_rows *r, int64_t i)
 
 /* ---- one output ---- */
 
+/* Eight interleaved sums over the columns, added up in a fixed order. */
 SIMD_BODY void scores_one(const struct glm_rows *r, const double *w, double *z)
 {
     int whole = r->cols / LANES * LANES;
@@ -36,6 +40,7 @@ SIMD_BODY void scores_one(const struct glm_rows *r, const double *w, double *z)
     }
 }
 
+/* Four rows are added up before they go to the gradient: a quarter of the loads and stores. */
 SIMD_BODY void gradient_one(const struct glm_rows *r, const double *dz, double *grad)
 {
     int64_t i = 0;
@@ -59,6 +64,8 @@ SIMD_BODY void gradient_one(const struct glm_rows *r, const double *dz, double *
 
 /* ---- several outputs: eight lanes at a time ---- */
 
+/* Scores of up to four rows for eight outputs. Where fewer rows are left, the first one takes the
+ * place of the others. */
 SIMD_BODY void scores_eight(const struct glm_rows *r, int64_t i, int n, const double *w, double *z)
 {
     const float *x[ROWS];
@@ -78,7 +85,7 @@ SIMD_BODY void scores_eight(const struct glm_rows *r, int64_t i, int n, const do
         memcpy(z + (i + a) * r->lanes, &acc[a], sizeof acc[a]);
 }
 
-/* Four rows at a time, added in order. */
+/* Gradient of eight outputs, four rows at a time; rows past the last count 0. */
 SIMD_BODY void gradient_eight(const struct glm_rows *r, const double *dz, double *grad)
 {
     for (int64_t i = 0; i < r->n; i += ROWS) {
@@ -153,6 +160,7 @@ SIMD_BODY void glm_probabilities_body(double *z, int64_t n, int outputs, int lan
 SIMD_KERNEL(glm_probabilities, (double *z, int64_t n, int outputs, int lanes),
             (z, n, outputs, lanes))
 
+/* Stable for any score: the exponential is always of a number that is not positive. */
 SIMD_BODY void log_loss_body(double *z, const int32_t *y, int64_t n, int outputs, int lanes,
                              double *loss)
 {
@@ -161,10 +169,12 @@ SIMD_BODY void log_loss_body(double *z, const int32_t *y, int64_t n, int outputs
     if (outputs == 1) {
         double own[GLM_TILE];
         for (int64_t i = 0; i < n; i++) {
-            double t = y[i] ? -z[i] : z[i]; /* loss = log(1 + e^t) */
+            /* loss = log(1 + e^t) */
+            double t = y[i] ? -z[i] : z[i];
             double e = fm_exp_d(t > 0 ? -t : t);
             own[i] = (t > 0 ? t : 0) + fm_log_d(1.0 + e);
-            double p = (t > 0 ? 1.0 : e) / (1.0 + e); /* of the wrong class */
+            /* probability of the wrong class */
+            double p = (t > 0 ? 1.0 : e) / (1.0 + e);
             z[i] = y[i] ? -p : p;
         }
         for (int64_t i = 0; i < n; i++)
@@ -208,7 +218,8 @@ int64_t glm_gram_width(int cols)
     return ((int64_t)cols + 2 + 7) / 8 * 8;
 }
 
-/* The tile is turned to doubles once; then each pair (column, block of eight columns) is one chain over its rows. */
+/* The tile is converted to doubles once. Then each pair of a column and a block of eight columns is
+ * one sum over the rows of the tile. */
 SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, double *tile, double *gram)
 {
     int64_t wide = ((int64_t)r->cols + 2 + 7) / 8 * 8;

@@ -1,7 +1,11 @@
-/* glm.h - products of generalised linear models over tiles of rows. Every output is one sum in double in a fixed order
- * (columns ascending; for one output eight interleaved sums added in order; tiles of GLM_TILE rows added in order), so
- * that threads, slicing and instruction set do not change a bit.
- * Weights: [cols + 1][lanes] doubles, the last row is the intercept; lanes = outputs rounded up to 8, or 1. */
+/* glm.h - products of generalised linear models over tiles of rows.
+ *
+ * Every output is one sum in double in a fixed order: columns ascending; for a single output eight
+ * interleaved sums, added in order; tiles of GLM_TILE rows added in order. So threads, slicing and
+ * instruction sets do not change a bit.
+ *
+ * Weights: [cols + 1][lanes] doubles, the last row is the intercept. lanes: the number of outputs
+ * rounded up to 8, or 1. Called by ml/linear. */
 #ifndef ML_CPU_GLM_H
 #define ML_CPU_GLM_H
 
@@ -15,22 +19,28 @@ static inline int glm_lanes(int outputs)
 }
 
 struct glm_rows {
-    const float *x; /* row-major, padded with zeros to the stride, a multiple of 16 */
+    /* row-major, padded with zeros up to the stride, a multiple of 16 */
+    const float *x;
     int64_t stride;
     int cols, lanes;
-    const int32_t *rows; /* NULL = from 0 */
-    int64_t n;           /* at most GLM_TILE */
+    /* row numbers; NULL = rows 0 to n - 1 */
+    const int32_t *rows;
+    /* at most GLM_TILE */
+    int64_t n;
 };
 
 /* z[i][lane] = w[cols][lane] + sum_j x[i][j] w[j][lane]. */
 void glm_scores(const struct glm_rows *r, const double *w, double *z);
 /* grad[j][lane] += sum_i x[i][j] dz[i][lane]; grad[cols] += sum_i dz[i]. */
 void glm_gradient(const struct glm_rows *r, const double *dz, double *grad);
-/* In place: z becomes probabilities of `outputs` classes (1 output: of the positive one), pads 0. */
+/* In place: z becomes the probabilities of `outputs` classes (1 output: of the positive class);
+ * padding becomes 0. */
 void glm_probabilities(double *z, int64_t n, int outputs, int lanes);
-/* z -> derivative of the log loss, in place; returns the sum of losses. y by position i: class index. */
+/* In place: z becomes the derivative of the log loss with respect to z. Returns the sum of the
+ * losses. y[i]: class index of row i of the tile. */
 double glm_log_loss(double *z, const int32_t *y, int64_t n, int outputs, int lanes);
-/* gram[j][k] += sum_i x[i][j] x[i][k] for k >= j, of (cols + 2) columns: those of x, the target y[i], and 1. */
+/* gram[j][k] += sum_i x[i][j] x[i][k] for k >= j, over cols + 2 columns: those of x, the target
+ * y[i], and 1. */
 void glm_gram(const struct glm_rows *r, const double *y, double *tile, double *gram);
 int64_t glm_gram_width(int cols); /* doubles per row of gram and tile: cols + 2 rounded up to 8 */
 

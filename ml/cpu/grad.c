@@ -1,5 +1,6 @@
-/* grad.c - the gradient pass of boosting: loops that the compiler turns into vectors, elementary functions from
- * ml/math/fmath.h, so that all instruction sets and machines give equal bits. Called by ml/boost/boost_round.c. */
+/* grad.c - the gradient pass of boosting (grad.h): loops that the compiler turns into vector code.
+ * Formulas of single rows are in ml/math/grad_math.h, which the CUDA kernels use too; elementary
+ * functions come from ml/math/fmath.h, so that all instruction sets and devices give equal bits. */
 #include "ml/cpu/grad.h"
 
 #include "ml/cpu/simd.h"
@@ -14,6 +15,8 @@ SIMD_BODY void grad_sigmoid_body(const float *restrict f, int64_t n, float *rest
 }
 SIMD_KERNEL(grad_sigmoid, (const float *f, int64_t n, float *p), (f, n, p))
 
+/* Blocks of rows, class by class, so that the inner loops run over rows that lie side by side. The
+ * largest score is taken off first, so that no exponential overflows. */
 SIMD_BODY void grad_softmax_body(const float *f, int64_t stride, int64_t n, int classes, float *p)
 {
     float top[BLOCK], sum[BLOCK];
@@ -75,7 +78,8 @@ SIMD_BODY void grad_class_body(const float *restrict p, const float *restrict y,
         float grow = grad_thin_factor(a, o.thin, o.key, (uint32_t)i);
         g[i] = a * grow;
         h[i] = b * grow;
-        q[i] = packed(g[i], h[i], &o, (uint32_t)i); /* of zeros: 0 */
+        /* a dropped row has q = 0 */
+        q[i] = packed(g[i], h[i], &o, (uint32_t)i);
     }
 }
 SIMD_KERNEL(grad_class,

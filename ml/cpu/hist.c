@@ -1,8 +1,10 @@
-/* hist.c - the hot loop of boosting: one bin byte read and one 64-bit add per (row, column). Eight bins come with one
- * 8-byte load. What bounds it: a core finishes one store a cycle, so that no arrangement gives more than one add a cycle,
- * and rows that come from memory, which is why rows and gradients are prefetched and why far rows are read once, for 64
- * columns (their histograms then live in the second-level cache), near ones in tiles of 16 columns (33 KiB of histograms,
- * first-level cache). Called by ml/boost/boost_grow.c. */
+/* hist.c - the hot loop of boosting: for every (row, column), one byte read and one 64-bit add.
+ *
+ * Eight bins come with one 8-byte load. Two things bound the speed. A core finishes one store a
+ * cycle, so no arrangement makes more than one add a cycle. And rows come from memory: so rows and
+ * gradients are prefetched, and rows that lie far apart are read once, for 64 columns (their
+ * histograms, 132 KiB, then live in the second-level cache), while near rows are read in tiles of
+ * 16 columns (33 KiB of histograms, first-level cache). Called by ml/boost/boost_grow.c. */
 #include "ml/cpu/hist.h"
 
 #include "ml/cpu/simd.h"
@@ -12,6 +14,8 @@
 #include <immintrin.h>
 #endif
 
+/* AHEAD: rows between a prefetch and its use. NEAR_BYTES: rows spread over less than this are taken
+ * to stay in the caches between tiles. */
 enum { AHEAD = 16, NEAR_BYTES = 8 << 20 };
 
 static inline __attribute__((always_inline)) uint64_t load8(const uint8_t *p)
@@ -39,7 +43,8 @@ static inline __attribute__((always_inline)) void add_few(int64_t *h, uint64_t x
         h[j * HIST_PITCH + (x & 255)] += v;
 }
 
-/* One pass over the rows: `eights` full groups of 8 columns and `few` more (a constant, so that it unrolls). */
+/* One pass over the rows: `eights` full groups of 8 columns and `few` more (a constant, so that its
+ * loop unrolls). */
 static inline __attribute__((always_inline)) void add_pass(const struct hist_rows *r, int col,
                                                            int eights, int few, int64_t *hist)
 {
@@ -88,6 +93,8 @@ static void add_any(const struct hist_rows *r, int col, int n_cols, int64_t *his
     }
 }
 
+/* Row numbers ascend, so the distance between the first and the last row bounds what a pass
+ * touches. */
 static int is_far(const struct hist_rows *r)
 {
     return (r->rows[r->n - 1] - r->rows[0]) * r->stride > NEAR_BYTES;
@@ -97,7 +104,7 @@ static void add_dense(const struct hist_rows *r, int col, int n_cols, int64_t *h
 {
     int tile = is_far(r) ? HIST_WIDE : HIST_TILE, j = 0;
 
-    /* The last tile takes what would be too little for a pass of its own. */
+    /* The last tile also takes what would be too little for a pass of its own. */
     while (n_cols - j > 0) {
         int n = n_cols - j <= tile + tile / 4 ? n_cols - j : tile;
         if (n == HIST_TILE)
@@ -108,7 +115,7 @@ static void add_dense(const struct hist_rows *r, int col, int n_cols, int64_t *h
     }
 }
 
-/* Sampled columns: their list is read once per row and tile. */
+/* Columns that were sampled: the list of their numbers is read once per row and tile. */
 static void add_listed(const struct hist_rows *r, const int32_t *cols, int n_cols, int64_t *hist)
 {
     for (int64_t i = 0; i < r->n; i++) {
@@ -167,7 +174,8 @@ SIMD_KERNEL(hist_subtract, (int64_t * from, const int64_t *what, const int *n_bi
             (from, what, n_bins, n_cols))
 
 #ifdef SIMD_WIDE
-/* Sixteen at a time; what is written past the end stays behind the row that is read, and so inside `out`. */
+/* Sixteen rows at a time. Stores of whole vectors write past the rows found so far, but never past
+ * the rows that have been read, so they stay inside `out`. */
 SIMD_WIDE static int64_t rows_used_wide(const uint32_t *q, int64_t n, int32_t *out, int64_t *done)
 {
     __m512i row = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -201,6 +209,8 @@ int64_t hist_rows_used(const uint32_t *q, int64_t n, int32_t *out)
     return m;
 }
 
+/* Two sums, so that an add need not wait for the one before. The order does not matter: the sums
+ * are of integers. */
 int64_t hist_total(const uint32_t *q, const int32_t *rows, int64_t n)
 {
     int64_t a = 0, b = 0, i = 0;

@@ -1,9 +1,14 @@
-/* hist.h - gradient histograms of tree nodes, exact. A row's quantised gradient is one 32-bit word: g signed in the upper
- * 16 bits, h >= 0 in the lower. A bin holds a packed 64-bit sum: g in the upper 32 bits, h in the lower; the scale is
- * chosen so that sums of all rows fit (|sum g| < 2^31, sum h < 2^31). Integer sums do not depend on order, so that a
- * histogram built, and one got by subtraction, are equal bit for bit on every machine.
- * Layout: one column after another at HIST_PITCH words, bin b at word b, missing at 255; only the first n_bins words and
- * word 255 of a column are kept clean. The pitch is 256 + 8 so that columns do not fall on the same cache sets. */
+/* hist.h - exact gradient histograms of tree nodes.
+ *
+ * A row's quantised gradient is one 32-bit word: g, signed, in the upper 16 bits, and h, never
+ * negative, in the lower 16. A bin holds a packed 64-bit sum: g in the upper 32 bits, h in the
+ * lower 32. The scale is chosen so that the sums over all rows fit: |sum g| < 2^31, sum h < 2^31.
+ * Sums of integers do not depend on their order, so a histogram that is built and one that is got
+ * by subtraction are equal bit for bit, on every machine.
+ *
+ * Layout: one column after another, HIST_PITCH words apart; bin b at word b, missing values at word
+ * 255. Only the first n_bins words and word 255 of a column are kept clean. The pitch is 256 + 8,
+ * so that equal bins of different columns do not fall on the same cache sets. */
 #ifndef ML_CPU_HIST_H
 #define ML_CPU_HIST_H
 

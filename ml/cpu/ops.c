@@ -1,5 +1,6 @@
-/* ops.c - the CPU's table of operations (ml/ops/ops.h). The families call the kernels of this folder directly, with more
- * context (tiles, masks); this table is what parity is measured on and what small callers use. */
+/* ops.c - the CPU's table of operations (ml/ops/ops.h), twin of ml/cuda. The families call the
+ * kernels of this folder directly, with more context (tiles, masks). This table is what equality
+ * with devices is measured on, and what callers with small arrays use. */
 #include "ml/ops/ops.h"
 
 #include "base/mem.h"

@@ -1,5 +1,7 @@
-/* part.c - parts rows column by column. Where the CPU can compress bytes in a register, 64 rows of a column move at once; the
- * plain way moves them one by one and is there for other machines and for tests. */
+/* part.c - parting rows column by column (part.h).
+ *
+ * Where the CPU can compress bytes in a register, 64 rows of a column move at once. The plain way
+ * moves them one by one; it serves other machines, and tests compare both. */
 #include "ml/cpu/part.h"
 
 #include "base/base.h"
@@ -116,7 +118,7 @@ SIMD_BITS static int64_t mark_fast(const uint8_t *bins, int64_t n, uint8_t up, u
     return ones;
 }
 
-/* The byte of the set that holds a bin's bit is looked up, then the bit in it. */
+/* The byte of the set that holds a bin's bit is looked up first, then the bit in it. */
 SIMD_BITS static int64_t mark_set_fast(const uint8_t *bins, int64_t n, const uint64_t set[4],
                                        uint64_t *masks)
 {
@@ -142,7 +144,7 @@ SIMD_BITS static int64_t count_fast(const uint64_t *masks, int64_t from, int64_t
     return count(masks, from, to);
 }
 
-/* 64 rows of every column, to the places of the first of them. */
+/* Moves 64 rows of every column to the places that the first of them gets on either side. */
 SIMD_BITS static inline __attribute__((always_inline)) void block_move(const struct part_columns *c,
                                                                        int64_t at, uint64_t m,
                                                                        uint64_t all, uint8_t *left,
@@ -257,7 +259,8 @@ static struct part_range range_plain(const uint8_t *bins, int64_t n)
 
 #ifdef SIMD_BITS
 
-/* Words of two bytes have a minimum in one instruction: of pairs' lesser bytes. */
+/* One instruction finds the minimum of 16-bit words; so the lesser byte of each pair is taken
+ * first. */
 SIMD_BITS static uint8_t least_of(__m256i v)
 {
     __m128i x = _mm_min_epu8(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
@@ -267,7 +270,7 @@ SIMD_BITS static uint8_t least_of(__m256i v)
     return (uint8_t)_mm_cvtsi128_si32(x);
 }
 
-/* The range of lanes' ranges: halves against halves. */
+/* The range over the lanes' ranges: halves against halves. */
 SIMD_BITS static struct part_range lanes_range(__m512i least, __m512i most, __m512i top)
 {
     __m256i l = _mm256_min_epu8(_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64(least, 1)),
@@ -316,7 +319,7 @@ SIMD_BITS static int at_most_fast(const uint32_t *values, int n, uint32_t most)
     return found;
 }
 
-/* At most 64 rows: bits counted once for each binary digit of the bytes. */
+/* At most 64 rows: bits are counted once for each binary digit of the bytes. */
 SIMD_BITS static void runs_few(const uint8_t *bytes, uint64_t mask, const int32_t *ends, int n_runs,
                                int32_t *marked, int32_t *sum)
 {

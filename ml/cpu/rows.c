@@ -1,5 +1,7 @@
-/* rows.c - ranges and left sums of 64 columns at once over the rows of a node. Sums run in bytes and are poured into 32
- * bits before they could pass 255; a row of more weight than that is added by itself. */
+/* rows.c - ranges and left sums of 64 columns at once over the rows of a node (rows.h).
+ *
+ * Sums run in bytes, 64 columns in one vector, and are added to the 32-bit sums before they could
+ * pass 255. A row that weighs more than that is added on its own. */
 #include "ml/cpu/rows.h"
 
 #include "base/base.h"
@@ -7,6 +9,7 @@
 
 #include <string.h>
 
+/* AHEAD: rows between a prefetch and its use. BYTE_ROOM: the largest sum that a byte holds. */
 enum { AHEAD = 32, BYTE_ROOM = 255 };
 
 typedef uint8_t bytes __attribute__((vector_size(ROWS_WIDE)));
@@ -33,6 +36,8 @@ SIMD_BODY uint8_t greater(uint8_t a, uint8_t b)
     return a > b ? a : b;
 }
 
+/* 1 + bin wraps to 0 for a missing value (255), so that the maximum of it leaves missing values
+ * out. */
 SIMD_BODY void range_four(const uint8_t *restrict a, const uint8_t *restrict b,
                           const uint8_t *restrict c, const uint8_t *restrict d,
                           struct rows_range *restrict out)
@@ -48,7 +53,8 @@ SIMD_BODY void range_four(const uint8_t *restrict a, const uint8_t *restrict b,
     }
 }
 
-/* Four rows at a time, so that the result seldom goes through memory; a row more than once does no harm. */
+/* Four rows at a time, so that the result goes through memory seldom. Where fewer are left, a row
+ * is repeated: its range does not change. */
 SIMD_BODY void rows_range_body(const struct row_list *from, struct rows_range *out)
 {
     const struct row_list r = *from;
@@ -65,19 +71,21 @@ SIMD_BODY void rows_range_body(const struct row_list *from, struct rows_range *o
 
 SIMD_KERNEL(rows_range, (const struct row_list *r, struct rows_range *out), (r, out))
 
+/* Adds the byte sums to the 32-bit sums. */
 SIMD_BODY void pour(uint32_t *to, const uint8_t *from)
 {
     for (int j = 0; j < ROWS_WIDE; j++)
         to[j] += from[j];
 }
 
+/* Adds one row whose weight does not fit into a byte. */
 SIMD_BODY void heavy(uint32_t *to, const uint8_t *line, const uint8_t *cut, uint32_t weight)
 {
     for (int j = 0; j < ROWS_WIDE; j++)
         to[j] += line[j] <= cut[j] ? weight : 0;
 }
 
-/* s only where `is_two`, which is a constant. */
+/* s is written only where `is_two`, which is a constant. */
 SIMD_BODY void rows_left(const struct row_list *from, const uint8_t *cuts, uint32_t *n, uint32_t *s,
                          bool is_two)
 {

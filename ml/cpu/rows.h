@@ -1,6 +1,7 @@
-/* rows.h - what the rows of a tree's node hold, 64 columns at a time: a row is a line of bytes, and one vector takes the
- * same 64 of them from every row. Sums are whole numbers, so every instruction set gives the same. Only a forest's own
- * files call these: ml/forest_*.c. */
+/* rows.h - what the rows of a tree's node hold, 64 columns at a time: the hot loop of extra trees.
+ *
+ * A row is a line of bytes, one a column, and a vector takes the same 64 of them from every row.
+ * Sums are whole numbers, so every instruction set gives the same result. Called by ml/forest only. */
 #ifndef ML_CPU_ROWS_H
 #define ML_CPU_ROWS_H
 
@@ -9,25 +10,27 @@
 
 enum { ROWS_WIDE = 64 };
 
-/* Row i is the 64 bytes at lines + rows[i] * pitch (all readable, whatever they hold); words[i]: its weight in bits 0..15,
- * and for rows_left_two class times weight from bit 32 on. */
+/* Row i is the 64 bytes at lines + rows[i] * pitch (all readable, whatever they hold). words[i]:
+ * its weight in bits 0 to 15, and for rows_left_two its class times its weight from bit 32 on. */
 struct row_list {
     const uint8_t *lines;
     int64_t pitch;
     const int32_t *rows;
     const int64_t *words;
     int64_t n;
-    bool is_far; /* the lines lie outside the second cache: fetch ahead */
+    /* the lines lie outside the second-level cache: fetch them ahead */
+    bool is_far;
 };
 
-/* Of each of 64 columns: the least bin, 1 + the largest bin that is not 255 (0: none), and whether 255 stands there (then
- * top is 255). n >= 1. */
+/* For each of 64 columns: the least bin; 1 + the largest bin other than 255 (0 = none); and the
+ * largest of all, which is 255 where a value is missing. n >= 1. */
 struct rows_range {
     uint8_t least[ROWS_WIDE], most[ROWS_WIDE], top[ROWS_WIDE];
 };
 void rows_range(const struct row_list *r, struct rows_range *out);
 
-/* Of each of 64 columns: weight n, and weight of class 1 s, of the rows whose bin is at most cut. rows_left_one: n only. */
+/* For each of 64 columns: the weight n, and the weight s of class 1, of the rows whose bin is at
+ * most cut. rows_left_one: n only. */
 void rows_left_two(const struct row_list *r, const uint8_t *cut, uint32_t *n, uint32_t *s);
 void rows_left_one(const struct row_list *r, const uint8_t *cut, uint32_t *n);
 

@@ -1,6 +1,8 @@
-/* scan.c - scans of a column's histogram for the best threshold or set of levels. The numeric scan sums up the packed
- * words (both halves at once) and then scores many thresholds at a time; each score is a fixed expression of whole
- * numbers, so all instruction sets give equal bits. Called by ml/boost/boost_grow.c once per (node, column). */
+/* scan.c - the best threshold, or the best set of levels, from a column's histogram (scan.h).
+ *
+ * The numeric scan adds up the packed words, both halves at once, and then scores many thresholds
+ * at a time. Each score is one fixed expression of whole numbers, so all instruction sets give
+ * equal bits. Called once per (node, column). */
 #include "ml/cpu/scan.h"
 
 #include "ml/cpu/hist.h"
@@ -11,8 +13,9 @@
 #include <immintrin.h>
 #endif
 
-/* Scores of n running sums as the bits of doubles: every score is >= 0 or -1, so that their order as whole numbers is
- * their order, and the maximum can be taken eight at a time. Returns through *top. */
+/* The scores of n running sums, as the bits of doubles. Every score is -1 or not negative, so
+ * ordering the bits as integers orders the scores, and the maximum is found with integer
+ * comparisons. *top: the largest. */
 SIMD_BODY void scan_scores_body(const struct scan_node *nd, const int64_t *sums, int n,
                                 int64_t *bits, int64_t *top)
 {
@@ -38,7 +41,7 @@ SIMD_KERNEL_STATIC(scan_scores,
                     int64_t *top),
                    (nd, sums, n, bits, top))
 
-/* b NULL: no bounds. */
+/* b NULL = no bounds. */
 static double score_of(const struct scan_node *nd, const struct scan_bounds *b, int64_t left,
                        double l2)
 {
@@ -57,7 +60,7 @@ static int take_numeric(struct scan_best *best, double score, int bin, int add, 
     return 1;
 }
 
-/* The first place of the best score, which beats *best; bin: that of each sum. */
+/* Takes the first place with the best score, where that beats *best. bin[i]: the bin of sums[i]. */
 static int scan_sums(const struct scan_node *nd, const int64_t *sums, const uint8_t *bin, int n,
                      int add, struct scan_best *best)
 {
@@ -74,10 +77,12 @@ static int scan_sums(const struct scan_node *nd, const int64_t *sums, const uint
     return take_numeric(best, score, bin[at], add, sums[at]);
 }
 
-enum { WIDE_BINS = 32 }; /* with fewer, one by one is as fast */
+/* with fewer bins, one by one is as fast */
+enum { WIDE_BINS = 32 };
 
 #ifdef SIMD_WIDE
-/* Eight bins at a time; what is written past the end stays within 256. */
+/* Eight bins at a time: running sums within the vector in three doubling steps, then the empty bins
+ * are pressed out. What is written past the end stays within 256 entries. */
 SIMD_WIDE static int sums_used_wide(const int64_t *hist, int end, int64_t *sums, uint8_t *bin)
 {
     __m512i zero = _mm512_setzero_si512(), seven = _mm512_set1_epi64(7), before = zero;
@@ -105,7 +110,8 @@ SIMD_WIDE static int sums_used_wide(const int64_t *hist, int end, int64_t *sums,
 }
 #endif
 
-/* Running sums at the bins that are not empty, and which they are (room for 256 each); returns how many. */
+/* Running sums at the bins that hold rows, and which bins these are (room for 256 of each). Returns
+ * how many. */
 static int sums_used(const int64_t *hist, int end, int64_t *sums, uint8_t *bin)
 {
     int64_t sum = 0;
@@ -131,7 +137,8 @@ int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
     uint8_t bin[256];
     int better, n;
 
-    /* An empty bin cuts where the one before does; cuts below all are the mirror of one above all. */
+    /* An empty bin cuts where the one before it does, and a cut below all bins is the mirror image
+     * of one above all: neither is scored. */
     n = sums_used(hist, missing ? n_bins : n_bins - 1, sums, bin);
     if (n == 0)
         return 0;
@@ -146,6 +153,8 @@ int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
     return better;
 }
 
+/* The threshold is drawn between the lowest and the highest bin with rows. Where all values are
+ * equal, only missing against present can be split. */
 static int random_cut(const struct scan_node *nd, const struct scan_bounds *bd, const int64_t *hist,
                       int n_bins, uint32_t u, struct scan_best *best)
 {
@@ -207,6 +216,7 @@ struct level {
     int bin;
 };
 
+/* Runs of so many levels are sorted by insertion, which is faster than merging for few. */
 enum { RUN = 8 };
 
 static void run_sort(struct level *lv, int n)
@@ -229,7 +239,7 @@ static void runs_merge(const struct level *a, int n_a, const struct level *b, in
         out[k] = j == n_b || (i < n_a && !(a[i].ratio > b[j].ratio)) ? a[i++] : b[j++];
 }
 
-/* Stable, by sorted runs and merges. Returns where the result is: lv or spare. */
+/* A stable merge sort. Returns where the result lies: lv or spare. */
 static struct level *levels_sort(struct level *lv, struct level *spare, int n)
 {
     for (int at = 0; at < n; at += RUN)
@@ -246,7 +256,9 @@ static struct level *levels_sort(struct level *lv, struct level *spare, int n)
     return lv;
 }
 
-/* Levels present, missing among them, by g / (h + smooth); equal ratios stay in order of the bin. both: 2 x 256. */
+/* The levels that occur in the node, missing values among them, in the order of g / (h + smooth):
+ * the best set of levels is then a prefix of that order (Fisher, On grouping for maximum
+ * homogeneity, 1958). Equal ratios stay in the order of the bin. both: 2 x 256 entries. */
 static int levels_sorted(const struct scan_node *nd, const int64_t *hist, int n_bins,
                          struct level *both, struct level **out)
 {
@@ -262,7 +274,7 @@ static int levels_sorted(const struct scan_node *nd, const int64_t *hist, int n_
     return n;
 }
 
-/* Levels absent from the node follow the heavier child. */
+/* Levels that do not occur in the node go to the heavier child. */
 static void take_set(struct scan_best *best, double score, const struct scan_node *nd,
                      const struct level *lv, int from, int to, int n, int64_t left)
 {
@@ -280,6 +292,8 @@ static void take_set(struct scan_best *best, double score, const struct scan_nod
         best->left_set[i] = scan_is_left_heavy(nd, left) ? ~out[i] : in[i];
 }
 
+/* With at most max_onehot levels each level alone is tried against all others; with more, every
+ * prefix of the sorted levels, with the extra penalty cat_l2. */
 static int best_set(const struct scan_node *nd, const struct scan_bounds *bd, const int64_t *hist,
                     int n_bins, struct scan_best *best)
 {

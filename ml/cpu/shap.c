@@ -1,12 +1,13 @@
-/* shap.c - the pass over a tree for eight rows at once; the formulas are in shap.h. Rows never mix, each sum has a fixed order:
- * equal bits on every instruction set and for every split of a table into blocks. Called by ml/model/shap.c. */
+/* shap.c - the pass over a tree for eight rows at once (formulas: shap.h). Rows never mix, and each
+ * sum has a fixed order: equal bits on every instruction set, and for every division of a table
+ * into blocks. */
 #include "ml/cpu/shap.h"
 
 #include "ml/cpu/simd.h"
 
 #include <stdbool.h>
 
-/* A row each; lowered to the registers there are. Masks: -1 = yes. */
+/* One lane a row; the compiler maps the vectors to the registers there are. In masks -1 = yes. */
 typedef double eight __attribute__((vector_size(8 * SHAP_ROWS)));
 typedef int64_t masks __attribute__((vector_size(8 * SHAP_ROWS)));
 

@@ -1,9 +1,11 @@
-/* simd.c - which instruction set the kernels use: the best that the CPU has, found once, unless a test forces less. */
+/* simd.c - which instruction set the kernels use: the best that the CPU has, found once, unless a
+ * test forces a lower one. */
 #include "ml/cpu/simd.h"
 
 #include "base/base.h"
 
-static int chosen = -1; /* written with the same value by whoever comes first */
+/* several threads may find it at once; all write the same value */
+static int chosen = -1;
 
 enum simd_level simd_best(void)
 {
@@ -29,7 +31,8 @@ enum simd_level simd_level(void)
 }
 
 #ifdef SIMD_BITS
-int simd_bits = -1; /* likewise */
+/* found as `chosen` is */
+int simd_bits = -1;
 
 bool simd_bits_find(void)
 {

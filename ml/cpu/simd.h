@@ -1,8 +1,11 @@
-/* simd.h - one source, several instruction sets, equal bits. A kernel is written once as an always-inline body of plain C
- * loops that the compiler vectorises; SIMD_KERNEL makes it anew for AVX-512 and AVX2
- * through target attributes and picks one at run time. No body uses fma or changes the order of a sum, so that all
- * variants give the same bits; tests force each level and compare. Sanitizer builds and other CPUs take the plain one.
- * Included only by files in ml/cpu, which are built with -O3 -fno-trapping-math (ml/rules.mk). */
+/* simd.h - one source, several instruction sets, equal bits.
+ *
+ * A kernel is written once, as an always-inline body of plain C loops that the compiler vectorises.
+ * SIMD_KERNEL compiles it again for AVX-512 and AVX2 through target attributes, and picks one at
+ * run time. No body uses fused multiply-add or changes the order of a sum, so that all variants
+ * give the same bits; tests force each level and compare. Sanitizer builds and other CPUs take the
+ * plain one. Included only by files in ml/cpu, which are built with -O3 -fno-trapping-math
+ * (ml/rules.mk). */
 #ifndef ML_CPU_SIMD_H
 #define ML_CPU_SIMD_H
 
@@ -10,8 +13,10 @@
 
 enum simd_level { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
 
-enum simd_level simd_level(void);       /* what the kernels use */
-enum simd_level simd_best(void);        /* what this CPU has */
+/* the level that the kernels use */
+enum simd_level simd_level(void);
+/* the level that this CPU has */
+enum simd_level simd_best(void);
 void simd_force(enum simd_level level); /* for tests: at most simd_best() */
 
 #define SIMD_KERNEL(name, params, args)        SIMD_VARIANTS(extern, name, params, args)
@@ -27,12 +32,13 @@ void simd_force(enum simd_level level); /* for tests: at most simd_best() */
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #define SIMD_MIDDLE __attribute__((target("avx2")))
-/* For the few kernels that are written in intrinsics, where plain C has no word for what they do (bytes pressed together, bits
- * counted): they hold an #ifdef SIMD_BITS, ask simd_has_bits(), and have a twin in plain C. */
+/* For the few kernels that need intrinsics, because plain C has no word for what they do
+ * (compressing bytes, counting bits): they stand in an #ifdef SIMD_BITS, ask simd_has_bits(), and
+ * have a twin in plain C. */
 #define SIMD_BITS          \
     __attribute__((target( \
         "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vpopcntdq,bmi2,popcnt")))
-/* name(params) from name_body(params); args = the parameters' names in brackets. */
+/* Defines name(params) from name_body(params); args: the parameters' names in brackets. */
 #define SIMD_VARIANTS(scope, name, params, args) \
     SIMD_WIDE static void name##_wide params     \
     {                                            \
@@ -63,9 +69,10 @@ void simd_force(enum simd_level level); /* for tests: at most simd_best() */
     }
 #endif
 
-/* SIMD_AVX512 is in use, and VBMI, VBMI2 and VPOPCNTDQ are there. */
+/* SIMD_AVX512 is in use, and the CPU has VBMI, VBMI2 and VPOPCNTDQ. */
 #ifdef SIMD_BITS
-extern int simd_bits; /* -1 = not found out yet */
+/* -1 = not found out yet */
+extern int simd_bits;
 bool simd_bits_find(void);
 
 static inline bool simd_has_bits(void)

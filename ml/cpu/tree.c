@@ -1,7 +1,14 @@
-/* tree.c - leaves of rows, in two ways. By rows: sixteen step together, since each step of one row waits for the last; the
- * group is done when no row moved. By columns, for whole blocks: leaves are numbered from left to right, every row starts
- * at leaf 0, and the inner nodes, parents first, each move the rows that stand at their first leaf and go right past their
- * left leaves; a row stands there exactly when it comes to the node. Called after each round, and by prediction. */
+/* tree.c - the leaves of rows, found in two ways (tree.h).
+ *
+ * By rows: sixteen rows step together, because each step of one row waits for the step before; a
+ * group is done when no row of it moved.
+ *
+ * By columns, for whole blocks: leaves are numbered from left to right and every row starts at leaf
+ * 0. The inner nodes, parents first, each look at the rows that stand at the first leaf below them,
+ * and move those that go right past the leaves of their left child. A row stands at a node's first
+ * leaf exactly when it reaches the node.
+ *
+ * Called after each round of boosting, and by prediction. */
 #include "ml/cpu/tree.h"
 
 #include "base/base.h"
@@ -73,18 +80,22 @@ enum { BLOCK = 512, WIDE_SPLITS = TREE_WIDE_NODES / 2 };
 
 struct wide_split {
     const uint8_t *column;
-    int set; /* -1 = numeric */
+    /* -1 = numeric */
+    int set;
     uint8_t bin, add;
-    uint8_t first, skip; /* the first leaf below it; how many are left of its right kid */
-    /* Of a set: bin v goes left when bit v >> 4 & 7 of bits[v >> 7][v & 15] is set. */
+    /* the first leaf below the node; how many leaves are below its left child */
+    uint8_t first, skip;
+    /* In a set, bin v goes left when bit v >> 4 & 7 of bits[v >> 7][v & 15] is set. */
     uint8_t bits[2][16];
 };
 
 struct wide_tree {
     int n_splits;
-    struct wide_split splits[WIDE_SPLITS]; /* parents first */
+    /* parents first */
+    struct wide_split splits[WIDE_SPLITS];
     int n_leaves;
-    float values[WIDE_SPLITS + 1]; /* from left to right; zeros up to the next 64 */
+    /* from left to right; zeros up to the next multiple of 64 */
+    float values[WIDE_SPLITS + 1];
 };
 
 enum { TABLE_LEAVES = 64 };
@@ -95,7 +106,8 @@ static void bits_init(struct wide_split *s, const uint64_t *set)
         s->bits[v >> 7][v & 15] |= (uint8_t)((set[v >> 6] >> (v & 63) & 1) << (v >> 4 & 7));
 }
 
-/* Leaves below each node: kids have larger numbers than their parents, so that one pass from the end counts them. */
+/* Counts the leaves below each node: children have larger numbers than their parents, so one pass
+ * from the end does it. */
 static void wide_init(const struct tree *t, const uint8_t *columns, int64_t pitch,
                       struct wide_tree *w)
 {
@@ -148,7 +160,7 @@ static inline __attribute__((always_inline, target("avx2"))) __m256i twice(const
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
 }
 
-/* 32 rows at a time; returns the rows done. */
+/* 32 rows at a time. Returns the number of rows done. */
 SIMD_MIDDLE static int split_set_middle(const struct wide_split *s, const uint8_t *x, int n,
                                         uint8_t *leaf)
 {
@@ -188,7 +200,7 @@ static void split_set(const struct wide_split *s, const uint8_t *x, int n, uint8
 }
 
 #ifdef SIMD_WIDE
-/* Values of up to 64 leaves lie in four registers; returns the rows done. */
+/* The values of up to 64 leaves lie in four registers. Returns the number of rows done. */
 SIMD_WIDE static int values_add_wide(const struct wide_tree *w, const uint8_t *leaf, int n,
                                      float *f)
 {
