@@ -1,7 +1,10 @@
-/* boost.c - the host's side of boosting on a device (ml/ops/ops_boost.h): memory, and the launches of a round in order. Plain C.
- * A round is queued whole; the host looks once for trees that are not finished after as many steps as usually do, and
- * queues more while there are any, then takes trees back. Everything a booster has on the device is one allocation. How
- * many launches a round takes depends on its largest tree, not on how many lanes grow. */
+/* boost.c - the host's side of boosting on a device (ml/ops/ops_boost.h): memory, and the launches
+ * of a round in order. Plain C.
+ *
+ * A round is queued whole: as many steps as trees usually take. The host then looks once whether a
+ * tree is unfinished, queues more steps while there is one, and takes the trees back. Everything
+ * that a booster has on the device is one allocation. The number of launches of a round depends on
+ * its largest tree, not on how many lanes grow. Called through the table of device.c. */
 #include "ml/cuda/boost.h"
 
 #include "ml/cuda/table.h"
@@ -10,8 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* THREADS: of a block. PART_ROWS: rows of a tile when rows are parted. MORE_STEPS: steps queued
+ * between two looks for unfinished trees. BATCH_MOST: nodes of a tree split in one step. */
 enum { THREADS = 256, PART_ROWS = 2048, MORE_STEPS = 4, BATCH_MOST = 512 };
-enum { TILE_LEAST = 2048, BLOCKS_WANTED = 12 /* of a multiprocessor */ };
+/* blocks wanted for each multiprocessor */
+enum { TILE_LEAST = 2048, BLOCKS_WANTED = 12 };
 #define FOUND_BYTES (64LL << 20)
 
 struct ml_booster {
@@ -35,7 +41,8 @@ static void table_free(struct ml_boost_table *t)
     free(t);
 }
 
-/* A copy of n bytes on the device, through a stream that may still be running: the source must be waited for. */
+/* Copies n bytes to the device, through a stream that may still be running: the caller must keep
+ * the source until the stream has been waited for. */
 static int upload(struct ml_ctx *c, void **to, const void *from, size_t n, struct err *err)
 {
     if (cuda_try(cudaMalloc(to, n ? n : 1), err) < 0)
@@ -126,8 +133,9 @@ static void place_trees(struct boost_view *v, int64_t pool_words, struct cuda_la
     v->n_unfinished = cuda_place(l, 1, sizeof(*v->n_unfinished));
 }
 
-/* Leaf-wise, ahead of need, as many splits again as the tree has; never more than rows allow: nodes of one depth have no
- * row in common, and one that is split has two at least and min_leaf twice. */
+/* Splits of a tree. Leaf-wise as many again as the tree has, because leaves are split ahead of
+ * need; never more than the rows allow: nodes of one depth share no row, and a node that is split
+ * has at least two rows, and twice min_leaf. */
 static int splits_of(const struct ml_boost_rule *r, int64_t n_train)
 {
     int64_t splits = (int64_t)(r->leaves - 1) * (r->is_depth_wise ? 1 : 2);
@@ -166,7 +174,8 @@ static void rule_init(struct ml_booster *b, const struct ml_boost_lane *l, struc
     v->n_train_most = l->n_train > v->n_train_most ? l->n_train : v->n_train_most;
 }
 
-/* Rows of a block's histogram: as many as its sums hold, fewer where the roots would not keep the device busy. */
+/* Rows that a block adds into one histogram: as many as its 32-bit sums hold, fewer where the roots
+ * alone would not keep the device busy. */
 static int tile_rows(const struct ml_booster *b, const struct ml_boost_in *in)
 {
     const struct boost_view *v = &b->v;
@@ -339,7 +348,8 @@ static int columns_put(struct ml_booster *b, const struct ml_boost_columns *colu
     return 0;
 }
 
-/* As many steps as most trees take: a level each; leaf-wise the batch doubles until half of the leaves are left to come. */
+/* As many steps as most trees take. Depth-wise one step is a level. Leaf-wise the batch doubles
+ * until half of the leaves are left to come. */
 static int steps_of(const struct ml_boost_rule *r)
 {
     int steps = 2;
@@ -377,7 +387,7 @@ static int grow(struct ml_booster *b, int n_steps, struct err *err)
             if (step(b, err) < 0)
                 return -1;
         }
-        /* The batch that this finds is split by the next step, which selects anew: nothing is known before. */
+        /* The batch that this select finds is split by the next step, which selects anew. */
         if (cuda_try(cudaMemcpyAsync(&n_unfinished, v->n_unfinished, sizeof(n_unfinished),
                                      cudaMemcpyDeviceToHost, b->c->stream),
                      err) < 0 ||

@@ -1,5 +1,7 @@
-/* boost_bound.cu - monotone constraints, as ml/boost/boost_bound.c: where a batch splits a constrained column, the middle of the two
- * kids' values stands between their subtrees. The values come from unrounded gradients of the kids' rows, in whole units. */
+/* boost_bound.cu - monotone constraints, as in ml/boost/boost_bound.c: where a batch splits a
+ * constrained column, the middle of the two children's values becomes the bound between their
+ * subtrees. The values come from the unrounded gradients of the children's rows, added up as whole
+ * units. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/boost.h"
@@ -14,7 +16,7 @@ __device__ static void sum_put(unsigned long long *to, int64_t own)
         atomicAdd(to, (unsigned long long)own);
 }
 
-/* A block per tile of the parent's rows: those of the left kid stand in front. */
+/* A block per tile of the parent's rows; the rows of the left child stand in front. */
 __global__ void kid_sums_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, n_batch = v.trees[t].n_batch;

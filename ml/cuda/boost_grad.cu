@@ -1,5 +1,6 @@
-/* boost_grad.cu - the first kernels of a round: probabilities, gradients, their scale (of numbers: from a sum in the order
- * of ml/cpu/grad.h) and quantised words, by the arithmetic of ml/math/grad_math.h. A thread per row and tree. */
+/* boost_grad.cu - the first kernels of a round: probabilities, gradients, their scale and their
+ * packed words, by the arithmetic of ml/math/grad_math.h. For targets of numbers the scale follows
+ * from a sum in the order of ml/cpu/grad.h. A thread per row and tree. */
 #include "ml/cuda/gpu.h"
 
 #include "base/rng.h"
@@ -8,7 +9,7 @@
 
 enum { SIZE_SUMS = 8 };
 
-/* Resets the trees: one thread each. */
+/* Resets the trees; one thread each. */
 __global__ void begin_kernel(struct boost_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -116,7 +117,8 @@ __global__ void number_kernel(struct boost_view v)
         number_gradient(in, far, v.f[at + i], v.y[at + i], v.w[at + i], &v.g[at + i], &v.h[at + i]);
 }
 
-/* Eight threads per block of rows, each the running sum of every eighth row; the first adds them up. blockIdx.z: of g, of h. */
+/* Eight threads for each block of rows: thread k keeps the running sum of the rows with i % 8 = k,
+ * and the first one adds up the eight. blockIdx.z: sums of g, or of h. */
 __global__ void size_kernel(struct boost_view v)
 {
     DYN_SHARED(double, sums); /* [groups][8][2] */
@@ -165,7 +167,7 @@ __device__ static double scale_of(const struct boost_view *v, int t, int which)
     return (double)grad_scale(largest, sum, v->n_train[t]);
 }
 
-/* One thread per tree: blocks in turn, since doubles are added. */
+/* One thread per tree. Blocks are added in turn, because sums of doubles depend on their order. */
 __global__ void scale_kernel(struct boost_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -173,7 +175,8 @@ __global__ void scale_kernel(struct boost_view v)
     if (t < v.n_trees && !boost_sits_out(&v, t)) {
         v.trees[t].g_scale = scale_of(&v, t, 0);
         v.trees[t].h_scale = v.rules[t].in.loss == ML_BOOST_POISSON ? scale_of(&v, t, 1)
-                                                                    : 1.0; /* h = 1 counts rows */
+                                                                    /* h = 1 counts rows */
+                                                                    : 1.0;
     }
 }
 
@@ -190,7 +193,7 @@ __global__ void quantise_kernel(struct boost_view v)
             grad_packed(v.g[t * v.rows + i], v.h[t * v.rows + i], gs, hs, key, (uint32_t)i);
 }
 
-/* Numbers have one output: a tree is a lane. */
+/* Targets of numbers have one output, so a tree is a lane. */
 static int numbers(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads, groups = threads / SIZE_SUMS;

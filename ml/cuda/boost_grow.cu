@@ -1,14 +1,18 @@
-/* boost_grow.cu - which nodes are split next. One warp per tree replays the order of ml/boost/boost_grow.c (open leaves by gain, or
- * by depth; equal ones by number) over the nodes whose splits are known, giving out the numbers that the CPU would. Where
- * the replay meets a leaf that is not split yet, that leaf and, leaf-wise, the next best ones go into the batch: up to half
- * of the leaves still to come, as long as the nodes reserved for that last. Depth-wise the batch is the level. */
+/* boost_grow.cu - which nodes are split next.
+ *
+ * One warp per tree replays the order of ml/boost/boost_grow.c (open leaves by gain, or by depth;
+ * equal ones by number) over the nodes whose splits are known, and gives out the numbers that the
+ * CPU would. Where the replay meets a leaf that is not split yet, that leaf goes into the batch;
+ * leaf-wise also the next best ones, up to half of the leaves still to come, as long as the nodes
+ * reserved for them last. Depth-wise the batch is the level. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/boost.h"
 
 enum { WARP = 32 };
 
-/* The root: its histogram is built and scanned as if it were the smaller kid of a split. One thread per tree. */
+/* The root: its histogram is built and scanned as if it were the smaller child of a split. One
+ * thread per tree. */
 __global__ void root_kernel(struct boost_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -42,11 +46,12 @@ __global__ void root_kernel(struct boost_view v)
 /* ---- the replay ---- */
 
 struct best_leaf {
-    double gain; /* 0 = none */
-    int at;      /* order, or place */
+    /* 0 = none */
+    double gain;
+    int at; /* order, or place */
 };
 
-/* The largest gain of the warp, of equal ones the smallest `at`. All lanes get it. */
+/* The largest gain of the warp; of equal ones the smallest `at`. All lanes get it. */
 __device__ static struct best_leaf best_of_warp(struct best_leaf b)
 {
     for (int d = WARP / 2; d > 0; d >>= 1) {
@@ -60,7 +65,7 @@ __device__ static struct best_leaf best_of_warp(struct best_leaf b)
     return b;
 }
 
-/* By order: the open leaf of the largest gain, -1 = none. */
+/* By order: the open leaf with the largest gain; -1 = none. */
 __device__ static int next_best(const struct boost_tree *tree, const struct boost_node *nodes,
                                 const int32_t *by_order)
 {
@@ -77,7 +82,7 @@ __device__ static int next_best(const struct boost_tree *tree, const struct boos
     return b.gain > 0.0 ? b.at : -1;
 }
 
-/* Depth-wise: the first open leaf from number `from` on, since numbers rise with depth. */
+/* Depth-wise: the first open leaf from number `from` on, because numbers rise with depth. */
 __device__ static int next_first(const struct boost_tree *tree, const struct boost_node *nodes,
                                  const int32_t *by_order, int from)
 {
@@ -92,7 +97,7 @@ __device__ static int next_first(const struct boost_tree *tree, const struct boo
     return -1;
 }
 
-/* By place: the best leaf neither split nor in the batch, -1 = none. */
+/* By place: the best leaf that is neither split nor in the batch; -1 = none. */
 __device__ static int next_ahead(const struct boost_tree *tree, const struct boost_node *nodes)
 {
     struct best_leaf b = { 0.0, 0x7fffffff };
@@ -136,7 +141,7 @@ __device__ static void kid_init(struct boost_node *kid, const struct boost_node 
     kid->buffer = !nd->buffer;
 }
 
-/* One thread: room for the kids of the node at `at`, its tiles. */
+/* One thread: reserves room for the children of the node at `at`, and its tiles. */
 __device__ static void batch_add(const struct boost_view *v, int t, int at, int is_last)
 {
     struct boost_tree *tree = &v->trees[t];
@@ -155,7 +160,8 @@ __device__ static void batch_add(const struct boost_view *v, int t, int at, int 
     tiles[n + 1] = tiles[n] + (nd->n + v->part_rows - 1) / v->part_rows;
 }
 
-/* The next level, or as much of it as leaves and batch hold: open leaves in order, all of the depth of the first. */
+/* The next level, or as much of it as leaves and batch hold: open leaves in order, all at the depth
+ * of the first. */
 __device__ static void batch_level(const struct boost_view *v, int t, int first)
 {
     const struct boost_tree *tree = &v->trees[t];
@@ -175,20 +181,22 @@ __device__ static void batch_level(const struct boost_view *v, int t, int first)
     }
 }
 
-/* The leaf at place `first`, which the replay waits for, and the best others ahead of need. */
+/* The leaf at place `first`, which the replay waits for, and the best other leaves ahead of need. */
 __device__ static void batch_best(const struct boost_view *v, int t, int first)
 {
     struct boost_tree *tree = &v->trees[t];
     struct boost_node *nodes = v->nodes + (int64_t)t * v->node_cap;
     const struct boost_rule *rule = boost_rule_of(v, t);
     int left = rule->in.leaves - tree->n_leaves, want = (left + 1) / 2, at = first;
-    /* Nodes that may turn out not to be needed: room must stay for the splits to come. */
+    /* Leaves split ahead may turn out not to be needed: room must stay for the splits that are
+     * still to come. */
     int spare = rule->slot_cap - tree->n_slots - left;
 
     __syncwarp(0xffffffffu);
     want = want < v->batch_cap ? want : v->batch_cap;
     want = want < spare + 1 ? want : spare + 1;
-    want = want > 1 ? want : 1; /* there is room for all splits that rows allow */
+    /* there is room for all splits that the rows allow */
+    want = want > 1 ? want : 1;
     for (int i = 0; i < want && at >= 0; i++) {
         if (threadIdx.x == 0) {
             nodes[at].is_batched = 1;

@@ -1,12 +1,13 @@
-/* boost_leaf.cu - the end of a round: finished trees in the CPU's numbers, every row of the table walked down to its leaf,
- * leaf values from unrounded gradients in whole units (rows that the tree did not grow on have g = h = 0), scores. */
+/* boost_leaf.cu - the end of a round: the finished trees in the CPU's numbers; every row of the
+ * table walked down to its leaf; leaf values from unrounded gradients, added up as whole units
+ * (rows that the tree did not grow on have g = h = 0); and the new scores. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/boost.h"
 
 enum { SHARED_LEAVES = 2048 };
 
-/* A thread per node that the replay reached. */
+/* A thread per node that the replay has reached. */
 __global__ void emit_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, cap = v.out_cap;
@@ -55,7 +56,8 @@ __device__ static int leaf_of(const struct ml_boost_node *nodes, const uint8_t *
     return at;
 }
 
-/* In shared memory two 32-bit additions and a carry: there a 64-bit one is a loop of compare and swap. */
+/* In shared memory two 32-bit additions with a carry, because a 64-bit addition is a loop of
+ * compare and swap there. */
 __device__ static void near_add(unsigned *word, int64_t x)
 {
     unsigned low = (unsigned)x, high = (unsigned)((uint64_t)x >> 32), before = 0;
@@ -72,7 +74,7 @@ __device__ static void far_add(unsigned long long *word, int64_t x)
     atomicAdd(word, (unsigned long long)x);
 }
 
-/* Sums in shared memory where they fit, then in global memory; 64-bit words. */
+/* Sums go into shared memory where they fit, and from there into global memory; 64-bit words. */
 __global__ void walk_kernel(struct boost_view v, int is_shared)
 {
     DYN_SHARED(unsigned long long, near); /* [nodes][2] */
@@ -109,7 +111,7 @@ __global__ void walk_kernel(struct boost_view v, int is_shared)
     }
 }
 
-/* Of leaf o, before the learning rate. */
+/* The value of leaf o, before the learning rate. */
 __device__ static double value_of(const struct boost_view *v, int t, int o)
 {
     const struct ml_boost_rule *in = &boost_rule_of(v, t)->in;

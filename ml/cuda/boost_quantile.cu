@@ -1,7 +1,11 @@
-/* boost_quantile.cu - exact quantiles of residuals, of every leaf of every tree at once: their keys (ml/math/sort.h) are selected by
- * radix, a byte a pass from the highest, as ml_quantile does. A pass counts the digits of the rows that are still in question,
- * then a warp per leaf looks in which digit its rank falls. Nothing depends on the order of rows. Also what huber calls far,
- * the same of all training rows of a lane, and the units that huber adds to a leaf's median. Numbers only: a tree is a lane. */
+/* boost_quantile.cu - exact quantiles of residuals, for every leaf of every tree at once.
+ *
+ * The residuals' keys (ml/math/sort.h) are selected by radix, a byte a pass from the highest, as in
+ * ml_quantile. A pass counts the digits of the rows that are still in question; then a warp per
+ * leaf finds the digit that its rank falls into. Nothing depends on the order of rows. The same
+ * kernels find the bound of Huber's loss (a quantile over all training rows of a lane) and the
+ * units that Huber's loss adds to a leaf's median. For targets of numbers only, where a tree is a
+ * lane. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/boost.h"
@@ -9,7 +13,8 @@
 enum { DIGITS = 256, LANE_DIGITS = DIGITS / 32, PASSES = 4, NEAR_BYTES = 32 << 10 };
 #define ALL 0xffffffffu
 
-/* What is selected: of = the lane's own |residual| (1) or the residuals of leaves (0). */
+/* What is selected: the lane's own absolute residuals (of_lane = 1), or the residuals of leaves
+ * (0). */
 __device__ static int takes_part(const struct boost_view *v, int t, int of_lane)
 {
     enum ml_boost_loss loss = v->rules[t].in.loss;
@@ -18,7 +23,8 @@ __device__ static int takes_part(const struct boost_view *v, int t, int of_lane)
            (loss == ML_BOOST_HUBER || (!of_lane && loss == ML_BOOST_QUANTILE));
 }
 
-/* Number i of what tree t selects from: its leaf (0: the lane), -1 = not in the tree. */
+/* Item i of what tree t selects from: the number of its leaf (0 for the lane); -1 = not in the
+ * tree. */
 __device__ static int item_of(const struct boost_view *v, int t, int64_t i, int of_lane,
                               uint32_t *key)
 {
@@ -70,7 +76,7 @@ __global__ void digits_kernel(struct boost_view v, int pass, int of_lane, int is
     }
 }
 
-/* The sum over lanes below, and over all of them. */
+/* The sum over the lanes below, and in *all the sum over all lanes. */
 __device__ static unsigned count_below(unsigned own, unsigned *all)
 {
     int lane = (int)threadIdx.x % 32;
@@ -98,7 +104,7 @@ __device__ static void pick_start(struct boost_pick *p, unsigned n, double alpha
     p->units = 0;
 }
 
-/* The rank is among the lane's digits. */
+/* The rank falls among this lane's digits. */
 __device__ static void pick_digit(struct boost_pick *p, const unsigned counts[LANE_DIGITS],
                                   int64_t below, int is_last)
 {
@@ -112,7 +118,8 @@ __device__ static void pick_digit(struct boost_pick *p, const unsigned counts[LA
     p->wants_next = is_last && p->share > 0.0 && p->rank + 1 >= p->left;
 }
 
-/* A warp per leaf: the digit that its rank falls into. Counts are left at zero. */
+/* A warp per leaf: finds the digit that its rank falls into. Leaves the counts at zero for the next
+ * pass. */
 __global__ void choose_kernel(struct boost_view v, int pass, int of_lane)
 {
     int t = (int)blockIdx.y, n = leaves(&v, t, of_lane), lane = (int)threadIdx.x % 32;
@@ -132,7 +139,8 @@ __global__ void choose_kernel(struct boost_view v, int pass, int of_lane)
         int64_t below = count_below(own, &all);
         if (pass == 0)
             pick_start(&p, all, alpha);
-        __syncwarp(ALL); /* all have read the pick */
+        /* all lanes have read the pick */
+        __syncwarp(ALL);
         if (p.n == 0 && lane == 0)
             *to = p;
         if (p.rank >= below && p.rank < below + own) {
@@ -142,7 +150,7 @@ __global__ void choose_kernel(struct boost_view v, int pass, int of_lane)
     }
 }
 
-/* The least key above the one that was picked, where its rank is the last of equal ones. */
+/* The least key above the one that was picked, needed where its rank is the last of equal ones. */
 __global__ void next_kernel(struct boost_view v, int of_lane)
 {
     int t = (int)blockIdx.y;

@@ -1,7 +1,10 @@
-/* boost_rows.cu - which rows a node has. The root's: the training rows of the lane that the round drew and thinning left;
- * of all others g and h become 0, so that sums over all rows are sums over the tree's. A batch's: rows of a tile go to the
- * front or the back of their node's range in the tree's other list, places given out by counters. The order inside a node
- * is therefore any, and does not matter: all sums are of whole numbers. */
+/* boost_rows.cu - which rows a node has.
+ *
+ * The root has the training rows of the lane that the round drew and that thinning left; for all
+ * others g and h become 0, so that sums over all rows are sums over the tree's rows. When a batch
+ * is split, the rows of a tile go to the front or the back of their node's range in the tree's
+ * other list, at places that counters give out. So the order inside a node is arbitrary; it does
+ * not matter, because all sums are of whole numbers. */
 #include "ml/cuda/gpu.h"
 
 #include "base/rng.h"
@@ -41,7 +44,7 @@ __device__ static void slot_clear(const struct boost_view *v, int t, int slot)
         cells[i] = 0;
 }
 
-/* Where fewer than two rows are drawn, all are. */
+/* Where fewer than two rows were drawn, all training rows are used. */
 __global__ void root_rows_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, lane = t / v.in.outputs;
@@ -119,8 +122,9 @@ __device__ static int may_split(const struct ml_boost_rule *in, const struct boo
     return nd->depth < in->depth && nd->n >= 2 * in->min_leaf && nd->n >= 2;
 }
 
-/* Row counts of an entry's kids are known now: the smaller one is summed, the larger one got by subtraction in place of the
- * parent's histogram. Nobody looks at the kids of the split that ends the tree. */
+/* The row counts of an entry's children are known now: the smaller child is summed, and the larger
+ * one is got by subtraction in place of the parent's histogram. The children of the split that ends
+ * the tree are not needed. */
 __device__ static void kids_of(const struct ml_boost_rule *in, struct boost_node *nodes,
                                struct boost_entry *e)
 {

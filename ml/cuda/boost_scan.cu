@@ -1,7 +1,10 @@
-/* boost_scan.cu - histograms of the kids of a batch and their best splits. Histograms: as hist.cu, a block per group of
- * columns and tile of rows, 32-bit sums in shared memory, added to the smaller kid's slot. Scan: a warp per (entry, column)
- * makes the larger kid's histogram from its parent's, in place, and finds the best split of both, eight bins a lane; the
- * scores and their ties are those of ml/cpu/scan.c (score, then column, then missing to the right, then bin). */
+/* boost_scan.cu - histograms of the children of a batch, and their best splits.
+ *
+ * Histograms as in hist.cu: a block per group of columns and tile of rows adds up 32-bit sums in
+ * shared memory and adds them to the smaller child's slot. Scan: a warp per (entry, column) makes
+ * the larger child's histogram from its parent's, in place, and finds the best split of both, eight
+ * bins a lane. Scores and ties (score, then column, then missing values to the right, then bin) are
+ * those of ml/cpu/scan.c. */
 #include "ml/cuda/gpu.h"
 
 #include "base/rng.h"
@@ -10,7 +13,8 @@
 enum { LANE_BINS = BOOST_BINS / 32, PER_WARP = BOOST_BINS };
 #define ALL 0xffffffffu
 
-/* What a block sums: columns of the tree, and whether they stand side by side, so that one load fetches the bins of all. */
+/* What a block adds up: some columns of the tree, and whether they stand side by side, so that one
+ * load fetches the bins of all of them. */
 struct hist_group {
     const uint8_t *bins;
     int64_t stride;
@@ -47,7 +51,8 @@ __device__ static void row_add(const struct hist_group *k, int32_t row, uint32_t
     }
 }
 
-/* One tile: [2][width][256] sums in shared memory, then to `out`. All threads of the block. */
+/* One tile: sums in [2][width][256] words of shared memory, then to `out`. All threads of the block
+ * take part. */
 __device__ static void hist_tile(const struct hist_group *k, const int32_t *rows, int n,
                                  const uint32_t *q, int *sums, unsigned long long *out)
 {
@@ -108,10 +113,11 @@ __device__ static double pair_score(const struct node_rule *r, int64_t left, dou
 
 struct pick {
     double score;
-    int at; /* where, in the order of ties */
+    /* the place, in the order of ties */
+    int at;
 };
 
-/* Keeps the earlier of equal scores. */
+/* The best of the warp; of equal scores the earlier place. */
 __device__ static struct pick pick_of_warp(struct pick p)
 {
     for (int d = 16; d > 0; d >>= 1) {
@@ -133,7 +139,7 @@ __device__ static void offer(struct pick *p, double score, int at)
     }
 }
 
-/* The sum over lanes below. */
+/* The sum over the lanes below. */
 __device__ static int64_t sum_below(int64_t own)
 {
     int lane = (int)threadIdx.x % 32;
@@ -147,7 +153,7 @@ __device__ static int64_t sum_below(int64_t own)
     return sum - own;
 }
 
-/* The running sum up to `bin`, which some lane has. */
+/* The running sum up to `bin`, which one of the lanes has. */
 __device__ static int64_t sum_at(const int64_t *sums, int bin)
 {
     int64_t mine = sums[bin % LANE_BINS];
@@ -196,7 +202,7 @@ __device__ static void scan_numeric(const struct node_rule *r, const int64_t *wo
     }
 }
 
-/* The lowest and the highest bin that is not empty; lo = 256 when all are. */
+/* The lowest and the highest bin that holds rows; lo = 256 when none does. */
 __device__ static void span_of(const int64_t *words, int n_bins, int *lo, int *hi)
 {
     int lane = (int)threadIdx.x % 32;
@@ -231,7 +237,7 @@ __device__ static int64_t sum_to(const int64_t *words, int last)
     return sum;
 }
 
-/* One random threshold; lane-uniform but for the sums. */
+/* One random threshold. All lanes take the same way, except within the sums. */
 __device__ static void scan_random(const struct node_rule *r, const int64_t *words, int n_bins,
                                    uint32_t u, struct boost_split *s)
 {
@@ -256,20 +262,22 @@ __device__ static void scan_random(const struct node_rule *r, const int64_t *wor
     }
 }
 
-/* Shared memory of a warp: levels in order of g / h. */
+/* Shared memory of a warp: levels in the order of g / h. */
 struct levels {
     double ratio[BOOST_BINS];
     int64_t word[BOOST_BINS];
     int rank[BOOST_BINS];
 };
 
-/* Ranks of the levels present, of equal ratios the smaller bin first (missing, 255, last); returns how many. */
+/* Ranks of the levels that occur; of equal ratios the smaller bin comes first, missing (255) last.
+ * Returns how many there are. */
 __device__ static int rank_levels(const struct scan_node *nd, const int64_t *words, int n_bins,
                                   struct levels *lv)
 {
     int lane = (int)threadIdx.x % 32, n = 0;
 
-    __syncwarp(ALL); /* the column before is no longer read */
+    /* the column before is no longer read */
+    __syncwarp(ALL);
     for (int i = 0; i < LANE_BINS; i++) {
         int bin = lane * LANE_BINS + i;
         int is_here = (bin < n_bins || bin == BOOST_MISSING) && words[i] != 0;
@@ -297,7 +305,8 @@ __device__ static int rank_levels(const struct scan_node *nd, const int64_t *wor
     return n;
 }
 
-/* The set of levels of rank from .. to - 1; levels that the node lacks go with the heavier child. */
+/* The set of the levels of rank from to to - 1. Levels that the node lacks go with the heavier
+ * child. */
 __device__ static void set_done(const struct scan_node *nd, const struct levels *lv, int from,
                                 int to, struct boost_split *s)
 {
@@ -369,7 +378,8 @@ __device__ static void rule_of(const struct ml_boost_rule *in, const struct boos
     s->min_h = scan_min_h(nd->total, nd->n, in->min_leaf, in->min_hessian * tree->h_scale);
     r->is_bounded = in->is_monotone;
     if (in->is_monotone) {
-        /* Leaf values of poisson are no Newton steps: the scan knows directions only (ml/boost/boost_bound.c). */
+        /* Leaf values of Poisson are no Newton steps, so the scan knows the directions only
+         * (ml/boost/boost_bound.c). */
         int is_newton = in->loss != ML_BOOST_POISSON;
         r->bounds.lo = is_newton ? nd->lo * unit : -(double)INFINITY;
         r->bounds.hi = is_newton ? nd->hi * unit : (double)INFINITY;
@@ -378,7 +388,7 @@ __device__ static void rule_of(const struct ml_boost_rule *in, const struct boos
     }
 }
 
-/* Column j of the tree in the node at `at`: its best split, score -1 when there is none. */
+/* The best split of the node at `at` in column j of the tree; score -1 when there is none. */
 __device__ static void scan_node(const struct boost_view *v, int t, int at, int j,
                                  const int64_t *words, struct levels *lv, struct boost_split *out)
 {
@@ -398,7 +408,7 @@ __device__ static void scan_node(const struct boost_view *v, int t, int at, int 
     rule_of(in, tree, nd, &rule);
     rule.bounds.direction = boost_direction(v, t, &s);
     if (in->levels > 0 && !v->open[((int64_t)t * v->levels_most + level) * v->cols_most + j]) {
-        /* not drawn for this depth */
+        /* the column was not drawn for this depth */
     } else if (s.is_categorical) {
         scan_categorical(&rule, words, n_bins, lv, &s);
     } else if (in->is_random) {
@@ -411,7 +421,7 @@ __device__ static void scan_node(const struct boost_view *v, int t, int at, int 
         *out = s;
 }
 
-/* The entry's two kids in column j. */
+/* The two children of the entry in column j. */
 __device__ static void scan_entry(const struct boost_view *v, int t, int at, int j,
                                   struct levels *lv)
 {
@@ -450,7 +460,7 @@ __global__ void scan_kernel(struct boost_view v)
     }
 }
 
-/* A warp per kid: the best of its columns, of equal scores the earlier one. */
+/* A warp per child: the best of its columns; of equal scores the earlier column. */
 __global__ void best_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, n_kids = 2 * v.trees[t].n_batch;

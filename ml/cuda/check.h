@@ -1,4 +1,5 @@
-/* check.h - what the programs of gpu-check share: a clock, and the end of a program whose set-up failed. */
+/* check.h - what the programs of `make gpu-check` share: a clock, and the exit of a program whose
+ * set-up failed. */
 #ifndef ML_CUDA_CHECK_H
 #define ML_CUDA_CHECK_H
 

@@ -1,8 +1,11 @@
-/* check_models.c - models with a form for GPUs on every CUDA device here against the CPU: equal bytes and equal scores over
- * tasks, ways to grow and odd shapes. What it does besides is its argument: nothing or "check" small tables, "few" fewer (under a
- * sanitizer), "bench" large ones, timed, "lanes" the time of a round by how many lanes go together, "trace" a few rounds
- * whose kernels are timed one by one where ASSAY_CUDA_TRACE is set, "count" only says how many devices there are.
- * Needs only gcc and nvcc. Without a device it says so and succeeds. Exit 1 when an answer differs. */
+/* check_models.c - trains models with a form for devices on every CUDA device of this machine and
+ * on the CPU, over tasks, ways to grow and odd shapes, and compares bytes and scores.
+ *
+ * The argument says how much: none or "check" small tables; "few" fewer of them (under a
+ * sanitizer); "bench" large ones, timed; "lanes" the time of a round by the number of lanes that
+ * train together; "trace" a few rounds whose kernels are timed one by one, where ASSAY_CUDA_TRACE
+ * is set; "count" only prints how many devices there are. Needs gcc and nvcc only. Without a device
+ * it says so and succeeds. Exit 1 when an answer differs. */
 #include "base/base.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -46,7 +49,8 @@ static void target_make(const struct table *t, const double *score, double *y)
         y[c % t->rows] = y[t->rows - 1 - c % t->rows] = c; /* every class has rows */
 }
 
-/* Noise, missing values in every third column, and a categorical column; one more number column, the target. */
+/* Noise, with missing values in every third column and one categorical column; the last column is
+ * the target. */
 static struct frame *table_make(const struct table *t)
 {
     static const char *const levels[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k" };
@@ -135,7 +139,8 @@ static struct lane lane_open(struct ml_data *d, const struct model_ops *ops, con
     return l;
 }
 
-/* All folds in one call; `first` steps before the clock starts, so that neither tables nor the device's start count. */
+/* Trains all folds in one call. The first `first` steps come before the clock starts, so that
+ * neither making tables nor starting the device counts. */
 static void run_train(struct run *r, const struct frame *f, const struct table *t,
                       const struct ml_compute *device, const struct model_ops *ops,
                       const double *params, int is_monotone, int64_t first, int64_t steps)
@@ -184,7 +189,7 @@ static int runs_equal(const struct run *a, const struct run *b)
 
 /* ---- cases ---- */
 
-/* is_number: only for targets of numbers; is_monotone: not for many classes. */
+/* is_number: for targets of numbers only; is_monotone: not for more than two classes. */
 static const struct way {
     const char *family, *name;
     int param[3];
@@ -214,7 +219,7 @@ static const struct way {
 };
 enum { BENCH_WAYS = 6 };
 
-/* A round of boosting is a step, a tree of a forest one for each of its prunings. */
+/* Steps of a round: one in boosting; in a forest one for each pruning of a tree. */
 static int64_t unit_of(const struct way *way, const double *params)
 {
     struct forest_axis axes[FOREST_MAX_AXES];
@@ -258,7 +263,7 @@ static void case_run(const struct ml_compute *device, const struct frame *f, con
     run_free(&gpu, ops);
 }
 
-/* Trees of forests take their time on a CPU: of large tables fewer are timed. */
+/* Forests take long on a CPU: fewer trees are timed on large tables. */
 static int64_t rounds_of(const struct table *t, const struct way *way, int64_t rounds)
 {
     return t->rows > 200000 && strcmp(way->family, "boost") != 0 ? 4 : rounds;
@@ -280,7 +285,8 @@ static void tables_run(const struct ml_compute *device, const struct table *tabl
 
 enum { LANES_MOST = 96, LANES_FIRST = 2, LANES_ROUNDS = 22 };
 
-/* Lane i: fold i % FOLDS of the trial with seed 11 + i / FOLDS. Returns the seconds of the rounds after the first ones. */
+/* Lane i is fold i % FOLDS of the trial with seed 11 + i / FOLDS. Returns the seconds of the rounds
+ * after the first ones. */
 static double lanes_train(struct ml_data *d, struct lane *l, int n, int first, const double *params)
 {
     const struct model_ops *ops = model_find("boost");
@@ -366,7 +372,7 @@ static const struct table many[] = {
     { ML_REGRESSION, 100000, 50, 0, 12 },
 };
 
-/* A context for each case: closing it prints what its kernels took. */
+/* A context for each case, because closing it prints what its kernels took. */
 static void trace_run(const struct ml_ops *ops, int index)
 {
     static const size_t shown[] = { 0, 1, 3, 4, 5 };

@@ -1,6 +1,7 @@
-/* check_ops.c - `make gpu-check`: every operation on every CUDA device here against the CPU's answer, over shapes that include
- * 0, 1, odd and large, then time and bandwidth. Needs only gcc and nvcc. Without a device it says so and succeeds: what it
- * could not check is named. Exit 1 when an answer differs. */
+/* check_ops.c - `make gpu-check`: runs every operation on every CUDA device of this machine and
+ * compares it with the CPU's answer, over shapes that include 0, 1, odd and large; then measures
+ * time and bandwidth. Needs gcc and nvcc only. Without a device it says so, names what it could not
+ * check, and succeeds. Exit 1 when an answer differs. */
 #include "base/rng.h"
 #include "ml/cuda/check.h"
 #include "ml/ops/ops.h"
@@ -131,7 +132,8 @@ static void check_hist(const struct side *cpu, const struct side *gpu, int64_t n
         for (int j = 0; j < cols; j++)
             h.bins[i * h.stride + j] = (uint8_t)rng_u32(&r);
     }
-    for (int m = 0; m <= nodes; m++) /* uneven nodes, an empty one among them */
+    /* nodes of uneven size, one of them empty */
+    for (int m = 0; m <= nodes; m++)
         h.from[m] = m == nodes ? n : n * m / nodes * (m != 1 || nodes < 3);
     int64_t *want = hist_on(cpu, &h, &a), *got = hist_on(gpu, &h, &b);
     snprintf(name, sizeof(name), "hist_nodes %" PRId64 " rows x %d, %d nodes", n, cols, nodes);

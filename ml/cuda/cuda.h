@@ -1,4 +1,5 @@
-/* cuda.h - private to the CUDA half: the context, the error idiom, the launchers that device.c puts into the table. */
+/* cuda.h - private to the CUDA half: the context, the error idiom, and the launchers that device.c
+ * puts into the table. */
 #ifndef ML_CUDA_CUDA_H
 #define ML_CUDA_CUDA_H
 
@@ -16,10 +17,12 @@ struct ml_ctx {
     int index;
     cudaStream_t stream;
     int multiprocessors;
-    size_t shared_bytes; /* per block, opt-in */
+    /* of a block, where the launch opts in */
+    size_t shared_bytes;
 };
 
-/* Places arrays one after another on device memory, each on its own line; a first pass without memory finds the size. */
+/* Places arrays one after another on device memory, each on its own line of 256 bytes. A first pass
+ * without memory finds the size that is needed. */
 struct cuda_layout {
     unsigned char *base;
     size_t used;
@@ -38,11 +41,11 @@ static inline void *cuda_place(struct cuda_layout *l, int64_t n, size_t size)
 extern "C" {
 #endif
 
-/* 0, or -1 with the call, its place and CUDA's own words. */
+/* Returns 0, or -1 with the call, its place in the source and CUDA's own words. */
 int cuda_check(cudaError_t rc, const char *what, const char *file, int line, struct err *err);
 #define cuda_try(call, err) cuda_check((call), #call, __FILE__, __LINE__, (err))
 
-/* trace.c: around a launch, where cuda_is_traced. */
+/* trace.c: called around a launch where cuda_is_traced. */
 void cuda_launching(cudaStream_t stream);
 void cuda_launched(const char *kernel, cudaStream_t stream);
 

@@ -1,5 +1,6 @@
-/* device.c - devices, memory and copies of the CUDA half, and the table it exports. Plain C: no kernel here. A missing or too
- * old driver, or no device, means zero devices; every other failure is an error with CUDA's words. */
+/* device.c - devices, memory and copies of the CUDA half, and the table that it exports. Plain C;
+ * no kernel here. A driver that is missing or too old, or no device, means zero devices and is no
+ * error; every other failure is an error with CUDA's own words. */
 #include "ml/cuda/cuda.h"
 #include "ml/cuda/trace.h"
 
@@ -11,7 +12,8 @@ int cuda_check(cudaError_t rc, const char *what, const char *file, int line, str
 {
     if (rc == cudaSuccess)
         return 0;
-    cudaGetLastError(); /* or it would be the next launch's */
+    /* clears it: else the next launch would report it again */
+    cudaGetLastError();
     return err_set(err, rc == cudaErrorMemoryAllocation ? ERR_NOMEM : ERR_DEVICE, "%s (%s:%d): %s",
                    what, file, line, cudaGetErrorString(rc));
 }

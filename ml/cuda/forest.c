@@ -1,5 +1,6 @@
-/* forest.c - the host's side of forests on a device (ml/ops/ops_forest.h): memory, uploads, the launches of a call. Plain C. Levels
- * are queued by eights; between, the host looks whether any node is left open. */
+/* forest.c - the host's side of forests on a device (ml/ops/ops_forest.h): memory, uploads, and the
+ * launches of a call. Plain C. Levels are queued eight at a time; in between the host looks whether
+ * any node is still open. Called through the table of device.c. */
 #include "ml/cuda/forest.h"
 
 #include "ml/cuda/table.h"
@@ -12,7 +13,8 @@ enum { LEVELS_AHEAD = 8, SHARED_BYTES = 48 << 10 };
 struct ml_forest {
     struct ml_ctx *c;
     struct rf_view v;
-    int trees; /* at once */
+    /* trees that grow at once */
+    int trees;
     unsigned char *memory;
 };
 
@@ -59,7 +61,7 @@ static void view_init(struct rf_view *v, const struct ml_ctx *c, const struct ml
         v->warps--;
 }
 
-/* x log x of whole numbers, as ml/forest/forest_work.c has it. */
+/* n log n of whole numbers, in the very bits of ml/forest/forest_work.c. */
 static int xlogx_put(struct ml_forest *f, struct err *err)
 {
     int64_t n = f->v.rows + 2;
@@ -87,7 +89,8 @@ static void forest_close(struct ml_forest *f)
     free(f);
 }
 
-/* As many trees as are wanted and half of the free memory holds. */
+/* Takes memory for as many trees as are wanted and half of the free memory holds; the other half is
+ * left to further trials. */
 static int memory_take(struct ml_forest *f, struct err *err)
 {
     size_t free_bytes = 0, total_bytes = 0;

@@ -1,6 +1,9 @@
-/* forest.cu - trees of forests, level by level: the rows of each tree and its root, then a kernel per level in which a block
- * grows one open node after another (forest.h). Columns are looked at in the order of the permutation that the node's key
- * draws, a warp each; after n_visit of them further ones, until one can be split: as ml/forest/forest_grow.c. */
+/* forest.cu - trees of forests, level by level: the rows of each tree and its root, then a kernel
+ * per level in which each block grows one open node after another (forest.h).
+ *
+ * Columns are looked at in the order of the permutation that the node's key draws, one warp a
+ * column. After n_visit columns further ones are looked at until one can be split: as in
+ * ml/forest/forest_grow.c. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/forest.h"
@@ -48,7 +51,7 @@ __global__ void roots_kernel(struct rf_view v)
     }
 }
 
-/* Scratch of blocks: the columns in order, put back after every node. */
+/* Scratch of the blocks: the columns in order. A block puts them back after every node. */
 __global__ void perm_kernel(struct rf_view v)
 {
     for (int i = (int)threadIdx.x; i < v.cols; i += (int)blockDim.x)
@@ -57,11 +60,11 @@ __global__ void perm_kernel(struct rf_view v)
 
 /* ---- a node ---- */
 
-/* What the block knows of its node; shared. */
+/* What the block knows of its node; in shared memory. */
 struct node_state {
     long long total[ML_FOREST_CLASSES], weight;
     unsigned n_differ, n_left, n_right;
-    /* In the column of the split: bins of its rows; of numbers the missing one only. */
+    /* The bins of the rows in the column of the split; for numeric columns only the missing one. */
     unsigned bins[RF_BINS / 32];
     int is_leaf, seen, is_found;
     struct rf_found best;
@@ -89,7 +92,7 @@ __device__ static void totals_add(const struct rf_node_view *nd, struct node_sta
         atomicAdd(&s->n_differ, n_differ);
 }
 
-/* One thread: the node's value, and whether it stays a leaf whatever its columns. */
+/* One thread: the node's value, and whether it stays a leaf whatever its columns are. */
 __device__ static void value_take(const struct rf_view *v, const struct ml_forest_node *node,
                                   float *value, struct node_state *s)
 {
@@ -113,7 +116,8 @@ __device__ static void value_take(const struct rf_view *v, const struct ml_fores
         s->bins[i] = 0;
 }
 
-/* One thread: the next `n` columns of the permutation; returns how many there are. */
+/* One thread: draws the next `n` columns of the permutation. Returns how many there are left, at
+ * most n. */
 __device__ static int columns_draw(const struct rf_view *v, uint64_t key, int seen, int n)
 {
     int32_t *perm = v->perm + (int64_t)blockIdx.x * v->cols;
@@ -130,6 +134,7 @@ __device__ static int columns_draw(const struct rf_view *v, uint64_t key, int se
     return k;
 }
 
+/* Undoes the swaps, last one first. */
 __device__ static void columns_back(const struct rf_view *v, int seen)
 {
     int32_t *perm = v->perm + (int64_t)blockIdx.x * v->cols;
@@ -142,8 +147,9 @@ __device__ static void columns_back(const struct rf_view *v, int seen)
     }
 }
 
-/* The block looks at the columns drawn from number `seen` on; each warp leaves its best in found[warp]. In the search beyond
- * n_visit the first column that can be split counts, else the best one, of equal ones the first. */
+/* The block looks at the columns drawn from number `seen` on; each warp leaves its best split in
+ * found[warp]. Among the first n_visit columns the best split counts, of equal ones the first;
+ * beyond them the first column that can be split. */
 __device__ static void columns_look(const struct rf_node_view *nd, int n, int is_beyond,
                                     struct rf_area *a, struct rf_found *found, struct node_state *s)
 {
@@ -244,7 +250,7 @@ __device__ static void rows_split(const struct rf_view *v, int t, const struct m
     }
 }
 
-/* One thread: the kids, and their places in the next queue. */
+/* One thread: the children, and their places in the next queue. */
 __device__ static void kids_make(const struct rf_view *v, int t, int level, int at,
                                  const struct node_state *s)
 {
@@ -315,7 +321,7 @@ __device__ static void node_grow(const struct rf_view *v, int level, struct rf_o
     __syncthreads();
 }
 
-/* A warp's part of the block's dynamic memory. */
+/* A warp's part of the block's dynamic shared memory. */
 __device__ static struct rf_area area_of(const struct rf_view *v, unsigned char *memory)
 {
     struct rf_area a = {};
@@ -335,7 +341,8 @@ __device__ static struct rf_area area_of(const struct rf_view *v, unsigned char 
     return a;
 }
 
-/* Two blocks at least to a multiprocessor; that spilled registers cost less than idle warps is a guess, not yet measured. */
+/* At least two blocks to a multiprocessor. That spilled registers cost less than idle warps is a
+ * guess that was not measured yet. */
 __global__ void __launch_bounds__(32 * RF_WARPS, 2) level_kernel(struct rf_view v, int level)
 {
     DYN_SHARED(unsigned char, memory);

@@ -1,8 +1,10 @@
-/* forest.h - private to the device's forests (contract: ml/ops/ops_forest.h): the launchers of forest.cu that forest.c calls.
+/* forest.h - private to the device's forests (contract: ml/ops/ops_forest.h): the launchers of
+ * forest.cu that forest.c calls.
  *
- * All trees of a call grow at once, level by level. cuda_forest_start puts each tree's rows and its root into the first
- * queue; cuda_forest_level then takes one level: a block per open node of any tree adds up the node's rows, looks at its
- * columns (one warp a column), splits the rows and puts the two kids into the next level's queue. */
+ * All trees of a call grow at once, level by level. cuda_forest_start puts each tree's rows and its
+ * root into the first queue. cuda_forest_level then takes one level: a block per open node of any
+ * tree adds up the node's rows, looks at its columns (one warp a column), splits the rows, and puts
+ * the two children into the next level's queue. */
 #ifndef ML_CUDA_FOREST_H
 #define ML_CUDA_FOREST_H
 

@@ -1,20 +1,28 @@
-/* forest_split.cuh - the best split of a node in one column, by one warp: the column's histogram in shared memory, then all
- * cuts weighed eight positions a lane. A position is a bin, or a level in its order. Scores, and ties (the smaller position,
- * then missing to the right), are those of ml/forest/forest_split.c and ml/forest/forest_random.c. Included by forest.cu. */
+/* forest_split.cuh - the best split of a node in one column, found by one warp: the column's
+ * histogram goes into shared memory, then every lane scores the cuts at eight positions.
+ *
+ * A position is a bin, or a level in its order. Scores and ties (the smaller position, then missing
+ * values to the right) are those of ml/forest/forest_split.c and ml/forest/forest_random.c.
+ * Included by forest.cu. */
 #ifndef ML_CUDA_FOREST_SPLIT_CUH
 #define ML_CUDA_FOREST_SPLIT_CUH
 
 #include "ml/cuda/forest_view.h"
 
-#define ALL    0xffffffffu
-#define RF_NOT (-1.7976931348623157e308) /* -DBL_MAX: no cut */
+#define ALL 0xffffffffu
+/* -DBL_MAX: no cut */
+#define RF_NOT (-1.7976931348623157e308)
 enum { LANE_BINS = RF_BINS / 32 };
 
-/* A warp's shared memory. count: [width][256]: two classes: weights, weights of class 1; more: by class; numbers: weights. */
+/* A warp's part of shared memory. count: [width][256]; for two classes the weights, then the
+ * weights of class 1; for more classes the weights by class; for numbers the weights. */
 struct rf_area {
-    long long *sum; /* [256]: numbers */
-    double *order;  /* [256]: levels; with it */
-    int *level_of;  /* [256]: position to bin */
+    /* [256]: sums of targets, for numbers */
+    long long *sum;
+    /* [256]: the value that a level is sorted by */
+    double *order;
+    /* [256]: position to bin */
+    int *level_of;
     unsigned *count;
 };
 
@@ -22,7 +30,8 @@ struct rf_node_view {
     const struct rf_view *v;
     const int32_t *rows;
     const int64_t *words;
-    const long long *total; /* by class; or the sum of targets */
+    /* by class; or the sum of targets */
+    const long long *total;
     int64_t weight;
     uint64_t key;
     int n;
@@ -78,10 +87,11 @@ __device__ static unsigned rf_weight(const struct rf_view *v, const struct rf_ar
 
 /* ---- the sides of a cut ---- */
 
-/* n: weight left; a, b: what the score is made of. */
+/* One side of a cut. n: weight to the left; a, b: the sums that the score is made of. */
 struct rf_side {
     int64_t n, a, b;
-    double left, right; /* entropy of several classes */
+    /* used for entropy with several classes */
+    double left, right;
 };
 
 __device__ static double rf_x(const struct rf_view *v, int64_t n)
@@ -89,6 +99,8 @@ __device__ static double rf_x(const struct rf_view *v, int64_t n)
     return v->xlogx[n];
 }
 
+/* Larger is better; RF_NOT where a side is lighter than the least weight. The expressions are those
+ * of ml/math/forest_math.h. */
 __device__ static double rf_score(const struct rf_node_view *nd, const struct rf_side *s)
 {
     const struct rf_view *v = nd->v;
@@ -109,6 +121,7 @@ __device__ static double rf_score(const struct rf_node_view *nd, const struct rf
            (rf_x(v, rs) + rf_x(v, rn - rs) - rf_x(v, rn));
 }
 
+/* Sum over the lanes below, of a warp. */
 __device__ static int64_t rf_below(int64_t own)
 {
     int lane = (int)threadIdx.x % 32;
@@ -127,7 +140,8 @@ __device__ static int rf_bin_at(const struct rf_area *a, int is_level, int at)
     return is_level ? a->level_of[at] : at;
 }
 
-/* Adds class k, of which the node has `total`, to the sides of the lane's positions; missing: to [.][1]. */
+/* Adds class k, of which the node has `total`, to the sides at the lane's positions; with missing
+ * values on the left: to [.][1]. */
 __device__ static void rf_add_class(const struct rf_view *v, const struct rf_area *a, int k,
                                     int is_level, int n, int64_t total,
                                     struct rf_side side[LANE_BINS][2])
@@ -158,7 +172,8 @@ __device__ static void rf_add_class(const struct rf_view *v, const struct rf_are
     }
 }
 
-/* Two classes and numbers: weights, and the sum of `what`. */
+/* The same for two classes and for numbers: weights, and the weight of class 1 or the sum of
+ * targets. */
 __device__ static void rf_add_sums(const struct rf_view *v, const struct rf_area *a, int is_level,
                                    int n, struct rf_side side[LANE_BINS][2])
 {
@@ -184,8 +199,10 @@ __device__ static void rf_add_sums(const struct rf_view *v, const struct rf_area
     }
 }
 
-/* The best cut after one of n positions, or after position `only`; at: 2 position + missing to the left. Empty bins are cuts
- * too for classes by Gini (ml/cpu/cuts.c): before the first full one missing values stand alone on the left. Not where a node has two rows (rf_split_pair). */
+/* The best cut after one of n positions, or after position `only`. *at: 2 * position + (1 if
+ * missing values go left). For classes under Gini empty bins are cuts too, as in ml/cpu/cuts.c,
+ * because before the first bin with rows missing values stand alone on the left; but not in a node
+ * of two rows, which the CPU splits by rf_split_pair. */
 __device__ static void rf_best_cut(const struct rf_node_view *nd, const struct rf_area *a,
                                    int is_level, int n, int only, double *score, int *at)
 {
@@ -227,7 +244,8 @@ __device__ static void rf_best_cut(const struct rf_node_view *nd, const struct r
 
 /* ---- numbers ---- */
 
-/* Of the bins that hold something (n_bins of them may): the least and the largest not below `from`; 256 and -1: none. */
+/* Of the n_bins first bins that hold something: the least and the largest that is not below `from`;
+ * 256 and -1 where there is none. */
 __device__ static void rf_span(const struct rf_view *v, const struct rf_area *a, int from,
                                int n_bins, int *least, int *most)
 {
@@ -264,7 +282,8 @@ __device__ static void rf_numeric(const struct rf_node_view *nd, int col, struct
         return;
     f->missing_left = at & 1;
     f->bin = at >> 1;
-    if (only < 0) { /* midway between the present bins on both sides */
+    /* midway between the nearest bins that hold rows */
+    if (only < 0) {
         rf_span(v, a, f->bin + 1, n_bins, &lo, &hi);
         f->bin = lo < RF_BINS ? (f->bin + lo) / 2 : f->bin;
     }
@@ -282,7 +301,8 @@ __device__ static double rf_level_order(const struct rf_view *v, const struct rf
     return (double)a->count[(v->kind == RF_TWO ? 1 : main_class) * RF_BINS + bin] / weight;
 }
 
-/* Levels present, in order of the bin; or, sorted, by their share or mean, of equal ones the smaller bin first. */
+/* The levels that occur, in the order of the bin; or sorted by their share of class 1 or their
+ * mean, equal ones by the smaller bin. */
 __device__ static int rf_levels(const struct rf_node_view *nd, int n_bins, int is_sorted,
                                 struct rf_area *a)
 {
@@ -334,7 +354,8 @@ __device__ static void rf_categorical(const struct rf_node_view *nd, int col, st
     uint64_t key = rf_cut_key(nd->key, col);
     int n = rf_levels(nd, v->n_bins[col], !v->in.is_extra, a), only = -1, at;
 
-    if (v->in.is_extra && n > 0) { /* a random order of the levels, a random prefix of it */
+    /* a random order of the levels, and a random prefix of it */
+    if (v->in.is_extra && n > 0) {
         rf_shuffle(a, n, key);
         only = n > 1 ? (int)((rf_mix(key, 256) >> 32) * (uint64_t)(n - 1) >> 32) : 0;
     }
@@ -349,7 +370,8 @@ __device__ static void rf_categorical(const struct rf_node_view *nd, int col, st
     f->set[3] |= f->missing_left ? 1ull << 63 : 0;
 }
 
-/* Column `col`, looked at as number `visit`. All lanes get it; score RF_NOT: it cannot be split. */
+/* The best split in column `col`, which is number `visit` of the columns looked at. All lanes get
+ * it; score RF_NOT = the column cannot be split. */
 __device__ static struct rf_found rf_column(const struct rf_node_view *nd, int col, int visit,
                                             struct rf_area *a)
 {

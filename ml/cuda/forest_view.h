@@ -20,10 +20,11 @@ struct rf_open {
 struct rf_tree_state {
     unsigned n_rows;
     int32_t n_nodes;
-    long long weight; /* of all its rows */
+    /* of all its rows */
+    long long weight;
 };
 
-/* Passed by value. Arrays of trees stand one after another. */
+/* See above for the layout. */
 struct rf_view {
     struct ml_forest_in in;
     enum rf_kind kind;
@@ -31,22 +32,25 @@ struct rf_view {
     int64_t rows, stride, node_cap;
     const uint8_t *bins, *is_categorical;
     const int32_t *n_bins, *at, *y;
-    const double *xlogx;     /* entropy; else NULL */
+    /* n log n of whole numbers, for entropy; else NULL */
+    const double *xlogx;
     const uint32_t *places;  /* [cols][RF_BINS], or NULL */
     const uint16_t *weights; /* [trees][rows] */
     const uint64_t *keys;    /* [trees] */
     int32_t *list[2];        /* [trees][rows] */
-    int64_t *word[2];        /* [trees][rows]: weight | target or class << 32 */
+    /* [trees][rows]: the weight, and the target or class << 32 */
+    int64_t *word[2];
     struct rf_tree_state *trees;
     struct ml_forest_node *nodes; /* [trees][node_cap] */
     float *values;                /* [trees][node_cap][outputs] */
     struct rf_open *queue[2];     /* [trees * rows] */
-    int32_t *count;               /* [RF_LEVELS + 2]: nodes of a level */
-    int32_t *perm, *swaps;        /* [blocks][cols] */
+    /* [RF_LEVELS + 2]: nodes of each level */
+    int32_t *count;
+    int32_t *perm, *swaps; /* [blocks][cols] */
     int blocks;
 };
 
-/* Bytes of shared memory that a warp wants. */
+/* Bytes of shared memory that a warp needs for one column. */
 FM_FN size_t cuda_forest_area(const struct rf_view *v)
 {
     size_t width = v->kind == RF_MANY ? (size_t)v->in.n_classes : v->kind == RF_TWO ? 2 : 1;

@@ -1,6 +1,9 @@
-/* gpu.h - what a kernel file includes: the CUDA runtime under nvcc, the emulation of tests/cuda when built for tests on a
- * machine without a GPU (ASSAY_EMULATE). Rules that keep one source good for both: kernels are C plus LAUNCH; no early
- * return before a barrier; no collective in divergent code; atomics on int, unsigned, unsigned long long and float only. */
+/* gpu.h - what a kernel file includes: the CUDA runtime under nvcc, or the emulation of tests/cuda
+ * where tests are built for a machine without a GPU (ASSAY_EMULATE).
+ *
+ * Rules that keep one source right for both: kernels are C plus LAUNCH; no early return before a
+ * barrier; no collective operation in divergent code; atomics on int, unsigned, unsigned long long
+ * and float only. */
 #ifndef ML_CUDA_GPU_H
 #define ML_CUDA_GPU_H
 
@@ -18,7 +21,7 @@
 #include "ml/cuda/cuda.h"
 #include "ml/cuda/trace.h"
 
-/* A statement. The launcher looks at cudaGetLastError once after all of its own. */
+/* A statement. The launcher calls cudaGetLastError once, after all of its launches. */
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                   \
     do {                                                                 \
         if (cuda_is_traced)                                              \

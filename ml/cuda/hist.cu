@@ -1,7 +1,11 @@
-/* hist.cu - hist_nodes (contract in ml/ops/ops.h): histograms of all nodes of all lanes in one launch.
- * Grid = (column groups, row tiles, nodes). A block keeps its columns' 256 bins in shared memory as two 32-bit sums, g and
- * h, adds its rows with integer atomics (any order, equal bits) and adds what is not zero to global memory: the packed
- * 64-bit word, again a whole number. A tile has so few rows that no 32-bit sum can overflow: |g|, h < 2^16, 2^15 rows. */
+/* hist.cu - hist_nodes (contract in ml/ops/ops.h): the histograms of all nodes of all lanes in one
+ * launch.
+ *
+ * Grid = (column groups, row tiles, nodes). A block keeps the 256 bins of its columns in shared
+ * memory as two 32-bit sums, g and h. It adds its rows with integer atomics (any order, equal
+ * bits), and then adds the sums that are not zero to global memory as packed 64-bit words, again
+ * whole numbers. A tile has so few rows that no 32-bit sum overflows: |g| and h are below 2^16, and
+ * a tile has 2^14 rows. */
 #include "ml/cuda/gpu.h"
 
 enum { HIST_BINS = 256, HIST_GROUP = 16, HIST_TILE_ROWS = 16384, HIST_THREADS = 256 };

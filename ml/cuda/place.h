@@ -1,8 +1,9 @@
-/* place.h - consecutive places for the threads of a block. */
+/* place.h - consecutive places for the threads of a block that have something to write. */
 #ifndef ML_CUDA_PLACE_H
 #define ML_CUDA_PLACE_H
 
-/* From *counter on, for the threads that take one. All threads of the block call it; they are whole warps. */
+/* Places from *counter on for the threads with is_taking; the others get a number of no meaning.
+ * All threads of the block call it together, in whole warps. */
 __device__ static unsigned block_place(int is_taking, unsigned *counter)
 {
     __shared__ unsigned count, base;

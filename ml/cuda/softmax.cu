@@ -1,5 +1,5 @@
-/* softmax.cu - softmax_rows (contract in ml/ops/ops.h). One thread per row: classes are few, and the ascending sum of the
- * contract leaves no parallelism inside a row; rows are plenty. */
+/* softmax.cu - softmax_rows (contract in ml/ops/ops.h). One thread per row: there are few classes,
+ * and the ascending sum of the contract leaves no parallelism inside a row; rows there are plenty. */
 #include "ml/cuda/gpu.h"
 #include "ml/math/fmath.h"
 

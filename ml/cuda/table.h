@@ -1,4 +1,4 @@
-/* table.h - bins on the device, made by boost.c, used by forest.c too. */
+/* table.h - the bins of a table on the device. Made by boost.c; forest.c uses it too. */
 #ifndef ML_CUDA_TABLE_H
 #define ML_CUDA_TABLE_H
 

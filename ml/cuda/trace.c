@@ -1,6 +1,7 @@
-/* trace.c - where the time on a device goes: with ASSAY_CUDA_TRACE in the environment every launch is waited for and timed by
- * kernel, and a kernel that fails is named. Slower than without, since nothing overlaps. Of the process, which then uses one
- * device from one thread; called by LAUNCH (gpu.h) and device.c. */
+/* trace.c - where the time on a device goes. With ASSAY_CUDA_TRACE in the environment every launch
+ * is waited for and timed by kernel, and a kernel that fails is named. Slower than without, because
+ * nothing overlaps. The counts belong to the process, which then must use one device from one
+ * thread. Called by LAUNCH (gpu.h) and device.c. */
 #include "ml/cuda/trace.h"
 
 #include "ml/cuda/cuda.h"
@@ -14,7 +15,8 @@ enum { KERNELS_MOST = 64 };
 int cuda_is_traced;
 
 static struct {
-    const char *kernel; /* a literal of its launcher */
+    /* the name as its launcher spells it */
+    const char *kernel;
     long launches;
     double seconds, longest;
 } seen[KERNELS_MOST];

@@ -1,4 +1,5 @@
-/* trace.h - what trace.c tells about time on a device; needs nothing of CUDA. */
+/* trace.h - time spent on a device, by kernel. Needs no CUDA header, so that test programs can
+ * include it. */
 #ifndef ML_CUDA_TRACE_H
 #define ML_CUDA_TRACE_H
 
@@ -8,10 +9,12 @@
 extern "C" {
 #endif
 
-/* With ASSAY_CUDA_TRACE set when a context is opened every launch is waited for; closing it prints what each kernel took. */
+/* Set where ASSAY_CUDA_TRACE is in the environment when a context is opened: every launch is then
+ * waited for, and closing the context prints what each kernel took. */
 extern int cuda_is_traced;
 void cuda_trace_begin(void);
-void cuda_trace_print(FILE *out); /* and forgets it */
+/* and clears the counts */
+void cuda_trace_print(FILE *out);
 
 #ifdef __cplusplus
 }
