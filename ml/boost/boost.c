@@ -1,7 +1,10 @@
-/* boost.c - the boost family behind the lane interface (model.h): opens lanes on the shared bins, runs rounds, gives
- * predictions of held-out rows from scores kept up to date, saves and loads forests, and predicts from saved bytes. The
- * scores of a row are always base + values of trees in order, one float addition each: training, loading and inference
- * give equal bits. One thread per lane. */
+/* boost.c - the boost family behind the lane interface (model.h): opens lanes on the shared bins,
+ * runs rounds, predicts held-out rows from scores that are kept up to date, saves and loads
+ * forests, and predicts from saved bytes.
+ *
+ * The score of a row is always base + the values of its leaves in the order of the trees, one float
+ * addition each: training, loading and inference give equal bits. One thread per lane. Called
+ * through model_boost. */
 #include "ml/boost/boost.h"
 
 #include "base/base.h"
@@ -129,7 +132,7 @@ static int64_t boost_model_bytes(const struct lane *lane)
 
 /* ---- training ---- */
 
-/* The workspace of the trial: whoever has one lends it; the first lane makes it. */
+/* The workspace of the trial: the lane that has one lends it; else the first lane makes it. */
 static struct boost_work *work_of(struct ml_data *d, struct lane *lanes, int n, struct err *err)
 {
     struct boost_lane *first = NULL;
@@ -182,7 +185,7 @@ static bool has_params_of(const struct lane *a, const struct lane *b)
     return true;
 }
 
-/* Workspaces belong to trials. */
+/* Workspaces belong to trials, so lanes of several trials cannot share one. */
 static bool is_one_trial(const struct lane *lanes, int n)
 {
     for (int i = 1; i < n; i++) {
@@ -254,7 +257,8 @@ static int boost_predict_held_at(struct ml_data *d, const struct lane *lane, int
         tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, l->r.held, l->r.n_held,
                  f + (t % l->outputs) * l->rows);
     for (int k = 0; k < l->outputs;
-         k++) { /* held is ascending: packing to the front never overwrites what is to come */
+         /* held is ascending, so packing to the front never overwrites what is still to be read */
+         k++) {
         for (int64_t i = 0; i < l->r.n_held; i++)
             f[k * l->rows + i] = f[k * l->rows + l->r.held[i]];
     }
@@ -287,14 +291,15 @@ static int boost_save(const struct lane *lane, int64_t steps, struct buf *out, s
 }
 
 struct head {
-    enum ml_task task; /* expected, and so are the next two */
+    /* expected, as are the next two */
+    enum ml_task task;
     int outputs, cols;
     enum boost_loss loss;
     double mean, scale;
 };
 
-/* What both readers share; base gets `outputs` doubles. Formats 1 and 2 had no loss: that
- * of the task. Returns the format. */
+/* What both readers share. base gets `outputs` doubles. Formats 1 and 2 held no loss: the task's
+ * own is taken. Returns the format. */
 static int head_load(struct view *in, struct head *h, double *base, struct err *err)
 {
     uint32_t format = 0, k = 0, c = 0, loss = boost_loss_auto(h->task, METRIC_RMSE);
@@ -356,7 +361,8 @@ static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, str
 
 /* ---- inference ---- */
 
-enum { WIDE_FROM = 128 }; /* laying out a tree by columns costs as much as so many rows by rows */
+/* Laying a tree out by columns costs as much as walking so many rows by rows. */
+enum { WIDE_FROM = 128 };
 
 struct predictor {
     enum boost_loss loss;
@@ -429,7 +435,7 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
 
 /* ---- explanation ---- */
 
-/* Score = base + trees, in units of a target that was standardised: mean + scale * score. */
+/* Score = base + trees; for targets that were standardised the prediction is mean + scale * score. */
 static bool is_scaled(const struct predictor *p)
 {
     return boost_loss_suits(p->loss, ML_REGRESSION) && p->loss != BOOST_POISSON;

@@ -1,17 +1,21 @@
-/* boost.h - private to the boost files: gradient boosting over the shared bins. A round fits one tree per output; a lane's
- * scores of all rows advance with it. What a lane keeps: its trees and scores. What it borrows: a workspace (gradients, row
- * lists, histograms) that the lanes of one call share, because only one of them is inside a round at a time.
+/* boost.h - private to the boost files: gradient boosting over the bins that all trials share.
  *
- * boost.c        the family's functions: open, advance, predictions, save, load
- * boost_round.c  one round: gradients, trees in turn, scores
- * boost_loss.c   the losses: targets, gradients, leaf values, predictions
- * boost_bound.c  monotone constraints
- * boost_grow.c   one tree: histograms, splits, partition; can be left and continued between splits
+ * A round fits one tree per output, and the lane's scores of all rows advance with it. A lane keeps
+ * its trees and its scores. It borrows a workspace (gradients, row lists, histograms), which the
+ * lanes of one call share, because only one of them is inside a round at a time.
+ *
+ * boost.c         the family's functions: open, advance, predictions, save, load
+ * boost_round.c   one round: gradients, trees in turn, scores
+ * boost_loss.c    the losses: targets, gradients, leaf values, predictions
+ * boost_bound.c   monotone constraints
+ * boost_grow.c    one tree: histograms, splits, partition; may be left and continued between splits
  * boost_device.c, boost_device_round.c  rounds on a device that has them (ml/ops/ops_boost.h)
- * boost_tree.c   trees as bytes
- * boost_explain.c  gains of columns, SHAP values
- * Kernels: ml/cpu/{hist,scan,grad,tree}.h. Sums that choose splits are whole numbers, so that no order, slicing or
- * machine changes a tree; leaf values are sums of unrounded gradients in whole units (ml/math/tree_math.h). */
+ * boost_tree.c    trees as bytes
+ * boost_explain.c gains of columns, SHAP values
+ *
+ * Kernels: ml/cpu/{hist,scan,grad,tree}.h. Sums that choose splits are of whole numbers, so no
+ * order, slicing or machine changes a tree. Leaf values are sums of unrounded gradients in whole
+ * units (ml/math/tree_math.h). */
 #ifndef ML_BOOST_BOOST_H
 #define ML_BOOST_BOOST_H
 
@@ -29,21 +33,23 @@ struct boost_params {
     bool is_depth_wise, is_random;
 };
 
-enum boost_loss { /* the choices of parameter `objective`, in order */
-                  BOOST_AUTO,
-                  BOOST_ABSOLUTE,
-                  BOOST_HUBER,
-                  BOOST_SQUARED,
-                  BOOST_QUANTILE,
-                  BOOST_POISSON,
-                  BOOST_LOGISTIC,
-                  BOOST_SOFTMAX,
-                  BOOST_LOSSES
+/* The choices of the parameter `objective`, in its order. */
+enum boost_loss {
+    BOOST_AUTO,
+    BOOST_ABSOLUTE,
+    BOOST_HUBER,
+    BOOST_SQUARED,
+    BOOST_QUANTILE,
+    BOOST_POISSON,
+    BOOST_LOGISTIC,
+    BOOST_SOFTMAX,
+    BOOST_LOSSES
 };
 
 struct boost_forest {
     int outputs;
-    int n_trees, cap; /* round r, output k = tree r * outputs + k */
+    /* tree r * outputs + k is that of round r and output k */
+    int n_trees, cap;
     struct tree *trees;
     int64_t bytes;
 };
@@ -51,76 +57,103 @@ struct boost_forest {
 struct boost_lane {
     struct boost_params p;
     enum ml_task task;
-    enum boost_loss loss; /* never auto */
+    /* never auto */
+    enum boost_loss loss;
     double alpha;
-    const int8_t *monotone; /* by column: 1, -1, 0; NULL = none */
-    float thin;             /* multiclass: gradients below are thinned; 0 = none */
+    /* by column: 1, -1 or 0; NULL = no constraint */
+    const int8_t *monotone;
+    /* multiclass: gradients below it are thinned; 0 = none */
+    float thin;
     uint64_t seed;
-    const struct prep_bins *fine; /* what trees are walked on; work->bins may be coarser */
-    int64_t rows;                 /* of the frame; arrays below are by frame row */
+    /* the bins that trees are walked on; those of the workspace may be coarser */
+    const struct prep_bins *fine;
+    /* rows of the frame; the arrays below are by frame row */
+    int64_t rows;
     int outputs;
-    float *f; /* [outputs][rows] scores, link scale */
+    /* [outputs][rows]: scores on the link scale */
+    float *f;
     float *y,
         *w; /* target in units of the loss; weight, 0 for rows not for training, else 1 or by class */
-    double w_largest, w_sum; /* classes only */
+    /* for classes only */
+    double w_largest, w_sum;
     struct fold_rows r;
-    double *base; /* [outputs]: score before the first tree */
+    /* [outputs]: the score before the first tree */
+    double *base;
     double y_mean, y_scale;
     struct boost_forest forest;
-    struct boost_work *work;     /* owned by at most one lane of a trial */
-    struct boost_device *device; /* shared by lanes that are or were trained together there */
-    int64_t f_version;           /* counts changes of f by others than the device */
+    /* owned by at most one lane of a trial */
+    struct boost_work *work;
+    /* shared by lanes that are or were trained there together */
+    struct boost_device *device;
+    /* counts the changes of f that the device did not make */
+    int64_t f_version;
 };
 
 struct grow_node {
-    int32_t from, n; /* in work->rows */
-    int depth, slot; /* slot of the histogram pool, -1 = none */
-    uint64_t path;   /* from the root (1): what draws of this node are keyed by */
-    int kid[2];      /* -1 = leaf */
+    /* its range in work->rows */
+    int32_t from, n;
+    /* slot: of the histogram pool; -1 = none */
+    int depth, slot;
+    /* the way from the root (1): the draws of the node are keyed by it */
+    uint64_t path;
+    /* -1 = leaf */
+    int kid[2];
     int64_t total;
     struct scan_best best;
     double gain;
     double lo,
-        hi;      /* of the values of its leaves, before the learning rate; with constraints only */
-    float value; /* of a leaf, where a device found it */
+        hi; /* of the values of its leaves, before the learning rate; with constraints only */
+    /* the value of a leaf, where a device found it */
+    float value;
 };
 
 struct boost_work {
     const struct prep_bins *bins;
-    const uint8_t *columns; /* ml_data_columns of them */
-    float *p, *g, *h;       /* p: [outputs][rows] */
+    /* ml_data_columns of the bins */
+    const uint8_t *columns;
+    /* p: [outputs][rows] */
+    float *p, *g, *h;
     uint32_t *q;
     double g_scale, h_scale;
-    float far;             /* huber: residuals beyond are cut, this round */
-    int32_t *rows, *spare; /* of the tree being grown, in order of the leaves */
-    int32_t *picked;       /* training rows of this round; NULL = all */
+    /* the bound of Huber's loss in this round */
+    float far;
+    /* rows of the tree in growth, in the order of its leaves */
+    int32_t *rows, *spare;
+    /* training rows that the round drew; NULL = all */
+    int32_t *picked;
     int64_t n_rows, n_picked;
-    int32_t *cols;    /* columns of this tree */
-    int *n_bins;      /* of them */
-    uint8_t *is_used; /* scanned at all; false = only there to keep the columns dense */
+    /* the columns of this tree */
+    int32_t *cols;
+    /* their numbers of bins */
+    int *n_bins;
+    /* scanned at all; false = only there to keep the columns dense */
+    uint8_t *is_used;
     int n_cols;
     bool is_dense;
-    int64_t *pool, *tile; /* histograms; tile: of 64 columns, for nodes without a slot */
+    /* histograms; tile: of 64 columns, for nodes without a slot */
+    int64_t *pool, *tile;
     int64_t pool_words;
     int n_slots, slots_cap;
     int *free_slots, n_free;
     struct grow_node *nodes;
     int *heap, *links, n_heap, n_nodes, n_leaves, nodes_cap;
-    /* The round in progress: NULL = none. */
+    /* The round in progress; NULL = none. */
     struct boost_lane *busy;
     int busy_output;
-    bool busy_tree; /* a tree is half grown */
+    /* a tree is half grown */
+    bool busy_tree;
     int64_t bytes;
 };
 
-/* boost_grow.c: the tree of (round, output) from work->q; grow_run: 1 = grown, 0 = stopped. */
+/* boost_grow.c: the tree of (round, output) from work->q. boost_grow_run: 1 = grown, 0 = stopped. */
 void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed);
 int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
                    const struct ml_stop *stop);
-/* The tree from work->nodes. has_values: those of the leaves stand there already. */
+/* Makes the tree from work->nodes. has_values: the leaves' values are there already. */
 int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, bool has_values,
                     struct tree *out);
-/* For a device: columns of a tree, those open at a depth (of work->cols), most leaves, room for a tree's nodes. */
+/* For devices: the columns of a tree, those open at a depth (of work->cols), the most leaves, and
+ * room for the nodes of a tree. */
 void boost_grow_columns(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed);
 void boost_grow_level(const struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
                       int depth, uint8_t *is_open);
@@ -130,43 +163,54 @@ void boost_grow_room(struct boost_work *wk, int leaves);
 /* boost_round.c */
 struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_bins *b,
                                   const uint8_t *columns, struct err *err);
-struct boost_work *boost_work_small(const struct prep_bins *b); /* columns and nodes only */
+/* columns and nodes only */
+struct boost_work *boost_work_small(const struct prep_bins *b);
 void boost_work_free(struct boost_work *wk);
-/* The scores of an output, of all rows of the frame, by one more tree. */
+/* Advances the scores of one output, for all rows of the frame, by one more tree. */
 void boost_scores_add(const struct boost_lane *l, const struct tree *t, float *f);
+/* 1 = done, 0 = stopped, -1 = no memory */
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
-                const struct ml_stop *stop); /* 1 done, 0 stopped, -1 no memory */
+                const struct ml_stop *stop);
 
-/* boost_device_round.c: as boost_advance where the data has a device that can train these lanes, of any trials. 1 done, 0 cannot,
- * -1 error. */
+/* boost_device_round.c: does what boost_advance does, where the data has a device that can train
+ * these lanes, which may be of different trials. 1 = done, 0 = cannot, -1 = error. */
 int boost_device_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
                          const struct ml_stop *stop, struct err *err);
 /* boost_device.c */
 bool boost_device_suits(const struct ml_data *d, const struct boost_lane *l);
-void boost_device_leave(struct boost_lane *l);            /* a lane that goes */
-int64_t boost_device_bytes(const struct boost_device *v); /* on the host, of a lane */
+/* called for a lane that closes */
+void boost_device_leave(struct boost_lane *l);
+/* on the host, for one lane */
+int64_t boost_device_bytes(const struct boost_device *v);
 
 /* boost_loss.c */
-struct boost_scores { /* link scale, class-major with `stride` */
+/* Scores on the link scale, class-major, `stride` floats from class to class. */
+struct boost_scores {
     int outputs;
-    double mean, scale; /* of a standardised target */
+    /* mean and spread of a standardised target */
+    double mean, scale;
     float *f;
     int64_t stride;
 };
 enum boost_loss boost_loss_auto(enum ml_task task, enum metric_id metric);
 bool boost_loss_suits(enum boost_loss loss, enum ml_task task);
-float boost_loss_h_factor(const struct boost_lane *l); /* of classes */
-bool boost_loss_is_refit(enum boost_loss loss);        /* leaf values are no Newton steps */
-/* Fills loss, alpha, thin, y, w, base and scale of a lane whose rows are known; w is 1 for training rows. */
+/* for classes */
+float boost_loss_h_factor(const struct boost_lane *l);
+/* whether leaf values are no Newton steps */
+bool boost_loss_is_refit(enum boost_loss loss);
+/* Fills in loss, alpha, thin, y, w, base and scale of a lane whose rows are known; w is 1 for
+ * training rows. */
 int boost_loss_open(struct boost_lane *l, const double *params, const struct ml_data *d,
                     struct err *err);
-void boost_loss_round(struct boost_work *wk, const struct boost_lane *l); /* once per round */
+/* once per round */
+void boost_loss_round(struct boost_work *wk, const struct boost_lane *l);
+/* fills in work->g, h and q */
 void boost_loss_gradients(struct boost_work *wk, const struct boost_lane *l, int output,
-                          uint64_t tree_seed); /* work->g, h, q */
+                          uint64_t tree_seed);
 /* The best step of a leaf with these rows, before the learning rate. Uses work->spare. */
 double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, const int32_t *rows,
                        int64_t n);
-/* To row-major probabilities or target units; s->f is spoilt. */
+/* Writes row-major probabilities or target units. s->f is overwritten. */
 void boost_loss_predict(enum boost_loss loss, const struct boost_scores *s, int64_t n, float *out);
 
 /* boost_bound.c */
@@ -175,26 +219,31 @@ double boost_bound_leaf(const struct boost_work *wk, const struct boost_lane *l,
 void boost_bound_scan(const struct boost_work *wk, const struct boost_lane *l,
                       const struct grow_node *nd, const struct scan_node *node,
                       struct scan_bounds *out);
-/* scan_* of column number j of the tree; draw: for a random threshold. */
+/* The scan of column number j of the tree. draw: for a random threshold. */
 int boost_bound_column(const struct boost_work *wk, const struct boost_lane *l,
                        const struct scan_node *node, const struct scan_bounds *bounds, int j,
                        const int64_t *hist, uint32_t draw, struct scan_best *best);
+/* Sets the bounds of the node's children. */
 void boost_bound_split(struct boost_work *wk, const struct boost_lane *l,
-                       const struct grow_node *nd); /* bounds of its kids */
+                       const struct grow_node *nd);
 
 /* boost_tree.c */
-int tree_init(struct tree *t, int n_nodes, int n_sets); /* zeroed, set_of all -1; -1 no memory */
+/* zeroed, set_of all -1; -1 = no memory */
+int tree_init(struct tree *t, int n_nodes, int n_sets);
 void tree_fini(struct tree *t);
 int64_t tree_bytes(const struct tree *t);
-int forest_add(struct boost_forest *fo, struct tree *t); /* takes it; -1 no memory */
+/* takes the tree; -1 = no memory */
+int forest_add(struct boost_forest *fo, struct tree *t);
 void forest_cut(struct boost_forest *fo, int n_trees);
 void forest_fini(struct boost_forest *fo);
 int forest_save(const struct boost_forest *fo, int n_trees, int cols, struct buf *out,
                 struct err *err);
+/* Format 1 holds neither gains nor rows. */
 int forest_load(struct boost_forest *fo, int outputs, int cols, int format, struct view *in,
-                struct err *err); /* format 1 has neither gains nor rows */
+                struct err *err);
 
-/* boost_explain.c: out[cols] += unit * total gain of the splits on each column; shap_rows (ml/model/shap.h) of scale * trees + base. */
+/* boost_explain.c. boost_gains: out[cols] += unit * the total gain of the splits on each column.
+ * boost_shap: shap_rows (ml/model/shap.h) of scale * trees + base. */
 int boost_gains(const struct boost_forest *fo, double unit, double *out, struct err *err);
 int boost_shap(const struct boost_forest *fo, const double *base, double scale,
                const struct prep *prep, const struct explain_rows *rows, double *out,

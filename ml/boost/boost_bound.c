@@ -1,7 +1,10 @@
-/* boost_bound.c - monotone constraints of a tree, by the basic method of XGBoost and LightGBM: every node has bounds for the
- * values of its leaves. A split on a constrained column must not go against its direction, and puts the middle of its two
- * children's values between their subtrees; all other splits pass the bounds on. A leaf's value is cut to its bounds, so
- * that no tree, and no sum of them, can go against a constraint, whatever the loss. Called by boost_grow.c. */
+/* boost_bound.c - monotone constraints of a tree, by the basic method of XGBoost and LightGBM.
+ *
+ * Every node has bounds for the values of its leaves. A split on a constrained column must not go
+ * against the column's direction, and it puts the middle of its two children's values between their
+ * subtrees; all other splits pass the bounds on. A leaf's value is held within its bounds. So no
+ * tree, and no sum of trees, can go against a constraint, whatever the loss. Called by
+ * boost_grow.c. */
 #include "ml/boost/boost.h"
 
 #include "base/base.h"
@@ -16,7 +19,8 @@ double boost_bound_leaf(const struct boost_work *wk, const struct boost_lane *l,
     return l->monotone ? fmin(fmax(v, nd->lo), nd->hi) : v;
 }
 
-/* Bounds are in units of leaf values. Where these are no Newton steps, the scan knows directions only. */
+/* Bounds are in units of leaf values. Where leaf values are no Newton steps, the scan knows the
+ * directions only. */
 void boost_bound_scan(const struct boost_work *wk, const struct boost_lane *l,
                       const struct grow_node *nd, const struct scan_node *node,
                       struct scan_bounds *out)

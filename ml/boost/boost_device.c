@@ -1,6 +1,9 @@
-/* boost_device.c - who trains together on a device (ml/ops/ops_boost.h), and the booster that holds them there. Lanes share
- * what they have on the device (boost_lane.device, counted): it outlives each of them and ends with the last. A constraint
- * or a size that the device has no form for is left to the CPU. Called by boost.c and boost_device_round.c. */
+/* boost_device.c - which lanes train together on a device (ml/ops/ops_boost.h), and the booster
+ * that holds them there.
+ *
+ * Lanes share what they have on the device (boost_lane.device, counted): it outlives each of them
+ * and ends with the last. A constraint or a size that the device has no form for is left to the
+ * CPU. Called by boost.c and boost_device_round.c. */
 #include "ml/boost/boost_device.h"
 
 #include "base/base.h"
@@ -32,7 +35,8 @@ int64_t boost_device_draws(const struct boost_lane *l)
     return (int64_t)boost_device_levels(l) * l->fine->cols * l->outputs;
 }
 
-/* Bounds of a node come from values of its kids, which of quantiles and huber are known at the end of a tree only. */
+/* Bounds of a node come from the values of its children, and for quantile and Huber losses these
+ * are known at the end of a tree only: such lanes stay on the CPU. */
 bool boost_device_suits(const struct ml_data *d, const struct boost_lane *l)
 {
     const struct ml_compute *on = d->spec.device;
@@ -95,7 +99,7 @@ static void device_join(struct boost_device *v, struct boost_lane *l)
     v->n_refs++;
 }
 
-/* A lane's share. */
+/* One lane's share of the host memory. */
 int64_t boost_device_bytes(const struct boost_device *v)
 {
     int64_t bytes = v ? v->bytes : 0;
@@ -146,7 +150,8 @@ static int lane_init(struct ml_data *d, struct boost_device *v, struct device_la
     *to = (struct device_lane){ .l = l, .work = work_of(d, v, l, err), .version = -1 };
     if (!to->work)
         return -1;
-    boost_grow_columns(to->work, l, 0); /* how many there are does not depend on the seed */
+    /* the number of columns does not depend on the seed */
+    boost_grow_columns(to->work, l, 0);
     for (int j = 0; j < to->work->n_cols; j++)
         to->n_cols += to->work->is_used[j];
     v->n_cols = MAX(v->n_cols, to->n_cols);
@@ -204,7 +209,7 @@ static int lane_fill(struct ml_data *d, const struct device_lane *from, struct m
     return out->table ? 0 : -1;
 }
 
-/* Arrays on the host of what goes to and fro in a round. */
+/* Host arrays for what goes to and from the device in a round. */
 static void rooms_take(struct boost_device *v, int outputs)
 {
     size_t trees = (size_t)v->n * (size_t)outputs;

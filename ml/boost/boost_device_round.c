@@ -1,7 +1,9 @@
-/* boost_device_round.c - rounds of boosting on a device. All lanes of a call go on together, whatever their trials and
- * rounds; trees come back after each round and join the lanes' forests, scores when the call ends, so that between calls a
- * lane is what it would be on the CPU, byte for byte, and may go on there. Where memory there does not hold all lanes of a
- * call, they go in parts. Called by boost.c. */
+/* boost_device_round.c - rounds of boosting on a device.
+ *
+ * All lanes of a call advance together, whatever their trials and rounds. Trees come back after
+ * each round and join the lanes' forests; scores come back when the call ends. So between calls a
+ * lane is what it would be on the CPU, byte for byte, and may go on there. Where the device's
+ * memory does not hold all lanes of a call, they go in parts. Called by boost.c. */
 #include "ml/boost/boost_device.h"
 
 #include "base/base.h"
@@ -11,7 +13,7 @@
 
 #include <string.h>
 
-/* Lanes that move in this call; rounds: theirs, -1 for those that do not. */
+/* Puts the scores of the lanes that advance in this call onto the device, where it has older ones. */
 static int scores_put(struct boost_device *v, struct err *err)
 {
     for (int i = 0; i < v->n; i++) {
@@ -36,7 +38,8 @@ static int scores_get(struct boost_device *v, struct lane *const *by, struct err
 
 /* ---- a round ---- */
 
-/* The columns that the tree scans, of all that the CPU keeps at hand, and which of them are open at each depth. */
+/* The columns that the tree scans, out of all that the CPU keeps at hand, and which of them are
+ * open at each depth. */
 static void columns_draw(struct boost_device *v, const struct device_lane *from, uint64_t seed,
                          int t)
 {
@@ -116,7 +119,7 @@ static int tree_take(struct boost_device *v, const struct device_lane *to, int t
     return boost_grow_tree(wk, l, true, &tree) < 0 ? -1 : forest_add(&l->forest, &tree);
 }
 
-/* by: whose lane is number i of the booster; NULL = nobody's in this call. */
+/* by[i]: the lane that is number i of the booster; NULL = none of this call. */
 static int round_run(struct boost_device *v, struct lane *const *by, struct err *err)
 {
     struct ml_boost_columns columns;
@@ -151,12 +154,15 @@ static bool is_behind(const struct lane *lane, int64_t target)
     return !lane->failed && !lane->is_done && lane->steps_done < target;
 }
 
-struct part { /* of the lanes of a call */
+/* Some of the lanes of a call. */
+struct part {
     struct lane **lanes;
     const int64_t *targets;
     int n;
-    struct lane **by; /* as round_run's */
-    int64_t *until;   /* of each of them */
+    /* as in round_run */
+    struct lane **by;
+    /* the step that each of them advances to */
+    int64_t *until;
 };
 
 static void part_place(const struct boost_device *v, struct part *p)
@@ -173,7 +179,7 @@ static void part_place(const struct boost_device *v, struct part *p)
     }
 }
 
-/* What everyone does next; false = all are there. */
+/* The round that each lane does next; false = all of them have arrived. */
 static bool rounds_next(struct boost_device *v, const struct part *p)
 {
     bool is_any = false;
@@ -186,7 +192,7 @@ static bool rounds_next(struct boost_device *v, const struct part *p)
     return is_any;
 }
 
-/* 1 there, 0 stopped, 2 no memory on the device, -1 error. */
+/* 1 = arrived, 0 = stopped, 2 = no memory on the device, -1 = error. */
 static int part_run(struct ml_data *d, struct boost_device *v, struct part *p,
                     const struct ml_stop *stop, struct err *err)
 {
@@ -225,7 +231,7 @@ static int part_run(struct ml_data *d, struct boost_device *v, struct part *p,
     return rc;
 }
 
-/* How many of the lanes from here on go together. */
+/* How many of the lanes from here on advance together. */
 static int part_size(const struct boost_device *v, struct lane *const *lanes, int n)
 {
     const struct boost_lane *first = lanes[0]->state;

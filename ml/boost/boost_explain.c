@@ -1,5 +1,6 @@
-/* boost_explain.c - what a boosted forest knows of its columns: total gain of the splits on each, and SHAP values of rows
- * (ml/model/shap.h). Both need gains and rows of nodes, which model bytes of format 1 did not keep. Called by boost.c. */
+/* boost_explain.c - explanations of a boosted forest: the total gain of the splits on each column,
+ * and SHAP values of rows (ml/model/shap.h). Both need gains and row counts of nodes, which model
+ * bytes of format 1 did not keep. Called by boost.c. */
 #include "ml/boost/boost.h"
 
 #include "base/base.h"

@@ -1,8 +1,11 @@
-/* boost_grow.c - grows one tree on quantised gradients. Open leaves wait in a heap: by gain (leaf-wise) or by depth
- * (depth-wise); equal ones by number, so that the order is always the same. Of two children the smaller is summed from its
- * rows and the larger got by subtraction from the parent's histogram, if that is still in the pool; a node without a slot
- * is scanned 64 columns at a time. Sums are exact, so that both ways give the same tree. May be left between two splits:
- * all state is in the workspace. Called by boost_round.c. */
+/* boost_grow.c - grows one tree on quantised gradients.
+ *
+ * Open leaves wait in a heap, by gain (leaf-wise) or by depth (depth-wise), equal ones by number,
+ * so that the order is always the same. Of two children the smaller one is summed from its rows;
+ * the larger one is got by subtracting it from the parent's histogram, if that is still in the
+ * pool. A node without a slot in the pool is scanned 64 columns at a time. Sums are exact, so both
+ * ways give the same tree. Growth may be left between two splits, because all of its state is in
+ * the workspace. Called by boost_round.c. */
 #include "ml/boost/boost.h"
 
 #include "base/base.h"
@@ -59,7 +62,8 @@ static int heap_pop(struct boost_work *wk, bool is_depth_wise)
 
 /* ---- columns of the tree ---- */
 
-/* Draws `want` of n columns, ascending: one pass, each taken with probability needed / left. */
+/* Draws `want` of n columns, in ascending order, in one pass: each column is taken with probability
+ * (still wanted) / (still to come). */
 static void draw_columns(uint64_t seed, uint64_t stream, int n, int want, uint8_t *is_taken)
 {
     struct rng r;
@@ -78,7 +82,8 @@ static int share_of(double share, int n)
     return want < 1 ? 1 : want > n ? n : want;
 }
 
-/* A dense pass over all columns is cheaper than a listed one over most of them; unused ones are then only not scanned. */
+/* A dense pass over all columns costs less than a listed pass over most of them. Columns that were
+ * not drawn are then in the histograms, but are not scanned. */
 void boost_grow_columns(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed)
 {
     int n = wk->bins->cols, want = share_of(l->p.col_sample, n);
@@ -123,9 +128,12 @@ static void node_hist(const struct boost_work *wk, const struct grow_node *nd, i
 struct scan_rule {
     struct scan_node node;
     bool is_random;
-    uint64_t seed;                    /* of (tree, node) */
-    const uint8_t *is_open;           /* [n_cols] or NULL: columns drawn for this depth */
-    const struct boost_lane *bounded; /* NULL: no constraints */
+    /* the key of the draws of this node */
+    uint64_t seed;
+    /* [n_cols] columns drawn for this depth; NULL = all */
+    const uint8_t *is_open;
+    /* NULL = no constraints */
+    const struct boost_lane *bounded;
     struct scan_bounds bounds;
 };
 
@@ -173,7 +181,8 @@ static void rule_init(const struct boost_work *wk, const struct boost_lane *l,
         boost_bound_scan(wk, l, nd, s, &rule->bounds);
 }
 
-/* The best split of a node whose histogram is in its slot, or gets built (is_built = false) there or tile by tile. */
+/* The best split of a node. Its histogram is in its slot, or is built there (is_built = false), or
+ * tile by tile where there is no slot. */
 static void node_scan(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed, int at,
                       bool is_built)
 {
@@ -183,7 +192,8 @@ static void node_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
 
     rule_init(wk, l, nd, &rule);
     rule.seed = l->p.is_random ? rng_mix(tree_seed, nd->path) : 0;
-    if (l->p.col_level < 1.0) { /* drawn per depth, over the columns of the tree */
+    /* drawn for each depth among the columns of the tree */
+    if (l->p.col_level < 1.0) {
         open = wk->is_used + wk->bins->cols;
         boost_grow_level(wk, l, tree_seed, nd->depth, open);
         rule.is_open = open;
@@ -248,7 +258,8 @@ static void node_open(struct boost_work *wk, const struct boost_lane *l, int at)
         slot_give(wk, &wk->nodes[at]);
 }
 
-/* Both children of a node just split; `last` = no more leaves may come, so that nobody needs their histograms. */
+/* Scans both children of a node that was just split. is_last: no more leaves may come, so the
+ * children's histograms are not needed. */
 static void kids_scan(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
                       struct grow_node *nd, bool is_last)
 {
@@ -284,7 +295,8 @@ static void kids_scan(struct boost_work *wk, const struct boost_lane *l, uint64_
     }
 }
 
-/* Which bins go left; a numeric split's are those up to b->bin, missing (255) among them when b->add is 1. */
+/* Which bins go left: in a numeric split those up to b->bin, and the missing one (255) when b->add
+ * is 1. */
 static void split_table(const struct scan_best *b, uint8_t *is_left)
 {
     if (b->is_categorical) {
@@ -297,7 +309,7 @@ static void split_table(const struct scan_best *b, uint8_t *is_left)
     is_left[HIST_MISSING] |= (uint8_t)b->add;
 }
 
-/* Stable: rows of both sides stay ascending. Returns how many went left. */
+/* Stable: the rows of both sides stay in ascending order. Returns how many went left. */
 static int32_t partition(struct boost_work *wk, const struct grow_node *nd)
 {
     uint8_t is_left[256];
@@ -321,7 +333,8 @@ static int32_t partition(struct boost_work *wk, const struct grow_node *nd)
 static void node_split(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
                        int at, int max_leaves)
 {
-    struct grow_node *nd = &wk->nodes[at]; /* the array never moves */
+    /* the array of nodes never moves */
+    struct grow_node *nd = &wk->nodes[at];
     int32_t left = partition(wk, nd);
 
     CHECK(left > 0 && left < nd->n);
@@ -433,17 +446,19 @@ static int tree_alloc(const struct boost_work *wk, struct tree *t)
         n_sets += wk->nodes[i].kid[0] >= 0 && wk->nodes[i].best.is_categorical;
     if (tree_init(t, wk->n_nodes, n_sets) < 0)
         return -1;
-    t->n_sets = 0; /* counted again as they are written */
+    /* sets are counted again while they are written */
+    t->n_sets = 0;
     return 0;
 }
 
-/* Writes the tree. Node numbers are given out in preorder, kids in pairs:
- * reading a saved tree gives the same. */
+/* Writes the tree. Nodes are numbered in preorder, children in pairs, as boost_tree.c numbers them
+ * when it reads a saved tree. */
 int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, bool has_values,
                     struct tree *out)
 {
     struct tree t;
-    int *stack = wk->heap, *number = wk->links, top = 0, made = 1; /* the heap is empty by now */
+    /* the heap is empty by now, so its memory is free */
+    int *stack = wk->heap, *number = wk->links, top = 0, made = 1;
 
     if (tree_alloc(wk, &t) < 0)
         return -1;

@@ -1,18 +1,26 @@
-/* boost_loss.c - the losses that boosting lowers: targets and first score of a lane, gradients of a tree, leaf values, and the
- * way from scores to predictions. Loss of a row, s = its score:
+/* boost_loss.c - the losses that boosting lowers: the targets and first scores of a lane, the
+ * gradients of a tree, leaf values, and the way from scores to predictions. The loss of a row with
+ * score s:
  *
- *   logistic, softmax   minus log likelihood of the class
- *   squared             (y - s)^2 / 2                                  y standardised by the lane's training rows
- *   absolute            |y - s| / 2, the quantile .5                   likewise
- *   quantile            alpha (y - s) above, (1 - alpha) (s - y) below likewise
- *   huber               squared up to d, then linear; d = the alpha quantile of |y - s| over the training rows, anew each
- *                       round (Friedman 2001, algorithm 4)             likewise
- *   poisson             exp(s) - y s, y >= 0 as it is
+ *   logistic, softmax   minus the log likelihood of the class
+ *   squared             (y - s)^2 / 2                                     y standardised
+ *   absolute
+ * y - s
+ *  / 2, the quantile .5                      y standardised
+ *   quantile            alpha (y - s) above, (1 - alpha) (s - y) below    y standardised
+ *   huber               squared up to d, then linear                      y standardised
+ *   poisson             exp(s) - y s, for y >= 0                          y as it is
  *
- * Splits are chosen by first and second derivatives (1 where there is no second). A leaf value is then the step that is best
- * for the loss itself: one Newton step for logistic, softmax and squared; the quantile of the residuals; for huber their
- * median and the mean of what is left, cut at d (the same paper); for poisson log(sum y / sum exp s). Both penalties act as on
- * a Newton step v = -G / (H + l2): a leaf of n rows counts as G = -n v. Called by boost.c, boost_round.c, boost_grow.c. */
+ * Standardised means by the lane's training rows. Huber's d is the alpha quantile of |y - s| over
+ * the training rows, taken anew in each round (Friedman, Greedy function approximation, 2001,
+ * algorithm 4).
+ *
+ * Splits are chosen by first and second derivatives (1 where there is no second). A leaf's value is
+ * then the best step for the loss itself: one Newton step for logistic, softmax and squared; the
+ * quantile of the residuals for quantile; for Huber the median of the residuals plus the mean of
+ * what is left, cut at d (the same paper); for Poisson log(sum y / sum exp s). Both penalties act
+ * as on a Newton step v = -G / (H + l2): a leaf of n rows counts as G = -n v. Called by boost.c,
+ * boost_round.c, boost_grow.c. */
 #include "ml/boost/boost.h"
 
 #include "base/base.h"
@@ -26,15 +34,18 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this |gradient| rows of a multiclass tree are thinned: late rounds are sure of most rows, and 2% of the largest
- * possible gradient loses nothing that could be measured on letter, satimage and covertype. */
-#define THIN       0.02f
-#define THIN_ROWS  1000
-#define MOST_COUNT 1e15 /* poisson */
+/* Multiclass rows whose |gradient| is below THIN are thinned (ml/cpu/grad.h): late rounds are sure
+ * of most rows. 2% of the largest possible gradient lost nothing that could be measured on letter,
+ * satimage and covertype. */
+#define THIN      0.02f
+#define THIN_ROWS 1000
+/* the largest count, for Poisson */
+#define MOST_COUNT 1e15
 
 static const struct {
     enum ml_task task;
-    bool is_refit; /* the leaf value is not a Newton step */
+    /* the leaf value is not a Newton step */
+    bool is_refit;
 } losses[] = {
     [BOOST_ABSOLUTE] = { ML_REGRESSION, true }, [BOOST_HUBER] = { ML_REGRESSION, true },
     [BOOST_SQUARED] = { ML_REGRESSION, false }, [BOOST_QUANTILE] = { ML_REGRESSION, true },
@@ -101,7 +112,8 @@ static int counts_check(const struct boost_lane *l, const struct ml_data *d, str
     return 0;
 }
 
-/* Poisson: the target as it is; half a count stands in for none at all. */
+/* Poisson: the target as it is. Where all counts are 0, half a count stands for them, because log 0
+ * is no score. */
 static void counts_take(const struct ml_data *d, struct boost_lane *l)
 {
     double sum = 0;
@@ -134,7 +146,8 @@ static int numbers_take(const struct ml_data *d, struct boost_lane *l, struct er
     return 0;
 }
 
-/* balanced: n / (classes present * rows of the class). Also the floor of thinning, by the lightest class. */
+/* balanced: a class weighs n / (classes present * rows of the class). Also sets the floor of
+ * thinning, from the lightest class. */
 static void class_weights(struct boost_lane *l, const double *count, int k, bool is_balanced)
 {
     double present = 0, least = 1;
@@ -150,7 +163,7 @@ static void class_weights(struct boost_lane *l, const double *count, int k, bool
     l->thin = l->loss == BOOST_SOFTMAX && l->r.n_train >= THIN_ROWS ? THIN * (float)least : 0.0f;
 }
 
-/* Classes: smoothed shares of the weighted training rows on the link scale. */
+/* First scores of classes: the shares of the weighted training rows, smoothed, on the link scale. */
 static void classes_take(const struct ml_data *d, struct boost_lane *l, bool is_balanced)
 {
     int k = MAX(2, l->outputs);
@@ -192,7 +205,7 @@ int boost_loss_open(struct boost_lane *l, const double *params, const struct ml_
 
 /* ---- gradients ---- */
 
-/* What huber calls far: the alpha quantile of |y - s|. */
+/* Huber's d: the alpha quantile of |y - s|. */
 static float far_residual(const struct boost_lane *l, uint32_t *key)
 {
     for (int64_t i = 0; i < l->r.n_train; i++)
@@ -210,7 +223,8 @@ void boost_loss_round(struct boost_work *wk, const struct boost_lane *l)
         wk->far = far_residual(l, (uint32_t *)wk->spare);
 }
 
-/* K / (K - 1), since the scores of K classes have one degree too many (Friedman 2001, algorithm 6). */
+/* K / (K - 1), because the scores of K classes have one degree of freedom too many (Friedman 2001,
+ * algorithm 6). */
 float boost_loss_h_factor(const struct boost_lane *l)
 {
     return l->loss == BOOST_SOFTMAX ? (float)l->outputs / (float)(l->outputs - 1) : 1.0f;
@@ -248,7 +262,8 @@ static void number_gradients(struct boost_work *wk, const struct boost_lane *l, 
         memcpy(wk->h, l->w, (size_t)l->rows * sizeof *wk->h);
     grad_size(wk->g, l->rows, &largest, &sum);
     o->g_scale = grad_scale(largest, sum, l->r.n_train);
-    o->h_scale = 1.0f; /* h = 1 counts rows */
+    /* h = 1 counts rows */
+    o->h_scale = 1.0f;
     if (l->loss == BOOST_POISSON) {
         grad_size(wk->h, l->rows, &largest, &sum);
         o->h_scale = grad_scale(largest, sum, l->r.n_train);
@@ -271,7 +286,7 @@ void boost_loss_gradients(struct boost_work *wk, const struct boost_lane *l, int
 
 /* ---- leaf values ---- */
 
-/* Weights of numbers are 1, or 0: such a row counts as absent. */
+/* Regression rows weigh 1 or 0; a row of weight 0 counts as absent. */
 static double residual_quantile(const struct boost_work *wk, const struct boost_lane *l,
                                 double alpha, const int32_t *rows, int64_t n, double *weight)
 {

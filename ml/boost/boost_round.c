@@ -1,6 +1,7 @@
-/* boost_round.c - one boosting round of a lane: gradients of all rows (boost_loss.c), one tree per output, scores of all
- * rows of the frame. May stop between two splits; what is half done stays in the workspace until the lane goes on. Also
- * the workspace itself. Called by boost.c. */
+/* boost_round.c - one boosting round of a lane: gradients of all rows (boost_loss.c), one tree per
+ * output, and the scores of all rows of the frame. May stop between two splits; what is half done
+ * stays in the workspace until the lane goes on. Also makes and frees the workspace. Called by
+ * boost.c. */
 #include "ml/boost/boost.h"
 
 #include "base/base.h"
@@ -41,8 +42,8 @@ static void *work_take(struct boost_work *wk, int64_t n, size_t size, bool *ok)
     return p;
 }
 
-/* Enough histograms for the largest trees of the lane, one per node of BOOST_POOL_ROWS rows and one in work, within BOOST_POOL_BYTES;
- * fewer than three slots would be of no use. */
+/* Enough histograms for the largest trees of the lane: one for each node of BOOST_POOL_ROWS rows
+ * and one in work, within BOOST_POOL_BYTES. Fewer than three slots would be of no use. */
 static void pool_take(struct boost_work *wk, const struct boost_lane *l, bool *ok)
 {
     int64_t per_slot = (int64_t)wk->bins->cols * HIST_PITCH,
@@ -95,8 +96,9 @@ struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_
     return wk;
 }
 
-/* A row of the round stays with probability row_sample: 32 random bits of (lane, round, row). The same rows for every
- * tree of the round; where fewer than two would stay, all do. */
+/* A row takes part in the round with probability row_sample, by 32 random bits of (lane, round,
+ * row). The same rows for every tree of the round. Where fewer than two rows would be left, all of
+ * them are. */
 static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64_t round)
 {
     uint32_t u[4] = { 0 }, limit = (uint32_t)(l->p.row_sample * 4294967295.0);
@@ -119,7 +121,7 @@ static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64
     }
 }
 
-/* Once per round: its rows, and what the loss wants of all rows. */
+/* Once per round: its rows, and what the loss needs to know of all rows. */
 static void round_start(struct boost_work *wk, const struct boost_lane *l, int64_t round)
 {
     wk->n_picked = l->r.n_train;
@@ -128,8 +130,8 @@ static void round_start(struct boost_work *wk, const struct boost_lane *l, int64
     boost_loss_round(wk, l);
 }
 
-/* The rows that the tree grows on: those of the round, without the thinned ones. A row that is not for training weighs
- * nothing, so that its word is 0 as well. */
+/* The rows that the tree grows on: those of the round without the thinned ones. A row that is not
+ * for training weighs nothing, so its word is 0 as well. */
 static void tree_rows(struct boost_work *wk, const struct boost_lane *l)
 {
     const int32_t *from = l->p.row_sample < 1.0 ? wk->picked : l->r.train;

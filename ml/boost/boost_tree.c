@@ -1,6 +1,9 @@
-/* boost_tree.c - trees in memory and as bytes. A tree is written in preorder, one tag per node: a leaf, its value and
- * rows, or a split, its column, gain, and its bin or the 32 bytes of its set; reading it back gives the same node numbers. Bytes may come
- * from a stranger: every count, column and link is checked. Called by boost.c and boost_round.c. */
+/* boost_tree.c - trees in memory and as bytes.
+ *
+ * A tree is written in preorder, with a tag for each node. A leaf has its value and rows; a split
+ * has its column, gain, and its bin or the 32 bytes of its set. Reading it back gives the same node
+ * numbers. Bytes may come from a stranger: every count, column and link is checked. Called by
+ * boost.c and boost_round.c. */
 #include "ml/boost/boost.h"
 
 #include "base/base.h"
@@ -15,10 +18,11 @@ enum {
     TAG_ADD = 4,
     MAX_TREES = 4000000,
     MAX_NODES = 1 << 16,
-    BLOCK_COST = 64 /* what the allocator adds to an aligned block, about */
+    /* about what the allocator adds to an aligned block */
+    BLOCK_COST = 64
 };
 
-/* A tree is one block of memory, so that small ones do not pay for five. */
+/* A tree is one block of memory: five small blocks would cost more than a small tree holds. */
 static size_t block_bytes(int n_nodes, int n_sets)
 {
     const struct tree *t = NULL;
@@ -34,7 +38,7 @@ int tree_init(struct tree *t, int n_nodes, int n_sets)
     t->nodes = mem_try_zalloc(block_bytes(n_nodes, n_sets));
     if (!t->nodes)
         return -1;
-    /* Nodes and sets of 8-byte words first, then what needs less. */
+    /* Arrays of 8-byte words come first, then those with smaller elements. */
     char *at = (char *)(t->nodes + n_nodes);
     if (n_sets) {
         t->sets = (void *)at;
@@ -171,12 +175,14 @@ struct reading {
     struct view *in;
     struct tree t;
     int cols, made, made_sets;
-    bool has_facts;  /* gains and rows */
-    int *stack, top; /* numbers of nodes still to come */
-    int *depth;      /* by node */
+    /* it holds gains and row counts */
+    bool has_facts;
+    /* numbers of the nodes still to come */
+    int *stack, top;
+    int *depth; /* by node */
 };
 
-/* A leaf's value, or a split's gain. */
+/* The value of a leaf, or the gain of a split. */
 static int read_value(struct reading *r, int at, struct err *err)
 {
     if (view_f32(r->in, &r->t.values[at], err) < 0)
@@ -234,7 +240,7 @@ static int read_leaf(struct reading *r, int at, struct err *err)
     return 0;
 }
 
-/* A node has the rows of its kids, whose numbers are larger. */
+/* A node has the rows of its children, whose numbers are larger. */
 static int rows_sum(struct tree *t, struct err *err)
 {
     for (int at = t->n_nodes - 1; at >= 0; at--) {

@@ -1,11 +1,18 @@
-/* forest_bytes.c - a tree of a forest as bytes: u32 nodes, sets and shares (entries of class lists), then the nodes in
- * preorder, left kid first:
- *   u8 tag      kind (leaf, cut, set) | missing goes left << 2 | form of the value << 4
+/* forest_bytes.c - a tree of a forest as bytes: u32 numbers of nodes, of sets and of shares
+ * (entries of class lists), then the nodes in preorder, left child first:
+ *
+ *   u8 tag      kind (leaf, cut, set)
+ *  missing goes left << 2
+ *  form of the value << 4
  *   rows        varint: distinct training rows
- *   value       FORM_DENSE: f32 per output; FORM_LIST: varint count, (varint class, f32)s of the classes that are there;
- *               FORM_PURE: varint class whose share is 1 (one output: the value itself, 0 or 1)
- *   of splits   varint column, f32 gain, then u8 bin, or u8 length and bytes of the set of bins that go left
- * Varints are LEB128. Depth is at most RF_MAX_DEPTH. Readers trust nothing; only canonical trees are written. */
+ *   value       FORM_DENSE: f32 per output; FORM_LIST: varint count, then (varint class, f32) of
+ *               the classes that occur; FORM_PURE: varint class whose share is 1 (with one
+ *               output: the value itself, 0 or 1)
+ *   of splits   varint column, f32 gain, then u8 bin, or u8 length and bytes of the set of bins
+ *               that go left
+ *
+ * Varints are LEB128. The depth is at most RF_MAX_DEPTH. Readers trust nothing; writers write one
+ * canonical form only. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"
@@ -14,7 +21,8 @@
 #include <string.h>
 
 enum { LEAF, CUT, SET, KIND = 3, MISSING_LEFT = 4 };
-enum { HEAD_BYTES = 12, MOST_BYTES = 64 }; /* MOST_BYTES: of a node, but for its shares */
+/* MOST_BYTES: of a node without its shares */
+enum { HEAD_BYTES = 12, MOST_BYTES = 64 };
 enum { FORM_DENSE = 0, FORM_LIST = 0x10, FORM_PURE = 0x20, FORM = 0x30 };
 
 /* ---- writing ---- */
@@ -25,7 +33,7 @@ struct sink {
     uint32_t nodes, sets, shares;
 };
 
-/* -1 = no memory. What is put after it must not be longer. */
+/* Makes room for n bytes; what is put after it must not be longer. -1 = no memory. */
 static int sink_room(struct sink *s, size_t n)
 {
     if (s->len + n <= s->cap)
@@ -42,7 +50,7 @@ static int sink_room(struct sink *s, size_t n)
     return 0;
 }
 
-/* Each writes at p and returns what follows. */
+/* Each of these writes at p and returns where the next one goes. */
 static uint8_t *put_u8(uint8_t *p, unsigned v)
 {
     *p = (uint8_t)v;
@@ -80,7 +88,7 @@ static int sink_open(struct sink *s)
     return 0;
 }
 
-/* Fills in the head and gives the bytes in memory of their size; rc < 0: gives nothing. */
+/* Fills in the head and hands the bytes over, in memory of their size. rc < 0: hands nothing over. */
 static int sink_close(struct sink *s, int rc, struct rf_bytes *out)
 {
     size_t len = s->len;
@@ -95,7 +103,7 @@ static int sink_close(struct sink *s, int rc, struct rf_bytes *out)
     return out->data ? 0 : -1;
 }
 
-/* A list entry takes five or six bytes, a dense one four. */
+/* An entry of a list takes five or six bytes, of a dense value four. */
 static unsigned form_of(const float *v, int outputs, int *n, int *last)
 {
     uint32_t bits;
@@ -105,7 +113,8 @@ static unsigned form_of(const float *v, int outputs, int *n, int *last)
         return v[0] == 0.0f || v[0] == 1.0f ? FORM_PURE : FORM_DENSE;
     for (int k = 0; k < outputs; k++) {
         memcpy(&bits, v + k, sizeof bits);
-        *n += bits != 0; /* a share is not -0 */
+        /* a share is never -0 */
+        *n += bits != 0;
         *last = bits != 0 ? k : *last;
     }
     return *n == 1 && v[*last] == 1.0f ? FORM_PURE : *n * 5 < outputs * 4 ? FORM_LIST : FORM_DENSE;
@@ -134,7 +143,8 @@ static uint8_t *put_set(uint8_t *p, const uint64_t from[4])
 
     for (int i = 0; i < 32; i++)
         set[i] = (uint8_t)(from[i / 8] >> (i % 8 * 8));
-    set[31] &= 127; /* missing: by the tag */
+    /* missing values: by the tag */
+    set[31] &= 127;
     while (n > 0 && set[n - 1] == 0)
         n--;
     p = put_u8(p, n);
@@ -202,7 +212,8 @@ struct item {
     uint8_t tag, bin, set_len;
     uint32_t rows, col, n_shares;
     float gain;
-    size_t value, split, end; /* where they begin in the bytes */
+    /* where they begin in the bytes */
+    size_t value, split, end;
     size_t set;
 };
 
@@ -231,7 +242,7 @@ static int view_share(struct view *in, float *out, bool is_share, struct err *er
     return 0;
 }
 
-/* out: room for `room` entries, or NULL. One output: its value is out[0].share. */
+/* out: room for `room` entries, or NULL. With one output the value is out[0].share. */
 static int value_read(struct view *in, unsigned form, int outputs, struct rf_share *out,
                       uint32_t room, uint32_t *n_shares, struct err *err)
 {
@@ -249,7 +260,8 @@ static int value_read(struct view *in, unsigned form, int outputs, struct rf_sha
             return -1;
         if (form != FORM_PURE && view_share(in, &v, outputs > 1, err) < 0)
             return -1;
-        if (form == FORM_PURE && outputs == 1) { /* 0 or 1 itself */
+        /* 0 or 1 itself */
+        if (form == FORM_PURE && outputs == 1) {
             v = (float)class;
             if (class > 1)
                 return err_set(err, ERR_ARG, "model: a share of %u", class);
@@ -283,7 +295,7 @@ static int split_read(struct view *in, int cols, struct item *it, struct err *er
     return view_bytes(in, &set, it->set_len, err);
 }
 
-/* shares: where the value goes, or NULL; room for so many. */
+/* shares: where the value goes, with room for so many entries; or NULL. */
 static int item_read(struct view *in, int outputs, int cols, struct item *it,
                      struct rf_share *shares, uint32_t room, struct err *err)
 {
@@ -309,7 +321,8 @@ static int head_read(struct view *in, uint32_t *nodes, uint32_t *sets, uint32_t 
     if (view_u32(in, nodes, err) < 0 || view_u32(in, sets, err) < 0 ||
         view_u32(in, shares, err) < 0)
         return -1;
-    size_t left = in->len - in->pos; /* every node and every share takes a byte at least */
+    /* every node and every share takes at least one byte */
+    size_t left = in->len - in->pos;
     if (*nodes < 1 || *nodes % 2 == 0 || *nodes > left || *nodes > INT32_MAX / 2 ||
         *sets > *nodes / 2 || *shares > left)
         return err_set(err, ERR_ARG, "model: a tree of %u nodes, %u sets and %u shares", *nodes,
@@ -377,8 +390,10 @@ struct reading {
     struct view in;
     struct rf_flat *t;
     uint32_t n_nodes, n_sets, n_shares, made, seen_shares, used_shares;
-    bool leaves_only; /* values of other nodes are not wanted */
-    double *gains;    /* by column, or NULL */
+    /* values of inner nodes are not wanted */
+    bool leaves_only;
+    /* by column, or NULL */
+    double *gains;
     uint32_t stack[RF_MAX_DEPTH + 2];
     int top;
 };
@@ -420,7 +435,8 @@ static int node_read(struct reading *r, int outputs, int cols, struct err *err)
     return 0;
 }
 
-/* Frees what only axes need, and the room of inner nodes' shares; no memory to do so is no harm. */
+/* Frees what only axes need, and the room of the shares of inner nodes. Having no memory to shrink
+ * them does no harm. */
 static void trim(struct rf_flat *t, uint32_t n_shares)
 {
     mem_try_free(t->depth);
@@ -474,12 +490,14 @@ out:
 
 /* ---- cutting ---- */
 
-/* Copies what stays; a node where the cut comes is a leaf, and what is below is passed over. */
+/* Copies what stays. A node at which the cut falls becomes a leaf, and what lies below it is passed
+ * over. */
 static int copy_cut(struct view in, int outputs, int cols, const struct forest_axis *cut,
                     struct sink *s, struct err *err)
 {
     uint8_t depth[RF_MAX_DEPTH + 2];
-    bool is_out[RF_MAX_DEPTH + 2]; /* below the cut */
+    /* lies below the cut */
+    bool is_out[RF_MAX_DEPTH + 2];
     int top = 1;
 
     depth[0] = 0;

@@ -1,7 +1,9 @@
-/* forest_columns.c - grows a tree over a narrow table of classes. All bins of a node's rows lie side by side, column by column
- * (ml/cpu/part.c), so that every read of a split search is in sequence; a node's classes and weights are known when
- * it is made, and rows that reach a leaf are not moved again. Nodes, draws and ties are those of forest_grow.c, and so are the
- * trees, bit for bit. Called by forest_grow.c. */
+/* forest_columns.c - grows a tree over a narrow table of classes.
+ *
+ * All bins of a node's rows lie side by side, column by column (ml/cpu/part.c), so that every read
+ * of a split search is in sequence. A node's classes and weights are known when it is made, and
+ * rows that reach a leaf are not moved again. Nodes, draws and ties are those of forest_grow.c, and
+ * so are the trees, bit for bit. Called by forest_grow.c. */
 #include "ml/forest/forest_scan.h"
 #include "ml/forest/forest_work.h"
 
@@ -15,7 +17,8 @@
 
 enum { SLACK = 2 * PART_WIDE, RUN_PARTS = 3 };
 
-/* A column more is moved once per row and level, and read in a share of the nodes that is the root of it. */
+/* With every further column each row is moved once more per level, but only about the square root
+ * of the columns are read in a node: wide tables are better off with rows in lines. */
 bool rf_columns_fit(const struct rf_data *d)
 {
     return d->n_classes >= 2 && d->cols <= FOREST_NARROW && part_is_fast();
@@ -48,7 +51,7 @@ int64_t rf_columns_bytes(const struct rf_columns *c, const struct rf_data *d)
            (int64_t)(c->runs_cap + 2 * RUN_PARTS * d->n_classes) * (int64_t)sizeof *c->runs;
 }
 
-/* The table's columns, and where the classes end. */
+/* Fills in the table's columns, and where the classes end. */
 static void root_fill(struct rf_columns *c, const struct rf_data *d, const int32_t *order)
 {
     for (int64_t i = 0; i < d->rows; i++) {
@@ -71,7 +74,7 @@ struct rf_columns *rf_columns_new(const struct rf_data *d, const int32_t *order)
     size_t k = (size_t)d->n_classes;
 
     c->n_cols = d->cols + (order ? 1 : 2);
-    /* An odd number of lines of the cache, so that columns do not all fall into the same few sets. */
+    /* An odd number of cache lines, so that the columns do not all fall on the same few cache sets. */
     c->pitch = (d->rows / PART_WIDE | 1) * PART_WIDE + (d->rows % PART_WIDE ? 2 * PART_WIDE : 0);
     c->runs_cap = (int)k * RUN_PARTS * 64;
     c->root = mem_try_zalloc((size_t)list_bytes(c));
@@ -100,8 +103,8 @@ static struct rf_runs runs_at(int32_t *at, int32_t n)
     return (struct rf_runs){ n, at, at + n, at + 2 * (ptrdiff_t)n };
 }
 
-/* A node as the split search takes it. `runs` stay where they are, totals go to w->total. Filled in place: copies of what was
- * just written would wait for it. */
+/* A node as the split search takes it. `runs` stay where they are; totals go to w->total. It is
+ * filled in place, because reading a copy of what was just written would wait for the write. */
 static void node_in(struct rf_work *w, const struct open_node *o, const struct rf_runs *runs,
                     struct rf_node_in *in)
 {
@@ -211,7 +214,8 @@ static void kids_many(const struct rf_work *w, const struct open_node *o,
     kid[1].n_runs = out[1].n;
 }
 
-/* The rows of kids that grow on, those of the left one to the front of the other list. */
+/* Moves the rows of the children that grow on; those of the left one to the front of the other
+ * list. */
 static void move(const struct rf_columns *c, const struct open_node *o, int32_t n_left,
                  const bool is_open[2])
 {
@@ -227,7 +231,7 @@ static int32_t mark(const struct rf_columns *c, const struct open_node *o,
                     const struct rf_split *best)
 {
     const uint8_t *bins = c->list[o->list] + best->col * c->pitch + o->from;
-    /* Missing values to the left: one more makes 0 of them. */
+    /* Missing values (255) to the left: adding one makes them 0. */
     uint8_t up = best->missing_left;
 
     if (best->is_set)
@@ -235,7 +239,7 @@ static int32_t mark(const struct rf_columns *c, const struct open_node *o,
     return (int32_t)part_mark(bins, o->n, up, (uint8_t)(best->bin + up), c->masks);
 }
 
-/* Which bins the node's rows are in; of numbers the missing one only. */
+/* Which bins the node's rows are in; for numeric columns only whether one is missing. */
 static void seen_take(const struct rf_work *w, const struct open_node *o,
                       const struct rf_split *best, uint64_t seen[4])
 {
@@ -294,7 +298,7 @@ int rf_columns_grow(struct rf_work *w, const struct open_node *o, struct rf_tree
     return 0;
 }
 
-/* The rows that the tree drew, from the root's columns into the first list. */
+/* Copies the rows that the tree drew from the root's columns into the first list. */
 static int32_t rows_take(struct rf_work *w)
 {
     struct rf_columns *c = w->columns;

@@ -1,7 +1,10 @@
-/* forest_cut.c - cuts a grown tree to what a best-first growth with fewer leaves, or one that asks for a larger decrease of the
- * impurity, would have grown. Because a node's split depends on nothing but its rows and its path, the order in which nodes
- * are popped from the heap can be found afterwards: best-first trees of every size are nested (Shi 2007, "Best-first
- * decision tree learning", section 3.3). The order of nodes stays that of growth. Called by forest_model.c. */
+/* forest_cut.c - cuts a grown tree to what a best-first growth with fewer leaves would have grown,
+ * or one that asks for a larger decrease of the impurity.
+ *
+ * A node's split depends on nothing but its rows and its path. So the order in which a best-first
+ * growth takes nodes from its heap can be found afterwards: best-first trees of every size are
+ * nested (Shi, Best-first decision tree learning, 2007, section 3.3). The order of nodes stays that
+ * of growth. Called by forest_model.c. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"
@@ -67,7 +70,7 @@ static void choose_splits(const struct rf_tree *t, double min_gain, int64_t max_
     }
 }
 
-/* Pairs of kids keep their order, so that each moves to the front or stays. Sets stay where they are. */
+/* Moves the pairs of children that stay to the front, in their order. Sets stay where they are. */
 static void compact(struct rf_tree *t, int outputs, const uint8_t *is_split, int32_t *to)
 {
     int n = 1;

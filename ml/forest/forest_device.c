@@ -1,6 +1,9 @@
-/* forest_device.c - trees of forests grown on a device (ml/ops/ops_forest.h): as many at once as are wanted and fit there, kept
- * there until they are taken one by one. A tree comes back in the device's order of nodes and gets the CPU's, so that all
- * that follows (cuts, bytes, scores) is the CPU's. What the device cannot take is grown on the CPU. Called by forest_model.c. */
+/* forest_device.c - trees of forests grown on a device (ml/ops/ops_forest.h): as many at once as
+ * are wanted and fit there, kept there until they are taken one by one.
+ *
+ * A tree comes back in the device's order of nodes and is renumbered as the CPU would number it, so
+ * that all that follows (cuts, bytes, scores) is the CPU's. What the device cannot take is grown on
+ * the CPU. Called by forest_model.c. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"
@@ -17,7 +20,8 @@ struct forest_device {
     const struct ml_forest_ops *ops;
     struct ml_forest *forest;
     bool is_refused;
-    int first, n; /* trees that stand there grown */
+    /* trees that are grown and still on the device */
+    int first, n;
     int32_t n_nodes[ML_FOREST_TREES];
     uint64_t keys[ML_FOREST_TREES];
     uint16_t *weights; /* [trees at once][rows] */
@@ -89,7 +93,7 @@ static int device_open(struct forest_device *v, struct ml_data *d, const struct 
     return rc;
 }
 
-/* The CPU grows depth first, left kids first, and numbers kids when their parent is split. */
+/* The CPU grows depth first, left children first, and numbers children when their parent is split. */
 static int tree_take(const struct ml_forest_node *from, const float *values, int n, int outputs,
                      struct rf_tree *t)
 {

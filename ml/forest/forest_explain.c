@@ -1,6 +1,7 @@
-/* forest_explain.c - what a forest knows of its columns: the decrease of impurity that splits on each brought, weighted by the
- * share of rows (Breiman 2001), and SHAP values of rows (ml/model/shap.h) in shares of classes or units of the target. Called
- * through the tables in forest_model.c. */
+/* forest_explain.c - explanations of a forest: the decrease of impurity that the splits on each
+ * column brought, weighted by the share of rows (Breiman 2001), and SHAP values of rows
+ * (ml/model/shap.h) in shares of classes or units of the target. Called through the tables in
+ * forest_model.c. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"
@@ -23,7 +24,8 @@ int forest_importance(const struct predictor *p, const struct prep *prep, double
 struct trees {
     const struct predictor *p;
     struct shap_node *nodes;
-    float *values; /* [nodes][outputs], where the tree has lists of classes */
+    /* [nodes][outputs], where the tree has lists of classes */
+    float *values;
     int cap;
 };
 

@@ -1,6 +1,7 @@
-/* forest_gini.c - the best cuts for classes under Gini, four columns in one pass over a node's rows: their histograms, or,
- * where rows are few, their bins side by side (ml/cpu/cuts.c weighs both). Categories are numbered in their order (of
- * forest_split.c) first, and then are numbers too. Called by forest_split.c. */
+/* forest_gini.c - the best cuts for classes under Gini, four columns in one pass over a node's
+ * rows: their histograms or, where rows are few, their bins side by side (ml/cpu/cuts.c scores
+ * both). Categories are first renumbered in their order (forest_split.c), and are numbers from then
+ * on. Called by forest_split.c. */
 #include "ml/forest/forest_scan.h"
 
 #include "base/base.h"
@@ -13,9 +14,12 @@ enum { BYTE_SUM = 255, MANY_CLASSES = 16 };
 struct rf_gini {
     int64_t *
         two; /* [RF_GROUP + 1][256]: weight | weight of class 1 << 32; the last for categories in order */
-    int32_t *many; /* [group + 1][classes][256]: weights */
-    int group;     /* columns at a time: of very many classes one */
-    bool is_few;   /* the node's rows are few; then their */
+    /* [group + 1][classes][256]: weights */
+    int32_t *many;
+    /* columns at a time; 1 where there are very many classes */
+    int group;
+    /* the node has few rows; then theirs are: */
+    bool is_few;
     const uint8_t *weights, *ones;
     uint8_t own_weights[CUTS_ROWS], own_ones[CUTS_ROWS];
     bool is_ready; /* so few that what the columns have in common stands in */
@@ -71,8 +75,9 @@ INLINE void fetch(const struct rf_node_in *in, const uint8_t *x, int64_t i)
         __builtin_prefetch(x + in->rows[i + RF_AHEAD < in->n ? i + RF_AHEAD : i] * in->pitch);
 }
 
-/* Where the bins of a column are, and how far on that of row i is. is_near: the node lies column by column; a constant, as
- * n, the number of a group's columns, is below. */
+/* Where the bins of a column are, and their distance from row to row. is_near: the node lies column
+ * by column. is_near is a constant, as is n, the number of columns of a group, in the functions
+ * below. */
 INLINE const uint8_t *column_of(const struct rf_node_in *in, int col, bool is_near)
 {
     return is_near ? in->by_col + col * in->pitch : in->lines + col;
@@ -133,7 +138,7 @@ INLINE void fill_many(const struct rf_node_in *in, const struct group *g, int n,
     }
 }
 
-/* Of g's n columns into the j-th histogram and the next ones. */
+/* The histograms of the group's n columns, from number j on. */
 INLINE void fill(const struct rf_node_in *in, const struct group *g, int n, int j,
                  struct rf_gini *gini)
 {
@@ -161,7 +166,7 @@ static void group_fill(const struct rf_node_in *in, const struct group *g, struc
         fill(in, g, 4, 0, gini);
 }
 
-/* Few rows' bins, column by column; n: the group's columns, a constant. */
+/* The bins of few rows, column by column; n: the group's columns, a constant. */
 INLINE void gather(const struct rf_node_in *in, const struct group *g, int n,
                    uint8_t (*bins)[CUTS_ROWS])
 {
@@ -193,7 +198,7 @@ static void group_gather(const struct rf_node_in *in, const struct group *g,
         gather(in, g, 4, bins);
 }
 
-/* Whether one of few rows' bins is the missing one. */
+/* Whether one of the few rows' bins is the missing one. */
 static bool has_missing(const struct rf_node_in *in, int col, const uint8_t *bins)
 {
     return (!in->by_col || in->has_missing[col]) && memchr(bins, RF_MISSING, (size_t)in->n) != NULL;
@@ -201,13 +206,14 @@ static bool has_missing(const struct rf_node_in *in, int col, const uint8_t *bin
 
 /* ---- categories, put in order ---- */
 
-/* What a category holds: weight, and weight of class 1 or of the node's largest class. */
+/* What a category holds: its weight, and the weight of class 1 or of the node's largest class. */
 struct shares {
     int32_t all[BINS], top[BINS];
-    uint64_t bits[4]; /* the categories that are there */
+    /* the categories that occur */
+    uint64_t bits[4];
 };
 
-/* e: categories by their share; rank: by category. Returns how many. */
+/* e: categories by their share; rank: by category. Returns how many there are. */
 static int shares_order(const struct shares *x, struct rf_entry *e, uint8_t *rank)
 {
     int n = 0;
@@ -264,7 +270,7 @@ static void shares_of_hist(const struct rf_node_in *in, const struct rf_gini *gi
         x->bits[b >> 6] |= (uint64_t)(x->all[b] > 0) << (b & 63);
 }
 
-/* The bins of one histogram into those of the last in the order of e; the first is cleared. */
+/* Copies the bins of histogram j into the last histogram, in the order of e, and clears the first. */
 INLINE void hist_permute(const struct rf_node_in *in, struct rf_gini *gini, int j,
                          const struct rf_entry *e, int n)
 {
@@ -318,7 +324,7 @@ static void set_take(const struct rf_entry *e, const struct cuts_best *cut, stru
     best->set[3] |= cut->missing_left ? 1ull << 63 : 0;
 }
 
-/* bins: of few rows without missing ones; NULL: the j-th histogram is filled. */
+/* bins: of few rows, none of them missing; NULL = histogram j is filled. */
 static void category_cut(const struct rf_node_in *in, int col, int j, const uint8_t *bins,
                          struct rf_gini *gini, const struct cuts_node *node, struct cuts_best *cut,
                          struct rf_split *best)
@@ -344,7 +350,7 @@ static void category_cut(const struct rf_node_in *in, int col, int j, const uint
         set_take(e, cut, best);
 }
 
-/* One column of a group, whose histogram is then the j-th. */
+/* One column of a group on its own; its histogram is number j then. */
 static void alone_fill(const struct rf_node_in *in, const struct group *g, int j,
                        struct rf_gini *gini)
 {

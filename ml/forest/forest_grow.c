@@ -1,7 +1,10 @@
-/* forest_grow.c - grows one tree depth first. Rows and their words lie in node order in one of two lists and are split into
- * the other, where the rows of a class stay together. Which columns a node looks at is drawn from its own key (of the tree and the path from the
- * root): subtrees are independent of each other, and the order of growth shows nowhere. A node looks at n_visit columns, and
- * at further ones until one of them can be split (as scikit-learn counts it). Called by forest_model.c. */
+/* forest_grow.c - grows one tree, depth first.
+ *
+ * Rows and their words lie in the order of the nodes in one of two lists; a split parts them into
+ * the other list, where the rows of a class stay together. Which columns a node looks at is drawn
+ * from its own key (of the tree and the path from the root): subtrees do not depend on each other,
+ * and the order of growth cannot show. A node looks at n_visit columns, and at further ones until
+ * one of them can be split (as scikit-learn counts them). Called by forest_model.c. */
 #include "ml/forest/forest_work.h"
 
 #include "base/base.h"
@@ -157,8 +160,9 @@ static int32_t take_rows(struct rf_work *w)
     return m;
 }
 
-/* Left rows to the front, right ones from the back: rows of one class stay together. Returns how many went left. Adds the
- * bins that were seen, of numbers the missing one only. */
+/* Left rows go to the front, right ones to the back in reverse: rows of one class stay together.
+ * Returns how many went left. Adds the bins that were seen; for numeric columns only the missing
+ * one. */
 INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
                             const struct rf_split *best, bool is_far, bool is_set, uint64_t seen[4])
 {
@@ -168,7 +172,7 @@ INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
     int32_t *to_rows = w->rows[!o->list] + o->from, lo = 0, hi = o->n - 1;
     rf_word *to_words = w->words[!o->list] + o->from;
     int64_t pitch = w->level[o->level].pitch;
-    /* Missing values to the left: one more makes 0 of them. */
+    /* Missing values (255) to the left: adding one makes them 0. */
     uint8_t up = best->missing_left, cut = (uint8_t)(best->bin + up);
     uint64_t has_missing = 0;
 
@@ -184,7 +188,8 @@ INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
             has_missing |= b == RF_MISSING;
         int32_t is_left =
             is_set ? (int32_t)(best->set[b >> 6] >> (b & 63) & 1) : (uint8_t)(b + up) <= cut;
-        int32_t at = hi + ((lo - hi) & -is_left); /* a branch would be guessed wrong */
+        /* a branch would be predicted wrong half of the time */
+        int32_t at = hi + ((lo - hi) & -is_left);
         to_rows[at] = row;
         to_words[at] = word;
         lo += is_left;
@@ -206,11 +211,12 @@ static __attribute__((noinline)) int32_t partition(struct rf_work *w, const stru
 
 /* ---- nodes ---- */
 
-/* Where the run of words[from]'s class ends: classes stand together. */
+/* Where the run of the class of words[from] ends; classes stand together. */
 static int32_t run_end(const rf_word *words, int32_t from, int32_t n)
 {
     int64_t of = words[from] >> 32;
-    int32_t lo = from, hi = n; /* words[lo] is of the class, hi is past its end */
+    /* words[lo] is of the class, hi is past its end */
+    int32_t lo = from, hi = n;
 
     if (words[n - 1] >> 32 == of)
         return n;
@@ -236,7 +242,8 @@ static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct
         int32_t end = run_end(words, i, o->n);
         for (; w->p.is_bootstrap && i < end; i++)
             sum += words[i] & 0xffff;
-        sum += end - i; /* else every row weighs 1 */
+        /* else every row weighs 1 */
+        sum += end - i;
         i = end;
         runs->class_of[runs->n] = (int32_t)of;
         runs->end[runs->n] = end;
@@ -268,7 +275,8 @@ static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_
             differs |= words[i] ^ words[0];
         }
         total[0] = sum;
-        total[1] = differs >> 16; /* 0 = one target only */
+        /* 0 = all targets are equal */
+        total[1] = differs >> 16;
     } else {
         weight = class_totals(w, o, &runs);
     }

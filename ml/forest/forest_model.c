@@ -1,7 +1,10 @@
-/* forest_model.c - the families forest and extra_trees behind the lane interface (model.h). A step is a tree under one pruning
- * (family_plan's grid): lanes stop at whole trees, and sums of the held-out rows under every pruning are kept up to date,
- * so that all answers to a number of trees come from the one pass that grew them. Trees are kept as bytes; they are
- * independent of each other, so that a lane that was saved goes on at its next tree. One thread per lane. */
+/* forest_model.c - the families forest and extra_trees behind the lane interface (model.h).
+ *
+ * A step is a tree under one pruning (family_plan's grid). Lanes stop at whole trees, and the sums
+ * of the held-out rows under every pruning are kept up to date, so all answers up to a number of
+ * trees come from the one pass that grew them. Trees are kept as bytes and do not depend on each
+ * other: a saved lane goes on at its next tree. One thread per lane. Called through model_forest
+ * and model_extra_trees. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"
@@ -34,7 +37,8 @@ static void params_read(const double *v, bool is_extra, const struct ml_data *d,
         .is_bootstrap = !is_extra && v[FOREST_BOOTSTRAP] > 0,
         .max_samples = v[FOREST_MAX_SAMPLES],
         .n_visit = forest_visits(v, cols, is_regression),
-        .max_depth = l->axes[l->n_axes - 1].depth, /* the last axis is the loosest in both */
+        /* the last axis is the loosest in both */
+        .max_depth = l->axes[l->n_axes - 1].depth,
         .min_split = l->axes[l->n_axes - 1].min_split,
         .min_leaf = (int)v[FOREST_MIN_LEAF],
     };
@@ -58,7 +62,7 @@ static size_t acc_floats(const struct forest_lane *l)
     return (size_t)l->n_held * (size_t)l->n_axes * (size_t)l->head.outputs;
 }
 
-/* Regression: z = (y - mean) / spread as a whole number of y_unit's, at most 2^30 of them. */
+/* Regression: z = (y - mean) / spread, as a whole number of y_unit's, at most 2^30 of them. */
 static void scale_take(const struct ml_data *d, const struct fold_rows *r, struct forest_lane *l)
 {
     double spread, top = 0;
@@ -70,7 +74,8 @@ static void scale_take(const struct ml_data *d, const struct fold_rows *r, struc
     while (top > 0 && top / l->y_unit > ldexp(1.0, Y_BITS))
         l->y_unit *= 2.0;
     l->head.scale = spread * l->y_unit;
-    l->min_gain /= l->y_unit * l->y_unit; /* the decrease is a share of the target's variance */
+    /* the decrease is a share of the target's variance */
+    l->min_gain /= l->y_unit * l->y_unit;
 }
 
 static int lane_rows(struct forest_lane *l, const struct ml_data *d, struct err *err)
@@ -218,7 +223,7 @@ int forest_work_take(struct forest_work *w, struct ml_data *d, const struct fore
     return 0;
 }
 
-/* The workspace of the trial: whoever has one lends it; the first lane makes it. */
+/* The workspace of the trial: the lane that has one lends it; else the first lane makes it. */
 static struct forest_work *work_of(struct lane *lanes, int n)
 {
     struct forest_lane *first = lanes[0].state;
@@ -250,7 +255,7 @@ static int trees_reserve(struct forest_lane *l)
     return 0;
 }
 
-/* The held-out rows' sums of one more tree. */
+/* Adds one more tree to the sums of the held-out rows. */
 static int tree_score(struct forest_lane *l, const struct rf_bytes *b, struct err *err)
 {
     struct rf_flat flat;
@@ -263,8 +268,8 @@ static int tree_score(struct forest_lane *l, const struct rf_bytes *b, struct er
     return rc < 0 ? err_set(err, ERR_NOMEM, "forest: no memory to score a tree") : 0;
 }
 
-/* Takes the bytes: held-out sums, then the list. Our own trees need no reading where nothing is scored. -1: no memory, or
- * bytes that are no tree. */
+/* Takes the bytes: adds them to the held-out sums, then to the list. Trees grown here need no
+ * reading where nothing is scored. -1 = no memory, or the bytes are no tree. */
 static int tree_take(struct forest_lane *l, struct rf_bytes *b, bool is_own, struct err *err)
 {
     int rc = 0;
@@ -282,7 +287,7 @@ static int tree_take(struct forest_lane *l, struct rf_bytes *b, bool is_own, str
     return rc;
 }
 
-/* The next tree. 1 = done, 0 = stopped, -1 = failed. */
+/* Grows the next tree. 1 = done, 0 = stopped, -1 = failed. */
 static int tree_add(struct ml_data *d, struct forest_work *w, struct forest_lane *l, int until,
                     const struct ml_stop *stop, struct err *err)
 {
@@ -341,7 +346,7 @@ static int forest_advance(struct ml_data *d, struct lane *lanes, int n, int64_t 
 
 /* ---- predictions ---- */
 
-/* Fewer trees than there are: their sums are made again. */
+/* The sums after fewer trees than there are: made again from the bytes. */
 static int sums_of(const struct forest_lane *l, int64_t trees, const struct forest_axis *axis,
                    float *acc, struct err *err)
 {

@@ -1,6 +1,9 @@
-/* forest_oob.c - out-of-bag predictions (Breiman 1996): of each training row by the trees whose bootstrap left it out. Which
- * these are is drawn again from the keys of the trees. An extra: scores that rank trials come from folds only. Asked for
- * on demand, because a third of all rows would be walked down every tree. */
+/* forest_oob.c - out-of-bag predictions (Breiman, Out-of-bag estimation, 1996): each training row
+ * predicted by the trees whose bootstrap left it out. Which trees these are is drawn again from the
+ * trees' keys.
+ *
+ * An extra: the scores that rank trials come from folds only. Made on demand, because a third of
+ * all rows are walked down every tree. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"
@@ -11,13 +14,18 @@
 #include <string.h>
 
 struct oob {
-    uint16_t *weights; /* by number of the training row */
-    int32_t *train;    /* frame rows */
-    int32_t *rows;     /* frame rows that the tree did not draw */
-    int32_t *at;       /* their numbers */
-    float *acc;        /* of these rows by one tree */
-    float *sum;        /* [n][outputs] of all trees */
-    int32_t *votes;    /* [n] */
+    /* by number of the training row */
+    uint16_t *weights;
+    int32_t *train; /* frame rows */
+    /* frame rows that the tree did not draw */
+    int32_t *rows;
+    /* their numbers */
+    int32_t *at;
+    /* values of these rows from one tree */
+    float *acc;
+    /* [n][outputs] sums over all trees */
+    float *sum;
+    int32_t *votes; /* [n] */
 };
 
 static int oob_open(struct oob *o, const struct ml_data *d, const struct forest_lane *l,

@@ -1,5 +1,6 @@
-/* forest_predict.c - predictions from saved bytes alone. The trees in the file are already cut to what validation chose; of
- * them only cuts, sets and the values of leaves stay in memory. Called through the tables in forest_model.c. */
+/* forest_predict.c - predictions from saved bytes alone. The trees in the file are already cut to
+ * what validation chose; only cuts, sets and the values of leaves stay in memory. Called through
+ * the tables in forest_model.c. */
 #include "ml/forest/forest_model.h"
 
 #include "base/base.h"

@@ -1,9 +1,12 @@
-/* forest_random.c - the splits of an extra tree: one random cut in every column that a node looks at (Geurts, Ernst and
- * Wehenkel 2006), drawn evenly between the column's least and largest bin in the node, by rank where values are many: bins are
- * finer at the rims, and cuts there say little. 64 neighbouring columns are read
- * at once from the rows' lines (ml/cpu/rows.c): their ranges, then what lies left of the cuts of those looked at. Where a
- * node lies column by column each of those is read by itself (ml/cpu/part.c). Categories: a random prefix of their levels in a
- * random order; of rows in lines forest_split.c takes them. Called by forest_split.c. */
+/* forest_random.c - the splits of an extra tree: one random cut in every column that a node looks
+ * at (Geurts, Ernst and Wehenkel 2006).
+ *
+ * A cut is drawn evenly between the column's least and largest bin in the node; by rank where there
+ * are many values, because bins are finer at the rims and cuts there tell little. 64 neighbouring
+ * columns are read at once from the rows' lines (ml/cpu/rows.c): first their ranges, then what lies
+ * left of the cuts. Where a node lies column by column, each column is read by itself
+ * (ml/cpu/part.c). Categories: a random prefix of their levels in a random order; for rows in lines
+ * forest_split.c takes them. Called by forest_split.c. */
 #include "ml/forest/forest_scan.h"
 
 #include "base/base.h"
@@ -14,24 +17,27 @@
 
 enum { NONE = -1 };
 
-/* What became of the v-th column looked at. */
+/* What was found in the v-th column looked at. */
 struct found {
     double score;
-    int32_t next; /* another column among the same 64, or NONE */
+    /* the next column among the same 64, or NONE */
+    int32_t next;
     uint8_t cut;
     bool missing_left, has_missing;
 };
 
 struct rf_random {
     struct rows_range *range; /* [chunks] */
-    int64_t *node;            /* [chunks]: whose range it is */
+    /* [chunks]: the node whose range it is */
+    int64_t *node;
     int32_t *first, *waiting; /* [chunks] */
     struct found *found;      /* [cols] */
     uint8_t *cut;             /* [chunks * 64] */
     uint32_t *places;         /* [cols][256] */
     uint32_t *left,
         *present; /* [lanes][64]: CLASSES: weights of every class; else weight and weight of class 1 */
-    uint64_t *masks; /* by columns: which rows lie left */
+    /* with columns: which rows lie left */
+    uint64_t *masks;
 };
 
 void rf_random_free(struct rf_random *r)
@@ -67,7 +73,7 @@ int64_t rf_random_bytes(const struct rf_data *d)
     return d->cols * (place + (int64_t)sizeof(struct found) + 8) + d->rows / 8;
 }
 
-/* Of a column; NULL: its bins' own numbers. */
+/* The places of a column's bins; NULL = the bins' own numbers. */
 static const uint32_t *places_of(const struct rf_random *r, int col)
 {
     return r->places ? r->places + (ptrdiff_t)col * BINS : NULL;
@@ -133,7 +139,8 @@ static struct row_list lines_of(const struct rf_node_in *in, int chunk)
     };
 }
 
-/* Draws the cuts; columns that have one wait in lists, one for each 64 columns. Returns the number of lists. */
+/* Draws the cuts. Columns that have one are put into lists, one list for each 64 columns. Returns
+ * the number of lists. */
 static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_random *r)
 {
     int n_waiting = 0;
@@ -164,7 +171,7 @@ static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, st
     return n_waiting;
 }
 
-/* Of several classes a lane for each that is in the node. */
+/* With several classes there is one lane for each class in the node. */
 static void lanes_fill(const struct rf_node_in *in, struct row_list lines, const uint8_t *cut,
                        uint32_t *out)
 {
@@ -180,7 +187,7 @@ static void lanes_fill(const struct rf_node_in *in, struct row_list lines, const
     }
 }
 
-/* Sums of one lane into the layout of a histogram's bin. */
+/* Puts the sums of one lane into the layout of a histogram's bin. */
 INLINE void bin_of(const struct rf_node_in *in, enum kind kind, const uint32_t *lane, int64_t *bin)
 {
     if (kind == BINARY)
@@ -203,7 +210,7 @@ INLINE void number_sums(const struct rf_node_in *in, int col, int cut, int64_t *
     bin[1] = sum;
 }
 
-/* `left`, `present`: bins of the rows left of the cut, and of those whose value is not missing. */
+/* left, present: sums of the rows left of the cut, and of those whose value is not missing. */
 INLINE void weigh(struct scan *x, enum kind kind, enum rf_criterion c, struct found *f,
                   const int64_t *left, const int64_t *present)
 {
@@ -227,7 +234,7 @@ INLINE void weigh(struct scan *x, enum kind kind, enum rf_criterion c, struct fo
     f->missing_left = best.missing_left;
 }
 
-/* Several classes by gini, from the lanes as they are. */
+/* Several classes by Gini, from the lanes as they are. */
 static void many_weigh(const struct rf_node_in *in, struct found *f, const uint32_t *left,
                        const uint32_t *present)
 {
@@ -252,7 +259,7 @@ static void many_weigh(const struct rf_node_in *in, struct found *f, const uint3
     }
 }
 
-/* Classes, whose sums stand in lane j. Uses two bins of the histogram, which the caller clears. */
+/* Classes whose sums stand in lane j. Uses two bins of the histogram, which the caller clears. */
 INLINE void lane_weigh(struct scan *x, enum kind kind, enum rf_criterion c, struct found *f, int j)
 {
     const struct rf_random *r = x->s->random;
@@ -274,7 +281,8 @@ INLINE void chunk_weigh(struct scan *x, enum kind kind, enum rf_criterion c, con
     struct rf_random *r = x->s->random;
     struct row_list lines = lines_of(x->in, chunk);
     int width = x->s->width;
-    int64_t *left = x->s->hist, *present = left + width; /* two bins, cleared below */
+    /* two bins, cleared below */
+    int64_t *left = x->s->hist, *present = left + width;
     bool has_missing = false;
 
     for (int v = r->first[chunk]; v != NONE; v = r->found[v].next)
@@ -343,7 +351,7 @@ bool rf_random_take(const struct rf_scratch *s, int v, int col, struct rf_split 
 
 /* ---- column by column ---- */
 
-/* Sums of the marked rows into lane 0. Rows that all weigh 1 are counted. */
+/* Sums of the marked rows into lane 0. Rows that all weigh 1 are counted instead. */
 INLINE void marked_sums(const struct rf_node_in *in, const uint64_t *masks, int64_t n_marked,
                         uint32_t *out)
 {
@@ -360,7 +368,7 @@ INLINE void marked_sums(const struct rf_node_in *in, const uint64_t *masks, int6
                               : part_sum_marked(in->weights, masks, from, in->runs.end[k]));
 }
 
-/* A number, as rf_random_cut has it: false where nothing can be cut. */
+/* A numeric column, with the cut of rf_random_cut. False = nothing can be cut. */
 static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
                         const uint32_t *places, struct found *f)
 {
@@ -378,7 +386,7 @@ static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
     return true;
 }
 
-/* The levels that go left; false where nothing can be cut. */
+/* The levels that go left. False = nothing can be cut. */
 static bool levels_draw(const struct rf_node_in *in, const uint8_t *x, int col, struct found *f,
                         uint64_t set[4])
 {

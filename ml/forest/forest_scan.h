@@ -1,7 +1,12 @@
-/* forest_scan.h - private to the searches for splits, forest_split.c and those beside it: the score of a cut. Larger is better, summed over both sides:
- *   gini     sum_k n_k^2 / n            entropy  sum_k n_k log n_k - n log n            squared  S^2 / n
- * with whole n_k, n and S, so that no order of summation shows. Missing values are tried on both sides. The kind of target
- * is a constant in every loop: BINARY, CLASSES or NUMBER. */
+/* forest_scan.h - private to the searches for splits (forest_split.c, forest_gini.c,
+ * forest_random.c): the score of a cut. Larger is better; it is summed over both sides:
+ *
+ *   gini     sum_k n_k^2 / n
+ *   entropy  sum_k n_k log n_k - n log n
+ *   squared  S^2 / n
+ *
+ * with whole numbers n_k, n and S, so the order of summation cannot show. Missing values are tried
+ * on both sides. The kind of target is a constant in every loop: BINARY, CLASSES or NUMBER. */
 #ifndef ML_FOREST_FOREST_SCAN_H
 #define ML_FOREST_FOREST_SCAN_H
 
@@ -15,8 +20,8 @@
 enum kind { BINARY, CLASSES, NUMBER };
 enum { BINS = 256 };
 
-/* What a run of rows adds up to: n weights, and s: weight of class 1, or sum of targets; CLASSES: counts stand in left[],
- * and s is the sum of their squares. */
+/* Sums of a run of rows. n: weights. s: the weight of class 1, or the sum of targets; for CLASSES
+ * the counts stand in left[], and s is the sum of their squares. */
 struct side {
     int64_t n, s;
 };
@@ -26,12 +31,14 @@ struct scan {
     struct rf_scratch *s;
     struct rf_split *best;
     struct side all, missing, left;
-    int64_t right_squares; /* CLASSES */
-    int before;            /* the last present bin; -1 = none yet */
+    /* for CLASSES */
+    int64_t right_squares;
+    /* the last bin that holds rows; -1 = none yet */
+    int before;
     int best_at; /* bin, or entry, after which the best cut so far lies; -1 = not in this column */
 };
 
-/* Categories of a node, in the order in which cuts part them. */
+/* A category of a node. Entries stand in the order in which cuts part them. */
 struct rf_entry {
     double order;
     int bin;
@@ -46,7 +53,7 @@ INLINE int rf_prefix_last(uint64_t key, int n)
     return n > 1 ? (int)((rf_mix(key, BINS) >> 32) * (uint64_t)(n - 1) >> 32) : 0;
 }
 
-/* Bit b of `bits`: some of n rows is in bin b. no_more: every bin is below 64. */
+/* Bit b of `bits`: at least one of n rows is in bin b. no_more: every bin is below 64. */
 INLINE void bins_present(const uint8_t *x, int64_t n, bool no_more, uint64_t bits[4])
 {
     uint64_t first = 0;
@@ -71,7 +78,7 @@ INLINE double two_score(const struct rf_scratch *s, enum rf_criterion c, int64_t
     return rf_two_gini_own(n, x);
 }
 
-/* The i-th class in ascending order: sums of reals have one order. */
+/* The i-th class in ascending order, because sums of reals (entropy) need one fixed order. */
 INLINE int ascending(const struct rf_runs *r, int i)
 {
     return r->class_of[0] <= r->class_of[r->n - 1] ? i : r->n - 1 - i;
@@ -143,7 +150,7 @@ INLINE double pair_score(const struct scan *x, enum kind kind, enum rf_criterion
     return rf_two_gini(ln, ls, rn, rs);
 }
 
-/* Weighs the cut after what `left` holds; at: where it is. */
+/* Scores the cut after what `left` holds. at: its bin or entry. */
 INLINE void try_here(struct scan *x, enum kind kind, enum rf_criterion c, int at, bool missing_left)
 {
     int64_t least = x->in->p->min_leaf, rn = x->all.n - x->left.n;
@@ -168,7 +175,7 @@ INLINE void try_cut(struct scan *x, enum kind kind, enum rf_criterion c, int at)
     }
 }
 
-/* run: CLASSES: which of the node's classes the row is of. */
+/* run: for CLASSES, which of the node's classes the row is of. */
 INLINE void row_add(int64_t *h, enum kind kind, int width, int bin, rf_word word, int run)
 {
     if (kind == BINARY) {

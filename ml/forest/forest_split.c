@@ -1,8 +1,12 @@
-/* forest_split.c - the best split of a node among some of its columns. A node of few rows touches few of the 256 bins: a
- * bitmap keeps scanning in proportion to its rows, and a histogram is cleared as it is read. Categories are put in order of
- * their mean target (two classes, regression: the best subset is then a prefix, Fisher 1958) or of their share of the
- * node's largest class. A cut lies midway between the present bins on its two sides: rows to come fall on either. Ties keep
- * the earlier column, the smaller bin, missing to the right. Called by forest_grow.c. */
+/* forest_split.c - the best split of a node among some of its columns.
+ *
+ * A node of few rows touches few of the 256 bins: a bitmap keeps the scan in proportion to the
+ * rows, and a histogram is cleared while it is read. Categories are put in the order of their mean
+ * target (for two classes and regression the best subset is then a prefix: Fisher, On grouping for
+ * maximum homogeneity, 1958), or of their share of the node's largest class. A cut lies midway
+ * between the nearest bins with rows on its two sides, because later rows fall on either side of
+ * it. Ties keep the earlier column, the smaller bin, missing values to the right. Called by
+ * forest_grow.c. */
 #include "ml/forest/forest_scan.h"
 
 #include "base/base.h"
@@ -39,7 +43,8 @@ double rf_perfect_score(const struct rf_node_in *in)
 
 /* ---- histograms ---- */
 
-/* Rows from..to into the histogram; every bin they are in becomes a bit of `bits` where those are wanted. */
+/* Adds rows [from, to) to the histogram, and sets the bit of every bin they are in, where bits are
+ * wanted. */
 INLINE void hist_add(const struct rf_node_in *in, enum kind kind, int col, struct rf_scratch *s,
                      int64_t from, int64_t to, int run, uint64_t *bits)
 {
@@ -85,7 +90,7 @@ INLINE void hist_runs(const struct rf_node_in *in, enum kind kind, int col, stru
     }
 }
 
-/* Fills the histogram; bit b of `bits`: some row may be in bin b. */
+/* Fills the histogram. Bit b of `bits`: some row may be in bin b. */
 INLINE void hist_fill(const struct rf_node_in *in, enum kind kind, int col, struct rf_scratch *s,
                       uint64_t bits[4])
 {
@@ -118,7 +123,8 @@ INLINE bool bin_is_empty(const struct rf_scratch *s, enum kind kind, int bin)
 
 INLINE bool scan_numeric(struct scan *x, enum kind kind, enum rf_criterion c, uint64_t bits[4])
 {
-    bool is_open = false; /* the best cut so far still waits for the next present bin */
+    /* the best cut so far still waits for the next bin with rows */
+    bool is_open = false;
 
     bits[3] &= ~(1ull << 63);
     for (int w = 0; w < 4; w++) {
@@ -196,7 +202,7 @@ void rf_entries_shuffle(struct rf_entry *e, int n, uint64_t key)
     }
 }
 
-/* Extra trees: a random order of the levels, a random prefix of it. */
+/* Extra trees: a random order of the levels, and a random prefix of it. */
 INLINE void try_prefix(struct scan *x, enum kind kind, enum rf_criterion c, struct rf_entry *e,
                        int n, uint64_t key)
 {

@@ -1,7 +1,10 @@
-/* forest_walk.c - rows down a tree of a forest. Sixteen rows step together, so that they hide each other's latency; a leaf leads
- * to itself. For the grid of prunings each row is walked to its leaf once: what the prunings answer there (the value of the
- * node on the leaf's path where each of them stops) is found for all leaves first, top down, and added as one run of floats.
- * Sums are float, one addition per tree in order: the order of rows, blocks and prunings shows nowhere. Called by forest_model.c,
+/* forest_walk.c - rows down a tree of a forest.
+ *
+ * Sixteen rows step together, so that they hide each other's memory latency; a leaf leads to
+ * itself. For a grid of prunings each row is walked to its leaf once: what the prunings answer
+ * there (the value of the node on the leaf's path where each of them stops) is found for all leaves
+ * first, from the top down, and added as one run of floats. Sums are float, one addition per tree
+ * in order: the order of rows, blocks and prunings cannot show. Called by forest_model.c and
  * forest_predict.c. */
 #include "ml/forest/forest_model.h"
 
@@ -12,7 +15,7 @@
 
 enum { GROUP = 16, LOOK = 4, SHORT = 8 };
 
-/* The leaf of each of n <= GROUP rows. */
+/* Finds the leaf of each of n <= GROUP rows. */
 static inline __attribute__((always_inline)) void descend(const struct rf_flat *t,
                                                           const uint8_t *const *x, int n,
                                                           bool has_sets, uint32_t *at)
@@ -86,12 +89,14 @@ void rf_walk(const struct rf_flat *t, int outputs, const uint8_t *bins, int64_t 
     }
 }
 
-/* stop[leaf's number][a] = node where axes[a] stops on the way to the leaf; number[leaf]. Several outputs: long lists of
- * shares are laid out as rows of all classes, `wide` floats each, zeros behind the last class. Top down, with the stops of
- * the open nodes on a stack. */
+/* stop[number of the leaf][a] = the node where axes[a] stops on the way to the leaf; number[leaf].
+ * With several outputs, long lists of shares are laid out as rows of all classes, `wide` floats
+ * each, with zeros behind the last class. Found from the top down, with the stops of the open nodes
+ * on a stack. */
 struct stops {
     uint32_t *at, *number;
-    int32_t *row_of; /* by node: -1 = its list is short */
+    /* by node: -1 = its list is short */
+    int32_t *row_of;
     float *rows;
     int wide;
 };
