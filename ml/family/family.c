@@ -1,5 +1,5 @@
-/* family.c - the registry of families and what can be asked of their parameters. Pure data and arithmetic, no kernel: the
- * controller links this file and family_tables.c without the rest of ml/. */
+/* family.c - finding families and parameters by name, and checking values. Pure data and arithmetic
+ * without a kernel: the controller links this file and family_tables.c, and nothing else of ml/. */
 #include "ml/family/family.h"
 
 #include "base/base.h"
@@ -60,7 +60,7 @@ int family_choice_count(const struct family_param *p)
     return n;
 }
 
-/* Start of choice i, its length in *len; NULL past the end. */
+/* Where choice i starts, and its length in *len; NULL past the end. */
 static const char *choice_at(const struct family_param *p, int i, size_t *len)
 {
     const char *s = p->choices;

@@ -1,5 +1,6 @@
-/* family_forest.c - the rows of forest and extra_trees in the registry: parameters, the grid of free axes, cost and memory
- * formulas, first configurations. Pure, like family_tables.c; constants fitted to bench_fit (docs/MEASUREMENTS.md). */
+/* family_forest.c - the rows of forest and extra_trees in the list of families: parameters, the
+ * grid of free axes, cost and memory formulas, first configurations. Pure, like family_tables.c;
+ * constants are fitted to bench_fit (docs/MEASUREMENTS.md). */
 #include "ml/family/family_tables.h"
 
 #include "base/base.h"
@@ -16,7 +17,8 @@ static const struct family_param forest_params[] = {
 
 /* ---- the grid ---- */
 
-/* With a limit of leaves the order of splits is of one depth and split size: then these are not tried. */
+/* A limit on the number of leaves fixes the order of splits for one depth and split size only:
+ * these are then not tried. */
 int forest_axes(const double *params, struct forest_axis *out)
 {
     static const int depths[] = { 6, 10, 14, 20, FOREST_WHOLE_DEPTH }, splits[] = { 60, 20, 6, 2 };
@@ -33,7 +35,7 @@ int forest_axes(const double *params, struct forest_axis *out)
     return n;
 }
 
-/* Powers of the root of two up to the number of trees; level 1 goes to a quarter of it. */
+/* Powers of the square root of two, up to the number of trees; level 1 goes to a quarter of it. */
 static int forest_counts(const double *params, int level, int64_t *out)
 {
     static const double shares[FAMILY_MAX_COUNTS] = { 0.08838834764831845, 0.125,
@@ -94,7 +96,7 @@ static double train_rows(const struct family_shape *s)
     return (double)s->rows * (s->folds > 1 ? 1.0 - 1.0 / s->folds : 0.8);
 }
 
-/* Trees of all folds together up to this level. */
+/* Trees of all folds together, up to this level. */
 static double trees_until(const struct family_shape *s, const double *params, int level)
 {
     struct family_plan plan;
@@ -106,9 +108,11 @@ static double trees_until(const struct family_shape *s, const double *params, in
     return (plan.folds ? 1 : folds_of(s)) * (double)trees;
 }
 
-/* Leaves of a tree for each row that a tree is drawn from. A regression tree ends at single rows (1 - 1/e of them are drawn).
- * How soon leaves of classes are pure only the labels know: 0.02 to 0.15 of random forests, 0.05 to 0.35 of extra trees on
- * the tables measured; large tables are near the upper end, which is taken. Limits hold as on these tables. */
+/* Leaves of a tree for each row that the tree is drawn from. A regression tree ends at single rows,
+ * of which 1 - 1/e are drawn. How soon leaves of classes are pure only the labels know: on the
+ * tables measured 0.02 to 0.15 for random forests and 0.05 to 0.35 for extra trees. Large tables
+ * are near the upper end, which is taken. Limits of the configuration then act as they did on these
+ * tables. */
 static double leaves_share(const struct family_shape *s, const double *params, bool is_bootstrap)
 {
     struct forest_axis axes[FOREST_MAX_AXES];
@@ -140,7 +144,7 @@ static double leaves_of(const struct family_shape *s, const double *params, bool
     return fmax(1.0, leaves);
 }
 
-/* Inner nodes and leaves as bytes (forest_bytes.c), the mean of both. */
+/* Bytes of a node in the form of forest_bytes.c: the mean of inner nodes and leaves. */
 static double node_bytes(const struct family_shape *s, const double *params)
 {
     double k = s->outputs,
@@ -188,7 +192,8 @@ static int64_t extra_cost(const struct family_shape *s, const double *params, in
     return whole(cost(s, params, trees, false, 0.0030));
 }
 
-/* Trees as bytes, sums of the held-out rows at every pruning, what the lanes share, the engine's own arrays. */
+/* Trees as bytes, the sums of the held-out rows at every pruning, what the lanes share, and the
+ * engine's own arrays. */
 static int64_t bytes(const struct family_shape *s, const double *params, int level,
                      bool is_bootstrap)
 {
@@ -200,7 +205,7 @@ static int64_t bytes(const struct family_shape *s, const double *params, int lev
     double trees =
         trees_until(s, params, level) * (40.0 + 2.0 * leaves * growth * node_bytes(s, params));
     double lines = 64.0 * ceil(columns / 64.0), near = fmin(train * lines, 408e3);
-    /* Rows in lines: numbers and words twice, copies of those that are near; else the columns three times. */
+    /* Rows in lines: numbers and words twice, and copies of near lines. Columns: three times. */
     double row = is_narrow(s) ? 3 * (columns + 2) : 24, copies = is_narrow(s) ? 0 : near;
     double work =
         train * (14.0 + row + (k > 2 ? 4 : 0)) + copies + 256.0 * 8 * k + 8 * columns + 150e3;
@@ -216,7 +221,7 @@ static int64_t forest_bytes(const struct family_shape *s, const double *params, 
 
 static int64_t extra_bytes(const struct family_shape *s, const double *params, int level)
 {
-    /* Where bins lie for random cuts, of columns that have as many. */
+    /* The places of bins for random cuts, for columns that have as many values. */
     double places = s->rows > 255 ? 1024.0 * s->columns : 0;
 
     return bytes(s, params, level, false) + whole(places);

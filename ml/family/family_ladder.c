@@ -1,10 +1,13 @@
-/* family_ladder.c - the ladders that follow from a family's own functions when a study spends rounds or rows: every level is
- * the top of the own ladder with fewer rounds at most, on all folds, continued in place; or with a share of the rows, on
- * fold 0, each trained anew. Pure, whole-number answers: they drive virtual time. Controller and engine ask these, never
- * the family itself.
+/* family_ladder.c - the ladders that follow from a family's own functions when a study spends
+ * rounds or rows.
  *
- * The levels are 81 and 27 equal shares, so that Hyperband and successive halving have the paper's arithmetic with eta = 3
- * (Li et al. 2018, JMLR 18; Jamieson and Talwalkar 2016). */
+ * Rounds: every level is the top of the family's own ladder with fewer rounds at most, on all
+ * folds, continued in place. Rows: every level is the top with a share of the rows, on fold 0,
+ * trained anew. Answers are pure whole numbers, because they drive virtual time. Controller and
+ * engine ask these functions, never the family itself.
+ *
+ * The levels are 81 and 27 equal shares, so that Hyperband and successive halving have the papers'
+ * arithmetic with eta = 3 (Li et al., JMLR 18, 2018; Jamieson and Talwalkar 2016). */
 #include "ml/family/family.h"
 
 #include "base/base.h"
@@ -48,7 +51,8 @@ int family_own_level(const struct family *f, const struct family_shape *s, int l
     return family_resource_of(f, s) == FR_AUTO ? level : f->levels;
 }
 
-/* A whole number of check rounds, so that the points of the curve are the same on the way to any level. */
+/* A whole number of check points, so that the points of the curve are the same on the way to any
+ * level. */
 static double rounds_at(const struct family *f, const double *params, int level)
 {
     struct family_plan plan;
@@ -64,7 +68,7 @@ static void params_at(const struct family *f, const double *params, int level, d
     out[f->rounds] = rounds_at(f, params, level);
 }
 
-/* 0 = all. */
+/* The share of the rows at a level; 0 = all. */
 static double share_at(const struct family_shape *s, int level)
 {
     double share = (double)level / LADDER_ROWS,
@@ -89,14 +93,15 @@ void family_level_plan(const struct family *f, const struct family_shape *s, con
         f->plan(params, f->levels, out);
         out->folds = level < LADDER_ROWS ? 1 : out->folds;
         out->share = share_at(s, level);
-        out->key = out->share > 0 ? -out->share : out->key; /* own keys are never negative */
+        /* the family's own keys are never negative */
+        out->key = out->share > 0 ? -out->share : out->key;
         break;
     default:
         f->plan(params, level, out);
     }
 }
 
-/* Of reaching a level with nothing done before. */
+/* The cost of reaching a level with nothing done before. */
 static int64_t whole_cost(const struct family *f, const struct family_shape *s,
                           const double *params, int level)
 {
@@ -146,7 +151,8 @@ int64_t family_level_bytes(const struct family *f, const struct family_shape *s,
         return f->host_bytes(s, params, level);
     if (level >= LADDER_ROWS)
         return f->host_bytes(s, params, f->levels);
-    /* Per held-out row the engine has two predictions and 12 bytes, however few are trained on. */
+    /* The engine holds two predictions and 12 bytes for every held-out row, however few rows are
+     * trained on. */
     share = share_at(s, level);
     part.rows = share > 0 ? (int64_t)ceil((double)s->rows * share) : s->rows;
     part.folds = 1;

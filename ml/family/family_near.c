@@ -1,5 +1,6 @@
-/* family_near.c - the names that other libraries have for what our families and their parameters are, so that an error can say
- * ours. A word that means several things is listed once for each; the first that the family has counts. */
+/* family_near.c - what other libraries call our families and parameters, so that an error can name
+ * ours. A word with several meanings is listed once for each; the first one that the family has
+ * counts. */
 #include "ml/family/family.h"
 
 #include "base/base.h"

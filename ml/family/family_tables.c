@@ -1,7 +1,10 @@
-/* family_tables.c - one row per family: parameters (from family_params.def), ladder, cost and memory formulas, first
- * configurations. Formulas are whole-number arithmetic on purpose-rounded doubles, never a clock: they drive virtual time.
- * Constants were fitted to bench_fit on one core of a 2026 server (docs of each below); memory is what the family's
- * bytes() reports. To add a family: PARAM rows in family_params.def, a struct here, a line in family_at(). */
+/* family_tables.c - one entry per family: parameters (from family_params.def), ladder, cost and
+ * memory formulas, first configurations; and the list of them.
+ *
+ * Formulas are whole-number arithmetic on deliberately rounded doubles and never read a clock: they
+ * drive virtual time. Constants were fitted to bench_fit on one core of a 2026 server; memory is
+ * what the family's bytes() reports. To add a family: its rows in family_params.def, a struct here,
+ * a line in family_at(). */
 #include "ml/family/family_tables.h"
 
 #include "base/base.h"
@@ -21,7 +24,7 @@ static double clamped(double v, double lo, double hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* Training rows of all fitted folds together, as folds: a holdout still trains on 4 of 5 rows. */
+/* Training rows of all fitted folds together, in folds: a holdout still trains on 4 of 5 rows. */
 static double fold_rows(const struct family_shape *s)
 {
     return s->folds > 1 ? (double)s->rows * (s->folds - 1) / s->folds : (double)s->rows * 0.8;
@@ -112,7 +115,7 @@ int linear_path_steps(double largest_c)
     return n;
 }
 
-/* About 12 passes of 2 products for each of about 11 path points before patience ends it. */
+/* About 12 passes of 2 products for each of about 11 points of the path, before patience ends it. */
 static int64_t linear_cost(const struct family_shape *s, const double *params, int from, int to)
 {
     double points = linear_path_steps(params[LINEAR_C]);
@@ -217,14 +220,15 @@ static double boost_leaves(const double *params)
     return params[BOOST_GROW] > 0 ? full : fmin(params[BOOST_LEAVES], full);
 }
 
-/* A leaf-wise tree cannot have more leaves than rows allow. */
+/* A leaf-wise tree cannot have more leaves than its rows allow. */
 static double boost_leaves_at(const double *params, double rows)
 {
     return clamped(boost_leaves(params), 2, fmax(2.0, rows / fmax(params[BOOST_MIN_LEAF], 1)));
 }
 
-/* Rounds until patience ends it, the middle of the tables that defaults were tuned on, for trees of 31 leaves: 20 / rate,
- * with several classes 45 / rate. A table may need a third or three times as many: only the fit can know. */
+/* Rounds until patience ends the fit, for trees of 31 leaves: 20 / rate, with several classes 45 /
+ * rate, the middle of the tables that the defaults were tuned on. A table may need a third or three
+ * times as many; only the fit can know. */
 static double boost_rounds(const struct family_shape *s, const double *params, double rate)
 {
     double learning = (s->outputs > 1 ? 45.0 : 20.0) / rate;
@@ -234,14 +238,16 @@ static double boost_rounds(const struct family_shape *s, const double *params, d
     return fmin(params[BOOST_ROUNDS], rounds);
 }
 
-/* Microseconds of one tree: 1.8 updates a nanosecond in histograms, 2.5 bins a nanosecond in scans (a column rarely has all of them), 6 ns per row outside. */
+/* Microseconds of one tree: 1.8 updates a nanosecond in histograms, 2.5 bins a nanosecond in scans
+ * (a column seldom has all of its bins), 6 ns per row for the rest. */
 static double boost_tree_cost(const struct family_shape *s, const double *params)
 {
     double rows = fold_rows(s), leaves = boost_leaves_at(params, rows);
     double cols = fmax(1.0, s->columns * fmax(params[BOOST_COL_SAMPLE], 0.05)),
            bins = 63 << (int)params[BOOST_BINS];
     double thinned =
-        s->outputs > 1 ? 0.6 : 1.0; /* multiclass trees leave rows of small gradient out */
+        /* multiclass trees leave out rows with small gradients */
+        s->outputs > 1 ? 0.6 : 1.0;
     double updates = rows * params[BOOST_ROW_SAMPLE] * cols *
                      (1.0 + 0.4 * fm_log_d(leaves) * 1.4426950408889634);
 
@@ -250,7 +256,8 @@ static double boost_tree_cost(const struct family_shape *s, const double *params
            leaves + 5.0;
 }
 
-/* Straight to the top skips the levels between; a level of the same key only adds what is new. */
+/* Going straight to the top skips the levels in between; a level with the same key only adds what
+ * is new. */
 static int64_t boost_cost(const struct family_shape *s, const double *params, int from, int to)
 {
     double units = 0, key = -1;
@@ -271,7 +278,8 @@ static int64_t boost_cost(const struct family_shape *s, const double *params, in
     return at_least_one(units);
 }
 
-/* Scores and targets per lane, trees, what lanes share (boost_round.c) and the engine's out-of-fold predictions. */
+/* Scores and targets of each lane, trees, what the lanes share (boost_round.c), and the engine's
+ * out-of-fold predictions. */
 static int64_t boost_bytes(const struct family_shape *s, const double *params, int level)
 {
     double rows = (double)s->rows, k = s->outputs, leaves = boost_leaves(params);
@@ -281,7 +289,8 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params, i
         rounds = fmin(params[BOOST_ROUNDS], rounds * s->growth);
     double grown = boost_leaves_at(params, fold_rows(s));
     if (grown < boost_leaves(params))
-        grown *= 0.6;                     /* the rows end such trees before min_leaf does */
+        /* the rows end such trees before min_leaf does */
+        grown *= 0.6;
     double tree = 152.0 + 2 * 16 * grown; /* boost_tree.c */
     double lanes = fitted * (rows * (4 * k + 12) + rounds * k * tree);
     double slot = s->columns * 264.0 * 8, slots = fmin(floor(BOOST_POOL_BYTES / slot), leaves + 1);
@@ -292,8 +301,8 @@ static int64_t boost_bytes(const struct family_shape *s, const double *params, i
     return (int64_t)(lanes + work + engine_bytes(s, fitted) + leaves * 300 + s->columns * 10.0);
 }
 
-/* For the mean absolute error auto is that loss, and two more are worth a try; scores that weigh classes alike are worth
- * weights. */
+/* For the mean absolute error `auto` is that loss, and two more losses are worth trying. For
+ * metrics that weigh classes alike, class weights are worth trying. */
 static void boost_searched(int i, int task, const char *metric, double *lo, double *hi)
 {
     (void)task;

@@ -1,5 +1,5 @@
-/* forest_work.c - the memory that growing a tree takes, all of it taken before the first tree but for the tree itself and
- * the nodes that wait. Called by forest_model.c through forest.h. */
+/* forest_work.c - the memory that growing a tree needs. All of it is taken before the first tree,
+ * except the tree itself and the list of waiting nodes. Called by forest_model.c through forest.h. */
 #include "ml/forest/forest_work.h"
 
 #include "base/base.h"
@@ -52,7 +52,7 @@ void rf_recycled_free(struct rf_work *w)
     rf_tree_fini(&w->old);
 }
 
-/* What grows with rows, columns and classes; of a tree in growth what it holds now. */
+/* What grows with rows, columns and classes; of the tree in growth, what it holds now. */
 int64_t rf_work_bytes(const struct rf_work *w)
 {
     const struct rf_data *d = w->d;
@@ -99,7 +99,7 @@ static int levels_new(struct rf_work *w)
     return 0;
 }
 
-/* Training rows by class, ascending within one. */
+/* The training rows class by class, ascending within a class. */
 static int order_new(struct rf_work *w)
 {
     const struct rf_data *d = w->d;
@@ -120,7 +120,7 @@ static int order_new(struct rf_work *w)
     return 0;
 }
 
-/* Where the bins of a node's rows are. */
+/* Makes the room for the bins of a node's rows. */
 static int rows_new(struct rf_work *w)
 {
     const struct rf_data *d = w->d;

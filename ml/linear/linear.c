@@ -1,6 +1,8 @@
-/* linear.c - the linear family behind the lane interface (model.h): the penalty path of a lane, its predictions and its
- * bytes. Training, held-out rows and inference go through the same product (ml/cpu/glm.h), so that they agree bit for bit.
- * One thread per lane. */
+/* linear.c - the linear family behind the lane interface (model.h): the penalty path of a lane, its
+ * predictions and its bytes.
+ *
+ * Training, held-out rows and inference go through the same product (ml/cpu/glm.h), so they agree
+ * bit for bit. One thread per lane. Called through model_linear. */
 #include "ml/linear/linear.h"
 
 #include "base/base.h"
@@ -44,7 +46,8 @@ static void lane_free(struct linear_lane *l)
     mem_free(l);
 }
 
-/* Power of two not below the largest target: dividing by it is exact and shares nothing but the exponent. */
+/* A power of two not below the largest target: dividing by it is exact, because it changes the
+ * exponent only. */
 static double target_unit(const struct ml_data *d)
 {
     double top = 0;
@@ -130,7 +133,7 @@ static int64_t linear_held_bytes(const struct lane *lane)
 
 /* ---- training ---- */
 
-/* Intercept at the base rate would save few iterations: a path starts from zero. */
+/* The path starts from zero: starting the intercept at the base rate would save few iterations. */
 static int step_start(struct linear_lane *l, int step, struct err *err)
 {
     int64_t n = linear_weights(l);
@@ -153,7 +156,7 @@ static bool is_finite(const double *w, int64_t n)
     return sum == 0.0;
 }
 
-/* One point of the path. 1 done, 0 stopped, -1 failed. */
+/* One point of the path. 1 = done, 0 = stopped, -1 = failed. */
 static int lane_step(struct linear_lane *l, int step, const struct ml_stop *stop, struct err *err)
 {
     double c = linear_path_c(step + 1);
@@ -177,7 +180,8 @@ static int lane_step(struct linear_lane *l, int step, const struct ml_stop *stop
     return 1;
 }
 
-/* Every lane with a Gram: the per-fold sums are made once, by whichever lane comes first. */
+/* Makes the sums per fold that every lane with a Gram matrix needs: once, by whichever lane comes
+ * first. */
 static int grams_ready(struct ml_data *d, struct lane *lanes, int n, const struct ml_stop *stop,
                        struct err *err)
 {
@@ -232,7 +236,8 @@ static int linear_advance(struct ml_data *d, struct lane *lanes, int n, int64_t 
 
 /* ---- predictions ---- */
 
-struct predictor { /* what is needed of a lane or of its bytes */
+/* What prediction needs to know of a lane, or of its bytes. */
+struct predictor {
     enum ml_task task;
     int outputs, lanes, cols;
     double mean, spread;
@@ -293,7 +298,7 @@ static int linear_predict_held(struct ml_data *d, const struct lane *lane, float
     return linear_predict_held_at(d, lane, lane->steps_done, out, err);
 }
 
-/* ---- bytes: head, then the weights of every step ---- */
+/* Bytes: a head, then the weights of every step. */
 
 static int linear_save(const struct lane *lane, int64_t steps, struct buf *out, struct err *err)
 {
@@ -408,7 +413,8 @@ static struct predictor *predictor_load(const struct prep *prep, int n_outputs, 
     }
     p->mean = h.mean;
     p->spread = h.spread;
-    for (uint32_t s = 0; s < h.steps; s++) { /* the last one is the model */
+    /* the weights of the last step are the model */
+    for (uint32_t s = 0; s < h.steps; s++) {
         if (weights_load(in, p->w, n, n_outputs, p->lanes, err) < 0)
             goto fail;
     }
@@ -434,7 +440,8 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
     return 0;
 }
 
-/* ---- explanation: dense columns are standardised, so that weights compare and the mean row scores the intercept ---- */
+/* Explanation. Dense columns are standardised: weights can be compared, and the mean row scores the
+ * intercept. */
 
 static int importance(const struct predictor *p, const struct prep *prep, double *out,
                       struct err *err)
@@ -461,7 +468,8 @@ static void explain_row(const struct predictor *p, const struct prep *prep, cons
     *out = p->mean + p->spread * p->w[(int64_t)p->cols * p->lanes + k];
 }
 
-/* SHAP values of a linear model whose columns are taken as independent: w (x - mean), summed over the columns of an input. */
+/* SHAP values of a linear model whose columns are taken as independent: w (x - mean), summed over
+ * the dense columns of an input. */
 static int explain(const struct predictor *p, const struct prep *prep,
                    const struct explain_rows *rows, double *out, struct err *err)
 {

@@ -1,6 +1,9 @@
-/* linear_lbfgs.c - L-BFGS (Nocedal 1980; 8 pairs) with a backtracking line search, as a machine that can be left after any
- * tile of rows and goes on with equal bits. Loss and gradient are sums in double over tiles in row order; loss sums in
- * double keep the line search from backtracking on noise. Called by linear.c. */
+/* linear_lbfgs.c - L-BFGS (Nocedal, Updating quasi-Newton matrices with limited storage, 1980; 8
+ * pairs) with a backtracking line search, written as a state machine that can be left after any
+ * tile of rows and goes on with equal bits.
+ *
+ * Loss and gradient are sums in double over the tiles in row order. In float the line search would
+ * backtrack on rounding noise. Called by linear.c. */
 #include "ml/linear/linear.h"
 
 #include "base/base.h"
@@ -11,8 +14,10 @@
 #include <string.h>
 
 enum { MAX_ITERATIONS = 100 };
-#define TOLERANCE  1e-5 /* largest component of the gradient of the mean loss */
-#define SMALL_GAIN 1e-7 /* relative; twice in a row ends it */
+/* largest component of the gradient of the mean loss */
+#define TOLERANCE 1e-5
+/* relative gain; twice in a row ends the search */
+#define SMALL_GAIN 1e-7
 
 int lbfgs_init(struct lbfgs *o, int64_t size, struct err *err)
 {
@@ -62,7 +67,7 @@ void lbfgs_start(struct lbfgs *o, const double *w)
     memset(o->g_try, 0, (size_t)o->size * sizeof *w);
 }
 
-/* Squared loss of one tile: z becomes its derivative. */
+/* Squared loss of one tile; z becomes its derivative. */
 static double square_loss(double *z, const double *y, int64_t n)
 {
     double sum = 0;
@@ -74,7 +79,7 @@ static double square_loss(double *z, const double *y, int64_t n)
     return sum;
 }
 
-/* Loss and gradient at w_try, tile after tile. 1 = complete. */
+/* Loss and gradient at w_try, tile after tile. 1 = complete, 0 = stopped. */
 static int pass(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_stop *stop)
 {
     struct glm_rows r = {
@@ -160,7 +165,7 @@ static double largest(const double *g, int64_t n)
     return top;
 }
 
-/* The tried point becomes the point. true = converged. */
+/* Moves to the point that was tried. True = converged. */
 static bool accept(struct lbfgs *o)
 {
     double gain = o->is_first ? INFINITY : o->f - o->f_try;
@@ -177,7 +182,8 @@ static bool accept(struct lbfgs *o)
         return true;
     direction(o);
     o->slope = dot(o->dir, o->g, o->size);
-    if (!(o->slope < 0)) { /* lost its way: steepest descent again */
+    /* not a direction of descent: steepest descent again */
+    if (!(o->slope < 0)) {
         o->kept = 0;
         direction(o);
         o->slope = dot(o->dir, o->g, o->size);
@@ -197,7 +203,9 @@ int lbfgs_run(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_
                 break;
         } else {
             double bend = o->f_try - o->f -
-                          o->step * o->slope; /* > 0: minimum of the parabola, held to [0.1, 0.5] */
+                          /* the minimum of the parabola through the three values, held to [0.1,
+                           * 0.5] */
+                          o->step * o->slope;
             double shrink = isfinite(bend) && bend > 0 ? -0.5 * o->step * o->slope / bend : 0.1;
             o->step *= shrink < 0.1 ? 0.1 : shrink > 0.5 ? 0.5 : shrink;
             if (o->step < 1e-12)

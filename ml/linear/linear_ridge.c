@@ -1,6 +1,9 @@
-/* linear_ridge.c - ridge regression from Gram matrices: one per fold, summed once for all lanes of a trial; a lane's
- * training Gram is the sum of the other folds' in order (no subtraction, so nothing cancels, and a lane alone gets the same
- * bits). Every penalty then costs one Cholesky factorisation of the centred Gram. Called by linear.c. */
+/* linear_ridge.c - ridge regression from Gram matrices.
+ *
+ * One Gram matrix per fold is summed once for all lanes of a trial. A lane's training matrix is the
+ * sum of the other folds' in order; nothing is subtracted, so nothing cancels, and a lane that
+ * trains alone gets the same bits. Every penalty then costs one Cholesky factorisation of the
+ * centred matrix. Called by linear.c. */
 #include "ml/linear/linear.h"
 
 #include "base/base.h"
@@ -43,7 +46,7 @@ struct gram_set *gram_set_new(const struct ml_data *d, int cols, double share, s
     return NULL;
 }
 
-/* The target is taken in units of its own size, so that squares cannot overflow. */
+/* The target is taken in units of its own size, so that its squares cannot overflow. */
 int gram_set_run(struct gram_set *g, const struct ml_data *d, const struct linear_lane *l,
                  const struct ml_stop *stop)
 {
@@ -90,7 +93,8 @@ int ridge_take_gram(const struct gram_set *g, int fold, struct linear_lane *l, s
     return 0;
 }
 
-/* In place: a becomes its lower factor; a column without a pivot of its own gets weight 0. */
+/* In place: a becomes its lower factor. A column without a pivot of its own (a combination of
+ * earlier ones) gets weight 0. */
 static void cholesky(double *a, int n, int64_t wide, double *b)
 {
     for (int j = 0; j < n; j++) {

@@ -1,12 +1,17 @@
-/* fmath.h - exp, log, tanh and the logistic function with the same bits on every machine. libm's differ between
- * versions and CPUs, so nothing that decides (gradients, probabilities, scores, transforms) may call it. Only + - * / and
- * bit moves are used, no fma: build with -ffp-contract=off (CUDA: --fmad=false), round to nearest. Straight-line code with
- * selects: gcc -O3 -fno-trapping-math vectorises a loop over it (same bits). C++-clean, host and device. Error at most
- * 1 ulp for exp and log, 2.5 ulp for tanh and the logistic function (tests/ml/test_fmath.c).
+/* fmath.h - exp, log, tanh and the logistic function with the same bits on every machine.
+ *
+ * The results of libm differ between its versions and between CPUs, so nothing that decides
+ * (gradients, probabilities, scores, transforms) may call it. Only + - * / and moves of bits are
+ * used, and no fused multiply-add: build with -ffp-contract=off (CUDA: --fmad=false), round to
+ * nearest. Straight-line code with selects, so that gcc -O3 -fno-trapping-math vectorises a loop
+ * over it, with the same bits. C++-clean, for host and device. The error is at most 1 ulp for exp
+ * and log, and 2.5 ulp for tanh and the logistic function (tests/ml/test_fmath.c).
  *
  * fm_exp_d(x) fm_log_d(x) fm_tanh_d(x) fm_sigmoid_d(x)   double
  * fm_exp(x)   fm_log(x)   fm_tanh(x)   fm_sigmoid(x)     float
- * NaN in, NaN out. exp overflows to infinity and underflows gradually to 0; log(0) = -inf, log(x < 0) = NaN. */
+ *
+ * NaN gives NaN. exp overflows to infinity and underflows gradually to 0; log(0) = -inf; log(x < 0)
+ * = NaN. */
 #ifndef ML_MATH_FMATH_H
 #define ML_MATH_FMATH_H
 
@@ -48,7 +53,8 @@ FM_FN float fm_from_bits(uint32_t u)
     return x;
 }
 
-/* Adding 1.5 * 2^52 rounds to a whole number and leaves it in the low bits: no int conversion, which AVX2 lacks. */
+/* Adding 1.5 * 2^52 rounds to a whole number and leaves it in the low bits. No conversion to an
+ * integer is needed, which AVX2 lacks. */
 #define FM_ROUND_D 0x1.8p52
 #define FM_ROUND   0x1.8p23f
 
@@ -85,7 +91,8 @@ FM_FN double fm_exp_d(double x)
     x = x > 710.0 ? 710.0 : x;
     x = x < -746.0 ? -746.0 : x;
     double p = fm_exp_core_d(x, &k);
-    half = (k * 0.5 + FM_ROUND_D) - FM_ROUND_D; /* two steps, so that subnormal results survive */
+    /* in two steps, so that subnormal results survive */
+    half = (k * 0.5 + FM_ROUND_D) - FM_ROUND_D;
     return (1.0 + p) * fm_pow2_d(half) * fm_pow2_d(k - half);
 }
 
@@ -121,7 +128,8 @@ FM_FN double fm_tanh_d(double x)
     double a = x < 0.0 ? -x : x, k;
     a = a > 20.0 ? 20.0 : a; /* tanh(20) rounds to 1 */
     double p = fm_exp_core_d(2.0 * a, &k), scale = fm_pow2_d(k);
-    double em = scale * p + (scale - 1.0); /* exp(2a) - 1 without cancelling */
+    /* exp(2a) - 1 without cancellation */
+    double em = scale * p + (scale - 1.0);
     double t = em / (em + 2.0);
     return x < 0.0 ? -t : x == 0.0 ? x : t;
 }

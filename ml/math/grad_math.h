@@ -1,12 +1,13 @@
-/* grad_math.h - the arithmetic of one row's gradient, one source for the CPU's loops (ml/cpu/grad.c) and the device's
- * kernels (ml/cuda), so that both give equal bits: only + - * / and whole numbers, in the order that stands here. C++-clean,
- * host and device. */
+/* grad_math.h - the arithmetic of one row's gradient, one source for the CPU's loops
+ * (ml/cpu/grad.c) and for the kernels of devices (ml/cuda), so that both give equal bits: only + -
+ * * / and whole numbers, in the order that stands here. C++-clean, for host and device. */
 #ifndef ML_MATH_GRAD_MATH_H
 #define ML_MATH_GRAD_MATH_H
 
 #include "ml/math/fmath.h"
 
-/* Mixes (key, row) to 32 random bits: an odd multiplier apart per row, then a full avalanche. */
+/* Mixes (key, row) into 32 random bits: rows are spread by an odd multiplier, then all bits are
+ * mixed. */
 FM_FN uint32_t grad_noise(uint32_t key, uint32_t row)
 {
     uint32_t x = key ^ (row * 0x9e3779b1u);
@@ -17,7 +18,7 @@ FM_FN uint32_t grad_noise(uint32_t key, uint32_t row)
     return x ^ x >> 16;
 }
 
-/* floor(v + u / 65536) without a call. */
+/* floor(v + u / 65536) without a call to libm. */
 FM_FN int32_t grad_rounded(float v, uint32_t u)
 {
     float x = v + (float)(int32_t)u * 0x1p-16f;
@@ -34,7 +35,7 @@ FM_FN uint32_t grad_packed(float g, float h, float g_scale, float h_scale, uint3
     return (uint32_t)qg << 16 | (uint32_t)qh;
 }
 
-/* Of a class with probability p; is_it: the row is of that class. */
+/* The gradient for a class with probability p; is_it: the row is of that class. */
 FM_FN float grad_class_g(float p, int is_it, float w)
 {
     return w * (p - (is_it ? 1.0f : 0.0f));
@@ -45,7 +46,7 @@ FM_FN float grad_class_h(float p, float w, float factor)
     return w * ((v > 1e-6f ? v : 1e-6f) * factor);
 }
 
-/* Of numbers, f the score (ml/boost/boost_loss.c); before the row's weight. */
+/* Gradients for targets of numbers, f the score (ml/boost/boost_loss.c); before the row's weight. */
 FM_FN float grad_huber_g(float f, float y, float far)
 {
     float e = f - y;
@@ -62,7 +63,7 @@ FM_FN float grad_poisson_h(float f)
     return fm_exp(f < 80.0f ? f : 80.0f);
 }
 
-/* What g and h of a thinned row are multiplied by; 0 = the row is left out. */
+/* The factor of g and h of a thinned row; 0 = the row is left out. */
 FM_FN float grad_thin_factor(float g, float floor, uint32_t key, uint32_t row)
 {
     float a = g < 0.0f ? -g : g;
@@ -71,7 +72,8 @@ FM_FN float grad_thin_factor(float g, float floor, uint32_t key, uint32_t row)
     return a >= floor ? 1.0f : part;
 }
 
-/* The largest power of two that keeps n terms of at most `largest` (of sum `sum`) inside 31 bits, and one inside 15. */
+/* The largest power of two that keeps the sum of n terms of at most `largest` (adding up to `sum`)
+ * within 31 bits, and one term within 15. */
 FM_FN float grad_scale(double largest, double sum, int64_t n)
 {
     double scale = 1.0;
@@ -85,7 +87,7 @@ FM_FN float grad_scale(double largest, double sum, int64_t n)
     return (float)scale;
 }
 
-/* grad_size goes by blocks of so many rows, eight running sums each. */
+/* grad_size goes by blocks of so many rows, with eight running sums each. */
 enum { GRAD_SIZE_ROWS = 1024 };
 
 #endif

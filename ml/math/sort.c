@@ -1,7 +1,8 @@
-/* sort.c - least-significant-digit radix sort, 11 bits a pass. All digit counts are taken in one reading, and a pass
- * whose digit is the same everywhere is skipped, so that short keys in wide words (class and hash, floats widened to
- * doubles) cost what they hold. Selection keeps, byte by byte from the highest, the keys that can
- * still be the one. Callers: metric.c, split.c, prep_cuts.c, boost_loss.c. No shared state. */
+/* sort.c - a radix sort that starts at the least significant digit, 11 bits a pass. All digits are
+ * counted in one reading, and a pass whose digit is the same everywhere is skipped; so short keys
+ * in wide words (class and hash, floats widened to doubles) cost what they hold. Selection keeps,
+ * byte by byte from the highest, the keys that can still be the one wanted. Called by ml/metric,
+ * ml/model, ml/prep and ml/boost. No shared state. */
 #include "ml/math/sort.h"
 
 #include "base/base.h"
@@ -130,7 +131,8 @@ void ml_sort_u32(uint32_t *key, uint32_t *spare, size_t n)
 
 /* ---- selection ---- */
 
-/* Keeps the keys whose byte at `shift` is that of rank *rank; the least key above them goes to *next. */
+/* Keeps the keys whose byte at `shift` is that of the key of rank *rank; the least key above them
+ * goes to *next. */
 static int64_t select_pass(uint32_t *key, int64_t n, int shift, int64_t *rank, uint32_t *next)
 {
     int64_t count[256] = { 0 }, kept = 0;

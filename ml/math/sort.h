@@ -1,5 +1,6 @@
-/* sort.h - one stable radix sort for the places that need an exact, machine-independent order of many rows (ranks of
- * scores, folds, cuts), and quantiles by radix selection. Keys are unsigned; the two makers below keep the order of floating-point values. */
+/* sort.h - one stable radix sort for the places that need an exact order of many rows that is the
+ * same on every machine (ranks of scores, folds, cuts), and quantiles by radix selection. Keys are
+ * unsigned; two functions below make keys that keep the order of floating-point values. */
 #ifndef ML_MATH_SORT_H
 #define ML_MATH_SORT_H
 
@@ -10,14 +11,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Sorts n (key, row) pairs by key ascending; equal keys keep their order. row may be NULL. ERR_NOMEM. */
+/* Sorts n (key, row) pairs by key, ascending; equal keys keep their order. row may be NULL. Fails
+ * without memory (ERR_NOMEM). */
 int ml_sort_u64(uint64_t *key, uint32_t *row, size_t n, struct err *err);
 
 /* Sorts n keys ascending; spare: [n], overwritten. */
 void ml_sort_u32(uint32_t *key, uint32_t *spare, size_t n);
 
-/* The quantile at share q in 0..1 of n >= 1 values, given as ml_key_f32 of them (overwritten): between those of the ranks
- * around q (n - 1) by linear interpolation, so that 0.5 gives the median. Time linear in n, whatever the values. */
+/* The quantile at share q, 0 to 1, of n >= 1 values, given as their ml_key_f32 (overwritten):
+ * interpolated linearly between the values of the ranks around q (n - 1), so that 0.5 gives the
+ * median. The time is linear in n, whatever the values are. */
 float ml_quantile(uint32_t *key, int64_t n, double q);
 
 FM_FN uint32_t ml_key_f32(float x)

@@ -1,7 +1,9 @@
-/* metric.c - the scores of metric.h and their standard errors. Every metric is reduced to per-row terms or influences
- * (the change of the score by one row), so that one mean-and-spread routine gives its error: exact for means, the delta
- * method for f1, rmse and r2, DeLong's variance for auc (metric_auc.c). Sums run over rows in ascending order in double:
- * the result depends on nothing else. Called by the engine, the artifact's tests and the CLI; no shared state. */
+/* metric.c - the metrics of metric.h.
+ *
+ * Every metric is reduced to terms of rows, or to influences (the change of the score by one row),
+ * so that one routine for mean and spread gives its standard error: exact for means, the delta
+ * method for f1, rmse and r2, DeLong's variance for auc (metric_auc.c). Sums run over rows in
+ * ascending order in double and depend on nothing else. No shared state. */
 #include "ml/metric/metric.h"
 
 #include "base/mem.h"
@@ -57,7 +59,7 @@ enum metric_id metric_default(enum ml_task task)
     return task == ML_BINARY ? METRIC_AUC : task == ML_MULTICLASS ? METRIC_LOGLOSS : METRIC_RMSE;
 }
 
-/* What a scoring call works on. */
+/* What a call of metric_score works on. */
 struct rows {
     enum ml_task task;
     const float *pred;
@@ -76,7 +78,8 @@ static double terms_mean(const double *t, int64_t n)
     return sum / (double)n;
 }
 
-/* Standard error of the mean of the terms; NaN for one row. Of equal terms it is 0, whatever their mean was rounded to. */
+/* Standard error of the mean of the terms; NaN for one row. It is 0 for equal terms, whatever their
+ * mean was rounded to. */
 static double terms_se(const double *t, int64_t n)
 {
     double mean = terms_mean(t, n), sum = 0;
@@ -125,7 +128,7 @@ static void score_accuracy(const struct rows *r, double *value, double *se)
     *se = terms_se(r->term, r->n);
 }
 
-/* Mean recall of the classes that occur; each recall is a share of its own rows. */
+/* The mean recall of the classes that occur; each recall is a share of the class's own rows. */
 static void score_balanced(const struct rows *r, double *count, double *value, double *se)
 {
     double *hits = count + r->k, sum = 0, var = 0;
@@ -148,8 +151,9 @@ static void score_balanced(const struct rows *r, double *count, double *value, d
     *se = sqrt(var) / seen;
 }
 
-/* F_c = 2 tp / (true + predicted). Binary: of class 1; else the mean over classes that are true or predicted somewhere.
- * The influence of a row on F_c is (2 [hit] - F_c ([true is c] + [predicted is c])) / mean(true + predicted). */
+/* F_c = 2 tp / (true + predicted). Binary: of class 1; else the mean over the classes that are true
+ * or predicted somewhere. The influence of a row on F_c is (2 [hit] - F_c ([true is c] + [predicted
+ * is c])) / mean(true + predicted). */
 static void score_f1(const struct rows *r, double *size, double *value, double *se)
 {
     double *tp = size + r->k, *f = size + 2 * r->k, sum = 0;
@@ -197,7 +201,8 @@ static void score_mae(const struct rows *r, double *value, double *se)
     *se = terms_se(r->term, r->n);
 }
 
-/* The mean of q (y - p) above the prediction and (1 - q) (p - y) below: least for the q quantile. */
+/* The mean of q (y - p) above the prediction and of (1 - q) (p - y) below it: least for the q
+ * quantile (Koenker and Bassett, Regression quantiles, 1978). */
 static void score_pinball(const struct rows *r, double q, double *value, double *se)
 {
     for (int64_t i = 0; i < r->n; i++) {

@@ -1,5 +1,8 @@
-/* metric.h - scores of predictions. Binary probabilities are of the positive class; multiclass n x k row-major;
- * regression one value a row. Sums in fixed order in double: the result does not depend on threads. */
+/* metric.h - scores of predictions, and their standard errors.
+ *
+ * Predictions: binary, the probability of the positive class; multiclass, n x k row-major;
+ * regression, one value a row. Sums run in a fixed order in double, so threads do not change a
+ * score. Called by fit/, by the CLI and by tests; the controller knows metrics by name. */
 #ifndef ML_METRIC_METRIC_H
 #define ML_METRIC_METRIC_H
 
@@ -32,18 +35,25 @@ enum metric_id {
 struct metric_info {
     const char *name;
     bool larger_is_better;
-    int tasks; /* mask of enum ml_task; auc on multiclass = one-vs-rest, weighted by class size */
-    bool is_smooth;  /* usable for choosing along free axes; the others choose by log loss */
-    double quantile; /* of the pinball loss; 0 = another metric */
+    /* mask of enum ml_task; auc of more than two classes: each class against the rest, weighted by
+     * its size */
+    int tasks;
+    /* can choose along free axes; for the others log loss chooses */
+    bool is_smooth;
+    /* of the pinball loss; 0 = another metric */
+    double quantile;
 };
 const struct metric_info *metric_info(enum metric_id id);
-int metric_parse(const char *name, enum metric_id *out, struct err *err); /* names the nearest */
-enum metric_id metric_default(enum ml_task task);                         /* auc, logloss, rmse */
+/* an error names the nearest one */
+int metric_parse(const char *name, enum metric_id *out, struct err *err);
+/* auc, logloss or rmse */
+enum metric_id metric_default(enum ml_task task);
 
 #define METRIC_LEAST_COUNT 1e-7
-/* pred: n (binary, regression) or n x k (multiclass) floats. y: class index (binary: 1 = positive) or target value.
- * *se = standard error from rows (DeLong for auc; NaN when undefined). One class only: auc is NaN and ERR_ARG. Poisson
- * deviance: y >= 0, else ERR_ARG; predictions below METRIC_LEAST_COUNT, which no count has, are taken as that. */
+/* pred: n floats (binary, regression) or n x k floats (multiclass). y: class indices (binary: 1 =
+ * positive) or target values. *se: standard error from rows (DeLong's for auc); NaN when it is
+ * undefined. With one class only auc is NaN and ERR_ARG. Poisson deviance: y >= 0, else ERR_ARG;
+ * predictions below METRIC_LEAST_COUNT, which no count has, are taken as that. */
 int metric_score(enum metric_id id, enum ml_task task, const float *pred, const double *y,
                  int64_t n, int k, double *value, double *se, struct err *err);
 

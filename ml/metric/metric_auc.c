@@ -1,8 +1,11 @@
-/* metric_auc.c - area under the ROC curve by one sort, ties exact (half a win each), and DeLong's standard error from
- * the structural components: V10 of a positive row = share of negatives it beats, V01 of a negative row = share of
- * positives that beat it. Multiclass is one against the rest, weighted by class size; its error comes from the summed
- * influence of each row over the classes. Counts are whole numbers in doubles, so the area itself is exact up to the
- * last division. Called by metric.c only. */
+/* metric_auc.c - the area under the ROC curve by one sort, with ties exact (half a win each), and
+ * the standard error of DeLong, DeLong and Clarke-Pearson (1988) from the structural components:
+ * V10 of a positive row is the share of negatives that it beats, V01 of a negative row the share of
+ * positives that beat it.
+ *
+ * With more classes each is scored against the rest, weighted by class size; the error comes from
+ * the summed influence of each row over the classes. Counts are whole numbers in doubles, so the
+ * area itself is exact up to the last division. Called by metric.c only. */
 #include "ml/metric/metric_auc.h"
 
 #include "base/mem.h"
@@ -34,7 +37,8 @@ static int auc_components(struct auc_work *w, const float *pred, int stride, con
         return 0;
     if (ml_sort_u64(w->key, w->row, (size_t)n, err) < 0)
         return -1;
-    for (int64_t from = 0, to = 0; from < n; from = to) { /* one run of equal scores at a time */
+    /* one run of equal scores at a time */
+    for (int64_t from = 0, to = 0; from < n; from = to) {
         int64_t p = 0;
         for (to = from; to < n && w->key[to] == w->key[from]; to++)
             p += y[w->row[to]] == c;

@@ -1,6 +1,8 @@
-/* prep.c - a fitted preparation and a frame seen through it. The view maps columns by name and levels by text once; then
- * the makers of bins and dense rows (prep_bins.c, prep_dense.c) read rows through two calls. Immutable after it is made:
- * any number of threads may read one. Fitting is in prep_fit.c, saving in prep_save.c. */
+/* prep.c - a fitted preparation, and a table seen through it.
+ *
+ * The view maps columns by name and levels by text once; then the makers of bins and dense rows
+ * (prep_bins.c, prep_dense.c) read rows through two calls. Immutable after it is made: any number
+ * of threads may read one. Fitting is in prep_fit.c, saving in prep_save.c. */
 #include "ml/prep/prep.h"
 
 #include "base/mem.h"
@@ -15,7 +17,8 @@ void prep_free(struct prep *p)
 {
     if (!p)
         return;
-    for (int i = 0; p->cols && i <= p->n_cols; i++) { /* one past: a column whose fit failed */
+    /* one past the last: a column whose fit failed */
+    for (int i = 0; p->cols && i <= p->n_cols; i++) {
         struct prep_col *c = &p->cols[i];
         for (int l = 0; c->levels && l < c->n_levels; l++)
             mem_free(c->levels[l]);
@@ -94,7 +97,7 @@ static uint32_t text_hash(const char *s)
     return h ^ h >> 15;
 }
 
-/* Level of the frame -> level of the prep, through a hash table of the prep's. */
+/* Level of the table to level of the preparation, through a hash table of the latter. */
 static int32_t *map_levels(const struct prep_col *c, const struct frame_col *fc)
 {
     uint32_t slots = 16;
@@ -137,7 +140,8 @@ static int by_value(const void *va, const void *vb)
     return a->level < b->level ? -1 : a->level > b->level;
 }
 
-/* The prep's levels that read as numbers, in order of value. Of two spellings the more frequent one wins. */
+/* The levels of the preparation that read as numbers, by value. Of two spellings of one number the
+ * more frequent one is taken. */
 static void map_numbers(const struct prep_col *c, struct view_numbers *out)
 {
     struct number_level *key = mem_array((size_t)c->n_levels + 1, sizeof(*key));
@@ -279,7 +283,8 @@ int prep_view_shuffle(struct prep_view *v, int input, const int32_t *order, stru
     int32_t *level = is_numeric ? NULL : mem_try_alloc((size_t)rows * 2 * sizeof(*level));
     if (!x && !level)
         return err_set(err, ERR_NOMEM, "no memory to shuffle %lld rows", (long long)rows);
-    if (is_numeric) /* the second half is the column as it is */
+    /* the second half is the column in its own order */
+    if (is_numeric)
         prep_view_numbers(v, input, 0, rows, x + rows);
     else
         prep_view_levels(v, input, 0, rows, level + rows);

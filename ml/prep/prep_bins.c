@@ -1,6 +1,9 @@
-/* prep_bins.c - rows as uint8 bins, made a block of rows at a time so that the strided writes stay in cache, and coarser
- * binnings derived from them by merging neighbours. Rules: routing depends on the cuts and the value cast to float alone,
- * so training, prediction and exports route alike. Called by data.c (whole frame) and the tree predictor (any rows). */
+/* prep_bins.c - rows as uint8 bins, made a block of rows at a time so that the strided writes stay
+ * in cache; and coarser binnings, made by merging neighbouring bins.
+ *
+ * The bin of a value depends on nothing but the cuts and the value cast to float: training,
+ * prediction and exports send a row the same way. Called by ml/model/data.c for a whole table, and
+ * by predictors of trees for any rows. */
 #include "base/mem.h"
 #include "ml/cpu/column.h"
 #include "ml/prep/prep_private.h"
@@ -28,7 +31,7 @@ static int bins_alloc(struct prep_bins *b, int64_t rows, int cols, struct err *e
     return 0;
 }
 
-/* What lies behind the columns in the rows' lines. */
+/* Fills the padding behind the columns of each row. */
 static void bins_pad(struct prep_bins *b, int64_t from, int64_t n)
 {
     uint8_t *pad = b->bins + from * b->stride + b->cols;
@@ -92,7 +95,8 @@ int prep_bins_make(const struct prep_view *v, int64_t from, int64_t n, struct pr
     return 0;
 }
 
-/* Blocks of rows that stay in the first-level cache while their columns are written one after another. */
+/* Blocks of rows that stay in the first-level cache while their columns are written one after
+ * another. */
 int prep_bins_columns(struct prep_bins *b, struct err *err)
 {
     enum { BLOCK = 256 };
@@ -114,7 +118,7 @@ int prep_bins_columns(struct prep_bins *b, struct err *err)
 
 /* ---- coarser binnings ---- */
 
-/* map[fine bin] for one column; fills last[256] and returns the number of bins. */
+/* Fills map[fine bin] and last[256] for one column; returns its number of coarse bins. */
 static int coarse_col(const struct prep_bins *fine, int c, int max_bins, const int64_t *count,
                       uint8_t map[256], uint8_t *last)
 {

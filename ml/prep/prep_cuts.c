@@ -1,10 +1,12 @@
-/* prep_cuts.c - where a numeric column is cut into bins. A value so frequent that it fills a bin gets its own; the rest
- * are shared out so that the bins hold about equal shares, the share being counted anew after every bin. A row's share is
- * counted more towards both ends of the column, at the rims in proportion to the rows beyond: bins are finer there. A tree that
- * has met only noise then parts a few rows from the others and looks at further columns; where bins are coarse it would halve its
- * rows for nothing (docs/DECISIONS.md). Whole numbers throughout but for square roots and quotients, so the cuts are equal
- * on every machine. Called by prep_fit.c and, with the counts of bins for values, by prep_bins.c for
- * coarser binnings. */
+/* prep_cuts.c - where a numeric column is cut into bins.
+ *
+ * A value so frequent that it fills a bin gets its own bin. The other values are shared out so that
+ * bins hold about equal shares; the share is computed anew after every bin. A row counts for more
+ * towards both ends of the column, so bins are finer there: a tree that has met only noise then
+ * splits a few rows off and looks at further columns, where coarse bins would make it halve its
+ * rows for nothing (docs/DECISIONS.md). All numbers are whole except for square roots and
+ * quotients, so the cuts are equal on every machine. Called by prep_fit.c and, with counts of bins
+ * in place of values, by prep_bins.c for coarser binnings. */
 #include "base/mem.h"
 #include "ml/math/sort.h"
 #include "ml/prep/prep_private.h"
@@ -29,13 +31,15 @@ int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
         big += is_big;
         rest += is_big ? 0 : count[i];
     }
-    bins_left = max_bins - big; /* for the values that are not big */
+    /* bins for the values that do not fill one */
+    bins_left = max_bins - big;
     for (int64_t i = 0; i < n; i++) {
         bool is_big = count[i] >= big_from, next_big = i + 1 < n && count[i + 1] >= big_from;
         fill += count[i];
         if (!is_big)
             rest -= count[i];
-        /* rest + fill rows for bins_left bins: full at the share, or at half of it before a big value. */
+        /* rest + fill rows are to go into bins_left bins: a bin is full at its share, or at half of
+         * it before a value that fills a bin. */
         bool is_full = is_big || fill * MAX(bins_left, 1) >= rest + fill ||
                        (next_big && fill * MAX(bins_left, 1) * 2 >= rest + fill);
         if (i + 1 < n && (!is_full || n_bins == max_bins - 1))
@@ -47,7 +51,7 @@ int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
     return n_bins;
 }
 
-/* Midway, rounded to float, but never up to the next value: a <= cut < b. */
+/* Midway between the two, rounded to float, but never up to the larger one: a <= cut < b. */
 static float cut_between(float a, float b)
 {
     float cut = (float)(((double)a + (double)b) * 0.5);
@@ -62,7 +66,7 @@ static float finite_float(double x)
     return x > (double)most ? most : x < -(double)most ? -most : (float)x;
 }
 
-/* Distinct values and their counts, from sorted keys; returns how many. */
+/* The distinct values of sorted keys, and their counts. Returns how many there are. */
 static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t *count)
 {
     int64_t d = -1;
@@ -76,8 +80,8 @@ static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t
     return d + 1;
 }
 
-/* The share of the row of this rank in 64ths: (q (1 - q))^-1/4 of its place q in 0..1, and at the rims so much more that a bin
- * is as wide as about a twelfth of the rows beyond it, or a row. */
+/* What the row of this rank counts, in 64ths: (q (1 - q))^-1/4 for its place q in 0 to 1; and near
+ * the ends so much more that a bin is as wide as about a twelfth of the rows beyond it, or one row. */
 static int64_t share_at(double rank, double rows)
 {
     const double rim = 0.2, rim_rows = 16;
@@ -86,7 +90,8 @@ static int64_t share_at(double rank, double rows)
     return (int64_t)(64.0 * MAX(1.0 / sqrt(sqrt(q * (1.0 - q))), rim * rows / beyond));
 }
 
-/* Counts of `rows` rows become shares, found anew when the way to the nearer end has changed by a 64th. */
+/* Turns the counts of `rows` rows into shares. A share is computed anew when the distance to the
+ * nearer end has changed by a 64th. */
 static void shares_of(int64_t *count, int64_t d, int64_t rows)
 {
     int64_t seen = 0, next = 0, unit = 1;
@@ -132,7 +137,8 @@ void prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct
         s->key[m] = ml_key_f32(finite_float(sample[i]));
         m += !isnan(sample[i]);
     }
-    ml_sort_u32(s->key, (uint32_t *)(void *)s->count, (size_t)m); /* its room is free until below */
+    /* its room is free until below */
+    ml_sort_u32(s->key, (uint32_t *)(void *)s->count, (size_t)m);
     int64_t d = distinct_of(s->key, m, s->value, s->count);
     shares_of(s->count, d, m);
     col->n_bins = MAX(prep_cut(s->count, d, PREP_MAX_BINS, last), 1);

@@ -1,6 +1,9 @@
-/* prep_dense.c - rows as standardised float32, for linear and neural models. Arithmetic in double, one rounding at the
- * end; values are held to +-DENSE_LIMIT standard deviations so that a wild value in a row to predict cannot overflow a
- * model. Padding up to the stride is 0. Called by data.c (whole frame) and the linear predictor (any rows). */
+/* prep_dense.c - rows as standardised float32, for linear models.
+ *
+ * Arithmetic is in double with one rounding at the end. Values are held to DENSE_LIMIT standard
+ * deviations on either side, so that a wild value in a row to predict cannot overflow a model.
+ * Padding up to the stride is 0. Called by ml/model/data.c for a whole table, and by the linear
+ * predictor for any rows. */
 #include "base/mem.h"
 #include "ml/prep/prep_private.h"
 
@@ -46,7 +49,7 @@ static void dense_numbers(const struct prep_col *c, const double *x, int64_t n, 
     }
 }
 
-/* Which dense column of the input a level sets; -1 = none is there for it. */
+/* The dense column of the input that a level sets; -1 = there is none for it. */
 static int hot_column(const struct prep_col *c, int32_t level)
 {
     if (level >= 0 && level < c->n_hot)

@@ -1,6 +1,9 @@
-/* prep_fit.c - fitting a preparation: one column at a time, in two readings of the rows that may be seen. Numbers get
- * quantile cuts and the median from a sample, range, mean and spread from all rows; categories get their levels in order
- * of frequency. Columns that tell nothing are left out. Sums run in row order: equal rows give equal bytes anywhere. */
+/* prep_fit.c - fitting a preparation, one column at a time, in two readings of the rows that may be
+ * seen.
+ *
+ * Numbers get their cuts and the median from a sample; range, mean and spread from all rows.
+ * Categories get their levels in the order of frequency. Columns that tell nothing are left out.
+ * Sums run in row order: equal rows give equal bytes on every machine. Called by ml/model/data.c. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/cpu/column.h"
@@ -27,7 +30,8 @@ static bool row_used(const struct fit *f, int64_t i)
     return !f->use || f->use[i];
 }
 
-/* All rows when there are few, else one at random from each of PREP_SAMPLE equal stretches. */
+/* All rows when there are few; else one at random from each of PREP_SAMPLE equal stretches of the
+ * table. */
 static int fit_pick(struct fit *f, struct err *err)
 {
     int64_t seen = 0, next = 0;
@@ -60,7 +64,7 @@ static double clamped(double x, double lo, double hi)
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* One reading of all used rows. */
+/* One reading of all rows that may be seen. */
 static void fit_read(struct fit *f, int at, double center, struct column_total *out)
 {
     struct column_moments m;
@@ -74,10 +78,12 @@ static void fit_read(struct fit *f, int at, double center, struct column_total *
     column_moments_total(&m, out);
 }
 
-/* Mean and spread once missing values are the median and infinite ones the ends of the range. */
+/* Mean and spread as they are once missing values have become the median, and infinite ones the
+ * ends of the range. */
 static void fit_spread(struct prep_col *col, const struct column_total *t)
 {
-    double up = col->hi - col->median, down = col->lo - col->median; /* the median is the center */
+    /* the median is the center of the sums */
+    double up = col->hi - col->median, down = col->lo - col->median;
     double above = (double)t->above, below = (double)t->below, n = (double)t->n;
     double sum = t->sum + above * up + below * down;
     double squares = t->squares + above * up * up + below * down * down;
@@ -100,7 +106,7 @@ static void hot_set(struct prep_col *col, int i, int64_t ones, int64_t n)
     col->hot_sd[i] = sqrt(p * (1 - p));
 }
 
-/* 1 = an input, 0 = tells nothing. */
+/* 1 = an input; 0 = the column tells nothing. */
 static int fit_numeric(struct fit *f, int at, struct prep_col *col)
 {
     struct column_total t;
@@ -159,7 +165,7 @@ static void count_levels(struct fit *f, int at, struct level_count *count, int64
     }
 }
 
-/* From counts in order of frequency: levels, one-hot columns and their means. */
+/* Takes the levels, the one-hot columns and their means from counts in the order of frequency. */
 static void levels_take(struct prep_col *col, const struct level_count *count, int n_levels,
                         int64_t missing, int64_t n)
 {
@@ -175,7 +181,8 @@ static void levels_take(struct prep_col *col, const struct level_count *count, i
             other += count[i].n;
     }
     for (int i = col->n_levels; i < n_levels; i++)
-        missing += count[i].n; /* past PREP_MAX_LEVELS a level is unknown */
+        /* past PREP_MAX_LEVELS a level is unknown */
+        missing += count[i].n;
     col->n_bins = MIN(col->n_levels, PREP_MAX_BINS);
     col->has_other = other > 0;
     col->has_missing = missing > 0;

@@ -1,6 +1,7 @@
-/* prep_save.c - a preparation as bytes, for checkpoints and artifacts, and back from a stranger: every count is held
- * against the bytes that are left before memory is taken, every number is checked for what the rest of ml/ relies on
- * (ascending finite cuts, positive spreads). Deterministic: the bytes are a pure function of the fitted state. */
+/* prep_save.c - a preparation as bytes, for checkpoints and model files, and read back from a
+ * stranger: every count is compared with the bytes that are left before memory is taken, and every
+ * number is checked for what the rest of ml/ relies on (ascending finite cuts, positive spreads).
+ * The bytes are a pure function of the fitted state. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/utf8.h"

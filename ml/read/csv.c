@@ -1,8 +1,11 @@
-/* csv.c - the CSV reader's way through a stream: fill a buffer, find where fields and rows end (csv_scan.c), check that all
- * rows are equally long, hand the whole rows to the table column by column (csv_table.c), keep the rest, go on. A buffer
- * is a fraction of the second-level cache, so that the columns' passes over it are cheap; it grows only for a row that
- * does not fit. Errors are found with the place in the buffer where they lie and told as line and column, lines counted
- * as the text has them, quoted line feeds included. One thread; memory is bounded whatever the stream holds. */
+/* csv.c - the CSV reader's way through a stream.
+ *
+ * Fill a buffer; find where fields and rows end (csv_scan.c); check that all rows have the same
+ * number of fields; hand the whole rows to the table, column by column (csv_table.c); keep the rest
+ * and go on. The buffer is a fraction of the second-level cache, so that the columns' passes over
+ * it are cheap; it grows only for a row that does not fit. An error is found as a place in the
+ * buffer and reported as line and column; lines are counted as the text has them, line feeds within
+ * quotes included. One thread; memory is bounded whatever the stream holds. */
 #include "ml/read/csv.h"
 
 #include "base/mem.h"
@@ -26,17 +29,20 @@ struct reader {
     const char *path;
     char *buf; /* [cap + 2 * PAD_BYTES], text from PAD_BYTES on */
     char *text;
-    size_t cap, n; /* room and bytes of text */
+    /* room for text, and bytes of text */
+    size_t cap, n;
     bool at_end, has_table;
     char delimiter;
-    int64_t line; /* number of the first line of text */
+    /* number of the first line of the text */
+    int64_t line;
     struct csv_scan scan;
     struct csv_table table;
 };
 
 /* ---- errors with a place ---- */
 
-/* "train.csv: line 7, column "age": ..." for the byte at `at`; uses the field ends found so far. */
+/* An error such as "train.csv: line 7, column "age": ..." for the byte at `at`; uses the field ends
+ * found so far. */
 static int fail_at(struct reader *r, size_t at, bool name_column, enum err_code code,
                    const char *what, struct err *err)
 {
@@ -68,7 +74,7 @@ static int fail_scan(struct reader *r, struct err *err)
         [CSV_SCAN_QUOTE_OPEN] = "a quote inside a field that does not start with one",
         [CSV_SCAN_QUOTE_CLOSE] = "text after the closing quote of a field",
     };
-    /* A CSV_SCAN_CR or QUOTE_CLOSE is noted at the byte after. */
+    /* A fault CSV_SCAN_CR or QUOTE_CLOSE is noted at the byte after it. */
     size_t at = r->scan.fault_at - (r->scan.fault == CSV_SCAN_CR && r->scan.fault_at > 0);
 
     return fail_at(r, at, true, ERR_ARG, what[r->scan.fault], err);
@@ -98,7 +104,8 @@ static int buffer_grow(struct reader *r, size_t cap, struct err *err)
     return 0;
 }
 
-/* Reads until the buffer is full or the stream ends; the last row gets its line feed if it has none. */
+/* Reads until the buffer is full or the stream ends. The last row gets its line feed if it has
+ * none. */
 static int buffer_fill(struct reader *r, struct err *err)
 {
     while (!r->at_end && r->n < r->cap - 1) {
@@ -130,7 +137,7 @@ static int64_t feeds_in(const char *p, size_t n)
     return feeds;
 }
 
-/* Drops what was taken: the text moves to the front. */
+/* Drops what was taken: the rest of the text moves to the front. */
 static void buffer_take(struct reader *r, size_t n)
 {
     r->line += feeds_in(r->text, n);
@@ -193,10 +200,11 @@ static int fail_ragged(struct reader *r, size_t at, size_t fields, struct err *e
     return fail_at(r, at, false, ERR_ARG, what, err);
 }
 
-/* Row by row: empty lines between rows are passed over, anything else of another length is an error. */
+/* Row by row: empty lines between rows are passed over; a row of another length is an error. */
 static int rows_uneven(struct reader *r, size_t n_ends, struct err *err)
 {
-    size_t cols = (size_t)r->table.n_cols, from = 0; /* first end not yet added */
+    /* the first end that is not added yet */
+    size_t cols = (size_t)r->table.n_cols, from = 0;
 
     for (size_t i = 0, fields = 1; i < n_ends; i++, fields++) {
         if (r->text[r->scan.ends[i]] != '\n')
@@ -227,7 +235,7 @@ static int memory_check(struct reader *r, struct err *err)
                    err);
 }
 
-/* The whole rows in the buffer: n_ends field ends, `bytes` of text. */
+/* Takes the whole rows of the buffer: n_ends field ends, `bytes` of text. */
 static int rows_take(struct reader *r, size_t n_ends, size_t bytes, struct err *err)
 {
     if (r->scan.has_high) {
@@ -246,7 +254,8 @@ static int rows_take(struct reader *r, size_t n_ends, size_t bytes, struct err *
     return memory_check(r, err);
 }
 
-/* No whole row in the buffer: the limits that such a row must keep, before more memory is spent on it. */
+/* There is no whole row in the buffer: checks the limits that hold for a row before more memory is
+ * spent on it. */
 static int row_unfinished(struct reader *r, struct err *err)
 {
     size_t n = r->scan.n_ends, last = row_start(r, n);
@@ -271,7 +280,8 @@ static int row_unfinished(struct reader *r, struct err *err)
     return buffer_grow(r, r->cap * 2, err);
 }
 
-/* Scans what is there; 1 = at least one whole row (*n_ends, *bytes), 0 = end of the stream, -1 = error. */
+/* Scans what is there. 1 = at least one whole row (*n_ends, *bytes), 0 = end of the stream, -1 =
+ * error. */
 static int rows_next(struct reader *r, size_t *n_ends, size_t *bytes, struct err *err)
 {
     for (;;) {
@@ -305,7 +315,7 @@ static void skip_mark(struct reader *r)
         buffer_take(r, 3);
 }
 
-/* Empty lines before the first row say nothing. */
+/* Empty lines before the first row are passed over. */
 static void skip_empty_lines(struct reader *r)
 {
     size_t n = 0;
@@ -320,8 +330,8 @@ static void skip_empty_lines(struct reader *r)
         buffer_take(r, n);
 }
 
-/* Fields of the first row, once the buffer holds all of it; 0 = error. What is wrong behind it comes later, when the
- * columns have names. */
+/* The number of fields of the first row, once the buffer holds all of it; 0 = error. Faults behind
+ * the first row are reported later, when the columns have names. */
 static size_t first_row(struct reader *r, struct err *err)
 {
     size_t n_ends = 0, bytes = 0;
@@ -338,7 +348,7 @@ static size_t first_row(struct reader *r, struct err *err)
     }
 }
 
-/* Judged by what was read with the first row, as far as it makes sense. */
+/* Judged by what was read together with the first row, as far as it can be scanned. */
 static bool guess_comma(const struct reader *r)
 {
     size_t n = 0;
@@ -358,7 +368,7 @@ static int refuse_others(const struct reader *r, struct err *err)
                 : 0;
 }
 
-/* Delimiter, names and table from the first row, which is taken when it is a header. */
+/* Finds delimiter, names and table from the first row, which is taken out when it is a header. */
 static int reader_begin(struct reader *r, struct err *err)
 {
     size_t n = 0;

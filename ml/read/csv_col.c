@@ -1,8 +1,11 @@
-/* csv_col.c - the fields of one column, a stretch of rows at a time, into the chunk being filled: the inner loop of the
- * reader. A numeric column starts each chunk as int32 and widens it to double at the first value that needs it; at the
- * first text it is turned into text for good (csv_retype.c). Each mode has one loop over its most common forms, compiled
- * for files with and without quotes and for the last column (whose fields may end in a carriage return); anything else
- * goes through one slow path. Called by csv_table.c. */
+/* csv_col.c - the fields of one column, a stretch of rows at a time, into the chunk that is being
+ * filled: the inner loop of the reader.
+ *
+ * A numeric column starts each chunk as int32 and is widened to double at the first value that
+ * needs it; at the first text it becomes text for good (csv_retype.c). Each mode has one loop over
+ * its most common forms, compiled for files with and without quotes and for the last column (whose
+ * fields may end in a carriage return). Anything else goes through one slow path. Called by
+ * csv_table.c. */
 #include "base/mem.h"
 #include "ml/read/csv_num.h"
 #include "ml/read/csv_table.h"
@@ -11,7 +14,7 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Field i without surrounding quotes; doubled quotes are still doubled. */
+/* Field i without its surrounding quotes; doubled quotes within are still doubled. */
 ALWAYS_INLINE size_t field_raw(const struct csv_rows *r, int64_t i, bool quotes, bool last,
                                const char **s)
 {
@@ -25,21 +28,22 @@ ALWAYS_INLINE size_t field_raw(const struct csv_rows *r, int64_t i, bool quotes,
     return to - from;
 }
 
-/* Whether a quote is among n bytes; 8 readable bytes past the end. */
+/* Whether there is a quote among n bytes. Reads up to 8 bytes past the end. */
 ALWAYS_INLINE bool has_quote(const char *s, size_t n)
 {
     const uint64_t ones = 0x0101010101010101ull;
 
     for (size_t i = 0; i < n; i += 8) {
         uint64_t x = csv_load8(s + i) ^ ones * '"';
-        x = n - i < 8 ? x | ~0ull << (n - i) * 8 : x; /* what follows the field is no quote */
+        /* the bytes behind the field must not count as quotes */
+        x = n - i < 8 ? x | ~0ull << (n - i) * 8 : x;
         if ((x - ones) & ~x & ones * 0x80)
             return true;
     }
     return false;
 }
 
-/* Doubled quotes made single, in the table's scratch. */
+/* Makes doubled quotes single, in the table's scratch. */
 static void field_unescape(struct csv_table *t, const char **s, size_t *n)
 {
     if (t->scratch_cap < *n + 16) {
@@ -49,7 +53,8 @@ static void field_unescape(struct csv_table *t, const char **s, size_t *n)
     char *to = t->scratch;
     for (const char *p = *s, *end = *s + *n; p < end; p++) {
         *to++ = *p;
-        p += *p == '"'; /* the scan has made sure that a second one follows */
+        /* the scan has made sure that a second one follows */
+        p += *p == '"';
     }
     *s = t->scratch;
     *n = (size_t)(to - t->scratch);
@@ -89,7 +94,8 @@ void csv_col_odd(struct csv_col *col, int64_t place, const char *s, size_t n)
     col->odd_bytes = (size_t)(to + n - col->odd);
 }
 
-/* The chunk being filled, of which `place` rows are taken, from int32 to double; backwards, because they share memory. */
+/* Widens the chunk, of which `place` rows are taken, from int32 to double. Backwards, because both
+ * share the memory. */
 static void col_widen(struct csv_col *col, int64_t place)
 {
     for (int64_t i = place - 1; i >= 0; i--) {
@@ -101,7 +107,7 @@ static void col_widen(struct csv_col *col, int64_t place)
     col->mode = COL_DOUBLE;
 }
 
-/* "007": a code, whose zeros tell it from "7", and no number (what R's readr holds, too). */
+/* "007" is a code and no number: its zeros tell it from "7" (R's readr holds the same). */
 static bool is_code(const char *s, size_t n)
 {
     size_t digits = 0;
@@ -111,7 +117,8 @@ static bool is_code(const char *s, size_t n)
     return n > 1 && digits == n && s[0] == '0';
 }
 
-/* One field of a numeric column in any form. 1 = the column is text now and the field still to be taken. */
+/* One field of a numeric column in any form. 1 = the column has become text, and the field is still
+ * to be taken. */
 static int take_odd_number(struct csv_table *t, struct csv_col *col, const struct csv_rows *r,
                            int64_t i, bool last, int64_t place, struct err *err)
 {
@@ -153,7 +160,7 @@ ALWAYS_INLINE bool signed_int(const char *s, size_t n, int32_t *out)
     return true;
 }
 
-/* Rows that the quick form takes, from k on; returns the first row that it does not. */
+/* Takes rows from k on as long as the quick form fits. Returns the first row that it does not fit. */
 ALWAYS_INLINE int64_t loop_ints(struct csv_col *col, const struct csv_rows *r, int64_t at,
                                 int64_t step, int64_t k, int64_t n, int64_t place, bool quotes,
                                 bool last)
@@ -217,7 +224,7 @@ static int64_t take_doubles(struct csv_col *col, const struct csv_rows *r, int64
     return PICK(loop_doubles);
 }
 
-/* Texts; returns the first row not taken, which is n unless err is set. */
+/* Texts. Returns the first row that is not taken, which is n unless err is set. */
 static int64_t take_texts(struct csv_table *t, struct csv_col *col, const struct csv_rows *r,
                           int64_t at, int64_t k, int64_t n, bool last, struct err *err)
 {

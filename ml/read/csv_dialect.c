@@ -1,7 +1,9 @@
-/* csv_dialect.c - what a file says about itself in its first rows. Only whole rows of the sample are judged, quotes
- * respected; a delimiter under which the quoting makes no sense is out. Where no comma separates fields, it may be the
- * decimal sign, as spreadsheets of half the world write it. A first row is a header unless a number stands in
- * it. Column names must be there, be short and differ. Called by csv.c once per file. */
+/* csv_dialect.c - what a file's first rows say about the file.
+ *
+ * Only whole rows of the sample are judged, with quotes respected; a delimiter under which the
+ * quoting makes no sense is out. Where commas do not separate fields, a comma may be the decimal
+ * sign, as spreadsheets in many countries write it. The first row is a header unless there is a
+ * number in it. Column names must be present, short and different. Called by csv.c once per file. */
 #include "ml/read/csv_dialect.h"
 
 #include "base/mem.h"
@@ -14,7 +16,8 @@
 
 enum { NAME_MAX_BYTES = 4096 };
 
-/* Fields of the first row, 0 when other whole rows differ too often (more than one in ten) or it makes no sense. */
+/* The number of fields of the first row; 0 when more than one in ten of the other whole rows
+ * differ, or the row makes no sense. */
 static int64_t fields_under(const char *text, size_t n, char delimiter, uint32_t *ends)
 {
     struct csv_scan s = { .ends = ends, .cap_ends = n };
@@ -109,7 +112,8 @@ static int names_check(char **names, int n, struct err *err)
 char **csv_names(const struct csv_rows *first, int n_cols, enum csv_header header, bool has_comma,
                  bool *is_header, struct err *err)
 {
-    struct csv_table fields = { .n_cols = n_cols }; /* only for its scratch */
+    /* only for its scratch */
+    struct csv_table fields = { .n_cols = n_cols };
     char **names = mem_array((size_t)n_cols + 1, sizeof(*names));
     const char *s;
     size_t n;

@@ -1,4 +1,5 @@
-/* csv_dialect.h - private to the CSV reader: the delimiter and the header, judged from the start of the text. */
+/* csv_dialect.h - private to the CSV reader: finds the delimiter and the header from the start of
+ * the text. */
 #ifndef ML_READ_CSV_DIALECT_H
 #define ML_READ_CSV_DIALECT_H
 

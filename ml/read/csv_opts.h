@@ -1,4 +1,5 @@
-/* csv_opts.h - what a caller may ask of the CSV reader, and the limits that hold for every file. Read by all of csv*.c. */
+/* csv_opts.h - what a caller may ask of the CSV reader, and the limits that hold for every file.
+ * Used by all of csv*.c. */
 #ifndef ML_READ_CSV_OPTS_H
 #define ML_READ_CSV_OPTS_H
 

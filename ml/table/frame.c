@@ -1,6 +1,8 @@
-/* frame.c - a frame opened: the file is mapped read-only and shared, checked whole (frame_check.c), and read through two
- * calls that turn chunks into doubles or level indices. Immutable after open, so any number of threads may read it.
- * Callers: prep.c, data.c, the artifact and the CLI. The writers are in frame_write.c and csv.c. */
+/* frame.c - an open table: the file is mapped read-only and shared, checked as a whole
+ * (frame_check.c), and read through calls that turn chunks into doubles or level indices.
+ *
+ * Immutable after it is opened, so any number of threads may read it. The writers are frame_write.c
+ * and ml/read. Called by ml/prep, ml/model and the CLI. */
 #include "ml/table/frame.h"
 
 #include "base/mem.h"
@@ -19,7 +21,8 @@ struct frame_map {
     struct frame_trailer t;
     const struct frame_rec *recs;
     struct frame_col *cols;
-    uint32_t *by_name; /* hash table of column + 1, power of two */
+    /* hash table of column number + 1; its size is a power of two */
+    uint32_t *by_name;
     uint32_t n_slots;
 };
 
@@ -142,7 +145,7 @@ int frame_find(const struct frame *f, const char *name)
     return -1;
 }
 
-/* One stretch of a column inside one chunk. */
+/* A stretch of a column that lies within one chunk. */
 struct stretch {
     const uint8_t *data;
     enum frame_chunk type;

@@ -1,6 +1,9 @@
-/* frame.h - a table: columnar, typed, immutable, one memory-mapped file that processes share, named by the SHA-256 of
- * its bytes. Raw numbers stay exact (float64, or a narrower type when every value fits it exactly). The file holds no
- * time, host or path, so equal input gives equal bytes. A frame file from a stranger is checked before use. */
+/* frame.h - a table: columnar, typed and immutable, in one memory-mapped file that processes share,
+ * named by the SHA-256 of its bytes.
+ *
+ * Numbers stay exact: float64, or a narrower type when every value fits it exactly. The file holds
+ * no time, host or path, so equal input gives equal bytes. A file from a stranger is checked before
+ * use. Used by all of ml/, and by the CLI. */
 #ifndef ML_TABLE_FRAME_H
 #define ML_TABLE_FRAME_H
 
@@ -14,11 +17,15 @@
 struct frame_col {
     const char *name; /* UTF-8; borrowed from the frame */
     enum frame_type type;
-    int64_t missing;       /* rows without a value */
-    int64_t not_numbers;   /* of these: text in a column that was said to be numeric */
-    double min, max, mean; /* numeric, of present values; NaN when none */
-    int64_t distinct;      /* exact for categoricals; for numerics capped at 4,096 */
-    int n_levels;          /* categorical; levels are sorted by count (most first), then by text */
+    int64_t missing; /* rows without a value */
+    /* of these, text in a column that an override declares numeric */
+    int64_t not_numbers;
+    /* of the values of a numeric column; NaN when it has none */
+    double min, max, mean;
+    /* exact for categorical columns; counted up to 4,096 for numeric ones */
+    int64_t distinct;
+    /* of a categorical column; levels are sorted by count (most first), then by text */
+    int n_levels;
     const char *const *levels;
 };
 
@@ -26,35 +33,39 @@ struct frame {
     int64_t rows;
     int n_cols;
     const struct frame_col *cols;
-    /* private below */
+    /* Private: */
     struct frame_map *map;
 };
 
-/* Maps and checks a file. Column data are read through the two calls below. */
+/* Maps and checks a file. Column data are read through the calls below. */
 struct frame *frame_open(const char *path, struct err *err);
 void frame_close(struct frame *f);
-int frame_find(const struct frame *f, const char *name); /* -1 */
-/* Copies rows [from, from+n) of a numeric column as doubles (missing = NaN), or of a categorical column as level
- * indices (missing = -1). CHECKs the type and the range. */
+/* -1 = none */
+int frame_find(const struct frame *f, const char *name);
+/* Copies rows [from, from + n) of a numeric column as doubles (missing = NaN), or of a categorical
+ * column as level indices (missing = -1). A wrong type or range is a broken invariant (CHECK). */
 void frame_numbers(const struct frame *f, int col, int64_t from, int64_t n, double *out);
 void frame_codes(const struct frame *f, int col, int64_t from, int64_t n, int32_t *out);
-/* The numbers of n rows, given in ascending order. */
+/* The numbers of n rows, whose numbers ascend. */
 void frame_numbers_at(const struct frame *f, int col, const int64_t *rows, int64_t n, double *out);
-/* One JSON text describing columns and statistics, for people and for the controller: {"rows":..,"columns":[{"name",
- * "type","missing","not_numbers" where there are some,"distinct","levels":[first 100],"min","max","mean"}]}. Heap, mem_free; NULL = no memory. */
+/* One JSON text of columns and statistics, for people and for the controller:
+ * {"rows":..,"columns":[{"name","type","missing","not_numbers" where there are
+ * some,"distinct","levels":[the first 100],"min","max","mean"}]}. mem_free; NULL = no memory. */
 char *frame_schema_json(const struct frame *f);
 
-/* Builder: columns are added whole or by chunks by the CSV reader; see csv.h. */
+/* The builder for columns that are whole in memory. The CSV reader writes chunk by chunk instead
+ * (frame_file.h). */
 struct frame_writer;
-struct frame_writer *frame_writer_new(
-    const char *path, struct err *err); /* writes aside; the path appears at the end */
-/* A numeric column from doubles, a categorical one from codes and levels. All columns must have equal length. */
+/* Writes aside; the file appears under its path at the end. */
+struct frame_writer *frame_writer_new(const char *path, struct err *err);
+/* A numeric column from doubles, or a categorical one from codes and levels. All columns must have
+ * the same length. */
 int frame_writer_numeric(struct frame_writer *w, const char *name, const double *v, int64_t n,
                          struct err *err);
 int frame_writer_categorical(struct frame_writer *w, const char *name, const int32_t *codes,
                              int64_t n, const char *const *levels, int n_levels, struct err *err);
-int frame_writer_end(struct frame_writer *w, char hash[SHA256_HEX],
-                     struct err *err); /* frees w in any case */
+/* frees w in any case */
+int frame_writer_end(struct frame_writer *w, char hash[SHA256_HEX], struct err *err);
 void frame_writer_abort(struct frame_writer *w);
 
 #endif

@@ -1,7 +1,10 @@
-/* frame_check.c - everything in a frame file that reading relies on, checked once at open, because the file may come from
- * a stranger or a failing disk: every offset, length, type, name and level text. The work is linear in the size of the
- * file: tables that claim to overlap are refused by a budget of entries and text bytes that a true file cannot exceed.
- * Code values are not scanned here; reading maps a code out of range to "missing". Called by frame_open. */
+/* frame_check.c - checks everything in a frame file that reading relies on, once, when it is
+ * opened: the file may come from a stranger or a failing disk. Every offset, length, type, name and
+ * level text is checked.
+ *
+ * The work is linear in the size of the file: tables that claim to overlap are refused by a budget
+ * of entries and text bytes that a true file cannot exceed. Values of codes are not scanned;
+ * reading turns a code out of range into "missing". Called by frame_open. */
 #include "ml/table/frame_file.h"
 
 #include "base/mem.h"
@@ -15,7 +18,8 @@
 struct check {
     const uint8_t *data;
     uint64_t size, n_chunks;
-    uint64_t entries_left, text_left; /* budgets */
+    /* what a true file of this size cannot exceed */
+    uint64_t entries_left, text_left;
     const struct frame_trailer *t;
 };
 

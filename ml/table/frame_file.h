@@ -44,26 +44,32 @@ struct frame_trailer {
     uint64_t spare[2]; /* zero */
 };
 
-struct frame_rec { /* a column record */
+/* The record of a column. */
+struct frame_rec {
     uint64_t name_at;
-    uint32_t name_bytes; /* without NUL */
+    /* without its NUL */
+    uint32_t name_bytes;
     uint32_t type;
     int64_t missing, distinct;
     double min, max, mean;
-    uint64_t chunks_at; /* u64 entries */
-    uint64_t
-        levels_at; /* n_levels + 1 u64 offsets of texts that lie one after the other, each with its NUL */
+    /* n u64 entries */
+    uint64_t chunks_at;
+    /* n_levels + 1 u64 offsets of texts, which lie one after another, each with its NUL */
+    uint64_t levels_at;
     uint64_t map_at; /* n_levels u32: stored code -> level index */
     uint32_t n_levels;
-    uint32_t not_numbers; /* as frame.h; UINT32_MAX: or more */
+    /* as in frame.h; UINT32_MAX = so many or more */
+    uint32_t not_numbers;
 };
 
 /* ---- statistics of one column while it is written ---- */
 struct frame_stats {
     int64_t rows, missing;
-    double min, max, sum; /* of present finite values, summed in row order */
+    /* over finite values, in row order */
+    double min, max, sum;
     int64_t finite;
-    uint64_t *set; /* distinct values seen, until there are FRAME_DISTINCT_CAP */
+    /* the distinct values seen, until there are FRAME_DISTINCT_CAP of them */
+    uint64_t *set;
     uint32_t set_cap;
     int64_t distinct;
     int64_t not_numbers;
@@ -74,15 +80,15 @@ void frame_stats_numbers(struct frame_stats *s, const double *v, int64_t n);
 void frame_stats_ints(struct frame_stats *s, const int32_t *v,
                       int64_t n); /* FRAME_INT_MISSING = missing */
 
-/* ---- packing: into `out` of at least n * 8 bytes; returns the bytes used ---- */
+/* Packing: into `out` of at least n * 8 bytes. Returns the number of bytes used. */
 int64_t frame_pack_numbers(const double *v, int64_t n, void *out, enum frame_chunk *type);
 int64_t frame_pack_ints(const int32_t *v, int64_t n, void *out, enum frame_chunk *type);
 int64_t frame_pack_codes(const uint32_t *v, int64_t n, void *out, enum frame_chunk *type);
 void frame_unpack_numbers(const void *data, enum frame_chunk type, int64_t n, double *out);
-/* out[i] = number rows[i] - rows[0] of data. */
+/* out[i] = the number at place rows[i] - rows[0] of data. */
 void frame_pick_numbers(const void *data, enum frame_chunk type, const int64_t *rows, int64_t n,
                         double *out);
-/* Codes past n_map read as missing: the file may come from a stranger. */
+/* Codes past n_map read as missing, because the file may come from a stranger. */
 void frame_unpack_codes(const void *data, enum frame_chunk type, int64_t n, const uint32_t *map,
                         uint32_t n_map, int32_t *out);
 
@@ -92,25 +98,28 @@ struct frame_out *frame_out_new(const char *path, struct err *err); /* writes as
 void frame_out_abort(struct frame_out *o);
 int frame_out_chunk(struct frame_out *o, enum frame_chunk type, const void *data, int64_t bytes,
                     uint64_t *entry, struct err *err);
-/* Reads a chunk back: a column that turned out to be text late is packed anew, and its old chunk stays as a hole. */
+/* Reads a chunk back: a column that turns out to be text late is packed anew. Its old chunk stays
+ * in the file as a hole. */
 int frame_out_read(struct frame_out *o, uint64_t entry, void *out, int64_t bytes, struct err *err);
-struct frame_levels { /* in order of first appearance */
+/* The levels of a column in order of first appearance. */
+struct frame_levels {
     int64_t n;
     const char *text;        /* texts one after the other, each with its NUL */
     const uint64_t *text_at; /* [n] */
     const int64_t *count;    /* [n] rows of each */
 };
-/* order[n]: codes, most frequent first, then by text. */
+/* order[n]: the codes, most frequent first, then by text. */
 int frame_levels_order(const struct frame_levels *l, uint32_t *order, struct err *err);
-/* Columns in their final order. levels only for a categorical one. */
+/* Columns are added in their final order. levels: only for a categorical column. */
 int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
                   const struct frame_stats *stats, const uint64_t *chunks, int64_t n_chunks,
                   const struct frame_levels *levels, struct err *err);
+/* frees o */
 int frame_out_end(struct frame_out *o, int64_t rows, int64_t chunk_rows, char hash[SHA256_HEX],
-                  struct err *err);                 /* frees o */
+                  struct err *err);
 int64_t frame_out_bytes(const struct frame_out *o); /* so far */
 
-/* Checks everything in a mapped file that reading relies on; fills the trailer. */
+/* Checks everything in a mapped file that reading relies on, and fills in the trailer. */
 int frame_check(const uint8_t *data, uint64_t size, struct frame_trailer *t, struct err *err);
 
 #endif

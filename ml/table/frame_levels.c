@@ -1,5 +1,7 @@
-/* frame_levels.c - the order of a column's levels: most frequent first, then by text. A table of ids has millions, so texts
- * are sorted by their first eight bytes in one radix pass, runs that share those by comparing, and then, stably, by count.
+/* frame_levels.c - the order of a column's levels: most frequent first, then by text.
+ *
+ * A table of ids has millions of levels. So texts are sorted by their first eight bytes in one
+ * radix pass, texts that share those bytes by comparing, and then all of them, stably, by count.
  * Called by frame_out.c. */
 #include "ml/table/frame_file.h"
 
@@ -9,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first eight bytes as a number that orders as the text does; shorter texts are padded with NUL. */
+/* The first eight bytes as a number that orders as the text does; shorter texts are padded with
+ * NUL. */
 static uint64_t text_prefix(const char *s)
 {
     uint64_t key = 0;
@@ -31,7 +34,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct level_text *)a)->text, ((const struct level_text *)b)->text);
 }
 
-/* Codes order[0..n) share a prefix. */
+/* Sorts the codes order[0..n), whose texts share a prefix. */
 static int sort_run(const struct frame_levels *l, uint32_t *order, size_t n, struct err *err)
 {
     struct level_text *run = mem_try_alloc(n * sizeof(*run));

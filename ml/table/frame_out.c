@@ -1,7 +1,9 @@
-/* frame_out.c - a frame file being written: chunks, then tables, then column records, then the trailer, strictly front
- * to back through one buffer, hashed on the way. The file grows under a temporary name beside its path and appears
- * there, synced, only when it is whole; an abort leaves nothing. Memory: the buffer and 88 bytes a column. The layout is
- * in frame_file.h. Called by frame_write.c and the CSV reader; one writer is used by one thread. */
+/* frame_out.c - a frame file being written: chunks, then tables, then column records, then the
+ * trailer, strictly front to back through one buffer, hashed on the way (layout: frame_file.h).
+ *
+ * The file grows under a temporary name beside its path and appears there, synced, only when it is
+ * whole; an abort leaves nothing. Memory: the buffer and 88 bytes a column. One writer is used by
+ * one thread. Called by frame_write.c and ml/read. */
 #include "ml/table/frame_file.h"
 
 #include "base/fault.h"
@@ -22,7 +24,8 @@ struct frame_out {
     int fd;
     uint8_t *fill;
     size_t n_fill;
-    int64_t flushed; /* bytes in the file */
+    /* bytes already in the file */
+    int64_t flushed;
     struct sha256 hash;
     struct frame_rec *recs;
     size_t n_recs, cap_recs;
@@ -131,7 +134,7 @@ int frame_out_read(struct frame_out *o, uint64_t entry, void *out, int64_t bytes
     return 0;
 }
 
-/* A table at an 8-aligned place; *at gets where. */
+/* Writes a table at an 8-aligned place; *at gets the place. */
 static int out_table(struct frame_out *o, const void *p, size_t n, uint64_t *at, struct err *err)
 {
     if (out_align(o, err) < 0)
@@ -140,7 +143,8 @@ static int out_table(struct frame_out *o, const void *p, size_t n, uint64_t *at,
     return out_put(o, p, n, err);
 }
 
-/* Texts in their order (most frequent first, then by text), their offsets, and the map from codes. */
+/* Writes texts in their order (most frequent first, then by text), their offsets, and the map from
+ * codes. */
 static int out_levels(struct frame_out *o, struct frame_rec *rec, const struct frame_levels *l,
                       struct err *err)
 {
@@ -205,7 +209,7 @@ int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
     return 0;
 }
 
-/* Synced, renamed, and its folder synced: all or nothing. */
+/* Syncs the file, renames it, and syncs its folder: all or nothing. */
 static int out_publish(struct frame_out *o, struct err *err)
 {
     char *dir = mem_strdup(o->path), *slash = strrchr(dir, '/');
@@ -218,7 +222,8 @@ static int out_publish(struct frame_out *o, struct err *err)
     else if (FAULT("frame.rename") || io->rename(o->temp, o->path) < 0)
         err_errno(err, "rename to %s", o->path);
     else if (io_fsync_dir(slash ? dir : ".", err) < 0)
-        io->unlink(o->path); /* it may not be there after a crash: then it shall not be there now */
+        /* after a crash it might still appear, so it is removed now */
+        io->unlink(o->path);
     else
         rc = 0;
     mem_free(dir);

@@ -1,7 +1,9 @@
-/* frame_pack.c - chunks of a column in their narrowest exact type, and back. An integer type is used when every present
- * value is a whole number in its range (its lowest value means missing), float32 when every value survives the way there
- * and back, else float64. The pair pack/unpack is the identity on values (-0 becomes 0) and on missingness; loops are
- * plain so that the compiler vectorises them. Called by frame.c, frame_write.c and the CSV reader. */
+/* frame_pack.c - chunks of a column in their narrowest exact type, and back.
+ *
+ * An integer type is used when every value is a whole number in its range (its lowest value means
+ * missing); float32 when every value survives the conversion and back; else float64. Packing and
+ * unpacking is the identity on values (-0 becomes 0) and on missingness. Loops are plain so that
+ * the compiler vectorises them. Called by frame.c, frame_write.c and ml/read. */
 #include "ml/table/frame_file.h"
 
 #include <math.h>
@@ -66,7 +68,8 @@ int64_t frame_pack_numbers(const double *v, int64_t n, void *out, enum frame_chu
 {
     if (all_whole(v, n)) {
         int32_t *o =
-            (int32_t *)out + n; /* the upper half: packing into the lower one meets no overlap */
+            /* the upper half: packing into the lower half does not reach it */
+            (int32_t *)out + n;
         for (int64_t i = 0; i < n; i++)
             o[i] = v[i] != v[i] ? FRAME_INT_MISSING : (int32_t)v[i];
         return frame_pack_ints(o, n, out, type);

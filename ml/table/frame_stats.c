@@ -1,7 +1,10 @@
-/* frame_stats.c - missing, least, largest, mean and number of distinct values of a column, gathered chunk by chunk while
- * it is written. Distinct values are counted exactly up to FRAME_DISTINCT_CAP in a small open-addressing set that is
- * dropped when the cap is reached; small whole numbers are first marked in a table, so that the set sees each once a
- * chunk. Infinities count as values but not towards min, max and mean. Called by frame_write.c and the CSV reader. */
+/* frame_stats.c - the number of missing values, least, largest and mean value, and number of
+ * distinct values of a column, gathered chunk by chunk while it is written.
+ *
+ * Distinct values are counted exactly up to FRAME_DISTINCT_CAP in a small open-addressing set,
+ * which is dropped when the cap is reached. Small whole numbers are marked in a table first, so
+ * that the set sees each of them once a chunk. Infinities count as values, but not towards min, max
+ * and mean. Called by frame_write.c and ml/read. */
 #include "ml/table/frame_file.h"
 
 #include "base/mem.h"
@@ -9,7 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { STATS_SPAN = 1 << 16 }; /* whole numbers in a range this wide go through the table */
+/* whole numbers within a range of this width go through the table */
+enum { STATS_SPAN = 1 << 16 };
 
 void frame_stats_init(struct frame_stats *s)
 {
@@ -23,7 +27,7 @@ void frame_stats_fini(struct frame_stats *s)
     s->set_cap = 0;
 }
 
-/* Slots hold bits + 1: 0 is free, and all-ones bits (a NaN) never come here. */
+/* Slots hold bits + 1, so that 0 means free. All-ones bits (a NaN) never come here. */
 static bool set_put(uint64_t *set, uint32_t cap, uint64_t stored)
 {
     uint64_t h = stored * 0x9e3779b97f4a7c15ull;
@@ -90,14 +94,15 @@ void frame_stats_numbers(struct frame_stats *s, const double *v, int64_t n)
     }
 }
 
-/* Every value of the chunk lies in lo..hi, at most STATS_SPAN apart: mark, then add the marked ones. Bytes, not bits: a
- * store does not wait for the one before it. */
+/* Every value of the chunk lies in lo to hi, at most STATS_SPAN apart: marks them, then adds the
+ * marked ones. Marks are bytes and not bits, because a store need not wait for the one before it. */
 static void distinct_span(struct frame_stats *s, const int32_t *v, int64_t n, int32_t lo,
                           int32_t hi)
 {
     uint8_t mark[STATS_SPAN + 16];
     size_t span =
-        (size_t)((int64_t)hi - lo) + 1; /* the place after the last takes the missing ones */
+        /* the place after the last is for missing values */
+        (size_t)((int64_t)hi - lo) + 1;
 
     memset(mark, 0, (span + 15) / 8 * 8);
     for (int64_t i = 0; i < n; i++) {

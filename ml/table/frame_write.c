@@ -1,6 +1,6 @@
-/* frame_write.c - the builder for whole columns: what `assay data make`, tests and other readers use when the values are
- * already in memory. Packs a column chunk by chunk and hands it to frame_out.c. The number of rows is fixed by the first
- * column; names must be unique, non-empty UTF-8. */
+/* frame_write.c - the builder for whole columns, used where the values are already in memory:
+ * `assay data make`, tests, other readers. Packs a column chunk by chunk and hands it to
+ * frame_out.c. The first column fixes the number of rows. Names must be unique, non-empty UTF-8. */
 #include "ml/table/frame.h"
 
 #include "base/mem.h"
@@ -14,11 +14,13 @@
 
 struct frame_writer {
     struct frame_out *out;
-    int64_t rows; /* -1 before the first column */
+    /* -1 before the first column */
+    int64_t rows;
     uint64_t *entries;
     int64_t n_entries;
     void *pack;
-    uint32_t *codes; /* one chunk */
+    /* of one chunk */
+    uint32_t *codes;
     char **names;
     int n_names;
 };

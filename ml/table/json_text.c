@@ -1,5 +1,5 @@
-/* json_text.c - see json_text.h. Control bytes become \u00XX, other UTF-8 passes as it is. Called by frame_schema.c and
- * artifact_write.c. */
+/* json_text.c - the texts of json_text.h. Control bytes become \u00XX; other UTF-8 passes
+ * unchanged. Called by frame_schema.c and by ml/model. */
 #include "ml/table/json_text.h"
 
 #include <math.h>

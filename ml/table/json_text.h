@@ -1,13 +1,14 @@
-/* json_text.h - writing the few JSON texts that ml/ makes (frame schema, artifact schema) without a JSON library: ml/
- * must build with a bare compiler. Every function adds to a buffer and fails only at its ceiling. */
+/* json_text.h - writes the few JSON texts that ml/ makes (schemas of tables and models) without a
+ * JSON library, because ml/ must build with a bare compiler. Every function adds to a buffer and
+ * fails only when the buffer is full. */
 #ifndef ML_TABLE_JSON_TEXT_H
 #define ML_TABLE_JSON_TEXT_H
 
 #include "base/buf.h"
 
-int json_text_str(struct buf *b, const char *s,
-                  struct err *err); /* quoted and escaped; s is UTF-8 */
-int json_text_num(struct buf *b, double v,
-                  struct err *err); /* shortest text that reads back; null when not finite */
+/* quoted and escaped; s is UTF-8 */
+int json_text_str(struct buf *b, const char *s, struct err *err);
+/* the shortest text that reads back as the same number; null when v is not finite */
+int json_text_num(struct buf *b, double v, struct err *err);
 
 #endif
