@@ -373,9 +373,9 @@ const struct family family_boost = {
 
 const struct family *family_at(int i)
 {
-    static const struct family *const all[] = { &family_baseline, &family_linear, &family_boost,
-                                                &family_forest, &family_extra_trees,
-                                                &family_mlp };
+    static const struct family *const all[] = { &family_baseline,    &family_linear,
+                                                &family_boost,       &family_forest,
+                                                &family_extra_trees, &family_mlp };
 
     return i >= 0 && i < (int)ARRAY_LEN(all) ? all[i] : NULL;
 }
