@@ -4,19 +4,32 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-sources() { git ls-files '*.c' '*.h' '*.cu' '*.cuh'; }
+kinds='\.(c|h|cu|cuh|js|mjs|css|md|sh)$'
 changed() {
     local base
     base=$(git merge-base HEAD origin/main 2>/dev/null) || return 0
-    { git diff --name-only --diff-filter=d "$base"; git ls-files --others --exclude-standard; } | grep -E '\.(c|h|cu|cuh)$'
+    { git diff --name-only --diff-filter=d "$base"; git ls-files --others --exclude-standard; } | grep -E "$kinds"
 }
 
 mapfile -t files < <([ "${1:-}" = all ] || changed)
-[ ${#files[@]} -gt 0 ] || mapfile -t files < <(sources)
+[ ${#files[@]} -gt 0 ] || mapfile -t files < <(git ls-files | grep -E "$kinds")
 [ ${#files[@]} -gt 0 ] || { echo "lint: git lists no sources here" >&2; exit 1; }
 bad=0
 
-clang-format --dry-run -Werror "${files[@]}" || bad=1
+# clang-format knows C, CUDA and JavaScript (.clang-format has a section for each).
+printf '%s\n' "${files[@]}" | grep -E '\.(c|h|cu|cuh|js|mjs)$' | xargs -r clang-format --dry-run -Werror || bad=1
+
+# No formatter in the distribution knows CSS or Markdown: lines of at most 100 characters, no tabs, no spaces at the end.
+# Rows of tables, code in ``` fences and lines that are one long word (a link) cannot be broken.
+printf '%s\n' "${files[@]}" | grep -E '\.(js|css|md)$' | xargs -r perl -CSD -ne '
+    chomp;
+    my $is_md = $ARGV =~ /\.md$/;
+    $code = !$code if $is_md && /^\s*```/;
+    my $may = $is_md && ($code || /^\s*\|/ || !/^\s*\S+.*\s\S/);
+    if (length > 100 && !$may) { printf "%s:%d: %d characters, at most 100\n", $ARGV, $., length; $bad = 1 }
+    if (/\t/ || (/\s$/ && !$is_md)) { print "$ARGV:$.: a tab, or a space at the end of the line\n"; $bad = 1 }
+    if (eof) { close ARGV; $code = 0 }
+    END { exit($bad ? 1 : 0) }' || bad=1
 
 # Only C: a .cu needs the CUDA headers. cmocka tests are plain C too.
 # shellcheck disable=SC2016 # expanded by the inner shell

@@ -1,7 +1,8 @@
-// api.js - the REST API and the event stream as this page uses them. Every request carries the secret of the session in a
-// header: the cookie alone opens nothing, because browsers send cookies to every port of a host. The secret is kept in this
-// origin's local storage, so that all its tabs are signed in, also after a restart of browser or controller. The stream is
-// read with fetch, not EventSource, which can send no header; it comes back by itself after the last event it saw.
+// api.js - the REST API and the event stream as this page uses them. Every request carries the
+// secret of the session in a header: the cookie alone opens nothing, because browsers send cookies
+// to every port of a host. The secret is kept in this origin's local storage, so that all its tabs
+// are signed in, also after a restart of browser or controller. The stream is read with fetch, not
+// EventSource, which can send no header; it comes back by itself after the last event it saw.
 
 const BASE = '/api/v1', KEY = 'assay-key';
 let session = null, signedOut = () => {};
@@ -27,10 +28,14 @@ async function request(path, init = {}) {
   const key = localStorage.getItem(KEY);
   let res;
   try {
-    res = await fetch(BASE + path, { ...init, headers: { ...init.headers, ...(key && { 'X-Assay-CSRF': key }) } });
+    res = await fetch(
+        BASE + path, {...init, headers: {...init.headers, ...(key && { 'X-Assay-CSRF': key }) } });
   } catch (err) {
     if (err.name === 'AbortError') throw err;
-    throw new ApiError(0, { detail: 'The controller does not answer: it may be restarting, or the network is down. This page goes on when it is back.' });
+    throw new ApiError(0, {
+      detail: 'The controller does not answer: it may be restarting, or the network is down. ' +
+          'This page goes on when it is back.'
+    });
   }
   if (res.status === 401 && session) {
     session = null;
@@ -58,7 +63,8 @@ export async function get(path, signal) {
 
 /** Bytes [from, from + length) of a file, fewer where it ends before. */
 export async function bytes(path, from, length, signal) {
-  const res = await request(path, { signal, headers: { Range: `bytes=${from}-${from + length - 1}` } });
+  const res =
+      await request(path, { signal, headers: { Range: `bytes=${from}-${from + length - 1}` } });
   if (!res.ok) return answer(res);
   const all = await res.arrayBuffer();
   return res.status === 206 ? all : all.slice(from, from + length);
@@ -71,15 +77,20 @@ export async function start() {
   return session;
 }
 
-/** The same for a page that opens: waits for a controller that does not answer; nobody signed in is no error. */
+/**
+ * The same for a page that opens: waits for a controller that does not answer; nobody signed in is
+ * no error.
+ */
 export async function startPatiently(onWait) {
-  for (let delay = 500; ; delay = Math.min(delay * 2, 10000)) {
+  for (let delay = 500;; delay = Math.min(delay * 2, 10000)) {
     try {
       return await start();
     } catch (err) {
       if (err.status === 401 || err.status === 403) return null;
       onWait();
-      await new Promise((r) => { setTimeout(r, delay); });
+      await new Promise((r) => {
+        setTimeout(r, delay);
+      });
     }
   }
 }
@@ -101,13 +112,16 @@ export async function signIn(token) {
 }
 
 export async function signOut() {
-  session = null; // nothing that follows is a surprise
+  session = null;  // nothing that follows is a surprise
   await send('DELETE', '/session');
   localStorage.removeItem(KEY);
   signedOut();
 }
 
-/** A link to a file can send no header: when it is clicked, its address gets a ticket, good for once. */
+/**
+ * A link to a file can send no header: when it is clicked, its address gets a ticket, good for
+ * once.
+ */
 async function download(link) {
   const { ticket } = await send('POST', '/tickets', { path: link.pathname });
   const once = document.createElement('a');
@@ -116,11 +130,16 @@ async function download(link) {
   once.click();
 }
 
-/** Makes every <a download> to the API of this page, today's and tomorrow's, work. onError(err) tells the person. */
+/**
+ * Makes every <a download> to the API of this page, today's and tomorrow's, work. onError(err)
+ * tells the person.
+ */
 export function serveDownloads(onError) {
   document.addEventListener('click', (e) => {
     const link = e.target.closest?.('a[download]');
-    if (!link || !link.isConnected || link.origin !== location.origin || !link.pathname.startsWith(`${BASE}/`)) return;
+    if (!link || !link.isConnected || link.origin !== location.origin ||
+        !link.pathname.startsWith(`${BASE}/`))
+      return;
     e.preventDefault();
     download(link).catch(onError);
   });
@@ -132,13 +151,14 @@ export function mayWrite() {
 
 export async function send(method, path, body) {
   const headers = body === undefined ? {} : { 'Content-Type': 'application/json' };
-  return answer(await request(path,
-    { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }));
+  return answer(await request(
+      path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }));
 }
 
 /** A spec as people write it: YAML or JSON text. */
 export async function sendSpec(path, text) {
-  return answer(await request(path, { method: 'POST', headers: { 'Content-Type': 'application/yaml' }, body: text }));
+  return answer(await request(
+      path, { method: 'POST', headers: { 'Content-Type': 'application/yaml' }, body: text }));
 }
 
 /** Splits a byte stream into events: {id, event, data}. */
@@ -163,15 +183,21 @@ async function* eventsOf(body) {
   }
 }
 
-/** Follows events until stopped; brief: one `changed` a second at most instead of every event. onEvent(name, data); onState('on' | 'off' | 'refused'). Returns stop(). A browser has six lines to
- * a server for all its pages, those one may go back to among them: a page that nobody sees gives its own back. */
-export function follow(study, onEvent, onState, { brief = false } = {}) {
+/**
+ * Follows events until stopped; brief: one `changed` a second at most instead of every event.
+ * onEvent(name, data); onState('on' | 'off' | 'refused'). Returns stop(). A browser has six lines
+ * to a server for all its pages, those one may go back to among them: a page that nobody sees gives
+ * its own back.
+ */
+export function follow(study, onEvent, onState, {brief = false} = {}) {
   let line = null, wake = null, isStopped = false, last = null, delay = 500;
 
   async function once() {
     const headers = last === null ? {} : { 'Last-Event-ID': last };
     line = new AbortController();
-    const query = [study ? `study=${encodeURIComponent(study)}` : '', brief ? 'brief=true' : ''].filter(Boolean).join('&');
+    const query = [
+      study ? `study=${encodeURIComponent(study)}` : '', brief ? 'brief=true' : ''
+    ].filter(Boolean).join('&');
     const res = await request('/events' + (query && `?${query}`), { signal: line.signal, headers });
     if (!res.ok) throw new ApiError(res.status, {});
     onState('on');
@@ -183,8 +209,10 @@ export function follow(study, onEvent, onState, { brief = false } = {}) {
   }
 
   function seenOrNot() {
-    if (document.hidden) line?.abort();
-    else wake?.();
+    if (document.hidden)
+      line?.abort();
+    else
+      wake?.();
   }
 
   function stop() {
@@ -196,7 +224,10 @@ export function follow(study, onEvent, onState, { brief = false } = {}) {
 
   (async () => {
     for (;;) {
-      if (document.hidden) await new Promise((r) => { wake = r; });
+      if (document.hidden)
+        await new Promise((r) => {
+          wake = r;
+        });
       if (isStopped) return;
       try {
         await once();
@@ -210,7 +241,9 @@ export function follow(study, onEvent, onState, { brief = false } = {}) {
       }
       if (document.hidden) continue;
       onState('off');
-      await new Promise((r) => { setTimeout(r, delay); });
+      await new Promise((r) => {
+        setTimeout(r, delay);
+      });
       delay = Math.min(delay * 2, 10000);
     }
   })();
@@ -237,9 +270,14 @@ export function throttled(ms, f) {
   }
   function ask() {
     if (dead) return;
-    if (busy) again = true;
-    else if (timer === null) timer = setTimeout(run, ms);
+    if (busy)
+      again = true;
+    else if (timer === null)
+      timer = setTimeout(run, ms);
   }
-  ask.stop = () => { dead = true; clearTimeout(timer); };
+  ask.stop = () => {
+    dead = true;
+    clearTimeout(timer);
+  };
   return ask;
 }

@@ -1,13 +1,14 @@
-// app.js - the frame of the page: which view the address names, one event stream, and what is said when the server does not
-// answer or the session is over. A view is a function (root, params) => { refresh?(), onEvent?(name, data), stop?() }.
+// app.js - the frame of the page: which view the address names, one event stream, and what is said
+// when the server does not answer or the session is over. A view is a function (root, params) => {
+// refresh?(), onEvent?(name, data), stop?() }.
 
 import * as api from './api.js';
-import { h, replace, setText } from './dom.js';
-import { newView } from './new.js';
-import { showWho, signInView } from './signin.js';
-import { studiesView } from './studies.js';
-import { studyView } from './study.js';
-import { datasetsView, runnersView } from './tables.js';
+import {h, replace, setText} from './dom.js';
+import {newView} from './new.js';
+import {showWho, signInView} from './signin.js';
+import {studiesView} from './studies.js';
+import {studyView} from './study.js';
+import {datasetsView, runnersView} from './tables.js';
 
 const routes = [
   [/^#?\/?$/, 'studies', studiesView],
@@ -27,7 +28,8 @@ function linkState(state) {
   setText(document.getElementById('link-text'), texts[state]);
   if (state === 'off' && offSince === null) {
     offSince = Date.now();
-    bannerTimer = setTimeout(sayOffline, PATIENCE_MS); // a line that comes back at once is nobody's business
+    bannerTimer =
+        setTimeout(sayOffline, PATIENCE_MS);  // a line that comes back at once is nobody's business
   }
   if (state === 'on') {
     const wasOff = offSince !== null;
@@ -40,8 +42,11 @@ function linkState(state) {
 function sayOffline() {
   const since = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }).format(offSince);
   banner.hidden = false;
-  setText(banner, view ? `The controller has not answered since ${since}. What you see is what it said last; this page goes on by itself when it is back.`
-    : 'The controller does not answer. This page opens by itself when it is back.');
+  setText(
+      banner,
+      view ? `The controller has not answered since ${since}. What you see is what it said last; ` +
+              'this page goes on by itself when it is back.' :
+             'The controller does not answer. This page opens by itself when it is back.');
 }
 
 function online() {
@@ -51,23 +56,29 @@ function online() {
   setText(banner, finding ? `The controller needs help: ${finding}.` : '');
 }
 
-/** What the controller says of itself: after a crash it looks through its database, and may find damage in it. */
+/**
+ * What the controller says of itself: after a crash it looks through its database, and may find
+ * damage in it.
+ */
 async function askHealth() {
   if (!api.who() || offSince !== null) return;
   try {
     finding = (await api.get('/health')).finding || null;
   } catch {
-    return; // the event stream notices a controller that is away
+    return;  // the event stream notices a controller that is away
   }
   if (offSince === null) online();
 }
 
 export function showError(err) {
-  if (err.status === 401) return; // the form is there by now
+  if (err.status === 401) return;  // the form is there by now
   const old = document.querySelector('.toast');
   if (old) old.remove();
-  const box = h('div', { class: 'toast', role: 'alert' }, h('p', {}, err.message),
-    h('button', { type: 'button', class: 'plain', 'aria-label': 'Dismiss', onclick: () => box.remove() }, '×'));
+  const box =
+      h('div', { class: 'toast', role: 'alert' }, h('p', {}, err.message),
+        h('button',
+          { type: 'button', class: 'plain', 'aria-label': 'Dismiss', onclick: () => box.remove() },
+          '×'));
   document.body.append(box);
 }
 
@@ -89,28 +100,37 @@ function signedOut() {
 }
 
 function open() {
-  if (!api.who()) return; // the sign-in form stays until somebody is signed in
+  if (!api.who()) return;  // the sign-in form stays until somebody is signed in
   const hash = location.hash || '#/';
   const found = routes.map(([re, nav, make]) => [re.exec(hash), nav, make]).find(([m]) => m);
   leave();
   for (const a of document.querySelectorAll('[data-nav]')) {
-    if (found && a.dataset.nav === found[1]) a.setAttribute('aria-current', 'page');
-    else a.removeAttribute('aria-current');
+    if (found && a.dataset.nav === found[1])
+      a.setAttribute('aria-current', 'page');
+    else
+      a.removeAttribute('aria-current');
   }
   if (!found) {
     document.title = 'Assay';
-    replace(main, h('section', { class: 'empty' }, h('h1', {}, 'Nothing here'),
-      h('p', {}, h('a', { href: '#/' }, 'All studies'))));
+    replace(
+        main,
+        h('section', { class: 'empty' }, h('h1', {}, 'Nothing here'),
+          h('p', {}, h('a', { href: '#/' }, 'All studies'))));
     return;
   }
   const params = found[0].slice(1).map(decodeURIComponent);
   replace(main);
   main.dataset.view = found[1];
   view = found[2](main, params, showError);
-  stopEvents = api.follow(view.study || null, (name, data) => view?.onEvent?.(name, data), linkState, { brief: true });
+  stopEvents = api.follow(
+      view.study || null, (name, data) => view?.onEvent?.(name, data), linkState, { brief: true });
 }
 
-window.addEventListener('hashchange', () => { open(); window.scrollTo(0, 0); main.focus({ preventScroll: true }); });
+window.addEventListener('hashchange', () => {
+  open();
+  window.scrollTo(0, 0);
+  main.focus({ preventScroll: true });
+});
 api.onSignedOut(signedOut);
 api.serveDownloads(showError);
 await api.startPatiently(() => linkState('off'));

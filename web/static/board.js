@@ -1,49 +1,84 @@
-// board.js - the leaderboard: a table that stays quick with 100,000 rows because only those in sight exist. Every row has the
-// same height, and the one that is opened has its details in a row of its own below it. Rows in sight are elements by trial
-// and are patched in place: while somebody reads (hold.js), nothing moves; what would move is counted and waits.
+// board.js - the leaderboard: a table that stays quick with 100,000 rows because only those in
+// sight exist. Every row has the same height, and the one that is opened has its details in a row
+// of its own below it. Rows in sight are elements by trial and are patched in place: while somebody
+// reads (hold.js), nothing moves; what would move is counted and waits.
 
-import { columns } from './cells.js';
-import { makeDetail } from './detail.js';
-import { arrange, h, patch, setAttr, setText } from './dom.js';
-import { clamp, columnDecimals, count } from './format.js';
-import { makeHold, waitingText } from './hold.js';
-import { Order } from './order.js';
+import {columns} from './cells.js';
+import {makeDetail} from './detail.js';
+import {arrange, h, patch, setAttr, setText} from './dom.js';
+import {clamp, columnDecimals, count} from './format.js';
+import {makeHold, waitingText} from './hold.js';
+import {Order} from './order.js';
 
 const ROW = 38, MORE = 8, FRESH_MS = 1500, ENDS = ['completed', 'pruned', 'failed', 'cancelled'];
 
-export function makeBoard({ caption, trials, onOpen, onVariant, onSight, onTestOrder }) {
+export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOrder}) {
   const order = new Order(), pending = new Set(), fresh = new Map(), elements = new Map();
-  const look = { decimals: { score: 4, test_score: 4 }, scale: { lo: 0, hi: 1 }, isNew: (r) => r.rank === null && Number.isFinite(r.score) };
+  const look = {
+    decimals: { score: 4, test_score: 4 },
+    scale: { lo: 0, hi: 1 },
+    isNew: (r) => r.rank === null && Number.isFinite(r.score)
+  };
   let opened = null, openedHeight = 0, told = '', emptyText = 'Asking…';
 
-  const top = h('tr', { class: 'space', 'aria-hidden': 'true' }, h('td', { colspan: columns.length })), bottom = top.cloneNode(true);
+  const top = h(
+            'tr', { class: 'space', 'aria-hidden': 'true' }, h('td', { colspan: columns.length })),
+        bottom = top.cloneNode(true);
   const none = h('tr', { class: 'none' }, h('td', { colspan: columns.length }));
   const body = h('tbody', {}, top, bottom), detail = makeDetail(columns.length, { onVariant });
   const heads = columns.map((c) => {
     if (!c.name) return h('th', { scope: 'col' }, h('span', { class: 'unseen' }, 'Model'));
-    const button = h('button', { type: 'button', onclick: () => sortBy(c), title: c.hint || null }, h('span', {}, c.name), h('span', { class: 'arrow', 'aria-hidden': 'true' }));
-    return h('th', { scope: 'col', class: [c.num && 'num', c.wide && 'wide'].filter(Boolean).join(' ') || null, 'aria-sort': 'none' }, button);
+    const button =
+        h('button', { type: 'button', onclick: () => sortBy(c), title: c.hint || null },
+          h('span', {}, c.name), h('span', { class: 'arrow', 'aria-hidden': 'true' }));
+    return h(
+        'th', {
+          scope: 'col',
+          class: [c.num && 'num', c.wide && 'wide'].filter(Boolean).join(' ') || null,
+          'aria-sort': 'none'
+        },
+        button);
   });
-  const table = h('table', { class: 'board' }, h('caption', { class: 'unseen' }, caption), h('thead', {}, h('tr', {}, heads)), body);
-  const scroller = h('div', { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': caption }, table);
+  const table =
+      h('table', { class: 'board' }, h('caption', { class: 'unseen' }, caption),
+        h('thead', {}, h('tr', {}, heads)), body);
+  const scroller =
+      h('div', { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': caption }, table);
   const shown = h('span', { class: 'quiet num', id: 'board-count' });
-  const news = h('button', { type: 'button', class: 'news', hidden: true, onclick: () => { settle(); scroller.scrollTop = 0; scroller.focus({ preventScroll: true }); } });
-  const hold = makeHold(scroller, { scroller, isHeld: () => opened !== null, onFree: () => settle() });
+  const news = h('button', {
+    type: 'button',
+    class: 'news',
+    hidden: true,
+    onclick: () => {
+      settle();
+      scroller.scrollTop = 0;
+      scroller.focus({ preventScroll: true });
+    }
+  });
+  const hold =
+      makeHold(scroller, { scroller, isHeld: () => opened !== null, onFree: () => settle() });
 
   function sortBy(column) {
     const first = column.dir || (order.isLower ? 1 : -1);
-    order.ask({ sortDir: order.sortKey === column.key ? -order.sortDir : first, sortKey: column.key });
+    order.ask(
+        { sortDir: order.sortKey === column.key ? -order.sortDir : first, sortKey: column.key });
     settle();
     if (column.key === 'test_score') onTestOrder?.();
   }
 
   /** What the rows in sight share: decimals of the columns, the scale of the whiskers. */
   function measure() {
-    const models = order.ranked.filter((r) => r.family !== 'baseline'), sign = order.isLower ? 1 : -1, first = order.ranked.slice(0, 50);
+    const models = order.ranked.filter((r) => r.family !== 'baseline'),
+          sign = order.isLower ? 1 : -1, first = order.ranked.slice(0, 50);
     const margin = Math.max(0, ...first.slice(0, 20).map((r) => r.se).filter(Number.isFinite));
     const worst = models[Math.max(1, Math.ceil(models.length * 0.75) - 1)] || models[0];
-    look.scale = models.length ? { lo: worst.score, hi: models[0].score - sign * margin } : { lo: 0, hi: 1 };
-    look.decimals = { score: columnDecimals(first, 'score', 'se'), test_score: columnDecimals(first.filter((r) => Number.isFinite(r.test_score)), 'test_score', 'test_se') };
+    look.scale =
+        models.length ? { lo: worst.score, hi: models[0].score - sign * margin } : { lo: 0, hi: 1 };
+    look.decimals = {
+      score: columnDecimals(first, 'score', 'se'),
+      test_score: columnDecimals(
+          first.filter((r) => Number.isFinite(r.test_score)), 'test_score', 'test_se')
+    };
   }
 
   /** Everything that waits is put where it belongs. */
@@ -52,16 +87,26 @@ export function makeBoard({ caption, trials, onOpen, onVariant, onSight, onTestO
     pending.clear();
     measure();
     if (opened !== null && !order.passes(opened)) opened = null;
-    columns.forEach((c, i) => { if (c.name) setAttr(heads[i], 'aria-sort', c.key !== order.sortKey ? 'none' : order.sortDir > 0 ? 'ascending' : 'descending'); });
+    columns.forEach((c, i) => {
+      if (c.name)
+        setAttr(
+            heads[i], 'aria-sort',
+            c.key !== order.sortKey ? 'none' :
+                order.sortDir > 0   ? 'ascending' :
+                                      'descending');
+    });
     drawCount();
     draw();
   }
 
   function drawCount() {
     const isAll = order.shown.length === trials.size;
-    setText(shown, isAll ? count(trials.size) : `${count(order.shown.length)} of ${count(trials.size)}`);
+    setText(
+        shown,
+        isAll ? count(trials.size) : `${count(order.shown.length)} of ${count(trials.size)}`);
     let waits = 0;
-    for (const r of pending) if (r.state !== r.settled && ENDS.includes(r.state) && order.passes(r)) waits++;
+    for (const r of pending)
+      if (r.state !== r.settled && ENDS.includes(r.state) && order.passes(r)) waits++;
     news.hidden = waits === 0;
     setText(news, waitingText(waits, 'result', 'results'));
   }
@@ -69,10 +114,27 @@ export function makeBoard({ caption, trials, onOpen, onVariant, onSight, onTestO
   function elementOf(r) {
     let el = elements.get(r);
     if (el) return el;
-    const button = h('button', { type: 'button', class: 'plain expand', 'data-trial': r.number, 'aria-label': `Trial ${r.number}, configuration`,
-      onclick: (e) => { e.stopPropagation(); toggle(r); } }, `#${r.number}`);
-    const cells = columns.map((c) => h('td', { class: c.cell }, c.key === 'number' ? button : null));
-    const tr = h('tr', { onclick: (e) => { if (!e.target.closest('a') && getSelection().isCollapsed) toggle(r); } }, cells);
+    const button =
+        h('button', {
+          type: 'button',
+          class: 'plain expand',
+          'data-trial': r.number,
+          'aria-label': `Trial ${r.number}, configuration`,
+          onclick: (e) => {
+            e.stopPropagation();
+            toggle(r);
+          }
+        },
+          `#${r.number}`);
+    const cells =
+        columns.map((c) => h('td', { class: c.cell }, c.key === 'number' ? button : null));
+    const tr =
+        h('tr', {
+          onclick: (e) => {
+            if (!e.target.closest('a') && getSelection().isCollapsed) toggle(r);
+          }
+        },
+          cells);
     el = { tr, cells, button };
     elements.set(r, el);
     return el;
@@ -80,9 +142,15 @@ export function makeBoard({ caption, trials, onOpen, onVariant, onSight, onTestO
 
   function patchRow(r, index) {
     const el = elementOf(r), isOpen = opened === r;
-    columns.forEach((c, i) => { if (c.draw) patch(el.cells[i], c.of(r, look), () => c.draw(r, look)); });
+    columns.forEach((c, i) => {
+      if (c.draw) patch(el.cells[i], c.of(r, look), () => c.draw(r, look));
+    });
     setAttr(el.tr, 'aria-rowindex', index + 2);
-    setAttr(el.tr, 'class', [r.rank === 1 && 'best', isOpen && 'open', fresh.has(r) && 'fresh'].filter(Boolean).join(' ') || null);
+    setAttr(
+        el.tr, 'class',
+        [r.rank === 1 && 'best', isOpen && 'open', fresh.has(r) && 'fresh'].filter(Boolean).join(
+            ' ') ||
+            null);
     setAttr(el.button, 'aria-expanded', String(isOpen));
     return el.tr;
   }
@@ -97,11 +165,13 @@ export function makeBoard({ caption, trials, onOpen, onVariant, onSight, onTestO
 
   /** Rows in sight, and a few more; two spacer rows stand for the others. */
   function draw() {
-    const headHeight = table.tHead.offsetHeight || ROW, list = order.shown, openAt = opened === null ? -1 : list.indexOf(opened);
+    const headHeight = table.tHead.offsetHeight || ROW, list = order.shown,
+          openAt = opened === null ? -1 : list.indexOf(opened);
     let y = scroller.scrollTop - headHeight;
     if (openAt >= 0 && y > (openAt + 1) * ROW + openedHeight) y -= openedHeight;
     const first = clamp(Math.floor(y / ROW) - MORE, 0, Math.max(0, list.length - 1));
-    const last = Math.min(list.length, first + Math.ceil((scroller.clientHeight || 600) / ROW) + 2 * MORE);
+    const last =
+        Math.min(list.length, first + Math.ceil((scroller.clientHeight || 600) / ROW) + 2 * MORE);
     const wanted = [], seen = new Set(), lacking = [];
     for (let i = first; i < last; i++) {
       wanted.push(patchRow(list[i], i));
@@ -112,9 +182,12 @@ export function makeBoard({ caption, trials, onOpen, onVariant, onSight, onTestO
         wanted.push(detail.tr);
       }
     }
-    for (const r of elements.keys()) if (!seen.has(r)) elements.delete(r);
-    top.firstChild.style.height = `${first * ROW + (openAt >= 0 && openAt < first ? openedHeight : 0)}px`;
-    bottom.firstChild.style.height = `${(list.length - last) * ROW + (openAt >= last ? openedHeight : 0)}px`;
+    for (const r of elements.keys())
+      if (!seen.has(r)) elements.delete(r);
+    top.firstChild.style.height =
+        `${first * ROW + (openAt >= 0 && openAt < first ? openedHeight : 0)}px`;
+    bottom.firstChild.style.height =
+        `${(list.length - last) * ROW + (openAt >= last ? openedHeight : 0)}px`;
     setAttr(table, 'aria-rowcount', list.length + 1);
     if (!list.length) {
       setText(none.firstChild, trials.size ? 'No trial matches.' : emptyText);
@@ -122,7 +195,8 @@ export function makeBoard({ caption, trials, onOpen, onVariant, onSight, onTestO
     }
     const held = body.contains(document.activeElement) ? document.activeElement : null;
     arrange(body, top, bottom, wanted);
-    if (held && held !== document.activeElement && body.contains(held)) held.focus({ preventScroll: true });
+    if (held && held !== document.activeElement && body.contains(held))
+      held.focus({ preventScroll: true });
     if (openAt >= first && openAt < last) openedHeight = detail.tr.offsetHeight;
     const key = lacking.join();
     if (lacking.length && key !== told) onSight?.(lacking);
@@ -133,27 +207,41 @@ export function makeBoard({ caption, trials, onOpen, onVariant, onSight, onTestO
   scroller.addEventListener('scroll', () => {
     if (asked) return;
     asked = true;
-    requestAnimationFrame(() => { asked = false; draw(); });
+    requestAnimationFrame(() => {
+      asked = false;
+      draw();
+    });
   }, { passive: true });
   const resized = new ResizeObserver(() => draw());
   resized.observe(scroller);
 
   return {
-    scroller, shown, news, order,
-    /** Rows that differ from what was said before (null: all of them), in a study whose scores go that way. isLive: they are
-     * news, which wait while somebody reads; else they are the first sight of what was there. */
+    scroller,
+    shown,
+    news,
+    order,
+    /**
+     * Rows that differ from what was said before (null: all of them), in a study whose scores go
+     * that way. isLive: they are news, which wait while somebody reads; else they are the first
+     * sight of what was there.
+     */
     update(changed, lower, isLive) {
       const now = performance.now();
-      if (changed === null || lower !== order.isLower) order.ask({ isLower: lower });
-      else for (const r of changed) pending.add(r);
-      for (const [r, at] of fresh) if (now - at > FRESH_MS) fresh.delete(r);
+      if (changed === null || lower !== order.isLower)
+        order.ask({ isLower: lower });
+      else
+        for (const r of changed) pending.add(r);
+      for (const [r, at] of fresh)
+        if (now - at > FRESH_MS) fresh.delete(r);
       if (isLive && order.ranked.length && !order.isStale && hold.isRead()) {
         hold.wait();
         drawCount();
         draw();
         return;
       }
-      if (isLive) for (const r of pending) if (r.settled === undefined) fresh.set(r, now);
+      if (isLive)
+        for (const r of pending)
+          if (r.settled === undefined) fresh.set(r, now);
       settle();
     },
     /** Which rows are shown: a test, and the states of a chip or null for all. */

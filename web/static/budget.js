@@ -1,8 +1,8 @@
-// budget.js - how far a study is: trials by state, what is used and left of its budget, and the small pictures of it that the
-// list of studies and a study's own page share.
+// budget.js - how far a study is: trials by state, what is used and left of its budget, and the
+// small pictures of it that the list of studies and a study's own page share.
 
-import { h } from './dom.js';
-import { count, duration, percent } from './format.js';
+import {h} from './dom.js';
+import {count, duration, percent} from './format.js';
 
 const ENDS = ['completed', 'pruned', 'failed', 'cancelled'];
 const STATES = ['running', 'paused', 'queued', ...ENDS];
@@ -47,8 +47,17 @@ export function pill(state) {
 export function meter(part, label, over) {
   const bar = h('span', { class: 'meter-fill' });
   bar.style.width = `${(100 * (part || 0)).toFixed(1)}%`;
-  return h('span', { class: 'meter', 'data-over': over, role: 'progressbar', 'aria-label': label, 'aria-valuemin': 0,
-    'aria-valuemax': 100, 'aria-valuenow': Math.round(100 * (part || 0)) }, bar);
+  return h(
+      'span', {
+        class: 'meter',
+        'data-over': over,
+        role: 'progressbar',
+        'aria-label': label,
+        'aria-valuemin': 0,
+        'aria-valuemax': 100,
+        'aria-valuenow': Math.round(100 * (part || 0))
+      },
+      bar);
 }
 
 /** Trials by state as one thin bar with its numbers in words. */

@@ -1,14 +1,17 @@
-// cells.js - the cells of one row of the leaderboard: for each column what it depends on and what is drawn from it. A cell is
-// drawn anew only when the text of its dependence differs (dom.js, patch).
+// cells.js - the cells of one row of the leaderboard: for each column what it depends on and what
+// is drawn from it. A cell is drawn anew only when the text of its dependence differs (dom.js,
+// patch).
 
-import { h, s } from './dom.js';
-import { NONE, bytes, clamp, count, fixed, micros, nanos } from './format.js';
-import { reasonText, reasonWord } from './why.js';
+import {h, s} from './dom.js';
+import {bytes, clamp, count, fixed, micros, nanos, NONE} from './format.js';
+import {reasonText, reasonWord} from './why.js';
 
 /** What a trial that is not on the board said last. */
 function reportedCell(r, decimals) {
   if (!Number.isFinite(r.reported)) return [h('span', { class: 'quiet' }, NONE)];
-  return [h('span', { class: 'reported', title: `Reported at level ${r.level} of ${r.max_level}` }, fixed(r.reported, decimals))];
+  return [h(
+      'span', { class: 'reported', title: `Reported at level ${r.level} of ${r.max_level}` },
+      fixed(r.reported, decimals))];
 }
 
 /** Levels of the ladder as ticks, those reached filled; words for the others. */
@@ -16,61 +19,177 @@ function levelCell(r) {
   if (!r.max_level) return NONE;
   const level = r.level ?? 0, text = `${level}/${r.max_level}`;
   if (r.max_level > 8 || r.max_level < 2) return text;
-  const ticks = Array.from({ length: r.max_level }, (_, i) => h('i', { class: i < level ? 'on' : null }));
+  const ticks =
+      Array.from({ length: r.max_level }, (_, i) => h('i', { class: i < level ? 'on' : null }));
   return [h('span', { class: 'levels', 'aria-hidden': 'true' }, ticks), text];
 }
 
 /** "0.9312 ± 0.0021" with the point where the column has it. */
 function scoreCell(score, se, decimals) {
   if (!Number.isFinite(score)) return [h('span', { class: 'quiet' }, NONE)];
-  return [fixed(score, decimals), Number.isFinite(se) ? h('span', { class: 'se' }, ` ± ${fixed(se, decimals)}`) : null];
+  return [
+    fixed(score, decimals),
+    Number.isFinite(se) ? h('span', { class: 'se' }, ` ± ${fixed(se, decimals)}`) : null
+  ];
 }
 
 /** A dot with its standard error on the scale that the good half of the board spans. */
 function whisker(score, se, scale) {
   const W = 72, at = (x) => 4 + (W - 8) * clamp((x - scale.lo) / (scale.hi - scale.lo || 1), 0, 1);
   if (!Number.isFinite(score)) return null;
-  return s('svg', { class: 'whisker', width: W, height: 14, viewBox: `0 0 ${W} 14`, 'aria-hidden': 'true' },
-    s('line', { class: 'w-axis', x1: 2, x2: W - 2, y1: 7, y2: 7 }),
-    Number.isFinite(se) ? s('line', { class: 'w-se', x1: at(score - se), x2: at(score + se), y1: 7, y2: 7 }) : null,
-    s('circle', { class: 'w-dot', cx: at(score), cy: 7, r: 3 }));
+  return s(
+      'svg',
+      { class: 'whisker', width: W, height: 14, viewBox: `0 0 ${W} 14`, 'aria-hidden': 'true' },
+      s('line', { class: 'w-axis', x1: 2, x2: W - 2, y1: 7, y2: 7 }),
+      Number.isFinite(se) ?
+          s('line', { class: 'w-se', x1: at(score - se), x2: at(score + se), y1: 7, y2: 7 }) :
+          null,
+      s('circle', { class: 'w-dot', cx: at(score), cy: 7, r: 3 }));
 }
 
 function stateCell(r) {
   const word = reasonWord(r), text = reasonText(r);
-  return [h('span', { class: 'state', 'data-state': r.state, title: text || null }, r.state,
-    r.cut ? h('abbr', { title: 'Ended by the time limit with its best point so far' }, ' cut') : null,
-    word ? h('span', { class: 'why' }, ` ${word}`) : null)];
+  return [h(
+      'span', { class: 'state', 'data-state': r.state, title: text || null }, r.state,
+      r.cut ? h('abbr', { title: 'Ended by the time limit with its best point so far' }, ' cut') :
+              null,
+      word ? h('span', { class: 'why' }, ` ${word}`) : null)];
 }
 
 export function downloadLink(r, text) {
   const href = `/api/v1/trials/${r.trial}/artifact`;
   if (text) return h('a', { href, download: '' }, text);
-  return h('a', { class: 'get', href, download: '', title: 'Download this model', 'aria-label': `Download the model of trial ${r.number}` },
-    s('svg', { viewBox: '0 0 16 16', width: 15, height: 15, 'aria-hidden': 'true' },
-      s('path', { d: 'M8 2v8m0 0 3.2-3.2M8 10 4.8 6.8M2.5 13.5h11', fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5, 'stroke-linecap': 'round', 'stroke-linejoin': 'round' })));
+  return h(
+      'a', {
+        class: 'get',
+        href,
+        download: '',
+        title: 'Download this model',
+        'aria-label': `Download the model of trial ${r.number}`
+      },
+      s('svg', { viewBox: '0 0 16 16', width: 15, height: 15, 'aria-hidden': 'true' }, s('path', {
+          d: 'M8 2v8m0 0 3.2-3.2M8 10 4.8 6.8M2.5 13.5h11',
+          fill: 'none',
+          stroke: 'currentColor',
+          'stroke-width': 1.5,
+          'stroke-linecap': 'round',
+          'stroke-linejoin': 'round'
+        })));
 }
 
 function rankCell(r, look) {
-  const front = r.front ? h('span', { class: 'front', role: 'img', 'aria-label': 'on the front', title: 'On the front: no trial beats it in all objectives' }, '◆') : null;
+  const front = r.front ? h('span', {
+    class: 'front',
+    role: 'img',
+    'aria-label': 'on the front',
+    title: 'On the front: no trial beats it in all objectives'
+  },
+                            '◆') :
+                          null;
   if (r.rank !== null) return [front, count(r.rank)];
-  return [front, look.isNew(r) ? h('span', { class: 'new', title: 'Ended since the rows were ordered' }, 'new') : NONE];
+  return [
+    front,
+    look.isNew(r) ? h('span', { class: 'new', title: 'Ended since the rows were ordered' }, 'new') :
+                    NONE
+  ];
 }
 
-/** name and hint of the head; num, wide: how it stands; dir: the first direction of sorting; key: what it sorts by;
- * of: what the cell depends on; draw: the cell. `look` = {decimals, scale, isNew}. The trial's number is board.js's own. */
+/**
+ * name and hint of the head; num, wide: how it stands; dir: the first direction of sorting; key:
+ * what it sorts by; of: what the cell depends on; draw: the cell. `look` = {decimals, scale,
+ * isNew}. The trial's number is board.js's own.
+ */
 export const columns = [
-  { key: 'rank', name: 'Rank', num: true, dir: 1, cell: 'num rank', of: (r, look) => `${r.rank} ${r.front} ${look.isNew(r)}`, draw: rankCell },
-  { key: 'number', name: 'Trial', dir: 1, cell: 'trial' },
-  { key: 'family', name: 'Family', dir: 1, cell: 'family', of: (r) => r.family, draw: (r) => r.family },
-  { key: 'score', name: 'Score', num: true, wide: true, cell: 'num wide',
-    of: (r, look) => `${r.score} ${r.se} ${r.reported} ${look.decimals.score} ${look.scale.lo} ${look.scale.hi}`,
-    draw: (r, look) => [h('span', { class: 'score' }, whisker(r.score, r.se, look.scale), h('span', {}, Number.isFinite(r.score) ? scoreCell(r.score, r.se, look.decimals.score) : reportedCell(r, look.decimals.score)))] },
-  { key: 'test_score', name: 'Test score', num: true, cell: 'num', of: (r, look) => `${r.test_score} ${r.test_se} ${look.decimals.test_score}`, draw: (r, look) => scoreCell(r.test_score, r.test_se, look.decimals.test_score) },
-  { key: 'level', name: 'Resource', num: true, dir: -1, hint: 'Level reached of the family’s ladder', cell: 'num', of: (r) => `${r.level}/${r.max_level}`, draw: levelCell },
-  { key: 'fit_us', name: 'Fit time', num: true, dir: 1, cell: 'num', of: (r) => micros(r.fit_us), draw: (r) => micros(r.fit_us) },
-  { key: 'predict_ns_row', name: 'Predict/row', num: true, dir: 1, cell: 'num', of: (r) => nanos(r.predict_ns_row), draw: (r) => nanos(r.predict_ns_row) },
-  { key: 'model_bytes', name: 'Size', num: true, dir: 1, cell: 'num', of: (r) => bytes(r.model_bytes), draw: (r) => bytes(r.model_bytes) },
-  { key: 'state', name: 'State', dir: 1, cell: null, of: (r) => `${r.state} ${r.reason} ${r.cut} ${r.detail}`, draw: stateCell },
-  { key: 'artifact', name: '', cell: 'act', of: (r) => String(Boolean(r.artifact)), draw: (r) => (r.artifact ? [downloadLink(r)] : []) },
+  {
+    key: 'rank',
+    name: 'Rank',
+    num: true,
+    dir: 1,
+    cell: 'num rank',
+    of: (r, look) => `${r.rank} ${r.front} ${look.isNew(r)}`,
+    draw: rankCell
+  },
+  {key: 'number', name: 'Trial', dir: 1, cell: 'trial'},
+  {
+    key: 'family',
+    name: 'Family',
+    dir: 1,
+    cell: 'family',
+    of: (r) => r.family,
+    draw: (r) => r.family
+  },
+  {
+    key: 'score',
+    name: 'Score',
+    num: true,
+    wide: true,
+    cell: 'num wide',
+    of: (r, look) =>
+        `${r.score} ${r.se} ${r.reported} ${look.decimals.score} ${look.scale.lo} ${look.scale.hi}`,
+    draw: (r, look) => [h(
+        'span', {class: 'score'}, whisker(r.score, r.se, look.scale),
+        h('span', {},
+          Number.isFinite(r.score) ? scoreCell(r.score, r.se, look.decimals.score) :
+                                     reportedCell(r, look.decimals.score)))]
+  },
+  {
+    key: 'test_score',
+    name: 'Test score',
+    num: true,
+    cell: 'num',
+    of: (r, look) => `${r.test_score} ${r.test_se} ${look.decimals.test_score}`,
+    draw: (r, look) => scoreCell(r.test_score, r.test_se, look.decimals.test_score)
+  },
+  {
+    key: 'level',
+    name: 'Resource',
+    num: true,
+    dir: -1,
+    hint: 'Level reached of the family’s ladder',
+    cell: 'num',
+    of: (r) => `${r.level}/${r.max_level}`,
+    draw: levelCell
+  },
+  {
+    key: 'fit_us',
+    name: 'Fit time',
+    num: true,
+    dir: 1,
+    cell: 'num',
+    of: (r) => micros(r.fit_us),
+    draw: (r) => micros(r.fit_us)
+  },
+  {
+    key: 'predict_ns_row',
+    name: 'Predict/row',
+    num: true,
+    dir: 1,
+    cell: 'num',
+    of: (r) => nanos(r.predict_ns_row),
+    draw: (r) => nanos(r.predict_ns_row)
+  },
+  {
+    key: 'model_bytes',
+    name: 'Size',
+    num: true,
+    dir: 1,
+    cell: 'num',
+    of: (r) => bytes(r.model_bytes),
+    draw: (r) => bytes(r.model_bytes)
+  },
+  {
+    key: 'state',
+    name: 'State',
+    dir: 1,
+    cell: null,
+    of: (r) => `${r.state} ${r.reason} ${r.cut} ${r.detail}`,
+    draw: stateCell
+  },
+  {
+    key: 'artifact',
+    name: '',
+    cell: 'act',
+    of: (r) => String(Boolean(r.artifact)),
+    draw: (r) => (r.artifact ? [downloadLink(r)] : [])
+  },
 ];

@@ -1,11 +1,12 @@
-// chart.js - one small picture: each trial's score by its number, and the best so far as a step line. Canvas, because it
-// must take 100,000 points, of which those are drawn that do not cover each other; colours come from the style sheet; the
-// text for those who cannot see it is kept beside it. Scores far from the good ones are arrows at the edge, which do not
-// flatten all the others.
+// chart.js - one small picture: each trial's score by its number, and the best so far as a step
+// line. Canvas, because it must take 100,000 points, of which those are drawn that do not cover
+// each other; colours come from the style sheet; the text for those who cannot see it is kept
+// beside it. Scores far from the good ones are arrows at the edge, which do not flatten all the
+// others.
 
-import { h, setText } from './dom.js';
-import { clamp, count, decimalsFor, fixed } from './format.js';
-import { axisOf, placeOf, thin, ticksOf } from './scale.js';
+import {h, setText} from './dom.js';
+import {clamp, count, decimalsFor, fixed} from './format.js';
+import {axisOf, placeOf, thin, ticksOf} from './scale.js';
 
 const HEIGHT = 168, LEFT = 58, RIGHT = 14, TOP = 12, BOTTOM = 26;
 const FAMILIES = 8, MANY = 4000;
@@ -15,8 +16,14 @@ export const BEYOND = 14;
 export function chartColours() {
   const style = getComputedStyle(document.documentElement);
   const get = (name) => style.getPropertyValue(name).trim();
-  return { ink: get('--ink'), quiet: get('--quiet'), line: get('--line'), accent: get('--accent'),
-    surface: get('--surface'), series: Array.from({ length: FAMILIES }, (_, i) => get(`--series-${i + 1}`)) };
+  return {
+    ink: get('--ink'),
+    quiet: get('--quiet'),
+    line: get('--line'),
+    accent: get('--accent'),
+    surface: get('--surface'),
+    series: Array.from({ length: FAMILIES }, (_, i) => get(`--series-${i + 1}`))
+  };
 }
 
 export function sizeCanvas(canvas, box, height) {
@@ -74,9 +81,15 @@ export function makeChart() {
 
   function layout(width) {
     const axis = axisOf(points, isLower), last = Math.max(2, points[points.length - 1].number);
-    const m = { axis, last, width, x: (n) => LEFT + (width - LEFT - RIGHT) * (n - 1) / (last - 1),
-      y: placeOf(axis, points, isLower, { top: TOP, bottom: HEIGHT - BOTTOM, beyond: BEYOND }) };
-    m.drawn = points.length > MANY ? thin(points, (p) => m.x(p.number), (p) => m.y(p.score), 1.5) : points;
+    const m = {
+      axis,
+      last,
+      width,
+      x: (n) => LEFT + (width - LEFT - RIGHT) * (n - 1) / (last - 1),
+      y: placeOf(axis, points, isLower, { top: TOP, bottom: HEIGHT - BOTTOM, beyond: BEYOND })
+    };
+    m.drawn = points.length > MANY ? thin(points, (p) => m.x(p.number), (p) => m.y(p.score), 1.5) :
+                                     points;
     return m;
   }
 
@@ -93,7 +106,8 @@ export function makeChart() {
     }
     g.textAlign = 'center';
     g.textBaseline = 'alphabetic';
-    for (const n of xs.out) if (Number.isInteger(n) && n >= 1) g.fillText(count(n), m.x(n), HEIGHT - 7);
+    for (const n of xs.out)
+      if (Number.isInteger(n) && n >= 1) g.fillText(count(n), m.x(n), HEIGHT - 7);
   }
 
   function bestLine(g, c, m) {
@@ -105,7 +119,8 @@ export function makeChart() {
     g.beginPath();
     for (const p of points) {
       if (best !== null && (lower ? p.score >= best : p.score <= best)) continue;
-      if (best === null) g.moveTo(m.x(p.number), m.y(p.score));
+      if (best === null)
+        g.moveTo(m.x(p.number), m.y(p.score));
       else {
         g.lineTo(m.x(p.number), m.y(best));
         g.lineTo(m.x(p.number), m.y(p.score));
@@ -136,7 +151,7 @@ export function makeChart() {
     const { g, width } = sizeCanvas(canvas, box, HEIGHT);
     if (!width || !points.length) return;
     const c = chartColours();
-    if (map?.of !== points || map.width !== width) map = { ...layout(width), of: points };
+    if (map?.of !== points || map.width !== width) map = {...layout(width), of: points };
     axes(g, c, map);
     dots(g, c, map);
     bestLine(g, c, map);
@@ -149,7 +164,9 @@ export function makeChart() {
     hover = near;
     tip.hidden = !near;
     if (near) {
-      setText(tip, `#${near.number} ${near.family} ${fixed(near.score, decimalsFor(near.score, near.se))}`);
+      setText(
+          tip,
+          `#${near.number} ${near.family} ${fixed(near.score, decimalsFor(near.score, near.se))}`);
       tip.style.left = `${clamp(map.x(near.number), 70, map.width - 70)}px`;
       tip.style.top = `${map.y(near.score)}px`;
     }
@@ -157,7 +174,11 @@ export function makeChart() {
   }
 
   canvas.addEventListener('pointermove', onMove);
-  canvas.addEventListener('pointerleave', () => { hover = null; tip.hidden = true; draw(); });
+  canvas.addEventListener('pointerleave', () => {
+    hover = null;
+    tip.hidden = true;
+    draw();
+  });
   const resized = new ResizeObserver(draw);
   resized.observe(box);
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -177,8 +198,16 @@ export function makeChart() {
           return h('span', {}, dot, f);
         }));
       }
-      const lower = isLower, best = points.reduce((b, p) => (b === null || (lower ? p.score < b.score : p.score > b.score) ? p : b), null);
-      canvas.setAttribute('aria-label', best ? `Score by trial number for ${count(points.length)} trials; the best is ${fixed(best.score, decimalsFor(best.score, best.se))} by trial ${best.number}, ${best.family}` : 'No scores yet');
+      const lower = isLower,
+            best = points.reduce(
+                (b, p) => (b === null || (lower ? p.score < b.score : p.score > b.score) ? p : b),
+                null);
+      canvas.setAttribute(
+          'aria-label',
+          best ? `Score by trial number for ${count(points.length)} trials; the best is ${
+                     fixed(best.score, decimalsFor(best.score, best.se))} by trial ${
+                     best.number}, ${best.family}` :
+                 'No scores yet');
       draw();
     },
     stop() {

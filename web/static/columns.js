@@ -1,22 +1,29 @@
-// columns.js - what the columns of the table are worth to the best model: bars of the shares that its file tells. The
-// file is megabytes, its description of itself lies near the front: only that part is fetched.
+// columns.js - what the columns of the table are worth to the best model: bars of the shares that
+// its file tells. The file is megabytes, its description of itself lies near the front: only that
+// part is fetched.
 
 import * as api from './api.js';
-import { h, replace, setText } from './dom.js';
-import { count, fixed } from './format.js';
+import {h, replace, setText} from './dom.js';
+import {count, fixed} from './format.js';
 
 const SHOWN = 10, FRONT = 1 << 16, HEAD = 20, ENTRY = 56;
 
-/** The section "schema" of a model file (ml/artifact.h): magic, three numbers, then a table of {name[8], offset, length, hash}. */
+/**
+ * The section "schema" of a model file (ml/artifact.h): magic, three numbers, then a table
+ * of {name[8], offset, length, hash}.
+ */
 async function schemaOf(path, signal) {
   let front = await api.bytes(path, 0, FRONT, signal);
   const view = new DataView(front), text = new TextDecoder();
   if (text.decode(front.slice(0, 8)) !== 'ASSAYMDL') throw new Error('not a model file');
   for (let i = 0; i < view.getUint32(16, true) && HEAD + (i + 1) * ENTRY <= front.byteLength; i++) {
-    const at = HEAD + i * ENTRY, from = Number(view.getBigUint64(at + 8, true)), length = Number(view.getBigUint64(at + 16, true));
+    const at = HEAD + i * ENTRY, from = Number(view.getBigUint64(at + 8, true)),
+          length = Number(view.getBigUint64(at + 16, true));
     if (text.decode(front.slice(at, at + 6)) !== 'schema') continue;
-    if (from + length <= front.byteLength) front = front.slice(from, from + length);
-    else front = await api.bytes(path, from, length, signal);
+    if (from + length <= front.byteLength)
+      front = front.slice(from, from + length);
+    else
+      front = await api.bytes(path, from, length, signal);
     return JSON.parse(text.decode(front));
   }
   throw new Error('a model file without a description');
@@ -25,30 +32,50 @@ async function schemaOf(path, signal) {
 function rowOf(column, most) {
   const fill = h('span', { class: 'share-fill' });
   fill.style.width = `${100 * column.importance / most}%`;
-  return h('tr', {},
-    h('th', { scope: 'row', title: column.name }, column.name),
-    h('td', { class: 'share', 'aria-hidden': 'true' }, fill),
-    h('td', { class: 'num' }, `${fixed(100 * column.importance, 1)} %`));
+  return h(
+      'tr', {}, h('th', { scope: 'row', title: column.name }, column.name),
+      h('td', { class: 'share', 'aria-hidden': 'true' }, fill),
+      h('td', { class: 'num' }, `${fixed(100 * column.importance, 1)} %`));
 }
 
 export function makeColumns(path, showError) {
   const body = h('tbody'), note = h('p', { class: 'sub' });
-  const table = h('table', { class: 'shares columns' }, h('caption', { class: 'unseen' }, 'Importance of columns'),
-    h('thead', { class: 'unseen' }, h('tr', {}, ['Column', 'Bar', 'Importance'].map((t) => h('th', { scope: 'col' }, t)))), body);
-  const more = h('button', { type: 'button', class: 'plain link', hidden: true, onclick: () => { isAll = !isAll; draw(); } });
-  const box = h('section', { class: 'card', 'aria-labelledby': 'columns-head', hidden: true },
-    h('div', { class: 'bar tight' }, h('h2', { id: 'columns-head' }, 'Columns')), table, more, note);
+  const table =
+      h('table', { class: 'shares columns' },
+        h('caption', { class: 'unseen' }, 'Importance of columns'),
+        h('thead', { class: 'unseen' },
+          h('tr', {}, ['Column', 'Bar', 'Importance'].map((t) => h('th', { scope: 'col' }, t)))),
+        body);
+  const more = h('button', {
+    type: 'button',
+    class: 'plain link',
+    hidden: true,
+    onclick: () => {
+      isAll = !isAll;
+      draw();
+    }
+  });
+  const box =
+      h('section', { class: 'card', 'aria-labelledby': 'columns-head', hidden: true },
+        h('div', { class: 'bar tight' }, h('h2', { id: 'columns-head' }, 'Columns')), table, more,
+        note);
   let schema = null, isAll = false, asked = null, shownOf = null;
 
   function draw() {
-    const all = schema.inputs.filter((c) => Number.isFinite(c.importance)).sort((a, b) => b.importance - a.importance);
-    const most = Math.max(1e-9, ...all.map((c) => c.importance)), unread = all.filter((c) => c.importance === 0).length;
+    const all = schema.inputs.filter((c) => Number.isFinite(c.importance))
+                    .sort((a, b) => b.importance - a.importance);
+    const most = Math.max(1e-9, ...all.map((c) => c.importance)),
+          unread = all.filter((c) => c.importance === 0).length;
     box.hidden = !all.length;
     replace(body, (isAll ? all : all.slice(0, SHOWN)).map((c) => rowOf(c, most)));
     more.hidden = all.length <= SHOWN;
     setText(more, isAll ? 'Show fewer' : `Show all ${count(all.length)}`);
-    setText(note, [schema.family === 'linear' ? 'Shares of the weights of standardised columns in the best model' : 'Shares of what splits gained in the best model',
-      unread ? `${count(unread)} worth nothing` : ''].filter(Boolean).join(' · '));
+    setText(note, [
+      schema.family === 'linear' ?
+          'Shares of the weights of standardised columns in the best model' :
+          'Shares of what splits gained in the best model',
+      unread ? `${count(unread)} worth nothing` : ''
+    ].filter(Boolean).join(' · '));
   }
 
   return {
@@ -63,7 +90,7 @@ export function makeColumns(path, showError) {
         schema = await schemaOf(`${path}/best/artifact`, asked.signal);
         draw();
       } catch (err) {
-        if (err.status === 404) return; // no file yet: asked again with the next best
+        if (err.status === 404) return;  // no file yet: asked again with the next best
         shownOf = null;
         if (err.name !== 'AbortError') showError(err);
       }

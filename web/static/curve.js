@@ -1,10 +1,10 @@
-// curve.js - how one trial learned: its scores at the rungs it reached, and its validation score by step where the fit
-// recorded one, in the metric that the engine chose the step by. Small pictures of a few points, so SVG; the numbers stand
-// beside them as text.
+// curve.js - how one trial learned: its scores at the rungs it reached, and its validation score by
+// step where the fit recorded one, in the metric that the engine chose the step by. Small pictures
+// of a few points, so SVG; the numbers stand beside them as text.
 
-import { h, s } from './dom.js';
-import { clamp, count, decimalsFor, fixed } from './format.js';
-import { curveMetric, metricName } from './metrics.js';
+import {h, s} from './dom.js';
+import {clamp, count, decimalsFor, fixed} from './format.js';
+import {curveMetric, metricName} from './metrics.js';
 
 const W = 420, H = 132, L = 56, R = 12, T = 10, B = 24;
 
@@ -14,34 +14,54 @@ function frame(points, name, xText) {
   const x = (v) => L + (W - L - R) * (right > left ? (v - left) / (right - left) : 0.5);
   const y = (v) => T + (H - T - B) * (hi > lo ? 1 - (v - lo) / (hi - lo) : 0.5);
   const d = clamp(decimalsFor(Math.max(Math.abs(lo), Math.abs(hi)), hi - lo), 0, 5);
-  const svg = s('svg', { class: 'curve', viewBox: `0 0 ${W} ${H}`, role: 'img', 'aria-label': name });
+  const svg =
+      s('svg', { class: 'curve', viewBox: `0 0 ${W} ${H}`, role: 'img', 'aria-label': name });
   for (const v of hi > lo ? [lo, hi] : [lo]) {
-    svg.append(s('line', { class: 'c-grid', x1: L, x2: W - R, y1: y(v), y2: y(v) }),
-      s('text', { class: 'c-text', x: L - 7, y: y(v) + 4, 'text-anchor': 'end' }, fixed(v, d)));
+    svg.append(
+        s('line', { class: 'c-grid', x1: L, x2: W - R, y1: y(v), y2: y(v) }),
+        s('text', { class: 'c-text', x: L - 7, y: y(v) + 4, 'text-anchor': 'end' }, fixed(v, d)));
   }
   for (const v of right > left ? [left, right] : [left]) {
-    svg.append(s('text', { class: 'c-text', x: x(v), y: H - 6, 'text-anchor': v === left && right > left ? 'start' : right > left ? 'end' : 'middle' }, xText(v)));
+    svg.append(
+        s('text', {
+          class: 'c-text',
+          x: x(v),
+          y: H - 6,
+          'text-anchor': v === left && right > left ? 'start' :
+              right > left                          ? 'end' :
+                                                      'middle'
+        },
+          xText(v)));
   }
   return { svg, x, y };
 }
 
 function path(points, f) {
-  return points.map((p, i) => `${i ? 'L' : 'M'}${f.x(p.x).toFixed(1)} ${f.y(p.y).toFixed(1)}`).join('');
+  return points.map((p, i) => `${i ? 'L' : 'M'}${f.x(p.x).toFixed(1)} ${f.y(p.y).toFixed(1)}`)
+      .join('');
 }
 
 /** The scores of a trial by level: what it reported at rungs, and where it stands now. */
 export function rungPoints(trial) {
-  const points = (trial.reports || []).map((r) => ({ x: r.level, y: r.value, se: r.se })).filter((p) => Number.isFinite(p.y));
-  if (Number.isFinite(trial.score) && !points.some((p) => p.x === trial.level)) points.push({ x: trial.level, y: trial.score, se: trial.se });
+  const points = (trial.reports || [])
+                     .map((r) => ({ x: r.level, y: r.value, se: r.se }))
+                     .filter((p) => Number.isFinite(p.y));
+  if (Number.isFinite(trial.score) && !points.some((p) => p.x === trial.level))
+    points.push({ x: trial.level, y: trial.score, se: trial.se });
   return points.sort((a, b) => a.x - b.x);
 }
 
-/** The points of a fit by step, what they are in, and the one that the model was taken at: the step that the engine says
- * it chose, or where it is not among the points the best one. */
+/**
+ * The points of a fit by step, what they are in, and the one that the model was taken at: the step
+ * that the engine says it chose, or where it is not among the points the best one.
+ */
 export function stepPoints(trial, study) {
-  const points = (trial.info?.curve || []).map(([x, y]) => ({ x, y })).filter((p) => Number.isFinite(p.y));
-  const { name, isLower } = curveMetric(study.metric, study.larger_is_better === false, points, trial.select);
-  const best = points.reduce((a, b) => (a === null || (isLower ? b.y < a.y : b.y > a.y) ? b : a), null);
+  const points =
+      (trial.info?.curve || []).map(([x, y]) => ({ x, y })).filter((p) => Number.isFinite(p.y));
+  const { name, isLower } =
+      curveMetric(study.metric, study.larger_is_better === false, points, trial.select);
+  const best =
+      points.reduce((a, b) => (a === null || (isLower ? b.y < a.y : b.y > a.y) ? b : a), null);
   return { points, name, isLower, best: points.find((p) => p.x === trial.info?.steps) || best };
 }
 
@@ -51,18 +71,28 @@ function rungs(trial, study) {
   if (points.length < 2) return null;
   const words = points.map((p) => `level ${p.x}: ${fixed(p.y, decimalsFor(p.y, p.se))}`).join(', ');
   const f = frame(points, `${name} at each rung. ${words}`, (v) => `level ${v}`);
-  for (const p of points) f.svg.append(s('line', { class: 'c-rung', x1: f.x(p.x), x2: f.x(p.x), y1: T, y2: H - B }));
+  for (const p of points)
+    f.svg.append(s('line', { class: 'c-rung', x1: f.x(p.x), x2: f.x(p.x), y1: T, y2: H - B }));
   f.svg.append(s('path', { class: 'c-line', d: path(points, f) }));
-  for (const p of points) f.svg.append(s('circle', { class: 'c-dot', cx: f.x(p.x), cy: f.y(p.y), r: 3.2 }, s('title', {}, `level ${p.x}: ${fixed(p.y, decimalsFor(p.y, p.se))}`)));
+  for (const p of points)
+    f.svg.append(
+        s('circle', { class: 'c-dot', cx: f.x(p.x), cy: f.y(p.y), r: 3.2 },
+          s('title', {}, `level ${p.x}: ${fixed(p.y, decimalsFor(p.y, p.se))}`)));
   return h('figure', {}, h('figcaption', {}, `${name} at each rung`), f.svg);
 }
 
 function steps(trial, study) {
   const { points, name, best } = stepPoints(trial, study);
   if (points.length < 3) return null;
-  const f = frame(points, `Validation ${name} by step, from ${fixed(points[0].y, 4)} to ${fixed(best.y, 4)} at step ${count(best.x)}, where the model was taken`, (v) => `step ${count(v)}`);
-  f.svg.append(s('line', { class: 'c-rung', x1: f.x(best.x), x2: f.x(best.x), y1: T, y2: H - B }),
-    s('path', { class: 'c-line', d: path(points, f) }), s('circle', { class: 'c-dot', cx: f.x(best.x), cy: f.y(best.y), r: 3.2 }));
+  const f = frame(
+      points,
+      `Validation ${name} by step, from ${fixed(points[0].y, 4)} to ${fixed(best.y, 4)} at step ${
+          count(best.x)}, where the model was taken`,
+      (v) => `step ${count(v)}`);
+  f.svg.append(
+      s('line', { class: 'c-rung', x1: f.x(best.x), x2: f.x(best.x), y1: T, y2: H - B }),
+      s('path', { class: 'c-line', d: path(points, f) }),
+      s('circle', { class: 'c-dot', cx: f.x(best.x), cy: f.y(best.y), r: 3.2 }));
   return h('figure', {}, h('figcaption', {}, `Validation ${name} by step`), f.svg);
 }
 

@@ -1,59 +1,94 @@
-// detail.js - what an opened row of the leaderboard shows: why the trial is where it is, its configuration, its curves, its
-// attempts. Parts are filled as they become known; none is drawn anew while it stays the same.
+// detail.js - what an opened row of the leaderboard shows: why the trial is where it is, its
+// configuration, its curves, its attempts. Parts are filled as they become known; none is drawn
+// anew while it stays the same.
 
-import { downloadLink } from './cells.js';
-import { h, patch } from './dom.js';
-import { duration, value, when } from './format.js';
-import { attemptText, reasonText } from './why.js';
+import {downloadLink} from './cells.js';
+import {h, patch} from './dom.js';
+import {duration, value, when} from './format.js';
+import {attemptText, reasonText} from './why.js';
 
 function configOf(r) {
   if (!r.config) return [h('p', { class: 'quiet' }, 'Asking for the configuration…')];
   const all = Object.entries(r.config).filter(([k]) => k !== 'family');
   if (!all.length) return [h('p', { class: 'quiet' }, 'This family has nothing to set.')];
-  return [h('dl', { class: 'config' }, all.map(([k, v]) => h('div', {}, h('dt', {}, k.replaceAll('_', ' ')), h('dd', {}, value(v)))))];
+  return [
+    h('dl', { class: 'config' },
+      all.map(([k, v]) => h('div', {}, h('dt', {}, k.replaceAll('_', ' ')), h('dd', {}, value(v)))))
+  ];
 }
 
 function noModel(r) {
-  if (['failed', 'cancelled', 'pruned'].includes(r.state)) return 'No model: it has not run to its end.';
+  if (['failed', 'cancelled', 'pruned'].includes(r.state))
+    return 'No model: it has not run to its end.';
   return r.state === 'completed' ? 'The model of this trial was not kept.' : 'No model yet.';
 }
 
 /** Attempts are worth showing when there was more than one, or the only one did not end well. */
 function attemptsOf(attempts) {
-  const worth = attempts.length > 1 || attempts.some((a) => a.end_reason && !['complete', 'prune', 'pause'].includes(a.end_reason));
+  const worth = attempts.length > 1 ||
+      attempts.some((a) => a.end_reason && !['complete', 'prune', 'pause'].includes(a.end_reason));
   if (!worth) return [];
   const heads = ['Attempt', 'Runner', 'Levels', 'Took', 'Ended'];
-  return [h('table', { class: 'attempts' }, h('caption', { class: 'unseen' }, 'Attempts'),
-    h('thead', {}, h('tr', {}, heads.map((t) => h('th', { scope: 'col' }, t)))),
-    h('tbody', {}, attempts.slice(-20).map((a) => h('tr', {}, h('th', { scope: 'row' }, `#${a.fence}`), h('td', {}, `${a.runner} · ${a.device}`),
-      h('td', {}, a.from === a.to ? `${a.to}` : `${a.from} to ${a.to}`), h('td', { title: when(a.started_at) }, a.ended_at ? duration(a.ended_at - a.started_at) : 'runs'),
-      h('td', {}, a.end_reason ? attemptText(a.end_reason) : '–')))))];
+  return [h(
+      'table', { class: 'attempts' }, h('caption', { class: 'unseen' }, 'Attempts'),
+      h('thead', {}, h('tr', {}, heads.map((t) => h('th', { scope: 'col' }, t)))),
+      h('tbody', {},
+        attempts.slice(-20).map(
+            (a) =>
+                h('tr', {}, h('th', { scope: 'row' }, `#${a.fence}`),
+                  h('td', {}, `${a.runner} · ${a.device}`),
+                  h('td', {}, a.from === a.to ? `${a.to}` : `${a.from} to ${a.to}`),
+                  h('td', { title: when(a.started_at) },
+                    a.ended_at ? duration(a.ended_at - a.started_at) : 'runs'),
+                  h('td', {}, a.end_reason ? attemptText(a.end_reason) : '–')))))];
 }
 
-export function makeDetail(span, { onVariant }) {
-  const why = h('p', { class: 'trial-why' }), config = h('div'), curves = h('div', { class: 'curve-room' }), attempts = h('div'), links = h('p', { class: 'detail-links' });
-  const tr = h('tr', { class: 'detail' }, h('td', { colspan: span }, h('div', { class: 'detail-in' }, why, config, curves, attempts, links)));
+export function makeDetail(span, {onVariant}) {
+  const why = h('p', { class: 'trial-why' }), config = h('div'),
+        curves = h('div', { class: 'curve-room' }), attempts = h('div'),
+        links = h('p', { class: 'detail-links' });
+  const tr =
+      h('tr', { class: 'detail' },
+        h('td', { colspan: span },
+          h('div', { class: 'detail-in' }, why, config, curves, attempts, links)));
   let drawn = null;
 
   return {
     tr,
     update(r) {
-      if (drawn !== r) patch(curves, `${r.number}`, () => []), patch(attempts, `${r.number}`, () => []);
+      if (drawn !== r)
+        patch(curves, `${r.number}`, () => []), patch(attempts, `${r.number}`, () => []);
       drawn = r;
       const text = r.state === 'completed' && !r.detail ? '' : reasonText(r);
       why.hidden = !text;
       patch(why, `${r.number} ${text}`, () => text);
       patch(config, `${r.number} ${r.config ? 1 : 0}`, () => configOf(r));
-      patch(links, `${r.number} ${r.artifact} ${r.state} ${r.config ? 1 : 0}`, () => [
-        r.artifact ? downloadLink(r, 'Download this model') : h('span', { class: 'quiet' }, noModel(r)),
-        r.config ? h('button', { type: 'button', class: 'plain link', onclick: () => navigator.clipboard?.writeText(JSON.stringify(r.config)) }, 'Copy as JSON') : null,
-        onVariant && r.config ? h('button', { type: 'button', class: 'plain link', onclick: () => onVariant(r) }, 'Try a variant') : null]);
+      patch(
+          links, `${r.number} ${r.artifact} ${r.state} ${r.config ? 1 : 0}`,
+          () =>
+              [r.artifact ? downloadLink(r, 'Download this model') :
+                            h('span', { class: 'quiet' }, noModel(r)),
+               r.config ? h('button', {
+                 type: 'button',
+                 class: 'plain link',
+                 onclick: () => navigator.clipboard?.writeText(JSON.stringify(r.config))
+               },
+                            'Copy as JSON') :
+                          null,
+               onVariant && r.config ?
+                   h('button', { type: 'button', class: 'plain link', onclick: () => onVariant(r) },
+                     'Try a variant') :
+                   null]);
     },
     /** The trial as the server tells it whole, and its pictures. */
     show(r, trial, pictures) {
       if (drawn !== r) return;
-      patch(curves, `${r.number} ${JSON.stringify([trial.reports, trial.info?.curve, trial.score])}`, () => (pictures ? [pictures] : []));
-      patch(attempts, `${r.number} ${JSON.stringify(trial.attempts)}`, () => attemptsOf(trial.attempts || []));
+      patch(
+          curves, `${r.number} ${JSON.stringify([trial.reports, trial.info?.curve, trial.score])}`,
+          () => (pictures ? [pictures] : []));
+      patch(
+          attempts, `${r.number} ${JSON.stringify(trial.attempts)}`,
+          () => attemptsOf(trial.attempts || []));
     },
   };
 }

@@ -1,14 +1,17 @@
-// dom.js - making elements without a library. h('a', {href: x, class: 'y', onclick: f}, 'text', child).
-// Text always goes in as text, never as markup.
+// dom.js - making elements without a library. h('a', {href: x, class: 'y', onclick: f}, 'text',
+// child). Text always goes in as text, never as markup.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
 function fill(el, attrs, children) {
   for (const [key, value] of Object.entries(attrs || {})) {
     if (value === null || value === undefined || value === false) continue;
-    if (key.startsWith('on')) el.addEventListener(key.slice(2), value);
-    else if (key === 'dataset') Object.assign(el.dataset, value);
-    else el.setAttribute(key, value === true ? '' : value);
+    if (key.startsWith('on'))
+      el.addEventListener(key.slice(2), value);
+    else if (key === 'dataset')
+      Object.assign(el.dataset, value);
+    else
+      el.setAttribute(key, value === true ? '' : value);
   }
   add(el, children);
   return el;
@@ -17,8 +20,10 @@ function fill(el, attrs, children) {
 function add(el, children) {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
-    if (Array.isArray(child)) add(el, child);
-    else el.append(child);
+    if (Array.isArray(child))
+      add(el, child);
+    else
+      el.append(child);
   }
 }
 
@@ -44,20 +49,29 @@ export function setText(el, text) {
 export function announce(text) {
   const live = document.getElementById('live');
   live.textContent = '';
-  setTimeout(() => { live.textContent = text; }, 50);
+  setTimeout(() => {
+    live.textContent = text;
+  }, 50);
 }
 
-/** Fills an element anew only when `key` differs from the last one: what is unchanged keeps its focus, selection and clicks. */
+/**
+ * Fills an element anew only when `key` differs from the last one: what is unchanged keeps its
+ * focus, selection and clicks.
+ */
 export function patch(el, key, make) {
   if (el.patchKey === key) return;
   el.patchKey = key;
   const made = make();
-  if (typeof made === 'string') setText(el, made);
-  else replace(el, made);
+  if (typeof made === 'string')
+    setText(el, made);
+  else
+    replace(el, made);
 }
 
-/** Makes the children of `parent` between `first` and `last` (which stay) the given ones, by as few moves as come easily:
- * an element that stands where it belongs is not touched. */
+/**
+ * Makes the children of `parent` between `first` and `last` (which stay) the given ones, by as few
+ * moves as come easily: an element that stands where it belongs is not touched.
+ */
 export function arrange(parent, first, last, wanted) {
   const keep = new Set(wanted);
   for (let el = first ? first.nextSibling : parent.firstChild; el && el !== last;) {
@@ -67,13 +81,16 @@ export function arrange(parent, first, last, wanted) {
   }
   let at = first ? first.nextSibling : parent.firstChild;
   for (const el of wanted) {
-    if (el === at) at = at.nextSibling;
-    else parent.insertBefore(el, at);
+    if (el === at)
+      at = at.nextSibling;
+    else
+      parent.insertBefore(el, at);
   }
 }
 
 export function setAttr(el, name, value) {
   if (value === null || value === false || value === undefined) {
     if (el.hasAttribute(name)) el.removeAttribute(name);
-  } else if (el.getAttribute(name) !== String(value)) el.setAttribute(name, value);
+  } else if (el.getAttribute(name) !== String(value))
+    el.setAttribute(name, value);
 }

@@ -1,6 +1,7 @@
-// feed.js - how a study's trials come to the page: one request for the first sight (the study and 300 rows), the rest as
-// columns of 10,000 trials, and from then on only what changed. Whole rows of trials in sight and all configurations are
-// asked for when they are needed. Nothing is asked for twice; an answer that comes late changes nothing that is newer.
+// feed.js - how a study's trials come to the page: one request for the first sight (the study and
+// 300 rows), the rest as columns of 10,000 trials, and from then on only what changed. Whole rows
+// of trials in sight and all configurations are asked for when they are needed. Nothing is asked
+// for twice; an answer that comes late changes nothing that is newer.
 
 import * as api from './api.js';
 
@@ -22,7 +23,7 @@ export function paced(ms, f) {
   return ask;
 }
 
-export function makeFeed(path, trials, { onStudy, onRows, onProgress, onError }) {
+export function makeFeed(path, trials, {onStudy, onRows, onProgress, onError}) {
   let seq = null, isStopped = false, isBusy = false, configs = null, isFirst = true;
   const stop = new AbortController(), get = (rest) => api.get(`${path}/${rest}`, stop.signal);
 
@@ -35,11 +36,15 @@ export function makeFeed(path, trials, { onStudy, onRows, onProgress, onError })
   async function columns(total, withConfig) {
     const limit = withConfig ? WITH_CONFIG : COLUMNS;
     for (let after = 0; after !== null;) {
-      const c = await get(`columns?after=${after}&limit=${limit}${withConfig ? '&config=true' : ''}`);
+      const c =
+          await get(`columns?after=${after}&limit=${limit}${withConfig ? '&config=true' : ''}`);
       if (isStopped) return;
       onRows(trials.takeColumns(c), false);
       after = c.next;
-      onProgress(after === null ? '' : `${withConfig ? 'Reading configurations' : 'Reading trials'}: ${Math.round(100 * after / Math.max(c.total, 1))} %`);
+      onProgress(
+          after === null ? '' :
+                           `${withConfig ? 'Reading configurations' : 'Reading trials'}: ${
+                               Math.round(100 * after / Math.max(c.total, 1))} %`);
     }
   }
 
@@ -112,7 +117,10 @@ export function makeFeed(path, trials, { onStudy, onRows, onProgress, onError })
     },
     /** All configurations, for a filter that names a parameter. */
     configs() {
-      configs ??= columns(trials.size, true).catch((err) => { configs = null; throw err; });
+      configs ??= columns(trials.size, true).catch((err) => {
+        configs = null;
+        throw err;
+      });
       return configs;
     },
     /** Whole rows of these trials, for a file. */

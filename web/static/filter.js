@@ -1,16 +1,40 @@
-// filter.js - the filter box of the leaderboard. Pure: text in; out a test of a row and what it needs to know, or an Error
-// that names the place and a way out. A question that cannot be answered is an error, never an empty table:
+// filter.js - the filter box of the leaderboard. Pure: text in; out a test of a row and what it
+// needs to know, or an Error that names the place and a way out. A question that cannot be answered
+// is an error, never an empty table:
 //
 //   family = boost and (score > 0.9 or predict < 20us) and not state = failed
 //   leaves < 64                  a parameter of the configuration
-//   family in (boost, forest)    test = none     name ~ part     boost 255   (plain words: each must appear in the row)
+//   family in (boost, forest)    test = none     name ~ part     boost 255   (plain words: each
+//   must appear in the row)
 
-const TIME = { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6, sec: 1e6, m: 60e6, min: 60e6, h: 3600e6 };
-const SIZE = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1 << 20, gib: 1 << 30 };
-const scaled = (units, by) => Object.fromEntries(Object.entries(units).map(([k, v]) => [k, v * by]));
+const TIME = {
+  ns: 1e-3,
+  us: 1,
+  µs: 1,
+  ms: 1e3,
+  s: 1e6,
+  sec: 1e6,
+  m: 60e6,
+  min: 60e6,
+  h: 3600e6
+};
+const SIZE = {
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  kib: 1024,
+  mib: 1 << 20,
+  gib: 1 << 30
+};
+const scaled = (units, by) =>
+    Object.fromEntries(Object.entries(units).map(([k, v]) => [k, v * by]));
 const YES = new Map([['yes', true], ['true', true], ['no', false], ['false', false]]);
 
-/** Fields of a row: where they are, and what their values are. The first name is the one that messages use. */
+/**
+ * Fields of a row: where they are, and what their values are. The first name is the one that
+ * messages use.
+ */
 const FIELDS = [
   { names: ['rank'], key: 'rank', kind: 'number' },
   { names: ['trial', 'number'], key: 'number', kind: 'number' },
@@ -20,8 +44,20 @@ const FIELDS = [
   { names: ['reported'], key: 'reported', kind: 'number' },
   { names: ['resource', 'level'], key: 'level', kind: 'number' },
   { names: ['max_level'], key: 'max_level', kind: 'number' },
-  { names: ['fit', 'fit_time', 'fit_us'], key: 'fit_us', kind: 'time', units: TIME, example: '20ms' },
-  { names: ['predict', 'predict_time', 'predict_ns_row'], key: 'predict_ns_row', kind: 'time', units: scaled(TIME, 1e3), example: '20us' },
+  {
+    names: ['fit', 'fit_time', 'fit_us'],
+    key: 'fit_us',
+    kind: 'time',
+    units: TIME,
+    example: '20ms'
+  },
+  {
+    names: ['predict', 'predict_time', 'predict_ns_row'],
+    key: 'predict_ns_row',
+    kind: 'time',
+    units: scaled(TIME, 1e3),
+    example: '20us'
+  },
   { names: ['size', 'model_bytes'], key: 'model_bytes', kind: 'size', units: SIZE, example: '2MB' },
   { names: ['state'], key: 'state', kind: 'text', known: 'states' },
   { names: ['reason'], key: 'reason', kind: 'text' },
@@ -44,14 +80,20 @@ const compareBy = {
 
 /** Words, quoted texts, operators, brackets and commas, each with the place it begins at. */
 function tokensOf(text) {
-  const out = [], re = /\s*(?:"([^"]*)"|'([^']*)'|(!=|<=|>=|==|<>|=|<|>|~|\(|\)|,)|([^\s"'!=<>~(),]+)|(.))/gy;
+  const out = [],
+        re = /\s*(?:"([^"]*)"|'([^']*)'|(!=|<=|>=|==|<>|=|<|>|~|\(|\)|,)|([^\s"'!=<>~(),]+)|(.))/gy;
   for (let m; re.lastIndex < text.length && (m = re.exec(text)) !== null;) {
     if (m[5] !== undefined && m[5].trim()) {
-      throw new Error(m[5] === '"' || m[5] === "'" ? `a quotation mark (${m[5]}) is not closed` : `“${m[5]}” was not expected`);
+      throw new Error(
+          m[5] === '"' || m[5] === "'" ? `a quotation mark (${m[5]}) is not closed` :
+                                         `“${m[5]}” was not expected`);
     }
-    if (m[1] !== undefined || m[2] !== undefined) out.push({ kind: 'text', text: m[1] ?? m[2] });
-    else if (m[3]) out.push({ kind: 'sign', text: { '==': '=', '<>': '!=' }[m[3]] || m[3] });
-    else if (m[4]) out.push({ kind: 'word', text: m[4] });
+    if (m[1] !== undefined || m[2] !== undefined)
+      out.push({ kind: 'text', text: m[1] ?? m[2] });
+    else if (m[3])
+      out.push({ kind: 'sign', text: { '==': '=', '<>': '!=' }[m[3]] || m[3] });
+    else if (m[4])
+      out.push({ kind: 'word', text: m[4] });
   }
   return out;
 }
@@ -80,16 +122,22 @@ function fieldNames() {
 
 /** A number with an optional unit: {value, unit}, or null. */
 function numberOf(text) {
-  const m = /^([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµ%]*)$/i.exec(text.replace(/^#/, ''));
+  const m =
+      /^([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµ%]*)$/i.exec(text.replace(/^#/, ''));
   return m ? { value: Number(m[1]), unit: m[2].toLowerCase() } : null;
 }
 
 function quantity(field, op, text) {
   const n = numberOf(text), name = field.names[0];
-  if (!n) throw new Error(`${name} is a ${field.kind}: “${text}” is none, try ${name} ${op} ${field.example || '1'}`);
+  if (!n)
+    throw new Error(
+        `${name} is a ${field.kind}: “${text}” is none, try ${name} ${op} ${field.example || '1'}`);
   if (field.units) {
-    if (n.unit === '' && n.value !== 0) throw new Error(`${name} needs a unit, such as ${name} ${op} ${field.example}`);
-    if (n.unit && field.units[n.unit] === undefined) throw new Error(`“${n.unit}” is no unit of ${field.kind}: use ${Object.keys(field.units).filter((u) => u.length < 4).join(', ')}`);
+    if (n.unit === '' && n.value !== 0)
+      throw new Error(`${name} needs a unit, such as ${name} ${op} ${field.example}`);
+    if (n.unit && field.units[n.unit] === undefined)
+      throw new Error(`“${n.unit}” is no unit of ${field.kind}: use ${
+          Object.keys(field.units).filter((u) => u.length < 4).join(', ')}`);
     return n.value * (n.unit ? field.units[n.unit] : 1);
   }
   if (n.unit && n.unit !== '%') throw new Error(`${name} has no unit: leave out “${n.unit}”`);
@@ -100,7 +148,8 @@ function textValue(field, text, known) {
   const value = text.toLowerCase(), names = field.known ? [...(known[field.known] || [])] : [];
   if (names.length && !names.includes(value)) {
     const near = nearestName(value, names);
-    throw new Error(`no ${field.names[0]} is called “${text}”: ${near ? `did you mean ${near}?` : `there is ${names.join(', ')}`}`);
+    throw new Error(`no ${field.names[0]} is called “${text}”: ${
+        near ? `did you mean ${near}?` : `there is ${names.join(', ')}`}`);
   }
   return value;
 }
@@ -112,8 +161,10 @@ function fieldTest(field, op, text, known) {
     if (op !== '=' && op !== '!=') throw new Error(`none can only be compared by = and !=`);
     return (row) => ((row[key] ?? null) === null) === (op === '=');
   }
-  if ((isText || field.kind === 'yes or no') && !['=', '!=', '~'].includes(op)) throw new Error(`${field.names[0]} is not a number: use =, != or ~`);
-  if (op === '~' && !isText) throw new Error(`${field.names[0]} is not a text: use =, <, >, <=, >= or !=`);
+  if ((isText || field.kind === 'yes or no') && !['=', '!=', '~'].includes(op))
+    throw new Error(`${field.names[0]} is not a number: use =, != or ~`);
+  if (op === '~' && !isText)
+    throw new Error(`${field.names[0]} is not a text: use =, <, >, <=, >= or !=`);
   if (isText) {
     const want = op === '~' ? text.toLowerCase() : textValue(field, text, known);
     return (row) => compareBy[op](String(row[key] ?? 'none').toLowerCase(), want);
@@ -127,40 +178,61 @@ function fieldTest(field, op, text, known) {
   return (row) => (row[key] ?? null) !== null && compareBy[op](row[key], want);
 }
 
-/** A parameter may be a number in one family and a choice of words in another: numbers are compared as numbers wherever
- * both are, everything else as text. A trial without the parameter is never chosen. */
+/**
+ * A parameter may be a number in one family and a choice of words in another: numbers are compared
+ * as numbers wherever both are, everything else as text. A trial without the parameter is never
+ * chosen.
+ */
 function parameterTest(name, op, text) {
   const n = numberOf(text), want = text.toLowerCase();
-  if (n && n.unit && n.unit !== '%') throw new Error(`“${text}” is no number: parameters have no units`);
-  if (!n && !['=', '!=', '~'].includes(op)) throw new Error(`“${text}” is no number: ${name} can be compared with it by =, != or ~ only`);
+  if (n && n.unit && n.unit !== '%')
+    throw new Error(`“${text}” is no number: parameters have no units`);
+  if (!n && !['=', '!=', '~'].includes(op))
+    throw new Error(`“${text}” is no number: ${name} can be compared with it by =, != or ~ only`);
   const number = n && n.value / (n.unit === '%' ? 100 : 1);
   return (row) => {
     const have = row.config?.[name];
     if (have === null || have === undefined) return false;
-    if (n && op !== '~' && typeof have !== 'boolean' && have !== '' && !Number.isNaN(Number(have))) return compareBy[op](Number(have), number);
+    if (n && op !== '~' && typeof have !== 'boolean' && have !== '' && !Number.isNaN(Number(have)))
+      return compareBy[op](Number(have), number);
     if (n && op !== '=' && op !== '!=' && op !== '~') return false;
-    return compareBy[op](typeof have === 'object' ? JSON.stringify(have).toLowerCase() : String(have).toLowerCase(), want);
+    return compareBy[op](
+        typeof have === 'object' ? JSON.stringify(have).toLowerCase() : String(have).toLowerCase(),
+        want);
   };
 }
 
 /** Plain words: each must appear in the row. */
 function wordTest(word) {
   const want = word.toLowerCase();
-  return (row) => `#${row.number} ${row.family} ${row.state} ${row.reason && row.reason !== 'none' ? row.reason.replaceAll('_', ' ') : ''} ${JSON.stringify(row.config || {})}`.toLowerCase().includes(want);
+  return (row) => `#${row.number} ${row.family} ${row.state} ${
+                      row.reason && row.reason !== 'none' ? row.reason.replaceAll('_', ' ') :
+                                                            ''} ${JSON.stringify(row.config || {})}`
+                      .toLowerCase()
+                      .includes(want);
 }
 
-/** What is known: {families, parameters: names seen in configurations, isWhole: all configurations were seen}. Answers
- * {test, needsConfig: the configurations of all rows are needed for a right answer}. */
+/**
+ * What is known: {families, parameters: names seen in configurations, isWhole: all configurations
+ * were seen}. Answers {test, needsConfig: the configurations of all rows are needed for a right
+ * answer}.
+ */
 export function compile(text, known = {}) {
-  const tokens = tokensOf(text), parameters = [...(known.parameters || [])], facts = { ...known, states: STATES };
+  const tokens = tokensOf(text), parameters = [...(known.parameters || [])],
+        facts = {...known, states: STATES };
   let at = 0, needsConfig = false;
-  const peek = () => tokens[at], isWord = (w) => peek()?.kind === 'word' && peek().text.toLowerCase() === w, isSign = (c) => peek()?.kind === 'sign' && peek().text === c;
+  const peek = () => tokens[at],
+        isWord = (w) => peek()?.kind === 'word' && peek().text.toLowerCase() === w,
+        isSign = (c) => peek()?.kind === 'sign' && peek().text === c;
 
   function operand(name, op) {
     const t = tokens[at++];
-    if (!t || t.kind === 'sign') throw new Error(`${name} ${op} … what? Something is missing behind “${op}”`);
+    if (!t || t.kind === 'sign')
+      throw new Error(`${name} ${op} … what? Something is missing behind “${op}”`);
     const unit = peek();
-    if (t.kind === 'word' && unit?.kind === 'word' && /^[-+.\d]+$/.test(t.text) && (TIME[unit.text.toLowerCase()] || SIZE[unit.text.toLowerCase()])) at++, t.text += unit.text;
+    if (t.kind === 'word' && unit?.kind === 'word' && /^[-+.\d]+$/.test(t.text) &&
+        (TIME[unit.text.toLowerCase()] || SIZE[unit.text.toLowerCase()]))
+      at++, t.text += unit.text;
     return t.text;
   }
 
@@ -177,17 +249,20 @@ export function compile(text, known = {}) {
   }
 
   function comparison(name) {
-    const op = tokens[at++].text, ops = op.toLowerCase() === 'in' ? '=' : op, values = op.toLowerCase() === 'in' ? list(name) : [operand(name, op)];
+    const op = tokens[at++].text, ops = op.toLowerCase() === 'in' ? '=' : op,
+          values = op.toLowerCase() === 'in' ? list(name) : [operand(name, op)];
     const field = byName.get(name.toLowerCase());
     if (field) {
-      needsConfig ||= Boolean(field.isRead); // it comes with the configurations
+      needsConfig ||= Boolean(field.isRead);  // it comes with the configurations
       const all = values.map((v) => fieldTest(field, ops, v, facts));
       return (row) => all.some((f) => f(row));
     }
     const own = parameters.find((p) => p.toLowerCase() === name.toLowerCase());
     if (!own && known.isWhole !== false) {
       const near = nearestName(name.toLowerCase(), [...byName.keys(), ...parameters]);
-      throw new Error(`nothing is called “${name}”: ${near ? `did you mean ${near}?` : `there is ${fieldNames().join(', ')}, and the parameters of the configurations`}`);
+      throw new Error(`nothing is called “${name}”: ${
+          near ? `did you mean ${near}?` :
+                 `there is ${fieldNames().join(', ')}, and the parameters of the configurations`}`);
     }
     needsConfig = true;
     const all = values.map((v) => parameterTest(own || name, ops, v));
@@ -209,14 +284,25 @@ export function compile(text, known = {}) {
       at++;
       return inner;
     }
-    if (t.kind === 'sign') throw new Error(`“${t.text}” needs something before it, such as score ${t.text === '(' ? '>' : t.text} 1`);
+    if (t.kind === 'sign')
+      throw new Error(`“${t.text}” needs something before it, such as score ${
+          t.text === '(' ? '>' : t.text} 1`);
     at++;
     const follows = peek();
-    if (t.kind === 'word' && follows && ((follows.kind === 'sign' && compareBy[follows.text]) || (follows.kind === 'word' && follows.text.toLowerCase() === 'in'))) return comparison(t.text);
-    if (t.kind === 'word' && (byName.has(t.text.toLowerCase()) || parameters.some((p) => p.toLowerCase() === t.text.toLowerCase()))) throw new Error(`${t.text} needs a comparison, such as ${t.text} ${byName.get(t.text.toLowerCase())?.kind === 'text' ? '= …' : '> …'}`);
-    if (t.kind === 'word' && ['and', 'or'].includes(t.text.toLowerCase())) throw new Error(`“${t.text}” stands between two conditions`);
+    if (t.kind === 'word' && follows &&
+        ((follows.kind === 'sign' && compareBy[follows.text]) ||
+         (follows.kind === 'word' && follows.text.toLowerCase() === 'in')))
+      return comparison(t.text);
+    if (t.kind === 'word' &&
+        (byName.has(t.text.toLowerCase()) ||
+         parameters.some((p) => p.toLowerCase() === t.text.toLowerCase())))
+      throw new Error(`${t.text} needs a comparison, such as ${t.text} ${
+          byName.get(t.text.toLowerCase())?.kind === 'text' ? '= …' : '> …'}`);
+    if (t.kind === 'word' && ['and', 'or'].includes(t.text.toLowerCase()))
+      throw new Error(`“${t.text}” stands between two conditions`);
     const word = t.text.toLowerCase();
-    if (![...STATES, ...(known.families || [])].includes(word) && !word.startsWith('#')) needsConfig = true;
+    if (![...STATES, ...(known.families || [])].includes(word) && !word.startsWith('#'))
+      needsConfig = true;
     return wordTest(t.text);
   }
 

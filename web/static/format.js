@@ -1,4 +1,5 @@
-// format.js - numbers, sizes and times as people read them. Pure functions; everything missing is an en dash.
+// format.js - numbers, sizes and times as people read them. Pure functions; everything missing is
+// an en dash.
 
 export const NONE = '–';
 
@@ -8,13 +9,18 @@ const grouped = new Map();
 export function fixed(x, decimals) {
   if (x === null || x === undefined || !Number.isFinite(x)) return NONE;
   if (!grouped.has(decimals)) {
-    grouped.set(decimals, new Intl.NumberFormat('en-US',
-      { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+    grouped.set(
+        decimals,
+        new Intl.NumberFormat(
+            'en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
   }
   return grouped.get(decimals).format(x);
 }
 
-/** A share as people say it: "7 %", "0.4 %", "99.6 %" and never 0 % or 100 % of what is not none or all. */
+/**
+ * A share as people say it: "7 %", "0.4 %", "99.6 %" and never 0 % or 100 % of what is not none or
+ * all.
+ */
 export function percent(part, whole) {
   if (!(whole > 0) || !Number.isFinite(part)) return NONE;
   const p = 100 * part / whole;
@@ -29,7 +35,10 @@ export function count(n) {
 
 const DECIMALS = 9;
 
-/** Decimals that show a standard error with two digits; without one, five significant digits of the value. */
+/**
+ * Decimals that show a standard error with two digits; without one, five significant digits of the
+ * value.
+ */
 export function decimalsFor(value, se) {
   if (Number.isFinite(se) && se > 0) return clamp(1 - exponentOf(se, 2), 0, DECIMALS);
   if (!Number.isFinite(value) || value === 0) return 4;
@@ -43,8 +52,10 @@ function exponentOf(x, digits) {
 
 /** One count of decimals for a whole column, so that its points align. */
 export function columnDecimals(rows, key, seKey) {
-  const all = rows.slice(0, 50).filter((r) => Number.isFinite(r[key]))
-    .map((r) => decimalsFor(r[key], r[seKey])).sort((a, b) => a - b);
+  const all = rows.slice(0, 50)
+                  .filter((r) => Number.isFinite(r[key]))
+                  .map((r) => decimalsFor(r[key], r[seKey]))
+                  .sort((a, b) => a - b);
   return all.length ? all[Math.floor(all.length / 2)] : 4;
 }
 
@@ -98,8 +109,16 @@ export function ago(wallMs) {
 
 export function when(wallMs) {
   if (!wallMs) return NONE;
-  return new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit',
-    timeZoneName: 'short' }).format(wallMs);
+  return new Intl
+      .DateTimeFormat(undefined, {
+        year: 'numeric',
+        month: 'short',
+        day: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+        timeZoneName: 'short'
+      })
+      .format(wallMs);
 }
 
 /** A configuration's value: short, exact where it is short anyway. */

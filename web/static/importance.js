@@ -1,30 +1,58 @@
-// importance.js - which parameters made the difference: bars of shares, by PED-ANOVA as trials come in, or by fANOVA
-// when somebody asks for it. An estimate that the server still makes is asked for again until it is there.
+// importance.js - which parameters made the difference: bars of shares, by PED-ANOVA as trials come
+// in, or by fANOVA when somebody asks for it. An estimate that the server still makes is asked for
+// again until it is there.
 
 import * as api from './api.js';
-import { h, replace, setText } from './dom.js';
-import { count, fixed } from './format.js';
+import {h, replace, setText} from './dom.js';
+import {count, fixed} from './format.js';
 
 const SHOWN = 10, AGAIN_MS = 700, FEW = 40;
-const methods = [['ped_anova', 'PED-ANOVA', 'What the best tenth of the trials have in common'],
-  ['fanova', 'fANOVA', 'Shares of the variance over the whole space']];
+const methods = [
+  ['ped_anova', 'PED-ANOVA', 'What the best tenth of the trials have in common'],
+  ['fanova', 'fANOVA', 'Shares of the variance over the whole space']
+];
 
 function rowOf(p, most) {
   const fill = h('span', { class: 'share-fill' }), dot = p.name.indexOf('.');
   fill.style.width = `${100 * p.importance / most}%`;
-  return h('tr', {},
-    h('th', { scope: 'row' }, dot < 0 ? p.name : [h('span', { class: 'quiet' }, p.name.slice(0, dot + 1)), p.name.slice(dot + 1).replaceAll('_', ' ')]),
-    h('td', { class: 'share', 'aria-hidden': 'true' }, fill),
-    h('td', { class: 'num' }, `${fixed(100 * p.importance, 1)} %`));
+  return h(
+      'tr', {},
+      h('th', { scope: 'row' },
+        dot < 0 ? p.name :
+                  [
+                    h('span', { class: 'quiet' }, p.name.slice(0, dot + 1)),
+                    p.name.slice(dot + 1).replaceAll('_', ' ')
+                  ]),
+      h('td', { class: 'share', 'aria-hidden': 'true' }, fill),
+      h('td', { class: 'num' }, `${fixed(100 * p.importance, 1)} %`));
 }
 
 export function makeImportance(path, showError) {
   const body = h('tbody'), note = h('p', { class: 'sub' });
-  const table = h('table', { class: 'shares' }, h('caption', { class: 'unseen' }, 'Importance of parameters'),
-    h('thead', { class: 'unseen' }, h('tr', {}, ['Parameter', 'Bar', 'Importance'].map((t) => h('th', { scope: 'col' }, t)))), body);
-  const more = h('button', { type: 'button', class: 'plain link', hidden: true, onclick: () => { isAll = !isAll; draw(); } });
-  const select = h('select', { 'aria-label': 'Method', onchange: () => { answer = null; draw(); refresh(); } },
-    methods.map(([key, name, hint]) => h('option', { value: key, title: hint }, name)));
+  const table =
+      h('table', { class: 'shares' }, h('caption', { class: 'unseen' }, 'Importance of parameters'),
+        h('thead', { class: 'unseen' },
+          h('tr', {}, ['Parameter', 'Bar', 'Importance'].map((t) => h('th', { scope: 'col' }, t)))),
+        body);
+  const more = h('button', {
+    type: 'button',
+    class: 'plain link',
+    hidden: true,
+    onclick: () => {
+      isAll = !isAll;
+      draw();
+    }
+  });
+  const select =
+      h('select', {
+        'aria-label': 'Method',
+        onchange: () => {
+          answer = null;
+          draw();
+          refresh();
+        }
+      },
+        methods.map(([key, name, hint]) => h('option', { value: key, title: hint }, name)));
   let answer = null, isAll = false, asked = null, timer = null;
 
   function draw() {
@@ -34,10 +62,23 @@ export function makeImportance(path, showError) {
     more.hidden = all.length <= SHOWN;
     setText(more, isAll ? 'Show fewer' : `Show all ${count(all.length)}`);
     const hint = methods.find(([key]) => key === select.value)[2];
-    if (!answer) setText(note, 'Asking…');
-    else if (!all.length) setText(note, answer.state === 'computing' ? 'Being computed…' : 'Too few trials have ended to tell.');
-    else setText(note, [`${hint}, ${count(answer.trials)} trials${answer.trials < FEW ? ': a first guess' : ''}`, answer.state === 'computing' ? 'a newer one is being made' : '',
-      Number.isFinite(answer.main_effects) ? `${fixed(100 * answer.main_effects, 0)} % by single parameters, the rest are interactions` : ''].filter(Boolean).join(' · '));
+    if (!answer)
+      setText(note, 'Asking…');
+    else if (!all.length)
+      setText(
+          note,
+          answer.state === 'computing' ? 'Being computed…' : 'Too few trials have ended to tell.');
+    else
+      setText(note, [
+        `${hint}, ${count(answer.trials)} trials${answer.trials < FEW ? ': a first guess' : ''}`,
+        answer.state === 'computing' ? 'a newer one is being made' : '',
+        Number.isFinite(answer.main_effects) ?
+            `${
+                fixed(
+                    100 * answer.main_effects,
+                    0)} % by single parameters, the rest are interactions` :
+            ''
+      ].filter(Boolean).join(' · '));
   }
 
   async function refresh() {
@@ -49,8 +90,10 @@ export function makeImportance(path, showError) {
       const got = await api.get(`${path}/importance?method=${method}`, asked.signal);
       if (method !== select.value) return;
       if (got.parameters.length || !answer || answer.method !== method) answer = got;
-      if (got.state === 'computing') timer = setTimeout(refresh, AGAIN_MS);
-      else answer = got;
+      if (got.state === 'computing')
+        timer = setTimeout(refresh, AGAIN_MS);
+      else
+        answer = got;
       draw();
     } catch (err) {
       if (err.name !== 'AbortError') showError(err);
@@ -59,8 +102,11 @@ export function makeImportance(path, showError) {
 
   draw();
   return {
-    box: h('section', { class: 'card', 'aria-labelledby': 'importance-head' },
-      h('div', { class: 'bar tight' }, h('h2', { id: 'importance-head' }, 'Importance'), h('span', { class: 'grow' }), select), table, more, note),
+    box:
+        h('section', { class: 'card', 'aria-labelledby': 'importance-head' },
+          h('div', { class: 'bar tight' }, h('h2', { id: 'importance-head' }, 'Importance'),
+            h('span', { class: 'grow' }), select),
+          table, more, note),
     refresh,
     stop() {
       clearTimeout(timer);

@@ -1,10 +1,14 @@
-// new.js - a new study from a spec as people write it: text on the left, on the right what it would do, asked of the server
-// while one types, or the one thing that is wrong with it and where. Nothing is judged here: the server's word is the only one.
+// new.js - a new study from a spec as people write it: text on the left, on the right what it would
+// do, asked of the server while one types, or the one thing that is wrong with it and where.
+// Nothing is judged here: the server's word is the only one.
 
 import * as api from './api.js';
-import { announce, h, replace, setText } from './dom.js';
-import { count, duration } from './format.js';
-import { lineOf } from './where.js';
+import {announce, h, replace, setText} from './dom.js';
+import {count, duration} from './format.js';
+import {lineOf} from './where.js';
+
+/** A name as YAML takes it: in quotes where it holds more than letters, digits, dots and dashes. */
+const plain = (name) => /^[\w.-]+$/.test(name) ? name : JSON.stringify(name);
 
 const ASK_MS = 350;
 
@@ -12,8 +16,10 @@ const ASK_MS = 350;
 function listed(searchers) {
   const lines = [];
   for (const { name } of searchers) {
-    if (!lines.length || lines[lines.length - 1].length + name.length > 32) lines.push(name);
-    else lines[lines.length - 1] += `, ${name}`;
+    if (!lines.length || lines[lines.length - 1].length + name.length > 32)
+      lines.push(name);
+    else
+      lines[lines.length - 1] += `, ${name}`;
   }
   return lines.join(`\n#${' '.repeat(23)}# `);
 }
@@ -25,9 +31,10 @@ function metricOf(column) {
 }
 
 function template(dataset, names) {
-  const columns = dataset?.schema?.columns || [], last = columns[columns.length - 1], target = last?.name || 'TARGET', metric = metricOf(last);
+  const columns = dataset?.schema?.columns || [], last = columns[columns.length - 1],
+        target = last?.name || 'TARGET', metric = metricOf(last);
   return `dataset: ${dataset?.name || 'DATASET'}
-target: ${/^[\w.-]+$/.test(target) ? target : JSON.stringify(target)}
+target: ${plain(target)}
 budget: {time: 10m}     # or {trials: 200}
 # metric: ${metric}
 # objectives: [${metric}, predict_time]
@@ -39,11 +46,16 @@ budget: {time: 10m}     # or {trials: 200}
 `;
 }
 
-/** The text with another dataset: only the value behind `dataset:` differs, so that nothing that was written is lost. Null
- * where there is no such line. */
+/**
+ * The text with another dataset: only the value behind `dataset:` differs, so that nothing that
+ * was written is lost. Null where there is no such line.
+ */
 export function withDataset(text, name) {
-  const re = /^(dataset:[ \t]*)(?:"[^"\n]*"|'[^'\n]*'|[^#\n]*?)([ \t]*(?:#[^\n]*)?)$/m, value = /^[\w.-]+$/.test(name) ? name : JSON.stringify(name);
-  return re.test(text) ? text.replace(re, (all, key, comment) => `${key.trimEnd()} ${value}${comment}`) : null;
+  const re = /^(dataset:[ \t]*)(?:"[^"\n]*"|'[^'\n]*'|[^#\n]*?)([ \t]*(?:#[^\n]*)?)$/m,
+        value = plain(name);
+  return re.test(text) ?
+      text.replace(re, (all, key, comment) => `${key.trimEnd()} ${value}${comment}`) :
+      null;
 }
 
 /** Whether a spec says anything at all, comments aside. */
@@ -52,50 +64,88 @@ export function isEmpty(text) {
 }
 
 function searcher(name, chosen, why) {
-  return h('p', {}, h('span', { class: 'quiet' }, `${name} `), h('strong', {}, chosen), why ? h('span', { class: 'quiet' }, ` (auto: ${why})`) : null);
+  return h(
+      'p', {}, h('span', { class: 'quiet' }, `${name} `), h('strong', {}, chosen),
+      why ? h('span', { class: 'quiet' }, ` (auto: ${why})`) : null);
 }
 
 function linesTable(lines) {
-  const heads = [['Family'], ['Level', true], ['Trials', true], ['At worst', true], ['What a trial does there']];
-  return h('table', { class: 'list' }, h('caption', { class: 'unseen' }, 'Trials by family and level'),
-    h('thead', {}, h('tr', {}, heads.map(([name, num]) => h('th', { scope: 'col', class: num ? 'num' : null }, name)))),
-    h('tbody', {}, lines.map((l) => h('tr', {}, h('th', { scope: 'row' }, l.family), h('td', { class: 'num' }, `${l.level}/${l.max_level}`),
-      h('td', { class: 'num' }, count(l.typical)), h('td', { class: 'num' }, count(l.most)), h('td', { class: 'quiet' }, l.what || '')))));
+  const heads = [
+    ['Family'], ['Level', true], ['Trials', true], ['At worst', true], ['What a trial does there']
+  ];
+  return h(
+      'table', { class: 'list' }, h('caption', { class: 'unseen' }, 'Trials by family and level'),
+      h('thead', {},
+        h('tr', {},
+          heads.map(([name, num]) => h('th', { scope: 'col', class: num ? 'num' : null }, name)))),
+      h('tbody', {},
+        lines.map(
+            (l) =>
+                h('tr', {}, h('th', { scope: 'row' }, l.family),
+                  h('td', { class: 'num' }, `${l.level}/${l.max_level}`),
+                  h('td', { class: 'num' }, count(l.typical)),
+                  h('td', { class: 'num' }, count(l.most)),
+                  h('td', { class: 'quiet' }, l.what || '')))));
 }
 
 function costText(cost) {
-  if (!cost || !Number.isFinite(cost.typical_ms)) return 'How long it takes is unknown: the table has not been read yet.';
-  return `About ${duration(cost.typical_ms)} of one device, at most ${duration(cost.most_ms)} (${cost.measured ? 'from trials on this table' : 'by formula: no trial has run on it'}).`;
+  if (!cost || !Number.isFinite(cost.typical_ms))
+    return 'How long it takes is unknown: the table has not been read yet.';
+  return `About ${duration(cost.typical_ms)} of one device, at most ${duration(cost.most_ms)} (${
+      cost.measured ? 'from trials on this table' : 'by formula: no trial has run on it'}).`;
 }
 
 function previewBox(p) {
-  return [searcher('Sampler', p.sampler, p.sampler_why), searcher('Scheduler', p.scheduler, p.scheduler_why),
-    h('p', {}, h('strong', {}, count(p.trials)), p.open ? ' trials for a start: the spec sets no number' : ' trials',
-      p.deterministic ? h('span', { class: 'quiet' }, ' · deterministic: the same result on any machine') : null),
-    h('p', { class: 'quiet' }, costText(p.cost)), h('div', { class: 'wide-table' }, linesTable(p.lines))];
+  return [
+    searcher('Sampler', p.sampler, p.sampler_why),
+    searcher('Scheduler', p.scheduler, p.scheduler_why),
+    h('p', {}, h('strong', {}, count(p.trials)),
+      p.open ? ' trials for a start: the spec sets no number' : ' trials',
+      p.deterministic ?
+          h('span', { class: 'quiet' }, ' · deterministic: the same result on any machine') :
+          null),
+    h('p', { class: 'quiet' }, costText(p.cost)),
+    h('div', { class: 'wide-table' }, linesTable(p.lines))
+  ];
 }
 
 export function newView(root, params, showError) {
-  const told = h('div', { class: 'told', role: 'status', 'aria-live': 'polite' }, h('p', { class: 'quiet' }, 'What the spec would do is shown here.'));
-  const text = h('textarea', { id: 'spec', rows: 18, spellcheck: 'false', autocomplete: 'off', 'aria-label': 'Search spec, YAML or JSON', oninput: () => ask() });
+  const told =
+      h('div', { class: 'told', role: 'status', 'aria-live': 'polite' },
+        h('p', { class: 'quiet' }, 'What the spec would do is shown here.'));
+  const text = h('textarea', {
+    id: 'spec',
+    rows: 18,
+    spellcheck: 'false',
+    autocomplete: 'off',
+    'aria-label': 'Search spec, YAML or JSON',
+    oninput: () => ask()
+  });
   const start = h('button', { type: 'submit', class: 'button primary', disabled: '' }, 'Start');
   const tables = h('select', { 'aria-label': 'Dataset', onchange: () => fill(tables.value) });
-  let names = { samplers: 'random', schedulers: 'none' }, asked = 0, isStopped = false, timer = null, filled = '';
+  let names = { samplers: 'random', schedulers: 'none' }, asked = 0, isStopped = false,
+      timer = null, filled = '';
 
   /** What is wrong, with the key and the line it is in. */
   function wrong(err) {
     const line = lineOf(text.value, err.where);
     start.disabled = true;
     text.setAttribute('aria-invalid', 'true');
-    replace(told, h('p', { class: 'bad' }, err.where && !err.message.startsWith(err.where) ? h('strong', {}, `${err.where}: `) : null, err.message,
-      line ? h('span', { class: 'quiet' }, ` (line ${line})`) : null));
+    replace(
+        told,
+        h('p', { class: 'bad' },
+          err.where && !err.message.startsWith(err.where) ? h('strong', {}, `${err.where}: `) :
+                                                            null,
+          err.message, line ? h('span', { class: 'quiet' }, ` (line ${line})`) : null));
   }
 
   async function preview() {
     const mine = ++asked, spec = text.value;
     if (isEmpty(spec)) {
       text.removeAttribute('aria-invalid');
-      replace(told, h('p', {}, 'The spec is empty. It needs two lines at least:'), h('pre', {}, h('code', {}, 'dataset: NAME\ntarget: COLUMN')));
+      replace(
+          told, h('p', {}, 'The spec is empty. It needs two lines at least:'),
+          h('pre', {}, h('code', {}, 'dataset: NAME\ntarget: COLUMN')));
       return;
     }
     try {
@@ -106,8 +156,10 @@ export function newView(root, params, showError) {
       replace(told, previewBox(p));
     } catch (err) {
       if (mine !== asked || isStopped) return;
-      if ([400, 404, 409, 413, 422].includes(err.status)) wrong(err);
-      else showError(err);
+      if ([400, 404, 409, 413, 422].includes(err.status))
+        wrong(err);
+      else
+        showError(err);
     }
   }
 
@@ -119,13 +171,20 @@ export function newView(root, params, showError) {
 
   async function fill(name) {
     try {
-      const changed = text.value !== filled && !isEmpty(text.value) ? withDataset(text.value, name || 'DATASET') : undefined;
+      const changed = text.value !== filled && !isEmpty(text.value) ?
+          withDataset(text.value, name || 'DATASET') :
+          undefined;
       if (changed === null) {
         announce('The spec has no line that begins with dataset: it was left as it is');
-        replace(told, h('p', { class: 'quiet' }, `The spec has no line that begins with “dataset:”. Write dataset: ${name}.`));
+        replace(
+            told,
+            h('p', { class: 'quiet' },
+              `The spec has no line that begins with “dataset:”. Write dataset: ${name}.`));
         return;
       }
-      text.value = changed ?? (filled = template(name ? await api.get(`/datasets/${encodeURIComponent(name)}`) : null, names));
+      text.value = changed ??
+          (filled = template(
+               name ? await api.get(`/datasets/${encodeURIComponent(name)}`) : null, names));
       ask();
     } catch (err) {
       showError(err);
@@ -140,8 +199,10 @@ export function newView(root, params, showError) {
       announce(`Study ${study.name} was started`);
       location.hash = `#/studies/${study.id}`;
     } catch (err) {
-      if ([400, 404, 409, 413, 422].includes(err.status)) wrong(err);
-      else showError(err);
+      if ([400, 404, 409, 413, 422].includes(err.status))
+        wrong(err);
+      else
+        showError(err);
     }
   }
 
@@ -160,11 +221,19 @@ export function newView(root, params, showError) {
   }
 
   document.title = 'New study · Assay';
-  root.append(h('p', { class: 'crumb' }, h('a', { href: '#/' }, 'Studies')),
-    h('form', { onsubmit: submit },
-      h('div', { class: 'bar head spec-head' }, h('h1', {}, 'New study'), h('span', { class: 'grow' }), tables, start),
-      h('div', { class: 'spec' }, h('section', { class: 'card', 'aria-label': 'Spec' }, text), h('section', { class: 'card', 'aria-label': 'Preview' }, told))));
+  root.append(
+      h('p', { class: 'crumb' }, h('a', { href: '#/' }, 'Studies')),
+      h('form', { onsubmit: submit },
+        h('div', { class: 'bar head spec-head' }, h('h1', {}, 'New study'),
+          h('span', { class: 'grow' }), tables, start),
+        h('div', { class: 'spec' }, h('section', { class: 'card', 'aria-label': 'Spec' }, text),
+          h('section', { class: 'card', 'aria-label': 'Preview' }, told))));
   if (!api.mayWrite()) setText(told, 'You may look, not start studies.');
   load();
-  return { stop() { isStopped = true; clearTimeout(timer); } };
+  return {
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    }
+  };
 }

@@ -1,5 +1,6 @@
-// order.js - in which order rows stand: by score with ranks, or by any column, those chosen by a filter and by chips. An
-// order that is there already takes changed rows in by one merge, so that a study of 100,000 trials can be followed. Pure.
+// order.js - in which order rows stand: by score with ranks, or by any column, those chosen by a
+// filter and by chips. An order that is there already takes changed rows in by one merge, so that a
+// study of 100,000 trials can be followed. Pure.
 
 /** Chips: which states each of them stands for. */
 export const CHIPS = [
@@ -11,24 +12,38 @@ export const CHIPS = [
   ['cancelled', 'Cancelled', ['cancelled']],
 ];
 
-const STATE_ORDER = { completed: 0, running: 1, paused: 2, queued: 3, pruned: 4, failed: 5, cancelled: 6 };
+const STATE_ORDER = {
+  completed: 0,
+  running: 1,
+  paused: 2,
+  queued: 3,
+  pruned: 4,
+  failed: 5,
+  cancelled: 6
+};
 const isNone = (x) => x === null || x === undefined || Number.isNaN(x);
 
-/** By score, best first, ties to the earlier trial; then those without a score, by state, highest level, newest. */
+/**
+ * By score, best first, ties to the earlier trial; then those without a score, by state, highest
+ * level, newest.
+ */
 export function byScore(isLower) {
   const sign = isLower ? 1 : -1;
   return (a, b) => {
     const none = isNone(a.score) - isNone(b.score);
     if (none) return none;
     if (!isNone(a.score)) return sign * (a.score - b.score) || a.number - b.number;
-    return STATE_ORDER[a.state] - STATE_ORDER[b.state] || (b.level || 0) - (a.level || 0) || b.number - a.number;
+    return STATE_ORDER[a.state] - STATE_ORDER[b.state] || (b.level || 0) - (a.level || 0) ||
+        b.number - a.number;
   };
 }
 
 /** By a column, rows without a value last whichever way it goes, ties by score. */
 export function byColumn(key, dir, isLower) {
   const score = byScore(isLower);
-  if (key === 'rank') return dir > 0 ? score : (a, b) => (isNone(a.score) || isNone(b.score) ? score(a, b) : -score(a, b));
+  if (key === 'rank')
+    return dir > 0 ? score :
+                     (a, b) => (isNone(a.score) || isNone(b.score) ? score(a, b) : -score(a, b));
   return (a, b) => {
     const x = a[key], y = b[key], noX = isNone(x), noY = isNone(y);
     if (noX || noY) return noX - noY || score(a, b);
@@ -56,8 +71,8 @@ export class Order {
     this.isLower = false;
     this.test = () => true;
     this.chip = null;
-    this.ranked = []; // all rows with a score, best first
-    this.shown = []; // those that pass, as they are shown
+    this.ranked = [];  // all rows with a score, best first
+    this.shown = [];   // those that pass, as they are shown
     this.isStale = true;
   }
 
@@ -73,7 +88,9 @@ export class Order {
 
   /** Takes what changed in; all: every row, called only when everything is ordered anew. */
   apply(changed, all) {
-    const score = byScore(this.isLower), compare = byColumn(this.sortKey, this.sortDir, this.isLower), passes = (r) => this.passes(r);
+    const score = byScore(this.isLower),
+          compare = byColumn(this.sortKey, this.sortDir, this.isLower),
+          passes = (r) => this.passes(r);
     const isOn = (r) => !isNone(r.score);
     if (this.isStale) {
       const rows = all();
@@ -84,8 +101,12 @@ export class Order {
       this.ranked = merged(this.ranked, changed, score, isOn);
       this.shown = merged(this.shown, changed, compare, passes);
     }
-    for (const row of changed) row.rank = null, row.settled = row.state; // settled: its state when it was put where it stands
-    this.ranked.forEach((row, i) => { row.rank = i + 1; });
+    for (const row of changed)
+      row.rank = null,
+      row.settled = row.state;  // settled: its state when it was put where it stands
+    this.ranked.forEach((row, i) => {
+      row.rank = i + 1;
+    });
     this.isStale = false;
   }
 }

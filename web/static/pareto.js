@@ -1,35 +1,62 @@
-// pareto.js - what a better score costs: each trial's score against its fit time, prediction time or model size, and the
-// front of those that no other beats in both. The front is the server's; the other points are the leaderboard's. The
-// baseline, which costs nothing, is left out: it would be on every front.
+// pareto.js - what a better score costs: each trial's score against its fit time, prediction time
+// or model size, and the front of those that no other beats in both. The front is the server's; the
+// other points are the leaderboard's. The baseline, which costs nothing, is left out: it would be
+// on every front.
 
 import * as api from './api.js';
-import { BEYOND, areaPen, chartColours, mark, nearest, sizeCanvas } from './chart.js';
-import { h, setText } from './dom.js';
-import { bytes, clamp, count, decimalsFor, fixed, micros, nanos } from './format.js';
-import { axisOf, logTicks, placeOf, thin } from './scale.js';
+import {areaPen, BEYOND, chartColours, mark, nearest, sizeCanvas} from './chart.js';
+import {h, setText} from './dom.js';
+import {bytes, clamp, count, decimalsFor, fixed, micros, nanos} from './format.js';
+import {axisOf, logTicks, placeOf, thin} from './scale.js';
 
 const HEIGHT = 250, LEFT = 58, RIGHT = 18, TOP = 14, BOTTOM = 28, MANY = 4000;
-const facts = [['fit_us', 'Fit time', micros], ['predict_ns_row', 'Predict time per row', nanos], ['model_bytes', 'Model size', bytes]];
+const facts = [
+  ['fit_us', 'Fit time', micros], ['predict_ns_row', 'Predict time per row', nanos],
+  ['model_bytes', 'Model size', bytes]
+];
 
-/** Where trials stand: cost by its logarithm, score on the axis of the good ones. A score beyond that axis stands at the
- * frame's worse edge (`isOut`), where it is drawn as an arrow: inside the frame it would be read as a score. */
+/**
+ * Where trials stand: cost by its logarithm, score on the axis of the good ones. A score beyond
+ * that axis stands at the frame's worse edge (`isOut`), where it is drawn as an arrow: inside the
+ * frame it would be read as a score.
+ */
 export function tradeoff(points, key, isLower, width) {
-  const axis = axisOf(points, isLower), y = placeOf(axis, points, isLower, { top: TOP, bottom: HEIGHT - BOTTOM, beyond: BEYOND });
+  const axis = axisOf(points, isLower),
+        y = placeOf(axis, points, isLower, { top: TOP, bottom: HEIGHT - BOTTOM, beyond: BEYOND });
   let lo = Infinity, hi = -Infinity;
   for (const p of points) lo = Math.min(lo, p[key]), hi = Math.max(hi, p[key]);
   lo /= 1.25;
   hi *= 1.25;
   const x = (v) => LEFT + (width - LEFT - RIGHT) * Math.log(v / lo) / Math.log(hi / lo);
-  return { axis, lo, hi, width, x, y, px: (r) => x(r[key]), py: (r) => y(r.score), isOut: (r) => axis.isOut(r.score) };
+  return {
+    axis,
+    lo,
+    hi,
+    width,
+    x,
+    y,
+    px: (r) => x(r[key]),
+    py: (r) => y(r.score),
+    isOut: (r) => axis.isOut(r.score)
+  };
 }
 
 export function makePareto(path, showError) {
   const canvas = h('canvas', { role: 'img', 'aria-label': 'Score by cost' });
   const tip = h('div', { class: 'tip', hidden: true });
   const box = h('div', { class: 'chart tall' }, canvas, tip), note = h('p', { class: 'sub' });
-  const select = h('select', { 'aria-label': 'Score against', onchange: () => { front = []; arrange(); refresh(); } },
-    facts.map(([key, name]) => h('option', { value: key }, name)));
-  let rows = [], points = [], front = [], isLower = false, hover = null, map = null, metric = 'score', timer = null, isStopped = false, isChosen = false;
+  const select =
+      h('select', {
+        'aria-label': 'Score against',
+        onchange: () => {
+          front = [];
+          arrange();
+          refresh();
+        }
+      },
+        facts.map(([key, name]) => h('option', { value: key }, name)));
+  let rows = [], points = [], front = [], isLower = false, hover = null, map = null,
+      metric = 'score', timer = null, isStopped = false, isChosen = false;
 
   const fact = () => facts.find(([key]) => key === select.value);
 
@@ -39,8 +66,20 @@ export function makePareto(path, showError) {
     hover = null;
     tip.hidden = true;
     draw();
-    const [, name] = fact(), lead = front.length ? `${count(front.length)} of ${count(points.length)} trials ${front.length === 1 ? 'is' : 'are'} beaten by none in both` : '';
-    canvas.setAttribute('aria-label', points.length ? `${metric} against ${name.toLowerCase()} for ${count(points.length)} trials. ${lead}: ${front.map((r) => `trial ${r.number}, ${r.family}, ${fixed(r.score, decimalsFor(r.score, r.se))} at ${fact()[2](r[key])}`).join('; ')}` : 'No trials yet');
+    const [, name] = fact(),
+             lead = front.length ? `${count(front.length)} of ${count(points.length)} trials ${
+                                       front.length === 1 ? 'is' : 'are'} beaten by none in both` :
+                                   '';
+    canvas.setAttribute(
+        'aria-label',
+        points.length ?
+            `${metric} against ${name.toLowerCase()} for ${count(points.length)} trials. ${lead}: ${
+                front
+                    .map(
+                        (r) => `trial ${r.number}, ${r.family}, ${
+                            fixed(r.score, decimalsFor(r.score, r.se))} at ${fact()[2](r[key])}`)
+                    .join('; ')}` :
+            'No trials yet');
     setText(note, points.length ? lead : 'No trials yet.');
   }
 
@@ -88,8 +127,11 @@ export function makePareto(path, showError) {
   }
 
   function dots(g, c, m) {
-    const on = new Set(front.map((r) => r.trial)), families = [...new Set(rows.filter((r) => Number.isFinite(r.score)).map((r) => r.family))].sort();
-    for (const p of [...m.drawn, ...points.filter((q) => on.has(q.trial)), ...(hover ? [hover] : [])]) {
+    const on = new Set(front.map((r) => r.trial)), families = [
+      ...new Set(rows.filter((r) => Number.isFinite(r.score)).map((r) => r.family))
+    ].sort();
+    for (const p
+             of [...m.drawn, ...points.filter((q) => on.has(q.trial)), ...(hover ? [hover] : [])]) {
       const is = on.has(p.trial);
       g.globalAlpha = is ? 1 : 0.55;
       g.fillStyle = c.series[families.indexOf(p.family) % c.series.length];
@@ -106,7 +148,7 @@ export function makePareto(path, showError) {
     const { g, width } = sizeCanvas(canvas, box, HEIGHT);
     if (!width || !points.length) return;
     const c = chartColours();
-    if (map?.of !== points || map.width !== width) map = { ...layout(width), of: points };
+    if (map?.of !== points || map.width !== width) map = {...layout(width), of: points };
     axes(g, c, map);
     frontLine(g, c, map);
     dots(g, c, map);
@@ -119,7 +161,12 @@ export function makePareto(path, showError) {
     hover = near;
     tip.hidden = !near;
     if (near) {
-      setText(tip, `#${near.number} ${near.family} ${fixed(near.score, decimalsFor(near.score, near.se))} · ${fact()[2](near[select.value])}`);
+      setText(
+          tip,
+          `#${near.number} ${near.family} ${
+              fixed(
+                  near.score,
+                  decimalsFor(near.score, near.se))} · ${fact()[2](near[select.value])}`);
       tip.style.left = `${clamp(map.px(near), 95, map.width - 95)}px`;
       tip.style.top = `${map.py(near)}px`;
     }
@@ -142,13 +189,20 @@ export function makePareto(path, showError) {
   }
 
   canvas.addEventListener('pointermove', onMove);
-  canvas.addEventListener('pointerleave', () => { hover = null; tip.hidden = true; draw(); });
+  canvas.addEventListener('pointerleave', () => {
+    hover = null;
+    tip.hidden = true;
+    draw();
+  });
   const resized = new ResizeObserver(draw), dark = matchMedia('(prefers-color-scheme: dark)');
   resized.observe(box);
   dark.addEventListener('change', draw);
   return {
-    box: h('section', { class: 'card', 'aria-labelledby': 'pareto-head' },
-      h('div', { class: 'bar tight' }, h('h2', { id: 'pareto-head' }, 'Trade-off'), h('span', { class: 'key' }, 'Pareto front'), h('span', { class: 'grow' }), select), box, note),
+    box:
+        h('section', { class: 'card', 'aria-labelledby': 'pareto-head' },
+          h('div', { class: 'bar tight' }, h('h2', { id: 'pareto-head' }, 'Trade-off'),
+            h('span', { class: 'key' }, 'Pareto front'), h('span', { class: 'grow' }), select),
+          box, note),
     refresh,
     update(list, lowerIsBetter, objectives) {
       const cost = objectives?.find((key) => key !== 'score');

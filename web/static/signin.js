@@ -1,12 +1,22 @@
-// signin.js - signing in by a token, and who is signed in. The one-time link needs no form (api.js takes its key).
+// signin.js - signing in by a token, and who is signed in. The one-time link needs no form (api.js
+// takes its key).
 
 import * as api from './api.js';
-import { h, replace, setText } from './dom.js';
+import {h, replace, setText} from './dom.js';
 
 /** The form, in `root` instead of a view. onDone() is called when somebody is signed in. */
 export function signInView(root, onDone) {
-  const token = h('input', { id: 'sign-in-token', type: 'password', name: 'token', autocomplete: 'current-password', required: '', spellcheck: 'false', size: '40' });
-  const problem = h('p', { class: 'bad', role: 'alert' }), button = h('button', { type: 'submit' }, 'Sign in');
+  const token = h('input', {
+    id: 'sign-in-token',
+    type: 'password',
+    name: 'token',
+    autocomplete: 'current-password',
+    required: '',
+    spellcheck: 'false',
+    size: '40'
+  });
+  const problem = h('p', { class: 'bad', role: 'alert' }),
+        button = h('button', { type: 'submit' }, 'Sign in');
 
   function done() {
     window.removeEventListener('storage', inAnotherTab);
@@ -25,7 +35,9 @@ export function signInView(root, onDone) {
       await api.signIn(token.value.trim());
       done();
     } catch (err) {
-      setText(problem, err.status === 401 ? 'This token is not known here, or it was revoked.' : err.message);
+      setText(
+          problem,
+          err.status === 401 ? 'This token is not known here, or it was revoked.' : err.message);
       button.disabled = false;
       token.select();
     }
@@ -34,18 +46,39 @@ export function signInView(root, onDone) {
   window.addEventListener('storage', inAnotherTab);
   document.title = 'Sign in · Assay';
   document.querySelector('.who')?.remove();
-  replace(root, h('section', { class: 'empty' }, h('h1', {}, 'Signed out'),
-    h('p', {}, 'Nobody is signed in here, or the session has ended. Paste an access token, or open the one-time link that ', h('code', {}, 'assay serve'), ' prints when it starts.'),
-    h('form', { class: 'sign-in', onsubmit: submit }, h('label', { for: 'sign-in-token' }, 'Access token'), ' ', token, ' ', button, problem),
-    h('p', { class: 'quiet' }, 'The administrator\'s token is in the file ', h('code', {}, 'admin-token'), ' of the data folder; ', h('code', {}, 'assay token add NAME ROLE'), ' makes others.')));
+  replace(
+      root,
+      h('section', { class: 'empty' }, h('h1', {}, 'Signed out'),
+        h('p', {}, 'Nobody is signed in here, or the session has ended. ',
+          'Paste an access token, or open the one-time link that ', h('code', {}, 'assay serve'),
+          ' prints when it starts.'),
+        h('form', { class: 'sign-in', onsubmit: submit },
+          h('label',
+            { for: 'sign-in-token'
+            },
+            'Access token'),
+          ' ', token, ' ', button, problem),
+        h('p', { class: 'quiet' }, 'The administrator\'s token is in the file ',
+          h('code', {}, 'admin-token'), ' of the data folder; ',
+          h('code', {}, 'assay token add NAME ROLE'), ' makes others.')));
   token.focus();
 }
 
-/** Name, role and "Sign out", in the frame. Not for a page that came in by something other than a session. */
+/**
+ * Name, role and "Sign out", in the frame. Not for a page that came in by something other than a
+ * session.
+ */
 export function showWho() {
   const who = api.who();
   document.querySelector('.who')?.remove();
   if (!who?.session) return;
-  document.querySelector('header.top').append(h('p', { class: 'who quiet' }, `${who.name} (${who.role}) `,
-    h('button', { type: 'button', class: 'plain', onclick: () => api.signOut().catch(() => location.reload()) }, 'Sign out')));
+  document.querySelector('header.top')
+      .append(
+          h('p', { class: 'who quiet' }, `${who.name} (${who.role}) `,
+            h('button', {
+              type: 'button',
+              class: 'plain',
+              onclick: () => api.signOut().catch(() => location.reload())
+            },
+              'Sign out')));
 }

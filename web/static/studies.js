@@ -1,30 +1,41 @@
-// studies.js - the first view: every study with its state, best score, trials and what is left of its budget. Rows are patched
-// in place; only studies that an event names are asked for again. While somebody reads, new studies wait.
+// studies.js - the first view: every study with its state, best score, trials and what is left of
+// its budget. Rows are patched in place; only studies that an event names are asked for again.
+// While somebody reads, new studies wait.
 
 import * as api from './api.js';
-import { failedText, isOver, leftText, meter, pill, progress, trialsBar } from './budget.js';
-import { arrange, h, patch, replace, setAttr, setText } from './dom.js';
-import { NONE, ago, count, decimalsFor, fixed, when } from './format.js';
-import { makeHold, waitingText } from './hold.js';
-import { metricName } from './metrics.js';
-import { studyWhy } from './why.js';
+import {failedText, isOver, leftText, meter, pill, progress, trialsBar} from './budget.js';
+import {arrange, h, patch, replace, setAttr, setText} from './dom.js';
+import {ago, count, decimalsFor, fixed, NONE, when} from './format.js';
+import {makeHold, waitingText} from './hold.js';
+import {metricName} from './metrics.js';
+import {studyWhy} from './why.js';
 
 const PAGE = 500, BY_ID = 100, START_MS = 400;
 
 function bestCell(study) {
   const best = study.best;
   if (!best || !Number.isFinite(best.score)) return [h('span', { class: 'quiet' }, NONE)];
-  return [h('strong', {}, fixed(best.score, decimalsFor(best.score, best.se))), h('span', { class: 'sub' }, [metricName(study.metric), best.family].filter(Boolean).join(' · '))];
+  return [
+    h('strong', {}, fixed(best.score, decimalsFor(best.score, best.se))),
+    h('span', { class: 'sub' }, [metricName(study.metric), best.family].filter(Boolean).join(' · '))
+  ];
 }
 
 function budgetCell(study, age) {
   const part = progress(study, age);
-  return [part === null ? null : meter(part, `${study.name}: budget used`, isOver(study)), h('span', { class: 'sub' }, leftText(study, age))];
+  return [
+    part === null ? null : meter(part, `${study.name}: budget used`, isOver(study)),
+    h('span', { class: 'sub' }, leftText(study, age))
+  ];
 }
 
 function stateCell(study) {
   const why = study.state === 'completed' ? null : studyWhy(study);
-  return [pill(study.state), why ? h('span', { class: why.isBad ? 'sub bad' : 'sub' }, why.isEnd ? why.said : why.text) : null];
+  return [
+    pill(study.state),
+    why ? h('span', { class: why.isBad ? 'sub bad' : 'sub' }, why.isEnd ? why.said : why.text) :
+          null
+  ];
 }
 
 function trialsCell(study) {
@@ -42,7 +53,8 @@ const cells = [
 ];
 
 function rowOf(study) {
-  const link = h('a', { href: `#/studies/${study.id}` }, study.name), sub = h('span', { class: 'sub' });
+  const link = h('a', { href: `#/studies/${study.id}` }, study.name),
+        sub = h('span', { class: 'sub' });
   const tds = cells.map(([kind]) => h('td', { class: kind || null }));
   tds[4].title = when(study.created_at);
   const tr = h('tr', {}, h('th', { scope: 'row' }, link, sub), tds);
@@ -57,28 +69,58 @@ function rowOf(study) {
 }
 
 function empty() {
-  return h('section', { class: 'empty' }, h('h2', {}, 'No studies yet'),
-    h('p', {}, 'Point Assay at a table and say which column to predict, here (New study) or in a terminal:'),
-    h('pre', {}, h('code', {}, 'assay data add train.csv --name mytable\nassay submit spec.yaml --follow')),
-    h('p', { class: 'quiet' }, 'They appear here by themselves.'));
+  return h(
+      'section', { class: 'empty' }, h('h2', {}, 'No studies yet'),
+      h('p', {}, 'Give Assay a table and say which column to predict: ',
+        'here (New study), or in a terminal:'),
+      h('pre', {},
+        h('code', {}, 'assay data add train.csv --name mytable\nassay submit spec.yaml --follow')),
+      h('p', { class: 'quiet' }, 'They appear here by themselves.'));
 }
 
 export function studiesView(root, params, showError) {
   const studies = new Map(), rows = new Map(), waiting = new Set(), touched = new Set();
-  let fetched = 0, archived = false, filter = '', isLoaded = false, isStopped = false, needsAll = true;
+  let fetched = 0, archived = false, filter = '', isLoaded = false, isStopped = false,
+      needsAll = true;
   const body = h('tbody'), heads = ['Study', 'State', 'Best score', 'Trials', 'Budget', 'Created'];
-  const table = h('table', { class: 'list' }, h('caption', { class: 'unseen' }, 'Studies'),
-    h('thead', {}, h('tr', {}, heads.map((t, i) => h('th', { scope: 'col', class: i === 2 || i === 5 ? 'num' : null }, t)))), body);
-  const holder = h('div', { class: 'card flush' }, h('p', { class: 'quiet wait' }, 'Asking…')), total = h('span', { class: 'quiet' });
-  const search = h('input', { type: 'search', placeholder: 'Filter by name or state', 'aria-label': 'Filter studies', oninput: () => { filter = search.value.toLowerCase(); draw(); } });
-  const box = h('input', { type: 'checkbox', onchange: () => { archived = box.checked; needsAll = true; refresh(); } });
-  const news = h('button', { type: 'button', class: 'news', hidden: true, onclick: () => settle() });
+  const table =
+      h('table', { class: 'list' }, h('caption', { class: 'unseen' }, 'Studies'),
+        h('thead', {},
+          h('tr', {},
+            heads.map(
+                (t, i) => h('th', { scope: 'col', class: i === 2 || i === 5 ? 'num' : null }, t)))),
+        body);
+  const holder = h('div', { class: 'card flush' }, h('p', { class: 'quiet wait' }, 'Asking…')),
+        total = h('span', { class: 'quiet' });
+  const search = h('input', {
+    type: 'search',
+    placeholder: 'Filter by name or state',
+    'aria-label': 'Filter studies',
+    oninput: () => {
+      filter = search.value.toLowerCase();
+      draw();
+    }
+  });
+  const box = h('input', {
+    type: 'checkbox',
+    onchange: () => {
+      archived = box.checked;
+      needsAll = true;
+      refresh();
+    }
+  });
+  const news =
+      h('button', { type: 'button', class: 'news', hidden: true, onclick: () => settle() });
   const hold = makeHold(holder, { onFree: () => settle() });
 
   function draw() {
     const age = performance.now() - fetched;
-    const known = [...studies.values()].filter((s) => !waiting.has(s.id)).sort((a, b) => b.id - a.id);
-    const shown = known.filter((s) => `${s.name} ${s.state} ${s.target || ''} ${s.dataset_name || ''}`.toLowerCase().includes(filter));
+    const known =
+        [...studies.values()].filter((s) => !waiting.has(s.id)).sort((a, b) => b.id - a.id);
+    const shown = known.filter(
+        (s) =>
+            `${s.name} ${s.state} ${s.target || ''} ${s.dataset_name || ''}`.toLowerCase().includes(
+                filter));
     setText(total, known.length ? `${count(shown.length)} of ${count(known.length)}` : '');
     setText(news, waitingText(waiting.size, 'study', 'studies'));
     news.hidden = waiting.size === 0;
@@ -103,7 +145,8 @@ export function studiesView(root, params, showError) {
   function take(list) {
     const isRead = isLoaded && hold.isRead();
     for (const s of list) {
-      if (s.archived && !archived) studies.delete(s.id);
+      if (s.archived && !archived)
+        studies.delete(s.id);
       else {
         if (isRead && !studies.has(s.id)) waiting.add(s.id);
         studies.set(s.id, s);
@@ -117,7 +160,8 @@ export function studiesView(root, params, showError) {
   async function loadAll() {
     const there = new Set();
     for (let after = 0; after !== null;) {
-      const page = await api.get(`/studies?limit=${PAGE}&after=${after}${archived ? '&archived=true' : ''}`);
+      const page =
+          await api.get(`/studies?limit=${PAGE}&after=${after}${archived ? '&archived=true' : ''}`);
       if (isStopped) return;
       for (const s of page.studies) there.add(s.id);
       take(page.studies);
@@ -125,7 +169,8 @@ export function studiesView(root, params, showError) {
       draw();
       after = page.studies.length < PAGE ? null : page.studies[page.studies.length - 1].id;
     }
-    for (const id of studies.keys()) if (!there.has(id)) studies.delete(id);
+    for (const id of studies.keys())
+      if (!there.has(id)) studies.delete(id);
     needsAll = false;
     draw();
   }
@@ -134,9 +179,11 @@ export function studiesView(root, params, showError) {
     const ids = [...touched];
     touched.clear();
     for (let i = 0; i < ids.length; i += BY_ID) {
-      const some = ids.slice(i, i + BY_ID), list = (await api.get(`/studies?ids=${some.join()}`)).studies;
+      const some = ids.slice(i, i + BY_ID),
+            list = (await api.get(`/studies?ids=${some.join()}`)).studies;
       if (isStopped) return;
-      for (const id of some) if (!list.some((s) => s.id === id)) studies.delete(id);
+      for (const id of some)
+        if (!list.some((s) => s.id === id)) studies.delete(id);
       take(list);
     }
     draw();
@@ -147,19 +194,27 @@ export function studiesView(root, params, showError) {
       await (needsAll ? loadAll() : loadSome());
     } catch (err) {
       needsAll = true;
-      if (err.status > 0) showError(err);
-      else if (err.status === undefined) reportError(err);
+      if (err.status > 0)
+        showError(err);
+      else if (err.status === undefined)
+        reportError(err);
     }
   }
 
   const refresh = api.throttled(300, load);
-  const tick = setInterval(() => { if ([...studies.values()].some((s) => !isOver(s))) draw(); }, 1000);
+  const tick = setInterval(() => {
+    if ([...studies.values()].some((s) => !isOver(s))) draw();
+  }, 1000);
   document.title = 'Studies · Assay';
-  root.append(h('div', { class: 'bar' }, h('h1', {}, 'Studies'), total, h('span', { class: 'grow' }), news, search,
-    api.mayWrite() ? h('a', { class: 'button primary', href: '#/new' }, 'New study') : null,
-    h('label', { class: 'check' }, box, ' archived')), holder);
+  root.append(
+      h('div', { class: 'bar' }, h('h1', {}, 'Studies'), total, h('span', { class: 'grow' }), news,
+        search,
+        api.mayWrite() ? h('a', { class: 'button primary', href: '#/new' }, 'New study') : null,
+        h('label', { class: 'check' }, box, ' archived')),
+      holder);
   setAttr(news, 'aria-live', 'polite');
-  let start = setTimeout(begin, START_MS); // a line that does not come must not keep the list from being shown
+  let start = setTimeout(
+      begin, START_MS);  // a line that does not come must not keep the list from being shown
 
   /** The list is asked for once the line stands: what happens from then on is told. */
   function begin() {
@@ -180,10 +235,18 @@ export function studiesView(root, params, showError) {
         begin();
         return;
       }
-      if (name !== 'changed' || !Array.isArray(data?.studies)) needsAll = true;
-      else for (const id of data.studies) touched.add(id);
+      if (name !== 'changed' || !Array.isArray(data?.studies))
+        needsAll = true;
+      else
+        for (const id of data.studies) touched.add(id);
       refresh();
     },
-    stop: () => { isStopped = true; clearTimeout(start); clearInterval(tick); refresh.stop(); hold.stop(); },
+    stop: () => {
+      isStopped = true;
+      clearTimeout(start);
+      clearInterval(tick);
+      refresh.stop();
+      hold.stop();
+    },
   };
 }

@@ -1,27 +1,43 @@
-// study.js - one study: what it found so far, what is left of its budget, its leaderboard, its best model. Its trials come by
-// feed.js; this file draws the study itself and tells the board, the chart and the cards what changed.
+// study.js - one study: what it found so far, what is left of its budget, its leaderboard, its best
+// model. Its trials come by feed.js; this file draws the study itself and tells the board, the
+// chart and the cards what changed.
 
 import * as api from './api.js';
-import { makeBoard } from './board.js';
-import { makeChart } from './chart.js';
-import { makeChips } from './chips.js';
-import { makeColumns } from './columns.js';
-import { curvesOf } from './curve.js';
-import { announce, h, patch, replace, setAttr, setText } from './dom.js';
-import { makeFeed, paced } from './feed.js';
-import { compile } from './filter.js';
-import { makeImportance } from './importance.js';
-import { makePareto } from './pareto.js';
-import { makeSearch } from './search.js';
-import { metricName } from './metrics.js';
-import { NONE, count, decimalsFor, duration, fixed, when } from './format.js';
-import { ended, failedText, isOver, leftText, meter, pill, progress, trialsBar, usedMs } from './budget.js';
-import { Trials } from './trials.js';
-import { studyWhy } from './why.js';
+import {makeBoard} from './board.js';
+import {
+  ended,
+  failedText,
+  isOver,
+  leftText,
+  meter,
+  pill,
+  progress,
+  trialsBar,
+  usedMs
+} from './budget.js';
+import {makeChart} from './chart.js';
+import {makeChips} from './chips.js';
+import {makeColumns} from './columns.js';
+import {curvesOf} from './curve.js';
+import {announce, h, patch, replace, setAttr, setText} from './dom.js';
+import {makeFeed, paced} from './feed.js';
+import {compile} from './filter.js';
+import {count, decimalsFor, duration, fixed, NONE, when} from './format.js';
+import {makeImportance} from './importance.js';
+import {metricName} from './metrics.js';
+import {makePareto} from './pareto.js';
+import {makeSearch} from './search.js';
+import {Trials} from './trials.js';
+import {studyWhy} from './why.js';
 
 const ANALYSIS_MS = 10000, FILTER_MS = 120, PICTURE_MS = 500;
 
-const goals = { score: 'score', fit_us: 'short fit time', predict_ns_row: 'short prediction time', model_bytes: 'small models' };
+const goals = {
+  score: 'score',
+  fit_us: 'short fit time',
+  predict_ns_row: 'short prediction time',
+  model_bytes: 'small models'
+};
 
 function fact(name) {
   const dd = h('dd', {}, NONE), sub = h('dd', { class: 'sub' });
@@ -35,10 +51,24 @@ function validationOf(study) {
 }
 
 function csvOf(rows) {
-  const keys = ['rank', 'trial', 'number', 'family', 'score', 'se', 'test_score', 'test_se', 'level', 'max_level', 'fit_us', 'predict_ns_row', 'model_bytes', 'front', 'state'];
-  const config = [...new Set(rows.flatMap((r) => Object.keys(r.config || {})))].filter((k) => k !== 'family').sort();
-  const cell = (v) => (v === null || v === undefined ? '' : /[",\n]/.test(String(v)) ? `"${String(v).replaceAll('"', '""')}"` : String(v));
-  return [[...keys, ...config].join(','), ...rows.map((r) => [...keys.map((k) => cell(r[k])), ...config.map((k) => cell(r.config?.[k]))].join(','))].join('\n') + '\n';
+  const keys = [
+    'rank', 'trial', 'number', 'family', 'score', 'se', 'test_score', 'test_se', 'level',
+    'max_level', 'fit_us', 'predict_ns_row', 'model_bytes', 'front', 'state'
+  ];
+  const config = [...new Set(rows.flatMap((r) => Object.keys(r.config || {})))]
+                     .filter((k) => k !== 'family')
+                     .sort();
+  const cell = (v) =>
+      (v === null || v === undefined ? '' :
+           /[",\n]/.test(String(v))  ? `"${String(v).replaceAll('"', '""')}"` :
+                                       String(v));
+  return [
+    [...keys, ...config].join(','),
+    ...rows.map(
+        (r) => [...keys.map((k) => cell(r[k])), ...config.map((k) => cell(r.config?.[k]))].join(
+            ','))
+  ].join('\n') +
+      '\n';
 }
 
 function saveText(name, text) {
@@ -59,46 +89,98 @@ function onSight(el, f) {
 }
 
 export function studyView(root, [ref], showError) {
-  let study = null, fetched = 0, bestSeen = null, isStopped = false, analysed = -1, analysedAt = -Infinity, chip = null, isAnalysing = false, trialAt = '', columnsKey = null, areColumnsSeen = false;
+  let study = null, fetched = 0, bestSeen = null, isStopped = false, analysed = -1,
+      analysedAt = -Infinity, chip = null, isAnalysing = false, trialAt = '', columnsKey = null,
+      areColumnsSeen = false;
   const path = `/studies/${encodeURIComponent(ref)}`, trials = new Trials();
 
-  const title = h('h1', {}, '…'), state = h('span', {}), ending = h('span', { class: 'quiet' }), about = h('p', { class: 'sub about' });
-  const download = h('a', { class: 'button primary', download: '', hidden: true }, 'Download best model');
+  const title = h('h1', {}, '…'), state = h('span', {}), ending = h('span', { class: 'quiet' }),
+        about = h('p', { class: 'sub about' });
+  const download =
+      h('a', { class: 'button primary', download: '', hidden: true }, 'Download best model');
   const actions = h('span', { class: 'actions' });
-  const facts = { score: fact('Best score'), test: fact('Test score'), trials: fact('Trials'), time: fact('Time') };
+  const facts = {
+    score: fact('Best score'),
+    test: fact('Test score'),
+    trials: fact('Trials'),
+    time: fact('Time')
+  };
   facts.score.box.classList.add('lead');
   const bar = h('div', { class: 'budget' }), note = h('p', { class: 'note', hidden: true });
   const chart = makeChart();
-  const importance = makeImportance(path, quietError), pareto = makePareto(path, quietError), searchCard = makeSearch(), columns = makeColumns(path, quietError);
-  const board = makeBoard({ caption: 'Leaderboard', trials, onOpen: showTrial, onSight: (numbers) => feed.need(numbers), onTestOrder: readTests, onVariant: api.mayWrite() ? variant : null });
-  const chips = makeChips((states) => { chip = states; choose(); });
-  const filterNote = h('p', { class: 'filter-note', id: 'filter-note', role: 'status', hidden: true }), reading = h('span', { class: 'quiet', role: 'status' });
+  const importance = makeImportance(path, quietError), pareto = makePareto(path, quietError),
+        searchCard = makeSearch(), columns = makeColumns(path, quietError);
+  const board = makeBoard({
+    caption: 'Leaderboard',
+    trials,
+    onOpen: showTrial,
+    onSight: (numbers) => feed.need(numbers),
+    onTestOrder: readTests,
+    onVariant: api.mayWrite() ? variant : null
+  });
+  const chips = makeChips((states) => {
+    chip = states;
+    choose();
+  });
+  const filterNote =
+            h('p', { class: 'filter-note', id: 'filter-note', role: 'status', hidden: true }),
+        reading = h('span', { class: 'quiet', role: 'status' });
   let filterTimer = null;
-  const search = h('input', { type: 'search', id: 'filter', placeholder: 'family = boost and score > 0.9', 'aria-label': 'Filter the leaderboard', 'aria-describedby': 'filter-note', spellcheck: 'false',
-    oninput: () => { clearTimeout(filterTimer); filterTimer = setTimeout(choose, trials.size > 2000 ? FILTER_MS : 0); } });
+  const search = h('input', {
+    type: 'search',
+    id: 'filter',
+    placeholder: 'family = boost and score > 0.9',
+    'aria-label': 'Filter the leaderboard',
+    'aria-describedby': 'filter-note',
+    spellcheck: 'false',
+    oninput: () => {
+      clearTimeout(filterTimer);
+      filterTimer = setTimeout(choose, trials.size > 2000 ? FILTER_MS : 0);
+    }
+  });
   const csv = h('button', { type: 'button', onclick: saveCsv }, 'CSV');
-  const feed = makeFeed(path, trials, { onStudy, onRows, onProgress: (text) => setText(reading, text), onError });
+  const feed = makeFeed(
+      path, trials, { onStudy, onRows, onProgress: (text) => setText(reading, text), onError });
   const draw = paced(PICTURE_MS, drawPictures);
 
   root.append(
-    h('p', { class: 'crumb' }, h('a', { href: '#/' }, 'Studies')),
-    h('div', { class: 'bar head' }, title, state, ending, h('span', { class: 'grow' }), actions, download),
-    about, note,
-    h('section', { class: 'card summary', 'aria-label': 'Summary' }, h('dl', { class: 'facts' }, Object.values(facts).map((f) => f.box)), bar),
-    h('section', { class: 'card', 'aria-labelledby': 'chart-head' }, h('div', { class: 'bar tight' }, h('h2', { id: 'chart-head' }, 'Score by trial'), h('span', { class: 'key' }, 'best so far'), h('span', { class: 'grow' }), chart.legend), chart.box),
-    h('section', { 'aria-labelledby': 'board-head' },
-      h('div', { class: 'bar tight' }, h('h2', { id: 'board-head' }, 'Leaderboard'), board.shown, reading, h('span', { class: 'grow' }), board.news, search, csv),
-      h('div', { class: 'bar tight chip-bar' }, chips.box), filterNote,
-      h('div', { class: 'card flush' }, board.scroller)),
-    h('div', { class: 'pair' }, importance.box, pareto.box),
-    columns.box,
-    searchCard.box);
-  const unseen = [onSight(importance.box, () => { isAnalysing = true; analyse(); }), onSight(searchCard.box, () => { areColumnsSeen = true; drawColumns(); })];
+      h('p', { class: 'crumb' }, h('a', { href: '#/' }, 'Studies')),
+      h('div', { class: 'bar head' }, title, state, ending, h('span', { class: 'grow' }), actions,
+        download),
+      about, note,
+      h('section', { class: 'card summary', 'aria-label': 'Summary' },
+        h('dl', { class: 'facts' }, Object.values(facts).map((f) => f.box)), bar),
+      h('section', { class: 'card', 'aria-labelledby': 'chart-head' },
+        h('div', { class: 'bar tight' }, h('h2', { id: 'chart-head' }, 'Score by trial'),
+          h('span', { class: 'key' }, 'best so far'), h('span', { class: 'grow' }), chart.legend),
+        chart.box),
+      h('section', { 'aria-labelledby': 'board-head' },
+        h('div', { class: 'bar tight' }, h('h2', { id: 'board-head' }, 'Leaderboard'), board.shown,
+          reading, h('span', { class: 'grow' }), board.news, search, csv),
+        h('div', { class: 'bar tight chip-bar' }, chips.box), filterNote,
+        h('div', { class: 'card flush' }, board.scroller)),
+      h('div', { class: 'pair' }, importance.box, pareto.box), columns.box, searchCard.box);
+  const unseen = [
+    onSight(
+        importance.box,
+        () => {
+          isAnalysing = true;
+          analyse();
+        }),
+    onSight(
+        searchCard.box,
+        () => {
+          areColumnsSeen = true;
+          drawColumns();
+        })
+  ];
 
   /** A server that does not answer is told of above (app.js), once. */
   function quietError(err) {
-    if (err.status > 0) showError(err);
-    else if (err.status === undefined && err.name !== 'AbortError') reportError(err);
+    if (err.status > 0)
+      showError(err);
+    else if (err.status === undefined && err.name !== 'AbortError')
+      reportError(err);
   }
 
   async function act(verb, question) {
@@ -113,11 +195,15 @@ export function studyView(root, [ref], showError) {
 
   function drawActions() {
     const buttons = [];
-    const button = (name, verb, question) => buttons.push(h('button', { type: 'button', onclick: () => act(verb, question) }, name));
+    const button = (name, verb, question) =>
+        buttons.push(h('button', { type: 'button', onclick: () => act(verb, question) }, name));
     if (api.mayWrite() && !isOver(study)) {
-      if (study.state === 'paused') button('Resume', 'resume');
-      else if (study.state === 'running' || study.state === 'queued') button('Pause', 'pause');
-      if (study.state !== 'finishing') button('Stop', 'stop', `Stop “${study.name}” now? It ends with its best model so far.`);
+      if (study.state === 'paused')
+        button('Resume', 'resume');
+      else if (study.state === 'running' || study.state === 'queued')
+        button('Pause', 'pause');
+      if (study.state !== 'finishing')
+        button('Stop', 'stop', `Stop “${study.name}” now? It ends with its best model so far.`);
     }
     const wanted = buttons.map((b) => b.textContent).join();
     if (actions.dataset.has !== wanted) replace(actions, buttons);
@@ -126,25 +212,38 @@ export function studyView(root, [ref], showError) {
 
   const scoreText = (score, se) => {
     const d = decimalsFor(score, se);
-    return [fixed(score, d), Number.isFinite(se) ? h('span', { class: 'se' }, ` ± ${fixed(se, d)}`) : null];
+    return [
+      fixed(score, d), Number.isFinite(se) ? h('span', { class: 'se' }, ` ± ${fixed(se, d)}`) : null
+    ];
   };
 
   function drawBest() {
-    const top = study.best || board.order.ranked[0], result = Number.isFinite(study.result?.score) ? study.result : null;
+    const top = study.best || board.order.ranked[0],
+          result = Number.isFinite(study.result?.score) ? study.result : null;
     const best = top && Number.isFinite(top.score) ? top : result;
     if (!best) return;
     const test = Number.isFinite(result?.test_score) ? result : best;
     patch(facts.score.dd, `${best.score} ${best.se}`, () => scoreText(best.score, best.se));
-    setText(facts.score.sub, [metricName(study.metric), best.family, best.number ? `trial #${best.number}` : ''].filter(Boolean).join(' · '));
+    setText(facts.score.sub, [
+      metricName(study.metric), best.family, best.number ? `trial #${best.number}` : ''
+    ].filter(Boolean).join(' · '));
     const hasTest = Number.isFinite(test.test_score);
-    patch(facts.test.dd, `${test.test_score} ${test.test_se}`, () => (hasTest ? scoreText(test.test_score, test.test_se) : NONE));
-    setText(facts.test.sub, hasTest ? 'on rows never seen by the search' : 'no test rows were set apart');
-    const hasModel = isOver(study) ? study.state !== 'failed' && (study.artifact || best.artifact !== false) : board.order.ranked.slice(0, 300).some((r) => r.artifact);
+    patch(
+        facts.test.dd, `${test.test_score} ${test.test_se}`,
+        () => (hasTest ? scoreText(test.test_score, test.test_se) : NONE));
+    setText(
+        facts.test.sub,
+        hasTest ? 'on rows never seen by the search' : 'no test rows were set apart');
+    const hasModel = isOver(study) ?
+        study.state !== 'failed' && (study.artifact || best.artifact !== false) :
+        board.order.ranked.slice(0, 300).some((r) => r.artifact);
     setAttr(download, 'href', `/api/v1${path}/best/artifact`);
     download.hidden = !hasModel;
     columnsKey = hasModel ? `${best.number} ${study.artifact || ''}` : null;
     drawColumns();
-    if (bestSeen !== null && bestSeen !== best.number) announce(`New best: ${fixed(best.score, decimalsFor(best.score, best.se))} by ${best.family}, trial ${best.number}`);
+    if (bestSeen !== null && bestSeen !== best.number)
+      announce(`New best: ${fixed(best.score, decimalsFor(best.score, best.se))} by ${
+          best.family}, trial ${best.number}`);
     bestSeen = best.number ?? bestSeen;
   }
 
@@ -157,9 +256,13 @@ export function studyView(root, [ref], showError) {
     document.title = `${study.name} · Assay`;
     setText(title, study.name);
     patch(state, study.state, () => pill(study.state));
-    setText(about, [study.dataset_name || study.dataset, study.target && `predicts ${study.target}`, study.task, validationOf(study),
-      study.objectives?.length > 1 && `searches for ${study.objectives.map((key) => goals[key]).join(', ')}`,
-      study.created_at && `created ${when(study.created_at)}`].filter(Boolean).join(' · '));
+    setText(about, [
+      study.dataset_name || study.dataset, study.target && `predicts ${study.target}`, study.task,
+      validationOf(study),
+      study.objectives?.length > 1 &&
+          `searches for ${study.objectives.map((key) => goals[key]).join(', ')}`,
+      study.created_at && `created ${when(study.created_at)}`
+    ].filter(Boolean).join(' · '));
     const why = studyWhy(study);
     note.hidden = !why || why.isEnd;
     setText(note, note.hidden ? '' : why.text);
@@ -169,7 +272,9 @@ export function studyView(root, [ref], showError) {
     drawTrials();
     setText(facts.time.dd, duration(usedMs(study, age)));
     setText(facts.time.sub, leftText(study, age) || (study.budget?.time_ms ? '' : 'no limit'));
-    patch(bar, `${part === null ? null : part.toFixed(4)} ${isOver(study)}`, () => (part === null ? [] : meter(part, 'Budget used', isOver(study))));
+    patch(
+        bar, `${part === null ? null : part.toFixed(4)} ${isOver(study)}`,
+        () => (part === null ? [] : meter(part, 'Budget used', isOver(study))));
     chips.update(study.trials);
     board.say(emptyBoard());
     drawActions();
@@ -178,19 +283,29 @@ export function studyView(root, [ref], showError) {
 
   function drawTrials() {
     const limit = study.budget?.trials, done = ended(study), failed = failedText(study);
-    const words = limit ? `${count(done)} of ${count(limit)} ended` : `${count(done)} ended, ${count(study.trials?.running || 0)} running`;
-    patch(facts.trials.sub, `${words} ${failed}`, () => [words, failed ? h('span', { class: 'bad failed' }, failed) : null]);
+    const words = limit ? `${count(done)} of ${count(limit)} ended` :
+                          `${count(done)} ended, ${count(study.trials?.running || 0)} running`;
+    patch(
+        facts.trials.sub, `${words} ${failed}`,
+        () => [words, failed ? h('span', { class: 'bad failed' }, failed) : null]);
   }
 
   function emptyBoard() {
     if (isOver(study)) return 'This study ended without a trial.';
-    return study.state === 'paused' ? 'No trial has run yet: the study is paused.' : 'The first trials appear here in a moment.';
+    return study.state === 'paused' ? 'No trial has run yet: the study is paused.' :
+                                      'The first trials appear here in a moment.';
   }
 
   function onStudy(now) {
     if (study === null) setTimeout(choose);
     if (study !== null && isOver(now) && !isOver(study) && now.brackets === undefined) lastWord();
-    study = { ...study, ...now, spec: now.spec ?? study?.spec, data: now.data ?? study?.data, brackets: now.brackets ?? study?.brackets };
+    study = {
+      ...study,
+      ...now,
+      spec: now.spec ?? study?.spec,
+      data: now.data ?? study?.data,
+      brackets: now.brackets ?? study?.brackets
+    };
     fetched = performance.now();
     document.title = `${study.name} · Assay`;
   }
@@ -200,7 +315,7 @@ export function studyView(root, [ref], showError) {
     try {
       const whole = await api.get(path);
       if (isStopped) return;
-      study = { ...study, ...whole };
+      study = {...study, ...whole };
       drawStudy();
       draw();
     } catch (err) {
@@ -208,7 +323,10 @@ export function studyView(root, [ref], showError) {
     }
   }
 
-  /** changed: rows that differ. Everything that follows from them is drawn; pictures a little later. */
+  /**
+   * changed: rows that differ. Everything that follows from them is drawn; pictures a little
+   * later.
+   */
   function onRows(changed, isLive) {
     board.update(changed, study.larger_is_better === false, isLive);
     drawStudy();
@@ -226,12 +344,19 @@ export function studyView(root, [ref], showError) {
     analyse();
   }
 
-  /** Which rows the box and the chips leave. A question about parameters waits until every configuration is here. */
+  /**
+   * Which rows the box and the chips leave. A question about parameters waits until every
+   * configuration is here.
+   */
   async function choose() {
     clearTimeout(filterTimer);
     const text = search.value;
     try {
-      const { test, needsConfig } = compile(text, { families: trials.families, parameters: trials.parameters, isWhole: trials.hasConfigs() });
+      const { test, needsConfig } = compile(text, {
+        families: trials.families,
+        parameters: trials.parameters,
+        isWhole: trials.hasConfigs()
+      });
       tell('');
       if (needsConfig && text && !trials.hasConfigs()) {
         tell('Reading the configurations of all trials…');
@@ -241,8 +366,10 @@ export function studyView(root, [ref], showError) {
       }
       board.choose(test, chip);
     } catch (err) {
-      if (err.status !== undefined || err.name === 'AbortError') quietError(err);
-      else tell(err.message, true);
+      if (err.status !== undefined || err.name === 'AbortError')
+        quietError(err);
+      else
+        tell(err.message, true);
     }
   }
 
@@ -303,10 +430,15 @@ export function studyView(root, [ref], showError) {
     }
   }
 
-  /** Importance and the front are estimates over many trials: asked for when they are in sight, now and then, and at the end. */
+  /**
+   * Importance and the front are estimates over many trials: asked for when they are in sight, now
+   * and then, and at the end.
+   */
   function analyse() {
     const now = performance.now(), key = `${board.order.ranked.length} ${isOver(study || {})}`;
-    if (!isAnalysing || !study || key === analysed || (!isOver(study) && now - analysedAt < ANALYSIS_MS)) return;
+    if (!isAnalysing || !study || key === analysed ||
+        (!isOver(study) && now - analysedAt < ANALYSIS_MS))
+      return;
     analysed = key;
     analysedAt = now;
     importance.refresh();
@@ -314,16 +446,24 @@ export function studyView(root, [ref], showError) {
   }
 
   function onError(err) {
-    if (err.status === 404 && study === null) replace(root, h('section', { class: 'empty' }, h('h1', {}, 'No such study'), h('p', {}, err.message), h('p', {}, h('a', { href: '#/' }, 'All studies'))));
-    else quietError(err);
+    if (err.status === 404 && study === null)
+      replace(
+          root,
+          h('section', { class: 'empty' }, h('h1', {}, 'No such study'), h('p', {}, err.message),
+            h('p', {}, h('a', { href: '#/' }, 'All studies'))));
+    else
+      quietError(err);
   }
 
-  const tick = setInterval(() => { if (study && !isOver(study)) drawStudy(); }, 1000);
+  const tick = setInterval(() => {
+    if (study && !isOver(study)) drawStudy();
+  }, 1000);
   return {
     study: ref,
     refresh: feed.refresh,
     onEvent(name, data) {
-      if (name === 'changed' || name === 'resync' || (data?.seq ?? Infinity) > (feed.seq() ?? -1)) feed.refresh();
+      if (name === 'changed' || name === 'resync' || (data?.seq ?? Infinity) > (feed.seq() ?? -1))
+        feed.refresh();
     },
     stop() {
       isStopped = true;

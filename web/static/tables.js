@@ -1,19 +1,26 @@
 // tables.js - the two quiet views: datasets with their columns, runners with their devices.
 
 import * as api from './api.js';
-import { arrange, h, replace, setText } from './dom.js';
-import { NONE, ago, bytes, count, when } from './format.js';
-import { pill } from './budget.js';
+import {pill} from './budget.js';
+import {arrange, h, replace, setText} from './dom.js';
+import {ago, bytes, count, NONE, when} from './format.js';
 
 function listView(root, { title, path, key, heads, row, empty, showError }) {
   const body = h('tbody'), total = h('span', { class: 'quiet' });
-  const table = h('table', { class: 'list' }, h('caption', { class: 'unseen' }, title),
-    h('thead', {}, h('tr', {}, heads.map(([name, num]) => h('th', { scope: 'col', class: num ? 'num' : null }, name)))), body);
+  const table = h(
+      'table', { class: 'list' }, h('caption', { class: 'unseen' }, title),
+      h('thead', {},
+        h('tr', {},
+          heads.map(([name, num]) => h('th', { scope: 'col', class: num ? 'num' : null }, name)))),
+      body);
   const holder = h('div', { class: 'card flush' }, table);
-  const rows = new Map(); // id -> {tr, key, cells: what each was made of}
+  const rows = new Map();  // id -> {tr, key, cells: what each was made of}
   let isStopped = false;
 
-  /** Only cells whose content differs are replaced: buttons keep the focus, opened details stay open. */
+  /**
+   * Only cells whose content differs are replaced: buttons keep the focus, opened details stay
+   * open.
+   */
   function rowOf(item) {
     const key = JSON.stringify(item), known = rows.get(item.id);
     if (known?.key === key) return known.tr;
@@ -40,16 +47,20 @@ function listView(root, { title, path, key, heads, row, empty, showError }) {
         after = page.next ?? null;
       }
       setText(total, items.length ? count(items.length) : '');
-      if (!items.length) replace(holder, empty());
+      if (!items.length)
+        replace(holder, empty());
       else {
         const ids = new Set(items.map((i) => i.id));
-        for (const id of rows.keys()) if (!ids.has(id)) rows.delete(id);
+        for (const id of rows.keys())
+          if (!ids.has(id)) rows.delete(id);
         arrange(body, null, null, items.map(rowOf));
         if (table.parentNode !== holder) replace(holder, table);
       }
     } catch (err) {
-      if (err.status > 0) showError(err);
-      else if (err.status === undefined) reportError(err);
+      if (err.status > 0)
+        showError(err);
+      else if (err.status === undefined)
+        reportError(err);
     }
   }
 
@@ -58,44 +69,82 @@ function listView(root, { title, path, key, heads, row, empty, showError }) {
   document.title = `${title} · Assay`;
   root.append(h('div', { class: 'bar' }, h('h1', {}, title), total), holder);
   load();
-  return { refresh, onEvent: refresh, load, stop: () => { isStopped = true; clearInterval(tick); refresh.stop(); } };
+  return {
+    refresh,
+    onEvent: refresh,
+    load,
+    stop: () => {
+      isStopped = true;
+      clearInterval(tick);
+      refresh.stop();
+    }
+  };
 }
 
 /** The schema is fetched when it is asked for: a table may have thousands of columns. */
 function columnsOf(d) {
   if (d.state !== 'ready') return null;
   const list = h('ul', { class: 'chips' });
-  return h('details', { 'data-id': d.id, ontoggle: async (e) => {
-    if (!e.target.open || list.childElementCount) return;
-    const columns = (await api.get(`/datasets/${d.id}`)).schema?.columns || [];
-    replace(list, columns.slice(0, 300).map((c) => h('li', {}, c.name, ' ', h('span', { class: 'quiet' }, c.type))),
-      columns.length > 300 ? h('li', { class: 'quiet' }, `and ${count(columns.length - 300)} more`) : null);
-  } }, h('summary', {}, 'columns'), list);
+  return h(
+      'details', {
+        'data-id': d.id,
+        ontoggle: async (e) => {
+          if (!e.target.open || list.childElementCount) return;
+          const columns = (await api.get(`/datasets/${d.id}`)).schema?.columns || [];
+          replace(
+              list,
+              columns.slice(0, 300).map(
+                  (c) => h('li', {}, c.name, ' ', h('span', { class: 'quiet' }, c.type))),
+              columns.length > 300 ?
+                  h('li', { class: 'quiet' }, `and ${count(columns.length - 300)} more`) :
+                  null);
+        }
+      },
+      h('summary', {}, 'columns'), list);
 }
 
 export function datasetsView(root, params, showError) {
   return listView(root, {
-    title: 'Datasets', path: '/datasets', key: 'datasets', showError,
-    heads: [['Dataset'], ['State'], ['Rows', true], ['Columns', true], ['Size', true], ['Added', true]],
-    row: (d) => h('tr', {},
-      h('th', { scope: 'row' }, d.name, d.file_name && d.file_name !== d.name ? h('span', { class: 'sub' }, d.file_name) : null,
-        d.error ? h('span', { class: 'sub bad' }, d.error) : columnsOf(d)),
-      h('td', {}, pill(d.state)),
-      h('td', { class: 'num' }, d.state === 'ready' ? count(d.rows) : NONE),
-      h('td', { class: 'num' }, d.state === 'ready' ? count(d.cols) : NONE),
-      h('td', { class: 'num' }, bytes(d.bytes)),
-      h('td', { class: 'num quiet', title: when(d.created_at) }, ago(d.created_at))),
-    empty: () => h('section', { class: 'empty' }, h('h2', {}, 'No datasets yet'),
-      h('pre', {}, h('code', {}, 'assay data add train.csv --name mytable'))),
+    title: 'Datasets',
+    path: '/datasets',
+    key: 'datasets',
+    showError,
+    heads: [
+      ['Dataset'], ['State'], ['Rows', true], ['Columns', true], ['Size', true], ['Added', true]
+    ],
+    row: (d) =>
+        h('tr', {},
+          h('th', { scope: 'row' }, d.name,
+            d.file_name && d.file_name !== d.name ? h('span', { class: 'sub' }, d.file_name) : null,
+            d.error ? h('span', { class: 'sub bad' }, d.error) : columnsOf(d)),
+          h('td', {}, pill(d.state)),
+          h('td', { class: 'num' }, d.state === 'ready' ? count(d.rows) : NONE),
+          h('td', { class: 'num' }, d.state === 'ready' ? count(d.cols) : NONE),
+          h('td', { class: 'num' }, bytes(d.bytes)),
+          h('td', { class: 'num quiet', title: when(d.created_at) }, ago(d.created_at))),
+    empty: () =>
+        h('section', { class: 'empty' }, h('h2', {}, 'No datasets yet'),
+          h('pre', {}, h('code', {}, 'assay data add train.csv --name mytable'))),
   });
 }
 
 function deviceRow(d) {
-  return h('li', {}, h('strong', {}, d.id), ' ', h('span', { class: 'quiet' }, [d.name || d.kind, d.memory_bytes ? bytes(d.memory_bytes) : ''].filter(Boolean).join(', ')),
-    d.running ? h('span', {}, ` ${count(d.running)} running`) : h('span', { class: 'quiet' }, ' idle'),
-    d.failures ? h('span', { class: 'bad' }, ` ${count(d.failures)} ${d.failures === 1 ? 'failure' : 'failures'}`) : null,
-    d.quarantined ? h('span', { class: 'bad', title: `until ${when(d.quarantined_until)}` }, ' quarantined') : null,
-    d.on_probation ? h('span', { class: 'bad', title: 'one trial at a time, until one ends well' }, ' on probation') : null);
+  return h(
+      'li', {}, h('strong', {}, d.id), ' ',
+      h('span', { class: 'quiet' },
+        [d.name || d.kind, d.memory_bytes ? bytes(d.memory_bytes) : ''].filter(Boolean).join(', ')),
+      d.running ? h('span', {}, ` ${count(d.running)} running`) :
+                  h('span', { class: 'quiet' }, ' idle'),
+      d.failures ? h('span', { class: 'bad' },
+                     ` ${count(d.failures)} ${d.failures === 1 ? 'failure' : 'failures'}`) :
+                   null,
+      d.quarantined ?
+          h('span', { class: 'bad', title: `until ${when(d.quarantined_until)}` }, ' quarantined') :
+          null,
+      d.on_probation ?
+          h('span', { class: 'bad', title: 'one trial at a time, until one ends well' },
+            ' on probation') :
+          null);
 }
 
 export function runnersView(root, params, showError) {
@@ -113,21 +162,32 @@ export function runnersView(root, params, showError) {
   function button(r) {
     if (!api.mayWrite() || r.state === 'lost') return null;
     const verb = r.state === 'enabled' ? 'drain' : 'enable';
-    return h('button', { type: 'button', onclick: () => act(r, verb), 'aria-label': `${verb} ${r.name}` }, verb === 'drain' ? 'Drain' : 'Enable');
+    return h(
+        'button',
+        { type: 'button', onclick: () => act(r, verb), 'aria-label': `${verb} ${r.name}` },
+        verb === 'drain' ? 'Drain' : 'Enable');
   }
 
   view = listView(root, {
-    title: 'Runners', path: '/runners', key: 'runners', showError,
+    title: 'Runners',
+    path: '/runners',
+    key: 'runners',
+    showError,
     heads: [['Runner'], ['State'], ['Devices'], ['Lanes', true], ['Heard', true], ['']],
-    row: (r) => h('tr', {},
-      h('th', { scope: 'row' }, r.name, h('span', { class: 'sub' }, [`#${r.id}`, r.numeric_sig, r.labels].filter(Boolean).join(' · '))),
-      h('td', {}, pill(r.state), r.reason ? h('span', { class: 'sub bad' }, r.reason) : null),
-      h('td', {}, h('ul', { class: 'plain-list' }, (r.devices || []).map(deviceRow))),
-      h('td', { class: 'num' }, count(r.lanes)),
-      h('td', { class: 'num quiet', title: when(r.last_seen) }, ago(r.last_seen)),
-      h('td', { class: 'act' }, button(r))),
-    empty: () => h('section', { class: 'empty' }, h('h2', {}, 'No runner is connected'),
-      h('p', {}, 'Studies wait until one is. On any machine:'), h('pre', {}, h('code', {}, 'assay-runner --controller URL --token-file FILE'))),
+    row: (r) =>
+        h('tr', {},
+          h('th', { scope: 'row' }, r.name,
+            h('span', { class: 'sub' },
+              [`#${r.id}`, r.numeric_sig, r.labels].filter(Boolean).join(' · '))),
+          h('td', {}, pill(r.state), r.reason ? h('span', { class: 'sub bad' }, r.reason) : null),
+          h('td', {}, h('ul', { class: 'plain-list' }, (r.devices || []).map(deviceRow))),
+          h('td', { class: 'num' }, count(r.lanes)),
+          h('td', { class: 'num quiet', title: when(r.last_seen) }, ago(r.last_seen)),
+          h('td', { class: 'act' }, button(r))),
+    empty: () =>
+        h('section', { class: 'empty' }, h('h2', {}, 'No runner is connected'),
+          h('p', {}, 'Studies wait until one is. On any machine:'),
+          h('pre', {}, h('code', {}, 'assay-runner --controller URL --token-file FILE'))),
   });
   return view;
 }

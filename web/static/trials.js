@@ -1,10 +1,12 @@
-// trials.js - what the page knows of the trials of one study: one object per trial, by number. The first rows come whole,
-// the rest as columns (without configuration and error, 10,000 at a time), changes as whole rows again. An answer that
-// is older than what is known changes nothing. Pure: no element, no request.
+// trials.js - what the page knows of the trials of one study: one object per trial, by number. The
+// first rows come whole, the rest as columns (without configuration and error, 10,000 at a time),
+// changes as whole rows again. An answer that is older than what is known changes nothing. Pure: no
+// element, no request.
 //
-// A row: number, trial (id), family, state, reason, detail, score (of the board, else null), reported (its last score when it
-// is not on the board), se, test_score, test_se, level, max_level, fit_us, predict_ns_row, model_bytes, cut, artifact, front,
-// config (undefined until known), isWhole, at (the journal's number when it was told), rank (set by order.js).
+// A row: number, trial (id), family, state, reason, detail, score (of the board, else null),
+// reported (its last score when it is not on the board), se, test_score, test_se, level, max_level,
+// fit_us, predict_ns_row, model_bytes, cut, artifact, front, config (undefined until known),
+// isWhole, at (the journal's number when it was told), rank (set by order.js).
 
 const known = (x) => (x > 0 ? x : null);
 
@@ -14,11 +16,11 @@ export class Trials {
   }
 
   clear() {
-    this.all = []; // by number - 1; holes where nothing is known
+    this.all = [];  // by number - 1; holes where nothing is known
     this.size = 0;
     this.families = new Set();
     this.parameters = new Set();
-    this.isComplete = false; // every trial is here
+    this.isComplete = false;  // every trial is here
   }
 
   get(number) {
@@ -42,13 +44,14 @@ export class Trials {
       if (row.at > seq) continue;
       const rank = row.rank;
       Object.assign(row, r, { at: seq, isWhole: true });
-      row.rank = rank; // order.js ranks what is here
+      row.rank = rank;  // order.js ranks what is here
       row.score = row.score ?? null;
       row.fit_us = known(row.fit_us);
       row.predict_ns_row = known(row.predict_ns_row);
       row.model_bytes = known(row.model_bytes);
       this.families.add(row.family);
-      for (const key in row.config) if (key !== 'family') this.parameters.add(key);
+      for (const key in row.config)
+        if (key !== 'family') this.parameters.add(key);
       changed.add(row);
     }
     return changed;
@@ -62,11 +65,13 @@ export class Trials {
       if (c.config) {
         row.config = c.config[i];
         row.test_score ??= c.test_score[i];
-        for (const key in row.config) if (key !== 'family') this.parameters.add(key);
+        for (const key in row.config)
+          if (key !== 'family') this.parameters.add(key);
       }
       if (row.at >= c.seq) continue;
       const score = c.score[i], state = c.states[c.state[i]];
-      if (row.isWhole && row.state === state && row.score === (isOn ? score : null) && row.level === c.level[i]) {
+      if (row.isWhole && row.state === state && row.score === (isOn ? score : null) &&
+          row.level === c.level[i]) {
         row.at = c.seq;
         continue;
       }

@@ -1,16 +1,21 @@
-// where.js - the line of a spec's text that a path such as `space[0].leaves` or `budget.trials` speaks of. YAML in block and
-// flow form and JSON, as far as specs are written: keys, list items, comments. Pure.
+// where.js - the line of a spec's text that a path such as `space[0].leaves` or `budget.trials`
+// speaks of. YAML in block and flow form and JSON, as far as specs are written: keys, list items,
+// comments. Pure.
 
 /** Keys of the path, from the outside in: ['space', 0, 'leaves']. */
 function partsOf(where) {
-  return [...String(where || '').matchAll(/([A-Za-z_][\w-]*)|\[(\d+)\]/g)].map((m) => (m[1] !== undefined ? m[1] : Number(m[2])));
+  return [...String(where || '').matchAll(/([A-Za-z_][\w-]*)|\[(\d+)\]/g)].map(
+      (m) => (m[1] !== undefined ? m[1] : Number(m[2])));
 }
 
 const unquoted = (text) => text.trim().replace(/^(["'])(.*)\1$/, '$2');
 const indentOf = (line) => /^ */.exec(line)[0].length;
 const isNothing = (line) => /^\s*(#.*)?$/.test(line) || line.startsWith('---');
 
-/** Inside {...} or [...]: the place where a key or an item begins; `at` is behind the opening bracket. -1 when it is not there. */
+/**
+ * Inside {...} or [...]: the place where a key or an item begins; `at` is behind the opening
+ * bracket. -1 when it is not there.
+ */
 function inFlow(text, at, part) {
   let depth = 0, item = 0, isStart = true;
   for (let i = at; i < text.length; i++) {
@@ -27,16 +32,22 @@ function inFlow(text, at, part) {
     }
     isStart = false;
     if (c === '"' || c === "'") {
-      for (i++; i < text.length && text[i] !== c; i++) if (c === '"' && text[i] === '\\') i++;
-    } else if (c === '{' || c === '[') depth++;
+      for (i++; i < text.length && text[i] !== c; i++)
+        if (c === '"' && text[i] === '\\') i++;
+    } else if (c === '{' || c === '[')
+      depth++;
     else if (c === '}' || c === ']') {
       if (depth-- === 0) return -1;
-    } else if (c === ',' && depth === 0) item++, isStart = true;
+    } else if (c === ',' && depth === 0)
+      item++, isStart = true;
   }
   return -1;
 }
 
-/** The line (from 1) that the path speaks of, as far as it leads; null when not even its first key is there. */
+/**
+ * The line (from 1) that the path speaks of, as far as it leads; null when not even its first key
+ * is there.
+ */
 export function lineOf(text, where) {
   const parts = partsOf(where), lines = text.split('\n'), starts = [];
   let at = 0;
@@ -45,7 +56,7 @@ export function lineOf(text, where) {
     at += line.length + 1;
   }
   const lineAt = (place) => starts.findLastIndex((s) => s <= place) + 1;
-  let line = 0, column = 0, indent = -1, found = null; // where the value of the path so far begins
+  let line = 0, column = 0, indent = -1, found = null;  // where the value of the path so far begins
 
   for (const part of parts) {
     while (line < lines.length && isNothing(lines[line].slice(column))) line++, column = 0;
@@ -68,11 +79,15 @@ export function lineOf(text, where) {
   return found;
 }
 
-/** In block form, from a line on that lies deeper than `outer`: the line, the column behind and the indent of a key or item. */
+/**
+ * In block form, from a line on that lies deeper than `outer`: the line, the column behind and the
+ * indent of a key or item.
+ */
 function blockPart(lines, from, column, outer, part) {
   let own = -1, item = -1;
   for (let i = from; i < lines.length; i++) {
-    const isFirst = i === from && column > 0, line = isFirst ? ' '.repeat(column) + lines[i].slice(column) : lines[i];
+    const isFirst = i === from && column > 0,
+          line = isFirst ? ' '.repeat(column) + lines[i].slice(column) : lines[i];
     if (isNothing(line)) continue;
     const indent = indentOf(line), isItem = /^\s*-(\s|$)/.test(line);
     if (own < 0) {
@@ -81,14 +96,19 @@ function blockPart(lines, from, column, outer, part) {
     }
     if (indent < own) return null;
     if (indent > own) continue;
-    if (own === outer && !isItem) return null; // the next key behind a list that is not indented
+    if (own === outer && !isItem) return null;  // the next key behind a list that is not indented
     if (isItem) {
       item++;
       if (part !== item) continue;
       return { line: i, column: indent + 1, indent: own };
     }
     const m = /^\s*("[^"]*"|'[^']*'|[^\s:#][^:#]*?)\s*:(\s|$)/.exec(line);
-    if (m && unquoted(m[1]) === part) return { line: i, column: line.indexOf(':', m.index + m[0].lastIndexOf(':')) + 1, indent: own };
+    if (m && unquoted(m[1]) === part)
+      return {
+        line: i,
+        column: line.indexOf(':', m.index + m[0].lastIndexOf(':')) + 1,
+        indent: own
+      };
   }
   return null;
 }

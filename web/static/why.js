@@ -1,15 +1,25 @@
-// why.js - why a trial or a study is where it is, in words: reasons as the API names them (proto/trial.c), and sentences. Pure.
+// why.js - why a trial or a study is where it is, in words: reasons as the API names them
+// (proto/trial.c), and sentences. Pure.
 
 const REASONS = {
-  diverged: ['diverged', 'Its loss grew without bound: a configuration that cannot be trained on this table.'],
+  diverged: [
+    'diverged', 'Its loss grew without bound: a configuration that cannot be trained on this table.'
+  ],
   memory: ['out of memory', 'It needed more memory than a trial may have.'],
   time: ['too slow', 'It reached the time limit of a trial without a result.'],
   crashed_alone: ['crashed', 'Its worker process ended twice while it ran alone.'],
   invalid: ['invalid', 'The configuration is not possible for this table.'],
-  worker_died: ['worker died', 'Its worker process ended. The trial is not to blame and is tried again.'],
-  runner_lost: ['runner lost', 'Its runner was not heard of any more. The trial is not to blame and is tried again.'],
+  worker_died:
+      ['worker died', 'Its worker process ended. The trial is not to blame and is tried again.'],
+  runner_lost: [
+    'runner lost',
+    'Its runner was not heard of any more. The trial is not to blame and is tried again.'
+  ],
   device: ['device failed', 'Its device failed. The trial is not to blame and is tried again.'],
-  data: ['table unreadable', 'The file of its table could not be read. The trial is not to blame and is tried again.'],
+  data: [
+    'table unreadable',
+    'The file of its table could not be read. The trial is not to blame and is tried again.'
+  ],
   drained: ['drained', 'Its runner was drained; another one takes the trial.'],
   budget: ['budget used up', 'The budget of the study was used up before this trial had a result.'],
   user: ['by a user', 'A user ended it.'],
@@ -17,7 +27,9 @@ const REASONS = {
 };
 
 const STATE_WORDS = {
-  queued: 'It waits for a device.', running: 'It runs.', paused: 'It waits at a rung until its scheduler lets it go on.',
+  queued: 'It waits for a device.',
+  running: 'It runs.',
+  paused: 'It waits at a rung until its scheduler lets it go on.',
 };
 
 const isNone = (reason) => !reason || reason === 'none';
@@ -27,26 +39,57 @@ export function reasonWord(row) {
   return isNone(row.reason) ? '' : REASONS[row.reason]?.[0] || row.reason.replaceAll('_', ' ');
 }
 
-/** What is known of why a trial is where it is, or ''. The words of the engine or the runner come last. */
+/**
+ * What is known of why a trial is where it is, or ''. The words of the engine or the runner come
+ * last.
+ */
 export function reasonText(row) {
-  const text = isNone(row.reason) ? STATE_WORDS[row.state] || '' : REASONS[row.reason]?.[1] || reasonWord(row);
-  return [text, row.detail && row.detail !== text ? String(row.detail) : ''].filter(Boolean).join(' ');
+  const text = isNone(row.reason) ? STATE_WORDS[row.state] || '' :
+                                    REASONS[row.reason]?.[1] || reasonWord(row);
+  return [text, row.detail && row.detail !== text ? String(row.detail) : ''].filter(Boolean).join(
+      ' ');
 }
 
 /** Why an attempt ended, as a word of its own. */
 export function attemptText(reason) {
-  return { complete: 'completed', pause: 'paused', prune: 'stopped by its scheduler', fail: 'failed', cancel: 'cancelled', lost: 'its runner was lost' }[reason] || REASONS[reason]?.[0] || (reason || '').replaceAll('_', ' ');
+  return {
+    complete: 'completed',
+    pause: 'paused',
+    prune: 'stopped by its scheduler',
+    fail: 'failed',
+    cancel: 'cancelled',
+    lost: 'its runner was lost'
+  }[reason] ||
+      REASONS[reason]?.[0] || (reason || '').replaceAll('_', ' ');
 }
 
 const isOver = (state) => ['completed', 'stopped', 'failed'].includes(state);
-const lead = { paused: 'Paused', finishing: 'Finishing', completed: 'Completed', stopped: 'Stopped', failed: 'Failed', damaged: 'Damaged' };
+const lead = {
+  paused: 'Paused',
+  finishing: 'Finishing',
+  completed: 'Completed',
+  stopped: 'Stopped',
+  failed: 'Failed',
+  damaged: 'Damaged'
+};
 
-/** What a study says of itself: why it waits, is paused or ended, as {text, isBad, isEnd: it ended as it should}, or null. */
+/**
+ * What a study says of itself: why it waits, is paused or ended, as {text, isBad, isEnd: it ended
+ * as it should}, or null.
+ */
 export function studyWhy(study) {
   const said = isOver(study.state) || !study.why ? study.reason : study.why;
   if (!said) return null;
-  const text = String(said), isWaiting = text === study.why && !isOver(study.state) && !['paused', 'finishing'].includes(study.state);
+  const text = String(said),
+        isWaiting = text === study.why && !isOver(study.state) &&
+      !['paused', 'finishing'].includes(study.state);
   const head = isWaiting ? 'Waiting' : lead[study.state] || '';
-  return { text: head && !text.toLowerCase().startsWith(head.toLowerCase()) ? `${head}: ${text}` : text[0].toUpperCase() + text.slice(1), isBad: study.state === 'failed' || study.state === 'damaged',
-    isEnd: ['completed', 'stopped'].includes(study.state), said: text };
+  return {
+    text: head && !text.toLowerCase().startsWith(head.toLowerCase()) ?
+        `${head}: ${text}` :
+        text[0].toUpperCase() + text.slice(1),
+    isBad: study.state === 'failed' || study.state === 'damaged',
+    isEnd: ['completed', 'stopped'].includes(study.state),
+    said: text
+  };
 }

@@ -1,7 +1,8 @@
-// cases.mjs - the few lines that a unit test of the page's modules needs: cases with names that are sentences, counted as
-// tests/run.sh expects. No package, no browser: the modules under test are pure. Ends the process by end().
+// cases.mjs - the few lines that a unit test of the page's modules needs: cases with names that are
+// sentences, counted as tests/run.sh expects. No package, no browser: the modules under test are
+// pure. Ends the process by end().
 
-import { isDeepStrictEqual, inspect } from 'node:util';
+import {inspect, isDeepStrictEqual} from 'node:util';
 
 let passed = 0, failed = 0;
 
@@ -17,7 +18,8 @@ export async function test(name, f) {
 }
 
 export function equal(have, want, about = '') {
-  if (!isDeepStrictEqual(have, want)) throw new Error(`${about} is ${inspect(have)}, not ${inspect(want)}`);
+  if (!isDeepStrictEqual(have, want))
+    throw new Error(`${about} is ${inspect(have)}, not ${inspect(want)}`);
 }
 
 export function ok(is, about = 'it') {
@@ -33,7 +35,8 @@ export function refuses(f, ...words) {
     told = err.message;
   }
   if (told === null) throw new Error(`nothing was refused; expected words: ${words.join(', ')}`);
-  for (const w of words) if (!told.includes(w)) throw new Error(`“${told}” does not say “${w}”`);
+  for (const w of words)
+    if (!told.includes(w)) throw new Error(`“${told}” does not say “${w}”`);
 }
 
 export function end() {
@@ -47,14 +50,34 @@ export function fakeDocument() {
     constructor(tag) {
       Object.assign(this, { tag, attrs: {}, children: [], dataset: {}, style: {}, listeners: {} });
     }
-    setAttribute(k, v) { this.attrs[k] = String(v); }
-    getAttribute(k) { return this.attrs[k] ?? null; }
-    addEventListener(k, f) { this.listeners[k] = f; }
-    append(...list) { this.children.push(...list); }
-    replaceChildren(...list) { this.children = list; }
-    get textContent() { return this.children.map((c) => (typeof c === 'string' ? c : c.textContent)).join(''); }
-    set textContent(t) { this.children = [t]; }
-    all(tag) { return this.children.filter((c) => c instanceof Element).flatMap((c) => [...(c.tag === tag ? [c] : []), ...c.all(tag)]); }
+    setAttribute(k, v) {
+      this.attrs[k] = String(v);
+    }
+    getAttribute(k) {
+      return this.attrs[k] ?? null;
+    }
+    addEventListener(k, f) {
+      this.listeners[k] = f;
+    }
+    append(...list) {
+      this.children.push(...list);
+    }
+    replaceChildren(...list) {
+      this.children = list;
+    }
+    get textContent() {
+      return this.children.map((c) => (typeof c === 'string' ? c : c.textContent)).join('');
+    }
+    set textContent(t) {
+      this.children = [t];
+    }
+    all(tag) {
+      return this.children.filter((c) => c instanceof Element)
+          .flatMap((c) => [...(c.tag === tag ? [c] : []), ...c.all(tag)]);
+    }
   }
-  globalThis.document = { createElement: (t) => new Element(t), createElementNS: (ns, t) => new Element(t) };
+  globalThis.document = {
+    createElement: (t) => new Element(t),
+    createElementNS: (ns, t) => new Element(t)
+  };
 }

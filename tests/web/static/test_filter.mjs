@@ -1,17 +1,72 @@
-// test_filter.mjs - the filter box of the leaderboard: what is asked is answered, and what cannot be answered is refused
-// with a way out. Run by tests/run.sh.
+// test_filter.mjs - the filter box of the leaderboard: what is asked is answered, and what cannot
+// be answered is refused with a way out. Run by tests/run.sh.
 
-import { compile, nearestName } from '../../../web/static/filter.js';
-import { end, equal, ok, refuses, test } from './cases.mjs';
+import {compile, nearestName} from '../../../web/static/filter.js';
+
+import {end, equal, ok, refuses, test} from './cases.mjs';
 
 const rows = [
-  { number: 1, family: 'baseline', score: 0.5, state: 'completed', fit_us: 40, predict_ns_row: 3, model_bytes: 300, reason: 'none', config: { family: 'baseline' } },
-  { number: 2, family: 'boost', score: 0.91, state: 'completed', fit_us: 90e3, predict_ns_row: 12e3, model_bytes: 2.5e6, artifact: true, config: { family: 'boost', leaves: 64, bins: '255', grow: 'by loss' } },
-  { number: 3, family: 'boost', score: 0.88, state: 'completed', fit_us: 2.5e6, predict_ns_row: 45e3, model_bytes: 9e6, cut: true, config: { family: 'boost', leaves: 16, bins: 63 } },
-  { number: 4, family: 'forest', score: null, state: 'failed', reason: 'crashed_alone', fit_us: null, predict_ns_row: null, model_bytes: null, config: { family: 'forest', depth: 12 } },
-  { number: 5, family: 'linear', score: null, state: 'cancelled', reason: 'budget', fit_us: null, predict_ns_row: null, model_bytes: null, config: { family: 'linear', l1: 0.01 } },
+  {
+    number: 1,
+    family: 'baseline',
+    score: 0.5,
+    state: 'completed',
+    fit_us: 40,
+    predict_ns_row: 3,
+    model_bytes: 300,
+    reason: 'none',
+    config: { family: 'baseline' }
+  },
+  {
+    number: 2,
+    family: 'boost',
+    score: 0.91,
+    state: 'completed',
+    fit_us: 90e3,
+    predict_ns_row: 12e3,
+    model_bytes: 2.5e6,
+    artifact: true,
+    config: { family: 'boost', leaves: 64, bins: '255', grow: 'by loss' }
+  },
+  {
+    number: 3,
+    family: 'boost',
+    score: 0.88,
+    state: 'completed',
+    fit_us: 2.5e6,
+    predict_ns_row: 45e3,
+    model_bytes: 9e6,
+    cut: true,
+    config: { family: 'boost', leaves: 16, bins: 63 }
+  },
+  {
+    number: 4,
+    family: 'forest',
+    score: null,
+    state: 'failed',
+    reason: 'crashed_alone',
+    fit_us: null,
+    predict_ns_row: null,
+    model_bytes: null,
+    config: { family: 'forest', depth: 12 }
+  },
+  {
+    number: 5,
+    family: 'linear',
+    score: null,
+    state: 'cancelled',
+    reason: 'budget',
+    fit_us: null,
+    predict_ns_row: null,
+    model_bytes: null,
+    config: { family: 'linear', l1: 0.01 }
+  },
 ];
-const known = { families: ['baseline', 'boost', 'forest', 'linear'], parameters: ['leaves', 'bins', 'grow', 'depth', 'l1'], isWhole: true };
+const known = {
+  families: ['baseline', 'boost', 'forest', 'linear'],
+  parameters: ['leaves', 'bins', 'grow', 'depth', 'l1'],
+  isWhole: true
+};
 const chosen = (text) => rows.filter(compile(text, known).test).map((r) => r.number);
 
 await test('an empty box chooses everything', () => equal(chosen('  '), [1, 2, 3, 4, 5]));
@@ -24,9 +79,14 @@ await test('times are compared in their unit', () => {
   equal(chosen('fit > 2.4s'), [3]);
   equal(chosen('fit > 0'), [1, 2, 3]);
 });
-await test('sizes are compared in their unit', () => equal(chosen('size < 3MB and size > 1kB'), [2]));
-await test('a time without a unit is asked for one', () => refuses(() => chosen('predict < 20'), 'needs a unit', '20us'));
-await test('a unit of another kind is refused', () => refuses(() => chosen('predict < 20MB'), 'no unit of time', 'ms'));
+await test(
+    'sizes are compared in their unit', () => equal(chosen('size < 3MB and size > 1kB'), [2]));
+await test(
+    'a time without a unit is asked for one',
+    () => refuses(() => chosen('predict < 20'), 'needs a unit', '20us'));
+await test(
+    'a unit of another kind is refused',
+    () => refuses(() => chosen('predict < 20MB'), 'no unit of time', 'ms'));
 await test('a score has no unit', () => refuses(() => chosen('score > 0.9s'), 'no unit'));
 await test('numbers are equal to numbers that are written as text', () => {
   equal(chosen('bins = 255'), [2]);
@@ -50,7 +110,8 @@ await test('or, not and brackets mean what they say', () => {
   equal(chosen('not (state = failed or state = cancelled) and not cut = yes'), [1, 2]);
   equal(chosen('NOT family = boost AND state = completed'), [1]);
 });
-await test('lists choose any of their members', () => equal(chosen('family in (linear, forest)'), [4, 5]));
+await test(
+    'lists choose any of their members', () => equal(chosen('family in (linear, forest)'), [4, 5]));
 await test('what is missing is in no comparison, and can be asked for', () => {
   equal(chosen('score < 1'), [1, 2, 3]);
   equal(chosen('score = none'), [4, 5]);
@@ -71,7 +132,9 @@ await test('yes and no are asked by those words', () => {
   refuses(() => chosen('cut = 3'), 'yes or no');
 });
 await test('percents are shares', () => equal(chosen('score > 90%'), [2]));
-await test('the letter case of names and values does not matter', () => equal(chosen('Family = BOOST and LEAVES = 64'), [2]));
+await test(
+    'the letter case of names and values does not matter',
+    () => equal(chosen('Family = BOOST and LEAVES = 64'), [2]));
 await test('half sentences say what is missing', () => {
   refuses(() => chosen('score >'), 'missing');
   refuses(() => chosen('score'), 'score needs a comparison');
@@ -92,21 +155,31 @@ await test('configurations are asked for only where they are needed', () => {
   ok(!compile('boost failed', known).needsConfig, 'families and states');
   ok(compile('leaves < 64', known).needsConfig, 'a parameter');
   ok(compile('255', known).needsConfig, 'a word');
-  ok(compile('unheard = 1', { ...known, isWhole: false }).needsConfig, 'a name that other configurations may have');
+  ok(compile('unheard = 1', {...known, isWhole: false }).needsConfig,
+     'a name that other configurations may have');
 });
 await test('any text is answered or refused, never more', () => {
-  const parts = ['score', '>', '(', ')', 'and', 'or', 'not', 'in', ',', '"', "'", '0.9', 'µ', '\u0000', '=', 'bins', ' ', '20us', '%', '#', '\n'];
+  const parts = [
+    'score', '>', '(',      ')', 'and',  'or', 'not',  'in', ',', '"', "'",
+    '0.9',   'µ', '\u0000', '=', 'bins', ' ',  '20us', '%',  '#', '\n'
+  ];
   let seed = 7;
-  const next = (n) => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed % n; };
+  const next = (n) => {
+    seed = (seed * 1103515245 + 12345) % 2147483648;
+    return seed % n;
+  };
   for (let k = 0; k < 4000; k++) {
-    const text = Array.from({ length: next(9) }, () => parts[next(parts.length)]).join(next(2) ? ' ' : '');
+    const text =
+        Array.from({ length: next(9) }, () => parts[next(parts.length)]).join(next(2) ? ' ' : '');
     let f = null;
     try {
       f = compile(text, known).test;
     } catch (err) {
-      ok(err.constructor === Error && err.message.length > 5, `${JSON.stringify(text)}: ${err.stack}`);
+      ok(err.constructor === Error && err.message.length > 5,
+         `${JSON.stringify(text)}: ${err.stack}`);
     }
-    if (f) for (const r of rows) equal(typeof f(r), 'boolean', text);
+    if (f)
+      for (const r of rows) equal(typeof f(r), 'boolean', text);
   }
 });
 await test('the nearest name is near', () => {
