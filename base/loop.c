@@ -329,6 +329,14 @@ static void list_add(struct job_list *q, struct job *j)
     q->last = &j->next;
 }
 
+static void list_add_first(struct job_list *q, struct job *j)
+{
+    j->next = q->first;
+    q->first = j;
+    if (!j->next)
+        q->last = &j->next;
+}
+
 static struct job *list_pop(struct job_list *q)
 {
     struct job *j = q->first;
@@ -403,13 +411,8 @@ void loop_pool_start(struct loop *l, int threads)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-void loop_pool_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg)
-{
-    loop_pool_submit_owned(l, work, done, NULL, arg);
-}
-
-void loop_pool_submit_owned(struct loop *l, void (*work)(void *arg), void (*done)(void *arg),
-                            void (*drop)(void *arg), void *arg)
+static void submit(struct loop *l, bool first, void (*work)(void *arg), void (*done)(void *arg),
+                   void (*drop)(void *arg), void *arg)
 {
     struct job *j = NULL;
 
@@ -425,9 +428,34 @@ void loop_pool_submit_owned(struct loop *l, void (*work)(void *arg), void (*done
     j->drop = drop;
     j->arg = arg;
     pthread_mutex_lock(&l->lock);
-    list_add(&l->todo, j);
+    if (first)
+        list_add_first(&l->todo, j);
+    else
+        list_add(&l->todo, j);
     pthread_cond_signal(&l->more);
     pthread_mutex_unlock(&l->lock);
+}
+
+void loop_pool_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+{
+    submit(l, false, work, done, NULL, arg);
+}
+
+void loop_pool_submit_owned(struct loop *l, void (*work)(void *arg), void (*done)(void *arg),
+                            void (*drop)(void *arg), void *arg)
+{
+    submit(l, false, work, done, drop, arg);
+}
+
+void loop_pool_submit_first(struct loop *l, void (*work)(void *arg), void (*done)(void *arg),
+                            void (*drop)(void *arg), void *arg)
+{
+    submit(l, true, work, done, drop, arg);
+}
+
+int loop_pool_threads(const struct loop *l)
+{
+    return l->n_threads;
 }
 
 static void pool_end(struct loop *l)

@@ -55,5 +55,9 @@ void loop_pool_submit(struct loop *l, void (*work)(void *arg), void (*done)(void
 /* The same; loop_free calls `drop` for a job whose `done` will not run any more, so that it can free what it owns. */
 void loop_pool_submit_owned(struct loop *l, void (*work)(void *arg), void (*done)(void *arg),
                             void (*drop)(void *arg), void *arg);
+/* The same, before all jobs that wait. Not for long work. */
+void loop_pool_submit_first(struct loop *l, void (*work)(void *arg), void (*done)(void *arg),
+                            void (*drop)(void *arg), void *arg);
+int loop_pool_threads(const struct loop *l);
 
 #endif

@@ -1,25 +1,24 @@
-/* ahead.c - a slot per study, a queue of slots, a thread that works them off, and a descriptor that wakes the loop. The
- * lock guards states and queue; everything else of a slot, the sampler included, belongs to the thread while the state is
- * RUNNING and to the loop otherwise. */
+/* ahead.c - a suggestion that is being made on the loop's pool. The slot is shared by the study and the pool's job, and
+ * freed by the last of the two, both on the loop's thread. Its lock guards the state; everything else, the sampler
+ * included, belongs to the pool's thread while the state is RUNNING and to the loop's otherwise. */
 #include "controller/ahead.h"
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "controller/decide/propose.h"
 #include "controller/serve/turn.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 enum { AHEAD_US = 500 }; /* of a turn that others wait for, so much is nothing */
+/* HOME: the sampler is the study's again and has heard everything; the point is still to be taken. */
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING, SLOT_MADE, SLOT_HOME };
 
 struct ahead_slot {
-    struct ahead_slot *next;
-    struct ahead *owner;
+    struct ctl *ctl; /* NULL when the study has no use for it any more */
+    bool is_in_pool; /* the job was not done or dropped yet */
+    pthread_mutex_t lock;
+    pthread_cond_t made;
     enum slot_state state;
     struct sampler *sampler;
     struct clk *clk;
@@ -31,19 +30,6 @@ struct ahead_slot {
     int n_told, cap_told;
 };
 
-struct ahead {
-    struct ctl *ctl;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t more, made;
-    struct ahead_slot *first, **last;
-    bool is_ending;
-    int wake_fd;
-    struct loop_watch *watch;
-};
-
-/* ---- the thread ---- */
-
 static void make(struct ahead_slot *s)
 {
     int64_t start_us = clk_now_us(s->clk);
@@ -52,142 +38,84 @@ static void make(struct ahead_slot *s)
     s->us = clk_now_us(s->clk) - start_us;
 }
 
-static struct ahead_slot *pop(struct ahead *a)
+static void slot_free(struct ahead_slot *s)
 {
-    struct ahead_slot *s = a->first;
-
-    if (s && !(a->first = s->next))
-        a->last = &a->first;
-    return s;
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->made);
+    mem_free(s->point);
+    mem_free(s->told);
+    mem_free(s);
 }
 
-static void *thread_main(void *arg)
+/* The study lets go of it. */
+static void release(struct study *st)
 {
-    struct ahead *a = arg;
-    uint64_t one = 1;
+    struct ahead_slot *s = st->ahead;
 
-    pthread_mutex_lock(&a->lock);
-    while (!a->is_ending) {
-        struct ahead_slot *s = pop(a);
+    st->ahead = NULL;
+    s->ctl = NULL;
+    if (!s->is_in_pool)
+        slot_free(s);
+}
 
-        if (!s) {
-            pthread_cond_wait(&a->more, &a->lock);
-            continue;
-        }
+/* ---- the pool's job ---- */
+
+static void job_work(void *arg)
+{
+    struct ahead_slot *s = arg;
+    bool is_mine = false;
+
+    pthread_mutex_lock(&s->lock);
+    is_mine = s->state == SLOT_QUEUED; /* else the loop could not wait and made it itself */
+    if (is_mine)
         s->state = SLOT_RUNNING;
-        pthread_mutex_unlock(&a->lock);
-        make(s);
-        pthread_mutex_lock(&a->lock);
-        s->state = SLOT_MADE;
-        pthread_cond_broadcast(&a->made);
-        (void)!write(a->wake_fd, &one, sizeof one);
-    }
-    pthread_mutex_unlock(&a->lock);
-    return NULL;
-}
-
-static void on_made(int fd, void *arg)
-{
-    struct ahead *a = arg;
-    uint64_t count = 0;
-
-    (void)!read(fd, &count, sizeof count);
-    a->ctl->is_deferred = a->ctl->has_news = true;
-    ctl_tick(a->ctl);
-}
-
-static bool thread_start(struct ahead *a)
-{
-    sigset_t all, old;
-    int rc = 0;
-
-    sigfillset(&all); /* signals belong to the loop's thread */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&a->thread, NULL, thread_main, a);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return rc == 0;
-}
-
-/* NULL where there can be none: then suggestions are made in place. */
-static struct ahead *ahead_of(struct ctl *ctl)
-{
-    struct ahead *a = ctl->ahead;
-
-    if (a || !ctl->loop || ctl->has_no_ahead)
-        return a;
-    a = mem_zalloc(sizeof *a);
-    a->ctl = ctl;
-    a->last = &a->first;
-    a->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    pthread_mutex_init(&a->lock, NULL);
-    pthread_cond_init(&a->more, NULL);
-    pthread_cond_init(&a->made, NULL);
-    if (a->wake_fd >= 0 && thread_start(a)) {
-        a->watch = loop_watch_new(ctl->loop, a->wake_fd, on_made, a);
-        ctl->ahead = a;
-        return a;
-    }
-    log_warn("ctl.ahead err=\"no thread for suggestions: they are made in turn\"");
-    ctl->has_no_ahead = true;
-    if (a->wake_fd >= 0)
-        close(a->wake_fd);
-    mem_free(a);
-    return NULL;
-}
-
-void ahead_stop(struct ctl *ctl)
-{
-    struct ahead *a = ctl->ahead;
-
-    if (!a)
+    pthread_mutex_unlock(&s->lock);
+    if (!is_mine)
         return;
-    pthread_mutex_lock(&a->lock);
-    a->is_ending = true;
-    pthread_cond_signal(&a->more);
-    pthread_mutex_unlock(&a->lock);
-    pthread_join(a->thread, NULL);
-    CHECK(!a->first); /* the studies are gone */
-    loop_watch_free(a->watch);
-    close(a->wake_fd);
-    pthread_mutex_destroy(&a->lock);
-    pthread_cond_destroy(&a->more);
-    pthread_cond_destroy(&a->made);
-    mem_free(a);
-    ctl->ahead = NULL;
+    make(s);
+    pthread_mutex_lock(&s->lock);
+    s->state = SLOT_MADE;
+    pthread_cond_broadcast(&s->made);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void job_drop(void *arg)
+{
+    struct ahead_slot *s = arg;
+
+    s->is_in_pool = false;
+    if (!s->ctl)
+        slot_free(s);
+}
+
+static void job_done(void *arg)
+{
+    struct ahead_slot *s = arg;
+    struct ctl *ctl = s->ctl;
+
+    job_drop(s);
+    if (!ctl)
+        return;
+    ctl->is_deferred = ctl->has_news = true;
+    ctl_tick(ctl);
 }
 
 /* ---- a study's slot ---- */
 
-static void unqueue(struct ahead *a, struct ahead_slot *s)
-{
-    struct ahead_slot **p = &a->first;
-
-    while (*p != s)
-        p = &(*p)->next;
-    *p = s->next;
-    if (!*p)
-        a->last = p;
-}
-
-/* Until the thread has no part in it. `in_place`: what the thread has not begun is made here. */
+/* Until the pool's thread has no part in it. `in_place`: what that has not begun is made here. */
 static void wait_for(struct ahead_slot *s, bool in_place)
 {
-    struct ahead *a = s->owner;
     bool is_queued = false;
 
-    if (!a)
-        return;
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&s->lock);
     is_queued = s->state == SLOT_QUEUED;
     if (is_queued)
-        unqueue(a, s);
+        s->state = SLOT_MADE;
     while (s->state == SLOT_RUNNING)
-        pthread_cond_wait(&a->made, &a->lock);
-    pthread_mutex_unlock(&a->lock);
+        pthread_cond_wait(&s->made, &s->lock);
+    pthread_mutex_unlock(&s->lock);
     if (is_queued && in_place)
         make(s);
-    if (is_queued)
-        s->state = SLOT_MADE;
 }
 
 static int come_home(struct study *st, struct err *err)
@@ -211,22 +139,25 @@ static enum slot_state state_of(const struct study *st)
 
     if (!st->ahead)
         return state;
-    if (!st->ahead->owner)
-        return st->ahead->state;
-    pthread_mutex_lock(&st->ahead->owner->lock);
+    pthread_mutex_lock(&st->ahead->lock);
     state = st->ahead->state;
-    pthread_mutex_unlock(&st->ahead->owner->lock);
+    pthread_mutex_unlock(&st->ahead->lock);
     return state;
+}
+
+static bool has_pool(const struct ctl *ctl)
+{
+    return ctl->loop && loop_pool_threads(ctl->loop) > 0;
 }
 
 bool ahead_is_wanted(const struct study *st)
 {
-    return st->expect_us >= AHEAD_US && ahead_of(st->ctl);
+    return st->expect_us >= AHEAD_US && has_pool(st->ctl);
 }
 
 bool ahead_is_open(const struct study *st)
 {
-    return state_of(st) != SLOT_FREE;
+    return st->ahead != NULL;
 }
 
 bool ahead_is_made(const struct study *st, int64_t number)
@@ -236,49 +167,43 @@ bool ahead_is_made(const struct study *st, int64_t number)
 
 void ahead_begin(struct study *st, int64_t number)
 {
-    struct ahead *a = ahead_of(st->ctl);
-    struct ahead_slot *s = st->ahead;
+    struct ahead_slot *s = mem_zalloc(sizeof *s);
 
     CHECK(!ahead_is_open(st));
-    if (!s) {
-        s = st->ahead = mem_zalloc(sizeof *s);
-        s->point = mem_array((size_t)st->space.space->n + 1, sizeof *s->point);
-    }
-    s->owner = a;
+    s->ctl = st->ctl;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->made, NULL);
+    s->state = SLOT_QUEUED;
     s->sampler = st->sampler;
     s->clk = st->ctl->clk;
     s->number = number;
-    s->err = (struct err){ 0 };
+    s->point = mem_array((size_t)st->space.space->n + 1, sizeof *s->point);
+    st->ahead = s;
     st->ctl->stats.ahead++;
-    if (!a) {
-        make(s);
-        s->state = SLOT_MADE;
-        return;
-    }
-    pthread_mutex_lock(&a->lock);
-    s->state = SLOT_QUEUED;
-    s->next = NULL;
-    *a->last = s;
-    a->last = &s->next;
-    pthread_cond_signal(&a->more);
-    pthread_mutex_unlock(&a->lock);
+    s->is_in_pool = has_pool(st->ctl);
+    if (s->is_in_pool)
+        loop_pool_submit_first(st->ctl->loop, job_work, job_done, job_drop, s);
+    else
+        wait_for(s, true);
 }
 
 int ahead_take(struct study *st, int64_t number, double *point, struct err *err)
 {
     struct ahead_slot *s = st->ahead;
     enum slot_state state = state_of(st);
+    int rc = 0;
 
     CHECK(state != SLOT_FREE && s->number == number);
     if (state < SLOT_MADE)
         return AHEAD_LATER;
     if (state == SLOT_MADE && come_home(st, err) < 0)
         return -1;
-    s->state = SLOT_FREE;
     memcpy(point, s->point, (size_t)st->space.space->n * sizeof *point);
-    if (s->rc < 0 && err)
+    rc = s->rc;
+    if (rc < 0 && err)
         *err = s->err;
-    return s->rc;
+    release(st);
+    return rc;
 }
 
 int ahead_observe(struct study *st, const struct observation *o, struct err *err)
@@ -305,14 +230,8 @@ int ahead_settle(struct study *st, struct err *err)
 
 void ahead_close(struct study *st)
 {
-    struct ahead_slot *s = st->ahead;
-
-    if (!s)
+    if (!st->ahead)
         return;
-    if (state_of(st) != SLOT_FREE)
-        wait_for(s, false);
-    mem_free(s->point);
-    mem_free(s->told);
-    mem_free(s);
-    st->ahead = NULL;
+    wait_for(st->ahead, false);
+    release(st);
 }

@@ -1,10 +1,10 @@
-/* ahead.h - suggestions that take long are made beside the loop, so that nobody waits for a sampler. One thread for all
- * studies; a sampler is lent to it for one suggestion at a time, and what it is told meanwhile waits until it is home again.
- * So the order of its calls is: the suggestion when it was begun, then what came after; a live study journals the beginning
+/* ahead.h - suggestions that take long are made beside the loop, so that nobody waits for a sampler. The loop's pool makes
+ * them, before any other job that waits there. A sampler is lent to it for one suggestion at a time, and what the sampler
+ * is told meanwhile waits until it is home again. So the order of its calls is: the suggestion when it was begun, then what came after; a live study journals the beginning
  * ("search.suggest"), a deterministic one begins only what its plan is about to start, and both can be repeated.
  *
- * The result is kept for its trial number, which nobody else may take: a user's trial waits for it (api_trial.c).
- * Without a loop (tests) everything is made in place. Private to controller/. */
+ * The result is kept for its trial number, which nobody else may take: a user's trial waits for it (api/trial.c).
+ * Without a loop, or without threads in its pool, everything is made in place. Private to controller/. */
 #ifndef CONTROLLER_AHEAD_H
 #define CONTROLLER_AHEAD_H
 
@@ -27,6 +27,5 @@ int ahead_observe(struct study *st, const struct observation *o, struct err *err
 /* Waits until the sampler is home: before anything else is done with it. The result stays to be taken. */
 int ahead_settle(struct study *st, struct err *err);
 void ahead_close(struct study *st); /* before the sampler is closed */
-void ahead_stop(struct ctl *ctl);   /* the thread ends; before the loop does */
 
 #endif

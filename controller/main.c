@@ -29,7 +29,7 @@ int controller_main(int argc, char **argv);
 enum {
     LINGER_MS = 200,
     PARTING_MS = 20,
-    POOL_THREADS = 2,
+    POOL_THREADS = 3, /* two may be at long work, such as importance, while one makes suggestions */
     SOCKET_BYTES = 100,
     EXIT_OK_ = 0,
     EXIT_FAILED = 1,

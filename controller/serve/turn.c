@@ -11,7 +11,6 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/ahead.h"
 #include "controller/api/auth.h"
 #include "controller/files/rubbish.h"
 #include "controller/files/upload.h"
@@ -323,7 +322,6 @@ void ctl_free(struct ctl *ctl)
     brief_free_all(ctl);
     while (ctl->n_studies > 0)
         study_drop(ctl, ctl->studies[0]);
-    ahead_stop(ctl);
     task_free_all(ctl);
     runner_free_all(ctl);
     if (ctl->timer)

@@ -91,8 +91,6 @@ struct ctl {
     int n_briefs, cap_briefs;
     struct idmap brief_at;
     struct load_job *loads; /* ended studies that are being read (load.c) */
-    struct ahead *ahead; /* suggestions beside the loop (ahead.h); NULL until the first slow one */
-    bool has_no_ahead;   /* there can be none */
     struct auth *auth;
     struct uploads *uploads; /* upload.c */
     struct rubbish *rubbish; /* rubbish.c */

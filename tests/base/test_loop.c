@@ -320,6 +320,51 @@ static void without_a_pool_jobs_run_in_place(void **state)
     run_jobs(*state, 0);
 }
 
+struct ordered {
+    struct fix *f;
+    pthread_mutex_t *gate; /* waited for; NULL = none */
+    int nth;               /* among those done */
+};
+
+static void wait_at_gate(void *arg)
+{
+    struct ordered *o = arg;
+
+    if (o->gate) {
+        pthread_mutex_lock(o->gate);
+        pthread_mutex_unlock(o->gate);
+    }
+}
+
+static void note_order(void *arg)
+{
+    struct ordered *o = arg;
+
+    o->nth = ++o->f->count;
+    if (o->nth == 4)
+        loop_stop(o->f->loop);
+}
+
+static void a_job_submitted_first_passes_those_that_wait(void **state)
+{
+    struct fix *f = *state;
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    struct ordered jobs[4] = { { f, &gate, 0 }, { f, &gate, 0 }, { f, NULL, 0 }, { f, NULL, 0 } };
+
+    pthread_mutex_lock(&gate);
+    loop_pool_start(f->loop, 1);
+    assert_int_equal(loop_pool_threads(f->loop), 1);
+    for (int i = 0; i < 3; i++)
+        loop_pool_submit(f->loop, wait_at_gate, note_order, &jobs[i]);
+    loop_pool_submit_first(f->loop, wait_at_gate, note_order, NULL, &jobs[3]);
+    pthread_mutex_unlock(&gate);
+    assert_int_equal(loop_run(f->loop, NULL), 0);
+    /* The thread may have begun the first one before the last came. */
+    assert_true(jobs[3].nth <= 2);
+    assert_true(jobs[1].nth < jobs[2].nth);
+    pthread_mutex_destroy(&gate);
+}
+
 static void freeing_the_loop_with_jobs_waiting_is_safe(void **state)
 {
     static struct pool_job jobs[JOBS];
@@ -349,6 +394,7 @@ int main(void)
         LOOP_TEST(a_slow_turn_shows),
         LOOP_TEST(waiting_for_events_is_no_turn_time),
         LOOP_TEST(pool_jobs_run_on_threads_and_finish_on_the_loop),
+        LOOP_TEST(a_job_submitted_first_passes_those_that_wait),
         LOOP_TEST(without_a_pool_jobs_run_in_place),
         LOOP_TEST(freeing_the_loop_with_jobs_waiting_is_safe),
     };

@@ -111,6 +111,7 @@ int main(void)
              setting("SCHEDULER", "auto"));
     int64_t id = rig_study(&r, spec), due_ms = 0;
     struct loop *loop = loop_new(&r.clk, NULL);
+    loop_pool_start(loop, 2);
     r.ctl->loop = loop;
     printf("%s / %s, %d runners\n", rig_get(&r, id)->problem.search.sampler,
            rig_get(&r, id)->problem.search.scheduler, RUNNERS);

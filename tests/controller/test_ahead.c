@@ -17,12 +17,13 @@
 /* Slow enough to be made beside the loop, for the next hundred suggestions. */
 static const int64_t SLOW_US = INT64_C(100000000000000000);
 
-static void open_on_loop(struct rig *r, struct loop **loop)
+static void open_on_loop(struct rig *r, struct loop **loop, int threads)
 {
     rig_open(r);
     rig_dataset(r, "d");
     *loop = loop_new(&r->clk, NULL);
     assert_non_null(*loop);
+    loop_pool_start(*loop, threads);
     r->ctl->loop = *loop;
 }
 
@@ -62,8 +63,7 @@ static char *run_deterministic(const char *spec, bool beside, int64_t *begun)
     struct fake f;
     struct rng rng;
 
-    open_on_loop(&r, &loop);
-    r.ctl->has_no_ahead = !beside;
+    open_on_loop(&r, &loop, beside ? 2 : 0);
     int64_t id = rig_study(&r, spec);
     rng_init(&rng, 1, beside);
     fake_open(&f, &r, "f", 4);
@@ -108,7 +108,7 @@ static void load_again_and_again(const char *spec, uint64_t stream)
     int open = 0;
 
     rng_init(&rng, test_seed(), stream);
-    open_on_loop(&r, &loop);
+    open_on_loop(&r, &loop, 2);
     int64_t id = rig_study(&r, spec);
     fake_open(&f, &r, "f", 4);
     for (int i = 0; i < 240; i++) {
@@ -156,7 +156,7 @@ static void a_users_trial_waits_for_the_one_in_the_making(void **state)
         int met = 0;
 
         rng_init(&rng, test_seed(), 2 + k);
-        open_on_loop(&r, &loop);
+        open_on_loop(&r, &loop, 2);
         int64_t id = rig_study(&r, specs[k]);
         fake_open(&f, &r, "f", 4);
         for (int i = 0; met < 5; i++) {
