@@ -190,6 +190,11 @@ int io_read_file(const char *path, size_t max, struct buf *out, struct err *err)
         return err_set(err, ERR_NOTFOUND, "%s: no such file", path);
     if (fd < 0)
         return err_errno(err, "open %s", path);
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        close(fd);
+        return err_set(err, ERR_ARG, "%s is a folder, not a file", path);
+    }
     rc = read_rest(fd, max, out, err);
     if (rc == 0)
         rc = buf_add(out, "", 0, err); /* data is a string, for an empty file too */

@@ -96,14 +96,15 @@ static int add(struct client *c, const struct data_opts *o, const char *file, st
 {
     struct session s;
     char name[121];
-    const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    const char *as = name, *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
     json_t *row = NULL;
 
-    snprintf(name, sizeof(name), "%s", o->name ? o->name : base);
-    if (!o->name)
-        name[strcspn(name, ".")] = '\0';
+    snprintf(name, sizeof(name), "%s", base);
+    name[strcspn(name, ".")] = '\0';
+    if (o->name)
+        as = o->name;
     session_init(&s, c, NULL);
-    if (session_dataset(&s, file, name, NULL, &row, err) < 0)
+    if (session_dataset(&s, file, as, NULL, &row, err) < 0)
         return cli_fail(err);
     if (o->common.json)
         print_json(row);
@@ -111,7 +112,7 @@ static int add(struct client *c, const struct data_opts *o, const char *file, st
         printf("%s: %" JSON_INTEGER_FORMAT " rows, %" JSON_INTEGER_FORMAT " columns%s\n",
                print_text(row, "name"), json_integer_value(json_object_get(row, "rows")),
                json_integer_value(json_object_get(row, "cols")),
-               strcmp(print_text(row, "name"), name) == 0
+               strcmp(print_text(row, "name"), as) == 0
                    ? ""
                    : " (the same table was already there under this name)");
     json_decref(row);

@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -155,12 +156,33 @@ static json_t *spec_new(const struct fit_opts *o, const json_t *train, const jso
     return spec;
 }
 
+/* These options go into the spec, which is JSON. */
+static int check_utf8(const struct fit_opts *o, struct err *err)
+{
+    const struct {
+        const char *option, *value;
+    } texts[] = {
+        { "--target", o->target },       { "--metric", o->metric },
+        { "--positive", o->positive },   { "--task", o->task },
+        { "--columns", o->columns },     { "--monotone", o->monotone },
+        { "--families", o->families },   { "--sampler", o->sampler },
+        { "--scheduler", o->scheduler }, { "--validation", o->validation },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (texts[i].value && !utf8_ok(texts[i].value, strlen(texts[i].value)))
+            return err_at(err, texts[i].option, "the text is not UTF-8");
+    return 0;
+}
+
 /* Checks the inputs that can be checked before anything is started. */
 static int check_inputs(const struct fit_opts *o, const char *train, struct err *err)
 {
     if (!o->target)
         return err_at(err, "--target", "name the column to predict: assay fit %s --target COLUMN",
                       train);
+    if (check_utf8(o, err) < 0)
+        return -1;
     if (io_file_bytes(train) < 0)
         return err_set(err, ERR_NOTFOUND, "%s: no such file", train);
     if (o->test && io_file_bytes(o->test) < 0)

@@ -70,10 +70,10 @@ void model_table_close(struct model_table *t)
     tempdir_end(&t->temp, false);
 }
 
-static int written(FILE *out, int rc, struct err *err)
+static int written(FILE *out, int rc, const char *path, struct err *err)
 {
     if (rc == 0 && (fflush(out) != 0 || ferror(out)))
-        return err_errno(err, "writing");
+        return err_errno(err, "cannot write %s", path);
     return rc;
 }
 
@@ -83,14 +83,14 @@ int output_write(const char *path, int (*fn)(FILE *out, void *ctx, struct err *e
     struct outfile o;
 
     if (strcmp(path, "-") == 0)
-        return written(stdout, fn(stdout, ctx, err), err);
+        return written(stdout, fn(stdout, ctx, err), "standard output", err);
     if (outfile_open(&o, path, err) < 0)
         return -1;
     /* fclose closes a copy of the descriptor; outfile_end closes the other one */
     int fd = dup(o.fd), rc = -1;
     FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (out)
-        rc = written(out, fn(out, ctx, err), err);
+        rc = written(out, fn(out, ctx, err), path, err);
     else
         err_errno(err, "%s", path);
     if (out && fclose(out) != 0 && rc == 0)

@@ -62,6 +62,8 @@ json_t *specfile_load(const char *path, struct err *err)
 
     if (rc < 0)
         return NULL;
+    if (strcmp(path, "-") == 0)
+        path = "standard input"; /* from here on it is only a name in errors */
     spec = yamlx_load(text.data ? text.data : "", text.len, path, err);
     buf_fini(&text);
     if (spec && !json_is_object(spec)) {

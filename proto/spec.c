@@ -108,9 +108,11 @@ static int name_parse(const json_t *o, const char *path, const char *key, enum j
         return rc;
     if (!str_name_ok(name)) {
         jsonx_path(where, sizeof where, path, key);
-        return err_at(err, where,
-                      "\"%.60s\" is no name: up to 120 letters, digits, . _ -, the first no . or -",
-                      name);
+        return err_at(
+            err, where,
+            "\"%.60s\" cannot be a name: a name has up to 120 letters, digits, . _ or -, and "
+            "does not begin with . or -",
+            name);
     }
     str_copy(out, size, name);
     return 1;

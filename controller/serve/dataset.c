@@ -158,9 +158,11 @@ int ctl_dataset_create(struct ctl *ctl, const json_t *body, json_t **out, struct
         name = derived;
     }
     if (!str_name_ok(name))
-        return err_at(err, "name",
-                      "\"%.60s\" is no name: up to 120 letters, digits, . _ -, the first no . or -",
-                      name);
+        return err_at(
+            err, "name",
+            "\"%.60s\" cannot be a name: a name has up to 120 letters, digits, . _ or -, and "
+            "does not begin with . or -",
+            name);
     int rc = store_blob_has(ctl->store, blob, &bytes, err);
     if (rc <= 0)
         return rc < 0 ? -1 : err_at(err, "blob", "no such blob was uploaded");

@@ -31,6 +31,10 @@ ok "a folder that is not there" says "cannot write no/m.assay: its folder does n
 ok "a file where a folder should be" says "--dir: cannot make the folder t.csv" run "$ROOT/configs/studies/quick.yaml" --dir t.csv
 ok "a table of outcomes that is none" says "is JSON (docs/SIMULATE.md)" simulate --table t.csv
 
+ok "a folder that should be a file" says "$WORK is a folder, not a file" submit "$WORK"
+ok "text that is not UTF-8" says "--target: the text is not UTF-8" fit t.csv --target $'y\xff'
+ok "an empty spec on standard input" says "standard input: is empty" submit -
+
 agent_names_socket() { # it tries again for ever
     "$ASSAY" agent --server unix:nowhere/sock --cache-dir cache >agent.log 2>&1 &
     local pid=$! rc=1
@@ -53,6 +57,10 @@ ok "a table that is there already is named" again
 
 printf 'name: two\ndataset: two\ntarget: class\nbudget: {trials: 2}\nspace: [{family: linear}]\n' >two.yaml
 "$ASSAY" submit two.yaml --follow >/dev/null 2>&1
+printf 'x,y\n1,2\n' >other.csv
+ok "a name that is too long is not cut" says "name: is 130 bytes long, at most 120" data add other.csv --name "$(printf 'n%.0s' {1..130})"
+"$ASSAY" export two -o two.assay >/dev/null
+ok "a full disk is said with the file's name" says "cannot write /dev/full: " predict two.assay two.csv -o /dev/full
 ok "a trial that has ended is not killed" says "trial two/1 has already ended (completed)" trial kill two/1
 ok "debug needs a controller with --dev" says "need a controller that was started with --dev" debug digest
 
