@@ -1,151 +1,22 @@
-/* client.c - requests, problem answers, downloads. Upload of files stands in client_upload.c.
- * A refused connection is ERR_UNREACHABLE (exit 4) and says where it was tried. */
+/* client.c - requests, and what their answers mean. client_open.c finds the server and its token; files travel by
+ * client_download.c and client_upload.c, long lists by client_list.c. A refused connection is ERR_UNREACHABLE (exit 4)
+ * and says where it was tried. */
 #include "cli/client.h"
-#include "cli/client_priv.h"
-#include "cli/outfile.h"
+#include "cli/client_private.h"
 
 #include "base/buf.h"
-#include "base/io.h"
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { FIRST_WAIT_MS = 20, MOST_WAIT_MS = 500 };
-enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048, TOKEN_FILE_MAX = 4096 };
-
-/* ~/.config/assay/config.yaml holds "server: ..." and "token: ..."; absent is fine. */
-struct client_file {
-    char *server, *token;
-};
-static const struct conf_opt file_opts[] = {
-    { "server", CONF_STR, offsetof(struct client_file, server), NULL, 0, 0, "controller to ask" },
-    { "token", CONF_STR, offsetof(struct client_file, token), NULL, 0, 0, "access token" },
-};
-
-static int read_config(struct client_file *cf, struct err *err)
-{
-    char path[512];
-    const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
-
-    if (xdg && xdg[0])
-        snprintf(path, sizeof(path), "%s/assay/config.yaml", xdg);
-    else
-        snprintf(path, sizeof(path), "%s/.config/assay/config.yaml", home ? home : "");
-    if (io_file_bytes(path) < 0)
-        return 0;
-    return conf_file(cf, file_opts, ARRAY_LEN(file_opts), path, err);
-}
-
-static int pick_server(struct client *c, const char *server, struct err *err)
-{
-    if (!server)
-        server = "unix:assay-data/sock"; /* what `assay serve` listens on in this folder */
-    c->server = mem_strdup(server);
-    if (str_starts(server, "unix:")) {
-        c->socket = mem_strdup(server + 5);
-        c->base = mem_strdup("http://localhost");
-        return 0;
-    }
-    if (!str_starts(server, "http://") && !str_starts(server, "https://"))
-        return err_at(err, "--server or ASSAY_URL",
-                      "\"%s\" is no address: write unix:PATH or http://host:port", server);
-    c->base = mem_strdup(server);
-    for (size_t n = strlen(c->base); n > 0 && c->base[n - 1] == '/'; n--)
-        c->base[n - 1] = '\0';
-    return 0;
-}
-
-/* A variable that is set to nothing counts as not set. */
-static const char *env(const char *name)
-{
-    const char *v = getenv(name);
-
-    return v && v[0] ? v : NULL;
-}
-
-/* A token travels in a header line, so it holds visible characters only; space around it is a slip of the editor. */
-static int pick_token(struct client *c, const char *token, struct err *err)
-{
-    if (!token)
-        return 0;
-    token += strspn(token, " \t\r\n");
-    c->token = mem_strdup(token);
-    size_t n = strlen(c->token);
-    while (n > 0 && strchr(" \t\r\n", c->token[n - 1]))
-        c->token[--n] = '\0';
-    for (const char *p = c->token; *p; p++) {
-        if (*p <= ' ' || *p > '~')
-            return err_at(err, "token", "holds a space or another character that no token has");
-    }
-    return 0;
-}
-
-struct client *client_new(const char *server, const char *token, struct err *err)
-{
-    struct client *c = mem_zalloc(sizeof(*c));
-    struct client_file cf = { 0 };
-
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (!server || !server[0])
-        server = env("ASSAY_URL");
-    if (!token || !token[0])
-        token = env("ASSAY_TOKEN");
-    if ((!server || !token) && read_config(&cf, err) < 0)
-        goto fail;
-    if (!server)
-        server = cf.server;
-    if (!token)
-        token = cf.token;
-    if (pick_server(c, server, err) < 0 || pick_token(c, token, err) < 0)
-        goto fail;
-    c->curl = curl_easy_init();
-    CHECK(c->curl);
-    conf_fini(&cf, file_opts, ARRAY_LEN(file_opts));
-    return c;
-fail:
-    conf_fini(&cf, file_opts, ARRAY_LEN(file_opts));
-    client_free(c);
-    return NULL;
-}
-
-struct client *client_of(const struct cli_common *common, struct err *err)
-{
-    struct client *c = NULL;
-    struct buf text = { 0 };
-
-    if (common->token || !common->token_file)
-        return client_new(common->server, common->token, err);
-    if (io_read_file(common->token_file, TOKEN_FILE_MAX, &text, err) == 0) {
-        if (text.len > 0)
-            c = client_new(common->server, text.data, err);
-        else
-            err_set(err, ERR_ARG, "%s: the file is empty", common->token_file);
-    }
-    buf_fini(&text);
-    return c;
-}
-
-void client_free(struct client *c)
-{
-    if (!c)
-        return;
-    if (c->curl)
-        curl_easy_cleanup(c->curl);
-    mem_free(c->server);
-    mem_free(c->socket);
-    mem_free(c->base);
-    mem_free(c->token);
-    mem_free(c);
-}
+enum { FIRST_WAIT_MS = 20, MOST_WAIT_MS = 500 }; /* between two calls to a busy controller */
+enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048 };
 
 const char *client_server(const struct client *c)
 {
@@ -448,106 +319,6 @@ int client_post(struct client *c, const json_t *body, json_t **out, struct err *
     vsnprintf(path, sizeof(path), path_fmt, ap);
     va_end(ap);
     return client_call(c, "POST", path, body, out, err);
-}
-
-struct sink {
-    struct client *client;
-    int fd;
-    struct sha256 hash; /* of what was written */
-    struct buf problem; /* the body of an error answer, told apart by status at the first bytes */
-    struct err err;
-};
-
-static size_t on_file(char *p, size_t size, size_t n, void *arg)
-{
-    struct sink *s = arg;
-    long status = 0;
-
-    curl_easy_getinfo(s->client->curl, CURLINFO_RESPONSE_CODE, &status);
-    if (status != 200)
-        return buf_add(&s->problem, p, size * n, NULL) < 0 ? 0 : size * n;
-    sha256_add(&s->hash, p, size * n);
-    for (size_t done = 0; done < size * n;) {
-        ssize_t w = write(s->fd, p + done, size * n - done);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w < 0) {
-            err_errno(&s->err, "write");
-            return 0;
-        }
-        done += (size_t)w;
-    }
-    return size * n;
-}
-
-/* A copy that is not what the server meant to send is not kept. A blob is named by its hash in the address; of a model the
- * answer's header says the hash, and an answer without it does not come from a controller. */
-static int hash_check(const struct client *c, const char *api_path, struct sink *s, struct err *err)
-{
-    static const char blobs[] = "/blobs/";
-    bool is_blob = strncmp(api_path, blobs, sizeof blobs - 1) == 0;
-    const char *want = is_blob ? api_path + sizeof blobs - 1 : c->sha256;
-    char got[SHA256_HEX];
-
-    sha256_end_hex(&s->hash, got);
-    if (!want[0])
-        return err_set(err, ERR_IO, "%s did not send a model: is it a controller?", c->server);
-    if (strcmp(got, want) == 0)
-        return 0;
-    return err_set(err, ERR_IO, "the file arrived damaged: its bytes hash to %.12s, not to %.12s",
-                   got, want);
-}
-
-static int fetch_once(struct client *c, const char *api_path, struct sink *s, struct err *err)
-{
-    struct curl_slist *headers = client_prepare(c, "GET", api_path);
-
-    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_file);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, s);
-    CURLcode code = client_perform(c);
-    curl_slist_free_all(headers);
-    if (s->err.code != ERR_NONE) {
-        if (err)
-            *err = s->err;
-        return -1;
-    }
-    if (code != CURLE_OK)
-        return client_curl_error(c, code, err);
-    if (client_check(c, s->problem.data, s->problem.len, err) < 0)
-        return -1;
-    return hash_check(c, api_path, s, err);
-}
-
-/* An answer that says "busy" has written nothing to the file. */
-static int fetch_into(struct client *c, const char *api_path, struct sink *s, struct err *err)
-{
-    struct err why = { 0 };
-    int64_t waited_ms = 0;
-    int rc;
-
-    do {
-        buf_clear(&s->problem);
-        rc = fetch_once(c, api_path, s, &why);
-    } while (rc < 0 && client_repeats(c, &why, &waited_ms));
-    if (rc < 0 && err)
-        *err = why;
-    return rc;
-}
-
-int client_download(struct client *c, const char *api_path, const char *file, struct err *err)
-{
-    struct sink s = { .client = c };
-    struct outfile out;
-
-    if (outfile_open(&out, file, err) < 0)
-        return -1;
-    buf_init(&s.problem, 1 << 20);
-    sha256_init(&s.hash);
-    s.fd = out.fd;
-    int rc = outfile_end(&out, fetch_into(c, api_path, &s, err), err);
-    buf_fini(&s.problem);
-    return rc;
 }
 
 void client_end_when(struct client *c, int (*asked)(void))

@@ -7,7 +7,7 @@
  * Each step may be repeated without harm. It is repeated a few times, with growing pauses, when
  * the connection was cut or the server was busy. */
 #include "cli/client.h"
-#include "cli/client_priv.h"
+#include "cli/client_private.h"
 #include "cli/print.h"
 
 #include "base/buf.h"

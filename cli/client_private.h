@@ -1,6 +1,6 @@
-/* client_priv.h - what client.c and client_upload.c share; nobody else includes it. */
-#ifndef CLI_CLIENT_PRIV_H
-#define CLI_CLIENT_PRIV_H
+/* client_private.h - a client from within, for the files client*.c; no other file includes it. */
+#ifndef CLI_CLIENT_PRIVATE_H
+#define CLI_CLIENT_PRIVATE_H
 
 #include "cli/client.h"
 

@@ -1,0 +1,112 @@
+/* client_download.c - models and other blobs into files. Bytes go to the file as they arrive; the file gets its name only
+ * when all of them are there and have the hash that the controller names. */
+#include "cli/client_private.h"
+#include "cli/outfile.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sink {
+    struct client *client;
+    int fd;
+    struct sha256 hash; /* of what was written */
+    struct buf problem; /* the body of an error answer, told apart by status at the first bytes */
+    struct err err;
+};
+
+static size_t on_file(char *p, size_t size, size_t n, void *arg)
+{
+    struct sink *s = arg;
+    long status = 0;
+
+    curl_easy_getinfo(s->client->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status != 200)
+        return buf_add(&s->problem, p, size * n, NULL) < 0 ? 0 : size * n;
+    sha256_add(&s->hash, p, size * n);
+    for (size_t done = 0; done < size * n;) {
+        ssize_t w = write(s->fd, p + done, size * n - done);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w < 0) {
+            err_errno(&s->err, "write");
+            return 0;
+        }
+        done += (size_t)w;
+    }
+    return size * n;
+}
+
+/* A copy that is not what the server meant to send is not kept. A blob is named by its hash in the address; of a model the
+ * answer's header says the hash, and an answer without it does not come from a controller. */
+static int hash_check(const struct client *c, const char *api_path, struct sink *s, struct err *err)
+{
+    static const char blobs[] = "/blobs/";
+    bool is_blob = strncmp(api_path, blobs, sizeof blobs - 1) == 0;
+    const char *want = is_blob ? api_path + sizeof blobs - 1 : c->sha256;
+    char got[SHA256_HEX];
+
+    sha256_end_hex(&s->hash, got);
+    if (!want[0])
+        return err_set(err, ERR_IO, "%s did not send a model: is it a controller?", c->server);
+    if (strcmp(got, want) == 0)
+        return 0;
+    return err_set(err, ERR_IO, "the file arrived damaged: its bytes hash to %.12s, not to %.12s",
+                   got, want);
+}
+
+static int fetch_once(struct client *c, const char *api_path, struct sink *s, struct err *err)
+{
+    struct curl_slist *headers = client_prepare(c, "GET", api_path);
+
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_file);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, s);
+    CURLcode code = client_perform(c);
+    curl_slist_free_all(headers);
+    if (s->err.code != ERR_NONE) {
+        if (err)
+            *err = s->err;
+        return -1;
+    }
+    if (code != CURLE_OK)
+        return client_curl_error(c, code, err);
+    if (client_check(c, s->problem.data, s->problem.len, err) < 0)
+        return -1;
+    return hash_check(c, api_path, s, err);
+}
+
+/* An answer that says "busy" has written nothing to the file. */
+static int fetch_into(struct client *c, const char *api_path, struct sink *s, struct err *err)
+{
+    struct err why = { 0 };
+    int64_t waited_ms = 0;
+    int rc;
+
+    do {
+        buf_clear(&s->problem);
+        rc = fetch_once(c, api_path, s, &why);
+    } while (rc < 0 && client_repeats(c, &why, &waited_ms));
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+int client_download(struct client *c, const char *api_path, const char *file, struct err *err)
+{
+    struct sink s = { .client = c };
+    struct outfile out;
+
+    if (outfile_open(&out, file, err) < 0)
+        return -1;
+    buf_init(&s.problem, 1 << 20);
+    sha256_init(&s.hash);
+    s.fd = out.fd;
+    int rc = outfile_end(&out, fetch_into(c, api_path, &s, err), err);
+    buf_fini(&s.problem);
+    return rc;
+}

@@ -1,0 +1,141 @@
+/* client_open.c - which controller a client speaks to, and as who: the options of the command, then the environment, then
+ * the user's configuration file, then the socket of a controller in this folder. */
+#include "cli/client_private.h"
+
+#include "base/buf.h"
+#include "base/conf.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOKEN_FILE_MAX = 4096 };
+
+/* ~/.config/assay/config.yaml holds "server: ..." and "token: ..."; absent is fine. */
+struct client_file {
+    char *server, *token;
+};
+static const struct conf_opt file_opts[] = {
+    { "server", CONF_STR, offsetof(struct client_file, server), NULL, 0, 0, "controller to ask" },
+    { "token", CONF_STR, offsetof(struct client_file, token), NULL, 0, 0, "access token" },
+};
+
+static int read_config(struct client_file *cf, struct err *err)
+{
+    char path[512];
+    const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
+
+    if (xdg && xdg[0])
+        snprintf(path, sizeof(path), "%s/assay/config.yaml", xdg);
+    else
+        snprintf(path, sizeof(path), "%s/.config/assay/config.yaml", home ? home : "");
+    if (io_file_bytes(path) < 0)
+        return 0;
+    return conf_file(cf, file_opts, ARRAY_LEN(file_opts), path, err);
+}
+
+static int pick_server(struct client *c, const char *server, struct err *err)
+{
+    if (!server)
+        server = "unix:assay-data/sock"; /* what `assay serve` listens on in this folder */
+    c->server = mem_strdup(server);
+    if (str_starts(server, "unix:")) {
+        c->socket = mem_strdup(server + 5);
+        c->base = mem_strdup("http://localhost");
+        return 0;
+    }
+    if (!str_starts(server, "http://") && !str_starts(server, "https://"))
+        return err_at(err, "--server or ASSAY_URL",
+                      "\"%s\" is no address: write unix:PATH or http://host:port", server);
+    c->base = mem_strdup(server);
+    for (size_t n = strlen(c->base); n > 0 && c->base[n - 1] == '/'; n--)
+        c->base[n - 1] = '\0';
+    return 0;
+}
+
+/* A variable that is set to nothing counts as not set. */
+static const char *env(const char *name)
+{
+    const char *v = getenv(name);
+
+    return v && v[0] ? v : NULL;
+}
+
+/* A token travels in a header line, so it holds visible characters only; space around it is a slip of the editor. */
+static int pick_token(struct client *c, const char *token, struct err *err)
+{
+    if (!token)
+        return 0;
+    token += strspn(token, " \t\r\n");
+    c->token = mem_strdup(token);
+    size_t n = strlen(c->token);
+    while (n > 0 && strchr(" \t\r\n", c->token[n - 1]))
+        c->token[--n] = '\0';
+    for (const char *p = c->token; *p; p++) {
+        if (*p <= ' ' || *p > '~')
+            return err_at(err, "token", "holds a space or another character that no token has");
+    }
+    return 0;
+}
+
+struct client *client_new(const char *server, const char *token, struct err *err)
+{
+    struct client *c = mem_zalloc(sizeof(*c));
+    struct client_file cf = { 0 };
+
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (!server || !server[0])
+        server = env("ASSAY_URL");
+    if (!token || !token[0])
+        token = env("ASSAY_TOKEN");
+    if ((!server || !token) && read_config(&cf, err) < 0)
+        goto fail;
+    if (!server)
+        server = cf.server;
+    if (!token)
+        token = cf.token;
+    if (pick_server(c, server, err) < 0 || pick_token(c, token, err) < 0)
+        goto fail;
+    c->curl = curl_easy_init();
+    CHECK(c->curl);
+    conf_fini(&cf, file_opts, ARRAY_LEN(file_opts));
+    return c;
+fail:
+    conf_fini(&cf, file_opts, ARRAY_LEN(file_opts));
+    client_free(c);
+    return NULL;
+}
+
+struct client *client_of(const struct cli_common *common, struct err *err)
+{
+    struct client *c = NULL;
+    struct buf text = { 0 };
+
+    if (common->token || !common->token_file)
+        return client_new(common->server, common->token, err);
+    if (io_read_file(common->token_file, TOKEN_FILE_MAX, &text, err) == 0) {
+        if (text.len > 0)
+            c = client_new(common->server, text.data, err);
+        else
+            err_set(err, ERR_ARG, "%s: the file is empty", common->token_file);
+    }
+    buf_fini(&text);
+    return c;
+}
+
+void client_free(struct client *c)
+{
+    if (!c)
+        return;
+    if (c->curl)
+        curl_easy_cleanup(c->curl);
+    mem_free(c->server);
+    mem_free(c->socket);
+    mem_free(c->base);
+    mem_free(c->token);
+    mem_free(c);
+}
