@@ -1,6 +1,9 @@
-/* client.c - requests, and what their answers mean. client_open.c finds the server and its token; files travel by
- * client_download.c and client_upload.c, long lists by client_list.c. A refused connection is ERR_UNREACHABLE (exit 4)
- * and says where it was tried. */
+/* client.c - requests to a controller, and what their answers mean.
+ *
+ * client_open.c finds the server and its token, client_download.c and client_upload.c move
+ * files, client_list.c reads long lists. When no connection can be made, the error is
+ * ERR_UNREACHABLE (exit code 4) and names the address that was tried. Used by all commands that
+ * ask a controller. */
 #include "cli/client.h"
 #include "cli/client_private.h"
 
@@ -221,12 +224,15 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     if (size * n == 2 && p[0] == '\r' && p[1] == '\n')
         c->has_headers = true;
     else if (size * n > 5 &&
-             memcmp(p, "HTTP/", 5) == 0) /* of the final answer, not of a 100 before it */
+             /* a new status line begins a new set of headers; a status 100 may come before the
+              * final one */
+             memcmp(p, "HTTP/", 5) == 0)
         c->has_headers = false;
     return size * n;
 }
 
-/* libcurl takes a connection that ends within the headers for the end of an answer without a body. */
+/* Performs a call. Where a connection ends within the headers, libcurl reports success with an
+ * empty body; has_headers tells this from a whole answer. */
 CURLcode client_perform(struct client *c)
 {
     c->has_headers = false;

@@ -1,5 +1,8 @@
-/* client_download.c - models and other blobs into files. Bytes go to the file as they arrive; the file gets its name only
- * when all of them are there and have the hash that the controller names. */
+/* client_download.c - downloads models and other blobs into files.
+ *
+ * Bytes are written aside as they arrive (outfile.h). The file gets its name only when all of
+ * them are there and have the hash that the controller names. Used by `export`, `run`, `fit` and
+ * `submit --follow`. */
 #include "cli/client_private.h"
 #include "cli/outfile.h"
 
@@ -14,8 +17,9 @@
 struct sink {
     struct client *client;
     int fd;
-    struct sha256 hash; /* of what was written */
-    struct buf problem; /* the body of an error answer, told apart by status at the first bytes */
+    struct sha256 hash; /* hash of what was written so far */
+    /* the body of an error answer; the status at the first bytes tells which of the two it is */
+    struct buf problem;
     struct err err;
 };
 
@@ -41,8 +45,9 @@ static size_t on_file(char *p, size_t size, size_t n, void *arg)
     return size * n;
 }
 
-/* A copy that is not what the server meant to send is not kept. A blob is named by its hash in the address; of a model the
- * answer's header says the hash, and an answer without it does not come from a controller. */
+/* Refuses a copy that is not what the server meant to send. The address of a blob holds its
+ * hash; for a model, the answer's header names the hash. An answer without it does not come from
+ * a controller. */
 static int hash_check(const struct client *c, const char *api_path, struct sink *s, struct err *err)
 {
     static const char blobs[] = "/blobs/";
@@ -80,7 +85,7 @@ static int fetch_once(struct client *c, const char *api_path, struct sink *s, st
     return hash_check(c, api_path, s, err);
 }
 
-/* An answer that says "busy" has written nothing to the file. */
+/* After an answer 503 nothing was written to the file, so the call may be repeated. */
 static int fetch_into(struct client *c, const char *api_path, struct sink *s, struct err *err)
 {
     struct err why = { 0 };

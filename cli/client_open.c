@@ -1,5 +1,7 @@
-/* client_open.c - which controller a client speaks to, and as who: the options of the command, then the environment, then
- * the user's configuration file, then the socket of a controller in this folder. */
+/* client_open.c - finds the controller that a client speaks to, and the token that it shows.
+ *
+ * Both are looked for in this order: the options of the command, the environment (ASSAY_URL,
+ * ASSAY_TOKEN), the user's configuration file, the socket of a controller in this folder. */
 #include "cli/client_private.h"
 
 #include "base/buf.h"
@@ -15,7 +17,8 @@
 
 enum { TOKEN_FILE_MAX = 4096 };
 
-/* ~/.config/assay/config.yaml holds "server: ..." and "token: ..."; absent is fine. */
+/* Reads ~/.config/assay/config.yaml, which may hold "server: ..." and "token: ...". It need not
+ * be there. */
 struct client_file {
     char *server, *token;
 };
@@ -57,7 +60,7 @@ static int pick_server(struct client *c, const char *server, struct err *err)
     return 0;
 }
 
-/* A variable that is set to nothing counts as not set. */
+/* A variable that is set to an empty text counts as not set. */
 static const char *env(const char *name)
 {
     const char *v = getenv(name);
@@ -65,7 +68,8 @@ static const char *env(const char *name)
     return v && v[0] ? v : NULL;
 }
 
-/* A token travels in a header line, so it holds visible characters only; space around it is a slip of the editor. */
+/* A token is sent in a header line, so it may hold visible characters only. White space around
+ * it is removed, because editors add a line end to files. */
 static int pick_token(struct client *c, const char *token, struct err *err)
 {
     if (!token)

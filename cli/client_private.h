@@ -1,4 +1,4 @@
-/* client_private.h - a client from within, for the files client*.c; no other file includes it. */
+/* client_private.h - the inside of a client, for the files client*.c only. */
 #ifndef CLI_CLIENT_PRIVATE_H
 #define CLI_CLIENT_PRIVATE_H
 
@@ -8,27 +8,28 @@
 
 struct client {
     CURL *curl;
-    char *server; /* as given, for texts */
+    char *server; /* the address as it was given, for messages */
     char *socket; /* path, or NULL for TCP */
     char *base;   /* http://host:port */
     char *token;
     int64_t timeout_ms;
-    int64_t patience_ms;   /* client_patience */
-    const struct clk *clk; /* of deadline_ms; NULL = none */
+    int64_t patience_ms;   /* how long to wait while the controller is busy (client_patience) */
+    const struct clk *clk; /* the clock of deadline_ms; NULL = no deadline */
     int64_t deadline_ms;
-    int (*wants_end)(void); /* true ends the present call; NULL = nobody asks */
-    /* Of the present call: */
-    bool has_headers;        /* all of them have arrived */
+    int (*wants_end)(void); /* asked during transfers: non-zero ends the call; NULL = never */
+    /* The rest belongs to the present call. */
+    bool has_headers;        /* all headers have arrived */
     char sha256[SHA256_HEX]; /* X-Assay-SHA256; "" = none */
 };
 
 struct curl_slist *client_prepare(struct client *c, const char *method, const char *path);
-/* After client_prepare. An answer that was cut off anywhere, in its headers too, is no success. */
+/* Performs the call that client_prepare began. An answer that was cut off anywhere, also within
+ * its headers, is not a success. */
 CURLcode client_perform(struct client *c);
-/* 0 for 2xx. Everything else is an error, a redirect too. */
+/* Returns 0 for a status 2xx. Every other status is an error, a redirect too. */
 int client_check(struct client *c, const char *body, size_t n, struct err *err);
-/* After a call that failed: waits a moment, longer each time, and says whether to repeat it, because the controller is busy
- * and its owner patient. *waited_ms: 0 at first. */
+/* After a failed call: if the controller is busy and client_patience allows it, waits (longer
+ * each time) and returns true to repeat the call. *waited_ms begins at 0. */
 bool client_repeats(const struct client *c, const struct err *why, int64_t *waited_ms);
 bool client_wants_end(const struct client *c); /* the user asked to stop (client_end_when) */
 int client_curl_error(const struct client *c, CURLcode rc, struct err *err);

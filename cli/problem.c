@@ -88,7 +88,7 @@ static void spirals_header(FILE *out)
 
 static void spirals_row(FILE *out, struct rng *r, int64_t i, int64_t n)
 {
-    double t = 104.0 * (1 - sqrt(rng_unit(r))); /* denser where the arms are longer */
+    double t = 104.0 * (1 - sqrt(rng_unit(r))); /* points lie closer where the arms are longer */
     double angle = t * PI / 16, radius = 6.5 * (104 - t) / 104;
     int sign = i % 2 ? -1 : 1;
 
@@ -112,7 +112,8 @@ static int has_line(const char *b, char who)
     return 0;
 }
 
-/* A board can end a game: x won with its last stone, or o won with its last, or it is full without a line. */
+/* True for a board that can end a game: x won with its last stone, or o won with its last stone,
+ * or the board is full and nobody has a line. */
 static int is_final_board(const char *b, int xs, int os)
 {
     int x = has_line(b, 'x'), o = has_line(b, 'o');
