@@ -61,7 +61,6 @@ my %may = (
 # Units that still include each other in circles. The list may only become shorter: no other unit may be in a circle.
 my $knots = join '|', qw(
     controller/[\w/]+
-   
 );
 my @only = ( # what, pattern, where it may stand
     ['sqlite3', qr/\bsqlite3_\w+\s*\(/, qr{^(store|tests)/}],

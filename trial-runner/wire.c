@@ -1,5 +1,5 @@
 /* wire.c - framing of the pipe between supervisor and worker, and the worker's blocking end of it. The supervisor's
- * end is in slot.c, on its event loop. The length is text so that a trace of the pipe reads itself. */
+ * end is in process.c, on its event loop. The length is text so that a trace of the pipe reads itself. */
 #include "trial-runner/wire.h"
 
 #include "base/fault.h"

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "trial-runner/agent/backoff.h"
-#include "trial-runner/agent/seat.h"
+#include "trial-runner/agent/lease_poll.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@ struct agent {
     struct agent_conf c;
     char session[33];
     struct fetch *fetch;
-    struct book *book;
-    struct seat *seats[MSG_MAX_DEVICES];
+    struct outbox *outbox;
+    struct lease_poll *polls[MSG_MAX_DEVICES];
     int64_t runner; /* 0 = not registered */
     int64_t lease_ms, renewed_ms;
     struct http_call *hello, *report;
@@ -136,7 +136,7 @@ static void on_expire(void *arg)
         loop_timer_again(a->expire, left);
         return;
     }
-    for (h = book_first(a->book); h; h = next) {
+    for (h = outbox_first(a->outbox); h; h = next) {
         next = h->next;
         if (h->state == HELD_PARKED || h->state == HELD_OUT)
             continue;
@@ -194,9 +194,9 @@ static void send_hello(struct agent *a)
 /* A report with one message was refused as malformed: that message would be refused for ever. */
 static void drop_refused(struct agent *a, const struct err *why)
 {
-    struct held *h = book_report_events(a->book) == 1 ? book_report_held(a->book, 0) : NULL;
+    struct held *h = outbox_report_events(a->outbox) == 1 ? outbox_report_held(a->outbox, 0) : NULL;
 
-    if (book_report_events(a->book) > 1) {
+    if (outbox_report_events(a->outbox) > 1) {
         a->max_events = 1;
     } else if (h) {
         log_error("message.refused trial=%" PRId64 " err=\"%s\"", h->trial, why->text);
@@ -208,7 +208,7 @@ static void drop_refused(struct agent *a, const struct err *why)
 static void drop_listed(struct agent *a, const struct msg_held *list, int n, bool is_task)
 {
     for (int i = 0; i < n; i++) {
-        struct held *h = book_find(a->book, list[i].trial, list[i].fence, is_task);
+        struct held *h = outbox_find(a->outbox, list[i].trial, list[i].fence, is_task);
 
         if (h)
             work_drop(h);
@@ -220,11 +220,11 @@ static int apply_answer(struct agent *a, const struct msg_answer *m, struct err 
     enum msg_type type = MSG_PROGRESS;
     struct held *h = NULL;
 
-    if (m->n_replies != book_report_events(a->book))
+    if (m->n_replies != outbox_report_events(a->outbox))
         return err_set(err, ERR_IO, "%d replies to %d messages", m->n_replies,
-                       book_report_events(a->book));
+                       outbox_report_events(a->outbox));
     for (int i = 0; i < m->n_replies; i++) {
-        if (!book_answer(a->book, i, &m->replies[i], &h, &type))
+        if (!outbox_answer(a->outbox, i, &m->replies[i], &h, &type))
             return err_set(err, ERR_IO, "reply %d is to another message", i);
         if (h)
             work_reply(h, type, &m->replies[i]);
@@ -267,7 +267,7 @@ static void on_reported(void *arg, const struct http_reply *r)
             drop_refused(a, &r->err);
         pause_talk(a, r, "refused");
     }
-    book_report_lost(a->book);
+    outbox_report_lost(a->outbox);
     pump_soon(a);
 }
 
@@ -278,13 +278,13 @@ static void send_report(struct agent *a)
     int n = 0;
 
     for (int i = 0; i < a->c.n_devices; i++) {
-        if (seat_asked(a->seats[i], &asked[n]))
+        if (lease_poll_asked(a->polls[i], &asked[n]))
             n++;
     }
     a->renew_due = false;
     snprintf(path, sizeof path, "/api/v1/runners/%" PRId64 "/report", a->runner);
     a->report = http_post_json(a->c.http, path,
-                               book_report_new(a->book, a->session, asked, n, a->max_events),
+                               outbox_report_new(a->outbox, a->session, asked, n, a->max_events),
                                MAX(a->lease_ms / 3, CALL_MIN_MS), on_reported, a);
     loop_timer_again(a->renew, a->lease_ms / 3);
 }
@@ -294,10 +294,10 @@ static void send_report(struct agent *a)
 static bool is_over(const struct agent *a)
 {
     for (int i = 0; i < a->c.n_devices; i++) {
-        if (seat_is_open(a->seats[i]))
+        if (lease_poll_is_open(a->polls[i]))
             return false;
     }
-    return a->draining && !book_first(a->book);
+    return a->draining && !outbox_first(a->outbox);
 }
 
 static void on_pump(void *arg)
@@ -315,10 +315,10 @@ static void on_pump(void *arg)
             send_hello(a);
         return;
     }
-    if (!a->report && !a->again && (a->renew_due || book_has_sendable(a->book)))
+    if (!a->report && !a->again && (a->renew_due || outbox_has_sendable(a->outbox)))
         send_report(a);
     for (int i = 0; i < a->c.n_devices; i++)
-        seat_turn(a->seats[i], a->runner, a->paused);
+        lease_poll_turn(a->polls[i], a->runner, a->paused);
 }
 
 static void pump_soon(void *arg)
@@ -352,7 +352,7 @@ void agent_drain(struct agent *a)
     log_info("runner.drain");
     a->draining = true;
     for (int i = 0; i < a->c.n_devices; i++)
-        seat_drain(a->seats[i]);
+        lease_poll_drain(a->polls[i]);
     a->drain_end = loop_timer_new(a->c.loop, a->c.conf->drain_ms, 0, on_drain_end, a);
     pump_soon(a);
 }
@@ -373,22 +373,22 @@ static void session_make(struct agent *a)
     str_hex(bytes, sizeof bytes, a->session);
 }
 
-static struct seat *seat_of(struct agent *a, int i, struct err *err)
+static struct lease_poll *lease_poll_of(struct agent *a, int i, struct err *err)
 {
-    struct seat_conf sc = { .loop = a->c.loop,
-                            .conf = a->c.conf,
-                            .http = a->c.http,
-                            .cache = a->c.cache,
-                            .fetch = a->fetch,
-                            .book = a->book,
-                            .device = &a->c.devices[i],
-                            .session = a->session,
-                            .seed = rng_mix(a->c.seed, (uint64_t)i + 1),
-                            .on_change = pump_soon,
-                            .on_unknown = forget_runner,
-                            .arg = a };
+    struct lease_poll_conf sc = { .loop = a->c.loop,
+                                  .conf = a->c.conf,
+                                  .http = a->c.http,
+                                  .cache = a->c.cache,
+                                  .fetch = a->fetch,
+                                  .outbox = a->outbox,
+                                  .device = &a->c.devices[i],
+                                  .session = a->session,
+                                  .seed = rng_mix(a->c.seed, (uint64_t)i + 1),
+                                  .on_change = pump_soon,
+                                  .on_unknown = forget_runner,
+                                  .arg = a };
 
-    return seat_new(&sc, err);
+    return lease_poll_new(&sc, err);
 }
 
 struct agent *agent_new(const struct agent_conf *conf, struct err *err)
@@ -401,18 +401,18 @@ struct agent *agent_new(const struct agent_conf *conf, struct err *err)
     session_make(a);
     backoff_init(&a->backoff, FIRST_PAUSE_MS, conf->conf->backoff_max_ms, conf->seed);
     a->fetch = fetch_new(l, conf->http, conf->cache, conf->conf->backoff_max_ms);
-    a->book = book_new(&(struct book_conf){ .loop = l,
-                                            .http = conf->http,
-                                            .cache = conf->cache,
-                                            .keeps_blobs = !conf->conf->blob_dir,
-                                            .backoff_max_ms = conf->conf->backoff_max_ms,
-                                            .on_sendable = pump_soon,
-                                            .arg = a });
+    a->outbox = outbox_new(&(struct outbox_conf){ .loop = l,
+                                                  .http = conf->http,
+                                                  .cache = conf->cache,
+                                                  .keeps_blobs = !conf->conf->blob_dir,
+                                                  .backoff_max_ms = conf->conf->backoff_max_ms,
+                                                  .on_sendable = pump_soon,
+                                                  .arg = a });
     a->renew = loop_timer_new(l, INT32_MAX, 0, on_renew, a);
     a->expire = loop_timer_new(l, INT32_MAX, 0, on_expire, a);
     for (int i = 0; i < conf->n_devices; i++) {
-        a->seats[i] = seat_of(a, i, err);
-        if (!a->seats[i]) {
+        a->polls[i] = lease_poll_of(a, i, err);
+        if (!a->polls[i]) {
             agent_free(a);
             return NULL;
         }
@@ -428,8 +428,8 @@ void agent_free(struct agent *a)
     http_cancel(a->hello);
     http_cancel(a->report);
     for (int i = 0; i < a->c.n_devices; i++)
-        seat_free(a->seats[i]);
-    book_free(a->book);
+        lease_poll_free(a->polls[i]);
+    outbox_free(a->outbox);
     fetch_free(a->fetch);
     loop_timer_free(a->again);
     loop_timer_free(a->pump);

@@ -1,5 +1,5 @@
 /* conf.h - the options of assay-runner, one table for file, environment, flags and --help. Filled by main.c once at
- * start; everybody else reads it. A worker process gets what it needs on its command line (slot.c). */
+ * start; everybody else reads it. A worker process gets what it needs on its command line (process.c). */
 #ifndef TRIAL_RUNNER_AGENT_CONF_H
 #define TRIAL_RUNNER_AGENT_CONF_H
 

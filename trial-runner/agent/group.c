@@ -33,9 +33,9 @@ struct group *group_new(const struct group_env *env, int64_t run, struct msg_gra
     *grant = (struct msg_grant){ 0 };
     g->deadline_at_ms = deadline_at_ms;
     for (int i = 0; i < m->n_lanes; i++)
-        book_add(env->book, m->lanes[i].trial, m->lanes[i].fence, false, g);
+        outbox_add(env->outbox, m->lanes[i].trial, m->lanes[i].fence, false, g);
     if (m->kind != MSG_FIT)
-        book_add(env->book, m->task, m->fence, true, g);
+        outbox_add(env->outbox, m->task, m->fence, true, g);
     return g;
 }
 
@@ -59,7 +59,7 @@ void group_free(struct group *g)
 
 bool group_is_held(const struct group *g)
 {
-    for (const struct held *h = book_first(g->env->book); h; h = h->next) {
+    for (const struct held *h = outbox_first(g->env->outbox); h; h = h->next) {
         if (h->group == g)
             return true;
     }
@@ -68,12 +68,12 @@ bool group_is_held(const struct group *g)
 
 void group_fail(struct group *g, enum trial_reason reason, const char *why)
 {
-    struct book *b = g->env->book;
+    struct outbox *b = g->env->outbox;
 
     g->ended = true;
-    for (struct held *h = book_first(b); h; h = h->next) {
+    for (struct held *h = outbox_first(b); h; h = h->next) {
         if (h->group == g && h->state != HELD_OUT)
-            book_push_failure(b, h, reason, why);
+            outbox_push_failure(b, h, reason, why);
     }
 }
 
@@ -156,7 +156,7 @@ int group_files_check(struct group *g, struct err *err)
     return 0;
 }
 
-void group_send(struct group *g, struct slot *slot)
+void group_send(struct group *g, struct process *process)
 {
     struct msg_grant part = g->grant; /* borrows all but the list */
     json_t *msg = NULL;
@@ -167,7 +167,7 @@ void group_send(struct group *g, struct slot *slot)
     part.n_lanes = 0;
     for (int i = 0; i < g->grant.n_lanes; i++) {
         const struct msg_lane *l = &g->grant.lanes[i];
-        const struct held *h = book_find(g->env->book, l->trial, l->fence, false);
+        const struct held *h = outbox_find(g->env->outbox, l->trial, l->fence, false);
 
         if (h && h->group == g && h->state == HELD_WAITING)
             part.lanes[part.n_lanes++] = *l;
@@ -184,7 +184,7 @@ void group_send(struct group *g, struct slot *slot)
     set_path(msg, "frame", g, g->grant.data.frame);
     set_path(msg, "test_frame", g, g->grant.data.test_frame);
     set_path(msg, "source", g, g->grant.source);
-    slot_send(slot, msg);
+    process_send(process, msg);
 out:
     mem_free(part.lanes);
 }

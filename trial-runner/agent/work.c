@@ -18,7 +18,7 @@ enum { GROUPS_MAX = 2, VAIN_DEATHS_MAX = 3 };
 struct work {
     struct work_conf c;
     struct group_env env;
-    struct slot *slot;
+    struct process *process;
     struct group *groups; /* in order of arrival */
     int64_t runs;
     int vain_deaths; /* in a row, without one lane begun */
@@ -53,15 +53,15 @@ static void try_send(void *arg)
     struct work *w = arg;
 
     for (struct group *g = w->groups; g; g = g->next) {
-        if (slot_is_ready(w->slot) && !g->sent && !g->ended && g->n_pending == 0)
-            group_send(g, w->slot);
+        if (process_is_ready(w->process) && !g->sent && !g->ended && g->n_pending == 0)
+            group_send(g, w->process);
     }
 }
 
 /* An older fence of the same trial or task has been taken from us, or we would not have been given this one. */
 static void drop_older(struct work *w, int64_t id, bool is_task)
 {
-    for (struct held *h = book_first(w->c.book), *next = NULL; h; h = next) {
+    for (struct held *h = outbox_first(w->c.outbox), *next = NULL; h; h = next) {
         next = h->next;
         if (h->trial == id && h->is_task == is_task)
             work_drop(h);
@@ -98,7 +98,7 @@ bool work_wants(const struct work *w)
 
     for (const struct group *g = w->groups; g; g = g->next)
         n += !g->ended;
-    return slot_is_ready(w->slot) && !w->draining && n < (w->soon ? GROUPS_MAX : 1);
+    return process_is_ready(w->process) && !w->draining && n < (w->soon ? GROUPS_MAX : 1);
 }
 
 /* ---- lanes ---- */
@@ -109,17 +109,17 @@ static void tell(struct held *h, const char *op, const char *action, const struc
     int64_t now = clk_now_ms(loop_clk(w->c.loop));
     int64_t at = r && r->deadline_ms > 0 ? now + r->deadline_ms : 0;
 
-    slot_send(w->slot, json_pack("{s:s, s:I, s:I, s:b, s:s, s:i, s:I}", "op", op, "trial",
-                                 (json_int_t)h->trial, "fence", (json_int_t)h->fence, "task",
-                                 (int)h->is_task, "action", action, "to", r ? r->to : 0,
-                                 "deadline_at_ms", (json_int_t)at));
+    process_send(w->process, json_pack("{s:s, s:I, s:I, s:b, s:s, s:i, s:I}", "op", op, "trial",
+                                       (json_int_t)h->trial, "fence", (json_int_t)h->fence, "task",
+                                       (int)h->is_task, "action", action, "to", r ? r->to : 0,
+                                       "deadline_at_ms", (json_int_t)at));
 }
 
 static void release(struct held *h)
 {
     struct work *w = h->group->env->work;
 
-    book_drop(w->c.book, h);
+    outbox_drop(w->c.outbox, h);
     sweep(w);
 }
 
@@ -178,7 +178,7 @@ static struct held *held_of(struct work *w, const json_t *msg)
         jsonx_i64(msg, NULL, "fence", JSONX_REQUIRED, 0, INT64_MAX, &fence, NULL) < 0 ||
         jsonx_bool(msg, NULL, "task", JSONX_OPTIONAL, &is_task, NULL) < 0)
         return NULL;
-    return book_find(w->c.book, trial, fence, is_task);
+    return outbox_find(w->c.outbox, trial, fence, is_task);
 }
 
 static void take_event(struct work *w, const json_t *msg)
@@ -195,15 +195,15 @@ static void take_event(struct work *w, const json_t *msg)
         return;
     }
     ev = &r.events[0];
-    h = book_find(w->c.book, ev->trial, ev->fence,
-                  ev->type == MSG_TASK_DONE || ev->type == MSG_TASK_FAILED);
+    h = outbox_find(w->c.outbox, ev->trial, ev->fence,
+                    ev->type == MSG_TASK_DONE || ev->type == MSG_TASK_FAILED);
     if (h && h->state != HELD_OUT) {
         if (ev->type == MSG_RUNG || ev->type == MSG_FINAL)
             h->state = HELD_PARKED;
         else if (is_end(ev->type))
             h->state = HELD_OUT;
         ev->seq = 0;
-        book_push(w->c.book, h, ev, file);
+        outbox_push(w->c.outbox, h, ev, file);
     } else if (file) {
         unlink(file);
     }
@@ -246,7 +246,7 @@ static void on_message(void *arg, const char *op, const json_t *msg)
 
 static bool keeps_file(void *arg, const char *path)
 {
-    return book_has_file(((struct work *)arg)->c.book, path);
+    return outbox_has_file(((struct work *)arg)->c.outbox, path);
 }
 
 static void on_ready(void *arg)
@@ -255,7 +255,7 @@ static void on_ready(void *arg)
 
     try_send(w);
     if (w->draining)
-        slot_send(w->slot, json_pack("{s:s}", "op", "drain"));
+        process_send(w->process, json_pack("{s:s}", "op", "drain"));
     sweep(w);
 }
 
@@ -271,10 +271,10 @@ static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_
              !was_running    ? "waited"
              : n_running > 1 ? "ran beside others"
                              : "ran alone");
-    book_discard_unsent(w->c.book, h);
+    outbox_discard_unsent(w->c.outbox, h);
     if (!was_running)
         reason = was_parked ? TR_DRAINED : TR_WORKER_DIED;
-    book_push_failure(w->c.book, h, reason, text);
+    outbox_push_failure(w->c.outbox, h, reason, text);
 }
 
 /* A file that was cut short while it was mapped kills whoever reads it. Then its lanes are not to blame. */
@@ -284,9 +284,9 @@ static void blame_files(struct work *w)
         struct err err = { 0 };
 
         if (g->sent && !g->ended && group_files_check(g, &err) < 0) {
-            for (struct held *h = book_first(w->c.book); h; h = h->next) {
+            for (struct held *h = outbox_first(w->c.outbox); h; h = h->next) {
                 if (h->group == g && h->state != HELD_OUT)
-                    book_discard_unsent(w->c.book, h);
+                    outbox_discard_unsent(w->c.outbox, h);
             }
             group_fail(g, TR_DATA, err.text);
         }
@@ -301,10 +301,10 @@ static void on_dead(void *arg, enum trial_reason reason, const char *why)
     int n_running = 0;
 
     w->soon = false;
-    for (const struct held *h = book_first(w->c.book); h; h = h->next)
+    for (const struct held *h = outbox_first(w->c.outbox); h; h = h->next)
         n_running += h->group->env->work == w && h->group->sent && h->state == HELD_RUNNING;
     blame_files(w);
-    for (struct held *h = book_first(w->c.book); h; h = h->next) {
+    for (struct held *h = outbox_first(w->c.outbox); h; h = h->next) {
         if (h->group->env->work != w || !h->group->sent)
             continue;
         if ((h->state != HELD_WAITING && h->state != HELD_OUT) ||
@@ -314,7 +314,7 @@ static void on_dead(void *arg, enum trial_reason reason, const char *why)
     for (struct group *g = w->groups; g; g = g->next) {
         bool has_waiting = false;
 
-        for (const struct held *h = book_first(w->c.book); h; h = h->next)
+        for (const struct held *h = outbox_first(w->c.outbox); h; h = h->next)
             has_waiting |= h->group == g && h->state == HELD_WAITING;
         if (has_waiting)
             g->sent = false; /* for the successor */
@@ -331,7 +331,7 @@ void work_drain(struct work *w)
     if (w->draining)
         return;
     w->draining = true;
-    slot_send(w->slot, json_pack("{s:s}", "op", "drain"));
+    process_send(w->process, json_pack("{s:s}", "op", "drain"));
     for (struct group *g = w->groups; g; g = g->next) {
         if (!g->sent && !g->ended)
             group_fail(g, TR_DRAINED, "the runner leaves");
@@ -339,26 +339,26 @@ void work_drain(struct work *w)
     sweep(w);
 }
 
-struct slot *work_slot(struct work *w)
+struct process *work_slot(struct work *w)
 {
-    return w->slot;
+    return w->process;
 }
 
 struct work *work_new(const struct work_conf *conf, struct err *err)
 {
-    static const struct slot_ops ops = { on_ready, on_message, on_dead, keeps_file };
+    static const struct process_ops ops = { on_ready, on_message, on_dead, keeps_file };
     struct work *w = mem_zalloc(sizeof *w);
 
     w->c = *conf;
     w->env = (struct group_env){ .work = w,
-                                 .book = conf->book,
+                                 .outbox = conf->outbox,
                                  .fetch = conf->fetch,
                                  .cache = conf->cache,
                                  .on_files = try_send,
                                  .arg = w };
-    w->slot =
-        slot_new(conf->loop, conf->conf, conf->device, cache_scratch(conf->cache), &ops, w, err);
-    if (!w->slot) {
+    w->process =
+        process_new(conf->loop, conf->conf, conf->device, cache_scratch(conf->cache), &ops, w, err);
+    if (!w->process) {
         mem_free(w);
         return NULL;
     }
@@ -369,11 +369,11 @@ void work_free(struct work *w)
 {
     if (!w)
         return;
-    slot_free(w->slot);
-    for (struct held *h = book_first(w->c.book), *next = NULL; h; h = next) {
+    process_free(w->process);
+    for (struct held *h = outbox_first(w->c.outbox), *next = NULL; h; h = next) {
         next = h->next;
         if (h->group->env->work == w)
-            book_drop(w->c.book, h);
+            outbox_drop(w->c.outbox, h);
     }
     while (w->groups)
         group_unlink(w, w->groups);

@@ -1,7 +1,7 @@
-/* slot.c - the worker process of one device. Its end is seen as the end of its socket, whatever ended it; the process
+/* process.c - the worker process of one device. Its end is seen as the end of its socket, whatever ended it; the process
  * is then reaped and a new one started: at once, or after a growing pause when workers die without having done
  * anything. The watch looks every fifth of a second, which is off the path of any work. */
-#include "trial-runner/agent/slot.h"
+#include "trial-runner/agent/process.h"
 
 #include "base/fault.h"
 #include "base/io.h"
@@ -26,12 +26,12 @@
 
 enum { WORKER_FD = 3, WATCH_MS = 200, REAP_MS = 5000, FIRST_PAUSE_MS = 20, MAX_PAUSE_MS = 10000 };
 
-struct slot {
+struct process {
     struct loop *loop;
     const struct runner_conf *conf;
     const struct msg_device *device;
     char *scratch;
-    const struct slot_ops *ops;
+    const struct process_ops *ops;
     void *arg;
     pid_t pid; /* 0 = none */
     struct bufferevent *pipe;
@@ -44,11 +44,11 @@ struct slot {
     char why[160]; /* of the kill under way, "" = none */
 };
 
-static int worker_start(struct slot *s, struct err *err);
+static int worker_start(struct process *s, struct err *err);
 
 /* ---- death ---- */
 
-static void worker_forget(struct slot *s)
+static void worker_forget(struct process *s)
 {
     bufferevent_free(s->pipe);
     s->pipe = NULL;
@@ -58,7 +58,7 @@ static void worker_forget(struct slot *s)
 }
 
 /* What it left half written. Files that it has handed over lie there too, until they are uploaded. */
-static void scratch_clear(const struct slot *s)
+static void scratch_clear(const struct process *s)
 {
     char path[4096], mark[32];
     DIR *dir = opendir(s->scratch);
@@ -78,7 +78,7 @@ static void scratch_clear(const struct slot *s)
 
 static void on_respawn(void *arg)
 {
-    struct slot *s = arg;
+    struct process *s = arg;
     struct err err = { 0 };
 
     loop_timer_free(s->respawn);
@@ -89,7 +89,7 @@ static void on_respawn(void *arg)
     }
 }
 
-static void worker_dead(struct slot *s)
+static void worker_dead(struct process *s)
 {
     enum trial_reason reason = s->reason;
     char why[160];
@@ -114,7 +114,7 @@ static void worker_dead(struct slot *s)
     s->ops->on_dead(s->arg, reason, why);
 }
 
-static void worker_kill(struct slot *s, enum trial_reason reason)
+static void worker_kill(struct process *s, enum trial_reason reason)
 {
     s->reason = reason;
     proc_kill(s->pid, SIGKILL); /* the end of its socket tells the rest */
@@ -122,7 +122,7 @@ static void worker_kill(struct slot *s, enum trial_reason reason)
 
 static void on_watch(void *arg)
 {
-    struct slot *s = arg;
+    struct process *s = arg;
     int64_t now = clk_now_ms(loop_clk(s->loop)), rss = 0, limit = 0;
     char a[32], b[32];
 
@@ -150,7 +150,7 @@ static void on_watch(void *arg)
 
 /* ---- talk ---- */
 
-static void take_beat(struct slot *s, const json_t *msg)
+static void take_beat(struct process *s, const json_t *msg)
 {
     int64_t within = 0, limit = 0;
 
@@ -160,7 +160,7 @@ static void take_beat(struct slot *s, const json_t *msg)
     s->rss_limit = limit;
 }
 
-static void on_frame(struct slot *s, const json_t *msg)
+static void on_frame(struct process *s, const json_t *msg)
 {
     const char *op = json_string_value(json_object_get(msg, "op"));
 
@@ -181,7 +181,7 @@ static void on_frame(struct slot *s, const json_t *msg)
 
 static void on_pipe_data(struct bufferevent *pipe, void *arg)
 {
-    struct slot *s = arg;
+    struct process *s = arg;
     struct evbuffer *in = bufferevent_get_input(pipe);
     struct err err = { 0 };
     json_t *msg = NULL;
@@ -206,14 +206,14 @@ static void on_pipe_data(struct bufferevent *pipe, void *arg)
 
 static void on_pipe_end(struct bufferevent *pipe, short what, void *arg)
 {
-    struct slot *s = arg;
+    struct process *s = arg;
 
     (void)pipe;
     if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
         worker_dead(s);
 }
 
-void slot_send(struct slot *s, json_t *msg_steal)
+void process_send(struct process *s, json_t *msg_steal)
 {
     struct buf frame;
     struct err err = { 0 };
@@ -256,7 +256,7 @@ static const char *const worker_env[] = { "PATH",
                                           "LLVM_PROFILE_FILE",
                                           NULL };
 
-static int worker_spawn(struct slot *s, int child_fd, struct err *err)
+static int worker_spawn(struct process *s, int child_fd, struct err *err)
 {
     char device[64], numbered[80];
     const char *const argv[] = { "assay-runner", "--worker", NULL };
@@ -282,11 +282,11 @@ static int worker_spawn(struct slot *s, int child_fd, struct err *err)
     return proc_spawn(&spec, &s->pid, err);
 }
 
-static int worker_start(struct slot *s, struct err *err)
+static int worker_start(struct process *s, struct err *err)
 {
     int fds[2] = { -1, -1 }, rc = 0;
 
-    if (FAULT("slot.socketpair") || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+    if (FAULT("process.socketpair") || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
         return err_errno(err, "socket pair");
     rc = worker_spawn(s, fds[1], err);
     close(fds[1]);
@@ -300,20 +300,20 @@ static int worker_start(struct slot *s, struct err *err)
     CHECK(s->pipe);
     bufferevent_setcb(s->pipe, on_pipe_data, NULL, on_pipe_end, s);
     bufferevent_enable(s->pipe, EV_READ | EV_WRITE);
-    slot_send(s, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:b}", "op", "config", "device",
-                           s->device->id, "scratch", s->scratch, "slice_ms",
-                           (json_int_t)s->conf->slice_ms, "checkpoint_ms",
-                           (json_int_t)s->conf->checkpoint_ms, "memory_bytes",
-                           (json_int_t)s->device->memory_bytes, "log_level", s->conf->log_level,
-                           "dev", (int)s->conf->dev));
+    process_send(s, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:b}", "op", "config", "device",
+                              s->device->id, "scratch", s->scratch, "slice_ms",
+                              (json_int_t)s->conf->slice_ms, "checkpoint_ms",
+                              (json_int_t)s->conf->checkpoint_ms, "memory_bytes",
+                              (json_int_t)s->device->memory_bytes, "log_level", s->conf->log_level,
+                              "dev", (int)s->conf->dev));
     return 0;
 }
 
-struct slot *slot_new(struct loop *loop, const struct runner_conf *conf,
-                      const struct msg_device *device, const char *scratch,
-                      const struct slot_ops *ops, void *arg, struct err *err)
+struct process *process_new(struct loop *loop, const struct runner_conf *conf,
+                            const struct msg_device *device, const char *scratch,
+                            const struct process_ops *ops, void *arg, struct err *err)
 {
-    struct slot *s = mem_zalloc(sizeof *s);
+    struct process *s = mem_zalloc(sizeof *s);
     size_t size = strlen(scratch) + sizeof device->id + 2;
 
     s->loop = loop;
@@ -326,14 +326,14 @@ struct slot *slot_new(struct loop *loop, const struct runner_conf *conf,
     snprintf(s->scratch, size, "%s/%s", scratch, device->id);
     backoff_init(&s->backoff, FIRST_PAUSE_MS, MAX_PAUSE_MS, 1);
     if (io_mkdirs(s->scratch, 0700, err) < 0 || worker_start(s, err) < 0) {
-        slot_free(s);
+        process_free(s);
         return NULL;
     }
     s->watch = loop_timer_new(loop, WATCH_MS, WATCH_MS, on_watch, s);
     return s;
 }
 
-void slot_free(struct slot *s)
+void process_free(struct process *s)
 {
     if (!s)
         return;
@@ -350,17 +350,17 @@ void slot_free(struct slot *s)
     mem_free(s);
 }
 
-bool slot_is_ready(const struct slot *s)
+bool process_is_ready(const struct process *s)
 {
     return s->is_ready;
 }
 
-int64_t slot_rss_bytes(const struct slot *s)
+int64_t process_rss_bytes(const struct process *s)
 {
     return s->pid ? proc_rss_bytes(s->pid) : 0;
 }
 
-int slot_worker_pid(const struct slot *s)
+int process_worker_pid(const struct process *s)
 {
     return (int)s->pid;
 }

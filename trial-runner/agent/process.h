@@ -1,8 +1,8 @@
-/* slot.h - one device and its worker process: started by exec with its environment set, spoken to over a socket pair,
- * watched (its word to be heard of again, its memory), killed when it breaks its word, replaced when it dies. A slot
+/* process.h - one device and its worker process: started by exec with its environment set, spoken to over a socket pair,
+ * watched (its word to be heard of again, its memory), killed when it breaks its word, replaced when it dies. A process
  * knows nothing of trials: it carries messages and tells of deaths. The supervisor survives whatever a worker does. */
-#ifndef TRIAL_RUNNER_AGENT_SLOT_H
-#define TRIAL_RUNNER_AGENT_SLOT_H
+#ifndef TRIAL_RUNNER_AGENT_PROCESS_H
+#define TRIAL_RUNNER_AGENT_PROCESS_H
 
 #include "base/err.h"
 #include "base/loop.h"
@@ -12,9 +12,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-struct slot;
+struct process;
 
-struct slot_ops {
+struct process_ops {
     void (*on_ready)(void *arg); /* a worker, the first or a new one, waits for work */
     void (*on_message)(void *arg, const char *op, const json_t *msg);
     /* Its worker has ended. reason: TR_MEMORY when it was killed for its memory, else TR_WORKER_DIED. why: "killed by
@@ -25,14 +25,14 @@ struct slot_ops {
 };
 
 /* conf and device are borrowed; scratch is the folder for the worker's files. The first worker starts at once. */
-struct slot *slot_new(struct loop *loop, const struct runner_conf *conf,
-                      const struct msg_device *device, const char *scratch,
-                      const struct slot_ops *ops, void *arg, struct err *err);
-void slot_free(struct slot *s); /* kills the worker and waits for it */
-bool slot_is_ready(const struct slot *s);
+struct process *process_new(struct loop *loop, const struct runner_conf *conf,
+                            const struct msg_device *device, const char *scratch,
+                            const struct process_ops *ops, void *arg, struct err *err);
+void process_free(struct process *s); /* kills the worker and waits for it */
+bool process_is_ready(const struct process *s);
 /* To the worker; dropped when there is none (its death has been told). */
-void slot_send(struct slot *s, json_t *msg_steal);
-int64_t slot_rss_bytes(const struct slot *s);
-int slot_worker_pid(const struct slot *s); /* 0 = none */
+void process_send(struct process *s, json_t *msg_steal);
+int64_t process_rss_bytes(const struct process *s);
+int process_worker_pid(const struct process *s); /* 0 = none */
 
 #endif

@@ -1,6 +1,6 @@
-/* book.c - lanes held and their outboxes; see book.h for the promises. Lists are short (a few lanes a device), so they
+/* outbox.c - lanes held and their outboxes; see outbox.h for the promises. Lists are short (a few lanes a device), so they
  * are searched, not indexed. */
-#include "trial-runner/agent/book.h"
+#include "trial-runner/agent/outbox.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -15,7 +15,7 @@ enum { REPORT_EVENTS_MAX = 512, REPORT_DETAIL_MAX = 3 << 20 };
 
 struct out {
     struct out *next;
-    struct book *book;
+    struct outbox *outbox;
     struct held *held;
     struct msg_event ev;
     char *file; /* still to be uploaded, or NULL */
@@ -28,8 +28,8 @@ struct flight {
     bool is_task;
 };
 
-struct book {
-    struct book_conf conf;
+struct outbox {
+    struct outbox_conf conf;
     struct held *held;
     struct flight *flight; /* of the report under way, in order */
     int n_flight, max_events;
@@ -37,7 +37,7 @@ struct book {
 
 /* ---- messages ---- */
 
-static void file_done(struct book *b, const struct out *o, bool is_blob)
+static void file_done(struct outbox *b, const struct out *o, bool is_blob)
 {
     bool keep =
         is_blob && b->conf.keeps_blobs &&
@@ -51,7 +51,7 @@ static void out_free(struct out *o)
 {
     upload_cancel(o->upload);
     if (o->file)
-        file_done(o->book, o, false);
+        file_done(o->outbox, o, false);
     mem_free(o->file);
     mem_free(o->ev.detail);
     mem_free(o);
@@ -70,7 +70,7 @@ static void out_remove(struct held *h, struct out *o)
 static void on_uploaded(void *arg, const struct err *err)
 {
     struct out *o = arg;
-    struct book *b = o->book;
+    struct outbox *b = o->outbox;
     struct held *h = o->held;
 
     o->upload = NULL;
@@ -83,8 +83,8 @@ static void on_uploaded(void *arg, const struct err *err)
     if (err) {
         log_error("upload.refused trial=%" PRId64 " blob=%.12s err=\"%s\"", h->trial, o->ev.blob,
                   err->text);
-        book_discard_unsent(b, h);
-        book_push_failure(b, h, TR_DEVICE, err->text);
+        outbox_discard_unsent(b, h);
+        outbox_push_failure(b, h, TR_DEVICE, err->text);
         return;
     }
     file_done(b, o, true);
@@ -93,7 +93,7 @@ static void on_uploaded(void *arg, const struct err *err)
     b->conf.on_sendable(b->conf.arg);
 }
 
-static void upload_begin(struct book *b, struct out *o)
+static void upload_begin(struct outbox *b, struct out *o)
 {
     o->upload = upload_start(b->conf.loop, b->conf.http, o->file, o->ev.blob,
                              b->conf.backoff_max_ms, on_uploaded, o);
@@ -127,12 +127,12 @@ static void drop_moot(struct held *h, const struct msg_event *newer)
     }
 }
 
-void book_push(struct book *b, struct held *h, struct msg_event *ev, const char *file)
+void outbox_push(struct outbox *b, struct held *h, struct msg_event *ev, const char *file)
 {
     struct out *o = mem_zalloc(sizeof *o), **link = &h->outs;
 
     drop_moot(h, ev);
-    o->book = b;
+    o->outbox = b;
     o->held = h;
     o->ev = *ev;
     o->ev.trial = h->trial;
@@ -148,7 +148,8 @@ void book_push(struct book *b, struct held *h, struct msg_event *ev, const char 
         b->conf.on_sendable(b->conf.arg);
 }
 
-void book_push_failure(struct book *b, struct held *h, enum trial_reason reason, const char *detail)
+void outbox_push_failure(struct outbox *b, struct held *h, enum trial_reason reason,
+                         const char *detail)
 {
     struct msg_event ev;
 
@@ -157,10 +158,10 @@ void book_push_failure(struct book *b, struct held *h, enum trial_reason reason,
     ev.reason = reason;
     ev.detail = mem_strdup(detail);
     h->state = HELD_OUT;
-    book_push(b, h, &ev, NULL);
+    outbox_push(b, h, &ev, NULL);
 }
 
-void book_discard_unsent(struct book *b, struct held *h)
+void outbox_discard_unsent(struct outbox *b, struct held *h)
 {
     (void)b;
     for (struct out **link = &h->outs; *link;) {
@@ -177,8 +178,8 @@ void book_discard_unsent(struct book *b, struct held *h)
 
 /* ---- lanes ---- */
 
-struct held *book_add(struct book *b, int64_t trial, int64_t fence, bool is_task,
-                      struct group *group)
+struct held *outbox_add(struct outbox *b, int64_t trial, int64_t fence, bool is_task,
+                        struct group *group)
 {
     struct held *h = mem_zalloc(sizeof *h), **link = &b->held;
 
@@ -192,7 +193,7 @@ struct held *book_add(struct book *b, int64_t trial, int64_t fence, bool is_task
     return h;
 }
 
-struct held *book_find(struct book *b, int64_t trial, int64_t fence, bool is_task)
+struct held *outbox_find(struct outbox *b, int64_t trial, int64_t fence, bool is_task)
 {
     struct held *h = b->held;
 
@@ -201,7 +202,7 @@ struct held *book_find(struct book *b, int64_t trial, int64_t fence, bool is_tas
     return h;
 }
 
-bool book_has_file(const struct book *b, const char *path)
+bool outbox_has_file(const struct outbox *b, const char *path)
 {
     for (const struct held *h = b->held; h; h = h->next) {
         for (const struct out *o = h->outs; o; o = o->next) {
@@ -212,12 +213,12 @@ bool book_has_file(const struct book *b, const char *path)
     return false;
 }
 
-struct held *book_first(struct book *b)
+struct held *outbox_first(struct outbox *b)
 {
     return b->held;
 }
 
-void book_drop(struct book *b, struct held *h)
+void outbox_drop(struct outbox *b, struct held *h)
 {
     struct held **link = &b->held;
 
@@ -233,7 +234,7 @@ void book_drop(struct book *b, struct held *h)
 
 /* ---- reports ---- */
 
-bool book_has_sendable(const struct book *b)
+bool outbox_has_sendable(const struct outbox *b)
 {
     for (const struct held *h = b->held; h; h = h->next) {
         if (h->outs && !h->outs->file)
@@ -242,7 +243,7 @@ bool book_has_sendable(const struct book *b)
     return false;
 }
 
-static void flight_add(struct book *b, const struct held *h, const struct msg_event *ev)
+static void flight_add(struct outbox *b, const struct held *h, const struct msg_event *ev)
 {
     b->flight[b->n_flight++] = (struct flight){
         .trial = h->trial, .fence = h->fence, .seq = ev->seq, .is_task = h->is_task
@@ -250,7 +251,7 @@ static void flight_add(struct book *b, const struct held *h, const struct msg_ev
 }
 
 /* The sendable front of a lane's queue, as far as the report has room. Events are borrowed. */
-static void collect(struct book *b, struct held *h, struct msg_event *events, size_t *detail)
+static void collect(struct outbox *b, struct held *h, struct msg_event *events, size_t *detail)
 {
     for (struct out *o = h->outs; o && !o->file && b->n_flight < b->max_events; o = o->next) {
         size_t n = o->ev.detail ? strlen(o->ev.detail) : 0;
@@ -266,8 +267,8 @@ static void collect(struct book *b, struct held *h, struct msg_event *events, si
     }
 }
 
-json_t *book_report_new(struct book *b, const char *session, const struct msg_asked *asked,
-                        int n_asked, int max_events)
+json_t *outbox_report_new(struct outbox *b, const char *session, const struct msg_asked *asked,
+                          int n_asked, int max_events)
 {
     struct msg_report r = { .n_asked = n_asked, .asked = (struct msg_asked *)asked };
     size_t n = 0, detail = 0;
@@ -297,26 +298,26 @@ json_t *book_report_new(struct book *b, const char *session, const struct msg_as
     return j;
 }
 
-void book_report_lost(struct book *b)
+void outbox_report_lost(struct outbox *b)
 {
     b->n_flight = 0;
 }
 
-int book_report_events(const struct book *b)
+int outbox_report_events(const struct outbox *b)
 {
     return b->n_flight;
 }
 
-struct held *book_report_held(struct book *b, int i)
+struct held *outbox_report_held(struct outbox *b, int i)
 {
     const struct flight *f = &b->flight[i];
 
     CHECK(i < b->n_flight);
-    return book_find(b, f->trial, f->fence, f->is_task);
+    return outbox_find(b, f->trial, f->fence, f->is_task);
 }
 
-int book_answer(struct book *b, int i, const struct msg_reply *r, struct held **h,
-                enum msg_type *type)
+int outbox_answer(struct outbox *b, int i, const struct msg_reply *r, struct held **h,
+                  enum msg_type *type)
 {
     const struct flight *f = i < b->n_flight ? &b->flight[i] : NULL;
     struct out **link = NULL;
@@ -324,7 +325,7 @@ int book_answer(struct book *b, int i, const struct msg_reply *r, struct held **
     *h = NULL;
     if (!f || f->trial != r->trial || f->fence != r->fence || f->seq != r->seq)
         return 0;
-    *h = book_find(b, f->trial, f->fence, f->is_task);
+    *h = outbox_find(b, f->trial, f->fence, f->is_task);
     for (link = *h ? &(*h)->outs : NULL; link && *link; link = &(*link)->next) {
         struct out *o = *link;
 
@@ -341,20 +342,20 @@ int book_answer(struct book *b, int i, const struct msg_reply *r, struct held **
 
 /* ---- life ---- */
 
-struct book *book_new(const struct book_conf *conf)
+struct outbox *outbox_new(const struct outbox_conf *conf)
 {
-    struct book *b = mem_zalloc(sizeof *b);
+    struct outbox *b = mem_zalloc(sizeof *b);
 
     b->conf = *conf;
     return b;
 }
 
-void book_free(struct book *b)
+void outbox_free(struct outbox *b)
 {
     if (!b)
         return;
     while (b->held)
-        book_drop(b, b->held);
+        outbox_drop(b, b->held);
     mem_free(b->flight);
     mem_free(b);
 }

@@ -1,6 +1,6 @@
-/* seat.c - one device's asking; see seat.h. An answer that grants nothing is asked again at once when it came after a
+/* lease_poll.c - one device's asking; see lease_poll.h. An answer that grants nothing is asked again at once when it came after a
  * wait, and after a growing pause when it came at once, so that a controller that cannot wait is not run over. */
-#include "trial-runner/agent/seat.h"
+#include "trial-runner/agent/lease_poll.h"
 
 #include "base/jsonx.h"
 #include "base/log.h"
@@ -14,8 +14,8 @@
 
 enum { FIRST_PAUSE_MS = 20, ASK_MARGIN_MS = 10000, EMPTY_QUICK_MS = 20 };
 
-struct seat {
-    struct seat_conf c;
+struct lease_poll {
+    struct lease_poll_conf c;
     struct work *work;
     struct http_call *ask;
     int64_t n;        /* of the last call sent; the same again until answered */
@@ -27,28 +27,28 @@ struct seat {
     bool draining;
 };
 
-static int64_t now_ms(const struct seat *s)
+static int64_t now_ms(const struct lease_poll *s)
 {
     return clk_now_ms(loop_clk(s->c.loop));
 }
 
 static void on_ask_again(void *arg)
 {
-    struct seat *s = arg;
+    struct lease_poll *s = arg;
 
     loop_timer_free(s->again);
     s->again = NULL;
     s->c.on_change(s->c.arg);
 }
 
-static void pause_ask(struct seat *s, int64_t at_least_ms)
+static void pause_ask(struct lease_poll *s, int64_t at_least_ms)
 {
     if (!s->again)
         s->again = loop_timer_new(s->c.loop, MAX(backoff_next_ms(&s->backoff), at_least_ms), 0,
                                   on_ask_again, s);
 }
 
-static void take_grant(struct seat *s, const struct http_reply *r)
+static void take_grant(struct lease_poll *s, const struct http_reply *r)
 {
     struct msg_grant m = { 0 };
     struct err err = { 0 };
@@ -73,7 +73,7 @@ static void take_grant(struct seat *s, const struct http_reply *r)
 
 static void on_grant(void *arg, const struct http_reply *r)
 {
-    struct seat *s = arg;
+    struct lease_poll *s = arg;
 
     s->ask = NULL;
     if (r->status >= 200 && r->status < 300) {
@@ -91,7 +91,7 @@ static void on_grant(void *arg, const struct http_reply *r)
     s->c.on_change(s->c.arg);
 }
 
-static void send_ask(struct seat *s, int64_t runner)
+static void send_ask(struct lease_poll *s, int64_t runner)
 {
     struct msg_ask *m = mem_zalloc(sizeof *m);
     int64_t wait_ms = s->draining ? 0 : s->c.conf->lease_wait_ms;
@@ -105,7 +105,8 @@ static void send_ask(struct seat *s, int64_t runner)
     str_copy(m->device, sizeof m->device, s->c.device->id);
     m->n = s->n;
     m->max_lanes = s->c.device->max_lanes;
-    m->host_bytes = MAX(s->c.device->memory_bytes - MAX(slot_rss_bytes(work_slot(s->work)), 0), 0);
+    m->host_bytes =
+        MAX(s->c.device->memory_bytes - MAX(process_rss_bytes(work_slot(s->work)), 0), 0);
     m->n_cached = cache_list(s->c.cache, m->cached, MSG_MAX_CACHED);
     m->wait_s = wait_ms / 1000;
     snprintf(path, sizeof path, "/api/v1/runners/%" PRId64 "/lease", runner);
@@ -115,7 +116,7 @@ static void send_ask(struct seat *s, int64_t runner)
 }
 
 /* While draining, only a call whose answer we might have missed is repeated, so that what it granted can be given back. */
-static bool may_ask(const struct seat *s, bool paused)
+static bool may_ask(const struct lease_poll *s, bool paused)
 {
     if (s->ask || s->again)
         return false;
@@ -124,13 +125,13 @@ static bool may_ask(const struct seat *s, bool paused)
     return !paused && work_wants(s->work);
 }
 
-void seat_turn(struct seat *s, int64_t runner, bool paused)
+void lease_poll_turn(struct lease_poll *s, int64_t runner, bool paused)
 {
     if (runner != 0 && may_ask(s, paused))
         send_ask(s, runner);
 }
 
-void seat_drain(struct seat *s)
+void lease_poll_drain(struct lease_poll *s)
 {
     s->draining = true;
     work_drain(s->work);
@@ -140,12 +141,12 @@ void seat_drain(struct seat *s)
     s->again = NULL;
 }
 
-bool seat_is_open(const struct seat *s)
+bool lease_poll_is_open(const struct lease_poll *s)
 {
     return s->is_open;
 }
 
-bool seat_asked(const struct seat *s, struct msg_asked *out)
+bool lease_poll_asked(const struct lease_poll *s, struct msg_asked *out)
 {
     if (s->answered == 0)
         return false;
@@ -154,13 +155,13 @@ bool seat_asked(const struct seat *s, struct msg_asked *out)
     return true;
 }
 
-struct seat *seat_new(const struct seat_conf *conf, struct err *err)
+struct lease_poll *lease_poll_new(const struct lease_poll_conf *conf, struct err *err)
 {
-    struct seat *s = mem_zalloc(sizeof *s);
+    struct lease_poll *s = mem_zalloc(sizeof *s);
     struct work_conf wc = { .loop = conf->loop,
                             .conf = conf->conf,
                             .device = conf->device,
-                            .book = conf->book,
+                            .outbox = conf->outbox,
                             .fetch = conf->fetch,
                             .cache = conf->cache,
                             .on_change = conf->on_change,
@@ -175,7 +176,7 @@ struct seat *seat_new(const struct seat_conf *conf, struct err *err)
     return NULL;
 }
 
-void seat_free(struct seat *s)
+void lease_poll_free(struct lease_poll *s)
 {
     if (!s)
         return;

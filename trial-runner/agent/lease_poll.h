@@ -1,0 +1,35 @@
+/* lease_poll.h - one device's place at the controller's table: asks for work by a long poll, takes the answer once, repeats a
+ * call under the same number until it is answered (a repeat gets the same grant). Owns the device's work. agent.c owns
+ * the polls. */
+#ifndef TRIAL_RUNNER_AGENT_LEASE_POLL_H
+#define TRIAL_RUNNER_AGENT_LEASE_POLL_H
+
+#include "trial-runner/agent/work.h"
+
+struct lease_poll;
+
+struct lease_poll_conf {
+    struct loop *loop;
+    const struct runner_conf *conf;
+    struct http *http;
+    struct cache *cache;
+    struct fetch *fetch;
+    struct outbox *outbox;
+    const struct msg_device *device;
+    const char *session;
+    uint64_t seed;                 /* of its pauses */
+    void (*on_change)(void *arg);  /* look again what can be done */
+    void (*on_unknown)(void *arg); /* the controller does not know this runner */
+    void *arg;
+};
+struct lease_poll *lease_poll_new(const struct lease_poll_conf *conf,
+                                  struct err *err); /* starts the worker */
+void lease_poll_free(struct lease_poll *s);
+/* Asks when there is need and leave to: runner is our id (0: not registered); paused: no new work. */
+void lease_poll_turn(struct lease_poll *s, int64_t runner, bool paused);
+void lease_poll_drain(struct lease_poll *s);
+bool lease_poll_is_open(const struct lease_poll *s); /* a call has no answer yet */
+bool lease_poll_asked(const struct lease_poll *s,
+                      struct msg_asked *out); /* the last answered call; false: none yet */
+
+#endif
