@@ -11,6 +11,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "proto/status.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -82,30 +83,6 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
     return buf_add(arg, p, size * n, NULL) < 0 ? 0 : size * n;
 }
 
-static enum err_code status_code(long status)
-{
-    switch (status) {
-    case 401:
-        return ERR_AUTH;
-    case 403:
-        return ERR_DENIED;
-    case 404:
-        return ERR_NOTFOUND;
-    case 409:
-        return ERR_CONFLICT;
-    case 413:
-        return ERR_TOOBIG;
-    case 426:
-        return ERR_VERSION;
-    case 503:
-        return ERR_BUSY;
-    case 507:
-        return ERR_FULL;
-    default:
-        return status >= 400 && status < 500 ? ERR_ARG : ERR_IO;
-    }
-}
-
 static int no_token(const struct client *c, struct err *err)
 {
     if (c->token)
@@ -146,9 +123,9 @@ int client_check(struct client *c, const char *body, size_t n, struct err *err)
     const char *where = j ? json_string_value(json_object_get(j, "where")) : NULL;
 
     if (detail || title)
-        err_set(err, status_code(status), "%s", detail ? detail : title);
+        err_set(err, status_to_err((int)status), "%s", detail ? detail : title);
     else
-        err_set(err, status_code(status), "%s answered with status %ld and no explanation",
+        err_set(err, status_to_err((int)status), "%s answered with status %ld and no explanation",
                 c->server, status);
     if (where && err)
         str_copy(err->where, sizeof(err->where), where);

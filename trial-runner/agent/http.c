@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "proto/status.h"
 
 #include <curl/curl.h>
 #include <event2/event.h>
@@ -59,24 +60,6 @@ static void call_free(struct http_call *c)
     mem_free(c);
 }
 
-static const struct {
-    int status;
-    enum err_code code;
-} codes[] = {
-    { 401, ERR_AUTH },     { 403, ERR_DENIED }, { 404, ERR_NOTFOUND }, { 408, ERR_TIMEOUT },
-    { 409, ERR_CONFLICT }, { 413, ERR_TOOBIG }, { 426, ERR_VERSION },  { 429, ERR_BUSY },
-    { 503, ERR_BUSY },     { 507, ERR_FULL },
-};
-
-static enum err_code code_of(int status)
-{
-    for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
-        if (codes[i].status == status)
-            return codes[i].code;
-    }
-    return status >= 500 ? ERR_IO : ERR_ARG;
-}
-
 /* The problem+json of an answer, or its status alone. */
 static void problem(struct err *err, int status, const char *body, size_t len)
 {
@@ -86,7 +69,7 @@ static void problem(struct err *err, int status, const char *body, size_t len)
     const char *where = json_string_value(json_object_get(j, "where"));
     bool stale = status == 409 && str_eq(type, "stale");
 
-    err_set(err, stale ? ERR_STALE : code_of(status), "%s (status %d)",
+    err_set(err, stale ? ERR_STALE : status_to_err(status), "%s (status %d)",
             detail ? detail : "the controller refused", status);
     if (where)
         str_copy(err->where, sizeof err->where, where);

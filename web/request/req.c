@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "proto/status.h"
 #include "web/http/conn.h"
 #include "web/http/status.h"
 
@@ -231,24 +232,11 @@ int web_file(struct web_req *r, const char *type, const char *path, const char *
 
 /* ---- errors ---- */
 
-int web_status_of(enum err_code code)
-{
-    static const int status[ERR_CODES] = {
-        [ERR_NONE] = 500,     [ERR_ARG] = 400,      [ERR_AUTH] = 401,    [ERR_DENIED] = 403,
-        [ERR_NOTFOUND] = 404, [ERR_CONFLICT] = 409, [ERR_STALE] = 409,   [ERR_TOOBIG] = 413,
-        [ERR_VERSION] = 426,  [ERR_BUSY] = 503,     [ERR_FULL] = 507,    [ERR_IO] = 500,
-        [ERR_NOMEM] = 500,    [ERR_DEVICE] = 500,   [ERR_TIMEOUT] = 504, [ERR_UNREACHABLE] = 502,
-        [ERR_DAMAGED] = 500,
-    };
-
-    return (unsigned)code < ERR_CODES ? status[code] : 500;
-}
-
 void web_problem(struct web_req *r, const struct err *err)
 {
     /* route.c sets these two: there are no such err codes. */
     bool is_method = r->answer.status == 405 || r->answer.status == 501;
-    int status = is_method ? r->answer.status : web_status_of(err->code);
+    int status = is_method ? r->answer.status : status_of_err(err->code);
     json_t *j =
         json_pack("{s:s, s:s, s:i, s:s}", "type", err->code == ERR_STALE ? "stale" : "about:blank",
                   "title", http_status_text(status), "status", status, "detail", "");
@@ -310,6 +298,6 @@ void web_problem_page(struct web_req *r, const struct err *err)
         "<link rel=\"icon\" href=\"data:,\"><h1>Assay</h1><p>%s.</p><p>A fresh one-time link is printed by <code>assay "
         "serve</code> when it starts.</p>",
         detail);
-    web_bytes(r, web_status_of(err->code), "text/html; charset=utf-8", text, strlen(text));
+    web_bytes(r, status_of_err(err->code), "text/html; charset=utf-8", text, strlen(text));
     web_page_headers(r);
 }

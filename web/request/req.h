@@ -128,7 +128,6 @@ void web_page_headers(
     struct web_req *r); /* what every page carries: content security policy and more */
 void web_header_add(struct web_req *r, const char *name,
                     const char *value); /* copied to the arena */
-int web_status_of(enum err_code code);
 
 const char *web_header(
     const struct web_req *r,
