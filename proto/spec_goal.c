@@ -14,22 +14,9 @@ static const struct known_metric {
     const char *name;
     bool is_class;
 } metrics[] = {
-    { "auc", true },
-    { "logloss", true },
-    { "accuracy", true },
-    { "balanced_accuracy", true },
-    { "f1", true },
-    { "rmse", false },
-    { "mae", false },
-    { "r2", false },
-    { "poisson_deviance", false },
-    { "pinball_05", false },
-    { "pinball_10", false },
-    { "pinball_25", false },
-    { "pinball_50", false },
-    { "pinball_75", false },
-    { "pinball_90", false },
-    { "pinball_95", false },
+#define METRIC(ID, name, larger_is_better, is_class, ...) { name, is_class },
+#include "ml/metric/metric.def"
+#undef METRIC
 };
 
 static int metric_set(struct spec *s, const struct known_metric *m, const char *where,

@@ -1,5 +1,6 @@
-/* metric.c - the controller's table of metrics: which way is better, and for which tasks. Scores themselves are computed
- * by workers only; this table decides the order of leaderboards and what samplers are told. */
+/* metric.c - what the controller knows of a metric: which way is better, for which tasks, and which scores are
+ * possible (ml/metric/metric.def). Scores themselves are computed by workers only; this decides the order of leaderboards
+ * and what samplers are told. */
 #include "controller/problem/metric.h"
 
 #include "base/str.h"
@@ -9,22 +10,10 @@
 #include <stddef.h>
 
 static const struct metric metrics[] = {
-    { "auc", true, FT_BINARY | FT_MULTICLASS, 0, 1 },
-    { "logloss", false, FT_BINARY | FT_MULTICLASS, 0, DBL_MAX },
-    { "accuracy", true, FT_BINARY | FT_MULTICLASS, 0, 1 },
-    { "balanced_accuracy", true, FT_BINARY | FT_MULTICLASS, 0, 1 },
-    { "f1", true, FT_BINARY | FT_MULTICLASS, 0, 1 },
-    { "rmse", false, FT_REGRESSION, 0, DBL_MAX },
-    { "mae", false, FT_REGRESSION, 0, DBL_MAX },
-    { "r2", true, FT_REGRESSION, -DBL_MAX, 1 },
-    { "poisson_deviance", false, FT_REGRESSION, 0, DBL_MAX },
-    { "pinball_05", false, FT_REGRESSION, 0, DBL_MAX },
-    { "pinball_10", false, FT_REGRESSION, 0, DBL_MAX },
-    { "pinball_25", false, FT_REGRESSION, 0, DBL_MAX },
-    { "pinball_50", false, FT_REGRESSION, 0, DBL_MAX },
-    { "pinball_75", false, FT_REGRESSION, 0, DBL_MAX },
-    { "pinball_90", false, FT_REGRESSION, 0, DBL_MAX },
-    { "pinball_95", false, FT_REGRESSION, 0, DBL_MAX },
+#define METRIC(ID, name, larger_is_better, is_class, is_smooth, quantile, least, most) \
+    { name, larger_is_better, (is_class) ? FT_BINARY | FT_MULTICLASS : FT_REGRESSION, least, most },
+#include "ml/metric/metric.def"
+#undef METRIC
 };
 
 const struct metric *metric_find(const char *name)

@@ -1,5 +1,5 @@
 /* metric.h - what the controller must know of a metric without linking ml/: its name, its direction, the tasks it fits.
- * A test compares this table with ml/metric/metric.h. */
+ * Made from ml/metric/metric.def; a test compares it with ml/metric/metric.h. */
 #ifndef CONTROLLER_PROBLEM_METRIC_H
 #define CONTROLLER_PROBLEM_METRIC_H
 

@@ -14,22 +14,12 @@
 #include <math.h>
 
 static const struct metric_info infos[METRICS] = {
-    [METRIC_AUC] = { "auc", true, ML_BINARY | ML_MULTICLASS, true, 0 },
-    [METRIC_LOGLOSS] = { "logloss", false, ML_BINARY | ML_MULTICLASS, true, 0 },
-    [METRIC_ACCURACY] = { "accuracy", true, ML_BINARY | ML_MULTICLASS, false, 0 },
-    [METRIC_BALANCED_ACCURACY] = { "balanced_accuracy", true, ML_BINARY | ML_MULTICLASS, false, 0 },
-    [METRIC_F1] = { "f1", true, ML_BINARY | ML_MULTICLASS, false, 0 },
-    [METRIC_RMSE] = { "rmse", false, ML_REGRESSION, true, 0 },
-    [METRIC_MAE] = { "mae", false, ML_REGRESSION, true, 0 },
-    [METRIC_R2] = { "r2", true, ML_REGRESSION, true, 0 },
-    [METRIC_POISSON] = { "poisson_deviance", false, ML_REGRESSION, true, 0 },
-    [METRIC_PINBALL_05] = { "pinball_05", false, ML_REGRESSION, true, 0.05 },
-    [METRIC_PINBALL_10] = { "pinball_10", false, ML_REGRESSION, true, 0.1 },
-    [METRIC_PINBALL_25] = { "pinball_25", false, ML_REGRESSION, true, 0.25 },
-    [METRIC_PINBALL_50] = { "pinball_50", false, ML_REGRESSION, true, 0.5 },
-    [METRIC_PINBALL_75] = { "pinball_75", false, ML_REGRESSION, true, 0.75 },
-    [METRIC_PINBALL_90] = { "pinball_90", false, ML_REGRESSION, true, 0.9 },
-    [METRIC_PINBALL_95] = { "pinball_95", false, ML_REGRESSION, true, 0.95 },
+#define METRIC(ID, name, larger_is_better, is_class, is_smooth, quantile, least, most)   \
+    [METRIC_##ID] = { name, larger_is_better,                                            \
+                      (is_class) ? ML_BINARY | ML_MULTICLASS : ML_REGRESSION, is_smooth, \
+                      quantile },
+#include "ml/metric/metric.def"
+#undef METRIC
 };
 
 const struct metric_info *metric_info(enum metric_id id)
