@@ -72,8 +72,7 @@ async function askHealth() {
 
 export function showError(err) {
   if (err.status === 401) return;  // the form is there by now
-  const old = document.querySelector('.toast');
-  if (old) old.remove();
+  document.querySelector('.toast')?.remove();
   const box =
       h('div', { class: 'toast', role: 'alert' }, h('p', {}, err.message),
         h('button',
@@ -83,6 +82,7 @@ export function showError(err) {
 }
 
 function leave() {
+  document.querySelector('.toast')?.remove();  // it spoke of the view that is left
   view?.stop?.();
   stopEvents?.();
   view = stopEvents = null;

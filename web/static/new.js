@@ -100,7 +100,7 @@ function previewBox(p) {
     searcher('Sampler', p.sampler, p.sampler_why),
     searcher('Scheduler', p.scheduler, p.scheduler_why),
     h('p', {}, h('strong', {}, count(p.trials)),
-      p.open ? ' trials for a start: the spec sets no number' : ' trials',
+      p.open ? ' trials to begin with: the spec limits the time, not their number' : ' trials',
       p.deterministic ?
           h('span', { class: 'quiet' }, ' · deterministic: the same result on any machine') :
           null),
@@ -124,7 +124,7 @@ export function newView(root, params, showError) {
   const start = h('button', { type: 'submit', class: 'button primary', disabled: '' }, 'Start');
   const tables = h('select', { 'aria-label': 'Dataset', onchange: () => fill(tables.value) });
   let names = { samplers: 'random', schedulers: 'none' }, asked = 0, isStopped = false,
-      timer = null, filled = '';
+      timer = null, filled = '', hasTables = true;
 
   /** What is wrong, with the key and the line it is in. */
   function wrong(err) {
@@ -146,6 +146,13 @@ export function newView(root, params, showError) {
       replace(
           told, h('p', {}, 'The spec is empty. It needs two lines at least:'),
           h('pre', {}, h('code', {}, 'dataset: NAME\ntarget: COLUMN')));
+      return;
+    }
+    if (!hasTables && spec === filled) {
+      replace(
+          told, h('p', {}, 'A study needs a table, and there is none yet. Add one in a terminal:'),
+          h('pre', {}, h('code', {}, 'assay data add train.csv --name mytable')),
+          h('p', { class: 'quiet' }, 'Then open this page again.'));
       return;
     }
     try {
@@ -213,6 +220,7 @@ export function newView(root, params, showError) {
       const ready = (await api.get('/datasets')).datasets.filter((d) => d.state === 'ready');
       replace(tables, ready.map((d) => h('option', { value: d.name }, d.name)));
       tables.hidden = ready.length === 0;
+      hasTables = ready.length > 0;
       await fill(ready[0]?.name || null);
       text.focus();
     } catch (err) {
@@ -228,7 +236,7 @@ export function newView(root, params, showError) {
           h('span', { class: 'grow' }), tables, start),
         h('div', { class: 'spec' }, h('section', { class: 'card', 'aria-label': 'Spec' }, text),
           h('section', { class: 'card', 'aria-label': 'Preview' }, told))));
-  if (!api.mayWrite()) setText(told, 'You may look, not start studies.');
+  if (!api.mayWrite()) setText(told, 'This token may look at studies, but not start them.');
   load();
   return {
     stop() {

@@ -75,7 +75,7 @@ function empty() {
         'here (New study), or in a terminal:'),
       h('pre', {},
         h('code', {}, 'assay data add train.csv --name mytable\nassay submit spec.yaml --follow')),
-      h('p', { class: 'quiet' }, 'They appear here by themselves.'));
+      h('p', { class: 'quiet' }, 'New studies appear here without reloading the page.'));
 }
 
 export function studiesView(root, params, showError) {
@@ -121,7 +121,8 @@ export function studiesView(root, params, showError) {
         (s) =>
             `${s.name} ${s.state} ${s.target || ''} ${s.dataset_name || ''}`.toLowerCase().includes(
                 filter));
-    setText(total, known.length ? `${count(shown.length)} of ${count(known.length)}` : '');
+    const all = count(known.length);
+    setText(total, known.length === shown.length ? all : `${count(shown.length)} of ${all}`);
     setText(news, waitingText(waiting.size, 'study', 'studies'));
     news.hidden = waiting.size === 0;
     if (!isLoaded) return;

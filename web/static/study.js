@@ -445,14 +445,17 @@ export function studyView(root, [ref], showError) {
     pareto.refresh();
   }
 
+  /** Without a first answer there is nothing to draw: the reason takes the place of the study. */
   function onError(err) {
-    if (err.status === 404 && study === null)
-      replace(
-          root,
-          h('section', { class: 'empty' }, h('h1', {}, 'No such study'), h('p', {}, err.message),
-            h('p', {}, h('a', { href: '#/' }, 'All studies'))));
-    else
+    if (study !== null || err.status === 401 || err.status === 0 || err.status === 503) {
       quietError(err);
+      return;
+    }
+    replace(
+        root,
+        h('section', { class: 'empty' },
+          h('h1', {}, err.status === 404 ? 'No such study' : 'This study cannot be shown'),
+          h('p', {}, err.message), h('p', {}, h('a', { href: '#/' }, 'All studies'))));
   }
 
   const tick = setInterval(() => {

@@ -124,6 +124,7 @@ export function datasetsView(root, params, showError) {
           h('td', { class: 'num quiet', title: when(d.created_at) }, ago(d.created_at))),
     empty: () =>
         h('section', { class: 'empty' }, h('h2', {}, 'No datasets yet'),
+          h('p', {}, 'A dataset is a table with a name. Add one in a terminal:'),
           h('pre', {}, h('code', {}, 'assay data add train.csv --name mytable'))),
   });
 }
@@ -186,8 +187,9 @@ export function runnersView(root, params, showError) {
           h('td', { class: 'act' }, button(r))),
     empty: () =>
         h('section', { class: 'empty' }, h('h2', {}, 'No runner is connected'),
-          h('p', {}, 'Studies wait until one is. On any machine:'),
-          h('pre', {}, h('code', {}, 'assay-runner --controller URL --token-file FILE'))),
+          h('p', {}, 'Runners do the work; studies wait until one is connected. ',
+            'Start one on this machine or on any other:'),
+          h('pre', {}, h('code', {}, `assay agent --server ${location.origin} --token-file FILE`))),
   });
   return view;
 }
