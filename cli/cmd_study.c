@@ -193,7 +193,8 @@ static void show_study(const json_t *s)
            json_integer_value(json_object_get(s, "id")));
     for (i = 0; i < ARRAY_LEN(texts); i++)
         if (json_is_string(json_object_get(s, texts[i])))
-            printf("%-12s %s\n", texts[i], print_text(s, texts[i]));
+            printf("%-12s %s\n", strcmp(texts[i], "dataset_name") == 0 ? "dataset" : texts[i],
+                   print_text(s, texts[i]));
     if (json_array_size(json_object_get(s, "objectives")) > 1) {
         printf("%-12s", "objectives");
         json_array_foreach(json_object_get(s, "objectives"), i, v)
