@@ -91,10 +91,10 @@ usage 'time' fit good.csv --target y --time -5s
 usage 'trials' fit good.csv --target y --trials 1.5
 usage 'seed' fit good.csv --target y --seed 99999999999999999999
 usage 'unknown option|--targt' fit good.csv --targt y
-usage 'argument' fit
+usage 'TRAIN.csv is missing' fit
 usage 'argument' fit good.csv more.csv --target y
 usage 'command|nonsense' nonsense
-usage 'argument' predict
+usage 'MODEL is missing' predict
 
 # ---- models ----
 "$ASSAY" fit good.csv --target y --trials 2 -o model.assay >/dev/null 2>&1
