@@ -41,7 +41,7 @@
  *   sessions    {sessions: [{id, name, role, token: id | null, created_at, seen_at, ends_at}]}
  *   logs        {events: [{seq, at, study, trial, event, data}]};  backup {path, bytes}
  *   health      {status: ok|busy|damaged|stopping, finding: a sentence on a damaged database | null, version, protocol,
- *               studies: {live, running, damaged}, runners, devices, lanes, uptime_ms} */
+ *               studies: {live, running, damaged}, runners, devices, trials, uptime_ms} */
 #ifndef CONTROLLER_API_H
 #define CONTROLLER_API_H
 
@@ -201,7 +201,7 @@ int ctl_blob_check(struct ctl *ctl, const char *sha256,
  * commit hashes and fsyncs on the loop's pool; on_done is called exactly once, maybe before the call returns (no pool),
  * and only when the call returned 0; adding the blob's row is the caller's next step. */
 /* For whom: `who` as the door calls them; a runner says for which trial or task, so that what was brought in vain goes with
- * its lane. */
+ * its trial. */
 struct ctl_upload_by {
     char who[64];
     bool is_limited; /* by the quota of one token */

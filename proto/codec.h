@@ -56,16 +56,17 @@ int codec_parse(const struct codec_table *t, void *dst, const json_t *j, const c
 /* Frees heap members, lists and what is in them, and zeroes their pointers and counts. */
 void codec_fini(const struct codec_table *t, void *dst);
 
-/* Rows of a table; S is the struct, m its member (and the JSON name unless given). */
+/* Rows of a table; S is the struct, m its member and the JSON name. The _AS forms take another JSON name. */
 #define CODEC_AT(S, m) offsetof(struct S, m), sizeof(((struct S *)0)->m)
 #define F_BOOL(S, m)                                                  \
     {                                                                 \
 #m, CODEC_BOOL, JSONX_OPTIONAL, CODEC_AT(S, m), 0, 1, 0, 0, 0 \
     }
-#define F_INT(S, m, need, lo, hi)                            \
-    {                                                        \
-#m, CODEC_INT, need, CODEC_AT(S, m), lo, hi, 0, 0, 0 \
+#define F_INT_AS(S, m, name, need, lo, hi)                     \
+    {                                                          \
+        name, CODEC_INT, need, CODEC_AT(S, m), lo, hi, 0, 0, 0 \
     }
+#define F_INT(S, m, need, lo, hi) F_INT_AS(S, m, #m, need, lo, hi)
 #define F_I64(S, m, need, lo, hi)                            \
     {                                                        \
 #m, CODEC_I64, need, CODEC_AT(S, m), lo, hi, 0, 0, 0 \
@@ -107,11 +108,12 @@ void codec_fini(const struct codec_table *t, void *dst);
 #m, CODEC_ARRAY, need, offsetof(struct S, m), sizeof(((struct S *)0)->m[0]), 0, hi, 0, t, \
             offsetof(struct S, n_m)                                                               \
     }
-#define F_LIST(S, m, n_m, need, hi, t)                                                           \
-    {                                                                                            \
-#m, CODEC_LIST, need, offsetof(struct S, m), sizeof(((struct S *)0)->m[0]), 0, hi, 0, t, \
-            offsetof(struct S, n_m)                                                              \
+#define F_LIST_AS(S, m, name, n_m, need, hi, t)                                                    \
+    {                                                                                              \
+        name, CODEC_LIST, need, offsetof(struct S, m), sizeof(((struct S *)0)->m[0]), 0, hi, 0, t, \
+            offsetof(struct S, n_m)                                                                \
     }
+#define F_LIST(S, m, n_m, need, hi, t) F_LIST_AS(S, m, #m, n_m, need, hi, t)
 #define F_SHAS(S, m, n_m, hi)                                                                    \
     {                                                                                            \
 #m, CODEC_SHAS, JSONX_OPTIONAL, offsetof(struct S, m), sizeof(((struct S *)0)->m[0]), 0, \

@@ -18,7 +18,7 @@ enum {
     CONFIG_MAX = 64 << 10,
     DETAIL_MAX = 4 << 20,
     MAX_EVENTS = 4096,
-    MAX_HELD = MSG_MAX_DEVICES * MSG_MAX_LANES,
+    MAX_HELD = MSG_MAX_DEVICES * MSG_MAX_TRIALS,
     MAX_TASKS = 256,
     LEVEL_MAX = 1 << 20
 };
@@ -62,7 +62,7 @@ static const struct codec_field device_fields[] = {
     F_STR(msg_device, kind, REQ),
     F_STR(msg_device, name, OPT),
     F_I64(msg_device, memory_bytes, OPT, 0, INT64_MAX),
-    F_INT(msg_device, max_lanes, REQ, 1, MSG_MAX_LANES),
+    F_INT_AS(msg_device, max_trials, "max_lanes", REQ, 1, MSG_MAX_TRIALS),
 };
 static const struct codec_table device_table = TABLE(device_fields, NULL);
 
@@ -86,7 +86,7 @@ static const struct codec_field ask_fields[] = {
     F_STR(msg_ask, session, REQ),
     F_I64(msg_ask, n, REQ, 1, INT64_MAX),
     F_STR(msg_ask, device, REQ),
-    F_INT(msg_ask, max_lanes, REQ, 1, MSG_MAX_LANES),
+    F_INT_AS(msg_ask, max_trials, "max_lanes", REQ, 1, MSG_MAX_TRIALS),
     F_I64(msg_ask, host_bytes, OPT, 0, INT64_MAX),
     F_I64(msg_ask, device_bytes, OPT, 0, INT64_MAX),
     F_SHAS(msg_ask, cached, n_cached, MSG_MAX_CACHED),
@@ -114,13 +114,13 @@ static const struct codec_field data_fields[] = {
 };
 static const struct codec_table data_table = TABLE(data_fields, NULL);
 
-static const struct codec_field lane_fields[] = {
-    F_I64(msg_lane, trial, REQ, 1, INT64_MAX), F_I64(msg_lane, fence, REQ, 1, INT64_MAX),
-    F_JSON(msg_lane, config, REQ, CONFIG_MAX), F_U64(msg_lane, seed, REQ),
-    F_INT(msg_lane, from, OPT, 0, LEVEL_MAX),  F_INT(msg_lane, to, REQ, 1, LEVEL_MAX),
-    F_SHA(msg_lane, checkpoint, OPT),          F_F64(msg_lane, growth),
+static const struct codec_field trial_fields[] = {
+    F_I64(msg_trial, trial, REQ, 1, INT64_MAX), F_I64(msg_trial, fence, REQ, 1, INT64_MAX),
+    F_JSON(msg_trial, config, REQ, CONFIG_MAX), F_U64(msg_trial, seed, REQ),
+    F_INT(msg_trial, from, OPT, 0, LEVEL_MAX),  F_INT(msg_trial, to, REQ, 1, LEVEL_MAX),
+    F_SHA(msg_trial, checkpoint, OPT),          F_F64(msg_trial, growth),
 };
-static const struct codec_table lane_table = TABLE(lane_fields, NULL);
+static const struct codec_table trial_table = TABLE(trial_fields, NULL);
 
 static const struct codec_field grant_fields[] = {
     F_ENUM(msg_grant, kind, REQ, kind_name, (int)ARRAY_LEN(kind_name)),
@@ -130,7 +130,7 @@ static const struct codec_field grant_fields[] = {
     F_I64(msg_grant, trial_time_ms, OPT, 0, INT64_MAX),
     F_I64(msg_grant, trial_memory_bytes, OPT, 0, INT64_MAX),
     F_OBJ(msg_grant, data, OPT, &data_table),
-    F_LIST(msg_grant, lanes, n_lanes, OPT, MSG_MAX_LANES, &lane_table),
+    F_LIST_AS(msg_grant, trials, "lanes", n_trials, OPT, MSG_MAX_TRIALS, &trial_table),
     F_I64(msg_grant, task, OPT, 0, INT64_MAX),
     F_I64(msg_grant, fence, OPT, 0, INT64_MAX),
     F_JSON(msg_grant, config, OPT, DETAIL_MAX),
@@ -288,16 +288,17 @@ int msg_ask_parse(struct msg_ask *m, const json_t *j, struct err *err)
     return session_check(m->session, err);
 }
 
-static int lanes_check(const struct msg_grant *m, struct err *err)
+static int trials_check(const struct msg_grant *m, struct err *err)
 {
     char where[64];
 
-    if (m->n_lanes < 1)
-        return err_at(err, "grant.lanes", "a fit needs at least one lane");
-    for (int i = 0; i < m->n_lanes; i++) {
+    if (m->n_trials < 1)
+        return err_at(err, "grant.lanes", "a fit needs at least one trial");
+    for (int i = 0; i < m->n_trials; i++) {
         jsonx_path_at(where, sizeof where, "grant.lanes", (size_t)i);
-        if (m->lanes[i].from >= m->lanes[i].to)
-            return err_at(err, where, "runs from level %d to %d", m->lanes[i].from, m->lanes[i].to);
+        if (m->trials[i].from >= m->trials[i].to)
+            return err_at(err, where, "runs from level %d to %d", m->trials[i].from,
+                          m->trials[i].to);
     }
     return 0;
 }
@@ -309,7 +310,7 @@ static int grant_check(const struct msg_grant *m, struct err *err)
     if (!(m->data.test_fraction >= 0 && m->data.test_fraction < 1))
         return err_at(err, "grant.data.test_fraction", "must be from 0 to below 1");
     if (m->kind == MSG_FIT)
-        return lanes_check(m, err);
+        return trials_check(m, err);
     if (m->task < 1 || m->fence < 1)
         return err_at(err, "grant", "a task needs its id and fence");
     if (m->kind == MSG_INGEST && !m->source[0])

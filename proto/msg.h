@@ -1,5 +1,5 @@
 /* msg.h - what runners and the controller say to each other, and its JSON forms (docs/PROTOCOL.md tells the story). Every
- * message of a lane carries (trial, fence, seq). If seq is at most the last one applied, the message has no effect and gets
+ * message of a trial carries (trial, fence, seq). If seq is at most the last one applied, the message has no effect and gets
  * the same answer again. If it is the last one plus 1, it is applied. A gap or another fence is `stale`. Decoders ignore
  * unknown fields, because a newer peer may send them, refuse wrong types, and bound every list.
  *
@@ -20,14 +20,14 @@
 #include <stdint.h>
 
 #define MSG_PROTOCOL 1
-enum { MSG_MAX_DEVICES = 64, MSG_MAX_LANES = 256, MSG_MAX_CACHED = 64 };
+enum { MSG_MAX_DEVICES = 64, MSG_MAX_TRIALS = 256, MSG_MAX_CACHED = 64 };
 
 struct msg_device {
     char id[32];   /* "cpu0", "gpu3": unique in the runner; one worker process each */
     char kind[16]; /* cpu | cuda */
     char name[64];
-    int64_t memory_bytes; /* what lanes may use in all */
-    int max_lanes;        /* trials at once */
+    int64_t memory_bytes; /* what trials may use in all */
+    int max_trials;       /* trials at once */
 };
 
 struct msg_hello {
@@ -41,14 +41,14 @@ struct msg_hello {
 };
 struct msg_welcome {
     int64_t runner;   /* id; a known session gets its old one */
-    int64_t lease_ms; /* a runner that is silent for longer loses its lanes */
+    int64_t lease_ms; /* a runner that is silent for longer loses its trials */
 };
 
 struct msg_ask {
     char session[33];
     int64_t n; /* call number per session and device, from 1; a repeat gets the same grant */
     char device[32];
-    int max_lanes;
+    int max_trials;
     int64_t host_bytes, device_bytes; /* free */
     int n_cached;
     char cached[MSG_MAX_CACHED][SHA256_HEX]; /* frames on this machine's disk */
@@ -72,7 +72,7 @@ struct msg_data {
 };
 
 enum msg_kind { MSG_FIT, MSG_INGEST, MSG_REFIT };
-struct msg_lane {
+struct msg_trial {
     int64_t trial, fence;
     char *config; /* JSON object text: {"family":"boost",...}; heap */
     uint64_t seed;
@@ -85,10 +85,10 @@ struct msg_grant {
     int64_t group; /* id for logs; 0 for a task */
     int64_t study;
     int64_t deadline_ms;                       /* from now: no slice may end after it; 0 = none */
-    int64_t trial_time_ms, trial_memory_bytes; /* per lane; 0 = none */
+    int64_t trial_time_ms, trial_memory_bytes; /* per trial; 0 = none */
     struct msg_data data;
-    int n_lanes;            /* MSG_FIT: 1..MSG_MAX_LANES lanes of one group key */
-    struct msg_lane *lanes; /* heap */
+    int n_trials;             /* MSG_FIT: 1..MSG_MAX_TRIALS trials of one group key */
+    struct msg_trial *trials; /* heap */
     /* MSG_INGEST and MSG_REFIT are a task with a fence of its own */
     int64_t task, fence;
     char *config;            /* REFIT: configuration; INGEST: {"columns":{...}}; heap or NULL */
@@ -101,7 +101,7 @@ struct msg_grant {
 };
 
 enum msg_type {
-    MSG_PROGRESS, /* at most once a second; state of a running lane, nothing stored durably */
+    MSG_PROGRESS, /* at most once a second; state of a running trial, nothing stored durably */
     MSG_RUNG,     /* reached level < its `to` of the ladder: answer run_to | pause | stop */
     MSG_FINAL, /* reached the top (or cut by time: `cut`): answer keep | drop; drop = it is completed now */
     MSG_COMPLETE,   /* after keep: the artifact is uploaded; ends the trial */
@@ -130,7 +130,7 @@ struct msg_event {
 struct msg_held {
     int64_t trial, fence;
 };
-/* The last lease call of a device whose answer has arrived. Only lanes of grants up to that call are requeued if the report
+/* The last lease call of a device whose answer has arrived. Only trials of grants up to that call are requeued if the report
  * does not list them. So a report that crosses a grant on the way takes nothing back. */
 struct msg_asked {
     char device[32];
@@ -141,7 +141,7 @@ struct msg_report {
     char device[32]; /* "" = the whole runner (renewal only) */
     int n_events, n_held, n_tasks;
     struct msg_event *events; /* heap */
-    struct msg_held *held;    /* heap: every lane this session still holds, all devices */
+    struct msg_held *held;    /* heap: every trial this session still holds, all devices */
     struct msg_held *tasks;   /* heap: (task, fence) held */
     int n_asked;
     struct msg_asked *asked; /* heap: at most one a device */
@@ -167,7 +167,7 @@ struct msg_answer {
     int n_replies;
     struct msg_reply *replies; /* heap; one per event, in order */
     int n_stop;
-    struct msg_held *stop; /* heap: lanes to drop at once (cancelled, stale) */
+    struct msg_held *stop; /* heap: trials to drop at once (cancelled, stale) */
     int n_stop_tasks;
     struct msg_held *stop_tasks;
     int64_t lease_ms;

@@ -384,21 +384,21 @@ double fake_score(const char *config, int level)
            0.01 * (double)(rng_mix(h, (uint64_t)level + 2) >> 11) / 9007199254740992.0;
 }
 
-void fake_open(struct fake *f, struct rig *r, const char *session, int max_lanes)
+void fake_open(struct fake *f, struct rig *r, const char *session, int max_trials)
 {
     struct msg_hello m = { .protocol = MSG_PROTOCOL, .n_devices = 1 };
     struct msg_welcome w;
     json_t *out = NULL, *body = NULL;
     int rc = -1;
 
-    *f = (struct fake){ .rig = r, .max_lanes = max_lanes, .score = fake_score };
+    *f = (struct fake){ .rig = r, .max_trials = max_trials, .score = fake_score };
     str_copy(f->session, sizeof f->session, session);
     str_copy(m.name, sizeof m.name, session);
     str_copy(m.session, sizeof m.session, session);
     str_copy(m.numeric_sig, sizeof m.numeric_sig, "assay-1/cpu");
     str_copy(m.devices[0].id, sizeof m.devices[0].id, "cpu0");
     str_copy(m.devices[0].kind, sizeof m.devices[0].kind, "cpu");
-    m.devices[0].max_lanes = max_lanes;
+    m.devices[0].max_trials = max_trials;
     body = msg_hello_json_new(&m);
     RETRY(rc, out, r, ctl_runner_hello(r->ctl, 0, body, &out, &rig_err));
     if (rc < 0)
@@ -429,9 +429,9 @@ json_t *fake_ask_of(struct fake *f, const json_t *ask)
     return grant;
 }
 
-json_t *fake_ask_raw(struct fake *f, int64_t n, int max_lanes)
+json_t *fake_ask_raw(struct fake *f, int64_t n, int max_trials)
 {
-    struct msg_ask ask = { .n = n, .max_lanes = max_lanes };
+    struct msg_ask ask = { .n = n, .max_trials = max_trials };
 
     str_copy(ask.session, sizeof ask.session, f->session);
     str_copy(ask.device, sizeof ask.device, "cpu0");
@@ -440,47 +440,47 @@ json_t *fake_ask_raw(struct fake *f, int64_t n, int max_lanes)
     return grant;
 }
 
-static void take_lane(struct fake *f, const struct msg_lane *l)
+static void take_trial(struct fake *f, const struct msg_trial *l)
 {
-    struct fake_lane *lane = &f->lanes[f->n_lanes++];
+    struct fake_trial *trial = &f->trials[f->n_trials++];
     json_t *config = jsonx_load(l->config, strlen(l->config), "config", NULL);
     const struct family *family = family_find(json_string_value(json_object_get(config, "family")));
 
     assert_non_null(family);
-    *lane =
-        (struct fake_lane){ .trial = l->trial, .fence = l->fence, .from = l->from, .to = l->to };
-    lane->max = family->levels > 1 ? family->levels : 1;
-    lane->next = lane->to < lane->max ? MSG_RUNG : MSG_FINAL;
-    str_copy(lane->config, sizeof lane->config, l->config);
+    *trial =
+        (struct fake_trial){ .trial = l->trial, .fence = l->fence, .from = l->from, .to = l->to };
+    trial->max = family->levels > 1 ? family->levels : 1;
+    trial->next = trial->to < trial->max ? MSG_RUNG : MSG_FINAL;
+    str_copy(trial->config, sizeof trial->config, l->config);
     assert_true(l->from == 0 || l->checkpoint[0]);
     json_decref(config);
 }
 
 int fake_ask(struct fake *f)
 {
-    json_t *json = fake_ask_raw(f, ++f->n, f->max_lanes - f->n_lanes);
+    json_t *json = fake_ask_raw(f, ++f->n, f->max_trials - f->n_trials);
     struct msg_grant g = { 0 };
-    int rc = msg_grant_parse(&g, json, &rig_err), lanes = 0;
+    int rc = msg_grant_parse(&g, json, &rig_err), trials = 0;
 
     json_decref(json);
     f->asked = f->n;
     assert_true(rc >= 0);
     if (rc == 1 && g.kind == MSG_FIT) {
-        lanes = g.n_lanes;
-        for (int i = 0; i < lanes; i++)
-            take_lane(f, &g.lanes[i]);
+        trials = g.n_trials;
+        for (int i = 0; i < trials; i++)
+            take_trial(f, &g.trials[i]);
     } else if (rc == 1 && g.kind == MSG_INGEST) {
         ingest(f, &g);
     } else if (rc == 1) {
         refit(f, &g);
     }
     msg_grant_fini(&g);
-    return lanes;
+    return trials;
 }
 
 int fake_report(struct fake *f, const struct msg_event *events, int n, struct msg_answer *out)
 {
-    struct msg_held held[MSG_MAX_LANES];
+    struct msg_held held[MSG_MAX_TRIALS];
     struct msg_asked asked = { .n = f->asked };
     struct msg_report m = { .n_events = n, .events = (struct msg_event *)events, .held = held };
     json_t *body = NULL, *answer = NULL;
@@ -488,8 +488,8 @@ int fake_report(struct fake *f, const struct msg_event *events, int n, struct ms
 
     str_copy(m.session, sizeof m.session, f->session);
     str_copy(asked.device, sizeof asked.device, "cpu0");
-    for (int i = 0; i < f->n_lanes; i++)
-        held[m.n_held++] = (struct msg_held){ f->lanes[i].trial, f->lanes[i].fence };
+    for (int i = 0; i < f->n_trials; i++)
+        held[m.n_held++] = (struct msg_held){ f->trials[i].trial, f->trials[i].fence };
     if (f->asked > 0) {
         m.n_asked = 1;
         m.asked = &asked;
@@ -506,12 +506,12 @@ int fake_report(struct fake *f, const struct msg_event *events, int n, struct ms
 
 void fake_drop(struct fake *f, int i)
 {
-    f->lanes[i] = f->lanes[--f->n_lanes];
+    f->trials[i] = f->trials[--f->n_trials];
 }
 
 void fake_event(const struct fake *f, int i, struct msg_event *e)
 {
-    const struct fake_lane *l = &f->lanes[i];
+    const struct fake_trial *l = &f->trials[i];
     char tag[1200];
 
     msg_event_init(e);
@@ -537,7 +537,7 @@ void fake_event(const struct fake *f, int i, struct msg_event *e)
 
 enum msg_action fake_step(struct fake *f, int i)
 {
-    struct fake_lane *l = &f->lanes[i];
+    struct fake_trial *l = &f->trials[i];
     struct msg_answer a;
     struct msg_event e;
     enum msg_action action = MSG_STALE;
@@ -559,8 +559,8 @@ enum msg_action fake_step(struct fake *f, int i)
         fake_drop(f, i);
     }
     for (int k = 0; k < a.n_stop; k++) {
-        for (int j = f->n_lanes - 1; j >= 0; j--) {
-            if (f->lanes[j].trial == a.stop[k].trial && f->lanes[j].fence == a.stop[k].fence)
+        for (int j = f->n_trials - 1; j >= 0; j--) {
+            if (f->trials[j].trial == a.stop[k].trial && f->trials[j].fence == a.stop[k].fence)
                 fake_drop(f, j);
         }
     }
@@ -579,11 +579,11 @@ static void random_step(struct rig *r, struct fake *f, struct rng *rng, int die_
 
     if (die_every && rng_below(rng, (uint32_t)die_every) == 0) {
         snprintf(session, sizeof session, "s%d", ++*sessions);
-        fake_open(f, r, session, f->max_lanes);
+        fake_open(f, r, session, f->max_trials);
     }
-    if (f->n_lanes > 0 && rng_below(rng, 3) > 0)
-        fake_step(f, (int)rng_below(rng, (uint32_t)f->n_lanes));
-    else if (f->n_lanes < f->max_lanes)
+    if (f->n_trials > 0 && rng_below(rng, 3) > 0)
+        fake_step(f, (int)rng_below(rng, (uint32_t)f->n_trials));
+    else if (f->n_trials < f->max_trials)
         fake_ask(f);
 }
 

@@ -62,7 +62,7 @@ uint64_t rig_probe(struct rig *r, int64_t study);
 
 /* ---- fake runners ---- */
 
-struct fake_lane {
+struct fake_trial {
     int64_t trial, fence, seq;
     int from, to, max;
     char config[1024];
@@ -74,23 +74,23 @@ struct fake {
     char session[33];
     int64_t n;
     int64_t asked; /* the last call whose answer arrived */
-    struct fake_lane lanes[MSG_MAX_LANES];
-    int n_lanes, max_lanes;
+    struct fake_trial trials[MSG_MAX_TRIALS];
+    int n_trials, max_trials;
     double (*score)(const char *config, int level);
 };
 
-void fake_open(struct fake *f, struct rig *r, const char *session, int max_lanes);
-/* One lease call; takes the lanes. Returns how many came; tasks are worked off at once (then 0 lanes come). */
+void fake_open(struct fake *f, struct rig *r, const char *session, int max_trials);
+/* One lease call; takes the trials. Returns how many came; tasks are worked off at once (then 0 trials come). */
 int fake_ask(struct fake *f);
 json_t *fake_ask_of(struct fake *f,
                     const json_t *ask); /* a lease call as given; the grant, owned */
-json_t *fake_ask_raw(struct fake *f, int64_t n, int max_lanes); /* the grant as it came, owned */
-/* Sends what lane i has to say and does what is answered; a lane that is over leaves the list. */
+json_t *fake_ask_raw(struct fake *f, int64_t n, int max_trials); /* the grant as it came, owned */
+/* Sends what trial i has to say and does what is answered; a trial that is over leaves the list. */
 enum msg_action fake_step(struct fake *f, int i);
-void fake_event(const struct fake *f, int i, struct msg_event *e); /* what lane i would send now */
-/* A report with these events, listing all lanes held; the answer (msg_answer_fini by the caller). */
+void fake_event(const struct fake *f, int i, struct msg_event *e); /* what trial i would send now */
+/* A report with these events, listing all trials held; the answer (msg_answer_fini by the caller). */
 int fake_report(struct fake *f, const struct msg_event *events, int n, struct msg_answer *out);
-void fake_drop(struct fake *f, int i); /* forgets the lane without a word */
+void fake_drop(struct fake *f, int i); /* forgets the trial without a word */
 double fake_score(const char *config, int level);
 
 /* Runners ask and answer in random order with random delays until the study ended. restart_every: a controller killed about

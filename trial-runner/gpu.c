@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 /* Trials in the launches of one (worker_wave.c): where a table is small one does not fill a GPU. */
-enum { ANSWER_MAX = 64 << 10, PROBE_MS = 20000, GPU_LANES = 8 };
+enum { ANSWER_MAX = 64 << 10, PROBE_MS = 20000, GPU_TRIALS = 8 };
 
 /* ---- CPU ---- */
 
@@ -195,7 +195,7 @@ static int take_line(const char *line, size_t n, struct msg_device *out)
 
     str_fmt_bytes(json_integer_value(json_object_get(j, "total_bytes")), bytes, sizeof bytes);
     if (is_device) {
-        *out = (struct msg_device){ .max_lanes = GPU_LANES };
+        *out = (struct msg_device){ .max_trials = GPU_TRIALS };
         snprintf(out->id, sizeof out->id, GPU_KIND "%d", (int)json_integer_value(index));
         str_copy(out->kind, sizeof out->kind, GPU_KIND);
         str_copy(out->name, sizeof out->name, name);
@@ -240,7 +240,7 @@ static int cpus_list(int64_t n, struct msg_device *out)
 
     cpu_name(name, sizeof name);
     for (int i = 0; i < n; i++) {
-        out[i] = (struct msg_device){ .max_lanes = 1 };
+        out[i] = (struct msg_device){ .max_trials = 1 };
         snprintf(out[i].id, sizeof out[i].id, "cpu%d", i);
         str_copy(out[i].kind, sizeof out[i].kind, "cpu");
         str_copy(out[i].name, sizeof out[i].name, name);

@@ -78,13 +78,13 @@ static int counters(struct ctl *ctl, struct buf *out, struct err *err)
           s->requests_undone },
         { "commits_total", "turns committed", s->commits },
         { "commit_failures_total", "turns whose commit failed", s->commit_failures },
-        { "grants_total", "groups of lanes leased", s->grants },
-        { "lanes_granted_total", "lanes leased", s->grant_lanes },
+        { "grants_total", "groups of trials leased", s->grants },
+        { "lanes_granted_total", "trials leased", s->granted_trials },
         { "reports_total", "reports of runners", s->reports },
         { "runner_events_total", "messages in reports", s->events },
         { "stale_messages_total", "messages refused as stale", s->stale },
         { "leases_rejoined_total", "expired leases that were taken up again", s->rejoined },
-        { "leases_lost_total", "lanes and tasks requeued by the machine", s->lost },
+        { "leases_lost_total", "trials and tasks requeued by the machine", s->lost },
         { "leases_expired_total", "leases that ran out", s->expired },
         { "devices_quarantined_total", "devices put in quarantine", s->quarantined },
         { "trials_completed_total", "trials completed", s->completed },
@@ -123,7 +123,7 @@ int ctl_metrics(struct ctl *ctl, struct buf *out, struct err *err)
                count_runners(ctl), err) < 0 ||
         metric(out, "devices", "gauge", "devices that take work", n_devices, err) < 0 ||
         metric(out, "devices_idle", "gauge", "of these without work", n_idle, err) < 0 ||
-        metric(out, "leases", "gauge", "lanes and tasks under lease", ctl->n_leases, err) < 0 ||
+        metric(out, "leases", "gauge", "trials and tasks under lease", ctl->n_leases, err) < 0 ||
         metric(out, "turn_us", "gauge", "moving average of a turn's work", ctl->turn_avg_us, err) <
             0 ||
         metric(out, "turn_max_us", "gauge", "longest turn of the loop since the start, all of it",

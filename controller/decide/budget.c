@@ -108,7 +108,7 @@ const struct config *budget_yardstick(const struct study *st)
     return best;
 }
 
-int64_t budget_lane_ms(const struct study *st, const char *family)
+int64_t budget_trial_ms(const struct study *st, const char *family)
 {
     int64_t own = st->spec.trial_time_ms, share = st->spec.budget_time_ms / OTHERS_SHARE;
 

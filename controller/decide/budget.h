@@ -7,12 +7,12 @@
 
 int64_t budget_left(const struct study *st);    /* ms; INT64_MAX without a limit */
 int64_t budget_reserve(const struct study *st); /* ms kept for finishing */
-/* Monotonic times: no slice of a lane may end after cut; the study ends at hard whatever happens. INT64_MAX = none. */
+/* Monotonic times: no slice of a trial may end after cut; the study ends at hard whatever happens. INT64_MAX = none. */
 int64_t budget_cut_ms(const struct study *st);
 int64_t budget_hard_ms(const struct study *st);
-/* How long a lane of this family may compute: the spec's limit, and in an automatic space with a limit in time a tenth of
+/* How long a trial of this family may compute: the spec's limit, and in an automatic space with a limit in time a tenth of
  * that for families other than the yardstick's; 0 = no limit. */
-int64_t budget_lane_ms(const struct study *st, const char *family);
+int64_t budget_trial_ms(const struct study *st, const char *family);
 /* The first configuration of the family that matters most for time: the strongest of an automatic space, else the
  * costliest. */
 const struct config *budget_yardstick(const struct study *st);

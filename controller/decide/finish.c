@@ -80,9 +80,9 @@ static bool wants_refit(const struct study *st)
 
 /* ---- the end ---- */
 
-/* Lanes had their deadline at cut; what is still there shortly before the end is given up. With a refit to come, lanes are
+/* Trials had their deadline at cut; what is still there shortly before the end is given up. With a refit to come, trials are
  * given up earlier, so that there is time for it; a refit that does not fit behind them anyway takes nothing from them. */
-static int64_t lanes_end_ms(const struct study *st)
+static int64_t trials_end_ms(const struct study *st)
 {
     int64_t hard = budget_hard_ms(st), refit_from = 0, last = 0;
 
@@ -129,7 +129,7 @@ int finish_next(struct study *st, struct actions *out, struct err *err)
         return 1;
     if (st->count[TS_RUNNING] == 0)
         return after_trials(st, out);
-    if (ctl_now(st->ctl) < lanes_end_ms(st))
+    if (ctl_now(st->ctl) < trials_end_ms(st))
         return 0;
     cancel_open(st, true, true, TR_BUDGET, out);
     return 1;
@@ -137,5 +137,5 @@ int finish_next(struct study *st, struct actions *out, struct err *err)
 
 int64_t finish_due(const struct study *st)
 {
-    return MIN(st->count[TS_RUNNING] > 0 ? lanes_end_ms(st) : budget_hard_ms(st), rescue_due(st));
+    return MIN(st->count[TS_RUNNING] > 0 ? trials_end_ms(st) : budget_hard_ms(st), rescue_due(st));
 }

@@ -30,18 +30,18 @@ int64_t live_parallel(const struct study *st)
 {
     int n_devices = 0, n_idle = 0;
     const struct sampler_ops *sampler = sampler_find(st->problem.search.sampler);
-    int64_t lanes = 0;
+    int64_t room = 0;
 
     if (st->spec.parallel)
         return st->spec.parallel;
-    lanes = runner_capacity(st->ctl, st->row.numeric_sig, &n_devices, &n_idle);
-    if (st->lane_us > 0 && st->lane_us < LIVE_SHORT_MS * 1000)
-        lanes += n_devices;
+    room = runner_capacity(st->ctl, st->row.numeric_sig, &n_devices, &n_idle);
+    if (st->trial_us > 0 && st->trial_us < LIVE_SHORT_MS * 1000)
+        room += n_devices;
     /* Random, grid and quasi-random samplers ignore results, so any number of trials may be in flight.
      * A sampler that learns would propose too many without knowing what came of the ones before. */
     if (!sampler || !sampler->ignores_results)
-        lanes = MIN(lanes, MAX(16, 2 * n_devices) + st->n_board / 4);
-    return MAX(lanes, 1);
+        room = MIN(room, MAX(16, 2 * n_devices) + st->n_board / 4);
+    return MAX(room, 1);
 }
 
 static void say(struct actions *out, const char *event, int n, const char *flag, bool value)

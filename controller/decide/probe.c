@@ -6,7 +6,7 @@
  * deadline at a third of the time divided by the folds: if it ends before that, three trials of all folds fit.
  *
  * The probe's fit is thrown away and the trial goes back to the queue, unless the answer is holdout and it was not cut: then
- * it is an ordinary trial. Called by dispatch.c and lane.c through serve/settle.h. */
+ * it is an ordinary trial. Called by dispatch.c and message.c through serve/settle.h. */
 #include "controller/decide/probe.h"
 
 #include "controller/decide/budget.h"
@@ -27,7 +27,7 @@ static int64_t cost_of(const struct study *st, const struct config *c, int folds
                              ladder_levels(&st->problem, c->family));
 }
 
-static int64_t lanes(const struct study *st, const char *sig)
+static int64_t capacity(const struct study *st, const char *sig)
 {
     int n_devices = 0, n_idle = 0;
 
@@ -69,7 +69,7 @@ static int name_probe(struct study *st, const struct config *yardstick, struct a
 int probe_next(struct study *st, const char *sig, struct actions *out, struct err *err)
 {
     const struct config *c = budget_yardstick(st);
-    int64_t left_us = (budget_left(st) - budget_reserve(st)) * 1000 * lanes(st, sig);
+    int64_t left_us = (budget_left(st) - budget_reserve(st)) * 1000 * capacity(st, sig);
     int64_t trial_us = cost_of(st, c, st->problem.kfolds);
 
     if (!st->problem.is_undecided || st->probe)
@@ -87,7 +87,7 @@ int64_t probe_deadline_ms(const struct study *st)
 {
     int64_t left = budget_left(st) - budget_reserve(st);
     int64_t ms =
-        left * lanes(st, st->row.numeric_sig) / (WANTED_TRIALS * (int64_t)st->problem.kfolds);
+        left * capacity(st, st->row.numeric_sig) / (WANTED_TRIALS * (int64_t)st->problem.kfolds);
 
     return ctl_now(st->ctl) + MAX(MIN(ms, left / 4), MIN_PROBE_MS);
 }
@@ -95,7 +95,7 @@ int64_t probe_deadline_ms(const struct study *st)
 void probe_decide(const struct study *st, int64_t fit_us, struct actions *out)
 {
     int64_t left_us =
-        (budget_left(st) - budget_reserve(st)) * 1000 * lanes(st, st->row.numeric_sig);
+        (budget_left(st) - budget_reserve(st)) * 1000 * capacity(st, st->row.numeric_sig);
 
     validate(out, fit_us > 0 && left_us / (fit_us * st->problem.kfolds) >= WANTED_TRIALS, "probe",
              fit_us);

@@ -10,8 +10,8 @@
  * actions, 0 = nothing (the probe is there), -1. */
 int probe_next(struct study *st, const char *sig, struct actions *out, struct err *err);
 int64_t probe_deadline_ms(
-    const struct study *st); /* monotonic, of the probe's lane when it is granted now */
-/* The probe's lane ended after this time of fitting (0 = it was cut, failed or lost): the validation is decided. */
+    const struct study *st); /* monotonic, of the probe's trial when it is granted now */
+/* The probe's trial ended after this time of fitting (0 = it was cut, failed or lost): the validation is decided. */
 void probe_decide(const struct study *st, int64_t fit_us, struct actions *out);
 /* The probe overran its deadline. */
 bool probe_is_over(const struct study *st);

@@ -1,12 +1,12 @@
 /* rubbish.c - see rubbish.h. One look every `collect_ms`:
  *
- * - an upload goes when its lane or task has ended, or when nothing was added to it for an hour;
- * - a blob that nothing has named yet goes when the lane that brought it has ended; one that a user brought, after
+ * - an upload goes when its trial or task has ended, or when nothing was added to it for an hour;
+ * - a blob that nothing has named yet goes when the trial that brought it has ended; one that a user brought, after
  *   `blob_age_ms`;
  * - a blob that the last row has let go of goes at once, unless somebody has asked for it lately;
  * - a file without a row (the process ended between the two) goes after ten minutes.
  *
- * Runners say for which trial or task an upload is (PROTOCOL.md), so that what was brought in vain goes with its lane. */
+ * Runners say for which trial or task an upload is (PROTOCOL.md), so that what was brought in vain goes with its trial. */
 #include "controller/files/rubbish.h"
 
 #include "base/log.h"
@@ -78,7 +78,7 @@ static struct said *find_or_add(struct ctl *ctl, const char *sha256, bool is_str
     return s;
 }
 
-static bool by_lane(const struct ctl_upload_by *by)
+static bool has_owner(const struct ctl_upload_by *by)
 {
     return by->trial > 0 || by->task > 0;
 }
@@ -90,7 +90,7 @@ void rubbish_said(struct ctl *ctl, const char *sha256, const struct ctl_upload_b
 
     s->at_ms = ctl_now(ctl);
     s->looks = 0;
-    /* Two lanes, or a lane and somebody who asks: then its age counts. */
+    /* Two trials, or a trial and somebody who asks: then its age counts. */
     s->by = is_new && by ? *by : (struct ctl_upload_by){ 0 };
 }
 
@@ -117,7 +117,7 @@ static bool trial_may_rejoin(struct ctl *ctl, int64_t trial, int64_t fence)
     return may;
 }
 
-bool rubbish_lane_lives(struct ctl *ctl, const struct ctl_upload_by *by)
+bool rubbish_owner_lives(struct ctl *ctl, const struct ctl_upload_by *by)
 {
     bool is_task = by->task > 0;
     int64_t id = is_task ? by->task : by->trial;
@@ -139,9 +139,9 @@ static bool row_may_go(void *arg, const char *sha256, bool was_named)
 
     if (s)
         s->looks = 0;
-    if (s && by_lane(&s->by) && !was_named)
-        return !rubbish_lane_lives(ctl, &s->by);
-    if (was_named && (!s || by_lane(&s->by)))
+    if (s && has_owner(&s->by) && !was_named)
+        return !rubbish_owner_lives(ctl, &s->by);
+    if (was_named && (!s || has_owner(&s->by)))
         return !ctl->had_leases || ctl_now(ctl) - ctl->started_ms >= START_MS;
     s = find_or_add(ctl, sha256, false, &is_new);
     return ctl_now(ctl) - s->at_ms >= MIN(ctl->conf.blob_age_ms, was_named ? ASKED_MS : INT64_MAX);

@@ -1,5 +1,5 @@
 /* rubbish.h - what nothing can name any more: which blobs and uploads may go, and their going. In memory stand the blobs
- * that were brought or asked for lately and for which lane; a restart forgets that, and gives everything a full age. Ages
+ * that were brought or asked for lately and for which trial; a restart forgets that, and gives everything a full age. Ages
  * are counted on the monotonic clock. One thread, the loop's. Private to controller/. */
 #ifndef CONTROLLER_FILES_RUBBISH_H
 #define CONTROLLER_FILES_RUBBISH_H
@@ -9,8 +9,8 @@
 
 /* A blob was committed for these hands, or asked for (by NULL): whoever did may name it soon. */
 void rubbish_said(struct ctl *ctl, const char *sha256, const struct ctl_upload_by *by);
-/* May a message of this lane or task still be applied? */
-bool rubbish_lane_lives(struct ctl *ctl, const struct ctl_upload_by *by);
+/* May a message of this trial or task still be applied? */
+bool rubbish_owner_lives(struct ctl *ctl, const struct ctl_upload_by *by);
 void rubbish_free(struct ctl *ctl);
 
 #endif

@@ -294,10 +294,10 @@ void uploads_sweep(struct ctl *ctl)
 
     for (int i = u->n - 1; i >= 0; i--) {
         struct upload *up = &u->list[i];
-        bool is_lanes = up->by.trial > 0 || up->by.task > 0;
+        bool has_owner = up->by.trial > 0 || up->by.task > 0;
 
-        if (up->commit || (is_lanes ? rubbish_lane_lives(ctl, &up->by)
-                                    : ctl_now(ctl) - up->last_ms < UPLOAD_IDLE_MS))
+        if (up->commit || (has_owner ? rubbish_owner_lives(ctl, &up->by)
+                                     : ctl_now(ctl) - up->last_ms < UPLOAD_IDLE_MS))
             continue;
         log_debug("upload.swept id=%.8s bytes=%" PRId64 " who=%s", up->id, up->bytes, up->by.who);
         blob_upload_drop(ctl_data_dir(ctl), up->id, NULL);

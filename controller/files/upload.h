@@ -5,7 +5,7 @@
 
 #include "controller/state/ctl.h"
 
-/* Deletes those whose lane has ended, and those that nobody went on with. */
+/* Deletes those whose trial has ended, and those that nobody went on with. */
 void uploads_sweep(struct ctl *ctl);
 void uploads_free(struct ctl *ctl);
 /* Bytes that one more file of the same owner may take, by the disk and the quotas; at least 1. */

@@ -1,12 +1,12 @@
-/* dispatch.c - which lanes go to which device.
+/* dispatch.c - which trials go to which device.
  *
- * Studies are asked in order of priority, then of lanes they have running, then of age. A group holds lanes that fuse: same
+ * Studies are asked in order of priority, then of trials they have running, then of age. A group holds trials that fuse: same
  * study, family, shape key and starting level; its size is at most what the device and the runner take, 256, the memory
- * estimate, and the ready lanes divided by the idle devices, so that the last lanes do not all go to one of them. A lane
+ * estimate, and the ready trials divided by the idle devices, so that the last trials do not all go to one of them. A trial
  * whose group crashed goes out in groups of half that size, at last alone. Where a runner has GPUs, these take families that
  * have a form for them first, and its CPUs the others first; neither waits while there is anything to do.
  *
- * In deterministic studies lanes are taken by number as well; on a CPU a lane's numbers do not depend on its group, so the
+ * In deterministic studies trials are taken by number as well; on a CPU a trial's numbers do not depend on its group, so the
  * grouping need not be planned. */
 #include "controller/serve/dispatch.h"
 
@@ -36,7 +36,7 @@
 
 struct group {
     struct study *st;
-    struct trial_row rows[MSG_MAX_LANES];
+    struct trial_row rows[MSG_MAX_TRIALS];
     int n;
     int64_t host_bytes, deadline_ms; /* deadline: monotonic, 0 = none */
     bool is_probe;
@@ -81,9 +81,9 @@ static int compare_studies(const void *pa, const void *pb)
     return a->row.id < b->row.id ? -1 : 1;
 }
 
-/* ---- which lanes ---- */
+/* ---- which trials ---- */
 
-/* Where a lane starts: its last checkpoint, but never at or beyond where it shall run to. */
+/* Where a trial starts: its last checkpoint, but never at or beyond where it shall run to. */
 static int from_of(const struct trial_mem *t)
 {
     return t->checkpoint_level < t->run_to ? t->checkpoint_level : 0;
@@ -103,7 +103,7 @@ static int ready_count(const struct study *st)
     return n;
 }
 
-/* What lanes may be promised: four fifths of what is free, without the table, which may not be there yet; 0 = no limit. */
+/* What trials may be promised: four fifths of what is free, without the table, which may not be there yet; 0 = no limit. */
 static int64_t memory_of(const struct study *st, const struct device *d, const struct msg_ask *ask)
 {
     int64_t bytes = d->is.memory_bytes;
@@ -131,7 +131,7 @@ static bool has_gpu(const struct runner *r)
     return any;
 }
 
-/* The lanes that a device takes first: 1 those with a form for GPUs, 0 those without, -1 any. */
+/* The trials that a device takes first: 1 those with a form for GPUs, 0 those without, -1 any. */
 static int first_choice(const struct study *st, const struct runner *r, const struct device *d)
 {
     bool wish = str_eq(d->is.kind, "cuda"), is_there = false;
@@ -161,8 +161,8 @@ static int group_fill(struct group *g, int most, int64_t memory, int choice, str
         *row = (struct trial_row){ 0 };
         if (trial_load(st, st->queue[i], row, err) < 0)
             return -1;
-        bytes = memory_of_lane(st, t, row, from_of(t));
-        /* The first lane goes out whatever the estimate says: the worker holds the limit, an estimate may be wrong. */
+        bytes = memory_of_trial(st, t, row, from_of(t));
+        /* The first trial goes out whatever the estimate says: the worker holds the limit, an estimate may be wrong. */
         if (g->n > 0 && (!fuses(g, st, row) || (memory > 0 && g->host_bytes + bytes > memory))) {
             trial_row_fini(row);
             continue;
@@ -182,7 +182,7 @@ static int group_size(const struct study *st, const struct runner *r, const stru
 
     runner_capacity(st->ctl, r->row.numeric_sig, &n_devices, &n_idle);
     int fair = (ready + MAX(n_idle, 1) - 1) / MAX(n_idle, 1);
-    return MIN(MIN(MIN(ask->max_lanes, d->is.max_lanes), MSG_MAX_LANES), MAX(fair, 1));
+    return MIN(MIN(MIN(ask->max_trials, d->is.max_trials), MSG_MAX_TRIALS), MAX(fair, 1));
 }
 
 /* While the validation is undecided only the probe runs. */
@@ -214,7 +214,7 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
         if (rc != 0)
             return rc < 0 ? -1 : 0;
     }
-    want = MIN(ask->max_lanes, d->is.max_lanes) + retry_n_waiting(st);
+    want = MIN(ask->max_trials, d->is.max_trials) + retry_n_waiting(st);
     if (settle_fill(st, want, err) < 0)
         return -1;
     return group_fill(g, group_size(st, r, d, ask), memory_of(st, d, ask), first_choice(st, r, d),
@@ -238,8 +238,8 @@ static int study_start(struct study *st, struct runner *r, struct err *err)
     return study_move(st, SE_START, NULL, NULL, err);
 }
 
-static int lane_grant(struct group *g, int i, struct runner *r, const struct msg_ask *ask,
-                      int64_t group_no, struct err *err)
+static int trial_grant(struct group *g, int i, struct runner *r, const struct msg_ask *ask,
+                       int64_t group_no, struct err *err)
 {
     struct study *st = g->st;
     struct trial_row *row = &g->rows[i];
@@ -288,32 +288,32 @@ static int lane_grant(struct group *g, int i, struct runner *r, const struct msg
 static json_t *grant_json(const struct group *g, int64_t group_no)
 {
     struct study *st = g->st;
-    struct msg_lane lanes[MSG_MAX_LANES];
+    struct msg_trial trials[MSG_MAX_TRIALS];
     struct msg_grant m = { .kind = MSG_FIT,
                            .group = group_no,
                            .study = st->row.id,
                            .deadline_ms =
                                g->deadline_ms ? MAX(g->deadline_ms - ctl_now(st->ctl), 1) : 0,
-                           .trial_time_ms = budget_lane_ms(st, g->rows[0].family),
+                           .trial_time_ms = budget_trial_ms(st, g->rows[0].family),
                            .trial_memory_bytes = st->spec.trial_memory_bytes,
                            .data = st->problem.data,
-                           .n_lanes = g->n,
-                           .lanes = lanes };
+                           .n_trials = g->n,
+                           .trials = trials };
 
     for (int i = 0; i < g->n; i++) {
         const struct trial_row *row = &g->rows[i];
         const struct trial_mem *t = trial_mem(st, row->number);
         int from = from_of(t);
 
-        lanes[i] = (struct msg_lane){ .trial = row->id,
-                                      .fence = row->fence,
-                                      .config = row->config,
-                                      .seed = row->seed,
-                                      .from = from,
-                                      .to = row->run_to,
-                                      .growth = memory_growth(st, t) };
+        trials[i] = (struct msg_trial){ .trial = row->id,
+                                        .fence = row->fence,
+                                        .config = row->config,
+                                        .seed = row->seed,
+                                        .from = from,
+                                        .to = row->run_to,
+                                        .growth = memory_growth(st, t) };
         if (from > 0)
-            str_copy(lanes[i].checkpoint, sizeof lanes[i].checkpoint, row->checkpoint);
+            str_copy(trials[i].checkpoint, sizeof trials[i].checkpoint, row->checkpoint);
     }
     return msg_grant_json_new(&m);
 }
@@ -335,11 +335,11 @@ static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, j
     if (g->deadline_ms == INT64_MAX)
         g->deadline_ms = 0;
     for (int i = 0; i < g->n; i++) {
-        if (lane_grant(g, i, r, ask, group_no, err) < 0)
+        if (trial_grant(g, i, r, ask, group_no, err) < 0)
             return -1;
     }
     ctl->stats.grants++;
-    ctl->stats.grant_lanes += g->n;
+    ctl->stats.granted_trials += g->n;
     log_info("group.leased group=%" PRId64 " study=%" PRId64 " runner=%" PRId64
              " device=%s lanes=%d family=%s",
              group_no, st->row.id, r->row.id, ask->device, g->n, g->rows[0].family);
@@ -390,12 +390,12 @@ int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const st
                    json_t **out, struct err *err)
 {
     struct msg_grant task = { 0 };
-    struct msg_ask less = *ask; /* borrows all but the number of lanes */
+    struct msg_ask less = *ask; /* borrows all but the number of trials */
     int rc = 0;
 
     if (ctl->is_stopping || !runner_is_enabled(r) || !quarantine_allows(ctl, d))
         return 0;
-    less.max_lanes = quarantine_lanes(d, ask->max_lanes);
+    less.max_trials = quarantine_lanes(d, ask->max_trials);
     rc = task_grant(ctl, r, &less, &task, err);
     if (rc == 1) {
         *out = msg_grant_json_new(&task);

@@ -1,4 +1,4 @@
-/* dispatch.h - what a device that asks gets: a task, else a group of lanes of one study that fuse. */
+/* dispatch.h - what a device that asks gets: a task, else a group of trials of one study that fuse. */
 #ifndef CONTROLLER_SERVE_DISPATCH_H
 #define CONTROLLER_SERVE_DISPATCH_H
 

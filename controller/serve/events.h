@@ -1,4 +1,4 @@
-/* events.h - the live feed: journal rows after their commit, and progress of running lanes, to whoever subscribed. */
+/* events.h - the live feed: journal rows after their commit, and progress of running trials, to whoever subscribed. */
 #ifndef CONTROLLER_SERVE_EVENTS_H
 #define CONTROLLER_SERVE_EVENTS_H
 

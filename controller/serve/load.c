@@ -90,14 +90,14 @@ static struct study_kept kept_of(const struct study *st)
 {
     return (struct study_kept){ .used_ms = study_used_ms(st),
                                 .keep_ms = st->keep_ms,
-                                .lane_us = st->lane_us,
+                                .trial_us = st->trial_us,
                                 .was_running = st->clock_from >= 0 };
 }
 
 static void kept_take(struct study *st, const struct study_kept *kept)
 {
     st->keep_ms = kept->keep_ms;
-    st->lane_us = kept->lane_us;
+    st->trial_us = kept->trial_us;
     if (kept->was_running && st->clock_from >= 0)
         st->used_base = MAX(kept->used_ms, st->used_base);
 }

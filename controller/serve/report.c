@@ -1,12 +1,12 @@
-/* report.c - what runners say: renewals, events of lanes and tasks, and the answers.
+/* report.c - what runners say: renewals, events of trials and tasks, and the answers.
  *
  * A message is (trial, fence, seq): another fence or a gap is `stale`; seq <= last is acknowledged again, the last one with
  * its stored answer; last + 1 is applied. A trial that expired keeps its fence until it is granted again, and a message or a
  * renewal under that fence from the same session takes it back (REJOIN). A message that contradicts what the trial is doing
- * (a level beyond its leave, a blob nobody uploaded) is refused as stale too, and the lane counts as lost by the machine.
+ * (a level beyond its leave, a blob nobody uploaded) is refused as stale too, and the trial counts as lost by the machine.
  * One report is one request: everything in it is applied, or nothing.
  *
- * What each type does stands in lane.c; here is the envelope. */
+ * What each type does stands in message.c; here is the envelope. */
 #include "base/fault.h"
 #include "base/jsonx.h"
 #include "base/log.h"
@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "controller/serve/events.h"
 #include "controller/serve/expire.h"
-#include "controller/serve/lane.h"
 #include "controller/serve/load.h"
+#include "controller/serve/message.h"
 #include "controller/serve/settle.h"
 #include "controller/serve/task.h"
 #include "controller/state/damage.h"
@@ -72,7 +72,7 @@ static int on_attempt(void *arg, const struct attempt_row *a)
     return 1;
 }
 
-/* The lane of an expired trial speaks again under its old fence: 1 = it has its lease back, 0 = no, -1. */
+/* An expired trial speaks again under its old fence: 1 = it has its lease back, 0 = no, -1. */
 static int rejoin(struct ctl *ctl, struct study *st, struct trial_row *row, const char *session,
                   struct err *err)
 {
@@ -109,9 +109,9 @@ static int rejoin(struct ctl *ctl, struct study *st, struct trial_row *row, cons
     return 1;
 }
 
-/* ---- one event of a lane ---- */
+/* ---- one event of a trial ---- */
 
-/* What cannot be read of this trial may not stop the other lanes of its runner: it is stale to them. */
+/* What cannot be read of this trial may not stop the other trials of its runner: it is stale to them. */
 static bool is_lost_case(struct ctl *ctl, const struct trial_row *row, const struct err *err)
 {
     bool has_row = row->id > 0; /* then it is its study that cannot be read */
@@ -171,7 +171,7 @@ static int numbered_event(struct study *st, struct trial_row *row, const struct 
         return 0;
     }
     row->msg_seq = e->seq;
-    rc = lane_event(st, row, e, reply, err);
+    rc = message_apply(st, row, e, reply, err);
     if (rc <= 0)
         return rc;
     text = answer_text(reply);
@@ -180,8 +180,8 @@ static int numbered_event(struct study *st, struct trial_row *row, const struct 
     return trial_save(st, row, err);
 }
 
-static int lane_message(struct ctl *ctl, const char *session, const struct msg_event *e,
-                        struct msg_reply *reply, struct err *err)
+static int trial_message(struct ctl *ctl, const char *session, const struct msg_event *e,
+                         struct msg_reply *reply, struct err *err)
 {
     struct trial_row row = { 0 };
     struct study *st = NULL;
@@ -224,7 +224,7 @@ static int event_apply(struct ctl *ctl, int64_t runner, const char *session,
         return err_set(err, ERR_IO, "fault: report.event");
     if (e->type == MSG_TASK_DONE || e->type == MSG_TASK_FAILED)
         return task_event(ctl, runner, session, e, reply, err);
-    return lane_message(ctl, session, e, reply, err);
+    return trial_message(ctl, session, e, reply, err);
 }
 
 /* ---- renewals ---- */
@@ -238,9 +238,9 @@ static bool was_answered(const struct msg_answer *a, const struct msg_held *h)
     return false;
 }
 
-/* 1 = the lane is this session's, 0 = it must stop, -1. */
-static int renew_lane(struct ctl *ctl, const char *session, const struct msg_held *h,
-                      struct err *err)
+/* 1 = the trial is this session's, 0 = it must stop, -1. */
+static int trial_renew(struct ctl *ctl, const char *session, const struct msg_held *h,
+                       struct err *err)
 {
     struct lease *l = lease_find(ctl, false, h->trial);
     struct trial_row row = { 0 };
@@ -270,7 +270,7 @@ static int renew_all(struct ctl *ctl, const struct msg_report *m, struct msg_ans
     a->stop = mem_array((size_t)m->n_held + 1, sizeof *a->stop);
     a->stop_tasks = mem_array((size_t)m->n_tasks + 1, sizeof *a->stop_tasks);
     for (int i = 0; i < m->n_held; i++) {
-        int rc = renew_lane(ctl, m->session, &m->held[i], err);
+        int rc = trial_renew(ctl, m->session, &m->held[i], err);
 
         if (rc < 0)
             return -1;

@@ -3,7 +3,7 @@
  * on, the trial waits before its next attempt, and the wait doubles each time; the fifth pauses the study with a sentence
  * that names the trial, the runner and the error. Other trials of the study go on meanwhile. A failure for which the device
  * goes into quarantine (state/quarantine.h) does not count. The counts are in memory only: after a restart of the
- * controller, and when a user resumes the study, they begin at zero. Called by lane.c, dispatch.c, turn.c and api/study.c. */
+ * controller, and when a user resumes the study, they begin at zero. Called by message.c, dispatch.c, turn.c and api/study.c. */
 #ifndef CONTROLLER_SERVE_RETRY_H
 #define CONTROLLER_SERVE_RETRY_H
 

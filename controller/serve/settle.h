@@ -15,7 +15,7 @@ int64_t study_due(const struct ctl *ctl);
 int settle_fill(struct study *st, int want, struct err *err);
 /* Before a grant, while the validation is undecided: afterwards it is decided, or study.probe is the only trial to run. */
 int settle_probe(struct study *st, const char *sig, struct err *err);
-/* The probe's lane ended after this time of fitting; 0 = without an answer. Nothing when the validation is decided. */
+/* The probe's trial ended after this time of fitting; 0 = without an answer. Nothing when the validation is decided. */
 int settle_validation(struct study *st, int64_t fit_us, struct err *err);
 /* A trial has just reported this level: what it is to do now. */
 int settle_report(struct study *st, int64_t number, int level, struct sched_decision *out,

@@ -166,7 +166,7 @@ int table_check(struct study *st, const struct msg_ask *ask, struct err *err)
 
 /* ---- what only runners see ---- */
 
-/* Many lanes fail by one cause at once: they are one attempt, and so is whatever fails before the next is due. A large
+/* Many trials fail by one cause at once: they are one attempt, and so is whatever fails before the next is due. A large
  * file that is damaged shows only here, since before a grant it is measured and not hashed: at the second failure it is
  * made again, which changes nothing where it is whole. */
 int table_failed(struct study *st, const char *detail, struct err *err)

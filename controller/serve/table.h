@@ -8,7 +8,7 @@
 #include "controller/state/study.h"
 #include "store/runner.h"
 
-/* May lanes of this study go out to who asks? 1, 0 = not now (it may have been paused), -1. */
+/* May trials of this study go out to who asks? 1, 0 = not now (it may have been paused), -1. */
 int table_check(struct study *st, const struct msg_ask *ask, struct err *err);
 /* 0 = this blob can be read here. A large file that was not read yet is only measured, since this is the loop. */
 int table_look(struct ctl *ctl, const char *sha256, struct err *err);

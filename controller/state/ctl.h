@@ -30,7 +30,7 @@ struct after_commit {
 
 /* Counters since the start, for /metrics; names in stats.c. */
 struct ctl_stats {
-    int64_t requests, requests_undone, commits, commit_failures, grants, grant_lanes, reports,
+    int64_t requests, requests_undone, commits, commit_failures, grants, granted_trials, reports,
         events, stale, rejoined, lost, expired, quarantined, waits_served, waits_timed_out, ahead,
         completed, failed, pruned, cancelled, reloads;
 };
@@ -50,7 +50,7 @@ struct ctl {
     bool runners_moved;
     struct task **tasks; /* open ones, by id; owned */
     int n_tasks, cap_tasks;
-    struct lease *leases; /* of lanes and of tasks, in no order */
+    struct lease *leases; /* of trials and of tasks, in no order */
     int n_leases, cap_leases;
     struct damage *damages; /* of studies that are not in memory because of it (damage.h) */
     int n_damages, cap_damages;

@@ -1,5 +1,5 @@
 /* damage.h - studies that are not in memory because their rows cannot be read or make no sense. One such study stops nothing
- * else: it is listed as damaged with the reason, its rows can be exported as they are, and it can be deleted. Its lanes are
+ * else: it is listed as damaged with the reason, its rows can be exported as they are, and it can be deleted. Its trials are
  * stale to the runners that hold them; its rows stay untouched, so that a repaired file or another version may go on.
  *
  * Two kinds. What the database could not read now (a disk error, no memory) is read again, after a pause that doubles; what
@@ -12,7 +12,7 @@
 
 /* Facts of a study in memory that its rows do not hold; they outlive a time outside memory. */
 struct study_kept {
-    int64_t used_ms, keep_ms, lane_us;
+    int64_t used_ms, keep_ms, trial_us;
     bool was_running; /* its clock ran */
 };
 
@@ -34,7 +34,7 @@ struct damage *damage_of(const struct ctl *ctl,
                          int64_t study); /* NULL = none; valid until the next note */
 /* Asked before a study is loaded: 0, or -1 (it is damaged, or its next try is not due). */
 int damage_check(struct ctl *ctl, int64_t study, struct err *err);
-/* True when its lanes must not wait for it any longer. */
+/* True when its trials must not wait for it any longer. */
 bool damage_is_lasting(const struct ctl *ctl, int64_t study);
 
 /* This study's rows made the present request fail. When the request is undone the study leaves memory, so that whatever

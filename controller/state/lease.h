@@ -1,4 +1,4 @@
-/* lease.h - leases of lanes and of tasks, in memory only: the right of one runner session to run one trial under one fence
+/* lease.h - leases of trials and of tasks, in memory only: the right of one runner session to run one trial under one fence
  * until a time on the controller's monotonic clock. What is stored is the state RUNNING, the fence and the attempt; a
  * restart gives every one of them a full period (lease_restore). */
 #ifndef CONTROLLER_STATE_LEASE_H

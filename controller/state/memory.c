@@ -36,8 +36,8 @@ double memory_growth(const struct study *st, const struct trial_mem *t)
 }
 
 /* A level that starts its lanes anew keeps those of the level before until it is reached. */
-int64_t memory_of_lane(const struct study *st, const struct trial_mem *t,
-                       const struct trial_row *row, int from)
+int64_t memory_of_trial(const struct study *st, const struct trial_mem *t,
+                        const struct trial_row *row, int from)
 {
     struct config c;
     int to = MAX(row->run_to, 1);

@@ -5,7 +5,7 @@
  * the next quarantine is a short one again; one that fails by the machine puts the device back into quarantine.
  * A runner whose devices are all in quarantine has the state "quarantined". All of this is stored in the runner's row, so
  * that a restart of the controller keeps it. A user's "enable" ends quarantine and probation at once.
- * Called by serve/ (lane.c, dispatch.c, wait.c, turn.c), state/task.c and api/runner.c. */
+ * Called by serve/ (message.c, dispatch.c, wait.c, turn.c), state/task.c and api/runner.c. */
 #ifndef CONTROLLER_STATE_QUARANTINE_H
 #define CONTROLLER_STATE_QUARANTINE_H
 
@@ -27,7 +27,7 @@ void quarantine_lift(struct runner *r);
 
 /* May this device get work now? Not in quarantine, nor on probation while it holds something. */
 bool quarantine_allows(struct ctl *ctl, const struct device *d);
-/* At most so many lanes at once, of the `max` it asks for. */
+/* At most so many trials at once, of the `max` it asks for. */
 int quarantine_lanes(const struct device *d, int max);
 
 /* The monotonic time when the first of its devices comes out of quarantine; INT64_MAX = none is in it. */

@@ -121,7 +121,7 @@ bool runner_is_enabled(const struct runner *r)
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
 {
     int64_t now = ctl_now(ctl); /* asked once, not once for each runner */
-    int lanes = 0;
+    int trials = 0;
 
     runner_tally(ctl);
     *n_devices = *n_idle = 0;
@@ -136,10 +136,10 @@ int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idl
                 continue;
             (*n_devices)++;
             *n_idle += r->devices[k].n_leases == 0;
-            lanes += r->devices[k].is.max_lanes;
+            trials += r->devices[k].is.max_trials;
         }
     }
-    return lanes;
+    return trials;
 }
 
 /* ---- devices as stored ---- */
@@ -154,7 +154,7 @@ static char *devices_text(struct ctl *ctl, const struct runner *r)
         const struct device *d = &r->devices[i];
         json_t *o = json_pack("{s:s, s:s, s:s, s:I, s:i, s:b}", "id", d->is.id, "kind", d->is.kind,
                               "name", d->is.name, "memory_bytes", (json_int_t)d->is.memory_bytes,
-                              "max_lanes", d->is.max_lanes, "quarantined", d->is_quarantined);
+                              "max_lanes", d->is.max_trials, "quarantined", d->is_quarantined);
 
         if (d->quarantine_ms) {
             json_object_set_new(o, "probation", json_boolean(d->is_on_probation));
@@ -205,7 +205,7 @@ static void devices_load(struct ctl *ctl, struct runner *r)
         str_copy(d->is.kind, sizeof d->is.kind, word(v, "kind"));
         str_copy(d->is.name, sizeof d->is.name, word(v, "name"));
         d->is.memory_bytes = json_integer_value(json_object_get(v, "memory_bytes"));
-        d->is.max_lanes = (int)json_integer_value(json_object_get(v, "max_lanes"));
+        d->is.max_trials = (int)json_integer_value(json_object_get(v, "max_lanes"));
         quarantine_load(ctl, d, v);
     }
     json_decref(list);

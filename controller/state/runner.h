@@ -49,7 +49,7 @@ struct device *runner_device(struct runner *r, const char *id);
 bool runner_is_here(const struct ctl *ctl, const struct runner *r);
 bool runner_is_enabled(const struct runner *r);
 int64_t runner_silent_ms(const struct ctl *ctl, const struct runner *r); /* since it was heard */
-/* Lanes that the enabled devices of runners which are there hold in all (a killed one is not, after a lease); sig NULL = any. idle: devices without a lease. */
+/* Trials that the enabled devices of runners which are there hold in all (a killed one is not, after a lease); sig NULL = any. idle: devices without a lease. */
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
 
 void runner_tally(struct ctl *ctl); /* n_leases of runners and devices are true now */

@@ -41,7 +41,7 @@ struct trial_mem { /* trial number = index + 1 */
     int8_t family; /* of study.families, 0 = the baseline */
     int16_t level, max_level, run_to, checkpoint_level;
     bool has_artifact, is_cut, is_part; /* is_part: completed with a score of some folds only */
-    int16_t max_group; /* after a crash in a group: at most so many lanes with it; 0 = any */
+    int16_t max_group; /* after a crash in a group: at most so many trials with it; 0 = any */
     double growth;     /* of its trees against the formula (memory.c); 0 = unknown */
 };
 
@@ -133,7 +133,7 @@ struct study {
     int64_t clock_from;     /* monotonic ms when the clock was started; -1 = it stands */
     int64_t used_saved_ms;  /* monotonic time of the last store of used_ms */
     int64_t keep_ms;        /* longest time from `keep` to the artifact's arrival */
-    int64_t lane_us;        /* what the last lane with an answer computed; 0 = none yet */
+    int64_t trial_us;       /* what the last trial with an answer computed; 0 = none yet */
     int64_t expect_us;      /* what the next suggestion may take: the longest of the last ones */
     bool holds_suggestions; /* none is begun: a user's trial takes the next number first */
     int64_t recalled;       /* replay: the trial that the sampler was told of where it was begun */
@@ -153,7 +153,7 @@ struct study {
     struct retry *retries; /* trials that fail by the machine (serve/retry.h); NULL = never any */
     int n_retries;
     bool is_table_remade; /* its table waits for that, not for a runner */
-    int table_fails; /* attempts in a row whose table a runner could not read (table.h) */
+    int table_fails;      /* attempts in a row whose table a runner could not read (table.h) */
     int64_t
         table_next_ms; /* monotonic time of the next one; 0 = at once. Both lost at a reload: tried anew */
     int64_t touched_turn, touched_request, asked_ms;

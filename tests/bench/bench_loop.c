@@ -1,4 +1,4 @@
-/* bench_loop.c - one assayd under a crowd: RUNNERS runners that each report a lane about once a second, STREAMS event
+/* bench_loop.c - one assayd under a crowd: RUNNERS runners that each report a trial about once a second, STREAMS event
  * streams, and an ended study of TRIALS trials that is opened meanwhile. Prints what clients waited (the longest answer of
  * /health, asked all the time, is the longest turn as seen from outside), what assayd says of its own longest turn, and what
  * resuming a study with every runner waiting takes. The data folder is in memory, so that no disk is measured.
@@ -57,7 +57,7 @@ struct runner_sim {
     int64_t id, n, trial, fence, seq, asked_us;
     int to, max;
     enum msg_type next;
-    bool has_lane, says;
+    bool has_trial, says;
 };
 
 static struct event_base *base;
@@ -67,7 +67,7 @@ static struct runner_sim *runners;
 static int64_t stream_bytes, granted;
 static bool resumed;
 static int64_t resumed_us, all_served_us;
-static int n_served; /* lanes granted since the study was resumed */
+static int n_served; /* trials granted since the study was resumed */
 
 static int64_t now_us(void)
 {
@@ -280,8 +280,8 @@ static void on_grant(struct evhttp_request *q, void *arg)
     n_waiting--;
     if (status_of(q) != 200)
         series[S_LEASE].failed++;
-    if (j && msg_grant_parse(&g, j, NULL) == 1 && g.kind == MSG_FIT && g.n_lanes > 0) {
-        const struct msg_lane *l = &g.lanes[0];
+    if (j && msg_grant_parse(&g, j, NULL) == 1 && g.kind == MSG_FIT && g.n_trials > 0) {
+        const struct msg_trial *l = &g.trials[0];
         json_t *config = jsonx_load(l->config, strlen(l->config), "config", NULL);
         const struct family *f = family_find(json_string_value(json_object_get(config, "family")));
 
@@ -292,7 +292,7 @@ static void on_grant(struct evhttp_request *q, void *arg)
         s->seq = 0;
         s->to = l->to;
         s->next = l->to < s->max ? MSG_RUNG : MSG_FINAL;
-        s->has_lane = true;
+        s->has_trial = true;
         granted++;
         if (now_us() - s->asked_us < 3000000 && !resumed)
             note(S_LEASE, s->asked_us, 200);
@@ -303,12 +303,12 @@ static void on_grant(struct evhttp_request *q, void *arg)
     }
     msg_grant_fini(&g);
     json_decref(j);
-    later(s, s->has_lane ? STEP_MS / 2 + rand() % STEP_MS : status_of(q) == 200 ? 50 : 1000);
+    later(s, s->has_trial ? STEP_MS / 2 + rand() % STEP_MS : status_of(q) == 200 ? 50 : 1000);
 }
 
 static void ask(struct runner_sim *s)
 {
-    struct msg_ask m = { .n = ++s->n, .max_lanes = 1, .wait_s = 30 };
+    struct msg_ask m = { .n = ++s->n, .max_trials = 1, .wait_s = 30 };
     char path[100];
 
     str_copy(m.session, sizeof m.session, s->session);
@@ -337,11 +337,11 @@ static void on_answer(struct evhttp_request *q, void *arg)
     } else if (action == MSG_KEEP) {
         s->next = MSG_COMPLETE;
     } else {
-        s->has_lane = false;
+        s->has_trial = false;
     }
     msg_answer_fini(&a);
     json_decref(j);
-    later(s, s->has_lane ? STEP_MS / 2 + rand() % STEP_MS : 1);
+    later(s, s->has_trial ? STEP_MS / 2 + rand() % STEP_MS : 1);
 }
 
 static void report(struct runner_sim *s)
@@ -379,7 +379,7 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
     struct runner_sim *s = arg;
 
     (void)fd, (void)what;
-    if (s->has_lane)
+    if (s->has_trial)
         report(s);
     else
         ask(s);
@@ -411,7 +411,7 @@ static void runner_begin(struct runner_sim *s, int i)
     str_copy(m.numeric_sig, sizeof m.numeric_sig, "assay-1/cpu");
     str_copy(m.devices[0].id, sizeof m.devices[0].id, "cpu0");
     str_copy(m.devices[0].kind, sizeof m.devices[0].kind, "cpu");
-    m.devices[0].max_lanes = 1;
+    m.devices[0].max_trials = 1;
     send_request(s->conn, EVHTTP_REQ_POST, "/api/v1/runners", msg_hello_json_new(&m), on_welcome,
                  s);
 }

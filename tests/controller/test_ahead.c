@@ -48,10 +48,10 @@ static void happen(struct rig *r, struct loop *loop, struct fake *f, struct rng 
                    bool slow)
 {
     rig_get(r, id)->expect_us = slow ? SLOW_US : 0;
-    if (f->n_lanes < f->max_lanes && rng_below(rng, 2))
+    if (f->n_trials < f->max_trials && rng_below(rng, 2))
         (void)fake_ask(f);
-    else if (f->n_lanes > 0)
-        (void)fake_step(f, (int)rng_below(rng, (uint32_t)f->n_lanes));
+    else if (f->n_trials > 0)
+        (void)fake_step(f, (int)rng_below(rng, (uint32_t)f->n_trials));
     if (rng_below(rng, 2))
         pump(r, loop);
 }

@@ -1,5 +1,5 @@
 /* test_11_03_missing_table.c - found by removing a table's file from a data folder: one trial was tried 2,610 times in 15 s, the
- * journal grew by 68 MB, and the study said `running`. Now the controller looks before it gives a lane away, and pauses the
+ * journal grew by 68 MB, and the study said `running`. Now the controller looks before it gives a trial away, and pauses the
  * study with a sentence; what only a runner sees is tried five times, with pauses that double. */
 #include "tests/rig.h"
 
@@ -64,15 +64,15 @@ static void act(struct world *w, enum ctl_study_verb verb)
 
 static int64_t attempts(struct world *w)
 {
-    return w->r.ctl->stats.grant_lanes;
+    return w->r.ctl->stats.granted_trials;
 }
 
 static void work_to_the_end(struct world *w)
 {
     for (int i = 0; i < 100 && rig_get(&w->r, w->study)->row.state != SS_COMPLETED; i++) {
         fake_ask(&w->f);
-        while (w->f.n_lanes > 0)
-            fake_step(&w->f, w->f.n_lanes - 1);
+        while (w->f.n_trials > 0)
+            fake_step(&w->f, w->f.n_trials - 1);
         rig_pass(&w->r, 100);
     }
     assert_int_equal(rig_get(&w->r, w->study)->row.state, SS_COMPLETED);
@@ -136,21 +136,21 @@ static void a_flipped_bit_pauses_its_study_before_any_attempt(void **state)
     pauses_and_goes_on(&w, "is damaged");
 }
 
-/* All lanes of the runner fail with this reason, as they do when its download was refused. */
+/* All trials of the runner fail with this reason, as they do when its download was refused. */
 static void fail_all(struct world *w)
 {
-    struct msg_event e[MSG_MAX_LANES];
+    struct msg_event e[MSG_MAX_TRIALS];
     struct msg_answer a;
 
-    for (int i = 0; i < w->f.n_lanes; i++) {
+    for (int i = 0; i < w->f.n_trials; i++) {
         fake_event(&w->f, i, &e[i]);
         e[i].type = MSG_FAILED;
         e[i].reason = TR_DATA;
         e[i].detail = (char *)"no file for the runner";
     }
-    assert_int_equal(fake_report(&w->f, e, w->f.n_lanes, &a), 0);
+    assert_int_equal(fake_report(&w->f, e, w->f.n_trials, &a), 0);
     msg_answer_fini(&a);
-    while (w->f.n_lanes > 0)
+    while (w->f.n_trials > 0)
         fake_drop(&w->f, 0);
 }
 

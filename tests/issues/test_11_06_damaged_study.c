@@ -26,7 +26,7 @@
 
 struct world {
     struct rig r;
-    struct fake f; /* holds lanes of both */
+    struct fake f; /* holds trials of both */
     struct buf db; /* the file as it was closed */
     char path[400];
 };
@@ -51,13 +51,13 @@ static void world_open(struct world *w)
     fake_open(&w->f, r, "one", 8);
     for (int i = 0; i < 40; i++) {
         fake_ask(&w->f);
-        for (int k = w->f.n_lanes - 1; k >= 0 && i < 36; k--) {
+        for (int k = w->f.n_trials - 1; k >= 0 && i < 36; k--) {
             if ((i + k) % 3 > 0)
                 fake_step(&w->f, k);
         }
         rig_pass(r, 10);
     }
-    assert_true(w->f.n_lanes > 1);
+    assert_true(w->f.n_trials > 1);
     act(r, "plan", CTL_PAUSE);
     act(r, "live", CTL_PAUSE);
     rig_study(r, GOOD);
@@ -131,8 +131,8 @@ static void check_the_others_run(struct world *w, const char *sql)
     assert_int_equal(json_array_size(json_object_get(list, "studies")), 3);
     json_decref(list);
     w->f.rig = r;
-    for (int i = 0; i < w->f.n_lanes;
-         i++) { /* what its lanes say is applied, or stale: never an error */
+    for (int i = 0; i < w->f.n_trials;
+         i++) { /* what its trials say is applied, or stale: never an error */
         fake_event(&w->f, i, &e);
         if (fake_report(&w->f, &e, 1, &a) < 0)
             fail_msg("%s: report: %s", sql, rig_err.text);
@@ -142,7 +142,7 @@ static void check_the_others_run(struct world *w, const char *sql)
     for (study = get(r, "good"); study && !is_state(study, "completed"); study = get(r, "good")) {
         json_decref(study);
         fake_ask(&f);
-        for (int i = f.n_lanes - 1; i >= 0; i--)
+        for (int i = f.n_trials - 1; i >= 0; i--)
             fake_step(&f, i);
         rig_pass(r, 100);
         if (++steps > 300)

@@ -29,7 +29,7 @@ static void set(struct scene *s)
     fake_open(&s->f, &s->r, "a", 3);
 }
 
-static void fail_lane(struct fake *f, int i)
+static void fail_trial(struct fake *f, int i)
 {
     struct msg_answer a;
     struct msg_event e;
@@ -46,10 +46,10 @@ static void fail_lane(struct fake *f, int i)
 /* Three trials in a row. */
 static void get_quarantined(struct scene *s)
 {
-    while (s->f.n_lanes < 3)
+    while (s->f.n_trials < 3)
         fake_ask(&s->f);
-    while (s->f.n_lanes > 0)
-        fail_lane(&s->f, s->f.n_lanes - 1);
+    while (s->f.n_trials > 0)
+        fail_trial(&s->f, s->f.n_trials - 1);
     assert_string_equal(runner_find(s->r.ctl, s->f.id)->row.state, "quarantined");
 }
 
@@ -68,8 +68,8 @@ static int64_t pause_of(struct scene *s)
 
 static void ends_well(struct scene *s)
 {
-    while (s->f.n_lanes > 0)
-        fake_step(&s->f, s->f.n_lanes - 1);
+    while (s->f.n_trials > 0)
+        fake_step(&s->f, s->f.n_trials - 1);
 }
 
 static json_t *devices_of(struct scene *s, json_t **all)
@@ -127,11 +127,11 @@ static void a_quarantine_ends_by_itself_and_one_good_trial_lifts_it(void **state
     ms = pause_of(&s);
     assert_in_range(ms, 60000 - STEP_MS, 60000 + STEP_MS);
     says(&s, "enabled", "device cpu0 is on probation");
-    assert_int_equal(s.f.n_lanes, 1);
+    assert_int_equal(s.f.n_trials, 1);
     assert_int_equal(fake_ask(&s.f), 0); /* one at a time */
     ends_well(&s);
     says(&s, "enabled", NULL);
-    while (s.f.n_lanes < 3)
+    while (s.f.n_trials < 3)
         assert_true(fake_ask(&s.f) > 0);
     rig_close(&s.r);
 }
@@ -148,7 +148,7 @@ static void each_failure_on_probation_doubles_the_quarantine_up_to_an_hour(void 
         int64_t ms = pause_of(&s);
 
         assert_in_range(ms, want - STEP_MS, want + STEP_MS);
-        fail_lane(&s.f, 0);
+        fail_trial(&s.f, 0);
         want = MIN(2 * want, INT64_C(3600000));
         says(&s, "quarantined", "and again when it was tried after a pause");
     }
@@ -169,14 +169,14 @@ static void a_restart_of_the_controller_keeps_quarantine_and_probation(void **st
     set(&s);
     get_quarantined(&s);
     assert_int_equal(pause_of(&s) > 0, 1);
-    fail_lane(&s.f, 0); /* 120 s */
+    fail_trial(&s.f, 0); /* 120 s */
     for (int i = 0; i < 80; i++) {
         assert_int_equal(fake_ask(&s.f), 0);
         rig_pass(&s.r, STEP_MS);
     }
     rig_restart(&s.r);
     assert_in_range(pause_of(&s), 80000 - STEP_MS, 80000 + STEP_MS);
-    s.f.n_lanes = 0; /* its probation's trial is lost with its runner */
+    s.f.n_trials = 0; /* its probation's trial is lost with its runner */
     rig_restart(&s.r);
     d = runner_device(runner_find(s.r.ctl, s.f.id), "cpu0");
     assert_true(d->is_on_probation);
@@ -195,7 +195,7 @@ static void a_user_may_enable_it_before_its_time(void **state)
     assert_int_equal(RIG_CALL(&s.r, ctl_runner_act(s.r.ctl, s.f.id, "enable", &out, &rig_err)), 0);
     json_decref(out);
     says(&s, "enabled", NULL);
-    while (s.f.n_lanes < 3)
+    while (s.f.n_trials < 3)
         assert_true(fake_ask(&s.f) > 0);
     rig_close(&s.r);
 }

@@ -47,7 +47,7 @@ static void says(struct world *w, const char *key, const char *part)
     json_decref(out);
 }
 
-static void fail_lane(struct fake *f, int i)
+static void fail_trial(struct fake *f, int i)
 {
     struct msg_answer a;
     struct msg_event e;
@@ -72,7 +72,7 @@ static void the_same_trial_waits_longer_each_time_and_then_pauses_its_study(void
     for (; !is_paused(&w) && ms < 60000; ms += STEP_MS) {
         if (fake_ask(&w.f) > 0) {
             attempts++;
-            fail_lane(&w.f, 0);
+            fail_trial(&w.f, 0);
             if (attempts == 3)
                 says(&w, "why", "trial 1 failed 3 times in a row by the machine; attempt 4 of 5");
         }
@@ -96,14 +96,14 @@ static void after_a_resume_it_ends_well(void **state)
     world_open(&w, 1);
     for (int i = 0; i < 600 && !is_paused(&w); i++) {
         if (fake_ask(&w.f) > 0)
-            fail_lane(&w.f, 0);
+            fail_trial(&w.f, 0);
         rig_pass(&w.r, STEP_MS);
     }
     assert_int_equal(RIG_CALL(&w.r, ctl_study_act(w.r.ctl, "s", CTL_RESUME, &out, &rig_err)), 0);
     json_decref(out);
     for (int i = 0; i < 100 && !study_is_final(rig_get(&w.r, w.study)->row.state); i++) {
         fake_ask(&w.f);
-        while (w.f.n_lanes > 0)
+        while (w.f.n_trials > 0)
             fake_step(&w.f, 0);
         rig_pass(&w.r, STEP_MS);
     }
@@ -124,12 +124,12 @@ static void other_trials_go_on_meanwhile(void **state)
     for (int i = 0; i < 40 && done < 3; i++) { /* 4 s: before the pause of the study */
         if (fake_ask(&w.f) > 0) {
             if (!bad)
-                bad = w.f.lanes[0].trial;
-            if (w.f.lanes[0].trial == bad) {
-                fail_lane(&w.f, 0);
+                bad = w.f.trials[0].trial;
+            if (w.f.trials[0].trial == bad) {
+                fail_trial(&w.f, 0);
             } else {
                 done++;
-                while (w.f.n_lanes > 0)
+                while (w.f.n_trials > 0)
                     fake_step(&w.f, 0);
             }
         }

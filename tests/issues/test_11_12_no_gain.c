@@ -31,10 +31,10 @@ static int trials_with(const char *stop, char *reason, size_t size)
     fake_open(&f, &r, "a", 16);
     f.score = same_score;
     for (int i = 0; i < 40 * TRIALS && !study_is_final(rig_get(&r, id)->row.state); i++) {
-        if (f.n_lanes == 0)
+        if (f.n_trials == 0)
             fake_ask(&f);
         else
-            fake_step(&f, f.n_lanes - 1);
+            fake_step(&f, f.n_trials - 1);
     }
     st = rig_get(&r, id);
     assert_string_equal(study_state_name[st->row.state], "completed");

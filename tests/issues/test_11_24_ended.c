@@ -54,12 +54,12 @@ static void assert_nothing_is_open(struct rig *r, int64_t trials)
     json_decref(study);
 }
 
-static void make(struct rig *r, struct fake *f, int max_lanes)
+static void make(struct rig *r, struct fake *f, int max_trials)
 {
     rig_open(r);
     rig_dataset(r, "d");
     rig_study(r, SPEC);
-    fake_open(f, r, "a", max_lanes);
+    fake_open(f, r, "a", max_trials);
 }
 
 /* Works until something runs and something waits at a rung. */
@@ -68,7 +68,7 @@ static json_t *work(struct rig *r, struct fake *f)
     for (int i = 0; i < 500; i++) {
         json_t *study = NULL;
 
-        if (f->n_lanes < f->max_lanes)
+        if (f->n_trials < f->max_trials)
             fake_ask(f);
         study = show(r);
         if (sum(study, "running") > 0 && sum(study, "waiting") > 3)
@@ -95,7 +95,7 @@ static void end_by(enum ctl_study_verb verb)
     assert_int_equal(RIG_CALL(&r, ctl_study_act(r.ctl, "s", verb, &out, &rig_err)), 0);
     json_decref(out);
     for (int i = 0; i < 100 && !study_is_final(rig_get(&r, 1)->row.state); i++) {
-        if (f.n_lanes > 0)
+        if (f.n_trials > 0)
             fake_step(&f, 0);
         else
             fake_ask(&f);
@@ -173,7 +173,7 @@ static void a_runner_whose_call_waits_is_there(void **state)
 {
     struct rig r;
     struct fake f;
-    struct msg_ask ask = { .n = 1, .max_lanes = 1, .wait_s = 60 };
+    struct msg_ask ask = { .n = 1, .max_trials = 1, .wait_s = 60 };
     struct ctl_wait *wait = NULL;
     json_t *out = NULL, *body = NULL;
     int calls = 0;

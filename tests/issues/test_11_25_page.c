@@ -92,7 +92,7 @@ static void the_first_answer_holds_the_study_and_every_kind_of_trial(void **stat
     (void)state;
     fake_open(&f, &r, "f", 4);
     for (int k = 0; k < 30; k++) {
-        if (f.n_lanes == 0 && fake_ask(&f) == 0)
+        if (f.n_trials == 0 && fake_ask(&f) == 0)
             break;
         fake_step(&f, 0);
     }
@@ -172,10 +172,10 @@ static void changes_and_the_first_sight_together_are_the_whole_study(void **stat
     fake_open(&f, &r, "f", 4);
     for (int k = 0; rig_get(&r, id)->row.state != SS_COMPLETED; k++) {
         assert_true(k < 2000);
-        if (f.n_lanes < 2)
+        if (f.n_trials < 2)
             fake_ask(&f);
-        if (f.n_lanes > 0)
-            fake_step(&f, k % f.n_lanes);
+        if (f.n_trials > 0)
+            fake_step(&f, k % f.n_trials);
         rig_pass(&r, 5);
         if (k == 37)
             rig_restart(&r); /* the number outlives the process */

@@ -62,7 +62,7 @@ static void a_score_that_its_metric_does_not_have_is_refused(void **state)
         enum msg_action action;
 
         scene_open(&s);
-        s.f.lanes[0].next = MSG_FINAL;
+        s.f.trials[0].next = MSG_FINAL;
         fake_event(&s.f, 0, &e);
         e.value = cases[i].value;
         e.se = cases[i].se;
@@ -88,7 +88,7 @@ static void a_file_that_is_no_model_is_refused(void **state)
         struct msg_event e;
 
         scene_open(&s);
-        s.f.lanes[0].next = MSG_FINAL;
+        s.f.trials[0].next = MSG_FINAL;
         assert_int_equal(fake_step(&s.f, 0), MSG_KEEP);
         fake_event(&s.f, 0, &e);
         assert_int_equal(e.type, MSG_COMPLETE);
@@ -109,7 +109,7 @@ static void nobody_sees_a_session_and_no_other_token_may_use_it(void **state)
     (void)state;
     scene_open(&s);
     assert_int_equal(ctl_runners(s.r.ctl, 0, 1000, &list, &rig_err), 0);
-    assert_int_equal(ctl_trial_get(s.r.ctl, s.f.lanes[0].trial, &trial, &rig_err), 0);
+    assert_int_equal(ctl_trial_get(s.r.ctl, s.f.trials[0].trial, &trial, &rig_err), 0);
     text = jsonx_dump(trial);
     assert_non_null(strstr(text, "\"attempts\":[{"));
     assert_null(strstr(text, "\"session\""));

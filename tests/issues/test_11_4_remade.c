@@ -48,8 +48,8 @@ static void work_to_the_end(struct world *w)
 {
     for (int i = 0; i < 100 && rig_get(&w->r, w->study)->row.state != SS_COMPLETED; i++) {
         fake_ask(&w->f); /* works off the ingest, too */
-        while (w->f.n_lanes > 0)
-            fake_step(&w->f, w->f.n_lanes - 1);
+        while (w->f.n_trials > 0)
+            fake_step(&w->f, w->f.n_trials - 1);
         rig_pass(&w->r, 100);
     }
     assert_int_equal(rig_get(&w->r, w->study)->row.state, SS_COMPLETED);

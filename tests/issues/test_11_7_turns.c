@@ -175,7 +175,7 @@ static void polls_that_cannot_have_work_cost_no_request(void **state)
     assert_int_equal(RIG_CALL(&r, ctl_study_act(r.ctl, "s", CTL_PAUSE, &out, &rig_err)), 0);
     json_decref(out);
     for (int i = 0; i < RUNNERS; i++) {
-        struct msg_ask ask = { .n = 1, .max_lanes = 1, .wait_s = 30 };
+        struct msg_ask ask = { .n = 1, .max_trials = 1, .wait_s = 30 };
         char session[33];
 
         snprintf(session, sizeof session, "w%d", i);

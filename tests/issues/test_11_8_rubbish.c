@@ -71,16 +71,16 @@ static void bring(struct rig *r, const struct ctl_upload_by *by, const char *tex
     assert_int_equal(RIG_CALL(r, ctl_upload_named(r->ctl, id, sha256, &rig_err)), 0);
 }
 
-static void study_with_a_lane(struct rig *r, struct fake *f, struct ctl_upload_by *by)
+static void study_with_a_trial(struct rig *r, struct fake *f, struct ctl_upload_by *by)
 {
     rig_study(r, "{'name':'s','dataset':'d','target':'y','budget':{'trials':4}}");
     fake_open(f, r, "one", 1);
-    while (f->n_lanes == 0)
+    while (f->n_trials == 0)
         fake_ask(f);
-    *by = (struct ctl_upload_by){ .trial = f->lanes[0].trial, .fence = f->lanes[0].fence };
+    *by = (struct ctl_upload_by){ .trial = f->trials[0].trial, .fence = f->trials[0].fence };
 }
 
-static void what_a_lane_brought_goes_with_it(void **state)
+static void what_a_trial_brought_goes_with_it(void **state)
 {
     struct ctl_upload_by by;
     char sha256[SHA256_HEX], id[33];
@@ -89,14 +89,14 @@ static void what_a_lane_brought_goes_with_it(void **state)
 
     (void)state;
     open_rig(&r);
-    study_with_a_lane(&r, &f, &by);
+    study_with_a_trial(&r, &f, &by);
     begin(&r, &by, "half of it", id);
     bring(&r, &by, "a checkpoint", sha256);
     rig_pass(&r, RIG_LEASE_MS / 2);
     look(&r);
     assert_int_equal(count_uploads(&r), 1);
     assert_true(is_there(&r, sha256));
-    while (f.n_lanes > 0 && f.lanes[0].trial == by.trial)
+    while (f.n_trials > 0 && f.trials[0].trial == by.trial)
         fake_step(&f, 0);
     look(&r); /* nothing can name either of them any more */
     assert_int_equal(count_uploads(&r), 0);
@@ -104,7 +104,7 @@ static void what_a_lane_brought_goes_with_it(void **state)
     rig_close(&r);
 }
 
-static void a_lane_that_may_come_back_keeps_what_it_brought(void **state)
+static void a_trial_that_may_come_back_keeps_what_it_brought(void **state)
 {
     struct ctl_upload_by by;
     char sha256[SHA256_HEX];
@@ -113,7 +113,7 @@ static void a_lane_that_may_come_back_keeps_what_it_brought(void **state)
 
     (void)state;
     open_rig(&r);
-    study_with_a_lane(&r, &f, &by);
+    study_with_a_trial(&r, &f, &by);
     bring(&r, &by, "a checkpoint", sha256);
     rig_pass(&r, RIG_LEASE_MS * 3); /* its lease runs out, its fence stays until the next grant */
     look(&r);
@@ -183,8 +183,8 @@ static void a_blob_that_was_let_go_of_goes_at_the_next_look(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_lane_brought_goes_with_it),
-        cmocka_unit_test(a_lane_that_may_come_back_keeps_what_it_brought),
+        cmocka_unit_test(what_a_trial_brought_goes_with_it),
+        cmocka_unit_test(a_trial_that_may_come_back_keeps_what_it_brought),
         cmocka_unit_test(a_clock_that_jumps_collects_nothing_fresh),
         cmocka_unit_test(a_blob_that_was_let_go_of_goes_at_the_next_look),
     };

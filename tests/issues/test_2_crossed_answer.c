@@ -1,6 +1,6 @@
 /* test_2_crossed_answer.c - found by stopping studies with a limit in time: the answer to a progress message brings a new
  * deadline, and when it crossed the trial's result on its way to the worker, the worker took it for the answer to that
- * result and dropped the model. The `keep` that followed met nobody, and the lane stayed running for ever under a lease
+ * result and dropped the model. The `keep` that followed met nobody, and the trial stayed running for ever under a lease
  * that was renewed. The other side of the pipe is this test. */
 #include "tests/unit.h"
 
@@ -104,10 +104,12 @@ static void ingest(struct worker_end *w)
 
 static void fit(struct worker_end *w)
 {
-    struct msg_lane lane = {
+    struct msg_trial trial = {
         .trial = 5, .fence = 1, .config = (char *)"{\"family\":\"baseline\"}", .seed = 3, .to = 1
     };
-    struct msg_grant g = { .kind = MSG_FIT, .group = 1, .study = 1, .n_lanes = 1, .lanes = &lane };
+    struct msg_grant g = {
+        .kind = MSG_FIT, .group = 1, .study = 1, .n_trials = 1, .trials = &trial
+    };
 
     sha256_hex("f", 1, g.data.frame);
     str_copy(g.data.target, sizeof g.data.target, "y");

@@ -128,7 +128,7 @@ static void hello_round_trips(void **state)
             random_text(&r, d->kind, sizeof d->kind);
             random_text(&r, d->name, sizeof d->name);
             d->memory_bytes = random_i64(&r, 0);
-            d->max_lanes = 1 + (int)rng_below(&r, MSG_MAX_LANES);
+            d->max_trials = 1 + (int)rng_below(&r, MSG_MAX_TRIALS);
         }
         json_t *j = over_the_wire(msg_hello_json_new(a));
         if (msg_hello_parse(b, j, &err) < 0)
@@ -167,7 +167,7 @@ static void ask_round_trips(void **state)
         random_name(&r, a.session, sizeof a.session);
         a.n = random_i64(&r, 1);
         random_text(&r, a.device, sizeof a.device);
-        a.max_lanes = 1 + (int)rng_below(&r, MSG_MAX_LANES);
+        a.max_trials = 1 + (int)rng_below(&r, MSG_MAX_TRIALS);
         a.host_bytes = random_i64(&r, 0);
         a.device_bytes = random_i64(&r, 0);
         for (uint32_t i = rng_below(&r, MSG_MAX_CACHED + 1); i > 0; i--) {
@@ -219,10 +219,10 @@ static void random_grant(struct rng *r, struct msg_grant *g)
     random_text(r, g->free_json, sizeof g->free_json);
     if (g->kind != MSG_FIT)
         return;
-    g->n_lanes = 1 + (int)rng_below(r, rng_below(r, 10) ? 8 : MSG_MAX_LANES);
-    g->lanes = mem_array((size_t)g->n_lanes, sizeof *g->lanes);
-    for (int i = 0; i < g->n_lanes; i++) {
-        struct msg_lane *l = &g->lanes[i];
+    g->n_trials = 1 + (int)rng_below(r, rng_below(r, 10) ? 8 : MSG_MAX_TRIALS);
+    g->trials = mem_array((size_t)g->n_trials, sizeof *g->trials);
+    for (int i = 0; i < g->n_trials; i++) {
+        struct msg_trial *l = &g->trials[i];
         l->trial = random_i64(r, 1);
         l->fence = random_i64(r, 1);
         l->config = random_config(r);
@@ -240,10 +240,10 @@ static void grants_are_equal(struct msg_grant *a, struct msg_grant *b)
 
     same_text(a->config, b->config);
     x.config = y.config = NULL;
-    x.lanes = y.lanes = NULL;
+    x.trials = y.trials = NULL;
     assert_memory_equal(&x, &y, sizeof x);
-    for (int i = 0; i < a->n_lanes; i++) {
-        struct msg_lane p = a->lanes[i], q = b->lanes[i];
+    for (int i = 0; i < a->n_trials; i++) {
+        struct msg_trial p = a->trials[i], q = b->trials[i];
         same_text(p.config, q.config);
         p.config = q.config = NULL;
         assert_memory_equal(&p, &q, sizeof p);
@@ -448,9 +448,9 @@ static int parse_as(int what, const char *text, struct err *err)
 #define HELLO_OF(devices)                                                                         \
     "{\"protocol\":1,\"name\":\"n\",\"session\":\"s\",\"numeric_sig\":\"x\",\"devices\":" devices \
     "}"
-#define LANE(fields) "{\"trial\":1,\"fence\":1,\"seed\":\"00000000000000ff\"," fields "}"
-#define FIT(lanes) \
-    "{\"grant\":{\"kind\":\"fit\",\"data\":{\"frame\":\"" SHA_A "\"},\"lanes\":" lanes "}}"
+#define TRIAL(fields) "{\"trial\":1,\"fence\":1,\"seed\":\"00000000000000ff\"," fields "}"
+#define FIT(trials) \
+    "{\"grant\":{\"kind\":\"fit\",\"data\":{\"frame\":\"" SHA_A "\"},\"lanes\":" trials "}}"
 #define EVENT(fields)                                                                            \
     "{\"session\":\"s\",\"events\":[{\"type\":\"rung\",\"trial\":1,\"fence\":1,\"seq\":1" fields \
     "}]}"
@@ -467,7 +467,7 @@ static void unknown_fields_are_ignored(void **state)
         { WELCOME, "{\"runner\":1,\"lease_ms\":30000,\"motd\":\"hi\"}" },
         { ASK, "{\"session\":\"s\",\"n\":1,\"device\":\"cpu0\",\"max_lanes\":1,\"mood\":null}" },
         { GRANT, "{\"grant\":null,\"later\":7}" },
-        { GRANT, FIT("[" LANE("\"config\":{},\"to\":1,\"extra\":true") "]") },
+        { GRANT, FIT("[" TRIAL("\"config\":{},\"to\":1,\"extra\":true") "]") },
         { REPORT, EVENT(",\"weather\":\"wet\"") },
         { ANSWER, "{\"lease_ms\":1,\"news\":{}}" },
     };
@@ -533,10 +533,10 @@ static const struct {
       "grant.data.test_fraction" },
     { GRANT, FIT("[]"), "grant.lanes" },
     { GRANT, FIT("[{}]"), "grant.lanes[0].trial" },
-    { GRANT, FIT("[" LANE("\"config\":\"{}\",\"to\":1") "]"), "grant.lanes[0].config" },
-    { GRANT, FIT("[" LANE("\"config\":{},\"to\":0") "]"), "grant.lanes[0].to" },
-    { GRANT, FIT("[" LANE("\"config\":{},\"from\":2,\"to\":2") "]"), "grant.lanes[0]" },
-    { GRANT, FIT("[" LANE("\"config\":{},\"to\":1") ",{\"trial\":2}]"), "grant.lanes[1].fence" },
+    { GRANT, FIT("[" TRIAL("\"config\":\"{}\",\"to\":1") "]"), "grant.lanes[0].config" },
+    { GRANT, FIT("[" TRIAL("\"config\":{},\"to\":0") "]"), "grant.lanes[0].to" },
+    { GRANT, FIT("[" TRIAL("\"config\":{},\"from\":2,\"to\":2") "]"), "grant.lanes[0]" },
+    { GRANT, FIT("[" TRIAL("\"config\":{},\"to\":1") ",{\"trial\":2}]"), "grant.lanes[1].fence" },
     { GRANT, FIT("[{\"trial\":1,\"fence\":1,\"seed\":255,\"config\":{},\"to\":1}]"),
       "grant.lanes[0].seed" },
     { GRANT, FIT("[{\"trial\":1,\"fence\":1,\"seed\":\"ff\",\"config\":{},\"to\":1}]"),
@@ -609,14 +609,14 @@ static void lists_are_bounded_before_they_are_allocated(void **state)
     struct msg_report report;
     struct msg_grant grant;
     struct err err = { 0 };
-    json_t *lanes = json_array(), *held = json_array();
+    json_t *trials = json_array(), *held = json_array();
 
     (void)state;
-    for (int i = 0; i < MSG_MAX_LANES + 1; i++)
-        json_array_append_new(lanes, json_object());
-    for (int i = 0; i < MSG_MAX_LANES * MSG_MAX_DEVICES + 1; i++)
+    for (int i = 0; i < MSG_MAX_TRIALS + 1; i++)
+        json_array_append_new(trials, json_object());
+    for (int i = 0; i < MSG_MAX_TRIALS * MSG_MAX_DEVICES + 1; i++)
         json_array_append_new(held, json_object());
-    json_t *g = json_pack("{s:{s:s,s:o}}", "grant", "kind", "fit", "lanes", lanes);
+    json_t *g = json_pack("{s:{s:s,s:o}}", "grant", "kind", "fit", "lanes", trials);
     json_t *r = json_pack("{s:s,s:o}", "session", "s", "held", held);
     assert_int_equal(msg_grant_parse(&grant, g, &err), -1);
     assert_string_equal(err.where, "grant.lanes");
@@ -634,7 +634,7 @@ static void a_host_name_that_is_not_utf8_is_repaired(void **state)
     *a = (struct msg_hello){ .protocol = MSG_PROTOCOL, .n_devices = 1 };
     str_copy(a->name, sizeof a->name, "caf\xe9");
     str_copy(a->session, sizeof a->session, "s");
-    a->devices[0] = (struct msg_device){ .id = "cpu0", .kind = "cpu", .max_lanes = 1 };
+    a->devices[0] = (struct msg_device){ .id = "cpu0", .kind = "cpu", .max_trials = 1 };
     json_t *j = over_the_wire(msg_hello_json_new(a));
     assert_int_equal(msg_hello_parse(b, j, NULL), 0);
     assert_string_equal(b->name, "caf?");

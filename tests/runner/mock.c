@@ -9,14 +9,14 @@
 
 #include <inttypes.h>
 
-enum { BLOBS_MAX = 64, GRANTS_MAX = 64, LANES_MAX = 64, DEVICES_MAX = 8 };
+enum { BLOBS_MAX = 64, GRANTS_MAX = 64, TRIALS_MAX = 64, DEVICES_MAX = 8 };
 
 struct blob {
     char id[33], sha256[SHA256_HEX]; /* id: while it is an upload */
     char *bytes;
     size_t n;
 };
-struct lane {
+struct granted {
     int64_t trial, fence, seq;
     bool is_task;
     struct msg_reply last;
@@ -32,13 +32,13 @@ struct mock {
     struct server *server;
     struct mock_rules rules;
     struct blob blobs[BLOBS_MAX];
-    int n_blobs, n_grants, n_lanes, n_events, n_asked, repeats, hellos, gets, drops, epoch;
+    int n_blobs, n_grants, n_trials, n_events, n_asked, repeats, hellos, gets, drops, epoch;
     char *grants[GRANTS_MAX];
-    struct lane lanes[LANES_MAX];
+    struct granted trials[TRIALS_MAX];
     struct asked asked[DEVICES_MAX];
     struct mock_event events[MOCK_EVENTS_MAX];
     struct msg_hello hello;
-    struct msg_held held[LANES_MAX];
+    struct msg_held held[TRIALS_MAX];
     int n_held;
 };
 
@@ -232,18 +232,18 @@ static void lease(struct mock *f, const struct server_request *r, struct server_
         a->delay_ms = f->rules.empty_ms;
 }
 
-static struct lane *lane_of(struct mock *f, const struct msg_event *e, bool is_task)
+static struct granted *trial_of(struct mock *f, const struct msg_event *e, bool is_task)
 {
-    for (int i = 0; i < f->n_lanes; i++) {
-        struct lane *l = &f->lanes[i];
+    for (int i = 0; i < f->n_trials; i++) {
+        struct granted *l = &f->trials[i];
 
         if (l->trial == e->trial && l->fence == e->fence && l->is_task == is_task)
             return l;
     }
-    assert_true(f->n_lanes < LANES_MAX);
-    f->lanes[f->n_lanes] =
-        (struct lane){ .trial = e->trial, .fence = e->fence, .is_task = is_task };
-    return &f->lanes[f->n_lanes++];
+    assert_true(f->n_trials < TRIALS_MAX);
+    f->trials[f->n_trials] =
+        (struct granted){ .trial = e->trial, .fence = e->fence, .is_task = is_task };
+    return &f->trials[f->n_trials++];
 }
 
 static struct msg_reply by_default(const struct mock_event *ev)
@@ -261,7 +261,7 @@ static struct msg_reply by_default(const struct mock_event *ev)
 
 static struct msg_reply take_event(struct mock *f, const struct msg_event *e)
 {
-    struct lane *l = lane_of(f, e, e->type == MSG_TASK_DONE || e->type == MSG_TASK_FAILED);
+    struct granted *l = trial_of(f, e, e->type == MSG_TASK_DONE || e->type == MSG_TASK_FAILED);
     struct mock_event *ev = &f->events[f->n_events];
     bool is_progress = e->type == MSG_PROGRESS; /* changes nothing, may be lost, has no number */
 
@@ -310,7 +310,7 @@ static void report(struct mock *f, const struct server_request *r, struct server
     out.replies = mem_array((size_t)m.n_events + 1, sizeof *out.replies);
     for (int i = 0; i < m.n_events; i++)
         out.replies[i] = take_event(f, &m.events[i]);
-    f->n_held = MIN(m.n_held, LANES_MAX);
+    f->n_held = MIN(m.n_held, TRIALS_MAX);
     for (int i = 0; i < f->n_held; i++)
         f->held[i] = m.held[i];
     if (f->rules.on_answer)

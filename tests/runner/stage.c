@@ -106,7 +106,7 @@ void stage_start(struct stage *g)
     snprintf(url, sizeof url, "unix:%s", g->socket);
     for (int i = 0; i < g->n_devices; i++) {
         g->devices[i] = (struct msg_device){
-            .kind = "cpu", .name = "test", .max_lanes = 4, .memory_bytes = g->device_bytes
+            .kind = "cpu", .name = "test", .max_trials = 4, .memory_bytes = g->device_bytes
         };
         snprintf(g->devices[i].id, sizeof g->devices[i].id, "cpu%d", i);
     }

@@ -1,5 +1,5 @@
 /* agent.h - the supervisor's talk with the controller: registers, asks for work by one long poll a device, renews and
- * reports in one call, stops lanes when the lease has run out, drains. It reconnects for ever, unless the
+ * reports in one call, stops trials when the lease has run out, drains. It reconnects for ever, unless the
  * controller does not accept its token: asking again cannot help then, so the loop ends. main.c owns it. */
 #ifndef TRIAL_RUNNER_AGENT_AGENT_H
 #define TRIAL_RUNNER_AGENT_AGENT_H

@@ -32,8 +32,8 @@ struct group *group_new(const struct group_env *env, int64_t run, struct msg_gra
     g->grant = *grant;
     *grant = (struct msg_grant){ 0 };
     g->deadline_at_ms = deadline_at_ms;
-    for (int i = 0; i < m->n_lanes; i++)
-        outbox_add(env->outbox, m->lanes[i].trial, m->lanes[i].fence, false, g);
+    for (int i = 0; i < m->n_trials; i++)
+        outbox_add(env->outbox, m->trials[i].trial, m->trials[i].fence, false, g);
     if (m->kind != MSG_FIT)
         outbox_add(env->outbox, m->task, m->fence, true, g);
     return g;
@@ -163,17 +163,17 @@ void group_send(struct group *g, struct process *process)
 
     if (!group_files_good(g))
         return;
-    part.lanes = mem_array((size_t)g->grant.n_lanes + 1, sizeof *part.lanes);
-    part.n_lanes = 0;
-    for (int i = 0; i < g->grant.n_lanes; i++) {
-        const struct msg_lane *l = &g->grant.lanes[i];
+    part.trials = mem_array((size_t)g->grant.n_trials + 1, sizeof *part.trials);
+    part.n_trials = 0;
+    for (int i = 0; i < g->grant.n_trials; i++) {
+        const struct msg_trial *l = &g->grant.trials[i];
         const struct held *h = outbox_find(g->env->outbox, l->trial, l->fence, false);
 
         if (h && h->group == g && h->state == HELD_WAITING)
-            part.lanes[part.n_lanes++] = *l;
+            part.trials[part.n_trials++] = *l;
     }
     g->sent = true;
-    if (part.kind == MSG_FIT && part.n_lanes == 0) {
+    if (part.kind == MSG_FIT && part.n_trials == 0) {
         g->ended = true;
         goto out;
     }
@@ -186,7 +186,7 @@ void group_send(struct group *g, struct process *process)
     set_path(msg, "source", g, g->grant.source);
     process_send(process, msg);
 out:
-    mem_free(part.lanes);
+    mem_free(part.trials);
 }
 
 /* ---- files ---- */
@@ -228,12 +228,12 @@ void group_fetch(struct group *g)
 {
     const struct msg_grant *m = &g->grant;
 
-    g->needs = mem_array((size_t)m->n_lanes + 3, sizeof *g->needs);
+    g->needs = mem_array((size_t)m->n_trials + 3, sizeof *g->needs);
     add_need(g, m->data.frame, 0);
     add_need(g, m->data.test_frame, 0);
     add_need(g, m->source, 0);
-    for (int i = 0; i < m->n_lanes; i++)
-        add_need(g, m->lanes[i].checkpoint, m->lanes[i].trial);
+    for (int i = 0; i < m->n_trials; i++)
+        add_need(g, m->trials[i].checkpoint, m->trials[i].trial);
     g->n_pending = g->n_needs + 1; /* ours, so that it is not sent half way through */
     for (int i = 0; i < g->n_needs; i++)
         fetch_get(g->env->fetch, g->needs[i].sha256, on_file, &g->needs[i]);

@@ -1,4 +1,4 @@
-/* group.h - one grant on its way through a device: its lanes entered in the outbox, its files fetched and pinned in the
+/* group.h - one grant on its way through a device: its trials entered in the outbox, its files fetched and pinned in the
  * cache, the run message made for a worker. work.c owns groups and decides when each step is taken. */
 #ifndef TRIAL_RUNNER_AGENT_GROUP_H
 #define TRIAL_RUNNER_AGENT_GROUP_H
@@ -32,14 +32,14 @@ struct group {
     bool ended;             /* and has computed it, or never will */
 };
 
-/* Takes the grant's contents and enters its lanes, or its task, in the outbox. */
+/* Takes the grant's contents and enters its trials, or its task, in the outbox. */
 struct group *group_new(const struct group_env *env, int64_t run, struct msg_grant *grant,
                         int64_t deadline_at_ms);
 void group_free(struct group *g); /* none of it may be held any more, or the outbox is going too */
 bool group_is_held(const struct group *g);
 void group_fetch(
     struct group *g); /* on_files is not called when all are here at once: n_pending tells */
-void group_send(struct group *g, struct process *process); /* the lanes that no worker has begun */
+void group_send(struct group *g, struct process *process); /* the trials that no worker has begun */
 /* Are its files still what they were when they came? Those that changed on disk since are fetched again: false until then. */
 bool group_files_good(struct group *g);
 /* ERR_IO when a file of it is no longer what it was when it came; nothing is fetched. */

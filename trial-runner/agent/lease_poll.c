@@ -56,7 +56,7 @@ static void take_grant(struct lease_poll *s, const struct http_reply *r)
     int rc = j ? msg_grant_parse(&m, j, &err) : -1;
 
     json_decref(j);
-    /* Even one that cannot be read is answered: not being listed, its lanes go back to the queue at once. */
+    /* Even one that cannot be read is answered: not being listed, its trials go back to the queue at once. */
     s->is_open = false;
     s->answered = s->n;
     if (rc == 1) {
@@ -104,7 +104,7 @@ static void send_ask(struct lease_poll *s, int64_t runner)
     str_copy(m->session, sizeof m->session, s->c.session);
     str_copy(m->device, sizeof m->device, s->c.device->id);
     m->n = s->n;
-    m->max_lanes = s->c.device->max_lanes;
+    m->max_trials = s->c.device->max_trials;
     m->host_bytes =
         MAX(s->c.device->memory_bytes - MAX(process_rss_bytes(work_slot(s->work)), 0), 0);
     m->n_cached = cache_list(s->c.cache, m->cached, MSG_MAX_CACHED);

@@ -1,4 +1,4 @@
-/* outbox.c - lanes held and their outboxes; see outbox.h for the promises. Lists are short (a few lanes a device), so they
+/* outbox.c - trials held and their outboxes; see outbox.h for the promises. Lists are short (a few trials a device), so they
  * are searched, not indexed. */
 #include "trial-runner/agent/outbox.h"
 
@@ -109,7 +109,7 @@ static bool is_moot(const struct out *o, const struct msg_event *newer)
         return true;
     if (o->ev.type != MSG_CHECKPOINT || newer->type == MSG_PROGRESS)
         return false;
-    /* A drained or crashed lane wants its last checkpoint; every other end does not. */
+    /* A drained or crashed trial wants its last checkpoint; every other end does not. */
     return newer->type != MSG_FAILED || !trial_reason_is_machine(newer->reason);
 }
 
@@ -176,7 +176,7 @@ void outbox_discard_unsent(struct outbox *b, struct held *h)
     }
 }
 
-/* ---- lanes ---- */
+/* ---- trials ---- */
 
 struct held *outbox_add(struct outbox *b, int64_t trial, int64_t fence, bool is_task,
                         struct group *group)
@@ -250,7 +250,7 @@ static void flight_add(struct outbox *b, const struct held *h, const struct msg_
     };
 }
 
-/* The sendable front of a lane's queue, as far as the report has room. Events are borrowed. */
+/* The sendable front of a trial's queue, as far as the report has room. Events are borrowed. */
 static void collect(struct outbox *b, struct held *h, struct msg_event *events, size_t *detail)
 {
     for (struct out *o = h->outs; o && !o->file && b->n_flight < b->max_events; o = o->next) {

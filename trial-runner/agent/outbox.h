@@ -1,6 +1,6 @@
-/* outbox.h - what this runner holds, and what it has still to say about it: every lane (or task) under its fence, and in
+/* outbox.h - what this runner holds, and what it has still to say about it: every trial (or task) under its fence, and in
  * order the messages that are not yet answered. A message that names a file waits until the file is a blob of the
- * controller, and those behind it of the same lane wait too; a number (seq) is given when it is first sent, and it is sent
+ * controller, and those behind it of the same trial wait too; a number (seq) is given when it is first sent, and it is sent
  * again, unchanged, until answered. No network calls here but uploads; agent.c sends the reports. */
 #ifndef TRIAL_RUNNER_AGENT_OUTBOX_H
 #define TRIAL_RUNNER_AGENT_OUTBOX_H
@@ -58,7 +58,7 @@ void outbox_drop(struct outbox *b, struct held *h);
 
 /* Queues a message; *ev is taken. file: NULL, or a file of hash ev->blob that must be a blob first. A progress message
  * replaces an unsent one; a checkpoint is dropped when something newer comes before it could be sent. An upload that
- * is refused for good becomes a failure of the lane. */
+ * is refused for good becomes a failure of the trial. */
 void outbox_push(struct outbox *b, struct held *h, struct msg_event *ev, const char *file);
 void outbox_push_failure(struct outbox *b, struct held *h, enum trial_reason reason,
                          const char *detail);
@@ -70,7 +70,7 @@ bool outbox_has_sendable(const struct outbox *b);
 json_t *outbox_report_new(struct outbox *b, const char *session, const struct msg_asked *asked,
                           int n_asked, int max_events);
 void outbox_report_lost(struct outbox *b); /* no answer came */
-/* Of each reply in order: the lane it speaks of (NULL: dropped meanwhile) and the answered message's type, which is gone
+/* Of each reply in order: the trial it speaks of (NULL: dropped meanwhile) and the answered message's type, which is gone
  * from the queue now. 0 when reply i does not fit message i of the report. */
 int outbox_answer(struct outbox *b, int i, const struct msg_reply *r, struct held **h,
                   enum msg_type *type);

@@ -31,7 +31,7 @@ struct upload {
     struct http *http;
     char *path, id[65], sha256[SHA256_HEX];
     bool is_task;
-    int64_t lane, fence; /* of whose lane or task it is; 0 = not known */
+    int64_t owner, fence; /* of whose trial or task it is; 0 = not known */
     enum step step;
     int fd, anew;
     int64_t bytes, at, part; /* part: bytes under way */
@@ -229,9 +229,9 @@ static char *begin_body(const struct upload *u)
 {
     char *body = mem_alloc(100);
 
-    if (u->lane)
+    if (u->owner)
         snprintf(body, 100, "{\"%s\":%" PRId64 ",\"fence\":%" PRId64 "}",
-                 u->is_task ? "task" : "trial", u->lane, u->fence);
+                 u->is_task ? "task" : "trial", u->owner, u->fence);
     else
         str_copy(body, 100, "{}");
     return body;
@@ -309,7 +309,7 @@ struct upload *upload_start(struct loop *loop, struct http *http, const char *pa
 void upload_for(struct upload *u, bool is_task, int64_t id, int64_t fence)
 {
     u->is_task = is_task;
-    u->lane = id;
+    u->owner = id;
     u->fence = fence;
 }
 

@@ -1,5 +1,5 @@
 /* work.c - groups of one device between grant and end; see work.h. A group lives until the worker has said `end` of it
- * (or never got it) and none of its lanes is held any more. */
+ * (or never got it) and none of its trials is held any more. */
 #include "trial-runner/agent/work.h"
 
 #include "base/jsonx.h"
@@ -21,7 +21,7 @@ struct work {
     struct process *process;
     struct group *groups; /* in order of arrival */
     int64_t runs;
-    int vain_deaths; /* in a row, without one lane begun */
+    int vain_deaths; /* in a row, without one trial begun */
     bool soon, draining;
 };
 
@@ -73,8 +73,8 @@ void work_take(struct work *w, struct msg_grant *grant)
     struct group *g = NULL, **link = &w->groups;
     int64_t now = clk_now_ms(loop_clk(w->c.loop));
 
-    for (int i = 0; i < grant->n_lanes; i++)
-        drop_older(w, grant->lanes[i].trial, false);
+    for (int i = 0; i < grant->n_trials; i++)
+        drop_older(w, grant->trials[i].trial, false);
     if (grant->kind != MSG_FIT)
         drop_older(w, grant->task, true);
     g = group_new(&w->env, ++w->runs, grant, grant->deadline_ms > 0 ? now + grant->deadline_ms : 0);
@@ -83,7 +83,7 @@ void work_take(struct work *w, struct msg_grant *grant)
     *link = g;
     w->soon = false;
     log_debug("group.taken device=%s group=%" PRId64 " lanes=%d deadline_ms=%" PRId64,
-              w->c.device->id, g->grant.group, g->grant.n_lanes, g->grant.deadline_ms);
+              w->c.device->id, g->grant.group, g->grant.n_trials, g->grant.deadline_ms);
     if (w->draining) {
         group_fail(g, TR_DRAINED, "the runner leaves");
         return;
@@ -101,7 +101,7 @@ bool work_wants(const struct work *w)
     return process_is_ready(w->process) && !w->draining && n < (w->soon ? GROUPS_MAX : 1);
 }
 
-/* ---- lanes ---- */
+/* ---- trials ---- */
 
 static void tell(struct held *h, const char *op, const char *action, const struct msg_reply *r)
 {
@@ -266,7 +266,7 @@ static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_
     bool was_running = h->state == HELD_RUNNING,
          was_parked = h->state == HELD_PARKED || h->state == HELD_ANSWERED;
 
-    /* Only lanes that ran can be to blame; a parked one loses its fit and is fitted again, at nobody's charge. */
+    /* Only trials that ran can be to blame; a parked one loses its fit and is fitted again, at nobody's charge. */
     snprintf(text, sizeof text, "worker %s while it %s", why,
              !was_running    ? "waited"
              : n_running > 1 ? "ran beside others"
@@ -277,7 +277,7 @@ static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_
     outbox_push_failure(w->c.outbox, h, reason, text);
 }
 
-/* A file that was cut short while it was mapped kills whoever reads it. Then its lanes are not to blame. */
+/* A file that was cut short while it was mapped kills whoever reads it. Then its trials are not to blame. */
 static void blame_files(struct work *w)
 {
     for (struct group *g = w->groups; g; g = g->next) {

@@ -28,7 +28,7 @@ void work_free(struct work *w); /* before the outbox */
 /* Takes the grant's contents. */
 void work_take(struct work *w, struct msg_grant *grant);
 bool work_wants(const struct work *w); /* idle, or about to be, with a worker that can take more */
-/* The controller's reply to a message of this lane. May drop the lane. */
+/* The controller's reply to a message of this trial. May drop the trial. */
 void work_reply(struct held *h, enum msg_type type, const struct msg_reply *r);
 void work_drop(struct held *h); /* at once: worker, messages, files */
 void work_drain(

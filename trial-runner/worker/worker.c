@@ -67,7 +67,7 @@ void worker_fail(struct worker *w, struct job *j, enum trial_reason reason, cons
     log_info("job.failed trial=%" PRId64 " reason=%s err=\"%s\"", j->trial,
              trial_reason_name[reason], text);
     msg_event_init(&ev);
-    ev.type = j->lane ? MSG_FAILED : MSG_TASK_FAILED;
+    ev.type = j->granted ? MSG_FAILED : MSG_TASK_FAILED;
     ev.reason = reason;
     ev.detail = mem_strdup(text);
     worker_event(w, j, &ev, NULL);
@@ -104,10 +104,10 @@ void worker_beat(struct worker *w, int64_t within_ms)
                              "rss_limit", (json_int_t)rss_limit(w)));
 }
 
-void worker_say_lane(struct worker *w, struct job *j)
+void worker_say_begin(struct worker *w, struct job *j)
 {
     worker_send(w, json_pack("{s:s, s:I, s:I, s:b}", "op", "lane", "trial", (json_int_t)j->trial,
-                             "fence", (json_int_t)j->fence, "task", (int)!j->lane));
+                             "fence", (json_int_t)j->fence, "task", (int)!j->granted));
     j->state = JOB_RUNNING;
 }
 
@@ -117,7 +117,7 @@ void worker_begin(struct worker *w, struct job *j)
               worker_now_us(w) - w->idle_us);
     w->now = j;
     worker_beat(w, LONG_MS);
-    worker_say_lane(w, j);
+    worker_say_begin(w, j);
 }
 
 void worker_soon(struct worker *w)
@@ -184,13 +184,14 @@ static void run_free(struct run *r)
     mem_free(r);
 }
 
-static void job_init(struct job *j, struct run *r, const struct msg_lane *lane, int64_t deadline_ms)
+static void job_init(struct job *j, struct run *r, const struct msg_trial *granted,
+                     int64_t deadline_ms)
 {
     j->run = r;
-    j->lane = lane;
-    j->trial = lane ? lane->trial : r->grant.task;
-    j->fence = lane ? lane->fence : r->grant.fence;
-    j->to = lane ? lane->to : 0;
+    j->granted = granted;
+    j->trial = granted ? granted->trial : r->grant.task;
+    j->fence = granted ? granted->fence : r->grant.fence;
+    j->to = granted ? granted->to : 0;
     j->deadline_ms = deadline_ms;
 }
 
@@ -208,10 +209,11 @@ static void take_run(struct worker *w, json_t *msg)
         leave(1); /* supervisor and worker are one build: a bug, told by dying */
     }
     r->msg = json_incref(msg);
-    r->n_jobs = r->grant.kind == MSG_FIT ? r->grant.n_lanes : 1;
+    r->n_jobs = r->grant.kind == MSG_FIT ? r->grant.n_trials : 1;
     r->jobs = mem_array((size_t)r->n_jobs, sizeof *r->jobs);
     for (int i = 0; i < r->n_jobs; i++)
-        job_init(&r->jobs[i], r, r->grant.kind == MSG_FIT ? &r->grant.lanes[i] : NULL, deadline_ms);
+        job_init(&r->jobs[i], r, r->grant.kind == MSG_FIT ? &r->grant.trials[i] : NULL,
+                 deadline_ms);
     while (*link)
         link = &(*link)->next;
     *link = r;
@@ -231,7 +233,7 @@ static struct job *job_of(struct worker *w, const json_t *msg)
         for (int i = 0; i < r->n_jobs; i++) {
             struct job *j = &r->jobs[i];
 
-            if (j->trial == trial && j->fence == fence && !j->lane == is_task &&
+            if (j->trial == trial && j->fence == fence && !j->granted == is_task &&
                 j->state != JOB_DONE)
                 return j;
         }
@@ -264,7 +266,7 @@ static void take_answer(struct worker *w, struct job *j, const json_t *msg)
     w->interrupt = true; /* an artifact soon made is an artifact soon on its way */
 }
 
-/* An answer to a question that we do not know of: said, or the lane would wait for ever under a lease that is renewed. */
+/* An answer to a question that we do not know of: said, or the trial would wait for ever under a lease that is renewed. */
 static void refuse_answer(struct worker *w, const json_t *msg)
 {
     const char *action = json_string_value(json_object_get(msg, "action"));
@@ -369,7 +371,7 @@ int64_t worker_stop_clock(void *worker)
     if (FAULT("worker.step"))
         abort();
     /* A task is lost when it is stopped half way: only its own end may stop it. */
-    if (w->now && !w->now->lane)
+    if (w->now && !w->now->granted)
         return w->now->stop || w->draining ? INT64_MAX : now;
     if (w->now && now - w->asked_us >= MEMORY_EVERY_US) {
         w->asked_us = now;

@@ -83,7 +83,7 @@ void worker_fit_fail(struct worker *w, struct job *j, const struct err *err)
 
 static int open_fresh(struct job *j, struct err *err)
 {
-    j->fit = fit_trial_open(j->data, j->family, j->params, j->lane->seed,
+    j->fit = fit_trial_open(j->data, j->family, j->params, j->granted->seed,
                             j->run->grant.data.holdout, err);
     int resource = family_resource_find(j->run->grant.data.resource);
     if (!j->fit)
@@ -116,7 +116,7 @@ int worker_fit_open(struct worker *w, struct job *j, struct err *err)
     const struct msg_grant *g = &j->run->grant;
     int64_t rss = 0;
 
-    if (params_parse(j->lane->config, &j->family, j->params, err) < 0 ||
+    if (params_parse(j->granted->config, &j->family, j->params, err) < 0 ||
         worker_open_device(w, err) < 0)
         return -1;
     if (worker_table(w, j, err) < 0)
@@ -429,7 +429,7 @@ void worker_fit(struct worker *w, struct job *j)
     if (w->was_short)
         worker_soon(w);
     /* With a checkpoint there is something to complete with; so the best paused trial of a study does at its end. */
-    if (!j->fit && j->lane->from == 0 && j->deadline_ms > 0 &&
+    if (!j->fit && j->granted->from == 0 && j->deadline_ms > 0 &&
         worker_now_us(w) >= j->deadline_ms * 1000) {
         worker_fail(w, j, TR_BUDGET, "the study's time ended before it began");
         worker_fit_close(w, j);
@@ -485,7 +485,7 @@ static void serve_one(struct worker *w, struct job *j)
     bool is_final = !j->fit;
 
     if (!j->stop)
-        worker_say_lane(w, j); /* who dies now dies of this one */
+        worker_say_begin(w, j); /* who dies now dies of this one */
     if (!j->stop && j->answer == MSG_KEEP && is_final) {
         send_artifact(w, j);
     } else if (!j->stop && (j->answer == MSG_PAUSE || j->answer == MSG_KEEP)) {

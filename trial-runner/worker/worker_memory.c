@@ -113,7 +113,7 @@ static int64_t plan(const struct worker *w, struct job *j)
     j->file_bytes = proc_rss_file_bytes(getpid());
     j->before_bytes = MAX(j->resident_bytes - idle_bytes(w) - fit_trial_bytes(j->fit), 0);
     j->missing_bytes = ml_data_missing_bytes(j->data, j->family->form);
-    j->planned_bytes = fit_trial_estimate(j->fit, j->to, j->lane->growth);
+    j->planned_bytes = fit_trial_estimate(j->fit, j->to, j->granted->growth);
     j->admitted_bytes = j->planned_bytes;
     j->first_bytes = 0;
     return j->before_bytes + j->missing_bytes + j->planned_bytes;
@@ -154,7 +154,7 @@ static void promise(struct worker *w, struct job *j, int64_t bytes, int64_t ask)
 
 static void promise_next(struct worker *w, struct job *j, int64_t more)
 {
-    int64_t ask = 0, bytes = fit_trial_next_bytes(j->fit, j->to, j->lane->growth, &ask),
+    int64_t ask = 0, bytes = fit_trial_next_bytes(j->fit, j->to, j->granted->growth, &ask),
             least =
                 MAX(fit_trial_bytes(j->fit) + STRETCH_LEAST - ask, 0); /* asking has its price */
 
@@ -180,7 +180,7 @@ bool worker_memory_asks(const struct job *j)
 
 void worker_memory_revise(struct worker *w, struct job *j)
 {
-    int64_t bytes = fit_trial_revised(j->fit, j->lane->growth);
+    int64_t bytes = fit_trial_revised(j->fit, j->granted->growth);
 
     if (bytes > 0) {
         j->planned_bytes = bytes;
@@ -241,7 +241,7 @@ void worker_memory_close(struct worker *w, struct job *j)
 int worker_memory_admit(struct worker *w, struct job *j, struct err *err)
 {
     int64_t own = j->run->grant.trial_memory_bytes, room = room_of(w),
-            least = fit_trial_least_bytes(j->fit, j->to, j->lane->growth);
+            least = fit_trial_least_bytes(j->fit, j->to, j->granted->growth);
 
     trim(w, TRIM_BYTES);
     while (plan(w, j) > room && make_room(w, j))
@@ -264,7 +264,7 @@ bool worker_memory_joins(struct worker *w, struct job *j)
 {
     int64_t own = j->run->grant.trial_memory_bytes;
 
-    if (own > 0 && fit_trial_least_bytes(j->fit, j->to, j->lane->growth) > own)
+    if (own > 0 && fit_trial_least_bytes(j->fit, j->to, j->granted->growth) > own)
         return false;
     j->n_promises = 0;
     j->stop_bytes = 0;
@@ -328,7 +328,7 @@ void worker_memory_log(const struct worker *w, const struct job *j, const struct
               j->missing_bytes, j->admitted_bytes,
               j->first_bytes ? j->first_bytes : j->admitted_bytes, j->planned_bytes, r->peak_bytes,
               proc_rss_peak_bytes(), proc_rss_file_bytes(getpid()) - j->file_bytes, r->steps,
-              r->growth, j->lane->growth);
+              r->growth, j->granted->growth);
 }
 
 void worker_memory_hoard(const struct worker *w)

@@ -23,10 +23,10 @@ enum job_state {
     JOB_DONE      /* nothing more to say of it */
 };
 
-/* A lane, or a task. */
+/* A trial, or a task. */
 struct job {
     struct run *run;
-    const struct msg_lane *lane; /* NULL for a task */
+    const struct msg_trial *granted; /* NULL for a task */
     int64_t trial, fence;
     enum job_state state;
     bool stop;     /* dropped by the supervisor: not a word more */
@@ -95,8 +95,8 @@ void worker_event(struct worker *w, const struct job *j, struct msg_event *ev,
 void worker_fail(struct worker *w, struct job *j, enum trial_reason reason, const char *text);
 void worker_beat(struct worker *w, int64_t within_ms);
 void worker_begin(struct worker *w, struct job *j); /* says `lane` and makes it the present one */
-void worker_say_lane(struct worker *w,
-                     struct job *j); /* what is said of a job before it is computed */
+void worker_say_begin(struct worker *w,
+                      struct job *j); /* what is said of a job before it is computed */
 void worker_soon(struct worker *w);
 void worker_path(struct worker *w, const struct job *j, const char *kind,
                  char out[WORKER_PATH_BYTES]);

@@ -17,7 +17,7 @@ struct wave {
 
 static bool may_come(const struct worker *w, const struct job *j, const struct job *other)
 {
-    return other != j && other->lane && !other->stop && !other->is_alone &&
+    return other != j && other->granted && !other->stop && !other->is_alone &&
            (other->state == JOB_WAITING || (other->state == JOB_RUNNING && other->fit)) &&
            (other->deadline_ms <= 0 || worker_now_us(w) < other->deadline_ms * 1000);
 }
@@ -29,7 +29,7 @@ static bool come(struct worker *w, struct job *j)
     if (j->fit)
         return true;
     worker_beat(w, LONG_MS);
-    worker_say_lane(w, j);
+    worker_say_begin(w, j);
     if (worker_fit_open(w, j, &err) < 0) {
         worker_fit_fail(w, j, &err);
         return false;

@@ -1,6 +1,6 @@
 /* runner.c - the runners' side: hello, the long poll for work, report; and what people do with runners.
  * A lease may be granted in a later turn: its request is deferred and the grant leaves after that turn's
- * commit. When the client goes away first, the wait is cancelled, so that no lane is given to nobody. */
+ * commit. When the client goes away first, the wait is cancelled, so that no trial is given to nobody. */
 #include "web/api/handlers.h"
 
 #include "base/mem.h"
@@ -141,7 +141,7 @@ static const struct web_route routes[] = {
       WEB_WRITE | WEB_JSON | WEB_ADMIT | WEB_NO_PAGE, NULL,
       "Ask for work; waits up to wait_s seconds", "RunnerAsk", "RunnerGrant" },
     { WEB_POST, "/api/v1/runners/{runner}/report", runner_report, WEB_RUNNERS,
-      WEB_WRITE | WEB_JSON | WEB_NO_PAGE, NULL, "Renew and report all lanes in one call",
+      WEB_WRITE | WEB_JSON | WEB_NO_PAGE, NULL, "Renew and report all trials in one call",
       "RunnerReport", "RunnerAnswer" },
     { WEB_POST, "/api/v1/runners/{runner}/drain", runner_drain, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
       NULL, "Give the runner no more work", NULL, "Runner" },

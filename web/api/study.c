@@ -260,7 +260,7 @@ static const struct web_route routes[] = {
     { WEB_DELETE, "/api/v1/studies/{study}", study_delete, WEB_USERS, WEB_WRITE, NULL,
       "Delete an ended or damaged study with its trials", NULL, NULL },
     { WEB_POST, "/api/v1/studies/{study}/pause", study_pause, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
-      NULL, "Pause: running lanes stop at their next rung", NULL, "Study" },
+      NULL, "Pause: running trials stop at their next rung", NULL, "Study" },
     { WEB_POST, "/api/v1/studies/{study}/resume", study_resume, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
       NULL, "Resume a paused study", NULL, "Study" },
     { WEB_POST, "/api/v1/studies/{study}/stop", study_stop, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,

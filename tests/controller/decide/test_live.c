@@ -15,24 +15,24 @@ static int64_t start(struct rig *r, struct fake *f)
     rig_dataset(r, "d");
     int64_t id = rig_study(r, SPEC);
     fake_open(f, r, "f", 1);
-    f->max_lanes = 8; /* it may ask while it holds lanes; its device takes one at a time */
+    f->max_trials = 8; /* it may ask while it holds trials; its device takes one at a time */
     return id;
 }
 
-/* Lane i says its final, after so much computing, and is answered. */
+/* Trial i says its final, after so much computing, and is answered. */
 static enum msg_action finish(struct fake *f, int i, int64_t fit_us)
 {
     struct msg_event e;
     struct msg_answer a;
 
-    f->lanes[i].next = MSG_FINAL;
-    f->lanes[i].to = f->lanes[i].max;
+    f->trials[i].next = MSG_FINAL;
+    f->trials[i].to = f->trials[i].max;
     fake_event(f, i, &e);
     e.fit_us = fit_us;
     assert_int_equal(fake_report(f, &e, 1, &a), 0);
     enum msg_action action = a.replies[0].action;
-    f->lanes[i].seq = e.seq;
-    f->lanes[i].next = MSG_COMPLETE;
+    f->trials[i].seq = e.seq;
+    f->trials[i].next = MSG_COMPLETE;
     msg_answer_fini(&a);
     return action;
 }

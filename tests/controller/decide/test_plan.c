@@ -159,11 +159,11 @@ static void what_is_put_off_to_the_next_turn_changes_nothing(void **state)
         fake_open(&f, &r, "f", 5);
         for (int k = 0; k < 5000 && !study_is_final(rig_get(&r, id)->row.state); k++) {
             r.ctl->suggest_us = rng_below(&rng, 2) ? PROPOSE_TURN_US : 0;
-            if (f.n_lanes < 5)
+            if (f.n_trials < 5)
                 fake_ask(&f);
             r.ctl->suggest_us = rng_below(&rng, 2) ? PROPOSE_TURN_US : 0;
-            if (f.n_lanes > 0)
-                fake_step(&f, (int)rng_below(&rng, (uint32_t)f.n_lanes));
+            if (f.n_trials > 0)
+                fake_step(&f, (int)rng_below(&rng, (uint32_t)f.n_trials));
             rig_pass(&r, 2);
         }
         got = rig_board(&r, id);

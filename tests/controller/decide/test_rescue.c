@@ -48,18 +48,18 @@ static int64_t paused(struct rig *r, int64_t id)
     return rig_count(r, id, TS_PAUSED);
 }
 
-/* Works until the search ends, or so many trials are paused. Ends with no lane in flight. */
+/* Works until the search ends, or so many trials are paused. Ends with no trial in flight. */
 static void work(struct rig *r, struct fake *f, int64_t id, int64_t until_paused)
 {
     while (is_running(r, id) && paused(r, id) < until_paused) {
         rig_pass(r, 20);
-        if (f->n_lanes == 0 && fake_ask(f) == 0)
+        if (f->n_trials == 0 && fake_ask(f) == 0)
             rig_pass(r, 20);
-        if (f->n_lanes > 0)
-            fake_step(f, f->n_lanes - 1);
+        if (f->n_trials > 0)
+            fake_step(f, f->n_trials - 1);
     }
-    while (f->n_lanes > 0)
-        fake_step(f, f->n_lanes - 1);
+    while (f->n_trials > 0)
+        fake_step(f, f->n_trials - 1);
 }
 
 /* The number of the best paused trial at this level or above; 0 = none. */
@@ -77,24 +77,24 @@ static int64_t best_paused(struct rig *r, int64_t id, int level)
     return best;
 }
 
-/* The lane that came last completes at once, as a worker does that was given no time. */
+/* The trial that came last completes at once, as a worker does that was given no time. */
 static void complete_as_it_is(struct fake *f, double score)
 {
     struct msg_event e;
     struct msg_answer a;
 
-    assert_int_equal(f->n_lanes, 1);
-    assert_true(f->lanes[0].from > 0);
-    f->lanes[0].next = MSG_FINAL;
+    assert_int_equal(f->n_trials, 1);
+    assert_true(f->trials[0].from > 0);
+    f->trials[0].next = MSG_FINAL;
     fake_event(f, 0, &e);
-    e.level = f->lanes[0].from;
+    e.level = f->trials[0].from;
     e.value = score;
     e.cut = true;
     assert_int_equal(fake_report(f, &e, 1, &a), 0);
     assert_int_equal(a.replies[0].action, MSG_KEEP);
     msg_answer_fini(&a);
-    f->lanes[0].seq++;
-    f->lanes[0].next = MSG_COMPLETE;
+    f->trials[0].seq++;
+    f->trials[0].next = MSG_COMPLETE;
     assert_int_equal(fake_step(f, 0), MSG_OK);
 }
 
@@ -134,8 +134,8 @@ static void the_best_paused_trial_completes_and_ships(void **state)
             rig_pass(&r, budget_cut_ms(rig_get(&r, id)) - ctl_now(r.ctl) + 20);
         assert_int_equal(rig_get(&r, id)->row.state, SS_FINISHING);
         assert_int_equal(fake_ask(&f), 1);
-        assert_int_equal(f.lanes[0].trial, rig_get(&r, id)->trials[best - 1].id);
-        const struct lease *l = lease_find(r.ctl, false, f.lanes[0].trial);
+        assert_int_equal(f.trials[0].trial, rig_get(&r, id)->trials[best - 1].id);
+        const struct lease *l = lease_find(r.ctl, false, f.trials[0].trial);
         assert_non_null(l);
         assert_true(l->deadline_ms <= ctl_now(r.ctl)); /* no time to train */
         complete_as_it_is(&f, score);
@@ -219,9 +219,9 @@ static void a_cut_on_one_fold_ships_only_if_far_better(void **state)
         double score = st->trials[best - 1].score;
         rig_pass(&r, 20);
         assert_true(fake_ask(&f) > 0);
-        int64_t trial = f.lanes[0].trial;
+        int64_t trial = f.trials[0].trial;
         rig_pass(&r, budget_cut_ms(rig_get(&r, id)) - ctl_now(r.ctl));
-        f.lanes[0].next = MSG_FINAL;
+        f.trials[0].next = MSG_FINAL;
         fake_event(&f, 0, &e);
         e.level = 1;
         e.value = score + 0.01 * cases[i].by;

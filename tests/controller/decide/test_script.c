@@ -49,9 +49,9 @@ static int64_t work(struct rig *r, const char *spec, double (*score)(const char 
     fake_open(&f, r, "f", 1);
     f.score = score;
     while (rig_get(r, id)->n_trials < n) {
-        if (f.n_lanes == 0)
+        if (f.n_trials == 0)
             fake_ask(&f);
-        if (f.n_lanes > 0)
+        if (f.n_trials > 0)
             fake_step(&f, 0);
         if (reload)
             assert_int_equal(study_reload(r->ctl, rig_get(r, id), &rig_err), 0);

@@ -16,13 +16,13 @@ struct scene {
     int64_t study;
 };
 
-static void set(struct scene *s, const char *spec, int max_lanes)
+static void set(struct scene *s, const char *spec, int max_trials)
 {
     rig_open(&s->r);
     rig_dataset(&s->r, "d");
     s->study = rig_study(&s->r, spec);
-    fake_open(&s->a, &s->r, "a", max_lanes);
-    fake_open(&s->b, &s->r, "b", max_lanes);
+    fake_open(&s->a, &s->r, "a", max_trials);
+    fake_open(&s->b, &s->r, "b", max_trials);
 }
 
 static const struct trial_mem *mem(struct scene *s, int64_t number)
@@ -45,7 +45,7 @@ static enum msg_action send(struct fake *f, const struct msg_event *e)
     return action;
 }
 
-/* An empty report; how many lanes it was told to stop. */
+/* An empty report; how many trials it was told to stop. */
 static int renew(struct fake *f)
 {
     struct msg_answer a;
@@ -101,7 +101,7 @@ static void an_older_lease_call_is_stale(void **state)
     rig_close(&s.r);
 }
 
-static void a_silent_runner_loses_its_lanes_and_its_fence_is_stale(void **state)
+static void a_silent_runner_loses_its_trials_and_its_fence_is_stale(void **state)
 {
     struct scene s;
     struct msg_event e;
@@ -115,15 +115,15 @@ static void a_silent_runner_loses_its_lanes_and_its_fence_is_stale(void **state)
     rig_pass(&s.r, 1);
     assert_int_equal(mem(&s, 1)->state, TS_QUEUED);
     assert_int_equal(fake_ask(&s.b), 1);
-    assert_int_equal(s.b.lanes[0].trial, s.a.lanes[0].trial);
-    assert_int_equal(s.b.lanes[0].fence, 2);
+    assert_int_equal(s.b.trials[0].trial, s.a.trials[0].trial);
+    assert_int_equal(s.b.trials[0].fence, 2);
     assert_int_equal(send(&s.a, &e), MSG_STALE);
     assert_int_equal(renew(&s.a), 1);
     assert_int_equal(mem(&s, 1)->state, TS_RUNNING);
     rig_close(&s.r);
 }
 
-static void an_expired_lane_rejoins_while_nobody_has_it(void **state)
+static void an_expired_trial_rejoins_while_nobody_has_it(void **state)
 {
     static const bool by_message[] = { true, false };
 
@@ -145,7 +145,7 @@ static void an_expired_lane_rejoins_while_nobody_has_it(void **state)
     }
 }
 
-static void another_session_may_not_speak_for_a_lane(void **state)
+static void another_session_may_not_speak_for_a_trial(void **state)
 {
     struct scene s;
     struct msg_event e;
@@ -176,8 +176,8 @@ static void a_repeated_message_gets_its_answer_again_without_effect(void **state
     rig_restart(&s.r);
     assert_int_equal(send(&s.a, &e), MSG_KEEP);
     assert_int_equal(mem(&s, 1)->state, TS_RUNNING);
-    s.a.lanes[0].seq = 1;
-    s.a.lanes[0].next = MSG_COMPLETE;
+    s.a.trials[0].seq = 1;
+    s.a.trials[0].next = MSG_COMPLETE;
     fake_event(&s.a, 0, &e);
     assert_int_equal(send(&s.a, &e), MSG_OK);
     assert_int_equal(send(&s.a, &e), MSG_OK);
@@ -223,7 +223,7 @@ static void a_message_without_a_number_is_stale(void **state)
     rig_close(&s.r);
 }
 
-static void a_lane_not_listed_is_requeued_once_its_grant_has_arrived(void **state)
+static void a_trial_not_listed_is_requeued_once_its_grant_has_arrived(void **state)
 {
     struct scene s;
 
@@ -235,11 +235,11 @@ static void a_lane_not_listed_is_requeued_once_its_grant_has_arrived(void **stat
     json_decref(fake_ask_raw(&s.a, 2, 1));
     renew(&s.a);
     assert_int_equal(rig_count(&s.r, s.study, TS_RUNNING), 2);
-    /* Its answer has arrived, but the lane is not held: it was lost on the way. */
+    /* Its answer has arrived, but the trial is not held: it was lost on the way. */
     s.a.asked = 2;
     renew(&s.a);
     assert_int_equal(rig_count(&s.r, s.study, TS_RUNNING), 1);
-    /* A lane that was listed and is not any more needs no further proof. */
+    /* A trial that was listed and is not any more needs no further proof. */
     s.a.asked = 0;
     fake_drop(&s.a, 0);
     renew(&s.a);
@@ -264,7 +264,7 @@ static void a_restart_gives_every_lease_a_full_period(void **state)
     rig_close(&s.r);
 }
 
-static void a_renewal_keeps_a_lane_for_ever_and_writes_nothing(void **state)
+static void a_renewal_keeps_a_trial_for_ever_and_writes_nothing(void **state)
 {
     struct scene s;
     int64_t commits = 0;
@@ -282,7 +282,7 @@ static void a_renewal_keeps_a_lane_for_ever_and_writes_nothing(void **state)
     rig_close(&s.r);
 }
 
-static void a_lane_that_crashes_alone_twice_has_failed_by_its_configuration(void **state)
+static void a_trial_that_crashes_alone_twice_has_failed_by_its_configuration(void **state)
 {
     struct scene s;
     struct msg_event e;
@@ -291,7 +291,7 @@ static void a_lane_that_crashes_alone_twice_has_failed_by_its_configuration(void
     set(&s, SPEC, 1);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(fake_ask(&s.a), 1);
-        assert_int_equal(s.a.lanes[0].trial, mem(&s, 1)->id);
+        assert_int_equal(s.a.trials[0].trial, mem(&s, 1)->id);
         fake_event(&s.a, 0, &e);
         e.type = MSG_FAILED;
         e.reason = TR_WORKER_DIED;
@@ -342,7 +342,7 @@ static void a_device_that_fails_three_trials_in_a_row_is_quarantined(void **stat
 
     (void)state;
     set(&s, SPEC, 3);
-    while (s.a.n_lanes < 3)
+    while (s.a.n_trials < 3)
         fake_ask(&s.a);
     for (int i = 2; i >= 0; i--) {
         struct msg_event e;
@@ -421,7 +421,7 @@ static void on_grant(void *arg, json_t *grant, const struct err *err)
 
 static struct ctl_wait *wait_for(struct scene *s, struct fake *f, int64_t n, struct waiting *w)
 {
-    struct msg_ask ask = { .n = n, .max_lanes = 1, .wait_s = 30 };
+    struct msg_ask ask = { .n = n, .max_trials = 1, .wait_s = 30 };
     struct ctl_wait *wait = NULL;
     json_t *body = NULL;
 
@@ -544,7 +544,7 @@ static void hostile_reports_change_nothing(void **state)
     }
 }
 
-/* Well-formed, but not what this lane may say: stale, and the lane is tried elsewhere. */
+/* Well-formed, but not what this trial may say: stale, and the trial is tried elsewhere. */
 static void messages_that_contradict_the_trial_are_refused(void **state)
 {
     static const struct {
@@ -605,16 +605,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_lease_call_gets_the_same_grant),
         cmocka_unit_test(an_older_lease_call_is_stale),
-        cmocka_unit_test(a_silent_runner_loses_its_lanes_and_its_fence_is_stale),
-        cmocka_unit_test(an_expired_lane_rejoins_while_nobody_has_it),
-        cmocka_unit_test(another_session_may_not_speak_for_a_lane),
+        cmocka_unit_test(a_silent_runner_loses_its_trials_and_its_fence_is_stale),
+        cmocka_unit_test(an_expired_trial_rejoins_while_nobody_has_it),
+        cmocka_unit_test(another_session_may_not_speak_for_a_trial),
         cmocka_unit_test(a_repeated_message_gets_its_answer_again_without_effect),
         cmocka_unit_test(a_gap_in_the_sequence_is_stale),
         cmocka_unit_test(a_message_without_a_number_is_stale),
-        cmocka_unit_test(a_lane_not_listed_is_requeued_once_its_grant_has_arrived),
+        cmocka_unit_test(a_trial_not_listed_is_requeued_once_its_grant_has_arrived),
         cmocka_unit_test(a_restart_gives_every_lease_a_full_period),
-        cmocka_unit_test(a_renewal_keeps_a_lane_for_ever_and_writes_nothing),
-        cmocka_unit_test(a_lane_that_crashes_alone_twice_has_failed_by_its_configuration),
+        cmocka_unit_test(a_renewal_keeps_a_trial_for_ever_and_writes_nothing),
+        cmocka_unit_test(a_trial_that_crashes_alone_twice_has_failed_by_its_configuration),
         cmocka_unit_test(a_group_that_crashed_goes_out_in_halves),
         cmocka_unit_test(a_device_that_fails_three_trials_in_a_row_is_quarantined),
         cmocka_unit_test(a_draining_runner_gets_no_more_but_finishes),

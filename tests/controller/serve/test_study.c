@@ -235,15 +235,15 @@ static void retry_and_enqueue_add_trials(void **state)
 
 /* ---- budgets in time ---- */
 
-/* Works off everything until the study ended; each step of a lane takes `step_ms`. Returns its budget's use. */
+/* Works off everything until the study ended; each step of a trial takes `step_ms`. Returns its budget's use. */
 static int64_t run_by_time(struct rig *r, int64_t id, struct fake *f, int64_t step_ms)
 {
     for (int i = 0; i < 100000 && !study_is_final(rig_get(r, id)->row.state); i++) {
-        if (f->n_lanes < f->max_lanes)
+        if (f->n_trials < f->max_trials)
             fake_ask(f);
         rig_pass(r, step_ms);
-        for (int k = f->n_lanes - 1; k >= 0 && f->n_lanes > 0; k--)
-            fake_step(f, MIN(k, f->n_lanes - 1));
+        for (int k = f->n_trials - 1; k >= 0 && f->n_trials > 0; k--)
+            fake_step(f, MIN(k, f->n_trials - 1));
     }
     return study_used_ms(rig_get(r, id));
 }
@@ -313,9 +313,9 @@ static void a_dear_best_at_the_end_does_not_cancel_the_others(void **state)
         r.ctl->conf.lease_ms = 60000;
         fake_open(&f, &r, "f", 2);
         fake_ask(&f); /* the baseline */
-        while (f.n_lanes > 0)
-            fake_step(&f, f.n_lanes - 1);
-        while (f.n_lanes < 2)
+        while (f.n_trials > 0)
+            fake_step(&f, f.n_trials - 1);
+        while (f.n_trials < 2)
             assert_true(fake_ask(&f) > 0);
         while (str_eq(state_of(&r, id), "running"))
             rig_pass(&r, 20);
@@ -327,9 +327,9 @@ static void a_dear_best_at_the_end_does_not_cancel_the_others(void **state)
         assert_int_equal(fake_report(&f, &e, 1, &a), 0);
         assert_int_equal(a.replies[0].action, MSG_KEEP);
         msg_answer_fini(&a);
-        f.lanes[0].seq++;
-        f.lanes[0].next = MSG_COMPLETE;
-        assert_int_equal(fake_step(&f, 0), MSG_OK); /* the only lane left is number 0 now */
+        f.trials[0].seq++;
+        f.trials[0].next = MSG_COMPLETE;
+        assert_int_equal(fake_step(&f, 0), MSG_OK); /* the only trial left is number 0 now */
         rig_pass(&r, 20);
         assert_int_equal(fake_step(&f, 0), MSG_KEEP);
         rig_pass(&r, 300); /* a big model on a slow machine */
@@ -363,7 +363,7 @@ static void a_silent_runner_cannot_hold_up_the_end(void **state)
     rig_close(&r);
 }
 
-/* The deadline of lane `number`, granted 900 ms after the start of 100 s, and the time it may compute. */
+/* The deadline of trial `number`, granted 900 ms after the start of 100 s, and the time it may compute. */
 static void check_deadline(const char *space, int number, int64_t own_ms)
 {
     struct rig r;
@@ -378,7 +378,7 @@ static void check_deadline(const char *space, int number, int64_t own_ms)
     for (int i = 1; i < number; i++) {
         fake_ask(&f);
         rig_pass(&r, 900 / (number - 1));
-        while (f.n_lanes > 0)
+        while (f.n_trials > 0)
             fake_step(&f, 0);
     }
     json = fake_ask_raw(&f, ++f.n, 1);
@@ -501,11 +501,11 @@ static void a_probe_decides_between_kfold_and_holdout(void **state)
             skip();
         probe = st->probe;
         assert_true(probe > 1);
-        assert_int_equal(f.n_lanes, 1);
-        assert_int_equal(f.lanes[0].trial, st->trials[probe - 1].id);
+        assert_int_equal(f.n_trials, 1);
+        assert_int_equal(f.trials[0].trial, st->trials[probe - 1].id);
         assert_int_equal(fake_ask(&f), 0);
-        f.lanes[0].to = f.lanes[0].max;
-        f.lanes[0].next = MSG_FINAL;
+        f.trials[0].to = f.trials[0].max;
+        f.trials[0].next = MSG_FINAL;
         fake_event(&f, 0, &e);
         e.fit_us = cases[i].fit_us;
         e.cut = cases[i].cut;

@@ -1,4 +1,4 @@
-/* test_memory.c - what a lane is said to take: by level, by what completed trials took, and no more of it promised than a
+/* test_memory.c - what a trial is said to take: by level, by what completed trials took, and no more of it promised than a
  * device has. */
 #include "tests/rig.h"
 
@@ -23,7 +23,7 @@ static int64_t bytes_of(struct study *st, const char *config, int from, int to)
     struct trial_row row = { .config = (char *)config, .run_to = to, .max_level = 3 };
     struct trial_mem t = { .family = 1 };
 
-    return memory_of_lane(st, &t, &row, from);
+    return memory_of_trial(st, &t, &row, from);
 }
 
 static const char quick[] = "{\"family\":\"boost\",\"learning_rate\":0.2}",
@@ -95,7 +95,7 @@ static void a_reported_growth_is_kept_in_the_row_and_survives_a_restart(void **s
     while (st->memory[1].n == 0) { /* the baseline says nothing */
         struct msg_answer a;
         struct msg_event e;
-        if (f.n_lanes == 0)
+        if (f.n_trials == 0)
             assert_true(fake_ask(&f) > 0);
         fake_event(&f, 0, &e);
         e.detail = (char *)"{\"growth\":2.75}";
@@ -113,8 +113,8 @@ static void a_reported_growth_is_kept_in_the_row_and_survives_a_restart(void **s
     rig_close(&r);
 }
 
-/* Lanes in one grant, by what the device says is free. */
-static int lanes_for(int64_t host_bytes)
+/* Trials in one grant, by what the device says is free. */
+static int trials_for(int64_t host_bytes)
 {
     struct rig r;
     struct fake f;
@@ -125,12 +125,12 @@ static int lanes_for(int64_t host_bytes)
     (void)study_of(&r);
     fake_open(&f, &r, "one", 8);
     assert_int_equal(fake_ask(&f), 1); /* the baseline goes alone */
-    struct msg_ask ask = { .n = ++f.n, .max_lanes = 7, .host_bytes = host_bytes };
+    struct msg_ask ask = { .n = ++f.n, .max_trials = 7, .host_bytes = host_bytes };
     str_copy(ask.session, sizeof ask.session, f.session);
     str_copy(ask.device, sizeof ask.device, "cpu0");
     body = msg_ask_json_new(&ask);
     json = fake_ask_of(&f, body);
-    int rc = msg_grant_parse(&g, json, &rig_err), n = rc == 1 && g.kind == MSG_FIT ? g.n_lanes : 0;
+    int rc = msg_grant_parse(&g, json, &rig_err), n = rc == 1 && g.kind == MSG_FIT ? g.n_trials : 0;
     msg_grant_fini(&g);
     json_decref(json);
     json_decref(body);
@@ -141,11 +141,11 @@ static int lanes_for(int64_t host_bytes)
 static void no_more_is_promised_than_there_is(void **state)
 {
     (void)state;
-    int many = lanes_for(0), tight = lanes_for(1 << 20);
+    int many = trials_for(0), tight = trials_for(1 << 20);
 
     assert_true(many > 1);
     assert_int_equal(tight, 1); /* one goes out whatever it takes: the worker ends it in time */
-    assert_true(lanes_for(INT64_C(1) << 40) == many);
+    assert_true(trials_for(INT64_C(1) << 40) == many);
 }
 
 int main(void)

@@ -60,10 +60,10 @@ static void a_load_at_any_moment_changes_nothing(void **state)
 
         fake_open(&f, &r, "f", 4);
         for (int i = 0; i < 90; i++) {
-            if (f.n_lanes < 4)
+            if (f.n_trials < 4)
                 fake_ask(&f);
-            if (f.n_lanes > 0)
-                fake_step(&f, i % f.n_lanes);
+            if (f.n_trials > 0)
+                fake_step(&f, i % f.n_trials);
             load_and_compare(&r, id, searched[k]);
         }
         rig_close(&r);
@@ -77,7 +77,7 @@ static const char *const spaces[] = {
     "{'family':'forest','min_leaf':{'choice':[1,5]},'max_samples':1,'criterion':'gini'}",
 };
 
-/* Any sampler with any scheduler, live or planned, other pairs for each seed of the run, with lanes lost and taken again,
+/* Any sampler with any scheduler, live or planned, other pairs for each seed of the run, with trials lost and taken again,
  * also where the space is used up. */
 static void any_pair_of_searchers_is_found_as_it_was(void **state)
 {
@@ -109,10 +109,10 @@ static void any_pair_of_searchers_is_found_as_it_was(void **state)
             snprintf(session, sizeof session, "f%d", ++sessions);
             if (rng_below(&rng, 40) == 0)
                 fake_open(&f, &r, session, 4);
-            if (f.n_lanes < 4)
+            if (f.n_trials < 4)
                 fake_ask(&f);
-            if (f.n_lanes > 0)
-                fake_step(&f, (int)rng_below(&rng, (uint32_t)f.n_lanes));
+            if (f.n_trials > 0)
+                fake_step(&f, (int)rng_below(&rng, (uint32_t)f.n_trials));
             rig_pass(&r, rng_below(&rng, 2000));
             if (rng_below(&rng, 10) == 0 && rig_get(&r, id)->sampler)
                 load_and_compare(&r, id, what);

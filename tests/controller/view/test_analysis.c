@@ -57,9 +57,9 @@ static void run_with(struct rig *r, const char *spec, double (*score)(const char
     fake_open(&f, r, "s1", 4);
     f.score = score;
     for (int i = 0; i < 5000 && !study_is_final(rig_get(r, id)->row.state); i++) {
-        if (f.n_lanes == 0)
+        if (f.n_trials == 0)
             (void)fake_ask(&f);
-        for (int k = f.n_lanes - 1; k >= 0; k--)
+        for (int k = f.n_trials - 1; k >= 0; k--)
             (void)fake_step(&f, k);
         rig_pass(r, 1);
     }
@@ -136,9 +136,9 @@ static void importance_follows_the_trials_of_a_running_study(void **state)
     json_decref(out);
     fake_open(&f, &r, "s1", 4);
     for (int i = 0; i < 2000 && !study_is_final(rig_get(&r, id)->row.state); i++) {
-        if (f.n_lanes == 0)
+        if (f.n_trials == 0)
             (void)fake_ask(&f);
-        for (int k = f.n_lanes - 1; k >= 0; k--)
+        for (int k = f.n_trials - 1; k >= 0; k--)
             (void)fake_step(&f, k);
         rig_pass(&r, 1);
         out = importance(&r, "ped_anova");

@@ -1,5 +1,5 @@
 /* test_agent.c - the supervisor between a scripted controller and scripted workers. This program is its own worker: a
- * lane's configuration names what the worker does with it ("act"), death and silence included. */
+ * trial's configuration names what the worker does with it ("act"), death and silence included. */
 #include "tests/unit.h"
 
 #include "base/io.h"
@@ -72,7 +72,7 @@ static struct msg_event of_type(enum msg_type type)
     return ev;
 }
 
-/* Waits for an answer to this lane; "stop" and "drain" count. Returns the action's name. */
+/* Waits for an answer to this trial; "stop" and "drain" count. Returns the action's name. */
 static void fw_answer(struct fw *w, int64_t trial, char *out, size_t size)
 {
     json_t *msg = NULL;
@@ -123,7 +123,7 @@ static void fw_once(struct fw *w, int64_t trial)
     raise(SIGKILL);
 }
 
-static void fw_lane(struct fw *w, const struct msg_lane *l)
+static void fw_trial(struct fw *w, const struct msg_trial *l)
 {
     json_t *config = jsonx_load(l->config, strlen(l->config), "config", NULL);
     const char *act = json_string_value(json_object_get(config, "act"));
@@ -180,8 +180,8 @@ static void fw_run(struct fw *w, const json_t *msg)
 
     if (msg_grant_parse(&g, json_object_get(msg, "grant"), NULL) != 1)
         _exit(3);
-    for (int i = 0; i < g.n_lanes; i++)
-        fw_lane(w, &g.lanes[i]);
+    for (int i = 0; i < g.n_trials; i++)
+        fw_trial(w, &g.trials[i]);
     if (g.kind == MSG_INGEST) {
         struct msg_event ev = of_type(MSG_TASK_DONE);
 
@@ -220,10 +220,10 @@ NO_RETURN static void scripted_worker(void)
 
 /* ---- grants ---- */
 
-/* Grants a group of lanes trial, trial + 1, ... with one act each. */
+/* Grants a group of trials trial, trial + 1, ... with one act each. */
 static void grant(struct stage *g, int64_t trial, int64_t fence, int n, const char *const *acts)
 {
-    struct msg_grant m = { .kind = MSG_FIT, .group = trial, .study = 1, .n_lanes = n };
+    struct msg_grant m = { .kind = MSG_FIT, .group = trial, .study = 1, .n_trials = n };
     char config[8][80];
 
     sha256_hex("frame", 5, m.data.frame);
@@ -231,16 +231,16 @@ static void grant(struct stage *g, int64_t trial, int64_t fence, int n, const ch
     str_copy(m.data.task, sizeof m.data.task, "binary");
     str_copy(m.data.metric, sizeof m.data.metric, "auc");
     m.data.folds = 5;
-    m.lanes = mem_array((size_t)n, sizeof *m.lanes);
+    m.trials = mem_array((size_t)n, sizeof *m.trials);
     for (int i = 0; i < n; i++) {
         snprintf(config[i], sizeof config[i], "{\"family\":\"fake\",\"act\":\"%s\"}", acts[i]);
-        m.lanes[i] =
-            (struct msg_lane){ .trial = trial + i, .fence = fence, .config = config[i], .to = 3 };
+        m.trials[i] =
+            (struct msg_trial){ .trial = trial + i, .fence = fence, .config = config[i], .to = 3 };
     }
     if (!mock_has_blob(g->mock, m.data.frame, NULL, NULL))
         mock_blob(g->mock, "frame", 5, m.data.frame);
     mock_grant(g->mock, &m);
-    mem_free(m.lanes);
+    mem_free(m.trials);
 }
 
 static void grant_one(struct stage *g, int64_t trial, const char *act)
@@ -412,7 +412,7 @@ static void a_controller_that_restarts_hears_everything(void **state)
     assert_int_equal(mock_count(g->mock, MSG_FAILED), 0);
 }
 
-static void a_stopped_lane_is_dropped(void **state)
+static void a_stopped_trial_is_dropped(void **state)
 {
     struct stage *g = *state;
 
@@ -458,7 +458,7 @@ static void a_worker_that_dies_is_told_and_replaced(void **state)
     stage_run_until(g, has_final_2);
 }
 
-static void lanes_not_begun_go_to_the_next_worker(void **state)
+static void trials_not_begun_go_to_the_next_worker(void **state)
 {
     static const char *const acts[] = { "final", "crash", "final" };
     struct stage *g = *state;
@@ -473,7 +473,7 @@ static void lanes_not_begun_go_to_the_next_worker(void **state)
     assert_int_equal(mock_count(g->mock, MSG_FAILED), 1);
 }
 
-static void lanes_stop_when_the_lease_runs_out(void **state)
+static void trials_stop_when_the_lease_runs_out(void **state)
 {
     struct stage *g = *state;
 
@@ -576,11 +576,11 @@ static void only_the_last_checkpoint_need_travel(void **state)
     assert_int_equal(mock_count(g->mock, MSG_CHECKPOINT), 0);
 }
 
-static void a_table_that_does_not_exist_fails_its_lanes(void **state)
+static void a_table_that_does_not_exist_fails_its_trials(void **state)
 {
     struct stage *g = *state;
-    struct msg_grant m = { .kind = MSG_FIT, .group = 1, .study = 1, .n_lanes = 1 };
-    struct msg_lane lane = {
+    struct msg_grant m = { .kind = MSG_FIT, .group = 1, .study = 1, .n_trials = 1 };
+    struct msg_trial granted = {
         .trial = 1, .fence = 1, .config = (char *)"{\"act\":\"final\"}", .to = 3
     };
 
@@ -589,7 +589,7 @@ static void a_table_that_does_not_exist_fails_its_lanes(void **state)
     str_copy(m.data.task, sizeof m.data.task, "binary");
     str_copy(m.data.metric, sizeof m.data.metric, "auc");
     m.data.folds = 5;
-    m.lanes = &lane;
+    m.trials = &granted;
     mock_grant(g->mock, &m);
     stage_start(g);
     stage_run_until(g, is_failed_1);
@@ -607,16 +607,16 @@ int main(int argc, char **argv)
         T(a_rung_obeys_the_answer),
         T(messages_are_sent_again_until_answered),
         T(a_controller_that_restarts_hears_everything),
-        T(a_stopped_lane_is_dropped),
+        T(a_stopped_trial_is_dropped),
         T(a_worker_that_dies_is_told_and_replaced),
-        T(lanes_not_begun_go_to_the_next_worker),
-        T(lanes_stop_when_the_lease_runs_out),
+        T(trials_not_begun_go_to_the_next_worker),
+        T(trials_stop_when_the_lease_runs_out),
         T(a_finished_trial_outlives_its_lease),
         T(draining_hands_back_what_runs),
         T(draining_ends_also_without_a_controller),
         T(a_controller_that_says_drain_gives_no_more_work),
         T(only_the_last_checkpoint_need_travel),
-        T(a_table_that_does_not_exist_fails_its_lanes),
+        T(a_table_that_does_not_exist_fails_its_trials),
     };
 
     if (argc > 1 && str_eq(argv[1], "--worker"))

@@ -67,7 +67,7 @@ static void frame_make(struct stage *g, int rows, char frame[SHA256_HEX])
 
 static struct msg_grant fit_of(const char *frame)
 {
-    struct msg_grant m = { .kind = MSG_FIT, .group = 1, .study = 1, .n_lanes = 1 };
+    struct msg_grant m = { .kind = MSG_FIT, .group = 1, .study = 1, .n_trials = 1 };
 
     memcpy(m.data.frame, frame, SHA256_HEX);
     str_copy(m.data.target, sizeof m.data.target, "y");
@@ -97,15 +97,15 @@ static const char endless[] = "{\"family\":\"boost\",\"learning_rate\":0.0001,\"
 static void grant_fit(struct stage *g, struct msg_grant m, int64_t trial, const char *config,
                       int from, int to, const char *checkpoint)
 {
-    struct msg_lane lane = {
+    struct msg_trial granted = {
         .trial = trial, .fence = 1, .config = (char *)config, .seed = 3, .from = from, .to = to
     };
 
     if (checkpoint)
-        memcpy(lane.checkpoint, checkpoint, SHA256_HEX);
+        memcpy(granted.checkpoint, checkpoint, SHA256_HEX);
     if (checkpoint)
-        lane.fence = 2;
-    m.lanes = &lane;
+        granted.fence = 2;
+    m.trials = &granted;
     mock_grant(g->mock, &m);
 }
 
@@ -377,9 +377,9 @@ static void a_paused_trial_without_time_completes_with_what_it_has(void **state)
 
 #if !defined(__SANITIZE_THREAD__) && \
     !defined(__SANITIZE_ADDRESS__) /* they hold far more than a worker */
-/* A lane that would fill the device's memory ends with its best so far before anybody must be killed; the next one runs in
+/* A trial that would fill the device's memory ends with its best so far before anybody must be killed; the next one runs in
  * the same process. */
-static void a_lane_ends_before_its_worker_is_full(void **state)
+static void a_trial_ends_before_its_worker_is_full(void **state)
 {
     struct stage *g = *state;
     struct msg_grant m;
@@ -494,7 +494,7 @@ static void a_refit_ships_the_winner_on_all_rows(void **state)
     frame_make(g, 400, frame);
     m = fit_of(frame);
     m.kind = MSG_REFIT;
-    m.n_lanes = 0;
+    m.n_trials = 0;
     m.task = 2;
     m.fence = 1;
     m.config = (char *)boost;
@@ -527,7 +527,7 @@ int main(int argc, char **argv)
         T(the_deadline_cuts_with_the_best_so_far),
         T(a_paused_trial_without_time_completes_with_what_it_has),
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-        T(a_lane_ends_before_its_worker_is_full),
+        T(a_trial_ends_before_its_worker_is_full),
 #endif
         T(limits_of_a_trial_hold_between_slices),
         T(a_killed_worker_costs_one_report_and_work_goes_on),

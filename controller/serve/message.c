@@ -1,10 +1,10 @@
-/* lane.c - rung, final, complete, paused, checkpoint, failed: one function each.
+/* message.c - rung, final, complete, paused, checkpoint, failed: one function each.
  *
  * At a rung a deterministic study answers `pause` unless its plan has decided already; others ask the scheduler now. At the
  * top the answer is `keep` for trials among the best, whose artifact the worker then uploads, and `drop` for the others,
- * which are completed by that very answer. A group that crashed is told apart from a lane that crashed alone: its lanes go
- * out again in halves, and only a lane that crashed alone twice has failed by its configuration. */
-#include "controller/serve/lane.h"
+ * which are completed by that very answer. A group that crashed is told apart from a trial that crashed alone: its trials go
+ * out again in halves, and only a trial that crashed alone twice has failed by its configuration. */
+#include "controller/serve/message.h"
 
 #include "base/fault.h"
 #include "base/jsonx.h"
@@ -351,7 +351,7 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
     return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
 }
 
-/* A worker died with this lane in it. */
+/* A worker died with this trial in it. */
 static int on_crash(struct study *st, struct trial_row *row, const struct lease *l,
                     const char *detail, struct err *err)
 {
@@ -381,7 +381,7 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
     if (found)
         l = *found;
     reply->action = MSG_OK;
-    if (e->reason == TR_DATA) { /* nobody's fault who had to do with the lane */
+    if (e->reason == TR_DATA) { /* nobody's fault who had to do with the trial */
         if (table_failed(st, e->detail, err) < 0)
             return -1;
         return requeue(st, row, TR_DATA, trial_reason_name[TR_DATA], err) < 0 ? -1 : 1;
@@ -415,8 +415,8 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
                      err);
 }
 
-static int lane_take(struct study *st, struct trial_row *row, const struct msg_event *e,
-                     struct msg_reply *reply, struct err *err)
+static int message_take(struct study *st, struct trial_row *row, const struct msg_event *e,
+                        struct msg_reply *reply, struct err *err)
 {
     CHECK(row->state == TS_RUNNING && row->msg_seq == e->seq && row->fence == e->fence);
     if (FAULT("lane.event"))
@@ -448,7 +448,7 @@ static void answered(struct study *st, int64_t id, const struct msg_event *e,
 {
     struct lease *l = lease_find(st->ctl, false, id);
 
-    st->lane_us = MAX(e->fit_us, 1);
+    st->trial_us = MAX(e->fit_us, 1);
     table_worked(st);
     if (l)
         l->is_leaving = reply->action == MSG_PAUSE || reply->action == MSG_KEEP;
@@ -462,13 +462,13 @@ static bool is_good_end(const struct msg_event *e, const struct msg_reply *reply
     return (e->type == MSG_COMPLETE || e->type == MSG_PAUSED) && reply->action == MSG_OK;
 }
 
-int lane_event(struct study *st, struct trial_row *row, const struct msg_event *e,
-               struct msg_reply *reply, struct err *err)
+int message_apply(struct study *st, struct trial_row *row, const struct msg_event *e,
+                  struct msg_reply *reply, struct err *err)
 {
     const struct lease *found = lease_find(st->ctl, false, row->id);
     struct lease l = found ? *found : (struct lease){ 0 };
     int64_t id = row->id, number = row->number;
-    int rc = lane_take(st, row, e, reply, err);
+    int rc = message_take(st, row, e, reply, err);
 
     if (rc >= 0 && is_good_end(e, reply)) {
         retry_worked(st, number);
