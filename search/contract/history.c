@@ -1,6 +1,7 @@
-/* history.c - the trials of a study and their values, kept so that a suggestion need not sort anything: every level has
- * its trials in order of value, the pending and the failed ones stand in lists of their own. A report costs a binary
- * search and one memmove; a trial costs about 130 bytes beside its point's active values. */
+/* history.c - the trials of a study and their values, sorted at all times, so that a suggestion
+ * need not sort anything. Each level has its trials in order of value, and pending and failed
+ * trials have lists of their own. A report costs a binary search and one memmove. A trial takes
+ * about 130 bytes in addition to the active values of its point. */
 #include "search/contract/history.h"
 
 #include "base/mem.h"
@@ -32,7 +33,7 @@ void history_fini(struct history *h)
     history_init(h, h->space);
 }
 
-/* Room for one more of `size` bytes. */
+/* Makes room for one more item of `size` bytes. */
 static void *grown(void *items, int n, int *cap, size_t size)
 {
     if (n < *cap)
@@ -47,7 +48,7 @@ static int list_place(const struct history *h, const struct history_list *l, int
 {
     int lo = 0, hi = l->n;
 
-    if (l->n > 0 && h->rows[l->rows[l->n - 1]].trial < trial) /* nearly always the newest */
+    if (l->n > 0 && h->rows[l->rows[l->n - 1]].trial < trial) /* nearly always it is the newest */
         return l->n;
     while (lo < hi) {
         int mid = lo + (hi - lo) / 2;
@@ -199,7 +200,8 @@ const double *history_more(const struct history *h, int row)
     return h->more ? h->more + (size_t)row * HISTORY_MORE : none;
 }
 
-/* Room is made for all rows when the first one has more than zeros: most studies have one objective. */
+/* Room is made for all rows when the first one has more than zeros: most studies have one
+ * objective. */
 static void history_more_set(struct history *h, int row, const double *more)
 {
     bool has_more = false;
@@ -269,7 +271,8 @@ static void report_add(struct history_row *r, int at, const struct history_repor
     r->n_reports++;
 }
 
-/* The value at its level, and at its highest level the further objectives. */
+/* Keeps the value at its level, and the further objectives at the highest level. True if anything
+ * changed. */
 static bool keep_value(struct history *h, int row, const struct observation *o, int below)
 {
     struct history_row *r = &h->rows[row];

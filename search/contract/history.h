@@ -1,13 +1,17 @@
-/* history.h - what every sampler that learns keeps of its study: each trial's point, state, and values by level. Pure
- * data, no opinion: who is good and what is modelled is the sampler's.
+/* history.h - what every sampler that learns keeps of its study: each trial's point, its state, and
+ * its values by level. Pure data: which trials are good and which level is modelled is for the
+ * sampler to decide.
  *
- * Levels are counted from the top of the trial's own ladder: `below` 0 is the full resource, 1 the level under it, so
- * that families with ladders of different length meet at the top (max_resource - resource).
+ * Levels are counted from the top of the trial's own ladder: `below` 0 is the top, 1 the level
+ * under it. So trials of families with ladders of different length are compared from the top
+ * downwards.
  *
- * Merging: for each trial and level the first value stays, save that the value a trial ended with replaces a report; the
- * first end stays. So observations may come in any order, and one that came before changes nothing.
+ * Merging. For each trial and level the first value is kept, except that the value with which a
+ * trial ended replaces a report. The first end is kept. So observations may come in any order, and
+ * a repeated one changes nothing.
  *
- * Rows are numbered as they came and never move; what is iterated in order goes by `order`. */
+ * Rows are numbered as they came and never move. What must be visited in the order of trials goes
+ * by `order`. */
 #ifndef SEARCH_CONTRACT_HISTORY_H
 #define SEARCH_CONTRACT_HISTORY_H
 
@@ -57,11 +61,11 @@ struct history {
 
 void history_init(struct history *h, const struct space *space);
 void history_fini(struct history *h);
-/* A trial that runs from now on, its point already checked. Its row, or -1 when the trial is there already (it stays as it
- * is). */
+/* Adds a trial that runs from now on; its point is already checked. Returns its row, or -1 if the
+ * trial is there already, which then stays as it is. */
 int history_add(struct history *h, int64_t trial, const double *point);
-int history_find(const struct history *h, int64_t trial); /* its row or -1 */
-/* True when it changed anything. */
+int history_find(const struct history *h, int64_t trial); /* its row, or -1 */
+/* True if the observation changed anything. */
 bool history_observe(struct history *h, const struct observation *o);
 
 /* Writes the row's space->n values, or their places in the unit cube (space_to_unit). */

@@ -1,5 +1,6 @@
-/* observation_hash.c - value = mix(value, link) for each link that is new. Kept apart from the searchers so that both see exactly
- * the same sequence as one number, which a test can also compute for itself. */
+/* observation_hash.c - value = mix(value, link) for each new observation. It is a unit of its own
+ * so that both test searchers see the same sequence as one number, which a test can also compute
+ * for itself. */
 #include "search/contract/observation_hash.h"
 
 #include "base/rng.h"
@@ -27,7 +28,7 @@ static uint64_t bits_of(double v)
 {
     uint64_t bits = 0;
 
-    if (v != v) /* one NaN is as good as another */
+    if (v != v) /* all NaNs count as equal */
         return 1;
     memcpy(&bits, &v, sizeof bits);
     return bits;

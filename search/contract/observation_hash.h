@@ -1,5 +1,6 @@
-/* observation_hash.h - one number that stands for the exact sequence of observations received: what the two test searchers decide
- * by. A repeated observation does not move it; any other order of the same ones gives another number. */
+/* observation_hash.h - one number that stands for the exact sequence of observations received. The
+ * two searchers for tests (testhash.c, testhash_sched.c) decide by it. A repeated observation does
+ * not change it; the same observations in another order give another number. */
 #ifndef SEARCH_CONTRACT_OBSERVATION_HASH_H
 #define SEARCH_CONTRACT_OBSERVATION_HASH_H
 
@@ -8,7 +9,7 @@
 
 struct observation_hash {
     uint64_t value;
-    struct hash_set links; /* what it is made of, to know repeats */
+    struct hash_set links; /* the observations that it is made of, to recognise repeats */
 };
 
 void observation_hash_init(struct observation_hash *c, uint64_t seed);

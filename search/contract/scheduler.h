@@ -1,14 +1,17 @@
-/* scheduler.h - who decides how far each trial runs. Pure, as sampler.h says. Levels are those of the trial's family
- * ladder: 1..max. A family with one level (max = 1) runs to it and never competes in lower rungs. Trials compare below
- * the top only within their group (the family) and with a ladder as long as theirs.
+/* scheduler.h - what a scheduler is: it decides how far each trial is trained. Pure, as sampler.h
+ * says. Levels are those of the trial's ladder, 1..max_level. A trial whose ladder has one level
+ * runs to it and is never compared below. Below the top a trial is compared only with trials of its
+ * own family and with a ladder of the same length.
  *
- * The caller, whenever a slot is free: resume() first, then start() of a new trial, and when none can be started
- * resume() once more with `idle`; retire() after each report. Calls of resume and retire that return nothing change
- * nothing, so how often they are asked does not matter. A trial that ends in any way (failed, cancelled) is reported with
- * that state, or its rung may wait for it for ever.
- * resume() may name a trial whose PAUSE was decided but whose checkpoint is still on its way: the caller holds it back
- * until it really is paused. A decision is a pure function of the calls so far, so deterministic studies make their calls
- * in the order of virtual time. */
+ * What the caller does when there is room for a trial: first resume(), then start() of a new trial,
+ * and if none can be started, resume() once more with `idle`. After each report it calls retire().
+ * Calls of resume and retire that return nothing change nothing, so it does not matter how often
+ * they are made. Every trial must be reported with its end, also a failed or cancelled one, or its
+ * rung may wait for it for ever.
+ *
+ * resume() may name a trial whose PAUSE was decided but whose checkpoint is still being uploaded;
+ * the caller waits until it really is paused. A decision is a pure function of the calls so far, so
+ * a deterministic study makes its calls in the order of virtual time. */
 #ifndef SEARCH_CONTRACT_SCHEDULER_H
 #define SEARCH_CONTRACT_SCHEDULER_H
 
@@ -25,16 +28,17 @@ struct sched_resume {
     int to;
 };
 
-/* One rung, for those who look. A trial stands in one of the four counts of each rung it was sent to. */
+/* One rung as the page and the API show it. A trial is in exactly one of the four counts of each
+ * rung that it was sent to. */
 struct sched_rung {
     int group, max_level; /* whose ladder */
     int bracket;          /* from 0, in the order they were opened within the ladder */
     int rung, level;      /* from 0, the lowest; where on the ladder it is */
-    int64_t size;         /* trials planned; 0 = as they come */
-    int64_t n_running;    /* on the way to it */
-    int64_t n_waiting;    /* paused here, undecided or about to go on */
+    int64_t size;         /* trials planned; 0 = no plan */
+    int64_t n_running;    /* trials on the way to it */
+    int64_t n_waiting;    /* paused here: undecided, or about to go on */
     int64_t n_promoted;   /* went on from here */
-    int64_t n_done;       /* ended here: at the top, stopped, failed, cancelled */
+    int64_t n_done;       /* ended here: at the top, stopped, failed or cancelled */
     double best;          /* NaN = no value yet */
 };
 
@@ -47,25 +51,27 @@ struct scheduler_ops {
     int n_options;
     struct scheduler *(*open)(const struct search_setup *setup, struct err *err);
     void (*close)(struct scheduler *s);
-    /* A new trial with its group (any number that stands for its family) and its ladder: to which level it runs first
-     * (1..max_level), or -1. */
+    /* A new trial with its group (any number that stands for its family) and its ladder: to which
+     * level it runs first (1..max_level), or -1. */
     int (*start)(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err);
-    /* It reported `value` (larger is better, NaN = failed) at a level < max_level: what now. At max_level or at an end
-     * (state other than OBS_RUNNING) the answer is SCHED_DONE. A level reported before changes nothing, and the answer is
-     * what the trial is to do now. */
+    /* A trial reported `value` (larger is better, NaN = failed) at a level below max_level; *out
+     * says what it does next. At max_level, or at an end (a state other than OBS_RUNNING), the
+     * answer is SCHED_DONE. A level that was reported before changes nothing, and the answer is
+     * what the trial is to do at present. */
     int (*report)(struct scheduler *s, const struct observation *o, struct sched_decision *out,
                   struct err *err);
-    /* Paused trials that shall go on, at most n, each given once; returns how many. `idle`: a slot is free and no new
-     * trial can be started. */
+    /* Paused trials that are to go on, at most n, each given once. Returns how many. `idle`: there
+     * is room for a trial and no new one can be started. */
     int (*resume)(struct scheduler *s, int n, bool idle, struct sched_resume *out, struct err *err);
-    /* Paused trials that never will be resumed and should be pruned now, at most n, each given once; returns how many.
-     * `closing`: no more trials will be started; once nothing runs and resume gives none, this hands out all the rest. */
+    /* Paused trials that will never be resumed and are to be pruned, at most n, each given once.
+     * Returns how many. `closing`: no more trials will be started; once no trial runs and resume
+     * gives none, this returns all the rest. */
     int (*retire)(struct scheduler *s, int n, bool closing, int64_t *trials, struct err *err);
-    /* Is the best of this group (starts name it) clearly not among the best of all, as far as that can be compared? NULL:
-     * this one compares no groups. */
+    /* Is the best of this group (starts name it) clearly not among the best of all, as far as that
+     * can be compared? NULL: this one compares no groups. */
     bool (*is_behind)(const struct scheduler *s, int group);
-    /* Rungs from position `first` on, at most n, in order of group, ladder, bracket, rung; returns how many there are in
-     * all. NULL: this one has no rungs. */
+    /* Rungs from position `first` on, at most n, in order of family, ladder, bracket and rung.
+     * Returns how many there are in all. NULL: this scheduler has no rungs. */
     int (*describe)(const struct scheduler *s, int first, int n, struct sched_rung *out);
 };
 struct scheduler {

@@ -1,7 +1,11 @@
-/* chooser.c - estimated cost for improvement, section 4.2 of the FLAML paper, with K0, K1, K2 as there:
- *   the arm holds the best:  ECI = max(K0 - K1, K1 - K2)       what its last improvement took, or has taken in vain
- *   it lags by D:            at least D (K0 - K2) / d          d: its last improvement; at that speed, the way to the best
- * The paper's second estimate, for growing the sample, belongs to the scheduler here. */
+/* chooser.c - the estimated cost for improvement, section 4.2 of the FLAML paper, with K0, K1 and
+ * K2 as there.
+ *
+ * The arm that holds the best: ECI = max(K0 - K1, K1 - K2): what its last improvement took, or what
+ * has been spent in vain since then. An arm that is behind by D: at least D (K0 - K2) / d, where d
+ * is its last improvement; that is the way to the best at the speed of that improvement. The
+ * paper's second estimate, for growing the sample, is not needed here, because the scheduler
+ * decides on levels. */
 #include "search/samplers/chooser.h"
 
 #include "base/base.h"
@@ -10,7 +14,7 @@
 
 #include <math.h>
 
-enum { TAG = 0xc40 }; /* the chooser's own stream of the seed */
+enum { TAG = 0xc40 }; /* keeps its draws apart from others of the same seed */
 
 void chooser_init(struct chooser *c, int n_arms)
 {
@@ -45,7 +49,7 @@ void chooser_observe(struct chooser *c, int arm, double value, double cost)
     CHECK(arm >= 0 && arm < c->n);
     a->told++;
     a->spent = MIN(a->spent + (cost > 1e-200 && cost < 1e200 ? cost : 1), 1e250);
-    value = MIN(value, 1e150); /* differences must stay finite */
+    value = MIN(value, 1e150); /* so that differences stay finite */
     if (!(value > a->best && value > -1e150))
         return;
     a->before = a->best;
@@ -54,7 +58,7 @@ void chooser_observe(struct chooser *c, int arm, double value, double cost)
     a->at_best = a->spent;
 }
 
-/* The mean cost of a result so far; 0 when there is none. */
+/* The mean cost of a result so far; 0 if there is none. */
 static double mean_cost(const struct chooser *c)
 {
     double spent = 0;
@@ -77,15 +81,15 @@ double chooser_eci(const struct chooser *c, int arm)
         top = MAX(top, c->arms[i].best);
     if (mean == 0)
         return INFINITY;
-    if (a->told == 0) /* begun, not heard of: less urgent with every trial that is on its way */
+    if (a->told == 0) /* no result yet: less urgent with every trial that is in flight */
         return mean * (double)(1 + a->started);
     double eci = MAX(a->spent - a->at_best, a->at_best - a->at_before);
     double lag = top - a->best, gain = a->best - a->before;
-    eci = MAX(eci, a->spent / (double)a->told); /* nothing costs less than a trial */
+    eci = MAX(eci, a->spent / (double)a->told); /* an improvement takes at least one trial */
     if (a->best == -INFINITY || lag <= 0)
         return eci;
     if (a->before ==
-        -INFINITY) /* one value tells no speed: as far again as it came, per gap to the second best */
+        -INFINITY) /* one value says nothing of speed: at least as much again as was spent */
         return MAX(eci, 2 * a->spent);
     double way = lag * ((a->spent - a->at_before) / gain);
     return MIN(MAX(eci, way), 1e280);
@@ -112,7 +116,7 @@ int chooser_next(const struct chooser *c, uint64_t seed, int64_t trial)
             continue;
         last = i;
         u -= total > 0 ? 1 / chooser_eci(c, i) / total
-                       : 1 / (double)c->arms[i].started / blind; /* nothing known: evenly */
+                       : 1 / (double)c->arms[i].started / blind; /* nothing is known of any arm */
         if (u < 0)
             break;
     }

@@ -1,10 +1,12 @@
-/* duo.c - TPE and a Gaussian process by turns, each learning from all trials. What one model is blind to the other sees: on
- * smooth and ordered spaces the process needs half of TPE's trials, where it is sure of a lesser valley TPE's turns go on
- * looking elsewhere (Hutter, Hoos and Leyton-Brown interleave so in SMAC, LION 2011, section 4.2).
+/* duo.c - TPE and a Gaussian process take turns, and each learns from all trials. One model finds
+ * what the other misses. On smooth and ordered spaces the Gaussian process needs half of TPE's
+ * trials; where it has settled in a local optimum, TPE's turns go on searching elsewhere (SMAC
+ * interleaves in the same way: Hutter, Hoos and Leyton-Brown, LION 2011, section 4.2).
  *
- * TPE gives the stratified start; then of three trials in a row one is TPE's and two are the process's, by the trial's
- * number. From TRIALS_MAX trials on the process, whose cost grows with the cube of the trials, is given up for good and
- * TPE goes on alone, as it does where a process cannot be: more than one objective, too many parameters. */
+ * TPE gives the stratified start. After that, of three trials in a row one is TPE's and two are the
+ * process's, by the trial's number. The cost of the process grows with the cube of the trials, so
+ * at TRIALS_MAX trials it is given up for good and TPE goes on alone. TPE is also alone if a
+ * process is impossible: with more than one objective or too many parameters. */
 #include "search/samplers/gp/gp.h"
 #include "search/samplers/samplers.h"
 #include "search/samplers/tpe/tpe.h"
@@ -16,7 +18,7 @@ enum { EVERY = 3, TRIALS_MAX = 500 };
 
 struct duo {
     struct sampler base;
-    struct sampler *tpe, *gp; /* gp: NULL where it does not suit */
+    struct sampler *tpe, *gp; /* gp: NULL if it is impossible or was given up */
 };
 
 static struct duo *of(struct sampler *s)

@@ -1,13 +1,16 @@
-/* grid.c - the grid: every combination of values once, then the end. What has values keeps them all (choices, integers,
- * floats with a step); a float without step is cut into `points`, evenly over its range or its logarithm, both ends
- * among them. Free axes stay out.
+/* grid.c - the grid: every combination of values once, then the end. Parameters with a finite
+ * number of values keep them all (choices, integers, floats with a step). A float without a step is
+ * cut into `points` values, evenly over its range or its logarithm, including both ends. Free axes
+ * are left out.
  *
- * The order is not the odometer's. Most grids are cut short by a budget, and an odometer would then have tried one value
- * of most parameters; here every beginning of the grid is spread over all of them, families included, by a Sobol
- * sequence over the cells, and the numbering of the cells finds what it leaves (quasi_points.h). So a grid of 1e18 is no more
- * work than a small one. A point is known by its cells, so a retried, enqueued or adopted one shifts nothing.
+ * The order is not that of nested loops. Most grids are cut short by a budget, and nested loops
+ * would then have tried only one value of most parameters. Here every beginning of the grid is
+ * spread over all parameters, families included: a Sobol sequence runs over the cells, and the
+ * numbering of the cells finds those that it leaves (quasi_points.h). So a grid of 1e18 points is
+ * no more work than a small one. A point is known by its cells, so a retried, enqueued or adopted
+ * point changes nothing for the others.
  *
- * It walks a space of its own, `cells`, in which the cut floats are integers. */
+ * The sequence runs over a space of its own, `cells`, in which the cut floats are integers. */
 #include "search/samplers/samplers.h"
 #include "search/space/quasi_points.h"
 
@@ -17,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FEWEST_POINTS = 3, USUAL_POINTS = 10 };
+enum { FEWEST_POINTS = 3, USUAL_POINTS = 10 }; /* values of a float, if the spec does not say */
 
 struct grid {
     struct sampler base;
@@ -61,6 +64,7 @@ static struct space *cells_new(const struct space *space, int points)
     return cells;
 }
 
+/* The most points, from 3 to 10, with which the whole grid fits the budget. */
 static int points_for(const struct space *space, int64_t budget)
 {
     for (int points = USUAL_POINTS; budget > 0 && points > FEWEST_POINTS; points--) {
@@ -75,14 +79,14 @@ static int points_for(const struct space *space, int64_t budget)
 
 static double exact_value(const struct param *p, double cell, double last)
 {
-    if (last == 0) /* one point stands in the middle */
+    if (last == 0) /* a single point is in the middle */
         return param_from_unit(p, 0.5);
     if (cell == 0 || cell == last)
         return cell == 0 ? p->lo : p->hi;
     return param_from_unit(p, cell / last);
 }
 
-/* From one point to its neighbour below, or above where there is none. */
+/* The distance to the neighbour below, or above if there is none below. */
 static double gap_at(const struct param *p, double cell, double last)
 {
     if (last == 0)
@@ -90,7 +94,8 @@ static double gap_at(const struct param *p, double cell, double last)
     return fabs(exact_value(p, cell, last) - exact_value(p, cell > 0 ? cell - 1 : 1, last));
 }
 
-/* To 12 digits where that moves it by next to nothing: 0.01 is to read 0.01, though the way there is by a logarithm. */
+/* A grid value rounded to 12 digits, if that moves it by less than a millionth of the gap. So 0.01
+ * is exactly 0.01, although it was computed from a logarithm. */
 static double value_of(const struct param *p, double cell, double last)
 {
     double v = exact_value(p, cell, last);
@@ -111,7 +116,7 @@ static void cells_to_point(const struct grid *g, const double *cells, double *po
     }
 }
 
-/* False where a value lies between the points of the grid. */
+/* False if a value lies between the points of the grid. */
 static bool point_to_cells(const struct grid *g, const double *point, double *cells)
 {
     for (int i = 0; i < g->cells->n; i++) {

@@ -1,12 +1,15 @@
-/* local.c - the low-cost-first local search: one walk (local_flow.h) for each family, and a chooser (chooser.h) that gives
- * the next trial to the family expected to improve soonest per cost. Families are the choices of the first choice at
- * the root that opens parameters; a space without one is a single family. Each walk starts at its family's defaults,
- * which a model's author puts where trials are cheap. (Wang, Wu, Huang and Saied, Economical Hyperparameter Optimization
- * with Blended Search Strategy, ICLR 2021, for the restarts beside it.)
+/* local.c - local search that starts where trials are cheap: one direct search (local_flow.h) for
+ * each family, and a chooser (chooser.h) that gives the next trial to the family expected to
+ * improve soonest for its cost. The families are the choices of the first categorical parameter at
+ * the root that opens others; a space without one is a single family. Each search starts at its
+ * family's defaults, which the author of a model puts where trials are cheap. Restarts follow Wang,
+ * Wu, Huang and Saied, Economical Hyperparameter Optimization with Blended Search Strategy, ICLR
+ * 2021.
  *
- * Better is judged at equal levels: by the incumbent's own value there. A trial that got further than the incumbent did
- * is better; equal values go to the cheaper. A converged walk starts anew, by turns from its best point with half of
- * the coordinates drawn afresh, and from a random point. */
+ * Trials are compared at equal levels, by the incumbent's own value there. A trial that got further
+ * than the incumbent is better; of two equal values the cheaper one is better. A search that has
+ * converged starts again, alternately from its best point with half of the coordinates drawn anew,
+ * and from a random point. */
 #include "search/contract/history.h"
 #include "search/samplers/chooser.h"
 #include "search/samplers/local_flow.h"
@@ -18,11 +21,13 @@
 #include <math.h>
 #include <string.h>
 
+/* ATTEMPTS: places along the search, and then random ones, that are tried before the arm counts as
+ * used up. TAG keeps the draws apart from others of the same seed. */
 enum { ATTEMPTS = 24, TAG = 0x10ca2 };
 
 struct arm {
     struct flow flow;
-    bool has_best; /* over all walks of the arm */
+    bool has_best; /* over all searches of the arm, restarts included */
     int64_t best;
     uint32_t restarts;
 };
@@ -42,9 +47,10 @@ static struct local *of(struct sampler *s)
     return (struct local *)s;
 }
 
+/* The categorical parameter at the root that opens others, found by its first child; -1 = none. */
 static int root_of(const struct space *s)
 {
-    for (int i = 0; i < s->n; i++) { /* parents come first: a child's root is known by its parent */
+    for (int i = 0; i < s->n; i++) {
         int parent = s->params[i].parent;
         if (parent >= 0 && s->params[parent].parent < 0 &&
             s->params[parent].kind == PARAM_CATEGORICAL && s->params[parent].axis != AXIS_FREE)
@@ -109,7 +115,7 @@ static const double *unit_of_row(const struct local *l, int row)
     return l->seen;
 }
 
-/* l->unit as a point; true when it is new, and then it counts as seen. */
+/* Turns l->unit into a point. True if the point is new; it counts as seen from then on. */
 static bool take(struct local *l, double *point)
 {
     const struct space *s = l->base.space;
@@ -122,7 +128,8 @@ static bool take(struct local *l, double *point)
     return fresh_points_mark(&l->fresh, point);
 }
 
-/* Random coordinates, save those that `keep` keeps with probability 1/2 (NULL: none). */
+/* Fills l->unit with random coordinates. Each coordinate of `keep`, if given, is kept with
+ * probability 1/2. */
 static void random_unit(struct local *l, int arm, uint64_t what, uint64_t number,
                         const double *keep)
 {
@@ -136,7 +143,8 @@ static void random_unit(struct local *l, int arm, uint64_t what, uint64_t number
     }
 }
 
-/* Of one arm: along its walk, or else at random; false when the arm has hardly a new point left. */
+/* A new point for one arm: along its search, or else at random. False if the arm has hardly a new
+ * point left. */
 static bool propose(struct local *l, int arm, int64_t trial, double *point)
 {
     struct flow *w = &l->arms[arm].flow;
@@ -161,7 +169,7 @@ static int suggest_one(struct local *l, int64_t trial, double *point)
 {
     int arm = 0;
 
-    if (fresh_points_is_used_up(&l->fresh)) /* who gives nothing changes nothing */
+    if (fresh_points_is_used_up(&l->fresh)) /* a call that proposes nothing must change nothing */
         return 0;
     while ((arm = chooser_next(&l->chooser, l->base.seed, trial)) >= 0) {
         if (propose(l, arm, trial, point)) {
@@ -205,7 +213,8 @@ static double rank_value(const struct history_report *r)
     return isnan(r->value) ? -INFINITY : r->value;
 }
 
-/* Row a against row b, both with reports: at the highest level of b's that a has too; or else whoever got higher. */
+/* Whether row a is better than row b; both have reports. They are compared at the highest level of
+ * a. If b has no value there, the one that got higher is better. */
 static bool is_better(const struct history *h, int a, int b)
 {
     const struct history_row *x = &h->rows[a], *y = &h->rows[b];
@@ -229,7 +238,8 @@ static void restart(struct local *l, int arm)
     flow_restart(&a->flow, l->unit, l->newest);
 }
 
-/* A trial has a new value. is_first: its first one, by which it counts as failed when it is not better. */
+/* A trial has a new value. is_first: it is the trial's first value, so if it is not better it
+ * counts as a failed step. */
 static void follow(struct local *l, int arm, int row, bool is_first)
 {
     struct arm *a = &l->arms[arm];

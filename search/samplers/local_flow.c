@@ -1,6 +1,7 @@
-/* local_flow.c - FLOW2 with a few departures: the step also grows (by half) on success; it halves after 2 d + 2 failures
- * rather than 2^(d-1), which no budget of ours would live to see; choices move by mutation, as a direction means nothing
- * to them. Steps are in units of root d, so that one coordinate moves the same in every dimension. */
+/* local_flow.c - FLOW2 with a few changes. The step also grows, by half, on success. It is halved
+ * after 2 d + 2 failures instead of 2^(d-1), which is more than a whole budget in spaces of usual
+ * size. Categories change by mutation, because a direction means nothing to them. Steps are in
+ * units of the root of d, so that a coordinate moves equally far in every dimension. */
 #include "search/samplers/local_flow.h"
 
 #include "base/base.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TAG = 0x10ca1 };
+enum { TAG = 0x10ca1 }; /* keeps its draws apart from others of the same seed */
 static const double STEP_FIRST = 0.1, STEP_MOST = 0.3, STEP_LEAST = 0.004,
                     BELOW_ONE = 0x1.fffffffffffffp-1;
 
@@ -81,7 +82,7 @@ void flow_asked(struct flow *w)
     w->asked++;
 }
 
-/* Reflected at the ends of the unit interval. */
+/* A number reflected at the ends of the unit interval. */
 static double folded(double u)
 {
     if (u < 0 || u >= 2)
@@ -90,7 +91,8 @@ static double folded(double u)
     return MIN(u, BELOW_ONE);
 }
 
-/* A normal vector has a random direction: scaled to length root d times the step. */
+/* Fills unit with a normal vector, whose direction is uniform. Returns the factor that scales it to
+ * length root of d. */
 static double direction(const struct flow *w, struct rng *r, double *unit)
 {
     double norm2 = 0;
@@ -106,7 +108,7 @@ static double direction(const struct flow *w, struct rng *r, double *unit)
 void flow_next(const struct flow *w, uint64_t seed, int attempt, double *unit)
 {
     uint32_t ask =
-        w->has_incumbent ? w->asked : w->asked - 1; /* two per direction: there and back */
+        w->has_incumbent ? w->asked : w->asked - 1; /* two for each direction, there and back */
     double sign = ask % 2 ? -1 : 1, step = w->step;
     struct rng there, own;
 

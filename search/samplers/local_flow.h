@@ -1,11 +1,13 @@
-/* local_flow.h - one randomised direct search over part of a space: from a centre along random unit directions, first one
- * way, then the opposite; the centre moves to whatever is better, the step grows with success and shrinks without.
- * (Wu, Wang and Huang, Frugal Optimization for Cost-related Hyperparameters, AAAI 2021: FLOW2. It starts where trials are
- * cheap and leaves only for better results, so its total cost stays near that of the best configuration.)
+/* local_flow.h - one randomised direct search over part of a space. From a centre it tries a random
+ * direction, first one way and then the opposite way. The centre moves to whatever is better. The
+ * step grows with success and shrinks without it (FLOW2 of Wu, Wang and Huang, Frugal Optimization
+ * for Cost-related Hyperparameters, AAAI 2021). It starts where trials are cheap and leaves only
+ * for better results, so its total cost stays near that of the best configuration. Used by local.c.
  *
- * Pure. Whether a trial is better is the caller's to say. Many trials may be in flight from one centre: results of trials
- * asked before the last move count only when they are better. Numbers and ordinals step in the unit cube, each choice
- * is drawn anew with probability 1/d; one parameter (the arm's) may stand still. */
+ * Pure. The caller decides whether a trial is better. Many trials may be in flight from one centre;
+ * results of trials that were asked for before the last move count only if they are better. Numbers
+ * and ordinals move in the unit cube, and each category is drawn anew with probability 1/d. One
+ * parameter (the one that names the family) may be fixed. */
 #ifndef SEARCH_SAMPLERS_LOCAL_FLOW_H
 #define SEARCH_SAMPLERS_LOCAL_FLOW_H
 
@@ -23,18 +25,21 @@ struct flow {
     uint32_t moves, asked, failed; /* in all; since the last move */
 };
 
-/* At the defaults, `fixed` at this value. */
+/* A search at the defaults, with parameter `fixed` at this value. */
 void flow_init(struct flow *w, const struct space *space, int fixed, double value);
 void flow_fini(struct flow *w);
-/* A new search from this place of the unit cube; NaN (inactive) keeps what stands there. */
+/* Starts anew from this place of the unit cube. NaN (an inactive parameter) keeps the old
+ * coordinate. */
 void flow_restart(struct flow *w, const double *unit, int64_t newest);
-/* The next place to try; the same arguments give the same answer. The first is the centre itself while it has no result.
- * attempt > 0: that was proposed before; the steps get longer. Asked once per trial, flow_asked counts. */
+/* The next place to try; the same arguments give the same answer. The first place is the centre
+ * itself, while it has no result. attempt > 0: the places of earlier attempts were proposed before,
+ * so the steps get longer. flow_asked is to be called once per trial. */
 void flow_next(const struct flow *w, uint64_t seed, int attempt, double *unit);
 void flow_asked(struct flow *w);
-/* A trial's result, better than the incumbent's (or the first one after a restart): it becomes the centre. */
+/* A trial's result is better than the incumbent's (or the first after a restart), so its point
+ * becomes the centre. */
 void flow_move(struct flow *w, int64_t trial, const double *unit, int64_t newest);
-/* A trial's result that is not better. True when the search has converged: it wants a restart. */
+/* A trial's result is not better. True if the search has converged and wants a restart. */
 bool flow_fail(struct flow *w, int64_t trial);
 
 #endif

@@ -1,6 +1,8 @@
-/* quasi.c - the Sobol and Halton samplers: scrambled low-discrepancy sequences (sobol.c, halton.c) through the space
- * (quasi_points.c). They learn nothing; their state is how far the sequence is used and which points were seen. For studies that
- * want an even look at a space: a start for models, an estimate of importance, a budget too small for a model. */
+/* quasi.c - the Sobol and Halton samplers: scrambled low-discrepancy sequences (space/sobol.c,
+ * space/halton.c), led through the space by quasi_points.h. They learn nothing; their state is how
+ * much of the sequence is used and which points were seen. They suit studies that want to cover a
+ * space evenly: as a start for models, for an estimate of importance, or with a budget too small
+ * for a model. */
 #include "search/samplers/samplers.h"
 #include "search/space/quasi_points.h"
 

@@ -1,6 +1,6 @@
-/* random.c - the random sampler: independent draws over the space, no configuration twice while there are unseen ones.
- * Each point is keyed by (seed, trial number), so that it does not depend on how many are asked for at once. It learns
- * nothing: its state is the set of points seen. */
+/* random.c - the random sampler: independent draws over the space, and no configuration twice while
+ * there are unseen ones. Each point is keyed by (seed, trial number), so it does not depend on how
+ * many are asked for at once. It learns nothing: its state is the set of points seen. */
 #include "search/samplers/samplers.h"
 #include "search/space/fresh_points.h"
 

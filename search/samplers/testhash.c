@@ -1,6 +1,7 @@
-/* testhash.c - the test sampler: random points keyed by a hash of the exact sequence of observations so far. It is the
- * touchstone of determinism: if the controller ever told it of results in another order, the study would change, and
- * the test that compares leaderboards would see it. Offered only with --dev. */
+/* testhash.c - the test sampler: random points keyed by a hash of the exact sequence of
+ * observations so far. It tests determinism: if the controller ever told it results in another
+ * order, the study would change, and the test that compares leaderboards would fail. Offered only
+ * with --dev. */
 #include "search/contract/observation_hash.h"
 #include "search/samplers/samplers.h"
 #include "search/space/fresh_points.h"

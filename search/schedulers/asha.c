@@ -1,29 +1,34 @@
-/* asha.c - asynchronous successive halving with promotion and resume (L. Li et al., "A System for Massively Parallel
- * Hyperparameter Tuning", MLSys 2020, algorithm 2). A trial that comes to a rung goes on when it is among the best 1/eta
- * of all that ever came there, else it pauses; it is resumed when later results lift it into the best 1/eta. Whenever a
- * slot is free the highest rung with such a trial gives it, and only then a new trial starts: nobody waits.
+/* asha.c - asynchronous successive halving with promotion and resume (L. Li et al., A System for
+ * Massively Parallel Hyperparameter Tuning, MLSys 2020, algorithm 2). A trial that comes to a rung
+ * goes on if it is among the best 1/eta of all trials that ever came there; otherwise it pauses. It
+ * is resumed when later results move it among the best 1/eta. When a worker is free, the highest
+ * rung with a promotable trial provides it, and only if there is none a new trial starts. So no
+ * worker waits.
  *
- * The top costs as much as all below it, and while the sampler still learns, the best third of a rung are trials that it
- * will soon better. So from the last rung before the top, unless it is the first of its bracket, only one in eta * top
- * goes on, the first one out of 2 eta. Waiting is free, as who waits can be resumed: with stop_only the shares are eta
- * everywhere.
- * A ladder that is behind the others at its lowest rung (asha_rival.c) also sends one in eta * top from there.
- * With stop_only a trial below the best 1/eta is stopped for good (as the tools that cannot resume do it).
+ * The top level. It costs as much as all levels below it together, and while the sampler still
+ * learns, the best third of a rung are trials that it will soon improve on. So from the last rung
+ * before the top, unless it is the first rung of its bracket, only one in eta * top goes on (the
+ * first one when there are 2 eta). A paused trial loses nothing by waiting. A ladder that is behind
+ * the others at its lowest rung (asha_rival.c) also sends only one in eta * top from there. With
+ * stop_only nothing can be resumed later, so the share is eta everywhere, and a trial below the
+ * best 1/eta is stopped for good, as in tools that cannot resume.
  *
- * Where ranks mislead. Successive halving believes the ranks of its lowest rung. A rung is believed at once only where the
- * papers' own defaults would put one, down to R/eta^2. Each lower one must prove itself: until the values seen at it and
- * at the next rung are clearly correlated (trust.h), trials pass it whatever their rank; afterwards one in eta^3 still
- * does, so that the proof stays current. Passing costs little just there, since those rungs are the cheap ones.
+ * Rungs whose ranks mislead. Successive halving relies on the ranks of its lowest rung. Rungs from
+ * R/eta^2 upwards, where the papers' defaults put them, are relied on at once. A lower rung must
+ * prove itself first: until the values at it and at the next rung are clearly correlated (trust.h),
+ * trials pass it whatever their rank. Afterwards one in eta^3 still does, so that the estimate
+ * stays current. This costs little, because the low rungs are the cheap ones.
  *
- * Several brackets: trial -> bracket by a draw keyed by its number, with Hyperband's weights eta^(k-1)/k for a bracket of k
- * rungs. Brackets compare for themselves.
+ * Brackets. A trial is put into a bracket by a draw keyed by its number, with Hyperband's weight
+ * eta^(k-1)/k for a bracket of k rungs. Trials are compared only within their bracket.
  *
- * A failed trial counts as the worst of the rung it ran for, a cancelled one not at all, and one that completed early counts with its value
- * in all rungs above: it will never be better. When no new trial can start and a ladder has nothing running and nobody at
- * its top, its best trial goes on out of turn, so that even two trials give one that was fully trained.
- *
- * A paused trial is given up when it is below the best 1/eta by four standard errors of that share, or, when no new
- * trials will come, when even the worst of all that may still arrive cannot lift it. */
+ * Ends. A failed trial counts as the worst of the rung that it ran to. A cancelled trial does not
+ * count. A trial that completed early counts with its value in all rungs above, because it will
+ * never be better. If no new trial can start, and a ladder has no running trial and none at its
+ * top, its best trial goes on out of turn, so even two trials give one that is fully trained. A
+ * paused trial is given up if it is below the best 1/eta by four standard errors of that share, or,
+ * when no new trials will come, if it could not go on even if all trials still to come were worse
+ * than it. */
 #include "search/schedulers/asha.h"
 
 #include "base/mem.h"
@@ -43,7 +48,10 @@ enum {
     OPT_TRUST,
     OPT_TOP
 };
+/* What a random draw decides: the bracket of a trial, or whether it passes a proven rung whatever
+ * its rank. */
 enum { DRAW_BRACKET = 1, DRAW_SCOUT = 2 };
+/* Standard errors below the share that goes on at which a paused trial is given up. */
 enum { HOPELESS_ERRORS = 4 };
 
 static const struct search_option asha_options[ASHA_OPTIONS] = {
@@ -121,6 +129,8 @@ struct asha_ladder *asha_ladder_add(struct asha *a, int group, int max_level)
     return l;
 }
 
+/* The weights eta^(k-1)/k are whole numbers of 1/256, so that every machine draws the same
+ * bracket. */
 static int bracket_draw(const struct asha *a, const struct asha_ladder *l, int64_t trial)
 {
     int64_t weight[ASHA_MAX_BRACKETS], sum = 0;
@@ -162,7 +172,7 @@ static int asha_start(struct scheduler *s, int64_t trial, int group, int max_lev
 
 /* ---- comparing ---- */
 
-/* One in so many goes on from rung k of bracket b. */
+/* One in this many trials goes on from rung k of bracket b. */
 static size_t share_of(const struct asha *a, const struct asha_ladder *l, int b, int k)
 {
     return (size_t)a->rule.eta * (size_t)(k > b && k == l->rungs.n - 2 ? a->top : 1);
@@ -173,6 +183,8 @@ static size_t limit_of(const struct asha *a, const struct asha_ladder *l, int b,
     return rung_limit(&a->rule, share_of(a, l, b, k), n);
 }
 
+/* Whether the best open trial of a rung is among those that go on. With `strict`, no more trials
+ * than the share ever go on, even if later ones are better than those that went. */
 static bool has_promotable(const struct asha *a, const struct asha_ladder *l, int b, int k)
 {
     const struct rung *r = &l->tracks[b].rungs[k];
@@ -184,8 +196,9 @@ static bool has_promotable(const struct asha *a, const struct asha_ladder *l, in
            (!a->is_strict || r->n_promoted < (int64_t)limit);
 }
 
-/* Goes on from its rung whatever its rank: ranks there prove nothing yet, or it is one of those that keep the proof
- * current. */
+/* Whether the trial goes on from its rung whatever its rank. Either this rung's ranking is not
+ * trusted yet (see trust.h), or the trial is one of the few that pass regardless so that the trust
+ * estimate stays up to date. */
 static bool is_free(const struct asha *a, const struct roster_entry *e)
 {
     const struct asha_ladder *l = asha_ladder_of(a, e);
@@ -195,7 +208,7 @@ static bool is_free(const struct asha *a, const struct roster_entry *e)
         return false;
     const struct trust *t = &l->trust[e->rung];
     if (!t->holds && (t->n >= ASHA_PROOF || t->n + l->n_free[e->rung] < ASHA_PROOF))
-        return true; /* with many workers the others are compared until the first pairs are there */
+        return true; /* not more than ASHA_PROOF at once: with many workers the others are compared */
     rng_at(a->base.seed, DRAW_SCOUT, (uint32_t)e->rung, (uint64_t)e->trial, draw);
     return draw[0] % (uint32_t)(a->rule.eta * a->rule.eta * a->rule.eta) == 0;
 }
@@ -206,7 +219,8 @@ static void go_on(struct asha *a, struct roster_entry *e)
     roster_move(&a->roster, e, ROSTER_RUNNING);
 }
 
-/* A trial that passed the rung below whatever its rank came to this one, or ended before. */
+/* A trial that passed the rung below whatever its rank came to this rung (has_come), or ended
+ * before it. */
 static void leave_free(const struct asha *a, struct roster_entry *e, bool has_come, double value)
 {
     struct asha_ladder *l = asha_ladder_of(a, e);
@@ -219,7 +233,7 @@ static void leave_free(const struct asha *a, struct roster_entry *e, bool has_co
     e->flags = 0;
 }
 
-/* It came to its rung with a value: it goes on, pauses or stops. */
+/* The trial came to its rung with a value. It goes on, pauses or stops. */
 static void arrive(struct asha *a, struct roster_entry *e, double value)
 {
     struct asha_ladder *l = asha_ladder_of(a, e);
@@ -249,7 +263,8 @@ static void arrive(struct asha *a, struct roster_entry *e, double value)
     }
 }
 
-/* It ended: a failure is the worst of its rung, a completed one stands in all rungs from its own to the top. */
+/* The trial ended. A failure counts as the worst of its rung. A completed trial is entered in all
+ * rungs from its own to the top. */
 static void end(struct asha *a, struct roster_entry *e, enum obs_state state, double value)
 {
     struct asha_ladder *l = asha_ladder_of(a, e);
@@ -320,7 +335,7 @@ static struct sched_resume promote(struct asha *a, struct rung *r, size_t at)
     return (struct sched_resume){ e->trial, level_of(a, e) };
 }
 
-/* The rung nearest to its ladder's top that has somebody to promote. */
+/* The rung nearest to its ladder's top that has a trial to promote. */
 static struct rung *promotable_rung(struct asha *a)
 {
     for (int below = 1; below < RUNG_MAX; below++) {
@@ -356,7 +371,8 @@ static bool is_running(const struct asha *a, const struct asha_ladder *l)
     return false;
 }
 
-/* The rung whose best open trial is to go on out of turn: the highest of a ladder that has nobody at its top. */
+/* The rung whose best open trial goes on out of turn: the highest one of a ladder that has no trial
+ * at its top. */
 static struct rung *needy_rung(struct asha *a)
 {
     for (int i = 0; i < a->n_ladders; i++) {
@@ -399,7 +415,7 @@ static int asha_resume(struct scheduler *s, int n, bool idle, struct sched_resum
 
 /* ---- giving up ---- */
 
-/* Gives up open trials of a rung from place `from` on. */
+/* Gives up the open trials of a rung from place `from` on, at most n. */
 static int give_up(struct asha *a, struct rung *r, size_t from, int n, int64_t *trials)
 {
     int given = 0;
@@ -416,7 +432,9 @@ static int give_up(struct asha *a, struct rung *r, size_t from, int n, int64_t *
     return given;
 }
 
-/* The first place from which on no trial ever goes on: share + four standard errors. */
+/* The first place of the ranking from which no trial will go on: the expected number n / eta plus
+ * four standard errors of a binomial with that share, sqrt(n (1/eta) (1 - 1/eta)) = sqrt(n (eta -
+ * 1)) / eta. */
 static size_t hopeless_from(size_t n_there, size_t share)
 {
     double n = (double)n_there, eta = (double)share;
@@ -424,7 +442,7 @@ static size_t hopeless_from(size_t n_there, size_t share)
     return (size_t)((n + HOPELESS_ERRORS * sqrt(n * (eta - 1))) / eta) + 1;
 }
 
-/* Nobody of the ladder runs, and nobody may go on. */
+/* Whether no trial of the ladder runs and none may go on. */
 static bool is_over(const struct asha *a, const struct asha_ladder *l)
 {
     for (int b = 0; b < l->n_tracks; b++) {
@@ -436,7 +454,7 @@ static bool is_over(const struct asha *a, const struct asha_ladder *l)
     return !is_running(a, l);
 }
 
-/* How many may still come to the rung of this track. */
+/* How many trials may still come to this rung of the bracket `home`. */
 static size_t coming(const struct asha *a, int home, int rung)
 {
     size_t n = 0;
@@ -449,6 +467,9 @@ static size_t coming(const struct asha *a, int home, int rung)
     return n;
 }
 
+/* Gives up trials of one bracket. If no trials will be added (closing) and the ladder has one at
+ * its top, trials that cannot go on any more are given up too, and when the ladder is over, all of
+ * them. */
 static int retire_track(struct asha *a, int home, bool closing, int n, int64_t *trials)
 {
     struct asha_ladder *l = &a->ladders[home / ASHA_MAX_BRACKETS];

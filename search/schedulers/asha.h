@@ -1,4 +1,5 @@
-/* asha.h - what asha.c (decisions) and asha_describe.c (rungs as rows) share. Private to these two. */
+/* asha.h - what asha.c (decisions) and asha_describe.c (rungs as rows) share. Private to these
+ * two. */
 #ifndef SEARCH_SCHEDULERS_ASHA_H
 #define SEARCH_SCHEDULERS_ASHA_H
 
@@ -7,8 +8,10 @@
 #include "search/schedulers/trust.h"
 
 enum { ASHA_OPTIONS = 8, ASHA_MAX_BRACKETS = 8 };
-enum { ASHA_PROOF = 12 }; /* pairs that a proof is first sought with */
-enum { ASHA_FREE = 1 };   /* flag of a trial: it left its last rung whatever its rank */
+/* Pairs of values that are collected before a rung is tested for the first time. */
+enum { ASHA_PROOF = 12 };
+/* Flag of a trial: it left its last rung whatever its rank, so it may be counted by trust.h. */
+enum { ASHA_FREE = 1 };
 
 /* Bracket b starts at rung b of the ladder; its rungs below stay empty. */
 struct asha_track {
@@ -18,8 +21,10 @@ struct asha_ladder {
     int group, max_level, n_tracks;
     struct rung_ladder rungs;
     struct asha_track tracks[ASHA_MAX_BRACKETS];
-    struct trust trust[RUNG_MAX]; /* of a rung's ranks in the next one */
-    int n_free[RUNG_MAX]; /* trials that passed the rung whatever their rank, and still run */
+    /* trust[k]: whether ranks at rung k predict ranks at rung k + 1. */
+    struct trust trust[RUNG_MAX];
+    /* n_free[k]: trials that passed rung k whatever their rank, and still run. */
+    int n_free[RUNG_MAX];
 };
 
 struct asha {
@@ -29,7 +34,7 @@ struct asha {
     int n_brackets;
     bool is_stop_only, is_strict;
     double trust_least;
-    int top;                     /* so many times fewer go on to the top */
+    int top;                     /* promotions to the top are rarer by this factor */
     struct roster roster;        /* home = ladder * ASHA_MAX_BRACKETS + bracket */
     struct asha_ladder *ladders; /* in the order they were met */
     int n_ladders;
@@ -45,7 +50,8 @@ static inline struct rung *asha_rung_of(const struct asha *a, const struct roste
     return &asha_ladder_of(a, e)->tracks[e->home % ASHA_MAX_BRACKETS].rungs[e->rung];
 }
 
-/* Its best trial waiting at the lowest rung is not among the best 1/eta of the lowest rungs of all ladders (asha_rival.c). */
+/* asha_rival.c. Whether the ladder's best trial that waits at its lowest rung is not among the best
+ * 1/eta of the lowest rungs of all ladders. */
 bool asha_is_behind(const struct asha *a, const struct asha_ladder *l);
 
 bool asha_group_is_behind(const struct scheduler *s,

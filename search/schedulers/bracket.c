@@ -152,7 +152,7 @@ int bracket_start(struct scheduler *s, int64_t trial, int group, int max_level, 
 
 /* ---- deciding a rung ---- */
 
-/* Those of the bracket's rung that may go on, best first; returns how many. */
+/* The trials of the bracket's rung that may go on, unsorted. Returns their number. */
 static size_t candidates(const struct bracket_table *t, const struct bracket *b,
                          struct rung_entry *out)
 {
@@ -172,7 +172,8 @@ static int best_first(const void *a, const void *b)
     return rung_before(a, b) ? -1 : 1;
 }
 
-/* How many go on from the bracket's rung. */
+/* How many trials go on from the bracket's rung: the planned number, or what is left of a bracket
+ * that was not full. */
 static int64_t keep_of(const struct bracket_table *t, const struct bracket *b,
                        const struct bracket_plan *p)
 {
@@ -181,6 +182,7 @@ static int64_t keep_of(const struct bracket_table *t, const struct bracket *b,
     return MAX(b->n_in / rung_power(t->rule.eta, b->rung + 1), 1);
 }
 
+/* Sends a trial to the next rung. One that has ended already only counts there with its value. */
 static void call(struct bracket_table *t, struct bracket *b, int64_t trial, double value)
 {
     struct roster_entry *e = roster_find(&t->roster, trial);
@@ -206,7 +208,8 @@ static void give_up_rest(struct bracket_table *t, const struct bracket *b)
     }
 }
 
-/* Everybody came: the best go on, the rest is given up. Rungs that only ended trials reach are decided at once. */
+/* All trials have come: the best go on and the rest is given up. If only ended trials went on,
+ * nothing has to be waited for at the next rung, so it is decided at once. */
 static void decide(struct bracket_table *t, struct bracket *b)
 {
     struct rung_entry *all = mem_array(b->members.n, sizeof *all);
@@ -272,7 +275,7 @@ static struct sched_decision decision_of(const struct roster_entry *e,
     }
 }
 
-/* The one whose report decided the rung hears of it at once. */
+/* The trial whose report decided the rung is told in the answer to that report. */
 static void answer_now(struct bracket_table *t, struct roster_entry *e)
 {
     if (e->state == ROSTER_CALLED) {
@@ -314,7 +317,7 @@ int bracket_report(struct scheduler *s, const struct observation *o, struct sche
 
 /* ---- going on, giving up ---- */
 
-/* The called trial nearest to its ladder's top; -1 = none. */
+/* The index of the called trial that is nearest to its ladder's top, -1 = none. */
 static int64_t next_called(const struct bracket_table *t)
 {
     int64_t best = -1;
@@ -332,7 +335,8 @@ static int64_t next_called(const struct bracket_table *t)
     return best;
 }
 
-/* A bracket that fills, whose trials all have come: would one of them go on if it were closed now? */
+/* Whether a bracket that is still being filled could be closed now: all its trials have come, and a
+ * paused one would go on. */
 static bool can_close(const struct bracket_table *t, const struct bracket *b)
 {
     struct bracket_plan plan;
@@ -351,7 +355,7 @@ static bool can_close(const struct bracket_table *t, const struct bracket *b)
     return is_there;
 }
 
-/* No new trial can start: brackets that are not full go on with those they have. */
+/* No new trial can start, so brackets that are not full go on with the trials they have. */
 static void close_early(struct bracket_table *t)
 {
     for (int i = 0; i < t->n_ladders; i++) {
@@ -385,7 +389,8 @@ int bracket_resume(struct scheduler *s, int n, bool idle, struct sched_resume *o
     return given;
 }
 
-/* Nothing runs, none is called and no bracket can be closed: those that still pause have nobody left to wait for. */
+/* Nothing runs, none is called and no bracket can be closed: those that still pause have nobody
+ * left to wait for. */
 static bool is_over(const struct bracket_table *t)
 {
     for (int i = 0; i < t->n_ladders; i++) {

@@ -1,14 +1,20 @@
-/* bracket.h - synchronous brackets: so many trials start at a low rung, and when all of them came there the best go on to the
- * next. What hyperband.c and sha.c share; they differ in the plan of a ladder's nth bracket only.
+/* bracket.h - synchronous brackets: a number of trials start at a low rung, and when all of them
+ * have come there, the best go on to the next rung. hyperband.c and sha.c consist of this; they
+ * differ only in the plan of a ladder's nth bracket.
  *
- * Each ladder (a group and its length) fills brackets of its own, one after the other: a new trial joins the bracket that is
- * being filled, and when it is full the next one opens, while stragglers still hold earlier ones. So a free slot always has
- * work as long as trials can be started. A trial that fails counts as arrived and last; a cancelled one gives its place
- * back while the bracket fills and is missing later; one that completed early competes in every rung with its value. When no new
- * trial can start, a bracket that is not full goes on with those it has, floor(n / eta^i) of them, at least one.
+ * Each ladder (a family and its number of levels) fills brackets of its own, one after the other. A
+ * new trial joins the bracket that is being filled. When it is full the next one opens, even while
+ * earlier brackets wait for their slowest trials. So a free worker has work as long as trials can
+ * be started.
  *
- * The caller hears of it as scheduler.h says: the last to arrive goes on or stops at once, the others pause and are
- * called (resume) or given up (retire). Rungs nearer to the top are called first, then smaller trial numbers. */
+ * A failed trial counts as arrived and last. A cancelled trial gives its place back while the
+ * bracket fills, and is missing later. A trial that completed early competes in every rung with its
+ * value. If no new trial can start, a bracket that is not full goes on with the trials it has:
+ * floor(n / eta^i) of them at rung i, but at least one.
+ *
+ * The caller hears of decisions as scheduler.h says. The last trial to arrive goes on or stops at
+ * once. The others are paused, and are either called (resume) or given up (retire). Trials nearer
+ * to the top are called first, then smaller trial numbers. */
 #ifndef SEARCH_SCHEDULERS_BRACKET_H
 #define SEARCH_SCHEDULERS_BRACKET_H
 
@@ -16,7 +22,7 @@
 #include "search/schedulers/rung.h"
 
 enum { BRACKET_MAX_OPTIONS = 8 };
-/* The options that every owner's table begins with, and their rows. */
+/* The options that the option tables of hyperband.c and sha.c begin with, and their rows. */
 enum { BRACKET_ETA, BRACKET_MIN_LEVEL, BRACKET_PER_LEVEL, BRACKET_OPTIONS };
 /* clang-format off */
 #define BRACKET_OPTION_ROWS \
@@ -27,9 +33,10 @@ enum { BRACKET_ETA, BRACKET_MIN_LEVEL, BRACKET_PER_LEVEL, BRACKET_OPTIONS };
 enum { BRACKET_FINAL = 1 }; /* flag of a trial: ended early with a value that counts in all rungs */
 
 struct bracket_plan {
-    int n;                  /* rungs */
-    int level[RUNG_MAX];    /* rising, the last is the ladder's top */
-    int64_t size[RUNG_MAX]; /* trials at each; size[0] = 0: as they come */
+    int n;               /* rungs */
+    int level[RUNG_MAX]; /* rising, the last is the ladder's top */
+    int64_t
+        size[RUNG_MAX]; /* trials at each rung; size[0] = 0: no brackets, trials run as they come */
 };
 
 struct id_set { /* of trials, rising */
@@ -39,12 +46,12 @@ struct id_set { /* of trials, rising */
 
 struct bracket {
     int ladder, nth;   /* of its ladder */
-    int rung;          /* at which its trials are, or to which they run */
+    int rung;          /* the rung at which its trials are, or to which they run */
     bool is_closed;    /* went on before it was full */
     int64_t n_in;      /* places taken */
-    int64_t n_pending; /* RUNNING or CALLED */
+    int64_t n_pending; /* trials that are RUNNING or CALLED */
     struct id_set members;
-    double *best; /* of each rung */
+    double *best; /* the best value at each rung, NaN = none */
 };
 
 struct bracket_ladder {
@@ -70,10 +77,10 @@ struct bracket_table {
     struct id_set called, lost;
 };
 
-/* A table with the options of ops' rows, set or default; never fails. */
+/* A table with its options from the setup, or the defaults of ops. Never fails. */
 struct bracket_table *bracket_open(const struct scheduler_ops *ops, bracket_planner *plan,
                                    const struct search_setup *setup);
-/* The scheduler's other parts. */
+/* The other functions of struct scheduler_ops. */
 void bracket_close(struct scheduler *s);
 int bracket_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err);
 int bracket_report(struct scheduler *s, const struct observation *o, struct sched_decision *out,

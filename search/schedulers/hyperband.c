@@ -1,12 +1,15 @@
-/* hyperband.c - Hyperband (L. Li et al., "Hyperband: A Novel Bandit-Based Approach to Hyperparameter Optimization", JMLR
- * 2018, algorithm 1), by synchronous brackets (bracket.h). With R = max_level and s_max = floor(log_eta(R / min_level)),
- * bracket s = s_max, s_max - 1 .. 0 starts n = ceil((s_max + 1) / (s + 1) * eta^s) trials at R eta^-s, and
- * floor(n eta^-i) go on to R eta^(i - s). After bracket 0 it begins again with s_max, as long as the budget goes on.
- * R = 81, eta = 3: 81 34 15 8 5 trials. (Some tools floor before they multiply and start 81 27 9 6 5.)
+/* hyperband.c - Hyperband (L. Li et al., Hyperband: A Novel Bandit-Based Approach to Hyperparameter
+ * Optimization, JMLR 2018, algorithm 1), made of synchronous brackets (bracket.h). With R =
+ * max_level and s_max = floor(log_eta(R / min_level)), bracket s = s_max, s_max - 1, .. 0 starts n
+ * = ceil((s_max + 1) / (s + 1) * eta^s) trials at level R eta^-s, and floor(n eta^-i) of them go on
+ * to level R eta^(i - s). After bracket 0 it begins again with s_max, as long as the budget lasts.
+ * R = 81 and eta = 3 give brackets of 81, 34, 15, 8 and 5 trials. (Some tools round down before
+ * they multiply, and start 81, 27, 9, 6 and 5.)
  *
- * On a short ladder (rung.h) every level is a rung: s_max + 1 = its levels, as if R were eta^(levels - 1).
- * Groups with ladders of different length have different brackets, each of its own arithmetic; they share nothing
- * but the order in which trials come. A ladder of one level has no brackets: its trials run as they come. */
+ * On a short ladder (rung.h) every level is a rung: s_max + 1 is the number of its levels, as if R
+ * were eta^(levels - 1). Families whose ladders differ in length have brackets of their own and
+ * share nothing but the order in which trials come. A ladder of one level has no brackets: its
+ * trials run as they come. */
 #include "search/schedulers/bracket.h"
 
 #include "search/schedulers/schedulers.h"

@@ -1,12 +1,16 @@
-/* median.c - the median rule: a trial whose best value so far is worse than the median of what finished trials had at the same
- * point is stopped. `average` says what of them is compared: 0 their values at that point (Optuna's MedianPruner,
- * the default), 1 the average of their values up to it (D. Golovin et al., "Google Vizier", KDD 2017, section 3.2; NNI).
+/* median.c - the median rule: a trial is stopped if its best value so far is below the median of
+ * what completed trials had at the same point. The option `average` says what of completed trials
+ * is compared: 0 their values at the point (as Optuna's MedianPruner), 1 the average of their
+ * values up to it (D. Golovin et al., Google Vizier, KDD 2017, section 3.2; NNI).
  *
- * Why the first is the default: curves rise, so an average up to a point lies below the values at it, a late riser passes
- * nearly every such test, and most bad trials do too. Trials compare within their group and length; only completed ones count, so a rule
- * that stops much does not move its own bar. The first `startup` of a ladder and the first `warmup` points are let be.
+ * 0 is the default because curves rise. An average up to a point lies below the values at the
+ * point, so nearly every trial that rises late passes such a test, and most bad trials do too.
+ * Trials are compared with those of the same family and ladder. Only completed trials count, so a
+ * rule that stops many does not raise its own bar. Nothing is stopped before `startup` trials of
+ * the ladder have completed, nor at the first `warmup` points.
  *
- * In the roster: home = ladder, rung = the point it runs to, value = its best; curves hold the values of those that run. */
+ * In the roster: home = ladder, rung = the point that the trial runs to, value = its best value.
+ * Curves hold the values of running trials. */
 #include "base/mem.h"
 #include "search/schedulers/roster.h"
 #include "search/schedulers/schedulers.h"
@@ -28,7 +32,7 @@ static const struct search_option median_options[N_OPTIONS] = {
                       "1: averages up to the point are compared; 0: the values at the point" },
 };
 
-/* What completed trials had at a point, rising; NaN is left out. */
+/* What completed trials had at a point, in rising order; NaN is left out. */
 struct bar {
     double *values;
     size_t n, cap;
@@ -158,13 +162,15 @@ static void bar_add(struct bar *b, double value)
     b->n++;
 }
 
-/* The median; of an even number the lower one of the middle two, so that ties and infinities need no arithmetic. */
+/* The median. Of an even number it is the lower of the two middle values, so no arithmetic is done
+ * on infinities. */
 static double bar_median(const struct bar *b)
 {
     return b->n == 0 ? NAN : b->values[(b->n - 1) / 2];
 }
 
-/* A completed trial moves the bars of all points; those it skipped or never came to have its last value. */
+/* Enters a completed trial at all points. At points that it skipped or never came to it counts with
+ * its last value. */
 static void complete(struct median *m, const struct roster_entry *e, double value)
 {
     const struct curve *c = &m->curves[curve_place(m, e->trial)];
@@ -213,6 +219,7 @@ static int median_start(struct scheduler *s, int64_t trial, int group, int max_l
     return level_of(m, e);
 }
 
+/* Whether the trial is to be stopped at its point. */
 static bool is_bad(const struct median *m, const struct roster_entry *e)
 {
     const struct ladder *l = &m->ladders[e->home];

@@ -1,5 +1,5 @@
-/* none.c - the scheduler that schedules nothing: every trial runs straight to the top of its ladder. Without state: what
- * it must know (the top level) comes with each report. */
+/* none.c - the scheduler that decides nothing: every trial runs straight to the top of its ladder.
+ * It keeps no state. */
 #include "search/schedulers/schedulers.h"
 
 #include "base/mem.h"

@@ -1,8 +1,9 @@
-/* patience.c - stops a trial that has not become better for `patience` points in a row (Optuna's PatientPruner and the early
- * stopping of every trainer): better means by more than min_delta than its own best so far. A trial is judged by its
- * own values only. NaN stops it at once.
+/* patience.c - stops a trial that has not become better for `patience` points in a row (Optuna's
+ * PatientPruner; the early stopping of most trainers). Better means by more than min_delta than its
+ * own best value so far. A trial is judged only by its own values. NaN stops it at once.
  *
- * In the roster: home = the ladder's length, rung = the point it runs to, value = its best, flags = points since then. */
+ * In the roster: home = the number of the ladder's levels, rung = the point that the trial runs to,
+ * value = its best value, flags = points since then. */
 #include "base/mem.h"
 #include "search/schedulers/roster.h"
 #include "search/schedulers/schedulers.h"

@@ -1,4 +1,5 @@
-/* roster.c - the table of trials, found by bisection; numbers nearly always come in rising order. */
+/* roster.c - the table of trials, sorted by number and searched by bisection. New numbers are
+ * nearly always the largest, so an insertion rarely moves anything. */
 #include "search/schedulers/roster.h"
 
 #include "base/mem.h"

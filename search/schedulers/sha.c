@@ -1,10 +1,12 @@
-/* sha.c - successive halving (K. Jamieson and A. Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter
- * Optimization", AISTATS 2016), synchronous (bracket.h): n trials start at the lowest rung, the best floor(n / eta) go
- * on to the next, and so on to the top; then it begins again. The levels are those of the ladder: rows, folds,
- * epochs or rounds, whatever the family's ladder counts.
+/* sha.c - successive halving (K. Jamieson and A. Talwalkar, Non-stochastic Best Arm Identification
+ * and Hyperparameter Optimization, AISTATS 2016), made of synchronous brackets (bracket.h). n
+ * trials start at the lowest rung, the best floor(n / eta) go on to the next rung, and so on to the
+ * top; then it begins again. The levels are those of the ladder, whatever it counts: rows, folds,
+ * epochs or rounds.
  *
- * n is the option `trials`; 0 means the budget of trials, or eta^(rungs - 1), which leaves one at the top, when there
- * is none. With fewer trials than that the lowest rungs are left out, so that one of them comes to the top by eta at a time. */
+ * n is the option `trials`. 0 means the study's budget of trials, or, if there is none, eta^(rungs
+ * - 1), which leaves one trial at the top. If n is smaller than that, the lowest rungs are left
+ * out, so that one trial still reaches the top. */
 #include "search/schedulers/bracket.h"
 
 #include "search/schedulers/schedulers.h"

@@ -1,9 +1,11 @@
-/* testhash_sched.c - the test scheduler: starts, goes on, pauses, resumes and stops trials by a hash of the exact sequence
- * of reports so far, as testhash.c does for points. About half of the reports below the top go on, a third pause, the
- * rest stop. A paused trial is resumed when the hash at that time says so, and at the latest when nothing else could
- * run, so every study with it ends. Offered only with --dev.
+/* testhash_sched.c - the test scheduler: it starts, continues, pauses, resumes and stops trials by
+ * a hash of the exact sequence of reports so far, as testhash.c does for points. About half of the
+ * reports below the top go on, a third pause, the rest stop. A paused trial is resumed when the
+ * hash at that time says so, and at the latest when nothing else could run, so every study with it
+ * ends. Offered only with --dev.
  *
- * Trials stand in a table in order of their numbers; how often it is asked changes nothing, only what it was told. */
+ * Trials are kept in order of their numbers. How often it is asked changes nothing; only what it is
+ * told does. */
 #include "search/contract/observation_hash.h"
 #include "search/schedulers/schedulers.h"
 

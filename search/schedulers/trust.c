@@ -1,6 +1,6 @@
-/* trust.c - Kendall's tau over a window of pairs (M. Kendall, "A New Measure of Rank Correlation", Biometrika 1938): the share
- * of pairs of trials that stand in the same order at both rungs, less the share that do not. Under independence
- * its variance is 2(2n+5) / 9n(n-1). */
+/* trust.c - Kendall's tau over a window of pairs (M. Kendall, A New Measure of Rank Correlation,
+ * Biometrika 1938): the share of pairs of trials that are in the same order at both rungs, less the
+ * share that are not. For n unrelated trials its variance is 2(2n+5) / 9n(n-1). */
 #include "search/schedulers/trust.h"
 
 #include <math.h>

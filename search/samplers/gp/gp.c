@@ -1,10 +1,13 @@
-/* gp.c - the Gaussian process sampler for small spaces: a stratified start, then the point of largest log expected
- * improvement, trials in flight counting as believed. Best when trials are few and dear.
+/* gp.c - the Gaussian process sampler, for small spaces and few, expensive trials. After a
+ * stratified start it proposes the point with the largest log expected improvement. Trials in
+ * flight count with what the model believes of them.
  *
- * The model's length scales are climbed a few steps further whenever results have come (gp_fit.c), so their path is part
- * of the state; the factor of the covariance is only kept to be extended, and the same bits come out when it is made
- * anew. Past PENDING_MAX trials in flight beyond the results known, points come from the start's sequence: no model could
- * tell them apart. */
+ * The hyperparameters are climbed a few steps further whenever results have come (gp_fit.c), so
+ * they depend on every fit before: a replay must make the same calls. The factor of the covariance
+ * is kept only to be extended; it has the same bits if it is made anew.
+ *
+ * If more than PENDING_MAX trials beyond the known results are in flight, points come from the
+ * sequence of the start, because a model could not tell so many points apart. */
 #include "search/samplers/gp/gp.h"
 #include "search/samplers/gp/gp_pick.h"
 #include "search/samplers/gp/gp_train.h"
@@ -16,7 +19,9 @@
 #include <string.h>
 
 enum { PENDING_MAX = 64, FIT_MAX = 128, CAP = GP_TARGETS + PENDING_MAX + 4 };
-static const double FIT_WORK = 4e6, PICK_WORK = 8e6; /* multiplications per suggestion */
+/* Multiplications that a suggestion may spend on the fit and on the choice of a point: a few
+ * milliseconds each. */
+static const double FIT_WORK = 4e6, PICK_WORK = 8e6;
 
 struct gp_sampler {
     struct sampler base;
@@ -26,8 +31,8 @@ struct gp_sampler {
     int n_start;
     /* what was learned so far: depends on every fit before */
     double theta[GP_MAX_THETA];
-    uint64_t fitted; /* hash of the set that theta was fitted to last; 0 = never */
-    int restart_at;  /* results at which the fit looks for other starts again */
+    uint64_t fitted; /* hash of the results that theta was last fitted to; 0 = never */
+    int restart_at;  /* number of results at which the fit tries other starts again */
     /* kept between suggestions only */
     bool is_stale; /* something was observed since `train` was made */
     struct gp_train train;
@@ -37,7 +42,7 @@ struct gp_sampler {
     int64_t believed[PENDING_MAX];
     double *seen;           /* scratch: a point from the history */
     double *elites;         /* GP_MAX_ELITES units that a pick starts from */
-    double best_told, best; /* the model's mean at the best of them; in flight too */
+    double best_told, best; /* the model's best mean over known trials; with those in flight too */
 };
 
 static struct gp_sampler *of(struct sampler *s)
@@ -91,7 +96,7 @@ static void points_add(struct gp_sampler *g, struct gp_points *p, int row)
     gp_points_add(p, x);
 }
 
-/* What the space says of the dimensions. */
+/* Copies what the space says about the dimensions. */
 static void points_shape(const struct gp_sampler *g, struct gp_points *p)
 {
     memcpy(p->is_choice, g->code.is_choice, sizeof p->is_choice);
@@ -101,8 +106,9 @@ static void points_shape(const struct gp_sampler *g, struct gp_points *p)
     }
 }
 
-/* Climbs on from the last setting; at the first fit, and whenever there are half as many results again, from short and
- * long scales too. Of many trials the best half and an even choice of the rest are looked at. */
+/* Climbs on from the last hyperparameters. At the first fit, and whenever the number of results has
+ * grown by half, it also starts from short and long length scales. Of more than FIT_MAX trials it
+ * uses FIT_MAX / 2 of the best, and an even choice of the rest. */
 static void fit(struct gp_sampler *g)
 {
     static const double starts[] = { 1, 0.3, 0.1 };
@@ -149,8 +155,9 @@ static void fit_update(struct gp_sampler *g)
     g->modelled = 0;
 }
 
-/* The best of what the model thinks of the points from..n-1: noise is not a result, and what is believed of a trial in
- * flight is nothing to be gained once more. */
+/* The best of the model's means at the points from..n-1. The mean is used because a value includes
+ * noise. Trials in flight count with what the model believes of them, because that cannot be gained
+ * a second time. */
 static double best_mean(struct gp_sampler *g, int from, int n)
 {
     double best = -INFINITY, mean = 0, sd = 0, x[GP_MAX_DIMS];
@@ -173,7 +180,8 @@ static void model_build(struct gp_sampler *g)
     g->modelled = g->train.hash;
 }
 
-/* Brings the model up to the trials known and those in flight, newest PENDING_MAX. */
+/* Brings the model up to date with the known trials and the newest PENDING_MAX of those in
+ * flight. */
 static void model_update(struct gp_sampler *g)
 {
     const struct history_list *silent = &g->history.silent;
@@ -272,9 +280,9 @@ static int gp_adopt(struct sampler *s, int64_t trial, const double *point, struc
     return 0;
 }
 
-/* The point is known, so only the fit is repeated, not the search for the best point, which takes longer. Where half of a
- * finite space was seen, that search may have found nothing new, and the point came from the sequence: then it is
- * repeated too. */
+/* The point is known, so only the fit is repeated, not the search for the best point, which takes
+ * longer. Where half of a finite space was seen, that search may have found nothing new, and the
+ * point came from the sequence: then it is repeated too. */
 static int gp_recall(struct sampler *s, int64_t trial, const double *point, struct err *err)
 {
     struct gp_sampler *g = of(s);

@@ -1,12 +1,14 @@
-/* bohb.c - BOHB's sampler (Falkner, Klein & Hutter, "BOHB: Robust and Efficient Hyperparameter Optimization at Scale", ICML
- * 2018), after the authors' HpBandSter: the results of the highest level that has enough of them are split into the best
- * 15 % and the rest, each side gets a product-kernel density (kde.h), and of 64 draws near good points the one with the
- * greatest good : bad ratio is proposed; one proposal in three is random. With the scheduler hyperband this is BOHB.
+/* bohb.c - BOHB's sampler (Falkner, Klein and Hutter, BOHB: Robust and Efficient Hyperparameter
+ * Optimization at Scale, ICML 2018), after the authors' HpBandSter. The results of the highest
+ * level that has enough of them are split into the best 15 % and the rest, and each side gets a
+ * product-kernel density (kde.h). Of 64 draws near good points, the one with the largest ratio good
+ * / bad is proposed. One proposal in three is random. With the scheduler hyperband this is BOHB.
  *
- * As there: failed trials count as the worst, values of inactive parameters are those of a random trial that has them,
- * ratios are of densities not below 1e-32. Ours: nothing is proposed twice (the best unseen draw is taken); a side of
- * more than 64 good or 192 bad trials is thinned evenly by rank, so that 100,000 trials cost what a few hundred do; the
- * kernel of a choice is never wider than uniform. */
+ * As there: failed trials count as the worst; an inactive parameter has the value of a random trial
+ * in which it is active; densities below 1e-32 count as 1e-32. Different here: nothing is proposed
+ * twice (the best unseen draw is taken); a side with more than 64 good or 192 bad trials is thinned
+ * evenly by rank, so 100,000 trials cost as much as a few hundred; the kernel of a category is
+ * never wider than uniform. */
 #include "search/contract/history.h"
 #include "search/samplers/tpe/kde.h"
 #include "search/samplers/tpe/tpe.h"
@@ -43,7 +45,8 @@ struct bohb {
     int *params, *choices; /* the searched ones; choices 0 = numeric */
 };
 
-/* The trials a model is made of: those with a value at the level, best first, then the failed. */
+/* The trials of which a model is made: those with a value at the level, best first, then the failed
+ * ones. */
 struct members {
     int below, n;
     int *rows;
@@ -92,8 +95,8 @@ static void bohb_close(struct sampler *s)
 
 /* ---- the model ---- */
 
-/* The searched values of these rows, n x d: choices by index, numbers in the unit interval, NaN where the parameter is
- * inactive. Owned by the caller. */
+/* The searched values of these rows, n x d: choices by index, numbers in the unit interval, NaN
+ * where the parameter is inactive. Owned by the caller. */
 static double *values_new(const struct bohb *b, const int *rows, int n)
 {
     double *values = mem_array((size_t)n * (size_t)b->d, sizeof *values), *to = values;
@@ -126,8 +129,8 @@ static struct members members_of(const struct bohb *b, const struct history_boar
     return m;
 }
 
-/* The value of a random trial of this side that has one, else a random one. values: n x d, of this side. Keyed by the
- * trial it is for. */
+/* The value of a random trial of this side that has one, else a random one. values: n x d, of this
+ * side. Keyed by the trial it is for. */
 static double imputed(const struct bohb *b, const double *values, int n, int64_t trial, int j)
 {
     uint32_t dice[4];
@@ -141,7 +144,7 @@ static double imputed(const struct bohb *b, const double *values, int n, int64_t
     return b->choices[j] ? dice[1] % (uint32_t)b->choices[j] : dice[1] * 0x1p-32;
 }
 
-/* The density of members first..first+n-1, thinned to about `most`, but never to fewer than d + 1. */
+/* The density of members first..first+n-1, thinned to `most`, but never below d + 1. */
 static void side_fit(const struct bohb *b, const struct members *m, int first, int n, int most,
                      struct kde *k)
 {
@@ -166,9 +169,10 @@ static void side_fit(const struct bohb *b, const struct members *m, int first, i
 
 static bool is_scored(double value)
 {
-    return value > -INFINITY; /* no NaN either */
+    return value > -INFINITY; /* false for NaN */
 }
 
+/* Fits both densities at one level. False if the level has too few results for them. */
 static bool level_fit(const struct bohb *b, const struct history_board *board, struct kde *good,
                       struct kde *bad)
 {
@@ -217,7 +221,7 @@ static void draw_to_point(const struct bohb *b, const double *x, double *point)
     }
 }
 
-/* The unseen draw with the greatest ratio; false when all draws were seen. */
+/* The unseen draw with the largest ratio. False if all draws were seen before. */
 static bool model_propose(const struct bohb *b, const struct kde *good, const struct kde *bad,
                           struct rng *r, double *point)
 {

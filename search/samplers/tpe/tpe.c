@@ -1,9 +1,11 @@
-/* tpe.c - the TPE sampler: tree-structured Parzen estimator (Bergstra et al., NeurIPS 2011), joint over all parameters as
- * in BOHB and Optuna, conditional spaces included (parzen.h). Draws candidates from the density of the good trials and
- * proposes the one where good / bad is largest.
+/* tpe.c - the TPE sampler: tree-structured Parzen estimator (Bergstra et al., NeurIPS 2011), joint
+ * over all parameters as in BOHB and Optuna, also in conditional spaces (parzen.h). It draws
+ * candidates from the density of the good trials and proposes the one for which good / bad is
+ * largest.
  *
- * Beyond the papers: a stratified start (latin.h), candidates that were proposed before left out, and trials in flight
- * kept out of the bad density: to run is no verdict; those asked for together choose among few shapes (shape_rng). */
+ * Beyond the papers: the start is stratified (latin.h); candidates that were proposed before are
+ * left out; trials in flight are kept out of the bad density, because a running trial has no
+ * verdict; and trials that are asked for together choose among few shapes (shape_rng). */
 #include "search/samplers/tpe/tpe.h"
 #include "search/contract/history.h"
 #include "search/samplers/tpe/parzen.h"
@@ -24,10 +26,13 @@ enum {
     CANDIDATES = 24,
     MOST_DRAWS = 20 * CANDIDATES
 };
-/* Of one kernel alone: the width of a number's normal as a share of its range, and the share of a category's chances
- * that all its choices have alike. The bad are smoothed a little more: between two bad trials is no good place. */
+/* For a density of one kernel: the width of a number's normal as a share of its range, and the
+ * share of a category's probability that is uniform over its choices. Both shrink with more kernels
+ * (Scott's rule). The bad density is a little smoother, because a place between two bad trials is
+ * not a good one either. */
 static const double GOOD_WIDTH = 0.2, BAD_WIDTH = 0.25, SPREAD = 0.5;
-/* The prior's weight among the good: what is drawn from it is seldom proposed, but keeps all of the space in play. */
+/* The prior's weight in the good density. A candidate drawn from it is seldom proposed, but it
+ * keeps the whole space possible. */
 static const double GOOD_PRIOR = 0.3;
 static const uint64_t DRAW_TAG = 0x747065;     /* "tpe" */
 static const uint64_t FUSE_TAG = 0x7470656675; /* "tpefu" */
@@ -56,8 +61,9 @@ static struct tpe *of(struct sampler *s)
     return (struct tpe *)s;
 }
 
-/* Trials before the model speaks. A parameter that opens branches needs some of each: one that the start never met, or met
- * twice at a bad place, looks bad for long. */
+/* The number of trials before the model is used. A parameter that opens branches needs some trials
+ * of each: a branch that the start never met, or met only twice at bad places, looks bad for a long
+ * time. */
 static int start_size(const struct space *space)
 {
     int branches = 0;
@@ -132,8 +138,9 @@ static void placed_room(struct placed *p, int n, int d)
     p->places = mem_resize(p->places, ((size_t)p->cap * (size_t)d + 1) * sizeof *p->places);
 }
 
-/* Fills bad_placed. A place costs a logarithm for each number, keeping the places of all trials would double what a trial
- * takes in memory, and nearly all bad trials were bad at the last suggestion: those places are copied. */
+/* Fills bad_placed. A place costs a logarithm for each number, keeping the places of all trials
+ * would double what a trial takes in memory, and nearly all bad trials were bad at the last
+ * suggestion: those places are copied. */
 static void bad_place_all(struct tpe *t)
 {
     const struct tpe_split *s = &t->split;
@@ -171,8 +178,9 @@ static void build(struct tpe *t, struct parzen *p, double prior, double width)
     parzen_build(p, prior, width * shrink, SPREAD * shrink);
 }
 
-/* The better a good trial, the more it weighs: log(n + 3/2) - log(place), as in CMA-ES (Hansen, 2016), mean 1. The density
- * then follows the improvement that a trial brought, not only that it is in the first tenth. */
+/* Better trials weigh more: log(n + 3/2) - log(place), scaled to a mean of 1, as the weights of
+ * CMA-ES (Hansen 2016). So the density follows how good a trial is, not only that it is among the
+ * best tenth. */
 static void build_good(struct tpe *t)
 {
     const struct tpe_split *s = &t->split;
@@ -200,14 +208,17 @@ static void build_bad(struct tpe *t)
 
 /* ---- model ---- */
 
+/* log(good / bad) at a point. */
 static double score(struct tpe *t, const double *point)
 {
     parzen_place(&t->axes, point, t->place);
     return parzen_log(&t->good, t->place) - parzen_log(&t->bad, t->place);
 }
 
-/* Where the kernel and the shape of a trial's i-th candidate come from: the trial's group, so that those who are asked for
- * together choose among few shapes, and each among candidates as it would have alone. False: from its own stream. */
+/* The stream that decides the kernel and the shape parameters of a trial's i-th candidate. With
+ * fusing it belongs to the trial's group, so trials that are asked for together choose among few
+ * shapes, while each still chooses among as many candidates as it would alone. False: the trial's
+ * own stream decides. */
 static bool shape_rng(const struct tpe *t, int64_t trial, int i, struct rng *out)
 {
     if (t->fresh.fuse < 2)
@@ -217,6 +228,7 @@ static bool shape_rng(const struct tpe *t, int64_t trial, int i, struct rng *out
     return true;
 }
 
+/* The best of CANDIDATES unseen candidates. False if MOST_DRAWS draws were all seen before. */
 static bool propose(struct tpe *t, int64_t trial, double *best)
 {
     struct rng r, shape;
