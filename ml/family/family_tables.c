@@ -3,8 +3,7 @@
  *
  * Formulas are whole-number arithmetic on deliberately rounded doubles and never read a clock: they
  * drive virtual time. Constants were fitted to bench_fit on one core of a 2026 server; memory is
- * what the family's bytes() reports. To add a family: its rows in family_params.def, a struct here,
- * a line in family_at(). */
+ * what the family's bytes() reports. To add a family see README.md. */
 #include "ml/family/family_tables.h"
 
 #include "base/base.h"
@@ -245,9 +244,8 @@ static double boost_tree_cost(const struct family_shape *s, const double *params
     double rows = fold_rows(s), leaves = boost_leaves_at(params, rows);
     double cols = fmax(1.0, s->columns * fmax(params[BOOST_COL_SAMPLE], 0.05)),
            bins = 63 << (int)params[BOOST_BINS];
-    double thinned =
-        /* multiclass trees leave out rows with small gradients */
-        s->outputs > 1 ? 0.6 : 1.0;
+    /* Multiclass trees leave out rows with small gradients. */
+    double thinned = s->outputs > 1 ? 0.6 : 1.0;
     double updates = rows * params[BOOST_ROW_SAMPLE] * cols *
                      (1.0 + 0.4 * fm_log_d(leaves) * 1.4426950408889634);
 
@@ -373,9 +371,11 @@ const struct family family_boost = {
 
 const struct family *family_at(int i)
 {
-    static const struct family *const all[] = { &family_baseline,    &family_linear,
-                                                &family_boost,       &family_forest,
-                                                &family_extra_trees, &family_mlp };
+    static const struct family *const all[] = {
+#define FAMILY(x) &family_##x,
+#include "ml/family/family_list.def"
+#undef FAMILY
+    };
 
     return i >= 0 && i < (int)ARRAY_LEN(all) ? all[i] : NULL;
 }

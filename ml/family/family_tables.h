@@ -1,10 +1,12 @@
-/* family_tables.h - the rows of the registry. Private to family*.c. */
+/* family_tables.h - the families by symbol (family_list.def), for family*.c and for the families' own files; others find
+ * them by name (family.h). */
 #ifndef ML_FAMILY_FAMILY_TABLES_H
 #define ML_FAMILY_FAMILY_TABLES_H
 
 #include "ml/family/family.h"
 
-extern const struct family family_baseline, family_linear, family_boost, family_forest,
-    family_extra_trees, family_mlp;
+#define FAMILY(x) extern const struct family family_##x;
+#include "ml/family/family_list.def"
+#undef FAMILY
 
 #endif

@@ -1,4 +1,4 @@
-/* models.c - the list of model families. To add one: its declaration in models.h, a line here. */
+/* models.c - finds the family that a spec or a model file names (models.h). */
 #include "ml/model/models.h"
 
 #include "base/base.h"
@@ -7,9 +7,11 @@
 
 const struct model_ops *model_find(const char *family)
 {
-    static const struct model_ops *const all[] = { &model_baseline, &model_linear, &model_boost,
-                                                   &model_forest, &model_extra_trees,
-                                                   &model_mlp };
+    static const struct model_ops *const all[] = {
+#define FAMILY(x) &model_##x,
+#include "ml/family/family_list.def"
+#undef FAMILY
+    };
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         if (strcmp(all[i]->family->name, family) == 0)
