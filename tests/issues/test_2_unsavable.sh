@@ -26,10 +26,10 @@ hung_up() { # a closed terminal ends the search with the best so far
 
 nothing_left() { [ -z "$(ls -A "$TMPDIR")" ]; }
 
-ok "fit refuses a folder that is not there" refused_early "nowhere/m.assay: No such file" \
+ok "fit refuses a folder that is not there" refused_early "nowhere/m.assay: its folder does not exist" \
     fit train.csv --target class --time 30s -o nowhere/m.assay
 ok "fit refuses a folder as a file" refused_early "folder is a folder" fit train.csv --target class --time 30s -o folder
-ok "run refuses before it starts anything" refused_early "nowhere/m.assay: No such file" \
+ok "run refuses before it starts anything" refused_early "nowhere/m.assay: its folder does not exist" \
     run spec.yaml --dir data -o nowhere/m.assay
 ok "nothing was made" test ! -e data
 ok "hanging up ends with a model" hung_up
