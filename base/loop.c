@@ -151,6 +151,11 @@ int64_t loop_turn_cpu_max_us(const struct loop *l)
     return l->turn_cpu_max_us;
 }
 
+bool loop_is_late(const struct loop *l)
+{
+    return since_poll_us(l) >= BREATH_US;
+}
+
 void loop_breathe(struct loop *l)
 {
     int64_t us = since_poll_us(l);

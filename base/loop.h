@@ -6,6 +6,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct event_base;
@@ -47,6 +48,7 @@ int64_t loop_turn_cpu_max_us(const struct loop *l);
 /* Called after a piece of work of some length: when the turn has lasted long, it ends here, and callbacks that are left
  * belong to the next one, behind those that were ready before them. */
 void loop_breathe(struct loop *l);
+bool loop_is_late(const struct loop *l); /* loop_breathe would end the turn */
 
 /* Pool: `work` runs on a pool thread and must touch only its arg; then `done` runs on the loop. */
 void loop_pool_start(struct loop *l,

@@ -121,8 +121,9 @@ int ctl_study_create(struct ctl *ctl, const json_t *spec, const char *owner, boo
                      json_t **out, struct err *err);
 int ctl_study_preview(struct ctl *ctl, const json_t *spec, json_t **out, struct err *err);
 /* The same beside the loop: on_done is called once, with the answer (the callee owns it) or the error, and only when the
- * call returned 0; ERR_BUSY when several are being made. */
-int ctl_study_preview_beside(struct ctl *ctl, const json_t *spec,
+ * call returned 0; ERR_BUSY when several are being made, or half as many for the same `by`, which is any number that stands
+ * for who asks. */
+int ctl_study_preview_beside(struct ctl *ctl, int64_t by, const json_t *spec,
                              void (*on_done)(void *arg, json_t *out_new, const struct err *err),
                              void *arg, struct err *err);
 int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t after, int limit,
@@ -131,8 +132,8 @@ int ctl_studies_of(struct ctl *ctl, const char *ids, json_t **out, struct err *e
 int ctl_study_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err);
 /* An ended study may have to be read first, which is done beside the loop: 1 = every call for it answers at once (or there
  * is no such study), 0 = on_ready(arg) is called once when that is so, -1 = too many are waited for (ERR_BUSY). */
-int ctl_study_await(struct ctl *ctl, const char *ref, void (*on_ready)(void *arg), void *arg,
-                    struct err *err);
+int ctl_study_await(struct ctl *ctl, int64_t by, const char *ref, void (*on_ready)(void *arg),
+                    void *arg, struct err *err);
 /* Its id from its row, without reading its trials. */
 int ctl_study_id(struct ctl *ctl, const char *ref, int64_t *id, struct err *err);
 enum ctl_study_verb { CTL_PAUSE, CTL_RESUME, CTL_STOP, CTL_KILL, CTL_ARCHIVE, CTL_UNARCHIVE };

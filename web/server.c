@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "web/api/feed.h"
 #include "web/api/tables.h"
+#include "web/request/fair.h"
 #include "web/request/run.h"
 
 #include <stdio.h>
@@ -46,6 +47,7 @@ void web_free(struct web *web)
     if (!web)
         return;
     http_server_free(web->http);
+    fair_free(web->fair, run_drop);
     feed_free(web->feed);
     /* Those left wait for a callback of the controller, and will only be freed by it. */
     for (struct web_req *r = web->reqs; r; r = r->next) {

@@ -14,7 +14,7 @@
 #include "controller/state/trial.h"
 #include "store/runner.h"
 
-enum { MEASURED = 32, PREVIEWS_MAX = 4 };
+enum { MEASURED = 32 };
 
 struct plan_of {
     struct spec spec;
@@ -340,6 +340,7 @@ int ctl_study_preview(struct ctl *ctl, const json_t *json, json_t **out, struct 
 
 struct preview_job {
     struct ctl *ctl;
+    int64_t by;
     struct plan_of *plan;
     void (*on_done)(void *arg, json_t *out_new, const struct err *err);
     void *arg;
@@ -357,29 +358,44 @@ static void work(void *arg)
 static void done(void *arg)
 {
     struct preview_job *j = arg;
+    struct ctl *ctl = j->ctl;
+    int at = 0;
 
-    j->ctl->n_previews--;
+    while (ctl->preview_by[at] != j->by)
+        at++;
+    CHECK(at < ctl->n_previews);
+    ctl->preview_by[at] = ctl->preview_by[--ctl->n_previews];
     j->on_done(j->arg, j->rc == 0 ? preview_json(j->plan, j->plan->us_per_unit) : NULL,
                j->rc == 0 ? NULL : &j->err);
     plan_of_free(j->plan);
     mem_free(j);
 }
 
-int ctl_study_preview_beside(struct ctl *ctl, const json_t *json,
+/* Nobody may have more than half of them made. */
+static bool may_begin(const struct ctl *ctl, int64_t by)
+{
+    int own = 0;
+
+    for (int i = 0; i < ctl->n_previews; i++)
+        own += ctl->preview_by[i] == by;
+    return ctl->n_previews < CTL_PREVIEWS && own < CTL_PREVIEWS / 2;
+}
+
+int ctl_study_preview_beside(struct ctl *ctl, int64_t by, const json_t *json,
                              void (*on_done)(void *arg, json_t *out_new, const struct err *err),
                              void *arg, struct err *err)
 {
     struct preview_job *j = NULL;
     struct plan_of *p = NULL;
 
-    if (ctl->n_previews >= PREVIEWS_MAX)
+    if (!may_begin(ctl, by))
         return err_set(err, ERR_BUSY, "several previews are being made: try again in a second");
     p = prepare(ctl, json, err);
     if (!p)
         return -1;
     j = mem_zalloc(sizeof *j);
-    *j = (struct preview_job){ .ctl = ctl, .plan = p, .on_done = on_done, .arg = arg };
-    ctl->n_previews++;
+    *j = (struct preview_job){ .ctl = ctl, .by = by, .plan = p, .on_done = on_done, .arg = arg };
+    ctl->preview_by[ctl->n_previews++] = by;
     loop_pool_submit(ctl->loop, work, done, j);
     return 0;
 }

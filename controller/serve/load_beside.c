@@ -22,7 +22,7 @@ struct waiter {
 struct load_job {
     struct load_job *next;
     struct ctl *ctl; /* NULL once that is gone */
-    int64_t id;
+    int64_t id, by;  /* by: who asked for it first */
     struct study *st;
     char *dir;
     struct waiter *waiters;
@@ -133,33 +133,35 @@ static void waiter_add(struct load_job *j, void (*on_ready)(void *arg), void *ar
     *p = w;
 }
 
-static struct load_job *job_find(const struct ctl *ctl, int64_t id, int *n)
+/* n: how many there are, own: and of these by whom. */
+static struct load_job *job_find(const struct ctl *ctl, int64_t id, int64_t by, int *n, int *own)
 {
     struct load_job *found = NULL;
 
-    *n = 0;
+    *n = *own = 0;
     for (struct load_job *j = ctl->loads; j; j = j->next) {
         ++*n;
+        *own += j->by == by;
         if (j->id == id)
             found = j;
     }
     return found;
 }
 
-int ctl_study_await(struct ctl *ctl, const char *ref, void (*on_ready)(void *arg), void *arg,
-                    struct err *err)
+int ctl_study_await(struct ctl *ctl, int64_t by, const char *ref, void (*on_ready)(void *arg),
+                    void *arg, struct err *err)
 {
     struct load_job *j = NULL;
     int64_t id = 0;
     bool is_final = false;
-    int n = 0, rc = study_find(ctl, ref, &id, &is_final, err);
+    int n = 0, own = 0, rc = study_find(ctl, ref, &id, &is_final, err);
 
     if (rc < 0)
         return -1;
     if (rc == 0 || !is_final || study_loaded(ctl, id) || !ctl->loop)
         return 1;
-    j = job_find(ctl, id, &n);
-    if (!j && n >= LOAD_WAITING)
+    j = job_find(ctl, id, by, &n, &own);
+    if (!j && (n >= LOAD_WAITING || own >= LOAD_WAITING / 2))
         return err_set(err, ERR_BUSY,
                        "several ended studies are being read: try again in a second");
     if (j) {
@@ -172,6 +174,7 @@ int ctl_study_await(struct ctl *ctl, const char *ref, void (*on_ready)(void *arg
     j = mem_zalloc(sizeof *j);
     j->ctl = ctl;
     j->id = id;
+    j->by = by;
     j->st = st;
     j->dir = mem_strdup(ctl->conf.data_dir);
     j->next = ctl->loads;

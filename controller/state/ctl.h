@@ -15,6 +15,8 @@
 #include "proto/msg.h"
 #include "store/store.h"
 
+enum { CTL_PREVIEWS = 4 }; /* at a time */
+
 struct study;
 struct runner;
 struct task;
@@ -86,8 +88,9 @@ struct ctl {
     int64_t started_ms;
     struct loop_timer *
         timer; /* armed to the next deadline at the end of each turn; NULL in tests without a loop */
-    int n_previews;       /* being made beside the loop */
-    struct brief *briefs; /* ended studies as lists show them (brief.c) */
+    int n_previews;                   /* being made beside the loop */
+    int64_t preview_by[CTL_PREVIEWS]; /* who asked for each of them */
+    struct brief *briefs;             /* ended studies as lists show them (brief.c) */
     int n_briefs, cap_briefs;
     struct idmap brief_at;
     struct load_job *loads; /* ended studies that are being read (load.c) */

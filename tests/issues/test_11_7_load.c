@@ -77,12 +77,12 @@ static void an_ended_study_is_read_beside_the_loop_and_is_the_same(void **state)
     before = sight(&e);
     forget(&e);
     for (int i = 0; i < 3; i++) /* three ask, by name and by id: it is read once */
-        assert_int_equal(ctl_study_await(e.r.ctl, i ? "s" : "1", on_ready, &e, &rig_err), 0);
+        assert_int_equal(ctl_study_await(e.r.ctl, 1, i ? "s" : "1", on_ready, &e, &rig_err), 0);
     assert_null(study_loaded(e.r.ctl, e.id)); /* nothing was read on the spot */
     assert_int_equal(e.ready, 0);
     wait_for(&e, 3);
     assert_non_null(study_loaded(e.r.ctl, e.id));
-    assert_int_equal(ctl_study_await(e.r.ctl, "s", on_ready, &e, &rig_err), 1);
+    assert_int_equal(ctl_study_await(e.r.ctl, 1, "s", on_ready, &e, &rig_err), 1);
     after = sight(&e);
     assert_string_equal(before, after);
     mem_free(before);
@@ -100,7 +100,7 @@ static void what_happens_to_its_row_meanwhile_is_seen(void **state)
     assert_int_equal(RIG_CALL(&e.r, ctl_study_act(e.r.ctl, "s", CTL_ARCHIVE, &out, &rig_err)), 0);
     json_decref(out);
     forget(&e);
-    assert_int_equal(ctl_study_await(e.r.ctl, "s", on_ready, &e, &rig_err), 0);
+    assert_int_equal(ctl_study_await(e.r.ctl, 1, "s", on_ready, &e, &rig_err), 0);
     assert_int_equal(RIG_CALL(&e.r, store_study_delete(e.r.ctl->store, e.id, &rig_err)), 0);
     wait_for(&e, 1);
     assert_null(study_loaded(e.r.ctl, e.id));
@@ -116,7 +116,7 @@ static void a_controller_may_end_while_a_study_is_read(void **state)
     (void)state;
     ended_open(&e, 1);
     forget(&e);
-    assert_int_equal(ctl_study_await(e.r.ctl, "s", on_ready, &e, &rig_err), 0);
+    assert_int_equal(ctl_study_await(e.r.ctl, 1, "s", on_ready, &e, &rig_err), 0);
     load_free_all(e.r.ctl);
     for (int i = 0; i < 50; i++)
         (void)event_base_loop(loop_base(e.loop), EVLOOP_NONBLOCK);
@@ -131,8 +131,8 @@ static void unknown_and_unfinished_studies_are_not_waited_for(void **state)
     (void)state;
     ended_open(&e, 1);
     rig_study(&e.r, "{'name':'t','dataset':'d','target':'y','budget':{'trials':3}}");
-    assert_int_equal(ctl_study_await(e.r.ctl, "nobody", on_ready, &e, &rig_err), 1);
-    assert_int_equal(ctl_study_await(e.r.ctl, "t", on_ready, &e, &rig_err), 1);
+    assert_int_equal(ctl_study_await(e.r.ctl, 1, "nobody", on_ready, &e, &rig_err), 1);
+    assert_int_equal(ctl_study_await(e.r.ctl, 1, "t", on_ready, &e, &rig_err), 1);
     ended_close(&e);
 }
 
@@ -175,6 +175,38 @@ static void the_cache_of_ended_studies_has_a_limit(void **state)
     rig_close(&r);
 }
 
+/* Issue 11 point 29: whoever asked first had all the places. */
+static void nobody_has_more_than_half_of_the_places(void **state)
+{
+    struct ended e;
+    char name[20], spec[200];
+    int begun = 0;
+
+    (void)state;
+    ended_open(&e, 1);
+    for (int i = 0; i < LOAD_WAITING; i++) {
+        json_t *out = NULL;
+
+        snprintf(name, sizeof name, "s%d", i);
+        snprintf(spec, sizeof spec,
+                 "{'name':'%s','dataset':'d','target':'y','budget':{'trials':3}}", name);
+        int64_t id = rig_study(&e.r, spec);
+        assert_int_equal(RIG_CALL(&e.r, ctl_study_act(e.r.ctl, name, CTL_KILL, &out, &rig_err)), 0);
+        json_decref(out);
+        study_drop(e.r.ctl, study_loaded(e.r.ctl, id));
+    }
+    for (int by = 1; by <= 2; by++) {
+        for (int i = 0; i < LOAD_WAITING; i++) {
+            snprintf(name, sizeof name, "s%d", i);
+            begun += ctl_study_await(e.r.ctl, by, name, on_ready, &e, &rig_err) == 0;
+        }
+        /* The second one also joins the four that the first one began. */
+        assert_int_equal(begun, by == 1 ? LOAD_WAITING / 2 : LOAD_WAITING / 2 * 3);
+    }
+    wait_for(&e, begun);
+    ended_close(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +216,7 @@ int main(void)
         cmocka_unit_test(unknown_and_unfinished_studies_are_not_waited_for),
         cmocka_unit_test(trials_of_an_ended_study_are_refused_without_reading_it),
         cmocka_unit_test(the_cache_of_ended_studies_has_a_limit),
+        cmocka_unit_test(nobody_has_more_than_half_of_the_places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

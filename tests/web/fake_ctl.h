@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { FAKE_MAX = 4096 };
 
@@ -65,12 +66,21 @@ struct ctl {
     int awaits;
     void (*on_ready)(void *arg);
     void *on_ready_arg;
-    int rows; /* of the leaderboard */
+    int rows;        /* of the leaderboard */
+    int64_t list_us; /* processor time that a list of studies takes */
     char once_key[SHA256_HEX], *once_answer;
     char last[400]; /* the last call and its arguments */
 };
 
 #define SAY(ctl, ...) ((ctl)->calls++, (void)!snprintf((ctl)->last, sizeof(ctl)->last, __VA_ARGS__))
+
+static int64_t fake_cpu_us(void)
+{
+    struct timespec t = { 0 };
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
 
 static void fake_turn(void *arg)
 {
@@ -406,13 +416,15 @@ int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t 
 {
     (void)err;
     SAY(ctl, "studies %s %d %d %d", state ? state : "-", with_archived, (int)after, limit);
+    for (int64_t from = fake_cpu_us(); fake_cpu_us() - from < ctl->list_us;) {
+    }
     *out = json_pack("{s:[o]}", "studies", fake_study("adult"));
     return 0;
 }
-int ctl_study_await(struct ctl *ctl, const char *ref, void (*on_ready)(void *arg), void *arg,
-                    struct err *err)
+int ctl_study_await(struct ctl *ctl, int64_t by, const char *ref, void (*on_ready)(void *arg),
+                    void *arg, struct err *err)
 {
-    (void)ref, (void)err;
+    (void)by, (void)ref, (void)err;
     ctl->awaits += ctl->study_waits;
     ctl->on_ready = on_ready;
     ctl->on_ready_arg = arg;

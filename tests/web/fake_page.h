@@ -2,12 +2,13 @@
 #ifndef TESTS_WEB_FAKE_PAGE_H
 #define TESTS_WEB_FAKE_PAGE_H
 
-int ctl_study_preview_beside(struct ctl *ctl, const json_t *spec,
+int ctl_study_preview_beside(struct ctl *ctl, int64_t by, const json_t *spec,
                              void (*on_done)(void *arg, json_t *out_new, const struct err *err),
                              void *arg, struct err *err)
 {
     json_t *out = NULL;
 
+    (void)by;
     if (ctl_study_preview(ctl, spec, &out, err) < 0)
         return -1;
     on_done(arg, out, NULL);

@@ -3,6 +3,7 @@
 #include "web/api/handlers.h"
 
 #include "web/api/blob.h"
+#include "web/request/fair.h"
 #include "web/request/send.h"
 
 static int study_create(struct web_req *r, struct err *err)
@@ -32,7 +33,7 @@ static int study_preview(struct web_req *r, struct err *err)
 {
     r->is_deferred = true;
     web_hold(r);
-    if (ctl_study_preview_beside(r->ctl, r->json, on_previewed, r, err) == 0)
+    if (ctl_study_preview_beside(r->ctl, fair_line_of(r), r->json, on_previewed, r, err) == 0)
         return 0;
     web_release(r);
     r->is_deferred = false;

@@ -337,6 +337,10 @@ static void body_more(struct conn *c)
     c->state = CONN_BUSY;
     n = evbuffer_get_length(c->content);
     hooks(c)->on_body(c->request, n ? (const char *)evbuffer_pullup(c->content, -1) : "", n);
+}
+
+void conn_body_drop(struct conn *c)
+{
     evbuffer_drain(c->content, evbuffer_get_length(c->content));
 }
 

@@ -29,7 +29,7 @@ struct conn_hooks {
     /* The head of a request is there, its body not yet. Attaches a request (conn_attach), and either lets
      * the body come or has answered already. */
     void (*on_head)(struct conn *c, const struct head *head);
-    /* The body is there, borrowed until the hook returns. */
+    /* The body is there, borrowed until the request is answered or conn_body_drop is called. */
     void (*on_body)(void *request, const char *body, size_t n);
     /* The connection is gone or going without the answer having been sent; conn calls are over. */
     void (*on_gone)(void *request);
@@ -80,6 +80,7 @@ void conn_body_max(struct conn *c, int64_t max); /* a longer body is answered 41
 bool conn_is_known(const struct conn *c);
 const char *conn_header(const struct conn *c, const char *name); /* of the request; NULL = absent */
 void conn_know(struct conn *c, bool is_known); /* this request did or did not show a valid token */
+void conn_body_drop(struct conn *c);           /* the body that on_body gave is needed no more */
 /* on_left is called once when the client hangs up before the answer is sent. */
 void conn_watch(struct conn *c);
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct conn;
+struct fair;
 struct feed;
 struct http_server;
 struct loop;
@@ -56,6 +57,7 @@ struct web {
     int64_t heartbeat_ms; /* between signs of life on event streams */
     struct web_req *reqs; /* all that are alive */
     struct feed *feed;    /* web/api/feed.h; NULL before the first reader */
+    struct fair *fair;    /* web/request/fair.h; NULL before the first request that waits */
     int64_t answers[6];   /* how many were sent, by class: answers[2] counts 200 to 299 */
 };
 
@@ -98,6 +100,7 @@ struct web_req {
     void (*on_gone)(struct web_req *r);    /* the client left: cancel what would have answered */
     void (*on_drained)(struct web_req *r); /* a stream: the client has read everything */
     struct web_req *next, **link;          /* all that are alive */
+    struct web_req *next_waiting;          /* in its line (fair.h) */
 };
 
 struct web_req *web_req_new(struct web *web);

@@ -11,6 +11,7 @@
 #include "proto/yaml.h"
 #include "web/http/conn.h"
 #include "web/request/auth.h"
+#include "web/request/fair.h"
 #include "web/request/once.h"
 #include "web/request/route.h"
 #include "web/request/send.h"
@@ -250,7 +251,7 @@ static int study_await(struct web_req *r, const char *uri, struct err *err)
         return 0;
     w = arena_alloc(&r->arena, sizeof *w);
     web_hold(r);
-    rc = ctl_study_await(r->ctl, ref, on_study, w, err);
+    rc = ctl_study_await(r->ctl, fair_line_of(r), ref, on_study, w, err);
     if (rc != 0) {
         web_release(r);
         return rc < 0 ? -1 : 0;
@@ -320,6 +321,18 @@ static void on_head(struct conn *c, const struct head *head)
     web_release(r);
 }
 
+/* Its turn has come. The client may have left meanwhile. */
+static void body_run(struct web_req *r)
+{
+    if (r->conn)
+        hand_over(r, r->target);
+    else
+        web_send(r);
+    if (r->conn)
+        conn_body_drop(r->conn);
+    web_release(r);
+}
+
 static void on_body(void *request, const char *body, size_t n)
 {
     struct web_req *r = request;
@@ -328,8 +341,16 @@ static void on_body(void *request, const char *body, size_t n)
     r->is_handed = true;
     r->body = body;
     r->body_len = n;
-    hand_over(r, r->target);
+    web_hold(r);
+    fair_run(r, body_run);
     loop_breathe(loop);
+}
+
+void run_drop(struct web_req *r)
+{
+    r->conn = NULL;
+    web_send(r);
+    web_release(r);
 }
 
 const struct conn_hooks web_hooks = { on_head, on_body, send_gone, send_left, send_drained };

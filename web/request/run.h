@@ -5,6 +5,10 @@
 
 #include "web/http/conn.h"
 
+struct web_req;
+
 extern const struct conn_hooks web_hooks;
+
+void run_drop(struct web_req *r); /* for fair_free: nobody is left to answer */
 
 #endif
