@@ -24,7 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PAGE_MAX = 1000, IDS_MAX = 100, OWNER_MAX = 60, PRIORITY_MAX = 1000 };
+enum { PAGE_MAX = 1000, LIST_US = 8000, IDS_MAX = 100, OWNER_MAX = 60, PRIORITY_MAX = 1000 };
 
 /* ---- create ---- */
 
@@ -226,7 +226,8 @@ int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t 
 {
     struct list *l = mem_zalloc(sizeof *l);
     enum study_state only = SS_NONE;
-    int rc = -1;
+    int64_t from_us = clk_now_us(ctl->clk);
+    int rc = -1, n = 0;
 
     l->ctl = ctl;
     l->limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
@@ -237,13 +238,13 @@ int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t 
     if (store_study_each(ctl->store, only ? 1u << only : 0, with_archived, after,
                          l->only_damaged ? INT32_MAX : l->limit + 1, on_study, l, err) < 0)
         goto out;
-    for (int i = 0; i < MIN(l->n, l->limit); i++) {
-        if (list_add(l, l->ids[i], err) < 0)
+    /* An ended study that was in no list yet costs about 0.1 ms. A page ends early rather than hold the loop. */
+    while (n < MIN(l->n, l->limit) && (n == 0 || clk_now_us(ctl->clk) - from_us < LIST_US)) {
+        if (list_add(l, l->ids[n++], err) < 0)
             goto out;
     }
-    *out =
-        json_pack("{s:O, s:o}", "studies", l->out, "next",
-                  l->n > l->limit ? json_integer((json_int_t)l->ids[l->limit - 1]) : json_null());
+    *out = json_pack("{s:O, s:o}", "studies", l->out, "next",
+                     l->n > n ? json_integer((json_int_t)l->ids[n - 1]) : json_null());
     rc = 0;
 out:
     json_decref(l->out);

@@ -2,6 +2,8 @@
  * their trials, and GET /runners answered 45 MB. Lists come from rows with stored counts, in pages that have a limit. */
 #include "tests/rig.h"
 
+#include <sqlite3.h>
+
 #include "base/mem.h"
 #include "controller/view/brief.h"
 
@@ -152,6 +154,50 @@ static void runners_are_listed_in_pages_that_have_a_limit(void **state)
     rig_close(&r);
 }
 
+/* A thousand ended studies that were in no list yet were one turn of 0.1 s. */
+static void a_long_list_comes_in_pages_that_hold_nobody_up(void **state)
+{
+    enum { COPIES = 900 };
+    char path[400], text[200];
+    sqlite3 *db = NULL;
+    struct rig r;
+    json_t *out = NULL, *page = NULL;
+    int64_t after = 0;
+    int n = 0, pages = 0;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    study(&r, "killed");
+    assert_int_equal(RIG_CALL(&r, ctl_study_act(r.ctl, "killed", CTL_KILL, &out, &rig_err)), 0);
+    json_decref(out);
+    snprintf(path, sizeof path, "%s/assay.db", r.dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN; CREATE TEMP TABLE t AS SELECT * FROM study", 0, 0, 0),
+                     SQLITE_OK);
+    for (int i = 1; i <= COPIES; i++) {
+        snprintf(text, sizeof text,
+                 "UPDATE t SET id = %d, name = 'c%d'; INSERT INTO study SELECT * FROM t", 100 + i,
+                 i);
+        assert_int_equal(sqlite3_exec(db, text, 0, 0, 0), SQLITE_OK);
+    }
+    assert_int_equal(sqlite3_exec(db, "COMMIT", 0, 0, 0), SQLITE_OK);
+    clk_init_system(&r.clk);
+    for (bool more = true; more; pages++) {
+        assert_int_equal(RIG_CALL(&r, ctl_studies(r.ctl, NULL, true, after, 1000, &page, &rig_err)),
+                         0);
+        n += (int)json_array_size(json_object_get(page, "studies"));
+        more = json_is_integer(json_object_get(page, "next"));
+        after = json_integer_value(json_object_get(page, "next"));
+        json_decref(page);
+    }
+    assert_int_equal(n, COPIES + 1);
+    assert_true(pages >= 2 && pages < 100);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM study WHERE id > 100", 0, 0, 0), SQLITE_OK);
+    sqlite3_close(db); /* the journal knows nothing of them */
+    rig_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +205,7 @@ int main(void)
         cmocka_unit_test(counts_survive_a_restart_and_are_counted_where_they_are_missing),
         cmocka_unit_test(some_studies_are_listed_by_their_ids),
         cmocka_unit_test(runners_are_listed_in_pages_that_have_a_limit),
+        cmocka_unit_test(a_long_list_comes_in_pages_that_hold_nobody_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
