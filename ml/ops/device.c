@@ -1,5 +1,6 @@
-/* device.c - finds and opens the CUDA half. It is never linked: the same program serves machines with and without a GPU.
- * Nothing here initialises CUDA; that happens in device_count, which only a worker or a probe child may call. */
+/* device.c - finds and opens the CUDA half. It is never linked in: the same program serves machines
+ * with and without a GPU. Nothing here initialises CUDA; that happens in device_count, which only a
+ * worker or a probe child may call. Called by the worker and by `assay doctor`. */
 #include "ml/ops/ops.h"
 
 #include <dlfcn.h>
@@ -45,5 +46,6 @@ const struct ml_ops *ml_cuda_open(struct err *err)
         dlclose(so);
         return NULL;
     }
-    return ops; /* stays open for the process's life */
+    /* stays open as long as the process lives */
+    return ops;
 }

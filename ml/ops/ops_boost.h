@@ -1,9 +1,12 @@
-/* ops_boost.h - boosting whole rounds on a device: what ml/boost/boost_device.c asks of the backend that ml/ops/ops.h names. The
- * contract is equality: trees and scores are those of ml/boost/boost_round.c bit for bit, whatever the block sizes and whoever
- * grows beside whom. A booster holds lanes of any number of trials on one table of rows, each with its own rule and its own
- * round; lane x output = tree of a round, number lane * outputs + output. All of them grow in the same launches. Nothing
- * returns before its results are on the host, but rounds are queued without a host round trip per split or level. One
- * thread per context. C++-clean. */
+/* ops_boost.h - boosting in whole rounds on a device: what ml/boost/boost_device.c asks of a
+ * backend (ml/ops/ops.h).
+ *
+ * The contract is equality: trees and scores are those of ml/boost/boost_round.c bit for bit,
+ * whatever the sizes of blocks, and whichever lanes grow together. A booster holds lanes of any
+ * number of trials on one table of rows, each with its own rule and its own round. Lane x output is
+ * a tree of the round, number lane * outputs + output; all trees grow in the same launches. Nothing
+ * returns before its results are on the host, but a round is queued without a round trip to the
+ * host for each split or level. One thread per context. C++-clean. */
 #ifndef ML_OPS_OPS_BOOST_H
 #define ML_OPS_OPS_BOOST_H
 
@@ -12,7 +15,8 @@
 #include <stdint.h>
 
 struct ml_ctx;
-struct ml_boost_table; /* bins on the device, shared by all trials on the data */
+/* bins on the device, shared by all trials on the data */
+struct ml_boost_table;
 struct ml_booster;
 
 struct ml_boost_table_in {
@@ -23,7 +27,7 @@ struct ml_boost_table_in {
     const uint8_t *is_categorical; /* [cols] */
 };
 
-/* As ml/boost/boost_loss.c; absolute error is the quantile .5. */
+/* The losses of ml/boost/boost_loss.c; the absolute error is the quantile .5. */
 enum ml_boost_loss {
     ML_BOOST_LOGISTIC,
     ML_BOOST_SOFTMAX,
@@ -34,7 +38,8 @@ enum ml_boost_loss {
     ML_BOOST_LOSSES
 };
 
-enum { ML_BOOST_TREES = 65535 }; /* of a booster, at most: a dimension of a launch */
+/* trees of a booster, at most: a dimension of a launch */
+enum { ML_BOOST_TREES = 65535 };
 
 /* How the trees of a lane grow. */
 struct ml_boost_rule {
@@ -42,39 +47,54 @@ struct ml_boost_rule {
     int leaves, depth, min_leaf, max_onehot;
     int is_depth_wise, is_random;
     double rate, l1, l2, min_hessian, cat_smooth, row_sample;
-    double alpha;    /* quantile, huber */
-    int is_monotone; /* not with quantile, huber */
-    float h_factor;  /* of classes */
-    int n_cols;      /* of a tree */
-    int levels;      /* > 0: columns are drawn for so many depths */
+    /* for quantile and Huber */
+    double alpha;
+    /* not together with quantile or Huber */
+    int is_monotone;
+    /* for classes */
+    float h_factor;
+    /* columns of a tree */
+    int n_cols;
+    /* > 0: columns are drawn for so many depths */
+    int levels;
 };
 
 struct ml_boost_in {
     int outputs, n_lanes;
-    int threads, tile_rows; /* of a block; 0 = the device's own */
-    int batch;              /* nodes of a tree split at a time, at most; likewise */
+    /* of a block; 0 = the device's own choice */
+    int threads, tile_rows;
+    /* nodes of a tree split at a time, at most; 0 as above */
+    int batch;
 };
 
-/* Arrays of all rows of the table, on the host. Tables of lanes differ in bins only. */
+/* Arrays are of all rows of the table, on the host. The tables of the lanes differ in their bins
+ * only. */
 struct ml_boost_lane {
     struct ml_boost_rule rule;
     struct ml_boost_table *table;
-    const int8_t *monotone; /* [cols of the table], where the rule says so: 1, -1, 0 */
+    /* [columns of the table]: 1, -1 or 0, where the rule is monotone */
+    const int8_t *monotone;
     uint64_t seed;
-    const float *y, *w;   /* [rows]; w = 0 outside the training rows */
-    const int32_t *train; /* ascending */
+    /* [rows]; w = 0 outside the training rows */
+    const float *y, *w;
+    /* ascending */
+    const int32_t *train;
     int64_t n_train;
-    float g_scale, h_scale; /* of classes; numbers find their own */
-    float thin;             /* softmax: smaller gradients are thinned (ml/cpu/grad.h); 0 = none */
+    /* for classes; losses of numbers find their own */
+    float g_scale, h_scale;
+    /* softmax: smaller gradients are thinned (ml/cpu/grad.h); 0 = none */
+    float thin;
 };
 
-/* The columns of a round's trees, ascending. n_cols, levels: the largest of the lanes. */
+/* The columns of a round's trees, ascending. n_cols and levels are the largest among the lanes. */
 struct ml_boost_columns {
-    const int32_t *cols; /* [trees][n_cols]; NULL = as in the round before */
-    const uint8_t *open; /* [trees][levels][n_cols], where there are levels */
+    /* [trees][n_cols]; NULL = those of the round before */
+    const int32_t *cols;
+    /* [trees][levels][n_cols], where there are levels */
+    const uint8_t *open;
 };
 
-/* A node of a finished tree; 0 is the root, kids are -1 in a leaf. */
+/* A node of a finished tree. 0 is the root; a leaf has -1 as children. */
 struct ml_boost_node {
     int32_t kid[2];
     int32_t n, depth;
@@ -94,15 +114,17 @@ struct ml_boost_ops {
     int (*table_new)(struct ml_ctx *c, const struct ml_boost_table_in *in,
                      struct ml_boost_table **out, struct err *err);
     void (*table_free)(struct ml_boost_table *t);
-    /* Borrows the tables. ERR_NOMEM where the device lacks the memory. */
+    /* Borrows the tables. ERR_NOMEM where the device has too little memory. */
     int (*open)(struct ml_ctx *c, const struct ml_boost_in *in, const struct ml_boost_lane *lanes,
                 struct ml_booster **out, struct err *err);
     void (*close)(struct ml_booster *b);
-    int64_t (*bytes)(const struct ml_booster *b); /* on the device */
+    /* on the device */
+    int64_t (*bytes)(const struct ml_booster *b);
     int (*scores_put)(struct ml_booster *b, int lane, const float *f, struct err *err);
     int (*scores_get)(struct ml_booster *b, int lane, float *f,
                       struct err *err); /* [outputs][rows] */
-    /* Lane i does its round rounds[i]; -1 = it sits out. nodes: [trees][2 leaves - 1], of the most leaves of a lane. */
+    /* Lane i does its round rounds[i]; -1 = it takes no part. nodes: [trees][2 leaves - 1], for the
+     * most leaves of any lane. */
     int (*round)(struct ml_booster *b, const int64_t *rounds,
                  const struct ml_boost_columns *columns, struct ml_boost_tree *trees,
                  struct ml_boost_node *nodes, struct err *err);

@@ -1,8 +1,11 @@
-/* csv_dict.c - texts to codes. Open addressing over 16-byte slots that hold all that a lookup needs to say no (hash and
- * length) and the code; the texts lie in one pool in order of appearance, so their places need no table while reading.
- * Spellings of missing are words too, whose code says so: a lookup then answers for them at no cost. The hash is keyed per
- * process, because column values come from strangers; codes depend on the order of appearance alone, so the key never
- * shows. One dictionary per text column, used by one thread. */
+/* csv_dict.c - texts to codes.
+ *
+ * Open addressing over 16-byte slots, which hold the code and all that a lookup needs to say no
+ * (hash and length). The texts lie in one pool in order of appearance, so their places need no
+ * table while reading. Spellings of "missing" are words too, whose code says so: a lookup answers
+ * for them at no extra cost. The hash is keyed per process, because column values come from
+ * strangers; codes depend on the order of appearance alone, so the key cannot show. One dictionary
+ * per text column, used by one thread. */
 #include "ml/read/csv_dict.h"
 
 #include "base/mem.h"
@@ -14,7 +17,8 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-enum { TEXT_PAD = 8 }; /* same_text reads past the end */
+/* same_text reads past the end */
+enum { TEXT_PAD = 8 };
 
 void csv_dict_init(struct csv_dict *d)
 {
@@ -41,7 +45,7 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-/* The first n bytes of the 8 at p, n in 1..8. */
+/* The first n bytes of the 8 at p, n from 1 to 8. */
 static inline uint64_t load_part(const char *p, size_t n)
 {
     return csv_load8(p) << (64 - 8 * n);
@@ -56,7 +60,7 @@ static inline uint32_t hash_text(const struct csv_dict *d, const char *s, size_t
     return (uint32_t)mix(n ? load_part(s, n) : 0, h);
 }
 
-/* n equal bytes; both sides have 8 readable bytes past the end. */
+/* Whether n bytes are equal; both sides have 8 readable bytes past the end. */
 static inline bool same_text(const char *a, const char *b, size_t n)
 {
     for (; n > 8; n -= 8, a += 8, b += 8) {
@@ -66,7 +70,7 @@ static inline bool same_text(const char *a, const char *b, size_t n)
     return n == 0 || load_part(a, n) == load_part(b, n);
 }
 
-/* The slot of a word, or the free one where it belongs. */
+/* The slot of a word, or the free slot where it belongs. */
 static inline struct csv_slot *slot_find(const struct csv_dict *d, const char *s, size_t n,
                                          uint32_t hash)
 {
@@ -129,7 +133,7 @@ static uint32_t level_add(struct csv_dict *d)
     return d->n_levels++;
 }
 
-/* A word that is not there yet. */
+/* Adds a word that is not there yet. */
 static int word_add(struct csv_dict *d, const char *s, size_t n, uint32_t hash, uint32_t *code,
                     struct err *err)
 {

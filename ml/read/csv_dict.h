@@ -1,4 +1,5 @@
-/* csv_dict.h - private to the CSV reader: the levels of a text column, numbered as they first appear. */
+/* csv_dict.h - private to the CSV reader: the levels of a text column, numbered as they first
+ * appear. */
 #ifndef ML_READ_CSV_DICT_H
 #define ML_READ_CSV_DICT_H
 
@@ -8,31 +9,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct csv_slot { /* of a word: a level or a spelling of missing */
+/* A word: a level, or a spelling of "missing". */
+struct csv_slot {
     uint32_t hash;
-    uint32_t code;    /* FRAME_CODE_MISSING for a spelling of missing */
-    uint64_t at : 48; /* place of its text + 1; 0 = free slot */
-    uint64_t n : 16;  /* length, or UINT16_MAX when it is that or more */
+    /* FRAME_CODE_MISSING for a spelling of "missing" */
+    uint32_t code;
+    /* place of its text + 1; 0 = the slot is free */
+    uint64_t at : 48;
+    /* length, or UINT16_MAX when it is that or more */
+    uint64_t n : 16;
 };
 
 struct csv_dict {
     struct csv_slot *slots;
     uint32_t n_slots, n_words;
-    char *text; /* the words one after the other in order of appearance, each with its NUL */
+    /* the words one after another in order of appearance, each with its NUL */
+    char *text;
     size_t text_bytes, text_cap;
-    int64_t *count; /* [n_levels] rows of each level */
+    /* [n_levels]: rows of each level */
+    int64_t *count;
     uint32_t cap_levels, n_levels;
-    uint64_t *text_at; /* [n_levels], made at the end */
+    /* [n_levels]: made at the end */
+    uint64_t *text_at;
     uint64_t seed;
 };
 
 void csv_dict_init(struct csv_dict *d);
 void csv_dict_fini(struct csv_dict *d);
-/* The level of a text (8 readable bytes past the end), added when new; FRAME_CODE_MISSING for missing. -1 = no memory or
- * a limit passed. Does not count rows. */
+/* The level of a text (8 bytes past its end must be readable), added when it is new;
+ * FRAME_CODE_MISSING for "missing". -1 = no memory, or a limit is passed. Does not count rows. */
 int csv_dict_add(struct csv_dict *d, const char *s, size_t n, uint32_t *code, struct err *err);
 int64_t csv_dict_bytes(const struct csv_dict *d);
-/* Levels in order of first appearance, for frame_out_col. The dictionary takes no more words after it. */
+/* The levels in order of first appearance, for frame_out_col. The dictionary takes no more words
+ * after this call. */
 int csv_dict_levels(struct csv_dict *d, struct frame_levels *out, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* csv_format.c - see csv_format.h. Called by csv.c. */
+/* csv_format.c - the formats that csv_format.h recognises. Called by csv.c. */
 #include "ml/read/csv_format.h"
 
 #include "base/base.h"
@@ -15,7 +15,7 @@ struct magic {
     const char *what;
 };
 
-/* Could be the name of a column too, if no control byte followed. */
+/* These could also begin a column's name, so a control byte must follow. */
 static const struct magic magics[] = {
     { "PAR1", 4, "Parquet; " PANDAS "pd.read_parquet(FILE).to_csv(\"table.csv\", index=False)" },
     { "ARROW1", 6,
@@ -36,14 +36,15 @@ static const struct magic magics[] = {
     { "\x93NUMPY", 6,
       "a NumPy array; write it as CSV: numpy.savetxt(\"table.csv\", a, delimiter=\",\")" },
 };
-/* Could not. */
+/* These could not. */
 static const struct magic sure_magics[] = {
     { "%PDF-", 5, "a PDF; a table is read as CSV" },
     { "\xff\xfe", 2, "UTF-16; convert it: iconv -f UTF-16 -t UTF-8" },
     { "\xfe\xff", 2, "UTF-16; convert it: iconv -f UTF-16 -t UTF-8" },
 };
 
-enum { LOOK_BYTES = 4096, FIRST_TEXT = 9 }; /* bytes below a tab are in no text */
+/* bytes below a tab occur in no text */
+enum { LOOK_BYTES = 4096, FIRST_TEXT = 9 };
 
 static const char *magic_of(const struct magic *m, size_t n_magics, const char *text, size_t n)
 {
@@ -75,7 +76,7 @@ static size_t skip_spaces(const char *text, size_t n, size_t at)
     return at;
 }
 
-/* "{" and then a key in quotes and a colon, or "}": no header of a CSV begins so. */
+/* "{" followed by a quoted key and a colon, or by "}": no header of a CSV file begins so. */
 static bool is_object(const char *text, size_t n, size_t at)
 {
     if (at >= n || text[at] != '{')

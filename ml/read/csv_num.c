@@ -1,8 +1,11 @@
-/* csv_num.c - every form of a number, correctly rounded. Up to 19 digits are gathered in a 64-bit whole number w, so that
- * the value is w * 10^e. Then, in order of cost: |e| small and w below 2^53: one exact product or quotient of doubles
- * (Clinger 1990); |e| <= 27: 5^|e| fits 64 bits, so a 128-bit product, or a quotient with its remainder, is exact and is
- * rounded by hand; else, or with more digits, the C library's strtod in the C locale, which rounds correctly. Called by
- * the CSV columns only; no state but the locale handle. */
+/* csv_num.c - every form of a number, correctly rounded.
+ *
+ * Up to 19 digits are gathered in a 64-bit whole number w, so that the value is w * 10^e. Then, in
+ * the order of their cost: with |e| small and w below 2^53 one exact product or quotient of doubles
+ * (Clinger, How to read floating point numbers accurately, 1990); with |e| <= 27, where 5^|e| fits
+ * 64 bits, a 128-bit product, or quotient with its remainder, which is exact and is rounded by
+ * hand; else, or with more digits, strtod of the C library in the C locale, which rounds correctly.
+ * Called by the columns of the CSV reader; no state but the locale handle. */
 #include "ml/read/csv_num.h"
 
 #include "base/mem.h"
@@ -22,13 +25,14 @@ const double csv_tens[CSV_TENS] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e
 
 __extension__ typedef unsigned __int128 u128;
 
-/* (hi:lo, plus a little more if sticky) * 2^e, rounded to nearest even. The exponent range of callers is far from the
- * limits of a double, so no subnormals arise. */
+/* (hi:lo, plus a little more if sticky) * 2^e, rounded to nearest, ties to even. The exponents of
+ * the callers are far from the limits of a double, so no subnormal results arise. */
 static double round_wide(u128 v, int e, bool sticky)
 {
     uint64_t hi = (uint64_t)(v >> 64);
     int lead = hi ? __builtin_clzll(hi) : 64 + __builtin_clzll((uint64_t)v);
-    v <<= lead; /* the top bit is set: 53 bits to keep, 75 to round */
+    /* the top bit is set now: 53 bits to keep, 75 to round */
+    v <<= lead;
     uint64_t kept = (uint64_t)(v >> 75);
     u128 rest = v & (((u128)1 << 75) - 1), half = (u128)1 << 74;
     bool up = rest > half || (rest == half && (sticky || (kept & 1)));
@@ -37,7 +41,7 @@ static double round_wide(u128 v, int e, bool sticky)
     return ldexp((double)kept, e + 75 - lead);
 }
 
-/* w * 10^e exactly rounded, w > 0, |e| <= 27. */
+/* w * 10^e, correctly rounded, for w > 0 and |e| <= 27. */
 static double scale_exact(uint64_t w, int e)
 {
     uint64_t five = 1;
@@ -77,12 +81,13 @@ static double by_library(const char *s, size_t n)
 
 struct decimal {
     uint64_t w;
-    int digits;    /* significant ones in w; more than MOST_DIGITS = w is not the whole number */
+    /* significant digits in w; with more than MOST_DIGITS w is not the whole number */
+    int digits;
     int64_t point; /* value = w * 10^point */
     bool is_plain;
 };
 
-/* Adds the digits at p to d; returns the first byte that is none. */
+/* Adds the digits at p to d. Returns the first byte that is no digit. */
 static const char *take_digits(const char *p, const char *end, struct decimal *d)
 {
     while (p < end) {
@@ -109,7 +114,7 @@ static const char *take_digits(const char *p, const char *end, struct decimal *d
     return p;
 }
 
-/* e[+|-]digits at p. NULL when it is malformed. */
+/* e[+-]digits at p. NULL when it is malformed. */
 static const char *take_exponent(const char *p, const char *end, int64_t *point)
 {
     bool is_negative = false;
@@ -126,7 +131,7 @@ static const char *take_exponent(const char *p, const char *end, int64_t *point)
     return p;
 }
 
-/* An unsigned decimal that takes all of p..end. */
+/* An unsigned decimal that takes all of p to end. */
 static bool take_decimal(const char *p, const char *end, struct decimal *d)
 {
     const char *first = p, *rest = take_digits(p, end, d);
@@ -138,7 +143,7 @@ static bool take_decimal(const char *p, const char *end, struct decimal *d)
         int before = d->digits;
         rest = take_digits(from, end, d);
         fraction = rest - from;
-        /* %.15g writes 0.0001 but 1e-05: at most three zeros may follow "0." */
+        /* %.15g writes 0.0001 but 1e-05, so at most three zeros may follow "0." */
         int64_t zeros = before == 0 ? fraction - d->digits : 0;
         d->is_plain = d->is_plain && fraction > 0 && rest[-1] != '0' && zeros <= 3;
     }
@@ -238,6 +243,7 @@ void csv_number_comma(const char *s, size_t n, struct csv_value *out)
         return;
     memcpy(text, s, n);
     text[comma - s] = '.';
-    csv_number(text, n, out); /* a second comma makes it a text */
+    /* a second comma makes it a text */
+    csv_number(text, n, out);
     out->is_plain = false;
 }

@@ -1,7 +1,13 @@
-/* csv_num.h - private to the CSV reader: text to number, exactly. The quick forms are inline because they are the inner
- * loop; what they decline goes to csv_number, which takes every form:
- *   [spaces] [+|-] digits [. digits] [e [+|-] digits] [spaces], or inf / infinity with a sign; any case.
- * The value is the double nearest to the text (ties to even). A finite text that overflows is no number. */
+/* csv_num.h - private to the CSV reader: text to number, exactly.
+ *
+ * The quick forms are inline, because they are the inner loop. What they decline goes to
+ * csv_number, which takes every form:
+ *
+ *   [spaces] [+-] digits [. digits] [e [+-] digits] [spaces]
+ *   inf or infinity with a sign; any case
+ *
+ * The value is the double nearest to the text (ties to even). A finite text that overflows is no
+ * number. */
 #ifndef ML_READ_CSV_NUM_H
 #define ML_READ_CSV_NUM_H
 
@@ -11,22 +17,28 @@
 #include <string.h>
 
 enum { CSV_TENS = 23 };
-extern const double csv_tens[CSV_TENS]; /* 10^i, exact */
+/* 10^i, exact */
+extern const double csv_tens[CSV_TENS];
 
 enum csv_kind { CSV_INT, CSV_DOUBLE, CSV_MISSING, CSV_TEXT };
 
 struct csv_value {
     enum csv_kind kind;
-    bool is_plain; /* %.15g of the value gives the text back */
-    int32_t i;     /* CSV_INT: above INT32_MIN */
-    double d;      /* CSV_INT and CSV_DOUBLE */
+    /* %.15g of the value gives the text back */
+    bool is_plain;
+    /* for CSV_INT: above INT32_MIN */
+    int32_t i;
+    /* for CSV_INT and CSV_DOUBLE */
+    double d;
 };
 
-/* s needs 16 readable bytes past the end. Never fails: what is no number is CSV_MISSING or CSV_TEXT. */
+/* s needs 16 readable bytes past its end. Never fails: what is no number is CSV_MISSING or
+ * CSV_TEXT. */
 void csv_number(const char *s, size_t n, struct csv_value *out);
-/* The same with a decimal comma: one comma with digits after it, and no point. is_plain is never set. */
+/* The same with a decimal comma: one comma with digits after it, and no point. Never sets is_plain. */
 void csv_number_comma(const char *s, size_t n, struct csv_value *out);
-bool csv_is_missing(const char *s, size_t n); /* empty, blank or a usual word: NA N/A NaN null ? */
+/* empty, blank or a usual word: NA N/A NaN null ? */
+bool csv_is_missing(const char *s, size_t n);
 
 static inline uint64_t csv_load8(const char *p)
 {
@@ -41,7 +53,7 @@ static inline uint64_t csv_not_digits(uint64_t x)
     return ((x + 0x7676767676767676ull) | x) & 0x8080808080808080ull;
 }
 
-/* Eight digit values, most significant first in memory, to their number. */
+/* The number of eight digit values, of which the most significant comes first in memory. */
 static inline uint32_t csv_eight_digits(uint64_t x)
 {
     x = x * 10 + (x >> 8);
@@ -50,7 +62,7 @@ static inline uint32_t csv_eight_digits(uint64_t x)
                       32);
 }
 
-/* 1..8 digits without a superfluous leading zero: true and the value. Needs 8 readable bytes. */
+/* 1 to 8 digits without a needless leading zero: true, and the value. Needs 8 readable bytes. */
 static inline bool csv_quick_int(const char *s, size_t n, int32_t *out)
 {
     uint64_t w = csv_load8(s);

@@ -1,7 +1,9 @@
-/* csv_retype.c - a column that held only numbers until now met a text, so all of it is text: its chunks are read back, each
- * number is written as it stood in the file, and the codes take the numbers' place. What "%.15g" gives back exactly needs
- * no memory of its spelling; the others ("007", "1.50", "1e5") were noted when they were read, per chunk, and lie in a
- * spool file beside the frame that has no name any more, so that no end of the program leaves it behind. */
+/* csv_retype.c - a column of numbers has met a text, so all of it is text now: its chunks are read
+ * back, each number is written as it stood in the file, and codes take the numbers' place.
+ *
+ * Numbers that "%.15g" gives back exactly need no memory of their spelling. The others ("007",
+ * "1.50", "1e5") were noted when they were read, chunk by chunk, in a spool file beside the frame
+ * that has no name any more, so that no end of the program leaves it behind. Called by csv_col.c. */
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -56,7 +58,8 @@ int csv_spool(struct csv_table *t, struct csv_col *col, struct err *err)
         return -1;
     size_t had = col->odd_at ? (size_t)t->n_chunks * 2 : 0;
     col->odd_at = mem_resize(col->odd_at, ((size_t)t->n_chunks + 1) * 2 * sizeof(*col->odd_at));
-    if (had == 0) /* the first odd chunk: those before it had none */
+    /* the first chunk with odd spellings: those before it had none */
+    if (had == 0)
         memset(col->odd_at, 0, (size_t)t->n_chunks * 2 * sizeof(*col->odd_at));
     col->odd_at[t->n_chunks * 2] = t->spool_bytes;
     col->odd_at[t->n_chunks * 2 + 1] = col->odd_bytes;
@@ -67,10 +70,11 @@ int csv_spool(struct csv_table *t, struct csv_col *col, struct err *err)
     return 0;
 }
 
-/* Walks the odd spellings of a chunk. */
+/* Goes through the odd spellings of a chunk. */
 struct odd {
     const uint8_t *p, *end;
-    int64_t row; /* of the next one; -1 = none left */
+    /* row of the next one; -1 = none left */
+    int64_t row;
     const char *text;
     size_t n;
 };
@@ -103,7 +107,8 @@ static int intern(struct csv_table *t, struct csv_col *col, const char *s, size_
         t->scratch_cap = n * 2 + 64;
         t->scratch = mem_resize(t->scratch, t->scratch_cap);
     }
-    memcpy(t->scratch, s, n); /* the dictionary reads past the end */
+    /* the dictionary reads past the end */
+    memcpy(t->scratch, s, n);
     if (csv_dict_add(col->dict, t->scratch, n, code, err) < 0)
         return -1;
     CHECK(*code != FRAME_CODE_MISSING);

@@ -1,8 +1,12 @@
-/* csv_scan.c - one pass over raw text, 64 bytes at a time as bit masks: where the delimiters and line feeds outside quotes
- * are. Whether a byte is inside quotes is the parity of the quotes before it (a doubled quote flips it twice), so a prefix
- * xor answers for 64 bytes at once; strictness is two more masks: an opening quote must follow a field end or a closing
- * quote, and a closing one must be followed by a field end or an opening one. The masks come from AVX2 where the CPU has
- * it, else from 8-byte words; the code around them is one and the same. Called by csv.c. */
+/* csv_scan.c - one pass over raw text, 64 bytes at a time as bit masks: where the delimiters and
+ * line feeds outside quotes are (the method of Langdale and Lemire, Parsing gigabytes of JSON per
+ * second, 2019).
+ *
+ * Whether a byte is within quotes is the parity of the quotes before it (a doubled quote flips it
+ * twice), so a prefix xor answers for 64 bytes at once. Strictness is two more masks: an opening
+ * quote must follow a field end or a closing quote, and a closing quote must be followed by a field
+ * end or an opening one. The masks come from AVX2 where the CPU has it, else from 8-byte words; the
+ * code around them is the same. Called by csv.c. */
 #include "ml/read/csv_scan.h"
 
 #include <string.h>
@@ -19,11 +23,12 @@ struct masks {
 
 /* ---- bytes to masks ---- */
 
-/* Bit i = byte i of x is 0, from an exact zero-byte test. */
+/* Bit i = byte i of x is 0, by an exact test for zero bytes. */
 ALWAYS_INLINE uint64_t zero_bytes(uint64_t x)
 {
     const uint64_t low = 0x7f7f7f7f7f7f7f7full;
-    uint64_t z = ~(((x & low) + low) | x | low); /* 0x80 where zero */
+    /* 0x80 where a byte is zero */
+    uint64_t z = ~(((x & low) + low) | x | low);
 
     return ((z >> 7) * 0x0102040810204080ull) >> 56;
 }
@@ -73,7 +78,8 @@ TARGET_AVX2 ALWAYS_INLINE void masks_avx2(struct masks *m, const uint8_t *p, uin
 /* ---- masks to places ---- */
 
 struct state {
-    uint64_t inside;     /* all ones when the step before ended inside quotes */
+    /* all ones when the step before ended within quotes */
+    uint64_t inside;
     uint64_t may_open;   /* bit 0: the byte before allows an opening quote */
     uint64_t must_end;   /* bit 0: the byte before was a closing quote */
     uint64_t wants_feed; /* bit 0: the byte before was a carriage return outside quotes */
@@ -86,7 +92,7 @@ ALWAYS_INLINE uint64_t prefix_xor(uint64_t x)
     return x;
 }
 
-/* The first of two faults of one step is the one reported. */
+/* Of two faults in one step the first is reported. */
 ALWAYS_INLINE void fault_note(struct csv_scan *s, enum csv_scan_fault fault, uint64_t where,
                               size_t at)
 {
@@ -99,7 +105,7 @@ ALWAYS_INLINE void fault_note(struct csv_scan *s, enum csv_scan_fault fault, uin
     }
 }
 
-/* Field ends outside quotes; `valid` = bytes of the step that belong to the text. */
+/* Field ends outside quotes. valid: the bytes of the step that belong to the text. */
 ALWAYS_INLINE uint64_t step_quotes(struct csv_scan *s, struct state *st, const struct masks *m,
                                    size_t at)
 {
@@ -135,7 +141,8 @@ ALWAYS_INLINE uint64_t step_plain(struct csv_scan *s, struct state *st, const st
     return ends;
 }
 
-/* Eight places are written at a time whether they are needed or not: the loop's branch is then almost always right. */
+/* Eight places are written at a time, needed or not: the branch of the loop is then nearly always
+ * predicted right. */
 ALWAYS_INLINE void ends_put(struct csv_scan *s, uint64_t ends, size_t at, unsigned n)
 {
     uint32_t *out = s->ends + s->n_ends;
@@ -179,7 +186,7 @@ static void scan_begin(struct csv_scan *s, struct state *st)
     *st = (struct state){ .may_open = 1 };
 }
 
-/* Text past the end must not count as what follows a quote or a carriage return. */
+/* Bytes past the end of the text must not count as what follows a quote or a carriage return. */
 static void scan_end(struct csv_scan *s, const struct state *st, size_t n)
 {
     s->in_quotes = st->inside != 0;
@@ -237,7 +244,8 @@ static bool is_tail(uint8_t c)
     return (c & 0xc0) == 0x80;
 }
 
-/* Length of the valid sequence at p (left bytes), 0 = none. No surrogates, no overlong forms, at most U+10FFFF. */
+/* Length of the valid sequence at p (with `left` bytes); 0 = none. No surrogates, no overlong
+ * forms, at most U+10FFFF. */
 static size_t utf8_sequence(const uint8_t *p, size_t left)
 {
     uint8_t c = p[0];

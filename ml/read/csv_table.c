@@ -1,6 +1,9 @@
-/* csv_table.c - the table that a CSV file becomes: its columns with their overrides, the chunk being filled, and the end.
- * The chunk being filled is one slab of 8 bytes a cell and 16 MiB at most, so wide tables have short chunks and memory
- * stays small whatever the file; full chunks go straight to the frame file. Called by csv.c. */
+/* csv_table.c - the table that a CSV file becomes: its columns with their overrides, the chunk
+ * being filled, and the end.
+ *
+ * The chunk being filled is one slab of 8 bytes a cell, 16 MiB at most. So wide tables have short
+ * chunks, and memory stays small whatever the file; full chunks go straight to the frame file.
+ * Called by csv.c. */
 #include "ml/read/csv_table.h"
 
 #include "base/fault.h"
@@ -118,7 +121,7 @@ void csv_table_fini(struct csv_table *t)
     *t = (struct csv_table){ .spool = -1 };
 }
 
-/* Capacity doubles: n_chunks is a power of two exactly when there is no room left. */
+/* The capacity doubles: n_chunks is a power of two exactly when there is no room left. */
 static void entries_grow(const struct csv_table *t, struct csv_col *col)
 {
     if ((t->n_chunks & (t->n_chunks - 1)) == 0)
