@@ -31,6 +31,7 @@ __global__ void begin_kernel(struct boost_view v)
     }
 }
 
+/* Probabilities of the binary loss; blockIdx.y is the tree, which is the lane. */
 __global__ void sigmoid_kernel(struct boost_view v)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x, at = blockIdx.y * v.rows;
@@ -40,6 +41,8 @@ __global__ void sigmoid_kernel(struct boost_view v)
         v.p[at + i] = fm_sigmoid(v.f[at + i]);
 }
 
+/* A thread per row goes through its classes in the order of the CPU, so that the sums are the same;
+ * blockIdx.y is the lane. */
 __global__ void softmax_kernel(struct boost_view v)
 {
     const float *f = v.f + (int64_t)blockIdx.y * v.in.outputs * v.rows;
@@ -60,6 +63,7 @@ __global__ void softmax_kernel(struct boost_view v)
     }
 }
 
+/* Gradients, hessians and packed words of classification; blockIdx.y is the tree of (lane, class). */
 __global__ void class_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, lane = t / v.in.outputs, output = t % v.in.outputs;
@@ -85,6 +89,8 @@ __global__ void class_kernel(struct boost_view v)
     }
 }
 
+/* Gradient and hessian of one row by the loss of its lane; lanes of several losses may share a
+ * launch. */
 __device__ static void number_gradient(const struct ml_boost_rule *in, float far, float f, float y,
                                        float w, float *g, float *h)
 {
@@ -155,6 +161,7 @@ __global__ void size_kernel(struct boost_view v)
     }
 }
 
+/* which: 0 = the scale of g, 1 = of h. */
 __device__ static double scale_of(const struct boost_view *v, int t, int which)
 {
     const double *sizes = v->sizes + 4 * (t * v->size_blocks) + 2 * which;
@@ -174,12 +181,12 @@ __global__ void scale_kernel(struct boost_view v)
 
     if (t < v.n_trees && !boost_sits_out(&v, t)) {
         v.trees[t].g_scale = scale_of(&v, t, 0);
-        v.trees[t].h_scale = v.rules[t].in.loss == ML_BOOST_POISSON ? scale_of(&v, t, 1)
-                                                                    /* h = 1 counts rows */
-                                                                    : 1.0;
+        /* Elsewhere h = 1 counts rows. */
+        v.trees[t].h_scale = v.rules[t].in.loss == ML_BOOST_POISSON ? scale_of(&v, t, 1) : 1.0;
     }
 }
 
+/* The packed words, once the scales are known. */
 __global__ void quantise_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y;
@@ -210,6 +217,8 @@ static int numbers(struct ml_ctx *c, const struct boost_view *v, struct err *err
     return cuda_try(cudaGetLastError(), err);
 }
 
+/* Classes need one pass, because their scales come from the host. Numbers find their scales on the
+ * device: gradients, their size, the scale, then the words. */
 extern "C" int cuda_boost_gradients(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads,

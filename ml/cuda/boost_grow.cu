@@ -14,6 +14,8 @@ enum { WARP = 32 };
 /* The root: its histogram is built and scanned as if it were the smaller child of a split. One
  * thread per tree. */
 __global__ void root_kernel(struct boost_view v)
+/* Every loop below is over the trees of one launch: a tree that takes no part (is_done) keeps
+ * n_batch 0, and later kernels find nothing to do for it. */
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
@@ -113,6 +115,8 @@ __device__ static int next_ahead(const struct boost_tree *tree, const struct boo
     return b.gain > 0.0 ? b.at : -1;
 }
 
+/* The replay splits the node at place `at`, as the CPU would now: its children get the next two
+ * numbers. */
 __device__ static void pop(struct boost_tree *tree, struct boost_node *nodes, int32_t *by_order,
                            int at)
 {
@@ -126,6 +130,7 @@ __device__ static void pop(struct boost_tree *tree, struct boost_node *nodes, in
 
 /* ---- the batch ---- */
 
+/* Bounds are inherited; boost_bound.cu narrows them where the split is constrained. */
 __device__ static void kid_init(struct boost_node *kid, const struct boost_node *nd, int is_right)
 {
     kid->total = is_right ? nd->total - nd->best.left : nd->best.left;
@@ -152,6 +157,8 @@ __device__ static void batch_add(const struct boost_view *v, int t, int at, int 
     nd->kid[0] = tree->n_nodes++;
     nd->kid[1] = tree->n_nodes++;
     kid_init(&nodes[nd->kid[0]], nd, 0);
+    /* The slot is for the smaller child; the larger one takes over the parent's slot
+     * (boost_rows.cu). */
     kid_init(&nodes[nd->kid[1]], nd, 1);
     struct boost_entry e = { at, -1, -1, 0, tree->n_slots++, is_last, 0, 0 };
     v->batch[(int64_t)t * v->batch_cap + n] = e;
@@ -183,6 +190,7 @@ __device__ static void batch_level(const struct boost_view *v, int t, int first)
 
 /* The leaf at place `first`, which the replay waits for, and the best other leaves ahead of need. */
 __device__ static void batch_best(const struct boost_view *v, int t, int first)
+/* Half of the leaves still to come, rounded up. */
 {
     struct boost_tree *tree = &v->trees[t];
     struct boost_node *nodes = v->nodes + (int64_t)t * v->node_cap;
@@ -209,6 +217,11 @@ __device__ static void batch_best(const struct boost_view *v, int t, int first)
     }
 }
 
+/* One warp per tree. The lanes read tree and nodes together, and only lane 0 writes; each
+ * __syncwarp separates a write from the reads around it.
+ *
+ * The loop replays as long as the next leaf in the CPU's order is split already. It ends at a leaf
+ * that is not split yet, which starts the batch, or with none (at < 0): then the tree is finished. */
 __global__ void select_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.x, at = -1;
@@ -248,6 +261,7 @@ __global__ void select_kernel(struct boost_view v)
     } else {
         batch_best(&v, t, by_order[at]);
     }
+    /* The host looks at this count to see whether more steps must be queued. */
     if (threadIdx.x == 0 && at >= 0)
         atomicAdd(v.n_unfinished, 1);
 }

@@ -19,6 +19,7 @@ __global__ void emit_kernel(struct boost_view v)
     for (int o = (int)(blockIdx.x * blockDim.x + threadIdx.x); o < n; o += step) {
         const struct boost_node *nd = &nodes[v.by_order[(int64_t)t * v.node_cap + o]];
         struct ml_boost_node e = {};
+        /* A node whose split was made ahead of need, but never reached by the replay, is a leaf. */
         e.kid[0] = nd->is_popped ? nodes[nd->kid[0]].order : -1;
         e.kid[1] = nd->is_popped ? nodes[nd->kid[1]].order : -1;
         e.n = nd->n;
@@ -41,6 +42,7 @@ __global__ void emit_kernel(struct boost_view v)
     }
 }
 
+/* Walks a row down to its leaf; nodes are in the CPU's order, with the root at 0. */
 __device__ static int leaf_of(const struct ml_boost_node *nodes, const uint8_t *bins)
 {
     int at = 0;
@@ -94,6 +96,7 @@ __global__ void walk_kernel(struct boost_view v, int is_shared)
         int leaf = leaf_of(nodes, bins + i * v.stride);
         float g = v.g[at + i], h = v.h[at + i];
         v.leaf[at + i] = (uint16_t)leaf;
+        /* A row outside the tree adds nothing. */
         if (g == 0.0f && h == 0.0f)
             continue;
         if (is_shared) {
@@ -131,6 +134,8 @@ __device__ static double value_of(const struct boost_view *v, int t, int o)
     return leaf_step(g, h, tree->g_scale, tree->h_scale, in->l1, in->l2);
 }
 
+/* Leaf values within their bounds, then the learning rate, then one rounding to float: the order of
+ * boost_grow.c. */
 __global__ void value_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, n = boost_sits_out(&v, t) ? 0 : v.trees[t].n_order;
@@ -152,6 +157,7 @@ __global__ void value_kernel(struct boost_view v)
     }
 }
 
+/* One float addition per row and tree, as on the CPU. */
 __global__ void score_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, cap = v.out_cap;
@@ -168,6 +174,8 @@ extern "C" int cuda_boost_leaves(struct ml_ctx *c, const struct boost_view *v, s
     unsigned threads = (unsigned)v->in.threads, trees = (unsigned)v->n_trees;
     unsigned rows = boost_blocks(c, v->rows, threads, v->n_trees);
     unsigned nodes = boost_blocks(c, v->out_cap, threads, v->n_trees);
+    /* Two 64-bit sums per node fit into 32 KiB of shared memory up to here; larger trees add
+     * straight into global memory. */
     int is_shared = v->leaves_most <= SHARED_LEAVES / 2;
 
     LAUNCH(emit_kernel, dim3(nodes, trees), threads, 0, c->stream, *v);

@@ -39,6 +39,7 @@ __device__ static int item_of(const struct boost_view *v, int t, int64_t i, int 
     return v->h[at] > 0.0f ? v->leaf[at] : -1;
 }
 
+/* How many items tree t selects from; 0 where it takes no part. */
 __device__ static int64_t items(const struct boost_view *v, int t, int of_lane)
 {
     if (!takes_part(v, t, of_lane))
@@ -46,11 +47,14 @@ __device__ static int64_t items(const struct boost_view *v, int t, int of_lane)
     return of_lane ? v->n_train[t] : v->rows;
 }
 
+/* How many ranks are looked for: one a leaf, or one for the lane. */
 __device__ static int leaves(const struct boost_view *v, int t, int of_lane)
 {
     return !takes_part(v, t, of_lane) ? 0 : of_lane ? 1 : v->trees[t].n_order;
 }
 
+/* Counts the digits of pass number `pass` among the items whose higher digits are the ones chosen
+ * so far. Counts go into shared memory first where they fit. */
 __global__ void digits_kernel(struct boost_view v, int pass, int of_lane, int is_near)
 {
     DYN_SHARED(unsigned, near); /* [leaves][256] */
@@ -91,6 +95,8 @@ __device__ static unsigned count_below(unsigned own, unsigned *all)
     return sum - own;
 }
 
+/* The rank of a quantile: alpha (n - 1), split into a whole rank and the share of the way to the
+ * next value. */
 __device__ static void pick_start(struct boost_pick *p, unsigned n, double alpha)
 {
     double at = n > 0 ? alpha * (double)(n - 1) : 0.0;
@@ -165,6 +171,7 @@ __global__ void next_kernel(struct boost_view v, int of_lane)
     }
 }
 
+/* The bound of Huber's loss for this round's gradients, by lane. */
 __global__ void far_kernel(struct boost_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -173,6 +180,8 @@ __global__ void far_kernel(struct boost_view v)
         v.far[t] = boost_pick_value(&v.picks[(int64_t)t * v.out_cap]);
 }
 
+/* For Huber's loss: adds what is left of each residual beyond the leaf's median, cut at the bound,
+ * in whole units. */
 __global__ void units_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y;
@@ -190,6 +199,7 @@ __global__ void units_kernel(struct boost_view v)
     }
 }
 
+/* Four passes of a byte each, then the neighbour above for interpolation. */
 static void select_all(struct ml_ctx *c, const struct boost_view *v, int of_lane)
 {
     unsigned threads = (unsigned)v->in.threads, trees = (unsigned)v->n_trees;

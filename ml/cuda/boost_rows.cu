@@ -11,6 +11,8 @@
 #include "ml/cuda/boost.h"
 #include "ml/cuda/place.h"
 
+/* The draw of a row for the round: 32 random bits of (lane, round, row), the very ones of
+ * boost_round.c, where one block of the generator serves four rows. */
 __device__ static int is_drawn(const struct boost_view *v, int lane, int32_t row)
 {
     uint32_t u[4];
@@ -19,6 +21,8 @@ __device__ static int is_drawn(const struct boost_view *v, int lane, int32_t row
     return u[row & 3] <= v->rules[lane].row_limit;
 }
 
+/* Counts the rows that the round draws; blockIdx.y is the lane. Only lanes that sample rows are
+ * counted. */
 __global__ void count_kernel(struct boost_view v)
 {
     int lane = (int)blockIdx.y;
@@ -34,6 +38,7 @@ __global__ void count_kernel(struct boost_view v)
         atomicAdd(&v.n_picked[lane], n);
 }
 
+/* Clears a histogram, all blocks of the tree together. */
 __device__ static void slot_clear(const struct boost_view *v, int t, int slot)
 {
     unsigned long long *cells = boost_slot(v, t, slot);
@@ -56,12 +61,15 @@ __global__ void root_rows_kernel(struct boost_view v)
 
     if (n > 0)
         slot_clear(&v, t, 0);
+    /* All threads of a block run the same number of turns, because block_place is called by whole
+     * blocks; i < n says whether a thread has a row. */
     for (int64_t from = (int64_t)blockIdx.x * blockDim.x; from < n; from += step) {
         int64_t i = from + threadIdx.x;
         int32_t row = i < n ? train[i] : 0;
         int is_in = i < n;
         if (is_in && is_sampled)
             is_in = is_drawn(&v, lane, row);
+        /* A thinned row has the word 0 (grad_thin_factor). */
         if (is_in && v.scale[3 * lane + 2] > 0.0f)
             is_in = v.q[at + row] != 0;
         if (i < n && !is_in) {
@@ -81,6 +89,7 @@ __global__ void root_rows_kernel(struct boost_view v)
         atomicAdd((unsigned long long *)&v.trees[t].total, (unsigned long long)total);
 }
 
+/* Missing is bin 255: adding `add` = 1 makes it 0, which goes left. */
 __device__ static int goes_left(const struct boost_split *s, unsigned bin)
 {
     if (s->is_categorical)
@@ -88,6 +97,9 @@ __device__ static int goes_left(const struct boost_split *s, unsigned bin)
     return ((bin + (unsigned)s->add) & 255u) <= (unsigned)(s->bin + s->add);
 }
 
+/* A block takes tiles of rows of any entry of its tree's batch. Rows that go left are placed from
+ * the front of the node's range, the others from its end; both counters end at the children's row
+ * counts. */
 __global__ void partition_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, n_batch = v.trees[t].n_batch;
@@ -117,6 +129,7 @@ __global__ void partition_kernel(struct boost_view v)
     }
 }
 
+/* Whether a child may be split at all, from what is known before its histogram is. */
 __device__ static int may_split(const struct ml_boost_rule *in, const struct boost_node *nd)
 {
     return nd->depth < in->depth && nd->n >= 2 * in->min_leaf && nd->n >= 2;
@@ -147,6 +160,8 @@ __device__ static void kids_of(const struct ml_boost_rule *in, struct boost_node
     big->slot = nd->slot;
 }
 
+/* A block per tree: completes the entries of its batch and lays out the tiles for the histograms.
+ * Running counts are made by one thread, because a batch has few entries. */
 __global__ void kids_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.x, n_batch = v.trees[t].n_batch;

@@ -22,6 +22,8 @@ struct hist_group {
     int width, is_side_by_side;
 };
 
+/* Sixteen columns that begin at a multiple of sixteen, in rows of a multiple of sixteen bytes: one
+ * aligned 16-byte load has all their bins. */
 __device__ static int is_side_by_side(const struct hist_group *k)
 {
     return k->width == BOOST_GROUP && k->stride % BOOST_GROUP == 0 &&
@@ -29,6 +31,7 @@ __device__ static int is_side_by_side(const struct hist_group *k)
            k->cols[BOOST_GROUP - 1] == k->cols[0] + BOOST_GROUP - 1;
 }
 
+/* Adds one row to the sums of all columns of the group. */
 __device__ static void row_add(const struct hist_group *k, int32_t row, uint32_t word, int *sums)
 {
     const uint8_t *b = k->bins + row * k->stride;
@@ -72,6 +75,7 @@ __device__ static void hist_tile(const struct hist_group *k, const int32_t *rows
     __syncthreads();
 }
 
+/* blockIdx: column group, tile, tree. Only the smaller child of each entry is summed. */
 __global__ void boost_hist_kernel(struct boost_view v)
 {
     DYN_SHARED(int, sums);
@@ -105,6 +109,8 @@ struct node_rule {
     int is_bounded;
 };
 
+/* The CPU's score of a pair of children (ml/math/tree_math.h), with bounds where there are
+ * constraints. */
 __device__ static double pair_score(const struct node_rule *r, int64_t left, double l2)
 {
     return r->is_bounded ? scan_bounded_score(&r->node, &r->bounds, left, l2)
@@ -131,6 +137,7 @@ __device__ static struct pick pick_of_warp(struct pick p)
     return p;
 }
 
+/* Keeps the better of two candidates; of equal scores the earlier place. */
 __device__ static void offer(struct pick *p, double score, int at)
 {
     if (score > p->score || (score == p->score && at < p->at)) {
@@ -161,6 +168,8 @@ __device__ static int64_t sum_at(const int64_t *sums, int bin)
     return __shfl_sync(ALL, mine, bin / LANE_BINS);
 }
 
+/* Places are numbered bin + 256 * (missing values go left): a smaller bin wins a tie, and missing
+ * values to the right win over the left. */
 __device__ static void numeric_done(const struct scan_node *nd, struct pick p, int64_t left,
                                     int has_missing, struct boost_split *s)
 {
@@ -223,6 +232,7 @@ __device__ static void span_of(const int64_t *words, int n_bins, int *lo, int *h
     }
 }
 
+/* The packed sum of the bins up to `last`, known to all lanes. */
 __device__ static int64_t sum_to(const int64_t *words, int last)
 {
     int lane = (int)threadIdx.x % 32;
@@ -328,6 +338,8 @@ __device__ static void set_done(const struct scan_node *nd, const struct levels 
     }
 }
 
+/* Each rank is a candidate: the level alone where there are few levels, else all levels up to it.
+ * The lane's ranks are lane * 8 + i. */
 __device__ static void scan_categorical(const struct node_rule *r, const int64_t *words, int n_bins,
                                         struct levels *lv, struct boost_split *s)
 {
@@ -363,6 +375,7 @@ __device__ static void scan_categorical(const struct node_rule *r, const int64_t
 
 /* ---- nodes ---- */
 
+/* Parameters in units of the quantised gradients, as in boost_grow.c. */
 __device__ static void rule_of(const struct ml_boost_rule *in, const struct boost_tree *tree,
                                const struct boost_node *nd, struct node_rule *r)
 {
@@ -447,6 +460,8 @@ __device__ static void scan_entry(const struct boost_view *v, int t, int at, int
     }
 }
 
+/* A warp per (entry, column). Warps of a block only share memory for levels, so they need no
+ * barrier between them. */
 __global__ void scan_kernel(struct boost_view v)
 {
     DYN_SHARED(struct levels, shared); /* [warps], where there are categorical columns */

@@ -12,6 +12,7 @@
 
 /* ---- the rows of a tree, and its root ---- */
 
+/* Lists the rows that a tree has drawn, with their words, in any order; blockIdx.y is the tree. */
 __global__ void rows_kernel(struct rf_view v)
 {
     int t = (int)blockIdx.y;
@@ -200,6 +201,7 @@ __device__ static void split_find(const struct rf_node_view *nd, struct rf_area 
         columns_back(v, s->seen);
 }
 
+/* The score of the node left whole, in the terms of the criterion: what a split must gain over. */
 __device__ static double own_score(const struct rf_view *v, const struct node_state *s)
 {
     long long squares = 0;
@@ -218,6 +220,7 @@ __device__ static double own_score(const struct rf_view *v, const struct node_st
     return v->xlogx ? sum - rf_x(v, s->weight) : (double)squares / (double)s->weight;
 }
 
+/* Which side a bin goes to under the split found. */
 __device__ static int goes_left(const struct rf_found *f, unsigned bin)
 {
     if (f->is_set)
@@ -225,6 +228,8 @@ __device__ static int goes_left(const struct rf_found *f, unsigned bin)
     return bin == RF_MISSING ? f->missing_left : (int)bin <= f->bin;
 }
 
+/* Parts the node's rows into the other list: left ones from the front, right ones from the back.
+ * Notes the bins that rows had, for values that the node never showed (rf_unseen). */
 __device__ static void rows_split(const struct rf_view *v, int t, const struct ml_forest_node *node,
                                   struct node_state *s)
 {
