@@ -1,5 +1,5 @@
-/* server.c - see server.h. It puts the rooms together: the HTTP server (web/http) calls web/request when a request comes,
- * and web/request finds the handler in the tables of web/api. */
+/* server.c - see server.h. It puts the rooms together: the HTTP server (web/http) calls web/request
+ * when a request comes, and web/request finds the handler in the tables of web/api. */
 #include "web/server.h"
 
 #include "base/mem.h"

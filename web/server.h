@@ -1,6 +1,7 @@
-/* server.h - the HTTP side of assayd: a Unix socket in a private folder, whose users are administrators, and a TCP listener
- * on which everything but /health needs a bearer token or the page's session. controller/main.c makes one after
- * the controller is up and frees it before the controller goes. Everything runs on the loop's thread. */
+/* server.h - the HTTP side of assayd: a Unix socket in a private folder, whose users are
+ * administrators, and a TCP listener on which everything but /health needs a bearer token or the
+ * page's session. controller/main.c makes one after the controller is up and frees it before the
+ * controller goes. Everything runs on the loop's thread. */
 #ifndef WEB_SERVER_H
 #define WEB_SERVER_H
 
@@ -17,7 +18,8 @@ struct web;
 /* 0 and NULL are the defaults. */
 struct web_conf {
     struct http_conf http;
-    /* What the Host header may be besides addresses, localhost and this machine's name: "a.lan,b" */
+    /* What the Host header may be besides addresses, localhost and this machine's name: "a.lan,b"
+     */
     const char *host_names;
     bool dev;             /* opens /api/v1/debug */
     int64_t heartbeat_ms; /* 15000 between signs of life on event streams */

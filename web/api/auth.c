@@ -1,6 +1,6 @@
-/* auth.c - keys: access tokens, one-time links to the page, its sessions, tickets for its links to files. A
- * session is made by a link (GET /open, for people) or by a token (POST /session, the page's sign-in form); who
- * may come in with which is auth.c's. */
+/* auth.c - access tokens, one-time links to the page, sessions of the page, and tickets for its
+ * links to files. A session is opened by a link (GET /open) or by a token (POST /session, the
+ * page's sign-in form). Who may come in with which of them is decided in web/request/auth.c. */
 #include "web/api/handlers.h"
 
 #include "base/jsonx.h"
@@ -61,7 +61,8 @@ static int link_new(struct web_req *r, struct err *err)
         json_pack("{s:s, s:o}", "path", path, "url", address[0] ? json_string(url) : json_null()));
 }
 
-/* The page takes its secret from the fragment, which no browser sends to anybody, and forgets the address (api.js). */
+/* The page takes its secret from the fragment, which no browser sends to anybody, and forgets the
+ * address (api.js). */
 static int link_open(struct web_req *r, struct err *err)
 {
     static const char page[] =
@@ -76,8 +77,8 @@ static int link_open(struct web_req *r, struct err *err)
         return err_set(err, ERR_DENIED, "this link is not whole: copy all of it");
     if (ctl_link_use(r->ctl, code, &keys, err) < 0)
         return -1;
-    /* A page that leads on by itself, not a redirect: a strict cookie is not sent along a redirect that
-     * began in another site, such as a chat window where the link was pasted. */
+    /* A page that leads on by itself, not a redirect: a strict cookie is not sent along a redirect
+     * that began in another site, such as a chat window where the link was pasted. */
     int n = snprintf(text, sizeof text, page, keys.secret, keys.secret);
     web_auth_cookie(r, keys.cookie);
     web_header_add(r, "Referrer-Policy", "no-referrer");

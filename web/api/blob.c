@@ -1,4 +1,5 @@
-/* blob.c - see blob.h. */
+/* blob.c - see blob.h. Checking a file against its hash may take a while and runs on a thread; the
+ * answer is then sent from on_checked. */
 #include "web/api/blob.h"
 
 #include "base/str.h"

@@ -1,6 +1,6 @@
-/* data.c - bytes in and out: resumable uploads in parts, blobs by hash with Range and HEAD, datasets made
- * of them. A commit hashes on the pool: its request is deferred, the blob's row is added in a turn of its
- * own, and the answer leaves after that turn's commit. */
+/* data.c - bytes in and out: resumable uploads in parts, blobs by their hash, and datasets made of
+ * them. Committing an upload hashes its file on a thread, so the answer is deferred: the blob's row
+ * is added in a later turn of the loop, and the answer leaves after that turn's commit. */
 #include "web/api/handlers.h"
 
 #include "base/jsonx.h"

@@ -1,5 +1,5 @@
-/* debug.c - the dangerous ones, only with --dev and only for administrators: clock, fault, state, digest,
- * replay. The verbs are the controller's. */
+/* debug.c - debug commands: clock, fault, state, digest, replay. They can destroy data, so they
+ * exist only with --dev, and only for administrators. The controller does what they say. */
 #include "web/api/handlers.h"
 
 #include "base/str.h"

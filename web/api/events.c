@@ -1,5 +1,6 @@
-/* events.c - the live feed: server-sent events whose ids are journal sequence numbers. A client that comes back with
- * Last-Event-ID (or after=) gets what it missed, then what happens; feed.c does the telling. */
+/* events.c - the live feed: server-sent events whose ids are journal sequence numbers. A client
+ * that comes back with Last-Event-ID (or after=) gets what it missed, then what happens; feed.c
+ * does the telling. */
 #include "web/api/handlers.h"
 
 #include "base/loop.h"

@@ -1,9 +1,15 @@
-/* feed.c - see feed.h. Frames of the newest events stand in a ring of bounded size; a reader is a place in it. Readers are
- * served after the turn that made the events, in slices of a few milliseconds and in rotation; each gets all that is new to
- * it as one piece. Whoever falls out of the ring reads the journal until it has caught up. Three promises: everything sent is
- * committed; nothing is sent twice; a client that reads too slowly costs at most WEB_STREAM_MAX bytes: then events are
- * dropped and, once it has read, one `resync` tells it to fetch anew. Progress events have no id and are never replayed.
- * A brief reader is told {"seq", "studies": [ids]}, or null for "any". */
+/* feed.c - see feed.h. The text of the newest events stands in a ring of bounded size (FRAMES,
+ * RING_BYTES), and a reader is a position in it. Readers are served after the turn that made the
+ * events, in slices of SLICE_US and in rotation; each gets everything that is new to it at once. A
+ * reader that falls behind the ring reads the journal until it has caught up.
+ *
+ * Three promises. Everything that is sent was committed. Nothing is sent twice. A client that reads
+ * too slowly costs at most WEB_STREAM_MAX bytes: further events are dropped, and once it has read
+ * what waited, one `resync` event tells it to fetch everything anew. Progress events have no id and
+ * are never repeated.
+ *
+ * A brief reader is told only which studies changed: {"seq", "studies": [ids]}, or null for "any".
+ */
 #include "web/api/feed.h"
 
 #include "base/buf.h"
@@ -137,7 +143,8 @@ static void on_row(void *arg, int64_t seq, const char *event, const char *json)
         p->seq = seq;
 }
 
-/* As much as half the client's buffer takes, a few rows at a time; the rest when that has been read. */
+/* As much as half the client's buffer takes, a few rows at a time; the rest when that has been
+ * read. */
 static void replay(struct feed *f, struct feed_reader *s)
 {
     struct replay p = { .seq = s->seq };

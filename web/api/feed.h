@@ -1,5 +1,6 @@
-/* feed.h - live events to many readers: each event becomes text once, and readers are served from that in turns which have
- * an end, however many there are. api_events.c begins a stream; from then on it is fed here. */
+/* feed.h - live events for many readers. The text of an event is made once, however many readers
+ * there are, and serving them is divided into short pieces so that no turn of the loop becomes
+ * long. events.c begins a stream; from then on it is fed here. */
 #ifndef WEB_API_FEED_H
 #define WEB_API_FEED_H
 
@@ -18,7 +19,8 @@ struct feed_reader {
     int64_t told_ms; /* brief: when it was told last */
 };
 
-/* Takes a stream that has begun; its seq is where it stands, -1 = now. The reader lives until feed_leave. */
+/* Takes a stream that has begun; its seq is where it stands, -1 = now. The reader lives until
+ * feed_leave. */
 void feed_join(struct feed_reader *reader);
 void feed_leave(struct feed_reader *reader);
 void feed_drained(struct feed_reader *reader); /* the client has read what there was */

@@ -1,4 +1,5 @@
-/* handlers.h - what each file of handlers offers: its table of routes. Defined in the file of the same name. */
+/* handlers.h - what each file of handlers offers: its table of routes. Defined in the file of the
+ * same name. */
 #ifndef WEB_API_HANDLERS_H
 #define WEB_API_HANDLERS_H
 

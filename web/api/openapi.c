@@ -1,6 +1,7 @@
-/* openapi.c - GET /api/v1/openapi.json: an OpenAPI 3 document made from the route table, so that no route can
- * be missing from it, with the schemas below. Schemas say what a client may rely on; answers may hold more.
- * tests/web/api/test_openapi.c checks the document, and answers against it. */
+/* openapi.c - GET /api/v1/openapi.json: an OpenAPI 3 document made from the route table, so that no
+ * route can be missing from it, with the schemas below. Schemas say what a client may rely on;
+ * answers may hold more. tests/web/api/test_openapi.c checks the document, and answers against it.
+ */
 #include "web/api/openapi.h"
 
 #include "base/jsonx.h"

@@ -1,6 +1,7 @@
-/* page.c - the page: files embedded by page.S, compressed once at their first request, named by a hash of
- * their content so that an unchanged one costs 304. The content security policy lets in nothing but our
- * own files: no inline script or style, no other host, no frame. */
+/* page.c - the page's files. page.S embeds them in the program; each is compressed once, at its
+ * first request. Its ETag is a hash of its content, so that a browser that has it gets a 304. Their
+ * content security policy (req.c) allows nothing but these files: no inline script or style, no
+ * other host, no frame. */
 #include "web/api/handlers.h"
 
 #include "base/str.h"

@@ -1,5 +1,6 @@
-/* params.c - see params.h. The schemas say what the handlers refuse, so that whoever generates clients or tests from the
- * description (tests/api/check.sh does) is refused only by what is there or not. Called by openapi.c. */
+/* params.c - see params.h. The schemas say exactly what the handlers refuse. Clients and tests that
+ * are generated from the description (tests/api/check.sh) are then refused only for what does or
+ * does not exist. Called by openapi.c. */
 #include "web/api/params.h"
 
 #include "base/jsonx.h"
@@ -19,7 +20,8 @@
 #define FACT \
     "{\"type\":\"string\",\"enum\":[\"score\",\"fit_us\",\"predict_ns_row\",\"model_bytes\"]}"
 
-/* The first row whose name, and the end of whose address (NULL = any), fit. */
+/* The first row that fits counts: by the name of the parameter, and by the end of the address (NULL
+ * = any). */
 static const struct {
     const char *name, *route, *json;
 } params[] = {
@@ -72,7 +74,7 @@ static json_t *schema_new(const char *name, size_t n, const struct web_route *ro
     return json_pack("{s:s, s:s}", "type", "string", "pattern", "^[ -~]*$");
 }
 
-/* Without these the route refuses. */
+/* The route refuses a request without this parameter. */
 static bool is_needed(const struct web_route *route, const char *name, const char *in)
 {
     return strcmp(in, "path") == 0 || str_starts(name, "code") ||

@@ -1,4 +1,5 @@
-/* params.h - what may stand in an address and in a request's headers, as schemas of the API's description. */
+/* params.h - what may stand in an address and in a request's headers, as schemas of the API's
+ * description. */
 #ifndef WEB_API_PARAMS_H
 #define WEB_API_PARAMS_H
 

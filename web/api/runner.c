@@ -1,6 +1,7 @@
-/* runner.c - the runners' side: hello, the long poll for work, report; and what people do with runners.
- * A lease may be granted in a later turn: its request is deferred and the grant leaves after that turn's
- * commit. When the client goes away first, the wait is cancelled, so that no trial is given to nobody. */
+/* runner.c - what runners call (hello, the long poll for work, report), and what people do with
+ * runners. Work may be granted in a later turn of the loop: the request is deferred, and the grant
+ * leaves after that turn's commit. When the client leaves first, the wait is cancelled, so that no
+ * work is given to a runner that is not there. */
 #include "web/api/handlers.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* service.c - the service itself: health, metrics, configuration, backup, and the description of this API. */
+/* service.c - the service itself: health, metrics, configuration, backup, and the description of
+ * this API. */
 #include "web/api/handlers.h"
 
 #include "base/clk.h"

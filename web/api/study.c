@@ -1,5 +1,6 @@
-/* study.c - studies: submit, list, show, change, steer, delete; their leaderboard and best model. Every
- * handler decodes, calls one function of the controller and answers with its JSON as it is. */
+/* study.c - studies: submit, list, show, change, steer, delete; their leaderboard, and what the
+ * page shows of them. Each handler reads its arguments, calls one function of the controller, and
+ * answers with its JSON unchanged. */
 #include "web/api/handlers.h"
 
 #include "web/api/blob.h"

@@ -1,4 +1,5 @@
-/* tables.h - all routes of the API and of the page, in the order in which they are tried and described. */
+/* tables.h - all routes of the API and of the page, in the order in which they are tried and
+ * described. */
 #ifndef WEB_API_TABLES_H
 #define WEB_API_TABLES_H
 

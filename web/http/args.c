@@ -1,5 +1,5 @@
-/* args.c - see args.h. Written to be read by a suspicious eye: every loop is bounded by the text's end,
- * every copy by its target's size, and nothing is accepted because it was not thought of. */
+/* args.c - see args.h. Every loop is bounded by the end of the text and every copy by the size of
+ * its target. Each parser lists what it accepts and refuses everything else. */
 #include "web/http/args.h"
 
 #include "base/str.h"
@@ -137,7 +137,8 @@ const char *args_query_get(const struct args_query *q, const char *key)
 
 /* ---- headers ---- */
 
-/* Digits only, up to 18 of them; returns how many were read, 0 for none or too many. */
+/* Reads up to 18 decimal digits (they fit an int64). Returns how many; 0 when there are none or
+ * more. */
 static size_t digits(const char *s, int64_t *out)
 {
     size_t n = strspn(s, "0123456789");

@@ -1,4 +1,6 @@
-/* body.c - see body.h. */
+/* body.c - see body.h. The chunked coding is that of RFC 9112, section 7.1. Chunk extensions and
+ * trailer fields are read and ignored; how long they may be is limited, so that nobody can send
+ * them for ever. */
 #include "web/http/body.h"
 
 #include "base/base.h"
@@ -7,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* SIZE_DIGITS: 8 hexadecimal digits are 4 GiB, more than any body may have. */
 enum { LINE_MAX_ = 256, TRAILERS_MAX = 4096, SIZE_DIGITS = 8 };
 
 int body_init(struct body *b, const struct head *head, int64_t max)
@@ -31,7 +34,8 @@ static void move(struct body *b, struct evbuffer *in, struct evbuffer *out)
     b->left -= (int64_t)n;
 }
 
-/* One line without its CR LF: 1; 0 = not there yet; 400 = too long, or none. */
+/* Takes one line without its CR LF. Returns 1; 0 when it has not arrived completely; 400 when it is
+ * too long or does not end with CR LF. */
 static int line_take(struct evbuffer *in, char line[LINE_MAX_], size_t *n)
 {
     struct evbuffer_ptr end = evbuffer_search(in, "\n", 1, NULL);

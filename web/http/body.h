@@ -1,5 +1,6 @@
-/* body.h - the body of a request, taken from what has arrived piece by piece: of a known length, or chunked.
- * Knows buffers, no sockets. */
+/* body.h - reads the body of a request from an input buffer, piece by piece as it arrives: a body
+ * of a known length, or one in chunks. It knows buffers and no sockets. Called by conn.c; fuzzed by
+ * tests/fuzz/fuzz_head.c. */
 #ifndef WEB_HTTP_BODY_H
 #define WEB_HTTP_BODY_H
 
@@ -8,16 +9,16 @@
 struct evbuffer;
 
 struct body {
-    int64_t left; /* of the whole body, or of this chunk */
+    int64_t left; /* bytes still to come: of the body, or of the present chunk */
     int64_t total, max;
-    int64_t trailers; /* bytes of lines behind the last chunk */
+    int64_t trailers; /* bytes of the fields behind the last chunk */
     enum { BODY_FIXED, BODY_SIZE, BODY_DATA, BODY_DATA_END, BODY_TRAILER, BODY_WHOLE } state;
 };
 
-/* 0, or 413 when its announced length is over max. */
+/* 0, or 413 when the length that the head announces is over max. */
 int body_init(struct body *b, const struct head *head, int64_t max);
-/* Moves what belongs to the body from `in` to `out` (NULL = drops it). 1 = whole, 0 = more must come, or the
- * status to refuse it with. */
+/* Moves what belongs to the body from `in` to `out` (NULL = throws it away). Returns 1 when the
+ * body is complete, 0 when more must arrive, or the HTTP status to refuse the request with. */
 int body_take(struct body *b, struct evbuffer *in, struct evbuffer *out);
 
 #endif

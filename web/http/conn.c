@@ -1,14 +1,19 @@
-/* conn.c - see conn.h. The rules about a descriptor: it belongs to the connection's bufferevent, which is
- * freed by conn_free and by nothing else, with no reference kept; libevent then removes its events at once
- * and closes the descriptor behind them. So a descriptor's number is never free while an event still waits
- * on it, and a later connection with the same number hears only its own bytes. (Closing first, with the
- * events still armed, is how a dead connection once swallowed other clients' requests.)
+/* conn.c - see conn.h. The connection is a state machine (enum conn_state) on a libevent
+ * bufferevent.
  *
- * While a request is being handled or answered nothing is read, so that a client which sends more than it
- * reads is held back by TCP; a client that leaves meanwhile is only seen where conn_watch asks for it.
+ * Descriptors. A descriptor belongs to the connection's bufferevent. Only conn_free frees that
+ * bufferevent, and nobody keeps a reference to it. libevent removes the events first and closes the
+ * descriptor afterwards, so the number of a descriptor is never reused while an event still waits
+ * on it. (The order matters: closing first once let a dead connection read the bytes of a later one
+ * that had got the same number.)
  *
- * A connection that must end with something unread is shut down on our side only, and what still comes is
- * thrown away for LINGER_MS: a plain close would send a reset, which takes the answer away from the client. */
+ * Back-pressure. While a request is handled or answered, nothing is read from its connection. A
+ * client that sends faster than it reads answers is therefore held back by TCP. It also means that
+ * a client which leaves meanwhile is noticed only where conn_watch asks for it.
+ *
+ * The end. A plain close() of a socket with unread bytes sends a reset, which can take the answer
+ * away from the client. A connection that must end with unread bytes is therefore shut down for
+ * writing only, and what still arrives is thrown away for up to LINGER_MS. */
 #include "web/http/conn.h"
 
 #include "base/base.h"
@@ -28,40 +33,43 @@
 #include <unistd.h>
 
 enum {
-    READ_NOW = 16 << 10,
-    WRITE_NOW = 256 << 10,
-    LINGER_MS = 2000,
+    READ_NOW = 16 << 10,   /* what libevent reads at once, too */
+    WRITE_NOW = 256 << 10, /* one long answer must not hold up the turn of the loop */
+    LINGER_MS = 2000,      /* time for the client to read a refusal */
+    /* Twice the longest body: a client that was refused may send the rest of it. */
     LINGER_BYTES = 16 << 20,
-    STREAM_SNDBUF = 64 << 10, /* or the kernel keeps megabytes for a reader that has stopped */
+    /* Without a limit, the kernel buffers megabytes for an event stream that nobody reads. */
+    STREAM_SNDBUF = 64 << 10,
 };
 
 enum conn_state {
-    CONN_HEAD,   /* reading one, or idle before it */
-    CONN_BODY,   /* reading one */
-    CONN_BUSY,   /* being handled */
-    CONN_ANSWER, /* being written */
-    CONN_STREAM, /* an answer without an end */
-    CONN_LINGER, /* has answered, and throws away what still comes */
+    CONN_HEAD,   /* reading a head, or idle before one */
+    CONN_BODY,   /* reading a body */
+    CONN_BUSY,   /* the owner handles the request */
+    CONN_ANSWER, /* an answer is being written */
+    CONN_STREAM, /* an answer without an end is being written */
+    CONN_LINGER, /* has answered, and throws away what still arrives */
 };
 
 struct conn {
-    struct guest guest; /* first: conn_of_guest */
+    struct guest guest; /* must be the first member: see conn_of_guest */
     struct conn_group *group;
     struct bufferevent *bev;
     enum conn_state state;
-    bool is_closing; /* after the answer that is being written */
-    bool is_read;    /* nothing of the answered request is still to come */
-    char *text;      /* of the head, which `head` points into; NULL between requests */
+    bool is_closing; /* the connection ends after this answer */
+    bool is_read;    /* the whole body of the answered request has arrived */
+    char *text;      /* the bytes of the head; `head` points into them. NULL between requests */
     struct head head;
-    size_t seen; /* bytes of the input that were searched for the end of the head */
+    size_t seen; /* how many input bytes were already searched for the end of the head */
     struct body body;
-    struct evbuffer *content; /* the body so far */
-    void *request;            /* the owner's; NULL = none, or answered */
+    struct evbuffer *content; /* the part of the body that has arrived */
+    void *request;            /* what the owner attached; NULL before that and after the answer */
     struct event *watch;
-    int64_t since_ms;     /* the first byte of the request that is being read; 0 = none yet */
-    int64_t moved_ms;     /* when it became idle, or a byte of its answer was last taken */
-    int64_t added, taken; /* bytes of answers: put into the output, taken by the kernel */
-    int64_t dropped;      /* bytes thrown away while lingering */
+    int64_t since_ms; /* when the first byte of this request arrived; 0 = none has arrived */
+    int64_t moved_ms; /* when it became idle, or when the kernel last took bytes of the answer */
+    int64_t added;    /* bytes of answers that were put into the output */
+    int64_t taken;    /* bytes of answers that the kernel took */
+    int64_t dropped;  /* bytes thrown away while lingering */
 };
 
 static void read_more(struct conn *c);
@@ -133,7 +141,7 @@ static void conn_free(struct conn *c)
     group->on_freed(group);
 }
 
-/* Everything is said. */
+/* Everything was sent. Only what the client still sends is waited for, and thrown away. */
 static void linger(struct conn *c)
 {
     c->state = CONN_LINGER;
@@ -157,7 +165,8 @@ static void top_write(struct conn *c, struct evbuffer *out, int status)
                         date);
 }
 
-/* What the client has already sent of a body that nobody wants needs no second connection. */
+/* True when nothing of the request is still to come, so that the connection can be used again. The
+ * part of a refused body that has already arrived is thrown away here. */
 static bool body_is_past(struct conn *c)
 {
     if (c->state == CONN_BODY)
@@ -165,8 +174,9 @@ static bool body_is_past(struct conn *c)
     return c->state == CONN_BUSY || (c->state == CONN_BODY && c->body.state == BODY_WHOLE);
 }
 
-/* Writes what the kernel takes at once, which most answers are done with; waiting for the socket to become
- * writable would cost two system calls, and a round of the loop behind everybody else's requests. */
+/* Writes as much as the kernel takes at once. Most answers are complete after that. Waiting until
+ * the socket is writable would cost two more system calls, and a turn of the loop in which all
+ * other requests come first. */
 static void write_now(struct conn *c)
 {
     struct evbuffer *out = output(c);
@@ -175,12 +185,12 @@ static void write_now(struct conn *c)
     (void)evbuffer_write_atmost(out, bufferevent_getfd(c->bev), WRITE_NOW);
     evbuffer_freeze(out, 1);
     if (evbuffer_get_length(out) > 0)
-        bufferevent_enable(c->bev, EV_WRITE); /* also after an error, which on_end then hears of */
+        bufferevent_enable(c->bev, EV_WRITE); /* after an error, too: libevent then calls on_end */
     else
         bufferevent_trigger(c->bev, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
 }
 
-/* Whatever is in the output now is the answer, and nothing is read until it is out. */
+/* Begins to write the answer that is in the output. Nothing is read until it has been written. */
 static void answer_go(struct conn *c, int64_t length_before)
 {
     c->added += (int64_t)evbuffer_get_length(output(c)) - length_before;
@@ -213,7 +223,7 @@ void conn_answer(struct conn *c, int status, struct evbuffer *fields, struct evb
     answer_go(c, before);
 }
 
-/* Refused before there was a request to answer, or while its body was still to come. */
+/* Refuses a request before the owner has heard of it, or while its body is still arriving. */
 static void refuse(struct conn *c, int status, const char *why)
 {
     struct evbuffer *fields = evbuffer_new(), *body = evbuffer_new();
@@ -261,14 +271,14 @@ void conn_stream_add(struct conn *c, const void *p, size_t n)
 
     CHECK(c->state == CONN_STREAM && n > 0);
     if (before == 0)
-        c->moved_ms = now_of(c->group); /* patience starts when something waits */
+        c->moved_ms = now_of(c->group); /* the time limit counts from when the first byte waits */
     if (c->head.minor > 0)
         evbuffer_add_printf(out, "%zx\r\n", n);
     evbuffer_add(out, p, n);
     if (c->head.minor > 0)
         evbuffer_add(out, "\r\n", 2);
     c->added += (int64_t)evbuffer_get_length(out) - before;
-    bufferevent_enable(c->bev, EV_WRITE); /* later: several events leave together */
+    bufferevent_enable(c->bev, EV_WRITE); /* not at once, so that several events leave together */
 }
 
 size_t conn_stream_pending(const struct conn *c)
@@ -389,7 +399,8 @@ static void head_more(struct conn *c)
     size_t n = 0;
     int64_t len = 0;
 
-    /* RFC 9112 asks to ignore empty lines in front of a request: some clients send one behind a body. */
+    /* RFC 9112 asks to ignore empty lines in front of a request: some clients send one behind a
+     * body. */
     while (evbuffer_copyout(in, end, 2) == 2 && memcmp(end, "\r\n", 2) == 0) {
         evbuffer_drain(in, 2);
         c->seen = 0;
@@ -419,7 +430,7 @@ static void read_more(struct conn *c)
 {
     gate_bytes(&c->group->gate, &c->guest,
                (int64_t)(evbuffer_get_length(input(c)) + evbuffer_get_length(c->content)));
-    conn_settle(c->group); /* which may have shown out this very connection */
+    conn_settle(c->group); /* may refuse this connection itself, which changes its state */
     if (c->state == CONN_HEAD)
         head_more(c);
     else if (c->state == CONN_BODY)
@@ -492,7 +503,8 @@ static void watch_add(struct conn *c, short what)
     CHECK(c->watch && event_add(c->watch, NULL) == 0);
 }
 
-/* A reset comes as EV_READ, not as EV_CLOSED; so may a pipelined request, which is read later. */
+/* The client has left, or has sent something. libevent reports a reset as EV_READ and not as
+ * EV_CLOSED; a pipelined request comes as EV_READ as well, and is read later. */
 static void on_peer(evutil_socket_t fd, short what, void *arg)
 {
     struct conn *c = arg;
@@ -528,7 +540,7 @@ static void shed(struct conn *c)
     if (is_reading && has_room && c->since_ms)
         refuse(c, 503, "the server holds too many unfinished requests: try again in a second");
     else if (is_reading || !has_room)
-        (void)!shutdown((int)bufferevent_getfd(c->bev), SHUT_RDWR); /* and on_end follows */
+        (void)!shutdown((int)bufferevent_getfd(c->bev), SHUT_RDWR); /* libevent then calls on_end */
     else
         c->is_closing = true;
 }
@@ -544,7 +556,7 @@ void conn_settle(struct conn_group *g)
     }
 }
 
-/* If its time is over it is answered 408, or must be freed (*is_dead). */
+/* Answers 408 if the request takes too long; sets *is_dead if the connection must be freed. */
 static void time_check(struct conn *c, int64_t now_ms, bool *is_dead)
 {
     const struct conn_conf *conf = &c->group->conf;

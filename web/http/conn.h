@@ -1,13 +1,15 @@
-/* conn.h - one connection that speaks HTTP/1.x. It reads requests one after another, hands each of them to its owner
- * twice (when the head has arrived, and when the body has), writes the answer, and then reads the next request or
- * closes. It knows nothing of addresses, tokens or JSON: the owner attaches a request of its own to the connection
- * and is called back through conn_hooks.
+/* conn.h - one connection that speaks HTTP/1.x. It reads requests one after another, hands each of
+ * them to its owner twice (when the head has arrived, and when the body has), writes the answer,
+ * and then reads the next request or closes. It knows nothing of addresses, tokens or JSON: the
+ * owner attaches a request of its own to the connection and is called back through conn_hooks.
  *
- * All connections of one door share a conn_group: the gate that says how many may stay (gate.h), the time limits and
- * the hooks. The door (door.h) makes connections and asks once a second for conn_check_all.
+ * All connections of one door share a conn_group: the gate that says how many may stay (gate.h),
+ * the time limits and the hooks. The door (door.h) makes connections and asks once a second for
+ * conn_check_all.
  *
- * Everything runs on the loop's thread. Only conn_read_now, conn_check_all, conn_free_all and the connection's own
- * events free a connection; if a request was still attached, its owner is told by on_gone. */
+ * Everything runs on the loop's thread. Only conn_read_now, conn_check_all, conn_free_all and the
+ * connection's own events free a connection; if a request was still attached, its owner is told by
+ * on_gone. */
 #ifndef WEB_HTTP_CONN_H
 #define WEB_HTTP_CONN_H
 
@@ -26,8 +28,8 @@ enum { HTTP_HEAD_MAX = 16 << 10 }; /* bytes of a request's first line and header
 
 /* What the connection tells; `request` is what on_head attached. */
 struct conn_hooks {
-    /* The head of a request is there, its body not yet. Attaches a request (conn_attach), and either lets
-     * the body come or has answered already. */
+    /* The head of a request is there, its body not yet. Attaches a request (conn_attach), and
+     * either lets the body come or has answered already. */
     void (*on_head)(struct conn *c, const struct head *head);
     /* The body is there, borrowed until the request is answered or conn_body_drop is called. */
     void (*on_body)(void *request, const char *body, size_t n);
@@ -50,7 +52,8 @@ struct conn_conf {
     void *owner; /* for the hooks */
 };
 
-/* What the connections of one door have in common. The door owns it, and frees all connections before it goes. */
+/* What the connections of one door have in common. The door owns it, and frees all connections
+ * before it goes. */
 struct conn_group {
     struct conn_conf conf;
     struct loop *loop;
@@ -70,7 +73,8 @@ struct conn_group *conn_group(const struct conn *c);
 
 /* Shows out whoever is over a limit of the gate. A request that was on its way is answered 503. */
 void conn_settle(struct conn_group *g);
-/* Answers 408 to requests that take too long, and frees connections that were idle too long. Once a second. */
+/* Answers 408 to requests that take too long, and frees connections that were idle too long. Once a
+ * second. */
 void conn_check_all(struct conn_group *g);
 void conn_free_all(struct conn_group *g);
 
@@ -84,8 +88,9 @@ void conn_body_drop(struct conn *c);           /* the body that on_body gave is 
 /* on_left is called once when the client hangs up before the answer is sent. */
 void conn_watch(struct conn *c);
 
-/* Answers; the request is detached. fields: whole lines "Name: value\r\n"; both buffers are emptied.
- * body_len: what Content-Length says, also when the body is left out (HEAD); -1 = no such line (204, 304). */
+/* Answers; the request is detached. fields: whole lines "Name: value\r\n"; both buffers are
+ * emptied. body_len: what Content-Length says, also when the body is left out (HEAD); -1 = no such
+ * line (204, 304). */
 void conn_answer(struct conn *c, int status, struct evbuffer *fields, struct evbuffer *body,
                  int64_t body_len);
 /* An answer without an end: the request stays attached until conn_stream_end or on_gone. */

@@ -1,6 +1,7 @@
-/* door.c - see door.h. A burst of connections is accepted over several turns of the loop, so that those
- * inside keep their turns; what cannot be accepted for want of room waits in the kernel's queue. Whoever is
- * shown out is only counted, and one line a second says how many and why: an attack must not fill the log. */
+/* door.c - see door.h. When many connections arrive at once, they are accepted over several turns
+ * of the loop, so that the connections that are already there keep being served. What cannot be
+ * accepted for lack of room waits in the kernel's queue. Connections that are refused are only
+ * counted, and one line a second reports how many and why: an attack must not fill the log. */
 #include "web/http/door.h"
 
 #include "base/log.h"
@@ -15,16 +16,18 @@
 #include <unistd.h>
 
 enum {
-    SWEEP_MS = 1000,
+    SWEEP_MS = 1000, /* the shortest time limit of a connection is 2 s */
+    /* A turn of the loop accepts at most this many connections, and for this long. */
     ACCEPTS_A_TURN = 32,
     ACCEPT_MS = 4,
-    GIVE_BACK_CONNS =
-        256, /* so many gone, or so many bytes, and the allocator is asked to give ... */
-    GIVE_BACK_BYTES = 8 << 20, /* ... its free pages back to the system */
+    /* After so many connections, or so many of their bytes, have gone, the allocator is asked to
+     * give its free pages back to the system. More often, it would only take them again. */
+    GIVE_BACK_CONNS = 256,
+    GIVE_BACK_BYTES = 8 << 20,
 };
 
 struct door {
-    struct conn_group group; /* first: on_freed is given its address */
+    struct conn_group group; /* must be the first member: on_freed gets its address */
     const char *name;
     struct event *accepting;
     struct loop_timer *timer;
@@ -67,7 +70,8 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
         if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
             return;
         if (fd < 0) {
-            /* Out of descriptors, most likely: wait for the next sweep, because the listener stays readable. */
+            /* Most likely there are no descriptors left. The listener stays readable, so accepting
+             * pauses until the next sweep; otherwise the loop would spin. */
             log_warn("web.accept door=%s err=\"%s\"", d->name, strerror(errno));
             pause_set(d, true);
             return;
@@ -76,11 +80,11 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
         conn_settle(&d->group);
         conn_read_now(c);
         if (clk_now_ms(clk) - start > ACCEPT_MS)
-            return; /* the rest in the next turn */
+            return; /* the others are accepted in the next turn */
     }
 }
 
-/* ---- showing out ---- */
+/* ---- once a second ---- */
 
 static void shed_tell(struct door *d)
 {
@@ -117,7 +121,8 @@ static void on_freed(struct conn_group *g)
     struct door *d = (struct door *)g;
 
     if (d->is_paused && !gate_is_full(&g->gate))
-        loop_timer_again(d->timer, 0); /* somebody waits for this place */
+        loop_timer_again(d->timer,
+                         0); /* a connection may wait for this place in the kernel's queue */
 }
 
 /* ---- life ---- */

@@ -1,6 +1,7 @@
-/* door.h - one listening socket and the connections that came through it. The door accepts them in small portions,
- * shows out whoever is over a limit of its gate (gate.h), and looks once a second for those whose time is over. What
- * fills one door never closes another. Made by server.c, one door for the Unix socket and one for TCP. */
+/* door.h - one listening socket and the connections that came through it. The door accepts them in
+ * small portions, shows out whoever is over a limit of its gate (gate.h), and looks once a second
+ * for those whose time is over. What fills one door never closes another. Made by server.c, one
+ * door for the Unix socket and one for TCP. */
 #ifndef WEB_HTTP_DOOR_H
 #define WEB_HTTP_DOOR_H
 

@@ -1,5 +1,6 @@
-/* gate.c - see gate.h. Lists are short where they are searched: strangers are a few hundred at most, and the
- * list of known guests is only walked when the byte budget is exceeded. */
+/* gate.c - see gate.h. The lists are searched from end to end, which is cheap: there are a few
+ * hundred strangers at most, and the long list of known guests is only searched when the budget of
+ * bytes is exceeded. */
 #include "web/http/gate.h"
 
 #include "base/base.h"
@@ -8,8 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* A stranger this young may still be on its way to show a token: its own address's share does not push it
- * out, only the share of all strangers does. */
+/* A connection this young may be about to send its token. The share of its address does not count
+ * against it yet; the share of all strangers does. */
 enum { GRACE_MS = 1000 };
 
 const char *const gate_reason_text[GATE_REASONS] = {
@@ -43,7 +44,8 @@ static void list_cut(struct guest_list *list, struct guest *guest)
     list->n--;
 }
 
-/* Everybody's peers are counted here, because nobody becomes a stranger or stops being one elsewhere. */
+/* Moves a guest to another list. This is the only place where somebody becomes a stranger or ceases
+ * to be one, so `peers` is kept here for all strangers of the address. */
 static void kind_set(struct gate *g, struct guest *guest, enum guest_kind kind)
 {
     int64_t others = 0;
@@ -123,7 +125,7 @@ static struct guest *largest_of(const struct guest_list *list, struct guest *bes
     return best;
 }
 
-/* The oldest of those whose address has most strangers inside. */
+/* The oldest stranger of the address that has most strangers. */
 static struct guest *oldest_of_most(const struct gate *g)
 {
     struct guest *best = g->lists[GUEST_STRANGER].first;
@@ -189,7 +191,7 @@ uint64_t gate_address(const struct sockaddr *sa)
             return (uint64_t)v4 << 1 | 1;
         }
         memcpy(&key, a->s6_addr, sizeof key);
-        return key << 1 | 1; /* its first bit is the same for all that are routed */
+        return key << 1 | 1; /* the bit that is shifted out is the same for all routed addresses */
     }
     return 0;
 }

@@ -1,12 +1,17 @@
-/* gate.h - who may be inside a door, as numbers only: no sockets, no clock, no HTTP. Each door has a gate of
- * its own, so that what fills one door never closes the other. A guest is one connection. It enters as a
- * stranger, is known once a request of it has shown a valid token (at a Unix socket: from the start), and
- * may fall back. Strangers share a small part of the door, and fewer places still for each address; whoever
- * goes over a limit pushes out the oldest stranger that takes most, so that a newcomer always gets in and
- * pays for nobody else. When the bytes of unfinished requests go over their budget, the guest that holds
- * most of them is shown out, not the one that comes next.
+/* gate.h - how many connections may stay inside a door. It works with numbers only: no sockets, no
+ * clock, no HTTP. Each door has a gate of its own, so what fills one door never closes the other.
  *
- * The caller asks gate_excess after each gate_enter and gate_bytes, and shows out whom it names. */
+ * A guest is one connection. It enters as a *stranger*, and is *known* once one of its requests has
+ * shown a valid token; at the Unix socket every guest is known from the start. A wrong token makes
+ * it a stranger again. Strangers share a small part of the door, and each address has a still
+ * smaller share. When a limit is exceeded, the oldest stranger of the address with most strangers
+ * must leave. A newcomer therefore always gets in.
+ *
+ * The bytes of unfinished requests have a budget. When it is exceeded, the guest that holds most of
+ * them must leave, not the one that came last.
+ *
+ * The caller asks gate_excess after each gate_enter and gate_bytes, and closes the connection that
+ * is named. */
 #ifndef WEB_HTTP_GATE_H
 #define WEB_HTTP_GATE_H
 
@@ -15,20 +20,21 @@
 
 struct gate_limits {
     int64_t guests;    /* connections */
-    int64_t strangers; /* connections without a valid token, of all addresses */
+    int64_t strangers; /* connections that have shown no valid token, of all addresses together */
     int64_t strangers_per_address;
-    int64_t bytes;   /* of unfinished requests, all guests together */
-    int64_t leaving; /* shown out, but still hearing why */
+    int64_t bytes;   /* of unfinished requests, of all guests together */
+    int64_t leaving; /* connections that were refused, and still read the reason */
 };
 
 enum guest_kind { GUEST_OUTSIDE, GUEST_STRANGER, GUEST_KNOWN, GUEST_LEAVING, GUEST_KINDS };
 
-/* Made by gate_enter; its place must not move before gate_leave. */
+/* gate_enter fills it in. It must not be moved before gate_leave, because lists point to it. */
 struct guest {
     uint64_t address; /* gate_address; 0 = the Unix socket */
     int64_t since_ms; /* when it entered */
     int64_t bytes;    /* of its unfinished request */
-    int64_t peers;    /* strangers of its address, this one too; kept while it is a stranger */
+    int64_t peers;    /* number of strangers of its address, itself included; valid while it is a
+                         stranger */
     enum guest_kind kind;
     struct guest *prev, *next; /* oldest first, in the list of its kind */
 };
@@ -40,7 +46,7 @@ struct guest_list {
 
 struct gate {
     struct gate_limits limits;
-    struct guest_list lists[GUEST_KINDS]; /* by kind; nobody is in the first */
+    struct guest_list lists[GUEST_KINDS]; /* by kind; the list of GUEST_OUTSIDE stays empty */
     int64_t bytes;
 };
 
@@ -48,22 +54,25 @@ enum gate_reason { GATE_BYTES, GATE_STRANGERS, GATE_ADDRESS, GATE_REASONS };
 extern const char *const gate_reason_text[GATE_REASONS];
 
 void gate_init(struct gate *g, const struct gate_limits *limits);
-/* Sets the whole guest; address as gate_address gives it. */
+/* Fills in the guest. address: as gate_address gives it. */
 void gate_enter(struct gate *g, struct guest *guest, uint64_t address, bool is_known,
                 int64_t now_ms);
-void gate_leave(struct gate *g, struct guest *guest); /* legal twice */
-/* It takes no place any more, and no bytes. False = no room even for that: it must leave at once. */
+void gate_leave(struct gate *g, struct guest *guest); /* may be called twice */
+/* The guest was refused: it no longer counts for places and bytes, but may read the reason. False =
+ * too many do that already: the connection must be closed at once. */
 bool gate_part(struct gate *g, struct guest *guest);
 void gate_know(struct gate *g, struct guest *guest, bool is_known);
-void gate_bytes(struct gate *g, struct guest *guest, int64_t bytes); /* it holds that many now */
-/* Who must leave next, and why; NULL when all limits are kept. */
+void gate_bytes(struct gate *g, struct guest *guest,
+                int64_t bytes); /* it holds so many bytes now */
+/* The guest that must leave next, and why; NULL when all limits are kept. */
 struct guest *gate_excess(const struct gate *g, int64_t now_ms, enum gate_reason *why);
-/* True when only known guests are inside and there are enough of them: stop accepting. */
+/* True when known guests have taken all places: no more connections should be accepted. */
 bool gate_is_full(const struct gate *g);
-int64_t gate_count(const struct gate *g); /* all but those leaving */
+int64_t gate_count(const struct gate *g); /* without those that were refused */
 
 struct sockaddr;
-/* One number for all addresses that one party can easily have: an IPv4 address, an IPv6 /64. */
+/* One number for all addresses that one party can easily have: an IPv4 address, or an IPv6 /64
+ * network. */
 uint64_t gate_address(const struct sockaddr *sa);
 
 #endif

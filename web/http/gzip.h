@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* The bytes as a gzip file, on the heap; level 1 (fast) to 9 (small). May be called on any thread. */
+/* The bytes as a gzip file, on the heap; level 1 (fast) to 9 (small). May be called on any thread.
+ */
 void *http_gzip(const void *p, size_t n, int level, size_t *out_n);
 
 #endif

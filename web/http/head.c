@@ -1,4 +1,5 @@
-/* head.c - see head.h. */
+/* head.c - see head.h. The text is cut into strings in place: NULs are written over colons and line
+ * ends, and the fields point into it. */
 #include "web/http/head.h"
 
 #include "base/base.h"
@@ -7,12 +8,12 @@
 #include <string.h>
 #include <strings.h>
 
-/* Two of these would mean two different requests to two readers. */
+/* Fields that must be unique: with two of them, two readers could see two different requests. */
 static const char *const single[] = { "Host",          "Content-Length", "Transfer-Encoding",
                                       "Authorization", "Content-Type",   "Expect",
                                       "Origin",        "Range" };
 
-/* Of RFC 9110: what names and methods are made of. */
+/* A "token" of RFC 9110: what field names and methods are made of. */
 static bool is_token_char(unsigned char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -101,7 +102,7 @@ static int field_parse(char *line, size_t n, struct head *out, const char **why)
         from++;
     while (n > from && (line[n - 1] == ' ' || line[n - 1] == '\t'))
         n--;
-    line[n] = '\0'; /* in the worst case where the line's CR stood */
+    line[n] = '\0'; /* at most the byte where the line's CR stood */
     *why = "a header field that may stand once stands twice";
     for (size_t i = 0; i < ARRAY_LEN(single); i++) {
         if (strcasecmp(line, single[i]) == 0 && head_find(out, line))

@@ -1,5 +1,6 @@
-/* http_server.c - see http_server.h. It fills in the defaults, raises the limit of open files as far as the connections need, and
- * opens the doors. What happens on a connection is conn.c's; who may come in is gate.c's. */
+/* http_server.c - see http_server.h. It fills in the defaults, raises the limit of open files as
+ * far as the connections need, and opens the doors. What happens on a connection is conn.c's; who
+ * may come in is gate.c's. */
 #include "web/http/http_server.h"
 
 #include "base/log.h"
@@ -11,7 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* DESCRIPTORS_KEPT: what the database, stored files, pipes and the loop need beside the connections. */
+/* DESCRIPTORS_KEPT: what the database, stored files, pipes and the loop need beside the
+ * connections. */
 enum { DOORS = 2, DESCRIPTORS_KEPT = 512 };
 
 struct http_server {

@@ -1,6 +1,6 @@
-/* http_server.h - a small HTTP/1.x server: up to two doors (a Unix socket in a private folder, a TCP listener), each with limits
- * of its own. Its owner is told of requests through conn_hooks and answers with the functions of conn.h; nothing in this
- * folder knows what the requests mean. */
+/* http_server.h - a small HTTP/1.x server: up to two doors (a Unix socket in a private folder, a
+ * TCP listener), each with limits of its own. Its owner is told of requests through conn_hooks and
+ * answers with the functions of conn.h; nothing in this folder knows what the requests mean. */
 #ifndef WEB_HTTP_HTTP_SERVER_H
 #define WEB_HTTP_HTTP_SERVER_H
 
@@ -20,7 +20,8 @@ struct http_conf {
     /* "127.0.0.1:7878", "[::1]:0", "0.0.0.0:7878"; port 0 = any free; NULL = none */
     const char *listen;
     bool insecure; /* may listen where other machines can reach it, without TLS */
-    /* 4096 for each door; when all of them have shown a token, further ones wait in the kernel's queue */
+    /* 4096 for each door; when all of them have shown a token, further ones wait in the kernel's
+     * queue */
     int64_t max_connections;
     int64_t max_strangers; /* 512 connections without a valid token, at most a quarter */
     int64_t max_strangers_per_address; /* 32; an IPv6 /64 is one address */
@@ -32,7 +33,8 @@ struct http_conf {
 
 /* Whether conf may be listened on, before anything is made: ERR_ARG. */
 int http_conf_check(const struct http_conf *conf, struct err *err);
-/* Opens the doors. Borrows the loop until http_server_free; conf's strings are copied. owner: for the hooks. */
+/* Opens the doors. Borrows the loop until http_server_free; conf's strings are copied. owner: for
+ * the hooks. */
 struct http_server *http_server_new(struct loop *loop, const struct http_conf *conf,
                                     const struct conn_hooks *hooks, void *owner, struct err *err);
 /* Closes every connection; the socket file goes. NULL is legal. */

@@ -1,7 +1,11 @@
-/* listen.c - the Unix socket is as private as its file: made under umask 0177, in a folder that only we can
- * write to. A left-over socket file nobody answers on is removed, a living one is an error. TCP listeners
- * carry what accepted sockets inherit: TCP_NODELAY, without which a keep-alive reply over TLS waits 40 ms, and probes of a
- * silent peer, so that the waiting call of a machine that lost its power is closed after half a minute. */
+/* listen.c - see listen.h. The Unix socket is as private as its file: it is made with umask 0177,
+ * in a folder that only its owner may write to. A socket file that was left over by a controller
+ * that has ended is removed; one that somebody listens on is an error.
+ *
+ * The TCP listener carries the options that accepted sockets inherit. TCP_NODELAY: without it, a
+ * reply on a connection that stays open can wait 40 ms for the client's acknowledgement. Keep-alive
+ * probes: a machine that lost its power never says so; its waiting call is closed after half a
+ * minute (15 s + 3 * 5 s). */
 #include "web/http/listen.h"
 
 #include "web/http/args.h"
@@ -37,7 +41,7 @@ static int folder_check(const char *path, struct err *err)
     return 0;
 }
 
-/* 0 = the path is free now. */
+/* Removes a socket file that nobody listens on. 0 = the path is free now. */
 static int left_over_remove(const struct sockaddr_un *sa, struct err *err)
 {
     struct stat st;
@@ -104,8 +108,9 @@ static bool is_any(const struct sockaddr_storage *ss)
                                      : v4->sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-/* "Any" is an address to listen on, not one to type: the first address that others can use stands for it,
- * or loopback where the machine has no other. Link-local ones need a zone, which differs on each machine. */
+/* 0.0.0.0 and [::] can be listened on, but not opened in a browser. In the printed address they are
+ * replaced by the machine's first address that other machines can use, or by loopback. Link-local
+ * IPv6 addresses are left out: they need a zone, which differs from machine to machine. */
 static void any_replace(struct sockaddr_storage *ss)
 {
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ss;

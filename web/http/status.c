@@ -1,4 +1,5 @@
-/* status.c - see status.h. The table holds the codes that this server sends, and a few that proxies add. */
+/* status.c - see status.h. The table holds the codes that this server sends, and a few that proxies
+ * add. */
 #include "web/http/status.h"
 
 #include "base/base.h"

@@ -1,10 +1,16 @@
-/* auth.c - who may come in. The Unix socket's folder is private, so whoever reaches it is an administrator.
- * Over TCP, loopback too, a request needs a bearer token or a session of the page. A session is a cookie and
- * the secret in the X-Assay-CSRF header, for reads as well as for writes: browsers send the cookie to every port
- * of this host and on behalf of any page there, and only a page of this origin has the secret. Where a browser
- * follows a link to a file, it cannot send a header: the address then carries a one-use ticket. The Host
- * header must be a literal address or a name we were told of (DNS rebinding), an Origin must be our own. The
- * checks that need no secret come first. Called by run.c, once per request. */
+/* auth.c - see auth.h. Who may come in:
+ *
+ * At the Unix socket everybody is an administrator, because its folder is private. Over TCP, also
+ * on loopback, a request needs a bearer token or a session of the page.
+ *
+ * A session is a cookie plus the secret in the X-Assay-CSRF header, for reads as well as for
+ * writes. Browsers send the cookie to every port of this host, and on behalf of any page there;
+ * only a page of this origin knows the secret. A link to a file cannot carry a header, so its
+ * address carries a ticket that works once.
+ *
+ * The Host header must be a literal address or a name that the server was told of (against DNS
+ * rebinding), and an Origin must be this server's own. These two checks need no secret and come
+ * first. */
 #include "web/request/auth.h"
 
 #include "base/str.h"
@@ -31,7 +37,8 @@ int web_auth_origin(const struct web_req *r, struct err *err)
 
 static void cookie_name(const struct web_req *r, char *out, size_t size)
 {
-    /* Two services on one machine shall not sign each other's pages out. */
+    /* The port is part of the name: two services on one machine share their cookies otherwise, and
+     * one would sign the other's pages out. */
     (void)!snprintf(out, size, "assay-%d", http_server_port(r->web->http));
 }
 
@@ -45,7 +52,7 @@ void web_auth_cookie(struct web_req *r, const char *cookie)
     web_header_add(r, "Set-Cookie", text);
 }
 
-/* Of a route that takes one; NULL = none. */
+/* The ticket in the address, if the route takes one; NULL = none. */
 static const char *ticket_of(struct web_req *r, const char *query, struct err *err)
 {
     struct args_query q = { 0 };

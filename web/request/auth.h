@@ -1,4 +1,5 @@
-/* auth.h - who sends a request, and may they? Called by run.c once per request; the cookie by the handlers of sessions. */
+/* auth.h - who sends a request, and whether they may. run.c calls it once per request; the handlers
+ * of sessions use web_auth_cookie. */
 #ifndef WEB_REQUEST_AUTH_H
 #define WEB_REQUEST_AUTH_H
 

@@ -1,5 +1,5 @@
-/* once.c - see once.h. An answer is kept as {request: hash of method, address and body, status, body: text} under the hash of
- * who asked and their key. */
+/* once.c - see once.h. An answer is kept as JSON {request: hash of method, address and body;
+ * status; body: text}, under the hash of the client's name and its key. */
 #include "web/request/once.h"
 
 #include "base/buf.h"
@@ -28,7 +28,8 @@ static int key_check(const char *key, struct err *err)
                : err_at(err, "Idempotency-Key", "must be 1 to %d printable characters", KEY_MAX);
 }
 
-/* Names and keys are hashed with their NUL, so that no two pairs read alike. */
+/* Both are hashed with their closing NUL, so that no two pairs of name and key give the same bytes.
+ */
 static void name_of(const struct web_req *r, const char *key, char out[SHA256_HEX])
 {
     struct sha256 s;

@@ -1,5 +1,5 @@
-/* req.c - the life of a request and its answer; no socket here. The answer is only set by handlers and is
- * sent once, by web_finish: at once, or when the turn that holds its effects has been committed. */
+/* req.c - see req.h. Nothing here sends: an answer is only set, and may be set again, until send.c
+ * sends it. How an error becomes an HTTP status is decided in one place, web_problem. */
 #include "web/request/req.h"
 
 #include "base/jsonx.h"
@@ -177,7 +177,8 @@ int web_fixed(struct web_req *r, int status, const char *type, const void *p, si
     return 0;
 }
 
-/* If-Range names the file that the client has a part of. When it is another one by now, all of it is sent. */
+/* If-Range names the file that the client has a part of. When it is another one by now, all of it
+ * is sent. */
 static int file_range(struct web_req *r, int64_t size, const char *etag)
 {
     const char *of = web_header(r, "If-Range");
@@ -241,8 +242,8 @@ void web_problem(struct web_req *r, const struct err *err)
         json_pack("{s:s, s:s, s:i, s:s}", "type", err->code == ERR_STALE ? "stale" : "about:blank",
                   "title", http_status_text(status), "status", status, "detail", "");
 
-    r->answer.n_headers = 0; /* those of the answer it was going to be */
-    /* Text that came from outside may be cut inside a character. */
+    r->answer.n_headers = 0; /* forget the headers of the answer that it was going to be */
+    /* An error may quote text from outside, cut in the middle of a UTF-8 character. */
     json_object_set_new(j, "detail",
                         utf8_ok(err->text, strlen(err->text))
                             ? json_string(err->text)

@@ -1,9 +1,10 @@
-/* req.h - one HTTP request as the handlers see it, and what all requests share. A handler reads path variables, query
- * and body, calls one function of controller/api.h, sets one answer and returns 0, or fills err and returns -1:
- * run.c turns that into a status. Only send.c, which sends the answer, and run.c touch the connection.
+/* req.h - one HTTP request as the handlers see it, and what all requests share. A handler reads
+ * path variables, query and body, calls one function of controller/api.h, sets one answer and
+ * returns 0, or fills err and returns -1: run.c turns that into a status. Only send.c, which sends
+ * the answer, and run.c touch the connection.
  *
- * A request lives until its answer is sent and the last callback that was given it has come (web_hold,
- * web_release), also when its client left long ago. */
+ * A request lives until its answer is sent and the last callback that was given it has come
+ * (web_hold, web_release), also when its client left long ago. */
 #ifndef WEB_REQUEST_REQ_H
 #define WEB_REQUEST_REQ_H
 

@@ -1,5 +1,6 @@
-/* route.h - a row of the table of everything that assayd answers: method, path, who may call it, what it takes and what it
- * gives. The same rows drive the checks before a handler runs (run.c), 405 with Allow, and openapi.json. */
+/* route.h - a row of the table of everything that assayd answers: method, path, who may call it,
+ * what it takes and what it gives. The same rows drive the checks before a handler runs (run.c),
+ * 405 with Allow, and openapi.json. */
 #ifndef WEB_REQUEST_ROUTE_H
 #define WEB_REQUEST_ROUTE_H
 

@@ -1,6 +1,8 @@
-/* run.c - see run.h. The order of checks is one for all routes: address, Host and Origin, route, token and role, query
- * keys. They need only the head of the request, and come before a byte of its body is read. Then the body is
- * checked; only then does the handler run, inside a savepoint when it writes. */
+/* run.c - see run.h. The checks come in the same order for all routes: address, Host and Origin,
+ * route, token and role, query keys. They need only the head of the request and are made before a
+ * byte of its body is read, so that only those who may send a body can make the server hold one.
+ * Then the body is read and checked. Only then does the handler run, inside a savepoint if it
+ * writes. */
 #include "web/request/run.h"
 
 #include "base/jsonx.h"
@@ -112,7 +114,7 @@ static int body_check(struct web_req *r, struct err *err)
     return 0;
 }
 
-/* A method that no address takes is no reason to blame the address. */
+/* When no address takes the method, the error speaks of the method and not of the address. */
 static int unknown_method(struct web_req *r, struct err *err)
 {
     err_set(
@@ -173,7 +175,8 @@ static int run_once(struct web_req *r, const char *uri, struct err *err)
     return r->route->run(r, err) < 0 || once_keep(r, uri, err) < 0 ? -1 : 0;
 }
 
-/* A handler that failed had its savepoint undone, so its answer waits for nothing. */
+/* The savepoint of a handler that failed is rolled back, so its answer need not wait for the
+ * commit. */
 static void run(struct web_req *r, const char *uri)
 {
     bool writes = r->route->flags & WEB_WRITE;
@@ -194,7 +197,7 @@ static void run(struct web_req *r, const char *uri)
         return;
     if (rc < 0) {
         if (r->on_gone)
-            r->on_gone(r); /* what was to answer later has nothing left to say */
+            r->on_gone(r); /* the handler had arranged a later answer: it is cancelled */
         r->on_gone = NULL;
         refuse(r, &err);
         return;
@@ -213,7 +216,7 @@ static bool admit(struct web_req *r, const char *uri)
     return false;
 }
 
-/* The study that this is about, or that a new one begins from; NULL = none. */
+/* The study that the request is about, or that a new study starts from; NULL = none. */
 static const char *study_of(const struct web_req *r)
 {
     static const char prefix[] = "/api/v1/studies/{study}";
@@ -236,11 +239,12 @@ static void on_study(void *arg)
     if (r->conn)
         run(r, w->uri);
     else
-        web_send(r); /* the client left: there is nobody to answer */
+        web_send(r); /* the client has left: only releases the request */
     web_release(r);
 }
 
-/* An ended study is read beside the loop before its handler runs: 1 = it waits for that, 0 = it need not, -1. */
+/* An ended study is loaded on a thread before the handler runs. 1 = the request waits for that, 0 =
+ * there is nothing to wait for, -1 = error. */
 static int study_await(struct web_req *r, const char *uri, struct err *err)
 {
     const char *ref = study_of(r);
@@ -256,7 +260,7 @@ static int study_await(struct web_req *r, const char *uri, struct err *err)
         web_release(r);
         return rc < 0 ? -1 : 0;
     }
-    /* What is the connection's may be gone by then. */
+    /* The connection, and the text it owns, may be gone by then: keep copies. */
     *w = (struct waiting){ r, arena_strdup(&r->arena, uri) };
     if (r->body_len > 0 && r->json)
         r->body = arena_strndup(&r->arena, r->body, r->body_len);
@@ -294,12 +298,11 @@ static int64_t body_max(const struct web_route *route, bool is_known)
 {
     if (route->flags & WEB_OPEN && !is_known)
         return WEB_OPEN_BODY_MAX;
-    /* Runners report schemas of wide tables, up to 3 MiB, together with results. */
+    /* Runners report the schemas of wide tables, up to 3 MiB, together with results. */
     return route->flags & WEB_RAW || route->allow == WEB_RUNNERS ? WEB_BODY_MAX : WEB_JSON_MAX;
 }
 
-/* Everything that the head decides is decided here, the token first of all: a body is only read for those
- * who may send it. */
+/* The head has arrived. Everything that can be decided without the body is decided here. */
 static void on_head(struct conn *c, const struct head *head)
 {
     const struct conn_conf *conf = &conn_group(c)->conf;

@@ -1,5 +1,6 @@
-/* run.h - from the head of a request to its handler, and from the handler's result to an answer. It is the only unit that
- * a connection calls: web_hooks is the table for web/http/conn.h, whose owner is the struct web. */
+/* run.h - from the head of a request to its handler, and from the handler's result to an answer. It
+ * is the only unit that a connection calls: web_hooks is the table for web/http/conn.h, whose owner
+ * is the struct web. */
 #ifndef WEB_REQUEST_RUN_H
 #define WEB_REQUEST_RUN_H
 

@@ -1,4 +1,7 @@
-/* send.c - see send.h. */
+/* send.c - see send.h. The order of events is not fixed: the client may leave before the handler
+ * has answered, while the commit is awaited, or while the answer is compressed on a thread. In each
+ * case the callback that was promised still comes, finds r->conn NULL or r->is_sent set, and only
+ * releases the request. */
 #include "web/request/send.h"
 
 #include "base/log.h"
@@ -23,7 +26,7 @@ static void gone_tell(struct web_req *r)
         on_gone(r);
 }
 
-/* The connection is gone before the answer. */
+/* The connection has gone before the answer was sent. */
 void send_gone(void *request)
 {
     struct web_req *r = request;
@@ -31,13 +34,14 @@ void send_gone(void *request)
 
     r->conn = NULL;
     if (will_answer || r->is_sent)
-        return; /* a callback still to come calls web_send, which then only releases */
+        return; /* a callback that is still to come calls web_send, which only releases the request
+                 */
     r->is_sent = true;
     gone_tell(r);
     web_release(r);
 }
 
-/* The client hung up, the connection is still there. */
+/* The client has hung up, but the connection is still there and must be answered. */
 void send_left(void *request)
 {
     struct web_req *r = request;
@@ -204,7 +208,9 @@ void web_stream_end(struct web_req *r)
 
 /* ---- compression ---- */
 
-/* Under a packet's size nothing is won; up to HERE bytes take a quarter of a millisecond, less than a thread's turn. */
+/* WORTH: an answer that fits one network packet gains nothing. HERE: compressing so many bytes
+ * takes a quarter of a millisecond, less than handing them to a thread. LEVEL:
+ * zlib's, from 1 (fast) to 9 (small). */
 enum { WORTH = 1400, HERE = 16 << 10, LEVEL = 5 };
 
 struct job {

@@ -1,12 +1,13 @@
-/* send.h - how an answer leaves: at once, after the turn's commit, compressed, or as a stream without an end; and
- * what happens to a request whose client leaves first. The functions that belong to a connection's hooks are at the
- * end; run.c puts them into the table. */
+/* send.h - how an answer leaves: at once, after the turn's commit, compressed, or as a stream
+ * without an end; and what happens to a request whose client leaves first. Handlers call the web_
+ * functions. The send_ functions are hooks of a connection; run.c puts them into its table. */
 #ifndef WEB_REQUEST_SEND_H
 #define WEB_REQUEST_SEND_H
 
 #include "web/request/req.h"
 
-/* Sends what was set: at once, or after this turn's commit (a failed commit answers 503 instead). */
+/* Sends what was set: at once, or after this turn's commit (a failed commit answers 503 instead).
+ */
 void web_finish(struct web_req *r, bool after_commit);
 void web_fail(struct web_req *r, const struct err *err); /* web_problem, sent at once */
 void web_send(struct web_req *r); /* the answer goes out as it is; the request is released */
