@@ -4,8 +4,6 @@
 #include "controller/ahead.h"
 
 #include "base/mem.h"
-#include "controller/decide/propose.h"
-#include "controller/serve/turn.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -97,7 +95,7 @@ static void job_done(void *arg)
     if (!ctl)
         return;
     ctl->is_deferred = ctl->has_news = true;
-    ctl_tick(ctl);
+    ctl_tick_soon(ctl);
 }
 
 /* ---- a study's slot ---- */
@@ -124,7 +122,7 @@ static int come_home(struct study *st, struct err *err)
 
     CHECK(s->state == SLOT_MADE);
     s->state = SLOT_HOME;
-    propose_took(st, s->us, false);
+    ahead_took(st, s->us, false);
     for (int i = 0; i < s->n_told; i++) {
         if (st->sampler->ops->observe(st->sampler, &s->told[i], err) < 0)
             return -1;
@@ -148,6 +146,12 @@ static enum slot_state state_of(const struct study *st)
 static bool has_pool(const struct ctl *ctl)
 {
     return ctl->loop && loop_pool_threads(ctl->loop) > 0;
+}
+
+void ahead_took(struct study *st, int64_t us, bool in_turn)
+{
+    st->ctl->suggest_us += in_turn ? us : 0;
+    st->expect_us = MAX(us, st->expect_us - st->expect_us / 16);
 }
 
 bool ahead_is_wanted(const struct study *st)

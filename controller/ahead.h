@@ -14,6 +14,8 @@ enum { AHEAD_LATER = 2 };
 
 /* Would the next suggestion be made beside the loop? By what the last ones took. */
 bool ahead_is_wanted(const struct study *st);
+/* A suggestion took so long; in_turn: in this turn of the loop. */
+void ahead_took(struct study *st, int64_t us, bool in_turn);
 /* A suggestion was begun and not taken. */
 bool ahead_is_open(const struct study *st);
 /* It is open for this number, and made. */

@@ -10,7 +10,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/api/auth.h"
+#include "controller/serve/auth.h"
 #include "controller/serve/housekeep.h"
 #include "controller/serve/turn.h"
 #include "controller/state/ctl.h"

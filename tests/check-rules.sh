@@ -19,6 +19,8 @@ my $libc_base = join '|', qw(base err mem arena buf str log clk rng fault sha256
 # The table of arrows: room => what its files may include beside their own room, as one pattern over the path from the
 # root. A room that is not listed obeys the row of the folder above it. Arrows point down only.
 my $values = "base/($libc_base)\\.h\$";
+# What every room of controller/ may use.
+my $shared = '(base|proto)/|controller/(api|conf|ahead)\.h$|ml/(family/family\.h|metric/metric\.def|model/artifact_head\.h)$';
 my %may = (
     'base' => 'base/',
     'proto' => '(base|proto)/|ml/metric/metric\.def$',
@@ -48,7 +50,15 @@ my %may = (
     'ml/fit' => "ml/(model|family|prep|metric|table|ops|cpu|math)/|$values",
     'ml' => "ml/|$values",
     'store' => '(store|base|proto)/',
-    'controller' => '(controller|base|proto|search(?!/lab)|store)/|ml/(family/family\.h|metric/metric\.def|model/artifact_head\.h)$',
+    'controller/problem' => "store/|search/space/|$shared",
+    'controller/state' => "controller/problem/|search/contract/|search/space/|store/|$shared",
+    'controller/decide' => "controller/(problem|state)/|search/(?!lab)|store/study\\.h\$|$shared",
+    'controller/files' => "controller/state/|store/|$shared",
+    'controller/view' => "controller/(problem|state|decide)/|search/(?!lab)|store/|$shared",
+    'controller/settle' => "controller/(problem|state|decide|files|view)/|store/|$shared",
+    'controller/serve' => "controller/(problem|state|decide|files|view|settle)/|store/|$shared",
+    'controller/api' => "controller/(problem|state|decide|files|view|settle|serve)/|search/(?!lab)|store/|$shared",
+    'controller' => "controller/|search/(?!lab)|store/|$shared",
     'trial-runner/agent' => 'trial-runner/(wire|gpu)\.h$|(base|proto)/',
     'trial-runner/worker' => 'trial-runner/(wire|gpu)\.h$|(base|proto|ml)/',
     'trial-runner' => '(trial-runner|base|proto|ml)/',
@@ -57,10 +67,6 @@ my %may = (
     'web/api' => '(base|proto|web/http|web/request)/|controller/api\.h$',
     'web' => '(base|proto|web)/|controller/api\.h$',
     'cli' => '(cli|base|proto|search|ml)/',
-);
-# Units that still include each other in circles. The list may only become shorter: no other unit may be in a circle.
-my $knots = join '|', qw(
-    controller/[\w/]+
 );
 my @only = ( # what, pattern, where it may stand
     ['sqlite3', qr/\bsqlite3_\w+\s*\(/, qr{^(store|tests)/}],
@@ -208,8 +214,7 @@ for my $dir (split /\n/, `find base proto search store ml controller trial-runne
     check_readme($dir) if holds($dir);
 }
 for my $circle (circles()) {
-    my @new = grep { !m{^(?:$knots)$} } @$circle;
-    breach("a circle of includes: @$circle") if @new;
+    breach("a circle of includes: @$circle");
 }
 printf "%d files, %d functions: %s\n", $files, $functions, $breaches ? "$breaches breaches" : 'rules kept';
 exit($breaches ? 1 : 0);

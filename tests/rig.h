@@ -7,9 +7,9 @@
 #include "tests/unit.h"
 
 #include "base/clk.h"
-#include "controller/serve/load.h"
-#include "controller/serve/settle.h"
 #include "controller/serve/turn.h"
+#include "controller/settle/load.h"
+#include "controller/settle/settle.h"
 #include "controller/state/ctl.h"
 #include "controller/state/study.h"
 #include "proto/msg.h"

@@ -5,7 +5,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/serve/load.h"
+#include "controller/settle/load.h"
 #include "controller/state/board.h"
 #include "controller/state/trial.h"
 #include "controller/view/show.h"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/decide/rungs.h"
-#include "controller/serve/load.h"
+#include "controller/settle/load.h"
 #include "controller/state/board.h"
 #include "controller/state/trial.h"
 #include "controller/view/show.h"

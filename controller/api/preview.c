@@ -10,7 +10,7 @@
 #include "controller/decide/propose.h"
 #include "controller/decide/searchers.h"
 #include "controller/problem/ladder.h"
-#include "controller/serve/dataset.h"
+#include "controller/settle/dataset.h"
 #include "controller/state/trial.h"
 #include "store/runner.h"
 

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/serve/housekeep.h"
 #include "controller/state/runner.h"
 #include "controller/state/study.h"
 #include "store/blob.h"
@@ -164,70 +163,4 @@ int ctl_once_get(struct ctl *ctl, const char *key, struct buf *out, struct err *
 int ctl_once_put(struct ctl *ctl, const char *key, const char *answer, struct err *err)
 {
     return store_idem_put(ctl->store, key, answer, err);
-}
-
-/* ---- housekeeping ---- */
-
-struct wal_job {
-    struct ctl *ctl; /* outlives the loop's pool */
-    char *dir;
-    struct err err;
-    int rc;
-};
-
-static void wal_work(void *arg)
-{
-    struct wal_job *j = arg;
-
-    j->rc = store_wal_checkpoint(j->dir, &j->err);
-}
-
-static void wal_done(void *arg)
-{
-    struct wal_job *j = arg;
-
-    if (j->rc < 0)
-        log_warn("wal.checkpoint err=\"%s\"", j->err.text);
-    mem_free(j->dir);
-    mem_free(j);
-}
-
-static void check_work(void *arg)
-{
-    struct wal_job *j = arg;
-
-    j->rc = store_quick_check(j->dir, &j->err);
-}
-
-static void check_done(void *arg)
-{
-    struct wal_job *j = arg;
-
-    j->ctl->is_damaged = j->rc < 0;
-    if (j->rc < 0)
-        log_error("store.damaged err=\"%s\" note=\"restore a backup\"", j->err.text);
-    else
-        log_info("store.checked note=\"whole, after an end that was none of its own\"");
-    mem_free(j->dir);
-    mem_free(j);
-}
-
-void housekeep_check_database(struct ctl *ctl)
-{
-    struct wal_job *j = NULL;
-
-    if (!store_ended_badly(ctl->store))
-        return;
-    j = mem_zalloc(sizeof *j);
-    j->ctl = ctl;
-    j->dir = mem_strdup(ctl->conf.data_dir);
-    loop_pool_submit(ctl->loop, check_work, check_done, j);
-}
-
-void housekeep_checkpoint(struct ctl *ctl)
-{
-    struct wal_job *j = mem_zalloc(sizeof *j);
-
-    j->dir = mem_strdup(ctl->conf.data_dir);
-    loop_pool_submit(ctl->loop, wal_work, wal_done, j);
 }

@@ -5,7 +5,7 @@
 
 #include "base/jsonx.h"
 #include "controller/decide/searchers.h"
-#include "controller/serve/load.h"
+#include "controller/settle/load.h"
 
 static int resource_check(const struct spec *spec, const struct study_space *space, struct err *err)
 {

@@ -6,8 +6,8 @@
 #include "base/str.h"
 #include "controller/ahead.h"
 #include "controller/serve/events.h"
-#include "controller/serve/load.h"
-#include "controller/serve/settle.h"
+#include "controller/settle/load.h"
+#include "controller/settle/settle.h"
 #include "controller/view/show.h"
 #include "store/journal.h"
 

@@ -14,7 +14,6 @@
 #include "controller/problem/ladder.h"
 #include "controller/state/objective.h"
 #include "controller/state/trial.h"
-#include "store/journal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -59,18 +58,12 @@ static int adopt(struct study *st, int64_t number, const struct config *c, struc
     return rc;
 }
 
-void propose_took(struct study *st, int64_t us, bool in_turn)
-{
-    st->ctl->suggest_us += in_turn ? us : 0;
-    st->expect_us = MAX(us, st->expect_us - st->expect_us / 16);
-}
-
 static int suggest_here(struct study *st, int64_t number, double *point, struct err *err)
 {
     int64_t start_us = clk_now_us(st->ctl->clk);
     int rc = st->sampler->ops->suggest(st->sampler, number, 1, point, err);
 
-    propose_took(st, clk_now_us(st->ctl->clk) - start_us, true);
+    ahead_took(st, clk_now_us(st->ctl->clk) - start_us, true);
     return rc;
 }
 

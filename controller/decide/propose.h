@@ -15,8 +15,6 @@ void propose_close(struct study *st);
  * put off then goes on in the next turn, within milliseconds; nothing that is decided may depend on it. */
 enum { PROPOSE_TURN_US = 4000 };
 bool propose_must_wait(struct study *st, int64_t number);
-void propose_took(struct study *st, int64_t us,
-                  bool in_turn); /* a suggestion; of this turn of the loop */
 
 /* The next configuration for this trial number: 1, 0 = the space is exhausted, AHEAD_LATER = it is being made beside the
  * loop, a tick comes when it is there, -1. */

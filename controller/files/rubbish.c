@@ -12,8 +12,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/files/upload.h"
-#include "controller/serve/housekeep.h"
 #include "controller/state/lease.h"
 #include "controller/state/task.h"
 #include "store/trial.h"
@@ -165,7 +163,7 @@ static bool file_may_go(void *arg, const char *name, const struct file_mark *mar
 }
 
 /* What was said of blobs that are named or gone by now is forgotten. */
-static void forget_old(struct ctl *ctl)
+void rubbish_forget_old(struct ctl *ctl)
 {
     struct rubbish *r = rubbish_of(ctl);
 
@@ -179,7 +177,7 @@ static void forget_old(struct ctl *ctl)
 
 /* ---- a look ---- */
 
-static int collect(struct ctl *ctl, struct err *err)
+int rubbish_collect(struct ctl *ctl, struct err *err)
 {
     const struct blob_judge judge = { row_may_go, file_may_go, ctl };
     struct rubbish *r = rubbish_of(ctl);
@@ -193,20 +191,4 @@ static int collect(struct ctl *ctl, struct err *err)
         return 0;
     r->idem_ms = now;
     return store_idem_expire(ctl->store, ctl_wall(ctl) - IDEM_AGE_MS, err);
-}
-
-void housekeep_collect(struct ctl *ctl)
-{
-    struct err err = { 0 };
-    int rc = 0;
-
-    uploads_sweep(ctl);
-    if (ctl_request_begin(ctl, &err) < 0) {
-        log_warn("blob.collect err=\"%s\"", err.text);
-        return;
-    }
-    rc = collect(ctl, &err);
-    if (ctl_request_end(ctl, rc == 0, rc == 0 ? &err : NULL) < 0 || rc < 0)
-        log_warn("blob.collect err=\"%s\"", err.text);
-    forget_old(ctl); /* after the look, which may be the first for long */
 }

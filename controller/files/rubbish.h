@@ -11,6 +11,9 @@
 void rubbish_said(struct ctl *ctl, const char *sha256, const struct ctl_upload_by *by);
 /* May a message of this trial or task still be applied? */
 bool rubbish_owner_lives(struct ctl *ctl, const struct ctl_upload_by *by);
+/* One look at blobs that nothing names, inside a request; what was said of those that are gone is forgotten after it. */
+int rubbish_collect(struct ctl *ctl, struct err *err);
+void rubbish_forget_old(struct ctl *ctl);
 void rubbish_free(struct ctl *ctl);
 
 #endif

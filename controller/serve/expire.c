@@ -10,8 +10,8 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "controller/serve/load.h"
 #include "controller/serve/task.h"
+#include "controller/settle/load.h"
 #include "controller/state/damage.h"
 #include "controller/state/trial.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/serve/load.h"
-#include "controller/serve/settle.h"
+#include "controller/settle/load.h"
+#include "controller/settle/settle.h"
 #include "controller/state/runner.h"
 #include "controller/state/task.h"
 #include "store/journal.h"

@@ -5,7 +5,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/state/task.h"
+#include "controller/files/look.h"
+#include "controller/settle/dataset.h"
 #include "store/blob.h"
 #include "store/runner.h"
 
@@ -17,43 +18,10 @@
 
 enum {
     FIRST_PAUSE_MS = 1000,
-    HASH_AT_ONCE = 1 << 20, /* about a millisecond */
-    REMADE_AT = 2,          /* failures of runners */
+    REMADE_AT = 2, /* failures of runners */
     SENTENCE = 900,
     NAME_BYTES = 160,
 };
-
-/* ---- the controller's own files ---- */
-
-static int measure(struct ctl *ctl, const char *sha256, const char *path, struct err *err)
-{
-    int64_t promised = 0, bytes = io_file_bytes(path);
-    int rc = store_blob_has(ctl->store, sha256, &promised, err);
-
-    if (rc < 0)
-        return -1;
-    if (access(path, R_OK) < 0)
-        return err_errno(err, "%s", path);
-    if (rc == 1 && bytes != promised)
-        return err_set(err, ERR_IO,
-                       "the file %s is damaged: it has %" PRId64 " bytes instead of %" PRId64, path,
-                       bytes, promised);
-    return 0;
-}
-
-int table_look(struct ctl *ctl, const char *sha256, struct err *err)
-{
-    const char *dir = ctl->conf.data_dir;
-    char path[PATH_MAX];
-
-    if (blob_is_checked(dir, sha256))
-        return 0;
-    if (blob_path(dir, sha256, path, sizeof path, NULL) < 0)
-        return err_set(err, ERR_NOTFOUND, "the file %s/blobs/%.2s/%s is missing", dir, sha256,
-                       sha256);
-    return io_file_bytes(path) > HASH_AT_ONCE ? measure(ctl, sha256, path, err)
-                                              : blob_check(dir, sha256, err);
-}
 
 static bool has_cached(const struct msg_ask *ask, const char *sha256)
 {
@@ -62,21 +30,6 @@ static bool has_cached(const struct msg_ask *ask, const char *sha256)
             return true;
     }
     return false;
-}
-
-/* ---- making it again ---- */
-
-int table_remake(struct ctl *ctl, struct dataset_row *row, const char *why, struct err *err)
-{
-    mem_free(row->state);
-    mem_free(row->error);
-    row->state = mem_strdup("ingesting");
-    row->error = mem_strdup(why);
-    if (store_dataset_put(ctl->store, row, err) < 0)
-        return -1;
-    log_warn("dataset.again dataset=%" PRId64 " name=%s err=\"%s\"", row->id, row->name,
-             why ? why : "");
-    return task_create_ingest(ctl, row->id, err);
 }
 
 static int dataset_of(const struct study *st, bool is_test, struct dataset_row *out,
@@ -95,11 +48,11 @@ static int remake(struct study *st, bool is_test, const char *what, struct err *
     int rc = dataset_of(st, is_test, &row, err);
 
     if (rc == 1 && str_eq(row.state, "ready")) {
-        rc = st->table_fails + 1 < TABLE_ATTEMPTS && table_look(st->ctl, row.blob, NULL) == 0;
+        rc = st->table_fails + 1 < TABLE_ATTEMPTS && blob_look(st->ctl, row.blob, NULL) == 0;
         (void)snprintf(why, sizeof why, "%.500s; it is made again from the file it came from",
                        what);
         st->table_fails += rc;
-        if (rc == 1 && table_remake(st->ctl, &row, why, err) < 0)
+        if (rc == 1 && dataset_remake(st->ctl, &row, why, err) < 0)
             rc = -1;
     } else if (rc == 1) {
         rc = str_eq(row.state, "ingesting");
@@ -152,7 +105,7 @@ int table_check(struct study *st, const struct msg_ask *ask, struct err *err)
         struct err why = { 0 };
         int rc = 0;
 
-        if (!files[i][0] || has_cached(ask, files[i]) || table_look(st->ctl, files[i], &why) == 0)
+        if (!files[i][0] || has_cached(ask, files[i]) || blob_look(st->ctl, files[i], &why) == 0)
             continue;
         if (why.code != ERR_NOTFOUND && why.code != ERR_IO)
             return err_set(err, why.code, "%s", why.text);

@@ -10,10 +10,6 @@
 
 /* May trials of this study go out to who asks? 1, 0 = not now (it may have been paused), -1. */
 int table_check(struct study *st, const struct msg_ask *ask, struct err *err);
-/* 0 = this blob can be read here. A large file that was not read yet is only measured, since this is the loop. */
-int table_look(struct ctl *ctl, const char *sha256, struct err *err);
-/* The dataset is read from its source once more. why: NULL, or what its row and the journal say of it meanwhile. */
-int table_remake(struct ctl *ctl, struct dataset_row *row, const char *why, struct err *err);
 /* A runner could not read it. detail: its words, may be NULL. */
 int table_failed(struct study *st, const char *detail, struct err *err);
 void table_worked(struct study *st);

@@ -11,19 +11,19 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/api/auth.h"
 #include "controller/files/rubbish.h"
 #include "controller/files/upload.h"
+#include "controller/serve/auth.h"
 #include "controller/serve/events.h"
 #include "controller/serve/expire.h"
-#include "controller/serve/load.h"
-#include "controller/serve/load_beside.h"
 #include "controller/serve/recover.h"
 #include "controller/serve/retry.h"
-#include "controller/serve/settle.h"
 #include "controller/serve/table.h"
 #include "controller/serve/turn.h"
 #include "controller/serve/wait.h"
+#include "controller/settle/load.h"
+#include "controller/settle/load_beside.h"
+#include "controller/settle/settle.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
 #include "controller/state/quarantine.h"
@@ -204,7 +204,7 @@ static void arm_timer(struct ctl *ctl)
         due = MAX(due, MIN(ctl->tick_failed_ms + TICK_PATIENCE_MS, now + TICK_PATIENCE_MS));
     if (ctl->commit_failed_ms != INT64_MIN)
         due = MAX(due, MIN(ctl->commit_failed_ms + COMMIT_PATIENCE_MS, now + COMMIT_PATIENCE_MS));
-    loop_timer_again(ctl->timer, MAX(due - now, MIN_TICK_MS));
+    loop_timer_again(ctl->timer, ctl->is_tick_due ? 0 : MAX(due - now, MIN_TICK_MS));
 }
 
 void ctl_turn_end(struct ctl *ctl)
@@ -236,6 +236,7 @@ void ctl_tick(struct ctl *ctl)
     struct err err = { 0 };
 
     ctl->tick_failed_ms = ctl_now(ctl);
+    ctl->is_tick_due = false;
     if (ctl_request_begin(ctl, &err) < 0) {
         log_error("ctl.tick err=\"%s\"", err.text);
         return;

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/serve/dispatch.h"
-#include "controller/serve/settle.h"
+#include "controller/settle/settle.h"
 #include "controller/state/quarantine.h"
 #include "controller/state/runner.h"
 

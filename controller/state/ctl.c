@@ -48,3 +48,10 @@ void ctl_touch_runners(struct ctl *ctl)
     ctl->runners_request = ctl->request_no;
     ctl->has_news = true;
 }
+
+void ctl_tick_soon(struct ctl *ctl)
+{
+    ctl->is_tick_due = true;
+    if (ctl->timer)
+        loop_timer_again(ctl->timer, 0);
+}

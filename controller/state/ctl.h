@@ -79,6 +79,7 @@ struct ctl {
     int64_t turn_start_us;                  /* 0 = the turn has done nothing yet */
     int64_t
         suggest_us; /* spent in this turn by samplers: over propose.h's share, the rest waits for the next turn */
+    bool is_tick_due;         /* the next tick comes at once (ctl_tick_soon) */
     bool is_deferred;         /* something waits for that */
     int64_t turn_max_us;      /* the longest turn since the start */
     int64_t turn_avg_us;      /* moving average of a turn's work without its commit */
@@ -105,6 +106,8 @@ struct ctl {
 /* Memory of all open tasks no longer equals their committed rows. Called before the first change of a request. */
 void ctl_touch_tasks(struct ctl *ctl);   /* the same for all open tasks */
 void ctl_touch_runners(struct ctl *ctl); /* and for what is stored of runners */
+/* A tick comes at the next turn of the loop: something that was made beside it is there. */
+void ctl_tick_soon(struct ctl *ctl);
 int64_t ctl_now(const struct ctl *ctl);  /* monotonic ms */
 int64_t ctl_wall(const struct ctl *ctl); /* wall ms */
 

@@ -40,6 +40,8 @@ static void pump(struct rig *r, struct loop *loop)
 
     (void)nanosleep(&pause, NULL);
     (void)event_base_loop(loop_base(loop), EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    if (r->ctl->is_tick_due)
+        ctl_tick(r->ctl);
     rig_turn(r);
 }
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "controller/api/auth.h"
+#include "controller/serve/auth.h"
 #include "controller/serve/turn.h"
 #include "controller/state/ctl.h"
 

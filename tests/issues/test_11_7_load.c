@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "controller/serve/load_beside.h"
+#include "controller/settle/load_beside.h"
 
 #include <event2/event.h>
 #include <unistd.h>

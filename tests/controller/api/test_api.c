@@ -5,7 +5,7 @@
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/str.h"
-#include "controller/api/auth.h"
+#include "controller/serve/auth.h"
 #include "store/blob.h"
 
 #define SPEC \

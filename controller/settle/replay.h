@@ -1,6 +1,6 @@
 /* replay.h - the searchers of a live study are rebuilt from its journal. */
-#ifndef CONTROLLER_SERVE_REPLAY_H
-#define CONTROLLER_SERVE_REPLAY_H
+#ifndef CONTROLLER_SETTLE_REPLAY_H
+#define CONTROLLER_SETTLE_REPLAY_H
 
 #include "controller/state/study.h"
 

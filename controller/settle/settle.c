@@ -4,7 +4,7 @@
  *
  * Called at the end of every request that touched a study, with study.needs_settling as the sign that there is something to
  * do. It stops by itself, because each round moves the study towards its end. */
-#include "controller/serve/settle.h"
+#include "controller/settle/settle.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -12,8 +12,8 @@
 #include "controller/decide/decide.h"
 #include "controller/decide/live.h"
 #include "controller/decide/probe.h"
-#include "controller/serve/dataset.h"
-#include "controller/serve/ship.h"
+#include "controller/settle/dataset.h"
+#include "controller/settle/ship.h"
 #include "controller/state/check.h"
 #include "controller/state/damage.h"
 #include "controller/state/rows.h"

@@ -1,6 +1,6 @@
 /* settle.h - the consequences of what happened to a study; see settle.c. */
-#ifndef CONTROLLER_SERVE_SETTLE_H
-#define CONTROLLER_SERVE_SETTLE_H
+#ifndef CONTROLLER_SETTLE_SETTLE_H
+#define CONTROLLER_SETTLE_SETTLE_H
 
 #include "controller/state/study.h"
 

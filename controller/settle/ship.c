@@ -2,7 +2,7 @@
  *
  * While a study finishes, its `result` column holds what a restart must know: {"refit_task", "artifact", "test_score",
  * "test_se"}. At the end it holds the scores of what ships. */
-#include "controller/serve/ship.h"
+#include "controller/settle/ship.h"
 
 #include "base/jsonx.h"
 #include "base/log.h"

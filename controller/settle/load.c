@@ -5,7 +5,7 @@
  *
  * A study that cannot be read leaves memory and is remembered as damaged (state/damage.h); what may be readable later is
  * tried again by damage_tick. Whoever holds a `struct study *` across a call that may reload must look it up again. */
-#include "controller/serve/load.h"
+#include "controller/settle/load.h"
 
 #include "base/jsonx.h"
 #include "base/log.h"
@@ -14,7 +14,7 @@
 #include "controller/decide/propose.h"
 #include "controller/decide/searchers.h"
 #include "controller/decide/warm.h"
-#include "controller/serve/replay.h"
+#include "controller/settle/replay.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
 #include "controller/state/rows.h"

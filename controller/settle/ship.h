@@ -1,6 +1,6 @@
 /* ship.h - the end of a study as rows: see ship.c. */
-#ifndef CONTROLLER_SERVE_SHIP_H
-#define CONTROLLER_SERVE_SHIP_H
+#ifndef CONTROLLER_SETTLE_SHIP_H
+#define CONTROLLER_SETTLE_SHIP_H
 
 #include "controller/state/study.h"
 

@@ -1,6 +1,6 @@
 /* load.h - studies come into memory and leave it; see load.c. */
-#ifndef CONTROLLER_SERVE_LOAD_H
-#define CONTROLLER_SERVE_LOAD_H
+#ifndef CONTROLLER_SETTLE_LOAD_H
+#define CONTROLLER_SETTLE_LOAD_H
 
 #include "controller/state/rows.h"
 #include "controller/state/study.h"

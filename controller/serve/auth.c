@@ -1,6 +1,6 @@
 /* auth.c - access tokens. A token is 32 random bytes; only its SHA-256 is stored, so reading the database gives nobody
  * access. Sessions of the page are in session.c. */
-#include "controller/api/auth.h"
+#include "controller/serve/auth.h"
 
 #include "base/io.h"
 #include "base/log.h"

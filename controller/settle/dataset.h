@@ -1,6 +1,6 @@
 /* dataset.h - datasets: an uploaded file, its identity, and the frame that an ingest task makes of it. */
-#ifndef CONTROLLER_SERVE_DATASET_H
-#define CONTROLLER_SERVE_DATASET_H
+#ifndef CONTROLLER_SETTLE_DATASET_H
+#define CONTROLLER_SETTLE_DATASET_H
 
 #include "controller/state/study.h"
 #include "store/runner.h"
@@ -21,5 +21,8 @@ int dataset_resolve_study(struct study *st, struct err *err);
 int dataset_ingested(struct ctl *ctl, int64_t id, const json_t *result, const char *error,
                      struct err *err);
 json_t *dataset_json(const struct dataset_row *row, bool with_schema);
+
+/* The dataset is read from its source once more. why: NULL, or what its row and the journal say of it meanwhile. */
+int dataset_remake(struct ctl *ctl, struct dataset_row *row, const char *why, struct err *err);
 
 #endif

@@ -1,14 +1,14 @@
 /* dataset.c - datasets and the studies that wait for them. A dataset's identity is the hash of (file, parser version, column
  * overrides): the same file asked for again is the dataset that is there. Rows are read when needed; nothing is held in
  * memory. What a worker says of a file (rows, schema) is checked for its shape before it is stored. */
-#include "controller/serve/dataset.h"
+#include "controller/settle/dataset.h"
 
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/serve/load.h"
-#include "controller/serve/table.h"
+#include "controller/files/look.h"
+#include "controller/settle/load.h"
 #include "controller/state/task.h"
 #include "store/blob.h"
 
@@ -64,15 +64,28 @@ static void identity_of(const char *blob, const char *columns, char out[SHA256_H
     sha256_end_hex(&h, out);
 }
 
+int dataset_remake(struct ctl *ctl, struct dataset_row *row, const char *why, struct err *err)
+{
+    mem_free(row->state);
+    mem_free(row->error);
+    row->state = mem_strdup("ingesting");
+    row->error = mem_strdup(why);
+    if (store_dataset_put(ctl->store, row, err) < 0)
+        return -1;
+    log_warn("dataset.again dataset=%" PRId64 " name=%s err=\"%s\"", row->id, row->name,
+             why ? why : "");
+    return task_create_ingest(ctl, row->id, err);
+}
+
 /* A dataset that failed, or whose frame has gone bad on disk, is made again when somebody asks for it again. */
 static int revive(struct ctl *ctl, struct dataset_row *row, struct err *err)
 {
     struct err why = { 0 };
 
     if (!str_eq(row->state, "failed") &&
-        (!str_eq(row->state, "ready") || table_look(ctl, row->frame, &why) == 0))
+        (!str_eq(row->state, "ready") || blob_look(ctl, row->frame, &why) == 0))
         return 0;
-    return table_remake(ctl, row, why.text[0] ? why.text : NULL, err);
+    return dataset_remake(ctl, row, why.text[0] ? why.text : NULL, err);
 }
 
 static int name_is_free(struct ctl *ctl, const char *name, struct err *err)

@@ -4,7 +4,7 @@
  * program that listens here may see it; the other secret is only ever sent as a header by the page itself. Neither opens
  * anything alone. A session has the role it was opened with, lives a week after its last use and a month at most, and dies
  * with the token that opened it. Links and tickets are in memory: they are good for minutes, and a restart ends them. */
-#include "controller/api/auth.h"
+#include "controller/serve/auth.h"
 
 #include "base/log.h"
 #include "base/mem.h"

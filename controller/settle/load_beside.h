@@ -1,7 +1,7 @@
 /* load_beside.h - ended studies come back into memory beside the loop: their trials are read on the pool through a connection of
  * its own, and kept in a cache with a limit. Unfinished studies are always in memory (recover.c). */
-#ifndef CONTROLLER_SERVE_LOAD_BESIDE_H
-#define CONTROLLER_SERVE_LOAD_BESIDE_H
+#ifndef CONTROLLER_SETTLE_LOAD_BESIDE_H
+#define CONTROLLER_SETTLE_LOAD_BESIDE_H
 
 #include "controller/state/ctl.h"
 

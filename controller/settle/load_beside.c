@@ -2,13 +2,13 @@
  * (row, spec, data, space) is made here at once; the pool's thread then owns it alone and fills in its trials, from what is
  * committed, through a connection of its own. Ended studies do not change but for their row, which is read again when they
  * are taken in. What a job needs outlives the controller: a process may end while one runs. */
-#include "controller/serve/load_beside.h"
+#include "controller/settle/load_beside.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/serve/load.h"
-#include "controller/serve/load_beside.h"
+#include "controller/settle/load.h"
+#include "controller/settle/load_beside.h"
 #include "controller/state/study.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* replay.c - from the journal back to what happened. A live study's sampler and scheduler are not stored: a start tells fresh
  * ones the same events in the same order (decide/live.c says which lines of the journal those are). The states of trials come
  * from their rows, which are newer than the journal's line of an event only where an event can happen once. */
-#include "controller/serve/replay.h"
+#include "controller/settle/replay.h"
 
 #include "base/jsonx.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 /* auth.h - who may come in: bearer tokens (auth.c) and the page's sessions, links and tickets (session.c). Tokens and
  * sessions are rows, as hashes; links and tickets live in memory, for minutes. */
-#ifndef CONTROLLER_API_AUTH_H
-#define CONTROLLER_API_AUTH_H
+#ifndef CONTROLLER_SERVE_AUTH_H
+#define CONTROLLER_SERVE_AUTH_H
 
 #include "controller/state/ctl.h"
 
