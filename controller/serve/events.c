@@ -2,11 +2,13 @@
  * a client that comes back asks for the rows after the last one it saw. Progress is transient: seq 0, never stored. */
 #include "controller/serve/events.h"
 
+#include "base/buf.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/journal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { FLUSH_BATCH = 1000 };
@@ -31,6 +33,28 @@ json_t *events_json(const struct journal_row *row)
                      data ? data : json_null());
 }
 
+/* The same as events_json says, but the row's data is copied as it was written: two hundred readers that lag behind ask for
+ * the same rows again and again. */
+static char *row_text(const struct journal_row *row)
+{
+    size_t n = row->data ? strlen(row->data) : 0;
+    struct buf text;
+
+    if (n < 2 || row->data[0] != '{' || row->data[n - 1] != '}' || strchr(row->data, '\n')) {
+        json_t *json = events_json(row);
+        char *dumped = jsonx_dump(json);
+
+        json_decref(json);
+        return dumped;
+    }
+    buf_init(&text, n + 400);
+    CHECK(buf_addf(&text, NULL,
+                   "{\"at\":%" PRId64 ",\"data\":%s,\"event\":\"%s\",\"seq\":%" PRId64
+                   ",\"study\":%" PRId64 ",\"trial\":%" PRId64 "}",
+                   row->at, row->data, row->event, row->seq, row->study, row->trial) == 0);
+    return buf_take(&text, NULL);
+}
+
 static void sweep(struct ctl *ctl)
 {
     struct ctl_sub **p = &ctl->subs;
@@ -48,15 +72,12 @@ static void sweep(struct ctl *ctl)
 }
 
 static void tell_all(struct ctl *ctl, int64_t study, int64_t seq, const char *event,
-                     const json_t *json)
+                     const char *text)
 {
-    char *text = jsonx_dump(json);
-
     for (struct ctl_sub *s = ctl->subs; s; s = s->next) {
         if (!s->is_dead && (!s->study || !study || s->study == study))
             s->on_event(s->arg, study, seq, event, text);
     }
-    mem_free(text);
 }
 
 struct flush {
@@ -67,12 +88,12 @@ struct flush {
 static int on_row(void *arg, const struct journal_row *row)
 {
     struct flush *f = arg;
-    json_t *json = events_json(row);
+    char *text = row_text(row);
 
     f->n++;
     f->ctl->events_sent = row->seq;
-    tell_all(f->ctl, row->study, row->seq, row->event, json);
-    json_decref(json);
+    tell_all(f->ctl, row->study, row->seq, row->event, text);
+    mem_free(text);
     return 0;
 }
 
@@ -113,7 +134,9 @@ void events_progress(struct ctl *ctl, int64_t study, const struct trial_row *row
     json = json_pack("{s:i, s:I, s:I, s:I, s:s, s:o}", "seq", 0, "at", (json_int_t)ctl_wall(ctl),
                      "study", (json_int_t)study, "trial", (json_int_t)row->id, "event", "progress",
                      "data", data);
-    tell_all(ctl, study, 0, "progress", json);
+    char *text = jsonx_dump(json);
+    tell_all(ctl, study, 0, "progress", text);
+    mem_free(text);
     json_decref(json);
 }
 
@@ -169,12 +192,10 @@ static int on_replay(void *arg, const struct journal_row *row)
         r->more = true;
         return 1;
     }
-    json_t *json = events_json(row);
-    char *text = jsonx_dump(json);
+    char *text = row_text(row);
     r->n++;
     r->on_event(r->arg, row->seq, row->event, text);
     mem_free(text);
-    json_decref(json);
     return 0;
 }
 
