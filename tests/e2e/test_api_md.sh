@@ -33,11 +33,11 @@ pieces() { [ "$(grep -cE '^```(sh|python)$' "$doc")" -ge 15 ]; }
 ok "the service started" test -n "$url"
 ok "API.md has blocks of both languages" urls
 ok "and not only a few" pieces
-ok "its shell blocks run" timeout 120 bash doc.sh
+ok "its shell blocks run" timeout 400 bash doc.sh
 cp out shell.out
 ok "a replayed request made no second study" test "$("$ASSAY" ls --server "$url" --token-file data/admin-token --json | jq '[.studies[] | select(.name == "first")] | length')" = 1
 ok "the model predicts" test "$(wc -l <predictions.csv)" = 401
 ok "events were streamed" test "$(grep -c '^event: trial.create' events.txt)" -ge 6
-ok "its Python blocks run" timeout 120 python3 doc.py
+ok "its Python blocks run" timeout 400 python3 doc.py
 ok "the model that Python saved is a model" "$ASSAY" predict python.assay table.csv -o p.csv
 finish
