@@ -1,8 +1,13 @@
-/* believe.c - see believe.h. The range of each metric stands in metric.c; of a model's bytes only the head is read here, since
- * its size is not bounded by what a turn may take: whoever loads it checks every length and checksum (ml/model/artifact.c). */
+/* believe.c - see believe.h. The range of each metric stands in metric.c; of a model's bytes the
+ * head is read here, and of a small one the checksum of every section. A large one would hold up the loop: whoever loads
+ * it checks every length and checksum (ml/model/artifact.c). What a section means is not looked at, since assayd links no
+ * engine; a runner that writes a well-formed file with a useless model in it is not found out here. */
 #include "controller/serve/believe.h"
 
+#include "base/buf.h"
+#include "base/io.h"
 #include "base/log.h"
+#include "base/sha256.h"
 #include "base/str.h"
 #include "controller/problem/metric.h"
 #include "ml/model/artifact_head.h"
@@ -10,11 +15,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* Sums of rounded shares pass their bound by a little. */
 #define ROUNDING 1e-6
+
+/* Hashing so much takes about a millisecond. */
+enum { BODY_AT_ONCE = 1 << 20 };
 
 static bool is_possible(const struct metric *m, double value)
 {
@@ -40,6 +49,31 @@ const char *believe_scores(const struct study *st, const struct msg_event *e)
     return isinf(e->select_value) ? "a selection value that cannot be" : NULL;
 }
 
+/* Is every section what the head says that it is? */
+static int body_check(const char *path, const struct artifact_place places[SECTIONS],
+                      struct err *err)
+{
+    struct buf bytes = { 0 };
+    int rc = io_read_file(path, BODY_AT_ONCE, &bytes, err);
+
+    for (int i = 0; i < SECTIONS && rc == 0; i++) {
+        uint8_t digest[SHA256_BYTES];
+        struct sha256 h;
+
+        if (places[i].at > bytes.len || places[i].n > bytes.len - places[i].at) {
+            rc = err_set(err, ERR_IO, "it became shorter while it was read");
+            break;
+        }
+        sha256_init(&h);
+        sha256_add(&h, bytes.data + places[i].at, (size_t)places[i].n);
+        sha256_end(&h, digest);
+        if (memcmp(digest, places[i].digest, sizeof digest) != 0)
+            rc = err_set(err, ERR_ARG, "its section %.8s is damaged", artifact_section_names[i]);
+    }
+    buf_fini(&bytes);
+    return rc;
+}
+
 int believe_model(struct ctl *ctl, const char *sha256, struct err *err)
 {
     uint8_t head[ARTIFACT_HEAD_BYTES];
@@ -61,8 +95,11 @@ int believe_model(struct ctl *ctl, const char *sha256, struct err *err)
         close(fd);
     if (n < 0)
         return -1;
-    if (artifact_head_read(head, (size_t)n, (uint64_t)st.st_size, places, &why) == 0)
+    if (artifact_head_read(head, (size_t)n, (uint64_t)st.st_size, places, &why) == 0 &&
+        (st.st_size > BODY_AT_ONCE || body_check(path, places, &why) == 0))
         return 1;
+    if (why.code == ERR_IO || why.code == ERR_NOMEM)
+        return err_set(err, why.code, "%s", why.text);
     log_warn("model.refused blob=%.12s err=\"%s\"", sha256, why.text);
     return 0;
 }

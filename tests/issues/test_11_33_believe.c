@@ -3,6 +3,7 @@
  * who was given it. */
 #include "tests/rig.h"
 
+#include "base/io.h"
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -100,6 +101,30 @@ static void a_file_that_is_no_model_is_refused(void **state)
     }
 }
 
+/* The head is a model's; what follows is not what the head says. */
+static void a_model_with_a_damaged_section_is_refused(void **state)
+{
+    struct scene s;
+    struct msg_event e;
+    char path[700];
+    struct buf file = { 0 };
+
+    (void)state;
+    scene_open(&s);
+    s.f.trials[0].next = MSG_FINAL;
+    assert_int_equal(fake_step(&s.f, 0), MSG_KEEP);
+    fake_event(&s.f, 0, &e);
+    (void)snprintf(path, sizeof path, "%s/blobs/%.2s/%s", s.r.dir, e.blob, e.blob);
+    assert_int_equal(io_read_file(path, 1 << 20, &file, NULL), 0);
+    assert_int_equal(file.len, ARTIFACT_HEAD_BYTES);
+    file.data[ARTIFACT_HEAD_BYTES - 1] ^= 1; /* of the last section's checksum */
+    rig_file(&s.r, e.blob, file.data, file.len);
+    buf_fini(&file);
+    assert_int_equal(say(&s.f, &e), MSG_STALE);
+    assert_int_equal(rig_count(&s.r, s.study, TS_COMPLETED), 0);
+    rig_close(&s.r);
+}
+
 static void nobody_sees_a_session_and_no_other_token_may_use_it(void **state)
 {
     struct scene s;
@@ -181,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_score_that_its_metric_does_not_have_is_refused),
         cmocka_unit_test(a_file_that_is_no_model_is_refused),
+        cmocka_unit_test(a_model_with_a_damaged_section_is_refused),
         cmocka_unit_test(nobody_sees_a_session_and_no_other_token_may_use_it),
         cmocka_unit_test(a_task_is_ended_by_who_was_given_it),
     };
