@@ -54,8 +54,8 @@ static bool fill_one(struct run *r, struct err *err)
         struct made_up *t = &r->trials[trial - 1];
         t->ladder = (int)((trial - 1) % r->n_ladders);
         const struct preview_ladder *l = &r->ladders[t->ladder];
-        go =
-            (struct sched_resume){ trial, r->ops->start(r->s, trial, l->group, l->max_level, err) };
+        go = (struct sched_resume){ trial,
+                                    r->ops->start(r->s, trial, l->family, l->max_level, err) };
         got = 1;
     }
     if (got == 0)
@@ -95,8 +95,8 @@ static int step(struct run *r, struct err *err)
     t->level = t->to;
     struct observation o = { .trial = trial,
                              .state = t->level == top ? OBS_COMPLETED : OBS_RUNNING,
-                             .resource = t->level,
-                             .max_resource = top,
+                             .level = t->level,
+                             .max_level = top,
                              .value = value_of(r, trial, t->level),
                              .cost = cost_of(&r->ladders[t->ladder], t->level) };
     if (r->ops->report(r->s, &o, &d, err) < 0)
@@ -222,7 +222,7 @@ static int64_t round_of(const struct scheduler_ops *ops, const struct search_set
     int64_t n = 0;
 
     for (int64_t trial = 1; s && trial <= PREVIEW_MAX_TRIALS && n == 0; trial++) {
-        if (ops->start(s, trial, l->group, l->max_level, NULL) < 0 || !last_bracket(s, &last))
+        if (ops->start(s, trial, l->family, l->max_level, NULL) < 0 || !last_bracket(s, &last))
             break;
         if (trial == 1)
             first = last;

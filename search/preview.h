@@ -12,7 +12,7 @@ enum { PREVIEW_MAX_TRIALS = 5000 }; /* of a larger study this many are run, and 
 
 /* A family as the preview sees it. Trials are given to the ladders in turn. */
 struct preview_ladder {
-    int group, max_level;
+    int family, max_level;
     const double
         *cost; /* cost[l - 1]: what a trial spends up to level l, rising; NULL = l / max_level */
 };

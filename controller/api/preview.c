@@ -164,7 +164,7 @@ static int foresee(struct plan_of *p, struct err *err)
         if (!is_searched(p, i))
             continue;
         p->family_of[p->n_ladders] = i;
-        p->ladders[p->n_ladders++] = (struct preview_ladder){ .group = i + 1,
+        p->ladders[p->n_ladders++] = (struct preview_ladder){ .family = i + 1,
                                                               .max_level = levels_of(p, i),
                                                               .cost = p->costs[i] };
     }

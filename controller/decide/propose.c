@@ -242,8 +242,8 @@ static struct observation observation_of(struct study *st, int64_t number, enum 
     const struct trial_mem *t = trial_mem(st, number);
     struct observation o = { .trial = number,
                              .state = state,
-                             .resource = level,
-                             .max_resource = t->max_level,
+                             .level = level,
+                             .max_level = t->max_level,
                              .value = isnan(score) ? NAN : study_gain(st, score) };
 
     if (objective_count(st) > 1) { /* what a trial costs is known when it is completed */
@@ -310,8 +310,8 @@ int propose_report(struct study *st, int64_t number, enum obs_state state, int l
     bool is_short = is_on_short(st, number, &f);
 
     if (is_short) {
-        o.resource = ladder_to_scheduler(f, true, level);
-        o.max_resource = ladder_top(&st->problem, f, true);
+        o.level = ladder_to_scheduler(f, true, level);
+        o.max_level = ladder_top(&st->problem, f, true);
     }
     int rc = st->scheduler->ops->report(st->scheduler, &o, out, err);
     if (rc == 0 && is_short && out->action == SCHED_RUN_TO)

@@ -1,4 +1,4 @@
-/* rungs.c - the answer of scheduler_ops.describe as JSON: groups become families, values the metric's own direction. */
+/* rungs.c - the answer of scheduler_ops.describe as JSON: families get their names, values the metric's own direction. */
 #include "controller/decide/rungs.h"
 
 #include "base/jsonx.h"
@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-static const struct family *family_of(const struct study *st, int group)
+static const struct family *family_of(const struct study *st, int family)
 {
-    return st->families[group >= 0 && group < st->n_families ? group : 0];
+    return st->families[family >= 0 && family < st->n_families ? family : 0];
 }
 
 /* What a trial has spent when it stands at this level, as a share of a whole run. */
@@ -39,7 +39,7 @@ static bool is_on_short(const struct problem *p, const struct family *f, const s
 
 static json_t *rung_json(const struct study *st, const struct sched_rung *r)
 {
-    const struct family *f = family_of(st, r->group);
+    const struct family *f = family_of(st, r->family);
     bool is_short = is_on_short(&st->problem, f, r);
     int level = ladder_to_family(f, is_short, r->level), top = is_short ? f->levels : r->max_level;
     json_t *o = json_pack("{s:i, s:i, s:f, s:o, s:I, s:I, s:I, s:I, s:o}", "rung", r->rung, "level",
@@ -55,7 +55,7 @@ static json_t *rung_json(const struct study *st, const struct sched_rung *r)
 
 static json_t *bracket_json(const struct study *st, const struct sched_rung *r, json_t *rungs)
 {
-    const struct family *f = family_of(st, r->group);
+    const struct family *f = family_of(st, r->family);
     json_t *o = json_pack("{s:s, s:i, s:i, s:o}", "family", f->name, "max_level",
                           is_on_short(&st->problem, f, r) ? f->levels : r->max_level, "bracket",
                           r->bracket, "rungs", rungs);
@@ -66,7 +66,7 @@ static json_t *bracket_json(const struct study *st, const struct sched_rung *r, 
 
 static bool same_bracket(const struct sched_rung *a, const struct sched_rung *b)
 {
-    return a->group == b->group && a->max_level == b->max_level && a->bracket == b->bracket;
+    return a->family == b->family && a->max_level == b->max_level && a->bracket == b->bracket;
 }
 
 static json_t *describe(const struct study *st)

@@ -89,8 +89,8 @@ static int tell_one(struct study *st, int64_t number, const json_t *trial, struc
     struct observation o = {
         .trial = number,
         .state = OBS_COMPLETED,
-        .resource = (int)whole(trial, "level"),
-        .max_resource = (int)whole(trial, "max_level"),
+        .level = (int)whole(trial, "level"),
+        .max_level = (int)whole(trial, "max_level"),
         .value = study_gain(st, json_number_value(json_object_get(trial, "score"))),
     };
     struct trial_mem t = { .score = json_number_value(json_object_get(trial, "score")),

@@ -21,15 +21,15 @@ void history_fini(struct history *h)
 {
     for (int i = 0; i < h->n; i++)
         mem_free(h->rows[i].reports);
-    for (int i = 0; i < h->n_boards; i++)
-        mem_free(h->boards[i].entries);
+    for (int i = 0; i < h->n_rankings; i++)
+        mem_free(h->rankings[i].entries);
     mem_free(h->rows);
     mem_free(h->more);
     packed_points_fini(&h->points);
     mem_free(h->order.rows);
     mem_free(h->silent.rows);
     mem_free(h->failed.rows);
-    mem_free(h->boards);
+    mem_free(h->rankings);
     history_init(h, h->space);
 }
 
@@ -85,7 +85,7 @@ static void list_remove(const struct history *h, struct history_list *l, int row
     memmove(l->rows + at, l->rows + at + 1, (size_t)(l->n - at) * sizeof *l->rows);
 }
 
-/* ---- boards: one level's trials, best first ---- */
+/* ---- rankings: one level's trials, best first ---- */
 
 static double rank_value(double value)
 {
@@ -99,7 +99,7 @@ static bool stands_before(const struct history_entry *a, const struct history_en
     return x != y ? x > y : a->trial < b->trial;
 }
 
-static int entry_place(const struct history_board *b, const struct history_entry *e)
+static int entry_place(const struct history_ranking *b, const struct history_entry *e)
 {
     int lo = 0, hi = b->n;
 
@@ -113,13 +113,13 @@ static int entry_place(const struct history_board *b, const struct history_entry
     return lo;
 }
 
-static int board_place(const struct history *h, int below)
+static int ranking_place(const struct history *h, int below)
 {
-    int lo = 0, hi = h->n_boards;
+    int lo = 0, hi = h->n_rankings;
 
     while (lo < hi) {
         int mid = lo + (hi - lo) / 2;
-        if (h->boards[mid].below < below)
+        if (h->rankings[mid].below < below)
             lo = mid + 1;
         else
             hi = mid;
@@ -127,45 +127,46 @@ static int board_place(const struct history *h, int below)
     return lo;
 }
 
-const struct history_board *history_board(const struct history *h, int below)
+const struct history_ranking *history_ranking(const struct history *h, int below)
 {
-    int at = board_place(h, below);
+    int at = ranking_place(h, below);
 
-    return at < h->n_boards && h->boards[at].below == below ? &h->boards[at] : NULL;
+    return at < h->n_rankings && h->rankings[at].below == below ? &h->rankings[at] : NULL;
 }
 
-static struct history_board *board_open(struct history *h, int below)
+static struct history_ranking *ranking_open(struct history *h, int below)
 {
-    int at = board_place(h, below);
+    int at = ranking_place(h, below);
 
-    if (at < h->n_boards && h->boards[at].below == below)
-        return &h->boards[at];
-    h->boards = grown(h->boards, h->n_boards, &h->cap_boards, sizeof *h->boards);
-    memmove(h->boards + at + 1, h->boards + at, (size_t)(h->n_boards - at) * sizeof *h->boards);
-    h->boards[at] = (struct history_board){ .below = below };
-    h->n_boards++;
-    return &h->boards[at];
+    if (at < h->n_rankings && h->rankings[at].below == below)
+        return &h->rankings[at];
+    h->rankings = grown(h->rankings, h->n_rankings, &h->cap_rankings, sizeof *h->rankings);
+    memmove(h->rankings + at + 1, h->rankings + at,
+            (size_t)(h->n_rankings - at) * sizeof *h->rankings);
+    h->rankings[at] = (struct history_ranking){ .below = below };
+    h->n_rankings++;
+    return &h->rankings[at];
 }
 
-static void board_append(struct history_board *b, const struct history_entry *e)
+static void ranking_append(struct history_ranking *b, const struct history_entry *e)
 {
     b->entries = grown(b->entries, b->n, &b->cap, sizeof *b->entries);
     b->entries[b->n++] = *e;
 }
 
-static void board_add(struct history *h, int below, const struct history_entry *e)
+static void ranking_add(struct history *h, int below, const struct history_entry *e)
 {
-    struct history_board *b = board_open(h, below);
+    struct history_ranking *b = ranking_open(h, below);
     int at = entry_place(b, e);
 
-    board_append(b, e);
+    ranking_append(b, e);
     memmove(b->entries + at + 1, b->entries + at, (size_t)(b->n - 1 - at) * sizeof *b->entries);
     b->entries[at] = *e;
 }
 
-static void board_remove(struct history *h, int below, const struct history_entry *e)
+static void ranking_remove(struct history *h, int below, const struct history_entry *e)
 {
-    struct history_board *b = board_open(h, below);
+    struct history_ranking *b = ranking_open(h, below);
     int at = entry_place(b, e);
 
     CHECK(b->entries && at < b->n && b->entries[at].trial == e->trial);
@@ -284,12 +285,12 @@ static bool keep_value(struct history *h, int row, const struct observation *o, 
         if (!report.is_final || r->reports[at].is_final)
             return false;
         struct history_entry old = { r->reports[at].value, r->trial, row };
-        board_remove(h, below, &old);
+        ranking_remove(h, below, &old);
         r->reports[at] = report;
     } else {
         report_add(r, at, &report);
     }
-    board_add(h, below, &entry);
+    ranking_add(h, below, &entry);
     if (at == 0)
         history_more_set(h, row, o->more);
     return true;
@@ -316,10 +317,10 @@ bool history_observe(struct history *h, const struct observation *o)
     if (is_costlier)
         r->cost = o->cost;
     if (r->max_level == 0)
-        r->max_level = MAX(o->max_resource, MAX(o->resource, 1));
-    if (!has_value || o->resource < 0)
+        r->max_level = MAX(o->max_level, MAX(o->level, 1));
+    if (!has_value || o->level < 0)
         return is_end || is_costlier;
-    bool is_kept = keep_value(h, row, o, MAX(r->max_level - o->resource, 0));
+    bool is_kept = keep_value(h, row, o, MAX(r->max_level - o->level, 0));
     if (is_kept)
         list_remove(h, &h->silent, row);
     return is_kept || is_end || is_costlier;

@@ -39,7 +39,7 @@ struct history_entry {
     int64_t trial;
     int row;
 };
-struct history_board {
+struct history_ranking {
     int below, n, cap;
     struct history_entry *entries;
 };
@@ -55,8 +55,9 @@ struct history {
     struct history_list order;   /* every row */
     struct history_list silent;  /* running without any report: the pending ones */
     struct history_list failed;
-    struct history_board *boards; /* by `below`, the top first; levels without a value have none */
-    int n_boards, cap_boards;
+    struct history_ranking
+        *rankings; /* by `below`, the top first; levels without a value have none */
+    int n_rankings, cap_rankings;
 };
 
 void history_init(struct history *h, const struct space *space);
@@ -74,6 +75,6 @@ void history_unit(const struct history *h, int row, double *unit);
 /* The further objectives at its highest level, HISTORY_MORE of them. */
 const double *history_more(const struct history *h, int row);
 const struct history_report *history_at(const struct history *h, int row, int below); /* or NULL */
-const struct history_board *history_board(const struct history *h, int below);        /* or NULL */
+const struct history_ranking *history_ranking(const struct history *h, int below);    /* or NULL */
 
 #endif

@@ -38,7 +38,7 @@ void observation_hash_observe(struct observation_hash *c, const struct observati
 {
     uint64_t h = rng_mix((uint64_t)o->trial, (uint64_t)o->state);
 
-    h = rng_mix(h, (uint64_t)(uint32_t)o->resource << 32 | (uint32_t)o->max_resource);
+    h = rng_mix(h, (uint64_t)(uint32_t)o->level << 32 | (uint32_t)o->max_level);
     h = rng_mix(rng_mix(h, bits_of(o->value)), bits_of(o->cost));
     for (size_t i = 0; i < ARRAY_LEN(o->more); i++)
         h = rng_mix(h, bits_of(o->more[i]));

@@ -23,9 +23,9 @@ struct observation {
     int64_t
         trial; /* number within the study, from 1; a warm start counts its trials 0, -1, -2 ... */
     enum obs_state state;
-    int resource;     /* level reached */
-    int max_resource; /* of the trial's family */
-    double value;     /* NaN for a failure without a score; infinities are legal and sort as such */
+    int level;     /* level reached */
+    int max_level; /* of the trial's family */
+    double value;  /* NaN for a failure without a score; infinities are legal and sort as such */
     double more[SEARCH_MAX_OBJECTIVES -
                 1]; /* further objectives, larger is better; 0 where there are none */
     double cost;    /* integer cost units spent so far */

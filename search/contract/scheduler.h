@@ -31,15 +31,15 @@ struct sched_resume {
 /* One rung as the page and the API show it. A trial is in exactly one of the four counts of each
  * rung that it was sent to. */
 struct sched_rung {
-    int group, max_level; /* whose ladder */
-    int bracket;          /* from 0, in the order they were opened within the ladder */
-    int rung, level;      /* from 0, the lowest; where on the ladder it is */
-    int64_t size;         /* trials planned; 0 = no plan */
-    int64_t n_running;    /* trials on the way to it */
-    int64_t n_waiting;    /* paused here: undecided, or about to go on */
-    int64_t n_promoted;   /* went on from here */
-    int64_t n_done;       /* ended here: at the top, stopped, failed or cancelled */
-    double best;          /* NaN = no value yet */
+    int family, max_level; /* whose ladder */
+    int bracket;           /* from 0, in the order they were opened within the ladder */
+    int rung, level;       /* from 0, the lowest; where on the ladder it is */
+    int64_t size;          /* trials planned; 0 = no plan */
+    int64_t n_running;     /* trials on the way to it */
+    int64_t n_waiting;     /* paused here: undecided, or about to go on */
+    int64_t n_promoted;    /* went on from here */
+    int64_t n_done;        /* ended here: at the top, stopped, failed or cancelled */
+    double best;           /* NaN = no value yet */
 };
 
 struct scheduler;
@@ -51,9 +51,9 @@ struct scheduler_ops {
     int n_options;
     struct scheduler *(*open)(const struct search_setup *setup, struct err *err);
     void (*close)(struct scheduler *s);
-    /* A new trial with its group (any number that stands for its family) and its ladder: to which
+    /* A new trial with its family (any number that stands for it) and its ladder. Returns to which
      * level it runs first (1..max_level), or -1. */
-    int (*start)(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err);
+    int (*start)(struct scheduler *s, int64_t trial, int family, int max_level, struct err *err);
     /* A trial reported `value` (larger is better, NaN = failed) at a level below max_level; *out
      * says what it does next. At max_level, or at an end (a state other than OBS_RUNNING), the
      * answer is SCHED_DONE. A level that was reported before changes nothing, and the answer is
@@ -67,9 +67,9 @@ struct scheduler_ops {
      * Returns how many. `closing`: no more trials will be started; once no trial runs and resume
      * gives none, this returns all the rest. */
     int (*retire)(struct scheduler *s, int n, bool closing, int64_t *trials, struct err *err);
-    /* Is the best of this group (starts name it) clearly not among the best of all, as far as that
-     * can be compared? NULL: this one compares no groups. */
-    bool (*is_behind)(const struct scheduler *s, int group);
+    /* Whether the best of this family is clearly not among the best of all families, as far as that
+     * can be compared. NULL: this scheduler compares no families. */
+    bool (*is_behind)(const struct scheduler *s, int family);
     /* Rungs from position `first` on, at most n, in order of family, ladder, bracket and rung.
      * Returns how many there are in all. NULL: this scheduler has no rungs. */
     int (*describe)(const struct scheduler *s, int first, int n, struct sched_rung *out);

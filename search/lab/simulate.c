@@ -226,8 +226,8 @@ static struct observation observation_of(const struct sim *m, int64_t trial, enu
     return (struct observation){
         .trial = trial,
         .state = state,
-        .resource = t->level,
-        .max_resource = m->conf->n_levels,
+        .level = t->level,
+        .max_level = m->conf->n_levels,
         .value = value,
         .cost =
             floor(1000 * tabular_seconds(m->conf->table, t->config, epoch_of(m, t->level)) + 0.5),

@@ -115,15 +115,15 @@ static void asha_close(struct scheduler *s)
 
 /* ---- starting ---- */
 
-struct asha_ladder *asha_ladder_add(struct asha *a, int group, int max_level)
+struct asha_ladder *asha_ladder_add(struct asha *a, int family, int max_level)
 {
     for (int i = 0; i < a->n_ladders; i++) {
-        if (a->ladders[i].group == group && a->ladders[i].max_level == max_level)
+        if (a->ladders[i].family == family && a->ladders[i].max_level == max_level)
             return &a->ladders[i];
     }
     a->ladders = mem_resize(a->ladders, (size_t)(a->n_ladders + 1) * sizeof *a->ladders);
     struct asha_ladder *l = &a->ladders[a->n_ladders++];
-    *l = (struct asha_ladder){ .group = group, .max_level = max_level };
+    *l = (struct asha_ladder){ .family = family, .max_level = max_level };
     rung_ladder_init(&l->rungs, &a->rule, max_level);
     l->n_tracks = MIN(a->n_brackets, l->rungs.n);
     return l;
@@ -155,7 +155,8 @@ static int level_of(const struct asha *a, const struct roster_entry *e)
     return asha_ladder_of(a, e)->rungs.level[e->rung];
 }
 
-static int asha_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err)
+static int asha_start(struct scheduler *s, int64_t trial, int family, int max_level,
+                      struct err *err)
 {
     struct asha *a = of(s);
     struct roster_entry *e = roster_find(&a->roster, trial);
@@ -164,7 +165,7 @@ static int asha_start(struct scheduler *s, int64_t trial, int group, int max_lev
         return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
     if (e)
         return level_of(a, e);
-    struct asha_ladder *l = asha_ladder_add(a, group, max_level);
+    struct asha_ladder *l = asha_ladder_add(a, family, max_level);
     int b = bracket_draw(a, l, trial);
     e = roster_add(&a->roster, trial, (int)(l - a->ladders) * ASHA_MAX_BRACKETS + b, b);
     return level_of(a, e);
@@ -313,9 +314,9 @@ static int asha_report(struct scheduler *s, const struct observation *o, struct 
         return roster_unknown(o->trial, err);
     if (e->state != ROSTER_ENDED) {
         const struct rung_ladder *l = &asha_ladder_of(a, e)->rungs;
-        if (o->state != OBS_RUNNING || o->resource >= l->level[l->n - 1])
+        if (o->state != OBS_RUNNING || o->level >= l->level[l->n - 1])
             end(a, e, o->state, value);
-        else if (e->state == ROSTER_RUNNING && o->resource >= level_of(a, e))
+        else if (e->state == ROSTER_RUNNING && o->level >= level_of(a, e))
             arrive(a, e, value);
     }
     *out = decision_of(a, e);
@@ -513,6 +514,6 @@ const struct scheduler_ops search_asha = {
     .report = asha_report,
     .resume = asha_resume,
     .retire = asha_retire,
-    .is_behind = asha_group_is_behind,
+    .is_behind = asha_family_is_behind,
     .describe = asha_describe,
 };

@@ -18,7 +18,7 @@ struct asha_track {
     struct rung rungs[RUNG_MAX];
 };
 struct asha_ladder {
-    int group, max_level, n_tracks;
+    int family, max_level, n_tracks;
     struct rung_ladder rungs;
     struct asha_track tracks[ASHA_MAX_BRACKETS];
     /* trust[k]: whether ranks at rung k predict ranks at rung k + 1. */
@@ -40,7 +40,7 @@ struct asha {
     int n_ladders;
 };
 
-struct asha_ladder *asha_ladder_add(struct asha *a, int group, int max_level);
+struct asha_ladder *asha_ladder_add(struct asha *a, int family, int max_level);
 static inline struct asha_ladder *asha_ladder_of(const struct asha *a, const struct roster_entry *e)
 {
     return &a->ladders[e->home / ASHA_MAX_BRACKETS];
@@ -54,8 +54,8 @@ static inline struct rung *asha_rung_of(const struct asha *a, const struct roste
  * 1/eta of the lowest rungs of all ladders. */
 bool asha_is_behind(const struct asha *a, const struct asha_ladder *l);
 
-bool asha_group_is_behind(const struct scheduler *s,
-                          int group); /* likewise its best that ever came */
+bool asha_family_is_behind(const struct scheduler *s,
+                           int family); /* likewise its best that ever came */
 
 int asha_describe(const struct scheduler *s, int first, int n, struct sched_rung *out);
 

@@ -10,7 +10,7 @@ static struct sched_rung row_of(const struct asha_ladder *l, int b, int k)
 {
     const struct rung *r = &l->tracks[b].rungs[k];
 
-    return (struct sched_rung){ .group = l->group,
+    return (struct sched_rung){ .family = l->family,
                                 .max_level = l->max_level,
                                 .bracket = b,
                                 .rung = k - b,
@@ -37,8 +37,8 @@ static int ladder_order(const void *x, const void *y)
     const struct asha_ladder *a = *(struct asha_ladder *const *)x;
     const struct asha_ladder *b = *(struct asha_ladder *const *)y;
 
-    return a->group != b->group ? (a->group > b->group) - (a->group < b->group)
-                                : (a->max_level > b->max_level) - (a->max_level < b->max_level);
+    return a->family != b->family ? (a->family > b->family) - (a->family < b->family)
+                                  : (a->max_level > b->max_level) - (a->max_level < b->max_level);
 }
 
 int asha_describe(const struct scheduler *s, int first, int n, struct sched_rung *out)

@@ -55,7 +55,7 @@ bool asha_is_behind(const struct asha *a, const struct asha_ladder *l)
            is_outranked(a, l, own->entries[own->first_open].value);
 }
 
-bool asha_group_is_behind(const struct scheduler *s, int group)
+bool asha_family_is_behind(const struct scheduler *s, int family)
 {
     const struct asha *a = (const struct asha *)s;
     bool is_known = false;
@@ -64,7 +64,7 @@ bool asha_group_is_behind(const struct scheduler *s, int group)
         const struct asha_ladder *l = &a->ladders[i];
         const struct rung *own = &l->tracks[0].rungs[0];
 
-        if (l->group != group || own->n == 0 || !is_contender(a, l))
+        if (l->family != family || own->n == 0 || !is_contender(a, l))
             continue;
         if (!is_outranked(a, l, own->entries[0].value))
             return false;

@@ -92,14 +92,14 @@ void bracket_plan_of(const struct bracket_table *t, const struct bracket *b,
     CHECK(out->n >= 1 && out->n <= RUNG_MAX);
 }
 
-struct bracket_ladder *bracket_ladder_at(struct bracket_table *t, int group, int max_level)
+struct bracket_ladder *bracket_ladder_at(struct bracket_table *t, int family, int max_level)
 {
     for (int i = 0; i < t->n_ladders; i++) {
-        if (t->ladders[i].group == group && t->ladders[i].max_level == max_level)
+        if (t->ladders[i].family == family && t->ladders[i].max_level == max_level)
             return &t->ladders[i];
     }
     t->ladders = mem_resize(t->ladders, (size_t)(t->n_ladders + 1) * sizeof *t->ladders);
-    t->ladders[t->n_ladders] = (struct bracket_ladder){ group, max_level, 0, -1 };
+    t->ladders[t->n_ladders] = (struct bracket_ladder){ family, max_level, 0, -1 };
     return &t->ladders[t->n_ladders++];
 }
 
@@ -126,7 +126,7 @@ static bool is_filling(const struct bracket_table *t, const struct bracket *b)
     return t->ladders[b->ladder].filling == (int)(b - t->brackets);
 }
 
-int bracket_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err)
+int bracket_start(struct scheduler *s, int64_t trial, int family, int max_level, struct err *err)
 {
     struct bracket_table *t = of(s);
     struct roster_entry *e = roster_find(&t->roster, trial);
@@ -138,7 +138,7 @@ int bracket_start(struct scheduler *s, int64_t trial, int group, int max_level, 
         bracket_plan_of(t, &t->brackets[e->home], &plan);
         return plan.level[e->rung];
     }
-    struct bracket_ladder *l = bracket_ladder_at(t, group, max_level);
+    struct bracket_ladder *l = bracket_ladder_at(t, family, max_level);
     struct bracket *b =
         l->filling >= 0 ? &t->brackets[l->filling] : bracket_add(t, (int)(l - t->ladders));
     bracket_plan_of(t, b, &plan);
@@ -301,8 +301,8 @@ int bracket_report(struct scheduler *s, const struct observation *o, struct sche
     bracket_plan_of(t, b, &plan);
     bool was_pending = e->state == ROSTER_RUNNING || e->state == ROSTER_CALLED;
     if (e->state != ROSTER_ENDED) {
-        bool has_arrived = e->state == ROSTER_RUNNING && o->resource >= plan.level[e->rung];
-        if (o->state != OBS_RUNNING || o->resource >= plan.level[plan.n - 1])
+        bool has_arrived = e->state == ROSTER_RUNNING && o->level >= plan.level[e->rung];
+        if (o->state != OBS_RUNNING || o->level >= plan.level[plan.n - 1])
             end(t, b, e, o->state, value);
         else if (has_arrived)
             arrive(t, b, e, value);

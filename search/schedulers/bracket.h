@@ -55,7 +55,7 @@ struct bracket {
 };
 
 struct bracket_ladder {
-    int group, max_level;
+    int family, max_level;
     int n_brackets, filling; /* filling: a bracket's index, -1 = none is */
 };
 
@@ -82,7 +82,7 @@ struct bracket_table *bracket_open(const struct scheduler_ops *ops, bracket_plan
                                    const struct search_setup *setup);
 /* The other functions of struct scheduler_ops. */
 void bracket_close(struct scheduler *s);
-int bracket_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err);
+int bracket_start(struct scheduler *s, int64_t trial, int family, int max_level, struct err *err);
 int bracket_report(struct scheduler *s, const struct observation *o, struct sched_decision *out,
                    struct err *err);
 int bracket_resume(struct scheduler *s, int n, bool idle, struct sched_resume *out,
@@ -93,7 +93,7 @@ int bracket_describe(const struct scheduler *s, int first, int n, struct sched_r
 /* Private to bracket.c and bracket_describe.c. */
 void bracket_plan_of(const struct bracket_table *t, const struct bracket *b,
                      struct bracket_plan *out);
-struct bracket_ladder *bracket_ladder_at(struct bracket_table *t, int group, int max_level);
+struct bracket_ladder *bracket_ladder_at(struct bracket_table *t, int family, int max_level);
 struct bracket *bracket_add(struct bracket_table *t, int ladder);
 void id_set_add(struct id_set *s, int64_t id);
 

@@ -12,7 +12,7 @@ static void bracket_rows(const struct bracket_table *t, const struct bracket *b,
     const struct bracket_ladder *l = &t->ladders[b->ladder];
 
     for (int k = 0; k < p->n; k++) {
-        rows[k] = (struct sched_rung){ .group = l->group,
+        rows[k] = (struct sched_rung){ .family = l->family,
                                        .max_level = l->max_level,
                                        .bracket = b->nth,
                                        .rung = k,
@@ -38,8 +38,8 @@ static int ladder_order(const void *x, const void *y)
     const struct bracket_ladder *a = *(struct bracket_ladder *const *)x;
     const struct bracket_ladder *b = *(struct bracket_ladder *const *)y;
 
-    return a->group != b->group ? (a->group > b->group) - (a->group < b->group)
-                                : (a->max_level > b->max_level) - (a->max_level < b->max_level);
+    return a->family != b->family ? (a->family > b->family) - (a->family < b->family)
+                                  : (a->max_level > b->max_level) - (a->max_level < b->max_level);
 }
 
 /* Rows of one ladder's brackets; at: the position of the first one. Returns the position past the last. */

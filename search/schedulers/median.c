@@ -38,7 +38,7 @@ struct bar {
     size_t n, cap;
 };
 struct ladder {
-    int group, max_level, n_points;
+    int family, max_level, n_points;
     int64_t n_completed;
     struct bar *bars; /* one per point */
 };
@@ -187,23 +187,23 @@ static void complete(struct median *m, const struct roster_entry *e, double valu
 
 /* ---- the scheduler ---- */
 
-static struct ladder *ladder_at(struct median *m, int group, int max_level)
+static struct ladder *ladder_at(struct median *m, int family, int max_level)
 {
     for (int i = 0; i < m->n_ladders; i++) {
-        if (m->ladders[i].group == group && m->ladders[i].max_level == max_level)
+        if (m->ladders[i].family == family && m->ladders[i].max_level == max_level)
             return &m->ladders[i];
     }
     int n_points = stepper_points(max_level, (int)m->options[OPT_INTERVAL]);
     m->ladders = mem_resize(m->ladders, (size_t)(m->n_ladders + 1) * sizeof *m->ladders);
     m->ladders[m->n_ladders] =
-        (struct ladder){ .group = group,
+        (struct ladder){ .family = family,
                          .max_level = max_level,
                          .n_points = n_points,
                          .bars = mem_array((size_t)n_points, sizeof(struct bar)) };
     return &m->ladders[m->n_ladders++];
 }
 
-static int median_start(struct scheduler *s, int64_t trial, int group, int max_level,
+static int median_start(struct scheduler *s, int64_t trial, int family, int max_level,
                         struct err *err)
 {
     struct median *m = of(s);
@@ -212,7 +212,7 @@ static int median_start(struct scheduler *s, int64_t trial, int group, int max_l
     if (max_level < 1)
         return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
     if (!e) {
-        int home = (int)(ladder_at(m, group, max_level) - m->ladders);
+        int home = (int)(ladder_at(m, family, max_level) - m->ladders);
         e = roster_add(&m->roster, trial, home, 0);
         curve_new(m, trial);
     }
@@ -255,14 +255,14 @@ static int median_report(struct scheduler *s, const struct observation *o,
 
     if (!e)
         return roster_unknown(o->trial, err);
-    bool is_over = o->state != OBS_RUNNING || o->resource >= m->ladders[e->home].max_level;
+    bool is_over = o->state != OBS_RUNNING || o->level >= m->ladders[e->home].max_level;
     if (is_over && e->state == ROSTER_RUNNING) {
         if ((o->state == OBS_COMPLETED || o->state == OBS_RUNNING) && !isnan(value))
             complete(m, e, value);
         stop(m, e, ROSTER_ENDED);
     } else if (is_over) {
         roster_move(&m->roster, e, ROSTER_ENDED);
-    } else if (e->state == ROSTER_RUNNING && o->resource >= level_of(m, e)) {
+    } else if (e->state == ROSTER_RUNNING && o->level >= level_of(m, e)) {
         arrive(m, e, value);
     }
     *out = (struct sched_decision){ SCHED_DONE, 0 };

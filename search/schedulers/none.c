@@ -18,9 +18,10 @@ static void none_close(struct scheduler *s)
     mem_free(s);
 }
 
-static int none_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err)
+static int none_start(struct scheduler *s, int64_t trial, int family, int max_level,
+                      struct err *err)
 {
-    (void)s, (void)trial, (void)group;
+    (void)s, (void)trial, (void)family;
     if (max_level < 1)
         return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
     return max_level;
@@ -29,11 +30,11 @@ static int none_start(struct scheduler *s, int64_t trial, int group, int max_lev
 static int none_report(struct scheduler *s, const struct observation *o, struct sched_decision *out,
                        struct err *err)
 {
-    bool is_over = o->state != OBS_RUNNING || o->resource >= o->max_resource;
+    bool is_over = o->state != OBS_RUNNING || o->level >= o->max_level;
 
     (void)s, (void)err;
     *out = is_over ? (struct sched_decision){ SCHED_DONE, 0 }
-                   : (struct sched_decision){ SCHED_RUN_TO, o->max_resource };
+                   : (struct sched_decision){ SCHED_RUN_TO, o->max_level };
     return 0;
 }
 

@@ -58,13 +58,13 @@ static void patience_close(struct scheduler *s)
     mem_free(s);
 }
 
-static int patience_start(struct scheduler *s, int64_t trial, int group, int max_level,
+static int patience_start(struct scheduler *s, int64_t trial, int family, int max_level,
                           struct err *err)
 {
     struct patience *p = of(s);
     struct roster_entry *e = roster_find(&p->roster, trial);
 
-    (void)group;
+    (void)family;
     if (max_level < 1)
         return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
     if (!e)
@@ -93,9 +93,9 @@ static int patience_report(struct scheduler *s, const struct observation *o,
 
     if (!e)
         return roster_unknown(o->trial, err);
-    if (o->state != OBS_RUNNING || o->resource >= e->home)
+    if (o->state != OBS_RUNNING || o->level >= e->home)
         roster_move(&p->roster, e, ROSTER_ENDED);
-    else if (e->state == ROSTER_RUNNING && o->resource >= level_of(p, e))
+    else if (e->state == ROSTER_RUNNING && o->level >= level_of(p, e))
         arrive(p, e, value);
     *out = (struct sched_decision){ SCHED_DONE, 0 };
     if (e->state == ROSTER_RUNNING)

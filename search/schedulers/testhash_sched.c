@@ -84,13 +84,13 @@ static struct entry *insert(struct testhash *t, size_t at)
     return &t->entries[at];
 }
 
-static int testhash_start(struct scheduler *s, int64_t trial, int group, int max_level,
+static int testhash_start(struct scheduler *s, int64_t trial, int family, int max_level,
                           struct err *err)
 {
     struct testhash *t = of(s);
     size_t at = place_of(t, trial);
 
-    (void)group;
+    (void)family;
     if (max_level < 1)
         return err_set(err, ERR_ARG, "a ladder has at least one level, not %d", max_level);
     if (at < t->n && t->entries[at].trial == trial)
@@ -133,10 +133,10 @@ static int testhash_report(struct scheduler *s, const struct observation *o,
         return err_set(err, ERR_NOTFOUND, "the scheduler has no trial %" PRId64, o->trial);
     struct entry *e = &t->entries[at];
     observation_hash_observe(&t->observed, o);
-    if (o->state != OBS_RUNNING || o->resource >= e->max_level) {
+    if (o->state != OBS_RUNNING || o->level >= e->max_level) {
         e->state = ENTRY_ENDED;
-    } else if (o->resource > e->level && e->state == ENTRY_RUNNING) {
-        e->level = o->resource;
+    } else if (o->level > e->level && e->state == ENTRY_RUNNING) {
+        e->level = o->level;
         if (isnan(o->value))
             e->state = ENTRY_STOPPED;
         else if (e->level >= e->to) /* a level on the way to `to` decides nothing */

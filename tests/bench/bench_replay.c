@@ -70,8 +70,8 @@ static struct sampler *sampler_live(const struct sampler_ops *ops, const struct 
             CHECK(ops->suggest(s, k + 1, 1, by_recall ? again : point, NULL) == 1);
         struct observation o = { .trial = k + 1 - FLIGHT,
                                  .state = OBS_COMPLETED,
-                                 .resource = 1,
-                                 .max_resource = 1,
+                                 .level = 1,
+                                 .max_level = 1,
                                  .value = value_of(k + 1 - FLIGHT, 1),
                                  .cost = 1 };
         if (o.trial > 0)
@@ -126,8 +126,8 @@ static void scheduler_live(const struct scheduler_ops *ops, int n)
         while (d.action == SCHED_RUN_TO) {
             struct observation o = { .trial = trial,
                                      .state = d.to == LEVELS ? OBS_COMPLETED : OBS_RUNNING,
-                                     .resource = d.to,
-                                     .max_resource = LEVELS,
+                                     .level = d.to,
+                                     .max_level = LEVELS,
                                      .value = value_of(trial, d.to) };
             CHECK(ops->report(s, &o, &d, NULL) == 0);
         }

@@ -67,7 +67,7 @@ static void fill(struct sampler *s, int from, int to, struct rng *r)
             unit[i] = rng_unit(r);
         space_from_unit(s->space, unit, point);
         struct observation o = { .trial = trial, .state = OBS_COMPLETED };
-        o.resource = o.max_resource = 1;
+        o.level = o.max_level = 1;
         o.value = value_of(s->space, point, r);
         CHECK(s->ops->adopt(s, trial, point, NULL) == 0);
         CHECK(s->ops->observe(s, &o, NULL) == 0);
@@ -94,7 +94,7 @@ static void measure(const struct sampler_ops *ops, const struct space *space)
             CHECK(s->ops->suggest(s, trial, 1, point, NULL) == 1);
             double took = now_ms() - start;
             struct observation o = { .trial = trial++, .state = OBS_COMPLETED };
-            o.resource = o.max_resource = 1;
+            o.level = o.max_level = 1;
             o.value = value_of(space, point, &r);
             CHECK(s->ops->observe(s, &o, NULL) == 0);
             sum += took;

@@ -24,8 +24,8 @@ static void tell(struct searchers *s, struct observation *o, enum obs_state stat
     assert_int_equal(s->scheduler->ops->report(s->scheduler, o, &d, NULL), 0);
     assert_int_equal(s->sampler->ops->observe(s->sampler, o, NULL), 0);
     if (state == OBS_RUNNING && d.action == SCHED_RUN_TO) {
-        o->resource = d.to;
-        tell(s, o, d.to == o->max_resource ? OBS_COMPLETED : OBS_RUNNING);
+        o->level = d.to;
+        tell(s, o, d.to == o->max_level ? OBS_COMPLETED : OBS_RUNNING);
     }
 }
 
@@ -33,7 +33,7 @@ static void tell(struct searchers *s, struct observation *o, enum obs_state stat
 static void trial_run(struct searchers *s, const struct space *space, struct rng *rng,
                       int64_t trial)
 {
-    struct observation o = { .trial = trial, .max_resource = 4, .value = rng_unit(rng), .cost = 5 };
+    struct observation o = { .trial = trial, .max_level = 4, .value = rng_unit(rng), .cost = 5 };
     double *point = mem_array((size_t)space->n, sizeof *point);
 
     for (int i = 0; i < space->n; i++)
@@ -42,8 +42,8 @@ static void trial_run(struct searchers *s, const struct space *space, struct rng
     for (int i = 0; i < space->n; i++)
         s->values += !isnan(point[i]);
     assert_int_equal(s->sampler->ops->adopt(s->sampler, trial, point, NULL), 0);
-    o.resource = s->scheduler->ops->start(s->scheduler, trial, (int)point[0], o.max_resource, NULL);
-    assert_true(o.resource >= 1);
+    o.level = s->scheduler->ops->start(s->scheduler, trial, (int)point[0], o.max_level, NULL);
+    assert_true(o.level >= 1);
     tell(s, &o, OBS_RUNNING);
     tell(s, &o, OBS_PRUNED);
     mem_free(point);

@@ -27,8 +27,8 @@ uint64_t probe_sampler(struct sampler *s)
         hash = rng_mix(hash, rc == 1 ? space_hash(s->space, point) : 1);
         struct observation o = { .trial = FIRST + k,
                                  .state = k % 2 ? OBS_COMPLETED : OBS_RUNNING,
-                                 .resource = 1,
-                                 .max_resource = 1,
+                                 .level = 1,
+                                 .max_level = 1,
                                  .value = value_of(FIRST + k, 1),
                                  .cost = 1 };
         if (rc == 1 && k % 3)
@@ -39,16 +39,16 @@ uint64_t probe_sampler(struct sampler *s)
 }
 
 /* A new trial runs as far as it may. */
-static uint64_t probe_one(struct scheduler *s, int64_t trial, int group, int max_level)
+static uint64_t probe_one(struct scheduler *s, int64_t trial, int family, int max_level)
 {
-    struct sched_decision d = { SCHED_RUN_TO, s->ops->start(s, trial, group, max_level, NULL) };
+    struct sched_decision d = { SCHED_RUN_TO, s->ops->start(s, trial, family, max_level, NULL) };
     uint64_t hash = (uint64_t)d.to;
 
     while (d.action == SCHED_RUN_TO) {
         struct observation o = { .trial = trial,
                                  .state = d.to == max_level ? OBS_COMPLETED : OBS_RUNNING,
-                                 .resource = d.to,
-                                 .max_resource = max_level,
+                                 .level = d.to,
+                                 .max_level = max_level,
                                  .value = value_of(trial, d.to) };
         assert_int_equal(s->ops->report(s, &o, &d, NULL), 0);
         hash = rng_mix(hash, (uint64_t)d.action << 32 | (uint32_t)d.to);
@@ -64,8 +64,8 @@ uint64_t probe_scheduler(struct scheduler *s, const int *max_level, int n_groups
     int n = 1;
 
     for (int k = 0; k < STARTS; k++) {
-        int group = k % n_groups;
-        hash = rng_mix(hash, probe_one(s, FIRST + k, group, max_level[group]));
+        int family = k % n_groups;
+        hash = rng_mix(hash, probe_one(s, FIRST + k, family, max_level[family]));
         if (s->ops->resume(s, 1, k % 4 == 3, &resumed, NULL) == 1)
             hash = rng_mix(hash, (uint64_t)resumed.trial << 8 | (uint32_t)resumed.to);
     }

@@ -56,7 +56,7 @@ static struct scheduler *rebuilt(const struct schedrun *r)
     for (int i = 0; i < r->n_calls; i++) {
         const struct run_call *c = &r->calls[i];
         if (c->what == RUN_CALL_START)
-            assert_true(r->ops->start(next, c->o.trial, c->group, c->o.max_resource, NULL) > 0);
+            assert_true(r->ops->start(next, c->o.trial, c->family, c->o.max_level, NULL) > 0);
         else if (c->what == RUN_CALL_REPORT)
             assert_int_equal(r->ops->report(next, &c->o, &d, NULL), 0);
         else if (c->what == RUN_CALL_RESUME)
@@ -85,22 +85,22 @@ static bool happens(struct schedrun *r, uint32_t in_1000)
     return rng_below(&r->rng, 1000) < in_1000;
 }
 
-int schedrun_start(struct schedrun *r, int group)
+int schedrun_start(struct schedrun *r, int family)
 {
     int64_t trial = ++r->n_started;
     struct run_trial *t = &r->trials[trial];
 
     assert_true(trial <= RUN_MAX_TRIALS);
     *t = (struct run_trial){ .state = RUN_RUNNING,
-                             .group = group,
-                             .max_level = r->max_level[group] };
+                             .family = family,
+                             .max_level = r->max_level[family] };
     for (int i = 0; i <= RUN_MAX_LEVEL; i++)
         t->value[i] = NAN;
-    t->to = r->ops->start(r->s, trial, group, t->max_level, NULL);
+    t->to = r->ops->start(r->s, trial, family, t->max_level, NULL);
     assert_in_range(t->to, 1, t->max_level);
     r->n_running++;
-    struct observation o = { .trial = trial, .max_resource = t->max_level };
-    keep(r, (struct run_call){ .what = RUN_CALL_START, .group = group, .o = o });
+    struct observation o = { .trial = trial, .max_level = t->max_level };
+    keep(r, (struct run_call){ .what = RUN_CALL_START, .family = family, .o = o });
     return t->to;
 }
 
@@ -108,11 +108,9 @@ struct sched_decision schedrun_report(struct schedrun *r, int64_t trial, enum ob
                                       int level, double value)
 {
     struct run_trial *t = &r->trials[trial];
-    struct observation o = { .trial = trial,
-                             .state = state,
-                             .resource = level,
-                             .max_resource = t->max_level,
-                             .value = value };
+    struct observation o = {
+        .trial = trial, .state = state, .level = level, .max_level = t->max_level, .value = value
+    };
     struct sched_decision d = { SCHED_DONE, 0 };
 
     r->n_running -= t->state == RUN_RUNNING;
@@ -170,17 +168,17 @@ int64_t schedrun_retire(struct schedrun *r, bool closing)
     return trial;
 }
 
-struct sched_rung schedrun_row(struct schedrun *r, int group, int bracket, int rung)
+struct sched_rung schedrun_row(struct schedrun *r, int family, int bracket, int rung)
 {
     static struct sched_rung rows[4096];
     int n = r->ops->describe(r->s, 0, (int)ARRAY_LEN(rows), rows);
 
     assert_true(n <= (int)ARRAY_LEN(rows));
     for (int i = 0; i < n; i++) {
-        if (rows[i].group == group && rows[i].bracket == bracket && rows[i].rung == rung)
+        if (rows[i].family == family && rows[i].bracket == bracket && rows[i].rung == rung)
             return rows[i];
     }
-    fail_msg("no rung %d of bracket %d of group %d", rung, bracket, group);
+    fail_msg("no rung %d of bracket %d of group %d", rung, bracket, family);
     return rows[0];
 }
 
@@ -245,13 +243,13 @@ static void report_late(struct schedrun *r)
     int64_t trial = 1 + (int64_t)rng_below(&r->rng, (uint32_t)r->n_started);
     const struct run_trial *t = &r->trials[trial];
     struct sched_decision d = { SCHED_DONE, 0 };
-    struct observation o = { .trial = trial, .max_resource = t->max_level };
+    struct observation o = { .trial = trial, .max_level = t->max_level };
 
     if (t->level == 0)
         return;
-    o.resource = 1 + (int)rng_below(&r->rng, (uint32_t)t->level);
+    o.level = 1 + (int)rng_below(&r->rng, (uint32_t)t->level);
     o.value = rng_normal(&r->rng);
-    if (o.resource == t->max_level)
+    if (o.level == t->max_level)
         o.state = OBS_COMPLETED;
     assert_int_equal(r->ops->report(r->s, &o, &d, NULL), 0);
     enum run_state told = d.action == SCHED_RUN_TO  ? RUN_RUNNING
@@ -260,7 +258,7 @@ static void report_late(struct schedrun *r)
                                                     : RUN_ENDED;
     if (t->state != RUN_ENDED && (told != t->state || (told == RUN_RUNNING && d.to != t->to)))
         fail_msg("%s: after a late report of level %d trial %d in state %d was told %d, to %d",
-                 r->ops->name, o.resource, (int)trial, (int)t->state, (int)told, d.to);
+                 r->ops->name, o.level, (int)trial, (int)t->state, (int)told, d.to);
     schedrun_replay(r); /* which knows nothing of it */
 }
 

@@ -14,7 +14,7 @@ enum run_state { RUN_NONE, RUN_RUNNING, RUN_PAUSED, RUN_STOPPED, RUN_ENDED };
 struct run_trial {
     enum run_state state;
     enum obs_state end; /* of an ENDED one */
-    int group, max_level, level, to;
+    int family, max_level, level, to;
     int resumed;                     /* times */
     double value[RUN_MAX_LEVEL + 1]; /* by level; NaN where none was reported */
 };
@@ -23,7 +23,7 @@ struct run_trial {
 struct run_call {
     enum { RUN_CALL_START, RUN_CALL_REPORT, RUN_CALL_RESUME, RUN_CALL_RETIRE } what;
     bool flag; /* idle, closing */
-    int group;
+    int family;
     struct observation o; /* its trial and max_resource: of a start too */
 };
 
@@ -53,12 +53,12 @@ void schedrun_close(struct schedrun *r);
 void schedrun_replay(struct schedrun *r);
 
 /* One call each, for examples. */
-int schedrun_start(struct schedrun *r, int group); /* level it runs to */
+int schedrun_start(struct schedrun *r, int family); /* level it runs to */
 struct sched_decision schedrun_report(struct schedrun *r, int64_t trial, enum obs_state state,
                                       int level, double value);
 int64_t schedrun_resume(struct schedrun *r, bool idle); /* the trial, 0 = none */
 int64_t schedrun_retire(struct schedrun *r, bool closing);
 /* The row of describe for this bracket and rung of a group. */
-struct sched_rung schedrun_row(struct schedrun *r, int group, int bracket, int rung);
+struct sched_rung schedrun_row(struct schedrun *r, int family, int bracket, int rung);
 
 #endif

@@ -82,7 +82,7 @@ static bool is_behind(const struct schedrun *r, int64_t trial)
         if (!is_short(r, o) || !counts(o, 1))
             continue;
         n++;
-        n_own += o->group == t->group;
+        n_own += o->family == t->family;
         better += o->value[1] > t->value[1];
     }
     return n > n_own && better >= MAX(n / (int)r->setup.options[ETA], 1);
@@ -95,7 +95,7 @@ static bool is_in_best(struct schedrun *r, int64_t trial)
     int n = 0, rank = 0;
 
     for (int64_t i = 1; i <= r->n_started; i++) {
-        if (r->trials[i].group != t->group || !counts(&r->trials[i], t->level))
+        if (r->trials[i].family != t->family || !counts(&r->trials[i], t->level))
             continue;
         n++;
         rank += i != trial && is_better(r, i, trial, t->level);
@@ -322,7 +322,7 @@ static void a_ladder_behind_the_others_sends_fewer(void **state)
     for (int i = 0; i < 12; i++)
         assert_int_equal(schedrun_start(&r, i % 2), 1);
     for (int t = 1; t <= 12; t++) {
-        bool is_behind = r.trials[t].group == 1;
+        bool is_behind = r.trials[t].family == 1;
 
         schedrun_report(&r, t, OBS_RUNNING, 1, is_behind ? 1 - t / 100.0 : 2 - t / 100.0);
         while (schedrun_resume(&r, false))

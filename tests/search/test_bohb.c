@@ -127,7 +127,7 @@ static struct sampler *open_bohb(const struct space *s, uint64_t seed, double ra
 static void tell(struct sampler *x, int64_t trial, enum obs_state state, int level, double value)
 {
     struct observation o = {
-        .trial = trial, .state = state, .resource = level, .max_resource = 9, .value = value
+        .trial = trial, .state = state, .level = level, .max_level = 9, .value = value
     };
 
     assert_int_equal(x->ops->observe(x, &o, NULL), 0);

@@ -1,4 +1,4 @@
-/* test_history.c - the history against a plain model of it: whatever comes, in any order, boards and lists are what
+/* test_history.c - the history against a plain model of it: whatever comes, in any order, rankings and lists are what
  * sorting the rows would give, a repeat changes nothing. */
 #include "tests/search/spaces.h"
 #include "tests/unit.h"
@@ -15,8 +15,8 @@ static struct observation any_observation(struct rng *r)
     static const double odd[] = { NAN, INFINITY, -INFINITY, 0, -0.0, 1e308, 5e-324 };
     struct observation o = { .trial = (int64_t)rng_below(r, TRIALS + 4) - TRIALS / 2,
                              .state = (enum obs_state)rng_below(r, OBS_STATES),
-                             .resource = (int)rng_below(r, 6),
-                             .max_resource = 5,
+                             .level = (int)rng_below(r, 6),
+                             .max_level = 5,
                              .value = rng_below(r, 2) ? floor(rng_unit(r) * 10)
                                                       : odd[rng_below(r, ARRAY_LEN(odd))],
                              .more = { rng_unit(r) },
@@ -67,7 +67,7 @@ static void in_order(const struct history *h, const struct history_list *l)
         assert_true(h->rows[l->rows[i - 1]].trial < h->rows[l->rows[i]].trial);
 }
 
-/* Lists and boards hold what the rows say, no more, in order. */
+/* Lists and rankings hold what the rows say, no more, in order. */
 static void check_index(const struct history *h)
 {
     int silent = 0, failed = 0, reports = 0, entries = 0;
@@ -85,13 +85,13 @@ static void check_index(const struct history *h)
     in_order(h, &h->order);
     in_order(h, &h->silent);
     in_order(h, &h->failed);
-    for (int b = 0; b < h->n_boards; b++) {
-        const struct history_board *board = &h->boards[b];
-        assert_true(history_board(h, board->below) == board);
-        entries += board->n;
-        for (int i = 0; i < board->n; i++) {
-            const struct history_entry *e = &board->entries[i], *last = i ? e - 1 : NULL;
-            const struct history_report *report = history_at(h, e->row, board->below);
+    for (int b = 0; b < h->n_rankings; b++) {
+        const struct history_ranking *ranking = &h->rankings[b];
+        assert_true(history_ranking(h, ranking->below) == ranking);
+        entries += ranking->n;
+        for (int i = 0; i < ranking->n; i++) {
+            const struct history_entry *e = &ranking->entries[i], *last = i ? e - 1 : NULL;
+            const struct history_report *report = history_at(h, e->row, ranking->below);
             assert_non_null(report);
             assert_int_equal(h->rows[e->row].trial, e->trial);
             assert_memory_equal(&report->value, &e->value, sizeof e->value);
@@ -197,7 +197,7 @@ static void reports_may_come_in_any_order(void **state)
         for (int i = 0; i < TRIALS;
              i++) { /* four levels each for ten trials, the last one ends it */
             int level = 1 + i % 4;
-            all[i] = (struct observation){ .trial = i / 4, .resource = level, .max_resource = 4 };
+            all[i] = (struct observation){ .trial = i / 4, .level = level, .max_level = 4 };
             all[i].state = level == 4 ? OBS_COMPLETED : OBS_RUNNING;
             all[i].value = rng_normal(&r);
             all[i].more[0] = rng_normal(&r);
@@ -246,7 +246,7 @@ static void the_value_of_the_end_replaces_a_report(void **state)
     assert_false(history_observe(&h, &o));
     assert_int_equal(h.rows[row].state, OBS_COMPLETED);
     assert_null(history_at(&h, row, 1));
-    assert_null(history_board(&h, 1));
+    assert_null(history_ranking(&h, 1));
     history_fini(&h);
     space_free(s);
 }

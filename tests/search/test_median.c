@@ -47,7 +47,7 @@ static bool is_stopped(const struct schedrun *r, int64_t trial, int level)
 
     for (int64_t i = 1; i <= r->n_started; i++) {
         const struct run_trial *o = &r->trials[i];
-        if (o->group == t->group && o->state == RUN_ENDED && o->end == OBS_COMPLETED)
+        if (o->family == t->family && o->state == RUN_ENDED && o->end == OBS_COMPLETED)
             bar[n++] = of_completed(o, level, r->setup.options[AVERAGE] != 0);
     }
     for (int l = 1; l <= level; l++)

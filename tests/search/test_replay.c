@@ -96,8 +96,8 @@ static void tell(struct life *l, struct rng *r)
     *s = (struct said){ .what = SAID_OBSERVE };
     s->o = (struct observation){ .trial = trial,
                                  .state = OBS_RUNNING,
-                                 .resource = MIN(level, LEVELS),
-                                 .max_resource = LEVELS,
+                                 .level = MIN(level, LEVELS),
+                                 .max_level = LEVELS,
                                  .value = random_value(r),
                                  .more = { random_value(r), rng_unit(r), 0 },
                                  .cost = level };

@@ -36,8 +36,8 @@ static struct observation random_observation(struct rng *r, int64_t last)
     static const double odd[] = { NAN, INFINITY, -INFINITY, 0, -0.0, 1e308, 5e-324 };
     return (struct observation){ .trial = 1 + (int64_t)rng_below(r, (uint32_t)last + 1),
                                  .state = (enum obs_state)rng_below(r, OBS_STATES),
-                                 .resource = (int)rng_below(r, 9),
-                                 .max_resource = 9,
+                                 .level = (int)rng_below(r, 9),
+                                 .max_level = 9,
                                  .value = rng_below(r, 3) ? rng_normal(r)
                                                           : odd[rng_below(r, ARRAY_LEN(odd))],
                                  .cost = rng_below(r, 1000) };

@@ -77,15 +77,15 @@ static void apply(struct sim *m, int64_t trial, const struct sched_decision *d)
 static struct observation report_of(struct sim *m, int64_t trial)
 {
     struct sim_trial *t = &m->trials[trial];
-    struct observation o = { .trial = trial, .max_resource = t->max_level };
+    struct observation o = { .trial = trial, .max_level = t->max_level };
 
-    o.resource = t->to;
+    o.level = t->to;
     o.value = rng_below(&m->rng, 20) ? rng_normal(&m->rng) : NAN;
-    o.cost = o.resource;
+    o.cost = o.level;
     if (rng_below(&m->rng, 25) == 0)
         o.state = rng_below(&m->rng, 2) ? OBS_FAILED : OBS_CANCELLED;
     else
-        o.state = o.resource == t->max_level ? OBS_COMPLETED : OBS_RUNNING;
+        o.state = o.level == t->max_level ? OBS_COMPLETED : OBS_RUNNING;
     return o;
 }
 
@@ -95,7 +95,7 @@ static void report_one(struct sim *m, int64_t trial)
     struct sched_decision d = { SCHED_DONE, 0 }, again = { SCHED_DONE, 0 };
     bool over = o.state != OBS_RUNNING;
 
-    m->trials[trial].level = o.resource;
+    m->trials[trial].level = o.level;
     assert_int_equal(m->ops->report(m->s, &o, &d, NULL), 0);
     if (m->repeats) {
         assert_int_equal(m->ops->report(m->s, &o, &again, NULL), 0);
@@ -217,7 +217,7 @@ static void one_level_ladders_run_to_their_only_level(void **state)
     for (int i = 0; scheduler_at(i); i++) {
         struct scheduler *s = open_one(scheduler_at(i), &setup);
         struct observation o = {
-            .trial = 1, .state = OBS_COMPLETED, .resource = 1, .max_resource = 1, .value = 1
+            .trial = 1, .state = OBS_COMPLETED, .level = 1, .max_level = 1, .value = 1
         };
         struct sched_decision d = { SCHED_PAUSE, 0 };
         struct err err = { 0 };
@@ -240,7 +240,7 @@ static void none_runs_everything_to_the_top(void **state)
     for (int max = 1; max < 20; max++)
         assert_int_equal(s->ops->start(s, max, 0, max, NULL), max);
     struct observation o = {
-        .trial = 9, .state = OBS_RUNNING, .resource = 3, .max_resource = 9, .value = NAN
+        .trial = 9, .state = OBS_RUNNING, .level = 3, .max_level = 9, .value = NAN
     };
     assert_int_equal(s->ops->report(s, &o, &d, NULL), 0);
     assert_int_equal(d.action, SCHED_RUN_TO);

@@ -327,9 +327,9 @@ static struct scheduler *bad_open(const struct search_setup *setup, struct err *
     return s;
 }
 
-static int bad_start(struct scheduler *s, int64_t trial, int group, int max_level, struct err *err)
+static int bad_start(struct scheduler *s, int64_t trial, int family, int max_level, struct err *err)
 {
-    (void)s, (void)trial, (void)group, (void)err;
+    (void)s, (void)trial, (void)family, (void)err;
     return max_level + 1;
 }
 

@@ -14,7 +14,7 @@
 static struct observation observation_of(int64_t trial, double value)
 {
     return (struct observation){
-        .trial = trial, .state = OBS_COMPLETED, .resource = 1, .max_resource = 1, .value = value
+        .trial = trial, .state = OBS_COMPLETED, .level = 1, .max_level = 1, .value = value
     };
 }
 
@@ -61,8 +61,8 @@ static void every_field_of_an_observation_counts(void **state)
         all[i] = base;
     all[1].trial = 6;
     all[2].state = OBS_COMPLETED;
-    all[3].resource = 4;
-    all[4].max_resource = 10;
+    all[3].level = 4;
+    all[4].max_level = 10;
     all[5].value = nextafter(0.25, 1);
     all[6].more[2] = 1;
     all[7].cost = 101;

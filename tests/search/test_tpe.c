@@ -106,7 +106,7 @@ static double best_of(const struct study *study, const char *sampler, uint64_t s
         }
         bool fails = study->fails_below && values[told] < -0.1 * study->fails_below;
         struct observation o = { .trial = told, .state = fails ? OBS_FAILED : OBS_COMPLETED };
-        o.resource = o.max_resource = 1;
+        o.level = o.max_level = 1;
         o.value = fails ? NAN : values[told];
         assert_int_equal(s->ops->observe(s, &o, NULL), 0);
         if (!fails)
@@ -190,7 +190,7 @@ static void the_highest_level_with_results_is_what_is_modelled(void **state)
             if (trial > 80)
                 high += point[0] > 0.5;
             for (int level = 1; level <= (trial % 3 ? 1 : 2); level++) {
-                struct observation o = { .trial = trial, .resource = level, .max_resource = 2 };
+                struct observation o = { .trial = trial, .level = level, .max_level = 2 };
                 o.state = level == 2 ? OBS_COMPLETED : OBS_RUNNING;
                 o.value = level == 2 ? point[0] : -point[0];
                 assert_int_equal(t->ops->observe(t, &o, NULL), 0);

@@ -46,9 +46,7 @@ static struct sampler *with_model(const struct space *s, int fuse, uint64_t seed
     rng_init(&r, 7, 7);
     for (int i = 0; i < HISTORY; i++) { /* the same for all: numbers of a warm start */
         double point[8];
-        struct observation o = {
-            .trial = -i, .state = OBS_COMPLETED, .resource = 1, .max_resource = 1
-        };
+        struct observation o = { .trial = -i, .state = OBS_COMPLETED, .level = 1, .max_level = 1 };
 
         spaces_point(s, &r, point);
         o.value = worth(s, point);

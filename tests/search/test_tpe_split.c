@@ -14,9 +14,9 @@ enum { ROUNDS = 60, N_JOINT = 4, TOP = 3 };
 
 static void tell(struct history *h, int64_t trial, enum obs_state state, int level, double value)
 {
-    struct observation o = { .trial = trial, .state = state, .resource = level };
+    struct observation o = { .trial = trial, .state = state, .level = level };
 
-    o.max_resource = TOP;
+    o.max_level = TOP;
     o.value = value;
     (void)history_observe(h, &o);
 }
@@ -42,7 +42,7 @@ static void any_history(struct history *h, const struct space *s, int n, struct 
 static int modelled(const struct history *h)
 {
     for (int below = 0; below < TOP; below++) {
-        const struct history_board *b = history_board(h, below);
+        const struct history_ranking *b = history_ranking(h, below);
         if (b && b->n >= 8)
             return below;
     }

@@ -44,12 +44,12 @@ static int level_modelled(const struct history *h, int d)
 {
     int most = 0, below = 0, enough = MAX(d + 1, 8);
 
-    for (int i = 0; i < h->n_boards; i++) {
-        if (h->boards[i].n >= enough)
-            return h->boards[i].below;
-        if (h->boards[i].n > most) {
-            most = h->boards[i].n;
-            below = h->boards[i].below;
+    for (int i = 0; i < h->n_rankings; i++) {
+        if (h->rankings[i].n >= enough)
+            return h->rankings[i].below;
+        if (h->rankings[i].n > most) {
+            most = h->rankings[i].n;
+            below = h->rankings[i].below;
         }
     }
     return below;

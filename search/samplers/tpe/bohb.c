@@ -114,16 +114,16 @@ static double *values_new(const struct bohb *b, const int *rows, int n)
     return values;
 }
 
-static struct members members_of(const struct bohb *b, const struct history_board *board)
+static struct members members_of(const struct bohb *b, const struct history_ranking *ranking)
 {
     const struct history *h = &b->history;
-    struct members m = { .below = board->below };
+    struct members m = { .below = ranking->below };
 
-    m.rows = mem_array((size_t)board->n + (size_t)h->failed.n, sizeof *m.rows);
-    for (int i = 0; i < board->n; i++)
-        m.rows[m.n++] = board->entries[i].row;
+    m.rows = mem_array((size_t)ranking->n + (size_t)h->failed.n, sizeof *m.rows);
+    for (int i = 0; i < ranking->n; i++)
+        m.rows[m.n++] = ranking->entries[i].row;
     for (int i = 0; i < h->failed.n; i++) {
-        if (!history_at(h, h->failed.rows[i], board->below))
+        if (!history_at(h, h->failed.rows[i], ranking->below))
             m.rows[m.n++] = h->failed.rows[i];
     }
     return m;
@@ -173,16 +173,16 @@ static bool is_scored(double value)
 }
 
 /* Fits both densities at one level. False if the level has too few results for them. */
-static bool level_fit(const struct bohb *b, const struct history_board *board, struct kde *good,
+static bool level_fit(const struct bohb *b, const struct history_ranking *ranking, struct kde *good,
                       struct kde *bad)
 {
-    struct members m = members_of(b, board);
+    struct members m = members_of(b, ranking);
     double share = b->options[TOP_PERCENT] / 100;
     int least = MAX((int)b->options[MIN_POINTS], b->d + 1);
     int n_good = MAX(least, (int)(share * m.n));
     int n_bad = MIN(MAX(least, (int)((1 - share) * m.n)), m.n - n_good);
     bool is_enough =
-        n_bad > b->d && n_good <= board->n && is_scored(board->entries[n_good - 1].value);
+        n_bad > b->d && n_good <= ranking->n && is_scored(ranking->entries[n_good - 1].value);
 
     if (is_enough) {
         side_fit(b, &m, 0, n_good, MOST_GOOD, good);
@@ -194,8 +194,8 @@ static bool level_fit(const struct bohb *b, const struct history_board *board, s
 
 static bool model_fit(const struct bohb *b, struct kde *good, struct kde *bad)
 {
-    for (int i = 0; b->d > 0 && i < b->history.n_boards; i++) {
-        if (b->history.boards[i].n > 0 && level_fit(b, &b->history.boards[i], good, bad))
+    for (int i = 0; b->d > 0 && i < b->history.n_rankings; i++) {
+        if (b->history.rankings[i].n > 0 && level_fit(b, &b->history.rankings[i], good, bad))
             return true;
     }
     return false;

@@ -44,10 +44,10 @@ static int level_find(const struct history *h, int n_joint)
 {
     int most = -1;
 
-    for (int b = 0; b < h->n_boards; b++) {
-        if (h->boards[b].n >= MAX(n_joint + 1, LEAST_RESULTS))
+    for (int b = 0; b < h->n_rankings; b++) {
+        if (h->rankings[b].n >= MAX(n_joint + 1, LEAST_RESULTS))
             return b;
-        if (most < 0 || h->boards[b].n > h->boards[most].n)
+        if (most < 0 || h->rankings[b].n > h->rankings[most].n)
             most = b;
     }
     return most;
@@ -70,11 +70,11 @@ static int best_above(const struct tpe_split *s, const struct history *h, int le
     int best = -1;
 
     for (int b = 0; b < level; b++) {
-        for (int i = 0; i < h->boards[b].n; i++) {
-            const struct history_entry *e = &h->boards[b].entries[i];
+        for (int i = 0; i < h->rankings[b].n; i++) {
+            const struct history_entry *e = &h->rankings[b].entries[i];
             const struct history_row *r = &h->rows[e->row];
             bool is_free = !s->place[e->row] && r->state != OBS_FAILED &&
-                           r->reports[r->n_reports - 1].below == h->boards[b].below;
+                           r->reports[r->n_reports - 1].below == h->rankings[b].below;
             if (is_free && (best < 0 || is_better(e->value, *value))) {
                 best = e->row;
                 *value = e->value;
@@ -87,10 +87,10 @@ static int best_above(const struct tpe_split *s, const struct history *h, int le
 /* Takes the first `want` trials of the ranking. */
 static void take_good(struct tpe_split *s, const struct history *h, int level, int want)
 {
-    for (int b = level; b < h->n_boards; b++) {
-        const struct history_board *board = &h->boards[b];
-        for (int i = 0; i < board->n && s->n_good < want;) {
-            const struct history_entry *e = &board->entries[i];
+    for (int b = level; b < h->n_rankings; b++) {
+        const struct history_ranking *ranking = &h->rankings[b];
+        for (int i = 0; i < ranking->n && s->n_good < want;) {
+            const struct history_entry *e = &ranking->entries[i];
             double value = NAN;
             int above = b == level ? best_above(s, h, level, &value) : -1;
             if (above >= 0 && is_better(value, e->value)) {
@@ -108,14 +108,14 @@ static void take_good(struct tpe_split *s, const struct history *h, int level, i
  * level. */
 static void take_fronts(struct tpe_split *s, const struct history *h, int level, int m, int want)
 {
-    const struct history_board *board = &h->boards[level];
-    double *values = mem_array((size_t)board->n * (size_t)m, sizeof *values);
-    int *rows = mem_array((size_t)board->n, sizeof *rows), n = 0;
+    const struct history_ranking *ranking = &h->rankings[level];
+    double *values = mem_array((size_t)ranking->n * (size_t)m, sizeof *values);
+    int *rows = mem_array((size_t)ranking->n, sizeof *rows), n = 0;
     int good[MOST_GOOD_FRONTS];
 
     for (int i = 0; i < h->order.n; i++) { /* from the oldest trial to the newest */
         int row = h->order.rows[i];
-        const struct history_report *report = history_at(h, row, board->below);
+        const struct history_report *report = history_at(h, row, ranking->below);
         if (!report || h->rows[row].state == OBS_FAILED)
             continue;
         values[n * m] = report->value;
