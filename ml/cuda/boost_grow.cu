@@ -12,10 +12,9 @@
 enum { WARP = 32 };
 
 /* The root: its histogram is built and scanned as if it were the smaller child of a split. One
- * thread per tree. */
+ * thread per tree. A tree that takes no part (is_done) gets n_batch 0, and the later kernels find
+ * nothing to do for it. */
 __global__ void root_kernel(struct boost_view v)
-/* Every loop below is over the trees of one launch: a tree that takes no part (is_done) keeps
- * n_batch 0, and later kernels find nothing to do for it. */
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
@@ -190,7 +189,6 @@ __device__ static void batch_level(const struct boost_view *v, int t, int first)
 
 /* The leaf at place `first`, which the replay waits for, and the best other leaves ahead of need. */
 __device__ static void batch_best(const struct boost_view *v, int t, int first)
-/* Half of the leaves still to come, rounded up. */
 {
     struct boost_tree *tree = &v->trees[t];
     struct boost_node *nodes = v->nodes + (int64_t)t * v->node_cap;
