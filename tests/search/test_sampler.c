@@ -287,6 +287,38 @@ static void another_seed_gives_another_study(void **state)
     space_free(s);
 }
 
+/* The controller lets any number of trials of such a sampler be in flight. */
+static void what_ignores_results_proposes_the_same_without_them(void **state)
+{
+    enum { N = 120 };
+    struct space *s = spaces_mixed();
+    double a[10 * 16], b[10 * 16];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 6);
+    for (int i = 0; sampler_at(i); i++) {
+        struct sampler *x = open_one(sampler_at(i), s, 5), *y = open_one(sampler_at(i), s, 5);
+        bool differ = false;
+        for (int from = 0; from < N; from += 10) {
+            assert_int_equal(x->ops->suggest(x, from + 1, 10, a, NULL), 10);
+            assert_int_equal(y->ops->suggest(y, from + 1, 10, b, NULL), 10);
+            for (int k = 0; k < 10; k++)
+                differ = differ || !space_points_equal(s, a + k * s->n, b + k * s->n);
+            for (int k = 0; k < 30; k++) {
+                struct observation o = random_observation(&r, from + 10);
+                assert_int_equal(x->ops->observe(x, &o, NULL), 0);
+            }
+        }
+        if (differ == x->ops->ignores_results)
+            fail_msg("%s: its proposals %s on results", x->ops->name,
+                     differ ? "depend" : "do not depend");
+        sampler_close(x);
+        sampler_close(y);
+    }
+    space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +331,7 @@ int main(void)
         cmocka_unit_test(batches_of_any_size_give_the_same_points),
         cmocka_unit_test(a_repeated_observation_changes_nothing),
         cmocka_unit_test(another_seed_gives_another_study),
+        cmocka_unit_test(what_ignores_results_proposes_the_same_without_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
