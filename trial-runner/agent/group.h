@@ -1,5 +1,6 @@
-/* group.h - one grant on its way through a device: its trials entered in the outbox, its files fetched and pinned in the
- * cache, the run message made for a worker. work.c owns groups and decides when each step is taken. */
+/* group.h - one grant on its way through a device. Its trials are entered in the outbox, its files are fetched and pinned in
+ * the cache, and then the run message for the worker is made. work.c owns the groups and decides when each of these
+ * steps is taken. */
 #ifndef TRIAL_RUNNER_AGENT_GROUP_H
 #define TRIAL_RUNNER_AGENT_GROUP_H
 

@@ -1,5 +1,6 @@
-/* lease_poll.c - one device's asking; see lease_poll.h. An answer that grants nothing is asked again at once when it came after a
- * wait, and after a growing pause when it came at once, so that a controller that cannot wait is not run over. */
+/* lease_poll.c - the calls of one device; see lease_poll.h. A controller that can wait answers "nothing" only after a while,
+ * and is asked again at once. One that answers "nothing" at once is asked again after a pause that grows, so that it is
+ * not flooded with requests. */
 #include "trial-runner/agent/lease_poll.h"
 
 #include "base/jsonx.h"

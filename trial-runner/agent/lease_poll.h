@@ -1,6 +1,7 @@
-/* lease_poll.h - one device's place at the controller's table: asks for work by a long poll, takes the answer once, repeats a
- * call under the same number until it is answered (a repeat gets the same grant). Owns the device's work. agent.c owns
- * the polls. */
+/* lease_poll.h - asks the controller for work for one device, by a long poll. Each call has a number. A call that got no
+ * answer is sent again under the same number, and the controller then gives the same grant again, so that no grant is
+ * lost or given twice. The poll owns the device's work (work.h); agent.c owns one poll per device and calls
+ * lease_poll_turn whenever something changed. */
 #ifndef TRIAL_RUNNER_AGENT_LEASE_POLL_H
 #define TRIAL_RUNNER_AGENT_LEASE_POLL_H
 

@@ -1,5 +1,5 @@
-/* outbox.c - trials held and their outboxes; see outbox.h for the promises. Lists are short (a few trials a device), so they
- * are searched, not indexed. */
+/* outbox.c - trials held and their messages; see outbox.h for the rules. The lists are short (a few trials per device), so
+ * they are searched from the front and have no index. */
 #include "trial-runner/agent/outbox.h"
 
 #include "base/log.h"

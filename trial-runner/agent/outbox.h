@@ -1,7 +1,9 @@
-/* outbox.h - what this runner holds, and what it has still to say about it: every trial (or task) under its fence, and in
- * order the messages that are not yet answered. A message that names a file waits until the file is a blob of the
- * controller, and those behind it of the same trial wait too; a number (seq) is given when it is first sent, and it is sent
- * again, unchanged, until answered. No network calls here but uploads; agent.c sends the reports. */
+/* outbox.h - what this runner holds, and what it still has to tell the controller about it. Every trial or task that it was
+ * granted is entered under its fence, with the messages about it that are not yet answered, in order.
+ *   - A message that names a file waits until the file is a blob of the controller; the messages of the same trial behind
+ *     it wait, too.
+ *   - A message gets its number (seq) when it is first sent, and is sent again unchanged until it is answered.
+ * This file starts uploads but sends no reports: agent.c does. work.c enters trials and messages. */
 #ifndef TRIAL_RUNNER_AGENT_OUTBOX_H
 #define TRIAL_RUNNER_AGENT_OUTBOX_H
 

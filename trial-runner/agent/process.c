@@ -1,6 +1,7 @@
-/* process.c - the worker process of one device. Its end is seen as the end of its socket, whatever ended it; the process
- * is then reaped and a new one started: at once, or after a growing pause when workers die without having done
- * anything. The watch looks every fifth of a second, which is off the path of any work. */
+/* process.c - the life of a worker process; see process.h. The supervisor notices the end of a worker by the end of its
+ * socket, whatever the cause was. It then reaps the process, removes the scratch files that were not handed over, and
+ * starts a new worker: at once, or after a pause that grows when workers die without having done anything. Memory and
+ * silence are checked every fifth of a second by a timer, independent of the messages. */
 #include "trial-runner/agent/process.h"
 
 #include "base/fault.h"

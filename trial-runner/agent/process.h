@@ -1,6 +1,8 @@
-/* process.h - one device and its worker process: started by exec with its environment set, spoken to over a socket pair,
- * watched (its word to be heard of again, its memory), killed when it breaks its word, replaced when it dies. A process
- * knows nothing of trials: it carries messages and tells of deaths. The supervisor survives whatever a worker does. */
+/* process.h - the worker process of one device. It is started by exec, with its environment set, and spoken to over a socket
+ * pair. A worker says within which time it will be heard of again. The supervisor kills it when that time has passed or
+ * when it takes too much memory, and starts a new one whenever it has ended. This file knows nothing of trials: it
+ * carries messages and reports deaths to work.c, which owns one process per device. Whatever a worker does, the
+ * supervisor goes on. */
 #ifndef TRIAL_RUNNER_AGENT_PROCESS_H
 #define TRIAL_RUNNER_AGENT_PROCESS_H
 

@@ -1,5 +1,5 @@
-/* work.c - groups of one device between grant and end; see work.h. A group lives until the worker has said `end` of it
- * (or never got it) and none of its trials is held any more. */
+/* work.c - the groups of one device from grant to end; see work.h. A group is freed when two things are true: the worker has
+ * said `end` of it (or never got it), and the outbox holds none of its trials any more. */
 #include "trial-runner/agent/work.h"
 
 #include "base/jsonx.h"
