@@ -20,7 +20,7 @@ my $libc_base = join '|', qw(base err mem arena buf str log clk rng fault sha256
 # root. A room that is not listed obeys the row of the folder above it. Arrows point down only.
 my $values = "base/($libc_base)\\.h\$";
 # What every room of controller/ may use.
-my $shared = '(base|proto)/|controller/(api|conf|ahead)\.h$|ml/(family/family\.h|metric/metric\.def|model/artifact_head\.h)$';
+my $shared = '(base|proto)/|controller/(api|conf)\.h$|ml/(family/family\.h|metric/metric\.def|model/artifact_head\.h)$';
 my %may = (
     'base' => 'base/',
     'proto' => '(base|proto)/|ml/metric/metric\.def$',

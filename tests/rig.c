@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "controller/ahead.h"
+#include "controller/decide/ahead.h"
 #include "ml/family/family.h"
 #include "ml/model/artifact_head.h"
 #include "store/blob.h"

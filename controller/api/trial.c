@@ -4,7 +4,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/ahead.h"
+#include "controller/decide/ahead.h"
 #include "controller/serve/events.h"
 #include "controller/settle/load.h"
 #include "controller/settle/settle.h"

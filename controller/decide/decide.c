@@ -1,7 +1,7 @@
 /* decide.c - asks the part of decide/ whose turn it is. */
 #include "controller/decide/decide.h"
 
-#include "controller/ahead.h"
+#include "controller/decide/ahead.h"
 #include "controller/decide/budget.h"
 #include "controller/decide/finish.h"
 #include "controller/decide/live.h"

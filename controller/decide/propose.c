@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "controller/ahead.h"
+#include "controller/decide/ahead.h"
 #include "controller/decide/script.h"
 #include "controller/decide/searchers.h"
 #include "controller/problem/ladder.h"

@@ -4,8 +4,8 @@
 #ifndef CONTROLLER_DECIDE_PROPOSE_H
 #define CONTROLLER_DECIDE_PROPOSE_H
 
-#include "controller/ahead.h"
 #include "controller/decide/action.h"
+#include "controller/decide/ahead.h"
 
 int propose_open(struct study *st,
                  struct err *err); /* makes the script, opens sampler and scheduler */

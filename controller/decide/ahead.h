@@ -5,8 +5,8 @@
  *
  * The result is kept for its trial number, which nobody else may take: a user's trial waits for it (api/trial.c).
  * Without a loop, or without threads in its pool, everything is made in place. Private to controller/. */
-#ifndef CONTROLLER_AHEAD_H
-#define CONTROLLER_AHEAD_H
+#ifndef CONTROLLER_DECIDE_AHEAD_H
+#define CONTROLLER_DECIDE_AHEAD_H
 
 #include "controller/state/study.h"
 

@@ -1,7 +1,7 @@
 /* ahead.c - a suggestion that is being made on the loop's pool. The slot is shared by the study and the pool's job, and
  * freed by the last of the two, both on the loop's thread. Its lock guards the state; everything else, the sampler
  * included, belongs to the pool's thread while the state is RUNNING and to the loop's otherwise. */
-#include "controller/ahead.h"
+#include "controller/decide/ahead.h"
 
 #include "base/mem.h"
 
