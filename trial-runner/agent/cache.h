@@ -1,7 +1,11 @@
-/* cache.h - blobs on this machine's disk, named by their hash: <dir>/blobs/<sha256>, and <dir>/part/<sha256> while one
- * is being downloaded. A file is hashed before its first use in this process (a disk may rot, a power cut may tear) and
- * again when it changed on disk, one in blob_dir too; a download before it gets its name. Beyond the limit the least recently used unpinned file goes. A folder
- * belongs to one runner: it is locked, and a second runner takes the next folder. Callers: fetch.c, agent.c. */
+/* cache.h - blobs on this machine's disk, named by their hash: <dir>/blobs/<sha256>, and <dir>/part/<sha256> while one is
+ * being downloaded.
+ *   - A file is hashed before its first use in this process, because a disk may rot and a power cut may tear a file, and
+ *     again when it has changed on disk. This holds for files of blob_dir, too. A download is hashed before it gets its
+ *     name.
+ *   - When the files take more than the limit, the least recently used file that is not pinned is removed.
+ *   - A folder belongs to one runner: it is locked, and a second runner takes the next folder.
+ * Called by fetch.c, outbox.c, group.c and main.c. */
 #ifndef TRIAL_RUNNER_AGENT_CACHE_H
 #define TRIAL_RUNNER_AGENT_CACHE_H
 

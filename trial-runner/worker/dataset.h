@@ -1,5 +1,6 @@
-/* dataset.h - the learning problems a worker keeps open: frame, split, and the matrices made from them once for all
- * trials. A few are kept; the least recently used that no trial uses goes first. Worker only, one thread. */
+/* dataset.h - the learning problems that a worker keeps open: a table, its split, and the matrices that are made from them
+ * once for all trials. A few are kept open; when one more is needed, the least recently used one that no trial uses is
+ * closed. Used by the worker's one thread only. */
 #ifndef TRIAL_RUNNER_WORKER_DATASET_H
 #define TRIAL_RUNNER_WORKER_DATASET_H
 

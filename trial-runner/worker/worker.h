@@ -1,5 +1,6 @@
-/* worker.h - the worker process of one device: takes runs from its supervisor, computes them, tells what comes out. One
- * thread. It may die at any instruction: the supervisor reports what it held. It ends when its pipe closes. */
+/* worker.h - the worker process of one device. It takes runs from its supervisor over a socket pair, computes them, and says
+ * what comes out. It has one thread of its own. It may die at any instruction, and the supervisor then reports the
+ * trials that it held. It ends when its socket closes. */
 #ifndef TRIAL_RUNNER_WORKER_WORKER_H
 #define TRIAL_RUNNER_WORKER_WORKER_H
 

@@ -1,10 +1,13 @@
-/* worker_memory.c - room for trials in a worker's memory. Before a trial begins its whole level is planned: what the process
- * holds without it, the form of its table that is not there yet, and what the family's formula, the trial's own earlier
- * levels and the study's other trials say of its lanes. Where that does not fit beside others, unused tables are given up
- * and the others' answers are awaited first. What rows and columns alone take is known for certain: where not even that
- * fits, the trial is refused before it takes anything. Number of rounds and the like are a guess: so a trial is promised no
- * more than is known of it (fit_trial_next_bytes), stops at the first step past that, and asks again. Where nothing is
- * left to promise it goes on while there is room, and ends with its best so far before the process must be killed. */
+/* worker_memory.c - memory for trials in one worker process.
+ *   - Before a trial begins a level, the memory of the whole level is planned: what the process holds without the trial,
+ *     the form of its table that must still be made, and what the trial itself will take. The last is estimated from the
+ *     family's formula, the trial's own earlier levels and the study's other trials.
+ *   - Where that does not fit beside other trials, unused tables are closed and the answers to the others are awaited.
+ *   - What rows and columns alone take is certain. Where not even that fits, the trial is refused before it takes anything.
+ *   - What the number of rounds adds is a guess. A trial is therefore promised only what is known of it
+ *     (fit_trial_next_bytes), stops at the first step beyond that, and asks again.
+ *   - Where nothing is left to promise, the trial goes on while there is room, and ends with its best score so far before
+ *     the process would have to be killed. */
 #include "base/base.h"
 #include "base/log.h"
 #include "base/mem.h"
