@@ -1,6 +1,7 @@
 /* mem.c - see mem.h. Only this file calls malloc, so that running out of memory has one answer. */
 #include "base/mem.h"
 
+#include "base/base.h"
 #include "base/fault.h"
 
 #include <stdint.h>
@@ -67,6 +68,17 @@ void mem_free(void *p)
 size_t mem_more(size_t cap)
 {
     return cap < 4 ? 4 : cap < 1024 ? cap * 2 : cap + cap / 4;
+}
+
+void *mem_grow(void *array, size_t size, size_t n, size_t *cap, size_t most_cap)
+{
+    CHECK(n <= *cap);
+    if (n < *cap)
+        return array;
+    size_t more = mem_more(*cap);
+    CHECK(more > *cap && more <= most_cap && more <= SIZE_MAX / size);
+    *cap = more;
+    return mem_resize(array, more * size);
 }
 
 void *mem_try_alloc(size_t n)

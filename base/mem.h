@@ -20,6 +20,18 @@ void mem_free(void *p); /* = free; NULL is legal */
 /* The next capacity of a full array that grows one element at a time: twice as large while it is small, then a quarter
  * larger, so that no more than a fifth of a long array stands empty. */
 size_t mem_more(size_t cap);
+/* Room for one more element in an array that holds n of them and has room for `cap`, an int or a size_t: both may change.
+ * More than the type of `cap` can count ends the process. */
+/* NOLINTBEGIN(bugprone-sizeof-expression): elements may be pointers */
+#define MEM_GROW(array, n, cap)                                                \
+    do {                                                                       \
+        size_t mem_cap_ = (size_t)(cap);                                       \
+        (array) = mem_grow((array), sizeof *(array), (size_t)(n), &mem_cap_,   \
+                           sizeof(cap) == sizeof(int) ? INT32_MAX : SIZE_MAX); \
+        (cap) = (__typeof__(cap))mem_cap_;                                     \
+    } while (0)
+/* NOLINTEND(bugprone-sizeof-expression) */
+void *mem_grow(void *array, size_t size, size_t n, size_t *cap, size_t most_cap);
 
 void *mem_try_alloc(size_t n);  /* 64-byte aligned, uninitialised, NULL when there is none */
 void *mem_try_zalloc(size_t n); /* 64-byte aligned, zeroed */

@@ -159,10 +159,7 @@ void table_cell(struct table *t, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    if (t->n_cells == t->cap) {
-        t->cap = t->cap ? 2 * t->cap : 64;
-        t->cells = mem_resize(t->cells, (size_t)t->cap * sizeof(*t->cells));
-    }
+    MEM_GROW(t->cells, t->n_cells, t->cap);
     t->cells[t->n_cells++] = mem_strdup(print_safe(text));
 }
 

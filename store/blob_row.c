@@ -205,10 +205,7 @@ static int drop(struct store *s, const char *dir, const char *sha256, struct err
     if (blob_path(dir, sha256, path, sizeof path, NULL) < 0 || !file_mark_get(path, &g.mark))
         return 0; /* the file is gone already */
     str_copy(g.sha256, sizeof g.sha256, sha256);
-    if (s->n_gone == s->cap_gone) {
-        s->cap_gone = MAX(16, s->cap_gone * 2);
-        s->gone = mem_resize(s->gone, (size_t)s->cap_gone * sizeof *s->gone);
-    }
+    MEM_GROW(s->gone, s->n_gone, s->cap_gone);
     s->gone[s->n_gone++] = g;
     return 0;
 }

@@ -84,10 +84,7 @@ static struct entry *table_add(struct table *t, int64_t id, int64_t level)
 
     if (i < t->n && entry_order(&t->v[i], id, level) == 0)
         return NULL;
-    if (t->n == t->cap) {
-        t->cap = t->cap ? 2 * t->cap : 64;
-        t->v = mem_resize(t->v, t->cap * sizeof *t->v);
-    }
+    MEM_GROW(t->v, t->n, t->cap);
     memmove(&t->v[i + 1], &t->v[i], (t->n - i) * sizeof *t->v);
     t->v[i] = (struct entry){ .id = id, .level = level };
     t->n++;

@@ -6,7 +6,7 @@
 struct action *action_add(struct actions *a, enum action_kind kind, int64_t number)
 {
     CHECK(number >= 0);
-    CTL_GROW(a->list, a->n, a->cap);
+    MEM_GROW(a->list, a->n, a->cap);
     a->list[a->n] = (struct action){ .kind = kind, .number = number, .vstart = -1, .vcost = -1 };
     return &a->list[a->n++];
 }

@@ -219,7 +219,7 @@ int ahead_observe(struct study *st, const struct observation *o, struct err *err
         return -1;
     if (state != SLOT_QUEUED && state != SLOT_RUNNING)
         return st->sampler->ops->observe(st->sampler, o, err);
-    CTL_GROW(s->told, s->n_told, s->cap_told);
+    MEM_GROW(s->told, s->n_told, s->cap_told);
     s->told[s->n_told++] = *o;
     return 0;
 }

@@ -146,7 +146,7 @@ static int level_of(const struct plan *p, int64_t number)
 static void level_set(struct plan *p, int64_t number, int level)
 {
     while (p->n_levels < number) {
-        CTL_GROW(p->levels, p->n_levels, p->cap_levels);
+        MEM_GROW(p->levels, p->n_levels, p->cap_levels);
         p->levels[p->n_levels++] = 0;
     }
     p->levels[number - 1] = (int16_t)level;

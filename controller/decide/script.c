@@ -26,7 +26,7 @@ static void script_add(struct script *s, const struct config *c, enum trial_sour
 
     if (s->n < SCRIPT_MAX && !json_object_get(s->seen, text)) {
         json_object_set_new(s->seen, text, json_true());
-        CTL_GROW(s->list, s->n, s->cap);
+        MEM_GROW(s->list, s->n, s->cap);
         s->list[s->n++] = (struct script_item){ *c, source };
     }
     mem_free(text);

@@ -69,7 +69,7 @@ static struct said *find_or_add(struct ctl *ctl, const char *sha256, bool is_str
     *is_new = !s;
     if (s)
         return s;
-    CTL_GROW(r->list, r->n, r->cap);
+    MEM_GROW(r->list, r->n, r->cap);
     s = &r->list[r->n++];
     *s = (struct said){ .at_ms = ctl_now(ctl), .is_stray = is_stray };
     str_copy(s->sha256, sizeof s->sha256, sha256);

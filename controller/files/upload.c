@@ -248,7 +248,7 @@ static struct upload *add(struct ctl *ctl, struct uploads *u, const char *id,
 {
     struct upload *up = NULL;
 
-    CTL_GROW(u->list, u->n, u->cap);
+    MEM_GROW(u->list, u->n, u->cap);
     up = &u->list[u->n++];
     *up = (struct upload){ .by = *by, .last_ms = ctl_now(ctl) };
     str_copy(up->id, sizeof up->id, id);

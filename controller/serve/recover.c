@@ -26,7 +26,7 @@ static int on_study(void *arg, struct study_row *row)
 {
     struct ids *ids = arg;
 
-    CTL_GROW(ids->list, ids->n, ids->cap);
+    MEM_GROW(ids->list, ids->n, ids->cap);
     ids->list[ids->n++] = row->id;
     return 0;
 }

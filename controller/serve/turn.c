@@ -148,7 +148,7 @@ int ctl_request_end(struct ctl *ctl, bool keep, struct err *err)
 void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *arg, bool ok, const struct err *err),
                       void *arg)
 {
-    CTL_GROW(ctl->after, ctl->n_after, ctl->cap_after);
+    MEM_GROW(ctl->after, ctl->n_after, ctl->cap_after);
     ctl->after[ctl->n_after++] = (struct after_commit){ on_done, arg };
     if (ctl->loop)
         loop_turn_mark(ctl->loop);

@@ -116,7 +116,7 @@ struct study *study_load(struct ctl *ctl, int64_t id, struct err *err)
         if (damage_of(ctl, id))
             kept_take(st, &damage_of(ctl, id)->kept);
         damage_forget(ctl, id);
-        CTL_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
+        MEM_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
         ctl->studies[ctl->n_studies++] = st;
         return st;
     }
@@ -173,7 +173,7 @@ int study_adopt(struct ctl *ctl, struct study *st, struct err *err)
     if (study_take_row(st, err) < 0)
         return -1;
     st->asked_ms = ctl_now(ctl);
-    CTL_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
+    MEM_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
     ctl->studies[ctl->n_studies++] = st;
     return 0;
 }

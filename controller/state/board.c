@@ -43,7 +43,7 @@ void board_add(struct study *st, int64_t number)
     int at = st->is_filling ? st->n_board : place_of(st, number, t->score);
     if (at < st->n_board && st->board[at] == number)
         return;
-    CTL_GROW(st->board, st->n_board, st->cap_board);
+    MEM_GROW(st->board, st->n_board, st->cap_board);
     memmove(st->board + at + 1, st->board + at, (size_t)(st->n_board - at) * sizeof *st->board);
     st->board[at] = (int32_t)number;
     st->n_board++;

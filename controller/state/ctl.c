@@ -4,15 +4,6 @@
 
 #include "base/mem.h"
 
-void *ctl_grow(void *array, size_t size, int n, int *cap)
-{
-    CHECK(n <= *cap);
-    if (n < *cap)
-        return array;
-    *cap = (int)mem_more((size_t)*cap);
-    return mem_resize(array, (size_t)*cap * size);
-}
-
 int64_t ctl_now(const struct ctl *ctl)
 {
     return clk_now_ms(ctl->clk);

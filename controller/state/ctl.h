@@ -111,9 +111,4 @@ void ctl_tick_soon(struct ctl *ctl);
 int64_t ctl_now(const struct ctl *ctl);  /* monotonic ms */
 int64_t ctl_wall(const struct ctl *ctl); /* wall ms */
 
-/* Room for one more element in a growing array; elements may be pointers. */
-void *ctl_grow(void *array, size_t size, int n, int *cap);
-/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
-#define CTL_GROW(array, n, cap) ((array) = ctl_grow((array), sizeof *(array), (n), &(cap)))
-
 #endif

@@ -2,6 +2,7 @@
 #include "controller/state/damage.h"
 
 #include "base/log.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 
@@ -54,7 +55,7 @@ void damage_note(struct ctl *ctl, int64_t study, const struct err *why,
 
     CHECK(why->code != ERR_NONE);
     if (!d) {
-        CTL_GROW(ctl->damages, ctl->n_damages, ctl->cap_damages);
+        MEM_GROW(ctl->damages, ctl->n_damages, ctl->cap_damages);
         d = &ctl->damages[ctl->n_damages++];
         *d = (struct damage){ .study = study };
     }

@@ -21,7 +21,7 @@ struct lease *lease_add(struct ctl *ctl, const struct lease *l)
 {
     CHECK(!lease_find(ctl, l->is_task, l->id)); /* one lease at a time */
     CHECK(l->fence >= 1 && l->runner > 0 && l->session[0]);
-    CTL_GROW(ctl->leases, ctl->n_leases, ctl->cap_leases);
+    MEM_GROW(ctl->leases, ctl->n_leases, ctl->cap_leases);
     ctl->leases[ctl->n_leases] = *l;
     idmap_put(&ctl->lease_at, key_of(l->is_task, l->id), ctl->n_leases);
     ctl->leases_no++;

@@ -235,7 +235,7 @@ static struct runner *runner_add(struct ctl *ctl)
 {
     struct runner *r = mem_zalloc(sizeof *r);
 
-    CTL_GROW(ctl->runners, ctl->n_runners, ctl->cap_runners);
+    MEM_GROW(ctl->runners, ctl->n_runners, ctl->cap_runners);
     ctl->runners[ctl->n_runners++] = r;
     ctl->runners_moved = true;
     r->heard_ms = ctl_now(ctl);

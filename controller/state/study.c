@@ -89,7 +89,7 @@ void ctl_touch(struct ctl *ctl, struct study *st)
 void study_happened(struct study *st, struct happening h)
 {
     CHECK(h.number >= 1 && h.number <= st->n_trials);
-    CTL_GROW(st->happened, st->n_happened, st->cap_happened);
+    MEM_GROW(st->happened, st->n_happened, st->cap_happened);
     st->happened[st->n_happened++] = h;
 }
 

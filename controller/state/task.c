@@ -44,7 +44,7 @@ static struct task *task_add(struct ctl *ctl, struct task_row *row)
 
     t->row = *row;
     *row = (struct task_row){ 0 };
-    CTL_GROW(ctl->tasks, ctl->n_tasks, ctl->cap_tasks);
+    MEM_GROW(ctl->tasks, ctl->n_tasks, ctl->cap_tasks);
     ctl->tasks[ctl->n_tasks++] = t;
     return t;
 }

@@ -133,7 +133,7 @@ static void queue_add(struct study *st, int64_t number)
 {
     int at = st->n_queue;
 
-    CTL_GROW(st->queue, st->n_queue, st->cap_queue);
+    MEM_GROW(st->queue, st->n_queue, st->cap_queue);
     for (; at > 0 && st->queue[at - 1] > number; at--)
         st->queue[at] = st->queue[at - 1];
     st->queue[at] = (int32_t)number;
@@ -165,14 +165,14 @@ static void list(struct study *st, int64_t number)
     if (t->state == TS_QUEUED)
         queue_add(st, number);
     if (t->state == TS_PAUSED) {
-        CTL_GROW(st->paused, st->n_paused, st->cap_paused);
+        MEM_GROW(st->paused, st->n_paused, st->cap_paused);
         st->paused[st->n_paused++] = (int32_t)number;
     }
     if (t->state != TS_COMPLETED)
         return;
     board_add(st, number);
     if (t->has_artifact && !isnan(t->score)) {
-        CTL_GROW(st->kept, st->n_kept, st->cap_kept);
+        MEM_GROW(st->kept, st->n_kept, st->cap_kept);
         st->kept[st->n_kept++] = (int32_t)number;
     }
 }
@@ -209,7 +209,7 @@ enum trial_source trial_source_of(const struct trial_row *row)
 static void note_new(struct study *st, const struct trial_row *row)
 {
     CHECK(row->number == st->n_trials + 1); /* numbers have no holes */
-    CTL_GROW(st->trials, st->n_trials, st->cap_trials);
+    MEM_GROW(st->trials, st->n_trials, st->cap_trials);
     st->trials[st->n_trials++] = (struct trial_mem){ .id = row->id, .score = NAN };
 }
 

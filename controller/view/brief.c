@@ -74,7 +74,7 @@ static void cache(struct ctl *ctl, int64_t id, json_t *json)
 {
     if (ctl->n_briefs == BRIEFS_MAX)
         forget_all(ctl); /* rather than keep books of who asked for what */
-    CTL_GROW(ctl->briefs, ctl->n_briefs, ctl->cap_briefs);
+    MEM_GROW(ctl->briefs, ctl->n_briefs, ctl->cap_briefs);
     ctl->briefs[ctl->n_briefs] = (struct brief){ id, json_incref(json) };
     idmap_put(&ctl->brief_at, id, ctl->n_briefs++);
 }

@@ -125,10 +125,7 @@ static void text_add(struct csv_dict *d, const char *s, size_t n)
 
 static uint32_t level_add(struct csv_dict *d)
 {
-    if (d->n_levels == d->cap_levels) {
-        d->cap_levels = d->cap_levels ? d->cap_levels + d->cap_levels / 2 : 16;
-        d->count = mem_resize(d->count, (size_t)d->cap_levels * sizeof(*d->count));
-    }
+    MEM_GROW(d->count, d->n_levels, d->cap_levels);
     d->count[d->n_levels] = 0;
     return d->n_levels++;
 }

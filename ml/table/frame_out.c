@@ -201,10 +201,7 @@ int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
          out_table(o, chunks, (size_t)n_chunks * sizeof(*chunks), &rec.chunks_at, err) < 0) ||
         (levels && out_levels(o, &rec, levels, err) < 0))
         return -1;
-    if (o->n_recs == o->cap_recs) {
-        o->cap_recs = o->cap_recs ? o->cap_recs * 2 : 64;
-        o->recs = mem_resize(o->recs, o->cap_recs * sizeof(*o->recs));
-    }
+    MEM_GROW(o->recs, o->n_recs, o->cap_recs);
     o->recs[o->n_recs++] = rec;
     return 0;
 }

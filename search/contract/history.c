@@ -33,15 +33,6 @@ void history_fini(struct history *h)
     history_init(h, h->space);
 }
 
-/* Makes room for one more item of `size` bytes. */
-static void *grown(void *items, int n, int *cap, size_t size)
-{
-    if (n < *cap)
-        return items;
-    *cap = (int)mem_more((size_t)*cap);
-    return mem_resize(items, (size_t)*cap * size);
-}
-
 /* ---- lists of rows in order of trials ---- */
 
 static int list_place(const struct history *h, const struct history_list *l, int64_t trial)
@@ -69,7 +60,7 @@ static void list_add(const struct history *h, struct history_list *l, int row)
 {
     int at = list_place(h, l, h->rows[row].trial);
 
-    l->rows = grown(l->rows, l->n, &l->cap, sizeof *l->rows);
+    MEM_GROW(l->rows, l->n, l->cap);
     memmove(l->rows + at + 1, l->rows + at, (size_t)(l->n - at) * sizeof *l->rows);
     l->rows[at] = row;
     l->n++;
@@ -140,7 +131,7 @@ static struct history_ranking *ranking_open(struct history *h, int below)
 
     if (at < h->n_rankings && h->rankings[at].below == below)
         return &h->rankings[at];
-    h->rankings = grown(h->rankings, h->n_rankings, &h->cap_rankings, sizeof *h->rankings);
+    MEM_GROW(h->rankings, h->n_rankings, h->cap_rankings);
     memmove(h->rankings + at + 1, h->rankings + at,
             (size_t)(h->n_rankings - at) * sizeof *h->rankings);
     h->rankings[at] = (struct history_ranking){ .below = below };
@@ -150,7 +141,7 @@ static struct history_ranking *ranking_open(struct history *h, int below)
 
 static void ranking_append(struct history_ranking *b, const struct history_entry *e)
 {
-    b->entries = grown(b->entries, b->n, &b->cap, sizeof *b->entries);
+    MEM_GROW(b->entries, b->n, b->cap);
     b->entries[b->n++] = *e;
 }
 

@@ -63,10 +63,7 @@ static double share_of(const struct forest *f, int j)
 
 static void edge_add(struct edges *e, double at, double step)
 {
-    if (e->n == e->cap) {
-        e->cap = MAX(64, 2 * e->cap);
-        e->list = mem_resize(e->list, (size_t)e->cap * sizeof *e->list);
-    }
+    MEM_GROW(e->list, e->n, e->cap);
     e->list[e->n++] = (struct edge){ at, step };
 }
 

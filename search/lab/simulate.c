@@ -105,10 +105,7 @@ static void trace_end(struct sim *m)
 
     if (m->conf->clock > 0)
         return;
-    if (r->n_trace == m->cap_trace) {
-        m->cap_trace = 2 * m->cap_trace;
-        r->trace = mem_resize(r->trace, m->cap_trace * sizeof *r->trace);
-    }
+    MEM_GROW(r->trace, r->n_trace, m->cap_trace);
     r->trace[r->n_trace++] = m->best;
 }
 
@@ -146,10 +143,7 @@ static int run(struct sim *m, int64_t trial, int to, struct err *err)
 
 static void trial_add(struct sim *m, size_t config)
 {
-    if ((size_t)m->r->started == m->cap_trials) {
-        m->cap_trials = m->cap_trials ? 2 * m->cap_trials : 256;
-        m->trials = mem_resize(m->trials, m->cap_trials * sizeof *m->trials);
-    }
+    MEM_GROW(m->trials, m->r->started, m->cap_trials);
     m->trials[m->r->started++] = (struct sim_trial){ .config = config };
     m->r->repeats += m->taken[config];
     m->taken[config] = true;

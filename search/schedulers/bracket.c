@@ -27,10 +27,7 @@ void id_set_add(struct id_set *s, int64_t id)
 {
     size_t at = id_place(s, id);
 
-    if (s->n == s->cap) {
-        s->cap = s->cap ? 2 * s->cap : 8;
-        s->ids = mem_resize(s->ids, s->cap * sizeof *s->ids);
-    }
+    MEM_GROW(s->ids, s->n, s->cap);
     memmove(s->ids + at + 1, s->ids + at, (s->n - at) * sizeof *s->ids);
     s->ids[at] = id;
     s->n++;
@@ -107,10 +104,7 @@ struct bracket *bracket_add(struct bracket_table *t, int ladder)
 {
     struct bracket_plan plan;
 
-    if (t->n_brackets == t->cap_brackets) {
-        t->cap_brackets = t->cap_brackets ? 2 * t->cap_brackets : 8;
-        t->brackets = mem_resize(t->brackets, (size_t)t->cap_brackets * sizeof *t->brackets);
-    }
+    MEM_GROW(t->brackets, t->n_brackets, t->cap_brackets);
     struct bracket *b = &t->brackets[t->n_brackets++];
     *b = (struct bracket){ .ladder = ladder, .nth = t->ladders[ladder].n_brackets++ };
     bracket_plan_of(t, b, &plan);

@@ -117,10 +117,7 @@ static void curve_new(struct median *m, int64_t trial)
 {
     size_t at = curve_place(m, trial);
 
-    if (m->n_curves == m->cap_curves) {
-        m->cap_curves = m->cap_curves ? 2 * m->cap_curves : 16;
-        m->curves = mem_resize(m->curves, m->cap_curves * sizeof *m->curves);
-    }
+    MEM_GROW(m->curves, m->n_curves, m->cap_curves);
     memmove(m->curves + at + 1, m->curves + at, (m->n_curves - at) * sizeof *m->curves);
     m->curves[at] = (struct curve){ .trial = trial };
     m->n_curves++;
@@ -128,10 +125,7 @@ static void curve_new(struct median *m, int64_t trial)
 
 static void curve_add(struct curve *c, double value)
 {
-    if (c->n == c->cap) {
-        c->cap = c->cap ? 2 * c->cap : 8;
-        c->values = mem_resize(c->values, (size_t)c->cap * sizeof *c->values);
-    }
+    MEM_GROW(c->values, c->n, c->cap);
     c->values[c->n++] = value;
 }
 
@@ -151,10 +145,7 @@ static void bar_add(struct bar *b, double value)
 
     if (isnan(value))
         return;
-    if (b->n == b->cap) {
-        b->cap = b->cap ? 2 * b->cap : 8;
-        b->values = mem_resize(b->values, b->cap * sizeof *b->values);
-    }
+    MEM_GROW(b->values, b->n, b->cap);
     while (at > 0 && b->values[at - 1] > value)
         at--;
     memmove(b->values + at + 1, b->values + at, (b->n - at) * sizeof *b->values);

@@ -40,10 +40,7 @@ struct roster_entry *roster_add(struct roster *r, int64_t trial, int home, int r
     size_t at = place_of(r, trial);
 
     CHECK(at == r->n || r->entries[at].trial != trial);
-    if (r->n == r->cap) {
-        r->cap = mem_more(r->cap);
-        r->entries = mem_resize(r->entries, r->cap * sizeof *r->entries);
-    }
+    MEM_GROW(r->entries, r->n, r->cap);
     memmove(r->entries + at + 1, r->entries + at, (r->n - at) * sizeof *r->entries);
     r->entries[at] = (struct roster_entry){
         .trial = trial, .value = NAN, .home = home, .rung = rung, .state = ROSTER_RUNNING

@@ -92,10 +92,7 @@ size_t rung_add(struct rung *r, struct rung_entry e)
 {
     size_t at = place_of(r, &e);
 
-    if (r->n == r->cap) {
-        r->cap = mem_more(r->cap);
-        r->entries = mem_resize(r->entries, r->cap * sizeof *r->entries);
-    }
+    MEM_GROW(r->entries, r->n, r->cap);
     memmove(r->entries + at + 1, r->entries + at, (r->n - at) * sizeof *r->entries);
     r->entries[at] = e;
     r->n++;

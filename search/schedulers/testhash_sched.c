@@ -75,10 +75,7 @@ static void testhash_close(struct scheduler *s)
 
 static struct entry *insert(struct testhash *t, size_t at)
 {
-    if (t->n == t->cap) {
-        t->cap = t->cap ? 2 * t->cap : 64;
-        t->entries = mem_resize(t->entries, t->cap * sizeof *t->entries);
-    }
+    MEM_GROW(t->entries, t->n, t->cap);
     memmove(t->entries + at + 1, t->entries + at, (t->n - at) * sizeof *t->entries);
     t->n++;
     return &t->entries[at];

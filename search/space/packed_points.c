@@ -28,10 +28,7 @@ void packed_points_add(struct packed_points *p, const double *point)
 {
     size_t at = first_of(p, p->n);
 
-    if (p->n == p->cap) {
-        p->cap = mem_more(p->cap);
-        p->ends = mem_resize(p->ends, p->cap * sizeof *p->ends);
-    }
+    MEM_GROW(p->ends, p->n, p->cap);
     while (at + (size_t)p->space->n > p->cap_values) {
         p->cap_values = mem_more(p->cap_values);
         p->values = mem_resize(p->values, p->cap_values * sizeof *p->values);

@@ -55,10 +55,7 @@ static struct entry *add(struct cache *c, const char *sha256, int64_t bytes)
 
     if (e)
         return e;
-    if (c->n == c->cap) {
-        c->cap = MAX(16, c->cap * 2);
-        c->entries = mem_resize(c->entries, (size_t)c->cap * sizeof *c->entries);
-    }
+    MEM_GROW(c->entries, c->n, c->cap);
     e = &c->entries[c->n++];
     *e = (struct entry){ .bytes = bytes, .used = ++c->clock };
     str_copy(e->sha256, sizeof e->sha256, sha256);

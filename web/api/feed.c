@@ -336,10 +336,7 @@ void feed_join(struct feed_reader *s)
         f = *place = feed_new(s->r->ctl, s->r->web->loop);
     if (!f->sub)
         f->sub = ctl_subscribe(f->ctl, 0, on_event, f);
-    if (f->n_readers == f->cap_readers) {
-        f->cap_readers = MAX(2 * f->cap_readers, 8);
-        f->readers = mem_resize(f->readers, (size_t)f->cap_readers * sizeof(struct feed_reader *));
-    }
+    MEM_GROW(f->readers, f->n_readers, f->cap_readers);
     f->readers[f->n_readers++] = s;
     s->at = f->next;
     if (s->seq > last || (is_behind && last - s->seq > REPLAY_MAX && !s->is_brief)) {
