@@ -1,8 +1,7 @@
-/* modelfile.h - what the commands share that need only a model file (`predict`, `explain`).
+/* modelfile.h - helpers for commands that need a model file and no service (`predict`, `explain`).
  *
  * The user's table is read with the column types that the model expects, so that a column which
- * was text in training stays text. Output files appear complete or not at all. CSV cells are
- * quoted where needed. */
+ * was text in training stays text. If writing an output file fails, no incomplete file is left. */
 #ifndef CLI_MODELFILE_H
 #define CLI_MODELFILE_H
 
@@ -19,16 +18,20 @@ struct model_table {
     struct frame *frame;
 };
 
-/* target: a column that is also read, as the model's target; NULL = that column, if it is there,
- * keeps its own type. A missing column is not an error here: the model reports it with its name. */
+/* Reads a table for the model. target: the name of the column to read as the target, that is, as
+ * numbers for a regression and as text for classes. NULL: no column is the target, and a column
+ * that is no input of the model gets the type that its values have. A missing column is not an
+ * error here: the model reports it with its name. */
 int model_table_open(struct model_table *t, const struct artifact *a, const char *file,
                      bool no_header, const char *target, struct err *err);
 void model_table_close(struct model_table *t);
 
-/* fn writes the file, which appears complete or not at all (outfile.h). The path "-" is standard
- * output. */
+/* Calls fn to write the file. If that fails, no incomplete file is left (outfile.h). The path "-"
+ * is standard output. */
 int output_write(const char *path, int (*fn)(FILE *out, void *ctx, struct err *err), void *ctx,
                  struct err *err);
-void output_cell(FILE *out, const char *prefix, const char *text); /* quoted where it must be */
+/* Writes prefix and text as one CSV cell. The cell is quoted if the text has a comma, a quote or a
+ * line break. */
+void output_cell(FILE *out, const char *prefix, const char *text);
 
 #endif

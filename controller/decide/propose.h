@@ -1,47 +1,58 @@
-/* propose.h - which configuration is tried next: first the script (the baseline, what the user enqueued in the spec, the first
- * configuration of every family, then the portfolios interleaved), then what the sampler suggests. And the other direction:
- * telling sampler and scheduler what came of it. Shared by plan.c (virtual order) and live.c (order of arrival). */
+/* propose.h - chooses the configuration of the next trial, and tells sampler and scheduler the
+ * results of trials. First comes the script (script.h): the baseline, the configurations that the
+ * spec enqueues, the first configuration of every family, then the families' portfolios in turn.
+ * After the script the sampler suggests. Used by plan.c (deterministic studies, in virtual order)
+ * and live.c (other studies, in order of arrival). */
 #ifndef CONTROLLER_DECIDE_PROPOSE_H
 #define CONTROLLER_DECIDE_PROPOSE_H
 
 #include "controller/decide/action.h"
 #include "controller/decide/ahead.h"
 
-int propose_open(struct study *st,
-                 struct err *err); /* makes the script, opens sampler and scheduler */
+/* Makes the script and opens sampler and scheduler. */
+int propose_open(struct study *st, struct err *err);
 void propose_close(struct study *st);
 
-/* Samplers may take milliseconds, and everybody waits for the loop: true when this turn has given them its share. What is
- * put off then goes on in the next turn, within milliseconds; nothing that is decided may depend on it. */
+/* Microseconds that samplers may use in one turn of the loop, because a suggestion may take
+ * milliseconds and all requests wait for the loop. */
 enum { PROPOSE_TURN_US = 4000 };
+/* True if samplers have used up this turn and no suggestion for this trial number is ready. The
+ * caller then stops; the next turn comes within milliseconds and goes on. Decisions must not depend
+ * on where a turn ends. */
 bool propose_must_wait(struct study *st, int64_t number);
 
-/* The next configuration for this trial number: 1, 0 = the space is exhausted, AHEAD_LATER = it is being made beside the
- * loop, a tick comes when it is there, -1. */
+/* Finds the configuration of this trial number. Returns 1, 0 if the space is exhausted, -1 on an
+ * error, or AHEAD_LATER if a thread of the loop's pool is making the suggestion; the loop then gets
+ * a tick when it is ready. */
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
                  struct actions *out, struct err *err);
-/* A trial that exists already (a restart, or a user made it): the sampler goes through what it went through then.
- * config NULL: it is read from the row where it is needed. */
+/* Brings the sampler to the state that it had after this trial was proposed. For a trial that
+ * exists already, because the controller restarted or because a user made it. config NULL: the
+ * configuration is read from the trial's row if it is needed. */
 int propose_again(struct study *st, int64_t number, enum trial_source source,
                   const struct config *config, struct err *err);
 
-/* Replay: here the suggestion for this number was begun. */
+/* For a replay of the journal, at the place where the suggestion for this number was begun. */
 int propose_begun(struct study *st, int64_t number, struct err *err);
 
-/* An observation for the sampler; score in the metric's own direction, NaN = none. cost: units spent up to `level`. */
+/* Tells the sampler a result. score: in the metric's own direction, NaN = none. */
 int propose_observe(struct study *st, int64_t number, enum obs_state state, int level, double score,
                     struct err *err);
-/* To which level a new trial runs first, or -1. The first trials of a study are none of the scheduler's: they go to their
- * top at once, so that a model is there early and every family was seen whole. */
+/* Returns the level that a new trial runs to first, or -1. The scheduler is not asked about a trial
+ * of source SRC_FIRST: it runs to its highest level at once, so that the study has a complete model
+ * early. These trials are the baseline and some families' first configurations (runs_to_top in
+ * script.c). */
 int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,
                   int max_level, struct err *err);
-/* One paused trial that is to go on: 1, 0 = none, -1. idle: nothing new can be made (scheduler.h). */
+/* Finds a paused trial that is to go on. Returns 1, 0 = none, or -1. idle: no new trial can be
+ * started (scheduler.h). */
 int propose_resume(struct study *st, bool idle, struct sched_resume *out, struct err *err);
-/* A report for the scheduler. */
+/* Tells the scheduler a result; *out is what the trial does next. */
 int propose_report(struct study *st, int64_t number, enum obs_state state, int level, double score,
                    struct sched_decision *out, struct err *err);
-enum obs_state propose_obs_of(enum trial_state s); /* of a final state */
-/* Cost units from level to level, by the family's formula. */
+/* Translates the final state of a trial for sampler and scheduler. */
+enum obs_state propose_obs_of(enum trial_state s);
+/* Returns the units of cost of training from one level to another, by the family's formula. */
 int64_t propose_cost(const struct study *st, const struct config *c, int from, int to);
 
 #endif

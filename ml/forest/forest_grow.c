@@ -1,10 +1,14 @@
 /* forest_grow.c - grows one tree, depth first.
  *
- * Rows and their words lie in the order of the nodes in one of two lists; a split parts them into
- * the other list, where the rows of a class stay together. Which columns a node looks at is drawn
- * from its own key (of the tree and the path from the root): subtrees do not depend on each other,
- * and the order of growth cannot show. A node looks at n_visit columns, and at further ones until
- * one of them can be split (as scikit-learn counts them). Called by forest_model.c. */
+ * Each row has a word that holds its weight and its target (rf_word in forest.h). The rows of a
+ * node and their words are neighbours in one of two lists. A split copies them to the same places
+ * of the other list: first the rows of the left child, then those of the right one. With several
+ * classes, rows of one class stay next to each other.
+ *
+ * Each node has a key, made from the tree and the path from the root, and draws from it which
+ * columns it looks at. So subtrees do not depend on each other, and nodes may be grown in any
+ * order. A node looks at n_visit columns. If none of them can be split, it looks at further columns
+ * until one can be (as scikit-learn does). Called by forest_model.c. */
 #include "ml/forest/forest_work.h"
 
 #include "base/base.h"
@@ -114,7 +118,7 @@ uint64_t rf_root_key(uint64_t seed, int tree)
     return rng_mix(tree_key(seed, tree), 2);
 }
 
-/* Every draw is a number of the tree's stream, in order. */
+/* Draws rows with replacement. Draw i uses number i of the tree's random stream. */
 static void draw_again(uint64_t key, int64_t n, int64_t draws, uint16_t *weights)
 {
     uint32_t next[DRAWS];
@@ -160,9 +164,9 @@ static int32_t take_rows(struct rf_work *w)
     return m;
 }
 
-/* Left rows go to the front, right ones to the back in reverse: rows of one class stay together.
- * Returns how many went left. Adds the bins that were seen; for numeric columns only the missing
- * one. */
+/* Left rows go to the front of the other list, right rows to its end in reverse order, so rows of
+ * one class stay next to each other. Returns the number of left rows. Adds to `seen` the bins that
+ * the rows have; for a numeric column only whether the missing bin occurs. */
 INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
                             const struct rf_split *best, bool is_far, bool is_set, uint64_t seen[4])
 {
@@ -172,7 +176,8 @@ INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
     int32_t *to_rows = w->rows[!o->list] + o->from, lo = 0, hi = o->n - 1;
     rf_word *to_words = w->words[!o->list] + o->from;
     int64_t pitch = w->level[o->level].pitch;
-    /* Missing values (255) to the left: adding one makes them 0. */
+    /* If missing values go left, 1 is added to bins and cut. Bin 255 (missing) overflows to 0,
+     * which is not above the cut. */
     uint8_t up = best->missing_left, cut = (uint8_t)(best->bin + up);
     uint64_t has_missing = 0;
 
@@ -188,7 +193,7 @@ INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
             has_missing |= b == RF_MISSING;
         int32_t is_left =
             is_set ? (int32_t)(best->set[b >> 6] >> (b & 63) & 1) : (uint8_t)(b + up) <= cut;
-        /* a branch would be predicted wrong half of the time */
+        /* there is no branch here, because the CPU would predict it wrong half of the time */
         int32_t at = hi + ((lo - hi) & -is_left);
         to_rows[at] = row;
         to_words[at] = word;
@@ -211,7 +216,8 @@ static __attribute__((noinline)) int32_t partition(struct rf_work *w, const stru
 
 /* ---- nodes ---- */
 
-/* Where the run of the class of words[from] ends; classes stand together. */
+/* Rows of one class are neighbours. Returns the place after the last row that has the class of
+ * words[from]. */
 static int32_t run_end(const rf_word *words, int32_t from, int32_t n)
 {
     int64_t of = words[from] >> 32;
@@ -242,7 +248,7 @@ static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct
         int32_t end = run_end(words, i, o->n);
         for (; w->p.is_bootstrap && i < end; i++)
             sum += words[i] & 0xffff;
-        /* else every row weighs 1 */
+        /* without bootstrap every row weighs 1 */
         sum += end - i;
         i = end;
         runs->class_of[runs->n] = (int32_t)of;
@@ -275,7 +281,7 @@ static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_
             differs |= words[i] ^ words[0];
         }
         total[0] = sum;
-        /* 0 = all targets are equal */
+        /* 0 if all targets of the node are equal */
         total[1] = differs >> 16;
     } else {
         weight = class_totals(w, o, &runs);
@@ -314,8 +320,10 @@ static bool node_values(const struct rf_node_in *in, float *out)
     return in->runs.n == 1;
 }
 
-/* Columns in the order of a permutation that the node's key draws, as far as needed; the permutation is put back. A node of
- * few rows often finds a perfect split in the first columns: it looks at them by and by. */
+/* Looks at columns in the order of a random permutation. The node's key decides the permutation;
+ * only as many of its places as needed are drawn, and w->perm is restored at the end. A node of few
+ * rows often finds a perfect split in the first columns, so it looks at only a few columns at a
+ * time. */
 bool rf_node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_split *best)
 {
     int n = w->d->cols, seen = 0, least = MIN(n, w->p.n_visit),
@@ -347,7 +355,8 @@ bool rf_node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_spl
     return is_found;
 }
 
-/* Copies a node's lines together in the nearest level that they fit. */
+/* Copies a node's lines next to each other into the fastest level of memory that has room for them
+ * (struct level), and numbers its rows anew. */
 static void node_near(struct rf_work *w, struct open_node *o)
 {
     const struct level *from = &w->level[o->level], *to = from;
@@ -431,7 +440,8 @@ static int node_grow(struct rf_work *w, const struct open_node *o, struct rf_tre
     return 0;
 }
 
-/* The tree's rows and its root; what w holds of a tree left half grown is dropped. */
+/* Draws the rows of a tree and opens its root. If w holds a tree that is half grown, it is
+ * dropped. */
 static int tree_start(struct rf_work *w, uint64_t seed, int tree)
 {
     uint64_t key = tree_key(seed, tree);
@@ -479,7 +489,7 @@ int rf_grow(struct rf_work *w, uint64_t seed, int tree, const struct ml_stop *st
         if (w->columns ? rf_columns_grow(w, &o, &w->half) : node_grow(w, &o, &w->half))
             rc = -1;
     }
-    w->last_nodes = w->half.n; /* the next tree takes as much at once */
+    w->last_nodes = w->half.n; /* the next tree reserves room for as many nodes */
     if (rc == 1)
         *out = w->half;
     else

@@ -2,19 +2,22 @@
  * Approach for Assessing Hyperparameter Importance, ICML 2014). A tree is constant on boxes of the
  * space, so the marginal of one parameter and its variance under the uniform measure are exact sums
  * over the leaves (section 4.1 of the paper). Trees are grown on bootstrap samples, look at all
- * parameters in each node, take the largest drop of squared error, and split until a node is pure.
- * Categories are split as sets in the order of their means; the best split into two sets is among
- * those (Fisher 1958).
+ * parameters in each node, take the split with the largest drop of squared error, and grow until
+ * every leaf is pure. To split a category, its choices are sorted by their mean score and cut at
+ * one place; the best division into two sets is always one of these cuts (Fisher 1958).
  *
- * Conditional spaces. The measure follows the tree of parameters: each active parameter is uniform,
- * given its parent. A node is split by a parameter only if the parameter is active in the whole
- * box. So the measure of a leaf is the product of its shares of the parameters that bound it. The
- * main effect of a parameter is P(active) times the variance of E[score | its value, active]. The
- * main effect of a parent, E[score | its choice], includes what opening its children brings.
+ * Conditional spaces. The measure follows the tree of parameters: while its parent has a choice
+ * that makes it active, a parameter is uniform. A node is split by a parameter only if the
+ * parameter is active in the whole box. So the measure of a leaf is a product: for each parameter
+ * that the path to the leaf was split by, the share of the parameter's range that lies in the leaf.
+ * The main effect of a parameter is P(active) times the variance of E[score | its value, active].
+ * The main effect of a parent is computed from E[score | its choice], so it includes the mean
+ * effect of the children that the choice makes active.
  *
- * A box may hold choices of a parent that no trial of the node has, and such choices can keep its
- * children from being split. Nothing is known about them, so they become a leaf with the node's
- * mean. Along any chain of conditions the main effects add up to at most the whole variance. */
+ * A box may contain choices of a parent that no trial of the node has. Such choices can prevent
+ * splits by the parent's children. Nothing is known about these choices, so they become a leaf with
+ * the node's mean. If each parameter is the child of the one before it, the main effects of all of
+ * them add up to at most the whole variance. */
 #include "search/insight/fanova.h"
 
 #include "search/insight/fanova_tree.h"
@@ -46,7 +49,7 @@ static double variance_of_number(struct edges *e)
         squares += width * height * height;
         height += e->list[i].step;
     }
-    return squares - sum * sum; /* outside the edges the function is 0 */
+    return squares - sum * sum; /* the function is 0 outside the edges */
 }
 
 static double variance_of_choices(const double *height, int n)
@@ -60,8 +63,9 @@ static double variance_of_choices(const double *height, int n)
     return ss;
 }
 
-/* Leaves are weighted by their volume in the whole space, which for a conditional parameter already
- * has the factor P(active) twice in the square; one of the two is divided out here. */
+/* Leaves are weighted by their volume in the whole space, so the marginal of a conditional
+ * parameter contains the factor P(active), and its square contains it twice. The main effect needs
+ * it once, so we divide by it here. */
 static double variance_of(struct forest *f, int j)
 {
     const struct param *p = &f->space->params[j];
@@ -145,8 +149,8 @@ static void forest_fini(struct forest *f)
     mem_free(f->choice_sum);
 }
 
-/* Grows one tree and adds its shares of the variance to out. False if the tree is flat, that is,
- * has no variance. */
+/* Grows one tree and adds each parameter's share of the tree's variance to out. Returns false if
+ * the tree predicts the same value everywhere, so that it has no variance to share. */
 static bool tree_add(struct forest *f, uint64_t seed, int tree, int *trials, double *out)
 {
     int n = MIN(f->n, FANOVA_TREE_TRIALS);

@@ -1,5 +1,7 @@
-/* test_prep.c - preparation by known answers: cuts, ranks, imputed and standardised values; what a view does with missing
- * columns, other types and unknown levels; saved bytes that load to the same and never to harm. */
+/* test_prep.c - compares the preparation of columns with known answers: cuts of numbers, ranks of
+ * levels, imputed and standardised values. It also tests what a view does with missing columns,
+ * other types and unknown levels, and that a saved preparation loads unchanged while damaged bytes
+ * are refused or do no harm. */
 #include "tests/ml/csv_rig.h"
 
 #include "base/buf.h"
@@ -30,7 +32,7 @@ static struct prep_view *viewed(const struct prep *p, const struct frame *f)
     return v;
 }
 
-static void columns_that_tell_nothing_are_left_out(void **state)
+static void columns_without_information_are_left_out(void **state)
 {
     struct frame *f = csv_frame(
         "y,const,empty,id,same,half,num\n1,5,,a,x,,1\n0,5,,b,x,u,2\n1,5,,c,x,u,3\n", NULL);
@@ -42,7 +44,9 @@ static void columns_that_tell_nothing_are_left_out(void **state)
     assert_string_equal(prep_input_name(p, 0), "half");
     assert_string_equal(prep_input_name(p, 1), "num");
     prep_free(p);
-    p = fitted(f, "num", first_two); /* a level seen once tells nothing; y = 1, 0 does */
+    /* In the first two rows `half` has one level, seen once, and so no information. y has two
+     * values. */
+    p = fitted(f, "num", first_two);
     assert_int_equal(prep_inputs(p), 1);
     assert_string_equal(prep_input_name(p, 0), "y");
     prep_free(p);
@@ -54,7 +58,7 @@ static void columns_that_tell_nothing_are_left_out(void **state)
     frame_close(f);
 }
 
-static void few_values_get_a_bin_each(void **state)
+static void each_of_few_values_gets_its_own_bin(void **state)
 {
     struct frame *f = csv_frame("x,z\n3,1\n1,2\n,3\n2,4\n10,5\n3,6\n", NULL),
                  *g = csv_frame("x,z\n1.4,0\n1.6,0\n6.4,0\n6.6,0\n-9,0\n99,0\nNA,0\n2.5,1\n", NULL);
@@ -93,7 +97,7 @@ static struct frame *numbers_frame(const double *x, const double *y, int64_t n)
 
 static void many_values_share_bins_of_equal_weight(void **state)
 {
-    enum { N = 300000 }; /* more than the sample */
+    enum { N = 300000 }; /* more rows than the sample from which cuts are made */
     double *x = mem_array(N, sizeof(*x)), *y = mem_array(N, sizeof(*y));
     int64_t count[256] = { 0 };
     struct prep_bins b, coarse;
@@ -102,7 +106,8 @@ static void many_values_share_bins_of_equal_weight(void **state)
     (void)state;
     rng_init(&r, 1, 0);
     for (int i = 0; i < N; i++) {
-        x[i] = i % 10 == 0 ? 0 : i % 97 == 0 ? NAN : rng_normal(&r); /* one heavy value */
+        /* every tenth row has the value 0, which fills a bin by itself */
+        x[i] = i % 10 == 0 ? 0 : i % 97 == 0 ? NAN : rng_normal(&r);
         y[i] = i % 2;
     }
     struct frame *f = numbers_frame(x, y, N);
@@ -122,7 +127,8 @@ static void many_values_share_bins_of_equal_weight(void **state)
     }
     int heavy = 0, seen = 0;
     for (int i = 0; i < b.n_bins[0]; seen += count[i++]) {
-        bool is_middle = seen > N / 4 && seen + count[i] < N - N / 4; /* the ends are finer */
+        /* bins near both ends are finer, so the lower limit holds for the middle half only */
+        bool is_middle = seen > N / 4 && seen + count[i] < N - N / 4;
         heavy += count[i] > N / 20;
         assert_true(count[i] > 0 && (count[i] < N / 255 * 4 || count[i] > N / 20));
         assert_true(!is_middle || count[i] > N / 255);
@@ -145,7 +151,7 @@ static void many_values_share_bins_of_equal_weight(void **state)
     mem_free(y);
 }
 
-static void cuts_split_counts_as_told(void **state)
+static void cuts_share_counts_evenly_within_the_limit_of_bins(void **state)
 {
     const int64_t even[] = { 1, 1, 1, 1, 1, 1, 1, 1 }, heavy[] = { 1, 1, 100, 1, 1, 1, 1, 1 };
     int64_t last[255];
@@ -160,8 +166,9 @@ static void cuts_split_counts_as_told(void **state)
     assert_int_equal(prep_cut(even, 0, 8, last), 0);
     struct rng r;
     rng_init(&r, test_seed(), 0);
-    for (int rep = 0; rep < 3000;
-         rep++) { /* always at least one bin, never too many, ending at the last value */
+    /* Any counts: there is at least one bin, there are not too many, and the last bin ends at the
+     * last value. */
+    for (int rep = 0; rep < 3000; rep++) {
         int64_t count[600], n = 1 + rng_below(&r, 600);
         int most = 2 + (int)rng_below(&r, 254);
         for (int i = 0; i < n; i++)
@@ -173,8 +180,9 @@ static void cuts_split_counts_as_told(void **state)
     }
 }
 
-/* Bins are as wide as the shares of their rows ask for, all by one factor: (q (1 - q))^1/4 in the middle, as the rows beyond at the
- * rims, a row or two at the very ends. */
+/* Here every value is its own rank, so the width of a bin is its number of rows. At the quantile q
+ * it must be proportional to (q (1 - q))^(1/4), and near an end to the number of rows between the
+ * bin and that end. The first and last bins hold one or two rows. */
 static void bins_are_finer_towards_the_ends(void **state)
 {
     enum { N = 50000 };
@@ -184,7 +192,7 @@ static void bins_are_finer_towards_the_ends(void **state)
 
     (void)state;
     for (int i = 0; i < N; i++)
-        x[i] = (double)((int64_t)i * 7919 % N); /* all ranks, in no order */
+        x[i] = (double)((int64_t)i * 7919 % N); /* each rank once, shuffled */
     assert_int_equal(prep_sorter_init(&sorter, N, NULL), 0);
     prep_cuts_fit(&col, x, N, &sorter);
     assert_in_range(col.n_bins, 250, 255);
@@ -209,7 +217,7 @@ static void bins_are_finer_towards_the_ends(void **state)
     mem_free(col.cuts);
 }
 
-static void levels_are_ranks_and_unknown_ones_missing(void **state)
+static void bins_of_levels_are_ranks_and_unknown_levels_are_missing(void **state)
 {
     struct frame *f = csv_frame("c,z\nb,1\na,2\nb,3\n,4\na,5\nb,6\nc,7\n", NULL);
     struct frame *g = csv_frame("z,c\n1,a\n1,new\n1,\n1,c\n1,b\n", NULL);
@@ -240,7 +248,8 @@ static void levels_past_254_share_a_bin(void **state)
     buf_init(&text, 1 << 20);
     assert_int_equal(buf_adds(&text, "c,z\n", NULL), 0);
     for (int i = 0; i < 300; i++)
-        for (int k = 0; k < 302 - i; k += 1 + i / 4) /* level 0 most often; ties by text */
+        /* l000 is the most frequent level; some levels are equally frequent */
+        for (int k = 0; k < 302 - i; k += 1 + i / 4)
             assert_int_equal(buf_addf(&text, NULL, "l%03d,%d\n", i, k), 0);
     struct frame *f = csv_frame_n(text.data, text.len, 0, NULL, hash);
     struct prep *p = fitted(f, "z", NULL);
@@ -271,7 +280,7 @@ static void dense_rows_are_imputed_and_standardised(void **state)
     (void)state;
     buf_init(&text, 1 << 20);
     assert_int_equal(buf_adds(&text, "x,c,z\n", NULL), 0);
-    for (int i = 0; i < 400; i++) { /* c: A 240, B 120, rare 5 x 4, missing 20 */
+    for (int i = 0; i < 400; i++) { /* c: A 240, B 120, r1 to r4 20, missing 20 */
         const char *c = i % 20 == 0   ? ""
                         : i % 20 == 1 ? (i < 80    ? "r1"
                                          : i < 160 ? "r2"
@@ -286,7 +295,7 @@ static void dense_rows_are_imputed_and_standardised(void **state)
     struct frame *f = csv_frame_n(text.data, text.len, 0, NULL, hash);
     struct prep *p = fitted(f, "z", NULL);
     struct prep_view *v = viewed(p, f);
-    assert_int_equal(prep_width(p), 2 + 4); /* x, x missing; A, B, other, missing */
+    assert_int_equal(prep_width(p), 2 + 4); /* x, x is missing; A, B, other levels, c is missing */
     assert_int_equal(prep_dense_make(v, 0, 400, &d, NULL), 0);
     assert_int_equal(d.cols, 6);
     assert_int_equal(d.stride % 16, 0);
@@ -298,7 +307,7 @@ static void dense_rows_are_imputed_and_standardised(void **state)
         }
         assert_true(fabs(sum / 400) < 1e-5 && fabs(square / 400 - 1) < 1e-4);
     }
-    assert_true(d.x[0] == d.x[3 * d.stride]); /* missing = the median, 3 */
+    assert_true(d.x[0] == d.x[3 * d.stride]); /* a missing x becomes the median, 3 */
     assert_true(d.x[1] > 1 && d.x[1] != d.x[d.stride + 1]);
     for (int c = d.cols; c < d.stride; c++)
         assert_true(d.x[c] == 0);
@@ -309,7 +318,7 @@ static void dense_rows_are_imputed_and_standardised(void **state)
     buf_fini(&text);
 }
 
-static void wild_values_stay_finite(void **state)
+static void infinite_and_huge_values_give_finite_inputs(void **state)
 {
     struct frame *f = csv_frame("x,z\n1,1\n2,2\n3,3\n", NULL),
                  *g = csv_frame("x\n1e300\n-1e300\ninf\n-inf\nNA\n", NULL);
@@ -334,7 +343,7 @@ static void wild_values_stay_finite(void **state)
     frame_close(g);
 }
 
-static void views_name_what_does_not_fit(void **state)
+static void errors_of_a_view_name_the_column_that_does_not_fit(void **state)
 {
     struct frame *f = csv_frame("num,cat\n1,7\n2,7.0\n3,b\n4,b\n5,7\n", NULL), *g;
     struct prep *p = fitted(f, NULL, NULL);
@@ -350,8 +359,9 @@ static void views_name_what_does_not_fit(void **state)
     assert_null(prep_view_new(p, g, &err));
     assert_string_equal(err.text, "column \"num\" must hold numbers; found \"abc\"");
     frame_close(g);
-    g = csv_frame("num,cat\n1,7\n1,8\n1,\n",
-                  NULL); /* numbers where there were levels: by value, the more frequent spelling */
+    /* The column had text levels, now it has numbers. The number 7 matches the levels "7" and
+     * "7.0", and the more frequent of them is taken. */
+    g = csv_frame("num,cat\n1,7\n1,8\n1,\n", NULL);
     struct prep_view *v = viewed(p, g);
     assert_int_equal(prep_bins_make(v, 0, 3, &b, NULL), 0);
     assert_true(b.bins[1] < 2 && b.bins[b.stride + 1] == 255 && b.bins[2 * b.stride + 1] == 255);
@@ -362,7 +372,7 @@ static void views_name_what_does_not_fit(void **state)
     frame_close(f);
 }
 
-static void slices_equal_the_whole(void **state)
+static void slices_of_a_table_are_prepared_like_the_whole_table(void **state)
 {
     struct buf text;
     struct prep_bins all, part;
@@ -410,7 +420,7 @@ static struct buf saved(const struct prep *p)
     return b;
 }
 
-static void saved_bytes_load_to_the_same_and_never_to_harm(void **state)
+static void saved_preparation_loads_unchanged_and_damaged_bytes_do_no_harm(void **state)
 {
     struct frame *f = csv_frame("x,c,m,z\n1,a,1,1\n2,b,,2\n3,a,3,3\n4,b,4,4\n5,,5,5\n", NULL);
     struct prep *p = fitted(f, "z", NULL), *q;
@@ -460,18 +470,18 @@ static void saved_bytes_load_to_the_same_and_never_to_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_that_tell_nothing_are_left_out),
-        cmocka_unit_test(few_values_get_a_bin_each),
+        cmocka_unit_test(columns_without_information_are_left_out),
+        cmocka_unit_test(each_of_few_values_gets_its_own_bin),
         cmocka_unit_test(many_values_share_bins_of_equal_weight),
-        cmocka_unit_test(cuts_split_counts_as_told),
+        cmocka_unit_test(cuts_share_counts_evenly_within_the_limit_of_bins),
         cmocka_unit_test(bins_are_finer_towards_the_ends),
-        cmocka_unit_test(levels_are_ranks_and_unknown_ones_missing),
+        cmocka_unit_test(bins_of_levels_are_ranks_and_unknown_levels_are_missing),
         cmocka_unit_test(levels_past_254_share_a_bin),
         cmocka_unit_test(dense_rows_are_imputed_and_standardised),
-        cmocka_unit_test(wild_values_stay_finite),
-        cmocka_unit_test(views_name_what_does_not_fit),
-        cmocka_unit_test(slices_equal_the_whole),
-        cmocka_unit_test(saved_bytes_load_to_the_same_and_never_to_harm),
+        cmocka_unit_test(infinite_and_huge_values_give_finite_inputs),
+        cmocka_unit_test(errors_of_a_view_name_the_column_that_does_not_fit),
+        cmocka_unit_test(slices_of_a_table_are_prepared_like_the_whole_table),
+        cmocka_unit_test(saved_preparation_loads_unchanged_and_damaged_bytes_do_no_harm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* test_split.c - folds are balanced in size and in class, test rows keep their fraction and never move when rows are
- * added, rows without a target are in neither, and equal seeds give equal splits. */
+/* test_split.c - folds have equal sizes and equal shares of each class. The test split has about
+ * the fraction asked for, and a test row stays a test row when rows are added. Rows without a
+ * target are in no fold and not in the test split. Equal seeds give equal splits. */
 #include "tests/unit.h"
 
 #include "base/base.h"
@@ -49,7 +50,7 @@ static void folds_are_stratified(void **state)
     }
 }
 
-static void regression_folds_share_the_range(void **state)
+static void regression_folds_have_nearly_equal_means(void **state)
 {
     double sum[5] = { 0 }, n[5] = { 0 };
 
@@ -60,12 +61,12 @@ static void regression_folds_share_the_range(void **state)
         sum[fold[i]] += y[i], n[fold[i]]++;
     for (int f = 0; f < 5; f++) {
         assert_int_equal((int)n[f], N / 5);
-        assert_true(fabs(sum[f] / n[f] - sum[0] / n[0]) <
-                    0.01); /* random folds would differ by about 0.05 */
+        /* the means of random folds would differ by about 0.05 */
+        assert_true(fabs(sum[f] / n[f] - sum[0] / n[0]) < 0.01);
     }
 }
 
-static void the_seed_decides_and_nothing_else(void **state)
+static void splits_depend_on_the_seed_and_added_rows_move_no_test_row(void **state)
 {
     int moved = 0;
 
@@ -74,7 +75,8 @@ static void the_seed_decides_and_nothing_else(void **state)
     make(ML_BINARY, N, 2, 0.2, 5, 3, fold);
     make(ML_BINARY, N, 2, 0.2, 5, 3, again);
     assert_memory_equal(fold, again, N);
-    make(ML_BINARY, N / 2, 2, 0.2, 5, 3, again); /* added rows move no test row */
+    /* The first half of the rows alone has the same test rows. */
+    make(ML_BINARY, N / 2, 2, 0.2, 5, 3, again);
     for (int i = 0; i < N / 2; i++)
         assert_int_equal(fold[i] == SPLIT_TEST, again[i] == SPLIT_TEST);
     make(ML_BINARY, N, 2, 0.2, 5, 4, again);
@@ -94,7 +96,7 @@ static void rows_without_a_target_are_in_no_part(void **state)
         assert_int_equal(fold[i] == SPLIT_NONE, i % 3 == 0);
 }
 
-static void small_tables_get_what_they_can(void **state)
+static void small_tables_get_fewer_folds_and_bad_arguments_are_refused(void **state)
 {
     struct err err = { 0 };
     int k = 5;
@@ -105,8 +107,8 @@ static void small_tables_get_what_they_can(void **state)
         y[i] = i % 2;
     assert_int_equal(make(ML_BINARY, 3, 2, 0, 5, 1, fold), 3);
     assert_int_equal(split_make(ML_BINARY, y, 1, 2, 0, &k, 1, fold, &err), -1);
-    for (uint64_t seed = 0; seed < 50;
-         seed++) { /* a wanted test split has a row however small the fraction */
+    /* A fraction above 0 gives at least one test row, however small the fraction is. */
+    for (uint64_t seed = 0; seed < 50; seed++) {
         int test = 0;
         make(ML_BINARY, 10, 2, 0.001, 2, seed, fold);
         for (int i = 0; i < 10; i++)
@@ -120,7 +122,7 @@ static void small_tables_get_what_they_can(void **state)
     assert_int_equal(split_make(ML_BINARY, y, 10, 2, NAN, &k, 1, fold, &err), -1);
 }
 
-static void rare_classes_are_spread_as_far_as_they_go(void **state)
+static void a_class_with_fewer_rows_than_folds_has_at_most_one_row_in_each(void **state)
 {
     int seen[5] = { 0 };
 
@@ -138,11 +140,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_are_stratified),
-        cmocka_unit_test(regression_folds_share_the_range),
-        cmocka_unit_test(the_seed_decides_and_nothing_else),
+        cmocka_unit_test(regression_folds_have_nearly_equal_means),
+        cmocka_unit_test(splits_depend_on_the_seed_and_added_rows_move_no_test_row),
         cmocka_unit_test(rows_without_a_target_are_in_no_part),
-        cmocka_unit_test(small_tables_get_what_they_can),
-        cmocka_unit_test(rare_classes_are_spread_as_far_as_they_go),
+        cmocka_unit_test(small_tables_get_fewer_folds_and_bad_arguments_are_refused),
+        cmocka_unit_test(a_class_with_fewer_rows_than_folds_has_at_most_one_row_in_each),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

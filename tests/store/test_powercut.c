@@ -1,9 +1,10 @@
 /* test_powercut.c - nothing acknowledged is lost when the power goes, at whatever operation.
  *
- * One round: open what survived the last cut with the store's ordinary code, compare it with what was acknowledged, work
- * on with random turns until the power goes. The expectation is exact: the digest after the last acknowledged commit, or
- * that of the turn whose commit was under way. Blobs are rehashed. A sweep is one seed; a failing round prints it. The same
- * sweep with any one fsync taken out must find a loss: it runs in a child, since a damaged database may end it. */
+ * One round: open what survived the last cut with the store's ordinary code, compare it with what
+ * was acknowledged, work on with random turns until the power goes. The expectation is exact: the
+ * digest after the last acknowledged commit, or that of the turn whose commit was under way. Blobs
+ * are rehashed. A sweep is one seed; a failing round prints it. The same sweep with any one fsync
+ * taken out must find a loss: it runs in a child, since a damaged database may end it. */
 #include "tests/store/powercut.h"
 #include "tests/store/store_rig.h"
 #include "tests/unit.h"
@@ -25,7 +26,8 @@
 
 enum {
     CUTS = TEST_ROUNDS(1000, 100),
-    CUTS_TO_A_LOSS = 1000, /* without an fsync; a sweep ends at its first loss, after some 50 cuts in the mean */
+    /* Without an fsync. A sweep ends at its first loss, on average after about 50 cuts. */
+    CUTS_TO_A_LOSS = 1000,
     ROUNDS_PER_FOLDER = 10,
     BLOBS = 4096,
     TURNS = 40,
@@ -248,7 +250,8 @@ static int on_blob_row(void *arg, const char *json)
     return 0;
 }
 
-/* Rows name whole files; acknowledged files are there, unless collection may have taken those that no row names. */
+/* Rows name whole files; acknowledged files are there, unless collection may have taken those that
+ * no row names. */
 static int blobs_check(struct sweep *w)
 {
     struct err err = { 0 };
@@ -375,7 +378,8 @@ static struct sweep *sweep_new(uint64_t seed, enum powercut_omit omit)
     struct sweep *w = mem_zalloc(sizeof *w);
     const char *tmp = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
 
-    /* In memory where that can be had: what a crash leaves is modelled, the real disk would only slow it down. */
+    /* In memory where that can be had: what a crash leaves is modelled, the real disk would only
+     * slow it down. */
     snprintf(w->dir, sizeof w->dir, "%s/assay-cut-XXXXXX", tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(w->dir));
     snprintf(w->data, sizeof w->data, "%s/data", w->dir);
@@ -395,7 +399,8 @@ static void sweep_free(struct sweep *w)
 /* Rounds until `cuts` cuts were made, a loss was found or the time is up. */
 static void sweep_run(struct sweep *w, int cuts, int seconds)
 {
-    /* Only the first round of a folder can lose it as a whole, and the second round finds the loss. */
+    /* Only the first round of a folder can lose it as a whole, and the second round finds the
+     * loss. */
     int rounds_per_folder = w->omit == OMIT_PARENT ? 2 : ROUNDS_PER_FOLDER;
     struct clk clk;
     int64_t until = 0;

@@ -1,5 +1,5 @@
-// chips.js - trials by state as buttons that count them: one press shows only those, another one
-// all again.
+// chips.js - one button for each state of trials, with the number of trials in that state. A press
+// shows only these trials; a second press shows all trials again.
 
 import {h, setAttr, setText} from './dom.js';
 import {count} from './format.js';
@@ -38,7 +38,7 @@ export function makeChips(onPick) {
   draw();
   return {
     box,
-    /** trials: counts by state, as the study tells them. */
+    /** trials: the numbers of trials by state, as the API gives them for a study. */
     update(trials) {
       for (const c of all) {
         const n = c.states ? c.states.reduce((sum, s) => sum + (trials[s] || 0), 0) :

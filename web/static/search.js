@@ -1,10 +1,11 @@
-// search.js - how the study searches: its sampler and scheduler with the reason when they were
-// chosen for it, and where the trials stand: brackets and rungs as a table, each rung with one bar
-// on the scale of its bracket.
+// search.js - the card that shows how a study searches. It names the sampler and the scheduler, and
+// gives the reason if `auto` chose them. A table shows the rungs of each bracket and how many
+// trials are at each rung. The bars of one bracket share one scale.
 
 import {h, replace} from './dom.js';
 import {count, decimalsFor, fixed, NONE} from './format.js';
 
+// The four counts of a rung: its key in the API, its colour, its words in the bar's label.
 const PARTS = [
   ['promoted', 'promoted', 'went on'], ['running', 'running', 'running to it'],
   ['waiting', 'paused', 'waiting'], ['done', 'ended', 'ended here']
@@ -17,7 +18,7 @@ function total(rung) {
 function bar(rung, most) {
   const known = PARTS.filter(([key]) => rung[key] > 0);
   const words =
-      known.map(([key, , text]) => `${count(rung[key])} ${text}`).join(', ') || 'nobody yet';
+      known.map(([key, , text]) => `${count(rung[key])} ${text}`).join(', ') || 'no trials yet';
   const box = h('span', { class: 'rung-bar', role: 'img', 'aria-label': words, title: words });
   for (const [key, state] of known) {
     const part = h('span', { 'data-rung': state });
@@ -27,7 +28,7 @@ function bar(rung, most) {
   return box;
 }
 
-/** "boost · bracket 2", or only the family when it has one bracket. */
+/** Returns a name such as "boost · bracket 2", or only the family if it has a single bracket. */
 function nameOf(bracket, all) {
   const alone = all.filter((b) => b.family === bracket.family).length === 1;
   return alone ? bracket.family : `${bracket.family} · bracket ${bracket.bracket + 1}`;
@@ -113,7 +114,7 @@ export function makeSearch() {
       note.hidden = Boolean(all.length);
       note.textContent = study.scheduler === 'none' || !study.scheduler ?
           'Every trial runs to its full resource.' :
-          'No rungs: trials are judged by themselves.';
+          'There are no rungs to show.';
       for (const old of table.querySelectorAll('tbody')) old.remove();
       const live = all.filter(isLive), rest = all.filter((b) => !isLive(b));
       table.append(...[...live, ...rest.reverse()].map((b) => group(b, all)));

@@ -1,5 +1,5 @@
-/* test_openapi.c - the description of the API: whole (every route, every reference found), and true (answers
- * of the fake controller fit their schemas, so do refusals). */
+/* test_openapi.c - the OpenAPI document describes every route, and every reference in it leads to a
+ * schema. Answers and errors of the fake controller fit their schemas. */
 #include "tests/web/fake_ctl.h"
 #include "tests/web/web_rig.h"
 #include "web/api/tables.h"
@@ -43,7 +43,7 @@ static const json_t *resolve(const json_t *schema)
     schema = json_object_get(json_object_get(json_object_get(doc, "components"), "schemas"),
                              strrchr(ref, '/') + 1);
     if (!schema)
-        fail_msg("%s is not there", ref);
+        fail_msg("the document has no schema %s", ref);
     return schema;
 }
 
@@ -57,7 +57,8 @@ static bool type_fits(const char *type, const json_t *v)
            (strcmp(type, "boolean") == 0 && json_is_boolean(v));
 }
 
-/* The part of JSON Schema that openapi.c uses: type, nullable, required, properties, items, enum. */
+/* Checks a value by the part of JSON Schema that openapi.c uses: type, nullable, required,
+ * properties, items, enum. */
 static void check(const json_t *schema, const json_t *v, const char *where)
 {
     const char *type = NULL, *key = NULL;
@@ -69,11 +70,11 @@ static void check(const json_t *schema, const json_t *v, const char *where)
     if (json_is_null(v) && json_is_true(json_object_get(schema, "nullable")))
         return;
     if (!type_fits(type, v))
-        fail_msg("%s is no %s", where, type);
+        fail_msg("%s should have the type %s", where, type);
     json_array_foreach(json_object_get(schema, "required"), i, sub)
     {
         if (!json_object_get(v, json_string_value(sub)))
-            fail_msg("%s has no %s", where, json_string_value(sub));
+            fail_msg("%s has no member %s", where, json_string_value(sub));
     }
     json_object_foreach(json_object_get(schema, "properties"), key, sub)
     {
@@ -90,7 +91,7 @@ static void check(const json_t *schema, const json_t *v, const char *where)
     }
 }
 
-static void each_reference_is_found(const json_t *v)
+static void check_references(const json_t *v)
 {
     const char *key = NULL;
     json_t *sub = NULL;
@@ -98,11 +99,11 @@ static void each_reference_is_found(const json_t *v)
 
     if (json_object_get(v, "$ref"))
         resolve(v);
-    json_object_foreach((json_t *)(uintptr_t)v, key, sub) each_reference_is_found(sub);
-    json_array_foreach(v, i, sub) each_reference_is_found(sub);
+    json_object_foreach((json_t *)(uintptr_t)v, key, sub) check_references(sub);
+    json_array_foreach(v, i, sub) check_references(sub);
 }
 
-static void document_names_every_route(void **state)
+static void document_describes_every_route_and_its_references_lead_to_schemas(void **state)
 {
     static const char *const key[] = { "get", "head", "post", "put", "patch", "delete" };
     const struct web_route *route = NULL;
@@ -123,10 +124,10 @@ static void document_names_every_route(void **state)
             strcmp(json_string_value(json_object_get(p, "in")), "path") == 0;
         assert_int_equal(braces, in_path);
     }
-    each_reference_is_found(doc);
+    check_references(doc);
 }
 
-static void answers_fit_the_document(void **state)
+static void requests_and_answers_fit_their_schemas(void **state)
 {
     static const struct {
         const char *method, *path, *body, *pattern;
@@ -191,7 +192,7 @@ static void answers_fit_the_document(void **state)
     }
 }
 
-static void refusals_fit_the_problem_schema(void **state)
+static void errors_fit_the_problem_schema(void **state)
 {
     struct web_reply r = web_rig_call(rig, true, "GET", "/api/v1/studies/err-1", NULL, NULL);
     json_t *ref = json_pack("{s:s}", "$ref", "#/components/schemas/Problem");
@@ -207,9 +208,9 @@ static void refusals_fit_the_problem_schema(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(document_names_every_route),
-        cmocka_unit_test(answers_fit_the_document),
-        cmocka_unit_test(refusals_fit_the_problem_schema),
+        cmocka_unit_test(document_describes_every_route_and_its_references_lead_to_schemas),
+        cmocka_unit_test(requests_and_answers_fit_their_schemas),
+        cmocka_unit_test(errors_fit_the_problem_schema),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
