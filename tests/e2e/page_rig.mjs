@@ -125,6 +125,8 @@ export function makeRig({program = join(root, process.env.B || 'build/gcc', 'ass
     /**
      * While the controller is stopped: gives the study `total` trials by repeating those it has,
      * with scores of their own. Of a hundred, `failed` have failed and `cancelled` were cancelled.
+     * The rows are inserted in the order of their numbers, because the controller refuses a study
+     * in which a later trial has a smaller id: it creates a study's trials one after another.
      */
     multiply(id, total, { failed = 0, cancelled = 0 } = {}) {
       const columns = rig.sql("SELECT name FROM pragma_table_info('trial') WHERE name <> 'id'")
@@ -150,7 +152,7 @@ export function makeRig({program = join(root, process.env.B || 'build/gcc', 'ass
           id} AND state = 'completed')
         INSERT INTO trial(${columns.join(', ')}) SELECT ${
           columns.map((c) => own[c] || `t.${c}`)
-              .join(', ')} FROM n JOIN base t ON t.nth = n.k % t.many;`);
+              .join(', ')} FROM n JOIN base t ON t.nth = n.k % t.many ORDER BY n.k;`);
     },
   };
   return rig;
