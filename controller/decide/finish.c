@@ -56,6 +56,7 @@ static int begin(struct study *st, struct actions *out)
 {
     bool by_user = str_eq(st->row.reason, FINISH_BY_USER);
 
+    CHECK(!rescue_waits(st) || st->rescue > 0);
     st->is_ending_new = false;
     if (study_has_open_trials(st))
         cancel_open(st, st->cuts_running, false, by_user ? TR_USER : TR_BUDGET, out);

@@ -82,7 +82,7 @@ static void create(struct actions *out, const struct config *c, enum trial_sourc
 {
     struct action *a = action_add(out, ACT_CREATE, 0);
 
-    CHECK(to >= 1);
+    CHECK(c->family && to >= 1);
     a->config = *c;
     a->source = source;
     a->to = to;
@@ -132,6 +132,7 @@ int live_fill(struct study *st, int want, struct actions *out, struct err *err)
 {
     int64_t most = live_parallel(st);
 
+    CHECK(!st->is_deterministic && want >= 0 && out->n == 0);
     if (st->row.state != SS_RUNNING && st->row.state != SS_QUEUED)
         return 0;
     most += MIN(lease_count_leaving(st->ctl, st->row.id), LIVE_LEAVING_MOST * most);
@@ -232,6 +233,7 @@ int live_next(struct study *st, struct actions *out, struct err *err)
     bool closing = !may_create(st);
     int rc = 0;
 
+    CHECK(!st->is_deterministic && st->n_happened == 0); /* decided with all that is known */
     if (st->row.state != SS_RUNNING)
         return 0;
     if (st->closing)

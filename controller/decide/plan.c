@@ -149,6 +149,7 @@ static void level_set(struct plan *p, int64_t number, int level)
         MEM_GROW(p->levels, p->n_levels, p->cap_levels);
         p->levels[p->n_levels++] = 0;
     }
+    CHECK(level >= p->levels[number - 1]); /* no trial loses a level */
     p->levels[number - 1] = (int16_t)level;
 }
 
@@ -343,6 +344,7 @@ int plan_next(struct study *st, struct actions *out, struct err *err)
 
     CHECK(st->is_deterministic && st->sampler && st->scheduler && out->n == 0);
     CHECK(st->plan.next_number <= st->n_trials + 1); /* what it created is there */
+    CHECK(st->plan.n_runs >= 0 && st->plan.n_runs <= st->plan.workers);
     while (rc > 0 && out->n == 0) {
         /* A new trial of a user's may be started at once; else free workers are filled once per event. */
         if (st->plan.next_number <= st->n_trials && may_start(st))

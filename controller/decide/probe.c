@@ -72,6 +72,8 @@ int probe_next(struct study *st, const char *sig, struct actions *out, struct er
     int64_t left_us = (budget_left(st) - budget_reserve(st)) * 1000 * capacity(st, sig);
     int64_t trial_us = cost_of(st, c, st->problem.kfolds);
 
+    CHECK(!st->is_deterministic ||
+          !st->problem.is_undecided); /* only a limit in time needs a probe */
     if (!st->problem.is_undecided || st->probe)
         return 0;
     if (left_us / trial_us >= (int64_t)WANTED_TRIALS * CLEAR_FACTOR)

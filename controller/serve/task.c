@@ -160,6 +160,7 @@ static int take(struct ctl *ctl, struct task *t, struct runner *r, const struct 
 
     str_copy(l.session, sizeof l.session, ask->session);
     str_copy(l.device, sizeof l.device, ask->device);
+    CHECK(str_eq(t->row.state, "queued") && !lease_find(ctl, true, t->row.id));
     t->row.fence++;
     t->row.msg_seq = 0;
     t->row.attempts++;

@@ -110,6 +110,7 @@ struct study *study_load(struct ctl *ctl, int64_t id, struct err *err)
 
     if (damage_check(ctl, id, err) < 0)
         return NULL;
+    CHECK(!study_loaded(ctl, id)); /* one struct for one study */
     st = study_new(ctl);
     rc = fill(st, id, &why);
     if (rc == 1) {
@@ -170,8 +171,10 @@ struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err)
 
 int study_adopt(struct ctl *ctl, struct study *st, struct err *err)
 {
+    CHECK(!study_loaded(ctl, st->row.id));
     if (study_take_row(st, err) < 0)
         return -1;
+    CHECK(study_is_final(st->row.state) && !study_has_open_trials(st));
     st->asked_ms = ctl_now(ctl);
     MEM_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
     ctl->studies[ctl->n_studies++] = st;

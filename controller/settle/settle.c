@@ -34,6 +34,7 @@ static int run_to(struct study *st, const struct action *a, struct err *err)
     struct trial_row row = { 0 };
     int rc = trial_load(st, a->number, &row, err);
 
+    CHECK(a->to >= 1);
     if (rc == 0 && !trial_is_final(row.state)) {
         row.run_to = MAX(row.run_to, a->to);
         if (a->vstart >= 0)
@@ -93,7 +94,9 @@ static int apply(struct study *st, const struct action *a, struct err *err)
 {
     int64_t number = 0;
 
-    CHECK(a->number <= st->n_trials);
+    CHECK(a->number >= 0 && a->number <= st->n_trials);
+    CHECK(a->number > 0 || a->kind == ACT_SAY || a->kind == ACT_CREATE || a->kind == ACT_VALIDATE ||
+          a->kind == ACT_FINISH || a->kind == ACT_NO_REFIT || a->kind == ACT_CLOSE);
     switch (a->kind) {
     case ACT_SAY:
         return study_say(st, a->say, a->data, err);
@@ -102,6 +105,7 @@ static int apply(struct study *st, const struct action *a, struct err *err)
     case ACT_RUN_TO:
         return run_to(st, a, err);
     case ACT_END:
+        CHECK(a->event == TE_PRUNE || a->event == TE_CANCEL);
         return trial_end(st, a->number, a->event, a->reason, NULL, err);
     case ACT_PROBE:
         st->probe = a->number;

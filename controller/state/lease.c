@@ -20,11 +20,14 @@ struct lease *lease_find(struct ctl *ctl, bool is_task, int64_t id)
 struct lease *lease_add(struct ctl *ctl, const struct lease *l)
 {
     CHECK(!lease_find(ctl, l->is_task, l->id)); /* one lease at a time */
-    CHECK(l->fence >= 1 && l->runner > 0 && l->session[0]);
+    CHECK(l->id > 0 && l->fence >= 1 && l->runner > 0 && l->session[0]);
+    CHECK(l->is_task || (l->study > 0 && l->number >= 1 && l->from < l->to));
+    CHECK(l->expires_ms >= l->granted_ms && l->kept_ms == 0);
     MEM_GROW(ctl->leases, ctl->n_leases, ctl->cap_leases);
     ctl->leases[ctl->n_leases] = *l;
     idmap_put(&ctl->lease_at, key_of(l->is_task, l->id), ctl->n_leases);
     ctl->leases_no++;
+    CHECK(ctl->lease_at.n == ctl->n_leases + 1); /* the index holds each lease once */
     return &ctl->leases[ctl->n_leases++];
 }
 
@@ -39,6 +42,7 @@ void lease_remove(struct ctl *ctl, int i)
     ctl->leases[i] = *last;
     ctl->n_leases--;
     ctl->leases_no++;
+    CHECK(ctl->lease_at.n == ctl->n_leases);
 }
 
 static void drop(struct ctl *ctl, bool is_task, int64_t id, int64_t fence)
@@ -82,6 +86,7 @@ int lease_count_leaving(const struct ctl *ctl, int64_t study)
 
 void lease_renew(struct ctl *ctl, struct lease *l)
 {
+    CHECK(l >= ctl->leases && l < ctl->leases + ctl->n_leases);
     l->expires_ms = ctl_now(ctl) + ctl->conf.lease_ms;
     l->was_listed = true;
 }

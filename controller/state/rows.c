@@ -291,6 +291,7 @@ static int refit_load(struct study *st, struct err *err)
 
 int study_fill(struct study *st, int64_t id, struct err *err)
 {
+    CHECK(st->n_trials == 0 && st->n_happened == 0 && !st->sampler);
     int rc = head_load(st, id, err);
 
     if (rc <= 0)

@@ -202,6 +202,7 @@ int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err 
 
 int task_end(struct ctl *ctl, struct task *t, const char *state, struct err *err)
 {
+    CHECK(t->row.id > 0 && task_find(ctl, t->row.id) == t);
     t->row.ended_at = ctl_wall(ctl);
     if (task_put(ctl, t, state, err) < 0)
         return -1;

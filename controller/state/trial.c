@@ -136,6 +136,7 @@ static void queue_add(struct study *st, int64_t number)
     MEM_GROW(st->queue, st->n_queue, st->cap_queue);
     for (; at > 0 && st->queue[at - 1] > number; at--)
         st->queue[at] = st->queue[at - 1];
+    CHECK(at == 0 || st->queue[at - 1] < number); /* no trial is in the queue twice */
     st->queue[at] = (int32_t)number;
     st->n_queue++;
 }
@@ -145,6 +146,7 @@ static void unlist(struct study *st, int64_t number)
 {
     const struct trial_mem *t = trial_mem(st, number);
 
+    CHECK(t->state == TS_NONE || st->count[t->state] > 0);
     if (t->state != TS_NONE)
         st->count[t->state]--;
     if (t->state == TS_QUEUED)
@@ -297,6 +299,7 @@ int trial_move(struct study *st, struct trial_row *row, enum trial_event ev, jso
     int rc = -1;
 
     json_decref(data);
+    CHECK(row->study == st->row.id && row->number >= 1 && row->number <= st->n_trials);
     if (trial_next(&row->state, ev, row->id, err) < 0)
         goto out; /* a conflict changes nothing, so nothing need be loaded again */
     ctl_touch(ctl, st);
@@ -404,6 +407,7 @@ int trial_create(struct study *st, const struct config *c, enum trial_source sou
     if (st->n_trials >= st->ctl->conf.max_trials)
         return err_set(err, ERR_TOOBIG, "study %s has reached the limit of %" PRId64 " trials",
                        st->row.name, st->ctl->conf.max_trials);
+    CHECK(c->family && run_to >= 0 && run_to <= row.max_level);
     ctl_touch(st->ctl, st);
     row.config = config_text_new(c);
     config_hash(row.config, row.config_hash);
