@@ -134,8 +134,8 @@ static void two_studies_whose_trials_came_in_turns_load(void **state)
         int64_t ids[2] = { start(&r, budgets[k]), 0 };
         int n_gaps[2] = { 0 };
 
-        snprintf(second, sizeof second,
-                 "{'name':'second','dataset':'d','target':'y','seed':8,%s}", budgets[k]);
+        snprintf(second, sizeof second, "{'name':'second','dataset':'d','target':'y','seed':8,%s}",
+                 budgets[k]);
         ids[1] = rig_study(&r, second);
         for (int round = 0; round < 4; round++) {
             snprintf(session, sizeof session, "f%d", round);
