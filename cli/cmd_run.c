@@ -1,7 +1,8 @@
-/* cmd_run.c - `assay run SPEC`: one study in a private service whose data folder is kept.
+/* cmd_run.c - `assay run SPEC`: starts a service of its own, runs one study in it, and keeps the
+ * data folder.
  *
- * Unlike `fit` it takes a spec, and unlike `submit` it needs no controller. The folder (--dir)
- * can be opened later with `assay serve --data-dir DIR`. */
+ * Unlike `fit` it takes a spec, and unlike `submit` it needs no running controller. The folder
+ * (--dir) can be opened later with `assay serve --data-dir DIR`. */
 #include "cli/cmd.h"
 #include "cli/local.h"
 #include "cli/outfile.h"
@@ -35,7 +36,7 @@ static const struct conf_opt run_table[] = {
 };
 #undef AT
 
-/* The file that the model is saved to: -o, or NAME.assay. */
+/* Returns the file that the model is saved to: the option -o, or NAME.assay. */
 static const char *output_of(const struct run_opts *o, const char *name, char *file, size_t size)
 {
     (void)!snprintf(file, size, "%.150s.assay", name);
@@ -51,8 +52,8 @@ static int follow_and_save(struct session *s, const struct run_opts *o, const js
     if (session_to_end(s, json_integer_value(json_object_get(study, "id")), output, err) < 0)
         return -1;
     if (!o->json)
-        printf("\nsaved %s; everything is kept in %s: 'assay serve --data-dir %s' shows it in a "
-               "browser\n",
+        printf("\nsaved %s; the study is kept in %s: run 'assay serve --data-dir %s' to see it in "
+               "a browser\n",
                output, o->dir, o->dir);
     return 0;
 }

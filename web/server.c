@@ -1,5 +1,6 @@
-/* server.c - see server.h. It puts the rooms together: the HTTP server (web/http) calls web/request
- * when a request comes, and web/request finds the handler in the tables of web/api. */
+/* server.c - builds and frees the HTTP side of assayd (server.h). It connects the folders of web/:
+ * the HTTP server (web/http) calls web/request when a request comes, and web/request finds the
+ * handler in the tables of web/api. */
 #include "web/server.h"
 
 #include "base/mem.h"
@@ -11,7 +12,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* The machine's own name is served too: nobody else's DNS can give it to a browser here. */
+/* Returns the names that a Host header may contain besides addresses and localhost: this machine's
+ * name and the given ones. Other names are refused, because a stranger's web page could reach
+ * assayd under a name that the stranger's DNS gives to this address. A browser does not ask a
+ * stranger's DNS for this machine's own name. */
 static char *names_new(const char *given)
 {
     char host[256] = "", all[1200];
@@ -49,7 +53,8 @@ void web_free(struct web *web)
     http_server_free(web->http);
     fair_free(web->fair, run_drop);
     feed_free(web->feed);
-    /* Those left wait for a callback of the controller, and will only be freed by it. */
+    /* The requests that are left wait for a callback of the controller, which frees them. They must
+     * not use `web` any more. */
     for (struct web_req *r = web->reqs; r; r = r->next) {
         r->web = NULL;
         *r->link = NULL;

@@ -1,6 +1,7 @@
-/* metric.c - what the controller knows of a metric: which way is better, for which tasks, and which scores are
- * possible (ml/metric/metric.def). Scores themselves are computed by workers only; this decides the order of leaderboards
- * and what samplers are told. */
+/* metric.c - the facts about a metric that the controller needs: whether larger is better, the
+ * tasks that the metric suits, and the range of possible scores (ml/metric/metric.def). The
+ * controller orders leaderboards and tells samplers results by these facts. Only workers compute
+ * scores. */
 #include "controller/problem/metric.h"
 
 #include "base/str.h"

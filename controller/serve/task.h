@@ -1,19 +1,25 @@
-/* task.h - tasks on their way; see task.c. */
+/* task.h - grants tasks to runners, takes their reports, and ends tasks (see task.c). A task is the
+ * reading of a table or the training of a study's winner on all rows. */
 #ifndef CONTROLLER_SERVE_TASK_H
 #define CONTROLLER_SERVE_TASK_H
 
 #include "controller/state/runner.h"
 #include "controller/state/task.h"
 
-/* A task for this device: 1 and the grant (msg_grant_fini by the caller), 0 = none. */
+/* Gives this device a task if one waits. Returns 1 with the grant in *out, which the caller frees
+ * with msg_grant_fini, 0 if no task waits, or -1. */
 int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, struct msg_grant *out,
                struct err *err);
-bool task_waits(struct ctl *ctl, const struct runner *r); /* is there one for this runner? */
-/* The machine lost it: queued again, or failed after the third time. */
+/* Returns whether a task waits that this runner can do. */
+bool task_waits(struct ctl *ctl, const struct runner *r);
+/* A runner lost the task. It is queued again, or it fails if runners have lost it three times. */
 int task_lost(struct ctl *ctl, int64_t id, enum trial_reason reason, struct err *err);
+/* Applies a runner's message about a task; reply->action says whether it was accepted or is
+ * stale. */
 int task_event(struct ctl *ctl, int64_t runner, const char *session, const struct msg_event *e,
                struct msg_reply *reply, struct err *err);
-/* Does this session hold the task under this fence? Renews it. */
+/* Renews the session's lease of the task. Returns false if the session does not hold it under this
+ * fence. */
 bool task_renew(struct ctl *ctl, const char *session, const struct msg_held *h);
 
 #endif

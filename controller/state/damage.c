@@ -1,4 +1,5 @@
-/* damage.c - see damage.h. The list is as long as there are damaged studies that somebody met since the start. */
+/* damage.c - keeps the list of damaged studies (damage.h). A study is in the list if the controller
+ * failed to read it since it started, and has neither read it nor found it deleted since then. */
 #include "controller/state/damage.h"
 
 #include "base/log.h"
@@ -75,7 +76,7 @@ int damage_check(struct ctl *ctl, int64_t study, struct err *err)
     if (!d)
         return 0;
     if (store_study_get(ctl->store, study, &row, NULL) == 0) {
-        damage_forget(ctl, study); /* deleted since, or never committed */
+        damage_forget(ctl, study); /* the study was deleted since then, or was never committed */
         return 0;
     }
     study_row_fini(&row);

@@ -1,5 +1,5 @@
-/* family_params.h - the place of each parameter in a family's params[], made from
- * family_params.def. For the families' own files and for family*.c; everybody else finds parameters
+/* family_params.h - the index of each parameter in a family's params[], made from
+ * family_params.def. Only the families' own files and family*.c use it; other code finds parameters
  * by name (family.h). */
 #ifndef ML_FAMILY_FAMILY_PARAMS_H
 #define ML_FAMILY_FAMILY_PARAMS_H
@@ -32,31 +32,34 @@ enum mlp_param {
 };
 enum { MLP_MOST_WIDTH = 2048 };
 
-/* The prunings that one forest is scored at, the smallest model first: depths by minimum split
- * sizes. Depth FOREST_WHOLE_DEPTH means no limit. */
+/* A forest is grown once and scored with several prunings: every pair of a depth and a minimum size
+ * of a node that is split. The pairs with the smallest depth come first. Depth FOREST_WHOLE_DEPTH
+ * means no limit. */
 enum { FOREST_WHOLE_DEPTH = 100, FOREST_MAX_AXES = 20 };
-/* Tables of classes with at most so many columns are grown column by column
- * (ml/forest/forest_columns.c). */
+/* For classification, a table with at most this many columns is stored column by column while trees
+ * grow (ml/forest/forest_columns.c). */
 enum { FOREST_NARROW = 32 };
 struct forest_axis {
     int depth, min_split;
 };
-/* returns how many there are */
+/* Writes the prunings to out and returns their number. */
 int forest_axes(const double *params, struct forest_axis *out);
-/* columns that a node looks at */
+/* Returns how many columns a node looks at. */
 int forest_visits(const double *params, int columns, bool is_regression);
 
-/* The path of linear models: half decades of C, from 1e-4 up. */
+/* A linear model is fitted along a path of 17 values of C (the inverse strength of the penalty),
+ * from 1e-4 to 1e4. Two values make a factor of 10. */
 enum { LINEAR_PATH_POINTS = 17 };
-/* step from 1 to 17 */
+/* Returns C at a step from 1 to LINEAR_PATH_POINTS. */
 double linear_path_c(int step);
-/* points that are not above it, at least 1 */
+/* Returns how many points of the path are not above largest_c, at least 1. */
 int linear_path_steps(double largest_c);
-/* Histograms that a tree in growth keeps: those of nodes with at least so many rows, within so many
- * bytes. For smaller nodes it is cheaper to add up the rows of both children, a tile of columns at
- * a time in cache, than to subtract a histogram that has left the cache. */
+/* A growing tree keeps the histograms of nodes with at least BOOST_POOL_ROWS rows, in at most
+ * BOOST_POOL_BYTES bytes. For smaller nodes it is cheaper to add up the rows of both children, for
+ * as many columns at a time as fit the cache, than to subtract a histogram that has left the
+ * cache. */
 enum { BOOST_POOL_ROWS = 512, BOOST_POOL_BYTES = 96 << 20 };
-/* the learning rate that a level runs with */
+/* Returns the learning rate that a level uses. */
 double boost_rate_at(const double *params, int level);
 
 #endif

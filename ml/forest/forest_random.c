@@ -1,12 +1,15 @@
 /* forest_random.c - the splits of an extra tree: one random cut in every column that a node looks
  * at (Geurts, Ernst and Wehenkel 2006).
  *
- * A cut is drawn evenly between the column's least and largest bin in the node; by rank where there
- * are many values, because bins are finer at the rims and cuts there tell little. 64 neighbouring
- * columns are read at once from the rows' lines (ml/cpu/rows.c): first their ranges, then what lies
- * left of the cuts. Where a node lies column by column, each column is read by itself
- * (ml/cpu/part.c). Categories: a random prefix of their levels in a random order; for rows in lines
- * forest_split.c takes them. Called by forest_split.c. */
+ * The cut of a number is drawn uniformly between the column's least and largest bin in the node. If
+ * the column has many values, it is drawn uniformly by rank instead: bins are finer at both ends of
+ * a column, and cuts near the ends gain little. To split a category, its levels are put into a
+ * random order and a random number of the first ones goes left.
+ *
+ * If rows are stored in lines, 64 neighbouring columns are read at once (ml/cpu/rows.c): first
+ * their ranges, then the sums left of the cuts; forest_split.c splits the categories. If the table
+ * is stored column by column, each column is read by itself (ml/cpu/part.c). Called by
+ * forest_split.c. */
 #include "ml/forest/forest_scan.h"
 
 #include "base/base.h"
@@ -17,7 +20,7 @@
 
 enum { NONE = -1 };
 
-/* What was found in the v-th column looked at. */
+/* The cut and its score in one of the columns that the node looks at. */
 struct found {
     double score;
     /* the next column among the same 64, or NONE */
@@ -27,16 +30,18 @@ struct found {
 };
 
 struct rf_random {
-    struct rows_range *range; /* [chunks] */
-    /* [chunks]: the node whose range it is */
+    struct rows_range *range; /* [chunks]; a chunk is 64 neighbouring columns */
+    /* [chunks]: the number of the node that range[] was computed for */
     int64_t *node;
     int32_t *first, *waiting; /* [chunks] */
     struct found *found;      /* [cols] */
     uint8_t *cut;             /* [chunks * 64] */
     uint32_t *places;         /* [cols][256] */
-    uint32_t *left,
-        *present; /* [lanes][64]: CLASSES: weights of every class; else weight and weight of class 1 */
-    /* with columns: which rows lie left */
+    /* [lanes][64]: with two classes the weight and the weight of class 1, with several classes the
+     * weight of each class */
+    uint32_t *left, *present;
+    /* column by column: one bit for each row of the node, set if the row is left of the cut, or if
+     * its value is not missing */
     uint64_t *masks;
 };
 
@@ -73,7 +78,8 @@ int64_t rf_random_bytes(const struct rf_data *d)
     return d->cols * (place + (int64_t)sizeof(struct found) + 8) + d->rows / 8;
 }
 
-/* The places of a column's bins; NULL = the bins' own numbers. */
+/* Returns the places of a column's bins (rf_places), or NULL if the places of all columns are the
+ * numbers of the bins. */
 static const uint32_t *places_of(const struct rf_random *r, int col)
 {
     return r->places ? r->places + (ptrdiff_t)col * BINS : NULL;
@@ -139,8 +145,8 @@ static struct row_list lines_of(const struct rf_node_in *in, int chunk)
     };
 }
 
-/* Draws the cuts. Columns that have one are put into lists, one list for each 64 columns. Returns
- * the number of lists. */
+/* Draws a cut for each numeric column that has two bins or missing values. These columns are put
+ * into lists, one list for each chunk of 64 columns. Returns the number of lists. */
 static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_random *r)
 {
     int n_waiting = 0;
@@ -210,7 +216,8 @@ INLINE void number_sums(const struct rf_node_in *in, int col, int cut, int64_t *
     bin[1] = sum;
 }
 
-/* left, present: sums of the rows left of the cut, and of those whose value is not missing. */
+/* Scores a cut. left: sums of the rows left of the cut. present: sums of the rows whose value is
+ * not missing. */
 INLINE void weigh(struct scan *x, enum kind kind, enum rf_criterion c, struct found *f,
                   const int64_t *left, const int64_t *present)
 {
@@ -234,7 +241,7 @@ INLINE void weigh(struct scan *x, enum kind kind, enum rf_criterion c, struct fo
     f->missing_left = best.missing_left;
 }
 
-/* Several classes by Gini, from the lanes as they are. */
+/* Scores a cut for several classes by the Gini criterion, directly from the lanes. */
 static void many_weigh(const struct rf_node_in *in, struct found *f, const uint32_t *left,
                        const uint32_t *present)
 {
@@ -259,7 +266,8 @@ static void many_weigh(const struct rf_node_in *in, struct found *f, const uint3
     }
 }
 
-/* Classes whose sums stand in lane j. Uses two bins of the histogram, which the caller clears. */
+/* Scores the cut of a column for classes. Its sums are in column j of the lanes. Uses two bins of
+ * the histogram, which the caller clears. */
 INLINE void lane_weigh(struct scan *x, enum kind kind, enum rf_criterion c, struct found *f, int j)
 {
     const struct rf_random *r = x->s->random;
@@ -351,7 +359,8 @@ bool rf_random_take(const struct rf_scratch *s, int v, int col, struct rf_split 
 
 /* ---- column by column ---- */
 
-/* Sums of the marked rows into lane 0. Rows that all weigh 1 are counted instead. */
+/* Writes the sums of the marked rows to column 0 of the lanes. Without bootstrap every row weighs
+ * 1, so the rows are counted. */
 INLINE void marked_sums(const struct rf_node_in *in, const uint64_t *masks, int64_t n_marked,
                         uint32_t *out)
 {
@@ -368,7 +377,8 @@ INLINE void marked_sums(const struct rf_node_in *in, const uint64_t *masks, int6
                               : part_sum_marked(in->weights, masks, from, in->runs.end[k]));
 }
 
-/* A numeric column, with the cut of rf_random_cut. False = nothing can be cut. */
+/* Draws the cut of a numeric column, the same one as rf_random_cut draws. Returns false if the
+ * column cannot be cut. */
 static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
                         const uint32_t *places, struct found *f)
 {
@@ -386,7 +396,7 @@ static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
     return true;
 }
 
-/* The levels that go left. False = nothing can be cut. */
+/* Draws the levels that go left. Returns false if the column cannot be split. */
 static bool levels_draw(const struct rf_node_in *in, const uint8_t *x, int col, struct found *f,
                         uint64_t set[4])
 {

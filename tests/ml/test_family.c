@@ -1,5 +1,6 @@
-/* test_family.c - the registry says nothing that a family could not keep: defaults and first configurations are legal,
- * names lead back to what they name, formulas are positive and grow with the work. */
+/* test_family.c - the table of families is consistent. Defaults and first configurations are legal,
+ * each name finds its own family, parameter or choice, and the formulas of cost and memory are
+ * positive and grow with the number of rows. */
 #include "tests/unit.h"
 
 #include "base/base.h"
@@ -25,7 +26,7 @@ static void every_family_is_found_by_its_name(void **state)
     assert_null(family_at(-1));
 }
 
-static void parameters_are_found_and_their_ranges_hold_together(void **state)
+static void parameters_are_found_by_name_and_defaults_lie_in_their_ranges(void **state)
 {
     const struct family *f;
 
@@ -62,7 +63,7 @@ static void first_configurations_are_legal_and_start_with_the_defaults(void **st
     }
 }
 
-static void illegal_values_are_refused_by_name(void **state)
+static void an_illegal_value_gives_an_error_that_names_the_parameter(void **state)
 {
     static const struct {
         const char *name;
@@ -97,7 +98,7 @@ static void illegal_values_are_refused_by_name(void **state)
     }
 }
 
-static void choices_have_names_both_ways(void **state)
+static void the_name_of_a_choice_finds_the_choice(void **state)
 {
     const struct family *f = family_find("boost");
     const struct family_param *p = &f->params[BOOST_BINS];
@@ -115,7 +116,7 @@ static void choices_have_names_both_ways(void **state)
     assert_int_equal(family_choice_find(&f->params[BOOST_LEAVES], "63"), -1);
 }
 
-static void shape_key_holds_shape_values_only(void **state)
+static void the_shape_key_contains_only_parameters_of_the_shape(void **state)
 {
     const struct family *f = family_find("boost");
     double a[FAMILY_MAX_PARAMS], b[FAMILY_MAX_PARAMS];
@@ -163,7 +164,7 @@ static void cost_and_memory_are_positive_and_grow_with_rows(void **state)
     }
 }
 
-static void the_top_level_costs_nothing_more_where_the_rate_is_not_lowered(void **state)
+static void the_top_level_adds_no_cost_if_it_does_not_lower_the_learning_rate(void **state)
 {
     const struct family *f = family_find("boost");
     struct family_shape s = {
@@ -188,7 +189,7 @@ static void the_top_level_costs_nothing_more_where_the_rate_is_not_lowered(void 
     assert_true(f->cost(&s, params, 0, 3) <= f->cost(&s, params, 2, 3));
 }
 
-static void what_was_chosen_is_a_legal_configuration(void **state)
+static void the_configuration_chosen_after_training_is_legal(void **state)
 {
     const struct family *f;
 
@@ -211,14 +212,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_family_is_found_by_its_name),
-        cmocka_unit_test(parameters_are_found_and_their_ranges_hold_together),
+        cmocka_unit_test(parameters_are_found_by_name_and_defaults_lie_in_their_ranges),
         cmocka_unit_test(first_configurations_are_legal_and_start_with_the_defaults),
-        cmocka_unit_test(illegal_values_are_refused_by_name),
-        cmocka_unit_test(choices_have_names_both_ways),
-        cmocka_unit_test(shape_key_holds_shape_values_only),
+        cmocka_unit_test(an_illegal_value_gives_an_error_that_names_the_parameter),
+        cmocka_unit_test(the_name_of_a_choice_finds_the_choice),
+        cmocka_unit_test(the_shape_key_contains_only_parameters_of_the_shape),
         cmocka_unit_test(cost_and_memory_are_positive_and_grow_with_rows),
-        cmocka_unit_test(the_top_level_costs_nothing_more_where_the_rate_is_not_lowered),
-        cmocka_unit_test(what_was_chosen_is_a_legal_configuration),
+        cmocka_unit_test(the_top_level_adds_no_cost_if_it_does_not_lower_the_learning_rate),
+        cmocka_unit_test(the_configuration_chosen_after_training_is_legal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

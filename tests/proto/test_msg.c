@@ -1,5 +1,6 @@
-/* test_msg.c - every message survives the way to JSON and back with random content, newer peers' fields are ignored, and
- * a table of hostile inputs gets one error each that names the field. */
+/* test_msg.c - each message with random content is the same after it was written as JSON and read
+ * again. Unknown fields, which a newer peer may send, are ignored. Each wrong input of a table is
+ * refused with one error that names the field. */
 #include "tests/unit.h"
 
 #include "base/jsonx.h"
@@ -62,7 +63,8 @@ static double random_f64(struct rng *r)
     return rng_below(r, 2) ? odd[rng_below(r, ARRAY_LEN(odd))] : rng_normal(r);
 }
 
-/* NaN now and then; the same bits as msg_event_init's. */
+/* Returns NaN in a quarter of the calls. It is the NaN of msg_event_init, because the tests compare
+ * bytes. */
 static double random_score(struct rng *r)
 {
     return rng_below(r, 4) ? random_f64(r) : NAN;
@@ -84,7 +86,7 @@ static char *random_config(struct rng *r)
     return s;
 }
 
-/* The value once more, as the other side would read it from the wire. */
+/* Writes the value as text and reads it again, as the other side would. Frees the first value. */
 static json_t *over_the_wire(json_t *j)
 {
     struct err err = { 0 };
@@ -267,11 +269,11 @@ static void grant_round_trips(void **state)
         json_decref(j);
         msg_grant_fini(&a);
         msg_grant_fini(&b);
-        msg_grant_fini(&b); /* twice is legal */
+        msg_grant_fini(&b); /* freeing it twice is legal */
     }
 }
 
-static void no_grant_is_null(void **state)
+static void a_missing_grant_is_read_as_no_grant(void **state)
 {
     struct msg_grant g;
     json_t *j = over_the_wire(msg_grant_json_new(NULL));
@@ -406,7 +408,7 @@ static void answer_round_trips(void **state)
     }
 }
 
-/* ---- inputs from elsewhere ---- */
+/* ---- unknown and wrong inputs ---- */
 
 enum { HELLO, WELCOME, ASK, GRANT, REPORT, ANSWER };
 
@@ -583,11 +585,12 @@ static void hostile_messages_get_one_error_that_names_the_field(void **state)
         assert_int_equal(err.code, ERR_ARG);
         assert_true(err.text[0] != '\0');
         if (!str_eq(err.where, hostile[i].where))
-            fail_msg("%s: at \"%s\", not \"%s\"", hostile[i].text, err.where, hostile[i].where);
+            fail_msg("%s: the error names \"%s\", not \"%s\"", hostile[i].text, err.where,
+                     hostile[i].where);
     }
 }
 
-static void another_protocol_is_a_version_error_naming_both(void **state)
+static void another_protocol_is_an_error_that_names_both_versions(void **state)
 {
     static const char *const texts[] = { "{\"protocol\":0}",
                                          "{\"protocol\":99,\"devices\":\"?\"}" };
@@ -604,7 +607,7 @@ static void another_protocol_is_a_version_error_naming_both(void **state)
     assert_non_null(strstr(err.text, "1"));
 }
 
-static void lists_are_bounded_before_they_are_allocated(void **state)
+static void a_list_longer_than_its_limit_is_refused(void **state)
 {
     struct msg_report report;
     struct msg_grant grant;
@@ -643,7 +646,7 @@ static void a_host_name_that_is_not_utf8_is_repaired(void **state)
     mem_free(b);
 }
 
-static void infinite_scores_arrive_as_none(void **state)
+static void an_infinite_score_is_read_as_no_score(void **state)
 {
     struct msg_event e;
     struct msg_report a = { .session = "s", .n_events = 1, .events = &e }, b;
@@ -666,15 +669,15 @@ int main(void)
         cmocka_unit_test(welcome_round_trips),
         cmocka_unit_test(ask_round_trips),
         cmocka_unit_test(grant_round_trips),
-        cmocka_unit_test(no_grant_is_null),
+        cmocka_unit_test(a_missing_grant_is_read_as_no_grant),
         cmocka_unit_test(report_round_trips),
         cmocka_unit_test(answer_round_trips),
         cmocka_unit_test(unknown_fields_are_ignored),
         cmocka_unit_test(hostile_messages_get_one_error_that_names_the_field),
-        cmocka_unit_test(another_protocol_is_a_version_error_naming_both),
-        cmocka_unit_test(lists_are_bounded_before_they_are_allocated),
+        cmocka_unit_test(another_protocol_is_an_error_that_names_both_versions),
+        cmocka_unit_test(a_list_longer_than_its_limit_is_refused),
         cmocka_unit_test(a_host_name_that_is_not_utf8_is_repaired),
-        cmocka_unit_test(infinite_scores_arrive_as_none),
+        cmocka_unit_test(an_infinite_score_is_read_as_no_score),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
