@@ -1,9 +1,12 @@
 /* blob.c - the files of blobs: uploads, commit, reading back. (Rows and collection: blob_row.c.)
  *
- * A file becomes a blob in one order only: bytes written under uploads/, hashed, fsynced, renamed to
- * blobs/ab/<sha256>, folder fsynced. So a name under blobs/ always stands for the bytes it promises, and a row written
- * after that can rely on it through any crash. No connection is used here; every function may run on a pool thread. Names
- * that come from outside (ids, hashes) are checked to be plain hexadecimal before they become part of a path. */
+ * A file becomes a blob in one order only: its bytes are written under uploads/, hashed, synced, and
+ * renamed to blobs/ab/<sha256>, and the folders are synced. Therefore a file under blobs/ has the
+ * bytes that its name promises, and a row written afterwards can rely on the file after any crash.
+ *
+ * No database connection is used here, so every function may run on a pool thread. Names that come
+ * from outside (ids, hashes) are checked to be plain hexadecimal before they become part of a path.
+ * Called by the controller's uploads and by whatever reads a stored file. */
 #include "store/blob.h"
 
 #include "base/fault.h"
@@ -25,11 +28,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* ID_BYTES: 128 random bits, so that ids neither collide nor can be guessed. KNOWN_SLOTS: how many
+ * checked files are remembered; a file that was forgotten is only hashed once more. */
 enum { ID_BYTES = 16, KNOWN_SLOTS = 4096 };
 
 pthread_mutex_t blob_dir_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Blobs that this process has hashed, or written. One for the process: a file's identity tells data folders apart. */
+/* The blobs that this process has hashed or written. One table serves all data folders of the
+ * process, because it identifies a file by its device and inode. */
 static struct known *known;
 
 static void known_make(void)
@@ -56,7 +62,7 @@ static int upload_path(const char *dir, const char *id, char *out, size_t size, 
     return 0;
 }
 
-/* The folder and the file of a blob. */
+/* The paths of a blob's folder and file; both buffers have PATH_MAX bytes. */
 static int blob_paths(const char *dir, const char *sha256, char *folder, char *file,
                       struct err *err)
 {
@@ -150,8 +156,9 @@ out:
     return rc < 0 ? err_wrap(err, "upload") : 0;
 }
 
-/* The names of blobs/ and of its folder. Synced every time, whoever made them: he may have been killed before that. When
- * there is nothing to write it costs nothing. */
+/* Syncs the blob's folder and blobs/ itself. This is done every time, also when the folder existed,
+ * because the process that made it may have been killed before it synced the name. A sync with
+ * nothing to write costs little. */
 static int names_sync(const char *dir, const char *sha256, struct err *err)
 {
     char folder[PATH_MAX], file[PATH_MAX], blobs[PATH_MAX];
@@ -163,7 +170,7 @@ static int names_sync(const char *dir, const char *sha256, struct err *err)
     return io_fsync_dir(folder, err) < 0 ? -1 : io_fsync_dir(blobs, err);
 }
 
-/* The file at `from`, whose bytes hash to sha256, becomes the blob. fd is open on it. */
+/* Makes the file at `from` the blob; its bytes have the hash sha256, and fd is open on it. */
 static int place(const char *dir, const char *from, int fd, const char *sha256, struct err *err)
 {
     char folder[PATH_MAX], file[PATH_MAX];
@@ -173,12 +180,13 @@ static int place(const char *dir, const char *from, int fd, const char *sha256, 
         return -1;
     if (FAULT("blob.fsync") ? (errno = EIO, -1) : io->fsync(fd))
         return err_errno(err, "fsync blob");
-    /* Young from now on, since collection waits for a row to name it. */
+    /* A new modification time: collection sees the file as changed and waits again for a row. */
     if (futimens(fd, NULL) < 0)
         return err_errno(err, "touch blob");
     if ((FAULT("blob.mkdir") ? (errno = EIO, -1) : io->mkdir(folder, 0700)) < 0 && errno != EEXIST)
         return err_errno(err, "make folder of the blob");
-    /* Over an equal blob, too: the new file is known to be whole, the old one is not. */
+    /* An existing blob of this name is replaced, because the new file is known to be undamaged and
+     * the old one is not. */
     pthread_mutex_lock(&blob_dir_lock);
     rc = FAULT("blob.rename") ? (errno = EIO, -1) : io->rename(from, file);
     pthread_mutex_unlock(&blob_dir_lock);
@@ -188,7 +196,8 @@ static int place(const char *dir, const char *from, int fd, const char *sha256, 
     return names_sync(dir, sha256, err);
 }
 
-/* A commit whose answer was lost is asked again: the upload is gone and the blob is there, maybe not yet durably. */
+/* Answers a commit that is repeated because its first answer was lost. The upload is gone and the
+ * blob exists, but its name may not be durable yet, so the folders are synced again. */
 static int committed_already(const char *dir, const char *sha256, int64_t *bytes, struct err *err)
 {
     char path[PATH_MAX];
@@ -198,7 +207,8 @@ static int committed_already(const char *dir, const char *sha256, int64_t *bytes
         return err_set(err, ERR_NOTFOUND, "no such upload");
     if (known_check(known_blobs(), path, sha256, err) < 0)
         return -1;
-    /* Collection lets go of a file that has changed since it looked. */
+    /* A new time protects the file: collection removes only files that are unchanged since it
+     * looked at them. */
     pthread_mutex_lock(&blob_dir_lock);
     rc = utimensat(AT_FDCWD, path, NULL, 0) < 0 || (*bytes = io_file_bytes(path)) < 0;
     pthread_mutex_unlock(&blob_dir_lock);

@@ -1,10 +1,14 @@
-/* blob_row.c - rows of blobs, and collection of what nothing names.
+/* blob_row.c - rows of blobs, and collection: the removal of blobs that no row names.
  *
- * Which rows may be unnamed stands in the table blob_loose, which triggers keep (migrations/003_loose_blobs.sql); whether
- * something may still come to name one, the caller's judge says. A file may go only when the *committed* state has no row for
- * it, since a turn may still fail, and only while it is the very file that was looked at, since its bytes may just have been
- * uploaded again. So collection removes files first, and rows after: the files of rows dropped now go in a later turn's
- * collection. No age here comes from the wall clock, which may jump. Belongs to the loop's thread. */
+ * The table blob_loose lists the blobs that may be unnamed; triggers keep it up to date
+ * (migrations/003_loose_blobs.sql). Whether running work may still come to name one of them is
+ * decided by the caller's judge. A file is removed only under two conditions:
+ *   - the committed database has no row for it, because the current turn may still be undone;
+ *   - it is unchanged since it was looked at, because the same bytes may be uploaded again meanwhile.
+ * So each call removes files first and deletes rows afterwards; the files of the rows that it
+ * deletes are removed by a later turn's call. No age is taken from the wall clock, which may jump.
+ * Called on the loop's thread: the row functions by whatever stores a blob, collection by the
+ * controller's housekeeping. */
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/known.h"
@@ -20,7 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOOSE_AT_ONCE = 512 };
+enum { LOOSE_AT_ONCE = 512 }; /* rows per call, so that collection is a short part of a turn */
 
 struct blob_gone {
     char sha256[SHA256_HEX];
@@ -106,7 +110,8 @@ int store_blob_owned(struct store *s, const char *owner, int64_t *bytes, struct 
 
 /* ---- files ---- */
 
-/* Removes the file if it is still the one that was looked at; a commit may just have put a new one in its place. */
+/* Removes the file unless it has changed since `mark` was taken: a commit may have put a new file in
+ * its place. */
 static int remove_same(const char *path, const struct file_mark *mark, int64_t *bytes,
                        struct err *err)
 {
@@ -125,7 +130,8 @@ static int remove_same(const char *path, const struct file_mark *mark, int64_t *
     return rc;
 }
 
-/* The files of rows that were dropped, now that the dropping is committed. A row that came back keeps its file. */
+/* Removes the files of rows whose deletion is now committed. A blob that was added again in the
+ * meantime has a row and keeps its file. */
 static int gone_collect(struct store *s, const char *dir, int64_t *bytes, struct err *err)
 {
     char path[PATH_MAX];
@@ -144,7 +150,8 @@ static int gone_collect(struct store *s, const char *dir, int64_t *bytes, struct
     return 0;
 }
 
-/* Files of one folder that no row names: left by an end between a file's commit and its row's. */
+/* Removes the files of one folder that have no row. They are left over when the process ended after
+ * a file was renamed into place and before its row was committed. */
 static int folder_collect(struct store *s, const char *folder, const struct blob_judge *judge,
                           int64_t *bytes, struct err *err)
 {
@@ -173,7 +180,7 @@ static int folder_collect(struct store *s, const char *folder, const struct blob
     return rc;
 }
 
-/* A few folders at each call. */
+/* Looks at the next few folders and remembers where to go on. */
 static int folders_collect(struct store *s, const char *dir, const struct blob_judge *judge,
                            int64_t *bytes, struct err *err)
 {
@@ -203,7 +210,7 @@ static int drop(struct store *s, const char *dir, const char *sha256, struct err
         return -1;
     s->blob_rows_dropped = true;
     if (blob_path(dir, sha256, path, sizeof path, NULL) < 0 || !file_mark_get(path, &g.mark))
-        return 0; /* the file is gone already */
+        return 0; /* there is no file to remove later */
     str_copy(g.sha256, sizeof g.sha256, sha256);
     MEM_GROW(s->gone, s->n_gone, s->cap_gone);
     s->gone[s->n_gone++] = g;
@@ -215,7 +222,8 @@ struct loose {
     bool was_named, is_named;
 };
 
-/* The next ones after those of the last call, and from the beginning again. */
+/* Reads the next part of the table, after the hash where the last call ended. After the end of the
+ * table the next call begins at its start. */
 static int loose_read(struct store *s, struct loose *list, int *n, struct err *err)
 {
     struct query q = query_open(s, SQL_BLOB_LOOSE);
@@ -267,7 +275,8 @@ int store_blob_collect(struct store *s, const char *dir, const struct blob_judge
                        int64_t *bytes, struct err *err)
 {
     *bytes = 0;
-    /* What this turn has dropped may still come back, so its files are left alone until it is committed. */
+    /* While this turn has deleted rows, the rows that are read are not the committed ones, so no
+     * file is removed before the turn has been committed. */
     if (!s->blob_rows_dropped &&
         (gone_collect(s, dir, bytes, err) < 0 || folders_collect(s, dir, judge, bytes, err) < 0))
         return err_wrap(err, "collect");

@@ -1,7 +1,9 @@
 /* dataset.c - rows of datasets (declared in runner.h).
  *
- * A deleted dataset keeps its row, because ended studies name it, and lets go of its name and its blobs, so that
- * collection can free the disk. To every function here it is gone. */
+ * A deleted dataset keeps its row, because ended studies refer to it. The row is marked as deleted,
+ * which frees its name for another dataset, and no longer names its blobs, so that collection can
+ * free the disk. No function here returns a deleted dataset. Each write has a journal row "dataset"
+ * in the same savepoint. */
 #include "base/str.h"
 #include "store/journal.h"
 #include "store/query.h"

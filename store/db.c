@@ -1,7 +1,10 @@
-/* db.c - one connection to the database file (db.h): opening it, statements that need no preparation, SQLite's errors.
+/* db.c - one connection to the database file: opens it, runs the SETUP statements of sql.def, and
+ * translates SQLite's result codes into struct err.
  *
- * BUSY_MS: how long SQLite waits for another connection of this program (backup, checkpoint, a debug command that reads)
- * before a statement fails with ERR_BUSY. */
+ * Every error of SQLite in store/ passes through db_fail. A full disk becomes ERR_FULL also when
+ * SQLite reports it as an I/O error, a broken foreign key or a repeated key becomes ERR_CONFLICT,
+ * and a damaged page becomes ERR_DAMAGED, so that callers can choose the right HTTP status.
+ * Called by the other files of store/ on any thread; a connection itself belongs to one thread. */
 #include "store/db.h"
 
 #include "base/fault.h"
@@ -9,6 +12,8 @@
 #include <errno.h>
 #include <stddef.h>
 
+/* How long SQLite waits for a lock of another connection (backup, checkpoint, a debug command)
+ * before a statement fails with ERR_BUSY. */
 enum { BUSY_MS = 5000 };
 
 const char *const setup_text[SETUP_COUNT] = {

@@ -1,7 +1,9 @@
-/* db.h - private to store/: one connection to the database file, below the open store (impl.h) and its statements (query.h).
+/* db.h - private to store/: one connection to the database file. The open store (impl.h) and its
+ * prepared statements (query.h) build on it.
  *
- * Used where no store is open yet or its connection may not be used: at start, by migrations, and by backup, checkpoint and
- * integrity checks, which have connections of their own on pool threads. */
+ * It is used where no store is open yet or where the store's connection must not be used: at start,
+ * by migrations, and by backup, checkpoint and quick check, which open their own connections on pool
+ * threads. */
 #ifndef STORE_DB_H
 #define STORE_DB_H
 
@@ -21,7 +23,8 @@ enum setup_id {
 };
 extern const char *const setup_text[SETUP_COUNT];
 
-/* Opens the file with what every connection needs: extended result codes, a busy timeout. NULL on error. */
+/* Opens the file and sets what every connection needs: extended result codes and a busy timeout.
+ * NULL on error. */
 sqlite3 *db_open(const char *path, const char *vfs, int flags, struct err *err);
 int db_setup(sqlite3 *db, enum setup_id id, struct err *err);
 int db_setup_i64(sqlite3 *db, enum setup_id id, int64_t *out, struct err *err); /* its one value */

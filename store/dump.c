@@ -1,5 +1,9 @@
-/* dump.c - the rows of one study as they are stored, for a study that cannot be understood: every column by its name, with no
- * meaning put into it. Text that is no UTF-8 comes as {"hex": ...}. Declared in study.h. */
+/* dump.c - the rows of one study as they are stored, for a study whose rows are damaged.
+ *
+ * Every column is given under its name and without interpretation, so one bad value does not hide
+ * the others. Text that is not UTF-8 and binary values are written as {"hex": "..."}. When SQLite
+ * itself fails in the middle, the answer holds what was read before and the error's text.
+ * Called by the controller's api/ and view/ for studies that cannot be loaded; declared in study.h. */
 #include "store/query.h"
 #include "store/study.h"
 
@@ -9,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { HEX_MAX = 1 << 20 };
+enum { HEX_MAX = 1 << 20 }; /* bytes of one value that are written; a longer one is cut here */
 
 static json_t *hex_json(const unsigned char *p, int n)
 {
@@ -57,7 +61,7 @@ static json_t *row_json(const struct query *q)
     return o;
 }
 
-/* All rows of a statement with one bound number. */
+/* Appends all rows of a statement that has one number as its parameter. */
 static int rows_of(struct store *s, enum sql_id id, const char *bind, int64_t value, json_t *list,
                    struct err *err)
 {
@@ -122,7 +126,7 @@ int store_study_dump(struct store *s, int64_t study, int64_t after, int limit, j
     }
     if (rc == 0 && (int)json_array_size(trials) == limit)
         next = json_incref(json_object_get(json_array_get(trials, (size_t)limit - 1), "number"));
-    /* What could be read is handed out, with the reason why there is no more. */
+    /* After an error, the caller still gets what could be read, together with the error's text. */
     json_t *row = json_array_get(rows, 0);
     *out = json_pack("{s:O, s:o, s:o, s:o}", "study", row ? row : json_null(), "trials", trials,
                      "next", next ? next : json_null(), "error",

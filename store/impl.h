@@ -1,5 +1,11 @@
-/* impl.h - private to store/: the open store itself, its list of statements, and what its files call of each other. The
- * fields are turn.c's (turn_*, depth, journal_*), query.c's (stmt, is_busy, param) and store.c's (the rest). */
+/* impl.h - private to store/: the struct of the open store, the list of its statements, and the
+ * functions that the files of store/ share.
+ *
+ * Which file changes which fields: turn.c the turn's (turn_*, broken_code, depth, journal_was),
+ * journal.c journal_last, query.c the statements' (stmt, is_busy, param), blob_row.c the collection's
+ * (gone, loose_after, folder, blob_rows_dropped), and store.c the rest. Three exceptions: turn.c
+ * sets journal_last back when something is undone and ends blob_rows_dropped with the turn, and
+ * query.c's store_fail marks a turn as broken. */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
 
@@ -22,7 +28,7 @@ enum sql_id {
 };
 extern const char *const sql_text[SQL_COUNT];
 
-enum { SAVEPOINT_MAX = 16 };
+enum { SAVEPOINT_MAX = 16 }; /* far deeper than any request nests; more is a bug (CHECK) */
 
 struct store {
     sqlite3 *db;
@@ -30,35 +36,42 @@ struct store {
     const struct clk *clk;
     int lock_fd; /* -1 when opened to read */
     bool is_readonly;
-    bool is_open;      /* to the end of store_open */
-    bool is_noted;     /* the lock file says that it is open */
-    bool may_be_empty; /* --new */
-    bool ended_badly;  /* the lock file says so */
-    int64_t
-        last_known; /* the journal's last row when the lock file was last written; 0 = not known */
+    bool is_open;      /* store_open has succeeded; store_close then notes a clean end */
+    bool is_noted;     /* the last write to the lock file succeeded */
+    bool may_be_empty; /* opened with --new */
+    bool ended_badly;  /* the lock file says that the previous program did not close the store */
+    /* The journal's last number according to the lock file; 0 = not known. */
+    int64_t last_known;
     char warning[400];
     bool turn_is_open;
-    bool turn_is_broken; /* SQLite rolled it back by itself: nothing more may be written in it */
-    enum err_code broken_code; /* by what */
+    /* SQLite has rolled the turn back by itself, so nothing more may be written in it. */
+    bool turn_is_broken;
+    enum err_code broken_code; /* the error that broke the turn */
     bool blob_rows_dropped;    /* in this turn; their files stay until it is committed */
-    struct blob_gone *gone; /* blobs whose rows were dropped: their files go later (blob_row.c) */
+    /* Blobs whose rows were dropped. Their files are removed in a later turn (blob_row.c). */
+    struct blob_gone *gone;
     int n_gone, cap_gone;
-    char loose_after[SHA256_HEX]; /* how far collection has come in the table of loose blobs */
-    int folder;                   /* and in the folders of blobs */
-    int depth;                    /* of open savepoints */
-    int64_t journal_last;
-    int64_t journal_was[SAVEPOINT_MAX + 1]; /* [0]: when the turn began; [d]: savepoint d */
+    /* Where the next call of collection goes on: in the table blob_loose and in the folders. */
+    char loose_after[SHA256_HEX];
+    int folder;
+    int depth;            /* number of open savepoints */
+    int64_t journal_last; /* number of the newest journal row, this turn included */
+    /* journal_last when the turn began ([0]) and when savepoint d was opened ([d]). */
+    int64_t journal_was[SAVEPOINT_MAX + 1];
     sqlite3_stmt *stmt[SQL_COUNT];
-    bool is_busy[SQL_COUNT];
-    int *param[SQL_COUNT]; /* index of each column's parameter, 0 = none; made when first used */
+    bool is_busy[SQL_COUNT]; /* between query_open and query_close */
+    /* For each column of a row, the index of its parameter in the statement, 0 = it has none. Made
+     * when the statement first binds a row. */
+    int *param[SQL_COUNT];
 };
 
-/* Fills err from the connection's last error; returns -1. Notices when SQLite ended the transaction by itself. */
+/* Fills err from the connection's last error and returns -1. When SQLite has rolled the transaction
+ * back by itself, this marks the turn as broken. */
 int store_fail(struct store *s, int rc, struct err *err);
-/* Writes to the lock file how far the journal is committed (store.c). */
+/* Writes the journal's last committed number, and whether the store is open, to the lock file. */
 void store_note(struct store *s, bool is_open);
 int turn_begin(struct store *s, struct err *err); /* no-op when it is open */
-/* journal_add with data as a value, which it takes. */
+/* journal_add with the data as a JSON value, which this call frees. */
 int journal_add_new(struct store *s, int64_t study, int64_t trial, const char *event, json_t *data,
                     struct err *err);
 int journal_load_last(struct store *s, struct err *err);

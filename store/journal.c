@@ -1,7 +1,9 @@
 /* journal.c - appends to the journal and reads it back.
  *
- * The sequence is kept in memory and stepped back by turn.c with whatever is undone, so it has no holes but those that
- * deleted studies leave, and a number is never used twice. */
+ * The last number is kept in memory (journal_last); turn.c sets it back when a savepoint or a turn
+ * is undone. So committed rows are numbered without gaps, except where a study was deleted, and no
+ * committed number is used twice. journal_add is called inside the savepoint of the change that it
+ * records; readers are the event stream, the trial's history and replay.c's check. */
 #include "store/journal.h"
 
 #include "base/mem.h"
@@ -12,7 +14,7 @@ int journal_load_last(struct store *s, struct err *err)
     struct query q = query_open(s, SQL_JOURNAL_LAST);
     int rc = query_step(&q, err);
 
-    CHECK(rc != 0); /* an aggregate has a row */
+    CHECK(rc != 0); /* a SELECT of max() always returns one row */
     if (rc == 1)
         s->journal_last = query_col_i64(&q, 0);
     query_close(&q);
@@ -30,7 +32,7 @@ int journal_add(struct store *s, int64_t study, int64_t trial, const char *event
     struct query q;
 
     CHECK(event && event[0] && study >= 0 && trial >= 0);
-    if (turn_begin(s, err) < 0) /* before the sequence moves */
+    if (turn_begin(s, err) < 0) /* first, because it saves journal_last for a rollback */
         return -1;
     q = query_open(s, SQL_JOURNAL_ADD);
     query_i64(&q, ":seq", s->journal_last + 1);
@@ -51,7 +53,8 @@ int journal_add_new(struct store *s, int64_t study, int64_t trial, const char *e
     char *text = NULL;
     int rc = 0;
 
-    CHECK(data); /* json_pack fails for text that is not UTF-8, which was refused at the door */
+    CHECK(
+        data); /* json_pack fails only for text that is not UTF-8; requests with such are refused */
     text = jsonx_dump(data);
     rc = journal_add(s, study, trial, event, text, err);
     mem_free(text);
@@ -59,7 +62,7 @@ int journal_add_new(struct store *s, int64_t study, int64_t trial, const char *e
     return rc;
 }
 
-/* Steps `q` to its end or until on_row says stop, and closes it. */
+/* Passes each row of `q` to on_row until the rows end or on_row stops, then closes `q`. */
 static int each(struct query *q, int (*on_row)(void *arg, const struct journal_row *row), void *arg,
                 struct err *err)
 {

@@ -1,5 +1,9 @@
-/* journal.h - the append-only record of every state change and rung report: audit, source of the event stream, and the
- * oracle from which `assay debug replay` rebuilds the state. One sequence for the whole database. */
+/* journal.h - the append-only record of every state change and rung report.
+ *
+ * It serves as the audit, as the source of the event stream of the page and the command line, and
+ * as the reference from which `assay debug replay` rebuilds the state. Rows of all studies are
+ * numbered in one sequence. Rows are written by store/ together with the change that they record;
+ * callers outside store/ add only events that change no row. */
 #ifndef STORE_JOURNAL_H
 #define STORE_JOURNAL_H
 
@@ -13,20 +17,23 @@ struct journal_row {
 };
 int journal_add(struct store *s, int64_t study, int64_t trial, const char *event,
                 const char *data_json, struct err *err);
-int64_t journal_last(const struct store *s); /* highest sequence written, this turn included */
-/* Study 0 = all. */
+int64_t journal_last(const struct store *s); /* the highest number written, this turn included */
+/* Rows with a number above `after`, in order; study 0 = of all studies. The callback returns 0 to
+ * go on, > 0 to stop, -1 to fail. */
 int store_journal_each(struct store *s, int64_t study, int64_t after, int limit,
                        int (*on_row)(void *arg, const struct journal_row *row), void *arg,
                        struct err *err);
-/* How many rows a study has after a number, counted up to a limit: cheap. */
+/* Counts a study's rows with a number above `after`, but not further than `limit`, so that the cost
+ * is bounded for a long journal. */
 int store_journal_count(struct store *s, int64_t study, int64_t after, int64_t limit, int64_t *out,
                         struct err *err);
-/* Oldest first. */
+/* The rows of one trial, oldest first. */
 int store_journal_trial(struct store *s, int64_t trial, int limit,
                         int (*on_row)(void *arg, const struct journal_row *row), void *arg,
                         struct err *err);
-/* Rebuilds trial and study states from the journal through proto/trial.h's tables and compares with the rows; every
- * difference goes to on_diff as one line. 0 = identical, 1 = differences, -1 = error. */
+/* Rebuilds the states of studies and trials from the journal by the tables of proto/trial.h and
+ * compares them with the rows. Each difference is passed to on_diff as one line. 0 = identical,
+ * 1 = differences, -1 = error. */
 int store_replay(struct store *s, void (*on_diff)(void *arg, const char *line), void *arg,
                  struct err *err);
 

@@ -1,7 +1,9 @@
-/* maint.c - what looks at a whole database: backup, checks, the digest, the read-only shell.
+/* maint.c - work on a whole database: backup, checkpoint, checks, the digest, read-only SQL.
  *
- * The backup and the log's checkpoint open connections of their own and touch nothing of the store that changes, so a
- * pool thread may run them while the loop writes. */
+ * store_backup, store_wal_checkpoint and store_quick_check open connections of their own and use no
+ * field of the store that changes, so a pool thread may run them while the loop writes. The other
+ * functions use the store's connection and belong to the loop's thread. Called by the controller's
+ * housekeeping and by debug commands; declared in store.h. */
 #include "store/store.h"
 
 #include "base/fault.h"
@@ -17,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All pages of a consistent moment, into a file that nobody else looks at yet. */
+/* Copies all pages as they are at one moment into a file that no other program uses yet. */
 static int pages_copy(const struct store *s, const char *to_path, struct err *err)
 {
     sqlite3 *from = db_open(s->db_path, s->vfs, SQLITE_OPEN_READONLY, err), *to = NULL;
@@ -63,7 +65,7 @@ int store_backup(struct store *s, const char *path, struct err *err)
     CHECK(path[0]);
     if (slash)
         dir[slash == path ? 1 : slash - path] = '\0';
-    /* The name is taken first, so that two backups cannot both believe that it was free. */
+    /* The name is taken first, so that of two backups to one path only one goes on. */
     if (FAULT("backup.open") ||
         (fd = io->open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)) < 0) {
         rc = errno == EEXIST ? err_set(err, ERR_CONFLICT, "the file exists")
@@ -103,9 +105,11 @@ int store_wal_checkpoint(const char *dir, struct err *err)
 
     snprintf(path, size, "%s/assay.db", dir);
     db = db_open(path, NULL, SQLITE_OPEN_READWRITE, err);
-    /* A connection that has read nothing knows of no log, and its checkpoint would do nothing and say so to nobody. */
+    /* The read comes first because a connection that has read nothing does not know of the log yet:
+     * its checkpoint would do nothing and report success. */
     if (db && db_setup_i64(db, SETUP_READ_VERSION, &version, err) == 0) {
-        /* PASSIVE waits for nobody; what a reader still needs stays for the next time. */
+        /* PASSIVE does not wait for readers; pages that one still needs are left for the next
+         * checkpoint. */
         int step = FAULT("store.checkpoint")
                        ? SQLITE_IOERR
                        : sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
@@ -117,7 +121,8 @@ int store_wal_checkpoint(const char *dir, struct err *err)
     return rc < 0 ? err_wrap(err, "checkpoint") : 0;
 }
 
-/* Steps a statement of SETUP; a row is a finding unless its text is `fine`. */
+/* Runs a SETUP statement whose rows name damage; only a row with the text `fine` names none. 0 when
+ * there is no damage, -1 with the first damage found. */
 static int findings_none(struct store *s, enum setup_id id, const char *fine, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
@@ -162,7 +167,8 @@ int store_quick_check(const char *dir, struct err *err)
     return rc < 0 ? err_wrap(err, "%s", dir) : 0;
 }
 
-/* Type, length and bytes of one value, so that no two different rows hash alike. */
+/* Hashes the type, the length and the bytes of one value. With the length, two different rows never
+ * give the same sequence of bytes. */
 static void digest_value(struct sha256 *h, sqlite3_stmt *stmt, int i)
 {
     int type = sqlite3_column_type(stmt, i);
@@ -209,7 +215,8 @@ int store_digest(struct store *s, char out[SHA256_HEX], struct err *err)
     return 0;
 }
 
-/* One call of these may take as long as its argument says, with no step between at which it could be stopped. */
+/* One call of these functions may take any time, depending on its argument. SQLite cannot be stopped
+ * within such a call, so the time limit below would not hold. */
 static bool is_boundless(const char *function)
 {
     static const char *const names[] = { "printf", "format", "randomblob", "zeroblob" };
@@ -221,7 +228,8 @@ static bool is_boundless(const char *function)
     return false;
 }
 
-/* While a text of the user's is compiled, only reading is allowed: no PRAGMA, ATTACH, transaction or write. */
+/* While a user's statement is compiled, only reading is allowed: no PRAGMA, no ATTACH, no transaction
+ * and no write. */
 static int on_authorize(void *arg, int action, const char *a, const char *b, const char *c,
                         const char *d)
 {
@@ -274,7 +282,9 @@ static int row_tell(sqlite3_stmt *stmt, int (*on_row)(void *arg, const char *jso
     return stop;
 }
 
-/* A second on the loop, beside which nothing else happens, is enough for whoever debugs. */
+/* SQL_MS: a user's statement runs on the loop's thread, and while it runs the controller does nothing
+ * else; one second is enough for debugging. SQL_STEPS: SQLite's instructions between two looks at
+ * the clock. SQL_VALUE_BYTES: the largest value that the statement may make. */
 enum { SQL_MS = 1000, SQL_STEPS = 20000, SQL_VALUE_BYTES = 4 << 20 };
 
 static int on_steps(void *arg)
@@ -305,7 +315,7 @@ int store_sql_readonly(struct store *s, const char *sql, int (*on_row)(void *arg
         sqlite3_finalize(stmt);
         return err_set(err, ERR_ARG, "one statement is expected");
     }
-    if (!sqlite3_stmt_readonly(stmt)) { /* VACUUM asks no authorizer */
+    if (!sqlite3_stmt_readonly(stmt)) { /* for VACUUM, SQLite does not call the authorizer */
         sqlite3_finalize(stmt);
         return err_set(err, ERR_DENIED, "only one SELECT may be run here");
     }

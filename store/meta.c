@@ -1,9 +1,13 @@
-/* meta.c - small values by name, and answers kept for clients that repeat a request. */
+/* meta.c - small values by name, and the answers that are kept for repeated requests.
+ *
+ * A client that does not know whether its request arrived sends it again with the same idempotency
+ * key. The answer of the first request is stored in the same transaction as its effect, so the
+ * repeated one gets the same answer and has no second effect. Declared in store.h. */
 #include "store/store.h"
 
 #include "store/query.h"
 
-/* The text of the first row's first column is added to `out`: 1/0/-1. Closes q. */
+/* Adds the first column of the first row to `out` and closes `q`: 1 found, 0 none, -1 error. */
 static int text_get(struct query *q, struct buf *out, struct err *err)
 {
     int rc = query_step(q, err);

@@ -1,8 +1,10 @@
 /* migrate.c - brings a database to the newest schema, one numbered step per transaction.
  *
- * The steps are store/migrations/NNN_name.sql, embedded by migrations.S; `PRAGMA user_version` counts those applied. A
- * step is never edited once released: a change is a new one. To add one: write the file, add its .incbin to
- * migrations.S and its line to the table below. Called by store_open only, before statements are prepared. */
+ * The steps are store/migrations/NNN_name.sql, embedded by migrations.S. `PRAGMA user_version` counts
+ * the steps that were applied; a step and its number are committed together, so an interrupted start
+ * goes on at the right step. A released step is never edited; a change of the schema is a new step.
+ * To add a step: write the file, add its .incbin to migrations.S and its name to the table below.
+ * Called by store_open only, before statements are prepared. */
 #include "store/migrate.h"
 
 #include "base/fault.h"
@@ -22,7 +24,7 @@ int store_version_newest(void)
     return (int)ARRAY_LEN(steps);
 }
 
-/* One step with its number, all or nothing. */
+/* Applies one step and sets the version, both or neither. */
 static int step_apply(sqlite3 *db, int version, const char *text, struct err *err)
 {
     char set_version[64];

@@ -1,4 +1,7 @@
-/* migrate.h - private to store/: brings the schema of a database to the newest version. Called when a store opens. */
+/* migrate.h - private to store/: brings the schema of a database to the newest version.
+ *
+ * Called by store_open, before any statement is prepared. The version of a database is the number of
+ * steps that were applied to it (PRAGMA user_version). */
 #ifndef STORE_MIGRATE_H
 #define STORE_MIGRATE_H
 

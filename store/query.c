@@ -1,8 +1,10 @@
-/* query.c - prepared statements, binds, columns, and rows as tables of columns.
+/* query.c - prepared statements, binds, and reading of columns; rows are described by a table of
+ * columns (struct columns), so that one loop binds or loads a row of any kind.
  *
- * All text is in sql.def; all of it is prepared when the store opens. A bind name that the statement does not have,
- * a parameter left unbound, a statement opened twice: bugs, found by CHECK at the first test that comes by.
- * Callers are the other files of store/, all on the thread that owns the store. */
+ * The text of all statements is in sql.def, and all of them are prepared when the store opens, so
+ * that a typing error fails at the first start. Wrong use of a statement ends the process by CHECK
+ * (see query.h), so the first test that executes it finds the bug. The callers are the other files
+ * of store/, all on the thread that owns the store. */
 #include "store/query.h"
 
 #include "base/fault.h"
@@ -67,7 +69,7 @@ struct query query_open(struct store *s, enum sql_id id)
     struct query q = { .store = s, .stmt = s->stmt[id], .id = id };
 
     CHECK(id < SQL_COUNT);
-    CHECK(!s->is_busy[id]); /* somebody left it running, or a row callback came back in */
+    CHECK(!s->is_busy[id]); /* else it was not closed, or a row callback called its own caller */
     s->is_busy[id] = true;
     return q;
 }
@@ -76,11 +78,11 @@ void query_close(struct query *q)
 {
     CHECK(q->store->is_busy[q->id]);
     q->store->is_busy[q->id] = false;
-    sqlite3_reset(q->stmt); /* repeats the error of the last step, which was told */
+    sqlite3_reset(q->stmt); /* repeats the last step's error, which query_step has returned */
     sqlite3_clear_bindings(q->stmt);
 }
 
-/* The parameter's index; a name that is not there is a bug. */
+/* The parameter's index; a name that the statement does not have is a bug. */
 static int bind_index(struct query *q, const char *bind)
 {
     int i = sqlite3_bind_parameter_index(q->stmt, bind);
@@ -89,7 +91,8 @@ static int bind_index(struct query *q, const char *bind)
     return i;
 }
 
-/* A bind fails only for a wrong index or without memory: a bug or the end of the process, as everywhere. */
+/* A bind fails only for a wrong index, which is a bug, or for lack of memory, which ends the process
+ * as it does everywhere (base/mem.h). */
 static void bind_done(struct query *q, int rc)
 {
     CHECK(rc == SQLITE_OK);
@@ -188,7 +191,8 @@ static void bind_field(struct query *q, int i, const struct column *c, const voi
     }
 }
 
-/* Names are looked up once per statement; each statement writes rows of one table. */
+/* Looks the parameters' names up at the statement's first use and keeps their indices. This is
+ * possible because each statement binds rows of one kind only. */
 static const int *row_params(struct query *q, const struct columns *cols)
 {
     int *param = q->store->param[q->id];
@@ -259,7 +263,8 @@ static int enum_load(const struct column *c, const char *name, int *out, struct 
                : 0;
 }
 
-/* Text goes out as JSON, so what is no UTF-8 is found here and not there. Nearly all of it is ASCII. */
+/* Text is later written as JSON, which must be UTF-8, so damaged text is detected here, where the
+ * column is still known. Nearly all text is ASCII; for that, one cheap pass is enough. */
 static int text_load(const struct query *q, int i, const struct column *c, const char **out,
                      struct err *err)
 {
@@ -320,7 +325,7 @@ int query_load(struct query *q, const struct columns *cols, void *row, struct er
 
     CHECK(q->rows > 0 && (size_t)sqlite3_column_count(q->stmt) == cols->n);
     for (size_t i = 0; i < cols->n; i++) {
-        if (q->rows == 1) /* once per query: the statement's columns are those of the table */
+        if (q->rows == 1) /* the columns are the same for all rows, so one check is enough */
             CHECK(strcmp(sqlite3_column_name(q->stmt, (int)i), cols->v[i].bind + 1) == 0);
         if (load_field(q, (int)i, &cols->v[i], row, err) < 0)
             rc = -1;

@@ -1,7 +1,10 @@
-/* replay.c - the journal as oracle: rebuilds every state from it and compares with the rows.
+/* replay.c - rebuilds every state from the journal and compares it with the rows.
  *
- * It steps the same tables as the controller (proto/trial.h), from the first journal row on, keeping one small entry per
- * study, trial and report in sorted arrays. A difference is one line; the caller decides what to make of it. Reads only. */
+ * From the first journal row on, each event is applied by the same tables that the controller uses
+ * (proto/trial.h). One small entry per study, trial and report is kept in sorted arrays. Then the
+ * rows are read and compared with the entries. Each difference is one line for the caller, and any
+ * difference means that a change was written without its journal row, or the file was changed by
+ * another program. This file only reads. Called by `assay debug replay` and by tests. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/journal.h"
@@ -14,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* key: (study, 0), (trial, 0) or (trial, level). */
+/* Ordered by (id, level). A study's or a trial's entry has level 0; a report's has the trial's id. */
 struct entry {
     int64_t id, level, study;
     int state;
     double value, se;
-    bool is_seen; /* among the rows */
+    bool is_seen; /* a row of this id was found */
 };
 struct table {
     struct entry *v;
@@ -54,7 +57,7 @@ static int entry_order(const struct entry *e, int64_t id, int64_t level)
     return e->level == level ? 0 : e->level < level ? -1 : 1;
 }
 
-/* Where (id, level) is or belongs. */
+/* The index at which (id, level) stands, or at which it must be inserted. */
 static size_t table_place(const struct table *t, int64_t id, int64_t level)
 {
     size_t lo = 0, hi = t->n;
@@ -77,7 +80,8 @@ static struct entry *table_find(struct table *t, int64_t id, int64_t level)
     return i < t->n && entry_order(&t->v[i], id, level) == 0 ? &t->v[i] : NULL;
 }
 
-/* Ids grow with the journal, so this nearly always appends. NULL: there is one already. */
+/* Inserts an entry; NULL when there is one already. Ids grow with the journal, so nearly every insert
+ * is an append and moves nothing. */
 static struct entry *table_add(struct table *t, int64_t id, int64_t level)
 {
     size_t i = table_place(t, id, level);
@@ -99,7 +103,7 @@ static void study_step(struct replay *r, int64_t seq, int64_t id, const char *na
     enum study_state state = SS_NONE;
 
     if (strcmp(name, "delete") == 0)
-        return; /* its other rows are gone with it */
+        return; /* the study's other journal rows were deleted with it, so no entry exists */
     if (study_event_parse(name, &ev, &err) < 0) {
         tell(r, "journal %" PRId64 ": study %" PRId64 ": %s", seq, id, err.text);
         return;

@@ -1,7 +1,8 @@
 /* runner.c - rows of known runners.
  *
- * A runner is one process start (its session); rows stay as the history that attempts refer to. Seeing a runner again
- * is no event; being enabled, drained, quarantined or gone is. */
+ * One row is one start of a runner process (its session). Rows are never deleted, because attempts
+ * refer to them. A change of state (enabled, draining, quarantined, gone) or of its reason has a
+ * journal row; an update of last_seen has none, because it would fill the journal. */
 #include "store/runner.h"
 
 #include "base/str.h"
@@ -25,7 +26,7 @@ void runner_row_fini(struct runner_row *r)
     row_fini(&runner_columns, r);
 }
 
-/* 1 when state or reason differ from the stored ones, 0 when not, -1 on error. */
+/* 1 when the state or the reason differs from the stored one, 0 when not, -1 on error. */
 static int state_changes(struct store *s, const struct runner_row *r, struct err *err)
 {
     struct query q = query_open(s, SQL_RUNNER_STATE);

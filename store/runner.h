@@ -1,4 +1,8 @@
-/* runner.h - rows of known runners, of tasks (leased work that is no trial), and of datasets. */
+/* runner.h - rows of runners (runner.c), of tasks (task.c) and of datasets (dataset.c).
+ *
+ * A task is leased work that is not a trial: reading a dataset, or refitting the best model. The
+ * strings of a row are on the heap and are freed by its _fini function. Each change of state is
+ * written together with its journal row. Called on the loop's thread by the controller. */
 #ifndef STORE_RUNNER_H
 #define STORE_RUNNER_H
 
@@ -10,10 +14,13 @@ struct runner_row {
     char *state;  /* enabled | draining | quarantined | gone */
     char *reason; /* NULL */
     int64_t first_seen, last_seen;
-    int64_t token; /* whose session it is; 0 = the Unix socket, -1 = not known (migration 002) */
+    /* The token that opened the session; 0 = the Unix socket, -1 = not known, because the row is
+     * older than migration 002. */
+    int64_t token;
 };
 void runner_row_fini(struct runner_row *r);
-/* Insert when id = 0; journal "runner" when new or when state or reason changed. */
+/* Inserts the row when its id is 0, else updates it. Adds the journal row "runner" for a new runner
+ * and when the state or the reason has changed. */
 int store_runner_put(struct store *s, struct runner_row *r, struct err *err);
 /* 1/0/-1. */
 int store_runner_find(struct store *s, const char *session, struct runner_row *out,
@@ -27,11 +34,12 @@ struct task_row {
     int64_t study, dataset; /* 0 = none */
     char *state;            /* queued | running | done | failed | cancelled */
     int64_t fence, msg_seq, attempts;
-    char *config, *result, *error; /* JSON, JSON, text; NULL */
+    char *config, *result, *error; /* JSON, JSON, text; each may be NULL */
     int64_t created_at, ended_at;
 };
 void task_row_fini(struct task_row *r);
-/* Insert when id = 0; journal "task.<state>" when new or when the state changed. */
+/* Inserts the row when its id is 0, else updates it. Adds the journal row "task.<state>" for a new
+ * task and when the state has changed. */
 int store_task_put(struct store *s, struct task_row *r, struct err *err);
 int store_task_get(struct store *s, int64_t id, struct task_row *out, struct err *err);
 int store_task_each(struct store *s, bool only_open, int (*on_row)(void *arg, struct task_row *row),
@@ -39,10 +47,10 @@ int store_task_each(struct store *s, bool only_open, int (*on_row)(void *arg, st
 
 struct dataset_row {
     int64_t id;
-    char *name;                /* unique among live ones */
+    char *name;                /* unique among datasets that are not deleted */
     char blob[SHA256_HEX];     /* the uploaded file */
     char identity[SHA256_HEX]; /* hash(file hash, parser version, column overrides) */
-    char *columns;             /* overrides JSON or NULL */
+    char *columns;             /* JSON of the user's column overrides, or NULL */
     char *file_name;
     char *state; /* ingesting | ready | failed */
     char *error;
@@ -51,16 +59,16 @@ struct dataset_row {
     int64_t rows, cols, bytes, created_at;
 };
 void dataset_row_fini(struct dataset_row *r);
-/* Journal "dataset". */
+/* Inserts the row when its id is 0, else updates it; always with a journal row "dataset". */
 int store_dataset_put(struct store *s, struct dataset_row *r, struct err *err);
 int store_dataset_get(struct store *s, int64_t id, struct dataset_row *out, struct err *err);
-/* Name, identity, blob or frame. */
+/* Finds a dataset by its name or by one of its hashes: identity, blob or frame. */
 int store_dataset_find(struct store *s, const char *name_or_hash, struct dataset_row *out,
                        struct err *err);
 int store_dataset_each(struct store *s, int (*on_row)(void *arg, struct dataset_row *row),
                        void *arg, struct err *err);
-/* ERR_CONFLICT while an unfinished study uses it; its open tasks are the caller's to cancel. Ended studies keep naming the
- * id, but it is gone for get, find and each. */
+/* ERR_CONFLICT while an unfinished study uses the dataset. The caller cancels its open tasks. The row
+ * stays, because ended studies refer to it, but get, find and each no longer return it. */
 int store_dataset_delete(struct store *s, int64_t id, struct err *err);
 
 #endif

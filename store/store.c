@@ -1,8 +1,13 @@
 /* store.c - opens and closes the data folder: lock, database file, pragmas, schema, statements.
  *
- * The order matters. The lock comes first, so that two controllers never look at one folder. The version is read from
- * the file's own header before SQLite opens it, so that a database of a newer Assay is refused with not one byte
- * touched. After that everything that store_open made durable has its folder entry synced too. */
+ * The order of the steps matters:
+ *   1. The lock is taken first, so that two controllers never read or write the same folder.
+ *   2. The schema version is read from the file's header before SQLite opens the file, so that a
+ *      database of a newer Assay is refused without changing a byte of it.
+ *   3. The schema is brought up to date and the statements are prepared.
+ *   4. The folders are synced, so that the names of all files survive a power cut.
+ *
+ * Called by assayd at start and end, and by debug commands through store_open_readonly. */
 #include "store/store.h"
 
 #include "base/fault.h"
@@ -23,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { APPLICATION_ID = 0x41737361 };
+enum { APPLICATION_ID = 0x41737361 }; /* "Assa": marks an SQLite file as one of Assay's */
 
 static char *path_join(const char *dir, const char *name)
 {
@@ -34,7 +39,8 @@ static char *path_join(const char *dir, const char *name)
     return path;
 }
 
-/* Only one controller per folder; flock, because it also tells two stores in one process apart and dies with us. */
+/* Allows one controller per folder. flock is used because it also keeps two stores of one process
+ * apart, and because the kernel releases it when the process ends in any way. */
 static int lock_take(struct store *s, struct err *err)
 {
     char *path = path_join(s->dir, "lock");
@@ -50,9 +56,10 @@ static int lock_take(struct store *s, struct err *err)
     return rc;
 }
 
-/* The lock file also holds the sequence of the journal's last committed row, and whether the folder is open: what tells a
- * start that the database has become older, and that the program before did not end by itself. It is not synced, because
- * it is only ever behind the database, never ahead of it. */
+/* The lock file also holds the number of the journal's last committed row and whether the folder is
+ * open. From these a start can tell that the database has been replaced by an older one, and that
+ * the previous program did not end by itself. The note is written after the commit, so it is never
+ * ahead of the database; therefore it need not be synced. */
 static void note_read(struct store *s)
 {
     static const char head[] = "journal ";
@@ -77,10 +84,10 @@ void store_note(struct store *s, bool is_open)
         return;
     n = snprintf(text, sizeof text, "journal %-20lld %-6s\n", (long long)s->journal_last,
                  is_open ? "open" : "closed");
-    s->is_noted = pwrite(s->lock_fd, text, (size_t)n, 0) == n; /* else the next start says less */
+    s->is_noted = pwrite(s->lock_fd, text, (size_t)n, 0) == n; /* a failure costs only a warning */
 }
 
-/* Is there at least one blob? */
+/* True when blobs/ has at least one folder, which is made with its first blob. */
 static bool has_blobs(const struct store *s)
 {
     char *path = path_join(s->dir, "blobs");
@@ -88,14 +95,15 @@ static bool has_blobs(const struct store *s)
     bool has = false;
 
     for (const struct dirent *e = NULL; d && !has && (e = readdir(d));)
-        has = e->d_name[0] != '.'; /* a folder is made with its first blob */
+        has = e->d_name[0] != '.';
     if (d)
         closedir(d);
     mem_free(path);
     return has;
 }
 
-/* A database without a table is a new one, or has lost its file or its log. */
+/* A database without any table is normal in a new folder. In a folder that was in use before, it
+ * means that the file or its log was lost, so that is refused unless the user passed --new. */
 static int empty_check(struct store *s, struct err *err)
 {
     int64_t version = 0;
@@ -116,7 +124,8 @@ static int empty_check(struct store *s, struct err *err)
     return 0;
 }
 
-/* Less than what was last committed here: the file or its log was lost, cut, or replaced by an older one. */
+/* Warns when the journal ends before the row that the lock file names as the last committed one:
+ * the database file or its log was lost, cut short, or replaced by an older copy. */
 static void age_check(struct store *s)
 {
     if (!s->warning[0] && s->journal_last < s->last_known)
@@ -165,12 +174,13 @@ static int header_check(const char *path, struct err *err)
     if (got < (ssize_t)sizeof h)
         return 0; /* new, or its first transaction is still in the log: SQLite decides */
     if (memcmp(h, "SQLite format 3", 16) != 0)
-        return 0; /* likewise: it says so in its own words */
+        return 0; /* not an SQLite file: SQLite reports that when it opens it */
     return version_check((int64_t)h[60] << 24 | h[61] << 16 | h[62] << 8 | h[63],
                          (int64_t)h[68] << 24 | h[69] << 16 | h[70] << 8 | h[71], err);
 }
 
-/* What SQLite sees, its log included. */
+/* The same check on the version that SQLite reads. This one counts: the newest version may still
+ * stand in the log and not in the file's header. */
 static int log_check(sqlite3 *db, struct err *err)
 {
     int64_t version = 0, application = 0;
@@ -190,7 +200,8 @@ static int schema_open(struct store *s, struct err *err)
     int64_t application = 0;
     bool is_unsynced = io == &io_unsynced;
 
-    /* Until the version is known to be ours, closing must not tidy the log into the file. */
+    /* Closing a connection moves the log into the file. Until the version is known to be ours, this
+     * is switched off, because a database of a newer Assay must stay as it is. */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (log_check(s->db, err) < 0 || empty_check(s, err) < 0)
         return -1;
@@ -205,12 +216,14 @@ static int schema_open(struct store *s, struct err *err)
         (application == 0 && db_setup(s->db, SETUP_SET_APPLICATION, err) < 0) ||
         store_migrate(s->db, err) < 0)
         return -1;
-    /* A process killed in the middle of a commit may leave it in the page cache, whole but not synced. We would go on
-     * from it, tell clients of it, and a later power cut would take it back; a checkpoint syncs the log first. */
+    /* A process that was killed during a commit may leave that commit complete in the page cache but
+     * not synced. This start would read it and tell clients of it, and a later power cut could
+     * still undo it. A checkpoint syncs the log first and so makes the commit durable. */
     return db_setup(s->db, SETUP_CHECKPOINT, err);
 }
 
-/* The folder that the data folder is in. One that we may not read (a system folder) was not made by us just now. */
+/* Syncs the folder that holds the data folder, so that the data folder's own name is durable. A
+ * parent that we may not read is left out: such a system folder existed before. */
 static int parent_sync(const char *dir, struct err *err)
 {
     char *parent = path_join(dir, "..");
@@ -220,8 +233,9 @@ static int parent_sync(const char *dir, struct err *err)
     return rc;
 }
 
-/* Every name is synced at every start, whether it was there or not: it may stem from a start that was killed before it
- * came to that, and would then be lost in a later power cut with all that was acknowledged since. */
+/* Syncs the folders' names at every start, also when they exist already. A start that was killed
+ * may have made a folder without syncing its name; a later power cut would then lose the folder
+ * with everything that was acknowledged since. */
 static int folders_make(const struct store *s, struct err *err)
 {
     char *blobs = path_join(s->dir, "blobs"), *uploads = path_join(s->dir, "uploads");
@@ -236,7 +250,7 @@ static int folders_make(const struct store *s, struct err *err)
     return rc;
 }
 
-/* A database that an earlier version left readable for others in a folder that they may enter. */
+/* Takes away other users' rights on the database files; earlier versions left them readable. */
 static int files_close(const struct store *s, struct err *err)
 {
     static const char *const names[] = { "assay.db", "assay.db-wal", "assay.db-shm" };

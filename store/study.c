@@ -1,7 +1,9 @@
 /* study.c - rows of studies.
  *
- * A state changes only by store_study_event, which asks proto/trial.h's table whether the stored state allows the event
- * and writes the journal row in the same savepoint, so that replaying the journal must end where the rows are. */
+ * A study's state changes only by store_study_event. That function asks the table of proto/trial.h
+ * whether the stored state allows the event, and writes the row and its journal row in one
+ * savepoint. Therefore replaying the journal must give exactly the states of the rows (replay.c
+ * checks this). A row that cannot be understood still appears in lists, with state SS_NONE. */
 #include "store/study.h"
 
 #include "store/journal.h"
@@ -53,7 +55,7 @@ rollback:
     return err_wrap(err, "study %s", r->name);
 }
 
-/* The state that is stored: 1/0/-1. */
+/* The stored state: 1, or -1 when there is no such study or its state is unknown. */
 static int state_get(struct store *s, int64_t id, enum study_state *out, struct err *err)
 {
     struct query q = query_open(s, SQL_STUDY_STATE);
@@ -86,7 +88,7 @@ int store_study_event(struct store *s, const struct study_row *r, enum study_eve
     CHECK(ev != SE_CREATE);
     if (state_get(s, r->id, &state, err) < 0 || study_next(&state, ev, r->id, err) < 0)
         return -1;
-    CHECK(state == r->state); /* the caller stepped another state than the stored one */
+    CHECK(state == r->state); /* the caller must have applied the event to the stored state */
     snprintf(event, sizeof event, "study.%s", study_event_name[ev]);
     if (savepoint_open(&sp, s, err) < 0)
         return -1;
@@ -105,7 +107,7 @@ int store_study_update(struct store *s, const struct study_row *r, struct err *e
 
     if (state_get(s, r->id, &state, err) < 0)
         return -1;
-    CHECK(state == r->state); /* a state change has its event */
+    CHECK(state == r->state); /* a change of state needs store_study_event */
     return row_put(s, r, err);
 }
 
@@ -153,7 +155,8 @@ int store_study_each(struct store *s, uint32_t states_mask, bool with_archived, 
     while (!stop && (rc = query_step(&q, err)) == 1) {
         struct study_row row = { 0 };
 
-        /* One that cannot be understood is SS_NONE here: a list shows it, store_study_get says what is wrong. */
+        /* A damaged row is passed on as SS_NONE, so that lists still show the study;
+         * store_study_get returns the error that says what is wrong with it. */
         if (query_load(&q, &study_columns, &row, NULL) < 0)
             row.state = SS_NONE;
         stop = on_row(arg, &row);
@@ -165,7 +168,7 @@ int store_study_each(struct store *s, uint32_t states_mask, bool with_archived, 
 
 int store_study_delete(struct store *s, int64_t id, struct err *err)
 {
-    /* Children first, as the foreign keys want it. */
+    /* Rows that refer to others are deleted first, as the foreign keys require. */
     static const enum sql_id steps[] = { SQL_STUDY_DELETE_REPORTS, SQL_STUDY_DELETE_ATTEMPTS,
                                          SQL_STUDY_DELETE_TRIALS, SQL_STUDY_DELETE_TASKS,
                                          SQL_STUDY_DELETE_JOURNAL };

@@ -1,5 +1,8 @@
-/* task.c - rows of tasks: leased work that is no trial (declared in runner.h). A change of state is an event, a
- * change of anything else is not. */
+/* task.c - rows of tasks: leased work that is not a trial, such as reading a dataset (declared in
+ * runner.h).
+ *
+ * A new task and each change of a task's state have a journal row "task.<state>"; a change of the
+ * other columns has none. The row and its journal row are written in one savepoint. */
 #include "base/str.h"
 #include "store/journal.h"
 #include "store/query.h"
@@ -23,7 +26,7 @@ void task_row_fini(struct task_row *r)
     row_fini(&task_columns, r);
 }
 
-/* 1 when the stored state is another one, 0 when not, -1 on error. */
+/* 1 when the state differs from the stored one, 0 when not, -1 on error. */
 static int state_changes(struct store *s, const struct task_row *r, struct err *err)
 {
     struct query q = query_open(s, SQL_TASK_STATE);

@@ -1,5 +1,8 @@
-/* token.c - rows of tokens and of sessions. No journal: who came in is the log's business, and a row of the journal would
- * outlive what was revoked. */
+/* token.c - rows of tokens and of sessions.
+ *
+ * These changes have no journal rows: the log records who signed in, and journal rows would outlive
+ * a token that was revoked. Deleting a token deletes its sessions by a foreign key. Called by the
+ * controller when it checks a request, and by the commands that create and delete tokens. */
 #include "store/token.h"
 
 #include "store/query.h"
@@ -59,7 +62,7 @@ int store_token_find(struct store *s, const char *hash, struct token_row *out, s
     return query_get(&q, &token_columns, out, err);
 }
 
-/* Does a row of this id exist? Closes. */
+/* 1 when a row with this id exists, 0 when not, -1 on error. */
 static int has_row(struct store *s, enum sql_id sql, int64_t id, struct err *err)
 {
     struct query q = query_open(s, sql);

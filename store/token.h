@@ -1,4 +1,7 @@
-/* token.h - rows of access tokens and of the page's sessions. Of both only hashes are stored. */
+/* token.h - rows of access tokens and of the page's sessions.
+ *
+ * Only hashes of tokens, cookies and secrets are stored, so that reading the database gives nobody
+ * access. Sessions are rows so that users stay signed in when assayd restarts. */
 #ifndef STORE_TOKEN_H
 #define STORE_TOKEN_H
 
@@ -17,18 +20,20 @@ int store_token_find(struct store *s, const char *hash, struct token_row *out, s
 int store_token_has(struct store *s, int64_t id, struct err *err); /* 1/0/-1 */
 int store_token_each(struct store *s, int (*on_row)(void *arg, struct token_row *row), void *arg,
                      struct err *err);
-/* Its sessions go with it. */
+/* Deletes the token and, by a foreign key, its sessions. */
 int store_token_delete(struct store *s, int64_t id, struct err *err);
 
 struct session_row {
     int64_t id;
     char cookie_hash[SHA256_HEX], secret_hash[SHA256_HEX];
-    int64_t token; /* that opened it; 0 = none, by a link made on this machine */
+    int64_t
+        token; /* the token that opened it; 0 = none: it was opened by a link made on this machine */
     char *name, *role;
     int64_t created_at, seen_at, ends_at;
 };
 void session_row_fini(struct session_row *r);
-/* Insert when id = 0; else seen_at and ends_at are updated, nothing else of a session changes. */
+/* Inserts the row when its id is 0. Else only seen_at and ends_at are updated; nothing else of a
+ * session changes. */
 int store_session_put(struct store *s, struct session_row *r, struct err *err);
 /* 1/0/-1. */
 int store_session_find(struct store *s, const char *cookie_hash, struct session_row *out,
@@ -37,9 +42,9 @@ int store_session_has(struct store *s, int64_t id, struct err *err); /* 1/0/-1 *
 int store_session_each(struct store *s, int (*on_row)(void *arg, struct session_row *row),
                        void *arg, struct err *err);
 int store_session_delete(struct store *s, int64_t id, struct err *err);
-/* Sessions that ended at or before `now`; the rows deleted, or -1. */
+/* Deletes the sessions that ended at or before `now`. Returns the number deleted, or -1. */
 int store_session_expire(struct store *s, int64_t now, struct err *err);
-/* All sessions of one opener but the newest `keep`; the rows deleted, or -1. */
+/* Deletes all sessions of one token except the newest `keep`. Returns the number deleted, or -1. */
 int store_session_trim(struct store *s, int64_t token, int keep, struct err *err);
 
 #endif

@@ -1,7 +1,9 @@
-/* trial.c - rows of trials, their rung reports and their attempts.
+/* trial.c - rows of trials, their reports and their attempts.
  *
- * As with studies: a state changes only by store_trial_event, through proto/trial.h's table, with its journal row. What
- * a trial is (its configuration, seed, family) is written once, by the insert. */
+ * As with studies, a trial's state changes only by store_trial_event. That function asks the table
+ * of proto/trial.h whether the stored state allows the event, and writes the row and its journal
+ * row in one savepoint. The columns that define a trial (configuration, seed, family, shape) are
+ * written only by the insert. Called on the loop's thread by controller/state/. */
 #include "store/trial.h"
 
 #include "store/journal.h"
@@ -61,7 +63,8 @@ void trial_row_fini(struct trial_row *r)
     row_fini(&trial_columns, r);
 }
 
-/* {"number":3,"config":{...}}; a config that is no JSON is a bug of the caller. */
+/* The data is {"number":3,"config":{...}}. The configuration is copied as text, so the caller must
+ * pass valid JSON. */
 static int journal_created(struct store *s, const struct trial_row *r, struct err *err)
 {
     struct buf data;
@@ -137,8 +140,8 @@ int store_trial_event(struct store *s, const struct trial_row *r, enum trial_eve
     CHECK(ev != TE_CREATE);
     if (state_get(s, r->id, &state, &study, err) < 0 || trial_next(&state, ev, r->id, err) < 0)
         return -1;
-    CHECK(state == r->state &&
-          study == r->study); /* the caller stepped another state than the stored one */
+    /* The caller must have applied the event to the stored state. */
+    CHECK(state == r->state && study == r->study);
     snprintf(event, sizeof event, "trial.%s", trial_event_name[ev]);
     if (savepoint_open(&sp, s, err) < 0)
         return -1;
@@ -158,7 +161,7 @@ int store_trial_update(struct store *s, const struct trial_row *r, struct err *e
 
     if (state_get(s, r->id, &state, &study, err) < 0)
         return -1;
-    CHECK(state == r->state); /* a state change has its event */
+    CHECK(state == r->state); /* a change of state needs store_trial_event */
     return row_put(s, r, err);
 }
 
@@ -218,7 +221,8 @@ int store_report_add(struct store *s, int64_t trial, int level, double value, do
     int64_t study = 0;
 
     CHECK(level >= 0);
-    value = isfinite(value) ? value : NAN; /* JSON and SQL have one word for both: null */
+    /* JSON and SQL store infinities and NaN alike, as null; replay must find the same in both. */
+    value = isfinite(value) ? value : NAN;
     se = isfinite(se) ? se : NAN;
     if (state_get(s, trial, &state, &study, err) < 0 || savepoint_open(&sp, s, err) < 0)
         return -1;
@@ -268,7 +272,7 @@ int store_attempt_close(struct store *s, int64_t trial, int64_t fence, const cha
     struct query q = query_open(s, SQL_ATTEMPT_CLOSE);
     int n = 0;
 
-    CHECK(end_reason); /* NULL is an attempt that runs */
+    CHECK(end_reason); /* NULL in this column means that the attempt still runs */
     query_i64(&q, ":trial", trial);
     query_i64(&q, ":fence", fence);
     query_text(&q, ":end_reason", end_reason);

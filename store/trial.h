@@ -1,4 +1,8 @@
-/* trial.h - rows of trials, their rung reports and their attempts (one attempt = one lease). */
+/* trial.h - rows of trials, their reports and their attempts.
+ *
+ * A report is the score of a trial at one level. An attempt is the time under one lease, so a trial
+ * that was paused or lost has several. The strings of a row are on the heap; trial_row_fini frees
+ * them. Changes come from controller/state/; lists and the page read through controller/view/. */
 #ifndef STORE_TRIAL_H
 #define STORE_TRIAL_H
 
@@ -12,10 +16,13 @@ struct trial_row {
     uint64_t seed;
     enum trial_state state;
     enum trial_reason reason;
-    char *detail; /* text; NULL */
+    char *detail; /* text for people about `reason`; NULL */
+    /* fence: grows by one with each lease, so that messages of an older lease are recognised.
+     * msg_seq: number of the last message applied under this fence. */
     int64_t fence, msg_seq;
-    char *msg_answer;             /* JSON of the reply to msg_seq, for repeats; NULL */
-    int level, max_level, run_to; /* reached; of the family; current target */
+    char *msg_answer; /* JSON of the reply to msg_seq, sent again when that message is repeated */
+    /* The level reached, the highest level of its family, and the level that it runs to now. */
+    int level, max_level, run_to;
     double score, score_se, select_value, test_score, test_se; /* NaN = NULL in SQL */
     char checkpoint[SHA256_HEX];
     int checkpoint_level;
@@ -28,27 +35,31 @@ struct trial_row {
 };
 void trial_row_fini(struct trial_row *r);
 
-/* Journal "create" with the config. */
+/* Inserts the row and its journal row "trial.create" with the configuration. Sets r->id, and
+ * r->state to queued. */
 int store_trial_insert(struct store *s, struct trial_row *r, struct err *err);
-/* Writes every mutable column (not study, number, config, hash, family, shape, seed) and journals "trial.<ev>" with
- * data_json in one step. r->state is the state after ev; the stored one must allow it, else ERR_CONFLICT. checkpoint and
- * artifact must have their rows in blob (ERR_CONFLICT). */
+/* Records a change of state: writes every mutable column (not study, number, config, hash, family,
+ * shape, seed) and the journal row "trial.<ev>" with data_json, both or neither. r->state is the
+ * state after ev. ERR_CONFLICT when the stored state does not allow ev, or when the checkpoint or
+ * the artifact has no row in the table blob. */
 int store_trial_event(struct store *s, const struct trial_row *r, enum trial_event ev,
                       const char *data_json, struct err *err);
-/* No state change. */
+/* Writes the row when its state has not changed; there is no journal row. */
 int store_trial_update(struct store *s, const struct trial_row *r, struct err *err);
 /* 1/0/-1. */
 int store_trial_get(struct store *s, int64_t id, struct trial_row *out, struct err *err);
-/* By number. */
+/* The trials of a study in the order of their numbers. */
 int store_trial_each(struct store *s, int64_t study,
                      int (*on_row)(void *arg, struct trial_row *row), void *arg, struct err *err);
 
-/* How many are in each state. */
+/* How many trials are in each state. */
 int store_trial_count(struct store *s, int64_t study, int64_t count[TS_STATES], struct err *err);
 
-/* Journals "report"; same (trial, level) again: ERR_CONFLICT. */
+/* Inserts a report and its journal row "report". ERR_CONFLICT when the trial has already reported
+ * this level. */
 int store_report_add(struct store *s, int64_t trial, int level, double value, double se,
                      struct err *err);
+/* The reports of one trial, by level. */
 int store_report_each(struct store *s, int64_t trial,
                       int (*on_row)(void *arg, int level, double value, double se), void *arg,
                       struct err *err);
@@ -63,7 +74,8 @@ struct attempt_row {
 int store_attempt_open(struct store *s, const struct attempt_row *a, struct err *err);
 int store_attempt_close(struct store *s, int64_t trial, int64_t fence, const char *end_reason,
                         struct err *err);
-/* A lost trial was taken up again under the same fence (REJOIN): its attempt goes on. */
+/* Opens a closed attempt again: a runner that was thought lost continues its trial under the same
+ * fence (event REJOIN). */
 int store_attempt_reopen(struct store *s, int64_t trial, int64_t fence, struct err *err);
 int store_attempt_each(struct store *s, int64_t trial,
                        int (*on_row)(void *arg, const struct attempt_row *row), void *arg,

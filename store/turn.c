@@ -1,8 +1,15 @@
 /* turn.c - the loop turn's transaction and the savepoints in it.
  *
- * The first write of a turn begins it, store_turn_commit ends it, and nothing else does: SQLite may roll a whole
- * transaction back by itself (disk full, I/O error), and then the turn is broken: its later writes fail, so that no half
- * of it can be committed, and so does its commit. The journal's sequence steps back with whatever is undone. */
+ * The first write of a turn begins its transaction; store_turn_commit or store_turn_rollback ends
+ * it. SQLite may roll back a whole transaction by itself (disk full, I/O error). The turn is then
+ * marked as broken: all its later writes fail and so does its commit. Without this mark, later
+ * writes would each be committed on their own, and half a turn would be stored.
+ *
+ * The journal's last number is kept in memory. It is saved when the turn or a savepoint begins
+ * (journal_was) and set back when that turn or savepoint is undone.
+ *
+ * Called by the controller at the end of each loop turn and around each request, and by every
+ * function of store/ that makes several writes. */
 #include "store/store.h"
 
 #include "base/fault.h"
@@ -26,7 +33,8 @@ int turn_begin(struct store *s, struct err *err)
     if (s->is_readonly)
         return err_set(err, ERR_DENIED, "the store is opened to read");
     CHECK(s->depth == 0 && sqlite3_get_autocommit(s->db));
-    s->turn_is_open = true; /* before the step, which would begin a turn for BEGIN itself */
+    s->turn_is_open =
+        true; /* set first: stepping BEGIN calls turn_begin, which must return at once */
     q = query_open(s, SQL_BEGIN);
     if (query_run(&q, err) < 0) {
         s->turn_is_open = s->turn_is_broken = false;
@@ -75,7 +83,8 @@ void store_turn_rollback(struct store *s)
 {
     if (!s->turn_is_open)
         return;
-    /* Stepped directly: no fault point may stop a rollback. It fails only when there is nothing left to roll back. */
+    /* Stepped directly and not by query_run, because an injected fault must not stop a rollback.
+     * SQLite's ROLLBACK fails only when no transaction is open. */
     if (!sqlite3_get_autocommit(s->db)) {
         sqlite3_step(s->stmt[SQL_ROLLBACK]);
         sqlite3_reset(s->stmt[SQL_ROLLBACK]);
@@ -123,10 +132,11 @@ void savepoint_undo(struct savepoint *sp)
     struct store *s = sp->store;
 
     if (!s)
-        return; /* never opened */
+        return; /* not opened, or closed already: error paths may call this in any case */
     CHECK(sp->depth == s->depth);
     if (!s->turn_is_broken) {
-        /* Stepped directly, as in the rollback above; a failure here leaves the turn unfit to be committed. */
+        /* Stepped directly, as in store_turn_rollback. If this fails, some writes of the savepoint
+         * may remain, so the turn must not be committed. */
         if (sqlite3_step(s->stmt[SQL_ROLLBACK_TO]) != SQLITE_DONE ||
             sqlite3_step(s->stmt[SQL_RELEASE]) != SQLITE_DONE)
             s->turn_is_broken = true;
