@@ -27,13 +27,12 @@ const char *const setup_text[SETUP_COUNT] = {
 int db_fail(sqlite3 *db, int rc, struct err *err)
 {
     const char *text = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
-    bool disk_full = db && (rc & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC;
+    bool is_full = (rc & 0xff) == SQLITE_FULL ||
+                   (db && (rc & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC);
 
-    if (disk_full)
-        return err_set(err, ERR_FULL, "database: no space left on device");
+    if (is_full)
+        return err_set(err, ERR_FULL, "the disk of the data folder is full");
     switch (rc & 0xff) {
-    case SQLITE_FULL:
-        return err_set(err, ERR_FULL, "database: %s", text);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return err_set(err, ERR_BUSY, "database: %s", text);

@@ -18,7 +18,7 @@
 static int broken(const struct store *s, struct err *err)
 {
     if (s->broken_code == ERR_FULL)
-        return err_set(err, ERR_FULL, "database: no space left on device");
+        return err_set(err, ERR_FULL, "the disk of the data folder is full");
     return err_set(err, ERR_IO, "the turn's transaction was rolled back");
 }
 
