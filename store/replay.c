@@ -5,6 +5,7 @@
  * rows are read and compared with the entries. Each difference is one line for the caller, and any
  * difference means that a change was written without its journal row, or the file was changed by
  * another program. This file only reads. Called by `assay debug replay` and by tests. */
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/journal.h"
@@ -60,17 +61,10 @@ static int entry_order(const struct entry *e, int64_t id, int64_t level)
 /* The index at which (id, level) stands, or at which it must be inserted. */
 static size_t table_place(const struct table *t, int64_t id, int64_t level)
 {
-    size_t lo = 0, hi = t->n;
+    size_t at;
 
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (entry_order(&t->v[mid], id, level) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, t->n, entry_order(&t->v[at], id, level) < 0);
+    return at;
 }
 
 static struct entry *table_find(struct table *t, int64_t id, int64_t level)

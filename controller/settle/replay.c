@@ -3,6 +3,7 @@
  * from their rows, which are newer than the journal's line of an event only where an event can happen once. */
 #include "controller/settle/replay.h"
 
+#include "base/bisect.h"
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "controller/decide/live.h"
@@ -26,16 +27,10 @@ struct replay {
 /* Ids ascend with numbers. 0 = a trial of another study, or of none. */
 static int64_t number_of(const struct study *st, int64_t trial)
 {
-    int lo = 0, hi = st->n_trials;
+    int at;
 
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (st->trials[mid].id < trial)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < st->n_trials && st->trials[lo].id == trial ? lo + 1 : 0;
+    BISECT(at, st->n_trials, st->trials[at].id < trial);
+    return at < st->n_trials && st->trials[at].id == trial ? at + 1 : 0;
 }
 
 static int replay_report(struct study *st, int64_t number, const json_t *data, struct err *err)

@@ -3,6 +3,7 @@
  * to the final best is among the best of every subset it was compared with. */
 #include "controller/state/board.h"
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "controller/state/objective.h"
 
@@ -20,17 +21,11 @@ static bool better(const struct study *st, double score_a, int64_t a, double sco
 /* Where a trial stands or would stand. */
 static int place_of(const struct study *st, int64_t number, double score)
 {
-    int lo = 0, hi = st->n_board;
+    int at;
 
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        int64_t other = st->board[mid];
-        if (better(st, st->trials[other - 1].score, other, score, number))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, st->n_board,
+           better(st, st->trials[st->board[at] - 1].score, st->board[at], score, number));
+    return at;
 }
 
 void board_add(struct study *st, int64_t number)

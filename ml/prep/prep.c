@@ -5,6 +5,7 @@
  * of threads may read one. Fitting is in prep_fit.c, saving in prep_save.c. */
 #include "ml/prep/prep.h"
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "ml/prep/prep_private.h"
 
@@ -235,16 +236,10 @@ void prep_view_numbers(const struct prep_view *v, int input, int64_t from, int64
 
 static int32_t level_of_number(const struct view_numbers *m, double x)
 {
-    int lo = 0, hi = m->n;
+    int at;
 
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (m->value[mid] < x)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < m->n && m->value[lo] == x ? m->level[lo] : -1;
+    BISECT(at, m->n, m->value[at] < x);
+    return at < m->n && m->value[at] == x ? m->level[at] : -1;
 }
 
 void prep_view_levels(const struct prep_view *v, int input, int64_t from, int64_t n, int32_t *out)

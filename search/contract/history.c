@@ -4,6 +4,7 @@
  * about 130 bytes in addition to the active values of its point. */
 #include "search/contract/history.h"
 
+#include "base/bisect.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -37,18 +38,12 @@ void history_fini(struct history *h)
 
 static int list_place(const struct history *h, const struct history_list *l, int64_t trial)
 {
-    int lo = 0, hi = l->n;
+    int at;
 
     if (l->n > 0 && h->rows[l->rows[l->n - 1]].trial < trial) /* nearly always it is the newest */
         return l->n;
-    while (lo < hi) {
-        int mid = lo + (hi - lo) / 2;
-        if (h->rows[l->rows[mid]].trial < trial)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, l->n, h->rows[l->rows[at]].trial < trial);
+    return at;
 }
 
 static bool list_holds(const struct history *h, const struct history_list *l, int at, int64_t trial)
@@ -92,30 +87,18 @@ static bool stands_before(const struct history_entry *a, const struct history_en
 
 static int entry_place(const struct history_ranking *b, const struct history_entry *e)
 {
-    int lo = 0, hi = b->n;
+    int at;
 
-    while (lo < hi) {
-        int mid = lo + (hi - lo) / 2;
-        if (stands_before(&b->entries[mid], e))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, b->n, stands_before(&b->entries[at], e));
+    return at;
 }
 
 static int ranking_place(const struct history *h, int below)
 {
-    int lo = 0, hi = h->n_rankings;
+    int at;
 
-    while (lo < hi) {
-        int mid = lo + (hi - lo) / 2;
-        if (h->rankings[mid].below < below)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, h->n_rankings, h->rankings[at].below < below);
+    return at;
 }
 
 const struct history_ranking *history_ranking(const struct history *h, int below)

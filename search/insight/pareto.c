@@ -11,6 +11,7 @@
 #include "search/insight/pareto.h"
 
 #include "base/base.h"
+#include "base/bisect.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -101,19 +102,14 @@ int pareto_ranks(const double *values, int n, int m, int *ranks)
     struct fronts f = { .items = items, .last = links, .prev = links + n };
 
     for (int i = 0; i < count; i++) {
-        int lo = 0, hi = f.n;
-        while (lo < hi) {
-            int mid = (lo + hi) / 2;
-            if (front_dominates(&f, mid, i))
-                lo = mid + 1;
-            else
-                hi = mid;
-        }
-        if (lo == f.n)
+        int at;
+
+        BISECT(at, f.n, front_dominates(&f, at, i));
+        if (at == f.n)
             f.last[f.n++] = -1;
-        f.prev[i] = f.last[lo];
-        f.last[lo] = i;
-        ranks[items[i].row] = lo;
+        f.prev[i] = f.last[at];
+        f.last[at] = i;
+        ranks[items[i].row] = at;
     }
     for (int i = 0; i < n; i++) {
         if (has_nan(values + (size_t)i * (size_t)m, m))

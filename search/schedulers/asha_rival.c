@@ -8,6 +8,8 @@
  * another family, so long ladders are left out. */
 #include "search/schedulers/asha.h"
 
+#include "base/bisect.h"
+
 #include <math.h>
 
 static bool is_contender(const struct asha *a, const struct asha_ladder *l)
@@ -18,16 +20,10 @@ static bool is_contender(const struct asha *a, const struct asha_ladder *l)
 /* How many entries of a rung are better than the value. NaN, from a failed trial, is the worst. */
 static size_t better_than(const struct rung *r, double value)
 {
-    size_t lo = 0, hi = r->n;
+    size_t at;
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (isnan(value) ? !isnan(r->entries[mid].value) : r->entries[mid].value > value)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, r->n, isnan(value) ? !isnan(r->entries[at].value) : r->entries[at].value > value);
+    return at;
 }
 
 /* Whether the value is not among the best 1/eta of the list. A ladder that is alone in it is never

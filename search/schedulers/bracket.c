@@ -1,6 +1,7 @@
 /* bracket.c - filling brackets, and deciding a rung once all have come to it. */
 #include "search/schedulers/bracket.h"
 
+#include "base/bisect.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -11,16 +12,10 @@
 
 static size_t id_place(const struct id_set *s, int64_t id)
 {
-    size_t lo = 0, hi = s->n;
+    size_t at;
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (s->ids[mid] < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, s->n, s->ids[at] < id);
+    return at;
 }
 
 void id_set_add(struct id_set *s, int64_t id)

@@ -11,6 +11,7 @@
  *
  * In the roster: home = ladder, rung = the point that the trial runs to, value = its best value.
  * Curves hold the values of running trials. */
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "search/schedulers/roster.h"
 #include "search/schedulers/schedulers.h"
@@ -101,16 +102,10 @@ static void median_close(struct scheduler *s)
 
 static size_t curve_place(const struct median *m, int64_t trial)
 {
-    size_t lo = 0, hi = m->n_curves;
+    size_t at;
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (m->curves[mid].trial < trial)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, m->n_curves, m->curves[at].trial < trial);
+    return at;
 }
 
 static void curve_new(struct median *m, int64_t trial)

@@ -2,6 +2,7 @@
  * nearly always the largest, so an insertion rarely moves anything. */
 #include "search/schedulers/roster.h"
 
+#include "base/bisect.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
@@ -16,16 +17,10 @@ void roster_fini(struct roster *r)
 
 static size_t place_of(const struct roster *r, int64_t trial)
 {
-    size_t lo = 0, hi = r->n;
+    size_t at;
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (r->entries[mid].trial < trial)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, r->n, r->entries[at].trial < trial);
+    return at;
 }
 
 struct roster_entry *roster_find(const struct roster *r, int64_t trial)

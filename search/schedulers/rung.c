@@ -2,6 +2,7 @@
  * by insertion. */
 #include "search/schedulers/rung.h"
 
+#include "base/bisect.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -69,16 +70,10 @@ void rung_fini(struct rung *r)
 /* The place of an entry, or the place where it belongs. */
 static size_t place_of(const struct rung *r, const struct rung_entry *e)
 {
-    size_t lo = 0, hi = r->n;
+    size_t at;
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (rung_before(&r->entries[mid], e))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, r->n, rung_before(&r->entries[at], e));
+    return at;
 }
 
 static void open_from(struct rung *r, size_t at)

@@ -9,6 +9,7 @@
 #include "search/contract/observation_hash.h"
 #include "search/schedulers/schedulers.h"
 
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -44,16 +45,10 @@ static uint64_t decide(const struct testhash *t, int64_t trial, uint64_t what)
 /* The place of a trial, or where it would stand. */
 static size_t place_of(const struct testhash *t, int64_t trial)
 {
-    size_t lo = 0, hi = t->n;
+    size_t at;
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (t->entries[mid].trial < trial)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    BISECT(at, t->n, t->entries[at].trial < trial);
+    return at;
 }
 
 static struct scheduler *testhash_open(const struct search_setup *setup, struct err *err)

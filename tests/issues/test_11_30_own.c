@@ -41,7 +41,7 @@ static void on_commit(void *arg, int64_t bytes, const struct err *err)
 static void two_commits_of_one_upload_are_joined(void **state)
 {
     char dir[200], id[33], sha[SHA256_HEX], other[SHA256_HEX];
-    struct ctl_conf conf = { .data_dir = test_path(dir, sizeof dir, "data"), .lease_ms = 1000 };
+    struct ctl_conf conf = { .data_dir = dir, .lease_ms = 1000 };
     struct clk clk;
     struct loop *loop = NULL;
     struct ctl *ctl = NULL;
@@ -49,6 +49,7 @@ static void two_commits_of_one_upload_are_joined(void **state)
     int left = 2;
 
     (void)state;
+    test_path(dir, sizeof dir, "data");
     clk_init_system(&clk);
     loop = loop_new(&clk, NULL);
     assert_int_equal(io_private_dir(dir, NULL), 0);
