@@ -174,7 +174,6 @@ int study_adopt(struct ctl *ctl, struct study *st, struct err *err)
     CHECK(!study_loaded(ctl, st->row.id));
     if (study_take_row(st, err) < 0)
         return -1;
-    CHECK(study_is_final(st->row.state) && !study_has_open_trials(st));
     st->asked_ms = ctl_now(ctl);
     MEM_GROW(ctl->studies, ctl->n_studies, ctl->cap_studies);
     ctl->studies[ctl->n_studies++] = st;
