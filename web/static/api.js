@@ -1,13 +1,14 @@
-// api.js - the REST API and the event stream as this page uses them. Every request carries the
-// secret of the session in a header: the cookie alone opens nothing, because browsers send cookies
-// to every port of a host. The secret is kept in this origin's local storage, so that all its tabs
-// are signed in, also after a restart of browser or controller. The stream is read with fetch, not
-// EventSource, which can send no header; it comes back by itself after the last event it saw.
+// api.js - the REST API and the event stream as this page uses them. The session has a secret, and
+// every request carries it in a header. The cookie alone gives no access, because browsers send a
+// cookie to every port of a host. The secret is kept in this origin's local storage, so that all
+// tabs are signed in, also after a restart of the browser or the controller. The event stream is
+// read with fetch, because EventSource cannot send the header. A stream that breaks is opened again
+// and continues after the last event that the page received.
 
 const BASE = '/api/v1', KEY = 'assay-key';
 let session = null, signedOut = () => {};
 
-/** status 0: no answer came at all. */
+/** The status is 0 when no answer came at all. */
 export class ApiError extends Error {
   constructor(status, problem) {
     super(problem.detail || problem.title || `the server answered ${status}`);
@@ -16,7 +17,9 @@ export class ApiError extends Error {
   }
 }
 
-/** The one-time link leads to #key=...: the secret is taken, and the address forgets it. */
+/**
+ * The one-time link leads to #key=SECRET. The secret is stored, and it is removed from the address.
+ */
 function takeKey() {
   const found = /^#key=([0-9a-f]{64})$/.exec(location.hash);
   if (!found) return;
@@ -61,7 +64,7 @@ export async function get(path, signal) {
   return answer(await request(path, { signal, headers: { Accept: 'application/json' } }));
 }
 
-/** Bytes [from, from + length) of a file, fewer where it ends before. */
+/** Reads the bytes [from, from + length) of a file, or fewer if the file ends earlier. */
 export async function bytes(path, from, length, signal) {
   const res =
       await request(path, { signal, headers: { Range: `bytes=${from}-${from + length - 1}` } });
@@ -70,7 +73,7 @@ export async function bytes(path, from, length, signal) {
   return res.status === 206 ? all : all.slice(from, from + length);
 }
 
-/** Who is this? An ApiError of status 401 when nobody is signed in. */
+/** Asks which user is signed in. Throws an ApiError with status 401 when nobody is. */
 export async function start() {
   takeKey();
   session = await get('/session');
@@ -78,8 +81,8 @@ export async function start() {
 }
 
 /**
- * The same for a page that opens: waits for a controller that does not answer; nobody signed in is
- * no error.
+ * The same for a page that is being opened. It asks again until the controller answers, and returns
+ * null, instead of throwing an error, when nobody is signed in.
  */
 export async function startPatiently(onWait) {
   for (let delay = 500;; delay = Math.min(delay * 2, 10000)) {
@@ -95,12 +98,12 @@ export async function startPatiently(onWait) {
   }
 }
 
-/** {role, name, session}, or null when nobody is signed in. */
+/** Returns {role, name, session}, or null when nobody is signed in. */
 export function who() {
   return session;
 }
 
-/** f is called once when the session that `start` found has ended. */
+/** Sets the function that is called once, when the session that `start` found has ended. */
 export function onSignedOut(f) {
   signedOut = f;
 }
@@ -112,15 +115,15 @@ export async function signIn(token) {
 }
 
 export async function signOut() {
-  session = null;  // nothing that follows is a surprise
+  session = null;  // answers with status 401 are expected from here on
   await send('DELETE', '/session');
   localStorage.removeItem(KEY);
   signedOut();
 }
 
 /**
- * A link to a file can send no header: when it is clicked, its address gets a ticket, good for
- * once.
+ * A link to a file cannot send the header. When it is clicked, the page asks for a ticket that is
+ * valid for one request, and puts it into the address.
  */
 async function download(link) {
   const { ticket } = await send('POST', '/tickets', { path: link.pathname });
@@ -131,8 +134,8 @@ async function download(link) {
 }
 
 /**
- * Makes every <a download> to the API of this page, today's and tomorrow's, work. onError(err)
- * tells the person.
+ * Makes every <a download> that leads to the API work, also those that are added to the page later.
+ * onError(err) shows an error.
  */
 export function serveDownloads(onError) {
   document.addEventListener('click', (e) => {
@@ -155,7 +158,7 @@ export async function send(method, path, body) {
       path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }));
 }
 
-/** A spec as people write it: YAML or JSON text. */
+/** Sends a spec as text, either YAML or JSON. */
 export async function sendSpec(path, text) {
   return answer(await request(
       path, { method: 'POST', headers: { 'Content-Type': 'application/yaml' }, body: text }));
@@ -184,10 +187,13 @@ async function* eventsOf(body) {
 }
 
 /**
- * Follows events until stopped; brief: one `changed` a second at most instead of every event.
- * onEvent(name, data); onState('on' | 'off' | 'refused'). Returns stop(). A browser has six lines
- * to a server for all its pages, those one may go back to among them: a page that nobody sees gives
- * its own back.
+ * Follows the events of one study, or of all studies if `study` is null, until stop() is called;
+ * this function returns stop. Calls onEvent(name, data) for each event, and onState with 'on',
+ * 'off' or 'refused' when the connection changes. With `brief` the controller sends at most one
+ * `changed` event a second instead of every event.
+ *
+ * A browser opens at most six connections to one server for all its pages, and it counts pages in
+ * the history that it may go back to. A page that is hidden therefore closes its connection.
  */
 export function follow(study, onEvent, onState, {brief = false} = {}) {
   let line = null, wake = null, isStopped = false, last = null, delay = 500;
@@ -251,7 +257,10 @@ export function follow(study, onEvent, onState, {brief = false} = {}) {
   return stop;
 }
 
-/** Calls f at most once per `ms` and once more at the end; never twice at the same time. */
+/**
+ * Calls f at most once per `ms`, and once more after the last request. Two calls never overlap, and
+ * the pause after a call is at least three times as long as the call took.
+ */
 export function throttled(ms, f) {
   let timer = null, busy = false, again = false, dead = false;
 

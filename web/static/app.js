@@ -1,6 +1,6 @@
-// app.js - the frame of the page: which view the address names, one event stream, and what is said
-// when the server does not answer or the session is over. A view is a function (root, params) => {
-// refresh?(), onEvent?(name, data), stop?() }.
+// app.js - the frame of the page. It shows the view that the address names, opens one event stream
+// for it, and tells the user when the server does not answer or the session is over. A view is a
+// function (root, params, showError) => { refresh?(), onEvent?(name, data), stop?() }.
 
 import * as api from './api.js';
 import {h, replace, setText} from './dom.js';
@@ -28,8 +28,7 @@ function linkState(state) {
   setText(document.getElementById('link-text'), texts[state]);
   if (state === 'off' && offSince === null) {
     offSince = Date.now();
-    bannerTimer =
-        setTimeout(sayOffline, PATIENCE_MS);  // a line that comes back at once is nobody's business
+    bannerTimer = setTimeout(sayOffline, PATIENCE_MS);  // not shown if short
   }
   if (state === 'on') {
     const wasOff = offSince !== null;
@@ -57,8 +56,8 @@ function online() {
 }
 
 /**
- * What the controller says of itself: after a crash it looks through its database, and may find
- * damage in it.
+ * Asks the controller for its own state. After a crash it checks its database in the background,
+ * and it reports damage here.
  */
 async function askHealth() {
   if (!api.who() || offSince !== null) return;
@@ -71,7 +70,7 @@ async function askHealth() {
 }
 
 export function showError(err) {
-  if (err.status === 401) return;  // the form is there by now
+  if (err.status === 401) return;  // the sign-in form is already shown
   document.querySelector('.toast')?.remove();
   const box =
       h('div', { class: 'toast', role: 'alert' }, h('p', {}, err.message),
@@ -82,13 +81,14 @@ export function showError(err) {
 }
 
 function leave() {
-  document.querySelector('.toast')?.remove();  // it spoke of the view that is left
+  document.querySelector('.toast')
+      ?.remove();  // an error message belongs to the view that is being left
   view?.stop?.();
   stopEvents?.();
   view = stopEvents = null;
 }
 
-/** In place of the view, which is as it was after signing in again. */
+/** Shows the sign-in form in place of the view. After signing in, the same view is opened again. */
 function signedOut() {
   leave();
   online();

@@ -1,7 +1,7 @@
-// board.js - the leaderboard: a table that stays quick with 100,000 rows because only those in
-// sight exist. Every row has the same height, and the one that is opened has its details in a row
-// of its own below it. Rows in sight are elements by trial and are patched in place: while somebody
-// reads (hold.js), nothing moves; what would move is counted and waits.
+// board.js - the leaderboard. The table is fast with 100,000 rows because only the rows in sight
+// exist as elements. All rows have the same height. An opened row has its details in a further row
+// below it. Each trial in sight keeps its element, and changes are patched into it. While somebody
+// reads the table (hold.js) no row moves: new results are counted and wait.
 
 import {columns} from './cells.js';
 import {makeDetail} from './detail.js';
@@ -66,7 +66,7 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
     if (column.key === 'test_score') onTestOrder?.();
   }
 
-  /** What the rows in sight share: decimals of the columns, the scale of the whiskers. */
+  /** Computes what all rows share: the decimals of the columns and the scale of the whiskers. */
   function measure() {
     const models = order.ranked.filter((r) => r.family !== 'baseline'),
           sign = order.isLower ? 1 : -1, first = order.ranked.slice(0, 50);
@@ -81,7 +81,7 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
     };
   }
 
-  /** Everything that waits is put where it belongs. */
+  /** Moves all rows that changed to their places in the order. */
   function settle() {
     order.apply(pending, () => trials.rows());
     pending.clear();
@@ -163,7 +163,10 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
     elements.get(r)?.button.focus({ preventScroll: true });
   }
 
-  /** Rows in sight, and a few more; two spacer rows stand for the others. */
+  /**
+   * Draws the rows in sight and a few above and below them. Two spacer rows take the height of all
+   * other rows.
+   */
   function draw() {
     const headHeight = table.tHead.offsetHeight || ROW, list = order.shown,
           openAt = opened === null ? -1 : list.indexOf(opened);
@@ -221,9 +224,9 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
     news,
     order,
     /**
-     * Rows that differ from what was said before (null: all of them), in a study whose scores go
-     * that way. isLive: they are news, which wait while somebody reads; else they are the first
-     * sight of what was there.
+     * Takes rows that changed; null means all rows. `lower`: lower scores are better. With `isLive`
+     * the changes are new results, which wait while somebody reads; otherwise they are rows that
+     * the page reads for the first time, and they are shown at once.
      */
     update(changed, lower, isLive) {
       const now = performance.now();
@@ -244,7 +247,9 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
           if (r.settled === undefined) fresh.set(r, now);
       settle();
     },
-    /** Which rows are shown: a test, and the states of a chip or null for all. */
+    /**
+     * Chooses which rows are shown: those that pass `test` and have a state in `chip` (null = any).
+     */
     choose(test, chip) {
       order.ask({ test, chip });
       scroller.scrollTop = 0;
@@ -255,7 +260,7 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
       emptyText = text;
       draw();
     },
-    /** The whole answer about the opened trial. */
+    /** Shows the complete answer of the API about the opened trial. */
     show(r, trial, pictures) {
       if (opened !== r) return;
       detail.show(r, trial, pictures);

@@ -1,5 +1,5 @@
-// budget.js - how far a study is: trials by state, what is used and left of its budget, and the
-// small pictures of it that the list of studies and a study's own page share.
+// budget.js - the progress of a study: its trials by state, and the used and remaining budget. It
+// also draws the small bars for both, which the list of studies and the view of a study share.
 
 import {h} from './dom.js';
 import {count, duration, percent} from './format.js';
@@ -15,13 +15,18 @@ export function isOver(study) {
   return ['completed', 'stopped', 'failed'].includes(study.state);
 }
 
-/** Milliseconds of its clock that a study has used, now; age = since it was fetched. */
+/**
+ * Returns the milliseconds that a study has used until now. `age` is the time since it was fetched.
+ */
 export function usedMs(study, age) {
   const runs = study.state === 'running' || study.state === 'finishing';
   return (study.used_ms || 0) + (runs && study.used_ms ? age : 0);
 }
 
-/** 0..1 of the budget that is nearest to its end, or null when there is none. */
+/**
+ * Returns the used share, 0 to 1, of the limit that is nearest to its end, or null if there is no
+ * limit.
+ */
 export function progress(study, age) {
   const b = study.budget || {};
   const parts = [];
@@ -60,7 +65,7 @@ export function meter(part, label, over) {
       bar);
 }
 
-/** Trials by state as one thin bar with its numbers in words. */
+/** Draws the trials by state as one thin bar, with a label that gives the numbers in words. */
 export function trialsBar(trials) {
   const known = STATES.filter((s) => trials?.[s] > 0);
   const total = known.reduce((n, s) => n + trials[s], 0);
@@ -74,7 +79,7 @@ export function trialsBar(trials) {
   return h('span', { class: 'split-cell' }, h('span', { class: 'num' }, count(total)), bar);
 }
 
-/** "13 failed (65 %)" of those that ended, or null. */
+/** Returns a text such as "13 failed (65 %)", a share of the ended trials, or null. */
 export function failedText(study) {
   const failed = study.trials?.failed || 0;
   return failed ? `${count(failed)} failed (${percent(failed, ended(study))})` : null;

@@ -1,12 +1,12 @@
-// cells.js - the cells of one row of the leaderboard: for each column what it depends on and what
-// is drawn from it. A cell is drawn anew only when the text of its dependence differs (dom.js,
-// patch).
+// cells.js - the cells of a row of the leaderboard. Each column has a function `of`, which makes a
+// text of all values that the cell depends on, and a function `draw`. A cell is drawn again only
+// when that text has changed (patch in dom.js).
 
 import {h, s} from './dom.js';
 import {bytes, clamp, count, fixed, micros, nanos, NONE} from './format.js';
 import {reasonText, reasonWord} from './why.js';
 
-/** What a trial that is not on the board said last. */
+/** The last score that a trial reported when it has no place on the board. */
 function reportedCell(r, decimals) {
   if (!Number.isFinite(r.reported)) return [h('span', { class: 'quiet' }, NONE)];
   return [h(
@@ -14,7 +14,10 @@ function reportedCell(r, decimals) {
       fixed(r.reported, decimals))];
 }
 
-/** Levels of the ladder as ticks, those reached filled; words for the others. */
+/**
+ * Up to eight levels are drawn as ticks, and those that were reached are filled. Otherwise the cell
+ * has only the text.
+ */
 function levelCell(r) {
   if (!r.max_level) return NONE;
   const level = r.level ?? 0, text = `${level}/${r.max_level}`;
@@ -24,7 +27,7 @@ function levelCell(r) {
   return [h('span', { class: 'levels', 'aria-hidden': 'true' }, ticks), text];
 }
 
-/** "0.9312 ± 0.0021" with the point where the column has it. */
+/** Makes "0.9312 ± 0.0021" with as many decimals as the column has. */
 function scoreCell(score, se, decimals) {
   if (!Number.isFinite(score)) return [h('span', { class: 'quiet' }, NONE)];
   return [
@@ -33,7 +36,10 @@ function scoreCell(score, se, decimals) {
   ];
 }
 
-/** A dot with its standard error on the scale that the good half of the board spans. */
+/**
+ * Draws a dot with its standard error. The scale reaches from the best score to the one at three
+ * quarters of the ranked models.
+ */
 function whisker(score, se, scale) {
   const W = 72, at = (x) => 4 + (W - 8) * clamp((x - scale.lo) / (scale.hi - scale.lo || 1), 0, 1);
   if (!Number.isFinite(score)) return null;
@@ -95,9 +101,15 @@ function rankCell(r, look) {
 }
 
 /**
- * name and hint of the head; num, wide: how it stands; dir: the first direction of sorting; key:
- * what it sorts by; of: what the cell depends on; draw: the cell. `look` = {decimals, scale,
- * isNew}. The trial's number is board.js's own.
+ * The columns of the table.
+ *
+ * - name, hint: the text of the head and its tooltip.
+ * - num, wide: the head is aligned to the right; it is wide.
+ * - dir: the first direction of sorting, 1 = ascending.
+ * - key: the field of a row to sort by.
+ * - of, draw: see the top of this file.
+ *
+ * `look` is {decimals, scale, isNew}. The cell with the trial's number is drawn by board.js.
  */
 export const columns = [
   {

@@ -1,8 +1,8 @@
-// chart.js - one small picture: each trial's score by its number, and the best so far as a step
-// line. Canvas, because it must take 100,000 points, of which those are drawn that do not cover
-// each other; colours come from the style sheet; the text for those who cannot see it is kept
-// beside it. Scores far from the good ones are arrows at the edge, which do not flatten all the
-// others.
+// chart.js - the chart of all scores by trial number, with the best score so far as a step line. It
+// is drawn on a canvas because it must show 100,000 points; points that would cover each other are
+// left out. The colours come from the style sheet. The canvas has a label in words for screen
+// readers. Scores that are far worse than the good ones are drawn as arrows at the edge, so that
+// the scale does not have to include them.
 
 import {h, setText} from './dom.js';
 import {clamp, count, decimalsFor, fixed} from './format.js';
@@ -12,7 +12,7 @@ const HEIGHT = 168, LEFT = 58, RIGHT = 14, TOP = 12, BOTTOM = 26;
 const FAMILIES = 8, MANY = 4000;
 export const BEYOND = 14;
 
-/** The colours of the style sheet, for canvases. */
+/** Reads the colours of the style sheet for use on a canvas. */
 export function chartColours() {
   const style = getComputedStyle(document.documentElement);
   const get = (name) => style.getPropertyValue(name).trim();
@@ -36,7 +36,7 @@ export function sizeCanvas(canvas, box, height) {
   return { g, width };
 }
 
-/** Sets the pen for axes: thin lines, quiet small text to the left of them. */
+/** Prepares a canvas context for axes: thin lines, and small text to the left of them. */
 export function areaPen(g, c) {
   g.font = '11.5px system-ui, sans-serif';
   g.fillStyle = c.quiet;
@@ -46,7 +46,7 @@ export function areaPen(g, c) {
   g.textBaseline = 'middle';
 }
 
-/** A disc, or for what lies beyond the scale a small arrow that points there. */
+/** Draws a disc, or for a score beyond the scale a small arrow that points away from the scale. */
 export function mark(g, x, y, r, isOut, isLower) {
   const sign = isLower ? -1 : 1;
   g.beginPath();
@@ -61,7 +61,7 @@ export function mark(g, x, y, r, isOut, isLower) {
   g.fill();
 }
 
-/** The point within 30 px of the pointer that is nearest to it, or null. */
+/** Returns the point that is nearest to the pointer, or null if none is within 30 px. */
 export function nearest(canvas, event, points, px, py) {
   const r = canvas.getBoundingClientRect(), x = event.clientX - r.left, y = event.clientY - r.top;
   let near = null, least = 30 * 30;

@@ -1,6 +1,6 @@
-// columns.js - what the columns of the table are worth to the best model: bars of the shares that
-// its file tells. The file is megabytes, its description of itself lies near the front: only that
-// part is fetched.
+// columns.js - the card with the importance of the table's columns for the best model. The shares
+// are read from the model's file. The file may have megabytes, but its description stands near its
+// beginning, so only that part is fetched.
 
 import * as api from './api.js';
 import {h, replace, setText} from './dom.js';
@@ -9,7 +9,7 @@ import {count, fixed} from './format.js';
 const SHOWN = 10, FRONT = 1 << 16, HEAD = 20, ENTRY = 56;
 
 /**
- * The section "schema" of a model file (ml/artifact.h): magic, three numbers, then a table
+ * The section "schema" of a model file (ml/model/artifact.h): magic, three numbers, then a table
  * of {name[8], offset, length, hash}.
  */
 async function schemaOf(path, signal) {
@@ -80,7 +80,7 @@ export function makeColumns(path, showError) {
 
   return {
     box,
-    /** key names the best model; the same one is not asked for again. */
+    /** `key` identifies the best model. A second call with the same key does nothing. */
     async show(key) {
       if (key === shownOf) return;
       shownOf = key;
@@ -90,7 +90,7 @@ export function makeColumns(path, showError) {
         schema = await schemaOf(`${path}/best/artifact`, asked.signal);
         draw();
       } catch (err) {
-        if (err.status === 404) return;  // no file yet: asked again with the next best
+        if (err.status === 404) return;  // there is no file yet; the next best model is tried
         shownOf = null;
         if (err.name !== 'AbortError') showError(err);
       }

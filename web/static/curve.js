@@ -1,6 +1,7 @@
-// curve.js - how one trial learned: its scores at the rungs it reached, and its validation score by
-// step where the fit recorded one, in the metric that the engine chose the step by. Small pictures
-// of a few points, so SVG; the numbers stand beside them as text.
+// curve.js - two small charts of how one trial learned: its scores at the rungs it reached, and its
+// validation score by step if the fit recorded one. The second chart uses the metric by which the
+// engine chose the step. Each chart has few points and is therefore an SVG. The numbers are also
+// given as text.
 
 import {h, s} from './dom.js';
 import {clamp, count, decimalsFor, fixed} from './format.js';
@@ -41,7 +42,7 @@ function path(points, f) {
       .join('');
 }
 
-/** The scores of a trial by level: what it reported at rungs, and where it stands now. */
+/** Returns the scores of a trial by level: those it reported at rungs, and its present score. */
 export function rungPoints(trial) {
   const points = (trial.reports || [])
                      .map((r) => ({ x: r.level, y: r.value, se: r.se }))
@@ -52,8 +53,9 @@ export function rungPoints(trial) {
 }
 
 /**
- * The points of a fit by step, what they are in, and the one that the model was taken at: the step
- * that the engine says it chose, or where it is not among the points the best one.
+ * Returns the points of a fit by step, the name and direction of their metric, and the point at
+ * which the model was taken. That is the step that the engine reports (info.steps). If this step is
+ * not among the points, the best point is returned.
  */
 export function stepPoints(trial, study) {
   const points =
@@ -65,7 +67,7 @@ export function stepPoints(trial, study) {
   return { points, name, isLower, best: points.find((p) => p.x === trial.info?.steps) || best };
 }
 
-/** Scores at rungs: a vertical line per rung, the last one where the trial stands. */
+/** Draws the scores at rungs with a vertical line for each rung. */
 function rungs(trial, study) {
   const points = rungPoints(trial), name = metricName(study.metric);
   if (points.length < 2) return null;
@@ -96,7 +98,7 @@ function steps(trial, study) {
   return h('figure', {}, h('figcaption', {}, `Validation ${name} by step`), f.svg);
 }
 
-/** What of a trial's answer is worth a picture, or null. */
+/** Returns the charts for a trial as the API gives it, or null if there is nothing to draw. */
 export function curvesOf(trial, study) {
   const all = [rungs(trial, study), steps(trial, study)].filter(Boolean);
   return all.length ? h('div', { class: 'curves' }, all) : null;

@@ -1,6 +1,6 @@
-// detail.js - what an opened row of the leaderboard shows: why the trial is where it is, its
-// configuration, its curves, its attempts. Parts are filled as they become known; none is drawn
-// anew while it stays the same.
+// detail.js - the details below an opened row of the leaderboard: the reason for the trial's state,
+// its configuration, its curves and its attempts. Each part is filled when its data arrives, and is
+// drawn again only when its data changes.
 
 import {downloadLink} from './cells.js';
 import {h, patch} from './dom.js';
@@ -23,7 +23,7 @@ function noModel(r) {
   return r.state === 'completed' ? 'The model of this trial was not kept.' : 'No model yet.';
 }
 
-/** Attempts are worth showing when there was more than one, or the only one did not end well. */
+/** Attempts are shown only if there was more than one, or if the only one did not end well. */
 function attemptsOf(attempts) {
   const worth = attempts.length > 1 ||
       attempts.some((a) => a.end_reason && !['complete', 'prune', 'pause'].includes(a.end_reason));
@@ -80,7 +80,9 @@ export function makeDetail(span, {onVariant}) {
                      'Try a variant') :
                    null]);
     },
-    /** The trial as the server tells it whole, and its pictures. */
+    /**
+     * Shows what the complete answer of the API about this trial adds, and the curves made from it.
+     */
     show(r, trial, pictures) {
       if (drawn !== r) return;
       patch(

@@ -1,5 +1,5 @@
-// dom.js - making elements without a library. h('a', {href: x, class: 'y', onclick: f}, 'text',
-// child). Text always goes in as text, never as markup.
+// dom.js - makes and changes elements without a library, for example h('a', {href: x, class: 'y',
+// onclick: f}, 'text', child). Text is always added as text, never as markup.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -41,7 +41,10 @@ export function replace(el, ...children) {
   return el;
 }
 
-/** Sets text only when it differs, so that selections and screen readers are left alone. */
+/**
+ * Sets the text only when it differs, so that selections are kept and screen readers do not repeat
+ * it.
+ */
 export function setText(el, text) {
   if (el.textContent !== text) el.textContent = text;
 }
@@ -55,8 +58,8 @@ export function announce(text) {
 }
 
 /**
- * Fills an element anew only when `key` differs from the last one: what is unchanged keeps its
- * focus, selection and clicks.
+ * Fills an element again only when `key` differs from the key of the last call. Otherwise the
+ * element keeps its children, and with them focus, selection and clicks.
  */
 export function patch(el, key, make) {
   if (el.patchKey === key) return;
@@ -69,8 +72,8 @@ export function patch(el, key, make) {
 }
 
 /**
- * Makes the children of `parent` between `first` and `last` (which stay) the given ones, by as few
- * moves as come easily: an element that stands where it belongs is not touched.
+ * Makes `wanted` the children of `parent` between `first` and `last`, which stay. Elements that are
+ * already in the right place are not moved.
  */
 export function arrange(parent, first, last, wanted) {
   const keep = new Set(wanted);

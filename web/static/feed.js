@@ -1,13 +1,14 @@
-// feed.js - how a study's trials come to the page: one request for the first sight (the study and
-// 300 rows), the rest as columns of 10,000 trials, and from then on only what changed. Whole rows
-// of trials in sight and all configurations are asked for when they are needed. Nothing is asked
-// for twice; an answer that comes late changes nothing that is newer.
+// feed.js - loads the trials of a study. One request brings the study and the first 300 rows. The
+// other trials follow as columns, 10,000 trials at a time. After that only changes are requested.
+// Complete rows are requested for trials in sight, and all configurations only when a filter or an
+// export needs them. Nothing is requested twice, and an answer that arrives late never replaces
+// newer data.
 
 import * as api from './api.js';
 
 const FIRST = 300, COLUMNS = 10000, WITH_CONFIG = 2000, ROWS = 300, PACE_MS = 1000, SIGHT_MS = 60;
 
-/** Calls f soon, at most once per `ms` and never for more than a fifth of the time. */
+/** Calls f soon, at most once per `ms`, and so rarely that it takes at most a fifth of the time. */
 export function paced(ms, f) {
   let timer = null, from = -Infinity;
   function run() {
@@ -32,7 +33,7 @@ export function makeFeed(path, trials, {onStudy, onRows, onProgress, onError}) {
     if (changed.size || !isLive) onRows(changed, isLive);
   }
 
-  /** The rest of the trials, the pages one after another, each shown as it comes. */
+  /** Loads the trials page by page, and shows each page when it arrives. */
   async function columns(total, withConfig) {
     const limit = withConfig ? WITH_CONFIG : COLUMNS;
     for (let after = 0; after !== null;) {
@@ -110,12 +111,12 @@ export function makeFeed(path, trials, {onStudy, onRows, onProgress, onError}) {
     refresh: api.throttled(PACE_MS, load),
     isLoaded: () => seq !== null,
     seq: () => seq,
-    /** Whole rows of the trials that came into sight. */
+    /** Asks for the complete rows of the trials that came into sight. */
     need(numbers) {
       sight = numbers;
       if (sightTimer === null) sightTimer = setTimeout(lookUp, SIGHT_MS);
     },
-    /** All configurations, for a filter that names a parameter. */
+    /** Asks for all configurations, once. A filter that names a parameter needs them. */
     configs() {
       configs ??= columns(trials.size, true).catch((err) => {
         configs = null;
@@ -123,7 +124,7 @@ export function makeFeed(path, trials, {onStudy, onRows, onProgress, onError}) {
       });
       return configs;
     },
-    /** Whole rows of these trials, for a file. */
+    /** Completes these rows before they are saved to a file. */
     async whole(rows) {
       const lacking = rows.filter((r) => !r.isWhole).map((r) => r.number);
       for (let i = 0; i < lacking.length; i += ROWS) {

@@ -1,11 +1,13 @@
-// filter.js - the filter box of the leaderboard. Pure: text in; out a test of a row and what it
-// needs to know, or an Error that names the place and a way out. A question that cannot be answered
-// is an error, never an empty table:
+// filter.js - the language of the filter box above the leaderboard. compile() turns a text into a
+// test of a row. A filter that cannot be evaluated throws an Error that names the place in the text
+// and says how to write it; it never gives an empty table. The file has no access to elements or
+// requests. Examples:
+//
 //
 //   family = boost and (score > 0.9 or predict < 20us) and not state = failed
 //   leaves < 64                  a parameter of the configuration
-//   family in (boost, forest)    test = none     name ~ part     boost 255   (plain words: each
-//   must appear in the row)
+//   family in (boost, forest)    test = none     name ~ part
+//   boost 255                    plain words: each must appear in the row
 
 const TIME = {
   ns: 1e-3,
@@ -32,8 +34,9 @@ const scaled = (units, by) =>
 const YES = new Map([['yes', true], ['true', true], ['no', false], ['false', false]]);
 
 /**
- * Fields of a row: where they are, and what their values are. The first name is the one that
- * messages use.
+ * The fields of a row that can be compared: their names in the language, the key in the row, and
+ * the kind of value. Messages use the first name. isRead: the value arrives together with the
+ * configurations.
  */
 const FIELDS = [
   { names: ['rank'], key: 'rank', kind: 'number' },
@@ -78,7 +81,7 @@ const compareBy = {
   '~': (a, b) => String(a).includes(String(b)),
 };
 
-/** Words, quoted texts, operators, brackets and commas, each with the place it begins at. */
+/** Splits the text into words, quoted texts, operators, brackets and commas. */
 function tokensOf(text) {
   const out = [],
         re = /\s*(?:"([^"]*)"|'([^']*)'|(!=|<=|>=|==|<>|=|<|>|~|\(|\)|,)|([^\s"'!=<>~(),]+)|(.))/gy;
@@ -98,7 +101,7 @@ function tokensOf(text) {
   return out;
 }
 
-/** The known name nearest to a misspelt one, or null. */
+/** Returns the known name that is most similar to a misspelt one, or null if none is similar. */
 export function nearestName(name, names) {
   let best = null, least = (name.length < 5 ? 1 : Math.max(2, Math.floor(name.length / 3))) + 1;
   for (const other of names) {
@@ -120,7 +123,7 @@ function fieldNames() {
   return FIELDS.map((f) => f.names[0]);
 }
 
-/** A number with an optional unit: {value, unit}, or null. */
+/** Reads a number with an optional unit: {value, unit}, or null if the text is no number. */
 function numberOf(text) {
   const m =
       /^([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµ%]*)$/i.exec(text.replace(/^#/, ''));
@@ -154,7 +157,7 @@ function textValue(field, text, known) {
   return value;
 }
 
-/** A test of one value (lower-case text, number, yes/no) of a field. */
+/** Makes a test that compares one field of a row with a value. */
 function fieldTest(field, op, text, known) {
   const { key } = field, isText = field.kind === 'text';
   if (text === 'none' && !isText) {
@@ -179,9 +182,9 @@ function fieldTest(field, op, text, known) {
 }
 
 /**
- * A parameter may be a number in one family and a choice of words in another: numbers are compared
- * as numbers wherever both are, everything else as text. A trial without the parameter is never
- * chosen.
+ * Makes a test that compares a parameter of the configuration. The same parameter may be a number
+ * in one family and a word in another. Two numbers are compared as numbers, anything else as text.
+ * A trial that lacks the parameter does not pass.
  */
 function parameterTest(name, op, text) {
   const n = numberOf(text), want = text.toLowerCase();
@@ -202,7 +205,7 @@ function parameterTest(name, op, text) {
   };
 }
 
-/** Plain words: each must appear in the row. */
+/** Makes a test for a plain word, which must appear somewhere in the row. */
 function wordTest(word) {
   const want = word.toLowerCase();
   return (row) => `#${row.number} ${row.family} ${row.state} ${
@@ -213,9 +216,10 @@ function wordTest(word) {
 }
 
 /**
- * What is known: {families, parameters: names seen in configurations, isWhole: all configurations
- * were seen}. Answers {test, needsConfig: the configurations of all rows are needed for a right
- * answer}.
+ * Compiles a filter. `known` is what the page has read so far: {families, parameters: the names
+ * found in configurations, isWhole: all configurations were read}. Returns {test, needsConfig}. If
+ * needsConfig is true, the test gives right answers only after the configurations of all rows were
+ * read.
  */
 export function compile(text, known = {}) {
   const tokens = tokensOf(text), parameters = [...(known.parameters || [])],
@@ -253,7 +257,7 @@ export function compile(text, known = {}) {
           values = op.toLowerCase() === 'in' ? list(name) : [operand(name, op)];
     const field = byName.get(name.toLowerCase());
     if (field) {
-      needsConfig ||= Boolean(field.isRead);  // it comes with the configurations
+      needsConfig ||= Boolean(field.isRead);  // the value arrives together with the configurations
       const all = values.map((v) => fieldTest(field, ops, v, facts));
       return (row) => all.some((f) => f(row));
     }
@@ -306,7 +310,7 @@ export function compile(text, known = {}) {
     return wordTest(t.text);
   }
 
-  /** Conditions side by side must all hold, with or without "and". */
+  /** Reads conditions that must all hold. The word "and" between them may be left out. */
   function both() {
     const all = [term()];
     while (peek() && !isWord('or') && !isSign(')')) {

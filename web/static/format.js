@@ -1,11 +1,11 @@
-// format.js - numbers, sizes and times as people read them. Pure functions; everything missing is
-// an en dash.
+// format.js - numbers, sizes and times as text for people. All functions are pure. A missing value
+// is shown as an en dash.
 
 export const NONE = '–';
 
 const grouped = new Map();
 
-/** A number with a fixed count of decimals and thousands grouped. */
+/** Formats a number with a fixed number of decimals and with grouped thousands. */
 export function fixed(x, decimals) {
   if (x === null || x === undefined || !Number.isFinite(x)) return NONE;
   if (!grouped.has(decimals)) {
@@ -18,8 +18,8 @@ export function fixed(x, decimals) {
 }
 
 /**
- * A share as people say it: "7 %", "0.4 %", "99.6 %" and never 0 % or 100 % of what is not none or
- * all.
+ * Formats a share, such as "7 %", "0.4 %" or "99.6 %". The result is 0 % only if the part is zero,
+ * and 100 % only if it is the whole.
  */
 export function percent(part, whole) {
   if (!(whole > 0) || !Number.isFinite(part)) return NONE;
@@ -36,8 +36,8 @@ export function count(n) {
 const DECIMALS = 9;
 
 /**
- * Decimals that show a standard error with two digits; without one, five significant digits of the
- * value.
+ * Returns the number of decimals that shows the standard error with two digits. Without a standard
+ * error it is the number that shows the value with five significant digits.
  */
 export function decimalsFor(value, se) {
   if (Number.isFinite(se) && se > 0) return clamp(1 - exponentOf(se, 2), 0, DECIMALS);
@@ -45,12 +45,14 @@ export function decimalsFor(value, se) {
   return clamp(4 - exponentOf(value, 5), 0, DECIMALS);
 }
 
-/** The exponent that x has once it is rounded to so many digits: 9.96 with two digits is 1.0e1. */
+/**
+ * Returns the exponent of x after rounding to so many digits: 9.96 with two digits is 1.0e1, so 1.
+ */
 function exponentOf(x, digits) {
   return Number(x.toExponential(digits - 1).split('e')[1]);
 }
 
-/** One count of decimals for a whole column, so that its points align. */
+/** Returns one number of decimals for a whole column, so that the decimal points are aligned. */
 export function columnDecimals(rows, key, seKey) {
   const all = rows.slice(0, 50)
                   .filter((r) => Number.isFinite(r[key]))
@@ -63,7 +65,9 @@ export function clamp(x, lo, hi) {
   return Math.min(hi, Math.max(lo, x));
 }
 
-/** 1234567 us -> "1.2 s". A unit ends where its number would be shown as the next one's 1. */
+/**
+ * 1234567 us -> "1.2 s". The unit changes where rounding would otherwise show 1000 of it (or 60 s).
+ */
 export function micros(us) {
   if (us === null || us === undefined || !Number.isFinite(us)) return NONE;
   if (us < 999.5) return `${short(us)} µs`;
@@ -121,7 +125,7 @@ export function when(wallMs) {
       .format(wallMs);
 }
 
-/** A configuration's value: short, exact where it is short anyway. */
+/** Formats a value of a configuration. Fractions are rounded to five significant digits. */
 export function value(v) {
   if (typeof v === 'number' && !Number.isInteger(v)) return String(Number(v.toPrecision(5)));
   return typeof v === 'object' && v !== null ? JSON.stringify(v) : String(v);

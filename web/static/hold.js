@@ -1,6 +1,7 @@
-// hold.js - whether somebody reads a part of the page: the pointer moved over it a moment ago, the
-// keyboard's focus or a selection is in it, or it is scrolled away from its top. What is read is
-// not moved; it is moved when it is left.
+// hold.js - tells whether somebody reads a part of the page. This is assumed while the pointer
+// moved over it in the last 30 seconds, while it holds the keyboard's focus or a selection, and
+// while it is scrolled away from its top. Rows must not move while they are read; they are moved
+// afterwards.
 
 const IDLE_MS = 30000, LOOK_MS = 500;
 
@@ -36,7 +37,7 @@ export function makeHold(box, {scroller = null, isHeld = () => false, onFree}) {
 
   return {
     isRead,
-    /** Something waits to be moved. */
+    /** Rows are waiting to be moved: onFree is called when nobody reads any more. */
     wait: () => {
       isWaiting = true;
     },
@@ -44,7 +45,7 @@ export function makeHold(box, {scroller = null, isHeld = () => false, onFree}) {
   };
 }
 
-/** "12 new results": what waits, and the way to see it now. */
+/** The text of the button that shows what waits, such as "12 new results". */
 export function waitingText(n, one, many) {
   return n ? `${n.toLocaleString('en-US')} new ${n === 1 ? one : many}` : '';
 }

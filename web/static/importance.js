@@ -1,6 +1,6 @@
-// importance.js - which parameters made the difference: bars of shares, by PED-ANOVA as trials come
-// in, or by fANOVA when somebody asks for it. An estimate that the server still makes is asked for
-// again until it is there.
+// importance.js - the card with the importance of parameters, as bars. The method is PED-ANOVA,
+// which is computed again as trials end, or fANOVA if the user chooses it. While the server is
+// still computing, the page asks again until the result is there.
 
 import * as api from './api.js';
 import {h, replace, setText} from './dom.js';

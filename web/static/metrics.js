@@ -1,7 +1,7 @@
-// metrics.js - metrics as people call them, which way each is better, and what the points of a
-// trial's curve are in. The engine chooses along rounds or epochs by the study's metric where that
-// one is smooth, and by another one where it is not (ml/metric.h, is_smooth): the curve is in that
-// one. Pure.
+// metrics.js - the names of metrics, the direction in which each is better, and the metric of a
+// trial's curve. The engine chooses the best round or epoch by the study's metric if that metric is
+// smooth, and by a related smooth metric otherwise (is_smooth in ml/metric/metric.h). The curve
+// shows the metric that was used for this choice. All functions are pure.
 
 const METRICS = {
   auc: ['AUC', true, 'auc'],
@@ -15,15 +15,19 @@ const METRICS = {
   poisson_deviance: ['Poisson deviance', false, 'poisson_deviance'],
 };
 
-/** "Balanced accuracy" of balanced_accuracy; what is not known stays as it is. */
+/**
+ * Returns the name of a metric, such as "Balanced accuracy" for balanced_accuracy. An unknown name
+ * is only freed of underscores.
+ */
 export function metricName(metric) {
   return METRICS[metric]?.[0] || (metric ? metric.replaceAll('_', ' ') : 'Score');
 }
 
 /**
- * The metric of the curve and which way it is better. `metric` and `isLower` are the study's;
- * `select` is the value that the engine chose along the curve: with AUC it tells whether a fold
- * lacked a class, where log loss stands in.
+ * Returns the metric of a trial's curve and its direction. `metric` and `isLower` are the study's,
+ * and `select` is the value of the curve that the engine chose. For a study with AUC the engine
+ * uses log loss if a fold lacks a class. Whether it did follows from the curve: AUC is never above
+ * 1, and `select` is near the smallest value of a log loss, but near the largest value of an AUC.
  */
 export function curveMetric(metric, isLower, points, select) {
   const own = METRICS[metric];

@@ -1,18 +1,21 @@
-// new.js - a new study from a spec as people write it: text on the left, on the right what it would
-// do, asked of the server while one types, or the one thing that is wrong with it and where.
-// Nothing is judged here: the server's word is the only one.
+// new.js - the view that starts a new study. The spec is a text on the left. The right side shows
+// what the study would do, or the first error with its line. Both come from the server, which is
+// asked while the user types; the page does not check the spec itself.
 
 import * as api from './api.js';
 import {announce, h, replace, setText} from './dom.js';
 import {count, duration} from './format.js';
 import {lineOf} from './where.js';
 
-/** A name as YAML takes it: in quotes where it holds more than letters, digits, dots and dashes. */
+/**
+ * Writes a name for YAML, in quotes if it holds anything but letters, digits, underscores, dots and
+ * dashes.
+ */
 const plain = (name) => /^[\w.-]+$/.test(name) ? name : JSON.stringify(name);
 
 const ASK_MS = 350;
 
-/** Names as comments, a few a line. */
+/** Lists names in comments, several in a line. */
 function listed(searchers) {
   const lines = [];
   for (const { name } of searchers) {
@@ -24,7 +27,7 @@ function listed(searchers) {
   return lines.join(`\n#${' '.repeat(23)}# `);
 }
 
-/** What auto takes for that column. */
+/** Returns the metric that `auto` would choose for a target column. */
 function metricOf(column) {
   if (column?.type === 'numeric') return 'rmse';
   return column?.levels?.length > 2 ? 'logloss' : 'auc';
@@ -47,8 +50,8 @@ budget: {time: 10m}     # or {trials: 200}
 }
 
 /**
- * The text with another dataset: only the value behind `dataset:` differs, so that nothing that
- * was written is lost. Null where there is no such line.
+ * Returns the spec with another dataset. Only the value after `dataset:` is changed, so that
+ * everything else that the user wrote is kept. Returns null if there is no such line.
  */
 export function withDataset(text, name) {
   const re = /^(dataset:[ \t]*)(?:"[^"\n]*"|'[^'\n]*'|[^#\n]*?)([ \t]*(?:#[^\n]*)?)$/m,
@@ -58,7 +61,7 @@ export function withDataset(text, name) {
       null;
 }
 
-/** Whether a spec says anything at all, comments aside. */
+/** Returns true if a spec has nothing but comments and empty lines. */
 export function isEmpty(text) {
   return text.split('\n').every((line) => /^\s*(#.*)?$/.test(line));
 }
@@ -126,7 +129,7 @@ export function newView(root, params, showError) {
   let names = { samplers: 'random', schedulers: 'none' }, asked = 0, isStopped = false,
       timer = null, filled = '', hasTables = true;
 
-  /** What is wrong, with the key and the line it is in. */
+  /** Shows an error of the spec with its key and its line. */
   function wrong(err) {
     const line = lineOf(text.value, err.where);
     start.disabled = true;

@@ -1,8 +1,9 @@
-// order.js - in which order rows stand: by score with ranks, or by any column, those chosen by a
-// filter and by chips. An order that is there already takes changed rows in by one merge, so that a
-// study of 100,000 trials can be followed. Pure.
+// order.js - the order of the rows of the leaderboard: by score with ranks, or by any column, and
+// limited to the rows that pass the filter and the chosen state. Changed rows are merged into the
+// present order in one pass, so that a study of 100,000 trials can be followed live. All functions
+// are pure.
 
-/** Chips: which states each of them stands for. */
+/** The buttons above the board: key, name, and the states of trials that each stands for. */
 export const CHIPS = [
   ['completed', 'Completed', ['completed']],
   ['running', 'Running', ['running']],
@@ -24,8 +25,8 @@ const STATE_ORDER = {
 const isNone = (x) => x === null || x === undefined || Number.isNaN(x);
 
 /**
- * By score, best first, ties to the earlier trial; then those without a score, by state, highest
- * level, newest.
+ * Compares by score, best first; equal scores are ordered by trial number. Rows without a score
+ * follow, ordered by state, then highest level first, then newest first.
  */
 export function byScore(isLower) {
   const sign = isLower ? 1 : -1;
@@ -38,7 +39,10 @@ export function byScore(isLower) {
   };
 }
 
-/** By a column, rows without a value last whichever way it goes, ties by score. */
+/**
+ * Compares by a column. Rows without a value come last in both directions; equal values are ordered
+ * by score.
+ */
 export function byColumn(key, dir, isLower) {
   const score = byScore(isLower);
   if (key === 'rank')
@@ -51,7 +55,10 @@ export function byColumn(key, dir, isLower) {
   };
 }
 
-/** An ordered list with changed rows taken out and put where they belong now. */
+/**
+ * Returns an ordered list in which the changed rows are removed from their old places and inserted
+ * at their new ones.
+ */
 export function merged(list, changed, compare, passes) {
   const put = [...changed].filter(passes).sort(compare), out = [];
   let at = 0;
@@ -72,7 +79,7 @@ export class Order {
     this.test = () => true;
     this.chip = null;
     this.ranked = [];  // all rows with a score, best first
-    this.shown = [];   // those that pass, as they are shown
+    this.shown = [];   // the rows that pass, in the order of the table
     this.isStale = true;
   }
 
@@ -80,13 +87,16 @@ export class Order {
     return (this.chip === null || this.chip.includes(row.state)) && this.test(row);
   }
 
-  /** Another question: the next apply orders everything anew. */
+  /** Changes the sorting or the filter. The next apply() sorts all rows again. */
   ask(question) {
     Object.assign(this, question);
     this.isStale = true;
   }
 
-  /** Takes what changed in; all: every row, called only when everything is ordered anew. */
+  /**
+   * Brings the order up to date with the changed rows. `all` returns every row, and is called only
+   * if all rows must be sorted again.
+   */
   apply(changed, all) {
     const score = byScore(this.isLower),
           compare = byColumn(this.sortKey, this.sortDir, this.isLower),
@@ -103,7 +113,7 @@ export class Order {
     }
     for (const row of changed)
       row.rank = null,
-      row.settled = row.state;  // settled: its state when it was put where it stands
+      row.settled = row.state;  // the state at the time of the last ordering
     this.ranked.forEach((row, i) => {
       row.rank = i + 1;
     });

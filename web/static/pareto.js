@@ -1,7 +1,8 @@
-// pareto.js - what a better score costs: each trial's score against its fit time, prediction time
-// or model size, and the front of those that no other beats in both. The front is the server's; the
-// other points are the leaderboard's. The baseline, which costs nothing, is left out: it would be
-// on every front.
+// pareto.js - the chart of the trade-off between score and cost. It shows each trial's score
+// against its fit time, prediction time or model size, and the Pareto front: the trials that no
+// other trial beats in both. The server computes the front; the other points are the rows of the
+// leaderboard. The baseline is left out, because it costs nearly nothing and would always be on the
+// front.
 
 import * as api from './api.js';
 import {areaPen, BEYOND, chartColours, mark, nearest, sizeCanvas} from './chart.js';
@@ -16,9 +17,9 @@ const facts = [
 ];
 
 /**
- * Where trials stand: cost by its logarithm, score on the axis of the good ones. A score beyond
- * that axis stands at the frame's worse edge (`isOut`), where it is drawn as an arrow: inside the
- * frame it would be read as a score.
+ * Returns the functions that place trials in the chart. The cost has a logarithmic scale. The scale
+ * of scores covers the good ones; worse scores are drawn as arrows in a strip at the worse edge
+ * (`isOut`), because a dot inside the frame would be read as a score.
  */
 export function tradeoff(points, key, isLower, width) {
   const axis = axisOf(points, isLower),

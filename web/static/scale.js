@@ -1,5 +1,5 @@
-// scale.js - scales of the pictures: ticks, the axis of scores, and which scores lie beyond it.
-// Pure functions, shared by the chart, the trade-off and the tests.
+// scale.js - the scales of the charts: ticks, the axis of scores, and which scores are beyond it.
+// All functions are pure. They are shared by both charts and the tests.
 
 import {clamp} from './format.js';
 
@@ -8,7 +8,9 @@ export function niceStep(span, ticks) {
   return base * ([1, 2, 2.5, 5, 10].find((m) => m * base >= raw * (1 - 1e-12)) || 10);
 }
 
-/** Round values from lo to hi, about n of them, with the decimals that tell them apart. */
+/**
+ * Returns about n round values from lo to hi, and the number of decimals that shows them exactly.
+ */
 export function ticksOf(lo, hi, n) {
   const step = niceStep(hi - lo || 1, n), first = Math.ceil(lo / step - 1e-9) + 0, out = [];
   for (let k = first; k * step <= hi + step * 1e-9; k++) out.push(k * step);
@@ -17,7 +19,7 @@ export function ticksOf(lo, hi, n) {
   return { out, decimals: clamp(digits, 0, 9) };
 }
 
-/** 1, 10, 100 ... between lo and hi, and more in between when there is room. */
+/** Returns 1, 10, 100 ... between lo and hi, and values in between if the range is short. */
 export function logTicks(lo, hi) {
   const out = [], within = hi / lo < 12 ? [1, 1.5, 2, 3, 5, 7] : hi / lo < 300 ? [1, 3] : [1];
   for (let e = Math.floor(Math.log10(lo)); 10 ** e <= hi; e++) {
@@ -28,8 +30,9 @@ export function logTicks(lo, hi) {
 }
 
 /**
- * The axis of scores spans the best one and the better nine tenths. The baseline is there to be
- * beaten: it does not stretch the axis. `isOut` says of a score that it lies beyond the worse end.
+ * Returns the axis of scores. It reaches from the best score to the one at nine tenths of the
+ * models. The baseline is not a model in this sense and may be beyond the axis at its worse end.
+ * `isOut` tells whether a score is beyond that end.
  */
 export function axisOf(points, isLower) {
   const models = points.filter((p) => p.family !== 'baseline');
@@ -52,9 +55,9 @@ export function axisOf(points, isLower) {
 }
 
 /**
- * From a score to a place between `top` and `bottom`. Scores beyond the axis stand in a strip of
- * their own at its worse end (`beyond` pixels, only when there are any), so that none is drawn
- * where it is not.
+ * Returns the function from a score to a height between `top` and `bottom`. If there are scores
+ * beyond the axis, they are placed in a strip of `beyond` pixels at its worse end, so that they are
+ * not mistaken for scores on the axis.
  */
 export function placeOf(axis, points, isLower, {top, bottom, beyond}) {
   const room = points.some((p) => axis.isOut(p.score)) ? beyond : 0;
@@ -65,8 +68,8 @@ export function placeOf(axis, points, isLower, {top, bottom, beyond}) {
 }
 
 /**
- * Keeps one point of those that would cover the same cell of `size` pixels; the order of the rest
- * stays.
+ * Keeps only one of the points that fall into the same cell of `size` pixels. The order of the
+ * points is kept.
  */
 export function thin(points, px, py, size) {
   const seen = new Set();

@@ -1,10 +1,10 @@
-// signin.js - signing in by a token, and who is signed in. The one-time link needs no form (api.js
-// takes its key).
+// signin.js - the form for signing in with a token, and the user's name in the frame. The one-time
+// link needs no form; api.js reads its key.
 
 import * as api from './api.js';
 import {h, replace, setText} from './dom.js';
 
-/** The form, in `root` instead of a view. onDone() is called when somebody is signed in. */
+/** Shows the form in `root` in place of a view. onDone() is called after signing in. */
 export function signInView(root, onDone) {
   const token = h('input', {
     id: 'sign-in-token',
@@ -65,8 +65,8 @@ export function signInView(root, onDone) {
 }
 
 /**
- * Name, role and "Sign out", in the frame. Not for a page that came in by something other than a
- * session.
+ * Shows the user's name, role and "Sign out" in the frame. Nothing is shown if the user is
+ * authorised by anything but a session.
  */
 export function showWho() {
   const who = api.who();

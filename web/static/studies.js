@@ -1,6 +1,6 @@
-// studies.js - the first view: every study with its state, best score, trials and what is left of
-// its budget. Rows are patched in place; only studies that an event names are asked for again.
-// While somebody reads, new studies wait.
+// studies.js - the list of studies with state, best score, trials and remaining budget. Rows are
+// patched in place, and only the studies that an event names are requested again. While somebody
+// reads the list, new studies wait.
 
 import * as api from './api.js';
 import {failedText, isOver, leftText, meter, pill, progress, trialsBar} from './budget.js';
@@ -43,7 +43,10 @@ function trialsCell(study) {
   return [trialsBar(study.trials), failed ? h('span', { class: 'sub bad' }, failed) : null];
 }
 
-/** Each cell: what it depends on, and what is drawn. */
+/**
+ * The cells of a row: the class, a text of all values that the cell depends on, and the function
+ * that draws it.
+ */
 const cells = [
   ['', (s) => `${s.state} ${s.reason} ${s.why}`, stateCell],
   ['num', (s) => JSON.stringify([s.best?.score, s.best?.se, s.best?.family, s.metric]), bestCell],
@@ -157,7 +160,7 @@ export function studiesView(root, params, showError) {
     fetched = performance.now();
   }
 
-  /** All of them, painted page by page. */
+  /** Loads all studies page by page, and shows each page when it arrives. */
   async function loadAll() {
     const there = new Set();
     for (let after = 0; after !== null;) {
@@ -214,10 +217,10 @@ export function studiesView(root, params, showError) {
         h('label', { class: 'check' }, box, ' archived')),
       holder);
   setAttr(news, 'aria-live', 'polite');
-  let start = setTimeout(
-      begin, START_MS);  // a line that does not come must not keep the list from being shown
+  let start =
+      setTimeout(begin, START_MS);  // the list is shown even if the event stream cannot be opened
 
-  /** The list is asked for once the line stands: what happens from then on is told. */
+  /** Loads the list when the event stream is open, so that no later change is missed. */
   function begin() {
     clearTimeout(start);
     if (start === null) return;

@@ -1,6 +1,6 @@
-// study.js - one study: what it found so far, what is left of its budget, its leaderboard, its best
-// model. Its trials come by feed.js; this file draws the study itself and tells the board, the
-// chart and the cards what changed.
+// study.js - the view of one study: its results, remaining budget, leaderboard and best model.
+// feed.js loads the trials. This file draws the study itself, and passes changes on to the board,
+// the charts and the cards.
 
 import * as api from './api.js';
 import {makeBoard} from './board.js';
@@ -77,7 +77,10 @@ function saveText(name, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** What is measured and asked of the server only once it is in sight. */
+/**
+ * Calls f once, when the element comes into sight for the first time. Returns a function that
+ * cancels this.
+ */
 function onSight(el, f) {
   const seen = new IntersectionObserver((list) => {
     if (!list.some((e) => e.isIntersecting)) return;
@@ -175,7 +178,9 @@ export function studyView(root, [ref], showError) {
         })
   ];
 
-  /** A server that does not answer is told of above (app.js), once. */
+  /**
+   * Shows an error, except when the server did not answer: app.js shows that for the whole page.
+   */
   function quietError(err) {
     if (err.status > 0)
       showError(err);
@@ -310,7 +315,10 @@ export function studyView(root, [ref], showError) {
     document.title = `${study.name} · Assay`;
   }
 
-  /** Changes of an ended study leave out its rungs: they are asked for once, at its end. */
+  /**
+   * The changes of an ended study do not contain its rungs. They are requested once, when the study
+   * ends.
+   */
   async function lastWord() {
     try {
       const whole = await api.get(path);
@@ -323,10 +331,7 @@ export function studyView(root, [ref], showError) {
     }
   }
 
-  /**
-   * changed: rows that differ. Everything that follows from them is drawn; pictures a little
-   * later.
-   */
+  /** Draws what depends on the changed rows. Charts and cards are drawn a little later (paced). */
   function onRows(changed, isLive) {
     board.update(changed, study.larger_is_better === false, isLive);
     drawStudy();
@@ -345,8 +350,8 @@ export function studyView(root, [ref], showError) {
   }
 
   /**
-   * Which rows the box and the chips leave. A question about parameters waits until every
-   * configuration is here.
+   * Applies the filter and the chosen state to the board. A filter on parameters waits until all
+   * configurations were read.
    */
   async function choose() {
     clearTimeout(filterTimer);
@@ -373,7 +378,10 @@ export function studyView(root, [ref], showError) {
     }
   }
 
-  /** Test scores come with the configurations: an order by them needs them of all trials. */
+  /**
+   * Sorting by test score needs the test scores of all trials, which arrive with the
+   * configurations.
+   */
   async function readTests() {
     if (trials.hasConfigs()) return;
     try {
@@ -417,7 +425,7 @@ export function studyView(root, [ref], showError) {
     }
   }
 
-  /** A trial as the user wishes it, beginning from another's configuration. */
+  /** Lets the user edit the configuration of a trial, and queues a new trial with the result. */
   async function variant(row) {
     const text = window.prompt('Configuration to try next', JSON.stringify(row.config));
     if (!text) return;
@@ -431,8 +439,8 @@ export function studyView(root, [ref], showError) {
   }
 
   /**
-   * Importance and the front are estimates over many trials: asked for when they are in sight, now
-   * and then, and at the end.
+   * Requests the importance and the front again: only after the card came into sight, at most every
+   * ten seconds while the study runs, and once at its end.
    */
   function analyse() {
     const now = performance.now(), key = `${board.order.ranked.length} ${isOver(study || {})}`;
@@ -445,7 +453,7 @@ export function studyView(root, [ref], showError) {
     pareto.refresh();
   }
 
-  /** Without a first answer there is nothing to draw: the reason takes the place of the study. */
+  /** If the very first request fails, the error is shown in place of the study. */
   function onError(err) {
     if (study !== null || err.status === 401 || err.status === 0 || err.status === 503) {
       quietError(err);

@@ -1,4 +1,4 @@
-// tables.js - the two quiet views: datasets with their columns, runners with their devices.
+// tables.js - two simple lists: datasets with their columns, and runners with their devices.
 
 import * as api from './api.js';
 import {pill} from './budget.js';
@@ -14,12 +14,12 @@ function listView(root, { title, path, key, heads, row, empty, showError }) {
           heads.map(([name, num]) => h('th', { scope: 'col', class: num ? 'num' : null }, name)))),
       body);
   const holder = h('div', { class: 'card flush' }, table);
-  const rows = new Map();  // id -> {tr, key, cells: what each was made of}
+  const rows = new Map();  // id -> {tr, key, cells: the HTML of each cell}
   let isStopped = false;
 
   /**
-   * Only cells whose content differs are replaced: buttons keep the focus, opened details stay
-   * open.
+   * Returns the element of a row. Only cells whose content has changed are replaced, so that
+   * buttons keep the focus and opened details stay open.
    */
   function rowOf(item) {
     const key = JSON.stringify(item), known = rows.get(item.id);
@@ -81,7 +81,9 @@ function listView(root, { title, path, key, heads, row, empty, showError }) {
   };
 }
 
-/** The schema is fetched when it is asked for: a table may have thousands of columns. */
+/**
+ * The columns of a dataset are requested only when they are opened, because there may be thousands.
+ */
 function columnsOf(d) {
   if (d.state !== 'ready') return null;
   const list = h('ul', { class: 'chips' });

@@ -1,12 +1,13 @@
-// trials.js - what the page knows of the trials of one study: one object per trial, by number. The
-// first rows come whole, the rest as columns (without configuration and error, 10,000 at a time),
-// changes as whole rows again. An answer that is older than what is known changes nothing. Pure: no
-// element, no request.
+// trials.js - the trials of one study as far as the page has read them: one object for each trial,
+// found by its number. The first rows arrive complete. The others arrive as columns, without
+// configuration and error text. Changes arrive as complete rows. An answer that is older than a row
+// does not change it. The file has no access to elements or requests.
 //
-// A row: number, trial (id), family, state, reason, detail, score (of the board, else null),
-// reported (its last score when it is not on the board), se, test_score, test_se, level, max_level,
-// fit_us, predict_ns_row, model_bytes, cut, artifact, front, config (undefined until known),
-// isWhole, at (the journal's number when it was told), rank (set by order.js).
+// A row has: number, trial (its id), family, state, reason, detail, score (null if it has no place
+// on the board), reported (its last score if it has no place on the board), se, test_score,
+// test_se, level, max_level, fit_us, predict_ns_row, model_bytes, cut, artifact, front, config
+// (undefined until it is read), isWhole (all fields were read), at (the journal's sequence number
+// at which the row was true), and rank (set by order.js).
 
 const known = (x) => (x > 0 ? x : null);
 
@@ -16,11 +17,11 @@ export class Trials {
   }
 
   clear() {
-    this.all = [];  // by number - 1; holes where nothing is known
+    this.all = [];  // by number - 1; trials that were not read yet are missing
     this.size = 0;
     this.families = new Set();
     this.parameters = new Set();
-    this.isComplete = false;  // every trial is here
+    this.isComplete = false;  // every trial was read
   }
 
   get(number) {
@@ -36,7 +37,7 @@ export class Trials {
     return row;
   }
 
-  /** Whole rows, true at `seq`. Returns those that are new or differ. */
+  /** Takes complete rows that were true at `seq`. Returns the rows that were set. */
   take(list, seq) {
     const changed = new Set();
     for (const r of list) {
@@ -44,7 +45,7 @@ export class Trials {
       if (row.at > seq) continue;
       const rank = row.rank;
       Object.assign(row, r, { at: seq, isWhole: true });
-      row.rank = rank;  // order.js ranks what is here
+      row.rank = rank;  // ranks are set by order.js only
       row.score = row.score ?? null;
       row.fit_us = known(row.fit_us);
       row.predict_ns_row = known(row.predict_ns_row);
@@ -57,7 +58,10 @@ export class Trials {
     return changed;
   }
 
-  /** Columns of trials from + 0, from + 1, ... */
+  /**
+   * Takes the columns of c.count trials, beginning with trial number c.from. Returns the rows that
+   * changed.
+   */
   takeColumns(c) {
     const changed = new Set();
     for (let i = 0; i < c.count; i++) {
@@ -98,17 +102,17 @@ export class Trials {
     return changed;
   }
 
-  /** Whether every trial is here with its configuration. */
+  /** Returns true if every trial was read with its configuration. */
   hasConfigs() {
     return this.isComplete && this.all.every((r) => r.config !== undefined);
   }
 
-  /** Every row, by number. */
+  /** Returns all rows, ordered by number. */
   rows() {
     return this.all.filter(Boolean);
   }
 
-  /** Those with a place on the board, by number. */
+  /** Returns the rows that have a place on the board, ordered by number. */
   scored() {
     return this.all.filter((r) => r && Number.isFinite(r.score));
   }

@@ -1,8 +1,8 @@
-// where.js - the line of a spec's text that a path such as `space[0].leaves` or `budget.trials`
-// speaks of. YAML in block and flow form and JSON, as far as specs are written: keys, list items,
-// comments. Pure.
+// where.js - finds the line of a spec that an error refers to by a path such as `space[0].leaves`
+// or `budget.trials`. It reads JSON, and YAML in block and flow form, as far as specs use them:
+// keys, list items and comments. All functions are pure.
 
-/** Keys of the path, from the outside in: ['space', 0, 'leaves']. */
+/** Splits a path into its keys, from the outside in: ['space', 0, 'leaves']. */
 function partsOf(where) {
   return [...String(where || '').matchAll(/([A-Za-z_][\w-]*)|\[(\d+)\]/g)].map(
       (m) => (m[1] !== undefined ? m[1] : Number(m[2])));
@@ -13,8 +13,8 @@ const indentOf = (line) => /^ */.exec(line)[0].length;
 const isNothing = (line) => /^\s*(#.*)?$/.test(line) || line.startsWith('---');
 
 /**
- * Inside {...} or [...]: the place where a key or an item begins; `at` is behind the opening
- * bracket. -1 when it is not there.
+ * Finds a key or an item inside {...} or [...], and returns its place in the text, or -1. `at` is
+ * the place after the opening bracket.
  */
 function inFlow(text, at, part) {
   let depth = 0, item = 0, isStart = true;
@@ -45,8 +45,8 @@ function inFlow(text, at, part) {
 }
 
 /**
- * The line (from 1) that the path speaks of, as far as it leads; null when not even its first key
- * is there.
+ * Returns the line, counted from 1, of the deepest key of the path that the text has, or null if it
+ * lacks even the first one.
  */
 export function lineOf(text, where) {
   const parts = partsOf(where), lines = text.split('\n'), starts = [];
@@ -56,7 +56,7 @@ export function lineOf(text, where) {
     at += line.length + 1;
   }
   const lineAt = (place) => starts.findLastIndex((s) => s <= place) + 1;
-  let line = 0, column = 0, indent = -1, found = null;  // where the value of the path so far begins
+  let line = 0, column = 0, indent = -1, found = null;  // where the value found so far begins
 
   for (const part of parts) {
     while (line < lines.length && isNothing(lines[line].slice(column))) line++, column = 0;
@@ -80,8 +80,8 @@ export function lineOf(text, where) {
 }
 
 /**
- * In block form, from a line on that lies deeper than `outer`: the line, the column behind and the
- * indent of a key or item.
+ * Finds a key or an item in block form. The search begins at line `from`, in lines that are
+ * indented more than `outer`. Returns the line, the column after the key and its indent, or null.
  */
 function blockPart(lines, from, column, outer, part) {
   let own = -1, item = -1;
@@ -96,7 +96,7 @@ function blockPart(lines, from, column, outer, part) {
     }
     if (indent < own) return null;
     if (indent > own) continue;
-    if (own === outer && !isItem) return null;  // the next key behind a list that is not indented
+    if (own === outer && !isItem) return null;  // the next key after a list that is not indented
     if (isItem) {
       item++;
       if (part !== item) continue;

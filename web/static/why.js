@@ -1,5 +1,5 @@
-// why.js - why a trial or a study is where it is, in words: reasons as the API names them
-// (proto/trial.c), and sentences. Pure.
+// why.js - explains the state of a trial or a study in words. REASONS has the reasons of the API
+// (proto/trial.c), each with a short word and a sentence. All functions are pure.
 
 const REASONS = {
   diverged: [
@@ -34,14 +34,14 @@ const STATE_WORDS = {
 
 const isNone = (reason) => !reason || reason === 'none';
 
-/** One or two words behind the state, or ''. */
+/** Returns one or two words that follow the state, or ''. */
 export function reasonWord(row) {
   return isNone(row.reason) ? '' : REASONS[row.reason]?.[0] || row.reason.replaceAll('_', ' ');
 }
 
 /**
- * What is known of why a trial is where it is, or ''. The words of the engine or the runner come
- * last.
+ * Returns sentences that explain the state of a trial, or ''. The message of the engine or the
+ * runner comes last.
  */
 export function reasonText(row) {
   const text = isNone(row.reason) ? STATE_WORDS[row.state] || '' :
@@ -50,7 +50,7 @@ export function reasonText(row) {
       ' ');
 }
 
-/** Why an attempt ended, as a word of its own. */
+/** Returns a word for the reason why an attempt ended. */
 export function attemptText(reason) {
   return {
     complete: 'completed',
@@ -74,8 +74,8 @@ const lead = {
 };
 
 /**
- * What a study says of itself: why it waits, is paused or ended, as {text, isBad, isEnd: it ended
- * as it should}, or null.
+ * Explains why a study waits, is paused or has ended: {text, isBad, isEnd: it was completed or
+ * stopped, said: the text without its lead}, or null if there is nothing to explain.
  */
 export function studyWhy(study) {
   const said = isOver(study.state) || !study.why ? study.reason : study.why;
