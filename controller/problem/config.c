@@ -1,8 +1,13 @@
-/* config.c - configurations between JSON, a family's parameter list and a point of the space. The JSON text is what a trial's
- * row stores and a worker reads, so its form is canonical: sorted keys, whole numbers as integers, choices as words.
+/* config.c - converts configurations between JSON, a family's parameter list and a point of the
+ * space.
  *
- * In a space, parameters are named "<family>.<parameter>"; a numeric parameter that a user limited to a list of values is
- * an ordinal whose choices are the numbers as text. */
+ * A trial's row stores the JSON text, and its hash tells whether a configuration was tried before.
+ * The text is therefore canonical: keys are sorted, whole numbers are integers, choices are words.
+ *
+ * In a space, parameters are named "<family>.<parameter>", because several families may have a
+ * parameter of the same name. A numeric parameter that a user limited to a list of values is an
+ * ordinal in the space, and its choices are the numbers as text (written by space.c with 17 digits,
+ * so that reading them back gives the same double). */
 #include "controller/problem/config.h"
 
 #include "base/jsonx.h"
@@ -19,6 +24,7 @@ int config_choice_find(const struct family_param *p, const json_t *v)
 {
     char number[40];
 
+    CHECK(p->kind == FP_CHOICE);
     if (json_is_string(v))
         return family_choice_find(p, json_string_value(v));
     if (json_is_boolean(v))
@@ -62,6 +68,7 @@ static int unknown_param(const struct family *f, const char *where, const char *
     const char *names[FAMILY_MAX_PARAMS], *near = family_param_near(f, key);
     char list[260];
 
+    CHECK(f->n_params <= FAMILY_MAX_PARAMS);
     if (near)
         return err_at(err, where, "%s has no such parameter; did you mean %s?", f->name, near);
     if (f->n_params == 0)
@@ -129,13 +136,15 @@ char *config_text_new(const struct config *c)
     json_t *o = json_object();
     char word[64];
 
+    CHECK(c->family);
     json_object_set_new(o, "family", json_string(c->family->name));
     for (int i = 0; i < c->family->n_params; i++) {
         const struct family_param *p = &c->family->params[i];
         json_t *v = NULL;
 
         if (p->axis == FA_FREE && c->params[i] == p->def)
-            continue; /* chosen inside each fit; only a limit of the user's own is told */
+            continue; /* chosen inside each fit; only a limit that the user set is written */
+        CHECK(isfinite(c->params[i])); /* casts of NaN to integers are undefined */
         if (p->kind == FP_CHOICE) {
             family_choice_name(p, (int)c->params[i], word, sizeof word);
             v = json_string(word);
@@ -170,7 +179,8 @@ uint64_t config_hash_of(const struct config *c)
 
 /* ---- points ---- */
 
-/* The parameter's index in its family, or -1 for `family` itself. */
+/* Index in the family of a space's parameter "<family>.<parameter>"; -1 for a parameter of another
+ * family and for `family` itself. */
 static int family_index(const struct family *f, const struct param *p)
 {
     size_t n = strlen(f->name);
@@ -189,8 +199,12 @@ static double param_to_family(const struct param *p, const struct family_param *
     if (p->kind != PARAM_CATEGORICAL && p->kind != PARAM_ORDINAL)
         return v;
     CHECK(v >= 0 && (int)v < p->n_choices);
-    if (fp->kind == FP_CHOICE)
-        return family_choice_find(fp, p->choices[(int)v]);
+    if (fp->kind == FP_CHOICE) {
+        int choice = family_choice_find(fp, p->choices[(int)v]);
+
+        CHECK(choice >= 0); /* space.c takes only words of the family */
+        return choice;
+    }
     CHECK(str_f64(p->choices[(int)v], &number, NULL) == 0); /* space.c wrote it */
     return number;
 }
@@ -200,19 +214,20 @@ void config_from_point(struct config *c, const struct space *s, const double *po
     int at = space_find(s, "family");
 
     CHECK(at >= 0 && s->params[at].kind == PARAM_CATEGORICAL);
+    CHECK(point[at] >= 0 && (int)point[at] < s->params[at].n_choices);
     c->family = family_find(s->params[at].choices[(int)point[at]]);
     CHECK(c->family);
-    family_defaults(c->family, c->params);
+    family_defaults(c->family, c->params); /* for what this space does not search */
     for (int i = 0; i < s->n; i++) {
         if (i == at || !space_is_active(s, point, i))
             continue;
         int k = family_index(c->family, &s->params[i]);
-        CHECK(k >= 0);
+        CHECK(k >= 0); /* only the chosen family's parameters are active */
         c->params[k] = param_to_family(&s->params[i], &c->family->params[k], point[i]);
     }
 }
 
-/* The point's value for a family value; NaN when the space does not have it. */
+/* The point's value for a family's value; NaN when the space does not hold it. */
 static double param_from_family(const struct param *p, const struct family_param *fp, double v)
 {
     char word[64];
@@ -236,9 +251,9 @@ int config_to_point(const struct config *c, const struct space *s, double *point
 {
     int at = space_find(s, "family");
 
+    CHECK(at >= 0 && c->family);
     for (int i = 0; i < s->n; i++)
-        point[i] = NAN;
-    CHECK(at >= 0);
+        point[i] = NAN; /* a parameter of another family stays NaN: it is not active */
     for (int k = 0; k < s->params[at].n_choices; k++) {
         if (str_eq(s->params[at].choices[k], c->family->name))
             point[at] = k;

@@ -1,6 +1,12 @@
-/* config.h - a configuration in its three forms: JSON text of a trial ({"family":"boost","learning_rate":0.1,...}: every
- * parameter that is no free axis, and the limits that a user set to free ones), one double per parameter of its family
- * (ml/family/family.h), and a point of the study's space (search/space/space.h). */
+/* config.h - a configuration in its three forms, and the ways from one to another:
+ *
+ * - JSON text, {"family":"boost","learning_rate":0.1,...}, which a trial's row stores and a worker
+ *   reads. It holds every parameter except the free axes. A free axis, such as the number of
+ *   rounds, is chosen inside each fit; it is written only if a user gave it a limit of its own.
+ * - struct config: one double per parameter of the family (ml/family/family.h).
+ * - A point of the study's space (search/space/space.h), which is what samplers see.
+ *
+ * Used by the whole controller, from the parsing of specs up to the suggestions of samplers. */
 #ifndef CONTROLLER_PROBLEM_CONFIG_H
 #define CONTROLLER_PROBLEM_CONFIG_H
 
@@ -14,21 +20,27 @@ struct config {
     double params[FAMILY_MAX_PARAMS];
 };
 
-/* JSON to numbers: unknown family or parameter, wrong type, value outside what the family can do are errors with the path
- * of the key below `path`. Parameters left out get the family's default; a free axis given is its limit. */
+/* Turns JSON into numbers. An unknown family or parameter, a wrong type and a value outside the
+ * family's hard limits are errors; they carry the path of the key, which begins with `path`.
+ * Parameters that are left out get the family's default. A value for a free axis is its limit. */
 int config_parse(struct config *c, const json_t *json, const char *path, struct err *err);
-int config_unknown_family(const char *name, const char *where, struct err *err); /* says so; -1 */
+/* Fills err for a family name that does not exist, with the nearest name. Always returns -1. */
+int config_unknown_family(const char *name, const char *where, struct err *err);
 int config_parse_text(struct config *c, const char *text, struct err *err);
-char *config_text_new(
-    const struct config *c); /* sorted keys: equal configurations, equal text; mem_free */
+/* The canonical text: keys are sorted, so equal configurations have equal text. Freed by mem_free. */
+char *config_text_new(const struct config *c);
+/* The first 16 hexadecimal digits of the text's SHA-256, by which trials with the same
+ * configuration are found. config_hash_of returns the same as a number. */
 void config_hash(const char *text, char out[17]);
-uint64_t config_hash_of(const struct config *c); /* the same as a number */
+uint64_t config_hash_of(const struct config *c);
 
-/* The choice that a user's value names, as text, as a number (bins: 255) or as true and false for yes and no; -1 = none. */
+/* Returns the index of the choice that a user's value names, or -1. The value may be the word, a
+ * number (bins: 255), or true and false for yes and no. p is a choice parameter. */
 int config_choice_find(const struct family_param *p, const json_t *v);
 
-/* Point to configuration (the point is legal) and back (-1: outside this space). */
+/* Turns a legal point of the space into a configuration. */
 void config_from_point(struct config *c, const struct space *s, const double *point);
+/* Turns a configuration into a point; -1 if it lies outside this space. */
 int config_to_point(const struct config *c, const struct space *s, double *point, struct err *err);
 
 #endif

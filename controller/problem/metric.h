@@ -1,5 +1,6 @@
-/* metric.h - what the controller must know of a metric without linking ml/: its name, its direction, the tasks it fits.
- * Made from ml/metric/metric.def; a test compares it with ml/metric/metric.h. */
+/* metric.h - what the controller knows of a metric: its name, its direction, the tasks that it fits
+ * and the scores that are possible. The controller does not link the code that computes metrics.
+ * The table is made from ml/metric/metric.def, and a test compares it with ml/metric/metric.h. */
 #ifndef CONTROLLER_PROBLEM_METRIC_H
 #define CONTROLLER_PROBLEM_METRIC_H
 
@@ -11,11 +12,12 @@ struct metric {
     const char *name;
     bool larger_is_better;
     int tasks;     /* mask of FT_* (ml/family/family.h) */
-    double lo, hi; /* no score is beyond */
+    double lo, hi; /* smallest and largest possible score */
 };
 
 const struct metric *metric_find(const char *name); /* NULL = unknown */
 const struct metric *metric_at(int i);              /* NULL past the end */
-const char *metric_for_task(int task);              /* what auto means: auc, logloss, rmse */
+/* The metric that `auto` means: auc (binary), logloss (multiclass) or rmse (regression). */
+const char *metric_for_task(int task);
 
 #endif

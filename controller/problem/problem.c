@@ -1,7 +1,15 @@
-/* problem.c - from a spec and the schema of its table to a learning problem. The rules for `task: auto` are those of
- * ml_task_infer (ml/model/target.h), read from the schema's statistics: two distinct values = binary; categorical, or at most 20
- * distinct whole numbers with five rows each on average = multiclass; else regression. One distinct value is an error. What only the rows can tell (a
- * class that is in no training row) is left to the workers. */
+/* problem.c - turns a spec and the schema of its table into a learning problem.
+ *
+ * Rules for `task: auto`, the same as in ml_task_infer (ml/model/target.h), but decided from the
+ * statistics in the schema:
+ * - one distinct value of the target: an error, there is nothing to predict
+ * - two distinct values: binary
+ * - a categorical column, or at most 20 distinct whole numbers with five rows each on average:
+ *   multiclass
+ * - everything else: regression
+ *
+ * The controller never reads the rows. What only they can tell, for example that a class is in no
+ * training row, is found by the workers. */
 #include "controller/problem/problem.h"
 
 #include "base/jsonx.h"
@@ -15,7 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MULTICLASS_MAX = 20, ROWS_PER_CLASS = 5, ENCODED_MAX_LEVELS = 100, PROBLEM_VERSION = 1 };
+enum {
+    MULTICLASS_MAX = 20, /* with ROWS_PER_CLASS: see the rules above */
+    ROWS_PER_CLASS = 5,
+    /* A categorical column counts as at most so many encoded columns when costs are estimated. */
+    ENCODED_MAX_LEVELS = 100,
+    PROBLEM_VERSION = 1
+};
+/* Seeds have 53 bits, so that readers whose JSON numbers are doubles get them exactly. */
 #define SEED_MASK ((UINT64_C(1) << 53) - 1)
 
 static const char *const task_name[] = {
@@ -43,12 +58,12 @@ static int64_t int_of(const json_t *o, const char *key)
     return isnan(v) ? 0 : (int64_t)v;
 }
 
-/* where: the key of the spec that names the column. */
+/* Finds a column by name. where: the key of the spec that names it, for the error. */
 static const json_t *column_find(const json_t *schema, const char *name, const char *where,
                                  struct err *err)
 {
     const json_t *columns = json_object_get(schema, "columns");
-    const char *names[1024];
+    const char *names[1024]; /* for the suggestion only: later columns are never suggested */
     json_t *c = NULL;
     size_t i = 0, n = 0;
 
@@ -102,13 +117,14 @@ static int task_choose(struct problem *p, const struct spec *spec, const json_t 
     const struct metric *metric = spec->metric[0] ? metric_find(spec->metric) : NULL;
     int64_t distinct = int_of(column, "distinct");
 
+    CHECK((size_t)spec->task < ARRAY_LEN(tasks));
     if (task_infer(column, spec->target, p->data.rows, &p->task, err) < 0)
         return -1;
+    /* A few whole numbers could be classes or quantities; a metric for regression settles it. */
     if (spec->task != TASK_AUTO)
         p->task = tasks[spec->task];
     else if (metric && metric->tasks == FT_REGRESSION && !is_categorical(column))
-        p->task =
-            FT_REGRESSION; /* whole numbers that are few could be classes: the metric says what they are */
+        p->task = FT_REGRESSION;
     if (p->task == FT_REGRESSION && is_categorical(column))
         return err_at(err, "task", "column \"%.80s\" holds words: regression needs numbers",
                       spec->target);
@@ -140,8 +156,10 @@ static int metric_choose(struct problem *p, const struct spec *spec, const json_
     return 0;
 }
 
-/* The two values of a column of numbers are its least and its largest. The workers know classes by the shortest text of their
- * number (ml/model/data.h). */
+/* Checks a positive class that is a number. The schema does not list the values of a numeric
+ * column, but of two values one is the smallest and the other is the largest. Workers name a class
+ * by the shortest text of its number (ml/model/data.h), so the name is written in that form: with
+ * 15 digits, or with 16 or 17 if fewer do not read back as the same number. */
 static int positive_number_check(struct problem *p, const struct spec *spec, const json_t *column,
                                  struct err *err)
 {
@@ -173,7 +191,7 @@ static int positive_check(struct problem *p, const struct spec *spec, const json
     if (!is_categorical(column))
         return positive_number_check(p, spec, column, err);
     if (json_array_size(levels) == 0)
-        return 0; /* a table of very many columns goes without them */
+        return 0; /* schemas of tables with very many columns do not list the values */
     json_array_foreach(levels, i, v)
     {
         if (str_eq(json_string_value(v), spec->positive))
@@ -194,7 +212,8 @@ static int monotone_column(const json_t *schema, const char *name, struct err *e
     return is_categorical(c) ? err_at(err, where, "needs a column of numbers") : 0;
 }
 
-/* Columns are in the dataset and hold numbers; the object goes to the workers as text. */
+/* Checks that the columns named by `monotone` exist and hold numbers. The workers get the object as
+ * text. */
 static int monotone_check(struct problem *p, const struct spec *spec, const json_t *schema,
                           struct err *err)
 {
@@ -219,7 +238,8 @@ static int monotone_check(struct problem *p, const struct spec *spec, const json
     return 0;
 }
 
-/* What the training table has, a table of test rows must have: else every trial fails as it is scored. */
+/* Checks that the test table has every column of the training table, with the same kind of values.
+ * Otherwise every trial would fail when it is scored. */
 static int test_check(const json_t *schema, const struct dataset_row *test, struct err *err)
 {
     const char *file = test->file_name && test->file_name[0] ? test->file_name : test->name;
@@ -252,18 +272,22 @@ static int test_check(const json_t *schema, const struct dataset_row *test, stru
 static void validation_choose(struct problem *p, const struct spec *spec)
 {
     p->kfolds = spec->folds;
-    if (spec->validation == VAL_AUTO) /* a tiny table gets fewer folds than usual */
+    if (spec->validation == VAL_AUTO) /* a table of few rows gets fewer folds */
         p->kfolds = MAX(2, (int)MIN(spec->folds, p->data.rows / 2));
     p->data.folds = p->kfolds;
     p->data.holdout = spec->validation == VAL_HOLDOUT;
-    p->short_from = p->data.holdout;
+    p->short_from = p->data.holdout; /* a chosen holdout: all trials, from number 1 on */
+    /* A holdout is one fold of 1 / holdout_fraction. */
     if (p->data.holdout)
         p->data.folds = MAX(2, (int)floor(1 / spec->holdout_fraction + 0.5));
     p->is_undecided = spec->validation == VAL_AUTO && spec->budget_time_ms > 0;
     if (p->is_undecided)
-        p->data.holdout = true; /* what the probe runs; probe.c may turn it to kfold */
+        p->data.holdout = true; /* the probe runs a holdout; probe.c may then choose kfold */
+    CHECK(p->kfolds >= 2 && p->data.folds >= 2);
 }
 
+/* Fills the shape from which costs and memory are estimated: the training rows, and the columns
+ * both as they are and as an encoding would widen them. Ignored columns do not count. */
 static void shape_make(struct problem *p, const json_t *schema, const json_t *target)
 {
     struct family_shape *s = &p->shape;
@@ -294,7 +318,8 @@ static void shape_make(struct problem *p, const json_t *schema, const json_t *ta
     s->resource = (enum family_resource)MAX(family_resource_find(p->data.resource), FR_AUTO);
 }
 
-/* Splits are a function of the study's seed only, so that equal specs see equal folds. */
+/* Splits depend on the study's seed only, so that studies with equal specs get equal folds. The
+ * constant is "split" in ASCII: it keeps this stream apart from others of the same seed. */
 static uint64_t split_seed(uint64_t seed)
 {
     return rng_mix(seed, 0x73706c6974) & SEED_MASK;
@@ -345,11 +370,13 @@ out:
 
 void problem_decide(struct problem *p, bool kfold, int64_t next)
 {
+    CHECK(p->is_ready && p->is_undecided && next >= 1);
     p->is_undecided = false;
     p->data.holdout = !kfold;
     p->short_from = kfold ? 0 : next;
     if (kfold)
         p->data.folds = p->kfolds;
+    CHECK(p->data.folds >= 2);
     p->shape.folds = kfold ? p->data.folds : 1;
 }
 
@@ -377,6 +404,7 @@ json_t *problem_json_new(const struct problem *p)
     const struct msg_data *d = &p->data;
     const struct family_shape *s = &p->shape;
 
+    CHECK(p->is_ready && d->folds >= 2);
     return json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i, s:I,"
         " s:s, s:{s:I, s:i, s:i, s:i, s:i}, s:o}",

@@ -1,12 +1,19 @@
-/* space.c - builds the space of a study. Automatic: all parameters of all families that suit the task, free axes left out
- * (one fit answers for all their values). By the user: a list of {family, parameter: domain}, where a domain is
+/* space.c - builds the space of a study.
  *
- *   value                 fixed                       [lo, hi], {uniform: [lo, hi]}   any number (whole for a whole parameter)
- *   {log: [lo, hi]}       on a log scale              {int: [lo, hi]}, {int_log: [lo, hi]}
- *   {choice: [a, b, ...]} one of these
+ * The automatic space has all parameters of all families that suit the task, except the free axes:
+ * one fit answers for all their values. A user's space is a list of {family, parameter: domain}. A
+ * domain is one of:
  *
- * A free axis takes one value, its limit. A parameter that is not named keeps the family's own range, or its default where
- * that range is one value. Every domain must lie inside the family's hard limits. */
+ *   value                            fixed
+ *   [lo, hi] or {uniform: [lo, hi]}  any number; a whole one if the parameter is whole
+ *   {log: [lo, hi]}                  the same on a log scale
+ *   {int: [lo, hi]}                  a whole number
+ *   {int_log: [lo, hi]}              a whole number on a log scale
+ *   {choice: [a, b, ...]}            one of these
+ *
+ * A free axis takes one value, which is its limit. A parameter that is not named keeps the family's
+ * own range, or its default if that range is a single value. Every domain must lie inside the
+ * family's hard limits. */
 #include "controller/problem/space.h"
 
 #include "base/jsonx.h"
@@ -17,8 +24,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CHOICES = 256 };
+enum { MAX_CHOICES = 256 }; /* bounds the array below; longer lists are refused */
 
+/* One parameter of the space while it is being made. */
 struct domain {
     struct param p;
     char *words[MAX_CHOICES]; /* owned */
@@ -37,6 +45,7 @@ static enum param_axis axis_of(const struct family_param *fp)
                                             [FA_FREE] = AXIS_FREE,
                                             [FA_PATH] = AXIS_PATH,
                                             [FA_SHAPE] = AXIS_SHAPE };
+    CHECK((size_t)fp->axis < ARRAY_LEN(axes));
     return axes[fp->axis];
 }
 
@@ -47,7 +56,7 @@ static void domain_default(struct domain *d, const struct family_param *fp)
     if (fp->kind == FP_CHOICE) {
         d->p.kind = PARAM_CATEGORICAL;
         d->p.n_choices = (int)(fp->hi - fp->lo) + 1;
-        CHECK(d->p.n_choices <= MAX_CHOICES);
+        CHECK(d->p.n_choices >= 1 && d->p.n_choices <= MAX_CHOICES);
         for (int i = 0; i < d->p.n_choices; i++) {
             family_choice_name(fp, (int)fp->lo + i, word, sizeof word);
             d->words[i] = mem_strdup(word);
@@ -122,6 +131,7 @@ static int domain_word(struct domain *d, const struct family_param *fp, const js
         if (str_eq(d->words[i], word))
             return err_at(err, where, "names %s twice", word);
     }
+    CHECK(d->p.n_choices < MAX_CHOICES); /* domain_choice refuses longer lists */
     d->words[d->p.n_choices++] = mem_strdup(word);
     return 0;
 }
@@ -153,7 +163,8 @@ static int domain_choice(struct domain *d, const struct family_param *fp, const 
     return 0;
 }
 
-/* The kinds of ranges as other tools call them. */
+/* Refuses an unknown kind of range. The table has the words that other tools use for these kinds,
+ * so that the error can suggest the right one. */
 static int kind_check(const char *kind, const char *where, const char *const *kinds, size_t n,
                       struct err *err)
 {
@@ -222,16 +233,18 @@ static int domain_parse(struct domain *d, const struct family_param *fp, const j
 
 /* ---- families ---- */
 
-struct adding { /* the family at hand */
+/* The family that is being added to the space. */
+struct adding {
     struct study_space *out;
     const struct space_for *need;
     const struct family *f;
-    int which;
+    int which; /* its choice in parameter 0 of the space */
 };
 
-/* Parameter k with the range that this study searches without being asked for. */
+/* Parameter k with the range that this study searches if the user names none. */
 static struct family_param param_for(const struct adding *a, int k)
 {
+    CHECK(k >= 0 && k < a->f->n_params);
     struct family_param fp = a->f->params[k];
 
     if (a->f->searched)
@@ -239,7 +252,7 @@ static struct family_param param_for(const struct adding *a, int k)
     return fp;
 }
 
-/* A choice that no task of the study could use. */
+/* Refuses a choice that suits none of the tasks that this study may have. */
 static int choices_check(const struct adding *a, int k, const struct domain *d, const char *where,
                          struct err *err)
 {
@@ -255,6 +268,7 @@ static int choices_check(const struct adding *a, int k, const struct domain *d, 
 static int family_add_param(const struct adding *a, int k, const json_t *v, const char *where,
                             struct err *err)
 {
+    CHECK(a->which >= 0 && a->which < STUDY_MAX_FAMILIES); /* the mask has 64 bits */
     struct domain d = { .p = { .parent = 0, .parent_mask = UINT64_C(1) << a->which } };
     struct family_param fp = param_for(a, k);
     char name[120];
@@ -279,7 +293,8 @@ out:
     return rc;
 }
 
-/* A free axis answers by itself, and some parameters have one value unless the user says so. */
+/* True if the parameter is searched without the user naming it. A free axis is not, because each
+ * fit chooses it; a parameter whose range is one value is not either. */
 static bool is_searched(const struct adding *a, int k)
 {
     struct family_param fp = param_for(a, k);
@@ -287,7 +302,7 @@ static bool is_searched(const struct adding *a, int k)
     return fp.axis != FA_FREE && fp.lo < fp.hi;
 }
 
-/* entry: NULL or the user's object. */
+/* Adds the parameters of one family. entry: the user's object, or NULL in an automatic space. */
 static int family_add(const struct adding *a, const json_t *entry, const char *path,
                       struct err *err)
 {
@@ -310,7 +325,8 @@ static int family_add(const struct adding *a, const json_t *entry, const char *p
         return 0;
     json_object_foreach((json_t *)entry, key, v)
     {
-        /* Known names were parsed above; config_parse words the error for the others. */
+        /* Known names were handled above. For the others config_parse makes the error, as it does
+         * for an unknown name in a trial's configuration. */
         if (str_eq(key, "family") || family_param_find(f, key) >= 0)
             continue;
         json_t *probe = json_pack("{s:s, s:i}", "family", f->name, key, 0);
@@ -345,7 +361,8 @@ static int family_of_entry(const json_t *entry, const char *path, const struct s
     return 0;
 }
 
-/* Families of the study in order, and the user's entries beside them. */
+/* Fills families in their order, and entries with the user's object for each (NULL in an automatic
+ * space). Returns their number, or -1. */
 static int families_list(const json_t *list, const struct space_for *need,
                          const struct family **families, const json_t **entries, struct err *err)
 {
@@ -383,8 +400,10 @@ static void first_configs(struct study_space *out)
 {
     double *point = mem_array((size_t)out->space->n, sizeof *point);
 
+    CHECK(out->n_families > 0 && out->n_families <= STUDY_MAX_FAMILIES);
     for (int i = 0; i < out->n_families; i++) {
-        /* Defaults of the whole tree depend on the family chosen at its root. */
+        /* Which parameters are active depends on the family, so the default of `family` is set to
+         * each family in turn, and at the end back to the first. */
         out->space->params[0].def = i;
         space_defaults(out->space, point);
         config_from_point(&out->first[i], out->space, point);

@@ -1,5 +1,6 @@
-/* space.h - the space of a study: from the spec's `space` (a list of families with what their parameters may be) and the
- * tables of ml/family/family.h. Named controller/problem/space.h beside search/space/space.h, which is the space itself. */
+/* space.h - builds the search space of a study from the spec's `space` (a list of families with the
+ * values that their parameters may take) and from the tables of ml/family/family.h. The space
+ * itself, as samplers see it, is search/space/space.h. */
 #ifndef CONTROLLER_PROBLEM_SPACE_H
 #define CONTROLLER_PROBLEM_SPACE_H
 
@@ -13,19 +14,22 @@ enum { STUDY_MAX_FAMILIES = 32 };
 struct study_space {
     struct space *space; /* owned; parameter 0 is the categorical `family`, without the baseline */
     int n_families;
-    struct config
-        first[STUDY_MAX_FAMILIES]; /* of each family, in order: its defaults inside this space */
-    bool is_auto;                  /* the portfolio of each family applies */
+    /* For each family, in the order of the space: its default configuration inside this space. */
+    struct config first[STUDY_MAX_FAMILIES];
+    /* The user gave no space, so the families' portfolios are tried (script.c). */
+    bool is_auto;
 };
 
-struct space_for {      /* what the space must suit */
-    int task;           /* FT_*, or a mask while it is not known */
+/* What the families and ranges of a space must suit. */
+struct space_for {
+    int task;           /* FT_*, or a mask of several while the task is not known */
     const char *metric; /* "" = not known */
-    bool is_monotone;   /* only families that keep constraints */
+    bool is_monotone;   /* only families that keep monotone constraints */
 };
 
-/* list: the spec's `space` or NULL = every family that fits. Errors carry the path of the key,
- * "space[1].leaves". On success study_space_fini frees. */
+/* list: the spec's `space`, or NULL for every family that fits. Errors carry the path of the key,
+ * such as "space[1].leaves". After success the caller frees by study_space_fini; after an error
+ * nothing is left to free. */
 int study_space_build(struct study_space *out, const json_t *list, const struct space_for *need,
                       struct err *err);
 void study_space_fini(struct study_space *s);
