@@ -283,7 +283,6 @@ static void validation_choose(struct problem *p, const struct spec *spec)
     p->is_undecided = spec->validation == VAL_AUTO && spec->budget_time_ms > 0;
     if (p->is_undecided)
         p->data.holdout = true; /* the probe runs a holdout; probe.c may then choose kfold */
-    CHECK(p->kfolds >= 2 && p->data.folds >= 2);
 }
 
 /* Fills the shape from which costs and memory are estimated: the training rows, and the columns
@@ -376,7 +375,6 @@ void problem_decide(struct problem *p, bool kfold, int64_t next)
     p->short_from = kfold ? 0 : next;
     if (kfold)
         p->data.folds = p->kfolds;
-    CHECK(p->data.folds >= 2);
     p->shape.folds = kfold ? p->data.folds : 1;
 }
 
@@ -404,7 +402,7 @@ json_t *problem_json_new(const struct problem *p)
     const struct msg_data *d = &p->data;
     const struct family_shape *s = &p->shape;
 
-    CHECK(p->is_ready && d->folds >= 2);
+    CHECK(p->is_ready);
     return json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i, s:I,"
         " s:s, s:{s:I, s:i, s:i, s:i, s:i}, s:o}",
