@@ -26,6 +26,11 @@ started() { # folder options...
 ended() { # signal
     kill -"$1" $SERVER
     wait $SERVER 2>/dev/null
+    # bash may have lost the record of the process, and then wait returns at once.
+    for _ in $(seq 1500); do
+        kill -0 $SERVER 2>/dev/null || break
+        sleep 0.02
+    done
     PIDS=
 }
 
