@@ -72,7 +72,7 @@ int main(void)
     empty = in_use();
     for (int64_t k = 0; rig_get(&r, id)->n_trials < most; k++) {
         struct fake *f = &fakes[k % RUNNERS];
-        if (f->n_lanes == 0)
+        if (f->n_trials == 0)
             fake_ask(f);
         else
             fake_step(f, 0);

@@ -76,7 +76,7 @@ static void go(struct rig *r, struct fake *f)
 {
     int64_t from = now_us();
 
-    if (f->n_lanes == 0) {
+    if (f->n_trials == 0) {
         fake_ask(f);
         note(from);
         if (r->ctl->is_deferred)
