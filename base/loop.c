@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TURNS = 16, BREATH_US = 6000, SIGNALS_MAX = 8, THREADS_MAX = 16 };
+enum { TURNS = 16, BREATH_US = 4000, SIGNALS_MAX = 8, THREADS_MAX = 16 };
 
 struct job {
     struct job *next;

@@ -16,7 +16,7 @@
 #include <inttypes.h>
 
 /* Waiting calls are tried for so long a turn; the others' turn comes with the next one. */
-enum { SERVE_US = 6000, CLASSES = 8 };
+enum { SERVE_US = 4000, CLASSES = 8 };
 
 struct ctl_wait {
     struct ctl_wait *next, *prev;

@@ -26,7 +26,7 @@ enum {
     RING_BYTES = 1 << 20,
     REPLAY_ROWS = 200,
     REPLAY_MAX = 20000,
-    SLICE_US = 4000,
+    SLICE_US = 3000,
     BRIEF_MS = 1000,
     BRIEF_STUDIES = 100
 };
