@@ -96,11 +96,21 @@ SIMD_BODY float tanh_act(float z)
     return fm_tanh(z);
 }
 
-SIMD_BODY float tanh_slope(float z)
+SIMD_BODY float tanh_act_slope(float z)
 {
     float t = fm_tanh(z);
     return 1.0f - t * t;
 }
+
+/* Every activation with its function; NAME_slope is the derivative. */
+#define ACTS(X)         \
+    X(LAYER_RELU, relu) \
+    X(LAYER_ELU, elu)   \
+    X(LAYER_SELU, selu) \
+    X(LAYER_SILU, silu) \
+    X(LAYER_GELU, gelu) \
+    X(LAYER_MISH, mish) \
+    X(LAYER_TANH, tanh_act)
 
 /* ---- forward ---- */
 
@@ -135,28 +145,16 @@ SIMD_BODY void rows_forward(float *z, float *h, const float *bias, float scale, 
 SIMD_BODY void layer_forward_body(float *z, float *h, const float *bias, float scale, int64_t rows,
                                   int64_t width, int64_t pad, enum layer_act act)
 {
+#define ACT_CASE(id, name)                                       \
+    case id:                                                     \
+        rows_forward(z, h, bias, scale, rows, width, pad, name); \
+        break;
     switch (act) {
-    case LAYER_ELU:
-        rows_forward(z, h, bias, scale, rows, width, pad, elu);
-        break;
-    case LAYER_SELU:
-        rows_forward(z, h, bias, scale, rows, width, pad, selu);
-        break;
-    case LAYER_SILU:
-        rows_forward(z, h, bias, scale, rows, width, pad, silu);
-        break;
-    case LAYER_GELU:
-        rows_forward(z, h, bias, scale, rows, width, pad, gelu);
-        break;
-    case LAYER_MISH:
-        rows_forward(z, h, bias, scale, rows, width, pad, mish);
-        break;
-    case LAYER_TANH:
-        rows_forward(z, h, bias, scale, rows, width, pad, tanh_act);
-        break;
+        ACTS(ACT_CASE)
     default:
-        rows_forward(z, h, bias, scale, rows, width, pad, relu);
+        break; /* LAYER_ACTS is their number, no activation */
     }
+#undef ACT_CASE
 }
 SIMD_KERNEL(layer_forward,
             (float *z, float *h, const float *bias, float scale, int64_t rows, int64_t width,
@@ -222,28 +220,16 @@ SIMD_BODY void rows_backward(float *d, const float *keep, const float *z, float 
 SIMD_BODY void layer_backward_body(float *d, const float *keep, const float *z, float scale,
                                    int64_t rows, int64_t pad, enum layer_act act, float *grad_bias)
 {
+#define ACT_CASE(id, name)                                                    \
+    case id:                                                                  \
+        rows_backward(d, keep, z, scale, rows, pad, name##_slope, grad_bias); \
+        break;
     switch (act) {
-    case LAYER_ELU:
-        rows_backward(d, keep, z, scale, rows, pad, elu_slope, grad_bias);
-        break;
-    case LAYER_SELU:
-        rows_backward(d, keep, z, scale, rows, pad, selu_slope, grad_bias);
-        break;
-    case LAYER_SILU:
-        rows_backward(d, keep, z, scale, rows, pad, silu_slope, grad_bias);
-        break;
-    case LAYER_GELU:
-        rows_backward(d, keep, z, scale, rows, pad, gelu_slope, grad_bias);
-        break;
-    case LAYER_MISH:
-        rows_backward(d, keep, z, scale, rows, pad, mish_slope, grad_bias);
-        break;
-    case LAYER_TANH:
-        rows_backward(d, keep, z, scale, rows, pad, tanh_slope, grad_bias);
-        break;
+        ACTS(ACT_CASE)
     default:
-        rows_backward(d, keep, z, scale, rows, pad, relu_slope, grad_bias);
+        break; /* LAYER_ACTS is their number, no activation */
     }
+#undef ACT_CASE
 }
 SIMD_KERNEL(layer_backward,
             (float *d, const float *keep, const float *z, float scale, int64_t rows, int64_t pad,
