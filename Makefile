@@ -54,7 +54,9 @@ COV_FLAGS := $(if $(COV),-fprofile-instr-generate -fcoverage-mapping)
 # Order matters for static linking only. Left: pkg-config's name; right: Debian's package.
 PKGS := sqlite3:libsqlite3-dev libevent:libevent-dev libevent_pthreads:libevent-dev \
         libevent_openssl:libevent-dev openssl:libssl-dev jansson:libjansson-dev \
-        libcurl:libcurl4-openssl-dev yaml-0.1:libyaml-dev zlib:zlib1g-dev
+        libcurl:libcurl4-openssl-dev yaml-0.1:libyaml-dev zlib:zlib1g-dev \
+        libpng:libpng-dev libjpeg:libjpeg62-turbo-dev liblzma:liblzma-dev libzstd:libzstd-dev \
+        liblz4:liblz4-dev snappy:libsnappy-dev
 pkg_names := $(foreach p,$(PKGS),$(firstword $(subst :, ,$p)))
 need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint spec-tables run test check dev,$(or $(MAKECMDGOALS),all)),1))
 ifdef need_pkgs
@@ -80,7 +82,7 @@ FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
 # What ml/ and search/ may use of base/: libc only. Also what the CUDA half links.
 LIBC_BASE := base err mem arena buf str log clk rng fault sha256 io utf8
-ML_SRCS := $(LIBC_BASE:%=base/%.c) $(filter ml/%,$(SRCS))
+ML_SRCS := $(LIBC_BASE:%=base/%.c) $(filter-out ml/read/picture.c ml/read/columnar/codec.c,$(filter ml/%,$(SRCS)))
 CUDA_SRCS := $(filter-out ml/cuda/check%,$(wildcard ml/cuda/*.c ml/cuda/*.cu))
 CUDA_CHECKS := $(wildcard ml/cuda/check*.c)
 
@@ -101,7 +103,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SECONDARY:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers fuzz build-fuzz \
+.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets formats-peers bench-pipelines fuzz build-fuzz \
         fuzz-cover fuzz-minimise spec-tables install clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
@@ -189,6 +191,7 @@ $B/libassay-cuda.so: $(CUDA_SRCS:%=$B/%.o) $B/libassay-ml.a
 # The kernels for tests on a machine without a GPU: the same .cu files as C++ over tests/cuda/emu.h. Without sanitizers:
 # fibers switch stacks, which they do not follow.
 EMU_OBJS := $(CUDA_SRCS:%=$B/emu/%.o) $B/emu/tests/cuda/emu.cpp.o
+EMU_RIGS := $(patsubst %,$B/emu/%.o,$(wildcard tests/cuda/*_rig.c))
 EMU_FLAGS = -O2 -g -ffp-contract=off -fPIC -pthread -I. -MMD -MP -DASSAY_EMULATE='"tests/cuda/emu.h"'
 
 $B/emu/%.cu.o: %.cu
@@ -204,7 +207,7 @@ $B/emu/%.c.o: %.c
 	$(call say,cc,$<)
 	$Q$(CC) -std=c17 -D_GNU_SOURCE $(WARN) $(EMU_FLAGS) -c $< -o $@
 
-$B/tests/cuda/%: $B/emu/tests/cuda/%.c.o $(EMU_OBJS) $B/emu/tests/cuda/boost_rig.c.o $B/tests/ml/fit_rig.c.o $B/libassay-ml.a
+$B/tests/cuda/%: $B/emu/tests/cuda/%.c.o $(EMU_OBJS) $(EMU_RIGS) $B/tests/ml/fit_rig.c.o $B/libassay-ml.a
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$Q$(CXX) $(LDFLAGS_ALL) $^ -ldl -lm -lcmocka -o $@
@@ -268,12 +271,44 @@ bench-%:
 
 # Beside scikit-learn and XGBoost of Debian's packages: PAIRS=5 runs each, THREADS=1,2, ONLY=text of a case; QUALITY=equal or defaults:
 # boosting on the shared tables instead, how good it is; SEARCH=list, grid or race: a whole search beside a loop, ONLY="adult letter".
+# NET=1 = bench-nets: small networks beside PyTorch, of pinned versions, which is installed under build/peers once; NET=tables: the
+# default mlp beside RealMLP-TD and scikit-learn's on the shared tables; NET=smooth: beside our boosting where trees are weak; NET=cnn:
+# the step of a small convolutional network beside PyTorch.
 PEERS_PYTHON ?= /usr/bin/python3
+NETS_PYTHON ?= build/peers/bin/python
+ifneq ($(NET),)
+bench-peers: bench-nets
+else
 bench-peers:
 	@.ci/deps.sh peers >/dev/null 2>&1; $(PEERS_PYTHON) -c 'import sklearn, xgboost' 2>/dev/null || \
 	    { echo "bench-peers: skipped, python3-sklearn and python3-xgboost are not here and cannot be installed"; exit 0; }; \
 	    $(AGAIN) all $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
 	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(filter race,$(SEARCH)),race.py,$(if $(SEARCH),search.py $(SEARCH),peers.py)))
+endif
+
+bench-nets:
+	@[ -x $(NETS_PYTHON) ] || { python3 -m venv build/peers && \
+	    $(NETS_PYTHON) -m pip install -q -r tests/bench/peers/requirements.txt; } >/dev/null 2>&1; \
+	    $(NETS_PYTHON) -c 'import numpy, torch' 2>/dev/null || \
+	    { echo "bench-nets: skipped, PyTorch is not here and cannot be installed"; exit 0; }; \
+	    $(AGAIN) $B/tests/bench/peers/nets $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
+	    B=$B $(NETS_PYTHON) tests/bench/peers/$(if $(filter tables smooth,$(NET)),tables.py $(NET),$(if $(filter cnn,$(NET)),cnn.py,nets.py))
+
+# Whole pipelines on generated tables as they are, beside a pipeline of scikit-learn and XGBoost of pinned versions, which are installed
+# under build/peers-pipelines once: ONLY="levels text" (list = their names), ROWS=2000, TIME=20s, SEED=1; another Python that has
+# them: PIPELINES_PYTHON=.
+PIPELINES_PYTHON ?= build/peers-pipelines/bin/python
+bench-pipelines:
+	@[ -x $(PIPELINES_PYTHON) ] || { python3 -m venv build/peers-pipelines && \
+	    $(PIPELINES_PYTHON) -m pip install -q -r tests/bench/pipelines/requirements.txt; } >/dev/null 2>&1; \
+	    $(PIPELINES_PYTHON) -c 'import pandas, scipy, sklearn, xgboost' 2>/dev/null || \
+	    { echo "bench-pipelines: skipped, scikit-learn and XGBoost are not here and cannot be installed"; exit 0; }; \
+	    $(AGAIN) all && ASSAY=$B/assay ROWS=$(ROWS) TIME=$(or $(TIME),20s) SEED=$(or $(SEED),1) \
+	    $(PIPELINES_PYTHON) tests/bench/pipelines/run.py $(ONLY)
+
+# What tests/ml/test_formats compares with: writers of Parquet, Arrow and JSON lines, of pinned versions, installed once.
+formats-peers:
+	@python3 -m venv build/formats && build/formats/bin/python -m pip install -q -r tests/ml/formats/requirements.txt
 
 $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 	$(call say,link,$@)

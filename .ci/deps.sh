@@ -5,7 +5,7 @@
 set -eu
 
 want="gcc g++ make pkg-config libsqlite3-dev libevent-dev libjansson-dev libcurl4-openssl-dev libyaml-dev \
-zlib1g-dev libssl-dev libcmocka-dev sqlite3 curl jq procps ca-certificates"
+zlib1g-dev liblzma-dev libzstd-dev liblz4-dev libsnappy-dev libpng-dev libjpeg62-turbo-dev libssl-dev libcmocka-dev sqlite3 curl jq procps ca-certificates"
 if [ "${1:-}" = dev ]; then
     want="$want clang clang-format clang-tidy llvm libclang-rt-14-dev lcov shellcheck git python3"
     command -v chromium >/dev/null 2>&1 || want="$want chromium"

@@ -1,5 +1,5 @@
-/* arena.c - a list of blocks, each twice as large as the last up to a limit; a request that is larger
- * than that gets a block of its own. Blocks come zeroed from calloc. */
+/* arena.c - a list of blocks. Each block is twice as large as the last one, up to BLOCK_LAST. A
+ * larger request gets a block of its own size. Blocks come zeroed from calloc. */
 #include "base/arena.h"
 
 #include "base/mem.h"
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* BLOCK_FIRST: one page, less what malloc and the head of the block need. */
 enum { BLOCK_FIRST = 4096 - 64, BLOCK_LAST = 256 * 1024, ALIGN = 16 };
 
 struct arena_block {
@@ -53,7 +54,8 @@ void *arena_alloc(struct arena *a, size_t n)
         size_t size = b ? MIN(b->size * 2, BLOCK_LAST) : BLOCK_FIRST;
         struct arena_block *fresh = block_new(MAX(size, want));
 
-        if (b && want > size) { /* a huge one goes behind the block that is being filled */
+        /* A block for one large request goes second, so that the first one is filled further. */
+        if (b && want > size) {
             fresh->next = b->next;
             b->next = fresh;
         } else {

@@ -1,4 +1,5 @@
-/* base.c - what a broken invariant does: say where, then abort. */
+/* base.c - reports a failed CHECK on stderr and aborts. It uses no logger, because the logger may
+ * be what is broken. */
 #include "base/base.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* base.h - the few macros that every file may use. No types, no state. */
+/* base.h - the few macros that every file may use. It has no types and no state, and it includes
+ * nothing, so that CUDA sources can include it too. */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
 
@@ -18,7 +19,9 @@ extern "C" {
 #define NO_RETURN
 #endif
 
-/* A broken invariant is a bug: print where and what, then abort. Never for user input. */
+/* Ends the process with a core dump if `expr` is false. Use it for what only a bug in this program
+ * can break, next to the code that keeps the rule. Never use it for input: what a user, a peer, a
+ * file or a stored row says must be an error instead. */
 #define CHECK(expr) ((expr) ? (void)0 : base_check_failed(#expr, __FILE__, __LINE__, __func__))
 void base_check_failed(const char *expr, const char *file, int line, const char *func) NO_RETURN;
 

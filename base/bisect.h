@@ -1,11 +1,11 @@
-/* bisect.h - a place in a sorted array, by bisection. Whatever keeps its rows in order finds and
- * inserts with it. */
+/* bisect.h - finds a place in a sorted array by bisection. Every table in memory that is kept in
+ * order uses it to look up and to insert. */
 #ifndef BASE_BISECT_H
 #define BASE_BISECT_H
 
-/* Sets `at`, an int or a size_t, to the first of the places 0 to n - 1 for which `is_before` is
- * false, and to n where it is true for all of them. is_before: an expression in `at` that is true
- * for the first places and false for all others, such as `ids[at] < id`. */
+/* Sets `at` to the first of the places 0 to n - 1 for which `is_before` is false, and to n if it is
+ * true for all of them. `at` is a variable of type int or size_t. `is_before` is an expression in
+ * `at` that is true for the first places and false for all later ones, such as `ids[at] < id`. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): `at` is a variable that is set */
 #define BISECT(at, n, is_before)                                 \
     do {                                                         \

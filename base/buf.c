@@ -1,4 +1,5 @@
-/* buf.c - growing bytes and the bounds-checked reader. A failed add leaves the buffer as it was. */
+/* buf.c - see buf.h. Growing uses realloc directly rather than mem_resize, because running out of
+ * memory for data must be an error, not the end of the process. */
 #include "base/buf.h"
 
 #include "base/fault.h"
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A buffer with a sink passes its bytes on from this length: writes stay large, memory small. */
 #define SINK_BYTES ((size_t)64 << 10)
 
 void buf_init(struct buf *b, size_t max)
@@ -46,12 +48,14 @@ void buf_clear(struct buf *b)
         b->data[0] = '\0';
 }
 
-/* Room for n more bytes and the NUL. */
+/* Makes room for n more bytes and the final NUL. is_exact: no room for later adds, for a caller
+ * that knows the whole length. */
 static int reserve(struct buf *b, size_t n, bool is_exact, struct err *err)
 {
     size_t need = 0, cap = 0;
     char *data = NULL;
 
+    CHECK(b->passed + b->len <= b->max);
     if (n > b->max - b->passed - b->len)
         return err_set(err, ERR_TOOBIG, "%zu bytes are over the limit of %zu",
                        b->passed + b->len + n, b->max);
@@ -121,12 +125,14 @@ char *buf_take(struct buf *b, size_t *len)
 {
     char *data = b->data ? b->data : mem_zalloc(1);
 
+    CHECK(!b->sink); /* its first bytes are gone */
     if (len)
         *len = b->len;
     buf_init(b, b->max);
     return data;
 }
 
+/* Byte by byte, so that the files do not depend on the machine's byte order. */
 static void put_le(uint8_t *out, uint64_t v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -181,6 +187,7 @@ int buf_put_f64(struct buf *b, double v, struct err *err)
     return buf_put_u64(b, bits, err);
 }
 
+/* A text that does not fit leaves nothing behind, not even its length. */
 int buf_put_str(struct buf *b, const char *s, struct err *err)
 {
     size_t n = strlen(s), before = b->len;

@@ -1,5 +1,6 @@
-/* clk.c - system and manual clocks. The structure is owned by one thread; readers on others see a system
- * clock's offset late at worst. */
+/* clk.c - system and manual clocks. One thread owns a struct clk and may call clk_advance. Another
+ * thread may read a system clock; at worst it sees an offset that has just changed a little
+ * late. */
 #include "base/clk.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* conf.c - the option-table loader. The file is flat "name: value" lines on purpose: the same table then
- * serves file, environment and flags, and nothing in a daemon's configuration can nest. */
+/* conf.c - reads the table of options. The file holds flat "name: value" lines: then the same table
+ * also serves the environment and the flags, and no option of a daemon needs nesting. Search specs,
+ * which do nest, are YAML and are read by proto/spec.c. */
 #include "base/conf.h"
 
 #include "base/buf.h"
@@ -16,7 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Bytes of an option's name as flag or variable; bytes of a file; options of one table. */
 enum { NAME_MAX_BYTES = 64, FILE_MAX_BYTES = 1 << 20, OPTS_MAX = 128 };
+/* --help: columns of the flag's name and of a whole line; bytes of one option's text. */
 enum { HELP_LEFT = 26, HELP_WIDTH = 100, HELP_BYTES = 600 };
 
 static void *field_of(void *target, const struct conf_opt *opt)
@@ -39,6 +42,7 @@ static void name_as(char out[NAME_MAX_BYTES], const struct conf_opt *opt, bool e
     out[n] = '\0';
 }
 
+/* The option of exactly this name; NULL = there is none. */
 static const struct conf_opt *find(const struct conf_opt *opts, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
@@ -48,6 +52,7 @@ static const struct conf_opt *find(const struct conf_opt *opts, size_t n, const 
     return NULL;
 }
 
+/* The name of an option that is probably meant by a misspelt one, for the error; NULL = none. */
 static const char *nearest(const struct conf_opt *opts, size_t n, const char *name)
 {
     const char *names[OPTS_MAX];
@@ -81,7 +86,7 @@ static int parse_int(const struct conf_opt *opt, const char *value, int64_t *out
     return str_i64(value, INT64_MIN, INT64_MAX, out, err);
 }
 
-/* A limit as a person would write it. */
+/* A limit in the unit in which a person would write it. */
 static const char *shown(const struct conf_opt *opt, int64_t v, char *out, size_t size)
 {
     if (opt->type == CONF_DURATION_MS)
@@ -98,7 +103,8 @@ static bool is_text(const struct conf_opt *opt)
     return opt->type == CONF_STR || opt->type == CONF_PATH;
 }
 
-/* Heap. "" and "-" are no paths. */
+/* The absolute form of a path, on the heap. "" (not set) and "-" (standard input) stay as they are,
+ * because they are not paths. */
 static char *absolute_new(const char *path, struct err *err)
 {
     char cwd[PATH_MAX], *out = NULL;
@@ -109,7 +115,7 @@ static char *absolute_new(const char *path, struct err *err)
     if (path[0] == '/' || path[0] == '\0' || strcmp(path, "-") == 0)
         return mem_strdup(path);
     if (!getcwd(cwd, sizeof cwd)) {
-        err_errno(err, "the folder that '%.60s' is relative to", path);
+        err_errno(err, "cannot find the current folder, to which '%.60s' is relative", path);
         return NULL;
     }
     size = strlen(cwd) + strlen(path) + 2;
@@ -119,6 +125,8 @@ static char *absolute_new(const char *path, struct err *err)
     return out;
 }
 
+/* Parses a value by the option's type, checks its limits, and stores it. The error says what is
+ * wrong with the value; the caller adds the option's name and where the value came from. */
 static int set_value(void *field, const struct conf_opt *opt, const char *value, struct err *err)
 {
     char lo[32], hi[32];
@@ -181,7 +189,8 @@ static char *trim(char *s)
     return s;
 }
 
-/* Takes a comment and quotes off a value, in place; NULL when a quote is not closed. */
+/* Removes a comment and surrounding quotes from a value, in place. NULL if a quote is not closed or
+ * has text behind it. */
 static char *bare_value(char *s)
 {
     char quote = *s, *end = NULL;
@@ -205,6 +214,8 @@ static char *bare_value(char *s)
     return trim(s);
 }
 
+/* One line of the file. source: "path:line", for errors. Empty lines and comments are passed
+ * over. */
 static int file_line(void *target, const struct conf_opt *opts, size_t n, char *line,
                      const char *source, struct err *err)
 {
@@ -269,7 +280,8 @@ int conf_env(void *target, const struct conf_opt *opts, size_t n, struct err *er
     return 0;
 }
 
-/* The option that a flag names: "--lease-ms", "--lease_ms" or "--lease-ms=5"; *value is after the '='. */
+/* The option that a flag names: "--lease-ms", "--lease_ms" or "--lease-ms=5". *value is the text
+ * after '=', or NULL. */
 static const struct conf_opt *find_flag(const struct conf_opt *opts, size_t n, const char *arg,
                                         const char **value, struct err *err)
 {
@@ -383,6 +395,7 @@ void conf_help(FILE *out, const struct conf_opt *opts, size_t n)
     }
 }
 
+/* The value as JSON. The value of an option whose name ends with _token is not shown. */
 static json_t *value_new(const void *target, const struct conf_opt *opt)
 {
     const void *field = field_in(target, opt);

@@ -1,4 +1,5 @@
-/* err.c - filling and wrapping the error struct. Every function tolerates err == NULL and returns -1. */
+/* err.c - fills and wraps the error struct. Every function accepts err == NULL. The texts are
+ * always valid UTF-8, because they end up in JSON. */
 #include "base/err.h"
 
 #include "base/utf8.h"
@@ -16,48 +17,20 @@ static const char *const code_names[ERR_CODES] = {
     [ERR_FULL] = "full",          [ERR_IO] = "io",
     [ERR_NOMEM] = "no_memory",    [ERR_DEVICE] = "device",
     [ERR_TIMEOUT] = "timeout",    [ERR_UNREACHABLE] = "unreachable",
-    [ERR_DAMAGED] = "damaged",
+    [ERR_DAMAGED] = "damaged",    [ERR_DIVERGED] = "diverged",
 };
 
-/* A text cut by the buffer's end may end inside a UTF-8 sequence: drop the torn bytes. */
-static void trim_utf8(char *s, size_t size)
-{
-    size_t n = strlen(s), back = 0;
-
-    if (n + 1 < size)
-        return;
-    while (back < 3 && back < n && ((unsigned char)s[n - 1 - back] & 0xC0) == 0x80)
-        back++;
-    if (back < n && ((unsigned char)s[n - 1 - back] & 0xC0) == 0xC0)
-        s[n - 1 - back] = '\0';
-}
-
-/* Error texts quote input and cut it with %.40s, but end up in JSON: what is not UTF-8 becomes '?'. */
-static void clean_utf8(char *s, size_t size)
-{
-    size_t step = 0;
-
-    trim_utf8(s, size);
-    for (size_t n = strlen(s); n > 0; s += step, n -= step) {
-        for (step = 1; step <= MIN(n, 4) && !utf8_ok(s, step); step++)
-            continue;
-        if (step > MIN(n, 4)) {
-            *s = '?';
-            step = 1;
-        }
-    }
-}
-
+/* What err_set and err_at share. */
 static void fill(struct err *err, enum err_code code, const char *fmt, va_list ap)
     PRINTF_LIKE(3, 0);
 static void fill(struct err *err, enum err_code code, const char *fmt, va_list ap)
 {
     char text[sizeof err->text];
 
-    /* Through a copy, so that an argument may point into err->text. */
+    /* Formats into a copy, because an argument may point into err->text. */
     if (vsnprintf(text, sizeof text, fmt, ap) < 0)
         text[0] = '\0';
-    clean_utf8(text, sizeof text);
+    utf8_clean(text, sizeof text); /* texts quote input, and %.40s may have split a character */
     memcpy(err->text, text, sizeof text);
     err->code = code;
     err->where[0] = '\0';
@@ -84,7 +57,7 @@ int(err_at)(struct err *err, const char *where, const char *fmt, ...)
         return -1;
     if (where && snprintf(place, sizeof place, "%s", where) < 0)
         place[0] = '\0';
-    clean_utf8(place, sizeof place);
+    utf8_clean(place, sizeof place);
     va_start(ap, fmt);
     fill(err, ERR_ARG, fmt, ap);
     va_end(ap);
@@ -108,12 +81,12 @@ int(err_wrap)(struct err *err, const char *fmt, ...)
     rc = vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
     n = rc < 0 ? 0 : MIN((size_t)rc, sizeof err->text - 1);
-    /* On overflow the newest context gives way: the first cause is what people need. */
+    /* If the text gets too long, the new context is shortened and the first cause is kept. */
     if (n + 2 + strlen(old) >= sizeof err->text)
         n = MIN(n, sizeof err->text / 3);
     rc = snprintf(err->text + n, sizeof err->text - n, "%s%s", n ? ": " : "", old);
     (void)rc;
-    clean_utf8(err->text, sizeof err->text);
+    utf8_clean(err->text, sizeof err->text);
     return -1;
 }
 
@@ -126,7 +99,7 @@ int(err_errno)(struct err *err, const char *fmt, ...)
 
     if (!err)
         return -1;
-    name = strerror_r(saved, why, sizeof why); /* the GNU one: may return a constant instead */
+    name = strerror_r(saved, why, sizeof why); /* GNU's form: may return a constant, not `why` */
     va_start(ap, fmt);
     if (vsnprintf(text, sizeof text, fmt, ap) < 0)
         text[0] = '\0';

@@ -1,7 +1,11 @@
-/* err.h - the one way to report failure. Functions return 0 or -1 (or pointer/NULL, or 1/0/-1 for
- * row/none/error) and fill `err`, always their last parameter. err may be NULL when the caller only
- * cares whether it worked. The code decides the HTTP status and the exit code, the text is for people,
- * `where` names the offending field of an input ("space[0].learning_rate"), empty when there is none. */
+/* err.h - the one way to report failure. A function that can fail takes a `struct err *err` as its
+ * last parameter and returns 0 or -1; or a pointer or NULL; or 1 for a result, 0 for none and -1
+ * for an error. err may be NULL if the caller only wants to know whether the call worked.
+ *
+ * `code` decides the HTTP status (proto/status.h) and the exit code of the command line. `text` is
+ * for people. `where` is the path of the offending field of an input, such as
+ * "space[0].learning_rate", and empty if there is none. Each caller on the way up may add context
+ * with err_wrap; only the outermost one logs the error. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
@@ -15,22 +19,23 @@ extern "C" {
 
 enum err_code {
     ERR_NONE,
-    ERR_ARG,         /* bad input: 400, exit 2 from a flag, else 1 */
-    ERR_AUTH,        /* no or wrong token: 401 */
+    ERR_ARG,         /* bad input: 400; exit 2 if a flag was wrong, else 1 */
+    ERR_AUTH,        /* no token or a wrong one: 401 */
     ERR_DENIED,      /* wrong Host, Origin or role: 403 */
     ERR_NOTFOUND,    /* 404, exit 3 */
-    ERR_CONFLICT,    /* not in this state: 409 */
-    ERR_STALE,       /* wrong fence or sequence: 409 with type "stale" */
+    ERR_CONFLICT,    /* the object's state does not allow it: 409 */
+    ERR_STALE,       /* wrong fence or sequence number: 409 with type "stale" */
     ERR_TOOBIG,      /* over a stated limit: 413 */
-    ERR_VERSION,     /* other protocol or format: 426 */
-    ERR_BUSY,        /* try again later: 503 + Retry-After */
-    ERR_FULL,        /* disk or quota full: 507 */
-    ERR_IO,          /* 500 */
-    ERR_NOMEM,       /* 500 */
+    ERR_VERSION,     /* another version of the protocol or of a file format: 426 */
+    ERR_BUSY,        /* try again later: 503 with Retry-After */
+    ERR_FULL,        /* the disk or a quota is full: 507 */
+    ERR_IO,          /* reading or writing failed: 500 */
+    ERR_NOMEM,       /* no memory for data: 500 */
     ERR_DEVICE,      /* an accelerator failed: 500 */
-    ERR_TIMEOUT,     /* a limit in time passed */
+    ERR_TIMEOUT,     /* a time limit passed: 504 */
     ERR_UNREACHABLE, /* the controller cannot be reached: exit 4 */
-    ERR_DAMAGED,     /* what is stored makes no sense; trying again is of no use: 500 */
+    ERR_DAMAGED,     /* stored data makes no sense, and trying again would not help: 500 */
+    ERR_DIVERGED,    /* a computation left the finite numbers: 500 */
     ERR_CODES
 };
 
@@ -40,15 +45,15 @@ struct err {
     char where[120];
 };
 
-int err_set(struct err *err, enum err_code code, const char *fmt, ...)
-    PRINTF_LIKE(3, 4); /* returns -1 */
-int err_at(struct err *err, const char *where, const char *fmt, ...)
-    PRINTF_LIKE(3, 4); /* ERR_ARG; text becomes "where: ..."; returns -1 */
-int err_wrap(struct err *err, const char *fmt, ...)
-    PRINTF_LIKE(2, 3); /* "lease for r1: disk full"; returns -1 */
-int err_errno(struct err *err, const char *fmt, ...)
-    PRINTF_LIKE(2, 3); /* ERR_IO (ERR_FULL on ENOSPC/EDQUOT) + strerror(errno); returns -1 */
-/* They return -1 whatever happens; said here in the open so that compilers and analyzers know it as well. */
+/* These four fill *err and always return -1. A text that does not fit is cut. */
+int err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* ERR_ARG. Sets err->where, and puts it before the text: "where: ...". */
+int err_at(struct err *err, const char *where, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Puts context before the text: "lease for r1: disk full". The code stays. */
+int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* ERR_FULL if errno is ENOSPC or EDQUOT, else ERR_IO; adds the text of errno, and keeps errno. */
+int err_errno(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The macros below make it visible to compilers and analyzers that the result is always -1. */
 static inline int err_failed(int rc)
 {
     (void)rc;

@@ -1,6 +1,6 @@
-/* fault.c - one armed point per process. Points may be passed on any thread; the counter is atomic, so
- * exactly one passing fires, or exactly those from the nth on. Arming and disarming belong to one thread,
- * while no other passes points. */
+/* fault.c - at most one armed point per process. Any thread may pass a point: the counter is
+ * atomic, so exactly one passing fails, or exactly those from the nth on. Only one thread may arm
+ * and disarm, and only while no other thread passes points. */
 #include "base/fault.h"
 
 #include <signal.h>
@@ -12,8 +12,8 @@
 int fault_armed;
 
 static struct {
-    char name[80]; /* empty: any */
-    int left;      /* passings until it fires; it stays at or below 0 while every one fires */
+    char name[80]; /* empty: any point */
+    int left;      /* passings until it fails; stays at or below 0 while every passing fails */
     int fired;
     bool kill_process, stays;
 } armed;
@@ -23,7 +23,7 @@ bool fault_hit(const char *name)
     if (armed.name[0] && strcmp(armed.name, name) != 0)
         return false;
     if (armed.stays && __atomic_load_n(&armed.fired, __ATOMIC_RELAXED))
-        return true; /* not counted any more, so that no number of passings wraps round */
+        return true; /* no longer counted, so that the counter cannot wrap round */
     int left = __atomic_sub_fetch(&armed.left, 1, __ATOMIC_RELAXED);
     if (left > 0 || (left < 0 && !armed.stays))
         return false;

@@ -1,9 +1,14 @@
-/* fault.h - fault points for tests. `if (FAULT("blob.fsync")) return err_set(...)` at each place that may
- * fail; a test arms the nth point passed (or the nth passing of one name) and checks the promise after it.
- * A point fails once, or (":on", fault_arm_from) it and every later one fail until the fault is disarmed,
- * as on a disk that has gone away. Disarmed, a point costs one relaxed load.
- * ASSAY_FAULT=name[:nth][:on][:kill] in the environment arms a process from outside when it was started
- * with --dev (":kill" = SIGKILL itself there). */
+/* fault.h - fault points, by which tests make a call fail on purpose. Code that can fail asks
+ * `if (FAULT("blob.fsync")) return err_set(...)`. A test arms the nth point that is passed, or the
+ * nth passing of one name, and checks afterwards that the code kept its promise.
+ *
+ * An armed point fails once. If it was armed with fault_arm_from (":on"), it and every later point
+ * fail until the fault is disarmed, as on a disk that has gone away. A point that is not armed
+ * costs one relaxed load.
+ *
+ * A process that was started with --dev can be armed from outside by the environment variable
+ * ASSAY_FAULT=name[:nth][:on][:kill]; name * means any point, and ":kill" makes the process kill
+ * itself with SIGKILL at that point. */
 #ifndef BASE_FAULT_H
 #define BASE_FAULT_H
 
@@ -17,12 +22,12 @@ extern int fault_armed; /* private to the macro */
 #define FAULT(name) (__atomic_load_n(&fault_armed, __ATOMIC_RELAXED) && fault_hit(name))
 
 bool fault_hit(const char *name);
-void fault_arm(int nth); /* the nth point passed, any name, fails once; 1-based */
+void fault_arm(int nth); /* the nth point that is passed, of any name, fails once; counted from 1 */
 void fault_arm_name(const char *name, int nth, bool kill_process);
-/* From the nth passing on, every one fails until fault_disarm; name NULL = any point. */
+/* Every passing from the nth on fails until fault_disarm. name NULL means any point. */
 void fault_arm_from(const char *name, int nth);
-int fault_disarm(void);  /* 1 when the armed point had fired */
-int fault_arm_env(void); /* reads ASSAY_FAULT; 1 when something was armed */
+int fault_disarm(void);  /* 1 if a point had failed since it was armed */
+int fault_arm_env(void); /* reads ASSAY_FAULT; 1 if it armed something */
 
 #ifdef __cplusplus
 }

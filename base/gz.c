@@ -1,34 +1,37 @@
-/* gz.c - plain or gzipped bytes behind one read function. Used by one thread at a time. */
+/* gz.c - plain or packed bytes behind one read function. A struct gz belongs to one thread at a
+ * time. It looks at the first bytes to tell the kinds apart, and keeps them for the caller. */
 #include "base/gz.h"
 
+#include "base/io.h"
 #include "base/mem.h"
+#include "base/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 enum { IN_BYTES = 128 * 1024 };
 
 struct gz {
     int fd;
-    bool is_gzip, in_member; /* in_member: inside one, so an end of the file here is a truncation */
+    bool in_member; /* inside a packed part: an end of the file here means it was truncated */
     bool at_eof;
-    z_stream z;
+    struct unpack *unpack;       /* NULL = the bytes are not packed */
     unsigned long long in_total; /* bytes taken from the file */
     unsigned long long made;     /* bytes unpacked */
-    unsigned long long floor;    /* so many may be made whatever came in; 0 = no bound */
+    unsigned long long floor;    /* see gz_bound; 0 = no limit */
     unsigned ratio;
     unsigned char *in;
-    size_t pos, len; /* what of `in` was not yet used */
+    size_t pos, len; /* in[pos] to in[len - 1] were read and not yet used */
 };
 
-/* Appends to `in` until it holds `want` bytes or the file ends. */
+/* Appends to `in` until it holds at least `want` unused bytes or the file ends. */
 static int fill(struct gz *g, size_t want, struct err *err)
 {
+    CHECK(want <= IN_BYTES && g->pos <= g->len && g->len <= IN_BYTES);
     if (g->pos == g->len)
         g->pos = g->len = 0;
     while (!g->at_eof && g->len - g->pos < want) {
@@ -52,17 +55,17 @@ struct gz *gz_open_fd(int fd, struct err *err)
 
     g->fd = fd;
     g->in = mem_alloc(IN_BYTES);
-    if (fill(g, 2, err) < 0) {
+    struct err why = { 0 };
+    if (fill(g, UNPACK_LOOK, err) < 0) {
         gz_close(g);
         return NULL;
     }
-    if (g->len >= 2 && g->in[0] == 0x1f && g->in[1] == 0x8b) {
-        if (inflateInit2(&g->z, 15 + 16) != Z_OK) {
-            err_set(err, ERR_NOMEM, "no memory for gzip");
-            gz_close(g);
-            return NULL;
-        }
-        g->is_gzip = g->in_member = true;
+    g->unpack = unpack_new(g->in, g->len, &why);
+    g->in_member = g->unpack != NULL;
+    if (!g->unpack && why.code != ERR_NONE) {
+        err_set(err, why.code, "%s", why.text);
+        gz_close(g);
+        return NULL;
     }
     return g;
 }
@@ -93,7 +96,8 @@ static long read_plain(struct gz *g, void *out, size_t n, struct err *err)
     return (long)have;
 }
 
-/* After a member: another one, or the end. Zero bytes behind the last one are padding (as gzip has it). */
+/* After a packed part comes another one or the end. Zero bytes behind the last one are padding,
+ * which gzip(1) and xz(1) ignore too. */
 static int next_member(struct gz *g, struct err *err)
 {
     for (;;) {
@@ -105,49 +109,54 @@ static int next_member(struct gz *g, struct err *err)
             break;
         g->pos++;
     }
-    if (inflateReset(&g->z) != Z_OK)
-        return err_set(err, ERR_IO, "gzip: cannot start over");
+    if (unpack_again(g->unpack, err) < 0)
+        return err_wrap(err, "%s", unpack_name(g->unpack));
     g->in_member = true;
     return 0;
 }
 
 static int damaged(struct gz *g, const char *what, struct err *err)
 {
-    return err_set(err, ERR_ARG, "gzip data %s at byte %llu", what,
+    return err_set(err, ERR_ARG, "%s data %s at byte %llu", unpack_name(g->unpack), what,
                    g->in_total - (g->len - g->pos));
 }
 
-static long read_gzip(struct gz *g, void *out, size_t n, struct err *err)
+static int bound_check(const struct gz *g, struct err *err)
+{
+    if (!g->floor || g->made <= g->floor || g->made / g->ratio <= g->in_total)
+        return 0;
+    return err_set(err, ERR_TOOBIG,
+                   "the %s data unpacks to more than %u times its length (%llu bytes of %llu): "
+                   "unpack it first, so that its real length is known",
+                   unpack_name(g->unpack), g->ratio, g->made, g->in_total);
+}
+
+static long read_packed(struct gz *g, void *out, size_t n, struct err *err)
 {
     while (g->in_member) {
-        size_t used = 0, made = 0;
+        struct err why = { 0 };
+        size_t used = 0, made = n;
         int rc = 0;
 
         if (fill(g, 1, err) < 0)
             return -1;
-        g->z.next_in = g->in + g->pos;
-        g->z.avail_in = (unsigned)(g->len - g->pos);
-        g->z.next_out = out;
-        g->z.avail_out = (unsigned)MIN(n, INT_MAX);
-        rc = inflate(&g->z, Z_NO_FLUSH);
-        used = g->len - g->pos - g->z.avail_in;
-        made = MIN(n, INT_MAX) - g->z.avail_out;
+        used = g->len - g->pos;
+        rc = unpack_step(g->unpack, g->in + g->pos, &used, out, &made, &why);
         g->pos += used;
-        if (rc == Z_STREAM_END) {
+        if (rc < 0 && why.code == ERR_TOOBIG)
+            return err_set(err, why.code, "the %s data %s", unpack_name(g->unpack), why.text);
+        if (rc < 0)
+            return damaged(g, why.text, err);
+        if (rc == 0) {
             g->in_member = false;
             if (next_member(g, err) < 0)
                 return -1;
-        } else if (rc != Z_OK && rc != Z_BUF_ERROR) {
-            return damaged(g, g->z.msg ? g->z.msg : "is damaged", err);
         } else if (!made && !used && g->at_eof) {
             return damaged(g, "ends too early", err);
         }
         g->made += made;
-        if (g->floor && g->made > g->floor && g->made / g->ratio > g->in_total)
-            return err_set(err, ERR_TOOBIG,
-                           "the gzip data unpacks to more than %u times its length (%llu bytes of "
-                           "%llu): unpack it first, so that its real length is known",
-                           g->ratio, g->made, g->in_total);
+        if (bound_check(g, err) < 0)
+            return -1;
         if (made)
             return (long)made;
     }
@@ -156,15 +165,23 @@ static long read_gzip(struct gz *g, void *out, size_t n, struct err *err)
 
 void gz_bound(struct gz *g, int64_t floor, int ratio)
 {
+    CHECK(floor >= 0 && ratio > 0);
     g->floor = (unsigned long long)floor;
     g->ratio = (unsigned)ratio;
+}
+
+void gz_bound_table(struct gz *g)
+{
+    enum { FLOOR = 64 << 20, RATIO = 100 };
+
+    gz_bound(g, FLOOR, RATIO);
 }
 
 long gz_read(struct gz *g, void *out, size_t n, struct err *err)
 {
     if (n == 0)
         return 0;
-    return g->is_gzip ? read_gzip(g, out, n, err) : read_plain(g, out, n, err);
+    return g->unpack ? read_packed(g, out, n, err) : read_plain(g, out, n, err);
 }
 
 long gz_source(void *ctx, void *out, size_t n, struct err *err)
@@ -172,12 +189,27 @@ long gz_source(void *ctx, void *out, size_t n, struct err *err)
     return gz_read(ctx, out, n, err);
 }
 
+int64_t gz_plain_bytes(const struct gz *g)
+{
+    struct stat st;
+
+    if (g->unpack || fstat(g->fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return -1;
+    return (int64_t)st.st_size;
+}
+
+long gz_read_at(void *ctx, void *out, size_t n, int64_t at, struct err *err)
+{
+    const struct gz *g = ctx;
+
+    return io_read_at(g->fd, out, n, at, err);
+}
+
 void gz_close(struct gz *g)
 {
     if (!g)
         return;
-    if (g->is_gzip)
-        inflateEnd(&g->z);
+    unpack_free(g->unpack);
     if (g->fd >= 0)
         close(g->fd);
     mem_free(g->in);

@@ -1,5 +1,5 @@
-/* io.c - files. Every call that durability hangs on goes through `io`, so that a test can lose or tear what
- * was not yet synced. Reading and deleting trees go straight to the system. */
+/* io.c - see io.h. Reading and deleting trees call the system directly, because no promise of
+ * durability depends on them. */
 #include "base/io.h"
 
 #include "base/fault.h"
@@ -16,6 +16,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+/* 64 random bits hardly ever meet an existing name; 8 tries end any loop. */
 enum { ASIDE_TRIES = 8 };
 
 static int system_open(const char *path, int flags, mode_t mode)
@@ -59,6 +60,7 @@ int io_write_all(int fd, const void *p, size_t n, off_t at, struct err *err)
     return 0;
 }
 
+/* fsync with a fault point, so that tests can let it fail. */
 static int sync_fd(int fd)
 {
     if (FAULT("io.fsync")) {
@@ -81,7 +83,7 @@ int io_fsync_dir(const char *dir, struct err *err)
     return rc < 0 ? -1 : 0;
 }
 
-/* The folder that holds path, "." when it names none; heap. */
+/* The folder that holds `path`, or "." if the path names none; heap. */
 static char *dir_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -151,7 +153,7 @@ out:
     return rc;
 }
 
-/* Appends all that fd still holds. */
+/* Appends everything from the descriptor's position to the end of the file. */
 static int read_rest(int fd, size_t max, struct buf *out, struct err *err)
 {
     char *chunk = mem_alloc(65536);
@@ -181,6 +183,23 @@ static int read_rest(int fd, size_t max, struct buf *out, struct err *err)
     return rc;
 }
 
+long io_read_at(int fd, void *out, size_t n, int64_t at, struct err *err)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        ssize_t got = pread(fd, (char *)out + done, n - done, (off_t)(at + (int64_t)done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_errno(err, "read");
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (long)done;
+}
+
 int io_read_file(const char *path, size_t max, struct buf *out, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
@@ -197,7 +216,7 @@ int io_read_file(const char *path, size_t max, struct buf *out, struct err *err)
     }
     rc = read_rest(fd, max, out, err);
     if (rc == 0)
-        rc = buf_add(out, "", 0, err); /* data is a string, for an empty file too */
+        rc = buf_add(out, "", 0, err); /* makes data a string for an empty file too */
     close(fd);
     if (rc < 0) {
         buf_fini(out);
@@ -247,20 +266,20 @@ int io_private_dir(const char *path, struct err *err)
     if (stat(path, &st) < 0)
         return err_errno(err, "%s", path);
     if (st.st_uid != geteuid())
-        return err_set(
-            err, ERR_DENIED,
-            "the folder %s belongs to user %ld, this program runs as user %ld: run it as "
-            "its owner, or name another folder",
-            path, (long)st.st_uid, (long)geteuid());
+        return err_set(err, ERR_DENIED,
+                       "the folder %s belongs to user %ld, but this program runs as user %ld: run "
+                       "it as the owner, or name another folder",
+                       path, (long)st.st_uid, (long)geteuid());
     if (st.st_mode & (S_IWGRP | S_IWOTH))
         return err_set(err, ERR_DENIED,
-                       "the folder %s may be written by others (mode %04o): chmod go-w it, or name "
-                       "another folder",
+                       "%s: other users may write into this folder (mode %04o): take that right "
+                       "away (chmod go-w), or name another folder",
                        path, (unsigned)(st.st_mode & 07777));
     return 0;
 }
 
-/* Empties the folder that fd is, and closes it. */
+/* Empties the folder that `fd` is open on, and closes `fd`. It goes by descriptors and never by
+ * paths, so that nobody can lead it elsewhere by replacing a folder with a link meanwhile. */
 static int empty_dir(int fd, const char *shown, struct err *err) // NOLINT(misc-no-recursion)
 {
     DIR *dir = fdopendir(fd);

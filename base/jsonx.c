@@ -1,5 +1,5 @@
-/* jsonx.c - strict JSON. The depth is checked before jansson sees the bytes, because its own limit (2048)
- * costs stack in everything that walks a value. */
+/* jsonx.c - see jsonx.h. The depth is checked before jansson parses the bytes, because jansson
+ * allows 2048 levels, and everything that walks a value uses stack for each level. */
 #include "base/jsonx.h"
 
 #include "base/str.h"
@@ -11,6 +11,7 @@
 
 enum { DEPTH_MAX = 64 };
 
+/* Counts brackets outside strings. Other errors of syntax are left to jansson. */
 static int depth_check(const char *bytes, size_t n, const char *what, struct err *err)
 {
     bool in_string = false;
@@ -41,7 +42,7 @@ json_t *jsonx_load(const char *bytes, size_t n, const char *what, struct err *er
     json_error_t why;
     json_t *v = NULL;
 
-    if (n && memchr(bytes, 0, n)) { /* jansson would take it for the end */
+    if (n && memchr(bytes, 0, n)) { /* jansson would stop there and ignore the rest */
         err_set(err, ERR_ARG, "%s: holds a NUL byte", what);
         return NULL;
     }
@@ -53,13 +54,25 @@ json_t *jsonx_load(const char *bytes, size_t n, const char *what, struct err *er
     return v;
 }
 
+/* Keys are sorted, so that equal values give equal bytes. digits: of real numbers; 17 keep every
+ * double exactly. */
+static char *dump(const json_t *v, size_t digits)
+{
+    char *s = json_dumps(v, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY |
+                                JSON_REAL_PRECISION(digits));
+
+    CHECK(s); /* fails only for a value that was built wrongly, or without memory */
+    return s;
+}
+
 char *jsonx_dump(const json_t *v)
 {
-    char *s =
-        json_dumps(v, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    return dump(v, 17);
+}
 
-    CHECK(s); /* only for a value that is broken, or no memory */
-    return s;
+char *jsonx_dump_short(const json_t *v)
+{
+    return dump(v, 6);
 }
 
 json_t *jsonx_real(double v)
@@ -101,6 +114,7 @@ static const char *type_name(const json_t *v)
     }
 }
 
+/* An error about key `key` of the object at `path`. */
 static int fail(struct err *err, const char *path, const char *key, const char *problem)
 {
     char where[sizeof err->where];
@@ -118,7 +132,7 @@ static int wrong_type(struct err *err, const char *path, const char *key, const 
     return err_at(err, where, "must be %s, not %s", want, type_name(got));
 }
 
-/* 1 and *v, 0 when absent and optional, -1. */
+/* Looks up a key of an object: 1 and *v, 0 if it is absent or null and optional, -1 on error. */
 static int find(const json_t *o, const char *path, const char *key, enum jsonx_need need,
                 json_t **v, struct err *err)
 {
@@ -131,7 +145,8 @@ static int find(const json_t *o, const char *path, const char *key, enum jsonx_n
     return need == JSONX_REQUIRED ? fail(err, path, key, "is required") : 0;
 }
 
-/* An integer, or a real without a fraction such as 1e3. */
+/* Accepts an integer, or a real number without a fraction such as 1e3. Above 2^53 a double cannot
+ * tell neighbouring integers apart, so larger ones must be written as integers. */
 static bool whole(const json_t *v, int64_t *out)
 {
     double d = json_real_value(v);

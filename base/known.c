@@ -1,5 +1,6 @@
-/* known.c - files found to hold what their hash says; see known.h. A table of fixed size, one slot for each hash's first
- * bits: two hashes that meet in a slot cost hashing again, never a wrong answer. */
+/* known.c - see known.h. The table has a fixed size, and the first bits of a hash choose its slot.
+ * If two files share a slot, each pushes the other out: that costs hashing again, and never gives a
+ * wrong answer, because a slot holds the whole hash. */
 #include "base/known.h"
 
 #include "base/base.h"
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* CHUNK: bytes read at a time. TRIES: how often a file that changes while it is hashed is tried. */
 enum { CHUNK = 1 << 18, TRIES = 3 };
 
 struct slot {
@@ -108,7 +110,7 @@ void known_free(struct known *k)
     mem_free(k);
 }
 
-/* The hash is uniform: its first bits are as good as any. */
+/* SHA-256 is uniform, so its first bits serve as well as any. */
 static struct slot *slot_of(struct known *k, const uint8_t sha256[SHA256_BYTES])
 {
     uint32_t first = 0;
@@ -162,8 +164,8 @@ void known_note(struct known *k, const char *path, const char *sha256)
         note(k, sha256, &mark);
 }
 
-/* Hashes what fd is open on. 1 = it holds the bytes, and *mark is what it was before and after; 0 = it was written to
- * meanwhile; -1. */
+/* Hashes the open file. Returns 1 if it holds the bytes (*mark is then its mark, which was the same
+ * before and after), 0 if it was written to meanwhile, -1 on error. */
 static int hash_once(int fd, const char *path, const char *sha256, struct file_mark *mark,
                      struct err *err)
 {

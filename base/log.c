@@ -1,5 +1,5 @@
-/* log.c - formats a line on the stack and writes it with one write(2), so that lines of several threads
- * and processes never mix. Keeps errno. */
+/* log.c - formats a line on the stack and writes it with one write(2), so that lines of several
+ * threads and processes never mix. It needs no lock and no memory, and it keeps errno. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -61,7 +61,8 @@ static size_t stamp(char *out, size_t size, enum log_level level)
     return rc < 0 ? n : MIN(n + (size_t)rc, size - 1);
 }
 
-/* Copies with control bytes as \n, \t or \xNN; returns bytes written, never more than size. */
+/* Copies `text` with control bytes as \n, \t or \xNN, so that no value can begin a new line.
+ * Returns the number of bytes written, never more than size. */
 static size_t escape(char *out, size_t size, const char *text)
 {
     static const char hex[] = "0123456789abcdef";

@@ -1,5 +1,9 @@
-/* loop.c - libevent with a clean stop, an end-of-turn hook, turn times and a small pool. Everything but a
- * job's `work` runs on the one thread that owns the loop. */
+/* loop.c - see loop.h. Everything except a job's `work` runs on the thread that owns the loop.
+ *
+ * How a turn ends: loop_turn_mark activates the event turn_ev. When libevent reaches it, on_turn
+ * activates it once more, so that it comes after the callbacks that this turn's callbacks have
+ * queued; the second time it runs the hook. If loop_breathe ended the turn early, loop_run runs the
+ * hook itself (hook_now). */
 #include "base/loop.h"
 
 #include "base/mem.h"
@@ -15,6 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* TURNS: how many turns loop_turn_us looks back.
+ * BREATH_US: a turn ends early from here on. Slices of 6 ms made the longest turn 24.7 ms with
+ * 1,000 runners and 200 event streams, slices of 4 ms 18 to 21 ms; 3 ms gained nothing more. */
 enum { TURNS = 16, BREATH_US = 4000, SIGNALS_MAX = 8, THREADS_MAX = 16 };
 
 struct job {
@@ -43,19 +50,20 @@ struct loop {
     int n_sigs;
 
     struct event *turn_ev;
-    bool turn_marked, turn_late; /* late: already moved once to the end of the queue */
+    bool turn_marked; /* the hook is to run in this turn */
+    bool turn_late;   /* turn_ev has already been moved to the end of the queue once */
     void (*on_turn_end)(void *arg);
     void *turn_arg;
     int64_t turns_us[TURNS];
     unsigned turn_pos;
-    int64_t marked_us; /* wall time of this turn up to its hook's end, 0 without a hook */
-    int64_t breath_us; /* wall time up to where it was ended early */
+    int64_t marked_us; /* time from the poll to the end of the hook; 0 if no hook ran */
+    int64_t breath_us; /* time from the poll to the turn's early end; 0 if there was none */
     int64_t turn_max_us, turn_cpu_max_us;
 
     int n_threads, wake_fd;
     struct event *wake_ev;
     pthread_t threads[THREADS_MAX];
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t more;
     bool ending;
     struct job_list todo, finished;
@@ -85,7 +93,7 @@ static int64_t clock_us(clockid_t id)
     return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* Since this turn's poll returned. */
+/* Microseconds since libevent's poll of this turn returned. */
 static int64_t since_poll_us(const struct loop *l)
 {
     struct timeval start = { 0 }, now = { 0 };
@@ -101,7 +109,7 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
     struct loop *l = arg;
 
     (void)fd, (void)what;
-    /* Callbacks that this turn's callbacks queued behind us belong to the turn: go to the end once. */
+    /* Callbacks that this turn's callbacks queued belong to the turn: go behind them once. */
     if (!l->turn_late) {
         l->turn_late = true;
         event_active(l->turn_ev, EV_TIMEOUT, 0);
@@ -111,8 +119,9 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
     if (l->on_turn_end)
         l->on_turn_end(l->turn_arg);
     l->marked_us = since_poll_us(l);
-    /* libevent goes on until nothing is active. What the hook has begun is a turn of its own, and before that turn the
-     * kernel is asked for what came meanwhile: otherwise hooks could follow each other for as long as each begins more. */
+    /* libevent goes on until no event is active. If the hook has marked another turn, stop here, so
+     * that the kernel is asked for new events first. Otherwise hooks that always begin more work
+     * would keep everybody else waiting. */
     if (l->turn_marked)
         event_base_loopbreak(l->base);
 }
@@ -166,7 +175,7 @@ void loop_breathe(struct loop *l)
     event_base_loopbreak(l->base);
 }
 
-/* The turn was ended before its hook's place in the queue. */
+/* Runs the hook of a turn that loop_breathe ended before turn_ev had its place in the queue. */
 static void hook_now(struct loop *l)
 {
     int64_t from = clock_us(CLOCK_MONOTONIC);
@@ -189,7 +198,8 @@ int loop_run(struct loop *l, struct err *err)
             return err_set(err, ERR_IO, "the event loop failed");
         if (l->breath_us && l->turn_marked)
             hook_now(l);
-        /* CPU time leaves out the wait for events; a hook's own waiting (fsync) is in marked_us. */
+        /* A turn's length is its processor time, because the time in the poll is not work. But the
+         * hook may wait for the disk (fsync), and marked_us includes that. */
         cpu = clock_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
         l->turn_cpu_max_us = MAX(l->turn_cpu_max_us, cpu);
         cpu = MAX(cpu, l->marked_us);
@@ -250,6 +260,7 @@ struct loop_timer *loop_timer_new(struct loop *l, int64_t first_ms, int64_t peri
 
 void loop_timer_again(struct loop_timer *t, int64_t first_ms)
 {
+    CHECK(!t->dead); /* freed in its own callback */
     timer_add(t, first_ms);
 }
 
@@ -257,6 +268,7 @@ void loop_timer_free(struct loop_timer *t)
 {
     if (!t)
         return;
+    CHECK(!t->dead);
     if (t->in_tick) {
         event_del(t->ev);
         t->dead = true;
@@ -405,12 +417,12 @@ void loop_pool_start(struct loop *l, int threads)
     sigset_t all, old;
 
     CHECK(l->n_threads == 0 && threads >= 0 && threads <= THREADS_MAX);
-    /* Signals belong to the loop's thread. */
+    /* Threads inherit the mask: signals are to be handled on the loop's thread only. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     for (int i = 0; i < threads; i++) {
         if (pthread_create(&l->threads[i], NULL, pool_main, l) != 0)
-            break; /* fewer threads serve as well; none means in place */
+            break; /* fewer threads do as well, and with none the jobs run in place */
         l->n_threads++;
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);

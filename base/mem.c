@@ -1,4 +1,5 @@
-/* mem.c - see mem.h. Only this file calls malloc, so that running out of memory has one answer. */
+/* mem.c - see mem.h. Only this file and buf.c call malloc and realloc, so that the program decides
+ * in one place what happens when memory runs out. */
 #include "base/mem.h"
 
 #include "base/base.h"
@@ -13,8 +14,10 @@
 #include <malloc.h>
 #endif
 
-/* From this size on an array is worth pages of 2 MiB: rows of a node are read here and there, and with pages of 4 KiB most
- * of the time went to finding them. */
+/* From HUGE_FROM bytes on an array asks for pages of 2 MiB. Growing a tree reads rows that lie far
+ * apart, and with pages of 4 KiB most of the time went into address translation (1 million rows x
+ * 50 columns, 20 trees: 2.57 s with 4 KiB pages and 1.36 s with this and a new order of
+ * reading). */
 enum { HUGE_FROM = 16 << 20, HUGE_PAGE = 2 << 20 };
 
 static void *must(void *p, size_t n)
@@ -86,12 +89,12 @@ void *mem_try_alloc(size_t n)
     if (n > SIZE_MAX - 64 || FAULT("mem.try_alloc"))
         return NULL;
     n = n ? (n + 63) / 64 * 64 : 64;
-    void *p = NULL; /* aligned_alloc wants sizes that are whole pages */
+    void *p = NULL; /* not aligned_alloc, which wants n to be a multiple of the alignment */
     if (posix_memalign(&p, n < HUGE_FROM ? 64 : HUGE_PAGE, n) != 0)
         return NULL;
 #ifdef MADV_HUGEPAGE
     if (n >= HUGE_FROM)
-        (void)madvise(p, n / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a wish, no more */
+        (void)madvise(p, n / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* only a hint */
 #endif
     return p;
 }
@@ -109,11 +112,14 @@ void mem_try_free(void *p)
 }
 
 #ifdef __GLIBC__
+/* LARGE_BYTES: blocks from this size on are mapped, so that they can leave alone when freed.
+ * KEPT_BYTES: free memory at the end of the heap up to this size is kept for the next blocks. */
 enum { LARGE_BYTES = 4 << 20, KEPT_BYTES = 8 << 20 };
 
 void mem_lean(void)
 {
-    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* or it rises with what is freed, to 32 MiB */
+    /* Setting it also stops glibc from raising the threshold to the size of what is freed. */
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }
 

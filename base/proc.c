@@ -1,5 +1,6 @@
-/* proc.c - child processes. Between fork and exec the child calls only async-signal-safe functions; a
- * failed exec comes back through a close-on-exec pipe, so that the parent can say why. */
+/* proc.c - see proc.h. Between fork and exec the child calls only async-signal-safe functions,
+ * because other threads may have held locks at the fork. If something fails there, the child writes
+ * its errno into a close-on-exec pipe; if exec works, the pipe closes without a byte. */
 #include "base/proc.h"
 
 #include "base/fault.h"
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* FD_HIGH: descriptors are first duplicated from this number on, above any child_fd in use. */
 enum { FDS_MAX = 16, FD_HIGH = 400 };
 
 int proc_pipe(int *read_fd, int *write_fd, struct err *err)
@@ -47,7 +49,8 @@ static bool is_kept(const char *variable, const char *const *keep)
     return !keep;
 }
 
-/* The inherited environment, or what is kept of it, with env_add over it. The array is heap, its strings are borrowed. */
+/* The environment of the child: what is inherited and kept, and env_add. The array is on the heap;
+ * its strings are borrowed. */
 static char **env_new(const char *const *add, const char *const *keep)
 {
     size_t n = 0, n_add = 0, used = 0;
@@ -85,7 +88,8 @@ static void close_all_on_exec(void)
     }
 }
 
-/* First out of the way of each other's numbers, then into place. Returns the report pipe's new number. */
+/* Gives the child its descriptors. First all are duplicated to high numbers, so that placing one
+ * cannot overwrite another that is still needed. Returns the new number of the report pipe. */
 static int place_fds(const struct proc_spec *spec, int report)
 {
     int high[FDS_MAX];
@@ -129,7 +133,7 @@ static void child_run(const struct proc_spec *spec, char **env, int report, pid_
         setsid();
     if (spec->die_with_parent) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* it died before the prctl */
+        if (getppid() != parent) /* the parent died before the prctl */
             _exit(127);
     }
     if (spec->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
@@ -145,7 +149,7 @@ static void child_run(const struct proc_spec *spec, char **env, int report, pid_
 
 /* ---- in the parent ---- */
 
-/* 0 when the pipe closed without a word: exec worked. Else the errno. */
+/* 0 if the pipe closed without a byte, which means that exec worked; else the child's errno. */
 static int read_report(int fd)
 {
     int why = 0;
@@ -163,7 +167,9 @@ int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct err *err)
     pid_t parent = getpid(), child = -1;
     char **env = NULL;
 
-    CHECK(spec->n_fds <= FDS_MAX);
+    CHECK(spec->argv && spec->argv[0] && spec->n_fds >= 0 && spec->n_fds <= FDS_MAX);
+    for (int i = 0; i < spec->n_fds; i++)
+        CHECK(spec->fds[i].child_fd >= 0 && spec->fds[i].child_fd < FD_HIGH);
     if (proc_pipe(&rd, &wr, err) < 0)
         return -1;
     env = env_new(spec->env_add, spec->env_keep);
@@ -219,7 +225,7 @@ int proc_wait_ms(pid_t pid, int64_t limit_ms, int *status, struct err *err)
         left = end - mono_ms();
         if (rc != 0 || left <= 0)
             break;
-        /* Without a pidfd (an old kernel) look every few milliseconds. */
+        /* On a kernel without pidfd_open, look every 5 ms. */
         poll(&p, p.fd >= 0 ? 1 : 0, p.fd >= 0 ? (int)MIN(left, 60000) : (int)MIN(left, 5));
     }
     if (p.fd >= 0)
@@ -246,7 +252,7 @@ void proc_describe(int status, char *out, size_t size)
     }
 }
 
-/* Reads a small text file of the kernel's; false when there is none. */
+/* Reads a small text file of /proc or /sys; false if there is none. */
 static bool small_file(const char *path, char *out, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -258,7 +264,7 @@ static bool small_file(const char *path, char *out, size_t size)
     return got > 0;
 }
 
-/* The number after so many spaces of /proc/PID/statm, in bytes. */
+/* The number behind so many spaces in /proc/PID/statm, in bytes. */
 static int64_t statm_bytes(pid_t pid, int spaces)
 {
     char path[64], text[256];
@@ -309,7 +315,7 @@ void proc_rss_peak_reset(void)
     if (fd < 0)
         return;
     ssize_t put = write(fd, "5", 1);
-    (void)put; /* then it is the peak of a longer time */
+    (void)put; /* if it failed, the peak covers a longer time */
     close(fd);
 }
 
@@ -325,7 +331,8 @@ int proc_self_path(char *out, size_t size, struct err *err)
     return 0;
 }
 
-/* True when cpu is the lowest of its core's hardware threads that we may run on. */
+/* True if `cpu` is the lowest-numbered hardware thread of its core among those in `mine`. So each
+ * core is counted once. */
 static bool is_first_of_core(int cpu, const cpu_set_t *mine)
 {
     char path[96], text[256];
@@ -365,7 +372,8 @@ int proc_physical_cores(void)
     return MAX(n, 1);
 }
 
-/* The smallest limit from our cgroup (version 2) up to the root; INT64_MAX when there is none. */
+/* The smallest memory limit from our cgroup up to the root: of every level in version 2, and of our
+ * group in version 1. INT64_MAX if there is none. */
 static int64_t cgroup_limit(void)
 {
     char line[512], path[700], text[64], *slash = NULL;

@@ -1,5 +1,6 @@
-/* rng.c - Philox4x32-10 and what is made of it. Bit for bit the same on every machine: integers, and
- * doubles with only + - * / sqrt in a fixed order (built with -ffp-contract=off). */
+/* rng.c - Philox4x32-10 and the distributions made from it. The results are equal bit for bit on
+ * every machine: integers, and doubles with only + - * / sqrt in a fixed order. The Makefile builds
+ * with -ffp-contract=off, so that no compiler fuses a multiplication with an addition. */
 #include "base/rng.h"
 
 #include "base/base.h"
@@ -51,7 +52,8 @@ double rng_unit(struct rng *r)
     return (double)(rng_u64(r) >> 11) * 0x1p-53;
 }
 
-/* Lemire, "Fast random integer generation in an interval", 2019. */
+/* Lemire, "Fast random integer generation in an interval", 2019: multiply, and reject the few
+ * values that would make some results more likely than others. */
 uint32_t rng_below(struct rng *r, uint32_t n)
 {
     uint64_t m = 0;
@@ -74,7 +76,8 @@ static double poly(const double *c, int n, double x)
     return y;
 }
 
-/* ln of a normal positive double, to about 1e-16: libm's log differs between machines, this does not. */
+/* The natural logarithm of a normal positive double, to about 1e-16. The C library's log differs
+ * between machines. */
 static double own_log(double x)
 {
     static const double c[] = { 2.0,      2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11,
@@ -95,7 +98,8 @@ static double own_log(double x)
     return e * 0.69314718055994530942 + f * poly(c, ARRAY_LEN(c), f * f);
 }
 
-/* Wichura's AS 241 (PPND16), relative error about 1e-16; 0 < p < 1. */
+/* The inverse of the normal distribution by Wichura's AS 241 (PPND16), with a relative error of
+ * about 1e-16; 0 < p < 1. The coefficients are those of the paper. */
 static double normal_quantile(double p)
 {
     static const double a[] = { 3.3871328727963666080e0,  1.3314166789178437745e+2,
@@ -147,6 +151,6 @@ static double normal_quantile(double p)
 
 double rng_normal(struct rng *r)
 {
-    /* The middle of one of 2^52 cells: exact, and never 0 or 1. */
+    /* p is the middle of one of 2^52 equal cells: it is exact, and never 0 or 1. */
     return normal_quantile(((double)(rng_u64(r) >> 12) + 0.5) * 0x1p-52);
 }

@@ -1,12 +1,15 @@
-/* rng.h - counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy
- * as 1, 2, 3", SC 2011). A value is a pure function of (key, counter), so a decision is keyed by what it
- * decides (seed, trial, fold, tree, node, column) and never by thread, slot or order. */
+/* rng.h - counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As
+ * Easy as 1, 2, 3", SC 2011). A random value is a pure function of (key, counter). So every random
+ * decision is keyed by what it decides (seed, trial, fold, tree, node, column) and never by thread,
+ * slot or order, and the same seed gives the same models on any number of machines.
+ *
+ * The numbers are frozen: changing one bit would change every study of every user. */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
 
 #include <stdint.h>
 
-/* The core, inline, so that a device's kernels draw the same numbers: host and device, C++-clean. */
+/* The core is inline and valid C++, so that kernels of a device draw the same numbers. */
 #ifdef __CUDACC__
 #define RNG_FN static __host__ __device__ __forceinline__
 #else
@@ -33,7 +36,8 @@ RNG_FN void rng_block(uint64_t seed, uint32_t a, uint32_t b, uint64_t c, uint32_
     out[3] = c3;
 }
 
-/* Keyed apart from rng_at and the streams of the same seed by flipping the key. */
+/* A derived seed. Flipping the key keeps these values apart from those of rng_at and of streams
+ * with the same seed. */
 RNG_FN uint64_t rng_derive(uint64_t seed, uint64_t tag)
 {
     uint32_t out[4];
@@ -48,12 +52,12 @@ extern "C" {
 
 void rng_philox(const uint32_t key[2], const uint32_t ctr[4], uint32_t out[4]);
 
-/* Random access: 128 bits for (seed; a, b, c). */
+/* 128 random bits for (seed; a, b, c), in any order. */
 void rng_at(uint64_t seed, uint32_t a, uint32_t b, uint64_t c, uint32_t out[4]);
-/* rng_derive: a derived seed; distinct tags give independent streams. */
+/* The same as rng_derive, for code that is not a kernel. Distinct tags give independent seeds. */
 uint64_t rng_mix(uint64_t seed, uint64_t tag);
 
-/* A stream: sequential draws; save and restore by copying the struct. */
+/* A stream of draws in sequence. To save and restore it, copy the struct. */
 struct rng {
     uint64_t seed, stream, pos;
     uint32_t out[4];
@@ -63,8 +67,8 @@ void rng_init(struct rng *r, uint64_t seed, uint64_t stream);
 uint32_t rng_u32(struct rng *r);
 uint64_t rng_u64(struct rng *r);
 double rng_unit(struct rng *r);                /* in [0, 1), 53 bits */
-uint32_t rng_below(struct rng *r, uint32_t n); /* uniform in 0..n-1 without bias, n >= 1 */
-double rng_normal(struct rng *r); /* standard normal, inverse-CDF so that it takes one draw */
+uint32_t rng_below(struct rng *r, uint32_t n); /* uniform in 0..n-1 without bias; n >= 1 */
+double rng_normal(struct rng *r);              /* standard normal; always uses one 64-bit draw */
 
 #ifdef __cplusplus
 }

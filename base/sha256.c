@@ -1,5 +1,5 @@
-/* sha256.c - FIPS 180-4. Two block functions: portable C, and the SHA extensions of x86 when the CPU has
- * them (about 8 times faster), chosen once at the first block. */
+/* sha256.c - FIPS 180-4. There are two functions for a run of blocks: portable C, and the SHA
+ * extensions of x86 (about 8 times as fast). The first call chooses by asking the CPU. */
 #include "base/sha256.h"
 
 #include "base/base.h"
@@ -75,8 +75,8 @@ static int cpu_has_sha(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA) != 0;
 }
 
-/* The instructions keep the state as the halves ABEF and CDGH. Four rounds a step; the message schedule
- * runs in a ring of four vectors. */
+/* The instructions keep the state as two vectors, ABEF and CDGH, and do two rounds each, so one
+ * step of this loop is four rounds. The message schedule runs in a ring of four vectors. */
 __attribute__((target("sha,sse4.1,ssse3"))) static void blocks_sha_ni(uint32_t h[8],
                                                                       const uint8_t *p, size_t n)
 {
@@ -116,7 +116,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) static void blocks_sha_ni(uint32_t h
 }
 #endif
 
-int sha256_portable_only; /* tests set it to compare both ways */
+int sha256_portable_only; /* set by tests, which compare the two ways */
 
 static void blocks(uint32_t h[8], const uint8_t *p, size_t n)
 {
@@ -149,6 +149,7 @@ void sha256_add(struct sha256 *s, const void *data, size_t n)
 {
     const uint8_t *p = data;
 
+    CHECK(s->fill < sizeof s->block);
     s->bytes += n;
     if (s->fill) {
         size_t k = MIN(n, sizeof s->block - s->fill);

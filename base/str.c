@@ -1,5 +1,5 @@
-/* str.c - strict parsing and checking of text. Nothing here depends on the locale: the program never
- * calls setlocale, and the grammar of a number is checked before strtod sees it. */
+/* str.c - strict parsing and checking of text. Nothing here depends on the locale: the program
+ * never calls setlocale, and the grammar of a number is checked before strtod sees it. */
 #include "base/str.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The longest text quoted in an error. */
+/* How error texts quote their input: at most 60 bytes of it. */
 #define QUOTED "'%.60s'"
 
 int str_u64(const char *s, uint64_t *out, struct err *err)
@@ -99,7 +99,8 @@ struct unit {
     double factor;
 };
 
-/* One "<number><unit>" at *s; the number has no sign and no exponent. Returns 1, 0 when it is none. */
+/* Reads one "<number><unit>" at *s and moves *s behind it. The number has no sign and no exponent.
+ * *bare: it had no unit. Returns 1, or 0 if there is no such quantity. */
 static int quantity(const char **s, const struct unit *units, size_t n, bool *bare, double *out)
 {
     const char *p = *s;
@@ -125,7 +126,8 @@ static int quantity(const char **s, const struct unit *units, size_t n, bool *ba
     return 0;
 }
 
-/* A sum of quantities; a bare number must stand alone. At most 2^53, where doubles are exact. */
+/* Adds up quantities such as "1h30m". A number without a unit is only legal alone, because "1h30"
+ * could mean 30 of anything. The sum is at most 2^53, up to which doubles are exact. */
 static int quantities(const char *s, const struct unit *units, size_t n, int64_t *out)
 {
     double sum = 0, v = 0;
@@ -256,11 +258,13 @@ int str_unhex(const char *s, uint8_t *out, size_t n, struct err *err)
 
 enum { NEAR_MAX = 64 };
 
-/* Edit distance with transposition of neighbours; both at most NEAR_MAX bytes. */
+/* The number of insertions, deletions, replacements and swaps of two neighbours that turn a into b.
+ * Both have at most NEAR_MAX bytes. Only the last three rows of the table are kept. */
 static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t d[3][NEAR_MAX + 1] = { { 0 } };
 
+    CHECK(na <= NEAR_MAX && nb <= NEAR_MAX);
     for (size_t j = 0; j <= nb; j++)
         d[0][j] = j;
     for (size_t i = 1; i <= na; i++) {
@@ -279,7 +283,7 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
     return d[na % 3][nb];
 }
 
-/* Small letters and digits without what joins them: "Learning-Rate" is "learningrate". */
+/* Copies in lower case and without separators: "Learning-Rate" becomes "learningrate". */
 static size_t plain(const char *s, char out[NEAR_MAX + 1])
 {
     size_t n = 0;
@@ -292,6 +296,7 @@ static size_t plain(const char *s, char out[NEAR_MAX + 1])
     return n;
 }
 
+/* The name with the fewest changes of letters, if it is close enough. */
 static const char *nearest_letters(const char *s, const char *const *names, size_t n)
 {
     char a[NEAR_MAX + 1], b[NEAR_MAX + 1];
@@ -304,8 +309,10 @@ static const char *nearest_letters(const char *s, const char *const *names, size
         d = distance(a, len, b, k);
         if (d == 0 && len > 0)
             return names[i];
-        if (len == k && k < 3) /* of two letters one is no likeness: lr and l1 */
+        /* In words of one or two letters, one equal letter says nothing: lr is not l1. */
+        if (len == k && k < 3)
             continue;
+        /* Close is one change, plus one for every four letters. */
         if (d <= 1 + MIN(len, k) / 4 && d < MAX(len, k) && (!best || d < near)) {
             best = names[i];
             near = d;
@@ -314,7 +321,8 @@ static const char *nearest_letters(const char *s, const char *const *names, size
     return best;
 }
 
-/* Is a part of `s`, between its joints, the first n bytes of `part`, an s at the end aside? */
+/* Is one of the words of `s`, which are separated by _ or -, equal to the first n bytes of `part`?
+ * A plural s at the end of either word does not count. */
 static bool has_part(const char *s, const char *part, size_t n)
 {
     n -= n > 3 && part[n - 1] == 's';
@@ -328,7 +336,7 @@ static bool has_part(const char *s, const char *part, size_t n)
     return false;
 }
 
-/* Every part of `s` is one of `whole`; at least one has three letters. */
+/* Is every word of `s` also in `whole`, and does at least one have three letters or more? */
 static bool parts_within(const char *s, const char *whole)
 {
     bool is_word = false;
@@ -344,6 +352,7 @@ static bool parts_within(const char *s, const char *whole)
     return is_word;
 }
 
+/* The shortest name that contains the words of `s`, or whose words `s` contains. */
 static const char *nearest_parts(const char *s, const char *const *names, size_t n)
 {
     const char *best = NULL;
@@ -357,6 +366,7 @@ static const char *nearest_parts(const char *s, const char *const *names, size_t
     return best;
 }
 
+/* What an alias with the letters of `s` means: one of the names, or a hint for people. */
 static const char *nearest_alias(const char *s, const char *const *names, size_t n,
                                  const struct str_alias *aliases, size_t n_aliases)
 {
@@ -399,6 +409,7 @@ void str_list(const char *const *names, size_t n, char *out, size_t size)
 {
     size_t len = 0;
 
+    CHECK(size > sizeof ", ...");
     out[0] = '\0';
     for (size_t i = 0; i < n; i++) {
         size_t need = strlen(names[i]) + (i ? 2 : 0);

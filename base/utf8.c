@@ -1,7 +1,11 @@
-/* utf8.c - whether bytes are UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF (RFC 3629, section 4). */
+/* utf8.c - the check of RFC 3629, section 4: no overlong forms, no surrogates, nothing past
+ * U+10FFFF. */
 #include "base/utf8.h"
 
-/* The length of the UTF-8 sequence at p, 0 when it is not one (RFC 3629: shortest form, no surrogates). */
+#include <string.h>
+
+/* The length of the UTF-8 sequence at p, or 0 if there is none. lo..hi is the range of the second
+ * byte, which is narrower after four of the first bytes; that excludes what RFC 3629 forbids. */
 static size_t utf8_len(const unsigned char *p, size_t left)
 {
     unsigned lo = 0x80, hi = 0xBF;
@@ -44,4 +48,33 @@ bool utf8_ok(const char *s, size_t n)
             return false;
     }
     return true;
+}
+
+/* Drops the bytes of a character that the end of the buffer has cut in two. */
+static void trim(char *s, size_t size)
+{
+    size_t n = strlen(s), back = 0;
+
+    if (n + 1 < size)
+        return;
+    while (back < 3 && back < n && ((unsigned char)s[n - 1 - back] & 0xC0) == 0x80)
+        back++;
+    if (back < n && ((unsigned char)s[n - 1 - back] & 0xC0) == 0xC0 &&
+        !utf8_ok(s + n - 1 - back, back + 1))
+        s[n - 1 - back] = '\0';
+}
+
+void utf8_clean(char *s, size_t size)
+{
+    size_t step = 0;
+
+    trim(s, size);
+    for (size_t n = strlen(s); n > 0; s += step, n -= step) {
+        for (step = 1; step <= n && step <= 4 && !utf8_ok(s, step); step++)
+            continue;
+        if (step > n || step > 4) {
+            *s = '?';
+            step = 1;
+        }
+    }
 }

@@ -1,98 +1,54 @@
 /* baseline.c - makes the baseline model for `assay fit` (see baseline.h for what it is).
  *
- * It reads the first HEAD_BYTES of the table, chooses task and metric as the controller would, fits
+ * It reads the first rows of the table, chooses task and metric as the controller would, fits
  * the baseline family in this process, and keeps the model file in memory. cmd_fit.c writes that
  * file only when no trial ended in time.
  *
  * Called by cmd_fit.c. */
 #include "cli/baseline.h"
 #include "cli/modelfile.h"
+#include "cli/tablehead.h"
 #include "cli/tempdir.h"
 
 #include "base/base.h"
-#include "base/gz.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "ml/fit/fit.h"
 #include "ml/model/artifact.h"
 #include "ml/model/target.h"
-#include "ml/read/csv.h"
+#include "proto/spec.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { HEAD_BYTES = 4 << 20, FOLDS = 5 };
+enum { FOLDS = 5 };
 
 /* ---- the first rows ---- */
-
-struct head {
-    char *text;
-    size_t n, at;
-};
-
-/* Reads at most HEAD_BYTES of the table and cuts the text after its last whole row. A line end
- * within quotes does not end a row. */
-static int head_read(struct head *h, const char *file, struct err *err)
-{
-    struct gz *g = gz_open(file, err);
-    size_t end = 0;
-    bool is_quoted = false;
-    long n = 0;
-
-    *h = (struct head){ 0 };
-    if (!g)
-        return -1;
-    h->text = mem_alloc(HEAD_BYTES);
-    while (h->n < HEAD_BYTES && (n = gz_read(g, h->text + h->n, HEAD_BYTES - h->n, err)) > 0)
-        h->n += (size_t)n;
-    gz_close(g);
-    for (size_t i = 0; h->n == HEAD_BYTES && i < h->n; i++) {
-        is_quoted = is_quoted != (h->text[i] == '"');
-        if (h->text[i] == '\n' && !is_quoted)
-            end = i + 1;
-    }
-    h->n = h->n == HEAD_BYTES ? end : h->n;
-    return n < 0 ? -1 : 0;
-}
-
-static long head_take(void *ctx, void *out, size_t n, struct err *err)
-{
-    struct head *h = ctx;
-    size_t some = MIN(n, h->n - h->at);
-
-    (void)err;
-    memcpy(out, h->text + h->at, some);
-    h->at += some;
-    return (long)some;
-}
-
-static enum frame_type type_of(const char *name)
-{
-    return str_eq(name, "numeric")       ? FRAME_NUMERIC
-           : str_eq(name, "categorical") ? FRAME_CATEGORICAL
-                                         : FRAME_IGNORED;
-}
 
 static struct frame *frame_of(const struct baseline_spec *spec, const char *path, struct err *err)
 {
     struct csv_override *list = mem_array(json_object_size(spec->columns) + 1, sizeof(*list));
     struct csv_opts opts = { .overrides = list, .name = spec->file };
-    char hash[SHA256_HEX];
     const char *name = NULL;
-    struct head head;
     json_t *type = NULL;
 
     json_object_foreach((json_t *)spec->columns, name, type)
     {
-        const char *text = json_string_value(type);
-        list[opts.n_overrides++] = (struct csv_override){ name, type_of(text ? text : "") };
+        struct column_said said;
+        struct csv_override *o = &list[opts.n_overrides];
+        if (column_said("--columns", name, type, &said, err) < 0)
+            break;
+        *o = (struct csv_override){ .name = name,
+                                    .missing = said.missing,
+                                    .has_no_type = !said.type };
+        opts.n_overrides++;
+        (void)(said.type && csv_override_word(o, said.type));
     }
-    int rc = head_read(&head, spec->file, err);
-    if (rc == 0)
-        rc = csv_to_frame(head_take, &head, &opts, path, hash, err);
-    mem_free(head.text);
+    struct frame *f = tablehead_frame(spec->file, &opts, path, err);
+    for (int i = 0; i < opts.n_overrides; i++)
+        mem_free((char **)list[i].missing);
     mem_free(list);
-    return rc < 0 ? NULL : frame_open(path, err);
+    return f;
 }
 
 /* ---- the model ---- */

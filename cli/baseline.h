@@ -12,7 +12,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-struct baseline_spec { /* as the options of `fit`; NULL = not given */
+/* The options of `fit`; NULL = not given. */
+struct baseline_spec {
     const char *file, *target, *metric, *task, *positive;
     const json_t *columns; /* name: type */
     int64_t seed;

@@ -169,6 +169,7 @@ struct curl_slist *client_prepare(struct client *c, const char *method, const ch
     return curl_slist_append(headers, "Expect:");
 }
 
+/* Keeps the hash that the controller names for a model's bytes. */
 static void note_hash(struct client *c, const char *line, size_t n)
 {
     static const char name[] = "x-assay-sha256:";
@@ -200,10 +201,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     note_hash(c, p, size * n);
     if (size * n == 2 && p[0] == '\r' && p[1] == '\n')
         c->has_headers = true;
-    else if (size * n > 5 &&
-             /* a new status line begins a new set of headers; a status 100 may come before the
-              * final one */
-             memcmp(p, "HTTP/", 5) == 0)
+    else if (size * n > 5 && memcmp(p, "HTTP/", 5) == 0) /* a status 100 came before this answer */
         c->has_headers = false;
     return size * n;
 }
@@ -254,7 +252,7 @@ static int call_once(struct client *c, const char *method, const char *path, con
     if (client_check(c, answer.data, answer.len, err) < 0)
         goto out;
     if (out && answer.len > 0 && !(*out = jsonx_load(answer.data, answer.len, "answer", NULL))) {
-        err_set(err, ERR_IO, "%s answered with something that is no JSON: is it a controller?",
+        err_set(err, ERR_IO, "%s answered with something that is not JSON: is it a controller?",
                 c->server);
         goto out;
     }

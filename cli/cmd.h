@@ -78,8 +78,8 @@ int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void 
              int *n_operands);
 int cli_usage(const struct cmd *cmd,
               const char *text); /* prints the text and the usage; returns CLI_USAGE */
-/* For a command whose usage lists verbs ("ls | add NAME ROLE | rm ID"): says what the verb takes, or which verbs there are
- * when `said` is none of them (NULL = none was given). CLI_USAGE. */
+/* For a command whose usage lists verbs ("ls | add NAME ROLE | rm ID"): says what the verb takes,
+ * or which verbs there are when `said` is none of them (NULL = none was given). CLI_USAGE. */
 int cli_usage_verb(const struct cmd *cmd, const char *said);
 int cli_exit_code(const struct err *err); /* the exit code that fits the error */
 int cli_fail(const struct err *err);      /* prints "assay: ..." and returns the code */
@@ -104,6 +104,7 @@ int cmd_study_verb(const struct cmd *cmd, int argc,
 int cmd_rm(const struct cmd *cmd, int argc, char **argv);
 int cmd_export(const struct cmd *cmd, int argc, char **argv);
 int cmd_explain(const struct cmd *cmd, int argc, char **argv);
+int cmd_score(const struct cmd *cmd, int argc, char **argv);
 int cmd_predict(const struct cmd *cmd, int argc, char **argv);
 int cmd_simulate(const struct cmd *cmd, int argc, char **argv);
 int cmd_data(const struct cmd *cmd, int argc, char **argv);

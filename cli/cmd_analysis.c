@@ -145,7 +145,7 @@ static void print_front(const json_t *answer)
 
     json_array_foreach(rows, i, row) front_row(t, row);
     table_print(t, stdout);
-    printf("%zu of %" JSON_INTEGER_FORMAT " trials %s beaten by none in", json_array_size(rows),
+    printf("%zu of %" JSON_INTEGER_FORMAT " trials %s not dominated in", json_array_size(rows),
            json_integer_value(json_object_get(answer, "compared")),
            json_array_size(rows) == 1 ? "is" : "are");
     n = json_array_size(facts);

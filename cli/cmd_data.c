@@ -5,7 +5,9 @@
 #include "cli/call.h"
 #include "cli/print.h"
 #include "cli/problem.h"
-#include "cli/session.h"
+#include "cli/stdinfile.h"
+#include "cli/study_run.h"
+#include "cli/told.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -94,7 +96,7 @@ static int make(const struct data_opts *o, const char *name, struct err *err)
 
 static int add(struct client *c, const struct data_opts *o, const char *file, struct err *err)
 {
-    struct session s;
+    struct study_run s;
     char name[121];
     const char *as = name, *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
     json_t *row = NULL;
@@ -103,8 +105,8 @@ static int add(struct client *c, const struct data_opts *o, const char *file, st
     name[strcspn(name, ".")] = '\0';
     if (o->name)
         as = o->name;
-    session_init(&s, c, NULL);
-    if (session_dataset(&s, file, as, NULL, &row, err) < 0)
+    study_run_init(&s, c, NULL);
+    if (study_run_dataset(&s, file, as, NULL, &row, err) < 0)
         return cli_fail(err);
     if (o->common.json)
         print_json(row);
@@ -115,6 +117,8 @@ static int add(struct client *c, const struct data_opts *o, const char *file, st
                strcmp(print_text(row, "name"), as) == 0
                    ? ""
                    : " (the same table was already there under this name)");
+    if (!o->common.json)
+        told_dataset(row, file);
     json_decref(row);
     return CLI_OK;
 }
@@ -147,19 +151,44 @@ static int ls(struct client *c, bool as_json, struct err *err)
     return CLI_OK;
 }
 
+/* Below the table: how columns were read, where that is not plain. */
+static void show_told(const json_t *columns)
+{
+    char text[600];
+    size_t i;
+    json_t *col;
+
+    json_array_foreach(columns, i, col)
+    {
+        told_column(col, text, sizeof(text));
+        if (*text)
+            printf("%s: %s\n", print_text(col, "name"), text);
+    }
+}
+
 static void show_columns(const json_t *row)
 {
     static const char *const heads[] = { "column", "type", "missing", "distinct",
                                          "min",    "mean", "max" };
     static const char *const numbers[] = { "min", "mean", "max" };
     struct table *t = table_new(heads, ARRAY_LEN(heads));
+    const json_t *image = json_object_get(json_object_get(row, "schema"), "image");
     size_t i;
     json_t *col;
 
+    if (image)
+        printf("images of %" JSON_INTEGER_FORMAT " x %" JSON_INTEGER_FORMAT
+               " with %" JSON_INTEGER_FORMAT " channel%s, values from %g to %g\n\n",
+               json_integer_value(json_object_get(image, "width")),
+               json_integer_value(json_object_get(image, "height")),
+               json_integer_value(json_object_get(image, "channels")),
+               json_integer_value(json_object_get(image, "channels")) == 1 ? "" : "s",
+               json_number_value(json_object_get(image, "min")),
+               json_number_value(json_object_get(image, "max")));
     json_array_foreach(json_object_get(json_object_get(row, "schema"), "columns"), i, col)
     {
         table_cell(t, "%s", print_text(col, "name"));
-        table_cell(t, "%s", print_text(col, "type"));
+        table_cell(t, "%s", print_text(col, json_object_get(col, "kind") ? "kind" : "type"));
         table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(col, "missing")));
         table_cell(t, "%" JSON_INTEGER_FORMAT,
                    json_integer_value(json_object_get(col, "distinct")));
@@ -172,6 +201,7 @@ static void show_columns(const json_t *row)
         }
     }
     table_print(t, stdout);
+    show_told(json_object_get(json_object_get(row, "schema"), "columns"));
 }
 
 static int show_or_remove(struct client *c, const struct data_opts *o, const char *verb,
@@ -204,6 +234,7 @@ int cmd_data(const struct cmd *cmd, int argc, char **argv)
     struct err err = { 0 };
     struct client *c = NULL;
     const char *op[CLI_MAX_OPERANDS];
+    struct stdinfile input = { 0 };
     int n = 0, rc;
 
     if ((rc = cli_args(cmd, opts, ARRAY_LEN(opts), &o, argc, argv, op, 1, 2, &n)) >= 0)
@@ -221,11 +252,12 @@ int cmd_data(const struct cmd *cmd, int argc, char **argv)
     } else if (strcmp(op[0], "ls") == 0) {
         rc = ls(c, o.common.json, &err);
     } else if (strcmp(op[0], "add") == 0) {
-        rc = add(c, &o, op[1], &err);
+        rc = stdinfile_take(&input, &op[1], &err) < 0 ? cli_fail(&err) : add(c, &o, op[1], &err);
     } else {
         rc = show_or_remove(c, &o, op[0], op[1], &err);
     }
 out:
+    stdinfile_end(&input);
     client_free(c);
     conf_fini(&o, opts, ARRAY_LEN(opts));
     return rc;

@@ -7,6 +7,7 @@
 #include "cli/explain.h"
 #include "cli/modelfile.h"
 #include "cli/print.h"
+#include "cli/stdinfile.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -42,7 +43,7 @@ static const struct conf_opt explain_table[] = {
 
 const char *explain_name(const struct explaining *e, int i)
 {
-    return prep_input_name(artifact_prep(e->a), i);
+    return prep_column_name(artifact_prep(e->a), i);
 }
 
 int explain_json(FILE *out, const char *text, struct err *err)
@@ -177,9 +178,10 @@ static int importance(const struct explaining *e, struct err *err)
     double *total = mem_array((size_t)e->inputs + 1, sizeof(*total));
     int rc = artifact_importance(e->a, total, err);
 
-    if (rc < 0)
-        err_wrap(err, "name a table and say --permutation to measure it");
-    else
+    struct err why = *err;
+    if (rc < 0 && why.code == ERR_CONFLICT)
+        err_set(err, ERR_CONFLICT, "%s; with a table and --permutation it is measured", why.text);
+    if (rc == 0)
         rc = shares(e, is_linear ? "weight" : "gain",
                     is_linear ? "the weights of standardised columns" : "the gains of splits",
                     total, err);
@@ -251,10 +253,11 @@ static int permutation(const struct explaining *e, const char *target, struct er
 static int explain_rows_of(struct explaining *e, const char *file, struct err *err)
 {
     const char *target = e->o->target ? e->o->target : e->info->target;
+    const struct model_table_how how = { .no_header = e->o->no_header,
+                                         .target = e->o->permutation ? target : NULL };
     struct model_table t;
 
-    if (model_table_open(&t, e->a, file, e->o->no_header, e->o->permutation ? target : NULL, err) <
-        0)
+    if (model_table_open(&t, e->a, file, &how, err) < 0)
         return -1;
     e->f = t.frame;
     e->file = file;
@@ -272,6 +275,7 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
     struct explaining e = { .o = &o };
     struct err err = { 0 };
     const char *op[CLI_MAX_OPERANDS];
+    struct stdinfile input = { 0 };
     struct artifact *a = NULL;
     int n = 0, rc;
 
@@ -297,11 +301,13 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
     }
     e.a = a;
     e.info = artifact_info(a);
-    e.inputs = prep_inputs(artifact_prep(a));
+    e.inputs = prep_columns(artifact_prep(a));
     e.outputs = artifact_outputs(a);
-    if ((n < 2 ? importance(&e, &err) : explain_rows_of(&e, op[1], &err)) < 0)
+    if ((n > 1 && stdinfile_take(&input, &op[1], &err) < 0) ||
+        (n < 2 ? importance(&e, &err) : explain_rows_of(&e, op[1], &err)) < 0)
         rc = cli_fail(&err);
 out:
+    stdinfile_end(&input);
     artifact_close(a);
     conf_fini(&o, explain_table, ARRAY_LEN(explain_table));
     return rc;

@@ -1,142 +1,14 @@
-/* cmd_model.c - `assay predict` and `assay export`.
- *
- * `predict` needs no controller. It reads the table with the column types that the model
- * expects, so that a column which was text stays text, and writes one row per input row, in
- * order. `export` downloads a model of a study, or writes the study's rows as JSON. */
+/* cmd_model.c - `assay export`: downloads a model of a study, or writes the study's rows as
+ * JSON. */
 #include "cli/call.h"
 #include "cli/modelfile.h"
 #include "cli/print.h"
 
-#include "base/buf.h"
-#include "base/mem.h"
 #include "base/str.h"
-#include "ml/model/artifact.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { PREDICT_BATCH = 4096 };
-
-struct predict_opts {
-    char *output;
-    bool json, no_header;
-};
-#define AT(f) offsetof(struct predict_opts, f)
-static const struct conf_opt predict_table[] = {
-    { "output", CONF_STR, AT(output), "-", 0, 0, "where to write (-o); - = standard output" },
-    { "no_header", CONF_BOOL, AT(no_header), "false", 0, 0, "the table's first line is data" },
-    { "json", CONF_BOOL, AT(json), "false", 0, 0, "print what the model is (no table needed)" },
-};
-#undef AT
-
-static void write_header(FILE *out, const struct artifact_info *info)
-{
-    fputs("prediction", out);
-    for (int k = 0; info->task != ML_REGRESSION && k < info->n_classes; k++) {
-        fputc(',', out);
-        output_cell(out, "p_", info->classes[k]);
-    }
-    fputc('\n', out);
-}
-
-static int best_class(const float *p, int k)
-{
-    int best = 0;
-
-    for (int j = 1; j < k; j++)
-        if (p[j] > p[best])
-            best = j;
-    return best;
-}
-
-static void write_row(FILE *out, const struct artifact_info *info, const float *p)
-{
-    float both[2];
-    int k = info->n_classes;
-
-    if (info->task == ML_REGRESSION) {
-        fprintf(out, "%.9g\n", (double)p[0]);
-        return;
-    }
-    if (info->task == ML_BINARY) {
-        both[0] = 1 - p[0];
-        both[1] = p[0];
-        p = both;
-        k = 2;
-    }
-    output_cell(out, "", info->classes[best_class(p, k)]);
-    for (int j = 0; j < k; j++)
-        fprintf(out, ",%.9g", (double)p[j]);
-    fputc('\n', out);
-}
-
-struct predicting {
-    const struct artifact *a;
-    const struct frame *f;
-    const char *file; /* for errors */
-};
-
-static int write_predictions(FILE *out, void *ctx, struct err *err)
-{
-    const struct predicting *c = ctx;
-    const struct artifact_info *info = artifact_info(c->a);
-    struct artifact_view *view = artifact_view_new(c->a, c->f, err);
-    int width = artifact_outputs(c->a), rc = view ? 0 : err_wrap(err, "%s", c->file);
-    float *p = mem_array((size_t)PREDICT_BATCH * (size_t)width, sizeof(*p));
-
-    if (view)
-        write_header(out, info);
-    for (int64_t from = 0; rc == 0 && from < c->f->rows; from += PREDICT_BATCH) {
-        int64_t n = MIN(c->f->rows - from, PREDICT_BATCH);
-        rc = artifact_predict(view, from, n, p, err);
-        for (int64_t i = 0; rc == 0 && i < n; i++)
-            write_row(out, info, p + i * width);
-    }
-    mem_free(p);
-    artifact_view_free(view);
-    return rc;
-}
-
-static int predict(const struct artifact *a, const char *file, const struct predict_opts *o,
-                   struct err *err)
-{
-    struct model_table t;
-
-    if (model_table_open(&t, a, file, o->no_header, NULL, err) < 0)
-        return -1;
-    struct predicting ctx = { a, t.frame, file };
-    int rc = output_write(o->output, write_predictions, &ctx, err);
-    model_table_close(&t);
-    return rc;
-}
-
-int cmd_predict(const struct cmd *cmd, int argc, char **argv)
-{
-    struct predict_opts o = { 0 };
-    struct err err = { 0 };
-    const char *op[CLI_MAX_OPERANDS];
-    struct artifact *a = NULL;
-    int n = 0, rc;
-
-    if ((rc = cli_args(cmd, predict_table, ARRAY_LEN(predict_table), &o, argc, argv, op, 1, 2,
-                       &n)) >= 0)
-        goto out;
-    rc = CLI_OK;
-    if (!(a = artifact_open(op[0], &err)))
-        rc = cli_fail(&err);
-    else if (o.json)
-        puts(artifact_info(a)->schema_json);
-    else if (n < 2)
-        rc = cli_usage(cmd, "DATA.csv is missing");
-    else if (predict(a, op[1], &o, &err) < 0)
-        rc = cli_fail(&err);
-out:
-    artifact_close(a);
-    conf_fini(&o, predict_table, ARRAY_LEN(predict_table));
-    return rc;
-}
 
 struct export_opts {
     struct cli_common common;

@@ -9,8 +9,8 @@
 #include "cli/cmd.h"
 #include "cli/local.h"
 #include "cli/print.h"
-#include "cli/session.h"
 #include "cli/specfile.h"
+#include "cli/study_run.h"
 
 #include "search/searchers.h"
 
@@ -146,12 +146,12 @@ static int check_there(const struct preview_opts *o, const json_t *spec, struct 
 static int preview_here(const struct preview_opts *o, json_t *spec, const char *path,
                         json_t **answer, struct err *err)
 {
-    struct session s;
+    struct study_run s;
     struct local local = { 0 };
     json_t *study = NULL;
     int rc = -1;
 
-    session_init(&s, NULL, &local);
+    study_run_init(&s, NULL, &local);
     if (check_there(o, spec, err) < 0 || local_start(&local, NULL, 1, "cpu", 0, err) < 0)
         goto out;
     s.client = local.client;
@@ -217,7 +217,7 @@ int cmd_preview(const struct cmd *cmd, int argc, char **argv)
         goto out;
     rc = CLI_OK;
     if (!(spec = specfile_load(op[0], &err)) || preview(&o, spec, op[0], &answer, &err) < 0)
-        rc = session_exit_code(&err);
+        rc = study_run_exit_code(&err);
     else if (o.common.json)
         print_json(answer);
     else

@@ -7,8 +7,8 @@
 #include "cli/local.h"
 #include "cli/outfile.h"
 #include "cli/print.h"
-#include "cli/session.h"
 #include "cli/specfile.h"
+#include "cli/study_run.h"
 
 #include "base/io.h"
 #include "base/mem.h"
@@ -43,13 +43,13 @@ static const char *output_of(const struct run_opts *o, const char *name, char *f
     return o->output ? o->output : file;
 }
 
-static int follow_and_save(struct session *s, const struct run_opts *o, const json_t *study,
+static int follow_and_save(struct study_run *s, const struct run_opts *o, const json_t *study,
                            struct err *err)
 {
     char file[200];
     const char *output = output_of(o, print_text(study, "name"), file, sizeof(file));
 
-    if (session_to_end(s, json_integer_value(json_object_get(study, "id")), output, err) < 0)
+    if (study_run_to_end(s, json_integer_value(json_object_get(study, "id")), output, err) < 0)
         return -1;
     if (!o->json)
         printf("\nsaved %s; the study is kept in %s: run 'assay serve --data-dir %s' to see it in "
@@ -67,7 +67,7 @@ static int dir_make(const char *dir, struct err *err)
                : err_set(err, ERR_IO, "--dir: cannot make the folder %s (%s)", dir, why.text);
 }
 
-static int run_spec(struct session *s, struct local *local, json_t *spec, const char *path,
+static int run_spec(struct study_run *s, struct local *local, json_t *spec, const char *path,
                     const struct run_opts *o, struct err *err)
 {
     char file[200], name[160];
@@ -90,20 +90,20 @@ static int run_spec(struct session *s, struct local *local, json_t *spec, const 
 int cmd_run(const struct cmd *cmd, int argc, char **argv)
 {
     struct run_opts o = { 0 };
-    struct session s;
+    struct study_run s;
     struct local local = { 0 };
     struct err err = { 0 };
     const char *op[CLI_MAX_OPERANDS];
     json_t *spec = NULL;
     int n = 0, rc;
 
-    session_init(&s, NULL, &local);
+    study_run_init(&s, NULL, &local);
     if ((rc = cli_args(cmd, run_table, ARRAY_LEN(run_table), &o, argc, argv, op, 1, 1, &n)) >= 0)
         goto out;
     s.quiet = o.json;
     rc = CLI_OK;
     if (!(spec = specfile_load(op[0], &err)) || run_spec(&s, &local, spec, op[0], &o, &err) < 0)
-        rc = session_exit_code(&err);
+        rc = study_run_exit_code(&err);
 out:
     local_stop(&local, 1000);
     json_decref(spec);

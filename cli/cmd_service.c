@@ -1,5 +1,4 @@
-/* cmd_service.c - what an operator asks: `assay runner`, `assay token`, `assay debug`, `assay
- * doctor`.
+/* cmd_service.c - what an operator asks: `assay runner`, `assay debug`, `assay doctor`.
  *
  * `doctor` looks at this machine only, apart from one question to the controller. Each of its
  * findings is ok, missing but optional ("-"), or BAD, and says how to mend it. docs/DEBUG.md
@@ -101,72 +100,6 @@ int cmd_runner(const struct cmd *cmd, int argc, char **argv)
     return call_end(&c, CLI_OK);
 }
 
-static void token_rows(const json_t *tokens)
-{
-    static const char *const heads[] = { "id", "name", "role", "created" };
-    struct table *t = table_new(heads, ARRAY_LEN(heads));
-    size_t i;
-    json_t *row;
-
-    json_array_foreach(tokens, i, row)
-    {
-        char when[40];
-        print_when(json_object_get(row, "created_at"), when, sizeof(when));
-        table_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(row, "id")));
-        table_cell(t, "%s", print_text(row, "name"));
-        table_cell(t, "%s", print_text(row, "role"));
-        table_cell(t, "%s", when);
-    }
-    table_print(t, stdout);
-}
-
-/* A new token can be shown only now: the controller keeps nothing but its hash. */
-static void token_answer(const json_t *answer)
-{
-    if (json_object_get(answer, "tokens"))
-        token_rows(json_object_get(answer, "tokens"));
-    else
-        printf("%s\n", print_text(answer, "token"));
-}
-
-int cmd_token(const struct cmd *cmd, int argc, char **argv)
-{
-    struct call c;
-    json_t *answer = NULL, *body = NULL;
-    char path[160], id[140];
-    int rc = call_begin(&c, cmd, CALL_ASKS, argc, argv, 1, 3);
-
-    if (rc >= 0)
-        return call_end(&c, rc);
-    if (strcmp(c.op[0], "ls") == 0 && c.n == 1) {
-        rc = client_get(c.client, &answer, &c.err, "/tokens");
-    } else if (strcmp(c.op[0], "add") == 0 && c.n == 3) {
-        body = json_pack("{s:s, s:s}", "name", c.op[1], "role", c.op[2]);
-        rc = client_post(c.client, body, &answer, &c.err, "/tokens");
-    } else if (strcmp(c.op[0], "rm") == 0 && c.n == 2) {
-        if (!c.o.yes &&
-            !call_confirms("remove token %s (programs that use it are refused from then on)?",
-                           print_safe(c.op[1])))
-            return call_end(&c, CLI_FAILED);
-        client_quote(c.op[1], id, sizeof(id));
-        snprintf(path, sizeof(path), "/tokens/%s", id);
-        rc = client_call(c.client, "DELETE", path, NULL, &answer, &c.err);
-    } else {
-        return call_end(&c, cli_usage_verb(cmd, c.op[0]));
-    }
-    json_decref(body);
-    if (rc < 0)
-        return call_end(&c, cli_fail(&c.err));
-    if (answer && c.o.common.json)
-        print_json(answer);
-    else if (answer)
-        token_answer(answer);
-    else if (!c.o.common.json)
-        printf("removed token %s\n", print_safe(c.op[1]));
-    json_decref(answer);
-    return call_end(&c, CLI_OK);
-}
-
 int cmd_debug(const struct cmd *cmd, int argc, char **argv)
 {
     struct call c;
@@ -175,7 +108,8 @@ int cmd_debug(const struct cmd *cmd, int argc, char **argv)
     int64_t id = 0;
     int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, CLI_MAX_OPERANDS);
 
-    /* "debug trial" takes STUDY/NUMBER as every command does; the controller's own verb takes the id. */
+    /* "debug trial" takes STUDY/NUMBER as every command does; the controller's own verb takes the
+     * id. */
     if (rc < 0 && c.n == 2 && strcmp(c.op[0], "trial") == 0 && strchr(c.op[1], '/')) {
         if (call_trial_id(c.client, c.op[1], &id, &c.err) < 0)
             rc = cli_fail(&c.err);

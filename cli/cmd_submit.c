@@ -6,8 +6,8 @@
 #include "cli/cmd.h"
 #include "cli/outfile.h"
 #include "cli/print.h"
-#include "cli/session.h"
 #include "cli/specfile.h"
+#include "cli/study_run.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -36,22 +36,22 @@ static const struct conf_opt table[] = {
 #undef AT
 enum { ATTACH_OPTS = ARRAY_LEN(table) - 2 };
 
-static void session_of(struct session *s, struct client *c, const struct submit_opts *o)
+static void study_run_of(struct study_run *s, struct client *c, const struct submit_opts *o)
 {
-    session_init(s, c, NULL);
+    study_run_init(s, c, NULL);
     s->quiet = o->common.json;
     s->detaches = !o->stop_on_interrupt;
     s->server_option = o->common.server;
 }
 
 /* Returns an exit code. */
-static int follow(struct session *s, const json_t *study, const struct submit_opts *o,
+static int follow(struct study_run *s, const json_t *study, const struct submit_opts *o,
                   struct err *err)
 {
-    int rc = session_to_end(s, json_integer_value(json_object_get(study, "id")), o->output, err);
+    int rc = study_run_to_end(s, json_integer_value(json_object_get(study, "id")), o->output, err);
 
     if (rc < 0)
-        return session_exit_code(err);
+        return study_run_exit_code(err);
     if (rc == 0 && o->output && !s->quiet && strcmp(o->output, "-") != 0)
         printf("\nsaved %s\n", o->output);
     return rc > 0 ? CLI_INTERRUPTED : CLI_OK;
@@ -60,13 +60,13 @@ static int follow(struct session *s, const json_t *study, const struct submit_op
 static int submit(const struct submit_opts *o, const char *path, json_t *spec, struct client *c,
                   struct err *err)
 {
-    struct session s;
+    struct study_run s;
     json_t *study = NULL;
     int rc = CLI_OK;
 
-    session_of(&s, c, o);
+    study_run_of(&s, c, o);
     if (specfile_submit(&s, spec, path, o->load_if_exists, &study, err) < 0)
-        return session_exit_code(err);
+        return study_run_exit_code(err);
     if (o->common.json && !o->follow)
         printf("{\"id\": %" JSON_INTEGER_FORMAT "}\n",
                json_integer_value(json_object_get(study, "id")));
@@ -112,7 +112,7 @@ out:
 int cmd_attach(const struct cmd *cmd, int argc, char **argv)
 {
     struct submit_opts o = { 0 };
-    struct session s;
+    struct study_run s;
     struct err err = { 0 };
     const char *op[CLI_MAX_OPERANDS];
     char quoted[400];
@@ -128,7 +128,7 @@ int cmd_attach(const struct cmd *cmd, int argc, char **argv)
         rc = cli_fail(&err);
         goto out;
     }
-    session_of(&s, c, &o);
+    study_run_of(&s, c, &o);
     s.is_attached = true;
     rc = follow(&s, study, &o, &err);
 out:

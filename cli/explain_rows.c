@@ -60,12 +60,16 @@ static int put_class(FILE *out, bool is_json, const char *key, const char *name,
 static void put_values(const struct explaining *e, FILE *out, const double *phi, double sign)
 {
     bool is_json = e->o->json;
-    double score = 0;
+    double score = 0, shift = target_shift(&e->info->unit);
 
-    for (int i = 0; i <= e->inputs; i++)
+    for (int i = 0; i < e->inputs; i++)
         score += sign * phi[i];
-    fprintf(out, is_json ? ", \"score\": %.9g, \"base\": %.9g, \"values\": [" : ",%.9g,%.9g", score,
-            sign * phi[e->inputs]);
+    score += sign * (phi[e->inputs] - shift);
+    fputs(is_json ? ", \"score\": " : ",", out);
+    output_number(out, score, shift);
+    fputs(is_json ? ", \"base\": " : ",", out);
+    output_number(out, sign * (phi[e->inputs] - shift), shift);
+    fputs(is_json ? ", \"values\": [" : "", out);
     for (int i = 0; i < e->inputs; i++)
         fprintf(out, is_json ? (i ? ", %.9g" : "%.9g") : ",%.9g", sign * phi[i] + 0.0);
     fputs(is_json ? "]}" : "\n", out);
@@ -78,7 +82,8 @@ static int put_row(const struct explaining *e, FILE *out, int wanted, const floa
 
     fputs(is_json ? "{" : "", out);
     if (e->info->task == ML_REGRESSION) {
-        fprintf(out, is_json ? "\"prediction\": %.9g" : "%.9g", (double)p[0]);
+        fputs(is_json ? "\"prediction\": " : "", out);
+        output_number(out, (double)p[0], target_shift(&e->info->unit));
         put_values(e, out, phi, 1);
         return 0;
     }
@@ -132,7 +137,12 @@ static int block_fill(struct block *b, const struct explaining *e, int64_t from,
         b->of[i] = e->outputs == 1        ? 0
                    : b->class_wanted >= 0 ? b->class_wanted
                                           : predicted_class(e, b->p + i * e->outputs);
-    return artifact_explain(b->view, from, n, b->of, b->phi, err);
+    int rc = artifact_explain(b->view, from, n, b->of, b->phi, err);
+    struct err why = *err;
+    if (rc < 0 && why.code == ERR_CONFLICT)
+        err_set(err, ERR_CONFLICT, "%s; --permutation measures what each column is worth",
+                why.text);
+    return rc;
 }
 
 static int head_json(const struct explaining *e, FILE *out, struct err *err)

@@ -1,4 +1,4 @@
-/* follow.c - follows one study to its end, for a person at a terminal (declared in session.h).
+/* follow.c - follows one study to its end, for a person at a terminal (declared in study_run.h).
  *
  * Over a Unix socket the study's state is asked for often while the search is young or near its
  * end, so that short trials and the end are seen soon. Each question costs both sides about 0.5 ms,
@@ -9,7 +9,7 @@
  * long it has been silent. */
 #include "cli/print.h"
 #include "cli/progress.h"
-#include "cli/session.h"
+#include "cli/study_run.h"
 
 #include "base/str.h"
 
@@ -20,12 +20,13 @@
 enum { POLL_MOST_MS = 100, SILENT_MS = 3000 };
 
 struct follow {
-    struct session *s;
+    struct study_run *s;
     int64_t study, begun_ms;
     int64_t heard_ms; /* the last answer */
     int64_t best;     /* number of the best trial so far; 0 = none */
     int64_t gain_ms;  /* when it became the best; INT64_MIN = not known */
     bool was_stopped; /* by us */
+    bool has_warned;  /* the warnings were said */
     struct progress line;
 };
 
@@ -38,21 +39,21 @@ static int64_t now_ms(const struct follow *f)
  * is noticed late by at most that share. */
 static int64_t pause_of(const struct follow *f)
 {
-    const struct session *s = f->s;
+    const struct study_run *s = f->s;
     int64_t ms = (now_ms(f) - f->begun_ms) / 20;
 
-    if (session_poll_ms(s) > POLL_MOST_MS)
-        return session_poll_ms(s);
+    if (study_run_poll_ms(s) > POLL_MOST_MS)
+        return study_run_poll_ms(s);
     if (s->end_ms)
         ms = MIN(ms, (s->end_ms - now_ms(f)) / 20);
-    return MAX(SESSION_POLL_MS, MIN(ms, POLL_MOST_MS));
+    return MAX(STUDY_RUN_POLL_MS, MIN(ms, POLL_MOST_MS));
 }
 
 /* ---- the line ---- */
 
 static double share_done(const struct follow *f, const json_t *study)
 {
-    const struct session *s = f->s;
+    const struct study_run *s = f->s;
     const json_t *budget = json_object_get(study, "budget");
     double trials = json_number_value(json_object_get(budget, "trials"));
     double by_trials = trials > 0 ? (double)print_ended_trials(study) / trials : 0, by_time = 0;
@@ -171,7 +172,7 @@ static void stop_study(struct follow *f)
 /* Returns 0 to go on, 1 when detached, -1 to leave at once. */
 static int obey_interrupts(struct follow *f, const json_t *study, struct err *err)
 {
-    int n = session_interrupts();
+    int n = study_run_interrupts();
 
     if (n == 0)
         return 0;
@@ -208,6 +209,21 @@ static int check_stuck(const json_t *study, struct err *err)
     return err_set(err, ERR_IO, "study %s is paused: %s", print_text(study, "name"), reason);
 }
 
+/* Says once what the first worker found in the table. */
+static void say_warnings(struct follow *f, const json_t *study)
+{
+    const json_t *list = json_object_get(study, "warnings");
+    size_t i;
+    json_t *w;
+
+    if (f->has_warned || f->s->quiet || json_array_size(list) == 0)
+        return;
+    f->has_warned = true;
+    progress_end(&f->line);
+    json_array_foreach((json_t *)list, i, w)
+        fprintf(stderr, "warning: %s\n", print_safe(print_text(w, "text")));
+}
+
 /* Asks once. Returns 0 to go on, 1 when the study has ended, -1 on an error. */
 static int look(struct follow *f, json_t **study, struct err *err)
 {
@@ -223,6 +239,8 @@ static int look(struct follow *f, json_t **study, struct err *err)
             *err = why;
         return -1;
     }
+    if (now)
+        say_warnings(f, now);
     if (*study)
         draw(f, *study);
     if (now && check_stuck(now, err) < 0)
@@ -230,11 +248,12 @@ static int look(struct follow *f, json_t **study, struct err *err)
     return now && study_ended(now);
 }
 
-int session_follow(struct session *s, int64_t study, json_t **out, struct err *err)
+int study_run_follow(struct study_run *s, int64_t study, json_t **out, struct err *err)
 {
     struct follow f = { .s = s, .study = study, .gain_ms = INT64_MIN };
     int rc = 0;
 
+    CHECK(s->client);
     *out = NULL;
     f.begun_ms = f.heard_ms = now_ms(&f);
     progress_init(&f.line);
@@ -252,9 +271,9 @@ int session_follow(struct session *s, int64_t study, json_t **out, struct err *e
             rc = -1;
             break;
         }
-        if (session_is_late(s))
+        if (study_run_is_late(s))
             break; /* the best so far is what we save */
-        session_pause_ms(pause_of(&f));
+        study_run_pause_ms(pause_of(&f));
     }
     progress_end(&f.line);
     return rc;

@@ -34,18 +34,33 @@ static int cmd_agent(const struct cmd *cmd, int argc, char **argv)
 static const struct cmd commands[] = {
     { "fit", "TRAIN.csv --target COLUMN [--time 60s] [-o best.assay]",
       "search for the best model of a table, here and now",
-      "Needs no server and no spec. Reads CSV (also gzipped), starts what it needs in a folder of\n"
-      "its own, shows progress, prints the leaderboard, saves the model and stops what it started.\n"
-      "Ctrl-C ends the search with the best model so far.\n\n"
-      "  assay fit adult.csv.gz --target income --metric auc --time 2m -o income.assay",
+      "Needs no server and no spec. Reads CSV, JSON lines, Parquet, Arrow (Feather) and images, told by\n"
+      "how the file begins, also packed with gzip, xz or zstd; \"-\" is standard input. Starts what it\n"
+      "needs in a folder of its own, shows progress, prints the leaderboard, saves the model and stops\n"
+      "what it started. Ctrl-C ends the search with the best model so far.\n\n"
+      "  assay fit adult.csv.gz --target income --metric auc --time 2m -o income.assay\n"
+      "  assay fit sales.parquet --target price\n"
+      "  zcat part*.gz | assay fit - --target clicked",
       cmd_fit },
     { "run", "SPEC.yaml [--dir DIR] [-o MODEL]", "run a search spec here, keeping its database",
       "  assay run configs/studies/quick.yaml --dir ./assay-data", cmd_run },
     { "predict", "MODEL DATA.csv [-o OUT.csv]", "predict the rows of a table with a saved model",
-      "Columns are matched by name; the target need not be there. Writes a header\n"
-      "`prediction` (regression) or `prediction,p_<class>,...`, one row per input row, in order.\n\n"
-      "  assay predict best.assay new.csv -o predictions.csv",
+      "Columns are matched by name; the target need not be there. The table may be in any format\n"
+      "that `assay fit` reads; \"-\" is standard input. Writes a header\n"
+      "`prediction` (regression) or `prediction,p_<class>,...`, one row per input row, in order.\n"
+      "A level that the model has never seen, and a cell that it cannot read, count as missing.\n\n"
+      "  assay predict best.assay new.csv -o predictions.csv\n"
+      "  assay predict best.assay new.csv --keep id,date --threshold 0.2",
       cmd_predict },
+    { "score", "MODEL TEST.csv [--weights COLUMN] [--json]",
+      "how good a saved model is on rows whose truth is known",
+      "Scores the model by every metric that suits its task, each with its standard error; shows the\n"
+      "confusion matrix, precision and recall of each class, or how far numbers are off; and compares\n"
+      "predictions with what happened, in groups. Use rows that the model was not trained on. Rows\n"
+      "without a target are left out, and counted.\n\n"
+      "  assay score best.assay test.csv\n"
+      "  assay score best.assay test.csv --threshold 0.2 --json -o scores.json",
+      cmd_score },
     { "explain", "MODEL [DATA.csv] [--permutation] [-o OUT.csv]",
       "why a saved model predicts what it does",
       "Without a table: what each column is worth to the model (gain of a tree's splits, weights of a\n"
@@ -132,6 +147,9 @@ static const struct cmd commands[] = {
       "  assay rm adult", cmd_rm },
     { "data", "add FILE | ls | show NAME | rm NAME | make PROBLEM",
       "datasets of a controller; benchmark problems made here",
+      "add: CSV, JSON lines (a nested value is kept as its JSON text), Parquet, Arrow (Feather) or\n"
+      "images, told by how the file begins, also packed with gzip, xz or zstd; \"-\" is standard input.\n\n"
+      "  assay data add sales.parquet\n"
       "  assay data make waveform -o waveform.csv --test-output waveform-test.csv\n  assay data make   (lists the problems)",
       cmd_data },
     { "runner", "ls | drain ID | enable ID", "runners of a controller", "  assay runner ls",

@@ -18,18 +18,35 @@ struct model_table {
     struct frame *frame;
 };
 
-/* Reads a table for the model. target: the name of the column to read as the target, that is, as
- * numbers for a regression and as text for classes. NULL: no column is the target, and a column
- * that is no input of the model gets the type that its values have. A missing column is not an
- * error here: the model reports it with its name. */
+struct model_table_how {
+    bool no_header;
+    /* The column to read as the target, that is, as numbers for a regression and as text for
+     * classes. NULL: no column is the target, and a column that is no input of the model gets the
+     * type that its values have. */
+    const char *target;
+    /* Columns that the table lacks are missing in every row; else they are an error that names all
+     * of them. */
+    bool may_lack_columns;
+    /* Cells that cannot be read are an error that counts them by column; else they are missing, and
+     * one warning on stderr counts them. */
+    bool refuses_cells;
+};
+
+/* Reads a table for the model. Columns may stand in any order, and further ones do not matter. */
 int model_table_open(struct model_table *t, const struct artifact *a, const char *file,
-                     bool no_header, const char *target, struct err *err);
+                     const struct model_table_how *how, struct err *err);
+/* Reads `n` columns of the file that `f` was made of, as text: each cell as it stands. */
+int model_table_exact(struct model_table *t, const struct frame *f, const char *file,
+                      bool no_header, const char *const *names, int n, struct err *err);
 void model_table_close(struct model_table *t);
 
 /* Calls fn to write the file. If that fails, no incomplete file is left (outfile.h). The path "-"
  * is standard output. */
 int output_write(const char *path, int (*fn)(FILE *out, void *ctx, struct err *err), void *ctx,
                  struct err *err);
+/* Writes p + shift. Of a float p 9 digits give it back; with a shift there are as many more as p
+ * needs to keep its own. */
+void output_number(FILE *out, double p, double shift);
 /* Writes prefix and text as one CSV cell. The cell is quoted if the text has a comma, a quote or a
  * line break. */
 void output_cell(FILE *out, const char *prefix, const char *text);

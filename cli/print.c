@@ -146,6 +146,7 @@ struct table *table_new(const char *const *heads, int n_cols)
 {
     struct table *t = mem_zalloc(sizeof(*t));
 
+    CHECK(n_cols > 0);
     t->heads = heads;
     t->n_cols = n_cols;
     return t;

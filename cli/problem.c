@@ -31,7 +31,8 @@ static void waveform_header(FILE *out)
     numbered_header(out, 21, "class");
 }
 
-/* Three triangular waves of height 6 over 21 points, centred at 11, 15 and 7; a class mixes two of them. */
+/* Three triangular waves of height 6 over 21 points, centred at 11, 15 and 7; a class mixes two of
+ * them. */
 static void waveform_row(FILE *out, struct rng *r, int64_t i, int64_t n)
 {
     static const int centre[3] = { 11, 15, 7 }, pair[3][2] = { { 0, 1 }, { 0, 2 }, { 1, 2 } };

@@ -26,7 +26,8 @@ struct problem {
 
 const struct problem *problem_find(const char *name, struct err *err); /* names the nearest */
 const struct problem *problem_at(int i);                               /* NULL past the end */
-/* Writes header and rows; the same (seed, rows) gives the same bytes. Returns the number of rows, -1 on error. */
+/* Writes header and rows; the same (seed, rows) gives the same bytes. Returns the number of rows,
+ * -1 on error. */
 int64_t problem_write(const struct problem *p, int64_t rows, uint64_t seed, const char *path,
                       struct err *err);
 

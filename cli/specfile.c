@@ -5,6 +5,7 @@
  * simulate_conf.c. */
 #include "cli/specfile.h"
 #include "cli/print.h"
+#include "cli/told.h"
 
 #include "base/buf.h"
 #include "base/io.h"
@@ -112,15 +113,15 @@ static void dataset_name(const char *file, char *out, size_t size)
 
 /* Uploads the file as a dataset. If another table has that name already, a few digits of the
  * hash of this one's content are added to the name. */
-static int upload_as(struct session *s, const char *file, const char *as, const json_t *columns,
+static int upload_as(struct study_run *s, const char *file, const char *as, const json_t *columns,
                      json_t **row, struct err *err)
 {
     struct err why = { 0 };
     char name[140], sha256[SHA256_HEX];
     char *text = jsonx_dump(columns ? columns : json_null());
-    int rc = session_dataset(s, file, as, columns, row, &why);
+    int rc = study_run_dataset(s, file, as, columns, row, &why);
 
-    if (rc < 0 && why.code == ERR_CONFLICT && client_upload(s->client, file, sha256, err) == 0) {
+    if (rc < 0 && why.code == ERR_CONFLICT && study_run_upload(s, file, sha256, err) == 0) {
         struct sha256 h;
         sha256_init(&h);
         sha256_add(&h, sha256, strlen(sha256));
@@ -128,7 +129,7 @@ static int upload_as(struct session *s, const char *file, const char *as, const 
         sha256_end_hex(&h, sha256);
         snprintf(name, sizeof(name), "%.100s-%.8s", as, sha256);
         err_clear(&why);
-        rc = session_dataset(s, file, name, columns, row, &why);
+        rc = study_run_dataset(s, file, name, columns, row, &why);
     }
     if (rc < 0 && err)
         *err = why;
@@ -136,8 +137,8 @@ static int upload_as(struct session *s, const char *file, const char *as, const 
     return rc;
 }
 
-static int resolve(struct session *s, json_t *holder, const char *spec_path, const json_t *columns,
-                   const json_t *like, json_t **row, struct err *err)
+static int resolve(struct study_run *s, json_t *holder, const char *spec_path,
+                   const json_t *columns, const json_t *like, json_t **row, struct err *err)
 {
     const char *name = json_string_value(json_object_get(holder, "dataset"));
     char file[1024], as[128];
@@ -147,9 +148,11 @@ static int resolve(struct session *s, json_t *holder, const char *spec_path, con
         return 0; /* a registered name, which the controller knows */
     dataset_name(file, as, sizeof(as));
     if (like)
-        columns = same = session_columns_like_new(like, file);
+        columns = same = study_run_columns_like_new(like, file);
     int rc = upload_as(s, file, as, columns, row, err);
     json_decref(same);
+    if (rc == 0 && !like && !s->quiet)
+        told_dataset(*row, file);
     if (rc == 0)
         json_object_set_new(holder, "dataset", json_string(print_text(*row, "identity")));
     return rc;
@@ -179,7 +182,7 @@ int specfile_files(const json_t *spec, const char *spec_path, struct err *err)
     return train < 0 || test < 0 ? -1 : train * SPECFILE_TRAIN + test * SPECFILE_TEST;
 }
 
-static int resolve_tables(struct session *s, json_t *spec, const char *spec_path, bool is_named,
+static int resolve_tables(struct study_run *s, json_t *spec, const char *spec_path, bool is_named,
                           struct err *err)
 {
     json_t *train = NULL, *test_row = NULL, *test = json_object_get(spec, "test");
@@ -194,7 +197,7 @@ static int resolve_tables(struct session *s, json_t *spec, const char *spec_path
     return rc;
 }
 
-int specfile_upload(struct session *s, json_t *spec, const char *spec_path, struct err *err)
+int specfile_upload(struct study_run *s, json_t *spec, const char *spec_path, struct err *err)
 {
     return resolve_tables(s, spec, spec_path, false, err);
 }
@@ -220,7 +223,7 @@ int specfile_name(const char *spec_path, struct err *err)
                : -1;
 }
 
-int specfile_submit(struct session *s, json_t *spec, const char *spec_path, bool load_if_exists,
+int specfile_submit(struct study_run *s, json_t *spec, const char *spec_path, bool load_if_exists,
                     json_t **study, struct err *err)
 {
     if (specfile_files(spec, spec_path, err) < 0 ||

@@ -6,7 +6,7 @@
 #define CLI_SPECFILE_H
 
 #include "base/err.h"
-#include "cli/session.h"
+#include "cli/study_run.h"
 
 #include <jansson.h>
 
@@ -15,7 +15,7 @@ json_t *specfile_load(const char *path, struct err *err);
 /* Uploads the tables that are named by path, which changes the spec, and submits it. *study is
  * the controller's answer. With load_if_exists a spec without a name takes its table's name;
  * otherwise the controller finds a name that is free. */
-int specfile_submit(struct session *s, json_t *spec, const char *spec_path, bool load_if_exists,
+int specfile_submit(struct study_run *s, json_t *spec, const char *spec_path, bool load_if_exists,
                     json_t **study, struct err *err);
 /* The name that a study of this spec would have: its own, else its table's. */
 void specfile_study_name(const json_t *spec, const char *spec_path, char *out, size_t size);
@@ -24,7 +24,7 @@ void specfile_study_name(const json_t *spec, const char *spec_path, char *out, s
 enum { SPECFILE_TRAIN = 1, SPECFILE_TEST = 2 };
 int specfile_files(const json_t *spec, const char *spec_path, struct err *err);
 /* Uploads the tables that are named by path, which changes the spec. */
-int specfile_upload(struct session *s, json_t *spec, const char *spec_path, struct err *err);
+int specfile_upload(struct study_run *s, json_t *spec, const char *spec_path, struct err *err);
 /* Puts the name of the spec's file before an error about one of its keys. Returns -1. */
 int specfile_name(const char *spec_path, struct err *err);
 

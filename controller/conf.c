@@ -1,5 +1,7 @@
-/* conf.c - the table of assayd's options. A new option is one field in conf.h and one row here; everything else (file,
- * environment, flags, --help, /config) follows from the row. main.c fills the struct, --dev and -n are flags like any. */
+/* conf.c - the table of assayd's options (conf.h). A new option is one field in conf.h and one row
+ * here; everything else (the file, the environment, the flags, --help, GET /config) follows from
+ * the row. Help texts are shown behind the option's name, so they begin in lower case and have no
+ * full stop. */
 #include "controller/conf.h"
 
 #define AT(field) offsetof(struct ctl_conf, field)

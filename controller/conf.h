@@ -1,4 +1,7 @@
-/* conf.h - the options of assayd: one table drives file, environment, flags, --help and /config. */
+/* conf.h - the options of assayd. The table in conf.c says of each its name, type, default and
+ * range, and a sentence of help; the configuration file, the environment, the flags, --help and GET
+ * /config all follow from that table. What each option means is said there. main.c fills the
+ * struct, and SIGHUP may change a few options of a running controller. */
 #ifndef CONTROLLER_CONF_H
 #define CONTROLLER_CONF_H
 
@@ -10,22 +13,23 @@
 struct ctl_conf {
     char *data_dir;
     char *socket;     /* NULL = <data_dir>/sock */
-    char *listen;     /* NULL or "" = no TCP */
-    char *host_names; /* further names the Host header may hold */
+    char *listen;     /* NULL or "" = no TCP listener */
+    char *host_names; /* further names that the Host header of a request may hold */
     char *log_level;
     bool no_tcp, insecure;
     bool no_sync;
     bool begin_empty; /* --new */
     bool dev;
-    int64_t parent_fd; /* -1 = none: the process ends when this pipe closes */
+    int64_t parent_fd; /* the process ends when this pipe closes; -1 = there is none */
     int64_t lease_ms;
-    int64_t quarantine_ms; /* the first one of a device */
+    int64_t quarantine_ms; /* how long the first quarantine of a device lasts */
     int64_t max_wait_ms;
-    int64_t collect_ms, checkpoint_ms; /* how often orphans are collected, the WAL is folded in */
+    int64_t collect_ms;    /* how often files that nothing names are deleted */
+    int64_t checkpoint_ms; /* how often the write-ahead log is moved into the database */
     int64_t blob_age_ms;
     int64_t max_trials; /* of one study */
     int64_t max_connections, max_inflight;
-    int64_t disk_quota, token_quota; /* bytes of files; 0 = as much as the disk has */
+    int64_t disk_quota, token_quota; /* bytes of files; 0 = there is no quota */
 };
 
 extern const struct conf_opt ctl_opts[];

@@ -1,8 +1,11 @@
-/* main.c - assayd: reads its options, wires loop, controller and web server, and ends gracefully.
+/* main.c - the program assayd: reads its options, creates the loop, the controller and the web
+ * server, and ends in order.
  *
- * SIGTERM, SIGINT, or the end of the parent's pipe (--parent-fd): no new connections, waiting lease calls are answered, what
- * was done is committed, then everything closes. SIGUSR1 raises the log level by one (and after debug starts over at warn);
- * SIGHUP reads the configuration again and takes over what may change while running. -n only checks the configuration. */
+ * It ends at SIGTERM, at SIGINT, or when the pipe of its parent closes (--parent-fd). Then no new
+ * connections are accepted, waiting lease calls are answered, what was done is committed, and after
+ * a short time for the last answers everything is closed. SIGUSR1 raises the log level by one;
+ * after debug it begins again at warn. SIGHUP reads the configuration again and takes over the
+ * options that may change while the process runs. With -n the configuration is only checked. */
 #include "base/clk.h"
 #include "base/fault.h"
 #include "base/io.h"
@@ -27,10 +30,10 @@
 int controller_main(int argc, char **argv);
 
 enum {
-    LINGER_MS = 200,
-    PARTING_MS = 20,
-    POOL_THREADS = 3, /* two may be at long work, such as importance, while one makes suggestions */
-    SOCKET_BYTES = 100,
+    LINGER_MS = 200,    /* between the end and the closing of connections, for the last answers */
+    PARTING_MS = 20,    /* the same when the parent has ended, which has all its answers */
+    POOL_THREADS = 3,   /* two may do long work, such as importance, while one makes suggestions */
+    SOCKET_BYTES = 100, /* longest path of a Unix socket; the system allows 107 bytes */
     EXIT_OK_ = 0,
     EXIT_FAILED = 1,
     EXIT_USAGE = 2
@@ -63,7 +66,8 @@ static void usage(FILE *out)
     fprintf(out, "\nExample: assayd --data-dir /var/lib/assay --listen 127.0.0.1:7878\n");
 }
 
-/* Takes -n, --help and --config out of the arguments: 1 = help was asked for, 0, -1. */
+/* Takes -n, --help and --config out of the arguments; the others are options of the table: 1 = help
+ * was asked for, 0, -1. */
 static int args_split(struct daemon *d, int argc, char **argv, struct err *err)
 {
     d->argv = mem_array((size_t)argc + 1, sizeof *d->argv);
@@ -87,6 +91,8 @@ static int args_split(struct daemon *d, int argc, char **argv, struct err *err)
     return 0;
 }
 
+/* Reads the options in this order, a later one over an earlier one: defaults, file, environment,
+ * flags. */
 static int conf_read(const struct daemon *d, struct ctl_conf *conf, struct err *err)
 {
     int at = 1;
@@ -110,7 +116,8 @@ static int conf_read(const struct daemon *d, struct ctl_conf *conf, struct err *
         &(struct http_conf){ .listen = conf->listen, .insecure = conf->insecure }, err);
 }
 
-/* Paths are absolute, but a socket's is at most some hundred bytes: in a deep folder it is named from here. */
+/* Paths of options are absolute, and the path of a Unix socket has a short limit. If it is too long
+ * and lies below the current folder, it is made relative to that. */
 static void socket_shorten(struct ctl_conf *conf)
 {
     char cwd[PATH_MAX];
@@ -145,6 +152,7 @@ static void on_linger_end(void *arg)
     loop_stop(d->loop);
 }
 
+/* Begins the end; the loop runs on for LINGER_MS, so that the last answers are sent. */
 static void stop(struct daemon *d, const char *why)
 {
     if (d->linger)
@@ -153,7 +161,7 @@ static void stop(struct daemon *d, const char *why)
     web_close_doors(d->web);
     ctl_stop(d->ctl);
     ctl_turn_end(d->ctl);
-    for (int i = 0; i < 2; i++) { /* rows, and then their files */
+    for (int i = 0; i < 2; i++) { /* the first deletes rows, the second deletes their files */
         housekeep_collect(d->ctl);
         ctl_turn_end(d->ctl);
     }
@@ -175,11 +183,12 @@ static void on_parent(int fd, void *arg)
     loop_watch_free(d->parent);
     d->parent = NULL;
     stop(d, "the parent ended");
-    /* It was the one who asked, and has all its answers. */
+    /* The parent was the only client, and it is gone: nobody waits for answers. */
     loop_timer_free(d->linger);
     d->linger = loop_timer_new(d->loop, PARTING_MS, 0, on_linger_end, d);
 }
 
+/* info becomes debug, and debug becomes warn. */
 static void on_usr1(int signo, void *arg)
 {
     int level = log_level_get() + 1;
@@ -189,6 +198,8 @@ static void on_usr1(int signo, void *arg)
     log_warn("log.level level=%d", (int)log_level_get());
 }
 
+/* Only these options may change while the process runs. If the new configuration is wrong, the
+ * present one stays. */
 static void on_hup(int signo, void *arg)
 {
     struct daemon *d = arg;
@@ -234,7 +245,8 @@ static void on_checkpoint(void *arg)
 
 /* ---- start ---- */
 
-/* The first start with a TCP door makes the administrator's token, and every start a link to the page. */
+/* With a TCP listener: makes the administrator's token at the first start, and prints a link to the
+ * page at every start. */
 static int open_door(struct daemon *d, struct err *err)
 {
     const char *address = http_server_address(web_http(d->web)),
@@ -261,6 +273,8 @@ static int open_door(struct daemon *d, struct err *err)
     return 0;
 }
 
+/* Opens everything, in the order in which the parts need each other; finish closes it in the
+ * reverse order. */
 static int start(struct daemon *d, struct err *err)
 {
     struct web_conf web = { .http = { .socket_path = d->conf.socket,
@@ -328,7 +342,7 @@ int controller_main(int argc, char **argv)
     struct err err = { 0 };
     int rc = args_split(&d, argc, argv, &err);
 
-    umask(077); /* whatever the data folder's mode is, its files are ours alone */
+    umask(077); /* only this user may read the files, whatever the mode of the data folder is */
     log_init("assayd", LOG_INFO);
     clk_init_system(&d.clk);
     if (rc == 1) {

@@ -110,20 +110,24 @@ static void searched_print(const struct family *f, int k)
         printf("not searched (one value only)");
         return;
     }
+    if (p->axis == FA_PREP) {
+        values_print(p, p->lo, p->hi);
+        printf(" where the table has such columns");
+        return;
+    }
     if (p->lo < p->hi)
         values_print(p, p->lo, p->hi);
     else
         printf("not searched");
     for (int m = 0; f->searched && m < METRICS; m++) {
         const struct metric_info *info = metric_info((enum metric_id)m);
-        double lo = p->lo, hi = p->hi;
-        f->searched(k, info->tasks & FT_ANY, info->name, &lo, &hi);
-        if (lo == p->lo && hi == p->hi)
+        struct family_param q = family_param_for(f, k, NULL, info->name);
+        if (q.lo == p->lo && q.hi == p->hi)
             continue;
         printf("%s`%s`", *comma ? comma : "; with metric ", info->name);
         comma = ", ";
-        more_lo = lo;
-        more_hi = hi;
+        more_lo = q.lo;
+        more_hi = q.hi;
     }
     if (*comma) {
         printf(": ");

@@ -1,9 +1,10 @@
-/* codec.h - structs to JSON and back by table; private to proto/. A struct is described by a table of fields, and two
- * functions walk it. Decoding ignores keys that are not in the table, refuses wrong types and bounds every number,
- * string and list; the caller has zeroed the struct (or set its defaults), and an absent optional field keeps that.
- * Encoding leaves out optional fields that are zero, empty or NaN.
+/* codec.h - converts structs to JSON and back by a table of fields. Private to proto/; msg.c has
+ * the tables. Decoding ignores keys that are not in the table, refuses wrong types, and bounds
+ * every number, string and list. The caller has zeroed the struct or set its defaults; an optional
+ * field that is absent leaves them. Encoding leaves out optional fields that are zero, empty or
+ * NaN.
  *
- * The order of a table is the order of the checks, nothing else. */
+ * The fields are checked in the order of the table; the order has no other meaning. */
 #ifndef PROTO_CODEC_H
 #define PROTO_CODEC_H
 
@@ -16,19 +17,20 @@
 
 enum codec_type {
     CODEC_BOOL,
-    CODEC_INT,  /* int, min..max */
-    CODEC_I64,  /* int64_t, min..max */
-    CODEC_U64,  /* uint64_t as 16 hex digits, since JSON numbers of many programs end at 2^53 */
-    CODEC_F64,  /* double; NaN and infinities travel as null and arrive as NaN */
-    CODEC_STR,  /* char[size] */
-    CODEC_SHA,  /* char[SHA256_HEX], "" or 64 lower-case hex digits */
-    CODEC_ENUM, /* enum (int-sized) named by names[0..max] */
-    CODEC_TEXT, /* char * on the heap, at most max bytes; NULL = absent */
-    CODEC_JSON, /* char * on the heap: text of a JSON object, nested on the wire, canonical on arrival */
-    CODEC_OBJ,   /* a struct inside, by sub */
-    CODEC_ARRAY, /* sub structs inside, at most max of them, count at count_off */
-    CODEC_LIST,  /* the same in a heap array */
-    CODEC_SHAS   /* char[max][SHA256_HEX] inside, count at count_off */
+    CODEC_INT,   /* int, min..max */
+    CODEC_I64,   /* int64_t, min..max */
+    CODEC_U64,   /* uint64_t as 16 hex digits, because many JSON programs lose digits above 2^53 */
+    CODEC_F64,   /* double; NaN and infinities are left out, so they arrive as the default */
+    CODEC_STR,   /* char[size] */
+    CODEC_SHA,   /* char[SHA256_HEX], "" or 64 lower-case hex digits */
+    CODEC_ENUM,  /* enum of the size of int, named by names[0..max] */
+    CODEC_TEXT,  /* char * on the heap, at most max bytes; NULL = absent */
+    CODEC_JSON,  /* char * on the heap: the text of a JSON object, which is nested in the message.
+                   After decoding, its keys are sorted and it has no spaces */
+    CODEC_OBJ,   /* a struct inside this one, described by sub */
+    CODEC_ARRAY, /* an array inside the struct: at most max elements, their count at count_off */
+    CODEC_LIST,  /* the same, in an array on the heap */
+    CODEC_SHAS   /* char[max][SHA256_HEX] inside the struct, their count at count_off */
 };
 
 struct codec_table;
@@ -36,7 +38,7 @@ struct codec_field {
     const char *name;
     enum codec_type type;
     enum jsonx_need need;
-    size_t off, size; /* size: of the member; of one element in arrays and lists */
+    size_t off, size; /* size of the member; of one element in arrays and lists */
     int64_t min, max;
     const char *const *names;
     const struct codec_table *sub;
@@ -45,18 +47,21 @@ struct codec_field {
 struct codec_table {
     const struct codec_field *fields;
     size_t n;
-    void (*init)(void *element); /* defaults of a list element other than zero; may be NULL */
+    void (*init)(
+        void *element); /* sets defaults of a list element that are not zero; may be NULL */
 };
 
-/* The new object. Strings that are not UTF-8 have the offending bytes replaced. */
+/* A new JSON object. In a string that is not UTF-8, every byte outside ASCII becomes '?'. */
 json_t *codec_json_new(const struct codec_table *t, const void *src);
-/* Fills dst; on error dst holds whatever was decoded and must still be given to codec_fini. */
+/* Fills dst. After an error dst holds what was decoded so far; the caller passes it to
+ * codec_fini. */
 int codec_parse(const struct codec_table *t, void *dst, const json_t *j, const char *path,
                 struct err *err);
 /* Frees heap members, lists and what is in them, and zeroes their pointers and counts. */
 void codec_fini(const struct codec_table *t, void *dst);
 
-/* Rows of a table; S is the struct, m its member and the JSON name. The _AS forms take another JSON name. */
+/* Rows of a table. S is the struct and m its member, whose name is also the JSON key; the _AS forms
+ * take another key. */
 #define CODEC_AT(S, m) offsetof(struct S, m), sizeof(((struct S *)0)->m)
 #define F_BOOL(S, m)                                                  \
     {                                                                 \

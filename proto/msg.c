@@ -14,9 +14,12 @@
 #include <math.h>
 #include <string.h>
 
+/* Ceilings of what a peer may send. CONFIG_MAX: one configuration. DETAIL_MAX: a result, of which
+ * the largest is the schema of a table. MAX_HELD: every trial that a runner can hold. */
 enum {
     CONFIG_MAX = 64 << 10,
     DETAIL_MAX = 4 << 20,
+    EPOCHS_MAX = 256 << 10,
     MAX_EVENTS = 4096,
     MAX_HELD = MSG_MAX_DEVICES * MSG_MAX_TRIALS,
     MAX_TASKS = 256,
@@ -102,6 +105,12 @@ static const struct codec_field data_fields[] = {
     F_STR(msg_data, target, OPT),
     F_STR(msg_data, positive, OPT),
     F_STR(msg_data, monotone, OPT),
+    F_STR(msg_data, groups, OPT),
+    F_STR(msg_data, time_column, OPT),
+    F_STR(msg_data, weights, OPT),
+    F_F64(msg_data, gap),
+    F_BOOL(msg_data, groups_are_input),
+    F_BOOL(msg_data, time_is_input),
     F_STR(msg_data, task, OPT),
     F_STR(msg_data, metric, OPT),
     F_F64(msg_data, test_fraction),
@@ -166,6 +175,7 @@ static const struct codec_field event_fields[] = {
     F_SHA(msg_event, blob, OPT),
     F_ENUM(msg_event, reason, OPT, trial_reason_name, TR_REASONS),
     F_TEXT(msg_event, detail, DETAIL_MAX),
+    F_JSON(msg_event, epochs, OPT, EPOCHS_MAX),
 };
 static const struct codec_table event_table = TABLE(event_fields, event_init);
 

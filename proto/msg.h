@@ -1,13 +1,14 @@
-/* msg.h - what runners and the controller say to each other, and its JSON forms (docs/PROTOCOL.md tells the story). Every
- * message of a trial carries (trial, fence, seq). If seq is at most the last one applied, the message has no effect and gets
- * the same answer again. If it is the last one plus 1, it is applied. A gap or another fence is `stale`. Decoders ignore
- * unknown fields, because a newer peer may send them, refuse wrong types, and bound every list.
+/* msg.h - what runners and the controller say to each other, and its JSON forms (docs/PROTOCOL.md
+ * tells the story). Every message of a trial carries (trial, fence, seq). If seq is at most the
+ * last one applied, the message has no effect and gets the same answer again. If it is the last one
+ * plus 1, it is applied. A gap or another fence is `stale`. Decoders ignore unknown fields, because
+ * a newer peer may send them, refuse wrong types, and bound every list.
  *
- *   POST /api/v1/runners              msg_hello  -> msg_welcome
- *   POST /api/v1/runners/{id}/lease   msg_ask    -> msg_grant (or none)
- *   POST /api/v1/runners/{id}/report  msg_report -> msg_answer; renews every lease the session holds
- *   blobs: POST /api/v1/uploads, PUT parts, commit; GET|HEAD /api/v1/blobs/{sha256}
- */
+ *   POST /api/v1/runners              msg_hello  -> msg_welcome   POST /api/v1/runners/{id}/lease
+ * msg_ask    -> msg_grant (or none)   POST /api/v1/runners/{id}/report  msg_report -> msg_answer;
+ * renews every lease the session holds   blobs: POST /api/v1/uploads, PUT parts, commit; GET|HEAD
+ * /api/v1/blobs/{sha256}
+ * */
 #ifndef PROTO_MSG_H
 #define PROTO_MSG_H
 
@@ -23,49 +24,54 @@
 enum { MSG_MAX_DEVICES = 64, MSG_MAX_TRIALS = 256, MSG_MAX_CACHED = 64 };
 
 struct msg_device {
-    char id[32];   /* "cpu0", "gpu3": unique in the runner; one worker process each */
+    char id[32];   /* "cpu0", "gpu3": unique in the runner; each device has one worker process */
     char kind[16]; /* cpu | cuda */
     char name[64];
-    int64_t memory_bytes; /* what trials may use in all */
-    int max_trials;       /* trials at once */
+    int64_t memory_bytes; /* for all trials of the device together */
+    int max_trials;       /* that may run at once */
 };
 
 struct msg_hello {
     int protocol;
     char name[64];        /* host name or --name; not unique */
-    char session[33];     /* random per process start */
-    char numeric_sig[64]; /* "assay-1/cpu": trials stay on one signature */
+    char session[33];     /* random for each start of the process */
+    char numeric_sig[64]; /* "assay-1/cpu": a study's trials run only where it is the same */
     char labels[256];     /* "gpu=h200,rack=3" */
     int n_devices;
     struct msg_device devices[MSG_MAX_DEVICES];
 };
 struct msg_welcome {
-    int64_t runner;   /* id; a known session gets its old one */
+    int64_t runner;   /* the runner's id; a session that is known gets its old one */
     int64_t lease_ms; /* a runner that is silent for longer loses its trials */
 };
 
 struct msg_ask {
     char session[33];
-    int64_t n; /* call number per session and device, from 1; a repeat gets the same grant */
+    int64_t n; /* number of the call for this session and device, from 1; a repeat gets the same
+                  grant */
     char device[32];
     int max_trials;
     int64_t host_bytes, device_bytes; /* free */
     int n_cached;
     char cached[MSG_MAX_CACHED][SHA256_HEX]; /* frames on this machine's disk */
-    int64_t wait_s;                          /* long poll, 0..60 */
+    int64_t wait_s;                          /* how long the controller may hold the call, 0..60 */
 };
 
 /* What a fit or a refit reads. A frame is the columnar file of ml/table/frame.h. */
 struct msg_data {
     char frame[SHA256_HEX];      /* of the training table */
-    char test_frame[SHA256_HEX]; /* "" = none or by fraction */
+    char test_frame[SHA256_HEX]; /* "" = no test table; test_fraction may set rows apart */
     char target[256], positive[256];
     char monotone[4000]; /* JSON object {column: increasing | decreasing}; "" = none */
-    char task[16];       /* binary | multiclass | regression */
+    /* Columns that say how rows are used, and how (ml/model/data.h); "" = none. */
+    char groups[256], time_column[256], weights[256];
+    double gap;
+    bool groups_are_input, time_is_input;
+    char task[16]; /* binary | multiclass | regression */
     char metric[32];
     double test_fraction; /* rows of `frame` set apart by a hash of (split_seed, row) */
-    int folds;            /* k; a holdout is fold 0 of k folds, with 1/k nearest to the fraction */
-    bool holdout;         /* only fold 0 is fitted; refit at the end */
+    int folds; /* k folds; a holdout is fold 0 of k, where 1/k is nearest to the wanted fraction */
+    bool holdout; /* only fold 0 is fitted, and the winner is refitted on all rows in the end */
     uint64_t split_seed;
     char resource[8];      /* what levels spend: auto | rounds | rows; "" = auto */
     int64_t rows, columns; /* for estimates and logs */
@@ -76,92 +82,100 @@ struct msg_trial {
     int64_t trial, fence;
     char *config; /* JSON object text: {"family":"boost",...}; heap */
     uint64_t seed;
-    int from, to;                /* levels of the family's ladder: 0 = nothing done yet */
-    char checkpoint[SHA256_HEX]; /* "" = none */
-    double growth;               /* family_shape.growth, for the estimate of memory; 0 = unknown */
+    int from, to;                /* levels of the family's ladder; from 0 = nothing is done yet */
+    char checkpoint[SHA256_HEX]; /* to start from; "" = none */
+    double growth; /* family_shape.growth of the study's other trials, for the estimate of memory;
+                      0 = unknown */
 };
 struct msg_grant {
     enum msg_kind kind;
     int64_t group; /* id for logs; 0 for a task */
     int64_t study;
-    int64_t deadline_ms;                       /* from now: no slice may end after it; 0 = none */
-    int64_t trial_time_ms, trial_memory_bytes; /* per trial; 0 = none */
+    int64_t deadline_ms;                       /* from now; work ends by then. 0 = none */
+    int64_t trial_time_ms, trial_memory_bytes; /* limits of one trial; 0 = none */
     struct msg_data data;
-    int n_trials;             /* MSG_FIT: 1..MSG_MAX_TRIALS trials of one group key */
+    int n_trials;             /* MSG_FIT: 1..MSG_MAX_TRIALS trials that may train together */
     struct msg_trial *trials; /* heap */
-    /* MSG_INGEST and MSG_REFIT are a task with a fence of its own */
+    /* MSG_INGEST and MSG_REFIT are tasks, which have a fence of their own. */
     int64_t task, fence;
     char *config;            /* REFIT: configuration; INGEST: {"columns":{...}}; heap or NULL */
     char source[SHA256_HEX]; /* INGEST: the uploaded file */
-    char source_name[128];   /* INGEST: for error texts */
-    int64_t max_bytes;       /* INGEST: most bytes of the frame; 0 = not said */
+    char source_name[128];   /* INGEST: its name, for error texts */
+    int64_t max_bytes;       /* INGEST: largest size of the frame; 0 = not limited */
     uint64_t seed;
-    int rounds_hint; /* REFIT: steps (boosting rounds) that validation chose; the engine scales them to all rows */
+    /* REFIT: the number of steps (boosting rounds) that validation chose; the engine scales it to
+     * the number of all rows. */
+    int rounds_hint;
     char free_json[256]; /* REFIT: all chosen free-axis values as JSON text */
 };
 
+/* What a runner tells of a trial or a task. RUNG and FINAL are questions: the trial waits for the
+ * controller's reply before it goes on. */
 enum msg_type {
-    MSG_PROGRESS, /* at most once a second; state of a running trial, nothing stored durably */
-    MSG_RUNG,     /* reached level < its `to` of the ladder: answer run_to | pause | stop */
-    MSG_FINAL, /* reached the top (or cut by time: `cut`): answer keep | drop; drop = it is completed now */
-    MSG_COMPLETE,   /* after keep: the artifact is uploaded; ends the trial */
+    MSG_PROGRESS,   /* how far a running trial is; at most once a second; nothing is stored */
+    MSG_RUNG,       /* reached the level `to`, below the top; the reply is run_to, pause or stop */
+    MSG_FINAL,      /* reached the top, or was cut by time (`cut`); the reply is keep or drop, and
+                       after drop the trial is completed */
+    MSG_COMPLETE,   /* after keep: the model file is uploaded; the trial is completed */
     MSG_PAUSED,     /* after pause: the checkpoint is uploaded */
-    MSG_CHECKPOINT, /* uploaded, level as far as it got; changes no state */
-    MSG_FAILED,     /* with reason; machine reasons requeue */
-    MSG_TASK_DONE,  /* a task: result JSON (ingest: schema and frame; refit: artifact and scores) */
+    MSG_CHECKPOINT, /* a checkpoint is uploaded, `level` says how far it got; changes no state */
+    MSG_FAILED,     /* with a reason; a reason of the machine puts the trial back into the queue */
+    MSG_TASK_DONE,  /* with a result as JSON (ingest: schema and frame; refit: model and scores) */
     MSG_TASK_FAILED,
     MSG_TYPES
 };
 struct msg_event {
     enum msg_type type;
-    int64_t trial; /* or task id for MSG_TASK_* */
+    int64_t trial; /* in MSG_TASK_* the id of the task */
     int64_t fence, seq;
     int level;
-    double progress;            /* 0..1 within the run to `to`; MSG_PROGRESS */
-    double value, se;           /* score by the study's metric and its standard error; NaN = none */
-    double select_value;        /* pooled selection value along free axes; NaN = none */
+    double progress;     /* MSG_PROGRESS: 0..1, the part of the way to `to` that is done */
+    double value, se;    /* score by the study's metric, and its standard error; NaN = none */
+    double select_value; /* score that chose along the free axes, over all folds; NaN = none */
     double test_value, test_se; /* NaN = none */
     int64_t fit_us, predict_ns_row, model_bytes, work_units, peak_bytes;
-    bool cut;              /* ended by the deadline, best so far */
-    char blob[SHA256_HEX]; /* checkpoint or artifact; "" = none */
+    bool cut;              /* ended by the deadline with its best score so far */
+    char blob[SHA256_HEX]; /* checkpoint or model file; "" = none */
     enum trial_reason reason;
-    char *detail; /* heap: text of a failure; JSON of a result: free-axis values, curve */
+    char *detail; /* heap: text of a failure, or JSON of a result: free-axis values and curve */
+    char *epochs; /* heap: JSON of how a network learned by epoch; NULL = nothing to tell */
 };
 struct msg_held {
     int64_t trial, fence;
 };
-/* The last lease call of a device whose answer has arrived. Only trials of grants up to that call are requeued if the report
- * does not list them. So a report that crosses a grant on the way takes nothing back. */
+/* The last lease call of a device whose answer has arrived. The controller puts back into the queue
+ * only trials of grants up to that call that the report does not list. So a report that was sent
+ * before a grant arrived takes nothing back. */
 struct msg_asked {
     char device[32];
     int64_t n;
 };
 struct msg_report {
     char session[33];
-    char device[32]; /* "" = the whole runner (renewal only) */
+    char device[32]; /* "" = the whole runner; such a report may only renew leases */
     int n_events, n_held, n_tasks;
     struct msg_event *events; /* heap */
-    struct msg_held *held;    /* heap: every trial this session still holds, all devices */
-    struct msg_held *tasks;   /* heap: (task, fence) held */
+    struct msg_held *held;    /* heap: every trial that this session still holds, on any device */
+    struct msg_held *tasks;   /* heap: the tasks that it holds, with their fences */
     int n_asked;
-    struct msg_asked *asked; /* heap: at most one a device */
+    struct msg_asked *asked; /* heap: at most one for each device */
 };
 
 enum msg_action {
-    MSG_OK,
-    MSG_RUN_TO,
-    MSG_PAUSE,
-    MSG_STOP,
-    MSG_KEEP,
-    MSG_DROP,
-    MSG_STALE,
+    MSG_OK,     /* noted; nothing is asked of the runner */
+    MSG_RUN_TO, /* go on to level `to` */
+    MSG_PAUSE,  /* save a checkpoint and let go of the trial */
+    MSG_STOP,   /* the trial is over; drop it */
+    MSG_KEEP,   /* upload the model file */
+    MSG_DROP,   /* the model file is not wanted; the trial is completed */
+    MSG_STALE,  /* another session has the trial now; drop it */
     MSG_ACTIONS
 };
 struct msg_reply {
-    int64_t trial, fence, seq; /* as in the event answered; task events likewise */
+    int64_t trial, fence, seq; /* of the event that is answered; for tasks too */
     enum msg_action action;
     int to;              /* MSG_RUN_TO */
-    int64_t deadline_ms; /* from now, as in the grant; 0 = none */
+    int64_t deadline_ms; /* from now, as in the grant; 0 = unchanged */
 };
 struct msg_answer {
     int n_replies;
@@ -171,7 +185,7 @@ struct msg_answer {
     int n_stop_tasks;
     struct msg_held *stop_tasks;
     int64_t lease_ms;
-    bool drain; /* finish or checkpoint what runs, ask for no more */
+    bool drain; /* finish or save what runs, and ask for no more work */
 };
 
 extern const char *const msg_type_name[MSG_TYPES];
@@ -183,9 +197,9 @@ json_t *msg_welcome_json_new(const struct msg_welcome *m);
 int msg_welcome_parse(struct msg_welcome *m, const json_t *j, struct err *err);
 json_t *msg_ask_json_new(const struct msg_ask *m);
 int msg_ask_parse(struct msg_ask *m, const json_t *j, struct err *err);
-json_t *msg_grant_json_new(const struct msg_grant *m); /* NULL m = {"grant":null} */
-int msg_grant_parse(struct msg_grant *m, const json_t *j,
-                    struct err *err); /* 1 grant, 0 none, -1 error */
+json_t *msg_grant_json_new(const struct msg_grant *m); /* m NULL gives {"grant":null} */
+/* 1 = a grant, 0 = no work, -1 = error. */
+int msg_grant_parse(struct msg_grant *m, const json_t *j, struct err *err);
 void msg_grant_fini(struct msg_grant *m);
 json_t *msg_report_json_new(const struct msg_report *m);
 int msg_report_parse(struct msg_report *m, const json_t *j, struct err *err);
@@ -193,6 +207,6 @@ void msg_report_fini(struct msg_report *m);
 json_t *msg_answer_json_new(const struct msg_answer *m);
 int msg_answer_parse(struct msg_answer *m, const json_t *j, struct err *err);
 void msg_answer_fini(struct msg_answer *m);
-void msg_event_init(struct msg_event *e); /* NaNs and empties */
+void msg_event_init(struct msg_event *e); /* zeroes it and sets the scores to NaN */
 
 #endif

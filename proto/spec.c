@@ -1,11 +1,13 @@
-/* spec.c - reads the search spec from JSON. It is strict: the keys of each object are listed once, an unknown key is an
- * error that names the nearest known one, and every value is checked against its range. So no other code sees a spec that
- * is wrong in itself. What needs more knowledge is checked by the controller: whether the dataset exists, whether metric and
- * task fit it, the families and parameters in `space` and `enqueue`, and the names and options of samplers and schedulers
- * (only their shapes are checked here).
+/* spec.c - reads the search spec from JSON. It is strict: the keys of each object are listed once,
+ * an unknown key is an error that names the nearest known one, and every value is checked against
+ * its range. So no other code sees a spec that is wrong in itself. What needs more knowledge is
+ * checked by the controller: whether the dataset exists, whether metric and task fit it, the
+ * families and parameters in `space` and `enqueue`, and the names and options of samplers and
+ * schedulers (only their shapes are checked here).
  *
- * Many keys take a word or an object (`test: none`, `validation: {kind: kfold, folds: 5}`); each has a parser below. Metric,
- * objectives and constraints are in spec_goal.c, writing is in spec_write.c, and docs/SPEC.md explains every key. */
+ * Many keys take a word or an object (`test: none`, `validation: {kind: kfold, folds: 5}`); each
+ * has a parser below. Metric, objectives and constraints are in spec_goal.c, columns that
+ * divide or weigh the rows in spec_rows.c, writing is in spec_write.c, and docs/SPEC.md explains every key. */
 #include "proto/spec.h"
 
 #include "proto/spec_private.h"
@@ -19,6 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Ceilings against typing errors and against specs made to exhaust memory, far above real use.
+ * SEED_MAX: the largest whole numbers that every JSON program keeps. */
 #define YEAR_MS  (366 * INT64_C(86400000))
 #define SEED_MAX (INT64_C(1) << 53)
 
@@ -35,11 +39,16 @@ enum {
 
 const char *const spec_task_name[] = { "auto", "binary", "multiclass", "regression" };
 const char *const spec_resource_name[] = { "auto", "rounds", "rows" };
-static const char *const column_types[] = { "numeric", "categorical", "ignore" };
+const char *const spec_column_types[SPEC_COLUMN_TYPES] = {
+    "numeric",  "categorical", "label",   "ignore",   "date", "date_dmy",
+    "date_mdy", "date_ymd",    "epoch_s", "epoch_ms", "text", "list",
+};
 
 void spec_init(struct spec *s)
 {
-    *s = (struct spec){ .folds = 5, .holdout_fraction = 0.2, .stop_no_gain_trials = -1 };
+    *s = (struct spec){
+        .folds = 5, .holdout_fraction = 0.2, .stop_no_gain_trials = -1, .time_is_input = true
+    };
     str_copy(s->metric_where, sizeof s->metric_where, "metric");
     str_copy(s->sampler, sizeof s->sampler, "auto");
     str_copy(s->scheduler, sizeof s->scheduler, "auto");
@@ -59,7 +68,7 @@ void spec_fini(struct spec *s)
 
 /* ---- small parsers of one value ---- */
 
-/* Word at `key`, or NULL when it is absent or not text. */
+/* The text at `key`, or NULL if it is absent or not text. */
 static const char *word_at(const json_t *o, const char *key)
 {
     return json_string_value(json_object_get(o, key));
@@ -77,7 +86,6 @@ static int bad_word(const char *where, const char *word, const char *const *know
     return err_at(err, where, "\"%.40s\" is not one of %s", word, list);
 }
 
-/* Index of a word among `known`, 0 kept when absent. */
 int spec_word_parse(const json_t *o, const char *path, const char *key, const char *const *known,
                     size_t n, int *out, struct err *err)
 {
@@ -132,9 +140,8 @@ static int text_parse(const json_t *o, const char *key, enum jsonx_need need, ch
     return 1;
 }
 
-/* A duration: a number of seconds, or text such as 10m; 0 = no limit. */
-static int duration_parse(const json_t *o, const char *path, const char *key, int64_t *out,
-                          struct err *err)
+int spec_duration_parse(const json_t *o, const char *path, const char *key, int64_t *out,
+                        struct err *err)
 {
     const json_t *v = json_object_get(o, key);
     struct err why = { 0 };
@@ -197,7 +204,6 @@ static int columns_parse(struct spec *s, const json_t *o, struct err *err)
 {
     json_t *columns = NULL, *v = NULL;
     const char *name = NULL;
-    char where[120];
     int rc = jsonx_obj(o, NULL, "columns", JSONX_OPTIONAL, &columns, err);
 
     if (rc <= 0)
@@ -206,14 +212,10 @@ static int columns_parse(struct spec *s, const json_t *o, struct err *err)
         return err_at(err, "columns", "names more than %d columns", COLUMNS_MAX);
     json_object_foreach(columns, name, v)
     {
-        int type = 0;
-        if (spec_word_parse(columns, "columns", name, column_types, ARRAY_LEN(column_types), &type,
-                            err) < 0)
+        struct column_said said;
+        if (column_said("columns", name, v, &said, err) < 0)
             return -1;
-        if (json_is_null(v) || !*name) {
-            jsonx_path(where, sizeof where, "columns", name);
-            return err_at(err, where, "must be numeric, categorical or ignore");
-        }
+        column_said_fini(&said);
     }
     if (json_object_size(columns) > 0)
         s->columns = json_deep_copy(columns);
@@ -286,13 +288,13 @@ static int budget_parse(struct spec *s, const json_t *o, struct err *err)
         jsonx_obj(o, NULL, "budget", JSONX_OPTIONAL, &b, err) < 0)
         return -1;
     if (b && (ONLY(b, "budget", keys, err) < 0 ||
-              duration_parse(b, "budget", "time", &s->budget_time_ms, err) < 0 ||
+              spec_duration_parse(b, "budget", "time", &s->budget_time_ms, err) < 0 ||
               jsonx_i64(b, "budget", "trials", JSONX_OPTIONAL, 0, 1000000000, &s->budget_trials,
                         err) < 0 ||
-              duration_parse(b, "budget", "trial_time", &s->trial_time_ms, err) < 0 ||
+              spec_duration_parse(b, "budget", "trial_time", &s->trial_time_ms, err) < 0 ||
               bytes_parse(b, "budget", "trial_memory", &s->trial_memory_bytes, err) < 0))
         return -1;
-    if (s->budget_time_ms == 0 && s->budget_trials == 0)
+    if (s->budget_time_ms == 0 && s->budget_trials == 0 && !s->is_own)
         s->budget_time_ms = DEFAULT_TIME_MS;
     return 0;
 }
@@ -317,7 +319,8 @@ static int stop_parse(struct spec *s, const json_t *o, struct err *err)
                      &s->stop_no_gain_trials, err);
 }
 
-/* `sampler: random` or `sampler: {kind: tpe, startup: 20}`: the other keys are numbers, named by the searcher. */
+/* Reads `sampler: random` or `sampler: {kind: tpe, startup: 20}`. All keys other than kind are
+ * options of that sampler or scheduler, and their values are numbers. */
 static int searcher_parse(const json_t *o, const char *key, char *kind, size_t size,
                           json_t **options, struct err *err)
 {
@@ -371,7 +374,7 @@ static int parallel_parse(struct spec *s, const json_t *o, struct err *err)
     return rc;
 }
 
-/* A list of objects; with `with_family` each needs a family. The controller checks the parameters. */
+/* A list of objects. with_family: each must name a family. The controller checks the parameters. */
 static int objects_parse(const json_t *o, const char *key, size_t max, bool with_family,
                          json_t **out, struct err *err)
 {
@@ -413,7 +416,9 @@ static int names_parse(struct spec *s, const json_t *j, struct err *err)
         (void)snprintf(s->name, sizeof s->name, "study-%.12s", s->dataset);
     else if (!s->name[0])
         str_copy(s->name, sizeof s->name, s->dataset);
-    if (s->columns && str_eq(word_at(s->columns, s->target), "ignore"))
+    const json_t *said = s->columns ? json_object_get(s->columns, s->target) : NULL;
+    if (said &&
+        (str_eq(json_string_value(said), "ignore") || str_eq(word_at(said, "type"), "ignore")))
         return err_at(err, "columns", "ignores the target");
     return 0;
 }
@@ -444,7 +449,7 @@ static int model_parse(struct spec *s, const json_t *j, struct err *err)
     return spec_goal_parse(s, j, err);
 }
 
-/* An id, as number or text, or a name. */
+/* `warm_start`: the id of a study, as a number or as text, or its name. */
 static int warm_parse(struct spec *s, const json_t *o, struct err *err)
 {
     int64_t id = 0;
@@ -458,6 +463,14 @@ static int warm_parse(struct spec *s, const json_t *o, struct err *err)
     return 0;
 }
 
+static int searchers_parse(struct spec *s, const json_t *j, struct err *err)
+{
+    if (searcher_parse(j, "sampler", s->sampler, sizeof s->sampler, &s->sampler_options, err) < 0)
+        return -1;
+    return searcher_parse(j, "scheduler", s->scheduler, sizeof s->scheduler, &s->scheduler_options,
+                          err);
+}
+
 static int search_parse(struct spec *s, const json_t *j, struct err *err)
 {
     int resource = 0;
@@ -465,10 +478,7 @@ static int search_parse(struct spec *s, const json_t *j, struct err *err)
     if (spec_word_parse(j, NULL, "resource", spec_resource_name, 3, &resource, err) < 0)
         return -1;
     s->resource = (enum spec_resource)resource;
-    if (searcher_parse(j, "sampler", s->sampler, sizeof s->sampler, &s->sampler_options, err) < 0 ||
-        searcher_parse(j, "scheduler", s->scheduler, sizeof s->scheduler, &s->scheduler_options,
-                       err) < 0 ||
-        warm_parse(s, j, err) < 0)
+    if (searchers_parse(s, j, err) < 0 || warm_parse(s, j, err) < 0)
         return -1;
     if (spec_shape_check(j, "space", err) < 0)
         return -1;
@@ -478,21 +488,39 @@ static int search_parse(struct spec *s, const json_t *j, struct err *err)
     return objects_parse(j, "enqueue", LIST_MAX, false, &s->enqueue, err);
 }
 
+/* A study that has its own space has no table, and without a budget no end but `stop`. */
+static int own_parse(struct spec *s, const json_t *j, struct err *err)
+{
+    static const char *const keys[] = {
+        "name", "metric",  "goal",      "levels", "space",    "lost_after", "budget",
+        "stop", "sampler", "scheduler", "seed",   "parallel", "enqueue",    "priority",
+    };
+
+    if (name_parse(j, NULL, "name", JSONX_OPTIONAL, s->name, sizeof s->name, err) < 0 ||
+        spec_own_parse(s, j, err) < 0 || ONLY(j, NULL, keys, err) < 0 ||
+        budget_parse(s, j, err) < 0 || stop_parse(s, j, err) < 0 || numbers_parse(s, j, err) < 0 ||
+        searchers_parse(s, j, err) < 0 ||
+        objects_parse(j, "enqueue", LIST_MAX, false, &s->enqueue, err) < 0)
+        return -1;
+    return 0;
+}
+
 static int all_parse(struct spec *s, const json_t *j, struct err *err)
 {
     static const char *const keys[] = {
         "name",    "dataset",    "target",     "columns",       "positive", "task",
         "metric",  "validation", "test",       "budget",        "stop",     "priority",
         "sampler", "scheduler",  "seed",       "deterministic", "parallel", "space",
-        "enqueue", "warm_start", "objectives", "monotone",      "resource",
+        "enqueue", "warm_start", "objectives", "monotone",      "resource", "groups",
+        "time",    "weights",
     };
 
     if (ONLY(j, NULL, keys, err) < 0 || columns_parse(s, j, err) < 0 ||
         names_parse(s, j, err) < 0 || model_parse(s, j, err) < 0 ||
-        spec_monotone_parse(s, j, err) < 0 || validation_parse(s, j, err) < 0 ||
-        test_parse(s, j, err) < 0 || budget_parse(s, j, err) < 0 || stop_parse(s, j, err) < 0 ||
-        numbers_parse(s, j, err) < 0 || deterministic_parse(s, j, err) < 0 ||
-        search_parse(s, j, err) < 0)
+        spec_monotone_parse(s, j, err) < 0 || spec_rows_parse(s, j, err) < 0 ||
+        validation_parse(s, j, err) < 0 || test_parse(s, j, err) < 0 ||
+        budget_parse(s, j, err) < 0 || stop_parse(s, j, err) < 0 || numbers_parse(s, j, err) < 0 ||
+        deterministic_parse(s, j, err) < 0 || search_parse(s, j, err) < 0)
         return -1;
     if (s->deterministic == TRI_ON && (s->budget_time_ms || s->trial_time_ms))
         return err_at(err, "deterministic",
@@ -503,7 +531,7 @@ static int all_parse(struct spec *s, const json_t *j, struct err *err)
 int spec_parse(struct spec *s, const json_t *json, struct err *err)
 {
     spec_init(s);
-    if (all_parse(s, json, err) == 0)
+    if ((spec_own_wanted(json) ? own_parse(s, json, err) : all_parse(s, json, err)) == 0)
         return 0;
     spec_fini(s);
     return -1;
@@ -511,6 +539,8 @@ int spec_parse(struct spec *s, const json_t *json, struct err *err)
 
 bool spec_is_deterministic(const struct spec *s)
 {
+    if (s->is_own)
+        return false; /* results come when the user's programs have them */
     if (s->deterministic != TRI_AUTO)
         return s->deterministic == TRI_ON;
     return s->budget_time_ms == 0 && s->trial_time_ms == 0 && !spec_goal_is_measured(s);

@@ -1,5 +1,6 @@
-/* spec_near.c - what a person may have meant by a key or a word that a spec does not have: typing errors, the names of other
- * tools, and values in the shape of other tools (`test: 0.2`). Nothing here is accepted; it only words the errors. */
+/* spec_near.c - finds what a person probably meant by a key or a word that a spec does not have:
+ * typing errors, names from other tools (n_trials, roc_auc), and values in the shape of other tools
+ * (`test: 0.2`). Nothing here is accepted as input; it only chooses the words of the error. */
 #include "proto/spec_private.h"
 
 #include "base/jsonx.h"
@@ -15,8 +16,8 @@
 #define TEST    "test: {fraction: 0.2}"
 #define NO_GAIN "stop: {no_gain_trials: 50}"
 
+/* Names from other tools, and the key of ours or, if one key is not enough, how to write it. */
 static const struct str_alias root_keys[] = {
-    { "time", TIME },
     { "timeout", TIME },
     { "time_limit", TIME },
     { "time_budget", TIME },
@@ -82,6 +83,13 @@ static const struct str_alias root_keys[] = {
     { "monotone_constraints", "monotone" },
     { "monotonic", "monotone" },
     { "pos_label", "positive" },
+    { "group", "groups" },
+    { "group_column", "groups" },
+    { "time_column", "time: {column: NAME}" },
+    { "date_column", "time: {column: NAME}" },
+    { "gap", "time: {column: NAME, gap: 7d}" },
+    { "weight", "weights" },
+    { "sample_weight", "weights" },
     { "positive_class", "positive" },
     { "problem_type", "task" },
     { "problem", "task" },
@@ -120,6 +128,8 @@ static const struct str_alias test_keys[] = {
     { "share", "fraction" }, { "split", "fraction" },     { "file", "dataset" },
     { "path", "dataset" },   { "data", "dataset" },       { "table", "dataset" },
 };
+/* The objects of a spec that have lists of their own; keys of other objects are only compared with
+ * the keys that are allowed there. */
 static const struct {
     const char *path;
     const struct str_alias *aliases;
@@ -131,6 +141,8 @@ static const struct {
     { "test", test_keys, ARRAY_LEN(test_keys) },
 };
 
+/* Words of other tools for values: metrics, tasks, kinds of validation and of columns,
+ * objectives. */
 static const struct str_alias words[] = {
     { "roc_auc", "auc" },
     { "roc", "auc" },
@@ -145,6 +157,23 @@ static const struct str_alias words[] = {
     { "error_rate", "accuracy" },
     { "bacc", "balanced_accuracy" },
     { "f1_score", "f1" },
+    { "map", "average_precision" },
+    { "average_precision_score", "average_precision" },
+    { "pr_auc", "average_precision" },
+    { "auprc", "average_precision" },
+    { "aucpr", "average_precision" },
+    { "brier_score", "brier" },
+    { "brier_score_loss", "brier" },
+    { "matthews", "mcc" },
+    { "matthews_corrcoef", "mcc" },
+    { "kappa", "quadratic_kappa" },
+    { "qwk", "quadratic_kappa" },
+    { "cohen_kappa", "quadratic_kappa" },
+    { "cohen_kappa_score", "quadratic_kappa" },
+    { "mean_absolute_percentage_error", "mape" },
+    { "root_mean_squared_log_error", "rmsle" },
+    { "msle", "rmsle" },
+    { "tweedie", "tweedie_deviance" },
     { "f_score", "f1" },
     { "mse", "rmse" },
     { "root_mean_squared_error", "rmse" },
@@ -173,7 +202,9 @@ static const struct str_alias words[] = {
     { "cat", "categorical" },
     { "factor", "categorical" },
     { "string", "categorical" },
-    { "text", "categorical" },
+    { "datetime", "date" },
+    { "timestamp", "date" },
+    { "tags", "list" },
     { "object", "categorical" },
     { "number", "numeric" },
     { "num", "numeric" },
@@ -198,6 +229,8 @@ const char *spec_word_near(const char *word, const char *const *known, size_t n)
     return str_nearest_or(word, known, n, words, ARRAY_LEN(words));
 }
 
+/* The error for a key that the object at `path` does not have (NULL = the spec itself): names the
+ * key that was probably meant, or else all keys. */
 static int unknown_key(const char *path, const char *key, const char *const *keys, size_t n,
                        struct err *err)
 {
@@ -238,7 +271,7 @@ int spec_only(const json_t *o, const char *path, const char *const *keys, size_t
     return 0;
 }
 
-/* A number as people write it: 0.2, 5. */
+/* A number as a person would write it: 0.2, 5. */
 static const char *number(const json_t *v, char *out, size_t size)
 {
     (void)snprintf(out, size, "%g", json_number_value(v));

@@ -1,7 +1,10 @@
-/* spec_write.c - the normalised JSON of a spec: what the database stores, the API shows and a replay starts from. Every
- * key that decides something is written out with its value, defaults included, so that a later change of a default
- * cannot change an old study; spec_parse of it gives the same struct. Keys that mean "none" are left out. */
+/* spec_write.c - writes the normalised JSON of a spec: the form that the database stores, the API
+ * shows and a replay starts from. Every key that decides something is written with its value, even
+ * if it is the default, so that a later change of a default cannot change an old study. Keys that
+ * mean "none" are left out. spec_parse of this JSON gives the same struct. */
 #include "proto/spec.h"
+
+#include "proto/spec_private.h"
 
 #include "base/jsonx.h"
 #include "base/str.h"
@@ -14,6 +17,7 @@ static void set(json_t *o, const char *key, json_t *v)
     CHECK(json_object_set_new(o, key, v) == 0);
 }
 
+/* The setters below leave a key out where its value means "none": "", NULL or 0. */
 static void set_text(json_t *o, const char *key, const char *text)
 {
     if (*text)
@@ -32,6 +36,7 @@ static void set_i64(json_t *o, const char *key, int64_t v)
         set(o, key, json_integer(v));
 }
 
+/* A duration as a person would write it: "90s", or "1500ms" where seconds are not whole. */
 static void set_ms(json_t *o, const char *key, int64_t ms)
 {
     char text[40];
@@ -117,38 +122,62 @@ static void set_objectives(json_t *o, const struct spec *s)
         set(o, "objectives", list);
 }
 
-json_t *spec_json_new(const struct spec *s)
+static void set_search(json_t *o, const struct spec *s)
+{
+    set(o, "budget", budget_new(s));
+    set_stop(o, s);
+    set(o, "priority", json_integer(s->priority));
+    set(o, "sampler", searcher_new(s->sampler, s->sampler_options));
+    set(o, "scheduler", searcher_new(s->scheduler, s->scheduler_options));
+    set(o, "seed", json_integer((json_int_t)s->seed));
+    set(o, "parallel", s->parallel ? json_integer(s->parallel) : json_string("auto"));
+    set_copy(o, "enqueue", s->enqueue);
+}
+
+static json_t *own_json_new(const struct spec *s)
 {
     json_t *o = json_object();
 
+    set_text(o, "name", s->name);
+    set_text(o, "metric", s->metric);
+    set(o, "goal", json_string(s->larger_is_better ? "maximize" : "minimize"));
+    set(o, "levels", json_integer(s->levels));
+    set_ms(o, "lost_after", s->lost_after_ms);
+    set_copy(o, "space", s->space);
+    set_search(o, s);
+    return o;
+}
+
+json_t *spec_json_new(const struct spec *s)
+{
+    if (s->is_own)
+        return own_json_new(s);
+    json_t *o = json_object();
+
+    CHECK(s->task <= TASK_REGRESSION && s->resource <= RES_ROWS && s->n_objectives >= 0 &&
+          s->n_objectives <= SPEC_MAX_OBJECTIVES);
     set_text(o, "name", s->name);
     set_text(o, "dataset", s->dataset);
     set_text(o, "target", s->target);
     set_copy(o, "columns", s->columns);
     set_copy(o, "monotone", s->monotone);
     set_text(o, "positive", s->positive);
+    spec_rows_write(o, s);
     set(o, "task", json_string(spec_task_name[s->task]));
     set(o, "metric", json_string(s->metric[0] ? s->metric : "auto"));
     set_objectives(o, s);
     set(o, "validation", validation_new(s));
     set_test(o, s);
-    set(o, "budget", budget_new(s));
-    set_stop(o, s);
-    set(o, "priority", json_integer(s->priority));
-    set(o, "sampler", searcher_new(s->sampler, s->sampler_options));
-    set(o, "scheduler", searcher_new(s->scheduler, s->scheduler_options));
+    set_search(o, s);
     if (s->resource != RES_AUTO)
         set(o, "resource", json_string(spec_resource_name[s->resource]));
-    set(o, "seed", json_integer((json_int_t)s->seed));
     set(o, "deterministic",
         s->deterministic == TRI_AUTO ? json_string("auto")
                                      : json_boolean(s->deterministic == TRI_ON));
-    set(o, "parallel", s->parallel ? json_integer(s->parallel) : json_string("auto"));
     if (s->space)
         set_copy(o, "space", s->space);
     else
         set(o, "space", json_string("auto"));
-    set_copy(o, "enqueue", s->enqueue);
     set_text(o, "warm_start", s->warm_start);
     return o;
 }

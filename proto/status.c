@@ -24,7 +24,7 @@ int status_of_err(enum err_code code)
 
 enum err_code status_to_err(int status)
 {
-    if (status == 408 || status == 429) /* of a proxy: the controller sends neither */
+    if (status == 408 || status == 429) /* from a proxy: the controller sends neither */
         return status == 408 ? ERR_TIMEOUT : ERR_BUSY;
     if (status == 502 || status == 504)
         return ERR_IO;

@@ -73,7 +73,7 @@ static const enum study_state study_table[SS_STATES][SE_EVENTS] = {
 };
 /* clang-format on */
 
-/* The index of `name` in names[from..n), or -1 with the nearest one in the text. */
+/* The index of `name` in names[from..n), or -1; the error suggests the nearest name. */
 static int name_find(const char *name, const char *const *names, int from, int n, const char *what,
                      struct err *err)
 {

@@ -60,19 +60,19 @@ enum study_event {
     SE_EVENTS
 };
 
-/* Why a trial ended or was requeued; stored as text. With a reason of the configuration the trial
- * has failed. With a reason of the machine it goes back to the queue, which costs it nothing. */
+/* Why a trial ended or went back to the queue; stored as text. A reason of the configuration makes
+ * the trial fail. A reason of the machine puts it back into the queue, at no cost to the trial. */
 enum trial_reason {
     TR_NONE,
-    TR_DIVERGED,      /* configuration: loss not finite */
-    TR_MEMORY,        /* configuration: over its own limit */
-    TR_TIME,          /* configuration: over trial_time before any result */
+    TR_DIVERGED,      /* configuration: the loss or score is not finite */
+    TR_MEMORY,        /* configuration: needed more memory than it may have */
+    TR_TIME,          /* configuration: no result within trial_time */
     TR_CRASHED_ALONE, /* configuration: its worker died twice while it ran alone */
     TR_INVALID,       /* configuration: the family refuses it on this data */
-    TR_WORKER_DIED,   /* machine */
-    TR_RUNNER_LOST,   /* machine: lease expired */
-    TR_DEVICE,        /* machine: sticky device error, ECC */
-    TR_DRAINED,       /* machine: runner leaves */
+    TR_WORKER_DIED,   /* machine: the worker process died */
+    TR_RUNNER_LOST,   /* machine: the lease expired */
+    TR_DEVICE,        /* machine: a device, a disk or the runner failed */
+    TR_DRAINED,       /* machine: the runner leaves */
     TR_BUDGET,        /* cancelled: the study's budget ended first */
     TR_USER,          /* cancelled by a user */
     TR_STOPPED,       /* pruned: the scheduler stopped it */

@@ -1,8 +1,9 @@
-/* yaml.c - turns libyaml's events into a JSON value; yaml.h says which YAML is accepted. The value is built while events
- * come. What cannot be JSON, or could take more memory than its bytes (aliases), is refused at its event, with line and
- * column.
+/* yaml.c - see yaml.h. libyaml reports events (a mapping begins, a scalar, ...), and this file
+ * builds the JSON value while they come. What JSON cannot express, and what could take much more
+ * memory than its bytes (aliases), is refused at its event, with line and column.
  *
- * One struct reader per load; recursion is as deep as the document, at most YAMLX_MAX_DEPTH. */
+ * There is one struct reader per load. The functions call each other as deeply as the document is
+ * nested, at most YAMLX_MAX_DEPTH. */
 #include "proto/yaml.h"
 
 #include "base/jsonx.h"
@@ -16,7 +17,7 @@
 
 struct reader {
     yaml_parser_t parser;
-    yaml_event_t event; /* the present one */
+    yaml_event_t event; /* the last one that was read */
     bool has_event;
     const char *what, *bytes;
     size_t n;
@@ -46,7 +47,7 @@ static void event_drop(struct reader *r)
     r->has_event = false;
 }
 
-/* libyaml's messages speak of its internals; these are the words for people. A message that is not listed is kept. */
+/* libyaml's messages use its internal words. These replace them; a message not listed is kept. */
 static const struct {
     const char *problem, *text;
 } texts[] = {
@@ -67,7 +68,7 @@ static const struct {
     { "did not find expected <document start>", "only one document is allowed" },
 };
 
-/* The byte at a place that libyaml counts in lines and characters; NUL past the end. */
+/* The byte at a mark, which libyaml counts in lines and characters; NUL past the end. */
 static char byte_at(const struct reader *r, yaml_mark_t at)
 {
     size_t i = 0;
@@ -130,7 +131,7 @@ static size_t digits(const char *s)
     return n;
 }
 
-/* 0 no number, 1 integer, 2 real: exactly JSON's grammar. */
+/* Whether the text is a number by JSON's grammar: 0 = no, 1 = an integer, 2 = a real. */
 static int number_kind(const char *s)
 {
     int kind = 1;
@@ -233,7 +234,7 @@ fail:
     return NULL;
 }
 
-/* The text of a key as written, on the heap; NULL on error. */
+/* The text of a key, on the heap; NULL on error. Keys are always text, even `1` and `true`. */
 static char *key_read(struct reader *r, const json_t *object)
 {
     if (r->event.type != YAML_SCALAR_EVENT) {
@@ -336,8 +337,8 @@ fail:
     return NULL;
 }
 
-/* Text that is valid JSON is read as JSON. YAML would nearly always give the same, but not with U+0085 in a text or with
- * very long keys. */
+/* Text that begins as JSON does is tried as JSON first. YAML would nearly always give the same
+ * value, but not with U+0085 in a text or with very long keys. */
 static bool looks_like_json(const char *bytes, size_t n)
 {
     size_t i = 0;

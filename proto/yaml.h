@@ -1,7 +1,8 @@
-/* yaml.h - YAML text to JSON values, for search specs and configs. A strict subset: one document; no anchors, aliases
- * or tags; duplicate keys are errors; depth <= 64, size <= 1 MiB. A plain scalar that reads as a JSON number, true,
- * false or null is that (empty and ~ are null too); everything else is text, so `yes`, `010` and `1_000` stay as
- * written. Any JSON document is read as JSON would be. */
+/* yaml.h - reads YAML text as JSON values, for search specs and configurations. The subset is
+ * strict: one document, no anchors, aliases or tags, no duplicate keys, at most 64 levels and 1
+ * MiB. A plain scalar that is a JSON number, true, false or null means that value, and so do an
+ * empty one and ~ (null). Every other scalar is text: `yes`, `010` and `1_000` stay as they are
+ * written. A JSON document is read as JSON. */
 #ifndef PROTO_YAML_H
 #define PROTO_YAML_H
 

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+/* MAX_SLOTS: the most trials in flight at a time. OPEN_TRIALS: trials of a preview without budget
+ * and brackets. RETIRE_BATCH: retired trials asked for in one call. */
 enum { MAX_SLOTS = 64, OPEN_TRIALS = 100, MAX_LEVEL = 1 << 20, RETIRE_BATCH = 16 };
 
 struct made_up {
@@ -28,11 +30,14 @@ struct run {
     double clock;
 };
 
+/* What a trial spends up to a level in all. */
 static double cost_of(const struct preview_ladder *l, int level)
 {
     return level < 1 ? 0 : l->cost ? l->cost[level - 1] : (double)level / l->max_level;
 }
 
+/* Sends a trial to its next level; it arrives when the clock has moved by the difference of
+ * costs. */
 static void run_on(struct run *r, int64_t trial, int to)
 {
     struct made_up *t = &r->trials[trial - 1];
@@ -67,6 +72,8 @@ static bool fill_one(struct run *r, struct err *err)
     return true;
 }
 
+/* Rises with the level by less than one half in all, so that it never changes the order of two
+ * trials. */
 static double value_of(const struct run *r, int64_t trial, int level)
 {
     uint32_t draw[4];
@@ -83,6 +90,7 @@ static int step(struct run *r, struct err *err)
     struct sched_decision d = { SCHED_DONE, 0 };
     int first = 0;
 
+    CHECK(r->n_running > 0);
     for (int i = 1; i < r->n_running; i++) {
         double a = r->trials[r->running[i] - 1].end, b = r->trials[r->running[first] - 1].end;
         if (a < b || (a == b && r->running[i] < r->running[first]))
@@ -120,7 +128,8 @@ static int run_all(struct run *r, struct err *err)
             return 0;
         if (step(r, err) < 0)
             return -1;
-        do { /* a retired trial ended at the level where it is; nothing is counted here */
+        /* Retired trials end at the level where they are; count() sees them there. */
+        do {
             n = r->ops->retire(r->s, RETIRE_BATCH, r->n_started == r->n_trials, retired, err);
         } while (n == RETIRE_BATCH);
         if (n < 0)
@@ -130,6 +139,7 @@ static int run_all(struct run *r, struct err *err)
 
 /* ---- counting ---- */
 
+/* The line of a ladder and level; a new one is put in its place. */
 static int line_of(struct preview *p, int ladder, int level)
 {
     int at = 0;
@@ -146,6 +156,7 @@ static int line_of(struct preview *p, int ladder, int level)
     return at;
 }
 
+/* Adds every made-up trial to the line of the level at which it ended. */
 static void count(struct preview *p, const struct run *r)
 {
     for (int64_t i = 0; i < r->n_started; i++) {
@@ -164,6 +175,7 @@ static void count(struct preview *p, const struct run *r)
     }
 }
 
+/* One run over n trials, counted into *out. */
 static int run_once(const struct scheduler_ops *ops, const struct search_setup *setup,
                     const struct preview_ladder *ladders, int n_ladders, int64_t n, bool is_worst,
                     struct preview *out, struct err *err)

@@ -24,3 +24,7 @@ store_migration_004:
 store_migration_005:
     .incbin "store/migrations/005_no_search_state.sql"
     .byte 0
+    .globl store_migration_006
+store_migration_006:
+    .incbin "store/migrations/006_epochs.sql"
+    .byte 0

@@ -64,6 +64,16 @@ int store_report_each(struct store *s, int64_t trial,
                       int (*on_row)(void *arg, int level, double value, double se), void *arg,
                       struct err *err);
 
+/* How the networks of a trial learned (controller/state/epochs.h has the JSON): writes the row of
+ * this level, and deletes those of higher levels and all but the last EPOCHS_RUNS of the others. */
+enum { EPOCHS_RUNS = 4 };
+int store_epochs_put(struct store *s, int64_t trial, int level, const char *data_json,
+                     struct err *err);
+/* By level. */
+int store_epochs_each(struct store *s, int64_t trial,
+                      int (*on_row)(void *arg, int level, const char *data_json), void *arg,
+                      struct err *err);
+
 struct attempt_row {
     int64_t trial, fence, runner;
     char session[33], device[32];

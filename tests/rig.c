@@ -240,8 +240,11 @@ static void ingest(struct fake *f, const struct msg_grant *g)
 
     rig_blob(f->rig, g->source, frame);
     rig_file(f->rig, frame, g->source, strlen(g->source));
+    json_t *schema = rig_json(schema_text);
+    if (f->rig->has_images)
+        json_object_set_new(schema, "image", rig_json("{'height':8,'width':8,'channels':1}"));
     detail = json_pack("{s:s, s:i, s:i, s:i, s:o}", "frame", frame, "bytes", 100, "rows", 1000,
-                       "cols", 7, "schema", rig_json(schema_text));
+                       "cols", 7, "schema", schema);
     text = jsonx_dump(detail);
     json_decref(detail);
     msg_event_init(&e);
@@ -333,11 +336,12 @@ uint64_t rig_probe(struct rig *r, int64_t study)
     struct study *st = rig_get(r, study);
     uint64_t sampler = 0;
 
-    if (!st->sampler)
+    if (!st->search)
         fail_msg("the study is %s: %s", study_state_name[st->row.state], st->row.reason);
     assert_int_equal(ahead_settle(st, &rig_err), 0);
-    sampler = probe_sampler(st->sampler);
-    return rng_mix(sampler, probe_scheduler(st->scheduler, max_level, ARRAY_LEN(max_level)));
+    sampler = probe_sampler(st->search->sampler);
+    return rng_mix(sampler,
+                   probe_scheduler(st->search->scheduler, max_level, ARRAY_LEN(max_level)));
 }
 
 int64_t rig_count(struct rig *r, int64_t study, enum trial_state s)

@@ -21,7 +21,8 @@ struct rig {
     struct ctl_conf conf;
     struct clk clk;
     struct ctl *ctl;
-    bool committed; /* of the last call */
+    bool committed;  /* of the last call */
+    bool has_images; /* of tables that are added from now on */
 };
 
 enum { RIG_LEASE_MS = 1000 };

@@ -1,6 +1,7 @@
-/* gpu.c - the device list; see gpu.h. The probe asks the engine's CUDA half; where that cannot serve, it speaks NVML's
- * documented C interface through dlsym, with the few types it needs written out here, so that building needs no NVIDIA
- * header and running needs no NVIDIA library. */
+/* gpu.c - the list of devices; see gpu.h. The probe asks the engine's CUDA half. If that cannot
+ * serve, it asks NVIDIA's management library (NVML) only to name the GPUs in the log. NVML is
+ * opened at run time, and the few types it needs are written out here, so that building needs no
+ * NVIDIA header and running needs no NVIDIA library. */
 #include "trial-runner/gpu.h"
 
 #include "base/buf.h"
@@ -23,7 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Trials in the launches of one (worker_wave.c): where a table is small one does not fill a GPU. */
+/* PROBE_MS: the first use of a GPU's driver may take many seconds.
+ * GPU_TRIALS: so many trials share kernel launches (worker_wave.c), because one trial on a small
+ * table does not fill a GPU. */
 enum { ANSWER_MAX = 64 << 10, PROBE_MS = 20000, GPU_TRIALS = 8 };
 
 /* ---- CPU ---- */
@@ -76,8 +79,8 @@ static int nvml_load(struct nvml *n)
 
         if (!sym)
             return -1;
-        memcpy(syms[i].slot, &sym,
-               sizeof sym); /* ISO C has no cast from object to function pointer */
+        /* By memcpy, because ISO C has no cast from an object pointer to a function pointer. */
+        memcpy(syms[i].slot, &sym, sizeof sym);
     }
     return lib ? 0 : -1;
 }
@@ -92,14 +95,14 @@ static void say(json_t *line_steal)
     json_decref(line_steal);
 }
 
-/* The GPUs that the driver knows, and why none of them is of use. */
+/* Prints the GPUs that the driver knows, each with the reason why it cannot be used. */
 static void say_unusable(const char *why)
 {
     struct nvml n = { 0 };
     unsigned count = 0;
 
     if (nvml_load(&n) < 0 || n.init() != 0 || n.count(&count) != 0)
-        return; /* no driver is no error */
+        return; /* a machine without a driver is usual, not an error */
     for (unsigned i = 0; i < count; i++) {
         struct nvml_memory memory = { 0 };
         char name[96] = "";
@@ -135,7 +138,8 @@ int gpu_probe_main(void)
 
 /* ---- the probe, in the supervisor ---- */
 
-/* Starting a process that finds nothing would cost every start on most machines. */
+/* Is there a sign of a GPU? Most machines have none, and for them starting a process to find that
+ * out would slow down every start. */
 static bool may_have_gpu(void)
 {
     const char *named = getenv("ASSAY_CUDA");
@@ -144,7 +148,8 @@ static bool may_have_gpu(void)
            access("/dev/dxg", F_OK) == 0;
 }
 
-/* Not without new rights, as workers are: the driver's set-user-ID helper makes the device files, before the first worker. */
+/* Unlike a worker, the probe may gain rights through set-user-ID programs: the driver's helper
+ * makes the device files at the first use, which must come before the first worker. */
 static int probe_spawn(pid_t *pid, int *fd, struct err *err)
 {
     const char *const argv[] = { "assay-runner", "--probe", NULL };
@@ -162,7 +167,7 @@ static int probe_spawn(pid_t *pid, int *fd, struct err *err)
     return rc;
 }
 
-/* All that the child says, or what it said until time was up: a broken driver may hang whoever asks it. */
+/* Reads what the child says until it ends or the time is up. A broken driver may never answer. */
 static void probe_read(int fd, struct buf *said)
 {
     struct clk clk;
@@ -183,7 +188,8 @@ static void probe_read(int fd, struct buf *said)
     }
 }
 
-/* A line of the child's: one more device, or why a GPU is none. */
+/* One line of the child: a device (returns 1 and fills *out), or a GPU that cannot be used (0).
+ * Both are logged. */
 static int take_line(const char *line, size_t n, struct msg_device *out)
 {
     json_t *j = jsonx_load(line, n, "probe", NULL);
@@ -263,7 +269,7 @@ int gpu_devices(const char *choice, int64_t memory_bytes, struct msg_device *out
     if (only_gpus || (is_auto && may_have_gpu()))
         n += gpus_find(out + n, MSG_MAX_DEVICES - n);
     if (n == 0)
-        return err_at(err, "devices", "cuda: no GPU here that the CUDA half can use");
+        return err_at(err, "devices", "cuda: this machine has no GPU that can be used");
     if (memory_bytes == 0)
         memory_bytes = proc_memory_bytes() / 4 * 3;
     for (int i = 0; i < n; i++)

@@ -1,7 +1,8 @@
-/* gpu.h - which devices this machine offers. CPU: one device a physical core. GPUs are looked for by a child process
- * (--probe) that asks the engine's CUDA half, since a supervisor must never initialise CUDA and a broken driver may hang
- * or crash whoever asks it. A GPU is offered only when the CUDA half can train on it; one that is there but cannot be used
- * is named in the log with the reason. What a family has no form for on a GPU its worker trains on the CPU. */
+/* gpu.h - which devices this machine offers: one CPU device for each physical core, and the GPUs on
+ * which the engine's CUDA half can train. A child process (--probe) looks for GPUs, because the
+ * supervisor must never initialise CUDA, and because a broken driver may hang or crash the process
+ * that asks it. A GPU that is there but cannot be used is named in the log with the reason.
+ * Called by main.c once at start. */
 #ifndef RUNNER_GPU_H
 #define RUNNER_GPU_H
 
@@ -10,14 +11,15 @@
 
 #include <stdint.h>
 
-#define GPU_KIND "cuda" /* of a device; its id is this and its index */
+#define GPU_KIND "cuda" /* kind of such a device; its id is this and its index: "cuda0" */
 
-/* "auto" (a device for each physical core, and the GPUs), "cpu", "cpu:N", "cuda" (GPUs only; none is an error).
- * memory_bytes: host memory of all together, 0 = three quarters of the machine's. Fills out[MSG_MAX_DEVICES]; returns how
- * many, or -1. Waits for the probe where a GPU may be, up to 20 s. */
+/* choice: "auto" (all cores and all GPUs), "cpu", "cpu:N" (N CPU devices) or "cuda" (only GPUs; an
+ * error if there is none). memory_bytes: host memory of all devices together; 0 = three quarters of
+ * the machine's. Fills out[MSG_MAX_DEVICES] and returns their number, or -1. If there may be a GPU,
+ * it waits up to 20 s for the probe. */
 int gpu_devices(const char *choice, int64_t memory_bytes, struct msg_device *out, struct err *err);
-int gpu_index(const char *device); /* of a device's id; -1 = no GPU */
+int gpu_index(const char *device); /* the index in a device's id; -1 if it is not a GPU */
 
-int gpu_probe_main(void); /* in the child: one JSON line a GPU on stdout */
+int gpu_probe_main(void); /* the child: prints one JSON line for each GPU */
 
 #endif

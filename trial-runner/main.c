@@ -1,6 +1,9 @@
-/* main.c - assay-runner: reads the options, wires supervisor and event loop together, and is also the entry of its own
- * children. --worker: the worker of one device, spoken to over the descriptor named in ASSAY_WORKER_FD. --probe: looks
- * for GPUs. Ends on SIGTERM or SIGINT by draining (a second one ends at once) and at once when the parent's pipe closes. */
+/* main.c - assay-runner. It reads the options, builds the event loop and the supervisor (agent/),
+ * and is also the entry of the runner's own children:   --worker   the worker of one device;
+ * ASSAY_WORKER_FD names its end of the socket pair   --probe    looks for GPUs and prints them
+ * (gpu.c) SIGTERM or SIGINT drains the runner: it saves and hands back its work, then ends. A
+ * second signal ends it at once, and so does the closing of --parent-fd, by which `assay fit` and
+ * `assay run` take their runner with them. */
 #include "trial-runner/runner.h"
 
 #include "base/fault.h"
@@ -33,14 +36,15 @@ struct runner {
     int n_devices;
     struct msg_device devices[MSG_MAX_DEVICES];
     char name[64], *token;
-    bool was_told;
+    bool was_told; /* a first signal has come */
 };
 
 static int help(void)
 {
-    printf("usage: assay-runner [--server ADDRESS] [option]...\n\n"
-           "Offers this machine's devices to an assay controller and runs what it is given.\n\n"
-           "  --config FILE           options as \"name: value\" lines\n");
+    printf(
+        "usage: assay-runner [--server ADDRESS] [option]...\n\n"
+        "Offers this machine's devices to an Assay controller and runs the trials it is given.\n\n"
+        "  --config FILE           options as \"name: value\" lines\n");
     conf_help(stdout, runner_opts, runner_opts_n);
     printf(
         "\nexample: assay-runner --server https://assay.example:7878 --token-file ~/.assay-token\n");
@@ -205,13 +209,13 @@ int runner_main(int argc, char **argv)
     const char *fd = getenv("ASSAY_WORKER_FD");
     int64_t number = -1;
 
-    umask(077); /* models and tables are for nobody else */
+    umask(077); /* no other user may read models and tables */
     log_init("assay-runner", LOG_INFO);
     if (argc > 1 && str_eq(argv[1], "--probe"))
         return gpu_probe_main();
     if (argc > 1 && str_eq(argv[1], "--worker")) {
         if (!fd || str_i64(fd, 3, 1 << 20, &number, NULL) < 0) {
-            fprintf(stderr, "assay-runner: --worker is for its supervisor only\n");
+            fprintf(stderr, "assay-runner: only a runner starts --worker, for itself\n");
             return 2;
         }
         return worker_main((int)number);

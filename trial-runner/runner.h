@@ -1,8 +1,10 @@
-/* runner.h - the one door into trial-runner/: what the executable calls when its name is assay-runner. */
+/* runner.h - the one door into trial-runner/. The executable calls it if its name is assay-runner
+ * or its first argument is `agent`. */
 #ifndef RUNNER_RUNNER_H
 #define RUNNER_RUNNER_H
 
-/* argv[0] is a name; flags follow. Also the entry of its own children (--worker, --probe). Returns the exit code. */
+/* argv[0] is the name, flags follow. The runner starts its own children through the same function
+ * (--worker, --probe). Returns the exit code. */
 int runner_main(int argc, char **argv);
 
 #endif

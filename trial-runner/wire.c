@@ -1,5 +1,6 @@
-/* wire.c - framing of the pipe between supervisor and worker, and the worker's blocking end of it. The supervisor's
- * end is in process.c, on its event loop. The length is text so that a trace of the pipe reads itself. */
+/* wire.c - the frames of the socket pair between supervisor and worker, and the worker's end, which
+ * blocks. The supervisor's end is in agent/process.c, on its event loop. The length is text, so
+ * that a recorded conversation can be read without tools. */
 #include "trial-runner/wire.h"
 
 #include "base/fault.h"
@@ -123,9 +124,10 @@ bool wire_has_input(struct wire *w)
     return w->at < w->in.len || poll_in(w->fd, 0) > 0;
 }
 
-/* Takes a frame out of what has been read. */
+/* Takes one frame out of the bytes that have been read: 1, 0 if there is no whole one, -1. */
 static int take(struct wire *w, json_t **j, struct err *err)
 {
+    CHECK(w->at <= w->in.len);
     size_t used = 0;
     int rc = w->at < w->in.len ? wire_get(w->in.data + w->at, w->in.len - w->at, &used, j, err) : 0;
 

@@ -1,5 +1,6 @@
-/* analysis.c - the verbs that say what a study's trials have shown: importance of parameters, Pareto front. Nothing here
- * changes anything; what takes long is made on the pool and told as "computing" until it is there. */
+/* analysis.c - the verbs about what a study's trials have shown: the importance of parameters, and
+ * Pareto fronts. The work is done in view/analysis.c. As long as an answer is not current, its
+ * state is "computing", and the client asks again. */
 #include "controller/view/analysis.h"
 
 #include "base/jsonx.h"
@@ -15,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRONT_ROWS = 500 };
+enum { FRONT_ROWS = 500 }; /* rows of a front in one answer */
 
+/* Finds a word in a list; NULL or "" = the default. The error suggests a similar word. */
 static int word_parse(const char *key, const char *word, const char *const *words, int n, int def,
                       int *out, struct err *err)
 {
@@ -51,7 +53,8 @@ static int by_share(const void *a, const void *b)
     return strcmp(x->param->name, y->param->name);
 }
 
-/* "boost.learning_rate" is of the family boost; `family` itself of none. */
+/* The parameter "boost.learning_rate" belongs to the family boost. The parameter "family" belongs
+ * to none. */
 static json_t *family_of(const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -59,6 +62,7 @@ static json_t *family_of(const char *name)
     return dot ? json_stringn(name, (size_t)(dot - name)) : json_null();
 }
 
+/* Importances as shares of their sum, the largest first. */
 static json_t *parameters_json(const struct space *s, const double *values, double sum)
 {
     struct ranked *list = mem_array((size_t)s->n + 1, sizeof *list);
@@ -128,7 +132,8 @@ static json_t *rows_json(struct study *st, const struct analysis_front *front, s
     return rows;
 }
 
-/* The two facts asked for; neither named: the study's objectives where it has several. Their number, or -1. */
+/* The facts of a front: the two that were asked for, or all objectives of a study that has several
+ * if none was. Returns their number, or -1. */
 static int facts_parse(const struct study *st, const char *x, const char *y,
                        enum spec_objective *out, struct err *err)
 {

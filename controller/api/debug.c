@@ -1,9 +1,12 @@
-/* debug.c - the debug commands of a controller started with --dev: look inside, move the clock, arm a fault point, hash all
- * facts, rebuild the state from the journal and compare, read the database. Arguments come as {"args": [text, ...]}. */
+/* debug.c - the debug commands of a controller that was started with --dev (docs/DEBUG.md): look at
+ * what is in memory, move the clock, arm a fault point, hash all facts, rebuild the state from the
+ * journal and compare it with the rows, read the database. Arguments come as {"args": [text, ...]}.
+ * The table of commands is at the end of the file. */
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/decide/budget.h"
+#include "controller/serve/serve.h"
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
 #include "controller/state/task.h"
@@ -12,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ROWS_MAX = 1000 };
+enum { ROWS_MAX = 1000 }; /* of one answer */
 
 static const char *arg_at(const json_t *args, size_t i)
 {
@@ -32,13 +35,15 @@ static json_t *lease_json(const struct ctl *ctl, const struct lease *l)
 
 static json_t *study_json(const struct study *st)
 {
+    static const struct search nothing;
+    const struct search *s = st->search ? st->search : &nothing;
     int64_t left = budget_left(st);
 
     return json_pack("{s:I, s:s, s:s, s:i, s:i, s:i, s:I, s:i, s:i, s:o}", "id",
                      (json_int_t)st->row.id, "name", st->row.name, "state",
                      study_state_name[st->row.state], "trials", st->n_trials, "queued", st->n_queue,
-                     "board", st->n_board, "virtual_now", (json_int_t)st->plan.now, "virtual_runs",
-                     st->plan.n_runs, "script_pos", st->script_pos, "left_ms",
+                     "board", st->n_board, "virtual_now", (json_int_t)s->plan.now, "virtual_runs",
+                     s->plan.n_runs, "script_pos", s->script_pos, "left_ms",
                      left == INT64_MAX ? json_null() : json_integer((json_int_t)left));
 }
 
@@ -59,8 +64,8 @@ static int debug_state(struct ctl *ctl, const json_t *args, json_t **out, struct
     ctl_runners(ctl, 0, 1000, &runners, err);
     *out = json_pack("{s:o, s:o, s:o, s:o, s:b, s:I, s:I}", "studies", studies, "leases", leases,
                      "tasks", tasks, "runners", json_incref(json_object_get(runners, "runners")),
-                     "waiting", ctl->waits != NULL, "turn_avg_us", (json_int_t)ctl->turn_avg_us,
-                     "events_sent", (json_int_t)ctl->events_sent);
+                     "waiting", ctl->serve->waits != NULL, "turn_avg_us",
+                     (json_int_t)ctl->turn_avg_us, "events_sent", (json_int_t)ctl->events_sent);
     json_decref(runners);
     return 0;
 }
@@ -137,7 +142,7 @@ static int debug_sql(struct ctl *ctl, const json_t *args, json_t **out, struct e
     return 0;
 }
 
-/* ---- touching ---- */
+/* ---- changing something ---- */
 
 static int debug_clock(struct ctl *ctl, const json_t *args, json_t **out, struct err *err)
 {
@@ -145,14 +150,15 @@ static int debug_clock(struct ctl *ctl, const json_t *args, json_t **out, struct
     int64_t ms = 0;
 
     if (!by || str_duration_ms(by[0] == '+' ? by + 1 : by, &ms, err) < 0)
-        return err_at(err, "args", "needs how far, like +60s");
+        return err_at(err, "args", "needs by how much the clock is moved, such as +60s");
     clk_advance(ctl->clk, ms);
     *out = json_pack("{s:I, s:I}", "mono_ms", (json_int_t)ctl_now(ctl), "wall_ms",
                      (json_int_t)ctl_wall(ctl));
     return 0;
 }
 
-/* name [nth] [kill | on] */
+/* Arguments: name [nth] [kill | on]. The fault happens at the nth time that the point is passed;
+ * `kill` ends the process there, `on` makes the fault happen from then on each time. */
 static int debug_fault(struct ctl *ctl, const json_t *args, json_t **out, struct err *err)
 {
     const char *name = arg_at(args, 0), *nth = arg_at(args, 1);
@@ -160,7 +166,9 @@ static int debug_fault(struct ctl *ctl, const json_t *args, json_t **out, struct
 
     (void)ctl;
     if (!name || (nth && str_i64(nth, 1, INT32_MAX, &n, err) < 0))
-        return err_at(err, "args", "needs a fault point, and perhaps which passing of it");
+        return err_at(err, "args",
+                      "needs the name of a fault point, and may have a number: with 3, "
+                      "the third passing of it fails");
     if (str_eq(arg_at(args, 2), "on"))
         fault_arm_from(name, (int)n);
     else

@@ -1,8 +1,14 @@
-/* page.c - what the page asks of one study: its first sight in one answer, what changed since, the facts of all trials as
- * columns, rows of some trials. Answers are written as text at once, because they are long: a tree of values would cost
- * several times as much. A row is one shape everywhere, whatever became of its trial. Rows are read from the store, columns
- * come from memory alone. A picture is of the journal's number `seq`, of which everything is committed: what is shown may be
- * newer, so that a change is rather told twice than never. Nothing here changes anything. */
+/* page.c - what the web page asks about one study: everything for its first view in one answer,
+ * what changed since then, the facts of all trials as columns, and the rows of some trials. Nothing
+ * here changes a study.
+ *
+ * Answers are written as JSON text directly, because they are long, and a tree of JSON values would
+ * cost several times as much. A trial's row has the same shape in all answers. Rows are read from
+ * the store; columns come from memory alone.
+ *
+ * Each answer carries `seq`, a number of the journal up to which it is complete; the page asks for
+ * changes after it. What is shown may be newer than `seq`, so a change may be told twice, but none
+ * is missed. */
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -19,17 +25,19 @@
 #include <string.h>
 
 enum {
-    ROWS_MAX = 1000,
-    NUMBERS_MAX = 300,
-    COLUMNS_MAX = 10000,
-    CONFIGS_MAX = 2000,
-    JOURNAL_BATCH = 4000,
-    TOO_FAR = 10000 /* journal rows: fetching anew is cheaper */
+    ROWS_MAX = 1000,      /* rows of trials in one answer */
+    NUMBERS_MAX = 300,    /* trials that are asked for by their numbers */
+    COLUMNS_MAX = 10000,  /* trials of one page of columns, */
+    CONFIGS_MAX = 2000,   /* and of one with configurations, which are read from rows */
+    JOURNAL_BATCH = 4000, /* lines of the journal that one question about changes looks at */
+    TOO_FAR = 10000       /* lines behind: the page is told to begin anew, which is cheaper */
 };
+/* Bits of the column "flags". The page knows them by these numbers. */
 enum { FLAG_RANKED = 1, FLAG_ARTIFACT = 2, FLAG_CUT = 4 };
 
 /* ---- text ---- */
 
+/* Writes a number with so many digits; NaN and infinities become null. */
 static int add_real(struct buf *out, double v, int digits, struct err *err)
 {
     return isfinite(v) ? buf_addf(out, err, "%.*g", digits, v) : buf_adds(out, "null", err);
@@ -40,7 +48,7 @@ static int add_real_key(struct buf *out, const char *key, double v, struct err *
     return buf_addf(out, err, ",\"%s\":", key) < 0 ? -1 : add_real(out, v, 17, err);
 }
 
-/* Steals the value. */
+/* Takes the value over. */
 static int add_json(struct buf *out, const char *key, json_t *v, struct err *err)
 {
     char *text = jsonx_dump(v);
@@ -51,12 +59,8 @@ static int add_json(struct buf *out, const char *key, json_t *v, struct err *err
     return rc;
 }
 
-static json_t *text_json(const char *s)
-{
-    return s && s[0] ? json_string(s) : json_null();
-}
-
-/* Configurations are JSON already; one that is damaged must not damage the answer. */
+/* A stored configuration is JSON already and is copied. It is parsed only to make sure that a
+ * damaged one does not break the whole answer. */
 static int add_config(struct buf *out, const char *text, struct err *err)
 {
     json_t *v = jsonx_load(text, strlen(text), "config", NULL);
@@ -66,6 +70,7 @@ static int add_config(struct buf *out, const char *text, struct err *err)
     return rc;
 }
 
+/* 0 stands for an unknown fact. */
 static int add_fact(struct buf *out, const char *key, int64_t v, struct err *err)
 {
     return v ? buf_addf(out, err, ",\"%s\":%" PRId64, key, v)
@@ -74,11 +79,14 @@ static int add_fact(struct buf *out, const char *key, int64_t v, struct err *err
 
 /* ---- one row ---- */
 
+/* Whether the trial is on the leaderboard. */
 static bool is_ranked(const struct trial_mem *t)
 {
     return t->state == TS_COMPLETED && !isnan(t->score);
 }
 
+/* One trial as an object. is_front = the marks of show_front_new; NULL = the study has one
+ * objective. */
 static int add_row(struct buf *out, const struct study *st, const struct trial_row *row,
                    const bool *is_front, struct err *err)
 {
@@ -106,12 +114,13 @@ static int add_row(struct buf *out, const struct study *st, const struct trial_r
         add_fact(out, "ended_at", row->ended_at, err) < 0 ||
         (is_front &&
          buf_addf(out, err, ",\"front\":%s", is_front[row->number - 1] ? "true" : "false") < 0) ||
-        buf_adds(out, ",", err) < 0 || add_json(out, "detail", text_json(row->detail), err) < 0 ||
+        buf_adds(out, ",", err) < 0 || add_json(out, "detail", show_text(row->detail), err) < 0 ||
         buf_adds(out, ",\"config\":", err) < 0 || add_config(out, row->config, err) < 0)
         return -1;
     return buf_adds(out, "}", err);
 }
 
+/* The array of rows in an answer, while it is written. */
 struct rows {
     struct study *st;
     struct buf *out;
@@ -149,9 +158,9 @@ static int rows_end(struct rows *rows, struct err *err)
     return buf_adds(rows->out, "]}", err);
 }
 
-/* ---- the first sight ---- */
+/* ---- the first view ---- */
 
-/* The board, then the newest of those that are not on it. */
+/* The leaderboard, then the newest trials that are not on it. */
 static int add_first_rows(struct rows *rows, struct err *err)
 {
     struct study *st = rows->st;
@@ -167,6 +176,7 @@ static int add_first_rows(struct rows *rows, struct err *err)
     return 0;
 }
 
+/* The beginning of an answer: seq and the study. */
 static int add_head(struct buf *out, struct study *st, int64_t seq, bool whole, struct err *err)
 {
     json_t *study = show_study(st, whole, err);
@@ -195,14 +205,18 @@ int ctl_study_page(struct ctl *ctl, const char *ref, int limit, struct buf *out,
 
 /* ---- changes ---- */
 
+/* Trials that lines of the journal are about. */
 struct changed {
-    int64_t *trials; /* ids, each once, in no order */
+    int64_t *trials; /* ids, each once; owned */
     int n, limit;
-    int64_t seq, to; /* the last journal row looked at; none beyond `to` counts */
-    int seen;
-    bool more;
+    int64_t seq; /* the last line that counts in this answer */
+    int64_t to;  /* lines beyond this one are not committed yet */
+    int seen;    /* lines that were looked at */
+    bool more;   /* there are more lines for a further answer */
 };
 
+/* Notes the trial of one line of the journal. Newer lines are mostly about the same few trials, so
+ * the list is searched from its end. */
 static int on_change(void *arg, const struct journal_row *row)
 {
     struct changed *c = arg;
@@ -226,6 +240,7 @@ static int on_change(void *arg, const struct journal_row *row)
     return 0;
 }
 
+/* The rows of the trials that changed, as they are now. */
 static int add_changed(struct rows *rows, const struct changed *c, struct err *err)
 {
     struct study *st = rows->st;
@@ -235,7 +250,7 @@ static int add_changed(struct rows *rows, const struct changed *c, struct err *e
         struct trial_row row = { 0 };
 
         rc = store_trial_get(st->ctl->store, c->trials[i], &row, err);
-        if (rc == 1 && row.study == st->row.id && row.number <= st->n_trials) {
+        if (rc == 1 && row.study == st->row.id && row.number >= 1 && row.number <= st->n_trials) {
             rc = rows->n++ > 0 ? buf_adds(rows->out, ",", err) : 0;
             if (rc == 0)
                 rc = add_row(rows->out, st, &row, rows->is_front, err);
@@ -246,12 +261,15 @@ static int add_changed(struct rows *rows, const struct changed *c, struct err *e
     return rc;
 }
 
+/* Finds the trials that changed after the line `after`. *is_reset = the page is too far behind, or
+ * knows a line that this database does not have (a backup was restored), and must begin anew. */
 static int find_changed(struct study *st, int64_t after, struct changed *c, bool *is_reset,
                         struct err *err)
 {
     struct store *store = st->ctl->store;
     int64_t n = 0;
 
+    CHECK(c->n == 0 && c->limit <= ROWS_MAX);
     c->to = st->ctl->events_sent;
     c->seq = after;
     *is_reset = after > c->to;
@@ -271,7 +289,8 @@ static int find_changed(struct study *st, int64_t after, struct changed *c, bool
     return 0;
 }
 
-/* A model that falls out of those that are kept is no event of its trial. */
+/* The trials whose models are kept. The page needs them with each answer, because the journal has
+ * no line when a model is no longer kept. */
 static int add_kept(struct buf *out, const struct study *st, struct err *err)
 {
     if (buf_adds(out, "\"kept\":[", err) < 0)
@@ -311,7 +330,7 @@ out:
 
 /* ---- columns ---- */
 
-/* Decimal digits by hand: a page of columns is a hundred thousand numbers. */
+/* Writes the decimal digits by hand, because a page of columns has a hundred thousand numbers. */
 static int add_int(struct buf *out, int64_t v, struct err *err)
 {
     char text[24], *p = text + sizeof text;
@@ -400,7 +419,7 @@ static int add_scores(struct buf *out, const struct study *st, int64_t from, int
     return buf_adds(out, "]", err);
 }
 
-/* What only rows hold: configurations and test scores. */
+/* The columns that only rows hold: configurations and test scores. */
 static int add_configs(struct buf *out, struct study *st, int64_t from, int64_t to, struct err *err)
 {
     struct buf tests;
@@ -427,7 +446,7 @@ static int add_configs(struct buf *out, struct study *st, int64_t from, int64_t 
     return rc;
 }
 
-/* ,"key":["a","b"]; a name that is missing is the first one, "". */
+/* Writes ,"key":["a","b"]. A NULL among the names becomes "". */
 static int add_names(struct buf *out, const char *key, const char *const *names, int n,
                      struct err *err)
 {
@@ -438,6 +457,7 @@ static int add_names(struct buf *out, const char *key, const char *const *names,
     return buf_adds(out, ",", err) < 0 ? (json_decref(list), -1) : add_json(out, key, list, err);
 }
 
+/* The words that the numbers in the columns "family", "state" and "reason" stand for. */
 static int add_legend(struct buf *out, const struct study *st, struct err *err)
 {
     const char *families[STUDY_MAX_FAMILIES + 1];
@@ -475,8 +495,9 @@ int ctl_study_columns(struct ctl *ctl, const char *ref, int64_t after, int limit
     return buf_adds(out, "}", err);
 }
 
-/* ---- rows of some ---- */
+/* ---- rows of some trials ---- */
 
+/* Exactly these trials, in the order in which their numbers are given: "5,17". */
 static int add_numbered(struct rows *rows, const char *numbers, struct err *err)
 {
     const char *p = numbers;
@@ -501,7 +522,7 @@ static int add_numbered(struct rows *rows, const char *numbers, struct err *err)
     return 0;
 }
 
-/* Newest first, below `after`. */
+/* The newest trials first, from those with a number below `after`. */
 static int add_newest(struct rows *rows, enum trial_state only, int64_t after, int64_t *next,
                       struct err *err)
 {
@@ -520,7 +541,7 @@ static int add_newest(struct rows *rows, enum trial_state only, int64_t after, i
     return 0;
 }
 
-/* By rank, beyond `after`. */
+/* Trials by rank, after the rank `after`. */
 static int add_ranked(struct rows *rows, int64_t after, int64_t *next, struct err *err)
 {
     const struct study *st = rows->st;

@@ -1,6 +1,11 @@
-/* preview.c - what a spec would do, before anything runs: nothing is stored, and what submitting the spec would refuse is
- * refused here. With a dataset that is read, costs are known by the families' formulas; once a trial has run on it, by the clock too. The
- * scheduler's own part is search/preview.h; the first trials, which are none of the scheduler's, are added here. */
+/* preview.c - what a spec would do, before anything runs: how many trials would be trained to which
+ * level, and what that would cost. Nothing is stored. What submitting the spec would refuse is
+ * refused here, too.
+ *
+ * If the dataset has been read, costs follow from the families' formulas, and once a trial has run
+ * on it, from the measured time, too. How many trials reach which level is simulated with the real
+ * scheduler (search/preview.h). The baseline and the first trials of the families are added here,
+ * because the scheduler is not asked about them. */
 #include "search/preview.h"
 #include "base/jsonx.h"
 #include "base/mem.h"
@@ -14,23 +19,28 @@
 #include "controller/state/trial.h"
 #include "store/runner.h"
 
+/* About so many trials of each study on the dataset are looked at, to find out how long a unit of
+ * cost takes. */
 enum { MEASURED = 32 };
 
+/* Everything that is known about the spec while it is previewed. */
 struct plan_of {
     struct spec spec;
-    struct problem problem; /* is_ready: the dataset is there and fits */
+    struct problem problem; /* is_ready = the dataset has been read and fits */
     struct study_space space;
     struct search_choice choice;
     int64_t dataset;
-    const char *dataset_state;          /* missing | ingesting | ready | failed */
     bool has_first[STUDY_MAX_FAMILIES]; /* the budget has room for the family's first trial */
-    int64_t n_first; /* trials before the scheduler's own: the baseline, the families' firsts */
-    double *costs[STUDY_MAX_FAMILIES]; /* per family, by level; only when the problem is ready */
-    double baseline;
-    struct preview_ladder ladders[STUDY_MAX_FAMILIES]; /* of those searched */
+    int64_t n_first;                    /* the baseline and these first trials */
+    /* of each family by level, if the problem is ready; owned */
+    double *costs[STUDY_MAX_FAMILIES];
+    double baseline; /* cost of the baseline */
+    /* The families that are searched, as the scheduler sees them; family_of gives their places in
+     * the space. */
+    struct preview_ladder ladders[STUDY_MAX_FAMILIES];
     int n_ladders, family_of[STUDY_MAX_FAMILIES];
     struct preview preview;
-    double us_per_unit; /* measured; 0 = not */
+    double us_per_unit; /* measured microseconds for a unit of cost; 0 = unknown */
 };
 
 static void plan_of_fini(struct plan_of *p)
@@ -47,12 +57,16 @@ static bool is_ready(const struct dataset_row *row)
     return row->state && str_eq(row->state, "ready");
 }
 
-/* The tables, which must be there. Once they are read, what does not fit them is an error now. */
+/* Finds the tables, which must exist. If they have been read, a spec that does not fit them is
+ * refused now. */
 static int resolve(struct ctl *ctl, struct plan_of *p, struct err *err)
 {
     const struct spec *spec = &p->spec;
     struct dataset_row train = { 0 }, test = { 0 };
     bool has_test = spec->test_dataset[0] != '\0';
+
+    if (spec->is_own)
+        return 0; /* no table, and nothing is known of what its trials cost */
     int rc = dataset_look(ctl, spec->dataset, spec->columns, "dataset", &train, err);
 
     if (rc == 0 && has_test)
@@ -66,7 +80,7 @@ static int resolve(struct ctl *ctl, struct plan_of *p, struct err *err)
     return rc;
 }
 
-/* A name that the spec gives must be free, as submitting it asks for. */
+/* If the spec gives a name, the name must be free, as when the spec is submitted. */
 static int name_check(struct ctl *ctl, const struct spec *spec, const json_t *json, struct err *err)
 {
     struct study_row row = { 0 };
@@ -80,6 +94,8 @@ static int name_check(struct ctl *ctl, const struct spec *spec, const json_t *js
     return rc;
 }
 
+/* The number of levels that the scheduler counts for a family. INT64_MAX stands for a trial of the
+ * future (problem/ladder.h). */
 static int levels_of(const struct plan_of *p, int family)
 {
     const struct family *f = p->space.first[family].family;
@@ -87,7 +103,7 @@ static int levels_of(const struct plan_of *p, int family)
     return ladder_top(&p->problem, f, ladder_is_short(&p->problem, INT64_MAX, f));
 }
 
-/* The family's level that the scheduler calls so. */
+/* From the scheduler's count of levels to the family's own. */
 static int level_of(const struct plan_of *p, int family, int level)
 {
     const struct family *f = p->space.first[family].family;
@@ -95,11 +111,13 @@ static int level_of(const struct plan_of *p, int family, int level)
     return ladder_to_family(f, ladder_is_short(&p->problem, INT64_MAX, f), level);
 }
 
+/* Works out what each level of each family costs. */
 static void price(struct plan_of *p)
 {
     const struct family *baseline = family_find("baseline");
     double none[FAMILY_MAX_PARAMS] = { 0 };
 
+    CHECK(p->problem.is_ready && baseline);
     p->baseline = (double)baseline->cost(&p->problem.shape, none, 0, 1);
     for (int i = 0; i < p->space.n_families; i++) {
         const struct config *c = &p->space.first[i];
@@ -115,7 +133,7 @@ static void price(struct plan_of *p)
     }
 }
 
-/* One whose space is a single point has only its first trial. */
+/* A family whose space is a single point gets only its first trial. */
 static bool is_searched(const struct plan_of *p, int family)
 {
     const struct space *s = p->space.space;
@@ -129,11 +147,14 @@ static bool is_searched(const struct plan_of *p, int family)
     return false;
 }
 
-/* The baseline, then each family's first, the lead's before the others (script.c), as many as the budget has. */
+/* Counts the first trials in the order of decide/script.c, as many as the budget allows: the
+ * baseline, then the first of each family, the lead family before the others. */
 static void take_firsts(struct plan_of *p)
 {
     int64_t left = p->spec.budget_trials ? p->spec.budget_trials : INT64_MAX;
 
+    if (p->spec.is_own)
+        return; /* the sampler proposes them all */
     p->n_first = 1;
     for (int late = 0; late < 2; late++) {
         for (int i = 0; i < p->space.n_families; i++) {
@@ -146,6 +167,7 @@ static void take_firsts(struct plan_of *p)
     }
 }
 
+/* Simulates the scheduler's part. Takes up to a second, and needs nothing of the controller. */
 static int foresee(struct plan_of *p, struct err *err)
 {
     double options[SEARCH_MAX_OPTIONS];
@@ -157,7 +179,7 @@ static int foresee(struct plan_of *p, struct err *err)
         return -1;
     take_firsts(p);
     if (setup.budget_trials && setup.budget_trials <= p->n_first)
-        return 0; /* the scheduler has none of its own */
+        return 0; /* the budget ends before the scheduler is asked */
     if (setup.budget_trials)
         setup.budget_trials -= p->n_first;
     for (int i = 0; i < p->space.n_families; i++) {
@@ -168,13 +190,16 @@ static int foresee(struct plan_of *p, struct err *err)
                                                               .max_level = levels_of(p, i),
                                                               .cost = p->costs[i] };
     }
-    if (p->n_ladders == 0) /* the first trials are all there are */
+    CHECK(p->n_ladders <= p->space.n_families && p->space.n_families <= STUDY_MAX_FAMILIES);
+    if (p->n_ladders == 0) /* there is nothing to search beyond the first trials */
         return 0;
     return preview_make(ops, &setup, p->ladders, p->n_ladders, &p->preview, err);
 }
 
 /* ---- the answer ---- */
 
+/* typical and most: how many trials end at this level, in the usual and in the costliest course of
+ * the search. */
 static json_t *line_json(const struct plan_of *p, int family, int level, int64_t typical,
                          int64_t most)
 {
@@ -187,14 +212,16 @@ static json_t *line_json(const struct plan_of *p, int family, int level, int64_t
                      (json_int_t)typical, "most", (json_int_t)most);
 }
 
-/* One line for each family and level at which trials end; the first trial of each family ends at its top. */
+/* One line for each family and level at which trials end. The first trial of each family ends at
+ * its highest level. */
 static json_t *lines_json(const struct plan_of *p)
 {
     json_t *out = json_array();
 
-    json_array_append_new(out,
-                          json_pack("{s:s, s:i, s:i, s:s, s:i, s:i}", "family", "baseline", "level",
-                                    1, "max_level", 1, "what", "one fit", "typical", 1, "most", 1));
+    if (!p->spec.is_own)
+        json_array_append_new(out, json_pack("{s:s, s:i, s:i, s:s, s:i, s:i}", "family", "baseline",
+                                             "level", 1, "max_level", 1, "what", "one fit",
+                                             "typical", 1, "most", 1));
     for (int i = 0; i < p->space.n_families; i++) {
         for (int l = 1; l <= levels_of(p, i); l++) {
             int64_t typical = p->has_first[i] && l == levels_of(p, i), most = typical;
@@ -212,7 +239,8 @@ static json_t *lines_json(const struct plan_of *p)
     return out;
 }
 
-/* Adds what completed trials of this study took, and by the formula. */
+/* Adds up, over some completed trials of this study, the time that they took and the units that the
+ * formula gives for them. */
 static int measure(struct study *st, double *us, double *units, struct err *err)
 {
     int step = MAX(st->n_board / MEASURED, 1);
@@ -224,7 +252,7 @@ static int measure(struct study *st, double *us, double *units, struct err *err)
 
         struct config c;
 
-        if (row.config && config_parse_text(&c, row.config, NULL) == 0) {
+        if (row.config && config_parse_text(&c, row.config, st->space.own, NULL) == 0) {
             *us += (double)t->fit_us;
             *units += (double)propose_cost(st, &c, 0, row.level);
         }
@@ -235,7 +263,7 @@ static int measure(struct study *st, double *us, double *units, struct err *err)
     return 0;
 }
 
-/* Microseconds that a cost unit took on this dataset so far; 0 = no trial has run on it. */
+/* How many microseconds a unit of cost took on this dataset so far; 0 = no trial has run on it. */
 static int measure_all(struct ctl *ctl, const struct plan_of *p, double *out, struct err *err)
 {
     double us = 0, units = 0;
@@ -251,6 +279,7 @@ static int measure_all(struct ctl *ctl, const struct plan_of *p, double *out, st
     return 0;
 }
 
+/* us = measured microseconds for a unit of cost; 0 = unknown. */
 static json_t *costs_json(const struct plan_of *p, double us)
 {
     double first = p->baseline;
@@ -258,7 +287,8 @@ static json_t *costs_json(const struct plan_of *p, double us)
 
     if (!p->problem.is_ready)
         return json_null();
-    us = is_measured ? us : 1; /* a unit is made to be about a microsecond */
+    /* by its definition a unit is about a microsecond (ml/family/family.h) */
+    us = is_measured ? us : 1;
     for (int i = 0; i < p->space.n_families; i++)
         first += p->has_first[i] ? p->costs[i][levels_of(p, i) - 1] : 0;
     return json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:b}", "typical", p->preview.typical + first,
@@ -293,7 +323,8 @@ static void plan_of_free(struct plan_of *p)
     mem_free(p);
 }
 
-/* What needs the controller: the spec is checked, its table looked up, costs priced and measured. */
+/* The part that needs the controller, on the loop: checks the spec, finds its table, and works out
+ * costs. */
 static struct plan_of *prepare(struct ctl *ctl, const json_t *json, struct err *err)
 {
     static const int tasks[] = { [TASK_AUTO] = FT_ANY,
@@ -309,11 +340,15 @@ static struct plan_of *prepare(struct ctl *ctl, const json_t *json, struct err *
         goto fail;
     struct space_for need = { p->problem.is_ready ? p->problem.task : tasks[p->spec.task],
                               p->problem.is_ready ? p->problem.data.metric : p->spec.metric,
-                              p->spec.monotone != NULL };
-    if (study_space_build(&p->space, p->spec.space, &need, err) < 0)
+                              p->spec.monotone != NULL,
+                              p->problem.shape.image.height > 0,
+                              !p->problem.is_ready,
+                              p->problem.is_ready ? &p->problem.shape : NULL };
+    if ((p->spec.is_own ? study_space_own(&p->space, p->spec.space, p->spec.levels, err)
+                        : study_space_build(&p->space, p->spec.space, &need, err)) < 0)
         goto fail;
-    p->problem.shape.resource =
-        (enum family_resource)p->spec.resource; /* also where there is no table yet */
+    /* The resource is known from the spec, also if there is no table yet. */
+    p->problem.shape.resource = (enum family_resource)p->spec.resource;
     searchers_choice(&p->spec, &p->space, &p->choice);
     if (p->problem.is_ready)
         price(p);
@@ -336,7 +371,7 @@ int ctl_study_preview(struct ctl *ctl, const json_t *json, json_t **out, struct 
     return rc;
 }
 
-/* ---- beside the loop: a scheduler's steps of a million trials take most of a second ---- */
+/* ---- on the pool: the simulation of a million trials takes most of a second ---- */
 
 struct preview_job {
     struct ctl *ctl;
@@ -361,7 +396,7 @@ static void done(void *arg)
     struct ctl *ctl = j->ctl;
     int at = 0;
 
-    while (ctl->preview_by[at] != j->by)
+    while (at < ctl->n_previews && ctl->preview_by[at] != j->by)
         at++;
     CHECK(at < ctl->n_previews);
     ctl->preview_by[at] = ctl->preview_by[--ctl->n_previews];
@@ -371,7 +406,7 @@ static void done(void *arg)
     mem_free(j);
 }
 
-/* Nobody may have more than half of them made. */
+/* One client may have at most half of the previews that are made at the same time. */
 static bool may_begin(const struct ctl *ctl, int64_t by)
 {
     int own = 0;
@@ -395,6 +430,7 @@ int ctl_study_preview_beside(struct ctl *ctl, int64_t by, const json_t *json,
         return -1;
     j = mem_zalloc(sizeof *j);
     *j = (struct preview_job){ .ctl = ctl, .by = by, .plan = p, .on_done = on_done, .arg = arg };
+    CHECK(ctl->n_previews < CTL_PREVIEWS);
     ctl->preview_by[ctl->n_previews++] = by;
     loop_pool_submit(ctl->loop, work, done, j);
     return 0;

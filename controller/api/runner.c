@@ -1,19 +1,46 @@
-/* runner.c - the verbs on runners that web/ calls: list, drain, enable; and why no runner takes a study's work. A runner's
- * state is what somebody wants of it, enabled, draining or quarantined, as long as it is there. Once nothing was heard of
- * it for a lease period and none of its calls waits, its state is lost, whatever is wanted: it takes no work. Its row does
- * not change by that, so that one that comes back is what it was. */
+/* runner.c - the verbs on runners: register, list, drain, enable. (Lease calls are in serve/wait.c,
+ * reports in serve/report.c.)
+ *
+ * A runner's state is what a user or the quarantine wants of it (enabled, draining, quarantined) as
+ * long as the runner is there. If it was not heard of for a lease period and none of its calls
+ * waits, it is shown as "lost", because it takes no work whatever is wanted. Its row does not
+ * change by that, so that a runner that comes back has the state that it had before. */
 #include "controller/state/runner.h"
 #include "base/jsonx.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/state/quarantine.h"
+#include "controller/view/show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A page of the list ends after so many devices, because a runner may have many. */
 enum { DEVICES_MAX = 2000 };
+
+int ctl_runner_hello(struct ctl *ctl, int64_t token, const json_t *body, json_t **out,
+                     struct err *err)
+{
+    struct msg_hello m;
+    struct msg_welcome w = { .lease_ms = ctl->conf.lease_ms };
+    struct runner *r = NULL;
+
+    if (msg_hello_parse(&m, body, err) < 0)
+        return -1;
+    r = runner_of_session(ctl, token, m.session, err);
+    if (!r || runner_hello(ctl, r, token, &m, err) < 0)
+        return -1;
+    log_info("runner.hello runner=%" PRId64 " name=%s devices=%d sig=%s", r->row.id, r->row.name,
+             r->n_devices, r->row.numeric_sig);
+    w.runner = r->row.id;
+    *out = msg_welcome_json_new(&w);
+    return 0;
+}
+
+/* ---- list ---- */
 
 static json_t *device_json(const struct ctl *ctl, const struct device *d)
 {
@@ -27,17 +54,18 @@ static json_t *device_json(const struct ctl *ctl, const struct device *d)
                      d->is_on_probation);
 }
 
+/* The stored reason, or how long ago a lost runner was heard of. */
 static json_t *reason_json(const struct ctl *ctl, const struct runner *r)
 {
     char text[300];
 
     quarantine_reason(ctl, r, text, sizeof text);
     if (runner_is_here(ctl, r))
-        return text[0] ? json_string(text) : json_null();
+        return show_text(text);
     (void)snprintf(text, sizeof text, "nothing was heard of it for %" PRId64 " s%s%s",
                    runner_silent_ms(ctl, r) / 1000, r->row.reason ? "; before that: " : "",
                    r->row.reason ? r->row.reason : "");
-    return json_string(text);
+    return show_text(text);
 }
 
 static json_t *runner_json(struct ctl *ctl, struct runner *r)
@@ -64,7 +92,6 @@ static int by_id(const void *a, const void *b)
     return x->row.id < y->row.id ? -1 : x->row.id > y->row.id;
 }
 
-/* A page ends by its devices too: a runner may have many. */
 int ctl_runners(struct ctl *ctl, int64_t after, int limit, json_t **out, struct err *err)
 {
     struct runner **list = mem_array((size_t)ctl->n_runners + 1, sizeof(struct runner *));
@@ -90,6 +117,8 @@ int ctl_runners(struct ctl *ctl, int64_t after, int limit, json_t **out, struct 
     mem_free(list);
     return 0;
 }
+
+/* ---- drain, enable ---- */
 
 int ctl_runner_act(struct ctl *ctl, int64_t id, const char *verb, json_t **out, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* service.c - the service itself: health, Prometheus metrics, configuration, backup, and the housekeeping that runs on
- * timers (main.c): unused blobs, the write-ahead log, old idempotency keys. */
+/* service.c - the verbs about the service itself: health, metrics in Prometheus' text format,
+ * configuration, backup, and the answers that are kept under clients' idempotency keys. */
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -15,6 +15,7 @@
 #define ASSAY_VERSION "0.1.0"
 #endif
 
+/* live = loaded studies that have not ended. */
 static void count_studies(const struct ctl *ctl, int *live, int *running)
 {
     *live = *running = 0;
@@ -100,7 +101,8 @@ static int counters(struct ctl *ctl, struct buf *out, struct err *err)
     return 0;
 }
 
-/* Between two looks at what has come in: every callback of the turn and its commit. */
+/* The longest time between two looks at what has come in: all callbacks of a turn and its commit.
+ * Without a loop, only the work of requests. */
 static int64_t turn_max_us(const struct ctl *ctl)
 {
     return ctl->loop ? MAX(ctl->turn_max_us, loop_turn_max_us(ctl->loop)) : ctl->turn_max_us;
@@ -148,7 +150,7 @@ int ctl_backup(struct ctl *ctl, const char *path, json_t **out, struct err *err)
 {
     if (!path || path[0] != '/')
         return err_at(err, "path", "must be an absolute path of a file that does not exist");
-    /* The backup holds what is committed: this turn's own writes are not in it. */
+    /* A backup holds what is committed. What this turn has written is not in it. */
     if (store_backup(ctl->store, path, err) < 0)
         return -1;
     *out = json_pack("{s:s, s:I}", "path", path, "bytes", (json_int_t)store_db_bytes(ctl->store));

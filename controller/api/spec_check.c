@@ -1,12 +1,15 @@
-/* spec_check.c - what can be said of a spec before its data is known: its searchers and families exist, its configurations are
- * legal, and the study that it begins from is there. Submitting and previewing refuse the same specs because both ask here;
- * what only the table can tell is said by problem/problem.c when the dataset is ready. */
+/* spec_check.c - the checks of spec_check.h: the searchers and families that the spec names exist,
+ * its configurations are legal, and the study that it begins from is there. What can only be
+ * checked with the table (columns, classes, the task) is checked by problem/problem.c when the
+ * dataset is ready. */
 #include "controller/api/spec_check.h"
 
 #include "base/jsonx.h"
 #include "controller/decide/searchers.h"
 #include "controller/settle/load.h"
 
+/* A spec may name the resource that levels spend (rounds, rows): at least one family of the space
+ * must be able to. */
 static int resource_check(const struct spec *spec, const struct study_space *space, struct err *err)
 {
     const struct family_shape s = { .resource = (enum family_resource)spec->resource };
@@ -19,7 +22,9 @@ static int resource_check(const struct spec *spec, const struct study_space *spa
                             spec_resource_name[spec->resource]);
 }
 
-/* What can be said of space and enqueue before the task is known: families and parameters exist, values are legal. */
+/* Builds the space once, for the task that the spec names or for any, and parses the enqueued
+ * configurations: both report families and parameters that do not exist and values that are not
+ * legal. */
 static int space_check_early(const struct spec *spec, struct err *err)
 {
     static const int tasks[] = { [TASK_AUTO] = FT_ANY,
@@ -32,23 +37,24 @@ static int space_check_early(const struct spec *spec, struct err *err)
     json_t *v = NULL;
     size_t i = 0;
 
-    struct space_for need = { tasks[spec->task], spec->metric, spec->monotone != NULL };
-    if (study_space_build(&space, spec->space, &need, err) < 0)
+    struct space_for need = {
+        tasks[spec->task], spec->metric, spec->monotone != NULL, false, true, NULL
+    };
+    if ((spec->is_own ? study_space_own(&space, spec->space, spec->levels, err)
+                      : study_space_build(&space, spec->space, &need, err)) < 0)
         return -1;
-    int rc = resource_check(spec, &space, err);
-    study_space_fini(&space);
-    if (rc < 0)
-        return -1;
+    int rc = spec->is_own ? 0 : resource_check(spec, &space, err);
     json_array_foreach(spec->enqueue, i, v)
     {
         jsonx_path_at(path, sizeof path, "enqueue", i);
-        if (config_parse(&c, v, path, err) < 0)
-            return -1;
+        if (rc == 0)
+            rc = config_parse(&c, v, path, space.own, err);
     }
-    return 0;
+    study_space_fini(&space);
+    return rc;
 }
 
-/* The study that `warm_start` names, if the spec has one: it must be there. */
+/* If the spec has a warm start, the study that it names must be there. */
 static int warm_check(struct ctl *ctl, const struct spec *spec, struct err *err)
 {
     struct err why = { 0 };

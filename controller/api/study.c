@@ -1,5 +1,7 @@
-/* study.c - the verbs on studies that web/ calls: create, list, show, act, patch, delete, leaderboard, best model.
- * Each checks its input whole before it changes anything, changes rows, and lets study_settle draw the consequences. */
+/* study.c - the verbs on studies: create, list, show, pause and its kin, patch, delete,
+ * leaderboard, best model. Their contracts are in controller/api.h. Each checks its whole input
+ * before it changes anything, then changes rows, and then calls study_settle, which decides and
+ * carries out what follows. */
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -24,23 +26,29 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PAGE_MAX = 1000, LIST_US = 8000, IDS_MAX = 100, OWNER_MAX = 60, PRIORITY_MAX = 1000 };
+enum {
+    PAGE_MAX = 1000, /* rows of one answer */
+    LIST_US = 8000,  /* a list works on one page for so long */
+    IDS_MAX = 100,   /* studies that are asked for by their ids in one call */
+    PRIORITY_MAX = 1000
+};
 
 /* ---- create ---- */
 
-/* A name that nobody gave but the dataset's is the next free one: w, w-2, w-3 ... */
+/* If the spec gives no name, the study is named after its dataset: the first free one of w, w-2,
+ * w-3 ... Returns 0, or -1. */
 static int name_free(struct ctl *ctl, struct spec *spec, struct err *err)
 {
     struct dataset_row data = { 0 };
     char name[sizeof spec->name];
-    int rc = store_dataset_find(ctl->store, spec->dataset, &data, err);
+    int rc = spec->is_own ? 1 : store_dataset_find(ctl->store, spec->dataset, &data, err);
 
-    if (rc == 1) /* the spec may know it by its hash */
+    if (rc == 1 && !spec->is_own) /* the spec may name the dataset by its hash */
         str_copy(spec->name, sizeof spec->name, data.name);
     dataset_row_fini(&data);
     str_copy(name, sizeof name, spec->name);
     if (rc == 0)
-        rc = 1; /* no such dataset: said where the spec is held against it */
+        rc = 1; /* there is no such dataset: datasets_of will say so */
     for (int i = 2; rc == 1; i++) {
         struct study_row old = { 0 };
 
@@ -53,7 +61,8 @@ static int name_free(struct ctl *ctl, struct spec *spec, struct err *err)
     return rc;
 }
 
-/* The study there is under this name: 1 = loaded and shown, 0 = none, -1. */
+/* Looks for a study of this name: 1 = it was loaded and shown, 0 = there is none, -1, also because
+ * it must not be there (load = false). */
 static int load_existing(struct ctl *ctl, const struct spec *spec, bool load, json_t **out,
                          struct err *err)
 {
@@ -71,6 +80,8 @@ static int load_existing(struct ctl *ctl, const struct spec *spec, bool load, js
     return rc;
 }
 
+/* Writes the row of a new study. The spec is stored as spec_json_new writes it, and not as the user
+ * wrote it. */
 static int insert(struct ctl *ctl, const struct spec *spec, const char *owner, int64_t dataset,
                   int64_t *id, struct err *err)
 {
@@ -92,9 +103,13 @@ static int insert(struct ctl *ctl, const struct spec *spec, const char *owner, i
     return rc;
 }
 
+/* Finds or makes the datasets that the spec names. */
 static int datasets_of(struct ctl *ctl, struct spec *spec, int64_t *id, struct err *err)
 {
     struct dataset_row train = { 0 }, test = { 0 };
+
+    if (spec->is_own)
+        return 0;
     int rc = dataset_for_spec(ctl, spec->dataset, spec->columns, "dataset", &train, err);
 
     *id = train.id;
@@ -108,7 +123,8 @@ static int datasets_of(struct ctl *ctl, struct spec *spec, int64_t *id, struct e
     return rc;
 }
 
-/* A dataset that is ready tells at once whether the spec fits it: then a misfit is an error, not a failed study. */
+/* If the dataset is ready, settling tells whether the spec fits it. If it does not fit, the request
+ * fails and no study is made; otherwise users would find a failed study later. */
 static int settle_new(struct study *st, struct err *err)
 {
     ctl_touch(st->ctl, st);
@@ -141,7 +157,7 @@ int ctl_study_create(struct ctl *ctl, const json_t *json, const char *owner, boo
     if (study_check_spec(ctl, &spec, err) < 0 || datasets_of(ctl, &spec, &dataset, err) < 0 ||
         insert(ctl, &spec, owner, dataset, &id, err) < 0)
         goto out;
-    damage_forget(ctl, id); /* of one that was never committed: its id is free again */
+    damage_forget(ctl, id); /* a study that was never committed may have had this id */
     st = study_load(ctl, id, err);
     if (!st || settle_new(st, err) < 0)
         goto out;
@@ -172,11 +188,13 @@ static int on_study(void *arg, struct study_row *row)
 
     if (l->only_damaged && !damage_of(l->ctl, row->id))
         return 0;
+    CHECK(l->n <= l->limit && l->limit <= PAGE_MAX);
     l->ids[l->n++] = row->id;
     return l->n > l->limit;
 }
 
-/* From memory where it is there, else from its row: nothing is loaded for a list. One that is damaged is shown as such. */
+/* Adds a study to a list: from memory if it is there, else from its row. No study is loaded for a
+ * list. A damaged one is shown as such. */
 static int list_add(struct list *l, int64_t id, struct err *err)
 {
     struct study *st = study_loaded(l->ctl, id);
@@ -209,7 +227,8 @@ int ctl_studies_of(struct ctl *ctl, const char *ids, json_t **out, struct err *e
         int64_t id = 0;
 
         str_copy(text, MIN(sizeof text, len + 1), p);
-        if (str_i64(text, 1, INT64_MAX, &id, NULL) < 0 || l.n == IDS_MAX)
+        if (str_i64(text, 1, INT64_MAX, &id, NULL) < 0 || l.n == IDS_MAX ||
+            strcmp(p + len, ",") == 0)
             rc = err_at(err, "ids", "must be at most %d ids with commas between them", IDS_MAX);
         else if (list_add(&l, id, &why) < 0 && why.code != ERR_NOTFOUND)
             rc = err_set(err, why.code, "%s", why.text);
@@ -238,7 +257,8 @@ int ctl_studies(struct ctl *ctl, const char *state, bool with_archived, int64_t 
     if (store_study_each(ctl->store, only ? 1u << only : 0, with_archived, after,
                          l->only_damaged ? INT32_MAX : l->limit + 1, on_study, l, err) < 0)
         goto out;
-    /* An ended study that was in no list yet costs about 0.1 ms. A page ends early rather than hold the loop. */
+    /* An ended study that was in no list before costs about 0.1 ms. If a page takes too long, it
+     * ends early and names the next one, so that other requests do not wait. */
     while (n < MIN(l->n, l->limit) && (n == 0 || clk_now_us(ctl->clk) - from_us < LIST_US)) {
         if (list_add(l, l->ids[n++], err) < 0)
             goto out;
@@ -252,7 +272,7 @@ out:
     return rc;
 }
 
-/* The study, or that it is damaged; NULL when there is none. */
+/* The study as JSON, or what can be said of a damaged one; NULL = there is none. */
 static json_t *show_any(struct ctl *ctl, int64_t id, bool whole, struct err *err)
 {
     struct err why = { 0 };
@@ -287,6 +307,7 @@ int ctl_study_dump(struct ctl *ctl, const char *ref, int64_t after, int limit, j
 
 /* ---- verbs ---- */
 
+/* While a study is paused no trial of it is granted. Trials that run go on. */
 static int act_pause(struct study *st, struct err *err)
 {
     if (study_may(st, SE_PAUSE, err) < 0)
@@ -296,6 +317,8 @@ static int act_pause(struct study *st, struct err *err)
     return study_move(st, SE_PAUSE, "paused by a user", NULL, err);
 }
 
+/* A resumed study begins its counts of failures anew, because a user has repaired what was
+ * wrong. */
 static int act_resume(struct study *st, struct err *err)
 {
     if (study_may(st, SE_RESUME, err) < 0)
@@ -311,9 +334,9 @@ static int act_resume(struct study *st, struct err *err)
 static int act_stop(struct study *st, struct err *err)
 {
     if (st->row.state == SS_FINISHING)
-        return 0; /* it is on its way */
+        return 0; /* it finishes already */
     if (st->row.state == SS_QUEUED || !st->problem.is_ready)
-        return ship_kill(st, err); /* there is nothing to make a model of */
+        return ship_kill(st, err); /* it has no trials from which a model could be made */
     if (study_may(st, SE_FINISH, err) < 0)
         return -1;
     return ship_finish(st, FINISH_BY_USER, true, err);
@@ -363,6 +386,7 @@ int ctl_study_act(struct ctl *ctl, const char *ref, enum ctl_study_verb verb, js
 
 /* ---- patch ---- */
 
+/* A budget may be raised. A limit can be neither added, nor lowered, nor taken away. */
 static int patch_budget(struct study *st, const json_t *budget, struct spec *to, struct err *err)
 {
     static const char *const keys[] = { "time_ms", "trials" };
@@ -375,7 +399,7 @@ static int patch_budget(struct study *st, const json_t *budget, struct spec *to,
         jsonx_i64(budget, "budget", "trials", JSONX_OPTIONAL, 1, 1000000000, &to->budget_trials,
                   err) < 0)
         return -1;
-    if (st->is_deterministic != !to->budget_time_ms && st->is_deterministic)
+    if (st->is_deterministic && to->budget_time_ms)
         return err_at(err, "budget.time_ms", "a deterministic study has no limit in time");
     if (!st->spec.budget_time_ms != !to->budget_time_ms)
         return err_at(err, "budget.time_ms", "the study has no limit in time");
@@ -413,14 +437,16 @@ int ctl_study_patch(struct ctl *ctl, const char *ref, const json_t *patch, json_
     mem_free(st->row.spec);
     st->row.spec = jsonx_dump(json);
     json_decref(json);
-    st->plan.is_filled = false; /* there may be room for more trials */
+    if (st->search)
+        st->search->plan.is_filled = false; /* the raised budget may allow more trials */
     if (study_save(st, err) < 0 || study_settle(st, err) < 0)
         return -1;
     *out = show_study(st, true, err);
     return *out ? 0 : -1;
 }
 
-/* Whatever its rows say, they go. The memory of its damage goes when somebody finds that there is no row (damage.h). */
+/* Deletes the rows, whatever they say. The study leaves the list of damaged ones when somebody
+ * finds that it has no row any more (damage_check). */
 static int delete_damaged(struct ctl *ctl, int64_t id, struct err *err)
 {
     if (task_cancel_of_study(ctl, id, err) < 0 || store_study_delete(ctl->store, id, err) < 0)
@@ -451,7 +477,7 @@ int ctl_study_delete(struct ctl *ctl, const char *ref, struct err *err)
     if (store_study_delete(ctl->store, id, err) < 0)
         return -1;
     log_info("study.delete study=%" PRId64 " name=%s", id, st->row.name);
-    study_drop(ctl, st); /* if the commit fails it is loaded again when somebody asks */
+    study_drop(ctl, st); /* if the commit fails, it is loaded again when somebody asks for it */
     return 0;
 }
 
@@ -481,6 +507,7 @@ int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit,
     limit = limit < 1 || limit > PAGE_MAX ? PAGE_MAX : limit;
     rows = json_array();
     is_front = show_front_new(st);
+    CHECK(is_front || st->spec.n_objectives < 2);
     for (int64_t i = offset; i < MIN(offset + limit, st->n_board); i++) {
         struct trial_row row = { 0 };
         int rc = trial_load(st, st->board[i], &row, err);

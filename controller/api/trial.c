@@ -1,5 +1,6 @@
-/* trial.c - the verbs on trials that web/ calls: list, show, kill, retry, enqueue, logs, artifact. A retry is a new trial
- * of the same configuration; an ended trial never changes. */
+/* trial.c - the verbs on trials: list, show, logs, artifact, kill, retry, enqueue. An ended trial
+ * never changes: a retry is a new trial with the same configuration, and it names the old one
+ * (retry_of). */
 #include "controller/state/trial.h"
 #include "base/jsonx.h"
 #include "base/mem.h"
@@ -8,6 +9,7 @@
 #include "controller/serve/events.h"
 #include "controller/settle/load.h"
 #include "controller/settle/settle.h"
+#include "controller/state/epochs.h"
 #include "controller/view/show.h"
 #include "store/journal.h"
 
@@ -16,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_MAX = 1000, LOG_MAX = 1000 };
+enum {
+    PAGE_MAX = 1000, /* trials of one answer */
+    LOG_MAX = 1000   /* lines of a trial's journal in one answer */
+};
 
 /* ---- list ---- */
 
@@ -31,7 +36,8 @@ static int append(struct study *st, int64_t number, json_t *list, struct err *er
     return rc;
 }
 
-/* By number, forwards from `after`; newest: backwards. */
+/* Trials by number after `after`, ascending, or descending if newest is set. *next = the last
+ * number of this page if there are more, else 0. */
 static int list_numbers(struct study *st, enum trial_state only, bool newest, int64_t after,
                         int limit, json_t *list, int64_t *next, struct err *err)
 {
@@ -51,7 +57,7 @@ static int list_numbers(struct study *st, enum trial_state only, bool newest, in
     return 0;
 }
 
-/* By rank: `after` is a rank. */
+/* Trials by rank, after the rank `after`. */
 static int list_ranks(struct study *st, int64_t after, int limit, json_t *list, int64_t *next,
                       struct err *err)
 {
@@ -97,7 +103,8 @@ int ctl_trials(struct ctl *ctl, const char *ref, const char *state, const char *
 
 /* ---- show ---- */
 
-/* The trial and its study in memory. An ended study is not read for a trial's sake: nothing of it changes any more. */
+/* Finds a trial that is to be changed, and its study in memory. An ended study is not loaded for
+ * this, because its trials cannot be changed: NULL with ERR_CONFLICT. */
 static struct study *find(struct ctl *ctl, int64_t id, struct trial_row *row, struct err *err)
 {
     int rc = store_trial_get(ctl->store, id, row, err);
@@ -138,7 +145,8 @@ static int on_attempt(void *arg, const struct attempt_row *a)
 int ctl_trial_get(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
 {
     struct trial_row row = { 0 };
-    json_t *reports = json_array(), *attempts = json_array();
+    json_t *reports = json_array(), *attempts = json_array(), *runs = NULL;
+    bool is_live = false;
     int rc = store_trial_get(ctl->store, id, &row, err);
 
     if (rc == 0)
@@ -147,13 +155,36 @@ int ctl_trial_get(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
         rc = store_report_each(ctl->store, id, on_report, reports, err);
     if (rc == 0)
         rc = store_attempt_each(ctl->store, id, on_attempt, attempts, err);
+    if (rc == 0)
+        rc = epochs_list(ctl, id, &runs, &is_live, err);
     if (rc == 0) {
         *out = show_trial(&row);
         json_object_set(*out, "reports", reports);
         json_object_set(*out, "attempts", attempts);
+        json_object_set_new(*out, "epochs", json_boolean(json_array_size(runs) > 0));
     }
     json_decref(reports);
     json_decref(attempts);
+    json_decref(runs);
+    trial_row_fini(&row);
+    return rc;
+}
+
+int ctl_trial_epochs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    struct trial_row row = { 0 };
+    json_t *runs = NULL;
+    bool is_live = false;
+    int rc = store_trial_get(ctl->store, id, &row, err);
+
+    if (rc == 0)
+        rc = err_set(err, ERR_NOTFOUND, "no trial %" PRId64, id);
+    if (rc == 1)
+        rc = epochs_list(ctl, id, &runs, &is_live, err);
+    if (rc == 0)
+        *out = json_pack("{s:I, s:I, s:I, s:s, s:b, s:o}", "trial", (json_int_t)row.id, "study",
+                         (json_int_t)row.study, "number", (json_int_t)row.number, "state",
+                         trial_state_name[row.state], "live", (int)is_live, "runs", runs);
     trial_row_fini(&row);
     return rc;
 }
@@ -181,6 +212,7 @@ int ctl_trial_logs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
     return rc;
 }
 
+/* Only the best trials of a study keep their models (CTL_KEEP_BEST in state/study.h). */
 int ctl_trial_artifact(struct ctl *ctl, int64_t id, char sha256[SHA256_HEX], struct err *err)
 {
     struct trial_row row = { 0 };
@@ -219,7 +251,8 @@ int ctl_trial_kill(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
     return rc;
 }
 
-/* The next number is free: a trial that a suggestion was begun for is made first. */
+/* Makes the next number free: if a suggestion was begun for it, waits for that suggestion and
+ * creates its trial. No further one is begun meanwhile (holds_suggestions). */
 static int make_begun(struct study *st, struct err *err)
 {
     int rc = 0;
@@ -227,18 +260,20 @@ static int make_begun(struct study *st, struct err *err)
     if (!ahead_is_open(st))
         return 0;
     ctl_touch(st->ctl, st);
-    st->holds_suggestions = true; /* just this one */
+    CHECK(!st->search->holds_suggestions);
+    st->search->holds_suggestions = true;
     rc = ahead_settle(st, err);
     if (rc == 0)
         rc = settle_begun(st, err);
-    st->holds_suggestions = false;
+    st->search->holds_suggestions = false;
     st->ctl->is_deferred = true;
     if (rc == 0 && ahead_is_open(st))
-        return err_set(err, ERR_BUSY, "study %s is making a trial: ask again", st->row.name);
+        return err_set(err, ERR_BUSY, "study %s is creating another trial: try again in a second",
+                       st->row.name);
     return rc < 0 ? -1 : 0;
 }
 
-/* A trial that a user asks for: tried as soon as its turn comes. */
+/* Creates a trial that a user asks for, and shows it. */
 static int add(struct study *st, const struct config *c, enum trial_source source, int64_t retry_of,
                json_t **out, struct err *err)
 {
@@ -246,7 +281,7 @@ static int add(struct study *st, const struct config *c, enum trial_source sourc
     int64_t number = 0;
     int rc = -1;
 
-    if (!study_is_open(st) || !st->sampler)
+    if (!study_is_open(st) || !st->search)
         return err_set(err, ERR_CONFLICT, "study %s is %s: it takes no more trials", st->row.name,
                        st->problem.is_ready ? study_state_name[st->row.state]
                                             : "waiting for its data");
@@ -257,7 +292,8 @@ static int add(struct study *st, const struct config *c, enum trial_source sourc
     if (!(c->family->tasks & st->problem.task))
         return err_at(err, "family", "%s does not do the task %s", c->family->name,
                       st->problem.data.task);
-    /* The plan of a deterministic study starts it, and tells the searchers, when its number's turn comes. */
+    /* In a deterministic study the trial is only created here. The plan starts it, and tells the
+     * searchers of it, when its virtual clock comes to its number. */
     if (make_begun(st, err) < 0)
         return -1;
     number = st->n_trials + 1;
@@ -280,7 +316,7 @@ int ctl_trial_retry(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
     if (st && !trial_is_final(row.state))
         err_set(err, ERR_CONFLICT, "trial %" PRId64 " is %s: it has not ended", id,
                 trial_state_name[row.state]);
-    else if (st && config_parse_text(&c, row.config, err) == 0)
+    else if (st && config_parse_text(&c, row.config, st->space.own, err) == 0)
         rc = add(st, &c, SRC_RETRY, id, out, err);
     trial_row_fini(&row);
     return rc;
@@ -292,7 +328,7 @@ int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, 
     struct study *st = study_by_ref(ctl, study, err);
     struct config c;
 
-    if (!st || config_parse(&c, config, NULL, err) < 0)
+    if (!st || config_parse(&c, config, NULL, st->space.own, err) < 0)
         return -1;
     return add(st, &c, SRC_USER, 0, out, err);
 }

@@ -1,26 +1,42 @@
-/* action.h - a decision as data. decide/ reads a study and answers with a list of actions; serve/settle.c carries them out in
- * their order and asks again. Between two calls the study therefore has all actions of the first one behind it.
+/* action.h - a decision as data. decide/ reads a study and answers with a list of actions.
+ * settle/settle.c carries all of them out, in their order, and then asks again. A decision may
+ * therefore rely on everything that it answered before having been done.
  *
- * An action says what shall be, never how: which rows and journal lines that takes is known to serve/ and state/. Functions of
- * decide/ change nothing but the memory of the searchers (sampler, scheduler, script, plan, stop rules), which a reload
- * rebuilds when a request is undone. */
+ * An action says what shall be done and not how: which rows and which lines of the journal it takes
+ * is known to settle/ and state/. Functions of decide/ change nothing but the memory of the search
+ * (search.h), which a reload builds again when a request is undone. That is why a test of a
+ * decision needs no database. */
 #ifndef CONTROLLER_DECIDE_ACTION_H
 #define CONTROLLER_DECIDE_ACTION_H
 
 #include "controller/state/study.h"
 
 enum action_kind {
-    ACT_SAY, /* a line in the study's journal that a replay needs: event, data */
-    ACT_CREATE, /* a new trial with the next number: config, source, retry_of; runs to `to`, 0 = nobody knows yet */
-    ACT_RUN_TO,   /* trial `number` shall run on to level `to` */
-    ACT_END,      /* trial `number` ends without a result: event, reason */
-    ACT_PROBE,    /* trial `number` decides the validation (probe.h) */
-    ACT_VALIDATE, /* the validation is decided: is_kfold, why = what decided it */
-    ACT_FINISH,   /* the search is over: why; is_cut = running trials are cancelled now */
-    ACT_RESCUE, /* paused trial `number` completes with what it has; may wait for a runner until until_ms */
-    ACT_REFIT,    /* the configuration of trial `number` is fitted once more on all rows */
-    ACT_NO_REFIT, /* the refit takes too long: it is given up */
-    ACT_CLOSE     /* the study ends: trial `number` ships, 0 = there is no model */
+    /* Write a line that a replay needs into the study's journal: say, data. */
+    ACT_SAY,
+    /* Create a trial with the next number: config, source, retry_of. It runs to level `to`; 0 = the
+     * plan will say later. */
+    ACT_CREATE,
+    /* Let trial `number` run on to level `to`. */
+    ACT_RUN_TO,
+    /* End trial `number` without a result: event, reason. */
+    ACT_END,
+    /* Let trial `number` decide the validation (probe.h). */
+    ACT_PROBE,
+    /* The validation is decided: is_kfold; why = what decided it; fit_us = how long the probe
+     * fitted. */
+    ACT_VALIDATE,
+    /* The search is over: why; is_cut = cancel running trials now. */
+    ACT_FINISH,
+    /* Complete the paused trial `number` with what it has; it may wait for a runner until
+     * until_ms. */
+    ACT_RESCUE,
+    /* Train the configuration of trial `number` once more on all rows. */
+    ACT_REFIT,
+    /* Give the refit up, because it takes too long. */
+    ACT_NO_REFIT,
+    /* End the study: trial `number` ships; 0 = there is no model. */
+    ACT_CLOSE
 };
 
 struct action {
@@ -30,8 +46,8 @@ struct action {
     struct config config;
     enum trial_source source;
     int64_t retry_of;
-    int64_t vstart,
-        vcost; /* CREATE and RUN_TO of a deterministic study: virtual time, or -1 to leave it */
+    /* RUN_TO of a deterministic study: virtual times; -1 = they stay as they are */
+    int64_t vstart, vcost;
     enum trial_event event;
     enum trial_reason reason;
     const char *why, *say; /* static text */
@@ -40,7 +56,8 @@ struct action {
     int64_t fit_us, until_ms;
 };
 
-/* At most so many actions come at once: a scheduler retires 64 trials at a time, an end cancels all that is open. */
+/* At most so many actions come at once: a scheduler retires 64 trials at a time, an end cancels all
+ * that is open. */
 struct actions {
     struct action *list; /* owned */
     int n, cap;

@@ -1,33 +1,45 @@
-/* ahead.h - suggestions that take long are made beside the loop, so that nobody waits for a sampler. The loop's pool makes
- * them, before any other job that waits there. A sampler is lent to it for one suggestion at a time, and what the sampler
- * is told meanwhile waits until it is home again. So the order of its calls is: the suggestion when it was begun, then what came after; a live study journals the beginning
- * ("search.suggest"), a deterministic one begins only what its plan is about to start, and both can be repeated.
+/* ahead.h - suggestions that take long are made beside the loop, by a thread of the loop's pool, so
+ * that requests do not wait for a sampler. The pool does them before its other jobs.
  *
- * The result is kept for its trial number, which nobody else may take: a user's trial waits for it (api/trial.c).
- * Without a loop, or without threads in its pool, everything is made in place. Private to controller/. */
+ * A sampler is lent to the pool for one suggestion at a time. Results that arrive meanwhile are
+ * kept and told to the sampler when it is back. The order of its calls is therefore always: the
+ * suggestion at the time when it was begun, then everything that came after. A replay can repeat
+ * that order: a live study notes the beginning in its journal ("search.suggest"), and a
+ * deterministic study begins only suggestions that its plan is about to start.
+ *
+ * The suggestion is made for one trial number, which no other trial may take; a user's trial that
+ * would take it waits until it is made (api/trial.c). Without a loop, or without threads in its
+ * pool, everything happens in place. All calls are on the loop's thread. Used by propose.c,
+ * decide.c and api/trial.c. */
 #ifndef CONTROLLER_DECIDE_AHEAD_H
 #define CONTROLLER_DECIDE_AHEAD_H
 
-#include "controller/state/study.h"
+#include "controller/decide/search.h"
 
+/* The answer "not yet": a tick of the loop comes when the suggestion is ready. */
 enum { AHEAD_LATER = 2 };
 
-/* Would the next suggestion be made beside the loop? By what the last ones took. */
+/* Whether the next suggestion should be made beside the loop, by the time that the last ones
+ * took. */
 bool ahead_is_wanted(const struct study *st);
-/* A suggestion took so long; in_turn: in this turn of the loop. */
+/* Notes that a suggestion took so long. in_turn = it was made on the loop, in this turn. */
 void ahead_took(struct study *st, int64_t us, bool in_turn);
-/* A suggestion was begun and not taken. */
+/* Whether a suggestion was begun and has not been taken. */
 bool ahead_is_open(const struct study *st);
-/* It is open for this number, and made. */
+/* Whether one was begun for this number and is ready to be taken. */
 bool ahead_is_made(const struct study *st, int64_t number);
-/* Begins one; none is open. AHEAD_LATER: the loop's tick comes when it is made. */
+/* Begins a suggestion for this number. None may be open. */
 void ahead_begin(struct study *st, int64_t number);
-/* The open one, which is for this number: 1 and the point, 0 = the space has no more, AHEAD_LATER, -1. */
+/* Takes the open suggestion, which must be for this number: 1 and the point, 0 = the space has no
+ * further point, AHEAD_LATER, or -1. */
 int ahead_take(struct study *st, int64_t number, double *point, struct err *err);
-/* For its sampler, which may be lent. */
+/* Tells the sampler a result, now or when it is back. */
 int ahead_observe(struct study *st, const struct observation *o, struct err *err);
-/* Waits until the sampler is home: before anything else is done with it. The result stays to be taken. */
+/* Waits until the sampler is back, and tells it what it has missed. Called before anything else is
+ * done with the sampler. The suggestion stays open and can be taken. */
 int ahead_settle(struct study *st, struct err *err);
-void ahead_close(struct study *st); /* before the sampler is closed */
+/* Gives the open suggestion up, if there is one; waits for the thread. Called before the sampler is
+ * closed. */
+void ahead_close(struct study *st);
 
 #endif

@@ -1,17 +1,21 @@
-/* budget.c - time and trials of studies. Times are the controller's monotonic clock; what is stored is used_ms, every second
- * of a study with a limit in time, so that a crash forgets at most a second of use. Time while the controller is down is
- * not charged.
+/* budget.c - time and trials of studies (budget.h). Times are on the controller's monotonic clock.
  *
- * reserve = max(1 s, 3%, 1.5 x what finishing costs), for budgets under 10 s max(300 or 200 ms, 10%). What finishing costs is
- * measured: the longest time an artifact took to arrive. After a holdout there is the refit too: 1.2 x its estimate from
- * the best trial's own time, if that is at most 30% of the budget; a dearer one is not planned, and the best trial's own
- * model ships. hard = the end less a fifth of the smallest reserve (100 ms at least): what is not done by then is left out.
- * It stands still: a dear trial that becomes the best at the end must not take the time from those that end with it.
- * Only where there is no model at all the first one has 200 ms beyond the end: users are promised half a second.
+ * The reserve is the largest of: 1 s; 3 % of the budget; 1.5 times the longest time that a model
+ * took to arrive. Budgets below 10 s reserve 10 %, but at least 200 ms, or 300 ms while there is no
+ * model but the baseline's. After a holdout the winner is fitted once more on all rows. For that,
+ * 1.2 times its estimated time is reserved, if the estimate is at most 30 % of the budget;
+ * otherwise no refit is planned for, and the best trial's own model ships. Nothing reserves more
+ * than 40 % of the budget.
  *
- * Small tables (10,000 rows at most) with a limit in time and no stop rule of the user's end when the best score is old:
- * no gain in 200 trials and in half of all. More search would fit the validation rows, not the problem.
- */
+ * hard = the end of the budget minus a fifth of the smallest reserve, and at least 100 ms before
+ * the end. It does not move with the measured costs, because a costly trial that becomes the best
+ * near the end must not shorten the time of those that are ending with it. If there is no model at
+ * all, hard lies 200 ms after the end; users are promised that a study ends within half a second of
+ * its time.
+ *
+ * A study on a small table (at most SMALL_ROWS rows) with a limit in time, whose spec has no stop
+ * rule, ends when the best score is old: no gain in 200 trials and in half of all trials. Searching
+ * on would fit the validation rows and not the problem. */
 #include "controller/decide/budget.h"
 
 #include "base/str.h"
@@ -25,8 +29,8 @@ enum {
     SHORT_BUDGET_MS = 10000,
     SMALL_ROWS = 10000,
     PATIENCE_TRIALS = 200,
-    OTHERS_SHARE = 10,
-    NO_MODEL_MS = 200,
+    OTHERS_SHARE = 10, /* families that time is not planned by get a tenth of it for a trial */
+    NO_MODEL_MS = 200, /* beyond the end, for the first model */
 };
 
 int64_t budget_left(const struct study *st)
@@ -35,20 +39,27 @@ int64_t budget_left(const struct study *st)
                                    : INT64_MAX;
 }
 
+/* The trial trained on folds - 1 of `folds` parts of the rows, the refit trains on all of them.
+ * Forward in time its folds trained on 1 to `folds` of folds + 1 parts. */
 int64_t budget_refit_ms(const struct study *st)
 {
     const struct msg_data *d = &st->problem.data;
     int64_t best = board_best(st);
 
-    if (!st->problem.is_ready || !d->holdout || st->problem.is_undecided || !best)
+    if (!st->problem.is_ready || !problem_refits(&st->problem) || st->problem.is_undecided || !best)
         return 0;
+    if (d->time_column[0] && !d->holdout)
+        return st->trials[best - 1].fit_us * 2 / MAX(d->folds, 1) / 1000;
+    if (d->time_column[0])
+        return st->trials[best - 1].fit_us * (d->folds + 1) / MAX(d->folds, 1) / 1000;
     return st->trials[best - 1].fit_us * d->folds / MAX(d->folds - 1, 1) / 1000;
 }
 
 static int64_t least_reserve(const struct study *st)
 {
     int64_t budget = st->spec.budget_time_ms;
-    /* Before there is a model beside the baseline's, the one that is cut must come through. */
+    /* While there is only the baseline, the trial that is cut must have time to deliver its
+     * model. */
     int64_t least = st->n_board > 1 ? 200 : 300;
 
     return budget < SHORT_BUDGET_MS ? MAX(least, budget / 10) : MAX(1000, budget * 3 / 100);
@@ -63,7 +74,8 @@ int64_t budget_reserve(const struct study *st)
     return refit <= budget * 3 / 10 ? MAX(base, MIN(refit + least / 2, budget * 2 / 5)) : base;
 }
 
-/* Monotonic time at which the budget is used up. */
+/* Monotonic ms at which the budget is used up; INT64_MAX = there is no limit, or the clock
+ * stands. */
 static int64_t end_ms(const struct study *st)
 {
     if (!st->spec.budget_time_ms || st->clock_from < 0)
@@ -112,7 +124,8 @@ int64_t budget_trial_ms(const struct study *st, const char *family)
 {
     int64_t own = st->spec.trial_time_ms, share = st->spec.budget_time_ms / OTHERS_SHARE;
 
-    /* On a large table a model that is tried for completeness must not hold its device to the end: its best so far counts. */
+    /* On a large table a slow family could hold its device until the end of the study. It is cut
+     * instead, and its best result so far counts. */
     if (!share || !st->space.is_auto || str_eq(family, budget_yardstick(st)->family->name))
         return own;
     return own ? MIN(own, share) : share;
@@ -120,14 +133,15 @@ int64_t budget_trial_ms(const struct study *st, const char *family)
 
 bool budget_allows_trial(const struct study *st)
 {
-    int64_t made = st->is_deterministic ? st->plan.next_number - 1 : st->n_trials;
+    int64_t made = st->is_deterministic ? st->search->plan.next_number - 1 : st->n_trials;
 
+    CHECK(st->search && made >= 0);
     if (made >= st->ctl->conf.max_trials)
-        return false; /* so that it ends, instead of failing at every one that it asks for */
+        return false; /* the study ends; trial_create would refuse each further trial */
     return !st->spec.budget_trials || made < st->spec.budget_trials;
 }
 
-/* Trials without a gain that end the study; 0 = no such rule. */
+/* How many trials in a row without a gain end the study; 0 = no such rule applies. */
 static int64_t patience(const struct study *st)
 {
     const struct spec *s = &st->spec;
@@ -144,17 +158,17 @@ void budget_note_end(struct study *st, double score)
 {
     const struct spec *s = &st->spec;
 
-    st->since_gain++;
-    if (!isnan(score) &&
-        (isnan(st->best_score) || study_gain(st, score) > study_gain(st, st->best_score))) {
-        st->best_score = score;
-        st->since_gain = 0;
+    st->search->since_gain++;
+    if (!isnan(score) && (isnan(st->search->best_score) ||
+                          study_gain(st, score) > study_gain(st, st->search->best_score))) {
+        st->search->best_score = score;
+        st->search->since_gain = 0;
     }
-    if (s->has_stop_score && !isnan(st->best_score) &&
-        study_gain(st, st->best_score) >= study_gain(st, s->stop_score))
-        st->closing = "the score was reached";
-    if (patience(st) && st->since_gain >= patience(st))
-        st->closing = "no gain in many trials";
+    if (s->has_stop_score && !isnan(st->search->best_score) &&
+        study_gain(st, st->search->best_score) >= study_gain(st, s->stop_score))
+        st->search->closing = "the score was reached";
+    if (patience(st) && st->search->since_gain >= patience(st))
+        st->search->closing = "no gain in many trials";
 }
 
 bool budget_is_over(const struct study *st)

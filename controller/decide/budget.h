@@ -1,28 +1,38 @@
-/* budget.h - what a study may spend: time on its own clock (from the first lease, pauses left out), trials, and the rules
- * that stop it early. The reserve at the end keeps room for finishing, so that the study ends inside its time. */
+/* budget.h - what a study may spend: time, trials, and the rules that stop it early. The time of a
+ * study runs from its first lease and leaves out pauses (study_used_ms). A part of it at the end,
+ * the reserve, is kept for finishing (receiving models, a refit), so that the study ends within its
+ * time.
+ *
+ * Read by live.c, plan.c, probe.c, finish.c and serve/, which give trials their deadlines. */
 #ifndef CONTROLLER_DECIDE_BUDGET_H
 #define CONTROLLER_DECIDE_BUDGET_H
 
-#include "controller/state/study.h"
+#include "controller/decide/search.h"
 
-int64_t budget_left(const struct study *st);    /* ms; INT64_MAX without a limit */
-int64_t budget_reserve(const struct study *st); /* ms kept for finishing */
-/* Monotonic times: no slice of a trial may end after cut; the study ends at hard whatever happens. INT64_MAX = none. */
+int64_t budget_left(const struct study *st);    /* ms; INT64_MAX = there is no limit */
+int64_t budget_reserve(const struct study *st); /* ms that are kept for finishing */
+/* Monotonic ms; INT64_MAX = there is no limit. At `cut` the search is over and trials must have
+ * ended. At `hard` the study ends, and whatever has not arrived by then is left out. */
 int64_t budget_cut_ms(const struct study *st);
 int64_t budget_hard_ms(const struct study *st);
-/* How long a trial of this family may compute: the spec's limit, and in an automatic space with a limit in time a tenth of
- * that for families other than the yardstick's; 0 = no limit. */
+/* How many ms a trial of this family may compute; 0 = there is no limit. That is the spec's limit.
+ * In an automatic space with a limit in time, families other than the yardstick's get at most a
+ * tenth of the study's time. */
 int64_t budget_trial_ms(const struct study *st, const char *family);
-/* The first configuration of the family that matters most for time: the strongest of an automatic space, else the
- * costliest. */
+/* The configuration by which time is planned: the first of the lead family in an automatic space,
+ * else the costliest of the first configurations. */
 const struct config *budget_yardstick(const struct study *st);
-int64_t budget_refit_ms(const struct study *st);  /* estimate of refitting the best; 0 = none */
-bool budget_allows_trial(const struct study *st); /* one more may be created */
+/* How many ms a refit of the best trial will take, by that trial's own time; 0 = no refit will
+ * follow. */
+int64_t budget_refit_ms(const struct study *st);
+bool budget_allows_trial(const struct study *st); /* by the number of trials */
 
-/* A trial ended with this score (NaN = none), in plan or arrival order: gain, stop score, no_gain_trials. */
+/* Takes into account that a trial ended with this score (NaN = none), and sets search.closing if a
+ * stop rule says that the search is over. Called in the order of decisions, never in the order of
+ * arrival in a deterministic study. */
 void budget_note_end(struct study *st, double score);
 
-/* The study runs and its time for new work is used: the search is over. */
+/* The study runs, and `cut` has come. */
 bool budget_is_over(const struct study *st);
 
 #endif

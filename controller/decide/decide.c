@@ -1,4 +1,6 @@
-/* decide.c - asks the part of decide/ whose turn it is. */
+/* decide.c - passes each question on to the file that answers it: probe.c while the validation is
+ * undecided and the probe runs too long, finish.c while the study finishes, and otherwise live.c or
+ * plan.c. */
 #include "controller/decide/decide.h"
 
 #include "controller/decide/ahead.h"
@@ -10,8 +12,8 @@
 
 int decide_hear(struct study *st, struct err *err)
 {
-    /* A deterministic study reads results where its virtual clock meets them; one that ended has no searchers. */
-    if (st->sampler && !st->is_deterministic)
+    /* A deterministic study reads results from its rows when its virtual clock comes to them. */
+    if (st->search && !st->is_deterministic)
         return live_hear(st, err);
     st->n_happened = 0;
     return 0;
@@ -43,7 +45,7 @@ int decide_adopt(struct study *st, const struct config *c, enum trial_source sou
 {
     struct action *a = NULL;
 
-    CHECK(study_is_open(st) && st->sampler);
+    CHECK(study_is_open(st) && st->search);
     if (!st->is_deterministic)
         return live_adopt(st, c, source, retry_of, out, err);
     a = action_add(out, ACT_CREATE, 0);

@@ -2,7 +2,7 @@
  *
  * In a study with a limit in time the running trials were told their deadline and end by themselves, with their best so far;
  * those that do not are cancelled at the hard limit. A paused trial that is better than all completed ones is completed as it
- * is (rescue.h). Then, after a holdout, a refit task fits the best configuration on all rows, if the time left allows it;
+ * is (rescue.h). Then, after a holdout or forward in time, a refit task fits the best configuration on all rows, if the time left allows it;
  * kfold ships the bag of fold models that the best trial uploaded. A refit that fails costs nothing: the best trial's own
  * model ships.
  *
@@ -74,7 +74,7 @@ static bool wants_refit(const struct study *st)
 {
     int64_t left = budget_hard_ms(st), need = budget_refit_ms(st);
 
-    if (!st->problem.is_ready || !st->problem.data.holdout || !board_best(st))
+    if (!st->problem.is_ready || !problem_refits(&st->problem) || !board_best(st))
         return false;
     return left == INT64_MAX || left - ctl_now(st->ctl) > need;
 }
@@ -94,7 +94,7 @@ static int64_t trials_end_ms(const struct study *st)
         if (!l->is_task && l->study == st->row.id)
             last = MAX(last, MAX(l->deadline_ms, l->kept_ms) + GRACE_MS);
     }
-    if (!st->problem.data.holdout)
+    if (!problem_refits(&st->problem))
         return hard;
     refit_from = hard - MAX(budget_refit_ms(st), 1);
     return refit_from < last ? hard : refit_from;
@@ -110,7 +110,7 @@ static int after_trials(const struct study *st, struct actions *out)
     else if (!had_refit(st) && wants_refit(st))
         action_add(out, ACT_REFIT, board_best(st));
     else
-        action_add(out, ACT_CLOSE, board_best_artifact(st));
+        action_add(out, ACT_CLOSE, st->spec.is_own ? board_best(st) : board_best_artifact(st));
     return 1;
 }
 

@@ -1,10 +1,12 @@
 /* live.c - decisions in the order of arrival.
  *
- * The journal holds everything that sampler and scheduler were told and asked, in that order: trial.create (a suggestion or an
- * adoption, and the scheduler's start), report, the ends of trials, "search.resume" and "search.retire" for those calls of the
- * scheduler that gave something, and "search.suggest" where a suggestion was begun beside the loop. A restart tells a fresh
- * sampler and scheduler the same in the same order (serve/replay.c), so they end in the same state. For that reason each
- * call that changes them and is not implied by another line is answered with an ACT_SAY before its action.
+ * The journal holds everything that sampler and scheduler were told and asked, in that order:
+ * trial.create (a suggestion or an adoption, and the scheduler's start), report, the ends of
+ * trials, "search.resume" and "search.retire" for those calls of the scheduler that gave something,
+ * and "search.suggest" where a suggestion was begun beside the loop. A restart tells a fresh
+ * sampler and scheduler the same in the same order (serve/replay.c), so they end in the same state.
+ * For that reason each call that changes them and is not implied by another line is answered with
+ * an ACT_SAY before its action.
  *
  * Calls of the scheduler that gave nothing are not in the journal: they must leave it as it was. */
 #include "controller/decide/live.h"
@@ -22,7 +24,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { RETIRE_BATCH = 64 };
+enum { RETIRE_BATCH = 64, OWN_PARALLEL = 100000 };
 
 /* ---- making work ---- */
 
@@ -34,11 +36,14 @@ int64_t live_parallel(const struct study *st)
 
     if (st->spec.parallel)
         return st->spec.parallel;
+    if (st->space.own)
+        return OWN_PARALLEL; /* the user's programs ask for as many as they run */
     room = runner_capacity(st->ctl, st->row.numeric_sig, &n_devices, &n_idle);
     if (st->trial_us > 0 && st->trial_us < LIVE_SHORT_MS * 1000)
         room += n_devices;
-    /* Random, grid and quasi-random samplers ignore results, so any number of trials may be in flight.
-     * A sampler that learns would propose too many without knowing what came of the ones before. */
+    /* Random, grid and quasi-random samplers ignore results, so any number of trials may be in
+     * flight. A sampler that learns would propose too many without knowing what came of the ones
+     * before. */
     if (!sampler || !sampler->ignores_results)
         room = MIN(room, MAX(16, 2 * n_devices) + st->n_board / 4);
     return MAX(room, 1);
@@ -75,7 +80,8 @@ static int resume_one(struct study *st, bool idle, struct actions *out, struct e
 
 static bool may_create(const struct study *st)
 {
-    return !st->is_exhausted && !st->closing && study_is_open(st) && budget_allows_trial(st);
+    return !st->search->is_exhausted && !st->search->closing && study_is_open(st) &&
+           budget_allows_trial(st);
 }
 
 static void create(struct actions *out, const struct config *c, enum trial_source source, int to)
@@ -94,13 +100,14 @@ int live_create(struct study *st, struct actions *out, struct err *err)
     enum trial_source source = SRC_SCRIPT;
     struct config c;
 
+    CHECK(st->search && !st->is_deterministic);
     if (!may_create(st))
         return 0;
     int rc = propose_next(st, number, &c, &source, out, err);
     if (rc < 0 || rc == AHEAD_LATER)
         return rc;
     if (rc == 0) {
-        st->is_exhausted = true;
+        st->search->is_exhausted = true;
         return 0;
     }
     int to = propose_start(st, number, source, c.family->name,
@@ -156,7 +163,7 @@ static int hear_report(struct study *st, const struct happening *h, struct err *
 {
     if (propose_observe(st, h->number, OBS_RUNNING, h->level, h->score, err) < 0)
         return -1;
-    return propose_report(st, h->number, OBS_RUNNING, h->level, h->score, &st->said, err);
+    return propose_report(st, h->number, OBS_RUNNING, h->level, h->score, &st->search->said, err);
 }
 
 static int hear_end(struct study *st, const struct happening *h, struct err *err)
@@ -169,7 +176,8 @@ static int hear_end(struct study *st, const struct happening *h, struct err *err
     CHECK(trial_is_final(h->state));
     if (propose_observe(st, h->number, obs, h->level, score, err) < 0)
         return -1;
-    /* The scheduler itself stopped a pruned trial, unless the trial took too long to reach its rung. */
+    /* The scheduler itself stopped a pruned trial, unless the trial took too long to reach its
+     * rung. */
     if ((h->state != TS_PRUNED || is_cut) &&
         propose_report(st, h->number, is_cut ? OBS_FAILED : obs, h->level, score, &ignored, err) <
             0)
@@ -196,13 +204,14 @@ int live_hear(struct study *st, struct err *err)
 
 struct sched_decision live_said(const struct study *st)
 {
-    return st->said;
+    return st->search->said;
 }
 
 static int retire(struct study *st, bool closing, struct actions *out, struct err *err)
 {
     int64_t numbers[RETIRE_BATCH];
-    int n = st->scheduler->ops->retire(st->scheduler, RETIRE_BATCH, closing, numbers, err);
+    int n = st->search->scheduler->ops->retire(st->search->scheduler, RETIRE_BATCH, closing,
+                                               numbers, err);
 
     if (n <= 0)
         return n;
@@ -236,8 +245,8 @@ int live_next(struct study *st, struct actions *out, struct err *err)
     CHECK(!st->is_deterministic && st->n_happened == 0); /* decided with all that is known */
     if (st->row.state != SS_RUNNING)
         return 0;
-    if (st->closing)
-        return finish(out, st->closing, true);
+    if (st->search->closing)
+        return finish(out, st->search->closing, true);
     if (st->count[TS_PAUSED] > 0 || closing)
         rc = retire(st, closing, out, err);
     if (rc != 0 || !closing || !is_idle(st))
@@ -246,7 +255,8 @@ int live_next(struct study *st, struct actions *out, struct err *err)
     rc = resume_one(st, true, out, err);
     if (rc != 0)
         return rc;
-    return finish(out, st->is_exhausted ? "the space is used up" : "all trials have ended", false);
+    return finish(out, st->search->is_exhausted ? "the space is used up" : "all trials have ended",
+                  false);
 }
 
 /* ---- replay ---- */
@@ -273,5 +283,7 @@ int live_retire_again(struct study *st, bool closing, struct err *err)
 {
     int64_t retired[RETIRE_BATCH];
 
-    return MIN(st->scheduler->ops->retire(st->scheduler, RETIRE_BATCH, closing, retired, err), 0);
+    return MIN(st->search->scheduler->ops->retire(st->search->scheduler, RETIRE_BATCH, closing,
+                                                  retired, err),
+               0);
 }

@@ -4,6 +4,7 @@
 #define CONTROLLER_DECIDE_LIVE_H
 
 #include "controller/decide/action.h"
+#include "controller/decide/search.h"
 
 /* Tells sampler, scheduler and stop rules what happened since the last call. */
 int live_hear(struct study *st, struct err *err);

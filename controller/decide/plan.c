@@ -32,17 +32,12 @@ struct outcome {
 
 void plan_init(struct study *st)
 {
-    plan_fini(st);
-    st->plan.workers = st->spec.parallel ? st->spec.parallel : PLAN_WORKERS;
-    st->plan.runs = mem_array((size_t)st->plan.workers, sizeof *st->plan.runs);
-    st->plan.next_number = 1;
-}
+    struct plan *p = &st->search->plan;
 
-void plan_fini(struct study *st)
-{
-    mem_free(st->plan.runs);
-    mem_free(st->plan.levels);
-    st->plan = (struct plan){ 0 };
+    CHECK(st->is_deterministic && !p->runs);
+    p->workers = st->spec.parallel ? st->spec.parallel : PLAN_WORKERS;
+    p->runs = mem_array((size_t)p->workers, sizeof *p->runs);
+    p->next_number = 1;
 }
 
 /* ---- starting runs ---- */
@@ -50,7 +45,7 @@ void plan_fini(struct study *st)
 static int run_add(struct study *st, int64_t number, const struct config *c, int from, int to,
                    struct err *err)
 {
-    struct plan *p = &st->plan;
+    struct plan *p = &st->search->plan;
     int64_t cost = propose_cost(st, c, from, to);
 
     CHECK(p->n_runs < p->workers && number >= 1 && cost >= 0);
@@ -97,7 +92,7 @@ static int start_existing(struct study *st, int64_t number, struct actions *out,
         struct action *a = action_add(out, ACT_RUN_TO, number);
 
         a->to = to;
-        a->vstart = st->plan.now;
+        a->vstart = st->search->plan.now;
         a->vcost = propose_cost(st, &c, 0, to);
     }
     return 0;
@@ -116,7 +111,7 @@ static int start_new(struct study *st, int64_t number, struct actions *out, stru
     if (rc == AHEAD_LATER)
         return START_LATER;
     if (rc <= 0) {
-        st->is_exhausted = rc == 0;
+        st->search->is_exhausted = rc == 0;
         return rc < 0 ? -1 : START_NONE;
     }
     to = propose_start(st, number, source, c.family->name, ladder_levels(&st->problem, c.family),
@@ -132,9 +127,10 @@ static int start_new(struct study *st, int64_t number, struct actions *out, stru
 
 static bool may_start(const struct study *st)
 {
-    bool has_row = st->plan.next_number <= st->n_trials;
+    bool has_row = st->search->plan.next_number <= st->n_trials;
 
-    return !st->closing && budget_allows_trial(st) && (has_row || !st->is_exhausted);
+    return !st->search->closing && budget_allows_trial(st) &&
+           (has_row || !st->search->is_exhausted);
 }
 
 /* What a trial has reached in the order of the virtual clock. */
@@ -161,8 +157,10 @@ static int resume_one(struct study *st, bool idle, struct actions *out, struct e
 
     if (rc <= 0)
         return rc;
-    CHECK(r.trial >= 1 && r.trial < st->plan.next_number);
-    return go_on(st, r.trial, level_of(&st->plan, r.trial), r.to, out, err) < 0 ? -1 : START_DONE;
+    CHECK(r.trial >= 1 && r.trial < st->search->plan.next_number);
+    return go_on(st, r.trial, level_of(&st->search->plan, r.trial), r.to, out, err) < 0
+               ? -1
+               : START_DONE;
 }
 
 static int start_one(struct study *st, struct actions *out, struct err *err)
@@ -173,7 +171,7 @@ static int start_one(struct study *st, struct actions *out, struct err *err)
         return rc;
     if (!may_start(st))
         return resume_one(st, true, out, err);
-    int64_t number = st->plan.next_number;
+    int64_t number = st->search->plan.next_number;
     if (propose_must_wait(st, number))
         return START_LATER;
     if (number <= st->n_trials)
@@ -183,7 +181,7 @@ static int start_one(struct study *st, struct actions *out, struct err *err)
     if (rc == START_NONE) /* the space is used up */
         return resume_one(st, true, out, err);
     if (rc == START_DONE)
-        st->plan.next_number++;
+        st->search->plan.next_number++;
     return rc;
 }
 
@@ -229,7 +227,7 @@ static int take_rung(struct study *st, const struct plan_run *run, const struct 
 {
     struct sched_decision d = { SCHED_DONE, 0 };
 
-    level_set(&st->plan, run->number, o->level);
+    level_set(&st->search->plan, run->number, o->level);
     if (propose_observe(st, run->number, OBS_RUNNING, o->level, o->score, err) < 0 ||
         propose_report(st, run->number, OBS_RUNNING, o->level, o->score, &d, err) < 0)
         return -1;
@@ -264,9 +262,10 @@ static int retire(struct study *st, struct actions *out, struct err *err)
     int n = 0;
 
     do {
-        n = st->scheduler->ops->retire(st->scheduler, RETIRE_BATCH, closing, numbers, err);
+        n = st->search->scheduler->ops->retire(st->search->scheduler, RETIRE_BATCH, closing,
+                                               numbers, err);
         for (int i = 0; i < n; i++) {
-            int level = level_of(&st->plan, numbers[i]);
+            int level = level_of(&st->search->plan, numbers[i]);
 
             if (propose_observe(st, numbers[i], OBS_PRUNED, level, NAN, err) < 0)
                 return -1;
@@ -291,7 +290,7 @@ static int first_run(const struct plan *p)
 /* One event: 1, 0 = its result is not known yet, or there is none. */
 static int step(struct study *st, struct actions *out, struct err *err)
 {
-    struct plan *p = &st->plan;
+    struct plan *p = &st->search->plan;
     struct outcome o = { 0 };
     int i = first_run(p), rc = 0;
 
@@ -316,14 +315,14 @@ static int fill(struct study *st, struct actions *out, struct err *err)
 {
     int rc = START_DONE;
 
-    while (rc == START_DONE && out->n == 0 && st->plan.n_runs < st->plan.workers)
+    while (rc == START_DONE && out->n == 0 && st->search->plan.n_runs < st->search->plan.workers)
         rc = start_one(st, out, err);
     if (rc < 0)
         return -1;
     if (out->n > 0)
         return 1; /* called again when it is carried out */
-    st->plan.is_filled = rc != START_LATER;
-    return st->plan.is_filled;
+    st->search->plan.is_filled = rc != START_LATER;
+    return st->search->plan.is_filled;
 }
 
 /* Nothing runs on the virtual workers, and nothing more may be started. */
@@ -332,9 +331,9 @@ static int close_plan(struct study *st, struct actions *out, struct err *err)
     if (retire(st, out, err) < 0)
         return -1;
     if (out->n == 0 && st->row.state == SS_RUNNING)
-        action_add(out, ACT_FINISH, 0)->why = st->closing        ? st->closing
-                                              : st->is_exhausted ? "the space is used up"
-                                                                 : "all trials have ended";
+        action_add(out, ACT_FINISH, 0)->why = st->search->closing        ? st->search->closing
+                                              : st->search->is_exhausted ? "the space is used up"
+                                                                         : "all trials have ended";
     return out->n > 0;
 }
 
@@ -342,21 +341,21 @@ int plan_next(struct study *st, struct actions *out, struct err *err)
 {
     int rc = 1;
 
-    CHECK(st->is_deterministic && st->sampler && st->scheduler && out->n == 0);
-    CHECK(st->plan.next_number <= st->n_trials + 1); /* what it created is there */
-    CHECK(st->plan.n_runs >= 0 && st->plan.n_runs <= st->plan.workers);
+    CHECK(st->is_deterministic && st->search->sampler && st->search->scheduler && out->n == 0);
+    CHECK(st->search->plan.next_number <= st->n_trials + 1); /* what it created is there */
+    CHECK(st->search->plan.n_runs >= 0 && st->search->plan.n_runs <= st->search->plan.workers);
     while (rc > 0 && out->n == 0) {
         /* A new trial of a user's may be started at once; else free workers are filled once per event. */
-        if (st->plan.next_number <= st->n_trials && may_start(st))
-            st->plan.is_filled = false;
-        if (!st->plan.is_filled && (rc = fill(st, out, err)) <= 0)
+        if (st->search->plan.next_number <= st->n_trials && may_start(st))
+            st->search->plan.is_filled = false;
+        if (!st->search->plan.is_filled && (rc = fill(st, out, err)) <= 0)
             return rc < 0 ? -1 : out->n > 0;
         if (out->n == 0)
             rc = step(st, out, err);
     }
     if (rc < 0 || out->n > 0)
         return rc < 0 ? -1 : 1;
-    return st->plan.n_runs > 0 || may_start(st) ? 0 : close_plan(st, out, err);
+    return st->search->plan.n_runs > 0 || may_start(st) ? 0 : close_plan(st, out, err);
 }
 
 struct sched_decision plan_said(const struct study *st, int64_t number, int level)

@@ -4,9 +4,9 @@
 #define CONTROLLER_DECIDE_PLAN_H
 
 #include "controller/decide/action.h"
+#include "controller/decide/search.h"
 
 void plan_init(struct study *st);
-void plan_fini(struct study *st);
 /* Goes on as far as results are known: 1 = actions, 0 = nothing to do before another result is known, -1. After a load it
  * starts at the beginning and meets the rows of what it had done. */
 int plan_next(struct study *st, struct actions *out, struct err *err);

@@ -1,6 +1,12 @@
-/* propose.c - the script (script.h) and the sampler. In a deterministic study the sampler sees exactly the sequence of suggest, adopt and
- * observe calls that the plan makes, so a restart that replays the plan rebuilds it; in others the journal is replayed. A
- * configuration of the script that lies in the space is adopted by the sampler, so that it is not proposed twice. */
+/* propose.c - where configurations come from, and what the searchers are told (propose.h).
+ *
+ * The state of a sampler and of a scheduler follows from the sequence of calls that they got, and
+ * from nothing else. In a deterministic study the plan makes that sequence, and a restart runs the
+ * plan again. In a live study the journal holds it, and a restart replays the journal. Therefore a
+ * call that changes a searcher must be repeatable from one of the two, or it must not be made.
+ *
+ * Configurations that the sampler did not propose (the script, a user's trials) are adopted by it
+ * if they lie in its space, so that it learns from them and does not propose them again. */
 #include "controller/decide/propose.h"
 
 #include "base/jsonx.h"
@@ -25,7 +31,7 @@
 
 int propose_open(struct study *st, struct err *err)
 {
-    CHECK(!st->sampler && !st->scheduler && !st->script);
+    CHECK(!st->search->sampler && !st->search->scheduler && !st->search->script);
     if (script_make(st, err) < 0 || searchers_open(st, err) < 0) {
         propose_close(st);
         return -1;
@@ -35,46 +41,54 @@ int propose_open(struct study *st, struct err *err)
 
 void propose_close(struct study *st)
 {
+    struct search *s = st->search;
+
+    if (!s)
+        return;
     ahead_close(st);
-    sampler_close(st->sampler);
-    scheduler_close(st->scheduler);
-    st->sampler = NULL;
-    st->scheduler = NULL;
-    script_fini(st);
+    sampler_close(s->sampler);
+    scheduler_close(s->scheduler);
+    s->sampler = NULL;
+    s->scheduler = NULL;
+    search_close(st);
 }
 
 /* ---- proposals ---- */
 
+/* Tells the sampler that this trial has a configuration from elsewhere. */
 static int adopt(struct study *st, int64_t number, const struct config *c, struct err *err)
 {
     double *point = mem_array((size_t)st->space.space->n, sizeof *point);
     struct err outside = { 0 };
     int rc = ahead_settle(st, err);
 
-    /* The baseline, and what a user asks for outside the space, are no concern of the sampler. */
+    /* The baseline and a user's configuration outside the space have no point: the sampler need not
+     * know them. */
     if (rc == 0 && config_to_point(c, st->space.space, point, &outside) == 0)
-        rc = st->sampler->ops->adopt(st->sampler, number, point, err);
+        rc = st->search->sampler->ops->adopt(st->search->sampler, number, point, err);
     mem_free(point);
     return rc;
 }
 
+/* Asks the sampler now, on the loop. */
 static int suggest_here(struct study *st, int64_t number, double *point, struct err *err)
 {
     int64_t start_us = clk_now_us(st->ctl->clk);
-    int rc = st->sampler->ops->suggest(st->sampler, number, 1, point, err);
+    int rc = st->search->sampler->ops->suggest(st->search->sampler, number, 1, point, err);
 
     ahead_took(st, clk_now_us(st->ctl->clk) - start_us, true);
     return rc;
 }
 
-/* In place where it is quick, else beside the loop. A live study says in its journal when it was begun: the sampler may
- * hear of results before the trial is made, and a replay must tell it of them in the same order. */
+/* Makes a suggestion at once where that is quick, and otherwise begins it beside the loop. A live
+ * study notes the beginning in its journal: before the trial is created the sampler may be told
+ * further results, and a replay must make the suggestion before it tells them. */
 static int suggest_or_begin(struct study *st, int64_t number, double *point, struct actions *out,
                             struct err *err)
 {
     if (ahead_is_open(st))
         return ahead_take(st, number, point, err);
-    if (st->holds_suggestions) {
+    if (st->search->holds_suggestions) {
         st->ctl->is_deferred = true;
         return AHEAD_LATER;
     }
@@ -97,7 +111,7 @@ static int suggest(struct study *st, int64_t number, struct config *c, struct ac
     int rc = suggest_or_begin(st, number, point, out, err);
 
     if (rc == 1)
-        config_from_point(c, st->space.space, point);
+        config_from_point(c, st->space.space, st->space.own, point);
     mem_free(point);
     return rc;
 }
@@ -113,7 +127,7 @@ bool propose_must_wait(struct study *st, int64_t number)
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
                  struct actions *out, struct err *err)
 {
-    /* One that is being suggested is for this number. */
+    /* A suggestion under way was begun for this number, so it goes before the script. */
     const struct script_item *item = ahead_is_open(st) ? NULL : script_next(st);
 
     if (item) {
@@ -125,7 +139,8 @@ int propose_next(struct study *st, int64_t number, struct config *c, enum trial_
     return suggest(st, number, c, out, err);
 }
 
-/* The sampler hears what it proposed then: 1, 0 = it must propose it again, -1. */
+/* Replay: tells the sampler which configuration it proposed for this trial: 1, 0 = the stored
+ * configuration is outside its space, so that it must propose again, -1. */
 static int recall(struct study *st, int64_t number, const struct config *c, struct err *err)
 {
     double *point = mem_array((size_t)st->space.space->n, sizeof *point);
@@ -133,12 +148,13 @@ static int recall(struct study *st, int64_t number, const struct config *c, stru
     int rc = 0;
 
     if (config_to_point(c, st->space.space, point, &outside) == 0)
-        rc = st->sampler->ops->recall(st->sampler, number, point, err) < 0 ? -1 : 1;
+        rc = st->search->sampler->ops->recall(st->search->sampler, number, point, err) < 0 ? -1 : 1;
     mem_free(point);
     return rc;
 }
 
-/* c NULL: it is read where it is needed. is_own: the sampler proposed it. */
+/* Replay: tells the sampler of a trial that exists. is_own = the sampler proposed it then. c NULL =
+ * the configuration is read from the trial's row. */
 static int adopt_again(struct study *st, int64_t number, const struct config *c, bool is_own,
                        struct err *err)
 {
@@ -155,7 +171,7 @@ static int adopt_again(struct study *st, int64_t number, const struct config *c,
     return is_own ? recall(st, number, c, err) : adopt(st, number, c, err);
 }
 
-/* What was begun ahead, or made now: a replay waits for it. */
+/* Replay: makes the suggestion for this number again, or takes it if it was begun; waits for it. */
 static int propose_here(struct study *st, int64_t number, struct config *c, struct err *err)
 {
     double *point = mem_array((size_t)st->space.space->n, sizeof *point);
@@ -165,13 +181,14 @@ static int propose_here(struct study *st, int64_t number, struct config *c, stru
         rc = ahead_is_made(st, number) ? ahead_take(st, number, point, err)
                                        : suggest_here(st, number, point, err);
     if (rc == 1)
-        config_from_point(c, st->space.space, point);
+        config_from_point(c, st->space.space, st->space.own, point);
     mem_free(point);
     return rc;
 }
 
-/* The trial came of it: told here, where it was proposed, and not again where it was made. It never was made: proposed
- * again, and kept for its number. */
+/* If the suggestion became a trial, the sampler is told of it here and not again where the trial
+ * was created (search.recalled). If it never became one, it is made again and kept for its number.
+ * A sampler that cannot be told (no `recall`) makes it again in both cases. */
 int propose_begun(struct study *st, int64_t number, struct err *err)
 {
     bool is_made =
@@ -179,10 +196,10 @@ int propose_begun(struct study *st, int64_t number, struct err *err)
 
     if (number < 1 || ahead_is_open(st))
         return 0;
-    if (is_made && st->sampler->ops->recall) {
+    if (is_made && st->search->sampler->ops->recall) {
         int rc = adopt_again(st, number, NULL, true, err);
 
-        st->recalled = rc == 1 ? number : 0;
+        st->search->recalled = rc == 1 ? number : 0;
         return rc < 0 ? -1 : 0;
     }
     ahead_begin(st, number);
@@ -197,18 +214,18 @@ int propose_again(struct study *st, int64_t number, enum trial_source source,
 
     if (source == SRC_SCRIPT || source == SRC_FIRST)
         script_took(st, trial_mem(st, number)->config);
-    if (number == st->recalled)
+    if (number == st->search->recalled)
         return 0;
     if (source != SRC_SAMPLER)
         return adopt_again(st, number, config, false, err);
-    if (st->sampler->ops->recall && (rc = adopt_again(st, number, config, true, err)) != 0)
+    if (st->search->sampler->ops->recall && (rc = adopt_again(st, number, config, true, err)) != 0)
         return rc < 0 ? -1 : 0;
     rc = propose_here(st, number, &proposed, err);
     if (rc < 0)
         return -1;
     if (rc == 1 && config_hash_of(&proposed) == trial_mem(st, number)->config)
         return 0;
-    /* Another version of the sampler made it: what was tried is the truth. */
+    /* Another version of the sampler proposed it then. The trial that was tried is what counts. */
     log_warn("study.replay_differs study=%" PRId64 " number=%" PRId64, st->row.id, number);
     return adopt_again(st, number, config, false, err);
 }
@@ -246,7 +263,7 @@ static struct observation observation_of(struct study *st, int64_t number, enum 
                              .max_level = t->max_level,
                              .value = isnan(score) ? NAN : study_gain(st, score) };
 
-    if (objective_count(st) > 1) { /* what a trial costs is known when it is completed */
+    if (objective_count(st) > 1) { /* what a trial costs is known only once it is completed */
         double all[SPEC_MAX_OBJECTIVES];
 
         objective_all(st, t, all);
@@ -272,13 +289,14 @@ int propose_start(struct study *st, int64_t number, enum trial_source source, co
     if (source == SRC_FIRST)
         return max_level;
     bool is_short = f && ladder_is_short(&st->problem, number, f);
-    int to =
-        st->scheduler->ops->start(st->scheduler, number, searchers_group(st, family),
-                                  is_short ? ladder_top(&st->problem, f, true) : max_level, err);
+    int to = st->search->scheduler->ops->start(
+        st->search->scheduler, number, searchers_group(st, family),
+        is_short ? ladder_top(&st->problem, f, true) : max_level, err);
 
     return to > 0 && is_short ? ladder_to_family(f, true, to) : to;
 }
 
+/* Whether the scheduler counts this trial's levels on the short ladder (problem/ladder.h). */
 static bool is_on_short(struct study *st, int64_t number, const struct family **f)
 {
     *f = st->families[trial_mem(st, number)->family];
@@ -288,7 +306,7 @@ static bool is_on_short(struct study *st, int64_t number, const struct family **
 int propose_resume(struct study *st, bool idle, struct sched_resume *out, struct err *err)
 {
     const struct family *f;
-    int n = st->scheduler->ops->resume(st->scheduler, 1, idle, out, err);
+    int n = st->search->scheduler->ops->resume(st->search->scheduler, 1, idle, out, err);
 
     if (n > 0 && is_on_short(st, out->trial, &f))
         out->to = ladder_to_family(f, true, out->to);
@@ -313,7 +331,7 @@ int propose_report(struct study *st, int64_t number, enum obs_state state, int l
         o.level = ladder_to_scheduler(f, true, level);
         o.max_level = ladder_top(&st->problem, f, true);
     }
-    int rc = st->scheduler->ops->report(st->scheduler, &o, out, err);
+    int rc = st->search->scheduler->ops->report(st->search->scheduler, &o, out, err);
     if (rc == 0 && is_short && out->action == SCHED_RUN_TO)
         out->to = ladder_to_family(f, true, out->to);
     return rc;

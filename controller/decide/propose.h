@@ -1,16 +1,19 @@
 /* propose.h - chooses the configuration of the next trial, and tells sampler and scheduler the
- * results of trials. First comes the script (script.h): the baseline, the configurations that the
- * spec enqueues, the first configuration of every family, then the families' portfolios in turn.
- * After the script the sampler suggests. Used by plan.c (deterministic studies, in virtual order)
- * and live.c (other studies, in order of arrival). */
+ * results of trials. First comes the script (script.h), then the sampler suggests. Every call to a
+ * sampler or a scheduler goes through this file, which also translates between the levels of a
+ * family's ladder and those that the scheduler counts (problem/ladder.h). Used by plan.c
+ * (deterministic studies, in virtual order) and live.c (other studies, in order of arrival). */
 #ifndef CONTROLLER_DECIDE_PROPOSE_H
 #define CONTROLLER_DECIDE_PROPOSE_H
 
 #include "controller/decide/action.h"
 #include "controller/decide/ahead.h"
+#include "controller/decide/search.h"
 
-/* Makes the script and opens sampler and scheduler. */
+/* Makes the script and opens sampler and scheduler, after search_open. On an error the search is
+ * closed again. */
 int propose_open(struct study *st, struct err *err);
+/* Closes the whole search of a study, if it has one. Waits for a suggestion under way. */
 void propose_close(struct study *st);
 
 /* Microseconds that samplers may use in one turn of the loop, because a suggestion may take
@@ -32,7 +35,9 @@ int propose_next(struct study *st, int64_t number, struct config *c, enum trial_
 int propose_again(struct study *st, int64_t number, enum trial_source source,
                   const struct config *config, struct err *err);
 
-/* For a replay of the journal, at the place where the suggestion for this number was begun. */
+/* Replay of the journal, at the place where the suggestion for this number was begun beside the
+ * loop: the sampler is told of it here, where it made the suggestion, and not where the trial was
+ * created. */
 int propose_begun(struct study *st, int64_t number, struct err *err);
 
 /* Tells the sampler a result. score: in the metric's own direction, NaN = none. */

@@ -58,7 +58,7 @@ int rescue_next(struct study *st, struct actions *out, struct err *err)
     struct action *a = NULL;
 
     CHECK(st->row.state == SS_FINISHING);
-    if (st->count[TS_PAUSED] == 0 || rescue_waits(st) || !st->problem.is_ready || !st->sampler ||
+    if (st->count[TS_PAUSED] == 0 || rescue_waits(st) || !st->problem.is_ready || !st->search ||
         (hard != INT64_MAX && hard - now < NEED_MS))
         return 0;
     number = pick(st, err);

@@ -1,4 +1,6 @@
-/* rungs.c - the answer of scheduler_ops.describe as JSON: families get their names, values the metric's own direction. */
+/* rungs.c - translates a scheduler's description of its rungs (scheduler_ops.describe) into JSON:
+ * numbers of families become names, levels become those of the family's own ladder, and values, of
+ * which larger is better, become scores in the metric's own direction. */
 #include "controller/decide/rungs.h"
 
 #include "base/jsonx.h"
@@ -13,7 +15,7 @@ static const struct family *family_of(const struct study *st, int family)
     return st->families[family >= 0 && family < st->n_families ? family : 0];
 }
 
-/* What a trial has spent when it stands at this level, as a share of a whole run. */
+/* The share of a whole run's cost that a trial has spent when it stands at this level. */
 static double share_of(const struct study *st, const struct family *f, int level, int max_level)
 {
     double params[FAMILY_MAX_PARAMS];
@@ -26,11 +28,13 @@ static double share_of(const struct study *st, const struct family *f, int level
     }
     const struct family_shape *s = &st->problem.shape;
     double whole = (double)family_level_cost(f, s, params, 0, max_level), spent = 0;
-    for (int l = 1; l <= level; l++) /* rung by rung: straight to the top is cheaper for some */
+    /* Level by level, because some families spend less when they go straight to a high level. */
+    for (int l = 1; l <= level; l++)
         spent += (double)family_level_cost(f, s, params, l - 1, l);
     return whole > 0 ? spent / whole : 0;
 }
 
+/* Whether this rung belongs to a short ladder (problem/ladder.h). */
 static bool is_on_short(const struct problem *p, const struct family *f, const struct sched_rung *r)
 {
     return f->adds_folds > 0 && family_resource_of(f, &p->shape) == FR_AUTO &&
@@ -71,15 +75,15 @@ static bool same_bracket(const struct sched_rung *a, const struct sched_rung *b)
 
 static json_t *describe(const struct study *st)
 {
-    const struct scheduler_ops *ops = st->scheduler->ops;
+    const struct scheduler_ops *ops = st->search->scheduler->ops;
     struct sched_rung *list = NULL;
     json_t *out = NULL, *rungs = NULL;
 
     if (!ops->describe)
         return json_null();
-    int n = ops->describe(st->scheduler, 0, 0, NULL), first = MAX(n - RUNGS_MAX, 0);
+    int n = ops->describe(st->search->scheduler, 0, 0, NULL), first = MAX(n - RUNGS_MAX, 0);
     list = mem_array((size_t)MAX(n - first, 1), sizeof *list);
-    CHECK(ops->describe(st->scheduler, first, n - first, list) == n);
+    CHECK(ops->describe(st->search->scheduler, first, n - first, list) == n);
     out = json_array();
     for (int i = 0; i < n - first; i++) {
         if (i == 0 || !same_bracket(&list[i - 1], &list[i])) {
@@ -92,7 +96,7 @@ static json_t *describe(const struct study *st)
     return out;
 }
 
-/* Those of `key` ended on this rung. */
+/* Moves the trials that are counted under `key` to "done". */
 static void count_as_done(json_t *rung, const char *key)
 {
     json_int_t n = json_integer_value(json_object_get(rung, key));
@@ -102,8 +106,8 @@ static void count_as_done(json_t *rung, const char *key)
     json_object_set_new(rung, "done", json_integer(done + n));
 }
 
-/* What was kept is the picture of the moment at which the search ended: what waited then was cancelled, and what ran has
- * ended since. */
+/* The stored picture is from the moment when the search ended. Trials that waited then were
+ * cancelled, and those that ran have ended since or end now. */
 static void close_open(const struct study *st, json_t *brackets)
 {
     bool is_over = study_is_final(st->row.state);
@@ -125,9 +129,7 @@ static void close_open(const struct study *st, json_t *brackets)
 
 json_t *rungs_json(const struct study *st)
 {
-    json_t *out = st->rungs       ? json_deep_copy(st->rungs)
-                  : st->scheduler ? describe(st)
-                                  : json_null();
+    json_t *out = st->rungs ? json_deep_copy(st->rungs) : st->search ? describe(st) : json_null();
 
     close_open(st, out);
     return out;
@@ -135,5 +137,5 @@ json_t *rungs_json(const struct study *st)
 
 json_t *rungs_now(const struct study *st)
 {
-    return st->scheduler ? describe(st) : NULL;
+    return st->search ? describe(st) : NULL;
 }

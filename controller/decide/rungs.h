@@ -1,18 +1,22 @@
-/* rungs.h - what a scheduler's rungs look like, for those who watch. */
+/* rungs.h - what a scheduler's rungs look like, as JSON for people who watch a study. Nothing
+ * decides by it. Called by view/show.c and api/page.c; settle/ship.c stores the last picture when
+ * the search ends. */
 #ifndef CONTROLLER_DECIDE_RUNGS_H
 #define CONTROLLER_DECIDE_RUNGS_H
 
-#include "controller/state/study.h"
+#include "controller/decide/search.h"
 
-/* A new reference to an array, one object for each bracket of each family's ladder, in the order of the scheduler:
- *   {family, max_level, bracket, rungs: [{rung, level, resource: share of a full run's cost by the family's formula at
- *   its first configuration, size: trials planned | null, running, waiting, promoted, done, best: in the metric's own
- *   direction | null}]}
- * null when the scheduler has no rungs. Of a study whose search has ended, as they stood then, but what waited or ran
- * counts as done where it was. At most the last RUNGS_MAX rungs. */
+/* A new array with one object for each bracket of each family's ladder, in the scheduler's order:
+ *   {family, max_level, bracket, rungs: [{rung, level, resource, size, running, waiting, promoted,
+ *    done, best}]}
+ * resource is the share of a full run's cost that a trial has spent at this level, by the family's
+ * formula at its first configuration; size is the number of trials planned, or null; best is a
+ * score, or null. The answer is a JSON null if the scheduler has no rungs. After the search has
+ * ended the rungs are shown as they stood then, except that trials which waited or ran count as
+ * done at their rung. Only the last RUNGS_MAX rungs are shown, so that the answer stays small. */
 enum { RUNGS_MAX = 1000 };
 json_t *rungs_json(const struct study *st);
-/* As the scheduler says now, a new reference; NULL without a scheduler. Kept with the study when its search ends. */
+/* The rungs as the scheduler describes them now, as a new array; NULL = the study has no search. */
 json_t *rungs_now(const struct study *st);
 
 #endif

@@ -1,5 +1,9 @@
-/* script.c - the list and its order; see script.h. What was taken stands first, in the order of taking. All but the
- * portfolios is taken in the order of the list. */
+/* script.c - makes the script and takes items from it (script.h).
+ *
+ * The items that were taken stand first, in the order in which they were taken; search.script_pos
+ * is their number. Everything but the portfolios is taken in the order of the list. Portfolios,
+ * which begin at search.script_free, may be taken in another order in a live study: an item is then
+ * moved to the end of those taken, so that a replay, which takes by hash, leaves the same list. */
 #include "controller/decide/script.h"
 
 #include "base/jsonx.h"
@@ -12,12 +16,16 @@
 
 #include <string.h>
 
-enum { SCRIPT_MAX = 20000, LATE_EVERY = 4 };
+enum {
+    /* items; a spec's list may be longer, but nobody waits for so many trials */
+    SCRIPT_MAX = 20000,
+    LATE_EVERY = 4 /* of a family that is behind, every fourth trial may be of its portfolio */
+};
 
 struct script {
     struct script_item *list;
     int n, cap;
-    json_t *seen; /* texts, so that nothing is tried twice */
+    json_t *seen; /* the configurations in the list as texts, as keys */
 };
 
 static void script_add(struct script *s, const struct config *c, enum trial_source source)
@@ -43,7 +51,7 @@ static int add_enqueued(struct script *s, const struct study *st, struct err *er
         struct config c;
 
         jsonx_path_at(path, sizeof path, "enqueue", i);
-        if (config_parse(&c, v, path, err) < 0)
+        if (config_parse(&c, v, path, st->space.own, err) < 0)
             return -1;
         if (!(c.family->tasks & st->problem.task))
             return err_at(err, path, "%s does not do the task %s", c.family->name,
@@ -53,26 +61,36 @@ static int add_enqueued(struct script *s, const struct study *st, struct err *er
     return 0;
 }
 
-/* Of an automatic space the lead and those that have no lower rung run to their top; the others must earn it: a forest may
- * cost as much as twenty fits of the lead. */
+/* Whether a family's first configuration runs to its highest level at once. In an automatic space
+ * only the lead family and families with a single level do. The others must first be good at a
+ * lower level, because a forest may cost as much as twenty fits of the lead. */
 static bool runs_to_top(const struct study *st, const struct family *f)
 {
     return !st->space.is_auto || f->is_lead || ladder_levels(&st->problem, f) == 1;
 }
 
-/* The lead of an automatic space first: the others may take longer than it does. */
+/* In an automatic space the lead family comes first, because the others may take longer and a study
+ * with a short budget should have a good model early. Families that only images have come next: where
+ * the table has images, they are the strongest. */
+static int turn_of(const struct study *st, const struct family *f)
+{
+    return !st->space.is_auto || f->is_lead ? 0 : f->needs_images ? 1 : 2;
+}
+
 static void add_firsts(struct script *s, const struct study *st)
 {
-    for (int late = 0; late < 2; late++) {
+    for (int turn = 0; turn < 3; turn++) {
         for (int i = 0; i < st->space.n_families; i++) {
             const struct config *c = &st->space.first[i];
 
-            if ((st->space.is_auto && !c->family->is_lead) == late)
+            if (turn_of(st, c->family) == turn)
                 script_add(s, c, runs_to_top(st, c->family) ? SRC_FIRST : SRC_SCRIPT);
         }
     }
 }
 
+/* Row 1 of each family, then row 2 of each, and so on; row 0 is the default, which add_firsts
+ * added. */
 static void add_portfolios(struct script *s, const struct study *st)
 {
     bool more = st->space.is_auto;
@@ -86,6 +104,7 @@ static void add_portfolios(struct script *s, const struct study *st)
             if (!params)
                 continue;
             memcpy(c.params, params, (size_t)c.family->n_params * sizeof *params);
+            family_suit(c.family, &st->problem.shape, st->problem.data.metric, c.params);
             script_add(s, &c, SRC_SCRIPT);
             more = true;
         }
@@ -99,53 +118,53 @@ int script_make(struct study *st, struct err *err)
     int rc = -1;
 
     family_defaults(base.family, base.params);
-    script_add(&s, &base, SRC_FIRST);
+    if (!st->space.own)
+        script_add(&s, &base, SRC_FIRST);
     if (add_enqueued(&s, st, err) < 0)
         goto out;
-    add_firsts(&s, st);
+    /* What a user's program does best with is unknown, so nothing comes before the sampler. */
+    if (!st->space.own)
+        add_firsts(&s, st);
     for (int i = 0; warm_first(st, i, &base); i++) {
         if (base.family->tasks & st->problem.task)
             script_add(&s, &base, SRC_SCRIPT);
     }
-    st->script_free = s.n;
+    st->search->script_free = s.n;
     add_portfolios(&s, st);
     rc = 0;
 out:
     json_decref(s.seen);
-    st->script = s.list;
-    st->n_script = s.n;
-    st->script_pos = 0;
+    st->search->script = s.list;
+    st->search->n_script = s.n;
+    st->search->script_pos = 0;
     return rc;
-}
-
-void script_fini(struct study *st)
-{
-    mem_free(st->script);
-    st->script = NULL;
-    st->n_script = st->script_pos = st->script_free = 0;
 }
 
 /* ---- taking ---- */
 
+/* Takes the item at this place: moves it behind those that were taken before. */
 static const struct script_item *take(struct study *st, int at)
 {
-    struct script_item item = st->script[at], *to = &st->script[st->script_pos];
+    CHECK(at >= st->search->script_pos && at < st->search->n_script);
+    struct script_item item = st->search->script[at],
+                       *to = &st->search->script[st->search->script_pos];
 
-    memmove(to + 1, to, (size_t)(at - st->script_pos) * sizeof *to);
+    memmove(to + 1, to, (size_t)(at - st->search->script_pos) * sizeof *to);
     *to = item;
-    st->script_pos++;
+    st->search->script_pos++;
     return to;
 }
 
 static bool is_behind(const struct study *st, const struct script_item *item)
 {
-    const struct scheduler_ops *ops = st->scheduler->ops;
+    const struct scheduler_ops *ops = st->search->scheduler->ops;
 
     return ops->is_behind &&
-           ops->is_behind(st->scheduler, searchers_group(st, item->config.family->name));
+           ops->is_behind(st->search->scheduler, searchers_group(st, item->config.family->name));
 }
 
-/* While others wait the sampler may propose the same. */
+/* The sampler may have proposed an item's configuration while the item waited for its family's
+ * turn. */
 static bool was_tried(const struct study *st, const struct script_item *item)
 {
     uint64_t config = config_hash_of(&item->config);
@@ -159,37 +178,39 @@ static bool was_tried(const struct study *st, const struct script_item *item)
 
 static void drop(struct study *st, int at)
 {
-    struct script_item *item = &st->script[at];
+    struct script_item *item = &st->search->script[at];
 
-    memmove(item, item + 1, (size_t)(--st->n_script - at) * sizeof *item);
+    memmove(item, item + 1, (size_t)(--st->search->n_script - at) * sizeof *item);
 }
 
+/* Deterministic studies take everything in order, because results come to them in virtual time and
+ * the order must not depend on more than that. */
 const struct script_item *script_next(struct study *st)
 {
-    int at = st->script_pos;
+    int at = st->search->script_pos;
 
-    if (at < st->script_free || (st->is_deterministic && at < st->n_script))
+    if (at < st->search->script_free || (st->is_deterministic && at < st->search->n_script))
         return take(st, at);
-    while (at < st->n_script && is_behind(st, &st->script[at]))
+    while (at < st->search->n_script && is_behind(st, &st->search->script[at]))
         at++;
-    if (at == st->n_script) {
+    if (at == st->search->n_script) {
         if (st->n_trials % LATE_EVERY != 0)
             return NULL;
-        at = st->script_pos;
+        at = st->search->script_pos;
     }
-    while (at < st->n_script && was_tried(st, &st->script[at]))
+    while (at < st->search->n_script && was_tried(st, &st->search->script[at]))
         drop(st, at);
-    return at < st->n_script ? take(st, at) : NULL;
+    return at < st->search->n_script ? take(st, at) : NULL;
 }
 
 void script_took(struct study *st, uint64_t config)
 {
-    int at = st->script_pos;
+    int at = st->search->script_pos;
 
-    if (at >= st->n_script)
+    if (at >= st->search->n_script)
         return;
-    while (at >= st->script_free && at < st->n_script &&
-           config_hash_of(&st->script[at].config) != config)
+    while (at >= st->search->script_free && at < st->search->n_script &&
+           config_hash_of(&st->search->script[at].config) != config)
         at++;
-    take(st, at < st->n_script ? at : st->script_pos);
+    take(st, at < st->search->n_script ? at : st->search->script_pos);
 }

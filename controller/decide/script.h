@@ -1,16 +1,26 @@
-/* script.h - what a study tries before its sampler: baseline, the user's list, the first configuration of each family, a
- * warm start's best, and the portfolios of the families. Private to controller/. */
+/* script.h - the configurations that a study tries before it asks its sampler, in this order:
+ *
+ * 1. the baseline, which predicts without looking at any column;
+ * 2. the configurations that the spec's key `enqueue` lists;
+ * 3. the first configuration of each family;
+ * 4. the best configurations of the earlier study that the spec's key `warm_start` names, where
+ *    their scores cannot be compared with this study's (warm.h);
+ * 5. in an automatic space, the portfolios of the families: configurations that are worth
+ *    trying early.
+ *
+ * No configuration is in the script twice. Called by propose.c. */
 #ifndef CONTROLLER_DECIDE_SCRIPT_H
 #define CONTROLLER_DECIDE_SCRIPT_H
 
-#include "controller/state/study.h"
+#include "controller/decide/search.h"
 
+/* Makes the script of a study whose space is known. */
 int script_make(struct study *st, struct err *err);
-void script_fini(struct study *st);
-/* The next one, taken; NULL = ask the sampler. In a study with a limit in time a family that is behind the others
- * (scheduler.h) gives its portfolio when the others have given theirs, as one trial in four. Valid until the next call. */
+/* Takes the next item; NULL = it is the sampler's turn. In a live study the portfolio of a family
+ * that is behind the others (scheduler_ops.is_behind) comes after the portfolios of the others, and
+ * then only one trial in four comes from it. The item is valid until the next call. */
 const struct script_item *script_next(struct study *st);
-/* The trial with this hash (trial_mem.config) was taken from it in a former life. */
+/* Replay: the trial with this hash (trial_mem.config) was taken from the script. */
 void script_took(struct study *st, uint64_t config);
 
 #endif

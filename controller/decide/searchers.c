@@ -1,6 +1,9 @@
-/* searchers.c - samplers and schedulers by the names of a spec. Their seeds are the study's mixed with a tag each, so that
- * the two never share a stream. What they are told of the study (budget, trials in flight, objectives) is a hint to them and
- * a fact here: the same when a study is loaded again, or its searchers would not be the ones that were saved. */
+/* searchers.c - samplers and schedulers by the names of a spec (searchers.h).
+ *
+ * Each gets the study's seed mixed with a tag of its own, so that the two never draw the same
+ * numbers. What they are told when they are opened (budget, trials in flight, objectives) must be
+ * the same whenever the study is loaded again, or a replay would give other searchers. Therefore it
+ * comes from the spec and the stored choice, and never from what runners are there. */
 #include "controller/decide/searchers.h"
 
 #include "base/jsonx.h"
@@ -13,10 +16,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* So many trials that are in flight together share their shape parameters at most: enough for one launch, few enough that
- * every shape is soon seen. */
+/* Samplers give at most so many trials in flight the same shape parameters (search_setup.fuse):
+ * enough for trials to train together in one launch, and few enough that all shapes are tried
+ * soon. */
 enum { FUSE_MOST = 8 };
-enum { SAMPLER_TAG = 0x73616d70, SCHEDULER_TAG = 0x73636865, MAX_NAMES = 48 };
+enum {
+    SAMPLER_TAG = 0x73616d70,   /* "samp" */
+    SCHEDULER_TAG = 0x73636865, /* "sche" */
+    MAX_NAMES = 48              /* of searchers, in an error's list */
+};
 
 static bool is_auto(const char *name)
 {
@@ -40,8 +48,8 @@ static int options_parse(const json_t *given, const struct search_option *option
 
         if (search_option_set(options, n, key, json_number_value(v), out, &why) == 0)
             continue;
-        size_t named =
-            strlen(why.where); /* its text begins with the bare name; the whole path is better */
+        /* The text begins with the option's bare name; the whole path takes its place. */
+        size_t named = strlen(why.where);
         jsonx_path(where, sizeof where, path, key);
         return err_at(err, where, "%s",
                       named && strncmp(why.text, why.where, named) == 0 && why.text[named] == ':'
@@ -51,7 +59,8 @@ static int options_parse(const json_t *given, const struct search_option *option
     return 0;
 }
 
-/* `auto` chooses the searcher, and options belong to one that was named. */
+/* Options belong to a searcher that the spec names. With `auto` nobody knows yet which one it will
+ * be. */
 static int options_of_auto(const json_t *given, const char *path, struct err *err)
 {
     const char *key = NULL;
@@ -68,7 +77,8 @@ static int options_of_auto(const json_t *given, const char *path, struct err *er
 
 /* ---- names ---- */
 
-/* A name near this one, or else all there are. */
+/* The error for an unknown name. It suggests a searcher with a similar name, or one that does what
+ * the word means in other programs, or else it lists all names. */
 static int unknown(const char *path, const char *name, const char *const *names, size_t n,
                    struct err *err)
 {
@@ -227,6 +237,7 @@ int searchers_parallel(const struct spec *spec)
     return spec_is_deterministic(spec) ? PLAN_WORKERS : 0;
 }
 
+/* The number of levels of the longest ladder in the space. */
 static int max_level(const struct study_space *space, enum family_resource resource)
 {
     const struct family_shape s = { .resource = resource };
@@ -275,8 +286,9 @@ int searchers_group(const struct study *st, const char *family)
 {
     int group = st->n_families - 1;
 
+    /* A user's trial of a family outside the study counts with the baseline, as in trial_mem. */
     while (group > 0 && !str_eq(st->families[group]->name, family))
-        group--; /* a user's trial of a family outside the study stands with the baseline, as trial_mem has it */
+        group--;
     return group;
 }
 
@@ -308,22 +320,23 @@ int searchers_open(struct study *st, struct err *err)
     const struct scheduler_ops *scheduler =
         sampler ? searchers_scheduler(&st->spec, c->scheduler, &setup, options, err) : NULL;
 
+    CHECK(st->search && st->space.space);
     if (!scheduler)
         return -1;
     setup.budget_trials = c->budget_trials;
     setup.fuse = c->fuse;
-    st->scheduler = scheduler->open(&setup, err);
-    if (!st->scheduler)
+    st->search->scheduler = scheduler->open(&setup, err);
+    if (!st->search->scheduler)
         return -1;
     setup.seed = rng_mix(st->spec.seed, SAMPLER_TAG);
     if (options_parse(st->spec.sampler_options, sampler->options, sampler->n_options, "sampler",
                       options, err) == 0)
-        st->sampler = sampler->open(st->space.space, &setup, err);
-    if (st->sampler)
+        st->search->sampler = sampler->open(st->space.space, &setup, err);
+    if (st->search->sampler)
         return 0;
     if (err && err->code == ERR_ARG && !err->where[0])
-        str_copy(err->where, sizeof err->where, "sampler"); /* it does not suit this space */
-    scheduler_close(st->scheduler);
-    st->scheduler = NULL;
+        str_copy(err->where, sizeof err->where, "sampler"); /* the sampler refuses this space */
+    scheduler_close(st->search->scheduler);
+    st->search->scheduler = NULL;
     return -1;
 }

@@ -1,29 +1,34 @@
-/* searchers.h - which sampler and scheduler a study has, and opening them: names and options of the spec checked, `auto`
- * resolved once by search/auto.h when the study's data is known, and stored with it. */
+/* searchers.h - which sampler and scheduler a study has. Names and options of the spec are
+ * checked here, and the searchers are opened here. Where the spec says `auto`, search/auto.h
+ * chooses once, when the study's data is known; the choice is stored with the study, so that
+ * another version of the rule does not change it. Called by propose.c, settle/load.c and the
+ * checks of specs in api/. */
 #ifndef CONTROLLER_DECIDE_SEARCHERS_H
 #define CONTROLLER_DECIDE_SEARCHERS_H
 
-#include "controller/state/study.h"
+#include "controller/decide/search.h"
 
-/* Virtual workers of a deterministic study whose spec does not say how many. */
+/* The number of virtual workers of a deterministic study whose spec has no `parallel`. */
 enum { PLAN_WORKERS = 16 };
 
-/* Names and options of a spec; errors carry the path of the key. dev: also the test searchers. */
+/* Checks names and options of a spec; an error carries the path of the key. dev = the searchers for
+ * tests are allowed, too. */
 int searchers_check(const struct spec *spec, bool dev, struct err *err);
-/* What the spec names, or the rule's choice where it says auto. */
+/* The searchers that the spec names, or the choice of the rule where it says auto. */
 void searchers_choice(const struct spec *spec, const struct study_space *space,
                       struct search_choice *out);
-/* Fills st->problem.search by it. Space and problem are ready. */
+/* Stores that choice in st->problem.search. Space and problem must be known. */
 void searchers_choose(struct study *st);
-/* The scheduler's number for a family. */
+/* The number that stands for a family in calls of the scheduler. */
 int searchers_group(const struct study *st, const char *family);
-/* Opens st->sampler and st->scheduler; on error neither. */
+/* Opens both searchers into st->search; after an error neither is open. */
 int searchers_open(struct study *st, struct err *err);
-/* What the scheduler alone is opened with, also for previews: options has SEARCH_MAX_OPTIONS places and is lent to setup. */
+/* Finds the scheduler and fills the setup that it is opened with; previews use it, too. `options`
+ * has SEARCH_MAX_OPTIONS places, and the setup borrows it. */
 const struct scheduler_ops *searchers_scheduler(const struct spec *spec, const char *name,
                                                 struct search_setup *setup, double *options,
                                                 struct err *err);
-/* Trials in flight as far as they are known beforehand; 0 = not. */
+/* The number of trials in flight, as far as the spec alone tells; 0 = it does not. */
 int searchers_parallel(const struct spec *spec);
 
 #endif

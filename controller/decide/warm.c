@@ -1,6 +1,11 @@
-/* warm.c - the journaled object: {"study": id, "name", "same": bool, "trials": [{"config", "score", "level", "max_level", and
- * the costs "fit_us", "predict_ns_row", "model_bytes"}]},
- * best first. `same`: the scores mean the same: of one table and target, with the same test rows set apart. */
+/* warm.c - reads the earlier study's trials, and uses them (warm.h). The object in the journal is
+ *
+ *   {"study": id, "name", "same": bool,
+ *    "trials": [{"config", "score", "level", "max_level", "fit_us", "predict_ns_row",
+ *                "model_bytes"}]}
+ *
+ * with the best trial first. "same" = scores of both studies mean the same: same table, target,
+ * positive class and monotone columns, and the same rows set apart for the test. */
 #include "controller/decide/warm.h"
 
 #include "base/jsonx.h"
@@ -20,13 +25,18 @@ static bool same_scores(const struct study *a, const struct study *b)
 {
     const struct msg_data *x = &a->problem.data, *y = &b->problem.data;
 
-    /* Folds or a holdout: the same number, more or less noisy. Rows set apart for a test stay unseen. */
+    /* The validation may differ: folds and a holdout estimate the same quantity, only with more or
+     * less noise. The test rows must not differ, because the earlier study may have trained on rows
+     * that this one keeps unseen. */
     return str_eq(x->frame, y->frame) && str_eq(x->target, y->target) &&
            str_eq(x->positive, y->positive) && str_eq(x->monotone, y->monotone) &&
+           str_eq(x->groups, y->groups) && str_eq(x->time_column, y->time_column) &&
+           str_eq(x->weights, y->weights) && x->gap == y->gap &&
            x->test_fraction == y->test_fraction &&
            (x->split_seed == y->split_seed || x->test_fraction == 0);
 }
 
+/* The baseline is left out, because each study tries it anyway. */
 static int add_trial(struct study *from, int64_t number, json_t *list, struct err *err)
 {
     const struct trial_mem *t = trial_mem(from, number);
@@ -34,7 +44,7 @@ static int add_trial(struct study *from, int64_t number, json_t *list, struct er
     struct config c;
     int rc = trial_load(from, number, &row, err);
 
-    if (rc == 0 && config_parse_text(&c, row.config, NULL) == 0 &&
+    if (rc == 0 && config_parse_text(&c, row.config, from->space.own, NULL) == 0 &&
         !str_eq(c.family->name, "baseline"))
         json_array_append_new(
             list, json_pack("{s:s, s:o, s:i, s:i, s:I, s:I, s:I}", "config", row.config, "score",
@@ -82,6 +92,7 @@ static int64_t whole(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
+/* 1 = the sampler was told, 0 = the configuration is not in this study's space, -1. */
 static int tell_one(struct study *st, int64_t number, const json_t *trial, struct err *err)
 {
     const char *text = json_string_value(json_object_get(trial, "config"));
@@ -104,11 +115,11 @@ static int tell_one(struct study *st, int64_t number, const json_t *trial, struc
     objective_all(st, &t, all);
     for (int i = 1; i < objective_count(st); i++)
         o.more[i - 1] = all[i];
-    if (text && config_parse_text(&c, text, NULL) == 0 &&
+    if (text && config_parse_text(&c, text, st->space.own, NULL) == 0 &&
         config_to_point(&c, st->space.space, point, NULL) == 0) {
-        rc = st->sampler->ops->adopt(st->sampler, number, point, err);
+        rc = st->search->sampler->ops->adopt(st->search->sampler, number, point, err);
         if (rc == 0)
-            rc = st->sampler->ops->observe(st->sampler, &o, err);
+            rc = st->search->sampler->ops->observe(st->search->sampler, &o, err);
         rc = rc < 0 ? -1 : 1;
     }
     mem_free(point);
@@ -121,9 +132,10 @@ int warm_tell(struct study *st, struct err *err)
     json_t *v = NULL;
     size_t i = 0;
 
-    if (!json_is_true(json_object_get(st->warm, "same")))
+    CHECK(st->search && st->search->sampler);
+    if (!json_is_true(json_object_get(st->search->warm, "same")))
         return 0;
-    json_array_foreach(json_object_get(st->warm, "trials"), i, v)
+    json_array_foreach(json_object_get(st->search->warm, "trials"), i, v)
     {
         int rc = tell_one(st, number, v, err);
 
@@ -136,11 +148,11 @@ int warm_tell(struct study *st, struct err *err)
 
 int warm_first(const struct study *st, int i, struct config *out)
 {
-    json_t *list = json_object_get(st->warm, "trials");
+    json_t *list = json_object_get(st->search->warm, "trials");
 
-    if (!list || json_is_true(json_object_get(st->warm, "same")) || i >= WARM_FIRST)
+    if (!list || json_is_true(json_object_get(st->search->warm, "same")) || i >= WARM_FIRST)
         return 0;
     const char *text =
         json_string_value(json_object_get(json_array_get(list, (size_t)i), "config"));
-    return text && config_parse_text(out, text, NULL) == 0;
+    return text && config_parse_text(out, text, st->space.own, NULL) == 0;
 }

@@ -1,5 +1,8 @@
-/* look.c - can a blob be read here, and is it what its name says? The loop asks this before it gives work away, so a large
- * file that this process has not read yet is only measured; who maps it checks its hash. */
+/* look.c - looks at a blob's file (look.h). A small file is hashed. A large one is only measured:
+ * whether it exists, may be read, and has the length that its row promises. Whoever reads a large
+ * file checks its hash (ctl_blob_check when it is downloaded, the worker when it maps it). What was
+ * once found whole in this process is not looked at again as long as the file's identity does not
+ * change (blob_is_checked). */
 #include "controller/files/look.h"
 
 #include "base/io.h"
@@ -9,7 +12,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-/* So many bytes are hashed in about a millisecond. */
+/* Files up to this size are hashed at once, which takes about a millisecond. */
 enum { HASH_AT_ONCE = 1 << 20 };
 
 static int measure(struct ctl *ctl, const char *sha256, const char *path, struct err *err)

@@ -1,12 +1,16 @@
-/* rubbish.c - see rubbish.h. One look every `collect_ms`:
+/* rubbish.c - which files may be deleted (rubbish.h). A timer looks every `collect_ms`:
  *
- * - an upload goes when its trial or task has ended, or when nothing was added to it for an hour;
- * - a blob that nothing has named yet goes when the trial that brought it has ended; one that a user brought, after
- *   `blob_age_ms`;
- * - a blob that the last row has let go of goes at once, unless somebody has asked for it lately;
- * - a file without a row (the process ended between the two) goes after ten minutes.
+ * - an upload goes when its trial or task has ended, or when nothing was added to it for an hour
+ *   (upload.c);
+ * - a blob that no row has named yet goes when the trial or task that uploaded it has ended; one
+ *   that a user uploaded goes after `blob_age_ms`;
+ * - a blob that rows named once and do not name any more goes at once, but not within ten minutes
+ *   after somebody asked for it;
+ * - a file without a row goes after ten minutes. Such a file is left if the process ended after the
+ *   file was written and before its row was committed.
  *
- * Runners say for which trial or task an upload is (PROTOCOL.md), so that what was brought in vain goes with its trial. */
+ * Runners say for which trial or task an upload is (docs/PROTOCOL.md). That is why the files of a
+ * trial that was lost or stopped can be deleted together with it. */
 #include "controller/files/rubbish.h"
 
 #include "base/log.h"
@@ -20,29 +24,35 @@
 #include <string.h>
 
 enum {
-    ASKED_MS = 600000, /* between asking whether a blob is there and naming it */
-    STRAY_MS = 600000, /* between a file's commit and its row's */
-    START_MS = 30000,  /* who asked before a restart is forgotten by it */
-    LOOKS_KEPT =
-        2 * BLOB_FOLDERS / BLOB_FOLDERS_AT_ONCE, /* unseen for so many, it is named or gone */
-    IDEM_EVERY_MS = 600000,                      /* a look at old idempotency keys */
+    /* The longest time between asking whether a blob is here and naming it. */
+    ASKED_MS = 600000,
+    /* The longest time between the writing of a file and the commit of its row. */
+    STRAY_MS = 600000,
+    /* After a restart nobody remembers who asked for a blob, so nothing that rows once named goes
+     * so soon. */
+    START_MS = 30000,
+    /* All folders are looked at twice within so many looks: what was not met in them is named or
+     * gone. */
+    LOOKS_KEPT = 2 * BLOB_FOLDERS / BLOB_FOLDERS_AT_ONCE,
+    /* Idempotency keys are kept for a day, and old ones are looked for every ten minutes. */
+    IDEM_EVERY_MS = 600000,
     IDEM_AGE_MS = 24 * 3600 * 1000
 };
 
-/* A blob that was brought or asked for, or a stray file, and when. */
+/* A note about a blob that was uploaded or asked for, or about a file without a row (a stray). */
 struct said {
     char sha256[SHA256_HEX];
-    int64_t at_ms;
+    int64_t at_ms; /* monotonic ms of the upload, the question, or the first look at the stray */
     bool is_stray;
-    int looks;             /* since it was last met */
-    struct file_mark mark; /* of a stray */
-    struct ctl_upload_by by;
+    int looks;               /* looks since it was last met */
+    struct file_mark mark;   /* of a stray: another mark means that it was written again */
+    struct ctl_upload_by by; /* who uploaded it; empty = only its age counts */
 };
 
 struct rubbish {
-    struct said *list;
+    struct said *list; /* owned */
     int n, cap;
-    int64_t idem_ms;
+    int64_t idem_ms; /* monotonic ms of the last look at idempotency keys */
 };
 
 static struct rubbish *rubbish_of(struct ctl *ctl)
@@ -88,7 +98,8 @@ void rubbish_said(struct ctl *ctl, const char *sha256, const struct ctl_upload_b
 
     s->at_ms = ctl_now(ctl);
     s->looks = 0;
-    /* Two trials, or a trial and somebody who asks: then its age counts. */
+    /* If two trials uploaded it, or a trial did and somebody else asked for it, no single end
+     * decides: then its age counts. */
     s->by = is_new && by ? *by : (struct ctl_upload_by){ 0 };
 }
 
@@ -100,9 +111,11 @@ void rubbish_free(struct ctl *ctl)
     ctl->rubbish = NULL;
 }
 
-/* ---- who may still name it ---- */
+/* ---- who may still name a file ---- */
 
-/* A trial whose lease ran out keeps its fence until it is granted again, and may be taken back with it. */
+/* A trial whose lease ran out keeps its fence until it is granted again. Until then its runner may
+ * take it back and name the file (rejoin in serve/report.c). If the row cannot be read, the file
+ * stays. */
 static bool trial_may_rejoin(struct ctl *ctl, int64_t trial, int64_t fence)
 {
     struct trial_row row = { 0 };
@@ -129,6 +142,7 @@ bool rubbish_owner_lives(struct ctl *ctl, const struct ctl_upload_by *by)
     return t && t->row.fence == by->fence;
 }
 
+/* store_blob_collect asks this for each blob that no row names. */
 static bool row_may_go(void *arg, const char *sha256, bool was_named)
 {
     struct ctl *ctl = arg;
@@ -145,6 +159,7 @@ static bool row_may_go(void *arg, const char *sha256, bool was_named)
     return ctl_now(ctl) - s->at_ms >= MIN(ctl->conf.blob_age_ms, was_named ? ASKED_MS : INT64_MAX);
 }
 
+/* store_blob_collect asks this for each file that has no row. */
 static bool file_may_go(void *arg, const char *name, const struct file_mark *mark)
 {
     struct ctl *ctl = arg;
@@ -152,7 +167,7 @@ static bool file_may_go(void *arg, const char *name, const struct file_mark *mar
     struct said *s = NULL;
 
     if (!str_sha256_ok(name))
-        return false; /* not of our making */
+        return false; /* no name of a blob: somebody else put it there */
     s = find_or_add(ctl, name, true, &is_new);
     s->looks = 0;
     if (is_new || !file_mark_same(&s->mark, mark)) {
@@ -162,7 +177,6 @@ static bool file_may_go(void *arg, const char *name, const struct file_mark *mar
     return ctl_now(ctl) - s->at_ms >= MIN(STRAY_MS, ctl->conf.blob_age_ms);
 }
 
-/* What was said of blobs that are named or gone by now is forgotten. */
 void rubbish_forget_old(struct ctl *ctl)
 {
     struct rubbish *r = rubbish_of(ctl);

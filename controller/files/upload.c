@@ -1,7 +1,14 @@
-/* upload.c - the blob files behind web/: parts of an upload, their commit, the path of a blob. The file
- * work is store/blob.h's and needs no connection, so a commit (hash of every byte, fsync) runs on the
- * loop's pool and the loop never waits for a disk. Rows are not written here: the caller names a blob by
- * ctl_blob_add only after its file is durable. Called by web/api/data.c. */
+/* upload.c - the verbs on files: parts of an upload, their commit, quotas, and the path of a blob
+ * for a download. Called by web/api/data.c.
+ *
+ * An upload is a file under uploads/ that grows part by part. A commit hashes it, makes it durable
+ * (fsync) and renames it to its hash. That needs no database connection, so it runs on the loop's
+ * pool, and the loop never waits for the disk. Rows are not written here: the caller adds the
+ * blob's row (ctl_blob_add) after the commit, when the file is durable, and then says so
+ * (ctl_upload_named).
+ *
+ * Memory knows who began each upload, because the bytes of unfinished uploads count against the
+ * quota of their token. After a restart the files are found again, but not who began them. */
 #include "controller/files/upload.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -16,15 +23,15 @@
 #include <string.h>
 
 enum {
-    CHECK_AT_ONCE = 1 << 20, /* hashing so much takes about a millisecond */
-    UPLOAD_IDLE_MS = 3600 * 1000,
-    UPLOADS_MAX = 10000,
-    RESERVE_SHARE = 20,     /* a twentieth of the disk is kept for the database, */
-    RESERVE_MOST = 1 << 30, /* or so much */
-    FREE_EVERY_MS = 200
+    CHECK_AT_ONCE = 1 << 20,      /* files up to this size are hashed on the loop, in about 1 ms */
+    UPLOAD_IDLE_MS = 3600 * 1000, /* an upload that a user does not go on with is deleted then */
+    UPLOADS_MAX = 10000,          /* under way at the same time */
+    RESERVE_SHARE = 20,           /* a twentieth of the disk is kept free for the database, */
+    RESERVE_MOST = 1 << 30,       /* but at most 1 GiB */
+    FREE_EVERY_MS = 200           /* the disk is asked for its free bytes at most so often */
 };
 
-/* Who waits for a commit. */
+/* A client that waits for a commit. */
 struct asker {
     struct asker *next;
     void (*on_done)(void *arg, int64_t bytes, const struct err *err);
@@ -46,13 +53,15 @@ struct upload {
     char id[33];
     struct ctl_upload_by by;
     int64_t bytes, last_ms;
-    struct commit *commit; /* under way; NULL = none */
+    struct commit *commit; /* the commit under way; NULL = none; the pool's job owns it */
 };
 
 struct uploads {
     struct upload *list;
     int n, cap;
-    int64_t free_bytes, reserve_bytes, free_ms; /* of the disk, looked at now and then */
+    /* Free bytes of the disk when it was last asked (free_ms), less what was written since; and how
+     * many of them are kept for the database. */
+    int64_t free_bytes, reserve_bytes, free_ms;
 };
 
 static struct uploads *uploads_of(struct ctl *ctl);
@@ -80,8 +89,8 @@ int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size, s
 
     if (rc == 1)
         rubbish_said(ctl, sha256, NULL);
-    /* A file without a row (the process ended between the two) is no blob: who asks must upload it again, or nothing
-     * that names it would be accepted. */
+    /* A file without a row is no blob, even if it is there (see rubbish.c): a row that names it
+     * would be refused, so the client must upload it again. */
     if (rc == 0)
         return err_set(err, ERR_NOTFOUND, "no blob %s", sha256);
     return rc < 0 ? -1 : blob_path(ctl_data_dir(ctl), sha256, out, size, err);
@@ -89,6 +98,8 @@ int ctl_blob_path(struct ctl *ctl, const char *sha256, char *out, size_t size, s
 
 /* ---- room ---- */
 
+/* Is there room for `more` bytes, on the disk and in the quota of all files? Subtracts them from
+ * what is known to be free, because the disk is asked only now and then. */
 static int disk_check(struct ctl *ctl, int64_t more, struct err *err)
 {
     struct uploads *u = uploads_of(ctl);
@@ -140,7 +151,7 @@ int64_t upload_room(struct ctl *ctl, const char *sha256)
     return MAX(left, 1);
 }
 
-/* `more` bytes of an upload: is there room for them, on the disk and in the quota of its token? */
+/* Is there room for `more` bytes of an upload, on the disk and in the quota of its token? */
 static int quota_check(struct ctl *ctl, const struct ctl_upload_by *by, int64_t more,
                        struct err *err)
 {
@@ -179,7 +190,8 @@ struct check {
     void *arg;
 };
 
-/* What a client is told of a file that is not what it should be. */
+/* Tells a client that a blob is not here instead of that it is damaged, because then the client
+ * uploads it again, which mends it. The log has the damage. */
 static int damaged(const char *sha256, struct err *err)
 {
     if (err && err->code == ERR_IO) {
@@ -248,6 +260,7 @@ static struct upload *add(struct ctl *ctl, struct uploads *u, const char *id,
 {
     struct upload *up = NULL;
 
+    CHECK(strlen(id) == 32);
     MEM_GROW(u->list, u->n, u->cap);
     up = &u->list[u->n++];
     *up = (struct upload){ .by = *by, .last_ms = ctl_now(ctl) };
@@ -263,7 +276,8 @@ static void forget(struct ctl *ctl, const char *id)
         *up = ctl->uploads->list[--ctl->uploads->n];
 }
 
-/* Those of before a restart: nobody knows any more whose they were. */
+/* An upload from before the restart: it counts against nobody's quota, and is deleted when it is
+ * idle. */
 static void found(void *arg, const char *id, int64_t bytes)
 {
     struct ctl *ctl = arg;
@@ -340,7 +354,7 @@ int ctl_upload_write(struct ctl *ctl, const char *id, int64_t offset, const void
         return err_set(err, ERR_NOTFOUND, "no such upload");
     if (up->commit)
         return err_set(err, ERR_CONFLICT, "the upload is being committed");
-    /* A part beyond the end takes nothing: it is refused as such below, not for want of room. */
+    /* A part that begins beyond the end is refused by blob_upload_write: it does not need room. */
     if ((offset <= up->bytes &&
          quota_check(ctl, &up->by, offset + (int64_t)n - up->bytes, err) < 0) ||
         blob_upload_write(ctl_data_dir(ctl), id, offset, p, n, err) < 0)
@@ -377,7 +391,7 @@ static void commit_done(void *arg)
     struct upload *up = c->ctl->uploads ? find(c->ctl, c->id) : NULL;
 
     if (up && up->commit == c)
-        up->commit = NULL; /* it stays known until its row is added, or the sweep */
+        up->commit = NULL; /* the upload stays in the list until its row is added, or it is swept */
     for (struct asker *a = c->askers, *next = NULL; a; a = next) {
         next = a->next;
         a->on_done(a->arg, c->bytes, c->failed ? &c->err : NULL);
@@ -414,6 +428,7 @@ int ctl_upload_commit(struct ctl *ctl, const char *id, const char *sha256,
         asker_add(up->commit, on_done, arg);
         return 0;
     }
+    CHECK(!up || !up->commit); /* one commit at a time */
     c = mem_zalloc(sizeof *c);
     c->ctl = ctl;
     c->dir = ctl_data_dir(ctl);

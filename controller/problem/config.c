@@ -35,6 +35,8 @@ int config_choice_find(const struct family_param *p, const json_t *v)
     return family_choice_find(p, number);
 }
 
+/* A choice is a word; `true` and `false` stand for yes and no, and a number for the word of its
+ * digits. */
 static int choice_parse(const struct family_param *p, const json_t *v, const char *where,
                         double *out, struct err *err)
 {
@@ -62,6 +64,8 @@ static int value_parse(const struct family_param *p, const json_t *v, const char
     return 0;
 }
 
+/* The error for a parameter that the family does not have. It suggests a similar name, or lists all
+ * names. */
 static int unknown_param(const struct family *f, const char *where, const char *key,
                          struct err *err)
 {
@@ -92,21 +96,40 @@ int config_unknown_family(const char *name, const char *where, struct err *err)
                   near ? "; did you mean " : "", near ? near : "", list);
 }
 
-int config_parse(struct config *c, const json_t *json, const char *path, struct err *err)
+/* The family that a configuration names; of an own study it may be left out. */
+static const struct family *family_of(const json_t *json, const char *path, const struct own *own,
+                                      struct err *err)
 {
-    const char *name = NULL, *key = NULL;
+    const struct family *f = NULL;
+    const char *name = OWN_FAMILY;
+    char where[120];
+
+    if (jsonx_str(json, path, "family", own ? JSONX_OPTIONAL : JSONX_REQUIRED, 64, &name, err) < 0)
+        return NULL;
+    if (own)
+        f = str_eq(name, OWN_FAMILY) ? &own->family : NULL;
+    else
+        f = family_find(name);
+    jsonx_path(where, sizeof where, path, "family");
+    if (!f && own)
+        err_at(err, where, "must be %s in a study with a space of its own", OWN_FAMILY);
+    else if (!f)
+        config_unknown_family(name, where, err);
+    return f;
+}
+
+int config_parse(struct config *c, const json_t *json, const char *path, const struct own *own,
+                 struct err *err)
+{
+    const char *key = NULL;
     json_t *v = NULL;
     char where[120];
 
     if (!json_is_object(json))
         return err_at(err, path, "must be an object {family: ..., parameters}");
-    if (jsonx_str(json, path, "family", JSONX_REQUIRED, 64, &name, err) < 0)
+    c->family = family_of(json, path, own, err);
+    if (!c->family)
         return -1;
-    c->family = family_find(name);
-    if (!c->family) {
-        jsonx_path(where, sizeof where, path, "family");
-        return config_unknown_family(name, where, err);
-    }
     family_defaults(c->family, c->params);
     json_object_foreach((json_t *)json, key, v)
     {
@@ -116,34 +139,38 @@ int config_parse(struct config *c, const json_t *json, const char *path, struct 
         jsonx_path(where, sizeof where, path, key);
         if (i < 0)
             return unknown_param(c->family, where, key, err);
-        if (value_parse(&c->family->params[i], v, where, &c->params[i], err) < 0)
+        if (own && c->family->params[i].kind == FP_CHOICE)
+            c->params[i] = own_choice_find(own, i, v);
+        else if (value_parse(&c->family->params[i], v, where, &c->params[i], err) < 0)
             return -1;
+        if (c->family->params[i].kind == FP_CHOICE && c->params[i] < 0)
+            return err_at(err, where, "must be one of %s", c->family->params[i].choices);
     }
-    return 0;
+    return own ? own_settle(own, json, path, c->params, err) : 0;
 }
 
-int config_parse_text(struct config *c, const char *text, struct err *err)
+int config_parse_text(struct config *c, const char *text, const struct own *own, struct err *err)
 {
     json_t *json = jsonx_load(text, strlen(text), "configuration", err);
-    int rc = json ? config_parse(c, json, NULL, err) : -1;
+    int rc = json ? config_parse(c, json, NULL, own, err) : -1;
 
     json_decref(json);
     return rc;
 }
 
-char *config_text_new(const struct config *c)
+static json_t *params_json(const struct config *c)
 {
     json_t *o = json_object();
     char word[64];
 
-    CHECK(c->family);
-    json_object_set_new(o, "family", json_string(c->family->name));
     for (int i = 0; i < c->family->n_params; i++) {
         const struct family_param *p = &c->family->params[i];
         json_t *v = NULL;
 
         if (p->axis == FA_FREE && c->params[i] == p->def)
             continue; /* chosen inside each fit; only a limit that the user set is written */
+        if (p->axis == FA_PREP && c->params[i] == p->def)
+            continue;                  /* most tables have no columns that it is about */
         CHECK(isfinite(c->params[i])); /* casts of NaN to integers are undefined */
         if (p->kind == FP_CHOICE) {
             family_choice_name(p, (int)c->params[i], word, sizeof word);
@@ -155,6 +182,16 @@ char *config_text_new(const struct config *c)
         }
         json_object_set_new(o, p->name, v);
     }
+    return o;
+}
+
+char *config_text_new(const struct config *c)
+{
+    CHECK(c->family);
+    const struct own *own = own_of(c->family);
+    json_t *o = own ? own_params_json(own, c->params) : params_json(c);
+
+    json_object_set_new(o, "family", json_string(c->family->name));
     char *text = jsonx_dump(o);
     json_decref(o);
     return text;
@@ -209,15 +246,18 @@ static double param_to_family(const struct param *p, const struct family_param *
     return number;
 }
 
-void config_from_point(struct config *c, const struct space *s, const double *point)
+void config_from_point(struct config *c, const struct space *s, const struct own *own,
+                       const double *point)
 {
     int at = space_find(s, "family");
 
     CHECK(at >= 0 && s->params[at].kind == PARAM_CATEGORICAL);
     CHECK(point[at] >= 0 && (int)point[at] < s->params[at].n_choices);
-    c->family = family_find(s->params[at].choices[(int)point[at]]);
+    c->family = own ? &own->family : family_find(s->params[at].choices[(int)point[at]]);
     CHECK(c->family);
     family_defaults(c->family, c->params); /* for what this space does not search */
+    for (int i = 0; own && i < c->family->n_params; i++)
+        c->params[i] = NAN; /* unless it is active */
     for (int i = 0; i < s->n; i++) {
         if (i == at || !space_is_active(s, point, i))
             continue;
@@ -235,7 +275,7 @@ static double param_from_family(const struct param *p, const struct family_param
 
     if (p->kind == PARAM_CONSTANT)
         return v == p->lo ? v : NAN;
-    if (p->kind != PARAM_CATEGORICAL && p->kind != PARAM_ORDINAL)
+    if (isnan(v) || (p->kind != PARAM_CATEGORICAL && p->kind != PARAM_ORDINAL))
         return v;
     if (fp->kind == FP_CHOICE)
         family_choice_name(fp, (int)v, word, sizeof word);

@@ -10,6 +10,7 @@
 #ifndef CONTROLLER_PROBLEM_CONFIG_H
 #define CONTROLLER_PROBLEM_CONFIG_H
 
+#include "controller/problem/own.h"
 #include "ml/family/family.h"
 #include "search/space/space.h"
 
@@ -22,11 +23,13 @@ struct config {
 
 /* Turns JSON into numbers. An unknown family or parameter, a wrong type and a value outside the
  * family's hard limits are errors; they carry the path of the key, which begins with `path`.
- * Parameters that are left out get the family's default. A value for a free axis is its limit. */
-int config_parse(struct config *c, const json_t *json, const char *path, struct err *err);
+ * Parameters that are left out get the family's default. A value for a free axis is its limit. own: the study's own family, which then is
+ * the only one, or NULL. */
+int config_parse(struct config *c, const json_t *json, const char *path, const struct own *own,
+                 struct err *err);
 /* Fills err for a family name that does not exist, with the nearest name. Always returns -1. */
 int config_unknown_family(const char *name, const char *where, struct err *err);
-int config_parse_text(struct config *c, const char *text, struct err *err);
+int config_parse_text(struct config *c, const char *text, const struct own *own, struct err *err);
 /* The canonical text: keys are sorted, so equal configurations have equal text. Freed by mem_free. */
 char *config_text_new(const struct config *c);
 /* The first 16 hexadecimal digits of the text's SHA-256, by which trials with the same
@@ -39,7 +42,8 @@ uint64_t config_hash_of(const struct config *c);
 int config_choice_find(const struct family_param *p, const json_t *v);
 
 /* Turns a legal point of the space into a configuration. */
-void config_from_point(struct config *c, const struct space *s, const double *point);
+void config_from_point(struct config *c, const struct space *s, const struct own *own,
+                       const double *point);
 /* Turns a configuration into a point; -1 if it lies outside this space. */
 int config_to_point(const struct config *c, const struct space *s, double *point, struct err *err);
 

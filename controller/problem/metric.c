@@ -10,11 +10,18 @@
 #include <float.h>
 #include <stddef.h>
 
+#define METRIC_HAS_ANY   false
+#define METRIC_HAS_SIZE  false
+#define METRIC_HAS_COUNT true
 static const struct metric metrics[] = {
-#define METRIC(ID, name, larger_is_better, is_class, is_smooth, quantile, least, most) \
-    { name, larger_is_better, (is_class) ? FT_BINARY | FT_MULTICLASS : FT_REGRESSION, least, most },
+#define METRIC(ID, name, larger_is_better, is_class, is_smooth, quantile, target, least, most) \
+    { name, larger_is_better,   (is_class) ? FT_BINARY | FT_MULTICLASS : FT_REGRESSION, least, \
+      most, METRIC_HAS_##target },
 #include "ml/metric/metric.def"
 #undef METRIC
+#undef METRIC_HAS_ANY
+#undef METRIC_HAS_SIZE
+#undef METRIC_HAS_COUNT
 };
 
 const struct metric *metric_find(const char *name)

@@ -13,6 +13,7 @@ struct metric {
     bool larger_is_better;
     int tasks;     /* mask of FT_* (ml/family/family.h) */
     double lo, hi; /* smallest and largest possible score */
+    bool is_count; /* no target may be negative */
 };
 
 const struct metric *metric_find(const char *name); /* NULL = unknown */

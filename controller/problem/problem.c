@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,8 +29,17 @@ enum {
     ROWS_PER_CLASS = 5,
     /* A categorical column counts as at most so many encoded columns when costs are estimated. */
     ENCODED_MAX_LEVELS = 100,
+    /* What steps derive: of a date; of a text or a list, about; and of levels that have means. */
+    DATE_INPUTS = 7,
+    DATE_WAVES = 36,
+    TEXT_INPUTS = 60,
+    MEAN_LEAST_LEVELS = 64,
+    FEW_LEAST_LEVELS = 8,
+    MEAN_MOST_CLASSES = 8,
     PROBLEM_VERSION = 1
 };
+/* the task of a study with a space of its own, as stored and shown */
+#define OWN_TASK "own"
 /* Seeds have 53 bits, so that readers whose JSON numbers are doubles get them exactly. */
 #define SEED_MASK ((UINT64_C(1) << 53) - 1)
 
@@ -149,7 +159,7 @@ static int metric_choose(struct problem *p, const struct spec *spec, const json_
             err, spec->metric_where, "%s does not suit the task %s%s: a metric such as %s does%s",
             name, p->data.task, spec->task == TASK_AUTO ? ", which the target suggests" : "",
             metric_for_task(p->task), spec->task == TASK_AUTO ? ", or name the task" : "");
-    if (str_eq(name, "poisson_deviance") && json_number_value(least) < 0)
+    if (p->metric->is_count && json_number_value(least) < 0)
         return err_at(err, spec->metric_where, "%s needs a target from 0 up; \"%.80s\" has %g",
                       name, spec->target, json_number_value(least));
     str_copy(p->data.metric, sizeof p->data.metric, name);
@@ -238,9 +248,98 @@ static int monotone_check(struct problem *p, const struct spec *spec, const json
     return 0;
 }
 
+/* One of the columns that say how rows are used. */
+static int rows_column_check(const json_t *schema, const char *name, const char *where,
+                             struct err *err)
+{
+    const json_t *c = *name ? column_find(schema, name, where, err) : NULL;
+
+    if (*name && !c)
+        return -1;
+    if (c && str_starts(text_of(c, "type"), "ignore"))
+        return err_at(err, where, "column \"%.80s\" is ignored in this dataset", name);
+    return 0;
+}
+
+static int weights_check(const json_t *schema, const char *name, struct err *err)
+{
+    static const char rule[] = "a weight is a number from 0 up, and 0 leaves a row out";
+    const json_t *c = *name ? column_find(schema, name, "weights", err) : NULL;
+
+    if (!*name || !c)
+        return *name ? -1 : 0;
+    if (is_categorical(c))
+        return err_at(err, "weights", "column \"%.80s\" holds words: weights are numbers", name);
+    if (int_of(c, "missing") > 0)
+        return err_at(err, "weights", "column \"%.80s\" has no value in %" PRId64 " rows: %s", name,
+                      int_of(c, "missing"), rule);
+    if (number_of(c, "min") < 0)
+        return err_at(err, "weights", "column \"%.80s\" goes down to %g: %s", name,
+                      number_of(c, "min"), rule);
+    if (!(number_of(c, "max") > 0))
+        return err_at(err, "weights", "all weights in column \"%.80s\" are 0", name);
+    return 0;
+}
+
+static int rows_check(struct problem *p, const struct spec *spec, const json_t *schema,
+                      struct err *err)
+{
+    struct msg_data *d = &p->data;
+
+    if (rows_column_check(schema, spec->groups, "groups", err) < 0 ||
+        rows_column_check(schema, spec->time_column, "time", err) < 0 ||
+        rows_column_check(schema, spec->weights, "weights", err) < 0 ||
+        weights_check(schema, spec->weights, err) < 0)
+        return -1;
+    str_copy(d->groups, sizeof d->groups, spec->groups);
+    str_copy(d->time_column, sizeof d->time_column, spec->time_column);
+    str_copy(d->weights, sizeof d->weights, spec->weights);
+    d->gap = spec->time_gap;
+    d->groups_are_input = spec->groups_are_input;
+    d->time_is_input = d->time_column[0] && spec->time_is_input;
+    return 0;
+}
+
+/* Whether the column only says how rows are used, so that a test table need not have it. */
+static bool is_no_input(const struct problem *p, const char *name)
+{
+    const struct msg_data *d = &p->data;
+
+    return str_eq(name, d->weights) || (!d->groups_are_input && str_eq(name, d->groups)) ||
+           (!d->time_is_input && str_eq(name, d->time_column));
+}
+
+/* The shape of a table's images; all 0 where it has none. */
+static void image_of(const json_t *schema, struct family_image *out)
+{
+    const json_t *image = json_object_get(schema, "image");
+
+    *out = (struct family_image){ (int)int_of(image, "height"), (int)int_of(image, "width"),
+                                  (int)int_of(image, "channels") };
+}
+
+/* Images of the test table must have the shape of those in the training table. */
+static int test_images_check(const json_t *schema, const json_t *other, const char *file,
+                             struct err *err)
+{
+    struct family_image a, b;
+
+    image_of(schema, &a);
+    image_of(other, &b);
+    if (a.height == b.height && a.width == b.width && a.channels == b.channels)
+        return 0;
+    return b.height == 0
+               ? err_at(err, "test", "%.100s has no images, which the training table has", file)
+               : err_at(err, "test",
+                        "the images of %.100s are %d x %d with %d channels, those of the training "
+                        "table %d x %d with %d",
+                        file, b.width, b.height, b.channels, a.width, a.height, a.channels);
+}
+
 /* Checks that the test table has every column of the training table, with the same kind of values.
  * Otherwise every trial would fail when it is scored. */
-static int test_check(const json_t *schema, const struct dataset_row *test, struct err *err)
+static int test_check(const struct problem *p, const json_t *schema, const struct dataset_row *test,
+                      struct err *err)
 {
     const char *file = test->file_name && test->file_name[0] ? test->file_name : test->name;
     json_t *other =
@@ -254,7 +353,8 @@ static int test_check(const json_t *schema, const struct dataset_row *test, stru
     json_array_foreach(json_object_get(schema, "columns"), i, c)
     {
         const json_t *twin = json_object_get(names, text_of(c, "name"));
-        if (!other || rc < 0 || str_starts(text_of(c, "type"), "ignore"))
+        if (!other || rc < 0 || str_starts(text_of(c, "type"), "ignore") ||
+            is_no_input(p, text_of(c, "name")))
             continue;
         if (!twin || str_starts(text_of(twin, "type"), "ignore"))
             rc = err_at(err, "test", "%.100s has no column \"%.80s\", which the training table has",
@@ -264,6 +364,8 @@ static int test_check(const json_t *schema, const struct dataset_row *test, stru
                         "column \"%.80s\" of %.100s holds words; in the training table, numbers",
                         text_of(c, "name"), file);
     }
+    if (rc == 0 && other && json_object_get(schema, "image"))
+        rc = test_images_check(schema, other, file, err);
     json_decref(names);
     json_decref(other);
     return rc;
@@ -280,6 +382,9 @@ static void validation_choose(struct problem *p, const struct spec *spec)
     /* A holdout is one fold of 1 / holdout_fraction. */
     if (p->data.holdout)
         p->data.folds = MAX(2, (int)floor(1 / spec->holdout_fraction + 0.5));
+    /* Forward in time one more stretch of rows comes before all folds. */
+    if (p->data.holdout && p->data.time_column[0])
+        p->data.folds--;
     p->is_undecided = spec->validation == VAL_AUTO && spec->budget_time_ms > 0;
     if (p->is_undecided)
         p->data.holdout = true; /* the probe runs a holdout; probe.c may then choose kfold */
@@ -287,6 +392,26 @@ static void validation_choose(struct problem *p, const struct spec *spec)
 
 /* Fills the shape from which costs and memory are estimated: the training rows, and the columns
  * both as they are and as an encoding would widen them. Ignored columns do not count. */
+/* Inputs that steps derive from a column (ml/prep/step.c), as far as its schema tells: whether whole
+ * numbers are names only the rows can say. */
+static void shape_derive(struct family_shape *s, const json_t *c, int outputs)
+{
+    const char *kind = text_of(c, "kind");
+    bool is_date = str_eq(kind, "date"), is_text = str_eq(kind, "text") || str_eq(kind, "list");
+    bool is_mean = is_categorical(c) && int_of(c, "distinct") >= MEAN_LEAST_LEVELS;
+    int derived = is_date   ? DATE_INPUTS
+                  : is_text ? TEXT_INPUTS
+                  : is_mean ? MIN(outputs, MEAN_MOST_CLASSES) + 1
+                            : 0;
+
+    s->many_levels += is_mean && !is_text;
+    s->few_levels += is_categorical(c) && !is_text && int_of(c, "distinct") >= FEW_LEAST_LEVELS &&
+                     int_of(c, "distinct") < MEAN_LEAST_LEVELS;
+    s->columns += derived;
+    s->encoded += derived + (is_date ? DATE_WAVES : 0);
+    s->by_fold = s->by_fold || is_text || is_mean;
+}
+
 static void shape_make(struct problem *p, const json_t *schema, const json_t *target)
 {
     struct family_shape *s = &p->shape;
@@ -294,6 +419,8 @@ static void shape_make(struct problem *p, const json_t *schema, const json_t *ta
     size_t i = 0;
 
     s->rows = p->data.rows;
+    s->outputs =
+        p->task == FT_MULTICLASS ? (int)MIN(MAX(int_of(target, "distinct"), 2), 100000) : 1;
     if (p->data.test_fraction > 0)
         s->rows = (int64_t)((double)s->rows * (1 - p->data.test_fraction));
     json_array_foreach(json_object_get(schema, "columns"), i, c)
@@ -307,11 +434,13 @@ static void shape_make(struct problem *p, const json_t *schema, const json_t *ta
         else
             continue;
         s->columns++;
+        shape_derive(s, c, s->outputs);
     }
+    image_of(schema, &s->image);
+    s->columns += family_image_values(&s->image);
+    s->encoded += family_image_values(&s->image);
     s->columns = MAX(s->columns, 1);
     s->encoded = MAX(s->encoded, 1);
-    s->outputs =
-        p->task == FT_MULTICLASS ? (int)MIN(MAX(int_of(target, "distinct"), 2), 100000) : 1;
     s->folds = p->data.holdout ? 1 : p->data.folds;
     s->task = p->task;
     s->resource = (enum family_resource)MAX(family_resource_find(p->data.resource), FR_AUTO);
@@ -351,7 +480,7 @@ int problem_resolve(struct problem *p, const struct spec *spec, const struct dat
     }
     if (task_choose(p, spec, column, err) < 0 || metric_choose(p, spec, column, err) < 0 ||
         positive_check(p, spec, column, err) < 0 || monotone_check(p, spec, schema, err) < 0 ||
-        (test && test_check(schema, test, err) < 0))
+        rows_check(p, spec, schema, err) < 0 || (test && test_check(p, schema, test, err) < 0))
         goto out;
     validation_choose(p, spec);
     if (p->data.rows < p->data.folds * 2) {
@@ -365,6 +494,35 @@ int problem_resolve(struct problem *p, const struct spec *spec, const struct dat
 out:
     json_decref(schema);
     return rc;
+}
+
+bool problem_refits(const struct problem *p)
+{
+    return p->data.holdout || p->data.time_column[0];
+}
+
+/* A trial is one whole, like the fold of a holdout that no refit follows. */
+static void own_fill(struct problem *p, const char *metric, bool larger_is_better)
+{
+    str_copy(p->data.task, sizeof p->data.task, OWN_TASK);
+    if (p->data.metric != metric)
+        str_copy(p->data.metric, sizeof p->data.metric, metric);
+    p->task = FT_ANY;
+    p->own_metric = (struct metric){ .name = p->data.metric,
+                                     .larger_is_better = larger_is_better,
+                                     .tasks = FT_ANY,
+                                     .lo = -DBL_MAX,
+                                     .hi = DBL_MAX };
+    p->metric = &p->own_metric;
+    p->kfolds = p->data.folds = p->shape.folds = 1;
+}
+
+void problem_own(struct problem *p, const struct spec *spec)
+{
+    CHECK(spec->is_own);
+    *p = (struct problem){ .shape = { .rows = 1, .columns = 1, .encoded = 1, .outputs = 1 } };
+    own_fill(p, spec->metric, spec->larger_is_better);
+    p->is_ready = true;
 }
 
 void problem_decide(struct problem *p, bool kfold, int64_t next)
@@ -397,13 +555,33 @@ static void search_load(struct search_choice *c, const json_t *o)
     str_copy(c->scheduler_why, sizeof c->scheduler_why, text_of(o, "scheduler_why"));
 }
 
+/* Columns that the parameters of the preparation are about. */
+#define SHAPE_FACTS(X) X(many_levels) X(few_levels)
+
+/* What is 0 is left out, so that the problems of most tables are stored as ever. */
+static void shape_facts_save(const struct family_shape *s, json_t *shape)
+{
+#define SAVE(fact)    \
+    if (s->fact != 0) \
+        json_object_set_new(shape, #fact, json_integer(s->fact));
+    SHAPE_FACTS(SAVE)
+#undef SAVE
+}
+
+static void shape_facts_load(struct family_shape *s, const json_t *shape)
+{
+#define LOAD(fact) s->fact = (int)int_of(shape, #fact);
+    SHAPE_FACTS(LOAD)
+#undef LOAD
+}
+
 json_t *problem_json_new(const struct problem *p)
 {
     const struct msg_data *d = &p->data;
     const struct family_shape *s = &p->shape;
 
     CHECK(p->is_ready);
-    return json_pack(
+    json_t *o = json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:b, s:I, s:I, s:I, s:b, s:i, s:I,"
         " s:s, s:{s:I, s:i, s:i, s:i, s:i}, s:o}",
         "version", PROBLEM_VERSION, "frame", d->frame, "test_frame", d->test_frame, "target",
@@ -414,10 +592,38 @@ json_t *problem_json_new(const struct problem *p)
         (json_int_t)p->short_from, "resource", d->resource, "shape", "rows", (json_int_t)s->rows,
         "columns", s->columns, "encoded", s->encoded, "outputs", s->outputs, "folds", s->folds,
         "search", search_json_new(&p->search));
+    if (d->groups[0])
+        json_object_set_new(
+            o, "groups",
+            json_pack("{s:s, s:b}", "column", d->groups, "input", d->groups_are_input));
+    if (d->time_column[0])
+        json_object_set_new(o, "time",
+                            json_pack("{s:s, s:f, s:b}", "column", d->time_column, "gap", d->gap,
+                                      "input", d->time_is_input));
+    if (d->weights[0])
+        json_object_set_new(o, "weights", json_string(d->weights));
+    if (p->metric == &p->own_metric)
+        json_object_set_new(o, "larger_is_better", json_boolean(p->metric->larger_is_better));
+    if (s->by_fold)
+        json_object_set_new(json_object_get(o, "shape"), "by_fold", json_true());
+    shape_facts_save(s, json_object_get(o, "shape"));
+    if (s->image.height)
+        json_object_set_new(o, "image",
+                            json_pack("{s:i, s:i, s:i}", "height", s->image.height, "width",
+                                      s->image.width, "channels", s->image.channels));
+    return o;
 }
 
 static void data_load(struct msg_data *d, const json_t *o)
 {
+    const json_t *groups = json_object_get(o, "groups"), *time = json_object_get(o, "time");
+
+    str_copy(d->groups, sizeof d->groups, text_of(groups, "column"));
+    d->groups_are_input = json_is_true(json_object_get(groups, "input"));
+    str_copy(d->time_column, sizeof d->time_column, text_of(time, "column"));
+    d->time_is_input = json_is_true(json_object_get(time, "input"));
+    d->gap = json_number_value(json_object_get(time, "gap"));
+    str_copy(d->weights, sizeof d->weights, text_of(o, "weights"));
     str_copy(d->frame, sizeof d->frame, text_of(o, "frame"));
     str_copy(d->test_frame, sizeof d->test_frame, text_of(o, "test_frame"));
     str_copy(d->target, sizeof d->target, text_of(o, "target"));
@@ -447,6 +653,8 @@ int problem_load(struct problem *p, const char *text, struct err *err)
             p->task = t;
     }
     p->metric = metric_find(p->data.metric);
+    if (str_eq(p->data.task, OWN_TASK))
+        own_fill(p, p->data.metric, json_is_true(json_object_get(o, "larger_is_better")));
     p->is_undecided = json_is_true(json_object_get(o, "undecided"));
     p->kfolds = (int)int_of(o, "kfolds");
     p->short_from = int_of(o, "short_from");
@@ -454,10 +662,15 @@ int problem_load(struct problem *p, const char *text, struct err *err)
     p->shape = (struct family_shape){ .rows = int_of(s, "rows"),
                                       .columns = (int)int_of(s, "columns"),
                                       .encoded = (int)int_of(s, "encoded"),
+                                      .by_fold = json_is_true(json_object_get(s, "by_fold")),
                                       .outputs = (int)int_of(s, "outputs"),
                                       .folds = (int)int_of(s, "folds"),
                                       .task = p->task };
+    shape_facts_load(&p->shape, s);
+    image_of(o, &p->shape.image);
     p->shape.resource = (enum family_resource)MAX(family_resource_find(p->data.resource), FR_AUTO);
+    if (p->task == FT_ANY)
+        p->shape.folds = p->kfolds = 1;
     search_load(&p->search, json_object_get(o, "search"));
     p->is_ready = p->task && p->metric;
     json_decref(o);

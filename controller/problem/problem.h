@@ -26,6 +26,7 @@ struct problem {
     struct msg_data data;
     int task; /* FT_* */
     const struct metric *metric;
+    struct metric own_metric; /* what `metric` points to in a study with a space of its own */
     bool is_undecided; /* validation is auto and time is limited: a probe decides (probe.c) */
     int kfolds;        /* number of folds if the validation is or becomes kfold */
     /* Trials with this number or a higher one are on short ladders (ladder.h); 0 = none is. */
@@ -38,9 +39,14 @@ struct problem {
  * key of the spec that does not fit the data (target, positive, metric, test ...). */
 int problem_resolve(struct problem *p, const struct spec *spec, const struct dataset_row *train,
                     const struct dataset_row *test, struct err *err);
+/* The same for a study with a space of its own: there is no table. */
+void problem_own(struct problem *p, const struct spec *spec);
 /* The stored form, a new reference, and reading it back. */
 json_t *problem_json_new(const struct problem *p);
 int problem_load(struct problem *p, const char *text, struct err *err);
+/* Whether the winner is fitted once more on all rows in the end: after a holdout, and forward in
+ * time, where folds have not seen the newest rows. */
+bool problem_refits(const struct problem *p);
 /* Decides the validation of an undecided problem. next: number of the next trial to be made. */
 void problem_decide(struct problem *p, bool kfold, int64_t next);
 

@@ -44,7 +44,8 @@ static enum param_axis axis_of(const struct family_param *fp)
     static const enum param_axis axes[] = { [FA_COSTLY] = AXIS_COSTLY,
                                             [FA_FREE] = AXIS_FREE,
                                             [FA_PATH] = AXIS_PATH,
-                                            [FA_SHAPE] = AXIS_SHAPE };
+                                            [FA_SHAPE] = AXIS_SHAPE,
+                                            [FA_PREP] = AXIS_SHAPE };
     CHECK((size_t)fp->axis < ARRAY_LEN(axes));
     return axes[fp->axis];
 }
@@ -64,7 +65,7 @@ static void domain_default(struct domain *d, const struct family_param *fp)
         d->p.def = fp->def - fp->lo;
         return;
     }
-    d->p.kind = fp->kind == FP_INT ? PARAM_INT : PARAM_FLOAT;
+    d->p.kind = fp->lo == fp->hi ? PARAM_CONSTANT : fp->kind == FP_INT ? PARAM_INT : PARAM_FLOAT;
     d->p.lo = fp->lo;
     d->p.hi = fp->hi;
     d->p.step = fp->step;
@@ -244,12 +245,7 @@ struct adding {
 /* Parameter k with the range that this study searches if the user names none. */
 static struct family_param param_for(const struct adding *a, int k)
 {
-    CHECK(k >= 0 && k < a->f->n_params);
-    struct family_param fp = a->f->params[k];
-
-    if (a->f->searched)
-        a->f->searched(k, a->need->task, a->need->metric, &fp.lo, &fp.hi);
-    return fp;
+    return family_param_for(a->f, k, a->need->shape, a->need->metric);
 }
 
 /* Refuses a choice that suits none of the tasks that this study may have. */
@@ -262,6 +258,40 @@ static int choices_check(const struct adding *a, int k, const struct domain *d, 
         if (!(a->f->choice_tasks(k, family_choice_find(fp, d->words[i])) & a->need->task))
             return err_at(err, where, "%s does not suit this task", d->words[i]);
     }
+    return 0;
+}
+
+/* Where the parameter has an effect only beside some choices of another one, which the space has already, it becomes a child
+ * of that one. A range of a parameter that never has an effect is an error; a value of it is not. */
+static int depend(const struct adding *a, int k, struct param *p, const char *where,
+                  struct err *err)
+{
+    int other = -1;
+    uint64_t wanted = a->f->only_with ? a->f->only_with(k, &other) : 0, active = 0, all = 0;
+    char name[120], one[64];
+
+    if (!wanted)
+        return 0;
+    const struct family_param *by = &a->f->params[other];
+    (void)snprintf(name, sizeof name, "%s.%s", a->f->name, by->name);
+    int at = space_find(a->out->space, name);
+    const struct param *parent = at >= 0 ? &a->out->space->params[at] : NULL;
+    for (int i = 0; parent && i < parent->n_choices; i++) {
+        all |= UINT64_C(1) << i;
+        if (wanted >> family_choice_find(by, parent->choices[i]) & 1)
+            active |= UINT64_C(1) << i;
+    }
+    if (!parent)
+        active = wanted >> (int)param_for(a, other).def & 1;
+    if (!active && p->kind != PARAM_CONSTANT) {
+        family_choice_name(by, parent ? family_choice_find(by, parent->choices[0]) : (int)by->def,
+                           one, sizeof one);
+        return err_at(err, where, "has no effect with %s %s", by->name, one);
+    }
+    if (!parent || !active || active == all)
+        return 0;
+    p->parent = at;
+    p->parent_mask = active;
     return 0;
 }
 
@@ -281,6 +311,8 @@ static int family_add_param(const struct adding *a, int k, const json_t *v, cons
     if (!v)
         domain_default(&d, &fp);
     else if (domain_parse(&d, &fp, v, where, err) < 0 || choices_check(a, k, &d, where, err) < 0)
+        goto out;
+    if (depend(a, k, &d.p, where, err) < 0)
         goto out;
     if (space_add(a->out->space, &d.p, err) < 0) {
         if (err)
@@ -302,6 +334,14 @@ static bool is_searched(const struct adding *a, int k)
     return fp.axis != FA_FREE && fp.lo < fp.hi;
 }
 
+/* True if the table gives the parameter another default than the family does. It is then part of the
+ * space even where it has one value, because a configuration takes from the family what the space
+ * does not name. */
+static bool has_own_default(const struct adding *a, int k)
+{
+    return param_for(a, k).def != a->f->params[k].def;
+}
+
 /* Adds the parameters of one family. entry: the user's object, or NULL in an automatic space. */
 static int family_add(const struct adding *a, const json_t *entry, const char *path,
                       struct err *err)
@@ -318,7 +358,8 @@ static int family_add(const struct adding *a, const json_t *entry, const char *p
         if (v && f->params[k].axis == FA_FREE && (json_is_object(v) || json_is_array(v)))
             return err_at(err, where,
                           "is chosen by validation inside each fit; give one value as its limit");
-        if ((v || is_searched(a, k)) && family_add_param(a, k, v, where, err) < 0)
+        if ((v || is_searched(a, k) || has_own_default(a, k)) &&
+            family_add_param(a, k, v, where, err) < 0)
             return -1;
     }
     if (!entry)
@@ -330,7 +371,7 @@ static int family_add(const struct adding *a, const json_t *entry, const char *p
         if (str_eq(key, "family") || family_param_find(f, key) >= 0)
             continue;
         json_t *probe = json_pack("{s:s, s:i}", "family", f->name, key, 0);
-        int rc = probe ? config_parse(&ignored, probe, path, err) : 0;
+        int rc = probe ? config_parse(&ignored, probe, path, NULL, err) : 0;
         json_decref(probe);
         if (rc < 0)
             return -1;
@@ -358,6 +399,8 @@ static int family_of_entry(const json_t *entry, const char *path, const struct s
         return err_at(err, where, "%s does not do this task", name);
     if (need->is_monotone && !(*out)->keeps_monotone)
         return err_at(err, where, "%s cannot keep the constraints of monotone", name);
+    if ((*out)->needs_images && !need->has_images && !need->is_table_unknown)
+        return err_at(err, where, "%s needs images, and the table has none", name);
     return 0;
 }
 
@@ -373,6 +416,7 @@ static int families_list(const json_t *list, const struct space_for *need,
         for (int i = 0; family_at(i) && n < STUDY_MAX_FAMILIES; i++) {
             entries[n] = NULL;
             if ((family_at(i)->tasks & need->task) && !family_at(i)->by_name &&
+                (need->has_images || !family_at(i)->needs_images) &&
                 !str_eq(family_at(i)->name, "baseline") &&
                 (family_at(i)->keeps_monotone || !need->is_monotone))
                 families[n++] = family_at(i);
@@ -406,10 +450,20 @@ static void first_configs(struct study_space *out)
          * each family in turn, and at the end back to the first. */
         out->space->params[0].def = i;
         space_defaults(out->space, point);
-        config_from_point(&out->first[i], out->space, point);
+        config_from_point(&out->first[i], out->space, out->own, point);
     }
     out->space->params[0].def = 0;
     mem_free(point);
+}
+
+int study_space_own(struct study_space *out, json_t *spec, int levels, struct err *err)
+{
+    *out = (struct study_space){ .n_families = 1 };
+    out->own = own_new(spec, levels, &out->space, err);
+    if (!out->own)
+        return -1;
+    first_configs(out);
+    return 0;
 }
 
 int study_space_build(struct study_space *out, const json_t *list, const struct space_for *need,
@@ -446,7 +500,9 @@ fail:
 
 void study_space_fini(struct study_space *s)
 {
+    own_free(s->own);
     space_free(s->space);
+    s->own = NULL;
     s->space = NULL;
     s->n_families = 0;
 }

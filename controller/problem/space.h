@@ -13,6 +13,7 @@ enum { STUDY_MAX_FAMILIES = 32 };
 
 struct study_space {
     struct space *space; /* owned; parameter 0 is the categorical `family`, without the baseline */
+    struct own *own;     /* the one family of a space that the user's program samples; else NULL */
     int n_families;
     /* For each family, in the order of the space: its default configuration inside this space. */
     struct config first[STUDY_MAX_FAMILIES];
@@ -25,6 +26,9 @@ struct space_for {
     int task;           /* FT_*, or a mask of several while the task is not known */
     const char *metric; /* "" = not known */
     bool is_monotone;   /* only families that keep monotone constraints */
+    bool has_images;    /* the table has images */
+    bool is_table_unknown;
+    const struct family_shape *shape; /* of the table; NULL = not known */
 };
 
 /* list: the spec's `space`, or NULL for every family that fits. Errors carry the path of the key,
@@ -32,6 +36,8 @@ struct space_for {
  * nothing is left to free. */
 int study_space_build(struct study_space *out, const json_t *list, const struct space_for *need,
                       struct err *err);
+/* The same for a space of the user's own (own.h), whose trials report `levels` times at most. */
+int study_space_own(struct study_space *out, json_t *space, int levels, struct err *err);
 void study_space_fini(struct study_space *s);
 
 #endif

@@ -1,5 +1,7 @@
-/* auth.c - access tokens. A token is 32 random bytes; only its SHA-256 is stored, so reading the database gives nobody
- * access. Sessions of the page are in session.c. */
+/* auth.c - access tokens. A token is 32 random bytes, shown as 64 hexadecimal digits when it is
+ * made and never again. Only its SHA-256 is stored, so that somebody who reads the database does
+ * not get access by it. A plain hash is enough, because a token has 256 random bits and cannot be
+ * guessed. Sessions of the page are in session.c. */
 #include "controller/serve/auth.h"
 
 #include "base/io.h"

@@ -1,5 +1,7 @@
-/* auth.h - who may come in: bearer tokens (auth.c) and the page's sessions, links and tickets (session.c). Tokens and
- * sessions are rows, as hashes; links and tickets live in memory, for minutes. */
+/* auth.h - who may do what: bearer tokens (auth.c), and the sessions, links and tickets of the page
+ * (session.c). Tokens and sessions are rows, which hold only hashes of the secrets. Links and
+ * tickets are in memory, and good for minutes. The verbs are in api.h; these functions are for
+ * main.c and for the two files themselves. */
 #ifndef CONTROLLER_SERVE_AUTH_H
 #define CONTROLLER_SERVE_AUTH_H
 
@@ -9,14 +11,17 @@ struct auth;
 struct auth *auth_new(void);
 void auth_free(struct auth *a);
 
-/* First start with a TCP door: makes the administrator's token and writes it to <data>/admin-token (0600). */
+/* Makes the administrator's token, if there is none, and writes it to <data folder>/admin-token
+ * with mode 0600. Called at a start with a TCP listener. */
 int auth_first_token(struct ctl *ctl, struct err *err);
-enum ctl_role auth_role_parse(const char *name);               /* CTL_NOBODY = no such role */
-int auth_random_hex(char *out, size_t bytes, struct err *err); /* at most 32 bytes */
+enum ctl_role auth_role_parse(const char *name); /* CTL_NOBODY = there is no such role */
+/* Writes so many random bytes (at most 32) as hexadecimal digits and a NUL. */
+int auth_random_hex(char *out, size_t bytes, struct err *err);
 
-/* A token or a session went away in this request: after its commit, whoever watches one that is no more is told. */
+/* A token or a session was deleted in this request. After the commit those who watch it
+ * (ctl_who_watch) are told. */
 void auth_changed(struct ctl *ctl);
-/* Sessions that are over are deleted, and told to whoever watches them. A request of its own; on a timer. */
+/* Deletes sessions that are over. A request of its own, called by a timer. */
 void auth_collect(struct ctl *ctl);
 
 #endif

@@ -1,7 +1,11 @@
-/* believe.c - see believe.h. The range of each metric stands in metric.c; of a model's bytes the
- * head is read here, and of a small one the checksum of every section. A large one would hold up the loop: whoever loads
- * it checks every length and checksum (ml/model/artifact.c). What a section means is not looked at, since assayd links no
- * engine; a runner that writes a well-formed file with a useless model in it is not found out here. */
+/* believe.c - the checks of believe.h. The range of each metric is in problem/metric.c.
+ *
+ * Of a model file the head is read: it must have the right magic, and its table of sections must
+ * fit the file's length. If the file is small, the checksum of every section is compared, too.
+ * Hashing a large file would delay the loop; whoever loads it checks every length and checksum
+ * (ml/model/artifact.c). What a section means is not looked at, because assayd does not contain the
+ * engine. A runner that writes a well-formed file with a useless model in it is therefore not found
+ * out here. */
 #include "controller/serve/believe.h"
 
 #include "base/buf.h"
@@ -19,10 +23,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Sums of rounded shares pass their bound by a little. */
+/* A metric that is a sum of rounded numbers may exceed its bound by a little. */
 #define ROUNDING 1e-6
 
-/* Hashing so much takes about a millisecond. */
+/* Models up to this size are hashed at once, which takes about a millisecond. */
 enum { BODY_AT_ONCE = 1 << 20 };
 
 static bool is_possible(const struct metric *m, double value)
@@ -30,7 +34,7 @@ static bool is_possible(const struct metric *m, double value)
     return isnan(value) || (value >= m->lo - ROUNDING && value <= m->hi + ROUNDING);
 }
 
-/* A standard error of a metric with two bounds is at most half their distance. */
+/* The standard error of a metric with two bounds is at most half of their distance. */
 static bool is_error(const struct metric *m, double se)
 {
     return isnan(se) || (se >= 0 && se <= (m->hi - m->lo) / 2 + ROUNDING);
@@ -43,13 +47,13 @@ const char *believe_scores(const struct study *st, const struct msg_event *e)
     if (!m)
         return NULL;
     if (!is_possible(m, e->value) || !is_possible(m, e->test_value))
-        return "a score that its metric does not have";
+        return "a score that is outside the range of the metric";
     if (!is_error(m, e->se) || !is_error(m, e->test_se))
-        return "a standard error that cannot be";
-    return isinf(e->select_value) ? "a selection value that cannot be" : NULL;
+        return "a standard error that the metric cannot have";
+    return isinf(e->select_value) ? "a selection value that is infinite" : NULL;
 }
 
-/* Is every section what the head says that it is? */
+/* Compares the checksum of every section with the one in the head. */
 static int body_check(const char *path, const struct artifact_place places[SECTIONS],
                       struct err *err)
 {

@@ -1,13 +1,20 @@
-/* dispatch.c - which trials go to which device.
+/* dispatch.c - which trials go to which device (dispatch.h).
  *
- * Studies are asked in order of priority, then of trials they have running, then of age. A group holds trials that fuse: same
- * study, family, shape key and starting level; its size is at most what the device and the runner take, 256, the memory
- * estimate, and the ready trials divided by the idle devices, so that the last trials do not all go to one of them. A trial
- * whose group crashed goes out in groups of half that size, at last alone. Where a runner has GPUs, these take families that
- * have a form for them first, and its CPUs the others first; neither waits while there is anything to do.
+ * Studies are asked in order: the highest priority first, then the one with the fewest running
+ * trials, then the oldest. The first study that has something for the device gets it.
  *
- * In deterministic studies trials are taken by number as well; on a CPU a trial's numbers do not depend on its group, so the
- * grouping need not be planned. */
+ * Trials can be granted as one group, and then train together, if they are of the same study,
+ * family and shape key and start from the same level. The size of a group is limited by: what the
+ * runner asked for and the device takes; MSG_MAX_TRIALS; the forecast of memory (state/memory.h);
+ * and the ready trials divided by the idle devices, so that the last trials of a study do not all
+ * go to one device. After a group crashed, its trials go out in groups of half that size, and at
+ * last alone (message.c).
+ *
+ * If a runner has GPUs, they first take trials of families that can use them, and its CPUs first
+ * take the others. Neither waits while there is any work.
+ *
+ * Within a study trials are taken by number. Deterministic studies need no rule of their own: on a
+ * CPU the result of a trial does not depend on the group that it trains in. */
 #include "controller/serve/dispatch.h"
 
 #include "base/fault.h"
@@ -34,12 +41,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The trials of one grant, while it is made. */
 struct group {
     struct study *st;
     struct trial_row rows[MSG_MAX_TRIALS];
     int n;
-    int64_t host_bytes, deadline_ms; /* deadline: monotonic, 0 = none */
-    bool is_probe;
+    int64_t host_bytes;  /* forecast of all its trials together */
+    int64_t deadline_ms; /* monotonic; 0 = none */
+    bool is_probe;       /* its only trial decides the validation (decide/probe.h) */
 };
 
 static void group_fini(struct group *g)
@@ -51,17 +60,20 @@ static void group_fini(struct group *g)
 
 /* ---- which study ---- */
 
-/* Its search is over; one trial is to complete with what it has. */
+/* The search is over, and one paused trial waits to be completed as it is (decide/rescue.h). */
 static bool is_last(const struct study *st)
 {
     return st->row.state == SS_FINISHING && rescue_waits(st);
 }
 
+/* Whether trials of this study may go to this runner now. */
 static bool may_run(const struct study *st, const struct runner *r)
 {
     bool is_waiting = st->row.state == SS_RUNNING || st->row.state == SS_QUEUED;
 
-    if (!(is_waiting || is_last(st)) || !st->problem.is_ready || !st->sampler ||
+    if (st->spec.is_own)
+        return false; /* its trials go to who asks for them (ask.h) */
+    if (!(is_waiting || is_last(st)) || !st->problem.is_ready || !st->search ||
         study_waits_for_table(st))
         return false;
     if (st->row.numeric_sig && st->row.numeric_sig[0] &&
@@ -83,7 +95,8 @@ static int compare_studies(const void *pa, const void *pb)
 
 /* ---- which trials ---- */
 
-/* Where a trial starts: its last checkpoint, but never at or beyond where it shall run to. */
+/* The level at which a trial starts: that of its last checkpoint, or 0 if the checkpoint is not
+ * below the level that the trial shall run to. */
 static int from_of(const struct trial_mem *t)
 {
     return t->checkpoint_level < t->run_to ? t->checkpoint_level : 0;
@@ -103,7 +116,9 @@ static int ready_count(const struct study *st)
     return n;
 }
 
-/* What trials may be promised: four fifths of what is free, without the table, which may not be there yet; 0 = no limit. */
+/* Bytes that the trials of a grant may take together; 0 = there is no limit. Four fifths of the
+ * free memory, less what the table takes, which may not be in memory yet. The fifth is left for
+ * what forecasts do not know. */
 static int64_t memory_of(const struct study *st, const struct device *d, const struct msg_ask *ask)
 {
     int64_t bytes = d->is.memory_bytes;
@@ -131,7 +146,8 @@ static bool has_gpu(const struct runner *r)
     return any;
 }
 
-/* The trials that a device takes first: 1 those with a form for GPUs, 0 those without, -1 any. */
+/* Which trials a device takes: 1 = those of families that can use a GPU, 0 = those of other
+ * families, -1 = any. A preference for which nothing is ready is dropped. */
 static int first_choice(const struct study *st, const struct runner *r, const struct device *d)
 {
     bool wish = str_eq(d->is.kind, "cuda"), is_there = false;
@@ -145,6 +161,7 @@ static int first_choice(const struct study *st, const struct runner *r, const st
     return is_there ? wish : -1;
 }
 
+/* Collects ready trials, by number, until the group is full. */
 static int group_fill(struct group *g, int most, int64_t memory, int choice, struct err *err)
 {
     struct study *st = g->st;
@@ -162,7 +179,8 @@ static int group_fill(struct group *g, int most, int64_t memory, int choice, str
         if (trial_load(st, st->queue[i], row, err) < 0)
             return -1;
         bytes = memory_of_trial(st, t, row, from_of(t));
-        /* The first trial goes out whatever the estimate says: the worker holds the limit, an estimate may be wrong. */
+        /* The first trial goes out whatever the forecast says: the forecast may be wrong, and the
+         * worker enforces the limit of memory anyway. */
         if (g->n > 0 && (!fuses(g, st, row) || (memory > 0 && g->host_bytes + bytes > memory))) {
             trial_row_fini(row);
             continue;
@@ -181,11 +199,15 @@ static int group_size(const struct study *st, const struct runner *r, const stru
     int n_devices = 0, n_idle = 0, ready = ready_count(st);
 
     runner_capacity(st->ctl, r->row.numeric_sig, &n_devices, &n_idle);
+    CHECK(ready <= st->n_queue);
     int fair = (ready + MAX(n_idle, 1) - 1) / MAX(n_idle, 1);
-    return MIN(MIN(MIN(ask->max_trials, d->is.max_trials), MSG_MAX_TRIALS), MAX(fair, 1));
+    int size = MIN(MIN(MIN(ask->max_trials, d->is.max_trials), MSG_MAX_TRIALS), MAX(fair, 1));
+    CHECK(size <= MSG_MAX_TRIALS); /* struct group has so many places */
+    return size;
 }
 
-/* While the validation is undecided only the probe runs. */
+/* While the validation is undecided only the probe may run: 1 = the group is final (the probe, or
+ * nothing while the probe cannot go out), 0 = the validation is decided now, -1. */
 static int pick_probe(struct group *g, struct runner *r, struct err *err)
 {
     struct study *st = g->st;
@@ -193,7 +215,7 @@ static int pick_probe(struct group *g, struct runner *r, struct err *err)
     if (settle_probe(st, r->row.numeric_sig, err) < 0)
         return -1;
     if (!st->probe)
-        return 0; /* decided by the formula: an ordinary grant */
+        return 0; /* the cost formula decided: this is an ordinary grant */
     g->is_probe = true;
     if (!is_ready(trial_mem(st, st->probe)) || retry_waits(st, st->probe))
         return 1;
@@ -203,6 +225,8 @@ static int pick_probe(struct group *g, struct runner *r, struct err *err)
     return 1;
 }
 
+/* Fills the group with work for this device; an empty group means that there is none. Trials that
+ * wait because they failed (retry.h) are in the queue, too, so that many more are wanted in it. */
 static int pick(struct group *g, struct runner *r, struct device *d, const struct msg_ask *ask,
                 struct err *err)
 {
@@ -223,9 +247,10 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
 
 /* ---- granting ---- */
 
+/* The study's first grant starts it, and binds it to the numeric class of this runner. */
 static int study_start(struct study *st, struct runner *r, struct err *err)
 {
-    if (!st->row.numeric_sig || !st->row.numeric_sig[0]) {
+    if (!st->spec.is_own && (!st->row.numeric_sig || !st->row.numeric_sig[0])) {
         mem_free(st->row.numeric_sig);
         st->row.numeric_sig = mem_strdup(r->row.numeric_sig);
         if (st->row.state != SS_QUEUED)
@@ -238,6 +263,7 @@ static int study_start(struct study *st, struct runner *r, struct err *err)
     return study_move(st, SE_START, NULL, NULL, err);
 }
 
+/* Grants the i-th trial of the group: its row with a new fence, an attempt, and a lease. */
 static int trial_grant(struct group *g, int i, struct runner *r, const struct msg_ask *ask,
                        int64_t group_no, struct err *err)
 {
@@ -262,10 +288,12 @@ static int trial_grant(struct group *g, int i, struct runner *r, const struct ms
                        .from = from,
                        .to = row->run_to,
                        .granted_ms = now,
-                       .expires_ms = now + st->ctl->conf.lease_ms,
+                       .expires_ms = now + lease_period(st->ctl, st->spec.lost_after_ms),
+                       .period_ms = st->spec.lost_after_ms,
                        .deadline_ms = g->deadline_ms,
                        .is_probe = g->is_probe };
 
+    CHECK(is_ready(trial_mem(st, row->number)));
     str_copy(a.session, sizeof a.session, ask->session);
     str_copy(a.device, sizeof a.device, ask->device);
     str_copy(l.session, sizeof l.session, ask->session);
@@ -318,6 +346,7 @@ static json_t *grant_json(const struct group *g, int64_t group_no)
     return msg_grant_json_new(&m);
 }
 
+/* Makes a group to a grant: 1, or -1. */
 static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, json_t **out,
                  struct err *err)
 {
@@ -325,6 +354,7 @@ static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, j
     struct ctl *ctl = st->ctl;
     int64_t group_no = ++ctl->group_no;
 
+    CHECK(g->n >= 1 && g->n <= MSG_MAX_TRIALS && (!g->is_probe || g->n == 1));
     if (FAULT("dispatch.grant"))
         return err_set(err, ERR_IO, "fault: dispatch.grant");
     if (study_start(st, r, err) < 0)
@@ -345,6 +375,36 @@ static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, j
              group_no, st->row.id, r->row.id, ask->device, g->n, g->rows[0].family);
     *out = grant_json(g, group_no);
     return 1;
+}
+
+int dispatch_own(struct study *st, struct runner *r, const char *client, int64_t number,
+                 struct err *err)
+{
+    struct group *g = mem_zalloc(sizeof *g);
+    struct msg_ask ask = { .max_trials = 1 };
+    int rc = -1;
+
+    CHECK(st->spec.is_own && strlen(client) < sizeof ask.session);
+    g->st = st;
+    g->n = 1;
+    str_copy(ask.session, sizeof ask.session, client);
+    str_copy(ask.device, sizeof ask.device, "client");
+    if (trial_load(st, number, &g->rows[0], err) == 0 && study_start(st, r, err) == 0)
+        rc = trial_grant(g, 0, r, &ask, ++st->ctl->group_no, err);
+    st->ctl->stats.grants++;
+    st->ctl->stats.granted_trials++;
+    group_fini(g);
+    mem_free(g);
+    return rc;
+}
+
+int64_t dispatch_own_next(const struct study *st)
+{
+    for (int i = 0; i < st->n_queue; i++) {
+        if (is_ready(&st->trials[st->queue[i] - 1]) && !retry_waits(st, st->queue[i]))
+            return st->queue[i];
+    }
+    return 0;
 }
 
 static int grant_fit(struct ctl *ctl, struct runner *r, struct device *d, const struct msg_ask *ask,
@@ -390,7 +450,7 @@ int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const st
                    json_t **out, struct err *err)
 {
     struct msg_grant task = { 0 };
-    struct msg_ask less = *ask; /* borrows all but the number of trials */
+    struct msg_ask less = *ask; /* differs in the number of trials only; borrows the rest */
     int rc = 0;
 
     if (ctl->is_stopping || !runner_is_enabled(r) || !quarantine_allows(ctl, d))

@@ -1,4 +1,5 @@
-/* dispatch.h - what a device that asks gets: a task, else a group of trials of one study that fuse. */
+/* dispatch.h - which work a device gets when it asks: a task, or else a group of trials of one
+ * study that can be trained together. Called by wait.c. */
 #ifndef CONTROLLER_SERVE_DISPATCH_H
 #define CONTROLLER_SERVE_DISPATCH_H
 
@@ -8,9 +9,17 @@
 struct runner;
 struct device;
 
-/* 1 = out holds the grant's JSON (the caller owns it) and rows and leases say so, 0 = nothing to do now, -1. */
+/* Grants work to this device: 1 = *out is the grant as a new reference, and rows and leases say so;
+ * 0 = there is no work for it now; -1. */
 int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const struct msg_ask *ask,
                    json_t **out, struct err *err);
-bool dispatch_may(struct ctl *ctl, const struct runner *r); /* might there be work for it? Cheap. */
+/* Gives this trial of a study with a space of its own (spec.is_own) to a client of the user's. r:
+ * the runner that stands for all such clients (api/ask.c). */
+int dispatch_own(struct study *st, struct runner *r, const char *client, int64_t number,
+                 struct err *err);
+int64_t dispatch_own_next(const struct study *st); /* number of the next such trial; 0 = none */
+/* Whether there may be work for this runner. Reads memory only, so it is cheap; a yes may turn out
+ * to be wrong. */
+bool dispatch_may(struct ctl *ctl, const struct runner *r);
 
 #endif

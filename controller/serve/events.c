@@ -1,11 +1,16 @@
-/* events.c - subscribers. Journal rows go out only after the commit that holds them, in order of their sequence, each once;
- * a client that comes back asks for the rows after the last one it saw. Progress is transient: seq 0, never stored. */
+/* events.c - subscribers of the live feed (events.h).
+ *
+ * Rows of the journal go out only after they are committed, in the order of their sequence, and
+ * each once. A client that connects again asks for the rows after the last one that it saw
+ * (ctl_events_since). Progress goes out with seq 0: it is never stored, and a client that missed it
+ * misses nothing that lasts. */
 #include "controller/serve/events.h"
 
 #include "base/buf.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/serve/serve.h"
 #include "store/journal.h"
 
 #include <inttypes.h>
@@ -18,10 +23,8 @@ struct ctl_sub {
     int64_t study; /* 0 = all */
     void (*on_event)(void *arg, int64_t study, int64_t seq, const char *event, const char *json);
     void *arg;
-    bool is_dead; /* unsubscribed while a row is going round */
+    bool is_dead; /* it unsubscribed; it is freed when no row is being sent */
 };
-
-static bool in_flush; /* one thread, one controller a process */
 
 json_t *events_json(const struct journal_row *row)
 {
@@ -33,8 +36,8 @@ json_t *events_json(const struct journal_row *row)
                      data ? data : json_null());
 }
 
-/* The same as events_json says, but the row's data is copied as it was written: two hundred readers that lag behind ask for
- * the same rows again and again. */
+/* The text of events_json. The row's data is JSON already and is copied without being parsed,
+ * because two hundred readers that lag behind may ask for the same rows again and again. */
 static char *row_text(const struct journal_row *row)
 {
     size_t n = row->data ? strlen(row->data) : 0;
@@ -55,10 +58,12 @@ static char *row_text(const struct journal_row *row)
     return buf_take(&text, NULL);
 }
 
+/* Frees subscribers that are gone. */
 static void sweep(struct ctl *ctl)
 {
-    struct ctl_sub **p = &ctl->subs;
+    struct ctl_sub **p = &ctl->serve->subs;
 
+    CHECK(!ctl->serve->is_telling); /* nobody walks the list now */
     while (*p) {
         struct ctl_sub *s = *p;
 
@@ -74,7 +79,8 @@ static void sweep(struct ctl *ctl)
 static void tell_all(struct ctl *ctl, int64_t study, int64_t seq, const char *event,
                      const char *text)
 {
-    for (struct ctl_sub *s = ctl->subs; s; s = s->next) {
+    CHECK(ctl->serve->is_telling); /* a subscriber that goes away now stays in the list */
+    for (struct ctl_sub *s = ctl->serve->subs; s; s = s->next) {
         if (!s->is_dead && (!s->study || !study || s->study == study))
             s->on_event(s->arg, study, seq, event, text);
     }
@@ -104,11 +110,11 @@ void events_flush(struct ctl *ctl)
 
     if (ctl->events_sent >= journal_last(ctl->store))
         return;
-    if (!ctl->subs) {
+    if (!ctl->serve->subs) {
         ctl->events_sent = journal_last(ctl->store);
         return;
     }
-    in_flush = true;
+    ctl->serve->is_telling = true;
     do {
         f.n = 0;
         if (store_journal_each(ctl->store, 0, ctl->events_sent, FLUSH_BATCH, on_row, &f, &err) <
@@ -117,7 +123,7 @@ void events_flush(struct ctl *ctl)
             break;
         }
     } while (f.n == FLUSH_BATCH);
-    in_flush = false;
+    ctl->serve->is_telling = false;
     sweep(ctl);
 }
 
@@ -126,26 +132,29 @@ void events_progress(struct ctl *ctl, int64_t study, const struct trial_row *row
 {
     json_t *data = NULL, *json = NULL;
 
-    if (!ctl->subs)
+    if (!ctl->serve->subs)
         return;
-    data = json_pack("{s:I, s:s, s:i, s:o, s:o}", "number", (json_int_t)row->number, "family",
+    data = json_pack("{s:I, s:s, s:i, s:o, s:o, s:b}", "number", (json_int_t)row->number, "family",
                      row->family, "level", e->level, "progress", jsonx_real(e->progress), "score",
-                     jsonx_real(e->value));
+                     jsonx_real(e->value), "epochs", (int)(e->epochs != NULL));
     json = json_pack("{s:i, s:I, s:I, s:I, s:s, s:o}", "seq", 0, "at", (json_int_t)ctl_wall(ctl),
                      "study", (json_int_t)study, "trial", (json_int_t)row->id, "event", "progress",
                      "data", data);
     char *text = jsonx_dump(json);
+    ctl->serve->is_telling = true;
     tell_all(ctl, study, 0, "progress", text);
+    ctl->serve->is_telling = false;
+    sweep(ctl);
     mem_free(text);
     json_decref(json);
 }
 
 void events_free_all(struct ctl *ctl)
 {
-    while (ctl->subs) {
-        struct ctl_sub *s = ctl->subs;
+    while (ctl->serve->subs) {
+        struct ctl_sub *s = ctl->serve->subs;
 
-        ctl->subs = s->next;
+        ctl->serve->subs = s->next;
         mem_free(s);
     }
 }
@@ -160,8 +169,8 @@ struct ctl_sub *ctl_subscribe(struct ctl *ctl, int64_t study,
     s->study = study;
     s->on_event = on_event;
     s->arg = arg;
-    s->next = ctl->subs;
-    ctl->subs = s;
+    s->next = ctl->serve->subs;
+    ctl->serve->subs = s;
     return s;
 }
 
@@ -170,14 +179,14 @@ void ctl_unsubscribe(struct ctl *ctl, struct ctl_sub *sub)
     if (!sub)
         return;
     sub->is_dead = true;
-    if (!in_flush)
+    if (!ctl->serve->is_telling)
         sweep(ctl);
 }
 
 struct replay_arg {
     void (*on_event)(void *arg, int64_t seq, const char *event, const char *json);
     void *arg;
-    int64_t last; /* what is beyond it is not committed */
+    int64_t last; /* rows beyond it are not committed yet */
     int n, limit;
     bool more;
 };

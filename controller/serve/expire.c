@@ -1,10 +1,13 @@
-/* expire.c - trials and tasks that are lost: their lease ran out, or their runner does not list them any more.
+/* expire.c - trials and tasks that are lost: their lease ran out, or their runner does not list
+ * them any more.
  *
- * When does silence about a trial mean that it is gone? A report may have been on its way when the grant was made. A trial is
- * therefore requeued for not being listed only if its session has listed it before (reports of a session do not overtake
- * each other), or if the report says that the answer to the lease call that granted it, or to a later one of that device,
- * has arrived (`asked` in proto/msg.h). A trial from before a restart of the controller has no lease call; it waits for its
- * period to end. All of this decides only how soon a trial is requeued: the fence keeps two runners from being believed. */
+ * When does silence about a trial mean that it is gone? A report may have been on its way when the
+ * grant was made. A trial is therefore requeued for not being listed only if its session has listed
+ * it before (reports of a session do not overtake each other), or if the report says that the
+ * answer to the lease call that granted it, or to a later one of that device, has arrived (`asked`
+ * in proto/msg.h). A trial from before a restart of the controller has no lease call; it waits for
+ * its period to end. All of this decides only how soon a trial is requeued: the fence keeps two
+ * runners from being believed. */
 #include "controller/serve/expire.h"
 
 #include "base/fault.h"
@@ -34,6 +37,7 @@ int lease_lose(struct ctl *ctl, struct lease l, enum trial_reason reason, struct
 {
     struct study *st = NULL;
 
+    CHECK(l.fence >= 1 && (l.is_task || l.number >= 1));
     ctl->stats.lost++;
     if (l.is_task)
         return task_lost(ctl, l.id, reason, err);

@@ -1,13 +1,16 @@
-/* expire.h - trials and tasks that are lost; see expire.c. */
+/* expire.h - decides which trials and tasks are lost, and queues them again. Called by report.c and
+ * turn.c. */
 #ifndef CONTROLLER_SERVE_EXPIRE_H
 #define CONTROLLER_SERVE_EXPIRE_H
 
 #include "controller/state/lease.h"
 
-/* Is a trial that the session does not list in this report lost? */
+/* Whether a trial or task that this report does not list is lost: see the head of expire.c. */
 bool lease_is_missing(const struct lease *l, const struct msg_report *r);
-/* The trial goes back to the queue with its number, reports and last checkpoint; a task is queued again or fails. */
+/* Ends a lease that is lost. A trial goes back to the queue and keeps its number, its reports and
+ * its last checkpoint; a task is queued again, or fails if it was lost too often. */
 int lease_lose(struct ctl *ctl, struct lease l, enum trial_reason reason, struct err *err);
-int lease_expire(struct ctl *ctl, struct err *err); /* all that ran out by now */
+/* Does that for all leases that have run out by now. */
+int lease_expire(struct ctl *ctl, struct err *err);
 
 #endif

@@ -1,6 +1,7 @@
-/* housekeep.c - work of timers: files that nothing names any more, the write-ahead log, a look at the database after an end
- * that was none of its own. What only reads files runs on the loop's pool, so that nobody waits for a disk; its result is a
- * line in the log. */
+/* housekeep.c - the work of housekeep.h. Whatever waits for the disk for long runs on the loop's
+ * pool, through a connection of its own, so that requests do not wait; its result is a line in the
+ * log. Only the deletion of files is done on the loop, in small parts, because it has to agree with
+ * rows and with memory. */
 #include "controller/serve/housekeep.h"
 
 #include "base/log.h"
@@ -8,8 +9,9 @@
 #include "controller/files/rubbish.h"
 #include "controller/files/upload.h"
 
+/* A job on the pool about the database in this folder. */
 struct wal_job {
-    struct ctl *ctl; /* outlives the loop's pool */
+    struct ctl *ctl; /* used on the loop's thread only */
     char *dir;
     struct err err;
     int rc;
@@ -47,7 +49,9 @@ static void check_done(void *arg)
     if (j->rc < 0)
         log_error("store.damaged err=\"%s\" note=\"restore a backup\"", j->err.text);
     else
-        log_info("store.checked note=\"whole, after an end that was none of its own\"");
+        log_info(
+            "store.checked note=\"the database is whole, although the last process did not end in "
+            "order\"");
     mem_free(j->dir);
     mem_free(j);
 }
@@ -85,5 +89,5 @@ void housekeep_collect(struct ctl *ctl)
     rc = rubbish_collect(ctl, &err);
     if (ctl_request_end(ctl, rc == 0, rc == 0 ? &err : NULL) < 0 || rc < 0)
         log_warn("blob.collect err=\"%s\"", err.text);
-    rubbish_forget_old(ctl); /* after the look, which may be the first for long */
+    rubbish_forget_old(ctl);
 }

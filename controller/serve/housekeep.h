@@ -1,14 +1,16 @@
-/* housekeep.h - what must be done now and then, called by main.c's timers. */
+/* housekeep.h - what must be done now and then. Called by main.c: by its timers, at the start and
+ * at the end. */
 #ifndef CONTROLLER_SERVE_HOUSEKEEP_H
 #define CONTROLLER_SERVE_HOUSEKEEP_H
 
 #include "controller/state/ctl.h"
 
-void housekeep_collect(
-    struct ctl *ctl); /* unused blobs, old idempotency keys; a request of its own */
-void housekeep_check_database(
-    struct ctl *ctl); /* after a bad end: is its file whole? on the pool, the answer in the log */
-void housekeep_checkpoint(
-    struct ctl *ctl); /* folds the write-ahead log into the database, on the pool */
+/* Deletes files that nothing names any more, and old idempotency keys. A request of its own. */
+void housekeep_collect(struct ctl *ctl);
+/* If the last process did not end in order: checks on the pool whether the database's pages are
+ * whole. Damage is logged, and /health shows it. */
+void housekeep_check_database(struct ctl *ctl);
+/* Moves what is in the write-ahead log into the database file, on the pool. */
+void housekeep_checkpoint(struct ctl *ctl);
 
 #endif

@@ -1,9 +1,17 @@
-/* message.c - rung, final, complete, paused, checkpoint, failed: one function each.
+/* message.c - one function for each type of message: rung, final, complete, paused, checkpoint,
+ * failed (message.h).
  *
- * At a rung a deterministic study answers `pause` unless its plan has decided already; others ask the scheduler now. At the
- * top the answer is `keep` for trials among the best, whose artifact the worker then uploads, and `drop` for the others,
- * which are completed by that very answer. A group that crashed is told apart from a trial that crashed alone: its trials go
- * out again in halves, and only a trial that crashed alone twice has failed by its configuration. */
+ * After a report at a rung the answer says what the trial does next. A live study asks its
+ * scheduler at once. A deterministic study answers `pause` unless its plan has come to a decision
+ * already.
+ *
+ * After the final report the answer is `keep` if the trial is among the best: the worker then
+ * uploads the model and says `complete`. For all others the answer is `drop`, and the trial is
+ * completed by that.
+ *
+ * If a worker died with several trials in it, nobody knows which of them was the cause: they all go
+ * out again, in groups of half the size. A trial with which a worker died twice while it trained
+ * alone has failed by its configuration. */
 #include "controller/serve/message.h"
 
 #include "base/fault.h"
@@ -11,11 +19,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "controller/serve/believe.h"
 #include "controller/serve/retry.h"
 #include "controller/serve/table.h"
 #include "controller/settle/settle.h"
 #include "controller/state/board.h"
+#include "controller/state/epochs.h"
 #include "controller/state/lease.h"
 #include "controller/state/quarantine.h"
 #include "controller/state/trial.h"
@@ -26,11 +36,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DETAIL_KEPT = 64 << 10, FAILURE_TEXT = 1000, CRASHES_ALONE_MAX = 2 };
+enum {
+    WARNINGS_MAX = 32,
+    DETAIL_KEPT = 64 << 10, /* bytes of a message's detail; nothing is kept of a longer one */
+    FAILURE_TEXT = 1000,    /* bytes of the sentence that is stored for a failed trial */
+    CRASHES_ALONE_MAX = 2
+};
 
 /* ---- refusing ---- */
 
-/* The trial goes back to the queue: 0, or -1. */
+/* Puts the trial back into the queue: 0, or -1. */
 static int requeue(struct study *st, struct trial_row *row, enum trial_reason reason,
                    const char *end_reason, struct err *err)
 {
@@ -39,6 +54,8 @@ static int requeue(struct study *st, struct trial_row *row, enum trial_reason re
     return trial_move(st, row, TE_LOST, data, end_reason, err) < 0 ? -1 : 0;
 }
 
+/* Refuses a message that contradicts what the trial is doing. The runner drops the trial, which is
+ * queued again, and the device is blamed as for a failure by the machine. */
 static int refuse(struct study *st, struct trial_row *row, const struct msg_event *e,
                   const char *why, struct msg_reply *reply, struct err *err)
 {
@@ -66,7 +83,8 @@ static int has_blob(struct study *st, const char *sha256, struct err *err)
 
 /* ---- rungs ---- */
 
-/* A worker counts from the checkpoint it began with; what was spent before each pause stands in the row. */
+/* A worker reports the time since the checkpoint that it began with. The time before that is in the
+ * row. */
 static void info_set_fit(json_t *info, const struct msg_event *e)
 {
     json_int_t before = json_integer_value(json_object_get(info, "paused_fit_us"));
@@ -74,7 +92,7 @@ static void info_set_fit(json_t *info, const struct msg_event *e)
     json_object_set_new(info, "fit_us", json_integer(before + (json_int_t)e->fit_us));
 }
 
-/* What a row keeps of an event's detail. */
+/* Copies these keys of a message's detail into the trial's info. */
 static void info_add_detail(json_t *info, const char *detail, const char *const *keys, int n)
 {
     json_t *o = NULL;
@@ -90,6 +108,7 @@ static void info_add_detail(json_t *info, const char *detail, const char *const 
     json_decref(o);
 }
 
+/* Records a report at a rung that is new. */
 static int report_add(struct study *st, struct trial_row *row, const struct msg_event *e,
                       struct err *err)
 {
@@ -102,7 +121,8 @@ static int report_add(struct study *st, struct trial_row *row, const struct msg_
     return trial_report(st, row, e->level, e->value, e->se, err);
 }
 
-/* What the trial is to do now, after its report at this level. */
+/* Decides what the trial does after its report at this level. is_new = false if the report repeats
+ * one from before the trial was lost or paused. */
 static int rung_decide(struct study *st, struct trial_row *row, const struct msg_event *e,
                        bool is_new, struct sched_decision *d, struct err *err)
 {
@@ -112,7 +132,7 @@ static int rung_decide(struct study *st, struct trial_row *row, const struct msg
         return 0;
     }
     if (!is_new && !st->is_deterministic)
-        return 0; /* it was told to pause, and says so again */
+        return 0; /* it was told to pause then, and it still is to pause */
     return settle_report(st, row->number, e->level, d, err);
 }
 
@@ -124,17 +144,17 @@ static int on_rung(struct study *st, struct trial_row *row, const struct msg_eve
     int64_t seq = row->msg_seq, number = row->number;
 
     if (e->level < 1 || e->level >= row->max_level || e->level > row->run_to)
-        return refuse(st, row, e, "a rung beyond its leave", reply, err);
+        return refuse(st, row, e, "a rung beyond the level that it may run to", reply, err);
     if (is_new && report_add(st, row, e, err) < 0)
         return -1;
-    if (e->level < row->run_to) { /* decided before it was lost */
+    if (e->level < row->run_to) { /* it may go on: that was decided before it was lost */
         reply->action = MSG_RUN_TO;
         reply->to = row->run_to;
         return 1;
     }
     if (rung_decide(st, row, e, is_new, &d, err) < 0)
         return -1;
-    /* The decision may have changed the row: pruned, or leave to go on. */
+    /* The decision may have changed the row (pruned, or allowed to go on), so it is read again. */
     trial_row_fini(row);
     if (trial_load(st, number, row, err) < 0)
         return -1;
@@ -175,7 +195,7 @@ static int on_paused(struct study *st, struct trial_row *row, const struct msg_e
         return -1;
     if (row->run_to <= row->level)
         return 1;
-    /* Somebody decided to go on while it was on its way. */
+    /* The decision that it goes on was made while the checkpoint was on its way. */
     row->reason = TR_NONE;
     json_t *data = json_pack("{s:i}", "to", row->run_to);
     return trial_move(st, row, TE_PROMOTE, data, NULL, err) < 0 ? -1 : 1;
@@ -224,6 +244,35 @@ static void take_final(struct study *st, struct trial_row *row, const struct msg
     trial_info_set(row, info);
 }
 
+/* Takes the warnings that the baseline's report tells: at most WARNINGS_MAX of {code, column,
+ * text}. */
+static int take_warnings(struct study *st, const char *detail, struct err *err)
+{
+    static const char *const keys[] = { "code", "column", "text" };
+    json_t *o = NULL, *list = NULL, *w = NULL;
+    size_t i = 0;
+
+    if (st->warnings || !detail || strlen(detail) > DETAIL_KEPT || !strstr(detail, "\"warnings\""))
+        return 0;
+    o = jsonx_load(detail, strlen(detail), "detail", NULL);
+    list = json_object_get(o, "warnings");
+    if (json_is_array(list))
+        st->warnings = json_array();
+    json_array_foreach(list, i, w)
+    {
+        json_t *one = json_object();
+        for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+            json_t *v = json_object_get(w, keys[k]);
+            json_object_set_new(one, keys[k], json_is_string(v) ? json_incref(v) : json_string(""));
+        }
+        if (i < WARNINGS_MAX)
+            json_array_append(st->warnings, one);
+        json_decref(one);
+    }
+    json_decref(o);
+    return st->warnings ? study_save(st, err) : 0;
+}
+
 static json_t *final_data(const struct trial_row *row)
 {
     return json_pack("{s:o, s:o, s:s}", "score", jsonx_real(row->score), "se",
@@ -240,6 +289,7 @@ static int fail_with(struct study *st, struct trial_row *row, enum trial_event e
     row->detail = NULL;
     if (detail && detail[0]) {
         str_copy(text, sizeof text, detail);
+        utf8_clean(text, sizeof text); /* it may have been cut in the middle of a letter */
         row->detail = mem_strdup(text);
     }
     json_t *data =
@@ -247,7 +297,9 @@ static int fail_with(struct study *st, struct trial_row *row, enum trial_event e
     return trial_move(st, row, ev, data, trial_reason_name[reason], err) < 0 ? -1 : 1;
 }
 
-/* The probe has answered: 1 = an ordinary final of a holdout study, 0 = back to the queue, -1. */
+/* The final report of the probe decides the validation: 1 = it is an ordinary final report of a
+ * study with a holdout, 0 = the trial goes back to the queue, because it was fitted on one fold
+ * only, -1. */
 static int probe_final(struct study *st, struct trial_row *row, const struct msg_event *e,
                        struct msg_reply *reply, struct err *err)
 {
@@ -259,7 +311,7 @@ static int probe_final(struct study *st, struct trial_row *row, const struct msg
     return requeue(st, row, TR_NONE, "probe", err);
 }
 
-/* As its record would be if it were completed now. */
+/* Whether the trial's artifact would be kept if the trial were completed now. */
 static bool keeps(struct study *st, const struct trial_row *row, const struct msg_event *e)
 {
     struct trial_mem t = *trial_mem(st, row->number);
@@ -273,19 +325,32 @@ static bool keeps(struct study *st, const struct trial_row *row, const struct ms
     return board_keeps(st, row->number, &t);
 }
 
-/* Cut before all folds were scored. Such a score is better or worse by which fold it was, so beside trials that were scored on
- * all it must be better by two standard errors to count; the others are pruned. */
+/* The standard error of a trial's score; 0 = unknown. */
+static double score_se(struct study *st, int64_t number)
+{
+    struct trial_row row = { 0 };
+    double se = trial_load(st, number, &row, NULL) == 0 ? row.score_se : NAN;
+
+    trial_row_fini(&row);
+    return isfinite(se) ? se : 0;
+}
+
+/* Whether a trial that was cut before all its folds were scored is too weak to count. Its score
+ * depends on which folds it had, so it counts only if it is better, by two standard errors of the
+ * difference, than the best trial that was scored on all folds. */
 static bool is_outdone(struct study *st, const struct trial_row *row)
 {
     double se = isfinite(row->score_se) ? row->score_se : 0;
 
     if (!trial_is_part(st, row))
         return false;
-    double gain = study_gain(st, row->score) - 2 * se;
     for (int i = 0; i < st->n_board; i++) {
         const struct trial_mem *t = &st->trials[st->board[i] - 1];
-        if (!t->is_part)
-            return study_gain(st, t->score) >= gain; /* the best of them */
+        if (t->is_part)
+            continue;
+        /* the board is sorted: this is the best of them */
+        double least = 2 * hypot(se, score_se(st, st->board[i]));
+        return study_gain(st, row->score) - study_gain(st, t->score) <= least;
     }
     return false;
 }
@@ -296,7 +361,7 @@ static int on_final(struct study *st, struct trial_row *row, const struct msg_ev
     struct lease *l = lease_find(st->ctl, false, row->id);
 
     if (e->level < 0 || e->level > row->max_level || (!e->cut && e->level > row->run_to))
-        return refuse(st, row, e, "a level beyond its leave", reply, err);
+        return refuse(st, row, e, "a level beyond the one that it may run to", reply, err);
     if (l && l->is_probe) {
         int rc = probe_final(st, row, e, reply, err);
         if (rc <= 0)
@@ -308,12 +373,14 @@ static int on_final(struct study *st, struct trial_row *row, const struct msg_ev
                          e->detail && e->detail[0] ? e->detail : "it has no score", err);
     }
     take_final(st, row, e);
+    if (take_warnings(st, e->detail, err) < 0)
+        return -1;
     if (is_outdone(st, row)) {
         reply->action = MSG_DROP;
         return fail_with(st, row, TE_PRUNE, st->row.state == SS_RUNNING ? TR_TIME : TR_BUDGET,
                          "its time ended before all folds were scored", err);
     }
-    if (keeps(st, row, e)) {
+    if (!st->spec.is_own && keeps(st, row, e)) {
         reply->action = MSG_KEEP;
         if (l)
             l->kept_ms = ctl_now(st->ctl);
@@ -342,7 +409,7 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
     if (l && l->kept_ms)
         st->keep_ms = MAX(st->keep_ms, ctl_now(st->ctl) - l->kept_ms);
     str_copy(row->artifact, sizeof row->artifact, e->blob);
-    if (e->model_bytes > 0) { /* a runner of before told it only here */
+    if (e->model_bytes > 0) { /* runners of older versions send it only in this message */
         info = trial_info(row);
         json_object_set_new(info, "model_bytes", json_integer((json_int_t)e->model_bytes));
         trial_info_set(row, info);
@@ -351,7 +418,7 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
     return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
 }
 
-/* A worker died with this trial in it. */
+/* A worker died while it trained this trial, alone or in a group. */
 static int on_crash(struct study *st, struct trial_row *row, const struct lease *l,
                     const char *detail, struct err *err)
 {
@@ -381,7 +448,7 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
     if (found)
         l = *found;
     reply->action = MSG_OK;
-    if (e->reason == TR_DATA) { /* nobody's fault who had to do with the trial */
+    if (e->reason == TR_DATA) { /* the table is at fault, and neither the trial nor the device */
         if (table_failed(st, e->detail, err) < 0)
             return -1;
         return requeue(st, row, TR_DATA, trial_reason_name[TR_DATA], err) < 0 ? -1 : 1;
@@ -404,8 +471,9 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
             return -1;
         return requeue(st, row, e->reason, trial_reason_name[e->reason], err) < 0 ? -1 : 1;
     }
-    if (e->reason == TR_TIME &&
-        !st->spec.trial_time_ms) /* the share of its family, not a limit that it broke */
+    /* Without a limit of time for trials in the spec, this is the share that budget_trial_ms gives
+     * to a slow family: the trial did not break a limit, so it is pruned and has not failed. */
+    if (e->reason == TR_TIME && !st->spec.trial_time_ms)
         return fail_with(st, row, TE_PRUNE, e->reason, e->detail, err);
     if (e->reason == TR_BUDGET || e->reason == TR_USER || e->reason == TR_STOPPED)
         return fail_with(st, row, TE_CANCEL, e->reason, e->detail, err);
@@ -438,11 +506,12 @@ static int message_take(struct study *st, struct trial_row *row, const struct ms
     case MSG_FAILED:
         return on_failed(st, row, e, reply, err);
     default:
-        return refuse(st, row, e, "no message of a lane", reply, err);
+        return refuse(st, row, e, "a type of message that no trial has", reply, err);
     }
 }
 
-/* Its device goes on with other work, whatever is still on its way. */
+/* The trial has been answered: its device goes on with other work, even if a file is still on its
+ * way. */
 static void answered(struct study *st, int64_t id, const struct msg_event *e,
                      const struct msg_reply *reply)
 {
@@ -454,7 +523,8 @@ static void answered(struct study *st, int64_t id, const struct msg_event *e,
         l->is_leaving = reply->action == MSG_PAUSE || reply->action == MSG_KEEP;
 }
 
-/* The device did all that was asked of it. A trial whose model is kept has not ended before the model is here. */
+/* Whether the device did all that was asked of it. A trial whose model is kept has not ended before
+ * the model has arrived. */
 static bool is_good_end(const struct msg_event *e, const struct msg_reply *reply)
 {
     if (e->type == MSG_FINAL)
@@ -470,6 +540,9 @@ int message_apply(struct study *st, struct trial_row *row, const struct msg_even
     int64_t id = row->id, number = row->number;
     int rc = message_take(st, row, e, reply, err);
 
+    if (rc >= 0 && reply->action != MSG_STALE &&
+        epochs_take(st->ctl, id, e->fence, e->epochs, true, err) < 0)
+        return -1;
     if (rc >= 0 && is_good_end(e, reply)) {
         retry_worked(st, number);
         if (l.runner && quarantine_worked(st->ctl, l.runner, l.device, err) < 0)

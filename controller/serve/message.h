@@ -1,11 +1,14 @@
-/* message.h - what each message of a running trial does to it. */
+/* message.h - what each message about a running trial does to it. Called by report.c, which has
+ * checked who speaks and that the message is the next one, and which stores the answer. */
 #ifndef CONTROLLER_SERVE_MESSAGE_H
 #define CONTROLLER_SERVE_MESSAGE_H
 
 #include "controller/state/study.h"
 
-/* The trial is running under the message's fence, msg_seq is set to the message's. Fills the reply's action and to.
- * 1 = applied, the caller stores row and answer · 0 = refused and requeued, the reply is stale · -1. */
+/* Applies a message. The trial must be running under the message's fence, and row->msg_seq must be
+ * the message's already. Fills the action and the level of the reply. Returns 1 = it was applied,
+ * and the caller stores row and answer; 0 = it was refused, the trial is queued again, and the
+ * reply is `stale`; -1. */
 int message_apply(struct study *st, struct trial_row *row, const struct msg_event *e,
                   struct msg_reply *reply, struct err *err);
 

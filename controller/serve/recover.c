@@ -1,8 +1,13 @@
-/* recover.c - start after any end. Unfinished studies are loaded whole (study.c rebuilds their search by replay), ended ones
- * on demand; those that cannot be loaded are set apart (damage.h). Every running trial and task gets a full lease period,
- * during which its runner may speak up; runners come from their rows. Then the studies draw the consequences of what they
- * find, in a request and a turn of their own: there is no other clean-up, so a crash during recovery is recovered from in
- * the same way. */
+/* recover.c - the start after any end of the last process: an orderly one, a kill, or a power cut.
+ *
+ * Runners and open tasks are read from their rows. Unfinished studies are loaded whole, and their
+ * searches are rebuilt (settle/load.c); ended studies are loaded when somebody asks for them. A
+ * study that cannot be loaded is put on the list of damaged ones (state/damage.h) and stops nothing
+ * else. Every running trial and task gets a lease of a full period, during which its runner may
+ * report.
+ *
+ * Then all studies are settled, in a request and a turn of their own. There is no other clean-up. A
+ * crash during the start therefore needs nothing special: the next start does the same. */
 #include "controller/serve/recover.h"
 
 #include "base/log.h"
@@ -31,15 +36,16 @@ static int on_study(void *arg, struct study_row *row)
     return 0;
 }
 
-/* A study that cannot be loaded stops nothing: damage.h has it. */
+/* If it fails, the failure was logged and the study is on the list of damaged ones. */
 static void load_one(struct ctl *ctl, int64_t id)
 {
     struct err why = { 0 };
 
-    (void)study_load(ctl, id, &why); /* a failure was logged */
+    (void)study_load(ctl, id, &why);
 }
 
-/* All studies draw their consequences. One that cannot is taken out (damage_suspect), and the others do it again. */
+/* Settles all studies. If one of them makes the request fail, it leaves memory (damage_suspect),
+ * and the others are settled once more. */
 static int settle(struct ctl *ctl, struct err *err)
 {
     int damaged = 0, rc = -1;
@@ -61,6 +67,7 @@ int recover_all(struct ctl *ctl, struct err *err)
     struct ids ids = { 0 };
     int rc = -1;
 
+    CHECK(ctl->n_studies == 0 && ctl->n_leases == 0); /* it is the first thing that happens */
     ctl->events_sent = journal_last(ctl->store);
     if (runner_load_all(ctl, err) < 0 || task_load_all(ctl, err) < 0 ||
         store_study_each(ctl->store, unfinished, true, 0, MAX_STUDIES, on_study, &ids, err) < 0)
@@ -69,7 +76,7 @@ int recover_all(struct ctl *ctl, struct err *err)
         load_one(ctl, ids.list[i]);
     rc = settle(ctl, err);
     ctl->turn_no++;
-    ctl->turn_start_us = 0; /* however long it took, it is not what a turn takes */
+    ctl->turn_start_us = 0; /* a start takes long; it must not count as a long turn */
     log_info("ctl.recovered studies=%d damaged=%d tasks=%d leases=%d runners=%d", ctl->n_studies,
              ctl->n_damages, ctl->n_tasks, ctl->n_leases, ctl->n_runners);
 out:

@@ -1,4 +1,5 @@
-/* recover.h - the start of the controller: memory is built from the rows, whatever the end of the last process was. */
+/* recover.h - the start of the controller: memory is built from the rows, however the last process
+ * ended. Called by ctl_new. */
 #ifndef CONTROLLER_SERVE_RECOVER_H
 #define CONTROLLER_SERVE_RECOVER_H
 

@@ -1,12 +1,22 @@
-/* report.c - what runners say: renewals, events of trials and tasks, and the answers.
+/* report.c - the reports of runners: renewals of leases, messages about trials and tasks, and the
+ * answers. What each type of message does to a trial is in message.c; this file decides which
+ * messages are applied.
  *
- * A message is (trial, fence, seq): another fence or a gap is `stale`; seq <= last is acknowledged again, the last one with
- * its stored answer; last + 1 is applied. A trial that expired keeps its fence until it is granted again, and a message or a
- * renewal under that fence from the same session takes it back (REJOIN). A message that contradicts what the trial is doing
- * (a level beyond its leave, a blob nobody uploaded) is refused as stale too, and the trial counts as lost by the machine.
- * One report is one request: everything in it is applied, or nothing.
+ * A message carries (trial, fence, seq). With a fence that is not the trial's present one, or with
+ * a gap in seq, it is answered `stale`. If seq is not larger than that of the last message, it is a
+ * repeat: it is acknowledged again without effect, and the last message gets its stored answer.
+ * Only seq = last + 1 is applied.
  *
- * What each type does stands in message.c; here is the envelope. */
+ * A trial whose lease ran out keeps its fence until it is granted again. Until then a message or a
+ * renewal under that fence from the same session takes the trial back (rejoin), so that a short
+ * loss of the network costs nothing. A message that contradicts what the trial is doing is answered
+ * `stale`, too, and the trial is queued again (refuse in message.c).
+ *
+ * One report is one request: either everything in it is applied, or nothing. Therefore a trial
+ * whose rows cannot be read must not fail the report of a runner that has other trials
+ * (is_lost_case). */
+#include "controller/serve/report.h"
+
 #include "base/fault.h"
 #include "base/jsonx.h"
 #include "base/log.h"
@@ -19,6 +29,7 @@
 #include "controller/settle/load.h"
 #include "controller/settle/settle.h"
 #include "controller/state/damage.h"
+#include "controller/state/epochs.h"
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
 #include "controller/state/trial.h"
@@ -37,6 +48,7 @@ static char *answer_text(const struct msg_reply *reply)
     return text;
 }
 
+/* The stored answer of the last message; `ok` if it cannot be read. */
 static void answer_load(const char *text, struct msg_reply *reply)
 {
     json_t *o = text ? jsonx_load(text, strlen(text), "answer", NULL) : NULL;
@@ -53,6 +65,7 @@ static void answer_load(const char *text, struct msg_reply *reply)
 
 /* ---- rejoin ---- */
 
+/* Looks for the attempt of this fence that belongs to this session. */
 struct find_attempt {
     int64_t fence;
     const char *session;
@@ -72,7 +85,8 @@ static int on_attempt(void *arg, const struct attempt_row *a)
     return 1;
 }
 
-/* An expired trial speaks again under its old fence: 1 = it has its lease back, 0 = no, -1. */
+/* The session speaks of a trial whose lease ran out: 1 = the trial has its lease back, 0 = it does
+ * not get it, -1. */
 static int rejoin(struct ctl *ctl, struct study *st, struct trial_row *row, const char *session,
                   struct err *err)
 {
@@ -84,7 +98,8 @@ static int rejoin(struct ctl *ctl, struct study *st, struct trial_row *row, cons
                        .number = row->number,
                        .group_size = 1,
                        .granted_ms = now,
-                       .expires_ms = now + ctl->conf.lease_ms,
+                       .expires_ms = now + lease_period(ctl, st->spec.lost_after_ms),
+                       .period_ms = st->spec.lost_after_ms,
                        .was_listed = true,
                        .is_probe = row->number == st->probe };
 
@@ -111,17 +126,18 @@ static int rejoin(struct ctl *ctl, struct study *st, struct trial_row *row, cons
 
 /* ---- one event of a trial ---- */
 
-/* What cannot be read of this trial may not stop the other trials of its runner: it is stale to them. */
+/* Whether an error concerns only this trial or its study, and will not pass soon. Then the trial is
+ * answered `stale`, and the rest of the report is applied. */
 static bool is_lost_case(struct ctl *ctl, const struct trial_row *row, const struct err *err)
 {
-    bool has_row = row->id > 0; /* then it is its study that cannot be read */
+    bool has_row = row->id > 0; /* then it is the study that could not be read */
 
     if (has_row)
         return err->code == ERR_NOTFOUND || damage_is_lasting(ctl, row->study);
     return !damage_is_passing(err);
 }
 
-/* Who speaks: 1 = the holder of the lease, 0 = nobody we know, -1. */
+/* May this session speak for the trial? 1 = yes, 0 = no, -1. */
 static int check_holder(struct ctl *ctl, struct study *st, struct trial_row *row,
                         const char *session, struct err *err)
 {
@@ -130,23 +146,27 @@ static int check_holder(struct ctl *ctl, struct study *st, struct trial_row *row
     if (l)
         return l->fence == row->fence && str_eq(l->session, session);
     if (trial_is_final(row->state) || row->state == TS_PAUSED)
-        return 1; /* nothing is applied then but repeats */
+        return 1; /* only repeats have an effect then: their answers */
     return rejoin(ctl, st, row, session, err);
 }
 
+/* Progress is not numbered and not stored; it is only shown. */
 static int progress_event(struct ctl *ctl, struct study *st, const struct trial_row *row,
-                          const struct msg_event *e, struct msg_reply *reply)
+                          const struct msg_event *e, struct msg_reply *reply, struct err *err)
 {
     struct lease *l = lease_find(ctl, false, row->id);
 
     reply->action = trial_is_final(row->state) ? MSG_STOP : MSG_OK;
     if (st && l && l->fence == e->fence) {
         l->progress = e->progress;
+        if (epochs_take(ctl, row->id, e->fence, e->epochs, false, err) < 0)
+            return -1;
         events_progress(ctl, st->row.id, row, e);
     }
     return 0;
 }
 
+/* Applies a message by its number: see the head of this file. */
 static int numbered_event(struct study *st, struct trial_row *row, const struct msg_event *e,
                           struct msg_reply *reply, struct err *err)
 {
@@ -165,11 +185,12 @@ static int numbered_event(struct study *st, struct trial_row *row, const struct 
         return 0;
     }
     if (e->seq != row->msg_seq + 1)
-        return 0;
+        return 0; /* stale */
     if (row->state != TS_RUNNING) {
-        reply->action = MSG_STOP; /* it was ended meanwhile */
+        reply->action = MSG_STOP; /* it was ended meanwhile, by a user or because its study ended */
         return 0;
     }
+    CHECK(st); /* a study with a running trial is in memory */
     row->msg_seq = e->seq;
     rc = message_apply(st, row, e, reply, err);
     if (rc <= 0)
@@ -180,8 +201,8 @@ static int numbered_event(struct study *st, struct trial_row *row, const struct 
     return trial_save(st, row, err);
 }
 
-static int trial_message(struct ctl *ctl, const char *session, const struct msg_event *e,
-                         struct msg_reply *reply, struct err *err)
+int report_trial(struct ctl *ctl, const char *session, const struct msg_event *e,
+                 struct msg_reply *reply, struct err *err)
 {
     struct trial_row row = { 0 };
     struct study *st = NULL;
@@ -189,16 +210,17 @@ static int trial_message(struct ctl *ctl, const char *session, const struct msg_
 
     reply->action = MSG_STALE;
     if (rc == 1 && row.fence == e->fence) {
-        /* Nothing of an ended trial is changed, and its study may be one that would have to be read. */
+        /* An ended trial does not change, so its study need not be read from the database for
+         * it. */
         bool is_over = trial_is_final(row.state);
         st = is_over ? study_loaded(ctl, row.study) : study_by_id(ctl, row.study, err);
         rc = st ? check_holder(ctl, st, &row, session, err) : is_over ? 1 : -1;
         if (rc < 0 && !st && is_lost_case(ctl, &row, err))
             rc = 0;
         else if (rc == 0 && e->type != MSG_PROGRESS && e->seq <= row.msg_seq)
-            rc = 1; /* requeued since: a repeat is acknowledged all the same */
+            rc = 1; /* it was queued again since: a repeat is acknowledged all the same */
         if (rc == 1 && e->type == MSG_PROGRESS)
-            rc = progress_event(ctl, st, &row, e, reply);
+            rc = progress_event(ctl, st, &row, e, reply, err);
         else if (rc == 1)
             rc = numbered_event(st, &row, e, reply, err);
         if (st && rc < 0)
@@ -224,11 +246,13 @@ static int event_apply(struct ctl *ctl, int64_t runner, const char *session,
         return err_set(err, ERR_IO, "fault: report.event");
     if (e->type == MSG_TASK_DONE || e->type == MSG_TASK_FAILED)
         return task_event(ctl, runner, session, e, reply, err);
-    return trial_message(ctl, session, e, reply, err);
+    return report_trial(ctl, session, e, reply, err);
 }
 
 /* ---- renewals ---- */
 
+/* A trial that a message of this report ended is still listed by the report. It need not be told to
+ * stop again. */
 static bool was_answered(const struct msg_answer *a, const struct msg_held *h)
 {
     for (int i = 0; i < a->n_replies; i++) {
@@ -238,7 +262,8 @@ static bool was_answered(const struct msg_answer *a, const struct msg_held *h)
     return false;
 }
 
-/* 1 = the trial is this session's, 0 = it must stop, -1. */
+/* Renews a trial that the runner holds: 1 = it is this session's, 0 = the runner must stop it,
+ * -1. */
 static int trial_renew(struct ctl *ctl, const char *session, const struct msg_held *h,
                        struct err *err)
 {
@@ -281,6 +306,7 @@ static int renew_all(struct ctl *ctl, const struct msg_report *m, struct msg_ans
         if (!task_renew(ctl, m->session, &m->tasks[i]) && !was_answered(a, &m->tasks[i]))
             a->stop_tasks[a->n_stop_tasks++] = m->tasks[i];
     }
+    CHECK(a->n_stop <= m->n_held && a->n_stop_tasks <= m->n_tasks);
     return 0;
 }
 
@@ -296,7 +322,8 @@ static bool is_listed(const struct msg_report *m, const struct lease *l)
     return false;
 }
 
-/* Granted, known to have arrived, but not held any more: back to the queue at once. */
+/* Queues trials again that the runner got and does not hold any more, without waiting for their
+ * leases to run out (lease_is_missing in expire.c). */
 static int requeue_missing(struct ctl *ctl, int64_t runner, const struct msg_report *m,
                            struct err *err)
 {
@@ -336,6 +363,7 @@ int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json
             goto out;
         a.n_replies++;
     }
+    CHECK(a.n_replies == m.n_events); /* each message has its answer */
     if (renew_all(ctl, &m, &a, err) < 0 || requeue_missing(ctl, runner, &m, err) < 0 ||
         study_settle_all(ctl, err) < 0)
         goto out;

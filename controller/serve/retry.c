@@ -1,5 +1,5 @@
-/* retry.c - attempts of trials that fail by the machine; see retry.h for the rules. A study keeps a short list of such
- * trials, since only a few can be in this state before the study pauses. */
+/* retry.c - attempts of trials that fail by the machine; see retry.h for the rules. A study keeps a
+ * short list of such trials, since only a few can be in this state before the study pauses. */
 #include "controller/serve/retry.h"
 
 #include "base/log.h"
@@ -26,6 +26,7 @@ static struct retry *find(const struct study *st, int64_t number)
     return NULL;
 }
 
+/* A new entry. If the list is full, it takes the place of the entry that is due first. */
 static struct retry *add(struct study *st, int64_t number)
 {
     struct retry *r = NULL;
@@ -45,6 +46,7 @@ static struct retry *add(struct study *st, int64_t number)
     return r;
 }
 
+/* Pauses the study, with a sentence that tells a user what to do. */
 static int pause(struct study *st, int64_t number, const struct lease *l, const char *what,
                  struct err *err)
 {
@@ -74,13 +76,14 @@ int retry_failed(struct study *st, int64_t number, const struct lease *l, const 
 
     if (!r)
         r = add(st, number);
+    CHECK(st->n_retries <= RETRIES_MAX && r->fails >= 0);
     r->fails++;
     if (r->fails >= RETRY_ATTEMPTS && study_may(st, SE_PAUSE, NULL) == 0)
         return pause(st, number, l, what, err);
-    if (r->fails < 2)
-        return 0;
-    ms = MIN((int64_t)FIRST_PAUSE_MS << MIN(r->fails - 2, 16), (int64_t)PAUSE_MAX_MS);
-    r->next_ms = ctl_now(st->ctl) + ms;
+    if (r->fails >= 2) { /* the second attempt comes at once */
+        ms = MIN((int64_t)FIRST_PAUSE_MS << MIN(r->fails - 2, 16), (int64_t)PAUSE_MAX_MS);
+        r->next_ms = ctl_now(st->ctl) + ms;
+    }
     log_warn("trial.retry study=%" PRId64 " trial=%" PRId64 " attempt=%d in_ms=%" PRId64
              " err=\"%s\"",
              st->row.id, number, r->fails + 1, ms, what);
@@ -124,7 +127,7 @@ void retry_tick(struct ctl *ctl)
         for (int k = 0; k < st->n_retries; k++) {
             if (st->retries[k].next_ms && st->retries[k].next_ms <= ctl_now(ctl)) {
                 st->retries[k].next_ms = 0;
-                ctl->has_news = true; /* calls that wait are tried again */
+                ctl->has_news = true; /* waiting lease calls may get this trial */
             }
         }
     }

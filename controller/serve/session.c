@@ -1,9 +1,15 @@
-/* session.c - sessions of the page: how they begin (a one-time link, a token), who they are, how they end.
+/* session.c - sessions of the page: how they begin (by a one-time link or a token), whose they are,
+ * and how they end.
  *
- * A session is two secrets of 32 random bytes. The cookie is sent by browsers to every port of the host, so that any
- * program that listens here may see it; the other secret is only ever sent as a header by the page itself. Neither opens
- * anything alone. A session has the role it was opened with, lives a week after its last use and a month at most, and dies
- * with the token that opened it. Links and tickets are in memory: they are good for minutes, and a restart ends them. */
+ * A session is two secrets of 32 random bytes each. One is a cookie. Browsers send a cookie to
+ * every port of its host, so any program that listens on this machine may see it. The other secret
+ * is sent only as a header by the page itself. Neither opens anything alone. A session has the role
+ * with which it was opened. It ends a week after its last use, a month after its beginning, or with
+ * the token that opened it.
+ *
+ * A link opens one session, once. A ticket stands for the header where the page cannot send one,
+ * for example in a link to a file: it is good for one path, once. Links and tickets are in memory,
+ * are good for minutes, and end at a restart. */
 #include "controller/serve/auth.h"
 
 #include "base/log.h"
@@ -16,24 +22,27 @@
 #include <string.h>
 
 enum {
-    LINKS_MAX = 64,
-    TICKETS_MAX = 256,
-    SESSIONS_MAX = 64, /* of one token; the oldest gives way */
+    LINKS_MAX = 64,    /* at the same time; a new one takes the place of the oldest */
+    TICKETS_MAX = 256, /* likewise */
+    SESSIONS_MAX = 64, /* of one token; the oldest ends */
     LINK_MS = 600000,
     TICKET_MS = 60000,
     HOUR_MS = 3600000
 };
+/* A session ends so long after its last use, and so long after its beginning. */
 static const int64_t idle_ms = INT64_C(7) * 24 * HOUR_MS, life_ms = INT64_C(30) * 24 * HOUR_MS;
 
 struct link {
-    char code[33];
+    char code[33]; /* "" = used, or never made */
     int64_t until_ms;
-    struct ctl_who by; /* with the role that the session will have */
+    struct ctl_who by; /* who made it, with the role that the session will have */
 };
 struct ticket {
-    char text[33], path_hash[SHA256_HEX];
+    char text[33]; /* "" = used, or never made */
+    char path_hash[SHA256_HEX];
     int64_t until_ms, session;
 };
+/* Somebody who must be told when a token or a session ends: an open event stream, for example. */
 struct ctl_watch {
     struct ctl_watch *next;
     int64_t token, session;
@@ -44,7 +53,7 @@ struct ctl_watch {
 struct auth {
     struct link links[LINKS_MAX];
     struct ticket tickets[TICKETS_MAX];
-    unsigned next_link, next_ticket; /* the oldest gives way */
+    unsigned next_link, next_ticket; /* the places that are used next, modulo the sizes */
     struct ctl_watch *watches;
 };
 
@@ -64,7 +73,7 @@ void auth_free(struct auth *a)
     mem_free(a);
 }
 
-/* Every byte is looked at, so that time tells nothing about the secret. */
+/* Looks at every byte, so that the time it takes tells nothing about the secret. */
 static bool secret_equals(const char *a, const char *b)
 {
     size_t n = strlen(a);
@@ -99,7 +108,7 @@ static void on_committed(void *arg, bool ok, const struct err *err)
         }
         w->is_told = true;
         w->on_end(w->arg);
-        w = ctl->auth->watches; /* it may have changed the list */
+        w = ctl->auth->watches; /* on_end may have changed the list: begin again */
     }
 }
 
@@ -179,7 +188,8 @@ int ctl_session_open(struct ctl *ctl, const char *token, struct ctl_keys *out, s
     return session_make(ctl, who, out, &who->session, err);
 }
 
-/* Its time is moved on, once an hour: a write that may fail, since the next request tries again. */
+/* Moves the end of a session on because it was used, at most once an hour. If the write fails, the
+ * next request of the session tries again. */
 static void session_seen(struct ctl *ctl, struct session_row *row)
 {
     int64_t now = ctl_wall(ctl);
@@ -286,7 +296,8 @@ int ctl_link_new(struct ctl *ctl, const struct ctl_who *by, const char *role, ch
 
     by = by ? by : &program;
     if (role && (as == CTL_NOBODY || as == CTL_RUNNER || as > by->role))
-        return err_at(err, "role", "must be viewer, user or admin, and not more than your own");
+        return err_at(err, "role",
+                      "must be viewer, user or admin, and not a higher role than your own");
     if (auth_random_hex(code, 16, err) < 0)
         return -1;
     str_copy(l->code, sizeof l->code, code);
@@ -308,7 +319,7 @@ int ctl_link_use(struct ctl *ctl, const char *code, struct ctl_keys *out, struct
 
         if (!secret_equals(l->code, code) || l->until_ms < ctl_now(ctl))
             continue;
-        l->code[0] = '\0'; /* once */
+        l->code[0] = '\0'; /* it is good for one use, also if that fails */
         if (l->by.token)
             rc = store_token_has(ctl->store, l->by.token, err);
         if (rc < 0)
@@ -328,7 +339,8 @@ int ctl_ticket_new(struct ctl *ctl, const struct ctl_who *who, const char *path,
     struct ticket *t = &ctl->auth->tickets[ctl->auth->next_ticket++ % TICKETS_MAX];
 
     if (!who->session)
-        return err_set(err, ERR_CONFLICT, "tickets are for a session of the page: send the token");
+        return err_set(err, ERR_CONFLICT,
+                       "only a session of the page can have a ticket: send the token as a header");
     if (auth_random_hex(ticket, 16, err) < 0)
         return -1;
     str_copy(t->text, sizeof t->text, ticket);
@@ -353,7 +365,7 @@ int ctl_ticket_use(struct ctl *ctl, const char *cookie, const char *ticket, cons
         if (!secret_equals(t->text, ticket) || t->session != row.id || t->until_ms < ctl_now(ctl) ||
             !str_eq(t->path_hash, path_hash))
             continue;
-        t->text[0] = '\0'; /* once */
+        t->text[0] = '\0'; /* it is good for one use */
         fits = true;
     }
     if (!fits)

@@ -1,4 +1,6 @@
-/* table.c - looking at tables' files, and patience with runners that cannot read them. */
+/* table.c - looks at the files of tables before work goes out, and limits how often runners may
+ * fail to read them. The rules are in table.h. A study may have two tables, one for training and
+ * one for the test; each function says by is_test which one it means. */
 #include "controller/serve/table.h"
 
 #include "base/io.h"
@@ -18,11 +20,12 @@
 
 enum {
     FIRST_PAUSE_MS = 1000,
-    REMADE_AT = 2, /* failures of runners */
+    REMADE_AT = 2, /* at so many failures of runners in a row the table is made again */
     SENTENCE = 900,
     NAME_BYTES = 160,
 };
 
+/* The runner has the table already, so the controller's file is not needed. */
 static bool has_cached(const struct msg_ask *ask, const char *sha256)
 {
     for (int i = 0; i < ask->n_cached; i++) {
@@ -39,8 +42,9 @@ static int dataset_of(const struct study *st, bool is_test, struct dataset_row *
                    : store_dataset_get(st->ctl->store, st->row.dataset, out, err);
 }
 
-/* Where the file that the user brought is whole, the table is read from it once more, as often as a runner's failure to
- * read it is forgiven. 1 = it is being made, 0 = it cannot be, -1. */
+/* Has the table made again from the file that the user uploaded, if that file is whole. Each time
+ * counts as one of the TABLE_ATTEMPTS, so that it is not made again for ever. 1 = it is being made,
+ * 0 = it cannot be made, -1. */
 static int remake(struct study *st, bool is_test, const char *what, struct err *err)
 {
     struct dataset_row row = { 0 };
@@ -83,7 +87,7 @@ static int table_pause(struct study *st, bool is_test, const char *what, struct 
 
     table_worked(st);
     if (study_may(st, SE_PAUSE, NULL) < 0)
-        return 0; /* it is ending: nothing more goes out */
+        return 0; /* the study is ending: no more trials are granted anyway */
     table_name(st, is_test, name, sizeof name);
     (void)snprintf(text, sizeof text,
                    "the table %s cannot be read: %.500s; add the same file again (assay data add), "
@@ -110,7 +114,7 @@ int table_check(struct study *st, const struct msg_ask *ask, struct err *err)
         if (why.code != ERR_NOTFOUND && why.code != ERR_IO)
             return err_set(err, why.code, "%s", why.text);
         if (why.code == ERR_IO && !strstr(why.text, "damaged"))
-            return table_failed(st, why.text, err); /* a failed read may pass */
+            return table_failed(st, why.text, err); /* the disk may work again later */
         rc = remake(st, i == 1, why.text, err);
         return rc == 0 ? table_pause(st, i == 1, why.text, err) : MIN(rc, 0);
     }
@@ -119,9 +123,10 @@ int table_check(struct study *st, const struct msg_ask *ask, struct err *err)
 
 /* ---- what only runners see ---- */
 
-/* Many trials fail by one cause at once: they are one attempt, and so is whatever fails before the next is due. A large
- * file that is damaged shows only here, since before a grant it is measured and not hashed: at the second failure it is
- * made again, which changes nothing where it is whole. */
+/* Many trials may fail by the same cause at once. They count as one attempt, as does everything
+ * that fails before the next attempt is due. Damage inside a large file is found only by runners,
+ * because before a grant such a file is measured and not hashed. Therefore the table is made again
+ * at the second failure; if it was whole, that changes nothing. */
 int table_failed(struct study *st, const char *detail, struct err *err)
 {
     int64_t now = ctl_now(st->ctl);
@@ -130,6 +135,7 @@ int table_failed(struct study *st, const char *detail, struct err *err)
 
     if (study_waits_for_table(st) || study_may(st, SE_PAUSE, NULL) < 0)
         return 0;
+    CHECK(st->table_fails >= 0 && st->table_fails < TABLE_ATTEMPTS);
     if (++st->table_fails >= TABLE_ATTEMPTS)
         return table_pause(st, is_test, what, err);
     if (st->table_fails == REMADE_AT) {

@@ -1,6 +1,12 @@
-/* task.c - tasks on their way: who gets one, what their runners say of them, and what follows when one is over. An ingest
- * task that ended makes its dataset ready or failed and wakes the studies that wait for it; a refit that ended gives its
- * study the model to ship, or none. A task that machines lost three times has failed. */
+/* task.c - who gets a task, what runners say about tasks, and what follows when one ends (task.h).
+ *
+ * When an ingest ends, its dataset is ready or failed, and the studies that wait for it are
+ * settled. When a refit ends, its study gets the model to ship, or none if the refit failed. A task
+ * that machines lost TASK_ATTEMPTS_MAX times has failed.
+ *
+ * Messages about tasks follow the same rules of fence and sequence as those about trials
+ * (report.c). A task that was lost keeps its fence until it is granted again, so its last holder
+ * may still end it. */
 #include "controller/serve/task.h"
 
 #include "base/fault.h"
@@ -26,7 +32,8 @@
 
 /* ---- the end ---- */
 
-/* The task is over: whoever waits for it goes on. */
+/* Passes the end of a task on to its dataset or its study. error NULL = it succeeded, with this
+ * message. */
 static int conclude(struct ctl *ctl, struct task *t, const struct msg_event *e, const char *error,
                     struct err *err)
 {
@@ -35,6 +42,7 @@ static int conclude(struct ctl *ctl, struct task *t, const struct msg_event *e, 
     int64_t study = t->row.study, dataset = t->row.dataset;
     int rc = 0;
 
+    CHECK(error || e); /* it failed, or a message says how it ended */
     if (str_eq(t->row.kind, "ingest")) {
         rc = dataset_ingested(ctl, dataset, result, error, err);
     } else {
@@ -42,7 +50,7 @@ static int conclude(struct ctl *ctl, struct task *t, const struct msg_event *e, 
         if (st)
             rc = ship_refitted(st, error ? NULL : e->blob, e ? e->test_value : NAN,
                                e ? e->test_se : NAN, err);
-        else /* nobody waits for it when the study is damaged */
+        else /* a damaged study does not wait for its refit */
             rc = damage_is_lasting(ctl, study) ? 0 : -1;
     }
     json_decref(result);
@@ -77,7 +85,7 @@ static json_t *config_of(const struct task *t)
     return t->row.config ? jsonx_load(t->row.config, strlen(t->row.config), "task", NULL) : NULL;
 }
 
-/* 1, 0 = the dataset is gone and so is the task, -1. */
+/* Fills the grant of an ingest: 1, 0 = the dataset was deleted and the task is cancelled, -1. */
 static int grant_ingest(struct ctl *ctl, struct task *t, struct msg_grant *g, struct err *err)
 {
     struct dataset_row row = { 0 };
@@ -98,14 +106,23 @@ static int grant_ingest(struct ctl *ctl, struct task *t, struct msg_grant *g, st
     return rc == 0 ? (task_end(ctl, t, "cancelled", err) < 0 ? -1 : 0) : rc;
 }
 
+/* Fills the grant of a refit: 1, 0 = its row is damaged, so the task has failed, and the study ships
+ * what it has without it, -1. */
 static int grant_refit(struct ctl *ctl, struct task *t, struct msg_grant *g, struct err *err)
 {
     struct study *st = study_by_id(ctl, t->row.study, err);
     json_t *o = st ? config_of(t) : NULL;
+    const json_t *free_values = json_object_get(o, "free");
     int64_t hard = 0;
 
-    if (!o)
+    if (!st)
         return -1;
+    if (!json_is_object(json_object_get(o, "config")) ||
+        (free_values && !json_is_null(free_values) && !json_is_object(free_values))) {
+        log_error("task.damaged task=%" PRId64 " study=%" PRId64, t->row.id, st->row.id);
+        json_decref(o);
+        return fail(ctl, t, "the stored row of the task makes no sense", err);
+    }
     hard = budget_hard_ms(st);
     g->kind = MSG_REFIT;
     g->study = st->row.id;
@@ -115,21 +132,23 @@ static int grant_refit(struct ctl *ctl, struct task *t, struct msg_grant *g, str
     g->config = jsonx_dump(json_object_get(o, "config"));
     g->seed = (uint64_t)json_integer_value(json_object_get(o, "seed"));
     g->rounds_hint = (int)json_integer_value(json_object_get(o, "rounds"));
-    char *free_text = jsonx_dump(json_object_get(o, "free"));
-    if (strlen(free_text) < sizeof g->free_json && !str_eq(free_text, "null"))
-        str_copy(g->free_json, sizeof g->free_json, free_text);
-    mem_free(free_text);
+    if (json_is_object(free_values)) {
+        char *text = jsonx_dump(free_values);
+        if (strlen(text) < sizeof g->free_json)
+            str_copy(g->free_json, sizeof g->free_json, text);
+        mem_free(text);
+    }
     json_decref(o);
     return 1;
 }
 
-/* Refits stay on the study's numeric signature. */
+/* A refit must run on a runner of the study's numeric class. */
 static bool suits(struct ctl *ctl, const struct task *t, const struct runner *r)
 {
     const struct study *st = t->row.study ? study_loaded(ctl, t->row.study) : NULL;
 
     if (t->row.study && !st)
-        return false; /* it is damaged */
+        return false; /* the study is damaged */
     return !st || !st->row.numeric_sig || !st->row.numeric_sig[0] ||
            str_eq(st->row.numeric_sig, r->row.numeric_sig);
 }
@@ -143,6 +162,7 @@ bool task_waits(struct ctl *ctl, const struct runner *r)
     return false;
 }
 
+/* Makes the runner the holder of the task: its row with a new fence, and a lease. */
 static int take(struct ctl *ctl, struct task *t, struct runner *r, const struct msg_ask *ask,
                 struct msg_grant *g, struct err *err)
 {
@@ -178,7 +198,7 @@ static int take(struct ctl *ctl, struct task *t, struct runner *r, const struct 
 int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, struct msg_grant *out,
                struct err *err)
 {
-    /* Ingest before refit before fit: others wait for it. */
+    /* Ingests come first, because studies wait for their tables. */
     static const char *const kinds[] = { "ingest", "refit" };
 
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
@@ -197,7 +217,7 @@ int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, str
                 msg_grant_fini(out);
             if (rc != 0)
                 return rc;
-            i--; /* it went away */
+            i--; /* the task was cancelled and left the list */
         }
     }
     return 0;
@@ -241,7 +261,8 @@ static int done(struct ctl *ctl, struct task *t, const struct msg_event *e, stru
     return task_end(ctl, t, "done", err);
 }
 
-/* A message that cannot be applied is the machine's fault, like a loss. */
+/* Applies a message that is the next one. If a result is refused, the machine is at fault: the task
+ * counts as lost. */
 static int apply(struct ctl *ctl, struct task *t, const struct lease *l, const struct msg_event *e,
                  struct err *err)
 {
@@ -268,7 +289,8 @@ static int apply(struct ctl *ctl, struct task *t, const struct lease *l, const s
     return fail(ctl, t, e->detail && e->detail[0] ? e->detail : trial_reason_name[e->reason], err);
 }
 
-/* Whose is it? Of a task that was lost, its last holder's, who may still end it; of one never granted, nobody's. */
+/* Whether this session may speak for the task: the holder of its lease, or the last holder of a
+ * task that was lost. */
 static bool is_holder(const struct task *t, const struct lease *l, const char *session)
 {
     json_t *o = NULL;
@@ -293,7 +315,8 @@ int task_event(struct ctl *ctl, int64_t runner, const char *session, const struc
         return err_set(err, ERR_IO, "fault: task.event");
     reply->action = MSG_STALE;
     if (!t) {
-        /* Ended: the last message again is acknowledged again. */
+        /* The task has ended. If the runner repeats its last message, that is acknowledged
+         * again. */
         int rc = store_task_get(ctl->store, e->trial, &old, err);
         if (rc == 1 && old.fence == e->fence && e->seq <= old.msg_seq)
             reply->action = MSG_OK;

@@ -1,11 +1,15 @@
-/* turn.c - the frame of everything: requests, turns, commits, what runs after them, and the timer of deadlines.
+/* turn.c - the frame of everything: requests, turns, commits, what runs after a commit, and the
+ * timer of deadlines.
  *
- * A request (ctl_request_begin/_end) is a savepoint. When it is undone, or when the commit at the end of the turn fails,
- * memory is made equal to the rows again by loading the touched studies, tasks and runners from the store: there is one
- * way to build memory, and it is the one that a restart takes. Answers leave through ctl_after_commit only.
+ * A request (ctl_request_begin, ctl_request_end) is a savepoint. If it is undone, or if the commit
+ * at the end of the turn fails, memory is made equal to the rows again: the studies, tasks and
+ * runners that were touched are read from the store. There is one way to build memory, and it is
+ * the one that a restart takes. Answers that report a change leave through ctl_after_commit only,
+ * so no client hears of something that a power cut could undo.
  *
- * The end of a turn, in this order: waiting lease calls are served (each in a request of its own), the transaction is
- * committed, callbacks run, subscribers get the new journal rows, the timer is set to the next deadline. */
+ * A turn ends in this order: waiting lease calls are served, each in a request of its own; the
+ * transaction is committed; callbacks run; subscribers get the new rows of the journal; the timer
+ * is set to the next deadline. */
 #include "controller/state/ctl.h"
 
 #include "base/fault.h"
@@ -18,6 +22,7 @@
 #include "controller/serve/expire.h"
 #include "controller/serve/recover.h"
 #include "controller/serve/retry.h"
+#include "controller/serve/serve.h"
 #include "controller/serve/table.h"
 #include "controller/serve/turn.h"
 #include "controller/serve/wait.h"
@@ -35,19 +40,20 @@
 #include <inttypes.h>
 
 enum {
-    BUSY_TURN_US = 20000,
-    BUSY_MS = 200,
-    COMMIT_PATIENCE_MS = 1000,
-    TICK_PATIENCE_MS = 250,
-    IDLE_TICK_MS = 1000,
-    MIN_TICK_MS = 2
+    BUSY_TURN_US = 20000,      /* the controller is busy if turns take longer on average */
+    BUSY_MS = 200,             /* and if the last such turn ended less than this ago */
+    COMMIT_PATIENCE_MS = 1000, /* after a failed commit new work is refused for so long */
+    TICK_PATIENCE_MS = 250,    /* after a failed tick the next one waits for so long */
+    IDLE_TICK_MS = 1000,       /* a tick comes at least so often */
+    MIN_TICK_MS = 2            /* and at most so often, unless somebody asked for one */
 };
 
 bool ctl_admits(const struct ctl *ctl)
 {
     bool commits = ctl->commit_failed_ms == INT64_MIN ||
                    ctl_now(ctl) - ctl->commit_failed_ms >= COMMIT_PATIENCE_MS;
-    /* One turn of seconds leaves a high average for as long as nothing comes in to lower it. */
+    /* One turn of several seconds raises the average for long, if nothing comes in that would lower
+     * it again. That is why the time since the last slow turn counts, too. */
     bool is_busy = ctl->turn_avg_us > BUSY_TURN_US && ctl_now(ctl) - ctl->slow_turn_ms < BUSY_MS;
 
     return commits && !is_busy && !ctl->is_stopping;
@@ -67,7 +73,8 @@ int ctl_admit(const struct ctl *ctl, struct err *err)
 
 /* ---- requests ---- */
 
-/* Rows that could not be read when memory was to follow them are read now: no request works on what they do not say. */
+/* Reads tasks and runners again if that failed when something was undone. Until it works no request
+ * is begun, because memory does not say what the rows say. */
 static int catch_up(struct ctl *ctl, struct err *err)
 {
     struct err why = { 0 };
@@ -83,7 +90,7 @@ static int catch_up(struct ctl *ctl, struct err *err)
 
 int ctl_request_begin(struct ctl *ctl, struct err *err)
 {
-    CHECK(!ctl->in_request);
+    CHECK(!ctl->in_request); /* requests do not nest */
     if (!ctl->turn_start_us)
         ctl->turn_start_us = clk_now_us(ctl->clk);
     if (ctl->loop)
@@ -101,8 +108,9 @@ int ctl_request_begin(struct ctl *ctl, struct err *err)
     return 0;
 }
 
-/* Memory becomes what the rows say. `by_turn`: everything this turn touched, else what this request touched. A study that
- * cannot even be read leaves memory; damage.h remembers it and reads it again later. */
+/* Makes memory equal to the rows again: everything that this turn touched (by_turn), or only what
+ * this request touched. A study that cannot be read leaves memory; state/damage.h lists it, and it
+ * is read again later. */
 static void reload_touched(struct ctl *ctl, bool by_turn)
 {
     struct err err = { 0 };
@@ -113,7 +121,7 @@ static void reload_touched(struct ctl *ctl, bool by_turn)
         if (by_turn ? st->touched_turn != ctl->turn_no : st->touched_request != ctl->request_no)
             continue;
         ctl->stats.reloads++;
-        (void)study_reload(ctl, st, &err); /* a failure was logged; st is gone then */
+        (void)study_reload(ctl, st, &err); /* if it failed, that was logged, and st is gone */
     }
     if (by_turn ? ctl->tasks_turn == ctl->turn_no : ctl->tasks_request == ctl->request_no) {
         ctl->is_tasks_old = task_load_all(ctl, &err) < 0;
@@ -148,12 +156,13 @@ int ctl_request_end(struct ctl *ctl, bool keep, struct err *err)
 void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *arg, bool ok, const struct err *err),
                       void *arg)
 {
-    MEM_GROW(ctl->after, ctl->n_after, ctl->cap_after);
-    ctl->after[ctl->n_after++] = (struct after_commit){ on_done, arg };
+    MEM_GROW(ctl->serve->after, ctl->serve->n_after, ctl->serve->cap_after);
+    ctl->serve->after[ctl->serve->n_after++] = (struct after_commit){ on_done, arg };
     if (ctl->loop)
         loop_turn_mark(ctl->loop);
 }
 
+/* Commits the turn. If that fails, everything in it is undone. */
 static bool commit(struct ctl *ctl, struct err *err)
 {
     int rc = FAULT("ctl.commit") ? err_set(err, ERR_IO, "fault: ctl.commit")
@@ -174,12 +183,12 @@ static bool commit(struct ctl *ctl, struct err *err)
 
 static void run_after(struct ctl *ctl, bool ok, const struct err *err)
 {
-    struct after_commit *list = ctl->after;
-    int n = ctl->n_after;
+    struct after_commit *list = ctl->serve->after;
+    int n = ctl->serve->n_after;
 
-    /* What a callback adds belongs to the next turn. */
-    ctl->after = NULL;
-    ctl->n_after = ctl->cap_after = 0;
+    /* A callback may ask to be called after the next commit, so the list is taken away first. */
+    ctl->serve->after = NULL;
+    ctl->serve->n_after = ctl->serve->cap_after = 0;
     for (int i = 0; i < n; i++)
         list[i].on_done(list[i].arg, ok, ok ? NULL : err);
     mem_free(list);
@@ -200,7 +209,9 @@ static void arm_timer(struct ctl *ctl)
     due = MIN(due, quarantine_due(ctl));
     if (ctl->is_deferred || wait_goes_on(ctl))
         due = now;
-    if (ctl->tick_failed_ms != INT64_MIN) /* what is due could not be done: not at once again */
+    /* If a tick or a commit failed, what is due stays due, and it must not be tried without a
+     * pause. */
+    if (ctl->tick_failed_ms != INT64_MIN)
         due = MAX(due, MIN(ctl->tick_failed_ms + TICK_PATIENCE_MS, now + TICK_PATIENCE_MS));
     if (ctl->commit_failed_ms != INT64_MIN)
         due = MAX(due, MIN(ctl->commit_failed_ms + COMMIT_PATIENCE_MS, now + COMMIT_PATIENCE_MS));
@@ -235,7 +246,7 @@ void ctl_tick(struct ctl *ctl)
 {
     struct err err = { 0 };
 
-    ctl->tick_failed_ms = ctl_now(ctl);
+    ctl->tick_failed_ms = ctl_now(ctl); /* until it has succeeded */
     ctl->is_tick_due = false;
     if (ctl_request_begin(ctl, &err) < 0) {
         log_error("ctl.tick err=\"%s\"", err.text);
@@ -245,7 +256,8 @@ void ctl_tick(struct ctl *ctl)
     table_tick(ctl);
     retry_tick(ctl);
     for (int i = 0; ctl->is_deferred && i < ctl->n_studies; i++)
-        ctl_touch(ctl, ctl->studies[i]); /* what was put off goes on */
+        /* decisions that were put off go on when they are settled */
+        ctl_touch(ctl, ctl->studies[i]);
     ctl->is_deferred = false;
     bool ok = lease_expire(ctl, &err) == 0 && study_tick_all(ctl, &err) == 0 &&
               runner_tick(ctl, &err) == 0 && quarantine_tick(ctl, &err) == 0 &&
@@ -283,6 +295,7 @@ struct ctl *ctl_new(const struct ctl_conf *conf, struct clk *clk, struct loop *l
     ctl->commit_failed_ms = ctl->tick_failed_ms = INT64_MIN;
     ctl->started_ms = clk_now_ms(clk);
     ctl->auth = auth_new();
+    ctl->serve = mem_zalloc(sizeof *ctl->serve);
     ctl->store = conf->begin_empty ? store_open_empty(conf->data_dir, NULL, clk, err)
                                    : store_open(conf->data_dir, NULL, clk, err);
     if (ctl->store && store_warning(ctl->store)[0])
@@ -310,7 +323,7 @@ void ctl_stop(struct ctl *ctl)
         return;
     bool ok = study_settle_all(ctl, &err) == 0;
     if (ctl_request_end(ctl, ok, &err) < 0 || !ok)
-        log_warn("ctl.stop err=\"%s\"", err.text); /* the next start draws the same consequences */
+        log_warn("ctl.stop err=\"%s\"", err.text); /* the next start settles the studies again */
 }
 
 void ctl_free(struct ctl *ctl)
@@ -340,9 +353,12 @@ void ctl_free(struct ctl *ctl)
     mem_free(ctl->studies);
     mem_free(ctl->runners);
     mem_free(ctl->tasks);
+    for (int i = 0; i < ctl->n_leases; i++)
+        json_decref(ctl->leases[i].epochs);
     mem_free(ctl->leases);
     idmap_fini(&ctl->lease_at);
     idmap_fini(&ctl->runner_at);
-    mem_free(ctl->after);
+    mem_free(ctl->serve->after);
+    mem_free(ctl->serve);
     mem_free(ctl);
 }

@@ -1,7 +1,14 @@
-/* wait.c - lease calls and their long polls. A call is (session, device, n): the same n again gets the same answer, a smaller
- * one is stale. A waiting call is served at the end of a turn in which something changed, as a request of its own, so that
- * its rows are committed with that turn and its answer leaves after. A second call of the same device ends the first
- * one's wait: the client has given that one up. */
+/* wait.c - lease calls and their long polls (wait.h).
+ *
+ * A call is known by its session, its device and its number n. If the answer was lost on its way,
+ * the runner calls again with the same n and gets the same grant; a smaller n is stale. If a device
+ * calls while another call of it waits, the former call is answered "no work", because the client
+ * has given it up.
+ *
+ * Waiting calls are tried at the end of a turn in which something changed (ctl.has_news), oldest
+ * first. Each try is a request of its own, so that its rows are committed with that turn and its
+ * answer leaves after the commit. With a thousand waiting devices that would take long, so devices
+ * of a kind that just found nothing are not tried, and a turn tries calls for SERVE_US at most. */
 #include "controller/serve/wait.h"
 
 #include "base/jsonx.h"
@@ -9,20 +16,24 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/serve/dispatch.h"
+#include "controller/serve/serve.h"
 #include "controller/settle/settle.h"
 #include "controller/state/quarantine.h"
 #include "controller/state/runner.h"
 
 #include <inttypes.h>
 
-/* Waiting calls are tried for so long a turn; the others' turn comes with the next one. */
-enum { SERVE_US = 4000, CLASSES = 8 };
+enum {
+    SERVE_US = 4000, /* waiting calls are tried for so long in one turn */
+    CLASSES = 8      /* kinds of devices that are remembered to have found nothing in a turn */
+};
 
+/* A lease call that waits. */
 struct ctl_wait {
     struct ctl_wait *next, *prev;
-    int64_t runner, until_ms;
+    int64_t runner, until_ms; /* monotonic */
     struct msg_ask ask;
-    void (*on_grant)(void *arg, json_t *grant_new, const struct err *err);
+    void (*on_grant)(void *arg, json_t *grant_new, const struct err *err); /* called once */
     void *arg;
 };
 
@@ -35,16 +46,18 @@ static void unlink_wait(struct ctl *ctl, struct ctl_wait *w)
 {
     struct runner *r = runner_find(ctl, w->runner);
 
-    *(w->prev ? &w->prev->next : &ctl->waits) = w->next;
-    *(w->next ? &w->next->prev : &ctl->waits_last) = w->prev;
-    if (ctl->wait_next == w)
-        ctl->wait_next = w->next;
-    ctl->n_waits--;
-    if (r)
+    *(w->prev ? &w->prev->next : &ctl->serve->waits) = w->next;
+    *(w->next ? &w->next->prev : &ctl->serve->waits_last) = w->prev;
+    if (ctl->serve->wait_next == w)
+        ctl->serve->wait_next = w->next;
+    CHECK(ctl->serve->n_waits > 0);
+    ctl->serve->n_waits--;
+    if (r && r->n_waits > 0) /* 0: the runner was forgotten meanwhile and has registered again */
         r->n_waits--;
 }
 
-/* Answers and frees. Its connection stood until now: it was there. */
+/* Answers a call and frees it. Its connection was open until now, so its runner counts as heard
+ * of. */
 static void answer(struct ctl *ctl, struct ctl_wait *w, json_t *grant, const struct err *err)
 {
     struct runner *r = runner_find(ctl, w->runner);
@@ -56,7 +69,8 @@ static void answer(struct ctl *ctl, struct ctl_wait *w, json_t *grant, const str
     mem_free(w);
 }
 
-/* One try for this call: 1 with the grant, 0, -1. The device remembers what it was given. */
+/* Tries to find work for this call: 1 and the grant, 0, -1. The device remembers the answer, for a
+ * repeat. */
 static int try_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, json_t **out,
                      struct err *err)
 {
@@ -100,7 +114,8 @@ static int serve_one(struct ctl *ctl, struct ctl_wait *w, json_t **out, struct e
     return rc;
 }
 
-/* Where one device found nothing, another like it finds nothing either. */
+/* Devices that found nothing in this turn. Another device like one of them would find nothing
+ * either. */
 struct classes {
     const struct runner *runner[CLASSES];
     const struct device *device[CLASSES];
@@ -114,14 +129,14 @@ static bool is_like(const struct runner *a, const struct device *da, const struc
            str_eq(a->row.numeric_sig, b->row.numeric_sig);
 }
 
-/* Is there any point in a try? */
+/* Whether this call could get work, as far as that can be said without reading rows. */
 static bool may_have(struct ctl *ctl, const struct ctl_wait *w, const struct classes *poor)
 {
     struct runner *r = runner_find(ctl, w->runner);
     struct device *d = r ? runner_device(r, w->ask.device) : NULL;
 
     if (!d)
-        return true; /* an error, which it is told */
+        return true; /* the try fails, and the client is told why */
     if (!quarantine_allows(ctl, d) || !runner_is_enabled(r))
         return false;
     for (int i = 0; i < poor->n; i++) {
@@ -141,7 +156,7 @@ static void poor_add(struct ctl *ctl, struct classes *poor, const struct ctl_wai
     poor->device[poor->n++] = runner_device(r, w->ask.device);
 }
 
-/* One call's try. */
+/* Tries one waiting call, and answers it if it got work or an error. */
 static void serve(struct ctl *ctl, struct ctl_wait *w, struct classes *poor)
 {
     struct err err = { 0 };
@@ -151,7 +166,8 @@ static void serve(struct ctl *ctl, struct ctl_wait *w, struct classes *poor)
     if (rc == 0)
         poor_add(ctl, poor, w);
     if (rc < 0)
-        poor->n = 0; /* what was undone took the runners with it */
+        /* the request was undone: runners were loaded again, and these pointers are stale */
+        poor->n = 0;
     if (rc == 1)
         ctl->stats.waits_served++;
     if (rc != 0)
@@ -166,31 +182,32 @@ void wait_serve(struct ctl *ctl)
     if (ctl->is_stopping)
         return;
     if (ctl->has_news) {
-        if (ctl->waits_left == 0)
-            ctl->wait_next = NULL; /* from the oldest */
-        ctl->waits_left = ctl->n_waits;
+        if (ctl->serve->waits_left == 0)
+            ctl->serve->wait_next = NULL; /* begin with the oldest */
+        ctl->serve->waits_left = ctl->serve->n_waits;
     }
-    while (ctl->waits_left > 0 && !ctl->is_deferred && ctl->waits &&
+    while (ctl->serve->waits_left > 0 && !ctl->is_deferred && ctl->serve->waits &&
            clk_now_us(ctl->clk) - from_us < SERVE_US) {
-        struct ctl_wait *w = ctl->wait_next ? ctl->wait_next : ctl->waits;
+        struct ctl_wait *w = ctl->serve->wait_next ? ctl->serve->wait_next : ctl->serve->waits;
 
-        ctl->wait_next = w->next;
-        ctl->waits_left--;
+        ctl->serve->wait_next = w->next;
+        ctl->serve->waits_left--;
         if (may_have(ctl, w, &poor))
             serve(ctl, w, &poor);
     }
-    ctl->waits_left = MIN(ctl->waits_left, ctl->n_waits);
+    CHECK(poor.n <= CLASSES && ctl->serve->waits_left >= 0);
+    ctl->serve->waits_left = MIN(ctl->serve->waits_left, ctl->serve->n_waits);
     ctl->has_news = ctl->is_deferred;
 }
 
 bool wait_goes_on(const struct ctl *ctl)
 {
-    return ctl->waits_left > 0 && !ctl->is_stopping && !ctl->is_deferred;
+    return ctl->serve->waits_left > 0 && !ctl->is_stopping && !ctl->is_deferred;
 }
 
 void wait_tick(struct ctl *ctl)
 {
-    struct ctl_wait *w = ctl->waits, *next = NULL;
+    struct ctl_wait *w = ctl->serve->waits, *next = NULL;
 
     for (; w; w = next) {
         next = w->next;
@@ -203,16 +220,16 @@ void wait_tick(struct ctl *ctl)
 
 void wait_end_all(struct ctl *ctl)
 {
-    while (ctl->waits)
-        answer(ctl, ctl->waits, none_json(), NULL);
+    while (ctl->serve->waits)
+        answer(ctl, ctl->serve->waits, none_json(), NULL);
 }
 
 void wait_free_all(struct ctl *ctl)
 {
-    while (ctl->waits) {
-        struct ctl_wait *w = ctl->waits;
+    while (ctl->serve->waits) {
+        struct ctl_wait *w = ctl->serve->waits;
 
-        ctl->waits = w->next;
+        ctl->serve->waits = w->next;
         mem_free(w);
     }
 }
@@ -221,17 +238,18 @@ int64_t wait_due(const struct ctl *ctl)
 {
     int64_t due = INT64_MAX;
 
-    for (const struct ctl_wait *w = ctl->waits; w; w = w->next)
+    for (const struct ctl_wait *w = ctl->serve->waits; w; w = w->next)
         due = MIN(due, w->until_ms);
     return due;
 }
 
 /* ---- the call ---- */
 
+/* Answers a call of this device that still waits. */
 static void end_former(struct ctl *ctl, int64_t runner, const char *device)
 {
     const struct runner *r = runner_find(ctl, runner);
-    struct ctl_wait *w = r && r->n_waits > 0 ? ctl->waits : NULL, *next = NULL;
+    struct ctl_wait *w = r && r->n_waits > 0 ? ctl->serve->waits : NULL, *next = NULL;
 
     for (; w; w = next) {
         next = w->next;
@@ -252,10 +270,10 @@ static struct ctl_wait *wait_add(struct ctl *ctl, int64_t runner, const struct m
     w->until_ms = ctl_now(ctl) + MIN(ask->wait_s * 1000, ctl->conf.max_wait_ms);
     w->on_grant = on_grant;
     w->arg = arg;
-    w->prev = ctl->waits_last;
-    *(w->prev ? &w->prev->next : &ctl->waits) = w;
-    ctl->waits_last = w;
-    ctl->n_waits++;
+    w->prev = ctl->serve->waits_last;
+    *(w->prev ? &w->prev->next : &ctl->serve->waits) = w;
+    ctl->serve->waits_last = w;
+    ctl->serve->n_waits++;
     runner_find(ctl, runner)->n_waits++;
     return w;
 }
@@ -280,8 +298,9 @@ int ctl_runner_lease(struct ctl *ctl, int64_t token, int64_t runner, const json_
     d = runner_device(r, ask.device);
     if (d && ask.n < d->last_n)
         return err_set(err, ERR_STALE,
-                       "lease call %" PRId64 " of %s is over: %" PRId64 " was answered", ask.n,
-                       ask.device, d->last_n);
+                       "lease call %" PRId64 " of device %s is old: call %" PRId64
+                       " was already answered",
+                       ask.n, ask.device, d->last_n);
     end_former(ctl, runner, ask.device);
     if (d && ask.n == d->last_n && d->last_grant) {
         on_grant(arg, json_incref(d->last_grant), NULL);

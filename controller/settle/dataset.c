@@ -1,6 +1,12 @@
-/* dataset.c - datasets and the studies that wait for them. A dataset's identity is the hash of (file, parser version, column
- * overrides): the same file asked for again is the dataset that is there. Rows are read when needed; nothing is held in
- * memory. What a worker says of a file (rows, schema) is checked for its shape before it is stored. */
+/* dataset.c - datasets, and the studies that wait for them (dataset.h).
+ *
+ * A dataset's identity is the hash of its file, the version of the parser and the column overrides.
+ * If the same file is added again, the dataset that is there is the answer. Rows of datasets are
+ * read when they are needed; nothing is held in memory. What a worker says about a file (its rows,
+ * its schema) is checked before it is stored.
+ *
+ * A study waits, in the state queued, until its dataset is ready. Then the problem is resolved
+ * (problem/problem.c), the search is opened, and the study can get work. */
 #include "controller/settle/dataset.h"
 
 #include "base/jsonx.h"
@@ -16,36 +22,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 120, FILE_NAME_MAX = 120, COLUMNS_MAX = 100000 };
-
-static const char *const column_types[] = { "numeric", "categorical", "ignore" };
+enum { NAME_MAX_BYTES = 120 };
 
 /* ---- making one ---- */
 
-static int columns_check(const json_t *columns, struct err *err)
-{
-    const char *key = NULL;
-    char where[120];
-    json_t *v = NULL;
-
-    if (!columns || json_is_null(columns))
-        return 0;
-    if (!json_is_object(columns) || json_object_size(columns) > COLUMNS_MAX)
-        return err_at(err, "columns", "must be an object {column: numeric | categorical | ignore}");
-    json_object_foreach((json_t *)columns, key, v)
-    {
-        bool is_known = false;
-
-        for (size_t i = 0; i < ARRAY_LEN(column_types); i++)
-            is_known = is_known || str_eq(json_string_value(v), column_types[i]);
-        jsonx_path(where, sizeof where, "columns", key);
-        if (!is_known)
-            return err_at(err, where, "must be numeric, categorical or ignore");
-    }
-    return 0;
-}
-
-static char *columns_text(const json_t *columns)
+char *dataset_columns_text(const json_t *columns)
 {
     return columns && json_object_size(columns) > 0 ? jsonx_dump(columns) : NULL;
 }
@@ -77,7 +58,8 @@ int dataset_remake(struct ctl *ctl, struct dataset_row *row, const char *why, st
     return task_create_ingest(ctl, row->id, err);
 }
 
-/* A dataset that failed, or whose frame has gone bad on disk, is made again when somebody asks for it again. */
+/* If somebody adds a dataset again that failed, or whose frame is damaged on disk, it is made
+ * again. */
 static int revive(struct ctl *ctl, struct dataset_row *row, struct err *err)
 {
     struct err why = { 0 };
@@ -102,10 +84,11 @@ static int name_is_free(struct ctl *ctl, const char *name, struct err *err)
     return 0;
 }
 
-/* Finds the one of this identity, or makes it with its ingest task. row->id and the rest are filled. */
-static int find_or_make(struct ctl *ctl, const char *name, const char *blob, const char *file_name,
-                        const char *columns, int64_t bytes, struct dataset_row *out,
-                        struct err *err)
+/* Finds the one of this identity, or makes it with its ingest task. row->id and the rest are
+ * filled. */
+int dataset_find_or_make(struct ctl *ctl, const char *name, const char *blob, const char *file_name,
+                         const char *columns, int64_t bytes, struct dataset_row *out,
+                         struct err *err)
 {
     struct dataset_row row = { .bytes = bytes };
     char identity[SHA256_HEX];
@@ -132,69 +115,10 @@ static int find_or_make(struct ctl *ctl, const char *name, const char *blob, con
     return 0;
 }
 
-/* "my data (1).csv.gz" -> "my-data--1-" */
-static void name_from_file(const char *file, const char *blob, char *out, size_t size)
-{
-    size_t n = 0;
-
-    for (const char *p = file; *p && *p != '.' && n + 1 < size; p++) {
-        bool is_plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-                        (*p >= '0' && *p <= '9') || *p == '_' || (*p == '-' && n > 0);
-        out[n] = *p;
-        if (!is_plain)
-            out[n] = n ? '-' : '_';
-        n++;
-    }
-    out[n] = '\0';
-    if (!str_name_ok(out))
-        (void)snprintf(out, size, "data-%.12s", blob);
-}
-
-int ctl_dataset_create(struct ctl *ctl, const json_t *body, json_t **out, struct err *err)
-{
-    static const char *const keys[] = { "name", "blob", "file_name", "columns" };
-    const char *name = NULL, *blob = NULL, *file = "data.csv";
-    char derived[NAME_MAX_BYTES + 1];
-    struct dataset_row row = { 0 };
-    int64_t bytes = 0;
-
-    if (jsonx_only(body, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
-        jsonx_str(body, NULL, "name", JSONX_OPTIONAL, NAME_MAX_BYTES, &name, err) < 0 ||
-        jsonx_str(body, NULL, "blob", JSONX_REQUIRED, 64, &blob, err) < 0 ||
-        jsonx_str(body, NULL, "file_name", JSONX_OPTIONAL, FILE_NAME_MAX, &file, err) < 0 ||
-        columns_check(json_object_get(body, "columns"), err) < 0)
-        return -1;
-    if (!str_sha256_ok(blob))
-        return err_at(err, "blob", "must be the SHA-256 of an uploaded blob, 64 hex digits");
-    if (!name) {
-        name_from_file(file, blob, derived, sizeof derived);
-        name = derived;
-    }
-    if (!str_name_ok(name))
-        return err_at(
-            err, "name",
-            "\"%.60s\" cannot be a name: a name has up to 120 letters, digits, . _ or -, and "
-            "does not begin with . or -",
-            name);
-    int rc = store_blob_has(ctl->store, blob, &bytes, err);
-    if (rc <= 0)
-        return rc < 0 ? -1 : err_at(err, "blob", "no such blob was uploaded");
-    if (bytes == 0)
-        return err_at(err, "blob", "the file is empty");
-    ctl_touch_tasks(ctl);
-    char *columns = columns_text(json_object_get(body, "columns"));
-    rc = find_or_make(ctl, name, blob, file, columns, bytes, &row, err);
-    if (rc == 0)
-        *out = dataset_json(&row, true);
-    mem_free(columns);
-    dataset_row_fini(&row);
-    return rc;
-}
-
 int dataset_look(struct ctl *ctl, const char *name, const json_t *columns, const char *where,
                  struct dataset_row *out, struct err *err)
 {
-    char *text = columns_text(columns), identity[SHA256_HEX];
+    char *text = dataset_columns_text(columns), identity[SHA256_HEX];
     int rc = store_dataset_find(ctl->store, name, out, err);
 
     if (rc == 0)
@@ -213,7 +137,8 @@ int dataset_for_spec(struct ctl *ctl, const char *name, const json_t *columns, c
                      struct dataset_row *out, struct err *err)
 {
     struct dataset_row sister = { 0 };
-    char *text = columns_text(columns), sister_name[NAME_MAX_BYTES + 20], identity[SHA256_HEX];
+    char *text = dataset_columns_text(columns), sister_name[NAME_MAX_BYTES + 20],
+         identity[SHA256_HEX];
     int rc = store_dataset_find(ctl->store, name, out, err);
 
     if (rc <= 0) {
@@ -225,8 +150,8 @@ int dataset_for_spec(struct ctl *ctl, const char *name, const json_t *columns, c
         identity_of(out->blob, text, identity);
         (void)snprintf(sister_name, sizeof sister_name, "%.100s-%.8s", out->name, identity);
         ctl_touch_tasks(ctl);
-        rc = find_or_make(ctl, sister_name, out->blob, out->file_name, text, out->bytes, &sister,
-                          err);
+        rc = dataset_find_or_make(ctl, sister_name, out->blob, out->file_name, text, out->bytes,
+                                  &sister, err);
         dataset_row_fini(out);
         *out = sister;
     }
@@ -236,7 +161,7 @@ int dataset_for_spec(struct ctl *ctl, const char *name, const json_t *columns, c
 
 /* ---- studies that wait ---- */
 
-/* 1 = ready, 0 = not yet (or the study has just failed), -1. */
+/* 1 = the dataset is ready, 0 = not yet, or the study has just failed with its dataset, -1. */
 static int ready_or_fail(struct study *st, const struct dataset_row *row, struct err *err)
 {
     char why[600];
@@ -250,6 +175,18 @@ static int ready_or_fail(struct study *st, const struct dataset_row *row, struct
     return study_fail(st, why, err);
 }
 
+/* A study with a space of its own waits for no table. */
+static int resolve_own(struct study *st, struct err *err)
+{
+    struct err why = { 0 };
+
+    problem_own(&st->problem, &st->spec);
+    if (study_open_search(st, &why) == 0)
+        return study_save(st, err);
+    st->problem.is_ready = false;
+    return study_fail(st, why.text, err);
+}
+
 static int resolve(struct study *st, const struct dataset_row *train,
                    const struct dataset_row *test, struct err *err)
 {
@@ -260,7 +197,7 @@ static int resolve(struct study *st, const struct dataset_row *train,
             return study_save(st, err);
         st->problem.is_ready = false;
     }
-    /* The spec does not fit the table: the user's error, found only now that the table is known. */
+    /* The spec does not fit the table. That is a user's error, which could be found only now. */
     return study_fail(st, why.text, err);
 }
 
@@ -268,6 +205,9 @@ int dataset_resolve_study(struct study *st, struct err *err)
 {
     struct dataset_row train = { 0 }, test = { 0 };
     bool has_test = st->spec.test_dataset[0] != '\0';
+
+    if (st->spec.is_own)
+        return resolve_own(st, err);
     int rc = store_dataset_get(st->ctl->store, st->row.dataset, &train, err);
 
     if (rc == 0)
@@ -287,6 +227,7 @@ int dataset_resolve_study(struct study *st, struct err *err)
     return rc < 0 ? -1 : 0;
 }
 
+/* Marks the studies that wait for a dataset: they are settled at the end of the request. */
 static void wake_waiting(struct ctl *ctl)
 {
     for (int i = 0; i < ctl->n_studies; i++) {
@@ -296,7 +237,8 @@ static void wake_waiting(struct ctl *ctl)
     }
 }
 
-/* {"frame", "bytes", "rows", "cols", "schema"}: ERR_ARG when a worker says something else. */
+/* Takes what a worker says about a frame: {"frame", "bytes", "rows", "cols", "schema"}. Anything
+ * else is ERR_ARG. */
 static int take_result(struct ctl *ctl, struct dataset_row *row, const json_t *result,
                        struct err *err)
 {
@@ -313,7 +255,7 @@ static int take_result(struct ctl *ctl, struct dataset_row *row, const json_t *r
         return -1;
     if (!str_sha256_ok(frame) || store_blob_has(ctl->store, frame, &bytes, err) != 1)
         return err_at(err, "detail.frame", "no such blob was uploaded");
-    /* What was made of a table counts as its owner's. */
+    /* The frame counts against the quota of the token that uploaded the file. */
     if (store_blob_owner(ctl->store, row->blob, owner, sizeof owner, err) < 0 ||
         (owner[0] && store_blob_own(ctl->store, frame, owner, err) < 0))
         return -1;
@@ -329,7 +271,7 @@ int dataset_ingested(struct ctl *ctl, int64_t id, const json_t *result, const ch
     int rc = store_dataset_get(ctl->store, id, &row, err);
 
     if (rc <= 0)
-        return rc; /* deleted meanwhile */
+        return rc; /* 0: the dataset was deleted meanwhile */
     mem_free(row.schema);
     row.schema = NULL;
     rc = error ? 0 : take_result(ctl, &row, result, err);
@@ -345,111 +287,4 @@ int dataset_ingested(struct ctl *ctl, int64_t id, const json_t *result, const ch
     }
     dataset_row_fini(&row);
     return rc;
-}
-
-/* ---- reading, deleting ---- */
-
-static json_t *text_json(const char *text)
-{
-    json_t *v = text ? jsonx_load(text, strlen(text), "stored", NULL) : NULL;
-
-    return v ? v : json_null();
-}
-
-static json_t *hash_json(const char *sha256)
-{
-    return sha256[0] ? json_string(sha256) : json_null();
-}
-
-json_t *dataset_json(const struct dataset_row *row, bool with_schema)
-{
-    json_t *o = json_pack("{s:I, s:s, s:s, s:s?, s:o, s:s, s:o, s:s, s:o, s:I, s:I, s:I, s:I}",
-                          "id", (json_int_t)row->id, "name", row->name, "state", row->state,
-                          "error", row->error, "blob", hash_json(row->blob), "identity",
-                          row->identity, "frame", hash_json(row->frame), "file_name",
-                          row->file_name ? row->file_name : "", "columns", text_json(row->columns),
-                          "rows", (json_int_t)row->rows, "cols", (json_int_t)row->cols, "bytes",
-                          (json_int_t)row->bytes, "created_at", (json_int_t)row->created_at);
-
-    if (o && with_schema)
-        json_object_set_new(o, "schema", text_json(row->schema));
-    return o;
-}
-
-static int on_dataset(void *arg, struct dataset_row *row)
-{
-    json_array_append_new(arg, dataset_json(row, false));
-    return 0;
-}
-
-int ctl_datasets(struct ctl *ctl, json_t **out, struct err *err)
-{
-    json_t *list = json_array();
-
-    if (store_dataset_each(ctl->store, on_dataset, list, err) < 0) {
-        json_decref(list);
-        return -1;
-    }
-    *out = json_pack("{s:o}", "datasets", list);
-    return 0;
-}
-
-/* By id in digits, name or hash. */
-static int find(struct ctl *ctl, const char *ref, struct dataset_row *out, struct err *err)
-{
-    int64_t id = 0;
-    int rc = store_dataset_find(ctl->store, ref, out, err);
-
-    if (rc == 0 && str_i64(ref, 1, INT64_MAX, &id, NULL) == 0)
-        rc = store_dataset_get(ctl->store, id, out, err);
-    if (rc == 0)
-        return err_set(err, ERR_NOTFOUND, "no dataset \"%.80s\"", ref);
-    return rc < 0 ? -1 : 0;
-}
-
-int ctl_dataset_get(struct ctl *ctl, const char *ref, json_t **out, struct err *err)
-{
-    struct dataset_row row = { 0 };
-    int rc = find(ctl, ref, &row, err);
-
-    if (rc == 0)
-        *out = dataset_json(&row, true);
-    dataset_row_fini(&row);
-    return rc;
-}
-
-int ctl_dataset_delete(struct ctl *ctl, const char *ref, struct err *err)
-{
-    struct dataset_row row = { 0 };
-    int rc = find(ctl, ref, &row, err);
-
-    /* A study names its test dataset only in its spec, which the store cannot see. */
-    for (int i = 0; rc == 0 && i < ctl->n_studies; i++) {
-        const struct study *st = ctl->studies[i];
-
-        if (!study_is_final(st->row.state) && (str_eq(st->spec.test_dataset, row.name) ||
-                                               str_eq(st->spec.test_dataset, row.identity)))
-            rc = err_set(err, ERR_CONFLICT, "study %s still uses it", st->row.name);
-    }
-    if (rc == 0)
-        rc = store_dataset_delete(ctl->store, row.id, err);
-    if (rc == 0)
-        rc = task_cancel_of_dataset(ctl, row.id, err);
-    dataset_row_fini(&row);
-    return rc;
-}
-
-/* ---- blobs ---- */
-
-int ctl_blob_add(struct ctl *ctl, const char *sha256, int64_t bytes, const char *kind,
-                 struct err *err)
-{
-    return store_blob_add(ctl->store, sha256, bytes, kind, err);
-}
-
-int ctl_blob_has(struct ctl *ctl, const char *sha256, int64_t *bytes, struct err *err)
-{
-    if (!str_sha256_ok(sha256))
-        return err_set(err, ERR_ARG, "a blob is named by 64 hex digits");
-    return store_blob_has(ctl->store, sha256, bytes, err);
 }

@@ -1,10 +1,13 @@
-/* load.c - studies come into memory and leave it. A study is its rows (state/rows.h) and its search (sampler, scheduler, plan),
- * which is rebuilt by telling the searchers again what happened, in the order in which it happened. There is one way to load
- * a study, and three occasions: the start of the process, somebody asks for a study that is not in memory, and a request or
- * a turn was undone, so that memory must follow the rows again.
+/* load.c - studies come into memory and leave it (load.h).
  *
- * A study that cannot be read leaves memory and is remembered as damaged (state/damage.h); what may be readable later is
- * tried again by damage_tick. Whoever holds a `struct study *` across a call that may reload must look it up again. */
+ * A study is its rows (state/rows.h) and its search (decide/search.h). The search is not stored: it
+ * is built by telling fresh searchers what happened, in the order in which it happened. There is
+ * one way to load a study, and three occasions: the start of the process; somebody asks for a study
+ * that is not in memory; a request or a turn was undone.
+ *
+ * A study that cannot be read leaves memory and is listed as damaged (state/damage.h). What may be
+ * readable later is tried again by damage_tick. Whoever holds a `struct study *` across a call that
+ * may reload studies must look it up again. */
 #include "controller/settle/load.h"
 
 #include "base/jsonx.h"
@@ -26,15 +29,13 @@
 
 /* ---- leaving memory ---- */
 
-/* Everything but the struct itself, which stays where it is. */
+/* Frees everything in the struct, but not the struct itself: a reload fills it again at the same
+ * address. */
 static void study_clear(struct study *st)
 {
     analysis_free(st->analysis);
     st->analysis = NULL;
     propose_close(st);
-    plan_fini(st);
-    json_decref(st->warm);
-    st->warm = NULL;
     study_fini(st);
 }
 
@@ -60,17 +61,20 @@ void study_drop(struct ctl *ctl, struct study *st)
 
 /* ---- coming into memory ---- */
 
+/* A study that finishes or has ended needs no search. A deterministic one runs its plan again when
+ * it is settled; a live one replays its journal here. */
 static int search_load(struct study *st, struct err *err)
 {
     if (study_is_final(st->row.state) || st->row.state == SS_FINISHING)
         return 0;
     if (!st->problem.search.sampler[0])
-        searchers_choose(st); /* stored before there was a choice: what its spec names */
+        searchers_choose(st); /* its rows are older than the stored choice */
+    search_open(st);
     if (replay_warm(st, err) < 0 || propose_open(st, err) < 0 || warm_tell(st, err) < 0)
         return -1;
     if (!st->is_deterministic)
         return replay_study(st, err);
-    plan_init(st); /* it runs again when the study is settled */
+    plan_init(st);
     return 0;
 }
 
@@ -148,7 +152,7 @@ int study_reload(struct ctl *ctl, struct study *st, struct err *err)
     study_drop(ctl, st);
     if (rc < 0)
         damage_note(ctl, id, err, &kept);
-    return rc < 0 ? -1 : 1; /* made by what is undone */
+    return rc < 0 ? -1 : 1; /* 1: the study was created by what was undone */
 }
 
 struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err)
@@ -171,7 +175,7 @@ struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err)
 
 int study_adopt(struct ctl *ctl, struct study *st, struct err *err)
 {
-    CHECK(!study_loaded(ctl, st->row.id));
+    CHECK(!study_loaded(ctl, st->row.id) && !st->search);
     if (study_take_row(st, err) < 0)
         return -1;
     st->asked_ms = ctl_now(ctl);
@@ -180,7 +184,8 @@ int study_adopt(struct ctl *ctl, struct study *st, struct err *err)
     return 0;
 }
 
-/* The earlier study's trials become part of this one: it stands on its own from then on, whatever becomes of the other. */
+/* Takes the earlier study's trials over, and writes them into this study's journal
+ * (decide/warm.h). */
 static int warm_open(struct study *st, struct err *err)
 {
     struct err why = { 0 };
@@ -193,9 +198,9 @@ static int warm_open(struct study *st, struct err *err)
     if (!from)
         return why.code == ERR_NOTFOUND ? err_at(err, "warm_start", "%s", why.text)
                                         : err_set(err, why.code, "%s", why.text);
-    st->warm = warm_gather(st, from, err);
-    if (st->warm) {
-        char *text = jsonx_dump(st->warm);
+    st->search->warm = warm_gather(st, from, err);
+    if (st->search->warm) {
+        char *text = jsonx_dump(st->search->warm);
 
         rc = study_say(st, "search.warm", text, err);
         mem_free(text);
@@ -205,12 +210,15 @@ static int warm_open(struct study *st, struct err *err)
 
 int study_open_search(struct study *st, struct err *err)
 {
-    CHECK(st->problem.is_ready && !st->sampler && st->n_trials == 0);
+    CHECK(st->problem.is_ready && !st->search && st->n_trials == 0);
     if (study_space_load(st, err) < 0)
         return -1;
     searchers_choose(st);
-    if (warm_open(st, err) < 0 || propose_open(st, err) < 0 || warm_tell(st, err) < 0)
+    search_open(st);
+    if (warm_open(st, err) < 0 || propose_open(st, err) < 0 || warm_tell(st, err) < 0) {
+        propose_close(st);
         return -1;
+    }
     if (st->is_deterministic)
         plan_init(st);
     return 0;
@@ -230,7 +238,7 @@ void damage_convict(struct ctl *ctl)
     }
 }
 
-/* Ended ones are read when somebody asks. */
+/* An ended study is only taken off the list: it is read when somebody asks for it. */
 static void try_again(struct ctl *ctl, int64_t id)
 {
     struct study_row row = { 0 };

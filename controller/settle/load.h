@@ -1,25 +1,32 @@
-/* load.h - studies come into memory and leave it; see load.c. */
+/* load.h - brings studies into memory and removes them from it; see load.c. Called by the verbs in
+ * api/, by serve/ at a start and after something was undone, and by dataset.c when a study's data
+ * becomes known. */
 #ifndef CONTROLLER_SETTLE_LOAD_H
 #define CONTROLLER_SETTLE_LOAD_H
 
 #include "controller/state/rows.h"
 #include "controller/state/study.h"
 
+/* Loads a study that is not in memory. NULL with ERR_NOTFOUND if there is none, or with what is
+ * wrong with its rows; it is then on the list of damaged studies. */
 struct study *study_load(struct ctl *ctl, int64_t id, struct err *err);
-/* From memory, or loaded, also an ended one. `ref` is an id in digits or a name. */
+/* The study from memory, or loaded, also an ended one. `ref` is an id in digits or a name. */
 struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err);
 struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err);
-/* Memory follows the rows: 0, or st is gone: 1 its row is gone, too; -1 it cannot be read, and damage.h knows. */
+/* Makes memory equal to the rows again. Returns 0, or st was freed: 1 = its row is gone, too; -1 =
+ * it cannot be read, and is on the list of damaged studies. */
 int study_reload(struct ctl *ctl, struct study *st, struct err *err);
-void study_drop(struct ctl *ctl, struct study *st); /* it leaves memory */
-void study_free(struct study *st); /* one that the controller does not have, or not any more */
-/* The controller takes in an ended study that was filled beside the loop; -1 when its row is gone. */
+void study_drop(struct ctl *ctl, struct study *st); /* removes it from memory, with its leases */
+void study_free(struct study *st); /* frees one that is not in the controller's list */
+/* Takes an ended study that was read beside the loop into the list; -1 if its row is gone. */
 int study_adopt(struct ctl *ctl, struct study *st, struct err *err);
-/* The data became ready: space, script, sampler and scheduler are made. */
+/* The study's data has become known: makes its space, its script, its sampler and its scheduler.
+ * After an error it has no search. */
 int study_open_search(struct study *st, struct err *err);
 
-void damage_convict(
-    struct ctl *ctl); /* the study that made a request fail leaves memory (damage_suspect) */
-void damage_tick(struct ctl *ctl); /* tries again what is due */
+/* The study that made the present request fail (damage_suspect) leaves memory and is listed as
+ * damaged. */
+void damage_convict(struct ctl *ctl);
+void damage_tick(struct ctl *ctl); /* reads damaged studies again whose next attempt is due */
 
 #endif

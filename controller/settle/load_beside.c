@@ -1,7 +1,13 @@
-/* load_beside.c - see load_beside.h. A study of 100,000 trials takes seconds to read: on the loop nobody else would be answered. Its head
- * (row, spec, data, space) is made here at once; the pool's thread then owns it alone and fills in its trials, from what is
- * committed, through a connection of its own. Ended studies do not change but for their row, which is read again when they
- * are taken in. What a job needs outlives the controller: a process may end while one runs. */
+/* load_beside.c - reads ended studies on the pool (load_beside.h).
+ *
+ * Reading a study of 100,000 trials takes about two seconds, in which the loop could answer nobody.
+ * Its head (row, spec, data, space) is therefore read on the loop, and then a thread of the pool
+ * owns the study alone and reads its trials through a connection of its own. The trials of an ended
+ * study do not change meanwhile. Its row may (somebody archives it), so the row is read again when
+ * the study is taken into the controller's list.
+ *
+ * The controller may be freed while a job runs. A job therefore owns everything that it uses, and
+ * load_free_all tells it by job.ctl = NULL that nobody wants the result. */
 #include "controller/settle/load_beside.h"
 
 #include "base/log.h"
@@ -13,6 +19,7 @@
 
 #include <inttypes.h>
 
+/* Somebody who is called when the study has been read, or could not be. */
 struct waiter {
     struct waiter *next;
     void (*on_ready)(void *arg);
@@ -21,8 +28,8 @@ struct waiter {
 
 struct load_job {
     struct load_job *next;
-    struct ctl *ctl; /* NULL once that is gone */
-    int64_t id, by;  /* by: who asked for it first */
+    struct ctl *ctl; /* NULL = the controller is gone */
+    int64_t id, by;  /* of the study; who asked for it first (any number) */
     struct study *st;
     char *dir;
     struct waiter *waiters;
@@ -56,7 +63,7 @@ void load_trim(struct ctl *ctl)
     }
 }
 
-/* ---- beside the loop ---- */
+/* ---- on the pool ---- */
 
 static void work(void *arg)
 {
@@ -68,14 +75,16 @@ static void work(void *arg)
         store_close(store);
 }
 
-/* ---- at home again ---- */
+/* ---- back on the loop ---- */
 
 static void unlink_job(struct ctl *ctl, const struct load_job *j)
 {
     struct load_job **p = &ctl->loads;
 
-    while (*p != j)
+    while (*p != j) {
+        CHECK(*p);
         p = &(*p)->next;
+    }
     *p = j->next;
 }
 
@@ -90,7 +99,7 @@ static void waiters_call(struct load_job *j)
     }
 }
 
-/* The controller is gone, and those who waited with it. */
+/* The controller is gone, and those who waited are gone with it. */
 static void drop(void *arg)
 {
     struct load_job *j = arg;
@@ -109,8 +118,8 @@ static void done(void *arg)
         if (j->rc < 0)
             log_error("study.load study=%" PRId64 " err=\"%s\"", j->id, j->err.text);
         if (j->rc < 0 || study_loaded(j->ctl, j->id) || study_adopt(j->ctl, j->st, NULL) < 0)
-            study_free(
-                j->st); /* whoever asked for it reads it on the loop, and hears what is wrong */
+            /* those who wait will read it on the loop, and be told what is wrong */
+            study_free(j->st);
         waiters_call(j);
         load_trim(j->ctl);
         mem_free(j->dir);
@@ -133,7 +142,8 @@ static void waiter_add(struct load_job *j, void (*on_ready)(void *arg), void *ar
     *p = w;
 }
 
-/* n: how many there are, own: and of these by whom. */
+/* The job that reads this study, or NULL. *n = how many jobs there are, *own = how many of them are
+ * for `by`. */
 static struct load_job *job_find(const struct ctl *ctl, int64_t id, int64_t by, int *n, int *own)
 {
     struct load_job *found = NULL;
@@ -170,7 +180,7 @@ int ctl_study_await(struct ctl *ctl, int64_t by, const char *ref, void (*on_read
     }
     struct study *st = study_head_load(ctl, id, err);
     if (!st)
-        return 1; /* damaged: whoever loads it tells */
+        return 1; /* it is damaged: the call that follows loads it and says so */
     j = mem_zalloc(sizeof *j);
     j->ctl = ctl;
     j->id = id;

@@ -1,13 +1,21 @@
-/* load_beside.h - ended studies come back into memory beside the loop: their trials are read on the pool through a connection of
- * its own, and kept in a cache with a limit. Unfinished studies are always in memory (recover.c). */
+/* load_beside.h - ended studies are read into memory beside the loop, when somebody asks for one
+ * (ctl_study_await in api.h), and leave memory when too many of them are there. Unfinished studies
+ * are always in memory (serve/recover.c). */
 #ifndef CONTROLLER_SETTLE_LOAD_BESIDE_H
 #define CONTROLLER_SETTLE_LOAD_BESIDE_H
 
 #include "controller/state/ctl.h"
 
-/* Forgets ended studies nobody asked for lately: so many may stay, with so many trials in all. */
-enum { LOAD_KEPT = 32, LOAD_KEPT_TRIALS = 300000, LOAD_WAITING = 8 };
+enum {
+    LOAD_KEPT = 32,            /* ended studies that stay in memory, */
+    LOAD_KEPT_TRIALS = 300000, /* with so many trials in all; one of them may have more */
+    /* studies that may be read at the same time; half as many for one client */
+    LOAD_WAITING = 8
+};
+/* Removes ended studies from memory until these limits are kept, first those that nobody asked for
+ * lately. */
 void load_trim(struct ctl *ctl);
-void load_free_all(struct ctl *ctl); /* whoever waits is not called */
+/* The controller ends: those who wait are not called. */
+void load_free_all(struct ctl *ctl);
 
 #endif

@@ -1,6 +1,9 @@
-/* replay.c - from the journal back to what happened. A live study's sampler and scheduler are not stored: a start tells fresh
- * ones the same events in the same order (decide/live.c says which lines of the journal those are). The states of trials come
- * from their rows, which are newer than the journal's line of an event only where an event can happen once. */
+/* replay.c - turns lines of the journal back into calls of the searchers (replay.h). The head of
+ * decide/live.c says which lines those are, and why a replay gives the same searchers.
+ *
+ * A line about the end of a trial does not hold the trial's state and score: these are taken from
+ * its row. That is right although the row is newer than the line, because a trial ends only once
+ * and does not change afterwards. */
 #include "controller/settle/replay.h"
 
 #include "base/bisect.h"
@@ -14,8 +17,10 @@
 #include <math.h>
 #include <string.h>
 
-/* A warm start is among the first lines of a study. */
-enum { REPLAY_BATCH = 1000, JOURNAL_HEAD = 64 };
+enum {
+    REPLAY_BATCH = 1000, /* lines that are read with one statement */
+    JOURNAL_HEAD = 64    /* a warm start is among the first lines of a study */
+};
 
 struct replay {
     struct study *st;
@@ -24,7 +29,8 @@ struct replay {
     int n;
 };
 
-/* Ids ascend with numbers. 0 = a trial of another study, or of none. */
+/* The number of the trial with this id; ids ascend with numbers. 0 = it is no trial of this
+ * study. */
 static int64_t number_of(const struct study *st, int64_t trial)
 {
     int at;
@@ -104,7 +110,7 @@ int replay_study(struct study *st, struct err *err)
 {
     struct replay r = { .st = st, .err = err };
 
-    CHECK(!st->is_deterministic && st->sampler);
+    CHECK(!st->is_deterministic && st->search && st->search->sampler && st->search->scheduler);
     do {
         r.n = 0;
         if (store_journal_each(st->ctl->store, st->row.id, r.last, REPLAY_BATCH, on_journal, &r,
@@ -128,9 +134,9 @@ int replay_warm(struct study *st, struct err *err)
 {
     int rc = 0;
 
-    CHECK(!st->warm);
+    CHECK(!st->search->warm);
     if (st->spec.warm_start[0])
-        rc = store_journal_each(st->ctl->store, st->row.id, 0, JOURNAL_HEAD, on_warm, &st->warm,
-                                err);
+        rc = store_journal_each(st->ctl->store, st->row.id, 0, JOURNAL_HEAD, on_warm,
+                                &st->search->warm, err);
     return rc < 0 ? -1 : 0;
 }

@@ -1,9 +1,11 @@
-/* settle.c - the consequences of what happened. A request changes rows through state/, which notes what happened to each
- * trial; at its end the study is settled: what happened is told to the searchers, decisions follow (decide/decide.h), and
- * their actions are carried out here, until nothing more follows. This is the only place that carries out decisions.
+/* settle.c - carries out decisions (settle.h). This is the only place that does.
  *
- * Called at the end of every request that touched a study, with study.needs_settling as the sign that there is something to
- * do. It stops by itself, because each round moves the study towards its end. */
+ * A request changes rows through state/, which notes what happened to each trial (study.happened)
+ * and sets study.needs_settling. At the end of the request the study is settled: the searchers are
+ * told what happened, decide/ is asked what follows, its actions are carried out, and it is asked
+ * again, until nothing follows. An action is a change of rows like any other, so it may make a
+ * further round necessary. The rounds come to an end because each of them moves the study towards
+ * its own end: trials are created within the budget, and ended trials stay ended. */
 #include "controller/settle/settle.h"
 
 #include "base/log.h"
@@ -24,8 +26,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* More actions of one settling than any study can have are a circle of decisions: a bug. */
-enum { SETTLE_MAX = 10000000, SAVE_MS = 1000 };
+enum {
+    /* more rounds than any study can need: decisions go in a circle, a bug */
+    SETTLE_MAX = 10000000,
+    SAVE_MS = 1000 /* the used time of a budget is stored so often */
+};
 
 /* ---- carrying out ---- */
 
@@ -41,8 +46,8 @@ static int run_to(struct study *st, const struct action *a, struct err *err)
             row.vstart = a->vstart;
         if (a->vcost >= 0)
             row.vcost = a->vcost;
-        /* One that is not paused keeps its reason: its checkpoint is on the way, or its runner was lost meanwhile and may
-         * take it back. */
+        /* A trial that is not paused keeps its reason: its checkpoint is on the way, or its runner
+         * was lost meanwhile, and then the reason says that the runner may take it back. */
         if (row.state == TS_PAUSED) {
             row.reason = TR_NONE;
             rc = trial_move(st, &row, TE_PROMOTE, json_pack("{s:i}", "to", a->to), NULL, err);
@@ -138,7 +143,7 @@ static int apply_all(struct study *st, struct actions *list, struct err *err)
     return rc;
 }
 
-/* Asks until nothing follows. `ask` is one of decide/'s questions; want is its argument, where it has one. */
+/* The questions that decide/ answers with actions. ASK_FILL uses `want`, ASK_PROBE uses `sig`. */
 enum question { ASK_NEXT, ASK_FILL, ASK_PROBE, ASK_BEGUN };
 
 static int ask(struct study *st, enum question q, int want, const char *sig, struct actions *out,
@@ -156,6 +161,7 @@ static int ask(struct study *st, enum question q, int want, const char *sig, str
     }
 }
 
+/* Asks the question and carries out the answers until nothing follows. */
 static int follow(struct study *st, enum question q, int want, const char *sig, struct err *err)
 {
     struct actions list = { 0 };
@@ -228,7 +234,8 @@ int settle_adopt(struct study *st, const struct config *c, enum trial_source sou
 
 /* ---- settling ---- */
 
-/* The counts of a study that ended are kept in the next round: closing it touched it. */
+/* One round. When a study ends, its last change touches it, so there is one more round, in which
+ * its counts are stored. */
 static int settle_once(struct study *st, struct err *err)
 {
     if (!st->problem.is_ready && study_is_open(st) && dataset_resolve_study(st, err) < 0)
@@ -276,7 +283,7 @@ static int tick_one(struct study *st, int64_t now, struct err *err)
     }
     if (st->row.state == SS_FINISHING || (st->row.state == SS_RUNNING && st->probe))
         st->needs_settling = true;
-    /* So that a crash forgets at most a second of what was used. */
+    /* Stored every second, so that a crash forgets at most a second of the time that was used. */
     if (st->spec.budget_time_ms && st->clock_from >= 0 && now - st->used_saved_ms >= SAVE_MS) {
         ctl_touch(st->ctl, st);
         return study_save(st, err);

@@ -1,7 +1,8 @@
-/* ship.c - the end of a study as rows: what decide/finish.c decides is written here, and what a user's kill does.
+/* ship.c - writes the end of a study into rows (ship.h).
  *
- * While a study finishes, its `result` column holds what a restart must know: {"refit_task", "artifact", "test_score",
- * "test_se"}. At the end it holds the scores of what ships. */
+ * While a study finishes, its `result` column holds what a restart must know about the refit:
+ * {"refit_task", "artifact", "test_score", "test_se"}, each as soon as it is known. When the study
+ * ends, the column gets the result that users see: the trial that ships and its scores. */
 #include "controller/settle/ship.h"
 
 #include "base/jsonx.h"
@@ -17,7 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the scheduler's rungs look like when the search ends stays with the study. */
+/* Keeps a picture of the scheduler's rungs with the study, because the scheduler does not outlive
+ * the search. */
 static void rungs_keep(struct study *st)
 {
     if (!st->rungs)
@@ -31,7 +33,7 @@ int ship_finish(struct study *st, const char *why, bool cut_running, struct err 
     rungs_keep(st);
     if (study_save(st, err) < 0)
         return -1;
-    study_clock_start(st); /* finishing is part of the time, also when the study was paused */
+    study_clock_start(st); /* finishing counts as used time, also if the study was paused before */
     st->rescue = 0;
     st->is_ending_new = true;
     st->cuts_running = cut_running;
@@ -85,6 +87,7 @@ int ship_refit(struct study *st, int64_t number, struct err *err)
     json_t *progress = progress_load(st);
     int64_t task = 0;
 
+    CHECK(st->row.state == SS_FINISHING && !st->refit); /* one refit at a time */
     if (task_create_refit(st, number, &task, err) < 0) {
         json_decref(progress);
         return -1;
@@ -148,7 +151,8 @@ static int ship(struct study *st, int64_t number, struct err *err)
     return rc;
 }
 
-/* The text of the first failure, for a study without any result. */
+/* The reason of a study that ends without a completed trial: the failure of its first failed
+ * trial. */
 static void first_failure(struct study *st, char *out, size_t size)
 {
     struct err ignored = { 0 };

@@ -1,6 +1,9 @@
-/* board.c - the sorted board. The order is total (score in the metric's direction, then number), so it does not depend on
- * the order in which trials ended; nor does the set of kept artifacts once all have ended, because a trial that belongs
- * to the final best is among the best of every subset it was compared with. */
+/* board.c - the sorted board (board.h).
+ *
+ * The order is total: by score in the metric's direction, then by number. The board therefore does
+ * not depend on the order in which trials ended. The same holds for the set of kept artifacts once
+ * all trials have ended: a trial that is among the best of all was also among the best of those
+ * that had ended before it, so its artifact was kept then and was never let go. */
 #include "controller/state/board.h"
 
 #include "base/bisect.h"
@@ -18,7 +21,8 @@ static bool better(const struct study *st, double score_a, int64_t a, double sco
     return ga != gb ? ga > gb : a < b;
 }
 
-/* Where a trial stands or would stand. */
+/* The place where a trial with this score stands, or would stand: the first that it is not worse
+ * than. */
 static int place_of(const struct study *st, int64_t number, double score)
 {
     int at;
@@ -32,7 +36,7 @@ void board_add(struct study *st, int64_t number)
 {
     const struct trial_mem *t = &st->trials[number - 1];
 
-    CHECK(t->state == TS_COMPLETED);
+    CHECK(number >= 1 && number <= st->n_trials && t->state == TS_COMPLETED);
     if (isnan(t->score))
         return;
     int at = st->is_filling ? st->n_board : place_of(st, number, t->score);
@@ -68,8 +72,9 @@ void board_remove(struct study *st, int64_t number)
     memmove(st->board + at, st->board + at + 1, (size_t)(st->n_board - at) * sizeof *st->board);
 }
 
-/* How many kept trials of the family are better. The best three of a family always are among the kept: a trial is let go
- * only when three better ones of its family are kept, and those stay until three better ones come. */
+/* How many kept trials of the family are better. It is enough to look at the kept ones, because the
+ * best three of a family always are among them: a trial's artifact goes only when three better
+ * trials of its family are kept, and those stay until three better ones come. */
 static int better_in_family(const struct study *st, int64_t number, int family, double score)
 {
     int n = 0;
@@ -82,8 +87,8 @@ static int better_in_family(const struct study *st, int64_t number, int family, 
     return n;
 }
 
-/* No kept trial is better in every objective of the study. Those on the front always are among the kept, for the same
- * reason: a trial is let go only when a kept one dominates it. */
+/* Whether no kept trial dominates this one, that is, is as good in every objective and better in
+ * one. Again the kept ones are enough: an artifact goes only when a kept trial dominates it. */
 static bool is_on_front(const struct study *st, int64_t number, const struct trial_mem *t)
 {
     for (int i = 0; i < st->n_kept; i++) {
@@ -103,7 +108,10 @@ bool board_keeps(const struct study *st, int64_t number, const struct trial_mem 
 
 int64_t board_rank(const struct study *st, int64_t number)
 {
-    return place_of(st, number, st->trials[number - 1].score) + 1;
+    int at = place_of(st, number, st->trials[number - 1].score);
+
+    CHECK(at < st->n_board && st->board[at] == number);
+    return at + 1;
 }
 
 int64_t board_best(const struct study *st)

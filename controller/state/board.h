@@ -1,18 +1,26 @@
-/* board.h - the leaderboard of a study: numbers of completed trials with a score, best first, ties by number. Kept sorted
- * as trials end, so that a page of a board of 100,000 costs what a page of a small one does. */
+/* board.h - the leaderboard of a study: the numbers of its completed trials with a score, best
+ * first, equal scores by number. It is kept sorted as trials end, so that a page of a board of
+ * 100,000 trials costs no more than a page of a small one. Only trial.c and rows.c change it;
+ * everybody reads it. */
 #ifndef CONTROLLER_STATE_BOARD_H
 #define CONTROLLER_STATE_BOARD_H
 
 #include "controller/state/study.h"
 
+/* Adds a completed trial; one without a score is left out. */
 void board_add(struct study *st, int64_t number);
-void board_sort(struct study *st); /* after many were added in any order (study.is_filling) */
-void board_remove(struct study *st, int64_t number);
-/* Would a trial of this number, with this record (its family, its score, its costs), be among those whose artifacts are
- * kept: the best 10 of the study, the best 3 of its family, with several objectives the front, among the completed ones? */
+/* Sorts the board once, after a study's rows were read (study.is_filling): board_add only appends
+ * then. */
+void board_sort(struct study *st);
+void board_remove(struct study *st, int64_t number); /* without effect if it is not there */
+/* Whether a completed trial with this number and this record (family, score, costs) would be
+ * among those whose artifacts are kept: the best CTL_KEEP_BEST of the study, the best
+ * CTL_KEEP_FAMILY of its family, and in a study with several objectives those that no kept trial
+ * beats in all of them. */
 bool board_keeps(const struct study *st, int64_t number, const struct trial_mem *t);
-int64_t board_rank(const struct study *st, int64_t number); /* from 1; of one that is on it */
-int64_t board_best(const struct study *st);                 /* number or 0 */
-int64_t board_best_artifact(const struct study *st); /* the best one whose artifact is here, or 0 */
+int64_t board_rank(const struct study *st, int64_t number); /* from 1; the trial is on the board */
+int64_t board_best(const struct study *st);                 /* its number; 0 = the board is empty */
+/* The best trial whose artifact is kept; 0 = none. */
+int64_t board_best_artifact(const struct study *st);
 
 #endif

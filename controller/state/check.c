@@ -1,8 +1,9 @@
-/* check.c - what must hold of a study between requests. A breach is a bug of this program, never a user's error, so it ends
- * the process: rows in the database were committed by requests that kept these rules, and a restart builds memory anew.
+/* check.c - what must hold of a study between requests. A breach is a bug of this program, never a
+ * user's error, so it ends the process: rows in the database were committed by requests that kept
+ * these rules, and a restart builds memory anew.
  *
- * The lists of a study are short, so they are walked each time; the board may be long and is walked to its 1,000th place,
- * and only with --dev. Called by serve/settle.c after each settled study. */
+ * The lists of a study are short, so they are walked each time; the board may be long and is walked
+ * to its 1,000th place, and only with --dev. Called by settle/settle.c after each settled study. */
 #include "controller/state/check.h"
 
 #include <math.h>
@@ -24,7 +25,8 @@ static void lists_check(const struct study *st)
     CHECK(!study_is_final(st->row.state) || st->clock_from < 0);
     CHECK(st->probe >= 0 && st->probe <= st->n_trials);
     CHECK(st->rescue >= 0 && st->rescue <= st->n_trials);
-    CHECK(st->n_happened == 0); /* all of it was taken into account */
+    CHECK(st->n_happened == 0);                 /* decisions have taken all of it into account */
+    CHECK(!st->search || st->problem.is_ready); /* nothing is searched before the data is known */
     for (int i = 0; i < st->n_queue; i++) {
         CHECK(st->trials[st->queue[i] - 1].state == TS_QUEUED);
         CHECK(i == 0 || st->queue[i - 1] < st->queue[i]);

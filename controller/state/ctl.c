@@ -1,5 +1,9 @@
-/* ctl.c - small things that every room needs of the controller: its clocks, growing arrays, and marking what a request
- * changed. Requests and turns themselves are serve/turn.c's. */
+/* ctl.c - small things that every room needs of the controller: its clocks, and marking what a
+ * request changed. Requests and turns themselves are begun and ended in serve/turn.c.
+ *
+ * To mark something, the numbers of the present turn and request are stored with it. If that
+ * request is undone, or that turn's commit fails, turn.c reads everything again that has its
+ * number. */
 #include "controller/state/ctl.h"
 
 #include "base/mem.h"
@@ -40,6 +44,7 @@ void ctl_touch_runners(struct ctl *ctl)
     ctl->has_news = true;
 }
 
+/* The timer is set to zero here, because the loop may be asleep and no turn may come by itself. */
 void ctl_tick_soon(struct ctl *ctl)
 {
     ctl->is_tick_due = true;

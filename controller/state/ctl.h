@@ -1,9 +1,11 @@
-/* ctl.h - the controller itself, private to controller/: one struct with everything that lives as long as the process, and
- * the frame of requests and turns around it.
+/* ctl.h - the controller itself, private to controller/: one struct with everything that lives as
+ * long as the process.
  *
- * A request is a savepoint; a turn of the loop commits once. Memory follows the rows: a study that a request touched is
- * loaded again from its rows when that request is undone or when the turn's commit fails (ctl_touch says which). No file
- * but ctl.c begins, commits or rolls back. One thread, the loop's. */
+ * A request is a savepoint in the database, and a turn of the loop commits once (serve/turn.c is
+ * the only file that begins, commits or rolls back). Memory follows the rows: what a request
+ * touched is read again when that request is undone, and what a turn touched is read again when its
+ * commit fails. Therefore each change is announced first, by ctl_touch (study.h), ctl_touch_tasks
+ * or ctl_touch_runners. Everything happens on the loop's thread. */
 #ifndef CONTROLLER_STATE_CTL_H
 #define CONTROLLER_STATE_CTL_H
 
@@ -15,7 +17,8 @@
 #include "proto/msg.h"
 #include "store/store.h"
 
-enum { CTL_PREVIEWS = 4 }; /* at a time */
+/* Previews that may be computed at the same time (api/preview.c). */
+enum { CTL_PREVIEWS = 4 };
 
 struct study;
 struct runner;
@@ -24,13 +27,9 @@ struct lease;
 struct uploads;
 struct rubbish;
 struct damage;
+struct serve;
 
-struct after_commit {
-    void (*on_done)(void *arg, bool ok, const struct err *err);
-    void *arg;
-};
-
-/* Counters since the start, for /metrics; names in stats.c. */
+/* Counters since the start of the process; GET /metrics shows them (api/service.c). */
 struct ctl_stats {
     int64_t requests, requests_undone, commits, commit_failures, grants, granted_trials, reports,
         events, stale, rejoined, lost, expired, quarantined, waits_served, waits_timed_out, ahead,
@@ -39,76 +38,86 @@ struct ctl_stats {
 
 struct ctl {
     struct store *store;  /* owned */
-    struct loop *loop;    /* borrowed */
+    struct loop *loop;    /* borrowed; NULL in tests without a loop: everything happens in place */
     struct clk *clk;      /* borrowed */
     struct ctl_conf conf; /* its strings are borrowed */
 
-    struct study *
-        *studies; /* every unfinished one, and a few ended ones that were asked for; owned */
+    /* ---- what is, as the rows say ---- */
+
+    struct study **studies; /* all unfinished ones, and some ended ones somebody asked for; owned */
     int n_studies, cap_studies;
     struct runner **runners; /* owned */
     int n_runners, cap_runners;
-    struct idmap runner_at; /* by id; built anew by runner.c when runners_moved */
+    struct idmap
+        runner_at; /* from a runner's id to its place; made anew when runners_moved is set */
     bool runners_moved;
-    struct task **tasks; /* open ones, by id; owned */
+    struct task **tasks; /* the open ones, by id; owned */
     int n_tasks, cap_tasks;
-    struct lease *leases; /* of trials and of tasks, in no order */
+    struct lease *leases; /* of trials and of tasks, in no order (lease.h); owned */
     int n_leases, cap_leases;
-    struct damage *damages; /* of studies that are not in memory because of it (damage.h) */
+    struct idmap
+        lease_at;      /* from the id of a trial, or minus the id of a task, to its lease's place */
+    int64_t leases_no; /* grows with every change of the table of leases */
+    int64_t tallied_no; /* leases_no when the leases of each device were last counted (runner.c) */
+    struct damage *damages; /* studies whose rows cannot be read (damage.h); owned */
     int n_damages, cap_damages;
-    struct idmap lease_at;               /* by id of the trial, or minus that of the task */
-    int64_t leases_no;                   /* grows with every change of the table */
-    int64_t tallied_no;                  /* the one that devices' counts are of (runner.c) */
-    struct ctl_wait *waits, *waits_last; /* long polls, oldest first */
-    struct ctl_wait *wait_next;          /* who is tried next; NULL = the oldest */
-    int n_waits, waits_left;             /* left: to be tried since the last news */
-    struct ctl_sub *subs;
-    struct after_commit *after; /* of this turn */
-    int n_after, cap_after;
+    bool is_damaged; /* the check at the start found damaged pages: /health says so until the end */
+
+    /* ---- requests and turns ---- */
 
     struct savepoint request_sp; /* of the request that runs; requests do not nest */
-    int64_t turn_no, request_no, group_no, analysis_no;
-    int64_t tasks_turn, tasks_request, runners_turn, runners_request; /* who changed them last */
-    bool is_tasks_old,
-        is_runners_old; /* could not be read again: no request runs before they are */
-    int64_t suspect;    /* study whose rows made this request fail; 0 = none */
+    bool in_request;
+    int64_t turn_no, request_no;   /* of the present turn and the present or last request */
+    int64_t group_no, analysis_no; /* the last numbers given to a grant and to an analysis */
+    int64_t tasks_turn, tasks_request, runners_turn, runners_request; /* that last changed them */
+    /* Tasks or runners could not be read again after something was undone: until that works, every
+     * request is refused, because memory does not say what the rows say. */
+    bool is_tasks_old, is_runners_old;
+    int64_t suspect; /* the study whose rows made this request fail (damage_suspect); 0 = none */
     struct err suspect_why;
-    int64_t tick_failed_ms;                 /* INT64_MIN = the last tick went well */
-    bool in_request, is_stopping, has_news; /* has_news: a waiting lease call may find work now */
-    int64_t events_sent;                    /* journal sequence delivered to subscribers */
-    int64_t turn_start_us;                  /* 0 = the turn has done nothing yet */
-    int64_t
-        suggest_us; /* spent in this turn by samplers: over propose.h's share, the rest waits for the next turn */
+    bool is_stopping;
+    bool has_news;            /* something changed by which a waiting lease call may get work */
     bool is_tick_due;         /* the next tick comes at once (ctl_tick_soon) */
-    bool is_deferred;         /* something waits for that */
-    int64_t turn_max_us;      /* the longest turn since the start */
-    int64_t turn_avg_us;      /* moving average of a turn's work without its commit */
-    int64_t slow_turn_ms;     /* when the last slow turn ended */
-    int64_t commit_failed_ms; /* when the last commit failed; INT64_MIN = never */
-    bool commit_was_full;     /* for want of room on the disk */
+    bool is_deferred;         /* a decision was put off to the next turn (propose_must_wait) */
+    int64_t suggest_us;       /* used by samplers in this turn; propose.h has the limit */
+    int64_t events_sent;      /* the last line of the journal that went out to subscribers */
+    struct loop_timer *timer; /* set to the next deadline at the end of each turn; NULL = no loop */
+    struct serve *serve;      /* who waits (serve/serve.h); owned */
+
+    /* ---- how well it goes (ctl_admits) ---- */
+
     int64_t started_ms;
-    struct loop_timer *
-        timer; /* armed to the next deadline at the end of each turn; NULL in tests without a loop */
-    int n_previews;                   /* being made beside the loop */
-    int64_t preview_by[CTL_PREVIEWS]; /* who asked for each of them */
-    struct brief *briefs;             /* ended studies as lists show them (brief.c) */
+    int64_t turn_start_us;    /* 0 = the turn has done nothing yet */
+    int64_t turn_max_us;      /* the longest turn since the start */
+    int64_t turn_avg_us;      /* moving average of a turn's work, without its commit */
+    int64_t slow_turn_ms;     /* when the last slow turn ended */
+    int64_t tick_failed_ms;   /* when the last tick failed; INT64_MIN = it went well */
+    int64_t commit_failed_ms; /* when the last commit failed; INT64_MIN = never */
+    bool commit_was_full;     /* that commit failed because the disk was full */
+    struct ctl_stats stats;
+
+    /* ---- owned by one file each ---- */
+
+    int n_previews;                   /* being computed beside the loop (api/preview.c) */
+    int64_t preview_by[CTL_PREVIEWS]; /* the token that asked for each of them */
+    struct brief *briefs;             /* ended studies as lists show them (view/brief.c) */
     int n_briefs, cap_briefs;
     struct idmap brief_at;
-    struct load_job *loads; /* ended studies that are being read (load.c) */
-    struct auth *auth;
-    struct uploads *uploads; /* upload.c */
-    struct rubbish *rubbish; /* rubbish.c */
-    bool had_leases; /* at the start: there are runners who asked things of the process before */
-    struct ctl_stats stats;
-    bool is_damaged; /* quick_check found damage in the database: /health says so until the end */
+    struct load_job *loads;  /* ended studies that are being read (settle/load_beside.c) */
+    struct auth *auth;       /* links, tickets, who watches a token (serve/session.c) */
+    struct uploads *uploads; /* files/upload.c */
+    struct rubbish *rubbish; /* files/rubbish.c */
+    bool had_leases; /* at the start: runners may still name blobs that the last process promised */
 };
 
-/* Memory of all open tasks no longer equals their committed rows. Called before the first change of a request. */
-void ctl_touch_tasks(struct ctl *ctl);   /* the same for all open tasks */
-void ctl_touch_runners(struct ctl *ctl); /* and for what is stored of runners */
-/* A tick comes at the next turn of the loop: something that was made beside it is there. */
+/* Say that all open tasks, or what is stored of runners, may differ from the committed rows from
+ * now on. Called before the first change of a request. */
+void ctl_touch_tasks(struct ctl *ctl);
+void ctl_touch_runners(struct ctl *ctl);
+/* Asks for a tick at the next turn of the loop, because something that was made beside it is
+ * ready. */
 void ctl_tick_soon(struct ctl *ctl);
-int64_t ctl_now(const struct ctl *ctl);  /* monotonic ms */
-int64_t ctl_wall(const struct ctl *ctl); /* wall ms */
+int64_t ctl_now(const struct ctl *ctl);  /* milliseconds of the monotonic clock */
+int64_t ctl_wall(const struct ctl *ctl); /* milliseconds since 1970 */
 
 #endif

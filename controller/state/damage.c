@@ -7,7 +7,11 @@
 
 #include <inttypes.h>
 
-enum { FIRST_PAUSE_MS = 250, LONGEST_PAUSE_MS = 600000, LASTING_TRIES = 4 };
+enum {
+    FIRST_PAUSE_MS = 250,
+    LONGEST_PAUSE_MS = 600000,
+    LASTING_TRIES = 4 /* about 2 s after the first attempt (250 + 500 + 1,000 ms) */
+};
 
 bool damage_is_passing(const struct err *err)
 {
@@ -44,6 +48,7 @@ static int64_t pause_ms(int tries)
 {
     int64_t ms = FIRST_PAUSE_MS;
 
+    CHECK(tries >= 1);
     for (int i = 1; i < tries && ms < LONGEST_PAUSE_MS; i++)
         ms *= 2;
     return MIN(ms, LONGEST_PAUSE_MS);
@@ -54,7 +59,7 @@ void damage_note(struct ctl *ctl, int64_t study, const struct err *why,
 {
     struct damage *d = damage_of(ctl, study);
 
-    CHECK(why->code != ERR_NONE);
+    CHECK(why->code != ERR_NONE); /* the id is what a row says: a damaged row may say 0 */
     if (!d) {
         MEM_GROW(ctl->damages, ctl->n_damages, ctl->cap_damages);
         d = &ctl->damages[ctl->n_damages++];

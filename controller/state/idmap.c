@@ -1,9 +1,12 @@
-/* idmap.c - see idmap.h. Half full at most; removing moves the ones behind it up, so there are no tombstones. */
+/* idmap.c - the hash table of idmap.h. A key stands in its home slot or in the next free one after
+ * it. At most half of the slots are in use, so that a search ends after a step or two. Removing a
+ * key moves later keys of the same run forward, so that no slot has to be marked as deleted. */
 #include "controller/state/idmap.h"
 
 #include "base/base.h"
 #include "base/mem.h"
 
+/* Fibonacci hashing: 2^64 divided by the golden ratio spreads ids that follow each other. */
 static int home_of(const struct idmap *m, int64_t key)
 {
     return (int)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (m->cap - 1);
@@ -13,6 +16,7 @@ static int slot_of(const struct idmap *m, int64_t key)
 {
     int i = home_of(m, key);
 
+    CHECK(m->n < m->cap); /* there is a free slot, so the search ends */
     while (m->slots[i].key && m->slots[i].key != key)
         i = (i + 1) & (m->cap - 1);
     return i;
@@ -60,7 +64,7 @@ void idmap_remove(struct idmap *m, int64_t key)
         int home = home_of(m, m->slots[i].key);
 
         if (((i - home) & mask) < ((i - hole) & mask))
-            continue; /* it stands between its home and the hole's other side: it must stay */
+            continue; /* its home lies after the hole: moved there, it would not be found */
         m->slots[hole] = m->slots[i];
         hole = i;
     }

@@ -37,6 +37,7 @@ void lease_remove(struct ctl *ctl, int i)
 
     CHECK(i >= 0 && i < ctl->n_leases);
     idmap_remove(&ctl->lease_at, key_of(l->is_task, l->id));
+    json_decref(l->epochs);
     if (l != last)
         idmap_put(&ctl->lease_at, key_of(last->is_task, last->id), i);
     ctl->leases[i] = *last;
@@ -84,10 +85,15 @@ int lease_count_leaving(const struct ctl *ctl, int64_t study)
     return n;
 }
 
+int64_t lease_period(const struct ctl *ctl, int64_t period_ms)
+{
+    return period_ms > 0 ? period_ms : ctl->conf.lease_ms;
+}
+
 void lease_renew(struct ctl *ctl, struct lease *l)
 {
     CHECK(l >= ctl->leases && l < ctl->leases + ctl->n_leases);
-    l->expires_ms = ctl_now(ctl) + ctl->conf.lease_ms;
+    l->expires_ms = ctl_now(ctl) + lease_period(ctl, l->period_ms);
     l->was_listed = true;
 }
 

@@ -1,17 +1,26 @@
-/* memory.c - see memory.h. Formulas know shapes and parameters, not how many rounds a table wants before it stops getting
- * better, nor how soon the leaves of a forest are pure: that is one factor (family_shape.growth), which a worker measures
- * at every level. A trial's own is the best guess of its next level; for one that has none yet the study knows the mean of
- * the logarithms over its trials of the family (half a trial stands for a factor of one). Built from rows alone, as
- * everything of a study in memory is. Called by dispatch.c and trial.c. */
+/* memory.c - forecasts of memory (memory.h).
+ *
+ * A family's formula knows the shape of the table and the parameters. It does not know how many
+ * rounds boosting will take before it stops getting better, nor how soon the leaves of a forest are
+ * pure. Both are expressed as one factor on the size of the trees (family_shape.growth), which
+ * workers measure at every level. A trial's own factor is the best guess for its next level. A
+ * trial that has none yet gets the mean of its family in this study, taken over logarithms, with
+ * half a trial of factor 1 added so that the first measurement does not count alone. Factors are
+ * stored in the trials' rows (info.growth), so a reload finds them again. */
 #include "controller/state/memory.h"
 
 #include "controller/problem/config.h"
 
 #include <math.h>
 
-enum { ROW_BYTES = 16, STRIDE = 16, NUMBER_BYTES = 4, MOST = 16 };
+enum {
+    ROW_BYTES = 16,   /* for each row, beside its columns */
+    STRIDE = 16,      /* rows of bins and of encoded numbers are padded to so many columns */
+    NUMBER_BYTES = 4, /* a float */
+    MOST = 16         /* measured factors are limited to 1/16..16, in case one is wrong */
+};
 
-/* Of one level alone. */
+/* Bytes of training at one level alone. */
 static int64_t level_bytes(const struct study *st, const struct config *c, int level, double growth)
 {
     struct family_shape s = st->problem.shape;
@@ -20,6 +29,7 @@ static int64_t level_bytes(const struct study *st, const struct config *c, int l
     return family_level_bytes(c->family, &s, c->params, level);
 }
 
+/* Levels with the same key continue the same training; a level with another key begins anew. */
 static double key_of(const struct study *st, const struct config *c, int level)
 {
     struct family_plan plan;
@@ -35,14 +45,15 @@ double memory_growth(const struct study *st, const struct trial_mem *t)
     return t->growth > 0 ? t->growth : exp(fit->sum / (fit->n + 0.5));
 }
 
-/* A level that starts its lanes anew keeps those of the level before until it is reached. */
+/* If training begins anew at the level that is run to, the models of the level before stay in
+ * memory until then, because the trial must have a result at any time. */
 int64_t memory_of_trial(const struct study *st, const struct trial_mem *t,
                         const struct trial_row *row, int from)
 {
     struct config c;
     int to = MAX(row->run_to, 1);
 
-    if (config_parse_text(&c, row->config, NULL) < 0)
+    if (config_parse_text(&c, row->config, st->space.own, NULL) < 0)
         return 0;
     double growth = memory_growth(st, t);
     int64_t bytes = level_bytes(st, &c, to, growth);
@@ -55,15 +66,20 @@ int64_t memory_of_data(const struct study *st)
 {
     const struct family_shape *s = &st->problem.shape;
     int64_t row = ROW_BYTES;
-    bool has[FF_DENSE + 1] = { false };
+    bool has[FF_IMAGES + 1] = { false };
 
     for (int f = 0; f < st->n_families; f++)
         has[st->families[f]->form] = true;
-    row += NUMBER_BYTES * (int64_t)s->columns; /* of the file */
-    if (has[FF_BINS])                          /* row by row and column by column */
-        row += (s->columns + STRIDE - 1) / STRIDE * STRIDE + s->columns;
+    /* The mapped file: a value of an image mostly takes one byte, and any other number four. */
+    int64_t pixels = family_image_values(&s->image);
+    row += NUMBER_BYTES * ((int64_t)s->columns - pixels) + pixels;
+    if (has[FF_IMAGES])
+        row += pixels;
+    int64_t forms = s->by_fold ? MAX(s->folds, 1) : 1;
+    if (has[FF_BINS]) /* bins are kept twice: row by row, and column by column */
+        row += forms * ((s->columns + STRIDE - 1) / STRIDE * STRIDE + s->columns);
     if (has[FF_DENSE])
-        row += NUMBER_BYTES * (((int64_t)s->encoded + STRIDE - 1) / STRIDE * STRIDE);
+        row += forms * NUMBER_BYTES * (((int64_t)s->encoded + STRIDE - 1) / STRIDE * STRIDE);
     return row * st->problem.data.rows;
 }
 

@@ -1,5 +1,7 @@
-/* objective.c - see objective.h. The logarithm is search/'s own: its bits decide what a sampler is told, so they are the same
- * on every machine. */
+/* objective.c - worth and dominance of trials (objective.h). The logarithm is that of search/ and
+ * not the C library's: samplers are told these numbers, and a deterministic study must tell them
+ * the same bits on every machine. Dominance compares the stored costs themselves, without a
+ * logarithm. */
 #include "controller/state/objective.h"
 
 #include "search/space/exact_math.h"
@@ -37,6 +39,7 @@ void objective_all(const struct study *st, const struct trial_mem *t,
 
     out[n++] = objective_worth(st, t, OBJ_SCORE);
     for (int i = 0; i < st->spec.n_objectives; i++) {
+        CHECK(n < SPEC_MAX_OBJECTIVES || st->spec.objectives[i] == OBJ_SCORE);
         if (st->spec.objectives[i] != OBJ_SCORE)
             out[n++] = objective_worth(st, t, st->spec.objectives[i]);
     }
@@ -44,7 +47,8 @@ void objective_all(const struct study *st, const struct trial_mem *t,
         out[n++] = NAN;
 }
 
-/* 1 = a is better, -1 = b; less is better, and 0 is unknown, which is worst. */
+/* Compares two costs: 1 = a is better, that is, smaller; -1 = b is better; 0 = they are equal. A
+ * cost of 0 is unknown, and worse than any that is known. */
 static int cheaper(int64_t a, int64_t b)
 {
     if (a <= 0 || b <= 0)
@@ -52,6 +56,7 @@ static int cheaper(int64_t a, int64_t b)
     return (a < b) - (a > b);
 }
 
+/* Compares two trials by one objective: 1 = a is better, -1 = b is better, 0 = they are equal. */
 static int compare(const struct study *st, const struct trial_mem *a, const struct trial_mem *b,
                    enum spec_objective o)
 {

@@ -1,5 +1,6 @@
-/* quarantine.c - quarantine and probation of devices; see quarantine.h for the rules. The fields are struct device's
- * (runner.h), and runner.c stores them. The text that users see is the runner's `reason`. */
+/* quarantine.c - quarantine and probation of devices. The rules stand in quarantine.h. The facts
+ * are fields of struct device (runner.h), and runner.c stores them. Users see a runner's quarantine
+ * in its state and its reason, which are set here whenever a device changes. */
 #include "controller/state/quarantine.h"
 
 #include "base/log.h"
@@ -15,8 +16,8 @@ static void set_text(char **text, const char *to)
     *text = to ? mem_strdup(to) : NULL;
 }
 
-/* The reason of a runner tells of its first device in quarantine, else of its first one on probation. A reason that a
- * user gave (draining) stays. */
+/* The reason names the first device in quarantine, or else the first one on probation. If a user
+ * drains the runner, the user's reason stays. */
 static void reason_set(struct ctl *ctl, struct runner *r)
 {
     const struct device *bad = NULL;
@@ -46,7 +47,8 @@ static void reason_set(struct ctl *ctl, struct runner *r)
     set_text(&r->row.reason, text[0] ? text : NULL);
 }
 
-/* A runner is in quarantine when all its devices are. What a user wants (draining) is not touched. */
+/* A runner is quarantined while all its devices are. A runner that a user drains keeps that
+ * state. */
 static void state_set(struct ctl *ctl, struct runner *r)
 {
     bool all = r->n_devices > 0;
@@ -60,11 +62,12 @@ static void state_set(struct ctl *ctl, struct runner *r)
     reason_set(ctl, r);
 }
 
-/* 1, or -1. */
+/* Puts the device into quarantine, for twice as long as the last time: 1, or -1. */
 static int begin(struct ctl *ctl, struct runner *r, struct device *d, struct err *err)
 {
     int64_t first = MAX(ctl->conf.quarantine_ms, 1), longest = first * QUARANTINE_GROWTH;
 
+    CHECK(!d->is_quarantined);
     d->quarantine_ms = d->quarantine_ms ? MIN(MAX(d->quarantine_ms * 2, first), longest) : first;
     d->quarantined_until = ctl_now(ctl) + d->quarantine_ms;
     d->is_quarantined = true;
@@ -87,6 +90,7 @@ int quarantine_failed(struct ctl *ctl, int64_t runner, const char *device, int64
         return 0;
     if (d->is_on_probation)
         return begin(ctl, r, d, err);
+    CHECK(d->fails >= 0 && d->fails < QUARANTINE_FAILS);
     for (int i = 0; i < d->fails; i++) {
         if (d->failed[i] == trial)
             return 0; /* the same trial again may be the trial's own fault (see retry.h) */
@@ -95,7 +99,8 @@ int quarantine_failed(struct ctl *ctl, int64_t runner, const char *device, int64
     return d->fails >= QUARANTINE_FAILS ? begin(ctl, r, d, err) : 0;
 }
 
-/* What a device that is in quarantine still ended well was granted before: it does not count. */
+/* A device in quarantine may still end work that it got before. That does not end its
+ * quarantine. */
 int quarantine_worked(struct ctl *ctl, int64_t runner, const char *device, struct err *err)
 {
     struct runner *r = runner_find(ctl, runner);
@@ -111,7 +116,7 @@ int quarantine_worked(struct ctl *ctl, int64_t runner, const char *device, struc
     state_set(ctl, r);
     log_info("runner.trusted runner=%" PRId64 " name=%s device=%s", r->row.id, r->row.name,
              d->is.id);
-    ctl->has_news = true; /* it may have more than one trial again */
+    ctl->has_news = true; /* it may get more than one trial at a time again */
     return runner_put(ctl, r, err);
 }
 
@@ -160,7 +165,7 @@ int quarantine_tick(struct ctl *ctl, struct err *err)
         if (!any)
             continue;
         state_set(ctl, r);
-        ctl->has_news = true; /* its call that waits is tried again */
+        ctl->has_news = true; /* its waiting lease call may get work now */
         if (runner_put(ctl, r, err) < 0)
             return -1;
     }

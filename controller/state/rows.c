@@ -1,10 +1,12 @@
-/* rows.c - a study in memory is built from its rows here and nowhere else: at the start of the process, when somebody asks
- * for an ended study, and after a failed request. Everything is checked before it is believed, because a database can be
- * damaged: what no constraint of a table promises and the code relies on is checked by row_check and trial_check.
+/* rows.c - a study in memory is built from its rows here and nowhere else: at the start of the
+ * process, when somebody asks for an ended study, and after a failed request. Everything is checked
+ * before it is believed, because a database can be damaged: what no constraint of a table promises
+ * and the code relies on is checked by row_check and trial_check.
  *
- * The sampler and the scheduler are not rebuilt here: they belong to decide/ and are opened by serve/load.c, which owns the
- * list of loaded studies. A study may also be filled by a thread of the pool (serve/load_beside.c), which then has a store
- * of its own and is the only one who knows the study. */
+ * The search is not rebuilt here: it belongs to decide/ and is opened by settle/load.c, which owns
+ * the list of loaded studies. A study may also be filled by a thread of the pool
+ * (settle/load_beside.c), which then has a store of its own and is the only one that knows the
+ * study. */
 #include "controller/state/rows.h"
 
 #include "base/jsonx.h"
@@ -35,10 +37,15 @@ static int spec_load(struct study *st, struct err *err)
 
 int study_space_load(struct study *st, struct err *err)
 {
-    struct space_for need = { st->problem.task, st->problem.data.metric,
-                              st->problem.data.monotone[0] != '\0' };
+    struct space_for need = { st->problem.task,
+                              st->problem.data.metric,
+                              st->problem.data.monotone[0] != '\0',
+                              st->problem.shape.image.height > 0,
+                              false,
+                              &st->problem.shape };
 
-    if (study_space_build(&st->space, st->spec.space, &need, err) < 0)
+    if ((st->spec.is_own ? study_space_own(&st->space, st->spec.space, st->spec.levels, err)
+                         : study_space_build(&st->space, st->spec.space, &need, err)) < 0)
         return -1;
     st->families[0] = family_find("baseline");
     if (!st->families[0])
@@ -66,7 +73,7 @@ static int row_check(const struct study *st, struct err *err)
                    : MIN(rc, 0);
 }
 
-/* What its row says: 1, 0 = there is no such row, -1. */
+/* Reads the row, and parses the spec and the data in it: 1, 0 = there is no such row, -1. */
 static int row_load(struct study *st, int64_t id, struct err *err)
 {
     int rc = store_study_get(st->ctl->store, id, &st->row, err);
@@ -83,7 +90,7 @@ static int row_load(struct study *st, int64_t id, struct err *err)
     return 1;
 }
 
-/* All but its trials. */
+/* The same, and builds the space if the data is known. */
 static int head_load(struct study *st, int64_t id, struct err *err)
 {
     int rc = row_load(st, id, err);
@@ -126,7 +133,8 @@ static bool is_level(int level, int most)
     return level >= 0 && level <= most;
 }
 
-/* What the code relies on and no constraint of the table promises. */
+/* Checks everything about a trial's row that the code relies on and that no constraint of the table
+ * promises. What passes here may be CHECKed elsewhere. */
 static int trial_check(const struct study *st, const struct trial_row *row, struct err *err)
 {
     const char *what = NULL;
@@ -192,6 +200,7 @@ static int on_attempt(void *arg, const struct attempt_row *a)
     return 1;
 }
 
+/* Gives one running trial its lease again, with the runner, session and levels of its attempt. */
 static int restore_one(struct ctl *ctl, struct study *st, int64_t number, struct err *err)
 {
     int64_t now = ctl_now(ctl);
@@ -215,7 +224,8 @@ static int restore_one(struct ctl *ctl, struct study *st, int64_t number, struct
     if (rc < 0)
         goto out;
     l.granted_ms = now;
-    l.expires_ms = now + ctl->conf.lease_ms;
+    l.period_ms = st->spec.lost_after_ms;
+    l.expires_ms = now + lease_period(ctl, l.period_ms);
     l.is_probe = number == st->probe;
     lease_add(ctl, &l);
 out:
@@ -251,7 +261,8 @@ static void clock_load(struct study *st)
         study_clock_start(st);
 }
 
-/* Only one trial can be running while the validation is undecided. */
+/* While the validation is undecided only the probe can be running, so a running trial is the
+ * probe. */
 static void probe_load(struct study *st)
 {
     for (int64_t k = 1; st->problem.is_undecided && k <= st->n_trials; k++) {
@@ -260,14 +271,18 @@ static void probe_load(struct study *st)
     }
 }
 
-static void rungs_load(struct study *st)
+/* What stands beside the problem in the stored data: the warnings, and the rungs of a search that
+ * has ended. */
+static void extras_load(struct study *st)
 {
     json_t *o = NULL;
 
-    if (!st->row.data || (!study_is_final(st->row.state) && st->row.state != SS_FINISHING))
+    if (!st->row.data)
         return;
     o = jsonx_load(st->row.data, strlen(st->row.data), "study data", NULL);
-    st->rungs = json_incref(json_object_get(o, "brackets"));
+    st->warnings = json_incref(json_object_get(o, "warnings"));
+    if (study_is_final(st->row.state) || st->row.state == SS_FINISHING)
+        st->rungs = json_incref(json_object_get(o, "brackets"));
     json_decref(o);
 }
 
@@ -281,7 +296,7 @@ static int refit_load(struct study *st, struct err *err)
     o = jsonx_load(st->row.result, strlen(st->row.result), "result", NULL);
     int64_t id = json_integer_value(json_object_get(o, "refit_task"));
     json_decref(o);
-    /* Its row, not memory: tasks may be loaded after this. */
+    /* The task is looked up in its row, because tasks may be loaded into memory after studies. */
     int rc = id > 0 ? store_task_get(st->ctl->store, id, &task, err) : 0;
     if (rc == 1 && (str_eq(task.state, "queued") || str_eq(task.state, "running")))
         st->refit = id;
@@ -291,7 +306,7 @@ static int refit_load(struct study *st, struct err *err)
 
 int study_fill(struct study *st, int64_t id, struct err *err)
 {
-    CHECK(st->n_trials == 0 && st->n_happened == 0 && !st->sampler);
+    CHECK(st->n_trials == 0 && st->n_happened == 0 && !st->search);
     int rc = head_load(st, id, err);
 
     if (rc <= 0)
@@ -302,8 +317,8 @@ int study_fill(struct study *st, int64_t id, struct err *err)
         return err_set(err, ERR_DAMAGED, "it has trials, but its data is not there");
     clock_load(st);
     probe_load(st);
-    rungs_load(st);
-    /* If this turn's commit fails, what it was read from is gone. */
+    extras_load(st);
+    /* The rows may have been written in this turn: if its commit fails, the study is read again. */
     st->touched_turn = st->ctl->turn_no;
     st->needs_settling = !study_is_final(st->row.state);
     return 1;
@@ -321,7 +336,7 @@ int study_take_row(struct study *st, struct err *err)
     study_row_fini(&st->row);
     st->row = now;
     clock_load(st);
-    rungs_load(st);
+    extras_load(st);
     return 0;
 }
 
@@ -394,5 +409,5 @@ int study_find(struct ctl *ctl, const char *ref, int64_t *id, bool *is_final, st
     study_row_fini(&row);
     if (rc < 0 && damage_is_passing(&why))
         *err = why;
-    return rc < 0 && !damage_is_passing(&why) ? 1 : rc; /* a damaged one is found, too */
+    return rc < 0 && !damage_is_passing(&why) ? 1 : rc; /* a damaged study is there, too */
 }

@@ -1,6 +1,12 @@
-/* runner.c - known runners: their rows, their devices, and which of them are here. Registration writes a row; renewals and
- * lease calls write nothing. Runners that were silent for ten lease periods and hold nothing are forgotten: their row
- * says gone, and a session that comes back registers again. Devices that fail are quarantine.c's. */
+/* runner.c - known runners: their rows, their devices, and which of them are here.
+ *
+ * A runner that registers writes a row, and so does each change of a state or a quarantine.
+ * Renewals and lease calls write nothing, because they come all the time. A runner that was silent
+ * for ten lease periods and holds nothing leaves memory, and its row says "gone"; if it comes back,
+ * the controller does not know it, and it registers again with the same session.
+ *
+ * Runners are found by id through an index that is built again after the array changed, because the
+ * array changes rarely and is searched for every message. Quarantine is decided in quarantine.c. */
 #include "controller/state/runner.h"
 
 #include "base/jsonx.h"
@@ -14,9 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Lease periods of silence after which a runner is forgotten: long enough for a machine to restart
+ * or for a network to come back. */
 enum { GONE_PERIODS = 10 };
 
-/* Ids are known only once a new one's row is written, and change with every load. */
+/* A new runner is not in the index: it has no id until its row is written. */
 static void index_all(struct ctl *ctl)
 {
     idmap_fini(&ctl->runner_at);
@@ -32,10 +40,10 @@ struct runner *runner_find(struct ctl *ctl, int64_t id)
     if (ctl->runners_moved)
         index_all(ctl);
     int i = idmap_find(&ctl->runner_at, id);
+    CHECK(i < ctl->n_runners && (i < 0 || ctl->runners[i]->row.id == id));
     return i < 0 ? NULL : ctl->runners[i];
 }
 
-/* Counts the leases of each device, once for every change of their table. */
 void runner_tally(struct ctl *ctl)
 {
     if (ctl->tallied_no == ctl->leases_no && !ctl->runners_moved)
@@ -59,7 +67,8 @@ void runner_tally(struct ctl *ctl)
     ctl->tallied_no = ctl->leases_no;
 }
 
-/* Those of before sessions had owners (-1) are anyone's until their next hello. */
+/* May this token speak for the runner? Token 0 is the Unix socket. Rows from before runners
+ * belonged to tokens hold -1: anyone may register for them once. */
 static int owner_check(const struct runner_row *row, int64_t token, struct err *err)
 {
     if (row->token == token || row->token < 0)
@@ -96,8 +105,8 @@ struct device *runner_device(struct runner *r, const char *id)
     return NULL;
 }
 
-/* Will it take work soon? One that has work is heard within a lease, one that has none waits for it; a killed one does
- * neither, long before it is given up. */
+/* A runner with work reports at least once a lease period, and one without work has a call that
+ * waits. One that was killed does neither, and so it stops counting long before it is forgotten. */
 static bool is_here_at(const struct ctl *ctl, const struct runner *r, int64_t now)
 {
     return now - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
@@ -120,7 +129,8 @@ bool runner_is_enabled(const struct runner *r)
 
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
 {
-    int64_t now = ctl_now(ctl); /* asked once, not once for each runner */
+    int64_t now =
+        ctl_now(ctl); /* read once: asking the clock for each of 1,000 runners takes long */
     int trials = 0;
 
     runner_tally(ctl);
@@ -139,12 +149,14 @@ int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idl
             trials += r->devices[k].is.max_trials;
         }
     }
+    CHECK(*n_idle <= *n_devices);
     return trials;
 }
 
 /* ---- devices as stored ---- */
 
-/* Times are stored on the wall clock, since the monotonic one begins anew with the machine. */
+/* The devices as JSON for the row. The end of a quarantine is stored as wall-clock time, because
+ * the monotonic clock begins at another value after the machine restarts. */
 static char *devices_text(struct ctl *ctl, const struct runner *r)
 {
     json_t *list = json_array();
@@ -175,7 +187,8 @@ static const char *word(const json_t *o, const char *key)
     return s ? s : "";
 }
 
-/* A wall clock that was set back or forth cannot make a quarantine longer than it was. */
+/* The quarantine as the row has it. If the wall clock was set back meanwhile, the quarantine lasts
+ * at most as long as it did at first. */
 static void quarantine_load(struct ctl *ctl, struct device *d, const json_t *o)
 {
     int64_t left = json_integer_value(json_object_get(o, "until")) - ctl_wall(ctl);
@@ -262,6 +275,20 @@ int runner_load_all(struct ctl *ctl, struct err *err)
     return store_runner_each(ctl->store, on_row, ctl, err);
 }
 
+/* What only memory knows of a runner survives a reload. */
+static void live_take(struct runner *now, const struct runner *old)
+{
+    CHECK(now->row.id == old->row.id);
+    now->heard_ms = old->heard_ms;
+    now->n_waits = old->n_waits;
+    for (int k = 0; k < MIN(now->n_devices, old->n_devices); k++) {
+        now->devices[k].last_n = old->devices[k].last_n;
+        now->devices[k].grant_turn = old->devices[k].grant_turn;
+        now->devices[k].grant_request = old->devices[k].grant_request;
+        now->devices[k].last_grant = json_incref(old->devices[k].last_grant);
+    }
+}
+
 int runner_reload(struct ctl *ctl, struct err *err)
 {
     struct runner **old = ctl->runners;
@@ -281,16 +308,8 @@ int runner_reload(struct ctl *ctl, struct err *err)
     for (int i = 0; i < n_old; i++) {
         struct runner *now = runner_find(ctl, old[i]->row.id);
 
-        if (now) {
-            now->heard_ms = old[i]->heard_ms;
-            now->n_waits = old[i]->n_waits;
-            for (int k = 0; k < MIN(now->n_devices, old[i]->n_devices); k++) {
-                now->devices[k].last_n = old[i]->devices[k].last_n;
-                now->devices[k].grant_turn = old[i]->devices[k].grant_turn;
-                now->devices[k].grant_request = old[i]->devices[k].grant_request;
-                now->devices[k].last_grant = json_incref(old[i]->devices[k].last_grant);
-            }
-        }
+        if (now)
+            live_take(now, old[i]);
         runner_free(old[i]);
     }
     mem_free(old);
@@ -343,12 +362,58 @@ int runner_tick(struct ctl *ctl, struct err *err)
     return 0;
 }
 
-/* ---- what web/ calls ---- */
+/* ---- registering ---- */
 
-static void hello_take(struct ctl *ctl, struct runner *r, const struct msg_hello *m)
+struct runner *runner_of_session(struct ctl *ctl, int64_t token, const char *session,
+                                 struct err *err)
+{
+    struct runner_row row = { 0 };
+    struct runner *r = NULL;
+
+    for (int i = 0; i < ctl->n_runners; i++) {
+        if (str_eq(ctl->runners[i]->row.session, session))
+            r = ctl->runners[i];
+    }
+    if (r)
+        return owner_check(&r->row, token, err) < 0 ? NULL : r;
+    int rc = store_runner_find(ctl->store, session, &row, err);
+    if (rc < 0 || (rc == 1 && owner_check(&row, token, err) < 0)) {
+        runner_row_fini(&row);
+        return NULL;
+    }
+    ctl_touch_runners(ctl);
+    r = runner_add(ctl);
+    r->row = row;
+    return r;
+}
+
+static void devices_take(struct runner *r, const struct msg_hello *m)
+{
+    struct device *devices = mem_array((size_t)m->n_devices, sizeof *devices);
+
+    for (int i = 0; i < m->n_devices; i++) {
+        struct device *old = runner_device(r, m->devices[i].id);
+
+        if (old) {
+            devices[i] = *old;
+            old->last_grant = NULL; /* moved */
+        }
+        devices[i].is = m->devices[i];
+    }
+    for (int i = 0; i < r->n_devices; i++)
+        json_decref(r->devices[i].last_grant);
+    mem_free(r->devices);
+    r->devices = devices;
+    r->n_devices = m->n_devices;
+}
+
+int runner_hello(struct ctl *ctl, struct runner *r, int64_t token, const struct msg_hello *m,
+                 struct err *err)
 {
     struct runner_row *row = &r->row;
 
+    ctl_touch_runners(ctl);
+    row->token = token;
     mem_free(row->name);
     mem_free(row->numeric_sig);
     mem_free(row->labels);
@@ -363,61 +428,8 @@ static void hello_take(struct ctl *ctl, struct runner *r, const struct msg_hello
     }
     if (!row->first_seen)
         row->first_seen = ctl_wall(ctl);
-    struct device *devices = mem_array((size_t)m->n_devices, sizeof *devices);
-    for (int i = 0; i < m->n_devices; i++) {
-        struct device *old = runner_device(r, m->devices[i].id);
-
-        if (old) {
-            devices[i] = *old;
-            old->last_grant = NULL;
-        }
-        devices[i].is = m->devices[i];
-    }
-    for (int i = 0; i < r->n_devices; i++)
-        json_decref(r->devices[i].last_grant);
-    mem_free(r->devices);
-    r->devices = devices;
-    r->n_devices = m->n_devices;
+    devices_take(r, m);
     r->heard_ms = ctl_now(ctl);
-}
-
-int ctl_runner_hello(struct ctl *ctl, int64_t token, const json_t *body, json_t **out,
-                     struct err *err)
-{
-    struct msg_hello m;
-    struct msg_welcome w = { .lease_ms = ctl->conf.lease_ms };
-    struct runner_row row = { 0 };
-    struct runner *r = NULL;
-
-    if (msg_hello_parse(&m, body, err) < 0)
-        return -1;
-    for (int i = 0; i < ctl->n_runners; i++) {
-        if (str_eq(ctl->runners[i]->row.session, m.session))
-            r = ctl->runners[i];
-    }
-    if (!r) {
-        int rc = store_runner_find(ctl->store, m.session, &row, err);
-        if (rc == 1 && owner_check(&row, token, err) < 0)
-            rc = -1;
-        if (rc < 0) {
-            runner_row_fini(&row);
-            return -1;
-        }
-        ctl_touch_runners(ctl);
-        r = runner_add(ctl);
-        r->row = row;
-    } else if (owner_check(&r->row, token, err) < 0) {
-        return -1;
-    }
-    r->row.token = token;
-    ctl_touch_runners(ctl);
-    hello_take(ctl, r, &m);
-    ctl->runners_moved = true;
-    if (runner_put(ctl, r, err) < 0)
-        return -1;
-    log_info("runner.hello runner=%" PRId64 " name=%s devices=%d sig=%s", r->row.id, r->row.name,
-             r->n_devices, r->row.numeric_sig);
-    w.runner = r->row.id;
-    *out = msg_welcome_json_new(&w);
-    return 0;
+    ctl->runners_moved = true; /* its row may only now get an id */
+    return runner_put(ctl, r, err);
 }

@@ -1,58 +1,92 @@
-/* runner.h - runners in memory: who is there, with which devices, what each device was last given, and how often it failed.
- * A runner is one process start (one session); its row keeps name, devices and state. */
+/* runner.h - runners in memory: which are known, which devices they have, and what each device was
+ * last given. A runner here is one life of a runner's process, that is, one session: a process that
+ * starts again is another runner.
+ *
+ * The row keeps a runner's name, numeric class, labels, devices (with their quarantines) and the
+ * state that a user or quarantine.h wants: "enabled", "draining", "quarantined", or "gone". Whether
+ * it is there is not stored: that follows from when it was last heard of, on the monotonic clock.
+ * Used by serve/ (granting, reports, long polls), decide/ (how many devices there are) and api/. */
 #ifndef CONTROLLER_STATE_RUNNER_H
 #define CONTROLLER_STATE_RUNNER_H
 
 #include "controller/state/ctl.h"
 #include "store/runner.h"
 
-enum { RUNNER_FAILS_MAX = 3 }; /* different trials in a row */
+/* A device that failed by the machine with so many different trials in a row is put into
+ * quarantine. */
+enum { RUNNER_FAILS_MAX = 3 };
 
 struct device {
-    struct msg_device is;
-    /* Kept by quarantine.c: when this quarantine ends (monotonic), and how long the last one was (0 = there was none
-     * since the device last worked). */
+    struct msg_device is; /* as the runner described it */
+
+    /* Changed by quarantine.c alone, and stored in the runner's row, except for `fails` and
+     * `failed`. */
     bool is_quarantined, is_on_probation;
-    int64_t quarantined_until, quarantine_ms;
-    int fails;
-    int64_t failed[RUNNER_FAILS_MAX];  /* trials of the present streak */
-    int64_t last_n;                    /* last lease call answered; 0 = none */
-    json_t *last_grant;                /* its answer, for a repeat; NULL = none was given */
-    int64_t grant_turn, grant_request; /* who made it */
-    int n_leases;                      /* as of the last tally */
+    int64_t quarantined_until; /* monotonic ms */
+    int64_t quarantine_ms;     /* length of the last quarantine; 0 = none since it last worked */
+    int fails;                 /* trials in `failed` */
+    int64_t failed[RUNNER_FAILS_MAX]; /* the trials that failed here since one last ended well */
+
+    /* The last lease call of this device and its answer. A runner that did not get the answer
+     * repeats the call with the same number and gets the same grant. */
+    int64_t last_n;                    /* number of that call; 0 = there was none */
+    json_t *last_grant;                /* its grant; NULL = it got no work; owned */
+    int64_t grant_turn, grant_request; /* the turn and the request that made the grant */
+
+    int n_leases; /* true after runner_tally */
 };
 
 struct runner {
     struct runner_row row;
-    struct device *devices;
+    struct device *devices; /* owned */
     int n_devices;
-    int64_t heard_ms; /* monotonic; lease calls and reports */
-    int n_leases;     /* as of the last tally */
-    int n_waits;      /* lease calls that wait */
+    int64_t heard_ms; /* monotonic ms of its last lease call or report */
+    int n_leases;     /* true after runner_tally */
+    int n_waits;      /* its lease calls that wait for work (serve/wait.c) */
 };
 
+/* Reads all runners from their rows, except those that are gone, in the place of those in
+ * memory. */
 int runner_load_all(struct ctl *ctl, struct err *err);
-/* Stored facts only; liveness stays. On failure the runners in memory stay as they are. */
+/* The same after something was undone: what is only in memory stays (when each was heard of, its
+ * waiting calls, the last grants). On failure nothing changes. */
 int runner_reload(struct ctl *ctl, struct err *err);
 void runner_free_all(struct ctl *ctl);
-int runner_tick(struct ctl *ctl, struct err *err); /* forgets who has been gone for long */
-/* Grants made in this turn (or request) never reached anybody: a repeat of the call is a new one. */
+/* Forgets runners that were silent for long and hold nothing. */
+int runner_tick(struct ctl *ctl, struct err *err);
+/* Forgets the grants made in this turn, or only those of this request, because what made them was
+ * undone: the runner never got them, and its repeated call is a new one. */
 void runner_forget_grants(struct ctl *ctl, bool by_turn);
 
-struct runner *runner_find(struct ctl *ctl, int64_t id); /* NULL */
-/* By id, session and token: ERR_NOTFOUND (register again), ERR_STALE (another session) or ERR_DENIED (another token than
- * said hello). Marks it as heard. */
+struct runner *runner_find(struct ctl *ctl, int64_t id); /* NULL = none */
+/* The runner that speaks, which thereby has been heard of. NULL with ERR_NOTFOUND (not known: it
+ * must register again), ERR_STALE (that runner has another session), or ERR_DENIED (it registered
+ * with another token). */
 struct runner *runner_of(struct ctl *ctl, int64_t token, int64_t id, const char *session,
                          struct err *err);
-struct device *runner_device(struct runner *r, const char *id);
-/* It was heard of within a lease period, or waits for work: it takes some soon. */
+/* The runner of a session that registers: the one in memory, else the one in its row, else a new
+ * one, whose row runner_hello writes. NULL with ERR_DENIED if that session registered with another
+ * token. */
+struct runner *runner_of_session(struct ctl *ctl, int64_t token, const char *session,
+                                 struct err *err);
+/* Takes over what a runner says of itself when it registers, and writes its row. Devices that it
+ * had before keep their quarantine and their last grant. */
+int runner_hello(struct ctl *ctl, struct runner *r, int64_t token, const struct msg_hello *m,
+                 struct err *err);
+struct device *runner_device(struct runner *r, const char *id); /* NULL = it has no such device */
+
+/* Whether it will take work soon: it was heard of within a lease period, or one of its calls
+ * waits. */
 bool runner_is_here(const struct ctl *ctl, const struct runner *r);
 bool runner_is_enabled(const struct runner *r);
-int64_t runner_silent_ms(const struct ctl *ctl, const struct runner *r); /* since it was heard */
-/* Trials that the enabled devices of runners which are there hold in all (a killed one is not, after a lease); sig NULL = any. idle: devices without a lease. */
+int64_t runner_silent_ms(const struct ctl *ctl, const struct runner *r); /* since it was heard of */
+/* How many trials all devices together take at once: devices outside quarantine, of enabled runners
+ * that are here, of this numeric class (sig NULL or "" = of any). *n_devices counts these devices,
+ * and *n_idle those among them that hold no lease. */
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
 
-void runner_tally(struct ctl *ctl); /* n_leases of runners and devices are true now */
+/* Makes n_leases of all runners and devices true. Cheap if no lease changed since the last call. */
+void runner_tally(struct ctl *ctl);
 int runner_put(struct ctl *ctl, struct runner *r, struct err *err); /* writes its row */
 
 #endif

@@ -19,16 +19,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A guess of what the first suggestion takes: so long that it is made beside the loop (ahead.h). */
-enum { FIRST_SUGGESTION_US = 20000 };
-
 /* ---- memory ---- */
 
 void study_init(struct study *st, struct ctl *ctl)
 {
-    *st = (struct study){
-        .ctl = ctl, .clock_from = -1, .best_score = NAN, .expect_us = FIRST_SUGGESTION_US
-    };
+    *st = (struct study){ .ctl = ctl, .clock_from = -1 };
 }
 
 struct study *study_new(struct ctl *ctl)
@@ -42,8 +37,10 @@ struct study *study_new(struct ctl *ctl)
 
 void study_fini(struct study *st)
 {
-    CHECK(!st->sampler && !st->scheduler && !st->analysis); /* their rooms close them first */
+    CHECK(!st->search && !st->analysis); /* their rooms close them first */
+    CHECK(st->n_trials <= st->cap_trials && st->n_queue <= st->cap_queue);
     json_decref(st->rungs);
+    json_decref(st->warnings);
     study_space_fini(&st->space);
     spec_fini(&st->spec);
     study_row_fini(&st->row);
@@ -166,6 +163,8 @@ int study_save(struct study *st, struct err *err)
         CHECK(data);
         if (st->rungs)
             json_object_set(data, "brackets", st->rungs);
+        if (st->warnings)
+            json_object_set(data, "warnings", st->warnings);
         mem_free(st->row.data);
         st->row.data = jsonx_dump(data);
         json_decref(data);

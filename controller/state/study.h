@@ -1,6 +1,12 @@
-/* study.h - a study in memory: its row, its spec, what the spec resolved to, and one short record per trial (columns, never
- * configurations: those are read from their rows when needed). Everything here can be rebuilt from rows and journal by
- * study_load, which is also how a failed request is undone. Private to controller/. */
+/* study.h - a study in memory: its row, its spec, what the spec means for its table, and one short
+ * record per trial. Configurations are not kept in memory: they are read from the rows of their
+ * trials when they are needed, because studies may have a million trials.
+ *
+ * Everything here can be built again from the rows and the journal (rows.h, settle/load.h). That is
+ * also how a failed request is undone: memory is thrown away and read again. Whoever changes a
+ * study calls ctl_touch first, and stores whatever a reload could not find out; the few facts that
+ * a reload may forget say so. Used by all rooms of controller/ above this one, on the loop's
+ * thread. */
 #ifndef CONTROLLER_STATE_STUDY_H
 #define CONTROLLER_STATE_STUDY_H
 
@@ -8,73 +14,60 @@
 #include "controller/problem/space.h"
 #include "controller/state/ctl.h"
 #include "proto/spec.h"
-#include "search/contract/sampler.h"
-#include "search/contract/scheduler.h"
 #include "store/study.h"
 #include "store/trial.h"
 
-struct ahead_slot;
+struct search;
 struct analysis;
 
+/* The artifacts of the best 10 trials of a study and of the best 3 of each family are kept. */
 enum { CTL_KEEP_BEST = 10, CTL_KEEP_FAMILY = 3 };
-/* Attempts in a row whose table a runner could not read, until the study pauses; 1, 2, 4 and 8 seconds lie between them. */
+/* So many failures in a row pause the study: runners that cannot read its table (serve/table.h), or
+ * one trial that fails by the machine (serve/retry.h). 1, 2, 4 and 8 s lie between the attempts. */
 enum { TABLE_ATTEMPTS = 5, RETRY_ATTEMPTS = 5 };
 
-/* A trial that failed by the machine (serve/retry.h): so often in a row, and when it may be tried again (0 = now). */
+/* A trial that failed by the machine: how often in a row, and when it may be tried again (monotonic
+ * ms; 0 = now). See serve/retry.h. */
 struct retry {
     int64_t number, next_ms;
     int fails;
 };
 
-/* Where a trial came from; the word is kept in its row's info as "source". FIRST: of the script too, but run to its top
- * whatever the scheduler is (the baseline, the first configurations of families: propose.c). */
+/* Where a trial's configuration came from. The trial's row keeps the word in its info, as "source".
+ * SRC_FIRST is part of the script too, but such a trial runs to its highest level whatever the
+ * scheduler is: the baseline and the first configurations of some families (decide/script.c). */
 enum trial_source { SRC_SCRIPT, SRC_SAMPLER, SRC_USER, SRC_RETRY, SRC_FIRST, SRC_SOURCES };
 extern const char *const trial_source_name[SRC_SOURCES];
 
-struct trial_mem { /* trial number = index + 1 */
+/* What memory holds of each trial, so that granting work, the plan and the leaderboard read no
+ * rows. Its number is its place in study.trials + 1. trial_note (trial.h) fills it from the row. */
+struct trial_mem {
     int64_t id;
-    uint64_t config;                         /* the first 64 bits of its hash */
+    uint64_t config;                         /* the first 64 bits of the configuration's hash */
     double score;                            /* NaN = none */
-    int64_t fit_us, predict_ns, model_bytes; /* of completed ones; 0 = unknown */
+    int64_t fit_us, predict_ns, model_bytes; /* of a completed trial; 0 = unknown */
     int64_t ended_at;
-    uint8_t state, reason, source;
-    int8_t family; /* of study.families, 0 = the baseline */
+    uint8_t state, reason, source; /* enum trial_state, trial_reason, trial_source */
+    int8_t family;                 /* place in study.families; 0 = the baseline */
     int16_t level, max_level, run_to, checkpoint_level;
-    bool has_artifact, is_cut, is_part; /* is_part: completed with a score of some folds only */
-    int16_t max_group; /* after a crash in a group: at most so many trials with it; 0 = any */
-    double growth;     /* of its trees against the formula (memory.c); 0 = unknown */
+    bool has_artifact;
+    bool is_cut;       /* completed early because its time was over */
+    bool is_part;      /* cut so early that its score comes from some of the folds only */
+    int16_t max_group; /* after a crash in a group: the most trials that may run with it; 0 = any
+                          number. A reload forgets it. */
+    double growth; /* measured size of its trees / size by the formula (memory.h); 0 = unknown */
 };
 
-struct memory_fit { /* memory.c: logarithms of what trees took / what the formula says */
+/* The mean growth of one family's trees in this study (memory.c), as a sum of logarithms. */
+struct memory_fit {
     double sum;
     int n;
 };
 
-struct script_item {
-    struct config config;
-    enum trial_source source; /* SCRIPT or FIRST */
-};
-
-/* One run of a trial on a virtual worker of a deterministic study. */
-struct plan_run {
-    int64_t number, end;
-    int from, to;
-};
-struct plan {
-    int64_t now;
-    int64_t next_number; /* the trial that is started next */
-    int16_t *levels;     /* by number - 1: what each trial reached in the plan's order; owned */
-    int n_levels, cap_levels;
-    struct plan_run *runs;
-    int n_runs, workers;
-    bool
-        is_filled; /* free workers were filled after the last event: asking again would not be the same study */
-};
-
-/* What happened to a trial and was not yet taken into account by a decision, in the order in which it was recorded. */
+/* What happened to a trial and no decision has taken into account yet. */
 enum happening_kind {
-    TRIAL_REPORTED, /* it reached a level below its top; level, score */
-    TRIAL_ENDED     /* it is final; state, reason, level, score */
+    TRIAL_REPORTED, /* it reached a level below its highest one; level and score are set */
+    TRIAL_ENDED     /* it is final; state, reason, level and score are set */
 };
 struct happening {
     enum happening_kind kind;
@@ -85,7 +78,7 @@ struct happening {
     double score;
 };
 
-/* What the rows of a study would say, for a study without a database: tests of decisions are made on one. */
+/* Takes the place of a study's rows in tests of decisions, which have no database. */
 enum { SHEET_TRIALS = 64, SHEET_LEVELS = 12 };
 struct study_sheet {
     struct config configs[SHEET_TRIALS];
@@ -97,104 +90,116 @@ struct study {
     struct study_row row;
     struct spec spec;
     bool is_deterministic;
-    struct problem problem; /* resolved data; problem.is_ready */
+    struct problem
+        problem; /* what the spec means for the table; is_ready once the table is known */
     struct study_space space;
-    const struct family *families[STUDY_MAX_FAMILIES + 1]; /* [0] = the baseline */
-    struct memory_fit memory[STUDY_MAX_FAMILIES + 1];      /* likewise */
+    const struct family *families[STUDY_MAX_FAMILIES + 1]; /* [0] is the baseline */
+    struct memory_fit memory[STUDY_MAX_FAMILIES + 1];      /* by the same places */
     int n_families;
-    struct sampler *sampler; /* NULL until the data is ready */
-    struct scheduler *scheduler;
-    json_t *warm;  /* the warm start's trials (warm.h); NULL without; owned */
-    json_t *rungs; /* as they stood when the search ended (rungs.h); NULL before; owned */
-    struct script_item *script;            /* what is tried before the sampler, in order; owned */
-    int n_script, script_pos, script_free; /* free: from here on the order follows results */
-    struct sched_decision said;            /* the scheduler's answer to the last report (live.h) */
-    struct plan plan;                      /* deterministic studies */
-    bool is_exhausted;                     /* the space has no more points */
-    const char *closing; /* why no more trials are made, NULL = they are; static text */
+    struct search *search; /* what decides (decide/search.h); NULL = nothing is decided; owned */
+    json_t *
+        /* the rungs as they stood when the search ended (decide/rungs.h); NULL before; owned */
+        rungs,
+        /* a list of {code, column, text} that the first worker told (serve/message.c); NULL =
+         * nothing was told yet; owned */
+        *warnings;
 
+    /* Trials, and lists of their numbers. study_check says what must hold between them. */
     struct trial_mem *trials;
     int n_trials, cap_trials;
-    int64_t count[TS_STATES];
-    int32_t *queue; /* numbers of queued trials, ascending */
+    int64_t count[TS_STATES]; /* trials in each state */
+    int32_t *queue;           /* queued trials, ascending */
     int n_queue, cap_queue;
-    int32_t *paused; /* numbers of paused trials, in no order */
+    int32_t *paused; /* paused trials, in no order */
     int n_paused, cap_paused;
-    int32_t *board; /* numbers of completed trials with a score, best first, ties by number */
+    int32_t
+        *board; /* completed trials with a score, best first, equal scores by number (board.h) */
     int n_board, cap_board;
-    int32_t *kept; /* numbers of completed trials whose artifact is kept, in no order */
+    int32_t *kept; /* trials of the board whose artifact is kept, in no order */
     int n_kept, cap_kept;
-    int64_t evict_completed; /* completed and kept trials when artifacts were last looked through */
+    /* The numbers of completed and of kept trials when artifacts were last looked through: as long
+     * as both are the same, no artifact can have become superfluous (trial_evict). */
+    int64_t evict_completed;
     int evict_kept;
-    int64_t since_gain; /* trials that ended since the best score was reached */
-    double best_score;  /* in plan or arrival order, for the stop rules; NaN = none */
 
-    int64_t used_base;      /* ms of budget used when the clock was last started or stopped */
-    int64_t clock_from;     /* monotonic ms when the clock was started; -1 = it stands */
-    int64_t used_saved_ms;  /* monotonic time of the last store of used_ms */
-    int64_t keep_ms;        /* longest time from `keep` to the artifact's arrival */
-    int64_t trial_us;       /* what the last trial with an answer computed; 0 = none yet */
-    int64_t expect_us;      /* what the next suggestion may take: the longest of the last ones */
-    bool holds_suggestions; /* none is begun: a user's trial takes the next number first */
-    int64_t recalled;       /* replay: the trial that the sampler was told of where it was begun */
-    struct ahead_slot
-        *ahead;    /* a suggestion made beside the loop (ahead.h); NULL before the first */
-    int64_t probe; /* number of the trial that decides the validation; 0 = none */
-    int64_t refit; /* open refit task, 0 = none */
-    bool is_ending_new,
-        cuts_running; /* it has just begun to finish; running trials are cancelled by that */
-    int64_t rescue,
-        rescue_until; /* number of the paused trial that is completed at the end (rescue.h), 0 = none; monotonic ms */
+    /* The clock of its budget (study_used_ms): what was used up to the last start or stop of the
+     * clock, and the monotonic ms of its start; -1 = it stands. */
+    int64_t used_base, clock_from;
+    int64_t used_saved_ms; /* monotonic ms when used_ms was last stored */
 
-    struct study_sheet *sheet;  /* NULL: everything is in the database; borrowed */
-    struct happening *happened; /* since the last decision; owned */
+    /* Measurements that no row holds. They survive a reload, but not a restart. */
+    int64_t keep_ms;  /* the longest time from the answer `keep` to the arrival of the model */
+    int64_t trial_us; /* how long the last trial that was answered had computed; 0 = none yet */
+
+    /* Decisions that were carried out and that rows show only in part. */
+    int64_t probe;        /* number of the trial that decides the validation; 0 = none */
+    int64_t refit;        /* the open refit task; 0 = none */
+    bool is_ending_new;   /* it has just begun to finish: open trials are to be ended (finish.c) */
+    bool cuts_running;    /* then running trials are cancelled, too */
+    int64_t rescue;       /* number of the paused trial that completes at the end; 0 = none */
+    int64_t rescue_until; /* monotonic ms until which it may wait for a runner */
+
+    struct study_sheet
+        *sheet; /* instead of rows, in tests; NULL = rows are in the database; borrowed */
+    struct happening *happened; /* since the last decision, in the order of recording; owned */
     int n_happened, cap_happened;
 
-    struct retry *retries; /* trials that fail by the machine (serve/retry.h); NULL = never any */
+    struct retry *retries; /* trials that fail by the machine; NULL = there never were any; owned */
     int n_retries;
-    bool is_table_remade; /* its table waits for that, not for a runner */
-    int table_fails;      /* attempts in a row whose table a runner could not read (table.h) */
-    int64_t
-        table_next_ms; /* monotonic time of the next one; 0 = at once. Both lost at a reload: tried anew */
-    int64_t touched_turn, touched_request, asked_ms;
-    bool needs_settling, is_settling;
-    int64_t brief_best; /* of one without its trials (brief.c): the id of the best, 0 = none */
-    bool is_filling;    /* from its rows: the board is sorted at the end */
-    struct analysis *analysis; /* a cache of what the trials say; NULL until asked for */
+    /* Its table could not be read (serve/table.h). A reload forgets these three, and the table is
+     * simply tried again. */
+    bool is_table_remade;  /* the wait is for the table to be made again, not for a runner */
+    int table_fails;       /* failed attempts in a row */
+    int64_t table_next_ms; /* monotonic ms of the next attempt; 0 = at once */
+
+    int64_t touched_turn, touched_request; /* the last turn and request that changed it */
+    int64_t asked_ms;    /* monotonic ms when somebody last asked for it (settle/load_beside.c) */
+    bool needs_settling; /* something changed since it was last settled (settle/settle.h) */
+    bool is_filling;     /* its rows are being read: the board is sorted only at the end of that */
+    int64_t brief_best;  /* read for a list, without its trials: the id of its best one, 0 = none */
+    struct analysis *analysis; /* a cache of view/analysis.h; NULL until somebody asks */
 };
 
-struct study *study_new(struct ctl *ctl);           /* empty; rows.h fills it */
-void study_init(struct study *st, struct ctl *ctl); /* the same in place */
-void study_fini(struct study *st);                  /* its search and its analysis are closed */
-void study_delete(struct study *st);                /* the same, and frees it */
+struct study *study_new(struct ctl *ctl);                /* empty; rows.h fills it */
+void study_init(struct study *st, struct ctl *ctl);      /* the same in memory of the caller's */
+void study_fini(struct study *st);                       /* search and analysis are closed before */
+void study_delete(struct study *st);                     /* the same, and frees it */
 struct study *study_loaded(struct ctl *ctl, int64_t id); /* NULL when it is not in memory */
 
-/* Memory of this study no longer equals its committed rows. Called before the first change of a request. */
+/* Says that memory of this study may differ from its committed rows from now on: it is read again
+ * if this request is undone or this turn's commit fails, and it is settled at the end of the
+ * request. Called before the first change of a request. */
 void ctl_touch(struct ctl *ctl, struct study *st);
-/* The part of ctl_touch that is undone with the request: for changes of the searchers' memory alone. */
+/* The first half of ctl_touch, without the settling: for changes of the searchers' memory alone. */
 void study_hold(struct study *st);
-/* Notes what happened to a trial; called by trial.c alone. */
+/* Notes what happened to a trial, for the next decision. Only trial.c calls it. */
 void study_happened(struct study *st, struct happening h);
 
-/* May this event happen now? Asked before anything is changed, so that a conflict costs no reload. */
+/* Says whether this event may happen now: 0, or -1 with ERR_CONFLICT. Asked before anything is
+ * changed, so that a user's conflict costs no reload. */
 int study_may(const struct study *st, enum study_event ev, struct err *err);
-/* A change of state with its journal row. data is stolen, may be NULL. */
+/* Changes the state, with its row and its line in the journal. reason may be NULL. data is the
+ * journal's object; the call takes it over, and it may be NULL. */
 int study_move(struct study *st, enum study_event ev, const char *reason, json_t *data,
                struct err *err);
-int study_save(struct study *st, struct err *err); /* its row, no change of state */
+/* Writes the row without a change of state. */
+int study_save(struct study *st, struct err *err);
+/* Ends the study as failed, for this reason. */
 int study_fail(struct study *st, const char *reason, struct err *err);
-/* A line in its journal that changes no row. */
+/* Adds a line to the study's journal that changes no row. */
 int study_say(struct study *st, const char *event, const char *data, struct err *err);
 
-/* The clock of its budget in time; pauses are left out. */
+/* Milliseconds of its budget that are used. Pauses do not count, nor does the time while the
+ * controller was not running. */
 int64_t study_used_ms(const struct study *st);
-void study_clock_start(struct study *st);
+void study_clock_start(struct study *st); /* without effect on a clock that runs */
 void study_clock_stop(struct study *st);
 
-bool study_is_open(const struct study *st); /* more trials may be created */
+bool study_is_open(const struct study *st); /* queued, running or paused: trials may be created */
 bool study_has_open_trials(const struct study *st);
-bool study_waits_for_table(
-    const struct study *st); /* its table could not be read: tried again later (table.h) */
-double study_gain(const struct study *st, double score); /* larger is better */
+/* Its table could not be read, and the next attempt is not due (serve/table.h). */
+bool study_waits_for_table(const struct study *st);
+/* The score, or its negative where smaller scores are better: larger is always better. */
+double study_gain(const struct study *st, double score);
 
 #endif

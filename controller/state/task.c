@@ -1,7 +1,9 @@
-/* task.c - open tasks in memory, and every change of a task's row. A task is leased work that is no trial: `ingest` makes a
- * frame of an uploaded file, `refit` fits the best configuration once more on all rows. It has a fence, a sequence and a
- * lease as a trial has. While a task runs, its `result` column names its holder ({"runner", "session", "device"}), so that
- * after a restart the lease can be given a full period again. What a task's end means is serve/task.c's. */
+/* task.c - open tasks in memory, and every change of a task's row (task.h).
+ *
+ * A task has no attempts in the database, as trials have. Instead its `result` column names its
+ * holder while it runs, {"runner", "session", "device"}, so that after a restart of the controller
+ * the holder's lease can be made again and gets a full period. There are few tasks at a time (one
+ * for each dataset being read, one for each study that ends), so they are searched one by one. */
 #include "controller/state/task.h"
 
 #include "base/jsonx.h"
@@ -49,21 +51,24 @@ static struct task *task_add(struct ctl *ctl, struct task_row *row)
     return t;
 }
 
+/* The others keep their order, because the oldest task is leased first. */
 static void task_forget(struct ctl *ctl, struct task *t)
 {
-    for (int i = 0; i < ctl->n_tasks; i++) {
-        if (ctl->tasks[i] != t)
-            continue;
-        /* In order of ids: the oldest is leased first. */
-        memmove(ctl->tasks + i, ctl->tasks + i + 1,
-                (size_t)(ctl->n_tasks - i - 1) * sizeof(struct task *));
-        ctl->n_tasks--;
-        break;
-    }
+    int i = 0;
+
+    while (i < ctl->n_tasks && ctl->tasks[i] != t)
+        i++;
+    CHECK(i < ctl->n_tasks);
+    memmove(ctl->tasks + i, ctl->tasks + i + 1,
+            (size_t)(ctl->n_tasks - i - 1) * sizeof(struct task *));
+    ctl->n_tasks--;
     lease_drop_task(ctl, t->row.id, t->row.fence);
     task_free(t);
 }
 
+/* Gives a running task its lease again after a load, unless the lease survived. A holder that
+ * cannot be read becomes runner 1 with session "?", which nobody has: then the lease runs out and
+ * the task is queued again. */
 static void lease_again(struct ctl *ctl, const struct task *t)
 {
     int64_t now = ctl_now(ctl);
@@ -90,8 +95,14 @@ static void lease_again(struct ctl *ctl, const struct task *t)
     lease_add(ctl, &l);
 }
 
+/* A row that says running and was never granted makes no sense; such a task is granted anew. */
 static int on_row(void *arg, struct task_row *row)
 {
+    if (row->fence < 1 && str_eq(row->state, "running")) {
+        mem_free(row->state);
+        row->state = mem_strdup("queued");
+        row->fence = 0;
+    }
     (void)task_add(arg, row);
     return 0;
 }
@@ -130,6 +141,7 @@ int task_load_all(struct ctl *ctl, struct err *err)
 
 int task_put(struct ctl *ctl, struct task *t, const char *state, struct err *err)
 {
+    CHECK(task_find(ctl, t->row.id) == t);
     ctl_touch_tasks(ctl);
     if (!str_eq(t->row.state, state)) {
         mem_free(t->row.state);
@@ -145,6 +157,7 @@ static int create(struct ctl *ctl, const char *kind, int64_t study, int64_t data
 {
     struct task_row row = { .study = study, .dataset = dataset, .created_at = ctl_wall(ctl) };
 
+    CHECK((study > 0) != (dataset > 0)); /* a refit is of a study, an ingest of a dataset */
     row.kind = mem_strdup(kind);
     row.state = mem_strdup("queued");
     row.config = config ? jsonx_dump(config) : NULL;
@@ -154,6 +167,7 @@ static int create(struct ctl *ctl, const char *kind, int64_t study, int64_t data
         task_row_fini(&row);
         return -1;
     }
+    CHECK(row.id > 0 && !task_find(ctl, row.id));
     *id = row.id;
     task_add(ctl, &row);
     return 0;
@@ -166,7 +180,8 @@ int task_create_ingest(struct ctl *ctl, int64_t dataset, struct err *err)
     return create(ctl, "ingest", 0, dataset, NULL, &id, err);
 }
 
-/* The steps that validation chose on a fold's training rows; the engine scales them to all rows where that is right. */
+/* The number of steps (rounds or trees) that validation chose on the training rows of a fold; 0 =
+ * the family has none. The engine raises it for all rows where the family wants that. */
 static int steps_of(const json_t *info)
 {
     const json_t *steps = json_object_get(info, "steps");
@@ -202,7 +217,7 @@ int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err 
 
 int task_end(struct ctl *ctl, struct task *t, const char *state, struct err *err)
 {
-    CHECK(t->row.id > 0 && task_find(ctl, t->row.id) == t);
+    CHECK(!str_eq(state, "queued") && !str_eq(state, "running"));
     t->row.ended_at = ctl_wall(ctl);
     if (task_put(ctl, t, state, err) < 0)
         return -1;

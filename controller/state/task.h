@@ -1,5 +1,10 @@
-/* task.h - leased work that is no trial: ingest (a file becomes a frame) and refit (the best configuration on all rows).
- * Tasks have fences, sequences and leases like trials; a task that machines lost three times has failed. */
+/* task.h - tasks: leased work that is no trial. There are two kinds. `ingest` reads an uploaded
+ * file and makes the columnar file (frame) of a dataset; `refit` trains a study's best
+ * configuration once more on all rows. A task has a fence, a sequence of messages and a lease, as a
+ * trial has.
+ *
+ * Memory holds the open tasks (queued or running), in order of their ids. This file records what
+ * happens to them; who gets a task, and what follows from its end, is decided in serve/task.h. */
 #ifndef CONTROLLER_STATE_TASK_H
 #define CONTROLLER_STATE_TASK_H
 
@@ -7,25 +12,30 @@
 #include "controller/state/study.h"
 #include "store/runner.h"
 
+/* A task that the machines which held it lost so often has failed: it probably kills them. */
 enum { TASK_ATTEMPTS_MAX = 3 };
 
 struct task {
     struct task_row row;
 };
 
-/* Reads the open ones; leases of running ones are made again. On failure the tasks in memory stay as they are. */
+/* Reads all open tasks from their rows, in the place of those in memory, and makes leases match
+ * them: running tasks without a lease get one, and leases of other tasks go. On failure nothing
+ * changes. */
 int task_load_all(struct ctl *ctl, struct err *err);
 void task_free_all(struct ctl *ctl);
-struct task *task_find(struct ctl *ctl, int64_t id);
+struct task *task_find(struct ctl *ctl, int64_t id); /* an open task; NULL = none */
 
+/* Create a queued task. The configuration of a refit is that of the study's trial `number`. */
 int task_create_ingest(struct ctl *ctl, int64_t dataset, struct err *err);
 int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err *err);
+/* End all open tasks of a study or a dataset as cancelled. */
 int task_cancel_of_study(struct ctl *ctl, int64_t study, struct err *err);
 int task_cancel_of_dataset(struct ctl *ctl, int64_t dataset, struct err *err);
 
-/* Writes the row in this state; the task stays open. */
+/* Writes the row with this state, which is not a last one: the task stays open. */
 int task_put(struct ctl *ctl, struct task *t, const char *state, struct err *err);
-/* Writes it in its last state; the task and its lease leave memory. */
+/* Writes the row with its last state. The task and its lease leave memory, and t is freed. */
 int task_end(struct ctl *ctl, struct task *t, const char *state, struct err *err);
 
 #endif

@@ -1,6 +1,9 @@
-/* trial.c - the actions on trials. A trial's row is read when something happens to it and written at once: memory holds
- * only the short record that dispatch, plan and leaderboard need, and trial_note is the one place that fills it, for live
- * changes and for recovery alike. Transitions themselves are proto/trial.h's table. */
+/* trial.c - every change of a trial (trial.h).
+ *
+ * A trial's row is read when something happens to it and written at once. Memory holds only a short
+ * record of it, and lists of numbers by state. Both are filled in one place, trial_note, whether
+ * the row was just changed or was read at a start, so that memory cannot depend on how it came
+ * about. Which state may follow which is a table in proto/trial.c. */
 #include "controller/state/trial.h"
 
 #include "base/jsonx.h"
@@ -19,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED_MASK ((UINT64_C(1) << 53) - 1) /* JSON numbers keep it */
+/* Seeds have 53 bits, because clients may read JSON numbers as doubles. */
+#define SEED_MASK ((UINT64_C(1) << 53) - 1)
 
 const char *const trial_source_name[SRC_SOURCES] = {
     [SRC_SCRIPT] = "script", [SRC_SAMPLER] = "sampler", [SRC_USER] = "user",
@@ -47,11 +51,12 @@ int trial_config(struct study *st, int64_t number, struct config *out, struct er
     struct trial_row row = { 0 };
 
     if (st->sheet) {
+        CHECK(number >= 1 && number <= SHEET_TRIALS);
         *out = st->sheet->configs[number - 1];
         return 0;
     }
     int rc = trial_load(st, number, &row, err);
-    if (rc == 0 && config_parse_text(out, row.config, NULL) < 0)
+    if (rc == 0 && config_parse_text(out, row.config, st->space.own, NULL) < 0)
         out->family = NULL;
     trial_row_fini(&row);
     return rc;
@@ -115,20 +120,24 @@ void trial_info_set(struct trial_row *row, json_t *info)
 
 /* ---- memory ---- */
 
-static void list_remove(int32_t *list, int *n, int64_t number, bool is_sorted)
+/* Returns whether the number was in the list. */
+static bool list_remove(int32_t *list, int *n, int64_t number, bool is_sorted)
 {
-    for (int i = 0; i < *n; i++) {
-        if (list[i] != number)
-            continue;
-        if (is_sorted)
-            memmove(list + i, list + i + 1, (size_t)(*n - i - 1) * sizeof *list);
-        else
-            list[i] = list[*n - 1];
-        (*n)--;
-        return;
-    }
+    int i = 0;
+
+    while (i < *n && list[i] != number)
+        i++;
+    if (i == *n)
+        return false;
+    if (is_sorted)
+        memmove(list + i, list + i + 1, (size_t)(*n - i - 1) * sizeof *list);
+    else
+        list[i] = list[*n - 1];
+    (*n)--;
+    return true;
 }
 
+/* The queue is ascending. A new trial has the highest number, so it mostly goes to the end. */
 static void queue_add(struct study *st, int64_t number)
 {
     int at = st->n_queue;
@@ -141,7 +150,7 @@ static void queue_add(struct study *st, int64_t number)
     st->n_queue++;
 }
 
-/* Takes the trial off the lists that its old record put it on. */
+/* Takes a trial off the lists that it is in by its record, which is about to change. */
 static void unlist(struct study *st, int64_t number)
 {
     const struct trial_mem *t = trial_mem(st, number);
@@ -150,15 +159,16 @@ static void unlist(struct study *st, int64_t number)
     if (t->state != TS_NONE)
         st->count[t->state]--;
     if (t->state == TS_QUEUED)
-        list_remove(st->queue, &st->n_queue, number, true);
+        CHECK(list_remove(st->queue, &st->n_queue, number, true));
     if (t->state == TS_PAUSED)
-        list_remove(st->paused, &st->n_paused, number, false);
+        CHECK(list_remove(st->paused, &st->n_paused, number, false));
     if (t->state == TS_COMPLETED) {
         board_remove(st, number);
-        list_remove(st->kept, &st->n_kept, number, false);
+        (void)list_remove(st->kept, &st->n_kept, number, false);
     }
 }
 
+/* Puts a trial into the lists that it belongs to by its record. */
 static void list(struct study *st, int64_t number)
 {
     const struct trial_mem *t = trial_mem(st, number);
@@ -179,6 +189,8 @@ static void list(struct study *st, int64_t number)
     }
 }
 
+/* A family that the study does not search counts as the baseline's place: a user may enqueue
+ * one. */
 static int family_of(const struct study *st, const char *name)
 {
     for (int i = 0; i < st->n_families; i++) {
@@ -215,6 +227,7 @@ static void note_new(struct study *st, const struct trial_row *row)
     st->trials[st->n_trials++] = (struct trial_mem){ .id = row->id, .score = NAN };
 }
 
+/* Whether the trial was cut before all folds were scored. */
 static bool is_part(const struct study *st, const json_t *info)
 {
     json_int_t folds = json_integer_value(json_object_get(info, "folds"));
@@ -232,7 +245,9 @@ bool trial_is_part(const struct study *st, const struct trial_row *row)
     return part;
 }
 
-/* What memory needs of a row's info: when it is new, at every level, when it was completed. */
+/* Takes over what memory needs of a row's info. Parsing it costs some microseconds, so it is done
+ * only when something can have changed: the trial is new, it reached a higher level, or it was
+ * completed. */
 static void note_info(struct study *st, struct trial_mem *t, const struct trial_row *row,
                       bool is_new, bool is_higher)
 {
@@ -307,7 +322,7 @@ int trial_move(struct study *st, struct trial_row *row, enum trial_event ev, jso
         row->started_at = ctl_wall(ctl);
     if (trial_is_final(row->state)) {
         row->ended_at = ctl_wall(ctl);
-        row->checkpoint[0] = '\0'; /* nobody resumes it */
+        row->checkpoint[0] = '\0'; /* nobody will resume it: its file may go */
         row->checkpoint_level = 0;
     }
     if (store_trial_event(ctl->store, row, ev, text, err) < 0)
@@ -335,7 +350,7 @@ int trial_move(struct study *st, struct trial_row *row, enum trial_event ev, jso
     rc = 0;
     goto out;
 fail:
-    damage_suspect(ctl, st->row.id, err); /* the event was legal: it is the rows that do not fit */
+    damage_suspect(ctl, st->row.id, err); /* the event was allowed, so the rows are at fault */
 out:
     mem_free(text);
     return rc;
@@ -361,6 +376,7 @@ int trial_report(struct study *st, struct trial_row *row, int level, double valu
 
 int trial_save(struct study *st, struct trial_row *row, struct err *err)
 {
+    CHECK(row->study == st->row.id && row->number >= 1 && row->number <= st->n_trials);
     ctl_touch(st->ctl, st);
     if (store_trial_update(st->ctl->store, row, err) < 0)
         return damage_suspect(st->ctl, st->row.id, err);
@@ -374,6 +390,7 @@ int trial_end(struct study *st, int64_t number, enum trial_event ev, enum trial_
     struct trial_row row = { 0 };
     int rc = trial_load(st, number, &row, err);
 
+    CHECK(ev != TE_LEASE && ev != TE_REJOIN); /* these need a lease */
     if (rc == 0) {
         row.reason = reason;
         if (detail) {
@@ -428,6 +445,8 @@ out:
     return rc;
 }
 
+/* Backwards, because trial_save takes the trial off the list of kept ones and moves the last one to
+ * its place. */
 int trial_evict(struct study *st, struct err *err)
 {
     if (st->evict_completed == st->count[TS_COMPLETED] && st->evict_kept == st->n_kept)
@@ -443,7 +462,7 @@ int trial_evict(struct study *st, struct err *err)
         rc = trial_load(st, number, &row, err);
         if (rc == 0) {
             row.artifact[0] = '\0';
-            rc = trial_save(st, &row, err); /* takes it off the list */
+            rc = trial_save(st, &row, err);
         }
         trial_row_fini(&row);
         if (rc < 0)

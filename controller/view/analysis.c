@@ -1,6 +1,14 @@
-/* analysis.c - the columns, the slices they are read in, the jobs on the pool, and the fronts, which are kept as trials come
- * in: a list of candidates that is thinned to its front whenever it is full, so that a question costs little at any
- * length. A job works on copies and is known by the analysis's serial: what comes back for one that is gone is dropped. */
+/* analysis.c - importance and fronts (analysis.h).
+ *
+ * For importance, each trial's configuration is read once and kept as a point of the unit cube, in
+ * an array with one row for each trial. Rows are read SLICE at a time, from a timer, until all
+ * completed trials are in. An estimate is a job on the pool. It works on copies, and it carries the
+ * serial number of the analysis that asked for it: if that analysis is gone when the job is done,
+ * because the study was reloaded, the result is thrown away.
+ *
+ * Fronts need no rows, only the records in memory. For each pair of facts there is a list of
+ * candidates. It is thinned to its front whenever it is full, so a study of any length costs the
+ * same memory and a question costs little. */
 #include "controller/view/analysis.h"
 
 #include "base/jsonx.h"
@@ -16,10 +24,10 @@
 #include <string.h>
 
 enum {
-    SLICE = 64,
-    FRONT_SLICE = 1000,
-    FRONT_ROOM = 512,
-    FRONTS = OBJ_KINDS * (OBJ_KINDS - 1) / 2 + 1
+    SLICE = 64,                                  /* rows that are read at a time: 1 or 2 ms */
+    FRONT_SLICE = 1000,                          /* trials that the fronts take in at a time */
+    FRONT_ROOM = 512,                            /* candidates of a front before it is thinned */
+    FRONTS = OBJ_KINDS * (OBJ_KINDS - 1) / 2 + 1 /* all pairs, and the study's own objectives */
 };
 
 const char *const analysis_method_name[ANALYSIS_METHODS] = { "ped_anova", "fanova" };
@@ -27,40 +35,46 @@ const char *const analysis_fact_name[OBJ_KINDS] = { "score", "fit_us", "predict_
                                                     "model_bytes" };
 
 struct estimate {
-    bool is_running;
-    int gathered; /* trials there were when it was made */
-    int trials;
-    double *values;
+    bool is_running; /* a job on the pool makes a newer one */
+    int gathered;    /* completed trials that were read when it was begun */
+    int trials;      /* those of them that it uses */
+    double *values;  /* owned; NULL = none yet */
 };
 
-/* Those that may be on the front of these facts. */
+/* Trials that may be on the front of these facts. Whatever is not in the list is dominated by one
+ * in it. */
 struct candidates {
     enum spec_objective facts[SPEC_MAX_OBJECTIVES];
     int n_facts;
-    int32_t *numbers;
+    int32_t *numbers; /* owned */
     int n, cap;
-    int compared;
+    int compared; /* trials with all facts that were offered to the list so far */
 };
 
 struct analysis {
     struct study *st;
     int64_t serial;
-    struct loop_timer *timer; /* goes on reading; NULL = nothing to go on with */
-    bool is_reading;          /* an estimate waits for rows */
-    int gathered;             /* completed trials that are in */
-    int n, cap;               /* rows: trial number - 1 */
-    float *units;  /* n x space->n; NaN where inactive, and of trials outside the space */
-    double *gains; /* NaN = not in, or outside the space */
-    bool *is_in;
+    struct loop_timer *timer; /* goes on with reading; NULL = there never was need for it */
+
+    /* The trials' points, by number - 1. */
+    bool is_reading; /* an estimate waits for rows that were not read yet */
+    int gathered;    /* completed trials that were read */
+    int n, cap;      /* rows of the arrays below */
+    /* n x space->n; NaN = inactive parameter, or a trial outside the space; owned */
+    float *units;
+    double *gains; /* NaN = not read, or outside the space; owned */
+    bool *is_in;   /* the trial was read; owned */
     struct estimate estimates[ANALYSIS_METHODS];
+
     struct candidates fronts[FRONTS];
-    int n_fronts;   /* all pairs, and the study's objectives where there are more */
-    int n_compared; /* trials that the fronts know */
-    bool *is_compared;
+    int n_fronts;      /* all pairs of facts, and the study's objectives if it has more than two */
+    int n_compared;    /* trials that were offered to the fronts */
+    bool *is_compared; /* by number - 1; owned */
     int cap_compared;
-    double lo[OBJ_KINDS], hi[OBJ_KINDS]; /* of those, by their worth */
+    double lo[OBJ_KINDS], hi[OBJ_KINDS]; /* the worst and the best worth among them */
 };
 
+/* The number of parameters: the length of a row of `units`. */
 static int width(const struct analysis *a)
 {
     return a->st->space.space->n;
@@ -123,7 +137,7 @@ static void worths(const struct analysis *a, const struct candidates *c, int64_t
         out[f] = objective_worth(a->st, &a->st->trials[number - 1], c->facts[f]);
 }
 
-/* Leaves the front, best by the first fact first. */
+/* Reduces the candidates to their front, best by the first fact first. */
 static void thin(const struct analysis *a, struct candidates *c)
 {
     int m = c->n_facts, n = 0, *rows = mem_array((size_t)c->n + 1, sizeof *rows);
@@ -142,6 +156,7 @@ static void thin(const struct analysis *a, struct candidates *c)
     mem_free(values);
 }
 
+/* A trial that lacks one of the facts is not compared. */
 static void front_add(const struct analysis *a, struct candidates *c, int64_t number)
 {
     double values[SPEC_MAX_OBJECTIVES];
@@ -185,7 +200,8 @@ static void go_on_soon(struct analysis *a)
         loop_timer_again(a->timer, 1);
 }
 
-/* Brings the fronts up to the trials that have ended, some at a time: true = to all of them. */
+/* Offers trials that have ended since to the fronts, FRONT_SLICE at a time: true = all were
+ * offered. */
 static bool fronts_follow(struct analysis *a)
 {
     const struct study *st = a->st;
@@ -211,8 +227,10 @@ static bool fronts_follow(struct analysis *a)
 
 /* ---- reading ---- */
 
+/* Makes room for n rows; new ones are empty. */
 static void room(struct analysis *a, int n)
 {
+    CHECK(n >= a->n); /* trials are never taken away */
     int old = a->cap;
 
     if (n > a->cap) {
@@ -230,7 +248,8 @@ static void room(struct analysis *a, int n)
     a->n = MAX(a->n, n);
 }
 
-/* Its place in the unit cube; what lies outside the space stays without a gain. */
+/* Keeps the trial's point in the unit cube. A trial outside the space keeps a gain of NaN and is
+ * not used. */
 static void take_config(struct analysis *a, const struct trial_row *row)
 {
     size_t d = (size_t)width(a), at = (size_t)row->number - 1;
@@ -238,7 +257,7 @@ static void take_config(struct analysis *a, const struct trial_row *row)
     struct err outside = { 0 };
     struct config c;
 
-    if (config_parse_text(&c, row->config, &outside) == 0 &&
+    if (config_parse_text(&c, row->config, a->st->space.own, &outside) == 0 &&
         config_to_point(&c, a->st->space.space, point, &outside) == 0) {
         space_to_unit(a->st->space.space, point, unit);
         for (size_t j = 0; j < d; j++)
@@ -262,7 +281,8 @@ static int take(struct analysis *a, int64_t number, struct err *err)
     return rc;
 }
 
-/* Reads some trials more, and sees to it that the rest follows: 0 = all are in, 1 = not yet, -1. */
+/* Reads some more trials, and asks for a further call if that was not all: 0 = all were read, 1 =
+ * not yet, -1. */
 static int gather(struct analysis *a, struct err *err)
 {
     const struct study *st = a->st;
@@ -287,6 +307,7 @@ static int gather(struct analysis *a, struct err *err)
 
 /* ---- estimates ---- */
 
+/* One estimate on the pool, with copies of everything that it reads. */
 struct job {
     struct ctl *ctl;
     int64_t study, serial;
@@ -294,7 +315,7 @@ struct job {
     uint64_t seed;
     int gathered, trials;
     struct space *space;
-    struct importance_data data; /* its own */
+    struct importance_data data; /* points to the copies below */
     float *units;
     double *gains, *values;
 };
@@ -342,6 +363,7 @@ static void begin(struct analysis *a, enum analysis_method method)
     struct job *j = mem_zalloc(sizeof *j);
     size_t n = (size_t)a->n, d = (size_t)width(a);
 
+    CHECK(!a->estimates[method].is_running && a->n <= a->cap);
     a->estimates[method].is_running = true;
     *j = (struct job){ .ctl = a->st->ctl,
                        .study = a->st->row.id,
@@ -362,7 +384,8 @@ static void begin(struct analysis *a, enum analysis_method method)
     }
 }
 
-/* PED-ANOVA follows each trial. A forest takes seconds: while the study runs, a tenth more trials are worth a new one. */
+/* PED-ANOVA is quick and is made again after each trial. fANOVA trains a forest, which takes
+ * seconds: while the study runs it is made again only when there are a tenth more trials. */
 static bool is_fresh(const struct analysis *a, enum analysis_method method)
 {
     const struct estimate *e = &a->estimates[method];
@@ -445,7 +468,8 @@ void analysis_front(struct study *st, const enum spec_objective *facts, int n_fa
     for (int p = 0; p < a->n_fronts && !c; p++)
         c = has_facts(&a->fronts[p], facts, n_facts) ? &a->fronts[p] : NULL;
     CHECK(c);
-    memcpy(c->facts, facts, (size_t)n_facts * sizeof *facts); /* best by the first asked for */
+    /* sorted by the first that was asked for */
+    memcpy(c->facts, facts, (size_t)n_facts * sizeof *facts);
     thin(a, c);
     out->compared = c->compared;
     out->n = c->n;

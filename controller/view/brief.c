@@ -1,5 +1,7 @@
-/* brief.c - see brief.h. A study in a list costs its row and its best trial's; what came of that is kept for the next call,
- * until the study is read into memory, where alone an ended one can change (archived, deleted). */
+/* brief.c - ended studies in lists (brief.h). Each one costs the reading of two rows: its own and
+ * that of its best trial. The JSON made from them is cached. An ended study can change only while
+ * it is in memory (it is archived, or deleted). When it leaves memory, settle/load.c calls
+ * brief_forget, so that the next list reads its row again. */
 #include "controller/view/brief.h"
 
 #include "base/jsonx.h"
@@ -9,6 +11,7 @@
 
 #include <string.h>
 
+/* One page of the list has at most so many studies (PAGE_MAX in api/study.c). */
 enum { BRIEFS_MAX = 1000 };
 
 struct brief {
@@ -18,7 +21,8 @@ struct brief {
 
 /* ---- counts, as stored ---- */
 
-/* A study that ended without being in memory (it could not be loaded) has none: they are counted. */
+/* A study that ended before counts were stored, or while it could not be loaded, has none in its
+ * row: then its trials are counted in the database. */
 static int counts_load(struct study *st, struct err *err)
 {
     const char *text = st->row.counts;
@@ -73,7 +77,7 @@ void brief_forget(struct ctl *ctl, int64_t id)
 static void cache(struct ctl *ctl, int64_t id, json_t *json)
 {
     if (ctl->n_briefs == BRIEFS_MAX)
-        forget_all(ctl); /* rather than keep books of who asked for what */
+        forget_all(ctl); /* simpler than to track which ones were used last */
     MEM_GROW(ctl->briefs, ctl->n_briefs, ctl->cap_briefs);
     ctl->briefs[ctl->n_briefs] = (struct brief){ id, json_incref(json) };
     idmap_put(&ctl->brief_at, id, ctl->n_briefs++);
@@ -94,7 +98,7 @@ json_t *brief_json(struct ctl *ctl, int64_t id, struct err *err)
         json = show_study(st, false, err);
     if (json && study_is_final(st->row.state))
         cache(ctl, id, json);
-    st->n_trials = 0; /* there never were any here */
+    st->n_trials = 0; /* it was set for the count that is shown; there are no records behind it */
     study_delete(st);
     return json;
 }

@@ -1,10 +1,12 @@
-/* show.c - what the API answers about studies and trials, in one place, so that lists, single answers and pages agree.
- * Nothing here changes anything. */
+/* show.c - makes the JSON of studies and trials (show.h). What is stored as JSON text (specs,
+ * configurations, results) is parsed and put in as it is; if such a text is damaged, a null takes
+ * its place, because one bad value must not hide the rest of an answer. */
 #include "controller/view/show.h"
 
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "controller/decide/rungs.h"
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
@@ -22,9 +24,24 @@ json_t *show_id(const char *sha256)
     return sha256[0] ? json_string(sha256) : json_null();
 }
 
-static json_t *show_text(const char *s)
+/* The same, but NULL becomes "". */
+static json_t *show_word(const char *s)
 {
-    return s && s[0] ? json_string(s) : json_null();
+    json_t *v = json_string(s ? s : "");
+
+    if (!v) {
+        char *copy = mem_strdup(s);
+
+        utf8_clean(copy, SIZE_MAX);
+        v = json_string(copy);
+        mem_free(copy);
+    }
+    return v;
+}
+
+json_t *show_text(const char *s)
+{
+    return s && s[0] ? show_word(s) : json_null();
 }
 
 static json_t *stored(const char *text)
@@ -36,13 +53,23 @@ static json_t *stored(const char *text)
 
 /* ---- studies ---- */
 
-/* What the spec resolved to. The rungs in it are the answer's own "brackets". */
+/* What the spec means for the table. The stored rungs and warnings are left out, because the answer
+ * shows them as "brackets" and "warnings". */
 static json_t *data_json(const struct study *st)
 {
     json_t *o = stored(st->row.data);
 
     (void)json_object_del(o, "brackets");
+    (void)json_object_del(o, "warnings");
     return o;
+}
+
+static json_t *warnings_new(const struct study *st)
+{
+    json_t *o = stored(st->row.data), *list = json_incref(json_object_get(o, "warnings"));
+
+    json_decref(o);
+    return list ? list : json_array();
 }
 
 static int64_t ended_trials(const struct study *st)
@@ -51,6 +78,8 @@ static int64_t ended_trials(const struct study *st)
            st->count[TS_CANCELLED];
 }
 
+/* The larger of the shares of trials and of time that are used; 0 if the budget has neither
+ * limit. */
 static double progress_of(const struct study *st)
 {
     double by_trials = 0, by_time = 0;
@@ -74,6 +103,8 @@ static json_t *trials_json(const struct study *st)
     return o;
 }
 
+/* The best trial: on the board of a study in memory, or by its id for a study in a list
+ * (brief_best). */
 static json_t *best_json(struct study *st, struct err *err)
 {
     int64_t best = board_best(st);
@@ -85,12 +116,12 @@ static json_t *best_json(struct study *st, struct err *err)
     int rc = best ? trial_load(st, best, &row, err)
                   : MIN(store_trial_get(st->ctl->store, st->brief_best, &row, err), 0);
     if (rc == 0 && !row.id)
-        return json_null(); /* deleted since */
+        return json_null(); /* it was deleted meanwhile */
     if (rc == 0)
-        o = json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "trial", (json_int_t)row.id, "number",
-                      (json_int_t)row.number, "family", row.family, "score", jsonx_real(row.score),
-                      "se", jsonx_real(row.score_se), "test_score", jsonx_real(row.test_score),
-                      "test_se", jsonx_real(row.test_se));
+        o = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "trial", (json_int_t)row.id, "number",
+                      (json_int_t)row.number, "family", show_word(row.family), "score",
+                      jsonx_real(row.score), "se", jsonx_real(row.score_se), "test_score",
+                      jsonx_real(row.test_score), "test_se", jsonx_real(row.test_se));
     trial_row_fini(&row);
     return o;
 }
@@ -99,7 +130,7 @@ static json_t *dataset_name(const struct study *st)
 {
     struct dataset_row row = { 0 };
     int rc = store_dataset_get(st->ctl->store, st->row.dataset, &row, NULL);
-    json_t *name = rc == 1 ? json_string(row.name) : json_string(st->spec.dataset);
+    json_t *name = show_word(rc == 1 ? row.name : st->spec.dataset);
 
     dataset_row_fini(&row);
     return name;
@@ -107,12 +138,14 @@ static json_t *dataset_name(const struct study *st)
 
 static const char *validation_of(const struct study *st)
 {
+    if (st->spec.is_own)
+        return "none";
     if (!st->problem.is_ready || st->problem.is_undecided)
         return "undecided";
     return st->problem.data.holdout ? "holdout" : "kfold";
 }
 
-/* What is searched for, by the keys of the leaderboard's rows. */
+/* The objectives, named by the keys that they have in rows of the leaderboard. */
 static json_t *objectives_json(const struct study *st)
 {
     json_t *list = json_array();
@@ -152,7 +185,8 @@ static void add_times(json_t *o, const struct study *st)
     json_object_set_new(o, "ended_at", json_integer((json_int_t)st->row.ended_at));
 }
 
-/* The searchers it really has; before its data is known, what the spec says. */
+/* The searchers that the study has. Before its data is known, "sampler" and "scheduler" stay what
+ * the spec says. */
 static void add_search(json_t *o, const struct study *st)
 {
     const struct search_choice *c = &st->problem.search;
@@ -175,8 +209,8 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
         return NULL;
     study_why(st, why, sizeof why);
     o = json_pack(
-        "{s:I, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:b, s:I, s:o, s:b, s:s, s:s, s:o}", "id",
-        (json_int_t)st->row.id, "name", st->row.name, "owner", st->row.owner ? st->row.owner : "",
+        "{s:I, s:o, s:o, s:s, s:o, s:o, s:I, s:I, s:b, s:I, s:o, s:b, s:s, s:s, s:o}", "id",
+        (json_int_t)st->row.id, "name", show_word(st->row.name), "owner", show_word(st->row.owner),
         "state", study_state_name[st->row.state], "reason", show_text(st->row.reason), "why",
         show_text(why), "priority", (json_int_t)st->row.priority, "seed", (json_int_t)st->row.seed,
         "archived", st->row.is_archived, "dataset", (json_int_t)st->row.dataset, "dataset_name",
@@ -196,6 +230,7 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
         json_object_set_new(o, "spec", stored(st->row.spec));
         json_object_set_new(o, "data", data_json(st));
         json_object_set_new(o, "brackets", rungs_json(st));
+        json_object_set_new(o, "warnings", warnings_new(st));
     }
     return o;
 }
@@ -205,7 +240,7 @@ static json_t *counts_json(struct ctl *ctl, int64_t study)
     int64_t count[TS_STATES], total = 0;
     json_t *o = json_object();
 
-    (void)store_trial_counts(ctl->store, study, count, NULL); /* zeros are all that is known then */
+    (void)store_trial_counts(ctl->store, study, count, NULL); /* if that fails, zeros are shown */
     for (int s = TS_QUEUED; s < TS_STATES; s++) {
         json_object_set_new(o, trial_state_name[s], json_integer((json_int_t)count[s]));
         total += count[s];
@@ -214,7 +249,8 @@ static json_t *counts_json(struct ctl *ctl, int64_t study)
     return o;
 }
 
-/* The stored value where it has the type that clients expect, else what stands for nothing. */
+/* The stored value if it has the type that clients expect, which `nothing` has; else `nothing`,
+ * which is taken over. */
 static json_t *raw(const json_t *row, const char *key, json_t *nothing)
 {
     json_t *v = json_object_get(row, key);
@@ -234,7 +270,8 @@ json_t *show_damaged(struct ctl *ctl, int64_t id, const struct err *why)
     json_t *dump = NULL, *row = NULL, *o = json_object();
     char name[40], reason[500];
 
-    (void)store_study_dump(ctl->store, id, 0, 0, &dump, NULL); /* what cannot be read stays empty */
+    /* columns that cannot be read are missing */
+    (void)store_study_dump(ctl->store, id, 0, 0, &dump, NULL);
     row = json_object_get(dump, "study");
     (void)snprintf(name, sizeof name, "study-%" PRId64, id);
     (void)snprintf(reason, sizeof reason, "its rows %s: %s",
@@ -262,19 +299,20 @@ json_t *show_damaged(struct ctl *ctl, int64_t id, const struct err *why)
 json_t *show_trial(const struct trial_row *row)
 {
     json_t *o = json_pack(
-        "{s:I, s:I, s:I, s:s, s:s, s:o, s:s, s:o, s:I, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o,"
+        "{s:I, s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:I, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o,"
         " s:b, s:I, s:s, s:o, s:I, s:I, s:I}",
         "id", (json_int_t)row->id, "study", (json_int_t)row->study, "number",
         (json_int_t)row->number, "state", trial_state_name[row->state], "reason",
-        trial_reason_name[row->reason], "detail", show_text(row->detail), "family", row->family,
-        "config", stored(row->config), "seed", (json_int_t)row->seed, "level", row->level,
-        "max_level", row->max_level, "run_to", row->run_to, "score", jsonx_real(row->score), "se",
-        jsonx_real(row->score_se), "select", jsonx_real(row->select_value), "test_score",
-        jsonx_real(row->test_score), "test_se", jsonx_real(row->test_se), "artifact",
-        show_id(row->artifact), "checkpoint", row->checkpoint[0] != '\0', "retry_of",
-        (json_int_t)row->retry_of, "source", trial_source_name[trial_source_of(row)], "info",
-        trial_info(row), "created_at", (json_int_t)row->created_at, "started_at",
-        (json_int_t)row->started_at, "ended_at", (json_int_t)row->ended_at);
+        trial_reason_name[row->reason], "detail", show_text(row->detail), "family",
+        show_word(row->family), "config", stored(row->config), "seed", (json_int_t)row->seed,
+        "level", row->level, "max_level", row->max_level, "run_to", row->run_to, "score",
+        jsonx_real(row->score), "se", jsonx_real(row->score_se), "select",
+        jsonx_real(row->select_value), "test_score", jsonx_real(row->test_score), "test_se",
+        jsonx_real(row->test_se), "artifact", show_id(row->artifact), "checkpoint",
+        row->checkpoint[0] != '\0', "retry_of", (json_int_t)row->retry_of, "source",
+        trial_source_name[trial_source_of(row)], "info", trial_info(row), "created_at",
+        (json_int_t)row->created_at, "started_at", (json_int_t)row->started_at, "ended_at",
+        (json_int_t)row->ended_at);
 
     CHECK(o);
     return o;
@@ -291,14 +329,15 @@ json_t *show_board_row(const struct trial_row *row, int64_t rank)
 {
     json_t *info = trial_info(row);
     json_t *o = json_pack(
-        "{s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:s, s:b, s:b}",
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:s, s:b, s:b}",
         "rank", (json_int_t)rank, "trial", (json_int_t)row->id, "number", (json_int_t)row->number,
-        "family", row->family, "config", stored(row->config), "score", jsonx_real(row->score), "se",
-        jsonx_real(row->score_se), "test_score", jsonx_real(row->test_score), "test_se",
-        jsonx_real(row->test_se), "level", row->level, "max_level", row->max_level, "fit_us",
-        info_get(info, "fit_us"), "predict_ns_row", info_get(info, "predict_ns_row"), "model_bytes",
-        info_get(info, "model_bytes"), "state", trial_state_name[row->state], "cut",
-        json_is_true(json_object_get(info, "cut")), "artifact", row->artifact[0] != '\0');
+        "family", show_word(row->family), "config", stored(row->config), "score",
+        jsonx_real(row->score), "se", jsonx_real(row->score_se), "test_score",
+        jsonx_real(row->test_score), "test_se", jsonx_real(row->test_se), "level", row->level,
+        "max_level", row->max_level, "fit_us", info_get(info, "fit_us"), "predict_ns_row",
+        info_get(info, "predict_ns_row"), "model_bytes", info_get(info, "model_bytes"), "state",
+        trial_state_name[row->state], "cut", json_is_true(json_object_get(info, "cut")), "artifact",
+        row->artifact[0] != '\0');
 
     CHECK(o);
     json_decref(info);
@@ -314,6 +353,7 @@ bool *show_front_new(struct study *st)
         return NULL;
     marks = mem_zalloc((size_t)st->n_trials + 1);
     analysis_front(st, st->spec.objectives, st->spec.n_objectives, &front);
+    CHECK(front.n <= st->n_trials);
     for (int i = 0; i < front.n; i++)
         marks[front.numbers[i] - 1] = true;
     mem_free(front.numbers);

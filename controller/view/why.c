@@ -1,5 +1,6 @@
-/* why.c - one sentence on why a study waits. It begins in lower case and has no full stop, because it is shown behind the
- * study's name. Nothing is decided here; the sentences follow the same facts as dispatch (serve/dispatch.c) does. */
+/* why.c - one sentence on why a study waits. It begins in lower case and has no full stop, because
+ * it is shown behind the study's name. Nothing is decided here; the sentences follow the same facts
+ * as dispatch (serve/dispatch.c) does. */
 #include "controller/view/why.h"
 
 #include "base/str.h"
@@ -13,9 +14,10 @@
 /* ---- why nobody takes work ---- */
 
 struct absent {
+    /* Runners of another numeric class; runners that were not heard of; and so on. */
     int other, lost, draining, quarantined;
-    int64_t silent_ms;          /* of the lost one heard last */
-    const struct runner *first; /* of those in quarantine, the one that comes out first */
+    int64_t silent_ms;          /* how long ago the last of the lost ones was heard of */
+    const struct runner *first; /* among those in quarantine, the one that leaves it first */
 };
 
 static void absent_count(struct ctl *ctl, const char *sig, struct absent *a)
@@ -23,6 +25,8 @@ static void absent_count(struct ctl *ctl, const char *sig, struct absent *a)
     for (int i = 0; i < ctl->n_runners; i++) {
         const struct runner *r = ctl->runners[i];
 
+        if (r->n_devices == 0)
+            continue; /* stands for the users' programs that ask (api/ask.c) */
         if (sig[0] && !str_eq(sig, r->row.numeric_sig)) {
             a->other++;
         } else if (!runner_is_here(ctl, r)) {
@@ -37,6 +41,7 @@ static void absent_count(struct ctl *ctl, const char *sig, struct absent *a)
     }
 }
 
+/* A list such as ": 2 are draining, 1 was not heard of for 40 s", made part by part. */
 struct parts {
     char text[400];
     size_t len;
@@ -54,6 +59,7 @@ static void part_add(struct parts *p, int n, const char *one, const char *more, 
     p->len += (size_t)len;
 }
 
+/* "" = there is a runner that takes this study's work. */
 static void runner_why(struct ctl *ctl, const char *sig, char *out, size_t size)
 {
     struct absent a = { 0 };
@@ -107,6 +113,10 @@ static void waiting_why(const struct study *st, char *out, size_t size)
         finishing_why(st, out, size);
     if ((st->row.state != SS_QUEUED && st->row.state != SS_RUNNING) || st->count[TS_RUNNING] > 0)
         return;
+    if (st->spec.is_own) {
+        str_copy(out, size, "no program of yours has asked for its trials");
+        return;
+    }
     runner_why(st->ctl, sig, out, size);
     if (!out[0])
         str_copy(out, size,
@@ -148,7 +158,7 @@ static void retry_why(const struct study *st, char *out, size_t size)
 void study_why(const struct study *st, char *out, size_t size)
 {
     waiting_why(st, out, size);
-    /* These know the reason more exactly. */
+    /* If one of these has a sentence, it is more exact and takes the place of the first. */
     retry_why(st, out, size);
     table_why(st, out, size);
 }

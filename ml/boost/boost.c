@@ -3,8 +3,8 @@
  * forests, and predicts from saved bytes.
  *
  * The score of a row is always base + the values of its leaves in the order of the trees, one float
- * addition each: training, loading and inference give equal bits. One thread per lane. Called
- * through model_boost. */
+ * addition each, so training, loading and inference give equal bits. One thread trains the lanes of
+ * a trial, one lane after another. Called through model_boost. */
 #include "ml/boost/boost.h"
 
 #include "base/base.h"
@@ -18,10 +18,14 @@
 #include <math.h>
 #include <string.h>
 
+/* BOOST_FORMAT: of the model bytes that are written; older ones are read. CHUNK: rows that are
+ * predicted at a time, so that the scores of a chunk stay in the cache. */
 enum { BOOST_FORMAT = 3, FINEST_BINS = 255, CHUNK = 2048 };
 
 /* ---- lanes ---- */
 
+/* v: the trial's parameters, by enum; level: the rung of the ladder, on which the learning rate
+ * depends. An l1 of at most 1e-4, the lower end of its logarithmic range, stands for none. */
 static void params_read(const double *v, int level, struct boost_params *p)
 {
     static const int bins[] = { 63, 127, FINEST_BINS };
@@ -79,12 +83,13 @@ static int boost_open(struct ml_data *d, struct lane *lane, struct err *err)
     l->rows = d->rows;
     l->monotone = d->monotone;
     l->outputs = l->forest.outputs = d->n_outputs;
-    l->fine = ml_data_bins(d, FINEST_BINS, err);
+    l->fold = lane->fold;
+    l->fine = ml_data_bins(d, l->fold, FINEST_BINS, err);
     l->base = mem_array((size_t)l->outputs, sizeof *l->base);
     l->f = mem_try_alloc(rows * (size_t)l->outputs * sizeof *l->f);
     l->y = mem_try_alloc(rows * sizeof *l->y);
     l->w = mem_try_alloc(rows * sizeof *l->w);
-    if (!l->fine || !ml_data_columns(d, FINEST_BINS, err) ||
+    if (!l->fine || !ml_data_columns(d, l->fold, FINEST_BINS, err) ||
         fold_rows_init(&l->r, d, lane->fold, lane->share, err) < 0) {
         lane_free(l);
         return -1;
@@ -94,11 +99,12 @@ static int boost_open(struct ml_data *d, struct lane *lane, struct err *err)
         return err_set(err, ERR_NOMEM, "boost: no memory for the scores of %" PRId64 " rows",
                        d->rows);
     }
-    memset(l->w, 0,
-           rows * sizeof *l->w); /* rows that are not for training have weight 0 and no target */
+    /* rows that are not for training have weight 0 and no target */
+    memset(l->w, 0, rows * sizeof *l->w);
     memset(l->y, 0, rows * sizeof *l->y);
     for (int64_t i = 0; i < l->r.n_train; i++)
-        l->w[l->r.train[i]] = 1.0f;
+        l->w[l->r.train[i]] = (float)ml_data_weight(d, l->r.train[i]);
+    l->is_weighted = d->weight != NULL;
     if (boost_loss_open(l, lane->params, d, err) < 0) {
         lane_free(l);
         return -1;
@@ -132,7 +138,18 @@ static int64_t boost_model_bytes(const struct lane *lane)
 
 /* ---- training ---- */
 
-/* The workspace of the trial: the lane that has one lends it; else the first lane makes it. */
+/* The bins that the lane trains on. */
+static int lane_bins(struct ml_data *d, struct boost_lane *l, struct err *err)
+{
+    if (l->columns)
+        return 0;
+    l->bins = l->p.max_bins == FINEST_BINS ? l->fine : ml_data_bins(d, l->fold, l->p.max_bins, err);
+    l->columns = l->bins ? ml_data_columns(d, l->fold, l->p.max_bins, err) : NULL;
+    return l->columns ? 0 : -1;
+}
+
+/* The workspace of the trial: that of the lane that owns one, else a new one, which the first lane
+ * that can train owns. NULL without an error: no lane can train. */
 static struct boost_work *work_of(struct ml_data *d, struct lane *lanes, int n, struct err *err)
 {
     struct boost_lane *first = NULL;
@@ -145,19 +162,21 @@ static struct boost_work *work_of(struct ml_data *d, struct lane *lanes, int n, 
     }
     if (!first)
         return NULL;
-    const struct prep_bins *b =
-        first->p.max_bins == FINEST_BINS ? first->fine : ml_data_bins(d, first->p.max_bins, err);
-    const uint8_t *columns = b ? ml_data_columns(d, first->p.max_bins, err) : NULL;
-    if (columns)
-        first->work = boost_work_new(first, b, columns, err);
+    if (lane_bins(d, first, err) == 0)
+        first->work = boost_work_new(first, first->bins, first->columns, err);
     return first->work;
 }
 
+/* Rounds until the lane has `target` steps. false = asked to stop; a half-done round stays in the
+ * workspace. A lane that runs out of memory fails alone. */
 static bool lane_advance(void *ctx, struct lane *lane, int64_t target, const struct ml_stop *stop)
 {
     struct boost_work *wk = ctx;
     struct boost_lane *l = lane->state;
 
+    /* each fold may have bins of its own */
+    wk->bins = l->bins;
+    wk->columns = l->columns;
     while (lane->steps_done < target) {
         if (ml_stop_now(stop))
             return false;
@@ -185,7 +204,8 @@ static bool has_params_of(const struct lane *a, const struct lane *b)
     return true;
 }
 
-/* Workspaces belong to trials, so lanes of several trials cannot share one. */
+/* Whether the lanes are folds of one trial. A workspace is made for the parameters of one trial, so
+ * on the CPU lanes of several trials cannot advance in one call. */
 static bool is_one_trial(const struct lane *lanes, int n)
 {
     for (int i = 1; i < n; i++) {
@@ -211,6 +231,10 @@ static int boost_advance(struct ml_data *d, struct lane *lanes, int n, int64_t s
     struct boost_work *wk = work_of(d, lanes, n, err);
     if (!wk)
         return -1;
+    for (int i = 0; i < n; i++) {
+        if (lanes[i].state && !lanes[i].failed && lane_bins(d, lanes[i].state, err) < 0)
+            return -1;
+    }
     lanes_in_turn(lanes, n, wk->busy, steps, lane_advance, wk, stop);
     return 0;
 }
@@ -256,9 +280,9 @@ static int boost_predict_held_at(struct ml_data *d, const struct lane *lane, int
     for (int t = 0; t < steps * l->outputs; t++)
         tree_add(&l->forest.trees[t], l->fine->bins, l->fine->stride, l->r.held, l->r.n_held,
                  f + (t % l->outputs) * l->rows);
-    for (int k = 0; k < l->outputs;
-         /* held is ascending, so packing to the front never overwrites what is still to be read */
-         k++) {
+    /* The scores of held-out rows move to the front of each output. `held` is ascending, so this
+     * never overwrites a score that is still to be read. */
+    for (int k = 0; k < l->outputs; k++) {
         for (int64_t i = 0; i < l->r.n_held; i++)
             f[k * l->rows + i] = f[k * l->rows + l->r.held[i]];
     }
@@ -290,16 +314,18 @@ static int boost_save(const struct lane *lane, int64_t steps, struct buf *out, s
     return forest_save(&l->forest, (int)steps * l->outputs, l->fine->cols, out, err);
 }
 
+/* The head of the model bytes. The caller sets the first three members to what it expects, and
+ * head_load sets the rest. */
 struct head {
-    /* expected, as are the next two */
     enum ml_task task;
     int outputs, cols;
     enum boost_loss loss;
     double mean, scale;
 };
 
-/* What both readers share. base gets `outputs` doubles. Formats 1 and 2 held no loss: the task's
- * own is taken. Returns the format. */
+/* Reads and checks the head, for training (boost_load) and inference (predictor_load). base gets
+ * `outputs` doubles. Formats 1 and 2 did not name the loss; they had only the default one of the
+ * task. Returns the format, or -1. */
 static int head_load(struct view *in, struct head *h, double *base, struct err *err)
 {
     uint32_t format = 0, k = 0, c = 0, loss = boost_loss_auto(h->task, METRIC_RMSE);
@@ -331,6 +357,8 @@ static int head_load(struct view *in, struct head *h, double *base, struct err *
     return (int)format;
 }
 
+/* Continues a lane from saved bytes: the trees are read, and the scores of all rows are computed
+ * anew from them. */
 static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, struct err *err)
 {
     struct boost_lane *l = lane->state;
@@ -361,9 +389,11 @@ static int boost_load(struct ml_data *d, struct lane *lane, struct view *in, str
 
 /* ---- inference ---- */
 
-/* Laying a tree out by columns costs as much as walking so many rows by rows. */
+/* A chunk of at least so many rows is predicted column by column: laying a tree out for that costs
+ * about as much as walking this many rows one by one. */
 enum { WIDE_FROM = 128 };
 
+/* A loaded model, for inference. */
 struct predictor {
     enum boost_loss loss;
     int outputs;
@@ -435,7 +465,8 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
 
 /* ---- explanation ---- */
 
-/* Score = base + trees; for targets that were standardised the prediction is mean + scale * score. */
+/* Whether the target was standardised, so that a prediction is mean + scale * score. The score is
+ * base + the values of the leaves. */
 static bool is_scaled(const struct predictor *p)
 {
     return boost_loss_suits(p->loss, ML_REGRESSION) && p->loss != BOOST_POISSON;

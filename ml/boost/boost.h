@@ -1,8 +1,10 @@
-/* boost.h - private to the boost files: gradient boosting over the bins that all trials share.
+/* boost.h - private to the boost files: gradient boosting of trees over the bins that all trials
+ * share.
  *
- * A round fits one tree per output, and the lane's scores of all rows advance with it. A lane keeps
- * its trees and its scores. It borrows a workspace (gradients, row lists, histograms), which the
- * lanes of one call share, because only one of them is inside a round at a time.
+ * A lane is one fold of one trial. A round fits one tree for each output, and adds the values of
+ * its leaves to the lane's scores of all rows. A lane keeps its trees and its scores. It borrows a
+ * workspace (gradients, row lists, histograms), which the lanes of a trial share, because only one
+ * of them is inside a round at a time.
  *
  * boost.c         the family's functions: open, advance, predictions, save, load
  * boost_round.c   one round: gradients, trees in turn, scores
@@ -27,6 +29,7 @@
 
 #include <stdbool.h>
 
+/* The parameters of the family (ml/family/family_params.def), as the code needs them. */
 struct boost_params {
     double learning_rate, row_sample, col_sample, col_level, l1, l2, min_hessian, cat_smooth;
     int leaves, depth, min_leaf, max_bins, max_onehot;
@@ -46,6 +49,7 @@ enum boost_loss {
     BOOST_LOSSES
 };
 
+/* The trees of a lane or of a loaded model. */
 struct boost_forest {
     int outputs;
     /* tree r * outputs + k is that of round r and output k */
@@ -54,71 +58,92 @@ struct boost_forest {
     int64_t bytes;
 };
 
+/* What a lane holds between rounds. */
 struct boost_lane {
     struct boost_params p;
     enum ml_task task;
     /* never auto */
     enum boost_loss loss;
+    /* the level of the quantile loss, or of Huber's bound */
     double alpha;
     /* by column: 1, -1 or 0; NULL = no constraint */
     const int8_t *monotone;
-    /* multiclass: gradients below it are thinned; 0 = none */
+    /* multiclass: of rows whose |gradient| is below it, some are left out of a tree and the others
+     * count for more (ml/cpu/grad.h); 0 = none */
     float thin;
     uint64_t seed;
     /* the bins that trees are walked on; those of the workspace may be coarser */
     const struct prep_bins *fine;
+    /* those that it trains on, and ml_data_columns of them; NULL until it does */
+    const struct prep_bins *bins;
+    const uint8_t *columns;
+    int fold;
     /* rows of the frame; the arrays below are by frame row */
     int64_t rows;
     int outputs;
     /* [outputs][rows]: scores on the link scale */
     float *f;
-    float *y,
-        *w; /* target in units of the loss; weight, 0 for rows not for training, else 1 or by class */
-    /* for classes only */
+    /* target in units of the loss; weight: 0 for rows not for training, else 1, or that of the
+     * class */
+    float *y, *w;
+    /* the largest weight and the sum of all; for classes only */
     double w_largest, w_sum;
     struct fold_rows r;
     /* [outputs]: the score before the first tree */
     double *base;
+    /* a standardised target is (target - mean) / scale */
     double y_mean, y_scale;
     struct boost_forest forest;
-    /* owned by at most one lane of a trial */
+    /* at most one lane of a trial owns a workspace; the others use that one */
     struct boost_work *work;
-    /* shared by lanes that are or were trained there together */
+    /* NULL, or shared by the lanes that train, or have trained, together on a device */
     struct boost_device *device;
-    /* counts the changes of f that the device did not make */
+    /* counts the changes of f that were made on the host, so that a device knows whether the
+     * scores that it has are old */
     int64_t f_version;
+    /* training rows have weights of their own (ml_data.weight); w holds them */
+    bool is_weighted;
 };
 
+/* A node of the tree in growth. */
 struct grow_node {
     /* its range in work->rows */
     int32_t from, n;
-    /* slot: of the histogram pool; -1 = none */
+    /* slot: where its histogram is in the pool; -1 = nowhere */
     int depth, slot;
-    /* the way from the root (1): the draws of the node are keyed by it */
+    /* The way from the root (grow_path, ml/math/tree_math.h; the root has 1). Random draws of the
+     * node depend on it and not on the order in which nodes are split. */
     uint64_t path;
     /* -1 = leaf */
     int kid[2];
+    /* packed sum of its rows */
     int64_t total;
     struct scan_best best;
+    /* > 0: the node may be split, at `best` */
     double gain;
-    double lo,
-        hi; /* of the values of its leaves, before the learning rate; with constraints only */
+    /* bounds of the values of its leaves, before the learning rate; used with constraints only */
+    double lo, hi;
     /* the value of a leaf, where a device found it */
     float value;
 };
 
+/* The workspace of a round. Its arrays by row have the frame's rows. */
 struct boost_work {
     const struct prep_bins *bins;
     /* ml_data_columns of the bins */
     const uint8_t *columns;
-    /* p: [outputs][rows] */
+    /* p: [outputs][rows] probabilities of classes; g, h: [rows] first and second derivatives of the
+     * loss; q: [rows] both, quantised (ml/cpu/hist.h) */
     float *p, *g, *h;
     uint32_t *q;
+    /* a quantised number is the gradient times its scale */
     double g_scale, h_scale;
     /* the bound of Huber's loss in this round */
     float far;
     /* rows of the tree in growth, in the order of its leaves */
     int32_t *rows, *spare;
+    /* for quantiles of weighted rows; NULL = rows are not weighted, or the loss needs none */
+    uint64_t *word;
     /* training rows that the round drew; NULL = all */
     int32_t *picked;
     int64_t n_rows, n_picked;
@@ -126,18 +151,20 @@ struct boost_work {
     int32_t *cols;
     /* their numbers of bins */
     int *n_bins;
-    /* scanned at all; false = only there to keep the columns dense */
+    /* Whether a column was drawn for the tree. One that was not is in the list only where all
+     * columns are added up together (is_dense); it is not scanned. The second half of the array is
+     * room for the columns that are open at a depth. */
     uint8_t *is_used;
     int n_cols;
     bool is_dense;
-    /* histograms; tile: of 64 columns, for nodes without a slot */
+    /* histograms; pool: slots of n_cols columns; tile: 64 columns of a node without a slot */
     int64_t *pool, *tile;
     int64_t pool_words;
     int n_slots, slots_cap;
     int *free_slots, n_free;
     struct grow_node *nodes;
     int *heap, *links, n_heap, n_nodes, n_leaves, nodes_cap;
-    /* The round in progress; NULL = none. */
+    /* the lane whose round is in progress; NULL = none */
     struct boost_lane *busy;
     int busy_output;
     /* a tree is half grown */
@@ -145,11 +172,14 @@ struct boost_work {
     int64_t bytes;
 };
 
-/* boost_grow.c: the tree of (round, output) from work->q. boost_grow_run: 1 = grown, 0 = stopped. */
+/* boost_grow.c: grows the tree of a round and output on the words in work->q. boost_grow_run
+ * returns 1 when the tree is complete and 0 when `stop` asked it to pause; called again, it goes
+ * on. */
 void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed);
 int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
                    const struct ml_stop *stop);
-/* Makes the tree from work->nodes. has_values: the leaves' values are there already. */
+/* Makes the finished tree from work->nodes. has_values: the values of the leaves are in the nodes
+ * already, because a device found them. -1 = no memory. */
 int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, bool has_values,
                     struct tree *out);
 /* For devices: the columns of a tree, those open at a depth (of work->cols), the most leaves, and
@@ -187,7 +217,7 @@ int64_t boost_device_bytes(const struct boost_device *v);
 /* Scores on the link scale, class-major, `stride` floats from class to class. */
 struct boost_scores {
     int outputs;
-    /* mean and spread of a standardised target */
+    /* mean and standard deviation of a standardised target */
     double mean, scale;
     float *f;
     int64_t stride;

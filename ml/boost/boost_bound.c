@@ -19,8 +19,9 @@ double boost_bound_leaf(const struct boost_work *wk, const struct boost_lane *l,
     return l->monotone ? fmin(fmax(v, nd->lo), nd->hi) : v;
 }
 
-/* Bounds are in units of leaf values. Where leaf values are no Newton steps, the scan knows the
- * directions only. */
+/* What the scan of a node must hold: nd->lo and nd->hi, turned from units of leaf values into units
+ * of quotients g / h of the quantised gradients. Where leaf values are not Newton steps, their size
+ * cannot be told from g and h, so the scan only keeps the columns' directions. */
 void boost_bound_scan(const struct boost_work *wk, const struct boost_lane *l,
                       const struct grow_node *nd, const struct scan_node *node,
                       struct scan_bounds *out)
@@ -34,6 +35,7 @@ void boost_bound_scan(const struct boost_work *wk, const struct boost_lane *l,
     out->own = scan_bounded_own(node, out);
 }
 
+/* 1: predictions must not fall with the column; -1: not rise; 0: no constraint. */
 static int direction_of(const struct boost_lane *l, int col)
 {
     return (l->monotone[col] > 0) - (l->monotone[col] < 0);

@@ -1,9 +1,9 @@
 /* boost_device.c - which lanes train together on a device (ml/ops/ops_boost.h), and the booster
  * that holds them there.
  *
- * Lanes share what they have on the device (boost_lane.device, counted): it outlives each of them
- * and ends with the last. A constraint or a size that the device has no form for is left to the
- * CPU. Called by boost.c and boost_device_round.c. */
+ * Lanes share what they have on the device (boost_lane.device, counted by n_refs): it is freed when
+ * the last of them closes. Lanes with a constraint or a size that the device cannot handle train on
+ * the CPU. Called by boost.c and boost_device_round.c. */
 #include "ml/boost/boost_device.h"
 
 #include "base/base.h"
@@ -36,13 +36,15 @@ int64_t boost_device_draws(const struct boost_lane *l)
 }
 
 /* Bounds of a node come from the values of its children, and for quantile and Huber losses these
- * are known at the end of a tree only: such lanes stay on the CPU. */
+ * are known at the end of a tree only: such lanes stay on the CPU. So do lanes whose rows have weights,
+ * because the device scales second derivatives as if each of them counted a row. */
 bool boost_device_suits(const struct ml_data *d, const struct boost_lane *l)
 {
     const struct ml_compute *on = d->spec.device;
 
-    return on && on->ops->boost && l->rows <= INT32_MAX && l->outputs <= ML_BOOST_TREES &&
-           boost_device_draws(l) <= BOOST_LEVEL_BYTES && !(l->device && l->device->is_refused) &&
+    return on && on->ops->boost && !l->is_weighted && l->rows <= INT32_MAX &&
+           l->outputs <= ML_BOOST_TREES && boost_device_draws(l) <= BOOST_LEVEL_BYTES &&
+           !(l->device && l->device->is_refused) &&
            !(l->monotone && loss_of[l->loss] >= ML_BOOST_QUANTILE && l->loss != BOOST_POISSON);
 }
 
@@ -84,12 +86,13 @@ void boost_device_leave(struct boost_lane *l)
     if (--v->n_refs > 0)
         return;
     booster_close(v);
-    for (int i = 0; i < BOOST_BIN_KINDS; i++)
+    for (int i = 0; i < BOOST_WORKS; i++)
         boost_work_free(v->works[i]);
     mem_free(v->drawn);
     mem_free(v);
 }
 
+/* The lane leaves the device state that it may have had, and takes this one. */
 static void device_join(struct boost_device *v, struct boost_lane *l)
 {
     if (l->device == v)
@@ -99,12 +102,12 @@ static void device_join(struct boost_device *v, struct boost_lane *l)
     v->n_refs++;
 }
 
-/* One lane's share of the host memory. */
+/* One lane's share of the host memory that the lanes of a device use together. */
 int64_t boost_device_bytes(const struct boost_device *v)
 {
     int64_t bytes = v ? v->bytes : 0;
 
-    for (int i = 0; v && i < BOOST_BIN_KINDS; i++)
+    for (int i = 0; v && i < BOOST_WORKS; i++)
         bytes += v->works[i] ? v->works[i]->bytes : 0;
     return v ? bytes / v->n_refs : 0;
 }
@@ -127,23 +130,25 @@ struct boost_device *boost_device_of(struct ml_data *d, struct lane *lanes, int 
     return v;
 }
 
+/* The workspace for the lane's bins, with room for its trees. */
 static struct boost_work *work_of(struct ml_data *d, struct boost_device *v,
                                   const struct boost_lane *l, struct err *err)
 {
-    const struct prep_bins *b = ml_data_bins(d, l->p.max_bins, err);
+    const struct prep_bins *b = ml_data_bins(d, l->fold, l->p.max_bins, err);
     int at = 0;
 
     if (!b)
         return NULL;
-    while (v->works[at] && v->works[at]->bins != b)
+    while (at < BOOST_WORKS && v->works[at] && v->works[at]->bins != b)
         at++;
-    CHECK(at < BOOST_BIN_KINDS);
+    CHECK(at < BOOST_WORKS);
     if (!v->works[at])
         v->works[at] = boost_work_small(b);
     boost_grow_room(v->works[at], boost_grow_leaves(l));
     return v->works[at];
 }
 
+/* Prepares a lane for the booster, and widens the shared sizes to what it needs. */
 static int lane_init(struct ml_data *d, struct boost_device *v, struct device_lane *to,
                      struct boost_lane *l, struct err *err)
 {
@@ -160,6 +165,7 @@ static int lane_init(struct ml_data *d, struct boost_device *v, struct device_la
     return 0;
 }
 
+/* The lane's parameters in the form of the device's contract. */
 static void rule_fill(const struct device_lane *from, struct ml_boost_rule *out)
 {
     const struct boost_lane *l = from->l;
@@ -194,7 +200,7 @@ static int lane_fill(struct ml_data *d, const struct device_lane *from, struct m
         l->task == ML_REGRESSION ? 1.0f : grad_scale(l->w_largest, l->w_sum, l->r.n_train);
 
     *out = (struct ml_boost_lane){
-        .table = ml_data_boost_table(d, l->p.max_bins, err),
+        .table = ml_data_boost_table(d, l->fold, l->p.max_bins, err),
         .monotone = l->monotone,
         .seed = l->seed,
         .y = l->y,

@@ -7,13 +7,17 @@
 #define ML_BOOST_BOOST_DEVICE_H
 
 #include "ml/boost/boost.h"
+#include "ml/model/split.h"
 #include "ml/ops/ops.h"
 #include "ml/ops/ops_boost.h"
 
-/* The draws of columns for each depth are made on the host; a round sends at most so many bytes of
- * them. */
+/* BOOST_LEVEL_BYTES: the draws of columns for each depth are made on the host, and a round may send
+ * at most so many bytes of them. BOOST_BIN_KINDS: the choices of the parameter bins. */
 enum { BOOST_LEVEL_BYTES = 16 << 20, BOOST_BIN_KINDS = 3 };
+/* Bins differ by their number and, where the preparation depends on the fold, by fold. */
+enum { BOOST_WORKS = BOOST_BIN_KINDS * (SPLIT_MAX_FOLDS + 1) };
 
+/* A lane that the booster holds. */
 struct device_lane {
     /* NULL = it has left */
     struct boost_lane *l;
@@ -30,9 +34,9 @@ struct boost_device {
     const struct ml_compute *on;
     const struct ml_boost_ops *ops;
     struct ml_booster *booster;
-    struct boost_work
-        /* by number of bins: columns, and nodes on their way to a tree */
-        *works[BOOST_BIN_KINDS];
+    /* by their bins: small workspaces, which hold the drawn columns and the nodes from which
+     * a tree is made */
+    struct boost_work *works[BOOST_WORKS];
     /* lanes that the booster holds, and may hold */
     int n, lanes_most;
     struct device_lane *lanes;

@@ -1,9 +1,10 @@
 /* boost_device_round.c - rounds of boosting on a device.
  *
- * All lanes of a call advance together, whatever their trials and rounds. Trees come back after
- * each round and join the lanes' forests; scores come back when the call ends. So between calls a
- * lane is what it would be on the CPU, byte for byte, and may go on there. Where the device's
- * memory does not hold all lanes of a call, they go in parts. Called by boost.c. */
+ * All lanes of a call advance together, whatever their trials and rounds. After each round its
+ * trees are copied to the lanes' forests; the scores are copied when the call ends. So between
+ * calls a lane is what it would be on the CPU, byte for byte, and may continue there. Where the
+ * device's memory does not hold all lanes of a call, they train in parts, one part after another.
+ * Called by boost.c. */
 #include "ml/boost/boost_device.h"
 
 #include "base/base.h"
@@ -13,7 +14,8 @@
 
 #include <string.h>
 
-/* Puts the scores of the lanes that advance in this call onto the device, where it has older ones. */
+/* Puts the scores of the lanes that advance in this call onto the device, where it has older
+ * ones. */
 static int scores_put(struct boost_device *v, struct err *err)
 {
     for (int i = 0; i < v->n; i++) {
@@ -38,8 +40,8 @@ static int scores_get(struct boost_device *v, struct lane *const *by, struct err
 
 /* ---- a round ---- */
 
-/* The columns that the tree scans, out of all that the CPU keeps at hand, and which of them are
- * open at each depth. */
+/* Draws tree t's columns as the CPU does (boost_grow.c), and those that are open at each depth. The
+ * CPU's list may have columns that it only adds up; the device gets those that are scanned. */
 static void columns_draw(struct boost_device *v, const struct device_lane *from, uint64_t seed,
                          int t)
 {
@@ -69,6 +71,8 @@ static uint64_t tree_seed(const struct boost_lane *l, int64_t round, int output)
     return rng_mix(l->seed, (uint64_t)(round * l->outputs + output));
 }
 
+/* The columns of the round's trees. Nothing is sent where no lane that advances draws columns anew:
+ * the device keeps those of the round before. */
 static void round_columns(struct boost_device *v, struct ml_boost_columns *out)
 {
     bool is_new = !v->has_columns;
@@ -90,7 +94,7 @@ static void round_columns(struct boost_device *v, struct ml_boost_columns *out)
     out->open = is_new && v->levels > 0 ? v->open : NULL;
 }
 
-/* Tree t of the round, as the CPU would have grown it. */
+/* Adds tree t of the round to the lane's forest, in the bytes that the CPU would have given it. */
 static int tree_take(struct boost_device *v, const struct device_lane *to, int t)
 {
     struct boost_work *wk = to->work;
@@ -154,7 +158,7 @@ static bool is_behind(const struct lane *lane, int64_t target)
     return !lane->failed && !lane->is_done && lane->steps_done < target;
 }
 
-/* Some of the lanes of a call. */
+/* Lanes of a call that train together. */
 struct part {
     struct lane **lanes;
     const int64_t *targets;
@@ -192,7 +196,8 @@ static bool rounds_next(struct boost_device *v, const struct part *p)
     return is_any;
 }
 
-/* 1 = arrived, 0 = stopped, 2 = no memory on the device, -1 = error. */
+/* Trains the lanes of a part up to their targets. 1 = all of them are there, 0 = asked to stop, 2 =
+ * the device has not enough memory, -1 = error. */
 static int part_run(struct ml_data *d, struct boost_device *v, struct part *p,
                     const struct ml_stop *stop, struct err *err)
 {
@@ -231,7 +236,8 @@ static int part_run(struct ml_data *d, struct boost_device *v, struct part *p,
     return rc;
 }
 
-/* How many of the lanes from here on advance together. */
+/* How many of the lanes from here on train together: as many as the limits of the contract, of the
+ * device's memory (lanes_most, halved when memory was short) and of column draws allow. */
 static int part_size(const struct boost_device *v, struct lane *const *lanes, int n)
 {
     const struct boost_lane *first = lanes[0]->state;
@@ -248,6 +254,8 @@ static int part_size(const struct boost_device *v, struct lane *const *lanes, in
     return m;
 }
 
+/* Trains all lanes, part by part; a part for which memory is short is halved. Returns as part_run
+ * does; 2 = not even one lane fits. */
 static int parts_run(struct ml_data *d, struct boost_device *v, struct lane **behind,
                      const int64_t *targets, int n, const struct ml_stop *stop, struct err *err)
 {

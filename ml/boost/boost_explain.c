@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "ml/model/shap.h"
 
+/* Whether the tree has gains and row counts; a single leaf needs none. */
 static bool is_counted(const struct tree *t)
 {
     return t->n_nodes == 1 || t->rows[0] > 0;
@@ -34,6 +35,7 @@ struct trees {
     int cap;
 };
 
+/* Tree i of the forest in the form that ml/model/shap.h takes. */
 static int tree_of(void *ctx, int i, struct shap_tree *out, struct err *err)
 {
     struct trees *s = ctx;

@@ -16,10 +16,13 @@
 #include <math.h>
 #include <string.h>
 
+/* TILE_COLS: columns of a histogram tile. MAX_DEPTH_LEAVES: the most leaves of a depth-wise tree;
+ * it bounds the memory for nodes. */
 enum { TILE_COLS = 64, MAX_DEPTH_LEAVES = 4096 };
 
 /* ---- the heap of open leaves ---- */
 
+/* Whether node a is split before node b. */
 static bool is_before(const struct boost_work *wk, bool is_depth_wise, int a, int b)
 {
     const struct grow_node *x = &wk->nodes[a], *y = &wk->nodes[b];
@@ -75,6 +78,7 @@ static void draw_columns(uint64_t seed, uint64_t stream, int n, int want, uint8_
     }
 }
 
+/* A share of n columns, rounded; at least one. */
 static int share_of(double share, int n)
 {
     int want = (int)(share * n + 0.5);
@@ -82,8 +86,9 @@ static int share_of(double share, int n)
     return want < 1 ? 1 : want > n ? n : want;
 }
 
-/* A dense pass over all columns costs less than a listed pass over most of them. Columns that were
- * not drawn are then in the histograms, but are not scanned. */
+/* Draws the columns of a tree. Adding up all columns in one dense pass costs less than picking most
+ * of them, so from two thirds on all columns are added up; those that were not drawn are then in
+ * the histograms, but are not scanned. */
 void boost_grow_columns(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed)
 {
     int n = wk->bins->cols, want = share_of(l->p.col_sample, n);
@@ -116,6 +121,7 @@ static int64_t *slot_hist(const struct boost_work *wk, int slot)
     return wk->pool + (int64_t)slot * wk->n_cols * HIST_PITCH;
 }
 
+/* Adds up the histograms of n columns, from number `from` of the tree's, over the node's rows. */
 static void node_hist(const struct boost_work *wk, const struct grow_node *nd, int from, int n,
                       int64_t *hist)
 {
@@ -125,6 +131,7 @@ static void node_hist(const struct boost_work *wk, const struct grow_node *nd, i
     hist_add(&r, wk->cols + from, n, wk->is_dense, hist);
 }
 
+/* What the scan of one node depends on besides its histogram. */
 struct scan_rule {
     struct scan_node node;
     bool is_random;
@@ -137,6 +144,8 @@ struct scan_rule {
     struct scan_bounds bounds;
 };
 
+/* Scans n columns from number `from` of the tree's; hist: the histogram of the first of them. Keeps
+ * the best split in *best. */
 static void scan_columns(const struct boost_work *wk, const struct scan_rule *rule, int from, int n,
                          const int64_t *hist, struct scan_best *best)
 {
@@ -162,6 +171,8 @@ static void scan_columns(const struct boost_work *wk, const struct scan_rule *ru
     }
 }
 
+/* Parameters in units of the quantised gradients: what is added to a sum of g or h is multiplied by
+ * the scale of g or h. cat_l2 = 10 is LightGBM's default. */
 static void rule_init(const struct boost_work *wk, const struct boost_lane *l,
                       const struct grow_node *nd, struct scan_rule *rule)
 {
@@ -243,11 +254,15 @@ static int node_add(struct boost_work *wk, int32_t from, int32_t n, int depth, i
     return wk->n_nodes++;
 }
 
+/* Whether depth and number of rows allow a split at all; each child must have min_leaf rows. */
 static bool node_may_split(const struct boost_lane *l, const struct grow_node *nd)
 {
     return nd->depth < l->p.depth && nd->n >= 2 * l->p.min_leaf && nd->n >= 2;
 }
 
+/* After the scan of a node: puts it into the heap if a split of it gains. Its histogram is kept
+ * only for a node that may be split and is large enough that subtraction saves more than it
+ * costs. */
 static void node_open(struct boost_work *wk, const struct boost_lane *l, int at)
 {
     bool may_split = wk->nodes[at].gain > 0.0;
@@ -330,6 +345,7 @@ static int32_t partition(struct boost_work *wk, const struct grow_node *nd)
     return left;
 }
 
+/* Splits the node at `at`: its rows, its two children, and their scans. */
 static void node_split(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed,
                        int at, int max_leaves)
 {
@@ -349,6 +365,7 @@ static void node_split(struct boost_work *wk, const struct boost_lane *l, uint64
 
 /* ---- the tree ---- */
 
+/* The most leaves of a tree. A depth-wise tree has one for each node of its last level. */
 int boost_grow_leaves(const struct boost_lane *l)
 {
     if (!l->p.is_depth_wise || l->p.depth > 30)
@@ -356,6 +373,8 @@ int boost_grow_leaves(const struct boost_lane *l)
     return MIN(1 << MIN(l->p.depth, 12), MAX_DEPTH_LEAVES);
 }
 
+/* Room for the nodes of a tree of so many leaves (2 leaves - 1), for the heap, and for the links of
+ * boost_grow_tree. */
 void boost_grow_room(struct boost_work *wk, int leaves)
 {
     int need = 2 * leaves;
@@ -416,6 +435,9 @@ static float value_of_leaf(const struct boost_work *wk, const struct boost_lane 
     return (float)(boost_bound_leaf(wk, l, nd) * l->p.learning_rate);
 }
 
+/* Writes a split into the finished tree. The tree is walked on the finest bins, and the lane may
+ * have trained on coarser ones: bins->last gives the last fine bin of each coarse one. A set of
+ * levels is widened in the same way; bin 255, missing values, stays itself. */
 static void emit_split(const struct boost_work *wk, const struct scan_best *b, struct tree *t,
                        struct tree_node *nd)
 {

@@ -4,9 +4,7 @@
  *
  *   logistic, softmax   minus the log likelihood of the class
  *   squared             (y - s)^2 / 2                                     y standardised
- *   absolute
- * y - s
- *  / 2, the quantile .5                      y standardised
+ *   absolute            |y - s| / 2, that is, quantile with alpha 0.5     y standardised
  *   quantile            alpha (y - s) above, (1 - alpha) (s - y) below    y standardised
  *   huber               squared up to d, then linear                      y standardised
  *   poisson             exp(s) - y s, for y >= 0                          y as it is
@@ -34,12 +32,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Multiclass rows whose |gradient| is below THIN are thinned (ml/cpu/grad.h): late rounds are sure
- * of most rows. 2% of the largest possible gradient lost nothing that could be measured on letter,
- * satimage and covertype. */
+/* Multiclass: of rows whose |gradient| is below THIN, some are left out of a tree (ml/cpu/grad.h),
+ * because in late rounds most rows are predicted with certainty and add little. 0.02 is 2 % of the
+ * largest possible gradient; with it no loss of accuracy could be measured on letter, satimage and
+ * covertype. Tables of fewer than THIN_ROWS training rows are not thinned. */
 #define THIN      0.02f
 #define THIN_ROWS 1000
-/* the largest count, for Poisson */
+/* the largest count that Poisson accepts as a target */
 #define MOST_COUNT 1e15
 
 static const struct {
@@ -67,13 +66,15 @@ enum boost_loss boost_loss_auto(enum ml_task task, enum metric_id metric)
 {
     if (task != ML_REGRESSION)
         return task == ML_BINARY ? BOOST_LOGISTIC : BOOST_SOFTMAX;
-    if (metric == METRIC_POISSON)
-        return BOOST_POISSON;
+    if (metric == METRIC_POISSON || metric == METRIC_TWEEDIE)
+        return BOOST_POISSON; /* both ask for the mean, of a target that is never negative */
     if (metric_info(metric)->quantile > 0)
         return BOOST_QUANTILE;
-    return metric == METRIC_MAE ? BOOST_ABSOLUTE : BOOST_SQUARED;
+    return metric == METRIC_MAE || metric == METRIC_MAPE ? BOOST_ABSOLUTE : BOOST_SQUARED;
 }
 
+/* Sets loss and alpha from the parameters; `auto` follows the task and the metric. Errors name the
+ * parameter. */
 static int loss_choose(struct boost_lane *l, const double *params, const struct ml_data *d,
                        struct err *err)
 {
@@ -100,6 +101,7 @@ static int loss_choose(struct boost_lane *l, const double *params, const struct 
 
 /* ---- targets and first scores ---- */
 
+/* Poisson: whether all training targets can be counts. */
 static int counts_check(const struct boost_lane *l, const struct ml_data *d, struct err *err)
 {
     for (int64_t i = 0; i < l->r.n_train; i++) {
@@ -116,17 +118,59 @@ static int counts_check(const struct boost_lane *l, const struct ml_data *d, str
  * is no score. */
 static void counts_take(const struct ml_data *d, struct boost_lane *l)
 {
-    double sum = 0;
+    double sum = 0, all = 0;
 
     for (int64_t i = 0; i < l->r.n_train; i++) {
         l->y[l->r.train[i]] = (float)d->y[l->r.train[i]];
-        sum += d->y[l->r.train[i]];
+        sum += ml_data_weight(d, l->r.train[i]) * d->y[l->r.train[i]];
+        all += ml_data_weight(d, l->r.train[i]);
     }
     l->y_mean = 0;
     l->y_scale = 1;
-    l->base[0] = fm_log_d(fmax(sum, 0.5) / (double)l->r.n_train);
+    l->base[0] = fm_log_d(fmax(sum, 0.5) / all);
 }
 
+/* The least of y - s up to which the rows have at least a share q of the weight; 0 without rows. In
+ * word and number: room for n each. */
+static double weighted_quantile(const struct boost_lane *l, double q, const int32_t *rows,
+                                int64_t n, uint64_t *word, double *weight)
+{
+    double sum = 0;
+    int64_t m = 0, i = 0;
+
+    *weight = 0;
+    for (int64_t j = 0; j < n; j++) {
+        float e = l->y[rows[j]] - l->f[rows[j]];
+        word[m] = (uint64_t)ml_key_f32(e) << 32 | fm_bits(l->w[rows[j]]);
+        m += l->w[rows[j]] > 0.0f;
+        *weight += (double)l->w[rows[j]];
+    }
+    if (m == 0 || ml_sort_u64(word, NULL, (size_t)m, NULL) < 0)
+        return 0;
+    for (; i < m - 1; i++) {
+        sum += (double)fm_from_bits((uint32_t)word[i]);
+        if (sum >= q * *weight)
+            break;
+    }
+    return (double)ml_key_f32_value((uint32_t)(word[i] >> 32));
+}
+
+/* The weighted quantile of the targets, from which scores begin. The scores are 0 so far. */
+static int weighted_base(struct boost_lane *l, double q, struct err *err)
+{
+    uint64_t *word = mem_try_alloc((size_t)l->r.n_train * sizeof *word);
+    double weight;
+
+    if (!word)
+        return err_set(err, ERR_NOMEM, "boost: no memory for %" PRId64 " targets", l->r.n_train);
+    memset(l->f, 0, (size_t)l->rows * sizeof *l->f);
+    l->base[0] = weighted_quantile(l, q, l->r.train, l->r.n_train, word, &weight);
+    mem_try_free(word);
+    return 0;
+}
+
+/* The other losses of numbers: standardises the target. The first score is the mean, which is 0,
+ * for squared error; else the quantile, or for Huber the median, of the targets. */
 static int numbers_take(const struct ml_data *d, struct boost_lane *l, struct err *err)
 {
     target_scale(d, &l->r, &l->y_mean, &l->y_scale);
@@ -136,34 +180,44 @@ static int numbers_take(const struct ml_data *d, struct boost_lane *l, struct er
     }
     if (!losses[l->loss].is_refit)
         return 0;
+    double q = l->loss == BOOST_HUBER ? 0.5 : l->alpha;
+    if (l->is_weighted)
+        return weighted_base(l, q, err);
     uint32_t *key = mem_try_alloc((size_t)l->r.n_train * sizeof *key);
     if (!key)
         return err_set(err, ERR_NOMEM, "boost: no memory for %" PRId64 " targets", l->r.n_train);
     for (int64_t i = 0; i < l->r.n_train; i++)
         key[i] = ml_key_f32(l->y[l->r.train[i]]);
-    l->base[0] = (double)ml_quantile(key, l->r.n_train, l->loss == BOOST_HUBER ? 0.5 : l->alpha);
+    l->base[0] = (double)ml_quantile(key, l->r.n_train, q);
     mem_try_free(key);
     return 0;
 }
 
-/* balanced: a class weighs n / (classes present * rows of the class). Also sets the floor of
- * thinning, from the lightest class. */
+/* Sets the rows' weights by class: with is_balanced, n / (classes present * rows of the class), so
+ * that all classes weigh the same. count: rows by class, or their weights. Also sets the limit of thinning, from the
+ * lightest class. */
 static void class_weights(struct boost_lane *l, const double *count, int k, bool is_balanced)
 {
-    double present = 0, least = 1;
+    double present = 0, least = 1, all = 0;
 
     for (int c = 0; c < k; c++)
         present += count[c] > 0;
+    for (int c = 0; c < k; c++)
+        all += count[c];
     for (int64_t i = 0; i < l->r.n_train && is_balanced; i++) {
         int32_t row = l->r.train[i];
-        double w = (double)l->r.n_train / (present * count[(int)l->y[row]]);
-        l->w[row] = (float)w;
-        least = fmin(least, w);
+        double w = all / (present * count[(int)l->y[row]]);
+        l->w[row] = l->is_weighted ? (float)(w * (double)l->w[row]) : (float)w;
+        least = fmin(least, (double)l->w[row]);
     }
+    for (int64_t i = 0; i < l->r.n_train && l->is_weighted; i++)
+        least = fmin(least, (double)l->w[l->r.train[i]]);
     l->thin = l->loss == BOOST_SOFTMAX && l->r.n_train >= THIN_ROWS ? THIN * (float)least : 0.0f;
 }
 
-/* First scores of classes: the shares of the weighted training rows, smoothed, on the link scale. */
+/* Targets and first scores of classes. The first score is the log odds of class 1, or the logarithm
+ * of each class's share, by the weighted training rows; half a row is added to each class, so that
+ * no share is 0. */
 static void classes_take(const struct ml_data *d, struct boost_lane *l, bool is_balanced)
 {
     int k = MAX(2, l->outputs);
@@ -172,7 +226,7 @@ static void classes_take(const struct ml_data *d, struct boost_lane *l, bool is_
     for (int64_t i = 0; i < l->r.n_train; i++) {
         int32_t row = l->r.train[i];
         l->y[row] = (float)d->y[row];
-        count[(int)d->y[row]] += 1.0;
+        count[(int)d->y[row]] += ml_data_weight(d, row);
     }
     class_weights(l, count, k, is_balanced);
     grad_size(l->w, l->rows, &l->w_largest, &l->w_sum);
@@ -230,6 +284,8 @@ float boost_loss_h_factor(const struct boost_lane *l)
     return l->loss == BOOST_SOFTMAX ? (float)l->outputs / (float)(l->outputs - 1) : 1.0f;
 }
 
+/* Gradients and words for one class. Both scales follow from the weights alone, because |g| and h
+ * of a row are at most its weight. */
 static void class_gradients(struct boost_work *wk, const struct boost_lane *l, int output,
                             struct grad_out *o)
 {
@@ -264,7 +320,7 @@ static void number_gradients(struct boost_work *wk, const struct boost_lane *l, 
     o->g_scale = grad_scale(largest, sum, l->r.n_train);
     /* h = 1 counts rows */
     o->h_scale = 1.0f;
-    if (l->loss == BOOST_POISSON) {
+    if (l->loss == BOOST_POISSON || l->is_weighted) {
         grad_size(wk->h, l->rows, &largest, &sum);
         o->h_scale = grad_scale(largest, sum, l->r.n_train);
     }
@@ -286,13 +342,16 @@ void boost_loss_gradients(struct boost_work *wk, const struct boost_lane *l, int
 
 /* ---- leaf values ---- */
 
-/* Regression rows weigh 1 or 0; a row of weight 0 counts as absent. */
+/* The alpha quantile of the residuals of some rows; *weight: how many rows count, or their weight. A
+ * row of weight 0 counts as absent. */
 static double residual_quantile(const struct boost_work *wk, const struct boost_lane *l,
                                 double alpha, const int32_t *rows, int64_t n, double *weight)
 {
     uint32_t *key = (uint32_t *)wk->spare;
     int64_t m = 0;
 
+    if (l->is_weighted)
+        return weighted_quantile(l, alpha, rows, n, wk->word, weight);
     for (int64_t i = 0; i < n; i++) {
         key[m] = ml_key_f32(l->y[rows[i]] - l->f[rows[i]]);
         m += l->w[rows[i]] > 0.0f;
@@ -301,12 +360,18 @@ static double residual_quantile(const struct boost_work *wk, const struct boost_
     return m ? (double)ml_quantile(key, m, alpha) : 0.0;
 }
 
+/* The median of the residuals plus the mean distance from it, cut at Huber's bound. */
 static double residual_huber(const struct boost_work *wk, const struct boost_lane *l,
                              const int32_t *rows, int64_t n, double *weight)
 {
-    double middle = residual_quantile(wk, l, 0.5, rows, n, weight), far = (double)wk->far;
+    double middle = residual_quantile(wk, l, 0.5, rows, n, weight), far = (double)wk->far, sum = 0;
     int64_t units = 0;
 
+    for (int64_t i = 0; i < n && l->is_weighted; i++)
+        sum += (double)l->w[rows[i]] *
+               (double)huber_units((double)(l->y[rows[i]] - l->f[rows[i]]) - middle, far);
+    if (l->is_weighted)
+        return *weight > 0 ? huber_step(middle, (int64_t)floor(sum + 0.5), far, *weight) : 0.0;
     for (int64_t i = 0; i < n; i++) {
         if (l->w[rows[i]] > 0.0f)
             units += huber_units((double)(l->y[rows[i]] - l->f[rows[i]]) - middle, far);

@@ -12,15 +12,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* MAX_SLOTS: the most histograms in the pool, one for each leaf of the largest depth-wise tree and
+ * one in work. TILE_WORDS: histograms of 64 columns. */
 enum { MAX_SLOTS = 4097, TILE_WORDS = 64 * HIST_PITCH };
 
 void boost_work_free(struct boost_work *wk)
 {
     if (!wk)
         return;
-    void *big[] = {
-        wk->p, wk->g, wk->h, wk->q, wk->rows, wk->spare, wk->picked, wk->pool, wk->tile
-    };
+    void *big[] = { wk->p,     wk->g,      wk->h,    wk->q,    wk->rows,
+                    wk->spare, wk->picked, wk->pool, wk->tile, wk->word };
     for (size_t i = 0; i < ARRAY_LEN(big); i++)
         mem_try_free(big[i]);
     mem_free(wk->cols);
@@ -33,6 +34,8 @@ void boost_work_free(struct boost_work *wk)
     mem_free(wk);
 }
 
+/* Memory for n elements, counted in the workspace's bytes; sets *ok to false where there is
+ * none. */
 static void *work_take(struct boost_work *wk, int64_t n, size_t size, bool *ok)
 {
     void *p = mem_try_alloc((size_t)MAX(n, 1) * size);
@@ -42,8 +45,9 @@ static void *work_take(struct boost_work *wk, int64_t n, size_t size, bool *ok)
     return p;
 }
 
-/* Enough histograms for the largest trees of the lane: one for each node of BOOST_POOL_ROWS rows
- * and one in work, within BOOST_POOL_BYTES. Fewer than three slots would be of no use. */
+/* Memory for histograms: one for each node that can have BOOST_POOL_ROWS rows at the same time, and
+ * one in work, within BOOST_POOL_BYTES. Fewer than three slots would not allow a subtraction
+ * (parent and two children), so then there is no pool. */
 static void pool_take(struct boost_work *wk, const struct boost_lane *l, bool *ok)
 {
     int64_t per_slot = (int64_t)wk->bins->cols * HIST_PITCH,
@@ -85,6 +89,8 @@ struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_
     wk->q = work_take(wk, l->rows, sizeof *wk->q, &ok);
     wk->rows = work_take(wk, l->rows, sizeof *wk->rows, &ok);
     wk->spare = work_take(wk, l->rows, sizeof *wk->spare, &ok);
+    if (l->is_weighted && boost_loss_is_refit(l->loss))
+        wk->word = work_take(wk, l->rows, sizeof *wk->word, &ok);
     if (l->p.row_sample < 1.0)
         wk->picked = work_take(wk, l->rows, sizeof *wk->picked, &ok);
     pool_take(wk, l, &ok);
@@ -96,9 +102,9 @@ struct boost_work *boost_work_new(const struct boost_lane *l, const struct prep_
     return wk;
 }
 
-/* A row takes part in the round with probability row_sample, by 32 random bits of (lane, round,
- * row). The same rows for every tree of the round. Where fewer than two rows would be left, all of
- * them are. */
+/* Draws the rows of a round: each takes part with probability row_sample, by 32 random bits that
+ * depend only on the lane's seed, the round and the row; 0x726f7773 spells "rows". All trees of the
+ * round grow on these rows. Where fewer than two rows were drawn, all training rows are used. */
 static void sample_rows(struct boost_work *wk, const struct boost_lane *l, int64_t round)
 {
     uint32_t u[4] = { 0 }, limit = (uint32_t)(l->p.row_sample * 4294967295.0);
@@ -155,6 +161,8 @@ static void tree_rows(struct boost_work *wk, const struct boost_lane *l)
     wk->n_rows = n;
 }
 
+/* A small tree is walked for many rows at a time over columns, a large one row by row. Both give
+ * equal bits. */
 void boost_scores_add(const struct boost_lane *l, const struct tree *t, float *f)
 {
     if (t->n_nodes <= TREE_WIDE_NODES)
@@ -163,6 +171,8 @@ void boost_scores_add(const struct boost_lane *l, const struct tree *t, float *f
         tree_add(t, l->fine->bins, l->fine->stride, NULL, l->rows, f);
 }
 
+/* Begins a round, or goes on with the one that was left (wk->busy). All that a stop leaves half
+ * done is in the workspace, and the lane's forest and scores are those of whole trees. */
 int boost_round(struct boost_work *wk, struct boost_lane *l, int64_t round,
                 const struct ml_stop *stop)
 {

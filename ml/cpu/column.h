@@ -1,5 +1,9 @@
-/* column.h - passes over one column of numbers: its counts, range and sums, from which the
- * preparation is fitted, and the bins of its values. Called by ml/prep. */
+/* column.h - passes over one column of numbers. The first gives its counts, range and sums, from
+ * which ml/prep fits the preparation (mean, scale, what to impute). The second turns its values
+ * into bins.
+ *
+ * Called by ml/prep only. A column may come in blocks; the result does not depend on how it was
+ * divided, as long as every block but the last has a multiple of COLUMN_LANES rows. */
 #ifndef ML_CPU_COLUMN_H
 #define ML_CPU_COLUMN_H
 
@@ -13,7 +17,7 @@ enum { COLUMN_LANES = 8 };
 struct column_moments {
     double center;
     int64_t n[COLUMN_LANES], missing[COLUMN_LANES], above[COLUMN_LANES], below[COLUMN_LANES];
-    /* of finite values */
+    /* range and sums of the finite values only */
     double lo[COLUMN_LANES], hi[COLUMN_LANES];
     double sum[COLUMN_LANES], squares[COLUMN_LANES];
 };

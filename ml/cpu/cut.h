@@ -1,8 +1,8 @@
-/* cut.h - a node that is to be cut, and the best cut found for it so far: what cuts.c and
- * cuts_few.c have in common.
+/* cut.h - a node of a classification forest that is to be cut at one column, and the best cut found
+ * for it so far. Shared by cuts.c and cuts_few.c; filled and read by ml/forest/forest_gini.c.
  *
- * Weights are whole numbers: how often bootstrap drew a row. A cut sends the rows whose bin is at
- * most `bin` to the left; rows with a missing value (bin 255) go to the side that missing_left
+ * Weights are whole numbers: how often the bootstrap drew a row. A cut sends the rows whose bin is
+ * at most `bin` to the left. Rows with a missing value (bin 255) go to the side that missing_left
  * names. */
 #ifndef ML_CPU_CUT_H
 #define ML_CPU_CUT_H
@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CUTS_MISSING = 255 }; /* the bin of a missing value */
+/* The bin of a missing value. */
+enum { CUTS_MISSING = 255 };
 
 struct cuts_node {
     /* weight of all rows of the node, and of those of class 1; below 2^31 */

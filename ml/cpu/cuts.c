@@ -1,8 +1,14 @@
 /* cuts.c - cuts of one column, eight scores at a time (cuts.h).
  *
- * There are two ways. With many rows the column's histogram is summed up from bin to bin, and every
- * bin is a cut. With few rows there is no histogram: every row's own bin is a cut, and what lies
- * left of all of these cuts is summed up in bytes, one row after another. */
+ * There are two ways. With many rows, the column's histogram is summed up from bin to bin, and
+ * every bin is a cut. With at most CUTS_ROWS rows there is no histogram: every row's own bin is a
+ * cut, and for all of these cuts at once the weight to their left is summed up in bytes, one row
+ * after another. At most eight rows need no loop at all: a 64-bit word holds a byte for each row.
+ * On CPUs with the instructions for it, cuts_few.c takes over for at most 64 rows.
+ *
+ * The second half of each way is for more than two classes. Its score is that of rf_many_gini; the
+ * weights of the classes are added class by class, and only their sums and sums of squares are
+ * kept. */
 #include "ml/cpu/cuts.h"
 
 #include "base/base.h"
@@ -13,8 +19,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#define CUTS_NONE  (-DBL_MAX)
+/* The score of a cut that is not allowed; lower than every real score. */
+#define CUTS_NONE (-DBL_MAX)
+/* A word times this repeats its lowest byte in all eight, or sums up its eight bytes in the highest
+ * one. */
 #define EVERY_BYTE 0x0101010101010101ull
+/* Sizes of vectors by element: LANES doubles, SIXTEEN 32-bit integers, WIDE bytes are 64 bytes
+ * each. The compiler splits them into two or four registers where the CPU's are shorter. */
 enum { LANES = 8, SIXTEEN = 16, WIDE = 64, BINS = 256 };
 
 typedef uint8_t bytes __attribute__((vector_size(WIDE)));
@@ -76,12 +87,15 @@ SIMD_BODY double many_weigh(const double *l, const double *l2, const double *r2,
 
 /* ---- from a histogram ---- */
 
+/* The place of the first score equal to `what`, which must occur. The masks of eight lanes are
+ * narrowed to bytes, so that one count of trailing zeros finds the lane. */
 SIMD_BODY int first_of(const double *score, double what)
 {
     uint64_t is_one = 0;
     int at = -LANES;
 
-    while (!is_one) { /* it is there */
+    /* ends, because the score is among them */
+    while (!is_one) {
         reals v;
         memcpy(&v, score + (at += LANES), sizeof v);
         few here = __builtin_convertvector((longs)(v == what), few);
@@ -172,6 +186,9 @@ SIMD_BODY void many_eight(const int32_t *hist, bool with_missing, const int32_t 
     memcpy(r2 + at, &rests, sizeof rests);
 }
 
+/* Scores of the cuts at the bins below n, with missing values to the left where asked. l receives
+ * the weight to the left of each cut, which the caller needs to find the next bin that holds
+ * rows. */
 SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
                                  const int32_t *total, int n_classes, const struct cuts_node *node,
                                  double *l, double *score)
@@ -181,7 +198,8 @@ SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
     for (int b = 0; b < n; b += LANES)
         many_eight(hist, with_missing, total, n_classes, b, l, l2, r2);
     if (n == BINS)
-        l[CUTS_MISSING] = 0; /* no cut */
+        /* The bin of missing values is no cut: a weight of 0 to its left takes its score away. */
+        l[CUTS_MISSING] = 0;
     return many_weigh(l, l2, r2, n, node, score);
 }
 
@@ -256,7 +274,7 @@ SIMD_KERNEL(cuts_hist_many,
              const struct cuts_node *node, int col, struct cuts_best *best),
             (hist, n_bins, total, n_classes, node, col, best))
 
-/* ---- from rows, each one's bin a cut ---- */
+/* ---- from rows: the bin of each row is a cut ---- */
 
 /* The least bin above `above`; where above is -1, the least of those whose score is `top`. 255 =
  * none. */
@@ -351,8 +369,10 @@ SIMD_BODY void two_left(const uint8_t *bins, const uint8_t *weight, const uint8_
     }
 }
 
-/* At most eight rows: every row against every row. A word stands for a cut, and each of its bytes
- * for a row. */
+/* ---- at most eight rows ----
+ *
+ * Every row is compared with every row in one instruction: a 64-bit word stands for a cut, and each
+ * of its bytes for a row. */
 
 /* Byte i of word j is set when row i lies left of the cut at row j's bin. Places past the last row
  * repeat the first. */
@@ -368,7 +388,9 @@ SIMD_BODY void eight_left(const uint8_t *bins, words *is_left)
     *is_left = (words)((bytes)((words){ 0 } + row) <= (bytes)cuts);
 }
 
-/* Sums the weights of rows [from, to) in each word; they are at most 255. */
+/* sum[j]: the weight of the rows [from, to) that lie left of cut j. Multiplying by EVERY_BYTE adds
+ * all bytes of a word into its highest one; this does not overflow, because the weights add up to
+ * at most 255. */
 SIMD_BODY void eight_sum(const words *is_left, const uint8_t *weight, int from, int to, reals *sum)
 {
     uint64_t w;
@@ -378,6 +400,8 @@ SIMD_BODY void eight_sum(const words *is_left, const uint8_t *weight, int from, 
     *sum = __builtin_convertvector((longs)(((*is_left & w) * EVERY_BYTE) >> 56), reals);
 }
 
+/* l[j], s[j]: weight and weight of class 1 to the left of the cut at row j's bin, for two
+ * classes. */
 SIMD_BODY void eight_two(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                          double *l, double *s)
 {
@@ -391,6 +415,9 @@ SIMD_BODY void eight_two(const uint8_t *bins, const uint8_t *weight, const uint8
     memcpy(s, &sum_ones, sizeof sum_ones);
 }
 
+/* The same for more classes, whose rows stand class by class (cuts.h): the weight to the left of
+ * each cut, and the sums over the classes of its squared weight on the left (l2) and on the right
+ * (r2). */
 SIMD_BODY void eight_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
                           const int32_t *total, int n_classes, double *l, double *l2, double *r2)
 {
@@ -411,8 +438,10 @@ SIMD_BODY void eight_many(const uint8_t *bins, const uint8_t *weight, const int3
     memcpy(r2, &rests, sizeof rests);
 }
 
-/* ---- from a few rows ---- */
+/* ---- from at most CUTS_ROWS rows ---- */
 
+/* Two classes. The three ways differ in how many cuts are summed at once (8, 64 or 128) and give
+ * the same result. */
 SIMD_BODY void rows_two_body(const uint8_t *from, const uint8_t *weight, const uint8_t *ones, int n,
                              const struct cuts_node *node, int col, struct cuts_best *best)
 {
@@ -468,6 +497,7 @@ SIMD_BODY void many_left(const uint8_t *bins, const uint8_t *weight, const int32
     }
 }
 
+/* More than two classes; divided as rows_two_body is. */
 SIMD_BODY void rows_many_body(const uint8_t *from, const uint8_t *weight, const int32_t *ends,
                               const int32_t *total, int n_classes, const struct cuts_node *node,
                               int col, struct cuts_best *best)

@@ -1,11 +1,14 @@
-/* cuts.h - the best cut of a numeric column for classes under the Gini criterion, all cuts scored
- * in vectors: the hot loop of random forests.
+/* cuts.h - the best cut of a numeric column for classes under the Gini criterion. All cuts are
+ * scored in vectors; this is the hot loop of random forests. Called by ml/forest/forest_gini.c.
  *
- * The score is larger for better cuts. For two classes with weights l0, l1 on the left, r0, r1 on
- * the right, l and r in all, n = l + r, it is n - 2 (l0 l1 / l + r0 r1 / r): n less the weighted
- * Gini impurity of both sides. All operations run in one order, so that every instruction set gives
- * the same bits. Of equal scores the smaller bin wins, then missing values to the right. Called by
- * ml/forest/forest_gini.c. */
+ * The score is larger for better cuts. For two classes with weights l0 and l1 on the left, r0 and
+ * r1 on the right, l and r on each side in all, and n = l + r, it is
+ *
+ *   n - 2 (l0 l1 / l + r0 r1 / r):
+ *
+ * n less the Gini impurity of both sides, each weighted by its rows. All operations run in one
+ * order, so that every instruction set gives the same bits. Of equal scores the smaller bin wins,
+ * then the cut that sends missing values right. */
 #ifndef ML_CPU_CUTS_H
 #define ML_CPU_CUTS_H
 
@@ -13,7 +16,9 @@
 
 #include <stdint.h>
 
-enum { CUTS_ROWS = 128 }; /* rows that cuts_rows takes at most */
+/* The most rows that cuts_rows and cuts_rows_many take. So few rows are scored without a histogram,
+ * because clearing and summing 256 bins would cost more than comparing every row with every row. */
+enum { CUTS_ROWS = 128 };
 
 /* hist[256]: for every bin the weight in the lower half and the weight of class 1 in the upper half
  * (<< 32); CUTS_MISSING is the bin of missing values. Only the bins below n_bins (at most 255) and

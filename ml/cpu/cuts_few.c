@@ -77,7 +77,7 @@ SIMD_BITS void cuts_few_many(struct cuts_few *f, const uint8_t *weight, const in
 struct cuts {
     /* the rows' bins */
     __m512i row;
-    /* a bit for each row there is */
+    /* bit i is set for every row i < n */
     uint64_t all;
     int n;
     /* for each row's bin, the set of rows to the left */
@@ -93,7 +93,8 @@ BITS_INLINE void cuts_open(struct cuts *c, const uint8_t *bins, int n)
     for (int i = 0; i < n; i++)
         c->left[i] = _mm512_mask_cmple_epu8_mask(c->all, c->row, _mm512_set1_epi8((char)bins[i]));
     for (int i = n; i % LANES; i++)
-        /* scoring a cut twice does no harm */
+        /* Places past the last row repeat the first cut, because scoring a cut twice changes
+         * nothing. */
         c->left[i] = c->left[0];
 }
 
@@ -109,7 +110,8 @@ BITS_INLINE __m512d weigh_left(__m512i left, const uint64_t *digits, int n_digit
     return _mm512_cvtepi64_pd(sum);
 }
 
-/* Cuts with less than the least weight on a side get no score. */
+/* Stores eight scores from c->score[at] on and returns the running maximum. Cuts with less than the
+ * least weight on a side get -DBL_MAX. ln, rn: weights to the left and right. */
 BITS_INLINE __m512d score_keep(struct cuts *c, int at, __m512d score, __m512d ln, __m512d rn,
                                const struct cuts_node *node, __m512d top)
 {
@@ -122,6 +124,8 @@ BITS_INLINE __m512d score_keep(struct cuts *c, int at, __m512d score, __m512d ln
     return _mm512_max_pd(top, score);
 }
 
+/* The least bin among the rows of the set `of`, 255 if it is empty. SSE4.1 finds the minimum of
+ * eight 16-bit words in one instruction, so the 64 bytes are halved down to eight words first. */
 BITS_INLINE uint8_t least_bin(__m512i row, uint64_t of)
 {
     __m512i v = _mm512_mask_mov_epi8(_mm512_set1_epi8(-1), of, row);
@@ -157,6 +161,8 @@ BITS_INLINE void cuts_take(const struct cuts *c, __m512d tops, int col, struct c
     best->missing_left = false;
 }
 
+/* Scores all cuts for two classes, by the formula of cuts_weigh in cuts.c with the same order of
+ * operations. */
 BITS_INLINE void cut_two(const struct cuts_few *f, struct cuts *c, const struct cuts_node *node,
                          int n_digits, int col, struct cuts_best *best)
 {
@@ -174,6 +180,7 @@ BITS_INLINE void cut_two(const struct cuts_few *f, struct cuts *c, const struct 
     cuts_take(c, top, col, best);
 }
 
+/* The same for more classes, by the formula of many_weigh. */
 BITS_INLINE void cut_many(const struct cuts_few *f, struct cuts *c, const struct cuts_node *node,
                           int n_digits, int col, struct cuts_best *best)
 {

@@ -11,9 +11,10 @@
 
 enum { ROWS = 4, LANES = 8 };
 
-/* the compiler maps it to the registers of the instruction set */
+/* Eight doubles; the compiler maps them to the registers of the instruction set. */
 typedef double eight __attribute__((vector_size(64)));
 
+/* Row i of the tile, wherever the table holds it. */
 SIMD_BODY const float *row_at(const struct glm_rows *r, int64_t i)
 {
     return r->x + (r->rows ? r->rows[i] : i) * r->stride;
@@ -136,6 +137,8 @@ SIMD_KERNEL(glm_gradient, (const struct glm_rows *r, const double *dz, double *g
 
 /* ---- link and loss ---- */
 
+/* The largest score is taken off before the exponentials, so that none overflows. Lanes past the
+ * last output hold whatever padding weights gave; they get no share of the sum and end as 0. */
 SIMD_BODY void glm_probabilities_body(double *z, int64_t n, int outputs, int lanes)
 {
     if (outputs == 1) {
@@ -160,7 +163,10 @@ SIMD_BODY void glm_probabilities_body(double *z, int64_t n, int outputs, int lan
 SIMD_KERNEL(glm_probabilities, (double *z, int64_t n, int outputs, int lanes),
             (z, n, outputs, lanes))
 
-/* Stable for any score: the exponential is always of a number that is not positive. */
+/* Two classes: with t = -z for a row of class 1 and t = z otherwise, the loss is log(1 + e^t) =
+ * max(t, 0) + log(1 + e^-|t|). More classes: log(sum e^z) - z of the row's own class, with the
+ * largest score taken off first. Both forms are exact for scores of any size, because no
+ * exponential is of a positive number. */
 SIMD_BODY void log_loss_body(double *z, const int32_t *y, int64_t n, int outputs, int lanes,
                              double *loss)
 {
@@ -173,7 +179,7 @@ SIMD_BODY void log_loss_body(double *z, const int32_t *y, int64_t n, int outputs
             double t = y[i] ? -z[i] : z[i];
             double e = fm_exp_d(t > 0 ? -t : t);
             own[i] = (t > 0 ? t : 0) + fm_log_d(1.0 + e);
-            /* probability of the wrong class */
+            /* the probability given to the wrong class */
             double p = (t > 0 ? 1.0 : e) / (1.0 + e);
             z[i] = y[i] ? -p : p;
         }
@@ -218,9 +224,12 @@ int64_t glm_gram_width(int cols)
     return ((int64_t)cols + 2 + 7) / 8 * 8;
 }
 
-/* The tile is converted to doubles once. Then each pair of a column and a block of eight columns is
- * one sum over the rows of the tile. */
-SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, double *tile, double *gram)
+/* The tile is converted to doubles once, with the target and a column of ones appended, so that one
+ * product gives X'X, X'y and the sums of all columns. Then each pair of a column and a block of
+ * eight columns is one sum over the rows of the tile. Only blocks that reach the diagonal or lie
+ * right of it are computed: the matrix is symmetric. */
+SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, const double *root,
+                             double *tile, double *gram)
 {
     int64_t wide = ((int64_t)r->cols + 2 + 7) / 8 * 8;
 
@@ -233,6 +242,8 @@ SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, double *
         t[r->cols + 1] = 1.0;
         for (int64_t j = r->cols + 2; j < wide; j++)
             t[j] = 0;
+        for (int64_t j = 0; root && j < r->cols + 2; j++)
+            t[j] *= root[i];
     }
     for (int j = 0; j < r->cols + 2; j++) {
         for (int64_t k = j / LANES * LANES; k < wide; k += LANES) {
@@ -247,5 +258,7 @@ SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, double *
         }
     }
 }
-SIMD_KERNEL(glm_gram, (const struct glm_rows *r, const double *y, double *tile, double *gram),
-            (r, y, tile, gram))
+SIMD_KERNEL(glm_gram,
+            (const struct glm_rows *r, const double *y, const double *root, double *tile,
+             double *gram),
+            (r, y, root, tile, gram))

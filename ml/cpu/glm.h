@@ -1,11 +1,13 @@
-/* glm.h - products of generalised linear models over tiles of rows.
+/* glm.h - products of generalised linear models over tiles of rows. Called by ml/linear.
  *
- * Every output is one sum in double in a fixed order: columns ascending; for a single output eight
- * interleaved sums, added in order; tiles of GLM_TILE rows added in order. So threads, slicing and
- * instruction sets do not change a bit.
+ * Every sum is in double and in a fixed order: over columns ascending; for a single output as eight
+ * interleaved sums, added in order; over rows in tiles of GLM_TILE, added in order. So neither
+ * threads, slicing nor the instruction set changes a bit.
  *
- * Weights: [cols + 1][lanes] doubles, the last row is the intercept. lanes: the number of outputs
- * rounded up to 8, or 1. Called by ml/linear. */
+ * An *output* is one linear function of the columns: one for regression and for two classes, one
+ * per class otherwise. A *lane* is an output padded to the width of a vector: lanes = the number of
+ * outputs rounded up to 8, or 1. Weights and gradients are [cols + 1][lanes] doubles, and the last
+ * row is the intercept. */
 #ifndef ML_CPU_GLM_H
 #define ML_CPU_GLM_H
 
@@ -37,11 +39,14 @@ void glm_gradient(const struct glm_rows *r, const double *dz, double *grad);
  * padding becomes 0. */
 void glm_probabilities(double *z, int64_t n, int outputs, int lanes);
 /* In place: z becomes the derivative of the log loss with respect to z. Returns the sum of the
- * losses. y[i]: class index of row i of the tile. */
+ * losses. y[i]: class index of row i of the tile. n is at most GLM_TILE. */
 double glm_log_loss(double *z, const int32_t *y, int64_t n, int outputs, int lanes);
 /* gram[j][k] += sum_i x[i][j] x[i][k] for k >= j, over cols + 2 columns: those of x, the target
- * y[i], and 1. */
-void glm_gram(const struct glm_rows *r, const double *y, double *tile, double *gram);
-int64_t glm_gram_width(int cols); /* doubles per row of gram and tile: cols + 2 rounded up to 8 */
+ * y[i], and 1. root: NULL, or the square root of each row's weight, by which its line is
+ * multiplied. */
+void glm_gram(const struct glm_rows *r, const double *y, const double *root, double *tile,
+              double *gram);
+/* doubles per row of gram and tile: cols + 2 rounded up to 8 */
+int64_t glm_gram_width(int cols);
 
 #endif

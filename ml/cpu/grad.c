@@ -6,6 +6,7 @@
 #include "ml/cpu/simd.h"
 #include "ml/math/grad_math.h"
 
+/* Rows of a softmax at a time: their maxima and sums (2 KiB) stay in the first-level cache. */
 enum { BLOCK = 256 };
 
 SIMD_BODY void grad_sigmoid_body(const float *restrict f, int64_t n, float *restrict p)
@@ -52,6 +53,7 @@ SIMD_BODY void grad_softmax_body(const float *f, int64_t stride, int64_t n, int 
 SIMD_KERNEL(grad_softmax, (const float *f, int64_t stride, int64_t n, int classes, float *p),
             (f, stride, n, classes, p))
 
+/* The row's quantised word (hist.h): g and h times their scales, each rounded stochastically. */
 SIMD_BODY uint32_t packed(float g, float h, const struct grad_out *o, uint32_t row)
 {
     return grad_packed(g, h, o->g_scale, o->h_scale, o->key, row);
@@ -144,7 +146,8 @@ SIMD_BODY void grad_quantise_body(int64_t n, const struct grad_out *out)
 }
 SIMD_KERNEL(grad_quantise, (int64_t n, const struct grad_out *out), (n, out))
 
-/* Eight running sums of a block, the same for every instruction set. */
+/* Adds a block's sum of |g| to *sum and raises *largest. Eight sums run side by side, row i to sum
+ * i % 8, and are added in order: the same on every instruction set. */
 SIMD_BODY void size_of_block(const float *g, int64_t n, double *largest, double *sum)
 {
     double s[8] = { 0 };

@@ -1,8 +1,12 @@
-/* grad.h - gradients of the boosting losses, and their quantised form (hist.h).
+/* grad.h - gradients of the boosting losses, and their quantised form (hist.h). Called by ml/boost
+ * once per round and class.
  *
- * Every function works row by row, so that its result does not depend on vector width or order.
- * Rounding to whole numbers is stochastic and keyed by (key, row): without bias, and the same on
- * every machine. Arrays are class-major: [class][row]. Called by ml/boost. */
+ * Notation: f is a row's score so far, y its target, w its weight, p its probability; g and h are
+ * the first and second derivative of the loss with respect to f. Every function works row by row,
+ * so that its result does not depend on vector width or order. Rounding to whole numbers is
+ * stochastic: up or down with probabilities that make the expected value exact (Shi et al.,
+ * Quantized training of gradient boosting decision trees, 2022). The random bits are keyed by (key,
+ * row), so they are the same on every machine. Arrays are class-major: [class][row]. */
 #ifndef ML_CPU_GRAD_H
 #define ML_CPU_GRAD_H
 
@@ -17,10 +21,10 @@ void grad_softmax(const float *f, int64_t stride, int64_t n, int classes, float 
 struct grad_out {
     float *g, *h;
     uint32_t *q;
-    /* powers of two: whole number = value times scale */
+    /* powers of two; the whole number stored is the value times the scale */
     float g_scale, h_scale;
     uint32_t key;
-    /* used by grad_class; 0 = keep every row */
+    /* used by grad_class only; 0 = keep every row */
     float thin;
 };
 /* Gradients of class `c` (binary: 1): g = w (p - [y == c]), h = w max(p (1 - p), 1e-6) h_factor, q
@@ -39,7 +43,7 @@ void grad_huber(const float *f, const float *y, const float *w, int64_t n, float
 void grad_quantile(const float *f, const float *y, const float *w, int64_t n, float alpha,
                    float *g);
 void grad_poisson(const float *f, const float *y, const float *w, int64_t n, float *g, float *h);
-/* reads out->g and out->h */
+/* Makes out->q from out->g and out->h. */
 void grad_quantise(int64_t n, const struct grad_out *out);
 /* The largest |g| and the sum of |g|. Blocks of GRAD_SIZE_ROWS rows in turn; within a block eight
  * sums of the rows with i % 8 = 0, 1 ... 7, added in order. */

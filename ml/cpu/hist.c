@@ -1,10 +1,12 @@
-/* hist.c - the hot loop of boosting: for every (row, column), one byte read and one 64-bit add.
+/* hist.c - the hot loop of boosting: for every (row, column), one byte read and one 64-bit add
+ * (hist.h).
  *
- * Eight bins come with one 8-byte load. Two things bound the speed. A core finishes one store a
- * cycle, so no arrangement makes more than one add a cycle. And rows come from memory: so rows and
- * gradients are prefetched, and rows that lie far apart are read once, for 64 columns (their
- * histograms, 132 KiB, then live in the second-level cache), while near rows are read in tiles of
- * 16 columns (33 KiB of histograms, first-level cache). Called by ml/boost/boost_grow.c. */
+ * Eight bins come with one 8-byte load. Two things bound the speed. First, a core finishes one
+ * store a cycle, so no arrangement makes more than one add a cycle. Second, rows come from memory,
+ * so rows and gradients are prefetched. Rows that lie far apart would leave the cache between two
+ * passes, so they are read once for 64 columns, whose histograms (132 KiB) then live in the
+ * second-level cache. Rows near each other are read in tiles of 16 columns, whose histograms (33
+ * KiB) nearly fit the first-level cache. Called by ml/boost/boost_grow.c. */
 #include "ml/cpu/hist.h"
 
 #include "ml/cpu/simd.h"
@@ -25,6 +27,7 @@ static inline __attribute__((always_inline)) uint64_t load8(const uint8_t *p)
     return x;
 }
 
+/* Adds v to the bins of eight columns. x: their eight bins, the first in the lowest byte. */
 static inline __attribute__((always_inline)) void add8(int64_t *h, uint64_t x, int64_t v)
 {
     h[0 * HIST_PITCH + (x & 255)] += v;
@@ -37,6 +40,7 @@ static inline __attribute__((always_inline)) void add8(int64_t *h, uint64_t x, i
     h[7 * HIST_PITCH + (x >> 56)] += v;
 }
 
+/* The same for the first n columns of the eight, n < 8. */
 static inline __attribute__((always_inline)) void add_few(int64_t *h, uint64_t x, int64_t v, int n)
 {
     for (int j = 0; j < n; j++, x >>= 8)
@@ -67,6 +71,7 @@ static inline __attribute__((always_inline)) void add_pass(const struct hist_row
     }
 }
 
+/* The commonest pass, compiled on its own with both counts constant. */
 static __attribute__((noinline)) void add_tile16(const struct hist_rows *r, int col, int64_t *hist)
 {
     add_pass(r, col, 2, 0, hist);
@@ -77,6 +82,8 @@ static __attribute__((noinline)) void add_tile16(const struct hist_rows *r, int 
         add_pass(r, col, eights, n, hist); \
         break;
 
+/* A pass over any number of columns: the remainder of eight becomes a constant through the
+ * switch. */
 static void add_any(const struct hist_rows *r, int col, int n_cols, int64_t *hist)
 {
     int eights = n_cols / 8;
@@ -161,6 +168,8 @@ void hist_clear(int64_t *hist, const int *n_bins, int n_cols)
     }
 }
 
+/* A column of 256 bins has its word of missing values among the first n_bins; it must not be
+ * subtracted twice. */
 SIMD_BODY void hist_subtract_body(int64_t *from, const int64_t *what, const int *n_bins, int n_cols)
 {
     for (int j = 0; j < n_cols; j++, from += HIST_PITCH, what += HIST_PITCH) {

@@ -1,6 +1,10 @@
-/* ops.c - the CPU's table of operations (ml/ops/ops.h), twin of ml/cuda. The families call the
- * kernels of this folder directly, with more context (tiles, masks). This table is what equality
- * with devices is measured on, and what callers with small arrays use. */
+/* ops.c - the CPU's table of operations (ml/ops/ops.h), twin of the table in ml/cuda.
+ *
+ * "Device memory" is host memory here, and every operation is finished when it returns, so put and
+ * get are copies and wait does nothing. The families do not use this table on a CPU: they call the
+ * kernels of this folder directly, because those take more context (tiles, masks). The table serves
+ * tests, which compare each device with it bit for bit, and callers with small arrays. Opened
+ * through ml/ops/device.c. */
 #include "ml/ops/ops.h"
 
 #include "base/mem.h"
@@ -75,6 +79,9 @@ static int cpu_wait(struct ml_ctx *c, struct err *err)
     return 0;
 }
 
+/* p[i][j] = exp(z[i][j] - top) / sum, with the row's largest score `top` taken off first, so that
+ * no exponential overflows. z and p: n rows of k floats; they may be the same array. Sums run over
+ * j ascending, which fixes the bits. */
 static int cpu_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
                             struct err *err)
 {
@@ -93,6 +100,9 @@ static int cpu_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t 
     return 0;
 }
 
+/* Adds the rows of node m to its histogram: for each of the `cols` columns 256 packed sums, one per
+ * bin. Plain loops and the layout of ml/ops/ops.h: the fast histogram, with its padded columns, is
+ * in hist.c. */
 static void hist_node(const struct ml_hist_in *in, int m, int64_t *hist)
 {
     for (int64_t i = in->from[m]; i < in->from[m + 1]; i++) {

@@ -1,7 +1,9 @@
 /* part.c - parting rows column by column (part.h).
  *
  * Where the CPU can compress bytes in a register, 64 rows of a column move at once. The plain way
- * moves them one by one; it serves other machines, and tests compare both. */
+ * moves them one by one; it serves other machines, and tests compare both. Each public function, at
+ * the end of its part of the file, picks one of the two. Where fewer than FEW bytes are to be
+ * summed, the plain loop is as fast as setting up a vector. */
 #include "ml/cpu/part.h"
 
 #include "base/base.h"
@@ -9,12 +11,14 @@
 
 #include <string.h>
 
+/* Up to so many bytes are summed by the plain loop. */
 enum { FEW = 8 };
 
 #ifdef SIMD_BITS
 #include <immintrin.h>
 #endif
 
+/* The answer that a test forces; -1 = none. */
 static int forced = -1;
 
 bool part_is_fast(void)
@@ -34,6 +38,7 @@ void part_unforce(void)
 
 /* ---- marks ---- */
 
+/* The lowest n bits set, all of them from 64 on. */
 static uint64_t bits_of(int64_t n)
 {
     return n >= PART_WIDE ? ~0ull : (1ull << n) - 1;
@@ -70,6 +75,7 @@ static int64_t mark_set_plain(const uint8_t *bins, int64_t n, const uint64_t set
     return ones;
 }
 
+/* Counts the marks in [from, to): the first and the last word may be cut by the range. */
 static inline __attribute__((always_inline)) int64_t count(const uint64_t *masks, int64_t from,
                                                            int64_t to)
 {
@@ -118,7 +124,8 @@ SIMD_BITS static int64_t mark_fast(const uint8_t *bins, int64_t n, uint8_t up, u
     return ones;
 }
 
-/* The byte of the set that holds a bin's bit is looked up first, then the bit in it. */
+/* The set is 32 bytes of 8 bins each. Byte bin / 8 of it is looked up by a permutation, then its
+ * bit bin % 8 is tested. */
 SIMD_BITS static int64_t mark_set_fast(const uint8_t *bins, int64_t n, const uint64_t set[4],
                                        uint64_t *masks)
 {
@@ -139,12 +146,15 @@ SIMD_BITS static int64_t mark_set_fast(const uint8_t *bins, int64_t n, const uin
     return ones;
 }
 
+/* The same loop, compiled for a CPU that counts bits in one instruction. */
 SIMD_BITS static int64_t count_fast(const uint64_t *masks, int64_t from, int64_t to)
 {
     return count(masks, from, to);
 }
 
-/* Moves 64 rows of every column to the places that the first of them gets on either side. */
+/* Moves rows at to at + 63 of every column. m: which of them go left; all: which of them exist.
+ * left, right: where the first of them goes on either side, in the first column. Compressing packs
+ * the wanted bytes to the front of the vector, and the masked store writes only those. */
 SIMD_BITS static inline __attribute__((always_inline)) void block_move(const struct part_columns *c,
                                                                        int64_t at, uint64_t m,
                                                                        uint64_t all, uint8_t *left,
@@ -167,6 +177,7 @@ SIMD_BITS static inline __attribute__((always_inline)) void block_move(const str
     }
 }
 
+/* lo: rows sent left so far, so `at - lo` rows went right. */
 SIMD_BITS static void move_fast(const struct part_columns *c, int64_t n, const uint64_t *masks)
 {
     int64_t lo = 0;
@@ -259,8 +270,8 @@ static struct part_range range_plain(const uint8_t *bins, int64_t n)
 
 #ifdef SIMD_BITS
 
-/* One instruction finds the minimum of 16-bit words; so the lesser byte of each pair is taken
- * first. */
+/* The minimum of 32 bytes. SSE4.1 finds the minimum of eight 16-bit words in one instruction, so
+ * the lesser byte of each pair is taken first. */
 SIMD_BITS static uint8_t least_of(__m256i v)
 {
     __m128i x = _mm_min_epu8(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
@@ -270,7 +281,8 @@ SIMD_BITS static uint8_t least_of(__m256i v)
     return (uint8_t)_mm_cvtsi128_si32(x);
 }
 
-/* The range over the lanes' ranges: halves against halves. */
+/* Joins the ranges of the 64 lanes. A maximum is the complement of the minimum of the
+ * complements. */
 SIMD_BITS static struct part_range lanes_range(__m512i least, __m512i most, __m512i top)
 {
     __m256i l = _mm256_min_epu8(_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64(least, 1)),
@@ -280,6 +292,7 @@ SIMD_BITS static struct part_range lanes_range(__m512i least, __m512i most, __m5
     return (struct part_range){ least_of(l), (uint8_t)~least_of(~m), (uint8_t)~least_of(~t) };
 }
 
+/* The sum of absolute differences from zero adds eight bytes to each 64-bit lane. */
 SIMD_BITS static int64_t sum_fast(const uint8_t *bytes, int64_t n)
 {
     __m512i sum = _mm512_setzero_si512();
@@ -319,7 +332,8 @@ SIMD_BITS static int at_most_fast(const uint32_t *values, int n, uint32_t most)
     return found;
 }
 
-/* At most 64 rows: bits are counted once for each binary digit of the bytes. */
+/* At most 64 rows. The bytes are split into binary digits, one word of bits for each digit; a sum
+ * over a set of rows is then one count of bits for each digit. */
 SIMD_BITS static void runs_few(const uint8_t *bytes, uint64_t mask, const int32_t *ends, int n_runs,
                                int32_t *marked, int32_t *sum)
 {

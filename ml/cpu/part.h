@@ -1,30 +1,37 @@
-/* part.h - sends the rows of a tree's node to its children when their bins lie column by column:
- * which rows go left, as bits; their bytes moved to either side in order; sums of bytes. Called by
- * ml/forest only. */
+/* part.h - sends the rows of a tree's node to its children when their bins lie column by column. It
+ * marks which rows go left, one bit per row; moves the bytes of the rows to either side, keeping
+ * their order; and sums bytes. Forests of narrow tables use it, because moving a few columns costs
+ * less than reading scattered rows later.
+ *
+ * Called by ml/forest only. Every function gives the same result with and without the vector
+ * instructions. */
 #ifndef ML_CPU_PART_H
 #define ML_CPU_PART_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Rows of one word of masks, and bytes of a vector. */
 enum { PART_WIDE = 64 };
 
-/* Whether this CPU moves bytes by whole vectors. Where it does not, rows in lines are faster than
- * columns. */
+/* Whether this CPU compresses bytes inside a vector (AVX-512 VBMI2). Where it does not, the forest
+ * reads rows as lines of bytes instead (rows.h), because moving bytes one by one is slower. */
 bool part_is_fast(void);
-/* For tests: part_is_fast() answers this until part_unforce, whatever the CPU. */
+/* For tests: part_is_fast() answers `is_fast` until part_unforce, whatever the CPU has. */
 void part_force(bool is_fast);
 void part_unforce(void);
 
-/* Bit i % 64 of masks[i / 64] = bins[i] + up, modulo 256, is at most cut. Bits past n are 0.
- * Returns the number of ones. Reads whole vectors: up to 63 bytes past the last. */
+/* Marks the rows with (uint8_t)(bins[i] + up) <= cut. up = 1 makes a missing value (255) wrap to 0,
+ * which sends it left; up = 0 sends it right. The mark of row i is bit i % 64 of masks[i / 64];
+ * bits past n are 0. Returns the number of marked rows. Reads whole vectors: up to 63 bytes past
+ * the last. */
 int64_t part_mark(const uint8_t *bins, int64_t n, uint8_t up, uint8_t cut, uint64_t *masks);
-/* The same for a set: the bit bins[i] of it. */
+/* The same for a split by a set of bins: row i is marked when bit bins[i] of the set is 1. */
 int64_t part_mark_set(const uint8_t *bins, int64_t n, const uint64_t set[4], uint64_t *masks);
 /* How many bits of masks are 1 in [from, to). */
 int64_t part_count(const uint64_t *masks, int64_t from, int64_t to);
 
-/* n rows of some columns, which lie `pitch` bytes apart in all three places: the bytes of marked
+/* n rows of `cols` columns, which lie `pitch` bytes apart in all three places. The bytes of marked
  * rows go to `left`, the others to `right`, both in their order. NULL: that side is not wanted.
  * Nothing else is written. */
 struct part_columns {
@@ -35,19 +42,22 @@ struct part_columns {
 };
 void part_move(const struct part_columns *c, int64_t n, const uint64_t *masks);
 
+/* The sum of n bytes: weights of rows. */
 int64_t part_sum(const uint8_t *bytes, int64_t n);
 /* Sum over the marked rows in [from, to). */
 int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t from, int64_t to);
 
-/* For each of n_runs runs of rows, of which the k-th ends before row ends[k]: how many rows are
- * marked, and the sum of their bytes. */
+/* For each of n_runs runs of rows (the rows of one class after another), of which the k-th ends
+ * before row ends[k]: how many rows are marked, and the sum of their bytes. */
 void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends, int n_runs,
                int32_t *marked, int32_t *sum);
 
-/* How many of n values are at most `most`. */
+/* How many of n values are at most `most`. For ascending places this is the random cut of extra
+ * trees, without a branch. */
 int part_at_most(const uint32_t *values, int n, uint32_t most);
 
-/* The least bin; 1 + the largest bin other than 255 (0 = none); and the largest of all. */
+/* The range of n bins: the least; 1 + the largest other than 255, or 0 if there is none; and the
+ * largest of all, which is 255 where a value is missing. */
 struct part_range {
     uint8_t least, most, top;
 };

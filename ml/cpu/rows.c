@@ -1,7 +1,9 @@
 /* rows.c - ranges and left sums of 64 columns at once over the rows of a node (rows.h).
  *
- * Sums run in bytes, 64 columns in one vector, and are added to the 32-bit sums before they could
- * pass 255. A row that weighs more than that is added on its own. */
+ * Sums run in bytes, 64 columns in one vector, because a byte sum adds 64 columns in one
+ * instruction and a 32-bit sum only 16. `room` counts how much weight the byte sums can still take;
+ * before it runs out they are added to the 32-bit sums. A row that weighs more than 255 is added on
+ * its own. */
 #include "ml/cpu/rows.h"
 
 #include "base/base.h"
@@ -12,14 +14,17 @@
 /* AHEAD: rows between a prefetch and its use. BYTE_ROOM: the largest sum that a byte holds. */
 enum { AHEAD = 32, BYTE_ROOM = 255 };
 
+/* A vector of 64 bytes, and the same at any address. */
 typedef uint8_t bytes __attribute__((vector_size(ROWS_WIDE)));
 typedef uint8_t any_bytes __attribute__((vector_size(ROWS_WIDE), aligned(1), may_alias));
 
+/* The line of the node's i-th row. */
 SIMD_BODY const uint8_t *line_of(const struct row_list *r, int64_t i)
 {
     return r->lines + r->rows[i] * r->pitch;
 }
 
+/* Prefetches the row AHEAD places after row i; at the end of the list, the last one. */
 SIMD_BODY void fetch(const struct row_list *r, int64_t i)
 {
     if (r->is_far)

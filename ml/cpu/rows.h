@@ -1,13 +1,15 @@
-/* rows.h - what the rows of a tree's node hold, 64 columns at a time: the hot loop of extra trees.
+/* rows.h - ranges and left sums over the rows of a tree's node, 64 columns at a time: the hot loop
+ * of extra trees. Called by ml/forest only.
  *
- * A row is a line of bytes, one a column, and a vector takes the same 64 of them from every row.
- * Sums are whole numbers, so every instruction set gives the same result. Called by ml/forest only. */
+ * A row is a line of bytes, one per column, and a vector takes the same 64 columns from every row.
+ * Sums are whole numbers, so every instruction set gives the same result. */
 #ifndef ML_CPU_ROWS_H
 #define ML_CPU_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Columns at a time: the bytes of a vector and of a cache line. */
 enum { ROWS_WIDE = 64 };
 
 /* Row i is the 64 bytes at lines + rows[i] * pitch (all readable, whatever they hold). words[i]:
@@ -29,8 +31,8 @@ struct rows_range {
 };
 void rows_range(const struct row_list *r, struct rows_range *out);
 
-/* For each of 64 columns: the weight n, and the weight s of class 1, of the rows whose bin is at
- * most cut. rows_left_one: n only. */
+/* For each of 64 columns: n = the weight of the rows whose bin is at most cut, and s = the weight
+ * of those of class 1 among them. rows_left_one gives n only. */
 void rows_left_two(const struct row_list *r, const uint8_t *cut, uint32_t *n, uint32_t *s);
 void rows_left_one(const struct row_list *r, const uint8_t *cut, uint32_t *n);
 

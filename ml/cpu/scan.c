@@ -41,7 +41,7 @@ SIMD_KERNEL_STATIC(scan_scores,
                     int64_t *top),
                    (nd, sums, n, bits, top))
 
-/* b NULL = no bounds. */
+/* The score of one pair of children, with bounds on their values unless b is NULL. */
 static double score_of(const struct scan_node *nd, const struct scan_bounds *b, int64_t left,
                        double l2)
 {
@@ -60,7 +60,8 @@ static int take_numeric(struct scan_best *best, double score, int bin, int add, 
     return 1;
 }
 
-/* Takes the first place with the best score, where that beats *best. bin[i]: the bin of sums[i]. */
+/* Scores n running sums and takes the first place with the best score, if it beats *best. bin[i]:
+ * the bin of sums[i]. add: 1 when the sums hold the missing values on the left. */
 static int scan_sums(const struct scan_node *nd, const int64_t *sums, const uint8_t *bin, int n,
                      int add, struct scan_best *best)
 {
@@ -77,7 +78,7 @@ static int scan_sums(const struct scan_node *nd, const int64_t *sums, const uint
     return take_numeric(best, score, bin[at], add, sums[at]);
 }
 
-/* with fewer bins, one by one is as fast */
+/* With fewer bins, adding them up one by one is as fast. */
 enum { WIDE_BINS = 32 };
 
 #ifdef SIMD_WIDE
@@ -130,6 +131,9 @@ static int sums_used(const int64_t *hist, int end, int64_t *sums, uint8_t *bin)
     return n;
 }
 
+/* Thresholds with missing values to the right come first, then to the left, so that of equal scores
+ * the right side wins. In a node without missing values, those of later rows follow the heavier
+ * child. */
 int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
                  struct scan_best *best)
 {
@@ -193,6 +197,7 @@ int scan_bounded_random(const struct scan_node *nd, const struct scan_bounds *b,
     return random_cut(nd, b, hist, n_bins, u, best);
 }
 
+/* With bounds each score needs the values of both leaves, so the bins are scored one by one. */
 int scan_bounded_numeric(const struct scan_node *nd, const struct scan_bounds *b,
                          const int64_t *hist, int n_bins, struct scan_best *best)
 {
@@ -210,6 +215,7 @@ int scan_bounded_numeric(const struct scan_node *nd, const struct scan_bounds *b
     return better;
 }
 
+/* A level of a categorical column: its sum, and the ratio that orders it. */
 struct level {
     double ratio;
     int64_t word;

@@ -1,16 +1,16 @@
-/* scan.h - the best split of one column of a node, from the column's histogram.
+/* scan.h - the best split of one column of a node, from the column's histogram (hist.h). Called by
+ * ml/boost/boost_grow.c.
  *
  * Sums are whole numbers in units of the quantised gradients, and l1 and l2 come in the same units.
- * The score of a pair of children is
+ * With the gradients g and second derivatives h summed over each side, the score of a pair of
+ * children is
  *
- * T(gl)^2 / (hl + l2) + T(gr)^2 / (hr + l2),  T(g) = sign(g) max(
- * g
- *  - l1, 0)
+ *   T(gl)^2 / (hl + l2) + T(gr)^2 / (hr + l2),
  *
- * (Chen and Guestrin, XGBoost, 2016, equation 7, with an L1 term); the caller subtracts the
- * parent's own term. Of equal scores the earlier column wins, then the smaller bin, then missing
- * values to the right. A child needs h >= min_h >= 1, so that it is never empty. Called by
- * ml/boost. */
+ * where T(g) is g moved by l1 towards zero, or 0 if that would change its sign (Chen and Guestrin,
+ * XGBoost, 2016, equation 7, with an L1 term). The caller subtracts the parent's own term. Of equal
+ * scores the earlier column wins, then missing values to the right, then the smaller bin. A child
+ * needs h >= min_h >= 1, so that it is never empty. */
 #ifndef ML_CPU_SCAN_H
 #define ML_CPU_SCAN_H
 
@@ -19,12 +19,12 @@
 #include <stdint.h>
 
 struct scan_best {
-    /* -1 = none yet */
+    /* -1 = none yet; every score of an allowed pair is at least 0 */
     double score;
     /* set by the caller when the score has improved */
     int col;
-    /* Numeric: a row goes right when (uint8)(x + add) > bin + add. Missing is 255, so add = 1 makes
-     * it 0 and sends it left. */
+    /* Numeric: a row goes right when (uint8_t)(x + add) > bin + add. A missing value is 255, so add
+     * = 1 wraps it to 0 and sends it left. */
     int bin, add;
     int is_categorical;
     /* categorical: the bins that go left */
@@ -38,7 +38,8 @@ int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
                  struct scan_best *best);
 int scan_categorical(const struct scan_node *nd, const int64_t *hist, int n_bins,
                      struct scan_best *best);
-/* One random threshold between the lowest and the highest bin that holds rows. u: 32 uniform bits. */
+/* One random threshold between the lowest and the highest bin that holds rows, as extra trees draw
+ * it. u: 32 uniform bits. */
 int scan_random(const struct scan_node *nd, const int64_t *hist, int n_bins, uint32_t u,
                 struct scan_best *best);
 

@@ -1,13 +1,19 @@
-/* shap.c - the pass over a tree for eight rows at once (formulas: shap.h). Rows never mix, and each
- * sum has a fixed order: equal bits on every instruction set, and for every division of a table
- * into blocks. */
+/* shap.c - the pass over a tree for eight rows at once (formulas: shap.h).
+ *
+ * Steps come in depth-first order. Entering a node sets its level's `path`: for each quadrature
+ * point t, the product of the factors z_j + t (o_j - z_j) of the columns that the path splits on.
+ * At a leaf, `sum` becomes path times the leaf's value and the point's weight. Leaving a node
+ * (depart) divides one column's factor out of the level's sum, which gives that column's Shapley
+ * value, and adds the sum to the level above. Rows never mix, and each sum has a fixed order, so
+ * every instruction set and every division of a table into blocks gives the same bits. */
 #include "ml/cpu/shap.h"
 
 #include "ml/cpu/simd.h"
 
 #include <stdbool.h>
 
-/* One lane a row; the compiler maps the vectors to the registers there are. In masks -1 = yes. */
+/* One lane per row; the compiler maps the vectors to the registers of the instruction set. In masks
+ * -1 = yes, 0 = no. */
 typedef double eight __attribute__((vector_size(8 * SHAP_ROWS)));
 typedef int64_t masks __attribute__((vector_size(8 * SHAP_ROWS)));
 
@@ -17,7 +23,7 @@ typedef int64_t masks __attribute__((vector_size(8 * SHAP_ROWS)));
     }
 #define PICK(mask, yes, no) ((eight)(((mask) & (masks)(yes)) | (~(mask) & (masks)(no))))
 
-/* Which rows go right at the parent of a step. */
+/* right[r]: -1 if row r goes right at the parent of the step, else 0. */
 SIMD_BODY void directions(const struct shap_plan *p, const struct shap_step *s,
                           const uint8_t *const *x, int64_t *right)
 {
@@ -33,6 +39,7 @@ SIMD_BODY void directions(const struct shap_plan *p, const struct shap_step *s,
         right[r] = -(int64_t)((uint8_t)(x[r][s->col] + s->add) > s->bin);
 }
 
+/* What the leaf `node` adds for each row (struct shap_values). */
 SIMD_BODY void value_take(const struct shap_values *v, int node, double *value)
 {
     const float *at = v->values + (int64_t)node * v->pitch;
@@ -41,6 +48,11 @@ SIMD_BODY void value_take(const struct shap_values *v, int node, double *value)
         value[r] = v->of[r] < 0 ? 0.0 : (double)at[v->of[r]];
 }
 
+/* Enters a node. on: the rows that have passed every split on this column so far; before: the same
+ * at the column's earlier split on the path (level 0, where all rows are on, if there was none). A
+ * row's new factor replaces that of the earlier split, so the tables hold quotients: `stay` for a
+ * row that is still on the path, `leave` for one that leaves it here, and `keep` for one that left
+ * it before. */
 SIMD_BODY void enter(const struct shap_plan *p, int step, const struct shap_values *v,
                      const uint8_t *const *x)
 {
@@ -68,7 +80,8 @@ SIMD_BODY void enter(const struct shap_plan *p, int step, const struct shap_valu
     p->at[s->level] = step;
 }
 
-/* phi += or -= the sum over the points of sum[point] (o - z) / (z + t (o - z)) for the split at `level`. */
+/* Adds (is_added) or subtracts, for the column split at `level`, the sum over the points of
+ * sum[point] (o - z) / (z + t (o - z)). */
 SIMD_BODY void pull_of(const struct shap_plan *p, int level, const eight *sum, bool is_added,
                        eight *phi)
 {
@@ -83,6 +96,9 @@ SIMD_BODY void pull_of(const struct shap_plan *p, int level, const eight *sum, b
     *phi = is_added ? *phi + add : *phi - add;
 }
 
+/* Leaves the node at `level`, whose sum now holds all leaves below it. Where the path split on the
+ * same column before, the earlier split will count these leaves too when it is left, but with its
+ * own factor, which the factor of this level has replaced. That part is subtracted here. */
 SIMD_BODY void depart(const struct shap_plan *p, int level, double *phi)
 {
     const struct shap_step *s = &p->steps[p->at[level]];

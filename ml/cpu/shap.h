@@ -30,9 +30,9 @@ struct shap_step {
     /* prev: the level where the path split on this column before; 0 = nowhere */
     int level, prev;
     int node;
-    /* of the parent's split; -1 = a cut by bin */
+    /* number of the set of the parent's split; -1 = the split is a threshold on the bin */
     int set;
-    /* of the parent's split */
+    /* column of the parent's split */
     uint32_t col;
     uint8_t bin, add, is_right, is_leaf;
     /* z / z of prev: the path's factor when the row has left the path before */

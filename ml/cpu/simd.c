@@ -4,7 +4,8 @@
 
 #include "base/base.h"
 
-/* several threads may find it at once; all write the same value */
+/* The level in use; -1 = not found yet. Several threads may find it at once; all of them write the
+ * same value. */
 static int chosen = -1;
 
 enum simd_level simd_best(void)
@@ -31,7 +32,7 @@ enum simd_level simd_level(void)
 }
 
 #ifdef SIMD_BITS
-/* found as `chosen` is */
+/* Found by the first caller, as `chosen` is. */
 int simd_bits = -1;
 
 bool simd_bits_find(void)

@@ -13,12 +13,15 @@
 
 enum simd_level { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
 
-/* the level that the kernels use */
+/* the level that the kernels use: simd_best() unless a test forced a lower one */
 enum simd_level simd_level(void);
-/* the level that this CPU has */
+/* the highest level that this CPU has */
 enum simd_level simd_best(void);
-void simd_force(enum simd_level level); /* for tests: at most simd_best() */
+/* For tests: kernels use this level from now on; at most simd_best(). */
+void simd_force(enum simd_level level);
 
+/* SIMD_KERNEL(name, params, args) defines name(params) from the function name_body(params), which
+ * must be a SIMD_BODY and return nothing. args: the names of the parameters in brackets. */
 #define SIMD_KERNEL(name, params, args)        SIMD_VARIANTS(extern, name, params, args)
 #define SIMD_KERNEL_STATIC(name, params, args) SIMD_VARIANTS(static, name, params, args)
 #define SIMD_BODY                              static inline __attribute__((always_inline))
@@ -38,7 +41,7 @@ void simd_force(enum simd_level level); /* for tests: at most simd_best() */
 #define SIMD_BITS          \
     __attribute__((target( \
         "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vpopcntdq,bmi2,popcnt")))
-/* Defines name(params) from name_body(params); args: the parameters' names in brackets. */
+/* The three variants of a kernel, and the function that picks one. */
 #define SIMD_VARIANTS(scope, name, params, args) \
     SIMD_WIDE static void name##_wide params     \
     {                                            \
@@ -69,9 +72,9 @@ void simd_force(enum simd_level level); /* for tests: at most simd_best() */
     }
 #endif
 
-/* SIMD_AVX512 is in use, and the CPU has VBMI, VBMI2 and VPOPCNTDQ. */
+/* Whether SIMD_AVX512 is in use and the CPU also has VBMI, VBMI2 and VPOPCNTDQ. */
 #ifdef SIMD_BITS
-/* -1 = not found out yet */
+/* the answer, once it was found; -1 = not yet */
 extern int simd_bits;
 bool simd_bits_find(void);
 

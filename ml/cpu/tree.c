@@ -20,8 +20,12 @@
 #include <immintrin.h>
 #endif
 
+/* GROUP: rows that step together. FIRST_LOOK: steps before it is first checked whether any row
+ * still moved; few trees are flatter than that. */
 enum { GROUP = 16, FIRST_LOOK = 4 };
 
+/* Steps n rows from the root to their leaves. x[i]: the bins of row i; at[i] receives its leaf. n
+ * and has_sets are constants where it is called, so the inner loop unrolls. */
 static inline __attribute__((always_inline)) void walk(const struct tree *t,
                                                        const uint8_t *const *x, int n, int has_sets,
                                                        uint32_t *at)
@@ -76,8 +80,10 @@ void tree_add(const struct tree *t, const uint8_t *bins, int64_t stride, const i
 
 /* ---- by columns ---- */
 
+/* BLOCK: rows at a time, whose leaf numbers (512 bytes) stay in the first-level cache. */
 enum { BLOCK = 512, WIDE_SPLITS = TREE_WIDE_NODES / 2 };
 
+/* A split as the pass over columns wants it. */
 struct wide_split {
     const uint8_t *column;
     /* -1 = numeric */
@@ -85,7 +91,8 @@ struct wide_split {
     uint8_t bin, add;
     /* the first leaf below the node; how many leaves are below its left child */
     uint8_t first, skip;
-    /* In a set, bin v goes left when bit v >> 4 & 7 of bits[v >> 7][v & 15] is set. */
+    /* For a set: bin v goes left when bit v >> 4 & 7 of bits[v >> 7][v & 15] is 1. In this order
+     * two table look-ups of 16 bytes find the bit of 32 bins at once. */
     uint8_t bits[2][16];
 };
 
@@ -98,6 +105,7 @@ struct wide_tree {
     float values[WIDE_SPLITS + 1];
 };
 
+/* The most leaves whose values fit the four registers of values_add_wide. */
 enum { TABLE_LEAVES = 64 };
 
 static void bits_init(struct wide_split *s, const uint64_t *set)
@@ -106,8 +114,9 @@ static void bits_init(struct wide_split *s, const uint64_t *set)
         s->bits[v >> 7][v & 15] |= (uint8_t)((set[v >> 6] >> (v & 63) & 1) << (v >> 4 & 7));
 }
 
-/* Counts the leaves below each node: children have larger numbers than their parents, so one pass
- * from the end does it. */
+/* Numbers the leaves from left to right and lists the splits. Children have larger numbers than
+ * their parents, so one pass from the end counts the leaves below each node, and one from the start
+ * numbers them. */
 static void wide_init(const struct tree *t, const uint8_t *columns, int64_t pitch,
                       struct wide_tree *w)
 {
@@ -144,6 +153,8 @@ static void wide_init(const struct tree *t, const uint8_t *columns, int64_t pitc
     }
 }
 
+/* Moves the rows that stand at the split's first leaf and go right past the leaves of its left
+ * child. */
 SIMD_BODY void split_numeric(const struct wide_split *s, const uint8_t *x, int n, uint8_t *leaf)
 {
     uint8_t bin = s->bin, add = s->add, first = s->first, skip = s->skip;
@@ -160,7 +171,7 @@ static inline __attribute__((always_inline, target("avx2"))) __m256i twice(const
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
 }
 
-/* 32 rows at a time. Returns the number of rows done. */
+/* The same for a set, 32 rows at a time. Returns the number of rows done. */
 SIMD_MIDDLE static int split_set_middle(const struct wide_split *s, const uint8_t *x, int n,
                                         uint8_t *leaf)
 {
@@ -200,7 +211,8 @@ static void split_set(const struct wide_split *s, const uint8_t *x, int n, uint8
 }
 
 #ifdef SIMD_WIDE
-/* The values of up to 64 leaves lie in four registers. Returns the number of rows done. */
+/* Adds the leaf values for a tree of up to 64 leaves, whose values lie in four registers; does
+ * nothing for a larger one. Returns the number of rows done. */
 SIMD_WIDE static int values_add_wide(const struct wide_tree *w, const uint8_t *leaf, int n,
                                      float *f)
 {

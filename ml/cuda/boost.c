@@ -13,17 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* THREADS: of a block. PART_ROWS: rows of a tile when rows are parted. MORE_STEPS: steps queued
- * between two looks for unfinished trees. BATCH_MOST: nodes of a tree split in one step. */
+/* THREADS: threads of a block. PART_ROWS: rows of a tile when the rows of nodes are parted.
+ * MORE_STEPS: steps queued between two looks for unfinished trees. BATCH_MOST: the most nodes of a
+ * tree that one step splits. */
 enum { THREADS = 256, PART_ROWS = 2048, MORE_STEPS = 4, BATCH_MOST = 512 };
-/* blocks wanted for each multiprocessor */
+/* TILE_LEAST: fewest rows of a histogram tile, because a block must clear and write back all of
+ * its bins whatever its rows. BLOCKS_WANTED: blocks that a launch should have for each
+ * multiprocessor. */
 enum { TILE_LEAST = 2048, BLOCKS_WANTED = 12 };
+/* The most memory for the best splits by column, one of the two arrays that grow with batch times
+ * columns. */
 #define FOUND_BYTES (64LL << 20)
 
 struct ml_booster {
     struct ml_ctx *c;
     struct boost_view v;
-    struct boost_rule *rules; /* of the lanes, as the device has them */
+    /* the rules of the lanes, as the device has them */
+    struct boost_rule *rules;
     int64_t pool_words;
     unsigned char *memory;
     size_t bytes;
@@ -31,6 +37,7 @@ struct ml_booster {
 
 /* ---- the table ---- */
 
+/* The bins of a table on the device: uploaded once, used by all boosters and forests on it. */
 static void table_free(struct ml_boost_table *t)
 {
     if (!t)
@@ -50,6 +57,7 @@ static int upload(struct ml_ctx *c, void **to, const void *from, size_t n, struc
     return cuda_try(cudaMemcpyAsync(*to, from, n, cudaMemcpyHostToDevice, c->stream), err);
 }
 
+/* Uploads the bins of a table. Waits for the copies, so that the caller may free its arrays. */
 static int table_new(struct ml_ctx *c, const struct ml_boost_table_in *in,
                      struct ml_boost_table **out, struct err *err)
 {
@@ -76,6 +84,8 @@ static int table_new(struct ml_ctx *c, const struct ml_boost_table_in *in,
 
 /* ---- memory of a booster ---- */
 
+/* Arrays by lane, and the scores and probabilities by tree. Called twice: without memory to find
+ * the size, then with it. */
 static void place_lanes(struct boost_view *v, struct cuda_layout *l)
 {
     int64_t lanes = v->in.n_lanes, trees = v->n_trees;
@@ -96,11 +106,13 @@ static void place_lanes(struct boost_view *v, struct cuda_layout *l)
     v->sizes = cuda_place(l, 4 * trees * v->size_blocks, sizeof(*v->sizes));
 }
 
+/* Whether a lane's loss needs a median or quantile of the residuals of each leaf. */
 static int has_picks(const struct boost_view *v)
 {
     return v->n_of_loss[ML_BOOST_QUANTILE] > 0 || v->n_of_loss[ML_BOOST_HUBER] > 0;
 }
 
+/* Arrays by tree: everything that growing needs. */
 static void place_trees(struct boost_view *v, int64_t pool_words, struct cuda_layout *l)
 {
     int64_t trees = v->n_trees, nodes = trees * v->node_cap, batch = trees * v->batch_cap;
@@ -151,6 +163,7 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
+/* Fills in the rules of one lane, and widens the view to the largest of all lanes. */
 static void rule_init(struct ml_booster *b, const struct ml_boost_lane *l, struct boost_rule *r)
 {
     struct boost_view *v = &b->v;
@@ -187,6 +200,8 @@ static int tile_rows(const struct ml_booster *b, const struct ml_boost_in *in)
     return (int)(rows < BOOST_HIST_ROWS ? rows : BOOST_HIST_ROWS);
 }
 
+/* The batch is as large as the memory for found splits allows, at most the leaves of the largest
+ * tree. */
 static void view_init(struct ml_booster *b, const struct ml_boost_in *in,
                       const struct ml_boost_lane *lanes)
 {
@@ -215,6 +230,8 @@ static void view_init(struct ml_booster *b, const struct ml_boost_in *in,
     v->batch_cap = (int)(batch < 1 ? 1 : batch < BATCH_MOST ? batch : BATCH_MOST);
 }
 
+/* Copies what the host gives for a lane. The last wait makes sure that the caller's arrays may be
+ * freed. */
 static int lane_put(struct ml_booster *b, int i, const struct ml_boost_lane *l, struct err *err)
 {
     const struct boost_view *v = &b->v;
@@ -254,6 +271,7 @@ static void booster_close(struct ml_booster *b)
     free(b);
 }
 
+/* The counts of digits must be zero before their first use; every use leaves them zero. */
 static int digits_clear(struct ml_booster *b, struct err *err)
 {
     size_t n = (size_t)b->v.n_trees * (size_t)b->v.out_cap * BOOST_BINS;
@@ -263,6 +281,9 @@ static int digits_clear(struct ml_booster *b, struct err *err)
     return cuda_try(cudaMemsetAsync(b->v.digits, 0, n * sizeof(*b->v.digits), b->c->stream), err);
 }
 
+/* Lays out and takes the memory for lanes that train together, and uploads what they keep between
+ * rounds: rules, training rows, targets, weights. All lanes have tables of the same rows and
+ * columns (those of lanes[0] are used), and one loss kind: classes or numbers. */
 static int booster_open(struct ml_ctx *c, const struct ml_boost_in *in,
                         const struct ml_boost_lane *lanes, struct ml_booster **out, struct err *err)
 {
@@ -305,6 +326,8 @@ static int64_t booster_bytes(const struct ml_booster *b)
 
 /* ---- scores ---- */
 
+/* The scores of a lane, [outputs][rows] floats: put when the host changed them (a loaded model),
+ * got when the host needs them (predictions of held-out rows). */
 static int scores_put(struct ml_booster *b, int lane, const float *f, struct err *err)
 {
     int64_t n = b->v.rows * b->v.in.outputs;
@@ -329,6 +352,8 @@ static int scores_get(struct ml_booster *b, int lane, float *f, struct err *err)
 
 /* ---- a round ---- */
 
+/* The columns that each tree of this round may use, and on which levels of the tree each is
+ * open. */
 static int columns_put(struct ml_booster *b, const struct ml_boost_columns *columns,
                        struct err *err)
 {
@@ -368,6 +393,7 @@ static int first_steps(const struct ml_booster *b, const int64_t *rounds)
     return steps;
 }
 
+/* One batch of nodes of every tree, from choosing them to the best splits of their children. */
 static int step(struct ml_booster *b, struct err *err)
 {
     if (cuda_boost_select(b->c, &b->v, err) < 0 || cuda_boost_partition(b->c, &b->v, err) < 0)
@@ -377,6 +403,8 @@ static int step(struct ml_booster *b, struct err *err)
     return cuda_boost_scan(b->c, &b->v, err);
 }
 
+/* Queues the steps that most trees need, then looks whether any tree is unfinished, until none
+ * is. */
 static int grow(struct ml_booster *b, int n_steps, struct err *err)
 {
     const struct boost_view *v = &b->v;
@@ -398,6 +426,9 @@ static int grow(struct ml_booster *b, int n_steps, struct err *err)
     }
 }
 
+/* One round of all lanes with rounds[lane] >= 0: uploads the round's numbers and columns, queues
+ * the gradients, the roots, the steps and the leaves, and brings the finished trees back. nodes:
+ * [trees] [out_cap]. Returns when the device is done. */
 static int booster_round(struct ml_booster *b, const int64_t *rounds,
                          const struct ml_boost_columns *columns, struct ml_boost_tree *trees,
                          struct ml_boost_node *nodes, struct err *err)

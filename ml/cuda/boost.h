@@ -227,7 +227,8 @@ extern "C" {
 
 /* boost_grad.cu: the round's gradients, their scale and packed words. */
 int cuda_boost_gradients(struct ml_ctx *c, const struct boost_view *v, struct err *err);
-/* boost_rows.cu: the root's rows; the rows of a batch to its children, and which child is summed. */
+/* boost_rows.cu: the root's rows; the rows of a batch to its children, and which child is
+ * summed. */
 int cuda_boost_rows(struct ml_ctx *c, const struct boost_view *v, struct err *err);
 int cuda_boost_partition(struct ml_ctx *c, const struct boost_view *v, struct err *err);
 /* boost_grow.cu: the next batch. n_unfinished counts the trees that have one. */

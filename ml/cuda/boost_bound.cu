@@ -1,11 +1,15 @@
-/* boost_bound.cu - monotone constraints, as in ml/boost/boost_bound.c: where a batch splits a
- * constrained column, the middle of the two children's values becomes the bound between their
- * subtrees. The values come from the unrounded gradients of the children's rows, added up as whole
- * units. */
+/* boost_bound.cu - monotone constraints, as in ml/boost/boost_bound.c. Where a batch splits a
+ * column that must rise or fall, the middle of the two children's values becomes the upper bound of
+ * one subtree's leaves and the lower bound of the other's. A child's value is what it would predict
+ * as a leaf, from the unrounded gradients of its rows, added up as whole units (leaf_units), so
+ * that the order of rows does not matter. Runs after partition_kernel and before the children are
+ * scanned. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/boost.h"
 
+/* Adds up `own` over a warp and adds the result to *to. Whole numbers, so the order does not
+ * matter. All 32 threads call it. */
 __device__ static void sum_put(unsigned long long *to, int64_t own)
 {
     for (int d = 16; d > 0; d >>= 1) {
@@ -16,7 +20,10 @@ __device__ static void sum_put(unsigned long long *to, int64_t own)
         atomicAdd(to, (unsigned long long)own);
 }
 
-/* A block per tile of the parent's rows; the rows of the left child stand in front. */
+/* Sums of g and h of both children of each constrained split, to kid_sums[entry] = { left g, left
+ * h, right g, right h }, which batch_add (boost_grow.cu) has cleared. blockIdx.y is the tree; a
+ * block takes tiles of part_rows rows of a parent. In the new list the left child's rows stand
+ * first. */
 __global__ void kid_sums_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, n_batch = v.trees[t].n_batch;
@@ -49,6 +56,8 @@ __global__ void kid_sums_kernel(struct boost_view v)
     }
 }
 
+/* What a child would predict before the learning rate if it stayed a leaf, within the bounds that
+ * it inherits. */
 __device__ static double kid_value(const struct ml_boost_rule *in, const struct boost_tree *tree,
                                    const struct boost_node *nd, const unsigned long long *sums)
 {
@@ -61,6 +70,8 @@ __device__ static double kid_value(const struct ml_boost_rule *in, const struct 
     return value < nd->hi ? value : nd->hi;
 }
 
+/* A block per tree, a thread per split of the batch: sets the bounds of its children. kid_init has
+ * given both the parent's bounds; only a constrained split narrows them. */
 __global__ void bounds_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.x, n_batch = v.trees[t].n_batch;
@@ -84,6 +95,7 @@ __global__ void bounds_kernel(struct boost_view v)
     }
 }
 
+/* Queued only where a lane has constraints. */
 extern "C" int cuda_boost_bounds(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned trees = (unsigned)v->n_trees;

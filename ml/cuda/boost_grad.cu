@@ -1,15 +1,21 @@
 /* boost_grad.cu - the first kernels of a round: probabilities, gradients, their scale and their
- * packed words, by the arithmetic of ml/math/grad_math.h. For targets of numbers the scale follows
- * from a sum in the order of ml/cpu/grad.h. A thread per row and tree. */
+ * packed words, by the arithmetic of ml/math/grad_math.h. A thread per row and tree.
+ *
+ * Classes need one pass, because their scales come from the host. For targets of numbers the scale
+ * follows from the largest |g| and the sum of |g|, which are computed on the device in the order of
+ * ml/cpu/grad.h. */
 #include "ml/cuda/gpu.h"
 
 #include "base/rng.h"
 #include "ml/cuda/boost.h"
 #include "ml/math/grad_math.h"
 
+/* Running sums of a block of rows: as many as the CPU keeps (ml/cpu/grad.h), because sums of
+ * doubles depend on their order. */
 enum { SIZE_SUMS = 8 };
 
-/* Resets the trees; one thread each. */
+/* Resets the trees of the round; one thread each. A tree's seed follows from the lane's seed, the
+ * round and the output, as on the CPU. A lane that sits out (round -1) has trees that are done. */
 __global__ void begin_kernel(struct boost_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -31,7 +37,8 @@ __global__ void begin_kernel(struct boost_view v)
     }
 }
 
-/* Probabilities of the binary loss; blockIdx.y is the tree, which is the lane. */
+/* Probabilities of class 1 from the scores (log odds) f, for the binary loss; blockIdx.y is the
+ * tree, which is also the lane. fm_sigmoid has the same bits on CPU and device. */
 __global__ void sigmoid_kernel(struct boost_view v)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x, at = blockIdx.y * v.rows;
@@ -41,8 +48,9 @@ __global__ void sigmoid_kernel(struct boost_view v)
         v.p[at + i] = fm_sigmoid(v.f[at + i]);
 }
 
-/* A thread per row goes through its classes in the order of the CPU, so that the sums are the same;
- * blockIdx.y is the lane. */
+/* Probabilities of all classes from the scores: exp(f_k - max f) over the sum of these. f, p:
+ * [outputs][rows] by lane. A thread per row goes through the classes in the order of the CPU, so
+ * that the sum has the same bits; blockIdx.y is the lane. */
 __global__ void softmax_kernel(struct boost_view v)
 {
     const float *f = v.f + (int64_t)blockIdx.y * v.in.outputs * v.rows;
@@ -63,7 +71,9 @@ __global__ void softmax_kernel(struct boost_view v)
     }
 }
 
-/* Gradients, hessians and packed words of classification; blockIdx.y is the tree of (lane, class). */
+/* Gradients g, second derivatives h and packed words q of classification; blockIdx.y is the tree of
+ * (lane, class). thin > 0: rows whose |g| is below it are dropped with a probability, and those
+ * kept count for more (grad_thin_factor); a dropped row gets the word 0. */
 __global__ void class_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, lane = t / v.in.outputs, output = t % v.in.outputs;
@@ -112,6 +122,8 @@ __device__ static void number_gradient(const struct ml_boost_rule *in, float far
     }
 }
 
+/* Gradients of targets of numbers; blockIdx.y is the tree, which is the lane. far: the bound of
+ * Huber's loss (boost_quantile.cu). */
 __global__ void number_kernel(struct boost_view v)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x, at = blockIdx.y * v.rows;
@@ -123,8 +135,9 @@ __global__ void number_kernel(struct boost_view v)
         number_gradient(in, far, v.f[at + i], v.y[at + i], v.w[at + i], &v.g[at + i], &v.h[at + i]);
 }
 
-/* Eight threads for each block of rows: thread k keeps the running sum of the rows with i % 8 = k,
- * and the first one adds up the eight. blockIdx.z: sums of g, or of h. */
+/* The sum and the largest of |g|, or with blockIdx.z = 1 of |h|, for each block of GRAD_SIZE_ROWS
+ * rows. Eight threads for each block: thread k keeps the running sum of the rows with i % 8 = k,
+ * and the first one adds up the eight in order, which is the order of ml/cpu/grad.h. */
 __global__ void size_kernel(struct boost_view v)
 {
     DYN_SHARED(double, sums); /* [groups][8][2] */
@@ -161,7 +174,8 @@ __global__ void size_kernel(struct boost_view v)
     }
 }
 
-/* which: 0 = the scale of g, 1 = of h. */
+/* Adds up the sizes of all blocks of rows and makes the scale of them. which: 0 = of g, 1 = of
+ * h. */
 __device__ static double scale_of(const struct boost_view *v, int t, int which)
 {
     const double *sizes = v->sizes + 4 * (t * v->size_blocks) + 2 * which;
@@ -181,12 +195,13 @@ __global__ void scale_kernel(struct boost_view v)
 
     if (t < v.n_trees && !boost_sits_out(&v, t)) {
         v.trees[t].g_scale = scale_of(&v, t, 0);
-        /* Elsewhere h = 1 counts rows. */
+        /* For the other losses h is the row's weight, and a scale of 1 makes it count rows. */
         v.trees[t].h_scale = v.rules[t].in.loss == ML_BOOST_POISSON ? scale_of(&v, t, 1) : 1.0;
     }
 }
 
-/* The packed words, once the scales are known. */
+/* The packed words, once the scales are known: g and h times their scale, rounded at random up or
+ * down by bits that depend only on the tree's seed and the row (grad_packed). */
 __global__ void quantise_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y;
@@ -217,8 +232,9 @@ static int numbers(struct ml_ctx *c, const struct boost_view *v, struct err *err
     return cuda_try(cudaGetLastError(), err);
 }
 
-/* Classes need one pass, because their scales come from the host. Numbers find their scales on the
- * device: gradients, their size, the scale, then the words. */
+/* After it, g, h and q of all trees of the round are known. Classes need one pass, because their
+ * scales come from the host. Numbers find their scales on the device: gradients, their size, the
+ * scale, then the words. */
 extern "C" int cuda_boost_gradients(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads,

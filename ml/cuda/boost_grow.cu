@@ -1,10 +1,13 @@
-/* boost_grow.cu - which nodes are split next.
+/* boost_grow.cu - which nodes are split next, and in which order they are numbered.
  *
- * One warp per tree replays the order of ml/boost/boost_grow.c (open leaves by gain, or by depth;
- * equal ones by number) over the nodes whose splits are known, and gives out the numbers that the
- * CPU would. Where the replay meets a leaf that is not split yet, that leaf goes into the batch;
- * leaf-wise also the next best ones, up to half of the leaves still to come, as long as the nodes
- * reserved for them last. Depth-wise the batch is the level. */
+ * The CPU (ml/boost/boost_grow.c) splits one open leaf at a time: the one with the largest gain,
+ * or, depth-wise, the first of its level; of equal ones the one with the smaller number. Here one
+ * warp per tree replays that order over the nodes whose splits are already known, and gives out the
+ * same numbers. When the replay meets a leaf that is not split yet, that leaf goes into the batch
+ * of this step.
+ *
+ * Depth-wise, the batch is the whole level. Otherwise it also takes the next best leaves ahead of
+ * need, up to half of the leaves still to come, as long as the nodes reserved for them last. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/boost.h"
@@ -46,10 +49,12 @@ __global__ void root_kernel(struct boost_view v)
 
 /* ---- the replay ---- */
 
+/* A candidate of one lane, and after best_of_warp that of the warp. */
 struct best_leaf {
-    /* 0 = none */
+    /* its gain; 0 = none */
     double gain;
-    int at; /* order, or place */
+    /* its order, or its place, as the caller looks for */
+    int at;
 };
 
 /* The largest gain of the warp; of equal ones the smallest `at`. All lanes get it. */
@@ -66,7 +71,7 @@ __device__ static struct best_leaf best_of_warp(struct best_leaf b)
     return b;
 }
 
-/* By order: the open leaf with the largest gain; -1 = none. */
+/* The order of the open leaf with the largest gain; -1 = none. */
 __device__ static int next_best(const struct boost_tree *tree, const struct boost_node *nodes,
                                 const int32_t *by_order)
 {
@@ -98,7 +103,7 @@ __device__ static int next_first(const struct boost_tree *tree, const struct boo
     return -1;
 }
 
-/* By place: the best leaf that is neither split nor in the batch; -1 = none. */
+/* The place of the best leaf that is neither split nor in the batch; -1 = none. */
 __device__ static int next_ahead(const struct boost_tree *tree, const struct boost_node *nodes)
 {
     struct best_leaf b = { 0.0, 0x7fffffff };
@@ -187,7 +192,8 @@ __device__ static void batch_level(const struct boost_view *v, int t, int first)
     }
 }
 
-/* The leaf at place `first`, which the replay waits for, and the best other leaves ahead of need. */
+/* The leaf at place `first`, which the replay waits for, and the best other leaves ahead of
+ * need. */
 __device__ static void batch_best(const struct boost_view *v, int t, int first)
 {
     struct boost_tree *tree = &v->trees[t];
@@ -201,7 +207,7 @@ __device__ static void batch_best(const struct boost_view *v, int t, int first)
     __syncwarp(0xffffffffu);
     want = want < v->batch_cap ? want : v->batch_cap;
     want = want < spare + 1 ? want : spare + 1;
-    /* there is room for all splits that the rows allow */
+    /* at least one: room for the splits that the replay waits for is always there */
     want = want > 1 ? want : 1;
     for (int i = 0; i < want && at >= 0; i++) {
         if (threadIdx.x == 0) {
@@ -218,8 +224,9 @@ __device__ static void batch_best(const struct boost_view *v, int t, int first)
 /* One warp per tree. The lanes read tree and nodes together, and only lane 0 writes; each
  * __syncwarp separates a write from the reads around it.
  *
- * The loop replays as long as the next leaf in the CPU's order is split already. It ends at a leaf
- * that is not split yet, which starts the batch, or with none (at < 0): then the tree is finished. */
+ * The loop replays as long as the next leaf in the CPU's order is split already. It ends at a
+ * leaf that is not split yet, which starts the batch, or with none (at < 0): then the tree is
+ * finished. */
 __global__ void select_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.x, at = -1;

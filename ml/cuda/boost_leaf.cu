@@ -1,13 +1,19 @@
-/* boost_leaf.cu - the end of a round: the finished trees in the CPU's numbers; every row of the
- * table walked down to its leaf; leaf values from unrounded gradients, added up as whole units
- * (rows that the tree did not grow on have g = h = 0); and the new scores. */
+/* boost_leaf.cu - the end of a round. Its kernels, in order: write the finished trees in the CPU's
+ * numbers; find every row's leaf; sum the unrounded gradients of each leaf as whole units; make the
+ * leaf values; add them to the scores.
+ *
+ * Rows that the tree did not grow on have g = h = 0 and so add nothing to a leaf, but their scores
+ * move too. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/boost.h"
 
+/* The most 64-bit sums of a tree's nodes that walk_kernel keeps in shared memory (32 KiB with two
+ * per node). */
 enum { SHARED_LEAVES = 2048 };
 
-/* A thread per node that the replay has reached. */
+/* Writes a tree as the host takes it: a thread per node that the replay has reached, in the CPU's
+ * numbering. */
 __global__ void emit_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, cap = v.out_cap;
@@ -42,7 +48,7 @@ __global__ void emit_kernel(struct boost_view v)
     }
 }
 
-/* Walks a row down to its leaf; nodes are in the CPU's order, with the root at 0. */
+/* The leaf of a row; nodes are in the CPU's order, with the root at 0. */
 __device__ static int leaf_of(const struct ml_boost_node *nodes, const uint8_t *bins)
 {
     int at = 0;
@@ -71,12 +77,17 @@ __device__ static void near_add(unsigned *word, int64_t x)
         atomicAdd(&word[1], high);
 }
 
+/* In global memory a 64-bit addition is one instruction. A negative x is added as its two's
+ * complement, which gives the right sum. */
 __device__ static void far_add(unsigned long long *word, int64_t x)
 {
     atomicAdd(word, (unsigned long long)x);
 }
 
-/* Sums go into shared memory where they fit, and from there into global memory; 64-bit words. */
+/* Finds the leaf of every row of the table, because the scores of all rows move, and adds up the
+ * leaf units of g and h of the rows of the tree; blockIdx.y is the tree. With is_shared a block
+ * adds up in shared memory first, two 64-bit words a node, because many rows share few leaves and
+ * would wait for each other in global memory. */
 __global__ void walk_kernel(struct boost_view v, int is_shared)
 {
     DYN_SHARED(unsigned long long, near); /* [nodes][2] */
@@ -114,7 +125,8 @@ __global__ void walk_kernel(struct boost_view v, int is_shared)
     }
 }
 
-/* The value of leaf o, before the learning rate. */
+/* The value of leaf o, before the learning rate, by the lane's loss: a quantile or a refined median
+ * of the residuals, the exact Poisson value, or a Newton step. */
 __device__ static double value_of(const struct boost_view *v, int t, int o)
 {
     const struct ml_boost_rule *in = &boost_rule_of(v, t)->in;
@@ -169,6 +181,7 @@ __global__ void score_kernel(struct boost_view v)
         v.f[at + i] += nodes[v.leaf[at + i]].value;
 }
 
+/* Ends the round: after it, v->out and v->out_trees hold the trees and v->f the new scores. */
 extern "C" int cuda_boost_leaves(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads, trees = (unsigned)v->n_trees;

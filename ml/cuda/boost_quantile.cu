@@ -1,20 +1,28 @@
-/* boost_quantile.cu - exact quantiles of residuals, for every leaf of every tree at once.
+/* boost_quantile.cu - exact quantiles of residuals (target - score), for every leaf of every tree
+ * at once. They are the leaf values of the quantile loss, and half of those of Huber's loss.
  *
- * The residuals' keys (ml/math/sort.h) are selected by radix, a byte a pass from the highest, as in
- * ml_quantile. A pass counts the digits of the rows that are still in question; then a warp per
- * leaf finds the digit that its rank falls into. Nothing depends on the order of rows. The same
- * kernels find the bound of Huber's loss (a quantile over all training rows of a lane) and the
- * units that Huber's loss adds to a leaf's median. For targets of numbers only, where a tree is a
- * lane. */
+ * Radix selection, as in ml_quantile (ml/math/sort.h): a residual becomes a 32-bit key of the same
+ * order, and the key of the wanted rank is found in four passes of one byte ("digit") each, the
+ * highest first. In a pass, digits_kernel counts, by leaf, the digits of the rows whose higher
+ * digits are those found so far; then choose_kernel finds the digit that the rank falls into, one
+ * warp a leaf. Counting needs no sorting of rows and does not depend on their order, so the result
+ * is the CPU's bit for bit.
+ *
+ * The same kernels, with of_lane = 1, find the bound of Huber's loss: a quantile of the absolute
+ * residuals of all training rows of a lane. units_kernel adds what Huber's loss adds to a leaf's
+ * median. Only for targets of numbers, where each lane has one tree, so t is both. */
 #include "ml/cuda/gpu.h"
 
 #include "ml/cuda/boost.h"
 
+/* LANE_DIGITS: digits that one lane of a warp looks at. NEAR_BYTES: up to here the counts of a tree
+ * are kept in shared memory; a leaf's take 1 KiB, so that is 32 nodes. */
 enum { DIGITS = 256, LANE_DIGITS = DIGITS / 32, PASSES = 4, NEAR_BYTES = 32 << 10 };
+/* the mask of all lanes of a warp */
 #define ALL 0xffffffffu
 
-/* What is selected: the lane's own absolute residuals (of_lane = 1), or the residuals of leaves
- * (0). */
+/* Whether tree t has anything to select: absolute residuals of the lane for Huber's loss (of_lane =
+ * 1), or residuals of leaves for the quantile and Huber losses (of_lane = 0). */
 __device__ static int takes_part(const struct boost_view *v, int t, int of_lane)
 {
     enum ml_boost_loss loss = v->rules[t].in.loss;
@@ -23,8 +31,8 @@ __device__ static int takes_part(const struct boost_view *v, int t, int of_lane)
            (loss == ML_BOOST_HUBER || (!of_lane && loss == ML_BOOST_QUANTILE));
 }
 
-/* Item i of what tree t selects from: the number of its leaf (0 for the lane); -1 = not in the
- * tree. */
+/* Item i of what tree t selects from. Returns the number of its leaf, or 0 for the lane, and its
+ * key; -1 where the row is not among the rows of the tree, which have h > 0. */
 __device__ static int item_of(const struct boost_view *v, int t, int64_t i, int of_lane,
                               uint32_t *key)
 {
@@ -47,14 +55,17 @@ __device__ static int64_t items(const struct boost_view *v, int t, int of_lane)
     return of_lane ? v->n_train[t] : v->rows;
 }
 
-/* How many ranks are looked for: one a leaf, or one for the lane. */
+/* How many ranks are looked for: one for each node of the tree, of which only leaves have items; or
+ * one for the lane. */
 __device__ static int leaves(const struct boost_view *v, int t, int of_lane)
 {
     return !takes_part(v, t, of_lane) ? 0 : of_lane ? 1 : v->trees[t].n_order;
 }
 
-/* Counts the digits of pass number `pass` among the items whose higher digits are the ones chosen
- * so far. Counts go into shared memory first where they fit. */
+/* Counts the digits of pass number `pass`, bits 24 - 8 pass and up, among the items whose higher
+ * digits are the ones chosen so far. blockIdx.y is the tree; a thread takes every step-th item.
+ * With is_near a block counts in shared memory first, because atomic additions are fast there, and
+ * then adds its counts to v.digits. */
 __global__ void digits_kernel(struct boost_view v, int pass, int of_lane, int is_near)
 {
     DYN_SHARED(unsigned, near); /* [leaves][256] */
@@ -80,7 +91,7 @@ __global__ void digits_kernel(struct boost_view v, int pass, int of_lane, int is
     }
 }
 
-/* The sum over the lanes below, and in *all the sum over all lanes. */
+/* The sum of `own` over the lanes with a smaller number, and in *all that over all lanes. */
 __device__ static unsigned count_below(unsigned own, unsigned *all)
 {
     int lane = (int)threadIdx.x % 32;
@@ -110,7 +121,10 @@ __device__ static void pick_start(struct boost_pick *p, unsigned n, double alpha
     p->units = 0;
 }
 
-/* The rank falls among this lane's digits. */
+/* One lane: the rank falls among its eight digits. Appends the digit to the prefix, and makes the
+ * rank one among the items that are left. below: items with smaller digits than the lane's. After
+ * the last pass the prefix is the key; where all left items are equal to it and the rank is the
+ * last of them, interpolation needs the next larger key too. */
 __device__ static void pick_digit(struct boost_pick *p, const unsigned counts[LANE_DIGITS],
                                   int64_t below, int is_last)
 {
@@ -124,8 +138,11 @@ __device__ static void pick_digit(struct boost_pick *p, const unsigned counts[LA
     p->wants_next = is_last && p->share > 0.0 && p->rank + 1 >= p->left;
 }
 
-/* A warp per leaf: finds the digit that its rank falls into. Leaves the counts at zero for the next
- * pass. */
+/* A warp per leaf: finds the digit that its rank falls into; each lane has eight of the 256 counts.
+ * The first pass also sets the rank, because only then the number of items is known. alpha: the
+ * quantile that is wanted, 0.5 for the median of Huber's leaves. Leaves the counts at zero for the
+ * next pass. Exactly one lane finds the rank among its digits, and it writes the pick; a leaf
+ * without items is written by lane 0. */
 __global__ void choose_kernel(struct boost_view v, int pass, int of_lane)
 {
     int t = (int)blockIdx.y, n = leaves(&v, t, of_lane), lane = (int)threadIdx.x % 32;
@@ -156,7 +173,8 @@ __global__ void choose_kernel(struct boost_view v, int pass, int of_lane)
     }
 }
 
-/* The least key above the one that was picked, needed where its rank is the last of equal ones. */
+/* The least key above the one that was picked, for the leaves that want it (pick_digit). A thread
+ * per item; atomicMin does not depend on their order. */
 __global__ void next_kernel(struct boost_view v, int of_lane)
 {
     int t = (int)blockIdx.y;
@@ -171,7 +189,8 @@ __global__ void next_kernel(struct boost_view v, int of_lane)
     }
 }
 
-/* The bound of Huber's loss for this round's gradients, by lane. */
+/* Stores the bound of Huber's loss for this round's gradients, in units of the target; a thread per
+ * lane. */
 __global__ void far_kernel(struct boost_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -180,8 +199,10 @@ __global__ void far_kernel(struct boost_view v)
         v.far[t] = boost_pick_value(&v.picks[(int64_t)t * v.out_cap]);
 }
 
-/* For Huber's loss: adds what is left of each residual beyond the leaf's median, cut at the bound,
- * in whole units. */
+/* For Huber's loss: adds up, by leaf, how far each residual is from the leaf's median, cut at
+ * plus or minus the bound, in whole units of bound / 2^31 (huber_units, ml/math/tree_math.h), so
+ * that the order of rows does not matter. The leaf's value is then the median plus the mean of
+ * these, as Friedman (2001, algorithm 4) has it. */
 __global__ void units_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y;
@@ -199,7 +220,8 @@ __global__ void units_kernel(struct boost_view v)
     }
 }
 
-/* Four passes of a byte each, then the neighbour above for interpolation. */
+/* Queues four passes of a byte each, then the search for the next larger key. v->digits is zero
+ * before and after. Warps of choose_kernel: four to a block of 128 threads. */
 static void select_all(struct ml_ctx *c, const struct boost_view *v, int of_lane)
 {
     unsigned threads = (unsigned)v->in.threads, trees = (unsigned)v->n_trees;
@@ -216,6 +238,7 @@ static void select_all(struct ml_ctx *c, const struct boost_view *v, int of_lane
     LAUNCH(next_kernel, dim3(rows, trees), threads, 0, c->stream, *v, of_lane);
 }
 
+/* After it, v->far holds the bound of Huber's loss of each lane that has this loss. */
 extern "C" int cuda_boost_far(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     select_all(c, v, 1);
@@ -223,6 +246,8 @@ extern "C" int cuda_boost_far(struct ml_ctx *c, const struct boost_view *v, stru
     return cuda_try(cudaGetLastError(), err);
 }
 
+/* After it, v->picks holds the median or quantile of each leaf. v->leaf must be known (walk_kernel,
+ * boost_leaf.cu). */
 extern "C" int cuda_boost_leaf_picks(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads;

@@ -1,18 +1,24 @@
 /* boost_rows.cu - which rows a node has.
  *
- * The root has the training rows of the lane that the round drew and that thinning left; for all
- * others g and h become 0, so that sums over all rows are sums over the tree's rows. When a batch
- * is split, the rows of a tile go to the front or the back of their node's range in the tree's
- * other list, at places that counters give out. So the order inside a node is arbitrary; it does
- * not matter, because all sums are of whole numbers. */
+ * The root of a tree has those training rows of its lane that the round's row sample drew and that
+ * thinning kept. The other training rows get g = h = 0, so that later sums over all rows are sums
+ * over the rows of the tree.
+ *
+ * A tree has two lists of row numbers, and a node's rows are a range of one of them (struct
+ * boost_node: buffer, from, n). When a batch is split, the parent's rows are copied into the same
+ * range of the other list: rows that go left from the front, the others from the back, at places
+ * that atomic counters give out. So the order of rows inside a node differs from run to run; it
+ * does not matter, because all sums over them are of whole numbers. */
 #include "ml/cuda/gpu.h"
 
 #include "base/rng.h"
 #include "ml/cuda/boost.h"
 #include "ml/cuda/place.h"
 
-/* The draw of a row for the round: 32 random bits of (lane, round, row), the very ones of
- * boost_round.c, where one block of the generator serves four rows. */
+/* Whether the round's sample has the row: 32 random bits that depend only on the lane's seed, the
+ * round and the row are at most row_limit = row_sample * 2^32. They are the bits that
+ * ml/boost/boost_round.c uses, where one block of the generator serves four rows; 0x726f7773 spells
+ * "rows" and keeps them apart from other draws. */
 __device__ static int is_drawn(const struct boost_view *v, int lane, int32_t row)
 {
     uint32_t u[4];
@@ -21,8 +27,8 @@ __device__ static int is_drawn(const struct boost_view *v, int lane, int32_t row
     return u[row & 3] <= v->rules[lane].row_limit;
 }
 
-/* Counts the rows that the round draws; blockIdx.y is the lane. Only lanes that sample rows are
- * counted. */
+/* Counts the rows that the round draws into n_picked, because root_rows_kernel ignores a sample of
+ * fewer than two rows. blockIdx.y is the lane. Only lanes that sample rows are counted. */
 __global__ void count_kernel(struct boost_view v)
 {
     int lane = (int)blockIdx.y;
@@ -38,7 +44,8 @@ __global__ void count_kernel(struct boost_view v)
         atomicAdd(&v.n_picked[lane], n);
 }
 
-/* Clears a histogram, all blocks of the tree together. */
+/* Clears the histogram in a slot; all blocks of the tree together, each its share. The sums are
+ * added by a later kernel of the stream, so no barrier is needed between. */
 __device__ static void slot_clear(const struct boost_view *v, int t, int slot)
 {
     unsigned long long *cells = boost_slot(v, t, slot);
@@ -49,7 +56,9 @@ __device__ static void slot_clear(const struct boost_view *v, int t, int slot)
         cells[i] = 0;
 }
 
-/* Where fewer than two rows were drawn, all training rows are used. */
+/* Makes the list of the root's rows, their number and the packed sum of their gradients, and clears
+ * the root's histogram. blockIdx.y is the tree. Where fewer than two rows were drawn, all training
+ * rows are used. */
 __global__ void root_rows_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, lane = t / v.in.outputs;
@@ -89,7 +98,8 @@ __global__ void root_rows_kernel(struct boost_view v)
         atomicAdd((unsigned long long *)&v.trees[t].total, (unsigned long long)total);
 }
 
-/* Missing is bin 255: adding `add` = 1 makes it 0, which goes left. */
+/* Whether a row with this bin in the split's column goes left. Missing values are bin 255: with
+ * `add` = 1 that wraps to 0 and goes left, with `add` = 0 it is above every threshold. */
 __device__ static int goes_left(const struct boost_split *s, unsigned bin)
 {
     if (s->is_categorical)
@@ -97,9 +107,12 @@ __device__ static int goes_left(const struct boost_split *s, unsigned bin)
     return ((bin + (unsigned)s->add) & 255u) <= (unsigned)(s->bin + s->add);
 }
 
-/* A block takes tiles of rows of any entry of its tree's batch. Rows that go left are placed from
- * the front of the node's range, the others from its end; both counters end at the children's row
- * counts. */
+/* Divides the rows of each parent of the batch between its children, and clears the histograms of
+ * the smaller children. blockIdx.y is the tree; a block takes every gridDim.x-th tile of part_rows
+ * rows, of whatever entry. Rows that go left are placed from the front of the node's range, the
+ * others from its end, so the counters n_left and n_right end as the children's numbers of rows.
+ * All threads of a block go through the inner loop equally often, because block_place has
+ * barriers. */
 __global__ void partition_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, n_batch = v.trees[t].n_batch;
@@ -129,15 +142,17 @@ __global__ void partition_kernel(struct boost_view v)
     }
 }
 
-/* Whether a child may be split at all, from what is known before its histogram is. */
+/* Whether a child may be split at all, as far as its depth and number of rows tell: each child of a
+ * split must have min_leaf rows. Only such a child is scanned. */
 __device__ static int may_split(const struct ml_boost_rule *in, const struct boost_node *nd)
 {
     return nd->depth < in->depth && nd->n >= 2 * in->min_leaf && nd->n >= 2;
 }
 
-/* The row counts of an entry's children are known now: the smaller child is summed, and the larger
- * one is got by subtraction in place of the parent's histogram. The children of the split that ends
- * the tree are not needed. */
+/* The numbers of rows of an entry's children are known now. The smaller child's histogram is summed
+ * from its rows into the entry's slot; the larger child's is got by subtraction in the parent's
+ * slot, which saves at least half of the additions. Of equal children the left one is summed. The
+ * children of the split that ends the tree stay leaves and need no scan. */
 __device__ static void kids_of(const struct ml_boost_rule *in, struct boost_node *nodes,
                                struct boost_entry *e)
 {
@@ -160,8 +175,9 @@ __device__ static void kids_of(const struct ml_boost_rule *in, struct boost_node
     big->slot = nd->slot;
 }
 
-/* A block per tree: completes the entries of its batch and lays out the tiles for the histograms.
- * Running counts are made by one thread, because a batch has few entries. */
+/* A block per tree: completes the entries of its batch, and numbers the tiles of hist_rows rows
+ * through all its smaller children for boost_hist_kernel. One thread makes the running counts,
+ * because a batch has few entries (at most 512). */
 __global__ void kids_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.x, n_batch = v.trees[t].n_batch;
@@ -182,6 +198,7 @@ __global__ void kids_kernel(struct boost_view v)
     }
 }
 
+/* Begins the trees of a round: after it, list 0 of every tree holds the rows of its root. */
 extern "C" int cuda_boost_rows(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads,
@@ -193,6 +210,8 @@ extern "C" int cuda_boost_rows(struct ml_ctx *c, const struct boost_view *v, str
     return cuda_try(cudaGetLastError(), err);
 }
 
+/* Divides the rows of the batch that select_kernel (boost_grow.cu) chose. kids_kernel takes 128
+ * threads a block, because it has one thread's work for each entry. */
 extern "C" int cuda_boost_partition(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned threads = (unsigned)v->in.threads, trees = (unsigned)v->n_trees;

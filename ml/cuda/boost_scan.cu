@@ -1,16 +1,27 @@
 /* boost_scan.cu - histograms of the children of a batch, and their best splits.
  *
- * Histograms as in hist.cu: a block per group of columns and tile of rows adds up 32-bit sums in
- * shared memory and adds them to the smaller child's slot. Scan: a warp per (entry, column) makes
- * the larger child's histogram from its parent's, in place, and finds the best split of both, eight
- * bins a lane. Scores and ties (score, then column, then missing values to the right, then bin) are
- * those of ml/cpu/scan.c. */
+ * Three kernels, queued once per step for all trees of the round (boost.h):
+ *
+ * boost_hist_kernel: as hist.cu. A block takes a group of columns and a tile of rows of a smaller
+ * child, adds up 32-bit sums in shared memory, and then adds them to the child's histogram.
+ * scan_kernel: a warp takes one column of one entry. It gets the larger child's histogram by
+ * subtracting the smaller child's from the parent's, in place, and finds the best split of both
+ * children. Each of the 32 lanes holds eight neighbouring bins; running sums over the 256 bins are
+ * made by a scan over the lanes.
+ * best_kernel: a warp takes one child and chooses among the best splits of its columns.
+ *
+ * A histogram cell is a packed word as in ml/math/tree_math.h: the sum of g in the upper 32 bits
+ * and the sum of h in the lower 32, both in units of the quantised gradients. Scores, and what wins
+ * among equal scores (the smaller column, then missing values to the right, then the smaller bin),
+ * are those of ml/cpu/scan.c. */
 #include "ml/cuda/gpu.h"
 
 #include "base/rng.h"
 #include "ml/cuda/boost.h"
 
+/* Bins of a column that one lane of a warp holds: lane k has the bins 8 k to 8 k + 7. */
 enum { LANE_BINS = BOOST_BINS / 32, PER_WARP = BOOST_BINS };
+/* the mask of all lanes of a warp */
 #define ALL 0xffffffffu
 
 /* What a block adds up: some columns of the tree, and whether they stand side by side, so that one
@@ -31,7 +42,9 @@ __device__ static int is_side_by_side(const struct hist_group *k)
            k->cols[BOOST_GROUP - 1] == k->cols[0] + BOOST_GROUP - 1;
 }
 
-/* Adds one row to the sums of all columns of the group. */
+/* Adds one row to the sums of all columns of the group: its g to the cell of its bin in the first
+ * half of `sums`, and its h in the second half. word: g, signed, in the upper 16 bits, h in the
+ * lower. */
 __device__ static void row_add(const struct hist_group *k, int32_t row, uint32_t word, int *sums)
 {
     const uint8_t *b = k->bins + row * k->stride;
@@ -54,8 +67,11 @@ __device__ static void row_add(const struct hist_group *k, int32_t row, uint32_t
     }
 }
 
-/* One tile: sums in [2][width][256] words of shared memory, then to `out`. All threads of the block
- * take part. */
+/* One tile: adds up n rows in [2][width][256] words of shared memory, and then adds the sums that
+ * are not zero to `out`, the child's histogram in global memory. The sums fit into 32 bits because
+ * |g| and h are below 2^16 and a tile has at most BOOST_HIST_ROWS = 2^14 rows. The atomic additions
+ * are of whole numbers, so their order does not matter. q is indexed by row number. All threads of
+ * the block take part. */
 __device__ static void hist_tile(const struct hist_group *k, const int32_t *rows, int n,
                                  const uint32_t *q, int *sums, unsigned long long *out)
 {
@@ -75,7 +91,10 @@ __device__ static void hist_tile(const struct hist_group *k, const int32_t *rows
     __syncthreads();
 }
 
-/* blockIdx: column group, tile, tree. Only the smaller child of each entry is summed. */
+/* blockIdx: group of columns, first tile, tree. Only the smaller child of each entry is summed,
+ * because scan_kernel gets the larger one by subtraction. The tiles of all entries of a tree are
+ * numbered through (hist_tiles holds the running counts), and a block takes every gridDim.y-th of
+ * them, so that many small nodes and one large node keep the device equally busy. */
 __global__ void boost_hist_kernel(struct boost_view v)
 {
     DYN_SHARED(int, sums);
@@ -103,9 +122,11 @@ __global__ void boost_hist_kernel(struct boost_view v)
 
 /* ---- the best split of a column, by one warp ---- */
 
+/* What the score of a split depends on besides the histogram. */
 struct node_rule {
     struct scan_node node;
-    struct scan_bounds bounds; /* where is_bounded */
+    /* set only where is_bounded, that is, with monotone constraints */
+    struct scan_bounds bounds;
     int is_bounded;
 };
 
@@ -117,13 +138,17 @@ __device__ static double pair_score(const struct node_rule *r, int64_t left, dou
                          : scan_score(&r->node, left, l2);
 }
 
+/* A candidate and its score. */
 struct pick {
+    /* -1 = none; every allowed split has at least 0 */
     double score;
-    /* the place, in the order of ties */
+    /* What the caller numbers its candidates by. Of equal scores the smaller number wins. */
     int at;
 };
 
-/* The best of the warp; of equal scores the earlier place. */
+/* The best candidate of the warp; all lanes get it. Five exchanges with the lane at distance 16, 8,
+ * 4, 2 and 1. The order of the exchanges cannot show in the result, because no two candidates have
+ * the same number. */
 __device__ static struct pick pick_of_warp(struct pick p)
 {
     for (int d = 16; d > 0; d >>= 1) {
@@ -146,7 +171,8 @@ __device__ static void offer(struct pick *p, double score, int at)
     }
 }
 
-/* The sum over the lanes below. */
+/* The sum of `own` over all lanes with a smaller number: an exclusive prefix sum in five steps
+ * (Hillis and Steele 1986). */
 __device__ static int64_t sum_below(int64_t own)
 {
     int lane = (int)threadIdx.x % 32;
@@ -160,7 +186,8 @@ __device__ static int64_t sum_below(int64_t own)
     return sum - own;
 }
 
-/* The running sum up to `bin`, which one of the lanes has. */
+/* The running sum up to `bin`, which lane bin / 8 holds; all lanes get it. All lanes must ask for
+ * the same bin, because each offers the sum at its own place bin % 8. */
 __device__ static int64_t sum_at(const int64_t *sums, int bin)
 {
     int64_t mine = sums[bin % LANE_BINS];
@@ -168,8 +195,10 @@ __device__ static int64_t sum_at(const int64_t *sums, int bin)
     return __shfl_sync(ALL, mine, bin / LANE_BINS);
 }
 
-/* Places are numbered bin + 256 * (missing values go left): a smaller bin wins a tie, and missing
- * values to the right win over the left. */
+/* Writes the split at p into *s. Candidates are numbered bin + 256 * (missing values go left), so
+ * among equal scores missing values to the right win, and then the smaller bin. Where the node has
+ * no missing value, later ones go with the heavier child. left: the packed sum of the left
+ * child. */
 __device__ static void numeric_done(const struct scan_node *nd, struct pick p, int64_t left,
                                     int has_missing, struct boost_split *s)
 {
@@ -180,7 +209,10 @@ __device__ static void numeric_done(const struct scan_node *nd, struct pick p, i
     s->left = left;
 }
 
-/* words: the lane's eight bins, in order. */
+/* The best threshold of a numeric column: rows with a bin up to the threshold go left. words: the
+ * lane's eight cells, in order; missing values are bin 255, the last cell of lane 31. The threshold
+ * n_bins - 1, with all present values on the left, is a candidate only if values are missing. Where
+ * they are, each threshold is tried with them on either side. */
 __device__ static void scan_numeric(const struct node_rule *r, const int64_t *words, int n_bins,
                                     struct boost_split *s)
 {
@@ -247,7 +279,9 @@ __device__ static int64_t sum_to(const int64_t *words, int last)
     return sum;
 }
 
-/* One random threshold. All lanes take the same way, except within the sums. */
+/* One random threshold between the lowest and the highest bin that holds rows, drawn by the 32
+ * random bits u. Where all rows that have a value are in one bin, the only split is between them
+ * and the missing ones; without missing ones there is none. All lanes take the same branches. */
 __device__ static void scan_random(const struct node_rule *r, const int64_t *words, int n_bins,
                                    uint32_t u, struct boost_split *s)
 {
@@ -272,15 +306,25 @@ __device__ static void scan_random(const struct node_rule *r, const int64_t *wor
     }
 }
 
-/* Shared memory of a warp: levels in the order of g / h. */
+/* Shared memory of a warp, 5 KiB: the levels of a categorical column, sorted by g / h. Without
+ * smoothing and penalties the best division into two sets is one of the prefixes of that order
+ * (Fisher 1958); LightGBM does the same. */
 struct levels {
+    /* by bin: g / (h + cat_smooth) */
     double ratio[BOOST_BINS];
+    /* by rank: the level's packed sum */
     int64_t word[BOOST_BINS];
+    /* by bin: the level's rank; -1 = the node has no row of it */
     int rank[BOOST_BINS];
 };
 
-/* Ranks of the levels that occur; of equal ratios the smaller bin comes first, missing (255) last.
- * Returns how many there are. */
+/* Ranks the levels that occur in the node by their ratio; of equal ratios the smaller bin comes
+ * first, so missing values (255), which are a level too, come last. Returns how many there are.
+ *
+ * A rank is found by counting the smaller ratios, 256 comparisons a level, because there are too
+ * few levels for a sort by the warp to pay. All lanes go through the loops together, as the calls
+ * of __syncwarp require: they keep the marks 0 and -1 in rank[] whole until every lane has read
+ * them. */
 __device__ static int rank_levels(const struct scan_node *nd, const int64_t *words, int n_bins,
                                   struct levels *lv)
 {
@@ -315,8 +359,9 @@ __device__ static int rank_levels(const struct scan_node *nd, const int64_t *wor
     return n;
 }
 
-/* The set of the levels of rank from to to - 1. Levels that the node lacks go with the heavier
- * child. */
+/* Writes the set of levels that go left into *s: those of ranks `from` to `to` - 1. Levels that the
+ * node lacks go with the heavier child. A lane's eight bins are one byte of the set; the 64-bit
+ * words are put together by OR over the lanes. */
 __device__ static void set_done(const struct scan_node *nd, const struct levels *lv, int from,
                                 int to, struct boost_split *s)
 {
@@ -338,8 +383,9 @@ __device__ static void set_done(const struct scan_node *nd, const struct levels 
     }
 }
 
-/* Each rank is a candidate: the level alone where there are few levels, else all levels up to it.
- * The lane's ranks are lane * 8 + i. */
+/* The best set of levels of a categorical column. Each rank is a candidate: where the node has at
+ * most max_onehot levels, the level alone against the rest; else all levels up to that rank, with
+ * cat_l2 added to the penalty. Lane k has the ranks 8 k to 8 k + 7. */
 __device__ static void scan_categorical(const struct node_rule *r, const int64_t *words, int n_bins,
                                         struct levels *lv, struct boost_split *s)
 {
@@ -375,7 +421,9 @@ __device__ static void scan_categorical(const struct node_rule *r, const int64_t
 
 /* ---- nodes ---- */
 
-/* Parameters in units of the quantised gradients, as in boost_grow.c. */
+/* The parameters of a node's scores, in units of the quantised gradients: what is compared with or
+ * added to a sum of g is multiplied by g_scale, and of h by h_scale, as in ml/boost/boost_grow.c.
+ * The bounds of leaf values are quotients g / h, hence `unit`. */
 __device__ static void rule_of(const struct ml_boost_rule *in, const struct boost_tree *tree,
                                const struct boost_node *nd, struct node_rule *r)
 {
@@ -401,7 +449,9 @@ __device__ static void rule_of(const struct ml_boost_rule *in, const struct boos
     }
 }
 
-/* The best split of the node at `at` in column j of the tree; score -1 when there is none. */
+/* One warp: the best split of the node at place `at` in column j of the tree's columns, to *out;
+ * score -1 when there is none. words: the lane's eight cells of the node's histogram. The column is
+ * passed over where it was not drawn for the node's depth (col_level). */
 __device__ static void scan_node(const struct boost_view *v, int t, int at, int j,
                                  const int64_t *words, struct levels *lv, struct boost_split *out)
 {
@@ -434,7 +484,9 @@ __device__ static void scan_node(const struct boost_view *v, int t, int at, int 
         *out = s;
 }
 
-/* The two children of the entry in column j. */
+/* One warp: both children of an entry in column j. The larger child's histogram takes the place of
+ * the parent's (kids_of in boost_rows.cu gave it that slot); this warp alone reads and writes these
+ * 256 cells. found: [entry][small, big][column]. */
 __device__ static void scan_entry(const struct boost_view *v, int t, int at, int j,
                                   struct levels *lv)
 {
@@ -460,8 +512,8 @@ __device__ static void scan_entry(const struct boost_view *v, int t, int at, int
     }
 }
 
-/* A warp per (entry, column). Warps of a block only share memory for levels, so they need no
- * barrier between them. */
+/* A warp per (entry, column); blockIdx: columns by BOOST_WARPS, first entry, tree. The warps of a
+ * block have nothing to do with each other (each has its own `levels`), so they need no barrier. */
 __global__ void scan_kernel(struct boost_view v)
 {
     DYN_SHARED(struct levels, shared); /* [warps], where there are categorical columns */
@@ -475,7 +527,9 @@ __global__ void scan_kernel(struct boost_view v)
     }
 }
 
-/* A warp per child: the best of its columns; of equal scores the earlier column. */
+/* A warp per child that may be split: the best of its columns' splits; of equal scores the earlier
+ * column. It also turns the score into the gain over leaving the node whole; scores with bounds are
+ * gains already. nd->gain <= 0 leaves the node a leaf. */
 __global__ void best_kernel(struct boost_view v)
 {
     int t = (int)blockIdx.y, n_kids = 2 * v.trees[t].n_batch;
@@ -502,6 +556,8 @@ __global__ void best_kernel(struct boost_view v)
     }
 }
 
+/* Queues the three kernels for the batch at hand of all trees. The histograms take 32 KiB of shared
+ * memory a block; the scan takes some only where there are categorical columns. */
 extern "C" int cuda_boost_scan(struct ml_ctx *c, const struct boost_view *v, struct err *err)
 {
     unsigned groups = (unsigned)((v->cols_most + BOOST_GROUP - 1) / BOOST_GROUP);

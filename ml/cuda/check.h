@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* Seconds of a clock that never jumps. */
 static inline double now_s(void)
 {
     struct timespec t;
@@ -17,6 +18,7 @@ static inline double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Ends the program with the error's text when rc < 0. */
 static inline void must(int rc, const struct err *err)
 {
     if (rc < 0) {

@@ -30,6 +30,7 @@ static int failures;
 
 /* ---- tables ---- */
 
+/* A made-up table: its task, size and seed. */
 struct table {
     enum ml_task task;
     int64_t rows;
@@ -37,6 +38,7 @@ struct table {
     uint64_t seed;
 };
 
+/* Targets from a score: the score itself, or classes by thresholds on it. */
 static void target_make(const struct table *t, const double *score, double *y)
 {
     for (int64_t i = 0; i < t->rows; i++) {
@@ -120,6 +122,8 @@ static struct ml_data *data_open(const struct frame *f, enum ml_task task, int i
 
 /* ---- lanes ---- */
 
+/* One training of all folds, and what is compared of it: the saved bytes of each fold's model and
+ * its predictions for held-out rows. */
 struct run {
     struct ml_data *d;
     struct lane lanes[FOLDS];
@@ -175,6 +179,7 @@ static void run_free(struct run *r, const struct model_ops *ops)
     ml_data_close(r->d);
 }
 
+/* Equal means byte for byte: models of a device equal the CPU's. */
 static int runs_equal(const struct run *a, const struct run *b)
 {
     size_t held = (size_t)(a->d->rows * a->d->n_outputs) * sizeof(float);
@@ -216,17 +221,24 @@ static const struct way {
     { "boost", "quantile", { BOOST_OBJECTIVE, BOOST_ALPHA, BOOST_GROW }, { 4, 0.2, 1 }, 1, 0 },
     { "forest", "entropy", { FOREST_CRITERION, FOREST_MIN_LEAF }, { 1, 3 }, 0, 0 },
     { "extra_trees", "all columns", { FOREST_MAX_FEATURES, FOREST_MIN_LEAF }, { 5, 3 }, 0, 0 },
+    { "mlp", "3 layers", { MLP_WIDTH, MLP_BATCH }, { 70, 50 }, 0, 0 },
+    { "mlp", "1 layer", { MLP_LAYERS, MLP_WIDTH, MLP_ACTIVATION }, { 1, 33, 5 }, 0, 0 },
 };
 enum { BENCH_WAYS = 6 };
 
-/* Steps of a round: one in boosting; in a forest one for each pruning of a tree. */
+/* Steps of a round: one in boosting, an epoch of a network; in a forest one for each pruning of a
+ * tree. */
 static int64_t unit_of(const struct way *way, const double *params)
 {
     struct forest_axis axes[FOREST_MAX_AXES];
 
-    return strcmp(way->family, "boost") == 0 ? 1 : forest_axes(params, axes);
+    return strcmp(way->family, "boost") == 0 || strcmp(way->family, "mlp") == 0
+               ? 1
+               : forest_axes(params, axes);
 }
 
+/* Trains one family one way on one table, on the CPU and on the device, and compares. A timed case
+ * leaves the first round out of the time. */
 static void case_run(const struct ml_compute *device, const struct frame *f, const struct table *t,
                      const struct way *way, int64_t rounds, int is_timed)
 {
@@ -242,6 +254,10 @@ static void case_run(const struct ml_compute *device, const struct frame *f, con
     for (size_t i = 0; i < ARRAY_LEN(way->param); i++) {
         if (way->value[i] != 0)
             params[way->param[i]] = way->value[i];
+    }
+    if (strcmp(way->family, "mlp") == 0) { /* the device has no form for waves and members */
+        params[MLP_EMBEDDING] = 0;
+        params[MLP_MEMBERS] = 1;
     }
     int64_t unit = unit_of(way, params), first = is_timed ? unit : rounds * unit;
     run_train(&cpu, f, t, NULL, ops, params, way->is_monotone, first, rounds * unit);
@@ -316,6 +332,8 @@ static int lanes_equal(const struct lane *a, const struct lane *b)
     return is_equal;
 }
 
+/* Prints the time of a round by the number of lanes that train together, and compares the last lane
+ * with the CPU's. */
 static void lanes_run(const struct ml_compute *device, const struct table *t)
 {
     static const int counts[] = { 1, 3, 24, LANES_MOST };
@@ -350,6 +368,8 @@ static void lanes_run(const struct ml_compute *device, const struct table *t)
     frame_close(f);
 }
 
+/* Rows and columns are odd numbers and below a warp on purpose; `few` is for a sanitizer, which is
+ * hundreds of times slower. */
 static const struct table small[] = {
     { ML_BINARY, 12, 1, 0, 1 },        { ML_REGRESSION, 33, 5, 0, 2 },
     { ML_BINARY, 2003, 17, 0, 3 },     { ML_MULTICLASS, 3001, 9, 5, 4 },

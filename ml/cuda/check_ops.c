@@ -15,11 +15,13 @@
 
 static int failures;
 
+/* One of the two that are compared: the CPU, or a device. */
 struct side {
     const struct ml_ops *ops;
     struct ml_ctx *ctx;
 };
 
+/* Memory on the side's device, with a copy of `host` unless that is NULL. */
 static void *to_device(const struct side *s, const void *host, size_t bytes)
 {
     struct err err = { 0 };
@@ -31,12 +33,15 @@ static void *to_device(const struct side *s, const void *host, size_t bytes)
     return p;
 }
 
+/* Prints and counts whether two results were equal. */
 static void verdict(const char *what, int equal)
 {
     failures += !equal;
     printf("  %-44s %s\n", what, equal ? "equal" : "DIFFERENT");
 }
 
+/* Runs the operation twice, because a first launch includes the start of the device, and times the
+ * second run. */
 static void *softmax_on(const struct side *s, const float *z, int64_t n, int k, double *seconds)
 {
     size_t bytes = (size_t)n * (size_t)k * sizeof(float);
@@ -55,6 +60,7 @@ static void *softmax_on(const struct side *s, const float *z, int64_t n, int k, 
     return host;
 }
 
+/* Equal bits are asked for, because both sides use fm_exp and the same order of additions. */
 static void check_softmax(const struct side *cpu, const struct side *gpu, int64_t n, int k)
 {
     float *z = malloc((size_t)n * (size_t)k * sizeof(*z) + 1);
@@ -76,6 +82,8 @@ static void check_softmax(const struct side *cpu, const struct side *gpu, int64_
     free(got);
 }
 
+/* A table of bins, and nodes that divide its rows: node m has the rows from[m] to from[m + 1] of
+ * `rows`. */
 struct hist_case {
     uint8_t *bins;
     uint32_t *q;
@@ -84,6 +92,8 @@ struct hist_case {
     int cols, nodes;
 };
 
+/* The histograms of the case on one side, [nodes][cols][256] words; times the second of two
+ * runs. */
 static int64_t *hist_on(const struct side *s, const struct hist_case *h, double *seconds)
 {
     size_t cells = (size_t)h->nodes * (size_t)h->cols * 256;
@@ -113,6 +123,8 @@ static int64_t *hist_on(const struct side *s, const struct hist_case *h, double 
     return host;
 }
 
+/* Random bins and words in nodes of uneven size. The row stride is a multiple of 64, as the tables
+ * of ml/prep have it. */
 static void check_hist(const struct side *cpu, const struct side *gpu, int64_t n, int cols,
                        int nodes)
 {
@@ -149,6 +161,7 @@ static void check_hist(const struct side *cpu, const struct side *gpu, int64_t n
     free(got);
 }
 
+/* Every operation over row counts at the edges: none, one, around a warp, and beyond one tile. */
 static void check_device(const struct ml_ops *ops, int index)
 {
     static const int64_t ns[] = { 0, 1, 33, 1000, 100003 };

@@ -6,6 +6,8 @@
 #include "ml/ops/ops.h"
 #include "ml/ops/ops_boost.h"
 #include "ml/ops/ops_forest.h"
+#include "ml/ops/ops_net.h"
+#include "ml/ops/ops_reduce.h"
 
 #ifdef ASSAY_EMULATE
 #include ASSAY_EMULATE /* the emulation's header, named by the build */
@@ -53,6 +55,8 @@ int cuda_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int
                       struct err *err);
 extern const struct ml_boost_ops cuda_boost_ops;   /* boost.c */
 extern const struct ml_forest_ops cuda_forest_ops; /* forest.c */
+extern const struct ml_net_ops cuda_net_ops;       /* net.c */
+extern const struct ml_nccl_ops cuda_nccl_ops;     /* reduce.c */
 int cuda_hist_nodes(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist, struct err *err);
 
 #ifdef __cplusplus

@@ -8,16 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Memory that is used up is ERR_NOMEM, which fails only the trial; the rest is ERR_DEVICE. */
 int cuda_check(cudaError_t rc, const char *what, const char *file, int line, struct err *err)
 {
     if (rc == cudaSuccess)
         return 0;
-    /* clears it: else the next launch would report it again */
+    /* Clears the error, because otherwise the next launch would report it again. */
     cudaGetLastError();
     return err_set(err, rc == cudaErrorMemoryAllocation ? ERR_NOMEM : ERR_DEVICE, "%s (%s:%d): %s",
                    what, file, line, cudaGetErrorString(rc));
 }
 
+/* The number of devices; 0 where there is no driver that this program can use. */
 static int cuda_count(int *n, struct err *err)
 {
     cudaError_t rc = cudaGetDeviceCount(n);
@@ -31,6 +33,8 @@ static int cuda_count(int *n, struct err *err)
     return cuda_try(rc, err);
 }
 
+/* Name, memory and numeric class of a device. The class ("cuda-sm90") names the architecture,
+ * because results are compared only between devices that are known to give equal bits. */
 static int cuda_get_device(int index, struct ml_device *out, struct err *err)
 {
     struct cudaDeviceProp prop;
@@ -60,6 +64,8 @@ static void cuda_close(struct ml_ctx *c)
     free(c);
 }
 
+/* A context is one device and one stream; one thread at a time uses it. The stream does not wait
+ * for the default stream, which nobody here uses. */
 static struct ml_ctx *cuda_open(int index, struct err *err)
 {
     struct ml_ctx *c = calloc(1, sizeof(*c));
@@ -84,6 +90,7 @@ static struct ml_ctx *cuda_open(int index, struct err *err)
     return c;
 }
 
+/* Device memory, not cleared; never NULL, even for 0 bytes. */
 static int cuda_alloc(struct ml_ctx *c, size_t bytes, void **out, struct err *err)
 {
     (void)c;
@@ -96,11 +103,13 @@ static void cuda_release(struct ml_ctx *c, void *p)
     cudaFree(p);
 }
 
+/* The copy is queued: the caller keeps the source until cuda_wait. */
 static int cuda_put(struct ml_ctx *c, void *device, const void *host, size_t bytes, struct err *err)
 {
     return cuda_try(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, c->stream), err);
 }
 
+/* Returns when all that was queued is done, with the first error of any of it. */
 static int cuda_wait(struct ml_ctx *c, struct err *err)
 {
     return cuda_try(cudaStreamSynchronize(c->stream), err);
@@ -113,6 +122,8 @@ static int cuda_get(struct ml_ctx *c, void *host, const void *device, size_t byt
     return cuda_wait(c, err);
 }
 
+/* What the other half of the program sees, by ml/ops/ops.h. abi keeps a library of another version
+ * from being used. */
 static const struct ml_ops ops = {
     .abi = ML_OPS_ABI,
     .backend = "cuda",
@@ -129,8 +140,11 @@ static const struct ml_ops ops = {
     .hist_nodes = cuda_hist_nodes,
     .boost = &cuda_boost_ops,
     .forest = &cuda_forest_ops,
+    .net = &cuda_net_ops,
+    .nccl = &cuda_nccl_ops,
 };
 
+/* The only symbol that ml/ops/device.c looks up. */
 const struct ml_ops *assay_cuda_ops(void);
 const struct ml_ops *assay_cuda_ops(void)
 {

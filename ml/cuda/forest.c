@@ -1,6 +1,9 @@
 /* forest.c - the host's side of forests on a device (ml/ops/ops_forest.h): memory, uploads, and the
- * launches of a call. Plain C. Levels are queued eight at a time; in between the host looks whether
- * any node is still open. Called through the table of device.c. */
+ * launches of a call. Plain C; called through the table of device.c.
+ *
+ * A call grows up to `trees` trees level by level. Levels are queued LEVELS_AHEAD at a time,
+ * because looking whether a node is still open means waiting for the device; a level without open
+ * nodes costs one empty launch. All arrays are one allocation. */
 #include "ml/cuda/forest.h"
 
 #include "ml/cuda/table.h"
@@ -8,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* SHARED_BYTES: shared memory of a block that needs no opting in; 4 KiB of it are left to the
+ * kernel's own variables. */
 enum { LEVELS_AHEAD = 8, SHARED_BYTES = 48 << 10 };
 
 struct ml_forest {
@@ -18,6 +23,7 @@ struct ml_forest {
     unsigned char *memory;
 };
 
+/* Called without memory to find the size for so many trees, then with it. */
 static void place_all(struct rf_view *v, int64_t trees, struct cuda_layout *l)
 {
     v->at = cuda_place(l, v->rows, sizeof(*v->at));
@@ -40,6 +46,7 @@ static void place_all(struct rf_view *v, int64_t trees, struct cuda_layout *l)
     v->swaps = cuda_place(l, (int64_t)v->blocks * v->cols, sizeof(*v->swaps));
 }
 
+/* As many warps to a block as their shared memory allows, at most RF_WARPS. */
 static void view_init(struct rf_view *v, const struct ml_ctx *c, const struct ml_boost_table *t,
                       const struct ml_forest_in *in)
 {
@@ -111,6 +118,8 @@ static int memory_take(struct ml_forest *f, struct err *err)
     return 0;
 }
 
+/* Takes the memory and uploads what all trees share: the rows' numbers in the table (at), their
+ * targets, and for extra trees the places of the bins' edges. t must live as long as the forest. */
 static int forest_open(struct ml_ctx *c, struct ml_boost_table *t, const struct ml_forest_in *in,
                        struct ml_forest **out, struct err *err)
 {
@@ -142,11 +151,13 @@ static int forest_open(struct ml_ctx *c, struct ml_boost_table *t, const struct 
     return 0;
 }
 
+/* How many trees forest_grow may be asked for at once: fewer than wanted where memory is short. */
 static int forest_trees(const struct ml_forest *f)
 {
     return f->trees;
 }
 
+/* Grows all levels. A tree deeper than RF_LEVELS is an error. */
 static int levels_run(struct ml_forest *f, struct err *err)
 {
     int32_t n_open = 1;
@@ -165,6 +176,8 @@ static int levels_run(struct ml_forest *f, struct err *err)
     return n_open > 0 ? err_set(err, ERR_TOOBIG, "a tree deeper than %d", RF_LEVELS) : 0;
 }
 
+/* Grows n trees from their keys and their rows' weights ([n][rows]: how often each row was drawn)
+ * and returns their numbers of nodes. The trees stay on the device until the next call. */
 static int forest_grow(struct ml_forest *f, int n, const uint64_t *keys, const uint16_t *weights,
                        int32_t *n_nodes, struct err *err)
 {
@@ -189,6 +202,7 @@ static int forest_grow(struct ml_forest *f, int n, const uint64_t *keys, const u
     return 0;
 }
 
+/* Copies tree i of the last call to the host. */
 static int forest_get(struct ml_forest *f, int i, int n_nodes, struct ml_forest_node *nodes,
                       float *values, struct err *err)
 {

@@ -12,7 +12,10 @@
 
 /* ---- the rows of a tree, and its root ---- */
 
-/* Lists the rows that a tree has drawn, with their words, in any order; blockIdx.y is the tree. */
+/* Lists the rows that a tree has drawn (weight > 0), in any order, with their words: the target or
+ * class in the upper 32 bits, the weight in the lower 16. Also adds up the tree's weight.
+ * blockIdx.y is the tree. All threads go through the loop equally often (block_place has
+ * barriers). */
 __global__ void rows_kernel(struct rf_view v)
 {
     int t = (int)blockIdx.y;
@@ -35,6 +38,7 @@ __global__ void rows_kernel(struct rf_view v)
         atomicAdd((unsigned long long *)&tree->weight, sum);
 }
 
+/* A thread per tree: its root, which is also its first open node. */
 __global__ void roots_kernel(struct rf_view v)
 {
     int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -52,7 +56,8 @@ __global__ void roots_kernel(struct rf_view v)
     }
 }
 
-/* Scratch of the blocks: the columns in order. A block puts them back after every node. */
+/* Fills in the blocks' permutations with the columns in order; a block per permutation. A block
+ * of level_kernel restores the order after every node, so this runs once per call. */
 __global__ void perm_kernel(struct rf_view v)
 {
     for (int i = (int)threadIdx.x; i < v.cols; i += (int)blockDim.x)
@@ -63,14 +68,19 @@ __global__ void perm_kernel(struct rf_view v)
 
 /* What the block knows of its node; in shared memory. */
 struct node_state {
+    /* by class the weight of its rows; for numbers total[0] is the sum of weight times target */
     long long total[ML_FOREST_CLASSES], weight;
+    /* rows whose target differs from the first row's: 0 = a pure node; rows placed so far */
     unsigned n_differ, n_left, n_right;
     /* The bins of the rows in the column of the split; for numeric columns only the missing one. */
     unsigned bins[RF_BINS / 32];
+    /* seen: columns looked at so far; is_found: one of them can be split */
     int is_leaf, seen, is_found;
     struct rf_found best;
 };
 
+/* All threads: adds up the node's weight and its classes (or the sum of its targets), and counts
+ * the rows whose target differs from the first row's. */
 __device__ static void totals_add(const struct rf_node_view *nd, struct node_state *s)
 {
     const struct rf_view *v = nd->v;
@@ -117,8 +127,9 @@ __device__ static void value_take(const struct rf_view *v, const struct ml_fores
         s->bins[i] = 0;
 }
 
-/* One thread: draws the next `n` columns of the permutation. Returns how many there are left, at
- * most n. */
+/* One thread: draws the next `n` columns without replacement, by the first steps of a Fisher-Yates
+ * shuffle whose draws depend on the node's key. Returns how many it drew: n, or fewer where no more
+ * are left. Notes its swaps, because undoing them costs less than writing all columns anew. */
 __device__ static int columns_draw(const struct rf_view *v, uint64_t key, int seen, int n)
 {
     int32_t *perm = v->perm + (int64_t)blockIdx.x * v->cols;
@@ -184,6 +195,8 @@ __device__ static void columns_look(const struct rf_node_view *nd, int n, int is
     __syncthreads();
 }
 
+/* Looks at n_visit columns, then further ones, as many at a time as the block has warps, until one
+ * can be split or none is left. */
 __device__ static void split_find(const struct rf_node_view *nd, struct rf_area *a,
                                   struct rf_found *found, int *drawn, struct node_state *s)
 {
@@ -289,6 +302,10 @@ __device__ static void kids_make(const struct rf_view *v, int t, int level, int 
     }
 }
 
+/* All threads of a block: one open node, from its totals to its two children. A block per node
+ * suits both ends of a tree: near the root the warps share the many rows by columns, and far down
+ * thousands of nodes keep all multiprocessors busy. The barriers separate what one thread writes
+ * into *s from what all read. */
 __device__ static void node_grow(const struct rf_view *v, int level, struct rf_open open,
                                  struct rf_area *a, struct rf_found *found, int *drawn,
                                  struct node_state *s)
@@ -326,7 +343,8 @@ __device__ static void node_grow(const struct rf_view *v, int level, struct rf_o
     __syncthreads();
 }
 
-/* A warp's part of the block's dynamic shared memory. */
+/* Lays out a warp's part of the block's dynamic shared memory (cuda_forest_area bytes): the arrays
+ * of 8-byte words first, so that all are aligned. */
 __device__ static struct rf_area area_of(const struct rf_view *v, unsigned char *memory)
 {
     struct rf_area a = {};
@@ -346,8 +364,10 @@ __device__ static struct rf_area area_of(const struct rf_view *v, unsigned char 
     return a;
 }
 
-/* At least two blocks to a multiprocessor. That spilled registers cost less than idle warps is a
- * guess that was not measured yet. */
+/* Grows the open nodes of one level of all trees: a block takes every gridDim.x-th of them, and
+ * puts their children into the other queue. The launch bound asks for two blocks to a
+ * multiprocessor, on the assumption, not measured, that spilled registers cost less than idle
+ * warps. */
 __global__ void __launch_bounds__(32 * RF_WARPS, 2) level_kernel(struct rf_view v, int level)
 {
     DYN_SHARED(unsigned char, memory);
@@ -361,6 +381,9 @@ __global__ void __launch_bounds__(32 * RF_WARPS, 2) level_kernel(struct rf_view 
         node_grow(&v, level, v.queue[level & 1][i], &a, found, &drawn, &s);
 }
 
+/* After it, each tree has the list of its rows and its root, and queue 0 holds the roots. The
+ * number of blocks is limited to 16 for each multiprocessor over all trees; their loops take the
+ * rest. */
 extern "C" int cuda_forest_start(struct ml_ctx *c, const struct rf_view *v, struct err *err)
 {
     unsigned trees = (unsigned)v->n_trees;
@@ -377,6 +400,8 @@ extern "C" int cuda_forest_start(struct ml_ctx *c, const struct rf_view *v, stru
     return cuda_try(cudaGetLastError(), err);
 }
 
+/* Always launches v->blocks blocks, because the host does not know how many nodes are open; those
+ * without one end at once. */
 extern "C" int cuda_forest_level(struct ml_ctx *c, const struct rf_view *v, int level,
                                  struct err *err)
 {

@@ -26,6 +26,7 @@ struct rf_area {
     unsigned *count;
 };
 
+/* The node at hand: its rows, their words (weight and target), and their totals. */
 struct rf_node_view {
     const struct rf_view *v;
     const int32_t *rows;
@@ -37,17 +38,22 @@ struct rf_node_view {
     int n;
 };
 
+/* The best split so far. visit: how many columns were looked at before this one, which decides
+ * ties. */
 struct rf_found {
     double score;
     int visit, col, bin, missing_left, is_set;
     uint64_t set[4];
 };
 
+/* Counts of a bin: one per class, or two for two classes, or one for numbers. */
 __device__ static int rf_width(const struct rf_view *v)
 {
     return v->kind == RF_MANY ? v->in.n_classes : v->kind == RF_TWO ? 2 : 1;
 }
 
+/* All lanes of a warp: the histogram of a column over the node's rows, in the warp's shared memory.
+ * The sums are whole numbers, so the order of the atomic additions does not matter. */
 __device__ static void rf_hist(const struct rf_node_view *nd, int col, struct rf_area *a)
 {
     const struct rf_view *v = nd->v;
@@ -76,6 +82,7 @@ __device__ static void rf_hist(const struct rf_node_view *nd, int col, struct rf
     __syncwarp(ALL);
 }
 
+/* The weight of the rows in a bin. */
 __device__ static unsigned rf_weight(const struct rf_view *v, const struct rf_area *a, int bin)
 {
     unsigned n = a->count[bin];
@@ -87,13 +94,16 @@ __device__ static unsigned rf_weight(const struct rf_view *v, const struct rf_ar
 
 /* ---- the sides of a cut ---- */
 
-/* One side of a cut. n: weight to the left; a, b: the sums that the score is made of. */
+/* A cut. n: weight to the left. a, b: the sums that the score is made of; two classes: a = the
+ * weight of class 1 to the left; more classes: a, b = sums of squared class weights to the left and
+ * right; numbers: a = the sum of targets to the left. */
 struct rf_side {
     int64_t n, a, b;
     /* used for entropy with several classes */
     double left, right;
 };
 
+/* n log n, from the table. */
 __device__ static double rf_x(const struct rf_view *v, int64_t n)
 {
     return v->xlogx[n];
@@ -121,7 +131,7 @@ __device__ static double rf_score(const struct rf_node_view *nd, const struct rf
            (rf_x(v, rs) + rf_x(v, rn - rs) - rf_x(v, rn));
 }
 
-/* Sum over the lanes below, of a warp. */
+/* The sum of `own` over the lanes with a smaller number (an exclusive prefix sum of a warp). */
 __device__ static int64_t rf_below(int64_t own)
 {
     int lane = (int)threadIdx.x % 32;
@@ -135,13 +145,14 @@ __device__ static int64_t rf_below(int64_t own)
     return sum - own;
 }
 
+/* The bin at a position: the position itself, or the level at that place of the order. */
 __device__ static int rf_bin_at(const struct rf_area *a, int is_level, int at)
 {
     return is_level ? a->level_of[at] : at;
 }
 
-/* Adds class k, of which the node has `total`, to the sides at the lane's positions; with missing
- * values on the left: to [.][1]. */
+/* Adds class k, of which the node has `total`, to the cuts at the lane's eight positions:
+ * side[.][0] with missing values on the right, side[.][1] with them on the left. */
 __device__ static void rf_add_class(const struct rf_view *v, const struct rf_area *a, int k,
                                     int is_level, int n, int64_t total,
                                     struct rf_side side[LANE_BINS][2])
@@ -173,7 +184,8 @@ __device__ static void rf_add_class(const struct rf_view *v, const struct rf_are
 }
 
 /* The same for two classes and for numbers: weights, and the weight of class 1 or the sum of
- * targets. */
+ * targets. The first pass over the lane's positions finds its totals, which rf_below turns into the
+ * sums before it; the second makes the running sums. */
 __device__ static void rf_add_sums(const struct rf_view *v, const struct rf_area *a, int is_level,
                                    int n, struct rf_side side[LANE_BINS][2])
 {
@@ -264,6 +276,8 @@ __device__ static void rf_span(const struct rf_view *v, const struct rf_area *a,
     }
 }
 
+/* The best threshold of a numeric column, or for extra trees one random threshold (rf_random_cut)
+ * between the lowest and the highest bin that holds rows. */
 __device__ static void rf_numeric(const struct rf_node_view *nd, int col, struct rf_area *a,
                                   struct rf_found *f)
 {
@@ -291,6 +305,9 @@ __device__ static void rf_numeric(const struct rf_node_view *nd, int col, struct
 
 /* ---- categories ---- */
 
+/* What levels are sorted by: the mean target, the share of class 1, or with several classes the
+ * share of the node's most frequent one. With two classes or numbers the best division into two
+ * sets is then a prefix of the order (Breiman and others 1984, theorem 4.5). */
 __device__ static double rf_level_order(const struct rf_view *v, const struct rf_area *a, int bin,
                                         int main_class)
 {
@@ -334,6 +351,7 @@ __device__ static int rf_levels(const struct rf_node_view *nd, int n_bins, int i
     return n;
 }
 
+/* Fisher-Yates by one lane, with draws that depend only on the key and the place, as on the CPU. */
 __device__ static void rf_shuffle(struct rf_area *a, int n, uint64_t key)
 {
     if (threadIdx.x % 32 == 0) {
@@ -347,6 +365,8 @@ __device__ static void rf_shuffle(struct rf_area *a, int n, uint64_t key)
     __syncwarp(ALL);
 }
 
+/* The best set of levels that go left: a prefix of the sorted levels, or for extra trees one random
+ * prefix of a random order. */
 __device__ static void rf_categorical(const struct rf_node_view *nd, int col, struct rf_area *a,
                                       struct rf_found *f)
 {

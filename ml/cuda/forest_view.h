@@ -1,18 +1,23 @@
-/* forest_view.h - forests as the kernels see them: the arrays on the device that a call works on, passed to every kernel by
- * value. forest.c fills it in; forest.cu and forest_split.cuh read it.
+/* forest_view.h - forests as the kernels see them: the arrays on the device that a call works on,
+ * passed to every kernel by value. forest.c fills it in; forest.cu and forest_split.cuh read it.
  *
- * Arrays of trees stand one after another: tree t has the rows [t * rows, (t + 1) * rows) of list and word, the nodes
- * [t * node_cap, ...) of nodes and values. Rows of a node stand in any order, because every sum over them is of whole
- * numbers and so does not depend on it. */
+ * Arrays of trees stand one after another: tree t has the rows [t * rows, (t + 1) * rows) of list
+ * and word, and the nodes [t * node_cap, (t + 1) * node_cap) of nodes and values. The rows of a
+ * node stand in any order, because every sum over them is of whole numbers and so does not depend
+ * on it. */
 #ifndef ML_CUDA_FOREST_VIEW_H
 #define ML_CUDA_FOREST_VIEW_H
 
 #include "ml/math/forest_math.h"
 #include "ml/ops/ops_forest.h"
 
+/* RF_LEVELS: the deepest level of a tree. RF_WARPS: warps of a block; each looks at one column at a
+ * time. */
 enum { RF_BINS = 256, RF_MISSING = 255, RF_LEVELS = 128, RF_WARPS = 8 };
+/* Two classes, more classes, or numbers. */
 enum rf_kind { RF_TWO, RF_MANY, RF_NUMBER };
 
+/* A node that is still to be grown. */
 struct rf_open {
     int32_t tree, node;
 };
@@ -20,11 +25,11 @@ struct rf_open {
 struct rf_tree_state {
     unsigned n_rows;
     int32_t n_nodes;
-    /* of all its rows */
+    /* weight of all its rows */
     long long weight;
 };
 
-/* See above for the layout. */
+/* The layout is described above. */
 struct rf_view {
     struct ml_forest_in in;
     enum rf_kind kind;

@@ -8,8 +8,12 @@
  * a tile has 2^14 rows. */
 #include "ml/cuda/gpu.h"
 
+/* HIST_GROUP: columns of a block; their sums fill 32 KiB of shared memory. */
 enum { HIST_BINS = 256, HIST_GROUP = 16, HIST_TILE_ROWS = 16384, HIST_THREADS = 256 };
 
+/* Node m has the rows from[m] to from[m + 1] of in.rows; its histogram is [cols][256] words. The
+ * third dimension of the grid counts nodes, so tiles beyond a node's rows end at once. in.q holds
+ * g, signed, in the upper 16 bits and h in the lower 16, by row number. */
 __global__ void hist_nodes_kernel(struct ml_hist_in in, unsigned long long *hist)
 {
     DYN_SHARED(int, sums); /* [2][group][256] */
@@ -42,6 +46,8 @@ __global__ void hist_nodes_kernel(struct ml_hist_in in, unsigned long long *hist
     }
 }
 
+/* Clears `hist`, which is on the device, and queues the sums. in->max_rows: rows of the largest
+ * node. */
 extern "C" int cuda_hist_nodes(struct ml_ctx *c, const struct ml_hist_in *in, int64_t *hist,
                                struct err *err)
 {

@@ -2,8 +2,12 @@
 #ifndef ML_CUDA_PLACE_H
 #define ML_CUDA_PLACE_H
 
-/* Places from *counter on for the threads with is_taking; the others get a number of no meaning.
- * All threads of the block call it together, in whole warps. */
+/* Returns consecutive places from *counter on to the threads with is_taking != 0, and advances
+ * *counter by their number; the other threads get a number without meaning. A vote counts each
+ * warp, one atomic addition in shared memory places the warps, and one in global memory places the
+ * block, so that a block makes one global addition instead of one a row. The order of warps and
+ * blocks differs from run to run. All threads of the block call it together, in whole warps,
+ * because it has barriers. */
 __device__ static unsigned block_place(int is_taking, unsigned *counter)
 {
     __shared__ unsigned count, base;

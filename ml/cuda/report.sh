@@ -46,6 +46,7 @@ heading
 devices=$("$build/ml/cuda/check_models" count) || devices=0
 if [ "$what" = check ]; then
     part operations 60 "$build/ml/cuda/check_ops"
+    part networks 30 "$build/ml/cuda/check_nets" check
     part models 100 "$build/ml/cuda/check_models" check
     if [ "$devices" -gt 0 ] 2>/dev/null && command -v compute-sanitizer >/dev/null; then
         for tool in memcheck racecheck synccheck initcheck; do
@@ -53,6 +54,8 @@ if [ "$what" = check ]; then
         done
     fi
 elif [ "$devices" -gt 0 ] 2>/dev/null; then
+    part networks 60 "$build/ml/cuda/check_nets" bench
+    part "kernels of networks" 60 env ASSAY_CUDA_TRACE=1 "$build/ml/cuda/check_nets" bench
     part lanes 60 "$build/ml/cuda/check_models" lanes
     part kernels 60 env ASSAY_CUDA_TRACE=1 "$build/ml/cuda/check_models" trace
     part models 150 "$build/ml/cuda/check_models" bench

@@ -1,8 +1,11 @@
 /* softmax.cu - softmax_rows (contract in ml/ops/ops.h). One thread per row: there are few classes,
- * and the ascending sum of the contract leaves no parallelism inside a row; rows there are plenty. */
+ * and the contract's ascending sum leaves no parallelism inside a row, but there are plenty of
+ * rows. */
 #include "ml/cuda/gpu.h"
 #include "ml/math/fmath.h"
 
+/* z, p: [n][k] floats on the device, which may be the same array. Subtracting the largest value
+ * first keeps exp from overflowing. */
 __global__ void softmax_rows_kernel(const float *z, float *p, int64_t n, int k)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x;
@@ -22,6 +25,8 @@ __global__ void softmax_rows_kernel(const float *z, float *p, int64_t n, int k)
     }
 }
 
+/* 256 threads a block; at most 8 blocks for each multiprocessor, because the kernel's loop takes
+ * further rows. */
 extern "C" int cuda_softmax_rows(struct ml_ctx *c, const float *z, float *p, int64_t n, int k,
                                  struct err *err)
 {

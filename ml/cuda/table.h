@@ -1,4 +1,5 @@
-/* table.h - the bins of a table on the device. Made by boost.c; forest.c uses it too. */
+/* table.h - the bins of a table on the device, row-major like the host's. Made once per table by
+ * boost.c; forest.c uses the same copy. */
 #ifndef ML_CUDA_TABLE_H
 #define ML_CUDA_TABLE_H
 

@@ -10,12 +10,14 @@
 #include <string.h>
 #include <time.h>
 
+/* More kernels than there are; further ones would not be counted. */
 enum { KERNELS_MOST = 64 };
 
 int cuda_is_traced;
 
+/* What was measured of each kernel, in the order of the first launches. */
 static struct {
-    /* the name as its launcher spells it */
+    /* the kernel's name in the launcher's source */
     const char *kernel;
     long launches;
     double seconds, longest;
@@ -36,12 +38,14 @@ void cuda_trace_begin(void)
     cuda_is_traced = getenv("ASSAY_CUDA_TRACE") != NULL;
 }
 
+/* Waits for all earlier work, so that only the kernel itself is timed. */
 void cuda_launching(cudaStream_t stream)
 {
     cudaStreamSynchronize(stream);
     started = now_s();
 }
 
+/* Waits for the kernel and adds its time to that of its name. */
 void cuda_launched(const char *kernel, cudaStream_t stream)
 {
     cudaError_t rc = cudaStreamSynchronize(stream);

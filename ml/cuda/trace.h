@@ -13,7 +13,7 @@ extern "C" {
  * waited for, and closing the context prints what each kernel took. */
 extern int cuda_is_traced;
 void cuda_trace_begin(void);
-/* and clears the counts */
+/* Prints what each kernel took since the last call, and clears the counts. */
 void cuda_trace_print(FILE *out);
 
 #ifdef __cplusplus

@@ -50,6 +50,45 @@ void family_defaults(const struct family *f, double *params)
         params[i] = f->params[i].def;
 }
 
+/* The last choice that is searched of a parameter of FA_PREP: 0, which leaves it to the data, where
+ * the table has no column that it is about. */
+static double prep_searched(const struct family_param *p, const struct family_shape *s)
+{
+    if (!s)
+        return 0;
+    bool is_about_few = strcmp(p->name, "prep_few_levels") == 0;
+    return (is_about_few ? s->few_levels : s->many_levels) > 0 ? p->hi : 0;
+}
+
+struct family_param family_param_for(const struct family *f, int i, const struct family_shape *s,
+                                     const char *metric)
+{
+    CHECK(i >= 0 && i < f->n_params);
+    struct family_param p = f->params[i];
+    struct family_range r = { p.lo, p.hi, p.def };
+
+    if (p.axis == FA_PREP)
+        r.hi = prep_searched(&p, s);
+    else if (f->searched)
+        f->searched(i, s, metric, &r);
+    CHECK(r.lo <= r.hi && r.lo >= p.hard_lo && r.hi <= p.hard_hi);
+    p.lo = r.lo;
+    p.hi = r.hi;
+    p.def = fmin(fmax(r.def, r.lo), r.hi);
+    return p;
+}
+
+void family_suit(const struct family *f, const struct family_shape *s, const char *metric,
+                 double *params)
+{
+    for (int i = 0; i < f->n_params; i++) {
+        struct family_param p = family_param_for(f, i, s, metric);
+
+        if (p.lo > f->params[i].lo || p.hi < f->params[i].hi)
+            params[i] = fmin(fmax(params[i], p.lo), p.hi);
+    }
+}
+
 int family_choice_count(const struct family_param *p)
 {
     int n = 1;
@@ -106,7 +145,7 @@ void family_shape_key(const struct family *f, const double *params, char *out, s
     for (int i = 0; i < f->n_params && at < size; i++) {
         const struct family_param *p = &f->params[i];
         char choice[64];
-        if (p->axis != FA_SHAPE)
+        if (p->axis != FA_SHAPE && (p->axis != FA_PREP || params[i] == 0))
             continue;
         if (p->kind == FP_CHOICE)
             family_choice_name(p, (int)params[i], choice, sizeof choice);

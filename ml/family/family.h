@@ -6,7 +6,9 @@
  *
  * Axes of a parameter: FA_COSTLY must be set before a fit; FA_FREE is found during one fit at no
  * extra cost (the number of rounds); FA_PATH likewise along a path of solutions; FA_SHAPE decides
- * which trials may train in one launch. */
+ * which trials may train in one launch; FA_PREP chooses how the columns are prepared (ml/prep/
+ * choice.h): its name begins with "prep_", its first choice leaves it to the data, and it is
+ * searched only where the table has columns that it is about. */
 #ifndef ML_FAMILY_FAMILY_H
 #define ML_FAMILY_FAMILY_H
 
@@ -17,10 +19,10 @@
 #include <stdint.h>
 
 enum family_kind { FP_FLOAT, FP_INT, FP_CHOICE };
-enum family_axis { FA_COSTLY, FA_FREE, FA_PATH, FA_SHAPE };
+enum family_axis { FA_COSTLY, FA_FREE, FA_PATH, FA_SHAPE, FA_PREP };
 enum family_task { FT_BINARY = 1, FT_MULTICLASS = 2, FT_REGRESSION = 4, FT_ANY = 7 };
 /* the form of the table that a family trains on; all trials of it share one (ml/model/data.h) */
-enum family_form { FF_NONE, FF_BINS, FF_DENSE };
+enum family_form { FF_NONE, FF_BINS, FF_DENSE, FF_IMAGES };
 /* What a level of a trial spends: the family's own ladder, or a share of its rounds or of its rows.
  * A family that has no rounds, or cannot leave rows out, keeps its own ladder. */
 enum family_resource { FR_AUTO, FR_ROUNDS, FR_ROWS, FR_KINDS };
@@ -42,6 +44,20 @@ struct family_param {
     const char *help;
 };
 
+/* What an automatic search tries of a parameter, and its default. */
+struct family_range {
+    double lo, hi, def;
+};
+
+/* The images of a table; all 0 where it has none. Their values count as columns too. */
+struct family_image {
+    int height, width, channels;
+};
+static inline int family_image_values(const struct family_image *m)
+{
+    return m->height * m->width * m->channels;
+}
+
 /* What the cost of a fit depends on. */
 struct family_shape {
     /* training rows of the whole table, without test rows */
@@ -50,6 +66,11 @@ struct family_shape {
     int columns;
     /* width after one-hot encoding */
     int encoded;
+    /* Each fold has forms of the table of its own: some inputs are means of the target. */
+    bool by_fold;
+    /* Columns that the parameters of FA_PREP are about: categories of many levels, which have means
+     * of the target, and of few, which may have them. */
+    int many_levels, few_levels;
     /* 1 for binary and regression, else the number of classes */
     int outputs;
     /* folds that are fitted: k, or 1 for holdout */
@@ -58,6 +79,7 @@ struct family_shape {
      * unknown, taken as 1. */
     double growth;
     int task; /* FT_ */
+    struct family_image image;
     enum family_resource resource;
 };
 
@@ -99,6 +121,8 @@ struct family {
     bool has_device;
     /* tried only where a space names it: automatic searches leave it out */
     bool by_name;
+    /* only for tables of images */
+    bool needs_images;
     /* usually the strongest family: where all are searched, time is planned by it */
     bool is_lead;
     const struct family_param *params;
@@ -114,7 +138,8 @@ struct family {
     int adds_folds;
     const char *const *level_help; /* what each level means */
     /* Cost of going from level `from` to `to`, in whole units of about a microsecond of a core of
-     * 2026. Drives the virtual time of deterministic studies, so it must never depend on a clock. */
+     * 2026. Drives the virtual time of deterministic studies, so it must never depend on a
+     * clock. */
     int64_t (*cost)(const struct family_shape *s, const double *params, int from, int to);
     /* Memory of one trial trained to `level`, with the folds that the level fits (s->folds = all);
      * shared data excluded. */
@@ -123,9 +148,13 @@ struct family {
     /* Writes what the fit chose along its free axes, and what the level really ran with, into
      * params. */
     void (*choose)(double *params, int level, int64_t steps);
-    /* The range that an automatic search tries of parameter i, where the task (FT_) and the metric
-     * suggest another one than its own lo and hi. NULL = never. */
-    void (*searched)(int i, int task, const char *metric, double *lo, double *hi);
+    /* Changes the range of parameter i where the table or the metric suggests another one than its
+     * own lo, hi and def. s: NULL while no table is known. NULL = never. */
+    void (*searched)(int i, const struct family_shape *s, const char *metric,
+                     struct family_range *io);
+    /* The choices of parameter *other, as bits, with which parameter i has an effect; 0 = always. The
+     * other one comes first. NULL = all have an effect always. */
+    uint64_t (*only_with)(int i, int *other);
     int (*choice_tasks)(int i, int choice); /* tasks (FT_ mask) that a choice suits; NULL = all */
     /* Configurations tried first, one double per parameter, in order. */
     const double *(*portfolio)(int i); /* NULL past the end; row 0 = the defaults */
@@ -162,12 +191,19 @@ const char *family_param_near(const struct family *f, const char *name);
 /* err->where names the parameter. */
 int family_params_check(const struct family *f, const double *params, struct err *err);
 void family_defaults(const struct family *f, double *params);
+/* Parameter i with the range and the default that suit a table and a metric: see family.searched. */
+struct family_param family_param_for(const struct family *f, int i, const struct family_shape *s,
+                                     const char *metric);
+/* Moves each value of a configuration that the table or the metric narrowed into its new range.
+ * What they say nothing about stays as it is. */
+void family_suit(const struct family *f, const struct family_shape *s, const char *metric,
+                 double *params);
 int family_choice_count(const struct family_param *p);
 /* -1 = none */
 int family_choice_find(const struct family_param *p, const char *name);
 void family_choice_name(const struct family_param *p, int i, char *out, size_t size);
-/* Two configurations with the same shape key can train in one launch: the family's name and its
- * FA_SHAPE values, as text. */
+/* Two configurations with the same shape key can train in one launch: the family's name, its
+ * FA_SHAPE values, and those of its FA_PREP values that are not left to the data, as text. */
 void family_shape_key(const struct family *f, const double *params, char *out, size_t size);
 
 #endif

@@ -234,10 +234,11 @@ static const char *const levels[] = { "a quarter of the trees on fold 0",
 
 /* clang-format off */
 static const double forest_first[][FOREST_PARAMS] = {
-/*   trees depth split impurity leaves features leaf samples criterion bootstrap */
-    { 300,  0,    0,    0,       0,     0,       1,   1,      0,        1 },
-    { 300,  0,    0,    0,       0,     4,       1,   1,      1,        1 },
-    { 300,  0,    0,    0,       0,     0,       1,   1,      1,        1 },
+/*   trees depth split impurity leaves features leaf samples criterion */
+    { 300,  0,    0,    0,       0,     0,       1,   1,      0, [FOREST_BOOTSTRAP] = 1 },
+    { 300,  0,    0,    0,       0,     0,       1,   1,      0, [FOREST_PREP_LEVELS] = 1, [FOREST_BOOTSTRAP] = 1 },
+    { 300,  0,    0,    0,       0,     4,       1,   1,      1, [FOREST_BOOTSTRAP] = 1 },
+    { 300,  0,    0,    0,       0,     0,       1,   1,      1, [FOREST_BOOTSTRAP] = 1 },
 };
 static const double extra_first[][FOREST_PARAMS] = {
     { 300,  0,    0,    0,       0,     0,       1,   1,      0 },

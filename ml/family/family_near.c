@@ -40,10 +40,16 @@ static const struct str_alias family_words[] = {
     { "glm", "linear" },
     { "lm", "linear" },
     { "lr", "linear" },
+    { "convnet", "cnn" },
+    { "conv2d", "cnn" },
+    { "convolutional", "cnn" },
     { "dummy", "baseline" },
 };
 
 static const struct str_alias param_words[] = {
+    { "gpus", "ranks" },
+    { "n_gpus", "ranks" },
+    { "world_size", "ranks" },
     { "lr", "learning_rate" },
     { "eta", "learning_rate" },
     { "shrinkage", "learning_rate" },

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+/* Each family's rows of family_params.def become an enum: the index of a parameter, and at the end
+ * the number of parameters. */
 #define LINEAR(NAME, ...) LINEAR_##NAME,
 enum linear_param {
 #include "ml/family/family_params.def"
@@ -18,6 +20,8 @@ enum boost_param {
     BOOST_PARAMS
 };
 
+/* extra_trees has the parameters of forest up to the one before BOOTSTRAP, so both share one
+ * enum. */
 #define FOREST(NAME, ...) FOREST_##NAME,
 enum forest_param {
 #include "ml/family/family_params.def"
@@ -31,6 +35,16 @@ enum mlp_param {
     MLP_PARAMS
 };
 enum { MLP_MOST_WIDTH = 2048 };
+
+#define CNN(NAME, ...) CNN_##NAME,
+enum cnn_param {
+#include "ml/family/family_params.def"
+    CNN_PARAMS
+};
+
+/* The choices of `optimizer` (ml/math/optim_math.h) with which `momentum` and `beta2` have an effect, as bits: all but rmsprop
+ * and adagrad; adamw, adam, rmsprop and lamb. */
+enum { FAMILY_WITH_MOMENTUM = 0xcf, FAMILY_WITH_BETA2 = 0x93 };
 
 /* A forest is grown once and scored with several prunings: every pair of a depth and a minimum size
  * of a node that is split. The pairs with the smallest depth come first. Depth FOREST_WHOLE_DEPTH

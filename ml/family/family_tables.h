@@ -1,5 +1,5 @@
-/* family_tables.h - the families by symbol (family_list.def), for family*.c and for the families' own files; others find
- * them by name (family.h). */
+/* family_tables.h - the families by symbol (family_list.def), for family*.c and for the families'
+ * own files; others find them by name (family.h). */
 #ifndef ML_FAMILY_FAMILY_TABLES_H
 #define ML_FAMILY_FAMILY_TABLES_H
 

@@ -15,6 +15,7 @@
 #include "base/clk.h"
 #include "base/mem.h"
 #include "ml/model/models.h"
+#include "ml/model/variant.h"
 
 #include <math.h>
 #include <string.h>
@@ -83,6 +84,9 @@ void fit_run_free(struct fit_trial *t, struct fit_run *r)
         mem_try_free(r->best[f]);
         t->own_bytes -= 2 * t->rows[f].n_held * t->d->n_outputs * (int64_t)sizeof(float);
     }
+    for (int f = 0; f < SPLIT_MAX_FOLDS; f++)
+        epoch_log_fini(&r->logs[f]);
+    mem_free(r->point_us);
     mem_free(r->values);
     mem_free(r);
 }
@@ -102,6 +106,7 @@ int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds, struct err *
         l->seed = t->seed;
         l->level = fit_own_level(t, r->level);
         l->share = r->plan.share;
+        l->log = t->ops->has_epochs ? &r->logs[f] : NULL;
         memcpy(l->params, t->params, sizeof l->params);
         if (t->ops->open(t->d, l, err) < 0)
             return -1;
@@ -117,6 +122,20 @@ int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds, struct err *
 
 /* ---- open, close ---- */
 
+static int weights_take(struct fit_trial *t, int fold, struct err *err)
+{
+    struct fold_rows *r = &t->rows[fold];
+
+    t->weight[fold] = mem_try_alloc((size_t)(r->n_held + 1) * sizeof(double));
+    if (!t->weight[fold])
+        return err_set(err, ERR_NOMEM, "no memory for %lld weights", (long long)r->n_held);
+    t->size[fold] = 0;
+    for (int64_t i = 0; i < r->n_held; i++)
+        t->size[fold] += t->weight[fold][i] = t->d->weight[r->held[i]];
+    t->own_bytes += r->n_held * 8;
+    return 0;
+}
+
 /* The held-out rows of a fold and their targets. The training rows are not kept: the family makes
  * its own list. 12 bytes a row: a row number of 4 and a target of 8. */
 static int rows_take(struct fit_trial *t, int fold, struct err *err)
@@ -131,8 +150,11 @@ static int rows_take(struct fit_trial *t, int fold, struct err *err)
     if (!t->y[fold])
         return err_set(err, ERR_NOMEM, "no memory for %lld targets", (long long)r->n_held);
     for (int64_t i = 0; i < r->n_held; i++)
-        t->y[fold][i] = t->d->y[r->held[i]];
+        t->y[fold][i] = t->d->truth[r->held[i]];
+    t->size[fold] = (double)r->n_held;
     t->own_bytes += r->n_held * 12;
+    if (t->d->weight)
+        return weights_take(t, fold, err);
     return 0;
 }
 
@@ -177,8 +199,13 @@ struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, cons
     }
     if (family_params_check(f, params, err) < 0)
         return NULL;
+    const struct prep_choice choice = ml_choice_of(f, params);
+    struct ml_data *prepared = ml_variant_get(d, &choice, err);
+    if (!prepared)
+        return NULL;
     t = mem_zalloc(sizeof *t);
-    t->d = d;
+    t->given = d;
+    d = t->d = prepared;
     t->f = f;
     t->ops = model_find(f->name);
     memcpy(t->params, params, (size_t)f->n_params * sizeof *params);
@@ -196,6 +223,11 @@ struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, cons
     return t;
 }
 
+struct ml_data *fit_trial_data(const struct fit_trial *t)
+{
+    return t->d;
+}
+
 void fit_trial_spends(struct fit_trial *t, enum family_resource resource)
 {
     CHECK(!t->run && t->level == 0);
@@ -211,7 +243,9 @@ void fit_trial_close(struct fit_trial *t)
     for (int f = 0; f < t->folds; f++) {
         fold_rows_fini(&t->rows[f]);
         mem_try_free(t->y[f]);
+        mem_try_free(t->weight[f]);
     }
+    ml_variant_put(t->given, t->d);
     mem_free(t);
 }
 
@@ -256,11 +290,27 @@ int fit_lanes_there(const struct fit_run *r, int folds, int64_t step, struct err
 static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int64_t step,
                          const struct ml_stop *stop, struct err *err)
 {
+    struct clk clk;
+
     if (!fit_lanes_aim(r, folds, step))
         return 1;
-    if (t->ops->advance(t->d, r->lanes, folds, step, stop, err) < 0)
-        return -1;
-    return fit_lanes_there(r, folds, step, err);
+    clk_init_system(&clk);
+    int64_t before = clk_now_us(&clk);
+    int rc = t->ops->advance(t->d, r->lanes, folds, step, stop, err);
+    r->since_us += clk_now_us(&clk) - before;
+    return rc < 0 ? -1 : fit_lanes_there(r, folds, step, err);
+}
+
+int fit_predict_held(const struct fit_trial *t, const struct fit_run *r, int fold, int64_t step,
+                     float *out, struct err *err)
+{
+    const struct lane *l = &r->lanes[fold];
+    int rc = step > 0 ? t->ops->predict_held_at(t->d, l, step, out, err)
+                      : t->ops->predict_held(t->d, l, out, err);
+
+    for (int64_t i = 0; rc == 0 && t->d->unit.kind == TARGET_LOG && i < t->rows[fold].n_held; i++)
+        out[i] = target_back(&t->d->unit, out[i]);
+    return rc;
 }
 
 /* The lanes of a grid (family_plan.n_counts) stop at whole counts of units. All prunings of a count
@@ -268,10 +318,7 @@ static int lanes_to_step(struct fit_trial *t, struct fit_run *r, int folds, int6
 static int predict_point(const struct fit_trial *t, const struct fit_run *r, int fold, int64_t step,
                          struct err *err)
 {
-    const struct lane *l = &r->lanes[fold];
-
-    return r->plan.n_counts > 0 ? t->ops->predict_held_at(t->d, l, step, r->now[fold], err)
-                                : t->ops->predict_held(t->d, l, r->now[fold], err);
+    return fit_predict_held(t, r, fold, r->plan.n_counts > 0 ? step : 0, r->now[fold], err);
 }
 
 /* A fold takes the point only when its lane stands at the point's step; a grid's lane may stand
@@ -289,7 +336,9 @@ int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point,
         r->now_step[f] = step;
         if (fit_point_record(t, r, f, err) < 0)
             return -1;
+        r->point_us[point] = r->since_us;
     }
+    r->since_us = 0;
     struct fit_choice c = fit_choose(t, r, folds);
     if (c.best != point)
         return 0;
@@ -308,6 +357,8 @@ int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point,
     return 0;
 }
 
+/* Trains to the end of the level, point by point. 1 = the level is reached, 0 = stopped, -1 =
+ * failed. */
 static int run_advance(struct fit_trial *t, struct fit_run *r, int folds,
                        const struct ml_stop *stop, struct err *err)
 {
@@ -393,7 +444,7 @@ static int odd_point(struct fit_trial *t, struct fit_run *r, int folds, struct e
         return 0;
     r->odd_step = step;
     for (int f = 0; f < folds; f++) {
-        if (t->ops->predict_held_at(t->d, &r->lanes[f], step, r->now[f], err) < 0)
+        if (fit_predict_held(t, r, f, step, r->now[f], err) < 0)
             return -1;
         r->now_step[f] = step;
         r->n_values[f] = 0;
@@ -403,9 +454,9 @@ static int odd_point(struct fit_trial *t, struct fit_run *r, int folds, struct e
     return 0;
 }
 
-/* Makes r the run whose result the trial has after a cut, where it is better than the one so far
- * (*select). */
-static void speak(struct fit_trial *t, struct fit_run *r, int folds, double *select)
+/* After a cut: makes r the run whose result the trial has, if it is better than the one so far,
+ * whose value is *select. */
+static void choose_if_better(struct fit_trial *t, struct fit_run *r, int folds, double *select)
 {
     struct fit_choice c = fit_choose(t, r, folds);
 
@@ -430,13 +481,13 @@ int fit_trial_cut(struct fit_trial *t, struct err *err)
         odd_point(t, t->run, folds, err) < 0)
         return -1;
     if (t->run)
-        speak(t, t->run, folds, &select);
+        choose_if_better(t, t->run, folds, &select);
     if (t->before)
-        speak(t, t->before, t->before->n_lanes, &select);
+        choose_if_better(t, t->before, t->before->n_lanes, &select);
     /* A lower level of the same run may have fitted fold 0 only: then that fold alone gives the
      * result. */
     if (t->run && !t->chosen)
-        speak(t, t->run, 1, &select);
+        choose_if_better(t, t->run, 1, &select);
     if (!t->chosen)
         return err_set(err, ERR_TIMEOUT, "%s: the deadline came before the first usable step",
                        t->f->name);

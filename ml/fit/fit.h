@@ -1,10 +1,10 @@
-/* fit.h - the engine: one trial of one family, trained over the folds of a table.
+/* fit.h - one trial of one family, trained over the folds of a table: the engine of the worker.
  *
  * A trial has one lane (model.h) for each fold. All lanes advance together along the family's free
- * axis (boosting rounds, points of a path, trees). At fixed check points the rows that each fold
- * holds out are scored; the mean curve over the folds chooses one step for all of them and ends the
- * training by patience. Check points are the same however the work is cut into slices, so slicing
- * cannot change a result.
+ * axis (boosting rounds, points of a penalty path, trees). At fixed check points the rows that each
+ * fold holds out are scored. The mean curve over the folds chooses one step for all of them, and
+ * ends the training by patience: when no point has improved on the best one for so many steps.
+ * Check points are the same however the work is cut into slices, so slicing cannot change a result.
  *
  * Two numbers come out. `select` is the best point of the mean curve; it is optimistic, because the
  * same rows chose it. `score` is cross-fitted: fold f is scored at the step that the other folds
@@ -27,7 +27,8 @@
 struct fit_result {
     /* the level of the ladder that was reached */
     int level;
-    bool cut; /* stopped by the deadline with its best so far */
+    /* stopped by the deadline, with its best result so far */
+    bool cut;
     /* folds that the score is of: a cut may leave fewer than all */
     int folds;
     double score, se; /* by data->spec.metric, cross-fitted; NaN when there is none yet */
@@ -37,32 +38,54 @@ struct fit_result {
     int64_t steps;
     /* the parameters, with what was chosen along the free axis filled in */
     double free_params[FAMILY_MAX_PARAMS];
-    /* NaN unless fit_trial_test or fit_trial_ship ran */
+    /* NaN unless fit_trial_test or fit_trial_ship ran. */
     double test_score, test_se;
-    /* Likewise; 0 = unknown. predict_ns_row: nanoseconds to predict one row. */
+    /* Also from fit_trial_test or fit_trial_ship; 0 = unknown. Nanoseconds to predict one row;
+     * bytes of the model file. */
     int64_t predict_ns_row, model_bytes; /* likewise; 0 = unknown */
     /* Wall time in microseconds; cost units (family.cost); bytes. */
     int64_t fit_us, work_units, peak_bytes;
-    /* fit_trial_growth; 0 = unknown */
+    /* fit_forecast.growth; 0 = unknown */
     double growth;
-    /* at most 256 */
+    /* The mean curve of the selection metric over the fitted folds; of a longer one, evenly spaced
+     * points and the last. */
     int curve_points;
     int64_t curve_step[256];
     double curve_value[256];
 };
 
-/* one trial with its lanes, one a fold */
+/* How the networks of a trial learned since its folds last began anew. No epochs: a family without
+ * them, or the first one has not ended. NaN = not known. */
+enum { FIT_EPOCHS = 256 };
+struct fit_epochs {
+    /* the level that the folds began with, and how many folds there are */
+    int level, folds;
+    /* of value: the one that chooses between epochs */
+    enum metric_id metric;
+    int n;
+    int64_t epoch[FIT_EPOCHS];
+    /* means over the folds: training loss, metric of the held-out rows, length of the gradient */
+    double loss[FIT_EPOCHS], value[FIT_EPOCHS], norm[FIT_EPOCHS];
+    /* learning rate at the end of the epoch; rows trained a second, by the clock */
+    double rate[FIT_EPOCHS], speed[FIT_EPOCHS];
+};
+
+/* One trial with its lanes, one for each fold. */
 struct fit_trial;
 
 /* holdout: only fold 0 is trained. params: one value for each parameter of the family, in its
  * order. */
 struct fit_trial *fit_trial_open(struct ml_data *d, const struct family *f, const double *params,
                                  uint64_t seed, bool holdout, struct err *err);
+/* Frees the trial and its lanes. NULL is legal. */
 void fit_trial_close(struct fit_trial *t);
+/* The table as the trial's parameters want it prepared: the one that it was opened with, or a variant
+ * of it (ml/model/variant.h). */
+struct ml_data *fit_trial_data(const struct fit_trial *t);
 /* What a level of the ladder spends: rounds, rows or the family's own. To be called before the
  * first level and before fit_trial_load; without it FR_AUTO holds. */
 void fit_trial_spends(struct fit_trial *t, enum family_resource resource);
-/* levels of its ladder */
+/* The number of levels of its ladder. */
 int fit_trial_levels(const struct fit_trial *t);
 /* Trains to `level` of the ladder. Returns 1 when it is reached, 0 when `stop` ended the slice
  * (call again to go on), -1 when the trial failed (err says why). */
@@ -79,14 +102,17 @@ void fit_trials_advance(struct fit_trial *const *trials, const int *levels, int 
 /* The deadline has come: the best result so far becomes the trial's result. Fails when not every
  * fitted fold has a usable step. */
 int fit_trial_cut(struct fit_trial *t, struct err *err);
-/* 0 to 1 towards the level in training; an estimate */
+/* From 0 to 1: how much of the level in training is done. An estimate. */
 double fit_trial_progress(const struct fit_trial *t);
 /* Valid at a reached level or after a cut. */
 int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *err);
-/* Out-of-fold predictions at the chosen step: rows x n_outputs floats, NaN where a row is held out
- * by no fitted fold. */
+/* At most `most` epochs, spread evenly; most: 3 to FIT_EPOCHS. */
+void fit_trial_epochs(const struct fit_trial *t, int most, struct fit_epochs *out);
+/* Out-of-fold predictions at the chosen step, in the unit of ml_data.truth: rows x n_outputs floats,
+ * NaN where a row is held out by no fitted fold. */
 int fit_trial_oof(struct fit_trial *t, float *out, struct err *err);
-/* A checkpoint. Equal trials give equal bytes. `out` may have a sink that takes bytes as they come. */
+/* A checkpoint. Equal trials give equal bytes. `out` may have a sink that takes bytes as they
+ * come. */
 int fit_trial_save(struct fit_trial *t, struct buf *out, struct err *err);
 /* Reads a checkpoint into a freshly opened trial. ERR_VERSION for another format. */
 int fit_trial_load(struct fit_trial *t, struct view *in, struct err *err);
@@ -101,24 +127,40 @@ int fit_trial_test(struct fit_trial *t, struct err *err);
  * lanes are closed one by one meanwhile, so that model and lanes are never in memory together. Only
  * its results remain. */
 int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err);
+/* ---- memory, in bytes ---- */
+
+/* What the trial holds now. */
 int64_t fit_trial_bytes(const struct fit_trial *t);
-/* What the next tree, or shipping what there is, will take on top. */
+/* What the next tree, or shipping what there is, will take on top of that. */
 int64_t fit_trial_spare_bytes(const struct fit_trial *t);
-/* What trees took against the family's formula (family_shape.growth), at a reached level; 0 = nothing to say. */
-double fit_trial_growth(const struct fit_trial *t);
-/* What the trial will hold while it is trained to `level`: by its own growth where a level was reached, else by `growth`
- * (of others; 0 = unknown). least: of this what rows and columns alone take, and its first tree. */
-int64_t fit_trial_estimate(const struct fit_trial *t, int level, double growth);
-/* The same once it has trees of this level, by their size and the end that is now in sight; 0 = it has none yet. */
-int64_t fit_trial_revised(const struct fit_trial *t, double growth);
-int64_t fit_trial_least_bytes(const struct fit_trial *t, int level, double growth);
-/* What it will take until it should ask again, while it is trained to `level`: where the end is known (a number of trees, or
- * no trees at all) of the whole level, as soon as its first trees have told their size; where patience decides, a bit more
- * than it holds, until the end is in sight. ask: it should when fit_trial_bytes says more; the rest is for trees in growth.
- * Shipping comes on top: ship says what that will hold. */
-int64_t fit_trial_next_bytes(const struct fit_trial *t, int level, double growth, int64_t *ask);
+
+/* Forecasts for the training of a trial to one level of its ladder. */
+struct fit_forecast {
+    /* Bytes that trees took at the level reached, divided by those of the family's formula
+     * (family_shape.growth); 0 = not known yet. */
+    double growth;
+    /* What rows, columns and the first tree take: it cannot do with less. */
+    int64_t least;
+    /* What it will hold at most, by the formula and the growth. */
+    int64_t estimate;
+    /* The same from the trees that the level in training has so far; 0 = it has none yet. Neither
+     * of the two replaces the other: a trial that is admitted again after waiting has trees of its
+     * level already. */
+    int64_t revised;
+    /* next: what it may be promised until it asks again, which it should do when fit_trial_bytes is
+     * above `ask`. next - ask is for the tree that grows meanwhile. If the number of trees is known,
+     * next covers the whole level once the first trees have shown their size; if patience ends the
+     * level, a bit more than what is held, until the end is in sight. Shipping comes on top
+     * (fit_trial_ship_bytes). */
+    int64_t next, ask;
+};
+/* growth: of the study's other trials, used until the trial has reached a level itself; 0 =
+ * unknown. */
+struct fit_forecast fit_trial_forecast(const struct fit_trial *t, int level, double growth);
+/* What the trial will hold at most while it ships. Saves a few trees as a sample. */
 int64_t fit_trial_ship_bytes(const struct fit_trial *t);
-/* Nearly so much a checkpoint takes now, and at most a model file (fit_trial_ship's ends at ARTIFACT_MAX_BYTES). */
+/* An upper bound of its model file (fit_trial_ship ends at ARTIFACT_MAX_BYTES), and nearly the size
+ * of a checkpoint now. */
 int64_t fit_trial_file_bytes(const struct fit_trial *t);
 
 /* Refits on all rows but the test rows, with the chosen step scaled to their number (steps * n /

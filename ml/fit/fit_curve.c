@@ -40,8 +40,8 @@ static void fold_metric(const struct fit_trial *t, enum metric_id id, const stru
                         int fold, double *value, double *se)
 {
     *value = *se = (double)NAN;
-    if (metric_score(id, t->d->spec.task, r->now[fold], t->y[fold], t->rows[fold].n_held,
-                     MAX(t->d->n_classes, 1), value, se, NULL) < 0)
+    if (metric_score_weighted(id, t->d->spec.task, r->now[fold], t->y[fold], t->weight[fold],
+                              t->rows[fold].n_held, MAX(t->d->n_classes, 1), value, se, NULL) < 0)
         *value = *se = (double)NAN;
 }
 
@@ -53,10 +53,15 @@ void fit_point_put(struct fit_run *r, int fold, const struct fit_value *v)
     if (r->n_values[fold] == r->cap) {
         int cap = r->cap ? r->cap * 2 : 32;
         struct fit_value *grown = mem_array((size_t)cap * SPLIT_MAX_FOLDS, sizeof *grown);
-        if (r->cap)
+        int64_t *us = mem_zalloc((size_t)cap * sizeof *us);
+        if (r->cap) {
             memcpy(grown, r->values, (size_t)r->cap * SPLIT_MAX_FOLDS * sizeof *grown);
+            memcpy(us, r->point_us, (size_t)r->cap * sizeof *us);
+        }
         mem_free(r->values);
+        mem_free(r->point_us);
         r->values = grown;
+        r->point_us = us;
         r->cap = cap;
     }
     r->values[r->n_values[fold]++ * SPLIT_MAX_FOLDS + fold] = *v;
@@ -73,7 +78,8 @@ int fit_point_record(struct fit_trial *t, struct fit_run *r, int fold, struct er
         fold_metric(t, t->select, r, fold, &v.select, &ignored);
     /* A regression loss that is not finite means that the predictions overflowed. */
     if (t->d->spec.task == ML_REGRESSION && !isfinite(v.select))
-        return err_set(err, ERR_ARG, "%s: the fit diverged", t->f->name);
+        return err_set(err, ERR_DIVERGED, "%s: the fit diverged: its predictions are not finite",
+                       t->f->name);
     fit_point_put(r, fold, &v);
     return 0;
 }
@@ -86,7 +92,7 @@ double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int poi
     double sum = 0, weight = 0;
 
     for (int f = 0; f < folds; f++) {
-        double v = r->values[point * SPLIT_MAX_FOLDS + f].select, w = (double)t->rows[f].n_held;
+        double v = r->values[point * SPLIT_MAX_FOLDS + f].select, w = t->size[f];
         if (f == without || isnan(v))
             continue;
         sum += w * v;
@@ -146,7 +152,7 @@ void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const s
     for (int f = 0; f < c->folds; f++) {
         int first = group ? c->best - c->best % group : 0, end = group ? first + group : c->points,
             best = c->folds > 1 ? first : c->best;
-        double top = (double)NAN, w = (double)t->rows[f].n_held;
+        double top = (double)NAN, w = t->size[f];
         for (int p = first; p < end && c->folds > 1; p++) {
             double v = fit_fold_mean(t, r, p, c->folds, f);
             if (fit_is_better(t, v, top)) {

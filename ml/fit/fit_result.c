@@ -1,4 +1,4 @@
-/* fit_result.c - what a trial tells of itself: its scores and curve, its progress, its out-of-fold
+/* fit_result.c - the result of a trial: its scores and curve, its progress, its out-of-fold
  * predictions.
  *
  * Reads what fit.c has recorded and changes nothing but prediction buffers. Called by the worker
@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* While a new run is in training, the result is that of the last finished level, in `before`. */
-int fit_speaker(const struct fit_trial *t, struct fit_run **run, struct fit_choice *c)
+int fit_result_run(const struct fit_trial *t, struct fit_run **run, struct fit_choice *c)
 {
     struct family_plan plan;
 
@@ -45,6 +45,7 @@ static void curve_of_counts(const struct fit_trial *t, const struct fit_run *r,
     }
 }
 
+/* The mean curve over the folds. Of more than 256 points it keeps every n-th one and the last. */
 static void curve_copy(const struct fit_trial *t, const struct fit_run *r,
                        const struct fit_choice *c, struct fit_result *out)
 {
@@ -52,7 +53,6 @@ static void curve_copy(const struct fit_trial *t, const struct fit_run *r,
         curve_of_counts(t, r, c, out);
         return;
     }
-    /* A curve has at most 256 points: every n-th one, and always the last. */
     int every = (c->points + 255) / 256;
 
     for (int p = 0; p < c->points; p++) {
@@ -72,7 +72,7 @@ int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *er
     struct fit_choice c;
 
     memset(out, 0, sizeof *out);
-    if (fit_speaker(t, &r, &c) < 0)
+    if (fit_result_run(t, &r, &c) < 0)
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
     out->level = t->level;
     out->cut = t->is_cut;
@@ -120,7 +120,7 @@ int fit_trial_oof(struct fit_trial *t, float *out, struct err *err)
     struct fit_choice c;
     int k = t->d->n_outputs;
 
-    if (fit_speaker(t, &r, &c) < 0)
+    if (fit_result_run(t, &r, &c) < 0)
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
     for (int64_t i = 0; i < t->d->rows * k; i++)
         out[i] = NAN;
@@ -129,7 +129,7 @@ int fit_trial_oof(struct fit_trial *t, float *out, struct err *err)
         /* The buffer of the best point may be of another step after a checkpoint or a fall-back:
          * then predict again. */
         if (r->best_step[f] != step) {
-            if (t->ops->predict_held_at(t->d, &r->lanes[f], step, r->best[f], err) < 0)
+            if (fit_predict_held(t, r, f, step, r->best[f], err) < 0)
                 return -1;
             r->best_step[f] = step;
         }

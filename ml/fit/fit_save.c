@@ -13,7 +13,13 @@
 #include <string.h>
 
 /* MAX_POINTS bounds what a damaged file can make us read. REDO_SHARE: see is_soon_done_again. */
-enum { FIT_FORMAT = 2, MAX_POINTS = 1 << 20, REDO_SHARE = 10 };
+enum { FIT_FORMAT = 2, FIT_FORMAT_EPOCHS = 3, MAX_POINTS = 1 << 20, REDO_SHARE = 10 };
+
+/* Where lanes note their epochs, the notes follow the points. */
+static uint32_t format_of(const struct fit_trial *t)
+{
+    return t->ops->has_epochs ? FIT_FORMAT_EPOCHS : FIT_FORMAT;
+}
 
 /* Everything is written as it is made, because `out` may be a file: the models of the lanes are
  * most of the memory that a trial holds. */
@@ -34,9 +40,10 @@ static int lane_save(const struct fit_trial *t, const struct fit_run *r, int f, 
             buf_put_f64(out, v->se, err) < 0)
             return -1;
     }
-    return 0;
+    return t->ops->has_epochs ? epoch_log_save(&r->logs[f], l->steps_done, out, err) : 0;
 }
 
+/* A run: the level it was opened for (0 = no run), its lanes and their points. */
 static int run_save(const struct fit_trial *t, const struct fit_run *r, struct buf *out,
                     struct err *err)
 {
@@ -68,13 +75,15 @@ static bool is_soon_done_again(const struct fit_trial *t)
                family_level_cost(t->f, &s, t->params, t->level, t->level + 1) / REDO_SHARE;
 }
 
+/* Format: FIT_FORMAT, what names the trial (see head_load), the level reached, the parameters, then
+ * the two runs. */
 int fit_trial_save(struct fit_trial *t, struct buf *out, struct err *err)
 {
     bool is_short = is_soon_done_again(t);
 
     if (t->is_cut)
         return err_set(err, ERR_CONFLICT, "a trial that was cut does not go on");
-    if (buf_put_u32(out, FIT_FORMAT, err) < 0 || buf_put_str(out, t->f->name, err) < 0 ||
+    if (buf_put_u32(out, format_of(t), err) < 0 || buf_put_str(out, t->f->name, err) < 0 ||
         buf_put_u64(out, t->seed, err) < 0 || buf_put_u64(out, (uint64_t)t->d->rows, err) < 0 ||
         buf_put_u32(out, (uint32_t)t->folds, err) < 0 ||
         buf_put_u32(out, is_short ? 0 : (uint32_t)t->level, err) < 0)
@@ -99,9 +108,9 @@ static int head_load(struct fit_trial *t, struct view *in, struct err *err)
 
     if (view_u32(in, &format, err) < 0)
         return -1;
-    if (format != FIT_FORMAT)
-        return err_set(err, ERR_VERSION, "checkpoint: format %u, this program reads %d", format,
-                       FIT_FORMAT);
+    if (format != format_of(t))
+        return err_set(err, ERR_VERSION, "checkpoint: format %u, this program reads %u", format,
+                       format_of(t));
     if (view_str(in, &name, 64, err) < 0 || view_u64(in, &seed, err) < 0 ||
         view_u64(in, &rows, err) < 0 || view_u32(in, &folds, err) < 0 ||
         view_u32(in, &level, err) < 0)
@@ -127,6 +136,7 @@ out:
     return rc;
 }
 
+/* One lane and its points, in the order of lane_save. */
 static int lane_load(struct fit_trial *t, struct fit_run *r, int f, struct view *in,
                      struct err *err)
 {
@@ -145,7 +155,7 @@ static int lane_load(struct fit_trial *t, struct fit_run *r, int f, struct view 
             return -1;
         fit_point_put(r, f, &v);
     }
-    return 0;
+    return t->ops->has_epochs ? epoch_log_load(&r->logs[f], r->lanes[f].steps_done, in, err) : 0;
 }
 
 /* Lanes are opened as for a fresh run; the family then replaces their state by the saved one. */

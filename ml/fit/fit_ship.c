@@ -11,7 +11,9 @@
 #include "base/mem.h"
 #include "ml/model/artifact.h"
 #include "ml/model/models.h"
+#include "ml/model/row_columns.h"
 #include "ml/model/target.h"
+#include "ml/model/variant.h"
 #include "ml/table/json_text.h"
 
 #include <math.h>
@@ -26,15 +28,20 @@ enum { CHUNK = 4096, MEASURE_US = 1000, CLOCK_US = 20, GIVE_BACK_BYTES = 1 << 19
 
 /* ---- artifact ---- */
 
+/* The parameters as a JSON object, choices by name. */
 static int params_json(const struct family *f, const double *params, struct buf *out,
                        struct err *err)
 {
+    int n = 0;
+
     if (buf_adds(out, "{", err) < 0)
         return -1;
     for (int i = 0; i < f->n_params; i++) {
         const struct family_param *p = &f->params[i];
         char choice[64];
-        if (i && buf_adds(out, ",", err) < 0)
+        if (p->axis == FA_PREP && params[i] == p->def)
+            continue; /* most tables have no columns that it is about */
+        if (n++ > 0 && buf_adds(out, ",", err) < 0)
             return -1;
         if (json_text_str(out, p->name, err) < 0 || buf_adds(out, ":", err) < 0)
             return -1;
@@ -49,7 +56,7 @@ static int params_json(const struct family *f, const double *params, struct buf 
     return buf_adds(out, "}", err);
 }
 
-/* The importance of inputs as the models hold it, as shares of their sum. 1 = known; 0 = the family
+/* The importance of columns as the models hold it, as shares of their sum. 1 = known; 0 = the family
  * cannot tell, or no input is used. */
 static int importance_of(const struct ml_data *d, const struct model_ops *ops, int n_models,
                          const struct buf *models, double *share, struct err *err)
@@ -72,9 +79,14 @@ static int importance_of(const struct ml_data *d, const struct model_ops *ops, i
         sum += share[i];
     for (int i = 0; i < prep_inputs(d->prep) && sum > 0; i++)
         share[i] /= sum;
+    double *by_column = mem_array((size_t)prep_columns(d->prep) + 1, sizeof *by_column);
+    prep_by_column(d->prep, share, by_column);
+    memcpy(share, by_column, (size_t)prep_columns(d->prep) * sizeof *share);
+    mem_free(by_column);
     return is_told && sum > 0;
 }
 
+/* Writes the model file from the bytes of its fold models. */
 static int artifact_make(const struct ml_data *d, const struct family *f, const double *params,
                          double score, double se, int n_models, struct buf *models, struct buf *out,
                          struct err *err)
@@ -88,6 +100,8 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
         .metric = metric_info(d->spec.metric)->name,
         .score = score,
         .score_se = se,
+        .unit = d->unit,
+        .frame = d->spec.frame,
         .prep = d->prep,
         .monotone = d->monotone,
         .n_models = n_models,
@@ -97,7 +111,8 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
     struct buf json;
     int rc = -1;
 
-    double *share = mem_array((size_t)prep_inputs(d->prep) + 1, sizeof *share);
+    double *share =
+        mem_array((size_t)(prep_inputs(d->prep) + prep_columns(d->prep)) + 1, sizeof *share);
     int told = importance_of(d, model_find(f->name), n_models, models, share, err);
     buf_init(&json, 1 << 16);
     if (told >= 0 && params_json(f, params, &json, err) == 0) {
@@ -116,6 +131,13 @@ static size_t saved_bytes(const struct fit_trial *t, const struct lane *l)
     return (size_t)MIN((double)t->ops->model_bytes(l) * t->ops->file_share, ARTIFACT_MAX_BYTES);
 }
 
+/* Forward in time only the newest fold's model ships, because the others have not seen the newest
+ * rows; the study then refits it on all rows. */
+static int shipped_folds(const struct fit_trial *t, const struct fit_choice *c)
+{
+    return t->d->time ? MIN(c->folds, 1) : c->folds;
+}
+
 /* closes: each lane is closed as soon as its bytes are written, and large memory goes back to the
  * system before the next one is written. */
 static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, struct err *err)
@@ -124,12 +146,13 @@ static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, str
     struct fit_run *r;
     struct fit_choice c;
     double score, se, params[FAMILY_MAX_PARAMS];
-    int rc = 0;
+    int rc = 0, n;
 
-    if (fit_speaker(t, &r, &c) < 0)
+    if (fit_result_run(t, &r, &c) < 0)
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
     CHECK(c.folds <= r->n_lanes);
-    for (int f = 0; f < c.folds; f++) {
+    n = shipped_folds(t, &c);
+    for (int f = 0; f < n; f++) {
         buf_init(&models[f], ARTIFACT_MAX_BYTES);
         if (rc == 0 && t->ops->model_bytes)
             rc = buf_reserve(&models[f], saved_bytes(t, &r->lanes[f]), err);
@@ -145,8 +168,8 @@ static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, str
     memcpy(params, t->params, sizeof params);
     t->f->choose(params, fit_own_level(t, r->level), fit_point_step(r, c.best));
     if (rc == 0)
-        rc = artifact_make(t->d, t->f, params, score, se, c.folds, models, out, err);
-    for (int f = 0; f < c.folds; f++)
+        rc = artifact_make(t->d, t->f, params, score, se, n, models, out, err);
+    for (int f = 0; f < n; f++)
         buf_fini(&models[f]);
     return rc;
 }
@@ -158,12 +181,15 @@ int fit_trial_artifact(struct fit_trial *t, struct buf *out, struct err *err)
 
 /* ---- test rows ---- */
 
-/* Test rows. Predictions are added up one fold model after another, so that one model at a time is
- * in memory. */
-struct test {
+/* The rows that the finished model is tested on, and what its fold models predict for them.
+ * Predictions are added up one fold model after another, so that one model at a time is in
+ * memory. */
+struct test_rows {
     const struct frame *frame;
     /* [frame->rows]; NaN where there is nothing to predict */
     double *y;
+    /* [frame->rows] weights of the rows; NULL = all count 1 */
+    double *weight;
     /* [rows to predict][n_outputs], added up in the order that artifact_predict has */
     double *sum;
     float *chunk; /* [CHUNK][n_outputs] */
@@ -175,36 +201,68 @@ static bool has_test_rows(const struct ml_data *d)
     return d->spec.test_frame || d->spec.test_fraction > 0;
 }
 
-static void test_close(struct test *t)
+static void test_close(struct test_rows *t)
 {
     mem_try_free(t->y);
+    mem_try_free(t->weight);
     mem_try_free(t->sum);
     mem_try_free(t->chunk);
 }
 
+/* A test table may be without the column of weights: then its rows count alike. Rows of weight 0
+ * are not scored. */
+static int test_weights(const struct ml_data *d, struct test_rows *t, struct err *err)
+{
+    struct err why = { 0 };
+    int rc = 0;
+
+    if (!d->spec.test_frame && d->weight) {
+        t->weight = mem_try_alloc((size_t)t->frame->rows * sizeof *t->weight);
+        if (!t->weight)
+            return err_set(err, ERR_NOMEM, "no memory for %lld weights", (long long)t->frame->rows);
+        memcpy(t->weight, d->weight, (size_t)t->frame->rows * sizeof *t->weight);
+    } else if (d->spec.test_frame && d->weights_name &&
+               frame_find(t->frame, d->weights_name) >= 0) {
+        rc = row_weights(t->frame, d->weights_name, &t->weight, &why);
+    }
+    if (rc < 0)
+        return err_at(err, "test", "the test table: %s", why.text);
+    for (int64_t i = 0; t->weight && i < t->frame->rows; i++) {
+        if (!(t->weight[i] > 0))
+            t->y[i] = (double)NAN;
+    }
+    return 0;
+}
+
 /* Rows of the table itself are known by the split. A test table is read in the classes of the
  * training table; an error names it as the test table's. */
-static int test_target(const struct ml_data *d, struct test *t, struct err *err)
+static int test_target(const struct ml_data *d, struct test_rows *t, struct err *err)
 {
     struct err why = { 0 };
 
     if (!d->spec.test_frame) {
         for (int64_t i = 0; i < t->frame->rows; i++)
-            t->y[i] = d->fold[i] == SPLIT_TEST ? d->y[i] : (double)NAN;
+            t->y[i] = d->fold[i] == SPLIT_TEST ? d->truth[i] : (double)NAN;
     } else if (target_read_as(t->frame, d->spec.target, d->spec.task, d->n_classes,
                               (const char *const *)d->classes, t->y, &why) < 0) {
         return err_at(err, "test", "the test table: %s", why.text);
     }
+    for (int64_t i = 0; d->spec.test_frame && i < t->frame->rows; i++)
+        t->y[i] -= target_shift(&d->unit);
+    if (test_weights(d, t, err) < 0)
+        return -1;
     for (int64_t i = 0; i < t->frame->rows; i++)
         t->n += !isnan(t->y[i]);
     return 0;
 }
 
-static int test_open(const struct ml_data *d, struct test *t, struct err *err)
+/* Finds the rows and takes memory for their predictions. Without test rows there is nothing to
+ * do. */
+static int test_open(const struct ml_data *d, struct test_rows *t, struct err *err)
 {
     size_t k = (size_t)d->n_outputs;
 
-    *t = (struct test){ .frame = d->spec.test_frame ? d->spec.test_frame : d->spec.frame };
+    *t = (struct test_rows){ .frame = d->spec.test_frame ? d->spec.test_frame : d->spec.frame };
     if (!has_test_rows(d))
         return 0;
     t->y = mem_try_alloc((size_t)t->frame->rows * sizeof *t->y);
@@ -217,7 +275,8 @@ static int test_open(const struct ml_data *d, struct test *t, struct err *err)
     return 0;
 }
 
-static int test_add(const struct ml_data *d, struct test *t, const struct artifact *a,
+/* Adds the predictions of the fold model that is loaded at the moment. */
+static int test_add(const struct ml_data *d, struct test_rows *t, const struct artifact *a,
                     struct err *err)
 {
     int k = d->n_outputs, rc = 0;
@@ -244,8 +303,8 @@ static int test_add(const struct ml_data *d, struct test *t, const struct artifa
 }
 
 /* The score of everything that was added. NaN when there are no test rows, or the metric is
- * undefined on them. Overwrites t->y. */
-static int test_score(const struct ml_data *d, struct test *t, int n_models, double *score,
+ * undefined on them. Overwrites t->y and t->weight. */
+static int test_score(const struct ml_data *d, struct test_rows *t, int n_models, double *score,
                       double *se, struct err *err)
 {
     int64_t n = 0, width = t->n * d->n_outputs;
@@ -259,11 +318,14 @@ static int test_score(const struct ml_data *d, struct test *t, int n_models, dou
     for (int64_t i = 0; i < width; i++)
         pred[i] = (float)(t->sum[i] / n_models);
     for (int64_t i = 0; i < t->frame->rows; i++) {
-        if (!isnan(t->y[i]))
-            t->y[n++] = t->y[i];
+        if (isnan(t->y[i]))
+            continue;
+        if (t->weight)
+            t->weight[n] = t->weight[i];
+        t->y[n++] = t->y[i];
     }
-    if (metric_score(d->spec.metric, d->spec.task, pred, t->y, n, MAX(d->n_classes, 1), score, se,
-                     NULL) < 0)
+    if (metric_score_weighted(d->spec.metric, d->spec.task, pred, t->y, t->weight, n,
+                              MAX(d->n_classes, 1), score, se, NULL) < 0)
         *score = *se = (double)NAN;
     mem_try_free(pred);
     return 0;
@@ -273,7 +335,8 @@ static int test_score(const struct ml_data *d, struct test *t, int n_models, dou
 
 /* Nanoseconds to predict a row of the training table; 0 = unknown. The least of a few batches of
  * growing size, because other processes of the machine only ever add time. One row is predicted
- * before: the first prediction may lay a model out anew, which takes as long as thousands of rows. */
+ * before: the first prediction may lay a model out anew, which takes as long as thousands of
+ * rows. */
 static int64_t predict_ns(const struct ml_data *d, const struct artifact *a, int64_t within_us)
 {
     static const int64_t sizes[] = { 8, 64, 512, 4096 };
@@ -300,17 +363,20 @@ static int64_t predict_ns(const struct ml_data *d, const struct artifact *a, int
     return least == INT64_MAX ? 0 : least;
 }
 
+/* What testing a model file gave. */
 struct tested {
     double score, se;
     int64_t ns_row; /* of all models; 0 = unknown */
 };
 
+/* Loads the fold models of a file one after another; each predicts the test rows and has its speed
+ * measured. */
 static int artifact_test(const struct ml_data *d, const struct buf *bytes, struct tested *out,
                          struct err *err)
 {
     struct artifact *a = artifact_load_staged(bytes->data, bytes->len, err);
     int n = a ? artifact_info(a)->n_models : 0, timed = 0, rc = -1;
-    struct test t = { 0 };
+    struct test_rows t = { 0 };
 
     *out = (struct tested){ (double)NAN, (double)NAN, 0 };
     if (!a || test_open(d, &t, err) < 0)
@@ -331,16 +397,17 @@ out:
     return rc;
 }
 
+/* Tests the model file and notes the results in the trial. */
 static int trial_test(struct fit_trial *t, const struct buf *bytes, struct err *err)
 {
-    struct tested is;
+    struct tested got;
 
-    if (artifact_test(t->d, bytes, &is, err) < 0)
+    if (artifact_test(t->d, bytes, &got, err) < 0)
         return -1;
-    t->test_score = is.score;
-    t->test_se = is.se;
+    t->test_score = got.score;
+    t->test_se = got.se;
     t->model_bytes = (int64_t)bytes->len;
-    t->predict_ns_row = is.ns_row;
+    t->predict_ns_row = got.ns_row;
     return 0;
 }
 
@@ -364,7 +431,7 @@ int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err)
 
     CHECK(!t->is_shipped);
     t->growth = fit_trial_growth(t);
-    if (fit_speaker(t, &r, &c) < 0)
+    if (fit_result_run(t, &r, &c) < 0)
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
     t->is_shipped = true;
     fit_run_close_lanes(t, r == t->run ? t->before : t->run);
@@ -401,33 +468,31 @@ static int refit_lane(struct ml_data *d, const struct family *f, struct lane *l,
     return 0;
 }
 
-/* The last act of a holdout study; see fit.h. */
-int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,
-                       uint64_t seed, int64_t steps, const struct ml_stop *stop, struct buf *out,
-                       double *test, double *test_se, struct err *err)
+/* The chosen step came from training on the rows outside fold 0. Where the family says that the
+ * best step grows with the rows, it is scaled to all of them, rounded to the nearest. */
+/* fit_refit_artifact on data that are prepared as the parameters want. */
+static int refit(struct ml_data *d, const struct family *f, const double *params, uint64_t seed,
+                 int64_t steps, const struct ml_stop *stop, struct buf *out, struct tested *got,
+                 struct err *err)
 {
     const struct model_ops *ops = model_find(f->name);
     struct lane l = { .fold = FOLD_ALL, .seed = seed, .level = f->levels };
     struct family_plan plan;
     struct buf model;
     double chosen[FAMILY_MAX_PARAMS] = { 0 };
-    struct tested is = { (double)NAN, (double)NAN, 0 };
-    int64_t held = 0;
+    int64_t seen = 0;
     int rc = -1;
 
-    if (!ops)
-        return err_set(err, ERR_NOTFOUND, "this build has no model called \"%s\"", f->name);
-    if (family_params_check(f, params, err) < 0)
-        return -1;
     buf_init(&model, ARTIFACT_MAX_BYTES);
     memcpy(l.params, params, (size_t)f->n_params * sizeof *params);
     memcpy(chosen, params, (size_t)f->n_params * sizeof *params);
     f->plan(params, f->levels, &plan);
     for (int64_t i = 0; i < d->rows; i++)
-        held += d->fold[i] == 0;
-    /* the steps were chosen with the rows outside fold 0 */
-    if (plan.scales_with_rows && d->n_train > held)
-        steps = (steps * d->n_train + (d->n_train - held) / 2) / (d->n_train - held);
+        seen += row_is_trained(d, i, 0);
+    /* Of the rows that the steps were chosen with, those of fold 0 count; forward in time the older
+     * folds had fewer, so that the steps come out too few rather than too many. */
+    if (plan.scales_with_rows && seen > 0)
+        steps = (steps * d->n_train + seen / 2) / seen;
     /* In a grid the chosen values may stand in params already; the last step of the plan is then
      * the chosen one. */
     steps = MAX(1, plan.n_counts > 0 ? MIN(steps, plan.cap) : steps);
@@ -442,14 +507,35 @@ int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *
     ops->close(&l);
     l.state = NULL;
     if (artifact_make(d, f, chosen, (double)NAN, (double)NAN, 1, &model, out, err) < 0 ||
-        (has_test_rows(d) && artifact_test(d, out, &is, err) < 0))
+        (has_test_rows(d) && artifact_test(d, out, got, err) < 0))
         goto out;
-    *test = is.score;
-    *test_se = is.se;
     rc = 0;
 out:
     if (l.state)
         ops->close(&l);
     buf_fini(&model);
+    return rc;
+}
+
+int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,
+                       uint64_t seed, int64_t steps, const struct ml_stop *stop, struct buf *out,
+                       double *test, double *test_se, struct err *err)
+{
+    struct tested got = { (double)NAN, (double)NAN, 0 };
+
+    if (!model_find(f->name))
+        return err_set(err, ERR_NOTFOUND, "this build has no model called \"%s\"", f->name);
+    if (family_params_check(f, params, err) < 0)
+        return -1;
+    const struct prep_choice choice = ml_choice_of(f, params);
+    struct ml_data *prepared = ml_variant_get(d, &choice, err);
+    if (!prepared)
+        return -1;
+    int rc = refit(prepared, f, params, seed, steps, stop, out, &got, err);
+    ml_variant_put(d, prepared);
+    if (rc == 0) {
+        *test = got.score;
+        *test_se = got.se;
+    }
     return rc;
 }

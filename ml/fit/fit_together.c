@@ -10,6 +10,7 @@
 #include "base/clk.h"
 #include "base/mem.h"
 
+/* One trial of the group. */
 struct member {
     struct fit_trial *t;
     int level, folds, point;
@@ -78,15 +79,20 @@ static bool lanes_go(struct member *m, int n, int64_t steps, struct lane *lanes,
 {
     struct member *first = NULL;
     struct err err = { 0 };
-    int k = 0;
+    struct clk clk;
+    int k = 0, n_in = 0;
     bool has_moved = false;
 
     for (int i = 0; i < n; i++) {
         for (int f = 0; m[i].is_in && f < m[i].folds; f++)
             lanes[k++] = m[i].t->run->lanes[f];
         first = first || !m[i].is_in ? first : &m[i];
+        n_in += m[i].is_in;
     }
+    clk_init_system(&clk);
+    int64_t before = clk_now_us(&clk);
     int rc = first->t->ops->advance(first->t->d, lanes, k, steps, stop, &err);
+    int64_t us = (clk_now_us(&clk) - before) / n_in;
     k = 0;
     for (int i = 0; i < n; i++) {
         for (int f = 0; m[i].is_in && f < m[i].folds; f++) {
@@ -96,6 +102,7 @@ static bool lanes_go(struct member *m, int n, int64_t steps, struct lane *lanes,
         }
         if (!m[i].is_in)
             continue;
+        m[i].t->run->since_us += us;
         if (rc < 0) {
             m[i].rc = -1;
             *m[i].err = err;
@@ -106,6 +113,8 @@ static bool lanes_go(struct member *m, int n, int64_t steps, struct lane *lanes,
     return rc >= 0 && has_moved;
 }
 
+/* Begins the level of every trial. Returns how many lanes they have in all. All trials are of one
+ * family and one table. */
 static int members_begin(struct member *m, struct fit_trial *const *trials, const int *levels,
                          int n, struct err *errs)
 {

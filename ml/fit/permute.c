@@ -1,8 +1,8 @@
-/* permute.c - importance of inputs by permutation (permute.h).
+/* permute.c - importance of columns by permutation (permute.h).
  *
- * An input is shuffled inside the view of the table (prep_view_shuffle), so that the model sees
- * other rows and nothing else. Shuffles are keyed by (seed, input, repeat): they do not depend on
- * the order in which inputs are tried. Called by `assay explain`. */
+ * A column is shuffled inside the view of the table (prep_view_shuffle), so that the model sees
+ * other rows and nothing else. Shuffles are keyed by (seed, column, repeat): they do not depend on
+ * the order in which columns are tried. Called by `assay explain`. */
 #include "ml/fit/permute.h"
 
 #include "base/base.h"
@@ -13,22 +13,26 @@
 #include <math.h>
 #include <string.h>
 
+/* Rows predicted at a time. */
 enum { CHUNK = 4096 };
 
-struct trying {
+/* The model, the rows it is tried on, and the buffers for its predictions. */
+struct shuffled {
     const struct artifact *a;
     const struct artifact_info *info;
     struct artifact_view *v;
     enum metric_id metric;
     int outputs;
     int64_t rows;
-    double *y, *kept_y; /* by row, NaN = left out; those kept */
+    /* y: targets by row, NaN = the row is left out; kept_y: the targets of the rows that are
+     * kept */
+    double *y, *kept_y;
     float *pred, *chunk;
     int32_t *order;
 };
 
 /* The metric of the rows as the view shows them at the moment. */
-static int score_of(struct trying *t, double *score, struct err *err)
+static int score_of(struct shuffled *t, double *score, struct err *err)
 {
     int k = t->outputs;
     int64_t n = 0;
@@ -54,7 +58,7 @@ static int score_of(struct trying *t, double *score, struct err *err)
 
 /* Shuffles the first t->rows rows by the algorithm of Fisher and Yates; the rows behind them stay
  * in place. */
-static void shuffle(struct trying *t, uint64_t seed, int64_t frame_rows)
+static void shuffle(struct shuffled *t, uint64_t seed, int64_t frame_rows)
 {
     struct rng r;
 
@@ -69,16 +73,17 @@ static void shuffle(struct trying *t, uint64_t seed, int64_t frame_rows)
     }
 }
 
-static int try_input(struct trying *t, const struct frame *f, const struct permute_spec *spec,
-                     int input, double score, struct permuted *out, struct err *err)
+/* The mean loss of the metric over `repeats` shuffles of one column, and its standard error. */
+static int column_drop(struct shuffled *t, const struct frame *f, const struct permute_spec *spec,
+                       int column, double score, struct permuted *out, struct err *err)
 {
     bool is_larger_better = metric_info(t->metric)->larger_is_better;
     double sum = 0, square = 0;
 
     for (int i = 0; i < spec->repeats; i++) {
         double s = 0;
-        shuffle(t, rng_mix(rng_mix(spec->seed, (uint64_t)input), (uint64_t)i), f->rows);
-        if (artifact_view_shuffle(t->v, input, t->order, err) < 0 || score_of(t, &s, err) < 0)
+        shuffle(t, rng_mix(rng_mix(spec->seed, (uint64_t)column), (uint64_t)i), f->rows);
+        if (artifact_view_shuffle(t->v, column, t->order, err) < 0 || score_of(t, &s, err) < 0)
             return -1;
         double drop = is_larger_better ? score - s : s - score;
         sum += drop;
@@ -89,11 +94,12 @@ static int try_input(struct trying *t, const struct frame *f, const struct permu
     double n = spec->repeats, mean = sum / n, left = square - sum * mean;
     *out = (struct permuted){ .drop = mean };
     out->se = n > 1 ? sqrt((left > 0 ? left : 0) / (n - 1) / n) : (double)NAN;
-    return artifact_view_shuffle(t->v, input, NULL, err);
+    return artifact_view_shuffle(t->v, column, NULL, err);
 }
 
-static int trying_init(struct trying *t, const struct artifact *a, const struct frame *f,
-                       const struct permute_spec *spec, struct err *err)
+/* Reads the targets and takes memory. What was taken before a failure is freed by the caller. */
+static int shuffled_init(struct shuffled *t, const struct artifact *a, const struct frame *f,
+                         const struct permute_spec *spec, struct err *err)
 {
     size_t rows = (size_t)f->rows, k = (size_t)artifact_outputs(a);
 
@@ -116,6 +122,8 @@ static int trying_init(struct trying *t, const struct artifact *a, const struct 
     if (target_read_as(f, spec->target, t->info->task, t->info->n_classes, t->info->classes, t->y,
                        err) < 0)
         return -1;
+    for (int64_t i = 0; i < f->rows; i++)
+        t->y[i] -= target_shift(&t->info->unit);
     t->v = artifact_view_new(a, f, err);
     return t->v ? 0 : -1;
 }
@@ -124,17 +132,17 @@ int permute_importance(const struct artifact *a, const struct frame *f,
                        const struct permute_spec *spec, double *score, struct permuted *out,
                        struct err *err)
 {
-    int inputs = prep_inputs(artifact_prep(a)), rc = -1;
-    struct trying t = { 0 };
-    double *known = mem_array((size_t)inputs, sizeof *known);
+    int columns = prep_columns(artifact_prep(a)), rc = -1;
+    struct shuffled t = { 0 };
+    double *known = mem_array((size_t)columns, sizeof *known);
 
     CHECK(spec->repeats >= 1);
-    if (trying_init(&t, a, f, spec, err) < 0 || score_of(&t, score, err) < 0)
+    if (shuffled_init(&t, a, f, spec, err) < 0 || score_of(&t, score, err) < 0)
         goto out;
     bool is_known = artifact_importance(a, known, NULL) == 0;
-    for (int i = 0; i < inputs; i++) {
+    for (int i = 0; i < columns; i++) {
         out[i] = (struct permuted){ .is_unused = is_known && known[i] == 0 };
-        if (!out[i].is_unused && try_input(&t, f, spec, i, *score, &out[i], err) < 0)
+        if (!out[i].is_unused && column_drop(&t, f, spec, i, *score, &out[i], err) < 0)
             goto out;
     }
     rc = 0;

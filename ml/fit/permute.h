@@ -1,5 +1,5 @@
-/* permute.h - importance of inputs by permutation (Breiman, Random forests, 2001; Fisher, Rudin and
- * Dominici, 2019): how much the model's metric loses, on rows that it never saw, when one input is
+/* permute.h - importance of columns by permutation (Breiman, Random forests, 2001; Fisher, Rudin and
+ * Dominici, 2019): how much the model's metric loses, on rows that it never saw, when one column is
  * shuffled among them. Works with any family; nothing is trained. */
 #ifndef ML_FIT_PERMUTE_H
 #define ML_FIT_PERMUTE_H
@@ -8,19 +8,24 @@
 #include "ml/table/frame.h"
 
 struct permute_spec {
-    const char *target; /* column of the frame */
-    int64_t rows;       /* the first so many rows; 0 = all */
-    int repeats;        /* shuffles per input, >= 1 */
+    /* name of the target column in the frame */
+    const char *target;
+    /* only the first so many rows are used; 0 = all */
+    int64_t rows;
+    /* number of shuffles per column, at least 1 */
+    int repeats;
     uint64_t seed;
 };
 
 struct permuted {
-    double drop;    /* mean loss of the metric: positive = the input helps */
-    double se;      /* standard error over the shuffles; NaN with one */
-    bool is_unused; /* the model says that it does not read it: 0 without trying */
+    /* mean loss of the metric when the column is shuffled; positive = it helps */
+    double drop;
+    double se; /* standard error over the shuffles; NaN with one */
+    /* the model does not read this column, so its loss is 0 and nothing was tried */
+    bool is_unused;
 };
 
-/* out: one for each input of the model. score: the metric on the unshuffled rows. Rows without a
+/* out: one for each column that the model reads (prep_columns). score: the metric on the unshuffled rows. Rows without a
  * target, or of a class that the model does not know, are left out. It is an error when no row is
  * left, or when the metric is undefined on those that are. The same seed gives the same bits. */
 int permute_importance(const struct artifact *a, const struct frame *f,

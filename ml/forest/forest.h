@@ -41,7 +41,14 @@ struct rf_params {
     /* columns that a node looks at */
     int n_visit;
     int max_depth, min_split, min_leaf;
+    /* NULL, or [training rows]: sums of the weights up to and with each row; borrowed */
+    const double *up_to;
 };
+/* Whether rows of a tree may weigh other than 1: by being drawn several times, or by weights. */
+static inline bool rf_rows_weigh(const struct rf_params *p)
+{
+    return p->is_bootstrap || p->up_to;
+}
 
 /* Bins are row-major by frame row, with 64 readable bytes after the last row. Training row i is
  * frame row at[i]. */
@@ -101,7 +108,7 @@ void rf_recycled_free(struct rf_work *w);
 int rf_outputs(const struct rf_data *d);
 uint64_t rf_root_key(uint64_t seed, int tree);
 /* How often each of n training rows is in the tree; 0 = out of bag. At most 255, which no draw
- * comes near. */
+ * of equal rows comes near. With weights a row is drawn in proportion to its own. */
 void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint16_t *weights);
 
 /* ---- forest_split.c ---- */
@@ -183,7 +190,8 @@ bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, s
 /* The same for one column, by a histogram. */
 bool rf_split_column(const struct rf_node_in *in, int col, struct rf_scratch *s,
                      struct rf_split *best);
-/* The same for two rows of different classes and a numeric column: any cut between them is perfect. */
+/* The same for two rows of different classes and a numeric column: any cut between them is
+ * perfect. */
 bool rf_split_pair(const struct rf_node_in *in, int col, const struct rf_scratch *s,
                    struct rf_split *best);
 /* The score of two pure sides, which nothing exceeds; for regression a number that is never

@@ -88,7 +88,8 @@ static int sink_open(struct sink *s)
     return 0;
 }
 
-/* Fills in the head and hands the bytes over, in memory of their size. rc < 0: hands nothing over. */
+/* Fills in the head and hands the bytes over, in memory of their size. rc < 0: hands nothing
+ * over. */
 static int sink_close(struct sink *s, int rc, struct rf_bytes *out)
 {
     size_t len = s->len;

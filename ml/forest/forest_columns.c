@@ -74,7 +74,8 @@ struct rf_columns *rf_columns_new(const struct rf_data *d, const int32_t *order)
     size_t k = (size_t)d->n_classes;
 
     c->n_cols = d->cols + (order ? 1 : 2);
-    /* An odd number of cache lines, so that the columns do not all fall on the same few cache sets. */
+    /* An odd number of cache lines, so that the columns do not all fall on the same few cache
+     * sets. */
     c->pitch = (d->rows / PART_WIDE | 1) * PART_WIDE + (d->rows % PART_WIDE ? 2 * PART_WIDE : 0);
     c->runs_cap = (int)k * RUN_PARTS * 64;
     c->root = mem_try_zalloc((size_t)list_bytes(c));

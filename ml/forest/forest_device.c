@@ -40,8 +40,9 @@ void forest_device_free(struct forest_device *v)
 static bool can_grow(const struct ml_compute *on, const struct forest_work *w,
                      const struct forest_lane *l)
 {
-    return on && on->ops->forest && on->ops->boost && w->d.n_classes <= ML_FOREST_CLASSES &&
-           w->d.rows <= INT32_MAX / 4 && l->p.max_depth <= RF_MAX_DEPTH;
+    return on && on->ops->forest && on->ops->boost && !l->up_to &&
+           w->d.n_classes <= ML_FOREST_CLASSES && w->d.rows <= INT32_MAX / 4 &&
+           l->p.max_depth <= RF_MAX_DEPTH;
 }
 
 /* 0, or -1: no memory there, or another error. */
@@ -67,7 +68,7 @@ static int device_open_at(struct forest_device *v, struct ml_data *d, const stru
         .trees = trees,
         .threads = on->threads,
     };
-    struct ml_boost_table *table = ml_data_boost_table(d, FINEST_BINS, err);
+    struct ml_boost_table *table = ml_data_boost_table(d, l->fold, FINEST_BINS, err);
 
     v->ops = on->ops->forest;
     if (!table || v->ops->open(on->ctx, table, &in, &v->forest, err) < 0)
@@ -93,7 +94,8 @@ static int device_open(struct forest_device *v, struct ml_data *d, const struct 
     return rc;
 }
 
-/* The CPU grows depth first, left children first, and numbers children when their parent is split. */
+/* The CPU grows depth first, left children first, and numbers children when their parent is
+ * split. */
 static int tree_take(const struct ml_forest_node *from, const float *values, int n, int outputs,
                      struct rf_tree *t)
 {

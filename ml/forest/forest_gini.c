@@ -270,7 +270,8 @@ static void shares_of_hist(const struct rf_node_in *in, const struct rf_gini *gi
         x->bits[b >> 6] |= (uint64_t)(x->all[b] > 0) << (b & 63);
 }
 
-/* Copies the bins of histogram j into the last histogram, in the order of e, and clears the first. */
+/* Copies the bins of histogram j into the last histogram, in the order of e, and clears the
+ * first. */
 INLINE void hist_permute(const struct rf_node_in *in, struct rf_gini *gini, int j,
                          const struct rf_entry *e, int n)
 {

@@ -118,6 +118,11 @@ uint64_t rf_root_key(uint64_t seed, int tree)
     return rng_mix(tree_key(seed, tree), 2);
 }
 
+static void add_one(uint16_t *weight)
+{
+    *weight = (uint16_t)(*weight < MAX_WEIGHT ? *weight + 1 : *weight);
+}
+
 /* Draws rows with replacement. Draw i uses number i of the tree's random stream. */
 static void draw_again(uint64_t key, int64_t n, int64_t draws, uint16_t *weights)
 {
@@ -126,8 +131,45 @@ static void draw_again(uint64_t key, int64_t n, int64_t draws, uint16_t *weights
     for (int64_t i = 0; i < draws; i++) {
         if (i % DRAWS == 0)
             draws_fill(key, 1, (uint64_t)i / 4, next);
-        uint16_t *at = &weights[(uint64_t)next[i % DRAWS] * (uint64_t)n >> 32];
-        *at = (uint16_t)(*at < MAX_WEIGHT ? *at + 1 : *at);
+        add_one(&weights[(uint64_t)next[i % DRAWS] * (uint64_t)n >> 32]);
+    }
+}
+
+/* The first row whose sum is above `at`. */
+static int64_t row_of_sum(const double *up_to, int64_t n, double at)
+{
+    int64_t lo = 0, hi = n - 1;
+
+    while (lo < hi) {
+        int64_t mid = (lo + hi) / 2;
+        if (up_to[mid] > at)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+/* Draws rows in proportion to their weights: with replacement, each draw for itself; without, one
+ * draw from each of `draws` equal stretches of the sum of weights, so that a row of weight w among
+ * rows of 1 comes about w times, and rows of one weight come once. */
+static void draw_weighted(const struct rf_params *p, uint64_t key, int64_t n, int64_t draws,
+                          uint16_t *weights)
+{
+    double all = p->up_to[n - 1];
+    struct rng r;
+
+    rng_init(&r, key, 1);
+    for (int64_t i = 0, row = 0; i < draws; i++) {
+        double u = rng_unit(&r);
+        if (p->is_bootstrap) {
+            add_one(&weights[row_of_sum(p->up_to, n, u * all)]);
+            continue;
+        }
+        double at = ((double)i + u) / (double)draws * all;
+        while (row < n - 1 && p->up_to[row] <= at)
+            row++;
+        add_one(&weights[row]);
     }
 }
 
@@ -138,6 +180,10 @@ void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint
     struct rng r;
 
     memset(weights, 0, (size_t)n * sizeof *weights);
+    if (p->up_to) {
+        draw_weighted(p, key, n, draws, weights);
+        return;
+    }
     if (p->is_bootstrap) {
         draw_again(key, n, draws, weights);
         return;
@@ -246,9 +292,9 @@ static int64_t class_totals(struct rf_work *w, const struct open_node *o, struct
     for (int32_t i = 0; i < o->n;) {
         int64_t of = words[i] >> 32, sum = 0;
         int32_t end = run_end(words, i, o->n);
-        for (; w->p.is_bootstrap && i < end; i++)
+        for (; rf_rows_weigh(&w->p) && i < end; i++)
             sum += words[i] & 0xffff;
-        /* without bootstrap every row weighs 1 */
+        /* all other rows weigh 1 */
         sum += end - i;
         i = end;
         runs->class_of[runs->n] = (int32_t)of;

@@ -52,6 +52,7 @@ static void lane_free(struct forest_lane *l)
         mem_try_free(l->trees[i].data);
     mem_try_free(l->trees);
     mem_try_free(l->held);
+    mem_try_free(l->up_to);
     mem_try_free(l->acc);
     forest_work_free(l->work);
     mem_free(l);
@@ -78,6 +79,22 @@ static void scale_take(const struct ml_data *d, const struct fold_rows *r, struc
     l->min_gain /= l->y_unit * l->y_unit;
 }
 
+static int weights_take(const struct ml_data *d, const struct fold_rows *r, struct forest_lane *l,
+                        struct err *err)
+{
+    double sum = 0;
+
+    if (!d->weight)
+        return 0;
+    l->up_to = mem_try_alloc((size_t)r->n_train * sizeof *l->up_to);
+    if (!l->up_to)
+        return err_set(err, ERR_NOMEM, "forest: no memory for %" PRId64 " weights", r->n_train);
+    for (int64_t i = 0; i < r->n_train; i++)
+        l->up_to[i] = sum += d->weight[r->train[i]];
+    l->p.up_to = l->up_to;
+    return 0;
+}
+
 static int lane_rows(struct forest_lane *l, const struct ml_data *d, struct err *err)
 {
     struct fold_rows r;
@@ -91,7 +108,10 @@ static int lane_rows(struct forest_lane *l, const struct ml_data *d, struct err 
     l->head.least = 0.5 / (double)r.n_train;
     if (l->head.task == ML_REGRESSION)
         scale_take(d, &r, l);
+    int rc = weights_take(d, &r, l, err);
     fold_rows_fini(&r);
+    if (rc < 0)
+        return -1;
     l->acc = mem_try_zalloc((acc_floats(l) + RF_WALK_SLACK) * sizeof *l->acc);
     if (!l->acc)
         return err_set(err, ERR_NOMEM, "forest: no memory for the sums of %" PRId64 " rows",
@@ -101,7 +121,7 @@ static int lane_rows(struct forest_lane *l, const struct ml_data *d, struct err 
 
 static int lane_open(struct ml_data *d, struct lane *lane, bool is_extra, struct err *err)
 {
-    const struct prep_bins *b = ml_data_bins(d, FINEST_BINS, err);
+    const struct prep_bins *b = ml_data_bins(d, lane->fold, FINEST_BINS, err);
     struct forest_lane *l;
 
     if (!b)
@@ -147,8 +167,9 @@ static int64_t forest_held_bytes(const struct lane *lane)
 {
     const struct forest_lane *l = lane->state;
 
-    return (int64_t)sizeof *l + l->n_held * 4 + (int64_t)(acc_floats(l) * sizeof *l->acc) +
-           l->trees_cap * (int64_t)sizeof *l->trees + l->bytes + (l->work ? l->work->bytes : 0);
+    return (int64_t)sizeof *l + l->n_held * 4 + (l->up_to ? l->n_train * 8 : 0) +
+           (int64_t)(acc_floats(l) * sizeof *l->acc) + l->trees_cap * (int64_t)sizeof *l->trees +
+           l->bytes + (l->work ? l->work->bytes : 0);
 }
 
 static int64_t forest_model_bytes(const struct lane *lane)
@@ -459,20 +480,28 @@ int forest_head_load(struct forest_head *h, enum ml_task task, int outputs, int 
     return 0;
 }
 
+int forest_tree_bytes(struct view *in, const void **data, size_t *len, struct err *err)
+{
+    uint64_t n = 0;
+
+    if (view_u64(in, &n, err) < 0)
+        return -1;
+    if (n > in->len - in->pos)
+        return err_set(err, ERR_ARG, "forest: a tree of %" PRIu64 " bytes", n);
+    *len = (size_t)n;
+    return view_bytes(in, data, *len, err);
+}
+
 static int tree_load(struct forest_lane *l, struct view *in, struct err *err)
 {
-    uint64_t len = 0;
+    size_t len = 0;
     const void *data = NULL;
 
-    if (view_u64(in, &len, err) < 0)
+    if (forest_tree_bytes(in, &data, &len, err) < 0)
         return -1;
-    if (len > in->len - in->pos)
-        return err_set(err, ERR_ARG, "forest: a tree of %" PRIu64 " bytes", len);
-    if (view_bytes(in, &data, (size_t)len, err) < 0)
-        return -1;
-    struct rf_bytes b = { mem_try_alloc((size_t)len + 1), (size_t)len };
+    struct rf_bytes b = { mem_try_alloc(len + 1), len };
     if (!b.data)
-        return err_set(err, ERR_NOMEM, "forest: no memory for a tree of %" PRIu64 " bytes", len);
+        return err_set(err, ERR_NOMEM, "forest: no memory for a tree of %zu bytes", len);
     memcpy(b.data, data, b.len);
     return tree_take(l, &b, false, err);
 }

@@ -111,6 +111,9 @@ void rf_walk(const struct rf_flat *t, int outputs, const uint8_t *bins, int64_t 
 
 int forest_head_load(struct forest_head *h, enum ml_task task, int outputs, int cols,
                      struct view *in, struct err *err);
+/* The bytes of the next tree, borrowed. Their length stands before them and may claim more than
+ * there are. */
+int forest_tree_bytes(struct view *in, const void **data, size_t *len, struct err *err);
 struct forest_lane {
     /* grown to the loosest of the axes */
     struct rf_params p;
@@ -125,6 +128,8 @@ struct forest_lane {
     const struct prep_bins *bins;
     int64_t rows, n_train, n_held;
     int32_t *held;
+    /* [n_train] sums of the weights of the training rows; NULL = all count 1 */
+    double *up_to;
     /* unit of the fixed-point target */
     double y_unit;
     /* [n_held][n_axes][outputs]: sums of the trees so far */

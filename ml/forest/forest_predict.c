@@ -24,16 +24,12 @@ void forest_predictor_free(struct predictor *p)
 
 static int tree_read(struct predictor *p, struct view *in, struct err *err)
 {
-    uint64_t len = 0;
+    size_t len = 0;
     const void *data = NULL;
 
-    if (view_u64(in, &len, err) < 0)
-        return -1;
-    if (len > in->len - in->pos)
-        return err_set(err, ERR_ARG, "forest: a tree of %" PRIu64 " bytes", len);
-    if (view_bytes(in, &data, (size_t)len, err) < 0 ||
-        rf_flat_read(&p->trees[p->n], data, (size_t)len, p->head.outputs, p->head.cols, false,
-                     p->gains, err) < 0)
+    if (forest_tree_bytes(in, &data, &len, err) < 0 ||
+        rf_flat_read(&p->trees[p->n], data, len, p->head.outputs, p->head.cols, false, p->gains,
+                     err) < 0)
         return -1;
     p->n++;
     return 0;

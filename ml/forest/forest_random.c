@@ -359,12 +359,12 @@ bool rf_random_take(const struct rf_scratch *s, int v, int col, struct rf_split 
 
 /* ---- column by column ---- */
 
-/* Writes the sums of the marked rows to column 0 of the lanes. Without bootstrap every row weighs
- * 1, so the rows are counted. */
+/* Writes the sums of the marked rows to column 0 of the lanes. Where every row weighs 1 the rows are
+ * counted. */
 INLINE void marked_sums(const struct rf_node_in *in, const uint64_t *masks, int64_t n_marked,
                         uint32_t *out)
 {
-    bool is_one = !in->p->is_bootstrap;
+    bool is_one = !rf_rows_weigh(in->p);
 
     if (in->d->n_classes == 2) {
         out[0] = (uint32_t)(is_one ? n_marked : part_sum_marked(in->weights, masks, 0, in->n));

@@ -172,7 +172,8 @@ static void add(float *restrict to, const float *restrict from, int n)
         to[i] += from[i];
 }
 
-/* Zeros behind the last class go to the sums of the next axis, or behind the array's end, and change nothing. */
+/* Zeros behind the last class go to the sums of the next axis, or behind the array's end, and
+ * change nothing. */
 static void shares_add_axes(const struct rf_flat *t, int outputs, const struct stops *s,
                             const uint32_t *nodes, int n_axes, float *to)
 {

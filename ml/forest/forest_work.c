@@ -1,5 +1,6 @@
 /* forest_work.c - the memory that growing a tree needs. All of it is taken before the first tree,
- * except the tree itself and the list of waiting nodes. Called by forest_model.c through forest.h. */
+ * except the tree itself and the list of waiting nodes. Called by forest_model.c through
+ * forest.h. */
 #include "ml/forest/forest_work.h"
 
 #include "base/base.h"

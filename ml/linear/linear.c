@@ -1,8 +1,9 @@
 /* linear.c - the linear family behind the lane interface (model.h): the penalty path of a lane, its
  * predictions and its bytes.
  *
- * Training, held-out rows and inference go through the same product (ml/cpu/glm.h), so they agree
- * bit for bit. One thread per lane. Called through model_linear. */
+ * Training, held-out rows and inference use the same product (ml/cpu/glm.h), so their scores agree
+ * bit for bit. One thread trains the lanes of a trial, one lane after another. Called through
+ * model_linear. */
 #include "ml/linear/linear.h"
 
 #include "base/base.h"
@@ -16,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 
+/* the format of the model bytes */
 enum { LINEAR_FORMAT = 1 };
 
 bool linear_uses_gram(const struct linear_lane *l)
@@ -37,6 +39,7 @@ static void lane_free(struct linear_lane *l)
     fold_rows_fini(&l->r);
     mem_try_free(l->label);
     mem_try_free(l->target);
+    mem_try_free(l->weight);
     mem_try_free(l->z);
     mem_try_free(l->gram);
     for (size_t i = 0; i < ARRAY_LEN(l->path); i++)
@@ -46,8 +49,8 @@ static void lane_free(struct linear_lane *l)
     mem_free(l);
 }
 
-/* A power of two not below the largest target: dividing by it is exact, because it changes the
- * exponent only. */
+/* A power of two above the largest |target| of the rows in folds. Dividing by it is exact, because
+ * it changes the exponent only. */
 static double target_unit(const struct ml_data *d)
 {
     double top = 0;
@@ -59,6 +62,8 @@ static double target_unit(const struct ml_data *d)
     return ldexp(1.0, exponent < -1000 ? -1000 : exponent > 1023 ? 1023 : exponent);
 }
 
+/* Sets the targets of the training rows: class numbers, or standardised numbers. With a Gram matrix
+ * the targets are read from the table instead, in units of l->unit. */
 static int targets_take(const struct ml_data *d, struct linear_lane *l, struct err *err)
 {
     size_t n = (size_t)l->r.n_train;
@@ -84,6 +89,23 @@ static int targets_take(const struct ml_data *d, struct linear_lane *l, struct e
     return 0;
 }
 
+static int weights_take(const struct ml_data *d, struct linear_lane *l, struct err *err)
+{
+    size_t n = (size_t)l->r.n_train;
+
+    l->n = (double)n;
+    if (!d->weight)
+        return 0;
+    l->weight = mem_try_alloc(n * sizeof *l->weight);
+    if (!l->weight)
+        return err_set(err, ERR_NOMEM, "linear: no memory for %zu weights", n);
+    l->n = 0;
+    for (size_t i = 0; i < n; i++)
+        l->n += l->weight[i] = d->weight[l->r.train[i]];
+    l->bytes += (int64_t)(n * sizeof *l->weight);
+    return 0;
+}
+
 static int linear_open(struct ml_data *d, struct lane *lane, struct err *err)
 {
     struct linear_lane *l = mem_zalloc(sizeof *l);
@@ -91,7 +113,7 @@ static int linear_open(struct ml_data *d, struct lane *lane, struct err *err)
     l->task = d->spec.task;
     l->outputs = d->n_outputs;
     l->lanes = glm_lanes(l->outputs);
-    l->x = ml_data_dense(d, err);
+    l->x = ml_data_dense(d, lane->fold, err);
     l->spread = 1;
     if (!l->x || fold_rows_init(&l->r, d, lane->fold, lane->share, err) < 0)
         goto fail;
@@ -103,7 +125,7 @@ static int linear_open(struct ml_data *d, struct lane *lane, struct err *err)
         err_set(err, ERR_NOMEM, "linear: no memory");
         goto fail;
     }
-    if (targets_take(d, l, err) < 0)
+    if (targets_take(d, l, err) < 0 || weights_take(d, l, err) < 0)
         goto fail;
     if (!linear_uses_gram(l)) {
         if (lbfgs_init(&l->opt, linear_weights(l), err) < 0)
@@ -128,12 +150,14 @@ static int64_t linear_held_bytes(const struct lane *lane)
     const struct linear_lane *l = lane->state;
 
     return l->bytes +
-           (l->grams ? (l->grams->folds * (l->cols + 2) + GLM_TILE) * l->grams->wide * 8 : 0);
+           (l->grams ? (l->grams->parts * (l->cols + 2) + GLM_TILE) * l->grams->wide * 8 : 0);
 }
 
 /* ---- training ---- */
 
-/* The path starts from zero: starting the intercept at the base rate would save few iterations. */
+/* Memory for the weights of a point of the path, filled with the solution of the point before. The
+ * first point starts from zero, because starting its intercept at the base rate would save few
+ * iterations. */
 static int step_start(struct linear_lane *l, int step, struct err *err)
 {
     int64_t n = linear_weights(l);
@@ -147,6 +171,7 @@ static int step_start(struct linear_lane *l, int step, struct err *err)
     return 0;
 }
 
+/* x * 0 is 0 for finite x, and NaN for infinities and NaN. */
 static bool is_finite(const double *w, int64_t n)
 {
     double sum = 0;
@@ -156,7 +181,7 @@ static bool is_finite(const double *w, int64_t n)
     return sum == 0.0;
 }
 
-/* One point of the path. 1 = done, 0 = stopped, -1 = failed. */
+/* Fits one point of the path. 1 = done, 0 = `stop` asked it to pause, -1 = failed. */
 static int lane_step(struct linear_lane *l, int step, const struct ml_stop *stop, struct err *err)
 {
     double c = linear_path_c(step + 1);
@@ -176,17 +201,25 @@ static int lane_step(struct linear_lane *l, int step, const struct ml_stop *stop
         memcpy(l->path[step], l->opt.w, (size_t)l->opt.size * sizeof(double));
     }
     if (!is_finite(l->path[step], linear_weights(l)))
-        return err_set(err, ERR_ARG, "linear: the fit diverged");
+        return err_set(err, ERR_DIVERGED, "linear: the fit diverged");
     return 1;
 }
 
-/* Makes the sums per fold that every lane with a Gram matrix needs: once, by whichever lane comes
- * first. */
+/* Adds up the Gram matrices by fold if a lane needs them, once for all lanes of the call, and gives
+ * every lane its own. 1 = done, 0 = `stop` asked it to pause, -1 = no memory. */
 static int grams_ready(struct ml_data *d, struct lane *lanes, int n, const struct ml_stop *stop,
                        struct err *err)
 {
     struct gram_set *g = NULL;
     struct linear_lane *needy = NULL;
+
+    if (n > 1 && prep_is_by_fold(d->prep)) {
+        /* the rows of each fold differ in some columns */
+        int rc = 1;
+        for (int i = 0; i < n && rc == 1; i++)
+            rc = grams_ready(d, &lanes[i], 1, stop, err);
+        return rc;
+    }
 
     for (int i = 0; i < n; i++) {
         struct linear_lane *l = lanes[i].state;
@@ -204,7 +237,7 @@ static int grams_ready(struct ml_data *d, struct lane *lanes, int n, const struc
         return 0;
     for (int i = 0; i < n; i++) {
         struct linear_lane *l = lanes[i].state;
-        if (!l->gram && ridge_take_gram(g, lanes[i].fold, l, err) < 0)
+        if (!l->gram && ridge_take_gram(g, d, lanes[i].fold, l, err) < 0)
             return -1;
     }
     return 1;
@@ -244,6 +277,7 @@ struct predictor {
     double *w;
 };
 
+/* Scores of n rows, [n][lanes], to predictions, [n][outputs]; z is overwritten. */
 static void scores_out(const struct predictor *p, double *z, int64_t n, float *out)
 {
     if (p->task == ML_REGRESSION) {
@@ -258,7 +292,7 @@ static void scores_out(const struct predictor *p, double *z, int64_t n, float *o
     }
 }
 
-/* rows NULL = the first n. */
+/* Predicts the rows of x named in `rows`; NULL = the first n. */
 static int predict_rows(const struct predictor *p, const struct prep_dense *x, const int32_t *rows,
                         int64_t n, float *out, struct err *err)
 {
@@ -298,7 +332,7 @@ static int linear_predict_held(struct ml_data *d, const struct lane *lane, float
     return linear_predict_held_at(d, lane, lane->steps_done, out, err);
 }
 
-/* Bytes: a head, then the weights of every step. */
+/* Bytes: a head, then the weights of every step, without the places between outputs and lanes. */
 
 static int linear_save(const struct lane *lane, int64_t steps, struct buf *out, struct err *err)
 {
@@ -319,6 +353,7 @@ static int linear_save(const struct lane *lane, int64_t steps, struct buf *out, 
     return 0;
 }
 
+/* The head of the model bytes, beyond format, outputs and columns, which are only checked. */
 struct head {
     uint32_t steps;
     double mean, spread;
@@ -341,7 +376,7 @@ static int head_load(struct view *in, int outputs, int cols, struct head *h, str
                        "linear: a model of %u outputs and %u columns, expected %d and %d", k, c,
                        outputs, cols);
     if (h->steps > LINEAR_PATH_POINTS || !isfinite(h->mean) || !isfinite(h->spread))
-        return err_set(err, ERR_ARG, "linear: a broken head");
+        return err_set(err, ERR_ARG, "linear: the head of the model bytes is damaged");
     return 0;
 }
 
@@ -440,8 +475,8 @@ static int predict(const struct predictor *p, const struct prep_view *v, int64_t
     return 0;
 }
 
-/* Explanation. Dense columns are standardised: weights can be compared, and the mean row scores the
- * intercept. */
+/* The importance of an input: the sum of |weight| over its dense columns. Dense columns are
+ * standardised, so weights of different columns can be compared. */
 
 static int importance(const struct predictor *p, const struct prep *prep, double *out,
                       struct err *err)
@@ -455,6 +490,8 @@ static int importance(const struct predictor *p, const struct prep *prep, double
     return 0;
 }
 
+/* SHAP values of one row for output k, one for each input, then the base value, which is the score
+ * of the mean row: its dense columns are all 0. */
 static void explain_row(const struct predictor *p, const struct prep *prep, const float *x, int k,
                         double *out)
 {
@@ -468,8 +505,8 @@ static void explain_row(const struct predictor *p, const struct prep *prep, cons
     *out = p->mean + p->spread * p->w[(int64_t)p->cols * p->lanes + k];
 }
 
-/* SHAP values of a linear model whose columns are taken as independent: w (x - mean), summed over
- * the dense columns of an input. */
+/* SHAP values of a linear model, under the assumption that its columns are independent:
+ * w (x - mean), summed over the dense columns of an input. */
 static int explain(const struct predictor *p, const struct prep *prep,
                    const struct explain_rows *rows, double *out, struct err *err)
 {

@@ -1,16 +1,15 @@
-/* linear.h - private to the linear files.
+/* linear.h - private to the linear files: linear and logistic models with an L2 penalty.
  *
- * A lane goes along a path of penalties, C = 1e-4 to 1e4 by half decades, each point started from
- * the solution of the last one (warm starts; Friedman, Hastie and Tibshirani, Regularization paths
+ * A lane (one fold of one trial) fits the model at several penalties in turn, C = 1e-4 to 1e4 in
+ * steps of half a decade; large C means little penalty. Each point of this path starts from the
+ * solution of the one before (warm starts; Friedman, Hastie and Tibshirani, Regularization paths
  * for generalized linear models, 2010). A step of the lane is a point of the path. Regression with
- * up to LINEAR_GRAM_COLS columns solves each point from the Gram matrix of its training rows.
- * Everything else minimises
+ * up to LINEAR_GRAM_COLS columns solves each point exactly, from the Gram matrix of its training
+ * rows. Everything else minimises
  *
- *   (sum of losses +
- * w
- * ^2 / (2 C)) / rows
+ *   (sum of losses + |w|^2 / (2 C)) / rows
  *
- * with a free intercept, by L-BFGS, reading the training rows in tiles of 512.
+ * by L-BFGS, reading the training rows in tiles of 512. The intercept carries no penalty.
  *
  * linear.c        the family's functions, prediction, bytes
  * linear_lbfgs.c  the minimiser, which can be left between tiles
@@ -20,38 +19,51 @@
 
 #include "ml/model/fold_rows.h"
 #include "ml/model/model.h"
+#include "ml/model/split.h"
 #include <stdbool.h>
 
+/* LBFGS_MEMORY: pairs of steps and gradient changes that approximate the Hessian. */
 enum { LINEAR_GRAM_COLS = 512, LBFGS_MEMORY = 8 };
 
+/* The state of a minimisation, complete enough to be left after any tile of rows. */
 struct lbfgs {
     /* doubles of a weight vector */
     int64_t size;
-    /* block: one allocation for all of them */
+    /* weights and gradient at the last accepted point, and at the point that is tried; the search
+     * direction; block: the one allocation that all vectors lie in */
     double *w, *g, *w_try, *g_try, *dir, *block;
+    /* the last pairs: s = change of w, y = change of g, rho = 1 / (s . y) */
     double *s[LBFGS_MEMORY], *y[LBFGS_MEMORY], rho[LBFGS_MEMORY];
+    /* how many pairs there are, and the place of the newest one */
     int kept, newest;
+    /* the objective at both points; slope: its derivative along dir at w; step: the length tried */
     double f, f_try, slope, step;
+    /* small_gains: how many times in a row the objective has hardly fallen */
     int iteration, small_gains;
+    /* is_first: nothing is accepted yet */
     bool is_started, is_first;
     /* rows of the pass in progress that are already added */
     int64_t at;
 };
 
-/* By fold: (cols + 2)^2 doubles, upper triangle; shared by the lanes of a trial. */
+/* The Gram matrix of each part of the rows (fold_rows.h): (cols + 2)^2 doubles, upper triangle, where the last two
+ * columns are the target and 1. Shared by the lanes of a trial. */
 struct gram_set {
-    /* number of folds, and the one that is being summed */
-    int folds, fold;
+    /* number of parts, and the part whose rows are being added up */
+    int parts, part;
     /* share of the rows (lane.share), the same for all lanes of a call */
     double share;
+    /* at: the next row of the table; wide: doubles from line to line of a matrix */
     int64_t at, wide;
-    double *fold_gram[20];
+    double *part_gram[SPLIT_MAX_FOLDS + 1];
     double *tile;
 };
 
+/* What a lane of the family holds between steps. */
 struct linear_lane {
     struct fold_rows r;
     enum ml_task task;
+    /* lanes: outputs, rounded up to what the product of ml/cpu/glm.h works on */
     int outputs, lanes, cols;
     /* prediction = mean + spread * score */
     double mean, spread;
@@ -59,6 +71,8 @@ struct linear_lane {
     double unit;
     /* [n_train] classes */
     int32_t *label;
+    /* [n_train] weights of the training rows, NULL = all count 1; and their sum */
+    double *weight, n;
     /* [n_train] standardised targets */
     double *target;
     const struct prep_dense *x;
@@ -67,18 +81,20 @@ struct linear_lane {
     /* scratch of one tile */
     double *z;
     struct lbfgs opt;
-    /* owned by at most one lane of a trial */
+    /* at most one lane of a trial owns the sums by fold; the others use those */
     struct gram_set *grams;
     /* Gram matrix of this lane's training rows */
     double *gram;
     int64_t bytes;
 };
 
+/* Whether the lane solves from Gram matrices, and not by L-BFGS. */
 bool linear_uses_gram(const struct linear_lane *l);
-/* number of doubles */
+/* Doubles of a weight vector: [cols + 1][lanes], the intercepts last. */
 int64_t linear_weights(const struct linear_lane *l);
 
-/* linear_lbfgs.c. lbfgs_run: 1 = converged, w is the solution; 0 = stopped. */
+/* linear_lbfgs.c. lbfgs_start begins a minimisation at w. lbfgs_run goes on with it for the penalty
+ * 1 / c: 1 = ended, o->w is the solution; 0 = `stop` asked it to pause. */
 int lbfgs_init(struct lbfgs *o, int64_t size, struct err *err);
 void lbfgs_fini(struct lbfgs *o);
 void lbfgs_start(struct lbfgs *o, const double *w);
@@ -87,10 +103,13 @@ int lbfgs_run(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_
 /* linear_ridge.c */
 struct gram_set *gram_set_new(const struct ml_data *d, int cols, double share, struct err *err);
 void gram_set_free(struct gram_set *g);
-/* 1 = done, 0 = stopped */
+/* Adds up the rows of all parts; 1 = done, 0 = `stop` asked it to pause. */
 int gram_set_run(struct gram_set *g, const struct ml_data *d, const struct linear_lane *l,
                  const struct ml_stop *stop);
-int ridge_take_gram(const struct gram_set *g, int fold, struct linear_lane *l, struct err *err);
+/* Makes the lane's own matrix, that of the parts that `fold` is trained on. */
+int ridge_take_gram(const struct gram_set *g, const struct ml_data *d, int fold,
+                    struct linear_lane *l, struct err *err);
+/* w: the weights and the intercept that minimise the squared loss with penalty 1 / c. */
 int ridge_solve(const struct linear_lane *l, double c, double *w, struct err *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* linear_lbfgs.c - L-BFGS (Nocedal, Updating quasi-Newton matrices with limited storage, 1980; 8
- * pairs) with a backtracking line search, written as a state machine that can be left after any
- * tile of rows and goes on with equal bits.
+ * pairs) with a backtracking line search. All state is in struct lbfgs, so the search can be left
+ * after any tile of rows and goes on with equal bits.
  *
- * Loss and gradient are sums in double over the tiles in row order. In float the line search would
- * backtrack on rounding noise. Called by linear.c. */
+ * Loss and gradient are sums of doubles over the tiles, in the order of rows. Doubles, because near
+ * the minimum the rounding errors of floats would look like a rising objective and make the line
+ * search backtrack. Called by linear.c. */
 #include "ml/linear/linear.h"
 
 #include "base/base.h"
@@ -14,9 +15,9 @@
 #include <string.h>
 
 enum { MAX_ITERATIONS = 100 };
-/* largest component of the gradient of the mean loss */
+/* The search ends when no component of the gradient of the mean loss is larger than this, */
 #define TOLERANCE 1e-5
-/* relative gain; twice in a row ends the search */
+/* or when an iteration lowers the objective by less than this share of it, twice in a row. */
 #define SMALL_GAIN 1e-7
 
 int lbfgs_init(struct lbfgs *o, int64_t size, struct err *err)
@@ -43,6 +44,8 @@ void lbfgs_fini(struct lbfgs *o)
     memset(o, 0, sizeof *o);
 }
 
+/* Four partial sums, so that the compiler may use vectors; the order is fixed, and so are the
+ * bits. */
 static double dot(const double *a, const double *b, int64_t n)
 {
     double s[4] = { 0 };
@@ -79,7 +82,24 @@ static double square_loss(double *z, const double *y, int64_t n)
     return sum;
 }
 
-/* Loss and gradient at w_try, tile after tile. 1 = complete, 0 = stopped. */
+/* Loss of a tile whose rows count as `weight` says; z becomes the derivatives times it. */
+static double weighted_loss(const struct linear_lane *l, double *z, int64_t at, int64_t n)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        double *zi = z + i * l->lanes, w = l->weight[at + i];
+        sum += w * (l->task == ML_REGRESSION
+                        ? square_loss(zi, l->target + at + i, 1)
+                        : glm_log_loss(zi, l->label + at + i, 1, l->outputs, l->lanes));
+        for (int k = 0; k < l->lanes; k++)
+            zi[k] *= w;
+    }
+    return sum;
+}
+
+/* Computes the objective and its gradient at w_try, tile after tile, going on where it was left. 1
+ * = complete, 0 = `stop` asked it to pause. */
 static int pass(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_stop *stop)
 {
     struct glm_rows r = {
@@ -92,20 +112,24 @@ static int pass(struct lbfgs *o, struct linear_lane *l, double c, const struct m
         r.n = MIN(GLM_TILE, l->r.n_train - o->at);
         r.rows = l->r.train + o->at;
         glm_scores(&r, o->w_try, l->z);
-        if (l->task == ML_REGRESSION)
+        if (l->weight)
+            o->f_try += weighted_loss(l, l->z, o->at, r.n);
+        else if (l->task == ML_REGRESSION)
             o->f_try += square_loss(l->z, l->target + o->at, r.n);
         else
             o->f_try += glm_log_loss(l->z, l->label + o->at, r.n, l->outputs, l->lanes);
         glm_gradient(&r, l->z, o->g_try);
     }
     int64_t slopes = (int64_t)l->cols * l->lanes;
-    double n = (double)l->r.n_train, sq = dot(o->w_try, o->w_try, slopes);
+    double n = l->n, sq = dot(o->w_try, o->w_try, slopes);
     o->f_try = (o->f_try + sq / (2 * c)) / n;
     for (int64_t i = 0; i < o->size; i++)
         o->g_try[i] = (o->g_try[i] + (i < slopes ? o->w_try[i] / c : 0.0)) / n;
     return 1;
 }
 
+/* The search direction: minus the approximate inverse Hessian times the gradient, by the two loops
+ * of Nocedal's algorithm over the kept pairs. Without pairs it is minus the gradient. */
 static void direction(struct lbfgs *o)
 {
     double alpha[LBFGS_MEMORY];
@@ -131,6 +155,8 @@ static void direction(struct lbfgs *o)
     }
 }
 
+/* Keeps the last step as a pair, in place of the oldest. A pair of too little curvature is left
+ * out, because it would make the approximation indefinite. */
 static void remember(struct lbfgs *o)
 {
     int j = o->kept ? (o->newest + 1) % LBFGS_MEMORY : 0;
@@ -147,6 +173,7 @@ static void remember(struct lbfgs *o)
     o->kept = MIN(o->kept + 1, LBFGS_MEMORY);
 }
 
+/* Sets the next point to try, and clears its sums. */
 static void propose(struct lbfgs *o)
 {
     for (int64_t i = 0; i < o->size; i++)
@@ -182,7 +209,7 @@ static bool accept(struct lbfgs *o)
         return true;
     direction(o);
     o->slope = dot(o->dir, o->g, o->size);
-    /* not a direction of descent: steepest descent again */
+    /* The direction does not lead down: forget the pairs and take steepest descent. */
     if (!(o->slope < 0)) {
         o->kept = 0;
         direction(o);
@@ -202,10 +229,9 @@ int lbfgs_run(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_
             if (accept(o))
                 break;
         } else {
-            double bend = o->f_try - o->f -
-                          /* the minimum of the parabola through the three values, held to [0.1,
-                           * 0.5] */
-                          o->step * o->slope;
+            /* The next step goes to the minimum of the parabola through the objective and its slope
+             * at w and the objective at w_try, held to 0.1 to 0.5 of the last step. */
+            double bend = o->f_try - o->f - o->step * o->slope;
             double shrink = isfinite(bend) && bend > 0 ? -0.5 * o->step * o->slope / bend : 0.1;
             o->step *= shrink < 0.1 ? 0.1 : shrink > 0.5 ? 0.5 : shrink;
             if (o->step < 1e-12)

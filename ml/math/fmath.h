@@ -140,7 +140,8 @@ FM_FN double fm_sigmoid_d(double x)
     return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
 
-/* cos(2 pi t), absolute error below 1e-15 for |t| < 2^40: t is reduced to a quarter turn first, exactly. */
+/* cos(2 pi t), absolute error below 1e-15 for |t| < 2^40: t is reduced to a quarter turn first,
+ * exactly. */
 FM_FN double fm_cos_turns_d(double t)
 {
     double whole = (double)(int64_t)(t + (t < 0.0 ? -0.5 : 0.5)), r = t - whole; /* -1/2..1/2 */

@@ -7,7 +7,8 @@
 
 #include "ml/math/fmath.h"
 
-/* A keyed hash (the finaliser of SplitMix64, Steele, Lea and Flood 2014): draws inside a tree, whose key is Philox's. */
+/* A keyed hash (the finaliser of SplitMix64, Steele, Lea and Flood 2014): draws inside a tree,
+ * whose key is Philox's. */
 FM_FN uint64_t rf_mix(uint64_t key, uint64_t tag)
 {
     uint64_t z = key + (tag + 1) * 0x9e3779b97f4a7c15ull;
@@ -17,7 +18,8 @@ FM_FN uint64_t rf_mix(uint64_t key, uint64_t tag)
     return z ^ (z >> 31);
 }
 
-/* The place that draw number `seen` of a permutation of n takes its value from (Fisher and Yates). */
+/* The place that draw number `seen` of a permutation of n takes its value from (Fisher and
+ * Yates). */
 FM_FN int rf_visit(uint64_t key, int seen, int n)
 {
     return seen + (int)((rf_mix(key, (uint64_t)seen) >> 32) * (uint64_t)(n - seen) >> 32);

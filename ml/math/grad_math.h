@@ -46,7 +46,8 @@ FM_FN float grad_class_h(float p, float w, float factor)
     return w * ((v > 1e-6f ? v : 1e-6f) * factor);
 }
 
-/* Gradients for targets of numbers, f the score (ml/boost/boost_loss.c); before the row's weight. */
+/* Gradients for targets of numbers, f the score (ml/boost/boost_loss.c); before the row's
+ * weight. */
 FM_FN float grad_huber_g(float f, float y, float far)
 {
     float e = f - y;

@@ -1,13 +1,16 @@
-/* tree_math.h - the arithmetic that decides a boosted tree, one source for the CPU (ml/cpu/scan.c, ml/boost/boost_grow.c) and the
- * device's kernels (ml/cuda): packed words of quantised gradients, the score of a pair of children, the value of a leaf.
- * Sums are whole numbers, so no order of rows changes a tree or a leaf; what is made of them is one fixed expression of
- * doubles. C++-clean, host and device. */
+/* tree_math.h - the arithmetic that decides a boosted tree: packed words of quantised gradients,
+ * the score of a pair of children, the value of a leaf. One source for the CPU (ml/cpu/scan.c,
+ * ml/boost/boost_grow.c) and the device's kernels (ml/cuda).
+ *
+ * Sums are whole numbers, so the order of rows cannot change a tree or a leaf. What is computed
+ * from the sums is one fixed expression of doubles. C++-clean, for host and device. */
 #ifndef ML_MATH_TREE_MATH_H
 #define ML_MATH_TREE_MATH_H
 
 #include "ml/math/fmath.h"
 
-/* A row's word: g signed in the upper 16 bits, h >= 0 in the lower. A sum: the same in 32 and 32 bits. */
+/* A row's word holds g, signed, in the upper 16 bits and h >= 0 in the lower 16. A sum of words
+ * holds them in 32 and 32 bits. */
 FM_FN int64_t hist_word(uint32_t q)
 {
     return (int64_t)(int32_t)(q & 0xffff0000u) * 65536 + (int64_t)(q & 0xffffu);
@@ -21,14 +24,21 @@ FM_FN uint32_t hist_h(int64_t word)
     return (uint32_t)word;
 }
 
+/* What the scores of a node's splits depend on besides the histogram. Sums and penalties are in
+ * units of the quantised gradients. */
 struct scan_node {
-    int64_t total; /* packed sum of the node */
+    /* packed sum of the node's rows */
+    int64_t total;
     double l1, l2;
     double min_h;
-    double cat_l2, cat_smooth; /* categorical: added to l2; added to h in the order of g / h */
-    int max_onehot;            /* up to so many present levels: one against the rest */
+    /* for sets of levels: an extra penalty, added to l2; and what is added to h in the ratio g / h
+     * by which levels are sorted */
+    double cat_l2, cat_smooth;
+    /* up to so many levels in the node, each level alone is tried against the rest */
+    int max_onehot;
 };
 
+/* g moved by l1 towards zero, or 0 if that would change its sign. */
 FM_FN double scan_shrunk(double g, double l1)
 {
     if (g > l1)
@@ -36,7 +46,7 @@ FM_FN double scan_shrunk(double g, double l1)
     return g < -l1 ? g + l1 : 0.0;
 }
 
-/* The parent's term. */
+/* The term of the node left whole. */
 FM_FN double scan_own(const struct scan_node *nd)
 {
     double g = scan_shrunk(hist_g(nd->total), nd->l1);
@@ -44,7 +54,8 @@ FM_FN double scan_own(const struct scan_node *nd)
     return g * g / (hist_h(nd->total) + nd->l2);
 }
 
-/* Of a pair of children; -1 when one is too small. */
+/* The score of a pair of children (ml/cpu/scan.h); -1 when one is too small. The division is done
+ * once for both. */
 FM_FN double scan_score(const struct scan_node *nd, int64_t left, double l2)
 {
     int64_t right = nd->total - left;
@@ -57,21 +68,25 @@ FM_FN double scan_score(const struct scan_node *nd, int64_t left, double l2)
     return (gl * gl * b + gr * gr * a) / (a * b);
 }
 
-/* The same for a node whose leaves must keep bounds, as XGBoost and LightGBM's basic method have it: a child's value is cut to
- * lo..hi, a pair against `direction` is no split, and the score is the gain over the node's own cut value, so that nothing
- * is to be subtracted from it. Units of lo and hi: g / h of the quantised gradients. */
+/* Bounds for the leaf values below a node (monotone constraints, as in XGBoost and in LightGBM's
+ * basic method). A child's value is cut to lo..hi; a pair whose values are in the wrong order is no
+ * split; and the score is the gain over the node's own cut value, so nothing is subtracted from it
+ * afterwards. lo and hi are in units of g / h of the quantised gradients. */
 struct scan_bounds {
     double lo, hi;
-    int direction; /* 1: the left value is at most the right one, -1: at least, 0: no matter */
-    double own;    /* scan_bounded_own */
+    /* 1: the left value must be at most the right one; -1: at least; 0: any order */
+    int direction;
+    double own; /* scan_bounded_own */
 };
 
-/* What a leaf of gradient g lowers the loss by with value v, times two; at the best v this is T(g)^2 / (h + l2). */
+/* By how much, times two, a leaf of gradient g lowers the loss with value v. a = h + l2. At the
+ * best v this is T(g)^2 / a. */
 FM_FN double scan_term_at(double g, double a, double l1, double v)
 {
     return -(2.0 * g * v + a * v * v + 2.0 * l1 * (v < 0.0 ? -v : v));
 }
 
+/* The best value of a leaf within the bounds. */
 FM_FN double scan_value_in(const struct scan_bounds *b, double g, double a, double l1)
 {
     double v = a > 0.0 ? -scan_shrunk(g, l1) / a : 0.0;
@@ -103,7 +118,8 @@ FM_FN double scan_bounded_score(const struct scan_node *nd, const struct scan_bo
     return gain > 0.0 ? gain : -1.0;
 }
 
-/* Where missing values go when the node has none, and levels that it lacks: with the heavier child. */
+/* Whether the left child is the heavier one. Missing values go there if the node has none itself,
+ * and so do levels that it lacks. */
 FM_FN int scan_is_left_heavy(const struct scan_node *nd, int64_t left)
 {
     return hist_h(left) >= hist_h(nd->total - left);
@@ -117,8 +133,9 @@ FM_FN double scan_gain(const struct scan_node *nd, double score)
     return score > 0.0 && gain > 1e-9 * score ? gain : -1.0;
 }
 
-/* Rows are not counted per bin: h per row of the node stands for them; squared error has h = 1, exact. n: rows;
- * least: in units of h. */
+/* The least h of a child that stands for at least min_leaf rows. Rows are not counted per bin: the
+ * mean h of the node's rows stands for them. That is exact for squared error, where h = 1. n: rows
+ * of the node; least: a lower bound in units of h. */
 FM_FN double scan_min_h(int64_t total, int32_t n, int min_leaf, double least)
 {
     double min_h = (min_leaf - 0.5) * hist_h(total) / n;
@@ -127,20 +144,22 @@ FM_FN double scan_min_h(int64_t total, int32_t n, int min_leaf, double least)
     return min_h < 1.0 ? 1.0 : min_h;
 }
 
-/* A kid's path; a hash once the steps do not fit 64 bits. */
+/* The path of a child: a bit for each step from the root, and a hash once the steps do not fit 64
+ * bits. */
 FM_FN uint64_t grow_path(uint64_t path, int is_right)
 {
     return path * (path >> 63 ? 0x9e3779b97f4a7c15ull : 2) + (uint64_t)is_right;
 }
 
-/* Gradients of a leaf are summed unrounded as far as 62 bits of all rows' sum allow: in units of 2^-31 of the quantised
- * ones. Whole numbers again: the sum of a leaf does not depend on the order of its rows. scale: of the quantised. */
+/* A gradient of a leaf as a whole number in units of 2^-31 of the quantised ones. That is so fine
+ * that the sum over all rows needs up to 62 bits; it does not depend on the order of the rows.
+ * scale: the quantised number is x times this. */
 #define LEAF_UNITS 0x1p31
 FM_FN int64_t leaf_units(float x, double scale)
 {
     return (int64_t)((double)x * (scale * LEAF_UNITS));
 }
-/* One Newton step, before the learning rate. */
+/* A leaf's value by one Newton step, before the learning rate. */
 FM_FN double leaf_step(int64_t g, int64_t h, double g_scale, double h_scale, double l1, double l2)
 {
     double gs = scan_shrunk((double)g / (g_scale * LEAF_UNITS), l1);
@@ -154,7 +173,9 @@ FM_FN float leaf_value(int64_t g, int64_t h, double g_scale, double h_scale, dou
     return (float)(leaf_step(g, h, g_scale, h_scale, l1, l2) * rate);
 }
 
-/* Poisson. Sum of exp(s) = h, of y = h - g; l2 counts as so many events that were expected and came. */
+/* The value of a leaf for the Poisson loss, exact instead of a Newton step: the logarithm of
+ * observed over expected events, where h is the sum of the expected ones and h - g that of the
+ * observed ones. l2 acts as so many events that were expected and observed. */
 FM_FN double leaf_poisson(int64_t g, int64_t h, double g_scale, double h_scale, double l1,
                           double l2)
 {
@@ -164,13 +185,15 @@ FM_FN double leaf_poisson(int64_t g, int64_t h, double g_scale, double h_scale, 
     return fm_log_d(((events > 0.0 ? events : 0.0) + hold) / (expected + hold));
 }
 
-/* Of a leaf of so many rows whose best step is `value`: the penalties act as on a Newton step. */
+/* The value of a leaf whose best value is `value` (a median or quantile): the penalties act on it
+ * as on a Newton step. weight: of its rows. */
 FM_FN double leaf_refit(double value, double weight, double l1, double l2)
 {
     return weight + l2 > 1e-12 ? -scan_shrunk(-value * weight, l1) / (weight + l2) : 0.0;
 }
 
-/* Huber: residuals less their median, cut at far, are summed in units of far / 2^31: whole numbers once more. */
+/* Huber: what is added to the median of a leaf's residuals is the mean of (residual - median), cut
+ * at -far and far. It is summed in units of far / 2^31, as whole numbers. */
 FM_FN int64_t huber_units(double e, double far)
 {
     double cut = e > far ? far : e < -far ? -far : e;

@@ -24,6 +24,7 @@ struct artifact {
     char **classes;
     int n_classes;
     struct prep *prep;
+    struct readings readings;
     const struct model_ops *ops;
     struct predictor **models;
     int n_models;
@@ -68,6 +69,24 @@ static int read_text(struct view *in, char **out, struct err *err)
     return utf8_ok(*out, strlen(*out)) ? 0 : broken(err, "a text is not UTF-8");
 }
 
+/* The unit of the target, where the file says one. */
+static int read_unit(struct artifact *a, struct view *in, bool has_unit, struct err *err)
+{
+    struct target_unit *u = &a->info.unit;
+    uint8_t kind = 0;
+
+    *u = (struct target_unit){ TARGET_PLAIN, 0, 1 };
+    if (!has_unit)
+        return 0;
+    if (view_u8(in, &kind, err) < 0 || view_f64(in, &u->by, err) < 0 ||
+        view_f64(in, &u->smear, err) < 0)
+        return -1;
+    u->kind = (enum target_kind)kind;
+    return a->info.task == ML_REGRESSION && target_unit_ok(u)
+               ? 0
+               : broken(err, "the unit of its target is out of range");
+}
+
 static int read_info(struct artifact *a, struct view *in, struct err *err)
 {
     uint32_t n = 0;
@@ -78,6 +97,8 @@ static int read_info(struct artifact *a, struct view *in, struct err *err)
         view_f64(in, &a->info.score, err) < 0 || view_f64(in, &a->info.score_se, err) < 0 ||
         view_u32(in, &n, err) < 0)
         return -1;
+    bool has_unit = (task & ARTIFACT_UNIT) != 0;
+    task &= (uint8_t)~ARTIFACT_UNIT;
     bool fits = task == ML_BINARY       ? n == 2
                 : task == ML_MULTICLASS ? n >= 2
                                         : task == ML_REGRESSION && n == 0;
@@ -91,6 +112,8 @@ static int read_info(struct artifact *a, struct view *in, struct err *err)
     }
     a->n_outputs = task == ML_MULTICLASS ? (int)n : 1;
     a->info.task = (enum ml_task)task;
+    if (read_unit(a, in, has_unit, err) < 0 || readings_load(&a->readings, in, err) < 0)
+        return -1;
     return in->pos == in->len ? 0 : broken(err, "bytes after its description");
 }
 
@@ -233,6 +256,7 @@ void artifact_close(struct artifact *a)
     mem_free(a->family);
     mem_free(a->metric);
     mem_try_free(a->schema);
+    readings_fini(&a->readings);
     prep_free(a->prep);
     mem_free(a);
 }
@@ -240,6 +264,11 @@ void artifact_close(struct artifact *a)
 const struct artifact_info *artifact_info(const struct artifact *a)
 {
     return &a->info;
+}
+
+const struct reading *artifact_reading(const struct artifact *a, const char *column)
+{
+    return readings_find(&a->readings, column);
 }
 
 const struct prep *artifact_prep(const struct artifact *a)
@@ -289,7 +318,7 @@ int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
     for (int m = 0; m < a->n_models && rc == 0; m++) {
         rc = a->ops->predict(a->models[m], v->rows, from, n, one, err);
         for (size_t i = 0; i < width && rc == 0; i++)
-            sum[i] += (double)one[i];
+            sum[i] += (double)target_back(&a->info.unit, one[i]);
     }
     for (size_t i = 0; i < width && rc == 0; i++)
         out[i] = (float)(sum[i] / a->n_models);
@@ -303,45 +332,44 @@ int artifact_outputs(const struct artifact *a)
     return a->n_outputs;
 }
 
-int artifact_view_shuffle(struct artifact_view *v, int input, const int32_t *order, struct err *err)
+int artifact_view_shuffle(struct artifact_view *v, int column, const int32_t *order,
+                          struct err *err)
 {
-    return prep_view_shuffle(v->rows, input, order, err);
+    return prep_view_shuffle(v->rows, column, order, err);
 }
 
 /* ---- explaining ---- */
 
 int artifact_importance(const struct artifact *a, double *out, struct err *err)
 {
-    int inputs = prep_inputs(a->prep);
+    int inputs = prep_inputs(a->prep), columns = prep_columns(a->prep), rc = 0;
 
     if (!a->ops->importance)
-        return err_set(err, ERR_CONFLICT, "a %s model does not know what its columns are worth",
+        return err_set(err, ERR_CONFLICT,
+                       "a model of the family %s does not say what its columns are worth",
                        a->family);
-    memset(out, 0, (size_t)inputs * sizeof(*out));
-    for (int m = 0; m < a->n_models; m++) {
-        if (a->ops->importance(a->models[m], a->prep, out, err) < 0)
-            return -1;
-    }
-    for (int i = 0; i < inputs; i++) {
+    double *by_input = mem_array((size_t)inputs + 1, sizeof *by_input);
+    for (int m = 0; m < a->n_models && rc == 0; m++)
+        rc = a->ops->importance(a->models[m], a->prep, by_input, err);
+    prep_by_column(a->prep, by_input, out);
+    mem_free(by_input);
+    for (int i = 0; i < columns && rc == 0; i++) {
         out[i] /= a->n_models;
         if (!(out[i] >= 0 && out[i] <= 1e300))
-            return broken(err, "what a column is worth is out of range");
+            rc = broken(err, "what a column is worth is out of range");
     }
-    return 0;
+    return rc < 0 ? -1 : 0;
 }
 
-int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, const int *of,
-                     double *out, struct err *err)
+/* By input: out[n][inputs + 1]. */
+static int explain_inputs(const struct artifact *a, const struct explain_rows *rows, double *out,
+                          struct err *err)
 {
-    const struct artifact *a = v->artifact;
+    int64_t n = rows->n;
     size_t width = (size_t)n * ((size_t)prep_inputs(a->prep) + 1);
 
-    if (!a->ops->explain)
-        return err_set(err, ERR_CONFLICT, "the predictions of a %s model cannot be explained",
-                       a->family);
-    const struct explain_rows rows = { v->rows, from, n, of };
     if (a->n_models == 1)
-        return a->ops->explain(a->models[0], a->prep, &rows, out, err);
+        return a->ops->explain(a->models[0], a->prep, rows, out, err);
     double *one = mem_try_alloc((width + 1) * sizeof(*one));
     struct explain_sums *sums = mem_try_zalloc((size_t)(n + 1) * sizeof(*sums));
     int rc =
@@ -352,7 +380,9 @@ int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, con
     for (int m = 0; m < a->n_models && rc == 0; m++) {
         if (m == 0 && a->ops->explain_link)
             link = a->ops->explain_link(a->models[0]);
-        rc = a->ops->explain(a->models[m], a->prep, &rows, one, err);
+        if (m == 0 && a->info.unit.kind == TARGET_LOG)
+            link = EXPLAIN_LOG;
+        rc = a->ops->explain(a->models[m], a->prep, rows, one, err);
         if (rc == 0)
             explain_bag_add(link, one, prep_inputs(a->prep), n, sums, out);
     }
@@ -360,5 +390,28 @@ int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, con
         explain_bag_end(link, a->n_models, prep_inputs(a->prep), n, sums, out);
     mem_try_free(sums);
     mem_try_free(one);
+    return rc;
+}
+
+int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, const int *of,
+                     double *out, struct err *err)
+{
+    const struct artifact *a = v->artifact;
+    const struct explain_rows rows = { v->rows, from, n, of };
+    int64_t inputs = prep_inputs(a->prep), columns = prep_columns(a->prep);
+
+    if (!a->ops->explain)
+        return err_set(err, ERR_CONFLICT, "single predictions of the family %s cannot be explained",
+                       a->family);
+    double *by_input = mem_try_alloc((size_t)(n * (inputs + 1) + 1) * sizeof *by_input);
+    int rc = by_input ? explain_inputs(a, &rows, by_input, err)
+                      : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)n);
+    for (int64_t i = 0; i < n && rc == 0; i++) {
+        prep_by_column(a->prep, by_input + i * (inputs + 1), out + i * (columns + 1));
+        /* the base brings the target back to where it was */
+        out[i * (columns + 1) + columns] =
+            by_input[i * (inputs + 1) + inputs] + target_shift(&a->info.unit);
+    }
+    mem_try_free(by_input);
     return rc;
 }

@@ -5,7 +5,8 @@
  * a table of {name[8], offset, length, sha256}, then the sections one after the other with nothing
  * between or after them:
  *
- * info    task, target, classes, family, metric, score
+ * info    task, target, classes, family, metric, score, the unit in which the target was learnt
+ *         (target_unit.h), and how columns that are not plain were read (readings.h)
  * schema  the contents of info, and the inputs with their importance, as JSON text for people and
  *         for the page (web/static/columns.js)
  * prep    the fitted preparation (ml/prep/prep.h)
@@ -20,6 +21,8 @@
 #include "base/err.h"
 #include "ml/metric/metric.h"
 #include "ml/model/artifact_head.h"
+#include "ml/model/readings.h"
+#include "ml/model/target_unit.h"
 #include "ml/prep/prep.h"
 #include "ml/table/frame.h"
 
@@ -35,6 +38,7 @@ struct artifact_info {
     const char *metric;
     /* the score from validation and its standard error; NaN = none */
     double score, score_se;
+    struct target_unit unit;
     /* the section "schema" */
     const char *schema_json;
     int n_models;
@@ -50,7 +54,10 @@ struct artifact_parts {
     const char *params_json;
     const char *metric;
     double score, score_se;
+    struct target_unit unit;
     const struct prep *prep;
+    /* the training table, for how its columns were read; NULL = all are plain */
+    const struct frame *frame;
     /* [inputs], with the values of ml_data.monotone; NULL = no input has a constraint */
     const int8_t *monotone;
     int n_models;
@@ -58,7 +65,7 @@ struct artifact_parts {
     struct buf *models;
     /* each buffer is freed as soon as it is written */
     bool gives_models;
-    /* [inputs]: the importance of each input as a share of the sum, for "schema"; NULL = not
+    /* [prep_columns]: the importance of each column as a share of the sum, for "schema"; NULL = not
      * known */
     const double *importance;
 };
@@ -76,8 +83,10 @@ int artifact_stage(struct artifact *a, int model, struct err *err);
 struct artifact *artifact_open(const char *path, struct err *err);
 void artifact_close(struct artifact *a);
 const struct artifact_info *artifact_info(const struct artifact *a);
-/* Returns the preparation. Its inputs are the columns that a table needs for a prediction. */
+/* Returns the preparation. Its columns are those that a table needs for a prediction. */
 const struct prep *artifact_prep(const struct artifact *a);
+/* How a column of the training table was read; NULL = it is plain, or there was none. */
+const struct reading *artifact_reading(const struct artifact *a, const char *column);
 /* A table as the model sees it. Columns are matched by name; a missing column is an error that
  * names it. */
 struct artifact_view;
@@ -85,18 +94,21 @@ struct artifact_view *artifact_view_new(const struct artifact *a, const struct f
                                         struct err *err);
 void artifact_view_free(struct artifact_view *v);
 /* Predicts rows [from, from + n) as the mean over the models. A row has one float (binary: the
- * probability of the positive class; regression: the value) or n_classes floats. */
+ * probability of the positive class; regression: the value less target_shift(&info.unit), which
+ * float may not hold) or n_classes floats. */
 int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
                      struct err *err);
 /* Returns the number of floats per row: 1 or n_classes. */
 int artifact_outputs(const struct artifact *a);
-/* Shuffles one input, see prep_view_shuffle. */
-int artifact_view_shuffle(struct artifact_view *v, int input, const int32_t *order,
+/* Shuffles one column, see prep_view_shuffle. */
+int artifact_view_shuffle(struct artifact_view *v, int column, const int32_t *order,
                           struct err *err);
-/* Both functions explain a model (model.h) by means over its fold models (explain_bag.h). The error
- * ERR_CONFLICT means that the family cannot be explained. artifact_importance: out[inputs]; between
- * models, compare only the shares of the sum. artifact_explain: out[n][inputs + 1], the SHAP values
- * of each row for its output of[row]. */
+/* Both functions explain a model (model.h) by means over its fold models (explain_bag.h), in the
+ * columns of the table: the inputs made of a column are added up (prep_by_column). The error
+ * ERR_CONFLICT means that the family cannot be explained. artifact_importance: out[prep_columns];
+ * between models, compare only the shares of the sum. artifact_explain: out[n][prep_columns + 1],
+ * the SHAP values of each row for its output of[row], the last one the base; where the unit is
+ * TARGET_LOG they add up to the logarithm of the prediction before smearing. */
 int artifact_importance(const struct artifact *a, double *out, struct err *err);
 int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, const int *of,
                      double *out, struct err *err);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "ml/model/artifact_private.h"
+#include "ml/model/readings.h"
 #include "ml/table/json_text.h"
 
 #include <math.h>
@@ -21,16 +22,21 @@ static int put_score(struct buf *b, double v, struct err *err)
 
 static int write_info(const struct artifact_parts *p, struct buf *b, struct err *err)
 {
-    if (buf_put_u8(b, (uint8_t)p->task, err) < 0 || buf_put_str(b, p->target, err) < 0 ||
-        buf_put_str(b, p->family, err) < 0 || buf_put_str(b, p->metric, err) < 0 ||
-        put_score(b, p->score, err) < 0 || put_score(b, p->score_se, err) < 0 ||
-        buf_put_u32(b, (uint32_t)p->n_classes, err) < 0)
+    bool has_unit = p->unit.kind != TARGET_PLAIN;
+
+    if (buf_put_u8(b, (uint8_t)(p->task | (has_unit ? ARTIFACT_UNIT : 0)), err) < 0 ||
+        buf_put_str(b, p->target, err) < 0 || buf_put_str(b, p->family, err) < 0 ||
+        buf_put_str(b, p->metric, err) < 0 || put_score(b, p->score, err) < 0 ||
+        put_score(b, p->score_se, err) < 0 || buf_put_u32(b, (uint32_t)p->n_classes, err) < 0)
         return -1;
     for (int i = 0; i < p->n_classes; i++) {
         if (buf_put_str(b, p->classes[i], err) < 0)
             return -1;
     }
-    return 0;
+    if (has_unit && (buf_put_u8(b, (uint8_t)p->unit.kind, err) < 0 ||
+                     buf_put_f64(b, p->unit.by, err) < 0 || buf_put_f64(b, p->unit.smear, err) < 0))
+        return -1;
+    return readings_save(p->frame, b, err);
 }
 
 static int add_key(struct buf *b, const char *key, struct err *err)
@@ -51,26 +57,79 @@ static int add_texts(struct buf *b, const char *const *texts, int n, struct err 
     return rc < 0 ? -1 : buf_adds(b, "]", err);
 }
 
-static int add_input(struct buf *b, const struct artifact_parts *a, int i, struct err *err)
+/* A column of the table that the model reads. Its levels and its constraint are those of the input
+ * that is the column as it is, where there is one. */
+static int add_column(struct buf *b, const struct artifact_parts *a, int c, struct err *err)
 {
     const struct prep *p = a->prep;
-    bool is_numeric = prep_input_type(p, i) == FRAME_NUMERIC;
+    bool is_numeric = prep_column_type(p, c) == FRAME_NUMERIC;
     const char *const *levels = NULL;
-    int n = prep_input_levels(p, i, &levels);
+    int input = prep_plain_of(p, c), n = input < 0 ? 0 : prep_input_levels(p, input, &levels);
 
-    if (buf_adds(b, i > 0 ? ",{\"name\":" : "{\"name\":", err) < 0 ||
-        json_text_str(b, prep_input_name(p, i), err) < 0 ||
+    if (buf_adds(b, c > 0 ? ",{\"name\":" : "{\"name\":", err) < 0 ||
+        json_text_str(b, prep_column_name(p, c), err) < 0 ||
         buf_addf(b, err, ",\"type\":\"%s\"", is_numeric ? "numeric" : "categorical") < 0)
         return -1;
     if (!is_numeric &&
         (add_key(b, "levels", err) < 0 || add_texts(b, levels, MIN(n, SCHEMA_LEVELS), err) < 0))
         return -1;
-    if (a->monotone && a->monotone[i] &&
-        buf_addf(b, err, ",\"monotone\":\"%s\"", a->monotone[i] > 0 ? "increasing" : "decreasing") <
-            0)
+    if (a->monotone && input >= 0 && a->monotone[input] &&
+        buf_addf(b, err, ",\"monotone\":\"%s\"",
+                 a->monotone[input] > 0 ? "increasing" : "decreasing") < 0)
         return -1;
     if (a->importance && (add_key(b, "importance", err) < 0 ||
-                          json_text_num(b, floor(a->importance[i] * 1e6 + 0.5) / 1e6, err) < 0))
+                          json_text_num(b, floor(a->importance[c] * 1e6 + 0.5) / 1e6, err) < 0))
+        return -1;
+    return buf_adds(b, "}", err);
+}
+
+/* The inputs that steps make of columns: [{"step","columns":[..],"inputs":[..]}]. Left out where
+ * every input is a column as it is. */
+static int add_steps(struct buf *b, const struct prep *p, struct err *err)
+{
+    int n = prep_inputs(p), last = -1, n_steps = 0;
+
+    for (int i = 0; i < n; i++) {
+        int columns[PREP_SOURCES], k = prep_input_columns(p, i, columns), step = prep_step_of(p, i);
+        if (step < 0)
+            continue;
+        if (step == last) {
+            if (buf_adds(b, ",", err) < 0 || json_text_str(b, prep_input_name(p, i), err) < 0)
+                return -1;
+            continue;
+        }
+        if (buf_adds(b, n_steps++ == 0 ? ",\"steps\":[{\"step\":" : "]},{\"step\":", err) < 0 ||
+            json_text_str(b, prep_input_step(p, i), err) < 0 || add_key(b, "columns", err) < 0)
+            return -1;
+        const char *names[PREP_SOURCES];
+        for (int j = 0; j < k; j++)
+            names[j] = prep_column_name(p, columns[j]);
+        if (add_texts(b, names, k, err) < 0 || add_key(b, "inputs", err) < 0 ||
+            buf_adds(b, "[", err) < 0 || json_text_str(b, prep_input_name(p, i), err) < 0)
+            return -1;
+        last = step;
+    }
+    return n_steps > 0 ? buf_adds(b, "]}]", err) : 0;
+}
+
+static uint32_t format_of(const struct artifact_parts *p)
+{
+    return p->unit.kind == TARGET_PLAIN ? ARTIFACT_PLAIN_FORMAT : ARTIFACT_UNIT_FORMAT;
+}
+
+/* {"kind":"log","plus":0,"smear":1.08} or {"kind":"shift","by":1.7e9}; nothing of a plain one */
+static int add_unit(struct buf *b, const struct target_unit *u, struct err *err)
+{
+    bool is_log = u->kind == TARGET_LOG;
+
+    if (u->kind == TARGET_PLAIN)
+        return 0;
+    if (add_key(b, "target_unit", err) < 0 ||
+        buf_addf(b, err, "{\"kind\":\"%s\",\"%s\":", is_log ? "log" : "shift",
+                 is_log ? "plus" : "by") < 0 ||
+        json_text_num(b, u->by, err) < 0)
+        return -1;
+    if (is_log && (add_key(b, "smear", err) < 0 || json_text_num(b, u->smear, err) < 0))
         return -1;
     return buf_adds(b, "}", err);
 }
@@ -81,7 +140,7 @@ static int write_schema(const struct artifact_parts *p, struct buf *b, struct er
                        : p->task == ML_MULTICLASS ? "multiclass"
                                                   : "regression";
 
-    if (buf_addf(b, err, "{\"format\":%d,\"task\":\"%s\",\"target\":", ARTIFACT_FORMAT, task) < 0 ||
+    if (buf_addf(b, err, "{\"format\":%u,\"task\":\"%s\",\"target\":", format_of(p), task) < 0 ||
         json_text_str(b, p->target, err) < 0 || add_key(b, "classes", err) < 0 ||
         add_texts(b, p->classes, p->n_classes, err) < 0 || add_key(b, "family", err) < 0 ||
         json_text_str(b, p->family, err) < 0 || add_key(b, "params", err) < 0 ||
@@ -89,14 +148,16 @@ static int write_schema(const struct artifact_parts *p, struct buf *b, struct er
         buf_addf(b, err, ",\"models\":%d", p->n_models) < 0 || add_key(b, "metric", err) < 0 ||
         json_text_str(b, p->metric, err) < 0 || add_key(b, "score", err) < 0 ||
         json_text_num(b, p->score, err) < 0 || add_key(b, "score_se", err) < 0 ||
-        json_text_num(b, p->score_se, err) < 0 || add_key(b, "inputs", err) < 0 ||
-        buf_adds(b, "[", err) < 0)
+        json_text_num(b, p->score_se, err) < 0 || add_unit(b, &p->unit, err) < 0 ||
+        add_key(b, "inputs", err) < 0 || buf_adds(b, "[", err) < 0)
         return -1;
-    for (int i = 0; i < prep_inputs(p->prep); i++) {
-        if (add_input(b, p, i, err) < 0)
+    for (int c = 0; c < prep_columns(p->prep); c++) {
+        if (add_column(b, p, c, err) < 0)
             return -1;
     }
-    return buf_adds(b, "]}", err);
+    if (buf_adds(b, "]", err) < 0 || add_steps(b, p->prep, err) < 0)
+        return -1;
+    return buf_adds(b, "}", err);
 }
 
 /* The models section is as large as all else is small: it is hashed and written from the models
@@ -177,8 +238,8 @@ static int write_container(const struct artifact_parts *p, const struct buf *sec
 {
     uint64_t at = ARTIFACT_HEAD_BYTES;
 
-    if (buf_add(out, ARTIFACT_MAGIC, 8, err) < 0 || buf_put_u32(out, ARTIFACT_FORMAT, err) < 0 ||
-        buf_put_u32(out, ARTIFACT_MIN_READER, err) < 0 || buf_put_u32(out, SECTIONS, err) < 0)
+    if (buf_add(out, ARTIFACT_MAGIC, 8, err) < 0 || buf_put_u32(out, format_of(p), err) < 0 ||
+        buf_put_u32(out, format_of(p), err) < 0 || buf_put_u32(out, SECTIONS, err) < 0)
         return -1;
     for (int i = 0; i < SECTIONS; i++) {
         if (write_entry(p, i, sections, &at, out, err) < 0)

@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/family/family_tables.h"
+#include "ml/math/sort.h"
 #include "ml/model/fold_rows.h"
 #include "ml/model/models.h"
 
@@ -55,6 +56,34 @@ static double quantile_of(double *v, int64_t n, double q)
     return v[down] + (v[up] - v[down]) * 0.5;
 }
 
+/* The least value up to which the rows have at least a share q of the weight. */
+static int weighted_quantile(const struct ml_data *d, const struct fold_rows *r, double q,
+                             double *value, struct err *err)
+{
+    size_t n = (size_t)r->n_train;
+    uint64_t *key = mem_try_alloc(n * sizeof *key);
+    uint32_t *row = mem_try_alloc(n * sizeof *row);
+    double all = 0, sum = 0;
+    int rc = key && row ? 0 : err_set(err, ERR_NOMEM, "baseline: no memory");
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        key[i] = ml_key_f64(d->y[r->train[i]]);
+        row[i] = (uint32_t)r->train[i];
+        all += d->weight[r->train[i]];
+    }
+    if (rc == 0)
+        rc = ml_sort_u64(key, row, n, err);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        *value = d->y[row[i]];
+        sum += d->weight[row[i]];
+        if (sum >= q * all)
+            break;
+    }
+    mem_try_free(key);
+    mem_try_free(row);
+    return rc;
+}
+
 static int fit_regression(const struct ml_data *d, const struct fold_rows *r, double *value,
                           struct err *err)
 {
@@ -65,6 +94,8 @@ static int fit_regression(const struct ml_data *d, const struct fold_rows *r, do
         target_scale(d, r, value, &spread);
         return 0;
     }
+    if (d->weight)
+        return weighted_quantile(d, r, q, value, err);
     double *v = mem_try_alloc((size_t)r->n_train * sizeof *v);
     if (!v)
         return err_set(err, ERR_NOMEM, "baseline: no memory");
@@ -79,6 +110,7 @@ static int baseline_open(struct ml_data *d, struct lane *lane, struct err *err)
 {
     struct fold_rows r;
     struct predictor *p;
+    double all = 0;
     int rc = 0;
 
     if (fold_rows_init(&r, d, lane->fold, lane->share, err) < 0)
@@ -90,13 +122,15 @@ static int baseline_open(struct ml_data *d, struct lane *lane, struct err *err)
     } else {
         for (int64_t i = 0; i < r.n_train; i++) {
             int c = (int)d->y[r.train[i]];
+            double w = ml_data_weight(d, r.train[i]);
+            all += w;
             if (p->outputs > 1)
-                p->value[c] += 1.0;
+                p->value[c] += w;
             else
-                p->value[0] += c;
+                p->value[0] += c * w;
         }
         for (int k = 0; k < p->outputs; k++)
-            p->value[k] /= (double)r.n_train;
+            p->value[k] /= all;
     }
     fold_rows_fini(&r);
     lane->state = p;

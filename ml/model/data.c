@@ -1,33 +1,119 @@
-/* data.c - opening a learning problem, and the matrices that its trials share (data.h).
- *
- * Target, split and preparation are made at once; the matrices when they are first asked for.
- * Making one holds the lock, so that threads that need the same matrix wait for it instead of
- * building it twice. What was made stays until close and is read without the lock. Everything but
- * ml_shared is immutable after open. Called by the engine and the worker. */
+/* data.c - opening a learning problem (data.h): target and split. The preparation is fitted in
+ * data_inputs.c, and the matrices that trials share are made in data_forms.c. Everything but ml_shared is immutable after open. Called
+ * by the engine and the worker. */
 #include "ml/model/data.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
+#include "ml/model/data_private.h"
+#include "ml/model/row_columns.h"
 #include "ml/model/split.h"
 #include "ml/model/target.h"
-#include "ml/ops/ops.h"
-#include "ml/ops/ops_boost.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
-/* Binnings by their number of bins, 2 to 255; all others are made from the finest one. */
-enum { SHARED_MAX_BINNINGS = 256, SHARED_FINEST = 255 };
+static bool is_given(const char *name)
+{
+    return name && *name;
+}
 
-struct ml_shared {
-    pthread_mutex_t lock;
-    uint8_t *use; /* [rows] 1 = training row */
-    struct prep_view *view;
-    struct prep_bins *bins[SHARED_MAX_BINNINGS];        /* by max_bins */
-    struct ml_boost_table *tables[SHARED_MAX_BINNINGS]; /* the same on the device */
-    struct prep_dense *dense;
-    int64_t bytes;
-};
+/* Reads the weights. Rows of weight 0 lose their target, so that nothing sees them. */
+static int weights_take(struct ml_data *d, struct err *err)
+{
+    double least = INFINITY, most = 0;
+
+    if (!is_given(d->spec.by.weights))
+        return 0;
+    d->weights_name = mem_strdup(d->spec.by.weights);
+    if (row_weights(d->spec.frame, d->spec.by.weights, &d->weight, err) < 0)
+        return -1;
+    for (int64_t i = 0; i < d->rows; i++) {
+        if (isnan(d->y[i]))
+            continue;
+        if (d->weight[i] > 0) {
+            least = fmin(least, d->weight[i]);
+            most = fmax(most, d->weight[i]);
+        } else {
+            d->y[i] = NAN;
+            d->n_left_out++;
+        }
+    }
+    if (least == most) { /* equal weights change nothing */
+        mem_try_free(d->weight);
+        d->weight = NULL;
+    }
+    return 0;
+}
+
+/* Weights become 1 on average over the training rows, so that penalties mean the same whatever unit
+ * they are given in. */
+static void weights_scale(struct ml_data *d)
+{
+    double top = 0, sum = 0;
+
+    if (!d->weight)
+        return;
+    for (int64_t i = 0; i < d->rows; i++)
+        top = fmax(top, d->fold[i] < SPLIT_NONE ? d->weight[i] : 0);
+    for (int64_t i = 0; i < d->rows; i++)
+        sum += d->fold[i] < SPLIT_NONE ? d->weight[i] / top : 0;
+    for (int64_t i = 0; i < d->rows; i++)
+        d->weight[i] = d->weight[i] / top / (sum / (double)d->n_train);
+}
+
+/* Rows without a time lose their target too. */
+static int times_take(struct ml_data *d, struct err *err)
+{
+    bool is_order = false;
+
+    if (row_times(d->spec.frame, d->spec.by.time, &d->time, &is_order, err) < 0)
+        return -1;
+    if (is_order && d->spec.by.gap > 0)
+        return err_at(err, "time.gap",
+                      "column \"%.100s\" holds text, which has an order but no distances",
+                      d->spec.by.time);
+    for (int64_t i = 0; i < d->rows; i++) {
+        if (!isnan(d->time[i]))
+            continue;
+        d->time[i] = 0;
+        d->n_left_out += !isnan(d->y[i]);
+        d->y[i] = NAN;
+    }
+    d->start = mem_array(SPLIT_MAX_FOLDS, sizeof *d->start);
+    return 0;
+}
+
+static int fold_make(struct ml_data *d, struct err *err)
+{
+    struct split_in in = { .task = d->spec.task,
+                           .n = d->rows,
+                           .n_classes = d->n_classes,
+                           .test_fraction = d->spec.test_fraction,
+                           .seed = d->spec.split_seed };
+    uint32_t *group = NULL;
+    int rc = -1;
+
+    if (is_given(d->spec.by.groups) && is_given(d->spec.by.time))
+        return err_at(err, "groups", "cannot be used together with time");
+    if (is_given(d->spec.by.time)) {
+        if (times_take(d, err) < 0)
+            return -1;
+        in.y = d->y;
+        in.time = d->time;
+        in.gap = d->spec.by.gap;
+        return split_make_time(&in, &d->k_folds, d->fold, d->start, err);
+    }
+    in.y = d->y;
+    if (!is_given(d->spec.by.groups))
+        return split_make(&in, &d->k_folds, d->fold, err);
+    if (row_groups(d->spec.frame, d->spec.by.groups, &group, &in.n_groups, err) == 0) {
+        in.group = group;
+        rc = split_make_groups(&in, &d->k_folds, d->fold, err);
+    }
+    mem_try_free(group);
+    return rc;
+}
 
 static int data_split(struct ml_data *d, struct err *err)
 {
@@ -40,8 +126,7 @@ static int data_split(struct ml_data *d, struct err *err)
     s->use = mem_try_alloc((size_t)d->rows);
     if (!d->fold || !s->use)
         return err_set(err, ERR_NOMEM, "no memory to split %lld rows", (long long)d->rows);
-    if (split_make(d->spec.task, d->y, d->rows, d->n_classes, d->spec.test_fraction, &d->k_folds,
-                   d->spec.split_seed, d->fold, err) < 0)
+    if (weights_take(d, err) < 0 || fold_make(d, err) < 0)
         return -1;
     for (int64_t i = 0; i < d->rows; i++) {
         s->use[i] = d->fold[i] < SPLIT_NONE;
@@ -52,6 +137,7 @@ static int data_split(struct ml_data *d, struct err *err)
             first = d->y[i];
         differs = differs || d->y[i] != first;
     }
+    weights_scale(d);
     if (!differs)
         return err_at(err, "target",
                       "the target column \"%.100s\" has only one value in the training rows",
@@ -59,48 +145,13 @@ static int data_split(struct ml_data *d, struct err *err)
     return 0;
 }
 
-/* direction: one for each column of the frame. */
-static int monotone_columns(const struct ml_data *d, int8_t *direction, struct err *err)
+static int data_target_check(const struct ml_data *d, struct err *err)
 {
-    const struct frame *f = d->spec.frame;
+    struct err why = { 0 };
 
-    for (int i = 0; i < d->spec.n_monotone; i++) {
-        const struct ml_monotone *m = &d->spec.monotone[i];
-        int at = frame_find(f, m->column);
-        if (at < 0 || strcmp(m->column, d->spec.target) == 0)
-            return err_at(err, "monotone", "the table has no input \"%.100s\"", m->column);
-        if (f->cols[at].type == FRAME_CATEGORICAL)
-            return err_at(err, "monotone", "column \"%.100s\" holds no numbers", m->column);
-        direction[at] = (int8_t)m->direction;
-    }
-    return 0;
-}
-
-/* Constraints by input. A column that the preparation has dropped (a constant one) has no input and
- * needs no constraint. */
-static int data_monotone(struct ml_data *d, struct err *err)
-{
-    const struct frame *f = d->spec.frame;
-
-    if (d->spec.n_monotone == 0)
-        return 0;
-    if (d->spec.task == ML_MULTICLASS)
-        return err_at(err, "monotone", "needs a target of two classes or of numbers");
-    int8_t *direction = mem_array((size_t)f->n_cols, sizeof *direction);
-    int rc = monotone_columns(d, direction, err);
-    d->monotone = mem_array((size_t)prep_inputs(d->prep), sizeof *d->monotone);
-    for (int k = 0; k < prep_inputs(d->prep); k++)
-        d->monotone[k] = direction[frame_find(f, prep_input_name(d->prep, k))];
-    mem_free(direction);
-    return rc;
-}
-
-static int data_counts_check(const struct ml_data *d, struct err *err)
-{
-    for (int64_t i = 0; d->spec.metric == METRIC_POISSON && i < d->rows; i++) {
-        if (d->y[i] < 0)
-            return err_at(err, "metric", "poisson_deviance needs a target from 0 up; \"%s\" has %g",
-                          d->spec.target, d->y[i]);
+    for (int64_t i = 0; i < d->rows; i++) {
+        if (metric_target_check(d->spec.metric, d->y[i], &why) < 0)
+            return err_at(err, "metric", "%s; the column is \"%s\"", why.text, d->spec.target);
     }
     return 0;
 }
@@ -122,8 +173,66 @@ static int data_target(struct ml_data *d, struct err *err)
     return 0;
 }
 
+#define PART_KEY 0x7061727473ull /* "parts": keeps these draws apart from the split's own */
+
+/* The parts of prep_target: drawn row by row; but rows of one group stay in one part, as they stay
+ * in one fold. */
+static void parts_take(const struct ml_data *d)
+{
+    bool is_grouped = is_given(d->spec.by.groups) && d->k_folds > 2;
+
+    d->shared->part = mem_alloc((size_t)d->rows + 1);
+    for (int64_t i = 0; i < d->rows; i++) {
+        uint64_t drawn = rng_mix(rng_mix(d->spec.split_seed, PART_KEY), (uint64_t)i);
+        d->shared->part[i] = (uint8_t)((is_grouped ? d->fold[i] : drawn >> 11) % PREP_PARTS);
+    }
+}
+
+/* Turns the target into the unit that is learnt. A deviance needs the target as it is; rmsle is the
+ * RMSE of log(1 + y), so that is what is learnt; what depends on the size of the target takes no
+ * shift. */
+static int data_unit(struct ml_data *d, struct err *err)
+{
+    enum metric_id metric = d->spec.metric;
+
+    d->truth = d->y;
+    if (d->spec.task != ML_REGRESSION || metric == METRIC_POISSON || metric == METRIC_TWEEDIE)
+        return 0;
+    if (metric == METRIC_RMSLE || !target_unit_log(d->y, d->shared->use, d->rows, &d->log_unit))
+        d->log_unit = (struct target_unit){ TARGET_PLAIN, 0, 1 };
+    if (d->spec.unit.kind == TARGET_LOG)
+        d->unit = d->spec.unit;
+    else if (metric == METRIC_RMSLE)
+        d->unit = (struct target_unit){ TARGET_LOG, 1, 1 };
+    else if (metric_info(metric)->target == METRIC_TARGET_ANY)
+        d->unit = target_unit_shifted(d->y, d->shared->use, d->rows);
+    if (d->unit.kind == TARGET_LOG) {
+        d->truth = mem_try_alloc((size_t)d->rows * sizeof *d->truth);
+        if (!d->truth)
+            return err_set(err, ERR_NOMEM, "no memory for %lld targets", (long long)d->rows);
+        memcpy(d->truth, d->y, (size_t)d->rows * sizeof *d->truth);
+    }
+    for (int64_t i = 0; i < d->rows; i++)
+        d->y[i] = target_learnt(&d->unit, d->y[i]);
+    return 0;
+}
+
+/* The target cannot say how rows are used. */
+static int rows_spec_check(const struct ml_data_spec *spec, struct err *err)
+{
+    const char *const names[] = { spec->by.groups, spec->by.time, spec->by.weights };
+    static const char *const keys[] = { "groups", "time", "weights" };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (is_given(names[i]) && strcmp(names[i], spec->target) == 0)
+            return err_at(err, keys[i], "\"%.100s\" is the target", names[i]);
+    }
+    return 0;
+}
+
 struct ml_data *ml_data_open(const struct ml_data_spec *spec, struct err *err)
 {
+    const struct prep_choice none = { { 0 } };
     struct ml_data *d = mem_zalloc(sizeof(*d));
 
     d->spec = *spec;
@@ -132,18 +241,20 @@ struct ml_data *ml_data_open(const struct ml_data_spec *spec, struct err *err)
     d->rows = spec->frame->rows;
     d->shared = mem_zalloc(sizeof(*d->shared));
     CHECK(pthread_mutex_init(&d->shared->lock, NULL) == 0);
+    CHECK(pthread_mutex_init(&d->shared->variants_lock, NULL) == 0);
     if (!(metric_info(spec->metric)->tasks & (int)spec->task)) {
         err_at(err, "metric", "metric %s does not fit this task", metric_info(spec->metric)->name);
         goto fail;
     }
-    if (data_target(d, err) < 0 || data_counts_check(d, err) < 0 || data_split(d, err) < 0)
+    if (rows_spec_check(spec, err) < 0 || data_target(d, err) < 0 ||
+        data_target_check(d, err) < 0 || data_split(d, err) < 0 || data_unit(d, err) < 0)
         goto fail;
     d->n_outputs = spec->task == ML_MULTICLASS ? d->n_classes : 1;
-    d->prep = prep_fit(spec->frame, d->spec.target, d->shared->use, err);
-    d->shared->view = d->prep ? prep_view_new(d->prep, spec->frame, err) : NULL;
-    if (!d->shared->view || data_monotone(d, err) < 0)
+    parts_take(d);
+    if (ml_inputs_take(d, err) < 0 || ml_inputs_prepare(d, &none, err) < 0)
         goto fail;
     d->spec.monotone = NULL;
+    d->spec.by = (struct ml_rows_spec){ .gap = spec->by.gap };
     d->shared->bytes = d->rows * 10;
     return d;
 fail:
@@ -155,144 +266,22 @@ void ml_data_close(struct ml_data *d)
 {
     if (!d)
         return;
-    struct ml_shared *s = d->shared;
-    for (int i = 0; i < SHARED_MAX_BINNINGS; i++) {
-        if (s->tables[i])
-            d->spec.device->ops->boost->table_free(s->tables[i]);
-        if (s->bins[i])
-            prep_bins_fini(s->bins[i]);
-        mem_free(s->bins[i]);
-    }
-    if (s->dense)
-        prep_dense_fini(s->dense);
-    mem_free(s->dense);
-    prep_view_free(s->view);
+    ml_variants_free(d);
+    ml_shared_free(d);
     prep_free(d->prep);
     mem_free(d->monotone);
-    mem_try_free(s->use);
-    pthread_mutex_destroy(&s->lock);
-    mem_free(s);
     for (int i = 0; d->classes && i < d->n_classes; i++)
         mem_free(d->classes[i]);
     mem_free(d->classes);
+    if (d->truth != d->y)
+        mem_try_free(d->truth);
     mem_try_free(d->y);
     mem_try_free(d->fold);
+    mem_try_free(d->time);
+    mem_try_free(d->weight);
+    mem_free(d->start);
+    mem_free(d->weights_name);
     mem_free((void *)(uintptr_t)d->spec.target);
     mem_free((void *)(uintptr_t)d->spec.positive);
     mem_free(d);
-}
-
-/* To be called with the lock held. */
-static const struct prep_bins *shared_bins(struct ml_data *d, int max_bins, struct err *err)
-{
-    struct ml_shared *s = d->shared;
-    const struct prep_bins *fine = NULL;
-
-    if (s->bins[max_bins])
-        return s->bins[max_bins];
-    if (max_bins < SHARED_FINEST) {
-        fine = shared_bins(d, SHARED_FINEST, err);
-        if (!fine)
-            return NULL;
-    }
-    struct prep_bins *b = mem_zalloc(sizeof(*b));
-    int rc = fine ? prep_bins_coarse(fine, max_bins, s->use, b, err)
-                  : prep_bins_make(s->view, 0, d->rows, b, err);
-    if (rc < 0) {
-        mem_free(b);
-        return NULL;
-    }
-    s->bins[max_bins] = b;
-    s->bytes += b->rows * b->stride;
-    return b;
-}
-
-const struct prep_bins *ml_data_bins(struct ml_data *d, int max_bins, struct err *err)
-{
-    CHECK(max_bins >= 2);
-    pthread_mutex_lock(&d->shared->lock);
-    const struct prep_bins *b = shared_bins(d, MIN(max_bins, SHARED_FINEST), err);
-    pthread_mutex_unlock(&d->shared->lock);
-    return b;
-}
-
-const uint8_t *ml_data_columns(struct ml_data *d, int max_bins, struct err *err)
-{
-    struct ml_shared *s = d->shared;
-    const uint8_t *columns = NULL;
-
-    CHECK(max_bins >= 2);
-    pthread_mutex_lock(&s->lock);
-    if (shared_bins(d, MIN(max_bins, SHARED_FINEST), err)) {
-        struct prep_bins *b = s->bins[MIN(max_bins, SHARED_FINEST)];
-        if (!b->columns && prep_bins_columns(b, err) == 0)
-            s->bytes += b->rows * b->cols;
-        columns = b->columns;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return columns;
-}
-
-struct ml_boost_table *ml_data_boost_table(struct ml_data *d, int max_bins, struct err *err)
-{
-    const struct ml_compute *on = d->spec.device;
-    int at = MIN(max_bins, SHARED_FINEST);
-
-    CHECK(on && on->ops->boost && max_bins >= 2);
-    pthread_mutex_lock(&d->shared->lock);
-    const struct prep_bins *b = shared_bins(d, at, err);
-    struct ml_boost_table **t = &d->shared->tables[at];
-    if (b && !*t) {
-        const struct ml_boost_table_in in = { b->bins, b->rows,   b->stride,
-                                              b->cols, b->n_bins, b->is_categorical };
-        (void)on->ops->boost->table_new(on->ctx, &in, t, err);
-    }
-    pthread_mutex_unlock(&d->shared->lock);
-    return *t;
-}
-
-const struct prep_dense *ml_data_dense(struct ml_data *d, struct err *err)
-{
-    struct ml_shared *s = d->shared;
-
-    pthread_mutex_lock(&s->lock);
-    if (!s->dense) {
-        struct prep_dense *x = mem_zalloc(sizeof(*x));
-        if (prep_dense_make(s->view, 0, d->rows, x, err) == 0) {
-            s->dense = x;
-            s->bytes += x->rows * x->stride * (int64_t)sizeof(float);
-        } else {
-            mem_free(x);
-        }
-    }
-    const struct prep_dense *dense = s->dense;
-    pthread_mutex_unlock(&s->lock);
-    return dense;
-}
-
-int64_t ml_data_shared_bytes(const struct ml_data *d)
-{
-    struct ml_shared *s = d->shared;
-
-    pthread_mutex_lock(&s->lock);
-    int64_t bytes = s->bytes;
-    pthread_mutex_unlock(&s->lock);
-    return bytes;
-}
-
-int64_t ml_data_missing_bytes(const struct ml_data *d, enum family_form form)
-{
-    struct ml_shared *s = d->shared;
-    int64_t cols = prep_inputs(d->prep), wide = prep_width(d->prep), bytes = 0;
-
-    pthread_mutex_lock(&s->lock);
-    const struct prep_bins *b = s->bins[SHARED_FINEST];
-    if (form == FF_BINS && !b)
-        bytes += d->rows * ((cols + 15) / 16 * 16);
-    if (form == FF_BINS && (!b || !b->columns))
-        bytes += d->rows * cols;
-    if (form == FF_DENSE && !s->dense)
-        bytes += d->rows * ((wide + 15) / 16 * 16) * (int64_t)sizeof(float);
-    pthread_mutex_unlock(&s->lock);
-    return bytes;
 }

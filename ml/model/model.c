@@ -1,6 +1,6 @@
-/* model.c - what the families share of the lane interface (model.h): the test whether work must stop, the order in which
- * lanes take turns in one workspace, and the shape of a learning problem that cost and memory formulas depend on.
- * Called by the families and by fit/. */
+/* model.c - what the families share of the lane interface (model.h): the test whether work must
+ * stop, the order in which lanes take turns in one workspace, and the shape of a learning problem
+ * that cost and memory formulas depend on. Called by the families and by fit/. */
 #include "ml/model/model.h"
 
 bool ml_stop_now(const struct ml_stop *s)
@@ -22,8 +22,12 @@ struct family_shape model_shape(const struct ml_data *d, int folds)
     return (struct family_shape){ .rows = d->n_train,
                                   .columns = prep_inputs(d->prep),
                                   .encoded = prep_width(d->prep),
+                                  .by_fold = prep_is_by_fold(d->prep),
                                   .outputs = d->n_outputs,
                                   .folds = folds,
+                                  .image = { d->spec.frame->image.height,
+                                             d->spec.frame->image.width,
+                                             d->spec.frame->image.channels },
                                   .task = model_task(d) };
 }
 

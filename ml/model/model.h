@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "ml/family/family.h"
 #include "ml/model/data.h"
+#include "ml/model/epoch_log.h"
 #include "ml/model/explain_bag.h"
 
 #include <stdbool.h>
@@ -45,7 +46,8 @@ struct lane {
     int level;
     /* the share of the training rows that it trains on (family_plan); 0 = all */
     double share;
-    /* steps of the free axis that are finished (boosting rounds); 1 for families that fit at once */
+    /* steps of the free axis that are finished (boosting rounds); 1 for families that fit at
+     * once */
     int64_t steps_done;
     /* It never trains further; 0 = as far as the family goes. */
     int64_t max_steps;
@@ -53,6 +55,8 @@ struct lane {
     bool is_done;
     bool failed;
     struct err why;
+    /* of a family with epochs, where somebody wants to know: each epoch is noted as it ends */
+    struct epoch_log *log;
     /* belongs to the family */
     void *state;
 };
@@ -66,6 +70,8 @@ struct explain_rows {
 
 struct model_ops {
     const struct family *family;
+    /* Its steps are epochs, and its lanes note each of them in lane.log. */
+    bool has_epochs;
     /* Makes a lane ready to train at lane->level, from scratch. */
     int (*open)(struct ml_data *d, struct lane *l, struct err *err);
     void (*close)(struct lane *l);

@@ -13,14 +13,25 @@
 
 #include <math.h>
 
-enum { SPLIT_TAG_TEST = 1, SPLIT_TAG_FOLD = 2 };
-
-static uint32_t row_hash(uint64_t seed, uint32_t tag, uint64_t row)
+uint32_t split_hash(uint64_t seed, uint32_t tag, uint64_t number)
 {
     uint32_t out[4];
 
-    rng_at(seed, tag, 0, row, out);
+    rng_at(seed, tag, 0, number, out);
     return out[0];
+}
+
+int split_check(const struct split_in *in, int k, struct err *err)
+{
+    if (!(in->test_fraction >= 0 && in->test_fraction < 1))
+        return err_set(err, ERR_ARG, "the test fraction must be at least 0 and below 1");
+    if (k < (in->time ? 1 : 2) || k > SPLIT_MAX_FOLDS)
+        return err_set(err, ERR_ARG, "folds must be from 2 to %d", SPLIT_MAX_FOLDS);
+    if (in->n >= UINT32_MAX)
+        return err_set(err, ERR_TOOBIG, "a table may have at most 4 billion rows");
+    for (int64_t i = 0; i < in->n && in->task != ML_REGRESSION; i++)
+        CHECK(isnan(in->y[i]) || (in->y[i] >= 0 && in->y[i] < in->n_classes));
+    return 0;
 }
 
 /* Sets SPLIT_TEST, SPLIT_NONE or 0. Returns the number of training rows. Where a test split is
@@ -36,7 +47,7 @@ static int64_t mark_test(const double *y, int64_t n, double test_fraction, uint6
         fold[i] = SPLIT_NONE;
         if (isnan(y[i]))
             continue;
-        uint32_t h = row_hash(seed, SPLIT_TAG_TEST, (uint64_t)i);
+        uint32_t h = split_hash(seed, SPLIT_TAG_TEST, (uint64_t)i);
         bool is_test = h < limit;
         fold[i] = is_test ? SPLIT_TEST : 0;
         test += is_test;
@@ -60,7 +71,7 @@ static int deal_order(enum ml_task task, const double *y, int64_t n, uint64_t se
     for (int64_t i = 0; i < n; i++) {
         if (fold[i] != 0)
             continue;
-        uint64_t hash = row_hash(seed, SPLIT_TAG_FOLD, (uint64_t)i);
+        uint64_t hash = split_hash(seed, SPLIT_TAG_FOLD, (uint64_t)i);
         key[m] = task == ML_REGRESSION ? ml_key_f64(y[i]) : ((uint64_t)y[i] << 32 | hash);
         row[m++] = (uint32_t)i;
     }
@@ -95,22 +106,15 @@ static void deal(enum ml_task task, const uint32_t *row, int64_t m, int k, uint6
     }
 }
 
-int split_make(enum ml_task task, const double *y, int64_t n, int n_classes, double test_fraction,
-               int *k, uint64_t seed, uint8_t *fold, struct err *err)
+int split_make(const struct split_in *in, int *k, uint8_t *fold, struct err *err)
 {
     uint64_t *key = NULL;
     uint32_t *row = NULL;
     int rc = -1;
 
-    if (!(test_fraction >= 0 && test_fraction < 1))
-        return err_set(err, ERR_ARG, "the test fraction must be at least 0 and below 1");
-    if (*k < 2 || *k > SPLIT_MAX_FOLDS)
-        return err_set(err, ERR_ARG, "folds must be from 2 to %d", SPLIT_MAX_FOLDS);
-    if (n >= UINT32_MAX)
-        return err_set(err, ERR_TOOBIG, "a table may have at most 4 billion rows");
-    for (int64_t i = 0; i < n && task != ML_REGRESSION; i++)
-        CHECK(isnan(y[i]) || (y[i] >= 0 && y[i] < n_classes));
-    int64_t train = mark_test(y, n, test_fraction, seed, fold);
+    if (split_check(in, *k, err) < 0)
+        return -1;
+    int64_t train = mark_test(in->y, in->n, in->test_fraction, in->seed, fold);
     if (train < 2)
         return err_set(err, ERR_ARG, "%lld training rows are too few: at least 2 are needed",
                        (long long)train);
@@ -118,11 +122,11 @@ int split_make(enum ml_task task, const double *y, int64_t n, int n_classes, dou
     key = mem_try_alloc((size_t)train * sizeof(*key));
     row = mem_try_alloc((size_t)train * sizeof(*row));
     if (!key || !row)
-        err_set(err, ERR_NOMEM, "no memory to split %lld rows", (long long)n);
+        err_set(err, ERR_NOMEM, "no memory to split %lld rows", (long long)in->n);
     else
-        rc = deal_order(task, y, n, seed, fold, key, row, err);
+        rc = deal_order(in->task, in->y, in->n, in->seed, fold, key, row, err);
     if (rc == 0)
-        deal(task, row, train, *k, seed, fold);
+        deal(in->task, row, train, *k, in->seed, fold);
     mem_try_free(key);
     mem_try_free(row);
     return rc;

@@ -1,9 +1,10 @@
 /* target.c - the target column of a table, read as class indices or numbers (target.h).
  *
- * Classes of a text column are its levels; classes of a numeric column are its distinct values, whose labels are written
- * the shortest way that reads back as the same number. Levels that look like numbers are sorted by value, so that "10"
- * comes after "9". Values become class indices in two steps: first the index in the order found, then, once the classes
- * are sorted, the index in the artifact's order. */
+ * Classes of a text column are its levels; classes of a numeric column are its distinct values,
+ * whose labels are written the shortest way that reads back as the same number. Levels that look
+ * like numbers are sorted by value, so that "10" comes after "9". Values become class indices in
+ * two steps: first the index in the order found, then, once the classes are sorted, the index in
+ * the artifact's order. */
 #include "ml/model/target.h"
 
 #include "base/buf.h"
@@ -115,6 +116,38 @@ static int by_number(const void *va, const void *vb)
     return a < b ? -1 : a > b;
 }
 
+static bool reads_as(const char *text, double v)
+{
+    char *end = NULL;
+    double w = strtod(text, &end);
+
+    return end != text && !*end && v == w;
+}
+
+/* A class of numbers is called as it is written in the table, where it is written in one way
+ * (FRAME_SPELT). */
+static void spelt_take(const char *note, struct class_key *key)
+{
+    char text[64];
+    int found = 0;
+
+    if (strncmp(note, FRAME_SPELT, strlen(FRAME_SPELT)) != 0)
+        return;
+    for (const char *s = note + strlen(FRAME_SPELT); *s == '"';) {
+        size_t n = strcspn(s + 1, "\"");
+        if (n < sizeof(text)) {
+            memcpy(text, s + 1, n);
+            text[n] = '\0';
+            if (reads_as(text, key->value) && found++ == 0) {
+                mem_free(key->text);
+                key->text = mem_strdup(text);
+            }
+        }
+        s += s[n + 1] ? n + 2 : n + 1;
+        s += *s == ',';
+    }
+}
+
 /* Classes of a numeric column: y comes in as values and leaves as indices of ascending values. */
 static int classes_of_numbers(const struct target_column *in, int at, struct class_key *key, int n,
                               struct target *out, struct err *err)
@@ -144,6 +177,7 @@ static int classes_of_numbers(const struct target_column *in, int at, struct cla
             (void)buf_adds(&b, value[i] > 0 ? "inf" : "-inf", NULL);
         }
         key[i] = (struct class_key){ buf_take(&b, NULL), value[i], true, 0, i };
+        spelt_take(in->frame->cols[at].note, &key[i]);
     }
     for (int64_t i = 0; i < in->frame->rows; i++) {
         if (isnan(out->y[i]))
@@ -184,15 +218,20 @@ static int classes_of_levels(const struct target_column *in, int at, struct clas
     return 0;
 }
 
-/* Binary: {negative, positive}. Positive is what the spec says, else the rarer class, else the later label. */
+/* Binary: {negative, positive}. Positive is what the spec says, else the rarer class, else the
+ * later label. */
 static int order_binary(const struct target_column *in, struct class_key *key, struct err *err)
 {
     const char *wanted = in->positive;
     int positive = key[0].rows < key[1].rows ? 0 : 1;
 
     if (wanted && *wanted) {
-        positive = strcmp(key[0].text, wanted) == 0 ? 0 : 1;
-        if (strcmp(key[positive].text, wanted) != 0)
+        positive = strcmp(key[1].text, wanted) == 0 ? 1
+                   : strcmp(key[0].text, wanted) == 0
+                       ? 0
+                       : !(key[0].is_number && reads_as(wanted, key[0].value));
+        if (strcmp(key[positive].text, wanted) != 0 &&
+            !(key[positive].is_number && reads_as(wanted, key[positive].value)))
             return err_at(err, "positive",
                           "the target column \"%.60s\" has no class \"%.60s\"; its classes are "
                           "\"%.60s\" and \"%.60s\"",
@@ -205,7 +244,8 @@ static int order_binary(const struct target_column *in, struct class_key *key, s
     return 0;
 }
 
-/* Levels that no row has (a frame built by hand may hold such) are no classes: they sort to the end and are dropped. */
+/* Levels that no row has (a frame built by hand may hold such) are no classes: they sort to the end
+ * and are dropped. */
 static int drop_empty(struct class_key *key, int n)
 {
     int kept = 0;
@@ -296,14 +336,6 @@ void target_fini(struct target *t)
 }
 
 /* ---- another table ---- */
-
-static bool reads_as(const char *text, double v)
-{
-    char *end = NULL;
-    double w = strtod(text, &end);
-
-    return end != text && !*end && v == w;
-}
 
 static int class_of_number(const char *const *classes, int n, double v)
 {

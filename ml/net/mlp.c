@@ -1,246 +1,158 @@
-/* mlp.c - the family `mlp` behind the lane interface (ml/model/model.h): a lane's memory, its predictions, the steps that it
- * keeps. Training and inference go through the same passes (net.c), and a row's score does not depend on the rows beside
- * it, so that they agree bit for bit. One thread per lane. */
-#include "ml/net/mlp_private.h"
+/* mlp.c - the family `mlp`: hidden layers of one width on the dense form of a table. With x the inputs of a row, clipped
+ * (layer_clip), and s a learned scale per input, the first layer reads s * x; see block_dense.c for what a layer is. The scales
+ * are among the choices that make RealMLP strong on tables (Holzmueller et al., NeurIPS 2024, section 3). Numbers may be
+ * embedded by waves or by pieces of their range (block_waves.c, block_pieces.c), categories as learned vectors, and pairs of
+ * categories may speak beside the network (block_codes.c); hidden layers may be normalised (block_norm.c) and add what they
+ * read (block_dense.c), and several members may share them (block_members.c). What a row becomes: mlp_rows.c. */
+#include "ml/net/mlp_rows.h"
 
-#include "base/base.h"
-#include "base/mem.h"
-#include "base/rng.h"
+#include "ml/family/family_params.h"
 #include "ml/family/family_tables.h"
-#include "ml/math/fmath.h"
 
-#include <math.h>
-#include <string.h>
+/* Weights of crosses, and their buckets, which are fewer where there are many outputs. */
+enum { MOST_CROSS_WEIGHTS = 1 << 19, FEWEST_BUCKETS = 1 << 12 };
 
-/* ---- lanes ---- */
-
-static void lane_free(struct mlp_lane *l)
+static void mlp_recipe(const double *params, struct net_recipe *out)
 {
-    fold_rows_fini(&l->r);
-    mem_try_free(l->label);
-    mem_try_free(l->target);
-    mem_try_free(l->order);
-    mem_try_free(l->now);
-    mem_try_free(l->whole);
-    mem_try_free(l->best);
-    mem_try_free(l->grad);
-    mem_try_free(l->batch_label);
-    mem_try_free(l->batch_target);
-    net_work_fini(&l->work);
-    mem_free(l);
+    *out = (struct net_recipe){ .rate = params[MLP_LEARNING_RATE],
+                                .decay = params[MLP_DECAY],
+                                .dropout = params[MLP_DROPOUT],
+                                .smoothing = params[MLP_SMOOTHING],
+                                .warmup = params[MLP_WARMUP],
+                                .clip = params[MLP_CLIP],
+                                .schedule = (enum net_schedule)(int)params[MLP_SCHEDULE],
+                                .momentum = params[MLP_MOMENTUM],
+                                .beta2 = params[MLP_BETA2],
+                                .optimizer = (enum optim_kind)(int)params[MLP_OPTIMIZER],
+                                .batch = (int64_t)params[MLP_BATCH],
+                                .epochs = (int64_t)params[MLP_EPOCHS],
+                                .ranks = (int)params[MLP_RANKS] };
 }
 
-static void *take(struct mlp_lane *l, int64_t n)
+static int mlp_source(struct ml_data *d, const struct lane *lane, struct net_source *out,
+                      struct err *err)
 {
-    l->bytes += n * 4;
-    return mem_try_zalloc((size_t)n * 4);
+    bool reads_codes = (int)lane->params[MLP_CATEGORIES] == 1 || (int)lane->params[MLP_WIDE] == 1;
+
+    out->x = ml_data_dense(d, lane->fold, err);
+    out->prep = d->prep;
+    if (out->x && reads_codes)
+        out->bins = ml_data_bins(d, lane->fold, MLP_BINS, err);
+    return out->x && (out->bins || !reads_codes) ? 0 : -1;
 }
 
-static void targets_fill(const struct ml_data *d, struct mlp_lane *l)
+static int mlp_tile(const struct prep_view *v, const struct prep *prep, const struct net *net,
+                    int64_t from, int64_t n, struct net_source *out, struct err *err)
 {
-    struct mlp_head *h = &l->head;
-
-    if (l->label) {
-        for (int64_t i = 0; i < l->r.n_train; i++)
-            l->label[i] = (int32_t)d->y[l->r.train[i]];
-        return;
+    out->prep = prep;
+    out->x = &out->own_x;
+    if (net->codes.are_used) {
+        out->bins = &out->own_bins;
+        if (prep_bins_make(v, from, n, &out->own_bins, err) < 0)
+            return -1;
     }
-    target_scale(d, &l->r, &h->mean, &h->spread);
-    h->lo = h->hi = d->y[l->r.train[0]];
-    for (int64_t i = 0; i < l->r.n_train; i++) {
-        double y = d->y[l->r.train[i]];
-        h->lo = fmin(h->lo, y);
-        h->hi = fmax(h->hi, y);
-        l->target[i] = (float)(y / h->spread - h->mean / h->spread);
-    }
-}
-
-/* What the network lowers follows from the metric that chooses between models. */
-static void loss_choose(const struct ml_data *d, struct mlp_lane *l)
-{
-    double q = metric_info(d->spec.metric)->quantile;
-
-    l->loss = d->spec.task != ML_REGRESSION ? MLP_CLASSES : q > 0 ? MLP_QUANTILE : MLP_SQUARE;
-    l->quantile = (float)q;
-}
-
-static int lane_memory(struct mlp_lane *l, int64_t batch, bool is_number, struct err *err)
-{
-    int64_t n = l->r.n_train, size = l->head.net.size;
-
-    l->batches = MAX(1, (n + batch / 2) / batch);
-    int64_t most = (n + l->batches - 1) / l->batches;
-    l->order = take(l, n);
-    l->label = is_number ? NULL : take(l, n);
-    l->target = is_number ? take(l, n) : NULL;
-    l->batch_label = take(l, most);
-    l->batch_target = take(l, most);
-    l->now = take(l, 3 * size);
-    l->whole = take(l, 3 * size);
-    l->grad = take(l, size);
-    if (!l->order || !(l->label || l->target) || !l->batch_label || !l->batch_target || !l->now ||
-        !l->whole || !l->grad)
-        return err_set(err, ERR_NOMEM, "mlp: no memory for %lld parameters", (long long)size);
-    return net_work_init(&l->work, &l->head.net, most, true, err);
-}
-
-static int mlp_open(struct ml_data *d, struct lane *lane, struct err *err)
-{
-    struct mlp_lane *l = mem_zalloc(sizeof *l);
-    const double *p = lane->params;
-
-    l->x = ml_data_dense(d, err);
-    if (!l->x || fold_rows_init(&l->r, d, lane->fold, lane->share, err) < 0)
-        goto fail;
-    l->head.task = d->spec.task;
-    l->head.spread = 1;
-    uint64_t fold = (uint64_t)((int64_t)lane->fold + 1); /* FOLD_ALL is 0 */
-    l->seed = rng_mix(lane->seed, fold);
-    l->order_seed = rng_mix(d->spec.split_seed, fold);
-    net_shape(&l->head.net, l->x->cols, d->n_outputs, (int)p[MLP_LAYERS], (int)p[MLP_WIDTH],
-              (enum layer_act)(int)p[MLP_ACTIVATION]);
-    loss_choose(d, l);
-    if (lane_memory(l, (int64_t)p[MLP_BATCH], d->spec.task == ML_REGRESSION, err) < 0)
-        goto fail;
-    l->bytes += (int64_t)sizeof *l + l->work.bytes + (l->r.n_train + l->r.n_held) * 4;
-    targets_fill(d, l);
-    net_start(&l->head.net, l->seed, l->now);
-    lane->state = l;
-    return 0;
-fail:
-    lane_free(l);
+    if (prep_dense_make(v, from, n, &out->own_x, err) == 0)
+        return 0;
+    prep_bins_fini(&out->own_bins);
     return -1;
 }
 
-static void mlp_close(struct lane *lane)
+static int mlp_input(const struct prep *prep, struct net *out, struct err *err)
 {
-    if (lane->state)
-        lane_free(lane->state);
-    lane->state = NULL;
-}
-
-static int64_t mlp_bytes(const struct lane *lane)
-{
-    const struct mlp_lane *l = lane->state;
-
-    return l->bytes;
-}
-
-static int mlp_advance(struct ml_data *d, struct lane *lanes, int n, int64_t steps,
-                       const struct ml_stop *stop, struct err *err)
-{
-    (void)d, (void)err;
-    for (int i = 0; i < n; i++) {
-        struct lane *lane = &lanes[i];
-        int64_t most = (int64_t)lane->params[MLP_EPOCHS], target = lane->steps_done + steps;
-        most = lane->max_steps ? MIN(most, lane->max_steps) : most;
-        if (lane->failed || lane->is_done)
-            continue;
-        if (!mlp_train(lane->state, lane, MIN(target, most), stop))
-            return 0;
-        lane->is_done = lane->steps_done >= most;
-    }
+    (void)err;
+    net_begin(out, 1, 1, prep_width(prep));
+    mlp_codes_of(prep, &out->codes);
     return 0;
 }
 
-/* The engine calls this at the best point of the curve so far, when the lane stands at its end. */
-static int mlp_keep(struct lane *lane, struct err *err)
+/* Numbers, then categories, then members: what comes before the hidden layers. */
+static int inputs_add(const struct net_source *s, const double *params, struct net *out,
+                      struct err *err)
 {
-    struct mlp_lane *l = lane->state;
+    static const enum net_block_kind kind_of[] = { 0, NET_WAVES, NET_PIECES };
+    struct net_block numbers = { .kind = kind_of[(int)params[MLP_EMBEDDING]],
+                                 .units = mlp_numbers(s->prep),
+                                 .is_linear = true,
+                                 .mixes = (int)params[MLP_EMBEDDING] == 1 &&
+                                          (int)params[MLP_NUMBERS] == 1 };
+    struct net_block embeds = { .kind = NET_EMBEDS, .units = out->codes.embeds, .is_linear = true };
+    struct net_block members = { .kind = NET_MEMBERS,
+                                 .units = (int)params[MLP_MEMBERS],
+                                 .is_linear = true };
 
-    if (!l->best)
-        l->best = take(l, l->head.net.size);
-    if (!l->best)
-        return err_set(err, ERR_NOMEM, "mlp: no memory to keep the best epoch");
-    memcpy(l->best, mlp_weights_at(l, lane, lane->steps_done),
-           (size_t)l->head.net.size * sizeof *l->best);
-    l->best_step = lane->steps_done;
-    return 0;
-}
-
-/* ---- predictions ---- */
-
-void mlp_rows(const struct net *n, const struct prep_dense *x, const int32_t *rows, int64_t from,
-              int64_t count, float *out)
-{
-    int64_t pad = n->layer[0].in_pad;
-
-    for (int64_t i = 0; i < count; i++)
-        memcpy(out + i * pad, x->x + (rows ? rows[i] : from + i) * x->stride,
-               (size_t)pad * sizeof *out);
-    layer_clip(out, count * pad);
-}
-
-/* Scores of a tile become probabilities or numbers of the target. */
-static void scores_out(const struct mlp_head *h, const float *z, int64_t rows, float *out)
-{
-    const struct net_layer *last = &h->net.layer[h->net.n - 1];
-
-    for (int64_t i = 0; i < rows; i++, z += last->pad, out += last->out) {
-        if (h->task == ML_REGRESSION) {
-            double y = h->mean + h->spread * (double)*z;
-            *out = (float)(y < h->lo ? h->lo : y > h->hi ? h->hi : y);
-        } else if (last->out == 1) {
-            *out = fm_sigmoid(*z);
-        } else {
-            float top = z[0], all = 0;
-            for (int k = 1; k < last->out; k++)
-                top = z[k] > top ? z[k] : top;
-            for (int k = 0; k < last->out; k++) {
-                out[k] = fm_exp(z[k] - top);
-                all += out[k];
-            }
-            for (int k = 0; k < last->out; k++)
-                out[k] /= all;
-        }
-    }
-}
-
-int mlp_predict(const struct mlp_head *h, const float *w, const struct prep_dense *x,
-                const int32_t *rows, int64_t count, float *out, struct err *err)
-{
-    struct net_work k;
-
-    if (net_work_init(&k, &h->net, MIN(count, MLP_TILE), false, err) < 0)
+    if (numbers.kind && numbers.units > 0 && net_add(out, &numbers, err) < 0)
         return -1;
-    for (int64_t at = 0; at < count; at += MLP_TILE) {
-        int64_t n = MIN(MLP_TILE, count - at);
-        mlp_rows(&h->net, x, rows ? rows + at : NULL, at, n, k.x);
-        net_forward(&h->net, w, &k, n, NULL);
-        scores_out(h, k.z[h->net.n - 1], n, out + at * h->net.layer[h->net.n - 1].out);
+    if ((int)params[MLP_CATEGORIES] == 1 && embeds.units > 0 && net_add(out, &embeds, err) < 0)
+        return -1;
+    return members.units > 1 ? net_add(out, &members, err) : 0;
+}
+
+/* As many buckets as give half a million weights at most. */
+static int crosses_add(int outputs, struct net *out, struct err *err)
+{
+    struct net_block b = { .kind = NET_CROSSES, .units = NET_BUCKETS, .is_linear = true };
+
+    if (out->codes.crosses == 0)
+        return 0;
+    while ((int64_t)b.units * outputs > MOST_CROSS_WEIGHTS && b.units > FEWEST_BUCKETS)
+        b.units /= 2;
+    return net_add(out, &b, err);
+}
+
+static int mlp_shape(const struct net_source *s, int outputs, const double *params, struct net *out,
+                     struct err *err)
+{
+    struct net_block hidden = { .kind = NET_DENSE,
+                                .units = (int)params[MLP_WIDTH],
+                                .act = (enum layer_act)(int)params[MLP_ACTIVATION],
+                                .drops = true,
+                                .scales = true,
+                                .each = (int)params[MLP_MEMBERS] > 1 };
+    struct net_block norm = { .kind = NET_LAYER_NORM, .units = hidden.units, .is_linear = true };
+    struct net_block last = { .kind = hidden.each ? NET_HEADS : NET_DENSE,
+                              .units = outputs,
+                              .is_linear = true };
+    bool norms = (int)params[MLP_NORM] == 1;
+
+    if (mlp_input(s->prep, out, err) < 0 || inputs_add(s, params, out, err) < 0)
+        return -1;
+    for (int i = 0; i < (int)params[MLP_LAYERS]; i++, hidden.scales = false) {
+        hidden.adds = i > 0 && (int)params[MLP_RESIDUAL] == 1;
+        if (net_add(out, &hidden, err) < 0 || (norms && net_add(out, &norm, err) < 0))
+            return -1;
     }
-    net_work_fini(&k);
-    return 0;
+    if (net_add(out, &last, err) < 0)
+        return -1;
+    return (int)params[MLP_WIDE] == 1 ? crosses_add(outputs, out, err) : 0;
 }
 
-static int mlp_predict_held_at(struct ml_data *d, const struct lane *lane, int64_t steps,
-                               float *out, struct err *err)
-{
-    const struct mlp_lane *l = lane->state;
+static const struct net_kind mlp = {
+    .family = &family_mlp,
+    .recipe = mlp_recipe,
+    .source = mlp_source,
+    .shape = mlp_shape,
+    .input = mlp_input,
+    .tile = mlp_tile,
+    .rows = mlp_rows,
+    .codes = mlp_codes,
+    .start = mlp_start,
+};
 
-    (void)d;
-    return mlp_predict(&l->head, mlp_weights_at(l, lane, steps), l->x, l->r.held, l->r.n_held, out,
-                       err);
+static int mlp_open(struct ml_data *d, struct lane *lane, struct err *err)
+{
+    return net_lane_open(&mlp, d, lane, err);
 }
 
-static int mlp_predict_held(struct ml_data *d, const struct lane *lane, float *out, struct err *err)
+static struct predictor *mlp_predictor_load(const struct prep *prep, int n_outputs,
+                                            enum ml_task task, struct view *in, struct err *err)
 {
-    return mlp_predict_held_at(d, lane, lane->steps_done, out, err);
+    return net_predictor_load(&mlp, prep, n_outputs, task, in, err);
 }
 
 const struct model_ops model_mlp = {
+    NET_MODEL_OPS,
     .family = &family_mlp,
     .open = mlp_open,
-    .close = mlp_close,
-    .advance = mlp_advance,
-    .keep = mlp_keep,
-    .predict_held = mlp_predict_held,
-    .predict_held_at = mlp_predict_held_at,
-    .save = mlp_save,
-    .save_training = mlp_save_training,
-    .load = mlp_load,
-    .bytes = mlp_bytes,
+    .fuses = net_lane_fuses,
     .predictor_load = mlp_predictor_load,
-    .predictor_free = mlp_predictor_free,
-    .predict = mlp_predictor_predict,
 };

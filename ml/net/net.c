@@ -1,222 +1,255 @@
-/* net.c - see net.h. A forward pass is one product a layer, a backward pass two: the gradient of the weights, and the
- * gradient of what the layer read. The learned scales of the inputs are multiplied into the first layer's weights, so that
- * they cost nothing per row; their gradient comes from that of the scaled weights. */
+/* net.c - see net.h. What all kinds of blocks share: the list of parts, the matrices of a batch, the order of the passes and
+ * the draws of dropout. */
 #include "ml/net/net.h"
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "ml/cpu/gemm.h"
+#include "ml/net/net_private.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-/* Streams of a lane's seed. Dropout takes one for every (step, layer), so the first parameters take one far away. */
+/* Streams of a lane's seed. Dropout takes one for every (step, block), so the first parameters take one far away. */
 enum { STREAM_START = 1 };
-static const uint64_t stream_drop = UINT64_C(1) << 32;
 
-static int padded(int width)
+uint64_t net_drop_stream(int64_t step)
+{
+    return (UINT64_C(1) << 32) + (uint64_t)step * NET_MAX_BLOCKS;
+}
+
+static const struct net_block_ops *const kinds[NET_BLOCK_KINDS] = {
+    [NET_DENSE] = &net_dense,     [NET_CONV3] = &net_conv,      [NET_CONV5] = &net_conv,
+    [NET_POOL_MAX] = &net_pool,   [NET_POOL_MEAN] = &net_pool,  [NET_POOL_ALL] = &net_pool,
+    [NET_WAVES] = &net_waves,     [NET_MEMBERS] = &net_members, [NET_HEADS] = &net_heads,
+    [NET_BATCH_NORM] = &net_norm, [NET_PIECES] = &net_pieces,   [NET_LAYER_NORM] = &net_layer_norm,
+    [NET_EMBEDS] = &net_embeds,   [NET_CROSSES] = &net_crosses,
+};
+
+int net_padded(int width)
 {
     return (width + GEMM_PAD - 1) / GEMM_PAD * GEMM_PAD;
 }
 
-void net_shape(struct net *n, int inputs, int outputs, int hidden, int width, enum layer_act act)
+int64_t net_floats(const struct net_size *s)
 {
-    CHECK(inputs >= 1 && outputs >= 1 && width >= 1 && hidden >= 1 && hidden < NET_MAX_LAYERS);
+    return (int64_t)s->h * s->w * s->pad;
+}
+
+/* ---- the shape ---- */
+
+void net_begin(struct net *n, int h, int w, int c)
+{
+    CHECK(h >= 1 && w >= 1 && c >= 1);
     memset(n, 0, sizeof *n);
-    n->n = hidden + 1;
-    n->act = act;
-    n->size = padded(inputs);
-    for (int l = 0; l < n->n; l++) {
-        struct net_layer *y = &n->layer[l];
-        y->in = l == 0 ? inputs : width;
-        y->out = l < hidden ? width : outputs;
-        y->in_pad = padded(y->in);
-        y->pad = padded(y->out);
-        y->scale = (float)(1.0 / sqrt((double)y->in));
-        y->weights = n->size;
-        n->size += (int64_t)y->in * y->pad;
-        y->bias = n->size;
-        n->size += y->pad;
-    }
+    n->in = (struct net_size){ h, w, c, net_padded(c) };
+}
+
+int64_t net_part_add(struct net *n, int rows, int cols, enum net_role role)
+{
+    CHECK(n->n_parts < NET_MAX_PARTS && rows >= 1 && cols >= 1);
+    struct net_part *p = &n->part[n->n_parts++];
+
+    *p = (struct net_part){ n->size, rows, cols, net_padded(cols), role, n->n };
+    n->size += (int64_t)rows * p->pad;
+    return p->at;
+}
+
+int net_add(struct net *n, const struct net_block *asked, struct err *err)
+{
+    if (n->n == NET_MAX_BLOCKS)
+        return err_set(err, ERR_ARG, "a network of more than %d blocks", NET_MAX_BLOCKS);
+    if (asked->kind < 1 || asked->kind >= NET_BLOCK_KINDS || !kinds[asked->kind] ||
+        asked->act >= LAYER_ACTS)
+        return err_set(err, ERR_ARG, "a network with a block of an unknown kind");
+    if (asked->units < 1 || asked->units > NET_MAX_UNITS)
+        return err_set(err, ERR_ARG, "a network with a block of %d units, of at most %d",
+                       asked->units, NET_MAX_UNITS);
+    struct net_block b = { .kind = asked->kind,
+                           .units = asked->units,
+                           .act = asked->act,
+                           .is_linear = asked->is_linear,
+                           .drops = asked->drops,
+                           .scales = asked->scales,
+                           .each = asked->each,
+                           .adds = asked->adds,
+                           .mixes = asked->mixes,
+                           .from = n->n > 0 ? n->block[n->n - 1].to : n->in };
+    bool convolves = b.kind == NET_CONV3 || b.kind == NET_CONV5;
+    if (convolves && n->n == 0)
+        b.from.pad = n->in.pad = n->in.c;
+    if (b.adds && b.kind != NET_DENSE && !(convolves && n->n > 0))
+        return err_set(err, ERR_ARG, "a network with a block that cannot add what it read");
+    if (kinds[b.kind]->shape(n, &b, err) < 0)
+        return -1;
+    n->block[n->n++] = b;
+    return 0;
+}
+
+int net_code_width(const struct net *n)
+{
+    return n->codes.are_used ? n->codes.embeds + n->codes.crosses : 0;
 }
 
 int64_t net_parameters(const struct net *n)
 {
-    int64_t sum = n->layer[0].in;
+    int64_t sum = 0;
 
-    for (int l = 0; l < n->n; l++)
-        sum += ((int64_t)n->layer[l].in + 1) * n->layer[l].out;
+    for (int i = 0; i < n->n_parts; i++)
+        sum += (int64_t)n->part[i].rows * n->part[i].cols;
     return sum;
+}
+
+int net_outputs(const struct net *n)
+{
+    CHECK(n->n > 0);
+    return n->block[n->n - 1].to.c;
+}
+
+int net_members_of(const struct net *n)
+{
+    const struct net_size *s = &n->block[n->n - 1].to;
+
+    return s->h * s->w;
 }
 
 void net_start(const struct net *n, uint64_t seed, float *w)
 {
+    int last = n->n - 1 - (n->n > 1 && n->block[n->n - 1].kind == NET_CROSSES);
     struct rng rng;
 
     rng_init(&rng, seed, STREAM_START);
     memset(w, 0, (size_t)n->size * sizeof *w);
-    for (int j = 0; j < n->layer[0].in; j++)
-        w[j] = 1.0f;
-    for (int l = 0; l + 1 < n->n; l++) {
-        const struct net_layer *y = &n->layer[l];
-        for (int i = 0; i <= y->in; i++) { /* the row after the weights is the biases */
-            for (int j = 0; j < y->out; j++)
-                w[y->weights + (int64_t)i * y->pad + j] = (float)rng_normal(&rng);
-        }
-    }
+    for (int i = 0; i < last; i++)
+        kinds[n->block[i].kind]->start(&n->block[i], &rng, w);
 }
 
 /* ---- the matrices of a batch ---- */
 
-static float *take(struct net_work *k, int64_t floats)
+static int take(struct net_work *k, int64_t floats, float **out)
 {
+    *out = mem_try_zalloc((size_t)floats * sizeof(float));
     k->bytes += floats * (int64_t)sizeof(float);
-    return mem_try_zalloc((size_t)floats * sizeof(float));
+    return *out ? 0 : -1;
+}
+
+static int block_work(struct net_work *k, const struct net_block *b, int i, bool trains)
+{
+    int64_t floats = k->rows * net_floats(&b->to),
+            spare = kinds[b->kind]->spare(b, k->rows, trains);
+
+    if (!b->is_pooled && take(k, floats, &k->z[i]) < 0)
+        return -1;
+    if (b->is_linear || b->is_pooled)
+        k->out[i] = k->z[i];
+    else if (take(k, floats, &k->out[i]) < 0)
+        return -1;
+    if (b->drops && trains && take(k, floats, &k->keep[i]) < 0)
+        return -1;
+    return spare > 0 ? take(k, spare, &k->spare[i]) : 0;
 }
 
 int net_work_init(struct net_work *k, const struct net *n, int64_t rows, bool trains,
                   struct err *err)
 {
-    int64_t largest = 0;
-    bool has_all = true;
-
     memset(k, 0, sizeof *k);
     k->rows = rows;
-    k->x = take(k, rows * n->layer[0].in_pad);
-    k->first = take(k, (int64_t)n->layer[0].in * n->layer[0].pad);
-    has_all = k->x && k->first;
-    for (int l = 0; l < n->n && has_all; l++) {
-        const struct net_layer *y = &n->layer[l];
-        bool is_hidden = l + 1 < n->n;
-        k->z[l] = take(k, rows * y->pad);
-        k->h[l] = is_hidden ? take(k, rows * y->pad) : NULL;
-        k->keep[l] = is_hidden && trains ? take(k, rows * y->pad) : NULL;
-        has_all = k->z[l] && (!is_hidden || (k->h[l] && (!trains || k->keep[l])));
-        largest = MAX(largest, (int64_t)y->out * y->in_pad);
+    k->trains = trains;
+    int64_t codes = rows * net_code_width(n);
+    int rc = take(k, rows * net_floats(&n->in), &k->x);
+    if (rc == 0 && codes > 0) {
+        k->codes = mem_try_zalloc((size_t)codes * sizeof *k->codes);
+        k->bytes += codes * (int64_t)sizeof *k->codes;
+        rc = k->codes ? 0 : -1;
     }
-    if (has_all && trains) {
-        k->turned = take(k, largest);
-        has_all = k->turned;
-    }
-    if (has_all)
+    for (int i = 0; i < n->n && rc == 0; i++)
+        rc = block_work(k, &n->block[i], i, trains);
+    if (rc == 0)
         return 0;
     net_work_fini(k);
-    return err_set(err, ERR_NOMEM, "mlp: no memory for a batch of %" PRId64 " rows", rows);
+    return err_set(err, ERR_NOMEM, "no memory for a batch of %" PRId64 " rows of a network", rows);
 }
 
 void net_work_fini(struct net_work *k)
 {
     mem_try_free(k->x);
-    mem_try_free(k->first);
-    mem_try_free(k->turned);
-    for (int l = 0; l < NET_MAX_LAYERS; l++) {
-        mem_try_free(k->z[l]);
-        mem_try_free(k->h[l]);
-        mem_try_free(k->keep[l]);
+    mem_try_free(k->codes);
+    for (int i = 0; i < NET_MAX_BLOCKS; i++) {
+        if (k->out[i] != k->z[i])
+            mem_try_free(k->out[i]);
+        mem_try_free(k->z[i]);
+        mem_try_free(k->keep[i]);
+        mem_try_free(k->spare[i]);
     }
     memset(k, 0, sizeof *k);
 }
 
+float *net_scores(const struct net *n, const struct net_work *k)
+{
+    return k->out[n->n - 1];
+}
+
 /* ---- passes ---- */
 
-static void scale_first(const struct net_layer *y, const float *w, float *first)
+float *net_input(const struct net_pass *p, int i)
 {
-    for (int j = 0; j < y->in; j++) {
-        const float *from = w + y->weights + (int64_t)j * y->pad;
-        float *to = first + (int64_t)j * y->pad, s = w[j];
-        for (int i = 0; i < y->pad; i++)
-            to[i] = s * from[i];
-    }
+    return i == 0 ? p->work->x : p->work->out[i - 1];
+}
+
+bool net_drops(const struct net_pass *p, int i)
+{
+    return p->net->block[i].drops && p->drop && p->drop->p > 0;
+}
+
+bool net_drop_out(const struct net_pass *p, int i)
+{
+    if (!net_drops(p, i))
+        return false;
+    int64_t row = net_floats(&p->net->block[i].to);
+    struct layer_draws draws = { p->drop->p, p->drop->seed,
+                                 net_drop_stream(p->drop->step) + (uint64_t)i,
+                                 p->drop->from * row };
+    layer_drop(p->work->out[i], p->work->keep[i], p->rows * row, &draws);
+    return true;
 }
 
 void net_forward(const struct net *n, const float *w, struct net_work *k, int64_t rows,
                  const struct net_drop *drop)
 {
+    struct net_pass p = { n, w, k, rows, drop };
+
     CHECK(rows <= k->rows);
-    scale_first(&n->layer[0], w, k->first);
-    for (int l = 0; l < n->n; l++) {
-        const struct net_layer *y = &n->layer[l];
-        struct gemm g = { .m = rows,
-                          .n = y->pad,
-                          .k = y->in,
-                          .a = l == 0 ? k->x : k->h[l - 1],
-                          .a_row = y->in_pad,
-                          .a_col = 1,
-                          .b = l == 0 ? k->first : w + y->weights,
-                          .b_row = y->pad,
-                          .c = k->z[l],
-                          .c_row = y->pad };
-        gemm(&g);
-        if (l + 1 == n->n) {
-            layer_output(k->z[l], w + y->bias, y->scale, rows, y->out, y->pad);
-            break;
-        }
-        layer_forward(k->z[l], k->h[l], w + y->bias, y->scale, rows, y->out, y->pad, n->act);
-        if (drop && drop->p > 0)
-            layer_drop(k->h[l], k->keep[l], rows * y->pad, drop->p, drop->seed,
-                       stream_drop + (uint64_t)drop->step * NET_MAX_LAYERS + (uint64_t)l);
-    }
+    for (int i = 0; i < n->n; i++)
+        kinds[n->block[i].kind]->forward(&p, i);
 }
 
-/* grad of the weights of layer 0 holds x^T d; from it come the gradients of the scales and of the weights. */
-static void unscale_first(const struct net_layer *y, const float *w, float *grad)
+void net_backward_block(const struct net *n, const float *w, struct net_work *k, int64_t rows,
+                        const struct net_drop *drop, int block, float *grad)
 {
-    for (int j = 0; j < y->in; j++) {
-        const float *from = w + y->weights + (int64_t)j * y->pad;
-        float *g = grad + y->weights + (int64_t)j * y->pad, s = w[j], sum = 0;
-        for (int i = 0; i < y->out; i++)
-            sum += from[i] * g[i];
-        for (int i = 0; i < y->pad; i++)
-            g[i] *= s;
-        grad[j] = sum;
-    }
-    for (int j = y->in; j < y->in_pad; j++)
-        grad[j] = 0;
+    struct net_pass p = { n, w, k, rows, drop };
+
+    CHECK(rows <= k->rows && k->trains);
+    /* nothing below the first block learns */
+    kinds[n->block[block].kind]->backward(&p, block, grad, block > 0 ? net_input(&p, block) : NULL);
 }
 
-void net_backward(const struct net *n, const float *w, struct net_work *k, int64_t rows, bool drops,
-                  float *grad)
+void net_backward(const struct net *n, const float *w, struct net_work *k, int64_t rows,
+                  const struct net_drop *drop, float *grad)
 {
-    float *d = k->z[n->n - 1];
+    for (int i = n->n - 1; i >= 0; i--)
+        net_backward_block(n, w, k, rows, drop, i, grad);
+}
 
-    CHECK(rows <= k->rows && k->turned);
-    for (int l = n->n - 1; l >= 0; l--) {
-        const struct net_layer *y = &n->layer[l];
-        if (l + 1 == n->n)
-            layer_output_backward(d, y->scale, rows, y->pad, grad + y->bias);
-        else
-            layer_backward(d, drops ? k->keep[l] : NULL, k->z[l], y->scale, rows, y->pad, n->act,
-                           grad + y->bias);
-        struct gemm of_weights = { .m = y->in,
-                                   .n = y->pad,
-                                   .k = rows,
-                                   .a = l == 0 ? k->x : k->h[l - 1],
-                                   .a_row = 1,
-                                   .a_col = y->in_pad,
-                                   .b = d,
-                                   .b_row = y->pad,
-                                   .c = grad + y->weights,
-                                   .c_row = y->pad };
-        gemm(&of_weights);
-        if (l == 0)
-            break;
-        gemm_transpose(w + y->weights, y->in, y->out, y->pad, k->turned, y->in_pad);
-        /* What h of the layer below held is needed no longer: its gradient takes its place. */
-        float *below = k->h[l - 1];
-        struct gemm of_input = { .m = rows,
-                                 .n = y->in_pad,
-                                 .k = y->out,
-                                 .a = d,
-                                 .a_row = y->pad,
-                                 .a_col = 1,
-                                 .b = k->turned,
-                                 .b_row = y->in_pad,
-                                 .c = below,
-                                 .c_row = y->in_pad };
-        gemm(&of_input);
-        d = below;
+int64_t net_block_floats(const struct net *n, int block, int64_t *at)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < n->n_parts; i++) {
+        if (n->part[i].block != block)
+            continue;
+        if (sum == 0)
+            *at = n->part[i].at;
+        sum += (int64_t)n->part[i].rows * n->part[i].pad;
     }
-    unscale_first(&n->layer[0], w, grad);
+    return sum;
 }

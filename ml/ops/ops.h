@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define ML_OPS_ABI 4
+#define ML_OPS_ABI 6
 
 /* one device with one stream; used by one thread at a time */
 struct ml_ctx;
@@ -46,6 +46,8 @@ struct ml_hist_in {
 
 struct ml_boost_ops;
 struct ml_forest_ops;
+struct ml_net_ops;
+struct ml_nccl_ops;
 
 struct ml_ops {
     /* ML_OPS_ABI; a table with another one is refused */
@@ -83,6 +85,11 @@ struct ml_ops {
     const struct ml_boost_ops *boost;
     /* Growing trees of forests (ml/ops/ops_forest.h). NULL as above. */
     const struct ml_forest_ops *forest;
+    /* Training many small networks at once (ml/ops/ops_net.h). NULL as above. */
+    const struct ml_net_ops *net;
+    /* Sums over ranks on several devices (ml/ops/ops_reduce.h). NULL as above; a build without NCCL
+     * has functions that say so. */
+    const struct ml_nccl_ops *nccl;
 };
 
 extern const struct ml_ops ml_cpu_ops;

@@ -57,7 +57,8 @@ struct ml_forest_ops {
     void (*close)(struct ml_forest *f);
     /* trees that fit at once */
     int (*trees)(const struct ml_forest *f);
-    /* n trees: keys of their roots, weights [n][rows] of the rows (0 = not in the tree); n_nodes: how large they are. */
+    /* n trees: keys of their roots, weights [n][rows] of the rows (0 = not in the tree); n_nodes:
+     * how large they are. */
     int (*grow)(struct ml_forest *f, int n, const uint64_t *keys, const uint16_t *weights,
                 int32_t *n_nodes, struct err *err);
     /* Tree i of those: its nodes, and [n_nodes][outputs] values. */

@@ -50,14 +50,15 @@ void prep_bins_fini(struct prep_bins *b)
     *b = (struct prep_bins){ 0 };
 }
 
-static void bins_levels(const int32_t *level, int64_t n, uint8_t *out, int64_t stride)
+static void bins_levels(const int32_t *level, int n_bins, int64_t n, uint8_t *out, int64_t stride)
 {
     for (int64_t i = 0; i < n; i++)
-        out[i * stride] = (uint8_t)(level[i] < 0 ? PREP_MISSING : MIN(level[i], PREP_MAX_BINS - 1));
+        out[i * stride] = (uint8_t)(level[i] < 0 ? PREP_MISSING : MIN(level[i], n_bins - 1));
 }
 
-static void bins_block(const struct prep_view *v, int64_t from, int64_t n, double *x,
-                       int32_t *level, struct prep_bins *b, int64_t at)
+/* by_fold_only: all other inputs are there already. */
+static void bins_block(const struct prep_view *v, bool by_fold_only, int64_t from, int64_t n,
+                       double *x, int32_t *level, struct prep_bins *b, int64_t at)
 {
     float table[256];
 
@@ -65,9 +66,11 @@ static void bins_block(const struct prep_view *v, int64_t from, int64_t n, doubl
     for (int c = 0; c < b->cols; c++) {
         const struct prep_col *col = &v->prep->cols[c];
         uint8_t *out = b->bins + at * b->stride + c;
+        if (by_fold_only && !prep_input_is_by_fold(v->prep, c))
+            continue;
         if (col->type == FRAME_CATEGORICAL) {
             prep_view_levels(v, c, from, n, level);
-            bins_levels(level, n, out, b->stride);
+            bins_levels(level, col->n_bins, n, out, b->stride);
             continue;
         }
         for (int i = 0; i < 256; i++)
@@ -77,8 +80,8 @@ static void bins_block(const struct prep_view *v, int64_t from, int64_t n, doubl
     }
 }
 
-int prep_bins_make(const struct prep_view *v, int64_t from, int64_t n, struct prep_bins *out,
-                   struct err *err)
+static int bins_make(const struct prep_view *v, const struct prep_bins *like, int64_t from,
+                     int64_t n, struct prep_bins *out, struct err *err)
 {
     if (bins_alloc(out, n, v->prep->n_cols, err) < 0)
         return -1;
@@ -88,11 +91,26 @@ int prep_bins_make(const struct prep_view *v, int64_t from, int64_t n, struct pr
         ((int *)(uintptr_t)out->n_bins)[c] = v->prep->cols[c].n_bins;
         ((uint8_t *)(uintptr_t)out->is_categorical)[c] = v->prep->cols[c].type == FRAME_CATEGORICAL;
     }
+    if (like)
+        memcpy(out->bins, like->bins, (size_t)n * (size_t)out->stride);
     for (int64_t at = 0; at < n; at += PREP_BLOCK)
-        bins_block(v, from + at, MIN(n - at, PREP_BLOCK), x, level, out, at);
+        bins_block(v, like != NULL, from + at, MIN(n - at, PREP_BLOCK), x, level, out, at);
     mem_free(x);
     mem_free(level);
     return 0;
+}
+
+int prep_bins_make(const struct prep_view *v, int64_t from, int64_t n, struct prep_bins *out,
+                   struct err *err)
+{
+    return bins_make(v, NULL, from, n, out, err);
+}
+
+int prep_bins_make_like(const struct prep_view *v, const struct prep_bins *like, int64_t rows,
+                        struct prep_bins *out, struct err *err)
+{
+    CHECK(!like || (like->rows == rows && like->cols == v->prep->n_cols && !like->last));
+    return bins_make(v, like, 0, rows, out, err);
 }
 
 /* Blocks of rows that stay in the first-level cache while their columns are written one after

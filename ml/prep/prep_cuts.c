@@ -38,8 +38,8 @@ int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
         fill += count[i];
         if (!is_big)
             rest -= count[i];
-        /* rest + fill rows are to go into bins_left bins: a bin is full at its share, or at half of
-         * it before a value that fills a bin. */
+        /* rest + fill rows are to be shared out to bins_left bins. A bin is full at its share;
+         * before a value that fills a bin alone it is full at half of its share. */
         bool is_full = is_big || fill * MAX(bins_left, 1) >= rest + fill ||
                        (next_big && fill * MAX(bins_left, 1) * 2 >= rest + fill);
         if (i + 1 < n && (!is_full || n_bins == max_bins - 1))
@@ -80,8 +80,9 @@ static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t
     return d + 1;
 }
 
-/* What the row of this rank counts, in 64ths: (q (1 - q))^-1/4 for its place q in 0 to 1; and near
- * the ends so much more that a bin is as wide as about a twelfth of the rows beyond it, or one row. */
+/* How much the row of this rank counts when rows are shared out to bins, in 64ths: (q (1 -
+ * q))^-1/4, where q is its place from 0 to 1; and near the ends so much more that a bin holds about
+ * a twelfth of the rows between it and the end, but at least one row. */
 static int64_t share_at(double rank, double rows)
 {
     const double rim = 0.2, rim_rows = 16;

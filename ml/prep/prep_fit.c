@@ -1,17 +1,26 @@
-/* prep_fit.c - fitting a preparation, one column at a time, in two readings of the rows that may be
- * seen.
+/* prep_fit.c - fitting a preparation: first the columns as they are, one at a time, in two readings
+ * of the rows that may be seen; then the steps; then the inputs that the steps make, in the same
+ * way as columns of numbers.
  *
  * Numbers get their cuts and the median from a sample; range, mean and spread from all rows.
  * Categories get their levels in the order of frequency. Columns that tell nothing are left out.
- * Sums run in row order: equal rows give equal bytes on every machine. Called by ml/model/data.c. */
+ * Sums run in row order: equal rows give equal bytes on every machine. Called by
+ * ml/model/data.c. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "ml/cpu/column.h"
 #include "ml/prep/prep_private.h"
+#include "ml/prep/step.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of a level that has a bin of its own, where not all levels can have one: its rows, and all rows
+ * over its rows. */
+enum { LEAST_ROWS = 30, LEAST_SHARE = 1000 };
 
 struct fit {
     const struct frame *frame;
@@ -23,7 +32,40 @@ struct fit {
     struct prep_sorter sorter;
     double *numbers; /* [PREP_BLOCK] */
     int32_t *codes;  /* [PREP_BLOCK] */
+    /* the view that makes derived inputs; NULL while columns are fitted */
+    struct prep_view *view;
+    /* of the column that is fitted */
+    enum prep_scale scale;
 };
+
+/* Rows of column `at` of the frame, or of input `at` of the view. */
+static void fit_values(const struct fit *f, int at, int64_t from, int64_t n, double *out)
+{
+    if (f->view)
+        prep_view_numbers(f->view, at, from, n, out);
+    else
+        frame_numbers(f->frame, at, from, n, out);
+    for (int64_t i = 0; i < n && f->scale == PREP_MAGNITUDE; i++)
+        out[i] = prep_magnitude(out[i]);
+}
+
+/* The values of the picked rows. */
+static void fit_sample(const struct fit *f, int at)
+{
+    if (!f->view) {
+        frame_numbers_at(f->frame, at, f->picked, f->n_picked, f->sample);
+        for (int64_t i = 0; i < f->n_picked && f->scale == PREP_MAGNITUDE; i++)
+            f->sample[i] = prep_magnitude(f->sample[i]);
+        return;
+    }
+    int64_t k = 0;
+    for (int64_t from = 0; from < f->frame->rows && k < f->n_picked; from += PREP_BLOCK) {
+        int64_t n = MIN(f->frame->rows - from, PREP_BLOCK);
+        fit_values(f, at, from, n, f->numbers);
+        for (; k < f->n_picked && f->picked[k] < from + n; k++)
+            f->sample[k] = f->numbers[f->picked[k] - from];
+    }
+}
 
 static bool row_used(const struct fit *f, int64_t i)
 {
@@ -72,7 +114,7 @@ static void fit_read(struct fit *f, int at, double center, struct column_total *
     column_moments_init(&m, center);
     for (int64_t from = 0; from < f->frame->rows; from += PREP_BLOCK) {
         int64_t n = MIN(f->frame->rows - from, PREP_BLOCK);
-        frame_numbers(f->frame, at, from, n, f->numbers);
+        fit_values(f, at, from, n, f->numbers);
         column_moments_add(&m, f->numbers, f->use ? f->use + from : NULL, n);
     }
     column_moments_total(&m, out);
@@ -111,14 +153,19 @@ static int fit_numeric(struct fit *f, int at, struct prep_col *col)
 {
     struct column_total t;
 
-    frame_numbers_at(f->frame, at, f->picked, f->n_picked, f->sample);
+    f->scale = PREP_AS_IS;
+    fit_sample(f, at);
+    if (!f->view && prep_leaves_float(f->sample, f->n_picked)) {
+        f->scale = col->scale = PREP_MAGNITUDE;
+        fit_sample(f, at);
+    }
     col->median = NAN;
     prep_cuts_fit(col, f->sample, f->n_picked, &f->sorter);
     double center = isnan(col->median) ? 0 : col->median;
     fit_read(f, at, center, &t);
     if (t.lo > t.hi || (t.lo == t.hi && t.missing == 0)) {
         mem_free(col->cuts);
-        *col = (struct prep_col){ .type = col->type };
+        *col = (struct prep_col){ 0 };
         return 0;
     }
     col->lo = t.lo;
@@ -127,6 +174,9 @@ static int fit_numeric(struct fit *f, int at, struct prep_col *col)
     if (col->median != center)
         fit_read(f, at, col->median, &t);
     fit_spread(col, &t);
+    /* the pixels of images are all of one kind and stay comparable */
+    if (f->scale == PREP_AS_IS && f->frame->image.height == 0)
+        prep_scale_fit(col, f->sample, f->n_picked, &f->sorter);
     col->has_missing = t.missing > 0;
     col->hot_mean = mem_array(1, sizeof(double));
     col->hot_sd = mem_array(1, sizeof(double));
@@ -165,6 +215,20 @@ static void count_levels(struct fit *f, int at, struct level_count *count, int64
     }
 }
 
+/* Where there are more levels than bins, a level has its own bin only if it has many rows. A level
+ * that is among the first by luck has fewer rows in a table to predict than here, where the rows to
+ * validate on were counted too. */
+static int bins_of(const struct level_count *count, int n_levels, int64_t n)
+{
+    int own = 0;
+
+    if (n_levels <= PREP_MAX_BINS)
+        return n_levels;
+    while (own < PREP_MAX_BINS - 1 && count[own].n >= LEAST_ROWS && count[own].n * LEAST_SHARE >= n)
+        own++;
+    return own + 1;
+}
+
 /* Takes the levels, the one-hot columns and their means from counts in the order of frequency. */
 static void levels_take(struct prep_col *col, const struct level_count *count, int n_levels,
                         int64_t missing, int64_t n)
@@ -183,7 +247,7 @@ static void levels_take(struct prep_col *col, const struct level_count *count, i
     for (int i = col->n_levels; i < n_levels; i++)
         /* past PREP_MAX_LEVELS a level is unknown */
         missing += count[i].n;
-    col->n_bins = MIN(col->n_levels, PREP_MAX_BINS);
+    col->n_bins = bins_of(count, col->n_levels, n);
     col->has_other = other > 0;
     col->has_missing = missing > 0;
     col->hot_mean = mem_array((size_t)col->n_hot + 2, sizeof(double));
@@ -222,22 +286,205 @@ static int fit_categorical(struct fit *f, int at, struct prep_col *col, struct e
     return rc;
 }
 
-static int fit_cols(struct fit *f, struct prep *p, const char *skip, struct err *err)
+/* Room for n inputs, and one more that a fit may fail on. */
+static void cols_room(struct prep *p, int n)
 {
+    struct prep_col *more = mem_array((size_t)n + 1, sizeof *more);
+
+    if (p->n_cols > 0)
+        memcpy(more, p->cols, (size_t)p->n_cols * sizeof *more);
+    mem_free(p->cols);
+    p->cols = more;
+}
+
+/* Texts and lists that are not few are inputs through their steps only: as levels they would tell
+ * little, and the model file would hold them all. */
+static bool is_only_derived(const struct frame_col *c)
+{
+    return (c->kind == FRAME_TEXT || c->kind == FRAME_LIST) && c->n_levels > PREP_FEW_TEXTS;
+}
+
+static bool is_input(const struct prep_spec *spec, const struct frame_col *c)
+{
+    for (const char *const *s = spec->skip; s && *s; s++) {
+        if (strcmp(*s, c->name) == 0)
+            return false;
+    }
+    return c->type != FRAME_IGNORED;
+}
+
+static int fit_cols(struct fit *f, struct prep *p, const struct prep_spec *spec, struct err *err)
+{
+    cols_room(p, f->frame->n_cols);
+    p->sources = mem_array((size_t)f->frame->n_cols + 1, sizeof *p->sources);
     for (int i = 0; i < f->frame->n_cols; i++) {
         const struct frame_col *fc = &f->frame->cols[i];
         struct prep_col *col = &p->cols[p->n_cols];
-        if (fc->type == FRAME_IGNORED || (skip && strcmp(fc->name, skip) == 0))
+        if (!is_input(spec, fc) || is_only_derived(fc))
             continue;
-        col->type = fc->type;
+        *col = (struct prep_col){ .type = fc->type, .step = -1, .source = p->n_sources };
         int rc =
             fc->type == FRAME_NUMERIC ? fit_numeric(f, i, col) : fit_categorical(f, i, col, err);
-        if (rc == 1)
-            col->name = mem_strdup(fc->name);
-        p->n_cols += rc == 1;
         if (rc < 0)
             return err_wrap(err, "column \"%.100s\"", fc->name);
+        if (rc == 0)
+            continue;
+        col->name = mem_strdup(fc->name);
+        p->sources[p->n_sources++] =
+            (struct prep_source){ mem_strdup(fc->name), fc->type, fc->kind, p->n_cols++ };
     }
+    return 0;
+}
+
+static void name_input(const struct prep *p, struct prep_col *col)
+{
+    const struct prep_step *s = &p->steps[col->step];
+    char part[STEP_NAME], name[STEP_NAME + 600];
+
+    s->ops->part_name(s, col->part, part);
+    if (s->n_sources > 1)
+        snprintf(name, sizeof name, "%.250s, %.250s: %s", p->sources[s->source[0]].name,
+                 p->sources[s->source[1]].name, part);
+    else
+        snprintf(name, sizeof name, "%.500s: %s", p->sources[s->source[0]].name, part);
+    utf8_clean(name, sizeof name);
+    col->name = mem_strdup(name);
+}
+
+/* Drops steps that make no input. */
+static void drop_steps(struct prep *p)
+{
+    int n = 0;
+
+    for (int s = 0; s < p->n_steps; s++) {
+        bool is_used = false;
+        for (int i = 0; i < p->n_cols; i++)
+            is_used = is_used || p->cols[i].step == s;
+        if (!is_used) {
+            p->steps[s].ops->free(&p->steps[s]);
+            continue;
+        }
+        for (int i = 0; i < p->n_cols; i++)
+            p->cols[i].step = p->cols[i].step == s ? n : p->cols[i].step;
+        p->steps[n++] = p->steps[s];
+    }
+    p->n_steps = n;
+}
+
+/* Drops columns that no input is made of. */
+static void drop_sources(struct prep *p)
+{
+    int n = 0;
+
+    for (int c = 0; c < p->n_sources; c++) {
+        bool is_used = p->sources[c].input >= 0;
+        for (int s = 0; s < p->n_steps; s++)
+            is_used = is_used || p->steps[s].source[0] == c ||
+                      (p->steps[s].n_sources > 1 && p->steps[s].source[1] == c);
+        if (!is_used) {
+            mem_free(p->sources[c].name);
+            continue;
+        }
+        for (int i = 0; i < p->n_cols; i++)
+            p->cols[i].source = p->cols[i].source == c ? n : p->cols[i].source;
+        for (int s = 0; s < p->n_steps; s++) {
+            for (int k = 0; k < p->steps[s].n_sources; k++)
+                p->steps[s].source[k] = p->steps[s].source[k] == c ? n : p->steps[s].source[k];
+        }
+        p->sources[n++] = p->sources[c];
+    }
+    p->n_sources = n;
+}
+
+/* Means and spreads of the sines and cosines, over the sample. */
+static void fit_waves(const struct fit *f, const struct prep *p, struct prep_col *col)
+{
+    const struct prep_step *s = &p->steps[col->step];
+    double wave[2 * PREP_WAVES], sum[2 * PREP_WAVES] = { 0 }, square[2 * PREP_WAVES] = { 0 }, n = 0;
+
+    col->cycle = s->ops->cycle ? s->ops->cycle(s, col->part) : 0;
+    if (col->cycle > 0 && col->scale != PREP_AS_IS)
+        col->cycle = 0;
+    for (int64_t i = 0; i < f->n_picked && col->cycle > 0; i++) {
+        if (!isfinite(f->sample[i]))
+            continue;
+        prep_waves(col->cycle, f->sample[i], wave);
+        for (int k = 0; k < 2 * PREP_WAVES; k++) {
+            sum[k] += wave[k];
+            square[k] += wave[k] * wave[k];
+        }
+        n++;
+    }
+    for (int k = 0; k < 2 * PREP_WAVES && col->cycle > 0; k++) {
+        double mean = n > 0 ? sum[k] / n : 0, spread = n > 0 ? square[k] / n - mean * mean : 0;
+        col->wave_mean[k] = clamped(mean, -1, 1);
+        /* a wave that is constant at every value that occurs is left at 0 */
+        col->wave_sd[k] = spread > 1e-6 ? clamped(sqrt(spread), 0, 1) : 1;
+    }
+}
+
+/* The inputs that the steps make. A part that is constant in the training rows is no input. */
+static int fit_derived(struct fit *f, struct prep *p, const struct prep_spec *spec, struct err *err)
+{
+    int most = p->n_cols, first = p->n_cols, kept = p->n_cols;
+
+    for (int s = 0; s < p->n_steps; s++)
+        most += p->steps[s].n_parts;
+    if (most == first)
+        return 0;
+    cols_room(p, most);
+    /* A view reads inputs by their place: all are there while each is fitted. */
+    for (int s = 0; s < p->n_steps; s++) {
+        for (int k = 0; k < p->steps[s].n_parts; k++)
+            p->cols[p->n_cols++] = (struct prep_col){
+                .type = FRAME_NUMERIC, .step = s, .part = k, .source = p->steps[s].source[0]
+            };
+    }
+    f->view = spec->target ? prep_view_fold(p, f->frame, spec->target, f->use, err)
+                           : prep_view_new(p, f->frame, err);
+    if (!f->view)
+        return -1;
+    for (int i = first; i < most; i++) {
+        struct prep_col col = p->cols[i];
+        if (fit_numeric(f, i, &col) == 0)
+            continue;
+        name_input(p, &col);
+        fit_waves(f, p, &col);
+        p->cols[i] = (struct prep_col){ 0 };
+        p->cols[kept++] = col;
+    }
+    for (int i = kept; i < most; i++)
+        p->cols[i] = (struct prep_col){ 0 };
+    p->n_cols = kept;
+    prep_view_free(f->view);
+    f->view = NULL;
+    drop_steps(p);
+    drop_sources(p);
+    return 0;
+}
+
+/* LEVELS_MEANS: a column of levels that has means stays as it is for its steps, which read its
+ * levels, but tells a model nothing: it has one bin and no dense column. */
+static void hide_levels(struct prep *p)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        int input = p->sources[p->steps[i].source[0]].input;
+        if (p->steps[i].ops != &step_levels || p->cols[input].n_levels < STEP_MANY_LEVELS)
+            continue;
+        struct prep_col *col = &p->cols[input];
+        col->n_bins = 1;
+        col->n_hot = 0;
+        col->has_other = col->has_missing = false;
+    }
+}
+
+static int fit_inputs(struct fit *f, struct prep *p, const struct prep_spec *spec, struct err *err)
+{
+    if (fit_cols(f, p, spec, err) < 0 || step_fit_all(spec, p, err) < 0 ||
+        fit_derived(f, p, spec, err) < 0)
+        return -1;
+    if (spec->choice.of[PREP_OF_LEVELS] == LEVELS_MEANS)
+        hide_levels(p);
     if (p->n_cols == 0)
         return err_set(
             err, ERR_ARG,
@@ -245,22 +492,22 @@ static int fit_cols(struct fit *f, struct prep *p, const char *skip, struct err 
     return 0;
 }
 
-struct prep *prep_fit(const struct frame *frame, const char *skip, const uint8_t *use,
-                      struct err *err)
+struct prep *prep_fit(const struct prep_spec *spec, struct err *err)
 {
-    struct fit f = { .frame = frame, .use = use };
+    const struct frame *frame = spec->frame;
+    struct fit f = { .frame = frame, .use = spec->use };
     struct prep *p = mem_zalloc(sizeof(*p));
     int rc = -1;
 
-    p->cols = mem_array((size_t)frame->n_cols + 1, sizeof(*p->cols));
     f.numbers = mem_alloc(PREP_BLOCK * sizeof(*f.numbers));
     f.codes = mem_alloc(PREP_BLOCK * sizeof(*f.codes));
     for (int64_t i = 0; i < frame->rows; i++)
         f.n_used += row_used(&f, i);
     if (f.n_used == 0)
         err_set(err, ERR_ARG, "no rows to fit the preparation on");
-    else if (fit_pick(&f, err) == 0)
-        rc = fit_cols(&f, p, skip, err);
+    else if (fit_pick(&f, err) == 0 && prep_images_fit(p, frame, f.picked, f.n_picked, err) == 0)
+        rc = fit_inputs(&f, p, spec, err);
+    prep_view_free(f.view);
     mem_try_free(f.picked);
     mem_try_free(f.sample);
     prep_sorter_fini(&f.sorter);

@@ -1,4 +1,4 @@
-/* prep_private.h - private to prep*.c: the fitted state of a preparation, and a table seen through
+/* prep_private.h - private to ml/prep/: the fitted state of a preparation, and a table seen through
  * it. */
 #ifndef ML_PREP_PREP_PRIVATE_H
 #define ML_PREP_PREP_PRIVATE_H
@@ -12,20 +12,57 @@ enum {
     PREP_MISSING = 255,
     PREP_MAX_LEVELS = 65535,
     PREP_MAX_HOT = 100,
-    PREP_SAMPLE = 200000
+    PREP_WAVES = 3,
+    PREP_SAMPLE = 200000,
+    PREP_FEW_TEXTS = 64
 };
 /* rows that are made at a time */
 enum { PREP_BLOCK = 4096 };
 
+/* A column of the table that inputs are made of. */
+struct prep_source {
+    char *name;
+    enum frame_type type;
+    enum frame_kind kind;
+    /* the input that is this column as it is; -1 = there is none */
+    int input;
+};
+
+struct step_ops;
+/* A fitted step (step.h). */
+struct prep_step {
+    const struct step_ops *ops;
+    int n_sources, source[PREP_SOURCES];
+    int n_parts;
+    void *state;
+};
+
+/* How a number is changed before it is used. */
+enum prep_scale {
+    PREP_AS_IS,
+    /* Far from the rest of the column there are values so large that its spread says nothing about
+     * the rest: dense rows have sign(z) * log(1 + |z|) of z = (x - median) / unit. */
+    PREP_LOG,
+    /* The column leaves the range of float32: everywhere its sign and its binary logarithm stand
+     * for the number (prep_magnitude). */
+    PREP_MAGNITUDE,
+    PREP_SCALES
+};
+/* An input. */
 struct prep_col {
     char *name;
     enum frame_type type;
     int n_bins;
+    /* -1: the values of the column `source` as they are; else part `part` of this step */
+    int step, part, source;
     /* Of a numeric column: */
     float *cuts;   /* [n_bins - 1] strictly ascending, finite */
     double lo, hi; /* of the finite values seen */
-    /* mean and spread after imputing */
+    /* mean and spread after imputing, of dense rows: after scaling too */
     double median, mean, sd;
+    enum prep_scale scale;
+    /* of PREP_LOG: the spread of the middle of the column */
+    double unit;
     /* Of a categorical column: levels by frequency, equal ones by text. */
     int n_levels;
     char **levels;
@@ -36,26 +73,49 @@ struct prep_col {
     /* Of both: a dense column for missing values, with its mean and spread. */
     bool has_missing;
     double *hot_mean, *hot_sd; /* [n_hot + has_other + has_missing]; numeric: [has_missing] */
+    /* Of a number that repeats: the length of its cycle, else 0. It then has 2 * PREP_WAVES more
+     * dense columns, cos and sin of 1, 2 ... turns, with their means and spreads. */
+    double cycle, wave_mean[2 * PREP_WAVES], wave_sd[2 * PREP_WAVES];
     int dense_at, dense_n;
+    /* Of a number: the ends of its bins in dense form, [n_bins + 1] ascending; made of the rest, not
+     * saved. */
+    float *edges;
 };
 
 struct prep {
     int n_cols, width;
+    /* the inputs */
     struct prep_col *cols;
+    int n_sources, n_steps;
+    struct prep_source *sources;
+    struct prep_step *steps;
+    /* height 0 = no images; its member `first` means nothing here */
+    struct frame_image image;
+    double channel_mean[FRAME_MAX_CHANNELS], channel_sd[FRAME_MAX_CHANNELS];
+};
+
+struct step_view;
+/* Which rows a view's supervised steps take their values from; NULL = all that the preparation was
+ * fitted on. */
+struct prep_fold {
+    const struct prep_target *target;
+    uint8_t *train; /* [rows] */
 };
 
 struct prep_view {
     const struct prep *prep;
     const struct frame *frame;
-    int *col;                     /* [n_cols] column of the frame */
-    int32_t **map;                /* [n_cols] frame level -> prep level or -1; NULL for numeric */
-    struct view_numbers *numbers; /* [n_cols] levels by value where the frame has numbers */
-    /* the input that is shown in another order (prep_view_shuffle); its rows are in the next two
-     * members */
+    int *col;      /* [n_sources] column of the frame */
+    int32_t **map; /* [n_sources] frame level -> prep level or -1; NULL for numeric */
+    struct view_numbers *numbers; /* [n_sources] levels by value where the frame has numbers */
+    struct step_view *steps;      /* [n_steps] */
+    struct prep_fold *fold;
+    /* the column (source) that is shown in another order (prep_view_shuffle); its rows are in the
+     * next two members, as they are in the frame */
     int shuffled;
-    /* NULL: no input is shuffled, or it has levels */
+    /* NULL: no column is shuffled, or it has levels */
     double *shuffled_numbers;
-    int32_t *shuffled_levels;
+    int32_t *shuffled_codes;
 };
 
 struct view_numbers {
@@ -81,11 +141,41 @@ void prep_sorter_fini(struct prep_sorter *s);
  * n_bins and the median. */
 void prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct prep_sorter *s);
 
-/* sets dense_at, dense_n and width */
+/* prep_images.c: takes the images' shape, and the statistics of their channels from n rows. */
+int prep_images_fit(struct prep *p, const struct frame *f, const int64_t *rows, int64_t n,
+                    struct err *err);
+
+/* prep_scale.c: a number that PREP_MAGNITUDE or PREP_LOG scales; whether a column is in need of the
+ * one; and whether of the other: then mean and sd become those of the scaled values. sample is
+ * overwritten. */
+double prep_magnitude(double x);
+double prep_log_scaled(const struct prep_col *c, double x);
+bool prep_leaves_float(const double *sample, int64_t n);
+void prep_scale_fit(struct prep_col *col, double *sample, int64_t n, struct prep_sorter *s);
+/* prep_dense.c: cos and sin of 1, 2 ... PREP_WAVES turns of x in the cycle. */
+void prep_waves(double cycle, double x, double out[2 * PREP_WAVES]);
+/* prep_dense.c */
+void prep_edges_make(struct prep_col *c);
+/* sets dense_at, dense_n, edges and width */
 void prep_layout(struct prep *p);
-/* Rows of one input: numbers (missing = NaN), or levels of the preparation (missing or unknown =
- * -1). */
+/* prep_view.c. Rows of one input: numbers (missing = NaN), or levels of the preparation (missing or
+ * unknown = -1). */
 void prep_view_numbers(const struct prep_view *v, int input, int64_t from, int64_t n, double *out);
 void prep_view_levels(const struct prep_view *v, int input, int64_t from, int64_t n, int32_t *out);
+/* Rows of one column as they are in the frame: numbers, or codes of its levels (missing = -1). */
+void prep_source_numbers(const struct prep_view *v, int source, int64_t from, int64_t n,
+                         double *out);
+void prep_source_codes(const struct prep_view *v, int source, int64_t from, int64_t n,
+                       int32_t *out);
+/* Whether the values of an input differ from fold to fold. */
+bool prep_input_is_by_fold(const struct prep *p, int input);
+/* The input that is the column of this name as it is; -1 = there is none. */
+int prep_plain_input(const struct prep *p, const char *name);
+/* [levels of the table] the level of the preparation, or -1; mem_try_free. NULL = no memory. */
+int32_t *prep_map_levels(const struct prep_col *c, const struct frame_col *fc);
+/* Rows of a column of levels as levels of its plain input; missing = -1, unknown = -2. */
+enum { PREP_NO_LEVEL = -1, PREP_NEW_LEVEL = -2 };
+void prep_source_levels(const struct prep_view *v, int source, int64_t from, int64_t n,
+                        int32_t *out);
 
 #endif

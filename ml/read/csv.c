@@ -396,9 +396,11 @@ static int reader_begin(struct reader *r, struct err *err)
     if (bad < row_bytes)
         return fail_at(r, bad, true, ERR_ARG, NOT_UTF8, err);
     bool has_comma = guess_comma(r);
-    struct csv_rows first = {
-        r->text, 0, r->scan.ends, 1, r->scan.has_quotes, r->scan.has_escapes
-    };
+    struct csv_rows first = { .text = r->text,
+                              .ends = r->scan.ends,
+                              .n = 1,
+                              .has_quotes = r->scan.has_quotes,
+                              .has_escapes = r->scan.has_escapes };
     struct err why = { 0 };
     char **names = csv_names(&first, (int)n, r->opts->header, has_comma, &is_header, &why);
     if (!names)

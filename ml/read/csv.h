@@ -17,7 +17,8 @@
 
 #include <stddef.h>
 
-/* Returns the number of bytes read, 0 at the end, -1 for an error. gz_source of base/gz.h is one. */
+/* Returns the number of bytes read, 0 at the end, -1 for an error. gz_source of base/gz.h is
+ * one. */
 typedef long csv_source(void *ctx, void *out, size_t n, struct err *err);
 
 /* Parses the whole stream into a frame file. It is an error when there is not even one data row. */

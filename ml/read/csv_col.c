@@ -7,10 +7,13 @@
  * fields may end in a carriage return). Anything else goes through one slow path. Called by
  * csv_table.c. */
 #include "base/mem.h"
-#include "ml/read/csv_num.h"
+#include "ml/cells/csv_num.h"
+#include "ml/cells/judge.h"
+#include "ml/cells/words.h"
 #include "ml/read/csv_table.h"
 
 #include <math.h>
+#include <string.h>
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -96,7 +99,7 @@ void csv_col_odd(struct csv_col *col, int64_t place, const char *s, size_t n)
 
 /* Widens the chunk, of which `place` rows are taken, from int32 to double. Backwards, because both
  * share the memory. */
-static void col_widen(struct csv_col *col, int64_t place)
+void csv_col_widen(struct csv_col *col, int64_t place)
 {
     for (int64_t i = place - 1; i >= 0; i--) {
         int32_t v;
@@ -117,6 +120,52 @@ static bool is_code(const char *s, size_t n)
     return n > 1 && digits == n && s[0] == '0';
 }
 
+/* A text among the numbers of a column. 1: it is stored as missing and remembered; the end of
+ * the table decides from all such texts what they mean (csv_end.c). 0: there are too many of them. */
+static int take_doubt(const struct csv_table *t, struct csv_col *col, const char *s, size_t n,
+                      int64_t place, struct err *err)
+{
+    enum { MOST_WORDS = 64, FREE_ROWS = 16, LONGEST = 200 };
+    int64_t rows = t->n_chunks * t->chunk_rows + place;
+    bool is_word = !col->missing && words_are_missing(s, n);
+    char text[LONGEST + 16] = "";
+    uint32_t code = 0;
+
+    if (n > LONGEST || (!is_word && !col->must_be_number && col->doubt_rows > FREE_ROWS + rows / 4))
+        return 0;
+    if (!col->doubts) {
+        col->doubts = mem_alloc(sizeof(*col->doubts));
+        csv_dict_init(col->doubts);
+        col->doubts->missing = col->missing;
+    }
+    if (col->doubts->n_levels >= MOST_WORDS && !is_word)
+        return 0;
+    memcpy(text, s, n);
+    if (csv_dict_add(col->doubts, text, n, &code, err) < 0)
+        return -1;
+    csv_dict_count(col->doubts, code);
+    col->doubt_rows += !is_word;
+    csv_col_odd(col, place, s, n);
+    return 1;
+}
+
+/* A number as it is written in the table that the column's note is of. */
+static void number_as(struct csv_col *col, const char *s, size_t n, struct csv_value *v)
+{
+    double d = 0;
+
+    if (csv_is_missing(s, n) || !judge_number_as(col->note, s, n, &d)) {
+        v->kind = csv_is_missing(s, n) || words_are_missing(s, n) ? CSV_MISSING : CSV_TEXT;
+    } else {
+        v->kind = CSV_DOUBLE;
+        v->d = d;
+    }
+    if (v->kind != CSV_TEXT)
+        return;
+    csv_col_junk(col, s, n);
+    v->kind = CSV_MISSING;
+}
+
 /* One field of a numeric column in any form. 1 = the column has become text, and the field is still
  * to be taken. */
 static int take_odd_number(struct csv_table *t, struct csv_col *col, const struct csv_rows *r,
@@ -133,20 +182,26 @@ static int take_odd_number(struct csv_table *t, struct csv_col *col, const struc
     csv_number(s, n, &v);
     if (v.kind == CSV_TEXT && t->has_comma)
         csv_number_comma(s, n, &v);
-    if (v.kind == CSV_TEXT && col->must_be_number) {
-        csv_col_junk(col, s, n);
-        v.kind = CSV_MISSING;
-    }
-    if (v.kind == CSV_TEXT || (is_code(s, n) && !col->must_be_number))
+    if (col->missing && (v.kind == CSV_MISSING || v.kind == CSV_TEXT))
+        v.kind = words_are_listed(col->missing, s, n) ? CSV_MISSING : CSV_TEXT;
+    if (col->note && (v.kind == CSV_TEXT || col->is_slow))
+        number_as(col, s, n, &v);
+    int doubt = v.kind == CSV_TEXT ? take_doubt(t, col, s, n, place, err) : 1;
+    if (doubt < 0)
+        return -1;
+    if (doubt == 0 || (is_code(s, n) && !col->must_be_number))
         return csv_col_retype(t, (int)(col - t->cols), place, err) < 0 ? -1 : 1;
+    if (v.kind == CSV_TEXT) {
+        v.kind = CSV_MISSING;
+    } else if (v.kind != CSV_MISSING && !v.is_plain && !col->note) {
+        csv_col_odd(col, place, s, n);
+    }
     if (v.kind == CSV_DOUBLE && col->mode == COL_INT)
-        col_widen(col, place);
+        csv_col_widen(col, place);
     if (col->mode == COL_INT)
         col->ints[place] = v.kind == CSV_MISSING ? FRAME_INT_MISSING : v.i;
     else
         col->doubles[place] = v.kind == CSV_MISSING ? (double)NAN : v.d;
-    if (v.kind != CSV_MISSING && !v.is_plain && !col->must_be_number)
-        csv_col_odd(col, place, s, n);
     return 0;
 }
 
@@ -160,7 +215,8 @@ ALWAYS_INLINE bool signed_int(const char *s, size_t n, int32_t *out)
     return true;
 }
 
-/* Takes rows from k on as long as the quick form fits. Returns the first row that it does not fit. */
+/* Takes rows from k on as long as the quick form fits. Returns the first row that it does not
+ * fit. */
 ALWAYS_INLINE int64_t loop_ints(struct csv_col *col, const struct csv_rows *r, int64_t at,
                                 int64_t step, int64_t k, int64_t n, int64_t place, bool quotes,
                                 bool last)
@@ -193,7 +249,7 @@ ALWAYS_INLINE int64_t loop_doubles(struct csv_col *col, const struct csv_rows *r
         size_t len = field_raw(r, at + k * step, quotes, last, &s);
         if (csv_quick_decimal(s, len, &v, &is_plain)) {
             col->doubles[place + k] = v;
-            if (!is_plain && !col->must_be_number)
+            if (!is_plain && !col->note)
                 csv_col_odd(col, place + k, s, len);
         } else if (signed_int(s, len, &whole)) {
             col->doubles[place + k] = whole;
@@ -226,7 +282,8 @@ static int64_t take_doubles(struct csv_col *col, const struct csv_rows *r, int64
 
 /* Texts. Returns the first row that is not taken, which is n unless err is set. */
 static int64_t take_texts(struct csv_table *t, struct csv_col *col, const struct csv_rows *r,
-                          int64_t at, int64_t k, int64_t n, bool last, struct err *err)
+                          int64_t at, int64_t step, int64_t k, int64_t n, bool last,
+                          struct err *err)
 {
     struct csv_dict *dict = col->dict;
     const char *s;
@@ -234,14 +291,14 @@ static int64_t take_texts(struct csv_table *t, struct csv_col *col, const struct
 
     for (; k < n; k++) {
         uint32_t code = 0;
-        field_text(t, r, at + k * t->n_cols, last, &s, &len);
+        field_text(t, r, at + k * step, last, &s, &len);
         if (csv_dict_add(dict, s, len, &code, err) < 0)
             break;
         col->codes[t->filled + k] = code;
         if (code == FRAME_CODE_MISSING)
             col->stats.missing++;
         else
-            dict->count[code]++;
+            csv_dict_count(dict, code);
     }
     return k;
 }
@@ -250,23 +307,25 @@ int csv_col_take(struct csv_table *t, int c, const struct csv_rows *r, int64_t f
                  int64_t *bad_field, struct err *err)
 {
     struct csv_col *col = &t->cols[c];
-    bool last = c == t->n_cols - 1;
-    int64_t at = first * t->n_cols + c, k = 0;
+    bool last = c == t->n_cols - 1 && !r->is_single;
+    int64_t step = r->is_single ? 1 : t->n_cols, at = r->is_single ? first : first * step + c;
+    int64_t k = 0;
     int rc = 0;
 
     while (k < n && rc >= 0 && col->mode != COL_IGNORED) {
         if (col->mode == COL_TEXT) {
-            k = take_texts(t, col, r, at, k, n, last, err);
+            k = take_texts(t, col, r, at, step, k, n, last, err);
             rc = k < n ? -1 : 0;
             continue;
         }
-        k = col->mode == COL_INT ? take_ints(col, r, at, t->n_cols, k, n, t->filled, last)
-                                 : take_doubles(col, r, at, t->n_cols, k, n, t->filled, last);
+        if (!col->is_slow)
+            k = col->mode == COL_INT ? take_ints(col, r, at, step, k, n, t->filled, last)
+                                     : take_doubles(col, r, at, step, k, n, t->filled, last);
         if (k == n)
             break;
-        rc = take_odd_number(t, col, r, at + k * t->n_cols, last, t->filled + k, err);
+        rc = take_odd_number(t, col, r, at + k * step, last, t->filled + k, err);
         k += rc == 0;
     }
-    *bad_field = at + k * t->n_cols;
+    *bad_field = at + k * step;
     return rc < 0 ? -1 : 0;
 }

@@ -3,11 +3,12 @@
  * Only whole rows of the sample are judged, with quotes respected; a delimiter under which the
  * quoting makes no sense is out. Where commas do not separate fields, a comma may be the decimal
  * sign, as spreadsheets in many countries write it. The first row is a header unless there is a
- * number in it. Column names must be present, short and different. Called by csv.c once per file. */
+ * number in it. Column names must be present, short and different. Called by csv.c once per
+ * file. */
 #include "ml/read/csv_dialect.h"
 
 #include "base/mem.h"
-#include "ml/read/csv_num.h"
+#include "ml/cells/csv_num.h"
 #include "ml/read/csv_scan.h"
 
 #include <stdio.h>
@@ -88,7 +89,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int names_check(char **names, int n, struct err *err)
+int csv_names_check(char **names, int n, struct err *err)
 {
     char **sorted = mem_dup(names, (size_t)n * sizeof(*names));
     int rc = 0;
@@ -135,7 +136,7 @@ char **csv_names(const struct csv_rows *first, int n_cols, enum csv_header heade
         names[i][n] = '\0';
     }
     mem_free(fields.scratch);
-    if (names_check(names, n_cols, err) == 0)
+    if (csv_names_check(names, n_cols, err) == 0)
         return names;
     for (int i = 0; i < n_cols; i++)
         mem_free(names[i]);

@@ -1,15 +1,15 @@
 /* csv_dict.c - texts to codes.
  *
- * Open addressing over 16-byte slots, which hold the code and all that a lookup needs to say no
- * (hash and length). The texts lie in one pool in order of appearance, so their places need no
- * table while reading. Spellings of "missing" are words too, whose code says so: a lookup answers
- * for them at no extra cost. The hash is keyed per process, because column values come from
- * strangers; codes depend on the order of appearance alone, so the key cannot show. One dictionary
- * per text column, used by one thread. */
+ * Open addressing over slots of 8 bytes, because a column of texts that never repeat has two slots
+ * a row. The texts lie in one pool in order of appearance; where one ends the next begins. Spellings
+ * of "missing" are not stored: a text that is not found is asked whether it is one. The hash is keyed
+ * per process, because column values come from strangers; codes depend on the order of appearance
+ * alone, so the key cannot show. One dictionary per text column, used by one thread. */
 #include "ml/read/csv_dict.h"
 
 #include "base/mem.h"
-#include "ml/read/csv_num.h"
+#include "ml/cells/csv_num.h"
+#include "ml/cells/words.h"
 #include "ml/read/csv_opts.h"
 
 #include <string.h>
@@ -34,7 +34,8 @@ void csv_dict_fini(struct csv_dict *d)
     mem_try_free(d->slots);
     mem_free(d->text);
     mem_free(d->count);
-    mem_try_free(d->text_at);
+    mem_free(d->text_at);
+    mem_try_free(d->counts);
     *d = (struct csv_dict){ 0 };
 }
 
@@ -70,21 +71,20 @@ static inline bool same_text(const char *a, const char *b, size_t n)
     return n == 0 || load_part(a, n) == load_part(b, n);
 }
 
-/* The slot of a word, or the free slot where it belongs. */
+/* The slot of a text, or the free slot where it belongs. */
 static inline struct csv_slot *slot_find(const struct csv_dict *d, const char *s, size_t n,
                                          uint32_t hash)
 {
     uint32_t mask = d->n_slots - 1;
-    uint64_t stored = n < UINT16_MAX ? n : UINT16_MAX;
 
     for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
         struct csv_slot *slot = &d->slots[i];
-        if (slot->at == 0)
+        if (slot->level == 0)
             return slot;
-        if (slot->hash != hash || slot->n != stored)
+        if (slot->hash != hash)
             continue;
-        const char *text = d->text + slot->at - 1;
-        if (same_text(text, s, n) && (stored < UINT16_MAX || text[n] == '\0'))
+        const uint64_t *at = &d->text_at[slot->level - 1];
+        if (at[1] - at[0] == n + 1 && same_text(d->text + at[0], s, n))
             return slot;
     }
 }
@@ -95,12 +95,12 @@ static int slots_grow(struct csv_dict *d, struct err *err)
     struct csv_slot *slots = mem_try_zalloc((size_t)n * sizeof(*slots));
 
     if (!slots)
-        return err_set(err, ERR_NOMEM, "no memory for %u different texts", d->n_words);
+        return err_set(err, ERR_NOMEM, "no memory for %u different texts", d->n_levels);
     for (uint32_t i = 0; i < d->n_slots; i++) {
         uint32_t to = d->slots[i].hash & (n - 1);
-        if (d->slots[i].at == 0)
+        if (d->slots[i].level == 0)
             continue;
-        while (slots[to].at)
+        while (slots[to].level)
             to = (to + 1) & (n - 1);
         slots[to] = d->slots[i];
     }
@@ -123,66 +123,70 @@ static void text_add(struct csv_dict *d, const char *s, size_t n)
     d->text_bytes += n + 1;
 }
 
-static uint32_t level_add(struct csv_dict *d)
-{
-    MEM_GROW(d->count, d->n_levels, d->cap_levels);
-    d->count[d->n_levels] = 0;
-    return d->n_levels++;
-}
-
-/* Adds a word that is not there yet. */
-static int word_add(struct csv_dict *d, const char *s, size_t n, uint32_t hash, uint32_t *code,
-                    struct err *err)
+/* Adds a level that is not there yet. */
+static int level_add(struct csv_dict *d, const char *s, size_t n, uint32_t hash, uint32_t *code,
+                     struct err *err)
 {
     if (n > CSV_MAX_FIELD)
         return err_set(err, ERR_TOOBIG, "a field of %zu bytes is over the limit of %d", n,
                        CSV_MAX_FIELD);
     if (d->n_levels >= CSV_MAX_LEVELS)
         return err_set(err, ERR_TOOBIG, "more than %d different texts", CSV_MAX_LEVELS);
-    if (d->n_words >= d->n_slots / 4 * 3 && slots_grow(d, err) < 0)
+    if (d->n_levels >= d->n_slots / 4 * 3 && slots_grow(d, err) < 0)
         return -1;
+    if (d->n_levels == d->cap_levels) {
+        d->cap_levels = d->cap_levels ? d->cap_levels * 2 : 16;
+        d->count = mem_resize(d->count, (size_t)d->cap_levels * sizeof(*d->count));
+        d->text_at = mem_resize(d->text_at, ((size_t)d->cap_levels + 1) * sizeof(*d->text_at));
+    }
     struct csv_slot *slot = slot_find(d, s, n, hash);
-    *code = csv_is_missing(s, n) ? FRAME_CODE_MISSING : level_add(d);
-    *slot = (struct csv_slot){ hash, *code, d->text_bytes + 1, n < UINT16_MAX ? n : UINT16_MAX };
+    *code = d->n_levels;
+    d->count[*code] = 0;
+    d->text_at[*code] = d->text_bytes;
     text_add(d, s, n);
-    d->n_words++;
+    d->text_at[++d->n_levels] = d->text_bytes;
+    *slot = (struct csv_slot){ hash, d->n_levels };
     return 0;
 }
 
 int csv_dict_add(struct csv_dict *d, const char *s, size_t n, uint32_t *code, struct err *err)
 {
-    uint32_t hash = hash_text(d, s, n);
+    uint32_t hash;
 
+    *code = FRAME_CODE_MISSING;
+    if (n == 0)
+        return 0;
+    hash = hash_text(d, s, n);
     if (d->n_slots > 0) {
         const struct csv_slot *slot = slot_find(d, s, n, hash);
-        if (slot->at) {
-            *code = slot->code;
+        if (slot->level) {
+            *code = slot->level - 1;
             return 0;
         }
     }
-    return word_add(d, s, n, hash, code, err);
+    bool is_missing =
+        d->missing ? words_are_listed(d->missing, s, n) : !d->is_exact && csv_is_missing(s, n);
+    return is_missing ? 0 : level_add(d, s, n, hash, code, err);
 }
 
 int64_t csv_dict_bytes(const struct csv_dict *d)
 {
     return (int64_t)(d->text_cap + (size_t)d->n_slots * sizeof(*d->slots) +
-                     (size_t)d->cap_levels * 8);
+                     (size_t)d->cap_levels * (sizeof(*d->count) + sizeof(*d->text_at)));
 }
 
 int csv_dict_levels(struct csv_dict *d, struct frame_levels *out, struct err *err)
 {
-    uint64_t at = 0;
-
     mem_try_free(d->slots);
     d->slots = NULL;
     d->n_slots = 0;
-    d->text_at = mem_try_alloc(((size_t)d->n_levels + 1) * sizeof(*d->text_at));
     if (!d->text_at)
+        d->text_at = mem_zalloc(sizeof(*d->text_at));
+    d->counts = mem_try_alloc(((size_t)d->n_levels + 1) * sizeof(*d->counts));
+    if (!d->counts)
         return err_set(err, ERR_NOMEM, "no memory for %u different texts", d->n_levels);
-    for (uint32_t level = 0; level < d->n_levels; at += strlen(d->text + at) + 1) {
-        if (!csv_is_missing(d->text + at, strlen(d->text + at)))
-            d->text_at[level++] = at;
-    }
-    *out = (struct frame_levels){ d->n_levels, d->text, d->text_at, d->count };
+    for (uint32_t i = 0; i < d->n_levels; i++)
+        d->counts[i] = d->count[i];
+    *out = (struct frame_levels){ d->n_levels, d->text, d->text_at, d->counts };
     return 0;
 }

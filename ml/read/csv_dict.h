@@ -9,30 +9,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A word: a level, or a spelling of "missing". */
 struct csv_slot {
     uint32_t hash;
-    /* FRAME_CODE_MISSING for a spelling of "missing" */
-    uint32_t code;
-    /* place of its text + 1; 0 = the slot is free */
-    uint64_t at : 48;
-    /* length, or UINT16_MAX when it is that or more */
-    uint64_t n : 16;
+    /* the level + 1; 0 = the slot is free */
+    uint32_t level;
 };
 
 struct csv_dict {
     struct csv_slot *slots;
-    uint32_t n_slots, n_words;
-    /* the words one after another in order of appearance, each with its NUL */
+    uint32_t n_slots;
+    /* the levels one after another in order of appearance, each with its NUL */
     char *text;
     size_t text_bytes, text_cap;
-    /* [n_levels]: rows of each level */
-    int64_t *count;
-    uint32_t cap_levels, n_levels;
-    /* [n_levels]: made at the end */
+    /* [n_levels + 1]: the place of each text, and of the end */
     uint64_t *text_at;
+    /* [n_levels]: rows of each level; stays at UINT32_MAX */
+    uint32_t *count;
+    uint32_t cap_levels, n_levels;
+    /* the same as count, made at the end */
+    int64_t *counts;
     uint64_t seed;
+    /* NULL, or the only texts that are missing (csv_opts.h) */
+    const char *const *missing;
+    /* no word is missing, only the empty cell */
+    bool is_exact;
 };
+
+/* One more row has the level. */
+static inline void csv_dict_count(struct csv_dict *d, uint32_t level)
+{
+    d->count[level] += d->count[level] < UINT32_MAX;
+}
 
 void csv_dict_init(struct csv_dict *d);
 void csv_dict_fini(struct csv_dict *d);

@@ -17,10 +17,9 @@ struct magic {
 
 /* These could also begin a column's name, so a control byte must follow. */
 static const struct magic magics[] = {
-    { "PAR1", 4, "Parquet; " PANDAS "pd.read_parquet(FILE).to_csv(\"table.csv\", index=False)" },
-    { "ARROW1", 6,
-      "Arrow (Feather); " PANDAS "pd.read_feather(FILE).to_csv(\"table.csv\", index=False)" },
-    { "\xff\xff\xff\xff", 4, "an Arrow stream; write it as CSV with pyarrow.csv.write_csv" },
+    { "PAR1", 4, "Parquet, and cut short" },
+    { "ARROW1", 6, "Arrow, and cut short" },
+    { "FEA1", 4, "Feather of version 1, which is no longer written: save it again as version 2" },
     { "ORC", 3, "ORC; " PANDAS "pd.read_orc(FILE).to_csv(\"table.csv\", index=False)" },
     { "Obj\x01", 4, "Avro; convert it to CSV" },
     { "\x89HDF", 4, "HDF5; " PANDAS "pd.read_hdf(FILE).to_csv(\"table.csv\", index=False)" },
@@ -39,6 +38,8 @@ static const struct magic magics[] = {
 /* These could not. */
 static const struct magic sure_magics[] = {
     { "%PDF-", 5, "a PDF; a table is read as CSV" },
+    { "\xff\xfe\0\0", 4, "UTF-32; convert it: iconv -f UTF-32 -t UTF-8" },
+    { "\0\0\xfe\xff", 4, "UTF-32; convert it: iconv -f UTF-32 -t UTF-8" },
     { "\xff\xfe", 2, "UTF-16; convert it: iconv -f UTF-16 -t UTF-8" },
     { "\xfe\xff", 2, "UTF-16; convert it: iconv -f UTF-16 -t UTF-8" },
 };
@@ -76,22 +77,6 @@ static size_t skip_spaces(const char *text, size_t n, size_t at)
     return at;
 }
 
-/* "{" followed by a quoted key and a colon, or by "}": no header of a CSV file begins so. */
-static bool is_object(const char *text, size_t n, size_t at)
-{
-    if (at >= n || text[at] != '{')
-        return false;
-    at = skip_spaces(text, n, at + 1);
-    if (at < n && text[at] == '}')
-        return true;
-    if (at >= n || text[at++] != '"')
-        return false;
-    while (at < n && text[at] != '"' && text[at] != '\n')
-        at += text[at] == '\\' ? 2 : 1;
-    at = at < n && text[at] == '"' ? skip_spaces(text, n, at + 1) : n;
-    return at < n && text[at] == ':';
-}
-
 const char *csv_format_other(const char *text, size_t n)
 {
     const char *what = magic_of(sure_magics, ARRAY_LEN(sure_magics), text, n);
@@ -101,12 +86,6 @@ const char *csv_format_other(const char *text, size_t n)
     if (what)
         return what;
     size_t at = skip_spaces(text, n, 0);
-    if (is_object(text, n, at))
-        return "JSON lines (an object a line), or one JSON object; "
-               "convert it, e.g. with pandas: "
-               "pd.read_json(FILE, lines=True).to_csv(\"table.csv\", index=False)";
-    if (at < n && text[at] == '[' && is_object(text, n, skip_spaces(text, n, at + 1)))
-        return "a JSON array; " PANDAS "pd.read_json(FILE).to_csv(\"table.csv\", index=False)";
     if (n - at >= 5 &&
         (strncasecmp(text + at, "<html", 5) == 0 || strncasecmp(text + at, "<!doc", 5) == 0 ||
          strncmp(text + at, "<?xml", 5) == 0))

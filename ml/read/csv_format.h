@@ -1,4 +1,5 @@
-/* csv_format.h - recognises files that are no CSV by how they begin, and says how to convert them. */
+/* csv_format.h - recognises files that are no CSV by how they begin, and says how to convert
+ * them. */
 #ifndef ML_READ_CSV_FORMAT_H
 #define ML_READ_CSV_FORMAT_H
 

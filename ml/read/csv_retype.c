@@ -3,7 +3,8 @@
  *
  * Numbers that "%.15g" gives back exactly need no memory of their spelling. The others ("007",
  * "1.50", "1e5") were noted when they were read, chunk by chunk, in a spool file beside the frame
- * that has no name any more, so that no end of the program leaves it behind. Called by csv_col.c. */
+ * that has no name any more, so that no end of the program leaves it behind. Called by
+ * csv_col.c. */
 #include "base/fault.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -16,6 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* csv_spelt: the longest spelling it keeps, and of how many chunks. */
+enum { SPELT_LONGEST = 40, SPELT_CHUNKS = 8 };
 
 static int spool_open(struct csv_table *t, struct err *err)
 {
@@ -111,8 +115,12 @@ static int intern(struct csv_table *t, struct csv_col *col, const char *s, size_
     memcpy(t->scratch, s, n);
     if (csv_dict_add(col->dict, t->scratch, n, code, err) < 0)
         return -1;
-    CHECK(*code != FRAME_CODE_MISSING);
-    col->dict->count[*code]++;
+    /* a listed number in an odd spelling */
+    if (*code == FRAME_CODE_MISSING) {
+        col->stats.missing++;
+        return 0;
+    }
+    csv_dict_count(col->dict, *code);
     return 0;
 }
 
@@ -124,7 +132,8 @@ static int recode(struct csv_table *t, struct csv_col *col, const double *v, int
     odd_next(o);
     for (int64_t i = 0; i < n; i++) {
         codes[i] = FRAME_CODE_MISSING;
-        if (isnan(v[i])) {
+        /* a word among the numbers has a spelling and no value */
+        if (isnan(v[i]) && o->row != i) {
             col->stats.missing++;
             continue;
         }
@@ -143,6 +152,56 @@ static int recode(struct csv_table *t, struct csv_col *col, const double *v, int
     return 0;
 }
 
+/* Whether the text may stand in a note as it is. */
+static bool is_simple(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!strchr("0123456789+-.eE", s[i]))
+            return false;
+    }
+    return n > 0;
+}
+
+/* Adds a spelling to {"spelt":["1.0" unless it is there. False = there is no room. */
+static bool spelt_add(char *note, size_t size, const char *s, size_t n)
+{
+    char quoted[SPELT_LONGEST + 4];
+    size_t at = strlen(note);
+
+    if (n > SPELT_LONGEST)
+        return false;
+    (void)!snprintf(quoted, sizeof(quoted), "\"%.*s\"", (int)n, s);
+    if (strstr(note, quoted))
+        return true;
+    if (at + strlen(quoted) + 4 > size)
+        return false;
+    (void)!snprintf(note + at, size - at, "%s%s", at ? "," : "{\"spelt\":[", quoted);
+    return true;
+}
+
+int csv_spelt(struct csv_table *t, const struct csv_col *col, char *note, size_t size,
+              struct err *err)
+{
+    bool fits = true;
+    int rc = 0;
+
+    note[0] = '\0';
+    for (int64_t i = 0; col->odd_at && i < MIN(t->n_chunks, SPELT_CHUNKS) && fits && rc == 0; i++) {
+        uint64_t bytes = col->odd_at[i * 2 + 1];
+        uint8_t *spelled = mem_alloc(bytes + 1);
+        struct odd o = { .p = spelled, .end = spelled + bytes };
+        rc = bytes > 0 ? spool_move(t, spelled, bytes, col->odd_at[i * 2], false, err) : 0;
+        for (odd_next(&o); rc == 0 && fits && o.row >= 0; odd_next(&o))
+            fits = !is_simple(o.text, o.n) || spelt_add(note, size, o.text, o.n);
+        mem_free(spelled);
+    }
+    if (!fits)
+        note[0] = '\0';
+    if (note[0])
+        (void)!snprintf(note + strlen(note), size - strlen(note), "]}");
+    return rc;
+}
+
 /* A chunk that is in the file already. */
 static int retype_chunk(struct csv_table *t, struct csv_col *col, int64_t chunk, double *v,
                         uint32_t *codes, struct err *err)
@@ -151,17 +210,18 @@ static int retype_chunk(struct csv_table *t, struct csv_col *col, int64_t chunk,
     uint64_t odd_bytes = col->odd_at ? col->odd_at[chunk * 2 + 1] : 0;
     uint8_t *spelled = mem_alloc(odd_bytes + 1);
     struct odd o = { .p = spelled, .end = spelled + odd_bytes };
+    int64_t rows = csv_chunk_rows(t, chunk);
     int rc = -1;
 
     if (odd_bytes > 0 && spool_move(t, spelled, odd_bytes, col->odd_at[chunk * 2], false, err) < 0)
         goto out;
-    if (frame_out_read(t->out, col->entries[chunk], t->pack,
-                       t->chunk_rows * frame_chunk_width(type), err) < 0)
+    if (frame_out_read(t->out, col->entries[chunk], t->pack, rows * frame_chunk_width(type), err) <
+        0)
         goto out;
-    frame_unpack_numbers(t->pack, type, t->chunk_rows, v);
-    if (recode(t, col, v, t->chunk_rows, &o, codes, err) < 0)
+    frame_unpack_numbers(t->pack, type, rows, v);
+    if (recode(t, col, v, rows, &o, codes, err) < 0)
         goto out;
-    int64_t bytes = frame_pack_codes(codes, t->chunk_rows, t->pack, &type);
+    int64_t bytes = frame_pack_codes(codes, rows, t->pack, &type);
     rc = frame_out_chunk(t->out, type, t->pack, bytes, &col->entries[chunk], err);
 out:
     mem_free(spelled);
@@ -178,6 +238,7 @@ int csv_col_retype(struct csv_table *t, int c, int64_t place, struct err *err)
 
     col->dict = mem_alloc(sizeof(*col->dict));
     csv_dict_init(col->dict);
+    col->dict->missing = col->missing;
     frame_stats_fini(&col->stats);
     frame_stats_init(&col->stats);
     for (int64_t i = 0; i < t->n_chunks && rc == 0; i++)
@@ -186,6 +247,10 @@ int csv_col_retype(struct csv_table *t, int c, int64_t place, struct err *err)
         v[i] = col->mode == COL_DOUBLE             ? col->doubles[i]
                : col->ints[i] == FRAME_INT_MISSING ? (double)NAN
                                                    : col->ints[i];
+    for (int m = 0; m < col->n_marks; m++) {
+        for (int64_t i = 0; i < place; i++)
+            v[i] = v[i] == col->marks[m] ? (double)NAN : v[i];
+    }
     if (rc == 0)
         rc = recode(t, col, v, place, &o, codes, err);
     if (rc == 0)

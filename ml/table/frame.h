@@ -27,12 +27,18 @@ struct frame_col {
     /* of a categorical column; levels are sorted by count (most first), then by text */
     int n_levels;
     const char *const *levels;
+    /* PLAIN, or how the values are to be read; DATE is numeric, TEXT and LIST are categorical */
+    enum frame_kind kind;
+    /* How the reader decided, as one JSON object for people and for the preparation, such as
+     * {"sep":"|"} of a list; "" = nothing to say. Borrowed. */
+    const char *note;
 };
 
 struct frame {
     int64_t rows;
     int n_cols;
     const struct frame_col *cols;
+    struct frame_image image;
     /* Private: */
     struct frame_map *map;
 };
@@ -40,6 +46,10 @@ struct frame {
 /* Maps and checks a file. Column data are read through the calls below. */
 struct frame *frame_open(const char *path, struct err *err);
 void frame_close(struct frame *f);
+/* Adds a column without values after the others, as if the file had it. No other thread may use the
+ * frame meanwhile. */
+void frame_add_absent(struct frame *f, const char *name, enum frame_type type,
+                      enum frame_kind kind);
 /* -1 = none */
 int frame_find(const struct frame *f, const char *name);
 /* Copies rows [from, from + n) of a numeric column as doubles (missing = NaN), or of a categorical
@@ -48,9 +58,17 @@ void frame_numbers(const struct frame *f, int col, int64_t from, int64_t n, doub
 void frame_codes(const struct frame *f, int col, int64_t from, int64_t n, int32_t *out);
 /* The numbers of n rows, whose numbers ascend. */
 void frame_numbers_at(const struct frame *f, int col, const int64_t *rows, int64_t n, double *out);
+/* The columns of images are named by their place: "p3_17" is line 3 from the top and column 17 from
+ * the left, both from 0 on; with more than one channel "p3_17_2". i: 0 .. frame_image_values -
+ * 1. */
+enum { FRAME_PIXEL_NAME = 40 };
+void frame_pixel_name(const struct frame_image *m, int i, char out[FRAME_PIXEL_NAME]);
 /* One JSON text of columns and statistics, for people and for the controller:
  * {"rows":..,"columns":[{"name","type","missing","not_numbers" where there are
- * some,"distinct","levels":[the first 100],"min","max","mean"}]}. mem_free; NULL = no memory. */
+ * some,"distinct","levels":[the first 100],"min","max","mean"}]}; "kind" and "note" follow the type where they say
+ * something. The columns of images are not
+ * listed one by one: before "columns" stands
+ * "image":{"height","width","channels","min","max","mean"}. mem_free; NULL = no memory. */
 char *frame_schema_json(const struct frame *f);
 
 /* The builder for columns that are whole in memory. The CSV reader writes chunk by chunk instead
@@ -64,6 +82,9 @@ int frame_writer_numeric(struct frame_writer *w, const char *name, const double 
                          struct err *err);
 int frame_writer_categorical(struct frame_writer *w, const char *name, const int32_t *codes,
                              int64_t n, const char *const *levels, int n_levels, struct err *err);
+/* The kind and the note (at most FRAME_MAX_NOTE bytes of UTF-8; NULL = none) of the column that is
+ * added next. */
+void frame_writer_kind(struct frame_writer *w, enum frame_kind kind, const char *note);
 /* frees w in any case */
 int frame_writer_end(struct frame_writer *w, char hash[SHA256_HEX], struct err *err);
 void frame_writer_abort(struct frame_writer *w);

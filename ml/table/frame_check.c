@@ -55,7 +55,9 @@ static int check_chunks(struct check *c, const struct frame_rec *r, struct err *
     for (uint64_t i = 0; i < c->n_chunks; i++) {
         uint64_t at = e[i] & ~7ull, n = i + 1 < c->n_chunks ? per : rows - i * per;
         enum frame_chunk type = (enum frame_chunk)(e[i] & 7);
-        if ((type <= FC_F64) != (r->type == FRAME_NUMERIC))
+        bool is_pixels = c->t->version == FRAME_VERSION_IMAGES && type == FC_U8;
+        if ((type <= FC_F64) != (frame_rec_type(r) == FRAME_NUMERIC) &&
+            !(is_pixels && frame_rec_type(r) == FRAME_NUMERIC))
             return broken(err, "a chunk is of another kind than its column");
         if (at > c->size || n > (c->size - at) / (uint64_t)frame_chunk_width(type))
             return broken(err, "a chunk lies outside");
@@ -81,18 +83,23 @@ static int check_levels(struct check *c, const struct frame_rec *r, struct err *
 
 static int check_col(struct check *c, const struct frame_rec *r, struct err *err)
 {
-    if (r->type > FRAME_IGNORED)
+    uint32_t note = frame_rec_note(r);
+
+    if (frame_rec_type(r) > FRAME_IGNORED || frame_rec_kind(r) >= FRAME_KINDS ||
+        !frame_kind_fits(frame_rec_kind(r), frame_rec_type(r)))
         return broken(err, "unknown column type");
     if (r->name_bytes == 0 || !text_ok(c, r->name_at, r->name_bytes))
         return broken(err, "a column name is no text");
+    if (note > FRAME_MAX_NOTE || (note && !text_ok(c, r->name_at + r->name_bytes + 1, note)))
+        return broken(err, "a column's note is no text");
     if (r->missing < 0 || (uint64_t)r->missing > c->t->rows || r->not_numbers > r->missing ||
         r->distinct < 0 || isinf(r->min) || isinf(r->max))
         return broken(err, "a column's statistics are impossible");
-    if (r->type == FRAME_IGNORED)
+    if (frame_rec_type(r) == FRAME_IGNORED)
         return r->n_levels ? broken(err, "an ignored column has levels") : 0;
     if (check_chunks(c, r, err) < 0)
         return -1;
-    if (r->type == FRAME_NUMERIC)
+    if (frame_rec_type(r) == FRAME_NUMERIC)
         return r->n_levels ? broken(err, "a numeric column has levels") : 0;
     return check_levels(c, r, err);
 }
@@ -119,6 +126,24 @@ static int check_names(const struct check *c, const struct frame_rec *recs, stru
     return rc;
 }
 
+static int check_image(const struct frame_trailer *t, const struct frame_rec *recs, struct err *err)
+{
+    uint64_t values = (uint64_t)t->image_height * t->image_width;
+
+    if (t->version == FRAME_VERSION)
+        return t->image_height ? broken(err, "it has images, and its version has none") : 0;
+    if (t->image_first >= t->n_cols || t->image_channels < 1 ||
+        t->image_channels > FRAME_MAX_CHANNELS || values < 1 ||
+        values > (t->n_cols - t->image_first) / t->image_channels)
+        return broken(err, "its images have an impossible shape");
+    values *= t->image_channels;
+    for (uint64_t i = 0; i < values; i++) {
+        if (frame_rec_type(&recs[t->image_first + i]) != FRAME_NUMERIC)
+            return broken(err, "a column of its images is not numeric");
+    }
+    return 0;
+}
+
 int frame_check(const uint8_t *data, uint64_t size, struct frame_trailer *t, struct err *err)
 {
     struct check c = { data, size, 0, size / 4, size, t };
@@ -127,9 +152,10 @@ int frame_check(const uint8_t *data, uint64_t size, struct frame_trailer *t, str
     if (size < 2 * FRAME_EDGE_BYTES || memcmp(data, FRAME_MAGIC, 8) != 0)
         return err_set(err, ERR_ARG, "not a frame file");
     memcpy(&version, data + 8, sizeof(version));
-    if (version != FRAME_VERSION)
-        return err_set(err, ERR_VERSION, "frame file of version %u; this program reads version %d",
-                       version, FRAME_VERSION);
+    if (version != FRAME_VERSION && version != FRAME_VERSION_IMAGES)
+        return err_set(err, ERR_VERSION,
+                       "frame file of version %u; this program reads versions %d and %d", version,
+                       FRAME_VERSION, FRAME_VERSION_IMAGES);
     memcpy(t, data + size - sizeof(*t), sizeof(*t));
     if (memcmp(t->magic, FRAME_MAGIC, 8) != 0 || t->version != version || t->file_bytes != size)
         return broken(err, "it is cut short");
@@ -146,5 +172,5 @@ int frame_check(const uint8_t *data, uint64_t size, struct frame_trailer *t, str
         if (check_col(&c, &recs[i], err) < 0)
             return -1;
     }
-    return check_names(&c, recs, err);
+    return check_image(t, recs, err) < 0 ? -1 : check_names(&c, recs, err);
 }

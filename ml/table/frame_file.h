@@ -1,11 +1,16 @@
-/* frame_file.h - private: how a frame lies in its file, and the pieces that write one. Included by frame*.c and csv*.c.
+/* frame_file.h - private: how a frame lies in its file, and the pieces that write one. Included by
+ * frame*.c and csv*.c.
  *
  * Little-endian, every table 8-aligned, written front to back so that it can be hashed on the way:
- *   header 64 bytes (magic, version) | chunks of all columns in the order they were finished | per column: its name, its
- *   chunk table, its level offsets, level texts and code map | column records | trailer 64 bytes.
- * A column is cut into chunks of chunk_rows rows (the last one shorter); each chunk has the narrowest type that holds its
- * values exactly. A chunk table entry is the chunk's offset with its type in the low 3 bits. Missing: the lowest integer,
- * NaN, or the highest code. Codes are numbered as they first appeared; the code map turns them into level indices. */
+ *   header of 64 bytes (magic, version)
+ *   chunks of all columns, in the order in which they were finished
+ *   for each column: its name, its chunk table, its level offsets, level texts and code map
+ *   column records
+ *   trailer of 64 bytes
+ * A column is cut into chunks of chunk_rows rows (the last one shorter); each chunk has the
+ * narrowest type that holds its values exactly. A chunk table entry is the chunk's offset with its
+ * type in the low 3 bits. Missing: the lowest integer, NaN, or the highest code. Codes are numbered
+ * as they first appeared; the code map turns them into level indices. */
 #ifndef ML_TABLE_FRAME_FILE_H
 #define ML_TABLE_FRAME_FILE_H
 
@@ -22,6 +27,8 @@
 #define FRAME_INT_MISSING  INT32_MIN
 enum {
     FRAME_VERSION = 1,
+    /* tables of images: numeric chunks may be FC_U8, and the trailer has the images' shape */
+    FRAME_VERSION_IMAGES = 2,
     FRAME_CHUNK_ROWS = 65536,
     FRAME_MIN_CHUNK_ROWS = 32,
     FRAME_DISTINCT_CAP = 4096
@@ -41,15 +48,20 @@ struct frame_trailer {
     uint64_t rows;
     uint32_t chunk_rows, zero;
     uint64_t cols_at, file_bytes;
-    uint64_t spare[2]; /* zero */
+    /* zero where there are no images */
+    uint32_t image_first, image_channels, image_height, image_width;
 };
 
 /* The record of a column. */
 struct frame_rec {
+    /* the name with its NUL; where there is a note, it follows with a NUL of its own */
     uint64_t name_at;
     /* without its NUL */
     uint32_t name_bytes;
-    uint32_t type;
+    /* frame_rec_type and its like take it apart: type in the low 8 bits, kind in the next 8, bytes
+     * of the note in the high 16. Plain columns without a note keep the bytes of frames that older
+     * programs wrote. */
+    uint32_t what;
     int64_t missing, distinct;
     double min, max, mean;
     /* n u64 entries */
@@ -61,6 +73,19 @@ struct frame_rec {
     /* as in frame.h; UINT32_MAX = so many or more */
     uint32_t not_numbers;
 };
+
+static inline enum frame_type frame_rec_type(const struct frame_rec *r)
+{
+    return (enum frame_type)(r->what & 255);
+}
+static inline enum frame_kind frame_rec_kind(const struct frame_rec *r)
+{
+    return (enum frame_kind)(r->what >> 8 & 255);
+}
+static inline uint32_t frame_rec_note(const struct frame_rec *r)
+{
+    return r->what >> 16;
+}
 
 /* ---- statistics of one column while it is written ---- */
 struct frame_stats {
@@ -77,8 +102,8 @@ struct frame_stats {
 void frame_stats_init(struct frame_stats *s);
 void frame_stats_fini(struct frame_stats *s);
 void frame_stats_numbers(struct frame_stats *s, const double *v, int64_t n);
-void frame_stats_ints(struct frame_stats *s, const int32_t *v,
-                      int64_t n); /* FRAME_INT_MISSING = missing */
+/* FRAME_INT_MISSING = missing */
+void frame_stats_ints(struct frame_stats *s, const int32_t *v, int64_t n);
 
 /* Packing: into `out` of at least n * 8 bytes. Returns the number of bytes used. */
 int64_t frame_pack_numbers(const double *v, int64_t n, void *out, enum frame_chunk *type);
@@ -95,6 +120,11 @@ void frame_unpack_codes(const void *data, enum frame_chunk type, int64_t n, cons
 /* ---- the file being written ---- */
 struct frame_out;
 struct frame_out *frame_out_new(const char *path, struct err *err); /* writes aside */
+/* The same for a table of images. Their shape is written at the end: until then frame_out_shape may
+ * change the first column. */
+struct frame_out *frame_out_images(const char *path, const struct frame_image *image,
+                                   struct err *err);
+void frame_out_shape(struct frame_out *o, const struct frame_image *image);
 void frame_out_abort(struct frame_out *o);
 int frame_out_chunk(struct frame_out *o, enum frame_chunk type, const void *data, int64_t bytes,
                     uint64_t *entry, struct err *err);
@@ -110,6 +140,8 @@ struct frame_levels {
 };
 /* order[n]: the codes, most frequent first, then by text. */
 int frame_levels_order(const struct frame_levels *l, uint32_t *order, struct err *err);
+/* The kind and the note (NULL = none) of the column that is added next. */
+void frame_out_kind(struct frame_out *o, enum frame_kind kind, const char *note);
 /* Columns are added in their final order. levels: only for a categorical column. */
 int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
                   const struct frame_stats *stats, const uint64_t *chunks, int64_t n_chunks,

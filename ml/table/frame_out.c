@@ -27,8 +27,12 @@ struct frame_out {
     /* bytes already in the file */
     int64_t flushed;
     struct sha256 hash;
+    struct frame_image image;
     struct frame_rec *recs;
     size_t n_recs, cap_recs;
+    /* of the column that is added next */
+    enum frame_kind kind;
+    char *note;
 };
 
 static void out_free(struct frame_out *o, bool remove)
@@ -40,6 +44,7 @@ static void out_free(struct frame_out *o, bool remove)
     mem_free(o->path);
     mem_free(o->temp);
     mem_free(o->recs);
+    mem_free(o->note);
     mem_free(o->fill);
     mem_free(o);
 }
@@ -82,11 +87,19 @@ static int out_align(struct frame_out *o, struct err *err)
     return out_put(o, zeros, (size_t)(-frame_out_bytes(o) & 7), err);
 }
 
-struct frame_out *frame_out_new(const char *path, struct err *err)
+static uint32_t version_of(const struct frame_out *o)
+{
+    return o->image.height ? FRAME_VERSION_IMAGES : FRAME_VERSION;
+}
+
+struct frame_out *frame_out_images(const char *path, const struct frame_image *image,
+                                   struct err *err)
 {
     struct frame_out *o = mem_zalloc(sizeof(*o));
     uint8_t head[FRAME_EDGE_BYTES] = { 0 };
-    uint32_t version = FRAME_VERSION;
+
+    o->image = *image;
+    uint32_t version = version_of(o);
 
     o->path = mem_strdup(path);
     o->fill = mem_alloc(OUT_BUFFER);
@@ -99,6 +112,17 @@ struct frame_out *frame_out_new(const char *path, struct err *err)
         return NULL;
     }
     return o;
+}
+
+void frame_out_shape(struct frame_out *o, const struct frame_image *image)
+{
+    CHECK(o->image.height && image->height);
+    o->image = *image;
+}
+
+struct frame_out *frame_out_new(const char *path, struct err *err)
+{
+    return frame_out_images(path, &(struct frame_image){ 0 }, err);
 }
 
 void frame_out_abort(struct frame_out *o)
@@ -179,16 +203,38 @@ out:
     return rc;
 }
 
+void frame_out_kind(struct frame_out *o, enum frame_kind kind, const char *note)
+{
+    CHECK(kind < FRAME_KINDS && (!note || strlen(note) <= FRAME_MAX_NOTE));
+    mem_free(o->note);
+    o->kind = kind;
+    o->note = note && *note ? mem_strdup(note) : NULL;
+}
+
+/* Writes the name and the note, and forgets kind and note. */
+static int out_name(struct frame_out *o, struct frame_rec *rec, const char *name, struct err *err)
+{
+    size_t note = o->note ? strlen(o->note) : 0;
+    int rc = out_table(o, name, rec->name_bytes + 1, &rec->name_at, err);
+
+    rec->what |= (uint32_t)o->kind << 8 | (uint32_t)note << 16;
+    if (rc == 0 && note)
+        rc = out_put(o, o->note, note + 1, err);
+    frame_out_kind(o, FRAME_PLAIN, NULL);
+    return rc;
+}
+
 int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
                   const struct frame_stats *stats, const uint64_t *chunks, int64_t n_chunks,
                   const struct frame_levels *levels, struct err *err)
 {
     struct frame_rec rec = { .name_bytes = (uint32_t)strlen(name),
-                             .type = type,
+                             .what = type,
                              .missing = stats->missing,
                              .not_numbers = (uint32_t)MIN(stats->not_numbers, UINT32_MAX) };
 
     CHECK((type == FRAME_CATEGORICAL) == (levels != NULL));
+    CHECK(frame_kind_fits(o->kind, type));
     rec.min = rec.max = rec.mean = NAN;
     rec.distinct = levels ? levels->n : stats->distinct;
     if (type == FRAME_NUMERIC && stats->finite > 0) {
@@ -196,7 +242,7 @@ int frame_out_col(struct frame_out *o, const char *name, enum frame_type type,
         rec.max = stats->max;
         rec.mean = stats->sum / (double)stats->finite;
     }
-    if (out_table(o, name, rec.name_bytes + 1, &rec.name_at, err) < 0 ||
+    if (out_name(o, &rec, name, err) < 0 ||
         (type != FRAME_IGNORED &&
          out_table(o, chunks, (size_t)n_chunks * sizeof(*chunks), &rec.chunks_at, err) < 0) ||
         (levels && out_levels(o, &rec, levels, err) < 0))
@@ -230,9 +276,13 @@ static int out_publish(struct frame_out *o, struct err *err)
 int frame_out_end(struct frame_out *o, int64_t rows, int64_t chunk_rows, char hash[SHA256_HEX],
                   struct err *err)
 {
-    struct frame_trailer t = { .version = FRAME_VERSION,
+    struct frame_trailer t = { .version = version_of(o),
                                .n_cols = (uint32_t)o->n_recs,
-                               .rows = (uint64_t)rows };
+                               .rows = (uint64_t)rows,
+                               .image_first = (uint32_t)o->image.first,
+                               .image_channels = (uint32_t)o->image.channels,
+                               .image_height = (uint32_t)o->image.height,
+                               .image_width = (uint32_t)o->image.width };
     int rc = -1;
 
     CHECK(sizeof(t) == FRAME_EDGE_BYTES && o->n_recs <= FRAME_MAX_COLS);

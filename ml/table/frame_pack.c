@@ -67,9 +67,9 @@ static bool all_float(const double *v, int64_t n)
 int64_t frame_pack_numbers(const double *v, int64_t n, void *out, enum frame_chunk *type)
 {
     if (all_whole(v, n)) {
-        int32_t *o =
-            /* the upper half: packing into the lower half does not reach it */
-            (int32_t *)out + n;
+        /* The whole numbers go into the upper half of `out`, so that packing them from the front
+         * never overwrites one that is still to be read. */
+        int32_t *o = (int32_t *)out + n;
         for (int64_t i = 0; i < n; i++)
             o[i] = v[i] != v[i] ? FRAME_INT_MISSING : (int32_t)v[i];
         return frame_pack_ints(o, n, out, type);
@@ -117,6 +117,7 @@ int64_t frame_pack_codes(const uint32_t *v, int64_t n, void *out, enum frame_chu
 
 void frame_unpack_numbers(const void *data, enum frame_chunk type, int64_t n, double *out)
 {
+    const uint8_t *u8 = data;
     const int8_t *i8 = data;
     const int16_t *i16 = data;
     const int32_t *i32 = data;
@@ -139,6 +140,10 @@ void frame_unpack_numbers(const void *data, enum frame_chunk type, int64_t n, do
         for (int64_t i = 0; i < n; i++)
             out[i] = (double)f32[i];
         break;
+    case FC_U8: /* of images: no value means missing */
+        for (int64_t i = 0; i < n; i++)
+            out[i] = u8[i];
+        break;
     default:
         CHECK(type == FC_F64);
         memcpy(out, data, (size_t)n * sizeof(*out));
@@ -155,6 +160,11 @@ void frame_pick_numbers(const void *data, enum frame_chunk type, const int64_t *
         const float *x = data;
         for (int64_t i = 0; i < n; i++)
             out[i] = (double)x[rows[i] - rows[0]];
+        return;
+    }
+    if (type == FC_U8) {
+        for (int64_t i = 0; i < n; i++)
+            out[i] = at[rows[i] - rows[0]];
         return;
     }
     for (int64_t i = 0; i < n; i++)

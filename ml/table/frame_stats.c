@@ -95,14 +95,14 @@ void frame_stats_numbers(struct frame_stats *s, const double *v, int64_t n)
 }
 
 /* Every value of the chunk lies in lo to hi, at most STATS_SPAN apart: marks them, then adds the
- * marked ones. Marks are bytes and not bits, because a store need not wait for the one before it. */
+ * marked ones. Marks are bytes and not bits, because a store need not wait for the one before
+ * it. */
 static void distinct_span(struct frame_stats *s, const int32_t *v, int64_t n, int32_t lo,
                           int32_t hi)
 {
     uint8_t mark[STATS_SPAN + 16];
-    size_t span =
-        /* the place after the last is for missing values */
-        (size_t)((int64_t)hi - lo) + 1;
+    /* mark[span] is for missing values, which lie outside lo to hi */
+    size_t span = (size_t)((int64_t)hi - lo) + 1;
 
     memset(mark, 0, (span + 15) / 8 * 8);
     for (int64_t i = 0; i < n; i++) {

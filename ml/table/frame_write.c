@@ -58,6 +58,11 @@ void frame_writer_abort(struct frame_writer *w)
     writer_free(w);
 }
 
+void frame_writer_kind(struct frame_writer *w, enum frame_kind kind, const char *note)
+{
+    frame_out_kind(w->out, kind, note);
+}
+
 static int writer_begin(struct frame_writer *w, const char *name, int64_t n, struct err *err)
 {
     if (!name || !*name || !utf8_ok(name, strlen(name)) || strlen(name) >= FRAME_MAX_TEXT)

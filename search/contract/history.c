@@ -36,11 +36,13 @@ void history_fini(struct history *h)
 
 /* ---- lists of rows in order of trials ---- */
 
+/* The place of a trial in a list, or the place where it belongs. */
 static int list_place(const struct history *h, const struct history_list *l, int64_t trial)
 {
     int at;
 
-    if (l->n > 0 && h->rows[l->rows[l->n - 1]].trial < trial) /* nearly always it is the newest */
+    /* A trial that is added is nearly always the newest. */
+    if (l->n > 0 && h->rows[l->rows[l->n - 1]].trial < trial)
         return l->n;
     BISECT(at, l->n, h->rows[l->rows[at]].trial < trial);
     return at;
@@ -73,6 +75,7 @@ static void list_remove(const struct history *h, struct history_list *l, int row
 
 /* ---- rankings: one level's trials, best first ---- */
 
+/* A value that is not a number ranks last. */
 static double rank_value(double value)
 {
     return isnan(value) ? -INFINITY : value;
@@ -85,6 +88,7 @@ static bool stands_before(const struct history_entry *a, const struct history_en
     return x != y ? x > y : a->trial < b->trial;
 }
 
+/* The place of an entry in a ranking, or the place where it belongs. */
 static int entry_place(const struct history_ranking *b, const struct history_entry *e)
 {
     int at;
@@ -93,6 +97,7 @@ static int entry_place(const struct history_ranking *b, const struct history_ent
     return at;
 }
 
+/* The place of a level among the rankings, or the place where it belongs. */
 static int ranking_place(const struct history *h, int below)
 {
     int at;
@@ -108,6 +113,7 @@ const struct history_ranking *history_ranking(const struct history *h, int below
     return at < h->n_rankings && h->rankings[at].below == below ? &h->rankings[at] : NULL;
 }
 
+/* The ranking of a level; a new one is added. */
 static struct history_ranking *ranking_open(struct history *h, int below)
 {
     int at = ranking_place(h, below);
@@ -218,6 +224,8 @@ int history_add(struct history *h, int64_t trial, const double *point)
 
 /* ---- observations ---- */
 
+/* The place of a level among the trial's reports, or the place where it belongs. There are few, so
+ * they are searched in order. */
 static int report_place(const struct history_row *r, int below)
 {
     int i = 0;
@@ -229,6 +237,7 @@ static int report_place(const struct history_row *r, int below)
 
 const struct history_report *history_at(const struct history *h, int row, int below)
 {
+    CHECK(row >= 0 && row < h->n);
     const struct history_row *r = &h->rows[row];
     int i = report_place(r, below);
 

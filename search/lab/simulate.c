@@ -1,8 +1,9 @@
-/* simulate.c - the event loop of the simulated clock. There is one event for each running trial: it
- * reaches the level that it was sent to. Nothing can happen to it before, so the epochs on the way
- * are counted when it sets off, each at the time at which it will end. Events are handled in order
- * of (time, trial number). Equal times are common in grids; there the oldest trial is told
- * first. */
+/* simulate.c - the event loop of the simulated clock (simulate.h). Time is in the table's seconds.
+ *
+ * There is one event for each running trial: it reaches the level that it was sent to. Nothing can
+ * happen to it before, so the epochs on the way are counted when it sets off, each at the time at
+ * which it will end. Events are handled in order of (time, trial number). Equal times are common in
+ * grids; there the oldest trial is told first. */
 #include "search/lab/simulate.h"
 
 #include "base/mem.h"
@@ -11,14 +12,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { RETIRE_BATCH = 32 }; /* retired trials asked for in one call */
+/* Retired trials are asked for in groups of this many. */
+enum { RETIRE_BATCH = 32 };
 enum sim_state { SIM_RUNNING, SIM_PAUSED, SIM_ENDED };
 
+/* config: the table's entry. level: the one reached. to: the one that it runs to. */
 struct sim_trial {
     size_t config;
     int level, to;
     enum sim_state state;
 };
+/* A running trial reaches its level at this time. */
 struct event {
     double at;
     int64_t trial;
@@ -35,7 +39,8 @@ struct sim {
     size_t cap_trials, cap_trace;
     struct event *heap;
     int n_running;
-    bool is_exhausted; /* no more trials will start */
+    /* The limit of trials is reached, or the sampler or the table has no more. */
+    bool is_exhausted;
     double now, best;
 };
 
@@ -48,6 +53,7 @@ static bool before(const struct event *a, const struct event *b)
 
 static void heap_push(struct sim *m, struct event e)
 {
+    CHECK(m->n_running < m->conf->workers);
     int i = m->n_running++;
 
     for (; i > 0 && before(&e, &m->heap[(i - 1) / 2]); i = (i - 1) / 2)
@@ -93,12 +99,14 @@ static void trace_value(struct sim *m, double at, double value)
     m->r->trace[i] = fmax(m->r->trace[i], value);
 }
 
+/* The best so far never falls: each share takes over the one before. */
 static void trace_close(struct sim *m)
 {
     for (size_t i = 1; i < m->r->n_trace; i++)
         m->r->trace[i] = fmax(m->r->trace[i], m->r->trace[i - 1]);
 }
 
+/* Without a clock the trace has an entry for each trial that has ended. */
 static void trace_end(struct sim *m)
 {
     struct sim_result *r = m->r;
@@ -111,6 +119,7 @@ static void trace_end(struct sim *m)
 
 /* ---- trials ---- */
 
+/* The epochs that a level of the ladder spends in all; level 0 spends none. */
 static int epoch_of(const struct sim *m, int level)
 {
     return level > 0 ? m->conf->ladder[level - 1] : 0;
@@ -193,6 +202,9 @@ static int resume_one(struct sim *m, bool idle, struct err *err)
     return run(m, go.trial, go.to, err) < 0 ? -1 : 1;
 }
 
+/* Gives every free worker a trial, in the order that scheduler.h asks of a study: resume, start,
+ * then resume once more with `idle`, which lets a scheduler close a bracket that will not be
+ * filled. */
 static int fill(struct sim *m, struct err *err)
 {
     while (m->n_running < m->conf->workers) {
@@ -263,6 +275,8 @@ static int obey(struct sim *m, int64_t trial, const struct sched_decision *d, st
                    m->scheduler->ops->name, trial, t->level, m->conf->n_levels);
 }
 
+/* A trial has reached its level: the sampler is told, then the scheduler, whose decision is carried
+ * out. */
 static int report(struct sim *m, int64_t trial, struct err *err)
 {
     struct sim_trial *t = &m->trials[trial - 1];
@@ -291,6 +305,7 @@ static int report(struct sim *m, int64_t trial, struct err *err)
     return 0;
 }
 
+/* Asks which paused trials will never go on, and ends them. */
 static int retire(struct sim *m, bool closing, struct err *err)
 {
     int64_t trials[RETIRE_BATCH];
@@ -317,6 +332,7 @@ static int retire(struct sim *m, bool closing, struct err *err)
 
 /* ---- the loop ---- */
 
+/* Moves the clock and books what the workers did meanwhile. */
 static void advance(struct sim *m, double to)
 {
     double dt = to - m->now;
@@ -351,6 +367,8 @@ static int loop(struct sim *m, struct err *err)
     return m->n_running == 0 ? retire(m, true, err) : 0;
 }
 
+/* The sampler and the scheduler draw from seeds of their own, so that changing one does not change
+ * the other's draws. */
 static int sim_open(struct sim *m, struct err *err)
 {
     const struct sim_conf *c = m->conf;

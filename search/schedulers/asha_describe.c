@@ -1,4 +1,6 @@
-/* asha_describe.c - the rungs of asha as rows, for the page and the API. */
+/* asha_describe.c - the rungs of asha as rows, for the page and the API (describe in scheduler.h).
+ * Rows are sorted by ladder, then by bracket and rung, so that a page of them does not change with
+ * the order in which trials started. */
 #include "search/schedulers/asha.h"
 
 #include "base/mem.h"
@@ -6,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Bracket b begins at rung b of the ladder, so its own rungs count from there. */
 static struct sched_rung row_of(const struct asha_ladder *l, int b, int k)
 {
     const struct rung *r = &l->tracks[b].rungs[k];
@@ -18,6 +21,7 @@ static struct sched_rung row_of(const struct asha_ladder *l, int b, int k)
                                 .best = r->n > 0 ? r->entries[0].value : NAN };
 }
 
+/* Counts the trials of bracket b by what they do at each rung. */
 static void count_trials(const struct asha *a, int ladder, int b, struct sched_rung *rows)
 {
     for (size_t i = 0; i < a->roster.n; i++) {

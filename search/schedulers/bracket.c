@@ -1,4 +1,11 @@
-/* bracket.c - filling brackets, and deciding a rung once all have come to it. */
+/* bracket.c - filling brackets, and deciding a rung once all of its trials have come to it
+ * (bracket.h).
+ *
+ * A trial's state in the roster says where it stands. RUNNING: it runs to its rung. PAUSED: it has
+ * come there and waits for the others. CALLED: it was chosen to go on, and bracket_resume has not
+ * handed it out yet. LOST: it was not chosen, and bracket_retire has not told yet. STOPPED and
+ * ENDED are final. A bracket's n_pending counts its RUNNING and CALLED trials; when it is 0, all
+ * have come, and the rung is decided. */
 #include "search/schedulers/bracket.h"
 
 #include "base/bisect.h"
@@ -10,6 +17,7 @@
 
 /* ---- sets of trials ---- */
 
+/* The place of an id, or the place where it belongs. */
 static size_t id_place(const struct id_set *s, int64_t id)
 {
     size_t at;
@@ -39,6 +47,7 @@ static void id_set_remove(struct id_set *s, int64_t id)
 
 /* ---- the table ---- */
 
+/* struct scheduler is the table's first member. */
 static struct bracket_table *of(struct scheduler *s)
 {
     return (struct bracket_table *)s;
@@ -84,6 +93,7 @@ void bracket_plan_of(const struct bracket_table *t, const struct bracket *b,
     CHECK(out->n >= 1 && out->n <= RUNG_MAX);
 }
 
+/* The ladder of this family and number of levels; a new one is added. */
 struct bracket_ladder *bracket_ladder_at(struct bracket_table *t, int family, int max_level)
 {
     for (int i = 0; i < t->n_ladders; i++) {
@@ -95,6 +105,7 @@ struct bracket_ladder *bracket_ladder_at(struct bracket_table *t, int family, in
     return &t->ladders[t->n_ladders++];
 }
 
+/* Opens the ladder's next bracket. New trials join it from now on. */
 struct bracket *bracket_add(struct bracket_table *t, int ladder)
 {
     struct bracket_plan plan;
@@ -115,6 +126,7 @@ static bool is_filling(const struct bracket_table *t, const struct bracket *b)
     return t->ladders[b->ladder].filling == (int)(b - t->brackets);
 }
 
+/* A trial that has started before keeps its bracket and its rung. */
 int bracket_start(struct scheduler *s, int64_t trial, int family, int max_level, struct err *err)
 {
     struct bracket_table *t = of(s);
@@ -156,6 +168,7 @@ static size_t candidates(const struct bracket_table *t, const struct bracket *b,
     return n;
 }
 
+/* The order for qsort. Two entries are never equal, because they are of different trials. */
 static int best_first(const void *a, const void *b)
 {
     return rung_before(a, b) ? -1 : 1;
@@ -186,6 +199,7 @@ static void call(struct bracket_table *t, struct bracket *b, int64_t trial, doub
     }
 }
 
+/* The paused trials of the decided rung will never go on. */
 static void give_up_rest(struct bracket_table *t, const struct bracket *b)
 {
     for (size_t i = 0; i < b->members.n; i++) {
@@ -220,8 +234,10 @@ static void decide(struct bracket_table *t, struct bracket *b)
 
 /* ---- reports ---- */
 
+/* A running trial has come to its rung. One without a value cannot be compared: it stops. */
 static void arrive(struct bracket_table *t, struct bracket *b, struct roster_entry *e, double value)
 {
+    CHECK(b->n_pending > 0);
     e->value = value;
     b->n_pending--;
     if (!isnan(value) && !(b->best[e->rung] >= value))
@@ -229,6 +245,8 @@ static void arrive(struct bracket_table *t, struct bracket *b, struct roster_ent
     roster_move(&t->roster, e, isnan(value) ? ROSTER_STOPPED : ROSTER_PAUSED);
 }
 
+/* A trial has ended. If it has a value it arrives with it, and competes with it in all later
+ * rungs. */
 static void end(struct bracket_table *t, struct bracket *b, struct roster_entry *e,
                 enum obs_state state, double value)
 {
@@ -238,6 +256,7 @@ static void end(struct bracket_table *t, struct bracket *b, struct roster_entry 
         arrive(t, b, e, value);
         e->flags = isnan(value) ? 0 : BRACKET_FINAL;
     } else if (e->state == ROSTER_RUNNING || e->state == ROSTER_CALLED) {
+        CHECK(b->n_pending > 0);
         b->n_pending--;
     }
     if (e->state == ROSTER_CALLED)

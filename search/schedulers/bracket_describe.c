@@ -1,4 +1,6 @@
-/* bracket_describe.c - the rungs of synchronous brackets as rows, for the page and the API. */
+/* bracket_describe.c - the rungs of synchronous brackets as rows, for the page and the API
+ * (describe in scheduler.h), sorted by ladder and then in the order in which the brackets
+ * opened. */
 #include "search/schedulers/bracket.h"
 
 #include "base/mem.h"
@@ -6,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* All rungs of one bracket, with its trials counted by what they do there. */
 static void bracket_rows(const struct bracket_table *t, const struct bracket *b,
                          const struct bracket_plan *p, struct sched_rung *rows)
 {
@@ -42,7 +45,8 @@ static int ladder_order(const void *x, const void *y)
                                   : (a->max_level > b->max_level) - (a->max_level < b->max_level);
 }
 
-/* Rows of one ladder's brackets; at: the position of the first one. Returns the position past the last. */
+/* Rows of one ladder's brackets; at: the position of the first one. Returns the position past the
+ * last. */
 static int describe_ladder(const struct bracket_table *t, int ladder, int at, int first, int n,
                            struct sched_rung *out)
 {

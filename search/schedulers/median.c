@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "search/schedulers/roster.h"
 #include "search/schedulers/schedulers.h"
-#include "search/schedulers/stepper.h"
+#include "search/schedulers/stop_points.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,7 +33,8 @@ static const struct search_option median_options[N_OPTIONS] = {
                       "1: averages up to the point are compared; 0: the values at the point" },
 };
 
-/* What completed trials had at a point, in rising order; NaN is left out. */
+/* What completed trials had at one point, in rising order, so that the median is the middle; NaN is
+ * left out. */
 struct bar {
     double *values;
     size_t n, cap;
@@ -41,9 +42,11 @@ struct bar {
 struct ladder {
     int family, max_level, n_points;
     int64_t n_completed;
-    struct bar *bars; /* one per point */
+    /* [n_points] */
+    struct bar *bars;
 };
-struct curve { /* of a running trial */
+/* The values of a running trial, one for each point that it has passed. */
+struct curve {
     int64_t trial;
     int n, cap;
     double *values;
@@ -63,9 +66,10 @@ static struct median *of(struct scheduler *s)
     return (struct median *)s;
 }
 
+/* The level of the point that the trial runs to. */
 static int level_of(const struct median *m, const struct roster_entry *e)
 {
-    return stepper_level(m->ladders[e->home].max_level, (int)m->options[OPT_INTERVAL], e->rung);
+    return stop_point_level(m->ladders[e->home].max_level, (int)m->options[OPT_INTERVAL], e->rung);
 }
 
 static struct scheduler *median_open(const struct search_setup *setup, struct err *err)
@@ -100,6 +104,7 @@ static void median_close(struct scheduler *s)
 
 /* ---- curves and bars ---- */
 
+/* The place of a trial's curve, or the place where it belongs. */
 static size_t curve_place(const struct median *m, int64_t trial)
 {
     size_t at;
@@ -179,7 +184,7 @@ static struct ladder *ladder_at(struct median *m, int family, int max_level)
         if (m->ladders[i].family == family && m->ladders[i].max_level == max_level)
             return &m->ladders[i];
     }
-    int n_points = stepper_points(max_level, (int)m->options[OPT_INTERVAL]);
+    int n_points = stop_point_count(max_level, (int)m->options[OPT_INTERVAL]);
     m->ladders = mem_resize(m->ladders, (size_t)(m->n_ladders + 1) * sizeof *m->ladders);
     m->ladders[m->n_ladders] =
         (struct ladder){ .family = family,
@@ -209,18 +214,21 @@ static int median_start(struct scheduler *s, int64_t trial, int family, int max_
 static bool is_bad(const struct median *m, const struct roster_entry *e)
 {
     const struct ladder *l = &m->ladders[e->home];
-    double median = bar_median(&l->bars[e->rung]);
 
+    CHECK(e->rung >= 0 && e->rung < l->n_points);
+    double median = bar_median(&l->bars[e->rung]);
     return l->n_completed >= (int64_t)m->options[OPT_STARTUP] &&
            e->rung >= (int)m->options[OPT_WARMUP] && e->value < median;
 }
 
+/* The trial runs no more, so its curve is not needed. */
 static void stop(struct median *m, struct roster_entry *e, enum roster_state to)
 {
     curve_drop(m, e->trial);
     roster_move(&m->roster, e, to);
 }
 
+/* A running trial has passed its next point. */
 static void arrive(struct median *m, struct roster_entry *e, double value)
 {
     curve_add(&m->curves[curve_place(m, e->trial)], value);

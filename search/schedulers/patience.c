@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "search/schedulers/roster.h"
 #include "search/schedulers/schedulers.h"
-#include "search/schedulers/stepper.h"
+#include "search/schedulers/stop_points.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,9 +34,10 @@ static struct patience *of(struct scheduler *s)
     return (struct patience *)s;
 }
 
+/* The level of the point that the trial runs to. */
 static int level_of(const struct patience *p, const struct roster_entry *e)
 {
-    return stepper_level(e->home, (int)p->options[OPT_INTERVAL], e->rung);
+    return stop_point_level(e->home, (int)p->options[OPT_INTERVAL], e->rung);
 }
 
 static struct scheduler *patience_open(const struct search_setup *setup, struct err *err)
@@ -72,6 +73,7 @@ static int patience_start(struct scheduler *s, int64_t trial, int family, int ma
     return level_of(p, e);
 }
 
+/* A running trial has passed its next point. The first value always counts as better. */
 static void arrive(struct patience *p, struct roster_entry *e, double value)
 {
     bool is_better = isnan(e->value) || value > e->value + p->options[OPT_MIN_DELTA];

@@ -15,6 +15,7 @@ void roster_fini(struct roster *r)
     *r = (struct roster){ 0 };
 }
 
+/* The place of a trial, or the place where it belongs. */
 static size_t place_of(const struct roster *r, int64_t trial)
 {
     size_t at;
@@ -47,6 +48,7 @@ struct roster_entry *roster_add(struct roster *r, int64_t trial, int home, int r
 
 void roster_move(struct roster *r, struct roster_entry *e, enum roster_state to)
 {
+    CHECK(e >= r->entries && e < r->entries + r->n);
     r->n_running += (to == ROSTER_RUNNING) - (e->state == ROSTER_RUNNING);
     e->state = to;
 }

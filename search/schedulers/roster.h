@@ -1,5 +1,7 @@
-/* roster.h - which trials a scheduler with rungs knows: where each stands and what it does. In
- * order of their numbers. `home` and `rung` mean what the owner says. */
+/* roster.h - the trials that a scheduler with rungs has started: where each stands and what it
+ * does. The entries are sorted by the trials' numbers. What `home`, `rung`, `value` and `flags`
+ * mean is for the scheduler that owns the roster to say: home is its bracket or ladder, rung the
+ * place on it that the trial is at or runs to. */
 #ifndef SEARCH_SCHEDULERS_ROSTER_H
 #define SEARCH_SCHEDULERS_ROSTER_H
 
@@ -7,12 +9,13 @@
 #include "search/contract/scheduler.h"
 
 /* What a trial is doing.
- * RUNNING  it is on its way to its rung.
- * PAUSED   it waits at its rung.
- * CALLED   it is to go on to its rung, but the caller was not told yet.
- * LOST     it is to be pruned, but the caller was not told yet.
- * STOPPED  the scheduler stopped it.
- * ENDED    it ended for any other reason. */
+ *
+ *   RUNNING  it is on its way to its rung
+ *   PAUSED   it waits at its rung
+ *   CALLED   it will go on to its rung; the caller was not told yet
+ *   LOST     it will be pruned; the caller was not told yet
+ *   STOPPED  the scheduler has stopped it
+ *   ENDED    it has ended for any other reason */
 enum roster_state {
     ROSTER_RUNNING,
     ROSTER_PAUSED,
@@ -25,7 +28,8 @@ enum roster_state {
 
 struct roster_entry {
     int64_t trial;
-    double value; /* at the last rung that it came to */
+    /* its value at the last rung that it came to */
+    double value;
     int home, rung;
     enum roster_state state;
     uint8_t flags; /* for the scheduler's own use */
@@ -38,10 +42,13 @@ struct roster {
 };
 
 void roster_fini(struct roster *r);
-struct roster_entry *roster_find(const struct roster *r, int64_t trial); /* NULL = unknown */
+/* NULL = the trial is unknown. */
+struct roster_entry *roster_find(const struct roster *r, int64_t trial);
 /* Adds a new trial, which is running. The pointer is valid until the next one is added. */
 struct roster_entry *roster_add(struct roster *r, int64_t trial, int home, int rung);
+/* Changes what a trial is doing, and keeps count of the running ones. */
 void roster_move(struct roster *r, struct roster_entry *e, enum roster_state to);
-int roster_unknown(int64_t trial, struct err *err); /* ERR_NOTFOUND, -1 */
+/* Sets ERR_NOTFOUND and returns -1. */
+int roster_unknown(int64_t trial, struct err *err);
 
 #endif

@@ -18,6 +18,8 @@ int64_t rung_power(int eta, int k)
     return MIN(p, most);
 }
 
+/* share > eta asks for fewer promotions than halving would make. With few trials it would then make
+ * none at all, so one is allowed as soon as there are 2 eta of them. */
 size_t rung_limit(const struct rung_rule *rule, size_t share, size_t n)
 {
     size_t eta = (size_t)rule->eta;
@@ -25,6 +27,7 @@ size_t rung_limit(const struct rung_rule *rule, size_t share, size_t n)
     return share > eta && n >= 2 * eta ? MAX(n / share, 1) : n / share;
 }
 
+/* Reverses the list of levels. Returns n. */
 static int lowest_first(int *level, int n)
 {
     for (int i = 0; i < n / 2; i++) {
@@ -76,6 +79,7 @@ static size_t place_of(const struct rung *r, const struct rung_entry *e)
     return at;
 }
 
+/* Makes the first open entry from `at` on the best open one. */
 static void open_from(struct rung *r, size_t at)
 {
     while (at < r->n && !r->entries[at].is_open)

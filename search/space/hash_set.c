@@ -1,5 +1,6 @@
-/* hash_set.c - the hash set: linear probing in a power-of-two table at most two thirds full. The keys are hashes already, so
- * their low bits serve as the slot. */
+/* hash_set.c - a set of 64-bit hashes: linear probing in a table whose size is a power of two and
+ * which is at most two thirds full. The keys are hashes already, so their low bits serve as the
+ * slot. */
 #include "search/space/hash_set.h"
 
 #include "base/mem.h"
@@ -24,6 +25,7 @@ static uint64_t key_of(uint64_t hash)
     return hash ? hash : 1;
 }
 
+/* The slot of a key, or the free slot where it belongs. */
 static size_t slot_of(const struct hash_set *s, uint64_t key)
 {
     size_t at = (size_t)key & (s->cap - 1);

@@ -1,4 +1,5 @@
-/* packed_points.c - see packed_points.h. The values of all points stand in one array, in the order of the parameters. */
+/* packed_points.c - points without their inactive parameters (packed_points.h). The values of all
+ * points stand in one array, in the order of the parameters; ends[i] is where point i ends. */
 #include "search/space/packed_points.h"
 
 #include "base/base.h"

@@ -88,6 +88,8 @@ static int check_name(const struct space *s, const struct param *p, struct err *
     return 0;
 }
 
+/* A parameter may depend on one choice defined before it, and is active for the choices in
+ * parent_mask. */
 static int check_parent(const struct space *s, const struct param *p, struct err *err)
 {
     if (p->parent == -1)
@@ -140,6 +142,7 @@ static int check_int(const struct param *p, struct err *err)
     return 0;
 }
 
+/* The step must divide the range, so that both ends are values. */
 static int check_step(const struct param *p, struct err *err)
 {
     double cells = p->step > 0 ? (p->hi - p->lo) / p->step : 0;
@@ -210,6 +213,9 @@ static int check_all(const struct space *s, const struct param *p, struct err *e
 
 /* ---- adding ---- */
 
+/* Copies a checked parameter and fills in what follows from its kind, so that readers need no
+ * special cases: the range of a choice is its numbers, an integer has a step, a constant has its
+ * value as both ends and as default. */
 static void param_copy(struct param *to, const struct param *from)
 {
     *to = *from;

@@ -6,8 +6,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
+#include <lzma.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 enum { CAP = 400000 };
 
@@ -155,12 +157,49 @@ static void a_pipe_that_trickles_is_read_to_its_end(void **state)
     gz_close(NULL);
 }
 
+/* xz and zstd, in two parts one after the other, whole and cut short at every 97th byte. */
+static void xz_and_zstd_are_unpacked_too(void **state)
+{
+    enum { N = 50000 };
+    char *data = sample(N), *packed = mem_alloc(CAP), *out = mem_alloc(CAP), path[400];
+
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        struct err err = { 0 };
+        size_t n = 0;
+        for (int part = 0; part < 2; part++) {
+            const char *from = data + part * (N / 2);
+            size_t made = 0;
+            if (kind == 0)
+                assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL,
+                                                         (const uint8_t *)from, N / 2,
+                                                         (uint8_t *)packed + n, &made, CAP - n),
+                                 LZMA_OK);
+            else
+                made = ZSTD_compress(packed + n, CAP - n, from, N / 2, 3);
+            n += made;
+        }
+        write_file(path, packed, n);
+        assert_int_equal(read_all(path, out, 1000, &err), N);
+        assert_memory_equal(out, data, N);
+        for (size_t cut = 13; cut < n / 2; cut += 97) {
+            write_file(path, packed, cut);
+            assert_int_equal(read_all(path, out, CAP, &err), -1);
+            assert_non_null(strstr(err.text, kind == 0 ? "xz data" : "zstd data"));
+        }
+    }
+    mem_free(data);
+    mem_free(packed);
+    mem_free(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_and_gzipped_content_is_the_same),
         cmocka_unit_test(members_one_after_the_other_are_one_stream),
         cmocka_unit_test(every_truncation_and_garbage_is_an_error_with_its_place),
+        cmocka_unit_test(xz_and_zstd_are_unpacked_too),
         cmocka_unit_test(an_absent_file_is_not_found),
         cmocka_unit_test(a_pipe_that_trickles_is_read_to_its_end),
     };

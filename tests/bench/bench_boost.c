@@ -129,7 +129,7 @@ int main(int argc, char **argv)
                                  .split_seed = 1 };
     struct ml_data *d = ml_data_open(&spec, &err);
     int64_t before = now_us();
-    if (!d || !ml_data_bins(d, 255, &err))
+    if (!d || !ml_data_bins(d, FOLD_ALL, 255, &err))
         die(&err);
     printf("%lld rows x %d columns, %d trees, one thread; binning %.3f s\n", (long long)n, cols,
            trees, (double)(now_us() - before) / 1e6);

@@ -77,7 +77,7 @@ struct bench {
 static struct bench bench_open(struct ml_data *d)
 {
     struct err err = { 0 };
-    struct bench b = { .d = d, .bins = ml_data_bins(d, 255, &err) };
+    struct bench b = { .d = d, .bins = ml_data_bins(d, FOLD_ALL, 255, &err) };
     int32_t *at = mem_array((size_t)d->rows, sizeof *at),
             *y = mem_array((size_t)d->rows, sizeof *y);
 

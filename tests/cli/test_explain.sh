@@ -83,7 +83,14 @@ ok "by shuffling, classes" first_is m.assay test.csv --permutation
 ok "the same seed gives the same" cmp <("$ASSAY" explain m.assay test.csv --permutation --json --seed 3) <("$ASSAY" explain m.assay test.csv --permutation --json --seed 3)
 ok "people get a table of it" grep -q 'x"0 .*█' <("$ASSAY" explain r.assay test.csv --permutation --repeats 1)
 
-ok "a missing column is named" refuses 1 'less.csv: column "x1"' "$ASSAY" explain r.assay less.csv -o h.csv
+fit --target y --families mlp --columns who=ignore -o n.assay
+ok "a network: shuffling says which column decides" first_is n.assay test.csv --permutation
+ok "a network does not say it by itself, and how to measure it" \
+    refuses 1 'family mlp does not say .*--permutation' "$ASSAY" explain n.assay
+ok "a network: rows cannot be explained, columns can" \
+    refuses 1 'family mlp cannot be explained; --permutation' "$ASSAY" explain n.assay test.csv -o h.csv
+
+ok "a missing column is named" refuses 1 'less.csv lacks .*"x1"' "$ASSAY" explain r.assay less.csv -o h.csv
 ok "a missing target is named" refuses 1 'test.csv: .*"x9"' "$ASSAY" explain r.assay test.csv --permutation --target x9 -o h.csv
 ok "a target of text" refuses 1 'who|number' "$ASSAY" explain r.assay test.csv --permutation --target who -o h.csv
 ok "a class that is none" refuses 1 '"huge"' "$ASSAY" explain m.assay test.csv --class huge -o h.csv

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <vector>
+
 emu_fiber *emu_self;
 emu_block *emu_here;
 
@@ -380,6 +382,83 @@ extern "C" cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_
     arena_open(true);
     memset(p, value, n);
     return cudaSuccess;
+}
+
+/* ---- graphs ---- */
+
+struct recorded {
+    const char *kernel;
+    dim3 grid, block;
+    size_t dynamic_bytes;
+    void (*body)(void *), (*drop)(void *);
+    void *arg;
+};
+/* A graph and what is made of it are one object, freed with the last of the two. */
+struct graph {
+    std::vector<recorded> launches;
+    int refs;
+};
+static graph *recording;
+
+bool emu_is_recording(void)
+{
+    return recording != NULL;
+}
+
+void emu_record(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
+                void (*body)(void *), void (*drop)(void *), void *arg)
+{
+    recording->launches.push_back({ kernel, grid, block, dynamic_bytes, body, drop, arg });
+}
+
+extern "C" cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode)
+{
+    (void)stream, (void)mode;
+    recording = new graph;
+    recording->refs = 1;
+    return cudaSuccess;
+}
+
+extern "C" cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
+{
+    (void)stream;
+    *out = recording;
+    recording = NULL;
+    return cudaSuccess;
+}
+
+extern "C" cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t from,
+                                                     unsigned long long flags)
+{
+    (void)flags;
+    ((graph *)from)->refs++;
+    *out = from;
+    return cudaSuccess;
+}
+
+extern "C" cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    (void)stream;
+    for (const recorded &r : ((graph *)exec)->launches)
+        emu_launch(r.kernel, r.grid, r.block, r.dynamic_bytes, r.body, r.arg);
+    return cudaSuccess;
+}
+
+extern "C" cudaError_t cudaGraphDestroy(cudaGraph_t from)
+{
+    graph *g = (graph *)from;
+
+    if (--g->refs > 0)
+        return cudaSuccess;
+    for (const recorded &r : g->launches)
+        r.drop(r.arg);
+    delete g;
+    return cudaSuccess;
+}
+
+extern "C" cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    return cudaGraphDestroy(exec);
 }
 
 /* ---- the rest of the runtime ---- */

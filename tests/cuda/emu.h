@@ -17,6 +17,8 @@ extern "C" {
 
 typedef int cudaError_t;
 typedef void *cudaStream_t;
+typedef void *cudaGraph_t;
+typedef void *cudaGraphExec_t;
 enum {
     cudaSuccess = 0,
     cudaErrorMemoryAllocation = 2,
@@ -26,6 +28,7 @@ enum {
 };
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 enum { cudaStreamNonBlocking = 1 };
+enum { cudaStreamCaptureModeThreadLocal = 1 };
 enum { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
 struct cudaDeviceProp {
     char name[256];
@@ -44,6 +47,14 @@ cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+/* A graph is the list of launches between the two calls; copies cannot be recorded. */
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out);
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph,
+                                          unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t rc);
 
@@ -125,9 +136,19 @@ void emu_warp_wait(uint32_t mask, int line);
 
 void emu_launch(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
                 void (*body)(void *), void *arg);
+/* While a graph is recorded a launch is only written down, with a copy of its arguments. */
+bool emu_is_recording(void);
+void emu_record(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes,
+                void (*body)(void *), void (*drop)(void *), void *arg);
 template <class F>
 void emu_run(const char *kernel, dim3 grid, dim3 block, size_t dynamic_bytes, F f)
 {
+    if (emu_is_recording()) {
+        emu_record(
+            kernel, grid, block, dynamic_bytes, [](void *p) { (*(F *)p)(); },
+            [](void *p) { delete (F *)p; }, new F(f));
+        return;
+    }
     emu_launch(
         kernel, grid, block, dynamic_bytes, [](void *p) { (*(F *)p)(); }, &f);
 }

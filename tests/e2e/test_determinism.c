@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-enum { TRIALS = TEST_ROUNDS(16, 10), ROWS = 300, STUDY_MS = 80000 };
+enum { TRIALS = TEST_ROUNDS(16, 10), ROWS = 120, STUDY_MS = 80000 };
 
 struct scenario {
     const char *name;

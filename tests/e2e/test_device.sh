@@ -46,7 +46,15 @@ ok "several trials trained in the same launches" grep -Eqrs 'boost.device lanes=
 ok "their model file is the CPU's, too" cmp cpu.assay cuda.assay
 ok "with all devices, too" run auto ASSAY_CUDA="$emulated"
 ok "and their model file" cmp cpu.assay auto.assay
+sed -i -e '/family: boost/d' -e 's/trials: 6/trials: 4/' spec.yaml
+cat >>spec.yaml <<'END'
+  - {family: mlp, embedding: none, members: 1, layers: 2, width: {int_log: [8, 40]}, batch: 64, epochs: 4, dropout: [0, 0.4], learning_rate: [0.01, 0.1]}
+END
+ok "networks on the CPU" run cpu
+ok "networks on the device" run cuda ASSAY_CUDA="$emulated"
+ok "networks of several trials trained in the same launches" grep -Eqrs 'net.device lanes=([4-9]|1[0-9])' "$TMPDIR"
+ok "their model file is the CPU's" cmp cpu.assay cuda.assay
 run cuda ASSAY_CUDA=/nonexistent.so
-ok "no GPU is one clear line where one is asked for" diff cuda.txt - <<<"assay: devices: cuda: no GPU here that the CUDA half can use"
+ok "no GPU is one clear line where one is asked for" diff cuda.txt - <<<"assay: devices: cuda: this machine has no GPU that can be used"
 ok "an unknown device is refused" grep -q 'not auto, cpu or cuda' <("$ASSAY" fit train.csv --target class --device tpu 2>&1)
 finish

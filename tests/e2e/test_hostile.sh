@@ -70,7 +70,7 @@ fit 'gzip' bad.csv.gz
 fit 'random.csv' random.csv
 fit 'column' columns.csv
 fit 'line 2|field' field.csv
-fit 'regular file|directory' folder.csv
+fit 'the folder is empty' folder.csv
 fit 'metric' good.csv --metric nonsense
 fit 'metric|rmse' good.csv --metric rmse
 fit 'task|regression' good.csv --task regression

@@ -1,7 +1,9 @@
 /* fuzz_csv.c - any bytes as CSV: one clear error and no file, or a frame that passes its own check, whose hash and cells do
  * not depend on how the bytes arrived. The first three bytes choose options and read size.
- * covers: ml/read/csv.c ml/read/csv_scan.c ml/read/csv_num.c ml/read/csv_col.c ml/read/csv_table.c ml/read/csv_retype.c ml/read/csv_dict.c ml/read/csv_dialect.c */
-#include "base/io.h"
+ * covers: ml/cells/form.c ml/cells/date.c ml/cells/words.c ml/cells/judge.c ml/cells/judge_numbers.c ml/cells/judge_dates.c ml/cells/judge_shape.c
+ * covers: ml/read/csv_end.c ml/read/csv.c ml/read/csv_scan.c ml/cells/csv_num.c ml/read/csv_col.c ml/read/csv_table.c ml/read/csv_retype.c ml/read/csv_dict.c ml/read/csv_dialect.c */
+#include "tests/fuzz/feed.h"
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -18,42 +20,11 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct io_ops quick; /* nothing needs to last here */
-static char path[80];
-
-static int no_sync(int fd)
-{
-    (void)fd;
-    return 0;
-}
-
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
-    quick = io_system;
-    quick.fsync = no_sync;
-    io = &quick;
-    (void)snprintf(path, sizeof(path), "%s/assay-fuzz-csv-%ld",
-                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+    feed_init("csv");
     return 0;
-}
-
-struct source {
-    const uint8_t *data;
-    size_t n, at, step;
-};
-
-static long source_read(void *ctx, void *out, size_t n, struct err *err)
-{
-    struct source *s = ctx;
-    size_t part = s->n - s->at;
-
-    (void)err;
-    part = part > n ? n : part;
-    part = part > s->step ? s->step : part;
-    memcpy(out, s->data + s->at, part);
-    s->at += part;
-    return (long)part;
 }
 
 static void check_col(const struct frame *f, int c, double *x, int32_t *code)
@@ -136,14 +107,19 @@ static void check_scans(const uint8_t *data, size_t n, char delimiter)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char delimiters[] = { 0, 0, ',', ';', '\t', '|' };
-    static const struct csv_override over[] = { { "a", FRAME_CATEGORICAL },
-                                                { "b", FRAME_NUMERIC },
-                                                { "c", FRAME_IGNORED } };
+    static const struct csv_override over[] = { { .name = "a", .type = FRAME_CATEGORICAL },
+                                                { .name = "b", .type = FRAME_NUMERIC },
+                                                { .name = "c", .type = FRAME_IGNORED } };
+    static const struct csv_override kinds[] = {
+        { .name = "a", .type = FRAME_NUMERIC, .kind = FRAME_DATE },
+        { .name = "b", .type = FRAME_NUMERIC, .note = "{\"decimal\":\",\",\"magnitudes\":true}" },
+        { .name = "c", .type = FRAME_CATEGORICAL, .kind = FRAME_LIST }
+    };
     char one[SHA256_HEX] = "", two[SHA256_HEX] = "";
 
     if (size < 3)
         return 0;
-    struct csv_opts opts = { .name = "fuzz.csv", .overrides = over };
+    struct csv_opts opts = { .name = "fuzz.csv", .overrides = data[1] & 32 ? kinds : over };
     opts.delimiter = delimiters[(data[0] & 15) % sizeof(delimiters)];
     opts.header = (enum csv_header)((data[0] >> 4) % 3);
     opts.n_overrides = data[1] & 3;

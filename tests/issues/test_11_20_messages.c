@@ -14,7 +14,7 @@
 /* As a controller would look at it before its table is known. */
 static int check(const char *text, struct err *err)
 {
-    struct space_for need = { FT_ANY, "", false };
+    struct space_for need = { FT_ANY, "", false, false, true, NULL };
     struct study_space space = { 0 };
     struct spec spec;
     json_t *json = yamlx_load(text, strlen(text), "s.yaml", err), *v = NULL;
@@ -33,7 +33,7 @@ static int check(const char *text, struct err *err)
     json_array_foreach(spec.enqueue, i, v)
     {
         if (rc == 0)
-            rc = config_parse(&c, v, "enqueue", err);
+            rc = config_parse(&c, v, "enqueue", NULL, err);
     }
     spec_fini(&spec);
     return rc;

@@ -46,7 +46,7 @@ planted() { # command that writes out.csv: its part's name was to be guessed fro
 ok "the files in a folder that others may read are private" private_in_open_folder
 ok "a database that others may read is closed to them at the next start" closed_again
 mkdir shared && chmod 777 shared
-ok "a folder that others may write into is refused with its mode" refused shared "may be written by others (mode 0777)"
+ok "a folder that others may write into is refused with its mode" refused shared "other users may write into this folder (mode 0777)"
 if [ "$(id -u)" = 0 ]; then
     mkdir foreign && chown 12345 foreign && chmod 700 foreign
     ok "a folder of another user is refused with the owner" refused foreign "belongs to user 12345"

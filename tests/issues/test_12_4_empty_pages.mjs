@@ -2,7 +2,7 @@
 // test_12_4_empty_pages.mjs - what the page shows where there is nothing to show. A study that
 // could not be loaded stayed an empty frame that said "Asking…" for ever; its error stayed in the
 // corner of every page that was opened afterwards; a new study without any table began with a red
-// error.
+// error; an empty list of studies had a filter.
 import {browserTest, fakeStudy} from '../e2e/page_rig.mjs';
 
 const world = {
@@ -39,5 +39,15 @@ await browserTest(world, async ({ ok, fake, page }) => {
      !(await page.eval("Boolean(document.querySelector('.told .bad, [aria-invalid=true]'))")));
   ok('and cannot be started',
      await page.eval("getComputedStyle(document.querySelector('[type=submit]')).opacity < 1"));
+
+  const filter = "document.querySelector('[type=search]')", studies = fake.answers['GET /studies'];
+  fake.answers['GET /studies'] = () => ({ studies: [], next: null });
+  await page.eval("location.hash = '#/'");
+  await page.until("document.querySelector('.empty pre')");
+  ok('an empty list of studies has no filter', await page.eval(`${filter}.hidden`));
+  fake.answers['GET /studies'] = studies;
+  await page.eval("document.querySelector('.check input').click()");
+  await page.until("document.querySelector('.list tbody a')");
+  ok('a list with a study has one', !(await page.eval(`${filter}.hidden`)));
   page.problems.length = 0;
 });

@@ -20,6 +20,8 @@ struct frame *csv_frame_n(const char *text, size_t n, size_t step, const struct 
                           char hash[SHA256_HEX]);
 /* 0 or -1 with err; nothing is left at the path then. */
 int csv_try(const char *text, size_t n, size_t step, const struct csv_opts *opts, struct err *err);
+/* The same through the reader that tells formats apart. */
+int table_try(const char *text, size_t n, struct err *err);
 
 double cell_number(const struct frame *f, const char *col, int64_t row);
 const char *cell_text(const struct frame *f, const char *col, int64_t row); /* "" = missing */

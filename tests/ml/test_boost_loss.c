@@ -278,8 +278,9 @@ static void quantiles_cover_their_share(void **state)
         params[BOOST_LEARNING_RATE] = 0.1;
         params[BOOST_MIN_LEAF] = 60;
         float *p = fit_all(r, params, 60);
+        /* the target lies far from 0, so predictions are less the shift of its unit */
         for (int i = 0; i < N; i++)
-            below += copy[i] < (double)p[i];
+            below += copy[i] < (double)p[i] + target_shift(&r->d->unit);
         assert_float_equal(below / N, alphas[a], 0.04);
         free(p);
     }

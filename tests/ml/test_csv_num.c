@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "base/rng.h"
-#include "ml/read/csv_num.h"
+#include "ml/cells/csv_num.h"
 
 #include <math.h>
 

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "ml/model/data.h"
+#include "ml/model/model.h"
 #include "ml/model/split.h"
 #include "ml/model/target.h"
 
@@ -109,7 +110,7 @@ static void classes_stand_in_a_fixed_order(void **state)
     assert_true(d->y[0] == 3 && d->y[1] == 2 && d->n_outputs == 4);
     ml_data_close(d);
     frame_close(f);
-    struct csv_override as_text = { "y", FRAME_CATEGORICAL };
+    struct csv_override as_text = { .name = "y", .type = FRAME_CATEGORICAL };
     struct csv_opts opts = { .overrides = &as_text, .n_overrides = 1 };
     f = csv_frame("x,y\n1,10\n2,9\n3,10\n4,9\n5,100\n6,100\n", &opts);
     spec = spec_of(f, "y", ML_MULTICLASS);
@@ -125,6 +126,56 @@ static void classes_stand_in_a_fixed_order(void **state)
     assert_string_equal(d->classes[2], "z");
     ml_data_close(d);
     frame_close(f);
+}
+
+static void labels_stay_as_they_are_spelt(void **state)
+{
+    static const struct {
+        const char *y[3], *want[3], *positive;
+        int n;
+        bool is_label;
+    } cases[] = {
+        { { "1.0", "0.0" }, { "0.0", "1.0" }, "1", 2, false },
+        { { "1.0", "0.0" }, { "1.0", "0.0" }, "0.0", 2, false },
+        { { "+1", "-1" }, { "-1", "+1" }, "+1", 2, false },
+        { { "2", "1" }, { "1", "2" }, "2.0", 2, false },
+        /* two spellings of one number are one class */
+        { { "1.0", "1", "0" }, { "0", "1.0" }, "1.0", 3, false },
+        { { "9007199254740992", "9007199254740993" },
+          { "9007199254740992", "9007199254740993" },
+          "9007199254740993",
+          2,
+          true },
+        { { "NA", "", "EU" }, { "EU", "NA" }, "NA", 3, true },
+        { { "1", "+1" }, { "1", "+1" }, "+1", 2, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct csv_override as_label = { "y", .type = FRAME_CATEGORICAL, .is_exact = true };
+        const struct csv_opts opts = { .overrides = &as_label, .n_overrides = 1 };
+        char hash[SHA256_HEX];
+        struct buf b;
+        buf_init(&b, 1 << 20);
+        assert_int_equal(buf_adds(&b, "x,y\n", NULL), 0);
+        for (int k = 0; k < 60; k++)
+            assert_int_equal(buf_addf(&b, NULL, "%d,%s\n", k, cases[i].y[k % cases[i].n]), 0);
+        struct frame *f = csv_frame_n(b.data, b.len, 0, cases[i].is_label ? &opts : NULL, hash);
+        buf_fini(&b);
+        struct ml_data_spec spec = spec_of(f, "y", ML_BINARY);
+        spec.positive = cases[i].positive;
+        struct ml_data *d = opened(&spec);
+        assert_int_equal(d->n_classes, 2);
+        for (int c = 0; c < 2; c++)
+            assert_string_equal(d->classes[c], cases[i].want[c]);
+        double y[60];
+        assert_int_equal(
+            target_read_as(f, "y", ML_BINARY, 2, (const char *const *)d->classes, y, NULL), 0);
+        for (int k = 0; k < 60; k++)
+            assert_true(y[k] == d->y[k] || (isnan(y[k]) && isnan(d->y[k])));
+        ml_data_close(d);
+        frame_close(f);
+    }
 }
 
 static void rows_without_a_target_are_not_trained_on(void **state)
@@ -225,8 +276,8 @@ static void *ask(void *arg)
     struct asker *a = arg;
 
     for (int i = 0; i < 3; i++)
-        a->bins[i] = ml_data_bins(a->d, sizes[i], NULL);
-    a->dense = ml_data_dense(a->d, NULL);
+        a->bins[i] = ml_data_bins(a->d, FOLD_ALL, sizes[i], NULL);
+    a->dense = ml_data_dense(a->d, FOLD_ALL, NULL);
     return NULL;
 }
 
@@ -255,7 +306,7 @@ static void matrices_are_made_once(void **state)
             assert_ptr_equal(askers[i].bins[b], askers[0].bins[b]);
         }
     }
-    assert_ptr_equal(ml_data_bins(d, 1000, NULL), askers[0].bins[0]);
+    assert_ptr_equal(ml_data_bins(d, FOLD_ALL, 1000, NULL), askers[0].bins[0]);
     assert_true(ml_data_shared_bytes(d) >= before + 20000 * (3 * 16 + 16 * 4));
     ml_data_close(d);
     frame_close(f);
@@ -270,11 +321,11 @@ static void columns_are_the_bins_turned_over(void **state)
 
     (void)state;
     for (int size = 3; size <= 255; size += 252) {
-        const uint8_t *columns = ml_data_columns(d, size, NULL);
-        const struct prep_bins *b = ml_data_bins(d, size, NULL);
+        const uint8_t *columns = ml_data_columns(d, FOLD_ALL, size, NULL);
+        const struct prep_bins *b = ml_data_bins(d, FOLD_ALL, size, NULL);
         assert_non_null(columns);
         assert_ptr_equal(columns, b->columns);
-        assert_ptr_equal(columns, ml_data_columns(d, size, NULL));
+        assert_ptr_equal(columns, ml_data_columns(d, FOLD_ALL, size, NULL));
         for (int64_t i = 0; i < b->rows; i++) {
             for (int c = 0; c < b->cols; c++)
                 assert_int_equal(columns[c * b->rows + i], b->bins[i * b->stride + c]);
@@ -289,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_reads_the_target),
         cmocka_unit_test(classes_stand_in_a_fixed_order),
+        cmocka_unit_test(labels_stay_as_they_are_spelt),
         cmocka_unit_test(rows_without_a_target_are_not_trained_on),
         cmocka_unit_test(errors_name_the_column),
         cmocka_unit_test(too_many_classes_are_refused),

@@ -63,6 +63,47 @@ static void first_configurations_are_legal_and_start_with_the_defaults(void **st
     }
 }
 
+/* Large tables get fewer epochs and larger batches; those of very many columns one network without
+ * waves. Rows of the portfolio are moved into these ranges, and other families stay as they are. */
+static void the_defaults_of_networks_suit_the_table(void **state)
+{
+    static const struct {
+        int64_t rows;
+        int encoded;
+        double epochs, batch, members, embedding, width;
+    } cases[] = {
+        { 0, 8, 64, 64, 8, 1, 64 },       { 2000, 8, 64, 64, 8, 1, 64 },
+        { 32000, 8, 32, 128, 8, 1, 64 },  { 10000000, 8, 12, 256, 8, 1, 64 },
+        { 2000, 784, 15, 64, 1, 0, 256 }, { 60000, 784, 15, 128, 1, 0, 256 },
+    };
+    const struct family *f = family_find("mlp"), *boost = family_find("boost");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct family_shape s = { .rows = cases[i].rows, .encoded = cases[i].encoded };
+        double want[] = { [MLP_EPOCHS] = cases[i].epochs,
+                          [MLP_BATCH] = cases[i].batch,
+                          [MLP_MEMBERS] = cases[i].members,
+                          [MLP_WIDTH] = cases[i].width,
+                          [MLP_EMBEDDING] = cases[i].embedding };
+        static const int which[] = { MLP_EPOCHS, MLP_BATCH, MLP_MEMBERS, MLP_WIDTH, MLP_EMBEDDING };
+        for (size_t k = 0; k < ARRAY_LEN(which); k++)
+            assert_float_equal(family_param_for(f, which[k], &s, "auc").def, want[which[k]], 0);
+        for (int row = 0; f->portfolio(row); row++) {
+            double params[FAMILY_MAX_PARAMS];
+            memcpy(params, f->portfolio(row), (size_t)f->n_params * sizeof *params);
+            family_suit(f, &s, "auc", params);
+            assert_float_equal(params[MLP_EPOCHS], cases[i].epochs, 0);
+            assert_true(params[MLP_MEMBERS] <= (cases[i].encoded > 256 ? 1 : 16));
+        }
+        for (int k = 0; k < boost->n_params; k++) {
+            const struct family_param *p = &boost->params[k];
+            assert_float_equal(family_param_for(boost, k, &s, "auc").hi,
+                               p->axis == FA_PREP ? 0 : p->hi, 0);
+        }
+    }
+}
+
 static void an_illegal_value_gives_an_error_that_names_the_parameter(void **state)
 {
     static const struct {
@@ -133,6 +174,12 @@ static void the_shape_key_contains_only_parameters_of_the_shape(void **state)
     family_shape_key(f, b, kb, sizeof kb);
     assert_string_not_equal(ka, kb);
     assert_string_equal(kb, "boost bins=63");
+    b[BOOST_BINS] = a[BOOST_BINS];
+    b[BOOST_PREP_LEVELS] = 1;
+    family_shape_key(f, b, kb, sizeof kb);
+    assert_string_not_equal(ka, kb);
+    assert_non_null(strstr(kb, " prep_levels=means"));
+    family_defaults(family_find("linear"), a);
     family_shape_key(family_find("linear"), a, ka, sizeof ka);
     assert_string_equal(ka, "linear");
 }
@@ -214,6 +261,7 @@ int main(void)
         cmocka_unit_test(every_family_is_found_by_its_name),
         cmocka_unit_test(parameters_are_found_by_name_and_defaults_lie_in_their_ranges),
         cmocka_unit_test(first_configurations_are_legal_and_start_with_the_defaults),
+        cmocka_unit_test(the_defaults_of_networks_suit_the_table),
         cmocka_unit_test(an_illegal_value_gives_an_error_that_names_the_parameter),
         cmocka_unit_test(the_name_of_a_choice_finds_the_choice),
         cmocka_unit_test(the_shape_key_contains_only_parameters_of_the_shape),

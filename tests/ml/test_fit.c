@@ -33,6 +33,7 @@ static struct made *made_new(int folds, int points, const double *curve, int64_t
     m->r.plan = (struct family_plan){ .check_every = every, .patience = patience, .cap = cap };
     for (int f = 0; f < folds; f++) {
         m->t.rows[f].n_held = 10;
+        m->t.size[f] = (double)m->t.rows[f].n_held;
         for (int p = 0; p < points; p++) {
             struct fit_value v = { curve[p * folds + f], 100 + curve[p * folds + f], 1 };
             fit_point_put(&m->r, f, &v);
@@ -44,6 +45,7 @@ static struct made *made_new(int folds, int points, const double *curve, int64_t
 static void made_free(struct made *m)
 {
     mem_free(m->r.values);
+    mem_free(m->r.point_us);
     mem_free(m);
 }
 
@@ -460,7 +462,7 @@ static void the_test_score_is_what_the_artifact_predicts(void **state)
         struct fit_result last;
         struct buf out;
         buf_init(&out, ARTIFACT_MAX_BYTES);
-        double growth = fit_trial_growth(t);
+        double growth = fit_trial_forecast(t, 1, 0).growth;
         assert_int_equal(fit_trial_ship(t, &out, &err), 0);
         assert_int_equal(out.len, b.len);
         assert_memory_equal(out.data, b.data, b.len);

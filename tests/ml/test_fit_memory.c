@@ -44,21 +44,23 @@ static void a_level_says_what_the_next_one_takes(void **state)
         double params[FAMILY_MAX_PARAMS];
         struct err err = { 0 };
         struct fit_trial *t = trial_of(r, family, params);
-        assert_true(fit_trial_growth(t) == 0);
-        int64_t blind = fit_trial_estimate(t, 2, 0);
-        assert_int_equal(blind, fit_trial_estimate(t, 2, 1));
-        assert_true(fit_trial_estimate(t, 2, 0.1) < blind);
-        assert_true(fit_trial_least_bytes(t, 2, 1) < blind);
+        assert_true(fit_trial_forecast(t, 1, 0).growth == 0);
+        int64_t blind = fit_trial_forecast(t, 2, 0).estimate;
+        assert_int_equal(blind, fit_trial_forecast(t, 2, 1).estimate);
+        assert_true(fit_trial_forecast(t, 2, 0.1).estimate < blind);
+        assert_true(fit_trial_forecast(t, 2, 1).least < blind);
         assert_int_equal(fit_trial_advance(t, 1, NULL, &err), 1);
-        double growth = fit_trial_growth(t);
-        int64_t said = fit_trial_estimate(t, 2, 7); /* its own goes before what others took */
+        double growth = fit_trial_forecast(t, 1, 0).growth;
+        int64_t said =
+            fit_trial_forecast(t, 2, 7).estimate; /* its own goes before what others took */
         assert_true(growth > 0);
         assert_int_equal(fit_trial_advance(t, 2, NULL, &err), 1);
-        if (near_of(fit_trial_growth(t), growth) > 0.2)
-            fail_msg("%s %zu: %.2f after %.2f", family, i, fit_trial_growth(t), growth);
-        if (near_of((double)said, (double)fit_trial_estimate(t, 2, 1)) > 0.2)
-            fail_msg("%s %zu: %.0f after %.0f", family, i, (double)fit_trial_estimate(t, 2, 1),
-                     (double)said);
+        if (near_of(fit_trial_forecast(t, 1, 0).growth, growth) > 0.2)
+            fail_msg("%s %zu: %.2f after %.2f", family, i, fit_trial_forecast(t, 1, 0).growth,
+                     growth);
+        if (near_of((double)said, (double)fit_trial_forecast(t, 2, 1).estimate) > 0.2)
+            fail_msg("%s %zu: %.0f after %.0f", family, i,
+                     (double)fit_trial_forecast(t, 2, 1).estimate, (double)said);
         fit_trial_close(t);
         rig_free(r);
     }
@@ -81,18 +83,18 @@ static void its_own_first_trees_say_what_the_level_takes(void **state)
         struct fit_trial *t = trial_of(r, families[i % 2], params);
         struct ml_stop stop = { .now_us = tick, .deadline_us = 0 };
         int64_t first = 0;
-        assert_int_equal(fit_trial_revised(t, 1), 0);
+        assert_int_equal(fit_trial_forecast(t, 2, 1).revised, 0);
         for (int rc = 0; rc == 0;) {
             stop.deadline_us = ticks + 20;
             rc = fit_trial_advance(t, 2, &stop, &err);
             assert_true(rc >= 0);
             if (rc == 0 && first == 0)
-                first = fit_trial_revised(t, 1);
+                first = fit_trial_forecast(t, 2, 1).revised;
         }
         assert_true(first > 0);
-        if (near_of((double)first, (double)fit_trial_estimate(t, 2, 1)) > 0.2)
+        if (near_of((double)first, (double)fit_trial_forecast(t, 2, 1).estimate) > 0.2)
             fail_msg("%s %zu: %.0f, at the end %.0f", families[i % 2], i, (double)first,
-                     (double)fit_trial_estimate(t, 2, 1));
+                     (double)fit_trial_forecast(t, 2, 1).estimate);
         fit_trial_close(t);
         rig_free(r);
     }
@@ -110,12 +112,12 @@ static void a_shipped_trial_holds_no_trees(void **state)
     struct fit_trial *t = trial_of(r, "forest", params);
     assert_int_equal(fit_trial_advance(t, 2, NULL, &err), 1);
     int64_t held = fit_trial_bytes(t), spare = fit_trial_spare_bytes(t);
-    double growth = fit_trial_growth(t);
+    double growth = fit_trial_forecast(t, 1, 0).growth;
     assert_int_equal(fit_trial_ship(t, &out, &err), 0);
     assert_true(spare >= (int64_t)out.len / r->d->k_folds); /* a fold's file beside all lanes */
     assert_true(fit_trial_bytes(t) < held / 2);
     assert_int_equal(fit_trial_spare_bytes(t), 0);
-    assert_true(fit_trial_growth(t) == growth);
+    assert_true(fit_trial_forecast(t, 1, 0).growth == growth);
     fit_trial_close(t);
     buf_fini(&out);
     rig_free(r);
@@ -143,7 +145,9 @@ static double trained_by_promises(struct fit_trial *t, int level, int *n)
     struct err err = { 0 };
 
     for (int rc = 0; rc == 0; ++*n) {
-        assert_true(fit_trial_next_bytes(t, level, 0, &a.promise) >= a.promise);
+        struct fit_forecast f = fit_trial_forecast(t, level, 0);
+        a.promise = f.ask;
+        assert_true(f.next >= f.ask);
         assert_true(*n < 200);
         assert_true(a.promise > fit_trial_bytes(t)); /* or it would never get on */
         rc = fit_trial_advance(t, level, &stop, &err);

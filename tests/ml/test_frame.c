@@ -146,6 +146,40 @@ static void levels_are_sorted_and_codes_follow(void **state)
     frame_close(f);
 }
 
+static void kinds_and_notes_come_back_and_plain_columns_keep_their_bytes(void **state)
+{
+    static const double v[] = { 0, 86400, -1.5 };
+    static const int32_t code[] = { 0, 1, 1 };
+    static const char *const levels[] = { "a|b", "a" };
+    char hash[SHA256_HEX], plain[SHA256_HEX];
+    struct err err = { 0 };
+
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        struct frame_writer *w = frame_writer_new(path_of("kinds"), &err);
+        frame_writer_kind(w, round ? FRAME_PLAIN : FRAME_DATE, round ? "" : "{\"order\":\"iso\"}");
+        assert_int_equal(frame_writer_numeric(w, "when", v, 3, &err), 0);
+        if (round == 0)
+            frame_writer_kind(w, FRAME_LIST, NULL);
+        assert_int_equal(frame_writer_categorical(w, "tags", code, 3, levels, 2, &err), 0);
+        assert_int_equal(frame_writer_numeric(w, "x", v, 3, &err), 0);
+        assert_int_equal(frame_writer_end(w, round ? plain : hash, &err), 0);
+        struct frame *f = frame_open(path_of("kinds"), &err);
+        assert_non_null(f);
+        assert_int_equal(f->cols[0].kind, round ? FRAME_PLAIN : FRAME_DATE);
+        assert_string_equal(f->cols[0].note, round ? "" : "{\"order\":\"iso\"}");
+        assert_int_equal(f->cols[1].kind, round ? FRAME_PLAIN : FRAME_LIST);
+        assert_string_equal(f->cols[1].note, "");
+        assert_int_equal(f->cols[2].kind, FRAME_PLAIN);
+        char *schema = frame_schema_json(f);
+        assert_int_equal(!strstr(schema, "\"type\":\"numeric\",\"kind\":\"date\",\"note\":\"{"),
+                         round);
+        mem_free(schema);
+        frame_close(f);
+    }
+    assert_string_not_equal(hash, plain);
+}
+
 static void equal_tables_give_equal_bytes(void **state)
 {
     char one[SHA256_HEX], two[SHA256_HEX];
@@ -296,6 +330,7 @@ int main(void)
         cmocka_unit_test(numbers_come_back_exactly_from_the_narrowest_type),
         cmocka_unit_test(infinities_are_values_without_a_place_in_the_statistics),
         cmocka_unit_test(levels_are_sorted_and_codes_follow),
+        cmocka_unit_test(kinds_and_notes_come_back_and_plain_columns_keep_their_bytes),
         cmocka_unit_test(equal_tables_give_equal_bytes),
         cmocka_unit_test(builders_refuse_what_makes_no_table),
         cmocka_unit_test(no_damage_is_more_than_refused),

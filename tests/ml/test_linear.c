@@ -63,7 +63,7 @@ static void one_column_ridge_is_known_by_hand(void **state)
     }
     struct rig *r = rig_new(t, ML_REGRESSION, METRIC_RMSE, 2);
     struct err err = { 0 };
-    const struct prep_dense *d = ml_data_dense(r->d, &err);
+    const struct prep_dense *d = ml_data_dense(r->d, FOLD_ALL, &err);
     for (int i = 0; i < 20; i++) { /* the prepared column has mean 0 over all rows */
         sxx += (double)d->x[i * d->stride] * (double)d->x[i * d->stride];
         sxy += (double)d->x[i * d->stride] * (double)(i * i);

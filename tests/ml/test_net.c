@@ -1,18 +1,19 @@
 /* test_net.c - the gradients of a network are those of its loss, by differences, for every activation, every loss and every
- * number of layers; padding changes nothing and is never changed; every instruction set gives the same bits; and the step
+ * number of layers, with waves and members or without; padding changes nothing and is never changed; every instruction set gives the same bits; and the step
  * of the optimiser is the published one. */
 #include "tests/unit.h"
 
 #include "base/base.h"
 #include "base/rng.h"
 #include "ml/cpu/simd.h"
+#include "ml/cpu/waves.h"
 #include "ml/net/net.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 7, INPUTS = 5, SMOOTHING_PERCENT = 10 };
+enum { ROWS = 7, INPUTS = 5, SMOOTHING_PERCENT = 10, MEMBERS = 3, NUMBERS = 3, CODES = 5 };
 
 enum loss { TWO, MANY, SQUARE, QUANTILE, LOSSES };
 static const int outputs_of[LOSSES] = { [TWO] = 1, [MANY] = 3, [SQUARE] = 1, [QUANTILE] = 1 };
@@ -21,13 +22,60 @@ struct problem {
     struct net net;
     struct net_work work;
     float *w, *grad, x[ROWS * 16], number[ROWS];
-    int32_t label[ROWS];
+    int32_t label[ROWS], codes[ROWS * CODES];
     enum loss loss;
     struct net_drop drop;
 };
 
-static struct problem *problem_new(enum loss loss, int hidden, int width, enum layer_act act,
-                                   float drop)
+/* The blocks of the family mlp. RICH: numbers as waves, and members. CODED: pieces of numbers, vectors of categories, members,
+ * layers that are normalised and add what they read, and crosses beside them. */
+enum shape { PLAIN, RICH, CODED, SHAPES };
+
+static void coded_inputs(struct net *n, struct err *err)
+{
+    struct net_block pieces = { NET_PIECES, NUMBERS, .is_linear = true };
+    struct net_block embeds = { NET_EMBEDS, 2, .is_linear = true };
+
+    n->codes = (struct net_codes){ .embeds = 2, .crosses = 3, .dropped = 1, .levels = { 4, 11 } };
+    assert_int_equal(net_add(n, &pieces, err), 0);
+    assert_int_equal(net_add(n, &embeds, err), 0);
+}
+
+static void problem_shape(struct net *n, enum loss loss, int hidden, int width, enum layer_act act,
+                          enum shape shape)
+{
+    bool is_rich = shape != PLAIN;
+    struct net_block layer = {
+        NET_DENSE, width, act, .drops = true, .scales = true, .each = is_rich
+    };
+    struct net_block last = { is_rich ? NET_HEADS : NET_DENSE, outputs_of[loss],
+                              .is_linear = true };
+    struct net_block waves = { NET_WAVES, NUMBERS, .is_linear = true };
+    struct net_block members = { NET_MEMBERS, MEMBERS, .is_linear = true };
+    struct net_block norm = { NET_LAYER_NORM, width, .is_linear = true };
+    struct net_block crosses = { NET_CROSSES, 32, .is_linear = true };
+    struct err err = { 0 };
+
+    net_begin(n, 1, 1, INPUTS);
+    if (shape == CODED)
+        coded_inputs(n, &err);
+    if (shape == RICH)
+        assert_int_equal(net_add(n, &waves, &err), 0);
+    if (is_rich)
+        assert_int_equal(net_add(n, &members, &err), 0);
+    for (int i = 0; i < hidden; i++, layer.scales = false) {
+        layer.adds = shape == CODED && i > 0;
+        assert_int_equal(net_add(n, &layer, &err), 0);
+        if (shape == CODED)
+            assert_int_equal(net_add(n, &norm, &err), 0);
+    }
+    assert_int_equal(net_add(n, &last, &err), 0);
+    if (shape == CODED)
+        assert_int_equal(net_add(n, &crosses, &err), 0);
+}
+
+static struct problem *problem_of(enum loss loss, int hidden, int width, enum layer_act act,
+                                  float drop, enum shape shape)
 {
     struct problem *p = calloc(1, sizeof *p);
     struct err err = { 0 };
@@ -35,27 +83,38 @@ static struct problem *problem_new(enum loss loss, int hidden, int width, enum l
 
     assert_non_null(p);
     p->loss = loss;
-    p->drop = (struct net_drop){ drop, 5, 3 };
-    net_shape(&p->net, INPUTS, outputs_of[loss], hidden, width, act);
+    p->drop = (struct net_drop){ .p = drop, .seed = 5, .step = 3 };
+    problem_shape(&p->net, loss, hidden, width, act, shape);
     assert_int_equal(net_work_init(&p->work, &p->net, ROWS, true, &err), 0);
     p->w = malloc((size_t)p->net.size * sizeof *p->w);
     p->grad = malloc((size_t)p->net.size * sizeof *p->grad);
     assert_true(p->w && p->grad);
     net_start(&p->net, 11, p->w);
     rng_init(&rng, 12, (uint64_t)loss);
-    const struct net_layer *last = &p->net.layer[p->net.n - 1];
-    for (int i = 0; i <= last->in;
-         i++) { /* training starts with 0 here, where most gradients are 0 */
-        for (int j = 0; j < last->out; j++)
-            p->w[last->weights + i * last->pad + j] = (float)rng_normal(&rng);
+    /* Training starts with 0 in the last block, where most gradients are 0. */
+    for (int i = 0; i < p->net.n_parts; i++) {
+        const struct net_part *part = &p->net.part[i];
+        for (int j = 0;
+             part->block >= p->net.n - 1 - (shape == CODED) && j < part->rows * part->pad; j++) {
+            if (j % part->pad < part->cols)
+                p->w[part->at + j] = (float)rng_normal(&rng);
+        }
     }
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < INPUTS; j++)
             p->x[i * 16 + j] = (float)rng_normal(&rng);
+        for (int j = 0; j < CODES; j++)
+            p->codes[i * CODES + j] = (int32_t)rng_below(&rng, j == 0 ? 4 : j == 1 ? 11 : 50);
         p->label[i] = (int32_t)rng_below(&rng, loss == MANY ? 3 : 2);
         p->number[i] = (float)rng_normal(&rng);
     }
     return p;
+}
+
+static struct problem *problem_new(enum loss loss, int hidden, int width, enum layer_act act,
+                                   float drop)
+{
+    return problem_of(loss, hidden, width, act, drop, PLAIN);
 }
 
 static void problem_free(struct problem *p)
@@ -66,28 +125,50 @@ static void problem_free(struct problem *p)
     free(p);
 }
 
+static void inputs_set(struct problem *p, size_t from, size_t rows)
+{
+    memcpy(p->work.x, p->x + from * 16, rows * 16 * sizeof *p->x);
+    if (p->work.codes)
+        memcpy(p->work.codes, p->codes + from * CODES, rows * CODES * sizeof *p->codes);
+}
+
 static double loss_now(struct problem *p)
 {
-    const struct net_layer *last = &p->net.layer[p->net.n - 1];
-    float *z = p->work.z[p->net.n - 1];
+    int outputs = net_outputs(&p->net), pad = p->net.block[p->net.n - 1].to.pad;
+    int members = net_members_of(&p->net), rows = ROWS * members;
+    float *z = net_scores(&p->net, &p->work), number[ROWS * MEMBERS];
+    int32_t label[ROWS * MEMBERS];
 
-    memcpy(p->work.x, p->x, sizeof p->x);
+    for (int i = 0; i < rows; i++) {
+        number[i] = p->number[i / members];
+        label[i] = p->label[i / members];
+    }
+    inputs_set(p, 0, ROWS);
     net_forward(&p->net, p->w, &p->work, ROWS, p->drop.p > 0 ? &p->drop : NULL);
     switch (p->loss) {
     case SQUARE:
-        return layer_loss_square(z, p->number, ROWS, last->pad);
+        return layer_loss_square(z, number, rows, pad);
     case QUANTILE:
-        return layer_loss_quantile(z, p->number, 0.3f, ROWS, last->pad);
+        return layer_loss_quantile(z, number, 0.3f, rows, pad);
     default:
-        return layer_loss_classes(z, p->label, SMOOTHING_PERCENT / 100.0f, ROWS, last->out,
-                                  last->pad);
+        return layer_loss_classes(z, label, SMOOTHING_PERCENT / 100.0f, rows, outputs, pad);
     }
 }
 
 static void gradient_now(struct problem *p)
 {
     loss_now(p);
-    net_backward(&p->net, p->w, &p->work, ROWS, p->drop.p > 0, p->grad);
+    net_backward(&p->net, p->w, &p->work, ROWS, &p->drop, p->grad);
+}
+
+static bool is_fixed(const struct net *n, int64_t at)
+{
+    for (int i = 0; i < n->n_parts; i++) {
+        const struct net_part *p = &n->part[i];
+        if (p->role == NET_FIXED && at >= p->at && at < p->at + (int64_t)p->rows * p->pad)
+            return true;
+    }
+    return false;
 }
 
 /* Central differences of a loss in single precision are good to about three digits. */
@@ -97,11 +178,13 @@ static void gradient_is_that_of_the_loss(struct problem *p, const char *what)
 
     gradient_now(p);
     rng_init(&rng, 13, 0);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 200; i++) {
         int64_t at = i < INPUTS ? i : (int64_t)rng_below(&rng, (uint32_t)p->net.size);
         float old = p->w[at], step = 2e-2f;
         if (old == 0.0f && i >= INPUTS)
             continue; /* padding, or a bias that is 0 */
+        if (is_fixed(&p->net, at))
+            continue;
         p->w[at] = old + step;
         double above = loss_now(p);
         p->w[at] = old - step;
@@ -140,6 +223,32 @@ static void gradients_of_a_network_with_dropout_are_those_of_its_loss(void **sta
     problem_free(p);
 }
 
+static void gradients_of_waves_and_members_are_those_of_the_loss(void **state)
+{
+    static const char *const names[] = { "two", "many", "square" };
+
+    (void)state;
+    for (int loss = TWO; loss <= SQUARE; loss++) {
+        struct problem *p =
+            problem_of((enum loss)loss, 2, 9, LAYER_MISH, loss == MANY ? 0.3f : 0, RICH);
+        gradient_is_that_of_the_loss(p, names[loss]);
+        problem_free(p);
+    }
+}
+
+static void gradients_of_codes_norms_and_sums_are_those_of_the_loss(void **state)
+{
+    static const char *const names[] = { "two", "many", "square" };
+
+    (void)state;
+    for (int loss = TWO; loss <= SQUARE; loss++) {
+        struct problem *p =
+            problem_of((enum loss)loss, 3, 9, LAYER_MISH, loss == MANY ? 0.3f : 0, CODED);
+        gradient_is_that_of_the_loss(p, names[loss]);
+        problem_free(p);
+    }
+}
+
 /* The bends of relu, selu and the quantile loss at a point where nothing bends: against the definition. */
 static void slopes_are_right_on_both_sides_of_a_bend(void **state)
 {
@@ -150,9 +259,10 @@ static void slopes_are_right_on_both_sides_of_a_bend(void **state)
     for (size_t a = 0; a < ARRAY_LEN(acts); a++) {
         for (size_t i = 0; i < ARRAY_LEN(at); i++) {
             float z[16] = { at[i] - 0.01f, at[i] + 0.01f }, h[16], bias[16] = { 0 }, sum[16],
-                  d[16] = { 1.0f }, mid[16] = { at[i] };
+                  d[16] = { 1.0f }, mid[16] = { at[i] }, at_mid[16];
             layer_forward(z, h, bias, 1.0f, 1, 2, 16, acts[a]);
-            layer_backward(d, NULL, mid, 1.0f, 1, 16, acts[a], sum);
+            layer_forward_slope(mid, at_mid, bias, 1.0f, 1, 1, 16, acts[a]);
+            layer_backward(d, NULL, mid, 1.0f, 1, 16, sum);
             assert_float_equal(sum[0], (h[1] - h[0]) / 0.02f, 1e-2f);
         }
     }
@@ -164,30 +274,72 @@ static void slopes_are_right_on_both_sides_of_a_bend(void **state)
     assert_float_equal(z[0], -0.3f, 1e-6f);
 }
 
-static void padding_stays_zero(void **state)
+/* A model predicts without computing slopes. */
+static void training_and_predicting_have_the_same_activations(void **state)
 {
-    struct problem *p = problem_new(MANY, 2, 9, LAYER_ELU, 0.2f);
+    enum { N = 40, PAD = 48 };
+    float z[PAD], both[PAD], h[PAD], h_both[PAD], bias[N];
+    struct rng rng;
 
     (void)state;
-    gradient_now(p);
-    for (int l = 0; l < p->net.n; l++) {
-        const struct net_layer *y = &p->net.layer[l];
-        for (int i = 0; i <= y->in; i++) {
-            for (int j = y->out; j < y->pad; j++)
-                assert_true(p->grad[y->weights + i * y->pad + j] == 0.0f);
+    rng_init(&rng, 21, 0);
+    for (int level = 0; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        for (int act = 0; act < LAYER_ACTS; act++) {
+            for (int i = 0; i < PAD; i++) {
+                z[i] = i < N ? 4.0f * (float)rng_normal(&rng) : 0.0f;
+                if (i < N)
+                    bias[i] = (float)rng_normal(&rng);
+            }
+            memcpy(both, z, sizeof z);
+            layer_forward(z, h, bias, 0.7f, 1, N, PAD, (enum layer_act)act);
+            layer_forward_slope(both, h_both, bias, 0.7f, 1, N, PAD, (enum layer_act)act);
+            assert_memory_equal(h, h_both, sizeof h);
         }
     }
-    problem_free(p);
+    simd_force(simd_best());
+}
+
+/* The exponential of the activations is that of fmath.h where it matters. */
+static void exponentials_of_activations_have_the_bits_of_all_others(void **state)
+{
+    float below = nm_exp(-1e30f), edge = nm_exp(-87.0f);
+
+    (void)state;
+    for (int i = 0; i <= 107000; i++) {
+        float x = -87.0f + (float)i * 0.001f, a = nm_exp(x), b = fm_exp(x);
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+    assert_memory_equal(&below, &edge, sizeof below);
+    assert_true(edge > 0.0f && edge < 1e-37f);
+    assert_true(nm_elu(-1e30f) == -1.0f && isnan(nm_exp(NAN)));
+}
+
+static void padding_stays_zero(void **state)
+{
+    (void)state;
+    for (int shape = 0; shape < SHAPES; shape++) {
+        struct problem *p = problem_of(MANY, 2, 9, LAYER_ELU, 0.2f, (enum shape)shape);
+        memset(p->grad, 0xff, (size_t)p->net.size * sizeof *p->grad);
+        gradient_now(p);
+        for (int i = 0; i < p->net.n_parts; i++) {
+            const struct net_part *part = &p->net.part[i];
+            for (int j = 0; j < part->rows * part->pad; j++)
+                assert_true(j % part->pad < part->cols || p->grad[part->at + j] == 0.0f);
+        }
+        problem_free(p);
+    }
 }
 
 static void every_set_of_instructions_gives_the_same_bits(void **state)
 {
     (void)state;
-    for (int act = 0; act < LAYER_ACTS; act++) {
+    for (int act = 0; act < LAYER_ACTS * SHAPES; act++) {
         float *first = NULL;
         for (int level = 0; level <= (int)simd_best(); level++) {
             simd_force((enum simd_level)level);
-            struct problem *p = problem_new(MANY, 3, 33, (enum layer_act)act, 0.3f);
+            struct problem *p = problem_of(MANY, 3, 33, (enum layer_act)(act / SHAPES), 0.3f,
+                                           (enum shape)(act % SHAPES));
             gradient_now(p);
             if (!first) {
                 first = malloc((size_t)p->net.size * sizeof *first);
@@ -204,19 +356,87 @@ static void every_set_of_instructions_gives_the_same_bits(void **state)
 
 static void a_row_s_score_does_not_depend_on_its_neighbours(void **state)
 {
-    struct problem *p = problem_new(MANY, 3, 40, LAYER_MISH, 0);
-    float all[ROWS * 16];
+    (void)state;
+    for (int shape = 0; shape < SHAPES; shape++) {
+        struct problem *p = problem_of(MANY, 3, 40, LAYER_MISH, 0, (enum shape)shape);
+        size_t floats = (size_t)net_members_of(&p->net) * 16;
+        float all[ROWS * MEMBERS * 16], *z = net_scores(&p->net, &p->work);
+        inputs_set(p, 0, ROWS);
+        net_forward(&p->net, p->w, &p->work, ROWS, NULL);
+        memcpy(all, z, ROWS * floats * sizeof *all);
+        for (size_t i = 0; i < ROWS; i++) {
+            inputs_set(p, i, 1);
+            net_forward(&p->net, p->w, &p->work, 1, NULL);
+            assert_memory_equal(z, all + i * floats, floats * sizeof *all);
+        }
+        problem_free(p);
+    }
+}
+
+/* Members with equal factors and heads give equal scores, and a member's own numbers move its own scores only. */
+static void members_are_networks_that_share_the_layers(void **state)
+{
+    struct problem *p = problem_of(SQUARE, 2, 9, LAYER_SILU, 0, RICH);
+    const struct net_block *factors = &p->net.block[1], *heads = &p->net.block[4];
+    float *z = net_scores(&p->net, &p->work), first[ROWS];
 
     (void)state;
-    memcpy(p->work.x, p->x, sizeof p->x);
+    assert_int_equal(heads->kind, NET_HEADS);
+    for (int m = 1; m < MEMBERS; m++) { /* every member becomes the first one */
+        memcpy(p->w + factors->at_scales + m * factors->to.pad, p->w + factors->at_scales,
+               (size_t)factors->to.pad * sizeof *p->w);
+        memcpy(p->w + heads->at_weights + m * heads->from.c * heads->to.pad,
+               p->w + heads->at_weights,
+               (size_t)heads->from.c * (size_t)heads->to.pad * sizeof *p->w);
+        memcpy(p->w + heads->at_bias + m * heads->to.pad, p->w + heads->at_bias,
+               (size_t)heads->to.pad * sizeof *p->w);
+    }
+    inputs_set(p, 0, ROWS);
     net_forward(&p->net, p->w, &p->work, ROWS, NULL);
-    memcpy(all, p->work.z[3], sizeof all);
     for (int i = 0; i < ROWS; i++) {
-        memcpy(p->work.x, p->x + i * 16, 16 * sizeof *p->x);
-        net_forward(&p->net, p->w, &p->work, 1, NULL);
-        assert_memory_equal(p->work.z[3], all + i * 16, 3 * sizeof *all);
+        first[i] = z[(int64_t)i * MEMBERS * 16];
+        for (int m = 1; m < MEMBERS; m++)
+            assert_float_equal(z[((int64_t)i * MEMBERS + m) * 16], first[i], 0);
+    }
+    /* and changing the last member moves nobody else */
+    p->w[factors->at_scales + (MEMBERS - 1) * factors->to.pad] += 1.0f;
+    inputs_set(p, 0, ROWS);
+    net_forward(&p->net, p->w, &p->work, ROWS, NULL);
+    for (int i = 0; i < ROWS; i++) {
+        assert_float_equal(z[(int64_t)i * MEMBERS * 16], first[i], 0);
+        assert_true(z[((int64_t)i * MEMBERS + MEMBERS - 1) * 16] != first[i]);
     }
     problem_free(p);
+}
+
+/* Against the C library: cosines of turns, and what a number becomes. */
+static void waves_are_cosines(void **state)
+{
+    float f[WAVES], phase[WAVES], mix[WAVES_MIXED * WAVES], bias[WAVES_MIXED] = { 1, 2, 3 };
+    float x[3] = { 0.7f, 5.0f, 6.0f }, out[6];
+    struct waves w = { 1, f, phase, mix, bias };
+    double want[WAVES_MIXED] = { 1, 2, 3 };
+
+    (void)state;
+    for (int i = -4000; i <= 4000; i++) {
+        float t = (float)i * 0.00317f;
+        assert_float_equal(nm_cos_turns(t), cos(6.283185307179586 * (double)t), 1e-6);
+    }
+    for (int k = 0; k < WAVES; k++) {
+        f[k] = 0.1f * (float)k;
+        phase[k] = 0.05f * (float)k;
+        for (int m = 0; m < WAVES_MIXED; m++) {
+            mix[m * WAVES + k] = (float)(m + 1) - 0.1f * (float)k;
+            want[m] += 0.25 * (double)mix[m * WAVES + k] *
+                       cos(6.283185307179586 * (double)(f[k] * x[0] + phase[k]));
+        }
+    }
+    waves_forward(&w, x, 3, 2, 1, out, 6);
+    assert_float_equal(out[0], x[0], 0);
+    for (int m = 0; m < WAVES_MIXED; m++)
+        assert_float_equal(out[1 + m], want[m], 1e-5);
+    assert_float_equal(out[4], 5.0, 0);
+    assert_float_equal(out[5], 6.0, 0);
 }
 
 /* By hand: the first step of AdamW moves each weight by rate (sign(g) + decay w), for 1 / (1 - b) undoes the averages. */
@@ -240,7 +460,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_those_of_the_loss),
         cmocka_unit_test(gradients_of_a_network_with_dropout_are_those_of_its_loss),
+        cmocka_unit_test(gradients_of_waves_and_members_are_those_of_the_loss),
+        cmocka_unit_test(members_are_networks_that_share_the_layers),
+        cmocka_unit_test(waves_are_cosines),
+        cmocka_unit_test(gradients_of_codes_norms_and_sums_are_those_of_the_loss),
         cmocka_unit_test(slopes_are_right_on_both_sides_of_a_bend),
+        cmocka_unit_test(training_and_predicting_have_the_same_activations),
+        cmocka_unit_test(exponentials_of_activations_have_the_bits_of_all_others),
         cmocka_unit_test(padding_stays_zero),
         cmocka_unit_test(every_set_of_instructions_gives_the_same_bits),
         cmocka_unit_test(a_row_s_score_does_not_depend_on_its_neighbours),

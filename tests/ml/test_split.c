@@ -27,9 +27,18 @@ static int make(enum ml_task task, int64_t n, int classes, double fraction, int 
 {
     struct err err = { 0 };
 
-    if (split_make(task, y, n, classes, fraction, &k, seed, out, &err) < 0)
+    const struct split_in in = { task, y, n, classes, fraction, seed, NULL, 0, NULL, 0 };
+    if (split_make(&in, &k, out, &err) < 0)
         fail_msg("%s", err.text);
     return k;
+}
+
+static int refused(int64_t n, double fraction, int k)
+{
+    const struct split_in in = { ML_BINARY, y, n, 2, fraction, 1, NULL, 0, NULL, 0 };
+    struct err err = { 0 };
+
+    return split_make(&in, &k, fold, &err);
 }
 
 static void folds_are_stratified(void **state)
@@ -98,7 +107,6 @@ static void rows_without_a_target_are_in_no_part(void **state)
 
 static void small_tables_get_fewer_folds_and_bad_arguments_are_refused(void **state)
 {
-    struct err err = { 0 };
     int k = 5;
 
     (void)state;
@@ -106,7 +114,7 @@ static void small_tables_get_fewer_folds_and_bad_arguments_are_refused(void **st
     for (int i = 0; i < 10; i++)
         y[i] = i % 2;
     assert_int_equal(make(ML_BINARY, 3, 2, 0, 5, 1, fold), 3);
-    assert_int_equal(split_make(ML_BINARY, y, 1, 2, 0, &k, 1, fold, &err), -1);
+    assert_int_equal(refused(1, 0, k), -1);
     /* A fraction above 0 gives at least one test row, however small the fraction is. */
     for (uint64_t seed = 0; seed < 50; seed++) {
         int test = 0;
@@ -116,10 +124,10 @@ static void small_tables_get_fewer_folds_and_bad_arguments_are_refused(void **st
         assert_true(test >= 1);
     }
     k = 1;
-    assert_int_equal(split_make(ML_BINARY, y, 10, 2, 0, &k, 1, fold, &err), -1);
+    assert_int_equal(refused(10, 0, k), -1);
     k = 3;
-    assert_int_equal(split_make(ML_BINARY, y, 10, 2, 1.0, &k, 1, fold, &err), -1);
-    assert_int_equal(split_make(ML_BINARY, y, 10, 2, NAN, &k, 1, fold, &err), -1);
+    assert_int_equal(refused(10, 1.0, k), -1);
+    assert_int_equal(refused(10, NAN, k), -1);
 }
 
 static void a_class_with_fewer_rows_than_folds_has_at_most_one_row_in_each(void **state)

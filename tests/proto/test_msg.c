@@ -191,6 +191,12 @@ static void random_data(struct rng *r, struct msg_data *d)
     random_text(r, d->target, sizeof d->target);
     random_text(r, d->positive, sizeof d->positive);
     random_text(r, d->monotone, sizeof d->monotone);
+    random_text(r, d->groups, sizeof d->groups);
+    random_text(r, d->time_column, sizeof d->time_column);
+    random_text(r, d->weights, sizeof d->weights);
+    d->gap = floor(rng_unit(r) * 1000);
+    d->groups_are_input = rng_below(r, 2);
+    d->time_is_input = rng_below(r, 2);
     random_text(r, d->task, sizeof d->task);
     random_text(r, d->metric, sizeof d->metric);
     d->test_fraction = rng_below(r, 2) ? 0 : rng_unit(r);
@@ -310,6 +316,7 @@ static void random_event(struct rng *r, struct msg_event *e)
     e->reason = (enum trial_reason)rng_below(r, TR_REASONS);
     random_text(r, text, sizeof text);
     e->detail = rng_below(r, 2) ? mem_strdup(text) : NULL;
+    e->epochs = rng_below(r, 2) ? mem_strdup("{\"epoch\":[1,2]}") : NULL;
 }
 
 static struct msg_held *random_held(struct rng *r, int *n)
@@ -356,7 +363,8 @@ static void report_round_trips(void **state)
         for (int i = 0; i < a.n_events; i++) {
             struct msg_event p = a.events[i], q = b.events[i];
             same_text(p.detail, q.detail);
-            p.detail = q.detail = NULL;
+            same_text(p.epochs, q.epochs);
+            p.detail = q.detail = p.epochs = q.epochs = NULL;
             assert_memory_equal(&p, &q, sizeof p);
         }
         held_are_equal(a.held, a.n_held, b.held, b.n_held);

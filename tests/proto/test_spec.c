@@ -215,6 +215,17 @@ static void random_spec(struct rng *r, struct spec *s)
     s->task = (enum spec_task)rng_below(r, 4);
     if (s->task != TASK_MULTICLASS && rng_below(r, 2))
         s->monotone = json_pack("{s:s,s:s}", "a", "increasing", "b.c", "decreasing");
+    uint32_t by = rng_below(r, 3);
+    if (by == 1) {
+        str_copy(s->groups, sizeof s->groups, "who");
+        s->groups_are_input = rng_below(r, 2);
+    } else if (by == 2) {
+        str_copy(s->time_column, sizeof s->time_column, "when");
+        s->time_gap = rng_below(r, 2) ? 0 : rng_unit(r) * 1e6;
+        s->time_is_input = rng_below(r, 2);
+    }
+    if (rng_below(r, 2))
+        str_copy(s->weights, sizeof s->weights, "w");
     if (s->task != TASK_REGRESSION && rng_below(r, 2))
         str_copy(s->positive, sizeof s->positive, "yes");
     if (rng_below(r, 2))
@@ -242,6 +253,28 @@ static void random_spec(struct rng *r, struct spec *s)
         s->enqueue = json_pack("[{s:s}]", "family", "linear");
     if (rng_below(r, 2))
         str_copy(s->warm_start, sizeof s->warm_start, rng_below(r, 2) ? "earlier.one" : "17");
+}
+
+static void columns_that_divide_or_weigh_rows_are_read(void **state)
+{
+    struct err err = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(
+        parse(&s, "dataset: d\ntarget: t\ntime: {column: day, gap: 7d}\nweights: w\n", &err), 0);
+    assert_string_equal(s.time_column, "day");
+    assert_true(s.time_gap == 7 * 86400);
+    assert_true(s.time_is_input);
+    assert_string_equal(s.weights, "w");
+    spec_fini(&s);
+    assert_int_equal(parse(&s, "dataset: d\ntarget: t\ntime: day\n", &err), 0);
+    assert_true(s.time_gap == 0 && s.time_is_input);
+    spec_fini(&s);
+    assert_int_equal(parse(&s, "dataset: d\ntarget: t\ngroups: who\n", &err), 0);
+    assert_string_equal(s.groups, "who");
+    assert_false(s.groups_are_input);
+    spec_fini(&s);
 }
 
 static void what_is_written_reads_back_the_same(void **state)
@@ -313,6 +346,21 @@ static const struct {
     { "monotone: {age: null}", "monotone.age", "increasing" },
     { "monotone: {income: increasing}", "monotone.income", "target" },
     { "monotone: {age: increasing}\ntask: multiclass", "monotone", "multiclass" },
+    { "groups: income", "groups", "target" },
+    { "groups: ''", "groups", "name of a column" },
+    { "groups: 7", "groups", "{column: NAME, ...}" },
+    { "groups: {colum: a}", "groups.colum", "column" },
+    { "groups: {input: true}", "groups.column", "required" },
+    { "groups: {column: a, input: 1}", "groups.input", "true or false" },
+    { "groups: a\ntime: b", "groups", "cannot be used together with time" },
+    { "columns: {a: ignore}\ngroups: a", "groups", "ignored" },
+    { "time: {column: income}", "time.column", "target" },
+    { "time: {column: a, gap: -1}", "time.gap", "from 0" },
+    { "time: {column: a, gap: week}", "time.gap", "" },
+    { "time: {column: a, gap: [1]}", "time.gap", "duration" },
+    { "weights: {column: a}", "weights", "name of a column" },
+    { "groups: a\nweights: a", "weights", "already the column of groups" },
+    { "sample_weight: a", "sample_weight", "weights" },
     { "positive: yes\ntask: regression", "positive", "regression" },
     { "columns: [a]", "columns", "object" },
     { "columns: {a: number}", "columns.a", "numeric" },
@@ -460,6 +508,7 @@ int main(void)
         cmocka_unit_test(every_key_lands_in_its_field),
         cmocka_unit_test(words_and_objects_mean_the_same),
         cmocka_unit_test(determinism_follows_the_budget),
+        cmocka_unit_test(columns_that_divide_or_weigh_rows_are_read),
         cmocka_unit_test(what_is_written_reads_back_the_same),
         cmocka_unit_test(a_dataset_given_by_hash_names_the_study_by_its_start),
         cmocka_unit_test(bad_specs_get_one_error_with_the_path),

@@ -129,7 +129,7 @@ static json_t *stored_new(void)
 {
     static const char yaml[] =
         "name: n\ndataset: d\ntarget: t\ncolumns: {a: numeric}\nmonotone: {a: increasing}\n"
-        "positive: p\nmetric: logloss\nobjectives: [logloss, model_bytes]\ntest: {fraction: 0.2}\n"
+        "positive: p\ngroups: g\nweights: w\nmetric: logloss\nobjectives: [logloss, model_bytes]\ntest: {fraction: 0.2}\n"
         "validation: {kind: kfold, folds: 3}\nresource: rows\npriority: 1\nparallel: 2\nseed: 3\n"
         "budget: {time: 1m, trials: 9, trial_time: 1s, trial_memory: 1GiB}\nenqueue: [{}]\n"
         "stop: {score: 1, no_gain_trials: 5}\nspace: [{family: boost}]\nwarm_start: other\n";

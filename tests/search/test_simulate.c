@@ -94,7 +94,8 @@ static void check_books(const struct sim_conf *c, const struct sim_result *r)
     for (int k = 1; k < c->n_levels; k++)
         assert_true(r->reached[k] <= r->reached[k - 1]);
     assert_true(c->trials == 0 || r->started <= c->trials);
-    assert_true(!isnan(r->trace[r->n_trace - 1]));
+    /* One worker may meet a trial that fails and one that outlasts the clock. */
+    assert_true(r->completed == 0 || !isnan(r->trace[r->n_trace - 1]));
 }
 
 static void every_pair_of_searchers_keeps_the_books(void **state)

@@ -43,6 +43,7 @@ static void a_database_with_stored_searchers_opens_without_them(void **state)
         "CREATE TABLE search_state (study INTEGER PRIMARY KEY REFERENCES study (id),"
         " seq INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;"
         "INSERT INTO search_state VALUES (1, 7, x'01ff');"
+        "DROP TABLE epochs;"
         "PRAGMA user_version = 4;";
     struct store_rig *r = store_rig_new();
 

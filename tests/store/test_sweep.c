@@ -118,6 +118,11 @@ static int report_add(struct store_rig *r, struct err *err)
     return store_report_add(r->store, 1, 2, 0.25, NAN, err);
 }
 
+static int epochs_put(struct store_rig *r, struct err *err)
+{
+    return store_epochs_put(r->store, 1, 4, "{\"level\":4}", err);
+}
+
 static int attempt_open(struct store_rig *r, struct err *err)
 {
     struct attempt_row a = {
@@ -294,33 +299,20 @@ static const struct {
     const char *name;
     int (*act)(struct store_rig *r, struct err *err);
 } acts[] = {
-    { "study insert", study_insert },
-    { "study event", study_event },
-    { "study update", study_update },
-    { "study delete", study_delete },
-    { "trial insert", trial_insert },
-    { "trial event", trial_event },
-    { "trial update", trial_update },
-    { "report add", report_add },
-    { "attempt open", attempt_open },
-    { "attempt close", attempt_close },
-    { "attempt reopen", attempt_reopen },
-    { "runner insert", runner_insert },
-    { "runner update", runner_update },
-    { "task insert", task_insert },
-    { "task update", task_update },
-    { "dataset insert", dataset_insert },
-    { "dataset update", dataset_update },
-    { "dataset delete", dataset_delete },
-    { "token insert", token_insert },
-    { "token delete", token_delete },
-    { "session insert", session_insert },
-    { "session delete", session_delete },
-    { "session expire", session_expire },
-    { "session trim", session_trim },
-    { "blob add", blob_add },
-    { "blob collect", blob_collect },
-    { "journal row", journal_row },
+    { "study insert", study_insert },     { "study event", study_event },
+    { "study update", study_update },     { "study delete", study_delete },
+    { "trial insert", trial_insert },     { "trial event", trial_event },
+    { "trial update", trial_update },     { "report add", report_add },
+    { "epochs put", epochs_put },         { "attempt open", attempt_open },
+    { "attempt close", attempt_close },   { "attempt reopen", attempt_reopen },
+    { "runner insert", runner_insert },   { "runner update", runner_update },
+    { "task insert", task_insert },       { "task update", task_update },
+    { "dataset insert", dataset_insert }, { "dataset update", dataset_update },
+    { "dataset delete", dataset_delete }, { "token insert", token_insert },
+    { "token delete", token_delete },     { "session insert", session_insert },
+    { "session delete", session_delete }, { "session expire", session_expire },
+    { "session trim", session_trim },     { "blob add", blob_add },
+    { "blob collect", blob_collect },     { "journal row", journal_row },
 };
 
 /* One act with the nth fault; 1 when the fault was reached. is_done: the world is another one now. */

@@ -259,6 +259,34 @@ static void an_attempt_is_one_lease_and_is_closed_once(void **state)
     (void)state;
 }
 
+static int on_epochs(void *arg, int level, const char *data)
+{
+    char *text = arg;
+    size_t n = strlen(text);
+
+    snprintf(text + n, 200 - n, "%d %s; ", level, data);
+    return 0;
+}
+
+static void epochs_of_the_last_runs_are_kept_and_go_with_their_study(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    int64_t study = store_rig_study(r, "one"), id = store_rig_trial(r, study, 1);
+    char text[200] = "", data[20];
+
+    for (int level = 1; level <= EPOCHS_RUNS + 2; level++) {
+        snprintf(data, sizeof data, "{\"n\":%d}", level);
+        assert_int_equal(store_epochs_put(r->store, id, level, data, NULL), 0);
+    }
+    assert_int_equal(store_epochs_put(r->store, id, 5, "{}", NULL), 0); /* replaces; 6 goes */
+    assert_int_equal(store_epochs_each(r->store, id, on_epochs, text, NULL), 0);
+    assert_string_equal(text, "3 {\"n\":3}; 4 {\"n\":4}; 5 {}; ");
+    assert_int_equal(store_study_delete(r->store, study, NULL), 0);
+    assert_int_equal(store_rig_count(r, "SELECT count(*) FROM epochs"), 0);
+    store_rig_free(r);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +297,7 @@ int main(void)
         cmocka_unit_test(trials_come_by_number),
         cmocka_unit_test(a_rung_is_reported_once_and_numbers_survive_exactly),
         cmocka_unit_test(an_attempt_is_one_lease_and_is_closed_once),
+        cmocka_unit_test(epochs_of_the_last_runs_are_kept_and_go_with_their_study),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -561,12 +561,7 @@ int ctl_trial_logs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
 {
     return fake_trial(ctl, "trial_logs", id, out, err);
 }
-int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, json_t **out,
-                      struct err *err)
-{
-    (void)study, (void)config;
-    return fake_trial(ctl, "trial_enqueue", 9, out, err);
-}
+#include "tests/web/fake_ask.h"
 int ctl_trial_artifact(struct ctl *ctl, int64_t id, char sha256[SHA256_HEX], struct err *err)
 {
     (void)ctl;

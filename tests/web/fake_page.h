@@ -1,4 +1,4 @@
-/* fake_page.h - the part of fake_ctl.h that answers what the page asks of one study. Included by that file alone. */
+/* fake_page.h - the part of fake_ctl.h that answers what the page asks of one study or trial. Included by that file alone. */
 #ifndef TESTS_WEB_FAKE_PAGE_H
 #define TESTS_WEB_FAKE_PAGE_H
 
@@ -56,6 +56,25 @@ int ctl_study_rows(struct ctl *ctl, const char *ref, const struct ctl_rows *want
         want->limit);
     return fake_fails(ref, err) < 0 ? -1
                                     : buf_adds(out, "{\"seq\":7,\"rows\":[],\"next\":null}", err);
+}
+
+static int fake_trial(struct ctl *ctl, const char *what, int64_t id, json_t **out, struct err *err);
+int ctl_trial_epochs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    json_t *run = json_pack(
+        "{s:i, s:i, s:s, s:b, s:[i,i], s:[f,f], s:[f,n], s:[f,f], s:[f,f], s:[n,f], s:[n,i]}",
+        "level", 1, "folds", 5, "metric", "logloss", "larger_is_better", 0, "epoch", 1, 2,
+        "train_loss", 0.7, 0.6, "score", 0.69, "learning_rate", 0.02, 0.01, "gradient_norm", 1.5,
+        1.25, "samples_per_s", 1e5, "fence", 2);
+
+    if (fake_trial(ctl, "trial_epochs", id, out, err) < 0) {
+        json_decref(run);
+        return -1;
+    }
+    json_decref(*out);
+    *out = json_pack("{s:I, s:i, s:i, s:s, s:b, s:[o]}", "trial", (json_int_t)id, "study", 1,
+                     "number", 1, "state", "running", "live", 1, "runs", run);
+    return 0;
 }
 
 #endif

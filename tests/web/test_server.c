@@ -59,7 +59,7 @@ static void socket_folder_open_to_others_is_refused(void **state)
     assert_int_equal(chmod(path, 0777), 0);
     strncat(path, "/sock", sizeof path - strlen(path) - 1);
     assert_null(web_new(rig->ctl, rig->loop, &conf, &err));
-    assert_non_null(strstr(err.text, "written by others"));
+    assert_non_null(strstr(err.text, "other users may write to the socket's folder"));
     conf.http.socket_path = rig->socket_path; /* a living one */
     assert_null(web_new(rig->ctl, rig->loop, &conf, &err));
     assert_int_equal(err.code, ERR_CONFLICT);

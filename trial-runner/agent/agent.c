@@ -1,7 +1,12 @@
-/* agent.c - registration, asks, reports and the lease clock. All that can be done now is done by pump(), which runs once
- * after the callbacks of a turn, so that what happened together is reported together. A report is the renewal too: the
- * lease is counted from when the last answered one was SENT. Nothing waits for anything it need not wait for: each
- * device has its own long poll, reports have a connection of their own, and blobs go past both. */
+/* agent.c - registration, reports and the lease clock; see agent.h.
+ *
+ * Whatever happens calls pump_soon(), and then on_pump() runs once after the callbacks of that
+ * turn: it registers, sends a report or lets the polls ask for work, whichever is due. So messages
+ * that come up together travel in one report.
+ *
+ * A report renews every lease. The lease counts from the moment at which the last answered report
+ * was SENT, because the controller may have counted from then on. Nothing waits without need: each
+ * device has its own long poll, reports have a connection of their own, and blobs use others. */
 #include "trial-runner/agent/agent.h"
 
 #include "base/jsonx.h"
@@ -18,6 +23,8 @@
 #include <sys/random.h>
 
 #define NUMERIC_SIG "assay-1/cpu"
+/* FIRST_PAUSE_MS: a controller that restarts is back within milliseconds. CALL_MIN_MS: the shortest
+ * limit for a call, for slow machines. EVENTS_MAX: messages in one report. */
 enum { FIRST_PAUSE_MS = 20, CALL_MIN_MS = 2000, EVENTS_MAX = 512 };
 
 struct agent {
@@ -26,16 +33,17 @@ struct agent {
     struct fetch *fetch;
     struct outbox *outbox;
     struct lease_poll *polls[MSG_MAX_DEVICES];
-    int64_t runner; /* 0 = not registered */
-    int64_t lease_ms, renewed_ms;
+    int64_t runner;               /* our id; 0 = not registered */
+    int64_t lease_ms, renewed_ms; /* the lease runs out lease_ms after renewed_ms */
     struct http_call *hello, *report;
     struct backoff backoff;
     struct loop_timer *again, *pump, *renew, *expire, *drain_end;
-    int max_events; /* 1 while looking for the message that the controller refuses */
+    int max_events; /* of a report; 1 while looking for the message that the controller refuses */
     bool renew_due;
-    bool draining, paused; /* paused: the controller said drain */
-    bool is_away;          /* for one log line at each change */
-    struct err refusal;    /* why the controller does not let us in */
+    bool draining;      /* agent_drain was called */
+    bool paused;        /* the controller said drain: no new work until it says otherwise */
+    bool is_away;       /* the controller does not answer; logged only when this changes */
+    struct err refusal; /* why the controller refuses this runner */
 };
 
 static void pump_soon(void *arg);
@@ -45,7 +53,7 @@ static int64_t now_ms(const struct agent *a)
     return clk_now_ms(loop_clk(a->c.loop));
 }
 
-/* ---- being heard, and not ---- */
+/* ---- whether the controller answers ---- */
 
 static void heard(struct agent *a, int64_t sent_ms, int64_t lease_ms)
 {
@@ -67,7 +75,7 @@ static void on_again(void *arg)
     pump_soon(a);
 }
 
-/* Registration and reports share one pause: neither can do what the other cannot. */
+/* Registration and reports share one pause: if one of them fails, the other would fail too. */
 static void pause_talk(struct agent *a, const struct http_reply *r, const char *what)
 {
     int64_t ms = MAX(backoff_next_ms(&a->backoff), r->retry_after_ms);
@@ -79,8 +87,9 @@ static void pause_talk(struct agent *a, const struct http_reply *r, const char *
         a->again = loop_timer_new(a->c.loop, ms, 0, on_again, a);
 }
 
-/* True for an answer that stays the same until somebody gives this runner another token: then it ends, saying what to do,
- * instead of asking for ever. 403 is only told to who registers: later it concerns one request. */
+/* True for an answer that will not change until somebody gives this runner another token. Then the
+ * runner ends and says what to do, instead of asking for ever. A 403 counts only for registration;
+ * later it concerns a single request. */
 static bool is_refused(struct agent *a, const struct http_reply *r, bool registers)
 {
     static const char make[] = "'assay token add NAME runner' makes a token for runners";
@@ -122,8 +131,9 @@ static void forget_runner(void *arg)
     pump_soon(a);
 }
 
-/* The lease has run out: what is being computed stops, since another may have it. What only waits for an answer keeps
- * asking: its fence decides. */
+/* The lease may have run out. Then all trials that are computed or wait for it are dropped, because
+ * another runner may have them by now. A trial that only waits for an answer, or has messages left,
+ * stays: its fence tells the controller whether they still count. */
 static void on_expire(void *arg)
 {
     struct agent *a = arg;
@@ -159,7 +169,7 @@ static void on_welcome(void *arg, const struct http_reply *r)
         j = jsonx_load(r->body, r->len, "welcome", &bad.err);
         if (j && msg_welcome_parse(&m, j, &bad.err) == 0) {
             a->runner = m.runner;
-            a->renew_due = true; /* at once: it may be another controller than the one we knew */
+            a->renew_due = true; /* at once: this may be another controller than before */
             log_info("runner.registered runner=%" PRId64 " lease_ms=%" PRId64, m.runner,
                      m.lease_ms);
             heard(a, r->sent_ms, m.lease_ms);
@@ -191,7 +201,8 @@ static void send_hello(struct agent *a)
 
 /* ---- reports ---- */
 
-/* A report with one message was refused as malformed: that message would be refused for ever. */
+/* The controller refused a report. If it held one message, that message would be refused for ever,
+ * so its trial is dropped. If it held more, the next reports hold one message each, to find it. */
 static void drop_refused(struct agent *a, const struct err *why)
 {
     struct held *h = outbox_report_events(a->outbox) == 1 ? outbox_report_held(a->outbox, 0) : NULL;
@@ -221,11 +232,11 @@ static int apply_answer(struct agent *a, const struct msg_answer *m, struct err 
     struct held *h = NULL;
 
     if (m->n_replies != outbox_report_events(a->outbox))
-        return err_set(err, ERR_IO, "%d replies to %d messages", m->n_replies,
+        return err_set(err, ERR_IO, "the controller sent %d replies to %d messages", m->n_replies,
                        outbox_report_events(a->outbox));
     for (int i = 0; i < m->n_replies; i++) {
         if (!outbox_answer(a->outbox, i, &m->replies[i], &h, &type))
-            return err_set(err, ERR_IO, "reply %d is to another message", i);
+            return err_set(err, ERR_IO, "reply %d of the controller fits another message", i);
         if (h)
             work_reply(h, type, &m->replies[i]);
     }
@@ -277,6 +288,7 @@ static void send_report(struct agent *a)
     char path[80];
     int n = 0;
 
+    CHECK(!a->report && a->runner != 0);
     for (int i = 0; i < a->c.n_devices; i++) {
         if (lease_poll_asked(a->polls[i], &asked[n]))
             n++;
@@ -291,6 +303,8 @@ static void send_report(struct agent *a)
 
 /* ---- the turn ---- */
 
+/* Draining is over when no call for work is unanswered, which might bring a grant, and the outbox
+ * is empty. */
 static bool is_over(const struct agent *a)
 {
     for (int i = 0; i < a->c.n_devices; i++) {

@@ -1,6 +1,8 @@
-/* agent.h - the supervisor's talk with the controller: registers, asks for work by one long poll a device, renews and
- * reports in one call, stops trials when the lease has run out, drains. It reconnects for ever, unless the
- * controller does not accept its token: asking again cannot help then, so the loop ends. main.c owns it. */
+/* agent.h - the supervisor's conversation with the controller. It registers this runner, asks for
+ * work with one long poll per device, and sends reports, which also renew the leases. It stops
+ * trials when the lease has run out, and it hands everything back when it is drained. If the
+ * controller cannot be reached, it tries again for ever. Only if the controller refuses its token
+ * does it end the loop, because then asking again cannot help. main.c owns the one agent. */
 #ifndef TRIAL_RUNNER_AGENT_AGENT_H
 #define TRIAL_RUNNER_AGENT_AGENT_H
 
@@ -18,19 +20,20 @@ struct agent_conf {
     const struct runner_conf *conf;
     struct http *http;
     struct cache *cache;
-    const struct msg_device *devices; /* borrowed while it lives */
+    const struct msg_device *devices; /* borrowed as long as the agent lives */
     int n_devices;
     const char *name;
-    bool has_token; /* http sends one; for the words of a refusal */
-    uint64_t seed;  /* of back-off and session */
+    bool has_token; /* `http` sends a token; chooses the words if the controller refuses us */
+    uint64_t seed;  /* of the pauses, and of the session if the system has no random bytes */
 };
-/* Workers start at once; registration as soon as the loop runs. */
+/* Starts the workers; registers as soon as the loop runs. */
 struct agent *agent_new(const struct agent_conf *conf, struct err *err);
-void agent_free(struct agent *a); /* kills the workers; says nothing to the controller */
-/* Hands everything back and stops the loop when it is acknowledged or conf->drain_ms have passed. */
+void agent_free(struct agent *a); /* kills the workers and tells the controller nothing */
+/* Hands all work back. Stops the loop when the controller has acknowledged everything, or when
+ * conf->drain_ms have passed. */
 void agent_drain(struct agent *a);
 
-/* -1 and why, when the loop ended because the controller does not let this runner in; else 0. */
+/* -1 with the reason if the loop ended because the controller refuses this runner; else 0. */
 int agent_refusal(const struct agent *a, struct err *err);
 
 #endif

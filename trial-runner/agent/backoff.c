@@ -1,4 +1,4 @@
-/* backoff.c - pauses between tries; see backoff.h. Half of each pause is certain, so that a server in trouble is never
+/* backoff.c - see backoff.h. Half of each pause is fixed, so that a server in trouble is never
  * asked again at once; the other half is random. */
 #include "trial-runner/agent/backoff.h"
 
@@ -6,6 +6,7 @@
 
 void backoff_init(struct backoff *b, int64_t first_ms, int64_t max_ms, uint64_t seed)
 {
+    CHECK(first_ms > 0 && MAX(first_ms, max_ms) <= UINT32_MAX);
     *b = (struct backoff){ .first_ms = first_ms, .max_ms = MAX(first_ms, max_ms) };
     rng_init(&b->rng, seed, 0);
     backoff_reset(b);

@@ -1,5 +1,7 @@
-/* backoff.h - how long to wait before the next try: doubling from a first pause up to a ceiling, each time a random
- * part of it, so that a hundred runners do not come back in one instant. Keyed by a seed: tests repeat. */
+/* backoff.h - how long to wait before the next try. The pause doubles from a first one up to a
+ * maximum, and a random part of it is left out, so that a hundred runners do not come back at the
+ * same instant. The random numbers come from a seed, so that tests repeat. Used by every file here
+ * that talks to the controller, and for restarting workers. */
 #ifndef TRIAL_RUNNER_AGENT_BACKOFF_H
 #define TRIAL_RUNNER_AGENT_BACKOFF_H
 
@@ -13,9 +15,8 @@ struct backoff {
 };
 
 void backoff_init(struct backoff *b, int64_t first_ms, int64_t max_ms, uint64_t seed);
-void backoff_reset(struct backoff *b); /* it worked */
-int64_t backoff_next_ms(
-    struct backoff
-        *b); /* between half of the present pause and all of it; the next is twice as long */
+void backoff_reset(struct backoff *b); /* the try has worked */
+/* From half of the present pause to all of it. The next pause is twice as long. */
+int64_t backoff_next_ms(struct backoff *b);
 
 #endif

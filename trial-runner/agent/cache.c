@@ -1,6 +1,8 @@
-/* cache.c - the folder of downloaded blobs and its index in memory. The order of use is kept in the files' times of access,
- * so that it outlives the process; the times of change are left alone, because they tell whether a file is still the one
- * that was hashed. Everything here blocks for as long as the disk does; a file is hashed once, and again when it changed. */
+/* cache.c - the folder of downloaded blobs, and its index in memory. The order of use is kept in
+ * the files' access times, so that it outlives the process. Their modification times are left
+ * alone, because they tell whether a file is still the one that was hashed (base/known.h). The
+ * functions block as long as the disk does, on the supervisor's loop; hashing is the longest, so a
+ * file is hashed only once as long as it does not change. */
 #include "trial-runner/agent/cache.h"
 
 #include "base/fault.h"
@@ -21,11 +23,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* FOLDERS_MAX: runners on one machine that share the name of a cache folder. */
 enum { PATH_BYTES = 4096, FOLDERS_MAX = 64, KNOWN_SLOTS = 1024 };
 
 struct entry {
     char sha256[SHA256_HEX];
-    int64_t bytes, used; /* used: larger = later */
+    int64_t bytes, used; /* used: a counter, larger = more recently */
     int pins;
 };
 
@@ -35,7 +38,7 @@ struct cache {
     int lock_fd;
     int n, cap;
     struct entry *entries;
-    struct known *known; /* files that were hashed, here and in blob_dir */
+    struct known *known; /* the files that were hashed, here and in blob_dir */
 };
 
 /* ---- index ---- */
@@ -74,6 +77,7 @@ static void drop(struct cache *c, struct entry *e)
 {
     char path[PATH_BYTES];
 
+    CHECK(e >= c->entries && e < c->entries + c->n);
     path_of(c, "blobs", e->sha256, path, sizeof path);
     unlink(path);
     *e = c->entries[--c->n];
@@ -109,7 +113,8 @@ static int scan(struct cache *c, struct err *err)
             (int64_t)st.st_atim.tv_sec * 1000 + st.st_atim.tv_nsec / 1000000;
     }
     closedir(dir);
-    /* From here on order counts, not time: two files may be of one instant, and a clock may step back. */
+    /* From here on a counter replaces the times: two files may have the same time, and the system's
+     * clock may step back. */
     if (c->n > 0)
         qsort(c->entries, (size_t)c->n, sizeof *c->entries, by_use);
     for (int i = 0; i < c->n; i++)
@@ -117,7 +122,7 @@ static int scan(struct cache *c, struct err *err)
     return 0;
 }
 
-/* Locks <dir>, or <dir>-2, -3 ... when other runners have those. */
+/* Locks the folder <dir>, or <dir>-2, <dir>-3 and so on if other runners have those. */
 static int take_folder(struct cache *c, const char *dir, struct err *err)
 {
     char path[PATH_BYTES - 80], lock[PATH_BYTES];
@@ -127,7 +132,7 @@ static int take_folder(struct cache *c, const char *dir, struct err *err)
                        : snprintf(path, sizeof path, "%s-%d", dir, i);
 
         if (n < 0 || (size_t)n >= sizeof path)
-            return err_set(err, ERR_ARG, "cache folder: the path is too long");
+            return err_set(err, ERR_ARG, "the path of the cache folder is too long");
         if (io_private_dir(path, err) < 0)
             return -1;
         snprintf(lock, sizeof lock, "%s/lock", path);
@@ -141,8 +146,8 @@ static int take_folder(struct cache *c, const char *dir, struct err *err)
         close(c->lock_fd);
         c->lock_fd = -1;
     }
-    return err_set(err, ERR_BUSY, "%s: %d runners use cache folders of this name", dir,
-                   FOLDERS_MAX);
+    return err_set(err, ERR_BUSY, "%d other runners use the cache folders %s, %s-2 and so on",
+                   FOLDERS_MAX, dir, dir);
 }
 
 static int make_folders(struct cache *c, struct err *err)
@@ -207,8 +212,8 @@ const char *cache_scratch(const struct cache *c)
 
 /* ---- use ---- */
 
-/* The controller's own file, when it is whole. One that is not is left alone: the controller is asked for the blob, and says
- * what is wrong with it. */
+/* Looks for the controller's own file. A damaged one is left alone: asked for the blob, the
+ * controller will say what is wrong with it. */
 static bool find_local(struct cache *c, const char *sha256, char *out, size_t size)
 {
     int n = c->blob_dir ? snprintf(out, size, "%s/%.2s/%s", c->blob_dir, sha256, sha256) : 0;
@@ -223,7 +228,7 @@ static bool find_local(struct cache *c, const char *sha256, char *out, size_t si
     return false;
 }
 
-/* Read without changing the time of its last change. */
+/* Notes the use of a file by its access time, without changing its modification time. */
 static void touch(const char *path)
 {
     const struct timespec times[2] = { { .tv_nsec = UTIME_NOW }, { .tv_nsec = UTIME_OMIT } };
@@ -242,7 +247,7 @@ int cache_find(struct cache *c, const char *sha256, char *out, size_t size)
     if (!e)
         return 0;
     path_of(c, "blobs", sha256, out, size);
-    if (known_check(c->known, out, sha256, &err) < 0) { /* changed, or tidied away under us */
+    if (known_check(c->known, out, sha256, &err) < 0) { /* it changed, or somebody removed it */
         if (err.code != ERR_NOTFOUND)
             log_warn("cache.damaged blob=%.12s err=\"%s\"", sha256, err.text);
         drop(c, e);
@@ -263,13 +268,15 @@ int cache_part(struct cache *c, const char *sha256, char *out, size_t size, int6
     if (FAULT("cache.part"))
         return err_set(err, ERR_IO, "%s: injected", out);
     *have = 0;
-    if (make_folders(c, err) < 0) /* somebody may have cleared the cache while the runner runs */
+    if (make_folders(c, err) < 0) /* somebody may have removed them while the runner runs */
         return -1;
     if (lstat(out, &st) == 0 && S_ISREG(st.st_mode))
         *have = st.st_size;
     return 0;
 }
 
+/* Moves a file of known hash to its name. It is pinned meanwhile, so that trimming does not remove
+ * just this one. */
 static int take_in(struct cache *c, const char *sha256, const char *from, struct err *err)
 {
     char to[PATH_BYTES];
@@ -303,7 +310,7 @@ int cache_commit(struct cache *c, const char *sha256, struct err *err)
         return err_wrap(err, "%s", part);
     if (strcmp(got, sha256) != 0) {
         unlink(part);
-        return err_set(err, ERR_IO, "blob %.12s came damaged: its bytes hash to %.12s", sha256,
+        return err_set(err, ERR_IO, "blob %.12s arrived damaged: its bytes hash to %.12s", sha256,
                        got);
     }
     return take_in(c, sha256, part, err);

@@ -1,5 +1,5 @@
-/* conf.c - the option table of assay-runner. One row drives parsing, range, --help and the docs. Precedence is
- * base/conf.h's: flag, environment, file, default. */
+/* conf.c - the option table of assay-runner. One row serves parsing, range, --help and the docs. A
+ * value is taken from the first of flag, environment, file, default (base/conf.h). */
 #include "trial-runner/agent/conf.h"
 
 #include "base/log.h"
@@ -17,34 +17,34 @@ const struct conf_opt runner_opts[] = {
     { "server", CONF_STR, AT(controller), NULL, 0, 0,
       "the same as --controller, by the name that other commands use" },
     { "token", CONF_STR, AT(token), NULL, 0, 0,
-      "token for a TCP controller; better in ASSAY_TOKEN, where other users do not see it" },
+      "token for a TCP controller; better set ASSAY_TOKEN, which other users cannot see" },
     { "token_file", CONF_PATH, AT(token_file), NULL, 0, 0,
       "file that holds the token for a TCP controller" },
     { "name", CONF_STR, AT(name), NULL, 0, 0,
       "name shown on the runners page (default: the host's)" },
-    { "labels", CONF_STR, AT(labels), "", 0, 0, "key=value,... shown with the runner" },
+    { "labels", CONF_STR, AT(labels), "", 0, 0, "key=value,... shown beside the runner's name" },
     { "cache_dir", CONF_PATH, AT(cache_dir), NULL, 0, 0,
       "folder for downloaded tables and scratch files (default: ~/.cache/assay/runner)" },
     { "cache_limit", CONF_BYTES, AT(cache_limit_bytes), "20GiB", 1 << 20, INT64_MAX,
-      "downloaded tables beyond this are removed, least recently used first" },
+      "size of the downloaded tables; above it the least recently used ones are removed" },
     { "blob_dir", CONF_PATH, AT(blob_dir), NULL, 0, 0,
-      "blobs folder of a controller on this machine: tables are mapped from there instead of downloaded" },
+      "blobs folder of a controller on this machine: its tables are used without downloading" },
     { "devices", CONF_STR, AT(devices), "auto", 0, 0,
       "auto (CPUs and GPUs) | cpu | cpu:N (N worker processes) | cuda" },
     { "memory", CONF_BYTES, AT(memory_bytes), "0", 0, INT64_MAX,
       "host memory for all workers together; 0 = three quarters of the machine's" },
     { "parent_fd", CONF_I64, AT(parent_fd), "-1", -1, 1 << 20,
-      "end at once when this descriptor closes" },
+      "descriptor whose closing ends the runner at once (set by assay fit and assay run)" },
     { "lease_wait", CONF_DURATION_MS, AT(lease_wait_ms), "30s", 0, 60000,
-      "how long one request for work waits at the controller" },
+      "how long one request for work may wait at the controller" },
     { "slice", CONF_DURATION_MS, AT(slice_ms), "500ms", 1, 500,
-      "most work between two looks at limits and messages" },
+      "longest time that a worker computes before it looks at limits and messages" },
     { "slice_grace", CONF_DURATION_MS, AT(slice_grace_ms), "10s", 10, 3600000,
-      "how long a worker may be silent beyond the time that it announced" },
+      "how long a worker may be silent beyond the time it announced before it is killed" },
     { "checkpoint", CONF_DURATION_MS, AT(checkpoint_ms), "30s", 10, 3600000,
-      "most work that a crash may cost a trial" },
+      "work between two checkpoints of a trial, which is the most that a crash costs it" },
     { "drain", CONF_DURATION_MS, AT(drain_ms), "20s", 0, 3600000,
-      "time after SIGTERM to save the work and sign off" },
+      "time after SIGTERM to save the work and hand it back" },
     { "backoff_max", CONF_DURATION_MS, AT(backoff_max_ms), "5s", 10, 600000,
       "longest pause between two tries to reach the controller" },
     { "log_level", CONF_STR, AT(log_level), "info", 0, 0, "error | warn | info | debug" },
@@ -74,7 +74,8 @@ static int check(const struct runner_conf *c, struct err *err)
     return 0;
 }
 
-/* --config and --help are looked for first, since a file ranks below environment and flags. */
+/* Looks for --config and --help first, because the file must be read before environment and flags
+ * overwrite its values. */
 static int scan(int argc, char **argv, const char **file, bool *help, struct err *err)
 {
     for (int i = 1; i < argc; i++) {
@@ -108,7 +109,7 @@ static int load_args(struct runner_conf *c, int argc, char **argv, struct err *e
     return rc;
 }
 
-/* ASSAY_URL is what the command line reads; the runner's own variables rank above it. */
+/* ASSAY_URL is the variable of the command line. The runner's own ASSAY_CONTROLLER overrides it. */
 static int url_env(struct runner_conf *c, struct err *err)
 {
     const char *url = getenv("ASSAY_URL");

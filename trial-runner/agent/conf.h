@@ -1,5 +1,6 @@
-/* conf.h - the options of assay-runner, one table for file, environment, flags and --help. Filled by main.c once at
- * start; everybody else reads it. A worker process gets what it needs on its command line (process.c). */
+/* conf.h - the options of assay-runner: one table for file, environment, flags and --help. main.c
+ * fills the struct once at start, and everything else only reads it. A worker process gets what it
+ * needs in its `config` message (process.c). */
 #ifndef TRIAL_RUNNER_AGENT_CONF_H
 #define TRIAL_RUNNER_AGENT_CONF_H
 
@@ -16,7 +17,7 @@ struct runner_conf {
     char *labels;
     char *cache_dir;
     int64_t cache_limit_bytes;
-    char *blob_dir;       /* of a controller on this machine: blobs are mapped from there */
+    char *blob_dir;       /* of a controller on this machine, to use its files without a copy */
     char *devices;        /* auto | cpu | cpu:N | cuda */
     int64_t memory_bytes; /* of all devices together; 0 = three quarters of the machine */
     int64_t parent_fd;    /* -1 = none */
@@ -31,8 +32,8 @@ struct runner_conf {
 extern const struct conf_opt runner_opts[];
 extern const size_t runner_opts_n;
 
-/* Defaults, then --config FILE, environment, flags; checks what a table cannot. On error call runner_conf_fini too.
- * *help is set when --help was given. */
+/* Reads defaults, --config FILE, environment and flags, and checks what the table cannot express.
+ * The caller calls runner_conf_fini also after an error. *help: --help was given. */
 int runner_conf_load(struct runner_conf *c, int argc, char **argv, bool *help, struct err *err);
 void runner_conf_fini(struct runner_conf *c);
 

@@ -1,5 +1,6 @@
-/* fetch.c - downloads under way and who waits for them. One download a hash; a download ends by telling all its
- * waiters, or never when they have all gone away (its part file stays for the next time). */
+/* fetch.c - the downloads under way and their waiters; see fetch.h. There is at most one download
+ * of a hash. It ends by telling all its waiters. If all of them have been cancelled, it stops, and
+ * its part file stays for the next time. */
 #include "trial-runner/agent/fetch.h"
 
 #include "base/fault.h"
@@ -16,12 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    PATH_BYTES = 4096,
-    DAMAGED_MAX = 3, /* a download with another hash than its name */
-    REFUSED_MAX = 5, /* a disk that takes no bytes; with the pauses about one second */
-    FIRST_PAUSE_MS = 50
-};
+/* DAMAGED_MAX: tries of a blob whose bytes have another hash. REFUSED_MAX: tries to write to a disk
+ * that refuses; with the pauses they take about a second. */
+enum { PATH_BYTES = 4096, DAMAGED_MAX = 3, REFUSED_MAX = 5, FIRST_PAUSE_MS = 50 };
 
 struct waiter {
     struct waiter *next;
@@ -38,7 +36,7 @@ struct download {
     struct loop_timer *again;
     struct backoff backoff;
     int fd, damaged, refused;
-    bool has_begun; /* bytes of the present answer have come */
+    bool has_begun; /* some bytes of the present answer have come */
     int64_t at;     /* next byte of the part file */
     struct err write_err;
 };
@@ -96,6 +94,7 @@ static void on_again(void *arg)
 
 static void download_retry(struct download *d, int64_t after_ms, const struct err *why)
 {
+    CHECK(!d->call && !d->again);
     int64_t ms = MAX(backoff_next_ms(&d->backoff), after_ms);
 
     log_warn("fetch.retry blob=%.12s at=%" PRId64 " in_ms=%" PRId64 " err=\"%s\"", d->sha256, d->at,
@@ -103,7 +102,8 @@ static void download_retry(struct download *d, int64_t after_ms, const struct er
     d->again = loop_timer_new(d->fetch->loop, ms, 0, on_again, d);
 }
 
-/* This machine's own disk refused. After a few tries the controller is told, which gives the work to another runner. */
+/* This machine's own disk refused. After a few tries the waiters get an error; the controller then
+ * gives the work to another runner. */
 static void download_refused(struct download *d, const struct err *why)
 {
     struct err err = { 0 };
@@ -116,7 +116,8 @@ static void download_refused(struct download *d, const struct err *why)
     download_end(d, NULL, &err);
 }
 
-/* A server that does not know ranges sends all of it (200): begin again. */
+/* Writes bytes to the part file. A server that does not know ranges answers 200 with the whole
+ * blob; then the part file begins anew. */
 static int on_data(void *arg, int status, const void *p, size_t n)
 {
     struct download *d = arg;
@@ -160,7 +161,7 @@ static void download_commit(struct download *d)
     }
     log_info("fetch.done blob=%.12s bytes=%" PRId64, sha256, d->at);
     if (cache_find(f->cache, sha256, path, sizeof path) == 1) {
-        /* Several waiters may pin in turn: none may trim it away before the last has. */
+        /* The first waiter may trim the cache, so the file is pinned until all have been told. */
         cache_pin(f->cache, sha256);
         download_end(d, path, NULL);
         cache_unpin(f->cache, sha256);
@@ -183,7 +184,7 @@ static void on_done(void *arg, const struct http_reply *r)
     } else if (d->write_err.code != ERR_NONE) {
         download_refused(d, &d->write_err);
     } else if (r->status == 416 && at > 0) {
-        /* We hold as much as there is, or more: the hash tells. */
+        /* The part file has all bytes or too many; its hash decides. */
         download_commit(d);
     } else if (http_may_retry(r)) {
         download_retry(d, r->retry_after_ms, &r->err);
@@ -198,6 +199,7 @@ static void download_start(struct download *d)
     char part[PATH_BYTES], path[128];
     struct err err = { 0 };
 
+    CHECK(d->fd < 0 && !d->call);
     err_clear(&d->write_err);
     d->has_begun = false;
     if (cache_part(f->cache, d->sha256, part, sizeof part, &d->at, &err) == 0) {

@@ -1,4 +1,6 @@
-/* group.c - grants, their files and their run messages; see group.h. */
+/* group.c - the files and the run message of a grant; see group.h. A file is a `need`; while its
+ * group lives, the need pins it in the cache. A missing checkpoint only costs the work it holds, so
+ * the trial starts afresh; any other missing file fails the whole group. */
 #include "trial-runner/agent/group.h"
 
 #include "base/known.h"
@@ -14,8 +16,8 @@
 struct need {
     struct group *group;
     char sha256[SHA256_HEX];
-    char *path;    /* NULL until it is here */
-    int64_t trial; /* of whose checkpoint it is; 0 = a file of the whole group */
+    char *path;    /* NULL until the file is here */
+    int64_t trial; /* the trial whose checkpoint it is; 0 = a file of the whole group */
     bool is_pending, is_pinned;
 };
 
@@ -88,7 +90,8 @@ static const char *path_of(const struct group *g, const char *sha256)
     return NULL;
 }
 
-/* The path, and what the file was when it was last found good: the worker maps no other. */
+/* Sets the path and the mark that the file had when its hash was checked. The worker refuses a file
+ * with another mark. */
 static void set_path(json_t *msg, const char *key, const struct group *g, const char *sha256)
 {
     const char *path = sha256[0] ? path_of(g, sha256) : NULL;
@@ -122,7 +125,7 @@ bool group_files_good(struct group *g)
 {
     char path[4096];
 
-    g->n_pending++; /* ours, so that it is not sent half way through */
+    g->n_pending++; /* keeps it above 0 until the loop is done, so that on_files comes only once */
     for (int i = 0; i < g->n_needs; i++) {
         struct need *n = &g->needs[i];
 
@@ -158,9 +161,10 @@ int group_files_check(struct group *g, struct err *err)
 
 void group_send(struct group *g, struct process *process)
 {
-    struct msg_grant part = g->grant; /* borrows all but the list */
+    struct msg_grant part = g->grant; /* borrows everything except the list of trials */
     json_t *msg = NULL;
 
+    CHECK(!g->sent && !g->ended && g->n_pending == 0);
     if (!group_files_good(g))
         return;
     part.trials = mem_array((size_t)g->grant.n_trials + 1, sizeof *part.trials);
@@ -196,6 +200,7 @@ static void on_file(void *arg, const char *path, const struct err *err)
     struct need *n = arg;
     struct group *g = n->group;
 
+    CHECK(n->is_pending && g->n_pending > 0 && !n->path);
     n->is_pending = false;
     g->n_pending--;
     if (path) {
@@ -206,7 +211,7 @@ static void on_file(void *arg, const char *path, const struct err *err)
         log_warn("checkpoint.missing trial=%" PRId64 " err=\"%s\"", n->trial, err->text);
     } else {
         log_error("group.file group=%" PRId64 " err=\"%s\"", g->grant.group, err->text);
-        /* The controller has no whole file: not this machine's fault. */
+        /* If the controller has no such file, another runner would fail too: not our fault. */
         group_fail(g, err->code == ERR_NOTFOUND ? TR_DATA : TR_DEVICE, err->text);
     }
     if (g->n_pending == 0)
@@ -234,7 +239,7 @@ void group_fetch(struct group *g)
     add_need(g, m->source, 0);
     for (int i = 0; i < m->n_trials; i++)
         add_need(g, m->trials[i].checkpoint, m->trials[i].trial);
-    g->n_pending = g->n_needs + 1; /* ours, so that it is not sent half way through */
+    g->n_pending = g->n_needs + 1; /* + 1: see group_files_good */
     for (int i = 0; i < g->n_needs; i++)
         fetch_get(g->env->fetch, g->needs[i].sha256, on_file, &g->needs[i]);
     g->n_pending--;

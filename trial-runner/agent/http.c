@@ -1,5 +1,6 @@
-/* http.c - libcurl multi driven by the runner's libevent loop: curl says which sockets and which time-out it waits for,
- * we tell it when they come. One easy handle a call; curl keeps the connections. All on the loop's thread. */
+/* http.c - libcurl's multi interface driven by libevent. curl says for which sockets and for which
+ * time-out it waits (set_socket, set_timer), and this file calls it when they come. Each call has
+ * one easy handle; curl keeps the connections. Everything runs on the loop's thread. */
 #include "trial-runner/agent/http.h"
 
 #include "base/buf.h"
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <strings.h>
 
+/* ANSWER_MAX: no JSON answer is larger. STALL_S: a call without limit_ms ends after so many seconds
+ * in which less than a byte per second came. */
 enum { ANSWER_MAX = 8 << 20, CONNECT_MS = 5000, STALL_S = 30 };
 
 struct http_call {
@@ -23,12 +26,14 @@ struct http_call {
     struct http_call *next, **link;
     CURL *easy;
     struct curl_slist *headers;
-    struct http_request req; /* path and body are ours */
+    struct http_request req; /* path and body belong to the call */
     struct buf answer;
     struct loop_timer *delay;
     int64_t sent_ms, retry_after_ms;
-    bool is_added, is_broken_off;
-    bool has_headers; /* all: libcurl takes an end within them for the answer's end */
+    bool is_added;      /* curl works on it */
+    bool is_broken_off; /* on_data refused the body, or it was too large */
+    bool has_headers;   /* all of them came: curl takes an end of the stream within them for the end
+                           of a good answer */
     char why[CURL_ERROR_SIZE];
 };
 
@@ -37,7 +42,7 @@ struct http {
     CURLM *multi;
     struct event *timer;
     struct http_call *calls;
-    char *base, *unix_path, *auth; /* auth: the whole header line */
+    char *base, *unix_path, *auth; /* auth: the whole Authorization header */
     int64_t delay_ms;
     struct rng rng;
 };
@@ -60,7 +65,7 @@ static void call_free(struct http_call *c)
     mem_free(c);
 }
 
-/* The problem+json of an answer, or its status alone. */
+/* Makes an error of an answer: from its problem+json, or from the status alone. */
 static void problem(struct err *err, int status, const char *body, size_t len)
 {
     json_t *j = len ? jsonx_load(body, len, "answer", NULL) : NULL;
@@ -83,8 +88,8 @@ static void no_answer(struct http_call *c, CURLcode code, struct err *err)
 
     if (c->is_broken_off)
         err_set(err, ERR_IO, "%s: broken off", c->req.path);
-    else if (unreachable &&
-             c->http->unix_path) /* libcurl would name a host that nobody asked for */
+    else if (unreachable && c->http->unix_path)
+        /* libcurl's own text would name the host "localhost", which nobody asked for. */
         err_set(err, ERR_UNREACHABLE, "no controller answers at unix:%s", c->http->unix_path);
     else
         err_set(err,
@@ -117,7 +122,7 @@ static void call_end(struct http_call *c, CURLcode code)
     } else {
         no_answer(c, code, &r.err);
     }
-    answer = c->answer; /* outlives the call: on_done may free the whole client's user */
+    answer = c->answer; /* kept beyond the call, because on_done reads it and may free anything */
     buf_init(&c->answer, 1);
     r.body = answer.data ? answer.data : "";
     r.len = answer.len;
@@ -213,7 +218,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
     return rc < 0 ? 0 : size * n;
 }
 
-/* Notes the end of the headers, and Retry-After in seconds; a date is taken as not said. */
+/* Notes the end of the headers, and Retry-After if it is a number of seconds; a date is ignored. */
 static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
     static const char name[] = "retry-after:";
@@ -224,7 +229,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 
     if (len == 2 && p[0] == '\r' && p[1] == '\n')
         c->has_headers = true;
-    else if (len > 5 && memcmp(p, "HTTP/", 5) == 0) /* the final answer after a 100 */
+    else if (len > 5 && memcmp(p, "HTTP/", 5) == 0) /* the final answer that follows a 100 */
         c->has_headers = false;
     if (len < sizeof name || strncasecmp(p, name, sizeof name - 1) != 0)
         return len;
@@ -264,7 +269,8 @@ static void set_body(struct http_call *c)
 
 static void set_headers(struct http_call *c)
 {
-    /* Without Expect curl would wait a round trip before each body over 1 MiB. */
+    /* By default curl asks with Expect for leave before each body over 1 MiB: one more round
+     * trip. */
     c->headers = curl_slist_append(c->headers, "Expect:");
     if (c->req.method == HTTP_POST || c->req.method == HTTP_PUT)
         c->headers = curl_slist_append(c->headers, c->req.is_json
@@ -385,7 +391,7 @@ struct http *http_new(struct loop *loop, const struct http_conf *conf, struct er
     struct http *h = mem_zalloc(sizeof *h);
     size_t n = strlen(conf->controller);
 
-    /* Starting OpenSSL takes milliseconds that a Unix socket has no use for. */
+    /* Starting OpenSSL takes milliseconds, and a Unix socket does not need it. */
     curl_global_init(str_starts(conf->controller, "https:") ? CURL_GLOBAL_DEFAULT
                                                             : CURL_GLOBAL_NOTHING);
     h->loop = loop;

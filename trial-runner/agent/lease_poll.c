@@ -1,6 +1,6 @@
-/* lease_poll.c - the calls of one device; see lease_poll.h. A controller that can wait answers "nothing" only after a while,
- * and is asked again at once. One that answers "nothing" at once is asked again after a pause that grows, so that it is
- * not flooded with requests. */
+/* lease_poll.c - the calls of one device; see lease_poll.h. A controller that lets calls wait
+ * answers "nothing" only after a while, and is asked again at once. If it answers "nothing" at
+ * once, the next call waits for a pause that grows, so that the controller is not flooded. */
 #include "trial-runner/agent/lease_poll.h"
 
 #include "base/jsonx.h"
@@ -13,15 +13,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ASK_MARGIN_MS: how much longer than the long poll a call may take.
+ * EMPTY_QUICK_MS: a "nothing" that comes within this time was not waited for. */
 enum { FIRST_PAUSE_MS = 20, ASK_MARGIN_MS = 10000, EMPTY_QUICK_MS = 20 };
 
 struct lease_poll {
     struct lease_poll_conf c;
     struct work *work;
     struct http_call *ask;
-    int64_t n;        /* of the last call sent; the same again until answered */
-    bool is_open;     /* n has no answer yet */
-    int64_t answered; /* the last answered n */
+    int64_t n;        /* number of the last call; it is kept until the call is answered */
+    bool is_open;     /* call n has no answer yet */
+    int64_t answered; /* number of the last call that was answered; 0 = none */
     int64_t sent_ms;
     struct backoff backoff;
     struct loop_timer *again;
@@ -57,7 +59,8 @@ static void take_grant(struct lease_poll *s, const struct http_reply *r)
     int rc = j ? msg_grant_parse(&m, j, &err) : -1;
 
     json_decref(j);
-    /* Even one that cannot be read is answered: not being listed, its trials go back to the queue at once. */
+    /* A grant that cannot be read counts as answered too: the next report does not list its trials,
+     * so the controller puts them back into the queue at once. */
     s->is_open = false;
     s->answered = s->n;
     if (rc == 1) {
@@ -85,7 +88,7 @@ static void on_grant(void *arg, const struct http_reply *r)
         if (r->status != 0)
             log_warn("ask.refused device=%s err=\"%s\"", s->c.device->id, r->err.text);
         if (s->draining)
-            s->is_open = false; /* whatever it granted comes back when its lease ends */
+            s->is_open = false; /* if it granted something, that comes back when its lease ends */
         else
             pause_ask(s, r->retry_after_ms);
     }
@@ -98,6 +101,7 @@ static void send_ask(struct lease_poll *s, int64_t runner)
     int64_t wait_ms = s->draining ? 0 : s->c.conf->lease_wait_ms;
     char path[80];
 
+    CHECK(!s->ask);
     if (!s->is_open)
         s->n++;
     s->is_open = true;
@@ -107,7 +111,7 @@ static void send_ask(struct lease_poll *s, int64_t runner)
     m->n = s->n;
     m->max_trials = s->c.device->max_trials;
     m->host_bytes =
-        MAX(s->c.device->memory_bytes - MAX(process_rss_bytes(work_slot(s->work)), 0), 0);
+        MAX(s->c.device->memory_bytes - MAX(process_rss_bytes(work_process(s->work)), 0), 0);
     m->n_cached = cache_list(s->c.cache, m->cached, MSG_MAX_CACHED);
     m->wait_s = wait_ms / 1000;
     snprintf(path, sizeof path, "/api/v1/runners/%" PRId64 "/lease", runner);
@@ -116,7 +120,8 @@ static void send_ask(struct lease_poll *s, int64_t runner)
     mem_free(m);
 }
 
-/* While draining, only a call whose answer we might have missed is repeated, so that what it granted can be given back. */
+/* While draining, only a call whose answer may have been lost is sent again: if it granted
+ * something, that must be handed back. */
 static bool may_ask(const struct lease_poll *s, bool paused)
 {
     if (s->ask || s->again)

@@ -1,5 +1,5 @@
-/* outbox.c - trials held and their messages; see outbox.h for the rules. The lists are short (a few trials per device), so
- * they are searched from the front and have no index. */
+/* outbox.c - the trials held and their messages; see outbox.h for the rules. The lists are short, a
+ * few trials per device, so they are searched from the front and have no index. */
 #include "trial-runner/agent/outbox.h"
 
 #include "base/log.h"
@@ -11,18 +11,23 @@
 #include <string.h>
 #include <unistd.h>
 
+/* REPORT_DETAIL_MAX: bytes of detail in one report, so that it stays below what the controller
+ * accepts. A single message may have more. */
 enum { REPORT_EVENTS_MAX = 512, REPORT_DETAIL_MAX = 3 << 20 };
 
+/* A message that is not answered yet. */
 struct out {
     struct out *next;
     struct outbox *outbox;
     struct held *held;
     struct msg_event ev;
-    char *file; /* still to be uploaded, or NULL */
+    char *file; /* NULL if there is none, or it has been uploaded */
     struct upload *upload;
     bool sent;
 };
 
+/* A message of the report under way. It names its trial by number, because the trial may be dropped
+ * before the answer comes. */
 struct flight {
     int64_t trial, fence, seq;
     bool is_task;
@@ -31,12 +36,14 @@ struct flight {
 struct outbox {
     struct outbox_conf conf;
     struct held *held;
-    struct flight *flight; /* of the report under way, in order */
+    struct flight *flight; /* the messages of the report under way, in order */
     int n_flight, max_events;
 };
 
 /* ---- messages ---- */
 
+/* Removes the file of a message, or moves it into the cache if it became a blob that a later trial
+ * of this runner may need. */
 static void file_done(struct outbox *b, const struct out *o, bool is_blob)
 {
     bool keep =
@@ -54,6 +61,7 @@ static void out_free(struct out *o)
         file_done(o->outbox, o, false);
     mem_free(o->file);
     mem_free(o->ev.detail);
+    mem_free(o->ev.epochs);
     mem_free(o);
 }
 
@@ -61,8 +69,9 @@ static void out_remove(struct held *h, struct out *o)
 {
     struct out **link = &h->outs;
 
-    while (*link != o)
+    while (*link && *link != o)
         link = &(*link)->next;
+    CHECK(*link);
     *link = o->next;
     out_free(o);
 }
@@ -77,7 +86,7 @@ static void on_uploaded(void *arg, const struct err *err)
     if (err && o->ev.type == MSG_CHECKPOINT) {
         log_warn("checkpoint.refused trial=%" PRId64 " err=\"%s\"", h->trial, err->text);
         out_remove(h, o);
-        b->conf.on_sendable(b->conf.arg); /* what waited behind it */
+        b->conf.on_sendable(b->conf.arg); /* for the messages that waited behind it */
         return;
     }
     if (err) {
@@ -100,7 +109,7 @@ static void upload_begin(struct outbox *b, struct out *o)
     upload_for(o->upload, o->held->is_task, o->held->trial, o->held->fence);
 }
 
-/* Would `o`, still unsent, only say what the newer message makes moot? */
+/* Is `o` unsent, and does the newer message make it superfluous? */
 static bool is_moot(const struct out *o, const struct msg_event *newer)
 {
     if (o->sent)
@@ -109,7 +118,8 @@ static bool is_moot(const struct out *o, const struct msg_event *newer)
         return true;
     if (o->ev.type != MSG_CHECKPOINT || newer->type == MSG_PROGRESS)
         return false;
-    /* A drained or crashed trial wants its last checkpoint; every other end does not. */
+    /* A trial that is handed back or crashed will continue from its last checkpoint elsewhere.
+     * After any other end nobody needs it. */
     return newer->type != MSG_FAILED || !trial_reason_is_machine(newer->reason);
 }
 
@@ -222,8 +232,9 @@ void outbox_drop(struct outbox *b, struct held *h)
 {
     struct held **link = &b->held;
 
-    while (*link != h)
+    while (*link && *link != h)
         link = &(*link)->next;
+    CHECK(*link);
     *link = h->next;
     for (struct out *o = h->outs, *next = NULL; o; o = next) {
         next = o->next;
@@ -245,21 +256,24 @@ bool outbox_has_sendable(const struct outbox *b)
 
 static void flight_add(struct outbox *b, const struct held *h, const struct msg_event *ev)
 {
+    CHECK(b->n_flight < b->max_events && b->max_events <= REPORT_EVENTS_MAX);
     b->flight[b->n_flight++] = (struct flight){
         .trial = h->trial, .fence = h->fence, .seq = ev->seq, .is_task = h->is_task
     };
 }
 
-/* The sendable front of a trial's queue, as far as the report has room. Events are borrowed. */
+/* Puts the messages of a trial into the report, from the oldest on, until one waits for its upload
+ * or the report is full. The events only borrow their texts. */
 static void collect(struct outbox *b, struct held *h, struct msg_event *events, size_t *detail)
 {
     for (struct out *o = h->outs; o && !o->file && b->n_flight < b->max_events; o = o->next) {
-        size_t n = o->ev.detail ? strlen(o->ev.detail) : 0;
+        size_t n =
+            (o->ev.detail ? strlen(o->ev.detail) : 0) + (o->ev.epochs ? strlen(o->ev.epochs) : 0);
 
         if (b->n_flight > 0 && *detail + n > REPORT_DETAIL_MAX)
             return;
         *detail += n;
-        if (!o->sent) /* progress changes nothing and may be lost: it takes no number */
+        if (!o->sent) /* progress gets no number: it changes nothing and may be lost */
             o->ev.seq = o->ev.type == MSG_PROGRESS ? 0 : ++h->seq;
         o->sent = true;
         events[b->n_flight] = o->ev;
@@ -310,9 +324,8 @@ int outbox_report_events(const struct outbox *b)
 
 struct held *outbox_report_held(struct outbox *b, int i)
 {
+    CHECK(i >= 0 && i < b->n_flight);
     const struct flight *f = &b->flight[i];
-
-    CHECK(i < b->n_flight);
     return outbox_find(b, f->trial, f->fence, f->is_task);
 }
 

@@ -1,7 +1,8 @@
-/* process.c - the life of a worker process; see process.h. The supervisor notices the end of a worker by the end of its
- * socket, whatever the cause was. It then reaps the process, removes the scratch files that were not handed over, and
- * starts a new worker: at once, or after a pause that grows when workers die without having done anything. Memory and
- * silence are checked every fifth of a second by a timer, independent of the messages. */
+/* process.c - the life of a worker process; see process.h. The supervisor notices the end of a
+ * worker by the end of its socket, whatever the cause was. It then reaps the process, removes the
+ * scratch files that were not handed over, and starts a new worker: at once, or after a pause that
+ * grows if workers die without having done anything. A timer checks memory and silence five times a
+ * second, independently of the messages. */
 #include "trial-runner/agent/process.h"
 
 #include "base/fault.h"
@@ -25,6 +26,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* WORKER_FD: number of the socket in the worker. WATCH_MS: between two looks at memory and silence.
+ * REAP_MS: how long a killed process may take to end; one that hangs in a driver may never end. */
 enum { WORKER_FD = 3, WATCH_MS = 200, REAP_MS = 5000, FIRST_PAUSE_MS = 20, MAX_PAUSE_MS = 10000 };
 
 struct process {
@@ -34,15 +37,15 @@ struct process {
     char *scratch;
     const struct process_ops *ops;
     void *arg;
-    pid_t pid; /* 0 = none */
-    struct bufferevent *pipe;
+    pid_t pid;                /* 0 = there is no worker now */
+    struct bufferevent *pipe; /* our end of the socket pair; NULL if there is no worker */
     struct loop_timer *watch, *respawn;
     struct backoff backoff;
     bool is_ready;
-    int64_t alive_until_ms; /* 0 = no word given */
-    int64_t rss_limit;      /* what its present trial may make it; 0 = the device's */
+    int64_t alive_until_ms; /* it will be heard of before this; 0 = it has not said */
+    int64_t rss_limit;      /* memory that its present trial allows; 0 = only the device's limit */
     enum trial_reason reason;
-    char why[160]; /* of the kill under way, "" = none */
+    char why[160]; /* why it is being killed; "" = it is not */
 };
 
 static int worker_start(struct process *s, struct err *err);
@@ -58,7 +61,8 @@ static void worker_forget(struct process *s)
     s->alive_until_ms = s->rss_limit = 0;
 }
 
-/* What it left half written. Files that it has handed over lie there too, until they are uploaded. */
+/* Removes the files that the dead worker left half written. Files that it has handed over are in
+ * the same folder until they are uploaded, so keeps_file is asked for each. */
 static void scratch_clear(const struct process *s)
 {
     char path[4096], mark[32];
@@ -90,6 +94,7 @@ static void on_respawn(void *arg)
     }
 }
 
+/* Called once for each worker, when its socket has ended. */
 static void worker_dead(struct process *s)
 {
     enum trial_reason reason = s->reason;
@@ -97,10 +102,11 @@ static void worker_dead(struct process *s)
     int status = 0;
     int64_t pause = 0;
 
-    /* The socket has closed: the process is gone, or broken. Either way it goes now. */
+    CHECK(s->pid > 0 && !s->respawn);
+    /* The socket has closed, so the process is gone or broken. In both cases it ends now. */
     proc_kill(s->pid, SIGKILL);
     if (proc_wait_ms(s->pid, REAP_MS, &status, NULL) != 1)
-        str_copy(why, sizeof why, "its process does not end");
+        str_copy(why, sizeof why, "its process does not end after SIGKILL");
     else if (s->why[0])
         str_copy(why, sizeof why, s->why);
     else
@@ -118,7 +124,7 @@ static void worker_dead(struct process *s)
 static void worker_kill(struct process *s, enum trial_reason reason)
 {
     s->reason = reason;
-    proc_kill(s->pid, SIGKILL); /* the end of its socket tells the rest */
+    proc_kill(s->pid, SIGKILL); /* the rest happens when its socket closes */
 }
 
 static void on_watch(void *arg)
@@ -130,7 +136,8 @@ static void on_watch(void *arg)
     if (!s->pid || s->why[0])
         return;
     if (s->alive_until_ms > 0 && now > s->alive_until_ms + s->conf->slice_grace_ms) {
-        snprintf(s->why, sizeof s->why, "silent %" PRId64 " ms beyond its word: killed",
+        snprintf(s->why, sizeof s->why,
+                 "silent %" PRId64 " ms beyond the time it announced: killed",
                  now - s->alive_until_ms);
         worker_kill(s, TR_WORKER_DIED);
         return;
@@ -144,12 +151,13 @@ static void on_watch(void *arg)
         str_fmt_bytes(rss, a, sizeof a);
         str_fmt_bytes(limit, b, sizeof b);
         snprintf(s->why, sizeof s->why, "held %s of memory, limit %s: killed", a, b);
-        /* Beyond what its study allows a trial is at fault; beyond the device it may be who was there before: tried again. */
+        /* Beyond its study's limit, the trial is at fault. Beyond the device's limit, memory of
+         * earlier trials may be the cause, so this one is tried again. */
         worker_kill(s, is_own ? TR_MEMORY : TR_WORKER_DIED);
     }
 }
 
-/* ---- talk ---- */
+/* ---- messages ---- */
 
 static void take_beat(struct process *s, const json_t *msg)
 {
@@ -175,7 +183,7 @@ static void on_frame(struct process *s, const json_t *msg)
         s->ops->on_ready(s->arg);
     } else {
         if (str_eq(op, "event") || str_eq(op, "end"))
-            backoff_reset(&s->backoff); /* it is of use */
+            backoff_reset(&s->backoff); /* this worker does useful work */
         s->ops->on_message(s->arg, op, msg);
     }
 }
@@ -232,8 +240,9 @@ void process_send(struct process *s, json_t *msg_steal)
 
 /* ---- birth ---- */
 
-/* What a worker inherits: where things are, how libraries and devices behave. Not the rest, such as access tokens of the one who
- * started the runner: a worker reads files of strangers. */
+/* The variables that a worker inherits: where things are, and how libraries and devices behave. The
+ * others are left out, such as tokens of the user who started the runner, because a worker reads
+ * files that strangers have made. */
 static const char *const worker_env[] = { "PATH",
                                           "HOME",
                                           "TMPDIR",
@@ -287,6 +296,7 @@ static int worker_start(struct process *s, struct err *err)
 {
     int fds[2] = { -1, -1 }, rc = 0;
 
+    CHECK(!s->pipe && s->pid <= 0);
     if (FAULT("process.socketpair") || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
         return err_errno(err, "socket pair");
     rc = worker_spawn(s, fds[1], err);

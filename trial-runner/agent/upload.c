@@ -1,5 +1,6 @@
-/* upload.c - the steps of one upload: ask (HEAD) -> begin (POST) -> parts (PUT) -> commit (POST). Each step is idempotent
- * or begins the upload anew, so whatever ends without an answer is simply asked again. */
+/* upload.c - the steps of one upload: ask (HEAD), begin (POST), parts (PUT), commit (POST). Each
+ * step may be repeated without harm, or begins the upload anew. So a call that got no answer is
+ * simply sent again. */
 #include "trial-runner/agent/upload.h"
 
 #include "base/fault.h"
@@ -16,11 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* PART_BYTES, PART_MIN: a part is this long at first, and is halved down to PART_MIN on a bad line.
+ * ANEW_MAX: if one part in 100 arrives damaged, 1 + 5 tries of it all fail once in 10^12 uploads.
+ * DROP_MS: how long the controller may take to delete what nobody needs. */
 enum {
     PART_BYTES = 4 << 20,
     PART_MIN = 32 << 10,
     FIRST_PAUSE_MS = 50,
-    /* Where one part in 100 arrives damaged, six tries of one part all fail once in 10^12 uploads. */
     ANEW_MAX = 5,
     DROP_MS = 5000
 };
@@ -31,12 +34,14 @@ struct upload {
     struct http *http;
     char *path, id[65], sha256[SHA256_HEX];
     bool is_task;
-    int64_t owner, fence; /* of whose trial or task it is; 0 = not known */
+    int64_t owner, fence; /* the trial or task for which it is uploaded; 0 = not known */
     enum step step;
-    int fd, anew;
-    int64_t bytes, at, part; /* part: bytes under way */
-    int64_t
-        part_max; /* halved when a part gets no answer: on a bad line only short ones arrive whole */
+    int fd, anew;     /* anew: how often it began again */
+    int64_t bytes;    /* length of the file */
+    int64_t at, part; /* bytes that the controller has; bytes of the part under way */
+    /* Longest part to send. Halved when a part gets no answer, because on a bad line only short
+     * ones arrive whole; doubled by each success. */
+    int64_t part_max;
     struct backoff backoff;
     struct http_call *call;
     struct loop_timer *again;
@@ -58,10 +63,10 @@ static void upload_free(struct upload *u)
 
 static void on_dropped(void *arg, const struct http_reply *r)
 {
-    (void)arg, (void)r; /* what stays is swept by the controller */
+    (void)arg, (void)r; /* if it failed, the controller sweeps old uploads by itself */
 }
 
-/* The parts that were sent are of no use to anybody. */
+/* Tells the controller to delete the parts that arrived, because nobody needs them. */
 static void parts_drop(struct upload *u)
 {
     char path[128];
@@ -96,6 +101,7 @@ static void on_again(void *arg)
 
 static void retry(struct upload *u, int64_t after_ms, const struct err *why)
 {
+    CHECK(!u->call && !u->again);
     int64_t ms = MAX(backoff_next_ms(&u->backoff), after_ms);
 
     log_warn("upload.retry blob=%.12s at=%" PRId64 " in_ms=%" PRId64 " err=\"%s\"", u->sha256,
@@ -103,8 +109,9 @@ static void retry(struct upload *u, int64_t after_ms, const struct err *why)
     u->again = loop_timer_new(u->loop, ms, 0, on_again, u);
 }
 
-/* Sends everything again from the first byte, under a new id, at most ANEW_MAX times. Then the cause is not passing:
- * the file here is not what its hash says, or the line damages every try. */
+/* Sends everything again from the first byte, under a new id, at most ANEW_MAX times. After that
+ * the cause will not pass: either the file does not have its hash, or the line damages every
+ * try. */
 static void begin_anew(struct upload *u, const struct err *why)
 {
     if (++u->anew > ANEW_MAX) {
@@ -117,9 +124,10 @@ static void begin_anew(struct upload *u, const struct err *why)
     retry(u, 0, why);
 }
 
-/* Answers that say that the parts which arrived are of no use, though the file may be good: the controller does not know
- * the upload (404, after its restart), it holds another number of bytes than was sent (409), or the bytes that arrived
- * have another hash or made no sense (400: a damaged connection). */
+/* Does this answer mean that the parts which arrived are useless, although the file may be good?
+ *   404  the controller does not know the upload, because it was restarted
+ *   409  it holds another number of bytes than was sent
+ *   400  the bytes have another hash or made no sense: the connection damaged them */
 static bool is_of_no_use(const struct upload *u, int status)
 {
     return status == 400 || (u->step >= STEP_PARTS && (status == 404 || status == 409));
@@ -134,12 +142,12 @@ static int take_id(struct upload *u, const struct http_reply *r, struct err *err
     if (good)
         str_copy(u->id, sizeof u->id, id);
     else if (j)
-        err_set(err, ERR_IO, "the controller gave no upload id");
+        err_set(err, ERR_IO, "the controller's answer holds no upload id");
     json_decref(j);
     return good ? 0 : -1;
 }
 
-/* What a good answer leads to. */
+/* Goes on to the step that follows a good answer. */
 static void step_next(struct upload *u, const struct http_reply *r)
 {
     struct err err = { 0 };
@@ -163,7 +171,7 @@ static void step_next(struct upload *u, const struct http_reply *r)
             u->step = STEP_COMMIT;
         break;
     case STEP_COMMIT:
-        u->id[0] = '\0'; /* it is a blob now */
+        u->id[0] = '\0'; /* nothing is left to delete */
         log_debug("upload.done blob=%.12s bytes=%" PRId64, u->sha256, u->bytes);
         upload_end(u, NULL);
         return;
@@ -205,7 +213,7 @@ static int part_read(struct upload *u, char **body, struct err *err)
         if (k <= 0 || FAULT("upload.read")) {
             mem_free(*body);
             return k < 0 ? err_errno(err, "%s", u->path)
-                         : err_set(err, ERR_IO, "%s: shorter than it was", u->path);
+                         : err_set(err, ERR_IO, "the file %s has become shorter", u->path);
         }
         got += k;
     }
@@ -268,7 +276,8 @@ static void step_send(struct upload *u)
     }
 }
 
-/* The file is opened at the first step, so that a missing one is reported by on_done like everything else. */
+/* The file is opened here and not in upload_start, so that on_done reports a missing file like
+ * every other error. */
 static void on_start(void *arg)
 {
     struct upload *u = arg;

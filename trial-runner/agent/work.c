@@ -1,5 +1,6 @@
-/* work.c - the groups of one device from grant to end; see work.h. A group is freed when two things are true: the worker has
- * said `end` of it (or never got it), and the outbox holds none of its trials any more. */
+/* work.c - the groups of one device, from grant to end; see work.h. A group is freed when two
+ * things are true: the worker has said `end` of it, or never got it; and the outbox holds none of
+ * its trials any more. */
 #include "trial-runner/agent/work.h"
 
 #include "base/jsonx.h"
@@ -13,6 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* GROUPS_MAX: one group that is computed, and one that is fetched meanwhile.
+ * VAIN_DEATHS_MAX: so many workers in a row may die before they begin a trial. Then the trials that
+ * wait are given up, because something in them or in this machine kills every worker. */
 enum { GROUPS_MAX = 2, VAIN_DEATHS_MAX = 3 };
 
 struct work {
@@ -20,9 +24,10 @@ struct work {
     struct group_env env;
     struct process *process;
     struct group *groups; /* in order of arrival */
-    int64_t runs;
-    int vain_deaths; /* in a row, without one trial begun */
-    bool soon, draining;
+    int64_t runs;         /* groups so far; numbers them */
+    int vain_deaths;      /* workers in a row that died without having begun a trial */
+    bool soon;            /* the worker has said that it will be idle soon */
+    bool draining;
 };
 
 /* ---- groups ---- */
@@ -37,7 +42,7 @@ static void group_unlink(struct work *w, struct group *g)
     group_free(g);
 }
 
-/* Frees groups that are over. */
+/* Frees the groups that are over, and lets the agent look for new work. */
 static void sweep(struct work *w)
 {
     for (struct group *g = w->groups, *next = NULL; g; g = next) {
@@ -58,7 +63,8 @@ static void try_send(void *arg)
     }
 }
 
-/* An older fence of the same trial or task has been taken from us, or we would not have been given this one. */
+/* Drops the trial or task where it is held with an older fence. The controller must have taken that
+ * one from us, or it would not grant it again. */
 static void drop_older(struct work *w, int64_t id, bool is_task)
 {
     for (struct held *h = outbox_first(w->c.outbox), *next = NULL; h; h = next) {
@@ -85,7 +91,7 @@ void work_take(struct work *w, struct msg_grant *grant)
     log_debug("group.taken device=%s group=%" PRId64 " lanes=%d deadline_ms=%" PRId64,
               w->c.device->id, g->grant.group, g->grant.n_trials, g->grant.deadline_ms);
     if (w->draining) {
-        group_fail(g, TR_DRAINED, "the runner leaves");
+        group_fail(g, TR_DRAINED, "the runner is shutting down");
         return;
     }
     group_fetch(g);
@@ -103,6 +109,7 @@ bool work_wants(const struct work *w)
 
 /* ---- trials ---- */
 
+/* Sends the worker a message about one trial. r: the controller's reply, or NULL. */
 static void tell(struct held *h, const char *op, const char *action, const struct msg_reply *r)
 {
     struct work *w = h->group->env->work;
@@ -145,7 +152,7 @@ void work_reply(struct held *h, enum msg_type type, const struct msg_reply *r)
     case MSG_PAUSE:
     case MSG_KEEP:
         if (h->state != HELD_PARKED || !is_question)
-            break; /* its worker died since; what that means is on its way */
+            break; /* its worker has died since, and that will be reported */
         h->state = HELD_ANSWERED;
         tell(h, "answer", msg_action_name[r->action], r);
         break;
@@ -259,6 +266,8 @@ static void on_ready(void *arg)
     sweep(w);
 }
 
+/* Reports the failure of a trial whose worker died. Only a trial that ran can be to blame. A parked
+ * one loses what it has computed and runs again, which costs its configuration nothing. */
 static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_reason reason,
                       const char *why)
 {
@@ -266,7 +275,6 @@ static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_
     bool was_running = h->state == HELD_RUNNING,
          was_parked = h->state == HELD_PARKED || h->state == HELD_ANSWERED;
 
-    /* Only trials that ran can be to blame; a parked one loses its fit and is fitted again, at nobody's charge. */
     snprintf(text, sizeof text, "worker %s while it %s", why,
              !was_running    ? "waited"
              : n_running > 1 ? "ran beside others"
@@ -277,7 +285,8 @@ static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_
     outbox_push_failure(w->c.outbox, h, reason, text);
 }
 
-/* A file that was cut short while it was mapped kills whoever reads it. Then its trials are not to blame. */
+/* A mapped file that is cut short kills the process that reads it. If a file of a group has
+ * changed, the group's trials fail because of the data and are not to blame. */
 static void blame_files(struct work *w)
 {
     for (struct group *g = w->groups; g; g = g->next) {
@@ -317,7 +326,7 @@ static void on_dead(void *arg, enum trial_reason reason, const char *why)
         for (const struct held *h = outbox_first(w->c.outbox); h; h = h->next)
             has_waiting |= h->group == g && h->state == HELD_WAITING;
         if (has_waiting)
-            g->sent = false; /* for the successor */
+            g->sent = false; /* the next worker gets it */
         else
             g->ended = g->ended || g->sent;
     }
@@ -334,12 +343,12 @@ void work_drain(struct work *w)
     process_send(w->process, json_pack("{s:s}", "op", "drain"));
     for (struct group *g = w->groups; g; g = g->next) {
         if (!g->sent && !g->ended)
-            group_fail(g, TR_DRAINED, "the runner leaves");
+            group_fail(g, TR_DRAINED, "the runner is shutting down");
     }
     sweep(w);
 }
 
-struct process *work_slot(struct work *w)
+struct process *work_process(struct work *w)
 {
     return w->process;
 }

@@ -1,7 +1,8 @@
-/* work.h - one device's work: its process, the groups granted to it on their way (files being fetched, sent to the worker,
- * computed), and the translation between what the worker says and what the outbox will report. A group's files are pinned
- * in the cache while it lives. When a worker dies, what it computed or kept parked is reported failed by the machine,
- * and what it had not begun goes to its successor without a word. */
+/* work.h - the work of one device: its worker process, the groups that were granted to it (files
+ * being fetched, sent to the worker, computed), and the translation of the worker's words into
+ * messages in the outbox. The files of a group are pinned in the cache while the group lives. If
+ * the worker dies, trials that it computed or had parked are reported as failed by the machine;
+ * trials that it had not begun go to the next worker without a report. */
 #ifndef TRIAL_RUNNER_AGENT_WORK_H
 #define TRIAL_RUNNER_AGENT_WORK_H
 
@@ -19,21 +20,21 @@ struct work_conf {
     struct outbox *outbox;
     struct fetch *fetch;
     struct cache *cache;
-    void (*on_change)(void *arg); /* it may want work now, or has less of it */
+    void (*on_change)(void *arg); /* it may want more work now, or something has ended */
     void *arg;
 };
 struct work *work_new(const struct work_conf *conf, struct err *err);
-void work_free(struct work *w); /* before the outbox */
+void work_free(struct work *w); /* call it before outbox_free */
 
-/* Takes the grant's contents. */
+/* Takes over the contents of *grant. */
 void work_take(struct work *w, struct msg_grant *grant);
-bool work_wants(const struct work *w); /* idle, or about to be, with a worker that can take more */
+bool work_wants(
+    const struct work *w); /* is it idle, or about to be, with a worker that is ready? */
 /* The controller's reply to a message of this trial. May drop the trial. */
 void work_reply(struct held *h, enum msg_type type, const struct msg_reply *r);
-void work_drop(struct held *h); /* at once: worker, messages, files */
-void work_drain(
-    struct work
-        *w); /* checkpoint and hand back what runs; what comes later is handed back unbegun */
-struct process *work_slot(struct work *w);
+void work_drop(struct held *h); /* at once: stops the worker's part, removes messages and files */
+/* Saves and hands back what runs. Work that arrives later is handed back without being begun. */
+void work_drain(struct work *w);
+struct process *work_process(struct work *w);
 
 #endif

@@ -1,5 +1,5 @@
-/* checkpoint.c - files that a worker leaves for the supervisor to upload; see checkpoint.h. A worker may be killed in the
- * middle of one: the name appears by rename, and a new worker clears what has no name. */
+/* checkpoint.c - see checkpoint.h. A worker may be killed while it writes. So a file gets its name
+ * by rename when it is complete, and the next worker removes files that have no final name. */
 #include "trial-runner/worker/checkpoint.h"
 
 #include "base/fault.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A file that has its name once it is whole. */
+/* A file that is being written and does not have its name yet. */
 struct aside {
     char *path;
     int fd;
@@ -40,7 +40,7 @@ static int aside_add(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* rc: of what was done so far. */
+/* Closes the file and gives it its name, or removes it if rc, the result so far, is an error. */
 static int aside_close(struct aside *a, int rc, const char *path, char sha256[SHA256_HEX],
                        struct err *err)
 {
@@ -66,7 +66,7 @@ int checkpoint_file(const char *path, const struct buf *bytes, char sha256[SHA25
                        sha256, err);
 }
 
-/* Never whole in memory, where it would double the trial. */
+/* Writes the state piece by piece, because a copy of it would double the trial's memory. */
 int checkpoint_save(struct fit_trial *t, const char *path, char sha256[SHA256_HEX], struct err *err)
 {
     struct aside a;

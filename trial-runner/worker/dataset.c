@@ -1,18 +1,23 @@
-/* dataset.c - a worker's open learning problems, keyed by everything that decides their bytes. */
+/* dataset.c - see dataset.h. A problem is found by a key that holds everything its bytes depend on,
+ * and by the marks of its files. */
 #include "trial-runner/worker/dataset.h"
 
 #include "base/jsonx.h"
 #include "base/known.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ml/fit/fit_unit.h"
+#include "ml/model/variant.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { KEPT_MAX = 4, KEY_BYTES = 5000 };
+/* KEPT_MAX: problems that are kept open without being used; in use there may be four times as many.
+ * KEY_BYTES: more than the texts of struct msg_data together. */
+enum { KEPT_MAX = 4, KEY_BYTES = 6000 };
 
-/* A mapped file; path NULL = none. */
+/* A mapped file; path NULL = there is none. */
 struct mapped {
     char *path, mark[FILE_MARK_TEXT];
 };
@@ -22,8 +27,8 @@ struct dataset {
     struct mapped table, test;
     struct frame *frame, *test_frame;
     struct ml_data *data;
-    char *target, *positive; /* ml_data borrows its spec's texts */
-    int refs;
+    char *target, *positive; /* ml_data only borrows them */
+    int refs;                /* trials and tasks that use it */
     int64_t used;
 };
 
@@ -53,6 +58,9 @@ static void key_of(const struct msg_data *m, char out[KEY_BYTES])
                      m->folds, m->split_seed, m->monotone);
 
     CHECK(n > 0 && n < KEY_BYTES);
+    n += snprintf(out + n, (size_t)(KEY_BYTES - n), "/%s/%s/%s/%.17g/%d/%d", m->groups,
+                  m->time_column, m->weights, m->gap, m->groups_are_input, m->time_is_input);
+    CHECK(n < KEY_BYTES);
 }
 
 static int64_t bytes_of(const struct dataset *d)
@@ -69,9 +77,21 @@ int64_t datasets_shared_bytes(const struct datasets *s)
     return sum;
 }
 
-/* Makes room for one more, as far as unused ones allow. */
+/* Closes what no trial uses of the preparations that configurations chose. */
+static int variants_shed(struct datasets *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n; i++)
+        n += ml_variants_shed(s->open[i]->data);
+    return n;
+}
+
+/* Closes unused problems until one more may be opened. All together may take half of the memory. */
 static void shed(struct datasets *s)
 {
+    if (s->memory_bytes > 0 && datasets_shared_bytes(s) > s->memory_bytes / 2)
+        variants_shed(s);
     for (;;) {
         bool is_tight = s->memory_bytes > 0 && datasets_shared_bytes(s) > s->memory_bytes / 2;
         int oldest = -1;
@@ -91,6 +111,8 @@ bool datasets_shed(struct datasets *s)
 {
     int before = s->n;
 
+    if (variants_shed(s) > 0)
+        return true;
     for (int i = s->n - 1; i >= 0; i--) {
         if (s->open[i]->refs == 0) {
             dataset_close(s->open[i]);
@@ -118,7 +140,7 @@ static int task_of(const char *name, enum ml_task *out, struct err *err)
     return err_at(err, "data.task", "'%.16s' is not binary, multiclass or regression", name);
 }
 
-/* The names stay the object's. */
+/* Reads {column: increasing | decreasing}. The names still belong to the JSON object. */
 static int monotone_of(const json_t *o, struct ml_data_spec *spec, struct err *err)
 {
     void *it = json_object_iter((json_t *)o);
@@ -142,7 +164,7 @@ static int data_open(struct dataset *d, const struct msg_data *m, struct ml_data
         m->monotone[0] ? jsonx_load(m->monotone, strlen(m->monotone), "data.monotone", err) : NULL;
 
     if ((!m->monotone[0] || o) && monotone_of(o, spec, err) == 0)
-        d->data = ml_data_open(spec, err);
+        d->data = fit_data_open(spec, err);
     mem_free((void *)(uintptr_t)spec->monotone);
     json_decref(o);
     return d->data ? 0 : -1;
@@ -160,7 +182,7 @@ static int mapped_check(const struct mapped *m, struct err *err)
                : err_set(err, ERR_IO, "the table's file %s changed while it was in use", m->path);
 }
 
-/* The mark is looked at after the file was mapped: what is mapped is then what was hashed. */
+/* Maps a file. Its mark is compared before and after, so what was mapped is what was hashed. */
 static struct frame *map(struct mapped *m, const struct table_file *file, struct err *err)
 {
     struct frame *f = NULL;
@@ -176,6 +198,16 @@ static struct frame *map(struct mapped *m, const struct table_file *file, struct
     return NULL;
 }
 
+struct ml_rows_spec dataset_rows_spec(const struct msg_data *m)
+{
+    return (struct ml_rows_spec){ .groups = m->groups,
+                                  .time = m->time_column,
+                                  .gap = m->gap,
+                                  .weights = m->weights,
+                                  .groups_are_input = m->groups_are_input,
+                                  .time_is_input = m->time_is_input };
+}
+
 static struct dataset *dataset_open(const struct datasets *s, const struct msg_data *m,
                                     const struct table_file *table, const struct table_file *test,
                                     struct err *err)
@@ -183,7 +215,8 @@ static struct dataset *dataset_open(const struct datasets *s, const struct msg_d
     struct dataset *d = mem_zalloc(sizeof *d);
     struct ml_data_spec spec = { .test_fraction = m->test_fraction,
                                  .folds = m->folds,
-                                 .split_seed = m->split_seed };
+                                 .split_seed = m->split_seed,
+                                 .by = dataset_rows_spec(m) };
 
     key_of(m, d->key);
     d->target = mem_strdup(m->target);
@@ -215,8 +248,8 @@ static bool is_of(const struct mapped *m, const struct table_file *file)
     return !file->path ? !m->path : str_eq(m->path, file->path) && str_eq(m->mark, file->mark);
 }
 
-/* The open one of this key. One whose files have changed meanwhile is closed when nobody uses it: what is to be opened is
- * what the supervisor has just found good. */
+/* The open problem with this key and these files. One with the same key whose files have changed is
+ * closed if nobody uses it, because the supervisor has checked the new files just now. */
 static struct dataset *find_open(struct datasets *s, const char *key,
                                  const struct table_file *table, const struct table_file *test)
 {
@@ -257,7 +290,7 @@ struct ml_data *dataset_get(struct datasets *s, const struct msg_data *spec,
     d = find_open(s, key, table, test);
     if (!d) {
         if (!table->path) {
-            err_set(err, ERR_NOTFOUND, "the table is not here");
+            err_set(err, ERR_NOTFOUND, "the run names no file for its table");
             return NULL;
         }
         shed(s);

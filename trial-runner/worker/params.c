@@ -1,4 +1,5 @@
-/* params.c - configurations to and from JSON; see params.h. */
+/* params.c - see params.h. The rules of each parameter (kind, range, choices) are the family's own
+ * table, so a new family needs no line here. */
 #include "trial-runner/worker/params.h"
 
 #include "base/jsonx.h"
@@ -56,7 +57,7 @@ int params_parse(const char *json, const struct family **family, double *params,
         goto out;
     *family = family_find(name);
     if (!*family) {
-        err_at(err, "family", "'%s' is not in this build", name);
+        err_at(err, "family", "this build has no family '%s'", name);
         goto out;
     }
     family_defaults(*family, params);

@@ -1,6 +1,7 @@
-/* worker.c - messages and life of a worker process; see worker.h. The pipe is looked at between slices and, through the
- * engine's clock, every few milliseconds inside them, so a stop takes effect within a step. Parked jobs keep their fit
- * until the controller has answered, while the next ones are computed: the device does not wait for the network. */
+/* worker.c - the messages and the life of a worker process; see worker.h. It looks at the socket
+ * between slices, and every few milliseconds inside them through the engine's clock, so that a stop
+ * takes effect within one step. While a parked job waits for the controller's answer, it keeps its
+ * models, and the next jobs are computed: the device does not wait for the network. */
 #include "trial-runner/worker/worker.h"
 
 #include "base/fault.h"
@@ -10,6 +11,7 @@
 #include "base/str.h"
 #include "ml/ops/ops.h"
 #include "trial-runner/gpu.h"
+#include "trial-runner/worker/detail.h"
 #include "trial-runner/worker/worker_private.h"
 
 #include <dirent.h>
@@ -20,13 +22,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* How often a slice looks at the socket, says that it is alive, and looks at its trial's memory. A
+ * look at the socket is a system call; counting a trial's bytes is not. */
 enum { POLL_EVERY_US = 4000, BEAT_EVERY_US = 200000, MEMORY_EVERY_US = 500 };
-/* Beside trials and shared data; CUDA loads kernels as they are first used. */
+/* Room beside trials and shared data, for scratch of the engine. CUDA loads kernels when they are
+ * first used, which takes hundreds of megabytes. */
 enum { CPU_ROOM = 64 << 20, GPU_ROOM = 768 << 20 };
 
 /* ---- out ---- */
 
-/* Nothing is worth saving when nobody listens: what was said is with the supervisor, and it is gone. */
+/* Ends the process at once. Nothing is left to save: the supervisor has what was sent, and if the
+ * supervisor is gone, nobody needs the rest. */
 static void leave(int code) NO_RETURN;
 static void leave(int code)
 {
@@ -50,13 +56,14 @@ void worker_event(struct worker *w, const struct job *j, struct msg_event *ev, c
 
     ev->trial = j->trial;
     ev->fence = j->fence;
-    ev->seq = 1; /* the supervisor numbers */
+    ev->seq = 1; /* any valid number; the supervisor numbers the messages */
     msg = json_pack("{s:s, s:o}", "op", "event", "report", msg_report_json_new(&r));
     CHECK(msg);
     if (file)
         json_object_set_new(msg, "file", json_string(file));
     mem_free(ev->detail);
-    ev->detail = NULL;
+    mem_free(ev->epochs);
+    ev->detail = ev->epochs = NULL;
     worker_send(w, msg);
 }
 
@@ -70,6 +77,8 @@ void worker_fail(struct worker *w, struct job *j, enum trial_reason reason, cons
     ev.type = j->granted ? MSG_FAILED : MSG_TASK_FAILED;
     ev.reason = reason;
     ev.detail = mem_strdup(text);
+    if (j->fit)
+        ev.epochs = detail_epochs_new(j->fit, DETAIL_EPOCHS, &j->told_epoch);
     worker_event(w, j, &ev, NULL);
     j->state = JOB_DONE;
 }
@@ -83,8 +92,8 @@ static int running_count(const struct run *r)
     return MAX(n, 1);
 }
 
-/* What the process may come to: what it was, what all share, and the limit of each trial under way with room for the
- * engine's scratch. */
+/* How large the process may become before the supervisor kills it: what it was without trials, what
+ * they share, and the limit of each running trial with a quarter more. 0 = trials have no limit. */
 static int64_t rss_limit(const struct worker *w)
 {
     const struct job *j = w->now;
@@ -115,6 +124,7 @@ void worker_begin(struct worker *w, struct job *j)
 {
     log_debug("job.begin device=%s trial=%" PRId64 " idle_us=%" PRId64, w->device, j->trial,
               worker_now_us(w) - w->idle_us);
+    CHECK(!w->now);
     w->now = j;
     worker_beat(w, LONG_MS);
     worker_say_begin(w, j);
@@ -148,6 +158,7 @@ int worker_table(struct worker *w, struct job *j, struct err *err)
     const struct table_file test = { worker_input(j, "test_frame"),
                                      worker_input(j, "test_frame_mark") };
 
+    CHECK(!j->data);
     j->data = dataset_get(w->datasets, &j->run->grant.data, &table, &test, err);
     return j->data ? 0 : -1;
 }
@@ -170,7 +181,7 @@ int worker_open_device(struct worker *w, struct err *err)
         return 0;
     w->compute.ops = NULL;
     if (err)
-        err->code = ERR_DEVICE; /* whatever it was: not the trial's fault */
+        err->code = ERR_DEVICE; /* so that the trial is not to blame, whatever the reason was */
     return -1;
 }
 
@@ -206,7 +217,7 @@ static void take_run(struct worker *w, json_t *msg)
             0 ||
         msg_grant_parse(&r->grant, json_object_get(msg, "grant"), &err) != 1) {
         log_error("worker.run err=\"%s\"", err.text);
-        leave(1); /* supervisor and worker are one build: a bug, told by dying */
+        leave(1); /* both processes run the same build, so this is a bug, and dying reports it */
     }
     r->msg = json_incref(msg);
     r->n_jobs = r->grant.kind == MSG_FIT ? r->grant.n_trials : 1;
@@ -250,7 +261,8 @@ static void take_answer(struct worker *w, struct job *j, const json_t *msg)
     (void)jsonx_i64(msg, NULL, "deadline_at_ms", JSONX_OPTIONAL, 0, INT64_MAX, &deadline_ms, NULL);
     if (deadline_ms > 0)
         j->deadline_ms = deadline_ms;
-    /* `ok` answers an earlier progress message and only brings the deadline, also when it crossed the question. */
+    /* `ok` answers an earlier progress message. It only brings a deadline, even if it arrives after
+     * the job has asked something. */
     if (j->state != JOB_ASKED || str_eq(action, msg_action_name[MSG_OK]))
         return;
     for (int a = 0; action && a < MSG_ACTIONS; a++) {
@@ -263,10 +275,11 @@ static void take_answer(struct worker *w, struct job *j, const json_t *msg)
         return;
     }
     j->state = JOB_ANSWERED;
-    w->interrupt = true; /* an artifact soon made is an artifact soon on its way */
+    w->interrupt = true; /* end the slice: the model file can be on its way at once */
 }
 
-/* An answer to a question that we do not know of: said, or the trial would wait for ever under a lease that is renewed. */
+/* An answer to a question that this process does not know. It must be reported, or the trial would
+ * wait for ever under a lease that is renewed again and again. */
 static void refuse_answer(struct worker *w, const json_t *msg)
 {
     const char *action = json_string_value(json_object_get(msg, "action"));
@@ -281,7 +294,7 @@ static void refuse_answer(struct worker *w, const json_t *msg)
     msg_event_init(&ev);
     ev.type = MSG_FAILED;
     ev.reason = TR_DEVICE;
-    ev.detail = mem_strdup("the worker no longer holds its fit");
+    ev.detail = mem_strdup("the worker does not hold this trial any more");
     worker_event(w, &nobody, &ev, NULL);
 }
 
@@ -370,7 +383,7 @@ int64_t worker_stop_clock(void *worker)
     }
     if (FAULT("worker.step"))
         abort();
-    /* A task is lost when it is stopped half way: only its own end may stop it. */
+    /* Half a task is worth nothing, so only its own stop or a drain interrupts it. */
     if (w->now && !w->now->granted)
         return w->now->stop || w->draining ? INT64_MAX : now;
     if (w->now && now - w->asked_us >= MEMORY_EVERY_US) {
@@ -382,7 +395,7 @@ int64_t worker_stop_clock(void *worker)
 
 /* ---- life ---- */
 
-/* What a dead predecessor left half written. */
+/* Removes files that an earlier worker left half written. */
 static void clear_scratch(const struct worker *w)
 {
     DIR *dir = opendir(w->scratch);
@@ -396,6 +409,7 @@ static void clear_scratch(const struct worker *w)
         closedir(dir);
 }
 
+/* Reports runs of which nothing is left to compute, and frees those whose jobs are all done. */
 static void run_sweep(struct worker *w)
 {
     for (struct run **link = &w->runs; *link;) {
@@ -419,7 +433,8 @@ static void run_sweep(struct worker *w)
     }
 }
 
-/* The next job to compute: first what was told to go on, then in order of arrival. */
+/* The next job to compute: one that was told to go on comes first, then the order of arrival. NULL
+ * if there is none, or if as many jobs are parked as may be. */
 static struct job *next_job(const struct worker *w)
 {
     struct job *first = NULL;
@@ -470,7 +485,7 @@ int worker_main(int fd)
     wire_init(&w->wire, fd);
     w->slice_ms = 500;
     w->checkpoint_ms = 30000;
-    worker_poll(w, -1); /* its configuration */
+    worker_poll(w, -1); /* waits for the `config` message */
     clear_scratch(w);
     w->datasets = datasets_new(w->memory_bytes, &w->compute);
     worker_send(w, json_pack("{s:s}", "op", "ready"));

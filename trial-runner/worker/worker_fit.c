@@ -1,16 +1,17 @@
-/* worker_fit.c - trials in a worker: opened (from a checkpoint where there is one), trained in slices towards a level,
- * scored, asked about, and then kept (artifact), paused (checkpoint), sent on to the next level or dropped. Limits are
- * checked between slices; the deadline is the slices' own. */
+/* worker_fit.c - trials in a worker. A trial is opened, from a checkpoint if there is one, and
+ * trained in slices towards its level. Then it is scored, the controller is asked, and by its
+ * answer the trial is kept (its model file is uploaded), paused (checkpoint), sent on to the next
+ * level or dropped. Limits are checked between slices; the deadline ends a slice by itself. */
 #include "trial-runner/worker/worker_private.h"
 
 #include "base/fault.h"
-#include "base/io.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "trial-runner/worker/checkpoint.h"
+#include "trial-runner/worker/detail.h"
 #include "trial-runner/worker/params.h"
 
 #include <inttypes.h>
@@ -19,6 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* FIRST_SLICE_US: the first slice; later ones are as long as the trial has worked, up to slice_ms.
+ * PROGRESS_FIRST_US: when the first progress message comes, which shows quickly that work goes on.
+ * SOON_US: `soon` is sent when about so much work is left, the way of a message and a fetch.
+ * SHORT_US: after a trial shorter than this, `soon` is sent when the next one begins. */
 enum {
     FIRST_SLICE_US = 30000,
     PROGRESS_EVERY_US = 1000000,
@@ -26,11 +31,14 @@ enum {
     SOON_US = 400000,
     SHORT_US = 400000
 };
+/* The model must stay below ARTIFACT_BUF_MAX. It is checked between slices against MODEL_MAX,
+ * because no slice adds a sixteenth. A model file above ARTIFACT_HELD_MAX waits on disk for its
+ * answer. */
 #define ARTIFACT_BUF_MAX  ((size_t)1 << 30)
-#define MODEL_MAX         (ARTIFACT_BUF_MAX / 16 * 15) /* a slice grows less than the rest */
-#define ARTIFACT_HELD_MAX ((size_t)4 << 20)            /* a larger one waits in a file */
+#define MODEL_MAX         (ARTIFACT_BUF_MAX / 16 * 15)
+#define ARTIFACT_HELD_MAX ((size_t)4 << 20)
 
-static enum trial_reason reason_of(const struct err *err)
+enum trial_reason worker_fit_reason(const struct err *err)
 {
     switch (err->code) {
     case ERR_NOMEM:
@@ -74,8 +82,9 @@ void worker_fit_fail(struct worker *w, struct job *j, const struct err *err)
     struct err changed = { 0 };
 
     if (dataset_unchanged(w->datasets, j->data, &changed) < 0)
-        err = &changed; /* whatever came of it: the file is to blame, not the trial */
-    worker_fail(w, j, reason_of(err), err->text);
+        err =
+            &changed; /* a file has changed: it is to blame for whatever happened, not the trial */
+    worker_fail(w, j, worker_fit_reason(err), err->text);
     worker_fit_close(w, j);
 }
 
@@ -95,7 +104,7 @@ static int open_fresh(struct job *j, struct err *err)
     return 0;
 }
 
-/* A checkpoint that cannot be used costs its work, not the trial. */
+/* A checkpoint that cannot be used costs the work in it, but the trial starts afresh. */
 static int open_checkpoint(struct job *j, struct err *err)
 {
     struct err why = { 0 };
@@ -128,28 +137,7 @@ int worker_fit_open(struct worker *w, struct job *j, struct err *err)
 
 /* ---- results ---- */
 
-static char *detail_new(const struct job *j, const struct fit_result *r)
-{
-    json_t *curve = json_array();
-    json_t *o = json_pack("{s:I, s:i, s:o, s:o, s:f}", "steps", (json_int_t)r->steps, "folds",
-                          r->folds, "free", params_free_json_new(j->family, r->free_params),
-                          "curve", curve, "growth", r->growth);
-    char *text = NULL;
-
-    CHECK(o);
-    for (int i = 0; i < r->curve_points; i++) {
-        json_t *point = json_array();
-
-        json_array_append_new(point, json_integer((json_int_t)r->curve_step[i]));
-        json_array_append_new(point, jsonx_real(r->curve_value[i]));
-        json_array_append_new(curve, point);
-    }
-    text = jsonx_dump(o);
-    json_decref(o);
-    return text;
-}
-
-static void fill(struct msg_event *ev, const struct job *j, const struct fit_result *r)
+static void fill(struct msg_event *ev, struct job *j, const struct fit_result *r)
 {
     ev->level = r->level;
     ev->value = r->score;
@@ -163,10 +151,15 @@ static void fill(struct msg_event *ev, const struct job *j, const struct fit_res
     ev->work_units = r->work_units;
     ev->peak_bytes = r->peak_bytes;
     ev->cut = j->cut;
-    ev->detail = detail_new(j, r);
+    const struct ml_rows_spec by = dataset_rows_spec(&j->run->grant.data);
+    /* every study has a baseline, and it ends soon: its report tells the warnings, too */
+    bool warns = str_eq(j->family->name, "baseline");
+    ev->detail = detail_result_new(j->family, r, warns ? j->data : NULL, &by);
+    ev->epochs = detail_epochs_new(j->fit, DETAIL_EPOCHS, &j->told_epoch);
 }
 
-/* The model file, and its score on test rows: the trial's lanes are gone after this. */
+/* Makes the model file and scores it on the test rows. It frees the trial's lanes on the way, so
+ * the trial cannot be trained further. */
 static int ship(struct worker *w, struct job *j, struct err *err)
 {
     char path[WORKER_PATH_BYTES];
@@ -192,6 +185,7 @@ void worker_fit_ask(struct worker *w, struct job *j)
     struct err err = { 0 };
     struct msg_event ev;
 
+    CHECK(j->state == JOB_RUNNING);
     worker_beat(w, LONG_MS);
     worker_soon(w);
     bool is_told = (!is_final || ship(w, j, &err) == 0) && fit_trial_result(j->fit, r, &err) == 0;
@@ -215,6 +209,7 @@ void worker_fit_ask(struct worker *w, struct job *j)
     mem_free(r);
 }
 
+/* Ends the trial early with its best score so far. If it has none, it fails with this reason. */
 static void cut(struct worker *w, struct job *j, enum trial_reason reason, const char *text)
 {
     struct err err = { 0 };
@@ -230,7 +225,7 @@ static void cut(struct worker *w, struct job *j, enum trial_reason reason, const
 
 /* ---- checkpoints ---- */
 
-static int save(struct worker *w, struct job *j, enum msg_type type)
+int worker_fit_save(struct worker *w, struct job *j, enum msg_type type)
 {
     char path[WORKER_PATH_BYTES];
     struct err err = { 0 };
@@ -247,6 +242,7 @@ static int save(struct worker *w, struct job *j, enum msg_type type)
         return -1;
     }
     j->saved_us = j->work_us;
+    ev.epochs = detail_epochs_new(j->fit, DETAIL_EPOCHS, &j->told_epoch);
     worker_event(w, j, &ev, path);
     return 0;
 }
@@ -254,8 +250,8 @@ static int save(struct worker *w, struct job *j, enum msg_type type)
 static void drain(struct worker *w, struct job *j)
 {
     if (j->fit && j->work_us > 0)
-        save(w, j, MSG_CHECKPOINT);
-    worker_fail(w, j, TR_DRAINED, "the runner leaves");
+        worker_fit_save(w, j, MSG_CHECKPOINT);
+    worker_fail(w, j, TR_DRAINED, "the runner is shutting down");
     worker_fit_close(w, j);
 }
 
@@ -265,6 +261,7 @@ static void progress(struct worker *w, struct job *j, int64_t now)
 {
     double p = fit_trial_progress(j->fit);
     struct msg_event ev;
+    int64_t told = 0;
 
     if (p > 0 && (double)j->work_us * (1 - p) / p < SOON_US)
         worker_soon(w);
@@ -276,10 +273,16 @@ static void progress(struct worker *w, struct job *j, int64_t now)
     ev.level = j->to;
     ev.progress = p < 0 ? 0 : p > 1 ? 1 : p;
     ev.fit_us = j->work_us;
+    ev.epochs = detail_epochs_new(j->fit, DETAIL_EPOCHS_SOON, &told);
+    if (told == j->told_epoch) {
+        mem_free(ev.epochs);
+        ev.epochs = NULL;
+    }
+    j->told_epoch = told;
     worker_event(w, j, &ev, NULL);
 }
 
-/* No model file, nor a checkpoint, could hold more. */
+/* Is the model about to become larger than a model file or a checkpoint may be? */
 static bool is_too_large(const struct job *j)
 {
     char name[64];
@@ -288,11 +291,11 @@ static bool is_too_large(const struct job *j)
     return fit_trial_file_bytes(j->fit) > (int64_t)MODEL_MAX || FAULT(name);
 }
 
-/* Over a limit: true, and the job has ended or asked. */
+/* True if a limit is exceeded; then the job has ended or asked. */
 static bool is_over(struct worker *w, struct job *j)
 {
     const struct msg_grant *g = &j->run->grant;
-    char text[120], a[32], b[32];
+    char text[160], a[32], b[32];
 
     if (j->deadline_ms > 0 && worker_now_us(w) >= j->deadline_ms * 1000) {
         cut(w, j, TR_BUDGET, "the study's time ended before its first result");
@@ -300,26 +303,27 @@ static bool is_over(struct worker *w, struct job *j)
     }
     if (g->trial_time_ms > 0 && j->work_us >= g->trial_time_ms * 1000) {
         str_fmt_ms(g->trial_time_ms, a, sizeof a);
-        snprintf(text, sizeof text, "no result within its limit of %s", a);
+        snprintf(text, sizeof text, "no result within the trial's time limit of %s", a);
         cut(w, j, TR_TIME, text);
         return true;
     }
     if (worker_memory_is_full(w, j)) {
         str_fmt_bytes(fit_trial_bytes(j->fit), a, sizeof a);
         str_fmt_bytes(w->memory_bytes, b, sizeof b);
-        snprintf(text, sizeof text, "no result within the worker's %s; it holds %s", b, a);
+        snprintf(text, sizeof text,
+                 "no result within the worker's %s of memory; the trial holds %s", b, a);
         cut(w, j, TR_MEMORY, text);
         return true;
     }
     if (is_too_large(j)) {
         log_info("model.full trial=%" PRId64 " family=%s", j->trial, j->family->name);
-        cut(w, j, TR_MEMORY, "no result before its model was too large for a file");
+        cut(w, j, TR_MEMORY, "no result before the model became too large for a file");
         return true;
     }
     if (g->trial_memory_bytes > 0 && fit_trial_bytes(j->fit) > g->trial_memory_bytes) {
         str_fmt_bytes(fit_trial_bytes(j->fit), a, sizeof a);
         str_fmt_bytes(g->trial_memory_bytes, b, sizeof b);
-        snprintf(text, sizeof text, "holds %s, its limit is %s", a, b);
+        snprintf(text, sizeof text, "the trial holds %s of memory, but its limit is %s", a, b);
         worker_fail(w, j, TR_MEMORY, text);
         worker_fit_close(w, j);
         return true;
@@ -327,10 +331,12 @@ static bool is_over(struct worker *w, struct job *j)
     return false;
 }
 
+/* When the next slice ends: by its length, at the next checkpoint, or at a limit of time. */
 static int64_t slice_end(const struct worker *w, struct job *j, int64_t now)
 {
     const struct msg_grant *g = &j->run->grant;
-    /* Short first slices: the first guess of the time left comes early, and small trials are never held up. */
+    /* First slices are short: then the first estimate of the time left comes early, and a small
+     * trial is not delayed by the checks at the end of a long one. */
     int64_t us = MIN(w->slice_ms * 1000, MAX(FIRST_SLICE_US, j->work_us));
     int64_t end = now + worker_memory_slice_us(w, j, us);
 
@@ -348,14 +354,15 @@ static bool hoards(const struct job *j)
     return FAULT(name);
 }
 
-/* One slice: 1 = the level is reached, 0 = not yet, -1 = failed. */
+/* Computes one slice: 1 = the level is reached, 0 = not yet, -1 = it failed. */
 static int slice(struct worker *w, struct job *j, struct err *err)
 {
     struct ml_stop stop = { .now_us = worker_stop_clock,
                             .ctx = w,
                             .deadline_us = slice_end(w, j, worker_now_us(w)) };
 
-    /* The first slice also builds what all trials on this data share, which has no steps to stop between. */
+    /* The first slice also builds what all trials on this table share, which cannot be
+     * interrupted. */
     worker_beat(w, j->work_us == 0 ? LONG_MS : SLICE_WORD_MS);
     if (hoards(j))
         worker_memory_hoard(w);
@@ -367,11 +374,13 @@ static int slice(struct worker *w, struct job *j, struct err *err)
 void worker_fit_mind(struct worker *w, struct job *j)
 {
     progress(w, j, worker_now_us(w));
-    if (j->work_us - j->saved_us >= w->checkpoint_ms * 1000 && save(w, j, MSG_CHECKPOINT) < 0)
-        j->saved_us = j->work_us; /* not again at once */
+    if (j->work_us - j->saved_us >= w->checkpoint_ms * 1000 &&
+        worker_fit_save(w, j, MSG_CHECKPOINT) < 0)
+        j->saved_us = j->work_us; /* so that it is not tried again at once */
 }
 
-/* Until the level is reached (1), the job has ended or asked (-1), or something interrupted (0). */
+/* Trains until the level is reached (1), the job has ended or asked (-1), or it is interrupted
+ * (0). */
 static int train(struct worker *w, struct job *j)
 {
     struct err err = { 0 };
@@ -398,7 +407,7 @@ static int train(struct worker *w, struct job *j)
     }
 }
 
-/* Room in memory for the level to come; false: the job has ended, asked, or waits. */
+/* Makes room in memory for the level. False: the job has ended, has asked, or waits. */
 static bool admit(struct worker *w, struct job *j)
 {
     struct err err = { 0 };
@@ -408,7 +417,7 @@ static bool admit(struct worker *w, struct job *j)
         worker_fit_close(w, j);
         j->state = JOB_WAITING;
     } else if (rc < 0) {
-        cut(w, j, TR_MEMORY, err.text); /* what it has reached before stands */
+        cut(w, j, TR_MEMORY, err.text); /* the result of the level before stands */
     }
     return rc > 0;
 }
@@ -428,7 +437,8 @@ void worker_fit(struct worker *w, struct job *j)
     worker_begin(w, j);
     if (w->was_short)
         worker_soon(w);
-    /* With a checkpoint there is something to complete with; so the best paused trial of a study does at its end. */
+    /* A trial with a checkpoint may begin after the deadline, because it can complete with the
+     * score it had: so does the best paused trial of a study at the study's end. */
     if (!j->fit && j->granted->from == 0 && j->deadline_ms > 0 &&
         worker_now_us(w) >= j->deadline_ms * 1000) {
         worker_fail(w, j, TR_BUDGET, "the study's time ended before it began");
@@ -448,61 +458,4 @@ void worker_fit(struct worker *w, struct job *j)
         worker_fit_close(w, j);
     else if (j->state == JOB_RUNNING && w->draining)
         drain(w, j);
-}
-
-/* ---- answers ---- */
-
-static void send_artifact(struct worker *w, struct job *j)
-{
-    char path[WORKER_PATH_BYTES];
-    struct err err = { 0 };
-    struct msg_event ev;
-
-    msg_event_init(&ev);
-    ev.type = MSG_COMPLETE;
-    ev.level = j->to;
-    ev.cut = j->cut;
-    worker_beat(w, LONG_MS);
-    if (j->artifact_path) {
-        str_copy(path, sizeof path, j->artifact_path);
-        str_copy(ev.blob, sizeof ev.blob, j->artifact_sha256);
-        ev.model_bytes = io_file_bytes(path);
-        mem_free(j->artifact_path);
-        j->artifact_path = NULL; /* the supervisor's now */
-    } else {
-        worker_path(w, j, "artifact", path);
-        ev.model_bytes = (int64_t)j->artifact.len;
-        if (checkpoint_file(path, &j->artifact, ev.blob, &err) < 0) {
-            worker_fail(w, j, reason_of(&err), err.text);
-            return;
-        }
-    }
-    worker_event(w, j, &ev, path);
-}
-
-static void serve_one(struct worker *w, struct job *j)
-{
-    bool is_final = !j->fit;
-
-    if (!j->stop)
-        worker_say_begin(w, j); /* who dies now dies of this one */
-    if (!j->stop && j->answer == MSG_KEEP && is_final) {
-        send_artifact(w, j);
-    } else if (!j->stop && (j->answer == MSG_PAUSE || j->answer == MSG_KEEP)) {
-        if (is_final || j->answer == MSG_KEEP || save(w, j, MSG_PAUSED) < 0)
-            worker_fail(w, j, TR_DEVICE, "its checkpoint could not be written");
-    }
-    worker_fit_close(w, j);
-}
-
-void worker_serve(struct worker *w)
-{
-    for (struct run *r = w->runs; r; r = r->next) {
-        for (int i = 0; i < r->n_jobs; i++) {
-            struct job *j = &r->jobs[i];
-
-            if (j->state == JOB_ANSWERED || (j->state == JOB_ASKED && j->stop))
-                serve_one(w, j);
-        }
-    }
 }

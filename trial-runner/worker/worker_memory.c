@@ -1,13 +1,16 @@
 /* worker_memory.c - memory for trials in one worker process.
- *   - Before a trial begins a level, the memory of the whole level is planned: what the process holds without the trial,
- *     the form of its table that must still be made, and what the trial itself will take. The last is estimated from the
- *     family's formula, the trial's own earlier levels and the study's other trials.
- *   - Where that does not fit beside other trials, unused tables are closed and the answers to the others are awaited.
- *   - What rows and columns alone take is certain. Where not even that fits, the trial is refused before it takes anything.
- *   - What the number of rounds adds is a guess. A trial is therefore promised only what is known of it
- *     (fit_trial_next_bytes), stops at the first step beyond that, and asks again.
- *   - Where nothing is left to promise, the trial goes on while there is room, and ends with its best score so far before
- *     the process would have to be killed. */
+ *   - Before a trial begins a level, the memory of the whole level is planned: what the process
+ *     holds without the trial, the form of its table that must still be made, and what the trial
+ *     itself will take. The last is estimated from the family's formula, the trial's own earlier
+ *     levels and the study's other trials.
+ *   - If that does not fit beside other trials, unused tables are closed and the answers to parked
+ *     trials are awaited.
+ *   - What rows and columns alone take is certain. If not even that fits, the trial is refused
+ *     before it takes anything.
+ *   - What the number of rounds adds is a guess. A trial is therefore promised only what is known
+ *     of it (next, in struct fit_forecast). It stops at the first step beyond that, and asks again.
+ *   - If nothing is left to promise, the trial goes on while there is room, and ends with its best
+ *     score so far before the supervisor would have to kill the process. */
 #include "base/base.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -18,9 +21,12 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+/* TRIM_BYTES: freed memory below this is not worth the milliseconds of returning it.
+ * STRETCH_LEAST: the smallest promise, because each one costs reading files of /proc.
+ * WAIT_MS: between two looks whether a parked trial has left. */
 enum { TRIM_BYTES = 1 << 20, STRETCH_LEAST = 1 << 19, WAIT_MS = 100, SLICE_LEAST_US = 1000 };
 
-/* What the supervisor does not yet kill for. */
+/* What the process may hold: a sixteenth below the limit at which the supervisor kills it. */
 static int64_t room_of(const struct worker *w)
 {
     return w->memory_bytes > 0 ? w->memory_bytes / 16 * 15 : INT64_MAX;
@@ -31,14 +37,17 @@ static int64_t resident(void)
     return MAX(proc_rss_bytes(getpid()), 0);
 }
 
-/* What the process holds and nobody uses: memory that former trials gave back to the heap. The next one takes it first, so
- * it is neither before it nor its own. What is not the heap's (code, mapped tables) is known from when it was lean. */
+/* What the process holds and nobody uses: memory that earlier trials gave back to the heap. The
+ * next trial takes it first, so it is neither part of what was there before nor the trial's own.
+ * The part that does not belong to the heap (code, mapped tables) was measured when nothing was
+ * idle. */
 static int64_t idle_bytes(const struct worker *w)
 {
     return MAX(resident() - mem_in_use() - w->lean_bytes, 0);
 }
 
-/* Much of it goes back to the system, or the peaks of former trials would be laid at the next one's door. */
+/* Returns idle memory to the system if there is at least so much. Otherwise the peaks of earlier
+ * trials would be counted as the next one's. */
 static void trim(struct worker *w, int64_t least)
 {
     if (idle_bytes(w) < least)
@@ -72,7 +81,8 @@ static bool is_ended(const struct worker *w, const struct job *j)
            (j->deadline_ms > 0 && worker_now_us(w) >= j->deadline_ms * 1000);
 }
 
-/* Gives up what is not in use, then waits for one of the others to leave: false when there is nothing to be had. */
+/* Gives up what is not in use; if there is nothing, waits for a parked trial to leave. False if no
+ * room can be made. */
 static bool make_room(struct worker *w, const struct job *j)
 {
     int parked = others_of(w, j).parked;
@@ -93,7 +103,7 @@ static bool make_room(struct worker *w, const struct job *j)
     return true;
 }
 
-/* What trials under way beside this one will still take. */
+/* How much more the running trials beside this one will take. */
 static int64_t others_growth(const struct worker *w, const struct job *j)
 {
     int64_t bytes = 0;
@@ -109,14 +119,20 @@ static int64_t others_growth(const struct worker *w, const struct job *j)
     return bytes;
 }
 
-/* Of the process while the trial is trained to its level. */
+static struct fit_forecast forecast(const struct job *j)
+{
+    return fit_trial_forecast(j->fit, j->to, j->granted->growth);
+}
+
+/* The memory of the process while the trial is trained to its level. */
 static int64_t plan(const struct worker *w, struct job *j)
 {
+    CHECK(j->fit && j->data);
     j->resident_bytes = resident();
     j->file_bytes = proc_rss_file_bytes(getpid());
     j->before_bytes = MAX(j->resident_bytes - idle_bytes(w) - fit_trial_bytes(j->fit), 0);
-    j->missing_bytes = ml_data_missing_bytes(j->data, j->family->form);
-    j->planned_bytes = fit_trial_estimate(j->fit, j->to, j->granted->growth);
+    j->missing_bytes = ml_data_missing_bytes(fit_trial_data(j->fit), j->family->form);
+    j->planned_bytes = forecast(j).estimate;
     j->admitted_bytes = j->planned_bytes;
     j->first_bytes = 0;
     return j->before_bytes + j->missing_bytes + j->planned_bytes;
@@ -124,7 +140,7 @@ static int64_t plan(const struct worker *w, struct job *j)
 
 /* ---- promises ---- */
 
-/* Of the process since it was admitted, beside its table's form. */
+/* What the process has taken since the trial was admitted, without the form of its table. */
 static int64_t taken(const struct job *j)
 {
     int64_t file = MAX(proc_rss_file_bytes(getpid()) - j->file_bytes, 0);
@@ -132,7 +148,8 @@ static int64_t taken(const struct job *j)
     return resident() - file - j->before_bytes - j->missing_bytes;
 }
 
-/* Of this, what the trial does not count; less than nothing where it lives in holes that others left in the heap. */
+/* The part of it that the trial does not count. Negative if the trial lives in holes that others
+ * left in the heap; then at most half of what it counts. */
 static int64_t uncounted(const struct job *j)
 {
     int64_t held = fit_trial_bytes(j->fit);
@@ -140,7 +157,8 @@ static int64_t uncounted(const struct job *j)
     return MAX(taken(j) - held, -held / 2);
 }
 
-/* So much, to `ask` of its own count; or what there is. */
+/* Promises the trial `bytes`, or what there is. It will ask for more when it counts `ask` bytes, or
+ * earlier, so that what it holds aside still fits. */
 static void promise(struct worker *w, struct job *j, int64_t bytes, int64_t ask)
 {
     int64_t room = room_of(w);
@@ -155,19 +173,19 @@ static void promise(struct worker *w, struct job *j, int64_t bytes, int64_t ask)
     j->n_promises++;
 }
 
+/* Promises what the next steps are known to take, and `more`. */
 static void promise_next(struct worker *w, struct job *j, int64_t more)
 {
-    int64_t ask = 0, bytes = fit_trial_next_bytes(j->fit, j->to, j->granted->growth, &ask),
-            least =
-                MAX(fit_trial_bytes(j->fit) + STRETCH_LEAST - ask, 0); /* asking has its price */
+    struct fit_forecast f = forecast(j);
+    int64_t least = MAX(fit_trial_bytes(j->fit) + STRETCH_LEAST - f.ask, 0);
 
-    promise(w, j, bytes + least + more, ask + least);
+    promise(w, j, f.next + least + more, f.ask + least);
 }
 
 static void promise_log(const struct worker *w, const struct job *j)
 {
     if (log_level_get() < LOG_DEBUG)
-        return; /* three files of the kernel's to read */
+        return; /* the line needs three files of /proc */
     log_debug("memory.promise device=%s trial=%" PRId64 " family=%s level=%d nth=%d before=%" PRId64
               " missing=%" PRId64 " promise=%" PRId64 " held=%" PRId64 " peak=%" PRId64
               " file=%" PRId64,
@@ -183,7 +201,7 @@ bool worker_memory_asks(const struct job *j)
 
 void worker_memory_revise(struct worker *w, struct job *j)
 {
-    int64_t bytes = fit_trial_revised(j->fit, j->granted->growth);
+    int64_t bytes = forecast(j).revised;
 
     if (bytes > 0) {
         j->planned_bytes = bytes;
@@ -213,7 +231,7 @@ static int refuse(const struct job *j, int64_t least, int64_t most, const char *
 
     str_fmt_bytes(least, a, sizeof a);
     str_fmt_bytes(most, b, sizeof b);
-    return err_set(err, ERR_NOMEM, "%s needs at least %s of memory for this table, %s %s",
+    return err_set(err, ERR_NOMEM, "%s needs at least %s of memory for this table, but %s %s",
                    j->family->name, a, what, b);
 }
 
@@ -238,20 +256,19 @@ void worker_memory_close(struct worker *w, struct job *j)
         }
     }
     if (is_much)
-        proc_rss_peak_reset(); /* what stood beside the others is not theirs */
+        proc_rss_peak_reset(); /* the old peak was made together with the trial that is gone */
 }
 
 int worker_memory_admit(struct worker *w, struct job *j, struct err *err)
 {
-    int64_t own = j->run->grant.trial_memory_bytes, room = room_of(w),
-            least = fit_trial_least_bytes(j->fit, j->to, j->granted->growth);
+    int64_t own = j->run->grant.trial_memory_bytes, room = room_of(w), least = forecast(j).least;
 
     trim(w, TRIM_BYTES);
     while (plan(w, j) > room && make_room(w, j))
         continue;
     proc_rss_peak_reset();
     if (own > 0 && least > own)
-        return refuse(j, least, own, "a trial of this study may have", err);
+        return refuse(j, least, own, "a trial of this study may take at most", err);
     if (j->before_bytes + j->missing_bytes + least <= room) {
         j->n_promises = 0;
         promise_next(w, j, 0);
@@ -260,14 +277,14 @@ int worker_memory_admit(struct worker *w, struct job *j, struct err *err)
     if (j->work_us == 0 && others_of(w, j).running > 0)
         return 0;
     return refuse(j, j->before_bytes + j->missing_bytes + least, w->memory_bytes,
-                  "a worker of this runner may have", err);
+                  "a worker of this runner may take at most", err);
 }
 
 bool worker_memory_joins(struct worker *w, struct job *j)
 {
     int64_t own = j->run->grant.trial_memory_bytes;
 
-    if (own > 0 && fit_trial_least_bytes(j->fit, j->to, j->granted->growth) > own)
+    if (own > 0 && forecast(j).least > own)
         return false;
     j->n_promises = 0;
     j->stop_bytes = 0;
@@ -284,7 +301,7 @@ int64_t worker_memory_slice_us(const struct worker *w, struct job *j, int64_t us
         const struct job *k = &j->run->jobs[i];
         held += k->state == JOB_RUNNING && k->fit ? fit_trial_bytes(k->fit) : 0;
     }
-    /* As fast as in the slice before, where there was one. */
+    /* The speed of growth is that of the slice before; of the whole trial, if there was none. */
     int64_t grown = held - j->slice_bytes, took = j->work_us - j->slice_us;
     bool is_known = j->slice_us > 0 && took > 0 && grown >= 0;
     double speed = is_known ? (double)grown / (double)took : (double)held / (double)j->work_us,

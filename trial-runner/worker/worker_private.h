@@ -1,5 +1,7 @@
-/* worker_private.h - shared by the worker's files: worker.c (messages, life), worker_fit.c (trials), worker_wave.c (trials in
- * the launches of one), worker_memory.c (room for trials), worker_task.c (ingest, refit). Nobody else includes it. */
+/* worker_private.h - what the files of the worker share: worker.c (messages and life), worker_fit.c
+ * (trials), worker_answer.c (answers to parked trials), worker_wave.c (trials that share launches
+ * on a GPU), worker_memory.c (room for trials) and worker_task.c (ingest, refit). No other file
+ * includes it. */
 #ifndef TRIAL_RUNNER_WORKER_WORKER_PRIVATE_H
 #define TRIAL_RUNNER_WORKER_WORKER_PRIVATE_H
 
@@ -13,14 +15,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* PARKED_MAX: trials that may wait for an answer while another one is computed; each keeps its
+ * memory.
+ * LONG_MS: the silence announced before work that cannot be interrupted, such as opening a table.
+ * SLICE_WORD_MS: the silence announced before a slice, which takes at most 500 ms. */
 enum { PARKED_MAX = 3, LONG_MS = 600000, SLICE_WORD_MS = 2000, WORKER_PATH_BYTES = 4096 };
 
 enum job_state {
     JOB_WAITING,  /* not begun */
-    JOB_RUNNING,  /* being computed, or to go on being so */
-    JOB_ASKED,    /* RUNG or FINAL has been said */
-    JOB_ANSWERED, /* and answered by pause, keep or drop */
-    JOB_DONE      /* nothing more to say of it */
+    JOB_RUNNING,  /* being computed, or to be continued */
+    JOB_ASKED,    /* RUNG or FINAL was sent; it waits for the controller's answer */
+    JOB_ANSWERED, /* the answer is pause, keep or drop, and has not been carried out yet */
+    JOB_DONE      /* nothing more is said about it */
 };
 
 /* A trial, or a task. */
@@ -29,42 +35,49 @@ struct job {
     const struct msg_trial *granted; /* NULL for a task */
     int64_t trial, fence;
     enum job_state state;
-    bool stop;     /* dropped by the supervisor: not a word more */
-    bool is_alone; /* found no room beside others: waits for its turn */
+    bool stop;     /* the supervisor has dropped it: say nothing more about it */
+    bool is_alone; /* found no room beside others, so it waits until it can run alone */
     enum msg_action answer;
     int to;              /* level to reach */
-    int64_t deadline_ms; /* 0 = none; on the monotonic clock */
+    int64_t deadline_ms; /* on the monotonic clock; 0 = none */
     const struct family *family;
     double params[FAMILY_MAX_PARAMS];
     struct ml_data *data;
     struct fit_trial *fit;
-    int64_t work_us, saved_us,
-        progress_us; /* work so far; at the last checkpoint; time of the last progress message */
+    int64_t work_us;     /* work so far */
+    int64_t saved_us;    /* work_us at the last checkpoint */
+    int64_t progress_us; /* time of the last progress message */
     int64_t alone_bytes; /* memory of the process without this trial and without shared data */
-    /* worker_memory.c: what the process held, of this in use without the trial and pages of files, its table's form to come */
+    /* What plan() found when the trial was admitted (worker_memory.c): the resident size of the
+     * process; what of it was in use without this trial; pages of mapped files; and what the form
+     * of its table will take that must still be made. */
     int64_t resident_bytes, before_bytes, file_bytes, missing_bytes;
-    int64_t planned_bytes,
-        admitted_bytes; /* the trial at its level's end, by what is known now; as it was admitted */
-    int64_t first_bytes; /* the first plan of this level that knew trees of its own; 0 = none did */
-    int64_t promise_bytes,
-        stop_bytes; /* what it may take, held: it asks again above stop_bytes; 0 = it never does */
-    int n_promises; /* of this level */
-    int64_t slice_bytes, slice_us; /* what was held, and its work_us, as the last slice began */
-    bool cut;
-    struct buf
-        artifact; /* of a parked one: all that is left of its models; a large one is a file, under its hash */
+    int64_t planned_bytes;  /* the trial at the end of its level, by what is known now */
+    int64_t admitted_bytes; /* the same by what was known when it was admitted */
+    int64_t first_bytes; /* the first plan of this level that the trial itself informed; 0 = none */
+    int64_t promise_bytes; /* how much the trial may take */
+    int64_t stop_bytes;    /* it asks for more when it counts more than this; 0 = it never asks */
+    int n_promises;        /* of this level */
+    int64_t slice_bytes, slice_us; /* bytes held and work_us when the last slice began */
+    int64_t told_epoch;            /* the last epoch that was told */
+    bool cut;                      /* ended early with its best score so far */
+    /* The model file of a parked trial, whose models are closed already. A large one waits in a
+     * file (artifact_path) with its hash. */
+    struct buf artifact;
     char *artifact_path, artifact_sha256[SHA256_HEX];
 };
+
+/* A grant as it came from the supervisor. */
 
 /* A grant as it came down the pipe. */
 struct run {
     struct run *next;
     int64_t id;
     struct msg_grant grant;
-    json_t *msg; /* for its paths */
+    json_t *msg; /* the `run` message, for the paths in it */
     struct job *jobs;
     int n_jobs;
-    bool ended; /* `end` has been said */
+    bool ended; /* `end` has been sent */
 };
 
 struct worker {
@@ -72,75 +85,92 @@ struct worker {
     struct clk clk;
     char scratch[WORKER_PATH_BYTES], device[32];
     int64_t slice_ms, checkpoint_ms, memory_bytes;
-    int64_t lean_bytes; /* of the process, beside its heap (worker_memory.c) */
+    int64_t lean_bytes; /* resident bytes that do not belong to the heap (worker_memory.c) */
     struct datasets *datasets;
-    struct ml_compute compute; /* of a GPU's worker, from its first job on */
+    struct ml_compute compute; /* the device of a GPU's worker, opened by its first job */
     struct run *runs;
-    struct job *now; /* being computed */
+    struct job *now; /* the job that is being computed */
     bool draining;
-    bool interrupt; /* something came that the slice under way should end for */
-    int64_t polled_us, beat_us, asked_us, files;
-    int64_t idle_us;           /* since when nothing is computed */
-    bool said_soon, was_short; /* the last trial took less than a message's way */
+    bool interrupt;    /* a message came, for which the present slice should end */
+    int64_t polled_us; /* when the socket was last looked at */
+    int64_t beat_us;   /* when the last `beat` was sent */
+    int64_t asked_us;  /* when the trial's memory was last looked at */
+    int64_t files;     /* files written so far; makes their names unique */
+    int64_t idle_us;   /* since when nothing is computed */
+    bool said_soon;    /* `soon` was sent since the last run came */
+    bool was_short;    /* the last trial took less time than a message takes to the controller */
 };
 
 /* worker.c */
 int64_t worker_now_us(const struct worker *w);
-void worker_poll(
-    struct worker *w,
-    int64_t wait_ms); /* takes all messages there are; exits when the supervisor is gone */
+/* Handles all messages that are there, waiting up to wait_ms for the first one (-1 = for ever).
+ * Ends the process if the supervisor is gone. */
+void worker_poll(struct worker *w, int64_t wait_ms);
 void worker_send(struct worker *w, json_t *msg_steal);
-void worker_event(struct worker *w, const struct job *j, struct msg_event *ev,
-                  const char *file); /* ev is consumed */
+/* Sends an event about the job, and frees what *ev owns. file: to be uploaded first, or NULL. */
+void worker_event(struct worker *w, const struct job *j, struct msg_event *ev, const char *file);
 void worker_fail(struct worker *w, struct job *j, enum trial_reason reason, const char *text);
-void worker_beat(struct worker *w, int64_t within_ms);
-void worker_begin(struct worker *w, struct job *j); /* says `lane` and makes it the present one */
-void worker_say_begin(struct worker *w,
-                      struct job *j); /* what is said of a job before it is computed */
-void worker_soon(struct worker *w);
+void worker_beat(struct worker *w, int64_t within_ms); /* "kill me if I am silent for longer" */
+void worker_begin(struct worker *w, struct job *j);    /* worker_say_begin, and makes it w->now */
+/* Sends `lane`, so that the supervisor charges the worker's death to this job from now on. */
+void worker_say_begin(struct worker *w, struct job *j);
+void worker_soon(struct worker *w); /* sends `soon`, once for each run */
+/* A new path in the scratch folder, with the process id in its name. */
 void worker_path(struct worker *w, const struct job *j, const char *kind,
                  char out[WORKER_PATH_BYTES]);
-const char *worker_input(const struct job *j,
-                         const char *key); /* a path of the run's message; NULL = none */
+/* The path at `key` of the run's message; NULL = none. */
+const char *worker_input(const struct job *j, const char *key);
+/* Opens the job's table as j->data. */
 /* Opens the table of the job: j->data. */
 int worker_table(struct worker *w, struct job *j, struct err *err);
-/* The engine's clock: looks at the pipe and gives signs of life on the way, and runs out when the job is to be interrupted. */
+/* The clock that the engine asks during a slice. It looks at the socket and sends `beat` on the
+ * way, and returns INT64_MAX if the slice should end now. */
 int64_t worker_stop_clock(void *worker);
 
-/* Before a job reads its table: a GPU's worker opens its device. */
+/* Opens the device of a GPU's worker, before the first job reads its table. */
 int worker_open_device(struct worker *w, struct err *err);
 
 /* worker_fit.c */
 void worker_fit(struct worker *w, struct job *j); /* until it asks, ends or is interrupted */
-void worker_serve(struct worker *w);              /* what parked jobs were answered */
 void worker_fit_close(struct worker *w, struct job *j);
 int worker_fit_open(struct worker *w, struct job *j, struct err *err);
 void worker_fit_fail(struct worker *w, struct job *j, const struct err *err);
-void worker_fit_ask(struct worker *w, struct job *j);  /* at a level, or cut: says so and parks */
+/* The trial has reached its level, or was cut: sends its result as a question, and parks it. */
+void worker_fit_ask(struct worker *w, struct job *j);
+/* Saves a checkpoint and sends it as an event of this type. */
+int worker_fit_save(struct worker *w, struct job *j, enum msg_type type);
+enum trial_reason worker_fit_reason(const struct err *err); /* whose fault the error is */
 void worker_fit_mind(struct worker *w, struct job *j); /* after a slice: progress, checkpoint */
 
-/* worker_wave.c: a slice of the job, and of those of its run that can come along. As fit_trial_advance. */
+/* worker_answer.c */
+void worker_serve(struct worker *w); /* carries out the answers to parked jobs */
+
+/* worker_wave.c: computes one slice of the job, and of the jobs of its run that can share its
+ * launches. Returns as fit_trial_advance does. */
 int worker_wave(struct worker *w, struct job *j, const struct ml_stop *stop, struct err *err);
 
-/* worker_memory.c: before a trial begins, or goes on to another level, room is made for what it will take: 1 there is as much
- * as can be made, 0 not now (an other trial must go on first), -1 not even what its rows take fits: err says so. */
+/* worker_memory.c: makes room before a trial begins or goes on to another level. Returns 1 if there
+ * is as much room as can be made, 0 if there is none yet, so that another trial must go on first,
+ * and -1 if not even what its rows and columns take fits; err says so. */
 int worker_memory_admit(struct worker *w, struct job *j, struct err *err);
-/* The same without waiting, for one that would be trained beside others. */
+/* The same without waiting, for a trial that would be trained beside others: is there room? */
 bool worker_memory_joins(struct worker *w, struct job *j);
-/* Between slices: true when the process is about to be full and nothing can be given up but this trial. */
+/* Between slices: is the process about to be full, with nothing to give up except this trial? */
 bool worker_memory_is_full(struct worker *w, struct job *j);
-/* At most us, and no longer than its trials, growing twice as fast as until now, leave half of the room. */
+/* The length of the next slice: at most us, and so short that its trials, if they grow twice as
+ * fast as until now, leave half of the room. */
 int64_t worker_memory_slice_us(const struct worker *w, struct job *j, int64_t us);
-/* Between slices: where it is due, the trial asks for more, and waits for what others give up. */
+/* Between slices: if the trial has used up its promise, promises it more, and waits for others. */
 void worker_memory_revise(struct worker *w, struct job *j);
-bool worker_memory_asks(const struct job *j);              /* it is due: the slice ends */
-void worker_memory_ships(struct worker *w, struct job *j); /* before the trial's last act */
-/* Its models go, and with them what was there before the others began. */
+bool worker_memory_asks(
+    const struct job *j); /* has the trial used up its promise? Ends the slice */
+void worker_memory_ships(struct worker *w, struct job *j); /* before its model file is made */
+/* Closes the trial's models, and corrects what the other trials count as having been there. */
 void worker_memory_close(struct worker *w, struct job *j);
-void worker_memory_hoard(
-    const struct worker *w) NO_RETURN; /* tests: far more than promised, at once */
-void worker_memory_log(const struct worker *w, const struct job *j,
-                       const struct fit_result *r); /* at a level: planned, promised and true */
+/* For tests: takes far more memory than promised, at once. */
+void worker_memory_hoard(const struct worker *w) NO_RETURN;
+/* At the end of a level, for the debug log: what was planned, promised and really taken. */
+void worker_memory_log(const struct worker *w, const struct job *j, const struct fit_result *r);
 
 /* worker_task.c */
 void worker_ingest(struct worker *w, struct job *j);

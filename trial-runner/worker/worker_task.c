@@ -1,5 +1,6 @@
-/* worker_task.c - tasks in a worker: ingest (an uploaded file becomes a frame) and refit (the winner once more on all
- * rows). A task is one piece: it ends, or is stopped and done again elsewhere; there is no checkpoint. */
+/* worker_task.c - tasks in a worker: ingest makes a frame of an uploaded file, and refit trains the
+ * winner once more on all rows. A task has no checkpoints: it ends, or it is stopped and done again
+ * from the start, perhaps elsewhere. */
 #include "trial-runner/worker/worker_private.h"
 
 #include "base/gz.h"
@@ -7,7 +8,8 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "ml/read/csv.h"
+#include "ml/read/read.h"
+#include "proto/spec.h"
 #include "trial-runner/worker/checkpoint.h"
 #include "trial-runner/worker/params.h"
 
@@ -15,16 +17,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Tables of text pack to a tenth, seldom to a fiftieth; only what was made to fill disks packs to a thousandth. */
-enum { SCHEMA_MAX = 3 << 20, UNPACK_FLOOR = 64 << 20, UNPACK_RATIO = 100 };
+/* SCHEMA_MAX: bytes of the description of a table, which travels in one message. */
+enum { SCHEMA_MAX = 3 << 20 };
 
-/* Stopped or draining while it ran: says what there is to say and true. */
+/* True if the task was stopped, or the worker drains. A drained task is reported as failed. */
 static bool is_stopped(struct worker *w, struct job *j)
 {
     if (!j->stop && !w->draining)
         return false;
     if (!j->stop)
-        worker_fail(w, j, TR_DRAINED, "the runner leaves");
+        worker_fail(w, j, TR_DRAINED, "the runner is shutting down");
     j->state = JOB_DONE;
     return true;
 }
@@ -37,7 +39,7 @@ struct source {
     struct gz *gz;
 };
 
-/* The reader's source: a way to look at the pipe without the reader knowing of pipes. */
+/* The readers of tables read through these two, so that the socket is looked at between its pieces. */
 static long read_some(void *ctx, void *out, size_t n, struct err *err)
 {
     struct source *s = ctx;
@@ -48,27 +50,17 @@ static long read_some(void *ctx, void *out, size_t n, struct err *err)
     return gz_read(s->gz, out, n, err);
 }
 
-static int type_of(const char *column, const char *type, enum frame_type *out, struct err *err)
+static long read_some_at(void *ctx, void *out, size_t n, int64_t at, struct err *err)
 {
-    static const struct {
-        const char *name;
-        enum frame_type type;
-    } types[] = { { "numeric", FRAME_NUMERIC },
-                  { "categorical", FRAME_CATEGORICAL },
-                  { "ignore", FRAME_IGNORED },
-                  { "ignored", FRAME_IGNORED } };
+    struct source *s = ctx;
 
-    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        if (str_eq(type, types[i].name)) {
-            *out = types[i].type;
-            return 0;
-        }
-    }
-    return err_set(err, ERR_ARG, "column \"%s\": the type must be numeric, categorical or ignore",
-                   column);
+    (void)worker_stop_clock(s->w);
+    if (s->job->stop || s->w->draining)
+        return err_set(err, ERR_BUSY, "stopped");
+    return gz_read_at(s->gz, out, n, at, err);
 }
 
-/* {"columns":{name: type}}; names are borrowed from the JSON. */
+/* Reads {"columns":{name: type or more}}. The names still belong to the JSON object. */
 static int overrides_of(const json_t *config, struct csv_override **out, int *n, struct err *err)
 {
     json_t *columns = json_object_get(config, "columns");
@@ -76,13 +68,27 @@ static int overrides_of(const json_t *config, struct csv_override **out, int *n,
 
     *out = mem_array(json_object_size(columns) + 1, sizeof **out);
     for (*n = 0; it; it = json_object_iter_next(columns, it)) {
-        struct csv_override *o = &(*out)[(*n)++];
+        struct csv_override *o = &(*out)[*n];
+        struct column_said said;
 
         o->name = json_object_iter_key(it);
-        if (type_of(o->name, json_string_value(json_object_iter_value(it)), &o->type, err) < 0)
+        if (column_said("columns", o->name, json_object_iter_value(it), &said, err) < 0)
             return -1;
+        o->missing = said.missing;
+        o->has_no_type = !said.type;
+        (*n)++;
+        if (said.type && !csv_override_word(o, said.type))
+            return err_set(err, ERR_ARG, "column \"%s\": the type must be " CSV_OVERRIDE_WORDS,
+                           o->name);
     }
     return 0;
+}
+
+static void overrides_free(struct csv_override *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        mem_free((char **)list[i].missing);
+    mem_free(list);
 }
 
 static int parse_file(struct worker *w, struct job *j, const char *frame, char sha256[SHA256_HEX],
@@ -100,17 +106,21 @@ static int parse_file(struct worker *w, struct job *j, const char *frame, char s
     opts.overrides = overrides;
     if (rc == 0) {
         source.gz = path ? gz_open(path, err) : NULL;
-        if (source.gz)
-            gz_bound(source.gz, UNPACK_FLOOR, UNPACK_RATIO);
-        rc = source.gz ? csv_to_frame(read_some, &source, &opts, frame, sha256, err) : -1;
+        if (source.gz) {
+            gz_bound_table(source.gz);
+            opts.file_bytes = gz_plain_bytes(source.gz);
+            opts.read_at = opts.file_bytes >= 0 ? read_some_at : NULL;
+        }
+        rc = source.gz ? table_to_frame(read_some, &source, &opts, frame, sha256, err) : -1;
         gz_close(source.gz);
     }
-    mem_free(overrides);
+    overrides_free(overrides, opts.n_overrides);
     json_decref(config);
     return rc;
 }
 
-/* Levels are for people: a table of very many columns goes without them. */
+/* The description of a table. The levels of its categorical columns are only shown to people, so
+ * they are left out if there are too many. */
 static json_t *schema_new(const struct frame *f, struct err *err)
 {
     char *text = frame_schema_json(f);
@@ -126,7 +136,7 @@ static json_t *schema_new(const struct frame *f, struct err *err)
     n = strlen(text);
     mem_free(text);
     if (n > SCHEMA_MAX) {
-        err_set(err, ERR_TOOBIG, "%d columns: too many to describe", f->n_cols);
+        err_set(err, ERR_TOOBIG, "the table has too many columns to describe (%d)", f->n_cols);
         json_decref(schema);
         return NULL;
     }
@@ -152,7 +162,7 @@ static char *ingest_detail(const char *path, const char *sha256, struct err *err
     return text;
 }
 
-/* The controller says how much room the table may take. */
+/* An error if the frame takes more room than the controller has said it may. */
 static int room_check(const struct job *j, const char *frame, struct err *err)
 {
     int64_t bytes = io_file_bytes(frame), most = j->run->grant.max_bytes;
@@ -163,8 +173,8 @@ static int room_check(const struct job *j, const char *frame, struct err *err)
     str_fmt_bytes(bytes, a, sizeof a);
     str_fmt_bytes(most, b, sizeof b);
     return err_set(err, ERR_TOOBIG,
-                   "the table takes %s on the controller's disk, and only %s are left, of the disk "
-                   "or of a quota",
+                   "the table takes %s on the controller's disk, but the disk or a quota leaves "
+                   "only %s",
                    a, b);
 }
 

@@ -1,7 +1,8 @@
-/* worker_wave.c - the trials of a grant in the launches of one. The job under way is the one whose limits are looked at; on
- * a GPU the others of its run come along where the family can do that: they are opened and said to
- * be under way like any job, and one that reaches its level asks at once. What a trial comes to does not depend on who comes
- * along, nor does the time it is charged with count anybody else's share. */
+/* worker_wave.c - trials of one grant that share kernel launches on a GPU. The present job (w->now)
+ * is the one whose limits are checked. The other jobs of its run join it if their family can be
+ * trained this way. They are opened and announced like any job, and one that reaches its level asks
+ * at once. A trial's result does not depend on which others join, and its time is an equal share of
+ * the slice. On a CPU a wave is always one trial. */
 #include "trial-runner/worker/worker_private.h"
 
 #include "base/base.h"
@@ -15,6 +16,8 @@ struct wave {
     int n;
 };
 
+/* May this other job of the run join? Its deadline must not have passed, because nobody checks it
+ * during the slice. */
 static bool may_come(const struct worker *w, const struct job *j, const struct job *other)
 {
     return other != j && other->granted && !other->stop && !other->is_alone &&
@@ -22,6 +25,8 @@ static bool may_come(const struct worker *w, const struct job *j, const struct j
            (other->deadline_ms <= 0 || worker_now_us(w) < other->deadline_ms * 1000);
 }
 
+/* Opens a job that joins, if it is not open yet. False if it failed, or found no room; in the
+ * second case it waits until it can run alone. */
 static bool come(struct worker *w, struct job *j)
 {
     struct err err = { 0 };
@@ -44,6 +49,7 @@ static bool come(struct worker *w, struct job *j)
 
 static void wave_add(struct wave *wv, struct job *j)
 {
+    CHECK(wv->n < FIT_TOGETHER && j->fit);
     wv->jobs[wv->n] = j;
     wv->trials[wv->n] = j->fit;
     wv->to[wv->n++] = j->to;

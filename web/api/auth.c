@@ -61,8 +61,9 @@ static int link_new(struct web_req *r, struct err *err)
         json_pack("{s:s, s:o}", "path", path, "url", address[0] ? json_string(url) : json_null()));
 }
 
-/* The page takes its secret from the fragment, which no browser sends to anybody, and forgets the
- * address (api.js). */
+/* Answers the one-time link with a page that leads to the app. The session's secret stands in the
+ * fragment of the address (after #), which browsers never send to a server. api.js takes it from
+ * there and removes it from the address. */
 static int link_open(struct web_req *r, struct err *err)
 {
     static const char page[] =
@@ -77,8 +78,9 @@ static int link_open(struct web_req *r, struct err *err)
         return err_set(err, ERR_DENIED, "this link is not whole: copy all of it");
     if (ctl_link_use(r->ctl, code, &keys, err) < 0)
         return -1;
-    /* A page that leads on by itself, not a redirect: a strict cookie is not sent along a redirect
-     * that began in another site, such as a chat window where the link was pasted. */
+    /* This is a page that goes on by itself, and not a redirect, because a browser does not send a
+     * strict cookie along a redirect that began on another site, such as a chat window with the
+     * link. */
     int n = snprintf(text, sizeof text, page, keys.secret, keys.secret);
     web_auth_cookie(r, keys.cookie);
     web_header_add(r, "Referrer-Policy", "no-referrer");

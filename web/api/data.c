@@ -69,7 +69,8 @@ struct commit {
     char kind[32];
 };
 
-/* One request of its own turn: the file is durable, now name it by a row. */
+/* Adds the blob's row, in a savepoint like any request. The file is durable by then, so the row
+ * never names a file that a power cut could take away. */
 static int blob_row_add(struct web_req *r, const struct commit *c, int64_t bytes, struct err *err)
 {
     int rc = 0;
@@ -91,7 +92,9 @@ static void on_hashed(void *arg, int64_t bytes, const struct err *failed)
     struct err err = { 0 };
 
     if (!r->web) {
-        web_send(r); /* the server is gone, and the controller perhaps too */
+        /* The server has ended meanwhile, and perhaps the controller too: only the request is
+         * released. */
+        web_send(r);
     } else if (failed) {
         web_fail(r, failed);
     } else if (blob_row_add(r, c, bytes, &err) < 0) {

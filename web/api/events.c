@@ -1,6 +1,10 @@
-/* events.c - the live feed: server-sent events whose ids are journal sequence numbers. A client
- * that comes back with Last-Event-ID (or after=) gets what it missed, then what happens; feed.c
- * does the telling. */
+/* events.c - the live feed: server-sent events whose ids are sequence numbers of the journal. A
+ * client that comes back with Last-Event-ID (or after=) first gets what it missed, and then each
+ * event as it happens; feed.c writes the events.
+ *
+ * A stream begins only after the commit of the turn in which it was asked for, so that the first
+ * event is one that cannot be lost any more. It ends when the client leaves, or when its token or
+ * session is revoked. */
 #include "web/api/handlers.h"
 
 #include "base/loop.h"
@@ -38,7 +42,8 @@ static void stream_gone(struct web_req *r)
     ctl_who_unwatch(r->ctl, s->watch);
 }
 
-/* Its token or session is no more: the client asks again, and is told. */
+/* The client's token or session was revoked. The stream ends; the client connects again and then
+ * gets the error. */
 static void on_who_ended(void *arg)
 {
     struct web_req *r = arg;
@@ -65,7 +70,8 @@ static void stream_start(struct stream *s)
     feed_join(&s->reader);
 }
 
-/* What the journal holds now is committed. */
+/* The turn's commit is done, so everything that the journal holds now is durable, and the stream
+ * may begin. */
 static void on_committed(void *arg, bool ok, const struct err *err)
 {
     struct web_req *r = arg;

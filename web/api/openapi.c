@@ -31,10 +31,15 @@ struct schema {
     "{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":9223372036854775807}"
 #define NAME_OR_NULL \
     "{\"type\":\"string\",\"nullable\":true,\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._-]{0,119}$\"}"
-#define HASH    "{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{64}$\"}"
-#define WORD    "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._/-]{0,23}$\"}"
-#define CLOSED  "\"additionalProperties\":false"
-#define SESSION "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9]{1,32}$\"}"
+#define HASH          "{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{64}$\"}"
+#define WORD          "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._/-]{0,23}$\"}"
+#define CLIENT        "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._-]{0,31}$\"}"
+#define LEVEL         "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}"
+#define LEVEL_OR_NULL "{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":10000}"
+#define TELLER        "\"client\":" CLIENT ",\"lease\":" ID
+#define CLOSED        "\"additionalProperties\":false"
+#define SESSION       "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9]{1,32}$\"}"
+#define ITEMS(type)   "{\"type\":\"array\",\"items\":" type "}"
 #define LIST(key, item)                                                      \
     "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
     "\":{\"type\":\"array\",\"items\":" item "}}}"
@@ -50,8 +55,7 @@ static const struct schema schemas[] = {
     { "Html", "text/html", STR },
     { "Events", "text/event-stream", STR },
     { "Spec", JSON, /* docs/SPEC.md has all of it */
-      "{\"type\":\"object\",\"required\":[\"dataset\",\"target\"]," CLOSED
-      ",\"properties\":{\"name\":" NAME_OR_NULL ",\"dataset\":" NAME(
+      "{\"type\":\"object\"," CLOSED ",\"properties\":{\"name\":" NAME_OR_NULL ",\"dataset\":" NAME(
           "119") ",\"target\":{\"type\":\"string\",\"minLength\":1},\"columns\":" OBJ
                  ",\"positive\":{},\"task\":" TEXT ",\"metric\":" TEXT
                  ",\"validation\":{},\"test\":{},"
@@ -59,7 +63,9 @@ static const struct schema schemas[] = {
                  ",\"sampler\":{},\"scheduler\":{},"
                  "\"seed\":" INT ",\"deterministic\":" NULLABLE(
                      "boolean") ",\"parallel\":" INT ",\"space\":{},"
-                                "\"enqueue\":{},\"warm_start\":{},\"objectives\":{},\"monotone\":{},\"resource\":{}}}" },
+                                "\"enqueue\":{},\"warm_start\":{},\"objectives\":{},\"monotone\":{},\"resource\":{},"
+                                "\"groups\":{},\"time\":{},\"weights\":{},\"goal\":{},"
+                                "\"levels\":" INT ",\"lost_after\":{}}}" },
     { "StudyPatch", JSON,
       "{\"type\":\"object\"," CLOSED ",\"properties\":{\"priority\":{\"type\":\"integer\","
       "\"nullable\":true,\"minimum\":-1000,\"maximum\":1000},\"budget\":{\"type\":\"object\","
@@ -71,7 +77,10 @@ static const struct schema schemas[] = {
       ",\"name\":" STR
       ",\"state\":{\"type\":\"string\",\"enum\":[\"queued\",\"running\",\"paused\","
       "\"finishing\",\"completed\",\"stopped\",\"failed\",\"damaged\"]},\"reason\":" TEXT
-      ",\"why\":" TEXT "}}" },
+      ",\"why\":" TEXT ",\"warnings\":{\"type\":\"array\",\"items\":" REF("Warning") "}}}" },
+    { "Warning", JSON,
+      "{\"type\":\"object\",\"required\":[\"code\",\"column\",\"text\"],\"properties\":{\"code\":" STR
+      ",\"column\":" STR ",\"text\":" STR "}}" },
     { "StudyDump", JSON,
       "{\"type\":\"object\",\"required\":[\"study\",\"trials\",\"next\",\"error\"],"
       "\"properties\":{\"study\":" OBJ ",\"trials\":{\"type\":\"array\",\"items\":{\"type\":"
@@ -157,8 +166,44 @@ static const struct schema schemas[] = {
       ",\"number\":" ID
       ",\"state\":{\"type\":\"string\",\"enum\":[\"queued\",\"running\",\"paused\","
       "\"completed\",\"pruned\",\"failed\",\"cancelled\"]},\"score\":" NUM "}}" },
+    { "Suggest", JSON,
+      "{\"type\":\"object\",\"required\":[\"client\"]," CLOSED ",\"properties\":{\"client\":" CLIENT
+      ",\"count\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":256}}}" },
+    { "Suggestion", JSON,
+      "{\"type\":\"object\",\"required\":[\"trial\",\"number\",\"lease\",\"params\",\"level\","
+      "\"run_to\",\"levels\"],\"properties\":{\"trial\":" ID ",\"number\":" ID ",\"lease\":" ID
+      ",\"params\":{\"type\":\"object\"},\"level\":{\"type\":\"integer\"},\"run_to\":" ID
+      ",\"levels\":" ID "}}" },
+    { "Suggestions", JSON,
+      "{\"type\":\"object\",\"required\":[\"state\",\"trials\",\"done\",\"wait_ms\"],"
+      "\"properties\":{\"state\":" STR ",\"trials\":" ITEMS(REF(
+          "Suggestion")) ",\"done\":{\"type\":\"boolean\"},\"wait_ms\":{\"type\":\"integer\"}}}" },
+    { "Report", JSON, /* a value at a level, or only that the trial still runs */
+      "{\"type\":\"object\",\"anyOf\":[{\"required\":[\"client\",\"lease\",\"level\",\"value\"]," CLOSED
+      ",\"properties\":{" TELLER ",\"level\":" LEVEL ",\"value\":{\"type\":\"number\"}}},"
+      "{\"required\":[\"client\",\"lease\"]," CLOSED ",\"properties\":{" TELLER "}}]}" },
+    { "Completion", JSON, /* a value (null: the program got none), or why there is none */
+      "{\"type\":\"object\",\"anyOf\":[{\"required\":[\"client\",\"lease\"]," CLOSED
+      ",\"properties\":{" TELLER ",\"level\":" LEVEL_OR_NULL ",\"value\":" NUM "}},"
+      "{\"required\":[\"client\",\"lease\",\"failed\"]," CLOSED ",\"properties\":{" TELLER
+      ",\"level\":" LEVEL_OR_NULL ",\"failed\":{\"type\":\"string\",\"maxLength\":1000}}}]}" },
+    { "Verdict", JSON,
+      "{\"type\":\"object\",\"required\":[\"trial\",\"verdict\",\"level\",\"run_to\"],"
+      "\"properties\":{\"trial\":" ID ",\"verdict\":{\"type\":\"string\",\"enum\":[\"continue\","
+      "\"pause\",\"stop\",\"completed\",\"failed\",\"gone\"]},\"level\":{\"type\":\"integer\"},"
+      "\"run_to\":{\"type\":\"integer\"}}}" },
     { "TrialList", JSON, LIST("trials", REF("Trial")) },
     { "TrialLog", JSON, "{\"type\":\"object\"}" },
+    { "EpochRun", JSON, /* lists of one length; null where a number is not known */
+      "{\"type\":\"object\",\"required\":[\"level\",\"folds\",\"metric\",\"larger_is_better\","
+      "\"epoch\",\"train_loss\",\"score\",\"learning_rate\",\"gradient_norm\",\"samples_per_s\","
+      "\"fence\"],\"properties\":{\"level\":" ID ",\"folds\":" ID ",\"metric\":" STR
+      ",\"larger_is_better\":{\"type\":\"boolean\"},\"epoch\":" ITEMS(ID) ",\"train_loss\":" ITEMS(NUM) ",\"score\":" ITEMS(NUM) ",\"learning_rate\":" ITEMS(
+          NUM) ",\"gradient_norm\":" ITEMS(NUM) ",\"samples_per_s\":" ITEMS(NUM) ",\"fence\":" ITEMS(INT) "}}" },
+    { "TrialEpochs", JSON,
+      "{\"type\":\"object\",\"required\":[\"trial\",\"number\",\"state\",\"live\",\"runs\"],"
+      "\"properties\":{\"trial\":" ID ",\"study\":" ID ",\"number\":" ID ",\"state\":" STR
+      ",\"live\":{\"type\":\"boolean\"},\"runs\":" ITEMS(REF("EpochRun")) "}}" },
     { "Upload", JSON,
       "{\"type\":\"object\",\"required\":[\"id\",\"size\"],\"properties\":{\"id\":" STR
       ",\"size\":{\"type\":\"integer\"}}}" },
@@ -177,8 +222,10 @@ static const struct schema schemas[] = {
       ",\"properties\":{\"name\":" NAME_OR_NULL ",\"blob\":" HASH
       ",\"file_name\":{\"type\":\"string\",\"nullable\":true,\"minLength\":1,"
       "\"maxLength\":120},\"columns\":{\"type\":\"object\",\"nullable\":true,"
-      "\"additionalProperties\":{\"type\":\"string\",\"enum\":[\"numeric\",\"categorical\","
-      "\"ignore\"]}}}}" },
+      "\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\",\"enum\":[\"numeric\",\"categorical\","
+      "\"label\",\"ignore\",\"date\",\"date_dmy\",\"date_mdy\",\"date_ymd\",\"epoch_s\",\"epoch_ms\","
+      "\"text\",\"list\"]},{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\"},"
+      "\"missing\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}]}}}}" },
     { "Dataset", JSON,
       "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"state\"],\"properties\":{\"id\":" ID
       ",\"name\":" STR ",\"state\":" STR ",\"rows\":" INT ",\"error\":" TEXT "}}" },

@@ -11,6 +11,9 @@ web_file_\name\()_end:
     .section .rodata
     file index_html, "web/static/index.html"
     file style_css, "web/static/style.css"
+    file study_css, "web/static/study.css"
+    file board_css, "web/static/board.css"
+    file new_css, "web/static/new.css"
     file icon_svg, "web/static/icon.svg"
     file app_js, "web/static/app.js"
     file api_js, "web/static/api.js"
@@ -28,6 +31,7 @@ web_file_\name\()_end:
     file importance_js, "web/static/importance.js"
     file pareto_js, "web/static/pareto.js"
     file curve_js, "web/static/curve.js"
+    file epochs_js, "web/static/epochs.js"
     file columns_js, "web/static/columns.js"
     file budget_js, "web/static/budget.js"
     file cells_js, "web/static/cells.js"

@@ -13,6 +13,9 @@
 #define FILES(X)                                                        \
     X(index_html, "index.html", "text/html; charset=utf-8")             \
     X(style_css, "style.css", "text/css; charset=utf-8")                \
+    X(study_css, "study.css", "text/css; charset=utf-8")                \
+    X(board_css, "board.css", "text/css; charset=utf-8")                \
+    X(new_css, "new.css", "text/css; charset=utf-8")                    \
     X(icon_svg, "icon.svg", "image/svg+xml")                            \
     X(app_js, "app.js", "text/javascript; charset=utf-8")               \
     X(api_js, "api.js", "text/javascript; charset=utf-8")               \
@@ -30,6 +33,7 @@
     X(importance_js, "importance.js", "text/javascript; charset=utf-8") \
     X(pareto_js, "pareto.js", "text/javascript; charset=utf-8")         \
     X(curve_js, "curve.js", "text/javascript; charset=utf-8")           \
+    X(epochs_js, "epochs.js", "text/javascript; charset=utf-8")         \
     X(columns_js, "columns.js", "text/javascript; charset=utf-8")       \
     X(signin_js, "signin.js", "text/javascript; charset=utf-8")         \
     X(budget_js, "budget.js", "text/javascript; charset=utf-8")         \

@@ -50,9 +50,14 @@ static const struct {
     { "limit", NULL, FROM_1("1000") },
     { "numbers", NULL,
       "{\"type\":\"string\",\"pattern\":\"^[1-9][0-9]{0,6}(,[1-9][0-9]{0,6}){0,20}$\"}" },
+    { "ids", NULL, /* at most 100 */
+      "{\"type\":\"string\",\"pattern\":\"^([1-9][0-9]{0,17}(,[1-9][0-9]{0,17}){0,99})?$\"}" },
     { "method", NULL, "{\"type\":\"string\",\"enum\":[\"ped_anova\",\"fanova\"]}" },
     { "x", NULL, FACT },
     { "y", NULL, FACT },
+    { "state", "/studies",
+      "{\"type\":\"string\",\"enum\":[\"\",\"queued\",\"running\",\"paused\",\"finishing\","
+      "\"completed\",\"stopped\",\"failed\"]}" },
     { "sort", "/trials", "{\"type\":\"string\",\"enum\":[\"number\",\"-number\",\"score\"]}" },
     { "Idempotency-Key", NULL, "{\"type\":\"string\",\"pattern\":\"^[!-~][ -~]{0,254}$\"}" },
 };

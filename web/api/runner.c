@@ -52,7 +52,7 @@ static void lease_cancel(struct web_req *r)
     web_release(r);
 }
 
-/* The runner's token was revoked while it waited. */
+/* The runner's token was revoked while its request for work waited. */
 static void on_who_ended(void *arg)
 {
     struct web_req *r = arg;

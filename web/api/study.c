@@ -18,6 +18,8 @@ static int study_create(struct web_req *r, struct err *err)
     return web_json(r, 201, out);
 }
 
+/* The preview is there, or failed. web_finish(r, false) answers without a commit, because nothing
+ * was written. */
 static void on_previewed(void *arg, json_t *out, const struct err *err)
 {
     struct web_req *r = arg;
@@ -30,6 +32,8 @@ static void on_previewed(void *arg, json_t *out, const struct err *err)
     web_release(r);
 }
 
+/* The preview is computed beside the loop, so the answer is deferred: the request is held until
+ * on_previewed releases it. */
 static int study_preview(struct web_req *r, struct err *err)
 {
     r->is_deferred = true;
@@ -55,12 +59,12 @@ static int study_list(struct web_req *r, struct err *err)
     const char *ids = web_arg(r, "ids");
     json_t *out = NULL;
 
-    if (ids)
-        return ctl_studies_of(r->ctl, ids, &out, err) < 0 ? -1 : web_json(r, 200, out);
     if (web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
         web_arg_i64(r, "limit", 1, 1000, &limit, err) < 0 ||
         web_arg_bool(r, "archived", &with_archived, err) < 0 ||
-        ctl_studies(r->ctl, web_arg(r, "state"), with_archived, after, (int)limit, &out, err) < 0)
+        (ids ? ctl_studies_of(r->ctl, ids, &out, err)
+             : ctl_studies(r->ctl, web_arg(r, "state"), with_archived, after, (int)limit, &out,
+                           err)) < 0)
         return -1;
     return web_json(r, 200, out);
 }

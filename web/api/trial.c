@@ -1,4 +1,5 @@
-/* trial.c - trials: list, show, log, enqueue, kill, retry, download. */
+/* trial.c - trials: list, show, log, epochs, enqueue, kill, retry, download. Each handler reads its
+ * arguments, calls one function of the controller, and answers with its JSON unchanged. */
 #include "web/api/handlers.h"
 
 #include "web/api/blob.h"
@@ -28,6 +29,7 @@ static int trial_enqueue(struct web_req *r, struct err *err)
     return web_json(r, 201, out);
 }
 
+/* For the handlers that need nothing but the trial's id from the address. */
 static int by_id(struct web_req *r, int (*call)(struct ctl *, int64_t, json_t **, struct err *),
                  struct err *err)
 {
@@ -47,6 +49,11 @@ static int trial_show(struct web_req *r, struct err *err)
 static int trial_logs(struct web_req *r, struct err *err)
 {
     return by_id(r, ctl_trial_logs, err);
+}
+
+static int trial_epochs(struct web_req *r, struct err *err)
+{
+    return by_id(r, ctl_trial_epochs, err);
 }
 
 static int trial_kill(struct web_req *r, struct err *err)
@@ -80,6 +87,8 @@ static const struct web_route routes[] = {
       "One trial: configuration, reports, attempts", NULL, "Trial" },
     { WEB_GET, "/api/v1/trials/{trial}/logs", trial_logs, WEB_VIEWERS, 0, NULL,
       "What happened to a trial, from the journal", NULL, "TrialLog" },
+    { WEB_GET, "/api/v1/trials/{trial}/epochs", trial_epochs, WEB_VIEWERS, 0, NULL,
+      "How the networks of a trial learned, epoch by epoch", NULL, "TrialEpochs" },
     { WEB_POST, "/api/v1/trials/{trial}/kill", trial_kill, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
       NULL, "Cancel a trial", NULL, "Trial" },
     { WEB_POST, "/api/v1/trials/{trial}/retry", trial_retry, WEB_USERS,

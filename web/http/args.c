@@ -55,6 +55,8 @@ int args_decode(struct arena *a, const char *s, size_t n, bool plus, const char 
     return 0;
 }
 
+/* Adds one segment of the path. "." and ".." are refused as well as an encoded '/', so that no path
+ * can leave the folder that it seems to be in. */
 static int segment_add(struct arena *a, const char *s, size_t n, struct args_path *out,
                        struct err *err)
 {
@@ -92,6 +94,7 @@ int args_path_parse(struct arena *a, const char *s, size_t n, struct args_path *
     return 0;
 }
 
+/* Adds one pair of the query, "key=value" of n bytes. */
 static int pair_add(struct arena *a, const char *s, size_t n, struct args_query *out,
                     struct err *err)
 {
@@ -366,7 +369,8 @@ int args_listen_parse(const char *text, struct sockaddr_storage *out, socklen_t 
 
     memset(out, 0, sizeof *out);
     if (args_host_parse(text, &h) < 0 || !strchr(text, ':'))
-        return err_set(err, ERR_ARG, "\"%s\" is no address to listen on; write 127.0.0.1:7878",
+        return err_set(err, ERR_ARG,
+                       "\"%s\" is not an address to listen on; write one such as 127.0.0.1:7878",
                        text);
     if (strcmp(h.name, "localhost") == 0)
         str_copy(h.name, sizeof h.name, "127.0.0.1");

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SIZE_DIGITS: 8 hexadecimal digits are 4 GiB, more than any body may have. */
+/* LINE_MAX_: bytes of a line with a chunk's size or of a trailer field. TRAILERS_MAX: bytes of all
+ * trailer fields. SIZE_DIGITS: 8 hexadecimal digits are 4 GiB, more than any body may have. */
 enum { LINE_MAX_ = 256, TRAILERS_MAX = 4096, SIZE_DIGITS = 8 };
 
 int body_init(struct body *b, const struct head *head, int64_t max)
@@ -22,6 +23,7 @@ int body_init(struct body *b, const struct head *head, int64_t max)
     return head->length > max ? 413 : 0;
 }
 
+/* Moves what has arrived of the body, or of the present chunk, to `out`; NULL throws it away. */
 static void move(struct body *b, struct evbuffer *in, struct evbuffer *out)
 {
     size_t n = evbuffer_get_length(in);
@@ -52,6 +54,9 @@ static int line_take(struct evbuffer *in, char line[LINE_MAX_], size_t *n)
     return 1;
 }
 
+/* The line in front of a chunk: its size in hexadecimal digits, then perhaps extensions. A size of
+ * 0 ends the chunks. Returns 1; 0 when the line has not arrived completely; else the status to
+ * refuse with. The next two functions return the same. */
 static int size_take(struct body *b, struct evbuffer *in)
 {
     char line[LINE_MAX_ + 1];
@@ -71,6 +76,7 @@ static int size_take(struct body *b, struct evbuffer *in)
     return 1;
 }
 
+/* The CR LF behind the bytes of a chunk. */
 static int data_end_take(struct body *b, struct evbuffer *in)
 {
     char end[2];
@@ -84,6 +90,7 @@ static int data_end_take(struct body *b, struct evbuffer *in)
     return 1;
 }
 
+/* One field behind the last chunk, which is ignored; an empty line ends the body. */
 static int trailer_take(struct body *b, struct evbuffer *in)
 {
     char line[LINE_MAX_ + 1];

@@ -8,10 +8,17 @@
 
 struct evbuffer;
 
+/* How far the body of a request has been read. */
 struct body {
-    int64_t left; /* bytes still to come: of the body, or of the present chunk */
+    /* bytes still to come: of the body, or of the present chunk */
+    int64_t left;
+    /* bytes announced so far (the length, or the sum of the chunks), and the most that are
+     * allowed */
     int64_t total, max;
-    int64_t trailers; /* bytes of the fields behind the last chunk */
+    /* bytes of the fields behind the last chunk */
+    int64_t trailers;
+    /* FIXED: a body of known length; SIZE, DATA, DATA_END: a chunk's line, bytes and CR LF;
+     * TRAILER: the fields behind the last chunk; WHOLE: everything has been read */
     enum { BODY_FIXED, BODY_SIZE, BODY_DATA, BODY_DATA_END, BODY_TRAILER, BODY_WHOLE } state;
 };
 

@@ -1,5 +1,5 @@
-/* conn.c - see conn.h. The connection is a state machine (enum conn_state) on a libevent
- * bufferevent.
+/* conn.c - the life of a connection, its requests and its time limits; see conn.h. The connection
+ * is a state machine (enum conn_state) on a libevent bufferevent. conn_write.c writes the answers.
  *
  * Descriptors. A descriptor belongs to the connection's bufferevent. Only conn_free frees that
  * bufferevent, and nobody keeps a reference to it. libevent removes the events first and closes the
@@ -16,11 +16,11 @@
  * writing only, and what still arrives is thrown away for up to LINGER_MS. */
 #include "web/http/conn.h"
 
+#include "web/http/conn_private.h"
+
 #include "base/base.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "web/http/body.h"
-#include "web/http/status.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -29,47 +29,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-    READ_NOW = 16 << 10,   /* what libevent reads at once, too */
-    WRITE_NOW = 256 << 10, /* one long answer must not hold up the turn of the loop */
-    LINGER_MS = 2000,      /* time for the client to read a refusal */
+    READ_NOW = 16 << 10, /* what libevent reads at once, too */
+    LINGER_MS = 2000,    /* time for the client to read a refusal */
     /* Twice the longest body: a client that was refused may send the rest of it. */
     LINGER_BYTES = 16 << 20,
-    /* Without a limit, the kernel buffers megabytes for an event stream that nobody reads. */
-    STREAM_SNDBUF = 64 << 10,
-};
-
-enum conn_state {
-    CONN_HEAD,   /* reading a head, or idle before one */
-    CONN_BODY,   /* reading a body */
-    CONN_BUSY,   /* the owner handles the request */
-    CONN_ANSWER, /* an answer is being written */
-    CONN_STREAM, /* an answer without an end is being written */
-    CONN_LINGER, /* has answered, and throws away what still arrives */
-};
-
-struct conn {
-    struct guest guest; /* must be the first member: see conn_of_guest */
-    struct conn_group *group;
-    struct bufferevent *bev;
-    enum conn_state state;
-    bool is_closing; /* the connection ends after this answer */
-    bool is_read;    /* the whole body of the answered request has arrived */
-    char *text;      /* the bytes of the head; `head` points into them. NULL between requests */
-    struct head head;
-    size_t seen; /* how many input bytes were already searched for the end of the head */
-    struct body body;
-    struct evbuffer *content; /* the part of the body that has arrived */
-    void *request;            /* what the owner attached; NULL before that and after the answer */
-    struct event *watch;
-    int64_t since_ms; /* when the first byte of this request arrived; 0 = none has arrived */
-    int64_t moved_ms; /* when it became idle, or when the kernel last took bytes of the answer */
-    int64_t added;    /* bytes of answers that were put into the output */
-    int64_t taken;    /* bytes of answers that the kernel took */
-    int64_t dropped;  /* bytes thrown away while lingering */
 };
 
 static void read_more(struct conn *c);
@@ -89,17 +55,17 @@ static const struct conn_hooks *hooks(const struct conn *c)
     return &c->group->conf.hooks;
 }
 
-static int64_t now_of(const struct conn_group *g)
+int64_t conn_now_ms(const struct conn_group *g)
 {
     return clk_now_ms(loop_clk(g->loop));
 }
 
-static struct evbuffer *input(const struct conn *c)
+struct evbuffer *conn_input(const struct conn *c)
 {
     return bufferevent_get_input(c->bev);
 }
 
-static struct evbuffer *output(const struct conn *c)
+struct evbuffer *conn_output(const struct conn *c)
 {
     return bufferevent_get_output(c->bev);
 }
@@ -113,7 +79,7 @@ static void watch_end(struct conn *c)
     c->watch = NULL;
 }
 
-static void *detach(struct conn *c)
+void *conn_detach(struct conn *c)
 {
     void *request = c->request;
 
@@ -125,8 +91,8 @@ static void *detach(struct conn *c)
 static void conn_free(struct conn *c)
 {
     struct conn_group *group = c->group;
-    void *request = detach(c);
-    size_t held = evbuffer_get_length(output(c)) + evbuffer_get_length(input(c)) +
+    void *request = conn_detach(c);
+    size_t held = evbuffer_get_length(conn_output(c)) + evbuffer_get_length(conn_input(c)) +
                   evbuffer_get_length(c->content);
 
     gate_leave(&c->group->gate, &c->guest);
@@ -145,156 +111,10 @@ static void conn_free(struct conn *c)
 static void linger(struct conn *c)
 {
     c->state = CONN_LINGER;
-    c->moved_ms = now_of(c->group);
+    c->moved_ms = conn_now_ms(c->group);
     (void)!shutdown((int)bufferevent_getfd(c->bev), SHUT_WR);
-    evbuffer_drain(input(c), evbuffer_get_length(input(c)));
+    evbuffer_drain(conn_input(c), evbuffer_get_length(conn_input(c)));
     bufferevent_enable(c->bev, EV_READ);
-}
-
-/* ---- answers ---- */
-
-static void top_write(struct conn *c, struct evbuffer *out, int status)
-{
-    time_t now = (time_t)(clk_wall_ms(loop_clk(c->group->loop)) / 1000);
-    struct tm tm;
-    char date[40] = "";
-
-    if (gmtime_r(&now, &tm))
-        (void)!strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
-    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_status_text(status),
-                        date);
-}
-
-/* True when nothing of the request is still to come, so that the connection can be used again. The
- * part of a refused body that has already arrived is thrown away here. */
-static bool body_is_past(struct conn *c)
-{
-    if (c->state == CONN_BODY)
-        (void)body_take(&c->body, input(c), NULL);
-    return c->state == CONN_BUSY || (c->state == CONN_BODY && c->body.state == BODY_WHOLE);
-}
-
-/* Writes as much as the kernel takes at once. Most answers are complete after that. Waiting until
- * the socket is writable would cost two more system calls, and a turn of the loop in which all
- * other requests come first. */
-static void write_now(struct conn *c)
-{
-    struct evbuffer *out = output(c);
-
-    evbuffer_unfreeze(out, 1);
-    (void)evbuffer_write_atmost(out, bufferevent_getfd(c->bev), WRITE_NOW);
-    evbuffer_freeze(out, 1);
-    if (evbuffer_get_length(out) > 0)
-        bufferevent_enable(c->bev, EV_WRITE); /* after an error, too: libevent then calls on_end */
-    else
-        bufferevent_trigger(c->bev, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
-}
-
-/* Begins to write the answer that is in the output. Nothing is read until it has been written. */
-static void answer_go(struct conn *c, int64_t length_before)
-{
-    c->added += (int64_t)evbuffer_get_length(output(c)) - length_before;
-    c->moved_ms = now_of(c->group);
-    bufferevent_disable(c->bev, EV_READ);
-    write_now(c);
-}
-
-void conn_answer(struct conn *c, int status, struct evbuffer *fields, struct evbuffer *body,
-                 int64_t body_len)
-{
-    struct evbuffer *out = output(c);
-    int64_t before = (int64_t)evbuffer_get_length(out);
-
-    (void)detach(c);
-    c->is_read = body_is_past(c);
-    if (!c->is_read || !c->head.is_kept || c->guest.kind == GUEST_LEAVING)
-        c->is_closing = true;
-    evbuffer_drain(c->content, evbuffer_get_length(c->content));
-    gate_bytes(&c->group->gate, &c->guest, 0);
-    top_write(c, out, status);
-    evbuffer_add_buffer(out, fields);
-    if (body_len >= 0)
-        evbuffer_add_printf(out, "Content-Length: %lld\r\n", (long long)body_len);
-    if (c->is_closing || c->head.minor == 0)
-        evbuffer_add_printf(out, "Connection: %s\r\n", c->is_closing ? "close" : "keep-alive");
-    evbuffer_add(out, "\r\n", 2);
-    evbuffer_add_buffer(out, body);
-    c->state = CONN_ANSWER;
-    answer_go(c, before);
-}
-
-/* Refuses a request before the owner has heard of it, or while its body is still arriving. */
-static void refuse(struct conn *c, int status, const char *why)
-{
-    struct evbuffer *fields = evbuffer_new(), *body = evbuffer_new();
-    void *request = detach(c);
-
-    CHECK(fields && body);
-    if (request)
-        hooks(c)->on_gone(request);
-    evbuffer_add_printf(fields,
-                        "Content-Type: application/problem+json\r\n"
-                        "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n%s",
-                        status == 503 ? "Retry-After: 1\r\n" : "");
-    evbuffer_add_printf(
-        body, "{\"detail\":\"%s\",\"status\":%d,\"title\":\"%s\",\"type\":\"about:blank\"}", why,
-        status, http_status_text(status));
-    c->is_closing = true;
-    conn_answer(c, status, fields, body, (int64_t)evbuffer_get_length(body));
-    evbuffer_free(fields);
-    evbuffer_free(body);
-}
-
-void conn_stream_start(struct conn *c, struct evbuffer *fields)
-{
-    struct evbuffer *out = output(c);
-    int64_t before = (int64_t)evbuffer_get_length(out);
-    int size = STREAM_SNDBUF;
-
-    (void)!setsockopt((int)bufferevent_getfd(c->bev), SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    c->is_read = body_is_past(c);
-    c->is_closing = c->is_closing || !c->is_read || !c->head.is_kept || c->head.minor == 0;
-    evbuffer_drain(c->content, evbuffer_get_length(c->content));
-    top_write(c, out, 200);
-    evbuffer_add_buffer(out, fields);
-    if (c->head.minor > 0)
-        evbuffer_add_printf(out, "Transfer-Encoding: chunked\r\n");
-    evbuffer_add_printf(out, "%s\r\n", c->is_closing ? "Connection: close\r\n" : "");
-    c->state = CONN_STREAM;
-    answer_go(c, before);
-}
-
-void conn_stream_add(struct conn *c, const void *p, size_t n)
-{
-    struct evbuffer *out = output(c);
-    int64_t before = (int64_t)evbuffer_get_length(out);
-
-    CHECK(c->state == CONN_STREAM && n > 0);
-    if (before == 0)
-        c->moved_ms = now_of(c->group); /* the time limit counts from when the first byte waits */
-    if (c->head.minor > 0)
-        evbuffer_add_printf(out, "%zx\r\n", n);
-    evbuffer_add(out, p, n);
-    if (c->head.minor > 0)
-        evbuffer_add(out, "\r\n", 2);
-    c->added += (int64_t)evbuffer_get_length(out) - before;
-    bufferevent_enable(c->bev, EV_WRITE); /* not at once, so that several events leave together */
-}
-
-size_t conn_stream_pending(const struct conn *c)
-{
-    return evbuffer_get_length(output(c));
-}
-
-void conn_stream_end(struct conn *c)
-{
-    int64_t before = (int64_t)evbuffer_get_length(output(c));
-
-    (void)detach(c);
-    if (c->head.minor > 0)
-        evbuffer_add(output(c), "0\r\n\r\n", 5);
-    c->state = CONN_ANSWER;
-    answer_go(c, before);
 }
 
 /* ---- requests ---- */
@@ -329,7 +149,7 @@ static void body_more(struct conn *c)
 {
     char why[120];
     size_t n = 0;
-    int rc = body_take(&c->body, input(c), c->content);
+    int rc = body_take(&c->body, conn_input(c), c->content);
 
     if (rc == 0)
         return;
@@ -339,7 +159,7 @@ static void body_more(struct conn *c)
                         : rc == 431 ? "the fields behind the last chunk of the body are too long"
                                     : "the body is not made of well-formed chunks",
                         (long long)c->body.max);
-        refuse(c, rc, why);
+        conn_refuse(c, rc, why);
         return;
     }
     bufferevent_disable(c->bev, EV_READ);
@@ -361,13 +181,14 @@ static void body_start(struct conn *c)
     if (body_init(&c->body, &c->head, c->body.max) != 0) {
         (void)!snprintf(why, sizeof why, "the body is over the limit of %lld bytes",
                         (long long)c->body.max);
-        refuse(c, 413, why);
+        conn_refuse(c, 413, why);
         return;
     }
-    if (c->head.wants_continue && evbuffer_get_length(input(c)) == 0 && c->body.state != BODY_WHOLE)
-        evbuffer_add_printf(output(c), "HTTP/1.1 100 Continue\r\n\r\n");
-    if (evbuffer_get_length(output(c)) > 0)
-        write_now(c);
+    if (c->head.wants_continue && evbuffer_get_length(conn_input(c)) == 0 &&
+        c->body.state != BODY_WHOLE)
+        evbuffer_add_printf(conn_output(c), "HTTP/1.1 100 Continue\r\n\r\n");
+    if (evbuffer_get_length(conn_output(c)) > 0)
+        conn_write_now(c);
     body_more(c);
 }
 
@@ -378,11 +199,11 @@ static void head_whole(struct conn *c, size_t n)
 
     c->seen = 0;
     c->text = mem_alloc(n + 1);
-    CHECK(evbuffer_remove(input(c), c->text, n) == (int)n);
+    CHECK(evbuffer_remove(conn_input(c), c->text, n) == (int)n);
     c->text[n] = '\0';
     rc = head_parse(c->text, n, &c->head, &why);
     if (rc) {
-        refuse(c, rc, why);
+        conn_refuse(c, rc, why);
         return;
     }
     (void)body_init(&c->body, &c->head, INT64_MAX);
@@ -394,7 +215,7 @@ static void head_whole(struct conn *c, size_t n)
 
 static void head_more(struct conn *c)
 {
-    struct evbuffer *in = input(c);
+    struct evbuffer *in = conn_input(c);
     char end[2];
     size_t n = 0;
     int64_t len = 0;
@@ -411,25 +232,25 @@ static void head_more(struct conn *c)
         return;
     }
     if (c->since_ms == 0)
-        c->since_ms = now_of(c->group) + 1;
+        c->since_ms = conn_now_ms(c->group) + 1;
     len = head_end((const char *)evbuffer_pullup(in, (ev_ssize_t)n), n, &c->seen);
     if (len > 0) {
         head_whole(c, (size_t)len);
     } else if (len < 0) {
-        refuse(c, 400, "every line of a request must end with CR LF");
+        conn_refuse(c, 400, "every line of a request must end with CR LF");
     } else if (n == HTTP_HEAD_MAX) {
         char why[100];
 
         (void)!snprintf(why, sizeof why, "the first line and the headers are over %d bytes",
                         (int)HTTP_HEAD_MAX);
-        refuse(c, 431, why);
+        conn_refuse(c, 431, why);
     }
 }
 
 static void read_more(struct conn *c)
 {
     gate_bytes(&c->group->gate, &c->guest,
-               (int64_t)(evbuffer_get_length(input(c)) + evbuffer_get_length(c->content)));
+               (int64_t)(evbuffer_get_length(conn_input(c)) + evbuffer_get_length(c->content)));
     conn_settle(c->group); /* may refuse this connection itself, which changes its state */
     if (c->state == CONN_HEAD)
         head_more(c);
@@ -439,13 +260,14 @@ static void read_more(struct conn *c)
 
 static void next_request(struct conn *c)
 {
+    CHECK(c->state == CONN_ANSWER && !c->request);
     c->state = CONN_HEAD;
     c->since_ms = 0;
-    c->moved_ms = now_of(c->group);
+    c->moved_ms = conn_now_ms(c->group);
     mem_free(c->text);
     c->text = NULL;
     bufferevent_enable(c->bev, EV_READ);
-    if (evbuffer_get_length(input(c)) > 0)
+    if (evbuffer_get_length(conn_input(c)) > 0)
         read_more(c);
 }
 
@@ -459,8 +281,8 @@ static void on_readable(struct bufferevent *bev, void *arg)
     if (c->state == CONN_HEAD || c->state == CONN_BODY) {
         read_more(c);
     } else if (c->state == CONN_LINGER) {
-        c->dropped += (int64_t)evbuffer_get_length(input(c));
-        evbuffer_drain(input(c), evbuffer_get_length(input(c)));
+        c->dropped += (int64_t)evbuffer_get_length(conn_input(c));
+        evbuffer_drain(conn_input(c), evbuffer_get_length(conn_input(c)));
         if (c->dropped > LINGER_BYTES)
             conn_free(c);
     }
@@ -471,7 +293,7 @@ static void on_written(struct bufferevent *bev, void *arg)
     struct conn *c = arg;
 
     (void)bev;
-    if (evbuffer_get_length(output(c)) > 0)
+    if (evbuffer_get_length(conn_output(c)) > 0)
         return;
     bufferevent_disable(c->bev, EV_WRITE);
     if (c->state == CONN_STREAM) {
@@ -480,7 +302,7 @@ static void on_written(struct bufferevent *bev, void *arg)
     } else if (c->state == CONN_ANSWER && !c->is_closing) {
         next_request(c);
     } else if (c->state == CONN_ANSWER) {
-        if ((c->is_read && evbuffer_get_length(input(c)) == 0) ||
+        if ((c->is_read && evbuffer_get_length(conn_input(c)) == 0) ||
             !gate_part(&c->group->gate, &c->guest))
             conn_free(c);
         else
@@ -538,7 +360,7 @@ static void shed(struct conn *c)
     bool is_reading = c->state == CONN_HEAD || c->state == CONN_BODY;
 
     if (is_reading && has_room && c->since_ms)
-        refuse(c, 503, "the server holds too many unfinished requests: try again in a second");
+        conn_refuse(c, 503, "the server holds too many unfinished requests: try again in a second");
     else if (is_reading || !has_room)
         (void)!shutdown((int)bufferevent_getfd(c->bev), SHUT_RDWR); /* libevent then calls on_end */
     else
@@ -550,7 +372,7 @@ void conn_settle(struct conn_group *g)
     enum gate_reason why = GATE_BYTES;
     struct guest *guest = NULL;
 
-    while ((guest = gate_excess(&g->gate, now_of(g), &why))) {
+    while ((guest = gate_excess(&g->gate, conn_now_ms(g), &why))) {
         g->shed[why]++;
         shed(conn_of_guest(guest));
     }
@@ -562,18 +384,18 @@ static void time_check(struct conn *c, int64_t now_ms, bool *is_dead)
     const struct conn_conf *conf = &c->group->conf;
     bool is_known = c->guest.kind == GUEST_KNOWN;
     int64_t patience = is_known ? conf->idle_ms : MIN(conf->head_ms, conf->idle_ms);
-    int64_t taken = c->added - (int64_t)evbuffer_get_length(output(c));
+    int64_t taken = c->added - (int64_t)evbuffer_get_length(conn_output(c));
 
     switch (c->state) {
     case CONN_HEAD:
         if (c->since_ms && now_ms - c->since_ms > conf->head_ms)
-            refuse(c, 408, "the head of the request did not come in time");
+            conn_refuse(c, 408, "the head of the request did not come in time");
         else if (!c->since_ms)
             *is_dead = now_ms - c->moved_ms > patience;
         break;
     case CONN_BODY:
         if (now_ms - c->since_ms > (is_known ? conf->request_ms : conf->head_ms))
-            refuse(c, 408, "the request did not come in time");
+            conn_refuse(c, 408, "the request did not come in time");
         break;
     case CONN_BUSY:
         break;
@@ -592,7 +414,7 @@ static void time_check(struct conn *c, int64_t now_ms, bool *is_dead)
 
 void conn_check_all(struct conn_group *g)
 {
-    int64_t now = now_of(g);
+    int64_t now = conn_now_ms(g);
 
     for (int k = GUEST_STRANGER; k < GUEST_KINDS; k++) {
         for (struct guest *guest = g->gate.lists[k].first, *next = NULL; guest; guest = next) {
@@ -622,7 +444,7 @@ struct conn *conn_new(struct conn_group *group, int fd, uint64_t address)
     c->bev = bufferevent_socket_new(loop_base(group->loop), fd, BEV_OPT_CLOSE_ON_FREE);
     c->content = evbuffer_new();
     CHECK(c->bev && c->content);
-    c->moved_ms = now_of(group);
+    c->moved_ms = conn_now_ms(group);
     gate_enter(&group->gate, &c->guest, address, group->conf.is_local, c->moved_ms);
     bufferevent_setcb(c->bev, on_readable, on_written, on_end, c);
     CHECK(bufferevent_disable(c->bev, EV_WRITE) == 0 && bufferevent_enable(c->bev, EV_READ) == 0);
@@ -633,9 +455,9 @@ void conn_read_now(struct conn *c)
 {
     int n = 0;
 
-    evbuffer_unfreeze(input(c), 0);
-    n = evbuffer_read(input(c), bufferevent_getfd(c->bev), READ_NOW);
-    evbuffer_freeze(input(c), 0);
+    evbuffer_unfreeze(conn_input(c), 0);
+    n = evbuffer_read(conn_input(c), bufferevent_getfd(c->bev), READ_NOW);
+    evbuffer_freeze(conn_input(c), 0);
     if (n > 0)
         on_readable(c->bev, c);
     else if (n == 0 || errno != EAGAIN)

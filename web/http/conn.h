@@ -26,7 +26,7 @@ struct loop;
 
 enum { HTTP_HEAD_MAX = 16 << 10 }; /* bytes of a request's first line and headers */
 
-/* What the connection tells; `request` is what on_head attached. */
+/* What a connection tells its owner; `request` is what on_head attached. */
 struct conn_hooks {
     /* The head of a request is there, its body not yet. Attaches a request (conn_attach), and
      * either lets the body come or has answered already. */
@@ -44,8 +44,9 @@ struct conn_hooks {
 struct conn_conf {
     struct gate_limits limits;
     bool is_local; /* a Unix socket in a private folder: nobody is a stranger */
-    int64_t
-        idle_ms; /* between requests, and without progress of an answer, once a token was shown */
+    /* How long a connection that has shown a token may be idle between requests, and how long the
+     * client may take no bytes of an answer. */
+    int64_t idle_ms;
     int64_t head_ms;    /* for the head of a request, and for everything that a stranger does */
     int64_t request_ms; /* for a whole request */
     struct conn_hooks hooks;
@@ -58,31 +59,32 @@ struct conn_group {
     struct conn_conf conf;
     struct loop *loop;
     struct gate gate;
-    void (*on_freed)(
-        struct conn_group *g); /* a connection has gone: there may be room for another */
-    int64_t
-        shed[GATE_REASONS]; /* connections shown out; whoever reports them sets them back to 0 */
-    int64_t freed, freed_bytes; /* connections that have gone, and the bytes they held; likewise */
+    void (*on_freed)(struct conn_group *g); /* one has gone, so there may be room for another */
+    /* Connections that the gate has refused or ended, by reason; connections that have gone, and
+     * the bytes they held. The door reports these numbers and sets them back to 0. */
+    int64_t shed[GATE_REASONS];
+    int64_t freed, freed_bytes;
 };
 
-/* fd is taken. address: as gate_address gives it. */
+/* Takes over fd. address: as gate_address gives it. */
 struct conn *conn_new(struct conn_group *group, int fd, uint64_t address);
 /* For a fresh connection, whose first request may have arrived already. May free it. */
 void conn_read_now(struct conn *c);
 struct conn_group *conn_group(const struct conn *c);
 
-/* Shows out whoever is over a limit of the gate. A request that was on its way is answered 503. */
+/* Ends connections until all limits of the gate are kept. A request that was on its way is answered
+ * 503. */
 void conn_settle(struct conn_group *g);
-/* Answers 408 to requests that take too long, and frees connections that were idle too long. Once a
- * second. */
+/* Answers 408 to requests that take too long, and frees connections that were idle too long. To be
+ * called once a second. */
 void conn_check_all(struct conn_group *g);
 void conn_free_all(struct conn_group *g);
 
-/* Between on_head and the answer. */
+/* These may be called between on_head and the answer. */
 void conn_attach(struct conn *c, void *request);
 void conn_body_max(struct conn *c, int64_t max); /* a longer body is answered 413 */
 bool conn_is_known(const struct conn *c);
-const char *conn_header(const struct conn *c, const char *name); /* of the request; NULL = absent */
+const char *conn_header(const struct conn *c, const char *name); /* NULL = the request has none */
 void conn_know(struct conn *c, bool is_known); /* this request did or did not show a valid token */
 void conn_body_drop(struct conn *c);           /* the body that on_body gave is needed no more */
 /* on_left is called once when the client hangs up before the answer is sent. */

@@ -121,8 +121,8 @@ static void on_freed(struct conn_group *g)
     struct door *d = (struct door *)g;
 
     if (d->is_paused && !gate_is_full(&g->gate))
-        loop_timer_again(d->timer,
-                         0); /* a connection may wait for this place in the kernel's queue */
+        /* At once: a connection may wait for this place in the kernel's queue. */
+        loop_timer_again(d->timer, 0);
 }
 
 /* ---- life ---- */

@@ -62,8 +62,8 @@ void gate_leave(struct gate *g, struct guest *guest); /* may be called twice */
  * too many do that already: the connection must be closed at once. */
 bool gate_part(struct gate *g, struct guest *guest);
 void gate_know(struct gate *g, struct guest *guest, bool is_known);
-void gate_bytes(struct gate *g, struct guest *guest,
-                int64_t bytes); /* it holds so many bytes now */
+/* The guest's unfinished request holds so many bytes now. */
+void gate_bytes(struct gate *g, struct guest *guest, int64_t bytes);
 /* The guest that must leave next, and why; NULL when all limits are kept. */
 struct guest *gate_excess(const struct gate *g, int64_t now_ms, enum gate_reason *why);
 /* True when known guests have taken all places: no more connections should be accepted. */

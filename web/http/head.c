@@ -45,6 +45,8 @@ int64_t head_end(const char *text, size_t n, size_t *seen)
     return 0;
 }
 
+/* "METHOD TARGET HTTP/1.x": single spaces, no control characters, a version of two digits. Returns
+ * 0 or the status to refuse with, and *why; so do the parsers below. */
 static int first_line_parse(char *line, size_t n, struct head *out, const char **why)
 {
     size_t method = token_len(line, n);
@@ -66,7 +68,7 @@ static int first_line_parse(char *line, size_t n, struct head *out, const char *
         memcmp(version, "HTTP/", 5) != 0 || version[6] != '.' || version[5] < '0' ||
         version[5] > '9' || version[7] < '0' || version[7] > '9')
         return 400;
-    *why = "only HTTP/1.1 and HTTP/1.0 are spoken here";
+    *why = "this server speaks only HTTP/1.1 and HTTP/1.0";
     if (version[5] != '1')
         return 505;
     out->method = line;
@@ -84,6 +86,7 @@ static bool has_controls(const char *s, size_t n)
     return false;
 }
 
+/* "Name: value". The value is stored without the white space around it. */
 static int field_parse(char *line, size_t n, struct head *out, const char **why)
 {
     size_t name = token_len(line, n), from = name + 1;
@@ -103,7 +106,7 @@ static int field_parse(char *line, size_t n, struct head *out, const char **why)
     while (n > from && (line[n - 1] == ' ' || line[n - 1] == '\t'))
         n--;
     line[n] = '\0'; /* at most the byte where the line's CR stood */
-    *why = "a header field that may stand once stands twice";
+    *why = "a header field that is allowed only once is given twice";
     for (size_t i = 0; i < ARRAY_LEN(single); i++) {
         if (strcasecmp(line, single[i]) == 0 && head_find(out, line))
             return 400;
@@ -129,17 +132,18 @@ static bool list_holds(const char *list, const char *word)
     return false;
 }
 
+/* Whether there is a body, and how its end is found (RFC 9112, section 6). */
 static int body_read(struct head *out, const char **why)
 {
     const char *length = head_find(out, "Content-Length");
     const char *coding = head_find(out, "Transfer-Encoding");
 
     if (coding) {
-        *why =
-            "a request has either a Content-Length or a Transfer-Encoding, and HTTP/1.0 only the first";
+        *why = "a request may have a Content-Length or a Transfer-Encoding, but not both, and with "
+               "HTTP/1.0 only the first";
         if (length || out->minor == 0)
             return 400;
-        *why = "the only Transfer-Encoding that is read here is chunked";
+        *why = "the only Transfer-Encoding that is supported is chunked";
         if (strcasecmp(coding, "chunked") != 0)
             return 501;
         out->is_chunked = true;
@@ -154,6 +158,8 @@ static int body_read(struct head *out, const char **why)
     return 0;
 }
 
+/* What the fields say about the body, the connection and "100 Continue". HTTP/1.1 keeps connections
+ * open unless a field says "close"; HTTP/1.0 closes them unless one says "keep-alive". */
 static int meaning_read(struct head *out, const char **why)
 {
     const char *expect = head_find(out, "Expect");
@@ -169,7 +175,7 @@ static int meaning_read(struct head *out, const char **why)
         says_stay |= list_holds(out->fields[i].value, "keep-alive");
     }
     out->is_kept = says_stay && !says_close;
-    *why = "Expect may ask for 100-continue only";
+    *why = "the only Expect that is supported is 100-continue";
     if (expect && strcasecmp(expect, "100-continue") != 0)
         return 417;
     out->wants_continue = expect && out->minor > 0;

@@ -5,7 +5,8 @@
  * It refuses everything that two readers could understand differently, because a proxy in front of
  * this server may be the other reader: lines end with CR LF, a field's name is followed by its
  * colon at once, no field is continued on the next line, a field that must be unique stands once,
- * and a body has exactly one length. */
+ * and a body has exactly one length. (Differences of this kind are what "request smuggling"
+ * exploits; RFC 9112, section 11.2.) */
 #ifndef WEB_HTTP_HEAD_H
 #define WEB_HTTP_HEAD_H
 
@@ -24,7 +25,7 @@ struct head {
     int minor;      /* 0 for HTTP/1.0, 1 for HTTP/1.1 and later */
     int64_t length; /* of the body in bytes; 0 = no body; not used when chunked */
     bool is_chunked;
-    bool is_kept;        /* the connection may go on after the answer */
+    bool is_kept;        /* the connection stays open after the answer */
     bool wants_continue; /* the client waits for "100 Continue" before it sends the body */
     int n_fields;
     struct head_field fields[HEAD_FIELDS_MAX];

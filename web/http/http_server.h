@@ -19,31 +19,41 @@ struct http_conf {
     const char *socket_path;
     /* "127.0.0.1:7878", "[::1]:0", "0.0.0.0:7878"; port 0 = any free; NULL = none */
     const char *listen;
-    bool insecure; /* may listen where other machines can reach it, without TLS */
-    /* 4096 for each door; when all of them have shown a token, further ones wait in the kernel's
-     * queue */
+    /* may listen where other machines can reach it, without TLS */
+    bool insecure;
+    /* Connections at each door; default 4096. When all of them have shown a token, further ones
+     * wait in the kernel's queue. */
     int64_t max_connections;
-    int64_t max_strangers; /* 512 connections without a valid token, at most a quarter */
-    int64_t max_strangers_per_address; /* 32; an IPv6 /64 is one address */
-    int64_t max_inflight_bytes; /* 64 MiB of unfinished bodies at each door; the largest gets 503 */
-    int64_t head_ms;            /* 10000 for the head of a request, and for all a stranger does */
-    int64_t idle_ms;            /* 60000 of silence, or of an answer not read, close a connection */
-    int64_t request_ms;         /* 120000 for a request to arrive whole */
+    /* Connections at a door without a valid token; default 512, and at most a quarter of all. */
+    int64_t max_strangers;
+    /* The same from one address; default 32. An IPv6 /64 network counts as one address. */
+    int64_t max_strangers_per_address;
+    /* Bytes of bodies that have not arrived whole, at each door; default 64 MiB. Beyond it the
+     * request with the largest is answered 503. */
+    int64_t max_inflight_bytes;
+    /* Milliseconds that the head of a request may take, and everything on a connection without a
+     * token; default 10000. */
+    int64_t head_ms;
+    /* Milliseconds without a byte from the client, or without it reading an answer, after which a
+     * connection is closed; default 60000. */
+    int64_t idle_ms;
+    /* Milliseconds until a request must have arrived whole; default 120000. */
+    int64_t request_ms;
 };
 
-/* Whether conf may be listened on, before anything is made: ERR_ARG. */
+/* ERR_ARG if one of the addresses cannot be, or must not be, listened on. Opens nothing. */
 int http_conf_check(const struct http_conf *conf, struct err *err);
 /* Opens the doors. Borrows the loop until http_server_free; conf's strings are copied. owner: for
  * the hooks. */
 struct http_server *http_server_new(struct loop *loop, const struct http_conf *conf,
                                     const struct conn_hooks *hooks, void *owner, struct err *err);
-/* Closes every connection; the socket file goes. NULL is legal. */
+/* Closes every connection and removes the socket file. NULL is legal. */
 void http_server_free(struct http_server *http);
-/* No new connection from now on; those that are there stay. */
+/* Accepts no connections from now on; those that are open stay. */
 void http_server_close_doors(struct http_server *http);
-/* "http://127.0.0.1:7878", to be typed into a browser; "" without a TCP listener; borrowed. */
+/* An address for a browser, "http://127.0.0.1:7878"; "" without a TCP listener; borrowed. */
 const char *http_server_address(const struct http_server *http);
-/* "0.0.0.0:7878": what it listens on, when other machines can reach that, or "". */
+/* What it listens on, "0.0.0.0:7878", if other machines can reach that; else "". Borrowed. */
 const char *http_server_beyond(const struct http_server *http);
 int http_server_port(const struct http_server *http);      /* 0 without a TCP listener */
 int64_t http_server_count(const struct http_server *http); /* open connections */

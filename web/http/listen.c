@@ -22,8 +22,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* Connections that the kernel keeps for us until they are accepted. */
 enum { BACKLOG = 512 };
 
+/* The folder of the socket must not be writable by others, because they could put another socket in
+ * its place. */
 static int folder_check(const char *path, struct err *err)
 {
     char dir[sizeof(((struct sockaddr_un *)0)->sun_path)] = ".";
@@ -36,7 +39,7 @@ static int folder_check(const char *path, struct err *err)
         return err_errno(err, "the socket's folder %s", dir);
     if (st.st_mode & (S_IWGRP | S_IWOTH))
         return err_set(err, ERR_ARG,
-                       "the socket's folder %s may be written by others: use one of mode 0700",
+                       "other users may write to the socket's folder %s: use one of mode 0700",
                        dir);
     return 0;
 }
@@ -50,7 +53,7 @@ static int left_over_remove(const struct sockaddr_un *sa, struct err *err)
     if (lstat(sa->sun_path, &st) < 0)
         return 0;
     if (!S_ISSOCK(st.st_mode))
-        return err_set(err, ERR_CONFLICT, "%s exists and is no socket", sa->sun_path);
+        return err_set(err, ERR_CONFLICT, "%s exists and is not a socket", sa->sun_path);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return err_errno(err, "socket");
@@ -89,6 +92,7 @@ int listen_unix(const char *path, struct err *err)
     return fd;
 }
 
+/* Whether the address can be reached from this machine only: 127.x.x.x or ::1. */
 static bool is_loopback(const struct sockaddr_storage *ss)
 {
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)ss;
@@ -99,6 +103,7 @@ static bool is_loopback(const struct sockaddr_storage *ss)
     return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
+/* Whether it stands for all addresses of this machine: 0.0.0.0 or [::]. */
 static bool is_any(const struct sockaddr_storage *ss)
 {
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)ss;
@@ -140,7 +145,7 @@ static void any_replace(struct sockaddr_storage *ss)
         freeifaddrs(list);
 }
 
-/* "127.0.0.1:7878" or "[::1]:7878". */
+/* Writes an address such as "127.0.0.1:7878" or "[::1]:7878", and returns its port. */
 static int address_write(const struct sockaddr_storage *ss, char *out, size_t size)
 {
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)ss;
@@ -156,6 +161,7 @@ static int address_write(const struct sockaddr_storage *ss, char *out, size_t si
     return port;
 }
 
+/* What the bound socket listens on, which tells the port where 0 was asked for. */
 static int address_of(int fd, struct listen_address *out, struct err *err)
 {
     struct sockaddr_storage ss;

@@ -8,20 +8,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Each returns a listening, non-blocking, close-on-exec descriptor or -1. */
-int listen_unix(const char *path,
-                struct err *err); /* mode 0600; the folder must not be writable by others */
+/* Makes a Unix socket of mode 0600; others must not be able to write to its folder. Returns a
+ * listening, non-blocking, close-on-exec descriptor, or -1. */
+int listen_unix(const char *path, struct err *err);
+
+/* What a TCP listener listens on. */
 struct listen_address {
-    char url[80]; /* "http://127.0.0.1:7878", with the port that was given; for "any", an address of
-                     this machine */
-    char bound[80]; /* "0.0.0.0:7878": what it listens on */
+    /* To be opened in a browser: "http://127.0.0.1:7878", with the port that was given. For 0.0.0.0
+     * and [::] it has an address of this machine. */
+    char url[80];
+    /* as it is bound: "0.0.0.0:7878" */
+    char bound[80];
     int port;
-    bool is_beyond; /* other machines can reach it */
+    /* other machines can reach it */
+    bool is_beyond;
 };
 
 /* text as in args_listen_parse. Tokens and data are not encrypted, so an address beyond this
  * machine is refused unless may_be_beyond. */
-int listen_check(const char *text, bool may_be_beyond, struct err *err); /* only reads the text */
+/* Only reads the text. */
+int listen_check(const char *text, bool may_be_beyond, struct err *err);
+/* Returns a descriptor as listen_unix does, or -1, and fills in *out. */
 int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out, struct err *err);
 
 #endif

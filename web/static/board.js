@@ -267,6 +267,13 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
       openedHeight = 0;
       draw();
     },
+    /** Shows the epochs of the opened trial. */
+    showEpochs(r, answer) {
+      if (opened !== r) return;
+      detail.showEpochs(r, answer);
+      openedHeight = 0;
+      draw();
+    },
     opened: () => opened,
     stop() {
       resized.disconnect();

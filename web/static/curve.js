@@ -9,7 +9,16 @@ import {curveMetric, metricName} from './metrics.js';
 
 const W = 420, H = 132, L = 56, R = 12, T = 10, B = 24;
 
-function frame(points, name, xText) {
+/** Where a vertical line of a chart begins and ends. */
+export const span = {
+  y1: T,
+  y2: H - B
+};
+
+/**
+ * Draws the frame of a chart. `yText` formats its values; without it all have the same decimals.
+ */
+export function frame(points, name, xText, yText = null) {
   const xs = points.map((p) => p.x), ys = points.map((p) => p.y);
   const lo = Math.min(...ys), hi = Math.max(...ys), left = Math.min(...xs), right = Math.max(...xs);
   const x = (v) => L + (W - L - R) * (right > left ? (v - left) / (right - left) : 0.5);
@@ -20,7 +29,8 @@ function frame(points, name, xText) {
   for (const v of hi > lo ? [lo, hi] : [lo]) {
     svg.append(
         s('line', { class: 'c-grid', x1: L, x2: W - R, y1: y(v), y2: y(v) }),
-        s('text', { class: 'c-text', x: L - 7, y: y(v) + 4, 'text-anchor': 'end' }, fixed(v, d)));
+        s('text', { class: 'c-text', x: L - 7, y: y(v) + 4, 'text-anchor': 'end' },
+          yText ? yText(v) : fixed(v, d)));
   }
   for (const v of right > left ? [left, right] : [left]) {
     svg.append(
@@ -37,7 +47,7 @@ function frame(points, name, xText) {
   return { svg, x, y };
 }
 
-function path(points, f) {
+export function path(points, f) {
   return points.map((p, i) => `${i ? 'L' : 'M'}${f.x(p.x).toFixed(1)} ${f.y(p.y).toFixed(1)}`)
       .join('');
 }
@@ -88,18 +98,21 @@ function steps(trial, study) {
   if (points.length < 3) return null;
   const f = frame(
       points,
-      `Validation ${name} by step, from ${fixed(points[0].y, 4)} to ${fixed(best.y, 4)} at step ${
-          count(best.x)}, where the model was taken`,
+      `${name} on validation rows by step, from ${fixed(points[0].y, 4)} to ${
+          fixed(best.y, 4)} at step ${count(best.x)}, where the model was taken`,
       (v) => `step ${count(v)}`);
   f.svg.append(
       s('line', { class: 'c-rung', x1: f.x(best.x), x2: f.x(best.x), y1: T, y2: H - B }),
       s('path', { class: 'c-line', d: path(points, f) }),
       s('circle', { class: 'c-dot', cx: f.x(best.x), cy: f.y(best.y), r: 3.2 }));
-  return h('figure', {}, h('figcaption', {}, `Validation ${name} by step`), f.svg);
+  return h('figure', {}, h('figcaption', {}, `${name} on validation rows by step`), f.svg);
 }
 
-/** Returns the charts for a trial as the API gives it, or null if there is nothing to draw. */
+/**
+ * Returns the charts for a trial as the API gives it, or null if there is nothing to draw. The
+ * epochs of a network have charts of their own (epochs.js).
+ */
 export function curvesOf(trial, study) {
-  const all = [rungs(trial, study), steps(trial, study)].filter(Boolean);
+  const all = [rungs(trial, study), trial.epochs ? null : steps(trial, study)].filter(Boolean);
   return all.length ? h('div', { class: 'curves' }, all) : null;
 }

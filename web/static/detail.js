@@ -4,13 +4,14 @@
 
 import {downloadLink} from './cells.js';
 import {h, patch} from './dom.js';
+import {makeEpochs} from './epochs.js';
 import {duration, value, when} from './format.js';
 import {attemptText, reasonText} from './why.js';
 
 function configOf(r) {
   if (!r.config) return [h('p', { class: 'quiet' }, 'Asking for the configuration…')];
   const all = Object.entries(r.config).filter(([k]) => k !== 'family');
-  if (!all.length) return [h('p', { class: 'quiet' }, 'This family has nothing to set.')];
+  if (!all.length) return [h('p', { class: 'quiet' }, 'This trial has no parameters to choose.')];
   return [
     h('dl', { class: 'config' },
       all.map(([k, v]) => h('div', {}, h('dt', {}, k.replaceAll('_', ' ')), h('dd', {}, value(v)))))
@@ -19,7 +20,7 @@ function configOf(r) {
 
 function noModel(r) {
   if (['failed', 'cancelled', 'pruned'].includes(r.state))
-    return 'No model: it has not run to its end.';
+    return 'No model: this trial did not run to its end.';
   return r.state === 'completed' ? 'The model of this trial was not kept.' : 'No model yet.';
 }
 
@@ -45,19 +46,22 @@ function attemptsOf(attempts) {
 
 export function makeDetail(span, {onVariant}) {
   const why = h('p', { class: 'trial-why' }), config = h('div'),
-        curves = h('div', { class: 'curve-room' }), attempts = h('div'),
+        curves = h('div', { class: 'curve-room' }), epochs = makeEpochs(), attempts = h('div'),
         links = h('p', { class: 'detail-links' });
   const tr =
       h('tr', { class: 'detail' },
         h('td', { colspan: span },
-          h('div', { class: 'detail-in' }, why, config, curves, attempts, links)));
+          h('div', { class: 'detail-in' }, why, config, curves, epochs.el, attempts, links)));
   let drawn = null;
 
   return {
     tr,
     update(r) {
-      if (drawn !== r)
-        patch(curves, `${r.number}`, () => []), patch(attempts, `${r.number}`, () => []);
+      if (drawn !== r) {
+        patch(curves, `${r.number}`, () => []);
+        patch(attempts, `${r.number}`, () => []);
+        epochs.clear();
+      }
       drawn = r;
       const text = r.state === 'completed' && !r.detail ? '' : reasonText(r);
       why.hidden = !text;
@@ -91,6 +95,10 @@ export function makeDetail(span, {onVariant}) {
       patch(
           attempts, `${r.number} ${JSON.stringify(trial.attempts)}`,
           () => attemptsOf(trial.attempts || []));
+    },
+    /** Shows how the networks of this trial learned, as the API tells it. */
+    showEpochs(r, answer) {
+      if (drawn === r) epochs.update(answer);
     },
   };
 }

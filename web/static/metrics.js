@@ -5,13 +5,21 @@
 
 const METRICS = {
   auc: ['AUC', true, 'auc'],
+  average_precision: ['Average precision', true, 'average_precision'],
   logloss: ['Log loss', false, 'logloss'],
+  balanced_logloss: ['Balanced log loss', false, 'balanced_logloss'],
+  brier: ['Brier score', false, 'brier'],
   accuracy: ['Accuracy', true, 'logloss'],
   balanced_accuracy: ['Balanced accuracy', true, 'logloss'],
   f1: ['F1', true, 'logloss'],
+  mcc: ['MCC', true, 'logloss'],
+  quadratic_kappa: ['Quadratic kappa', true, 'logloss'],
   rmse: ['RMSE', false, 'rmse'],
   mae: ['MAE', false, 'mae'],
   r2: ['R²', true, 'rmse'],
+  mape: ['MAPE', false, 'mape'],
+  rmsle: ['RMSLE', false, 'rmsle'],
+  tweedie_deviance: ['Tweedie deviance', false, 'tweedie_deviance'],
   poisson_deviance: ['Poisson deviance', false, 'poisson_deviance'],
 };
 

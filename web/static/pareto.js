@@ -68,9 +68,10 @@ export function makePareto(path, showError) {
     tip.hidden = true;
     draw();
     const [, name] = fact(),
-             lead = front.length ? `${count(front.length)} of ${count(points.length)} trials ${
-                                       front.length === 1 ? 'is' : 'are'} beaten by none in both` :
-                                   '';
+             lead = front.length ?
+        `Front: ${count(front.length)} of ${
+                 count(points.length)} trials, to which no other trial is better in both` :
+        '';
     canvas.setAttribute(
         'aria-label',
         points.length ?

@@ -128,6 +128,8 @@ export function studiesView(root, params, showError) {
     setText(total, known.length === shown.length ? all : `${count(shown.length)} of ${all}`);
     setText(news, waitingText(waiting.size, 'study', 'studies'));
     news.hidden = waiting.size === 0;
+    // An empty list has nothing to filter. A text that was typed stays in sight.
+    search.hidden = isLoaded && known.length === 0 && filter === '';
     if (!isLoaded) return;
     if (known.length === 0) {
       if (!holder.querySelector('.empty')) replace(holder, empty());

@@ -46,7 +46,7 @@ function fact(name) {
 
 function validationOf(study) {
   const data = study.data;
-  if (!data || data.undecided) return null;
+  if (!data || data.undecided || study.validation === 'none') return null;
   return data.holdout ? 'validated on a holdout' : `validated on ${data.folds} folds`;
 }
 
@@ -94,7 +94,7 @@ function onSight(el, f) {
 export function studyView(root, [ref], showError) {
   let study = null, fetched = 0, bestSeen = null, isStopped = false, analysed = -1,
       analysedAt = -Infinity, chip = null, isAnalysing = false, trialAt = '', columnsKey = null,
-      areColumnsSeen = false;
+      areColumnsSeen = false, hasAsked = false;
   const path = `/studies/${encodeURIComponent(ref)}`, trials = new Trials();
 
   const title = h('h1', {}, '…'), state = h('span', {}), ending = h('span', { class: 'quiet' }),
@@ -109,7 +109,8 @@ export function studyView(root, [ref], showError) {
     time: fact('Time')
   };
   facts.score.box.classList.add('lead');
-  const bar = h('div', { class: 'budget' }), note = h('p', { class: 'note', hidden: true });
+  const bar = h('div', { class: 'budget' }), note = h('p', { class: 'note', hidden: true }),
+        warnings = h('ul', { class: 'warnings', hidden: true, 'aria-label': 'Warnings' });
   const chart = makeChart();
   const importance = makeImportance(path, quietError), pareto = makePareto(path, quietError),
         searchCard = makeSearch(), columns = makeColumns(path, quietError);
@@ -150,7 +151,7 @@ export function studyView(root, [ref], showError) {
       h('p', { class: 'crumb' }, h('a', { href: '#/' }, 'Studies')),
       h('div', { class: 'bar head' }, title, state, ending, h('span', { class: 'grow' }), actions,
         download),
-      about, note,
+      about, note, warnings,
       h('section', { class: 'card summary', 'aria-label': 'Summary' },
         h('dl', { class: 'facts' }, Object.values(facts).map((f) => f.box)), bar),
       h('section', { class: 'card', 'aria-labelledby': 'chart-head' },
@@ -238,10 +239,13 @@ export function studyView(root, [ref], showError) {
         () => (hasTest ? scoreText(test.test_score, test.test_se) : NONE));
     setText(
         facts.test.sub,
-        hasTest ? 'on rows never seen by the search' : 'no test rows were set apart');
-    const hasModel = isOver(study) ?
-        study.state !== 'failed' && (study.artifact || best.artifact !== false) :
-        board.order.ranked.slice(0, 300).some((r) => r.artifact);
+        hasTest                  ? 'on rows never seen by the search' :
+            study.task === 'own' ? 'its trials are programs of yours' :
+                                   'no test rows were set apart');
+    // What a program of the user's tries has no model here.
+    const hasModel = isOver(study) ? study.state !== 'failed' && study.task !== 'own' &&
+            (study.artifact || best.artifact !== false) :
+                                     board.order.ranked.slice(0, 300).some((r) => r.artifact);
     setAttr(download, 'href', `/api/v1${path}/best/artifact`);
     download.hidden = !hasModel;
     columnsKey = hasModel ? `${best.number} ${study.artifact || ''}` : null;
@@ -271,12 +275,20 @@ export function studyView(root, [ref], showError) {
     const why = studyWhy(study);
     note.hidden = !why || why.isEnd;
     setText(note, note.hidden ? '' : why.text);
+    patch(
+        warnings, JSON.stringify(study.warnings || []),
+        () => (study.warnings || []).map((w) => h('li', {}, w.text)));
+    warnings.hidden = !study.warnings?.length;
     setText(ending, why?.isEnd ? why.said : '');
     note.classList.toggle('bad-note', Boolean(why?.isBad));
     patch(facts.trials.dd, JSON.stringify(study.trials), () => trialsBar(study.trials));
     drawTrials();
     setText(facts.time.dd, duration(usedMs(study, age)));
-    setText(facts.time.sub, leftText(study, age) || (study.budget?.time_ms ? '' : 'no limit'));
+    const limit = study.budget?.time_ms;
+    setText(
+        facts.time.sub,
+        isOver(study) ? (limit ? `of ${duration(limit)} allowed` : 'no limit of time') :
+                                 leftText(study, age) || (limit ? '' : 'no limit of time'));
     patch(
         bar, `${part === null ? null : part.toFixed(4)} ${isOver(study)}`,
         () => (part === null ? [] : meter(part, 'Budget used', isOver(study))));
@@ -303,23 +315,27 @@ export function studyView(root, [ref], showError) {
 
   function onStudy(now) {
     if (study === null) setTimeout(choose);
-    if (study !== null && isOver(now) && !isOver(study) && now.brackets === undefined) lastWord();
+    const isEnd = study !== null && isOver(now) && !isOver(study) && now.brackets === undefined,
+          isWarned = !hasAsked && now.trials?.completed > 0 && now.warnings === undefined;
+    hasAsked = hasAsked || now.trials?.completed > 0;
+    if (isEnd || isWarned) setTimeout(wholeStudy);
     study = {
       ...study,
       ...now,
       spec: now.spec ?? study?.spec,
       data: now.data ?? study?.data,
-      brackets: now.brackets ?? study?.brackets
+      brackets: now.brackets ?? study?.brackets,
+      warnings: now.warnings ?? study?.warnings
     };
     fetched = performance.now();
     document.title = `${study.name} · Assay`;
   }
 
   /**
-   * The changes of an ended study do not contain its rungs. They are requested once, when the study
-   * ends.
+   * The changes of a study contain neither its warnings nor, in the end, its rungs. They are
+   * requested once, when its first trial has completed and when the study ends.
    */
-  async function lastWord() {
+  async function wholeStudy() {
     try {
       const whole = await api.get(path);
       if (isStopped) return;
@@ -418,12 +434,25 @@ export function studyView(root, [ref], showError) {
     trialAt = key;
     try {
       const trial = await api.get(`/trials/${row.trial}`);
-      if (!isStopped) board.show(row, trial, curvesOf(trial, study));
+      if (isStopped) return;
+      board.show(row, trial, curvesOf(trial, study));
+      if (trial.epochs) await showEpochs(row);
     } catch (err) {
       trialAt = '';
       quietError(err);
     }
   }
+
+  async function showEpochs(row) {
+    const answer = await api.get(`/trials/${row.trial}/epochs`);
+    if (!isStopped) board.showEpochs(row, answer);
+  }
+
+  /** Reads the epochs of the opened trial again, at most once a second. */
+  const trained = api.throttled(1000, () => {
+    const row = board.opened();
+    return row && !isStopped ? showEpochs(row).catch(quietError) : null;
+  });
 
   /** Lets the user edit the configuration of a trial, and queues a new trial with the result. */
   async function variant(row) {
@@ -468,6 +497,7 @@ export function studyView(root, [ref], showError) {
 
   const tick = setInterval(() => {
     if (study && !isOver(study)) drawStudy();
+    if (board.opened()?.state === 'running' && !document.hidden) trained();
   }, 1000);
   return {
     study: ref,
@@ -483,6 +513,7 @@ export function studyView(root, [ref], showError) {
       draw.stop();
       for (const f of unseen) f();
       feed.refresh.stop();
+      trained.stop();
       feed.stop();
       chart.stop();
       importance.stop();

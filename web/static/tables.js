@@ -81,6 +81,29 @@ function listView(root, { title, path, key, heads, row, empty, showError }) {
   };
 }
 
+/** How a column was read, in words, from its note (docs/SPEC.md, "Columns"). */
+function toldOf(c) {
+  let note = {};
+  try {
+    note = JSON.parse(c.note || '{}');
+  } catch {
+    return '';
+  }
+  const words = (lead, list) => list ?
+      `${lead}: ${Object.entries(list).map(([word, n]) => `"${word}" ${count(n)}`).join(', ')}` :
+      '';
+  return [
+    note.read && `read as ${note.read}`, note.currency && `currency ${note.currency}`,
+    note.thousands && `thousands parted by "${note.thousands}"`,
+    note.decimal && `decimal sign "${note.decimal}"`, note.percent && `% ${note.percent}`,
+    note.unit && `unit ${note.unit}`, note.magnitudes && 'k, M and B',
+    note.order && `order ${note.order} by ${note.by}`, note.zones && 'moved to UTC',
+    note.sep && `parted by "${note.sep}"`, words('missing', note.missing),
+    words('no numbers', note.not_numbers), words('no dates', note.not_dates)
+  ].filter(Boolean)
+      .join('; ');
+}
+
 /**
  * The columns of a dataset are requested only when they are opened, because there may be thousands.
  */
@@ -92,11 +115,19 @@ function columnsOf(d) {
         'data-id': d.id,
         ontoggle: async (e) => {
           if (!e.target.open || list.childElementCount) return;
-          const columns = (await api.get(`/datasets/${d.id}`)).schema?.columns || [];
+          const schema = (await api.get(`/datasets/${d.id}`)).schema,
+                columns = schema?.columns || [], image = schema?.image;
           replace(
               list,
+              image ? h('li', {}, `images ${image.width} × ${image.height} × ${image.channels}`) :
+                      null,
               columns.slice(0, 300).map(
-                  (c) => h('li', {}, c.name, ' ', h('span', { class: 'quiet' }, c.type))),
+                  (c) =>
+                      h('li', { title: toldOf(c) }, c.name, ' ',
+                        h('span', { class: 'quiet' }, c.kind || c.type, c.note ? ' *' : ''))),
+              columns.some((c) => c.note) ?
+                  h('li', { class: 'quiet' }, '* read in a special way: point at it') :
+                  null,
               columns.length > 300 ?
                   h('li', { class: 'quiet' }, `and ${count(columns.length - 300)} more`) :
                   null);
@@ -176,7 +207,7 @@ export function runnersView(root, params, showError) {
     path: '/runners',
     key: 'runners',
     showError,
-    heads: [['Runner'], ['State'], ['Devices'], ['Lanes', true], ['Heard', true], ['']],
+    heads: [['Runner'], ['State'], ['Devices'], ['Trials', true], ['Heard', true], ['']],
     row: (r) =>
         h('tr', {},
           h('th', { scope: 'row' }, r.name,

@@ -36,6 +36,8 @@ void la_axpy(double *restrict y, double a, const double *restrict x, int n)
         y[i] += a * x[i];
 }
 
+/* Row i of the factor L, from the rows above it. A pivot below `floor` means that rounding has made
+ * the matrix indefinite. */
 void la_cholesky_row(double *l, int stride, int i, double floor)
 {
     double *row = l + (size_t)i * (size_t)stride;
@@ -48,6 +50,7 @@ void la_cholesky_row(double *l, int stride, int i, double floor)
     row[i] = sqrt(pivot > floor ? pivot : floor);
 }
 
+/* Solves L v = v in place by forward substitution, from row `from` on. */
 void la_solve_lower(const double *l, int stride, int from, int n, double *v)
 {
     for (int i = from; i < n; i++) {
@@ -56,6 +59,8 @@ void la_solve_lower(const double *l, int stride, int from, int n, double *v)
     }
 }
 
+/* Solves L' v = v in place by back substitution. Going along rows of L keeps the memory reads in
+ * order. */
 void la_solve_lower_transposed(const double *l, int stride, int n, double *v)
 {
     for (int i = n - 1; i >= 0; i--) {

@@ -36,6 +36,7 @@ void kde_fini(struct kde *k)
     memset(k, 0, sizeof *k);
 }
 
+/* The standard deviation of dimension j over the kernels' centres. */
 static double spread(const struct kde *k, int j)
 {
     double mean = 0, squares = 0;
@@ -49,6 +50,10 @@ static double spread(const struct kde *k, int j)
     return sqrt(squares);
 }
 
+/* Scott's rule for the bandwidth: 1.06 sigma n^(-1 / (4 + d)) (Scott, Multivariate density
+ * estimation, 1992), at least `least`. For a categorical dimension of c choices the bandwidth is
+ * the probability of another choice than the kernel's, shared by all c - 1 others (Aitchison and
+ * Aitken, 1976); at most (c - 1) / c, where all choices are equally likely. */
 void kde_fit(struct kde *k, double least)
 {
     double shrink = search_exp(-search_log(k->n) / (4 + k->d));
@@ -69,6 +74,7 @@ void kde_fit(struct kde *k, double least)
     }
 }
 
+/* The kernel around `at`, at x, without the constant factors that log_scale holds. */
 static double log_kernel(const struct kde *k, const double *at, const double *x)
 {
     double sum = 0;
@@ -84,6 +90,7 @@ static double log_kernel(const struct kde *k, const double *at, const double *x)
     return sum;
 }
 
+/* log sum exp of the kernels, with the largest term taken off first. */
 double kde_log_density(const struct kde *k, const double *x)
 {
     double top = -INFINITY, sum = 0;
@@ -110,6 +117,7 @@ static double cut_normal(struct rng *r, double mean, double sd)
     return rng_unit(r);
 }
 
+/* Draws a kernel, then each dimension from it. factor widens the kernels of numbers. */
 void kde_sample(const struct kde *k, double factor, struct rng *r, double *x)
 {
     const double *at = k->data + (size_t)rng_below(r, (uint32_t)k->n) * (size_t)k->d;

@@ -1,4 +1,5 @@
-/* tpe.h - the samplers of this room, by symbol: for the list in search/searchers.c and for duo.c. */
+/* tpe.h - the samplers of this room, by symbol: for the list in search/searchers.c and for
+ * duo.c. */
 #ifndef SEARCH_SAMPLERS_TPE_TPE_H
 #define SEARCH_SAMPLERS_TPE_TPE_H
 

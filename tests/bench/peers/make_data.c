@@ -1,7 +1,11 @@
 /* make_data.c - writes a table for the comparisons with peers (peers.py, quality.py) in both forms.
  *   make_data synth ROWS COLUMNS DIR            fixed table: normal columns, a target of products and steps of the first
  *                                               ten, 10% of the labels flipped; 20,000 more rows to test
- *   make_data table CSV TARGET TASK CATS DIR    a CSV by the split rule of the shared datasets; CATS: names with commas, or -
+ *   make_data smooth KIND SEED DIR              a table on which trees are weak: rotated, sine, ratio or ridges; 2,000 rows
+ *                                               to train and 5,000 to test
+ *   make_data images ROWS DIR                   ten kinds of spots on 28 x 28 pixels, moved and noisy; 2,000 more to test
+ *   make_data table CSV TARGET TASK CATS ROWS DIR    a CSV by the split rule of the shared datasets; CATS: names with
+ *                                               commas, or -; ROWS: that many training rows at most, evenly spaced; 0 = all
  * A folder holds train.frame, test.frame, and for the peer train.x test.x (float32, row-major, NaN = missing, levels as
  * codes), train.y test.y (float32; classes as 0, 1, ...) and meta.json. */
 #include "base/base.h"
@@ -144,6 +148,137 @@ static void synth(int64_t rows, int cols, const char *dir)
     table_write(&t, part, dir);
 }
 
+/* ---- tables on which trees are weak: their targets do not change along one column at a time ---- */
+
+enum { SMOOTH_TRAIN = 2000, SMOOTH_TEST = 5000, RIDGES = 5 };
+
+/* Two of the columns are the coordinates of a turned checkerboard; a twentieth of the labels are wrong. */
+static double rotated(const double *x, const double *how, struct rng *r)
+{
+    double turn = 0.3 + 0.9 * how[0], a = cos(turn) * x[0] + sin(turn) * x[1],
+           b = cos(turn) * x[1] - sin(turn) * x[0];
+
+    return ((a > 0) != (b > 0)) != (rng_unit(r) < 0.05);
+}
+
+static double sine(const double *x, const double *how, struct rng *r)
+{
+    return sin(6 * x[0] + how[0]) + x[1] + 0.1 * rng_normal(r);
+}
+
+static double ratio(const double *x, const double *how, struct rng *r)
+{
+    return (x[0] + 1.5 + how[0]) / (x[1] + 1.5) + 0.05 * rng_normal(r);
+}
+
+/* A sum of bent ridges along random directions in 20 dimensions. */
+static double ridges(const double *x, const double *how, struct rng *r)
+{
+    double y = 0.1 * rng_normal(r);
+
+    for (int k = 0; k < RIDGES; k++) {
+        double along = 0;
+        for (int c = 0; c < 20; c++)
+            along += x[c] * (how[20 * k + c] - 0.5);
+        y += tanh(1.5 * along + how[k] - 0.5);
+    }
+    return y;
+}
+
+static const struct smooth_kind {
+    const char *name, *task;
+    int cols;
+    double (*target)(const double *x, const double *how, struct rng *r);
+} smooth_kinds[] = {
+    { "rotated", "binary", 6, rotated },
+    { "sine", "regression", 4, sine },
+    { "ratio", "regression", 4, ratio },
+    { "ridges", "regression", 20, ridges },
+};
+
+/* Columns are uniform in (-1, 1); `how` are the numbers that differ between seeds. */
+static void smooth(const char *name, uint64_t seed, const char *dir)
+{
+    const struct smooth_kind *kind = NULL;
+    double how[20 * RIDGES], x[20];
+    struct rng r;
+
+    for (int i = 0; i < (int)ARRAY_LEN(smooth_kinds); i++)
+        kind = strcmp(name, smooth_kinds[i].name) == 0 ? &smooth_kinds[i] : kind;
+    if (!kind)
+        die(name, NULL);
+    struct table t = { .rows = SMOOTH_TRAIN + SMOOTH_TEST,
+                       .n_cols = kind->cols,
+                       .n_classes = strcmp(kind->task, "binary") == 0 ? 2 : 0,
+                       .task = kind->task };
+    uint8_t *part = mem_array((size_t)t.rows, 1);
+    rng_init(&r, seed, 77);
+    for (int i = 0; i < (int)ARRAY_LEN(how); i++)
+        how[i] = rng_unit(&r);
+    t.cols = mem_array((size_t)t.n_cols + 1, sizeof *t.cols);
+    for (int c = 0; c <= t.n_cols; c++) {
+        snprintf(t.cols[c].name, sizeof t.cols[c].name, c < t.n_cols ? "x%d" : TARGET, c);
+        t.cols[c].v = mem_array((size_t)t.rows, sizeof *t.cols[c].v);
+        t.cols[c].is_categorical = false;
+    }
+    for (int64_t i = 0; i < t.rows; i++) {
+        for (int c = 0; c < t.n_cols; c++)
+            t.cols[c].v[i] = x[c] = (double)(float)(2 * rng_unit(&r) - 1);
+        t.cols[t.n_cols].v[i] = (double)(float)kind->target(x, how, &r);
+        part[i] = i >= SMOOTH_TRAIN;
+    }
+    table_write(&t, part, dir);
+}
+
+/* ---- images, a column for each pixel ---- */
+
+enum { SIDE = 28, KINDS = 10, SPOTS = 6, MOVED = 4, IMAGES_TEST = 2000 };
+
+/* What is seen at a place of a kind: spots of different sizes, some of them dark. */
+static double spots(const double *how, double x, double y)
+{
+    double sum = 0;
+
+    for (int s = 0; s < SPOTS; s++, how += 4) {
+        double dx = x - SIDE * how[0], dy = y - SIDE * how[1], size = 1.5 + 2 * how[2];
+        sum += (how[3] > 0.4 ? 1.0 : -1.0) * exp(-(dx * dx + dy * dy) / (2 * size * size));
+    }
+    return sum;
+}
+
+static void images(int64_t rows, const char *dir)
+{
+    struct table t = {
+        .rows = rows + IMAGES_TEST, .n_cols = SIDE * SIDE, .n_classes = KINDS, .task = "multiclass"
+    };
+    uint8_t *part = mem_array((size_t)t.rows, 1);
+    double how[KINDS][4 * SPOTS];
+    struct rng r;
+
+    rng_init(&r, 7, 88);
+    for (int k = 0; k < KINDS; k++) {
+        for (int i = 0; i < 4 * SPOTS; i++)
+            how[k][i] = rng_unit(&r);
+    }
+    t.cols = mem_array((size_t)t.n_cols + 1, sizeof *t.cols);
+    for (int c = 0; c <= t.n_cols; c++) {
+        t.cols[c] = (struct column){ .v = mem_array((size_t)t.rows, sizeof(double)) };
+        snprintf(t.cols[c].name, sizeof t.cols[c].name, c < t.n_cols ? "x%d" : TARGET, c);
+    }
+    for (int64_t i = 0; i < t.rows; i++) {
+        int k = (int)rng_below(&r, KINDS);
+        double dx = (double)rng_below(&r, 2 * MOVED + 1) - MOVED,
+               dy = (double)rng_below(&r, 2 * MOVED + 1) - MOVED;
+        for (int c = 0; c < t.n_cols; c++) {
+            double v = spots(how[k], c % SIDE - dx, c / SIDE - dy) + 0.8 * rng_normal(&r);
+            t.cols[c].v[i] = (double)(float)v;
+        }
+        t.cols[t.n_cols].v[i] = k;
+        part[i] = i >= rows;
+    }
+    table_write(&t, part, dir);
+}
+
 /* ---- a table from a CSV ---- */
 
 static int by_double(const void *a, const void *b)
@@ -184,7 +319,7 @@ static struct frame *csv_open(const char *csv, const char *cats, const char *dir
          n = strtok_r(NULL, ",", &save)) {
         if (opts.n_overrides == (int)ARRAY_LEN(over))
             die("too many categorical columns", NULL);
-        over[opts.n_overrides++] = (struct csv_override){ n, FRAME_CATEGORICAL };
+        over[opts.n_overrides++] = (struct csv_override){ .name = n, .type = FRAME_CATEGORICAL };
     }
     if (!g || csv_to_frame(gz_source, g, &opts, path_of(dir, "all.frame"), hash, &err) < 0)
         die(csv, &err);
@@ -215,9 +350,24 @@ static void column_read(const struct frame *f, int at, struct column *c)
     mem_free(codes);
 }
 
+/* Leaves `most` of the training rows, evenly spaced; 0 = all. The others become part 2. */
+static void part_thin(uint8_t *part, int64_t rows, int64_t most)
+{
+    int64_t n = 0, at = 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        n += part[i] == 0;
+    for (int64_t i = 0; i < rows && most > 0 && n > most; i++) {
+        if (part[i] != 0)
+            continue;
+        part[i] = (at + 1) * most / n > at * most / n ? 0 : 2;
+        at++;
+    }
+}
+
 static void csv_table(char **argv)
 {
-    const char *target = argv[1], *dir = argv[4];
+    const char *target = argv[1], *dir = argv[5];
     struct frame *f = csv_open(argv[0], argv[3], dir);
     int y = frame_find(f, target);
     struct table t = { .rows = f->rows, .n_cols = f->n_cols - 1, .task = argv[2] };
@@ -234,6 +384,7 @@ static void csv_table(char **argv)
     snprintf(t.cols[t.n_cols].name, sizeof t.cols[0].name, TARGET);
     for (int64_t i = 0; i < t.rows; i++)
         part[i] = (uint32_t)i * 2654435761u < 1u << 30;
+    part_thin(part, t.rows, strtoll(argv[4], NULL, 10));
     table_write(&t, part, dir);
 }
 
@@ -241,9 +392,15 @@ int main(int argc, char **argv)
 {
     if (argc == 5 && strcmp(argv[1], "synth") == 0)
         synth(strtoll(argv[2], NULL, 10), (int)strtol(argv[3], NULL, 10), argv[4]);
-    else if (argc == 7 && strcmp(argv[1], "table") == 0)
+    else if (argc == 5 && strcmp(argv[1], "smooth") == 0)
+        smooth(argv[2], strtoull(argv[3], NULL, 10), argv[4]);
+    else if (argc == 4 && strcmp(argv[1], "images") == 0)
+        images(strtoll(argv[2], NULL, 10), argv[3]);
+    else if (argc == 8 && strcmp(argv[1], "table") == 0)
         csv_table(argv + 2);
     else
-        die("synth ROWS COLUMNS DIR | table CSV TARGET TASK CATS DIR", NULL);
+        die("synth ROWS COLUMNS DIR | smooth KIND SEED DIR | images ROWS DIR | "
+            "table CSV TARGET TASK CATS ROWS DIR",
+            NULL);
     return 0;
 }

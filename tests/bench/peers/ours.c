@@ -1,7 +1,8 @@
 /* ours.c - Assay's side of the comparisons with peers (peers.py, quality.py): fits a family on a table of make_data.c and
  * says what that took. The C library is called directly; nothing but the fit is between the clocks.
  *   ours fit DIR FAMILY STEPS [name=value ...]    one model of all training rows; one JSON line; SEED=1 in the environment
- *   ours bag DIR FAMILY METRIC SEED [name=value ...]    what a trial makes: folds, early stopping, the bag of their models
+ *   ours bag DIR FAMILY METRIC SEED [name=value ...]    what a trial makes: folds, early stopping, the bag of their models;
+ *                                  HOLDOUT=1 in the environment: one model of four fifths of the rows, stopped by the rest
  *   ours folds FRAME TARGET TASK SEED FILE    the five folds of a study with this split seed: a byte a row
  * Predictions of the test rows go to DIR/ours.p. */
 #include "base/base.h"
@@ -204,6 +205,20 @@ static void bag_predict(const struct buf *bytes, const char *dir)
     predictions_write(dir, out, n);
 }
 
+/* The defaults that a search takes for this table. */
+static void defaults_for(const struct family *f, const struct ml_data *d, const char *metric,
+                         double *params)
+{
+    struct family_shape s = { .rows = d->n_train,
+                              .columns = prep_inputs(d->prep),
+                              .encoded = prep_width(d->prep),
+                              .outputs = d->n_outputs,
+                              .folds = d->k_folds };
+
+    for (int i = 0; i < f->n_params; i++)
+        params[i] = family_param_for(f, i, &s, metric).def;
+}
+
 static void bag(int argc, char **argv)
 {
     const char *dir = argv[0];
@@ -217,15 +232,17 @@ static void bag(int argc, char **argv)
 
     if (!family || !f || metric_parse(argv[2], &metric, &err) < 0)
         die(argv[1], &err);
-    family_defaults(family, params);
-    params_set(family, params, argv + 4, argc - 4);
     struct ml_data_spec spec = spec_of(f, dir);
     spec.metric = metric;
     spec.folds = 5;
     struct moment a = now();
     struct ml_data *d = ml_data_open(&spec, &err);
-    struct fit_trial *t =
-        d ? fit_trial_open(d, family, params, strtoull(argv[3], NULL, 10), false, &err) : NULL;
+    if (!d)
+        die("opening", &err);
+    defaults_for(family, d, argv[2], params);
+    params_set(family, params, argv + 4, argc - 4);
+    struct fit_trial *t = fit_trial_open(d, family, params, strtoull(argv[3], NULL, 10),
+                                         getenv("HOLDOUT") != NULL, &err);
     if (!t || fit_trial_advance(t, family->levels, NULL, &err) < 0 ||
         fit_trial_result(t, &result, &err) < 0)
         die("training", &err);

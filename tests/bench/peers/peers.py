@@ -63,9 +63,9 @@ def manifest():
         return json.load(f)
 
 
-def make_data(name, small=False):
-    """Written once per name and form (done-N); a later run finds it."""
-    folder = f"{SCRATCH}/{name}{'-small' if small else ''}"
+def make_data(name, small=False, most=0):
+    """Written once per name and form (done-N); a later run finds it. most: of a shared table so many training rows at most."""
+    folder = f"{SCRATCH}/{name}{'-small' if small else ''}{f'-{most}' if most else ''}"
     done = f"{folder}/done-2"
     if os.path.exists(done):
         return folder
@@ -73,10 +73,14 @@ def make_data(name, small=False):
     if name in ("100k", "1m"):
         rows = {"100k": 100000, "1m": 1000000}[name] // (10 if small else 1)
         subprocess.run([MAKE_DATA, "synth", str(rows), "50", folder], check=True)
+    elif name == "images":
+        subprocess.run([MAKE_DATA, "images", str(1280 if small else 12800), folder], check=True)
+    elif ":" in name:
+        subprocess.run([MAKE_DATA, "smooth", *name.split(":"), folder], check=True)
     else:
         row = next(r for r in manifest() if r["name"].startswith(name))
         subprocess.run([MAKE_DATA, "table", f"{DATASETS}/{row['file']}", row["target"], row["task"],
-                        ",".join(row["categorical"]) or "-", folder], check=True)
+                        ",".join(row["categorical"]) or "-", str(most), folder], check=True)
     with open(done, "w", encoding="ascii"):
         pass
     return folder

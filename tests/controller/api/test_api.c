@@ -188,7 +188,7 @@ static void the_same_file_asked_for_again_is_the_same_dataset(void **state)
     assert_int_equal(r.ctl->n_tasks, 3);
     assert_null(dataset(&r, "a", "file 3", NULL)); /* the name is taken */
     assert_int_equal(rig_err.code, ERR_CONFLICT);
-    assert_null(dataset(&r, "e", "file 3", "{'x':'date'}"));
+    assert_null(dataset(&r, "e", "file 3", "{'x':'dates'}"));
     assert_string_equal(rig_err.where, "columns.x");
     json_decref(a);
     json_decref(b);

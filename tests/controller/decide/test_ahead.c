@@ -49,7 +49,7 @@ static void pump(struct rig *r, struct loop *loop)
 static void happen(struct rig *r, struct loop *loop, struct fake *f, struct rng *rng, int64_t id,
                    bool slow)
 {
-    rig_get(r, id)->expect_us = slow ? SLOW_US : 0;
+    rig_get(r, id)->search->expect_us = slow ? SLOW_US : 0;
     if (f->n_trials < f->max_trials && rng_below(rng, 2))
         (void)fake_ask(f);
     else if (f->n_trials > 0)

@@ -68,6 +68,7 @@ static void open_bench(struct bench *b, const char *spec)
                                                .task = FT_BINARY } };
     assert_int_equal(study_space_load(st, &err), 0);
     searchers_choose(st);
+    search_open(st);
     assert_int_equal(propose_open(st, &err), 0);
     if (st->is_deterministic)
         plan_init(st);
@@ -76,7 +77,6 @@ static void open_bench(struct bench *b, const char *spec)
 static void close_bench(struct bench *b)
 {
     propose_close(b->st);
-    plan_fini(b->st);
     study_delete(b->st);
     actions_fini(&b->out);
 }

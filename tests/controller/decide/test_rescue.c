@@ -199,7 +199,7 @@ static void one_fold_is_not_rescued(void **state)
 static void a_cut_on_one_fold_ships_only_if_far_better(void **state)
 {
     static const struct {
-        double by; /* in standard errors */
+        double by; /* in standard errors of the difference: both scores have .01 */
         bool ships;
     } cases[] = { { -1, false }, { 1.9, false }, { 2.1, true } };
 
@@ -224,7 +224,7 @@ static void a_cut_on_one_fold_ships_only_if_far_better(void **state)
         f.trials[0].next = MSG_FINAL;
         fake_event(&f, 0, &e);
         e.level = 1;
-        e.value = score + 0.01 * cases[i].by;
+        e.value = score + 0.01 * sqrt(2) * cases[i].by;
         e.se = 0.01;
         e.cut = true;
         mem_free(e.detail);

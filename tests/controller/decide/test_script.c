@@ -42,7 +42,9 @@ static int64_t work(struct rig *r, const char *spec, double (*score)(const char 
                     bool reload)
 {
     struct fake f;
+    bool has_images = r->has_images;
     rig_open(r);
+    r->has_images = has_images;
     rig_dataset(r, "d");
     int64_t id = rig_study(r, spec);
 
@@ -62,8 +64,21 @@ static int64_t work(struct rig *r, const char *spec, double (*score)(const char 
 
 static void the_lead_comes_first_and_each_family_once(void **state)
 {
-    static const char *const first[] = { "baseline", "boost", "linear", "forest", "extra_trees" };
-    struct rig r;
+    static const char *const first[] = { "baseline", "boost",       "linear",
+                                         "forest",   "extra_trees", "mlp" };
+    struct rig r = { .has_images = false };
+    int64_t id = work(&r, SPEC("'budget':{'time':'1h'}"), boosting_leads, 6, false);
+
+    (void)state;
+    for (int i = 0; i < (int)ARRAY_LEN(first); i++)
+        assert_string_equal(family_of(&r, id, i + 1), first[i]);
+    rig_close(&r);
+}
+
+static void the_network_for_images_comes_second_where_there_are_images(void **state)
+{
+    static const char *const first[] = { "baseline", "boost", "cnn", "linear", "forest" };
+    struct rig r = { .has_images = true };
     int64_t id = work(&r, SPEC("'budget':{'time':'1h'}"), boosting_leads, 5, false);
 
     (void)state;
@@ -72,15 +87,15 @@ static void the_lead_comes_first_and_each_family_once(void **state)
     rig_close(&r);
 }
 
-/* How many of the trials 7 to 9 are of a family: the first after one of each has come to its lowest rung. */
-static int share_of(double (*score)(const char *, int), const char *spec, const char *family,
-                    bool reload)
+/* How many of three trials from number `from` on are of a family. */
+static int share_of(double (*score)(const char *, int), const char *spec, int from,
+                    const char *family, bool reload)
 {
-    struct rig r;
-    int64_t id = work(&r, spec, score, 9, reload);
+    struct rig r = { .has_images = false };
+    int64_t id = work(&r, spec, score, from + 2, reload);
     int n = 0;
 
-    for (int64_t k = 7; k <= 9; k++)
+    for (int64_t k = from; k < from + 3; k++)
         n += str_eq(family_of(&r, id, k), family);
     rig_close(&r);
     return n;
@@ -92,14 +107,15 @@ static void the_portfolio_of_the_best_family_comes_before_the_others(void **stat
     static const char counted[] = SPEC("'budget':{'trials':60}");
 
     (void)state;
+    /* From trial 8 on one of each has come to its lowest rung. */
     for (int reload = 0; reload < 2; reload++) {
-        assert_int_equal(share_of(boosting_leads, limited, "boost", reload), 3);
-        assert_in_range(share_of(forests_lead, limited, "forest", reload), 2, 3);
-        assert_int_equal(share_of(forests_lead, limited, "boost", reload), 0);
+        assert_int_equal(share_of(boosting_leads, limited, 8, "boost", reload), 3);
+        assert_in_range(share_of(forests_lead, limited, 8, "forest", reload), 2, 3);
+        assert_int_equal(share_of(forests_lead, limited, 8, "boost", reload), 0);
     }
     /* Without a limit in time nothing is late. */
-    assert_int_equal(share_of(boosting_leads, counted, "boost", false), 1);
-    assert_int_equal(share_of(forests_lead, counted, "boost", false), 1);
+    assert_int_equal(share_of(boosting_leads, counted, 7, "boost", false), 1);
+    assert_int_equal(share_of(forests_lead, counted, 7, "boost", false), 1);
 }
 
 /* Whatever the order was, a load finds the same things taken and the same left. */
@@ -107,18 +123,18 @@ static void a_load_knows_what_was_taken(void **state)
 {
     (void)state;
     for (int n = 6; n < 20; n++) {
-        struct rig r;
+        struct rig r = { .has_images = false };
         int64_t id = work(&r, SPEC("'budget':{'time':'1h'}"), boosting_leads, n, false);
         struct study *st = rig_get(&r, id);
-        int pos = st->script_pos;
-        struct script_item *before = mem_array((size_t)st->n_script, sizeof *before);
+        int pos = st->search->script_pos;
+        struct script_item *before = mem_array((size_t)st->search->n_script, sizeof *before);
 
-        memcpy(before, st->script, (size_t)st->n_script * sizeof *before);
+        memcpy(before, st->search->script, (size_t)st->search->n_script * sizeof *before);
         assert_int_equal(study_reload(r.ctl, st, &rig_err), 0);
         st = rig_get(&r, id);
-        assert_int_equal(st->script_pos, pos);
-        for (int i = 0; i < st->n_script; i++)
-            assert_int_equal(config_hash_of(&st->script[i].config),
+        assert_int_equal(st->search->script_pos, pos);
+        for (int i = 0; i < st->search->n_script; i++)
+            assert_int_equal(config_hash_of(&st->search->script[i].config),
                              config_hash_of(&before[i].config));
         mem_free(before);
         rig_close(&r);
@@ -129,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_lead_comes_first_and_each_family_once),
+        cmocka_unit_test(the_network_for_images_comes_second_where_there_are_images),
         cmocka_unit_test(the_portfolio_of_the_best_family_comes_before_the_others),
         cmocka_unit_test(a_load_knows_what_was_taken),
     };

@@ -244,9 +244,9 @@ static void with_other_rows_the_best_are_tried_first(void **state)
     struct study *st = rig_get(&r, id);
     while (warm_first(st, n, &c)) {
         bool is_there = false;
-        for (int i = 0; i < st->n_script; i++)
-            is_there |= st->script[i].config.family == c.family &&
-                        memcmp(st->script[i].config.params, c.params,
+        for (int i = 0; i < st->search->n_script; i++)
+            is_there |= st->search->script[i].config.family == c.family &&
+                        memcmp(st->search->script[i].config.params, c.params,
                                (size_t)c.family->n_params * sizeof *c.params) == 0;
         assert_true(is_there);
         n++;

@@ -169,6 +169,111 @@ static void a_problem_survives_being_stored(void **state)
     rig_close(&r);
 }
 
+/* Inputs that steps derive of columns count in forecasts of time and memory. */
+static void derived_inputs_are_foreseen(void **state)
+{
+    static const struct {
+        const char *column;
+        int columns, by_fold, many, few;
+    } cases[] = {
+        { "{'name':'w','type':'categorical','distinct':40}", 2, 0, 0, 1 },
+        { "{'name':'w','type':'categorical','distinct':7}", 2, 0, 0, 0 },
+        { "{'name':'w','type':'categorical','distinct':500}", 4, 1, 1, 0 },
+        { "{'name':'w','type':'numeric','kind':'date','distinct':500}", 9, 0, 0, 0 },
+    };
+    char path[300];
+    struct frame *f = make(test_path(path, sizeof path, "frame"), real, false);
+    char *text = frame_schema_json(f);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *schema = rig_json(text);
+        json_array_append_new(json_object_get(schema, "columns"), rig_json(cases[i].column));
+        char *with = json_dumps(schema, JSON_COMPACT);
+        struct dataset_row d = { .name = "t", .rows = ROWS, .cols = 3, .schema = with };
+        struct spec spec = { .target = "y", .folds = 5 };
+        struct problem p, again;
+        str_copy(d.frame, sizeof d.frame, "f");
+        if (problem_resolve(&p, &spec, &d, NULL, &rig_err) < 0)
+            fail_msg("%s", rig_err.text);
+        assert_int_equal(p.shape.columns, cases[i].columns);
+        assert_int_equal(p.shape.by_fold, cases[i].by_fold);
+        json_t *stored = problem_json_new(&p);
+        char *line = json_dumps(stored, JSON_COMPACT);
+        assert_int_equal(problem_load(&again, line, &rig_err), 0);
+        assert_int_equal(again.shape.by_fold, cases[i].by_fold);
+        assert_int_equal(again.shape.many_levels, cases[i].many);
+        assert_int_equal(again.shape.few_levels, cases[i].few);
+        free(line);
+        free(with);
+        json_decref(stored);
+        json_decref(schema);
+    }
+    mem_free(text);
+    frame_close(f);
+}
+
+/* The table has x (numbers from 0 up, one missing in `holes`), y and a column of words. */
+static void columns_that_say_how_rows_are_used_are_checked(void **state)
+{
+    static const struct {
+        const char *key, *column, *where, *text;
+    } cases[] = {
+        { "groups", "w", NULL, NULL },
+        { "time", "x", NULL, NULL },
+        { "weights", "x", NULL, NULL },
+        { "groups", "z", "groups", "no column \"z\"" },
+        { "time", "z", "time", "no column \"z\"" },
+        { "weights", "w", "weights", "holds words" },
+        { "weights", "low", "weights", "goes down to -1" },
+        { "weights", "gone", "weights", "has no value in 2 rows" },
+    };
+    char path[300];
+    struct frame *f = make(test_path(path, sizeof path, "frame"), real, false);
+    char *text = frame_schema_json(f);
+    json_t *schema = rig_json(text), *columns = json_object_get(schema, "columns");
+
+    (void)state;
+    json_array_append_new(columns, rig_json("{'name':'w','type':'categorical'}"));
+    json_array_append_new(columns,
+                          rig_json("{'name':'low','type':'numeric','min':-1.0,'max':2.0}"));
+    json_array_append_new(
+        columns, rig_json("{'name':'gone','type':'numeric','missing':2,'min':1.0,'max':2.0}"));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct dataset_row row = { .rows = ROWS, .cols = 5, .schema = json_dumps(schema, 0) };
+        json_t *j = rig_json("{'dataset':'d','target':'y','validation':{'kind':'holdout'}}");
+        struct spec spec;
+        struct problem p, again;
+        struct err err = { 0 };
+
+        json_object_set_new(j, cases[i].key, json_string(cases[i].column));
+        assert_int_equal(spec_parse(&spec, j, &err), 0);
+        str_copy(row.frame, sizeof row.frame, "x");
+        int rc = problem_resolve(&p, &spec, &row, NULL, &err);
+        if (cases[i].where) {
+            assert_int_equal(rc, -1);
+            assert_string_equal(err.where, cases[i].where);
+            assert_non_null(strstr(err.text, cases[i].text));
+        } else {
+            assert_int_equal(rc, 0);
+            /* forward in time one stretch is only trained on: 4 folds hold out a fifth each */
+            assert_int_equal(p.data.folds, p.data.time_column[0] ? 4 : 5);
+            json_t *one = problem_json_new(&p);
+            char *saved = json_dumps(one, 0);
+            assert_int_equal(problem_load(&again, saved, &err), 0);
+            assert_memory_equal(&again.data, &p.data, sizeof p.data);
+            free(saved);
+            json_decref(one);
+        }
+        json_decref(j);
+        spec_fini(&spec);
+        free(row.schema);
+    }
+    json_decref(schema);
+    mem_free(text);
+    frame_close(f);
+}
+
 static void constraints_name_columns_of_numbers(void **state)
 {
     static const struct {
@@ -262,7 +367,7 @@ static void poisson_deviance_needs_counts(void **state)
 
 /* ---- configurations ---- */
 
-static const struct space_for binary = { FT_BINARY, "auc", false };
+static const struct space_for binary = { FT_BINARY, "auc", false, false, false, NULL };
 
 static void configurations_go_through_every_form_unchanged(void **state)
 {
@@ -281,10 +386,10 @@ static void configurations_go_through_every_form_unchanged(void **state)
         for (int i = 0; i < s.space->n; i++)
             unit[i] = rng_unit(&rng);
         space_from_unit(s.space, unit, point);
-        config_from_point(&c, s.space, point);
+        config_from_point(&c, s.space, NULL, point);
         assert_int_equal(family_params_check(c.family, c.params, &err), 0);
         text = config_text_new(&c);
-        assert_int_equal(config_parse_text(&back, text, &err), 0);
+        assert_int_equal(config_parse_text(&back, text, NULL, &err), 0);
         text_again = config_text_new(&back);
         assert_string_equal(text, text_again);
         assert_int_equal(config_to_point(&back, s.space, again, &err), 0);
@@ -349,15 +454,17 @@ static void a_space_suits_task_metric_and_constraints(void **state)
         const char *param;
         int choices; /* 0 = not searched */
     } cases[] = {
-        { { FT_REGRESSION, "mae", false }, "boost.objective", 3 },
-        { { FT_REGRESSION, "rmse", false }, "boost.objective", 0 },
-        { { FT_BINARY, "auc", false }, "boost.objective", 0 },
-        { { FT_BINARY, "auc", false }, "boost.class_weight", 0 },
-        { { FT_BINARY, "f1", false }, "boost.class_weight", 2 },
-        { { FT_MULTICLASS, "balanced_accuracy", false }, "boost.class_weight", 2 },
-        { { FT_BINARY, "auc", false }, "boost.alpha", 0 },
-        { { FT_BINARY, "auc", false }, "linear.C", 0 }, /* a free axis */
-        { { FT_BINARY, "auc", true }, "boost.grow", 2 },
+        { { FT_REGRESSION, "mae", false, false, false, NULL }, "boost.objective", 3 },
+        { { FT_REGRESSION, "rmse", false, false, false, NULL }, "boost.objective", 0 },
+        { { FT_BINARY, "auc", false, false, false, NULL }, "boost.objective", 0 },
+        { { FT_BINARY, "auc", false, false, false, NULL }, "boost.class_weight", 0 },
+        { { FT_BINARY, "f1", false, false, false, NULL }, "boost.class_weight", 2 },
+        { { FT_MULTICLASS, "balanced_accuracy", false, false, false, NULL },
+          "boost.class_weight",
+          2 },
+        { { FT_BINARY, "auc", false, false, false, NULL }, "boost.alpha", 0 },
+        { { FT_BINARY, "auc", false, false, false, NULL }, "linear.C", 0 }, /* a free axis */
+        { { FT_BINARY, "auc", true, false, false, NULL }, "boost.grow", 2 },
     };
 
     (void)state;
@@ -373,25 +480,88 @@ static void a_space_suits_task_metric_and_constraints(void **state)
     }
 }
 
+/* What the table says of a family's defaults is in its first configuration, free axes too. */
+static void a_first_configuration_suits_the_table(void **state)
+{
+    const struct family_shape shape = { .rows = 32000, .columns = 784, .encoded = 784 };
+    const struct space_for need = { FT_BINARY, "auc", false, false, false, &shape };
+    struct study_space s;
+    struct err err = { 0 };
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(study_space_build(&s, NULL, &need, &err), 0);
+    for (int i = 0; i < s.n_families; i++) {
+        if (!str_eq(s.first[i].family->name, "mlp"))
+            continue;
+        text = config_text_new(&s.first[i]);
+        assert_non_null(strstr(text, "\"embedding\":\"none\""));
+        assert_non_null(strstr(text, "\"members\":1"));
+        assert_non_null(strstr(text, "\"epochs\":15"));
+        mem_free(text);
+    }
+    assert_non_null(text);
+    study_space_fini(&s);
+}
+
+/* Parameters of the preparation are searched only where the table has columns that they are about; a configuration says
+ * only what is not left to the data. */
+static void the_preparation_is_searched_where_the_table_has_such_columns(void **state)
+{
+    static const struct {
+        int many, few;
+        bool levels, few_levels;
+    } cases[] = { { 0, 0, false, false }, { 2, 0, true, false }, { 0, 1, false, true } };
+    struct err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct family_shape shape = { .rows = 9000,
+                                            .columns = 8,
+                                            .encoded = 8,
+                                            .many_levels = cases[i].many,
+                                            .few_levels = cases[i].few };
+        const struct space_for need = { FT_BINARY, "auc", false, false, false, &shape };
+        struct study_space s;
+
+        assert_int_equal(study_space_build(&s, NULL, &need, &err), 0);
+        assert_int_equal(space_find(s.space, "boost.prep_levels") >= 0, cases[i].levels);
+        assert_int_equal(space_find(s.space, "mlp.prep_few_levels") >= 0, cases[i].few_levels);
+        char *text = config_text_new(&s.first[0]);
+        assert_null(strstr(text, "prep_"));
+        mem_free(text);
+        study_space_fini(&s);
+    }
+    const struct space_for need = { FT_BINARY, "auc", false, false, false, NULL };
+    json_t *list = json_pack("[{s:s, s:s}]", "family", "boost", "prep_levels", "plain");
+    struct study_space s;
+    assert_int_equal(study_space_build(&s, list, &need, &err), 0);
+    char *text = config_text_new(&s.first[0]);
+    assert_non_null(strstr(text, "\"prep_levels\":\"plain\""));
+    mem_free(text);
+    study_space_fini(&s);
+    json_decref(list);
+}
+
 static void a_space_that_does_not_suit_is_one_error_with_its_path(void **state)
 {
     static const struct {
         struct space_for need;
         const char *spec, *where;
     } cases[] = {
-        { { FT_BINARY, "auc", false },
+        { { FT_BINARY, "auc", false, false, false, NULL },
           "[{'family':'boost','objective':'poisson'}]",
           "space[0].objective" },
-        { { FT_REGRESSION, "mae", false },
+        { { FT_REGRESSION, "mae", false, false, false, NULL },
           "[{'family':'boost','objective':{'choice':['huber','logistic']}}]",
           "space[0].objective.choice" },
-        { { FT_MULTICLASS, "auc", false },
+        { { FT_MULTICLASS, "auc", false, false, false, NULL },
           "[{'family':'boost','objective':'logistic'}]",
           "space[0].objective" },
-        { { FT_REGRESSION, "rmse", false },
+        { { FT_REGRESSION, "rmse", false, false, false, NULL },
           "[{'family':'boost','class_weight':'balanced'}]",
           "space[0].class_weight" },
-        { { FT_BINARY, "auc", true },
+        { { FT_BINARY, "auc", true, false, false, NULL },
           "[{'family':'boost'},{'family':'linear'}]",
           "space[1].family" },
     };
@@ -404,6 +574,48 @@ static void a_space_that_does_not_suit_is_one_error_with_its_path(void **state)
         assert_int_equal(study_space_build(&s, list, &cases[i].need, &err), -1);
         assert_int_equal(strncmp(err.where, cases[i].where, strlen("space[0].family")), 0);
         json_decref(list);
+    }
+}
+
+/* momentum and beta2 are searched only beside optimizers that use them. */
+static void a_parameter_without_effect_is_not_searched(void **state)
+{
+    static const struct {
+        const char *spec, *param;
+        const char *parent; /* NULL: an error */
+        uint64_t active;
+    } cases[] = {
+        { "[{'family':'mlp','momentum':[0.5,0.99]}]", "mlp.momentum", "family", 1 },
+        { "[{'family':'mlp','optimizer':'sgd','momentum':[0.5,0.99]}]", "mlp.momentum", "family",
+          1 },
+        { "[{'family':'mlp','optimizer':{'choice':['sgd','adagrad','lamb']},'momentum':[0.5,0.99]}]",
+          "mlp.momentum", "mlp.optimizer", 5 },
+        { "[{'family':'cnn','optimizer':{'choice':['sgd','adam']},'beta2':{'choice':[0.9,0.99]}}]",
+          "cnn.beta2", "cnn.optimizer", 2 },
+        { "[{'family':'cnn','optimizer':'adagrad','momentum':0.9}]", "cnn.momentum", "family", 1 },
+        { "[{'family':'cnn','optimizer':'adagrad','momentum':[0.5,0.9]}]", NULL, NULL, 0 },
+        { "[{'family':'mlp','optimizer':'lars','beta2':[0.5,0.9]}]", NULL, NULL, 0 },
+    };
+    const struct space_for need = { FT_BINARY, "auc", false, true, false, NULL };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *list = rig_json(cases[i].spec);
+        struct study_space s;
+        struct err err = { 0 };
+        int rc = study_space_build(&s, list, &need, &err);
+
+        json_decref(list);
+        assert_int_equal(rc, cases[i].parent ? 0 : -1);
+        if (rc < 0) {
+            assert_non_null(strstr(err.text, "has no effect with optimizer "));
+            assert_int_equal(strncmp(err.where, "space[0].", 9), 0);
+            continue;
+        }
+        const struct param *p = &s.space->params[space_find(s.space, cases[i].param)];
+        assert_string_equal(s.space->params[p->parent].name, cases[i].parent);
+        assert_int_equal(p->parent_mask, cases[i].active);
+        study_space_fini(&s);
     }
 }
 
@@ -422,7 +634,7 @@ static void a_choice_may_be_written_as_a_number_or_a_truth(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const struct space_for need = { FT_BINARY, "auc", false };
+        const struct space_for need = { FT_BINARY, "auc", false, false, false, NULL };
         char text[120], list_text[140];
         struct study_space s;
         struct config c;
@@ -433,7 +645,7 @@ static void a_choice_may_be_written_as_a_number_or_a_truth(void **state)
                        cases[i].param, dot + 1, cases[i].value);
         (void)snprintf(list_text, sizeof list_text, "[%s]", text);
         json_t *config = rig_json(text), *list = rig_json(list_text);
-        int rc = config_parse(&c, config, "", &err);
+        int rc = config_parse(&c, config, "", NULL, &err);
         assert_int_equal(study_space_build(&s, list, &need, &err), rc);
         assert_int_equal(rc, cases[i].want ? 0 : -1);
         if (rc == 0) {
@@ -456,12 +668,17 @@ int main(void)
         cmocka_unit_test(the_table_of_metrics_is_that_of_ml),
         cmocka_unit_test(task_auto_means_what_ml_infers),
         cmocka_unit_test(a_problem_survives_being_stored),
+        cmocka_unit_test(derived_inputs_are_foreseen),
         cmocka_unit_test(poisson_deviance_needs_counts),
         cmocka_unit_test(configurations_go_through_every_form_unchanged),
         cmocka_unit_test(users_domains_become_parameters),
+        cmocka_unit_test(columns_that_say_how_rows_are_used_are_checked),
         cmocka_unit_test(constraints_name_columns_of_numbers),
         cmocka_unit_test(a_space_suits_task_metric_and_constraints),
         cmocka_unit_test(a_choice_may_be_written_as_a_number_or_a_truth),
+        cmocka_unit_test(a_parameter_without_effect_is_not_searched),
+        cmocka_unit_test(a_first_configuration_suits_the_table),
+        cmocka_unit_test(the_preparation_is_searched_where_the_table_has_such_columns),
         cmocka_unit_test(a_space_that_does_not_suit_is_one_error_with_its_path),
     };
 

@@ -1,11 +1,13 @@
 /* test_study.c - the life of a study: verbs, budgets, validation, finishing, and what is wrong with a spec. */
 #include "tests/rig.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "controller/decide/budget.h"
 #include "controller/decide/propose.h"
 #include "controller/state/board.h"
 #include "controller/state/lease.h"
+#include "controller/state/task.h"
 #include "controller/state/trial.h"
 
 #include <math.h>
@@ -463,6 +465,36 @@ static void holdout_refits_the_best_and_ships_that(void **state)
     rig_close(&r);
 }
 
+/* The row of a task may be damaged like any other row. Its study then ends without the refit. */
+static void a_refit_whose_row_is_damaged_fails_alone(void **state)
+{
+    static const char *const texts[] = { "{}", "[]", "{\"config\":7}", "{\"config\":{},\"free\":7}",
+                                         "no JSON" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct rig r;
+        struct fake f;
+        int64_t id = start(&r, "{" BASE "'budget':{'trials':4},'validation':'holdout'}");
+
+        fake_open(&f, &r, "one", 4);
+        for (int turn = 0; turn < 100 && r.ctl->n_tasks == 0; turn++) {
+            fake_ask(&f);
+            for (int k = f.n_trials - 1; k >= 0; k--)
+                fake_step(&f, k);
+            rig_pass(&r, 10);
+        }
+        assert_int_equal(r.ctl->n_tasks, 1);
+        mem_free(r.ctl->tasks[0]->row.config);
+        r.ctl->tasks[0]->row.config = mem_strdup(texts[i]);
+        fake_ask(&f);
+        rig_pass(&r, 10);
+        assert_int_equal(r.ctl->n_tasks, 0);
+        assert_true(study_is_final(rig_get(&r, id)->row.state));
+        rig_close(&r);
+    }
+}
+
 static void auto_is_kfold_without_a_limit_in_time(void **state)
 {
     struct rig r;
@@ -748,6 +780,7 @@ int main(void)
         cmocka_unit_test(stop_rules_end_a_study),
         cmocka_unit_test(live_studies_survive_restarts_and_deaths),
         cmocka_unit_test(holdout_refits_the_best_and_ships_that),
+        cmocka_unit_test(a_refit_whose_row_is_damaged_fails_alone),
         cmocka_unit_test(auto_is_kfold_without_a_limit_in_time),
         cmocka_unit_test(a_probe_decides_between_kfold_and_holdout),
         cmocka_unit_test(a_spec_that_does_not_fit_changes_nothing),

@@ -74,7 +74,7 @@ static void trials_teach_how_long_fits_grow(void **state)
     assert_true(memory_growth(st, &other) == 1);
     struct config c;
     struct family_shape s = st->problem.shape;
-    assert_int_equal(config_parse_text(&c, slow, NULL), 0);
+    assert_int_equal(config_parse_text(&c, slow, NULL, NULL), 0);
     s.growth = learned;
     assert_int_equal(bytes_of(st, slow, 0, 3), c.family->host_bytes(&s, c.params, 3));
     assert_true((double)before <

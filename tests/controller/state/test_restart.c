@@ -27,14 +27,15 @@ static void load_again(struct rig *r, int64_t id)
 
 static void load_and_compare(struct rig *r, int64_t id, const char *what)
 {
-    int next = (int)rig_get(r, id)->plan.next_number, runs = rig_get(r, id)->plan.n_runs;
+    int next = (int)rig_get(r, id)->search->plan.next_number,
+        runs = rig_get(r, id)->search->plan.n_runs;
     uint64_t before = rig_probe(r, id), after = 0;
 
     load_again(r, id);
-    if (!rig_get(r, id)->sampler) /* it ended: nobody knows anything any more */
+    if (!rig_get(r, id)->search) /* it ended: nobody knows anything any more */
         return;
-    assert_int_equal(rig_get(r, id)->plan.next_number, next);
-    assert_int_equal(rig_get(r, id)->plan.n_runs, runs);
+    assert_int_equal(rig_get(r, id)->search->plan.next_number, next);
+    assert_int_equal(rig_get(r, id)->search->plan.n_runs, runs);
     after = rig_probe(r, id);
     if (after != before)
         fail_msg("%s: other searchers after a start", what);
@@ -114,7 +115,7 @@ static void any_pair_of_searchers_is_found_as_it_was(void **state)
             if (f.n_trials > 0)
                 fake_step(&f, (int)rng_below(&rng, (uint32_t)f.n_trials));
             rig_pass(&r, rng_below(&rng, 2000));
-            if (rng_below(&rng, 10) == 0 && rig_get(&r, id)->sampler)
+            if (rng_below(&rng, 10) == 0 && rig_get(&r, id)->search)
                 load_and_compare(&r, id, what);
         }
         rig_close(&r);

@@ -265,6 +265,7 @@ static void errors_become_statuses_in_one_place(void **state)
         [ERR_CONFLICT] = 409, [ERR_STALE] = 409,   [ERR_TOOBIG] = 413,      [ERR_VERSION] = 426,
         [ERR_BUSY] = 503,     [ERR_FULL] = 507,    [ERR_IO] = 500,          [ERR_NOMEM] = 500,
         [ERR_DEVICE] = 500,   [ERR_TIMEOUT] = 504, [ERR_UNREACHABLE] = 502, [ERR_DAMAGED] = 500,
+        [ERR_DIVERGED] = 500,
     };
     char path[60];
 

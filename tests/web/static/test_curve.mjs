@@ -59,7 +59,7 @@ await test('pictures have a caption and words that name the metric', () => {
       study('auc'));
   equal(
       box.all('figcaption').map((c) => c.textContent),
-      ['AUC at each rung', 'Validation AUC by step']);
+      ['AUC at each rung', 'AUC on validation rows by step']);
   ok(box.all('svg').every((s) => s.getAttribute('aria-label').includes('AUC')),
      'every picture says AUC');
   ok(!box.textContent.includes('loss'), 'nothing speaks of a loss');

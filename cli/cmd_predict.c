@@ -1,0 +1,247 @@
+/* cmd_predict.c - `assay predict`: predictions of a saved model for the rows of a table.
+ *
+ * Needs no controller. The table is read with the column types that the model expects, so that a
+ * column which was text stays text; one row is written per input row, in order. Columns to keep are
+ * read a second time, as text, so that they are written as they stood. */
+#include "cli/call.h"
+#include "cli/modelfile.h"
+#include "cli/print.h"
+#include "cli/stdinfile.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ml/model/artifact.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PREDICT_BATCH = 4096, KEEP_MAX = 256 };
+
+struct predict_opts {
+    char *output, *keep, *missing_columns, *bad_cells, *threshold;
+    bool json, no_header;
+};
+#define AT(f) offsetof(struct predict_opts, f)
+static const struct conf_opt predict_table[] = {
+    { "output", CONF_STR, AT(output), "-", 0, 0, "where to write (-o); - = standard output" },
+    { "keep", CONF_STR, AT(keep), NULL, 0, 0,
+      "columns of the table to write before the prediction, as they stand there: id,date" },
+    { "threshold", CONF_STR, AT(threshold), NULL, 0, 0,
+      "of two classes, predict the positive one where its probability is above this (default "
+      "0.5)" },
+    { "missing_columns", CONF_STR, AT(missing_columns), "error", 0, 0,
+      "what to do where the table lacks columns of the model: error, or missing to read them as "
+      "missing in every row" },
+    { "bad_cells", CONF_STR, AT(bad_cells), "missing", 0, 0,
+      "what to do with cells that the model cannot read, such as text among numbers: error, or "
+      "missing" },
+    { "no_header", CONF_BOOL, AT(no_header), "false", 0, 0, "the table's first line is data" },
+    { "json", CONF_BOOL, AT(json), "false", 0, 0, "print what the model is (no table needed)" },
+};
+#undef AT
+
+struct predicting {
+    const struct artifact *a;
+    const struct artifact_info *info;
+    const struct frame *f;
+    /* the same rows with the columns to keep as text; NULL = none is kept */
+    const struct frame *kept;
+    const char *file; /* for errors */
+    double threshold;
+    /* by the order of --keep: columns of `kept`, and the codes of a batch */
+    int n_keep, keep[KEEP_MAX];
+    int32_t *codes; /* [n_keep][PREDICT_BATCH] */
+};
+
+static void write_header(FILE *out, const struct predicting *c)
+{
+    const struct artifact_info *info = c->info;
+
+    for (int i = 0; i < c->n_keep; i++) {
+        output_cell(out, "", c->kept->cols[c->keep[i]].name);
+        fputc(',', out);
+    }
+    fputs("prediction", out);
+    for (int k = 0; info->task != ML_REGRESSION && k < info->n_classes; k++) {
+        fputc(',', out);
+        output_cell(out, "p_", info->classes[k]);
+    }
+    fputc('\n', out);
+}
+
+static int best_class(const float *p, int k)
+{
+    int best = 0;
+
+    for (int j = 1; j < k; j++)
+        if (p[j] > p[best])
+            best = j;
+    return best;
+}
+
+static void write_row(FILE *out, const struct predicting *c, const float *p)
+{
+    const struct artifact_info *info = c->info;
+    float both[2];
+    int k = info->n_classes;
+
+    if (info->task == ML_REGRESSION) {
+        output_number(out, (double)p[0], target_shift(&info->unit));
+        fputc('\n', out);
+        return;
+    }
+    int is = best_class(p, k);
+    if (info->task == ML_BINARY) {
+        both[0] = 1 - p[0];
+        both[1] = p[0];
+        p = both;
+        k = 2;
+        is = (double)both[1] > c->threshold;
+    }
+    output_cell(out, "", info->classes[is]);
+    for (int j = 0; j < k; j++)
+        fprintf(out, ",%.9g", (double)p[j]);
+    fputc('\n', out);
+}
+
+/* The kept cells of a row; a missing one is empty. */
+static void write_kept(FILE *out, const struct predicting *c, int64_t row)
+{
+    for (int i = 0; i < c->n_keep; i++) {
+        int32_t code = c->codes[i * PREDICT_BATCH + row];
+        if (code >= 0)
+            output_cell(out, "", c->kept->cols[c->keep[i]].levels[code]);
+        fputc(',', out);
+    }
+}
+
+static int write_predictions(FILE *out, void *ctx, struct err *err)
+{
+    const struct predicting *c = ctx;
+    struct artifact_view *view = artifact_view_new(c->a, c->f, err);
+    int width = artifact_outputs(c->a), rc = view ? 0 : err_wrap(err, "%s", c->file);
+    float *p = mem_array((size_t)PREDICT_BATCH * (size_t)width, sizeof(*p));
+
+    if (view)
+        write_header(out, c);
+    for (int64_t from = 0; rc == 0 && from < c->f->rows; from += PREDICT_BATCH) {
+        int64_t n = MIN(c->f->rows - from, PREDICT_BATCH);
+        rc = artifact_predict(view, from, n, p, err);
+        for (int k = 0; k < c->n_keep && rc == 0; k++)
+            frame_codes(c->kept, c->keep[k], from, n, c->codes + (int64_t)k * PREDICT_BATCH);
+        for (int64_t i = 0; rc == 0 && i < n; i++) {
+            write_kept(out, c, i);
+            write_row(out, c, p + i * width);
+        }
+    }
+    mem_free(p);
+    artifact_view_free(view);
+    return rc;
+}
+
+/* Reads the columns named by --keep as text. `names` is cut into pieces. */
+static int kept_open(struct model_table *t, struct predicting *c, const struct predict_opts *o,
+                     char *names, struct err *err)
+{
+    const char *list[KEEP_MAX];
+    char *save = NULL;
+
+    for (char *s = strtok_r(names, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
+        if (frame_find(c->f, s) < 0)
+            return err_at(err, "--keep", "%s has no column \"%.100s\"", c->file, s);
+        if (c->n_keep == KEEP_MAX)
+            return err_at(err, "--keep", "at most %d columns can be kept", KEEP_MAX);
+        list[c->n_keep++] = s;
+    }
+    if (c->n_keep == 0)
+        return err_at(err, "--keep", "names no column");
+    if (model_table_exact(t, c->f, c->file, o->no_header, list, c->n_keep, err) < 0)
+        return -1;
+    c->kept = t->frame;
+    if (c->kept->rows != c->f->rows)
+        return err_set(err, ERR_IO, "%s changed while it was read", c->file);
+    for (int i = 0; i < c->n_keep; i++)
+        c->keep[i] = frame_find(c->kept, list[i]);
+    c->codes = mem_array((size_t)c->n_keep * PREDICT_BATCH, sizeof(*c->codes));
+    return 0;
+}
+
+static int predict(const struct artifact *a, const char *file, const struct predict_opts *o,
+                   struct err *err)
+{
+    const struct model_table_how how = { .no_header = o->no_header,
+                                         .may_lack_columns = str_eq(o->missing_columns, "missing"),
+                                         .refuses_cells = str_eq(o->bad_cells, "error") };
+    struct model_table t, kept = { 0 };
+    struct predicting ctx = { .a = a,
+                              .info = artifact_info(a),
+                              .file = file,
+                              .threshold = o->threshold ? strtod(o->threshold, NULL) : 0.5 };
+    char *names = mem_strdup(o->keep ? o->keep : "");
+    int rc = 0;
+
+    if (model_table_open(&t, a, file, &how, err) < 0) {
+        mem_free(names);
+        return -1;
+    }
+    ctx.f = t.frame;
+    if (o->keep)
+        rc = kept_open(&kept, &ctx, o, names, err);
+    if (rc == 0)
+        rc = output_write(o->output, write_predictions, &ctx, err);
+    mem_free(ctx.codes);
+    mem_free(names);
+    model_table_close(&kept);
+    model_table_close(&t);
+    return rc;
+}
+
+/* The first word that an option does not have; NULL = all are fine. */
+static const char *bad_word(const struct predict_opts *o)
+{
+    if (!str_eq(o->missing_columns, "error") && !str_eq(o->missing_columns, "missing"))
+        return "--missing-columns is error or missing";
+    if (!str_eq(o->bad_cells, "error") && !str_eq(o->bad_cells, "missing"))
+        return "--bad-cells is error or missing";
+    char *end = NULL;
+    double p = o->threshold ? strtod(o->threshold, &end) : 0.5;
+    if (o->threshold && (end == o->threshold || *end || !(p >= 0 && p <= 1)))
+        return "--threshold is a number from 0 to 1";
+    return NULL;
+}
+
+int cmd_predict(const struct cmd *cmd, int argc, char **argv)
+{
+    struct predict_opts o = { 0 };
+    struct err err = { 0 };
+    const char *op[CLI_MAX_OPERANDS];
+    struct stdinfile input = { 0 };
+    struct artifact *a = NULL;
+    int n = 0, rc;
+
+    if ((rc = cli_args(cmd, predict_table, ARRAY_LEN(predict_table), &o, argc, argv, op, 1, 2,
+                       &n)) >= 0)
+        goto out;
+    rc = CLI_OK;
+    const char *bad = bad_word(&o);
+    if (bad)
+        rc = cli_usage(cmd, bad);
+    else if (!(a = artifact_open(op[0], &err)))
+        rc = cli_fail(&err);
+    else if (o.json)
+        puts(artifact_info(a)->schema_json);
+    else if (n < 2)
+        rc = cli_usage(cmd, "DATA.csv is missing");
+    else if (o.threshold && artifact_info(a)->task != ML_BINARY)
+        rc = cli_usage(cmd, "--threshold is for a target of two classes");
+    else if (stdinfile_take(&input, &op[1], &err) < 0 || predict(a, op[1], &o, &err) < 0)
+        rc = cli_fail(&err);
+out:
+    stdinfile_end(&input);
+    artifact_close(a);
+    conf_fini(&o, predict_table, ARRAY_LEN(predict_table));
+    return rc;
+}

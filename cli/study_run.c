@@ -1,0 +1,368 @@
+/* study_run.c - what commands that follow a study share: signals, tables that become datasets,
+ * results. Following itself is in follow.c. */
+#include "cli/study_run.h"
+#include "cli/imagepack.h"
+#include "cli/print.h"
+#include "cli/tablehead.h"
+#include "cli/tempdir.h"
+
+#include "base/gz.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SAVE_RESERVE_MS = 150 }; /* time kept for fetching the model, beside three slow answers */
+enum { OLDEST_MS = 60000 };     /* a greater age means that the two clocks do not fit together */
+
+static volatile sig_atomic_t interrupts;
+
+static void on_interrupt(int signo)
+{
+    (void)signo;
+    if (interrupts < 100)
+        interrupts = interrupts + 1;
+}
+
+int study_run_interrupts(void)
+{
+    return (int)interrupts;
+}
+
+/* How long ago this process began. On a busy machine loading the program takes time too, and
+ * --time counts it. Field 22 of /proc/self/stat is the start in clock ticks since the machine
+ * started; the fields are counted behind the program's name, which stands in brackets. */
+static int64_t process_age_ms(void)
+{
+    char line[1024] = "";
+    unsigned long long began = 0;
+    struct timespec now;
+    FILE *f = fopen("/proc/self/stat", "re");
+    long ticks = sysconf(_SC_CLK_TCK);
+
+    if (f) {
+        (void)!fread(line, 1, sizeof(line) - 1, f);
+        fclose(f);
+    }
+    char *p = strrchr(line, ')');
+    for (int field = 2; p && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    if (!p || ticks <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+        return 0;
+    began = strtoull(p, NULL, 10);
+    int64_t age = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 -
+                  (int64_t)(began * 1000 / (unsigned long long)ticks);
+    return began > 0 && age > 0 && age < OLDEST_MS ? age : 0;
+}
+
+void study_run_init(struct study_run *s, struct client *client, struct local *local)
+{
+    struct sigaction sa = { .sa_handler = on_interrupt };
+
+    memset(s, 0, sizeof(*s));
+    s->client = client;
+    s->local = local;
+    clk_init_system(&s->clk);
+    s->start_ms = clk_now_ms(&s->clk) - process_age_ms();
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    /* a closed terminal counts as Ctrl-C, unless the program runs under nohup */
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
+        sigaction(SIGHUP, &sa, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+void study_run_pause_ms(int64_t ms)
+{
+    const struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+    nanosleep(&t, NULL); /* a signal ends it early, which is what we want */
+}
+
+int64_t study_run_poll_ms(const struct study_run *s)
+{
+    return str_starts(client_server(s->client), "unix:") ? STUDY_RUN_POLL_MS
+                                                         : STUDY_RUN_POLL_REMOTE_MS;
+}
+
+/* The reserve grows with the slowest answer so far, because a busy machine will be slow at the
+ * end too. */
+static int64_t reserve_ms(const struct study_run *s)
+{
+    return MAX(SAVE_RESERVE_MS,
+               MIN(SAVE_RESERVE_MS + 3 * s->slow_ms, (s->end_ms - s->start_ms) / 3));
+}
+
+bool study_run_is_late(const struct study_run *s)
+{
+    return s->end_ms && clk_now_ms(&s->clk) >= s->end_ms - reserve_ms(s);
+}
+
+static int check_going_on(struct study_run *s, struct err *err)
+{
+    if (interrupts > 0)
+        return err_set(err, ERR_IO, "interrupted");
+    if (study_run_is_late(s))
+        return err_set(err, ERR_TIMEOUT, "the time limit came before the table was read");
+    return s->local && !local_is_alive(s->local, err) ? -1 : 0;
+}
+
+/* Reports the columns that were declared numeric and hold other text too. */
+static void tell_junk(const json_t *dataset, const char *file)
+{
+    size_t i;
+    json_t *col;
+
+    json_array_foreach(json_object_get(json_object_get(dataset, "schema"), "columns"), i, col)
+    {
+        int64_t n = json_integer_value(json_object_get(col, "not_numbers"));
+        if (n > 0)
+            print_not_numbers(file, json_string_value(json_object_get(col, "name")), n);
+    }
+}
+
+int study_run_upload(struct study_run *s, const char *file, char sha256[SHA256_HEX],
+                     struct err *err)
+{
+    struct image_pack pack;
+
+    if (image_pack_open(&pack, file, 0, err) < 0)
+        return -1;
+    /* an upload may be large, so Ctrl-C must be able to end it */
+    client_end_when(s->client, study_run_interrupts);
+    int rc = client_upload(s->client, pack.path, sha256, err);
+    client_end_when(s->client, NULL);
+    image_pack_close(&pack);
+    return rc;
+}
+
+int study_run_dataset(struct study_run *s, const char *file, const char *name,
+                      const json_t *columns, json_t **out, struct err *err)
+{
+    char sha256[SHA256_HEX];
+    const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    json_t *body = NULL, *row = NULL;
+    int rc = -1;
+
+    *out = NULL;
+    if (study_run_upload(s, file, sha256, err) < 0)
+        return -1;
+    body = json_pack("{s:s, s:s, s:s}", "name", name, "blob", sha256, "file_name", base);
+    if (!body) {
+        err_set(err, ERR_ARG, "%s: the file's name is not UTF-8", file);
+        goto out;
+    }
+    if (columns)
+        json_object_set(body, "columns", (json_t *)columns);
+    if (client_post(s->client, body, &row, err, "/datasets") < 0)
+        goto out;
+    int64_t id = json_integer_value(json_object_get(row, "id"));
+    int64_t quiet_until_ms = clk_now_ms(&s->clk) + 5000;
+    while (strcmp(print_text(row, "state"), "ingesting") == 0) {
+        if (!s->local && clk_now_ms(&s->clk) >= quiet_until_ms) {
+            fprintf(stderr, "waiting for a runner to read %s ('assay runner ls' lists them)\n",
+                    file);
+            quiet_until_ms = INT64_MAX;
+        }
+        if (check_going_on(s, err) < 0)
+            goto out;
+        study_run_pause_ms(study_run_poll_ms(s) / 4 + 1);
+        json_decref(row);
+        row = NULL;
+        if (client_get(s->client, &row, err, "/datasets/%" PRId64, id) < 0)
+            goto out;
+    }
+    if (strcmp(print_text(row, "state"), "ready") != 0) {
+        err_set(err, ERR_ARG, "%s", print_text(row, "error"));
+        goto out;
+    }
+    tell_junk(row, file);
+    *out = row;
+    row = NULL;
+    rc = 0;
+out:
+    json_decref(body);
+    json_decref(row);
+    return rc;
+}
+
+/* Reads the header line of a table as text, to know which columns it has. */
+static char *header_line_new(const char *file)
+{
+    enum { HEAD_MAX = 1 << 20 };
+    char *text = mem_zalloc(HEAD_MAX + 1);
+    struct gz *g = gz_open(file, NULL);
+    long n, len = 0;
+
+    while (g && len < HEAD_MAX &&
+           (n = gz_read(g, text + len, (size_t)(HEAD_MAX - len), NULL)) > 0) {
+        len += n;
+        if (memchr(text, '\n', (size_t)len))
+            break;
+    }
+    gz_close(g);
+    text[strcspn(text, "\r\n")] = '\0';
+    return text;
+}
+
+static bool header_has(const char *header, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *p = header; (p = strstr(p, name)) != NULL; p++) {
+        char before = p == header ? ',' : p[-1], after = p[n];
+        if (strchr(",;\t|\"", before) && (after == '\0' || strchr(",;\t|\"", after)))
+            return true;
+    }
+    return false;
+}
+
+/* The word that declares what a column of a schema is. */
+static const char *type_word(const json_t *col, const char *type)
+{
+    static const char *const dates[][2] = {
+        { "\"order\":\"dmy\"", "date_dmy" },      { "\"order\":\"mdy\"", "date_mdy" },
+        { "\"order\":\"ymd\"", "date_ymd" },      { "\"order\":\"epoch_s\"", "epoch_s" },
+        { "\"order\":\"epoch_ms\"", "epoch_ms" },
+    };
+    const char *kind = json_string_value(json_object_get(col, "kind"));
+    const char *note = json_string_value(json_object_get(col, "note"));
+
+    if (str_starts(type, "ignore"))
+        return "ignore";
+    for (size_t i = 0; kind && note && str_eq(kind, "date") && i < ARRAY_LEN(dates); i++) {
+        if (strstr(note, dates[i][0]))
+            return dates[i][1];
+    }
+    return kind ? kind : type;
+}
+
+/* What to say about a column so that it is read like one of a schema. */
+static json_t *column_like_new(const json_t *col, const char *type)
+{
+    const char *note = json_string_value(json_object_get(col, "note"));
+    json_t *o = note ? json_loads(note, 0, NULL) : NULL, *word = json_string(type_word(col, type));
+    json_t *missing = json_object_get(o, "missing_only");
+
+    if (missing)
+        word = json_pack("{s:o, s:O}", "type", word, "missing", missing);
+    json_decref(o);
+    return word;
+}
+
+/* Of a table that is no CSV the first rows tell which columns it has. NULL = they cannot be read. */
+static struct frame *first_rows_new(const char *file, struct tempdir *t)
+{
+    const struct csv_opts opts = { .name = file, .overrides_optional = true };
+    struct frame *f = NULL;
+    char path[300];
+
+    if (tempdir_make(t, sizeof(t->path), NULL) < 0)
+        return NULL;
+    snprintf(path, sizeof(path), "%s/frame", t->path);
+    f = tablehead_frame(file, &opts, path, NULL);
+    return f;
+}
+
+json_t *study_run_columns_like_new(const json_t *dataset, const char *file)
+{
+    json_t *out = json_object();
+
+    if (image_pack_is(file))
+        return out;
+    struct tempdir temp = { 0 };
+    bool is_csv = tablehead_is_csv(file);
+    char *header = is_csv ? header_line_new(file) : NULL;
+    struct frame *f = is_csv ? NULL : first_rows_new(file, &temp);
+    size_t i;
+    json_t *col;
+
+    json_array_foreach(json_object_get(json_object_get(dataset, "schema"), "columns"), i, col)
+    {
+        const char *name = json_string_value(json_object_get(col, "name"));
+        const char *type = json_string_value(json_object_get(col, "type"));
+        if (name && type && (header ? header_has(header, name) : f && frame_find(f, name) >= 0))
+            json_object_set_new(out, name, column_like_new(col, type));
+    }
+    mem_free(header);
+    frame_close(f);
+    tempdir_end(&temp, false);
+    return out;
+}
+
+/* One line about the trials that failed. It is left out where it cannot be had: the results count. */
+static void print_failed(struct study_run *s, int64_t study)
+{
+    json_t *list = NULL, *now = NULL;
+
+    if (study_run_is_late(s) ||
+        client_get(s->client, &list, NULL,
+                   "/studies/%" PRId64 "/trials?state=failed&sort=-number&limit=1", study) < 0)
+        return;
+    const json_t *last = json_array_get(json_object_get(list, "trials"), 0);
+    if (last && client_get(s->client, &now, NULL, "/studies/%" PRId64, study) == 0) {
+        int64_t n = json_integer_value(json_object_get(json_object_get(now, "trials"), "failed"));
+        const char *detail = json_string_value(json_object_get(last, "detail"));
+        printf("%" PRId64 " %s failed%s trial %" PRId64 ": %s\n", n, n == 1 ? "trial" : "trials",
+               n == 1 ? "," : ", the last one",
+               (int64_t)json_integer_value(json_object_get(last, "number")),
+               detail ? detail : print_text(last, "reason"));
+    }
+    json_decref(list);
+    json_decref(now);
+}
+
+int study_run_results(struct study_run *s, int64_t study, const char *output, int rows,
+                      struct err *err)
+{
+    json_t *board = NULL;
+    char path[120];
+
+    snprintf(path, sizeof(path), "/studies/%" PRId64 "/best/artifact", study);
+    if (output && client_download(s->client, path, output, err) < 0) {
+        if (err && (err->code == ERR_NOTFOUND || err->code == ERR_CONFLICT))
+            err_set(err, ERR_NOTFOUND, "no trial has finished: there is no model");
+        return -1;
+    }
+    if (client_get(s->client, &board, err, "/studies/%" PRId64 "/leaderboard?limit=%d", study,
+                   rows) < 0)
+        return output && study_run_is_late(s) ? 0 : -1;
+    int rc = json_array_size(json_object_get(board, "rows")) > 0
+                 ? 0
+                 : err_set(err, ERR_NOTFOUND, "no trial has finished: there is no model");
+    if (rc == 0 && !s->quiet) {
+        print_leaderboard(board, rows, stdout);
+        print_failed(s, study);
+    }
+    json_decref(board);
+    return rc;
+}
+
+int study_run_to_end(struct study_run *s, int64_t study, const char *output, struct err *err)
+{
+    json_t *last = NULL;
+    int rc = study_run_follow(s, study, &last, err);
+
+    if (rc == 0 && strcmp(print_text(last, "state"), "failed") == 0)
+        rc = err_set(err, ERR_IO, "the search failed: %s", print_text(last, "reason"));
+    if (rc == 0)
+        rc = study_run_results(s, study, output, 10, err);
+    if (rc == 0 && s->quiet && last)
+        print_json(last);
+    json_decref(last);
+    return rc;
+}
+
+int study_run_exit_code(const struct err *err)
+{
+    int rc = cli_fail(err);
+
+    return study_run_interrupts() > 0 ? CLI_INTERRUPTED : rc;
+}

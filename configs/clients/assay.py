@@ -1,0 +1,248 @@
+"""Ask and tell: let Assay search the parameters of a program of your own.
+
+One file, Python's standard library only. Copy it beside your program.
+
+    import assay
+
+    def objective(trial: assay.Trial) -> float:
+        lr = trial["lr"]
+        for step in range(1, 28):
+            loss = train_one_epoch(lr)
+            if trial.report(step, loss):          # True: the scheduler wants no more of it
+                raise assay.Pruned
+        return loss
+
+    study = assay.Study("http://127.0.0.1:7878", "my-search", space={
+        "lr": assay.log(1e-5, 1e-1),
+        "opt": assay.choice("sgd", "adam"),
+        "momentum": assay.uniform(0, 1, when={"opt": "sgd"}),
+    }, levels=27, trials=100)
+    study.optimize(objective)
+    print(study.best)
+
+Any number of processes, on any machines, may run the same lines at once: the study is made by the
+first of them, and each takes trials until the study is over. A process that is started again under
+the same client name gets the trial back that it held. The token is read from ASSAY_TOKEN.
+"""
+from __future__ import annotations
+
+import json
+import os
+import random
+import socket
+import time
+import traceback
+import urllib.error
+import urllib.request
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
+
+Domain = Any  # what a parameter may be: a JSON value, best made by the functions below
+RETRIES = 8  # attempts of a call that found no controller: 0.2, 0.4, 0.8 ... seconds apart
+
+
+def _domain(kind: str, value: Any, **more: Any) -> Domain:
+    return {kind: value, **{k.rstrip("_"): v for k, v in more.items() if v is not None}}
+
+
+def uniform(low: float, high: float, *, step: Optional[float] = None,
+            when: Optional[Mapping[str, Any]] = None, default_: Optional[float] = None) -> Domain:
+    """A number from low to high, both included; with a step only low, low + step, ..."""
+    return _domain("uniform", [low, high], step=step, when=when, default_=default_)
+
+
+def log(low: float, high: float, *, when: Optional[Mapping[str, Any]] = None,
+        default_: Optional[float] = None) -> Domain:
+    """A number from low to high whose logarithm is uniform."""
+    return _domain("log", [low, high], when=when, default_=default_)
+
+
+def integer(low: int, high: int, *, log: bool = False, step: Optional[int] = None,
+            when: Optional[Mapping[str, Any]] = None, default_: Optional[int] = None) -> Domain:
+    """A whole number from low to high, both included."""
+    return _domain("int_log" if log else "int", [low, high], step=step, when=when,
+                   default_=default_)
+
+
+def choice(*values: Any, when: Optional[Mapping[str, Any]] = None,
+           default_: Any = None) -> Domain:
+    """One of these texts, numbers, True or False."""
+    return _domain("choice", list(values), when=when, default_=default_)
+
+
+class Error(Exception):
+    """The controller refused a call; `status` is its HTTP status and `where` the key at fault."""
+
+    def __init__(self, status: int, detail: str, where: str = "") -> None:
+        super().__init__(f"{where}: {detail}" if where else detail)
+        self.status, self.where = status, where
+
+
+class Pruned(Exception):
+    """Raised by an objective to end a trial that the scheduler does not want to go on."""
+
+
+class Lost(Exception):
+    """The trial was given to somebody else, because this client was silent for too long."""
+
+
+class Client:
+    """Calls of the REST API, with the token and with patience while the controller restarts."""
+
+    def __init__(self, url: str, token: Optional[str] = None, timeout: float = 30) -> None:
+        self.url, self.timeout = url.rstrip("/"), timeout
+        self.token = token if token is not None else os.environ.get("ASSAY_TOKEN", "")
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Returns the answer's JSON. Every call here may be repeated without harm."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Accept": "application/json"}
+        if data is not None:
+            headers["Content-Type"] = "application/json"
+        if self.token:
+            headers["Authorization"] = "Bearer " + self.token
+        request = urllib.request.Request(self.url + "/api/v1" + path, data, headers, method=method)
+        for attempt in range(RETRIES):
+            try:
+                with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                    return json.loads(answer.read() or b"null")
+            except urllib.error.HTTPError as e:
+                if e.code not in (429, 503) or attempt == RETRIES - 1:
+                    raise _refusal(e) from None
+            except (urllib.error.URLError, ConnectionError, TimeoutError, socket.timeout):
+                if attempt == RETRIES - 1:
+                    raise
+            time.sleep(0.1 * 2 ** attempt * (1 + random.random()))
+
+
+def _refusal(e: urllib.error.HTTPError) -> Error:
+    try:
+        problem = json.loads(e.read())
+        return Error(e.code, problem.get("detail", str(e)), problem.get("where", ""))
+    except ValueError:
+        return Error(e.code, str(e))
+
+
+class Trial:
+    """One configuration to try. `params` and trial["name"] hold its values; a parameter that does
+    not belong to this configuration (see `when`) is absent."""
+
+    def __init__(self, client: Client, name: str, raw: Mapping[str, Any]) -> None:
+        self._client, self._name, self._lease = client, name, raw["lease"]
+        self.id: int = raw["trial"]
+        self.number: int = raw["number"]
+        self.params: dict[str, Any] = dict(raw["params"])
+        self.reached: int = raw["level"]  # above 0: it was paused there, and may go on from there
+        self.levels: int = raw["levels"]
+        self.verdict = "continue"
+
+    def __getitem__(self, name: str) -> Any:
+        return self.params[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.params.get(name, default)
+
+    def _tell(self, path: str, **body: Any) -> str:
+        body = {"client": self._name, "lease": self._lease, **body}
+        answer = self._client.call("POST", f"/trials/{self.id}/{path}", body)
+        self.verdict = answer["verdict"]
+        if self.verdict == "gone":
+            raise Lost(f"trial {self.number} was given to another client")
+        return self.verdict
+
+    def report(self, level: int, value: float) -> bool:
+        """Tells the value reached at this level (1, 2, ... up to the study's `levels`). True: stop
+        here. The trial has then been pruned, paused (another client, or this one, may get it again
+        and go on) or, at the last level, completed."""
+        return self._tell("reports", level=level, value=float(value)) != "continue"
+
+    def should_prune(self) -> bool:
+        """What the last report said."""
+        return self.verdict in ("stop", "pause")
+
+    def heartbeat(self) -> None:
+        """Says that the trial still runs; for work between reports that takes longer than the
+        study's `lost_after` (one hour)."""
+        self._tell("reports")
+
+    def complete(self, value: float) -> None:
+        self._tell("complete", value=float(value))
+
+    def fail(self, why: str) -> None:
+        self._tell("complete", failed=why[:1000])
+
+
+class Study:
+    """A study by its name; `space` makes it where there is none yet (see docs/SPEC.md)."""
+
+    def __init__(self, url: str, name: str, *, space: Optional[Mapping[str, Domain]] = None,
+                 metric: str = "value", goal: str = "minimize", levels: int = 1,
+                 trials: Optional[int] = None, time: Optional[str] = None,
+                 sampler: Any = "auto", scheduler: Any = "auto", seed: int = 0,
+                 enqueue: Optional[Sequence[Mapping[str, Any]]] = None,
+                 token: Optional[str] = None, client: Optional[str] = None,
+                 **more: Any) -> None:
+        self.client, self.name = Client(url, token), name
+        self.worker = client or f"{socket.gethostname()[:16]}-{os.getpid()}-{os.urandom(3).hex()}"
+        if space is not None:
+            budget = {k: v for k, v in (("trials", trials), ("time", time)) if v is not None}
+            spec = {"name": name, "space": dict(space), "metric": metric, "goal": goal,
+                    "levels": levels, "budget": budget, "sampler": sampler,
+                    "scheduler": scheduler, "seed": seed, **more}
+            if enqueue:
+                spec["enqueue"] = [dict(e) for e in enqueue]
+            self.client.call("POST", "/studies?load_if_exists=true", spec)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        return self.client.call("GET", f"/studies/{self.name}")
+
+    @property
+    def best(self) -> Optional[dict[str, Any]]:
+        """The best completed trial: {number, score, config, ...}, or None."""
+        rows = self.client.call("GET", f"/studies/{self.name}/leaderboard?limit=1")["rows"]
+        return rows[0] if rows else None
+
+    def trials(self) -> Iterator[dict[str, Any]]:
+        after: Optional[int] = 0
+        while after is not None:
+            page = self.client.call("GET", f"/studies/{self.name}/trials?after={after}&limit=1000")
+            yield from page["trials"]
+            after = page["next"]
+
+    def ask(self, count: int = 1, wait: bool = True) -> list[Trial]:
+        """Up to `count` trials; an empty list means that the study is over (or, without `wait`,
+        that nothing can be tried before other trials have reported)."""
+        while True:
+            answer = self.client.call("POST", f"/studies/{self.name}/suggest",
+                                      {"client": self.worker, "count": count})
+            if answer["trials"] or answer["done"] or not wait:
+                return [Trial(self.client, self.worker, t) for t in answer["trials"]]
+            time.sleep(answer["wait_ms"] / 1000)
+
+    def optimize(self, objective: Callable[[Trial], float], n_trials: Optional[int] = None,
+                 catch: tuple[type[BaseException], ...] = (Exception,)) -> None:
+        """Runs trials until the study is over, or n_trials of them. An exception of a type in
+        `catch` fails its trial; every other one ends the call."""
+        done = 0
+        while n_trials is None or done < n_trials:
+            asked = self.ask()
+            if not asked:
+                return
+            run(asked[0], objective, catch)
+            done += 1
+
+
+def run(trial: Trial, objective: Callable[[Trial], float],
+        catch: tuple[type[BaseException], ...] = (Exception,)) -> None:
+    """Runs one trial and tells its result."""
+    try:
+        value = objective(trial)
+        if trial.verdict == "continue":  # a report at the last level has completed it already
+            trial.complete(value)
+    except Lost:
+        pass
+    except Pruned:
+        if trial.verdict == "continue":  # of the program's own accord
+            trial.fail("pruned by the program")
+    except catch as e:
+        trial.fail("".join(traceback.format_exception_only(type(e), e)).strip())

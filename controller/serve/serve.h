@@ -1,0 +1,34 @@
+/* serve.h - who waits for this controller: lease calls in their long polls, subscribers of the live
+ * feed, and requests whose answers leave after the commit. There is one such struct (ctl.serve),
+ * made and freed with the controller (turn.c). Nobody here survives a restart: clients connect
+ * again and ask again, so nothing of it is stored. */
+#ifndef CONTROLLER_SERVE_SERVE_H
+#define CONTROLLER_SERVE_SERVE_H
+
+#include "controller/state/ctl.h"
+
+struct ctl_wait;
+struct ctl_sub;
+
+/* Who must be told when this turn's transaction has been committed, or could not be. */
+struct after_commit {
+    void (*on_done)(void *arg, bool ok, const struct err *err);
+    void *arg;
+};
+
+struct serve {
+    /* Lease calls that wait, oldest first (wait.c). A turn tries only as many of them as its time
+     * allows; the next turn goes on where it stopped. */
+    struct ctl_wait *waits, *waits_last;
+    struct ctl_wait *wait_next; /* is tried next; NULL = the oldest */
+    int n_waits;
+    int waits_left; /* calls that were not tried since something changed */
+
+    struct ctl_sub *subs; /* of the live feed (events.c) */
+    bool is_telling; /* rows go out to subscribers now: none may be freed before that is over */
+
+    struct after_commit *after; /* of this turn, in the order of the requests (turn.c) */
+    int n_after, cap_after;
+};
+
+#endif

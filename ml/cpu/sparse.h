@@ -1,0 +1,30 @@
+/* sparse.h - products of a sparse matrix with SPARSE_WIDE columns at a time.
+ *
+ * Sums run over the entries in their order, in single precision and without fused multiply-add, and
+ * the columns of the dense side do not meet each other: every instruction set gives the same bits.
+ * Called by ml/text/. Allocates nothing and cannot fail. */
+#ifndef ML_CPU_SPARSE_H
+#define ML_CPU_SPARSE_H
+
+#include <stdint.h>
+
+enum { SPARSE_WIDE = 16 };
+
+/* Row i has the entries start[i] .. start[i + 1] - 1. */
+struct sparse {
+    int64_t rows;
+    int cols;
+    const int64_t *start; /* [rows + 1] */
+    const uint16_t *col;
+    const float *value;
+};
+
+/* out(i, c) = sum over j of a(i, j) b(j, c). b: [cols][b_stride], out: [rows][out_stride]; both
+ * strides are at least SPARSE_WIDE floats. */
+void sparse_times(const struct sparse *a, const float *b, int64_t b_stride, float *out,
+                  int64_t out_stride);
+/* out(j, c) += sum over i of a(i, j) b(i, c). b: [rows][b_stride], out: [cols][out_stride]. */
+void sparse_transposed_times(const struct sparse *a, const float *b, int64_t b_stride, float *out,
+                             int64_t out_stride);
+
+#endif

@@ -1,0 +1,36 @@
+/* warnings_private.h - what the files of warnings share. warnings.c: rows, columns, classes;
+ * warnings_columns.c: what one column tells of the target or of the test rows; warnings_order.c:
+ * repeated rows, groups, order. */
+#ifndef ML_FIT_WARNINGS_PRIVATE_H
+#define ML_FIT_WARNINGS_PRIVATE_H
+
+#include "ml/fit/warnings.h"
+
+#include <stdbool.h>
+
+struct warn_work {
+    struct ml_data *d;
+    const struct ml_rows_spec *by;
+    struct warnings *out;
+    /* [n] training rows of the sample, ascending */
+    int64_t *row;
+    int64_t n;
+    /* columns that are looked at */
+    int n_cols;
+};
+
+/* column: NULL = the whole table. */
+void warn(struct warn_work *w, const char *code, const char *column, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+/* Whether models learn from the column of the table, or could: it is not the target, a weight, or a
+ * column that only says how rows are used. */
+bool warn_is_candidate(const struct warn_work *w, int col);
+bool warn_is_input(const struct warn_work *w, int col);
+
+int warn_of_leaks(struct warn_work *w, struct err *err);
+int warn_of_test_rows(struct warn_work *w, struct err *err);
+int warn_of_repeats(struct warn_work *w, struct err *err);
+int warn_of_groups(struct warn_work *w, struct err *err);
+int warn_of_order(struct warn_work *w, struct err *err);
+
+#endif

@@ -1,0 +1,87 @@
+/* prep_scale.c - numbers that are changed before they are used: columns that leave the range of
+ * float32, and columns with so heavy tails that their spread is that of a few rows (enum
+ * prep_scale). Called by prep_fit.c, prep_view.c and prep_dense.c. */
+#include "base/base.h"
+#include "ml/cpu/column.h"
+#include "ml/math/fmath.h"
+#include "ml/math/sort.h"
+#include "ml/prep/prep_private.h"
+
+#include <math.h>
+
+/* OUT_SHARE: a column is scaled by magnitude where more than one in so many values is beyond
+ * float32. HEAVY: and by logarithm where its standard deviation is so many times the spread of its
+ * middle (a normal distribution has 1; the largest on the shared tables is 3). */
+enum { OUT_SHARE = 200, HEAVY = 4 };
+
+/* 0 is 0; else the sign, and a distance that grows with the logarithm: the exponent, from 1 for the
+ * least number there is, and between powers of two in proportion. Exact on every machine. */
+double prep_magnitude(double x)
+{
+    int exponent = 0;
+    double mantissa = frexp(fabs(x), &exponent);
+
+    if (!isfinite(x) || x == 0)
+        return x;
+    double size = exponent + 2 * mantissa - 1 + 1074;
+    return x < 0 ? -size : size;
+}
+
+double prep_log_scaled(const struct prep_col *c, double x)
+{
+    double z = (x - c->median) / c->unit, size = fm_log_d(1 + MIN(fabs(z), 1e300));
+
+    return z < 0 ? -size : size;
+}
+
+bool prep_leaves_float(const double *sample, int64_t n)
+{
+    int64_t finite = 0, out = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        double size = fabs(sample[i]);
+        finite += isfinite(size);
+        out += isfinite(size) && (size > 3.4e38 || (size > 0 && size < 1.2e-38));
+    }
+    return out * OUT_SHARE > finite;
+}
+
+/* The spread of the middle of the column: of a normal distribution, its standard deviation. 0 =
+ * there is none. */
+static double middle_spread(const double *sample, int64_t n, struct prep_sorter *s)
+{
+    int64_t m = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (!isnan(sample[i]))
+            s->key[m++] = ml_key_f32((float)sample[i]);
+    }
+    if (m == 0)
+        return 0;
+    ml_sort_u32(s->key, (uint32_t *)(void *)s->count, (size_t)m);
+    double lo = (double)ml_key_f32_value(s->key[m / 10]),
+           hi = (double)ml_key_f32_value(s->key[m - 1 - m / 10]);
+    return isfinite(lo) && isfinite(hi) ? (hi - lo) / 2.563 : 0;
+}
+
+void prep_scale_fit(struct prep_col *col, double *sample, int64_t n, struct prep_sorter *s)
+{
+    struct column_moments m;
+    struct column_total t;
+    double unit = middle_spread(sample, n, s);
+
+    if (!(unit > 0) || !(col->sd > HEAVY * unit))
+        return;
+    col->scale = PREP_LOG;
+    col->unit = unit;
+    for (int64_t i = 0; i < n; i++) {
+        double x = isnan(sample[i]) ? col->median : sample[i];
+        sample[i] = prep_log_scaled(col, MAX(col->lo, MIN(x, col->hi)));
+    }
+    column_moments_init(&m, 0);
+    column_moments_add(&m, sample, NULL, n);
+    column_moments_total(&m, &t);
+    double mean = t.sum / (double)t.n, spread = t.squares / (double)t.n - mean * mean;
+    col->mean = mean;
+    col->sd = spread > 0 ? sqrt(spread) : 1;
+}

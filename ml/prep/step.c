@@ -1,0 +1,173 @@
+/* step.c - the steps there are, and which columns they are tried on. Called by prep_fit.c and
+ * prep_save.c. */
+#include "ml/prep/step.h"
+
+#include "base/mem.h"
+#include "ml/prep/pair_screen.h"
+#include "ml/prep/step_column.h"
+
+#include <string.h>
+
+/* Columns of dates between which days are counted. */
+enum { MOST_DATES = 5 };
+
+static const struct step_ops *const step_kinds[] = { &step_levels,  &step_codes, &step_date,
+                                                     &step_between, &step_pair,  &step_text,
+                                                     &step_items,   &step_words };
+
+/* What is tried on each column of a type and kind, in this order. */
+static const struct {
+    enum frame_type type;
+    enum frame_kind kind;
+    const struct step_ops *ops;
+} tried[] = {
+    { FRAME_CATEGORICAL, FRAME_PLAIN, &step_levels },
+    { FRAME_NUMERIC, FRAME_PLAIN, &step_codes },
+    { FRAME_NUMERIC, FRAME_DATE, &step_date },
+    { FRAME_CATEGORICAL, FRAME_TEXT, &step_words },
+    { FRAME_CATEGORICAL, FRAME_TEXT, &step_text },
+    { FRAME_CATEGORICAL, FRAME_LIST, &step_words },
+    { FRAME_CATEGORICAL, FRAME_LIST, &step_items },
+};
+
+const struct step_ops *step_find(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_LEN(step_kinds); i++) {
+        if (strcmp(step_kinds[i]->word, word) == 0)
+            return step_kinds[i];
+    }
+    return NULL;
+}
+
+/* The column of the frame as a source of the preparation; one more of them where it has none. */
+static int source_of(const struct prep_spec *spec, struct prep *p, int col)
+{
+    const struct frame_col *fc = &spec->frame->cols[col];
+
+    for (int i = 0; i < p->n_sources; i++) {
+        if (strcmp(p->sources[i].name, fc->name) == 0)
+            return i;
+    }
+    p->sources[p->n_sources] = (struct prep_source){ mem_strdup(fc->name), fc->type, fc->kind, -1 };
+    return p->n_sources++;
+}
+
+/* Fits one step on the columns; other: -1 = it has one column only. choice: of step_fit. */
+static int step_try_choice(const struct prep_spec *spec, struct prep *p, const struct step_ops *ops,
+                           int col, int other, int choice, struct err *err)
+{
+    struct step_fit in = { .spec = spec, .col = { col, other }, .choice = choice, .prep = p };
+    struct prep_step s = { .ops = ops, .n_sources = 1 + (other >= 0) };
+    int rc = ops->fit(&in, &s, err);
+
+    if (rc <= 0)
+        return rc < 0 ? err_wrap(err, "column \"%.100s\"", spec->frame->cols[col].name) : 0;
+    for (int k = 0; k < s.n_sources; k++)
+        s.source[k] = source_of(spec, p, in.col[k]);
+    struct prep_step *more = mem_array((size_t)p->n_steps + 1, sizeof *more);
+    if (p->n_steps > 0)
+        memcpy(more, p->steps, (size_t)p->n_steps * sizeof *more);
+    mem_free(p->steps);
+    p->steps = more;
+    p->steps[p->n_steps++] = s;
+    return 0;
+}
+
+static int step_try(const struct prep_spec *spec, struct prep *p, const struct step_ops *ops,
+                    int col, int other, struct err *err)
+{
+    return step_try_choice(spec, p, ops, col, other, 0, err);
+}
+
+static bool is_skipped(const struct prep_spec *spec, int col)
+{
+    const char *name = spec->frame->cols[col].name;
+
+    for (const char *const *s = spec->skip; s && *s; s++) {
+        if (strcmp(*s, name) == 0)
+            return true;
+    }
+    return spec->frame->cols[col].type == FRAME_IGNORED || (spec->plain && spec->plain[col]);
+}
+
+static bool is_date(const struct prep_spec *spec, int col)
+{
+    const struct frame_col *c = &spec->frame->cols[col];
+
+    return !is_skipped(spec, col) && c->kind == FRAME_DATE && c->type == FRAME_NUMERIC;
+}
+
+/* Each two of the first few columns of dates. */
+static int between_dates(const struct prep_spec *spec, struct prep *p, struct err *err)
+{
+    int dates[MOST_DATES], n = 0;
+
+    for (int i = 0; i < spec->frame->n_cols && n < MOST_DATES; i++) {
+        if (is_date(spec, i))
+            dates[n++] = i;
+    }
+    for (int a = 0; a < n; a++) {
+        for (int b = a + 1; b < n; b++) {
+            if (step_try(spec, p, &step_between, dates[a], dates[b], err) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* Whether the column takes part in pairs: numbers that are neither dates nor names. */
+static bool is_quantity(const struct prep_spec *spec, const struct prep *p, int col)
+{
+    const struct frame_col *c = &spec->frame->cols[col];
+    int input = prep_plain_input(p, c->name);
+
+    if (is_skipped(spec, col) || c->type != FRAME_NUMERIC || c->kind != FRAME_PLAIN || input < 0 ||
+        p->cols[input].scale == PREP_MAGNITUDE)
+        return false;
+    for (int i = 0; i < p->n_steps; i++) {
+        if (p->steps[i].ops == &step_codes && p->steps[i].source[0] == p->cols[input].source)
+            return false;
+    }
+    return true;
+}
+
+static int pairs_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
+{
+    int *cols = mem_array((size_t)spec->frame->n_cols, sizeof *cols), n = 0, rc = 0;
+    struct pair pairs[PAIR_MOST];
+
+    for (int i = 0; i < spec->frame->n_cols; i++) {
+        if (is_quantity(spec, p, i))
+            cols[n++] = i;
+    }
+    /* of three classes and more, what is good for one of them is mostly noise to the others */
+    bool suits = spec->target && spec->target->n_classes < 3;
+    int found = suits ? pair_screen(spec, cols, n, pairs) : 0;
+    for (int i = 0; i < found && rc == 0; i++)
+        rc = step_try_choice(spec, p, &step_pair, pairs[i].a, pairs[i].b, (int)pairs[i].op, err);
+    mem_free(cols);
+    return rc;
+}
+
+int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)
+{
+    const struct frame *f = spec->frame;
+
+    /* the pixels of images are no columns that people think in */
+    if (f->image.height > 0)
+        return 0;
+    for (int i = 0; i < f->n_cols; i++) {
+        const struct frame_col *c = &f->cols[i];
+        if (is_skipped(spec, i))
+            continue;
+        for (size_t k = 0; k < ARRAY_LEN(tried); k++) {
+            if (c->type == tried[k].type && c->kind == tried[k].kind &&
+                step_try(spec, p, tried[k].ops, i, -1, err) < 0)
+                return -1;
+        }
+        if (step_is_wordy(c, f->rows) && (step_try(spec, p, &step_words, i, -1, err) < 0 ||
+                                          step_try(spec, p, &step_text, i, -1, err) < 0))
+            return -1;
+    }
+    return between_dates(spec, p, err) < 0 ? -1 : pairs_fit(spec, p, err);
+}

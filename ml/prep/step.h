@@ -1,0 +1,58 @@
+/* step.h - how inputs are derived from columns: the table of functions that each step has.
+ *
+ * A step reads one or two columns of a table and makes a fixed number of numeric values per row,
+ * its parts (the hour, the weekday ... of a date). Each part is one input; an input that tells
+ * nothing in the training rows is dropped, and a step without inputs with it. The state is fitted
+ * once on the training rows and goes into the model file.
+ *
+ * To add a step: write step_NAME.c with a struct step_ops, declare it below, and add it to
+ * step_kinds in step.c, which also says where steps are tried. Called by prep_fit.c, prep_view.c
+ * and prep_save.c. */
+#ifndef ML_PREP_STEP_H
+#define ML_PREP_STEP_H
+
+#include "ml/prep/prep_private.h"
+#include "ml/prep/step_ops.h"
+
+/* What a step is fitted to. */
+struct step_fit {
+    const struct prep_spec *spec;
+    /* columns of the frame; -1 = none */
+    int col[PREP_SOURCES];
+    /* of step_pair: the operation (pair_screen.h) */
+    int choice;
+    /* the preparation so far: its plain inputs are fitted */
+    const struct prep *prep;
+};
+
+/* A step as a view reads it: where its columns are, and what `open` made. */
+struct step_view {
+    const struct prep_step *step;
+    const struct prep_view *view;
+    void *open;
+};
+
+/* The words of steps are in model files and in what people read: they must not change. */
+extern const struct step_ops step_levels, step_codes, step_date, step_between, step_pair, step_text,
+    step_items, step_words;
+
+/* A column of so many levels has means of the target unless the configuration wants none. */
+enum { STEP_MANY_LEVELS = 64 };
+
+/* NULL = there is no such step. */
+const struct step_ops *step_find(const char *word);
+/* Fits all steps that the columns call for and appends them to the preparation. */
+int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err);
+
+/* ---- what steps read; source: 0 or 1 ---- */
+
+/* Rows of a column of numbers (missing = NaN); a column of levels has none. */
+void step_numbers(const struct step_view *v, int source, int64_t from, int64_t n, double *out);
+/* Rows of a column of levels, as indices into step_texts of this table (missing = -1); a column of
+ * numbers has none. */
+void step_codes_of(const struct step_view *v, int source, int64_t from, int64_t n, int32_t *out);
+/* The levels of the table's column, which may be others than those of the training rows. Returns
+ * their number. */
+int step_texts(const struct step_view *v, int source, const char *const **texts);
+
+#endif

@@ -1,0 +1,32 @@
+/* ridge.h - ridge regression on sparse rows, up to SPARSE_WIDE fits at once.
+ *
+ * The fits share the rows and differ in weights, targets and penalties, so one reading of the
+ * entries serves all of them: the out-of-fold fits of a column cost little more than one fit. Each
+ * fit c minimises
+ *   sum over rows i of weight(i, c) (x_i w_c - t(i, c))^2 + lambda_c |w_c|^2
+ * by a fixed number of steps of conjugate gradients from 0. There is no intercept: targets come
+ * centred. Called by score.c. */
+#ifndef ML_TEXT_RIDGE_H
+#define ML_TEXT_RIDGE_H
+
+#include "base/err.h"
+#include "ml/cpu/sparse.h"
+
+enum { RIDGE_STEPS = 10 };
+
+struct ridge {
+    const struct sparse *x;
+    /* [rows][SPARSE_WIDE]; at least 0 */
+    const float *weight;
+    /* [rows][SPARSE_WIDE] weight(i, c) t(i, c) */
+    const float *sum;
+    double lambda[SPARSE_WIDE];
+    /* [columns of x][SPARSE_WIDE] 0 to 1: how far a fit may use a feature; the penalty is then on
+     * w(j, c) / trust(j, c). NULL = all 1. */
+    const float *trust;
+};
+
+/* w: [columns of x][SPARSE_WIDE] */
+int ridge_fit(const struct ridge *in, float *w, struct err *err);
+
+#endif

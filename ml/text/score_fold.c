@@ -1,0 +1,114 @@
+/* score_fold.c - the scores of texts, by the fit on all training rows or by the fits of one fold. */
+#include "base/mem.h"
+#include "ml/text/score_private.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WIDE = SPARSE_WIDE, LEVEL_BLOCK = 4096 };
+
+/* out(l, k) = texts of levels [from, from + n) times the columns of w. */
+static int times_levels(const struct bag *bag, const char *const *levels, int n, const float *w,
+                        float *out, struct err *err)
+{
+    struct corpus some;
+
+    if (corpus_make(bag, levels, n, NULL, 1, &some, err) < 0)
+        return -1;
+    sparse_times(&some.x, w, WIDE, out, WIDE);
+    corpus_fini(&some);
+    return 0;
+}
+
+int score_texts(const struct score *s, const char *const *levels, int n_levels, float *out,
+                struct err *err)
+{
+    float *w = mem_try_zalloc((size_t)s->bag.n_kept * WIDE * sizeof *w);
+    float *wide = mem_try_alloc((size_t)LEVEL_BLOCK * WIDE * sizeof *wide);
+    int rc = w && wide ? 0 : err_set(err, ERR_NOMEM, "no memory to score %d texts", n_levels);
+
+    for (int j = 0; rc == 0 && j < s->bag.n_kept; j++)
+        memcpy(w + (size_t)j * WIDE, s->w + (size_t)j * (size_t)s->n_outputs,
+               (size_t)s->n_outputs * sizeof *w);
+    for (int from = 0; rc == 0 && from < n_levels; from += LEVEL_BLOCK) {
+        int n = MIN(n_levels - from, LEVEL_BLOCK);
+        rc = times_levels(&s->bag, levels + from, n, w, wide, err);
+        for (int l = 0; rc == 0 && l < n; l++) {
+            float *to = out + (int64_t)(from + l) * s->n_outputs;
+            for (int o = 0; o < s->n_outputs; o++)
+                to[o] = wide[l * WIDE + o] + s->base[o];
+        }
+    }
+    mem_try_free(w);
+    mem_try_free(wide);
+    return rc;
+}
+
+/* Writes the scores of all levels by the fits of a block, which stand together in rows of `stride`
+ * floats. */
+static int block_levels(const struct score *s, const struct score_rows *in,
+                        const struct score_block *b, float *out, int64_t stride, struct err *err)
+{
+    float *wide = mem_try_alloc((size_t)LEVEL_BLOCK * WIDE * sizeof *wide);
+    int rc = wide ? 0 : err_set(err, ERR_NOMEM, "no memory to score %d texts", in->n_levels);
+
+    for (int from = 0; rc == 0 && from < in->n_levels; from += LEVEL_BLOCK) {
+        int n = MIN(in->n_levels - from, LEVEL_BLOCK);
+        if (s->cached == in->levels) {
+            struct sparse x = s->cache.x;
+            x.start += from;
+            x.rows = n;
+            sparse_times(&x, b->w, WIDE, wide, WIDE);
+        } else {
+            rc = times_levels(&s->bag, in->levels + from, n, b->w, wide, err);
+        }
+        for (int l = 0; rc == 0 && l < n; l++) {
+            for (int k = 0; k < b->n; k++)
+                out[(from + l) * stride + k] = wide[l * WIDE + k] + (float)b->base[k];
+        }
+    }
+    mem_try_free(wide);
+    return rc;
+}
+
+/* Fits outputs [first, first + n) for all parts, and scores the levels. */
+static int fold_outputs(const struct score *s, const struct score_rows *in,
+                        const struct score_cells *c, int first, int n, float *out, struct err *err)
+{
+    int fits = in->parts + 1;
+    struct score_block b = { .n = n * fits };
+
+    for (int k = 0; k < b.n; k++)
+        b.fit[k] = (struct score_one){ first + k / fits, k % fits - 1, s->lambda, s->doubt };
+    if (score_block_fit(c, &b, err) < 0)
+        return -1;
+    int rc = block_levels(s, in, &b, out + first * fits, (int64_t)s->n_outputs * fits, err);
+    mem_try_free(b.w);
+    return rc;
+}
+
+int score_fold(const struct score *s, const struct score_rows *in, float *out, struct err *err)
+{
+    int at_once = WIDE / (in->parts + 1);
+    struct corpus corpus = { 0 };
+    struct score_cells cells;
+    int rc = 0;
+
+    CHECK(in->parts >= 2 && in->parts <= SCORE_MOST_PARTS);
+    if (s->cached != in->levels) {
+        struct score_limits most = score_limits_of(s->n_outputs, in->parts);
+        int64_t n_texts = 0, *rows = score_level_rows(in, &n_texts, err);
+        rc = !rows || score_corpus(&s->bag, in, rows, n_texts, &most, &corpus, err) < 0 ? -1 : 0;
+        mem_try_free(rows);
+        if (rc < 0)
+            return -1;
+    }
+    rc = score_cells_make(s, in, s->cached == in->levels ? &s->cache : &corpus, &cells, err);
+    if (rc == 0) {
+        for (int o = 0; rc == 0 && o < s->n_outputs; o += at_once)
+            rc = fold_outputs(s, in, &cells, o, MIN(at_once, s->n_outputs - o), out, err);
+        score_cells_fini(&cells);
+    }
+    corpus_fini(&corpus);
+    return rc;
+}

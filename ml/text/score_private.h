@@ -1,0 +1,58 @@
+/* score_private.h - private to score*.c: sums of the training rows by text, and blocks of fits. */
+#ifndef ML_TEXT_SCORE_PRIVATE_H
+#define ML_TEXT_SCORE_PRIVATE_H
+
+#include "ml/text/score.h"
+
+#include "ml/cpu/sparse.h"
+
+/* How much is read at most for one round of fits. */
+struct score_limits {
+    int64_t texts, entries;
+};
+
+/* Sums of the used rows by text of a corpus and part. */
+struct score_cells {
+    const struct corpus *corpus;
+    int parts, n_outputs;
+    float *n;   /* [texts][parts] rows */
+    float *sum; /* [n_outputs][texts][parts] of the target in units of its spread */
+    double rows[SCORE_MOST_PARTS], total[SCORE_MOST_OUTPUTS][SCORE_MOST_PARTS];
+    double squares[SCORE_MOST_OUTPUTS];
+};
+/* Rows whose text is not in the corpus are left out. */
+int score_cells_make(const struct score *s, const struct score_rows *in,
+                     const struct corpus *corpus, struct score_cells *out, struct err *err);
+void score_cells_fini(struct score_cells *c);
+
+/* One fit: of an output, on the rows of all parts but `without` (-1 = on all). */
+struct score_one {
+    int output, without;
+    double lambda, doubt;
+};
+/* Fits that run at once. */
+struct score_block {
+    struct score_one fit[SPARSE_WIDE];
+    int n;
+    double base[SPARSE_WIDE]; /* mean of the target in the rows of the fit */
+    float *w;                 /* [kept][SPARSE_WIDE]; mem_try_free */
+};
+/* Sets base and w. */
+int score_block_fit(const struct score_cells *c, struct score_block *b, struct err *err);
+
+/* score_sample.c. The rows that use each level ([n_levels], mem_try_free) and how many levels are
+ * used. */
+int64_t *score_level_rows(const struct score_rows *in, int64_t *n_texts, struct err *err);
+bool score_is_used(const struct score_rows *in, int64_t i);
+/* The target of a used row in units of its spread. */
+double score_target(const struct score *s, const struct score_rows *in, int64_t i, int output);
+struct score_limits score_limits_of(int n_outputs, int parts);
+/* The texts that are used, or a sample of them within the limits, as a matrix. */
+int score_corpus(const struct bag *bag, const struct score_rows *in, const int64_t *rows,
+                 int64_t n_texts, const struct score_limits *most, struct corpus *out,
+                 struct err *err);
+/* Fits the bag on a sample of the texts. */
+int score_bag(const struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
+              int64_t n_texts, const struct score_limits *most, struct bag *out, struct err *err);
+
+#endif

@@ -1,0 +1,80 @@
+/* score_sample.c - which rows and texts the fits of score.c see: all of them, or a sample that
+ * bounds time and memory. */
+#include "base/mem.h"
+#include "ml/text/score_private.h"
+
+bool score_is_used(const struct score_rows *in, int64_t i)
+{
+    return in->code[i] >= 0 && (!in->use || in->use[i]);
+}
+
+double score_target(const struct score *s, const struct score_rows *in, int64_t i, int output)
+{
+    double y = s->which[output] < 0 ? in->y[i] : in->y[i] == s->which[output];
+
+    return (y - s->mean[output]) / s->spread[output];
+}
+
+int64_t *score_level_rows(const struct score_rows *in, int64_t *n_texts, struct err *err)
+{
+    int64_t *rows = mem_try_zalloc(((size_t)in->n_levels + 1) * sizeof *rows);
+
+    *n_texts = 0;
+    if (!rows) {
+        err_set(err, ERR_NOMEM, "no memory to count %d texts", in->n_levels);
+        return NULL;
+    }
+    for (int64_t i = 0; i < in->rows; i++) {
+        if (score_is_used(in, i))
+            *n_texts += rows[in->code[i]]++ == 0;
+    }
+    return rows;
+}
+
+/* The vectors of several blocks of fits take the more time the more entries a text has. */
+struct score_limits score_limits_of(int n_outputs, int parts)
+{
+    int blocks = (n_outputs * (parts + 1) + SPARSE_WIDE - 1) / SPARSE_WIDE;
+
+    return (struct score_limits){ CORPUS_MOST_TEXTS, CORPUS_MOST_ENTRIES / blocks };
+}
+
+static int64_t up(int64_t n, int64_t most)
+{
+    return MAX((n + most - 1) / most, 1);
+}
+
+int score_bag(const struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
+              int64_t n_texts, const struct score_limits *most, struct bag *out, struct err *err)
+{
+    int64_t step = up(n_texts, most->texts), n = 0, seen = 0;
+    struct bag_text *texts = mem_try_alloc((size_t)(n_texts / step + 2) * sizeof *texts);
+
+    if (!texts)
+        return err_set(err, ERR_NOMEM, "no memory for %lld texts", (long long)n_texts);
+    for (int l = 0; l < in->n_levels; l++) {
+        if (rows[l] > 0 && seen++ % step == 0)
+            texts[n++] = (struct bag_text){ in->levels[l], rows[l] };
+    }
+    int rc = bag_fit(rule, texts, n, BAG_MOST_KEPT, out, err);
+    mem_try_free(texts);
+    return rc;
+}
+
+int score_corpus(const struct bag *bag, const struct score_rows *in, const int64_t *rows,
+                 int64_t n_texts, const struct score_limits *most, struct corpus *out,
+                 struct err *err)
+{
+    enum { LOOK = 200 };
+    int look = (int)MAX(n_texts / LOOK, 1);
+    struct corpus some;
+
+    if (corpus_make(bag, in->levels, in->n_levels, rows, look, &some, err) < 0)
+        return -1;
+    int64_t entries = some.x.rows > 0 ? some.entries * n_texts / some.x.rows : 0;
+    corpus_fini(&some);
+    int64_t step = MAX(up(n_texts, most->texts), up(entries, most->entries));
+    /* with the texts that only other rows have, the matrix serves to score all rows */
+    bool is_whole = step == 1 && in->n_levels <= most->texts;
+    return corpus_make(bag, in->levels, in->n_levels, is_whole ? NULL : rows, (int)step, out, err);
+}

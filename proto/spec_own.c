@@ -1,0 +1,76 @@
+/* spec_own.c - the spec of a study whose trials are run by the user's own program: `space` is then
+ * an object of the user's parameters, and there is neither dataset nor target. Such a program asks
+ * for configurations and tells results over the REST API (docs/API.md, "Ask and tell").
+ *
+ * Only the shape of `space` is checked here. The controller reads the parameters themselves
+ * (controller/problem/own.c), because it needs them as a search space. */
+#include "proto/spec_private.h"
+
+#include "base/jsonx.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { OWN_MAX_LEVELS = 10000, OWN_LOST_MS = 3600000, OWN_LEAST_LOST_MS = 1000 };
+
+bool spec_own_wanted(const json_t *o)
+{
+    return json_object_size(json_object_get(o, "space")) > 0;
+}
+
+/* Keys that speak of a table. The error says why they do not belong here; a key that is unknown
+ * everywhere gets the usual error. */
+static int table_keys_check(const json_t *o, struct err *err)
+{
+    static const char *const keys[] = { "dataset",    "target",   "columns",       "positive",
+                                        "task",       "test",     "validation",    "monotone",
+                                        "objectives", "resource", "deterministic", "warm_start",
+                                        "groups",     "time",     "weights" };
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (json_object_get(o, keys[i]))
+            return err_at(err, keys[i],
+                          "does not belong to a study whose space is an object: its trials are run "
+                          "by a program of your own (ask and tell), not by runners on a table");
+    }
+    return 0;
+}
+
+static int goal_parse(struct spec *s, const json_t *o, struct err *err)
+{
+    static const char *const goals[] = { "minimize", "maximize" };
+    const char *metric = "value";
+    int goal = 0;
+
+    if (jsonx_str(o, NULL, "metric", JSONX_OPTIONAL, sizeof s->metric - 1, &metric, err) < 0 ||
+        spec_word_parse(o, NULL, "goal", goals, ARRAY_LEN(goals), &goal, err) < 0)
+        return -1;
+    if (!str_name_ok(metric))
+        return err_at(err, "metric", "must be a name of letters, digits, . _ or -");
+    str_copy(s->metric, sizeof s->metric, metric);
+    s->larger_is_better = goal == 1;
+    return 0;
+}
+
+int spec_own_parse(struct spec *s, const json_t *o, struct err *err)
+{
+    json_t *space = json_object_get(o, "space");
+    int64_t levels = 1;
+
+    if (table_keys_check(o, err) < 0 || goal_parse(s, o, err) < 0 ||
+        jsonx_i64(o, NULL, "levels", JSONX_OPTIONAL, 1, OWN_MAX_LEVELS, &levels, err) < 0)
+        return -1;
+    s->is_own = true;
+    s->levels = (int)levels;
+    s->lost_after_ms = OWN_LOST_MS;
+    if (spec_duration_parse(o, NULL, "lost_after", &s->lost_after_ms, err) < 0)
+        return -1;
+    if (s->lost_after_ms < OWN_LEAST_LOST_MS)
+        return err_at(err, "lost_after", "must be at least 1s");
+    s->space = json_deep_copy(space);
+    if (!s->name[0])
+        str_copy(s->name, sizeof s->name, "search");
+    return 0;
+}

@@ -1,0 +1,361 @@
+/* test_ask.c - ask and tell: who gets which trial, what a report is answered, and what remains true
+ * when clients or the controller die. rig_close checks that the journal rebuilds what was. */
+#include "tests/rig.h"
+
+#include "base/rng.h"
+#include "base/str.h"
+#include "controller/api.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SPACE "'space':{'x':[-5,5],'c':{'choice':['a','b']},'m':{'uniform':[0,1],'when':{'c':'b'}}}"
+
+static json_t *call(struct rig *r, const char *study, int64_t trial, bool is_end, const char *body)
+{
+    json_t *in = rig_json(body), *out = NULL;
+    int rc = study ? RIG_CALL(r, ctl_study_suggest(r->ctl, study, in, &out, &rig_err))
+                   : RIG_CALL(r, ctl_trial_tell(r->ctl, trial, in, is_end, &out, &rig_err));
+
+    json_decref(in);
+    return rc < 0 ? NULL : out;
+}
+
+static json_t *suggest(struct rig *r, const char *study, const char *client, int count)
+{
+    char body[100];
+
+    (void)snprintf(body, sizeof body, "{'client':'%s','count':%d}", client, count);
+    json_t *out = call(r, study, 0, false, body);
+    if (!out)
+        fail_msg("suggest: %s: %s", rig_err.where, rig_err.text);
+    return out;
+}
+
+static int64_t number_of(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static const json_t *trial_at(const json_t *suggestions, size_t i)
+{
+    return json_array_get(json_object_get(suggestions, "trials"), i);
+}
+
+/* Tells something of this trial; the verdict as static text. */
+static const char *tell(struct rig *r, const char *client, const json_t *t, bool is_end,
+                        const char *rest)
+{
+    static char verdict[20];
+    char body[300];
+
+    (void)snprintf(body, sizeof body, "{'client':'%s','lease':%lld%s%s}", client,
+                   (long long)number_of(t, "lease"), *rest ? "," : "", rest);
+    json_t *out = call(r, NULL, number_of(t, "trial"), is_end, body);
+    if (!out)
+        fail_msg("tell: %s: %s", rig_err.where, rig_err.text);
+    str_copy(verdict, sizeof verdict, json_string_value(json_object_get(out, "verdict")));
+    json_decref(out);
+    return verdict;
+}
+
+static const char *complete(struct rig *r, const char *client, const json_t *t)
+{
+    double x = json_number_value(json_object_get(json_object_get(t, "params"), "x"));
+    char rest[60];
+
+    (void)snprintf(rest, sizeof rest, "'value':%.17g", (x - 1) * (x - 1));
+    return tell(r, client, t, true, rest);
+}
+
+static void a_study_runs_from_the_first_question_to_its_result(void **state)
+{
+    struct rig r;
+    json_t *out = NULL;
+    int n = 0;
+
+    (void)state;
+    rig_open(&r);
+    int64_t id =
+        rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':30},'metric':'loss','seed':3}");
+    for (;; n++) {
+        out = suggest(&r, "s", "one", 1);
+        if (json_is_true(json_object_get(out, "done")))
+            break;
+        const json_t *t = trial_at(out, 0), *p = json_object_get(t, "params");
+        assert_int_equal(!json_object_get(p, "m"),
+                         !str_eq(json_string_value(json_object_get(p, "c")), "b"));
+        assert_null(json_object_get(p, "family"));
+        assert_string_equal(complete(&r, "one", t), "completed");
+        assert_string_equal(complete(&r, "one", t), "completed"); /* a repeat changes nothing */
+        json_decref(out);
+        if (n == 11)
+            rig_restart(&r);
+    }
+    json_decref(out);
+    assert_int_equal(n, 30);
+    struct study *st = rig_get(&r, id);
+    assert_int_equal(st->row.state, SS_COMPLETED);
+    assert_int_equal(st->count[TS_COMPLETED], 30);
+    assert_true(st->trials[st->board[0] - 1].score < 1);
+    assert_int_equal(RIG_CALL(&r, ctl_study_get(r.ctl, "s", &out, &rig_err)), 0);
+    assert_string_equal(json_string_value(json_object_get(out, "metric")), "loss");
+    assert_false(json_is_true(json_object_get(out, "larger_is_better")));
+    json_decref(out);
+    rig_close(&r);
+}
+
+static void a_client_that_asks_again_gets_what_it_holds(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':10}}");
+    json_t *a = suggest(&r, "s", "one", 2), *b = suggest(&r, "s", "one", 2);
+    assert_int_equal(json_array_size(json_object_get(a, "trials")), 2);
+    assert_true(json_equal(a, b));
+    json_decref(b);
+    rig_restart(&r); /* the leases come back with their clients */
+    b = suggest(&r, "s", "one", 2);
+    assert_true(json_equal(json_object_get(a, "trials"), json_object_get(b, "trials")));
+    json_t *other = suggest(&r, "s", "two", 1);
+    assert_int_equal(number_of(trial_at(other, 0), "number"), 3);
+    /* somebody else's trial is not theirs to end */
+    char body[100];
+    (void)snprintf(body, sizeof body, "{'client':'two','lease':%lld,'value':1}",
+                   (long long)number_of(trial_at(a, 0), "lease"));
+    json_t *out = call(&r, NULL, number_of(trial_at(a, 0), "trial"), true, body);
+    assert_string_equal(json_string_value(json_object_get(out, "verdict")), "gone");
+    json_decref(out);
+    json_decref(a);
+    json_decref(b);
+    json_decref(other);
+    rig_close(&r);
+}
+
+static void a_silent_client_loses_its_trial_and_cannot_overwrite_it(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':1},'lost_after':'60s'}");
+    json_t *a = suggest(&r, "s", "one", 1);
+    rig_pass(&r, 50000);
+    assert_string_equal(tell(&r, "one", trial_at(a, 0), false, ""),
+                        "continue"); /* a sign of life */
+    rig_pass(&r, 50000);
+    json_t *b = suggest(&r, "s", "two", 1);
+    assert_int_equal(json_array_size(json_object_get(b, "trials")), 0);
+    json_decref(b);
+    rig_pass(&r, 20000);
+    b = suggest(&r, "s", "two", 1);
+    assert_int_equal(number_of(trial_at(b, 0), "trial"), number_of(trial_at(a, 0), "trial"));
+    assert_true(number_of(trial_at(b, 0), "lease") > number_of(trial_at(a, 0), "lease"));
+    assert_string_equal(tell(&r, "one", trial_at(a, 0), false, ""), "gone");
+    assert_string_equal(complete(&r, "one", trial_at(a, 0)), "gone");
+    assert_string_equal(complete(&r, "two", trial_at(b, 0)), "completed");
+    assert_string_equal(complete(&r, "one", trial_at(a, 0)), "gone");
+    json_decref(a);
+    json_decref(b);
+    rig_close(&r);
+}
+
+/* One trial from where it stands until its verdict is not `continue`; reports every `stride`
+ * levels. */
+static void climb(struct rig *r, const char *client, const json_t *t, int stride)
+{
+    int64_t levels = number_of(t, "levels");
+    double x = json_number_value(json_object_get(json_object_get(t, "params"), "x"));
+    const char *said = "continue";
+
+    for (int64_t l = number_of(t, "level") + stride; str_eq(said, "continue"); l += stride) {
+        char rest[80];
+
+        l = MIN(l, levels);
+        (void)snprintf(rest, sizeof rest, "'level':%lld,'value':%.17g", (long long)l,
+                       x * x + 10.0 / (double)l);
+        said = tell(r, client, t, false, rest);
+        assert_true(l < levels || !str_eq(said, "continue"));
+    }
+}
+
+static void schedulers_pause_stop_and_promote(void **state)
+{
+    static const char *const schedulers[] = { "asha", "hyperband", "median", "sha", "none" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(schedulers); i++) {
+        struct rig r;
+        struct rng rng;
+        char spec[400];
+        bool done = false;
+        int steps = 0;
+
+        rig_open(&r);
+        rng_init(&rng, test_seed(), i);
+        (void)snprintf(spec, sizeof spec,
+                       "{'name':'s'," SPACE ",'budget':{'trials':40},'levels':27,'scheduler':'%s',"
+                       "'sampler':'random','goal':'minimize'}",
+                       schedulers[i]);
+        int64_t id = rig_study(&r, spec);
+        while (!done && ++steps < 2000) {
+            char client[20];
+            json_t *out = NULL;
+
+            (void)snprintf(client, sizeof client, "w%u", rng_below(&rng, 4));
+            out = suggest(&r, "s", client, 1);
+            done = json_is_true(json_object_get(out, "done"));
+            if (trial_at(out, 0) && rng_below(&rng, 10) > 0)
+                climb(&r, client, trial_at(out, 0), 1 + (int)rng_below(&rng, 5));
+            else
+                rig_pass(&r, 1000);
+            json_decref(out);
+            if (steps % 17 == 0)
+                rig_restart(&r);
+        }
+        struct study *st = rig_get(&r, id);
+        if (!done || st->row.state != SS_COMPLETED)
+            fail_msg("%s: state %d after %d steps", schedulers[i], (int)st->row.state, steps);
+        assert_true(st->n_board >= 1);
+        assert_int_equal(st->trials[st->board[0] - 1].level, 27);
+        if (!str_eq(schedulers[i], "none"))
+            assert_true(st->count[TS_PRUNED] > 0);
+        rig_close(&r);
+    }
+}
+
+static void failures_are_the_configurations_and_end_nothing_else(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    int64_t id = rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':3},'goal':'maximize'}");
+    json_t *a = suggest(&r, "s", "one", 3);
+    assert_string_equal(tell(&r, "one", trial_at(a, 0), true, "'failed':'out of memory'"),
+                        "failed");
+    assert_string_equal(tell(&r, "one", trial_at(a, 1), true, "'value':null"), "failed");
+    assert_string_equal(tell(&r, "one", trial_at(a, 2), true, "'value':0.5"), "completed");
+    struct study *st = rig_get(&r, id);
+    assert_int_equal(st->row.state, SS_COMPLETED);
+    assert_int_equal(st->count[TS_FAILED], 2);
+    json_decref(a);
+    rig_close(&r);
+}
+
+static void a_space_that_is_used_up_ends_the_study(void **state)
+{
+    struct rig r;
+    int n = 0;
+
+    (void)state;
+    rig_open(&r);
+    int64_t id = rig_study(&r, "{'name':'s','space':{'x':{'int':[1,3]},'c':{'choice':['a','b']}}}");
+    assert_int_equal(RIG_CALL(&r, 0), 0);
+    for (;; n++) {
+        json_t *out = suggest(&r, "s", "one", 1);
+        bool done = json_is_true(json_object_get(out, "done"));
+        if (!done)
+            assert_string_equal(complete(&r, "one", trial_at(out, 0)), "completed");
+        json_decref(out);
+        if (done)
+            break;
+    }
+    assert_int_equal(n, 6);
+    assert_int_equal(rig_get(&r, id)->row.state, SS_COMPLETED);
+    rig_close(&r);
+}
+
+static void bad_calls_change_nothing(void **state)
+{
+    static const struct {
+        const char *body, *where;
+        bool is_end;
+    } bad[] = {
+        { "{}", "client", false },
+        { "{'client':'a b','lease':1}", "client", false },
+        { "{'client':'one'}", "lease", false },
+        { "{'client':'one','lease':1,'level':0,'value':1}", "level", false },
+        { "{'client':'one','lease':1,'level':28,'value':1}", "level", false },
+        { "{'client':'one','lease':1,'level':1}", "value", false },
+        { "{'client':'one','lease':1,'value':1}", "level", false },
+        { "{'client':'one','lease':1,'level':1,'value':'x'}", "value", false },
+        { "{'client':'one','lease':1,'value':1,'failed':'x'}", "failed", true },
+        { "{'client':'one','lease':1,'valeu':1}", "valeu", true },
+    };
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    rig_dataset(&r, "d");
+    rig_study(&r, "{'name':'table','dataset':'d','target':'y','budget':{'trials':4}}");
+    rig_study(&r, "{'name':'s'," SPACE ",'levels':27,'scheduler':'none'}");
+    assert_null(call(&r, "table", 0, false, "{'client':'one'}"));
+    assert_int_equal(rig_err.code, ERR_CONFLICT);
+    assert_null(call(&r, "nobody", 0, false, "{'client':'one'}"));
+    assert_int_equal(rig_err.code, ERR_NOTFOUND);
+    assert_null(call(&r, "s", 0, false, "{'client':'one','count':0}"));
+    json_t *a = suggest(&r, "s", "one", 1);
+    assert_int_equal(number_of(trial_at(a, 0), "lease"), 1);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        assert_null(call(&r, NULL, number_of(trial_at(a, 0), "trial"), bad[i].is_end, bad[i].body));
+        if (!str_eq(rig_err.where, bad[i].where))
+            fail_msg("%s: %s: %s", bad[i].body, rig_err.where, rig_err.text);
+    }
+    assert_null(call(&r, NULL, 999, true, "{'client':'one','lease':1,'value':1}"));
+    assert_int_equal(rig_err.code, ERR_NOTFOUND);
+    assert_string_equal(tell(&r, "one", trial_at(a, 0), false, "'level':27,'value':1"),
+                        "completed");
+    json_decref(a);
+    rig_close(&r);
+}
+
+static void specs_of_both_kinds_do_not_mix(void **state)
+{
+    static const struct {
+        const char *spec, *where;
+    } bad[] = {
+        { "{" SPACE ",'dataset':'d'}", "dataset" },
+        { "{" SPACE ",'target':'y'}", "target" },
+        { "{" SPACE ",'deterministic':true}", "deterministic" },
+        { "{" SPACE ",'goal':'up'}", "goal" },
+        { "{" SPACE ",'levels':0}", "levels" },
+        { "{" SPACE ",'lost_after':'1ms'}", "lost_after" },
+        { "{" SPACE ",'metric':'a b'}", "metric" },
+        { "{" SPACE ",'enqueue':[{'x':9}]}", "enqueue[0].x" },
+        { "{'dataset':'d','target':'y','levels':3}", "levels" },
+    };
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        json_t *in = rig_json(bad[i].spec), *out = NULL;
+
+        assert_int_equal(RIG_CALL(&r, ctl_study_create(r.ctl, in, "me", false, &out, &rig_err)),
+                         -1);
+        if (!str_eq(rig_err.where, bad[i].where))
+            fail_msg("%s: %s: %s", bad[i].spec, rig_err.where, rig_err.text);
+        json_decref(in);
+    }
+    rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_study_runs_from_the_first_question_to_its_result),
+        cmocka_unit_test(a_client_that_asks_again_gets_what_it_holds),
+        cmocka_unit_test(a_silent_client_loses_its_trial_and_cannot_overwrite_it),
+        cmocka_unit_test(schedulers_pause_stop_and_promote),
+        cmocka_unit_test(failures_are_the_configurations_and_end_nothing_else),
+        cmocka_unit_test(a_space_that_is_used_up_ends_the_study),
+        cmocka_unit_test(bad_calls_change_nothing),
+        cmocka_unit_test(specs_of_both_kinds_do_not_mix),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,317 @@
+/* test_warnings.c - each warning is said of the table that deserves it and of no other: clean
+ * tables of noise, categories and a strong but honest column get none. Equal data give equal
+ * warnings, and each is one line that names its column. */
+#include "tests/ml/fit_rig.h"
+
+#include "base/base.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "ml/fit/warnings.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROWS = 1200 };
+
+/* Two numbers, a category of five levels, and room for one more column x3 before the target. */
+struct made {
+    struct rig_table *t;
+    double *a, *b, *extra, *y;
+    int32_t *level;
+    struct rng r;
+};
+
+static struct made clean(int64_t rows, enum ml_task task)
+{
+    struct made m = { .t = rig_table_new(rows) };
+
+    rng_init(&m.r, 31, 0);
+    m.a = rig_numbers(m.t);
+    m.b = rig_numbers(m.t);
+    m.level = rig_levels(m.t, 5);
+    m.extra = rig_numbers(m.t);
+    m.y = rig_numbers(m.t);
+    for (int64_t i = 0; i < rows; i++) {
+        m.a[i] = rng_normal(&m.r);
+        m.b[i] = rng_normal(&m.r);
+        m.level[i] = (int32_t)rng_below(&m.r, 5);
+        m.extra[i] = rng_normal(&m.r);
+        double v = 2 * m.a[i] + 0.5 * m.b[i] + 0.4 * rng_normal(&m.r);
+        m.y[i] = task == ML_REGRESSION ? v : task == ML_BINARY ? v > 0 : v > 1 ? 2 : v > -1;
+    }
+    return m;
+}
+
+static const struct ml_rows_spec nothing = { 0 };
+
+static void found(struct made *m, enum ml_task task, const struct ml_rows_spec *by,
+                  struct frame *test, struct warnings *out)
+{
+    struct frame *f = rig_frame(m->t);
+    struct warnings again = { 0 };
+    struct err err = { 0 };
+
+    rig_table_free(m->t);
+    struct ml_data_spec spec = { .frame = f,
+                                 .test_frame = test,
+                                 .target = "y",
+                                 .positive = "",
+                                 .task = task,
+                                 .metric = metric_default(task),
+                                 .folds = 5,
+                                 .split_seed = 1,
+                                 .by = *by };
+    struct ml_data *d = ml_data_open(&spec, &err);
+    if (!d || warnings_find(d, by, out, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(warnings_find(d, by, &again, &err), 0);
+    assert_int_equal(again.n, out->n);
+    for (int i = 0; i < out->n; i++) {
+        assert_string_equal(again.of[i].text, out->of[i].text);
+        assert_null(strchr(out->of[i].text, '\n'));
+        assert_true(out->of[i].text[strlen(out->of[i].text) - 1] == '.');
+    }
+    ml_data_close(d);
+    frame_close(f);
+}
+
+static void expect_one(const struct warnings *w, const char *code, const char *column)
+{
+    for (int i = 0; i < w->n; i++) {
+        if (!str_eq(w->of[i].code, code) || !str_eq(w->of[i].column, column))
+            fail_msg("unexpected: %s %s: %s", w->of[i].code, w->of[i].column, w->of[i].text);
+    }
+    if (w->n != 1)
+        fail_msg("%d warnings instead of %s", w->n, code);
+}
+
+static void clean_tables_get_none(void **state)
+{
+    static const enum ml_task tasks[] = { ML_BINARY, ML_MULTICLASS, ML_REGRESSION };
+
+    (void)state;
+    for (size_t t = 0; t < ARRAY_LEN(tasks); t++) {
+        struct warnings w = { 0 };
+        struct made m = clean(ROWS, tasks[t]);
+        found(&m, tasks[t], &nothing, NULL, &w);
+        for (int i = 0; i < w.n; i++)
+            fail_msg("%s: %s", w.of[i].code, w.of[i].text);
+        /* sorted by the target is no order in time */
+        m = clean(ROWS, tasks[t]);
+        for (int i = 0; i < ROWS; i++)
+            m.y[i] = tasks[t] == ML_REGRESSION ? i * 0.37
+                                               : floor(i / 400.0 / (tasks[t] == ML_BINARY ? 2 : 1));
+        found(&m, tasks[t], &nothing, NULL, &w);
+        assert_int_equal(w.n, 0);
+    }
+}
+
+static void columns_that_are_left_out_are_named(void **state)
+{
+    struct warnings w = { 0 };
+    struct made m = clean(ROWS, ML_BINARY);
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++)
+        m.extra[i] = 7;
+    found(&m, ML_BINARY, &nothing, NULL, &w);
+    expect_one(&w, "constant", "x3");
+    m = clean(ROWS, ML_BINARY);
+    for (int i = 0; i < ROWS; i++)
+        m.extra[i] = NAN;
+    found(&m, ML_BINARY, &nothing, NULL, &w);
+    expect_one(&w, "empty", "x3");
+}
+
+static void a_column_that_gives_the_target_away_is_named(void **state)
+{
+    static const enum ml_task tasks[] = { ML_BINARY, ML_MULTICLASS, ML_REGRESSION };
+
+    (void)state;
+    for (size_t t = 0; t < ARRAY_LEN(tasks); t++) {
+        struct warnings w = { 0 };
+        struct made m = clean(ROWS, tasks[t]);
+        for (int i = 0; i < ROWS; i++)
+            m.extra[i] =
+                tasks[t] == ML_REGRESSION ? exp(m.y[i] / 2) : 3 - m.y[i] + 0.2 * rng_unit(&m.r);
+        found(&m, tasks[t], &nothing, NULL, &w);
+        expect_one(&w, "leak", "x3");
+        assert_non_null(strstr(w.of[0].text, "columns: {x3: ignore}"));
+    }
+}
+
+static void rows_without_a_target_few_rows_and_rare_classes_are_counted(void **state)
+{
+    struct warnings w = { 0 };
+    struct made m = clean(ROWS, ML_REGRESSION);
+
+    (void)state;
+    for (int i = 0; i < 30; i++)
+        m.y[i * 7] = NAN;
+    found(&m, ML_REGRESSION, &nothing, NULL, &w);
+    expect_one(&w, "no_target", "y");
+    assert_non_null(strstr(w.of[0].text, "30 of 1200 rows"));
+    m = clean(150, ML_BINARY);
+    found(&m, ML_BINARY, &nothing, NULL, &w);
+    expect_one(&w, "few_rows", "");
+    m = clean(ROWS, ML_MULTICLASS);
+    for (int i = 0; i < 3; i++)
+        m.y[i] = 9;
+    found(&m, ML_MULTICLASS, &nothing, NULL, &w);
+    expect_one(&w, "few_of_class", "y");
+    assert_non_null(strstr(w.of[0].text, "\"9\" has 3 training rows for 5 folds"));
+}
+
+static void a_row_number_is_an_identifier(void **state)
+{
+    struct warnings w = { 0 };
+    struct made m = clean(ROWS, ML_BINARY);
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++)
+        m.extra[i] = (i * 7) % ROWS + 1000;
+    found(&m, ML_BINARY, &nothing, NULL, &w);
+    expect_one(&w, "identifier", "x3");
+}
+
+static void rows_that_repeat_in_other_folds_are_counted(void **state)
+{
+    struct warnings w = { 0 };
+    struct made m = clean(ROWS, ML_REGRESSION);
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        int to = ROWS - 1 - i * 5, from = i * 5;
+        for (int c = 0; c < m.t->n_cols; c++) {
+            if (m.t->cols[c].num)
+                m.t->cols[c].num[to] = m.t->cols[c].num[from];
+            else
+                m.t->cols[c].codes[to] = m.t->cols[c].codes[from];
+        }
+    }
+    found(&m, ML_REGRESSION, &nothing, NULL, &w);
+    expect_one(&w, "repeats", "");
+}
+
+/* The planted leak: rows of a group resemble one another, and nobody said so. */
+static void groups_and_order_that_nobody_named_are_hinted_at(void **state)
+{
+    const struct ml_rows_spec groups = { .groups = "x3" },
+                              time = { .time = "x3", .time_is_input = true };
+    struct warnings w = { 0 };
+
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        struct made m = clean(ROWS, ML_REGRESSION);
+        for (int i = 0; i < ROWS; i++) {
+            int first = i % 100;
+            m.extra[i] = first;
+            m.a[i] = m.a[first] + 0.05 * rng_normal(&m.r);
+            m.b[i] = m.b[first] + 0.05 * rng_normal(&m.r);
+            m.y[i] = 3 * sin(first * 7.0) + 0.5 * rng_normal(&m.r);
+        }
+        found(&m, ML_REGRESSION, named ? &groups : &nothing, NULL, &w);
+        if (named)
+            assert_int_equal(w.n, 0);
+        else
+            expect_one(&w, "grouped", "x3");
+    }
+    for (int named = 0; named < 2; named++) {
+        struct made m = clean(ROWS, ML_REGRESSION);
+        for (int i = 0; i < ROWS; i++) {
+            m.extra[i] = i; /* a row number as well */
+            m.y[i] += 2 * sin(i / 150.0);
+        }
+        found(&m, ML_REGRESSION, named ? &time : &nothing, NULL, &w);
+        if (named)
+            assert_int_equal(w.n, 0);
+        else
+            expect_one(&w, "ordered", "x3");
+    }
+}
+
+static void an_order_that_no_column_names_is_hinted_at_where_it_is_strong(void **state)
+{
+    (void)state;
+    for (int strong = 0; strong < 2; strong++) {
+        struct warnings w = { 0 };
+        struct made m = clean(ROWS, ML_REGRESSION);
+        for (int i = 0; i < ROWS; i++)
+            m.y[i] += (strong ? 5 : 0.8) * sin(i / 150.0);
+        found(&m, ML_REGRESSION, &nothing, NULL, &w);
+        if (strong)
+            expect_one(&w, "ordered", "");
+        else
+            assert_int_equal(w.n, 0);
+    }
+}
+
+static void few_and_uneven_groups_are_told(void **state)
+{
+    const struct ml_rows_spec by = { .groups = "x3" };
+    struct warnings w = { 0 };
+    struct made m = clean(ROWS, ML_REGRESSION);
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++)
+        m.extra[i] = i % 7;
+    found(&m, ML_REGRESSION, &by, NULL, &w);
+    expect_one(&w, "few_groups", "x3");
+    m = clean(ROWS, ML_REGRESSION);
+    for (int i = 0; i < ROWS; i++)
+        m.extra[i] = i < ROWS / 2 ? 0 : i;
+    found(&m, ML_REGRESSION, &by, NULL, &w);
+    expect_one(&w, "large_group", "x3");
+}
+
+static void test_rows_of_another_kind_are_told(void **state)
+{
+    (void)state;
+    for (int shifted = 0; shifted < 2; shifted++) {
+        struct warnings w = { 0 };
+        struct made m = clean(ROWS, ML_REGRESSION), other = clean(600, ML_REGRESSION);
+        for (int i = 0; i < 600; i++)
+            other.extra[i] = m.extra[i] + (shifted ? 1.5 : 0) + 0.001 * rng_normal(&m.r);
+        struct frame *test = rig_frame(other.t);
+        rig_table_free(other.t);
+        found(&m, ML_REGRESSION, &nothing, test, &w);
+        if (shifted)
+            expect_one(&w, "other_test_rows", "x3");
+        else
+            assert_int_equal(w.n, 0);
+        frame_close(test);
+    }
+}
+
+static void the_json_is_a_list_of_three_keys(void **state)
+{
+    struct warnings w = { .n = 2,
+                          .of = { { "leak", "a \"b\"", "One." }, { "few_rows", "", "Two." } } };
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 1000);
+    assert_int_equal(warnings_json(&w, &b, NULL), 0);
+    assert_string_equal(b.data, "[{\"code\":\"leak\",\"column\":\"a \\\"b\\\"\",\"text\":\"One.\"},"
+                                "{\"code\":\"few_rows\",\"column\":\"\",\"text\":\"Two.\"}]");
+    buf_fini(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clean_tables_get_none),
+        cmocka_unit_test(columns_that_are_left_out_are_named),
+        cmocka_unit_test(a_column_that_gives_the_target_away_is_named),
+        cmocka_unit_test(rows_without_a_target_few_rows_and_rare_classes_are_counted),
+        cmocka_unit_test(a_row_number_is_an_identifier),
+        cmocka_unit_test(rows_that_repeat_in_other_folds_are_counted),
+        cmocka_unit_test(groups_and_order_that_nobody_named_are_hinted_at),
+        cmocka_unit_test(an_order_that_no_column_names_is_hinted_at_where_it_is_strong),
+        cmocka_unit_test(few_and_uneven_groups_are_told),
+        cmocka_unit_test(test_rows_of_another_kind_are_told),
+        cmocka_unit_test(the_json_is_a_list_of_three_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
