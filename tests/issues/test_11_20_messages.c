@@ -123,7 +123,7 @@ static void words_in_any_case_and_by_other_names(void **state)
         { "metric: cross-entropy", "metric", "did you mean logloss?" },
         { "metric: mse", "metric", "did you mean rmse?" },
         { "metric: f1_score", "metric", "did you mean f1?" },
-        { "metric: zebra", "metric", "is not one of auto, auc, logloss" },
+        { "metric: zebra", "metric", "is not one of auto, auc, average_precision" },
         { "objectives: [ROC_AUC, predict_time]", "objectives[0]", "did you mean auc?" },
         { "objectives: [auc, latency]", "objectives[1]", "did you mean predict_time?" },
         { "task: classification", "task", "did you mean binary or multiclass?" },

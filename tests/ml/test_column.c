@@ -104,7 +104,7 @@ static void bins_count_the_cuts_below(void **state)
             x[i] = what == 10 ? (double)NAN : what == 11 ? (double)INFINITY : x[i];
             x[i] = what == 12 ? -(double)INFINITY : what == 13 ? 1e300 : x[i];
         }
-        simd_force((enum simd_level)(trial % 3));
+        simd_force((enum simd_level)MIN(trial % 3, (int)simd_best()));
         memset(out, 77, sizeof out);
         column_bins(cuts, n_bins, x, ROWS, out, 3);
         for (int i = 0; i < ROWS; i++) {
