@@ -300,19 +300,41 @@ static void training_and_predicting_have_the_same_activations(void **state)
     simd_force(simd_best());
 }
 
-/* The exponential of the activations is that of fmath.h where it matters. */
-static void exponentials_of_activations_have_the_bits_of_all_others(void **state)
+/* The error that net_math.h states, over the whole range, and what the activations rely on at its ends. */
+static void exponentials_of_activations_are_as_good_as_their_argument(void **state)
 {
     float below = nm_exp(-1e30f), edge = nm_exp(-87.0f);
 
     (void)state;
-    for (int i = 0; i <= 107000; i++) {
-        float x = -87.0f + (float)i * 0.001f, a = nm_exp(x), b = fm_exp(x);
-        assert_memory_equal(&a, &b, sizeof a);
+    for (int i = 0; i <= 174000; i++) {
+        float x = -87.0f + (float)i * 0.001f;
+        double want = exp((double)x), error = fabs((double)nm_exp(x) - want) / want;
+        if (error > 2e-7 + 1.2e-7 * fabs((double)x))
+            fail_msg("exp(%g) is off by %g of it", (double)x, error);
     }
+    assert_true(nm_exp(0.0f) == 1.0f);
     assert_memory_equal(&below, &edge, sizeof below);
-    assert_true(edge > 0.0f && edge < 1e-37f);
+    assert_true(edge > 0.0f && edge < 2e-38f);
     assert_true(nm_elu(-1e30f) == -1.0f && isnan(nm_exp(NAN)));
+}
+
+/* Far from 0 an activation is 0 or its argument and its derivative 0 or 1; nothing overflows on the way. */
+static void activations_saturate(void **state)
+{
+    static const float far[] = { 25.0f, 90.0f, 1e4f, 1e9f };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(far); i++) {
+        float x = far[i];
+        assert_true(nm_silu(x) == x && nm_gelu(x) == x && fabsf(nm_mish(x) - x) < 2e-7f * x);
+        assert_true(nm_silu_slope(x) == 1.0f && nm_gelu_slope(x) == 1.0f &&
+                    fabsf(nm_mish_slope(x) - 1.0f) < 2e-7f);
+        assert_true(fabsf(nm_silu(-x)) < 1e-8f && fabsf(nm_gelu(-x)) < 1e-8f &&
+                    fabsf(nm_mish(-x)) < 1e-8f);
+        assert_true(fabsf(nm_silu_slope(-x)) < 1e-8f && fabsf(nm_gelu_slope(-x)) < 1e-8f &&
+                    fabsf(nm_mish_slope(-x)) < 1e-8f);
+    }
+    assert_true(isnan(nm_silu(NAN)) && isnan(nm_gelu(NAN)) && isnan(nm_mish(NAN)));
 }
 
 static void padding_stays_zero(void **state)
@@ -466,7 +488,8 @@ int main(void)
         cmocka_unit_test(gradients_of_codes_norms_and_sums_are_those_of_the_loss),
         cmocka_unit_test(slopes_are_right_on_both_sides_of_a_bend),
         cmocka_unit_test(training_and_predicting_have_the_same_activations),
-        cmocka_unit_test(exponentials_of_activations_have_the_bits_of_all_others),
+        cmocka_unit_test(exponentials_of_activations_are_as_good_as_their_argument),
+        cmocka_unit_test(activations_saturate),
         cmocka_unit_test(padding_stays_zero),
         cmocka_unit_test(every_set_of_instructions_gives_the_same_bits),
         cmocka_unit_test(a_row_s_score_does_not_depend_on_its_neighbours),
