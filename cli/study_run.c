@@ -230,7 +230,7 @@ static const char *type_word(const json_t *col, const char *type)
     static const char *const dates[][2] = {
         { "\"order\":\"dmy\"", "date_dmy" },      { "\"order\":\"mdy\"", "date_mdy" },
         { "\"order\":\"ymd\"", "date_ymd" },      { "\"order\":\"epoch_s\"", "epoch_s" },
-        { "\"order\":\"epoch_ms\"", "epoch_ms" },
+        { "\"order\":\"epoch_ms\"", "epoch_ms" }, { "\"order\":\"yyyymmdd\"", "yyyymmdd" },
     };
     const char *kind = json_string_value(json_object_get(col, "kind"));
     const char *note = json_string_value(json_object_get(col, "note"));

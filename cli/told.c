@@ -72,6 +72,7 @@ static void told_date(struct buf *b, const json_t *note)
         { "ymd", "year first" },
         { "epoch_s", "seconds since 1970" },
         { "epoch_ms", "milliseconds since 1970" },
+        { "yyyymmdd", "as whole numbers YYYYMMDD" },
     };
     static const char *const by[][2] = {
         { "values", "as all values show" },

@@ -40,8 +40,8 @@ enum {
 const char *const spec_task_name[] = { "auto", "binary", "multiclass", "regression" };
 const char *const spec_resource_name[] = { "auto", "rounds", "rows" };
 const char *const spec_column_types[SPEC_COLUMN_TYPES] = {
-    "numeric",  "categorical", "label",   "ignore",   "date", "date_dmy",
-    "date_mdy", "date_ymd",    "epoch_s", "epoch_ms", "text", "list",
+    "numeric",  "categorical", "label",    "ignore",   "date", "date_dmy", "date_mdy",
+    "date_ymd", "epoch_s",     "epoch_ms", "yyyymmdd", "text", "list",
 };
 
 void spec_init(struct spec *s)

@@ -84,11 +84,11 @@ json_t *spec_json_new(const struct spec *s);
 bool spec_is_deterministic(const struct spec *s); /* with auto decided */
 extern const char *const spec_resource_name[];    /* by enum spec_resource: "auto", "rounds" ... */
 /* What may be said about a column (docs/SPEC.md, "Columns"). */
-enum { SPEC_COLUMN_TYPES = 12 };
+enum { SPEC_COLUMN_TYPES = 13 };
 extern const char *const spec_column_types[SPEC_COLUMN_TYPES];
 #define SPEC_COLUMN_WORDS                                                                \
     "numeric, categorical, label, ignore, date, date_dmy, date_mdy, date_ymd, epoch_s, " \
-    "epoch_ms, text or list"
+    "epoch_ms, yyyymmdd, text or list"
 /* What is said about a column: a word for its type, or {"type": word, "missing": [texts]}, of which
  * either may be left out. where: path for errors, such as "columns". */
 struct column_said {

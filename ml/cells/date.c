@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "ml/cells/words.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -114,6 +115,14 @@ double date_seconds(int year, int month, int day)
     return (double)((days - 719468) * DAY_SECONDS);
 }
 
+double date_whole(double number)
+{
+    if (!(number >= 10101 && number <= 99991231) || number != floor(number))
+        return (double)NAN;
+    int v = (int)number, y = v / 10000, m = v / 100 % 100, d = v % 100;
+    return date_is_day(y, m, d) ? date_seconds(y, m, d) : (double)NAN;
+}
+
 static int full_year(int y, int digits)
 {
     return digits > 2 ? y : y < 69 ? 2000 + y : 1900 + y;
@@ -152,12 +161,30 @@ static bool take_named(struct cursor *c, int day, struct date *out, int *y, int 
     return true;
 }
 
+/* Eight digits and no more: year, month and day. */
+static bool take_whole(struct cursor *c, struct date *out, int *y, int *m, int *d)
+{
+    size_t n = 0;
+
+    while (c->s + n < c->end && is_digit(c->s[n]))
+        n++;
+    if (n != 8)
+        return false;
+    take_number(c, 4, y);
+    take_number(c, 2, m);
+    take_number(c, 2, d);
+    out->has_date = out->is_whole = true;
+    return true;
+}
+
 /* Three numbers with the same sign between them, or two where the first is a year. */
 static bool take_numbers(struct cursor *c, enum date_order order, struct date *out, int *y, int *m,
                          int *d)
 {
     int v[3] = { 0 }, digits[3] = { 0 }, n = 1;
 
+    if (take_whole(c, out, y, m, d))
+        return true;
     digits[0] = take_number(c, 4, &v[0]);
     if (digits[0] == 0 || digits[0] == 3 || c->s == c->end)
         return false;
@@ -252,15 +279,21 @@ static bool take_zone(struct cursor *c, struct date *out, double *offset)
     return c->s == c->end && h <= 14 && m < 60;
 }
 
+/* Between hour, minute and second; after a date without signs there may be none. */
+static bool take_colon(struct cursor *c, const struct date *d)
+{
+    return take(c, ':') || (d->is_whole && c->s < c->end && is_digit(*c->s));
+}
+
 /* HH:MM[:SS[.fraction]] [AM|PM] [zone] to the end of the text. */
 static bool take_time(struct cursor *c, struct date *out, double *seconds)
 {
     int h = 0, m = 0, s = 0, digit = 0;
     double part = 0, scale = 1, offset = 0;
 
-    if (take_number(c, 2, &h) == 0 || !take(c, ':') || take_number(c, 2, &m) != 2)
+    if (take_number(c, 2, &h) == 0 || !take_colon(c, out) || take_number(c, 2, &m) != 2)
         return false;
-    if (take(c, ':')) {
+    if (c->s < c->end && take_colon(c, out)) {
         if (take_number(c, 2, &s) != 2)
             return false;
         if (c->s + 1 < c->end && (*c->s == '.' || *c->s == ',') && is_digit(c->s[1])) {

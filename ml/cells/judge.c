@@ -8,6 +8,7 @@
 #include "ml/cells/words.h"
 #include "ml/table/json_text.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A column of fewer different numbers is as good as categories, and is one when other words are
@@ -216,4 +217,18 @@ enum date_order judge_epoch(const char *name, double min, double max)
     if (min >= from && max <= to)
         return DATE_EPOCH_S;
     return min >= from * 1000 && max <= to * 1000 ? DATE_EPOCH_MS : DATE_BY_VALUES;
+}
+
+/* Days from 1900 to 2100. Of whole numbers in this range one in 27 is a day of the calendar, so
+ * that a few different ones leave no doubt. */
+enum { FIRST_DAY = 19000101, LAST_DAY = 21001231, LEAST_DAYS = 4 };
+
+bool judge_may_be_whole_days(double min, double max, int64_t distinct)
+{
+    return min >= FIRST_DAY && max <= LAST_DAY && distinct >= LEAST_DAYS;
+}
+
+bool judge_is_whole_day(double number)
+{
+    return number >= FIRST_DAY && number <= LAST_DAY && !isnan(date_whole(number));
 }

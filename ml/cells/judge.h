@@ -50,6 +50,10 @@ enum judge_doubt judge_words(const struct frame_levels *words, int64_t rows, int
 /* Whether a column of plain numbers holds seconds or milliseconds since 1970, by its name and its
  * range: DATE_EPOCH_S, DATE_EPOCH_MS, or DATE_BY_VALUES for neither. */
 enum date_order judge_epoch(const char *name, double min, double max);
+/* Whether all of a column's plain numbers may be days written as 20240301, by their range and how
+ * many differ; the caller then looks at each (judge_whole_day). */
+bool judge_may_be_whole_days(double min, double max, int64_t distinct);
+bool judge_is_whole_day(double number);
 
 /* ---- a table read as another one was ---- */
 

@@ -12,7 +12,8 @@
 
 enum { SHORT_RATIO = 500 };
 
-static const char *const order_words[] = { "", "dmy", "mdy", "ymd", "epoch_s", "epoch_ms" };
+static const char *const order_words[] = { "",        "dmy",      "mdy",     "ymd",
+                                           "epoch_s", "epoch_ms", "yyyymmdd" };
 
 struct look {
     struct judge_tally tally;
@@ -160,7 +161,7 @@ enum date_order judge_order_of(const char *note)
 {
     char want[32];
 
-    for (int i = DATE_DMY; i <= DATE_EPOCH_MS; i++) {
+    for (int i = DATE_DMY; i <= DATE_WHOLE; i++) {
         (void)snprintf(want, sizeof(want), "\"order\":\"%s\"", order_words[i]);
         if (strstr(note, want))
             return (enum date_order)i;

@@ -33,10 +33,22 @@ static void codes_to_values(const void *codes, enum frame_chunk type, int64_t n,
     }
 }
 
+/* Reads a packed chunk of numbers into the column's stage. */
+static int chunk_numbers(struct csv_table *t, struct csv_col *col, int64_t chunk, struct err *err)
+{
+    enum frame_chunk type = (enum frame_chunk)(col->entries[chunk] & 7);
+    int64_t n = csv_chunk_rows(t, chunk);
+
+    if (frame_out_read(t->out, col->entries[chunk], t->pack, n * frame_chunk_width(type), err) < 0)
+        return -1;
+    frame_unpack_numbers(t->pack, type, n, col->stage);
+    return 0;
+}
+
 /* Packs the column anew. values: of the codes of a column of texts, or NULL for a column of
- * numbers, each of which is multiplied by `factor`. */
-static int convert(struct csv_table *t, struct csv_col *col, const double *values, double factor,
-                   struct err *err)
+ * numbers, each of which gives way to turn() of it. */
+static int convert(struct csv_table *t, struct csv_col *col, const double *values,
+                   double (*turn)(double), struct err *err)
 {
     double *v = col->stage;
 
@@ -45,14 +57,16 @@ static int convert(struct csv_table *t, struct csv_col *col, const double *value
     for (int64_t i = 0; i < t->n_chunks; i++) {
         enum frame_chunk type = (enum frame_chunk)(col->entries[i] & 7);
         int64_t n = csv_chunk_rows(t, i);
-        if (frame_out_read(t->out, col->entries[i], t->pack, n * frame_chunk_width(type), err) < 0)
-            return -1;
         if (values) {
+            if (frame_out_read(t->out, col->entries[i], t->pack, n * frame_chunk_width(type), err) <
+                0)
+                return -1;
             codes_to_values(t->pack, type, n, values, v);
         } else {
-            frame_unpack_numbers(t->pack, type, n, v);
+            if (chunk_numbers(t, col, i, err) < 0)
+                return -1;
             for (int64_t k = 0; k < n; k++)
-                v[k] *= factor;
+                v[k] = turn(v[k]);
         }
         frame_stats_numbers(&col->stats, v, n);
         int64_t bytes = frame_pack_numbers(v, n, t->pack, &type);
@@ -84,18 +98,61 @@ static int add_numbers(struct csv_table *t, struct csv_col *col, struct judged *
                          NULL, err);
 }
 
-/* Dates as seconds or milliseconds since 1970. */
-static int end_epoch(struct csv_table *t, struct csv_col *col, enum date_order order,
-                     struct judged *what, struct err *err)
+static double of_ms(double ms)
 {
+    return ms * 1e-3;
+}
+
+/* Dates as numbers: seconds or milliseconds since 1970, or days as 20240301. */
+static int end_number_dates(struct csv_table *t, struct csv_col *col, enum date_order order,
+                            struct judged *what, struct err *err)
+{
+    bool is_whole = order == DATE_WHOLE;
+    int64_t missing = col->stats.missing;
+
     what->kind = FRAME_DATE;
     (void)snprintf(what->note, sizeof(what->note),
                    "{\"read\":\"date\",\"order\":\"%s\",\"by\":\"%s\"}",
-                   order == DATE_EPOCH_S ? "epoch_s" : "epoch_ms",
-                   col->is_declared ? "declared" : "name and range");
-    if (order == DATE_EPOCH_MS && convert(t, col, NULL, 1e-3, err) < 0)
+                   is_whole                ? "yyyymmdd"
+                   : order == DATE_EPOCH_S ? "epoch_s"
+                                           : "epoch_ms",
+                   col->is_declared ? "declared"
+                   : is_whole       ? "values"
+                                    : "name and range");
+    if (order != DATE_EPOCH_S && convert(t, col, NULL, is_whole ? date_whole : of_ms, err) < 0)
         return -1;
+    /* what was declared a day and is none */
+    if (order != DATE_EPOCH_S)
+        what->not_numbers = MAX(col->stats.missing - missing, what->not_numbers);
     return add_numbers(t, col, what, err);
+}
+
+/* Whether every number of the column is a day written as 20240301. -1 = error. */
+static int are_whole_days(struct csv_table *t, struct csv_col *col, struct err *err)
+{
+    if (!judge_may_be_whole_days(col->stats.min, col->stats.max, col->stats.distinct))
+        return 0;
+    for (int64_t i = 0; i < t->n_chunks; i++) {
+        if (chunk_numbers(t, col, i, err) < 0)
+            return -1;
+        const double *v = col->stage;
+        for (int64_t k = 0, n = csv_chunk_rows(t, i); k < n; k++) {
+            if (!isnan(v[k]) && !judge_is_whole_day(v[k]))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* How a column of numbers holds dates; DATE_BY_VALUES = it holds none. -1 = error. */
+static int number_order(struct csv_table *t, struct csv_col *col, struct err *err)
+{
+    if (col->is_declared || col->stats.distinct == 0)
+        return (int)col->order;
+    int rc = are_whole_days(t, col, err);
+    return rc < 0   ? -1
+           : rc > 0 ? (int)DATE_WHOLE
+                    : (int)judge_epoch(col->name, col->stats.min, col->stats.max);
 }
 
 /* A column of numbers. 1 = it has become text. */
@@ -122,11 +179,11 @@ static int end_numbers(struct csv_table *t, int c, struct err *err)
         if (doubt != JUDGE_IS_NUMERIC || (n == 0 && what.not_numbers > 0))
             return csv_col_retype(t, c, 0, err) < 0 ? -1 : 1;
     }
-    enum date_order order = col->order;
-    if (!col->is_declared && n > 0)
-        order = judge_epoch(col->name, col->stats.min, col->stats.max);
-    if ((order == DATE_EPOCH_S || order == DATE_EPOCH_MS) && what.not_numbers == 0)
-        return end_epoch(t, col, order, &what, err);
+    int order = number_order(t, col, err);
+    if (order < 0)
+        return -1;
+    if (order >= (int)DATE_EPOCH_S && (col->is_declared || what.not_numbers == 0))
+        return end_number_dates(t, col, (enum date_order)order, &what, err);
     if (col->note)
         (void)snprintf(what.note, sizeof(what.note), "%s", col->note);
     /* few values may be classes, which keep their names */
@@ -163,7 +220,7 @@ static int end_texts(struct csv_table *t, struct csv_col *col, struct err *err)
     if (levels.n == 0 && col->kind == FRAME_DATE)
         what.type = FRAME_NUMERIC;
     if (what.type == FRAME_NUMERIC) {
-        rc = convert(t, col, what.values ? what.values : (const double[]){ 0 }, 1, err);
+        rc = convert(t, col, what.values ? what.values : (const double[]){ 0 }, NULL, err);
         rc = rc == 0 ? add_numbers(t, col, &what, err) : rc;
     } else {
         rc = end_note(t, col, &what, err);

@@ -25,6 +25,7 @@ bool csv_override_word(struct csv_override *o, const char *word)
         { "date_ymd", FRAME_NUMERIC, FRAME_DATE, DATE_YMD },
         { "epoch_s", FRAME_NUMERIC, FRAME_DATE, DATE_EPOCH_S },
         { "epoch_ms", FRAME_NUMERIC, FRAME_DATE, DATE_EPOCH_MS },
+        { "yyyymmdd", FRAME_NUMERIC, FRAME_DATE, DATE_WHOLE },
     };
 
     if (strcmp(word, "label") == 0) {

@@ -35,11 +35,11 @@ struct csv_override {
     bool has_no_type;
 };
 /* The words for types in specs and options: numeric, categorical, label, ignore, text, list, date,
- * date_dmy, date_mdy, date_ymd, epoch_s, epoch_ms. Sets all but the name; false = there is no such
+ * date_dmy, date_mdy, date_ymd, epoch_s, epoch_ms, yyyymmdd. Sets all but the name; false = there is no such
  * word. */
 bool csv_override_word(struct csv_override *o, const char *word);
 #define CSV_OVERRIDE_WORDS \
-    "numeric, categorical, label, ignore, date, date_dmy, date_mdy, date_ymd, epoch_s, epoch_ms, text or list"
+    "numeric, categorical, label, ignore, date, date_dmy, date_mdy, date_ymd, epoch_s, epoch_ms, yyyymmdd, text or list"
 
 struct csv_opts {
     char delimiter;         /* 0 = auto among , ; tab | */

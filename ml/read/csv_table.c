@@ -44,17 +44,14 @@ static int fail_unknown(const struct csv_table *t, const char *name, struct err 
 
 static void col_override(struct csv_col *col, const struct csv_override *o)
 {
-    bool is_epoch = o->order == DATE_EPOCH_S || o->order == DATE_EPOCH_MS;
+    enum date_order order = o->note && o->kind == FRAME_DATE ? judge_order_of(o->note) : o->order;
+    bool is_number = order == DATE_EPOCH_S || order == DATE_EPOCH_MS || order == DATE_WHOLE;
 
     col->is_declared = true;
     col->kind = o->kind;
-    col->order = o->order;
+    col->order = order;
     col->note = o->note;
-    if (o->note && o->kind == FRAME_DATE) {
-        col->order = judge_order_of(o->note);
-        is_epoch = col->order == DATE_EPOCH_S || col->order == DATE_EPOCH_MS;
-    }
-    col->must_be_number = o->type == FRAME_NUMERIC && (o->kind == FRAME_PLAIN || is_epoch);
+    col->must_be_number = o->type == FRAME_NUMERIC && (o->kind == FRAME_PLAIN || is_number);
     col->is_slow = col->must_be_number && o->note && strstr(o->note, "\"decimal\":\",\"");
     col->mode = col->must_be_number ? COL_INT : o->type == FRAME_IGNORED ? COL_IGNORED : COL_TEXT;
     if (o->note)

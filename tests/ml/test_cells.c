@@ -262,6 +262,80 @@ static void seconds_since_1970_are_dates_by_name(void **state)
     frame_close(f);
 }
 
+/* Days as whole numbers: every value must be one, and there must be some. */
+static void whole_numbers_that_are_all_days_are_dates(void **state)
+{
+    static const struct {
+        const char *cells[5];
+        bool are_days;
+    } cases[] = {
+        { { "20240305", "20231231", "19991130", "20200229", "" }, true },
+        { { "20240305.0", "20231231.0", "19991130.0", "20200229.0", "" }, true },
+        { { "20240305", "20231231", "19991130", "20200229", "n/a" }, true },
+        { { "20240305", "20231231", "19991130", "20210229", "" }, false }, /* no leap year */
+        { { "20240305", "20231231", "19991130", "20200229", "0" }, false },
+        { { "20240305", "20231231", "19991130", "20200229.5", "" }, false },
+        { { "20240305", "20231231", "19991130", "90200229", "" }, false },
+        { { "20240305", "20231231", "20240305", "20231231", "" }, false }, /* too few differ */
+        { { "20240300", "20231231", "19991130", "20200229", "" }, false },
+    };
+    struct csv_override over = { .name = "x" };
+    struct csv_opts opts = { .overrides = &over, .n_overrides = 1 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct frame *f = column(cases[i].cells, 5, ROWS, NULL);
+        if ((f->cols[0].kind == FRAME_DATE) != cases[i].are_days)
+            fail_msg("case %zu: %d %s", i, (int)f->cols[0].kind, f->cols[0].note);
+        if (cases[i].are_days) {
+            assert_true(cell_number(f, "x", 0) == day(2024, 3, 5));
+            assert_true(cell_number(f, "x", 3) == day(2020, 2, 29));
+            assert_true(isnan(cell_number(f, "x", 4)) && f->cols[0].missing == ROWS / 5);
+            assert_non_null(strstr(f->cols[0].note, "\"order\":\"yyyymmdd\",\"by\":\"values\""));
+        }
+        frame_close(f);
+    }
+    assert_true(csv_override_word(&over, "numeric"));
+    struct frame *f = column(cases[0].cells, 5, ROWS, &opts);
+    assert_true(f->cols[0].kind == FRAME_PLAIN && cell_number(f, "x", 0) == 20240305);
+    frame_close(f);
+    /* declared, what is no day is missing, and counted */
+    assert_true(csv_override_word(&over, "yyyymmdd"));
+    f = column(cases[3].cells, 5, ROWS, &opts);
+    assert_true(f->cols[0].kind == FRAME_DATE && isnan(cell_number(f, "x", 3)));
+    assert_true(cell_number(f, "x", 1) == day(2023, 12, 31));
+    assert_int_equal(f->cols[0].not_numbers, ROWS / 5);
+    frame_close(f);
+    /* texts, which are read one by one, know the form too */
+    assert_true(csv_override_word(&over, "date"));
+    f = csv_frame("x\n20240305T123015Z\n20231231 01:00\n20240305\n2024-03-06\n", &opts);
+    assert_true(cell_number(f, "x", 0) == day(2024, 3, 5) + 45015);
+    assert_true(cell_number(f, "x", 1) == day(2023, 12, 31) + 3600);
+    assert_true(cell_number(f, "x", 3) - cell_number(f, "x", 2) == 86400);
+    frame_close(f);
+}
+
+/* A table to predict, of few rows or with a cell that is no day, is read by the note alone. */
+static void a_note_of_whole_days_reads_another_table_alike(void **state)
+{
+    static const char *const cells[] = { "20240305", "20231231", "19991130", "20200229" };
+    struct frame *f = column(cells, 4, ROWS, NULL);
+    struct csv_override over = { .name = "x", .type = FRAME_NUMERIC, .kind = FRAME_DATE };
+    struct csv_opts opts = { .overrides = &over, .n_overrides = 1 };
+    char note[400];
+
+    (void)state;
+    (void)snprintf(note, sizeof(note), "%s", f->cols[0].note);
+    frame_close(f);
+    over.note = note;
+    f = csv_frame("x\n20240306\n20240306.0\n12345678\n\n", &opts);
+    assert_int_equal(f->cols[0].kind, FRAME_DATE);
+    assert_true(cell_number(f, "x", 0) == day(2024, 3, 6));
+    assert_true(cell_number(f, "x", 1) == day(2024, 3, 6));
+    assert_true(isnan(cell_number(f, "x", 2)));
+    frame_close(f);
+}
+
 static void lists_and_texts_are_told_from_categories(void **state)
 {
     static const char *const items[] = { "red", "blue", "green", "black", "white", "pink" };
@@ -401,6 +475,8 @@ int main(void)
         cmocka_unit_test(the_sequence_tells_day_from_month),
         cmocka_unit_test(what_is_no_day_is_no_date),
         cmocka_unit_test(seconds_since_1970_are_dates_by_name),
+        cmocka_unit_test(whole_numbers_that_are_all_days_are_dates),
+        cmocka_unit_test(a_note_of_whole_days_reads_another_table_alike),
         cmocka_unit_test(lists_and_texts_are_told_from_categories),
         cmocka_unit_test(declared_columns_obey),
         cmocka_unit_test(a_note_reads_another_table_alike),

@@ -223,7 +223,7 @@ static const struct schema schemas[] = {
       ",\"file_name\":{\"type\":\"string\",\"nullable\":true,\"minLength\":1,"
       "\"maxLength\":120},\"columns\":{\"type\":\"object\",\"nullable\":true,"
       "\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\",\"enum\":[\"numeric\",\"categorical\","
-      "\"label\",\"ignore\",\"date\",\"date_dmy\",\"date_mdy\",\"date_ymd\",\"epoch_s\",\"epoch_ms\","
+      "\"label\",\"ignore\",\"date\",\"date_dmy\",\"date_mdy\",\"date_ymd\",\"epoch_s\",\"epoch_ms\",\"yyyymmdd\","
       "\"text\",\"list\"]},{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\"},"
       "\"missing\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}]}}}}" },
     { "Dataset", JSON,
