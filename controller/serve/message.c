@@ -318,6 +318,7 @@ static bool keeps(struct study *st, const struct trial_row *row, const struct ms
     json_t *info = trial_info(row);
 
     t.score = row->score;
+    t.score_se = row->score_se;
     t.fit_us = json_integer_value(json_object_get(info, "fit_us"));
     t.predict_ns = e->predict_ns_row;
     t.model_bytes = e->model_bytes;
@@ -325,34 +326,10 @@ static bool keeps(struct study *st, const struct trial_row *row, const struct ms
     return board_keeps(st, row->number, &t);
 }
 
-/* The standard error of a trial's score; 0 = unknown. */
-static double score_se(struct study *st, int64_t number)
+/* Whether a trial that was cut before all its folds were scored is too weak to count (board.h). */
+static bool is_outdone(const struct study *st, const struct trial_row *row)
 {
-    struct trial_row row = { 0 };
-    double se = trial_load(st, number, &row, NULL) == 0 ? row.score_se : NAN;
-
-    trial_row_fini(&row);
-    return isfinite(se) ? se : 0;
-}
-
-/* Whether a trial that was cut before all its folds were scored is too weak to count. Its score
- * depends on which folds it had, so it counts only if it is better, by two standard errors of the
- * difference, than the best trial that was scored on all folds. */
-static bool is_outdone(struct study *st, const struct trial_row *row)
-{
-    double se = isfinite(row->score_se) ? row->score_se : 0;
-
-    if (!trial_is_part(st, row))
-        return false;
-    for (int i = 0; i < st->n_board; i++) {
-        const struct trial_mem *t = &st->trials[st->board[i] - 1];
-        if (t->is_part)
-            continue;
-        /* the board is sorted: this is the best of them */
-        double least = 2 * hypot(se, score_se(st, st->board[i]));
-        return study_gain(st, row->score) - study_gain(st, t->score) <= least;
-    }
-    return false;
+    return trial_is_part(st, row) && board_outdoes(st, row->score, row->score_se);
 }
 
 static int on_final(struct study *st, struct trial_row *row, const struct msg_event *e,

@@ -98,10 +98,39 @@ static bool is_on_front(const struct study *st, int64_t number, const struct tri
     return true;
 }
 
+/* The best of all folds and the best of some, of the trials in a list. */
+struct bests {
+    int64_t whole, part;
+};
+
+static void bests_take(const struct study *st, const int32_t *list, int n, struct bests *b)
+{
+    *b = (struct bests){ 0, 0 };
+    for (int i = 0; i < n; i++) {
+        int64_t number = list[i];
+        const struct trial_mem *t = &st->trials[number - 1];
+        int64_t *best = t->is_part ? &b->part : &b->whole;
+        if (!*best || better(st, t->score, number, st->trials[*best - 1].score, *best))
+            *best = number;
+    }
+}
+
+/* Whether the trial has a score of all folds, and no kept one with such a score is better. */
+static bool is_best_whole(const struct study *st, int64_t number, const struct trial_mem *t)
+{
+    struct bests b;
+
+    if (t->is_part)
+        return false;
+    bests_take(st, st->kept, st->n_kept, &b);
+    return !b.whole || b.whole == number ||
+           better(st, t->score, number, st->trials[b.whole - 1].score, b.whole);
+}
+
 bool board_keeps(const struct study *st, int64_t number, const struct trial_mem *t)
 {
     return !isnan(t->score) &&
-           (place_of(st, number, t->score) < CTL_KEEP_BEST ||
+           (is_best_whole(st, number, t) || place_of(st, number, t->score) < CTL_KEEP_BEST ||
             better_in_family(st, number, t->family, t->score) < CTL_KEEP_FAMILY ||
             (objective_count(st) > 1 && is_on_front(st, number, t)));
 }
@@ -114,20 +143,59 @@ int64_t board_rank(const struct study *st, int64_t number)
     return at + 1;
 }
 
+/* An unknown error is none: nothing can be said against the score. */
+static double error_of(double se)
+{
+    return isfinite(se) ? se : 0;
+}
+
+static bool is_clearly_better(const struct study *st, double score, double se,
+                              const struct trial_mem *than)
+{
+    double least = BOARD_MARGIN * hypot(error_of(se), error_of(than->score_se));
+
+    return study_gain(st, score) - study_gain(st, than->score) > least;
+}
+
+static int64_t bests_choose(const struct study *st, const struct bests *b)
+{
+    if (!b->whole || !b->part)
+        return b->whole ? b->whole : b->part;
+    const struct trial_mem *part = &st->trials[b->part - 1];
+    bool wins = is_clearly_better(st, part->score, part->score_se, &st->trials[b->whole - 1]);
+    return wins ? b->part : b->whole;
+}
+
+/* The first trial of the board with or without a score of all folds; 0 = none. */
+static int64_t board_first(const struct study *st, bool is_part)
+{
+    for (int i = 0; i < st->n_board; i++) {
+        if (st->trials[st->board[i] - 1].is_part == is_part)
+            return st->board[i];
+    }
+    return 0;
+}
+
 int64_t board_best(const struct study *st)
 {
-    return st->n_board > 0 ? st->board[0] : 0;
+    /* trials of some folds are rare: the board's first trial mostly decides */
+    if (st->n_board == 0 || !st->trials[st->board[0] - 1].is_part)
+        return st->n_board > 0 ? st->board[0] : 0;
+    const struct bests b = { board_first(st, false), st->board[0] };
+    return bests_choose(st, &b);
 }
 
 int64_t board_best_artifact(const struct study *st)
 {
-    int64_t best = 0;
+    struct bests b;
 
-    for (int i = 0; i < st->n_kept; i++) {
-        int64_t number = st->kept[i];
-        if (!best ||
-            better(st, st->trials[number - 1].score, number, st->trials[best - 1].score, best))
-            best = number;
-    }
-    return best;
+    bests_take(st, st->kept, st->n_kept, &b);
+    return bests_choose(st, &b);
+}
+
+bool board_outdoes(const struct study *st, double score, double se)
+{
+    int64_t whole = board_first(st, false);
+
+    return whole && !is_clearly_better(st, score, se, &st->trials[whole - 1]);
 }

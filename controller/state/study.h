@@ -44,7 +44,7 @@ extern const char *const trial_source_name[SRC_SOURCES];
 struct trial_mem {
     int64_t id;
     uint64_t config;                         /* the first 64 bits of the configuration's hash */
-    double score;                            /* NaN = none */
+    double score, score_se;                  /* NaN = none */
     int64_t fit_us, predict_ns, model_bytes; /* of a completed trial; 0 = unknown */
     int64_t ended_at;
     uint8_t state, reason, source; /* enum trial_state, trial_reason, trial_source */

@@ -289,6 +289,7 @@ void trial_note(struct study *st, const struct trial_row *row)
     t->run_to = (int16_t)row->run_to;
     t->checkpoint_level = (int16_t)(row->checkpoint[0] ? row->checkpoint_level : 0);
     t->score = row->score;
+    t->score_se = row->score_se;
     t->ended_at = row->ended_at;
     t->has_artifact = row->artifact[0] != '\0';
     note_info(st, t, row, is_new, is_higher);
