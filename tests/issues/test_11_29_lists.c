@@ -192,7 +192,8 @@ static void a_long_list_comes_in_pages_that_hold_nobody_up(void **state)
         json_decref(page);
     }
     assert_int_equal(n, COPIES + 1);
-    assert_true(pages >= 2 && pages < COPIES); /* a page ends after 8 ms, and the machine may be busy */
+    assert_true(pages >= 2 &&
+                pages < COPIES); /* a page ends after 8 ms, and the machine may be busy */
     assert_int_equal(sqlite3_exec(db, "DELETE FROM study WHERE id > 100", 0, 0, 0), SQLITE_OK);
     sqlite3_close(db); /* the journal knows nothing of them */
     rig_close(&r);
