@@ -58,14 +58,21 @@ bool warn_is_candidate(const struct warn_work *w, int col)
 
 bool warn_is_input(const struct warn_work *w, int col)
 {
-    const struct prep *p = w->d->prep;
-    const char *name = w->d->spec.frame->cols[col].name;
+    return w->is_input[col];
+}
 
-    for (int i = 0; i < prep_columns(p); i++) {
-        if (strcmp(prep_column_name(p, i), name) == 0)
-            return true;
+/* [columns of the table] whether the preparation reads the column. */
+static bool *inputs_take(const struct ml_data *d)
+{
+    const struct frame *f = d->spec.frame;
+    bool *is_input = mem_array((size_t)f->n_cols + 1, sizeof *is_input);
+
+    for (int i = 0; i < prep_columns(d->prep); i++) {
+        int at = frame_find(f, prep_column_name(d->prep, i));
+        if (at >= 0)
+            is_input[at] = true;
     }
-    return false;
+    return is_input;
 }
 
 static void of_rows(struct warn_work *w)
@@ -219,12 +226,14 @@ int warnings_find(struct ml_data *d, const struct ml_rows_spec *by, struct warni
         return -1;
     if (d->spec.frame->image.height) /* pixels are no columns of a table */
         return 0;
+    w.is_input = inputs_take(d);
     if (sample_take(&w, err) < 0 || warn_of_groups(&w, err) < 0 || warn_of_order(&w, err) < 0 ||
         warn_of_leaks(&w, err) < 0 || warn_of_repeats(&w, err) < 0 ||
         warn_of_test_rows(&w, err) < 0)
         rc = -1;
     else
         of_columns(&w);
+    mem_free(w.is_input);
     mem_try_free(w.row);
     return rc;
 }

@@ -17,6 +17,8 @@ struct warn_work {
     int64_t n;
     /* columns that are looked at */
     int n_cols;
+    /* [columns of the table] for warn_is_input */
+    bool *is_input;
 };
 
 /* column: NULL = the whole table. */

@@ -37,6 +37,7 @@ void prep_free(struct prep *p)
     for (int i = 0; i < p->n_steps; i++)
         p->steps[i].ops->free(&p->steps[i]);
     mem_free(p->sources);
+    mem_free(p->source_of);
     mem_free(p->steps);
     mem_free(p);
 }
@@ -129,13 +130,23 @@ void prep_by_column(const struct prep *p, const double *by_input, double *by_col
     }
 }
 
-int prep_plain_input(const struct prep *p, const char *name)
+int prep_plain_input(const struct prep *p, int col)
 {
-    for (int i = 0; i < p->n_sources; i++) {
-        if (strcmp(p->sources[i].name, name) == 0)
-            return p->sources[i].input;
+    int source = p->source_of[col] - 1;
+
+    return source < 0 ? -1 : p->sources[source].input;
+}
+
+int prep_source_take(struct prep *p, const struct frame *f, int col)
+{
+    const struct frame_col *c = &f->cols[col];
+
+    if (p->source_of[col] == 0) {
+        p->sources[p->n_sources++] =
+            (struct prep_source){ mem_strdup(c->name), c->type, c->kind, -1 };
+        p->source_of[col] = p->n_sources;
     }
-    return -1;
+    return p->source_of[col] - 1;
 }
 
 bool prep_input_is_by_fold(const struct prep *p, int input)

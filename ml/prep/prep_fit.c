@@ -317,6 +317,7 @@ static int fit_cols(struct fit *f, struct prep *p, const struct prep_spec *spec,
 {
     cols_room(p, f->frame->n_cols);
     p->sources = mem_array((size_t)f->frame->n_cols + 1, sizeof *p->sources);
+    p->source_of = mem_array((size_t)f->frame->n_cols + 1, sizeof *p->source_of);
     for (int i = 0; i < f->frame->n_cols; i++) {
         const struct frame_col *fc = &f->frame->cols[i];
         struct prep_col *col = &p->cols[p->n_cols];
@@ -330,8 +331,7 @@ static int fit_cols(struct fit *f, struct prep *p, const struct prep_spec *spec,
         if (rc == 0)
             continue;
         col->name = mem_strdup(fc->name);
-        p->sources[p->n_sources++] =
-            (struct prep_source){ mem_strdup(fc->name), fc->type, fc->kind, p->n_cols++ };
+        p->sources[prep_source_take(p, f->frame, i)].input = p->n_cols++;
     }
     return 0;
 }
@@ -354,46 +354,55 @@ static void name_input(const struct prep *p, struct prep_col *col)
 /* Drops steps that make no input. */
 static void drop_steps(struct prep *p)
 {
-    int n = 0;
+    /* 1 where a step is used, then its new place */
+    int *place = mem_array((size_t)p->n_steps + 1, sizeof *place), n = 0;
 
+    for (int i = 0; i < p->n_cols; i++) {
+        if (p->cols[i].step >= 0)
+            place[p->cols[i].step] = 1;
+    }
     for (int s = 0; s < p->n_steps; s++) {
-        bool is_used = false;
-        for (int i = 0; i < p->n_cols; i++)
-            is_used = is_used || p->cols[i].step == s;
-        if (!is_used) {
+        if (!place[s]) {
             p->steps[s].ops->free(&p->steps[s]);
             continue;
         }
-        for (int i = 0; i < p->n_cols; i++)
-            p->cols[i].step = p->cols[i].step == s ? n : p->cols[i].step;
+        place[s] = n;
         p->steps[n++] = p->steps[s];
     }
+    for (int i = 0; i < p->n_cols; i++) {
+        if (p->cols[i].step >= 0)
+            p->cols[i].step = place[p->cols[i].step];
+    }
     p->n_steps = n;
+    mem_free(place);
 }
 
 /* Drops columns that no input is made of. */
 static void drop_sources(struct prep *p)
 {
-    int n = 0;
+    /* 1 where a column is used, then its new place */
+    int *place = mem_array((size_t)p->n_sources + 1, sizeof *place), n = 0;
 
+    for (int s = 0; s < p->n_steps; s++) {
+        for (int k = 0; k < p->steps[s].n_sources; k++)
+            place[p->steps[s].source[k]] = 1;
+    }
     for (int c = 0; c < p->n_sources; c++) {
-        bool is_used = p->sources[c].input >= 0;
-        for (int s = 0; s < p->n_steps; s++)
-            is_used = is_used || p->steps[s].source[0] == c ||
-                      (p->steps[s].n_sources > 1 && p->steps[s].source[1] == c);
-        if (!is_used) {
+        if (!place[c] && p->sources[c].input < 0) {
             mem_free(p->sources[c].name);
             continue;
         }
-        for (int i = 0; i < p->n_cols; i++)
-            p->cols[i].source = p->cols[i].source == c ? n : p->cols[i].source;
-        for (int s = 0; s < p->n_steps; s++) {
-            for (int k = 0; k < p->steps[s].n_sources; k++)
-                p->steps[s].source[k] = p->steps[s].source[k] == c ? n : p->steps[s].source[k];
-        }
+        place[c] = n;
         p->sources[n++] = p->sources[c];
     }
+    for (int i = 0; i < p->n_cols; i++)
+        p->cols[i].source = place[p->cols[i].source];
+    for (int s = 0; s < p->n_steps; s++) {
+        for (int k = 0; k < p->steps[s].n_sources; k++)
+            p->steps[s].source[k] = place[p->steps[s].source[k]];
+    }
     p->n_sources = n;
+    mem_free(place);
 }
 
 /* Means and spreads of the sines and cosines, over the sample. */
@@ -507,6 +516,8 @@ struct prep *prep_fit(const struct prep_spec *spec, struct err *err)
         err_set(err, ERR_ARG, "no rows to fit the preparation on");
     else if (fit_pick(&f, err) == 0 && prep_images_fit(p, frame, f.picked, f.n_picked, err) == 0)
         rc = fit_inputs(&f, p, spec, err);
+    mem_free(p->source_of); /* the places of sources may have changed, too */
+    p->source_of = NULL;
     prep_view_free(f.view);
     mem_try_free(f.picked);
     mem_try_free(f.sample);

@@ -86,9 +86,12 @@ struct prep {
     int n_cols, width;
     /* the inputs */
     struct prep_col *cols;
-    int n_sources, n_steps;
+    int n_sources, n_steps, cap_steps;
     struct prep_source *sources;
     struct prep_step *steps;
+    /* [columns of the frame] 1 + its source, 0 = it has none. Only while the preparation is fitted;
+     * then NULL, since later frames have their columns elsewhere. */
+    int *source_of;
     /* height 0 = no images; its member `first` means nothing here */
     struct frame_image image;
     double channel_mean[FRAME_MAX_CHANNELS], channel_sd[FRAME_MAX_CHANNELS];
@@ -169,8 +172,10 @@ void prep_source_codes(const struct prep_view *v, int source, int64_t from, int6
                        int32_t *out);
 /* Whether the values of an input differ from fold to fold. */
 bool prep_input_is_by_fold(const struct prep *p, int input);
-/* The input that is the column of this name as it is; -1 = there is none. */
-int prep_plain_input(const struct prep *p, const char *name);
+/* While fitting: the input that is this column of the frame as it is; -1 = there is none. */
+int prep_plain_input(const struct prep *p, int col);
+/* While fitting: the source that is this column of the frame; adds it where there is none. */
+int prep_source_take(struct prep *p, const struct frame *f, int col);
 /* [levels of the table] the level of the preparation, or -1; mem_try_free. NULL = no memory. */
 int32_t *prep_map_levels(const struct prep_col *c, const struct frame_col *fc);
 /* Rows of a column of levels as levels of its plain input; missing = -1, unknown = -2. */

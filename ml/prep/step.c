@@ -39,19 +39,6 @@ const struct step_ops *step_find(const char *word)
     return NULL;
 }
 
-/* The column of the frame as a source of the preparation; one more of them where it has none. */
-static int source_of(const struct prep_spec *spec, struct prep *p, int col)
-{
-    const struct frame_col *fc = &spec->frame->cols[col];
-
-    for (int i = 0; i < p->n_sources; i++) {
-        if (strcmp(p->sources[i].name, fc->name) == 0)
-            return i;
-    }
-    p->sources[p->n_sources] = (struct prep_source){ mem_strdup(fc->name), fc->type, fc->kind, -1 };
-    return p->n_sources++;
-}
-
 /* Fits one step on the columns; other: -1 = it has one column only. choice: of step_fit. */
 static int step_try_choice(const struct prep_spec *spec, struct prep *p, const struct step_ops *ops,
                            int col, int other, int choice, struct err *err)
@@ -63,12 +50,8 @@ static int step_try_choice(const struct prep_spec *spec, struct prep *p, const s
     if (rc <= 0)
         return rc < 0 ? err_wrap(err, "column \"%.100s\"", spec->frame->cols[col].name) : 0;
     for (int k = 0; k < s.n_sources; k++)
-        s.source[k] = source_of(spec, p, in.col[k]);
-    struct prep_step *more = mem_array((size_t)p->n_steps + 1, sizeof *more);
-    if (p->n_steps > 0)
-        memcpy(more, p->steps, (size_t)p->n_steps * sizeof *more);
-    mem_free(p->steps);
-    p->steps = more;
+        s.source[k] = prep_source_take(p, spec->frame, in.col[k]);
+    MEM_GROW(p->steps, p->n_steps, p->cap_steps);
     p->steps[p->n_steps++] = s;
     return 0;
 }
@@ -115,31 +98,37 @@ static int between_dates(const struct prep_spec *spec, struct prep *p, struct er
     return 0;
 }
 
-/* Whether the column takes part in pairs: numbers that are neither dates nor names. */
+/* Whether the column may take part in pairs: numbers that are no dates. */
 static bool is_quantity(const struct prep_spec *spec, const struct prep *p, int col)
 {
     const struct frame_col *c = &spec->frame->cols[col];
-    int input = prep_plain_input(p, c->name);
+    int input = prep_plain_input(p, col);
 
-    if (is_skipped(spec, col) || c->type != FRAME_NUMERIC || c->kind != FRAME_PLAIN || input < 0 ||
-        p->cols[input].scale == PREP_MAGNITUDE)
-        return false;
-    for (int i = 0; i < p->n_steps; i++) {
-        if (p->steps[i].ops == &step_codes && p->steps[i].source[0] == p->cols[input].source)
-            return false;
-    }
-    return true;
+    return !is_skipped(spec, col) && c->type == FRAME_NUMERIC && c->kind == FRAME_PLAIN &&
+           input >= 0 && p->cols[input].scale != PREP_MAGNITUDE;
+}
+
+/* [sources] whether the column is of numbers that are names. */
+static bool *codes_of(const struct prep *p)
+{
+    bool *is_code = mem_array((size_t)p->n_sources + 1, sizeof *is_code);
+
+    for (int i = 0; i < p->n_steps; i++)
+        is_code[p->steps[i].source[0]] |= p->steps[i].ops == &step_codes;
+    return is_code;
 }
 
 static int pairs_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
     int *cols = mem_array((size_t)spec->frame->n_cols, sizeof *cols), n = 0, rc = 0;
+    bool *is_code = codes_of(p);
     struct pair pairs[PAIR_MOST];
 
     for (int i = 0; i < spec->frame->n_cols; i++) {
-        if (is_quantity(spec, p, i))
+        if (is_quantity(spec, p, i) && !is_code[p->source_of[i] - 1])
             cols[n++] = i;
     }
+    mem_free(is_code);
     /* of three classes and more, what is good for one of them is mostly noise to the others */
     bool suits = spec->target && spec->target->n_classes < 3;
     int found = suits ? pair_screen(spec, cols, n, pairs) : 0;

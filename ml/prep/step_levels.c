@@ -149,7 +149,7 @@ static int values_take(struct level_state *t, const struct level_rows *rows,
 static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
 {
     const struct prep_spec *spec = in->spec;
-    int input = prep_plain_input(in->prep, spec->frame->cols[in->col[0]].name);
+    int input = prep_plain_input(in->prep, in->col[0]);
 
     if (!spec->target || input < 0)
         return 0;
@@ -181,7 +181,7 @@ static int fit_codes(const struct step_fit *in, struct prep_step *s, struct err 
     int rc = 0;
 
     if (!spec->target || spec->choice.of[PREP_OF_LEVELS] == LEVELS_PLAIN ||
-        prep_plain_input(in->prep, spec->frame->cols[in->col[0]].name) < 0)
+        prep_plain_input(in->prep, in->col[0]) < 0)
         return 0;
     struct level_state *t = mem_zalloc(sizeof *t);
     s->state = t;

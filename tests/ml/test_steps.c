@@ -9,6 +9,7 @@
 #include "ml/prep/prep.h"
 
 #include <math.h>
+#include <time.h>
 
 enum { ROWS = 4000, LEVELS = 200, HELD = 3 };
 
@@ -236,6 +237,52 @@ static void saved_steps_load_unchanged_and_damaged_bytes_do_no_harm(void **state
     rig_fini(&r);
 }
 
+/* Processor seconds of fitting a preparation on `cols` columns of ten levels, each with its means. */
+static double seconds_of_columns(int cols)
+{
+    enum { FEW_ROWS = 100, FEW = 10 };
+    struct buf text;
+    struct err err = { 0 };
+    char hash[SHA256_HEX];
+    double y[FEW_ROWS];
+    uint8_t part[FEW_ROWS];
+
+    buf_init(&text, (size_t)cols * (FEW_ROWS * 2 + 8) + 100);
+    for (int c = 0; c < cols; c++)
+        assert_int_equal(buf_addf(&text, NULL, "%sc%d", c ? "," : "", c), 0);
+    for (int i = 0; i < FEW_ROWS; i++) {
+        for (int c = 0; c < cols; c++)
+            assert_int_equal(
+                buf_addf(&text, NULL, "%c%c", c ? ',' : '\n', 'a' + i / (c % 7 + 1) % FEW), 0);
+        y[i] = i % 7;
+        part[i] = (uint8_t)(i % PREP_PARTS);
+    }
+    struct frame *f = csv_frame_n(text.data, text.len, 0, NULL, hash);
+    const struct prep_target target = { .y = y, .part = part };
+    struct prep_spec spec = { .frame = f, .target = &target };
+    assert_true(prep_choice_set(&spec.choice, "few_levels", "means"));
+    clock_t from = clock();
+    struct prep *p = prep_fit(&spec, &err);
+    double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
+    if (!p)
+        fail_msg("%s", err.text);
+    assert_true(prep_columns(p) == cols && prep_inputs(p) > cols);
+    prep_free(p);
+    frame_close(f);
+    buf_fini(&text);
+    return seconds;
+}
+
+static void time_grows_with_the_columns_not_with_their_square(void **state)
+{
+    enum { COLS = TEST_ROUNDS(4000, 500), MORE = 8 };
+
+    (void)state;
+    double few = seconds_of_columns(COLS), many = seconds_of_columns(COLS * MORE);
+    if (many > few * MORE * 3)
+        fail_msg("%d columns: %.2f s, %d columns: %.2f s", COLS, few, COLS * MORE, many);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +292,7 @@ int main(void)
         cmocka_unit_test(forms_of_folds_may_be_copied),
         cmocka_unit_test(tables_to_predict_get_the_means_of_all_rows),
         cmocka_unit_test(saved_steps_load_unchanged_and_damaged_bytes_do_no_harm),
+        cmocka_unit_test(time_grows_with_the_columns_not_with_their_square),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
