@@ -2,7 +2,7 @@
  * read, and plain loops for the vectoriser. */
 #include "ml/cpu/conv.h"
 
-#include "ml/cpu/conv_tile.h"
+#include "ml/cpu/conv_private.h"
 #include "ml/cpu/gemm.h"
 #include "ml/cpu/simd.h"
 

@@ -1,8 +1,11 @@
-/* conv_tile.c - see conv_tile.h. Pooling is here because compilers make no good vectors of floats beside bytes. A tile of at most 14 rows by two vectors of 16 filters is 28 sums, which stay in registers
- * while the window, or the image, goes by; with the vectors of the other factor that is all 32 registers. Rows of a tile are
- * neighbouring places of a line (forward), or neighbouring weights of a line of the kernel (their gradient). A line of places,
- * and a line of weights, is cut into as few tiles of nearly equal size as possible. */
-#include "ml/cpu/conv_tile.h"
+/* conv_tile.c - see conv_private.h. A tile of at most 14 rows by two vectors of 16 filters is 28
+ * sums, which stay in registers while the window, or the image, goes by; with the vectors of the
+ * other factor that is all 32 registers. Rows of a tile are neighbouring places of a line
+ * (forward), or neighbouring weights of a line of the kernel (their gradient). A line of places,
+ * and a line of weights, is cut into as few tiles of nearly equal size as possible.
+ *
+ * Pooling is here because compilers make no good vectors of floats beside bytes. */
+#include "ml/cpu/conv_private.h"
 
 #include "ml/cpu/simd.h"
 

@@ -1,7 +1,7 @@
-/* conv_tile.h - the products of a convolution for AVX-512, straight from the spread image (conv.h), with the bits of the
- * products of gemm.h; and pooling. Called by conv.c only. Allocates nothing and cannot fail. */
-#ifndef ML_CPU_CONV_TILE_H
-#define ML_CPU_CONV_TILE_H
+/* conv_private.h - the products of a convolution for AVX-512, straight from the spread image (conv.h), with the bits of the
+ * products of gemm.h; and pooling. They are in conv_tile.c and called by conv.c only. Allocates nothing and cannot fail. */
+#ifndef ML_CPU_CONV_PRIVATE_H
+#define ML_CPU_CONV_PRIVATE_H
 
 #include "ml/cpu/conv.h"
 
