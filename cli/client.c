@@ -142,6 +142,8 @@ int client_curl_error(const struct client *c, CURLcode rc, struct err *err)
         return err_set(err, ERR_IO, "interrupted");
     if (rc == CURLE_OPERATION_TIMEDOUT)
         return err_set(err, ERR_UNREACHABLE, "%s did not answer in time", c->server);
+    if (peer_explain(&c->peer, rc, err))
+        return -1;
     return err_set(err, ERR_UNREACHABLE, "%s: %s", c->server, curl_easy_strerror(rc));
 }
 
@@ -162,6 +164,7 @@ struct curl_slist *client_prepare(struct client *c, const char *method, const ch
         curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->socket);
     else
         curl_easy_setopt(c->curl, CURLOPT_PROXY, "");
+    peer_setup(&c->peer, c->curl);
     if (c->token) {
         snprintf(line, sizeof(line), "Authorization: Bearer %s", c->token);
         headers = curl_slist_append(headers, line);

@@ -16,11 +16,13 @@
 
 struct client;
 
-/* server and token may be NULL. Then they are taken from ASSAY_URL and ASSAY_TOKEN (an empty
- * value counts as not set), then from ~/.config/assay/config.yaml, and at last from the socket
- * of `assay serve` in this folder (assay-data/sock). */
-struct client *client_new(const char *server, const char *token, struct err *err);
+/* What the options leave out is taken from ASSAY_URL, ASSAY_TOKEN, ASSAY_TLS_PIN and ASSAY_TLS_CA
+ * (an empty value counts as not set), then from ~/.config/assay/config.yaml, and the address at
+ * last from the socket of `assay serve` in this folder (assay-data/sock). ERR_ARG where a token
+ * would cross a network readable by others (proto/peer.h). */
 struct client *client_of(const struct cli_common *common, struct err *err);
+/* The same with an address and a token only; both may be NULL. */
+struct client *client_new(const char *server, const char *token, struct err *err);
 void client_free(struct client *c);
 const char *client_server(const struct client *c);
 

@@ -1,7 +1,9 @@
 /* client_open.c - finds the controller that a client speaks to, and the token that it shows.
  *
  * Both are looked for in this order: the options of the command, the environment (ASSAY_URL,
- * ASSAY_TOKEN), the user's configuration file, the socket of a controller in this folder. */
+ * ASSAY_TOKEN), the user's configuration file, the socket of a controller in this folder. How the
+ * controller is known (ASSAY_TLS_PIN, ASSAY_TLS_CA) is found in the same way; a pin of the
+ * configuration file belongs to the server of that file. */
 #include "cli/client_private.h"
 
 #include "base/buf.h"
@@ -17,14 +19,19 @@
 
 enum { TOKEN_FILE_MAX = 4096 };
 
-/* Reads ~/.config/assay/config.yaml, which may hold "server: ..." and "token: ...". It need not
- * be there. */
+/* Reads ~/.config/assay/config.yaml, which may hold "server: ...", "token: ..." and how that server
+ * is known. It need not be there. */
 struct client_file {
-    char *server, *token;
+    char *server, *token, *tls_pin, *tls_ca;
+    bool insecure;
 };
 static const struct conf_opt file_opts[] = {
     { "server", CONF_STR, offsetof(struct client_file, server), NULL, 0, 0, "controller to ask" },
     { "token", CONF_STR, offsetof(struct client_file, token), NULL, 0, 0, "access token" },
+    { "tls_pin", CONF_STR, offsetof(struct client_file, tls_pin), NULL, 0, 0, "hash of its key" },
+    { "tls_ca", CONF_PATH, offsetof(struct client_file, tls_ca), NULL, 0, 0, "authority, PEM" },
+    { "insecure", CONF_BOOL, offsetof(struct client_file, insecure), "false", 0, 0,
+      "send the token in clear text" },
 };
 
 static int read_config(struct client_file *cf, struct err *err)
@@ -86,23 +93,36 @@ static int pick_token(struct client *c, const char *token, struct err *err)
     return 0;
 }
 
-struct client *client_new(const char *server, const char *token, struct err *err)
+static const char *first_of(const char *option, const char *variable, const char *other)
+{
+    if (option && option[0])
+        return option;
+    return env(variable) ? env(variable) : other;
+}
+
+static struct client *open_with(const struct cli_common *o, const char *token, struct err *err)
 {
     struct client *c = mem_zalloc(sizeof(*c));
     struct client_file cf = { 0 };
+    const char *server = first_of(o->server, "ASSAY_URL", NULL);
+    bool is_by_file = false;
 
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (!server || !server[0])
-        server = env("ASSAY_URL");
-    if (!token || !token[0])
-        token = env("ASSAY_TOKEN");
+    token = first_of(token, "ASSAY_TOKEN", NULL);
     if ((!server || !token) && read_config(&cf, err) < 0)
         goto fail;
-    if (!server)
-        server = cf.server;
-    if (!token)
-        token = cf.token;
-    if (pick_server(c, server, err) < 0 || pick_token(c, token, err) < 0)
+    is_by_file = !server;
+    if (pick_server(c, server ? server : cf.server, err) < 0 ||
+        pick_token(c, token ? token : cf.token, err) < 0)
+        goto fail;
+    c->tls_pin = mem_strdup(first_of(o->tls_pin, "ASSAY_TLS_PIN", is_by_file ? cf.tls_pin : NULL));
+    c->tls_ca = mem_strdup(first_of(o->tls_ca, "ASSAY_TLS_CA", is_by_file ? cf.tls_ca : NULL));
+    c->peer = (struct peer){ .url = c->server,
+                             .pin = c->tls_pin,
+                             .ca = c->tls_ca,
+                             .has_token = c->token,
+                             .is_clear = o->insecure || (is_by_file && cf.insecure) };
+    if (peer_check(&c->peer, err) < 0)
         goto fail;
     c->curl = curl_easy_init();
     CHECK(c->curl);
@@ -114,16 +134,21 @@ fail:
     return NULL;
 }
 
+struct client *client_new(const char *server, const char *token, struct err *err)
+{
+    return open_with(&(struct cli_common){ .server = (char *)(uintptr_t)server }, token, err);
+}
+
 struct client *client_of(const struct cli_common *common, struct err *err)
 {
     struct client *c = NULL;
     struct buf text = { 0 };
 
     if (common->token || !common->token_file)
-        return client_new(common->server, common->token, err);
+        return open_with(common, common->token, err);
     if (io_read_file(common->token_file, TOKEN_FILE_MAX, &text, err) == 0) {
         if (text.len > 0)
-            c = client_new(common->server, text.data, err);
+            c = open_with(common, text.data, err);
         else
             err_set(err, ERR_ARG, "%s: the file is empty", common->token_file);
     }
@@ -141,5 +166,7 @@ void client_free(struct client *c)
     mem_free(c->socket);
     mem_free(c->base);
     mem_free(c->token);
+    mem_free(c->tls_pin);
+    mem_free(c->tls_ca);
     mem_free(c);
 }

@@ -3,6 +3,7 @@
 #define CLI_CLIENT_PRIVATE_H
 
 #include "cli/client.h"
+#include "proto/peer.h"
 
 #include <curl/curl.h>
 
@@ -12,6 +13,8 @@ struct client {
     char *socket; /* path, or NULL for TCP */
     char *base;   /* http://host:port */
     char *token;
+    char *tls_pin, *tls_ca;
+    struct peer peer; /* points to the texts above */
     int64_t timeout_ms;
     int64_t patience_ms;   /* how long to wait while the controller is busy (client_patience) */
     const struct clk *clk; /* the clock of deadline_ms; NULL = no deadline */

@@ -39,32 +39,55 @@ struct cmd {
 struct cli_common {
     char *server; /* unix:PATH or http(s)://host:port */
     char *token, *token_file;
+    char *tls_pin, *tls_ca;
+    bool insecure;
     bool json;
 };
-#define CLI_COMMON(type)                                                            \
-    { "server",                                                                     \
-      CONF_STR,                                                                     \
-      offsetof(type, common.server),                                                \
-      NULL,                                                                         \
-      0,                                                                            \
-      0,                                                                            \
-      "controller to ask: unix:PATH or http://host:port; also ASSAY_URL" },         \
-        { "token",                                                                  \
-          CONF_STR,                                                                 \
-          offsetof(type, common.token),                                             \
-          NULL,                                                                     \
-          0,                                                                        \
-          0,                                                                        \
-          "access token; better in ASSAY_TOKEN, where other users do not see it" }, \
-        { "token_file",                                                             \
-          CONF_STR,                                                                 \
-          offsetof(type, common.token_file),                                        \
-          NULL,                                                                     \
-          0,                                                                        \
-          0,                                                                        \
-          "file that holds the access token" },                                     \
-    {                                                                               \
-        "json", CONF_BOOL, offsetof(type, common.json), "false", 0, 0, "print JSON" \
+#define CLI_COMMON(type)                                                              \
+    { "server",                                                                       \
+      CONF_STR,                                                                       \
+      offsetof(type, common.server),                                                  \
+      NULL,                                                                           \
+      0,                                                                              \
+      0,                                                                              \
+      "controller to ask: unix:PATH or http(s)://host:port; also ASSAY_URL" },        \
+        { "token",                                                                    \
+          CONF_STR,                                                                   \
+          offsetof(type, common.token),                                               \
+          NULL,                                                                       \
+          0,                                                                          \
+          0,                                                                          \
+          "access token; better in ASSAY_TOKEN, where other users do not see it" },   \
+        { "token_file",                                                               \
+          CONF_STR,                                                                   \
+          offsetof(type, common.token_file),                                          \
+          NULL,                                                                       \
+          0,                                                                          \
+          0,                                                                          \
+          "file that holds the access token" },                                       \
+        { "tls_pin",                                                                  \
+          CONF_STR,                                                                   \
+          offsetof(type, common.tls_pin),                                             \
+          NULL,                                                                       \
+          0,                                                                          \
+          0,                                                                          \
+          "hash of the controller's key, printed at its start; also ASSAY_TLS_PIN" }, \
+        { "tls_ca",                                                                   \
+          CONF_STR,                                                                   \
+          offsetof(type, common.tls_ca),                                              \
+          NULL,                                                                       \
+          0,                                                                          \
+          0,                                                                          \
+          "file of the authority to trust, PEM; also ASSAY_TLS_CA" },                 \
+        { "insecure",                                                                 \
+          CONF_BOOL,                                                                  \
+          offsetof(type, common.insecure),                                            \
+          "false",                                                                    \
+          0,                                                                          \
+          0,                                                                          \
+          "send the token in clear text to another machine" },                        \
+    {                                                                                 \
+        "json", CONF_BOOL, offsetof(type, common.json), "false", 0, 0, "print JSON"   \
     }
 
 /* Fills `target` from argv by the table of options. "-o VALUE" stands for the option named

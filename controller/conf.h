@@ -17,6 +17,8 @@ struct ctl_conf {
     char *host_names; /* further names that the Host header of a request may hold */
     char *log_level;
     bool no_tcp, insecure;
+    bool tls;                 /* TCP is encrypted; also true where tls_cert is given */
+    char *tls_cert, *tls_key; /* NULL = tls-cert.pem, tls-key.pem of the data folder */
     bool no_sync;
     bool begin_empty; /* --new */
     bool dev;

@@ -112,8 +112,36 @@ static int conf_read(const struct daemon *d, struct ctl_conf *conf, struct err *
         mem_free(conf->listen);
         conf->listen = NULL;
     }
+    if (!conf->tls_cert != !conf->tls_key)
+        return err_at(err, conf->tls_cert ? "tls_key" : "tls_cert",
+                      "is missing: a certificate and its private key belong together");
+    conf->tls = conf->tls || conf->tls_cert;
     return http_conf_check(
-        &(struct http_conf){ .listen = conf->listen, .insecure = conf->insecure }, err);
+        &(struct http_conf){ .listen = conf->listen, .insecure = conf->insecure || conf->tls },
+        err);
+}
+
+static char *path_new(const char *folder, const char *file)
+{
+    size_t n = strlen(folder) + strlen(file) + 2;
+    char *path = mem_alloc(n);
+
+    (void)snprintf(path, n, "%s/%s", folder, file);
+    return path;
+}
+
+/* Where TLS is asked for and no certificate is given, there is one of our own in the data folder.
+ * It is made at the first start, and whenever its file is missing, then for the same key. */
+static int conf_tls(struct ctl_conf *conf, struct err *err)
+{
+    if (!conf->tls || !conf->listen || conf->tls_cert)
+        return 0;
+    conf->tls_cert = path_new(conf->data_dir, "tls-cert.pem");
+    conf->tls_key = path_new(conf->data_dir, "tls-key.pem");
+    if (access(conf->tls_cert, F_OK) == 0)
+        return 0;
+    log_info("tls.making cert=%s", conf->tls_cert);
+    return http_cert_make(conf->tls_cert, conf->tls_key, conf->host_names, err);
 }
 
 /* Paths of options are absolute, and the path of a Unix socket has a short limit. If it is too long
@@ -130,12 +158,8 @@ static void socket_shorten(struct ctl_conf *conf)
 
 static int conf_socket(struct ctl_conf *conf, struct err *err)
 {
-    size_t n = strlen(conf->data_dir) + 8;
-
-    if (!conf->socket) {
-        conf->socket = mem_alloc(n);
-        (void)snprintf(conf->socket, n, "%s/sock", conf->data_dir);
-    }
+    if (!conf->socket)
+        conf->socket = path_new(conf->data_dir, "sock");
     socket_shorten(conf);
     if (strlen(conf->socket) > SOCKET_BYTES)
         return err_at(err, "socket", "%.60s... is too long for a Unix socket: give --socket",
@@ -265,6 +289,10 @@ static int open_door(struct daemon *d, struct err *err)
         return -1;
     printf("assayd: %s  page: %s/open?code=%s  token: %s/admin-token\n", address, address, code,
            d->conf.data_dir);
+    if (http_server_pin(web_http(d->web))[0])
+        printf("assayd: key of the certificate: %s  (for --tls-pin of commands and runners, or "
+               "--tls-ca %s)\n",
+               http_server_pin(web_http(d->web)), d->conf.tls_cert);
     if (beyond[0])
         printf("assayd: listening on %s without TLS: tokens and data cross the network readable by "
                "others\n",
@@ -288,8 +316,10 @@ static int start(struct daemon *d, struct err *err)
     if (d->conf.no_sync)
         io = &io_unsynced;
     d->loop = loop_new(&d->clk, err);
-    if (!d->loop || io_private_dir(d->conf.data_dir, err) < 0)
+    if (!d->loop || io_private_dir(d->conf.data_dir, err) < 0 || conf_tls(&d->conf, err) < 0)
         return -1;
+    web.http.tls_cert = d->conf.tls_cert;
+    web.http.tls_key = d->conf.tls_key;
     d->ctl = ctl_new(&d->conf, &d->clk, d->loop, err);
     if (!d->ctl)
         return -1;

@@ -129,6 +129,9 @@ static int start_agent(struct runner *r, struct err *err)
 {
     struct http_conf hc = { .controller = r->conf.controller,
                             .token = r->token,
+                            .tls_pin = r->conf.tls_pin,
+                            .tls_ca = r->conf.tls_ca,
+                            .is_clear = r->conf.insecure,
                             .delay_ms = r->conf.dev_delay_ms,
                             .delay_seed = (uint64_t)r->conf.dev_delay_seed };
     struct agent_conf ac = {

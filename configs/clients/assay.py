@@ -22,17 +22,21 @@ One file, Python's standard library only. Copy it beside your program.
 
 Any number of processes, on any machines, may run the same lines at once: the study is made by the
 first of them, and each takes trials until the study is over. A process that is started again under
-the same client name gets the trial back that it held. The token is read from ASSAY_TOKEN.
+the same client name gets the trial back that it held. The token is read from ASSAY_TOKEN, the file
+of the authority that vouches for an https:// address from ASSAY_TLS_CA (or this machine's store).
 """
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import random
 import socket
+import ssl
 import time
 import traceback
 import urllib.error
+import urllib.parse
 import urllib.request
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
@@ -85,12 +89,26 @@ class Lost(Exception):
     """The trial was given to somebody else, because this client was silent for too long."""
 
 
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
 class Client:
     """Calls of the REST API, with the token and with patience while the controller restarts."""
 
     def __init__(self, url: str, token: Optional[str] = None, timeout: float = 30) -> None:
         self.url, self.timeout = url.rstrip("/"), timeout
         self.token = token if token is not None else os.environ.get("ASSAY_TOKEN", "")
+        parts = urllib.parse.urlsplit(self.url)
+        self.context = (ssl.create_default_context(cafile=os.environ.get("ASSAY_TLS_CA") or None)
+                        if parts.scheme == "https" else None)
+        if (self.token and parts.scheme == "http" and not os.environ.get("ASSAY_INSECURE")
+                and not _is_here(parts.hostname or "")):
+            raise ValueError(f"the token would be sent to {self.url} in clear text: use https:// or "
+                             "a tunnel, or allow it with ASSAY_INSECURE=1")
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Returns the answer's JSON. Every call here may be repeated without harm."""
@@ -103,7 +121,8 @@ class Client:
         request = urllib.request.Request(self.url + "/api/v1" + path, data, headers, method=method)
         for attempt in range(RETRIES):
             try:
-                with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                with urllib.request.urlopen(request, timeout=self.timeout,
+                                            context=self.context) as answer:
                     return json.loads(answer.read() or b"null")
             except urllib.error.HTTPError as e:
                 if e.code not in (429, 503) or attempt == RETRIES - 1:

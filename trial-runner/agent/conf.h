@@ -13,6 +13,8 @@
 struct runner_conf {
     char *controller; /* unix:PATH or http(s)://host:port */
     char *token, *token_file;
+    char *tls_pin, *tls_ca; /* how the controller is known (proto/peer.h); NULL = not given */
+    bool insecure;
     char *name;
     char *labels;
     char *cache_dir;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "proto/peer.h"
 #include "proto/status.h"
 
 #include <curl/curl.h>
@@ -43,6 +44,8 @@ struct http {
     struct event *timer;
     struct http_call *calls;
     char *base, *unix_path, *auth; /* auth: the whole Authorization header */
+    char *tls_pin, *tls_ca;
+    struct peer peer; /* points to the texts above */
     int64_t delay_ms;
     struct rng rng;
 };
@@ -91,7 +94,7 @@ static void no_answer(struct http_call *c, CURLcode code, struct err *err)
     else if (unreachable && c->http->unix_path)
         /* libcurl's own text would name the host "localhost", which nobody asked for. */
         err_set(err, ERR_UNREACHABLE, "no controller answers at unix:%s", c->http->unix_path);
-    else
+    else if (!peer_explain(&c->http->peer, code, err))
         err_set(err,
                 slow          ? ERR_TIMEOUT
                 : unreachable ? ERR_UNREACHABLE
@@ -290,7 +293,7 @@ static void set_options(struct http_call *c)
     curl_easy_setopt(c->easy, CURLOPT_URL, text);
     if (h->unix_path)
         curl_easy_setopt(c->easy, CURLOPT_UNIX_SOCKET_PATH, h->unix_path);
-    curl_easy_setopt(c->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    peer_setup(&h->peer, c->easy);
     curl_easy_setopt(c->easy, CURLOPT_PROXY, "");
     curl_easy_setopt(c->easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c->easy, CURLOPT_PRIVATE, c);
@@ -411,6 +414,17 @@ struct http *http_new(struct loop *loop, const struct http_conf *conf, struct er
         h->auth = mem_alloc(size);
         snprintf(h->auth, size, "Authorization: Bearer %s", conf->token);
     }
+    h->tls_pin = mem_strdup(conf->tls_pin);
+    h->tls_ca = mem_strdup(conf->tls_ca);
+    h->peer = (struct peer){ .url = h->unix_path ? "unix:" : h->base,
+                             .pin = h->tls_pin,
+                             .ca = h->tls_ca,
+                             .has_token = h->auth,
+                             .is_clear = conf->is_clear };
+    if (peer_check(&h->peer, err) < 0) {
+        http_free(h);
+        return NULL;
+    }
     h->timer = evtimer_new(loop_base(loop), on_timeout, h);
     h->multi = curl_multi_init();
     if (!h->timer || !h->multi) {
@@ -438,5 +452,7 @@ void http_free(struct http *h)
     mem_free(h->base);
     mem_free(h->unix_path);
     mem_free(h->auth);
+    mem_free(h->tls_pin);
+    mem_free(h->tls_ca);
     mem_free(h);
 }

@@ -17,11 +17,14 @@ struct http;
 struct http_call;
 
 struct http_conf {
-    const char *controller; /* unix:PATH | http(s)://host:port */
-    const char *token;      /* NULL = none */
-    int64_t delay_ms;       /* for tests: each call starts after a random time up to this */
+    const char *controller;       /* unix:PATH | http(s)://host:port */
+    const char *token;            /* NULL = none */
+    const char *tls_pin, *tls_ca; /* NULL = not given (proto/peer.h) */
+    bool is_clear;                /* the token may be sent over a network in clear text */
+    int64_t delay_ms;             /* for tests: each call starts after a random time up to this */
     uint64_t delay_seed;
 };
+/* ERR_ARG: the token would be sent in clear text to another machine, or a pin is none. */
 struct http *http_new(struct loop *loop, const struct http_conf *conf, struct err *err);
 void http_free(struct http *h); /* drops calls under way without on_done */
 

@@ -13,7 +13,12 @@
  *
  * The end. A plain close() of a socket with unread bytes sends a reset, which can take the answer
  * away from the client. A connection that must end with unread bytes is therefore shut down for
- * writing only, and what still arrives is thrown away for up to LINGER_MS. */
+ * writing only, and what still arrives is thrown away for up to LINGER_MS.
+ *
+ * TLS. The bufferevent encrypts and decrypts. Its callbacks are deferred: it would otherwise call
+ * them from within bufferevent_enable, where the connection could be freed under its caller. What
+ * reads and writes the descriptor directly (conn_read_now, conn_write_now) leaves that to libevent
+ * here. */
 #include "web/http/conn.h"
 
 #include "web/http/conn_private.h"
@@ -21,10 +26,12 @@
 #include "base/base.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "web/http/tls.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +107,8 @@ static void conn_free(struct conn *c)
     group->freed_bytes += (int64_t)held;
     if (request)
         group->conf.hooks.on_gone(request);
+    if (c->ssl)
+        tls_say_goodbye(c->ssl);
     bufferevent_free(c->bev);
     evbuffer_free(c->content);
     mem_free(c->text);
@@ -112,6 +121,8 @@ static void linger(struct conn *c)
 {
     c->state = CONN_LINGER;
     c->moved_ms = conn_now_ms(c->group);
+    if (c->ssl)
+        tls_say_goodbye(c->ssl);
     (void)!shutdown((int)bufferevent_getfd(c->bev), SHUT_WR);
     evbuffer_drain(conn_input(c), evbuffer_get_length(conn_input(c)));
     bufferevent_enable(c->bev, EV_READ);
@@ -310,10 +321,36 @@ static void on_written(struct bufferevent *bev, void *arg)
     }
 }
 
+/* A client that speaks plain HTTP to this door gets an answer that it can read. */
+static void tls_explain(const struct conn *c)
+{
+    static const char answer[] =
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\n"
+        "Connection: close\r\n\r\n{\"detail\":\"this port speaks TLS: use https:// in the "
+        "address\",\"status\":400,\"title\":\"Bad Request\",\"type\":\"about:blank\"}";
+    int fd = (int)bufferevent_getfd(c->bev);
+    bool is_plain = false;
+
+    for (unsigned long code; (code = bufferevent_get_openssl_error(c->bev));)
+        is_plain = is_plain || tls_is_plain_http(code);
+    if (!is_plain)
+        return;
+    /* A socket that is closed with unread bytes resets the connection, which loses the answer. */
+    for (char rest[1024]; recv(fd, rest, sizeof rest, MSG_DONTWAIT) == (ssize_t)sizeof rest;)
+        ;
+    (void)!send(fd, answer, sizeof answer - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static void on_end(struct bufferevent *bev, short what, void *arg)
 {
-    (void)bev, (void)what;
-    conn_free(arg);
+    struct conn *c = arg;
+
+    (void)bev;
+    if (what & BEV_EVENT_CONNECTED)
+        return; /* the handshake is over; requests may come */
+    if (c->ssl && what & BEV_EVENT_ERROR)
+        tls_explain(c);
+    conn_free(c);
 }
 
 static void on_peer(evutil_socket_t fd, short what, void *arg);
@@ -441,7 +478,15 @@ struct conn *conn_new(struct conn_group *group, int fd, uint64_t address)
     struct conn *c = mem_zalloc(sizeof *c);
 
     c->group = group;
-    c->bev = bufferevent_socket_new(loop_base(group->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+    if (group->conf.tls) {
+        c->ssl = tls_accept(group->conf.tls);
+        CHECK(c->ssl);
+        c->bev = bufferevent_openssl_socket_new(loop_base(group->loop), fd, c->ssl,
+                                                BUFFEREVENT_SSL_ACCEPTING,
+                                                BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+    } else {
+        c->bev = bufferevent_socket_new(loop_base(group->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+    }
     c->content = evbuffer_new();
     CHECK(c->bev && c->content);
     c->moved_ms = conn_now_ms(group);
@@ -455,6 +500,8 @@ void conn_read_now(struct conn *c)
 {
     int n = 0;
 
+    if (c->ssl)
+        return; /* libevent calls on_readable when the handshake is over and bytes have come */
     evbuffer_unfreeze(conn_input(c), 0);
     n = evbuffer_read(conn_input(c), bufferevent_getfd(c->bev), READ_NOW);
     evbuffer_freeze(conn_input(c), 0);

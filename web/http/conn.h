@@ -23,6 +23,7 @@
 struct conn;
 struct evbuffer;
 struct loop;
+struct tls;
 
 enum { HTTP_HEAD_MAX = 16 << 10 }; /* bytes of a request's first line and headers */
 
@@ -43,7 +44,8 @@ struct conn_hooks {
 
 struct conn_conf {
     struct gate_limits limits;
-    bool is_local; /* a Unix socket in a private folder: nobody is a stranger */
+    bool is_local;   /* a Unix socket in a private folder: nobody is a stranger */
+    struct tls *tls; /* connections are encrypted (tls.h); borrowed; NULL = they are not */
     /* How long a connection that has shown a token may be idle between requests, and how long the
      * client may take no bytes of an answer. */
     int64_t idle_ms;

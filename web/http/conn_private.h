@@ -10,6 +10,7 @@
 struct bufferevent;
 struct event;
 struct evbuffer;
+struct ssl_st;
 
 enum conn_state {
     CONN_HEAD,   /* reading a head, or idle before one */
@@ -24,6 +25,7 @@ struct conn {
     struct guest guest; /* must be the first member: see conn_of_guest */
     struct conn_group *group;
     struct bufferevent *bev;
+    struct ssl_st *ssl; /* owned by bev; NULL = the connection is not encrypted */
     enum conn_state state;
     bool is_closing; /* the connection ends after this answer */
     bool is_read;    /* the whole body of the answered request has arrived */

@@ -48,6 +48,10 @@ void conn_write_now(struct conn *c)
 {
     struct evbuffer *out = conn_output(c);
 
+    if (c->ssl) {
+        bufferevent_enable(c->bev, EV_WRITE); /* encrypts and writes at once */
+        return;
+    }
     evbuffer_unfreeze(out, 1);
     (void)evbuffer_write_atmost(out, bufferevent_getfd(c->bev), WRITE_NOW);
     evbuffer_freeze(out, 1);

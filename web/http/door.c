@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "web/http/tls.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -108,6 +109,8 @@ static void on_sweep(void *arg)
 {
     struct door *d = arg;
 
+    if (d->group.conf.tls)
+        tls_refresh(d->group.conf.tls);
     conn_check_all(&d->group);
     conn_settle(&d->group);
     shed_tell(d);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "web/http/door.h"
 #include "web/http/listen.h"
+#include "web/http/tls.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ enum { DOORS = 2, DESCRIPTORS_KEPT = 512 };
 struct http_server {
     struct http_conf conf;
     struct listen_address address; /* empty without TCP */
+    struct tls *tls;               /* of TCP; NULL = TCP is not encrypted */
     struct door *doors[DOORS];     /* the Unix socket, TCP; NULL = not there */
 };
 
@@ -49,6 +51,8 @@ static void conf_take(struct http_conf *to, const struct http_conf *from)
     *to = *from;
     to->socket_path = mem_strdup(from->socket_path);
     to->listen = mem_strdup(from->listen);
+    to->tls_cert = mem_strdup(from->tls_cert);
+    to->tls_key = mem_strdup(from->tls_key);
     if (to->max_connections <= 0)
         to->max_connections = 4096;
     to->max_connections = connections_that_fit(to->max_connections);
@@ -68,7 +72,15 @@ static void conf_take(struct http_conf *to, const struct http_conf *from)
 
 int http_conf_check(const struct http_conf *conf, struct err *err)
 {
-    return conf->listen ? listen_check(conf->listen, conf->insecure, err) : 0;
+    if (!conf->tls_cert != !conf->tls_key)
+        return err_at(err, conf->tls_cert ? "tls_key" : "tls_cert",
+                      "is missing: a certificate and its private key belong together");
+    return conf->listen ? listen_check(conf->listen, conf->insecure || conf->tls_cert, err) : 0;
+}
+
+int http_cert_make(const char *cert_path, const char *key_path, const char *names, struct err *err)
+{
+    return tls_make(cert_path, key_path, names, err);
 }
 
 static struct door *door_open(const struct http_server *http, struct loop *loop, int fd,
@@ -83,6 +95,7 @@ static struct door *door_open(const struct http_server *http, struct loop *loop,
                     .bytes = conf->max_inflight_bytes,
                     .leaving = strangers },
         .is_local = is_local,
+        .tls = is_local ? NULL : http->tls,
         .idle_ms = conf->idle_ms,
         .head_ms = MIN(conf->head_ms, conf->request_ms),
         .request_ms = conf->request_ms,
@@ -106,8 +119,13 @@ struct http_server *http_server_new(struct loop *loop, const struct http_conf *c
         if (!http->doors[0])
             goto fail;
     }
+    if (conf->listen && conf->tls_cert) {
+        http->tls = tls_open(conf->tls_cert, conf->tls_key, err);
+        if (!http->tls)
+            goto fail;
+    }
     if (conf->listen) {
-        int fd = listen_tcp(conf->listen, conf->insecure, &http->address, err);
+        int fd = listen_tcp(conf->listen, http->tls, conf->insecure, &http->address, err);
 
         http->doors[1] = door_open(http, loop, fd, false, hooks, owner);
         if (!http->doors[1])
@@ -115,7 +133,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_conf *c
     }
     log_info("web.ready socket=%s address=%s", conf->socket_path ? conf->socket_path : "-",
              http->address.url[0] ? http->address.url : "-");
-    if (http->address.is_beyond)
+    if (http->address.is_beyond && !http->tls)
         log_warn("web.insecure listen=%s note=\"other machines can reach it, without encryption\"",
                  http->address.bound);
     return http;
@@ -140,8 +158,11 @@ void http_server_free(struct http_server *http)
         unlink(http->conf.socket_path);
     for (int i = 0; i < DOORS; i++)
         door_free(http->doors[i]);
+    tls_free(http->tls);
     mem_free((void *)(uintptr_t)http->conf.socket_path);
     mem_free((void *)(uintptr_t)http->conf.listen);
+    mem_free((void *)(uintptr_t)http->conf.tls_cert);
+    mem_free((void *)(uintptr_t)http->conf.tls_key);
     mem_free(http);
 }
 
@@ -152,7 +173,12 @@ const char *http_server_address(const struct http_server *http)
 
 const char *http_server_beyond(const struct http_server *http)
 {
-    return http->address.is_beyond ? http->address.bound : "";
+    return http->address.is_beyond && !http->tls ? http->address.bound : "";
+}
+
+const char *http_server_pin(const struct http_server *http)
+{
+    return http->tls ? tls_pin(http->tls) : "";
 }
 
 int http_server_port(const struct http_server *http)

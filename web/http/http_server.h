@@ -21,6 +21,9 @@ struct http_conf {
     const char *listen;
     /* may listen where other machines can reach it, without TLS */
     bool insecure;
+    /* Files of the certificate chain and of its private key (tls.h): TCP is TLS then. Both or
+     * neither. */
+    const char *tls_cert, *tls_key;
     /* Connections at each door; default 4096. When all of them have shown a token, further ones
      * wait in the kernel's queue. */
     int64_t max_connections;
@@ -43,6 +46,8 @@ struct http_conf {
 
 /* ERR_ARG if one of the addresses cannot be, or must not be, listened on. Opens nothing. */
 int http_conf_check(const struct http_conf *conf, struct err *err);
+/* Makes a certificate that signs itself, as tls_make (tls.h) says. */
+int http_cert_make(const char *cert_path, const char *key_path, const char *names, struct err *err);
 /* Opens the doors. Borrows the loop until http_server_free; conf's strings are copied. owner: for
  * the hooks. */
 struct http_server *http_server_new(struct loop *loop, const struct http_conf *conf,
@@ -53,7 +58,10 @@ void http_server_free(struct http_server *http);
 void http_server_close_doors(struct http_server *http);
 /* An address for a browser, "http://127.0.0.1:7878"; "" without a TCP listener; borrowed. */
 const char *http_server_address(const struct http_server *http);
-/* What it listens on, "0.0.0.0:7878", if other machines can reach that; else "". Borrowed. */
+/* The hash of the key of the TCP listener's certificate (tls_pin); "" without TLS; borrowed. */
+const char *http_server_pin(const struct http_server *http);
+/* What it listens on, "0.0.0.0:7878", if other machines can reach that and nothing is encrypted;
+ * else "". Borrowed. */
 const char *http_server_beyond(const struct http_server *http);
 int http_server_port(const struct http_server *http);      /* 0 without a TCP listener */
 int64_t http_server_count(const struct http_server *http); /* open connections */

@@ -162,7 +162,7 @@ static int address_write(const struct sockaddr_storage *ss, char *out, size_t si
 }
 
 /* What the bound socket listens on, which tells the port where 0 was asked for. */
-static int address_of(int fd, struct listen_address *out, struct err *err)
+static int address_of(int fd, bool is_tls, struct listen_address *out, struct err *err)
 {
     struct sockaddr_storage ss;
     socklen_t len = sizeof ss;
@@ -176,7 +176,7 @@ static int address_of(int fd, struct listen_address *out, struct err *err)
     if (is_any(&ss))
         any_replace(&ss);
     (void)address_write(&ss, text, sizeof text);
-    (void)!snprintf(out->url, sizeof out->url, "http://%s", text);
+    (void)!snprintf(out->url, sizeof out->url, "%s://%s", is_tls ? "https" : "http", text);
     return 0;
 }
 
@@ -189,8 +189,8 @@ static int address_read(const char *text, bool may_be_beyond, struct sockaddr_st
         return err_at(
             err, "listen",
             "%s can be reached from other machines, and tokens and data would cross the "
-            "network readable by others: listen on 127.0.0.1 behind a TLS proxy or an SSH "
-            "tunnel, or give --insecure",
+            "network readable by others: give --tls, or listen on 127.0.0.1 behind an SSH tunnel, "
+            "or allow it with --insecure",
             text);
     return 0;
 }
@@ -203,13 +203,14 @@ int listen_check(const char *text, bool may_be_beyond, struct err *err)
     return address_read(text, may_be_beyond, &ss, &len, err);
 }
 
-int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out, struct err *err)
+int listen_tcp(const char *text, bool is_tls, bool may_be_clear, struct listen_address *out,
+               struct err *err)
 {
     struct sockaddr_storage ss;
     socklen_t len = 0;
     int fd = -1, one = 1, idle_s = 15, probe_s = 5, probes = 3;
 
-    if (address_read(text, may_be_beyond, &ss, &len, err) < 0)
+    if (address_read(text, is_tls || may_be_clear, &ss, &len, err) < 0)
         return -1;
     fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -221,7 +222,7 @@ int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out,
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe_s, sizeof probe_s);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
     if (bind(fd, (struct sockaddr *)&ss, len) < 0 || listen(fd, BACKLOG) < 0 ||
-        address_of(fd, out, err) < 0) {
+        address_of(fd, is_tls, out, err) < 0) {
         err_errno(err, "listening on %s", text);
         close(fd);
         return -1;

@@ -24,11 +24,12 @@ struct listen_address {
     bool is_beyond;
 };
 
-/* text as in args_listen_parse. Tokens and data are not encrypted, so an address beyond this
- * machine is refused unless may_be_beyond. */
+/* text: as in args_listen_parse. Without TLS, tokens and data are readable on the way, so an
+ * address beyond this machine is refused unless is_tls or may_be_clear. */
 /* Only reads the text. */
 int listen_check(const char *text, bool may_be_beyond, struct err *err);
 /* Returns a descriptor as listen_unix does, or -1, and fills in *out. */
-int listen_tcp(const char *text, bool may_be_beyond, struct listen_address *out, struct err *err);
+int listen_tcp(const char *text, bool is_tls, bool may_be_clear, struct listen_address *out,
+               struct err *err);
 
 #endif

@@ -47,8 +47,9 @@ void web_auth_cookie(struct web_req *r, const char *cookie)
     char name[32], text[200];
 
     cookie_name(r, name, sizeof name);
-    (void)!snprintf(text, sizeof text, "%s=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d", name,
-                    cookie ? cookie : "", cookie ? 30 * 86400 : 0);
+    (void)!snprintf(text, sizeof text, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s; Max-Age=%d",
+                    name, cookie ? cookie : "", http_server_pin(r->web->http)[0] ? "; Secure" : "",
+                    cookie ? 30 * 86400 : 0);
     web_header_add(r, "Set-Cookie", text);
 }
 
