@@ -228,7 +228,7 @@ int warnings_find(struct ml_data *d, const struct ml_rows_spec *by, struct warni
         return 0;
     w.is_input = inputs_take(d);
     if (sample_take(&w, err) < 0 || warn_of_groups(&w, err) < 0 || warn_of_order(&w, err) < 0 ||
-        warn_of_leaks(&w, err) < 0 || warn_of_repeats(&w, err) < 0 ||
+        warn_of_leaks(&w, err) < 0 || warn_of_levels(&w, err) < 0 || warn_of_repeats(&w, err) < 0 ||
         warn_of_test_rows(&w, err) < 0)
         rc = -1;
     else

@@ -1,6 +1,6 @@
 /* warnings_private.h - what the files of warnings share. warnings.c: rows, columns, classes;
  * warnings_columns.c: what one column tells of the target or of the test rows; warnings_order.c:
- * repeated rows, groups, order. */
+ * repeated rows, groups, order; warnings_levels.c: levels that are spelled nearly alike. */
 #ifndef ML_FIT_WARNINGS_PRIVATE_H
 #define ML_FIT_WARNINGS_PRIVATE_H
 
@@ -29,6 +29,7 @@ void warn(struct warn_work *w, const char *code, const char *column, const char 
 bool warn_is_candidate(const struct warn_work *w, int col);
 bool warn_is_input(const struct warn_work *w, int col);
 
+int warn_of_levels(struct warn_work *w, struct err *err);
 int warn_of_leaks(struct warn_work *w, struct err *err);
 int warn_of_test_rows(struct warn_work *w, struct err *err);
 int warn_of_repeats(struct warn_work *w, struct err *err);

@@ -1,6 +1,7 @@
 /* test_warnings.c - each warning is said of the table that deserves it and of no other: clean
  * tables of noise, categories and a strong but honest column get none. Equal data give equal
  * warnings, and each is one line that names its column. */
+#include "tests/ml/csv_rig.h"
 #include "tests/ml/fit_rig.h"
 
 #include "base/base.h"
@@ -45,14 +46,13 @@ static struct made clean(int64_t rows, enum ml_task task)
 
 static const struct ml_rows_spec nothing = { 0 };
 
-static void found(struct made *m, enum ml_task task, const struct ml_rows_spec *by,
-                  struct frame *test, struct warnings *out)
+/* Closes the frame. */
+static void found_in(struct frame *f, enum ml_task task, const struct ml_rows_spec *by,
+                     struct frame *test, struct warnings *out)
 {
-    struct frame *f = rig_frame(m->t);
     struct warnings again = { 0 };
     struct err err = { 0 };
 
-    rig_table_free(m->t);
     struct ml_data_spec spec = { .frame = f,
                                  .test_frame = test,
                                  .target = "y",
@@ -74,6 +74,15 @@ static void found(struct made *m, enum ml_task task, const struct ml_rows_spec *
     }
     ml_data_close(d);
     frame_close(f);
+}
+
+static void found(struct made *m, enum ml_task task, const struct ml_rows_spec *by,
+                  struct frame *test, struct warnings *out)
+{
+    struct frame *f = rig_frame(m->t);
+
+    rig_table_free(m->t);
+    found_in(f, task, by, test, out);
 }
 
 static void expect_one(const struct warnings *w, const char *code, const char *column)
@@ -284,6 +293,80 @@ static void test_rows_of_another_kind_are_told(void **state)
     }
 }
 
+/* A table with a column of these levels in turn, and a number that tells the target. */
+static struct frame *of_levels(const char *const *levels, int n)
+{
+    struct buf b;
+    struct rng r;
+
+    rng_init(&r, 5, 0);
+    buf_init(&b, 1 << 20);
+    assert_int_equal(buf_adds(&b, "place,x,y\n", NULL), 0);
+    for (int i = 0; i < 600; i++) {
+        double x = rng_normal(&r);
+        assert_int_equal(
+            buf_addf(&b, NULL, "\"%s\",%.4f,%.4f\n", levels[i % n], x, x + rng_normal(&r)), 0);
+    }
+    struct frame *f = csv_frame(b.data, NULL);
+    buf_fini(&b);
+    return f;
+}
+
+static void levels_spelled_nearly_alike_are_told_with_their_rows(void **state)
+{
+    static const struct {
+        const char *levels[6];
+        const char *text; /* "" = no warning */
+    } cases[] = {
+        { { "New York", "new york", "NewYork", "Paris", "Rome", "Rome" },
+          "\"New York\" (100), \"NewYork\" (100) and \"new york\" (100) rows" },
+        { { "Paris", "Paris", "Paris", "Paris", "PARIS", "Rome" },
+          "\"Paris\" (400) and \"PARIS\" (100) rows are spelled nearly alike:" },
+        { { "Zürich", "ZÜRICH", "Bern", "bern.", "Basel", "Genf" }, "and so are 1 more level to" },
+        { { "St. Gallen", "St Gallen", "St-Gallen", "Bern", "Basel", "Genf" }, "St-Gallen" },
+        { { "Model 3", "model3", "Model X", "Model Y", "i3", "i4" }, "model3" },
+        { { "A", "A+", "A-", "AB", "B+", "B-" }, "" },
+        { { "1.5 l", "15 l", "1 5 l", "x-1", "x1", "x 2" }, "" },
+        { { "C", "C++", "C#", "F#", "C*", "Java" }, "" },
+        { { "red", "blue", "green", "black", "white", "grey" }, "" },
+        { { "10-19", "1019", "20-29", "30-39", "40-49", "under 10" }, "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct warnings w = { 0 };
+        found_in(of_levels(cases[i].levels, 6), ML_REGRESSION, &nothing, NULL, &w);
+        if (!cases[i].text[0]) {
+            for (int k = 0; k < w.n; k++)
+                fail_msg("case %zu: %s", i, w.of[k].text);
+            continue;
+        }
+        expect_one(&w, "alike", "place");
+        if (!strstr(w.of[0].text, cases[i].text))
+            fail_msg("case %zu: %s", i, w.of[0].text);
+    }
+}
+
+static void classes_spelled_nearly_alike_are_told(void **state)
+{
+    struct warnings w = { 0 };
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 1 << 20);
+    assert_int_equal(buf_adds(&b, "x,y\n", NULL), 0);
+    for (int i = 0; i < 600; i++)
+        assert_int_equal(buf_addf(&b, NULL, "%d,%s\n", i * 7919 % 600 * 3 % 1000,
+                                  i % 3 == 0   ? "yes"
+                                  : i % 9 == 1 ? "Yes"
+                                               : "no"),
+                         0);
+    found_in(csv_frame(b.data, NULL), ML_MULTICLASS, &nothing, NULL, &w);
+    buf_fini(&b);
+    expect_one(&w, "alike", "y");
+    assert_non_null(strstr(w.of[0].text, "\"yes\" (200) and \"Yes\" (67) rows"));
+}
+
 static void the_json_is_a_list_of_three_keys(void **state)
 {
     struct warnings w = { .n = 2,
@@ -311,6 +394,8 @@ int main(void)
         cmocka_unit_test(an_order_that_no_column_names_is_hinted_at_where_it_is_strong),
         cmocka_unit_test(few_and_uneven_groups_are_told),
         cmocka_unit_test(test_rows_of_another_kind_are_told),
+        cmocka_unit_test(levels_spelled_nearly_alike_are_told_with_their_rows),
+        cmocka_unit_test(classes_spelled_nearly_alike_are_told),
         cmocka_unit_test(the_json_is_a_list_of_three_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
