@@ -220,7 +220,8 @@ static int on_checkpoint(struct study *st, struct trial_row *row, const struct m
 
 static void take_final(struct study *st, struct trial_row *row, const struct msg_event *e)
 {
-    static const char *const kept[] = { "free", "steps", "folds", "curve", "engine", "growth" };
+    static const char *const kept[] = { "free",   "steps",  "folds", "curve",
+                                        "engine", "growth", "first" };
     const struct lease *l = lease_find(st->ctl, false, row->id);
     json_t *info = trial_info(row);
 
@@ -329,7 +330,10 @@ static bool keeps(struct study *st, const struct trial_row *row, const struct ms
 /* Whether a trial that was cut before all its folds were scored is too weak to count (board.h). */
 static bool is_outdone(const struct study *st, const struct trial_row *row)
 {
-    return trial_is_part(st, row) && board_outdoes(st, row->score, row->score_se);
+    struct trial_mem t = { .score = row->score, .score_se = row->score_se };
+
+    t.first_score = trial_first_score(row);
+    return trial_is_part(st, row) && board_outdoes(st, &t);
 }
 
 static int on_final(struct study *st, struct trial_row *row, const struct msg_event *e,

@@ -149,20 +149,22 @@ static double error_of(double se)
     return isfinite(se) ? se : 0;
 }
 
-static bool is_clearly_better(const struct study *st, double score, double se,
+static bool is_clearly_better(const struct study *st, const struct trial_mem *t,
                               const struct trial_mem *than)
 {
-    double least = BOARD_MARGIN * hypot(error_of(se), error_of(than->score_se));
+    double se = error_of(t->score_se), least = BOARD_MARGIN * hypot(se, error_of(than->score_se));
 
-    return study_gain(st, score) - study_gain(st, than->score) > least;
+    /* on the same rows scores err together: the error of their difference is about half of each */
+    if (isfinite(t->first_score) && isfinite(than->first_score))
+        return study_gain(st, t->first_score) - study_gain(st, than->first_score) > se;
+    return study_gain(st, t->score) - study_gain(st, than->score) > least;
 }
 
 static int64_t bests_choose(const struct study *st, const struct bests *b)
 {
     if (!b->whole || !b->part)
         return b->whole ? b->whole : b->part;
-    const struct trial_mem *part = &st->trials[b->part - 1];
-    bool wins = is_clearly_better(st, part->score, part->score_se, &st->trials[b->whole - 1]);
+    bool wins = is_clearly_better(st, &st->trials[b->part - 1], &st->trials[b->whole - 1]);
     return wins ? b->part : b->whole;
 }
 
@@ -193,9 +195,9 @@ int64_t board_best_artifact(const struct study *st)
     return bests_choose(st, &b);
 }
 
-bool board_outdoes(const struct study *st, double score, double se)
+bool board_outdoes(const struct study *st, const struct trial_mem *t)
 {
     int64_t whole = board_first(st, false);
 
-    return whole && !is_clearly_better(st, score, se, &st->trials[whole - 1]);
+    return whole && !is_clearly_better(st, t, &st->trials[whole - 1]);
 }

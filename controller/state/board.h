@@ -20,15 +20,15 @@ void board_remove(struct study *st, int64_t number); /* without effect if it is 
 bool board_keeps(const struct study *st, int64_t number, const struct trial_mem *t);
 int64_t board_rank(const struct study *st, int64_t number); /* from 1; the trial is on the board */
 /* The trial that stands for the study; 0 = the board is empty. It is the first of the board, unless
- * that has a score of some folds only, which depends on which folds these were: it then counts only
- * if it is better than the best score of all folds by BOARD_MARGIN standard errors of their
- * difference. */
+ * that has a score of some folds only, which depends on which folds these were. It then counts only
+ * if on the first fold it is better than the best trial of all folds by its own standard error; or,
+ * where a trial's score of the first fold is unknown, if it is better by BOARD_MARGIN standard errors
+ * of their difference. */
 int64_t board_best(const struct study *st);
 /* The same among the trials whose artifacts are kept; 0 = none. */
 int64_t board_best_artifact(const struct study *st);
-/* Whether a score of some folds only, with its standard error, is too weak to count beside the
- * scores of all folds. */
-bool board_outdoes(const struct study *st, double score, double se);
+/* Whether a trial's score of some folds only is too weak to count beside the scores of all folds. */
+bool board_outdoes(const struct study *st, const struct trial_mem *t);
 
 #define BOARD_MARGIN 2
 

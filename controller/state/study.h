@@ -43,8 +43,9 @@ extern const char *const trial_source_name[SRC_SOURCES];
  * rows. Its number is its place in study.trials + 1. trial_note (trial.h) fills it from the row. */
 struct trial_mem {
     int64_t id;
-    uint64_t config;                         /* the first 64 bits of the configuration's hash */
-    double score, score_se;                  /* NaN = none */
+    uint64_t config;        /* the first 64 bits of the configuration's hash */
+    double score, score_se; /* NaN = none */
+    double first_score;     /* of the first fold alone, of a completed trial; NaN = unknown */
     int64_t fit_us, predict_ns, model_bytes; /* of a completed trial; 0 = unknown */
     int64_t ended_at;
     uint8_t state, reason, source; /* enum trial_state, trial_reason, trial_source */

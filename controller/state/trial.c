@@ -224,7 +224,8 @@ static void note_new(struct study *st, const struct trial_row *row)
 {
     CHECK(row->number == st->n_trials + 1); /* numbers have no holes */
     MEM_GROW(st->trials, st->n_trials, st->cap_trials);
-    st->trials[st->n_trials++] = (struct trial_mem){ .id = row->id, .score = NAN };
+    st->trials[st->n_trials++] =
+        (struct trial_mem){ .id = row->id, .score = NAN, .first_score = NAN };
 }
 
 /* Whether the trial was cut before all folds were scored. */
@@ -234,6 +235,22 @@ static bool is_part(const struct study *st, const json_t *info)
     bool is_cut = json_is_true(json_object_get(info, "cut"));
 
     return is_cut && folds > 0 && !st->problem.data.holdout && folds < st->problem.data.folds;
+}
+
+static double first_score(const json_t *info)
+{
+    const json_t *first = json_object_get(info, "first");
+
+    return json_is_number(first) ? json_number_value(first) : (double)NAN;
+}
+
+double trial_first_score(const struct trial_row *row)
+{
+    json_t *info = trial_info(row);
+    double first = first_score(info);
+
+    json_decref(info);
+    return first;
 }
 
 bool trial_is_part(const struct study *st, const struct trial_row *row)
@@ -264,6 +281,7 @@ static void note_info(struct study *st, struct trial_mem *t, const struct trial_
         t->model_bytes = json_integer_value(json_object_get(info, "model_bytes"));
         t->is_cut = json_is_true(json_object_get(info, "cut"));
         t->is_part = is_part(st, info);
+        t->first_score = first_score(info);
     }
     if (is_higher || is_complete)
         memory_note(st, t, json_number_value(json_object_get(info, "growth")));

@@ -50,6 +50,8 @@ struct trial_mem *trial_mem(struct study *st, int64_t number);
 /* The row's info as an object, which always has "source". The caller owns it. */
 json_t *trial_info(const struct trial_row *row);
 void trial_info_set(struct trial_row *row, json_t *info); /* takes the object over */
+/* Its score on the first fold alone; NaN = unknown. */
+double trial_first_score(const struct trial_row *row);
 /* Whether the score comes from fewer folds than the study has, because the trial was cut early. */
 bool trial_is_part(const struct study *st, const struct trial_row *row);
 enum trial_source trial_source_of(const struct trial_row *row);

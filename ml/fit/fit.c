@@ -454,23 +454,9 @@ static int odd_point(struct fit_trial *t, struct fit_run *r, int folds, struct e
     return 0;
 }
 
-/* After a cut: makes r the run whose result the trial has, if it is better than the one so far,
- * whose value is *select. */
-static void choose_if_better(struct fit_trial *t, struct fit_run *r, int folds, double *select)
-{
-    struct fit_choice c = fit_choose(t, r, folds);
-
-    if (c.best < 0 || (t->chosen && !fit_is_better(t, c.select, *select)))
-        return;
-    t->chosen = r;
-    t->chosen_folds = folds;
-    *select = c.select;
-}
-
 int fit_trial_cut(struct fit_trial *t, struct err *err)
 {
     struct family_plan plan;
-    double select = (double)NAN;
 
     if (t->is_cut)
         return 0;
@@ -481,13 +467,13 @@ int fit_trial_cut(struct fit_trial *t, struct err *err)
         odd_point(t, t->run, folds, err) < 0)
         return -1;
     if (t->run)
-        choose_if_better(t, t->run, folds, &select);
+        fit_take_if_better(t, t->run, folds);
     if (t->before)
-        choose_if_better(t, t->before, t->before->n_lanes, &select);
+        fit_take_if_better(t, t->before, t->before->n_lanes);
     /* A lower level of the same run may have fitted fold 0 only: then that fold alone gives the
      * result. */
     if (t->run && !t->chosen)
-        choose_if_better(t, t->run, 1, &select);
+        fit_take_if_better(t, t->run, 1);
     if (!t->chosen)
         return err_set(err, ERR_TIMEOUT, "%s: the deadline came before the first usable step",
                        t->f->name);

@@ -31,6 +31,8 @@ struct fit_result {
     bool cut;
     /* folds that the score is of: a cut may leave fewer than all */
     int folds;
+    /* of the first fold alone, by the study's metric, at the chosen step; NaN = undefined there */
+    double first_score;
     double score, se; /* by data->spec.metric, cross-fitted; NaN when there is none yet */
     /* value of the selection metric at the best point of the mean curve; optimistic */
     double select;

@@ -170,3 +170,44 @@ void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const s
     *score = weight > 0 ? sum / weight : (double)NAN;
     *se = weight > 0 ? sqrt(square) / weight : (double)NAN;
 }
+
+/* What a run's best point says for the first `common` of its folds; *se: the standard error of the
+ * study's metric there. */
+static double common_value(const struct fit_trial *t, const struct fit_run *r, int best, int common,
+                           double *se)
+{
+    double square = 0, weight = 0;
+
+    for (int f = 0; f < common; f++) {
+        double e = r->values[best * SPLIT_MAX_FOLDS + f].se, w = t->size[f];
+        square += isnan(e) ? 0 : w * w * e * e;
+        weight += w;
+    }
+    *se = weight > 0 ? sqrt(square) / weight : 0;
+    return fit_fold_mean(t, r, best, common, -1);
+}
+
+void fit_take_if_better(struct fit_trial *t, struct fit_run *r, int folds)
+{
+    struct fit_choice c = fit_choose(t, r, folds);
+    int common = t->chosen ? MIN(folds, t->chosen_folds) : folds;
+
+    if (c.best < 0)
+        return;
+    if (t->chosen) {
+        struct fit_choice was = fit_choose(t, t->chosen, t->chosen_folds);
+        double se[2], now = common_value(t, r, c.best, common, &se[0]),
+                      before = common_value(t, t->chosen, was.best, common, &se[1]),
+                      sign = metric_info(t->select)->larger_is_better ? 1 : -1;
+        /* the errors are those of the study's metric */
+        bool has_errors = t->select == t->d->spec.metric;
+        if (has_errors && folds < t->chosen_folds)
+            now -= sign * se[0];
+        if (has_errors && folds > t->chosen_folds)
+            before -= sign * se[1];
+        if (!fit_is_better(t, now, before))
+            return;
+    }
+    t->chosen = r;
+    t->chosen_folds = folds;
+}

@@ -122,6 +122,12 @@ bool fit_is_better(const struct fit_trial *t, double a, double b);
 double fit_fold_mean(const struct fit_trial *t, const struct fit_run *r, int point, int folds,
                      int without);
 
+/* After a cut: makes the first `folds` folds of r what the trial's result comes from, if they are
+ * better than what it comes from so far. Both are compared on the folds that both have: which folds a
+ * score is of says more than how good it is. More folds ship more models, so fewer must be better by
+ * a standard error. */
+void fit_take_if_better(struct fit_trial *t, struct fit_run *r, int folds);
+
 /* fit_memory.c: fit_forecast.growth. */
 double fit_trial_growth(const struct fit_trial *t);
 

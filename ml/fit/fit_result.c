@@ -79,6 +79,7 @@ int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *er
     out->folds = c.folds;
     fit_cross_score(t, r, &c, &out->score, &out->se);
     out->select = c.select;
+    out->first_score = r->values[c.best * SPLIT_MAX_FOLDS].score;
     out->steps = fit_point_step(r, c.best);
     memcpy(out->free_params, t->params, sizeof out->free_params);
     t->f->choose(out->free_params, fit_own_level(t, r->level), out->steps);

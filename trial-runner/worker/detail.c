@@ -36,9 +36,9 @@ char *detail_result_new(const struct family *f, const struct fit_result *r, stru
                         const struct ml_rows_spec *by)
 {
     json_t *curve = json_array();
-    json_t *o = json_pack("{s:I, s:i, s:o, s:o, s:f}", "steps", (json_int_t)r->steps, "folds",
+    json_t *o = json_pack("{s:I, s:i, s:o, s:o, s:f, s:o}", "steps", (json_int_t)r->steps, "folds",
                           r->folds, "free", params_free_json_new(f, r->free_params), "curve", curve,
-                          "growth", r->growth);
+                          "growth", r->growth, "first", jsonx_real(r->first_score));
     char *text = NULL;
 
     CHECK(o);

@@ -24,6 +24,7 @@ static int64_t add(struct made *m, double score, double se, bool is_part)
     m->trials[m->st.n_trials++] = (struct trial_mem){ .state = TS_COMPLETED,
                                                       .score = score,
                                                       .score_se = se,
+                                                      .first_score = (double)NAN,
                                                       .is_cut = is_part,
                                                       .is_part = is_part,
                                                       .has_artifact = true };
@@ -66,18 +67,47 @@ static void a_cut_trial_that_came_first_ships_only_if_far_better(void **state)
     }
 }
 
+static bool is_outdone(const struct made *m, double score, double se)
+{
+    const struct trial_mem t = { .score = score, .score_se = se, .first_score = (double)NAN };
+
+    return board_outdoes(&m->st, &t);
+}
+
+/* The first fold is an easy one: .87 there is no more than the best trial of all folds has. */
+static void trials_are_compared_on_the_fold_that_both_have(void **state)
+{
+    static const struct {
+        double first;
+        bool wins;
+    } cases[] = { { 0.86, false }, { 0.878, false }, { 0.882, true } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct made m = { 0 };
+        int64_t whole = add(&m, 0.846, 0.004, false);
+        m.trials[whole - 1].first_score = 0.87;
+        int64_t cut = add(&m, cases[i].first, 0.01, true);
+        m.trials[cut - 1].first_score = cases[i].first;
+        assert_int_equal(board_outdoes(&m.st, &m.trials[cut - 1]), !cases[i].wins);
+        assert_int_equal(board_best(&m.st), cases[i].wins ? cut : whole);
+        assert_int_equal(board_best_artifact(&m.st), cases[i].wins ? cut : whole);
+        made_fini(&m);
+    }
+}
+
 static void scores_of_some_folds_are_outdone_within_two_errors(void **state)
 {
     struct made m = { 0 };
 
     (void)state;
-    assert_false(board_outdoes(&m.st, 0.5, 0.01));
+    assert_false(is_outdone(&m, 0.5, 0.01));
     add(&m, 0.9, 0.01, true);
-    assert_false(board_outdoes(&m.st, 0.5, 0.01)); /* by a whole score only */
+    assert_false(is_outdone(&m, 0.5, 0.01)); /* by a whole score only */
     add(&m, 0.8, 0.01, false);
-    assert_true(board_outdoes(&m.st, 0.82, 0.01));
-    assert_false(board_outdoes(&m.st, 0.83, 0.01));
-    assert_false(board_outdoes(&m.st, 0.83, (double)NAN)); /* an unknown error is none */
+    assert_true(is_outdone(&m, 0.82, 0.01));
+    assert_false(is_outdone(&m, 0.83, 0.01));
+    assert_false(is_outdone(&m, 0.83, (double)NAN)); /* an unknown error is none */
     made_fini(&m);
 }
 
@@ -103,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_trial_that_came_first_ships_only_if_far_better),
+        cmocka_unit_test(trials_are_compared_on_the_fold_that_both_have),
         cmocka_unit_test(scores_of_some_folds_are_outdone_within_two_errors),
         cmocka_unit_test(the_model_of_the_best_whole_trial_is_kept),
     };
