@@ -70,8 +70,8 @@ enum frame_type prep_input_type(const struct prep *p, int i);
 const char *prep_input_step(const struct prep *p, int i);
 /* Which step: inputs of one step have one number; -1 = it is the column as it is. */
 int prep_step_of(const struct prep *p, int i);
-/* The columns (below) that the input is made of. Returns their number, 1 or 2. */
-enum { PREP_SOURCES = 2 };
+/* The columns (below) that the input is made of. Returns their number, at least 1. */
+enum { PREP_SOURCES = 24 };
 int prep_input_columns(const struct prep *p, int i, int out[PREP_SOURCES]);
 /* The columns of a table that the inputs are made of: those that a table to predict must have. */
 int prep_columns(const struct prep *p);

@@ -342,7 +342,10 @@ static void name_input(const struct prep *p, struct prep_col *col)
     char part[STEP_NAME], name[STEP_NAME + 600];
 
     s->ops->part_name(s, col->part, part);
-    if (s->n_sources > 1)
+    if (s->n_sources > 2)
+        snprintf(name, sizeof name, "%.250s and %d more: %s", p->sources[s->source[0]].name,
+                 s->n_sources - 1, part);
+    else if (s->n_sources > 1)
         snprintf(name, sizeof name, "%.250s, %.250s: %s", p->sources[s->source[0]].name,
                  p->sources[s->source[1]].name, part);
     else

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "ml/prep/pair_screen.h"
+#include "ml/prep/rotate_screen.h"
 #include "ml/prep/step_column.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@
 enum { MOST_DATES = 5 };
 
 static const struct step_ops *const step_kinds[] = { &step_levels,  &step_codes, &step_date,
-                                                     &step_between, &step_pair,  &step_text,
-                                                     &step_items,   &step_words };
+                                                     &step_between, &step_pair,  &step_rotate,
+                                                     &step_text,    &step_items, &step_words };
 
 /* What is tried on each column of a type and kind, in this order. */
 static const struct {
@@ -39,27 +40,40 @@ const struct step_ops *step_find(const char *word)
     return NULL;
 }
 
-/* Fits one step on the columns; other: -1 = it has one column only. choice: of step_fit. */
-static int step_try_choice(const struct prep_spec *spec, struct prep *p, const struct step_ops *ops,
-                           int col, int other, int choice, struct err *err)
+/* Fits one step on the columns that `in` names. */
+static int step_put(const struct step_fit *in, struct prep *p, const struct step_ops *ops,
+                    struct err *err)
 {
-    struct step_fit in = { .spec = spec, .col = { col, other }, .choice = choice, .prep = p };
-    struct prep_step s = { .ops = ops, .n_sources = 1 + (other >= 0) };
-    int rc = ops->fit(&in, &s, err);
+    struct prep_step s = { .ops = ops, .n_sources = in->n_cols };
+    int rc = ops->fit(in, &s, err);
 
     if (rc <= 0)
-        return rc < 0 ? err_wrap(err, "column \"%.100s\"", spec->frame->cols[col].name) : 0;
+        return rc < 0 ? err_wrap(err, "column \"%.100s\"", in->spec->frame->cols[in->col[0]].name)
+                      : 0;
     for (int k = 0; k < s.n_sources; k++)
-        s.source[k] = prep_source_take(p, spec->frame, in.col[k]);
+        s.source[k] = prep_source_take(p, in->spec->frame, in->col[k]);
     MEM_GROW(p->steps, p->n_steps, p->cap_steps);
     p->steps[p->n_steps++] = s;
     return 0;
 }
 
 static int step_try(const struct prep_spec *spec, struct prep *p, const struct step_ops *ops,
-                    int col, int other, struct err *err)
+                    int col, struct err *err)
 {
-    return step_try_choice(spec, p, ops, col, other, 0, err);
+    const struct step_fit in = { .spec = spec, .n_cols = 1, .col = { col }, .prep = p };
+
+    return step_put(&in, p, ops, err);
+}
+
+/* Of two columns; choice: of step_fit. */
+static int step_try_two(const struct prep_spec *spec, struct prep *p, const struct step_ops *ops,
+                        const int col[2], int choice, struct err *err)
+{
+    const struct step_fit in = {
+        .spec = spec, .n_cols = 2, .col = { col[0], col[1] }, .choice = choice, .prep = p
+    };
+
+    return step_put(&in, p, ops, err);
 }
 
 static bool is_skipped(const struct prep_spec *spec, int col)
@@ -91,7 +105,7 @@ static int between_dates(const struct prep_spec *spec, struct prep *p, struct er
     }
     for (int a = 0; a < n; a++) {
         for (int b = a + 1; b < n; b++) {
-            if (step_try(spec, p, &step_between, dates[a], dates[b], err) < 0)
+            if (step_try_two(spec, p, &step_between, (int[]){ dates[a], dates[b] }, 0, err) < 0)
                 return -1;
         }
     }
@@ -118,11 +132,13 @@ static bool *codes_of(const struct prep *p)
     return is_code;
 }
 
-static int pairs_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
+/* Steps of several quantities. */
+static int quantities_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
     int *cols = mem_array((size_t)spec->frame->n_cols, sizeof *cols), n = 0, rc = 0;
     bool *is_code = codes_of(p);
     struct pair pairs[PAIR_MOST];
+    struct rotation r;
 
     for (int i = 0; i < spec->frame->n_cols; i++) {
         if (is_quantity(spec, p, i) && !is_code[p->source_of[i] - 1])
@@ -133,7 +149,14 @@ static int pairs_fit(const struct prep_spec *spec, struct prep *p, struct err *e
     bool suits = spec->target && spec->target->n_classes < 3;
     int found = suits ? pair_screen(spec, cols, n, pairs) : 0;
     for (int i = 0; i < found && rc == 0; i++)
-        rc = step_try_choice(spec, p, &step_pair, pairs[i].a, pairs[i].b, (int)pairs[i].op, err);
+        rc = step_try_two(spec, p, &step_pair, (int[]){ pairs[i].a, pairs[i].b }, (int)pairs[i].op,
+                          err);
+    const struct rotate_of of = { cols, n, pairs, found };
+    if (rc == 0 && suits && rotate_screen(spec, &of, &r)) {
+        struct step_fit in = { .spec = spec, .n_cols = n, .rotation = &r, .prep = p };
+        memcpy(in.col, cols, (size_t)n * sizeof *cols);
+        rc = step_put(&in, p, &step_rotate, err);
+    }
     mem_free(cols);
     return rc;
 }
@@ -151,12 +174,12 @@ int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)
             continue;
         for (size_t k = 0; k < ARRAY_LEN(tried); k++) {
             if (c->type == tried[k].type && c->kind == tried[k].kind &&
-                step_try(spec, p, tried[k].ops, i, -1, err) < 0)
+                step_try(spec, p, tried[k].ops, i, err) < 0)
                 return -1;
         }
-        if (step_is_wordy(c, f->rows) && (step_try(spec, p, &step_words, i, -1, err) < 0 ||
-                                          step_try(spec, p, &step_text, i, -1, err) < 0))
+        if (step_is_wordy(c, f->rows) && (step_try(spec, p, &step_words, i, err) < 0 ||
+                                          step_try(spec, p, &step_text, i, err) < 0))
             return -1;
     }
-    return between_dates(spec, p, err) < 0 ? -1 : pairs_fit(spec, p, err);
+    return between_dates(spec, p, err) < 0 ? -1 : quantities_fit(spec, p, err);
 }

@@ -1,6 +1,6 @@
 /* step.h - how inputs are derived from columns: the table of functions that each step has.
  *
- * A step reads one or two columns of a table and makes a fixed number of numeric values per row,
+ * A step reads one column of a table or several and makes a fixed number of numeric values per row,
  * its parts (the hour, the weekday ... of a date). Each part is one input; an input that tells
  * nothing in the training rows is dropped, and a step without inputs with it. The state is fitted
  * once on the training rows and goes into the model file.
@@ -17,10 +17,11 @@
 /* What a step is fitted to. */
 struct step_fit {
     const struct prep_spec *spec;
-    /* columns of the frame; -1 = none */
-    int col[PREP_SOURCES];
-    /* of step_pair: the operation (pair_screen.h) */
+    /* n_cols columns of the frame */
+    int n_cols, col[PREP_SOURCES];
+    /* of step_pair: the operation (pair_screen.h); of step_rotate: the directions */
     int choice;
+    const struct rotation *rotation;
     /* the preparation so far: its plain inputs are fitted */
     const struct prep *prep;
 };
@@ -33,8 +34,8 @@ struct step_view {
 };
 
 /* The words of steps are in model files and in what people read: they must not change. */
-extern const struct step_ops step_levels, step_codes, step_date, step_between, step_pair, step_text,
-    step_items, step_words;
+extern const struct step_ops step_levels, step_codes, step_date, step_between, step_pair,
+    step_rotate, step_text, step_items, step_words;
 
 /* A column of so many levels has means of the target unless the configuration wants none. */
 enum { STEP_MANY_LEVELS = 64 };

@@ -1,0 +1,382 @@
+/* rotate_screen.c - see rotate_screen.h. The cost is bounded by the numbers below whatever the table.
+ * All sums run in row order, so that equal rows give equal answers on every machine. */
+#include "ml/prep/rotate_screen.h"
+
+#include "base/base.h"
+#include "base/bisect.h"
+#include "base/mem.h"
+#include "ml/math/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 6000, LEAST_ROWS = 800, BINS = 32, PASSES = 3, SWEEPS = 30 };
+/* What a direction must explain of the rest that the columns leave: a share, and in standard errors.
+ * LONGEST: a direction with such a weight is the column itself. CLIP: in spreads, for the fit. */
+#define LEAST_OF_REST 0.01
+#define LEAST_ERRORS  4.0
+#define LONGEST       0.97
+#define CLIP          5.0
+
+struct screen {
+    int n, n_cols;
+    /* [n_cols][n] values about their means, missing = 0; their means and spreads */
+    double *x, mean[ROTATE_MOST_COLS], sd[ROTATE_MOST_COLS];
+    /* [n] the target about its mean, less what the columns say alone; a direction */
+    double *rest, *value;
+    uint8_t *bin;
+    uint32_t *key, *order, *room;
+};
+
+/* ---- axes ---- */
+
+/* Turns rows and columns p and q of a so that a[p][q] becomes 0, and rows p and q of v along
+ * (Jacobi). */
+static void turn(double (*a)[ROTATE_MOST_COLS], int n, double (*v)[ROTATE_MOST_COLS], int p, int q)
+{
+    double theta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
+    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
+    double c = 1 / sqrt(t * t + 1), s = t * c;
+
+    for (int k = 0; k < n; k++) {
+        double x = a[k][p], y = a[k][q];
+        a[k][p] = c * x - s * y;
+        a[k][q] = s * x + c * y;
+    }
+    for (int k = 0; k < n; k++) {
+        double x = a[p][k], y = a[q][k];
+        a[p][k] = c * x - s * y;
+        a[q][k] = s * x + c * y;
+        x = v[p][k], y = v[q][k];
+        v[p][k] = c * x - s * y;
+        v[q][k] = s * x + c * y;
+    }
+}
+
+void rotate_axes(double (*a)[ROTATE_MOST_COLS], int n, double (*v)[ROTATE_MOST_COLS])
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++)
+            v[i][j] = i == j;
+    }
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        for (int p = 0; p < n; p++) {
+            for (int q = p + 1; q < n; q++) {
+                if (fabs(a[p][q]) > 1e-14 * sqrt(fabs(a[p][p] * a[q][q])) && a[p][q] != 0)
+                    turn(a, n, v, p, q);
+            }
+        }
+    }
+    for (int i = 0; i < n; i++) { /* the most stretched first */
+        int top = i;
+        for (int j = i + 1; j < n; j++)
+            top = a[j][j] > a[top][top] ? j : top;
+        for (int k = 0; k < n && top != i; k++) {
+            double w = v[i][k];
+            v[i][k] = v[top][k];
+            v[top][k] = w;
+        }
+        double w = a[i][i];
+        a[i][i] = a[top][top];
+        a[top][top] = w;
+    }
+}
+
+/* ---- what a value says of the rest ---- */
+
+static void bins_take(struct screen *s, const double *x)
+{
+    uint32_t cut[BINS];
+
+    for (int i = 0; i < s->n; i++)
+        s->order[i] = s->key[i] = ml_key_f32((float)x[i]);
+    ml_sort_u32(s->order, s->room, (size_t)s->n);
+    for (int b = 0; b < BINS; b++)
+        cut[b] = s->order[((int64_t)b + 1) * s->n / BINS - 1];
+    for (int i = 0; i < s->n; i++) {
+        int at;
+        BISECT(at, BINS - 1, cut[at] < s->key[i]);
+        s->bin[i] = (uint8_t)at;
+    }
+}
+
+/* The means of the rest by bin, over the even rows. */
+static void means_take(const struct screen *s, double mean[BINS])
+{
+    double count[BINS] = { 0 };
+
+    memset(mean, 0, BINS * sizeof *mean);
+    for (int i = 0; i < s->n; i += 2) {
+        mean[s->bin[i]] += s->rest[i];
+        count[s->bin[i]]++;
+    }
+    for (int b = 0; b < BINS; b++)
+        mean[b] /= MAX(count[b], 1);
+}
+
+/* Frees the rest of what x says alone. */
+static void effect_off(struct screen *s, const double *x)
+{
+    double mean[BINS];
+
+    bins_take(s, x);
+    means_take(s, mean);
+    for (int i = 0; i < s->n; i++)
+        s->rest[i] -= mean[s->bin[i]];
+}
+
+/* s->value: the values along a direction. */
+static void direction_take(struct screen *s, const double *weight)
+{
+    memset(s->value, 0, (size_t)s->n * sizeof *s->value);
+    for (int c = 0; c < s->n_cols; c++) {
+        const double *x = s->x + (ptrdiff_t)c * s->n;
+        for (int i = 0; i < s->n; i++)
+            s->value[i] += weight[c] * x[i];
+    }
+}
+
+/* Frees the rest of its linear part along s->value. */
+static void line_off(struct screen *s)
+{
+    double dot = 0, square = 0;
+
+    for (int i = 0; i < s->n; i += 2) {
+        dot += s->value[i] * s->rest[i];
+        square += s->value[i] * s->value[i];
+    }
+    for (int i = 0; i < s->n && square > 0; i++)
+        s->rest[i] -= dot / square * s->value[i];
+}
+
+/* s->value: the combination of two columns that pair_screen.h has found. */
+static void pair_take(struct screen *s, const int *cols, const struct pair *pair)
+{
+    int a = 0, b = 0;
+
+    while (cols[a] != pair->a)
+        a++;
+    while (cols[b] != pair->b)
+        b++;
+    for (int i = 0; i < s->n; i++) {
+        double v = pair_value(pair->op, s->x[(ptrdiff_t)a * s->n + i] + s->mean[a],
+                              s->x[(ptrdiff_t)b * s->n + i] + s->mean[b]);
+        s->value[i] = isnan(v) ? 0 : v;
+    }
+}
+
+/* By how much the squared rest of the odd rows falls when a direction's means are taken off; 0 = not
+ * enough. */
+static double gain_of(struct screen *s, const double *weight)
+{
+    double mean[BINS], gain = 0, square = 0, rest = 0;
+
+    direction_take(s, weight);
+    bins_take(s, s->value);
+    means_take(s, mean);
+    for (int i = 1; i < s->n; i += 2) {
+        double r = s->rest[i], left = r - mean[s->bin[i]], d = r * r - left * left;
+        rest += r * r;
+        gain += d;
+        square += d * d;
+    }
+    return gain > LEAST_OF_REST * rest && gain > LEAST_ERRORS * sqrt(square) ? gain : 0;
+}
+
+/* ---- the components ---- */
+
+static double clipped(double v)
+{
+    return v > CLIP ? CLIP : v < -CLIP ? -CLIP : v;
+}
+
+/* In units of spreads, from clipped values, so that a few outliers do not name the directions. */
+static void covariance_take(const struct screen *s, double (*a)[ROTATE_MOST_COLS])
+{
+    for (int p = 0; p < s->n_cols; p++) {
+        for (int q = p; q < s->n_cols; q++) {
+            const double *x = s->x + (ptrdiff_t)p * s->n, *y = s->x + (ptrdiff_t)q * s->n;
+            double sum = 0;
+            for (int i = 0; i < s->n; i++)
+                sum += clipped(x[i] / s->sd[p]) * clipped(y[i] / s->sd[q]);
+            a[p][q] = a[q][p] = sum / s->n;
+        }
+    }
+}
+
+/* The components, as rows of v. */
+static void set_take(const struct screen *s, bool in_spreads, double (*v)[ROTATE_MOST_COLS])
+{
+    double a[ROTATE_MOST_COLS][ROTATE_MOST_COLS];
+    int p = s->n_cols;
+
+    covariance_take(s, a);
+    for (int i = 0; i < p && !in_spreads; i++) {
+        for (int j = 0; j < p; j++)
+            a[i][j] *= s->sd[i] * s->sd[j];
+    }
+    rotate_axes(a, p, v);
+    for (int d = 0; d < p && in_spreads; d++) {
+        for (int c = 0; c < p; c++)
+            v[d][c] /= s->sd[c];
+    }
+}
+
+/* Frees the rest of what the columns say one by one and in the pairs that are inputs already, and of
+ * a sum of the columns: the components are at right angles, so that their lines part it. */
+static void known_off(struct screen *s, const int *cols, const struct pair *pairs, int n_pairs)
+{
+    double v[ROTATE_MOST_COLS][ROTATE_MOST_COLS];
+
+    set_take(s, true, v);
+    for (int pass = 0; pass < PASSES; pass++) {
+        for (int d = 0; d < s->n_cols; d++) {
+            direction_take(s, v[d]);
+            line_off(s);
+        }
+        for (int c = 0; c < s->n_cols; c++)
+            effect_off(s, s->x + (ptrdiff_t)c * s->n);
+        for (int k = 0; k < n_pairs; k++) {
+            pair_take(s, cols, &pairs[k]);
+            effect_off(s, s->value);
+        }
+    }
+}
+
+struct found {
+    double gain;
+    int axis;
+};
+
+static int by_gain(const void *va, const void *vb)
+{
+    const struct found *a = va, *b = vb;
+
+    if (a->gain != b->gain)
+        return a->gain > b->gain ? -1 : 1;
+    return a->axis - b->axis;
+}
+
+/* Whether the direction is hardly more than one of the columns. */
+static bool is_column(const struct screen *s, const double *weight)
+{
+    double longest = 0, square = 0;
+
+    for (int c = 0; c < s->n_cols; c++) {
+        double w = fabs(weight[c] * s->sd[c]);
+        longest = fmax(longest, w);
+        square += w * w;
+    }
+    return longest > LONGEST * sqrt(square);
+}
+
+/* The directions of one set that are worth it; the sum of their gains. */
+static double set_try(struct screen *s, bool in_spreads, struct rotation *out)
+{
+    double v[ROTATE_MOST_COLS][ROTATE_MOST_COLS], sum = 0;
+    struct found found[ROTATE_MOST_COLS];
+    int n = 0;
+
+    set_take(s, in_spreads, v);
+    for (int d = 0; d < s->n_cols; d++) {
+        double gain = is_column(s, v[d]) ? 0 : gain_of(s, v[d]);
+        if (gain > 0)
+            found[n++] = (struct found){ gain, d };
+        sum += gain;
+    }
+    qsort(found, (size_t)n, sizeof *found, by_gain);
+    out->n_cols = s->n_cols;
+    out->n = MIN(n, ROTATE_MOST);
+    memcpy(out->mean, s->mean, sizeof out->mean);
+    for (int i = 0; i < out->n; i++)
+        memcpy(out->weight[i], v[found[i].axis], sizeof out->weight[i]);
+    return sum;
+}
+
+/* A column's values about their mean, and its spread. False = it does not vary. */
+static bool column_take(struct screen *s, const struct prep_spec *spec, int col,
+                        const int64_t *rows, int c)
+{
+    double *x = s->x + (ptrdiff_t)c * s->n, sum = 0, square = 0;
+    int n = 0;
+
+    frame_numbers_at(spec->frame, col, rows, s->n, x);
+    for (int i = 0; i < s->n; i++) {
+        if (isfinite(x[i])) {
+            sum += x[i];
+            n++;
+        }
+    }
+    s->mean[c] = sum / MAX(n, 1);
+    for (int i = 0; i < s->n; i++) {
+        x[i] = isfinite(x[i]) ? x[i] - s->mean[c] : 0;
+        square += x[i] * x[i];
+    }
+    s->sd[c] = sqrt(square / s->n);
+    return s->sd[c] > 1e-100 && s->sd[c] < 1e100;
+}
+
+static void target_take(struct screen *s, const struct prep_spec *spec, const int64_t *rows)
+{
+    double top = 0, mean = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        s->rest[i] = spec->target->y[rows[i]];
+        top = fmax(top, fabs(s->rest[i]));
+    }
+    for (int i = 0; i < s->n; i++) {
+        s->rest[i] /= top > 0 ? top : 1;
+        mean += s->rest[i] / s->n;
+    }
+    for (int i = 0; i < s->n; i++)
+        s->rest[i] -= mean;
+}
+
+static bool screen_run(struct screen *s, const struct prep_spec *spec, const struct rotate_of *of,
+                       const int64_t *rows, struct rotation *out)
+{
+    struct rotation other;
+
+    for (int c = 0; c < s->n_cols; c++) {
+        if (!column_take(s, spec, of->cols[c], rows, c))
+            return false;
+    }
+    target_take(s, spec, rows);
+    known_off(s, of->cols, of->pairs, of->n_pairs);
+    double as_is = set_try(s, false, out), in_spreads = set_try(s, true, &other);
+    if (in_spreads > as_is)
+        *out = other;
+    return out->n > 0;
+}
+
+bool rotate_screen(const struct prep_spec *spec, const struct rotate_of *of, struct rotation *out)
+{
+    int n = of->n;
+    int64_t *rows = mem_array(2 * (size_t)MOST_ROWS + 1, sizeof *rows),
+            step = 1 + spec->frame->rows / MOST_ROWS;
+    struct screen s = { .n_cols = n };
+    bool found = false;
+
+    *out = (struct rotation){ 0 };
+    for (int64_t i = 0; i < spec->frame->rows; i += step) {
+        if (!spec->use || spec->use[i])
+            rows[s.n++] = i;
+    }
+    if (s.n >= LEAST_ROWS && n >= ROTATE_LEAST_COLS && n <= ROTATE_MOST_COLS) {
+        size_t room = (size_t)s.n;
+        s.x = mem_array(room * ((size_t)n + 2), sizeof *s.x);
+        s.rest = s.x + room * (size_t)n;
+        s.value = s.rest + room;
+        s.bin = mem_array(room, 1);
+        s.key = mem_array(room * 3, sizeof *s.key);
+        s.order = s.key + room;
+        s.room = s.order + room;
+        found = screen_run(&s, spec, of, rows, out);
+    }
+    mem_free(s.x);
+    mem_free(s.bin);
+    mem_free(s.key);
+    mem_free(rows);
+    return found;
+}
