@@ -57,7 +57,7 @@ static const struct conf_opt opts[] = {
     { "task", CONF_STR, AT(task), "auto", 0, 0, "auto, binary, multiclass or regression" },
     { "columns", CONF_STR, AT(columns), NULL, 0, 0,
       "types of columns where the guess is wrong (numeric, categorical, label, ignore, date, date_dmy, "
-      "date_mdy, text, list): zip=categorical,id=ignore" },
+      "date_mdy, date_ymd, epoch_s, epoch_ms, yyyymmdd, text, list): zip=categorical,id=ignore" },
     { "missing", CONF_STR, AT(missing), NULL, 0, 0,
       "the only words that are missing values, beside the empty cell: -999,none; \"\" = none, so that "
       "NA is a level" },
