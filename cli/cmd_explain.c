@@ -1,6 +1,7 @@
 /* cmd_explain.c - `assay explain`: why a model predicts what it does. Needs no controller.
  *
- * Without a table, the model itself says what its columns are worth to it. With a table, every
+ * Without a table, the model itself says what its columns are worth to it, or with --weights the
+ * weights of a linear model (explain_weights.c). With a table, every
  * row gets its SHAP values (explain_rows.c). With --permutation, the loss of the metric is
  * measured while each column in turn is shuffled. */
 #include "cli/cmd.h"
@@ -29,6 +30,8 @@ static const struct conf_opt explain_table[] = {
       "explain the score of this class, not of the predicted one" },
     { "mean", CONF_BOOL, AT(mean), "false", 0, 0,
       "print the mean size of each column's values instead of the rows" },
+    { "weights", CONF_BOOL, AT(weights), "false", 0, 0,
+      "of a linear model: what one unit of each column adds to the score" },
     { "permutation", CONF_BOOL, AT(permutation), "false", 0, 0,
       "measure what the metric loses when a column is shuffled" },
     { "target", CONF_STR, AT(target), NULL, 0, 0,
@@ -290,6 +293,10 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
         rc = cli_usage(cmd, "--mean needs a table, and goes without --permutation");
         goto out;
     }
+    if (o.weights && (n > 1 || o.mean || o.permutation)) {
+        rc = cli_usage(cmd, "--weights needs the model only: no table, --mean or --permutation");
+        goto out;
+    }
     if (o.target && !o.permutation) {
         rc = cli_usage(cmd, "--target goes with --permutation");
         goto out;
@@ -304,7 +311,9 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
     e.inputs = prep_columns(artifact_prep(a));
     e.outputs = artifact_outputs(a);
     if ((n > 1 && stdinfile_take(&input, &op[1], &err) < 0) ||
-        (n < 2 ? importance(&e, &err) : explain_rows_of(&e, op[1], &err)) < 0)
+        (o.weights ? explain_weights(&e, &err)
+         : n < 2   ? importance(&e, &err)
+                   : explain_rows_of(&e, op[1], &err)) < 0)
         rc = cli_fail(&err);
 out:
     stdinfile_end(&input);

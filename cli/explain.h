@@ -12,7 +12,7 @@
 
 struct explain_opts {
     char *output, *target, *class_name;
-    bool json, no_header, permutation, mean;
+    bool json, no_header, permutation, mean, weights;
     int64_t rows, repeats, seed;
 };
 struct explaining {
@@ -32,5 +32,8 @@ int explain_json(FILE *out, const char *text, struct err *err); /* quoted */
  * explain_rows_mean gives the mean size of these values for each input, out[inputs]. */
 int explain_rows_write(FILE *out, void *ctx, struct err *err);
 int explain_rows_mean(const struct explaining *e, double *out, struct err *err);
+
+/* explain_weights.c: prints or writes the weights of a linear model. */
+int explain_weights(const struct explaining *e, struct err *err);
 
 #endif

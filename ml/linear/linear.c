@@ -490,6 +490,14 @@ static int importance(const struct predictor *p, const struct prep *prep, double
     return 0;
 }
 
+static void weights(const struct predictor *p, double *out)
+{
+    for (int k = 0; k < p->outputs; k++) {
+        for (int j = 0; j <= p->cols; j++)
+            *out++ = p->spread * p->w[(int64_t)j * p->lanes + k] + (j == p->cols ? p->mean : 0);
+    }
+}
+
 /* SHAP values of one row for output k, one for each input, then the base value, which is the score
  * of the mean row: its dense columns are all 0. */
 static void explain_row(const struct predictor *p, const struct prep *prep, const float *x, int k,
@@ -543,6 +551,7 @@ const struct model_ops model_linear = {
     .predictor_free = predictor_free,
     .predict = predict,
     .importance = importance,
+    .weights = weights,
     .explain = explain,
     .explain_link = link_of,
 };

@@ -361,6 +361,28 @@ int artifact_importance(const struct artifact *a, double *out, struct err *err)
     return rc < 0 ? -1 : 0;
 }
 
+int artifact_weights(const struct artifact *a, double *out, struct err *err)
+{
+    size_t n = (size_t)artifact_outputs(a) * ((size_t)prep_width(a->prep) + 1);
+
+    if (!a->ops->weights)
+        return err_set(
+            err, ERR_CONFLICT,
+            "a model of the family %s has no weight for each column: only linear models do",
+            a->family);
+    double *one = mem_try_alloc(n * sizeof *one);
+    if (!one)
+        return err_set(err, ERR_NOMEM, "no memory for %zu weights", n);
+    memset(out, 0, n * sizeof *out);
+    for (int m = 0; m < a->n_models; m++) {
+        a->ops->weights(a->models[m], one);
+        for (size_t i = 0; i < n; i++)
+            out[i] += one[i] / a->n_models;
+    }
+    mem_try_free(one);
+    return 0;
+}
+
 /* By input: out[n][inputs + 1]. */
 static int explain_inputs(const struct artifact *a, const struct explain_rows *rows, double *out,
                           struct err *err)

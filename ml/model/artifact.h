@@ -110,6 +110,11 @@ int artifact_view_shuffle(struct artifact_view *v, int column, const int32_t *or
  * the SHAP values of each row for its output of[row], the last one the base; where the unit is
  * TARGET_LOG they add up to the logarithm of the prediction before smearing. */
 int artifact_importance(const struct artifact *a, double *out, struct err *err);
+/* The weights of a linear model: out[artifact_outputs][prep_width + 1], of standardised dense columns
+ * (prep_dense_term), the last one the score of the mean row; means over the fold models. Scores are
+ * log-odds, scores before softmax, or the target less target_shift, or its logarithm where the unit is
+ * TARGET_LOG. ERR_CONFLICT: the family has no such weights. */
+int artifact_weights(const struct artifact *a, double *out, struct err *err);
 int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, const int *of,
                      double *out, struct err *err);
 

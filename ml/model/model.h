@@ -125,6 +125,9 @@ struct model_ops {
      * 0 = the input is not used. */
     int (*importance)(const struct predictor *p, const struct prep *prep, double *out,
                       struct err *err);
+    /* Weights of a linear score: out[outputs][prep_width + 1], of standardised dense columns, the last
+     * one the score of the mean row. NULL = the score is not linear. */
+    void (*weights)(const struct predictor *p, double *out);
     /* SHAP values of rows: out[row][inputs + 1], the last one the base. They add up to the raw
      * score: log-odds, scores before softmax, shares of forests, target units. */
     int (*explain)(const struct predictor *p, const struct prep *prep,

@@ -189,6 +189,28 @@ void prep_dense_fini(struct prep_dense *d);
 /* How many dense columns an input has; *at = the first of them. Over the training rows their means
  * are 0. */
 int prep_dense_of(const struct prep *p, int input, int *at);
+/* A dense column in words of the table: its value is (x - mean) / sd, and x is the number itself, its
+ * logarithm or magnitude (prep_scale), 1 where the value is missing or is one level or any of the
+ * rare levels, else 0, or the cosine or sine of `turn` turns of a cycle. */
+enum prep_term_kind {
+    TERM_NUMBER,
+    TERM_LOG,
+    TERM_MAGNITUDE,
+    TERM_MISSING,
+    TERM_LEVEL,
+    TERM_OTHERS,
+    TERM_COS,
+    TERM_SIN
+};
+struct prep_term {
+    enum prep_term_kind kind;
+    int input, turn;
+    /* of TERM_LEVEL; borrowed */
+    const char *level;
+    double mean, sd;
+};
+/* column: 0 .. prep_width - 1 */
+void prep_dense_term(const struct prep *p, int column, struct prep_term *out);
 /* Where a standardised number z lies among the bins of its input, from 0 at the lowest value seen to 1
  * at the highest: every bin has an equal share, and within a bin it is linear. */
 float prep_dense_place(const struct prep *p, int input, float z);

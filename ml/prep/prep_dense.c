@@ -58,6 +58,52 @@ float prep_dense_place(const struct prep *p, int input, float z)
     return ((float)low + part) / (float)bins;
 }
 
+/* Of a number: the dense columns behind its value. */
+static void number_term(const struct prep_col *c, int at, struct prep_term *out)
+{
+    int wave = at - 1 - c->has_missing;
+
+    if (at == 0) {
+        out->kind = c->scale == PREP_LOG         ? TERM_LOG
+                    : c->scale == PREP_MAGNITUDE ? TERM_MAGNITUDE
+                                                 : TERM_NUMBER;
+        out->mean = c->mean;
+        out->sd = c->sd;
+    } else if (wave < 0) {
+        out->kind = TERM_MISSING;
+        out->mean = c->hot_mean[0];
+        out->sd = c->hot_sd[0];
+    } else {
+        out->kind = wave % 2 ? TERM_SIN : TERM_COS;
+        out->turn = wave / 2 + 1;
+        out->mean = c->wave_mean[wave];
+        out->sd = c->wave_sd[wave];
+    }
+}
+
+void prep_dense_term(const struct prep *p, int column, struct prep_term *out)
+{
+    int i = 0;
+
+    CHECK(column >= 0 && column < p->width);
+    while (column >= p->cols[i].dense_at + p->cols[i].dense_n)
+        i++;
+    const struct prep_col *c = &p->cols[i];
+    int at = column - c->dense_at;
+    *out = (struct prep_term){ .input = i };
+    if (c->type == FRAME_NUMERIC) {
+        number_term(c, at, out);
+    } else {
+        out->kind = at < c->n_hot                    ? TERM_LEVEL
+                    : at == c->n_hot && c->has_other ? TERM_OTHERS
+                                                     : TERM_MISSING;
+        out->level = at < c->n_hot ? c->levels[at] : NULL;
+        out->mean = c->hot_mean[at];
+        out->sd = c->hot_sd[at];
+    }
+    out->sd = out->sd > 0 ? out->sd : 1;
+}
+
 /* The two values of a standardised 0/1 column. */
 static void hot_values(const struct prep_col *c, int i, float *zero, float *one)
 {

@@ -54,6 +54,21 @@ ok "people get a table" grep -q 'x"0 .*%.*█' <("$ASSAY" explain r.assay)
 ok "importance as CSV" "$ASSAY" explain r.assay -o i.csv
 ok "has one line per column, the first first" test "$(sed -n 2p i.csv | cut -d, -f1) $(wc -l <i.csv)" = '"x""0" 4'
 
+# a person can predict with the weights: constant + weight * x0 + weight * x1 + the weight of the level
+weights_predict() {
+    "$ASSAY" explain l.assay --weights -o w.csv && "$ASSAY" predict l.assay test.csv -o p.csv &&
+        awk -F, 'FNR == 1 { file++; next } file == 1 { w[$1] = $2; next } file == 2 { p[FNR] = $1; next }
+            { s = w["(constant)"] + w["\"x\"\"0\""] * $1 + w["x1"] * $2 + w["kind = " $3]; d = s - p[FNR]
+              if (d < -1e-4 || d > 1e-4) { print "row " FNR ": " s " is not " p[FNR]; exit 1 } n++ }
+            END { exit !(n == 100) }' w.csv p.csv test.csv
+}
+ok "l: weights in units of the columns give the predictions" weights_predict
+ok "l: one unit of x0 adds 9" "$ASSAY" explain l.assay --weights --json
+ok "l: they stand by size" jq -e '[.terms[1:][].per_spread] == ([.terms[1:][].per_spread] | sort | reverse)' \
+    <("$ASSAY" explain l.assay --weights --json)
+ok "r: trees have no weights" refuses 1 "family boost has no weight for each column" "$ASSAY" explain r.assay --weights -o h.csv
+ok "weights take no table" refuses 2 "needs the model only" "$ASSAY" explain l.assay test.csv --weights -o h.csv
+
 for m in r l f; do
     ok "$m: values of rows" "$ASSAY" explain $m.assay test.csv -o $m.csv
     ok "$m: they add up to the prediction" adds_up $m.csv same
