@@ -185,6 +185,7 @@ static int foresee(struct plan_of *p, struct err *err)
     for (int i = 0; i < p->space.n_families; i++) {
         if (!is_searched(p, i))
             continue;
+        setup.partial |= searchers_partial(p->space.first[i].family, i + 1);
         p->family_of[p->n_ladders] = i;
         p->ladders[p->n_ladders++] = (struct preview_ladder){ .family = i + 1,
                                                               .max_level = levels_of(p, i),

@@ -30,6 +30,7 @@ enum {
     SMALL_ROWS = 10000,
     PATIENCE_TRIALS = 200,
     OTHERS_SHARE = 10, /* families that time is not planned by get a tenth of it for a trial */
+    PARTIAL_SHARE = 4, /* and those whose lower levels are parts of a fit a quarter */
     NO_MODEL_MS = 200, /* beyond the end, for the first model */
 };
 
@@ -122,7 +123,10 @@ const struct config *budget_yardstick(const struct study *st)
 
 int64_t budget_trial_ms(const struct study *st, const char *family)
 {
-    int64_t own = st->spec.trial_time_ms, share = st->spec.budget_time_ms / OTHERS_SHARE;
+    const struct family *f = family_find(family);
+    int64_t own = st->spec.trial_time_ms,
+            share = st->spec.budget_time_ms /
+                    (f && f->has_partial_levels ? PARTIAL_SHARE : OTHERS_SHARE);
 
     /* On a large table a slow family could hold its device until the end of the study. It is cut
      * instead, and its best result so far counts. */

@@ -17,7 +17,8 @@ int64_t budget_cut_ms(const struct study *st);
 int64_t budget_hard_ms(const struct study *st);
 /* How many ms a trial of this family may compute; 0 = there is no limit. That is the spec's limit.
  * In an automatic space with a limit in time, families other than the yardstick's get at most a
- * tenth of the study's time. */
+ * tenth of the study's time, or a quarter if only a whole trial shows how good they are
+ * (family.has_partial_levels). */
 int64_t budget_trial_ms(const struct study *st, const char *family);
 /* The configuration by which time is planned: the first of the lead family in an automatic space,
  * else the costliest of the first configurations. */

@@ -19,7 +19,10 @@
 enum {
     /* items; a spec's list may be longer, but nobody waits for so many trials */
     SCRIPT_MAX = 20000,
-    LATE_EVERY = 4 /* of a family that is behind, every fourth trial may be of its portfolio */
+    /* A first trial may take so many times the time of a fold that is aimed at. */
+    OVER_FOLD = 2,
+    BEST_SHARE = 3, /* as the eta of ASHA, which compares the other families */
+    LATE_EVERY = 4  /* of a family that is behind, every fourth trial may be of its portfolio */
 };
 
 struct script {
@@ -61,12 +64,28 @@ static int add_enqueued(struct script *s, const struct study *st, struct err *er
     return 0;
 }
 
-/* Whether a family's first configuration runs to its highest level at once. In an automatic space
- * only the lead family and families with a single level do. The others must first be good at a
- * lower level, because a forest may cost as much as twenty fits of the lead. */
-static bool runs_to_top(const struct study *st, const struct family *f)
+/* Whether a family's fold can be afforded as it is: always without a limit in time. */
+static bool is_affordable(const struct study *st, const struct config *c)
 {
-    return !st->space.is_auto || f->is_lead || ladder_levels(&st->problem, f) == 1;
+    struct family_shape fold = st->problem.shape;
+
+    fold.folds = 1;
+    int64_t cost =
+        family_level_cost(c->family, &fold, c->params, 0, ladder_levels(&st->problem, c->family));
+    return !fold.fold_ms || cost / 1000 <= (int64_t)fold.fold_ms * OVER_FOLD;
+}
+
+/* Whether a family's first configuration runs to its highest level at once. In an automatic space
+ * only three kinds of family do: the lead family; families with a single level; and families whose
+ * lower levels are parts of a fit, because only a whole trial shows how good they are beside the
+ * others. The rest must first be good at a lower level, because a forest may cost as much as twenty
+ * fits of the lead. */
+static bool runs_to_top(const struct study *st, const struct config *c)
+{
+    const struct family *f = c->family;
+
+    return !st->space.is_auto || f->is_lead || ladder_levels(&st->problem, f) == 1 ||
+           (f->has_partial_levels && is_affordable(st, c));
 }
 
 /* In an automatic space the lead family comes first, because the others may take longer and a study
@@ -84,7 +103,7 @@ static void add_firsts(struct script *s, const struct study *st)
             const struct config *c = &st->space.first[i];
 
             if (turn_of(st, c->family) == turn)
-                script_add(s, c, runs_to_top(st, c->family) ? SRC_FIRST : SRC_SCRIPT);
+                script_add(s, c, runs_to_top(st, c) ? SRC_FIRST : SRC_SCRIPT);
         }
     }
 }
@@ -155,12 +174,33 @@ static const struct script_item *take(struct study *st, int at)
     return to;
 }
 
+/* Whether a family whose levels are parts of a fit is behind: whether its best whole trial is not in
+ * the best 1/BEST_SHARE of all whole trials. While it has none, it is not. */
+static bool is_behind_on_board(const struct study *st, const struct family *f)
+{
+    int n = 0, better = -1;
+
+    for (int i = 0; i < st->n_board; i++) {
+        const struct trial_mem *t = &st->trials[st->board[i] - 1];
+
+        if (better < 0 && !t->is_part && st->families[t->family] == f)
+            better = n;
+        n += !t->is_part;
+    }
+    return better >= MAX(n / BEST_SHARE, 1);
+}
+
+/* Only live studies ask, and their replay does not, so the board may decide. */
 static bool is_behind(const struct study *st, const struct script_item *item)
 {
     const struct scheduler_ops *ops = st->search->scheduler->ops;
+    const struct family *f = item->config.family;
 
-    return ops->is_behind &&
-           ops->is_behind(st->search->scheduler, searchers_group(st, item->config.family->name));
+    if (!ops->is_behind)
+        return false;
+    return f->has_partial_levels
+               ? is_behind_on_board(st, f)
+               : ops->is_behind(st->search->scheduler, searchers_group(st, f->name));
 }
 
 /* The sampler may have proposed an item's configuration while the item waited for its family's

@@ -17,7 +17,7 @@
 /* Makes the script of a study whose space is known. */
 int script_make(struct study *st, struct err *err);
 /* Takes the next item; NULL = it is the sampler's turn. In a live study the portfolio of a family
- * that is behind the others (scheduler_ops.is_behind) comes after the portfolios of the others, and
+ * that is behind the others (scheduler_ops.is_behind, or by its whole trials) comes after the portfolios of the others, and
  * then only one trial in four comes from it. The item is valid until the next call. */
 const struct script_item *script_next(struct study *st);
 /* Replay: the trial with this hash (trial_mem.config) was taken from the script. */

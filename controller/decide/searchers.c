@@ -292,6 +292,11 @@ int searchers_group(const struct study *st, const char *family)
     return group;
 }
 
+uint64_t searchers_partial(const struct family *f, int group)
+{
+    return f->has_partial_levels && group < 64 ? UINT64_C(1) << group : 0;
+}
+
 /* ---- opening ---- */
 
 const struct scheduler_ops *searchers_scheduler(const struct spec *spec, const char *name,
@@ -323,6 +328,8 @@ int searchers_open(struct study *st, struct err *err)
     CHECK(st->search && st->space.space);
     if (!scheduler)
         return -1;
+    for (int i = 0; i < st->n_families; i++)
+        setup.partial |= searchers_partial(st->families[i], i);
     setup.budget_trials = c->budget_trials;
     setup.fuse = c->fuse;
     st->search->scheduler = scheduler->open(&setup, err);

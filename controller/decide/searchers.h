@@ -21,6 +21,8 @@ void searchers_choice(const struct spec *spec, const struct study_space *space,
 void searchers_choose(struct study *st);
 /* The number that stands for a family in calls of the scheduler. */
 int searchers_group(const struct study *st, const char *family);
+/* The bit of search_setup.partial for a family that has this number. */
+uint64_t searchers_partial(const struct family *f, int group);
 /* Opens both searchers into st->search; after an error neither is open. */
 int searchers_open(struct study *st, struct err *err);
 /* Finds the scheduler and fills the setup that it is opened with; previews use it, too. `options`

@@ -19,6 +19,7 @@
 
 #include <float.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,9 @@
 
 enum {
     MULTICLASS_MAX = 20, /* with ROWS_PER_CLASS: see the rules above */
+    /* A fold's fit of a slow family should take at most this part of a study's time: its first
+     * trial, of five folds, takes an eighth then. */
+    FOLD_SHARE = 40,
     ROWS_PER_CLASS = 5,
     /* A categorical column counts as at most so many encoded columns when costs are estimated. */
     ENCODED_MAX_LEVELS = 100,
@@ -489,6 +493,7 @@ int problem_resolve(struct problem *p, const struct spec *spec, const struct dat
         goto out;
     }
     shape_make(p, schema, column);
+    p->shape.fold_ms = (int)MIN(spec->budget_time_ms / FOLD_SHARE, INT_MAX);
     p->is_ready = true;
     rc = 0;
 out:
@@ -555,8 +560,8 @@ static void search_load(struct search_choice *c, const json_t *o)
     str_copy(c->scheduler_why, sizeof c->scheduler_why, text_of(o, "scheduler_why"));
 }
 
-/* Columns that the parameters of the preparation are about. */
-#define SHAPE_FACTS(X) X(many_levels) X(few_levels)
+/* Columns that the parameters of the preparation are about, and the time of a fold. */
+#define SHAPE_FACTS(X) X(many_levels) X(few_levels) X(fold_ms)
 
 /* What is 0 is left out, so that the problems of most tables are stored as ever. */
 static void shape_facts_save(const struct family_shape *s, json_t *shape)

@@ -79,6 +79,9 @@ struct family_shape {
      * unknown, taken as 1. */
     double growth;
     int task; /* FT_ */
+    /* Milliseconds that the fit of one fold should take at most with the defaults, so that a search
+     * with a limit in time can try several whole trials; 0 = any. */
+    int fold_ms;
     struct family_image image;
     enum family_resource resource;
 };
@@ -125,6 +128,9 @@ struct family {
     bool needs_images;
     /* usually the strongest family: where all are searched, time is planned by it */
     bool is_lead;
+    /* A level below the top is a part of a fit, such as a few epochs. Its score can be compared with
+     * those of the same family only; other families' lower levels are whole fits. */
+    bool has_partial_levels;
     const struct family_param *params;
     int n_params;
     /* levels of its own ladder, at least 1 */

@@ -203,6 +203,7 @@ const struct family family_cnn = {
     .n_params = CNN_PARAMS,
     .levels = CNN_LEVELS,
     .takes_rows = true,
+    .has_partial_levels = true,
     .level_help = cnn_levels,
     .cost = cnn_cost,
     .host_bytes = cnn_bytes,

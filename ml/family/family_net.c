@@ -12,6 +12,7 @@
 #include "ml/family/family_params.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MLP(NAME, name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help) \
     { name, kind, axis, is_log, lo, hi, step, def, hard_lo, hard_hi, choices, help },
@@ -24,7 +25,8 @@ enum {
     /* floats of the vectors of categories for each column of the dense form, about */
     VECTOR = 20,
     PART = 2048, /* NET_PART of ml/net/net_lane.h */
-    WIDE = 256   /* columns after encoding, above which a table is wide */
+    WIDE = 256,  /* columns after encoding, above which a table is wide */
+    LEAST_EPOCHS = 12,
 };
 
 static int64_t epochs_of(const double *params, int level)
@@ -140,13 +142,36 @@ static void mlp_choose(double *params, int level, int64_t steps)
     (void)params, (void)level, (void)steps;
 }
 
-/* Large tables need fewer epochs, because each has more steps, and a trial of them must end within a
- * search of a minute. */
+/* clang-format off */
+#define REST [MLP_NUMBERS] = 1, [MLP_RANKS] = 1, [MLP_MOMENTUM] = 0.9, [MLP_BETA2] = 0.95
+static const double mlp_first[][MLP_PARAMS] = {
+/*  layers width act embed members rate   decay dropout smooth batch epochs schedule */
+    { 3,   64,   5,  1,    8,      0.05,  0.05, 0.15,   0.0,   64,   64,    0, REST },
+    { 2,   64,   3,  1,    16,     0.05,  0.02, 0.3,    0.05,  64,   64,    0, REST },
+    { 3,   128,  5,  1,    4,      0.03,  0.01, 0.05,   0.0,   64,   64,    0, REST },
+    { 3,   128,  2,  0,    4,      0.02,  0.05, 0.3,    0.05,  64,   64,    0, REST },
+};
+/* clang-format on */
+
+static double batch_for(const struct family_shape *s)
+{
+    return s->rows < 20000 ? 64 : s->rows < 80000 ? 128 : 256;
+}
+
+/* Large tables need fewer epochs, because each has more steps. So do short searches: the schedule of
+ * the learning rate then ends at the epoch at which the trial is judged, while a longer one would be
+ * cut before its rate has fallen. */
 static double epochs_for(const struct family_shape *s)
 {
-    double most = s->encoded > WIDE ? 15 : 64;
+    double most = s->encoded > WIDE ? 15 : 64, params[MLP_PARAMS];
 
-    return fmax(12, fmin(most, floor(64 * sqrt(8000.0 / (double)MAX(s->rows, 1)) + 0.5)));
+    most = fmin(most, floor(64 * sqrt(8000.0 / (double)MAX(s->rows, 1)) + 0.5));
+    if (s->fold_ms > 0 && s->encoded <= WIDE) {
+        memcpy(params, mlp_first[0], sizeof params);
+        params[MLP_BATCH] = batch_for(s);
+        most = fmin(most, floor(s->fold_ms * 1000.0 / epochs_cost(s, params, 1)));
+    }
+    return fmax(LEAST_EPOCHS, most);
 }
 
 /* Tables of very many columns, as images are, get one wide network that reads the columns as they
@@ -160,7 +185,7 @@ static void mlp_searched(int i, const struct family_shape *s, const char *metric
     if (s && i == MLP_EPOCHS)
         io->lo = io->hi = io->def = epochs_for(s);
     if (s && i == MLP_BATCH)
-        io->def = s->rows < 20000 ? 64 : s->rows < 80000 ? 128 : 256;
+        io->def = batch_for(s);
     if (!is_wide)
         return;
     if (i == MLP_EMBEDDING)
@@ -187,17 +212,6 @@ static int mlp_choice_tasks(int i, int choice)
     return FT_ANY;
 }
 
-/* clang-format off */
-#define REST [MLP_NUMBERS] = 1, [MLP_RANKS] = 1, [MLP_MOMENTUM] = 0.9, [MLP_BETA2] = 0.95
-static const double mlp_first[][MLP_PARAMS] = {
-/*  layers width act embed members rate   decay dropout smooth batch epochs schedule */
-    { 3,   64,   5,  1,    8,      0.05,  0.05, 0.15,   0.0,   64,   64,    0, REST },
-    { 2,   64,   3,  1,    16,     0.05,  0.02, 0.3,    0.05,  64,   64,    0, REST },
-    { 3,   128,  5,  1,    4,      0.03,  0.01, 0.05,   0.0,   64,   64,    0, REST },
-    { 3,   128,  2,  0,    4,      0.02,  0.05, 0.3,    0.05,  64,   64,    0, REST },
-};
-/* clang-format on */
-
 static const double *mlp_portfolio(int i)
 {
     return i >= 0 && i < (int)ARRAY_LEN(mlp_first) ? mlp_first[i] : NULL;
@@ -220,6 +234,7 @@ const struct family family_mlp = {
     .n_params = MLP_PARAMS,
     .levels = MLP_LEVELS,
     .takes_rows = true,
+    .has_partial_levels = true,
     .level_help = mlp_levels,
     .cost = mlp_cost,
     .host_bytes = mlp_bytes,

@@ -143,8 +143,7 @@ NM_FN float nm_gelu(float z)
 NM_FN float nm_gelu_slope(float z)
 {
     float s = nm_gelu_gate(z);
-    return s +
-           z * (s * (1.0f - s)) * (2.0f * NM_GELU_C * (1.0f + 3.0f * NM_GELU_CUBIC * z * z));
+    return s + z * (s * (1.0f - s)) * (2.0f * NM_GELU_C * (1.0f + 3.0f * NM_GELU_CUBIC * z * z));
 }
 
 /* tanh(log(1 + e^z)) = n / (n + 2) with n = e^z (e^z + 2); above 20 it is 1 but for rounding. Division is the slowest

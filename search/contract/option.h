@@ -24,6 +24,9 @@ struct search_setup {
     int parallel;          /* trials in flight, a hint; 0 = unknown */
     int n_objectives;      /* 0 means 1 */
     int fuse; /* this many trials in a row share their shape parameters; 0 or 1 = none */
+    /* Families, as bits by the number that stands for them (scheduler_ops.start), whose levels below
+     * the top are parts of a fit: values at such a level are comparable within the family only. */
+    uint64_t partial;
 };
 
 enum { SEARCH_MAX_OPTIONS = 16 };

@@ -90,6 +90,7 @@ static struct scheduler *asha_open(const struct search_setup *setup, struct err 
         search_options_default(asha_options, ASHA_OPTIONS, a->options);
     a->rule = (struct rung_rule){ (int)a->options[OPT_ETA], (int)a->options[OPT_MIN_LEVEL],
                                   (int)a->options[OPT_PER_LEVEL] };
+    a->partial = setup->partial;
     a->n_brackets = (int)a->options[OPT_BRACKETS];
     a->is_stop_only = a->options[OPT_STOP_ONLY] != 0;
     a->is_strict = a->options[OPT_STRICT] != 0;

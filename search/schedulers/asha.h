@@ -34,6 +34,7 @@ struct asha {
     int n_brackets;
     bool is_stop_only, is_strict;
     double trust_least;
+    uint64_t partial;            /* search_setup's */
     int top;                     /* promotions to the top are rarer by this factor */
     struct roster roster;        /* home = ladder * ASHA_MAX_BRACKETS + bracket */
     struct asha_ladder *ladders; /* in the order they were met */

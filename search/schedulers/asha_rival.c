@@ -5,7 +5,8 @@
  * If ladders are short, each level is a whole fit, scored on the same rows, so the lowest rungs of
  * all ladders can be put into one list. A ladder is behind if its best waiting trial is not in the
  * best 1/eta of that list. A level of a long ladder is a share of a fit, which says nothing about
- * another family, so long ladders are left out. */
+ * another family, so long ladders are left out. So are short ladders of the same kind, as networks
+ * have them, whose lowest level is a few epochs (search_setup.partial). */
 #include "search/schedulers/asha.h"
 
 #include "base/bisect.h"
@@ -14,7 +15,9 @@
 
 static bool is_contender(const struct asha *a, const struct asha_ladder *l)
 {
-    return l->rungs.n > 1 && l->max_level <= a->rule.per_level;
+    bool is_partial = l->family >= 0 && l->family < 64 && (a->partial >> l->family & 1);
+
+    return !is_partial && l->rungs.n > 1 && l->max_level <= a->rule.per_level;
 }
 
 /* How many entries of a rung are better than the value. NaN, from a failed trial, is the worst. */

@@ -104,6 +104,37 @@ static void the_defaults_of_networks_suit_the_table(void **state)
     }
 }
 
+/* A search with little time trains for fewer epochs, so that the schedule ends where the trial is judged: half the time,
+ * half the epochs, down to a least number. Tables of images have few epochs anyway. */
+static void little_time_means_few_epochs(void **state)
+{
+    const struct family *f = family_find("mlp");
+    struct family_shape s = {
+        .rows = 4000, .columns = 20, .encoded = 20, .outputs = 1, .folds = 5
+    };
+    double last = 1e9;
+
+    (void)state;
+    assert_float_equal(family_param_for(f, MLP_EPOCHS, &s, "auc").def, 64, 0);
+    for (s.fold_ms = 1000000; s.fold_ms > 0; s.fold_ms /= 2) {
+        struct family_param p = family_param_for(f, MLP_EPOCHS, &s, "auc");
+        double params[FAMILY_MAX_PARAMS];
+        struct family_shape fold = s;
+
+        family_defaults(f, params);
+        family_suit(f, &s, "auc", params);
+        fold.folds = 1;
+        assert_true(p.lo == p.hi && p.hi == p.def && p.def <= last && params[MLP_EPOCHS] == p.def);
+        if (p.def < 64 && p.def > 12)
+            assert_in_range(f->cost(&fold, params, 0, f->levels) / 1000, s.fold_ms * 0.9,
+                            s.fold_ms * 1.02);
+        last = p.def;
+    }
+    assert_float_equal(last, 12, 0);
+    s = (struct family_shape){ .rows = 2000, .columns = 784, .encoded = 784, .fold_ms = 1 };
+    assert_float_equal(family_param_for(f, MLP_EPOCHS, &s, "auc").def, 15, 0);
+}
+
 static void an_illegal_value_gives_an_error_that_names_the_parameter(void **state)
 {
     static const struct {
@@ -262,6 +293,7 @@ int main(void)
         cmocka_unit_test(parameters_are_found_by_name_and_defaults_lie_in_their_ranges),
         cmocka_unit_test(first_configurations_are_legal_and_start_with_the_defaults),
         cmocka_unit_test(the_defaults_of_networks_suit_the_table),
+        cmocka_unit_test(little_time_means_few_epochs),
         cmocka_unit_test(an_illegal_value_gives_an_error_that_names_the_parameter),
         cmocka_unit_test(the_name_of_a_choice_finds_the_choice),
         cmocka_unit_test(the_shape_key_contains_only_parameters_of_the_shape),

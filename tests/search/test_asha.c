@@ -336,6 +336,34 @@ static void a_ladder_behind_the_others_sends_fewer(void **state)
     schedrun_close(&r);
 }
 
+/* The same values, but a level of the family that seems behind is a part of a fit: it is not compared, and sends one in
+ * three as if it were alone. */
+static void a_ladder_of_parts_is_compared_with_no_other(void **state)
+{
+    static struct schedrun r;
+    double options[N];
+
+    (void)state;
+    r = run_of(3, 100, options);
+    r.n_groups = 2;
+    r.max_level[1] = 3;
+    r.setup.partial = 2; /* group 1 */
+    schedrun_open(&r, 1);
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(schedrun_start(&r, i % 2), 1);
+    for (int t = 1; t <= 12; t++) {
+        bool is_part = r.trials[t].family == 1;
+
+        schedrun_report(&r, t, OBS_RUNNING, 1, is_part ? 1 - t / 100.0 : 2 - t / 100.0);
+        while (schedrun_resume(&r, false))
+            ;
+    }
+    assert_int_equal(schedrun_row(&r, 0, 0, 0).n_promoted, 2);
+    assert_int_equal(schedrun_row(&r, 1, 0, 0).n_promoted, 2);
+    assert_false(r.ops->is_behind(r.s, 1));
+    schedrun_close(&r);
+}
+
 /* ---- ends ---- */
 
 static void even_few_trials_give_one_that_is_fully_trained(void **state)
@@ -409,6 +437,7 @@ int main(void)
         cmocka_unit_test(a_rung_that_misleads_stops_nobody_and_one_that_tells_does),
         cmocka_unit_test(with_many_workers_only_as_many_pass_as_a_proof_needs),
         cmocka_unit_test(a_ladder_behind_the_others_sends_fewer),
+        cmocka_unit_test(a_ladder_of_parts_is_compared_with_no_other),
         cmocka_unit_test(even_few_trials_give_one_that_is_fully_trained),
         cmocka_unit_test(hopeless_trials_are_given_up_while_the_study_goes_on),
         cmocka_unit_test(brackets_get_trials_by_their_weights),

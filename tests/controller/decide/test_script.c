@@ -27,7 +27,9 @@ static double boosting_leads(const char *config, int level)
 
 static double forests_lead(const char *config, int level)
 {
-    return fake_score(config, level) / 100 + (is_of(config, "\"forest\"") ? 0.9 : 0.5);
+    return fake_score(config, level) / 100 + (is_of(config, "\"forest\"") ? 0.9
+                                              : is_of(config, "\"mlp\"")  ? 0.4
+                                                                          : 0.5);
 }
 
 static const char *family_of(struct rig *r, int64_t id, int64_t number)
@@ -85,6 +87,39 @@ static void the_network_for_images_comes_second_where_there_are_images(void **st
     for (int i = 0; i < (int)ARRAY_LEN(first); i++)
         assert_string_equal(family_of(&r, id, i + 1), first[i]);
     rig_close(&r);
+}
+
+/* A few epochs say nothing about a network beside other families, so its first trial is whole: always where trials are
+ * counted, and where time is limited if the time is enough for several. A forest must first be good at a lower level. */
+static void the_first_network_runs_whole_if_there_is_time(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool is_whole;
+    } cases[] = { { SPEC("'budget':{'time':'1h'}"), true },
+                  { SPEC("'budget':{'trials':60}"), true },
+                  { SPEC("'budget':{'time':'250ms'}"), false } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig r = { .has_images = false };
+        bool has_network = false;
+
+        rig_open(&r);
+        rig_dataset(&r, "d");
+        struct study *st = rig_get(&r, rig_study(&r, cases[i].spec));
+        for (int k = 0; k < st->search->n_script; k++) {
+            const struct script_item *item = &st->search->script[k];
+            if (str_eq(item->config.family->name, "forest"))
+                assert_int_equal(item->source, SRC_SCRIPT);
+            if (!str_eq(item->config.family->name, "mlp") || has_network)
+                continue;
+            has_network = true;
+            assert_int_equal(item->source, cases[i].is_whole ? SRC_FIRST : SRC_SCRIPT);
+        }
+        assert_true(has_network);
+        rig_close(&r);
+    }
 }
 
 /* How many of three trials from number `from` on are of a family. */
@@ -146,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_lead_comes_first_and_each_family_once),
         cmocka_unit_test(the_network_for_images_comes_second_where_there_are_images),
+        cmocka_unit_test(the_first_network_runs_whole_if_there_is_time),
         cmocka_unit_test(the_portfolio_of_the_best_family_comes_before_the_others),
         cmocka_unit_test(a_load_knows_what_was_taken),
     };
