@@ -51,6 +51,9 @@
  *               learning_rate, gradient_norm, samples_per_s, fence}]}, by level
  *               (controller/state/epochs.h); no runs: a family without epochs, or nothing was told
  *               yet
+ *   output      {trial, study, number, state, live: bool (more may come), more: bool (there are more
+ *               pieces now), next: the last piece's number, pieces: [{piece, lease, at, text}]}: what
+ *               a user's program printed
  *   trials      {trials: [trial], next: number | null}
  *   suggestions {state, trials: [{trial: id, number, lease, params: {name: value}, level: reached,
  *               run_to, levels}], done: bool (there will be none any more), wait_ms: when to ask
@@ -236,6 +239,9 @@ int ctl_study_suggest(struct ctl *ctl, const char *study, const json_t *body, js
 int ctl_trial_tell(struct ctl *ctl, int64_t id, const json_t *body, bool is_end, json_t **out,
                    struct err *err);
 int ctl_trial_logs(struct ctl *ctl, int64_t id, json_t **out, struct err *err); /* its journal */
+/* The pieces after number `after` of what its program printed (store/output.c), at most `limit`. */
+int ctl_trial_output(struct ctl *ctl, int64_t id, int64_t after, int limit, json_t **out,
+                     struct err *err);
 int ctl_trial_epochs(struct ctl *ctl, int64_t id, json_t **out, struct err *err);
 int ctl_trial_artifact(struct ctl *ctl, int64_t id, char sha256[SHA256_HEX], struct err *err);
 

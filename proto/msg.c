@@ -35,7 +35,7 @@ enum {
 const char *const msg_type_name[MSG_TYPES] = {
     [MSG_PROGRESS] = "progress", [MSG_RUNG] = "rung",           [MSG_FINAL] = "final",
     [MSG_COMPLETE] = "complete", [MSG_PAUSED] = "paused",       [MSG_CHECKPOINT] = "checkpoint",
-    [MSG_FAILED] = "failed",     [MSG_TASK_DONE] = "task_done", [MSG_TASK_FAILED] = "task_failed",
+    [MSG_OUTPUT] = "output",     [MSG_FAILED] = "failed",     [MSG_TASK_DONE] = "task_done", [MSG_TASK_FAILED] = "task_failed",
 };
 const char *const msg_action_name[MSG_ACTIONS] = {
     [MSG_OK] = "ok",     [MSG_RUN_TO] = "run_to", [MSG_PAUSE] = "pause", [MSG_STOP] = "stop",
@@ -66,6 +66,7 @@ static const struct codec_field device_fields[] = {
     F_STR(msg_device, name, OPT),
     F_I64(msg_device, memory_bytes, OPT, 0, INT64_MAX),
     F_INT_AS(msg_device, max_trials, "max_lanes", REQ, 1, MSG_MAX_TRIALS),
+    F_BOOL(msg_device, commands),
 };
 static const struct codec_table device_table = TABLE(device_fields, NULL);
 
@@ -143,6 +144,9 @@ static const struct codec_field grant_fields[] = {
     F_I64(msg_grant, task, OPT, 0, INT64_MAX),
     F_I64(msg_grant, fence, OPT, 0, INT64_MAX),
     F_JSON(msg_grant, config, OPT, DETAIL_MAX),
+    F_JSON(msg_grant, command, OPT, DETAIL_MAX),
+    F_STR(msg_grant, study_name, OPT),
+    F_INT(msg_grant, levels, OPT, 0, LEVEL_MAX),
     F_SHA(msg_grant, source, OPT),
     F_STR(msg_grant, source_name, OPT),
     F_I64(msg_grant, max_bytes, OPT, 0, INT64_MAX),
@@ -315,7 +319,9 @@ static int trials_check(const struct msg_grant *m, struct err *err)
 
 static int grant_check(const struct msg_grant *m, struct err *err)
 {
-    if (m->kind != MSG_INGEST && !m->data.frame[0])
+    if (m->command && (m->kind != MSG_FIT || m->n_trials != 1 || m->levels < 1))
+        return err_at(err, "grant.command", "belongs to a fit of one trial, with its levels");
+    if (m->kind != MSG_INGEST && !m->command && !m->data.frame[0])
         return err_at(err, "grant.data.frame", "is required");
     if (!(m->data.test_fraction >= 0 && m->data.test_fraction < 1))
         return err_at(err, "grant.data.test_fraction", "must be from 0 to below 1");

@@ -29,6 +29,7 @@ struct msg_device {
     char name[64];
     int64_t memory_bytes; /* for all trials of the device together */
     int max_trials;       /* that may run at once */
+    bool commands;        /* runs programs of users' too (proto/command.h) */
 };
 
 struct msg_hello {
@@ -102,6 +103,11 @@ struct msg_grant {
     char source[SHA256_HEX]; /* INGEST: the uploaded file */
     char source_name[128];   /* INGEST: its name, for error texts */
     int64_t max_bytes;       /* INGEST: largest size of the frame; 0 = not limited */
+    /* FIT of a study with a `command`: that part of its spec as JSON, its name and its number of
+     * levels; there is no data then, and one trial. heap or NULL */
+    char *command;
+    char study_name[128];
+    int levels;
     uint64_t seed;
     /* REFIT: the number of steps (boosting rounds) that validation chose; the engine scales it to
      * the number of all rows. */
@@ -119,6 +125,7 @@ enum msg_type {
     MSG_COMPLETE,   /* after keep: the model file is uploaded; the trial is completed */
     MSG_PAUSED,     /* after pause: the checkpoint is uploaded */
     MSG_CHECKPOINT, /* a checkpoint is uploaded, `level` says how far it got; changes no state */
+    MSG_OUTPUT,     /* a piece of what a user's program printed, in `detail`; changes no state */
     MSG_FAILED,     /* with a reason; a reason of the machine puts the trial back into the queue */
     MSG_TASK_DONE,  /* with a result as JSON (ingest: schema and frame; refit: model and scores) */
     MSG_TASK_FAILED,

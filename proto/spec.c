@@ -10,6 +10,7 @@
  * divide or weigh the rows in spec_rows.c, writing is in spec_write.c, and docs/SPEC.md explains every key. */
 #include "proto/spec.h"
 
+#include "proto/command.h"
 #include "proto/spec_private.h"
 
 #include "base/jsonx.h"
@@ -62,6 +63,8 @@ void spec_fini(struct spec *s)
     json_decref(s->scheduler_options);
     json_decref(s->space);
     json_decref(s->enqueue);
+    json_decref(s->command);
+    s->command = NULL;
     s->columns = s->monotone = NULL;
     s->sampler_options = s->scheduler_options = s->space = s->enqueue = NULL;
 }
@@ -168,8 +171,8 @@ int spec_duration_parse(const json_t *o, const char *path, const char *key, int6
     return 1;
 }
 
-static int bytes_parse(const json_t *o, const char *path, const char *key, int64_t *out,
-                       struct err *err)
+int spec_bytes_parse(const json_t *o, const char *path, const char *key, int64_t *out,
+                     struct err *err)
 {
     struct err why = { 0 };
     char where[120];
@@ -292,7 +295,7 @@ static int budget_parse(struct spec *s, const json_t *o, struct err *err)
               jsonx_i64(b, "budget", "trials", JSONX_OPTIONAL, 0, 1000000000, &s->budget_trials,
                         err) < 0 ||
               spec_duration_parse(b, "budget", "trial_time", &s->trial_time_ms, err) < 0 ||
-              bytes_parse(b, "budget", "trial_memory", &s->trial_memory_bytes, err) < 0))
+              spec_bytes_parse(b, "budget", "trial_memory", &s->trial_memory_bytes, err) < 0))
         return -1;
     if (s->budget_time_ms == 0 && s->budget_trials == 0 && !s->is_own)
         s->budget_time_ms = DEFAULT_TIME_MS;
@@ -494,6 +497,7 @@ static int own_parse(struct spec *s, const json_t *j, struct err *err)
     static const char *const keys[] = {
         "name", "metric",  "goal",      "levels", "space",    "lost_after", "budget",
         "stop", "sampler", "scheduler", "seed",   "parallel", "enqueue",    "priority",
+        COMMAND_KEYS,
     };
 
     if (name_parse(j, NULL, "name", JSONX_OPTIONAL, s->name, sizeof s->name, err) < 0 ||
@@ -515,6 +519,10 @@ static int all_parse(struct spec *s, const json_t *j, struct err *err)
         "time",    "weights",
     };
 
+    if (json_object_get(j, "command"))
+        return err_at(err, "command",
+                      "belongs to a study whose `space` is an object of parameters: that program "
+                      "is then run once for each trial");
     if (ONLY(j, NULL, keys, err) < 0 || columns_parse(s, j, err) < 0 ||
         names_parse(s, j, err) < 0 || model_parse(s, j, err) < 0 ||
         spec_monotone_parse(s, j, err) < 0 || spec_rows_parse(s, j, err) < 0 ||

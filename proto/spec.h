@@ -23,11 +23,13 @@ enum { SPEC_MAX_OBJECTIVES = 4 };
 struct spec {
     char name[128]; /* [A-Za-z0-9._-]; default: made from the dataset's name */
     /* Its trials are run by a program of the user's (spec_own.c): `space` is an object, and
-     * dataset, target and all that speaks of a table are empty. The next three belong to it. */
+     * dataset, target and all that speaks of a table are empty. The next four belong to it. */
     bool is_own;
     bool larger_is_better; /* `goal: maximize` */
     int levels;            /* how often a trial may report: 1..levels; 1 = only its result */
     int64_t lost_after_ms; /* a client that is silent for so long has lost its trial */
+    /* What runners run for each trial (proto/command.h), or NULL: clients ask and tell. Owned. */
+    json_t *command;
     char dataset[128];     /* the name of a registered dataset, or its sha256 */
     char target[256];
     json_t *columns;    /* {name: numeric|categorical|ignore|...} or NULL; owned */

@@ -1,6 +1,7 @@
 /* spec_own.c - the spec of a study whose trials are run by the user's own program: `space` is then
  * an object of the user's parameters, and there is neither dataset nor target. Such a program asks
- * for configurations and tells results over the REST API (docs/API.md, "Ask and tell").
+ * for configurations and tells results over the REST API (docs/API.md, "Ask and tell"), or, if the
+ * spec has a `command` (command.h), is run by the runners once for each trial.
  *
  * Only the shape of `space` is checked here. The controller reads the parameters themselves
  * (controller/problem/own.c), because it needs them as a search space. */
@@ -9,6 +10,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "proto/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +56,31 @@ static int goal_parse(struct spec *s, const json_t *o, struct err *err)
     return 0;
 }
 
+/* Runners run the trials of a study with a command; a lease is then the controller's affair. */
+static int command_keys_parse(struct spec *s, const json_t *o, struct err *err)
+{
+    static const char *const keys[] = { COMMAND_KEYS };
+    struct command c;
+
+    if (!json_object_get(o, "command")) {
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+            if (json_object_get(o, keys[i]))
+                return err_at(err, keys[i], "belongs to a study with a `command`");
+        }
+        return 0;
+    }
+    if (json_object_get(o, "lost_after"))
+        return err_at(err, "lost_after",
+                      "belongs to programs that ask and tell; a `command` is run by runners, whose "
+                      "leases the controller watches");
+    if (command_parse(&c, o, json_object_get(o, "space"), err) < 0)
+        return -1;
+    command_fini(&c);
+    s->command = command_json_new(o);
+    s->lost_after_ms = 0;
+    return 0;
+}
+
 int spec_own_parse(struct spec *s, const json_t *o, struct err *err)
 {
     json_t *space = json_object_get(o, "space");
@@ -70,6 +97,8 @@ int spec_own_parse(struct spec *s, const json_t *o, struct err *err)
     if (s->lost_after_ms < OWN_LEAST_LOST_MS)
         return err_at(err, "lost_after", "must be at least 1s");
     s->space = json_deep_copy(space);
+    if (command_keys_parse(s, o, err) < 0)
+        return -1;
     if (!s->name[0])
         str_copy(s->name, sizeof s->name, "search");
     return 0;

@@ -35,6 +35,9 @@ bool spec_goal_is_measured(const struct spec *s); /* is an objective measured in
 /* A duration: a number of seconds, or text such as 10m; 0 = no limit. 1 = it is there, 0, -1. */
 int spec_duration_parse(const json_t *o, const char *path, const char *key, int64_t *out,
                         struct err *err);
+/* A number of bytes, or text such as 2GiB. 1 = it is there, 0, -1. */
+int spec_bytes_parse(const json_t *o, const char *path, const char *key, int64_t *out,
+                     struct err *err);
 /* spec_own.c: whether the spec is of a study with a space of its own, and its keys that no other
  * study has. */
 bool spec_own_wanted(const json_t *o);

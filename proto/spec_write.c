@@ -143,6 +143,8 @@ static json_t *own_json_new(const struct spec *s)
     set(o, "goal", json_string(s->larger_is_better ? "maximize" : "minimize"));
     set(o, "levels", json_integer(s->levels));
     set_ms(o, "lost_after", s->lost_after_ms);
+    if (s->command)
+        CHECK(json_object_update(o, s->command) == 0);
     set_copy(o, "space", s->space);
     set_search(o, s);
     return o;

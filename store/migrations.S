@@ -28,3 +28,7 @@ store_migration_005:
 store_migration_006:
     .incbin "store/migrations/006_epochs.sql"
     .byte 0
+    .globl store_migration_007
+store_migration_007:
+    .incbin "store/migrations/007_output.sql"
+    .byte 0

@@ -91,4 +91,17 @@ int store_attempt_each(struct store *s, int64_t trial,
                        int (*on_row)(void *arg, const struct attempt_row *row), void *arg,
                        struct err *err);
 
+/* What a trial's program printed (store/output.c). A piece beyond `most` bytes of the trial in all is
+ * left out without an error. */
+struct output_row {
+    int64_t piece, fence, at;
+    const char *text; /* borrowed for the call */
+};
+int store_output_add(struct store *s, int64_t trial, int64_t fence, const char *text, int64_t most,
+                     struct err *err);
+/* Up to `limit` pieces after number `after`, in order; on_row returns 1 to end, -1 for an error. */
+int store_output_each(struct store *s, int64_t trial, int64_t after, int limit,
+                      int (*on_row)(void *arg, const struct output_row *row), void *arg,
+                      struct err *err);
+
 #endif

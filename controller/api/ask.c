@@ -44,6 +44,12 @@ static struct study *own_study(struct ctl *ctl, const char *ref, struct err *err
                 st->row.name);
         return NULL;
     }
+    if (st && st->spec.command) {
+        err_set(err, ERR_CONFLICT,
+                "study %s has a command, which runners run: its trials are not asked for",
+                st->row.name);
+        return NULL;
+    }
     return st;
 }
 

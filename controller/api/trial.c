@@ -189,6 +189,40 @@ int ctl_trial_epochs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
     return rc;
 }
 
+static int on_output(void *arg, const struct output_row *row)
+{
+    json_array_append_new(arg, json_pack("{s:I, s:I, s:I, s:s}", "piece", (json_int_t)row->piece,
+                                         "lease", (json_int_t)row->fence, "at",
+                                         (json_int_t)row->at, "text", row->text));
+    return 0;
+}
+
+int ctl_trial_output(struct ctl *ctl, int64_t id, int64_t after, int limit, json_t **out,
+                     struct err *err)
+{
+    struct trial_row row = { 0 };
+    json_t *pieces = json_array();
+    int rc = store_trial_get(ctl->store, id, &row, err);
+
+    if (rc == 0)
+        rc = err_set(err, ERR_NOTFOUND, "no trial %" PRId64, id);
+    if (rc == 1)
+        rc = store_output_each(ctl->store, id, after, limit, on_output, pieces, err);
+    if (rc == 0) {
+        size_t n = json_array_size(pieces);
+        json_t *last = json_array_get(pieces, n - 1);
+        json_int_t next =
+            n > 0 ? json_integer_value(json_object_get(last, "piece")) : (json_int_t)after;
+        *out = json_pack("{s:I, s:I, s:I, s:s, s:b, s:b, s:I, s:O}", "trial", (json_int_t)row.id,
+                         "study", (json_int_t)row.study, "number", (json_int_t)row.number, "state",
+                         trial_state_name[row.state], "live", (int)!trial_is_final(row.state),
+                         "more", (int)(n == (size_t)limit), "next", next, "pieces", pieces);
+    }
+    json_decref(pieces);
+    trial_row_fini(&row);
+    return rc;
+}
+
 static int on_journal(void *arg, const struct journal_row *row)
 {
     json_array_append_new(arg, events_json(row));

@@ -36,6 +36,8 @@ int64_t live_parallel(const struct study *st)
 
     if (st->spec.parallel)
         return st->spec.parallel;
+    if (st->spec.command)
+        return MAX(runner_capacity_command(st->ctl, st->spec.command), 1);
     if (st->space.own)
         return OWN_PARALLEL; /* the user's programs ask for as many as they run */
     room = runner_capacity(st->ctl, st->row.numeric_sig, &n_devices, &n_idle);

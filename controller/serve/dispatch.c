@@ -18,6 +18,7 @@
 #include "controller/serve/dispatch.h"
 
 #include "base/fault.h"
+#include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -71,8 +72,10 @@ static bool may_run(const struct study *st, const struct runner *r)
 {
     bool is_waiting = st->row.state == SS_RUNNING || st->row.state == SS_QUEUED;
 
-    if (st->spec.is_own)
+    if (st->spec.is_own && !st->spec.command)
         return false; /* its trials go to who asks for them (ask.h) */
+    if (st->spec.command && !runner_takes(r, st->spec.command))
+        return false;
     if (!(is_waiting || is_last(st)) || !st->problem.is_ready || !st->search ||
         study_waits_for_table(st))
         return false;
@@ -202,6 +205,8 @@ static int group_size(const struct study *st, const struct runner *r, const stru
     CHECK(ready <= st->n_queue);
     int fair = (ready + MAX(n_idle, 1) - 1) / MAX(n_idle, 1);
     int size = MIN(MIN(MIN(ask->max_trials, d->is.max_trials), MSG_MAX_TRIALS), MAX(fair, 1));
+    if (st->spec.command)
+        return 1; /* a program has the device for itself */
     CHECK(size <= MSG_MAX_TRIALS); /* struct group has so many places */
     return size;
 }
@@ -233,6 +238,8 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
     struct study *st = g->st;
     int want = 0;
 
+    if (st->spec.command && !device_takes(d, st->spec.command))
+        return 0;
     if (st->problem.is_undecided) {
         int rc = pick_probe(g, r, err);
         if (rc != 0)
@@ -317,6 +324,7 @@ static json_t *grant_json(const struct group *g, int64_t group_no)
 {
     struct study *st = g->st;
     struct msg_trial trials[MSG_MAX_TRIALS];
+    char *command = st->spec.command ? jsonx_dump(st->spec.command) : NULL;
     struct msg_grant m = { .kind = MSG_FIT,
                            .group = group_no,
                            .study = st->row.id,
@@ -324,6 +332,8 @@ static json_t *grant_json(const struct group *g, int64_t group_no)
                                g->deadline_ms ? MAX(g->deadline_ms - ctl_now(st->ctl), 1) : 0,
                            .trial_time_ms = budget_trial_ms(st, g->rows[0].family),
                            .trial_memory_bytes = st->spec.trial_memory_bytes,
+                           .command = command,
+                           .levels = command ? st->spec.levels : 0,
                            .data = st->problem.data,
                            .n_trials = g->n,
                            .trials = trials };
@@ -343,7 +353,11 @@ static json_t *grant_json(const struct group *g, int64_t group_no)
         if (from > 0)
             str_copy(trials[i].checkpoint, sizeof trials[i].checkpoint, row->checkpoint);
     }
-    return msg_grant_json_new(&m);
+    if (command)
+        str_copy(m.study_name, sizeof m.study_name, st->row.name);
+    json_t *json = msg_grant_json_new(&m);
+    mem_free(command);
+    return json;
 }
 
 /* Makes a group to a grant: 1, or -1. */
@@ -384,7 +398,7 @@ int dispatch_own(struct study *st, struct runner *r, const char *client, int64_t
     struct msg_ask ask = { .max_trials = 1 };
     int rc = -1;
 
-    CHECK(st->spec.is_own && strlen(client) < sizeof ask.session);
+    CHECK(st->spec.is_own && !st->spec.command && strlen(client) < sizeof ask.session);
     g->st = st;
     g->n = 1;
     str_copy(ask.session, sizeof ask.session, client);

@@ -40,7 +40,8 @@ enum {
     WARNINGS_MAX = 32,
     DETAIL_KEPT = 64 << 10, /* bytes of a message's detail; nothing is kept of a longer one */
     FAILURE_TEXT = 1000,    /* bytes of the sentence that is stored for a failed trial */
-    CRASHES_ALONE_MAX = 2
+    CRASHES_ALONE_MAX = 2,
+    OUTPUT_MOST = 128 << 20 /* bytes of a trial's output, over all its attempts */
 };
 
 /* ---- refusing ---- */
@@ -464,6 +465,18 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
                      err);
 }
 
+/* What the program of a trial printed. Nothing depends on it. */
+static int on_output(struct study *st, struct trial_row *row, const struct msg_event *e,
+                     struct msg_reply *reply, struct err *err)
+{
+    if (!st->spec.command || !e->detail || strlen(e->detail) > DETAIL_KEPT)
+        return refuse(st, row, e, "output that no program can have printed", reply, err);
+    reply->action = MSG_OK;
+    return store_output_add(st->ctl->store, row->id, row->fence, e->detail, OUTPUT_MOST, err) < 0
+               ? -1
+               : 1;
+}
+
 static int message_take(struct study *st, struct trial_row *row, const struct msg_event *e,
                         struct msg_reply *reply, struct err *err)
 {
@@ -484,6 +497,8 @@ static int message_take(struct study *st, struct trial_row *row, const struct ms
         return on_paused(st, row, e, reply, err);
     case MSG_CHECKPOINT:
         return on_checkpoint(st, row, e, reply, err);
+    case MSG_OUTPUT:
+        return on_output(st, row, e, reply, err);
     case MSG_FAILED:
         return on_failed(st, row, e, reply, err);
     default:

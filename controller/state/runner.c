@@ -153,6 +153,37 @@ int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idl
     return trials;
 }
 
+bool device_takes(const struct device *d, const json_t *command)
+{
+    bool wants_gpu = json_integer_value(json_object_get(command, "gpus")) > 0;
+
+    return d->is.commands && str_eq(d->is.kind, "cuda") == wants_gpu;
+}
+
+bool runner_takes(const struct runner *r, const json_t *command)
+{
+    for (int i = 0; i < r->n_devices; i++) {
+        if (device_takes(&r->devices[i], command))
+            return true;
+    }
+    return false;
+}
+
+int runner_capacity_command(struct ctl *ctl, const json_t *command)
+{
+    int n = 0;
+
+    for (int i = 0; i < ctl->n_runners; i++) {
+        const struct runner *r = ctl->runners[i];
+
+        if (!runner_is_enabled(r) || !runner_is_here(ctl, r))
+            continue;
+        for (int k = 0; k < r->n_devices; k++)
+            n += !r->devices[k].is_quarantined && device_takes(&r->devices[k], command);
+    }
+    return n;
+}
+
 /* ---- devices as stored ---- */
 
 /* The devices as JSON for the row. The end of a quarantine is stored as wall-clock time, because
@@ -168,6 +199,8 @@ static char *devices_text(struct ctl *ctl, const struct runner *r)
                               "name", d->is.name, "memory_bytes", (json_int_t)d->is.memory_bytes,
                               "max_lanes", d->is.max_trials, "quarantined", d->is_quarantined);
 
+        if (d->is.commands)
+            json_object_set_new(o, "commands", json_true());
         if (d->quarantine_ms) {
             json_object_set_new(o, "probation", json_boolean(d->is_on_probation));
             json_object_set_new(o, "quarantine_ms", json_integer(d->quarantine_ms));
@@ -219,6 +252,7 @@ static void devices_load(struct ctl *ctl, struct runner *r)
         str_copy(d->is.name, sizeof d->is.name, word(v, "name"));
         d->is.memory_bytes = json_integer_value(json_object_get(v, "memory_bytes"));
         d->is.max_trials = (int)json_integer_value(json_object_get(v, "max_lanes"));
+        d->is.commands = json_is_true(json_object_get(v, "commands"));
         quarantine_load(ctl, d, v);
     }
     json_decref(list);

@@ -84,6 +84,12 @@ int64_t runner_silent_ms(const struct ctl *ctl, const struct runner *r); /* sinc
  * that are here, of this numeric class (sig NULL or "" = of any). *n_devices counts these devices,
  * and *n_idle those among them that hold no lease. */
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
+/* Whether this device runs trials with that command (the part of a spec, proto/command.h): the
+ * runner allows programs of users, and the device is a GPU if and only if the command wants one. */
+bool device_takes(const struct device *d, const json_t *command);
+bool runner_takes(const struct runner *r, const json_t *command);
+/* As runner_capacity, of devices that take the command; each takes one trial. */
+int runner_capacity_command(struct ctl *ctl, const json_t *command);
 
 /* Makes n_leases of all runners and devices true. Cheap if no lease changed since the last call. */
 void runner_tally(struct ctl *ctl);

@@ -104,6 +104,29 @@ static void finishing_why(const struct study *st, char *out, size_t size)
         str_copy(out, size, "the best paused trial waits for a device to save its model");
 }
 
+/* Why no runner runs the program of this study. */
+static void command_why(const struct study *st, char *out, size_t size)
+{
+    bool wants_gpu = json_integer_value(json_object_get(st->spec.command, "gpus")) > 0;
+    int n_any = 0;
+
+    runner_why(st->ctl, "", out, size);
+    if (out[0])
+        return;
+    if (runner_capacity_command(st->ctl, st->spec.command) > 0) {
+        str_copy(out, size, "its turn comes when a device asks for work");
+        return;
+    }
+    for (int i = 0; i < st->ctl->n_runners; i++) {
+        for (int k = 0; k < st->ctl->runners[i]->n_devices; k++)
+            n_any += st->ctl->runners[i]->devices[k].is.commands;
+    }
+    str_copy(out, size,
+             n_any == 0  ? "no runner takes command trials: start one with --allow-command"
+             : wants_gpu ? "no runner with a GPU takes command trials now"
+                         : "no runner with a free CPU takes command trials now");
+}
+
 static void waiting_why(const struct study *st, char *out, size_t size)
 {
     const char *sig = st->row.numeric_sig ? st->row.numeric_sig : "";
@@ -113,6 +136,10 @@ static void waiting_why(const struct study *st, char *out, size_t size)
         finishing_why(st, out, size);
     if ((st->row.state != SS_QUEUED && st->row.state != SS_RUNNING) || st->count[TS_RUNNING] > 0)
         return;
+    if (st->spec.command) {
+        command_why(st, out, size);
+        return;
+    }
     if (st->spec.is_own) {
         str_copy(out, size, "no program of yours has asked for its trials");
         return;

@@ -65,7 +65,8 @@ static const struct schema schemas[] = {
                      "boolean") ",\"parallel\":" INT ",\"space\":{},"
                                 "\"enqueue\":{},\"warm_start\":{},\"objectives\":{},\"monotone\":{},\"resource\":{},"
                                 "\"groups\":{},\"time\":{},\"weights\":{},\"goal\":{},"
-                                "\"levels\":" INT ",\"lost_after\":{}}}" },
+                                "\"levels\":" INT ",\"lost_after\":{},\"command\":{},\"environment\":{},"
+                                "\"files\":{},\"gpus\":" INT ",\"limits\":{},\"retry\":{}}}" },
     { "StudyPatch", JSON,
       "{\"type\":\"object\"," CLOSED ",\"properties\":{\"priority\":{\"type\":\"integer\","
       "\"nullable\":true,\"minimum\":-1000,\"maximum\":1000},\"budget\":{\"type\":\"object\","
@@ -204,6 +205,13 @@ static const struct schema schemas[] = {
       "{\"type\":\"object\",\"required\":[\"trial\",\"number\",\"state\",\"live\",\"runs\"],"
       "\"properties\":{\"trial\":" ID ",\"study\":" ID ",\"number\":" ID ",\"state\":" STR
       ",\"live\":{\"type\":\"boolean\"},\"runs\":" ITEMS(REF("EpochRun")) "}}" },
+    { "TrialOutput", JSON,
+      "{\"type\":\"object\",\"required\":[\"trial\",\"number\",\"state\",\"live\",\"more\",\"next\","
+      "\"pieces\"],\"properties\":{\"trial\":" ID ",\"study\":" ID ",\"number\":" ID ",\"state\":" STR
+      ",\"live\":{\"type\":\"boolean\"},\"more\":{\"type\":\"boolean\"},\"next\":{\"type\":\"integer\"},"
+      "\"pieces\":" ITEMS("{\"type\":\"object\",\"required\":[\"piece\",\"lease\",\"at\",\"text\"],"
+                          "\"properties\":{\"piece\":" ID ",\"lease\":" ID
+                          ",\"at\":{\"type\":\"integer\"},\"text\":" STR "}}") "}}" },
     { "Upload", JSON,
       "{\"type\":\"object\",\"required\":[\"id\",\"size\"],\"properties\":{\"id\":" STR
       ",\"size\":{\"type\":\"integer\"}}}" },

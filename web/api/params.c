@@ -47,6 +47,7 @@ static const struct {
     { "offset", "/leaderboard", TO(INT31) },
     { "offset", NULL, TO("1099507433472") },
     { "limit", "/columns", FROM_1("10000") },
+    { "limit", "/output", FROM_1("200") },
     { "limit", NULL, FROM_1("1000") },
     { "numbers", NULL,
       "{\"type\":\"string\",\"pattern\":\"^[1-9][0-9]{0,6}(,[1-9][0-9]{0,6}){0,20}$\"}" },

@@ -56,6 +56,19 @@ static int trial_epochs(struct web_req *r, struct err *err)
     return by_id(r, ctl_trial_epochs, err);
 }
 
+static int trial_output(struct web_req *r, struct err *err)
+{
+    int64_t id = 0, after = 0, limit = 200;
+    json_t *out = NULL;
+
+    if (web_var_i64(r, 0, &id, err) < 0 ||
+        web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
+        web_arg_i64(r, "limit", 1, 200, &limit, err) < 0 ||
+        ctl_trial_output(r->ctl, id, after, (int)limit, &out, err) < 0)
+        return -1;
+    return web_json(r, 200, out);
+}
+
 static int trial_kill(struct web_req *r, struct err *err)
 {
     return by_id(r, ctl_trial_kill, err);
@@ -89,6 +102,8 @@ static const struct web_route routes[] = {
       "What happened to a trial, from the journal", NULL, "TrialLog" },
     { WEB_GET, "/api/v1/trials/{trial}/epochs", trial_epochs, WEB_VIEWERS, 0, NULL,
       "How the networks of a trial learned, epoch by epoch", NULL, "TrialEpochs" },
+    { WEB_GET, "/api/v1/trials/{trial}/output", trial_output, WEB_VIEWERS, 0, "after,limit",
+      "What the program of a trial printed, piece by piece", NULL, "TrialOutput" },
     { WEB_POST, "/api/v1/trials/{trial}/kill", trial_kill, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
       NULL, "Cancel a trial", NULL, "Trial" },
     { WEB_POST, "/api/v1/trials/{trial}/retry", trial_retry, WEB_USERS,
