@@ -102,7 +102,7 @@ static int usage_missing(const struct cmd *cmd, int at)
     return cli_usage(cmd, text);
 }
 
-/* -o FILE, -y and -h are the only short options; the first two become their long forms. */
+/* -o FILE, -y, -f and -h are the only short options; all but the last become their long forms. */
 static char **expand_short(int argc, char **argv)
 {
     char **out = mem_array((size_t)argc + 1, sizeof(*out));
@@ -110,6 +110,7 @@ static char **expand_short(int argc, char **argv)
     for (int i = 0; i < argc; i++)
         out[i] = strcmp(argv[i], "-o") == 0   ? (char *)"--output"
                  : strcmp(argv[i], "-y") == 0 ? (char *)"--yes"
+                 : strcmp(argv[i], "-f") == 0 ? (char *)"--follow"
                                               : argv[i];
     return out;
 }

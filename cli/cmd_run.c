@@ -47,11 +47,16 @@ static int follow_and_save(struct study_run *s, const struct run_opts *o, const 
                            struct err *err)
 {
     char file[200];
-    const char *output = output_of(o, print_text(study, "name"), file, sizeof(file));
+    const char *output = s->local->runs_commands
+                             ? NULL /* a program keeps its models itself */
+                             : output_of(o, print_text(study, "name"), file, sizeof(file));
 
     if (study_run_to_end(s, json_integer_value(json_object_get(study, "id")), output, err) < 0)
         return -1;
-    if (!o->json)
+    if (!o->json && !output)
+        printf("\nthe study is kept in %s: run 'assay serve --data-dir %s' to see it in a browser\n",
+               o->dir, o->dir);
+    else if (!o->json)
         printf("\nsaved %s; the study is kept in %s: run 'assay serve --data-dir %s' to see it in "
                "a browser\n",
                output, o->dir, o->dir);
@@ -73,6 +78,7 @@ static int run_spec(struct study_run *s, struct local *local, json_t *spec, cons
     char file[200], name[160];
     json_t *study = NULL;
 
+    local->runs_commands = json_object_get(spec, "command") != NULL;
     specfile_study_name(spec, path, name, sizeof(name));
     if (local_device_check(o->device, err) < 0 ||
         outfile_check(output_of(o, name, file, sizeof(file)), err) < 0 ||

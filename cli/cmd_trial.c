@@ -8,6 +8,7 @@
 #include "proto/yaml.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,23 +240,32 @@ int cmd_trial(const struct cmd *cmd, int argc, char **argv)
     return call_end(&c, CLI_OK);
 }
 
-int cmd_logs(const struct cmd *cmd, int argc, char **argv)
+/* ---- logs ---- */
+
+enum { FOLLOW_MS = 500 };
+
+struct logs_opts {
+    struct cli_common common;
+    bool follow, events;
+};
+#define AT(f) offsetof(struct logs_opts, f)
+static const struct conf_opt logs_table[] = {
+    CLI_COMMON(struct logs_opts),
+    { "follow", CONF_BOOL, AT(follow), "false", 0, 0,
+      "stay until the trial has ended, and print what comes (-f)" },
+    { "events", CONF_BOOL, AT(events), "false", 0, 0,
+      "what happened to the trial, also where its program has printed something" },
+};
+#undef AT
+
+static int show_events(struct client *client, int64_t id, bool json, struct err *err)
 {
-    struct call c;
     json_t *answer = NULL, *row;
     size_t i;
-    int64_t id = 0;
-    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 1, 1);
 
-    if (rc >= 0)
-        return call_end(&c, rc);
-    if (call_trial_id(c.client, c.op[0], &id, &c.err) < 0) {
-        rc = cli_fail(&c.err);
-        return call_end(&c, c.err.code == ERR_ARG ? CLI_USAGE : rc);
-    }
-    if (client_get(c.client, &answer, &c.err, "/trials/%" PRId64 "/logs", id) < 0)
-        return call_end(&c, cli_fail(&c.err));
-    if (c.o.common.json)
+    if (client_get(client, &answer, err, "/trials/%" PRId64 "/logs", id) < 0)
+        return -1;
+    if (json)
         print_json(answer);
     else
         json_array_foreach(json_object_get(answer, "events"), i, row)
@@ -267,5 +277,77 @@ int cmd_logs(const struct cmd *cmd, int argc, char **argv)
             free(data);
         }
     json_decref(answer);
-    return call_end(&c, CLI_OK);
+    return 0;
+}
+
+/* The program's own bytes, but nothing that a terminal would obey. */
+static void print_output(const char *text)
+{
+    for (const char *p = text; *p; p++) {
+        if ((unsigned char)*p < 32 && *p != '\n' && *p != '\t' && *p != '\r')
+            putchar('?');
+        else if (*p != '\r')
+            putchar(*p);
+    }
+    (void)fflush(stdout);
+}
+
+/* Prints what the program printed, and follows it. 1 = there was something, 0 = nothing, -1. */
+static int show_output(struct client *client, int64_t id, const struct logs_opts *o,
+                       struct err *err)
+{
+    json_int_t after = 0;
+    int any = 0;
+
+    for (;;) {
+        json_t *answer = NULL, *row;
+        size_t i;
+
+        if (client_get(client, &answer, err, "/trials/%" PRId64 "/output?after=%" PRId64, id,
+                       (int64_t)after) < 0)
+            return -1;
+        json_array_foreach(json_object_get(answer, "pieces"), i, row)
+        {
+            if (o->common.json)
+                print_json(row);
+            else
+                print_output(json_string_value(json_object_get(row, "text")));
+            any = 1;
+        }
+        after = json_integer_value(json_object_get(answer, "next"));
+        bool more = json_is_true(json_object_get(answer, "more"));
+        bool live = json_is_true(json_object_get(answer, "live"));
+        json_decref(answer);
+        if (!more && !(live && o->follow))
+            return any;
+        if (!more)
+            (void)poll(NULL, 0, FOLLOW_MS);
+    }
+}
+
+int cmd_logs(const struct cmd *cmd, int argc, char **argv)
+{
+    struct logs_opts o = { 0 };
+    struct err err = { 0 };
+    const char *op[CLI_MAX_OPERANDS];
+    struct client *c = NULL;
+    int64_t id = 0;
+    int n = 0, shown = 0, rc;
+
+    if ((rc = cli_args(cmd, logs_table, ARRAY_LEN(logs_table), &o, argc, argv, op, 1, 1, &n)) >= 0)
+        goto out;
+    rc = CLI_OK;
+    if (!(c = client_of(&o.common, &err))) {
+        rc = cli_fail(&err);
+    } else if (call_trial_id(c, op[0], &id, &err) < 0) {
+        rc = cli_fail(&err);
+        rc = err.code == ERR_ARG ? CLI_USAGE : rc;
+    } else if ((!o.events && (shown = show_output(c, id, &o, &err)) < 0) ||
+               (shown == 0 && !o.follow && show_events(c, id, o.common.json, &err) < 0)) {
+        rc = cli_fail(&err);
+    }
+out:
+    client_free(c);
+    conf_fini(&o, logs_table, ARRAY_LEN(logs_table));
+    return rc;
 }

@@ -112,6 +112,10 @@ static int spawn_all(struct local *l, const char *devices, int pipe_fd, struct e
                                  fd,
                                  "--devices",
                                  devices,
+                                 /* the user's own programs, on the user's own machine */
+                                 l->runs_commands ? "--allow-command" : NULL,
+                                 "--command-uids",
+                                 "self",
                                  NULL };
         if (spawn(l, runner, log, pipe_fd, &l->runners[i], err) < 0)
             return err_wrap(err, "starting a runner");

@@ -116,7 +116,11 @@ static const struct cmd commands[] = {
       "  assay trial adult/17\n  assay trial retry adult/17\n"
       "  assay trial enqueue adult '{family: boost, leaves: 63}'",
       cmd_trial },
-    { "logs", "STUDY/NUMBER", "what happened to a trial, from its journal", "  assay logs adult/17",
+    { "logs", "STUDY/NUMBER [-f]", "what a trial's program printed, or what happened to the trial",
+      "Prints what the program of a command study has printed, and with -f what comes until the trial\n"
+      "has ended. Other trials have no output: their journal is shown.\n\n"
+      "  assay logs my-search/17 -f\n"
+      "  assay logs adult/17",
       cmd_logs },
     { "importance", "STUDY [--method ped_anova|fanova]",
       "which parameters made the difference in a study",

@@ -5,6 +5,7 @@
  * simulate_conf.c. */
 #include "cli/specfile.h"
 #include "cli/print.h"
+#include "cli/specprogram.h"
 #include "cli/told.h"
 
 #include "base/buf.h"
@@ -75,7 +76,7 @@ json_t *specfile_load(const char *path, struct err *err)
         json_decref(spec);
         return NULL;
     }
-    if (spec && check(spec, path, err) < 0) {
+    if (spec && (specprogram_read(spec, path, err) < 0 || check(spec, path, err) < 0)) {
         json_decref(spec);
         spec = NULL;
     }

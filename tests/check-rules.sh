@@ -63,6 +63,7 @@ my %may = (
     'controller/api' => "controller/(problem|state|decide|files|view|settle|serve)/|search/(?!lab)|store/|$shared",
     'controller' => "controller/|search/(?!lab)|store/|$shared",
     'trial-runner/agent' => 'trial-runner/(wire|gpu)\.h$|(base|proto)/',
+    'trial-runner/command' => 'trial-runner/(wire|gpu)\.h$|(base|proto)/',
     'trial-runner/worker' => 'trial-runner/(wire|gpu)\.h$|(base|proto|ml)/',
     'trial-runner' => '(trial-runner|base|proto|ml)/',
     'web/http' => 'base/',

@@ -1,6 +1,7 @@
 /* main.c - assay-runner. It reads the options, builds the event loop and the supervisor (agent/),
  * and is also the entry of the runner's own children:   --worker   the worker of one device;
- * ASSAY_WORKER_FD names its end of the socket pair   --probe    looks for GPUs and prints them
+ * ASSAY_WORKER_FD names its end of the socket pair   --command  runs users' programs on one
+ * device, as --worker   --probe    looks for GPUs and prints them
  * (gpu.c) SIGTERM or SIGINT drains the runner: it saves and hands back its work, then ends. A
  * second signal ends it at once, and so does the closing of --parent-fd, by which `assay fit` and
  * `assay run` take their runner with them. */
@@ -14,6 +15,7 @@
 #include "base/str.h"
 #include "trial-runner/agent/agent.h"
 #include "trial-runner/agent/conf.h"
+#include "trial-runner/command/command.h"
 #include "trial-runner/gpu.h"
 #include "trial-runner/worker/worker.h"
 
@@ -22,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -141,6 +144,14 @@ static int start_agent(struct runner *r, struct err *err)
     r->n_devices = gpu_devices(r->conf.devices, r->conf.memory_bytes, r->devices, err);
     if (r->n_devices < 0)
         return -1;
+    for (int i = 0; i < r->n_devices; i++)
+        r->devices[i].commands = r->conf.allow_command;
+    if (r->conf.command_uid && r->conf.command_uid_end - r->conf.command_uid + 1 < r->n_devices)
+        return err_at(err, "command_uids", "has fewer ids than this runner has devices (%d)",
+                      r->n_devices);
+    /* No program with our rights may look into this process, which holds the token. */
+    if (r->conf.allow_command)
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     r->http = http_new(r->loop, &hc, err);
     if (!r->http)
         return -1;
@@ -222,6 +233,13 @@ int runner_main(int argc, char **argv)
             return 2;
         }
         return worker_main((int)number);
+    }
+    if (argc > 1 && str_eq(argv[1], "--command")) {
+        if (!fd || str_i64(fd, 3, 1 << 20, &number, NULL) < 0) {
+            fprintf(stderr, "assay-runner: only a runner starts --command, for itself\n");
+            return 2;
+        }
+        return command_main((int)number);
     }
     return supervise(argc, argv);
 }

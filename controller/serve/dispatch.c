@@ -350,7 +350,8 @@ static json_t *grant_json(const struct group *g, int64_t group_no)
                                         .from = from,
                                         .to = row->run_to,
                                         .growth = memory_growth(st, t) };
-        if (from > 0)
+        /* The checkpoint of a program counts even before its first level. */
+        if (from > 0 || (command && t->checkpoint_level < t->run_to))
             str_copy(trials[i].checkpoint, sizeof trials[i].checkpoint, row->checkpoint);
     }
     if (command)

@@ -396,6 +396,7 @@ static struct lease_poll *lease_poll_of(struct agent *a, int i, struct err *err)
                                   .fetch = a->fetch,
                                   .outbox = a->outbox,
                                   .device = &a->c.devices[i],
+                                  .number = i,
                                   .session = a->session,
                                   .seed = rng_mix(a->c.seed, (uint64_t)i + 1),
                                   .on_change = pump_soon,

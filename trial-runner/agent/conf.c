@@ -7,8 +7,10 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define AT(field) offsetof(struct runner_conf, field)
 const struct conf_opt runner_opts[] = {
@@ -53,6 +55,13 @@ const struct conf_opt runner_opts[] = {
       "time after SIGTERM to save the work and hand it back" },
     { "backoff_max", CONF_DURATION_MS, AT(backoff_max_ms), "5s", 10, 600000,
       "longest pause between two tries to reach the controller" },
+    { "allow_command", CONF_BOOL, AT(allow_command), "false", 0, 0,
+      "run programs of users too: whoever may submit a study then runs code on this machine" },
+    { "command_uids", CONF_STR, AT(command_uids), NULL, 0, 0,
+      "FIRST-LAST: user ids that nobody else has, one for each device, as which a runner of root "
+      "runs users' programs; self: as the runner's own user, even root" },
+    { "command_dir", CONF_PATH, AT(command_dir), "/var/lib/assay-command", 0, 0,
+      "with --command-uids: folder for the private folders of trials" },
     { "log_level", CONF_STR, AT(log_level), "info", 0, 0, "error | warn | info | debug" },
     { "dev", CONF_BOOL, AT(dev), "false", 0, 0, "allow fault points (ASSAY_FAULT)" },
     { "dev_delay_ms", CONF_I64, AT(dev_delay_ms), "0", 0, 60000,
@@ -62,8 +71,39 @@ const struct conf_opt runner_opts[] = {
 };
 const size_t runner_opts_n = ARRAY_LEN(runner_opts);
 
-static int check(const struct runner_conf *c, struct err *err)
+/* Users' programs run as somebody else if they can: with the runner's own rights they could read its
+ * token, and root's rights are never given away. */
+static int command_check(struct runner_conf *c, struct err *err)
 {
+    const char *dash = c->command_uids ? strchr(c->command_uids, '-') : NULL;
+    char first[24] = "";
+
+    if (!c->allow_command)
+        return c->command_uids ? err_at(err, "command_uids", "belongs to --allow-command") : 0;
+    if (!c->command_uids && geteuid() == 0)
+        return err_at(err, "allow_command",
+                      "this runner is root, and users' programs must not be: add --command-uids "
+                      "FIRST-LAST (ids that nobody else has, such as 210000-210063), or start it as "
+                      "another user");
+    if (!c->command_uids || str_eq(c->command_uids, "self"))
+        return 0;
+    if (geteuid() != 0)
+        return err_at(err, "command_uids",
+                      "only root can run programs as other users; without it they run as the user "
+                      "of this runner");
+    if (dash && (size_t)(dash - c->command_uids) < sizeof first)
+        (void)snprintf(first, sizeof first, "%.*s", (int)(dash - c->command_uids), c->command_uids);
+    if (str_i64(first, 1000, INT32_MAX - 1, &c->command_uid, NULL) < 0 ||
+        str_i64(dash + 1, c->command_uid, INT32_MAX - 1, &c->command_uid_end, NULL) < 0)
+        return err_at(err, "command_uids", "'%.40s' is neither self nor FIRST-LAST, two numbers from 1000 on",
+                      c->command_uids);
+    return 0;
+}
+
+static int check(struct runner_conf *c, struct err *err)
+{
+    if (command_check(c, err) < 0)
+        return -1;
     if (log_level_parse(c->log_level) < 0)
         return err_at(err, "log_level", "'%.40s' is not error, warn, info or debug", c->log_level);
     if (str_starts(c->controller, "unix:")

@@ -26,6 +26,10 @@ struct runner_conf {
     int64_t lease_wait_ms;
     int64_t slice_ms, slice_grace_ms, checkpoint_ms;
     int64_t drain_ms, backoff_max_ms;
+    bool allow_command;
+    char *command_uids;                   /* "FIRST-LAST" or NULL */
+    int64_t command_uid, command_uid_end; /* the same as numbers; 0 = programs run as we do */
+    char *command_dir;
     char *log_level;
     bool dev;
     int64_t dev_delay_ms, dev_delay_seed;

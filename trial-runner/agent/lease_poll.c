@@ -167,6 +167,7 @@ struct lease_poll *lease_poll_new(const struct lease_poll_conf *conf, struct err
     struct work_conf wc = { .loop = conf->loop,
                             .conf = conf->conf,
                             .device = conf->device,
+                            .number = conf->number,
                             .outbox = conf->outbox,
                             .fetch = conf->fetch,
                             .cache = conf->cache,

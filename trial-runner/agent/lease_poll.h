@@ -18,6 +18,7 @@ struct lease_poll_conf {
     struct fetch *fetch;
     struct outbox *outbox;
     const struct msg_device *device;
+    int number; /* of the device in this runner, from 0 */
     const char *session;
     uint64_t seed;                 /* of the pauses between calls */
     void (*on_change)(void *arg);  /* something changed: the agent should look what can be done */

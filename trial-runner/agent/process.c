@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/sha256.h"
 #include "base/str.h"
 #include "trial-runner/agent/backoff.h"
 #include "trial-runner/wire.h"
@@ -34,7 +35,10 @@ struct process {
     struct loop *loop;
     const struct runner_conf *conf;
     const struct msg_device *device;
+    enum process_kind kind;
+    int number;
     char *scratch;
+    char mark[64]; /* PROCESS_COMMAND: in the environment of its programs */
     const struct process_ops *ops;
     void *arg;
     pid_t pid;                /* 0 = there is no worker now */
@@ -269,7 +273,8 @@ static const char *const worker_env[] = { "PATH",
 static int worker_spawn(struct process *s, int child_fd, struct err *err)
 {
     char device[64], numbered[80];
-    const char *const argv[] = { "assay-runner", "--worker", NULL };
+    bool is_command = s->kind == PROCESS_COMMAND;
+    const char *const argv[] = { "assay-runner", is_command ? "--command" : "--worker", NULL };
     const char *const env[] = { device,
                                 "OPENBLAS_NUM_THREADS=1",
                                 "OMP_NUM_THREADS=1",
@@ -284,12 +289,43 @@ static int worker_spawn(struct process *s, int child_fd, struct err *err)
                               .fds = fds,
                               .n_fds = 1,
                               .new_session = true,
-                              .die_with_parent = true,
+                              /* It ends by itself when we are gone, after its programs. */
+                              .die_with_parent = !is_command,
                               .no_new_privs = true };
 
     snprintf(device, sizeof device, "ASSAY_WORKER_DEVICE=%s", s->device->id);
     snprintf(numbered, sizeof numbered, "ASSAY_WORKER_FD=%d", WORKER_FD);
     return proc_spawn(&spec, &s->pid, err);
+}
+
+/* Where users' programs of this device have their folders: in ours, unless they run as another user,
+ * who may not enter it. */
+static void home_path(const struct process *s, char *out, size_t size)
+{
+    if (s->conf->command_uid)
+        (void)snprintf(out, size, "%.300s/%s", s->conf->command_dir, s->mark);
+    else
+        (void)snprintf(out, size, "%.400s/trials", s->scratch);
+}
+
+static void send_config(struct process *s)
+{
+    json_t *msg = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:b}", "op", "config", "device",
+                            s->device->id, "scratch", s->scratch, "slice_ms",
+                            (json_int_t)s->conf->slice_ms, "checkpoint_ms",
+                            (json_int_t)s->conf->checkpoint_ms, "memory_bytes",
+                            (json_int_t)s->device->memory_bytes, "log_level", s->conf->log_level,
+                            "dev", (int)s->conf->dev);
+    int64_t uid = s->conf->command_uid;
+    char home[500];
+
+    if (s->kind == PROCESS_COMMAND) {
+        home_path(s, home, sizeof home);
+        json_object_set_new(msg, "home", json_string(home));
+        json_object_set_new(msg, "mark", json_string(s->mark));
+        json_object_set_new(msg, "uid", json_integer((json_int_t)(uid ? uid + s->number : 0)));
+    }
+    process_send(s, msg);
 }
 
 static int worker_start(struct process *s, struct err *err)
@@ -311,36 +347,36 @@ static int worker_start(struct process *s, struct err *err)
     CHECK(s->pipe);
     bufferevent_setcb(s->pipe, on_pipe_data, NULL, on_pipe_end, s);
     bufferevent_enable(s->pipe, EV_READ | EV_WRITE);
-    process_send(s, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:b}", "op", "config", "device",
-                              s->device->id, "scratch", s->scratch, "slice_ms",
-                              (json_int_t)s->conf->slice_ms, "checkpoint_ms",
-                              (json_int_t)s->conf->checkpoint_ms, "memory_bytes",
-                              (json_int_t)s->device->memory_bytes, "log_level", s->conf->log_level,
-                              "dev", (int)s->conf->dev));
+    send_config(s);
     return 0;
 }
 
-struct process *process_new(struct loop *loop, const struct runner_conf *conf,
-                            const struct msg_device *device, const char *scratch,
-                            const struct process_ops *ops, void *arg, struct err *err)
+struct process *process_new(const struct process_conf *c, const struct process_ops *ops, void *arg,
+                            struct err *err)
 {
     struct process *s = mem_zalloc(sizeof *s);
-    size_t size = strlen(scratch) + sizeof device->id + 2;
+    bool is_command = c->kind == PROCESS_COMMAND;
+    size_t size = strlen(c->scratch) + sizeof c->device->id + 12;
+    char hash[SHA256_HEX];
 
-    s->loop = loop;
-    s->conf = conf;
-    s->device = device;
+    s->loop = c->loop;
+    s->conf = c->conf;
+    s->device = c->device;
+    s->kind = c->kind;
+    s->number = c->number;
+    sha256_hex(c->scratch, strlen(c->scratch), hash);
+    (void)snprintf(s->mark, sizeof s->mark, "%.12s-%s", hash, c->device->id);
     s->ops = ops;
     s->arg = arg;
     s->reason = TR_WORKER_DIED;
     s->scratch = mem_alloc(size);
-    snprintf(s->scratch, size, "%s/%s", scratch, device->id);
+    snprintf(s->scratch, size, "%s/%s%s", c->scratch, c->device->id, is_command ? "-command" : "");
     backoff_init(&s->backoff, FIRST_PAUSE_MS, MAX_PAUSE_MS, 1);
     if (io_mkdirs(s->scratch, 0700, err) < 0 || worker_start(s, err) < 0) {
         process_free(s);
         return NULL;
     }
-    s->watch = loop_timer_new(loop, WATCH_MS, WATCH_MS, on_watch, s);
+    s->watch = loop_timer_new(c->loop, WATCH_MS, WATCH_MS, on_watch, s);
     return s;
 }
 
@@ -352,10 +388,16 @@ void process_free(struct process *s)
     loop_timer_free(s->respawn);
     if (s->pid) {
         int status = 0;
+        pid_t pid = s->pid;
 
-        proc_kill(s->pid, SIGKILL);
-        proc_wait_ms(s->pid, REAP_MS, &status, NULL);
-        worker_forget(s);
+        if (s->kind == PROCESS_COMMAND) { /* the end of the socket tells it to end its programs */
+            worker_forget(s);
+            (void)proc_wait_ms(pid, REAP_MS, &status, NULL);
+        }
+        proc_kill(pid, SIGKILL);
+        proc_wait_ms(pid, REAP_MS, &status, NULL);
+        if (s->pid)
+            worker_forget(s);
     }
     mem_free(s->scratch);
     mem_free(s);

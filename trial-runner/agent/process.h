@@ -28,11 +28,21 @@ struct process_ops {
     bool (*keeps_file)(void *arg, const char *path);
 };
 
-/* Borrows conf and device; scratch is the folder for the worker's files. Starts the first
- * worker. */
-struct process *process_new(struct loop *loop, const struct runner_conf *conf,
-                            const struct msg_device *device, const char *scratch,
-                            const struct process_ops *ops, void *arg, struct err *err);
+enum process_kind {
+    PROCESS_WORKER, /* trains (worker/) */
+    PROCESS_COMMAND /* runs users' programs (command/) */
+};
+struct process_conf {
+    enum process_kind kind;
+    struct loop *loop;
+    const struct runner_conf *conf;
+    const struct msg_device *device;
+    int number;          /* of the device in this runner, from 0 */
+    const char *scratch; /* folder for the files of all devices */
+};
+/* Borrows conf.conf and conf.device. Starts the first worker. */
+struct process *process_new(const struct process_conf *conf, const struct process_ops *ops,
+                            void *arg, struct err *err);
 void process_free(struct process *s); /* kills the worker and waits for it */
 bool process_is_ready(const struct process *s);
 /* Sends a message to the worker. It is dropped if there is none: on_dead was called then. */

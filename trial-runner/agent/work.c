@@ -19,10 +19,17 @@
  * wait are given up, because something in them or in this machine kills every worker. */
 enum { GROUPS_MAX = 2, VAIN_DEATHS_MAX = 3 };
 
+/* One of the two processes of a device, as it is known to its callbacks. */
+struct seat {
+    struct work *work;
+    struct process *process; /* NULL = this runner has none of this kind */
+    enum process_kind kind;
+};
+
 struct work {
     struct work_conf c;
     struct group_env env;
-    struct process *process;
+    struct seat worker, command;
     struct group *groups; /* in order of arrival */
     int64_t runs;         /* groups so far; numbers them */
     int vain_deaths;      /* workers in a row that died without having begun a trial */
@@ -53,13 +60,32 @@ static void sweep(struct work *w)
     w->c.on_change(w->c.arg);
 }
 
+/* The process that computes a group. */
+static struct seat *seat_of(struct work *w, const struct group *g)
+{
+    return g->grant.command ? &w->command : &w->worker;
+}
+
+/* Does the device's other process compute? A program and a worker do not run at once. */
+static bool is_taken(struct work *w, const struct seat *by)
+{
+    for (const struct group *g = w->groups; g; g = g->next) {
+        if (g->sent && !g->ended && seat_of(w, g) != by)
+            return true;
+    }
+    return false;
+}
+
 static void try_send(void *arg)
 {
     struct work *w = arg;
 
     for (struct group *g = w->groups; g; g = g->next) {
-        if (process_is_ready(w->process) && !g->sent && !g->ended && g->n_pending == 0)
-            group_send(g, w->process);
+        struct seat *s = seat_of(w, g);
+
+        if (s->process && process_is_ready(s->process) && !g->sent && !g->ended &&
+            g->n_pending == 0 && !is_taken(w, s))
+            group_send(g, s->process);
     }
 }
 
@@ -94,6 +120,10 @@ void work_take(struct work *w, struct msg_grant *grant)
         group_fail(g, TR_DRAINED, "the runner is shutting down");
         return;
     }
+    if (!seat_of(w, g)->process) {
+        group_fail(g, TR_DEVICE, "this runner takes no command trials (--allow-command)");
+        return;
+    }
     group_fetch(g);
     try_send(w);
 }
@@ -104,7 +134,8 @@ bool work_wants(const struct work *w)
 
     for (const struct group *g = w->groups; g; g = g->next)
         n += !g->ended;
-    return process_is_ready(w->process) && !w->draining && n < (w->soon ? GROUPS_MAX : 1);
+    return process_is_ready(w->worker.process) &&
+           (!w->command.process || process_is_ready(w->command.process)) && !w->draining && n < (w->soon ? GROUPS_MAX : 1);
 }
 
 /* ---- trials ---- */
@@ -116,10 +147,11 @@ static void tell(struct held *h, const char *op, const char *action, const struc
     int64_t now = clk_now_ms(loop_clk(w->c.loop));
     int64_t at = r && r->deadline_ms > 0 ? now + r->deadline_ms : 0;
 
-    process_send(w->process, json_pack("{s:s, s:I, s:I, s:b, s:s, s:i, s:I}", "op", op, "trial",
-                                       (json_int_t)h->trial, "fence", (json_int_t)h->fence, "task",
-                                       (int)h->is_task, "action", action, "to", r ? r->to : 0,
-                                       "deadline_at_ms", (json_int_t)at));
+    process_send(seat_of(w, h->group)->process,
+                 json_pack("{s:s, s:I, s:I, s:b, s:s, s:i, s:I}", "op", op, "trial",
+                           (json_int_t)h->trial, "fence", (json_int_t)h->fence, "task",
+                           (int)h->is_task, "action", action, "to", r ? r->to : 0, "deadline_at_ms",
+                           (json_int_t)at));
 }
 
 static void release(struct held *h)
@@ -227,11 +259,12 @@ static void take_end(struct work *w, const json_t *msg)
             g->ended = true;
     }
     sweep(w);
+    try_send(w); /* the other process may have waited for this end */
 }
 
 static void on_message(void *arg, const char *op, const json_t *msg)
 {
-    struct work *w = arg;
+    struct work *w = ((struct seat *)arg)->work;
     struct held *h = NULL;
 
     if (str_eq(op, "lane")) {
@@ -253,16 +286,17 @@ static void on_message(void *arg, const char *op, const json_t *msg)
 
 static bool keeps_file(void *arg, const char *path)
 {
-    return outbox_has_file(((struct work *)arg)->c.outbox, path);
+    return outbox_has_file(((struct seat *)arg)->work->c.outbox, path);
 }
 
 static void on_ready(void *arg)
 {
-    struct work *w = arg;
+    struct seat *s = arg;
+    struct work *w = s->work;
 
     try_send(w);
     if (w->draining)
-        process_send(w->process, json_pack("{s:s}", "op", "drain"));
+        process_send(s->process, json_pack("{s:s}", "op", "drain"));
     sweep(w);
 }
 
@@ -285,6 +319,11 @@ static void fail_dead(struct work *w, struct held *h, int n_running, enum trial_
     outbox_push_failure(w->c.outbox, h, reason, text);
 }
 
+static bool is_of(const struct held *h, const struct seat *s)
+{
+    return h->group->env->work == s->work && seat_of(s->work, h->group) == s;
+}
+
 /* A mapped file that is cut short kills the process that reads it. If a file of a group has
  * changed, the group's trials fail because of the data and are not to blame. */
 static void blame_files(struct work *w)
@@ -304,17 +343,19 @@ static void blame_files(struct work *w)
 
 static void on_dead(void *arg, enum trial_reason reason, const char *why)
 {
-    struct work *w = arg;
+    struct seat *s = arg;
+    struct work *w = s->work;
     bool is_vain = ++w->vain_deaths >= VAIN_DEATHS_MAX;
 
     int n_running = 0;
 
     w->soon = false;
     for (const struct held *h = outbox_first(w->c.outbox); h; h = h->next)
-        n_running += h->group->env->work == w && h->group->sent && h->state == HELD_RUNNING;
-    blame_files(w);
+        n_running += is_of(h, s) && h->group->sent && h->state == HELD_RUNNING;
+    if (s == &w->worker)
+        blame_files(w);
     for (struct held *h = outbox_first(w->c.outbox); h; h = h->next) {
-        if (h->group->env->work != w || !h->group->sent)
+        if (!is_of(h, s) || !h->group->sent)
             continue;
         if ((h->state != HELD_WAITING && h->state != HELD_OUT) ||
             (is_vain && h->state == HELD_WAITING))
@@ -323,6 +364,8 @@ static void on_dead(void *arg, enum trial_reason reason, const char *why)
     for (struct group *g = w->groups; g; g = g->next) {
         bool has_waiting = false;
 
+        if (seat_of(w, g) != s)
+            continue;
         for (const struct held *h = outbox_first(w->c.outbox); h; h = h->next)
             has_waiting |= h->group == g && h->state == HELD_WAITING;
         if (has_waiting)
@@ -340,7 +383,9 @@ void work_drain(struct work *w)
     if (w->draining)
         return;
     w->draining = true;
-    process_send(w->process, json_pack("{s:s}", "op", "drain"));
+    process_send(w->worker.process, json_pack("{s:s}", "op", "drain"));
+    if (w->command.process)
+        process_send(w->command.process, json_pack("{s:s}", "op", "drain"));
     for (struct group *g = w->groups; g; g = g->next) {
         if (!g->sent && !g->ended)
             group_fail(g, TR_DRAINED, "the runner is shutting down");
@@ -350,12 +395,26 @@ void work_drain(struct work *w)
 
 struct process *work_process(struct work *w)
 {
-    return w->process;
+    return w->worker.process;
+}
+
+static int seat_open(struct work *w, struct seat *s, enum process_kind kind, struct err *err)
+{
+    static const struct process_ops ops = { on_ready, on_message, on_dead, keeps_file };
+    struct process_conf c = { .kind = kind,
+                              .loop = w->c.loop,
+                              .conf = w->c.conf,
+                              .device = w->c.device,
+                              .number = w->c.number,
+                              .scratch = cache_scratch(w->c.cache) };
+
+    *s = (struct seat){ .work = w, .kind = kind };
+    s->process = process_new(&c, &ops, s, err);
+    return s->process ? 0 : -1;
 }
 
 struct work *work_new(const struct work_conf *conf, struct err *err)
 {
-    static const struct process_ops ops = { on_ready, on_message, on_dead, keeps_file };
     struct work *w = mem_zalloc(sizeof *w);
 
     w->c = *conf;
@@ -365,9 +424,10 @@ struct work *work_new(const struct work_conf *conf, struct err *err)
                                  .cache = conf->cache,
                                  .on_files = try_send,
                                  .arg = w };
-    w->process =
-        process_new(conf->loop, conf->conf, conf->device, cache_scratch(conf->cache), &ops, w, err);
-    if (!w->process) {
+    if (seat_open(w, &w->worker, PROCESS_WORKER, err) < 0 ||
+        (conf->conf->allow_command &&
+         seat_open(w, &w->command, PROCESS_COMMAND, err) < 0)) {
+        process_free(w->worker.process);
         mem_free(w);
         return NULL;
     }
@@ -378,7 +438,8 @@ void work_free(struct work *w)
 {
     if (!w)
         return;
-    process_free(w->process);
+    process_free(w->worker.process);
+    process_free(w->command.process);
     for (struct held *h = outbox_first(w->c.outbox), *next = NULL; h; h = next) {
         next = h->next;
         if (h->group->env->work == w)

@@ -17,6 +17,7 @@ struct work_conf {
     struct loop *loop;
     const struct runner_conf *conf;
     const struct msg_device *device;
+    int number; /* of the device in this runner, from 0 */
     struct outbox *outbox;
     struct fetch *fetch;
     struct cache *cache;
