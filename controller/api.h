@@ -232,8 +232,9 @@ int ctl_trial_retry(struct ctl *ctl, int64_t id, json_t **out, struct err *err);
 int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, json_t **out,
                       struct err *err);
 /* Ask and tell, for a study with a space of its own: gives up to `count` trials to a client
- * ({client, count}), and takes what the client says of one ({client, lease, level, value}; at its
- * end also {failed}). */
+ * ({client, count}), and takes what the client says of one ({client, lease, level, value, ask}; at
+ * its end also {failed}). With `ask`, an answer that ends the client's work on the trial holds the
+ * next one. */
 int ctl_study_suggest(struct ctl *ctl, const char *study, const json_t *body, json_t **out,
                       struct err *err);
 int ctl_trial_tell(struct ctl *ctl, int64_t id, const json_t *body, bool is_end, json_t **out,

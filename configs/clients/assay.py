@@ -27,17 +27,17 @@ of the authority that vouches for an https:// address from ASSAY_TLS_CA (or this
 """
 from __future__ import annotations
 
+import http.client
 import ipaddress
 import json
 import os
 import random
 import socket
 import ssl
+import threading
 import time
 import traceback
-import urllib.error
 import urllib.parse
-import urllib.request
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 Domain = Any  # what a parameter may be: a JSON value, best made by the functions below
@@ -97,48 +97,66 @@ def _is_here(host: str) -> bool:
 
 
 class Client:
-    """Calls of the REST API, with the token and with patience while the controller restarts."""
+    """Calls of the REST API, with the token and with patience while the controller restarts. Each
+    thread keeps a connection of its own."""
 
     def __init__(self, url: str, token: Optional[str] = None, timeout: float = 30) -> None:
-        self.url, self.timeout = url.rstrip("/"), timeout
+        parts = urllib.parse.urlsplit(url)
+        self.host, self.port, self.timeout = parts.hostname or "", parts.port, timeout
         self.token = token if token is not None else os.environ.get("ASSAY_TOKEN", "")
-        parts = urllib.parse.urlsplit(self.url)
-        self.context = (ssl.create_default_context(cafile=os.environ.get("ASSAY_TLS_CA") or None)
-                        if parts.scheme == "https" else None)
-        if (self.token and parts.scheme == "http" and not os.environ.get("ASSAY_INSECURE")
-                and not _is_here(parts.hostname or "")):
-            raise ValueError(f"the token would be sent to {self.url} in clear text: use https:// or "
+        self._context = (ssl.create_default_context(cafile=os.environ.get("ASSAY_TLS_CA") or None)
+                         if parts.scheme == "https" else None)
+        self._of_thread = threading.local()
+        if parts.scheme not in ("http", "https") or not self.host:
+            raise ValueError(f"{url!r} is no address: write http://host:port or https://host:port")
+        if (self.token and not self._context and not os.environ.get("ASSAY_INSECURE")
+                and not _is_here(self.host)):
+            raise ValueError(f"the token would be sent to {url} in clear text: use https:// or "
                              "a tunnel, or allow it with ASSAY_INSECURE=1")
+
+    def _once(self, method: str, path: str, data: Optional[bytes]) -> tuple[int, bytes]:
+        held: Optional[http.client.HTTPConnection] = getattr(self._of_thread, "held", None)
+        headers = {"Content-Type": "application/json"} if data is not None else {}
+        if self.token:
+            headers["Authorization"] = "Bearer " + self.token
+        self._of_thread.held = None  # what fails is not used again
+        if held is None and self._context:
+            held = http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout,
+                                               context=self._context)
+        elif held is None:
+            held = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+        held.request(method, "/api/v1" + path, data, headers)
+        answer = held.getresponse()
+        body = answer.read()
+        self._of_thread.held = held
+        return answer.status, body
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Returns the answer's JSON. Every call here may be repeated without harm."""
         data = None if body is None else json.dumps(body).encode()
-        headers = {"Accept": "application/json"}
-        if data is not None:
-            headers["Content-Type"] = "application/json"
-        if self.token:
-            headers["Authorization"] = "Bearer " + self.token
-        request = urllib.request.Request(self.url + "/api/v1" + path, data, headers, method=method)
         for attempt in range(RETRIES):
+            is_last = attempt == RETRIES - 1
             try:
-                with urllib.request.urlopen(request, timeout=self.timeout,
-                                            context=self.context) as answer:
-                    return json.loads(answer.read() or b"null")
-            except urllib.error.HTTPError as e:
-                if e.code not in (429, 503) or attempt == RETRIES - 1:
-                    raise _refusal(e) from None
-            except (urllib.error.URLError, ConnectionError, TimeoutError, socket.timeout):
-                if attempt == RETRIES - 1:
+                status, text = self._once(method, path, data)
+                if status < 300:
+                    return json.loads(text or b"null")
+                if status not in (429, 503) or is_last:
+                    raise _refusal(status, text)
+            except ssl.SSLCertVerificationError:
+                raise
+            except (OSError, http.client.HTTPException):
+                if is_last:
                     raise
-            time.sleep(0.1 * 2 ** attempt * (1 + random.random()))
+            if attempt:  # the first failure may be a connection that was idle for too long
+                time.sleep(0.1 * 2 ** attempt * (1 + random.random()))
 
 
-def _refusal(e: urllib.error.HTTPError) -> Error:
+def _refusal(status: int, text: bytes) -> Error:
     try:
-        problem = json.loads(e.read())
-        return Error(e.code, problem.get("detail", str(e)), problem.get("where", ""))
-    except ValueError:
-        return Error(e.code, str(e))
+        problem = json.loads(text)
+        return Error(status, problem.get("detail", f"status {status}"), problem.get("where", ""))
+    except (ValueError, AttributeError):
+        return Error(status, f"status {status}")
 
 
 class Trial:
@@ -153,6 +171,8 @@ class Trial:
         self.reached: int = raw["level"]  # above 0: it was paused there, and may go on from there
         self.levels: int = raw["levels"]
         self.verdict = "continue"
+        self.asks = False  # for the next trial, in the call that ends this one
+        self.next: Optional[Mapping[str, Any]] = None  # the answer to that
 
     def __getitem__(self, name: str) -> Any:
         return self.params[name]
@@ -161,9 +181,9 @@ class Trial:
         return self.params.get(name, default)
 
     def _tell(self, path: str, **body: Any) -> str:
-        body = {"client": self._name, "lease": self._lease, **body}
+        body = {"client": self._name, "lease": self._lease, "ask": self.asks, **body}
         answer = self._client.call("POST", f"/trials/{self.id}/{path}", body)
-        self.verdict = answer["verdict"]
+        self.verdict, self.next = answer["verdict"], answer.get("next")
         if self.verdict == "gone":
             raise Lost(f"trial {self.number} was given to another client")
         return self.verdict
@@ -231,24 +251,31 @@ class Study:
     def ask(self, count: int = 1, wait: bool = True) -> list[Trial]:
         """Up to `count` trials; an empty list means that the study is over (or, without `wait`,
         that nothing can be tried before other trials have reported)."""
+        return self._take(None, count, wait)
+
+    def _take(self, answer: Optional[Mapping[str, Any]], count: int, wait: bool) -> list[Trial]:
         while True:
-            answer = self.client.call("POST", f"/studies/{self.name}/suggest",
-                                      {"client": self.worker, "count": count})
+            if answer is None:
+                answer = self.client.call("POST", f"/studies/{self.name}/suggest",
+                                          {"client": self.worker, "count": count})
             if answer["trials"] or answer["done"] or not wait:
                 return [Trial(self.client, self.worker, t) for t in answer["trials"]]
             time.sleep(answer["wait_ms"] / 1000)
+            answer = None
 
     def optimize(self, objective: Callable[[Trial], float], n_trials: Optional[int] = None,
                  catch: tuple[type[BaseException], ...] = (Exception,)) -> None:
         """Runs trials until the study is over, or n_trials of them. An exception of a type in
         `catch` fails its trial; every other one ends the call."""
-        done = 0
+        done, answer = 0, None
         while n_trials is None or done < n_trials:
-            asked = self.ask()
+            asked = self._take(answer, 1, True)
             if not asked:
                 return
-            run(asked[0], objective, catch)
             done += 1
+            asked[0].asks = done != n_trials
+            run(asked[0], objective, catch)
+            answer = asked[0].next
 
 
 def run(trial: Trial, objective: Callable[[Trial], float],

@@ -145,23 +145,12 @@ static int add_new(struct study *st, const char *client, int64_t count, json_t *
     return 0;
 }
 
-int ctl_study_suggest(struct ctl *ctl, const char *ref, const json_t *body, json_t **out,
-                      struct err *err)
+/* The answer to a client that asks for up to `count` trials of the study. */
+static int suggest(struct study *st, const char *client, int64_t count, json_t **out,
+                   struct err *err)
 {
-    static const char *const keys[] = { "client", "count" };
-    struct study *st = NULL;
-    const char *client = NULL;
-    int64_t count = 1;
-    json_t *list = NULL;
+    json_t *list = json_array();
 
-    if (jsonx_only(body, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
-        client_parse(body, &client, err) < 0 ||
-        jsonx_i64(body, NULL, "count", JSONX_OPTIONAL, 1, MOST_AT_ONCE, &count, err) < 0)
-        return -1;
-    st = own_study(ctl, ref, err);
-    if (!st)
-        return -1;
-    list = json_array();
     if (add_held(st, client, count, list, err) < 0 ||
         (takes_work(st) && add_new(st, client, count, list, err) < 0) ||
         study_settle(st, err) < 0) {
@@ -169,13 +158,29 @@ int ctl_study_suggest(struct ctl *ctl, const char *ref, const json_t *body, json
         return -1;
     }
     bool is_over = study_is_final(st->row.state) || st->row.state == SS_FINISHING;
-    int64_t wait = json_array_size(list) > 0 || is_over    ? 0
-                   : ahead_is_open(st) || ctl->is_deferred ? SOON_MS
-                                                           : LATER_MS;
+    int64_t wait = json_array_size(list) > 0 || is_over        ? 0
+                   : ahead_is_open(st) || st->ctl->is_deferred ? SOON_MS
+                                                               : LATER_MS;
     *out =
         json_pack("{s:s, s:o, s:b, s:I}", "state", study_state_name[st->row.state], "trials", list,
                   "done", is_over && json_array_size(list) == 0, "wait_ms", (json_int_t)wait);
     return 0;
+}
+
+int ctl_study_suggest(struct ctl *ctl, const char *ref, const json_t *body, json_t **out,
+                      struct err *err)
+{
+    static const char *const keys[] = { "client", "count" };
+    struct study *st = NULL;
+    const char *client = NULL;
+    int64_t count = 1;
+
+    if (jsonx_only(body, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
+        client_parse(body, &client, err) < 0 ||
+        jsonx_i64(body, NULL, "count", JSONX_OPTIONAL, 1, MOST_AT_ONCE, &count, err) < 0)
+        return -1;
+    st = own_study(ctl, ref, err);
+    return st ? suggest(st, client, count, out, err) : -1;
 }
 
 /* ---- tell ---- */
@@ -186,12 +191,13 @@ struct told {
     double value;         /* NaN = not given */
     const char *client, *failed;
     bool is_end;
+    bool asks; /* for the next trial, if this one leaves the program with this call */
 };
 
 static int told_parse(struct told *t, const json_t *body, bool is_end, struct err *err)
 {
-    static const char *const report[] = { "client", "lease", "level", "value" };
-    static const char *const end[] = { "client", "lease", "level", "value", "failed" };
+    static const char *const report[] = { "client", "lease", "level", "value", "ask" };
+    static const char *const end[] = { "client", "lease", "level", "value", "ask", "failed" };
     const json_t *value = json_object_get(body, "value");
 
     *t = (struct told){ .value = NAN, .is_end = is_end };
@@ -200,6 +206,7 @@ static int told_parse(struct told *t, const json_t *body, bool is_end, struct er
         client_parse(body, &t->client, err) < 0 ||
         jsonx_i64(body, NULL, "lease", JSONX_REQUIRED, 1, INT64_MAX, &t->lease, err) < 0 ||
         jsonx_i64(body, NULL, "level", JSONX_OPTIONAL, 1, INT32_MAX, &t->level, err) < 0 ||
+        jsonx_bool(body, NULL, "ask", JSONX_OPTIONAL, &t->asks, err) < 0 ||
         (is_end && jsonx_str(body, NULL, "failed", JSONX_OPTIONAL, 1000, &t->failed, err) < 0))
         return -1;
     if (json_is_number(value))
@@ -323,6 +330,27 @@ static int told_apply(struct ctl *ctl, const struct told *t, struct trial_row *r
     return reply->action == MSG_PAUSE && row->state == TS_RUNNING ? pause_now(ctl, row, err) : 0;
 }
 
+/* The answer, with the next trial in it if it was asked for and this one is out of the program's
+ * hands. One call for both halves the calls of short trials. */
+static int tell_answer(struct ctl *ctl, const struct told *t, const struct trial_row *row,
+                       const struct msg_reply *reply, json_t **out, struct err *err)
+{
+    const char *say = verdict(row, reply);
+    json_t *next = NULL;
+
+    if (t->asks && !str_eq(say, "continue")) {
+        struct study *st = study_by_id(ctl, row->study, err);
+
+        if (!st || suggest(st, t->client, 1, &next, err) < 0)
+            return -1;
+    }
+    *out = json_pack("{s:I, s:s, s:i, s:i}", "trial", (json_int_t)row->id, "verdict", say, "level",
+                     row->level, "run_to", row->run_to);
+    if (next)
+        json_object_set_new(*out, "next", next);
+    return 0;
+}
+
 int ctl_trial_tell(struct ctl *ctl, int64_t id, const json_t *body, bool is_end, json_t **out,
                    struct err *err)
 {
@@ -344,8 +372,7 @@ int ctl_trial_tell(struct ctl *ctl, int64_t id, const json_t *body, bool is_end,
     if (rc == 1)
         rc = study_settle_all(ctl, err) < 0 ? -1 : 1;
     if (rc == 1)
-        *out = json_pack("{s:I, s:s, s:i, s:i}", "trial", (json_int_t)id, "verdict",
-                         verdict(&row, &reply), "level", row.level, "run_to", row.run_to);
+        rc = tell_answer(ctl, &t, &row, &reply, out, err);
     trial_row_fini(&row);
     return rc < 0 ? -1 : 0;
 }

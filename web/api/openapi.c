@@ -36,7 +36,7 @@ struct schema {
 #define CLIENT        "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_][A-Za-z0-9._-]{0,31}$\"}"
 #define LEVEL         "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}"
 #define LEVEL_OR_NULL "{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":10000}"
-#define TELLER        "\"client\":" CLIENT ",\"lease\":" ID
+#define TELLER        "\"client\":" CLIENT ",\"lease\":" ID ",\"ask\":{\"type\":\"boolean\"}"
 #define CLOSED        "\"additionalProperties\":false"
 #define SESSION       "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9]{1,32}$\"}"
 #define ITEMS(type)   "{\"type\":\"array\",\"items\":" type "}"
@@ -65,7 +65,8 @@ static const struct schema schemas[] = {
                      "boolean") ",\"parallel\":" INT ",\"space\":{},"
                                 "\"enqueue\":{},\"warm_start\":{},\"objectives\":{},\"monotone\":{},\"resource\":{},"
                                 "\"groups\":{},\"time\":{},\"weights\":{},\"goal\":{},"
-                                "\"levels\":" INT ",\"lost_after\":{},\"command\":{},\"environment\":{},"
+                                "\"levels\":" INT
+                                ",\"lost_after\":{},\"command\":{},\"environment\":{},"
                                 "\"files\":{},\"gpus\":" INT ",\"limits\":{},\"retry\":{}}}" },
     { "StudyPatch", JSON,
       "{\"type\":\"object\"," CLOSED ",\"properties\":{\"priority\":{\"type\":\"integer\","
@@ -192,7 +193,7 @@ static const struct schema schemas[] = {
       "{\"type\":\"object\",\"required\":[\"trial\",\"verdict\",\"level\",\"run_to\"],"
       "\"properties\":{\"trial\":" ID ",\"verdict\":{\"type\":\"string\",\"enum\":[\"continue\","
       "\"pause\",\"stop\",\"completed\",\"failed\",\"gone\"]},\"level\":{\"type\":\"integer\"},"
-      "\"run_to\":{\"type\":\"integer\"}}}" },
+      "\"run_to\":{\"type\":\"integer\"},\"next\":" REF("Suggestions") "}}" },
     { "TrialList", JSON, LIST("trials", REF("Trial")) },
     { "TrialLog", JSON, "{\"type\":\"object\"}" },
     { "EpochRun", JSON, /* lists of one length; null where a number is not known */
@@ -207,7 +208,8 @@ static const struct schema schemas[] = {
       ",\"live\":{\"type\":\"boolean\"},\"runs\":" ITEMS(REF("EpochRun")) "}}" },
     { "TrialOutput", JSON,
       "{\"type\":\"object\",\"required\":[\"trial\",\"number\",\"state\",\"live\",\"more\",\"next\","
-      "\"pieces\"],\"properties\":{\"trial\":" ID ",\"study\":" ID ",\"number\":" ID ",\"state\":" STR
+      "\"pieces\"],\"properties\":{\"trial\":" ID ",\"study\":" ID ",\"number\":" ID
+      ",\"state\":" STR
       ",\"live\":{\"type\":\"boolean\"},\"more\":{\"type\":\"boolean\"},\"next\":{\"type\":\"integer\"},"
       "\"pieces\":" ITEMS("{\"type\":\"object\",\"required\":[\"piece\",\"lease\",\"at\",\"text\"],"
                           "\"properties\":{\"piece\":" ID ",\"lease\":" ID

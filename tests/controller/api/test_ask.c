@@ -106,6 +106,60 @@ static void a_study_runs_from_the_first_question_to_its_result(void **state)
     rig_close(&r);
 }
 
+/* The answer to a result that asks for the next trial, which it holds in "next". */
+static json_t *complete_and_ask(struct rig *r, const char *client, const json_t *t)
+{
+    char body[200];
+
+    (void)snprintf(body, sizeof body, "{'client':'%s','lease':%lld,'value':1,'ask':true}", client,
+                   (long long)number_of(t, "lease"));
+    json_t *out = call(r, NULL, number_of(t, "trial"), true, body);
+    if (!out)
+        fail_msg("complete: %s: %s", rig_err.where, rig_err.text);
+    return out;
+}
+
+static void the_answer_to_a_result_may_hold_the_next_trial(void **state)
+{
+    struct rig r;
+    char body[200];
+    int64_t number = 0;
+
+    (void)state;
+    rig_open(&r);
+    rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':4},'levels':3,'seed':3,"
+                  "'scheduler':'none'}");
+    json_t *out = suggest(&r, "s", "one", 1);
+    /* A report that does not end the work on the trial holds nothing. */
+    (void)snprintf(body, sizeof body,
+                   "{'client':'one','lease':%lld,'level':1,'value':2,'ask':true}",
+                   (long long)number_of(trial_at(out, 0), "lease"));
+    json_t *told = call(&r, NULL, number_of(trial_at(out, 0), "trial"), false, body);
+    assert_string_equal(json_string_value(json_object_get(told, "verdict")), "continue");
+    assert_null(json_object_get(told, "next"));
+    json_decref(told);
+    for (int n = 1; n <= 4; n++) {
+        const json_t *t = trial_at(out, 0);
+
+        assert_int_equal(number_of(t, "number"), n);
+        told = complete_and_ask(&r, "one", t);
+        json_t *again = complete_and_ask(&r, "one", t); /* its answer was lost */
+        assert_true(json_equal(told, again));
+        json_decref(again);
+        json_decref(out);
+        out = json_incref(json_object_get(told, "next"));
+        json_decref(told);
+        assert_non_null(out);
+        number = number_of(trial_at(out, 0), "number");
+        assert_int_equal(number, n < 4 ? n + 1 : 0);
+        assert_int_equal(json_is_true(json_object_get(out, "done")), n == 4);
+        if (n == 2)
+            rig_restart(&r);
+    }
+    json_decref(out);
+    rig_close(&r);
+}
+
 static void a_client_that_asks_again_gets_what_it_holds(void **state)
 {
     struct rig r;
@@ -348,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_study_runs_from_the_first_question_to_its_result),
+        cmocka_unit_test(the_answer_to_a_result_may_hold_the_next_trial),
         cmocka_unit_test(a_client_that_asks_again_gets_what_it_holds),
         cmocka_unit_test(a_silent_client_loses_its_trial_and_cannot_overwrite_it),
         cmocka_unit_test(schedulers_pause_stop_and_promote),
