@@ -44,6 +44,7 @@ static void a_database_with_stored_searchers_opens_without_them(void **state)
         " seq INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;"
         "INSERT INTO search_state VALUES (1, 7, x'01ff');"
         "DROP TABLE epochs;"
+        "DROP TABLE output;"
         "PRAGMA user_version = 4;";
     struct store_rig *r = store_rig_new();
 

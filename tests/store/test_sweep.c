@@ -123,6 +123,11 @@ static int epochs_put(struct store_rig *r, struct err *err)
     return store_epochs_put(r->store, 1, 4, "{\"level\":4}", err);
 }
 
+static int output_add(struct store_rig *r, struct err *err)
+{
+    return store_output_add(r->store, 1, 1, "a line\n", 1 << 20, err);
+}
+
 static int attempt_open(struct store_rig *r, struct err *err)
 {
     struct attempt_row a = {
@@ -303,6 +308,7 @@ static const struct {
     { "study update", study_update },     { "study delete", study_delete },
     { "trial insert", trial_insert },     { "trial event", trial_event },
     { "trial update", trial_update },     { "report add", report_add },
+    { "output add", output_add },
     { "epochs put", epochs_put },         { "attempt open", attempt_open },
     { "attempt close", attempt_close },   { "attempt reopen", attempt_reopen },
     { "runner insert", runner_insert },   { "runner update", runner_update },

@@ -287,6 +287,36 @@ static void epochs_of_the_last_runs_are_kept_and_go_with_their_study(void **stat
     (void)state;
 }
 
+static int on_output(void *arg, const struct output_row *row)
+{
+    char *text = arg;
+    size_t n = strlen(text);
+
+    snprintf(text + n, 200 - n, "%d/%d %s;", (int)row->piece, (int)row->fence, row->text);
+    return 0;
+}
+
+static void output_comes_in_pieces_up_to_a_limit_and_goes_with_its_study(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    int64_t study = store_rig_study(r, "one"), id = store_rig_trial(r, study, 1);
+    char text[200] = "", rest[200] = "";
+
+    assert_int_equal(store_output_add(r->store, id, 1, "one", 10, NULL), 0);
+    assert_int_equal(store_output_add(r->store, id, 1, "", 10, NULL), 0); /* nothing is no piece */
+    assert_int_equal(store_output_add(r->store, id, 2, "two", 10, NULL), 0);
+    assert_int_equal(store_output_add(r->store, id, 2, "seven", 10, NULL), 0); /* too much */
+    assert_int_equal(store_output_add(r->store, id, 2, "four", 10, NULL), 0);
+    assert_int_equal(store_output_each(r->store, id, 0, 100, on_output, text, NULL), 0);
+    assert_string_equal(text, "1/1 one;2/2 two;3/2 four;");
+    assert_int_equal(store_output_each(r->store, id, 1, 1, on_output, rest, NULL), 0);
+    assert_string_equal(rest, "2/2 two;");
+    assert_int_equal(store_study_delete(r->store, study, NULL), 0);
+    assert_int_equal(store_rig_count(r, "SELECT count(*) FROM output"), 0);
+    store_rig_free(r);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +327,7 @@ int main(void)
         cmocka_unit_test(trials_come_by_number),
         cmocka_unit_test(a_rung_is_reported_once_and_numbers_survive_exactly),
         cmocka_unit_test(an_attempt_is_one_lease_and_is_closed_once),
+        cmocka_unit_test(output_comes_in_pieces_up_to_a_limit_and_goes_with_its_study),
         cmocka_unit_test(epochs_of_the_last_runs_are_kept_and_go_with_their_study),
     };
 

@@ -77,4 +77,18 @@ int ctl_trial_epochs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
     return 0;
 }
 
+int ctl_trial_output(struct ctl *ctl, int64_t id, int64_t after, int limit, json_t **out,
+                     struct err *err)
+{
+    if (fake_trial(ctl, "trial_output", id, out, err) < 0)
+        return -1;
+    SAY(ctl, "output %d %d", (int)after, limit);
+    json_decref(*out);
+    *out = json_pack("{s:I, s:i, s:i, s:s, s:b, s:b, s:I, s:[{s:I, s:i, s:I, s:s}]}", "trial",
+                     (json_int_t)id, "study", 1, "number", 1, "state", "running", "live", 1, "more",
+                     0, "next", (json_int_t)after + 1, "pieces", "piece", (json_int_t)after + 1,
+                     "lease", 1, "at", (json_int_t)1700000000000, "text", "a line\n");
+    return 0;
+}
+
 #endif

@@ -83,7 +83,9 @@ static void end_line(struct output *o)
     o->line[o->line_len] = '\0';
     if (o->line_len > 0 && o->line[strspn(o->line, " \t\r")] != '\0')
         str_copy(o->last, sizeof o->last, o->line);
-    o->ops->on_line(o->arg, o->line);
+    if (!o->is_cut)
+        o->ops->on_line(o->arg, o->line);
+    o->is_cut = false;
     o->line_len = 0;
 }
 
@@ -99,6 +101,8 @@ static void take(struct output *o, char *p, size_t n, int64_t now_ms)
             end_line(o);
         else if (o->line_len < OUTPUT_LINE)
             o->line[o->line_len++] = p[i];
+        else
+            o->is_cut = true;
     }
     o->taken += (int64_t)kept;
     o->dropped += (int64_t)(n - kept);

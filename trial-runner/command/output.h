@@ -12,7 +12,7 @@
 enum { OUTPUT_PIECE = 16 << 10, OUTPUT_LINE = 8 << 10, OUTPUT_TAIL = 16 << 10 };
 
 struct output_ops {
-    void (*on_line)(void *arg, const char *line); /* without its newline; long ones are cut */
+    void (*on_line)(void *arg, const char *line); /* without its newline; not the overlong ones */
     void (*on_piece)(void *arg, const char *text); /* valid UTF-8 of at most OUTPUT_PIECE bytes */
 };
 struct output {
@@ -23,6 +23,7 @@ struct output {
     struct buf piece;
     char line[OUTPUT_LINE + 1], tail[OUTPUT_TAIL + 1], last[400];
     size_t line_len, tail_len;
+    bool is_cut;  /* the present line is longer than `line` */
     bool is_held; /* no piece is handed on for the time being */
 };
 

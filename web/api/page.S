@@ -32,6 +32,7 @@ web_file_\name\()_end:
     file pareto_js, "web/static/pareto.js"
     file curve_js, "web/static/curve.js"
     file epochs_js, "web/static/epochs.js"
+    file output_js, "web/static/output.js"
     file columns_js, "web/static/columns.js"
     file budget_js, "web/static/budget.js"
     file cells_js, "web/static/cells.js"

@@ -274,6 +274,14 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
       openedHeight = 0;
       draw();
     },
+    /** Shows what the program of the opened trial printed after piece outputAt. */
+    showOutput(r, answer) {
+      if (opened !== r) return;
+      detail.showOutput(r, answer);
+      openedHeight = 0;
+      draw();
+    },
+    outputAt: (r) => (opened === r ? detail.outputAt(r) : 0),
     opened: () => opened,
     stop() {
       resized.disconnect();

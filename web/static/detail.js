@@ -6,6 +6,7 @@ import {downloadLink} from './cells.js';
 import {h, patch} from './dom.js';
 import {makeEpochs} from './epochs.js';
 import {duration, value, when} from './format.js';
+import {makeOutput} from './output.js';
 import {attemptText, reasonText} from './why.js';
 
 function configOf(r) {
@@ -19,6 +20,7 @@ function configOf(r) {
 }
 
 function noModel(r) {
+  if (r.family === 'own') return 'Its program keeps what it makes.';
   if (['failed', 'cancelled', 'pruned'].includes(r.state))
     return 'No model: this trial did not run to its end.';
   return r.state === 'completed' ? 'The model of this trial was not kept.' : 'No model yet.';
@@ -46,12 +48,13 @@ function attemptsOf(attempts) {
 
 export function makeDetail(span, {onVariant}) {
   const why = h('p', { class: 'trial-why' }), config = h('div'),
-        curves = h('div', { class: 'curve-room' }), epochs = makeEpochs(), attempts = h('div'),
-        links = h('p', { class: 'detail-links' });
+        curves = h('div', { class: 'curve-room' }), epochs = makeEpochs(), output = makeOutput(),
+        attempts = h('div'), links = h('p', { class: 'detail-links' });
   const tr =
       h('tr', { class: 'detail' },
         h('td', { colspan: span },
-          h('div', { class: 'detail-in' }, why, config, curves, epochs.el, attempts, links)));
+          h('div', { class: 'detail-in' }, why, config, curves, epochs.el, output.el, attempts,
+            links)));
   let drawn = null;
 
   return {
@@ -61,6 +64,7 @@ export function makeDetail(span, {onVariant}) {
         patch(curves, `${r.number}`, () => []);
         patch(attempts, `${r.number}`, () => []);
         epochs.clear();
+        output.clear();
       }
       drawn = r;
       const text = r.state === 'completed' && !r.detail ? '' : reasonText(r);
@@ -99,6 +103,12 @@ export function makeDetail(span, {onVariant}) {
     /** Shows how the networks of this trial learned, as the API tells it. */
     showEpochs(r, answer) {
       if (drawn === r) epochs.update(answer);
+    },
+    /** The number of the last piece of output that is shown of this trial. */
+    outputAt: (r) => (drawn === r ? output.next() : 0),
+    /** Shows what the program of this trial printed since then, as the API tells it. */
+    showOutput(r, answer) {
+      if (drawn === r) output.update(answer);
     },
   };
 }

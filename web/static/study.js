@@ -437,6 +437,7 @@ export function studyView(root, [ref], showError) {
       if (isStopped) return;
       board.show(row, trial, curvesOf(trial, study));
       if (trial.epochs) await showEpochs(row);
+      if (trial.family === 'own') await showOutput(row);
     } catch (err) {
       trialAt = '';
       quietError(err);
@@ -448,10 +449,21 @@ export function studyView(root, [ref], showError) {
     if (!isStopped) board.showEpochs(row, answer);
   }
 
-  /** Reads the epochs of the opened trial again, at most once a second. */
+  /** Asks for what the program of a trial printed since the last time. */
+  async function showOutput(row) {
+    let answer = null;
+    do {
+      answer = await api.get(`/trials/${row.trial}/output?after=${board.outputAt(row)}`);
+      if (isStopped || board.opened() !== row) return;
+      board.showOutput(row, answer);
+    } while (answer.more);
+  }
+
+  /** Reads the epochs or the output of the opened trial again, at most once a second. */
   const trained = api.throttled(1000, () => {
     const row = board.opened();
-    return row && !isStopped ? showEpochs(row).catch(quietError) : null;
+    if (!row || isStopped) return null;
+    return (row.family === 'own' ? showOutput(row) : showEpochs(row)).catch(quietError);
   });
 
   /** Lets the user edit the configuration of a trial, and queues a new trial with the result. */
