@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FILE_MAX = 1 << 20 }; /* of one file; proto/command.c limits all together */
+enum { FILE_MAX = 1 << 20 }; /* of one file; proto/spec_command.c limits all together */
 
 static json_t *base64_new(const unsigned char *p, size_t n)
 {

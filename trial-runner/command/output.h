@@ -12,7 +12,7 @@
 enum { OUTPUT_PIECE = 16 << 10, OUTPUT_LINE = 8 << 10, OUTPUT_TAIL = 16 << 10 };
 
 struct output_ops {
-    void (*on_line)(void *arg, const char *line); /* without its newline; not the overlong ones */
+    void (*on_line)(void *arg, const char *line);  /* without its newline; not the overlong ones */
     void (*on_piece)(void *arg, const char *text); /* valid UTF-8 of at most OUTPUT_PIECE bytes */
 };
 struct output {

@@ -154,8 +154,9 @@ static void a_damaged_file_harms_nothing(void **state)
 
 static void a_way_out_is_refused(void **state)
 {
-    static const char *const names[] = { "../x", "/tmp/x", "checkpoint/../../x", "work/x",
-                                         "checkpoint/a/../../../x", "checkpoint//x" };
+    static const char *const names[] = {
+        "../x", "/tmp/x", "checkpoint/../../x", "work/x", "checkpoint/a/../../../x", "checkpoint//x"
+    };
     char sha[SHA256_HEX], out[300];
     struct place p;
     struct buf whole;

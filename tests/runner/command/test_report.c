@@ -42,10 +42,17 @@ static void other_lines_are_none_and_broken_ones_say_why(void **state)
 {
     static const char *const others[] = { "", "epoch 3", " assay: 1", "Assay: 1", "assay 1" };
     static const char *const broken[] = {
-        "assay:",           "assay: {",          "assay: []",
-        "assay: x",         "assay: level=3",    "assay: level=0 score=1",
-        "assay: score=one", "assay: {\"level\":1.5,\"score\":1}", "assay: {\"score\":\"1\"}",
-        "assay: {\"level\":-1,\"score\":1}",     "assay: level=1e9 score=1",
+        "assay:",
+        "assay: {",
+        "assay: []",
+        "assay: x",
+        "assay: level=3",
+        "assay: level=0 score=1",
+        "assay: score=one",
+        "assay: {\"level\":1.5,\"score\":1}",
+        "assay: {\"score\":\"1\"}",
+        "assay: {\"level\":-1,\"score\":1}",
+        "assay: level=1e9 score=1",
     };
 
     (void)state;

@@ -1,4 +1,4 @@
-/* command.c - reads and fills in what command.h describes. */
+/* spec_command.c - reads and fills in what command.h describes. */
 #include "proto/command.h"
 
 #include "base/buf.h"
