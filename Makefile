@@ -273,7 +273,8 @@ bench-%:
 # boosting on the shared tables instead, how good it is; SEARCH=list, grid or race: a whole search beside a loop, ONLY="adult letter".
 # NET=1 = bench-nets: small networks beside PyTorch, of pinned versions, which is installed under build/peers once; NET=tables: the
 # default mlp beside RealMLP-TD and scikit-learn's on the shared tables; NET=smooth: beside our boosting where trees are weak; NET=cnn:
-# the step of a small convolutional network beside PyTorch.
+# the step of a small convolutional network beside PyTorch. NET=searched: a searched mlp beside searched boosting on the shared tables;
+# NET=picks: what `assay fit` picks where trees are weak; both TIME=60s a search; ONLY="adult sine" = these tables or kinds.
 PEERS_PYTHON ?= /usr/bin/python3
 NETS_PYTHON ?= build/peers/bin/python
 ifneq ($(NET),)
@@ -291,8 +292,9 @@ bench-nets:
 	    $(NETS_PYTHON) -m pip install -q -r tests/bench/peers/requirements.txt; } >/dev/null 2>&1; \
 	    $(NETS_PYTHON) -c 'import numpy, torch' 2>/dev/null || \
 	    { echo "bench-nets: skipped, PyTorch is not here and cannot be installed"; exit 0; }; \
-	    $(AGAIN) $B/tests/bench/peers/nets $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
-	    B=$B $(NETS_PYTHON) tests/bench/peers/$(if $(filter tables smooth,$(NET)),tables.py $(NET),$(if $(filter cnn,$(NET)),cnn.py,nets.py))
+	    $(AGAIN) all $B/tests/bench/peers/nets $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
+	    B=$B $(NETS_PYTHON) tests/bench/peers/$(if $(filter tables smooth,$(NET)),tables.py $(NET) $(ONLY),$(if \
+	    $(filter searched picks,$(NET)),picks.py $(NET) $(ONLY),$(if $(filter cnn,$(NET)),cnn.py,nets.py)))
 
 # Whole pipelines on generated tables as they are, beside a pipeline of scikit-learn and XGBoost of pinned versions, which are installed
 # under build/peers-pipelines once: ONLY="levels text" (list = their names), ROWS=2000, TIME=20s, SEED=1; another Python that has
