@@ -18,7 +18,7 @@
  * the largest is the schema of a table. MAX_HELD: every trial that a runner can hold. */
 enum {
     CONFIG_MAX = 64 << 10,
-    DETAIL_MAX = 4 << 20,
+    DETAIL_MAX = 8 << 20,
     EPOCHS_MAX = 256 << 10,
     MAX_EVENTS = 4096,
     MAX_HELD = MSG_MAX_DEVICES * MSG_MAX_TRIALS,

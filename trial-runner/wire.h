@@ -29,7 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* WIRE_MAX: room for a report with 4 MiB of detail. WIRE_HEAD: bytes before the JSON. */
+/* WIRE_MAX: room for a report with the description of a table. WIRE_HEAD: bytes before the JSON. */
 enum { WIRE_MAX = 8 << 20, WIRE_HEAD = 9 };
 
 /* Appends the frame of `j` to out. */

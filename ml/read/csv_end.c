@@ -242,13 +242,26 @@ static int end_dates(struct csv_table *t, struct csv_col *col, struct err *err)
     return add_numbers(t, col, &what, err);
 }
 
-int csv_col_end(struct csv_table *t, int c, struct err *err)
+/* Counts the distinct values of a column whose set was dropped (frame_stats_defer). */
+static int count_distinct(struct csv_table *t, struct csv_col *col, struct err *err)
+{
+    for (int64_t i = 0; i < t->n_chunks; i++) {
+        if (chunk_numbers(t, col, i, err) < 0)
+            return -1;
+        frame_stats_distinct(&col->stats, col->stage, csv_chunk_rows(t, i));
+    }
+    return 0;
+}
+
+static int col_end(struct csv_table *t, int c, struct err *err)
 {
     struct csv_col *col = &t->cols[c];
     int rc;
 
     if (col->mode == COL_IGNORED)
         return frame_out_col(t->out, col->name, FRAME_IGNORED, &col->stats, NULL, 0, NULL, err);
+    if (col->mode != COL_TEXT && col->stats.is_late && count_distinct(t, col, err) < 0)
+        return -1;
     if (col->is_date && col->mode != COL_TEXT)
         return end_dates(t, col, err);
     if (col->mode != COL_TEXT) {
@@ -257,4 +270,12 @@ int csv_col_end(struct csv_table *t, int c, struct err *err)
             return rc;
     }
     return end_texts(t, col, err);
+}
+
+int csv_col_end(struct csv_table *t, int c, struct err *err)
+{
+    int rc = col_end(t, c, err);
+
+    frame_stats_fini(&t->cols[c].stats);
+    return rc;
 }

@@ -54,6 +54,10 @@ struct csv_opts {
      * -1 = error. */
     long (*read_at)(void *ctx, void *out, size_t n, int64_t at, struct err *err);
     int64_t file_bytes;
+    /* Called with go_on_ctx between the columns when all rows are read, because deciding what very
+     * many columns are takes seconds. -1 with err set = stop. NULL = nobody waits. */
+    int (*go_on)(void *ctx, struct err *err);
+    void *go_on_ctx;
     const char *name;  /* for error texts: "train.csv" */
     int64_t max_bytes; /* of memory; 0 = no limit */
     int chunk_rows;    /* of the frame, for tests: 32 to 65536; 0 = by the width of the table */

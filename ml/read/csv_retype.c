@@ -239,6 +239,7 @@ int csv_col_retype(struct csv_table *t, int c, int64_t place, struct err *err)
     col->dict = mem_alloc(sizeof(*col->dict));
     csv_dict_init(col->dict);
     col->dict->missing = col->missing;
+    t->set_bytes -= (int64_t)col->stats.set_cap * 8;
     frame_stats_fini(&col->stats);
     frame_stats_init(&col->stats);
     for (int64_t i = 0; i < t->n_chunks && rc == 0; i++)

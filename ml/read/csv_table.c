@@ -19,6 +19,9 @@
 
 /* LATE_SLAB_BYTES: what columns that appear late may make of the slab. */
 enum { SLAB_CELLS = 2 << 20, LATE_SLAB_BYTES = 128 << 20 };
+/* What the sets of distinct values may take together. Above it, values are counted at the end, column
+ * by column, for which each chunk is read back. 1,000 columns stay below it whatever they hold. */
+enum { SETS_BYTES = 64 << 20 };
 
 struct name_at {
     const char *name;
@@ -141,7 +144,12 @@ static void stages_set(struct csv_table *t)
 int csv_table_init(struct csv_table *t, const char *path, char **names, int n,
                    const struct csv_opts *opts, struct err *err)
 {
-    *t = (struct csv_table){ .n_cols = n, .first_cols = n, .spool = -1, .path = path };
+    *t = (struct csv_table){ .n_cols = n,
+                             .first_cols = n,
+                             .spool = -1,
+                             .path = path,
+                             .go_on = opts->go_on,
+                             .go_on_ctx = opts->go_on_ctx };
     t->chunk_rows = FRAME_CHUNK_ROWS;
     while (t->chunk_rows > FRAME_MIN_CHUNK_ROWS && t->chunk_rows * n > SLAB_CELLS)
         t->chunk_rows /= 2;
@@ -216,10 +224,19 @@ static void drop_marks(struct csv_col *col, int64_t n)
     }
 }
 
+static void sets_bound(struct csv_table *t)
+{
+    if (t->set_bytes <= SETS_BYTES)
+        return;
+    for (int c = 0; c < t->n_cols; c++)
+        frame_stats_defer(&t->cols[c].stats);
+    t->set_bytes = 0;
+}
+
 int csv_col_flush(struct csv_table *t, struct csv_col *col, struct err *err)
 {
     enum frame_chunk type = FC_U8;
-    int64_t n = t->filled, bytes;
+    int64_t n = t->filled, bytes, set = col->stats.set_cap;
 
     if (col->mode == COL_IGNORED)
         return 0;
@@ -233,6 +250,8 @@ int csv_col_flush(struct csv_table *t, struct csv_col *col, struct err *err)
         frame_stats_numbers(&col->stats, col->doubles, n);
         bytes = frame_pack_numbers(col->doubles, n, t->pack, &type);
     }
+    t->set_bytes += ((int64_t)col->stats.set_cap - set) * 8;
+    sets_bound(t);
     entries_grow(t, col);
     if (frame_out_chunk(t->out, type, t->pack, bytes, &col->entries[t->n_chunks], err) < 0)
         return -1;
@@ -378,7 +397,7 @@ int csv_table_end(struct csv_table *t, char hash[SHA256_HEX], struct err *err)
     if (t->filled > 0 && table_flush(t, err) < 0)
         return -1;
     for (int c = 0; c < t->n_cols; c++) {
-        if (csv_col_end(t, c, err) < 0)
+        if ((t->go_on && t->go_on(t->go_on_ctx, err) < 0) || csv_col_end(t, c, err) < 0)
             return -1;
     }
     struct frame_out *out = t->out;

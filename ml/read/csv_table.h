@@ -78,10 +78,15 @@ struct csv_table {
     int64_t chunk_rows, filled, n_chunks, rows;
     /* pack: room for one chunk */
     void *slab, *pack;
+    /* of the sets of distinct values of all columns */
+    int64_t set_bytes;
     /* the unlinked file of odd spellings; -1 = none yet */
     int spool;
     uint64_t spool_bytes;
     const char *path;
+    /* of csv_opts.h */
+    int (*go_on)(void *ctx, struct err *err);
+    void *go_on_ctx;
     /* for fields with doubled quotes */
     char *scratch;
     size_t scratch_cap;

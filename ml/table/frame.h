@@ -64,12 +64,15 @@ void frame_numbers_at(const struct frame *f, int col, const int64_t *rows, int64
 enum { FRAME_PIXEL_NAME = 40 };
 void frame_pixel_name(const struct frame_image *m, int i, char out[FRAME_PIXEL_NAME]);
 /* One JSON text of columns and statistics, for people and for the controller:
- * {"rows":..,"columns":[{"name","type","missing","not_numbers" where there are
- * some,"distinct","levels":[the first 100],"min","max","mean"}]}; "kind" and "note" follow the type where they say
+ * {"rows":..,"columns":[{"name","type","missing","distinct","not_numbers" where there are some,"levels":[the first 100],"min","max","mean"}]}; "kind" and "note" follow the type where they say
  * something. The columns of images are not
  * listed one by one: before "columns" stands
  * "image":{"height","width","channels","min","max","mean"}. mem_free; NULL = no memory. */
 char *frame_schema_json(const struct frame *f);
+/* The same in at most so many bytes as a string within another JSON text: where it would be longer,
+ * without levels, and then without least, largest and mean values of most columns. NULL = there are
+ * too many columns for that. */
+char *frame_schema_within(const struct frame *f, size_t most);
 
 /* The builder for columns that are whole in memory. The CSV reader writes chunk by chunk instead
  * (frame_file.h). */

@@ -96,11 +96,17 @@ struct frame_stats {
     /* the distinct values seen, until there are FRAME_DISTINCT_CAP of them */
     uint64_t *set;
     uint32_t set_cap;
+    /* they are counted later: `distinct` is 0, and no set is kept */
+    bool is_late;
     int64_t distinct;
     int64_t not_numbers;
 };
 void frame_stats_init(struct frame_stats *s);
 void frame_stats_fini(struct frame_stats *s);
+/* For tables of very many columns, whose sets would be large together: from now on no distinct
+ * values are counted, until all values are given to frame_stats_distinct, chunk by chunk. */
+void frame_stats_defer(struct frame_stats *s);
+void frame_stats_distinct(struct frame_stats *s, const double *v, int64_t n);
 void frame_stats_numbers(struct frame_stats *s, const double *v, int64_t n);
 /* FRAME_INT_MISSING = missing */
 void frame_stats_ints(struct frame_stats *s, const int32_t *v, int64_t n);

@@ -6,12 +6,18 @@
 
 #include <math.h>
 
-enum { SCHEMA_LEVELS = 100, WHOLE_MAX_DISTINCT = 20, WHOLE_CHUNK = 1024 };
+/* SCHEMA_EDGE: so many of the first and of the last columns are never described in brief, because
+ * the target is mostly one of them. */
+enum { SCHEMA_LEVELS = 100, SCHEMA_EDGE = 100, WHOLE_MAX_DISTINCT = 20, WHOLE_CHUNK = 1024 };
 
 static int add_stat(struct buf *b, const char *name, double v)
 {
     return buf_addf(b, NULL, ",\"%s\":", name) < 0 ? -1 : json_text_num(b, v, NULL);
 }
+
+/* How much is said of a column. NO_LEVELS: all but its levels. BRIEF: what decides how it is used,
+ * so neither levels nor least, largest and mean value; `missing` only where some are. */
+enum detail { FULL, NO_LEVELS, BRIEF };
 
 /* Are all values whole numbers? Asked only of columns with few values, which may be classes. */
 static bool are_whole(const struct frame *f, int col)
@@ -30,12 +36,12 @@ static bool are_whole(const struct frame *f, int col)
     return true;
 }
 
-static int add_numeric(struct buf *b, const struct frame *f, int col)
+static int add_numeric(struct buf *b, const struct frame *f, int col, enum detail detail)
 {
     const struct frame_col *c = &f->cols[col];
 
-    if (add_stat(b, "min", c->min) < 0 || add_stat(b, "max", c->max) < 0 ||
-        add_stat(b, "mean", c->mean) < 0)
+    if (detail < BRIEF && (add_stat(b, "min", c->min) < 0 || add_stat(b, "max", c->max) < 0 ||
+                           add_stat(b, "mean", c->mean) < 0))
         return -1;
     if (c->distinct <= WHOLE_MAX_DISTINCT &&
         buf_adds(b, are_whole(f, col) ? ",\"whole\":true" : ",\"whole\":false", NULL) < 0)
@@ -43,7 +49,19 @@ static int add_numeric(struct buf *b, const struct frame *f, int col)
     return buf_adds(b, "}", NULL);
 }
 
-static int add_col(struct buf *b, const struct frame *f, int col)
+static int add_counts(struct buf *b, const struct frame_col *c, enum detail detail)
+{
+    if ((detail < BRIEF || c->missing > 0) &&
+        buf_addf(b, NULL, ",\"missing\":%lld", (long long)c->missing) < 0)
+        return -1;
+    if (buf_addf(b, NULL, ",\"distinct\":%lld", (long long)c->distinct) < 0)
+        return -1;
+    return c->not_numbers > 0
+               ? buf_addf(b, NULL, ",\"not_numbers\":%lld", (long long)c->not_numbers)
+               : 0;
+}
+
+static int add_col(struct buf *b, const struct frame *f, int col, enum detail detail)
 {
     const struct frame_col *c = &f->cols[col];
     static const char *const types[] = { "numeric", "categorical", "ignored" };
@@ -58,14 +76,12 @@ static int add_col(struct buf *b, const struct frame *f, int col)
         return -1;
     if (c->type == FRAME_IGNORED)
         return buf_adds(b, "}", NULL);
-    if (buf_addf(b, NULL, ",\"missing\":%lld,\"distinct\":%lld", (long long)c->missing,
-                 (long long)c->distinct) < 0)
-        return -1;
-    if (c->not_numbers > 0 &&
-        buf_addf(b, NULL, ",\"not_numbers\":%lld", (long long)c->not_numbers) < 0)
+    if (add_counts(b, c, detail) < 0)
         return -1;
     if (c->type == FRAME_NUMERIC)
-        return add_numeric(b, f, col);
+        return add_numeric(b, f, col, detail);
+    if (detail > FULL)
+        return buf_adds(b, "}", NULL);
     int rc = buf_adds(b, ",\"levels\":[", NULL);
     for (int i = 0; i < c->n_levels && i < SCHEMA_LEVELS && rc == 0; i++) {
         if (i > 0)
@@ -103,11 +119,12 @@ static int add_image(struct buf *b, const struct frame *f)
     return buf_adds(b, "},", NULL);
 }
 
-char *frame_schema_json(const struct frame *f)
+/* NULL = it takes more than `most` bytes. */
+static char *schema_new(const struct frame *f, enum detail detail, size_t most)
 {
     struct buf b;
 
-    buf_init(&b, (size_t)1 << 40);
+    buf_init(&b, most + 1);
     int rc = buf_addf(&b, NULL, "{\"rows\":%lld,", (long long)f->rows), n = 0;
     if (rc == 0 && f->image.height)
         rc = add_image(&b, f);
@@ -119,11 +136,39 @@ char *frame_schema_json(const struct frame *f)
         if (n++ > 0)
             rc = buf_adds(&b, ",", NULL);
         if (rc == 0)
-            rc = add_col(&b, f, i);
+            rc = add_col(&b, f, i,
+                         i < SCHEMA_EDGE || i >= f->n_cols - SCHEMA_EDGE ? MIN(detail, NO_LEVELS)
+                                                                         : detail);
     }
     if (rc < 0 || buf_adds(&b, "]}", NULL) < 0) {
         buf_fini(&b);
         return NULL;
     }
     return buf_take(&b, NULL);
+}
+
+char *frame_schema_json(const struct frame *f)
+{
+    return schema_new(f, FULL, (size_t)1 << 40);
+}
+
+/* Bytes of the text as a string within another JSON text. */
+static size_t quoted_bytes(const char *s)
+{
+    size_t n = 2;
+
+    for (; *s; s++)
+        n += 1 + (*s == '"' || *s == '\\');
+    return n;
+}
+
+char *frame_schema_within(const struct frame *f, size_t most)
+{
+    for (enum detail detail = FULL; detail <= BRIEF; detail++) {
+        char *text = schema_new(f, detail, most);
+        if (text && quoted_bytes(text) <= most)
+            return text;
+        mem_free(text);
+    }
+    return NULL;
 }

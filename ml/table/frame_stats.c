@@ -60,7 +60,7 @@ static void distinct_add(struct frame_stats *s, double x)
 {
     uint64_t bits;
 
-    if (s->distinct >= FRAME_DISTINCT_CAP)
+    if (s->distinct >= FRAME_DISTINCT_CAP || s->is_late)
         return;
     x = x + 0.0;
     memcpy(&bits, &x, sizeof(bits));
@@ -91,6 +91,24 @@ void frame_stats_numbers(struct frame_stats *s, const double *v, int64_t n)
         if (x != last)
             distinct_add(s, x);
         last = x;
+    }
+}
+
+void frame_stats_defer(struct frame_stats *s)
+{
+    if (s->distinct >= FRAME_DISTINCT_CAP)
+        return;
+    frame_stats_fini(s);
+    s->distinct = 0;
+    s->is_late = true;
+}
+
+void frame_stats_distinct(struct frame_stats *s, const double *v, int64_t n)
+{
+    s->is_late = false;
+    for (int64_t i = 0; i < n; i++) {
+        if (v[i] == v[i])
+            distinct_add(s, v[i]);
     }
 }
 
@@ -139,7 +157,7 @@ void frame_stats_ints(struct frame_stats *s, const int32_t *v, int64_t n)
         return;
     s->min = lo < s->min ? lo : s->min;
     s->max = hi > s->max ? hi : s->max;
-    if (s->distinct >= FRAME_DISTINCT_CAP)
+    if (s->distinct >= FRAME_DISTINCT_CAP || s->is_late)
         return;
     if ((int64_t)hi - lo < STATS_SPAN) {
         distinct_span(s, v, n, lo, hi);

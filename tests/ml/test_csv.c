@@ -572,6 +572,42 @@ static void real_tables_have_the_sizes_that_are_told(void **state)
     }
 }
 
+/* The sets of distinct values of so many columns would be large together, so they are counted at the
+ * end. Column c has the values 0 .. m - 1 with m = ROWS - c % 7, half of them, and some missing. */
+static void distinct_values_of_very_many_columns_are_counted_later(void **state)
+{
+    enum { ROWS = 1200, COLS = 2600 };
+    struct buf text;
+    char hash[SHA256_HEX];
+
+    (void)state;
+    buf_init(&text, (size_t)ROWS * COLS * 8);
+    for (int c = 0; c < COLS; c++)
+        assert_int_equal(buf_addf(&text, NULL, "%sc%d", c ? "," : "", c), 0);
+    for (int i = 0; i < ROWS; i++) {
+        assert_int_equal(buf_adds(&text, "\n", NULL), 0);
+        for (int c = 0; c < COLS; c++) {
+            int v = i % (ROWS - c % 7);
+            int rc = c % 3 == 2 && i == 5
+                         ? buf_adds(&text, ",", NULL)
+                         : buf_addf(&text, NULL, c % 2 ? "%s%d.5" : "%s%d", c ? "," : "", v);
+            assert_int_equal(rc, 0);
+        }
+    }
+    struct frame *f = csv_frame_n(text.data, text.len, 0, NULL, hash);
+    assert_int_equal(f->n_cols, COLS);
+    for (int c = 0; c < COLS; c++) {
+        const struct frame_col *col = &f->cols[c];
+        bool has_gap = c % 3 == 2;
+        assert_int_equal(col->missing, has_gap);
+        /* a missing 5 may come again where the values repeat */
+        assert_int_equal(col->distinct, ROWS - c % 7 - (has_gap && c % 7 < 6));
+        assert_true(col->max == ROWS - c % 7 - 1 + (c % 2 ? 0.5 : 0));
+    }
+    frame_close(f);
+    buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -592,6 +628,7 @@ int main(void)
         cmocka_unit_test(overrides_that_do_not_fit_are_refused),
         cmocka_unit_test(limits_are_kept_without_much_memory),
         cmocka_unit_test(hundred_thousand_columns_work),
+        cmocka_unit_test(distinct_values_of_very_many_columns_are_counted_later),
         cmocka_unit_test(errors_of_the_stream_come_through),
         cmocka_unit_test(any_fault_leaves_no_file_behind),
         cmocka_unit_test(real_tables_have_the_sizes_that_are_told),

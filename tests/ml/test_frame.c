@@ -180,6 +180,68 @@ static void kinds_and_notes_come_back_and_plain_columns_keep_their_bytes(void **
     assert_string_not_equal(hash, plain);
 }
 
+/* A table of n columns: a, then columns of three whole numbers, then columns of words. */
+static struct frame *wide_frame(int n)
+{
+    static const double v[] = { 3, 1, 2 };
+    static const int32_t code[] = { 0, 1, 1 };
+    static const char *const levels[] = { "red", "blue" };
+    char hash[SHA256_HEX], name[20];
+    struct err err = { 0 };
+    struct frame_writer *w = frame_writer_new(path_of("wide"), &err);
+
+    for (int i = 0; i < n; i++) {
+        (void)!snprintf(name, sizeof name, "c%d", i);
+        assert_int_equal(i < n / 2 ? frame_writer_numeric(w, name, v, 3, &err)
+                                   : frame_writer_categorical(w, name, code, 3, levels, 2, &err),
+                         0);
+    }
+    assert_int_equal(frame_writer_end(w, hash, &err), 0);
+    struct frame *f = frame_open(path_of("wide"), &err);
+    assert_non_null(f);
+    return f;
+}
+
+/* What a schema takes as a string within another. */
+static size_t quoted(const char *s)
+{
+    size_t n = 2;
+
+    for (; *s; s++)
+        n += 1 + (*s == '"' || *s == '\\');
+    return n;
+}
+
+static void schemas_say_less_where_there_is_no_room_for_more(void **state)
+{
+    enum { COLS = 1000 };
+    struct frame *f = wide_frame(COLS);
+    char *full = frame_schema_json(f), *got = frame_schema_within(f, quoted(full));
+    size_t most = quoted(full) - 1;
+
+    (void)state;
+    assert_string_equal(got, full);
+    for (int form = 0; form < 2; form++) {
+        mem_free(got);
+        got = frame_schema_within(f, most);
+        assert_non_null(got);
+        assert_true(quoted(got) <= most);
+        assert_null(strstr(got, "levels"));
+        /* the first and the last columns keep their statistics, the others only in the first form */
+        assert_non_null(strstr(got, "\"c0\",\"type\":\"numeric\",\"missing\":0,\"distinct\":3,"
+                                    "\"min\":1,\"max\":3,\"mean\":2,\"whole\":true}"));
+        assert_int_equal(!strstr(got, "\"c300\",\"type\":\"numeric\",\"missing\":0"), form);
+        assert_int_equal(
+            !strstr(got, "\"c300\",\"type\":\"numeric\",\"distinct\":3,\"whole\":true}"), !form);
+        assert_non_null(strstr(got, "\"c999\",\"type\":\"categorical\",\"missing\":0"));
+        most = quoted(got) - 1;
+    }
+    assert_null(frame_schema_within(f, most));
+    mem_free(got);
+    mem_free(full);
+    frame_close(f);
+}
+
 static void equal_tables_give_equal_bytes(void **state)
 {
     char one[SHA256_HEX], two[SHA256_HEX];
@@ -331,6 +393,7 @@ int main(void)
         cmocka_unit_test(infinities_are_values_without_a_place_in_the_statistics),
         cmocka_unit_test(levels_are_sorted_and_codes_follow),
         cmocka_unit_test(kinds_and_notes_come_back_and_plain_columns_keep_their_bytes),
+        cmocka_unit_test(schemas_say_less_where_there_is_no_room_for_more),
         cmocka_unit_test(equal_tables_give_equal_bytes),
         cmocka_unit_test(builders_refuse_what_makes_no_table),
         cmocka_unit_test(no_damage_is_more_than_refused),

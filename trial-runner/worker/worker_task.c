@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* SCHEMA_MAX: bytes of the description of a table, which travels in one message. */
-enum { SCHEMA_MAX = 3 << 20 };
+enum { SCHEMA_MAX = (8 << 20) - (256 << 10) };
 
 /* True if the task was stopped, or the worker drains. A drained task is reported as failed. */
 static bool is_stopped(struct worker *w, struct job *j)
@@ -40,24 +40,26 @@ struct source {
 };
 
 /* The readers of tables read through these two, so that the socket is looked at between its pieces. */
-static long read_some(void *ctx, void *out, size_t n, struct err *err)
+static int go_on(void *ctx, struct err *err)
 {
     struct source *s = ctx;
 
     (void)worker_stop_clock(s->w);
-    if (s->job->stop || s->w->draining)
-        return err_set(err, ERR_BUSY, "stopped");
-    return gz_read(s->gz, out, n, err);
+    return s->job->stop || s->w->draining ? err_set(err, ERR_BUSY, "stopped") : 0;
+}
+
+static long read_some(void *ctx, void *out, size_t n, struct err *err)
+{
+    struct source *s = ctx;
+
+    return go_on(ctx, err) < 0 ? -1 : gz_read(s->gz, out, n, err);
 }
 
 static long read_some_at(void *ctx, void *out, size_t n, int64_t at, struct err *err)
 {
     struct source *s = ctx;
 
-    (void)worker_stop_clock(s->w);
-    if (s->job->stop || s->w->draining)
-        return err_set(err, ERR_BUSY, "stopped");
-    return gz_read_at(s->gz, out, n, at, err);
+    return go_on(ctx, err) < 0 ? -1 : gz_read_at(s->gz, out, n, at, err);
 }
 
 /* Reads {"columns":{name: type or more}}. The names still belong to the JSON object. */
@@ -99,7 +101,9 @@ static int parse_file(struct worker *w, struct job *j, const char *frame, char s
     struct source source = { .w = w, .job = j };
     struct csv_override *overrides = NULL;
     struct csv_opts opts = { .name = g->source_name[0] ? g->source_name : "the file",
-                             .max_bytes = w->memory_bytes };
+                             .max_bytes = w->memory_bytes,
+                             .go_on = go_on,
+                             .go_on_ctx = &source };
     json_t *config = g->config ? jsonx_load(g->config, strlen(g->config), "columns", err) : NULL;
     int rc = g->config && !config ? -1 : overrides_of(config, &overrides, &opts.n_overrides, err);
 
@@ -119,45 +123,27 @@ static int parse_file(struct worker *w, struct job *j, const char *frame, char s
     return rc;
 }
 
-/* The description of a table. The levels of its categorical columns are only shown to people, so
- * they are left out if there are too many. */
-static json_t *schema_new(const struct frame *f, struct err *err)
-{
-    char *text = frame_schema_json(f);
-    size_t n = strlen(text), i = 0;
-    json_t *schema = jsonx_load(text, n, "schema", err), *column = NULL;
-
-    mem_free(text);
-    if (n <= SCHEMA_MAX || !schema)
-        return schema;
-    json_array_foreach(json_object_get(schema, "columns"), i, column)
-        json_object_del(column, "levels");
-    text = jsonx_dump(schema);
-    n = strlen(text);
-    mem_free(text);
-    if (n > SCHEMA_MAX) {
-        err_set(err, ERR_TOOBIG, "the table has too many columns to describe (%d)", f->n_cols);
-        json_decref(schema);
-        return NULL;
-    }
-    return schema;
-}
-
+/* What the controller is told of a table. Put together as text: as JSON values the description of
+ * 100,000 columns would take some 100 MB. */
 static char *ingest_detail(const char *path, const char *sha256, struct err *err)
 {
     struct frame *f = frame_open(path, err);
-    json_t *schema = f ? schema_new(f, err) : NULL;
-    json_t *o = NULL;
-    char *text = NULL;
+    char *schema = f ? frame_schema_within(f, SCHEMA_MAX) : NULL, *text = NULL;
+    struct buf b;
 
-    if (schema) {
-        o = json_pack("{s:s, s:I, s:I, s:i, s:o}", "frame", sha256, "bytes",
-                      (json_int_t)io_file_bytes(path), "rows", (json_int_t)f->rows, "cols",
-                      f->n_cols, "schema", schema);
-        CHECK(o);
-        text = jsonx_dump(o);
-        json_decref(o);
-    }
+    buf_init(&b, SCHEMA_MAX + 1024);
+    if (f && !schema)
+        err_set(err, ERR_TOOBIG,
+                "the table has too many columns to describe (%d): leave out columns, or shorten "
+                "their names",
+                f->n_cols);
+    if (schema &&
+        buf_addf(&b, err, "{\"frame\":\"%s\",\"bytes\":%lld,\"rows\":%lld,\"cols\":%d,\"schema\":",
+                 sha256, (long long)io_file_bytes(path), (long long)f->rows, f->n_cols) == 0 &&
+        buf_adds(&b, schema, err) == 0 && buf_adds(&b, "}", err) == 0)
+        text = buf_take(&b, NULL);
+    buf_fini(&b);
+    mem_free(schema);
     frame_close(f);
     return text;
 }
