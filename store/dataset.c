@@ -4,6 +4,7 @@
  * which frees its name for another dataset, and no longer names its blobs, so that collection can
  * free the disk. No function here returns a deleted dataset. Each write has a journal row "dataset"
  * in the same savepoint. */
+#include "base/mem.h"
 #include "base/str.h"
 #include "store/journal.h"
 #include "store/query.h"
@@ -67,6 +68,18 @@ int store_dataset_get(struct store *s, int64_t id, struct dataset_row *out, stru
 
     query_i64(&q, ":id", id);
     return query_get(&q, &dataset_columns, out, err);
+}
+
+int store_dataset_name(struct store *s, int64_t id, char **name, struct err *err)
+{
+    struct query q = query_open(s, SQL_DATASET_NAME);
+
+    query_i64(&q, ":id", id);
+    int rc = query_step(&q, err);
+    if (rc == 1)
+        *name = mem_strdup(query_col_text(&q, 0));
+    query_close(&q);
+    return rc;
 }
 
 int store_dataset_find(struct store *s, const char *name_or_hash, struct dataset_row *out,

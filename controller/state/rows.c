@@ -59,16 +59,16 @@ int study_space_load(struct study *st, struct err *err)
 static int row_check(const struct study *st, struct err *err)
 {
     const struct study_row *row = &st->row;
-    struct dataset_row data = { 0 };
+    char *name = NULL;
     int rc = 0;
 
     if (row->id < 1 || !row->name || !row->name[0] || !row->spec || row->state == SS_NONE)
         return err_set(err, ERR_DAMAGED, "its row is not whole");
     /* An ended one may outlive its dataset. */
     rc = row->dataset && !study_is_final(row->state)
-             ? store_dataset_get(st->ctl->store, row->dataset, &data, err)
+             ? store_dataset_name(st->ctl->store, row->dataset, &name, err)
              : 1;
-    dataset_row_fini(&data);
+    mem_free(name);
     return rc == 0 ? err_set(err, ERR_DAMAGED, "its row names a dataset that there is not")
                    : MIN(rc, 0);
 }

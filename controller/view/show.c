@@ -128,12 +128,12 @@ static json_t *best_json(struct study *st, struct err *err)
 
 static json_t *dataset_name(const struct study *st)
 {
-    struct dataset_row row = { 0 };
-    int rc = store_dataset_get(st->ctl->store, st->row.dataset, &row, NULL);
-    json_t *name = show_word(rc == 1 ? row.name : st->spec.dataset);
+    char *name = NULL;
+    int rc = store_dataset_name(st->ctl->store, st->row.dataset, &name, NULL);
+    json_t *word = show_word(rc == 1 ? name : st->spec.dataset);
 
-    dataset_row_fini(&row);
-    return name;
+    mem_free(name);
+    return word;
 }
 
 static const char *validation_of(const struct study *st)
