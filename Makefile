@@ -103,7 +103,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SECONDARY:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets formats-peers bench-pipelines fuzz build-fuzz \
+.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask formats-peers bench-pipelines fuzz build-fuzz \
         fuzz-cover fuzz-minimise spec-tables install clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
@@ -275,10 +275,14 @@ bench-%:
 # default mlp beside RealMLP-TD and scikit-learn's on the shared tables; NET=smooth: beside our boosting where trees are weak; NET=cnn:
 # the step of a small convolutional network beside PyTorch. NET=searched: a searched mlp beside searched boosting on the shared tables;
 # NET=picks: what `assay fit` picks where trees are weak; both TIME=60s a search; ONLY="adult sine" = these tables or kinds.
+# ASK=1 = bench-ask: programs that share a study, beside Optuna of a pinned version, which is installed under build/peers-ask once.
 PEERS_PYTHON ?= /usr/bin/python3
 NETS_PYTHON ?= build/peers/bin/python
+ASK_PYTHON ?= build/peers-ask/bin/python
 ifneq ($(NET),)
 bench-peers: bench-nets
+else ifneq ($(ASK),)
+bench-peers: bench-ask
 else
 bench-peers:
 	@.ci/deps.sh peers >/dev/null 2>&1; $(PEERS_PYTHON) -c 'import sklearn, xgboost' 2>/dev/null || \
@@ -286,6 +290,13 @@ bench-peers:
 	    $(AGAIN) all $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
 	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(filter race,$(SEARCH)),race.py,$(if $(SEARCH),search.py $(SEARCH),peers.py)))
 endif
+
+bench-ask:
+	@[ -x $(ASK_PYTHON) ] || { python3 -m venv build/peers-ask && \
+	    $(ASK_PYTHON) -m pip install -q -r tests/bench/peers/requirements-ask.txt; } >/dev/null 2>&1; \
+	    $(ASK_PYTHON) -c 'import optuna' 2>/dev/null || \
+	    { echo "bench-ask: skipped, Optuna is not here and cannot be installed"; exit 0; }; \
+	    $(AGAIN) all && B=$B $(ASK_PYTHON) tests/bench/peers/ask.py
 
 bench-nets:
 	@[ -x $(NETS_PYTHON) ] || { python3 -m venv build/peers && \
